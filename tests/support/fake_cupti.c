@@ -17,6 +17,7 @@ static bool enabled[64];
 
 int cuptiActivityRegisterCallbacks(cupti_request_fn *r, cupti_complete_fn *c);
 int cuptiActivityEnable(int kind);
+int cuptiActivityDisable(int kind);
 int cuptiActivityEnableRuntimeApi(uint32_t id, uint8_t on);
 int cuptiActivityEnableDriverApi(uint32_t id, uint8_t on);
 int cuptiActivityFlushAll(uint32_t forced);
@@ -45,9 +46,17 @@ int cuptiActivityEnable(int kind)
 	return CUPTI_OK;
 }
 
+int cuptiActivityDisable(int kind)
+{
+	if (kind >= 0 && kind < 64)
+		enabled[kind] = false;
+	return CUPTI_OK;
+}
+
 int cuptiActivityEnableRuntimeApi(uint32_t id, uint8_t on)
 {
-	enabled[CUPTI_RUNTIME] |= on && id == 211;
+	if (id == 211)
+		enabled[CUPTI_RUNTIME] = on;
 	return CUPTI_OK;
 }
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._trace import Trace, ask
+from ._recording import record_block
 from ._source import report_page, synchronize, trace_of
 
 
@@ -88,22 +89,17 @@ class HTAAnalyzer:
             return report_of(path, trace.native.model() if isinstance(trace, Trace) else None)
 
     def profile_and_analyze(self, fn: Callable[..., Any], *args: Any, name: str = "profile", warmup: int = 3, iterations: int = 10, **kwargs: Any) -> HTAReport:
-        """Profile `iterations` calls after `warmup` ones; the trace stays in output_dir as NAME.json."""
+        """Profile `iterations` calls after `warmup` ones; the trace stays in output_dir as NAME.tide."""
         import torch
-        from torch.profiler import ProfilerActivity, profile
 
         for _ in range(warmup):
             fn(*args, **kwargs)
-        synchronize(torch)
-        activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if torch.cuda.is_available() else [])
-        with profile(activities=activities) as prof:
+        os.makedirs(self.output_dir, exist_ok=True)
+        with record_block(os.path.join(self.output_dir, f"{name}.tide")) as recording:
             for _ in range(iterations):
                 fn(*args, **kwargs)
             synchronize(torch)
-        os.makedirs(self.output_dir, exist_ok=True)
-        path = os.path.join(self.output_dir, f"{name}.json")
-        prof.export_chrome_trace(path)
-        return self.analyze_trace(path)
+        return self.analyze_trace(recording.path)
 
     def export_report(self, report: HTAReport, path: str | os.PathLike[str], format: str = "json") -> str:
         document = {

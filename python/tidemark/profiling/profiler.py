@@ -9,13 +9,13 @@ import datetime
 import json
 import os
 import re
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from .._trace import Trace
-from ._source import MB, device, synchronize, write_page
+from ._recording import RECORDERS, Recording, record_block
+from ._source import MB, device, write_page
 from .flame_graph import FlameGraphGenerator, kernel_kind
 from .hta import report_of
 
@@ -63,6 +63,10 @@ class ProfileSession:
     timestamp: str = ""
     iterations: int = 1
     overhead_pct: float | None = None  # device idle while the host worked, of the device's window
+    recording_path: Path | None = None  # .tide: every command of Tidemark reads it
+    recorder: str = "tidemark"  # or "torch.profiler", and then why
+    why: str | None = None
+    flops: dict[str, int] | None = None  # by op, with recorder="torch" and with_flops
 
 
 def _numbers(text: Any) -> tuple[int, ...] | None:
@@ -71,15 +75,21 @@ def _numbers(text: Any) -> tuple[int, ...] | None:
 
 
 class UnifiedProfiler:
+    """recorder: "tidemark" records with Tidemark's own recorder and CUPTI, "torch" with torch.profiler, "auto" with ours where it can.
+    with_stack and record_shapes cost most; with_flops is for "torch"."""
+
     def __init__(self, output_dir: str | os.PathLike[str] = "./profiles", enable_trace: bool = True, enable_memory: bool = True, enable_flame_graph: bool = True,
                  warmup_iterations: int = 3, profile_iterations: int = 10, record_shapes: bool = True, with_stack: bool = True, with_flops: bool = True,
-                 with_modules: bool = True) -> None:
+                 with_modules: bool = True, recorder: str = "auto") -> None:
+        if recorder not in RECORDERS:
+            raise ValueError(f"recorder is one of {', '.join(RECORDERS)}, not {recorder!r}")
         self.output_dir = Path(output_dir)
         self.enable_trace = enable_trace
         self.enable_memory = enable_memory
         self.enable_flame_graph = enable_flame_graph
         self.warmup_iterations = warmup_iterations
         self.profile_iterations = profile_iterations
+        self.recorder = recorder
         self._how: dict[str, Any] = {"record_shapes": record_shapes, "with_stack": with_stack, "with_flops": with_flops, "with_modules": with_modules}
 
     # ---- recording ----
@@ -88,27 +98,20 @@ class UnifiedProfiler:
     def profile(self, name: str = "profile") -> Iterator[ProfileSession]:
         """What happens in the context. The session is filled at its end, also after an exception."""
         import torch
-        from torch.profiler import ProfilerActivity, profile
 
         session = ProfileSession(name=name, timestamp=datetime.datetime.now().isoformat(timespec="seconds"))
         cuda = device(torch)
-        activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if cuda else [])
         if cuda:
-            cuda.synchronize()
             cuda.reset_peak_memory_stats()
             session.device_name = cuda.get_device_name()
-            if self.enable_memory:
-                cuda.memory._record_memory_history(max_entries=100_000)
-        prof = profile(activities=activities, profile_memory=self.enable_memory, **self._how)
-        begin = time.perf_counter()
-        prof.start()
+        block = record_block(str(self._path(session, "{name}_{stamp}.tide")), recorder=self.recorder, memory=self.enable_memory, **self._how)
+        recording = None
         try:
-            yield session
+            with block as recording:
+                yield session
         finally:
-            synchronize(torch)
-            session.total_time_ms = (time.perf_counter() - begin) * 1000
-            prof.stop()
-            self._fill(session, prof, cuda)
+            if recording is not None:
+                self._fill(session, recording, cuda)
 
     def profile_function(self, fn: Callable[..., Any], *args: Any, name: str = "function", warmup: int | None = None, iterations: int | None = None,
                          **kwargs: Any) -> ProfileSession:
@@ -128,14 +131,19 @@ class UnifiedProfiler:
     # ---- what it was ----
 
     def _path(self, session: ProfileSession, suffix: str) -> Path:
+        """A file of the session that is not there yet: two sessions of one name may begin in the same second."""
         self.output_dir.mkdir(parents=True, exist_ok=True)
         safe = re.sub(r"[^\w.-]+", "_", session.name) or "profile"
         stamp = datetime.datetime.fromisoformat(session.timestamp).strftime("%Y%m%d_%H%M%S")
-        return self.output_dir / suffix.format(name=safe, stamp=stamp)
+        path, n = self.output_dir / suffix.format(name=safe, stamp=stamp), 1
+        while path.exists() and "{stamp}" in suffix:
+            n += 1
+            path = self.output_dir / suffix.format(name=safe, stamp=f"{stamp}_{n}")
+        return path
 
-    def _fill(self, session: ProfileSession, prof: Any, cuda: Any) -> None:
-        path = self._path(session, "{name}_{stamp}.json")
-        prof.export_chrome_trace(str(path))
+    def _fill(self, session: ProfileSession, recording: Recording, cuda: Any) -> None:
+        path = Path(recording.path)
+        session.total_time_ms, session.recorder, session.why, session.flops = recording.wall_ms, recording.recorder, recording.why, recording.flops
         trace = Trace(path)
         session.timeline_data = trace.timeline()["summary"]
         assert session.timeline_data is not None
@@ -145,20 +153,29 @@ class UnifiedProfiler:
         if self.enable_flame_graph:
             self._flame(session, path)
         self._advise(session, trace, cuda)
-        if self.enable_trace:
-            session.trace_path = path
-        else:
+        self._files(session, path)
+
+    def _files(self, session: ProfileSession, path: Path) -> None:
+        """A Chrome trace and a memory snapshot for other tools; the recording itself stays with enable_trace."""
+        own = path.suffix == ".tide"
+        if self.enable_memory and own and session.memory_timeline:
+            snapshot = path.with_name(path.stem + "_memory.pickle")
+            with contextlib.suppress(RuntimeError):  # nothing that such a file can hold
+                write_page("export", str(path), str(snapshot), "--to=snapshot")
+                session.memory_snapshot_path = snapshot
+        if not self.enable_trace:
             path.unlink()
+        elif own:
+            session.recording_path, session.trace_path = path, path.with_suffix(".json")
+            write_page("export", str(path), str(session.trace_path), "--to=chrome")
+        else:
+            session.trace_path = path
 
     def _memory(self, session: ProfileSession, trace: Trace, cuda: Any) -> None:
         if cuda:
             session.peak_memory_mb = cuda.max_memory_allocated() / MB
             session.allocated_memory_mb = cuda.memory_allocated() / MB
             session.reserved_memory_mb = cuda.memory_reserved() / MB
-            if self.enable_memory:
-                session.memory_snapshot_path = self._path(session, "{name}_memory.pickle")
-                cuda.memory._dump_snapshot(str(session.memory_snapshot_path))
-                cuda.memory._record_memory_history(enabled=None)
         if not self.enable_memory:
             return
         devices = [d for d in trace.memory()["devices"] if d["totals"]["allocs"]]
@@ -183,7 +200,7 @@ class UnifiedProfiler:
 
     def _flame(self, session: ProfileSession, path: Path) -> None:
         session.flame_graph_data = FlameGraphGenerator().from_chrome_trace(path)
-        page = self._path(session, "{name}_{stamp}_flame.html")
+        page = path.with_name(path.stem + "_flame.html")
         with contextlib.suppress(RuntimeError):  # built without pages
             write_page("flame", str(path), str(page))
             session.flame_graph_path = page
@@ -249,7 +266,7 @@ class UnifiedProfiler:
                          "registers_per_thread": k.registers_per_thread, "shared_memory_bytes": k.shared_memory_bytes, "stream": k.stream}
                         for k in session.kernels[:50]],
             "kernel_summary": session.kernel_summary, "bottlenecks": session.bottlenecks, "recommendations": session.recommendations,
-            "device": session.device_name, "timestamp": session.timestamp,
+            "device": session.device_name, "timestamp": session.timestamp, "recorder": session.recorder,
         }
         with open(path, "w", encoding="utf-8") as file:
             json.dump(document, file, indent=2)

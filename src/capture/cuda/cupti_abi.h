@@ -122,6 +122,7 @@ typedef void cupti_complete_fn(void *context, uint32_t stream, uint8_t *buffer, 
 typedef struct cupti_api_table { /* functions of libcupti */
 	int (*register_callbacks)(cupti_request_fn *, cupti_complete_fn *);
 	int (*enable)(int kind);
+	int (*disable)(int kind);
 	int (*enable_runtime)(uint32_t id, uint8_t on);
 	int (*enable_driver)(uint32_t id, uint8_t on);
 	int (*enable_source)(uint8_t on);

@@ -18,6 +18,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 cupti_api_table tide__cupti;
+unsigned tide__gpu_wanted;
 static void *library; /* libcupti */
 static _Atomic bool started, aside;
 
@@ -104,6 +105,7 @@ static bool find_functions(void *h)
 	} all[] = {
 		{ "cuptiActivityRegisterCallbacks", &c->register_callbacks, true },
 		{ "cuptiActivityEnable", &c->enable, true },
+		{ "cuptiActivityDisable", &c->disable, false },
 		{ "cuptiActivityGetNextRecord", &c->next, true },
 		{ "cuptiActivityFlushAll", &c->flush_all, true },
 		{ "cuptiActivityEnableRuntimeApi", &c->enable_runtime, false },
@@ -127,7 +129,7 @@ static bool find_functions(void *h)
 
 /* Calls that start work on a device, wait for it or take memory: by CUPTI's numbers, which never
  * change their meaning. All calls would cost more than the kernels do. */
-static void enable_calls(void)
+static void switch_calls(uint8_t on)
 {
 	static const uint16_t runtime[] = { 13,	 20,  22,  26,	27,  31,  32,  41,  44,	 49,  51,
 					    131, 137, 144, 145, 147, 160, 161, 165, 206, 211, 213,
@@ -135,9 +137,9 @@ static void enable_calls(void)
 					    312, 373, 374, 375, 376, 430, 431, 482, 483, 509, 510 };
 	static const uint16_t driver[] = { 307, 442, 514, 515, 652, 653 };
 	for (size_t i = 0; tide__cupti.enable_runtime && i < sizeof runtime / sizeof *runtime; i++)
-		tide__cupti.enable_runtime(runtime[i], 1);
+		tide__cupti.enable_runtime(runtime[i], on);
 	for (size_t i = 0; tide__cupti.enable_driver && i < sizeof driver / sizeof *driver; i++)
-		tide__cupti.enable_driver(driver[i], 1);
+		tide__cupti.enable_driver(driver[i], on);
 }
 
 /* cuMemCreate, cuMemRelease, cuMemMap, cuMemUnmap: which of them made a memory record says what its
@@ -170,7 +172,7 @@ static bool enable(unsigned want)
 		tide__cupti.enable(CUPTI_MEMSET);
 	}
 	if (want & TIDE_GPU_CALLS)
-		enable_calls();
+		switch_calls(1);
 	if (want & TIDE_GPU_MEMORY) {
 		tide__cupti.enable(CUPTI_MEMORY);
 		tide__cupti.enable(CUPTI_MEMORY_POOL);
@@ -222,7 +224,7 @@ bool tide__gpu_start(void)
 	return tide_recording();
 }
 
-unsigned tide__gpu_wanted(void)
+static unsigned bits_of(const char *text)
 {
 	static const struct {
 		const char *name;
@@ -232,7 +234,6 @@ unsigned tide__gpu_wanted(void)
 		      { "calls", TIDE_GPU_CALLS },
 		      { "nvml", TIDE_GPU_NVML },
 		      { "source", TIDE_GPU_SOURCE } };
-	const char *text = getenv("TIDEMARK_GPU");
 	unsigned bits = 0;
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		bits |= text && strstr(text, words[i].name) ? words[i].bit : 0;
@@ -271,27 +272,35 @@ static void tell_own(unsigned want)
 	tide__log_flush(&l);
 }
 
+static int turn_on(unsigned want)
+{
+	if (!library)
+		library = open_cupti();
+	if (!library || !find_functions(library)) {
+		note("loss.no_cupti",
+		     "libcupti was not found: kernels and device memory are not recorded");
+		return TIDE_GPU_NO_CUPTI;
+	}
+	tide__gpu_wanted = want;
+	atomic_store(&aside, false);
+	atomic_store(&started, true);
+	if (!enable(want)) {
+		atomic_store(&started, false);
+		note("loss.no_cupti", "CUPTI refused: another profiler may hold it");
+		return TIDE_GPU_REFUSED;
+	}
+	return TIDE_GPU_ON;
+}
+
 /* Called by the CUDA driver while it initialises; 1 = fine. */
 EXPORT int InitializeInjection(void);
 int InitializeInjection(void)
 {
 	char version[32];
 	uint32_t number = 0;
-	unsigned want = tide__gpu_wanted();
-	if (atomic_load(&started) || !want || !tide__gpu_start())
+	unsigned want = bits_of(getenv("TIDEMARK_GPU"));
+	if (atomic_load(&started) || !want || !tide__gpu_start() || turn_on(want) != TIDE_GPU_ON)
 		return 1;
-	library = open_cupti();
-	if (!library || !find_functions(library)) {
-		note("loss.no_cupti",
-		     "libcupti was not found: kernels and device memory are not recorded");
-		return 1;
-	}
-	atomic_store(&started, true);
-	if (!enable(want)) {
-		atomic_store(&started, false);
-		note("loss.no_cupti", "CUPTI refused: another profiler may hold it");
-		return 1;
-	}
 	if (tide__cupti.version && tide__cupti.version(&number) == CUPTI_OK) {
 		snprintf(version, sizeof version, "%u", number);
 		note("gpu.cupti_version", version);
@@ -301,4 +310,37 @@ int InitializeInjection(void)
 	if (want & TIDE_GPU_NVML)
 		tide__nvml_start(1000);
 	return 1;
+}
+
+/* ---- in a process that runs already --------------------------------------------------------- */
+
+static bool session; /* begin() turned it on */
+
+EXPORT int tide_gpu_begin(const char *what)
+{
+	if (atomic_load(&started))
+		return TIDE_GPU_INJECTED;
+	if (!tide_recording())
+		return TIDE_GPU_NOT_RECORDING;
+	int rc = turn_on(bits_of(what) & ~(unsigned)TIDE_GPU_NVML);
+	session = rc == TIDE_GPU_ON;
+	return rc;
+}
+
+/* CUPTI delivers what it has, then is as it was; torch.profiler registers buffers of its own again. */
+EXPORT void tide_gpu_end(void)
+{
+	static const int kinds[] = { CUPTI_KERNEL, CUPTI_MEMCPY, CUPTI_MEMCPY_PEER, CUPTI_MEMSET,
+				     CUPTI_MEMORY };
+	if (!session)
+		return;
+	session = false;
+	for (size_t i = 0; tide__cupti.disable && i < sizeof kinds / sizeof *kinds; i++)
+		tide__cupti.disable(kinds[i]);
+	if (tide__gpu_wanted & TIDE_GPU_CALLS)
+		switch_calls(0);
+	if (tide__cupti.flush_period)
+		tide__cupti.flush_period(0);
+	tide__cupti.flush_all(1);
+	atomic_store(&started, false);
 }

@@ -14,6 +14,9 @@
  * subscribe. A tool that registers activity buffers later takes them over: the recording notes that
  * and stops recording them. Without CUPTI or a driver the program runs on and nothing is recorded.
  *
+ * A process that runs already (tidemark.profiling) loads the library itself and calls tide_gpu_begin()
+ * and tide_gpu_end() around what it measures.
+ *
  *   TIDEMARK_GPU         what is recorded: kernels, memory, calls, nvml, source; comma-separated
  *   TIDEMARK_RECORD ...  where (torch/start.h) */
 #ifndef TIDE_CAPTURE_CUDA_INJECT_H
@@ -41,8 +44,21 @@ extern cupti_api_table tide__cupti TIDE_HIDDEN;
 
 /* Starts recording if it has not started; returns false if nothing is to be recorded. */
 bool tide__gpu_start(void) TIDE_HIDDEN;
-/* Returns TIDEMARK_GPU as bits. */
-unsigned tide__gpu_wanted(void) TIDE_HIDDEN;
+/* What is recorded now, as bits. */
+extern unsigned tide__gpu_wanted TIDE_HIDDEN;
+
+enum { /* what tide_gpu_begin() returns */
+       TIDE_GPU_ON = 0,
+       TIDE_GPU_NOT_RECORDING = 1, /* no recording is in progress */
+       TIDE_GPU_NO_CUPTI = 2,	   /* libcupti was not found */
+       TIDE_GPU_REFUSED = 3,	   /* CUPTI refused: another profiler may hold it */
+       TIDE_GPU_INJECTED = 4	   /* `tidemark run --gpu` records already; end() leaves it on */
+};
+/* Record device work from now on into the recording in progress. `what` as in TIDEMARK_GPU, borrowed
+ * for the call. Call it from one thread at a time. Work that was started before is not recorded. */
+int tide_gpu_begin(const char *what);
+/* Write what CUPTI still holds, and stop. The caller has synchronised its devices. Harmless without begin. */
+void tide_gpu_end(void);
 
 /* Writes a completed buffer's records to the recording. */
 void tide__cupti_records(uint8_t *buffer, size_t valid) TIDE_HIDDEN;

@@ -141,7 +141,7 @@ static uint64_t memory_kind(const cupti_memory *m)
 static void put_memory(tide_device_log *l, const void *record)
 {
 	const cupti_memory *m = record;
-	bool source = tide__cupti.enable_source != NULL && tide__gpu_wanted() & TIDE_GPU_SOURCE;
+	bool source = tide__cupti.enable_source != NULL && tide__gpu_wanted & TIDE_GPU_SOURCE;
 	tide_name from = source && m->source ? tide_intern(m->source) : 0;
 	uint64_t v[] = { m->device, memory_kind(m), m->address, m->bytes, m->correlation, from };
 	unsigned kind = m->operation == 1 ? TIDE_DEVICE_REC_ALLOC : TIDE_DEVICE_REC_FREE;

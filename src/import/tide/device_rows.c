@@ -16,6 +16,8 @@ struct tide_device_span {
 	uint32_t place; /* device, or thread */
 	uint32_t stream, name, domain;
 	uint8_t kind, copy, source, target;
+	uint16_t registers;
+	uint32_t shared, grid[3], block[3]; /* of a kernel's launch */
 };
 
 void tide__device_rows_free(tide_device_rows *d)
@@ -41,6 +43,12 @@ static bool add_span(tide_device_rows *d, const tide_device_rec *r)
 	case TIDE_DEVICE_REC_KERNEL:
 		s.name = u32(v[4]);
 		s.node = v[5];
+		for (int i = 0; i < 3; i++) {
+			s.grid[i] = u32(v[6 + i]);
+			s.block[i] = u32(v[9 + i]);
+		}
+		s.registers = (uint16_t)(v[12] < UINT16_MAX ? v[12] : UINT16_MAX);
+		s.shared = u32(v[13]);
 		break;
 	case TIDE_DEVICE_REC_COPY:
 		s.copy = (uint8_t)v[5];
@@ -188,7 +196,7 @@ struct finish {
 	tide_model *m;
 	tide_map lanes; /* threads: tid; streams: 2^63 | device << 32 | stream */
 	tide_map calls; /* correlation -> span */
-	tide_str key_bytes, key_stream, key_node;
+	tide_str key_bytes, key_node, key_grid, key_block, key_registers, key_shared;
 };
 
 static uint32_t lane_of(struct finish *f, const struct tide_device_span *s)
@@ -267,19 +275,50 @@ static uint8_t cat_of(const struct tide_device_span *s)
 
 /* ---- spans ---- */
 
-static bool put_attr(struct finish *f, uint32_t span, tide_str *key, const char *name, uint64_t v)
+static bool push_attr(struct finish *f, uint32_t span, tide_str *key, const char *name, size_t *row)
 {
-	size_t row;
 	tide_attrs *a = &f->m->attrs;
 	if (!key->i)
 		*key = tide__str(f->m, name);
-	if (!key->i || !tide__table_push(a, &tide_attrs_desc, &row))
+	if (!key->i || !tide__table_push(a, &tide_attrs_desc, row))
 		return false;
-	a->span[row] = (tide_span_id){ span };
-	a->key[row] = *key;
-	a->text[row] = (tide_str){ 0 };
-	a->number[row] = v > INT64_MAX ? INT64_MAX : (int64_t)v;
+	a->span[*row] = (tide_span_id){ span };
+	a->key[*row] = *key;
+	a->text[*row] = (tide_str){ 0 };
 	return true;
+}
+
+static bool put_attr(struct finish *f, uint32_t span, tide_str *key, const char *name, uint64_t v)
+{
+	size_t row;
+	if (!push_attr(f, span, key, name, &row))
+		return false;
+	f->m->attrs.number[row] = v > INT64_MAX ? INT64_MAX : (int64_t)v;
+	return true;
+}
+
+/* Three sizes as Kineto writes them. */
+static bool put_sizes(struct finish *f, uint32_t span, tide_str *key, const char *name,
+		      const uint32_t v[3])
+{
+	char text[48];
+	size_t row;
+	snprintf(text, sizeof text, "[%u, %u, %u]", v[0], v[1], v[2]);
+	tide_str s = tide__str(f->m, text);
+	if (!s.i || !push_attr(f, span, key, name, &row))
+		return false;
+	f->m->attrs.text[row] = s;
+	return true;
+}
+
+/* A recording without these figures has a block of 0 threads. */
+static bool put_launch(struct finish *f, uint32_t span, const struct tide_device_span *s)
+{
+	return !s->block[0] ||
+	       (put_sizes(f, span, &f->key_grid, "grid", s->grid) &&
+		put_sizes(f, span, &f->key_block, "block", s->block) &&
+		put_attr(f, span, &f->key_registers, "registers per thread", s->registers) &&
+		put_attr(f, span, &f->key_shared, "shared memory", s->shared));
 }
 
 static bool put_span(struct finish *f, const struct tide_device_span *s)
@@ -301,6 +340,8 @@ static bool put_span(struct finish *f, const struct tide_device_span *s)
 	if (copy && !put_attr(f, row, &f->key_bytes, "bytes", s->bytes))
 		return false;
 	if (s->node && !put_attr(f, row, &f->key_node, "graph node id", s->node))
+		return false;
+	if (s->kind == TIDE_DEVICE_REC_KERNEL && !put_launch(f, row, s))
 		return false;
 	if (s->kind == TIDE_DEVICE_REC_CALL && s->correlation)
 		return tide__map_put(&f->calls, s->correlation, row);

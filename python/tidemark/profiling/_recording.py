@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Records one block of code: ops and allocations by Tidemark's recorder, kernels through CUPTI.
+
+torch.profiler records instead where it is asked for, or where ours cannot: a recording is in progress, no compiler for the op hook,
+no CUPTI. `Recording.why` says which. What is set up here is set up before the clock starts and taken down after it has stopped.
+"""
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from .. import _home, _native
+from ._source import device
+
+RECORDERS = ("auto", "tidemark", "torch")
+GPU = "kernels,calls"  # launches join a kernel with the op that started it
+_WHY = {1: "no recording is in progress", 2: "libcupti was not found", 3: "CUPTI refused: another profiler may hold it"}
+_inject: Any = None
+
+
+class Recording:
+    """What was recorded, once the block has ended."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path  # .tide, or .json of torch.profiler
+        self.recorder = "tidemark"
+        self.why: str | None = None  # torch.profiler recorded because of this
+        self.wall_ms = 0.0
+        self.flops: dict[str, int] | None = None  # by op; torch.profiler's alone
+
+
+class _Unable(Exception):
+    """Ours cannot record this; the text says why."""
+
+
+def _gpu() -> Any:
+    global _inject
+    if _inject is None:
+        _inject = ctypes.CDLL(os.path.join(_home.LIBRARIES, "libtidemark-inject.so"))
+        _inject.tide_gpu_begin.argtypes = [ctypes.c_char_p]
+        _inject.tide_gpu_end.restype = None
+    return _inject
+
+
+def _profiled(torch: Any) -> bool:
+    """Is torch.profiler at work? Then CUPTI's buffers are its own."""
+    return bool(getattr(torch.autograd, "_profiler_enabled", lambda: False)())
+
+
+def _begin(torch: Any, path: str, gpu: str, shapes: bool, stacks: bool, modules: bool) -> bool:
+    """True: torch was attached for this recording and is to be detached."""
+    from .. import _record
+    from .. import torch as capture
+
+    if _native.recording():
+        raise _Unable("a recording is in progress")
+    fresh = not capture.attached()
+    try:
+        capture.attach(ops=True, shapes=shapes, stacks=stacks, modules=modules)
+        if capture._hook._library is None:
+            raise _Unable("ops cannot be recorded: no C++ compiler or no headers of torch")
+        _record.start(path, follow_fork=False)
+        if gpu and device(torch) and not _profiled(torch):
+            rc = _gpu().tide_gpu_begin(gpu.encode())
+            if rc in _WHY:
+                raise _Unable(_WHY[rc])
+    except BaseException as why:
+        _end(fresh)
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        if isinstance(why, (RuntimeError, OSError, _native.Error)):
+            raise _Unable(str(why)) from why
+        raise
+    return fresh
+
+
+def _end(fresh: bool) -> None:
+    from .. import _record
+    from .. import torch as capture
+
+    if _inject is not None:
+        _inject.tide_gpu_end()
+    if _native.recording():
+        _record.stop()
+    if fresh:
+        capture.detach()
+
+
+@contextlib.contextmanager
+def _own(torch: Any, r: Recording, fresh: bool, cuda: Any) -> Iterator[Recording]:
+    begin = time.perf_counter()
+    try:
+        yield r
+    finally:
+        if cuda:
+            cuda.synchronize()
+        r.wall_ms = (time.perf_counter() - begin) * 1000
+        _end(fresh)
+
+
+@contextlib.contextmanager
+def _torchs(torch: Any, r: Recording, cuda: Any, memory: bool, how: dict[str, bool]) -> Iterator[Recording]:
+    from torch.profiler import ProfilerActivity, profile
+
+    r.recorder, r.path = "torch.profiler", os.path.splitext(r.path)[0] + ".json"
+    activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if cuda else [])
+    prof = profile(activities=activities, profile_memory=memory, **how)
+    prof.start()
+    begin = time.perf_counter()
+    try:
+        yield r
+    finally:
+        if cuda:
+            cuda.synchronize()
+        r.wall_ms = (time.perf_counter() - begin) * 1000
+        prof.stop()
+        prof.export_chrome_trace(r.path)
+        if how.get("with_flops"):
+            r.flops = {e.key: int(e.flops) for e in prof.key_averages() if e.flops}
+
+
+@contextlib.contextmanager
+def record_block(path: str, *, recorder: str = "auto", memory: bool = True, record_shapes: bool = False, with_stack: bool = False,
+                 with_flops: bool = False, with_modules: bool = True, gpu: str = GPU) -> Iterator[Recording]:
+    """`path` ends in .tide. with_flops is torch.profiler's: ours ignores it."""
+    import torch
+
+    if recorder not in RECORDERS:
+        raise ValueError(f"recorder is one of {', '.join(RECORDERS)}, not {recorder!r}")
+    r, cuda = Recording(path), device(torch)
+    if cuda:
+        cuda.synchronize()
+    if recorder != "torch":
+        try:
+            fresh = _begin(torch, path, gpu, record_shapes, with_stack, with_modules)
+        except _Unable as why:
+            if recorder == "tidemark":
+                raise _native.Error(str(why)) from why
+            r.why = str(why)
+        else:
+            with _own(torch, r, fresh, cuda):
+                yield r
+            return
+    with _torchs(torch, r, cuda, memory, {"record_shapes": record_shapes, "with_stack": with_stack, "with_flops": with_flops, "with_modules": with_modules}):
+        yield r
