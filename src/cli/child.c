@@ -31,6 +31,32 @@ char *tide__python_name(void)
 	return own && *own ? own : python;
 }
 
+char **tide__child_recorded(char **program, const char *file, const char *const *options)
+{
+	static char self[PATH_MAX], run[] = "run", o[] = "-o", dashes[] = "--";
+	size_t n = 0, n_options = 0, at = 0;
+	ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+	while (program[n])
+		n++;
+	while (options && options[n_options])
+		n_options++;
+	char **v = len > 0 ? calloc(n + n_options + 7, sizeof *v) : NULL;
+	if (!v)
+		return NULL;
+	self[len] = 0;
+	v[at++] = self;
+	v[at++] = run;
+	v[at++] = o;
+	v[at++] = (char *)(uintptr_t)file;
+	for (size_t i = 0; i < n_options; i++)
+		v[at++] = (char *)(uintptr_t)options[i];
+	v[at++] = dashes;
+	if (tide__is_script(program[0]) && access(program[0], R_OK) == 0)
+		v[at++] = tide__python_name();
+	memcpy(v + at, program, n * sizeof *v);
+	return v;
+}
+
 /* Only returns when it could not: the errno. */
 static int become(const tide_child *c)
 {

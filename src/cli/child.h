@@ -38,4 +38,11 @@ void tide__child_gone(void);
 bool tide__is_script(const char *name);
 char *tide__python_name(void);
 
+/* The command line of `tidemark run -o FILE OPTION... -- PROGRAM ...`, a .py file run by Python.
+ * `options` ends with NULL. Owned by the caller: free(); its words are borrowed. NULL: no memory, or
+ * this program does not know where it is. Set TIDE_RUN_ASKED in its environment. */
+#define TIDE_RUN_ASKED \
+	"TIDEMARK_RUN_ASKED", "1" /* `run` leaves it to us to say what was recorded */
+char **tide__child_recorded(char **program, const char *file, const char *const *options);
+
 #endif

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -323,8 +324,9 @@ void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, 
 {
 	static left l; /* large */
 	l = (left){ .file = file, .id = id, .child = child, .failed = failed, .heap = heap };
+	bool asked = getenv("TIDEMARK_RUN_ASKED") != NULL; /* `profile`, `compile`: they tell */
 	look(&l);
-	if (*l.own)
+	if (*l.own && !asked)
 		tell_own(&l);
 	if (l.n_became)
 		tide__cli_note("tidemark run: the program replaced itself (exec); the new "
@@ -334,7 +336,7 @@ void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, 
 		tell_group(&l);
 	if (!*l.own && !l.n_other && tell_space(file))
 		return;
-	if (!*l.own && !l.n_other)
+	if (!*l.own && !l.n_other && !asked)
 		tide__cli_note(
 			"tidemark run: nothing was recorded into %s: the program did not use "
 			"PyTorch's allocators, recorded into a file of its own, or the file was "

@@ -96,6 +96,14 @@ class Faces(unittest.TestCase):
         self.assertAlmostEqual(report.top_kernels[0]["time_us"], 10418.821)
         self.assertTrue(all(isinstance(r, str) for r in report.recommendations) and report.recommendations)
         self.assertEqual(report.kernel_launch_stats["total_kernels"], 303)
+        self.assertEqual(report.memory_efficiency_pct, 0)  # its three copies ran alone
+        rows = [("kernel", "k", 0, 100), ("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 50, 100), ("gpu_memcpy", "Memcpy DtoH (Device -> Pinned)", 300, 100)]
+        events = [{"ph": "X", "cat": c, "name": n, "pid": 0, "tid": 7 + (c != "kernel"), "ts": t, "dur": d, "args": {"stream": 7 + (c != "kernel"), "device": 0, "bytes": 1000}}
+                  for c, n, t, d in rows]
+        pathlib.Path(self.folder, "c.json").write_text(json.dumps({"traceEvents": events}))
+        copies = analyzer.analyze_trace(os.path.join(self.folder, "c.json"))
+        self.assertAlmostEqual(copies.memory_efficiency_pct, 25)  # 50 of 200 us beside the kernel
+        self.assertAlmostEqual(copies.memory_bandwidth_gbps, 0.01)
         document = json.loads(pathlib.Path(analyzer.export_report(report, os.path.join(self.folder, "h.json"))).read_text())
         self.assertEqual(set(document["temporal_breakdown"]), {"gpu_idle_pct", "compute_pct", "communication_pct", "memory_pct"})
         page = pathlib.Path(analyzer.export_report(report, os.path.join(self.folder, "h.html"), format="html")).read_text()
@@ -236,6 +244,19 @@ class WithTorch(unittest.TestCase):
         with self.assertRaises(ValueError):
             profiler.profile_function(self.model, self.x, iterations=0)
 
+    def test_a_full_device(self) -> None:
+        """Peak > 80 % of the device's memory, on a stand-in for torch.cuda."""
+        import types
+        from tidemark import Trace
+        from tidemark.profiling import ProfileSession, UnifiedProfiler
+
+        cuda = types.SimpleNamespace(current_device=lambda: 0, get_device_properties=lambda _: types.SimpleNamespace(total_memory=100 * MB))
+        for peak, said in ((80.0, []), (81.0, ["High memory usage: 81.0% of GPU memory"])):
+            session = ProfileSession(peak_memory_mb=peak)
+            UnifiedProfiler(self.folder)._advise(session, Trace(TRACE), cuda)
+            self.assertEqual(session.bottlenecks, said)
+            self.assertEqual(session.recommendations, ["Consider gradient checkpointing or mixed precision"] * len(said))
+
     def test_comparison_of_kernels(self) -> None:
         from tidemark.profiling import KernelInfo, ProfileSession, UnifiedProfiler
 
@@ -330,6 +351,15 @@ class Compile(unittest.TestCase):
         self.assertEqual(report.timing["eager_ms"]["n"], 3)
         self.assertAlmostEqual(report.speedup, report.eager_time_ms / report.compiled_time_ms)
         self.assertIsNotNone(report.peak_memory_mb)
+        from torch._inductor import metrics
+
+        self.assertEqual(report.memory_savings_mb, report.eager_peak_memory_mb - report.peak_memory_mb)
+        self.assertIn("test_profiling.py", json.dumps(report.memory_diff))  # by stack: lines of this file
+        self.assertIn("temporary", json.dumps(report.memory_diff))  # and by role
+        metrics.reset()
+        torch._dynamo.reset()
+        torch.compile(f)(torch.randn(64, 64))
+        self.assertEqual(report.fused_kernels, metrics.generated_kernel_count)
         page = pathlib.Path(analyzer.export_report(report, os.path.join(folder, "c.html"), format="html")).read_text()
         self.assertIn("Graph breaks", page)
         bad = TorchCompileAnalyzer(output_dir=folder).compare_modes(f, torch.randn(4), modes=["no-such-mode"], warmup=0, iterations=1)

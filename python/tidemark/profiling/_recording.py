@@ -104,7 +104,7 @@ def _own(torch: Any, r: Recording, fresh: bool, cuda: Any) -> Iterator[Recording
 
 
 @contextlib.contextmanager
-def _torchs(torch: Any, r: Recording, cuda: Any, memory: bool, how: dict[str, bool]) -> Iterator[Recording]:
+def _torchs(torch: Any, r: Recording, cuda: Any, memory: bool, how: dict[str, Any]) -> Iterator[Recording]:
     from torch.profiler import ProfilerActivity, profile
 
     r.recorder, r.path = "torch.profiler", os.path.splitext(r.path)[0] + ".json"

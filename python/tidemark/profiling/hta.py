@@ -29,7 +29,7 @@ class HTAReport:
     comm_breakdown: dict[str, Any] = dataclasses.field(default_factory=dict)
     collective_ops: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     memory_bandwidth_gbps: float | None = None
-    memory_efficiency_pct: float | None = None  # share of copies that ran while something else did; None: no copies
+    memory_efficiency_pct: float | None = None  # share of the copies' time in which the device did something else, too; None: no copies
     recommendations: list[str] = dataclasses.field(default_factory=list)
     bottlenecks: list[str] = dataclasses.field(default_factory=list)
     raw_analysis: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -43,6 +43,13 @@ def _copies(ranks: list[dict[str, Any]]) -> float | None:
     """Mean bandwidth of all copies whose bytes are known."""
     rows = [c for r in ranks for c in r.get("copies", []) if c.get("bytes") and c.get("sum_ns")]
     return sum(c["bytes"] for c in rows) / sum(c["sum_ns"] for c in rows) if rows else None
+
+
+def _hidden(ranks: list[dict[str, Any]]) -> float | None:
+    """Percent of the time of copies and fills in which the device computed or communicated, too; None: there are none."""
+    sets = [s for r in ranks for s in r.get("type_sets", []) if "memory" in s["types"]]
+    whole = sum(s["time_ns"] for s in sets)
+    return 100 * sum(s["time_ns"] for s in sets if len(s["types"]) > 1) / whole if whole else None
 
 
 def plain(text: str) -> str:
@@ -73,7 +80,7 @@ def report_of(path: str, trace: object = None) -> HTAReport:
     report.comm_breakdown = {"communication_us": communication / 1000, "overlapped_us": overlap / 1000, "exposed_us": (communication - overlap) / 1000,
                              "overlap_pct": 100 * overlap / communication if communication else None}
     report.collective_ops = [c for r in ranks for c in r.get("collectives", [])]
-    report.memory_bandwidth_gbps = _copies(ranks)
+    report.memory_bandwidth_gbps, report.memory_efficiency_pct = _copies(ranks), _hidden(ranks)
     report.recommendations = [plain(r["text"] if isinstance(r, dict) else r) for r in raw.get("recommendations", [])]
     report.bottlenecks = [plain(b["text"] if isinstance(b, dict) else b) for b in raw.get("bottlenecks", [])]
     return report

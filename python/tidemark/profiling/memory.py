@@ -48,16 +48,19 @@ class MemoryProfiler:
     """track() once or several times, then ask. record_history keeps the recording after reset(); track_allocations=False samples
     without looking at what ops do."""
 
-    def __init__(self, sample_interval_ms: float = 1.0, record_history: bool = True, track_allocations: bool = True, device: str | None = None) -> None:
+    def __init__(self, sample_interval_ms: float = 1.0, record_history: bool = True, track_allocations: bool = True, device: str | None = None,
+                 stacks: bool = False) -> None:
         if not sample_interval_ms >= 1.0:
             raise ValueError("sample_interval_ms is at least 1")
         self.sample_interval_ms = sample_interval_ms
         self.record_history = record_history
         self.track_allocations = track_allocations
         self.device = device  # "cuda:0", "cpu"; None: the one with the highest peak, an accelerator before the host
+        self.stacks = stacks  # the Python stack of every op: costs more, tells which line allocated
         self._folder = tempfile.mkdtemp(prefix="tidemark-memory-")
         self._count = 0
         self._open: list[str] = []
+        self._attached = False  # torch was attached for this one
         self._trace: Trace | None = None
 
     # ---- recording ----
@@ -76,7 +79,8 @@ class MemoryProfiler:
                 raise Error("a recording is in progress: end it first, or ask that one")
             self._count += 1
             self._trace = None
-            capture.attach(ops=self.track_allocations, modules=self.track_allocations)
+            self._attached = not capture.attached()
+            capture.attach(ops=self.track_allocations, modules=self.track_allocations, stacks=self.stacks)
             _record.start(self.path, follow_fork=False)
             _native.snapshots_every(self.sample_interval_ms / 1000)
         self._open.append(name)
@@ -95,6 +99,10 @@ class MemoryProfiler:
         if not self._open:
             _native.snapshots_every(0.0)
             _record.stop()
+            if self._attached:
+                from .. import torch as capture
+
+                capture.detach()
 
     @contextlib.contextmanager
     def track(self, name: str = "track") -> Iterator[MemoryProfiler]:

@@ -110,7 +110,7 @@ def _peak(torch: Any, fn: Callable[[], Any], keep: str | None) -> tuple[float | 
     recording = None
     host: float | None = None
     with contextlib.suppress(Error, OSError, RuntimeError, ImportError):
-        memory = MemoryProfiler()
+        memory = MemoryProfiler(stacks=True)
         with memory.track("call"):
             fn()
         host, recording = memory.get_peak_analysis().get("peak_allocated_mb"), memory.path

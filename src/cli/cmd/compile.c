@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* compile: what torch.compile did, from a log or by running a program with the log on. */
+/* compile: what torch.compile did, from a log or by running a program with the log on.
+ *
+ * With a mode, each run is a process of its own with an empty cache of compiled code, recorded by
+ * `tidemark run`: its calls and their memory are read from the recording. */
 #include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,14 +18,18 @@
 #include "cli/cli.h"
 #include "cli/place.h"
 #include "render/report/compile.h"
+#include "render/report/compile_runs.h"
 
-enum { O_MODE, O_COMPARE, O_LOG, O_LIMIT, O_TOP, O_JSON, O_OUTPUT };
+enum { O_MODE, O_COMPARE, O_MEMORY, O_LOG, O_LIMIT, O_TOP, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	[O_MODE] = { "mode", 'm', TIDE_OPT_TEXT, "MODE",
-		     "run PROGRAM with this mode in every torch.compile: default, "
-		     "reduce-overhead, max-autotune, ... or eager" },
+		     "run PROGRAM eagerly, then with this mode in every torch.compile: default, "
+		     "reduce-overhead, max-autotune, ..." },
 	[O_COMPARE] = { "compare", 'c', TIDE_OPT_FLAG, NULL,
 			"run PROGRAM eagerly and in 3 modes, each in a separate process" },
+	[O_MEMORY] = { "memory", 0, TIDE_OPT_FLAG, NULL,
+		       "with a mode: record the stack of every allocation (calls take longer) and "
+		       "show why a mode's peak differs from eager's" },
 	[O_LOG] = { "keep-log", 0, TIDE_OPT_FILE, "FOLDER",
 		    "keep the logs of a run in FOLDER (default: a temporary one, removed)" },
 	[O_LIMIT] = { "timeout", 0, TIDE_OPT_INT, "SECONDS",
@@ -80,23 +89,23 @@ static int report_file(const tide_args *a)
 /* ---- running a program ---- */
 
 typedef struct outcome {
-	const char *mode; /* NULL = as the program says */
-	char folder[512];
-	tide_child child;
-	bool logged; /* the folder has a log */
+	tide_compile_run run;
+	char folder[512]; /* all that a run leaves */
+	char log[544], recording[544];
+	bool started;
 } outcome;
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *f)
+{
+	(void)st;
+	(void)flag;
+	(void)f;
+	return remove(path), 0;
+}
 
 static void remove_folder(const char *path)
 {
-	DIR *d = opendir(path);
-	char file[1024];
-	for (struct dirent *e; d && (e = readdir(d));)
-		if (e->d_name[0] != '.' &&
-		    (size_t)snprintf(file, sizeof file, "%s/%s", path, e->d_name) < sizeof file)
-			unlink(file);
-	if (d)
-		closedir(d);
-	rmdir(path);
+	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 static bool has_files(const char *path)
@@ -110,87 +119,170 @@ static bool has_files(const char *path)
 	return any;
 }
 
+/* The folder and, of a run with a mode, log/ in it. A log of an earlier run is not kept. */
 static bool make_folder(const tide_args *a, outcome *o, tide_error *err)
 {
 	const char *tmp = getenv("TMPDIR");
+	bool ok;
 	if (a->opt[O_LOG].set) {
 		mkdir(a->opt[O_LOG].text, 0777);
 		snprintf(o->folder, sizeof o->folder, "%s/%s", a->opt[O_LOG].text,
-			 o->mode ? o->mode : "run");
-		if (mkdir(o->folder, 0777) == 0 || access(o->folder, W_OK) == 0)
-			return true;
+			 o->run.mode ? o->run.mode : "run");
+		ok = mkdir(o->folder, 0777) == 0 || access(o->folder, W_OK) == 0;
 	} else {
 		snprintf(o->folder, sizeof o->folder, "%s/tidemark-compile-XXXXXX",
 			 tmp && *tmp ? tmp : "/tmp");
-		if (mkdtemp(o->folder))
-			return true;
+		ok = mkdtemp(o->folder) != NULL;
 	}
-	tide__fail_errno(err, "cannot make a folder for the log");
-	return false;
+	snprintf(o->log, sizeof o->log, "%s%s", o->folder, o->run.mode ? "/log" : "");
+	snprintf(o->recording, sizeof o->recording, "%s/run.tide", o->folder);
+	if (ok && o->run.mode) {
+		remove_folder(o->log);
+		unlink(o->recording);
+		ok = mkdir(o->log, 0777) == 0;
+	}
+	if (!ok)
+		tide__fail_errno(err, "cannot make a folder for the log");
+	return ok;
+}
+
+/* A script that is not there: `run` would say so in its own name. */
+static bool missing_script(const tide_args *a)
+{
+	const char *f = a->files[0];
+	if (!tide__is_script(f) || access(f, R_OK) == 0)
+		return false;
+	fprintf(stderr, "tidemark compile: %s: %s\n", f, strerror(errno));
+	return true;
+}
+
+static bool run_child(const tide_args *a, outcome *o, tide_child *c)
+{
+	const char *how[] = { a->opt[O_MEMORY].set ? "--light" : "--no-ops", "--no-modules", NULL };
+	char cache[544];
+	snprintf(cache, sizeof cache, "%s/cache", o->folder);
+	const char *plain[] = { "TORCH_TRACE", o->log, NULL };
+	const char *mode[] = { "TORCH_TRACE",
+			       o->log,
+			       "TIDEMARK_COMPILE_MODE",
+			       o->run.mode,
+			       "TORCHINDUCTOR_CACHE_DIR",
+			       cache,
+			       TIDE_RUN_ASKED,
+			       NULL };
+	char **recorded = NULL;
+	*c = (tide_child){ .argv = a->files, .env = plain, .limit_s = a->opt[O_LIMIT].num };
+	if (o->run.mode) {
+		recorded = tide__child_recorded(a->files, o->recording, how);
+		c->argv = recorded;
+		c->env = mode;
+	}
+	bool ok = c->argv && tide__child_run("compile", c);
+	free(recorded);
+	remove_folder(cache);
+	return ok;
+}
+
+/* Calls of the run, from its recording. Without one, or without calls, nothing is known. */
+static void read_calls(const tide_args *a, outcome *o)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	if (!o->run.mode || access(o->recording, R_OK))
+		return;
+	tide_model *m = tide__cli_load(a, o->recording, TIDE_WANT_SPANS | TIDE_WANT_MEMORY);
+	if (!m)
+		return;
+	o->run.recorded = tide__find_compile_calls(m, &o->run.calls, &err) == TIDE_OK;
+	if (!o->run.recorded)
+		tide__cli_fail(o->recording, &err);
+	else if (o->run.calls.device)
+		tide__device_name(m, o->run.calls.device, o->run.device, sizeof o->run.device);
+	tide__model_free(m);
 }
 
 /* 0, or an exit status that ends the command: the program could not run at all. */
 static int run_mode(const tide_args *a, outcome *o)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	char hook[4096];
+	tide_child c;
+	if (o->run.mode && missing_script(a))
+		return 127;
 	if (!make_folder(a, o, &err))
 		return tide__cli_fail(o->folder, &err);
-	const char *env[] = { "TORCH_TRACE", o->folder, o->mode ? "TIDEMARK_COMPILE_MODE" : NULL,
-			      o->mode, NULL };
-	bool hooked = o->mode && tide__hook_folder(hook, sizeof hook);
-	if (o->mode && !hooked) {
-		tide__fail(&err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
-			   "the Python hook is not installed: no mode can be set");
+	if (!run_child(a, o, &c)) {
+		tide__fail_errno(&err, "cannot start a process");
 		return tide__cli_fail(NULL, &err);
 	}
-	o->child = (tide_child){ .argv = a->files,
-				 .env = env,
-				 .hook = hooked ? hook : NULL,
-				 .limit_s = a->opt[O_LIMIT].num };
-	if (!tide__child_run("compile", &o->child)) {
-		tide__fail_errno(&err, "fork");
-		return tide__cli_fail(NULL, &err);
-	}
-	o->logged = has_files(o->folder);
-	if (!o->child.started)
-		return o->child.status;
-	if (o->child.timed_out)
+	o->run.wall_ns = c.wall_ns;
+	o->run.status = c.status;
+	o->run.timed_out = c.timed_out;
+	o->run.logged = has_files(o->log);
+	if (!c.started)
+		return c.status;
+	if (c.timed_out)
 		tide__cli_note("%s was ended after %lld s", a->files[0],
 			       (long long)a->opt[O_LIMIT].num);
-	if (o->child.status)
-		tide__cli_note("%s ended with status %d", a->files[0], o->child.status);
+	if (c.status)
+		tide__cli_note("%s%s%s ended with status %d", a->files[0],
+			       o->run.mode ? ", mode " : "", o->run.mode ? o->run.mode : "",
+			       c.status);
+	read_calls(a, o);
 	return 0;
 }
 
-static void put_run(const tide_args *a, const outcome *o, tide_json *j)
+static void put_run(const tide_args *a, const outcome *o)
 {
 	char wall[32];
-	if (j) {
-		tide__json_kstr(j, "mode", o->mode);
-		tide__json_kint(j, "wall_ns", o->child.wall_ns);
-		tide__json_kint(j, "exit_status", o->child.status);
-		tide__json_kbool(j, "timed_out", o->child.timed_out);
-		tide__json_kbool(j, "has_real_data", o->logged);
-		return;
-	}
-	tide__fmt_ns(wall, sizeof wall, (double)o->child.wall_ns);
-	fprintf(a->out, "%s%s%s: %s of wall time, exit status %d\n", o->mode ? "mode " : "",
-		o->mode ? o->mode : a->files[0], "", wall, o->child.status);
-	if (!o->logged)
+	tide__fmt_ns(wall, sizeof wall, (double)o->run.wall_ns);
+	fprintf(a->out, "%s%s: %s of wall time, exit status %d\n", o->run.mode ? "mode " : "",
+		o->run.mode ? o->run.mode : a->files[0], wall, o->run.status);
+	if (!o->run.logged && (!o->run.mode || strcmp(o->run.mode, "eager") != 0))
 		fputs("Nothing was compiled: the program left no log.\n", a->out);
 }
 
-static int report_run(const tide_args *a, outcome *o, tide_json *j)
+/* ---- why memory differs ---- */
+
+/* `tidemark diff` of the two recordings, as text or as the member "memory_diff". */
+static void put_diff(const tide_args *a, const outcome *eager, const outcome *o, tide_json *j)
 {
+	char *argv[] = { (char *)(uintptr_t) "diff", (char *)(uintptr_t)eager->recording,
+			 (char *)(uintptr_t)o->recording,
+			 (char *)(uintptr_t)(j ? "--json" : "--top=5"), NULL };
+	char *text = NULL;
+	size_t n = 0;
+	FILE *to = open_memstream(&text, &n);
+	bool ok = to && o->run.recorded && eager->run.recorded &&
+		  tide__cli_ask(4, argv, NULL, to, tide__cli_errors()) == 0;
+	if (to)
+		fclose(to);
 	if (j)
+		tide__json_kraw(j, "memory_diff", ok ? text : NULL, n);
+	else if (ok)
+		fprintf(a->out, "\nMemory against eager\n%.*s", (int)n, text);
+	free(text);
+}
+
+/* ---- telling ---- */
+
+static int report_run(const tide_args *a, const outcome *eager, outcome *o, tide_json *j)
+{
+	bool other = eager && o != eager;
+	if (j) {
 		tide__json_object(j);
-	put_run(a, o, j);
-	int rc = o->logged ? report(a, o->folder, j) : 0;
+		tide__compile_run_json(&o->run, eager ? &eager->run : NULL, j);
+	} else {
+		put_run(a, o);
+	}
+	int rc = o->run.logged ? report(a, o->log, j) : 0;
+	if (other && a->opt[O_MEMORY].set)
+		put_diff(a, eager, o, j);
+	if (j && other && !a->opt[O_COMPARE].set) {
+		tide__json_kobject(j, "eager");
+		tide__compile_run_json(&eager->run, &eager->run, j);
+		tide__json_object_end(j);
+	}
 	if (j)
 		tide__json_object_end(j);
-	if (!a->opt[O_LOG].set)
-		remove_folder(o->folder);
 	return rc;
 }
 
@@ -200,40 +292,71 @@ static int finish(const tide_args *a, tide_json *j, int rc, int status)
 	return status ? status : rc ? rc : end;
 }
 
-static int run_program(const tide_args *a)
+/* Which runs there are: eager first, except of a program as it is written. */
+static size_t plan(const tide_args *a, outcome runs[4])
 {
 	static const char *const all[] = { "eager", "default", "reduce-overhead", "max-autotune" };
-	const char *one[] = { a->opt[O_MODE].set ? a->opt[O_MODE].text : NULL };
+	const char *mode = a->opt[O_MODE].set ? a->opt[O_MODE].text : NULL;
+	size_t n = 0;
+	memset(runs, 0, 4 * sizeof *runs);
+	if (a->opt[O_COMPARE].set) {
+		for (; n < 4; n++)
+			runs[n].run.mode = all[n];
+		return n;
+	}
+	if (mode && strcmp(mode, "eager") != 0)
+		runs[n++].run.mode = "eager";
+	runs[n++].run.mode = mode;
+	return n;
+}
+
+static int tell_runs(const tide_args *a, outcome runs[4], size_t n, int status)
+{
 	bool compare = a->opt[O_COMPARE].set, json = a->opt[O_JSON].set;
-	size_t n = compare ? sizeof all / sizeof *all : 1;
-	outcome runs[4];
+	const outcome *eager = runs[0].run.mode ? &runs[0] : NULL;
+	tide_compile_run rows[4];
 	tide_json j;
-	int rc = 0, status = 0;
-	memset(runs, 0, sizeof runs);
-	for (size_t i = 0; i < n; i++) {
-		runs[i].mode = compare ? all[i] : one[0];
-		if ((rc = run_mode(a, &runs[i])))
-			return rc;
-		status = status ? status : runs[i].child.status;
-	}
-	if (json) {
+	int rc = 0;
+	for (size_t i = 0; i < n; i++)
+		rows[i] = runs[i].run;
+	if (json)
 		tide__json_begin(&j, a->out, true);
-		if (compare) {
-			tide__json_object(&j);
-			tide__json_karray(&j, "modes");
-		}
+	else
+		tide__compile_runs_text(rows, n, a->out, &a->style);
+	if (json && compare) {
+		tide__json_object(&j);
+		tide__json_karray(&j, "modes");
 	}
-	for (size_t i = 0; i < n; i++) {
-		if (i && !json)
+	for (size_t i = compare || n == 1 ? 0 : 1; i < n; i++) {
+		if (!json && n > 1)
 			fputc('\n', a->out);
-		int one_rc = report_run(a, &runs[i], json ? &j : NULL);
-		rc = rc ? rc : one_rc;
+		int one = report_run(a, eager, &runs[i], json ? &j : NULL);
+		rc = rc ? rc : one;
 	}
 	if (json && compare) {
 		tide__json_array_end(&j);
 		tide__json_object_end(&j);
 	}
 	return finish(a, json ? &j : NULL, rc, status);
+}
+
+static int run_program(const tide_args *a)
+{
+	outcome runs[4];
+	size_t n = plan(a, runs), done = 0;
+	int rc = 0, status = 0;
+	if (a->opt[O_MEMORY].set && !runs[0].run.mode)
+		return tide__cli_usage(a, "--memory needs --mode or --compare");
+	for (; done < n && !rc; done++) {
+		rc = run_mode(a, &runs[done]);
+		status = status ? status : runs[done].run.status;
+	}
+	if (!rc)
+		rc = tell_runs(a, runs, n, status);
+	for (size_t i = 0; i < done && !a->opt[O_LOG].set; i++)
+		if (runs[i].folder[0])
+			remove_folder(runs[i].folder);
+	return rc;
 }
 
 /* ---- which of the two ---- */
@@ -253,11 +376,13 @@ static int run(const tide_args *a)
 	bool log = is_log(a->files[0]);
 	if (log && a->n_files > 1)
 		return tide__cli_usage(a, "one log or folder at a time");
-	if (log && (a->opt[O_MODE].set || a->opt[O_COMPARE].set || a->opt[O_LOG].set))
-		return tide__cli_usage(a,
-				       "--mode, --compare and --keep-log are for a program, and "
-				       "%s is a log",
-				       a->files[0]);
+	if (log && (a->opt[O_MODE].set || a->opt[O_COMPARE].set || a->opt[O_LOG].set ||
+		    a->opt[O_MEMORY].set))
+		return tide__cli_usage(
+			a,
+			"--mode, --compare, --memory and --keep-log are for a program, and "
+			"%s is a log",
+			a->files[0]);
 	return log ? report_file(a) : run_program(a);
 }
 
@@ -267,7 +392,10 @@ const tide_command tide__cmd_compile = {
 	.summary = "report on torch.compile: graph breaks, recompiles, kernels, stages",
 	.help = "LOG is a file that torch writes with TORCH_TRACE=FOLDER, FOLDER one with the "
 		"logs of all ranks. A PROGRAM is run with the log on and then reported on; its "
-		"output and exit status pass through. Options go first.",
+		"output and exit status pass through. With --mode or --compare the program runs "
+		"eagerly and in each mode, each time in a separate process with an empty cache of "
+		"compiled code; the report compares time and peak memory of calls to what "
+		"torch.compile returned. Options go first.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

@@ -45,26 +45,14 @@ typedef struct runs {
 
 /* ---- running ---- */
 
-/* `self run -o FILE [--no-ops] -- [python3] PROGRAM ...`; owned by the caller. */
-static char **command_line(const tide_args *a, char *self)
+/* Not there, or not readable: said here, so that no message is about `run`. */
+static bool missing(const char *name)
 {
-	static char run_word[] = "run", o[] = "-o", no_ops[] = "--no-ops", dashes[] = "--";
-	char **v = calloc(a->n_files + 9, sizeof *v);
-	size_t n = 0;
-	if (!v)
-		return NULL;
-	v[n++] = self;
-	v[n++] = run_word;
-	v[n++] = o;
-	v[n++] = (char *)(uintptr_t)a->opt[O_RECORDING].text;
-	if (a->opt[O_MEMORY].set)
-		v[n++] = no_ops;
-	v[n++] = dashes;
-	if (tide__is_script(a->files[0]) && access(a->files[0], R_OK) == 0)
-		v[n++] = tide__python_name();
-	for (size_t i = 0; i < a->n_files; i++)
-		v[n++] = a->files[i];
-	return v;
+	bool path = strchr(name, '/') || tide__is_script(name);
+	if (!path || access(name, R_OK) == 0)
+		return false;
+	fprintf(stderr, "tidemark profile: %s: %s\n", name, strerror(errno));
+	return true;
 }
 
 static void count(runs *r, const tide_child *c)
@@ -77,26 +65,31 @@ static void count(runs *r, const tide_child *c)
 	r->timed_out |= c->timed_out;
 }
 
+static void say_end(const tide_args *a, const runs *r)
+{
+	if (r->timed_out)
+		tide__cli_note("%s was ended after %lld s; what was recorded until then is told",
+			       a->files[0], (long long)a->opt[O_LIMIT].num);
+	else if (r->status > 128)
+		tide__cli_note("%s was ended by signal %d", a->files[0], r->status - 128);
+	else if (r->status)
+		tide__cli_note("%s ended with status %d", a->files[0], r->status);
+}
+
 /* 0; or a status that ends the command: nothing was or could be run. */
 static int run_all(const tide_args *a, runs *r)
 {
-	char self[PATH_MAX];
+	static const char *const env[] = { TIDE_RUN_ASKED, NULL };
+	const char *how[] = { a->opt[O_MEMORY].set ? "--no-ops" : NULL, NULL };
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-	if (access(a->files[0], F_OK) && strchr(a->files[0], '/')) {
-		errno = ENOENT;
-		tide__fail_errno(&err, "cannot run");
-		tide__cli_fail(a->files[0], &err);
-		return 127;
-	}
-	if (len <= 0)
-		return 126;
-	self[len] = 0;
+	if (missing(a->files[0]))
+		return errno == ENOENT ? 127 : 126;
 	unlink(a->opt[O_RECORDING].text);
 	for (int64_t i = 0; i < a->opt[O_WARMUP].num + a->opt[O_ITERATIONS].num; i++) {
 		bool warm = i < a->opt[O_WARMUP].num;
-		char **recorded = command_line(a, self);
+		char **recorded = tide__child_recorded(a->files, a->opt[O_RECORDING].text, how);
 		tide_child c = { .argv = warm ? a->files : recorded,
+				 .env = env,
 				 .limit_s = a->opt[O_LIMIT].num };
 		bool ran = recorded && tide__child_run("profile", &c);
 		free(recorded);
@@ -110,12 +103,11 @@ static int run_all(const tide_args *a, runs *r)
 			count(r, &c);
 		if (c.status || c.timed_out) {
 			r->status = c.status;
+			r->timed_out |= c.timed_out;
 			break;
 		}
 	}
-	if (r->timed_out)
-		tide__cli_note("%s was ended after %lld s", a->files[0],
-			       (long long)a->opt[O_LIMIT].num);
+	say_end(a, r);
 	return 0;
 }
 
@@ -162,16 +154,7 @@ static void member(const tide_args *a, tide_json *j, const char *key, const char
 	int rc = to ? ask(a, NULL, words, to) : 1;
 	if (to)
 		fclose(to);
-	tide__json_key(j, key);
-	while (n && text[n - 1] == '\n')
-		n--;
-	if (rc || !n)
-		tide__json_null(j);
-	else {
-		fwrite(text, 1, n, j->out);
-		j->keyed = false;
-		j->first[j->depth / 64] &= ~(UINT64_C(1) << j->depth % 64);
-	}
+	tide__json_kraw(j, key, rc ? NULL : text, n);
 	free(text);
 }
 
@@ -198,6 +181,26 @@ static int tell_json(const tide_args *a, const runs *r)
 	return tide__cli_json_end(a, &j);
 }
 
+/* `tidemark report` in a process of its own: commands that are asked in this one write no files. */
+static int write_page(const tide_args *a)
+{
+	char self[PATH_MAX];
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+	char *argv[] = { self,
+			 (char *)(uintptr_t) "report",
+			 (char *)(uintptr_t)a->opt[O_RECORDING].text,
+			 (char *)(uintptr_t) "-o",
+			 (char *)(uintptr_t)a->opt[O_HTML].text,
+			 NULL };
+	tide_child c = { .argv = argv };
+	self[len > 0 ? len : 0] = 0;
+	if (len > 0 && tide__child_run("profile", &c))
+		return c.status;
+	tide__fail_errno(&err, "cannot start a process");
+	return tide__cli_fail(NULL, &err);
+}
+
 static int run(const tide_args *a)
 {
 	runs r = { 0 };
@@ -205,9 +208,9 @@ static int run(const tide_args *a)
 	if (rc)
 		return rc;
 	if (access(a->opt[O_RECORDING].text, R_OK) || !r.n) {
-		tide__cli_note(
-			"nothing was recorded: %s ended with status %d without using PyTorch",
-			a->files[0], r.status);
+		if (r.status != 126 && r.status != 127) /* it never ran, and that was said */
+			tide__cli_note("nothing was recorded: %s did not use PyTorch%s",
+				       a->files[0], r.status ? " before it ended" : "");
 		return r.status ? r.status : 1;
 	}
 	if (a->opt[O_JSON].set)
@@ -215,10 +218,7 @@ static int run(const tide_args *a)
 	else
 		tell_text(a, &r);
 	if (a->opt[O_HTML].set) {
-		int page = ask(a, NULL,
-			       (const char *[]){ "report", a->opt[O_RECORDING].text, "-o",
-						 a->opt[O_HTML].text, NULL },
-			       a->out);
+		int page = write_page(a);
 		rc = rc ? rc : page;
 	}
 	return r.status ? r.status : rc ? rc : tide__cli_done(a);

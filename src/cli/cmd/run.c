@@ -375,7 +375,8 @@ static void become(const tide_args *a, const tide_config *c, libraries *l, const
 		set_heap(a);
 	bool light = a->opt[O_LIGHT].set;
 	bool ops = !light && !a->opt[O_NO_OPS].set && c->v[TIDE_CONFIG_capture_ops].flag;
-	if (torch && (ops || heap || light))
+	bool mode = getenv("TIDEMARK_COMPILE_MODE") != NULL; /* `tidemark compile` sets it */
+	if (torch && (ops || heap || light || mode))
 		set_hook(a, c, ops);
 	execvp(a->files[0], a->files);
 	int why = errno;

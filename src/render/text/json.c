@@ -329,6 +329,19 @@ void tide__json_kstr(tide_json *j, const char *key, const char *s)
 	tide__json_str(j, s);
 }
 
+void tide__json_kraw(tide_json *j, const char *key, const char *text, size_t n)
+{
+	tide__json_key(j, key);
+	while (text && n && text[n - 1] == '\n')
+		n--;
+	if (!text || !n || j->sink) {
+		tide__json_null(j);
+		return;
+	}
+	lead(j);
+	put(j, text, n);
+}
+
 void tide__json_ktext(tide_json *j, const char *key, const tide_model *m, tide_str s)
 {
 	tide__json_key(j, key);

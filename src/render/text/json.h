@@ -82,6 +82,9 @@ void tide__json_maybe(tide_json *j, uint64_t v); /* UINT64_MAX = null */
 
 /* key and value in one call */
 void tide__json_kstr(tide_json *j, const char *key, const char *s);
+/* A JSON value that is written already, as another command's document; line ends after it are left out.
+ * NULL: null. */
+void tide__json_kraw(tide_json *j, const char *key, const char *text, size_t n);
 void tide__json_ktext(tide_json *j, const char *key, const tide_model *m, tide_str s);
 void tide__json_kint(tide_json *j, const char *key, int64_t v);
 void tide__json_kuint(tide_json *j, const char *key, uint64_t v);
