@@ -171,10 +171,12 @@ TIDE_API tide_code tide_peak_find(const tide_trace *t, const tide_peak_options *
 typedef struct tide_phases_options {
 	size_t struct_size;
 	const char *device; /* NULL = all */
+	const char *by;	    /* what phases are: mark annotation; NULL = mark */
+	bool tracker;	    /* text as memory trackers write it: DRAM and L1 lines in MB */
 } tide_phases_options;
-#define TIDE_PHASES_OPTIONS_INIT                  \
-	{                                         \
-		sizeof(tide_phases_options), NULL \
+#define TIDE_PHASES_OPTIONS_INIT                               \
+	{                                                      \
+		sizeof(tide_phases_options), NULL, NULL, false \
 	}
 TIDE_API tide_code tide_phases_find(const tide_trace *t, const tide_phases_options *o,
 				    tide_report **out, tide_error *err);
@@ -302,10 +304,13 @@ typedef struct tide_flame_report_options {
 	uint64_t min_value; /* fold smaller nodes into their parent, ns or bytes */
 	size_t max_depth;   /* 1 to 1000; 0 = 200 */
 	size_t top;	    /* rows of text */
+	bool hot;	    /* text: the paths of largest self, not the tree */
+	double small_pct;   /* fold device work below so many percent of the total */
 } tide_flame_report_options;
-#define TIDE_FLAME_REPORT_OPTIONS_INIT                                                             \
-	{                                                                                          \
-		sizeof(tide_flame_report_options), NULL, NULL, NULL, false, false, false, 0, 0, 40 \
+#define TIDE_FLAME_REPORT_OPTIONS_INIT                                                              \
+	{                                                                                           \
+		sizeof(tide_flame_report_options), NULL, NULL, NULL, false, false, false, 0, 0, 40, \
+			false, 0                                                                    \
 	}
 TIDE_API tide_code tide_flame_find(const tide_trace *t, const tide_flame_report_options *o,
 				   tide_report **out, tide_error *err);
@@ -320,10 +325,11 @@ typedef struct tide_critical_path_options {
 	const char *data_loading; /* spans whose name contains it are data loading */
 	bool path;		  /* also list every edge of the path */
 	size_t top;
+	bool hta_compat; /* Holistic Trace Analysis's own numbers: microseconds, its rounding */
 } tide_critical_path_options;
-#define TIDE_CRITICAL_PATH_OPTIONS_INIT                                        \
-	{                                                                      \
-		sizeof(tide_critical_path_options), NULL, 0, 0, NULL, false, 0 \
+#define TIDE_CRITICAL_PATH_OPTIONS_INIT                                               \
+	{                                                                             \
+		sizeof(tide_critical_path_options), NULL, 0, 0, NULL, false, 0, false \
 	}
 TIDE_API tide_code tide_critical_path_find(const tide_trace *t, const tide_critical_path_options *o,
 					   tide_report **out, tide_error *err);
@@ -338,10 +344,13 @@ typedef struct tide_hta_report_options {
 	int64_t delay_cutoff_ns; /* longer launch delays count as outliers */
 	size_t top;		 /* rows of long tables */
 	const char *const *file; /* names of the traces; NULL = the paths they were opened by */
+	const char *const *custom_collective; /* parts of names of custom collectives */
+	size_t n_custom_collective;
 } tide_hta_report_options;
-#define TIDE_HTA_REPORT_OPTIONS_INIT                                                        \
-	{                                                                                   \
-		sizeof(tide_hta_report_options), false, NULL, 30000, 50000, 100000, 0, NULL \
+#define TIDE_HTA_REPORT_OPTIONS_INIT                                                         \
+	{                                                                                    \
+		sizeof(tide_hta_report_options), false, NULL, 30000, 50000, 100000, 0, NULL, \
+			NULL, 0                                                              \
 	}
 TIDE_API tide_code tide_hta_find(const tide_trace *const *traces, size_t n,
 				 const tide_hta_report_options *o, tide_report **out,
@@ -392,6 +401,37 @@ typedef struct tide_diff_report_options {
 TIDE_API tide_code tide_diff_find(const tide_trace *a, const tide_trace *b,
 				  const tide_diff_report_options *o, tide_report **out,
 				  tide_error *err);
+
+/** The host heap: high-water mark, blocks that were not freed, temporary allocations. */
+typedef struct tide_heap_options {
+	size_t struct_size;
+	const char *sort; /* peak left allocated calls temporary; NULL = peak */
+	size_t top;
+} tide_heap_options;
+#define TIDE_HEAP_OPTIONS_INIT                     \
+	{                                          \
+		sizeof(tide_heap_options), NULL, 0 \
+	}
+TIDE_API tide_code tide_heap_find(const tide_trace *t, const tide_heap_options *o,
+				  tide_report **out, tide_error *err);
+
+/** Who holds a GPU's memory: PyTorch, other allocations, contexts, other processes. */
+TIDE_API tide_code tide_device_find(const tide_trace *t, tide_report **out, tide_error *err);
+
+/** Every recommendation on the trace with its evidence, and a score. */
+TIDE_API tide_code tide_advice_find(const tide_trace *t, tide_report **out, tide_error *err);
+
+/** What torch.compile did, from a TORCH_TRACE log: graph breaks, recompiles, stages, kernels. */
+typedef struct tide_compile_options {
+	size_t struct_size;
+	size_t top;
+} tide_compile_options;
+#define TIDE_COMPILE_OPTIONS_INIT               \
+	{                                       \
+		sizeof(tide_compile_options), 0 \
+	}
+TIDE_API tide_code tide_compile_find(const tide_trace *t, const tide_compile_options *o,
+				     tide_report **out, tide_error *err);
 
 #ifdef __cplusplus
 }

@@ -2,8 +2,10 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* tidemark._reports: every report of tidemark/analyze.h as dicts and lists.
  *
- *     find("peak", [trace capsule], {"group_by": "op"}) -> dict, or NotImplemented for an option that
- *     the library's report does not have
+ *     find("peak", [trace capsule], {"group_by": "op"}, Error) -> dict
+ *     text("phases", [trace capsule], {"tracker": True}, Error) -> str
+ *
+ * Both give NotImplemented for a report or an option that the library does not have.
  *
  * A module of its own, loaded by the first report. A report is found without the GIL, turned into
  * Python objects and freed in one call, so nothing outlives its trace. */
@@ -25,7 +27,19 @@
 
 /* ---- options ---- */
 
-typedef enum kind { TEXT, FLAG, SIZE, NS, MICROSECONDS, BYTES, TEXTS, NUMBERS } kind;
+typedef enum kind {
+	TEXT,
+	FLAG,
+	SIZE,
+	NS,
+	MICROSECONDS,
+	PERCENT,
+	RANGE, /* "3" or "3..5" into two int64_t */
+	BYTES,
+	TEXTS,
+	NUMBERS,
+	OF_TEXT /* changes text alone: taken, without effect on figures */
+} kind;
 
 struct field {
 	const char *name;
@@ -52,6 +66,8 @@ union options {
 	tide_hta_report_options hta;
 	tide_predict_options predict;
 	tide_diff_report_options diff;
+	tide_heap_options heap;
+	tide_compile_options compile;
 };
 
 struct call {
@@ -65,13 +81,16 @@ struct call {
 	void **arrays;	/* owned: of TEXTS and NUMBERS */
 	size_t n_arrays;
 	tide_report *report;
+	const tide_node *root; /* of it */
+	char *text;	       /* owned */
+	size_t n_text;
 	tide_error err;
 	tide_code rc;
 };
 
 struct report {
 	const char *name;
-	struct field fields[12];
+	struct field fields[16];
 	tide_code (*find)(struct call *c);
 	size_t size;
 	union options defaults;
@@ -152,12 +171,32 @@ static tide_code find_diff(struct call *c)
 	return tide_diff_find(c->traces[0], c->traces[1], &c->o.diff, &c->report, &c->err);
 }
 
+static tide_code find_heap(struct call *c)
+{
+	return tide_heap_find(c->traces[0], &c->o.heap, &c->report, &c->err);
+}
+static tide_code find_device(struct call *c)
+{
+	return tide_device_find(c->traces[0], &c->report, &c->err);
+}
+static tide_code find_advice(struct call *c)
+{
+	return tide_advice_find(c->traces[0], &c->report, &c->err);
+}
+static tide_code find_compile(struct call *c)
+{
+	return tide_compile_find(c->traces[0], &c->o.compile, &c->report, &c->err);
+}
+
 #define HTA_FIELDS                                                                                 \
 	F(tide_hta_report_options, drop_last_step, FLAG), F(tide_hta_report_options, steps, TEXT), \
 		{ "kernel_wait", NS, offsetof(tide_hta_report_options, kernel_wait_ns), 0 },       \
 		{ "short_cutoff", NS, offsetof(tide_hta_report_options, short_cutoff_ns), 0 },     \
 		{ "delay_cutoff", NS, offsetof(tide_hta_report_options, delay_cutoff_ns), 0 },     \
-		F(tide_hta_report_options, top, SIZE)
+		F(tide_hta_report_options, top, SIZE),                                             \
+		{ "custom_collective", TEXTS,                                                      \
+		  offsetof(tide_hta_report_options, custom_collective),                            \
+		  offsetof(tide_hta_report_options, n_custom_collective) }
 
 /* clang-format off */
 static const struct report reports[] = {
@@ -168,9 +207,10 @@ static const struct report reports[] = {
 	{ "peak", { F(tide_peak_options, device, TEXT), F(tide_peak_options, at, TEXT), F(tide_peak_options, group_by, TEXT),
 		    F(tide_peak_options, top, SIZE) },
 	  find_peak, sizeof(tide_peak_options), { .peak = TIDE_PEAK_OPTIONS_INIT } },
-	{ "phases", { F(tide_phases_options, device, TEXT) }, find_phases, sizeof(tide_phases_options), { .phases = TIDE_PHASES_OPTIONS_INIT } },
+	{ "phases", { F(tide_phases_options, device, TEXT), F(tide_phases_options, by, TEXT), F(tide_phases_options, tracker, FLAG) }, find_phases, sizeof(tide_phases_options), { .phases = TIDE_PHASES_OPTIONS_INIT } },
 	{ "ops", { F(tide_ops_options, device, TEXT), F(tide_ops_options, flat, FLAG), F(tide_ops_options, streams, FLAG),
-		   F(tide_ops_options, sort, TEXT), F(tide_ops_options, top, SIZE), F(tide_ops_options, depth, SIZE) },
+		   F(tide_ops_options, sort, TEXT), F(tide_ops_options, top, SIZE), F(tide_ops_options, depth, SIZE),
+		   { "all", OF_TEXT, 0, 0 } },
 	  find_ops, sizeof(tide_ops_options), { .ops = TIDE_OPS_OPTIONS_INIT } },
 	{ "modules", { F(tide_modules_options, sort, TEXT), F(tide_modules_options, top, SIZE) }, find_modules, sizeof(tide_modules_options),
 	  { .modules = TIDE_MODULES_OPTIONS_INIT } },
@@ -178,7 +218,7 @@ static const struct report reports[] = {
 		     F(tide_leaks_options, top, SIZE) },
 	  find_leaks, sizeof(tide_leaks_options), { .leaks = TIDE_LEAKS_OPTIONS_INIT } },
 	{ "allocator", { F(tide_allocator_options, device, TEXT), F(tide_allocator_options, at, TEXT), F(tide_allocator_options, buckets, SIZE),
-			 F(tide_allocator_options, no_advice, FLAG) },
+			 F(tide_allocator_options, no_advice, FLAG), { "map", OF_TEXT, 0, 0 } },
 	  find_allocator, sizeof(tide_allocator_options), { .allocator = TIDE_ALLOCATOR_OPTIONS_INIT } },
 	{ "oom", { F(tide_oom_options, device, TEXT), F(tide_oom_options, group_by, TEXT), F(tide_oom_options, top, SIZE),
 		   F(tide_oom_options, events, SIZE) },
@@ -193,10 +233,14 @@ static const struct report reports[] = {
 	{ "flame", { F(tide_flame_report_options, kind, TEXT), F(tide_flame_report_options, by, TEXT), F(tide_flame_report_options, device, TEXT),
 		     F(tide_flame_report_options, merge, FLAG), F(tide_flame_report_options, merge_steps, FLAG),
 		     F(tide_flame_report_options, allocated, FLAG), F(tide_flame_report_options, max_depth, SIZE),
-		     F(tide_flame_report_options, top, SIZE) },
+		     F(tide_flame_report_options, top, SIZE), F(tide_flame_report_options, hot, FLAG),
+		     { "group_small", PERCENT, offsetof(tide_flame_report_options, small_pct), 0 },
+		     { "min_duration_us", MICROSECONDS, offsetof(tide_flame_report_options, min_value), 0 },
+		     { "min_bytes", BYTES, offsetof(tide_flame_report_options, min_value), 0 } },
 	  find_flame, sizeof(tide_flame_report_options), { .flame = TIDE_FLAME_REPORT_OPTIONS_INIT } },
 	{ "critical-path", { F(tide_critical_path_options, annotation, TEXT), F(tide_critical_path_options, data_loading, TEXT),
-			     F(tide_critical_path_options, path, FLAG), F(tide_critical_path_options, top, SIZE) },
+			     F(tide_critical_path_options, path, FLAG), F(tide_critical_path_options, top, SIZE),
+			     F(tide_critical_path_options, hta_compat, FLAG), { "instance", RANGE, offsetof(tide_critical_path_options, first), 0 } },
 	  find_critical, sizeof(tide_critical_path_options), { .critical = TIDE_CRITICAL_PATH_OPTIONS_INIT } },
 	{ "hta", { HTA_FIELDS }, find_hta, sizeof(tide_hta_report_options), { .hta = TIDE_HTA_REPORT_OPTIONS_INIT }, true },
 	{ "kernels", { HTA_FIELDS }, find_kernels, sizeof(tide_hta_report_options), { .hta = TIDE_HTA_REPORT_OPTIONS_INIT }, true },
@@ -206,6 +250,11 @@ static const struct report reports[] = {
 	{ "diff", { F(tide_diff_report_options, device, TEXT), F(tide_diff_report_options, no_lines, FLAG), F(tide_diff_report_options, top, SIZE),
 		    { "fail_if", TEXTS, offsetof(tide_diff_report_options, fail_if), offsetof(tide_diff_report_options, n_fail_if) } },
 	  find_diff, sizeof(tide_diff_report_options), { .diff = TIDE_DIFF_REPORT_OPTIONS_INIT }, true },
+	{ "heap", { F(tide_heap_options, sort, TEXT), F(tide_heap_options, top, SIZE) }, find_heap, sizeof(tide_heap_options),
+	  { .heap = TIDE_HEAP_OPTIONS_INIT } },
+	{ "device", { { 0 } }, find_device, 0, { .info = TIDE_INFO_OPTIONS_INIT } },
+	{ "advice", { { 0 } }, find_advice, 0, { .info = TIDE_INFO_OPTIONS_INIT } },
+	{ "compile", { F(tide_compile_options, top, SIZE) }, find_compile, sizeof(tide_compile_options), { .compile = TIDE_COMPILE_OPTIONS_INIT } },
 };
 /* clang-format on */
 
@@ -280,6 +329,24 @@ static int take_bytes(struct call *c, PyObject *value, uint64_t *out)
 	return 0;
 }
 
+static int take_range(struct call *c, PyObject *value, int64_t *out)
+{
+	const char *text = text_of(c, value);
+	char *end = NULL;
+	if (!text)
+		return -1;
+	out[0] = out[1] = strtoll(text, &end, 10);
+	bool ok = end != text && out[0] >= 0;
+	if (ok && !strncmp(end, "..", 2)) {
+		const char *last = end + 2;
+		out[1] = strtoll(last, &end, 10);
+		ok = end != last && out[1] >= out[0];
+	}
+	if (ok && !*end)
+		return 0;
+	return PyErr_Format(PyExc_ValueError, "'%s' is neither N nor A..B", text), -1;
+}
+
 static int take(struct call *c, const struct field *f, PyObject *value)
 {
 	char *o = (char *)&c->o + f->at;
@@ -301,6 +368,13 @@ static int take(struct call *c, const struct field *f, PyObject *value)
 	case MICROSECONDS:
 		*(int64_t *)o = (int64_t)(PyFloat_AsDouble(value) * 1000 + 0.5);
 		break;
+	case PERCENT:
+		*(double *)o = PyFloat_AsDouble(value);
+		break;
+	case RANGE:
+		return take_range(c, value, (int64_t *)o);
+	case OF_TEXT:
+		break;
 	case BYTES:
 		return take_bytes(c, value, (uint64_t *)o);
 	default:
@@ -311,7 +385,7 @@ static int take(struct call *c, const struct field *f, PyObject *value)
 
 static const struct field *field_named(const struct report *r, const char *name)
 {
-	for (const struct field *f = r->fields; f < r->fields + 12 && f->name; f++)
+	for (const struct field *f = r->fields; f < r->fields + 16 && f->name; f++)
 		if (!strcmp(f->name, name))
 			return f;
 	return NULL;
@@ -439,28 +513,41 @@ static void forget(void *call)
 	for (size_t i = 0; i < c->n_arrays; i++)
 		free(c->arrays[i]);
 	free(c->arrays);
+	free(c->text);
 	free(c->traces);
 	free(c->sizes);
 }
 
-/* Without the GIL. Before 3.14 Python ends a daemon thread by pthread_exit where it wants the GIL
- * back after the program has ended: what the call holds is given back on the way. */
-static const tide_node *find_aside(struct call *c)
+/* The report as text. */
+static tide_code print(struct call *c)
 {
-	const tide_node *root = NULL;
-	pthread_cleanup_push(forget, c);
-	Py_BEGIN_ALLOW_THREADS c->rc = c->type->find(c);
-	if (c->rc == TIDE_OK && !(root = tide_report_root(c->report)))
-		c->rc = TIDE_ENOMEM;
-	Py_END_ALLOW_THREADS pthread_cleanup_pop(0);
-	return root;
+	FILE *out = open_memstream(&c->text, &c->n_text);
+	if (!out)
+		return TIDE_ENOMEM;
+	tide_code rc = tide_report_print(c->report, out, NULL);
+	return fclose(out) && rc == TIDE_OK ? TIDE_ENOMEM : rc;
 }
 
-static PyObject *answer(struct call *c, PyObject *error)
+/* Without the GIL. Before 3.14 Python ends a daemon thread by pthread_exit where it wants the GIL
+ * back after the program has ended: what the call holds is given back on the way. */
+static void find_aside(struct call *c, bool text)
 {
-	const tide_node *root = find_aside(c);
-	if (root)
-		return object_of(root);
+	pthread_cleanup_push(forget, c);
+	Py_BEGIN_ALLOW_THREADS c->rc = c->type->find(c);
+	if (c->rc == TIDE_OK && text)
+		c->rc = print(c);
+	else if (c->rc == TIDE_OK && !(c->root = tide_report_root(c->report)))
+		c->rc = TIDE_ENOMEM;
+	Py_END_ALLOW_THREADS pthread_cleanup_pop(0);
+}
+
+static PyObject *answer(struct call *c, bool text, PyObject *error)
+{
+	find_aside(c, text);
+	if (c->rc == TIDE_OK && text)
+		return PyUnicode_DecodeUTF8(c->text, (Py_ssize_t)c->n_text, "replace");
+	if (c->rc == TIDE_OK)
+		return object_of(c->root);
 	if (c->rc == TIDE_ENOMEM)
 		return PyErr_NoMemory();
 	const char *why = *c->err.text ? c->err.text : tide_code_text(c->rc);
@@ -468,8 +555,8 @@ static PyObject *answer(struct call *c, PyObject *error)
 	return NULL;
 }
 
-/* find(name, traces, options, error class) -> dict or NotImplemented */
-static PyObject *find(PyObject *self, PyObject *args)
+/* (name, traces, options, error class) -> dict, str or NotImplemented */
+static PyObject *find_as(PyObject *args, bool text)
 {
 	struct call c = { 0 };
 	const char *name;
@@ -484,13 +571,25 @@ static PyObject *find(PyObject *self, PyObject *args)
 	if (known == 1)
 		out = Py_NewRef(Py_NotImplemented);
 	else if (!known && !take_traces(&c, traces))
-		out = answer(&c, error);
+		out = answer(&c, text, error);
 	forget(&c);
 	Py_XDECREF(c.keep);
 	return out;
 }
 
+static PyObject *find(PyObject *self, PyObject *args)
+{
+	return find_as(args, false);
+}
+
+static PyObject *find_text(PyObject *self, PyObject *args)
+{
+	return find_as(args, true);
+}
+
 static PyMethodDef methods[] = {
+	{ "text", find_text, METH_VARARGS,
+	  "text(name, traces, options, error) -> the report as it is printed, or NotImplemented" },
 	{ "find", find, METH_VARARGS,
 	  "find(name, traces, options, error) -> the report as a dict, or NotImplemented" },
 	{ "reserved", tide__py_reserved, METH_O,

@@ -29,7 +29,7 @@ def _words(options: dict[str, Any]) -> list[str]:
 
 
 def report(name: str, traces: list[Any], options: dict[str, Any]) -> dict[str, Any]:
-    """A report of the library on open traces; what it does not have goes to the command of that name."""
+    """A report of the library on open traces."""
     from ._reports import find
 
     if options.get("output") is not None or options.get("json") is not None:
@@ -38,24 +38,26 @@ def report(name: str, traces: list[Any], options: dict[str, Any]) -> dict[str, A
     found = find(name, natives, options, _native.Error)
     if found is NotImplemented:
         files = [f"{size}={t.path}" for size, t in traces] if name == "predict" else [t.path for t in traces]
-        first = traces[0][1] if name == "predict" else traces[0]
-        return ask(name, *files, trace=first.native.model(), **options)
+        found = _of_program(name, files, options)
     answer: dict[str, Any] = found
     return answer
 
 
-def ask(name: str, *files: str, trace: object = None, **options: Any) -> dict[str, Any]:
-    """One command of the program, in this process, as a dict. What it complains of is raised as Error."""
-    from ._ask import ask as native
+def report_of(name: str, path: str | os.PathLike[str], **options: Any) -> dict[str, Any]:
+    """A report of the library on a trace that is opened for it; of a folder of ranks the program's."""
+    if os.path.isdir(path) and name in ("hta", "kernels"):
+        return _of_program(name, [os.fspath(path)], options)
+    return report(name, [Trace(path)], options)
 
-    status, out, complaints = native([name, *_words(options), "--json", "--", *files], trace)
-    if status not in (0, 3):
-        line = complaints.decode(errors="replace").strip().split("\n")[0]
-        raise _native.Error(line or f"tidemark {name}: there is no such analysis")
-    try:
-        answer: dict[str, Any] = json.loads(out)
-    except ValueError:
-        raise _native.Error(f"tidemark {name}: its --json is many lines, no one answer; ask the program") from None
+
+def _of_program(name: str, files: list[str], options: dict[str, Any]) -> dict[str, Any]:
+    """What only the program has (HTA's own numbers, kernel sequences, several ranks at once): it is run, and reads the files itself."""
+    if not hasattr(Trace, name.replace("-", "_")) or name in ("ask", "export", "report"):
+        raise _native.Error(f"tidemark {name}: there is no such analysis")
+    done = subprocess.run([_home.program(), name, *_words(options), "--json", "--", *files], capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode not in (0, 3):
+        raise _native.Error((done.stderr.strip().split("\n") or [""])[0] or f"tidemark {name}: exit status {done.returncode}")
+    answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 
 

@@ -134,12 +134,10 @@ class MemoryUsageTracker:
         if cls._path is None:
             print("WARNING: No traces captured", file=file)
             return
-        from ._ask import ask
+        from ._reports import text
 
-        status, out, complaints = ask(["phases", "--tracker", "--", cls._path], None)
-        if status:
-            raise _native.Error(complaints.decode(errors="replace").strip().split("\n")[0])
-        print(out.decode(errors="replace"), end="", file=file, flush=True)
+        trace = _native.Trace(cls._path)
+        print(text("phases", [trace.model()], {"tracker": True}, _native.Error), end="", file=file, flush=True)
 
     @classmethod
     def clear(cls) -> None:
@@ -155,10 +153,10 @@ class MemoryUsageTracker:
         """(name, figures in bytes) of every snapshot, in order; names may repeat."""
         if cls._path is None:
             return []
-        from ._trace import ask
+        from ._trace import report_of
 
         out = []
-        for p in ask("phases", cls._path)["phases"]:
+        for p in report_of("phases", cls._path)["phases"]:
             if p["name"] is not None:
                 rows = [m for m in p["memory"] if m["scope"] == "device"]
                 best = next((m for m in rows if m["device"] != "cpu"), rows[0] if rows else {})

@@ -95,7 +95,9 @@ static tide_code hta_job(const tide_trace *const *traces, size_t n,
 {
 	tide_hta_options h = { .kernel_wait_ns = o->kernel_wait_ns,
 			       .short_ns = o->short_cutoff_ns,
-			       .delay_ns = o->delay_cutoff_ns };
+			       .delay_ns = o->delay_cutoff_ns,
+			       .custom = o->custom_collective,
+			       .n_custom = o->n_custom_collective };
 	tide_code rc = hta_window(o, x, &h.window, err);
 	if (rc != TIDE_OK)
 		return rc;

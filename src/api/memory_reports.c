@@ -158,11 +158,16 @@ struct phases {
 	const tide_model *m;
 	tide_phases p;
 	tide_phases_view v;
+	bool tracker;
 };
 
 static tide_code phases_text(void *result, const tide_out *to)
 {
 	struct phases *x = result;
+	if (x->tracker) { /* losses stay out of what other tools read */
+		tide__phases_tracker(x->m, &x->p, x->v.device, to->out);
+		return TIDE_OK;
+	}
 	tide__phases_text(x->m, &x->p, &x->v, to);
 	return TIDE_OK;
 }
@@ -186,15 +191,20 @@ tide_code tide_phases_find(const tide_trace *t, const tide_phases_options *given
 					       phases_json, phases_free };
 	tide_phases_options o = TIDE_PHASES_OPTIONS_INIT;
 	const tide_model *m = tide__model_of(t);
+	static const char *const bys[] = { "mark", "annotation", NULL };
 	tide_report *r = tide__report_new(&type);
 	uint32_t device;
+	int by;
 	tide__options_take(&o, sizeof o, given);
 	tide_code rc = tide__take_device(m, o.device, &device, err);
+	if (rc == TIDE_OK)
+		rc = tide__take_word("by", o.by, bys, 0, &by, err);
 	if (rc == TIDE_OK && r) {
 		struct phases *x = (struct phases *)r->result;
 		x->m = m;
 		x->v.device = device;
-		rc = tide__find_phases(m, &x->p, err);
+		x->tracker = o.tracker;
+		rc = (by ? tide__phases_by_annotation : tide__find_phases)(m, &x->p, err);
 	}
 	return tide__report_done(r, rc, out, err);
 }

@@ -101,6 +101,9 @@ static tide_code flame_options(const tide_model *m, const tide_flame_report_opti
 	if (rc == TIDE_OK && o->max_depth > TIDE_FLAME_DEEP)
 		rc = tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "max_depth: at most %d",
 				TIDE_FLAME_DEEP);
+	if (rc == TIDE_OK && !(o->small_pct >= 0 && o->small_pct <= 100))
+		rc = tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+				"small_pct: a percentage from 0 to 100");
 	if (rc != TIDE_OK)
 		return rc;
 	f->kind = (tide_flame_kind)kind;
@@ -109,6 +112,7 @@ static tide_code flame_options(const tide_model *m, const tide_flame_report_opti
 	f->merge_steps = o->merge_steps;
 	f->allocated = o->allocated;
 	f->min_value = o->min_value;
+	f->small_ppm = (uint32_t)(o->small_pct * 10000 + 0.5);
 	f->max_depth = o->max_depth ? (uint32_t)o->max_depth : 200;
 	return TIDE_OK;
 }
@@ -127,7 +131,7 @@ tide_code tide_flame_find(const tide_trace *t, const tide_flame_report_options *
 	if (rc == TIDE_OK && r) {
 		struct flame *x = (struct flame *)r->result;
 		x->m = m;
-		x->v = (tide_flame_view){ .file = m->path, .top = o.top, .allocated = o.allocated };
+		x->v = (tide_flame_view){ .file = m->path, .top = o.top, .hot = o.hot, .allocated = o.allocated };
 		rc = tide__find_flame(m, &f, &x->f, err);
 	}
 	return tide__report_done(r, rc, out, err);
@@ -186,7 +190,7 @@ static tide_code find_path(const tide_model *m, const tide_critical_path_options
 					   .last = o->last,
 					   .data_loading =
 						   o->data_loading ? x->data_loading : NULL };
-	rc = tide__critical_view_run(use, false, &c, &x->c, err);
+	rc = tide__critical_view_run(use, o->hta_compat, &c, &x->c, err);
 	if (rc == TIDE_OK && *x->annotation && x->c.matches <= o->first)
 		rc = tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
 				"%" PRId64 " spans have '%.80s' in their name", x->c.matches,
@@ -195,7 +199,7 @@ static tide_code find_path(const tide_model *m, const tide_critical_path_options
 				     .m = use,
 				     .c = &x->c,
 				     .annotation = x->annotation,
-				     .ns = 1,
+				     .ns = o->hta_compat ? 1000 : 1,
 				     .top = o->top,
 				     .first = o->first,
 				     .last = o->last,

@@ -8,7 +8,7 @@ import os
 from typing import Any
 
 from .._native import Error
-from .._trace import ask
+from .._trace import report_of
 from ._source import trace_of, write_page
 
 _KINDS = (  # first match
@@ -50,7 +50,7 @@ class FlameGraphGenerator:
                 "group_small": self.small_kernel_threshold_pct if self.group_small_kernels else None}
 
     def _from(self, path: str, kind: str | None, root: str | None) -> dict[str, Any]:
-        tree = ask("flame", path, **self._options(kind))
+        tree = report_of("flame", path, **self._options(kind))
         flame = _node(tree)
         if root:
             flame["name"] = root

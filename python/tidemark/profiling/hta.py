@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from .._trace import Trace, ask
+from .._trace import Trace, report_of
 from ._recording import record_block
 from ._source import report_page, synchronize, trace_of
 
@@ -57,10 +57,11 @@ def plain(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
-def report_of(path: str, trace: object = None) -> HTAReport:
-    raw = ask("hta", path, trace=trace)
+def hta_of(trace: Trace | str) -> HTAReport:
+    """Of an open trace, or of a path, which may be a folder of ranks."""
+    raw = trace.hta() if isinstance(trace, Trace) else report_of("hta", trace)
     ranks = [r for r in raw["ranks"] if r.get("kernel_time_ns")]
-    kernels = ask("kernels", path, trace=trace)
+    kernels = trace.kernels() if isinstance(trace, Trace) else report_of("kernels", trace)
     rows = kernels["kernels"]
     report = HTAReport(raw_analysis=raw)
     window = _sum(ranks, "kernel_time_ns")
@@ -93,7 +94,7 @@ class HTAAnalyzer:
     def analyze_trace(self, trace: Any) -> HTAReport:
         """A path (file, folder of ranks, recording), a Trace, or a torch.profiler object."""
         with trace_of(trace) as path:
-            return report_of(path, trace.native.model() if isinstance(trace, Trace) else None)
+            return hta_of(trace if isinstance(trace, Trace) else path)
 
     def profile_and_analyze(self, fn: Callable[..., Any], *args: Any, name: str = "profile", warmup: int = 3, iterations: int = 10, **kwargs: Any) -> HTAReport:
         """Profile `iterations` calls after `warmup` ones; the trace stays in output_dir as NAME.tide."""

@@ -19,7 +19,7 @@ from typing import Any
 
 from .. import _native
 from .._native import Error
-from .._trace import Trace, ask
+from .._trace import Trace
 from ._source import MB, synchronize
 
 _ROLES = {"activation": "activations_mb", "parameter": "weights_mb", "gradient": "gradients_mb", "optimizer": "optimizer_mb"}
@@ -288,6 +288,6 @@ def profile_memory(fn: Callable[..., Any], *args: Any, warmup: int = 3, iteratio
 def compare_memory(before: str, after: str) -> dict[str, Any] | None:
     """What changed between two recordings, as `tidemark diff` tells; None where they cannot be compared."""
     try:
-        return ask("diff", before, after)
+        return Trace(before).diff(after)
     except Error:
         return None

@@ -17,7 +17,7 @@ from .._trace import Trace
 from ._recording import RECORDERS, Recording, record_block
 from ._source import MB, device, write_page
 from .flame_graph import FlameGraphGenerator, kernel_kind
-from .hta import report_of
+from .hta import hta_of
 
 
 @dataclasses.dataclass
@@ -222,7 +222,7 @@ class UnifiedProfiler:
                 do("Consider gradient checkpointing or mixed precision")
         if not session.kernels:
             return
-        report = report_of(trace.path, trace.native.model())
+        report = hta_of(trace)
         ranks = [r for r in report.raw_analysis["ranks"] if r.get("kernel_time_ns")]
         window = sum(r["kernel_time_ns"] for r in ranks)
         session.overhead_pct = 100 * sum(r["idle_host_active_ns"] for r in ranks) / window

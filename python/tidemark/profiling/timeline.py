@@ -8,7 +8,7 @@ import json
 import os
 from typing import Any
 
-from .._trace import Trace, ask
+from .._trace import Trace
 from ._source import trace_of, write_page
 
 # category of a span in the engine -> type of an event here
@@ -86,7 +86,7 @@ class TimelineGenerator:
 
     def _from(self, path: str) -> TimelineData:
         trace = Trace(path)
-        summary = ask("timeline", path, trace=trace.native.model())["summary"]
+        summary = trace.timeline()["summary"]
         data = TimelineData(events=self._events(trace), total_time_us=summary["total_time_us"], cpu_active_time_us=summary["cpu_active_time_us"],
                             gpu_active_time_us=summary["gpu_active_time_us"], overlap_time_us=summary["overlap_time_us"], trace_path=path)
         for e in data.events:

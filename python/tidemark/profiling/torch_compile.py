@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._native import Error
-from .._trace import ask
+from .._trace import report_of
 from ._source import MB, device, report_page, spread, synchronize, timed
 from .memory import MemoryProfiler, compare_memory
 
@@ -195,7 +195,7 @@ class TorchCompileAnalyzer:
     def _logged(self, report: CompileReport, folder: str) -> None:
         if not os.listdir(folder):
             return  # nothing was compiled, or a backend without a log
-        got = ask("compile", folder)
+        got = report_of("compile", folder)
         report.compile_time_ms = got["compile_ns"] / 1e6
         report.total_graph_breaks = got["graph_breaks"]
         report.graph_breaks = [CompileBreak(b["reason"] or "", b["location"], b["line_number"], b["suggestion"], b["count"], b["retrace_ns"] / 1e6,

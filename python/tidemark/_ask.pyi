@@ -1,3 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-# SPDX-FileCopyrightText: The Tidemark authors
-def ask(words: list[str], trace: object | None, /) -> tuple[int, bytes, bytes]: ...
