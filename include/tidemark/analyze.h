@@ -307,10 +307,10 @@ typedef struct tide_flame_report_options {
 	bool hot;	    /* text: the paths of largest self, not the tree */
 	double small_pct;   /* fold device work below so many percent of the total */
 } tide_flame_report_options;
-#define TIDE_FLAME_REPORT_OPTIONS_INIT                                                              \
-	{                                                                                           \
-		sizeof(tide_flame_report_options), NULL, NULL, NULL, false, false, false, 0, 0, 40, \
-			false, 0                                                                    \
+#define TIDE_FLAME_REPORT_OPTIONS_INIT                                                          \
+	{                                                                                       \
+		sizeof(tide_flame_report_options), NULL, NULL, NULL, false, false, false, 0, 0, \
+			40, false, 0                                                            \
 	}
 TIDE_API tide_code tide_flame_find(const tide_trace *t, const tide_flame_report_options *o,
 				   tide_report **out, tide_error *err);
@@ -347,10 +347,10 @@ typedef struct tide_hta_report_options {
 	const char *const *custom_collective; /* parts of names of custom collectives */
 	size_t n_custom_collective;
 } tide_hta_report_options;
-#define TIDE_HTA_REPORT_OPTIONS_INIT                                                         \
-	{                                                                                    \
-		sizeof(tide_hta_report_options), false, NULL, 30000, 50000, 100000, 0, NULL, \
-			NULL, 0                                                              \
+#define TIDE_HTA_REPORT_OPTIONS_INIT                                                               \
+	{                                                                                          \
+		sizeof(tide_hta_report_options), false, NULL, 30000, 50000, 100000, 0, NULL, NULL, \
+			0                                                                          \
 	}
 TIDE_API tide_code tide_hta_find(const tide_trace *const *traces, size_t n,
 				 const tide_hta_report_options *o, tide_report **out,

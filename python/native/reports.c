@@ -194,9 +194,10 @@ static tide_code find_compile(struct call *c)
 		{ "short_cutoff", NS, offsetof(tide_hta_report_options, short_cutoff_ns), 0 },     \
 		{ "delay_cutoff", NS, offsetof(tide_hta_report_options, delay_cutoff_ns), 0 },     \
 		F(tide_hta_report_options, top, SIZE),                                             \
-		{ "custom_collective", TEXTS,                                                      \
-		  offsetof(tide_hta_report_options, custom_collective),                            \
-		  offsetof(tide_hta_report_options, n_custom_collective) }
+	{                                                                                          \
+		"custom_collective", TEXTS, offsetof(tide_hta_report_options, custom_collective),  \
+			offsetof(tide_hta_report_options, n_custom_collective)                     \
+	}
 
 /* clang-format off */
 static const struct report reports[] = {

@@ -131,7 +131,9 @@ tide_code tide_flame_find(const tide_trace *t, const tide_flame_report_options *
 	if (rc == TIDE_OK && r) {
 		struct flame *x = (struct flame *)r->result;
 		x->m = m;
-		x->v = (tide_flame_view){ .file = m->path, .top = o.top, .hot = o.hot, .allocated = o.allocated };
+		x->v = (tide_flame_view){
+			.file = m->path, .top = o.top, .hot = o.hot, .allocated = o.allocated
+		};
 		rc = tide__find_flame(m, &f, &x->f, err);
 	}
 	return tide__report_done(r, rc, out, err);

@@ -31,6 +31,8 @@ static const tide_route routes[] = {
 	{ "api/recordings", " limit offset ids ", tide__api_recordings, false },
 	{ "api/recordings/ID", "", tide__api_recording, false },
 	{ "api/recordings/ID/alive", " at device limit ", tide__api_alive, true },
+	{ "api/recordings/ID/reports/ID", " device at group_by by sort top ", tide__api_report,
+	  true },
 	{ "api/recordings/ID/search", " q limit after skip ", tide__api_search, true },
 	{ "api/recordings/ID/span", " n name from to ", tide__api_span, true },
 	{ "api/recordings/ID/sums", " from to tracks limit ", tide__api_sums, true },

@@ -102,6 +102,7 @@ tide_handler tide__api_compile, tide__api_torch, tide__api_roofline, tide__api_b
 tide_handler tide__api_runs, tide__api_run_note; /* api_runs.c */
 tide_handler tide__api_recordings, tide__api_recording, tide__api_alive,
 	tide__api_diff;					       /* api_recordings.c */
+tide_handler tide__api_report;				       /* api_reports.c */
 tide_handler tide__api_search, tide__api_span, tide__api_sums; /* api_spans.c */
 tide_handler tide__api_spans, tide__api_curve;		       /* api_window.c */
 tide_handler tide__data_section, tide__data_pieces, tide__data_perfetto,

@@ -173,8 +173,33 @@ def pair(server, a, b, files):
     asked.add("/pair/{a}/{b}/{section}")
 
 
+REPORTS = {"info": [], "memory": [], "peak": ["--group-by", "role"], "phases": [], "ops": ["--flat"], "modules": [], "leaks": [], "allocator": [],
+           "oom": [], "timeline": [], "hta": [], "kernels": ["--by", "type"], "heap": [], "device": [], "advice": []}
+
+
+def reports(server, rid, trace):
+    """Every report is the very document that the command prints; what a page draws has its figures."""
+    for name, words in REPORTS.items():
+        done = subprocess.run([TIDEMARK, name, "--json", *words, str(trace)], capture_output=True, text=True, check=False)
+        query = "&".join(f"{k[2:].replace('-', '_')}={v}" for k, v in zip(words[::2], words[1::2]))
+        if done.returncode:
+            assert server.ask(f"/api/recordings/{rid}/reports/{name}")[0] in (404, 422), (name, done.stderr)
+            continue
+        line, ours = json.loads(done.stdout), check(server, "/api/recordings/{id}/reports/{name}", query, id=rid, name=name)
+        line.pop("model_bytes", None), ours.pop("model_bytes", None)  # the server holds more of the trace
+        assert line == ours, (name, *(k for k in line if line[k] != ours.get(k)))
+    peak, main = tidemark("peak", "--json", trace), section(server, f"/data/{rid}/main")[0]
+    assert main["devices"][main["device"]]["peak"] == peak["peak_bytes"]
+    for by, key in ("role", "role"), ("op", "op"), ("module", "module"):
+        groups = tidemark("peak", "--json", "--group-by", by, trace)["groups"]
+        assert [(g["bytes"], g["count"]) for g in groups][:len(main["why"][key])] == [(b, n) for _, b, n in main["why"][key]], by
+    for name, query in ("nothing", ""), ("peak", "group_by=x"), ("peak", "top=x"), ("peak", "limit=1"):
+        assert server.ask(f"/api/recordings/{rid}/reports/{name}?{query}")[0] in (400, 404), (name, query)
+
+
 def figures(server, rid, trace):
     """The same numbers as on the command line."""
+    reports(server, rid, trace)
     q = f"recording={rid}"
     line, ours = tidemark("timeline", "--json", trace)["summary"], check(server, "/api/profiler/timeline", q)["summary"]
     assert line == ours
@@ -447,6 +472,7 @@ def main():
         for name in ("kineto_gpt_train.json.gz", "kineto_compiled_infer.json.gz", SNAPSHOT.name):
             every_answer(s, ids[name])
         figures(s, ids["kineto_gpt_train.json.gz"], DATA / "kineto_gpt_train.json.gz")
+        reports(s, ids[trained.name], trained)
         advice(s, ids[trained.name], trained)
         check(s, "/api/diff", f"a={ids['kineto_gpt_train.json.gz']}&b={ids['kineto_gpt_train_stack.json.gz']}&limit=5")
         rid = ids["kineto_gpt_train.json.gz"]
