@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analyze/advice/findings.h"
-#include "analyze/compile/compile_advice.h"
+#include "analyze/advice/compile_advice.h"
 #include "analyze/ops/op_tree.h"
 #include "base/error.h"
 #include "base/mem.h"

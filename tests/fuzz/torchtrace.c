@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/compile/compile_advice.h"
+#include "analyze/advice/compile_advice.h"
 #include "base/mem.h"
 #include "import/torchtrace/torchtrace_impl.h"
 

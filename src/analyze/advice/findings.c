@@ -9,8 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "analyze/compile/compile_advice.h"
-#include "analyze/memory/memory_advice.h"
+#include "analyze/advice/compile_advice.h"
+#include "analyze/advice/memory_advice.h"
 #include "analyze/memory/usage.h"
 
 const char *const tide__area_text[TIDE_AREAS] = { "time", "memory", "allocator", "compile" };

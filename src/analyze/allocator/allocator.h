@@ -8,7 +8,7 @@
 
 #include "analyze/allocator/allocator_state.h"
 #include "analyze/allocator/fragmentation.h"
-#include "analyze/memory/memory_advice.h"
+#include "analyze/advice/memory_advice.h"
 #include "analyze/memory/moment.h"
 #include "analyze/memory/usage.h"
 

@@ -4,7 +4,7 @@
  * hold both. */
 #include <math.h>
 
-#include "analyze/ops/flame_pair.h"
+#include "analyze/compare/flame_pair.h"
 #include "base/mem.h"
 #include "render/report/diff.h"
 #include "render/page/page_parts.h"

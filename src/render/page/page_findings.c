@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analyze/device/advice.h"
-#include "analyze/memory/memory_advice.h"
+#include "analyze/advice/memory_advice.h"
 #include "analyze/allocator/oom.h"
 #include "base/mem.h"
 #include "render/text/grid.h"

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyze/compile/compile_advice.h"
+#include "analyze/advice/compile_advice.h"
 
 static size_t rows(size_t n, size_t top)
 {

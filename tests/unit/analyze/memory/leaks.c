@@ -3,7 +3,7 @@
 /* Growth over steps that are marked: what a program frees after its last step hides nothing. */
 #include "analyze/memory/leaks.h"
 #include "analyze/device/advice.h"
-#include "analyze/memory/memory_advice.h"
+#include "analyze/advice/memory_advice.h"
 #include "base/mem.h"
 #include "some_model.h"
 #include "testing.h"

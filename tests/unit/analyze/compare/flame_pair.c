@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Two graphs in one tree: every path has the weights of both, folding moves them and drops none. */
-#include "analyze/ops/flame_pair.h"
+#include "analyze/compare/flame_pair.h"
 #include "base/mem.h"
 #include "some_model.h"
 #include "testing.h"

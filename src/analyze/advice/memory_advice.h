@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Recommendations about memory. Each is based on figures of this trace and states them; without
  * evidence there is no advice. Thresholds: docs/analyses/allocator.md. */
-#ifndef TIDE_ANALYZE_MEMORY_MEMORY_ADVICE_H
-#define TIDE_ANALYZE_MEMORY_MEMORY_ADVICE_H
+#ifndef TIDE_ANALYZE_ADVICE_MEMORY_ADVICE_H
+#define TIDE_ANALYZE_ADVICE_MEMORY_ADVICE_H
 
 #include "analyze/memory/leaks.h"
 #include "analyze/allocator/sim/sweep.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Recommendations on torch.compile, each with its figure. Thresholds: docs/analyses/compile.md. */
-#ifndef TIDE_ANALYZE_COMPILE_COMPILE_ADVICE_H
-#define TIDE_ANALYZE_COMPILE_COMPILE_ADVICE_H
+#ifndef TIDE_ANALYZE_ADVICE_COMPILE_ADVICE_H
+#define TIDE_ANALYZE_ADVICE_COMPILE_ADVICE_H
 
 #include "analyze/compile/compile_report.h"
 #include "analyze/device/advice.h"

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Both trees are copied into one, without and then with folding: parents are smaller rows
  * throughout, so each step is one walk. */
-#include "analyze/ops/flame_pair.h"
+#include "analyze/compare/flame_pair.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Advice, one function a kind; each looks at its evidence and may add one line. */
-#include "analyze/memory/memory_advice.h"
+#include "analyze/advice/memory_advice.h"
 
 #include <stdarg.h>
 #include <stdio.h>

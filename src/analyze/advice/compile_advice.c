@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* See compile_advice.h. One function a rule; a rule without evidence says nothing. */
-#include "analyze/compile/compile_advice.h"
+#include "analyze/advice/compile_advice.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Two flame graphs as one tree: a node for every path of either, with the weights of both. Names
  * match by their text, ignoring addresses in them (diff.h). Definitions: docs/analyses/diff.md. */
-#ifndef TIDE_ANALYZE_OPS_FLAME_PAIR_H
-#define TIDE_ANALYZE_OPS_FLAME_PAIR_H
+#ifndef TIDE_ANALYZE_COMPARE_FLAME_PAIR_H
+#define TIDE_ANALYZE_COMPARE_FLAME_PAIR_H
 
 #include "analyze/ops/flame.h"
 
