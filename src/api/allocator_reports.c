@@ -6,9 +6,9 @@
 #include "analyze/allocator/oom_settings.h"
 #include "api/report.h"
 #include "base/error.h"
-#include "render/report/allocator.h"
-#include "render/report/oom_report.h"
-#include "render/report/whatif.h"
+#include "render/report/allocator/allocator.h"
+#include "render/report/allocator/oom_report.h"
+#include "render/report/allocator/whatif.h"
 
 /* ---- allocator ---- */
 

@@ -9,9 +9,9 @@
 #include "api/select.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "render/report/diff.h"
-#include "render/report/hta.h"
-#include "render/report/predict.h"
+#include "render/report/compare/diff.h"
+#include "render/report/device/hta.h"
+#include "render/report/predict/predict.h"
 
 /* ---- hta, kernels ---- */
 

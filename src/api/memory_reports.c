@@ -7,12 +7,12 @@
 #include "api/select.h"
 #include "base/error.h"
 #include "render/report/info.h"
-#include "render/report/leaks.h"
-#include "render/report/memory.h"
-#include "render/report/modules.h"
-#include "render/report/ops.h"
-#include "render/report/peak.h"
-#include "render/report/phases.h"
+#include "render/report/memory/leaks.h"
+#include "render/report/memory/memory.h"
+#include "render/report/ops/modules.h"
+#include "render/report/ops/ops.h"
+#include "render/report/memory/peak.h"
+#include "render/report/memory/phases.h"
 
 static size_t all_if_0(size_t top)
 {

@@ -5,9 +5,9 @@
 #include "api/report.h"
 #include "base/error.h"
 #include "render/report/compile.h"
-#include "render/report/device.h"
+#include "render/report/memory/device.h"
 #include "render/report/findings.h"
-#include "render/report/heap.h"
+#include "render/report/memory/heap.h"
 #include "render/text/losses.h"
 
 /* ---- heap ---- */

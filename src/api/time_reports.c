@@ -7,9 +7,9 @@
 #include "api/report.h"
 #include "base/error.h"
 #include "import/import.h"
-#include "render/report/critical_path.h"
-#include "render/report/flame.h"
-#include "render/report/timeline.h"
+#include "render/report/ops/critical_path.h"
+#include "render/report/ops/flame.h"
+#include "render/report/ops/timeline.h"
 
 /* ---- timeline ---- */
 

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "render/report/diff.h"
+#include "render/report/compare/diff.h"
 
 int tide__cli_checks(const tide_args *a, const tide_value *v, tide_diff_checks *c)
 {

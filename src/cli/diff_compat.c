@@ -3,7 +3,7 @@
 #include "cli/diff_compat.h"
 
 #include "analyze/compat/opdiff.h"
-#include "render/report/diff_compat.h"
+#include "render/report/compare/diff_compat.h"
 
 static void show(const tide_args *a, const tide_opdiff *d, bool json, size_t top)
 {

@@ -3,7 +3,7 @@
 #include "cli/hwcounters.h"
 
 #include "analyze/device/hw_counters.h"
-#include "render/report/hw_counters.h"
+#include "render/report/device/hw_counters.h"
 
 int tide__cli_hwcounters(const tide_args *a, size_t top, bool json)
 {

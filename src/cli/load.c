@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "cli/child.h"
+#include "cli/run/child.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "format/written.h"

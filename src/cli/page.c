@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "render/report/critical_path.h"
+#include "render/report/ops/critical_path.h"
 #include "render/text/losses.h"
 #include "render/page/page.h"
 

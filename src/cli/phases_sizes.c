@@ -15,8 +15,8 @@
 #include "cli/select.h"
 #include "import/phaselog/phaselog.h"
 #include "render/picture/bars.h"
+#include "render/report/memory/training_sizes.h"
 #include "render/report/sizes_page.h"
-#include "render/report/training_sizes.h"
 
 #define DEFAULT_CAPACITY (UINT64_C(12) << 30)
 #define DEFAULT_PICTURE	 "memory_peak_visualization.png"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* `phases` of logs, of several files, and with size options: where a training step's memory goes
- * (analyze/memory/training_sizes.h). The options come first in the command's table. */
+ * (analyze/predict/training_sizes.h). The options come first in the command's table. */
 #ifndef TIDE_CLI_PHASES_SIZES_H
 #define TIDE_CLI_PHASES_SIZES_H
 

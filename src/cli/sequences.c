@@ -3,7 +3,7 @@
 #include "cli/sequences.h"
 
 #include "analyze/device/sequences.h"
-#include "render/report/sequences.h"
+#include "render/report/device/sequences.h"
 
 int tide__cli_sequences(const tide_args *a, const char *op, const tide_window *window,
 			size_t min_kernels, size_t top, bool json)

@@ -11,8 +11,8 @@
 
 #include <stdio.h>
 
-#include "serve/request.h"
-#include "serve/store.h"
+#include "serve/http/request.h"
+#include "serve/store/store.h"
 
 /* Bytes of an answer, reference-counted. */
 typedef struct tide_blob {

@@ -14,9 +14,9 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "render/page/page.h"
-#include "serve/http.h"
-#include "serve/run_file.h"
-#include "serve/token_file.h"
+#include "serve/http/http.h"
+#include "serve/store/run_file.h"
+#include "serve/http/token_file.h"
 #include "base/memory_limit.h"
 
 enum {

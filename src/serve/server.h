@@ -19,7 +19,7 @@
 #ifndef TIDE_SERVE_SERVER_H
 #define TIDE_SERVE_SERVER_H
 
-#include "serve/store.h"
+#include "serve/store/store.h"
 
 typedef struct tide_server tide_server;
 

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "import/import.h"
-#include "render/report/phases.h"
+#include "render/report/memory/phases.h"
 
 static struct {
 	char path[4096];

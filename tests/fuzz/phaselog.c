@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/memory/training_sizes.h"
+#include "analyze/predict/training_sizes.h"
 #include "import/phaselog/phaselog.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 
 #include "cli/select.h"
-#include "render/report/allocator.h"
+#include "render/report/allocator/allocator.h"
 
 enum { O_AT, O_MAP, O_BUCKETS, O_ADVICE, O_DEVICE, O_JSON, O_OUTPUT };
 static const tide_option options[] = {

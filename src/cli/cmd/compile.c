@@ -14,9 +14,9 @@
 
 #include "analyze/compile/compile_report.h"
 #include "base/error.h"
-#include "cli/child.h"
+#include "cli/run/child.h"
 #include "cli/cli.h"
-#include "cli/place.h"
+#include "cli/run/place.h"
 #include "render/report/compile.h"
 #include "render/report/compile_runs.h"
 

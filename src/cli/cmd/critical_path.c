@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cli/job/ranks.h"
-#include "render/report/critical_path.h"
+#include "render/report/ops/critical_path.h"
 
 enum { O_ANNOTATION, O_INSTANCE, O_DATA, O_COMPAT, O_TOP, O_PATH, O_JSON, O_OUTPUT };
 static const tide_option options[] = {

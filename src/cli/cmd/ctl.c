@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cli/control.h"
+#include "cli/run/control.h"
 #include "format/rings.h"
 
 static int run(const tide_args *a)

@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 
 #include "base/error.h"
-#include "render/report/device.h"
+#include "render/report/memory/device.h"
 
 enum { O_JSON, O_OUTPUT };
 static const tide_option options[] = {

@@ -12,7 +12,7 @@
 #include "cli/job/diff_ranks.h"
 #include "cli/job/ranks.h"
 #include "cli/select.h"
-#include "render/report/diff.h"
+#include "render/report/compare/diff.h"
 
 enum { O_FAIL_IF, O_JSON, O_OUTPUT, O_TOP, O_NO_LINES, O_DEVICE, O_RANK, O_COMPAT, O_SIDE };
 static const tide_option options[] = {

@@ -8,7 +8,7 @@
 #include "cli/decimal.h"
 #include "cli/job/ranks.h"
 #include "cli/select.h"
-#include "render/report/flame.h"
+#include "render/report/ops/flame.h"
 
 enum {
 	O_KIND,

@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 
 #include "base/error.h"
-#include "render/report/heap.h"
+#include "render/report/memory/heap.h"
 
 enum { O_SORT, O_TOP, O_JSON, O_OUTPUT };
 static const tide_option options[] = {

@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 #include "cli/job/hta_compat.h"
 #include "cli/job/ranks.h"
-#include "render/report/hta.h"
+#include "render/report/device/hta.h"
 
 enum {
 	O_RANKS,

@@ -5,7 +5,7 @@
 #include "cli/hwcounters.h"
 #include "cli/job/ranks.h"
 #include "cli/sequences.h"
-#include "render/report/hta.h"
+#include "render/report/device/hta.h"
 
 enum {
 	O_RANKS,

@@ -6,7 +6,7 @@
 #include "cli/options.h"
 #include "cli/job/each_rank.h"
 #include "cli/select.h"
-#include "render/report/leaks.h"
+#include "render/report/memory/leaks.h"
 
 enum { O_BY, O_EVERY, O_TOP, O_DEVICE, O_JSON, O_OUTPUT };
 static const tide_option options[] = {

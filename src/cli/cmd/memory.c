@@ -5,7 +5,7 @@
 
 #include "cli/job/each_rank.h"
 #include "cli/select.h"
-#include "render/report/memory.h"
+#include "render/report/memory/memory.h"
 
 enum { O_DEVICE, O_AT, O_TOP, O_BUCKETS, O_JSON, O_OUTPUT };
 static const tide_option options[] = {

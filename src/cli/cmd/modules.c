@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 
 #include "base/error.h"
-#include "render/report/modules.h"
+#include "render/report/ops/modules.h"
 
 enum { O_SORT, O_TOP, O_JSON, O_OUTPUT };
 static const tide_option options[] = {

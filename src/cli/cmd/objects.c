@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "cli/child.h"
+#include "cli/run/child.h"
 #include "cli/cli.h"
 #include "cli/outfile.h"
 #include "cli/page.h"
-#include "cli/place.h"
+#include "cli/run/place.h"
 #include "import/objects/objects.h"
 #include "render/page/page.h"
 #include "render/report/objects.h"

@@ -5,7 +5,7 @@
 
 #include "analyze/allocator/oom_settings.h"
 #include "cli/select.h"
-#include "render/report/oom_report.h"
+#include "render/report/allocator/oom_report.h"
 
 enum { O_BY, O_TOP, O_EVENTS, O_DEVICE, O_JSON, O_OUTPUT };
 static const tide_option options[] = {

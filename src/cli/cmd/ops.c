@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "cli/select.h"
-#include "render/report/ops.h"
+#include "render/report/ops/ops.h"
 
 enum { O_FLAT, O_SORT, O_TOP, O_DEPTH, O_ALL, O_DEVICE, O_STREAMS, O_JSON, O_OUTPUT };
 static const tide_option options[] = {

@@ -5,7 +5,7 @@
 
 #include "cli/job/each_rank.h"
 #include "cli/select.h"
-#include "render/report/peak.h"
+#include "render/report/memory/peak.h"
 
 enum { O_BY, O_DEVICE, O_AT, O_TOP, O_JSON, O_OUTPUT };
 static const tide_option options[] = {

@@ -6,7 +6,7 @@
 #include "cli/page.h"
 #include "cli/phases_sizes.h"
 #include "cli/select.h"
-#include "render/report/phases.h"
+#include "render/report/memory/phases.h"
 
 enum { O_DEVICE = TIDE_SIZES_OPTIONS_N, O_BY, O_TRACKER, O_JSON, O_OUTPUT };
 static const tide_option options[] = {

@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "cli/predict_program.h"
+#include "cli/run/predict_program.h"
 #include "cli/select.h"
-#include "render/report/predict.h"
+#include "render/report/predict/predict.h"
 
 enum { O_CAPACITY, O_AT, O_LIKE, O_WORLD, O_STEPS, O_CONF, O_KEEP, O_DEVICE, O_JSON, O_OUTPUT };
 static const tide_option options[] = {

@@ -13,7 +13,7 @@
 
 #include "analyze/advice/findings.h"
 #include "base/error.h"
-#include "cli/child.h"
+#include "cli/run/child.h"
 #include "cli/cli.h"
 
 enum { O_RECORDING, O_MEMORY, O_ITERATIONS, O_WARMUP, O_LIMIT, O_TOP, O_HTML, O_JSON, O_OUTPUT };

@@ -21,13 +21,13 @@
 
 #include "base/error.h"
 #include "base/now.h"
-#include "cli/child.h"
+#include "cli/run/child.h"
 #include "cli/cli.h"
-#include "cli/control.h"
+#include "cli/run/control.h"
 #include "cli/options.h"
-#include "cli/place.h"
+#include "cli/run/place.h"
 #include "cli/progress.h"
-#include "cli/run_recordings.h"
+#include "cli/run/run_recordings.h"
 #include "config/config.h"
 #include "format/rings.h"
 

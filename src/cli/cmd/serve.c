@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/job/ranks.h"
-#include "serve/listen.h"
+#include "serve/http/listen.h"
 #include "serve/server.h"
 
 enum { O_PORT, O_BIND, O_TOKEN, O_NO_TOKEN, O_HOST };

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "cli/decimal.h"
 #include "cli/job/ranks.h"
-#include "render/report/timeline.h"
+#include "render/report/ops/timeline.h"
 
 enum { O_JSON, O_OUTPUT, O_TOP, O_EVENTS, O_MIN_US, O_NO_PYTHON, O_NO_RUNTIME };
 static const tide_option options[] = {

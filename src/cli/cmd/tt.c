@@ -11,12 +11,12 @@
 #include "base/error.h"
 #include "cli/outfile.h"
 #include "cli/page.h"
-#include "cli/tt_capture.h"
+#include "cli/run/tt_capture.h"
 #include "cli/tt_check.h"
 #include "import/tide/tables.h"
 #include "render/page/page.h"
-#include "render/report/tt_files.h"
-#include "render/report/tt_report.h"
+#include "render/report/tenstorrent/tt_files.h"
+#include "render/report/tenstorrent/tt_report.h"
 #include "render/text/out.h"
 
 enum {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/select.h"
-#include "render/report/whatif.h"
+#include "render/report/allocator/whatif.h"
 
 enum { O_SET, O_CAPACITY, O_SWEEP, O_DEVICE, O_JSON, O_OUTPUT };
 static const tide_option options[] = {

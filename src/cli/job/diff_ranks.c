@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "cli/select.h"
 #include "render/text/out.h"
-#include "render/report/diff.h"
+#include "render/report/compare/diff.h"
 #include "render/text/losses.h"
 
 struct ranked {

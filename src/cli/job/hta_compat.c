@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/job/ranks.h"
-#include "render/report/hta_compat.h"
+#include "render/report/compare/hta_compat.h"
 
 /* Rank as HTA finds it: what the trace says, else 0. */
 static int64_t rank_of(const tide_model *m)

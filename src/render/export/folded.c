@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "render/export/export.h"
-#include "render/report/flame.h"
+#include "render/report/ops/flame.h"
 #include "render/text/format.h"
 
 /* Would a terminal obey it? */

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "render/export/export.h"
 #include "render/text/json.h"
-#include "render/report/timeline.h"
+#include "render/report/ops/timeline.h"
 
 typedef struct speedscope {
 	const tide_model *m;

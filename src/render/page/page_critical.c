@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The critical path's section: the document of `tidemark critical-path --json`, and the path's
  * longest edges, in order of time, in columns. */
-#include "render/report/critical_path.h"
+#include "render/report/ops/critical_path.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 
 #include "analyze/compare/flame_pair.h"
 #include "base/mem.h"
-#include "render/report/diff.h"
+#include "render/report/compare/diff.h"
 #include "render/page/page_parts.h"
 
 enum { MOST_ROWS = 2000, FOLD = 20000, DEEP = 200 };

@@ -12,8 +12,8 @@
 #include "analyze/allocator/oom.h"
 #include "base/mem.h"
 #include "render/text/grid.h"
-#include "render/report/leaks.h"
-#include "render/report/oom.h"
+#include "render/report/memory/leaks.h"
+#include "render/report/allocator/oom.h"
 #include "render/page/page_parts.h"
 
 enum { MOST_OOMS = 4, MOST_HOLDERS = 6, MOST_GROWING = 8, MOST_REPLAYED = 50000 };

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "render/page/page_span_details.h"
 #include "render/page/page_parts.h"
-#include "render/report/timeline.h"
+#include "render/report/ops/timeline.h"
 
 struct spans {
 	const tide_model *m;

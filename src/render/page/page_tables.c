@@ -3,7 +3,7 @@
 /* Sections that are tables: phases and the holistic analysis. */
 
 #include "analyze/memory/phases.h"
-#include "render/report/hta.h"
+#include "render/report/device/hta.h"
 #include "render/page/page_parts.h"
 
 enum { MOST_KERNELS = 2000 };

@@ -8,8 +8,8 @@
 #include "analyze/tenstorrent/tt.h"
 #include "base/mem.h"
 #include "render/page/page_parts.h"
-#include "render/report/tt_ir.h"
-#include "render/report/tt_report.h"
+#include "render/report/tenstorrent/tt_ir.h"
+#include "render/report/tenstorrent/tt_report.h"
 
 enum {
 	TEXTS_MOST = 16 << 20

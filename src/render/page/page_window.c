@@ -5,7 +5,7 @@
 #include "analyze/timeline/level_of_detail.h"
 #include "base/mem.h"
 #include "render/page/page_parts.h"
-#include "render/report/timeline.h"
+#include "render/report/ops/timeline.h"
 
 struct pieces {
 	const tide_lod *l;

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "analyze/memory/training_sizes.h"
+#include "analyze/predict/training_sizes.h"
 
 typedef struct tide_bar {
 	const char *title; /* borrowed */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "render/report/training_sizes.h"
+#include "render/report/memory/training_sizes.h"
 
 static const struct origin {
 	const char *phase, *from_log, *from_theory;

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "analyze/memory/training_sizes.h"
+#include "analyze/predict/training_sizes.h"
 
 /* Writes HTML for bar `number`: its phases as a table, and a paragraph for each part with the id
  * "b<number>-<part>", which names the phases it was computed from. */

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "serve/events.h"
-#include "serve/exchange.h"
+#include "serve/http/events.h"
+#include "serve/http/exchange.h"
 #include "testing.h"
 
 /* ---- a store over two small traces ---- */

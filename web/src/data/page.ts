@@ -36,7 +36,7 @@ export interface Mark {
   name: string | null;
 }
 
-/** A request that failed (src/render/report/oom.h). */
+/** A request that failed (src/render/report/allocator/oom.h). */
 export interface Oom {
   device: number;
   capacity: number; // all the allocator could hold; 0 = not known

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analyze/device/stragglers.h"
-#include "render/report/hta.h"
+#include "render/report/device/hta.h"
 #include "testing.h"
 
 struct row {

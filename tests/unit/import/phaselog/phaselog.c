@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/memory/training_sizes.h"
+#include "analyze/predict/training_sizes.h"
 #include "base/mem.h"
 #include "import/phaselog/phaselog.h"
 #include "testing.h"

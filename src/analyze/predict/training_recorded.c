@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* A recording's sizes by role: what each role held at most, and what it held at the peak. */
+#include <string.h>
+
+#include "analyze/memory/roles.h"
+#include "analyze/predict/training_sizes.h"
+#include "analyze/memory/usage.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+enum { ROLES = TIDE_ROLE_WORKSPACE + 1 };
+
+struct held { /* bytes by role */
+	int64_t now[ROLES], most[ROLES], at_peak[ROLES];
+	int64_t all, peak;
+};
+
+static bool counted(const tide_model *m, uint32_t row, uint32_t device)
+{
+	uint32_t pool = m->allocs.pool[row].i;
+	return m->pools.device[pool].i == device && !tide__pool_is_l1(m, pool);
+}
+
+static void sweep(const tide_model *m, const tide_roles *roles, uint32_t device, struct held *h)
+{
+	for (uint64_t i = 0; i < m->moves.n; i++) {
+		bool born;
+		uint32_t row = tide__move_life(m, i, &born);
+		if (!row || !counted(m, row, device))
+			continue;
+		uint8_t role = roles->role[row] < ROLES ? roles->role[row] : TIDE_ROLE_UNKNOWN;
+		int64_t size = (int64_t)m->allocs.size[row];
+		h->now[role] += born ? size : -size;
+		h->all += born ? size : -size;
+		if (h->now[role] > h->most[role])
+			h->most[role] = h->now[role];
+		if (h->all > h->peak) {
+			h->peak = h->all;
+			memcpy(h->at_peak, h->now, sizeof h->now);
+		}
+	}
+}
+
+/* Elements of all parameters that a program described; 0 = none did. */
+static uint64_t count_parameters(const tide_model *m, uint32_t device)
+{
+	uint64_t sum = 0;
+	for (uint32_t i = 1; i < m->tensors.n; i++) {
+		uint32_t row = m->tensors.alloc[i].i;
+		uint64_t n = 1;
+		if (m->tensors.role[i] != TIDE_ROLE_PARAMETER || !row || !counted(m, row, device) ||
+		    m->allocs.died[row] != TIDE_T_NEVER)
+			continue;
+		for (uint32_t d = 0; d < m->tensors.ndim[i]; d++)
+			n *= m->dims[m->tensors.dims[i] + d];
+		sum += n <= m->allocs.size[row] * 8 ? n : 0;
+	}
+	return sum;
+}
+
+/* ---- the summary ---- */
+
+static void fill_row(tide_phase_row *r, const tide_phase_level *l)
+{
+	const int64_t v[] = { [TIDE_FIGURE_SEGMENT_PEAK] = (int64_t)l->segment_peak,
+			      [TIDE_FIGURE_ALLOCATIONS] = (int64_t)l->alloc_bytes,
+			      [TIDE_FIGURE_DEALLOCATIONS] = (int64_t)l->free_bytes,
+			      [TIDE_FIGURE_CHANGE] = l->change,
+			      [TIDE_FIGURE_PEAK] = (int64_t)l->peak,
+			      [TIDE_FIGURE_CURRENT] = (int64_t)l->current };
+	for (size_t f = 0; f < sizeof v / sizeof *v; f++) {
+		r->bytes[f] = v[f];
+		r->known |= 1u << f;
+	}
+}
+
+static bool add_rows(const tide_model *m, const tide_phases *p, size_t scope, tide_phase_summary *s)
+{
+	for (size_t n = 0; n < p->n; n++) {
+		const tide_phase_level *l = &p->levels[n * p->n_scopes + scope];
+		size_t len = 0;
+		const char *name = tide__text(m, p->phases[n].name, &len);
+		tide_phase_row *r = tide__phase_row_add(s, name, len);
+		if (!r)
+			return false;
+		r->number = (uint32_t)n + 1;
+		fill_row(r, l);
+		s->overall = (int64_t)l->peak;
+		s->final = (int64_t)l->current;
+	}
+	s->has_overall = s->whole = true;
+	return true;
+}
+
+static tide_code add_summary(const tide_model *m, uint32_t device, const char *title,
+			     tide_phase_summaries *all, tide_error *err)
+{
+	tide_phases p = { 0 };
+	tide_phase_summary *s = NULL;
+	tide_code rc = tide__find_phases(m, &p, err);
+	size_t k = 0;
+	while (k < p.n_scopes &&
+	       !(p.scopes[k].kind == TIDE_SCOPE_MAIN && p.scopes[k].device == device))
+		k++;
+	if (rc == TIDE_OK && k == p.n_scopes)
+		rc = tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+				"no allocations on that device");
+	if (rc == TIDE_OK &&
+	    (!(s = tide__phase_summary_add(all, title, "DRAM", "")) || !add_rows(m, &p, k, s)))
+		rc = tide__nomem(err);
+	if (s && rc == TIDE_OK) {
+		s->capacity = m->devices.capacity[device];
+		s->parameters = count_parameters(m, device);
+	}
+	tide__phases_free(&p);
+	return rc;
+}
+
+/* ---- sizes by role ---- */
+
+static tide_maybe_bytes some(int64_t bytes)
+{
+	return (tide_maybe_bytes){ bytes > 0, bytes };
+}
+
+static void by_role(const struct held *h, bool theory, tide_training_sizes *t)
+{
+	static const uint8_t roles[TIDE_PARTS_N] = { [TIDE_PART_MODEL] = TIDE_ROLE_PARAMETER,
+						     [TIDE_PART_GRADIENTS] = TIDE_ROLE_GRADIENT,
+						     [TIDE_PART_OPTIMIZER] = TIDE_ROLE_OPTIMIZER,
+						     [TIDE_PART_ACTIVATIONS] =
+							     TIDE_ROLE_ACTIVATION };
+	int64_t sum = 0;
+	t->from_roles = true;
+	for (int p = TIDE_PART_MODEL; p < TIDE_PARTS_N; p++) {
+		bool named = theory && t->expected[p].known &&
+			     (p == TIDE_PART_MODEL || p == TIDE_PART_OPTIMIZER);
+		t->actual[p] = some(h->most[roles[p]]);
+		t->part[p] =
+			named ? t->expected[p] : (tide_maybe_bytes){ true, h->at_peak[roles[p]] };
+		sum += t->part[p].bytes;
+	}
+	t->part[TIDE_PART_OTHER] = (tide_maybe_bytes){ true, t->peak - sum };
+	t->kv = some(h->most[TIDE_ROLE_KV_CACHE]);
+}
+
+static tide_code reserved_peak(const tide_model *m, uint32_t device, tide_training_sizes *t,
+			       tide_error *err)
+{
+	tide_usage u = { 0 };
+	tide_code rc = tide__find_usage(m, UINT64_MAX, 0, &u, err);
+	if (rc == TIDE_OK && u.devices[device].reserved_peak != TIDE_RESERVED_NONE)
+		t->reserved = some((int64_t)u.devices[device].reserved_peak);
+	tide__usage_free(&u);
+	return rc;
+}
+
+tide_code tide__training_recorded(const tide_model *m, uint32_t device, const char *title,
+				  const tide_sizes_options *o, tide_phase_summaries *all,
+				  tide_training_sizes *out, tide_error *err)
+{
+	tide_roles roles = { 0 };
+	struct held h = { 0 };
+	tide_code rc = add_summary(m, device, title, all, err);
+	if (rc == TIDE_OK)
+		rc = tide__training_sizes(&all->v[all->n - 1], o, out, err);
+	if (rc == TIDE_OK && (rc = tide__find_roles(m, &roles)) != TIDE_OK)
+		rc = tide__nomem(err);
+	if (rc == TIDE_OK) {
+		sweep(m, &roles, device, &h);
+		by_role(&h, !o->actual && (o->model || o->optimizer || o->bytes_per_param > 0),
+			out);
+		rc = reserved_peak(m, device, out, err);
+	}
+	tide__roles_free(&roles);
+	return rc;
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* See child.h. */
+#include "cli/run/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/now.h"
+#include "cli/run/place.h"
+
+bool tide__is_script(const char *name)
+{
+	size_t n = strlen(name);
+	return n > 3 && !strcmp(name + n - 3, ".py");
+}
+
+char *tide__python_name(void)
+{
+	static char python[] = "python3";
+	char *own = getenv("TIDEMARK_PYTHON");
+	return own && *own ? own : python;
+}
+
+char **tide__child_recorded(char **program, const char *file, const char *const *options)
+{
+	static char self[PATH_MAX], run[] = "run", o[] = "-o", dashes[] = "--";
+	size_t n = 0, n_options = 0, at = 0;
+	ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+	while (program[n])
+		n++;
+	while (options && options[n_options])
+		n_options++;
+	char **v = len > 0 ? calloc(n + n_options + 7, sizeof *v) : NULL;
+	if (!v)
+		return NULL;
+	self[len] = 0;
+	v[at++] = self;
+	v[at++] = run;
+	v[at++] = o;
+	v[at++] = (char *)(uintptr_t)file;
+	for (size_t i = 0; i < n_options; i++)
+		v[at++] = (char *)(uintptr_t)options[i];
+	v[at++] = dashes;
+	if (tide__is_script(program[0]) && access(program[0], R_OK) == 0)
+		v[at++] = tide__python_name();
+	memcpy(v + at, program, n * sizeof *v);
+	return v;
+}
+
+/* Only returns when it could not: the errno. */
+static int become(const tide_child *c)
+{
+	size_t n = 0;
+	while (c->argv[n])
+		n++;
+	if (!tide__is_script(c->argv[0])) {
+		execvp(c->argv[0], c->argv);
+		return errno;
+	}
+	char **v = malloc((n + 2) * sizeof *v);
+	if (access(c->argv[0], R_OK) || !v)
+		return errno;
+	v[0] = tide__python_name();
+	memcpy(v + 1, c->argv, (n + 1) * sizeof *v);
+	execvp(v[0], v);
+	fprintf(stderr, "tidemark: %s: ", v[0]);
+	return errno;
+}
+
+static void child_side(const char *command, const tide_child *c, int told)
+{
+	for (const char *const *e = c->env; e && e[0]; e += 2)
+		setenv(e[0], e[1], 1);
+	if (c->hook)
+		tide__prepend("PYTHONPATH", c->hook, ':');
+	int why = become(c);
+	fprintf(stderr, "tidemark %s: %s: %s\n", command, c->argv[0], strerror(why));
+	ssize_t sent = write(told, "x", 1);
+	(void)sent;
+	_exit(why == ENOENT ? 127 : 126);
+}
+
+/* ---- a child that gets our signals ---- */
+
+static const int handed[] = {
+	SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM, SIGINT, SIGQUIT
+};
+enum { HANDED = sizeof handed / sizeof *handed };
+static struct sigaction before[HANDED]; /* what signals did without a child */
+static volatile pid_t child;
+
+/* What a terminal sends (Ctrl+C) goes to the child anyway; what others send us is handed on. */
+static void hand_on(int sig, siginfo_t *from, void *context)
+{
+	(void)context;
+	int saved = errno;
+	if (child > 0 && (from->si_code <= 0 || (sig != SIGINT && sig != SIGQUIT)))
+		kill(child, sig);
+	errno = saved;
+}
+
+pid_t tide__child_fork(void)
+{
+	struct sigaction on = { .sa_sigaction = hand_on, .sa_flags = SA_RESTART | SA_SIGINFO };
+	sigset_t these, was;
+	sigemptyset(&these);
+	for (size_t i = 0; i < HANDED; i++)
+		sigaddset(&these, handed[i]);
+	fflush(NULL);
+	sigprocmask(SIG_BLOCK, &these, &was); /* one that comes too early waits */
+	child = fork();
+	for (size_t i = 0; child > 0 && i < HANDED; i++)
+		sigaction(handed[i], &on, &before[i]);
+	sigprocmask(SIG_SETMASK, &was, NULL);
+	return child;
+}
+
+void tide__child_gone(void)
+{
+	if (child <= 0)
+		return;
+	child = 0;
+	for (size_t i = 0; i < HANDED; i++)
+		sigaction(handed[i], &before[i], NULL);
+}
+
+int tide__child_wait(pid_t pid)
+{
+	int status = 0;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	tide__child_gone();
+	return status;
+}
+
+/* ---- a child that is run to its end ---- */
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* Wait for the end at most ms milliseconds (-1 = for ever); whether it came. */
+static bool ended(int pidfd, int64_t ms)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+	int64_t until = tide__now_ms() + ms;
+	while (pidfd >= 0) {
+		int64_t left = ms < 0 ? -1 : until - tide__now_ms();
+		if (ms >= 0 && left <= 0)
+			return false;
+		int got = poll(&p, 1, left > INT_MAX ? INT_MAX : (int)left);
+		if (got > 0)
+			return true;
+		if (got < 0 && errno != EINTR)
+			return true;
+	}
+	return true;
+}
+
+static void wait_end(tide_child *c, pid_t pid)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (c->limit_s > 0 && !ended(pidfd, c->limit_s * 1000)) {
+		c->timed_out = true;
+		kill(pid, SIGTERM);
+		if (!ended(pidfd, 5000))
+			kill(pid, SIGKILL);
+	}
+	int status = tide__child_wait(pid);
+	if (pidfd >= 0)
+		close(pidfd);
+	c->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+bool tide__child_run(const char *command, tide_child *c)
+{
+	int told[2];
+	char x;
+	c->started = c->timed_out = false;
+	if (pipe2(told, O_CLOEXEC))
+		return false;
+	int64_t t0 = now_ns();
+	pid_t pid = tide__child_fork();
+	if (pid == 0)
+		child_side(command, c, told[1]);
+	close(told[1]);
+	if (pid > 0) {
+		wait_end(c, pid);
+		c->wall_ns = now_ns() - t0;
+		c->started = read(told[0], &x, 1) != 1;
+	}
+	close(told[0]);
+	return pid > 0;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Runs the user's program: for `run`, `tt`, and commands that then report on it. */
+#ifndef TIDE_CLI_RUN_CHILD_H
+#define TIDE_CLI_RUN_CHILD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+typedef struct tide_child {
+	char **argv; /* NULL-terminated, borrowed. If the first word is a .py file, Python runs
+		      * it */
+	const char *const *env; /* name, value, name, value, ..., NULL: set in the child */
+	const char *hook;	/* folder put first in PYTHONPATH; NULL = none */
+	int64_t limit_s; /* ended by SIGTERM, then SIGKILL, after this many seconds; 0 = never */
+	/* results */
+	int status;   /* as an exit status: the program's own, 128 + signal, 126 or 127 */
+	bool started; /* false: it does not exist or cannot be run; a line was printed */
+	bool timed_out;
+	int64_t wall_ns;
+} tide_child;
+
+/* Runs the program to its end, started by tide__child_fork. Returns false if fork failed. `command`
+ * is our name in messages. */
+bool tide__child_run(const char *command, tide_child *c);
+
+/* Forks. Signals from the terminal reach the child directly; those sent to us are forwarded to it
+ * until it has been waited for. One child at a time. The child has the signal handlers from before. */
+pid_t tide__child_fork(void);
+/* Waits for the child, stops forwarding, and returns the status of waitpid. */
+int tide__child_wait(pid_t pid);
+/* Stops forwarding; for a child whose end was seen by another waitpid. */
+void tide__child_gone(void);
+
+/* Whether a file's name ends in .py; the Python that runs those (borrowed). */
+bool tide__is_script(const char *name);
+char *tide__python_name(void);
+
+/* The command line of `tidemark run -o FILE OPTION... -- PROGRAM ...`, a .py file run by Python.
+ * `options` ends with NULL. Owned by the caller: free(); its words are borrowed. NULL: no memory, or
+ * this program does not know where it is. Set TIDE_RUN_ASKED in its environment. */
+#define TIDE_RUN_ASKED \
+	"TIDEMARK_RUN_ASKED", "1" /* `run` leaves it to us to say what was recorded */
+char **tide__child_recorded(char **program, const char *file, const char *const *options);
+
+#endif

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* libdw: symbol tables, line tables, inlined functions. C++ names are made readable by the C++
+ * library of this machine, if it has one. */
+#include "cli/run/native_names.h"
+
+#include <dlfcn.h>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct tide_native {
+	Dwfl *dwfl;
+	Dwfl_Module *module;
+	GElf_Addr bias; /* of the file's addresses */
+};
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = dwfl_build_id_find_elf,
+	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+};
+
+tide_native *tide__native_open(const char *path)
+{
+	tide_native *n = tide__calloc(1, sizeof *n);
+	if (!n)
+		return NULL;
+	unsetenv("DEBUGINFOD_URLS"); /* else libdw asks servers for what is not here */
+	n->dwfl = dwfl_begin(&callbacks);
+	if (n->dwfl) {
+		n->module = dwfl_report_offline(n->dwfl, path, path, -1);
+		dwfl_report_end(n->dwfl, NULL, NULL);
+	}
+	if (n->module && dwfl_module_getelf(n->module, &n->bias))
+		return n;
+	tide__native_close(n);
+	return NULL;
+}
+
+void tide__native_close(tide_native *n)
+{
+	if (!n)
+		return;
+	if (n->dwfl)
+		dwfl_end(n->dwfl);
+	tide__free(n);
+}
+
+/* ---- C++ ---- */
+
+typedef char *demangle_fn(const char *, char *, size_t *, int *);
+
+static demangle_fn *demangler(void)
+{
+	static demangle_fn *f;
+	static bool looked;
+	if (!looked) {
+		void *lib = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
+		void *p = lib ? dlsym(lib, "__cxa_demangle") : NULL;
+		memcpy(&f, &p, sizeof f);
+		looked = true;
+	}
+	return f;
+}
+
+static void put_readable(tide_native_put *put, void *user, const char *name, const char *file,
+			 uint32_t line)
+{
+	int status;
+	char *readable = !strncmp(name, "_Z", 2) && demangler()
+				 ? demangler()(name, NULL, NULL, &status)
+				 : NULL;
+	put(user, readable ? readable : name, file ? file : "", line);
+	free(readable);
+}
+
+/* ---- one address ---- */
+
+static const char *linkage_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute a;
+	if (!dwarf_attr_integrate(die, DW_AT_linkage_name, &a))
+		dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &a);
+	const char *name = dwarf_formstring(&a);
+	return name ? name : dwarf_diename(die);
+}
+
+/* Where an inlined function was called: that is a line of the function around it. */
+static void call_place(Dwarf_Die *cu, Dwarf_Die *die, const char **file, uint32_t *line)
+{
+	Dwarf_Attribute a;
+	Dwarf_Word v;
+	Dwarf_Files *files;
+	*file = NULL;
+	*line = 0;
+	if (dwarf_attr(die, DW_AT_call_line, &a) && !dwarf_formudata(&a, &v))
+		*line = (uint32_t)v;
+	if (dwarf_attr(die, DW_AT_call_file, &a) && !dwarf_formudata(&a, &v) &&
+	    !dwarf_getsrcfiles(cu, &files, NULL))
+		*file = dwarf_filesrc(files, v, NULL, NULL);
+}
+
+enum { INLINED = 64 };
+struct found { /* innermost first */
+	const char *function, *file;
+	uint32_t line;
+};
+
+/* The functions at pc, innermost first; 0: the debug information has none. */
+static size_t scopes_at(tide_native *n, GElf_Addr addr, struct found *f)
+{
+	Dwarf_Addr bias;
+	Dwarf_Die *cu = dwfl_module_addrdie(n->module, addr, &bias), *scopes = NULL;
+	Dwarf_Die *lexical =
+		NULL; /* innermost first, but behind an inlined function as it was written */
+	int count = cu ? dwarf_getscopes(cu, addr - bias, &lexical) : 0;
+	if (count > 0) /* as it was compiled: the functions that it was inlined in */
+		count = dwarf_getscopes_die(&lexical[0], &scopes);
+	free(lexical);
+	int line = 0;
+	Dwfl_Line *at = dwfl_module_getsrc(n->module, addr);
+	const char *file = at ? dwfl_lineinfo(at, NULL, &line, NULL, NULL, NULL) : NULL;
+	size_t k = 0;
+	uint32_t where = (uint32_t)(line > 0 ? line : 0);
+	for (int i = 0; i < count && k < INLINED; i++) {
+		int tag = dwarf_tag(&scopes[i]);
+		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
+			continue;
+		const char *name = linkage_name(&scopes[i]);
+		f[k++] = (struct found){ name ? name : "??", file, where };
+		if (tag == DW_TAG_subprogram)
+			break;
+		call_place(cu, &scopes[i], &file, &where);
+	}
+	free(scopes);
+	return k;
+}
+
+bool tide__native_find(tide_native *n, uint64_t addr, tide_native_put *put, void *user)
+{
+	GElf_Addr at = addr + n->bias;
+	struct found f[INLINED];
+	size_t k = scopes_at(n, at, f);
+	for (size_t i = k; i-- > 0;)
+		put_readable(put, user, f[i].function, f[i].file, f[i].line);
+	if (k)
+		return true;
+	GElf_Off off;
+	GElf_Sym sym;
+	const char *name = dwfl_module_addrinfo(n->module, at, &off, &sym, NULL, NULL, NULL);
+	if (!name || !*name)
+		return false;
+	put_readable(put, user, name,
+		     dwfl_module_info(n->module, NULL, NULL, NULL, NULL, NULL, NULL, NULL), 0);
+	return true;
+}
+
+bool tide__native_available(void)
+{
+	return true;
+}

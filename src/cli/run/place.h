@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Locates the program's own files, and sets variables for a child that needs them. */
+#ifndef TIDE_CLI_RUN_PLACE_H
+#define TIDE_CLI_RUN_PLACE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Finds the file in the build tree beside the program, else the installed one; a relative
+ * installed path (in a Python package) is relative to the program. Returns false if neither
+ * exists. */
+bool tide__place(char *out, size_t n, const char *in_tree, const char *installed);
+
+/* Finds the folder of Python hooks. */
+static inline bool tide__hook_folder(char *out, size_t n)
+{
+	return tide__place(out, n, TIDE_TREE "/python/hook", TIDE_DATADIR "/tidemark/hook");
+}
+
+/* Prepends `value` to the variable, separated by `between`; sets it if empty. */
+void tide__prepend(const char *name, const char *value, char between);
+
+#endif

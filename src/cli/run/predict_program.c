@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "cli/run/predict_program.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "cli/run/child.h"
+#include "cli/run/device_table.h"
+#include "cli/run/place.h"
+#include "cli/select.h"
+#include "render/report/predict/virtual_run.h"
+
+enum { MOST_SIZES = 16 };
+
+struct program {
+	const tide_args *a;
+	const tide_predict_program *p;
+	tide_device_row device;
+	/* bytes the allocator can take: the device's less its context; 0 = unknown */
+	uint64_t room;
+	tide_sim_config settings;
+	char folder[PATH_MAX]; /* of recordings */
+	char hook[PATH_MAX];
+	bool several; /* arguments have {} */
+};
+
+/* One recording that was kept of an earlier prediction. */
+static bool is_kept(const tide_args *a)
+{
+	size_t n = strlen(a->files[0]);
+	return a->n_files == 1 && n > 5 && !strcmp(a->files[0] + n - 5, ".tide");
+}
+
+bool tide__predict_is_program(const tide_args *a)
+{
+	if (!a->n_files)
+		return false;
+	const char *s = a->files[0], *eq = strchr(s, '=');
+	if (eq && eq != s && strspn(s, "0123456789") == (size_t)(eq - s))
+		return false;
+	return is_kept(a) || access(s, F_OK) ||
+	       !access(s, X_OK); /* else a recording without its size */
+}
+
+/* ---- before ---- */
+
+static int find_device(struct program *g)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	char table[PATH_MAX + 16];
+	const tide_predict_program *p = g->p;
+	snprintf(table, sizeof table, "%s/devices.txt", g->hook);
+	g->device = (tide_device_row){
+		.capability = "9.0", .name = "a GPU like H100", .cublas = -1, .processors = 132
+	};
+	if (p->like->set) {
+		tide_code rc = tide__device_table_find(table, p->like->text, &g->device, &err);
+		if (rc == TIDE_EUSAGE)
+			return tide__cli_usage(g->a, "%s", err.text);
+		if (rc != TIDE_OK)
+			return tide__cli_fail(NULL, &err);
+	}
+	if (p->capacity->set) {
+		g->device.capacity = p->capacity->num;
+		g->device.context = 0; /* what the user says is what there is */
+	}
+	g->room = g->device.capacity > g->device.context
+			  ? (uint64_t)(g->device.capacity - g->device.context)
+			  : 0;
+	g->settings = tide__sim_defaults();
+	const char *conf = p->conf->set ? p->conf->text : getenv("PYTORCH_CUDA_ALLOC_CONF");
+	if (conf && *conf && tide__sim_parse(&g->settings, conf, &err) != TIDE_OK)
+		return tide__cli_usage(g->a, "PYTORCH_CUDA_ALLOC_CONF: %s", err.text);
+	return 0;
+}
+
+static int find_places(struct program *g, char *library, char *source, char *include)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	if (tide__hook_folder(g->hook, PATH_MAX) &&
+	    tide__place(source, PATH_MAX, TIDE_TREE "/src/capture/torch/fake_cuda.cpp",
+			TIDE_DATADIR "/tidemark/fake_cuda.cpp") &&
+	    tide__place(include, PATH_MAX, TIDE_TREE "/include", TIDE_INCLUDEDIR) &&
+	    (tide__place(library, PATH_MAX, "libtidemark-rt.so.0",
+			 TIDE_LIBDIR "/libtidemark-rt.so.0")))
+		return 0;
+	tide__fail(&err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+		   "the Python hook is not installed beside this program");
+	return tide__cli_fail(NULL, &err);
+}
+
+/* ---- the child ---- */
+
+static void set_environment(const struct program *g, const char *file, const char *library,
+			    const char *source, const char *include)
+{
+	char text[512], number[32];
+	const tide_device_row *d = &g->device;
+	int n = snprintf(text, sizeof text, "name=%s;capability=%s;processors=%" PRId64, d->name,
+			 d->capability, d->processors);
+	if (d->capacity)
+		n += snprintf(text + n, sizeof text - (size_t)n, ";capacity=%" PRId64, d->capacity);
+	if (d->cublas >= 0)
+		snprintf(text + n, sizeof text - (size_t)n, ";cublas=%" PRId64, d->cublas);
+	setenv("TIDEMARK_PREDICT", file, 1);
+	setenv("TIDEMARK_PREDICT_DEVICE", text, 1);
+	setenv("TIDEMARK_PREDICT_LIBRARY", library, 1);
+	setenv("TIDEMARK_PREDICT_SOURCE", source, 1);
+	setenv("TIDEMARK_INCLUDE", include, 1);
+	snprintf(number, sizeof number, "%" PRId64, g->p->steps->num);
+	setenv("TIDEMARK_PREDICT_STEPS", number, 1);
+	if (g->p->world->set) {
+		snprintf(number, sizeof number, "%" PRId64, g->p->world->num);
+		setenv("TIDEMARK_PREDICT_WORLD", number, 1);
+	}
+	tide__prepend("PYTHONPATH", g->hook, ':');
+}
+
+/* The arguments with every {} replaced by the size. Owned by the child, which does not return. */
+static char **arguments(const struct program *g, uint64_t size)
+{
+	char **argv = tide__calloc(g->a->n_files + 1, sizeof *argv);
+	for (size_t i = 0; argv && i < g->a->n_files; i++) {
+		char *at = g->several ? strstr(g->a->files[i], "{}") : NULL;
+		argv[i] = g->a->files[i];
+		if (at && asprintf(&argv[i], "%.*s%" PRIu64 "%s", (int)(at - g->a->files[i]),
+				   g->a->files[i], size, at + 2) < 0)
+			return NULL;
+	}
+	return argv;
+}
+
+/* Run the program; what it prints goes to standard error. 0, or an exit status after a message. */
+static int run_once(const struct program *g, uint64_t size, const char *file)
+{
+	char library[PATH_MAX], source[PATH_MAX], include[PATH_MAX];
+	struct program copy = *g;
+	int status = 0, rc = find_places(&copy, library, source, include);
+	if (rc)
+		return rc;
+	pid_t pid = tide__child_fork();
+	if (pid == 0) {
+		set_environment(g, file, library, source, include);
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+		char **argv = arguments(g, size);
+		if (argv)
+			execvp(argv[0], argv);
+		fprintf(stderr, "tidemark predict: %s: %s\n", g->a->files[0], strerror(errno));
+		_exit(127);
+	}
+	if (pid > 0)
+		status = tide__child_wait(pid);
+	if (pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status))
+		return 0;
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+		return 2;
+	if (WIFSIGNALED(status))
+		tide__fail(&err, TIDE_EIO, TIDE_NO_OFFSET, "the program was ended by signal %d",
+			   WTERMSIG(status));
+	else
+		tide__fail(&err, TIDE_EIO, TIDE_NO_OFFSET,
+			   "the program failed (exit status %d); its recording up to then is used",
+			   WEXITSTATUS(status));
+	tide__cli_fail(g->a->files[0], &err);
+	return 1;
+}
+
+/* ---- its recording ---- */
+
+static int no_recording(const struct program *g)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide__fail(
+		&err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+		"it put no tensor on a CUDA device: is torch imported, and the device \"cuda\"?");
+	return tide__cli_fail(g->a->files[0], &err);
+}
+
+static int steps_of(const tide_model *m)
+{
+	int64_t at = tide__fact_find(m, "predicted.steps");
+	return at < 0 ? 0 : atoi(tide__text(m, m->facts.text[at], NULL));
+}
+
+static int show(const struct program *g, const char *file)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_virtual_run r = { 0 };
+	tide_model *m = access(file, R_OK)
+				? NULL
+				: tide__cli_load(g->a, file, TIDE_WANT_MEMORY | TIDE_WANT_SPANS);
+	uint32_t device = m && tide__is_predicted(m) ? tide__device_find(m, "cuda:0") : 0;
+	int rc;
+	if (!m)
+		return no_recording(g);
+	if (!device || m->allocs.n < 2) {
+		rc = no_recording(g);
+	} else if (tide__virtual_run(m, device, g->room, &g->settings, &r, &err) != TIDE_OK) {
+		rc = tide__cli_fail(file, &err);
+	} else if (g->p->json) {
+		tide_json j;
+		tide__json_begin(&j, g->a->out, true);
+		tide__virtual_run_json(m, &r, &j);
+		rc = tide__cli_json_end(g->a, &j);
+	} else {
+		tide__virtual_run_text(m, &r, &g->a->to);
+		if (steps_of(m) < g->p->steps->num)
+			fprintf(g->a->out,
+				"note: the program was ended after %d optimizer steps; an "
+				"optimizer creates its state in the first\n",
+				steps_of(m));
+		rc = tide__cli_done(g->a);
+	}
+	tide__virtual_run_free(&r);
+	tide__model_free(m);
+	return rc;
+}
+
+static int run_sizes(struct program *g,
+		     int (*recorded)(const tide_args *, char **, size_t, uint64_t))
+{
+	const tide_value *at = g->p->at;
+	char *files[MOST_SIZES] = { 0 };
+	size_t n = at->set ? at->n_list : 0;
+	int rc = 0;
+	if (n < 2 || n > MOST_SIZES)
+		return tide__cli_usage(
+			g->a, "{} is replaced by a size: give 2 to 16 of them, e.g. --at 4 --at 8");
+	for (size_t i = 0; i < n && !rc; i++) {
+		uint64_t size = strtoull(at->list[i], NULL, 10);
+		if (asprintf(&files[i], "%" PRIu64 "=%s/%" PRIu64 ".tide", size, g->folder, size) <
+		    0)
+			return 1;
+		rc = run_once(g, size, strchr(files[i], '=') + 1);
+	}
+	if (!rc)
+		rc = recorded(g->a, files, n, g->room);
+	for (size_t i = 0; i < n; i++) {
+		if (files[i] && !g->p->keep->set)
+			unlink(strchr(files[i], '=') + 1);
+		free(files[i]);
+	}
+	return rc;
+}
+
+static int run_one(struct program *g)
+{
+	char file[PATH_MAX + 16];
+	if (g->p->keep->set)
+		snprintf(file, sizeof file, "%s", g->p->keep->text);
+	else
+		snprintf(file, sizeof file, "%s/predicted.tide", g->folder);
+	int failed = run_once(g, 0, file);
+	int rc = failed == 2 ? 2 : show(g, file);
+	if (!g->p->keep->set)
+		unlink(file);
+	return failed ? failed : rc;
+}
+
+static bool make_folder(struct program *g)
+{
+	const char *dir = getenv("TMPDIR");
+	if (g->p->keep->set && g->several) {
+		snprintf(g->folder, sizeof g->folder, "%s", g->p->keep->text);
+		return !mkdir(g->folder, 0777) || errno == EEXIST;
+	}
+	snprintf(g->folder, sizeof g->folder, "%s/tidemark-predict-XXXXXX",
+		 dir && *dir ? dir : "/tmp");
+	return mkdtemp(g->folder) != NULL;
+}
+
+int tide__predict_program(const tide_args *a, const tide_predict_program *p,
+			  int (*recorded)(const tide_args *, char **, size_t, uint64_t))
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	struct program g = { .a = a, .p = p };
+	char library[PATH_MAX], source[PATH_MAX], include[PATH_MAX];
+	int rc = find_places(&g, library, source, include);
+	if (!rc)
+		rc = find_device(&g);
+	if (rc)
+		return rc;
+	if (is_kept(a))
+		return show(&g, a->files[0]);
+	for (size_t i = 0; i < a->n_files; i++)
+		g.several |= strstr(a->files[i], "{}") != NULL;
+	if (p->at->set && !g.several)
+		return tide__cli_usage(
+			a, "--at: write {} among the program's arguments, where the size goes");
+	if (!make_folder(&g)) {
+		tide__fail_errno(&err, "cannot make a folder for recordings");
+		return tide__cli_fail(g.folder, &err);
+	}
+	rc = g.several ? run_sizes(&g, recorded) : run_one(&g);
+	if (!(p->keep->set && g.several))
+		rmdir(g.folder);
+	return rc;
+}

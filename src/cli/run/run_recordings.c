@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "cli/run/run_recordings.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+#include "cli/cli.h"
+#include "cli/job/ranks.h"
+#include "cli/run/symbolise.h"
+#include "render/report/memory/heap.h"
+#include "format/encode.h"
+#include "format/read.h"
+#include "format/rewrite.h"
+#include "format/rings.h"
+#include "format/tide.h"
+#include "render/text/format.h"
+
+enum { LARGE = 256 << 20 };
+
+void tide__run_id(char id[TIDE_RUN_ID])
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	snprintf(id, TIDE_RUN_ID, "%jd.%ld", (intmax_t)now.tv_sec * 1000000000 + now.tv_nsec,
+		 (long)getpid());
+}
+
+/* ---- whose a file is ---- */
+
+/* The fact as it stands in the file. */
+static size_t encode(uint8_t *out, const char *id)
+{
+	static const char key[] = "process.run";
+	uint8_t *p = out;
+	*p++ = TIDE_REC_FACT_TEXT;
+	p = tide__put_s(p, key, sizeof key - 1);
+	return (size_t)(tide__put_s(p, id, strlen(id)) - out);
+}
+
+/* The process that recorded `path`; 0: it is no recording of this run. */
+static pid_t made_by(const char *path, const char *id)
+{
+	uint8_t fact[TIDE_RUN_ID + 32];
+	size_t n = encode(fact, id);
+	tide_reader *r = NULL;
+	tide_chunk c;
+	tide_payload bytes = { 0 };
+	pid_t pid = 0;
+	if (tide__reader_open(path, &r, NULL) != TIDE_OK)
+		return 0;
+	while (tide__reader_next(r, &c, NULL) == TIDE_OK && c.head.type &&
+	       c.head.type != TIDE_CHUNK_EVENTS) {
+		if (c.head.type != TIDE_CHUNK_FACTS)
+			continue;
+		if (tide__reader_payload(r, &c, &bytes, NULL) == TIDE_OK &&
+		    memmem(bytes.bytes, bytes.n, fact, n))
+			pid = (pid_t)tide__reader_head(r)->pid;
+		break;
+	}
+	tide__payload_free(&bytes);
+	tide__reader_close(r);
+	return pid;
+}
+
+/* "run.PID.tide", "run.PID.2.tide", "run.rank3.tide" or "run.rank3.PID.tide" of "run.tide", as
+ * processes name theirs. */
+static bool is_childs(const char *name, const char *stem, size_t n)
+{
+	if (strncmp(name, stem, n) != 0)
+		return false;
+	name += n;
+	if (!strncmp(name, ".rank", 5)) {
+		size_t digits = strspn(name + 5, "0123456789");
+		name += digits ? 5 + digits : 0;
+		if (digits && !strcmp(name, ".tide"))
+			return true;
+	}
+	for (int numbers = 0; numbers < 3; numbers++) {
+		if (numbers && !strcmp(name, ".tide"))
+			return true;
+		size_t digits = *name == '.' ? strspn(name + 1, "0123456789") : 0;
+		if (!digits)
+			return false;
+		name += 1 + digits;
+	}
+	return false;
+}
+
+/* ---- closing ---- */
+
+/* A process that a signal ended (Ctrl-C, an abort, kill -9) has not closed its recording; nobody
+ * writes it any more, so it is closed here: one whole file without its ring file. */
+static void close_left(const char *file)
+{
+	char rings[PATH_MAX + sizeof TIDE_RINGS_SUFFIX];
+	struct stat st;
+	tide_rewrite w;
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	snprintf(rings, sizeof rings, "%s" TIDE_RINGS_SUFFIX, file);
+	if (access(rings, F_OK) || stat(file, &st))
+		return;
+	if (st.st_size >= LARGE)
+		tide__cli_note("tidemark run: closing %s", file);
+	if (tide__recover(file, file, &w, &err) == TIDE_OK)
+		unlink(rings);
+	else
+		tide__cli_fail(file, &err); /* both files stay, and every command reads them */
+}
+
+/* Native frames are addresses until now. */
+static void name_frames(const char *file)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	if (tide__symbolise(file, &err) != TIDE_OK)
+		tide__cli_fail(file, &err); /* it stays as it was */
+}
+
+/* ---- what there is ---- */
+
+typedef struct left {
+	const char *file, *id;
+	pid_t child;
+	bool failed, heap;
+	char own[PATH_MAX];    /* the program's; "" = none */
+	char became[PATH_MAX]; /* of what it replaced itself by: one of them */
+	char other[PATH_MAX];  /* of a child process: one of them */
+	size_t n_became, n_other;
+	size_t n_ranks; /* of those that say theirs: how many, the lowest and the highest */
+	int64_t low, high;
+} left;
+
+/* Processes that torchrun and its like started know their rank. */
+static void note_rank(left *l, const char *path)
+{
+	int64_t rank = tide__rank_of(path);
+	if (rank < 0)
+		return;
+	l->low = !l->n_ranks || rank < l->low ? rank : l->low;
+	l->high = !l->n_ranks || rank > l->high ? rank : l->high;
+	l->n_ranks++;
+}
+
+/* The part before it, of a recording that is limited in size. */
+static void name_old(const left *l, const char *path)
+{
+	char old[PATH_MAX + 16];
+	size_t n = strlen(path);
+	if (n > 5 && !strcmp(path + n - 5, ".tide"))
+		n -= 5;
+	snprintf(old, sizeof old, "%.*s.old.tide", (int)n, path);
+	if (!access(old, F_OK) && made_by(old, l->id))
+		name_frames(old);
+}
+
+static void note(left *l, const char *path)
+{
+	pid_t pid = made_by(path, l->id);
+	if (!pid)
+		return;
+	if (pid == l->child || (kill(pid, 0) && errno == ESRCH)) {
+		close_left(path);
+		name_frames(path);
+		name_old(l, path);
+	}
+	if (pid != l->child) {
+		note_rank(l, path);
+		if (!l->n_other++)
+			snprintf(l->other, sizeof l->other, "%s", path);
+	} else if (!*l->own) {
+		snprintf(l->own, sizeof l->own, "%s", path);
+	} else if (!l->n_became++) {
+		snprintf(l->became, sizeof l->became, "%s", path);
+	}
+}
+
+/* The file itself first, then its like beside it: NAME.PID.tide is the program's own where another
+ * run had the file at that moment. */
+static void look(left *l)
+{
+	const char *stem = strrchr(l->file, '/') + 1;
+	size_t n = strlen(stem);
+	char path[PATH_MAX], first[PATH_MAX];
+	if (n > 5 && !strcmp(stem + n - 5, ".tide"))
+		n -= 5;
+	note(l, l->file);
+	snprintf(first, sizeof first, "%.*s.%ld.tide", (int)(stem + n - l->file), l->file,
+		 (long)l->child);
+	if (!access(first, F_OK))
+		note(l, first);
+	snprintf(path, sizeof path, "%.*s", (int)(stem - l->file), l->file);
+	DIR *d = opendir(path);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		snprintf(path, sizeof path, "%.*s%s", (int)(stem - l->file), l->file, e->d_name);
+		if (is_childs(e->d_name, stem, n) && strcmp(path, first) != 0)
+			note(l, path);
+	}
+	if (d)
+		closedir(d);
+}
+
+/* ---- telling ---- */
+
+/* Bytes of the character at s that a terminal may get as it is; 0: it must be escaped. */
+static size_t visible(const char *s)
+{
+	size_t len = tide__utf8_len(s, strlen(s));
+	return len && !tide__unseen(s, len) ? len : 0;
+}
+
+/* A path as a shell takes it, with nothing in it that a terminal would obey. */
+static void put_quoted(const char *path, FILE *out)
+{
+	bool hidden = false;
+	for (const char *c = path; *c && !hidden; c += visible(c) ? visible(c) : 1)
+		hidden = !visible(c);
+	if (!hidden && !path[strcspn(path, " \t\n\"'\\$`!*?[](){}<>|&;#~")]) {
+		fputs(path, out);
+		return;
+	}
+	fputs(hidden ? "$'" : "'", out);
+	for (const char *c = path; *c; c++) {
+		if (hidden && (!visible(c) || *c == '\\' || *c == '\''))
+			fprintf(out, "\\x%02x", (unsigned char)*c);
+		else if (*c == '\'')
+			fputs("'\\''", out);
+		else if (visible(c) > 1) {
+			fwrite(c, 1, visible(c), out);
+			c += visible(c) - 1;
+		} else
+			fputc(*c, out);
+	}
+	fputc('\'', out);
+}
+
+/* One line of what the host heap did, if it was recorded. */
+static void tell_heap(const char *file)
+{
+	char line[256];
+	tide_heap h = { 0 };
+	tide_model *m = NULL;
+	struct stat st;
+	if (stat(file, &st) || st.st_size > LARGE ||
+	    tide__load(file, &(tide_load_options){ .what = TIDE_WANT_MEMORY }, &m, NULL) != TIDE_OK)
+		return;
+	if (tide__heap_report(m, &h, NULL) == TIDE_OK && h.pool)
+		fprintf(stderr, "tidemark run: %s; next: tidemark heap %s\n",
+			tide__heap_line(&h, line, sizeof line), file);
+	tide__heap_report_free(&h);
+	tide__model_free(m);
+}
+
+static void tell_own(const left *l)
+{
+	struct stat st;
+	char size[32];
+	if (strcmp(l->own, l->file) != 0)
+		tide__cli_note("tidemark run: another process was recording into %s", l->file);
+	if (stat(l->own, &st))
+		return;
+	fputs("tidemark run: ", stderr);
+	tide__put_name(stderr, l->own, strlen(l->own), 0, false);
+	fprintf(stderr, ", %s; next: tidemark peak ",
+		tide__fmt_bytes(size, sizeof size, (double)st.st_size));
+	put_quoted(l->own, stderr);
+	fputs(l->failed ? " (tidemark oom, if memory ran out)\n" : "\n", stderr);
+	if (l->heap)
+		tell_heap(l->own);
+}
+
+/* "run.tide" -> "run.*.tide": all recordings of a run but the program's own. */
+static void tell_group(const left *l)
+{
+	size_t n = strlen(l->file);
+	char ranks[64] = "", pattern[PATH_MAX + 8];
+	if (n > 5 && !strcmp(l->file + n - 5, ".tide"))
+		n -= 5;
+	if (l->n_ranks > 1)
+		snprintf(ranks, sizeof ranks, ", ranks %" PRId64 " to %" PRId64, l->low, l->high);
+	else if (l->n_ranks)
+		snprintf(ranks, sizeof ranks, ", rank %" PRId64, l->low);
+	snprintf(pattern, sizeof pattern, "%.*s.*.tide", (int)n, l->file);
+	fprintf(stderr, "tidemark run: %zu child process%s recorded%s: ", l->n_other,
+		l->n_other > 1 ? "es" : "", ranks);
+	tide__put_name(stderr, l->other, strlen(l->other), 0, false);
+	if (l->n_other > 1) {
+		fputs(" and others beside it", stderr);
+		fputs("; all of them: tidemark peak ", stderr);
+		put_quoted(pattern, stderr);
+	}
+	fputc('\n', stderr);
+}
+
+/* Returns true, and says so, if the file's folder has too little room for a recording. */
+static bool tell_space(const char *file)
+{
+	enum { NEEDS = 512 << 10 }; /* less is too little even for the smallest ring */
+	char folder[PATH_MAX];
+	struct statvfs v;
+	snprintf(folder, sizeof folder, "%s", file);
+	char *end = strrchr(folder, '/');
+	strcpy(end ? end + (end == folder) : folder, end ? "" : ".");
+	if (statvfs(*folder ? folder : "/", &v) != 0 || (uint64_t)v.f_bavail * v.f_frsize >= NEEDS)
+		return false;
+	tide__cli_note("tidemark run: nothing was recorded into %s: no space: %llu KiB are free, a "
+		       "recording needs at least 512",
+		       file, (unsigned long long)v.f_bavail * v.f_frsize >> 10);
+	return true;
+}
+
+void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, bool heap)
+{
+	static left l; /* large */
+	l = (left){ .file = file, .id = id, .child = child, .failed = failed, .heap = heap };
+	bool asked = getenv("TIDEMARK_RUN_ASKED") != NULL; /* `profile`, `compile`: they tell */
+	look(&l);
+	if (*l.own && !asked)
+		tell_own(&l);
+	if (l.n_became)
+		tide__cli_note("tidemark run: the program replaced itself (exec); the new "
+			       "program recorded: %s%s",
+			       l.became, l.n_became > 1 ? " and others beside it" : "");
+	if (l.n_other)
+		tell_group(&l);
+	if (!*l.own && !l.n_other && tell_space(file))
+		return;
+	if (!*l.own && !l.n_other && !asked)
+		tide__cli_note(
+			"tidemark run: nothing was recorded into %s: the program did not use "
+			"PyTorch's allocators, recorded into a file of its own, or the file was "
+			"removed",
+			file);
+}

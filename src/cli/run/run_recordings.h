@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Finds and closes the recordings of a program that `tidemark run` started, and lists them.
+ *
+ * Every recording of a run carries the run's id as the fact "process.run" (from TIDEMARK_RUN), so
+ * that
+ * files of another run under the same name, at the same time or before, are not mistaken for this
+ * one's. */
+#ifndef TIDE_CLI_RUN_RUN_RECORDINGS_H
+#define TIDE_CLI_RUN_RUN_RECORDINGS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum { TIDE_RUN_ID = 48 };
+
+/* Writes the id of a run that begins now, of this process: its time, then its process number. */
+void tide__run_id(char id[TIDE_RUN_ID]);
+
+/* After the program (process `child` of run `id`) has ended: closes recordings that it and its
+ * children left open, and prints on stderr where they are and what to ask next; `failed`: it may
+ * have run out of memory; `heap`: its heap was recorded. `file` is the absolute path it had to
+ * record into. */
+void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, bool heap);
+
+#endif

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "render/report/allocator/oom.h"
+
+#include <stdlib.h>
+
+#include "render/text/grid.h"
+#include "render/text/labels.h"
+
+void tide__oom_lines(const tide_oom *o, tide_oom_line out[TIDE_OOM_LINES])
+{
+	bool k = o->segments_known, d = o->device_free >= 0, r = o->reserved != TIDE_RESERVED_NONE;
+	bool limited = o->cause == TIDE_OOM_LIMITED;
+	const tide_oom_line lines[TIDE_OOM_LINES] = {
+		{ "asked for", true, o->asked, "" },
+		{ "segment needed for it", true, o->needed, "what the device was asked for" },
+		{ "free on the device", d, (uint64_t)o->device_free, "" },
+		{ "reserved by the allocator", r, o->reserved,
+		  o->source == TIDE_RESERVED_SAMPLES ? "sampled" : "" },
+		{ "allocated", true, o->at.allocated, "" },
+		{ "reserved but unallocated", r, o->unallocated, "" },
+		{ "  largest free block", k, o->at.largest_free, "" },
+		{ "  between blocks in use", k, o->at.inactive_split,
+		  "inactive split: cannot go back" },
+		{ limited ? "limit on the process, below" : "all the allocator could hold",
+		  limited || o->capacity, limited ? o->below : o->capacity,
+		  limited ? "reserved + segment needed" : "reserved + free on the device" },
+	};
+	for (size_t i = 0; i < TIDE_OOM_LINES; i++)
+		out[i] = lines[i];
+}
+
+const char *tide__oom_why(const tide_oom *o, char *buf, size_t n)
+{
+	uint64_t there = o->device_free > 0 ? (uint64_t)o->device_free : 0;
+	uint64_t most = o->at.largest_free > there ? o->at.largest_free : there;
+	char b[32], c[32];
+	if (o->cause == TIDE_OOM_FULL)
+		snprintf(buf, n,
+			 "Too much was in use: even with every free byte in one piece, %s would "
+			 "have been missing.",
+			 tide__fmt_bytes(b, sizeof b, (double)o->missing));
+	else if (o->cause == TIDE_OOM_FRAGMENTED)
+		snprintf(buf, n,
+			 "Fragmented: %s were free in all, but no piece was large enough; the "
+			 "largest had %s.",
+			 tide__fmt_bytes(b, sizeof b, (double)o->at.free + (double)there),
+			 tide__fmt_bytes(c, sizeof c, (double)most));
+	else if (o->cause == TIDE_OOM_LIMITED)
+		snprintf(buf, n,
+			 "Limited: the device had %s free, more than was needed; a limit on this "
+			 "process (as set_per_process_memory_fraction sets) refused.",
+			 tide__fmt_bytes(b, sizeof b, (double)there));
+	else
+		snprintf(buf, n,
+			 "Why cannot be told: the trace does not say what was free or which "
+			 "segments there were.");
+	return buf;
+}
+
+/* ---- for pages ---- */
+
+/* What a label function writes, as a JSON text. */
+struct text {
+	FILE *f;
+	char *s;
+	size_t n;
+};
+
+static bool text_open(struct text *t)
+{
+	*t = (struct text){ 0 };
+	t->f = open_memstream(&t->s, &t->n);
+	return t->f != NULL;
+}
+
+static bool text_put(struct text *t, tide_json *j)
+{
+	bool ok = !fclose(t->f);
+	if (ok)
+		tide__json_strn(j, t->s, t->n);
+	free(t->s);
+	return ok;
+}
+
+static void put_lines(tide_json *j, const tide_oom *o)
+{
+	tide_oom_line lines[TIDE_OOM_LINES];
+	tide__oom_lines(o, lines);
+	tide__json_karray(j, "lines");
+	for (size_t i = 0; i < TIDE_OOM_LINES; i++) {
+		tide__json_array(j);
+		tide__json_str(j, lines[i].name);
+		lines[i].known ? tide__json_uint(j, lines[i].bytes) : tide__json_null(j);
+		tide__json_str(j, lines[i].more);
+		tide__json_array_end(j);
+	}
+	tide__json_array_end(j);
+}
+
+static bool put_holders(tide_json *j, const tide_model *m, const tide_oom *o)
+{
+	bool ok = true;
+	tide__json_karray(j, "holders");
+	for (size_t i = 0; i < o->n_room && ok; i++) {
+		const tide_oom_room *r = &o->room[i];
+		struct text t;
+		ok = text_open(&t);
+		if (!ok)
+			break;
+		tide__groups_brief(&o->groups, m, r->row, &(tide_long){ .brief = true }, t.f);
+		tide__json_array(j);
+		ok = text_put(&t, j);
+		tide__json_uint(j, o->groups.rows[r->row].bytes);
+		tide__json_uint(j, o->groups.rows[r->row].count);
+		o->segments_known ? tide__json_bool(j, r->enough) : tide__json_null(j);
+		tide__json_array_end(j);
+	}
+	tide__json_array_end(j);
+	return ok;
+}
+
+bool tide__oom_page(tide_json *j, const tide_model *m, const tide_oom *o)
+{
+	tide_stack_id s = m->marks.stack[o->mark];
+	struct text t;
+	bool ok = true;
+	tide__json_object(j);
+	tide__json_kuint(j, "device", m->pools.device[m->marks.pool[o->mark].i].i);
+	tide__json_kuint(j, "capacity", o->capacity);
+	tide__json_key(j, "by");
+	if (!s.i) {
+		tide__json_null(j);
+	} else if ((ok = text_open(&t))) {
+		tide__stack_brief(m, s, t.f);
+		ok = text_put(&t, j);
+	}
+	put_lines(j, o);
+	ok = ok && put_holders(j, m, o);
+	tide__json_object_end(j);
+	return ok;
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The what-if report: text and JSON. */
+#ifndef TIDE_RENDER_REPORT_ALLOCATOR_WHATIF_H
+#define TIDE_RENDER_REPORT_ALLOCATOR_WHATIF_H
+
+#include "analyze/allocator/whatif.h"
+#include "render/text/out.h"
+
+void tide__whatif_text(const tide_whatif *x, const tide_out *to);
+void tide__whatif_json(const tide_whatif *x, tide_json *j);
+
+#endif

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "render/report/compare/diff.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "render/report/ops/flame.h"
+#include "render/text/labels.h"
+#include "render/text/losses.h"
+
+char *tide__unit_text(char *buf, size_t n, tide_unit unit, int64_t v, bool sign)
+{
+	char text[48];
+	if (unit == TIDE_UNIT_BYTES)
+		tide__fmt_bytes(text, sizeof text, (double)v);
+	else if (unit == TIDE_UNIT_NS)
+		tide__fmt_ns(text, sizeof text, (double)v);
+	else
+		tide__fmt_count(text, sizeof text, v);
+	snprintf(buf, n, "%s%s", sign && v > 0 ? "+" : "", text);
+	return buf;
+}
+
+double tide__change_pct(uint64_t a, uint64_t b)
+{
+	return a ? 100.0 * ((double)b - (double)a) / (double)a : (double)NAN;
+}
+
+/* ---- figures ---- */
+
+static void figure_cell(tide_grid *g, tide_unit unit, uint64_t v, bool known)
+{
+	char buf[64];
+	if (known)
+		tide__grid_text(g, tide__unit_text(buf, sizeof buf, unit, (int64_t)v, false));
+	else
+		tide__grid_none(g);
+}
+
+tide_grid *tide__diff_metrics(const tide_diff *d)
+{
+	static const tide_grid_col cols[] = {
+		{ "name", "Figure", TIDE_CELL_TEXT }, { "a", "A", TIDE_CELL_TEXT },
+		{ "b", "B", TIDE_CELL_TEXT },	      { "delta", "Change", TIDE_CELL_TEXT },
+		{ "pct", "%", TIDE_CELL_DELTA_PCT },  { "what", "What it is", TIDE_CELL_TEXT, 1 }
+	};
+	tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols);
+	for (unsigned k = 0; g && k < TIDE_N_METRICS; k++) {
+		const bool *known = d->known[k];
+		const uint64_t *v = d->metric[k];
+		tide_unit unit = tide__metrics[k].unit;
+		char buf[64];
+		if (!known[0] && !known[1])
+			continue;
+		tide__grid_text(g, tide__metrics[k].key);
+		figure_cell(g, unit, v[0], known[0]);
+		figure_cell(g, unit, v[1], known[1]);
+		if (known[0] && known[1]) {
+			tide__grid_text(g, tide__unit_text(buf, sizeof buf, unit,
+							   (int64_t)(v[1] - v[0]), true));
+			tide__grid_real(g, tide__change_pct(v[0], v[1]));
+		} else {
+			tide__grid_none(g);
+			tide__grid_none(g);
+		}
+		tide__grid_text(g, tide__metrics[k].what);
+	}
+	if (g && !tide__grid_failed(g))
+		return g;
+	tide__grid_free(g);
+	return NULL;
+}
+
+void tide__diff_metrics_json(const tide_diff *d, tide_json *j)
+{
+	static const char *const units[] = { "count", "ns", "bytes" };
+	tide__json_kobject(j, "metrics");
+	for (unsigned k = 0; k < TIDE_N_METRICS; k++) {
+		bool both = d->known[k][0] && d->known[k][1];
+		tide__json_kobject(j, tide__metrics[k].key);
+		tide__json_kstr(j, "unit", units[tide__metrics[k].unit]);
+		tide__json_kuint_if(j, "a", d->known[k][0], d->metric[k][0]);
+		tide__json_kuint_if(j, "b", d->known[k][1], d->metric[k][1]);
+		if (both) {
+			tide__json_kint(j, "delta", (int64_t)(d->metric[k][1] - d->metric[k][0]));
+			tide__json_kfixed(j, "pct",
+					  tide__change_pct(d->metric[k][0], d->metric[k][1]), 4);
+		} else {
+			tide__json_knull(j, "delta");
+			tide__json_knull(j, "pct");
+		}
+		tide__json_object_end(j);
+	}
+	tide__json_object_end(j);
+}
+
+void tide__diff_side_json(tide_json *j, const char *key, const char *file, const tide_model *m,
+			  tide_device_id device)
+{
+	char name[64];
+	tide__json_kobject(j, key);
+	tide__json_kstr(j, "trace", file);
+	tide__json_kstr(j, "device",
+			device.i ? tide__device_name(m, device.i, name, sizeof name) : NULL);
+	tide__losses_json(j, m);
+	tide__json_object_end(j);
+}
+
+/* ---- rows ---- */
+
+#define ROW_COLS(KEY, TITLE, CELL, CHANGE, VALUE)                                               \
+	{                                                                                       \
+		{ "delta", "Change", CHANGE }, { "pct", "%", TIDE_CELL_DELTA_PCT },             \
+			{ "a", "A " VALUE, CELL, 2 }, { "b", "B " VALUE, CELL, 2 },             \
+			{ "count_a", "A count", TIDE_CELL_COUNT, 8 },                           \
+			{ "count_b", "B count", TIDE_CELL_COUNT, 8 },                           \
+			{ "status", "Status", TIDE_CELL_TEXT, 4 },                              \
+			{ KEY, TITLE, TIDE_CELL_KERNEL }, { "total_a", NULL, TIDE_CELL_COUNT }, \
+			{ "total_b", NULL, TIDE_CELL_COUNT },                                   \
+	}
+enum { N_ROW_COLS = 10 };
+
+static const tide_grid_col row_cols[TIDE_N_DIFF_KINDS][N_ROW_COLS] = {
+	[TIDE_DIFF_OP] = ROW_COLS("name", "Op", TIDE_CELL_NS, TIDE_CELL_DELTA_NS, "self"),
+	[TIDE_DIFF_KERNEL] = ROW_COLS("name", "Kernel", TIDE_CELL_NS, TIDE_CELL_DELTA_NS, "time"),
+	[TIDE_DIFF_STACK] =
+		ROW_COLS("stack", "Call stack", TIDE_CELL_BYTES, TIDE_CELL_DELTA, "bytes"),
+	[TIDE_DIFF_OP_PATH] = ROW_COLS("op", "Op path", TIDE_CELL_BYTES, TIDE_CELL_DELTA, "bytes"),
+	[TIDE_DIFF_ROLE] = ROW_COLS("role", "Role", TIDE_CELL_BYTES, TIDE_CELL_DELTA, "bytes"),
+};
+
+/* The path below the kind's branch; ops are parted as `tidemark peak` parts them. */
+static bool name_cell(tide_grid *g, const tide_diff *d, uint32_t node, bool ops)
+{
+	char *path = tide__flame_path(d->tree, node, tide__grid_longs(g));
+	if (!path)
+		return false;
+	char *name = strchr(path, ';');
+	for (char *c = name ? name + 1 : NULL; ops && c && (c = strchr(c, ';'));)
+		*c = '/';
+	tide__grid_text(g, name ? name + 1 : "[outside]");
+	tide__free(path);
+	return true;
+}
+
+/* The same in brief, for tables that people read. */
+static bool brief_cell(tide_grid *g, const tide_diff *d, uint32_t node)
+{
+	char *text = NULL;
+	size_t n;
+	uint32_t root = node;
+	while (d->tree->nodes.parent[root] != 0)
+		root = d->tree->nodes.parent[root]; /* the kind's branch */
+	FILE *f = open_memstream(&text, &n);
+	if (f)
+		tide__path_brief(d->tree, node, root, f);
+	bool ok = f && !fclose(f);
+	if (ok)
+		tide__grid_text(g, n ? text : "[outside]");
+	free(text);
+	return ok;
+}
+
+static bool add_row(tide_grid *g, const tide_diff *d, tide_diff_kind kind, const tide_diff_row *r,
+		    bool brief)
+{
+	size_t n;
+	tide__grid_int(g, (int64_t)(r->value[1] - r->value[0]));
+	tide__grid_real(g, tide__change_pct(r->value[0], r->value[1]));
+	tide__grid_uint(g, r->value[0]);
+	tide__grid_uint(g, r->value[1]);
+	tide__grid_uint(g, r->count[0]);
+	tide__grid_uint(g, r->count[1]);
+	tide__grid_text(g, tide__diff_status_text(tide__diff_status(r)));
+	if (kind == TIDE_DIFF_STACK && brief) {
+		if (!brief_cell(g, d, r->node))
+			return false;
+	} else if (kind == TIDE_DIFF_STACK || kind == TIDE_DIFF_OP_PATH) {
+		if (!name_cell(g, d, r->node, kind == TIDE_DIFF_OP_PATH))
+			return false;
+	} else {
+		const char *name = tide__flame_name(d->tree, r->node, &n);
+		tide__grid_textn(g, name, n);
+	}
+	for (int side = 0; side < 2; side++)
+		if (kind == TIDE_DIFF_OP)
+			tide__grid_uint(g, r->total[side]);
+		else
+			tide__grid_none(g);
+	return true;
+}
+
+tide_grid *tide__diff_rows(const tide_diff *d, tide_diff_kind kind, size_t top, bool brief)
+{
+	const tide_diff_table *t = &d->table[kind];
+	tide_grid *g = tide__grid_new(row_cols[kind], N_ROW_COLS);
+	bool ok = g != NULL;
+	for (size_t i = 0, shown = 0; ok && i < t->n && (!top || shown < top); i++) {
+		if (tide__diff_status(&t->rows[i]) == TIDE_DIFF_SAME)
+			continue;
+		ok = add_row(g, d, kind, &t->rows[i], brief);
+		shown++;
+	}
+	if (ok && !tide__grid_failed(g))
+		return g;
+	tide__grid_free(g);
+	return NULL;
+}
+
+/* ---- all of it ---- */
+
+bool tide__diff_json(const tide_diff *d, size_t top, tide_json *j)
+{
+	const uint64_t *time = d->metric[TIDE_METRIC_TIME];
+	bool timed = d->known[TIDE_METRIC_TIME][0] && d->known[TIDE_METRIC_TIME][1] && time[1];
+	tide__diff_metrics_json(d, j);
+	if (timed)
+		tide__json_kfixed(j, "speedup", (double)time[0] / (double)time[1], 4);
+	else
+		tide__json_knull(j, "speedup");
+	for (unsigned k = 0; k < TIDE_N_DIFF_KINDS; k++) {
+		tide_grid *g = tide__diff_rows(d, (tide_diff_kind)k, top, false);
+		if (!g)
+			return false;
+		tide__grid_member(g, j, tide__diff_kind_key((tide_diff_kind)k));
+	}
+	return true;
+}
+
+void tide__diff_checks_figures(const tide_diff_checks *c, size_t i, char *buf, size_t n)
+{
+	const tide_failif *f = &c->f[i];
+	const tide_fail_result *r = &c->r[i];
+	char a[64] = "unknown", b[64] = "unknown", pct[32] = "";
+	double change = tide__change_pct(r->a, r->b);
+	if (r->known[0])
+		tide__unit_text(a, sizeof a, f->unit, (int64_t)r->a, false);
+	if (r->known[1])
+		tide__unit_text(b, sizeof b, f->unit, (int64_t)r->b, false);
+	if (r->known[0] && r->known[1] && r->a)
+		snprintf(pct, sizeof pct, " (%+.4g %%)", change);
+	snprintf(buf, n, "A %s, B %s%s", a, b, pct);
+}
+
+void tide__diff_checks_json(tide_json *j, const tide_diff_checks *c)
+{
+	tide__json_karray(j, "fail_if");
+	for (size_t i = 0; i < c->n; i++) {
+		const tide_fail_result *r = &c->r[i];
+		tide__json_object(j);
+		tide__json_kstr(j, "expression", c->text[i]);
+		if (r->known[0])
+			tide__json_kuint(j, "a", r->a);
+		else
+			tide__json_knull(j, "a");
+		if (r->known[1])
+			tide__json_kuint(j, "b", r->b);
+		else
+			tide__json_knull(j, "b");
+		if (r->decided)
+			tide__json_kbool(j, "crossed", r->crossed);
+		else
+			tide__json_knull(j, "crossed");
+		tide__json_object_end(j);
+	}
+	tide__json_array_end(j);
+}
+
+static bool table(const tide_out *to, const tide_diff *d, tide_diff_kind kind, const char *title,
+		  size_t top)
+{
+	const tide_diff_table *t = &d->table[kind];
+	size_t differ = t->n - t->by_status[TIDE_DIFF_SAME];
+	if (!t->n)
+		return true;
+	fputc('\n', to->out);
+	tide__heading(to, "%s: %zu added, %zu removed, %zu changed, %zu the same", title,
+		      t->by_status[TIDE_DIFF_ADDED], t->by_status[TIDE_DIFF_REMOVED],
+		      t->by_status[TIDE_DIFF_CHANGED], t->by_status[TIDE_DIFF_SAME]);
+	tide_grid *g = tide__diff_rows(d, kind, top, true);
+	if (!g)
+		return false;
+	if (differ)
+		tide__grid_print(g, to->out, &to->style, 0);
+	if (top && differ > top)
+		fprintf(to->out, "%zu more row%s not shown (--top 0 shows all)\n", differ - top,
+			differ - top == 1 ? " is" : "s are");
+	tide__grid_free(g);
+	return true;
+}
+
+bool tide__diff_report_text(const tide_diff *d, const tide_diff_checks *c,
+			    const char *const file[2], size_t top, const tide_out *to)
+{
+	static const char *const titles[] = { "Host spans by self time", "Device work by time",
+					      "Bytes at the peak by call stack",
+					      "Bytes at the peak by op",
+					      "Bytes at the peak by role" };
+	char text[256];
+	tide_grid *g = tide__diff_metrics(d);
+	if (!g)
+		return false;
+	fputs("A: ", to->out);
+	tide__put_text(to, file[0]);
+	fputs("\nB: ", to->out);
+	tide__put_text(to, file[1]);
+	fputs("\n\n", to->out);
+	tide__grid_print(g, to->out, &to->style, 0);
+	tide__grid_free(g);
+	for (unsigned k = 0; k < TIDE_N_DIFF_KINDS; k++)
+		if (!table(to, d, (tide_diff_kind)k, titles[k], top))
+			return false;
+	for (size_t i = 0; i < c->n; i++) {
+		tide__diff_checks_figures(c, i, text, sizeof text);
+		fprintf(to->out, "%s%s: ", i ? "" : "\n",
+			!c->r[i].decided  ? "UNKNOWN"
+			: c->r[i].crossed ? "CROSSED"
+					  : "fine");
+		tide__put_text(to, c->text[i]);
+		fprintf(to->out, ": %s\n", text);
+	}
+	return true;
+}
+
+bool tide__diff_report_json(const tide_diff *d, const tide_model *const m[2],
+			    const tide_diff_checks *c, const char *const file[2], tide_json *j)
+{
+	tide__json_object(j);
+	tide__diff_side_json(j, "a", file[0], m[0], d->device[0]);
+	tide__diff_side_json(j, "b", file[1], m[1], d->device[1]);
+	if (!tide__diff_json(d, 0, j))
+		return false;
+	tide__diff_checks_json(j, c);
+	tide__json_object_end(j);
+	return true;
+}

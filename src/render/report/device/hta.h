@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The holistic analysis as tables (hta_tables.c), a JSON document (hta_json.c) and a text report
+ * (hta_text.c). Text and JSON come from the same tables. */
+#ifndef TIDE_RENDER_REPORT_DEVICE_HTA_H
+#define TIDE_RENDER_REPORT_DEVICE_HTA_H
+
+#include "analyze/device/advice.h"
+#include "analyze/device/hta_job.h"
+#include "render/text/grid.h"
+
+/* Return tables; `top` = maximum rows, 0 = all. The caller frees. `texts` is the result that
+ * owns the texts. */
+tide_grid *tide__grid_kernels(const tide_hta *sum, size_t top);
+tide_grid *tide__grid_types(const tide_hta *sum);
+tide_grid *tide__grid_ops(const tide_hta *sum, size_t top);
+/* Kernels under each op, the `top` longest ops, at most `each` kernels of one (0 = all). */
+tide_grid *tide__grid_op_kernels(const tide_hta *sum, size_t top, size_t each);
+tide_grid *tide__grid_apis(const tide_hta *sum, size_t top);
+tide_grid *tide__grid_annotations(const tide_hta *sum, size_t top);
+tide_grid *tide__grid_collectives(const tide_hta *texts, const tide_hta *h, size_t top);
+tide_grid *tide__grid_copies(const tide_hta *texts, const tide_hta *h);
+tide_grid *tide__grid_steps(const tide_hta *h, size_t top);
+/* Returns how late each rank came to collectives, latest first; no rows with fewer than 2 ranks. */
+tide_grid *tide__grid_stragglers(const tide_hta_job *job);
+/* Streams of all ranks with their busy time and kernels' statistics. */
+tide_grid *tide__grid_streams(const tide_hta_job *job, size_t top);
+
+typedef struct tide_hta_view {
+	size_t top;	    /* rows of long tables; 0 = all */
+	const char *window; /* the given window: "all", "drop-last-step", "steps 3..5" */
+} tide_hta_view;
+
+/* Writes the report as one JSON object; the same for kernels. */
+void tide__hta_put_json(const tide_hta_job *job, const tide_hta_view *view, tide_json *j);
+void tide__kernels_put_json(const tide_hta_job *job, const tide_hta_view *view, int by,
+			    tide_json *j);
+/* Writes the JSON document of `tidemark hta --json`. Returns false if writing failed. */
+bool tide__hta_json(const tide_hta_job *job, const tide_hta_view *view, FILE *out);
+/* The report of `tidemark hta`. */
+void tide__hta_text(const tide_hta_job *job, const tide_hta_view *view, FILE *out,
+		    const tide_style *style);
+
+enum { TIDE_KERNELS_BY_NAME, TIDE_KERNELS_BY_TYPE, TIDE_KERNELS_BY_OP, TIDE_KERNELS_BY_STREAM };
+/* `tidemark kernels`. */
+bool tide__kernels_json(const tide_hta_job *job, const tide_hta_view *view, int by, FILE *out);
+void tide__kernels_text(const tide_hta_job *job, const tide_hta_view *view, int by, FILE *out,
+			const tide_style *style);
+
+#endif

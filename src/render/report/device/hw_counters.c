@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "render/report/device/hw_counters.h"
+
+#include <inttypes.h>
+
+enum { DEEP = 64 };
+
+/* Ops around a span, outermost first; at most DEEP innermost ones. */
+static size_t ops_around(const tide_model *m, tide_span_id s, uint32_t out[DEEP])
+{
+	size_t n = 0;
+	for (uint32_t p = m->spans.parent[s.i].i; p && n < DEEP; p = m->spans.parent[p].i)
+		if (m->spans.cat[p] == TIDE_CAT_OP)
+			out[n++] = p;
+	for (size_t i = 0; i < n / 2; i++) {
+		uint32_t x = out[i];
+		out[i] = out[n - 1 - i];
+		out[n - 1 - i] = x;
+	}
+	return n;
+}
+
+/* First attribute of a span; attributes are sorted by span. */
+static size_t first_attr(const tide_model *m, tide_span_id s)
+{
+	size_t lo = 0, hi = m->attrs.n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (m->attrs.span[mid].i < s.i)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static void json_text(tide_json *j, const tide_model *m, tide_str s)
+{
+	size_t n;
+	const char *text = tide__text(m, s, &n);
+	tide__json_strn(j, text, n);
+}
+
+static void json_metrics(tide_json *j, const tide_model *m, tide_span_id s)
+{
+	tide__json_kobject(j, "counters");
+	for (size_t i = first_attr(m, s); i < m->attrs.n && m->attrs.span[i].i == s.i; i++) {
+		tide__json_key(j, tide__text(m, m->attrs.key[i], NULL));
+		m->attrs.text[i].i ? json_text(j, m, m->attrs.text[i])
+				   : tide__json_int(j, m->attrs.number[i]);
+	}
+	tide__json_object_end(j);
+}
+
+static void json_row(tide_json *j, const tide_model *m, const tide_hwcounter *h)
+{
+	uint32_t ops[DEEP];
+	size_t n = h->launch.i ? ops_around(m, h->launch, ops) : 0;
+	tide__json_object(j);
+	tide__json_key(j, "name");
+	json_text(j, m, m->spans.name[h->range.i]);
+	tide__json_kint(j, "start_ns", m->spans.t0[h->range.i]);
+	tide__json_kint(j, "duration_ns", m->spans.t1[h->range.i] - m->spans.t0[h->range.i]);
+	tide__json_key(j, "op_stack"); /* outermost first; empty when the launch is not known */
+	tide__json_array(j);
+	for (size_t i = 0; i < n; i++)
+		json_text(j, m, m->spans.name[ops[i]]);
+	tide__json_array_end(j);
+	json_metrics(j, m, h->range);
+	tide__json_object_end(j);
+}
+
+void tide__hwcounters_text(const tide_model *m, const tide_hwcounters *h, size_t top,
+			   const tide_out *to)
+{
+	static const tide_grid_col cols[] = {
+		{ "duration_ns", "Duration", TIDE_CELL_NS },
+		{ "counters", "Counters", TIDE_CELL_COUNT },
+		{ "op", "Op", TIDE_CELL_TEXT },
+		{ "name", "Kernel", TIDE_CELL_KERNEL },
+	};
+	tide_grid *g = tide__grid_new(cols, 4);
+	for (size_t i = 0; i < h->n && (!top || i < top); i++) {
+		uint32_t ops[DEEP], s = h->v[i].range.i;
+		size_t n = h->v[i].launch.i ? ops_around(m, h->v[i].launch, ops) : 0, len,
+		       metrics = 0;
+		for (size_t k = first_attr(m, h->v[i].range);
+		     k < m->attrs.n && m->attrs.span[k].i == s; k++)
+			metrics++;
+		tide__grid_int(g, m->spans.t1[s] - m->spans.t0[s]);
+		tide__grid_uint(g, metrics);
+		const char *op = n ? tide__text(m, m->spans.name[ops[n - 1]], &len) : NULL;
+		n ? tide__grid_textn(g, op, len) : tide__grid_none(g);
+		const char *name = tide__text(m, m->spans.name[s], &len);
+		tide__grid_textn(g, name, len);
+	}
+	if (h->n)
+		tide__grid_print(g, to->out, &to->style, 0);
+	else
+		fprintf(to->out,
+			"no hardware counters: the trace has no cuda_profiler_range rows\n");
+	if (h->n && h->n != h->launches)
+		fprintf(to->out, "ops unknown: %zu rows with counters, but %zu kernel launches\n",
+			h->n, h->launches);
+	tide__grid_free(g);
+	tide__put_model_losses(to, m);
+}
+
+void tide__hwcounters_json(const tide_model *m, const tide_hwcounters *h, const char *file,
+			   size_t top, tide_json *j)
+{
+	tide__json_object(j);
+	tide__json_kstr(j, "trace", file);
+	tide__json_kuint(j, "ranges", h->n);
+	tide__json_kuint(j, "launches", h->launches);
+	tide__json_kbool(j, "matched", h->n && h->n == h->launches);
+	tide__json_karray(j, "kernels");
+	for (size_t i = 0; i < h->n && (!top || i < top); i++)
+		json_row(j, m, &h->v[i]);
+	tide__json_array_end(j);
+	tide__losses_json(j, m);
+	tide__json_object_end(j);
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The ledger of device memory: text and JSON. */
+#ifndef TIDE_RENDER_REPORT_MEMORY_DEVICE_H
+#define TIDE_RENDER_REPORT_MEMORY_DEVICE_H
+
+#include "analyze/memory/device_ledger.h"
+#include "render/text/out.h"
+
+/* Both return TIDE_OK or TIDE_ENOMEM. `file` names the recording if there are several; may be
+ * NULL. */
+tide_code tide__device_text(const tide_model *m, const tide_ledgers *l, const char *file,
+			    const tide_out *to);
+tide_code tide__device_json(const tide_model *m, const tide_ledgers *l, const char *file,
+			    tide_json *j);
+
+#endif

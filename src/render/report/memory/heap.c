@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "render/report/memory/heap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/common/stacks.h"
+#include "base/mem.h"
+
+static const tide_grid_col cols[] = {
+	{ "peak_bytes", "Peak", TIDE_CELL_BYTES },
+	{ "left_bytes", "Not freed", TIDE_CELL_BYTES },
+	{ "left_count", "Blocks", TIDE_CELL_COUNT },
+	{ "allocated_bytes", "Allocated", TIDE_CELL_BYTES },
+	{ "count", "Calls", TIDE_CELL_COUNT },
+	{ "temporary", "Temporary", TIDE_CELL_COUNT, 3 },
+	{ "stack", "Stack", TIDE_CELL_TEXT },
+};
+enum { N_COLS = sizeof cols / sizeof *cols };
+
+/* ---- rows ---- */
+
+struct item {
+	double key;
+	size_t row;
+};
+
+static double key_of(const tide_heap_row *r, tide_heap_sort s)
+{
+	switch (s) {
+	case TIDE_HEAP_LEFT:
+		return (double)r->left;
+	case TIDE_HEAP_ALLOCATED:
+		return (double)r->allocated;
+	case TIDE_HEAP_COUNT:
+		return r->count;
+	case TIDE_HEAP_TEMPORARY:
+		return (double)r->temporary;
+	default:
+		return (double)r->peak;
+	}
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+	if (x->key < y->key || x->key > y->key)
+		return x->key < y->key ? 1 : -1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* Does a program start there? Nobody looks for a leak in libc's start code. */
+static bool is_start(const tide_model *m, tide_frame_id f)
+{
+	static const char *const names[] = { "__libc_start_call_main",
+					     "__libc_start_main_impl",
+					     "__libc_start_main",
+					     "_start",
+					     "start_thread",
+					     "clone3",
+					     "clone" };
+	const char *name = tide__text(m, m->frames.function[f.i], NULL);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+/* "leaf (a.c:4) < caller (a.c:9) < main (a.c:20)": the innermost frames, and under Python the one
+ * that names the stack. */
+static void put_stack(tide_grid *g, const tide_model *m, tide_stack_id s)
+{
+	enum { SHOWN = 4 };
+	char one[160], line[640] = "";
+	uint32_t face = tide__stack_face(m, s).i, i = s.i;
+	size_t n = 0;
+	bool seen = false, python = tide__frame_is_user(m, (tide_frame_id){ face });
+	for (int k = 0; i && k < (python ? 2 : SHOWN); k++, i = m->stacks.parent[i].i) {
+		tide_frame_id f = m->stacks.frame[i];
+		if (k && is_start(m, f))
+			break;
+		seen |= f.i == face;
+		n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", k ? " < " : "",
+				      tide__frame_text(m, f, one, sizeof one));
+	}
+	if (python && !seen)
+		snprintf(line + n, sizeof line - n, " < … %s",
+			 tide__frame_text(m, (tide_frame_id){ face }, one, sizeof one));
+	tide__grid_text(g, *line ? line : "unknown");
+}
+
+static void put_row(tide_grid *g, const tide_model *m, const tide_heap *h, const tide_heap_row *r)
+{
+	tide__grid_uint(g, r->peak);
+	tide__grid_uint(g, r->left);
+	tide__grid_uint(g, (uint64_t)llround(r->left_count));
+	tide__grid_uint(g, r->allocated);
+	tide__grid_uint(g, (uint64_t)llround(r->count));
+	if (h->mean > 0)
+		tide__grid_none(g);
+	else
+		tide__grid_uint(g, r->temporary);
+	put_stack(g, m, r->stack);
+}
+
+static tide_grid *rows(const tide_model *m, const tide_heap *h, const tide_heap_view *v)
+{
+	struct item *order = tide__alloc(h->n + 1, sizeof *order);
+	tide_grid *g = order ? tide__grid_new(cols, N_COLS) : NULL;
+	for (size_t i = 0; g && i < h->n; i++)
+		order[i] = (struct item){ key_of(&h->rows[i], v->sort), i };
+	if (g && h->n)
+		qsort(order, h->n, sizeof *order, compare);
+	for (size_t i = 0; g && i < h->n && (!v->top || i < v->top); i++)
+		put_row(g, m, h, &h->rows[order[i].row]);
+	tide__free(order);
+	return g;
+}
+
+/* ---- text ---- */
+
+static char *bytes_error(char *buf, size_t n, double bytes, double error)
+{
+	char b[32], e[32];
+	tide__fmt_bytes(b, sizeof b, bytes);
+	if (error > 0)
+		snprintf(buf, n, "%s ± %s", b, tide__fmt_bytes(e, sizeof e, error));
+	else
+		snprintf(buf, n, "%s", b);
+	return buf;
+}
+
+static void put_summary(const tide_heap *h, const tide_out *to)
+{
+	char a[80], b[48], c[48];
+	FILE *f = to->out;
+	if (h->mean > 0)
+		tide__heading(to, "host heap, sampled every %s on average: %s samples",
+			      tide__fmt_bytes(a, sizeof a, h->mean),
+			      tide__fmt_count(b, sizeof b, (int64_t)h->samples));
+	else
+		tide__heading(to, "host heap, every call");
+	fprintf(f, "  high-water mark  %s at %s\n",
+		bytes_error(a, sizeof a, (double)h->total.peak, h->peak_error),
+		tide__fmt_ns(b, sizeof b, (double)h->peak_t));
+	fprintf(f, "  allocations      %s of %s\n",
+		tide__fmt_count(a, sizeof a, llround(h->total.count)),
+		tide__fmt_bytes(b, sizeof b, (double)h->total.allocated));
+	if (h->mean > 0)
+		fprintf(f, "  temporary        unknown (needs --heap=full)\n");
+	else
+		fprintf(f, "  temporary        %s (%.1f %%)\n",
+			tide__fmt_count(a, sizeof a, (int64_t)h->total.temporary),
+			h->total.count > 0 ? 100.0 * (double)h->total.temporary / h->total.count
+					   : 0);
+	fprintf(f, "  not freed        %s in %s blocks at the end\n\n",
+		bytes_error(a, sizeof a, (double)h->total.left, h->left_error),
+		tide__fmt_count(c, sizeof c, llround(h->total.left_count)));
+}
+
+tide_code tide__heap_text(const tide_model *m, const tide_heap *h, const tide_heap_view *v,
+			  const tide_out *to)
+{
+	if (!h->pool) {
+		fprintf(to->out,
+			"This trace has no host heap: record it with `tidemark run --heap`.\n");
+		tide__put_model_losses(to, m);
+		return TIDE_OK;
+	}
+	tide_grid *g = rows(m, h, v);
+	if (!g || tide__grid_failed(g)) {
+		tide__grid_free(g);
+		return TIDE_ENOMEM;
+	}
+	put_summary(h, to);
+	tide__grid_out(g, to, 2);
+	if (v->top && h->n > v->top)
+		fprintf(to->out, "  ... %zu stacks more (--top)\n", h->n - v->top);
+	tide__put_model_losses(to, m);
+	return TIDE_OK;
+}
+
+/* ---- JSON ---- */
+
+static void real_or_null(tide_json *j, const char *key, double v, bool known)
+{
+	tide__json_key(j, key);
+	if (known)
+		tide__json_double(j, v);
+	else
+		tide__json_null(j);
+}
+
+tide_code tide__heap_json(const tide_model *m, const tide_heap *h, const tide_heap_view *v,
+			  tide_json *j)
+{
+	tide_grid *g = rows(m, h, v);
+	if (!g || tide__grid_failed(g)) {
+		tide__grid_free(g);
+		return TIDE_ENOMEM;
+	}
+	tide__json_object(j);
+	tide__json_kbool(j, "recorded", h->pool != 0);
+	real_or_null(j, "sample_mean_bytes", h->mean, h->mean > 0);
+	tide__json_kuint(j, "samples", h->samples);
+	tide__json_kuint(j, "peak_bytes", h->total.peak);
+	real_or_null(j, "peak_error_bytes", h->peak_error, true);
+	tide__json_kint(j, "peak_ns", h->peak_t);
+	tide__json_kuint(j, "allocated_bytes", h->total.allocated);
+	real_or_null(j, "count", h->total.count, true);
+	real_or_null(j, "temporary", (double)h->total.temporary, h->mean <= 0);
+	tide__json_kuint(j, "left_bytes", h->total.left);
+	real_or_null(j, "left_error_bytes", h->left_error, true);
+	real_or_null(j, "left_count", h->total.left_count, true);
+	tide__grid_member(g, j, "stacks");
+	tide__losses_json(j, m);
+	tide__json_object_end(j);
+	return TIDE_OK;
+}
+
+char *tide__heap_line(const tide_heap *h, char *buf, size_t n)
+{
+	char a[80], b[48], c[80], d[48];
+	snprintf(buf, n, "host heap: peak %s, %s allocations, %s in %s blocks not freed",
+		 bytes_error(a, sizeof a, (double)h->total.peak, h->peak_error),
+		 tide__fmt_count(b, sizeof b, llround(h->total.count)),
+		 bytes_error(c, sizeof c, (double)h->total.left, h->left_error),
+		 tide__fmt_count(d, sizeof d, llround(h->total.left_count)));
+	return buf;
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "render/report/memory/peak.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/memory/relative.h"
+#include "model/strings.h"
+
+const char *const tide__group_by_texts[] = {
+#define X(name, text) text,
+	TIDE_GROUP_BYS(X)
+#undef X
+};
+static const char *const by_titles[] = {
+	[TIDE_BY_OP] = "Op",	 [TIDE_BY_STACK] = "Stack", [TIDE_BY_TENSOR] = "Tensor",
+	[TIDE_BY_ROLE] = "Role", [TIDE_BY_POOL] = "Pool",   [TIDE_BY_STREAM] = "Stream",
+	[TIDE_BY_SIZE] = "Size", [TIDE_BY_FRAME] = "Frame", [TIDE_BY_MODULE] = "Module",
+};
+
+static void saving_cell(tide_grid *g, const tide_peak *x, size_t row)
+{
+	if (row < x->n_culprits)
+		tide__grid_uint(g, x->culprits[row].saving);
+	else
+		tide__grid_none(g);
+}
+
+typedef void namer(const tide_groups *g, const tide_model *m, size_t row, tide_long *longs,
+		   FILE *out);
+
+static void label_cell(tide_grid *g, const tide_peak *x, size_t row, namer *name)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+	if (f && g)
+		name(&x->groups, x->m, row, tide__grid_longs(g), f);
+	if (f && !fclose(f))
+		tide__grid_textn(g, text, n);
+	else
+		tide__grid_none(g);
+	free(text);
+}
+
+static double part(uint64_t v, uint64_t of)
+{
+	return of ? 100.0 * (double)v / (double)of : 0;
+}
+
+static void rest_row(tide_grid *g, const tide_peak *x, size_t from)
+{
+	uint64_t bytes = 0, requested = 0, count = 0;
+	char text[64];
+	for (size_t i = from; i < x->groups.n; i++) {
+		bytes += x->groups.rows[i].bytes;
+		requested += x->groups.rows[i].requested;
+		count += x->groups.rows[i].count;
+	}
+	snprintf(text, sizeof text, "(%zu more)", x->groups.n - from);
+	tide__grid_uint(g, bytes);
+	tide__grid_real(g, part(bytes, x->bytes));
+	tide__grid_uint(g, requested);
+	tide__grid_none(g);
+	tide__grid_uint(g, count);
+	tide__grid_text(g, text);
+}
+
+static void print_groups(const tide_out *to, const tide_peak *x, size_t top)
+{
+	const tide_grid_col cols[] = {
+		{ "bytes", "Bytes", TIDE_CELL_BYTES },
+		{ "part", "Part", TIDE_CELL_PCT },
+		{ "requested_bytes", "Requested", TIDE_CELL_BYTES, 5 },
+		{ "saving_bytes", x->culprits ? "Saves" : NULL, TIDE_CELL_BYTES },
+		{ "count", "Count", TIDE_CELL_COUNT },
+		{ "key", by_titles[x->groups.by], TIDE_CELL_TEXT },
+	};
+	tide_grid *g = tide__grid_new(cols, 6);
+	for (size_t i = 0; i < x->groups.n && i < top; i++) {
+		const tide_group *r = &x->groups.rows[i];
+		tide__grid_uint(g, r->bytes);
+		tide__grid_real(g, part(r->bytes, x->bytes));
+		tide__grid_uint(g, r->requested);
+		saving_cell(g, x, i);
+		tide__grid_uint(g, r->count);
+		label_cell(g, x, i, tide__groups_brief);
+	}
+	if (x->groups.n > top)
+		rest_row(g, x, top);
+	tide__grid_print(g, to->out, &to->style, 2);
+	tide__grid_free(g);
+}
+
+/* Which rules the roles of what is alive rest on. */
+static tide_grid *evidence(const tide_peak *x)
+{
+	static const tide_grid_col cols[] = {
+		{ "bytes", "Bytes", TIDE_CELL_BYTES },
+		{ "count", "Count", TIDE_CELL_COUNT },
+		{ "rule", "Because", TIDE_CELL_TEXT },
+	};
+	uint64_t bytes[TIDE_RULES_N] = { 0 }, count[TIDE_RULES_N] = { 0 };
+	tide_grid *g = tide__grid_new(cols, 3);
+	for (size_t i = 0; i < x->alive.n; i++) {
+		bytes[x->roles.rule[x->alive.rows[i]]] += x->m->allocs.size[x->alive.rows[i]];
+		count[x->roles.rule[x->alive.rows[i]]]++;
+	}
+	for (unsigned r = 0; r < TIDE_RULES_N; r++)
+		if (count[r]) {
+			tide__grid_uint(g, bytes[r]);
+			tide__grid_uint(g, count[r]);
+			tide__grid_text(g, tide__rule_text((tide_role_rule)r));
+		}
+	return g;
+}
+
+static void print_devices(const tide_out *to, const tide_peak *x)
+{
+	static const tide_grid_col cols[] = {
+		{ "device", "Device", TIDE_CELL_TEXT },
+		{ "peak", "Peak", TIDE_CELL_BYTES },
+		{ "at", "At", TIDE_CELL_AT },
+		{ "reserved", "Reserved then", TIDE_CELL_BYTES },
+		{ "count", "Alive then", TIDE_CELL_COUNT },
+	};
+	tide_grid *g = tide__grid_new(cols, 5);
+	for (uint32_t d = 0; d < x->usage.n_devices; d++) {
+		const tide_level *l = &x->usage.devices[d];
+		char name[64];
+		if (!l->allocs)
+			continue;
+		tide__grid_text(g, tide__device_name(x->m, d, name, sizeof name));
+		tide__grid_uint(g, l->peak);
+		tide__grid_int(g, l->peak_t);
+		tide__grid_maybe(g, l->peak_reserved);
+		tide__grid_uint(g, l->peak_count);
+	}
+	if (tide__grid_rows(g) > 1) {
+		fputc('\n', to->out);
+		tide__grid_print(g, to->out, &to->style, 2);
+	}
+	tide__grid_free(g);
+}
+
+/* What the device had reserved at the moment that is shown. A host's heap reserves nothing: of it
+ * only what is known is said. */
+static void put_reserved(const tide_out *to, const tide_peak *x)
+{
+	char bytes[32];
+	if (x->reserved == TIDE_RESERVED_NONE)
+		fputs(x->m->devices.kind[x->device] == TIDE_DEVICE_HOST ? "" : ", reserved unknown",
+		      to->out);
+	else
+		fprintf(to->out, ", %s reserved%s",
+			tide__fmt_bytes(bytes, sizeof bytes, (double)x->reserved),
+			x->usage.devices[x->device].source == TIDE_RESERVED_SAMPLES ? " (sampled)"
+										    : "");
+}
+
+static void print_head(const tide_out *to, const tide_peak *x)
+{
+	const tide_level *l = &x->usage.devices[x->device];
+	char name[64], bytes[32], t[32], count[32];
+	tide__device_name(x->m, x->device, name, sizeof name);
+	if (x->at.chosen && !x->at.at_peak)
+		tide__heading(to, "%s: %s alive at %s", name,
+			      tide__fmt_bytes(bytes, sizeof bytes, (double)x->bytes),
+			      tide__fmt_at(t, sizeof t, (double)x->at.t));
+	else
+		tide__heading(to, "%s: peak of %s at %s", name,
+			      tide__fmt_bytes(bytes, sizeof bytes, (double)l->peak),
+			      tide__fmt_at(t, sizeof t, (double)l->peak_t));
+	tide__fmt_count(count, sizeof count, (int64_t)x->alive.n);
+	fprintf(to->out, "%s allocation%s alive, %s asked for", count, x->alive.n == 1 ? "" : "s",
+		tide__fmt_bytes(bytes, sizeof bytes, (double)x->requested));
+	put_reserved(to, x);
+	fputs("\n\n", to->out);
+}
+
+static void print_empty(const tide_out *to, const tide_peak *x)
+{
+	static const char name[] = TIDE_RELATIVE_COUNTER;
+	bool sizes = tide__strings_find(x->m->strings, name, sizeof name - 1);
+	fputs(sizes ? "The trace holds memory events with sizes but no addresses: what was alive at the "
+		      "peak is not known. `tidemark memory` shows the running sum.\n"
+		    : "The trace holds no allocations.\n",
+	      to->out);
+}
+
+void tide__peak_text(const tide_peak *x, size_t top, const tide_out *to)
+{
+	if (!x->usage.devices[x->device].allocs) {
+		print_empty(to, x);
+	} else {
+		print_head(to, x);
+		print_groups(to, x, top ? top : SIZE_MAX);
+		if (x->roles.role) {
+			tide_grid *g = evidence(x);
+			fputc('\n', to->out);
+			tide__grid_print(g, to->out, &to->style, 2);
+			tide__grid_free(g);
+		}
+		print_devices(to, x);
+	}
+	tide__put_model_losses(to, x->m);
+}
+
+static void json_level(tide_json *j, const tide_model *m, uint32_t d, const tide_level *l)
+{
+	char name[64];
+	tide__json_kstr(j, "device",
+			l->allocs || d ? tide__device_name(m, d, name, sizeof name) : NULL);
+	tide__json_kuint(j, "peak_bytes", l->peak);
+	tide__json_kint(j, "peak_time_ns", l->peak_t);
+	tide__json_kmaybe(j, "reserved_bytes_at_peak", l->peak_reserved);
+	tide__json_kstr(j, "reserved_source", tide__reserved_text(l->source));
+}
+
+static void json_groups(tide_json *j, const tide_peak *x, size_t top)
+{
+	static const tide_grid_col cols[] = {
+		{ "key", "", TIDE_CELL_TEXT },
+		{ "bytes", "", TIDE_CELL_BYTES },
+		{ "requested_bytes", "", TIDE_CELL_BYTES },
+		{ "count", "", TIDE_CELL_COUNT },
+		{ "saving_bytes", "", TIDE_CELL_BYTES },
+	};
+	tide_grid *g = tide__grid_new(cols, 5);
+	for (size_t i = 0; i < x->groups.n && i < top; i++) {
+		label_cell(g, x, i, tide__groups_label);
+		tide__grid_uint(g, x->groups.rows[i].bytes);
+		tide__grid_uint(g, x->groups.rows[i].requested);
+		tide__grid_uint(g, x->groups.rows[i].count);
+		saving_cell(g, x, i);
+	}
+	tide__grid_member(g, j, "groups");
+}
+
+static void json_devices(tide_json *j, const tide_peak *x)
+{
+	tide__json_karray(j, "devices");
+	for (uint32_t d = 0; d < x->usage.n_devices; d++) {
+		const tide_level *l = &x->usage.devices[d];
+		if (!l->allocs && !(d && d == x->device))
+			continue;
+		tide__json_object(j);
+		json_level(j, x->m, d, l);
+		tide__json_kuint(j, "alive_count", l->peak_count);
+		tide__json_kuint(j, "requested_bytes", l->peak_requested);
+		tide__json_object_end(j);
+	}
+	tide__json_array_end(j);
+}
+
+void tide__peak_json(const tide_peak *x, size_t top, tide_json *j)
+{
+	tide__json_object(j);
+	json_level(j, x->m, x->device, &x->usage.devices[x->device]);
+	if (x->at.chosen && !x->at.at_peak)
+		tide__json_kint(j, "at_time_ns", x->at.t);
+	tide__json_kmaybe(j, "reserved_bytes", x->reserved);
+	tide__json_kuint(j, "alive_count", x->alive.n);
+	tide__json_kuint(j, "alive_bytes", x->bytes);
+	tide__json_kuint(j, "requested_bytes", x->requested);
+	tide__json_kstr(j, "group_by", tide__group_by_texts[x->groups.by]);
+	json_groups(j, x, top ? top : SIZE_MAX);
+	if (x->roles.role) {
+		tide_grid *g = evidence(x);
+		tide__grid_member(g, j, "evidence");
+	}
+	json_devices(j, x);
+	tide__start_json(j, x->m);
+	tide__losses_json(j, x->m);
+	tide__json_object_end(j);
+}

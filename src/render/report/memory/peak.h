@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The peak report: text and JSON. */
+#ifndef TIDE_RENDER_REPORT_MEMORY_PEAK_H
+#define TIDE_RENDER_REPORT_MEMORY_PEAK_H
+
+#include "analyze/memory/peak.h"
+#include "render/text/out.h"
+
+/* Names of the groupings, as options and JSON spell them. */
+extern const char *const tide__group_by_texts[];
+
+/* Print the report; `top` groups are shown, 0 = all. */
+void tide__peak_text(const tide_peak *x, size_t top, const tide_out *to);
+/* Write it as one JSON object. */
+void tide__peak_json(const tide_peak *x, size_t top, tide_json *j);
+
+#endif

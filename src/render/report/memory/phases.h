@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Memory per phase: text and JSON.
+ *
+ * Text is in MiB with 2 decimals; changes are signed. An amount that would print as 0.00 uses a
+ * smaller unit. */
+#ifndef TIDE_RENDER_REPORT_MEMORY_PHASES_H
+#define TIDE_RENDER_REPORT_MEMORY_PHASES_H
+
+#include "analyze/memory/phases.h"
+#include "render/text/out.h"
+
+typedef struct tide_phases_view {
+	uint32_t device; /* TIDE_ANY = all */
+} tide_phases_view;
+
+/* Print the report. Returns how many long texts were cut. */
+uint64_t tide__phases_text(const tide_model *m, const tide_phases *p, const tide_phases_view *v,
+			   const tide_out *to);
+/* Write it as one JSON object, in bytes. */
+void tide__phases_json(const tide_model *m, const tide_phases *p, const tide_phases_view *v,
+		       tide_json *j);
+
+/* Prints the report in the format of memory trackers: "DRAM" and "L1" lines in MB of 2^20 bytes
+ * for each accelerator, or for the host if there is none. Events after the last mark are left
+ * out. */
+void tide__phases_tracker(const tide_model *m, const tide_phases *p, uint32_t device, FILE *out);
+
+#endif

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Training sizes (analyze/predict/training_sizes.h) as text and JSON. */
+#ifndef TIDE_RENDER_REPORT_MEMORY_TRAINING_SIZES_H
+#define TIDE_RENDER_REPORT_MEMORY_TRAINING_SIZES_H
+
+#include "analyze/predict/training_sizes.h"
+#include "render/text/json.h"
+
+typedef struct tide_sizes_report {
+	const char *title;	      /* borrowed */
+	const tide_phase_summary *s;  /* borrowed */
+	const tide_training_sizes *t; /* borrowed */
+	double bytes_per_param;	      /* used for expected sizes */
+	bool typed;		      /* --bytes-per-param was given: not an assumption */
+	int64_t kv_expected;	      /* -1 = not requested */
+} tide_sizes_report;
+
+/* Prints the section of one summary: theoretical and measured sizes, the peak, its parts,
+ * advice. */
+void tide__sizes_text(const tide_sizes_report *r, FILE *out);
+/* The same as one object, in bytes; unknown is null. */
+void tide__sizes_json(const tide_sizes_report *r, tide_json *j);
+
+#endif

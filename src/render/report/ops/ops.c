@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "render/report/ops/ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct report {
+	const tide_ops *x;
+	const tide_out *to; /* NULL = JSON */
+	tide_ops_sort sort;
+	size_t top, depth;
+	bool *keep;	      /* owned; per node, NULL = all are shown */
+	tide_op_row greatest; /* figures that weights are shares of; count 0: not found yet */
+	size_t hidden;
+	tide_grid *g;
+};
+
+struct item {
+	int64_t key;
+	const char *name;
+	uint32_t at; /* node or row */
+};
+
+static int64_t sort_key(tide_ops_sort s, const tide_op_row *r)
+{
+	switch (s) {
+	case TIDE_OPS_WALL:
+		return r->all.ns;
+	case TIDE_OPS_SELF:
+		return r->self.ns;
+	case TIDE_OPS_COUNT:
+		return (int64_t)r->count;
+	case TIDE_OPS_ALLOC:
+		return (int64_t)r->all.alloc_bytes;
+	case TIDE_OPS_FREE:
+		return (int64_t)r->all.free_bytes;
+	case TIDE_OPS_CHANGE:
+		return (int64_t)(r->all.alloc_bytes - r->all.free_bytes);
+	case TIDE_OPS_PEAK:
+		return (int64_t)r->peak;
+	default:
+		return 0;
+	}
+}
+
+/* Greatest key first; equals by name when that is the order, then by first appearance. */
+static int compare(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+	if (x->key != y->key)
+		return x->key < y->key ? 1 : -1;
+	int c = x->name ? strcmp(x->name, y->name) : 0;
+	return c ? c : x->at < y->at ? -1 : x->at > y->at;
+}
+
+static struct item item_of(const struct report *r, const tide_op_row *row, tide_str name,
+			   uint32_t at)
+{
+	return (struct item){ sort_key(r->sort, row),
+			      r->sort == TIDE_OPS_NAME ? tide__text(r->x->m, name, NULL) : NULL,
+			      at };
+}
+
+static const tide_grid_col cols[] = {
+	{ "count", "Count", TIDE_CELL_COUNT },
+	{ "open", NULL, TIDE_CELL_COUNT },
+	{ "wall_ns", "Wall", TIDE_CELL_NS },
+	{ "self_ns", "Self", TIDE_CELL_NS, 4 },
+	{ "allocs", NULL, TIDE_CELL_COUNT },
+	{ "frees", NULL, TIDE_CELL_COUNT },
+	{ "alloc_bytes", "Allocated", TIDE_CELL_BYTES, 8 },
+	{ "free_bytes", "Freed", TIDE_CELL_BYTES, 9 },
+	{ "change_bytes", "Change", TIDE_CELL_DELTA },
+	{ "self_change_bytes", NULL, TIDE_CELL_DELTA },
+	{ "peak_bytes", "Peak", TIDE_CELL_BYTES, 3 },
+	{ "op", "Op", TIDE_CELL_TEXT },
+	{ "path", NULL, TIDE_CELL_TEXT },
+	{ "id", NULL, TIDE_CELL_COUNT },
+	{ "parent", NULL, TIDE_CELL_COUNT },
+	{ "depth", NULL, TIDE_CELL_COUNT },
+};
+enum { N_COLS = sizeof cols / sizeof *cols };
+
+static void figures(tide_grid *g, const tide_op_row *r)
+{
+	tide__grid_uint(g, r->count);
+	tide__grid_uint(g, r->open);
+	if (r->no_end && r->no_end == r->count) { /* no run has a duration */
+		tide__grid_none(g);
+		tide__grid_none(g);
+	} else {
+		tide__grid_int(g, r->all.ns);
+		tide__grid_int(g, r->self.ns);
+	}
+	tide__grid_uint(g, r->all.allocs);
+	tide__grid_uint(g, r->all.frees);
+	tide__grid_uint(g, r->all.alloc_bytes);
+	tide__grid_uint(g, r->all.free_bytes);
+	tide__grid_int(g, (int64_t)(r->all.alloc_bytes - r->all.free_bytes));
+	tide__grid_int(g, (int64_t)(r->self.alloc_bytes - r->self.free_bytes));
+	tide__grid_uint(g, r->peak);
+}
+
+static void self_figures(tide_grid *g, const tide_op_row *r)
+{
+	tide__grid_uint(g, r->count);
+	tide__grid_uint(g, r->open);
+	tide__grid_none(g);
+	tide__grid_int(g, r->self.ns);
+	for (int k = 0; k < 5; k++)
+		tide__grid_none(g);
+	tide__grid_int(g, (int64_t)(r->self.alloc_bytes - r->self.free_bytes));
+	tide__grid_uint(g, r->peak);
+}
+
+/* How far a level's names move in. A terminal has little room: less from the ninth level on, and
+ * none from the seventeenth, where the level's number stands before the name. */
+static int indent_of(const struct report *r, size_t depth, char *level, size_t n)
+{
+	enum { WIDE = 8, ALL = 16 };
+	*level = 0;
+	if (!r->to->style.width || depth <= WIDE)
+		return (int)(depth < 40 ? depth * 2 : 80);
+	if (depth > ALL)
+		snprintf(level, n, "[%zu] ", depth + 1);
+	return (int)(WIDE + (depth < ALL ? depth : ALL));
+}
+
+static void name_text(tide_grid *g, const struct report *r, tide_str name, size_t depth)
+{
+	char buf[600], level[32];
+	size_t n;
+	const char *text = tide__text(r->x->m, name, &n);
+	if (!r->to || !depth) {
+		n ? tide__grid_name(g, r->x->m->strings, name.i) : tide__grid_text(g, "(unnamed)");
+		return;
+	}
+	int pad = indent_of(r, depth, level, sizeof level);
+	size_t at = (size_t)snprintf(buf, sizeof buf, "%*s%s", pad, "", level);
+	size_t keep = n < sizeof buf - at ? n : sizeof buf - at;
+	memcpy(buf + at, text, keep);
+	tide__grid_textn(g, buf, at + keep);
+}
+
+static void node_row(struct report *r, uint32_t node, size_t depth)
+{
+	char path[4096];
+	figures(r->g, &r->x->tree.rows[node]);
+	name_text(r->g, r, r->x->tree.paths.name[node], depth);
+	if (!r->to)
+		tide__grid_text(r->g, tide__paths_text(&r->x->tree.paths, r->x->m, node, path,
+						       sizeof path));
+	else
+		tide__grid_none(r->g);
+	tide__grid_uint(r->g, node);
+	tide__grid_uint(r->g, r->x->tree.paths.parent[node]);
+	tide__grid_uint(r->g, depth);
+}
+
+/* What a row that is not shown adds to the "(N more)" row. */
+static void fold(tide_op_row *to, const tide_op_row *r)
+{
+	to->count += r->count;
+	to->no_end += r->no_end;
+	to->all.ns += r->all.ns;
+	to->self.ns += r->self.ns;
+	to->all.alloc_bytes += r->all.alloc_bytes;
+	to->all.free_bytes += r->all.free_bytes;
+	if (r->peak > to->peak)
+		to->peak = r->peak;
+}
+
+/* nested: rows may lie in each other or in those shown, so that only Count and Self add up. */
+static void more_row(struct report *r, const tide_op_row *rest, size_t left, size_t depth,
+		     bool nested)
+{
+	char text[160], level[32];
+	if (nested)
+		self_figures(r->g, rest);
+	else
+		figures(r->g, rest);
+	int pad = indent_of(r, depth, level, sizeof level);
+	snprintf(text, sizeof text, "%*s%s(%zu more)", pad, "", level, left);
+	tide__grid_text(r->g, text);
+	for (int k = 12; k < N_COLS; k++)
+		tide__grid_none(r->g);
+}
+
+enum { DIGEST = 100 };
+
+static int64_t share(uint64_t part, uint64_t whole)
+{
+	return whole ? (int64_t)(1e9 * (double)part / (double)whole) : 0;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Share of the greatest time, bytes allocated or peak of any op, whichever is largest. */
+static int64_t weight(const tide_op_row *r, const tide_op_row *top)
+{
+	int64_t ns = share((uint64_t)most(r->all.ns, 0), (uint64_t)most(top->all.ns, 0));
+	return most(ns, most(share(r->all.alloc_bytes, top->all.alloc_bytes),
+			     share(r->peak, top->peak)));
+}
+
+static tide_op_row greatest(const tide_optree *t)
+{
+	tide_op_row top = { 0 };
+	for (size_t i = 1; i < t->n; i++) {
+		const tide_op_row *r = &t->rows[i];
+		top.all.ns = most(top.all.ns, r->all.ns);
+		if (r->all.alloc_bytes > top.all.alloc_bytes)
+			top.all.alloc_bytes = r->all.alloc_bytes;
+		if (r->peak > top.peak)
+			top.peak = r->peak;
+	}
+	return top;
+}
+
+/* Keep the DIGEST heaviest nodes and what is around them. */
+static bool digest(struct report *r)
+{
+	const tide_optree *t = &r->x->tree;
+	if (t->n <= DIGEST + 1)
+		return true;
+	struct item *items = malloc(t->n * sizeof *items);
+	tide_op_row top = greatest(t);
+	r->keep = calloc(t->n, sizeof *r->keep);
+	bool ok = items && r->keep;
+	for (uint32_t i = 1; ok && i < t->n; i++)
+		items[i - 1] = (struct item){ weight(&t->rows[i], &top), NULL, i };
+	if (ok)
+		qsort(items, t->n - 1, sizeof *items, compare);
+	r->hidden = t->n - 1;
+	for (size_t i = 0; ok && i < DIGEST; i++)
+		for (uint32_t n = items[i].at; n && !r->keep[n]; n = t->paths.parent[n]) {
+			r->keep[n] = true;
+			r->hidden--;
+		}
+	free(items);
+	return ok;
+}
+
+struct level { /* one open level of the walk */
+	struct item *items;
+	size_t n, at;
+};
+
+/* Those that --top leaves are the heaviest, in the order of first appearance. */
+static void heaviest_first(struct report *r, struct level *l)
+{
+	if (!r->greatest.count) {
+		r->greatest = greatest(&r->x->tree);
+		r->greatest.count = 1;
+	}
+	for (size_t i = 0; i < l->n; i++)
+		l->items[i].key = weight(&r->x->tree.rows[l->items[i].at], &r->greatest);
+	qsort(l->items, l->n, sizeof *l->items, compare);
+	for (size_t i = 0; i < r->top; i++)
+		l->items[i].key = 0;
+	qsort(l->items, r->top, sizeof *l->items, compare);
+}
+
+static bool children(struct report *r, uint32_t node, struct level *l)
+{
+	size_t n = 0;
+	for (uint32_t c = r->x->tree.first[node]; c; c = r->x->tree.next[c])
+		n++;
+	*l = (struct level){ .items = malloc(n * sizeof *l->items + 1) };
+	if (!l->items)
+		return false;
+	for (uint32_t c = r->x->tree.first[node]; c; c = r->x->tree.next[c])
+		if (!r->keep || r->keep[c])
+			l->items[l->n++] =
+				item_of(r, &r->x->tree.rows[c], r->x->tree.paths.name[c], c);
+	if (r->sort != TIDE_OPS_ORDER)
+		qsort(l->items, l->n, sizeof *l->items, compare);
+	else if (l->n > r->top)
+		heaviest_first(r, l);
+	return true;
+}
+
+static void more_nodes(struct report *r, const struct level *l, size_t depth)
+{
+	tide_op_row rest = { 0 };
+	for (size_t i = l->at; i < l->n; i++)
+		fold(&rest, &r->x->tree.rows[l->items[i].at]);
+	more_row(r, &rest, l->n - l->at, depth, false);
+}
+
+/* Depth first, without recursion: input decides how deep it goes. */
+static bool walk(struct report *r)
+{
+	size_t n = 0, cap = 0;
+	struct level *stack = NULL;
+	bool ok = TIDE_ROOM(stack, cap, 1) && children(r, 0, &stack[0]);
+	n = ok;
+	while (n && ok) {
+		struct level *l = &stack[n - 1];
+		bool full = l->at == r->top && l->at < l->n;
+		if (l->at == l->n || full) {
+			if (full && r->to)
+				more_nodes(r, l, n - 1);
+			free(l->items);
+			n--;
+			continue;
+		}
+		uint32_t node = l->items[l->at++].at;
+		node_row(r, node, n - 1);
+		if (n >= r->depth || !r->x->tree.first[node])
+			continue;
+		ok = TIDE_ROOM(stack, cap, n + 1) && children(r, node, &stack[n]);
+		n += ok;
+	}
+	while (stack && n)
+		free(stack[--n].items);
+	tide__free(stack);
+	return ok;
+}
+
+static bool flat_rows(struct report *r)
+{
+	size_t n = r->x->flat.n;
+	struct item *items = malloc(n * sizeof *items + 1);
+	if (!items)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		items[i] = item_of(r, &r->x->flat.rows[i], r->x->flat.names[i], (uint32_t)i);
+	if (r->sort != TIDE_OPS_ORDER)
+		qsort(items, n, sizeof *items, compare);
+	tide_op_row rest = { 0 };
+	for (size_t i = r->top; i < n; i++)
+		fold(&rest, &r->x->flat.rows[items[i].at]);
+	for (size_t i = 0; i < n && i < r->top; i++) {
+		figures(r->g, &r->x->flat.rows[items[i].at]);
+		name_text(r->g, r, r->x->flat.names[items[i].at], 0);
+		for (int k = 12; k < N_COLS; k++)
+			tide__grid_none(r->g);
+	}
+	if (n > r->top && r->to)
+		more_row(r, &rest, n - r->top, 0, true);
+	free(items);
+	return true;
+}
+
+static void outside_note(const struct report *r)
+{
+	const tide_op_sums *s = &r->x->tree.rows[0].self;
+	char alloc[32], freed[32], n[32], k[32];
+	if (!s->allocs && !s->frees)
+		return;
+	fprintf(r->to->out, "\noutside any op: allocations %s (%s), frees %s (%s)\n",
+		tide__fmt_count(n, sizeof n, (int64_t)s->allocs),
+		tide__fmt_bytes(alloc, sizeof alloc, (double)s->alloc_bytes),
+		tide__fmt_count(k, sizeof k, (int64_t)s->frees),
+		tide__fmt_bytes(freed, sizeof freed, (double)s->free_bytes));
+}
+
+/* ---- sums that a profile has of ops without single calls ---- */
+
+static const tide_grid_col sum_cols[] = {
+	{ "count", "Count", TIDE_CELL_COUNT },
+	{ "cpu_ns", "CPU time", TIDE_CELL_NS },
+	{ "device_ns", "Device time", TIDE_CELL_NS },
+	{ "host_bytes", "Host", TIDE_CELL_DELTA },
+	{ "device_bytes", "Device", TIDE_CELL_DELTA },
+	{ "change_bytes", "Change", TIDE_CELL_DELTA },
+	{ "most_bytes", "Most", TIDE_CELL_DELTA },
+	{ "op", "Op", TIDE_CELL_TEXT },
+	{ "input_shapes", "Input shapes", TIDE_CELL_TEXT },
+};
+
+static void known(tide_grid *g, int64_t v)
+{
+	v == TIDE_TOTAL_UNKNOWN ? tide__grid_none(g) : tide__grid_int(g, v);
+}
+
+/* NULL on exhaustion. */
+static tide_grid *sum_rows(const tide_model *m)
+{
+	const tide_op_totals *x = &m->op_totals;
+	tide_grid *g = tide__grid_new(sum_cols, sizeof sum_cols / sizeof *sum_cols);
+	for (size_t i = 0; g && i < x->n; i++) {
+		const int64_t v[] = { x->count[i],	x->cpu_ns[i],	    x->device_ns[i],
+				      x->host_bytes[i], x->device_bytes[i], x->change_bytes[i],
+				      x->most_bytes[i] };
+		for (size_t k = 0; k < sizeof v / sizeof *v; k++)
+			known(g, v[k]);
+		tide__grid_name(g, m->strings, x->name[i].i);
+		if (x->shapes[i].i)
+			tide__grid_name(g, m->strings, x->shapes[i].i);
+		else
+			tide__grid_none(g);
+	}
+	return g;
+}
+
+static void print_sums(const struct report *r)
+{
+	tide_grid *g = r->x->m->op_totals.n ? sum_rows(r->x->m) : NULL;
+	if (!g)
+		return;
+	fputs("\nsums that the profile has, without single calls\n", r->to->out);
+	tide__grid_print(g, r->to->out, &r->to->style, 2);
+	tide__grid_free(g);
+}
+
+static void print_text(const struct report *r)
+{
+	char n[32];
+	if (r->x->tree.n <= 1 && r->x->m->op_totals.n)
+		fputs("The trace holds no single calls of ops.\n", r->to->out);
+	else if (r->x->tree.n <= 1)
+		fputs("The trace holds no ops.\n", r->to->out);
+	else
+		tide__grid_print(r->g, r->to->out, &r->to->style, 0);
+	if (r->hidden)
+		fprintf(r->to->out, "... and %s more with less time and memory (--all)\n",
+			tide__fmt_count(n, sizeof n, (int64_t)r->hidden));
+	outside_note(r);
+	print_sums(r);
+	tide__put_model_losses(r->to, r->x->m);
+}
+
+static void print_json(const struct report *r, tide_json *j)
+{
+	char name[64];
+	const tide_op_row *root = &r->x->tree.rows[0];
+	tide__json_object(j);
+	if (r->x->device == TIDE_ANY)
+		tide__json_knull(j, "device");
+	else
+		tide__json_kstr(j, "device",
+				tide__device_name(r->x->m, r->x->device, name, sizeof name));
+	tide__json_kbool(j, "flat", r->x->has_flat);
+	tide__json_kobject(j, "outside");
+	tide__json_kuint(j, "allocs", root->self.allocs);
+	tide__json_kuint(j, "frees", root->self.frees);
+	tide__json_kuint(j, "alloc_bytes", root->self.alloc_bytes);
+	tide__json_kuint(j, "free_bytes", root->self.free_bytes);
+	tide__json_object_end(j);
+	tide__json_key(j, "ops");
+	tide__grid_json(r->g, j);
+	tide_grid *sums = r->x->m->op_totals.n ? sum_rows(r->x->m) : NULL;
+	if (sums) {
+		tide__json_key(j, "totals");
+		tide__grid_json(sums, j);
+		tide__grid_free(sums);
+	}
+	tide__start_json(j, r->x->m);
+	tide__losses_json(j, r->x->m);
+	tide__json_object_end(j);
+}
+
+/* The rows as a grid. */
+static bool make_rows(struct report *r, const tide_ops_view *v)
+{
+	r->sort = v->sort;
+	r->top = v->top;
+	r->depth = v->depth;
+	r->g = tide__grid_new(cols, N_COLS);
+	bool ok = (!v->brief || digest(r)) && (r->x->has_flat ? flat_rows(r) : walk(r));
+	return ok && !tide__grid_failed(r->g);
+}
+
+static void forget(struct report *r)
+{
+	free(r->keep);
+	tide__grid_free(r->g);
+}
+
+tide_code tide__ops_text(const tide_ops *x, const tide_ops_view *v, const tide_out *to)
+{
+	struct report r = { .x = x, .to = to };
+	bool ok = make_rows(&r, v);
+	if (ok)
+		print_text(&r);
+	forget(&r);
+	return ok ? TIDE_OK : TIDE_ENOMEM;
+}
+
+tide_code tide__ops_json(const tide_ops *x, const tide_ops_view *v, tide_json *j)
+{
+	struct report r = { .x = x };
+	bool ok = make_rows(&r, v);
+	if (ok)
+		print_json(&r, j);
+	forget(&r);
+	return ok ? TIDE_OK : TIDE_ENOMEM;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The ops report: text and JSON. */
+#ifndef TIDE_RENDER_REPORT_OPS_OPS_H
+#define TIDE_RENDER_REPORT_OPS_OPS_H
+
+#include "analyze/ops/ops.h"
+#include "render/text/out.h"
+
+typedef enum tide_ops_sort {
+	TIDE_OPS_ORDER, /* of first appearance */
+	TIDE_OPS_WALL,
+	TIDE_OPS_SELF,
+	TIDE_OPS_COUNT,
+	TIDE_OPS_ALLOC,
+	TIDE_OPS_FREE,
+	TIDE_OPS_CHANGE,
+	TIDE_OPS_PEAK,
+	TIDE_OPS_NAME
+} tide_ops_sort;
+
+typedef struct tide_ops_view {
+	tide_ops_sort sort;
+	size_t top;   /* rows below each op, or of a flat table; SIZE_MAX = all */
+	size_t depth; /* levels of the tree; SIZE_MAX = all */
+	bool brief;   /* only the rows that matter most (text) */
+} tide_ops_view;
+
+/* Print the report. Returns TIDE_OK or TIDE_ENOMEM; nothing is printed then. */
+tide_code tide__ops_text(const tide_ops *x, const tide_ops_view *v, const tide_out *to);
+/* Write it as one JSON object. TIDE_OK or TIDE_ENOMEM. */
+tide_code tide__ops_json(const tide_ops *x, const tide_ops_view *v, tide_json *j);
+
+#endif

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "render/report/predict/virtual_run.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MODULES = 10 }; /* rows in text */
+
+static const char *fact(const tide_model *m, const char *key)
+{
+	int64_t at = tide__fact_find(m, key);
+	return at < 0 ? "" : tide__text(m, m->facts.text[at], NULL);
+}
+
+static const char *phase_name(const tide_model *m, const tide_virtual_run *r, size_t n)
+{
+	uint32_t mark = n < r->phases.n ? r->phases.phases[n].mark : 0;
+	return mark ? tide__text(m, m->marks.name[mark], NULL) : "(after the last phase)";
+}
+
+static const tide_phase_level *level(const tide_virtual_run *r, size_t n)
+{
+	return &r->phases.levels[n * r->phases.n_scopes + r->scope];
+}
+
+/* ---- tables ---- */
+
+static const tide_grid_col phase_cols[] = {
+	{ "phase", "Phase", TIDE_CELL_TEXT, 0 },
+	{ "highest_bytes", "Highest", TIDE_CELL_BYTES, 0 },
+	{ "segment_peak_bytes", "Segment Peak", TIDE_CELL_BYTES, 1 },
+	{ "segment_change_bytes", "Change", TIDE_CELL_DELTA, 0 },
+	{ "cumulative_current_bytes", "Current", TIDE_CELL_BYTES, 0 },
+};
+
+static tide_grid *phase_grid(const tide_model *m, const tide_virtual_run *r)
+{
+	tide_grid *g = tide__grid_new(phase_cols, sizeof phase_cols / sizeof *phase_cols);
+	for (size_t n = 0; n < r->phases.n; n++) {
+		const tide_phase_level *l = level(r, n);
+		if (!r->phases.phases[n].mark && n) /* the end of the program */
+			continue;
+		tide__grid_text(g, phase_name(m, r, n));
+		tide__grid_uint(g, l->top);
+		tide__grid_uint(g, l->segment_peak);
+		tide__grid_int(g, l->change);
+		tide__grid_uint(g, l->current);
+	}
+	return g;
+}
+
+#define GROUP_COLS(key, title)                                                                     \
+	{                                                                                          \
+		{ key, title, TIDE_CELL_TEXT, 0 }, { "bytes", "At the peak", TIDE_CELL_BYTES, 0 }, \
+			{ "part_pct", "Part", TIDE_CELL_PCT, 0 },                                  \
+			{ "count", "Count", TIDE_CELL_COUNT, 1 },                                  \
+	}
+static const tide_grid_col role_cols[] = GROUP_COLS("role", "Role");
+static const tide_grid_col module_cols[] = GROUP_COLS("module", "Module");
+
+static tide_grid *group_grid(const tide_model *m, const tide_groups *groups,
+			     const tide_grid_col *cols, size_t most)
+{
+	tide_grid *g = tide__grid_new(cols, 4);
+	char label[512];
+	uint64_t all = 0;
+	for (size_t i = 0; i < groups->n; i++)
+		all += groups->rows[i].bytes;
+	for (size_t i = 0; i < groups->n && i < most; i++) {
+		tide__grid_text(g, tide__group_line(groups, m, i, label, sizeof label));
+		tide__grid_uint(g, groups->rows[i].bytes);
+		tide__grid_real(g, all ? 100.0 * (double)groups->rows[i].bytes / (double)all : 0);
+		tide__grid_uint(g, groups->rows[i].count);
+	}
+	return g;
+}
+
+/* ---- text ---- */
+
+static void put_bytes(const tide_out *to, const char *label, uint64_t bytes, const char *more)
+{
+	char text[32];
+	fprintf(to->out, "  %-16s%s%s\n", label, tide__fmt_bytes(text, sizeof text, (double)bytes),
+		more);
+}
+
+static void put_fit(const tide_model *m, const tide_virtual_run *r, const tide_out *to)
+{
+	char a[32], b[32], c[32];
+	if (!r->capacity)
+		return;
+	put_bytes(to, "Device memory", r->capacity, "");
+	if (!r->out) {
+		fprintf(to->out, "  %-16s%s left\n", "Fits",
+			tide__fmt_bytes(a, sizeof a, (double)r->capacity - (double)r->reserved));
+		return;
+	}
+	size_t n = tide__virtual_phase(r, r->out_move);
+	fprintf(to->out, "  %-16sin %s: %s are asked for with %s of %s reserved\n", "Runs out",
+		phase_name(m, r, n),
+		tide__fmt_bytes(a, sizeof a, (double)m->allocs.requested[r->out_alloc]),
+		tide__fmt_bytes(b, sizeof b, (double)r->out_reserved),
+		tide__fmt_bytes(c, sizeof c, (double)r->capacity));
+}
+
+/* What the prediction could not know, as the program's run said it. */
+static void put_unknown(const tide_model *m, const tide_out *to)
+{
+	const char *read = fact(m, "predicted.values_read"), *eager = fact(m, "predicted.eager");
+	bool any = false;
+	for (uint32_t k = 1; k < m->marks.n; k++) {
+		if (m->marks.kind[k] != TIDE_MARK_ANNOTATION ||
+		    strcmp(tide__text(m, m->marks.name[k], NULL), "predicted.unknown") != 0)
+			continue;
+		if (!any)
+			fputs("\nnot known\n", to->out);
+		any = true;
+		fputs("  ", to->out);
+		tide__put_text(to, tide__text(m, m->marks.text[k], NULL));
+		fputc('\n', to->out);
+	}
+	if (*eager)
+		fprintf(to->out, "note: %s\n", eager);
+	if (atoi(read) > 0)
+		fprintf(to->out,
+			"note: the program read %s values of tensors; nothing is computed, so that each was 0\n",
+			read);
+}
+
+void tide__virtual_run_text(const tide_model *m, const tide_virtual_run *r, const tide_out *to)
+{
+	tide__heading(to, "predicted for %s, torch %s, %s steps; nothing ran on a device",
+		      fact(m, "predicted.device"), fact(m, "predicted.torch"),
+		      fact(m, "predicted.steps"));
+	put_bytes(to, "Peak allocated", r->allocated, "");
+	put_bytes(to, "Peak reserved", r->reserved, " (caching allocator simulated)");
+	if (r->range)
+		put_bytes(to, "  or from", r->reserved - r->range,
+			  " (cuDNN's workspaces depend on the device)");
+	put_fit(m, r, to);
+	fputc('\n', to->out);
+	tide__grid_out(phase_grid(m, r), to, 2);
+	fputc('\n', to->out);
+	tide__grid_out(group_grid(m, &r->roles, role_cols, SIZE_MAX), to, 2);
+	fputc('\n', to->out);
+	tide__grid_out(group_grid(m, &r->modules, module_cols, MODULES), to, 2);
+	put_unknown(m, to);
+	tide__put_model_losses(to, m);
+}
+
+/* ---- JSON ---- */
+
+void tide__virtual_run_json(const tide_model *m, const tide_virtual_run *r, tide_json *j)
+{
+	tide__json_object(j);
+	tide__json_kbool(j, "predicted", true);
+	tide__json_kstr(j, "device", fact(m, "predicted.device"));
+	tide__json_kstr(j, "torch", fact(m, "predicted.torch"));
+	tide__json_kint(j, "steps", atoi(fact(m, "predicted.steps")));
+	tide__json_kint(j, "values_read", atoi(fact(m, "predicted.values_read")));
+	tide__json_kuint(j, "peak_allocated_bytes", r->allocated);
+	tide__json_kuint(j, "peak_reserved_bytes", r->reserved);
+	tide__json_kuint(j, "least_reserved_bytes", r->reserved - r->range);
+	tide__json_kuint_if(j, "capacity_bytes", r->capacity != 0, r->capacity);
+	if (r->capacity)
+		tide__json_kbool(j, "fits", !r->out);
+	else
+		tide__json_knull(j, "fits");
+	tide__json_kstr(j, "runs_out_in",
+			r->out ? phase_name(m, r, tide__virtual_phase(r, r->out_move)) : NULL);
+	tide__json_kuint_if(j, "runs_out_asking_bytes", r->out,
+			    r->out ? m->allocs.requested[r->out_alloc] : 0);
+	tide__grid_member(phase_grid(m, r), j, "phases");
+	tide__grid_member(group_grid(m, &r->roles, role_cols, SIZE_MAX), j, "roles");
+	tide__grid_member(group_grid(m, &r->modules, module_cols, SIZE_MAX), j, "modules");
+	const char *eager = fact(m, "predicted.eager");
+	if (*eager)
+		tide__json_kstr(j, "eager", eager);
+	else
+		tide__json_knull(j, "eager");
+	tide__json_karray(j, "unknown");
+	for (uint32_t k = 1; k < m->marks.n; k++)
+		if (m->marks.kind[k] == TIDE_MARK_ANNOTATION &&
+		    !strcmp(tide__text(m, m->marks.name[k], NULL), "predicted.unknown"))
+			tide__json_str(j, tide__text(m, m->marks.text[k], NULL));
+	tide__json_array_end(j);
+	tide__json_object_end(j);
+}

@@ -1,0 +1,771 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Tables of a Tenstorrent run. Each is a grid, so that text and JSON have the same rows. */
+#include "render/report/tenstorrent/tt_report.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "render/text/labels.h"
+#include "render/text/losses.h"
+
+enum { TOP = 10 };
+
+static const char *const pools[TIDE_TT_POOLS] = { "DRAM", "L1", "L1_SMALL", "TRACE" };
+
+typedef struct shapes {
+	char in[160], out[96];
+} shapes;
+
+static void list_shapes(tide_slice list, char *buf, size_t n)
+{
+	tide_mlir_tensor x;
+	tide_slice one;
+	size_t used = 0;
+	buf[0] = 0;
+	if (list.n > 1 && list.s[0] == '(')
+		list = (tide_slice){ list.s + 1, list.n - 2 };
+	while (tide__mlir_next(&list, &one) && used + 1 < n)
+		if (tide__mlir_tensor(one, &x) && x.n_dims)
+			used += (size_t)snprintf(buf + used, n - used, "%s%.*s", used ? ", " : "",
+						 (int)x.shape.n, x.shape.s);
+}
+
+static void shapes_of(const tide_mlir_op *p, shapes *s)
+{
+	list_shapes(p->in_types, s->in, sizeof s->in);
+	list_shapes(p->out_types, s->out, sizeof s->out);
+}
+
+static void text_or_none(tide_grid *g, tide_slice s)
+{
+	if (s.s)
+		tide__grid_textn(g, s.s, s.n);
+	else
+		tide__grid_none(g);
+}
+
+static uint32_t banks_of(const tide_tt *t, const tide_tt_op *o, unsigned p)
+{
+	return o->state[p] ? t->m->pools.banks[t->m->pool_states.pool[o->state[p] - 1].i] : 0;
+}
+
+/* Operation, location, shapes: the same last columns everywhere. */
+#define OP_COLUMNS                                                             \
+	{ "op", "Op", TIDE_CELL_TEXT }, { "loc", "Location", TIDE_CELL_TEXT }, \
+		{ "input_shapes", "Inputs", TIDE_CELL_TEXT, 6 },               \
+	{                                                                      \
+		"output_shapes", "Output", TIDE_CELL_TEXT, 5                   \
+	}
+
+static void op_cells(tide_grid *g, const tide_tt *t, int64_t op)
+{
+	static const tide_slice none = { NULL, 0 };
+	tide_mlir_op p;
+	shapes s = { "", "" };
+	if (op < 0) {
+		for (int i = 0; i < 4; i++)
+			tide__grid_none(g);
+		return;
+	}
+	bool read = tide__tt_parse(t, &t->ops[op], &p);
+	if (read)
+		shapes_of(&p, &s);
+	tide__grid_text(g, tide__tt_name(t, &t->ops[op]));
+	text_or_none(g, read ? tide__tt_loc(t, &t->ops[op], &p) : none);
+	tide__grid_text(g, s.in);
+	tide__grid_text(g, s.out);
+}
+
+static void index_cell(tide_grid *g, int64_t op)
+{
+	if (op < 0)
+		tide__grid_none(g);
+	else
+		tide__grid_int(g, op);
+}
+
+/* ---- tables ---- */
+
+static tide_grid *peaks(const tide_tt *t)
+{
+	static const tide_grid_col cols[] = {
+		{ "pool", "Pool", TIDE_CELL_TEXT },
+		{ "device", NULL, TIDE_CELL_TEXT },
+		{ "peak_bytes_per_bank", "Peak/bank", TIDE_CELL_BYTES },
+		{ "banks", "Banks", TIDE_CELL_COUNT },
+		{ "peak_bytes", "All banks", TIDE_CELL_BYTES },
+		{ "capacity_bytes_per_bank", "Capacity/bank", TIDE_CELL_BYTES },
+		{ "used_pct", "Used", TIDE_CELL_PCT },
+		{ "free_bytes_per_bank", NULL, TIDE_CELL_BYTES },
+		{ "largest_free_bytes_per_bank", NULL, TIDE_CELL_BYTES },
+		{ "fragmentation_pct", "Fragm.", TIDE_CELL_PCT, 3 },
+		{ "index", "Op#", TIDE_CELL_COUNT },
+		OP_COLUMNS,
+		{ "attributes", NULL, TIDE_CELL_TEXT },
+		{ "log_line", NULL, TIDE_CELL_COUNT },
+	};
+	tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols);
+	for (unsigned p = 0; p < TIDE_TT_POOLS; p++) {
+		const tide_tt_peak *k = &t->peak[p];
+		char name[64];
+		if (!k->state)
+			continue;
+		uint32_t banks = t->m->pools.banks[k->pool];
+		uint64_t capacity = banks ? t->m->pools.capacity[k->pool] / banks : 0;
+		tide__grid_text(g, pools[p]);
+		tide__grid_text(g, tide__device_name(t->m, t->m->pools.device[k->pool].i, name,
+						     sizeof name));
+		tide__grid_uint(g, k->bytes);
+		tide__grid_uint(g, banks);
+		tide__grid_uint(g, k->bytes * banks);
+		tide__grid_uint(g, capacity);
+		tide__grid_real(g, capacity ? 100.0 * (double)k->bytes / (double)capacity : NAN);
+		tide__grid_uint(g, t->m->pool_states.free[k->state - 1]);
+		tide__grid_maybe(g, t->m->pool_states.largest[k->state - 1]);
+		tide__grid_real(g, 100 * tide__tt_fragmentation(t->m, k->state));
+		bool none = !k->bytes; /* a pool that was never used has no operation to blame */
+		index_cell(g, none ? -1 : k->op);
+		op_cells(g, t, none ? -1 : k->op);
+		tide_mlir_op op;
+		if (!none && k->op >= 0 && tide__tt_parse(t, &t->ops[k->op], &op) && op.attrs.n)
+			tide__grid_textn(g, op.attrs.s, op.attrs.n);
+		else
+			tide__grid_none(g);
+		if (none || k->op < 0)
+			tide__grid_none(g);
+		else
+			tide__grid_uint(g, t->ops[k->op].line);
+	}
+	return g;
+}
+
+static tide_grid *top(const tide_tt *t, tide_tt_by by, unsigned pool)
+{
+	static const tide_grid_col cols[] = {
+		{ "bytes_per_bank", "Per bank", TIDE_CELL_BYTES },
+		{ "bytes", "All banks", TIDE_CELL_BYTES },
+		{ "index", "Op#", TIDE_CELL_COUNT },
+		OP_COLUMNS,
+	};
+	size_t n;
+	tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols);
+	tide_tt_row *v = tide__tt_top(t, by, pool, TOP, &n);
+	for (size_t i = 0; v && i < n; i++) {
+		tide__grid_uint(g, v[i].value);
+		tide__grid_uint(g, v[i].value * banks_of(t, &t->ops[v[i].op], pool));
+		tide__grid_uint(g, v[i].op);
+		op_cells(g, t, v[i].op);
+	}
+	tide__free(v);
+	return g;
+}
+
+static tide_grid *padding(const tide_tt *t)
+{
+	static const tide_grid_col cols[] = {
+		{ "padding_bytes", "Padding", TIDE_CELL_BYTES },
+		{ "overhead_pct", "Overhead", TIDE_CELL_PCT },
+		{ "logical_bytes", "Logical", TIDE_CELL_BYTES },
+		{ "padded_bytes", "Padded", TIDE_CELL_BYTES },
+		{ "tile_dtype", "Tile", TIDE_CELL_TEXT },
+		{ "index", "Op#", TIDE_CELL_COUNT },
+		OP_COLUMNS,
+	};
+	size_t n;
+	tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols);
+	tide_tt_row *v = tide__tt_top(t, TIDE_TT_BY_PADDING, 0, TOP, &n);
+	for (size_t i = 0; v && i < n; i++) {
+		tide_mlir_op p;
+		tide_mlir_tensor x;
+		if (!tide__tt_parse(t, &t->ops[v[i].op], &p) || !tide__tt_result(t, &p, &x))
+			continue;
+		tide__grid_uint(g, v[i].value);
+		tide__grid_real(g, x.bytes ? 100.0 * (double)v[i].value / (double)x.bytes : NAN);
+		tide__grid_uint(g, x.bytes);
+		tide__grid_uint(g, x.padded);
+		text_or_none(g, x.tile_dtype);
+		tide__grid_uint(g, v[i].op);
+		op_cells(g, t, v[i].op);
+	}
+	tide__free(v);
+	return g;
+}
+
+static tide_grid *fragmentation(const tide_tt *t)
+{
+	static const tide_grid_col cols[] = {
+		{ "pool", "Pool", TIDE_CELL_TEXT },
+		{ "mean_pct", "Mean", TIDE_CELL_PCT },
+		{ "first_pct", "First tenth", TIDE_CELL_PCT },
+		{ "last_pct", "Last tenth", TIDE_CELL_PCT },
+		{ "slope_pct_per_1000_ops", "Per 1000 ops", TIDE_CELL_DELTA_PCT },
+		{ "most_pct", "Most", TIDE_CELL_PCT },
+		{ "index", "At op#", TIDE_CELL_COUNT },
+	};
+	tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols);
+	for (unsigned p = 0; p < TIDE_TT_POOLS; p++) {
+		const tide_tt_trend *r = &t->trend[p];
+		if (!r->n)
+			continue;
+		tide__grid_text(g, pools[p]);
+		tide__grid_real(g, 100 * r->mean);
+		tide__grid_real(g, 100 * r->first);
+		tide__grid_real(g, 100 * r->last);
+		tide__grid_real(g, 100 * r->slope);
+		tide__grid_real(g, 100 * r->most);
+		index_cell(g, r->most > 0 ? r->most_op : -1);
+	}
+	return g;
+}
+
+static tide_grid *const_eval(const tide_tt *t)
+{
+	static const tide_grid_col cols[] = {
+		{ "graph", "Const-eval program", TIDE_CELL_TEXT },
+		{ "cache_miss", "Cache", TIDE_CELL_TEXT },
+		{ "loads", "Loads", TIDE_CELL_COUNT },
+		{ "runs", "Runs", TIDE_CELL_COUNT },
+		{ "operations", "Ops", TIDE_CELL_COUNT },
+		{ "kept_bytes", "DRAM kept", TIDE_CELL_BYTES },
+	};
+	tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols);
+	for (size_t i = 0; i < t->n_graphs; i++) {
+		const tide_tt_graph *x = &t->graphs[i];
+		tide__grid_text(g, tide__text(t->m, x->name, NULL));
+		tide__grid_text(g, x->miss ? "miss" : "hit");
+		tide__grid_uint(g, x->loads);
+		tide__grid_uint(g, x->runs);
+		tide__grid_uint(g, x->ops);
+		tide__grid_uint(g, x->change_all > 0 ? (uint64_t)x->change_all : 0);
+	}
+	return g;
+}
+
+static tide_grid *parts(const tide_tt *t)
+{
+	static const tide_grid_col cols[] = {
+		{ "bytes", "All banks", TIDE_CELL_BYTES },
+		{ "part_pct", "Part", TIDE_CELL_PCT },
+		{ "what", "What", TIDE_CELL_TEXT },
+	};
+	tide_tt_parts x;
+	tide__tt_parts_at_peak(t, 0, &x);
+	const struct {
+		uint64_t bytes;
+		const char *what;
+	} rows[] = { { x.weights, "weights (const-eval results)" },
+		     { x.activations, "activations" },
+		     { x.arguments, "made from arguments (weights or inputs)" },
+		     { x.before, "allocated before the log begins" },
+		     { x.other, "between programs" } };
+	uint64_t all = x.weights + x.activations + x.arguments + x.before + x.other;
+	tide_grid *g = tide__grid_new(cols, 3);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		if (!rows[i].bytes)
+			continue;
+		tide__grid_uint(g, rows[i].bytes);
+		tide__grid_real(g, all ? 100.0 * (double)rows[i].bytes / (double)all : NAN);
+		tide__grid_text(g, rows[i].what);
+	}
+	return g;
+}
+
+/* Weights against activations: `most` operations, evenly spread, the last among them. */
+static tide_grid *shares(const tide_tt *t, size_t most)
+{
+	static const tide_grid_col cols[] = {
+		{ "index", "Op#", TIDE_CELL_COUNT },
+		{ "weights_bytes", "Weights", TIDE_CELL_BYTES },
+		{ "activations_bytes", "Activations", TIDE_CELL_BYTES },
+		{ "rest_bytes", "Rest", TIDE_CELL_BYTES },
+		{ "op", "Op", TIDE_CELL_TEXT },
+	};
+	tide_grid *g = tide__grid_new(cols, 5);
+	tide_tt_share *v = tide__alloc(t->n, sizeof *v);
+	bool ok = v && tide__tt_shares(t, 0, v);
+	size_t n = !ok ? 0 : t->n < most ? t->n : most;
+	for (size_t k = 0; k < n; k++) {
+		size_t i = n > 1 ? k * (t->n - 1) / (n - 1) : 0;
+		index_cell(g, (int64_t)i);
+		tide__grid_uint(g, v[i].weights);
+		tide__grid_uint(g, v[i].activations);
+		tide__grid_uint(g, v[i].rest);
+		tide__grid_text(g, tide__tt_name(t, &t->ops[i]));
+	}
+	tide__free(v);
+	return g;
+}
+
+static tide_grid *ooms(const tide_tt *t)
+{
+	static const tide_grid_col cols[] = {
+		{ "index", "After op#", TIDE_CELL_COUNT },
+		{ "bytes", "Asked for", TIDE_CELL_BYTES },
+		{ "free_bytes", "Free then", TIDE_CELL_BYTES },
+		{ "text", "Out of memory", TIDE_CELL_TEXT },
+	};
+	const tide_marks *k = &t->m->marks;
+	tide_grid *g = tide__grid_new(cols, 4);
+	for (size_t i = 1; i < k->n; i++) {
+		if (k->kind[i] != TIDE_MARK_OOM)
+			continue;
+		size_t op = 0;
+		while (op < t->n && t->m->spans.t0[t->ops[op].span] <= k->t[i])
+			op++;
+		index_cell(g, (int64_t)op - 1);
+		tide__grid_int(g, k->value[i]);
+		tide__grid_maybe(g, k->extra[i] < 0 ? UINT64_MAX : (uint64_t)k->extra[i]);
+		tide__grid_text(g, tide__text(t->m, k->text[i], NULL));
+	}
+	return g;
+}
+
+static tide_grid *distribution(const tide_tt *t, size_t most)
+{
+	static const tide_grid_col cols[] = {
+		{ "count", "Count", TIDE_CELL_COUNT },
+		{ "part_pct", "Part", TIDE_CELL_PCT },
+		{ "op", "Op", TIDE_CELL_TEXT },
+	};
+	size_t n;
+	tide_tt_count *v = tide__tt_distribution(t, &n);
+	tide_grid *g = tide__grid_new(cols, 3);
+	for (size_t i = 0; v && i < n && i < most; i++) {
+		tide__grid_uint(g, v[i].n);
+		tide__grid_real(g, 100.0 * (double)v[i].n / (double)t->n);
+		tide__grid_text(g, tide__text(t->m, v[i].name, NULL));
+	}
+	tide__free(v);
+	return g;
+}
+
+static tide_grid *skipped(const tide_tt *t)
+{
+	static const tide_grid_col cols[] = {
+		{ "log_line", "Line", TIDE_CELL_PLAIN },
+		{ "op", "Op", TIDE_CELL_TEXT },
+	};
+	tide_grid *g = tide__grid_new(cols, 2);
+	tide_str key = { 0 };
+	for (size_t i = 0; i < t->m->attrs.n && !key.i; i++)
+		if (!strcmp(tide__text(t->m, t->m->attrs.key[i], NULL), "line"))
+			key = t->m->attrs.key[i];
+	for (size_t i = 0; i < t->n_skipped && i < 100; i++) {
+		int64_t at = tide__attr_find(t->m, (tide_span_id){ t->skipped[i] }, key);
+		if (at < 0)
+			tide__grid_none(g);
+		else
+			tide__grid_int(g, t->m->attrs.number[at]);
+		tide__grid_text(g, tide__text(t->m, t->m->spans.name[t->skipped[i]], NULL));
+	}
+	return g;
+}
+
+static tide_grid *model_weights(const tide_tt *t, size_t most)
+{
+	static const tide_grid_col cols[] = {
+		{ "bytes", "Bytes", TIDE_CELL_BYTES }, { "shape", "Shape", TIDE_CELL_TEXT },
+		{ "dtype", "Type", TIDE_CELL_TEXT },   { "ssa", "Argument", TIDE_CELL_TEXT },
+		{ "name", "Weight", TIDE_CELL_TEXT },
+	};
+	tide_grid *g = tide__grid_new(cols, 5);
+	for (size_t i = 0; i < t->n_weights && most; i++) {
+		const tide_tt_weight *w = &t->weights[i];
+		if (!tide__tt_is_weight(w))
+			continue;
+		most--;
+		tide__grid_uint(g, w->bytes);
+		text_or_none(g, w->shape);
+		text_or_none(g, w->dtype);
+		text_or_none(g, w->ssa);
+		text_or_none(g, w->name);
+	}
+	return g;
+}
+
+/* ---- text ---- */
+
+static void section(FILE *out, const tide_style *st, const char *title, tide_grid *g)
+{
+	if (tide__grid_rows(g)) {
+		fprintf(out, "\n%s%s%s\n", st->color ? "\033[1m" : "", title,
+			st->color ? "\033[0m" : "");
+		tide__grid_print(g, out, st, 2);
+	}
+	tide__grid_free(g);
+}
+
+static tide_code peak_padding(const tide_tt *t, double *pct, tide_error *err)
+{
+	tide_tt_live *v = tide__alloc(t->n * 2, sizeof *v);
+	tide_code rc = v ? tide__tt_padding(t, false, v, err) : tide__nomem(err);
+	*pct = 0;
+	for (size_t i = 0; rc == TIDE_OK && i < t->n; i++) {
+		const tide_tt_live *x = &v[i * 2];
+		double p =
+			x->bytes ? 100.0 * ((double)x->padded - (double)x->bytes) / (double)x->bytes
+				 : 0;
+		*pct = p > *pct ? p : *pct;
+	}
+	tide__free(v);
+	return rc;
+}
+
+tide_code tide__tt_print(tide_tt *t, FILE *out, const tide_style *st, tide_error *err)
+{
+	double pct;
+	tide_code rc = peak_padding(t, &pct, err);
+	char a[32];
+	if (rc != TIDE_OK)
+		return rc;
+	fprintf(out, "%s operations", tide__fmt_count(a, sizeof a, (int64_t)t->n));
+	if (t->n_ranks > 1)
+		fprintf(out, " of %zu ranks", t->n_ranks);
+	fprintf(out, "; tile padding of live tensors in DRAM at most %.1f %%\n", pct);
+	section(out, st, "peaks (charged to the operation that ran before the state)", peaks(t));
+	section(out, st, "DRAM at its peak", parts(t));
+	section(out, st, "weights against activations, DRAM of all banks before the operation",
+		shares(t, 12));
+	section(out, st, "top growers, DRAM", top(t, TIDE_TT_BY_GROWTH, 0));
+	section(out, st, "top growers, L1", top(t, TIDE_TT_BY_GROWTH, 1));
+	section(out, st, "top consumers, DRAM (allocated after the operation)",
+		top(t, TIDE_TT_BY_LEVEL, 0));
+	section(out, st, "fragmentation (1 - largest contiguous free / free)", fragmentation(t));
+	section(out, st, "tile padding", padding(t));
+	section(out, st, "const-eval", const_eval(t));
+	section(out, st, "out of memory", ooms(t));
+	section(out, st, "weights", model_weights(t, 20));
+	section(out, st, "operations by name", distribution(t, 15));
+	section(out, st, "operations without a memory state, left out", skipped(t));
+	if (t->peak[0].op < 0 && t->peak[0].bytes)
+		fputs("\nnote: what raised DRAM to its peak is not known: no memory state follows it in its "
+		      "program\n",
+		      out);
+	tide__put_losses(t->m, out, st);
+	return TIDE_OK;
+}
+
+/* ---- JSON ---- */
+
+tide_code tide__tt_json(tide_tt *t, tide_json *j, tide_error *err)
+{
+	double pct;
+	tide_code rc = peak_padding(t, &pct, err);
+	if (rc != TIDE_OK)
+		return rc;
+	tide__json_kuint(j, "operations", t->n);
+	tide__json_kuint(j, "ranks", t->n_ranks);
+	tide__json_kuint(j, "deallocates_excluded", t->deallocates);
+	tide__json_kuint(j, "get_devices_excluded", t->get_devices);
+	tide__json_kuint(j, "operations_without_state", t->n_skipped);
+	tide__json_kfixed(j, "peak_padding_overhead_pct", pct, 4);
+	tide__grid_member(peaks(t), j, "peaks");
+	tide__grid_member(parts(t), j, "dram_at_peak");
+	tide__grid_member(shares(t, 100), j, "dram_over_ops");
+	tide__grid_member(top(t, TIDE_TT_BY_GROWTH, 0), j, "top_growers_dram");
+	tide__grid_member(top(t, TIDE_TT_BY_GROWTH, 1), j, "top_growers_l1");
+	tide__grid_member(top(t, TIDE_TT_BY_LEVEL, 0), j, "top_consumers_dram");
+	tide__grid_member(fragmentation(t), j, "fragmentation");
+	tide__grid_member(padding(t), j, "padding");
+	tide__grid_member(const_eval(t), j, "const_eval");
+	tide__grid_member(ooms(t), j, "out_of_memory");
+	tide__grid_member(model_weights(t, SIZE_MAX), j, "weights");
+	tide__grid_member(distribution(t, SIZE_MAX), j, "operations_by_name");
+	tide__grid_member(skipped(t), j, "skipped");
+	return TIDE_OK;
+}
+
+/* ---- the original's lines ---- */
+
+static int64_t fact(const tide_model *m, const char *key)
+{
+	int64_t at = tide__fact_find(m, key);
+	return at < 0 ? 0 : m->facts.number[at];
+}
+
+static void summary_weights(tide_tt *t, FILE *out)
+{
+	uint64_t weights = 0, inputs = 0, bytes = 0, direct = 0, ops = 0;
+	uint32_t one;
+	for (size_t i = 0; i < t->n_weights; i++) {
+		bool w = tide__tt_is_weight(&t->weights[i]);
+		weights += w;
+		bytes += w ? t->weights[i].bytes : 0;
+		inputs += TIDE_SLICE_IS(t->weights[i].type, "input");
+	}
+	for (size_t i = 0; i < t->n; i++) {
+		bool w = tide__tt_weights(t, i, &one, 1) > 0;
+		direct += w;
+		ops += w || t->ops[i].graph.i;
+	}
+	fprintf(out, "\nInputs Registry Summary:\n  Total entries: %zu\n", t->n_weights);
+	fprintf(out, "  Weights (parameter/constant): %llu\n", (unsigned long long)weights);
+	fprintf(out, "  Activations (input): %llu\n", (unsigned long long)inputs);
+	fprintf(out, "  Total weight size: %.2f MB\n", (double)bytes / 1048576);
+	fprintf(out, "  Operations with direct weight inputs: %llu\n", (unsigned long long)direct);
+	fprintf(out, "  Weight operations (const_eval + direct): %llu\n", (unsigned long long)ops);
+	fprintf(out, "  Activation operations: %llu\n", (unsigned long long)(t->n - ops));
+}
+
+void tide__tt_summary(tide_tt *t, FILE *out)
+{
+	uint64_t ops = 0, missed = 0;
+	fprintf(out, "Parsing Summary:\n  Total operations parsed: %zu\n", t->n);
+	fprintf(out, "  Deallocate operations excluded: %llu\n",
+		(unsigned long long)t->deallocates);
+	fprintf(out, "  Get_device operations excluded: %llu\n",
+		(unsigned long long)t->get_devices);
+	fprintf(out, "  Operations skipped (no memory stats): %zu\n", t->n_skipped);
+	fprintf(out, "  Total log lines processed: %lld\n", (long long)fact(t->m, "tt.lines"));
+	for (size_t i = 0; i < t->n_graphs; i++) {
+		ops += t->graphs[i].ops;
+		missed += t->graphs[i].miss;
+	}
+	if (t->n_graphs) {
+		fprintf(out, "\nConst Eval Summary:\n  Total const_eval operations: %llu\n",
+			(unsigned long long)ops);
+		fprintf(out, "  Const_eval graphs with cache miss: %llu\n",
+			(unsigned long long)missed);
+		for (size_t i = 0; i < t->n_graphs; i++)
+			fprintf(out, "    %s: %llu ops %s\n",
+				tide__text(t->m, t->graphs[i].name, NULL),
+				(unsigned long long)t->graphs[i].ops,
+				t->graphs[i].miss ? "(cache miss)" : "(cached)");
+	}
+	if (t->n_weights)
+		summary_weights(t, out);
+}
+
+/* ---- Markdown ---- */
+
+static double mb(uint64_t bytes)
+{
+	return (double)bytes / 1048576;
+}
+
+/* A cell: bars and newlines would end it. */
+static void put_md(FILE *out, const char *s, size_t n, size_t most)
+{
+	bool cut = n > most;
+	n = cut ? most - 3 : n;
+	for (size_t i = 0; i < n; i++)
+		fputc(s[i] == '|' || (unsigned char)s[i] < 32 ? ' ' : s[i], out);
+	if (cut)
+		fputs("...", out);
+}
+
+static void md_op(FILE *out, const tide_tt *t, int64_t op, bool with_shapes)
+{
+	tide_mlir_op p;
+	shapes s = { "", "" };
+	tide_slice loc = { NULL, 0 };
+	if (op >= 0 && tide__tt_parse(t, &t->ops[op], &p)) {
+		loc = tide__tt_loc(t, &t->ops[op], &p);
+		shapes_of(&p, &s);
+	}
+	const char *name = op >= 0 ? tide__tt_name(t, &t->ops[op]) : "unknown";
+	put_md(out, name, strlen(name), 80);
+	fputs(" | ", out);
+	put_md(out, loc.n ? loc.s : "N/A", loc.n ? loc.n : 3, 50);
+	(void)with_shapes;
+}
+
+static void md_shapes(FILE *out, const tide_tt *t, size_t op)
+{
+	tide_mlir_op p;
+	shapes s = { "", "" };
+	if (tide__tt_parse(t, &t->ops[op], &p))
+		shapes_of(&p, &s);
+	fprintf(out, "%s | %s |\n", *s.in ? s.in : "N/A", *s.out ? s.out : "N/A");
+}
+
+static void md_head(const tide_tt *t, const char *name, double pct, FILE *out)
+{
+	const tide_model *m = t->m;
+	uint64_t bytes = 0;
+	char ops[32];
+	fprintf(out, "# Memory Profile: %s\n\n> ", name);
+	for (unsigned p = 0; p < 2; p++) {
+		uint32_t pool = t->peak[p].pool,
+			 banks = t->peak[p].state ? m->pools.banks[pool] : 0;
+		double cap = banks ? mb(m->pools.capacity[pool] / banks) : 0;
+		if (!t->peak[p].state)
+			continue;
+		if (p == 0)
+			fprintf(out, "Peak DRAM: %.1f MB/bank (%.1f%%) | ", mb(t->peak[p].bytes),
+				cap > 0 ? mb(t->peak[p].bytes) / cap * 100 : 0);
+		else
+			fprintf(out, "Peak L1: %.2f MB/bank | ", mb(t->peak[p].bytes));
+	}
+	fprintf(out, "Ops: %s", tide__fmt_count(ops, sizeof ops, (int64_t)t->n));
+	for (size_t i = 0; i < t->n_weights; i++)
+		bytes += tide__tt_is_weight(&t->weights[i]) ? t->weights[i].bytes : 0;
+	if (bytes)
+		fprintf(out, " | Weights: %.1f MB", mb(bytes));
+	if (pct > 0)
+		fprintf(out, " | Padding Overhead: %.1f%%", pct);
+	fputs("\n\nThe runtime prints memory before an op runs. Each change is charged to the op that ran "
+	      "between two states.\n\n",
+	      out);
+}
+
+static void md_config(tide_tt *t, FILE *out)
+{
+	const tide_model *m = t->m;
+	uint64_t weight_ops = 0;
+	uint32_t one;
+	const char *sep = "";
+	char a[32], b[32], c[32];
+	fputs("## Configuration\n- Memory: ", out);
+	for (unsigned p = 0; p < TIDE_TT_POOLS; p++) {
+		uint32_t row = t->pool_row[p];
+		if (!row || !m->pools.banks[row])
+			continue;
+		fprintf(out, "%s%s %u x %.2f MB/bank", sep, pools[p], m->pools.banks[row],
+			mb(m->pools.capacity[row] / m->pools.banks[row]));
+		sep = " | ";
+	}
+	for (size_t i = 0; i < t->n; i++)
+		weight_ops += t->ops[i].graph.i || tide__tt_weights(t, i, &one, 1);
+	fprintf(out, "\n- Operations: %s total (%s weight, %s activation)\n\n",
+		tide__fmt_count(a, sizeof a, (int64_t)t->n),
+		tide__fmt_count(b, sizeof b, (int64_t)weight_ops),
+		tide__fmt_count(c, sizeof c, (int64_t)(t->n - weight_ops)));
+}
+
+static void md_peaks(const tide_tt *t, FILE *out)
+{
+	fputs("## Peak Memory\n| Type | Op# | Operation | Location | Allocated | Capacity | Utilization |\n"
+	      "|------|-----|-----------|----------|-----------|----------|-------------|\n",
+	      out);
+	for (unsigned p = 0; p < TIDE_TT_POOLS; p++) {
+		const tide_tt_peak *k = &t->peak[p];
+		if (!k->state)
+			continue;
+		uint32_t banks = t->m->pools.banks[k->pool];
+		double cap = banks ? mb(t->m->pools.capacity[k->pool] / banks) : 0;
+		int64_t op = k->bytes ? k->op : -1;
+		if (op < 0)
+			fprintf(out, "| %s | - | ", pools[p]);
+		else
+			fprintf(out, "| %s | %lld | ", pools[p], (long long)op);
+		md_op(out, t, op, false);
+		fprintf(out, " | %.2f MB | %.2f MB | %.1f%% |\n", mb(k->bytes), cap,
+			cap > 0 ? mb(k->bytes) / cap * 100 : 0);
+	}
+	fputc('\n', out);
+}
+
+static void md_top(const tide_tt *t, tide_tt_by by, const char *title, FILE *out)
+{
+	size_t n;
+	tide_tt_row *v = tide__tt_top(t, by, 0, TOP, &n);
+	if (n)
+		fprintf(out,
+			"## %s\n| Rank | Op# | Operation | Location | DRAM (MB) | Input | Output |\n"
+			"|------|-----|-----------|----------|-----------|-------|--------|\n",
+			title);
+	for (size_t i = 0; v && i < n; i++) {
+		fprintf(out, "| %zu | %u | ", i + 1, v[i].op);
+		md_op(out, t, v[i].op, true);
+		fprintf(out, " | %.2f | ", mb(v[i].value));
+		md_shapes(out, t, v[i].op);
+	}
+	if (n)
+		fputc('\n', out);
+	tide__free(v);
+}
+
+static void md_padding(const tide_tt *t, FILE *out)
+{
+	size_t n;
+	tide_tt_row *v = tide__tt_top(t, TIDE_TT_BY_PADDING, 0, TOP, &n);
+	if (n)
+		fputs("## Top 10 Padding Overhead\n| Rank | Op# | Operation | Logical | Padded | Overhead |\n"
+		      "|------|-----|-----------|---------|--------|----------|\n",
+		      out);
+	for (size_t i = 0; v && i < n; i++) {
+		tide_mlir_op p;
+		tide_mlir_tensor x;
+		if (!tide__tt_parse(t, &t->ops[v[i].op], &p) || !tide__tt_result(t, &p, &x))
+			continue;
+		fprintf(out, "| %zu | %u | %s | %.*s (%.*s) | ", i + 1, v[i].op,
+			tide__tt_name(t, &t->ops[v[i].op]), (int)x.shape.n, x.shape.s,
+			(int)x.dtype.n, x.dtype.s);
+		for (unsigned d = 0; d < x.n_tiles; d++)
+			fprintf(out, "%s%llu", d ? "x" : "",
+				(unsigned long long)(x.tiles[d] * (d + 2 == x.n_tiles	? x.tile_h
+								   : d + 1 == x.n_tiles ? x.tile_w
+											: 1)));
+		fprintf(out, " | %.2f MB (%.1f%%) |\n", mb(v[i].value),
+			x.bytes ? 100.0 * (double)v[i].value / (double)x.bytes : 0);
+	}
+	if (n)
+		fputc('\n', out);
+	tide__free(v);
+}
+
+static void md_weights(const tide_tt *t, FILE *out)
+{
+	size_t n = 0, shown = 0;
+	for (size_t i = 0; i < t->n_weights; i++)
+		n += tide__tt_is_weight(&t->weights[i]);
+	if (n)
+		fputs("## Model Weights\n| # | Name | Shape | Dtype | Size (MB) |\n"
+		      "|---|------|-------|-------|-----------|\n",
+		      out);
+	for (size_t i = 0; i < t->n_weights && shown < 20; i++) {
+		const tide_tt_weight *w = &t->weights[i];
+		if (!tide__tt_is_weight(w))
+			continue;
+		fprintf(out, "| %zu | ", ++shown);
+		put_md(out, w->name.s, w->name.n, 60);
+		fprintf(out, " | %.*s | %.*s | %.2f |\n", (int)w->shape.n,
+			w->shape.n ? w->shape.s : "", (int)w->dtype.n, w->dtype.s, mb(w->bytes));
+	}
+	if (n > shown)
+		fprintf(out, "\n*... and %zu more weights*\n", n - shown);
+	if (n)
+		fputc('\n', out);
+}
+
+static void md_distribution(const tide_tt *t, FILE *out)
+{
+	size_t n;
+	uint64_t rest = 0;
+	char a[32];
+	tide_tt_count *v = tide__tt_distribution(t, &n);
+	fputs("## Operation Distribution\n", out);
+	for (size_t i = 0; v && i < n; i++) {
+		const char *name = tide__text(t->m, v[i].name, NULL), *dot = strrchr(name, '.');
+		if (i < 15)
+			fprintf(out, "- %s: %s (%.1f%%)\n", dot ? dot + 1 : name,
+				tide__fmt_count(a, sizeof a, (int64_t)v[i].n),
+				100.0 * (double)v[i].n / (double)t->n);
+		else
+			rest += v[i].n;
+	}
+	if (rest)
+		fprintf(out, "- *other*: %s\n", tide__fmt_count(a, sizeof a, (int64_t)rest));
+	tide__free(v);
+}
+
+tide_code tide__tt_markdown(tide_tt *t, const char *name, FILE *out, tide_error *err)
+{
+	double pct;
+	tide_code rc = peak_padding(t, &pct, err);
+	if (rc != TIDE_OK)
+		return rc;
+	md_head(t, name, pct, out);
+	md_config(t, out);
+	md_peaks(t, out);
+	md_top(t, TIDE_TT_BY_LEVEL, "Top 10 Memory Consumers (DRAM)", out);
+	md_top(t, TIDE_TT_BY_GROWTH, "Top 10 Memory Growers (DRAM)", out);
+	md_padding(t, out);
+	md_weights(t, out);
+	md_distribution(t, out);
+	return TIDE_OK;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* A Tenstorrent run as text, JSON and Markdown from the same figures. */
+#ifndef TIDE_RENDER_REPORT_TENSTORRENT_TT_REPORT_H
+#define TIDE_RENDER_REPORT_TENSTORRENT_TT_REPORT_H
+
+#include "analyze/tenstorrent/tt.h"
+#include "render/text/grid.h"
+
+/* Prints the report for a terminal. */
+tide_code tide__tt_print(tide_tt *t, FILE *out, const tide_style *style, tide_error *err);
+/* Writes members of an open object: docs/analyses/json.md, "tt". */
+tide_code tide__tt_json(tide_tt *t, tide_json *j, tide_error *err);
+/* Writes Markdown for other programs, in the layout of the original tool; `name` is the title. */
+tide_code tide__tt_markdown(tide_tt *t, const char *name, FILE *out, tide_error *err);
+/* Prints the lines that the original tool prints after parsing. */
+void tide__tt_summary(tide_tt *t, FILE *out);
+
+#endif

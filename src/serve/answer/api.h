@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Shared by handlers: beginnings and ends of JSON answers, and values in the API's units. */
+#ifndef TIDE_SERVE_ANSWER_API_H
+#define TIDE_SERVE_ANSWER_API_H
+
+#include "render/text/json.h"
+#include "serve/routes.h"
+
+/* {"has_real_data": real, "trace_file": name or null, ... */
+void tide__api_begin(tide_json *j, tide_ask *a, const tide_loaded *l, bool real);
+/* Writes "message": why there is no data; then the end of the document. */
+tide_code tide__api_end(tide_json *j, const char *message, tide_error *err);
+/* Message if there is no recording at all. */
+extern const char tide__api_none[];
+
+void tide__api_mb(tide_json *j, const char *key, uint64_t bytes); /* 1 MB = 1024 × 1024 bytes */
+void tide__api_name(tide_json *j, const char *key, const tide_model *m, tide_str s);
+/* Writes "stack": frames from the innermost on, at most 64. */
+void tide__api_stack(tide_json *j, const tide_model *m, tide_stack_id s);
+
+/* Writes the members of a recording in the list. */
+void tide__api_rec_json(tide_json *j, const tide_rec *r);
+
+/* Gets the row of parameter "device", by default the highest peak. Returns false for status 400. */
+bool tide__api_device(tide_ask *a, const tide_loaded *l, uint32_t *out, tide_error *err);
+/* Parameters from, to (ns; by default the whole trace) and px. Returns false for status 400. */
+typedef struct tide_api_window {
+	int64_t from, to;
+	int64_t px;
+} tide_api_window;
+bool tide__api_window(tide_ask *a, const tide_loaded *l, tide_api_window *w);
+
+#endif

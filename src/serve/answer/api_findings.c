@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* /api/profiler/compile, torch, roofline, bottlenecks and optimization-score. What a recording does
+ * not hold is null, with has_real_data false; nothing is guessed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/advice/findings.h"
+#include "analyze/advice/compile_advice.h"
+#include "analyze/ops/op_tree.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "render/report/compile.h"
+#include "serve/answer/api.h"
+
+/* ---- compile ---- */
+
+static void no_compile(tide_json *j)
+{
+	static const char *const numbers[] = { "compile_time_ms", "graph_breaks", "fusion_ratio" };
+	static const char *const lists[] = { "recommendations", "graph_breaks_list" };
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		tide__json_knull(j, numbers[i]);
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+		tide__json_karray(j, lists[i]);
+		tide__json_array_end(j);
+	}
+}
+
+static void put_breaks(tide_json *j, const tide_model *m, const tide_compile_report *r)
+{
+	tide__json_karray(j, "graph_breaks_list");
+	for (size_t i = 0; i < r->n_breaks && i < 100; i++) {
+		const tide_graph_break *b = &r->breaks[i];
+		tide__json_object(j);
+		tide__json_kstrn(j, "reason", b->reason.s, b->reason.n);
+		tide__json_ktext(j, "location", m, b->file);
+		tide__json_kint_if(j, "line_number", b->line > 0, b->line);
+		tide__json_kstr(j, "suggestion", b->suggestion);
+		tide__json_kuint(j, "count", b->count);
+		tide__json_kint(j, "retrace_ns", b->retrace_ns);
+		tide__json_kint(j, "resume_ns", b->resume_ns);
+		tide__json_object_end(j);
+	}
+	tide__json_array_end(j);
+}
+
+static void put_compile(tide_json *j, const tide_model *m, const tide_compile_report *r)
+{
+	tide_advice v[TIDE_COMPILE_ADVICE_MAX];
+	size_t n = tide__compile_advise(m, r, v);
+	double fusion = tide__compile_fusion(r);
+	tide__json_kmilli(j, "compile_time_ms", r->total_ns / 1000);
+	tide__json_kuint(j, "graph_breaks", r->graph_breaks);
+	tide__json_key(j, "fusion_ratio");
+	if (fusion > 0)
+		tide__json_fixed(j, fusion, 4);
+	else
+		tide__json_null(j);
+	put_breaks(j, m, r);
+	tide__json_karray(j, "recommendations");
+	for (size_t i = 0; i < n; i++)
+		tide__json_str(j, v[i].text);
+	tide__json_array_end(j);
+	tide__json_kobject(j, "report");
+	tide__compile_json(m, r, 100, j);
+	tide__json_object_end(j);
+}
+
+tide_code tide__api_compile(tide_ask *a, tide_error *err)
+{
+	static const char no_log[] =
+		"not a compile log: TORCH_TRACE=FOLDER makes the program write one";
+	tide_loaded *l;
+	tide_json j;
+	tide_compile_report r;
+	tide_code rc = tide__ask_param(a, "recording", &l, err);
+	if (rc != TIDE_OK)
+		return rc;
+	bool log = l && !strcmp(l->m->format, "torchtrace");
+	if (log && (rc = tide__compile_report(l->m, &r, err)) != TIDE_OK)
+		return rc;
+	tide__api_begin(&j, a, l, log);
+	tide__json_knull(&j, "speedup"); /* a log has no eager run to compare with */
+	tide__json_knull(&j, "mode_comparison");
+	tide__json_karray(&j, "compile_benchmarks");
+	tide__json_array_end(&j);
+	if (log) {
+		put_compile(&j, l->m, &r);
+		tide__compile_report_free(&r);
+	} else {
+		no_compile(&j);
+	}
+	return tide__api_end(&j, log ? NULL : l ? no_log : tide__api_none, err);
+}
+
+/* ---- torch ---- */
+
+typedef struct top {
+	tide_str name;
+	const tide_op_row *row;
+} top;
+
+static int by_self(const void *a, const void *b)
+{
+	const top *x = a, *y = b;
+	return (x->row->self.ns < y->row->self.ns) - (x->row->self.ns > y->row->self.ns);
+}
+
+static tide_code top_ops(tide_json *j, const tide_model *m, tide_error *err)
+{
+	tide_optree t;
+	tide_op_flat f = { 0 };
+	tide_code rc = tide__find_op_tree(m, &(tide_optree_options){ .device = TIDE_ANY }, &t, err);
+	if (rc == TIDE_OK)
+		rc = tide__find_op_table(&t, &f, err);
+	top *v = rc == TIDE_OK ? tide__calloc(f.n + 1, sizeof *v) : NULL;
+	if (rc == TIDE_OK && !v)
+		rc = tide__nomem(err);
+	for (size_t i = 0; v && i < f.n; i++)
+		v[i] = (top){ f.names[i], &f.rows[i] };
+	if (v && f.n)
+		qsort(v, f.n, sizeof *v, by_self);
+	tide__json_karray(j, "top_ops");
+	for (size_t i = 0; v && i < f.n && i < 50; i++) {
+		tide__json_object(j);
+		tide__json_ktext(j, "name", m, v[i].name);
+		tide__json_kuint(j, "count", v[i].row->count);
+		tide__json_kmilli(j, "self_cpu_time_us", v[i].row->self.ns);
+		tide__json_kmilli(j, "cpu_time_us", v[i].row->all.ns);
+		tide__json_kuint(j, "allocated_bytes", v[i].row->self.alloc_bytes);
+		tide__json_object_end(j);
+	}
+	tide__json_array_end(j);
+	tide__free(v);
+	tide__optree_flat_free(&f);
+	tide__optree_free(&t);
+	return rc;
+}
+
+tide_code tide__api_torch(tide_ask *a, tide_error *err)
+{
+	tide_loaded *l;
+	tide_json j;
+	tide_code rc = tide__ask_param(a, "recording", &l, err);
+	if (rc != TIDE_OK)
+		return rc;
+	bool real = l && l->m->spans.n > 1;
+	tide__api_begin(&j, a, l, real);
+	if (real)
+		rc = top_ops(&j, l->m, err);
+	else {
+		tide__json_karray(&j, "top_ops");
+		tide__json_array_end(&j);
+	}
+	tide__json_knull(&j, "summary_path");
+	tide__json_kobject(&j, "metadata");
+	for (size_t i = 0; l && i < l->m->facts.n; i++)
+		if (tide__fact_is_text(l->m, i))
+			tide__json_ktext(&j, tide__text(l->m, l->m->facts.key[i], NULL), l->m,
+					 l->m->facts.text[i]);
+	tide__json_object_end(&j);
+	tide__json_kstr(&j, "trace_path", l ? tide__loaded_name(l) : NULL);
+	tide_code end = tide__api_end(&j,
+				      real ? NULL
+				      : l  ? "the recording has no ops"
+					   : tide__api_none,
+				      err);
+	return rc == TIDE_OK ? end : rc;
+}
+
+/* ---- roofline ---- */
+
+tide_code tide__api_roofline(tide_ask *a, tide_error *err)
+{
+	static const char *const lists[] = { "baseline_points", "optimized_points",
+					     "benchmark_details" };
+	tide_loaded *l;
+	tide_json j;
+	tide_code rc = tide__ask_param(a, "recording", &l, err);
+	if (rc != TIDE_OK)
+		return rc;
+	tide__api_begin(&j, a, l, false);
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+		tide__json_karray(&j, lists[i]);
+		tide__json_array_end(&j);
+	}
+	tide__json_kobject(&j, "hardware_specs");
+	const char *name = NULL;
+	for (uint32_t d = 1; l && d < l->m->devices.n && !name; d++)
+		if (l->m->devices.kind[d] != TIDE_DEVICE_HOST && l->m->devices.name[d].i)
+			name = tide__text(l->m, l->m->devices.name[d], NULL);
+	tide__json_kstr(&j, "name", name);
+	tide__json_knull(&j, "memory_bandwidth_gb_s");
+	tide__json_knull(&j, "peak_tflops");
+	tide__json_object_end(&j);
+	return tide__api_end(&j, "FLOPs and bytes of kernels are not in the recording", err);
+}
+
+/* ---- bottlenecks ---- */
+
+typedef struct job {
+	tide_loaded *l;
+	const tide_hta_job *job;
+	tide_findings f;
+} job;
+
+static tide_code find(tide_ask *a, job *w, tide_error *err)
+{
+	*w = (job){ 0 };
+	tide_code rc = tide__ask_param(a, "recording", &w->l, err);
+	if (rc == TIDE_OK && w->l)
+		rc = tide__loaded_job(w->l, &w->job, err);
+	if (rc == TIDE_OK && w->l)
+		rc = tide__collect_findings(w->l->m, w->job, &w->f, err);
+	return rc;
+}
+
+/* Faster at most by this if that share took no time at all. */
+static void put_speedup(tide_json *j, double pct)
+{
+	if (pct > 0 && pct < 100)
+		tide__json_kfixed(j, "potential_speedup", 100 / (100 - pct), 3);
+	else
+		tide__json_knull(j, "potential_speedup");
+}
+
+static void put_finding(tide_json *j, const tide_finding *x)
+{
+	size_t n = x->figure ? strlen(x->figure) : 0;
+	bool pct = n > 4 && !strcmp(x->figure + n - 4, "_pct");
+	tide__json_object(j);
+	tide__json_kstr(j, "type", x->id);
+	tide__json_kstr(j, "severity", tide__severity_text[x->severity]);
+	tide__json_kstr(j, "category", tide__area_text[x->area]);
+	tide__json_knull(j, "kernel_name");
+	tide__json_knull(j, "time_us");
+	tide__json_key(j, "percentage");
+	if (pct)
+		tide__json_fixed(j, x->value, 4);
+	else
+		tide__json_null(j);
+	tide__json_kstr(j, "description", x->text);
+	tide__json_karray(j, "suggestions");
+	tide__json_str(j, x->text);
+	tide__json_array_end(j);
+	tide__json_knull(j, "potential_speedup");
+	tide__json_object_end(j);
+}
+
+/* Of the five longest kernels those with more than 15 % of device time, high above 25 %. */
+static void put_kernels(tide_json *j, const tide_hta *sum, int64_t all)
+{
+	for (size_t i = 0; i < sum->kernels.n && i < 5; i++) {
+		int64_t ns = tide__stat_sum(&sum->kernels.v[i].dur);
+		double pct = tide__share_pct(ns, all);
+		size_t n;
+		const char *name = tide__hta_str(sum, sum->kernels.v[i].name, &n);
+		char text[200];
+		if (pct <= 15)
+			continue;
+		snprintf(text, sizeof text, "%.*s takes %.1f%% of kernel time",
+			 (int)(n < 120 ? n : 120), name, pct);
+		tide__json_object(j);
+		tide__json_kstr(j, "type", "hot_kernel");
+		tide__json_kstr(j, "severity", pct > 25 ? "high" : "medium");
+		tide__json_kstr(j, "category", "kernel");
+		tide__json_kstrn(j, "kernel_name", name, n);
+		tide__json_kmilli(j, "time_us", ns);
+		tide__json_kfixed(j, "percentage", pct, 4);
+		tide__json_kstr(j, "description", text);
+		tide__json_karray(j, "suggestions");
+		tide__json_array_end(j);
+		put_speedup(j, pct);
+		tide__json_object_end(j);
+	}
+}
+
+tide_code tide__api_bottlenecks(tide_ask *a, tide_error *err)
+{
+	job w;
+	tide_json j;
+	int64_t all = 0;
+	tide_code rc = find(a, &w, err);
+	if (rc != TIDE_OK)
+		return rc;
+	tide__api_begin(&j, a, w.l, w.l && w.f.score >= 0);
+	for (int t = 0; w.job && t < TIDE_GPU_TYPES; t++)
+		all += w.job->sum->h.sum_of[t];
+	tide__json_karray(&j, "bottlenecks");
+	for (size_t i = 0; i < w.f.n; i++)
+		if (w.f.v[i].points <= 0)
+			put_finding(&j, &w.f.v[i]);
+	if (w.job)
+		put_kernels(&j, w.job->sum, all);
+	tide__json_array_end(&j);
+	tide__json_key(&j, "total_time_us");
+	if (w.job)
+		tide__json_milli(&j, all);
+	else
+		tide__json_null(&j);
+	const char *hardware = NULL;
+	for (uint32_t d = 1; w.l && d < w.l->m->devices.n && !hardware; d++)
+		if (w.l->m->devices.name[d].i)
+			hardware = tide__text(w.l->m, w.l->m->devices.name[d], NULL);
+	tide__json_kstr(&j, "hardware", hardware);
+	return tide__api_end(&j, w.l ? NULL : tide__api_none, err);
+}
+
+/* ---- the score ---- */
+
+static void put_points(tide_json *j, const char *key, const tide_findings *f, bool gain)
+{
+	tide__json_karray(j, key);
+	for (size_t i = 0; i < f->n; i++) {
+		const tide_finding *x = &f->v[i];
+		if (!x->points || (x->points > 0) != gain)
+			continue;
+		tide__json_object(j);
+		tide__json_kstr(j, "id", x->id);
+		tide__json_kstr(j, "area", tide__area_text[x->area]);
+		tide__json_kstr(j, "severity", tide__severity_text[x->severity]);
+		tide__json_kint(j, "points", x->points);
+		tide__json_kstr(j, "text", x->text);
+		tide__json_object_end(j);
+	}
+	tide__json_array_end(j);
+}
+
+tide_code tide__api_score(tide_ask *a, tide_error *err)
+{
+	static const char nothing[] =
+		"neither device work, device memory nor a compile log: there is nothing to judge";
+	job w;
+	tide_json j;
+	tide_code rc = find(a, &w, err);
+	if (rc != TIDE_OK)
+		return rc;
+	bool real = w.l && w.f.score >= 0;
+	char grade[2] = { real ? w.f.grade : 0, 0 };
+	tide__api_begin(&j, a, w.l, real);
+	tide__json_kint_if(&j, "score", real, w.f.score);
+	tide__json_kstr(&j, "grade", real ? grade : NULL);
+	put_points(&j, "deductions", &w.f, false);
+	put_points(&j, "bonuses", &w.f, true);
+	return tide__api_end(&j, real ? NULL : w.l ? nothing : tide__api_none, err);
+}

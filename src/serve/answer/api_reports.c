@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The reports of tidemark/analyze.h on a recording: the JSON that `tidemark NAME --json` prints. */
+#include <string.h>
+
+#include "api/report.h"
+#include "base/error.h"
+#include "serve/answer/api.h"
+
+typedef struct query {
+	const tide_trace *t;
+	const char *device, *at, *group_by, *by, *sort;
+	size_t top;
+	tide_report *report;
+	tide_error *err;
+} query;
+
+static tide_code info(query *q)
+{
+	return tide_info_find(q->t, NULL, &q->report, q->err);
+}
+
+static tide_code memory(query *q)
+{
+	tide_memory_options o = TIDE_MEMORY_OPTIONS_INIT;
+	o.device = q->device;
+	o.at = q->at;
+	o.top = q->top ? q->top : o.top;
+	return tide_memory_find(q->t, &o, &q->report, q->err);
+}
+
+static tide_code peak(query *q)
+{
+	tide_peak_options o = TIDE_PEAK_OPTIONS_INIT;
+	o.device = q->device;
+	o.at = q->at;
+	o.group_by = q->group_by;
+	o.top = q->top;
+	return tide_peak_find(q->t, &o, &q->report, q->err);
+}
+
+static tide_code phases(query *q)
+{
+	tide_phases_options o = TIDE_PHASES_OPTIONS_INIT;
+	o.device = q->device;
+	o.by = q->by;
+	return tide_phases_find(q->t, &o, &q->report, q->err);
+}
+
+static tide_code ops(query *q)
+{
+	tide_ops_options o = TIDE_OPS_OPTIONS_INIT;
+	o.device = q->device;
+	o.flat = true; /* a tree can be as deep as the input likes */
+	o.sort = q->sort;
+	o.top = q->top;
+	return tide_ops_find(q->t, &o, &q->report, q->err);
+}
+
+static tide_code modules(query *q)
+{
+	tide_modules_options o = TIDE_MODULES_OPTIONS_INIT;
+	o.sort = q->sort;
+	o.top = q->top;
+	return tide_modules_find(q->t, &o, &q->report, q->err);
+}
+
+static tide_code leaks(query *q)
+{
+	tide_leaks_options o = TIDE_LEAKS_OPTIONS_INIT;
+	o.device = q->device;
+	o.group_by = q->group_by;
+	o.top = q->top;
+	return tide_leaks_find(q->t, &o, &q->report, q->err);
+}
+
+static tide_code allocator(query *q)
+{
+	tide_allocator_options o = TIDE_ALLOCATOR_OPTIONS_INIT;
+	o.device = q->device;
+	o.at = q->at;
+	return tide_allocator_find(q->t, &o, &q->report, q->err);
+}
+
+static tide_code oom(query *q)
+{
+	tide_oom_options o = TIDE_OOM_OPTIONS_INIT;
+	o.device = q->device;
+	o.group_by = q->group_by;
+	o.top = q->top ? q->top : o.top;
+	return tide_oom_find(q->t, &o, &q->report, q->err);
+}
+
+static tide_code timeline(query *q)
+{
+	return tide_timeline_find(q->t, NULL, &q->report, q->err);
+}
+
+static tide_code hta(query *q)
+{
+	tide_hta_report_options o = TIDE_HTA_REPORT_OPTIONS_INIT;
+	o.top = q->top;
+	return tide_hta_find(&q->t, 1, &o, &q->report, q->err);
+}
+
+static tide_code kernels(query *q)
+{
+	tide_hta_report_options o = TIDE_HTA_REPORT_OPTIONS_INIT;
+	o.top = q->top;
+	return tide_kernels_find(&q->t, 1, q->by, &o, &q->report, q->err);
+}
+
+static tide_code heap(query *q)
+{
+	tide_heap_options o = TIDE_HEAP_OPTIONS_INIT;
+	o.sort = q->sort;
+	o.top = q->top;
+	return tide_heap_find(q->t, &o, &q->report, q->err);
+}
+
+static tide_code device(query *q)
+{
+	return tide_device_find(q->t, &q->report, q->err);
+}
+
+static tide_code advice(query *q)
+{
+	return tide_advice_find(q->t, &q->report, q->err);
+}
+
+static const struct {
+	const char *name;
+	tide_code (*find)(query *q);
+} reports[] = {
+	{ "info", info },     { "memory", memory },
+	{ "peak", peak },     { "phases", phases },
+	{ "ops", ops },	      { "modules", modules },
+	{ "leaks", leaks },   { "allocator", allocator },
+	{ "oom", oom },	      { "timeline", timeline },
+	{ "hta", hta },	      { "kernels", kernels },
+	{ "heap", heap },     { "device", device },
+	{ "advice", advice },
+};
+
+static tide_code answer(tide_ask *a, tide_code (*find)(query *q), tide_error *err)
+{
+	tide_loaded *l;
+	int64_t top = 0;
+	tide_code rc = tide__ask_id(a, a->req->part[2], &l, err);
+	if (rc != TIDE_OK)
+		return rc;
+	if (!tide__request_int(a->req, "top", 0, 100000, &top))
+		return tide__ask_wrong(a, err);
+	query q = { .t = (const tide_trace *)l->m,
+		    .device = tide__request_get(a->req, "device"),
+		    .at = tide__request_get(a->req, "at"),
+		    .group_by = tide__request_get(a->req, "group_by"),
+		    .by = tide__request_get(a->req, "by"),
+		    .sort = tide__request_get(a->req, "sort"),
+		    .top = (size_t)top,
+		    .err = err };
+	rc = find(&q);
+	if (rc == TIDE_OK)
+		rc = tide_report_json(q.report, a->out);
+	tide_report_free(q.report);
+	return rc;
+}
+
+tide_code tide__api_report(tide_ask *a, tide_error *err)
+{
+	for (size_t i = 0; i < sizeof reports / sizeof *reports; i++)
+		if (!strcmp(reports[i].name, a->req->part[4]))
+			return answer(a, reports[i].find, err);
+	return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "there is no such report");
+}

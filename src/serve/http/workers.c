@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Threads that make answers. A question about a recording that is not in memory yet leaves the
+ * thread and comes back to the queue when it is (its waiter). */
+#include <time.h>
+#include <unistd.h>
+
+#include "serve/http/exchange.h"
+
+enum { MOST_TRIES = 16 }; /* recordings that leave memory as fast as they come */
+
+static void push(tide_workers *w, tide_exchange *x)
+{
+	x->next = NULL;
+	*w->last = x;
+	w->last = &x->next;
+	pthread_cond_signal(&w->work);
+}
+
+static tide_exchange *pop(tide_workers *w)
+{
+	tide_exchange *x = w->first;
+	w->first = x->next;
+	if (!w->first)
+		w->last = &w->first;
+	return x;
+}
+
+/* From the store: a recording that it waited for was read. */
+static void come_back(tide_waiter *waiter)
+{
+	tide_exchange *x = (tide_exchange *)waiter;
+	pthread_mutex_lock(&x->workers->lock);
+	push(x->workers, x);
+	pthread_mutex_unlock(&x->workers->lock);
+}
+
+/* False when it has to wait, or was answered by another thread already. */
+static bool make(tide_workers *w, tide_exchange *x, bool stop, tide_blob **out)
+{
+	if (stop || ++x->tries > MOST_TRIES) {
+		tide__kept_trace_drop(&x->held);
+		*out = tide__answer_error(503, "the server has no room for this just now");
+		return true;
+	}
+	x->req.wrong = NULL;
+	return tide__answer(x->route, w->store, &x->req, &x->waiter, &x->held, out);
+}
+
+static void finish(tide_workers *w, tide_exchange *x, tide_blob *b)
+{
+	if (b && b->status == 200 &&
+	    tide__answer_key(x->route, w->store, &x->req, x->key, sizeof x->key))
+		tide__cache_put(w->cache, x->key, b);
+	x->answer = b;
+	x->done = true;
+	w->done(x);
+	pthread_mutex_lock(&w->lock);
+	w->waiting--;
+	pthread_mutex_unlock(&w->lock);
+}
+
+static void *worker(void *arg)
+{
+	tide_workers *w = arg;
+	pthread_mutex_lock(&w->lock);
+	for (;;) {
+		while (!w->first && !(w->stop && !w->waiting))
+			pthread_cond_wait(&w->work, &w->lock);
+		if (!w->first)
+			break;
+		tide_exchange *x = pop(w);
+		bool stop = w->stop;
+		tide_blob *b = NULL;
+		pthread_mutex_unlock(&w->lock);
+		if (make(w, x, stop, &b))
+			finish(w, x, b);
+		pthread_mutex_lock(&w->lock);
+	}
+	pthread_cond_broadcast(&w->work);
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+bool tide__workers_start(tide_workers *w, tide_store *store, tide_cache *cache,
+			 void (*done)(tide_exchange *x))
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t n = cores < 4   ? 4
+		   : cores > 8 ? 8
+			       : (size_t)cores; /* some may wait for one that makes */
+	*w = (tide_workers){ .store = store, .cache = cache, .done = done };
+	w->last = &w->first;
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->work, NULL);
+	while (w->n < n && !pthread_create(&w->thread[w->n], NULL, worker, w))
+		w->n++;
+	return w->n > 0;
+}
+
+bool tide__workers_give(tide_workers *w, tide_exchange *x)
+{
+	pthread_mutex_lock(&w->lock);
+	bool room = w->waiting < TIDE_WORKERS_WAITING && !w->stop;
+	if (room) {
+		w->waiting++;
+		x->workers = w;
+		x->waiter.ready = come_back;
+		push(w, x);
+	}
+	pthread_mutex_unlock(&w->lock);
+	return room;
+}
+
+bool tide__workers_stop(tide_workers *w)
+{
+	struct timespec until;
+	pthread_mutex_lock(&w->lock);
+	w->stop = true;
+	pthread_cond_broadcast(&w->work);
+	pthread_mutex_unlock(&w->lock);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 2;
+	for (size_t i = 0; i < w->n; i++)
+		if (pthread_timedjoin_np(w->thread[i], NULL, &until))
+			return false;
+	pthread_cond_destroy(&w->work);
+	pthread_mutex_destroy(&w->lock);
+	return true;
+}

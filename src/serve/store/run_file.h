@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The SQLite file of the index: figures with the identity of their file, tags, notes. One thread
+ * at a time. A file of another version loses its figures, never its tags and notes. */
+#ifndef TIDE_SERVE_STORE_RUN_FILE_H
+#define TIDE_SERVE_STORE_RUN_FILE_H
+
+#include "serve/store/run_index.h"
+
+typedef struct tide_run_row {
+	const char *path;	/* borrowed */
+	int64_t size, mtime_ns; /* of the file; size -1 = no figures */
+	tide_run_summary s;
+	char tags[TIDE_RUN_TAGS], note[TIDE_RUN_NOTE];
+} tide_run_row;
+
+typedef struct tide_run_file tide_run_file;
+
+struct tide_run_ops {
+	/* Opens or creates it and passes every row to `take`. Returns NULL if that fails (a
+	 * read-only folder, another program's file). */
+	tide_run_file *(*open)(const char *path, bool (*take)(void *user, const tide_run_row *r),
+			       void *user);
+	/* Returns false if it could not be written. */
+	bool (*put)(tide_run_file *f, const tide_run_row *r);
+	void (*close)(tide_run_file *f);
+};
+
+/* SQLite's; NULL in a build without it. */
+extern const tide_run_ops *const tide__run_file;
+
+#endif

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Figures of every served recording, and the users' tags and notes.
+ *
+ * A separate thread reads recordings one by one, if nothing is known about them or their file has
+ * changed, and keeps a line of figures (run_summary.h) each. Figures, tags and notes are stored in
+ * one
+ * small SQLite file beside the recordings, FOLDER/.tidemark-runs.sqlite: the figures with size and
+ * modification time of their file. If it cannot be written, or without SQLite, they last as long as
+ * the server. Thread-safe. */
+#ifndef TIDE_SERVE_STORE_RUN_INDEX_H
+#define TIDE_SERVE_STORE_RUN_INDEX_H
+
+#include "analyze/compare/run_summary.h"
+#include "serve/store/store.h"
+
+typedef struct tide_run_index tide_run_index;
+
+enum { TIDE_RUN_TAGS = 256, TIDE_RUN_NOTE = 512 };
+
+typedef struct tide_run {
+	bool known;  /* figures of the current file exist */
+	bool stale;  /* figures of an earlier state of the file */
+	bool failed; /* it cannot be read */
+	tide_run_summary s;
+	const char *tags, *note; /* borrowed until the runs are given back; "" = none */
+} tide_run;
+
+/* How rows are stored (run_file.h); NULL in tide__run_index_new = not at all. */
+typedef struct tide_run_ops tide_run_ops;
+
+/* `changed` is called (from the index's thread) for new figures. Returns NULL if memory runs
+ * out. */
+tide_run_index *tide__run_index_new(tide_store *store, const tide_run_ops *ops,
+				    void (*changed)(void *user), void *user);
+/* NULL is allowed. Waits for the recording being read. */
+void tide__run_index_free(tide_run_index *x);
+/* Returns the index of a store, or NULL: handlers have only the store. */
+tide_run_index *tide__run_index_of(tide_store *store);
+
+/* Returns the runs of these recordings, row for row; owned by the caller. NULL if memory runs
+ * out. */
+tide_run *tide__run_index_get(tide_run_index *x, const tide_rec *r, size_t n);
+void tide__run_index_give_back(tide_run *v, size_t n);
+
+/* Sets tags ("a,b") and note of a recording; NULL = unchanged. Returns TIDE_EUSAGE: too long, or
+ * not a text; TIDE_EIO: the file cannot be written (they are kept until the server ends). */
+tide_code tide__run_index_write(tide_run_index *x, const char *path, const char *tags,
+				const char *note, tide_error *err);
+/* Returns where they are stored; NULL = nowhere. Borrowed until the index is freed. */
+const char *tide__run_index_file(tide_run_index *x);
+
+#endif

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* See store.h. One lock over the list, two threads that read (store_read.c). Readings are handed
+ * out counted, so replacing or evicting one never waits for those who still look at it. */
+#include "serve/store/store_impl.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/now.h"
+
+enum {
+	AGAIN_MS = 400,	  /* least time between two readings of a file that changes */
+	AGAIN_TIMES = 3,  /* and at least so many times as long as one takes */
+	SETTLE_MS = 1500, /* a file of another format that just changed may be half written */
+};
+
+/* ---- the list ---- */
+
+static void make_id(const char *path, char id[TIDE_REC_ID])
+{
+	snprintf(id, TIDE_REC_ID, "%016" PRIx64, (uint64_t)XXH3_64bits(path, strlen(path)));
+}
+
+/* The list is in order of ids: where this one is, or would be. */
+static size_t place_of(const tide_store *s, const char *id)
+{
+	size_t lo = 0, hi = s->n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (strcmp(s->recs[mid]->r.id, id) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static struct rec *find(const tide_store *s, const char *id)
+{
+	size_t at = place_of(s, id);
+	return at < s->n && !strcmp(s->recs[at]->r.id, id) ? s->recs[at] : NULL;
+}
+
+static struct rec *add_rec(tide_store *s, const char *path, const char *id)
+{
+	if (!TIDE_ROOM(s->recs, s->cap, s->n + 1))
+		return NULL;
+	struct rec *x = tide__calloc(1, sizeof *x);
+	char *copy = tide__strndup(path, strlen(path));
+	if (!x || !copy) {
+		tide__free(x);
+		tide__free(copy);
+		return NULL;
+	}
+	strcpy(x->r.id, id);
+	x->r.path = copy;
+	x->most_bytes = s->opt.max_bytes;
+	size_t at = place_of(s, id);
+	memmove(s->recs + at + 1, s->recs + at, (s->n++ - at) * sizeof *s->recs);
+	return s->recs[at] = x;
+}
+
+int64_t tide__store_mtime(const struct stat *st)
+{
+	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+void tide__store_look_at(struct rec *x)
+{
+	struct stat st;
+	if (stat(x->r.path, &st))
+		return;
+	x->r.size = (uint64_t)st.st_size;
+	x->r.mtime_ns = tide__store_mtime(&st);
+	if (!x->following && (x->r.size != x->read_size || x->r.mtime_ns != x->read_mtime_ns))
+		x->changed = true;
+}
+
+struct listing {
+	tide_store *s;
+	bool changed;
+};
+
+static bool on_path(void *to, const char *path)
+{
+	struct listing *l = to;
+	char id[TIDE_REC_ID];
+	char *real = realpath(path, NULL);
+	if (!real)
+		return true; /* gone since */
+	make_id(real, id);
+	pthread_mutex_lock(&l->s->lock);
+	struct rec *x = find(l->s, id);
+	if (!x && (x = add_rec(l->s, real, id)))
+		l->changed = true;
+	if (x)
+		x->listed = true;
+	pthread_mutex_unlock(&l->s->lock);
+	free(real);
+	return x != NULL;
+}
+
+void tide__store_wake(tide_waiter *w)
+{
+	for (tide_waiter *next; w; w = next) {
+		next = w->next;
+		w->ready(w);
+	}
+}
+
+static void free_rec(struct rec *x)
+{
+	tide__loaded_drop(x->now);
+	tide__loaded_drop(x->early);
+	tide__follow_end(&x->follow);
+	tide__free(x->r.path);
+	tide__free(x);
+}
+
+/* Files that are gone. One that is being read stays until it was. */
+static bool forget_unlisted(tide_store *s)
+{
+	tide_waiter *waiters = NULL;
+	size_t n = 0, before = s->n;
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; i < s->n; i++) {
+		struct rec *x = s->recs[i];
+		bool keep = x->listed || x->busy || x->r.state == TIDE_REC_LOADING;
+		x->listed = false;
+		if (keep) {
+			s->recs[n++] = x;
+			continue;
+		}
+		for (tide_waiter *w = x->waiters, *next; w; w = next) {
+			next = w->next;
+			w->next = waiters;
+			waiters = w;
+		}
+		free_rec(x);
+	}
+	s->n = n;
+	pthread_mutex_unlock(&s->lock);
+	tide__store_wake(waiters);
+	return n != before;
+}
+
+/* ---- asking ---- */
+
+static void want(tide_store *s, struct rec *x)
+{
+	x->wanted = true;
+	if (x->r.state != TIDE_REC_LOADING && !x->now)
+		x->r.state = TIDE_REC_LOADING;
+	pthread_cond_broadcast(&s->work);
+}
+
+tide_code tide__store_get(tide_store *s, const char *id, bool early, tide_waiter *w,
+			  tide_loaded **out, tide_error *err)
+{
+	tide_code rc = TIDE_OK;
+	*out = NULL;
+	pthread_mutex_lock(&s->lock);
+	struct rec *x = find(s, id);
+	if (s->stop || !x) {
+		rc = tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "no such recording");
+	} else if (x->now) {
+		x->used = ++s->clock;
+		*out = tide__loaded_hold(x->now);
+	} else if (early && x->early) {
+		*out = tide__loaded_hold(x->early);
+	} else if (x->r.state == TIDE_REC_FAILED && !x->changed) {
+		*err = x->r.error;
+		rc = err->code ? err->code : TIDE_EIO;
+	} else {
+		x->used = ++s->clock;
+		w->next = x->waiters;
+		x->waiters = w;
+		want(s, x);
+		rc = TIDE_EBUSY;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
+tide_code tide__store_peek(tide_store *s, const char *id, tide_loaded **out, tide_error *err)
+{
+	pthread_mutex_lock(&s->lock);
+	struct rec *x = find(s, id);
+	*out = x && x->now ? tide__loaded_hold(x->now) : NULL;
+	pthread_mutex_unlock(&s->lock);
+	return *out ? TIDE_OK : tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "not in memory");
+}
+
+uint64_t tide__store_generation(tide_store *s, const char *id, bool early)
+{
+	pthread_mutex_lock(&s->lock);
+	struct rec *x = find(s, id);
+	const tide_loaded *l = x && x->now ? x->now : x && early ? x->early : NULL;
+	uint64_t generation = l ? l->generation : 0;
+	if (generation)
+		x->used = ++s->clock;
+	pthread_mutex_unlock(&s->lock);
+	return generation;
+}
+
+bool tide__store_newest(tide_store *s, char id[TIDE_REC_ID])
+{
+	struct rec *best = NULL;
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; i < s->n && !s->stop; i++) /* what stops gives none: tide__store_get */
+		if (s->recs[i]->r.state != TIDE_REC_FAILED &&
+		    (!best || s->recs[i]->r.mtime_ns > best->r.mtime_ns))
+			best = s->recs[i];
+	if (best)
+		memcpy(id, best->r.id, TIDE_REC_ID);
+	pthread_mutex_unlock(&s->lock);
+	return best;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	const tide_rec *x = a, *y = b;
+	if (x->mtime_ns != y->mtime_ns)
+		return x->mtime_ns > y->mtime_ns ? -1 : 1;
+	return strcmp(x->path, y->path);
+}
+
+tide_rec *tide__store_list(tide_store *s, size_t *n)
+{
+	pthread_mutex_lock(&s->lock);
+	tide_rec *r = tide__calloc(s->n, sizeof *r);
+	*n = 0;
+	for (size_t i = 0; r && i < s->n; i++) {
+		const struct rec *x = s->recs[i];
+		char *path = tide__strndup(x->r.path, strlen(x->r.path));
+		if (!path)
+			continue;
+		r[*n] = x->r;
+		r[*n].path = path;
+		if (x->busy) {
+			r[*n].done = atomic_load_explicit(&x->done, memory_order_relaxed);
+			r[*n].total = atomic_load_explicit(&x->total, memory_order_relaxed);
+		}
+		++*n;
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (r && *n)
+		qsort(r, *n, sizeof *r, newest_first);
+	return r;
+}
+
+void tide__store_list_free(tide_rec *r, size_t n)
+{
+	for (size_t i = 0; r && i < n; i++)
+		tide__free(r[i].path);
+	tide__free(r);
+}
+
+/* ---- watching ---- */
+
+/* The writer of a recording: true when something about it changed. Lock held. */
+static bool follow(struct rec *x, int64_t now)
+{
+	if (!x->following)
+		return false;
+	tide_followed f = tide__follow_poll(&x->follow, now);
+	if (f == TIDE_FOLLOW_SAME)
+		return false;
+	x->changed = true;
+	if (f != TIDE_FOLLOW_GREW) {
+		x->r.writer = f == TIDE_FOLLOW_CLOSED ? TIDE_WRITER_CLOSED : TIDE_WRITER_KILLED;
+		tide__follow_end(&x->follow);
+		x->following = false;
+	}
+	return f != TIDE_FOLLOW_GREW;
+}
+
+/* One that is not in memory: is it being written? True when that changed. Lock held. */
+static bool see_writer(struct rec *x)
+{
+	if (x->following || x->now || x->busy || x->r.writer > TIDE_WRITER_RUNNING)
+		return false;
+	tide_rec_writer was = x->r.writer;
+	x->r.writer = tide__follow_written(x->r.path) ? TIDE_WRITER_RUNNING : TIDE_WRITER_NONE;
+	return x->r.writer != was;
+}
+
+/* Read again what is in memory and has changed: not too often, not while it is being written by a
+ * program that writes it at once. */
+static void read_again(tide_store *s, struct rec *x, int64_t now)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	int64_t wall = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	int64_t pause = x->took_ms * AGAIN_TIMES > AGAIN_MS ? x->took_ms * AGAIN_TIMES : AGAIN_MS;
+	bool live = x->r.writer != TIDE_WRITER_NONE;
+	if (!x->changed || !x->now || x->wanted || x->r.state == TIDE_REC_LOADING)
+		return;
+	if (now - x->read_ms >= pause && (live || wall - x->r.mtime_ns / 1000000 >= SETTLE_MS))
+		want(s, x);
+}
+
+void tide__store_poll(tide_store *s, bool list)
+{
+	struct listing l = { .s = s };
+	int64_t now = tide__now_ms();
+	if (list && s->opt.list(s->opt.list_user, on_path, &l) && forget_unlisted(s))
+		l.changed = true;
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; i < s->n; i++) {
+		struct rec *x = s->recs[i];
+		if (list || x->now || x->following || x->busy || x->wanted)
+			tide__store_look_at(x);
+		l.changed |= follow(x, now);
+		l.changed |= list && see_writer(x);
+		read_again(s, x, now);
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (l.changed)
+		s->opt.changed(s->opt.user, NULL);
+}
+
+/* ---- the store itself ---- */
+
+tide_store *tide__store_new(const tide_store_options *opt)
+{
+	tide_store *s = tide__calloc(1, sizeof *s);
+	if (!s)
+		return NULL;
+	s->opt = *opt;
+	s->slow = tide__critical_path_job_new(opt->max_bytes);
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->work, NULL);
+	if (s->slow && !pthread_create(&s->thread[0], NULL, tide__store_reader, s)) {
+		if (!pthread_create(&s->thread[1], NULL, tide__store_small_reader, s))
+			return s;
+		tide__store_stop(s);
+		pthread_join(s->thread[0], NULL);
+	} else if (s->slow) {
+		tide__critical_path_job_stop(s->slow);
+	}
+	(void)tide__critical_path_job_free(s->slow);
+	tide__free(s);
+	return NULL;
+}
+
+tide_critical_path_job *tide__store_slow(tide_store *s)
+{
+	return s->slow;
+}
+
+void tide__store_stop(tide_store *s)
+{
+	tide_waiter *waiters = NULL;
+	pthread_mutex_lock(&s->lock);
+	s->stop = true;
+	for (size_t i = 0; i < s->n; i++)
+		for (tide_waiter *w = s->recs[i]->waiters, *next; w; w = next) {
+			next = w->next;
+			w->next = waiters;
+			waiters = w;
+			s->recs[i]->waiters = NULL;
+		}
+	pthread_cond_broadcast(&s->work);
+	pthread_mutex_unlock(&s->lock);
+	tide__store_wake(waiters);
+	tide__critical_path_job_stop(s->slow);
+}
+
+bool tide__store_free(tide_store *s)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 2;
+	for (int i = 0; i < 2; i++)
+		if (pthread_timedjoin_np(s->thread[i], NULL, &until))
+			return false;
+	if (!tide__critical_path_job_free(s->slow))
+		return false;
+	for (size_t i = 0; i < s->n; i++)
+		free_rec(s->recs[i]);
+	pthread_cond_destroy(&s->work);
+	pthread_mutex_destroy(&s->lock);
+	tide__free(s->recs);
+	tide__free(s);
+	return true;
+}
