@@ -2,9 +2,11 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "analyze/memory/peak.h"
 
+#include "analyze/memory/relative.h"
 #include "analyze/memory/reserved.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "model/strings.h"
 
 enum { CULPRITS = 64 }; /* groups whose saving is worked out */
 
@@ -43,7 +45,9 @@ tide_code tide__peak_find(const tide_model *m, const tide_peak_query *q, tide_pe
 			  tide_error *err)
 {
 	const tide_level *l;
+	static const char sizes[] = TIDE_RELATIVE_COUNTER;
 	*x = (tide_peak){ .m = m, .device = q->device, .at = q->at };
+	x->only_sizes = tide__strings_find(m->strings, sizes, sizeof sizes - 1);
 	tide_code rc = tide__find_usage(x->m, UINT64_MAX, 0, &x->usage, err);
 	if (rc != TIDE_OK)
 		return rc;

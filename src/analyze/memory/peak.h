@@ -34,6 +34,7 @@ typedef struct tide_peak {
 	tide_roles roles;	   /* when grouped by role */
 	tide_culprit *culprits;	   /* of the first n_culprits groups; NULL if not at the peak */
 	size_t n_culprits;
+	bool only_sizes; /* the trace has sizes of memory events, but no addresses */
 } tide_peak;
 
 /* O(memory events). `m` is borrowed until tide__peak_free, which must be called even after a

@@ -6,7 +6,6 @@
 #define TIDE_RENDER_REPORT_COMPARE_HTA_COMPAT_H
 
 #include "analyze/compat/tables.h"
-#include "model/strings.h"
 #include "render/text/grid.h"
 
 typedef struct tide_compat_rank {

@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/memory/relative.h"
-#include "model/strings.h"
-
 const char *const tide__group_by_texts[] = {
 #define X(name, text) text,
 	TIDE_GROUP_BYS(X)
@@ -181,11 +178,10 @@ static void print_head(const tide_out *to, const tide_peak *x)
 
 static void print_empty(const tide_out *to, const tide_peak *x)
 {
-	static const char name[] = TIDE_RELATIVE_COUNTER;
-	bool sizes = tide__strings_find(x->m->strings, name, sizeof name - 1);
-	fputs(sizes ? "The trace holds memory events with sizes but no addresses: what was alive at the "
-		      "peak is not known. `tidemark memory` shows the running sum.\n"
-		    : "The trace holds no allocations.\n",
+	fputs(x->only_sizes
+		      ? "The trace holds memory events with sizes but no addresses: what was alive at the "
+			"peak is not known. `tidemark memory` shows the running sum.\n"
+		      : "The trace holds no allocations.\n",
 	      to->out);
 }
 
