@@ -14,7 +14,4 @@ typedef struct tide_moment {
 	int64_t t;    /* the given time, ns */
 } tide_moment;
 
-/* The end of the trace: no moment was given. */
-#define TIDE_MOMENT_END ((tide_moment){ .cut = UINT64_MAX, .t = INT64_MAX })
-
 #endif

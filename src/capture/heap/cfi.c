@@ -363,11 +363,78 @@ static void unknown_rule(struct row *r, const struct entry *e, uint64_t reg)
 		r->ra_moved = true;
 }
 
+/* An instruction on the frame's address; false: it is none of these. */
+static bool cfa_rule(struct bytes *b, uint8_t op, struct row *r, const struct entry *e)
+{
+	switch (op) {
+	case 0x0c: /* def_cfa */
+		r->reg = uleb(b);
+		r->off = (int64_t)uleb(b);
+		r->deref = r->unknown = false;
+		return true;
+	case 0x0d: /* def_cfa_register */
+		r->reg = uleb(b);
+		return true;
+	case 0x0e: /* def_cfa_offset */
+		r->off = (int64_t)uleb(b);
+		return true;
+	case 0x0f:
+		cfa_expression(b, r);
+		return true;
+	case 0x12: /* def_cfa_sf */
+		r->reg = uleb(b);
+		r->off = sleb(b) * e->data_align;
+		r->deref = r->unknown = false;
+		return true;
+	case 0x13: /* def_cfa_offset_sf */
+		r->off = sleb(b) * e->data_align;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* An instruction on a register; false: it is none of these. */
+static bool register_rule(struct bytes *b, uint8_t op, struct row *r, const struct row *first,
+			  const struct entry *e)
+{
+	if (op < 0x05 || (op > 0x09 && op < 0x10) || op > 0x16)
+		return false;
+	uint64_t reg = uleb(b);
+	switch (op) {
+	case 0x05: /* offset_extended */
+		set_rule(r, e, reg, (int64_t)uleb(b) * e->data_align);
+		break;
+	case 0x06: /* restore_extended */
+		restore(r, first, e, reg);
+		break;
+	case 0x07: /* undefined */
+		r->ra_undefined |= reg == e->return_column;
+		r->fp_unknown |= reg == FP;
+		break;
+	case 0x08: /* same_value */
+		if (reg == FP)
+			r->fp_saved = r->fp_unknown = false;
+		break;
+	case 0x10:
+	case 0x16: /* expression, val_expression */
+		unknown_rule(r, e, reg);
+		skip_block(b);
+		break;
+	case 0x11: /* offset_extended_sf */
+		set_rule(r, e, reg, sleb(b) * e->data_align);
+		break;
+	default: /* register, val_offset, val_offset_sf */
+		unknown_rule(r, e, reg);
+		uleb(b);
+	}
+	return true;
+}
+
 /* One instruction with its operands in line; `loc` moves on. */
 static void step(struct bytes *b, uint8_t op, struct row *r, const struct row *first,
 		 const struct entry *e, uintptr_t *loc)
 {
-	uint64_t reg;
 	switch (op) {
 	case 0x00: /* nop */
 		break;
@@ -379,68 +446,12 @@ static void step(struct bytes *b, uint8_t op, struct row *r, const struct row *f
 	case 0x04: /* advance_loc1, 2, 4 */
 		*loc += (uintptr_t)(take(b, (size_t)1 << (op - 2)) * e->code_align);
 		break;
-	case 0x05: /* offset_extended */
-		reg = uleb(b);
-		set_rule(r, e, reg, (int64_t)uleb(b) * e->data_align);
-		break;
-	case 0x06: /* restore_extended */
-		restore(r, first, e, uleb(b));
-		break;
-	case 0x07: /* undefined */
-		reg = uleb(b);
-		r->ra_undefined |= reg == e->return_column;
-		if (reg == FP)
-			r->fp_unknown = true;
-		break;
-	case 0x08: /* same_value */
-		if (uleb(b) == FP)
-			r->fp_saved = r->fp_unknown = false;
-		break;
-	case 0x09: /* register */
-		unknown_rule(r, e, uleb(b));
-		uleb(b);
-		break;
-	case 0x0c: /* def_cfa */
-		r->reg = uleb(b);
-		r->off = (int64_t)uleb(b);
-		r->deref = r->unknown = false;
-		break;
-	case 0x0d: /* def_cfa_register */
-		r->reg = uleb(b);
-		break;
-	case 0x0e: /* def_cfa_offset */
-		r->off = (int64_t)uleb(b);
-		break;
-	case 0x0f:
-		cfa_expression(b, r);
-		break;
-	case 0x10:
-	case 0x16: /* expression, val_expression */
-		unknown_rule(r, e, uleb(b));
-		skip_block(b);
-		break;
-	case 0x11: /* offset_extended_sf */
-		reg = uleb(b);
-		set_rule(r, e, reg, sleb(b) * e->data_align);
-		break;
-	case 0x12: /* def_cfa_sf */
-		r->reg = uleb(b);
-		r->off = sleb(b) * e->data_align;
-		r->deref = r->unknown = false;
-		break;
-	case 0x13: /* def_cfa_offset_sf */
-		r->off = sleb(b) * e->data_align;
-		break;
-	case 0x14:
-	case 0x15: /* val_offset */
-		unknown_rule(r, e, uleb(b));
-		uleb(b);
-		break;
 	case 0x2e: /* GNU_args_size */
 		uleb(b);
 		break;
 	default:
-		b->bad = true;
+		if (!cfa_rule(b, op, r, e) && !register_rule(b, op, r, first, e))
+			b->bad = true;
 	}
 }
 
