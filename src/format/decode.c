@@ -113,6 +113,37 @@ static uint64_t fill_alloc(tide_event *e, unsigned tag, const tide_field *f)
 	return tag != TIDE_REC_ALLOC ? f[5].num : 0;
 }
 
+/* What there are few of. END and FREE have nothing more. */
+static void fill_rare(tide_event *e, unsigned tag, const tide_field *f, uint64_t *name,
+		      uint64_t *kind)
+{
+	switch (tag) {
+	case TIDE_REC_MARK:
+		*kind = f[1].num;
+		*name = f[2].num;
+		e->size = f[3].num;
+		break;
+	case TIDE_REC_ANNOTATE:
+		*name = f[1].num;
+		e->size = f[2].num;
+		e->bytes = f[2].bytes;
+		break;
+	case TIDE_REC_DEVICE_LOG:
+		e->size = f[1].num;
+		e->bytes = f[1].bytes;
+		break;
+	case TIDE_REC_OOM:
+		e->size = f[2].num;
+		e->addr = f[3].num;
+		break;
+	case TIDE_REC_DEPTH:
+		e->size = f[1].num;
+		break;
+	default:
+		break;
+	}
+}
+
 /* The fields by their place in TIDE_RECORDS. False: out of range. */
 static bool fill(tide_event *e, unsigned tag, const tide_field *f)
 {
@@ -147,29 +178,8 @@ static bool fill(tide_event *e, unsigned tag, const tide_field *f)
 		if (!fill_tensor(e, f, &kind))
 			return false;
 		break;
-	case TIDE_REC_MARK:
-		kind = f[1].num;
-		name = f[2].num;
-		e->size = f[3].num;
-		break;
-	case TIDE_REC_ANNOTATE:
-		name = f[1].num;
-		e->size = f[2].num;
-		e->bytes = f[2].bytes;
-		break;
-	case TIDE_REC_DEVICE_LOG:
-		e->size = f[1].num;
-		e->bytes = f[1].bytes;
-		break;
-	case TIDE_REC_OOM:
-		e->size = f[2].num;
-		e->addr = f[3].num;
-		break;
-	case TIDE_REC_DEPTH:
-		e->size = f[1].num;
-		break;
-	default: /* END, FREE: nothing more */
-		break;
+	default:
+		fill_rare(e, tag, f, &name, &kind);
 	}
 	e->name = (uint32_t)name;
 	e->kind = (uint8_t)kind;
