@@ -66,7 +66,7 @@ ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" 
         "tide": {""},
         "torchsnap": {""},
         "phaselog": {""},
-        "tenstorrent": {""},
+        "tenstorrent": {"", "json", "kineto"},
     },
     "serve": {
         "": {"http", "store", "answer"},
