@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/advice/findings.h"
+#include "api/report.h"
 #include "base/error.h"
-#include "cli/run/child.h"
 #include "cli/cli.h"
+#include "cli/run/child.h"
 
 enum { O_RECORDING, O_MEMORY, O_ITERATIONS, O_WARMUP, O_LIMIT, O_TOP, O_HTML, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
@@ -111,77 +111,103 @@ static int run_all(const tide_args *a, runs *r)
 	return 0;
 }
 
-/* ---- telling: other commands on the recording, in this process ---- */
+/* ---- telling: reports of the library on the recording ---- */
 
-static int ask(const tide_args *a, const char *title, const char *const *words, FILE *out)
+static tide_code find_ops(const tide_trace *t, size_t top, tide_report **r, tide_error *err)
 {
-	char *argv[12];
-	int n = 0;
-	for (; words[n]; n++)
-		argv[n] = (char *)(uintptr_t)words[n];
-	argv[n] = NULL;
-	(void)a;
-	if (title)
-		fprintf(out, "\n%s\n", title);
-	return tide__cli_ask(n, argv, NULL, out, tide__cli_errors());
+	tide_ops_options o = TIDE_OPS_OPTIONS_INIT;
+	o.flat = true;
+	o.top = top;
+	return tide_ops_find(t, &o, r, err);
 }
 
-static void tell_text(const tide_args *a, const runs *r)
+static tide_code find_memory(const tide_trace *t, size_t top, tide_report **r, tide_error *err)
+{
+	(void)top; /* as `tidemark memory` has it */
+	return tide_memory_find(t, NULL, r, err);
+}
+
+static tide_code find_peak(const tide_trace *t, size_t top, tide_report **r, tide_error *err)
+{
+	tide_peak_options o = TIDE_PEAK_OPTIONS_INIT;
+	o.top = top;
+	return tide_peak_find(t, &o, r, err);
+}
+
+static tide_code find_advice(const tide_trace *t, size_t top, tide_report **r, tide_error *err)
+{
+	(void)top;
+	return tide_advice_find(t, r, err);
+}
+
+static const struct part {
+	const char *title, *key;
+	tide_code (*find)(const tide_trace *t, size_t top, tide_report **r, tide_error *err);
+	bool time; /* left out with --memory */
+} parts[] = {
+	{ "Ops", "ops", find_ops, true },
+	{ "Memory", "memory", find_memory, false },
+	{ "At the peak", "peak", find_peak, false },
+	{ "Advice", "advice", find_advice, false },
+};
+
+/* One report: text, or a member of j, null if it could not be found. */
+static void tell_part(const tide_args *a, const struct part *p, const tide_model *m, tide_json *j)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_report *r = NULL;
+	tide_code rc = p->find((const tide_trace *)m, (size_t)a->opt[O_TOP].num, &r, &err);
+	if (j)
+		tide__json_key(j, p->key);
+	else
+		fprintf(a->out, "\n%s\n", p->title);
+	if (rc == TIDE_OK)
+		rc = j ? r->type->json(r->result, j) : r->type->text(r->result, &a->to);
+	else if (j)
+		tide__json_null(j);
+	if (rc != TIDE_OK)
+		tide__cli_fail(a->opt[O_RECORDING].text, &err);
+	tide_report_free(r);
+}
+
+static void tell_parts(const tide_args *a, const tide_model *m, tide_json *j)
+{
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (!parts[i].time || !a->opt[O_MEMORY].set)
+			tell_part(a, &parts[i], m, j);
+}
+
+static void tell_text(const tide_args *a, const runs *r, const tide_model *m)
 {
 	char mean[32], least[32], most[32];
-	const char *file = a->opt[O_RECORDING].text, *top = a->opt[O_TOP].text;
 	fprintf(a->out, "%s: %s of wall time", a->files[0],
 		tide__fmt_ns(mean, sizeof mean, (double)r->sum / (double)r->n));
 	if (r->n > 1)
 		fprintf(a->out, " on average of %" PRId64 " runs (%s to %s)", r->n,
 			tide__fmt_ns(least, sizeof least, (double)r->least),
 			tide__fmt_ns(most, sizeof most, (double)r->most));
-	fprintf(a->out, ", exit status %d, recorded in %s\n", r->status, file);
-	if (!a->opt[O_MEMORY].set)
-		ask(a, "Ops", (const char *[]){ "ops", "--flat", "--top", top, file, NULL },
-		    a->out);
-	ask(a, "Memory", (const char *[]){ "memory", file, NULL }, a->out);
-	ask(a, "At the peak", (const char *[]){ "peak", "--top", top, file, NULL }, a->out);
-	ask(a, "Advice", (const char *[]){ "advice", file, NULL }, a->out);
+	fprintf(a->out, ", exit status %d, recorded in %s\n", r->status, a->opt[O_RECORDING].text);
+	tell_parts(a, m, NULL);
 }
 
-/* A document of another command, as a member. */
-static void member(const tide_args *a, tide_json *j, const char *key, const char *const *words)
+static int tell_json(const tide_args *a, const runs *r, const tide_model *m)
 {
-	char *text = NULL;
-	size_t n = 0;
-	FILE *to = open_memstream(&text, &n);
-	int rc = to ? ask(a, NULL, words, to) : 1;
-	if (to)
-		fclose(to);
-	tide__json_kraw(j, key, rc ? NULL : text, n);
-	free(text);
-}
-
-static int tell_json(const tide_args *a, const runs *r)
-{
-	const char *file = a->opt[O_RECORDING].text, *top = a->opt[O_TOP].text;
 	tide_json j;
 	tide__json_begin(&j, a->out, true);
 	tide__json_object(&j);
-	tide__json_kstr(&j, "recording", file);
+	tide__json_kstr(&j, "recording", a->opt[O_RECORDING].text);
 	tide__json_kint(&j, "exit_status", r->status);
 	tide__json_kbool(&j, "timed_out", r->timed_out);
 	tide__json_kint(&j, "runs", r->n);
 	tide__json_kint(&j, "wall_ns", r->sum / r->n);
 	tide__json_kint(&j, "wall_min_ns", r->least);
 	tide__json_kint(&j, "wall_max_ns", r->most);
-	if (!a->opt[O_MEMORY].set)
-		member(a, &j, "ops",
-		       (const char *[]){ "ops", "--flat", "--json", "--top", top, file, NULL });
-	member(a, &j, "memory", (const char *[]){ "memory", "--json", file, NULL });
-	member(a, &j, "peak", (const char *[]){ "peak", "--json", "--top", top, file, NULL });
-	member(a, &j, "advice", (const char *[]){ "advice", "--json", file, NULL });
+	tell_parts(a, m, &j);
 	tide__json_object_end(&j);
 	return tide__cli_json_end(a, &j);
 }
 
-/* `tidemark report` in a process of its own: commands that are asked in this one write no files. */
+/* `tidemark report` in a process of its own. Its exit status. */
 static int write_page(const tide_args *a)
 {
 	char self[PATH_MAX];
@@ -201,6 +227,20 @@ static int write_page(const tide_args *a)
 	return tide__cli_fail(NULL, &err);
 }
 
+static int tell(const tide_args *a, const runs *r)
+{
+	int rc = 0;
+	tide_model *m = tide__cli_load(a, a->opt[O_RECORDING].text, 0);
+	if (!m)
+		return 1;
+	if (a->opt[O_JSON].set)
+		rc = tell_json(a, r, m);
+	else
+		tell_text(a, r, m);
+	tide__model_free(m);
+	return rc;
+}
+
 static int run(const tide_args *a)
 {
 	runs r = { 0 };
@@ -213,10 +253,7 @@ static int run(const tide_args *a)
 				       a->files[0], r.status ? " before it ended" : "");
 		return r.status ? r.status : 1;
 	}
-	if (a->opt[O_JSON].set)
-		rc = tell_json(a, &r);
-	else
-		tell_text(a, &r);
+	rc = tell(a, &r);
 	if (a->opt[O_HTML].set) {
 		int page = write_page(a);
 		rc = rc ? rc : page;
