@@ -175,7 +175,7 @@ def check(path: pathlib.Path) -> list[str]:
 
 def check_native(path: pathlib.Path) -> list[str]:
     """A C extension of the package."""
-    return includes(path, "python/" + path.name, path.read_text(encoding="utf-8"))
+    return includes(path, "python/native/" + path.name, path.read_text(encoding="utf-8"))
 
 
 def check_package(path: pathlib.Path) -> list[str]:
@@ -201,10 +201,10 @@ def rules_hold() -> None:
     """The check itself: what it must see, and what it must let pass."""
     for name, to in (("analyze/device/x.c", "analyze/memory/y.h"), ("analyze/memory/x.c", "import/import.h"), ("render/report/memory/x.c", "model/model.h"),
                      ("render/text/x.c", "render/page/page.h"), ("cli/job/x.c", "cli/cmd/y.h"), ("serve/store/x.c", "serve/http/http.h"),
-                     ("python/x.c", "cli/cli.h"), ("runtime/x.c", "model/model.h")):
+                     ("python/native/module.c", "cli/cli.h"), ("runtime/x.c", "model/model.h")):
         assert include_fault(name, to), f"{name} could include {to}"
     for name, to in (("analyze/ops/x.c", "analyze/memory/y.h"), ("render/report/memory/x.c", "analyze/memory/y.h"), ("render/export/x.c", "model/model.h"),
-                     ("cli/cmd/x.c", "cli/cli.h"), ("python/x.c", "native.h")):
+                     ("cli/cmd/x.c", "cli/cli.h"), ("python/native/module.c", "native.h")):
         assert not include_fault(name, to), include_fault(name, to)
     assert FORMATTING.search("snprintf(buf, n, fmt)") and FORMATTING.search("FILE *out") and not FORMATTING.search("tide__fail(err, code, 0)")
 
