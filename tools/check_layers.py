@@ -57,7 +57,7 @@ ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" 
         "cmd": {"", "run", "job"},
     },
     "import": {
-        "": {"kineto", "tide", "torchsnap", "torchtrace", "tracker", "phaselog", "tenstorrent", "ttgraph"},  # the registry
+        "": {"kineto", "tide", "torchsnap", "torchtrace", "tracker", "phaselog", "tenstorrent", "ttgraph", "objects"},  # the registry
         "json": {"", "kineto"},  # the scanner's state is the Kineto parser's
         "kineto": {"", "json"},
         "tracker": {"", "json", "kineto"},
@@ -66,6 +66,7 @@ ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" 
         "tide": {""},
         "torchsnap": {""},
         "phaselog": {""},
+        "objects": {"", "json", "kineto"},
         "tenstorrent": {"", "json", "kineto"},
     },
     "serve": {
@@ -82,6 +83,7 @@ SEES_MODEL = {
     "render/export/": "other tools' files hold the rows of the trace themselves",
     "render/page/": "sections hold columns of the trace, for views that zoom",
     "render/report/info.h": "the report is on the model",
+    "render/report/objects.h": "measured objects are a table of their own, not a trace",
     "render/report/tenstorrent/tt_ir.h": "the listing of the program is an attribute of the trace",
 }
 # Analyses never format. Where a result is a text, this is why.
@@ -100,6 +102,9 @@ FORMATS = {
     "analyze/allocator/sim/": "allocator settings as PYTORCH_CUDA_ALLOC_CONF spells them",
     "analyze/compat/frame.c": "numbers as the tool that is imitated spells them",
 }
+
+# Modules of the package that may import a sub-package, and why.
+ABOVE = {"_pytest.py": "the plugin measures objects where a test asks for it"}
 
 # What runs inside other people's processes may use nothing but libc, its own headers and xxHash.
 INJECTED = {"base", "runtime", "capture"}
@@ -181,7 +186,7 @@ def check_native(path: pathlib.Path) -> list[str]:
 def check_package(path: pathlib.Path) -> list[str]:
     """Typed Python: a sub-package may import what lies above it, never the other way round."""
     package = TOP / "python" / "tidemark"
-    if path.parent != package or path.name == "__init__.py":
+    if path.parent != package or path.name == "__init__.py" or path.name in ABOVE:
         return []
     below = {p.name for p in package.iterdir() if p.is_dir()}
     faults = []
