@@ -34,7 +34,7 @@ ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" 
         "ops": {"common", "memory"},
         "device": {"common"},
         "timeline": {"common"},
-        "compile": {"common"},
+        "compile": {"common", "memory"},
         "compat": {"common"},
         "tenstorrent": set(),
         "critical": {"common", "compat", "device"},

@@ -125,6 +125,16 @@ def profiler_keeps_its_events(folder: str) -> None:
     check(not peak["losses"], f"profiled: {peak['losses']}")
 
 
+def profile_command(folder: str) -> None:
+    """`tidemark profile` has the reports of the commands, and writes the page."""
+    out, page = os.path.join(folder, "profile.tide"), os.path.join(folder, "profile.html")
+    done = subprocess.run([TIDEMARK, "profile", "--memory", "--json", "-r", out, "--html", page, "--", PYTHON, "-c", VIEWS], capture_output=True, text=True, check=False)
+    check(done.returncode == 0 or "no pages" in done.stderr, f"profile: {done.returncode} {done.stderr[-300:]}")
+    found = json.loads(done.stdout)
+    check(found["memory"] == ask("memory", out) and found["advice"] == ask("advice", out), "profile: another report than the commands'")
+    check(os.path.exists(page) or "no pages" in done.stderr, "profile: no page")
+
+
 def ends(folder: str) -> None:
     out = os.path.join(folder, "ends.tide")
     check(run("import sys, torch; torch.ones(1); sys.exit(7)", out).returncode == 7, "exit status 7 did not pass")
@@ -318,7 +328,7 @@ def main() -> int:
         print(f"skipped: {why}")
         return 77
     with tempfile.TemporaryDirectory() as folder:
-        for test in (training, where_it_comes_from, views, profiler_keeps_its_events, ends, survives_kill, interrupted, forked, together, replaced, ranks, launched, wrong_programs):
+        for test in (training, where_it_comes_from, views, profiler_keeps_its_events, profile_command, ends, survives_kill, interrupted, forked, together, replaced, ranks, launched, wrong_programs):
             test(folder)
     print("\n".join(faults) if faults else "tidemark run agrees with torch")
     return bool(faults)
