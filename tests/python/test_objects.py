@@ -426,6 +426,54 @@ class Arrays(unittest.TestCase):
                 self.assertEqual(plain.by_device, other.by_device)
                 self.assertEqual(plain.total_if_shared, sys.getsizeof(a) + (sys.getsizeof(0) if a.dtype.hasobject and a.size else 0))
 
+    def test_subclasses_that_own_their_memory(self):
+        class Sub(np.ndarray):
+            __slots__ = ()
+
+        own = Sub((4, 5), "f8")
+        f = objects.footprint([own, own[1:]])
+        self.assertEqual(f.by_device, {"cpu": 160})
+        text = "w" * 300
+        held = Sub((2,), object)
+        held[:] = [text, None]
+        self.assertEqual(objects.footprint([held]).total_if_shared, sys.getsizeof(held) + sys.getsizeof(text))
+
+    def test_memory_of_others(self):
+        class Lends:
+            def __init__(self, array):
+                self.__array_interface__ = array.__array_interface__
+
+        source = np.zeros(30)
+        borrowed = np.asarray(Lends(source))
+        self.assertIsInstance(borrowed.base, Lends)
+        f = objects.footprint([borrowed, source])
+        self.assertEqual(f.by_device, {"cpu": 240})
+        words = np.array(["a" * 90, None], dtype=object)
+        self.assertEqual(objects.footprint([np.asarray(Lends(words))]).by_device, {"cpu": 16})
+        numbers = array.array("d", range(50))
+        f = objects.footprint([np.frombuffer(numbers), numbers])
+        self.assertEqual(f.shared_bytes, sys.getsizeof(numbers))
+        self.assertEqual(f.by_device, {})
+
+    def test_arrays_that_lie(self):
+        class Base(np.ndarray):
+            @property
+            def base(self):
+                raise RuntimeError("no base")
+
+        class Struct(np.ndarray):
+            @property
+            def __array_struct__(self):
+                raise RuntimeError("no struct")
+
+        class Items(np.ndarray):
+            def ravel(self):
+                raise RuntimeError("no items")
+
+        items = Items((2,), object)
+        f = objects.footprint([Base((3,)), Struct((3,)), items])
+        self.assertEqual(sorted(p.partition(":")[0] for p in f.problems), ["Base", "Items", "Struct"])
+
     def test_dtypes_keep_their_references(self):
         dtype = np.dtype([("q", "f4"), ("r", "i8")])
         arrays = [np.zeros(4, dtype) for _ in range(5)]
