@@ -351,6 +351,10 @@ class Arrays(unittest.TestCase):
         self.assertIn("Excellent: Metadata overhead is only 0.00% for large array", objects.memory_report(big))
         with self.assertRaisesRegex(TypeError, "Expected DimArray or DimTensor, got int"):
             objects.memory_stats(5)
+        twice = Wrapped(np.zeros(3), unit())
+        self.assertEqual(objects.analyze_shared_metadata([twice, twice]).total_metadata_bytes, objects.analyze_shared_metadata([twice]).total_metadata_bytes)
+        with self.assertRaisesRegex(TypeError, "device must be a number or a name"):
+            objects.gpu_memory_stats(1.5)
         with self.assertRaisesRegex(TypeError, "register expects a class"):
             objects.register(5, data="x")
 
@@ -410,7 +414,15 @@ class Arrays(unittest.TestCase):
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             self.assertEqual(objects.memory_stats(Wrapped(Data(), None)).device, "unknown")
+            class Lies:
+                nbytes = 1 << 60
+
+            class Negative:
+                nbytes = -8
+
+            self.assertEqual([objects.memory_stats(Wrapped(data(), None)).data_bytes for data in (Lies, Negative)], [0, 0])
         self.assertIn("bytes of Data cannot be found", str(told[0].message))
+        self.assertIn("nbytes is -8", str(told[2].message))
 
     def test_read_in_place_as_through_attributes(self):
         """numpy.ndarray is read by its fields, a subclass by its attributes: the same figures."""
@@ -829,8 +841,29 @@ class Packages(unittest.TestCase):
         self.assertEqual(objects.memory_stats(x).data_bytes, 24)
         self.assertEqual(objects.memory_stats(x).metadata_bytes, sys.getsizeof(x) + size_of(reach(x._unit)))
         self.assertEqual(objects.memory_stats(x).uncertainty_bytes, 24)
+        for n, most in ((1, math.inf), (10_000, 0.02)):
+            self.assertLess(objects.get_overhead_ratio(DimArray(np.zeros(n), units.m)), most)
+        self.assertGreater(objects.get_overhead_ratio(DimArray([1.0], units.m)), 1)
+        self.assertEqual(objects.memory_stats(DimArray(5.0, units.m)).data_bytes, 8)
+        self.assertEqual(objects.memory_stats(DimArray(np.float32([1, 2, 3]), units.m)).data_bytes, 12)
+        self.assertIn("Memory Report for DimArray", objects.memory_report(x))
+        r = objects.analyze_shared_metadata([DimArray([1.0], units.m) for _ in range(10)])
+        self.assertEqual((r.unique_units, r.unique_dimensions), (1, 1))
         r = objects.analyze_shared_metadata([DimArray([1.0], u) for u in (units.m, units.s, units.kg, units.m)])
         self.assertEqual((r.unique_units, r.unique_dimensions), (3, 3))
+
+    @needs("dimtensor")
+    @needs("torch")
+    def test_dimtensor_of_torch(self):
+        import torch
+        from dimtensor import units
+        from dimtensor.torch import DimTensor
+        x = DimTensor(torch.zeros(100), units.m)
+        s = objects.memory_stats(x)
+        self.assertEqual((s.data_bytes, s.uncertainty_bytes, s.device), (400, 0, "cpu"))
+        self.assertEqual(s.metadata_bytes, sys.getsizeof(x) + size_of(reach(x._unit)))
+        self.assertEqual(objects.footprint([x, x._data[1:]]).by_device, {"cpu": 400})
+        self.assertEqual(objects.memory_stats(DimTensor(torch.empty(10, device="meta"), units.m)).device, "meta")
 
     @needs("pint")
     def test_pint(self):

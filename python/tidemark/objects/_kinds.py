@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Union
 
+MOST_BYTES = 1 << 48  # more than an address space holds
 Part = Union[str, Callable[[Any], Any], None]
 
 
@@ -137,7 +138,7 @@ def array_size(array: Any) -> tuple[int, str]:
 
 
 def _behind(array: Any, nbytes: int) -> int:
-    if nbytes < 0:
+    if not 0 <= nbytes <= MOST_BYTES:
         raise ValueError(f"nbytes is {nbytes}")
     strides = getattr(array, "strides", None)
     if not strides or 0 not in strides:
@@ -159,5 +160,6 @@ class Parts:
 def parts(obj: Any) -> Parts:
     kind = kind_of(type(obj))
     if kind is None:
-        raise TypeError(f"Expected DimArray or DimTensor, got {type(obj).__name__}")
+        name = type(obj).__name__
+        raise TypeError(f"Expected DimArray or DimTensor, got {name} (tidemark.objects.register({name}, data=...) adds a class)")
     return Parts(kind, _several(_part(obj, kind.data)), _several(_part(obj, kind.metadata)), _several(_part(obj, kind.uncertainty)))

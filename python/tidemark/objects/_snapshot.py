@@ -62,7 +62,7 @@ def _is_own(module: str) -> bool:
     if module == "__main__":
         return True
     file = getattr(sys.modules.get(module), "__file__", None)
-    if not isinstance(file, str) or "site-packages" in file or "dist-packages" in file:
+    if not isinstance(file, str) or not os.path.isabs(file) or "site-packages" in file or "dist-packages" in file:
         return False
     return not os.path.realpath(file).startswith(_LIBRARIES)
 

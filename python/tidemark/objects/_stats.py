@@ -142,7 +142,7 @@ def analyze_shared_metadata(arrays: Iterable[Any]) -> SharedMetadataReport:
     kept_dimensions = unique(d for u in kept if (d := getattr(u, "dimension", None)) is not None)
     now = _walk.total(units)
     saved = now - _walk.total(kept) + _walk.total(kept_dimensions) - _walk.total(first_of_equals(kept_dimensions))
-    wrappers = sum(shallow(a) for a, p in zip(every, found) if not p.kind.plain and not in_(p.data, a))
+    wrappers = sum(shallow(a) for a in unique(a for a, p in zip(every, found) if not p.kind.plain and not in_(p.data, a)))
     report = SharedMetadataReport(len(every), len(units), len(dimensions), now + wrappers, saved)
     report.recommendations = _advice.of_set(report, every, found, dimensions)
     return report
@@ -169,6 +169,8 @@ def _live_wrappers() -> list[Any]:
 
 
 def _device_name(device: int | str, torch: Any) -> str:
+    if not isinstance(device, (int, str)):
+        raise TypeError(f"device must be a number or a name such as 'cuda:0', not {type(device).__name__}")
     if isinstance(device, int):
         return f"cuda:{device}"
     if device in ("cuda", "xpu"):
