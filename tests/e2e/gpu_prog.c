@@ -65,6 +65,7 @@ int main(int argc, char **argv)
 	void (*launch)(uint32_t, uint64_t, uint64_t, uint32_t) = NULL;
 	void (*memory)(bool, uint64_t, uint64_t, uint64_t) = NULL;
 	void (*create)(uint64_t, uint64_t, uint32_t, uint32_t) = NULL;
+	void (*untold)(uint64_t, uint32_t, uint32_t) = NULL;
 	void (*async)(uint64_t, uint64_t, uint64_t, uint64_t) = NULL;
 	void *p;
 #define GET(at, h, name) (p = find(h, name), memcpy(&at, &p, sizeof p))
@@ -76,6 +77,7 @@ int main(int argc, char **argv)
 	GET(memory, cupti, "fake_memory");
 	GET(create, cupti, "fake_create");
 	GET(async, cupti, "fake_async");
+	GET(untold, cupti, "fake_untold");
 	core[9] = (void **)&push;
 	core[11] = (void **)&pop;
 	if (init() != 1 || nvtx(export_table) != 1)
@@ -100,6 +102,10 @@ int main(int argc, char **argv)
 	memory(true, 0x7f0000200000, 2 << 20, now());
 	if (argc > 1 &&
 	    !strcmp(argv[1], "more")) { /* virtual memory and pools, until NVML looks again */
+		if (argc > 2) {		/* as CUPTI 13.0 does: the call alone */
+			untold(now(), tid, 300);
+			return 0;
+		}
 		create(64 << 20, now(), tid, 200);
 		create(64 << 20, now(), tid, 210);
 		async(0x7f9000000000, 4 << 20, now(), 32 << 20);

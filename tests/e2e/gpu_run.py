@@ -44,7 +44,26 @@ def ledger(folder: str) -> None:
     parts = sum(last.get(k) or 0 for k in (*want, "context_bytes", "unexplained_bytes")) - (last.get("nvml_used_bytes") or 0)
     check("the lines add up", parts == last.get("nvml_used_bytes"), (parts, last))
     check("context is what nothing else explains", last.get("context_bytes") == (700 - 135 - 28 - 12) * MIB and last.get("unexplained_bytes") == 0, last)
+    done = subprocess.run([TIDEMARK, "run", "--gpu", "--no-torch", "-o", file, "--", PROG, "more", "untold"], capture_output=True, text=True,
+                          env={**os.environ, "TIDEMARK_CUPTI": FAKE, "TIDEMARK_NVML": "/nowhere"})
+    losses = ask("device", file).get("losses", {})
+    check("virtual memory that CUPTI does not tell is stated", done.returncode == 0 and losses.get("virtual_memory") == 1, losses)
     check("the device has its name", d.get("name") == "Stand-in", d.get("name"))
+
+
+def joined(folder: str) -> None:
+    """Two processes on one device: each is a line, neither is among the other processes; the lines add up."""
+    runs = [subprocess.Popen([TIDEMARK, "run", "--gpu", "--no-torch", "-o", f"{folder}/p{i}.tide", "--", PROG, "more"], stderr=subprocess.DEVNULL,
+                             env={**os.environ, "TIDEMARK_CUPTI": FAKE, "TIDEMARK_NVML": FAKE, "TIDEMARK_LIBCUDA": FAKE, "FAKE_OTHERS_MIB": "800"}) for i in range(2)]
+    check("two runs", [r.wait(60) for r in runs] == [0, 0])
+    report = ask("device", f"{folder}/p0.tide", f"{folder}/p1.tide")
+    d = (report.get("devices") or [{}])[0]
+    check("one device, two recordings", len(report.get("devices", [])) == 1 and len(report.get("recordings", [])) == 2, report)
+    check("both processes are parts", len(d.get("processes", [])) == 2 and len({p["pid"] for p in d["processes"]}) == 2, d)
+    last = (d.get("over_time") or [{}])[-1]
+    check("700 MiB each, and 100 of another process", [sum(p[k] or 0 for k in ("other_bytes", "pooled_bytes", "context_bytes", "profiler_bytes"))
+          for p in last.get("processes", [])] == [700 * MIB] * 2 and last.get("others_bytes") == 100 * MIB, last)
+    check("nothing is unexplained", last.get("nvml_used_bytes") == 2100 * MIB and last.get("unexplained_bytes") == 0, last)
 
 
 def main() -> int:
@@ -69,6 +88,7 @@ def main() -> int:
         peak = ask("peak", file, "--device", "cuda:0")
         check("peak of 4 MiB", '"peak_bytes": 4194304' in json.dumps(peak) or "4194304" in json.dumps(peak), peak)
         ledger(folder)
+        joined(folder)
     print("failed" if failed else "as told")
     return 1 if failed else 0
 

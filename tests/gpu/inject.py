@@ -318,8 +318,9 @@ def memory(folder: str) -> None:
         check("torch's reserved bytes are in the ledger", abs((d.get("torch_live_bytes") or 0) + (d.get("torch_cached_bytes") or 0) - got["reserved"]) < 4 << 20, d)
         last = (d.get("over_time") or [{}])[-1]
         figures["ledger_at_the_end"] = last
-        others = (123 + 64 + 8) << 20
-        check("123 MiB of cudaMalloc, 64 MiB of cuMemCreate and 8 MiB of cudaMallocAsync are others'", abs((last.get("other_bytes") or 0) - others) <= 2 << 20, last)
+        told = "virtual_memory" not in ledger.get("losses", {})  # CUPTI 13.0 does not tell cuMemCreate's bytes
+        others = (123 + (64 if told else 0) + 8) << 20
+        check("123 MiB of cudaMalloc, 64 MiB of cuMemCreate (or a loss that says so) and 8 MiB of cudaMallocAsync are others'", abs((last.get("other_bytes") or 0) - others) <= 2 << 20, last)
         check("what the pool holds back", abs((last.get("pooled_bytes") or 0) - (got.get("pool_reserved", 0) - got.get("pool_used", 0))) <= 2 << 20,
               (last.get("pooled_bytes"), got.get("pool_reserved"), got.get("pool_used")))
         parts = ("torch_live_bytes", "torch_cached_bytes", "other_bytes", "pooled_bytes", "context_bytes", "profiler_bytes", "others_bytes", "reserved_bytes",

@@ -30,6 +30,7 @@ void fake_launch(uint32_t tid, uint64_t start, uint64_t end, uint32_t correlatio
 void fake_memory(bool alloc, uint64_t addr, uint64_t bytes, uint64_t t);
 void fake_create(uint64_t bytes, uint64_t t, uint32_t tid, uint32_t correlation);
 void fake_async(uint64_t addr, uint64_t bytes, uint64_t t, uint64_t pool_bytes);
+void fake_untold(uint64_t t, uint32_t tid, uint32_t correlation);
 int cuptiActivityGetAttribute(int attr, size_t *size, void *value);
 
 int cuptiActivityRegisterCallbacks(cupti_request_fn *r, cupti_complete_fn *c)
@@ -191,6 +192,17 @@ void fake_create(uint64_t bytes, uint64_t t, uint32_t tid, uint32_t correlation)
 	}
 }
 
+void fake_untold(uint64_t t, uint32_t tid, uint32_t correlation)
+{
+	cupti_api a = { .kind = CUPTI_DRIVER,
+			.id = 549,
+			.start = t,
+			.end = t + 1,
+			.tid = tid,
+			.correlation = correlation };
+	put(&a, sizeof a);
+}
+
 /* cudaMallocAsync from a pool that holds `pool_bytes`. */
 void fake_async(uint64_t addr, uint64_t bytes, uint64_t t, uint64_t pool_bytes)
 {
@@ -229,6 +241,12 @@ int cuDeviceGetName(char *name, int n, int d);
 
 enum { MIB = 1 << 20, OWN = 700 };
 
+static uint64_t others(void)
+{
+	const char *text = getenv("FAKE_OTHERS_MIB");
+	return (uint64_t)(text ? atoi(text) : 100) * MIB;
+}
+
 int nvmlInit_v2(void)
 {
 	return 0;
@@ -244,7 +262,7 @@ int nvmlDeviceGetMemoryInfo(void *d, nvml_memory *m)
 {
 	(void)d;
 	m->total = (uint64_t)140000 * MIB;
-	m->used = (uint64_t)(600 + 100 + OWN) * MIB;
+	m->used = (uint64_t)(600 + OWN) * MIB + others();
 	m->free = m->total - m->used;
 	return 0;
 }
@@ -263,7 +281,7 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *n, nvml_process *
 	(void)d;
 	*n = 2;
 	p[0] = (nvml_process){ (uint32_t)getpid(), (uint64_t)OWN * MIB, 0, 0 };
-	p[1] = (nvml_process){ 1, (uint64_t)100 * MIB, 0, 0 };
+	p[1] = (nvml_process){ 1, others(), 0, 0 };
 	return 0;
 }
 

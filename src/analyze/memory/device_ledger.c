@@ -213,7 +213,10 @@ static void explain(struct work *w, const uint64_t *process)
 	for (size_t k = 0; k < l->n; k++) {
 		tide_ledger_at *a = &l->at[k];
 		a->profiler = profiler;
+		uint64_t p = of_process(a, process[k]), e = explained(a) + profiler;
 		a->context = least;
+		if (p != TIDE_LEDGER_UNKNOWN && least != TIDE_LEDGER_UNKNOWN && p < e + least)
+			a->context = p > e ? p - e : 0; /* it is still being made */
 		if (a->used != TIDE_LEDGER_UNKNOWN)
 			a->unexplained = (int64_t)a->used -
 					 (int64_t)(explained(a) + profiler + known(a->context) +

@@ -105,6 +105,8 @@ static void open_device(int i)
 		cuda.name(name, sizeof name, d);
 	nvml.memory(x->handle, &m);
 	char key[64];
+	snprintf(key, sizeof key, "gpu.uuid.cuda:%d", i);
+	tide_annotate(tide_intern(key), text);
 	snprintf(key, sizeof key, "gpu.name.cuda:%d", i);
 	if (*name)
 		tide_annotate(tide_intern(key), name);

@@ -59,19 +59,18 @@ extern __thread tide_heap_thread tide__heap_self
 
 /* ---- recorded addresses ---- */
 
-/* One byte per class of addresses: 0 = no address of the class is recorded. Wiped in forked
- * children, which have recorded nothing yet. */
+/* One byte per class of addresses: 0 = no address of the class is recorded, nor of the early arena. */
 enum { TIDE_CLASSES = 1 << 16 };
 extern uint8_t tide__heap_classes[TIDE_CLASSES] TIDE_HIDDEN;
 static inline size_t tide__heap_class(const void *p)
 {
-	uintptr_t a = (uintptr_t)p >> 4;
-	return (a ^ a >> 14) & (TIDE_CLASSES - 1);
+	return (uintptr_t)p >> 4 & (TIDE_CLASSES - 1);
 }
 static inline bool tide__heap_maybe(const void *p)
 {
 	return __atomic_load_n(&tide__heap_classes[tide__heap_class(p)], __ATOMIC_RELAXED);
 }
+void tide__real_early_mark(void) TIDE_HIDDEN;
 bool tide__tracked_init(void) TIDE_HIDDEN;
 /* Full mode: every address counts as recorded. */
 void tide__tracked_all(bool all) TIDE_HIDDEN;

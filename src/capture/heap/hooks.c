@@ -32,7 +32,7 @@ void *malloc(size_t n)
 
 void free(void *p)
 {
-	if (LIKELY(!tide__heap_maybe(p) && !tide__real_early(p)))
+	if (LIKELY(!tide__heap_maybe(p)))
 		tide__real.free(p);
 	else
 		tide__heap_free(p);
@@ -48,7 +48,7 @@ void *calloc(size_t n, size_t size)
 
 void *realloc(void *p, size_t n)
 {
-	if (LIKELY(!tide__heap_maybe(p) && !tide__real_early(p)) && PASSES(n))
+	if (LIKELY(!tide__heap_maybe(p)) && PASSES(n))
 		return tide__real.realloc(p, n);
 	return tide__heap_realloc(p, n);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The addresses of sampled blocks. A free asks the byte of its class first, which nearly always
- * says no; only then is the table looked at, under a lock that samples alone compete for. Both are
+ * says no; only then is the table looked at, under a lock that samples alone compete for. The table is
  * wiped in forked children. */
 #include "capture/heap/heap.h"
 
@@ -29,12 +29,13 @@ bool tide__tracked_init(void)
 	slots = p;
 	madvise(p, SLOTS * sizeof *slots, MADV_WIPEONFORK);
 	madvise(&held, sizeof held, MADV_WIPEONFORK);
-	return madvise(tide__heap_classes, sizeof tide__heap_classes, MADV_WIPEONFORK) == 0;
+	return madvise(slots, SLOTS * sizeof *slots, MADV_WIPEONFORK) == 0;
 }
 
 void tide__tracked_all(bool all)
 {
 	memset(tide__heap_classes, all ? 0xff : 0, sizeof tide__heap_classes);
+	tide__real_early_mark();
 }
 
 static void lock(void)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* device: the ledger of a device's memory. */
+/* device: the ledger of a device's memory; of several recordings one ledger for all processes, then each. */
 #include "cli/cli.h"
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "render/report/memory/device.h"
 
 enum { O_JSON, O_OUTPUT };
@@ -12,41 +13,86 @@ static const tide_option options[] = {
 	[O_OUTPUT] = TIDE_OPTION_OUTPUT,
 };
 
-static int one(const tide_args *a, const char *file, tide_json *j)
+struct all { /* arrays of a->n_files; owned */
+	const tide_model **m;
+	tide_ledgers *l;
+	size_t n;
+};
+
+static int load(const tide_args *a, struct all *x)
 {
-	tide_ledgers l = { 0 };
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	tide_model *m = tide__cli_load(a, file, TIDE_WANT_MEMORY);
-	const char *name = a->n_files > 1 ? file : NULL;
-	if (!m)
-		return 1;
-	tide_code rc = tide__find_ledgers(m, &l, &err);
-	if (rc == TIDE_OK)
-		rc = j ? tide__device_json(m, &l, name, j) : tide__device_text(m, &l, name, &a->to);
-	tide__ledgers_free(&l);
-	tide__model_free(m);
-	return rc == TIDE_OK ? 0 : tide__cli_fail(file, &err);
+	x->m = tide__calloc(a->n_files, sizeof *x->m);
+	x->l = tide__calloc(a->n_files, sizeof *x->l);
+	if (!x->m || !x->l) {
+		tide__nomem(&err);
+		return tide__cli_fail(NULL, &err);
+	}
+	for (; x->n < a->n_files; x->n++) {
+		const char *file = a->files[x->n];
+		x->m[x->n] = tide__cli_load(a, file, TIDE_WANT_MEMORY);
+		if (!x->m[x->n])
+			return 1;
+		if (tide__find_ledgers(x->m[x->n], &x->l[x->n], &err) != TIDE_OK) {
+			x->n++;
+			return tide__cli_fail(file, &err);
+		}
+	}
+	return 0;
+}
+
+static void release(struct all *x)
+{
+	for (size_t i = 0; i < x->n; i++) {
+		tide__ledgers_free(&x->l[i]);
+		tide__model_free((tide_model *)(uintptr_t)x->m[i]);
+	}
+	tide__free(x->m);
+	tide__free(x->l);
+}
+
+static int show_json(const tide_args *a, const struct all *x, const tide_joined *joined)
+{
+	tide_json j;
+	tide__json_begin(&j, a->out, true);
+	if (x->n == 1) {
+		tide__device_json(x->m[0], &x->l[0], NULL, &j);
+		return tide__cli_json_end(a, &j);
+	}
+	tide__json_object(&j);
+	tide__devices_json(x->m, (const char *const *)a->files, joined, &j);
+	tide__json_karray(&j, "recordings");
+	for (size_t i = 0; i < x->n; i++)
+		tide__device_json(x->m[i], &x->l[i], a->files[i], &j);
+	tide__json_array_end(&j);
+	tide__json_object_end(&j);
+	return tide__cli_json_end(a, &j);
+}
+
+static int show(const tide_args *a, const struct all *x, const tide_joined *joined)
+{
+	if (a->opt[O_JSON].set)
+		return show_json(a, x, joined);
+	if (x->n > 1)
+		tide__devices_text(x->m, (const char *const *)a->files, joined, &a->to);
+	for (size_t i = 0; i < x->n; i++)
+		tide__device_text(x->m[i], &x->l[i], x->n > 1 ? a->files[i] : NULL, &a->to);
+	return tide__cli_done(a);
 }
 
 static int run(const tide_args *a)
 {
-	tide_json j;
-	bool json = a->opt[O_JSON].set, many = a->n_files > 1;
-	int failed = 0;
-	if (json) {
-		tide__json_begin(&j, a->out, true);
-		if (many)
-			tide__json_array(&j);
-	}
-	for (size_t i = 0; i < a->n_files && !failed; i++)
-		failed = one(a, a->files[i], json ? &j : NULL);
-	if (json && failed) {
-		tide__json_free(&j);
-		return failed;
-	}
-	if (json && many)
-		tide__json_array_end(&j);
-	return failed ? failed : json ? tide__cli_json_end(a, &j) : tide__cli_done(a);
+	struct all x = { 0 };
+	tide_joined joined = { 0 };
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	int rc = load(a, &x);
+	if (!rc && tide__join_ledgers(x.m, x.l, x.n, &joined, &err) != TIDE_OK)
+		rc = tide__cli_fail(NULL, &err);
+	if (!rc)
+		rc = show(a, &x, &joined);
+	tide__joined_free(&joined);
+	release(&x);
+	return rc;
 }
 
 const tide_command tide__cmd_device = {
@@ -54,10 +100,10 @@ const tide_command tide__cmd_device = {
 	.usage = "FILE... [--json]",
 	.summary =
 		"show where a GPU's memory is: PyTorch, other libraries, context, other processes",
-	.help = "Reads recordings of `tidemark run --gpu`. Accounts for the memory that NVML "
-		"counts on the device by what was recorded, at the moment of highest use and "
-		"over time; the rest is shown as unexplained. Several files: several processes "
-		"on one device.",
+	.help = "Reads recordings of `tidemark run --gpu`. What NVML counts for the device is explained by "
+		"what was recorded, at the moment of highest use and over time; the rest is shown as "
+		"unexplained. Several files: one ledger of all processes on each device first, then "
+		"that of each recording.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

@@ -148,10 +148,17 @@ static const tide_grid_col leak_cols[] = {
 };
 
 static const tide_grid_col info_cols[] = {
-	{ "rank", "Rank", TIDE_CELL_PLAIN },	   { "pid", "Pid", TIDE_CELL_PLAIN },
-	{ "format", "Format", TIDE_CELL_TEXT },	   { "duration_ns", "Duration", TIDE_CELL_NS },
-	{ "spans", "Spans", TIDE_CELL_COUNT },	   { "allocs", "Allocations", TIDE_CELL_COUNT },
-	{ "devices", "Devices", TIDE_CELL_COUNT }, LAST,
+	{ "rank", "Rank", TIDE_CELL_PLAIN },
+	{ "pid", "Pid", TIDE_CELL_PLAIN },
+	{ "format", "Format", TIDE_CELL_TEXT },
+	{ "duration_ns", "Duration", TIDE_CELL_NS },
+	{ "spans", "Spans", TIDE_CELL_COUNT },
+	{ "allocs", "Allocations", TIDE_CELL_COUNT },
+	{ "devices", "Devices", TIDE_CELL_COUNT },
+	{ "run", "Run", TIDE_CELL_TEXT },
+	{ "parent", "Parent", TIDE_CELL_PLAIN },
+	{ "command", "Command", TIDE_CELL_TEXT },
+	LAST,
 };
 
 struct one {
@@ -257,6 +264,13 @@ static tide_code leak_row(const struct one *x)
 	return rc;
 }
 
+static void put_fact(const struct one *x, const char *key)
+{
+	int64_t f = tide__fact_find(x->m, key);
+	const char *text = f >= 0 ? tide__text(x->m, x->m->facts.text[f], NULL) : "";
+	*text ? tide__grid_text(x->g, text) : tide__grid_none(x->g);
+}
+
 static tide_code info_row(const struct one *x)
 {
 	const tide_model *m = x->m;
@@ -267,6 +281,10 @@ static tide_code info_row(const struct one *x)
 	tide__grid_uint(x->g, m->spans.n - 1);
 	tide__grid_uint(x->g, m->allocs.n - 1);
 	tide__grid_uint(x->g, m->devices.n - 1);
+	put_fact(x, "process.run"); /* recordings of one `tidemark run` have the same */
+	int64_t f = tide__fact_find(m, "process.parent");
+	number(x->g, f >= 0 ? m->facts.number[f] : -1);
+	put_fact(x, "process.command");
 	return TIDE_OK;
 }
 

@@ -410,21 +410,27 @@ static bool set_calls(struct finish *f)
 {
 	tide_device_rows *d = f->d;
 	tide_map by_correlation = { 0 };
+	uint64_t creates = 0, told = 0;
 	bool ok = true;
-	for (size_t i = 0; ok && d->n_memory && i < d->n_spans; i++) {
+	for (size_t i = 0; ok && i < d->n_spans; i++) {
 		const struct tide_device_span *s = &d->spans[i];
 		if (s->kind != TIDE_DEVICE_REC_CALL || !s->correlation)
 			continue;
 		const char *name = tide__text(f->m, name_of(f, s), NULL);
 		bool made = !strncmp(name, "cuMemCreate", 11) || !strncmp(name, "cuMemRelease", 12);
 		bool mapped = !strcmp(name, "cuMemMap") || !strcmp(name, "cuMemUnmap");
+		creates += !strncmp(name, "cuMemCreate", 11);
 		if (made || mapped)
 			ok = tide__map_put(&by_correlation, s->correlation,
 					   made ? TIDE_VMM_CREATE : TIDE_VMM_MAP);
 	}
-	for (size_t i = 0; ok && i < d->n_memory; i++)
+	for (size_t i = 0; ok && i < d->n_memory; i++) {
 		d->memory[i].call =
 			(uint8_t)tide__map_get(&by_correlation, d->memory[i].correlation);
+		told += d->memory[i].call && !d->memory[i].free;
+	}
+	if (ok && creates && !told) /* CUPTI 13.0 makes no record of their memory */
+		ok = tide__fact_add(f->m, "loss.virtual_memory", (int64_t)creates);
 	tide__map_free(&by_correlation);
 	return ok;
 }

@@ -86,6 +86,9 @@ static const struct sentence {
 	{ "no_cupti", "nothing of the GPU is here: %s" },
 	{ "gpu_aside", "%s" },
 	{ "device_records", "records of the GPU that CUPTI dropped: %s" },
+	{ "virtual_memory",
+	  "cuMemCreate calls whose bytes CUPTI does not report: %s; `device` counts "
+	  "them as context or unexplained" },
 	{ "device_log", "pieces of what the GPU did that could not be read: %s" },
 	{ "paused", "recording was switched off for a while (tidemark ctl), so often: %s" },
 	{ "own_allocator", "the host heap is not here: %s" },

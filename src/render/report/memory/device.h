@@ -4,6 +4,7 @@
 #ifndef TIDE_RENDER_REPORT_MEMORY_DEVICE_H
 #define TIDE_RENDER_REPORT_MEMORY_DEVICE_H
 
+#include "analyze/memory/device_join.h"
 #include "analyze/memory/device_ledger.h"
 #include "render/text/out.h"
 
@@ -13,5 +14,11 @@ tide_code tide__device_text(const tide_model *m, const tide_ledgers *l, const ch
 			    const tide_out *to);
 tide_code tide__device_json(const tide_model *m, const tide_ledgers *l, const char *file,
 			    tide_json *j);
+
+/* Several processes on their devices (device_join.h); `files` names the recordings. */
+tide_code tide__devices_text(const tide_model *const *m, const char *const *files,
+			     const tide_joined *j, const tide_out *to);
+void tide__devices_json(const tide_model *const *m, const char *const *files, const tide_joined *d,
+			tide_json *j);
 
 #endif

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "analyze/memory/device_join.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+enum { NEAR_NS = 1500000000 }; /* samples of two processes belong together if they are nearer */
+
+/* ---- which devices are one ---- */
+
+static const char *fact_text(const tide_model *m, const char *key)
+{
+	int64_t f = tide__fact_find(m, key);
+	return f >= 0 ? tide__text(m, m->facts.text[f], NULL) : "";
+}
+
+/* "GPU-..." or "host:N" */
+static void identity(const tide_model *m, uint32_t device, char out[256])
+{
+	char key[64];
+	long long index = (long long)m->devices.index[device];
+	snprintf(key, sizeof key, "gpu.uuid.cuda:%lld", index);
+	const char *uuid = fact_text(m, key);
+	if (*uuid)
+		snprintf(out, 256, "%.200s", uuid);
+	else
+		snprintf(out, 256, "%.200s:%lld", fact_text(m, "host.name"), index);
+}
+
+struct part {
+	size_t model;
+	const tide_ledger *l;
+};
+
+/* ---- one device ---- */
+
+static uint64_t known(uint64_t v)
+{
+	return v == TIDE_LEDGER_UNKNOWN ? 0 : v;
+}
+
+static uint64_t held(const tide_ledger_at *a)
+{
+	return a->live + known(a->cached) + known(a->other) + a->pooled + known(a->context) +
+	       a->profiler;
+}
+
+/* The moment of a ledger nearest to `wall`; NULL if none is near. */
+static const tide_ledger_at *nearest(const tide_model *m, const tide_ledger *l, int64_t wall)
+{
+	const tide_ledger_at *best = NULL;
+	int64_t best_d = NEAR_NS;
+	size_t lo = 0, hi = l->n;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (m->wall0_ns + l->at[mid].t < wall)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (size_t k = lo ? lo - 1 : 0; k <= lo && k < l->n; k++) {
+		int64_t d = m->wall0_ns + l->at[k].t - wall;
+		d = d < 0 ? -d : d;
+		if (d < best_d) {
+			best_d = d;
+			best = &l->at[k];
+		}
+	}
+	return best;
+}
+
+/* What the samples of the part that counts call "other processes" includes the other recordings. */
+static void sum_up(tide_joined_device *d, size_t k, const tide_ledger_at *told, size_t own)
+{
+	tide_joined_at *a = &d->at[k];
+	const tide_ledger_at *p = &d->parts[k * d->n_parts];
+	uint64_t all = 0, rest = 0;
+	for (size_t i = 0; i < d->n_parts; i++) {
+		all += held(&p[i]);
+		rest += i == own ? 0 : held(&p[i]);
+	}
+	a->others = told->others == TIDE_LEDGER_UNKNOWN ? TIDE_LEDGER_UNKNOWN
+		    : told->others > rest		? told->others - rest
+							: 0;
+	a->unexplained =
+		a->used == TIDE_LEDGER_UNKNOWN
+			? INT64_MIN
+			: (int64_t)a->used - (int64_t)(all + known(a->others) + known(a->reserved));
+	if (known(a->used) > known(d->at[d->highest].used))
+		d->highest = k;
+}
+
+static bool join(const tide_model *const *m, const struct part *parts, size_t n,
+		 tide_joined_device *d)
+{
+	size_t own = 0;
+	for (size_t i = 0; i < n; i++) /* the one with most samples of NVML */
+		if (parts[i].l->at[0].used != TIDE_LEDGER_UNKNOWN &&
+		    (parts[own].l->at[0].used == TIDE_LEDGER_UNKNOWN ||
+		     parts[i].l->n > parts[own].l->n))
+			own = i;
+	const tide_ledger *l = parts[own].l;
+	const tide_model *mine = m[parts[own].model];
+	*d = (tide_joined_device){ .name = mine->devices.name[l->device],
+				   .model = parts[own].model,
+				   .index = mine->devices.index[l->device],
+				   .n = l->n,
+				   .n_parts = n,
+				   .at = tide__calloc(l->n, sizeof *d->at),
+				   .parts = tide__calloc(l->n * n, sizeof *d->parts),
+				   .models = tide__calloc(n, sizeof *d->models) };
+	if (!d->at || !d->parts || !d->models)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		d->models[i] = parts[i].model;
+	for (size_t k = 0; k < l->n; k++) {
+		const tide_ledger_at *a = &l->at[k];
+		d->at[k] = (tide_joined_at){ .wall_ns = mine->wall0_ns + a->t,
+					     .total = a->total,
+					     .used = a->used,
+					     .reserved = a->reserved };
+		for (size_t i = 0; i < n; i++) {
+			const tide_ledger_at *x =
+				nearest(m[parts[i].model], parts[i].l, d->at[k].wall_ns);
+			if (x)
+				d->parts[k * n + i] = *x;
+		}
+		sum_up(d, k, a, own);
+	}
+	return true;
+}
+
+tide_code tide__join_ledgers(const tide_model *const *m, const tide_ledgers *l, size_t n,
+			     tide_joined *out, tide_error *err)
+{
+	size_t cap = 0, room = 0;
+	struct part *parts = NULL;
+	char id[256], other[256];
+	bool ok = true;
+	memset(out, 0, sizeof *out);
+	for (size_t i = 0; ok && i < n; i++)
+		for (size_t d = 0; ok && d < l[i].n; d++) {
+			size_t n_parts = 0;
+			bool first = true; /* of its device */
+			identity(m[i], l[i].v[d].device, id);
+			for (size_t k = 0; ok && k < n; k++)
+				for (size_t e = 0; ok && e < l[k].n; e++) {
+					identity(m[k], l[k].v[e].device, other);
+					if (strcmp(id, other) != 0 || !l[k].v[e].n)
+						continue;
+					first &= k > i || (k == i && e >= d);
+					ok = TIDE_ROOM(parts, room, n_parts + 1);
+					if (ok)
+						parts[n_parts++] = (struct part){ k, &l[k].v[e] };
+				}
+			if (!ok || !first || !n_parts)
+				continue;
+			ok = TIDE_ROOM(out->v, cap, out->n + 1) &&
+			     join(m, parts, n_parts, &out->v[out->n++]);
+		}
+	tide__free(parts);
+	return ok ? TIDE_OK : tide__nomem(err);
+}
+
+void tide__joined_free(tide_joined *j)
+{
+	for (size_t i = 0; i < j->n; i++) {
+		tide__free(j->v[i].at);
+		tide__free(j->v[i].parts);
+		tide__free(j->v[i].models);
+	}
+	tide__free(j->v);
+	memset(j, 0, sizeof *j);
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The ledgers of several processes on one device, as one: at each moment that NVML was asked, what every
+ * recorded process holds, what others hold, and the rest. Definitions: docs/analyses/device.md. */
+#ifndef TIDE_ANALYZE_MEMORY_DEVICE_JOIN_H
+#define TIDE_ANALYZE_MEMORY_DEVICE_JOIN_H
+
+#include "analyze/memory/device_ledger.h"
+
+typedef struct tide_joined_at {
+	int64_t wall_ns;      /* Unix time */
+	uint64_t total, used; /* NVML; TIDE_LEDGER_UNKNOWN where nobody tells */
+	uint64_t reserved;
+	uint64_t others;     /* processes that are not among the recordings */
+	int64_t unexplained; /* INT64_MIN = unknown */
+} tide_joined_at;
+
+typedef struct tide_joined_device {
+	tide_str name; /* of the model `model` */
+	size_t model;  /* whose NVML samples count: the first that has some */
+	int64_t index; /* cuda:N there */
+	tide_joined_at *at;
+	/* [moment * n_parts + k]: what part k holds at that moment (its t is 0 if it was not there) */
+	tide_ledger_at *parts;
+	size_t *models; /* of part k: which recording */
+	size_t n, n_parts, highest;
+} tide_joined_device;
+
+typedef struct tide_joined {
+	tide_joined_device *v;
+	size_t n;
+} tide_joined;
+
+/* Join n ledgers of n models. Devices are one if they have the same UUID (gpu.uuid.cuda:N), or, where
+ * nobody tells it, the same number on the same host. Release with tide__joined_free in any case. */
+tide_code tide__join_ledgers(const tide_model *const *m, const tide_ledgers *l, size_t n,
+			     tide_joined *out, tide_error *err);
+void tide__joined_free(tide_joined *j);
+
+#endif

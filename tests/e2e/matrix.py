@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""`tidemark run --heap` on programs that make it hard: threads by the thousand, code that is unloaded, a malloc of their own, dropped
+privileges, set-uid, a server. Each behaves as without us, and what was recorded is there.
+
+matrix.py SOURCE: matrix_prog.c, compiled here three ways."""
+import json
+import os
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+TIDEMARK, SOURCE = os.environ["TIDEMARK"], os.path.abspath(sys.argv[1])
+failed = 0
+
+
+def check(what: str, ok: bool, more: object = "") -> None:
+    global failed
+    if not ok:
+        failed += 1
+        print(f"FAILED {what}: {str(more)[:1500]}")
+
+
+def build(folder: str, name: str, *options: str) -> str:
+    subprocess.run(["gcc", "-O1", "-g", "-fno-builtin", "-fno-optimize-sibling-calls", "-w", *options, "-o", f"{folder}/{name}", SOURCE, "-lpthread", "-ldl"], check=True)
+    return f"{folder}/{name}"
+
+
+def both(folder: str, name: str, *command: str, how: str = "--heap=full", **kw) -> tuple:
+    """The same end and output as without us; the heap report of the recording and what `tidemark run` said."""
+    file = f"{folder}/{name}.tide"
+    bare = subprocess.run(command, capture_output=True, timeout=120, **kw)
+    ours = subprocess.run([TIDEMARK, "run", "--no-torch", how, "-o", file, "--", *command], capture_output=True, timeout=240, **kw)
+    check(f"{name}: ends and prints as without us", (bare.returncode, bare.stdout) == (ours.returncode, ours.stdout), (bare.returncode, ours.returncode, ours.stdout, ours.stderr))
+    check(f"{name}: no ring file is left", not os.path.exists(file + "-rings"))
+    return (report(file) if os.path.exists(file) else {}), ours.stderr.decode()
+
+
+def report(file: str) -> dict:
+    done = subprocess.run([TIDEMARK, "heap", file, "--json"], capture_output=True, text=True, timeout=120)
+    check(f"heap {os.path.basename(file)}", done.returncode == 0, done.stderr)
+    return json.loads(done.stdout) if done.returncode == 0 else {}
+
+
+def kept(r: dict) -> tuple:
+    rows = [x for x in r.get("stacks", []) if "keep_some" in x["stack"]]
+    return sum(x["left_count"] for x in rows), sum(x["left_bytes"] for x in rows), sum(x["count"] for x in rows)
+
+
+def strange_programs(folder: str) -> None:
+    prog = build(folder, "prog")
+    r, _ = both(folder, "threads", prog, "threads")
+    check("1,000 threads: every call", kept(r) == (1000, 64000, 51000), kept(r))
+    plugin = build(folder, "plugin.so", "-DPLUGIN", "-shared", "-fPIC")
+    r, _ = both(folder, "plugin", prog, "plugin", plugin)
+    check("dlclose: blocks of unloaded code keep their stacks", kept(r) == (200, 200000, 400), kept(r))
+    own = build(folder, "own", "-DOWN")
+    r, _ = both(folder, "own", own)
+    said = json.dumps(r.get("losses", {}))
+    check("a malloc of its own: the recording says so", "own_allocator" in said, (said, r))
+    if os.getuid() != 0:
+        print("skipped: drops privileges, set-uid: not root")
+        return
+    os.chmod(folder, 0o777)
+    r, _ = both(folder, "drops", prog, "drops")
+    check("drops privileges: what came before and after", kept(r) == (2, 3333, 2), kept(r))
+    suid = build(folder, "suid")
+    os.chmod(suid, 0o755 | stat.S_ISUID)
+    as_nobody = {"user": 65534, "group": 65534, "extra_groups": []}
+    if subprocess.run([TIDEMARK, "--version"], capture_output=True, **as_nobody).returncode:
+        print("skipped: set-uid: another user cannot reach the build")
+        return
+    bare = subprocess.run([suid, "set-uid"], capture_output=True, **as_nobody)
+    ours = subprocess.run([TIDEMARK, "run", "--no-torch", "--heap=full", "-o", f"{folder}/suid.tide", "--", suid, "set-uid"], capture_output=True, cwd=folder, **as_nobody)
+    check("set-uid: has its rights, is left alone", b"set-uid 65534 0" in bare.stdout and (ours.returncode, ours.stdout) == (0, bare.stdout), (bare, ours))
+    check("set-uid: nothing was recorded, and a line says so", not os.path.exists(f"{folder}/suid.tide") and b"nothing was recorded" in ours.stderr, ours.stderr)
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def served(port: int, path: str) -> bytes:
+    for _ in range(200):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=5) as a:
+                return a.read()
+        except OSError:
+            time.sleep(0.05)
+    return b""
+
+
+def servers(folder: str) -> None:
+    """Answers under us as without, and the recording is whole after SIGTERM; nginx has a master and workers that drop privileges."""
+    with open(f"{folder}/page.txt", "w") as f:
+        f.write("tide" * 1000)
+    port = free_port()
+    rows = [("http.server", [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1", "-d", folder], port)]
+    if shutil.which("nginx"):
+        port = free_port()
+        os.makedirs(f"{folder}/logs", exist_ok=True)
+        with open(f"{folder}/nginx.conf", "w") as f:
+            f.write(f"daemon off; pid {folder}/nginx.pid; error_log {folder}/logs/error.log; events {{}}\n"
+                    f"http {{ access_log off; server {{ listen 127.0.0.1:{port}; root {folder}; }} }}\n")
+        rows.append(("nginx", [shutil.which("nginx") or "", "-p", folder, "-c", f"{folder}/nginx.conf"], port))
+    else:
+        print("skipped: nginx is not installed")
+    for name, command, where in rows:
+        file = f"{folder}/{name}.tide"
+        run = subprocess.Popen([TIDEMARK, "run", "--no-torch", "--heap=full", "-o", file, "--", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        answers = [served(where, "page.txt") for _ in range(20)]
+        run.send_signal(signal.SIGTERM)
+        run.wait(60)
+        check(f"{name}: 20 answers", all(a == b"tide" * 1000 for a in answers), answers[:1])
+        check(f"{name}: recorded", report(file).get("count", 0) > 100, file)
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        strange_programs(folder)
+        servers(folder)
+    print("failed" if failed else "as without us")
+    return 1 if failed else 0
+
+
+sys.exit(main())
