@@ -5,6 +5,7 @@
     python predict_accuracy.py                      run every configuration, write $OUT/predict_measured.json
     python predict_accuracy.py --half development   one part only (or held-out, blind)
     python predict_accuracy.py train gpt-s-f32      one configuration, as an ordinary training script
+    python predict_accuracy.py compare FILE         blind predictions (predict_blind.json) against blind_measured.jsonl, as a table
 
 `train` knows nothing of Tidemark: it is the script that `tidemark predict ... -- python predict_accuracy.py train NAME`
 runs unchanged. Each configuration runs in a process of its own. The development half also gets the allocator's history
@@ -411,10 +412,31 @@ def run_all(half: str | None, only: list[str], out: str) -> None:
             json.dump(result, f, indent=1)
 
 
+def compare(path: str) -> None:
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "predict_blind.json"), encoding="utf-8") as f:
+        told = json.load(f)["predicted"]
+    with open(path, encoding="utf-8") as f:
+        rows = [json.loads(line) for line in f if line.strip()]
+    within = [0, 0]
+    print("| configuration | allocated, predicted | measured | off | reserved, predicted | measured | off |\n|---|---|---|---|---|---|---|")
+    for r in rows:
+        if "error" in r:
+            print(f"| {r['name']} | | {r['error']} | | | | |")
+            continue
+        cells = []
+        for i, (key, most) in enumerate((("allocated", 1), ("reserved", 3))):
+            a, b = told[r["name"]][f"peak_{key}_bytes"], r[f"peak_{key}"]
+            off = 100 * (a / b - 1)
+            within[i] += abs(off) <= most
+            cells += [f"{a / 2**20:,.1f}", f"{b / 2**20:,.1f}", f"{off:+.2f} %"]
+        print(f"| {r['name']} | {' | '.join(cells)} |")
+    print(f"\nAllocated: {within[0]} of {len(rows)} within 1 %. Reserved: {within[1]} of {len(rows)} within 3 %.")
+
+
 def main() -> None:
     p = argparse.ArgumentParser()
-    p.add_argument("what", nargs="?", choices=("train", "measure", "history", "list"))
-    p.add_argument("name", nargs="?", choices=list(CONFIGS))
+    p.add_argument("what", nargs="?", choices=("train", "measure", "history", "list", "compare"))
+    p.add_argument("name", nargs="?")
     p.add_argument("path", nargs="?")
     p.add_argument("--half", choices=(D, H, B))
     p.add_argument("--history", action="store_true", help="measure: with the allocator's history")
@@ -423,7 +445,11 @@ def main() -> None:
     p.add_argument("--batch", type=int, default=0, help="instead of the configuration's")
     p.add_argument("--out", default=os.environ.get("OUT", "."))
     a = p.parse_args()
-    if a.what == "train":
+    if a.what in ("train", "measure", "history") and a.name not in CONFIGS:
+        p.error(f"no configuration {a.name}")
+    if a.what == "compare":
+        compare(a.name)
+    elif a.what == "train":
         train(a.name, a.steps, a.batch)
     elif a.what == "measure":
         print(json.dumps(measure(a.name, a.history)))
