@@ -12,7 +12,8 @@
 
 #define TABLE_WORDS                                                                         \
 	"frames,stacks,processes,devices,pools,lanes,spans,allocs,segments,pendings,moves," \
-	"counters,samples,marks,tensors,views,flows,attrs,facts,ticks"
+	"counters,samples,pool_states,documents,marks,tensors,views,flows,attrs,op_totals," \
+	"facts,ticks"
 
 enum { O_TABLE, O_LIMIT, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
