@@ -6,7 +6,8 @@
     bench/heap/heap.py BUILD [--python PYTHON] [ROUNDS]
 
 Each program prints its own CPU seconds (all threads of the process, so our writer thread counts) and wall seconds; rounds take turns, the
-least of each counts. memray runs with native stacks. Instructions (callgrind) of the sampled mode: last rows."""
+least of each counts. memray runs with native stacks, without tracing Python's own allocators, which no other tool here sees. Instructions
+(callgrind) of the sampled mode: last rows."""
 import argparse
 import glob
 import os
@@ -15,15 +16,6 @@ import subprocess
 import sys
 import tempfile
 
-JSON = r"""
-import json, time
-c, w = time.process_time(), time.perf_counter()
-rows = [{"id": i, "name": f"row {i}", "values": list(range(20))} for i in range(20000)]
-for _ in range(4):
-    text = json.dumps(rows)
-    back = json.loads(text)
-print(f"{time.process_time() - c:.4f} {time.perf_counter() - w:.4f}")
-"""
 IMPORTS = r"""
 import time
 c, w = time.process_time(), time.perf_counter()
@@ -31,6 +23,32 @@ import asyncio, email.mime.multipart, http.client, json, logging.config, multipr
 import numpy
 print(f"{time.process_time() - c:.4f} {time.perf_counter() - w:.4f}")
 """
+TRAIN = r"""
+import time
+import torch
+torch.manual_seed(0)
+torch.set_num_threads(1)
+net = torch.nn.Sequential(*[m for _ in range(4) for m in (torch.nn.Linear(64, 64), torch.nn.GELU())])
+opt = torch.optim.AdamW(net.parameters(), lr=1e-3)
+x = torch.randn(32, 64)
+def step():
+    loss = net(x).square().mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+step()
+c, w = time.process_time(), time.perf_counter()
+for _ in range(150):
+    step()
+print(f"{time.process_time() - c:.4f} {time.perf_counter() - w:.4f}")
+"""
+
+
+def instructions(command: list) -> int:
+    """Of the last process that callgrind follows."""
+    done = subprocess.run(["valgrind", "--tool=callgrind", "--trace-children=yes", "--callgrind-out-file=/dev/null", *command], capture_output=True, text=True)
+    counts = [int(line.rsplit(":", 1)[1]) for line in done.stderr.splitlines() if "Collected" in line]
+    return counts[0] if counts else 0
 
 
 def last_pair(text: str) -> tuple:
@@ -58,11 +76,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as d:
         pairs = f"{d}/pairs"
         subprocess.run(["gcc", "-O1", "-g", "-fno-builtin", "-o", pairs, os.path.join(os.path.dirname(__file__), "pairs.c")], check=True)
-        for name, text in ("json.py", JSON), ("imports.py", IMPORTS):
+        for name, text in ("train.py", TRAIN), ("imports.py", IMPORTS):
             with open(f"{d}/x{name}", "w") as f:
                 f.write(text)
-        programs = {"pairs (5 M, random sizes)": [pairs, "5000000", "4"], "JSON in Python": [a.python, f"{d}/xjson.py"],
-                    "Python imports": [a.python, f"{d}/ximports.py"]}
+        programs = {"pairs (2 M, random sizes)": [pairs, "2000000", "4"], "Python imports": [a.python, f"{d}/ximports.py"],
+                    "CPU training (torch, 150 steps)": [a.python, f"{d}/xtrain.py"]}
         tools = {"bare": [], "tidemark --heap": [tidemark, "run", "--heap", "--no-torch", "-o", f"{d}/s.tide", "--"],
                  "tidemark --heap=full": [tidemark, "run", "--heap=full", "--no-torch", "-o", f"{d}/f.tide", "--"]}
         if shutil.which("heaptrack"):
@@ -71,7 +89,7 @@ def main() -> int:
         for program, command in programs.items():
             here = dict(tools)
             if command[0] == a.python:
-                here["memray, native"] = [a.python, "-m", "memray", "run", "-q", "-f", "--native", "--trace-python-allocators", "-o", f"{d}/m.bin"]
+                here["memray, native"] = [a.python, "-m", "memray", "run", "-q", "-f", "--native", "-o", f"{d}/m.bin"]
             cpu, wall, bytes_ = {}, {}, {}
             for _ in range(a.rounds):
                 for tool, before in here.items():
@@ -89,6 +107,10 @@ def main() -> int:
             for tool in "heaptrack", "memray, native":
                 if tool in here and ours > 0:
                     print(f"{tool}: {(cpu[tool] - cpu['bare']) / ours:.1f} times the slowdown of --heap=full, {bytes_[tool] / max(bytes_['tidemark --heap=full'], 1):.1f} times the file")
+        if shutil.which("valgrind"):
+            few = [pairs, "400000", "4"]
+            bare, ours = instructions(few), instructions([*tools["tidemark --heap"], *few])
+            print(f"\nsampled, pairs: {bare / 4e5:.1f} instructions a pair bare, {(ours - bare) / 4e5:+.1f} under --heap ({(ours / bare - 1) * 100:+.1f} %, start included)")
     return 0
 
 

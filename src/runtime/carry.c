@@ -11,6 +11,7 @@
 
 enum { /* what an entry is; entries of different kinds do not meet */
        BLOCK,
+       FREED, /* no slots: only when */
        SEGMENT,
        LABEL,
        NOTE,
@@ -25,7 +26,7 @@ struct entry {
 	uint64_t ticks; /* of the event */
 	uint32_t key;	/* kind + 1, pool << 8 */
 	uint32_t slot;	/* index of its first slot */
-	uint32_t n;	/* slots; 0: a free whose allocation has not been seen yet */
+	uint32_t n;	/* slots; FREED: 0 */
 	uint32_t pad;
 };
 
@@ -34,7 +35,7 @@ static struct {
 	size_t mask, n;
 	tide_ring_slot *slots; /* appended; those of removed entries are garbage */
 	size_t n_slots, cap_slots, live_slots;
-	uint64_t lost;
+	uint64_t lost, since;
 	tide_ring_slot *out; /* of tide__carry_all */
 	size_t out_bytes;
 } carry;
@@ -115,9 +116,21 @@ static void drop(struct entry *e)
 	memset(&carry.at[i], 0, sizeof carry.at[i]);
 }
 
+/* Frees so old that every ring has been looked at since. */
+static void drop_freed(uint64_t since)
+{
+	for (size_t i = 0; carry.at && i <= carry.mask;)
+		if (carry.at[i].key && !carry.at[i].n && carry.at[i].ticks < since)
+			drop(&carry.at[i]); /* another one may have moved here */
+		else
+			i++;
+}
+
 static struct entry *add(uint64_t addr, uint32_t key)
 {
-	if ((!carry.at || (carry.n + 1) * 2 > carry.mask) && !grow())
+	if (carry.at && (carry.n + 1) * 2 > carry.mask)
+		drop_freed(carry.since);
+	if ((!carry.at || (carry.n + 1) * 4 > carry.mask) && !grow())
 		return NULL;
 	size_t i = place(addr, key);
 	while (carry.at[i].key)
@@ -125,6 +138,11 @@ static struct entry *add(uint64_t addr, uint32_t key)
 	carry.n++;
 	carry.at[i] = (struct entry){ .addr = addr, .key = key };
 	return &carry.at[i];
+}
+
+static uint32_t key_of(unsigned kind, uint32_t head)
+{
+	return kind + 1 + (head & 0xfff00);
 }
 
 /* ---- slots --------------------------------------------------------------------------------- */
@@ -197,41 +215,28 @@ static void forget(uint64_t addr, uint32_t key, uint64_t ticks)
 /* ---- blocks -------------------------------------------------------------------------------- */
 
 /* Rings are drained one after the other, so one thread's frees may come before another's allocations, and
- * the same address several times. A free and the last allocation before it belong together. */
-static struct entry *partner(uint64_t addr, uint32_t key, uint64_t ticks, bool of_free)
-{
-	struct entry *best = NULL;
-	for (size_t i = carry.at ? place(addr, key) : 0; carry.at && carry.at[i].key;
-	     i = (i + 1) & carry.mask) {
-		struct entry *e = &carry.at[i];
-		if (e->addr != addr || e->key != key || (e->n != 0) != of_free)
-			continue;
-		if (of_free ? e->ticks <= ticks && (!best || e->ticks >= best->ticks)
-			    : e->ticks >= ticks && (!best || e->ticks < best->ticks))
-			best = e;
-	}
-	return best;
-}
-
-static void block_taken(uint32_t key, const tide_ring_slot *slots, uint64_t mask, uint64_t q,
-			uint32_t n, bool several)
+ * the same address several times. By then the last event of an address says what it is: its last
+ * allocation and its last free are kept, and it is live if the allocation is the later one. */
+static void block_taken(uint32_t head, const tide_ring_slot *slots, uint64_t mask, uint64_t q,
+			uint32_t n)
 {
 	const tide_ring_slot *s = &slots[q & mask];
-	struct entry *e = several ? partner(s->addr, key, s->ticks, false) : NULL;
-	if (e)
-		drop(e); /* its free came first */
-	else if (several)
-		append(s->addr, key, slots, mask, q, n);
-	else
-		keep(s->addr, key, slots, mask, q, n);
+	const struct entry *freed = find(s->addr, key_of(FREED, head));
+	if (!freed || freed->ticks <= s->ticks)
+		keep(s->addr, key_of(BLOCK, head), slots, mask, q, n);
 }
 
-static void block_given(uint64_t addr, uint32_t key, uint64_t ticks, bool several)
+static void block_given(uint64_t addr, uint32_t head, uint64_t ticks, bool several)
 {
-	struct entry *e = partner(addr, key, ticks, true);
-	if (e)
-		drop(e);
-	else if (several && (e = add(addr, key)))
+	struct entry *e;
+	forget(addr, key_of(BLOCK, head), ticks);
+	forget(addr, key_of(LABEL, head), ticks);
+	if (!several)
+		return;
+	e = find(addr, key_of(FREED, head));
+	if (!e)
+		e = add(addr, key_of(FREED, head));
+	if (e && e->ticks < ticks)
 		e->ticks = ticks;
 }
 
@@ -274,14 +279,10 @@ static void follow_device(const tide_ring_slot *slots, uint64_t mask, uint64_t q
 
 /* ---- following ----------------------------------------------------------------------------- */
 
-static uint32_t key_of(unsigned kind, uint32_t head)
-{
-	return kind + 1 + (head & 0xfff00);
-}
-
 void tide__carry_follow(const tide_ring_slot *slots, uint64_t mask, uint64_t from, uint64_t to,
-			bool several)
+			bool several, uint64_t since)
 {
+	carry.since = since;
 	for (uint64_t q = from; q < to;) {
 		const tide_ring_slot *s = &slots[q & mask];
 		uint64_t more = tide__slot_more(s);
@@ -294,11 +295,10 @@ void tide__carry_follow(const tide_ring_slot *slots, uint64_t mask, uint64_t fro
 		case TIDE_REC_ALLOC:
 		case TIDE_REC_ALLOC_STACK:
 		case TIDE_REC_ALLOC_FULL:
-			block_taken(key_of(BLOCK, s->head), slots, mask, q, n, several);
+			block_taken(s->head, slots, mask, q, n);
 			break;
 		case TIDE_REC_FREE:
-			block_given(s->addr, key_of(BLOCK, s->head), s->ticks, several);
-			forget(s->addr, key_of(LABEL, s->head), s->ticks);
+			block_given(s->addr, s->head, s->ticks, several);
 			break;
 		case TIDE_REC_SEG_ALLOC:
 			keep(s->addr, key_of(SEGMENT, s->head), slots, mask, q, n);
@@ -356,21 +356,11 @@ static void sort(struct entry *v, size_t n)
 	}
 }
 
-/* Frees whose allocation never came: it is older than the recording. */
-static void drop_unmatched(uint64_t since)
-{
-	for (size_t i = 0; carry.at && i <= carry.mask;)
-		if (carry.at[i].key && !carry.at[i].n && carry.at[i].ticks < since)
-			drop(&carry.at[i]); /* another one may have moved here */
-		else
-			i++;
-}
-
 const tide_ring_slot *tide__carry_all(uint64_t since, size_t *n, uint64_t *lost)
 {
 	*n = 0;
 	*lost = carry.lost;
-	drop_unmatched(since);
+	drop_freed(since);
 	unmap(carry.out, carry.out_bytes);
 	carry.out_bytes = (carry.live_slots + carry.n) * sizeof *carry.out;
 	carry.out = carry.out_bytes ? map(carry.out_bytes) : NULL;

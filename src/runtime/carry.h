@@ -17,9 +17,10 @@
 
 /* Forget everything: a recording starts. */
 void tide__carry_reset(void);
-/* Slots [from, to) of a ring go into the file. `several`: other rings may hold earlier events. */
+/* Slots [from, to) of a ring go into the file. `several`: other rings may hold earlier events, but none
+ * from before `since`. */
 void tide__carry_follow(const tide_ring_slot *slots, uint64_t mask, uint64_t from, uint64_t to,
-			bool several);
+			bool several, uint64_t since);
 /* Everything that is kept as slots in order of time; *n of them. Frees whose allocation another ring
  * may still hold come with it, unless they are older than `since`. Valid until the next call of any
  * function here. NULL with *n 0 if there is nothing, or no memory (then *lost counts it). */

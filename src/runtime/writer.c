@@ -148,6 +148,16 @@ static bool write_losses(bool last)
 	return true;
 }
 
+/* By then every ring has been looked at. */
+static uint64_t a_second_ago(void)
+{
+	const tide_file_head *h = &tide__rec.head;
+	tide_triple now = tide__clock_triple();
+	uint64_t ns = (uint64_t)(now.mono_raw - h->start_mono_raw),
+		 ticks = now.ticks - h->start_ticks;
+	return ns < 1000000000 ? 0 : now.ticks - ticks / (ns / 1000000000);
+}
+
 /* ---- events -------------------------------------------------------------------------------- */
 
 /* Write the ring's slots up to its goal. False: the file takes no more now. */
@@ -165,7 +175,7 @@ static bool write_ring(tide_block *b, bool last)
 		b->encoder = trial;
 		if (r->opt.max_file_bytes)
 			tide__carry_follow(b->slots, b->n_slots - 1, from, trial.next,
-					   r->space.n_rings > 1);
+					   r->space.n_rings > 1, a_second_ago());
 		atomic_store_explicit(&b->shared->tail, trial.next, memory_order_release);
 		if (last && r->sink.failed_ns &&
 		    !r->stuck) /* disk full: what is written needs no second place */
@@ -327,16 +337,6 @@ static bool write_window(uint64_t lost)
 		p = tide__put_z(p, (int64_t)lost);
 	}
 	return put_chunk(h, (size_t)(p - start), false);
-}
-
-/* By then every ring has been looked at. */
-static uint64_t a_second_ago(void)
-{
-	const tide_file_head *h = &tide__rec.head;
-	tide_triple now = tide__clock_triple();
-	uint64_t ns = (uint64_t)(now.mono_raw - h->start_mono_raw),
-		 ticks = now.ticks - h->start_ticks;
-	return ns < 1000000000 ? 0 : now.ticks - ticks / (ns / 1000000000);
 }
 
 /* What is live, and where each ring goes on: a chunk of no slots says that what came before is elsewhere. */
