@@ -215,6 +215,22 @@ static bool is_pinned(const tide_model *m, uint32_t device)
 	return pinned;
 }
 
+/* Does anything go to device 0 because it names none? A trace of marks alone has no devices. */
+static bool needs_device_0(const tide_model *m)
+{
+	for (size_t i = 1; i < m->marks.n; i++)
+		if (m->marks.kind[i] == TIDE_MARK_SNAPSHOT ||
+		    (m->marks.kind[i] == TIDE_MARK_OOM && !m->marks.pool[i].i))
+			return true;
+	for (size_t i = 1; i < m->allocs.n; i++)
+		if (!m->pools.device[m->allocs.pool[i].i].i)
+			return true;
+	for (size_t i = 1; i < m->segments.n; i++)
+		if (!m->pools.device[m->segments.pool[i].i].i)
+			return true;
+	return false;
+}
+
 static void number_devices(shot *s)
 {
 	const tide_devices *d = &s->m->devices;
@@ -231,6 +247,8 @@ static void number_devices(shot *s)
 		if (i != host &&
 		    (d->kind[i] != TIDE_DEVICE_CUDA || d->index[i] < 0 || d->index[i] >= 4096))
 			s->number[i] = s->devices++;
+	if (!s->devices && needs_device_0(s->m))
+		s->devices = 1;
 	if (host) {
 		s->number[host] = s->devices; /* after all others */
 		s->host = true;
