@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Logs of the Tenstorrent runtime: any bytes give one line of error, or a model that holds its
  * invariants and whose live bytes are what the last states said. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,8 +38,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		if (!err.text[0])
 			abort();
 	} else {
-		if (tide__model_check(m, &err))
+		if (tide__model_check(m, &err)) {
+			fprintf(stderr, "%s\n", err.text);
 			abort();
+		}
 		check_totals(m);
 		if (tide__tt_find(m, NULL, &t, &err) == TIDE_OK) {
 			uint32_t rows[8];

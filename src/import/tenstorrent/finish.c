@@ -27,6 +27,17 @@ static bool close_ranks(ttlog *x)
 	return ok;
 }
 
+/* A damaged log may end an operation after the program that it runs in: the program then ends with it. Parents
+ * come before their children, so one pass from the end reaches them all. */
+static void widen_parents(tide_spans *s)
+{
+	for (size_t i = s->n; i-- > 1;) {
+		uint32_t p = s->parent[i].i;
+		if (p && s->t1[p] < s->t1[i])
+			s->t1[p] = s->t1[i];
+	}
+}
+
 /* ---- operations without a block leave the axis ---- */
 
 /* Times of an axis on which only operations with a block count; others fall to the end of the one
@@ -279,7 +290,9 @@ static bool facts(ttlog *x)
 
 bool tide__ttlog_finish(ttlog *x)
 {
-	bool ok = close_ranks(x) && squeeze_all(x);
+	bool ok = close_ranks(x);
+	widen_parents(&x->m->spans);
+	ok = ok && squeeze_all(x);
 	x->m->axis = TIDE_AXIS_OPS;
 	x->m->t_end = (int64_t)x->n_ops * TIDE_OP_NS;
 	return ok && allocations(x) && marks(x) && sort_attrs(x) && facts(x);
