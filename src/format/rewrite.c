@@ -376,15 +376,44 @@ static tide_code pass_end(struct walk *k, tide_error *err)
 	return put_records(&k->sink, TIDE_CHUNK_END, 1, buf, (size_t)(p - buf), err);
 }
 
-/* What the ring file has of a recording that was not closed; without one, the events before the cut. */
-static tide_code rest_of(struct walk *k, tide_chunk *cut, const tide_error *damage, tide_error *err)
+/* The tail in the ring file. A writer that still runs may have moved events from there into the file since
+ * that was read: then reads on. *closed: it closed the recording meanwhile. */
+static tide_code read_tail(struct walk *k, tide_chunk *cut, tide_error *damage, bool *closed,
+			   tide_error *err)
 {
-	k->w->damage = *damage;
-	tide_code rc = tide__ring_ends_tail(&k->ends, k->reader, &k->schema,
-					    k->from->rings ? k->from->rings : k->from->path,
-					    &k->tail, err);
-	if (rc)
+	for (int i = 0;; i++) {
+		uint64_t at = tide__reader_at(k->reader);
+		tide_code rc = tide__ring_ends_tail(&k->ends, k->reader, &k->schema,
+						    k->from->rings ? k->from->rings : k->from->path,
+						    &k->tail, err);
+		if (rc || (k->tail.found && !k->tail.missing) || i == TIDE_LIVE_TRIES)
+			return rc;
+		tide_error e = { 0 };
+		rc = walk_file(k, cut, &e);
+		if (rc && !is_damage(rc)) {
+			if (err)
+				*err = e;
+			return rc;
+		}
+		*damage = e;
+		if (tide__reader_at(k->reader) == at)
+			return TIDE_OK;
+		*closed = !rc && tide__reader_state(k->reader) == TIDE_READER_CLOSED;
+		if (*closed)
+			return TIDE_OK;
+		tide__tail_free(&k->tail);
+		k->tail = (tide_tail){ 0 };
+	}
+}
+
+/* What the ring file has of a recording that was not closed; without one, the events before the cut. */
+static tide_code rest_of(struct walk *k, tide_chunk *cut, tide_error *damage, bool *closed,
+			 tide_error *err)
+{
+	tide_code rc = read_tail(k, cut, damage, closed, err);
+	if (rc || *closed)
 		return rc;
+	k->w->damage = *damage;
 	k->w->rings = k->tail.found;
 	rc = k->tail.found ? pass_tail(k, err) : pass_cut(k, cut, err);
 	if (!rc && made_whole(k))
@@ -412,8 +441,16 @@ static tide_code walk_all(struct walk *k, tide_error *err)
 	k->w->closed = !k->w->cut_short && !has_gaps(k);
 	if (k->w->closed)
 		return TIDE_OK;
-	if (k->w->cut_short && (rc = rest_of(k, &c, &e, err)))
+	bool closed = false;
+	if (k->w->cut_short && (rc = rest_of(k, &c, &e, &closed, err)))
 		return rc;
+	if (closed) {
+		k->w->gaps = *tide__reader_gaps(k->reader);
+		k->w->cut_short = false;
+		k->w->closed = !has_gaps(k);
+	}
+	if (k->w->closed)
+		return TIDE_OK;
 	if ((rc = pass_damage(k, err)) || (rc = pass_more(k, err)))
 		return rc;
 	return pass_end(k, err);

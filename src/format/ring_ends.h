@@ -20,6 +20,9 @@ typedef struct tide_ring_ends {
 /* Adds a chunk of the file; call in order. Returns false if memory runs out. */
 bool tide__ring_ends_add(tide_ring_ends *e, const tide_chunk *c);
 
+/* Times that a reader reads on because a live writer moved events into the file. */
+enum { TIDE_LIVE_TRIES = 16 };
+
 /* Calls tide__rings_tail for a file whose chunks were all added. */
 tide_code tide__ring_ends_tail(const tide_ring_ends *e, tide_reader *r, const tide_schema *schema,
 			       const char *path, tide_tail *tail, tide_error *err);

@@ -225,6 +225,32 @@ static tide_code any_events(const struct load *l, tide_error *err)
 			  l->tail.found ? "" : ", and there is no ring file beside it");
 }
 
+/* The tail in the ring file. A writer that still runs may have moved events from there into the file since
+ * that was read: then reads on. *closed: it closed the recording meanwhile. */
+static tide_code read_tail(struct load *l, const char *path, bool *closed, tide_error *err)
+{
+	for (int i = 0;; i++) {
+		uint64_t at = tide__reader_at(l->reader);
+		tide_code rc =
+			tide__ring_ends_tail(&l->ends, l->reader, &l->schema, path, &l->tail, err);
+		if (rc || (l->tail.found && !l->tail.missing) || i == TIDE_LIVE_TRIES)
+			return rc;
+		tide_error damage = l->damage;
+		l->damage = (tide_error){ 0 };
+		if ((rc = walk(l, err)))
+			return rc;
+		if (tide__reader_at(l->reader) == at) {
+			l->damage = damage.code ? damage : l->damage;
+			return TIDE_OK;
+		}
+		*closed = !l->damage.code && tide__reader_state(l->reader) == TIDE_READER_CLOSED;
+		if (*closed)
+			return TIDE_OK;
+		tide__tail_free(&l->tail);
+		l->tail = (tide_tail){ 0 };
+	}
+}
+
 /* Whatever the file's chunks do not hold; then: is there anything to show at all? */
 static tide_code read_rest(struct load *l, const char *path, tide_error *err)
 {
@@ -233,9 +259,10 @@ static tide_code read_rest(struct load *l, const char *path, tide_error *err)
 		return any_events(l, err);
 	if (!l->has_schema)
 		tide__schema_own(&l->schema);
-	rc = tide__ring_ends_tail(&l->ends, l->reader, &l->schema, path, &l->tail, err);
-	if (rc)
-		return rc;
+	bool closed = false;
+	rc = read_tail(l, path, &closed, err);
+	if (rc || closed)
+		return rc ? rc : any_events(l, err);
 	l->has_schema |= l->tail.found;
 	rc = l->tail.found ? take_tail(l, err) : take_cut(l, err);
 	return rc ? rc : any_events(l, err);

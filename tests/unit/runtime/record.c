@@ -4,6 +4,7 @@
  * comes out of the file again, event by event, in order. */
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -334,6 +335,46 @@ static void recover_leaves_a_live_file_alone(void **state)
 	assert_int_equal(s.n, 2);
 	seen_free(&s);
 	assert_int_equal(tide__recover(path, path, &w, &err), TIDE_OK); /* nobody's now */
+	unlink(copy);
+}
+
+struct marker {
+	_Atomic uint64_t made; /* marks that were recorded */
+	_Atomic bool stop;
+};
+
+static void *mark_on(void *arg)
+{
+	struct marker *k = arg;
+	while (!atomic_load(&k->stop)) {
+		tide_mark(TIDE_STEP, TIDE_NAME("on"), 1);
+		atomic_fetch_add(&k->made, 1);
+		usleep(50); /* few events: each recovery reads all of them */
+	}
+	return NULL;
+}
+
+/* The writer moves events from the rings into the file while both are read: none is missed. */
+static void recover_while_it_is_written(void **state)
+{
+	char copy[80];
+	pthread_t t;
+	struct marker k = { 0 };
+	snprintf(copy, sizeof copy, "%s.copy", path);
+	start(1 << 20, 0);
+	assert_int_equal(pthread_create(&t, NULL, mark_on, &k), 0);
+	for (int i = 0; i < 300; i++) {
+		tide_rewrite w;
+		tide_error err = { 0 };
+		uint64_t before = atomic_load(&k.made);
+		assert_int_equal(tide__recover(path, copy, &w, &err), TIDE_OK);
+		if (w.events < before)
+			fail_msg("recovery %d has %llu of %llu events", i,
+				 (unsigned long long)w.events, (unsigned long long)before);
+	}
+	atomic_store(&k.stop, true);
+	pthread_join(t, NULL);
+	stop();
 	unlink(copy);
 }
 
@@ -908,6 +949,7 @@ int main(void)
 		T(static_names_from_many_threads),
 		T(long_and_odd_texts),
 		T(recover_leaves_a_live_file_alone),
+		T(recover_while_it_is_written),
 		T(ops_nest),
 		T(open_ops_end_with_the_recording),
 		T(longjmp_needs_only_the_outer_end),
