@@ -99,8 +99,22 @@ uint64_t tide__mem_count(void)
 	return atomic_load(&counted);
 }
 
+static _Atomic bool stopped;
+
+void tide__mem_stop(bool stop)
+{
+	atomic_store(&stopped, stop);
+}
+
+bool tide__mem_stopped(void)
+{
+	return atomic_load_explicit(&stopped, memory_order_relaxed);
+}
+
 static int refuse(size_t n, size_t size)
 {
+	if (tide__mem_stopped())
+		return 1;
 	uint64_t k = atomic_fetch_add_explicit(&counted, 1, memory_order_relaxed) + 1;
 	if (k == atomic_load_explicit(&fail_at, memory_order_relaxed))
 		return 1;

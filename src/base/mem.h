@@ -50,6 +50,11 @@ uint64_t tide__mem_live(void);
 bool tide__mem_refused(void);
 void tide__mem_forgive(void);
 
+/* From now on every allocation fails, in all threads: the program ends, and what is being read or found
+ * unwinds as if memory had run out. Long loops that allocate nothing ask tide__mem_stopped. */
+void tide__mem_stop(bool stop);
+bool tide__mem_stopped(void);
+
 /* Tests: make the n-th allocation from now fail (1 = the next one), 0 = never.
  * Thread-safe; counts over all threads. */
 void tide__mem_fail_at(uint64_t n);

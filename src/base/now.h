@@ -14,4 +14,15 @@ static inline int64_t tide__now_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
+/* The wall clock in so many milliseconds, for the functions of pthreads that wait until then. */
+static inline struct timespec tide__in_ms(int64_t ms)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	ts.tv_nsec += (long)(ms % 1000) * 1000000;
+	ts.tv_sec += (time_t)(ms / 1000 + ts.tv_nsec / 1000000000);
+	ts.tv_nsec %= 1000000000;
+	return ts;
+}
+
 #endif

@@ -127,6 +127,7 @@ static tide_code make_token(tide_server *s, const tide_server_options *opt, tide
 static bool make_parts(tide_server *s, const tide_server_options *opt)
 {
 	const tide_store_options store = { .list = opt->list,
+					   .note = opt->note,
 					   .list_user = opt->user,
 					   .changed = on_change,
 					   .user = s,
@@ -200,13 +201,13 @@ char *tide__server_url(const tide_server *s, char *buf, size_t n)
 bool tide__server_stop(tide_server *s)
 {
 	atomic_store(&s->stop, true);
+	tide__mem_stop(true); /* what is being read or found unwinds */
 	pthread_join(s->watcher, NULL);
 	tide__store_stop(s->store);
 	if (!tide__workers_stop(&s->workers))
 		return false;
 	tide__http_stop(s);
-	tide__run_index_free(s->index);
-	if (!tide__store_free(s->store))
+	if (!tide__run_index_free(s->index) || !tide__store_free(s->store))
 		return false;
 	free_parts(s);
 	return true;

@@ -30,7 +30,10 @@ typedef struct tide_server_options {
 	bool no_token;	     /* anybody on this machine may ask; loopback addresses only */
 	const char *host;    /* an additional name that clients may use; NULL = none */
 	uint64_t max_bytes;  /* memory limit of recordings and answers together */
-	bool (*list)(void *user, bool (*add)(void *to, const char *path), void *to);
+	/* As in store.h. */
+	bool (*list)(void *user, bool (*add)(void *to, const char *path),
+		     void (*folder)(void *to, const char *path), void *to);
+	void (*note)(void *user, const char *why);
 	void *user;
 } tide_server_options;
 
@@ -40,7 +43,7 @@ tide_code tide__server_start(const tide_server_options *opt, tide_server **out, 
 /* Writes "http://127.0.0.1:6970/", with the token if one is needed. Returns buf. */
 char *tide__server_url(const tide_server *s, char *buf, size_t n);
 /* Ends connections and threads. Returns false if a reading or an answer is still in progress
- * after 2 seconds: then memory is not freed, and the program should exit. */
+ * after a second: then memory is not freed, and the program should exit. */
 bool tide__server_stop(tide_server *s);
 
 #endif

@@ -28,11 +28,12 @@ def skip_unless_built():
 
 
 class Server:
-    def __init__(self, *args, token=False, state=None):
-        """Without a token unless asked for one; `state` is the folder the user's is kept in."""
+    def __init__(self, *args, token=False, state=None, says="", **kw):
+        """Without a token unless asked for one; `state` is the folder the user's is kept in; `says`: what stderr has to hold."""
+        self.says = says
         free = [] if token or {"--token", "--bind"} & set(map(str, args)) else ["--no-token"]
         self.process = subprocess.Popen([TIDEMARK, "serve", *map(str, args), *free, "--port", "0"], env={**os.environ, "XDG_STATE_HOME": state or STATE},
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kw)
         line = self.process.stdout.readline()
         assert line.startswith("serving at http://"), (line, self.process.stderr.read())
         self.url = line.split()[-1]
@@ -48,7 +49,7 @@ class Server:
             self.process.send_signal(signal.SIGINT)
         out, err = self.process.communicate(timeout=60)
         if kind is None:
-            assert self.process.returncode == 0 and not err, (self.process.returncode, out, err)
+            assert self.process.returncode == 0 and err == self.says, (self.process.returncode, out, err)
 
     def ask(self, target, method="GET", headers=None, body=None):
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)

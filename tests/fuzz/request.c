@@ -17,7 +17,8 @@ static char trace[] = "/tmp/tidemark-fuzz-XXXXXX";
 static tide_store *store;
 static char id[TIDE_REC_ID];
 
-static bool list(void *user, bool (*add)(void *to, const char *path), void *to)
+static bool list(void *user, bool (*add)(void *to, const char *path),
+		 void (*seen)(void *to, const char *path), void *to)
 {
 	return add(to, trace);
 }

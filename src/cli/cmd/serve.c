@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "cli/cli.h"
@@ -48,31 +49,38 @@ static bool is_folder(const char *path)
 
 /* Every file of one argument. A folder without any, or a file that is not there yet, is no fault:
  * recordings come while we serve. */
-static bool list_one(char *arg, bool (*add)(void *to, const char *path), void *to)
+static bool list_one(char *arg, bool (*add)(void *to, const char *path),
+		     void (*folder)(void *to, const char *path), void *to)
 {
 	tide_rank_files files;
 	tide_error err;
 	bool ok = true;
-	tide_code rc = tide__ranks_list(&arg, 1, &files, &err);
+	tide_code rc = tide__ranks_list_folders(&arg, 1, folder, to, &files, &err);
 	if (rc != TIDE_OK)
 		return rc == TIDE_ENOTFOUND;
-	bool folder = is_folder(arg);
+	bool in_folder = is_folder(arg);
 	for (size_t i = 0; ok && i < files.n; i++)
-		ok = (folder && !inside(arg, files.v[i].path)) || add(to, files.v[i].path);
+		ok = (in_folder && !inside(arg, files.v[i].path)) || add(to, files.v[i].path);
 	tide__ranks_free(&files);
 	return ok;
 }
 
-static bool list(void *user, bool (*add)(void *to, const char *path), void *to)
+static bool list(void *user, bool (*add)(void *to, const char *path),
+		 void (*folder)(void *to, const char *path), void *to)
 {
 	const tide_args *a = user;
 	static char here[] = ".";
 	bool ok = true;
 	if (!a->n_files)
-		return list_one(here, add, to);
+		return list_one(here, add, folder, to);
 	for (size_t i = 0; ok && i < a->n_files; i++)
-		ok = list_one(a->files[i], add, to);
+		ok = list_one(a->files[i], add, folder, to);
 	return ok;
+}
+
+static void note(void *user, const char *why)
+{
+	tide__cli_note("tidemark serve: looks for new files every 2 seconds: %s", why);
 }
 
 /* Arguments that are nothing at all are told at once. */
@@ -95,7 +103,10 @@ static int wait_for_end(tide_server *s, const sigset_t *ends)
 	fflush(stdout);
 	while (sigwait(ends, &sig))
 		;
-	(void)tide__server_stop(s);
+	if (!tide__server_stop(s)) {
+		fflush(stdout);
+		_exit(0); /* a thread still reads: nothing it uses may go */
+	}
 	return 0;
 }
 
@@ -125,6 +136,7 @@ static int run(const tide_args *a)
 				    .host = v[O_HOST].text,
 				    .max_bytes = tide__mem_budget_now(),
 				    .list = list,
+				    .note = note,
 				    .user = (void *)(uintptr_t)a };
 	tide_code rc = tide__server_start(&opt, &s, &err);
 	if (rc == TIDE_EUSAGE)

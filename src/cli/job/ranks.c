@@ -51,6 +51,8 @@ static bool is_trace_name(const tide_rank_files *f, const char *name)
 
 static bool add_folder(tide_rank_files *f, const char *path, int depth)
 {
+	if (f->folder)
+		f->folder(f->to, path);
 	DIR *d = opendir(path);
 	struct dirent *e;
 	bool ok = true;
@@ -132,6 +134,8 @@ static tide_code expand(char *const *args, size_t n, tide_rank_files *out, tide_
 		size_t before = out->n;
 		bool there = !stat(args[i], &st);
 		out->named = !(there ? S_ISDIR(st.st_mode) : strpbrk(args[i], "*?[") != NULL);
+		if (!there && !out->named && out->folder)
+			out->folder(out->to, NULL);
 		if (!there && !out->named)
 			rc = add_pattern(out, args[i], err);
 		else if (!add_path(out, args[i]))
@@ -171,6 +175,14 @@ tide_code tide__ranks_expand_all(char *const *args, size_t n, tide_rank_files *o
 tide_code tide__ranks_list(char *const *args, size_t n, tide_rank_files *out, tide_error *err)
 {
 	*out = (tide_rank_files){ .snapshots = true };
+	return expand(args, n, out, err);
+}
+
+tide_code tide__ranks_list_folders(char *const *args, size_t n,
+				   void (*folder)(void *to, const char *path), void *to,
+				   tide_rank_files *out, tide_error *err)
+{
+	*out = (tide_rank_files){ .snapshots = true, .folder = folder, .to = to };
 	return expand(args, n, out, err);
 }
 

@@ -23,6 +23,9 @@ typedef struct tide_rank_files {
 	size_t n, cap;
 	bool snapshots; /* folders also contribute memory snapshots */
 	bool named;	/* files added now were given by the user */
+	/* called with each folder before it is read, and with NULL for a pattern; may be NULL */
+	void (*folder)(void *to, const char *path);
+	void *to;
 } tide_rank_files;
 
 /* Expands arguments to files: a file is itself; a folder is every file below it whose name
@@ -36,6 +39,11 @@ tide_code tide__ranks_expand_all(char *const *args, size_t n, tide_rank_files *o
 				 tide_error *err);
 /* The same, including earlier runs, for commands that list files. */
 tide_code tide__ranks_list(char *const *args, size_t n, tide_rank_files *out, tide_error *err);
+/* The same; `folder` is called with each folder before it is read, and with NULL if an argument is a
+ * pattern. */
+tide_code tide__ranks_list_folders(char *const *args, size_t n,
+				   void (*folder)(void *to, const char *path), void *to,
+				   tide_rank_files *out, tide_error *err);
 void tide__ranks_free(tide_rank_files *f);
 
 /* Returns the rank in a file's name: the number after the last "rank", optionally after one of -

@@ -17,6 +17,8 @@
 
 /* ---- the list ---- */
 
+enum { LIST_PAGE = 1000 }; /* recordings in an answer that does not say how many */
+
 static const char *const states[] = { "idle", "loading", "ready", "failed" };
 static const char *const writers[] = { NULL, "running", "closed", "killed" };
 
@@ -55,7 +57,7 @@ tide_code tide__api_recordings(tide_ask *a, tide_error *err)
 {
 	size_t n;
 	tide_json j;
-	int64_t limit = INT64_MAX, from = 0;
+	int64_t limit = LIST_PAGE, from = 0;
 	const char *ids = tide__request_get(a->req, "ids");
 	if (!tide__request_int(a->req, "limit", 1, INT64_MAX, &limit) ||
 	    !tide__request_int(a->req, "offset", 0, INT64_MAX, &from))

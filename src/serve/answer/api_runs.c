@@ -17,6 +17,8 @@ typedef struct item {
 	int64_t when;		   /* ns, Unix time */
 } item;
 
+enum { LIST_PAGE = 1000 }; /* runs in an answer that does not say how many */
+
 /* ---- groups ---- */
 
 static int same_text(const char *a, const char *b)
@@ -207,7 +209,7 @@ static tide_code list(tide_ask *a, tide_run_index *index, const tide_rec *r, siz
 tide_code tide__api_runs(tide_ask *a, tide_error *err)
 {
 	int64_t peak = 500, step = 500; /* hundredths of a percent */
-	int64_t most = INT64_MAX;
+	int64_t most = LIST_PAGE;
 	size_t n;
 	tide_run_index *index = tide__run_index_of(a->store);
 	if (!tide__request_decimal(a->req, "peak_pct", 2, 1000000, &peak) ||

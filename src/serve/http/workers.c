@@ -2,12 +2,15 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Threads that make answers. A question about a recording that is not in memory yet leaves the
  * thread and comes back to the queue when it is (its waiter). */
-#include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "serve/http/exchange.h"
 
-enum { MOST_TRIES = 16 }; /* recordings that leave memory as fast as they come */
+enum {
+	MOST_TRIES = 16, /* recordings that leave memory as fast as they come */
+	END_MS = 700,	 /* that ending waits for a thread */
+};
 
 static void push(tide_workers *w, tide_exchange *x)
 {
@@ -114,13 +117,11 @@ bool tide__workers_give(tide_workers *w, tide_exchange *x)
 
 bool tide__workers_stop(tide_workers *w)
 {
-	struct timespec until;
 	pthread_mutex_lock(&w->lock);
 	w->stop = true;
 	pthread_cond_broadcast(&w->work);
 	pthread_mutex_unlock(&w->lock);
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += 2;
+	struct timespec until = tide__in_ms(END_MS);
 	for (size_t i = 0; i < w->n; i++)
 		if (pthread_timedjoin_np(w->thread[i], NULL, &until))
 			return false;

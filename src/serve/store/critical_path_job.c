@@ -11,10 +11,14 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/now.h"
 #include "import/import.h"
 #include "render/report/ops/critical_path.h"
 
-enum { SPAN_BYTES = 500 }; /* that a span takes in the graph, its reading included */
+enum {
+	SPAN_BYTES = 500, /* memory of a span in the graph, its reading included */
+	END_MS = 700,	  /* that ending waits for the thread */
+};
 
 struct job {
 	struct job *next;
@@ -203,11 +207,9 @@ void tide__critical_path_job_stop(tide_critical_path_job *s)
 
 bool tide__critical_path_job_free(tide_critical_path_job *s)
 {
-	struct timespec until;
 	if (!s)
 		return true;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += 2;
+	struct timespec until = tide__in_ms(END_MS);
 	if (pthread_timedjoin_np(s->thread, NULL, &until))
 		return false;
 	for (struct job *k = s->first, *next; k; k = next) {

@@ -11,10 +11,11 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/now.h"
 #include "import/import.h"
 #include "serve/store/run_file.h"
 
-enum { WAIT_MS = 300, LIVE_MS = 5000 };
+enum { WAIT_MS = 300, LIVE_MS = 5000, END_MS = 700 };
 
 typedef struct row {
 	char *path; /* owned */
@@ -33,7 +34,9 @@ struct tide_run_index {
 	pthread_cond_t work;
 	pthread_t thread;
 	bool stop, started, opened;
-	row **rows; /* owned */
+	bool pending;  /* some recording was left for later */
+	uint64_t seen; /* version of the store that was read through; 0 = none */
+	row **rows;    /* owned */
 	size_t n, cap;
 	tide_map by_path;     /* hash of a path -> row + 1 */
 	tide_run_file *file;  /* owned; NULL = none */
@@ -43,13 +46,6 @@ struct tide_run_index {
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static tide_run_index *all; /* one a server; under all_lock */
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* ---- rows, lock held ---- */
 
@@ -152,12 +148,13 @@ static bool next_of(tide_run_index *x, const tide_rec *r, size_t n, size_t *at)
 		const row *k = find(x, r[i].path, false);
 		bool same =
 			k && k->tried_size == (int64_t)r[i].size && k->tried_mtime == r[i].mtime_ns;
-		bool soon =
-			k && r[i].writer == TIDE_WRITER_RUNNING && now_ms() - k->read_ms < LIVE_MS;
+		bool soon = k && r[i].writer == TIDE_WRITER_RUNNING &&
+			    tide__now_ms() - k->read_ms < LIVE_MS;
 		if (!same && !soon) {
 			*at = i;
 			return true;
 		}
+		x->pending |= !same;
 	}
 	return false;
 }
@@ -177,7 +174,7 @@ static void read_one(tide_run_index *x, const tide_rec *r)
 	if (k) {
 		k->tried_size = (int64_t)r->size;
 		k->tried_mtime = r->mtime_ns;
-		k->read_ms = now_ms();
+		k->read_ms = tide__now_ms();
 		k->failed = rc != TIDE_OK && rc != TIDE_ENOMEM;
 		if (rc == TIDE_OK) {
 			k->known = true;
@@ -196,13 +193,17 @@ static void read_one(tide_run_index *x, const tide_rec *r)
 static bool work_once(tide_run_index *x)
 {
 	size_t n, at = 0;
+	uint64_t version = tide__store_version(x->store);
+	if (version == x->seen && !x->pending)
+		return false;
+	x->pending = false;
 	tide_rec *r = tide__store_list(x->store, &n);
 	if (!r)
 		return false;
 	if (!x->opened && n)
 		open_file(x, r, n);
 	bool any = false;
-	int64_t told = now_ms();
+	int64_t told = tide__now_ms();
 	for (;;) {
 		size_t step = 0;
 		pthread_mutex_lock(&x->lock);
@@ -213,12 +214,13 @@ static bool work_once(tide_run_index *x)
 		at += step;
 		read_one(x, &r[at++]);
 		any = true;
-		if (x->changed && now_ms() - told > 1000) {
-			told = now_ms();
+		if (x->changed && tide__now_ms() - told > 1000) {
+			told = tide__now_ms();
 			x->changed(x->user);
 		}
 	}
 	tide__store_list_free(r, n);
+	x->seen = version;
 	if (any && x->changed)
 		x->changed(x->user);
 	return any;
@@ -232,11 +234,7 @@ static void *work(void *arg)
 		pthread_mutex_unlock(&x->lock);
 		work_once(x);
 		pthread_mutex_lock(&x->lock);
-		struct timespec until;
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += WAIT_MS * 1000000L;
-		until.tv_sec += until.tv_nsec / 1000000000;
-		until.tv_nsec %= 1000000000;
+		struct timespec until = tide__in_ms(WAIT_MS);
 		if (!x->stop)
 			pthread_cond_timedwait(&x->work, &x->lock, &until);
 	}
@@ -266,10 +264,10 @@ tide_run_index *tide__run_index_new(tide_store *store, const tide_run_ops *ops,
 	return x;
 }
 
-void tide__run_index_free(tide_run_index *x)
+bool tide__run_index_free(tide_run_index *x)
 {
 	if (!x)
-		return;
+		return true;
 	pthread_mutex_lock(&all_lock);
 	for (tide_run_index **p = &all; *p; p = &(*p)->next)
 		if (*p == x) {
@@ -281,8 +279,9 @@ void tide__run_index_free(tide_run_index *x)
 	x->stop = true;
 	pthread_cond_signal(&x->work);
 	pthread_mutex_unlock(&x->lock);
-	if (x->started)
-		pthread_join(x->thread, NULL);
+	struct timespec until = tide__in_ms(END_MS);
+	if (x->started && pthread_timedjoin_np(x->thread, NULL, &until))
+		return false;
 	for (size_t i = 0; i < x->n; i++) {
 		tide__free(x->rows[i]->path);
 		tide__free(x->rows[i]);
@@ -295,6 +294,7 @@ void tide__run_index_free(tide_run_index *x)
 	pthread_mutex_destroy(&x->lock);
 	pthread_cond_destroy(&x->work);
 	tide__free(x);
+	return true;
 }
 
 tide_run_index *tide__run_index_of(tide_store *store)

@@ -33,8 +33,9 @@ typedef struct tide_run_ops tide_run_ops;
  * out. */
 tide_run_index *tide__run_index_new(tide_store *store, const tide_run_ops *ops,
 				    void (*changed)(void *user), void *user);
-/* NULL is allowed. Waits for the recording being read. */
-void tide__run_index_free(tide_run_index *x);
+/* NULL is fine. Waits for what is being read, but not longer than a second. Returns false if it is still
+ * being read; then nothing was freed, and the program should exit. */
+bool tide__run_index_free(tide_run_index *x);
 /* Returns the index of a store, or NULL: handlers have only the store. */
 tide_run_index *tide__run_index_of(tide_store *store);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* See store.h. One lock over the list, two threads that read (store_read.c). Readings are handed
+/* See store.h. One lock over the list, threads that read (store_read.c), one that watches (store_watch.c). Readings are handed
  * out counted, so replacing or evicting one never waits for those who still look at it. */
 #include "serve/store/store_impl.h"
 
@@ -18,15 +18,11 @@
 #include "base/mem.h"
 #include "base/now.h"
 
-enum {
-	AGAIN_MS = 400,	  /* least time between two readings of a file that changes */
-	AGAIN_TIMES = 3,  /* and at least so many times as long as one takes */
-	SETTLE_MS = 1500, /* a file of another format that just changed may be half written */
-};
+enum { END_MS = 700 }; /* that ending waits for a thread */
 
 /* ---- the list ---- */
 
-static void make_id(const char *path, char id[TIDE_REC_ID])
+void tide__store_id(const char *path, char id[TIDE_REC_ID])
 {
 	snprintf(id, TIDE_REC_ID, "%016" PRIx64, (uint64_t)XXH3_64bits(path, strlen(path)));
 }
@@ -45,13 +41,13 @@ static size_t place_of(const tide_store *s, const char *id)
 	return lo;
 }
 
-static struct rec *find(const tide_store *s, const char *id)
+struct rec *tide__store_find(const tide_store *s, const char *id)
 {
 	size_t at = place_of(s, id);
 	return at < s->n && !strcmp(s->recs[at]->r.id, id) ? s->recs[at] : NULL;
 }
 
-static struct rec *add_rec(tide_store *s, const char *path, const char *id)
+struct rec *tide__store_add(tide_store *s, const char *path, const char *id)
 {
 	if (!TIDE_ROOM(s->recs, s->cap, s->n + 1))
 		return NULL;
@@ -75,39 +71,17 @@ int64_t tide__store_mtime(const struct stat *st)
 	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
 
-void tide__store_look_at(struct rec *x)
+void tide__store_look_at(tide_store *s, struct rec *x)
 {
 	struct stat st;
 	if (stat(x->r.path, &st))
 		return;
+	if (x->r.size != (uint64_t)st.st_size || x->r.mtime_ns != tide__store_mtime(&st))
+		s->version++;
 	x->r.size = (uint64_t)st.st_size;
 	x->r.mtime_ns = tide__store_mtime(&st);
 	if (!x->following && (x->r.size != x->read_size || x->r.mtime_ns != x->read_mtime_ns))
 		x->changed = true;
-}
-
-struct listing {
-	tide_store *s;
-	bool changed;
-};
-
-static bool on_path(void *to, const char *path)
-{
-	struct listing *l = to;
-	char id[TIDE_REC_ID];
-	char *real = realpath(path, NULL);
-	if (!real)
-		return true; /* gone since */
-	make_id(real, id);
-	pthread_mutex_lock(&l->s->lock);
-	struct rec *x = find(l->s, id);
-	if (!x && (x = add_rec(l->s, real, id)))
-		l->changed = true;
-	if (x)
-		x->listed = true;
-	pthread_mutex_unlock(&l->s->lock);
-	free(real);
-	return x != NULL;
 }
 
 void tide__store_wake(tide_waiter *w)
@@ -118,7 +92,7 @@ void tide__store_wake(tide_waiter *w)
 	}
 }
 
-static void free_rec(struct rec *x)
+void tide__store_rec_free(struct rec *x)
 {
 	tide__loaded_drop(x->now);
 	tide__loaded_drop(x->early);
@@ -127,38 +101,13 @@ static void free_rec(struct rec *x)
 	tide__free(x);
 }
 
-/* Files that are gone. One that is being read stays until it was. */
-static bool forget_unlisted(tide_store *s)
-{
-	tide_waiter *waiters = NULL;
-	size_t n = 0, before = s->n;
-	pthread_mutex_lock(&s->lock);
-	for (size_t i = 0; i < s->n; i++) {
-		struct rec *x = s->recs[i];
-		bool keep = x->listed || x->busy || x->r.state == TIDE_REC_LOADING;
-		x->listed = false;
-		if (keep) {
-			s->recs[n++] = x;
-			continue;
-		}
-		for (tide_waiter *w = x->waiters, *next; w; w = next) {
-			next = w->next;
-			w->next = waiters;
-			waiters = w;
-		}
-		free_rec(x);
-	}
-	s->n = n;
-	pthread_mutex_unlock(&s->lock);
-	tide__store_wake(waiters);
-	return n != before;
-}
-
 /* ---- asking ---- */
 
-static void want(tide_store *s, struct rec *x)
+void tide__store_want(tide_store *s, struct rec *x)
 {
-	x->wanted = true;
+	if (!x->wanted)
+		x->wanted_ms = tide__now_ms();
+	x->wanted = s->active = true;
 	if (x->r.state != TIDE_REC_LOADING && !x->now)
 		x->r.state = TIDE_REC_LOADING;
 	pthread_cond_broadcast(&s->work);
@@ -170,7 +119,7 @@ tide_code tide__store_get(tide_store *s, const char *id, bool early, tide_waiter
 	tide_code rc = TIDE_OK;
 	*out = NULL;
 	pthread_mutex_lock(&s->lock);
-	struct rec *x = find(s, id);
+	struct rec *x = tide__store_find(s, id);
 	if (s->stop || !x) {
 		rc = tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "no such recording");
 	} else if (x->now) {
@@ -185,7 +134,7 @@ tide_code tide__store_get(tide_store *s, const char *id, bool early, tide_waiter
 		x->used = ++s->clock;
 		w->next = x->waiters;
 		x->waiters = w;
-		want(s, x);
+		tide__store_want(s, x);
 		rc = TIDE_EBUSY;
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -195,7 +144,7 @@ tide_code tide__store_get(tide_store *s, const char *id, bool early, tide_waiter
 tide_code tide__store_peek(tide_store *s, const char *id, tide_loaded **out, tide_error *err)
 {
 	pthread_mutex_lock(&s->lock);
-	struct rec *x = find(s, id);
+	struct rec *x = tide__store_find(s, id);
 	*out = x && x->now ? tide__loaded_hold(x->now) : NULL;
 	pthread_mutex_unlock(&s->lock);
 	return *out ? TIDE_OK : tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "not in memory");
@@ -204,7 +153,7 @@ tide_code tide__store_peek(tide_store *s, const char *id, tide_loaded **out, tid
 uint64_t tide__store_generation(tide_store *s, const char *id, bool early)
 {
 	pthread_mutex_lock(&s->lock);
-	struct rec *x = find(s, id);
+	struct rec *x = tide__store_find(s, id);
 	const tide_loaded *l = x && x->now ? x->now : x && early ? x->early : NULL;
 	uint64_t generation = l ? l->generation : 0;
 	if (generation)
@@ -266,70 +215,6 @@ void tide__store_list_free(tide_rec *r, size_t n)
 	tide__free(r);
 }
 
-/* ---- watching ---- */
-
-/* The writer of a recording: true when something about it changed. Lock held. */
-static bool follow(struct rec *x, int64_t now)
-{
-	if (!x->following)
-		return false;
-	tide_followed f = tide__follow_poll(&x->follow, now);
-	if (f == TIDE_FOLLOW_SAME)
-		return false;
-	x->changed = true;
-	if (f != TIDE_FOLLOW_GREW) {
-		x->r.writer = f == TIDE_FOLLOW_CLOSED ? TIDE_WRITER_CLOSED : TIDE_WRITER_KILLED;
-		tide__follow_end(&x->follow);
-		x->following = false;
-	}
-	return f != TIDE_FOLLOW_GREW;
-}
-
-/* One that is not in memory: is it being written? True when that changed. Lock held. */
-static bool see_writer(struct rec *x)
-{
-	if (x->following || x->now || x->busy || x->r.writer > TIDE_WRITER_RUNNING)
-		return false;
-	tide_rec_writer was = x->r.writer;
-	x->r.writer = tide__follow_written(x->r.path) ? TIDE_WRITER_RUNNING : TIDE_WRITER_NONE;
-	return x->r.writer != was;
-}
-
-/* Read again what is in memory and has changed: not too often, not while it is being written by a
- * program that writes it at once. */
-static void read_again(tide_store *s, struct rec *x, int64_t now)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_REALTIME, &ts);
-	int64_t wall = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-	int64_t pause = x->took_ms * AGAIN_TIMES > AGAIN_MS ? x->took_ms * AGAIN_TIMES : AGAIN_MS;
-	bool live = x->r.writer != TIDE_WRITER_NONE;
-	if (!x->changed || !x->now || x->wanted || x->r.state == TIDE_REC_LOADING)
-		return;
-	if (now - x->read_ms >= pause && (live || wall - x->r.mtime_ns / 1000000 >= SETTLE_MS))
-		want(s, x);
-}
-
-void tide__store_poll(tide_store *s, bool list)
-{
-	struct listing l = { .s = s };
-	int64_t now = tide__now_ms();
-	if (list && s->opt.list(s->opt.list_user, on_path, &l) && forget_unlisted(s))
-		l.changed = true;
-	pthread_mutex_lock(&s->lock);
-	for (size_t i = 0; i < s->n; i++) {
-		struct rec *x = s->recs[i];
-		if (list || x->now || x->following || x->busy || x->wanted)
-			tide__store_look_at(x);
-		l.changed |= follow(x, now);
-		l.changed |= list && see_writer(x);
-		read_again(s, x, now);
-	}
-	pthread_mutex_unlock(&s->lock);
-	if (l.changed)
-		s->opt.changed(s->opt.user, NULL);
-}
-
 /* ---- the store itself ---- */
 
 tide_store *tide__store_new(const tide_store_options *opt)
@@ -338,20 +223,34 @@ tide_store *tide__store_new(const tide_store_options *opt)
 	if (!s)
 		return NULL;
 	s->opt = *opt;
+	s->relist = true;
+	s->watch = tide__watch_new();
 	s->slow = tide__critical_path_job_new(opt->max_bytes);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->work, NULL);
-	if (s->slow && !pthread_create(&s->thread[0], NULL, tide__store_reader, s)) {
-		if (!pthread_create(&s->thread[1], NULL, tide__store_small_reader, s))
+	if (s->watch && s->slow && !pthread_create(&s->thread[0], NULL, tide__store_reader, s)) {
+		s->n_threads = 1;
+		if (!pthread_create(&s->thread[1], NULL, tide__store_small_reader, s)) {
+			s->n_threads = 2;
 			return s;
+		}
 		tide__store_stop(s);
 		pthread_join(s->thread[0], NULL);
 	} else if (s->slow) {
 		tide__critical_path_job_stop(s->slow);
 	}
 	(void)tide__critical_path_job_free(s->slow);
+	tide__watch_free(s->watch);
 	tide__free(s);
 	return NULL;
+}
+
+uint64_t tide__store_version(tide_store *s)
+{
+	pthread_mutex_lock(&s->lock);
+	uint64_t version = s->version;
+	pthread_mutex_unlock(&s->lock);
+	return version;
 }
 
 tide_critical_path_job *tide__store_slow(tide_store *s)
@@ -379,18 +278,17 @@ void tide__store_stop(tide_store *s)
 
 bool tide__store_free(tide_store *s)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += 2;
-	for (int i = 0; i < 2; i++)
+	struct timespec until = tide__in_ms(END_MS);
+	for (unsigned i = 0; i < s->n_threads; i++)
 		if (pthread_timedjoin_np(s->thread[i], NULL, &until))
 			return false;
 	if (!tide__critical_path_job_free(s->slow))
 		return false;
 	for (size_t i = 0; i < s->n; i++)
-		free_rec(s->recs[i]);
+		tide__store_rec_free(s->recs[i]);
 	pthread_cond_destroy(&s->work);
 	pthread_mutex_destroy(&s->lock);
+	tide__watch_free(s->watch);
 	tide__free(s->recs);
 	tide__free(s);
 	return true;

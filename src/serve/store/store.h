@@ -49,8 +49,13 @@ typedef struct tide_rec {
 } tide_rec;
 
 typedef struct tide_store_options {
-	/* Calls `add` with every file to serve. Returns false if the list could not be made. */
-	bool (*list)(void *list_user, bool (*add)(void *to, const char *path), void *to);
+	/* Calls `add` with every file to serve, and `folder` with every folder in which files may
+	 * appear, before it reads that; NULL = they may appear elsewhere too. Returns false if the list
+	 * could not be made. */
+	bool (*list)(void *list_user, bool (*add)(void *to, const char *path),
+		     void (*folder)(void *to, const char *path), void *to);
+	/* Called once if folders cannot be watched, with the reason. May be NULL. */
+	void (*note)(void *list_user, const char *why);
 	void *list_user;
 	/* Called when the list (id NULL) or a recording changed. From a thread of the store or
 	 * the one that calls tide__store_poll; no lock is held. */
@@ -87,8 +92,12 @@ uint64_t tide__store_generation(tide_store *s, const char *id, bool early);
 /* Gets the id of the newest recording that was not unreadable; returns false if there is none. */
 bool tide__store_newest(tide_store *s, char id[TIDE_REC_ID]);
 
+/* Returns a number that changes with the list and with the files in it. */
+uint64_t tide__store_version(tide_store *s);
+
 /* Checks the files: new ones, changed ones, ones being written. Call periodically from one
- * thread; `list`: also make the list again. */
-void tide__store_poll(tide_store *s, bool list);
+ * thread; `may_list`: make the list again if names changed or folders cannot be watched. Returns true
+ * if the list was made. */
+bool tide__store_poll(tide_store *s, bool may_list);
 
 #endif

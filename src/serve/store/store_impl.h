@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Internals of the store, shared by store.c (the list, requests, watching) and store_read.c (the
+/* Internals of the store, shared by store.c (the list, requests), store_watch.c and store_read.c (the
  * reading threads). */
 #ifndef TIDE_SERVE_STORE_STORE_IMPL_H
 #define TIDE_SERVE_STORE_STORE_IMPL_H
@@ -10,6 +10,13 @@
 
 #include "serve/store/follow.h"
 #include "serve/store/store.h"
+#include "serve/store/watch.h"
+
+enum {
+	TIDE_STORE_SMALL =
+		64 << 20,	/* bytes: read beside a large one, and shapes of ops are kept */
+	TIDE_STORE_READERS = 6, /* threads: one for files of any size, the rest for small ones */
+};
 
 struct rec {
 	tide_rec r;
@@ -18,6 +25,7 @@ struct rec {
 			       * time; NULL = none */
 	tide_waiter *waiters; /* requests that wait for it */
 	bool wanted;	      /* to be read (again) */
+	int64_t wanted_ms;    /* since then */
 	bool listed;	      /* seen by the list in progress */
 	bool changed;	      /* since it was read */
 	uint64_t used;	      /* last use, by the store's counter */
@@ -37,18 +45,30 @@ struct tide_store {
 	tide_store_options opt;
 	pthread_mutex_t lock; /* protects everything below */
 	pthread_cond_t work;
-	pthread_t thread[2]; /* the second reads small files only, so that they need not wait for
-			      * a large one */
-	struct rec **recs;   /* owned; in order of their ids */
+	pthread_t thread[TIDE_STORE_READERS]; /* the first reads files of any size */
+	unsigned n_threads;
+	struct rec **recs; /* owned; in order of their ids */
 	size_t n, cap;
 	uint64_t clock, generation;
+	uint64_t version; /* counts changes of the list and of files */
 	bool stop;
+	bool active;	   /* some recording is in memory, read or wanted */
+	tide_watch *watch; /* owned; it and what follows: tide__store_poll's alone */
+	bool relist, polls, said;
 	tide_critical_path_job *slow; /* owned */
 };
 
 int64_t tide__store_mtime(const struct stat *st); /* ns */
 /* Updates size and time of the file, and whether they changed since it was read. Lock held. */
-void tide__store_look_at(struct rec *x);
+void tide__store_look_at(tide_store *s, struct rec *x);
+/* Reads it (again) as soon as a thread is free. Lock held. */
+void tide__store_want(tide_store *s, struct rec *x);
+void tide__store_id(const char *path, char id[TIDE_REC_ID]);
+/* NULL = there is none. Lock held. */
+struct rec *tide__store_find(const tide_store *s, const char *id);
+/* NULL if memory runs out. Lock held. */
+struct rec *tide__store_add(tide_store *s, const char *path, const char *id);
+void tide__store_rec_free(struct rec *x);
 /* Calls the waiters. Without the lock. */
 void tide__store_wake(tide_waiter *w);
 

@@ -22,7 +22,6 @@ enum {
 	EARLY_FROM = 128 << 20, /* bytes of a file that is worth a first look; and of that look */
 	EARLY_TIDE = 4 << 20,
 	EARLY_JSON = 24 << 20,
-	SMALL = 64 << 20, /* bytes: read beside a large one, and shapes of ops are kept */
 };
 
 static void on_progress(void *user, uint64_t done, uint64_t total)
@@ -131,7 +130,7 @@ static tide_loaded *read_file(struct rec *x, uint64_t generation, uint64_t max_b
 	tide_load_options opt = { .progress = on_progress, .user = x };
 	tide_model *m = NULL;
 	struct stat st = { 0 };
-	bool small = !stat(path, &st) && st.st_size <= SMALL;
+	bool small = !stat(path, &st) && st.st_size <= TIDE_STORE_SMALL;
 	opt.max_events = most_events(x->most_bytes);
 	opt.max_bytes = max_bytes;
 	if (max_bytes)
@@ -209,7 +208,7 @@ static void read_one(tide_store *s, struct rec *x)
 	uint64_t generation = ++s->generation;
 	memcpy(id, x->r.id, sizeof id);
 	x->wanted = x->changed = false;
-	tide__store_look_at(x);
+	tide__store_look_at(s, x);
 	x->read_size = x->r.size;
 	x->read_mtime_ns = x->r.mtime_ns;
 	x->changed = false;
@@ -273,6 +272,6 @@ void *tide__store_reader(void *arg)
 
 void *tide__store_small_reader(void *arg)
 {
-	read_them(arg, SMALL);
+	read_them(arg, TIDE_STORE_SMALL);
 	return NULL;
 }

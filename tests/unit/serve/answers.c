@@ -37,7 +37,8 @@ static void write_trace(const char *name, int events)
 	assert_int_equal(rename(part, path), 0);
 }
 
-static bool list(void *user, bool (*add)(void *to, const char *path), void *to)
+static bool list(void *user, bool (*add)(void *to, const char *path),
+		 void (*seen)(void *to, const char *path), void *to)
 {
 	static const char *const names[] = { "a", "b" };
 	char path[256];

@@ -21,6 +21,8 @@ static tide_code nomem(replay *r)
 
 /* ---- order and time ---- */
 
+enum { SLICE = 4096 }; /* events between two looks at whether the program ends */
+
 /* Next event of a device: its time, or its number where there are none. */
 static int64_t key_of(const replay *r, const device *d)
 {
@@ -84,6 +86,8 @@ static tide_code all_events(replay *r)
 	while (r->n_heap) {
 		device *d = &r->devices[r->heap[0]];
 		tide_code rc = step(r, d);
+		if (!rc && r->events % SLICE == 0 && tide__mem_stopped())
+			rc = nomem(r);
 		if (rc)
 			return rc;
 		if (d->next == d->trace.n)
