@@ -46,7 +46,7 @@ bench: build
 
 # What the wheel is made of besides our own code, as CycloneDX: out/tidemark.cdx.json.
 sbom:
-	@tools/setup
+	@tools/setup sbom
 	@mkdir -p out && .venv/bin/python tools/sbom out/tidemark.cdx.json
 
 check-all: test
