@@ -4,8 +4,8 @@
 #ifndef TIDE_RENDER_REPORT_MEMORY_DEVICE_H
 #define TIDE_RENDER_REPORT_MEMORY_DEVICE_H
 
-#include "analyze/memory/device_join.h"
-#include "analyze/memory/device_ledger.h"
+#include "analyze/memory/ledger/device_join.h"
+#include "analyze/memory/ledger/device_ledger.h"
 #include "render/text/out.h"
 
 /* Both return TIDE_OK or TIDE_ENOMEM. `file` names the recording if there are several; may be

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "analyze/memory/device_ledger.h"
+#include "analyze/memory/ledger/device_ledger.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Accounts for a device's memory: what NVML counts, explained by what was recorded. Definitions:
  * docs/analyses/device.md. */
-#ifndef TIDE_ANALYZE_MEMORY_DEVICE_LEDGER_H
-#define TIDE_ANALYZE_MEMORY_DEVICE_LEDGER_H
+#ifndef TIDE_ANALYZE_MEMORY_LEDGER_DEVICE_LEDGER_H
+#define TIDE_ANALYZE_MEMORY_LEDGER_DEVICE_LEDGER_H
 
 #include "model/model.h"
 

@@ -2,10 +2,10 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The ledgers of several processes on one device, as one: at each moment that NVML was asked, what every
  * recorded process holds, what others hold, and the rest. Definitions: docs/analyses/device.md. */
-#ifndef TIDE_ANALYZE_MEMORY_DEVICE_JOIN_H
-#define TIDE_ANALYZE_MEMORY_DEVICE_JOIN_H
+#ifndef TIDE_ANALYZE_MEMORY_LEDGER_DEVICE_JOIN_H
+#define TIDE_ANALYZE_MEMORY_LEDGER_DEVICE_JOIN_H
 
-#include "analyze/memory/device_ledger.h"
+#include "analyze/memory/ledger/device_ledger.h"
 
 typedef struct tide_joined_at {
 	int64_t wall_ns;      /* Unix time */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "analyze/memory/device_join.h"
+#include "analyze/memory/ledger/device_join.h"
 
 #include <stdio.h>
 #include <string.h>
