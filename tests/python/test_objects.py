@@ -203,6 +203,71 @@ class Walk(unittest.TestCase):
         with self.assertRaises(TypeError):
             _objects.walk((1, 2), _walk.classify)
 
+    def test_interrupted_at_every_question(self):
+        """Ctrl-C while a resolver, __sizeof__ or classify runs: the walk ends, references stay as they were."""
+        class Node:
+            def __init__(self, *to):
+                self.to = to
+
+            def __sizeof__(self):
+                ask()
+                return 64
+
+        shared = [Node(Node(), Node()), Node()]
+        owners = [Node(Node(), *shared), Node(*shared), Node(*shared, Node()), Node(*shared, *(Node() for _ in range(6)))]
+        left = [0]
+
+        def ask(*_):
+            left[0] -= 1
+            if left[0] == 0:
+                raise KeyboardInterrupt
+
+        def resolver(o):
+            ask()
+            return [*o.to, (id(o), 10, "cpu")]
+
+        def classify(t):
+            ask()
+            return resolver if t is Node else None
+
+        before = [sys.getrefcount(o) for o in [*owners, *shared]]
+        for n in range(1, 1000):
+            left[0] = n
+            try:
+                _objects.walk(owners, classify)
+                break
+            except KeyboardInterrupt:
+                continue
+        self.assertGreater(n, 40)
+        self.assertEqual([sys.getrefcount(o) for o in [*owners, *shared]], before)
+
+    def test_signals_are_seen(self):
+        import signal
+
+        def ring(*_):
+            raise TimeoutError
+
+        many = [float(n) for n in range(3_000_000)]
+        old = signal.signal(signal.SIGALRM, ring)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
+            with self.assertRaises(TimeoutError):
+                for _ in range(100):
+                    objects.footprint([many])
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, old)
+
+    def test_without_memory(self):
+        """Whatever fails for want of memory is a MemoryError, and the process goes on."""
+        code = ("import resource\nfrom tidemark import _objects\nmany = [float(n) for n in range(400_000)]\nplain = lambda t: None\n"
+                "now = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\nfailed = 0\n"
+                "for room in range(0, 200_000_000, 2_000_000):\n    resource.setrlimit(resource.RLIMIT_AS, (now + room, -1))\n"
+                "    try: n = _objects.walk([many, many], plain)['nodes']\n    except MemoryError: failed += 1\n"
+                "    else: break\nprint(failed > 3, n)")
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        self.assertEqual(done.stdout, "True 400001\n", done.stderr)
+
     def test_a_walk_that_changes_the_graph(self):
         made = []
 
