@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -26,7 +27,7 @@ static const tide_route routes[] = {
 	{ "api/profiler/roofline", " recording ", tide__api_roofline, true },
 	{ "api/profiler/bottlenecks", " recording ", tide__api_bottlenecks, true },
 	{ "api/profiler/optimization-score", " recording ", tide__api_score, true },
-	{ "api/runs", " peak_pct step_pct limit ", tide__api_runs, false },
+	{ "api/runs", " fail_if limit ", tide__api_runs, false },
 	{ "api/runs/ID/note", " tags note ", tide__api_run_note, false },
 	{ "api/recordings", " limit offset ids ", tide__api_recordings, false },
 	{ "api/recordings/ID", "", tide__api_recording, false },
@@ -89,6 +90,7 @@ const tide_route *tide__route_find(tide_request *r, unsigned *status)
 			continue;
 		for (size_t k = 0; k < r->n_pairs; k++)
 			if (strcmp(r->pair[k].key, "token") && strcmp(r->pair[k].key, "early") &&
+			    (strcmp(r->pair[k].key, "wrap") || strcmp(r->part[0], "api")) &&
 			    !has_param(t->params, r->pair[k].key)) {
 				r->wrong = "a parameter that this address does not have";
 				*status = 400;
@@ -212,6 +214,68 @@ tide_blob *tide__answer_error(unsigned status, const char *text)
 	return blob(status, JSON, g.bytes, g.n);
 }
 
+/* ---- answers in an envelope: wrap=1 ---- */
+
+static bool wants_envelope(const tide_request *r)
+{
+	const char *v = tide__request_get(r, "wrap");
+	return v && !strcmp(v, "1");
+}
+
+/* {"tool", "status", "success", "timestamp", "duration_ms", "arguments", "result"}; after a failure
+ * `text` is its JSON, of which "error" and "error_type" are made instead of a result. */
+static void envelope(tide_json *j, const tide_route *t, const tide_request *r, int64_t ns,
+		     const char *error, tide_code code, const struct growing *text)
+{
+	char tool[96], when[40];
+	struct timespec now;
+	struct tm tm;
+	clock_gettime(CLOCK_REALTIME, &now);
+	snprintf(tool, sizeof tool, "%s", t->path + 4); /* after "api/" */
+	for (char *c = tool; *c; c++)
+		*c = *c == '/' ? '.' : *c;
+	strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now.tv_sec, &tm));
+	tide__json_object(j);
+	tide__json_kstr(j, "tool", tool);
+	tide__json_kstr(j, "status", error ? "error" : "ok");
+	tide__json_kbool(j, "success", !error);
+	tide__json_kstr(j, "timestamp", when);
+	tide__json_kmilli(j, "duration_ms", ns / 1000);
+	tide__json_kobject(j, "arguments");
+	for (size_t i = 0; i < r->n_pairs; i++)
+		if (strcmp(r->pair[i].key, "token") && strcmp(r->pair[i].key, "wrap"))
+			tide__json_kstr(j, r->pair[i].key, r->pair[i].value);
+	tide__json_object_end(j);
+	tide__json_kraw(j, "result", error ? NULL : text->bytes, text->n);
+	if (error) {
+		tide__json_kstr(j, "error", error);
+		tide__json_kstr(j, "error_type", tide_code_text(code));
+	}
+	tide__json_object_end(j);
+}
+
+/* Puts `text` into an envelope; it is freed. NULL: out of memory. */
+static tide_blob *wrapped(unsigned status, const tide_route *t, const tide_request *r, int64_t ns,
+			  const char *error, tide_code code, struct growing *text)
+{
+	struct growing g;
+	tide_json j;
+	FILE *out = grow_open(&g);
+	if (out) {
+		tide__json_begin(&j, out, false);
+		envelope(&j, t, r, ns, error, code, text);
+		tide__json_end(&j);
+	}
+	bool failed = !out || fclose(out);
+	tide__free(text->bytes);
+	if (failed) {
+		if (out)
+			tide__free(g.bytes);
+		return NULL;
+	}
+	return blob(status, JSON, g.bytes, g.n);
+}
+
 static unsigned status_of(tide_code rc)
 {
 	return rc == TIDE_EUSAGE ? 400 : rc == TIDE_ENOTFOUND ? 404 : rc == TIDE_ENOMEM ? 503 : 422;
@@ -232,13 +296,20 @@ bool tide__answer(const tide_route *t, tide_store *s, tide_request *r, tide_wait
 	tide_ask a = {
 		.store = s, .req = r, .waiter = w, .type = JSON, .status = 200, .held = held
 	};
+	struct timespec begun, ended;
+	clock_gettime(CLOCK_MONOTONIC, &begun);
 	a.out = grow_open(&g);
 	tide_code rc = a.out ? t->run(&a, &err) : TIDE_ENOMEM;
+	clock_gettime(CLOCK_MONOTONIC, &ended);
+	int64_t ns =
+		(ended.tv_sec - begun.tv_sec) * INT64_C(1000000000) + ended.tv_nsec - begun.tv_nsec;
 	bool failed = a.out && fclose(a.out);
 	if (rc != TIDE_EBUSY)
 		tide__kept_trace_drop(held);
 	if (rc == TIDE_OK && !failed) {
-		*out = blob(a.status, a.type, g.bytes, g.n);
+		bool envelope = wants_envelope(r) && !strcmp(a.type, JSON);
+		*out = envelope ? wrapped(a.status, t, r, ns, NULL, rc, &g)
+				: blob(a.status, a.type, g.bytes, g.n);
 		if (*out) {
 			(*out)->name = a.name;
 			return true;
@@ -258,7 +329,10 @@ bool tide__answer(const tide_route *t, tide_store *s, tide_request *r, tide_wait
 			"(--max-memory): ask again");
 	if (rc == TIDE_OK)
 		rc = TIDE_ENOMEM;
-	*out = tide__answer_error(status_of(rc), err.text[0] ? err.text : tide_code_text(rc));
+	const char *why = err.text[0] ? err.text : tide_code_text(rc);
+	struct growing none = { 0 };
+	*out = wants_envelope(r) ? wrapped(status_of(rc), t, r, ns, why, rc, &none)
+				 : tide__answer_error(status_of(rc), why);
 	return true;
 }
 

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import pathlib
+import re
 import struct
 import subprocess
 import tempfile
@@ -436,7 +437,19 @@ def runs(folder):
         assert len(last["spark"]) == 48 and rows["bad.json"]["unreadable"] and rows["bad.json"]["peak_bytes"] is None
         limited = check(s, "/api/runs", "limit=2")
         assert (len(limited["runs"]), limited["count"]) == (2, 4)
-        assert not any(r["regression"] for r in check(s, "/api/runs", "peak_pct=20&step_pct=40")["runs"])
+        assert (v["fail_if"], last["failed"]) == (["peak>+5%", "step_time>+5%"],) * 2, (v["fail_if"], last["failed"])
+        assert not any(r["regression"] for r in check(s, "/api/runs", "fail_if=peak%3E%2B20%25,step_time%3E%2B40%25")["runs"])
+        rows = {r["name"]: r["failed"] for r in check(s, "/api/runs", "fail_if=peak%3E+1MiB,step_time%3E1.2ms,time%3C0ms")["runs"]}  # '+' is a blank in an address
+        assert (rows["r2.json"], rows["r1.json"], rows["r0.json"]) == (["peak>+1MiB", "step_time>1.2ms"], ["peak>+1MiB"], []), rows
+        for wrong in ("peek%3E%2B5%25", "gpu_time%3E%2B5%25", "count(a)%3E%2B5", "peak%3E5%25", "peak"):
+            assert s.ask(f"/api/runs?fail_if={wrong}")[0] == 400, wrong
+        plain, wrap = s.json("/api/profiler/hta"), s.json("/api/profiler/hta?wrap=1")
+        assert wrap["result"] == plain and (wrap["tool"], wrap["status"], wrap["success"], wrap["arguments"]) == ("profiler.hta", "ok", True, {}), wrap
+        assert wrap["duration_ms"] >= 0 and re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", wrap["timestamp"]) and "error" not in wrap
+        status, _, body = s.ask("/api/profile/flame?wrap=1&recording=0123456789abcdef")
+        wrap = json.loads(body)
+        assert (status, wrap["success"], wrap["status"], wrap["result"], wrap["arguments"]) == (404, False, "error", None, {"recording": "0123456789abcdef"}), wrap
+        assert wrap["error"] and wrap["error_type"], wrap
         assert s.ask(f"/api/runs/{last['id']}/note?tags=x")[0] == 400, "only a POST writes"
         answer = s.ask(f"/api/runs/{last['id']}/note?tags=slow,fp8&note=a%20note", method="POST")
         assert answer[0] == 200 and json.loads(answer[2])["kept"] is True, answer

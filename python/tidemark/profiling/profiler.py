@@ -27,7 +27,7 @@ class KernelInfo:
     name: str
     duration_us: float  # of all launches, on the device
     cuda_time_us: float
-    cpu_time_us: float  # host time of the calls that launched it
+    cpu_time_us: float | None  # host time of the calls that launched it; None: launches were not recorded
     device_index: int | None = None
     stream: int | None = None
     grid: tuple[int, ...] | None = None
@@ -192,7 +192,7 @@ class UnifiedProfiler:
         host = _launch_us(trace)
         for k in trace.kernels()["kernels"]:
             us = k["sum_ns"] / 1000
-            session.kernels.append(KernelInfo(k["name"], us, us, host.get(k["name"], 0.0), k.get("device"), k.get("stream"), _numbers(k.get("grid")),
+            session.kernels.append(KernelInfo(k["name"], us, us, host.get(k["name"], 0.0) if host else None, k.get("device"), k.get("stream"), _numbers(k.get("grid")),
                                               _numbers(k.get("block")), k.get("registers_per_thread"), k.get("shared_memory_bytes"), k["count"],
                                               kernel_kind(k["name"])))
         session.kernel_summary = {k.name: {"total_us": k.cuda_time_us, "count": k.call_count, "avg_us": k.cuda_time_us / k.call_count}
@@ -292,7 +292,8 @@ def _per_call(s: ProfileSession, n: int) -> None:
     s.cuda_time_ms /= n
     s.cpu_time_ms /= n
     for k in s.kernels:
-        k.duration_us, k.cuda_time_us, k.cpu_time_us = k.duration_us / n, k.cuda_time_us / n, k.cpu_time_us / n
+        k.duration_us, k.cuda_time_us = k.duration_us / n, k.cuda_time_us / n
+        k.cpu_time_us = None if k.cpu_time_us is None else k.cpu_time_us / n
         k.call_count = int(k.call_count) // n if k.call_count % n == 0 else k.call_count / n
     for row in s.kernel_summary.values():
         row["total_us"] /= n

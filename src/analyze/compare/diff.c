@@ -3,6 +3,8 @@
 /* Both traces are counted into one tree of names and paths; a row of a table is a node of it. */
 #include "analyze/compare/diff.h"
 
+#include "analyze/common/steps.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +133,14 @@ static tide_code time_metrics(differ *d, int side)
 		if (t.lanes[i].side == TIDE_SIDE_GPU)
 			sum += (uint64_t)t.lanes[i].sum_ns;
 	bool cpu = t.cpu_count, gpu = t.gpu_count;
+	tide_steps steps;
+	rc = tide__steps_find(d->m[side], &steps, d->err);
+	if (rc != TIDE_OK) {
+		tide__timeline_free(&t);
+		return rc;
+	}
+	metric(d, TIDE_METRIC_STEP_TIME, side, (uint64_t)tide__steps_median(&steps), steps.n);
+	tide__steps_free(&steps);
 	metric(d, TIDE_METRIC_TIME, side, (uint64_t)t.total_ns, cpu || gpu);
 	metric(d, TIDE_METRIC_CPU_TIME, side, (uint64_t)t.cpu_ns, cpu);
 	metric(d, TIDE_METRIC_GPU_TIME, side, (uint64_t)t.gpu_ns, gpu);

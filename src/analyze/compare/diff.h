@@ -14,6 +14,7 @@ typedef enum tide_unit { TIDE_UNIT_COUNT, TIDE_UNIT_NS, TIDE_UNIT_BYTES } tide_u
 
 #define TIDE_METRICS(X) /* name, key, unit, description */                                 \
 	X(TIME, "time", NS, "earliest start to latest end of all work")                    \
+	X(STEP_TIME, "step_time", NS, "median step")                                       \
 	X(CPU_TIME, "cpu_time", NS, "CPU active: union of host work")                      \
 	X(GPU_TIME, "gpu_time", NS, "GPU active: union of device work")                    \
 	X(OVERLAP, "overlap", NS, "both active at once")                                   \

@@ -95,27 +95,14 @@ static tide_code memory(const tide_model *m, tide_run_summary *out, tide_error *
 
 /* ---- time ---- */
 
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return (x > y) - (x < y);
-}
-
 static tide_code steps(const tide_model *m, tide_run_summary *out, tide_error *err)
 {
 	tide_steps s;
 	tide_code rc = tide__steps_find(m, &s, err);
 	if (rc != TIDE_OK)
 		return rc;
-	int64_t *v = s.n ? tide__alloc(s.n, sizeof *v) : NULL;
 	out->steps = (int64_t)s.n;
-	if (v) {
-		for (size_t i = 0; i < s.n; i++)
-			v[i] = s.v[i].t1 - s.v[i].t0;
-		qsort(v, s.n, sizeof *v, by_value);
-		out->step_ns = v[s.n / 2];
-	}
-	tide__free(v);
+	out->step_ns = tide__steps_median(&s);
 	tide__steps_free(&s);
 	return TIDE_OK;
 }

@@ -318,7 +318,7 @@ static const struct {
 /* ---- the decision ---- */
 
 /* number / scale × factor as limit of x, both sides times scale (and 100 for percent of a). */
-static bool crossed(const tide_failif *f, uint64_t a, uint64_t b)
+bool tide__failif_crossed(const tide_failif *f, uint64_t a, uint64_t b)
 {
 	wide x = f->change ? (wide)b - (wide)a : (wide)b;
 	wide left = x * f->scale * (f->percent ? 100 : 1);
@@ -348,6 +348,6 @@ tide_fail_result tide__failif_check(const tide_failif *f, const tide_diff *d)
 	r.known[0] = d->known[known][0];
 	r.known[1] = d->known[known][1];
 	r.decided = r.known[1] && (r.known[0] || !f->change);
-	r.crossed = r.decided && crossed(f, r.a, r.b);
+	r.crossed = r.decided && tide__failif_crossed(f, r.a, r.b);
 	return r;
 }

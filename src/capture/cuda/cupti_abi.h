@@ -123,6 +123,7 @@ typedef struct cupti_api_table { /* functions of libcupti */
 	int (*register_callbacks)(cupti_request_fn *, cupti_complete_fn *);
 	int (*enable)(int kind);
 	int (*disable)(int kind);
+	int (*register_clock)(uint64_t (*now)(void));
 	int (*enable_runtime)(uint32_t id, uint8_t on);
 	int (*enable_driver)(uint32_t id, uint8_t on);
 	int (*enable_source)(uint8_t on);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "capture/common/run_file.h"
 
@@ -106,6 +107,7 @@ static bool find_functions(void *h)
 		{ "cuptiActivityRegisterCallbacks", &c->register_callbacks, true },
 		{ "cuptiActivityEnable", &c->enable, true },
 		{ "cuptiActivityDisable", &c->disable, false },
+		{ "cuptiActivityRegisterTimestampCallback", &c->register_clock, false },
 		{ "cuptiActivityGetNextRecord", &c->next, true },
 		{ "cuptiActivityFlushAll", &c->flush_all, true },
 		{ "cuptiActivityEnableRuntimeApi", &c->enable_runtime, false },
@@ -156,12 +158,32 @@ static void note(const char *key, const char *text)
 	tide_annotate(tide_intern(key), text);
 }
 
+/* CUPTI's clock. torch.profiler sets another one (ticks of the CPU), which stays when it has ended. */
+static uint64_t unix_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Calls of the runtime that neither start work nor wait for it, and that frameworks make all the time. */
+static void enable_runtime(void)
+{
+	static const uint16_t idle[] = { 10, 11, 12, 16,
+					 17 }; /* errors, cudaSetDevice, cudaGetDevice */
+	tide__cupti.enable(CUPTI_RUNTIME);
+	for (size_t i = 0; tide__cupti.enable_runtime && i < sizeof idle / sizeof *idle; i++)
+		tide__cupti.enable_runtime(idle[i], 0);
+}
+
 static bool enable(unsigned want)
 {
 	uint8_t yes = 1;
 	size_t one = sizeof yes;
 	if (tide__cupti.set_attribute)
 		tide__cupti.set_attribute(CUPTI_ATTR_ZEROED, &one, &yes);
+	if (tide__cupti.register_clock)
+		tide__cupti.register_clock(unix_ns);
 	if (tide__cupti.register_callbacks(give_buffer, take_buffer) != CUPTI_OK)
 		return false;
 	int rc = CUPTI_OK;
@@ -173,6 +195,8 @@ static bool enable(unsigned want)
 	}
 	if (want & TIDE_GPU_CALLS)
 		switch_calls(1);
+	if (want & TIDE_GPU_RUNTIME)
+		enable_runtime();
 	if (want & TIDE_GPU_MEMORY) {
 		tide__cupti.enable(CUPTI_MEMORY);
 		tide__cupti.enable(CUPTI_MEMORY_POOL);
@@ -229,11 +253,9 @@ static unsigned bits_of(const char *text)
 	static const struct {
 		const char *name;
 		unsigned bit;
-	} words[] = { { "kernels", TIDE_GPU_KERNELS },
-		      { "memory", TIDE_GPU_MEMORY },
-		      { "calls", TIDE_GPU_CALLS },
-		      { "nvml", TIDE_GPU_NVML },
-		      { "source", TIDE_GPU_SOURCE } };
+	} words[] = { { "kernels", TIDE_GPU_KERNELS }, { "memory", TIDE_GPU_MEMORY },
+		      { "calls", TIDE_GPU_CALLS },     { "runtime", TIDE_GPU_RUNTIME },
+		      { "nvml", TIDE_GPU_NVML },       { "source", TIDE_GPU_SOURCE } };
 	unsigned bits = 0;
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		bits |= text && strstr(text, words[i].name) ? words[i].bit : 0;
@@ -330,8 +352,8 @@ EXPORT int tide_gpu_begin(const char *what)
 /* CUPTI delivers what it has, then is as it was; torch.profiler registers buffers of its own again. */
 EXPORT void tide_gpu_end(void)
 {
-	static const int kinds[] = { CUPTI_KERNEL, CUPTI_MEMCPY, CUPTI_MEMCPY_PEER, CUPTI_MEMSET,
-				     CUPTI_MEMORY };
+	static const int kinds[] = { CUPTI_KERNEL, CUPTI_MEMCPY, CUPTI_MEMCPY_PEER,
+				     CUPTI_MEMSET, CUPTI_MEMORY, CUPTI_RUNTIME };
 	if (!session)
 		return;
 	session = false;

@@ -17,7 +17,8 @@
  * A process that runs already (tidemark.profiling) loads the library itself and calls tide_gpu_begin()
  * and tide_gpu_end() around what it measures.
  *
- *   TIDEMARK_GPU         what is recorded: kernels, memory, calls, nvml, source; comma-separated
+ *   TIDEMARK_GPU         what is recorded: kernels, memory, calls, runtime, nvml, source;
+ *                        comma-separated
  *   TIDEMARK_RECORD ...  where (torch/start.h) */
 #ifndef TIDE_CAPTURE_CUDA_INJECT_H
 #define TIDE_CAPTURE_CUDA_INJECT_H
@@ -37,7 +38,8 @@ enum {
 	TIDE_GPU_MEMORY = 2,
 	TIDE_GPU_CALLS = 4,
 	TIDE_GPU_NVML = 8,
-	TIDE_GPU_SOURCE = 16
+	TIDE_GPU_SOURCE = 16,
+	TIDE_GPU_RUNTIME = 32 /* every call of the runtime but the idle ones, instead of a list */
 };
 
 extern cupti_api_table tide__cupti TIDE_HIDDEN;

@@ -5,10 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/compare/thresholds.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "serve/answer/api.h"
 #include "serve/store/run_index.h"
+
+enum { LIMITS = 8 };
+typedef struct limits { /* as of `tidemark diff --fail-if` */
+	char text[256];
+	const char *one[LIMITS]; /* in text */
+	tide_failif v[LIMITS];
+	size_t n;
+} limits;
 
 typedef struct item {
 	const tide_rec *r;
@@ -71,23 +80,71 @@ static void maybe(tide_json *j, const char *key, bool known, int64_t v)
 	tide__json_kint_if(j, key, known && v >= 0, v);
 }
 
-static bool change(int64_t before, int64_t now, double *pct)
+static void put_change(tide_json *j, const char *key, int64_t before, int64_t now)
 {
-	if (before <= 0 || now < 0)
-		return false;
-	*pct = 100.0 * (double)(now - before) / (double)before;
-	return true;
+	if (before > 0 && now >= 0)
+		tide__json_kfixed(j, key, 100.0 * (double)(now - before) / (double)before, 2);
+	else
+		tide__json_knull(j, key);
 }
 
-static bool put_change(tide_json *j, const char *key, int64_t before, int64_t now, double limit)
+/* What the index knows of a metric; -1 = not known. */
+static int64_t figure(const tide_run_summary *s, tide_metric metric)
 {
-	double pct = 0;
-	if (!change(before, now, &pct)) {
-		tide__json_knull(j, key);
-		return false;
+	return metric == TIDE_METRIC_PEAK	 ? s->peak_bytes
+	       : metric == TIDE_METRIC_STEP_TIME ? s->step_ns
+						 : s->duration_ns;
+}
+
+/* "peak>+5%,step_time>+5%". A '+' in an address is a blank: one after the comparison is a '+'. */
+static tide_code read_limits(const char *text, limits *l, tide_error *err)
+{
+	size_t n = strlen(text);
+	l->n = 0;
+	if (n >= sizeof l->text)
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "fail_if is too long");
+	memcpy(l->text, text, n + 1);
+	for (size_t i = 1; i < n; i++)
+		if (l->text[i] == ' ' && strchr("<>=", l->text[i - 1]))
+			l->text[i] = '+';
+	char *rest = NULL;
+	for (char *one = strtok_r(l->text, ",", &rest); one; one = strtok_r(NULL, ",", &rest)) {
+		if (l->n == LIMITS)
+			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+					  "fail_if has more than 8 parts");
+		tide_failif *f = &l->v[l->n];
+		tide_code rc = tide__failif_parse(one, f, err);
+		if (rc != TIDE_OK)
+			return rc;
+		if (f->function != TIDE_FAIL_METRIC ||
+		    (f->metric != TIDE_METRIC_PEAK && f->metric != TIDE_METRIC_STEP_TIME &&
+		     f->metric != TIDE_METRIC_TIME))
+			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+					  "%s: runs have peak, step_time and time; tidemark diff "
+					  "--fail-if has the others",
+					  one);
+		l->one[l->n++] = one;
 	}
-	tide__json_kfixed(j, key, pct, 2);
-	return pct > limit;
+	return TIDE_OK;
+}
+
+/* The limits that a run crosses, held against the one before it. */
+static void put_failed(tide_json *j, const limits *l, const tide_run_summary *before,
+		       const tide_run_summary *now)
+{
+	bool any = false;
+	tide__json_karray(j, "failed");
+	for (size_t i = 0; i < l->n && now; i++) {
+		int64_t b = figure(now, l->v[i].metric),
+			a = before ? figure(before, l->v[i].metric) : -1;
+		bool known = b >= 0 && (a >= 0 || !l->v[i].change);
+		if (!known || !tide__failif_crossed(&l->v[i], a < 0 ? 0 : (uint64_t)a, (uint64_t)b))
+			continue;
+		tide__json_str(j, l->one[i]);
+		any = true;
+	}
+	tide__json_array_end(j);
+	tide__json_kbool(j, "regression", any);
 }
 
 static void put_spark(tide_json *j, const tide_run *run)
@@ -113,7 +170,7 @@ static void put_tags(tide_json *j, const char *tags)
 	tide__json_array_end(j);
 }
 
-static void put_item(tide_json *j, const item *x, const double limit[2])
+static void put_item(tide_json *j, const item *x, const limits *l)
 {
 	const tide_run *u = x->run;
 	const tide_run_summary *s = &u->s, *b = x->before ? &x->before->run->s : NULL;
@@ -141,11 +198,9 @@ static void put_item(tide_json *j, const item *x, const double limit[2])
 	tide__json_kuint_if(j, "losses", k, s->losses);
 	put_spark(j, u);
 	tide__json_kstr(j, "before", x->before ? x->before->r->id : NULL);
-	bool peak = put_change(j, "peak_change_pct", b ? b->peak_bytes : -1, k ? s->peak_bytes : -1,
-			       limit[0]);
-	bool step = put_change(j, "step_change_pct", b ? b->step_ns : -1, k ? s->step_ns : -1,
-			       limit[1]);
-	tide__json_kbool(j, "regression", peak || step);
+	put_change(j, "peak_change_pct", b ? b->peak_bytes : -1, k ? s->peak_bytes : -1);
+	put_change(j, "step_change_pct", b ? b->step_ns : -1, k ? s->step_ns : -1);
+	put_failed(j, l, b, k ? s : NULL);
 	put_tags(j, u->tags);
 	tide__json_kstr(j, "note", u->note[0] ? u->note : NULL);
 	tide__json_object_end(j);
@@ -154,10 +209,9 @@ static void put_item(tide_json *j, const item *x, const double limit[2])
 /* ---- the list ---- */
 
 static void put_all(tide_ask *a, tide_run_index *index, item *v, size_t n, size_t most,
-		    const double limit[2], tide_json *j)
+		    const limits *l, tide_json *j)
 {
 	size_t known = 0;
-	char text[64];
 	for (size_t i = 0; i < n; i++)
 		known += v[i].run->failed ||
 			 (v[i].run->known &&
@@ -169,19 +223,17 @@ static void put_all(tide_ask *a, tide_run_index *index, item *v, size_t n, size_
 	tide__json_kuint(j, "pending", n - known);
 	tide__json_kstr(j, "notes_file", tide__run_index_file(index));
 	tide__json_karray(j, "fail_if");
-	snprintf(text, sizeof text, "peak>+%g%%", limit[0]);
-	tide__json_str(j, text);
-	snprintf(text, sizeof text, "step_time>+%g%%", limit[1]);
-	tide__json_str(j, text);
+	for (size_t i = 0; i < l->n; i++)
+		tide__json_str(j, l->one[i]);
 	tide__json_array_end(j);
 	tide__json_karray(j, "runs");
 	for (size_t i = 0; i < n && i < most; i++)
-		put_item(j, &v[i], limit);
+		put_item(j, &v[i], l);
 	tide__json_array_end(j);
 }
 
 static tide_code list(tide_ask *a, tide_run_index *index, const tide_rec *r, size_t n, size_t most,
-		      const double limit[2], tide_error *err)
+		      const limits *l, tide_error *err)
 {
 	tide_json j;
 	tide_run *runs = tide__run_index_get(index, r, n);
@@ -197,7 +249,7 @@ static tide_code list(tide_ask *a, tide_run_index *index, const tide_rec *r, siz
 		memcpy(v, grouped, n * sizeof *v);
 		if (n)
 			qsort(v, n, sizeof *v, newest_first);
-		put_all(a, index, v, n, most, limit, &j);
+		put_all(a, index, v, n, most, l, &j);
 		rc = tide__api_end(&j, n ? NULL : tide__api_none, err);
 	}
 	tide__free(v);
@@ -208,22 +260,24 @@ static tide_code list(tide_ask *a, tide_run_index *index, const tide_rec *r, siz
 
 tide_code tide__api_runs(tide_ask *a, tide_error *err)
 {
-	int64_t peak = 500, step = 500; /* hundredths of a percent */
+	static const char usual[] = "peak>+5%,step_time>+5%";
+	const char *text = tide__request_get(a->req, "fail_if");
 	int64_t most = LIST_PAGE;
 	size_t n;
+	limits l;
 	tide_run_index *index = tide__run_index_of(a->store);
-	if (!tide__request_decimal(a->req, "peak_pct", 2, 1000000, &peak) ||
-	    !tide__request_decimal(a->req, "step_pct", 2, 1000000, &step) ||
-	    !tide__request_int(a->req, "limit", 1, INT64_MAX, &most))
+	if (!tide__request_int(a->req, "limit", 1, INT64_MAX, &most))
 		return tide__ask_wrong(a, err);
+	tide_code rc = read_limits(text ? text : usual, &l, err);
+	if (rc != TIDE_OK)
+		return rc;
 	if (!index)
 		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
 				  "this server keeps no index");
 	tide_rec *r = tide__store_list(a->store, &n);
 	if (!r)
 		return tide__nomem(err);
-	tide_code rc = list(a, index, r, n, (size_t)most,
-			    (const double[2]){ (double)peak / 100, (double)step / 100 }, err);
+	rc = list(a, index, r, n, (size_t)most, &l, err);
 	tide__store_list_free(r, n);
 	return rc;
 }

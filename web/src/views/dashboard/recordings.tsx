@@ -20,7 +20,7 @@ const word = (r: Recording): string => status(r).split(/[:,]/)[0].replace('its p
 
 /** When it began, or where that is not known when its file was last written. */
 const began = (r: Run): number => r.start_ns ?? r.modified_ns;
-const when = (r: Run): string => new Date(began(r) / 1e6).toLocaleString();
+const when = (r: Run): string => new Date(began(r) / 1e6).toLocaleString([], { dateStyle: 'short', timeStyle: 'short' });
 const folder = (r: Recording): string => r.path.slice(0, -r.name.length - 1);
 
 const narrow = matchMedia('(max-width: 760px)');
@@ -123,7 +123,7 @@ export function Recordings() {
         </>
       ),
     }),
-    col<Run>('State', small ? word : status),
+    ...(small || list.some(status) ? [col<Run>('State', small ? word : status)] : []),
     ...(small ? [] : figures(all, (r) => setEditing(r.id))),
     col<Run>('Size', (r) => r.size_bytes, bytes),
     ...(small
