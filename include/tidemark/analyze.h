@@ -173,10 +173,11 @@ typedef struct tide_phases_options {
 	const char *device; /* NULL = all */
 	const char *by;	    /* what phases are: mark annotation; NULL = mark */
 	bool tracker;	    /* text as memory trackers write it: DRAM and L1 lines in MB */
+	bool sum;	    /* one entry for each name */
 } tide_phases_options;
-#define TIDE_PHASES_OPTIONS_INIT                               \
-	{                                                      \
-		sizeof(tide_phases_options), NULL, NULL, false \
+#define TIDE_PHASES_OPTIONS_INIT                                      \
+	{                                                             \
+		sizeof(tide_phases_options), NULL, NULL, false, false \
 	}
 TIDE_API tide_code tide_phases_find(const tide_trace *t, const tide_phases_options *o,
 				    tide_report **out, tide_error *err);

@@ -208,7 +208,7 @@ static const struct report reports[] = {
 	{ "peak", { F(tide_peak_options, device, TEXT), F(tide_peak_options, at, TEXT), F(tide_peak_options, group_by, TEXT),
 		    F(tide_peak_options, top, SIZE) },
 	  find_peak, sizeof(tide_peak_options), { .peak = TIDE_PEAK_OPTIONS_INIT } },
-	{ "phases", { F(tide_phases_options, device, TEXT), F(tide_phases_options, by, TEXT), F(tide_phases_options, tracker, FLAG) }, find_phases, sizeof(tide_phases_options), { .phases = TIDE_PHASES_OPTIONS_INIT } },
+	{ "phases", { F(tide_phases_options, device, TEXT), F(tide_phases_options, by, TEXT), F(tide_phases_options, tracker, FLAG), F(tide_phases_options, sum, FLAG) }, find_phases, sizeof(tide_phases_options), { .phases = TIDE_PHASES_OPTIONS_INIT } },
 	{ "ops", { F(tide_ops_options, device, TEXT), F(tide_ops_options, flat, FLAG), F(tide_ops_options, streams, FLAG),
 		   F(tide_ops_options, sort, TEXT), F(tide_ops_options, top, SIZE), F(tide_ops_options, depth, SIZE),
 		   { "all", OF_TEXT, 0, 0 } },

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/map.h"
 #include "base/mem.h"
 
 enum { MAX_DEPTH = 4096 };     /* spans around an annotation that are looked at */
@@ -39,12 +40,12 @@ static void cut_phases(const tide_model *m, tide_phases *p)
 		if (m->marks.kind[k] != TIDE_MARK_PHASE)
 			continue;
 		p->phases[p->n++] = (tide_phase){ k,	m->marks.name[k], t0, m->marks.t[k],
-						  from, m->marks.move[k] };
+						  from, m->marks.move[k], 1 };
 		from = m->marks.move[k];
 		t0 = m->marks.t[k];
 	}
 	if (from < m->moves.n || !p->n)
-		p->phases[p->n++] = (tide_phase){ 0, { 0 }, t0, m->t_end, from, m->moves.n };
+		p->phases[p->n++] = (tide_phase){ 0, { 0 }, t0, m->t_end, from, m->moves.n, 1 };
 }
 
 /* Recordings have one category for all ops: a range that the program named is an outermost one that
@@ -76,7 +77,7 @@ static void cut_until(const tide_model *m, tide_phases *p, uint64_t *from, int64
 	if (to < *from)
 		to = *from;
 	if (name.i || to > *from)
-		p->phases[p->n++] = (tide_phase){ 0, name, *t, t1, *from, to };
+		p->phases[p->n++] = (tide_phase){ 0, name, *t, t1, *from, to, 1 };
 	*from = to;
 	*t = t1;
 }
@@ -304,6 +305,56 @@ tide_code tide__phases_by_annotation(const tide_model *m, tide_phases *out, tide
 			err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
 			"no annotations: ranges of record_function or NVTX are phases by annotation");
 	return find(m, true, out, err);
+}
+
+static uint64_t highest(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void join_level(tide_phase_level *to, const tide_phase_level *l)
+{
+	to->alloc_bytes += l->alloc_bytes;
+	to->free_bytes += l->free_bytes;
+	to->allocs += l->allocs;
+	to->frees += l->frees;
+	to->before_bytes += l->before_bytes;
+	to->change += l->change;
+	to->segment_peak = highest(to->segment_peak, l->segment_peak);
+	to->peak = highest(to->peak, l->peak);
+	to->top = highest(to->top, l->top);
+	to->current = l->current;
+}
+
+bool tide__phases_sum(tide_phases *p)
+{
+	tide_map of = { 0 }; /* name + 1 -> its phase + 1 */
+	size_t n = 0;
+	bool ok = p->n < UINT32_MAX;
+	for (size_t i = 0; ok && i < p->n; i++) /* first, so that nothing is half done */
+		ok = tide__map_put(&of, (uint64_t)p->phases[i].name.i + 1, UINT32_MAX);
+	for (size_t i = 0; ok && i < p->n; i++) {
+		uint64_t key = (uint64_t)p->phases[i].name.i + 1;
+		uint32_t at = tide__map_get(&of, key);
+		const tide_phase_level *from = p->levels + i * p->n_scopes;
+		if (at == UINT32_MAX) {
+			p->phases[n] = p->phases[i];
+			memmove(p->levels + n * p->n_scopes, from, p->n_scopes * sizeof *from);
+			/* the key is there: this needs no room */
+			(void)tide__map_put(&of, key, (uint32_t)++n);
+			p->last = n - 1;
+			continue;
+		}
+		p->last = at - 1;
+		p->phases[at - 1].t1 = p->phases[i].t1;
+		p->phases[at - 1].count++;
+		for (size_t k = 0; k < p->n_scopes; k++)
+			join_level(&p->levels[(at - 1) * p->n_scopes + k], &from[k]);
+	}
+	tide__map_free(&of);
+	p->n = ok ? n : p->n;
+	p->summed = ok;
+	return ok;
 }
 
 void tide__phases_free(tide_phases *p)

@@ -50,10 +50,13 @@ typedef struct tide_phase {
 	tide_str name; /* none = the tail, or between annotations */
 	int64_t t0, t1;
 	uint64_t move0, move1; /* its memory events: [move0, move1) */
+	uint64_t count;	       /* stretches that it is the sum of; 1 unless summed */
 } tide_phase;
 
 typedef struct tide_phases {
 	size_t n, n_scopes;
+	bool summed; /* one phase for each name */
+	size_t last; /* if summed: the phase with the trace's end */
 	tide_phase *phases;
 	tide_scope *scopes;		    /* pools in order of id, then devices, then the total */
 	tide_phase_level *levels;	    /* [phase * n_scopes + scope] */
@@ -68,6 +71,10 @@ tide_code tide__find_phases(const tide_model *m, tide_phases *out, tide_error *e
  * phase without a name. If ranges of several threads overlap, the earlier one counts. Returns
  * TIDE_ENOTFOUND if there is none. */
 tide_code tide__phases_by_annotation(const tide_model *m, tide_phases *out, tide_error *err);
+/* Joins phases of one name, in order of first appearance. Allocations, frees and changes are summed;
+ * peaks are the highest; `current` is that of the last; it reaches from the first start to the last end.
+ * Returns false if memory runs out; `p` is then unchanged. */
+bool tide__phases_sum(tide_phases *p);
 void tide__phases_free(tide_phases *p);
 
 /* Returns true if `pool` counts in scope `s`. */

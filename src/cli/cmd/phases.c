@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* phases: memory phase by phase. */
+#include "base/error.h"
 #include "cli/cli.h"
 
 #include "cli/page.h"
@@ -8,13 +9,15 @@
 #include "cli/select.h"
 #include "render/report/memory/phases.h"
 
-enum { O_DEVICE = TIDE_SIZES_OPTIONS_N, O_BY, O_TRACKER, O_JSON, O_OUTPUT };
+enum { O_DEVICE = TIDE_SIZES_OPTIONS_N, O_BY, O_SUM, O_TRACKER, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	TIDE_SIZES_OPTIONS,
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
 	[O_BY] = { "by", 'b', TIDE_OPT_ENUM, "mark,annotation",
 		   "what defines phases: marks, or ranges of record_function and NVTX",
 		   .def = "mark" },
+	[O_SUM] = { "sum", 's', TIDE_OPT_FLAG, NULL,
+		    "one entry for each name: sums of its stretches, the highest of their peaks" },
 	[O_TRACKER] = { "tracker", 0, TIDE_OPT_FLAG, NULL,
 			"write DRAM and L1 lines in MB, in the format of memory trackers" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON, in bytes" },
@@ -42,6 +45,15 @@ static int show(const tide_args *a, const tide_model *m, const tide_phases *p,
 	return rc;
 }
 
+static tide_code find(const tide_args *a, const tide_model *m, tide_phases *p, tide_error *err)
+{
+	tide_code rc =
+		(a->opt[O_BY].num ? tide__phases_by_annotation : tide__find_phases)(m, p, err);
+	if (rc == TIDE_OK && a->opt[O_SUM].set && !tide__phases_sum(p))
+		rc = tide__nomem(err);
+	return rc;
+}
+
 static int report_of(const tide_args *a)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -53,10 +65,8 @@ static int report_of(const tide_args *a)
 	if (!m)
 		return 1;
 	if (tide__cli_device(a, &a->opt[O_DEVICE], m, &v.device))
-		rc = (a->opt[O_BY].num ? tide__phases_by_annotation
-				       : tide__find_phases)(m, &p, &err) == TIDE_OK
-			     ? show(a, m, &p, &v)
-			     : tide__cli_fail(a->files[0], &err);
+		rc = find(a, m, &p, &err) == TIDE_OK ? show(a, m, &p, &v)
+						     : tide__cli_fail(a->files[0], &err);
 	tide__phases_free(&p);
 	tide__model_free(m);
 	return rc;

@@ -147,10 +147,12 @@ static void print_phase(struct report *r, size_t n)
 	if (name.i)
 		tide__put_text(r->to, tide__long_text(&r->longs, r->m, name, NULL));
 	else
-		fputs(n + 1 < r->p->n ? "(between)"
-		      : n	      ? "(after the last phase)"
-				      : "(whole trace)",
+		fputs(n + 1 < r->p->n || r->p->summed ? "(between)"
+		      : n			      ? "(after the last phase)"
+						      : "(whole trace)",
 		      r->to->out);
+	if (r->p->summed)
+		fprintf(r->to->out, " (%" PRIu64 "x)", r->p->phases[n].count);
 	fputs(r->to->style.color ? " ---\033[0m\n" : " ---\n", r->to->out);
 	for (size_t k = 0; k < r->p->n_scopes; k++) {
 		const tide_scope *s = &r->p->scopes[k];
@@ -166,7 +168,8 @@ static void print_phase(struct report *r, size_t n)
 
 static void print_totals(const struct report *r)
 {
-	const tide_phase_level *l = r->p->levels + (r->p->n - 1) * r->p->n_scopes;
+	size_t last = r->p->summed ? r->p->last : r->p->n - 1;
+	const tide_phase_level *l = r->p->levels + last * r->p->n_scopes;
 	fputs("\n=== Final Totals ===\n", r->to->out);
 	for (size_t k = 0; k < r->p->n_scopes; k++) {
 		char name[240];
@@ -227,6 +230,8 @@ static void json_phase(tide_json *j, const struct report *r, size_t n)
 		tide__json_ktext(j, "name", r->m, p->name);
 	else
 		tide__json_knull(j, "name");
+	if (r->p->summed)
+		tide__json_kuint(j, "count", p->count);
 	tide__json_kint(j, "start_ns", p->t0);
 	tide__json_kint(j, "end_ns", p->t1);
 	tide__json_karray(j, "memory");
