@@ -24,8 +24,7 @@ QUESTIONS = ["info", "hta", "kernels", "kernels --by op", "timeline", "flame --k
 FREE = {"trace", "file", "trace_file", "model_bytes", "events", "notes", "path_events", "tables", "command",
         "lane", "name_of_lane", "distributed.pg_config", "kineto.events", "kineto.baseTimeNanoseconds",
         "kineto.displayTimeUnit", "kineto.schemaVersion", "kineto.frees_of_earlier_memory",
-        "start_wall_ns",
-        "grid", "block", "registers_per_thread", "shared_memory_bytes"}  # exports carry no launch parameters
+        "start_wall_ns"}
 
 
 def ask(question, path):

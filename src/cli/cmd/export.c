@@ -116,11 +116,17 @@ static int64_t rank_of(const tide_model *m, const char *path)
 	return tide__rank_in_name(path);
 }
 
+/* Everything, with launch figures of kernels and shapes of ops. */
+enum {
+	WANTED = TIDE_WANT_SPANS | TIDE_WANT_MEMORY | TIDE_WANT_ARGS | TIDE_WANT_FLOWS |
+		 TIDE_WANT_SHAPES
+};
+
 static const tide_model *load_rank(void *user, size_t i, int64_t *rank)
 {
 	struct ranks *r = user;
 	tide__model_free(r->m);
-	r->m = tide__cli_load(r->a, r->files.v[i].path, 0);
+	r->m = tide__cli_load(r->a, r->files.v[i].path, WANTED);
 	if (r->m)
 		*rank = rank_of(r->m, r->files.v[i].path);
 	return r->m;
@@ -167,7 +173,7 @@ static int run(const tide_args *a)
 	if (!one && tide__ranks_expand(a->files, a->n_files, &r.files, &err) != TIDE_OK)
 		return tide__cli_fail(NULL, &err);
 	if (one || r.files.n == 1) {
-		r.m = tide__cli_load(a, one ? "-" : r.files.v[0].path, 0);
+		r.m = tide__cli_load(a, one ? "-" : r.files.v[0].path, WANTED);
 		if (r.m)
 			rc = write_out(a, e, r.m);
 	} else {

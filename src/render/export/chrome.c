@@ -107,6 +107,33 @@ static void pair(chrome *c, uint32_t i)
 	}
 }
 
+/* "[128, 1, 1]" as the list that it is; returns false for any other text. */
+static bool number_list(chrome *c, const char *key, const char *s)
+{
+	enum { MOST = 8 };
+	int64_t v[MOST];
+	size_t n = 0;
+	char *end;
+	if (*s != '[' || s[1] < '0' || s[1] > '9')
+		return false;
+	for (s++; n < MOST; s = end + 1 + strspn(end + 1, " ")) {
+		if (*s < '0' || *s > '9')
+			return false;
+		v[n++] = strtoll(s, &end, 10);
+		if (*end == ']')
+			break;
+		if (*end != ',')
+			return false;
+	}
+	if (*end != ']' || end[1])
+		return false;
+	tide__json_karray(&c->j, key);
+	for (size_t i = 0; i < n; i++)
+		tide__json_int(&c->j, v[i]);
+	tide__json_array_end(&c->j);
+	return true;
+}
+
 /* `at` is a cursor into attrs, which are in order of span. */
 static void span(chrome *c, uint32_t i, size_t *at)
 {
@@ -134,10 +161,10 @@ static void span(chrome *c, uint32_t i, size_t *at)
 		const char *key = tide__text(m, m->attrs.key[*at], NULL);
 		if (m->attrs.span[*at].i < i || own_arg(key))
 			continue;
-		if (m->attrs.text[*at].i)
-			kstr(c, key, m->attrs.text[*at]);
-		else
+		if (!m->attrs.text[*at].i)
 			tide__json_kint(&c->j, key, m->attrs.number[*at]);
+		else if (!number_list(c, key, tide__text(m, m->attrs.text[*at], NULL)))
+			kstr(c, key, m->attrs.text[*at]);
 	}
 	end_args(c);
 }

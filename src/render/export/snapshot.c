@@ -30,7 +30,7 @@ static void put_block(shot *s, uint64_t addr, uint64_t size, uint32_t alloc)
 	tide__snapshot_word(s, !alloc		 ? W_inactive
 			       : s->asked[alloc] ? W_active_pending_free
 						 : W_active_allocated);
-	tide__snapshot_stack(s, alloc ? a->stack[alloc].i : 0);
+	tide__snapshot_frames(s, alloc);
 	tide__pkl_dict_end(&s->p);
 }
 
@@ -262,11 +262,13 @@ static bool prepare(shot *s)
 	s->text = tide__calloc(texts, sizeof *s->text);
 	s->frame = tide__calloc(m->frames.n, sizeof *s->frame);
 	s->stack = tide__calloc(m->stacks.n, sizeof *s->stack);
+	s->path = tide__calloc(m->spans.n, sizeof *s->path);
 	s->number = tide__calloc(m->devices.n, sizeof *s->number);
 	s->asked = tide__calloc(m->allocs.n, 1);
 	s->live = tide__alloc(m->allocs.n, sizeof *s->live);
 	s->segs = tide__alloc(m->segments.n, sizeof *s->segs);
-	if (!s->text || !s->frame || !s->stack || !s->number || !s->asked || !s->live || !s->segs)
+	if (!s->text || !s->frame || !s->stack || !s->path || !s->number || !s->asked || !s->live ||
+	    !s->segs)
 		return false;
 	number_devices(s);
 	for (uint32_t i = 1; i < m->allocs.n; i++)
@@ -325,6 +327,7 @@ static tide_code write_snapshot(const tide_model *m, const tide_export_options *
 	}
 	tide__free(s.text);
 	tide__free(s.frame);
+	tide__free(s.path);
 	tide__free(s.stack);
 	tide__free(s.number);
 	tide__free(s.asked);

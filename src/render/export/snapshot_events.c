@@ -11,6 +11,7 @@
 struct event {
 	enum word action;
 	uint64_t addr, size, block; /* block: of an alloc whose block is longer, exact sizes only */
+	uint32_t alloc;		    /* whose frames it has; 0: stack */
 	tide_pool_id pool;
 	tide_lane_id stream;
 	uint32_t stack;
@@ -38,7 +39,10 @@ static void put_event(shot *s, const struct event *e)
 	}
 	if (e->block)
 		tide__snapshot_uint(s, W_block_size, e->block);
-	tide__snapshot_stack(s, e->stack);
+	if (e->alloc)
+		tide__snapshot_frames(s, e->alloc);
+	else
+		tide__snapshot_stack(s, e->stack);
 	tide__pkl_dict_end(&s->p);
 }
 
@@ -54,7 +58,7 @@ static void put_alloc_event(shot *s, enum word action, uint32_t alloc, int64_t t
 						       : 0,
 				      .pool = a->pool[alloc],
 				      .stream = a->stream[alloc],
-				      .stack = action == W_alloc ? a->stack[alloc].i : 0,
+				      .alloc = action == W_alloc ? alloc : 0,
 				      .t = t });
 }
 

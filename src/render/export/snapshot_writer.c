@@ -96,6 +96,39 @@ void tide__snapshot_stack(shot *s, uint32_t stack)
 	s->stack[stack] = tide__pkl_memo(&s->p) + 1;
 }
 
+/* A frame that stands for an op: viewers show its name. */
+static void put_op(shot *s, tide_str name)
+{
+	tide__pkl_dict(&s->p);
+	tide__snapshot_word(s, W_name);
+	tide__snapshot_text(s, name);
+	tide__snapshot_word(s, W_filename);
+	tide__snapshot_word(s, W_op);
+	tide__snapshot_uint(s, W_line, 0);
+	tide__pkl_dict_end(&s->p);
+}
+
+void tide__snapshot_frames(shot *s, uint32_t alloc)
+{
+	uint32_t span = s->m->allocs.span[alloc].i, at = span;
+	if (s->m->allocs.stack[alloc].i || !span) {
+		tide__snapshot_stack(s, s->m->allocs.stack[alloc].i);
+		return;
+	}
+	tide__snapshot_word(s, W_frames);
+	if (s->path[span]) {
+		tide__pkl_get(&s->p, s->path[span] - 1);
+		return;
+	}
+	tide__pkl_list(&s->p);
+	for (int k = 0; at && k < MOST_FRAMES; k++, at = s->m->spans.parent[at].i)
+		put_op(s, s->m->spans.name[at]);
+	if (at)
+		put_more(s);
+	tide__pkl_list_end(&s->p);
+	s->path[span] = tide__pkl_memo(&s->p) + 1;
+}
+
 /* ---- pools, streams, times ---- */
 
 uint32_t tide__snapshot_device(const shot *s, tide_pool_id pool)

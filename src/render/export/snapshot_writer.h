@@ -16,7 +16,7 @@
 	W(block_size) W(name) W(filename) W(line) W(device) W(address) W(total_size)               \
 	W(allocated_size) W(active_size) W(requested_size) W(segment_type) W(segment_pool_id)      \
 	W(is_expandable) W(blocks) W(state) W(large) W(small) W(inactive) W(active_allocated)      \
-	W(active_pending_free) W(stage) W(START) W(END)
+	W(active_pending_free) W(stage) W(START) W(END) W(op)
 /* clang-format on */
 enum word {
 #define W(w) W_##w,
@@ -36,6 +36,7 @@ typedef struct shot {
 	uint32_t *text;	    /* owned, per text: memo entry + 1 */
 	uint32_t *frame;    /* owned, per frame: memo entry + 1 */
 	uint32_t *stack;    /* owned, per stack: memo entry + 1 */
+	uint32_t *path;	    /* owned, per span: memo entry + 1 of its op path as frames */
 	uint32_t *number;   /* owned, per device row: its number in the snapshot */
 	uint32_t devices;   /* numbers in all */
 	uint8_t *asked;	    /* owned, per alloc: its free was requested */
@@ -58,6 +59,8 @@ void tide__snapshot_text(shot *s, tide_str t);
 void tide__snapshot_uint(shot *s, enum word key, uint64_t v);
 /* Writes key and list of frames; 0 = none. */
 void tide__snapshot_stack(shot *s, uint32_t stack);
+/* Writes the frames of an allocation: its stack, else its op path, innermost first; 0 = none. */
+void tide__snapshot_frames(shot *s, uint32_t alloc);
 /* Returns the number of a pool's device in the snapshot. */
 uint32_t tide__snapshot_device(const shot *s, tide_pool_id pool);
 /* Writes a private pool's (a, b); (0, 0) for the others. */
