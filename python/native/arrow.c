@@ -15,6 +15,7 @@
 #include "base/utf8.h"
 #include "model/model.h"
 #include "model/strings.h"
+#include "analyze/memory/roles.h"
 #include "model/kind_names.h"
 #include "native.h"
 
@@ -253,13 +254,32 @@ static int dictionary(struct ArrowArray *a, tide_shared *s, struct meaning *m)
 	return 0;
 }
 
+/* Roles as `peak --group-by role` has them, concluded ones included. NULL on exhaustion. */
+static void *roles_of(const tide_shared *s, const tide_column_view *c)
+{
+	tide_roles r;
+	uint8_t *out = NULL;
+	if (tide__find_roles((const tide_model *)s->trace, &r) == TIDE_OK &&
+	    (out = malloc(c->rows + 1)))
+		memcpy(out, r.role, c->rows);
+	tide__roles_free(&r);
+	return out;
+}
+
 static int array_column(struct ArrowArray *a, tide_shared *s, const char *table,
 			const tide_column_view *c)
 {
 	struct held *h = array_begin(a, s, c->rows - c->first, 2);
+	const char *data = c->data;
 	if (!h)
 		return ENOMEM;
-	h->buffers[1] = c->data ? (const char *)c->data + c->first * c->size : NULL;
+	if (!strcmp(table, "allocs") && !strcmp(c->name, "role") && c->size == 1)
+		data = h->owned[0] = roles_of(s, c);
+	if (!data && c->data) {
+		array_release(a);
+		return ENOMEM;
+	}
+	h->buffers[1] = data ? data + c->first * c->size : NULL;
 	tide_words words = tide__words_of(table, c->name);
 	if (!is_text(c) && !words)
 		return 0;

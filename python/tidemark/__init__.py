@@ -69,5 +69,12 @@ if not TYPE_CHECKING:  # checkers know the names above, and no others
     __getattr__ = _later
 
 
+def load_ipython_extension(shell: object) -> None:
+    """`%load_ext tidemark`: the magic %%tidemark."""
+    from ._magic import register
+
+    register(shell)
+
+
 def __dir__() -> list[str]:
     return sorted({*globals(), *_LATER, "torch", "tracker", "__version__"})

@@ -132,6 +132,63 @@ def peaks(recording: str) -> dict[str, int]:
     return {name: n for name, n in zip(names, most) if n}
 
 
+def culprits(recording: str, device: str, most: int = 3) -> list[str]:
+    """Who had allocated what was alive at the highest point, less what was there before: a line each, largest first."""
+    from . import _native
+    from ._profile import device_names
+
+    t = _native.Trace(recording)
+    names, of = device_names(t), t.view("pools", "device")
+    first = next((move for kind, move in zip(t.view("marks", "kind"), t.view("marks", "move")) if kind == _native.CHECKPOINT), 0)
+    pool, size, rows, kinds = t.view("allocs", "pool"), t.view("allocs", "size"), t.view("moves", "row"), t.view("moves", "kind")
+    now = highest = at = 0
+    moves = [(i, rows[i], kinds[i]) for i in range(first, len(rows)) if kinds[i] < 2 and names[of[pool[rows[i]]]] == device]
+    for i, row, kind in moves:
+        now += size[row] if kind == 0 else -size[row]
+        if now > highest:
+            highest, at = now, i
+    alive: dict[int, None] = {}
+    for i, row, kind in moves:
+        if i <= at and kind == 0:
+            alive[row] = None
+        elif i <= at:
+            alive.pop(row, None)
+    groups: dict[str, list[int]] = {}
+    for row in alive:
+        groups.setdefault(_made_by(t, row), []).append(size[row])
+    largest = sorted(groups.items(), key=lambda g: -sum(g[1]))
+    lines = [f"{sum(n):,} bytes in {len(n)} allocation{'s'[:len(n) > 1]}: {who}" for who, n in largest[:most]]
+    return lines + ([f"and {len(largest) - most} more"] if len(largest) > most else [])
+
+
+def _made_by(t: Any, row: int) -> str:
+    """The innermost line of the user's own code, and the op."""
+    span, stack = t.view("allocs", "span")[row], t.view("allocs", "stack")[row]
+    op = t.text(t.view("spans", "name")[span]) if span else ""
+    frames, parent, frame = t.view("stacks", "frame"), t.view("stacks", "parent"), {}
+    while stack and not frame:
+        f = frames[stack]
+        file = t.text(t.view("frames", "file")[f])
+        if file.endswith(".py") and not re.search(r"[/\\](site-packages|dist-packages|torch|tidemark)[/\\]", file):
+            frame = {"file": os.path.basename(file), "line": t.view("frames", "line")[f], "function": t.text(t.view("frames", "function")[f])}
+        stack = parent[stack]
+    where = "{file}:{line} {function}".format(**frame) if frame else ""
+    return ", ".join(x for x in (where, op) if x) or "unknown"
+
+
+def lacks_accelerator(device: str | None) -> bool:
+    """A limit on it says nothing here: PyTorch has no such device."""
+    if device == "cpu":
+        return False
+    try:
+        import torch
+    except ImportError:
+        return True
+    if hasattr(torch, "accelerator"):
+        return not torch.accelerator.is_available()
+    return not torch.cuda.is_available()
+
+
 def unreported(recording: str) -> str:
     """Devices whose allocations cannot be recorded, by their kinds; "" = none."""
     from . import _native
@@ -140,13 +197,13 @@ def unreported(recording: str) -> str:
     return next((t.text(n) for k, n in zip(t.view("facts", "key"), t.view("facts", "text")) if t.text(k) == "loss.unreported_devices"), "")
 
 
-def over(found: dict[str, int], wanted: dict[str | None, int]) -> str:
-    """The first limit that was passed, as a sentence; "" = none."""
+def over(found: dict[str, int], wanted: dict[str | None, int]) -> tuple[str, str]:
+    """The first limit that was passed: its device, and a sentence; "" = none."""
     for device, limit in wanted.items():
         for name, most in found.items():
             if most > limit and (name == device or (device is None and name != "cpu") or name.split(":")[0] == device):
-                return f"{name}: {most:,} bytes above the start, the limit is {limit:,}"
-    return ""
+                return name, f"{name}: {most:,} bytes above the start, the limit is {limit:,}"
+    return "", ""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -203,6 +260,17 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
     fail_test(outcome, kept_objects(before, limit))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before fixtures are made: a limit on an accelerator that is not here says nothing, so the test is skipped."""
+    try:
+        wanted = limits(item)
+    except pytest.fail.Exception:
+        return  # a wrong mark fails the call
+    if wanted and all(lacks_accelerator(device) for device in wanted):
+        item.add_marker(pytest.mark.skip('limit_device_memory: no accelerator here (write device="cpu" to limit host memory)'))
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     wanted = limits(item)
@@ -220,15 +288,17 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     keep = item.config.stash[_FOLDER]
     with tempfile.TemporaryDirectory(prefix="tidemark-") as folder:
         os.makedirs(keep or folder, exist_ok=True)
-        with tidemark.record(os.path.join(keep or folder, file_of(item.nodeid)), ops=bool(keep)):
+        with tidemark.record(os.path.join(keep or folder, file_of(item.nodeid)), ops=bool(keep or wanted), stacks=bool(wanted)):
             path = path_now() or ""  # another, where a process is writing that one
             tidemark.checkpoint("test")
             outcome: Any = yield
         found = peaks(path)
+        device, why = over(found, wanted)
+        who = culprits(path, device) if why else []
         if wanted and (silent := unreported(path)):
             item.warn(pytest.PytestWarning(f"tidemark: {silent}: its allocator reports nothing: no limit on it can be checked"))
     item.user_properties.append((_PROPERTY, found))
-    fail_test(outcome, over(found, wanted))
+    fail_test(outcome, "\n  ".join([why, *who]))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -489,4 +489,25 @@ def _label(torch: Any, model: Any, optimizer: Any) -> None:
                 _describe(value, f"{names.get(id(p), 'parameter')}.{key}", OPTIMIZER)
 
 
+def role(value: Any, role: str, name: str | None = None) -> int:
+    """Say what tensors are for: role(cache, "kv_cache"). `value` is a tensor, or lists, tuples, dicts and dataclasses of tensors;
+    `role` one of parameter, gradient, optimizer, activation, input, temporary, buffer, kv_cache, workspace. It counts from the first
+    report on, for the whole life of the tensors' storage, until another role is given. Returns the number of tensors; 0 without a recording."""
+    import torch
+
+    from ._profile import ROLES
+    from .tracker import _tensors_in
+
+    number = next((n for n, text in ROLES.items() if text == role), 0)
+    if not number:
+        raise ValueError(f"there is no role {role!r}: there are {', '.join(ROLES.values())}")
+    if not _native.recording():
+        return 0
+    with unseen():
+        found = _tensors_in(value, torch.Tensor)
+        for i, tensor in enumerate(found):
+            _describe(tensor, name if name is None or len(found) == 1 else f"{name}.{i}", number)
+    return len(found)
+
+
 _imported = True  # the last line: whoever finds this module finds all of it

@@ -113,17 +113,19 @@ class Plugin(unittest.TestCase):
         return done.stdout, folder
 
     def check(self, out):
-        for line in ("PASSED test_x.py::test_small", "FAILED test_x.py::test_large", "PASSED test_x.py::test_accelerators_only",
+        for line in ("PASSED test_x.py::test_small", "FAILED test_x.py::test_large", 
                      "FAILED test_x.py::test_bad_size", "FAILED test_x.py::test_size_of_no_kind", "FAILED test_x.py::test_plain", "PASSED test_x.py::test_fixtures_come_before",
                      "PASSED test_x.py::TestMany::test_of_the_class[9000000]", "FAILED test_x.py::TestMany::test_of_the_class[11000000]",
                      "PASSED test_x.py::TestMany::test_nearest_counts", "FAILED test_x.py::test_wrong_mark", "FAILED test_x.py::test_wrong_device",
-                     "PASSED test_x.py::test_device_that_is_not_here", "PASSED test_x.py::test_device_of_others"):
+                     "PASSED test_x.py::TestMany::test_nearest_counts"):
             self.assertIn(line, out)
         self.assertIn("cpu: 11,000,000 bytes above the start, the limit is 10,485,760", out)
+        self.assertRegex(out, r"11,000,000 bytes in 1 allocation: test_x.py:\d+ test_large, aten::empty")  # who allocated
+        self.assertRegex(out, r"SKIPPED .*test_x.py.*limit_device_memory: no accelerator here")
         self.assertIn("memory (tidemark)", out)
         self.assertIn("8.58 MiB  test_x.py::test_small", out)
         self.assertIn("own failure", out)
-        self.assertRegex(out, r"7 failed, 10 passed, 1 skipped")
+        self.assertRegex(out, r"7 failed, 7 passed, 4 skipped")
         self.assertIn("limit_device_memory: there is no device 'cuda0' (write 'cpu', 'cuda', 'cuda:1')", out)
         self.assertIn("limit_device_memory: not a size: 15000000.0", out)
         self.assertNotIn("_pytest.py", out)  # a wrong mark is one line, without our own source

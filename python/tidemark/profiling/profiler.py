@@ -147,7 +147,7 @@ class UnifiedProfiler:
         trace = Trace(path)
         session.timeline_data = trace.timeline()["summary"]
         assert session.timeline_data is not None
-        session.cuda_time_ms, session.cpu_time_ms = session.timeline_data["gpu_time_ms"], session.timeline_data["cpu_time_ms"]
+        session.cuda_time_ms, session.cpu_time_ms = session.timeline_data["gpu_time_ms"] or 0.0, session.timeline_data["cpu_time_ms"]
         self._memory(session, trace, cuda)
         self._kernels(session, trace)
         if self.enable_flame_graph:

@@ -88,7 +88,8 @@ class TimelineGenerator:
         trace = Trace(path)
         summary = trace.timeline()["summary"]
         data = TimelineData(events=self._events(trace), total_time_us=summary["total_time_us"], cpu_active_time_us=summary["cpu_active_time_us"],
-                            gpu_active_time_us=summary["gpu_active_time_us"], overlap_time_us=summary["overlap_time_us"], trace_path=path)
+                            gpu_active_time_us=summary["gpu_active_time_us"] or 0.0,  # null: no device rows
+                            overlap_time_us=summary["overlap_time_us"] or 0.0, trace_path=path)
         for e in data.events:
             if e.event_type in _GPU:
                 data.gpu_events.append(e)
