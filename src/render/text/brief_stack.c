@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* A call stack in one short line, innermost frame first, for tables that people read: the innermost
  * Python frame and the user's own frames around it; without Python the frame that names the stack
- * (tide__stack_face). Two stacks may look the same in brief: JSON has them whole. */
+ * (tide__stack_face). Two stacks may look the same in brief: tables add where they
+ * differ (tide__stack_differs); JSON has them whole. */
 #include <string.h>
 
 #include "analyze/common/stacks.h"
@@ -60,6 +61,14 @@ void tide__stack_brief(const tide_model *m, tide_stack_id s, FILE *out)
 		}
 		put_frame(m, m->stacks.frame[at.i], out);
 	}
+}
+
+tide_frame_id tide__stack_differs(const tide_model *m, tide_stack_id a, tide_stack_id b)
+{
+	for (; a.i && b.i && a.i != b.i; a = m->stacks.parent[a.i], b = m->stacks.parent[b.i])
+		if (m->stacks.frame[a.i].i != m->stacks.frame[b.i].i)
+			return m->stacks.frame[a.i];
+	return m->stacks.frame[a.i == b.i ? 0 : a.i];
 }
 
 /* ---- paths of a flame graph ---- */

@@ -23,6 +23,8 @@ void tide__groups_brief(const tide_groups *g, const tide_model *m, size_t row, t
 
 /* Writes a stack in short form: "forward (model.py:34) < step (train.py:39)". */
 void tide__stack_brief(const tide_model *m, tide_stack_id s, FILE *out);
+/* The innermost frame of `a` that `b` does not have in its place; none if `b` begins with all of `a`. */
+tide_frame_id tide__stack_differs(const tide_model *m, tide_stack_id a, tide_stack_id b);
 
 /* The same for a path in a flame graph, from `node` up to, without, `root`; without Python, the
  * most informative native function. */

@@ -2,8 +2,11 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "render/report/memory/peak.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "analyze/common/stacks.h"
 
 const char *const tide__group_by_texts[] = {
 #define X(name, text) text,
@@ -26,6 +29,65 @@ static void saving_cell(tide_grid *g, const tide_peak *x, size_t row)
 
 typedef void namer(const tide_groups *g, const tide_model *m, size_t row, tide_long *longs,
 		   FILE *out);
+
+/* Stacks of which the shown text is the same: each row gets what tells it from the first of them. */
+struct brief {
+	char *text; /* owned */
+	size_t row;
+};
+
+static int by_text(const void *a, const void *b)
+{
+	const struct brief *x = a, *y = b;
+	int c = strcmp(x->text, y->text);
+	return c ? c : x->row < y->row ? -1 : x->row > y->row;
+}
+
+static char *brief_text(const tide_peak *x, size_t row)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+	if (f)
+		tide__groups_brief(&x->groups, x->m, row, &(tide_long){ .brief = true }, f);
+	return f && !fclose(f) ? text : NULL;
+}
+
+/* The row of another stack with the same text, SIZE_MAX = none. like[0 .. n) per row. */
+static void find_like(const tide_peak *x, size_t n, size_t *like)
+{
+	struct brief *v = calloc(n + 1, sizeof *v);
+	bool ok = v != NULL;
+	for (size_t i = 0; i < n; i++) {
+		like[i] = SIZE_MAX;
+		if (ok)
+			v[i] = (struct brief){ brief_text(x, i), i };
+		ok = ok && v[i].text;
+	}
+	if (ok)
+		qsort(v, n, sizeof *v, by_text);
+	for (size_t from = 0, to; ok && from < n; from = to) {
+		for (to = from + 1; to < n && !strcmp(v[to].text, v[from].text); to++)
+			like[v[to].row] = v[from].row;
+		if (to - from > 1)
+			like[v[from].row] = v[from + 1].row;
+	}
+	for (size_t i = 0; v && i < n; i++)
+		free(v[i].text);
+	free(v);
+}
+
+static void stack_cell(tide_grid *g, const tide_peak *x, size_t row, size_t like)
+{
+	char *text = brief_text(x, row), frame[512], all[1600];
+	tide_stack_id a = { (uint32_t)x->groups.rows[row].key },
+		      b = { (uint32_t)x->groups.rows[like].key };
+	tide_frame_id at = tide__stack_differs(x->m, a, b);
+	snprintf(all, sizeof all, "%.1000s  [stack %" PRIu32 "%s%s]", text ? text : "?", a.i,
+		 at.i ? ": " : "", at.i ? tide__frame_text(x->m, at, frame, sizeof frame) : "");
+	tide__grid_text(g, all);
+	free(text);
+}
 
 static void label_cell(tide_grid *g, const tide_peak *x, size_t row, namer *name)
 {
@@ -75,15 +137,23 @@ static void print_groups(const tide_out *to, const tide_peak *x, size_t top)
 		{ "key", by_titles[x->groups.by], TIDE_CELL_TEXT },
 	};
 	tide_grid *g = tide__grid_new(cols, 6);
-	for (size_t i = 0; i < x->groups.n && i < top; i++) {
+	size_t shown = x->groups.n < top ? x->groups.n : top;
+	size_t *like = x->groups.by == TIDE_BY_STACK ? malloc((shown + 1) * sizeof *like) : NULL;
+	if (like)
+		find_like(x, shown, like);
+	for (size_t i = 0; i < shown; i++) {
 		const tide_group *r = &x->groups.rows[i];
 		tide__grid_uint(g, r->bytes);
 		tide__grid_real(g, part(r->bytes, x->bytes));
 		tide__grid_uint(g, r->requested);
 		saving_cell(g, x, i);
 		tide__grid_uint(g, r->count);
-		label_cell(g, x, i, tide__groups_brief);
+		if (like && like[i] != SIZE_MAX)
+			stack_cell(g, x, i, like[i]);
+		else
+			label_cell(g, x, i, tide__groups_brief);
 	}
+	free(like);
 	if (x->groups.n > top)
 		rest_row(g, x, top);
 	tide__grid_print(g, to->out, &to->style, 2);

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "render/text/format.h"
+#include "render/text/kernel_name.h"
 
 /* ---- JSON ---- */
 
@@ -132,12 +134,74 @@ static void print_head(FILE *out, const layout *l)
 	fprintf(out, l->self ? "%12s %12s %7s\n" : "%12s%.0s %7s\n", "Total", "Self", "Share");
 }
 
-static void print_node(const tide_flame *f, FILE *out, const tide_style *style, uint32_t node,
-		       int indent, bool only, tide_long *longs)
+/* ---- short kernel names ---- */
+
+/* Names of nodes by their short form: of forms that several names have, the tag is shown. */
+struct shorts {
+	tide_map first; /* hash of a short form -> a name that has it */
+	tide_map twice; /* hash -> 1: others have it, too */
+};
+
+static uint64_t hash(const char *s, size_t n)
 {
-	char text[32];
+	uint64_t h = n;
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (uint8_t)s[i]) * UINT64_C(1099511628211);
+	return tide__mix(h);
+}
+
+/* Of a memory flame, of whole names (--full-names) and without memory: nothing is shortened. */
+static bool find_shorts(const tide_flame *f, const tide_style *style, struct shorts *x)
+{
+	char text[TIDE_KERNEL_NAME];
+	bool ok = !f->bytes && !style->full_names;
+	for (uint32_t i = 1; ok && i < f->nodes.n; i++) {
+		size_t n;
+		uint32_t id = f->nodes.name[i] + 1;
+		const char *name = tide__strings_get(f->strings, f->nodes.name[i], &n);
+		uint64_t key = hash(text, tide__kernel_short(name, n, text));
+		uint32_t had = tide__map_get(&x->first, key);
+		ok = had || tide__map_put(&x->first, key, id);
+		if (ok && had && had != id)
+			ok = tide__map_put(&x->twice, key, 1);
+	}
+	return ok;
+}
+
+static void shorts_free(struct shorts *x)
+{
+	tide__map_free(&x->first);
+	tide__map_free(&x->twice);
+}
+
+/* Writes the short form, with its tag where another name has the same; returns its length. */
+static size_t short_name(const struct shorts *x, const char *name, size_t n,
+			 char out[TIDE_KERNEL_NAME + 8])
+{
+	size_t len = tide__kernel_short(name, n, out);
+	if (len != n && tide__map_get(&x->twice, hash(out, len))) {
+		out[len++] = ' ';
+		len += tide__kernel_tag(name, n, out + len);
+	}
+	return len;
+}
+
+static void print_node(const tide_flame *f, FILE *out, const tide_style *style, uint32_t node,
+		       int indent, bool only, tide_long *longs, const struct shorts *shorts)
+{
+	char text[32], brief[TIDE_KERNEL_NAME + 16];
 	size_t n;
-	const char *name = tide__long_get(longs, f->strings, f->nodes.name[node], &n);
+	const char *name = shorts ? tide__strings_get(f->strings, f->nodes.name[node], &n)
+				  : tide__long_get(longs, f->strings, f->nodes.name[node], &n);
+	if (shorts) {
+		size_t len = short_name(shorts, name, n, brief);
+		if (len < n) {
+			name = brief;
+			n = len;
+		} else {
+			name = tide__long_get(longs, f->strings, f->nodes.name[node], &n);
+		}
+	}
 	uint64_t all = f->nodes.total[0];
 	layout l = fit(style);
 	if (indent > l.indent)
@@ -164,10 +228,12 @@ static void print_shown(const tide_flame *f, FILE *out, const tide_style *style,
 {
 	const tide_nodes *t = &f->nodes;
 	tide_long longs = { 0 };
+	struct shorts shorts = { 0 };
+	bool brief = find_shorts(f, style, &shorts);
 	uint32_t node = 0;
 	for (;;) {
 		bool only = node && indent[node] == indent[t->parent[node]];
-		print_node(f, out, style, node, indent[node], only, &longs);
+		print_node(f, out, style, node, indent[node], only, &longs, brief ? &shorts : NULL);
 		uint32_t forks = 0;
 		for (uint32_t c = t->child[node]; c; c = t->next[c])
 			forks += shown[c];
@@ -190,6 +256,7 @@ end:
 			"(%" PRIu64 " long texts are cut; each is whole where it first stands)\n",
 			longs.cut);
 	tide__long_free(&longs);
+	shorts_free(&shorts);
 }
 
 bool tide__flame_print(const tide_flame *f, FILE *out, const tide_style *style, size_t top)

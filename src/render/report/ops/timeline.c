@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "render/report/ops/timeline.h"
 
+#include <math.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -23,19 +24,25 @@ char *tide__lane_label(const tide_model *m, tide_lane_id lane, char *buf, size_t
 /* ---- JSON ---- */
 
 static void times(tide_json *j, const char *stem, const char *us_key, const char *ms_key,
-		  int64_t ns)
+		  int64_t ns, bool known)
 {
 	char key[64];
+	snprintf(key, sizeof key, "%s_ns", stem);
+	if (!known) {
+		tide__json_knull(j, ms_key);
+		tide__json_knull(j, us_key);
+		tide__json_knull(j, key);
+		return;
+	}
 	tide__json_kfixed(j, ms_key, (double)ns / 1e6, 6);
 	tide__json_kmilli(j, us_key, ns);
-	snprintf(key, sizeof key, "%s_ns", stem);
 	tide__json_kint(j, key, ns);
 }
 
-static void share(tide_json *j, const char *stem, int64_t part, int64_t whole)
+static void share(tide_json *j, const char *stem, int64_t part, int64_t whole, bool known)
 {
 	char key[64];
-	double pct = tide__pct(part, whole);
+	double pct = known ? tide__pct(part, whole) : NAN; /* null */
 	tide__json_kfixed(j, stem, pct / 100.0, 6);
 	snprintf(key, sizeof key, "%s_pct", stem);
 	tide__json_kfixed(j, key, pct, 4);
@@ -44,16 +51,16 @@ static void share(tide_json *j, const char *stem, int64_t part, int64_t whole)
 void tide__timeline_summary_json(const tide_timeline *t, tide_json *j)
 {
 	tide__json_kobject(j, "summary");
-	times(j, "total_time", "total_time_us", "total_time_ms", t->total_ns);
-	times(j, "cpu_active_time", "cpu_active_time_us", "cpu_time_ms", t->cpu_ns);
-	times(j, "gpu_active_time", "gpu_active_time_us", "gpu_time_ms", t->gpu_ns);
-	times(j, "overlap_time", "overlap_time_us", "overlap_ms", t->overlap_ns);
+	times(j, "total_time", "total_time_us", "total_time_ms", t->total_ns, true);
+	times(j, "cpu_active_time", "cpu_active_time_us", "cpu_time_ms", t->cpu_ns, true);
+	times(j, "gpu_active_time", "gpu_active_time_us", "gpu_time_ms", t->gpu_ns, t->gpu_known);
+	times(j, "overlap_time", "overlap_time_us", "overlap_ms", t->overlap_ns, t->gpu_known);
 	tide__json_kint(j, "start_ns", t->t0);
 	tide__json_kint(j, "end_ns", t->t1);
 	tide__json_kint(j, "idle_time_ns", t->total_ns - t->cpu_ns - t->gpu_ns + t->overlap_ns);
-	share(j, "cpu_utilization", t->cpu_ns, t->total_ns);
-	share(j, "gpu_utilization", t->gpu_ns, t->total_ns);
-	share(j, "overlap_of_gpu", t->overlap_ns, t->gpu_ns);
+	share(j, "cpu_utilization", t->cpu_ns, t->total_ns, true);
+	share(j, "gpu_utilization", t->gpu_ns, t->total_ns, t->gpu_known);
+	share(j, "overlap_of_gpu", t->overlap_ns, t->gpu_ns, t->gpu_known);
 	tide__json_kuint(j, "cpu_events", t->cpu_count);
 	tide__json_kuint(j, "python_events", t->python_count);
 	tide__json_kuint(j, "gpu_events", t->gpu_count);
