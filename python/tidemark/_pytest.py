@@ -165,7 +165,8 @@ def _made_by(t: Any, row: int) -> str:
     """The innermost line of the user's own code, and the op."""
     span, stack = t.view("allocs", "span")[row], t.view("allocs", "stack")[row]
     op = t.text(t.view("spans", "name")[span]) if span else ""
-    frames, parent, frame = t.view("stacks", "frame"), t.view("stacks", "parent"), {}
+    frames, parent = t.view("stacks", "frame"), t.view("stacks", "parent")
+    frame: dict[str, Any] = {}
     while stack and not frame:
         f = frames[stack]
         file = t.text(t.view("frames", "file")[f])
