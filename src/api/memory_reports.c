@@ -340,7 +340,7 @@ static tide_code take_every(const tide_model *m, const char *text, int64_t *out,
 	if (!text || (tide__parse_time(text, m->t_end, out) && *out > 0))
 		return TIDE_OK;
 	return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-			  "every: '%.60s' is no time such as 500ms or 5%%", text);
+			  "every: '%.60s' is not a time such as 500ms or 5%%", text);
 }
 
 tide_code tide_leaks_find(const tide_trace *t, const tide_leaks_options *given, tide_report **out,

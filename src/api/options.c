@@ -48,7 +48,8 @@ tide_code tide__take_moment(const tide_model *m, const char *text, tide_moment *
 	}
 	if (!tide__parse_time(text, m->t_end, &out->t))
 		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-				  "at: '%.60s' is no time such as 1.5s, 200ms, 50%%, #1000 or peak",
+				  "at: '%.60s' is not a time such as 1.5s, 200ms, 50%%, #1000 or "
+				  "peak",
 				  text);
 	if (out->t > m->t_end)
 		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The program around the commands: find the command, parse its options, open its output, run it,
- * say what went wrong. One exit, one way to print an error. */
+/* The program around the commands: finds the command, parses its options, opens its output, runs
+ * it and reports errors. One exit, one function to print an error. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ tide_model *tide__cli_model(const char *file, unsigned what)
 	return same ? tide__model_hold(inside.model) : NULL;
 }
 
-/* Columns of a terminal, 0 = it is none. */
+/* Returns the columns of a terminal, 0 = not a terminal. */
 static int width_of(int fd, bool tty)
 {
 	struct winsize w;
@@ -146,7 +146,7 @@ int tide__cli_done(const tide_args *a)
 	if (!fflush(a->out) && !bad)
 		return 0;
 	if (errno == EPIPE && !output_path(a) && !a->named)
-		return 128 + SIGPIPE; /* `| head` has seen enough: nothing to complain about */
+		return 128 + SIGPIPE; /* `| head` has read enough: not an error */
 	tide__fail_errno(&err, "cannot write");
 	return tide__cli_fail(tide__cli_output_name(a), &err);
 }
@@ -191,12 +191,12 @@ static tide_style style_of(FILE *out)
 }
 
 struct output {
-	const char *path; /* what the user named; NULL = standard output */
+	const char *path; /* path given by the user; NULL = standard output */
 	tide_outfile file;
 	FILE *wrapped; /* standard output of a terminal, broken at words; NULL = none */
 };
 
-/* Is what it prints read by programs? Such lines are never broken. */
+/* Returns true if the output is read by programs: such lines are never wrapped. */
 static bool is_raw(const tide_args *a)
 {
 	if (a->cmd->raw || a->cmd->own_output)
@@ -255,7 +255,7 @@ static int close_output(const tide_args *a, struct output *o, int rc)
 
 /* ---- main ---- */
 
-/* What the command may take in all. A server has a limit of its own, and answers many. */
+/* Sets the command's memory limit. A server has its own limit and answers many requests. */
 static void set_budget(const tide_args *a)
 {
 	const tide_value *v = &a->shared[TIDE_SHARED_MAX_MEMORY];
@@ -301,7 +301,7 @@ static int run(const tide_command *cmd, int argc, char **argv)
 	return rc;
 }
 
-/* Nothing but the analysis: no file is written, no terminal looked at. */
+/* Runs only the analysis: no file is written, no terminal used. */
 static int ask(const tide_command *cmd, int argc, char **argv, FILE *out)
 {
 	tide_args a = { .cmd = cmd, .out = out };

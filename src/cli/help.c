@@ -21,7 +21,7 @@ static void spell(const tide_option *o, char *buf, size_t n)
 		 list ? "WORD" : arg);
 }
 
-/* What a line may hold; readable lines are not longer than this. */
+/* Returns the width of lines, limited for readability. */
 static int fitting(int width)
 {
 	enum { READABLE = 98 };
@@ -68,8 +68,8 @@ static void wrap(FILE *out, const char *text, int indent, int width)
 
 static void option_line(const tide_option *o, FILE *out, int width)
 {
-	int col =
-		width < 70 ? 10 : 28; /* where the words begin: on a line of their own if narrow */
+	int col = width < 70 ? 10 : 28; /* column where the text begins: on a separate line if
+				       * narrow */
 	char left[160];
 	spell(o, left, sizeof left);
 	fprintf(out, "%-*s", col, left);

@@ -187,7 +187,7 @@ static tide_code take(struct parse *p, size_t k, const char *inl)
 	return take_into(p, &p->cmd->options[k], &p->a->opt[k], inl);
 }
 
-/* Is the word, of n bytes, that name? "device_memory" is "device-memory". */
+/* Returns true if the word of n bytes is that name; "device_memory" equals "device-memory". */
 static bool is_name(const char *name, const char *word, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

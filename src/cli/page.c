@@ -33,7 +33,7 @@ static bool page_named(const tide_args *a)
 	return n >= 5 && !strcasecmp(out->text + n - 5, ".html") && !value_of(a, "json");
 }
 
-/* Is `end` one of a comma-separated list? */
+/* Returns true if `end` is in a comma-separated list. */
 static bool listed(const char *list, const char *end)
 {
 	size_t n = strlen(end);
@@ -88,10 +88,10 @@ struct critical {
 	tide_model *m;	      /* owned: a load of its own, where the page's has no raw numbers */
 	tide_critical_path path;
 	bool there;
-	char why[120]; /* where it is not */
+	char why[120]; /* reason if there is none */
 };
 
-/* Other formats have no raw numbers at all, and are told so. */
+/* Other formats have no raw numbers and get that as the reason. */
 static tide_code find_path(const char *file, struct critical *c, tide_error *err)
 {
 	const tide_load_options load = { .what = TIDE_WANT_SPANS | TIDE_WANT_RAW };

@@ -130,7 +130,8 @@ static int read_options(struct work *w)
 
 /* ---- inputs ---- */
 
-/* The title of a summary: what the log says, else the file; the memory and the rank where a log has several. */
+/* Returns the title of a summary: the log's, else the file; with the memory and the rank if a
+ * log has several. */
 static const char *title_of(const struct input *in, size_t k, char *buf, size_t n)
 {
 	const tide_phase_summary *s = &in->all.v[k];
@@ -410,7 +411,7 @@ static int show(const struct work *w, bool json, const tide_value *output)
 
 /* ---- thresholds ---- */
 
-/* The figure of that name; false = there is no such name. */
+/* Gets the figure of that name; returns false for an unknown name. */
 static bool figure(const tide_training_sizes *t, const char *name, size_t n, tide_maybe_bytes *out,
 		   bool *pct)
 {

@@ -18,7 +18,7 @@ static size_t without(const char *name, size_t n, const char *ending)
 	return n > k && !memcmp(name + n - k, ending, k) ? n - k : n;
 }
 
-/* Without what says that it is compressed. */
+/* Returns the length of the name without its compression ending. */
 static size_t plain_name(const char *in)
 {
 	static const char *const endings[] = { ".gz", ".zst", ".zstd" };

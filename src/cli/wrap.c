@@ -17,7 +17,7 @@ struct wrap {
 	size_t n, cap;
 };
 
-/* Length of an ANSI sequence at s, 0 = there is none. */
+/* Returns the length of an ANSI sequence at s, 0 = none. */
 static size_t ansi(const char *s, size_t n)
 {
 	size_t i = 2;
@@ -42,7 +42,7 @@ static int columns(const char *s, size_t n)
 	return total;
 }
 
-/* Where further lines of this one begin. */
+/* Returns the column where continuation lines begin. */
 static int hang(const struct wrap *w)
 {
 	size_t in = 0;

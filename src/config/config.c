@@ -181,7 +181,7 @@ static tide_code from_item(tide_config *c, tide_config_key k, const char *folder
 	return TIDE_OK;
 }
 
-/* Which key an item sets: TIDE_CONFIG_N = name; an error for anything else. */
+/* Finds the key an item sets; TIDE_CONFIG_N = name. An error for anything else. */
 static tide_code key_of(const tide_toml_item *i, size_t *k, tide_error *err)
 {
 	for (*k = 0; *k <= TIDE_CONFIG_N; ++*k)
@@ -221,7 +221,7 @@ struct reader {
 	tide_error *err;
 };
 
-/* A table is complete: keep it when it is the one that was asked for. */
+/* Ends a table; keeps it if it is the selected one. */
 static void close_table(struct reader *r)
 {
 	struct table *t = &r->t;

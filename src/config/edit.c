@@ -9,7 +9,7 @@
 #include "config/config.h"
 #include "config/toml.h"
 
-/* Where the table is that counts, and in it the key. */
+/* Position of the selected table, and of the key in it. */
 struct spot {
 	bool table, key;
 	size_t from, to; /* key: bytes of its value; else `to` = where a new line goes */

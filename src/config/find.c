@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Which file counts, its bytes, and the environment. */
+/* Finds and reads the settings file, and the environment. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* What a chunk's records remember of each other. */
+/* State shared by the records of a chunk. */
 struct memory {
 	uint8_t *p;	/* next byte to write */
 	uint64_t ticks; /* time of the last record */
@@ -244,8 +244,8 @@ static inline void put_depth(struct memory *m, tide_encoder *e, uint32_t depth, 
 	e->depth = depth;
 }
 
-/* BEGIN_FULL in the shortest form that says all: whoever stores one has no time to choose. Where an
- * op comes from is said of its number; without one it is nothing. */
+/* Encodes BEGIN_FULL in its shortest complete form, because the recording thread has no time to
+ * choose. An origin qualifies the number; without a number it is dropped. */
 static inline uint32_t shortest(const tide_ring_slot *s, uint64_t *from)
 {
 	*from = s->addr ? s->size : s->size & 0xffffffff;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The chunk walk. pread instead of a mapping: a file that shrinks under us (its writer gives back
- * preallocated room when it closes) is an error here and not a SIGBUS, and the copy costs about a
- * nanosecond an event. */
+/* Walks chunks. Uses pread instead of a mapping: if the file shrinks (its writer frees
+ * preallocated space on close), that is an error here and not a SIGBUS; the copy costs about 1
+ * ns per event. */
 #include "format/read.h"
 
 #include <errno.h>
@@ -25,8 +25,8 @@
 #include "format/varint.h"
 
 enum {
-	KEPT = 64, /* packed chunks held open: rings that take turns ask for the same few again */
-	KEPT_BYTES = 64 << 20, /* of them together, unless one alone has more */
+	KEPT = 64,	       /* packed chunks kept open: rings in turn need the same few again */
+	KEPT_BYTES = 64 << 20, /* total of them, unless a single one is larger */
 	HEAD_SEARCH =
 		64 << 10, /* without its magic a file is ours if a chunk begins in these bytes */
 	AGAIN = 16,	  /* times what the file may expand to: so much is expanded again at most */
@@ -56,7 +56,7 @@ struct tide_reader {
 	uint64_t opened; /* bytes of packed chunks expanded, those dropped and wanted again too */
 	tide_head_state head_state;
 	tide_file_gaps gaps;
-	uint64_t found_for, found; /* damage at found_for: the next sound chunk is at `found` */
+	uint64_t found_for, found; /* damage at found_for: the next valid chunk is at `found` */
 	uint64_t budget;	   /* bytes that may still be read in vain for that */
 };
 
@@ -133,7 +133,7 @@ static uint64_t find_chunk(tide_reader *r, uint64_t from)
 	return tide__find_chunk(r->fd, from, r->size, &r->budget);
 }
 
-/* The head's checksum does not hold. Takes its place if a sound chunk follows. */
+/* Handles a head with a wrong checksum: replaces it if a valid chunk follows. */
 static tide_code mend_head(tide_reader *r, tide_error *err)
 {
 	tide_file_head *h = &r->head;
@@ -316,7 +316,7 @@ uint64_t tide__reader_at(const tide_reader *r)
 	return r->at;
 }
 
-/* Where a chunk could begin there is none, or only part of its head. */
+/* No chunk, or only part of its head, at a position where one could begin. */
 static tide_code at_edge(tide_reader *r, tide_chunk *c, tide_error *err)
 {
 	size_t n = r->at < r->size ? (size_t)(r->size - r->at) : 0;
@@ -465,7 +465,7 @@ static tide_code open_outer(tide_reader *r, uint64_t at, struct outer **out, tid
 		return rc;
 	r->opened += c.head.raw;
 	if (r->max_expanded && r->opened / AGAIN > r->max_expanded)
-		return tide__fail(err, TIDE_ELIMIT, at, "packed so that reading it takes forever");
+		return tide__fail(err, TIDE_ELIMIT, at, "packed so that reading it would not end");
 	struct outer *o = make_place(r, c.head.raw);
 	o->at = 0;
 	if ((rc = plain_payload(r, &c, &o->bytes, err)))
@@ -476,7 +476,7 @@ static tide_code open_outer(tide_reader *r, uint64_t at, struct outer **out, tid
 	return TIDE_OK;
 }
 
-/* Is the chunk at `inner` of the bytes whole and sound? */
+/* Returns true if the chunk at `inner` of the bytes is complete and valid. */
 static bool inner_chunk(const tide_payload *b, size_t inner, tide_chunk *c)
 {
 	const tide_chunk_head *h = &c->head;
@@ -553,8 +553,9 @@ void tide__reader_unusable(tide_reader *r, const tide_chunk *c, const tide_error
 	r->gaps.why.offset = r->gaps.n == 1 ? why->offset : r->gaps.why.offset;
 }
 
-/* Moves on to the next sound chunk. Returns false if there is none. The damaged place is read once
- * more after a chunk was found behind it: a live recording's writer may have completed it by then. */
+/* Advances to the next valid chunk. Returns false if there is none. Once a chunk is found behind
+ * it, the damaged place is read again: the writer of a live recording may have completed it
+ * meanwhile. */
 static bool skip_damage(tide_reader *r, const tide_error *why)
 {
 	if (r->outer_at) { /* inside a packed chunk, and r->at is behind it */

@@ -73,7 +73,7 @@ static tide_code write_all(struct sink *s, const void *p, size_t n, tide_error *
 	return TIDE_OK;
 }
 
-/* What was collected, as one packed chunk. */
+/* Writes the collected chunks as one packed chunk. */
 static tide_code flush_group(struct sink *s, tide_error *err)
 {
 	tide_chunk_head h = { .type = TIDE_CHUNK_PACKED, .flags = TIDE_CHUNK_ZSTD };
@@ -177,7 +177,7 @@ static bool has_gaps(const struct walk *k)
 	       tide__reader_head_state(k->reader) != TIDE_HEAD_SOUND;
 }
 
-/* The END chunk of a damaged file is written anew; its total tells how many events are missing. */
+/* The END chunk of a damaged file is written again; its total shows how many events are missing. */
 static void read_total(struct walk *k)
 {
 	const tide_record_type *t = &k->schema.types[TIDE_REC_TOTAL];
@@ -187,7 +187,7 @@ static void read_total(struct walk *k)
 		k->total = f[0].num;
 }
 
-/* What the caller adds. */
+/* Writes the caller's records. */
 static tide_code pass_more(struct walk *k, tide_error *err)
 {
 	const tide_rewrite_from *f = k->from;
@@ -313,7 +313,7 @@ static bool made_whole(const struct walk *k)
 	return k->tail.found && !k->tail.missing && !k->tail.bad && !k->tail.log_gap;
 }
 
-/* What could not be read, as facts of the new file. */
+/* Writes what could not be read as facts of the new file. */
 static tide_code pass_damage(struct walk *k, tide_error *err)
 {
 	const tide_error *d = &k->w->damage, *ends = &k->from->ends;
@@ -430,7 +430,7 @@ static tide_code walk_all(struct walk *k, tide_error *err)
 	if ((rc && !is_damage(rc)) || !k->has_schema) {
 		if (!rc)
 			rc = tide__fail(&e, TIDE_ETRUNC, tide__reader_size(k->reader),
-					"there is nothing in it");
+					"the recording is empty");
 		if (err)
 			*err = e;
 		return rc;
@@ -471,7 +471,7 @@ static tide_code put_head(struct walk *k, tide_error *err)
 	return write_all(&k->sink, &h, sizeof h, err);
 }
 
-/* The head comes first but is known last: room for it, everything, then the head. */
+/* The head comes first but is known last: reserves it, writes everything, then the head. */
 static tide_code rewrite(struct walk *k, tide_error *err)
 {
 	tide_file_head none = { 0 };
@@ -512,13 +512,14 @@ static tide_code into(struct walk *k, const char *out, const char *place, tide_e
 	tide_newfile f;
 	uint64_t pid = tide__written_by(out);
 	struct stat st;
-	if (pid) /* it would go on writing to a file that nobody finds any more */
+	if (pid) /* it would continue to write to a file without a name */
 		return tide__fail(err, TIDE_EBUSY, TIDE_NO_OFFSET,
 				  "process %llu is recording into %s: write to another name",
 				  (unsigned long long)pid, out);
 	if (!stat(out, &st) && !S_ISREG(st.st_mode)) /* a folder, a pipe, /dev/null */
 		return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
-				  "%s is no plain file: a recording is not written over it", out);
+				  "%s is not a regular file: a recording is not written over it",
+				  out);
 	tide_code rc = tide__newfile_open(&f, place, err);
 	if (rc)
 		return rc;
@@ -530,7 +531,7 @@ static tide_code into(struct walk *k, const char *out, const char *place, tide_e
 	return rc;
 }
 
-/* What could not be expanded comes before what that did to the recording. */
+/* An expansion failure takes precedence over its effect on the recording. */
 static tide_code tell_ends(const tide_rewrite_from *from, tide_code rc, tide_rewrite *w,
 			   tide_error *err)
 {

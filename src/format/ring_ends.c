@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A chunk's head tells the state of its ring before the chunk; the state after the last one is
+/* A chunk's head has the state of its ring before the chunk; the state after the last one is
  * found by decoding it. */
 #include "format/ring_ends.h"
 
@@ -83,7 +83,7 @@ static tide_ring_end end_of(void *user, uint32_t ring)
 	tide_code rc = tide__reader_payload(a->r, c, &a->buf, NULL);
 	a->no_memory |= rc == TIDE_ENOMEM;
 	if (rc)
-		return end; /* it held a moment ago: the ring goes on with what the head says */
+		return end; /* it was valid a moment ago: continue with the head's values */
 	tide_cursor cur;
 	tide_event ev[64];
 	size_t n;

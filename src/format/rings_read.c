@@ -73,7 +73,7 @@ static bool add_chunk(struct rings *r, tide_chunk_head h, const void *payload, s
 
 /* ---- one ring ---- */
 
-/* Slots [from, to) into a fresh array, where slot q lies at index q & mask as in the ring. */
+/* Copies slots [from, to) into a new array, slot q at index q & mask as in the ring. */
 static tide_ring_slot *read_slots(const struct rings *r, uint64_t data, uint64_t slots,
 				  uint64_t from, uint64_t to)
 {
@@ -116,7 +116,7 @@ static bool add_loss(struct rings *r, uint64_t ring, uint64_t full, uint64_t sig
 	return append(&r->loss, rec, (size_t)(p - rec));
 }
 
-/* What the writer had not yet written of this ring. */
+/* Takes what the writer had not yet written of this ring. */
 static bool take_ring(struct rings *r, const tide_block_head *b, uint64_t at)
 {
 	tide_tail *t = r->tail;
@@ -185,7 +185,7 @@ static bool take_log(struct rings *r, const tide_block_head *b, uint64_t at)
 	return ok;
 }
 
-/* Length of the record at p, 0 if there is no whole one. */
+/* Returns the length of the record at p, 0 if it is incomplete. */
 static size_t record_size(const tide_schema *s, const uint8_t *p, const uint8_t *end)
 {
 	tide_field f[TIDE_FIELDS_MAX];
@@ -255,8 +255,8 @@ static bool is_ours(struct rings *r, const uint8_t recording[16])
 }
 
 /* A definition is in the log before the first event that needs it is in its ring. So rings are
- * read first and the log, whose end is asked for again, afterwards: whatever is recorded meanwhile,
- * every event that was read finds its own. In the result they stand the other way round. */
+ * read first and the log, with its length read again, afterwards: even while recording
+ * continues, every event read finds its definition. In the result the definitions come first. */
 static bool take_defs(struct rings *r, const uint8_t recording[16])
 {
 	tide_payload events = r->tail->bytes;

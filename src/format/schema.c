@@ -67,7 +67,7 @@ void tide__schema_own(tide_schema *s)
 	}
 }
 
-/* Does the file's type begin as ours does? Same wire types and same names, ours first. */
+/* Returns true if the file's type begins with our fields: same wire types and names. */
 static bool begins_alike(const struct known *k, const char *wire, size_t nw, const char *names,
 			 size_t nn)
 {

@@ -63,8 +63,8 @@ static bool read_head(int fd, uint8_t *buf, size_t room, size_t *n)
 	return true;
 }
 
-/* Expand the start of packed data. Damage is no matter here: the importer will meet it again and
- * say where; what came out before it is enough to know the format. */
+/* Decompresses the start of the data. Damage is ignored here: the importer will find it again
+ * and report where; the bytes before it are enough to detect the format. */
 static tide_code expand_head(const uint8_t *in, size_t n, uint8_t *out, size_t *n_out,
 			     tide_error *err)
 {
@@ -119,7 +119,7 @@ static const tide_importer *by_name(const char *name)
 	return NULL;
 }
 
-/* What people have that is not a trace, by its first bytes, and what to do. */
+/* Common files that are not traces, by their first bytes, with advice. */
 static const struct lookalike {
 	const char *magic;
 	size_t n;
@@ -139,9 +139,8 @@ static const struct lookalike {
 #undef M
 };
 
-/* What torch.profiler's export_memory_timeline writes: sums by category, or changes of them that do
- * not say which allocation ends. Neither has allocations to read, and a trace that does is written
- * beside it. */
+/* Output of torch.profiler's export_memory_timeline: sums by category, or changes without the
+ * allocation that ends. Neither has allocations to read; the profiler's trace does. */
 #define INSTEAD                                                                                   \
 	"; read the profiler's trace (export_chrome_trace, with profile_memory=True) or torch's " \
 	"memory snapshot instead"
@@ -276,8 +275,8 @@ bool tide__load_knows(const char *path)
  * would keep them busy for minutes. */
 enum { MOST_DEVICES = 4096 };
 
-/* Figures are sums of sizes and of durations. All of a trace together stay below 2^63 (8 EiB, 292
- * years), so no sum that is made of some of them wraps. */
+/* Figures are sums of sizes and of durations. All of a trace together must stay below 2^63 (8
+ * EiB, 292 years), so no partial sum wraps. */
 static bool adds_up(uint64_t *sum, uint64_t v)
 {
 	*sum += v < INT64_MAX - *sum ? v : INT64_MAX - *sum;
@@ -308,17 +307,15 @@ static tide_code sane(const tide_model *m, tide_error *err)
 {
 	if (m->devices.n - 1 > MOST_DEVICES)
 		return tide__fail(err, TIDE_ELIMIT, TIDE_NO_OFFSET,
-				  "it names %zu devices: more than %d are not read",
-				  m->devices.n - 1, MOST_DEVICES);
+				  "it names %zu devices: the limit is %d", m->devices.n - 1,
+				  MOST_DEVICES);
 	if (!sizes_add_up(m->allocs.size, m->allocs.n) ||
 	    !sizes_add_up(m->segments.size, m->segments.n))
 		return tide__fail(err, TIDE_ELIMIT, TIDE_NO_OFFSET,
-				  "its allocations are 2^63 bytes or more in all: no sum of them "
-				  "would be true");
+				  "its allocations total 2^63 bytes or more: sums would overflow");
 	if (!times_add_up(&m->spans, m->t_end))
 		return tide__fail(err, TIDE_ELIMIT, TIDE_NO_OFFSET,
-				  "its spans take 2^63 ns or more in all: no sum of them would be "
-				  "true");
+				  "its spans total 2^63 ns or more: sums would overflow");
 	return TIDE_OK;
 }
 
@@ -330,7 +327,8 @@ static bool has_losses(const tide_model *m)
 	return false;
 }
 
-/* Repairs of damaged input may have missed something: a model that breaks a rule is handed to nobody. */
+/* Repairs of damaged input may have missed something: a model that violates an invariant is not
+ * returned. */
 static tide_code sound(const tide_model *m, tide_error *err)
 {
 	tide_error why = { .offset = TIDE_NO_OFFSET };

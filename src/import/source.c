@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* read(2) or a memory range, then ISA-L's inflate or zstd where the magic bytes ask for it. */
+/* read(2) or a memory range, then ISA-L's inflate or zstd according to the magic bytes. */
 #include "import/source.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ struct tide_source {
 	bool packed, eof, member; /* member: inside a gzip member, a zstd frame */
 	struct inflate_state *z;  /* gzip */
 	ZSTD_DStream *zstd;	  /* zstd */
-	uint8_t *in; /* IN_BYTES: raw input; also holds the bytes looked at to decide */
+	uint8_t *in; /* IN_BYTES: raw input; also holds the bytes read to detect the format */
 	size_t at, have;
 };
 
@@ -78,7 +78,8 @@ bool tide__is_packed(const void *head, size_t n)
 	return is_gzip(head, n) || is_zstd(head, n);
 }
 
-/* What expands it. A frame of zstd that wants more than 128 MiB of window is refused by default. */
+/* Creates the decompressor. A zstd frame that needs more than 128 MiB of window is refused by
+ * default. */
 static bool make_expander(tide_source *s)
 {
 	s->member = true;
@@ -181,7 +182,7 @@ void tide__source_close(tide_source *s)
 	tide__free(s);
 }
 
-/* Plain: what lies in s->in first, then straight into the caller's buffer. */
+/* Uncompressed: the bytes in s->in first, then directly into the caller's buffer. */
 static tide_code read_plain(tide_source *s, uint8_t *buf, size_t n, size_t *got)
 {
 	size_t k = s->have - s->at < n ? s->have - s->at : n;
@@ -218,8 +219,8 @@ static tide_code read_plain(tide_source *s, uint8_t *buf, size_t n, size_t *got)
 	return TIDE_OK;
 }
 
-/* Between members: another one follows, or only zeros (padding) and then the end.
- * True = go on inflating. */
+/* Between gzip members: another one follows, or only zeros (padding) and then the end. Returns
+ * true to continue. */
 static bool next_member(tide_source *s, tide_code *rc)
 {
 	for (;;) {
@@ -282,14 +283,14 @@ static tide_code zstd_some(tide_source *s, uint8_t *buf, size_t n, size_t *got)
 		bool window = ZSTD_getErrorCode(rc) == ZSTD_error_frameParameter_windowTooLarge;
 		return s->failed = tide__fail(&s->why, window ? TIDE_ELIMIT : TIDE_ECORRUPT,
 					      s->consumed - (s->have - s->at),
-					      window ? "zstd data want more than 128 MiB at once"
+					      window ? "zstd data need more than 128 MiB at once"
 						     : "zstd data are damaged");
 	}
 	s->member = rc != 0;
 	return TIDE_OK;
 }
 
-/* More input, where none is left: false at its end, and rc says if that is too soon. */
+/* Reads more input if none is left: returns false at its end, and rc tells if that is too early. */
 static bool more_input(tide_source *s, tide_code *rc)
 {
 	*rc = refill(s);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The public face of the model: tables and columns by name. Nothing is copied; a tide_trace is a
- * model. What an id column points to is told by its name, in one table here. */
+/* The public interface of the model: tables and columns by name. Nothing is copied; a tide_trace
+ * is a model. One table here lists which table each id column refers to. */
 #include <tidemark/trace.h>
 
 #include <string.h>

@@ -50,7 +50,7 @@ static void pause_now(bool off)
 	uint64_t g = atomic_load(&tide__guard.generation);
 	if (!g || off == atomic_load(&tide__paused))
 		return;
-	if (off) { /* the flag first: who finds another generation asks for it */
+	if (off) { /* the flag first: a thread that sees another generation reads it */
 		tide__write_note(key, "off");
 		atomic_store(&tide__paused, true);
 		atomic_compare_exchange_strong(&tide__guard.generation, &g, g | TIDE_PAUSED_BIT);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Ops that end on another thread than they began on (a future's callback closes a scope of
- * PyTorch's).
+ * PyTorch).
  *
- * Whoever ends one marks it in the list of its thread's open ops, and sends that thread's events
- * the long way until it is closed there (settle, event.c): with its next event where it is the
- * innermost, else as soon as it is. */
+ * The ending thread marks the op in the owner's list of open ops and sends the owner's events to
+ * the
+ * slow path until the op is closed there (settle, event.c): at its next event if it is the
+ * innermost,
+ * else as soon as it becomes so. */
 #include "runtime/recorder.h"
 
 static bool end_there(tide_thread *t, uint32_t known_by)
@@ -16,7 +18,7 @@ static bool end_there(tide_thread *t, uint32_t known_by)
 						 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			continue;
 		atomic_store_explicit(&t->ended, true, memory_order_release);
-		/* its next event goes the long way, and sees that */
+		/* its next event takes the slow path and sees that */
 		__atomic_store_n(&t->quick.room, 0, __ATOMIC_RELEASE);
 		return true;
 	}

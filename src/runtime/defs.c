@@ -122,7 +122,7 @@ static void put_entry(struct entry *table, size_t mask, uint32_t hash, uint32_t 
 	table[i] = (struct entry){ hash, offset + 1 };
 }
 
-/* Room for one more entry, at most half full. */
+/* Grows the table so that one more entry keeps it at most half full. */
 static bool grow(void)
 {
 	if (entries && (n_entries + 1) * 2 <= entry_mask + 1)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Events: the long way, and the calls of record.h.
+/* Events: the slow path, and the calls of record.h.
  *
- * tidemark/detail/quick.h stores the usual event without a call. Here is what it leaves to others, from
- * the start: a signal handler inside the recorder, a thread's first event, a ring that is full as
- * far as known, a clock that is a system call; and events of several slots. No lock but to join,
- * no allocation, errno untouched. */
+ * tidemark/quick.h stores the usual event without a call. This file handles the rest: a signal
+ * handler
+ * inside the recorder, a thread's first event, a ring that looks full, a clock that is a system
+ * call,
+ * and events of several slots. No lock except to join, no allocation, errno untouched. */
 #include <string.h>
 
 #include "runtime/recorder.h"
@@ -20,7 +21,8 @@ SAME(ALLOC_STACK);
 SAME(BEGIN_ARG);
 SAME(BEGIN_FULL);
 
-/* A thread that does not take part yet joins, unless `joined` says that it must have before. */
+/* Enters the recorder; a thread that does not take part yet joins, unless `joined` says that it
+ * must have joined before. */
 static inline tide_thread *enter(bool joined)
 {
 	tide_quick *t = tide__self;
@@ -43,7 +45,7 @@ static inline void leave(tide_thread *t)
 	tide__leave(&t->quick);
 }
 
-/* Room for n slots? A loss is counted if not. */
+/* Reserves n slots; counts a loss and returns false if there are none. */
 static inline bool reserve(tide_thread *t, uint64_t n)
 {
 	return TIDE_LIKELY(t->quick.head + n <= TIDE_GET(t->quick.room)) || tide__make_room(t, n);
@@ -65,13 +67,13 @@ static bool any_ended(const tide_thread *t)
 	return false;
 }
 
-/* The innermost ops, as far as other threads have ended them, end here now. As long as there are
- * others, under one that is open, the long way is taken. */
+/* Ends the innermost ops that other threads have ended. While more of them are below an open op,
+ * events take the slow path. */
 static void settle(tide_thread *t)
 {
 	if (TIDE_LIKELY(!atomic_load_explicit(&t->ended, memory_order_acquire)))
 		return;
-	atomic_store(&t->ended, false); /* before they are looked at */
+	atomic_store(&t->ended, false); /* before they are read */
 	for (uint32_t d = TIDE_GET(t->quick.depth); d && !TIDE_GET(t->quick.open[d - 1]); d--) {
 		TIDE_SET(t->quick.depth, d - 1);
 		end_now(t, d - 1);
@@ -187,7 +189,7 @@ tide_op tide_op_begin_full(tide_name name, uint64_t arg, tide_stack stack, uint3
 
 static __attribute__((noinline)) void end_long_way(tide_op op)
 {
-	tide_thread *t = enter(true); /* who begins one has joined */
+	tide_thread *t = enter(true); /* the beginning thread has joined */
 	if (!t)
 		return;
 	if (tide__close_op(&t->quick, op))
@@ -261,7 +263,7 @@ void tide_segment_free(tide_pool pool, uint64_t addr, uint64_t size)
 
 void tide_oom(tide_pool pool, uint64_t size, int64_t free_bytes)
 {
-	if (size <= INT64_MAX && in_range(pool, 0)) /* asked for, not had: may be any number */
+	if (size <= INT64_MAX && in_range(pool, 0)) /* requested, not allocated: any number */
 		event(TIDE_REC_OOM, pool, (uint64_t)free_bytes, size, 0);
 	else if (size > INT64_MAX)
 		out_of_range();

@@ -66,7 +66,7 @@ static void id(struct out *o, const char *key, const uint8_t bytes[16])
 	text(o, key, hex, 32);
 }
 
-/* Rank and size of a distributed job, as the usual launchers say them. */
+/* Rank and size of a distributed job, from the variables of the usual launchers. */
 static void rank(struct out *o)
 {
 	static const struct {
@@ -124,14 +124,14 @@ size_t tide__facts(uint8_t *out, size_t cap, uint32_t *count)
 {
 	struct out o = { out, out + cap, 0 };
 	struct utsname u;
-	const char *run = getenv("TIDEMARK_RUN"); /* which of `tidemark run` it belongs to */
+	const char *run = getenv("TIDEMARK_RUN"); /* the `tidemark run` it belongs to */
 	number(&o, "process.pid", getpid());
 	number(&o, "process.parent", getppid());
 	command(&o);
 	rank(&o);
 	id(&o, "recording.id", tide__rec.id);
 	id(&o, "recording.first",
-	   tide__rec.first); /* whose child it is, or beside which it began */
+	   tide__rec.first); /* its parent recording, or the one beside which it began */
 	if (run)
 		text(&o, "process.run", run, strnlen(run, 64));
 	base(&o);

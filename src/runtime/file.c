@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Never 0, 1 or 2, where a program that has closed those may still write what it has to say. */
+/* Never returns 0, 1 or 2, to which a program that closed them may still write. */
 static int open_high(const char *path, int flags)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0666);
@@ -48,7 +48,7 @@ bool tide__file_ours(tide_file *f)
 		return true;
 	int fd = f->path ? open_high(f->path, 0) : -1;
 	if (is(f, fd)) {
-		f->fd = fd; /* the old number is somebody else's: not ours to close */
+		f->fd = fd; /* the old number belongs to another file: do not close it */
 		return true;
 	}
 	if (fd >= 0)

@@ -35,7 +35,7 @@ uint64_t tide__limit_share(void)
 	return used < lim.rlim_cur ? (lim.rlim_cur - used) / SHARE : 0;
 }
 
-/* Where the process's own group is seen as the root of all, as in containers. */
+/* Handles containers, where the process's own group appears as the root. */
 uint64_t tide__limit_memory(void)
 {
 	uint64_t most;

@@ -33,7 +33,7 @@ static tide_block *descriptor(void)
 	return b;
 }
 
-/* Fault every page in for writing. False: they are not all to be had. */
+/* Faults in every page for writing. Returns false if any page cannot be allocated. */
 static bool populate(void *at, size_t bytes)
 {
 #ifdef MADV_POPULATE_WRITE
@@ -141,7 +141,7 @@ tide_block *tide__ring_file_ring(tide_ring_file *s, size_t bytes)
 void tide__ring_file_punch(tide_ring_file *s, tide_block *ring, uint64_t from, uint64_t to)
 {
 	uint64_t n = ring->n_slots, per = TIDE_PAGE / sizeof(tide_ring_slot);
-	if (from / n != to / n) /* up to the ring's end; the rest with the next stretch */
+	if (from / n != to / n) /* up to the ring's end; the rest with the next range */
 		to = (from / n + 1) * n;
 	from = (from % n + per - 1) / per * per;
 	to = to % n ? to % n / per * per : n;
@@ -177,7 +177,7 @@ bool tide__log_reserve(tide_ring_file *s, size_t n)
 	return true;
 }
 
-/* Walk the stretch [from, from + n) of the log, block by block (newest first: the usual one). */
+/* Walks the range [from, from + n) of the log block by block (newest first: the usual one). */
 static void log_copy(const tide_ring_file *s, uint64_t from, void *buf, size_t n, bool write)
 {
 	for (tide_block *b = atomic_load_explicit(&s->logs, memory_order_acquire); b; b = b->next) {
@@ -256,8 +256,8 @@ void tide__ring_file_close(tide_ring_file *s, bool keep_maps)
 {
 	if (s->file.fd < 0 && !s->head)
 		return;
-	/* Forgotten first: a child forked meanwhile must not put pages of its own where something
-	 * else may lie by now. What of the mappings it inherits, nobody stores into any more. */
+	/* Forget the file first: a child forked meanwhile must not put pages where something
+	 * else may be mapped by now. Nothing stores into the mappings it inherits any more. */
 	static tide_ring_file old; /* one recording ends at a time */
 	old = *s;
 	*s = (tide_ring_file){ .file.fd = -1 };
@@ -280,7 +280,7 @@ void tide__ring_file_detach(tide_ring_file *s)
 	if (s->file.fd < 0 && !s->head)
 		return;
 	each_mapping(s, replace);
-	if (!tide__errand_private()) /* else nobody inherits it */
+	if (!tide__errand_private()) /* else it is not inherited */
 		tide__file_close(&s->file);
 	*s = (tide_ring_file){ .file.fd = -1 };
 }
@@ -297,7 +297,7 @@ static bool tear(tide_ring_file *s, void *from, size_t bytes, const void *at)
 	if ((const char *)at < (char *)from || (const char *)at >= (char *)from + bytes)
 		return false;
 	atomic_store_explicit(&s->torn, true,
-			      memory_order_seq_cst); /* before anybody reads zeros */
+			      memory_order_seq_cst); /* before any thread reads zeros */
 	replace(from, bytes);
 	return true;
 }

@@ -13,7 +13,7 @@ enum {
 	RETRY_NS = 50000000
 }; /* a full disk is asked again 20 times a second, not for every chunk */
 
-/* Have at least `n` bytes allocated beyond s->at. */
+/* Ensures that at least `n` bytes are allocated beyond s->at. */
 static bool ensure(tide_sink *s, uint64_t n, bool at_once)
 {
 	static const uint64_t steps[] = { 8 << 20, 1 << 20, 128 << 10, 0 };
@@ -48,8 +48,8 @@ static bool write_all(tide_sink *s, const void *bytes, size_t n, uint64_t at)
 		ssize_t w = tide__file_ours(&s->file) ? pwrite(s->file.fd, p, n, (off_t)at) : -1;
 		if (w < 0 && errno == EINTR)
 			continue;
-		/* A table that the program shares: if the number is another file's by now, the bytes may
-		 * have gone there. Ours gets them again, and the stop tells. */
+		/* Shared descriptor table: if the number belongs to another file by now, the
+		 * bytes may have gone there. Write them to our file again; tide_stop reports it. */
 		if (w > 0 && !tide__errand_private() && !tide__file_still(&s->file)) {
 			s->misled = true;
 			continue;

@@ -34,7 +34,7 @@ enum {
 
 /* ---- options and names --------------------------------------------------------------------- */
 
-/* Rings lie in memory while they are used, page by page the file's: an eighth of a container's. */
+/* Rings are resident while in use: 1/8 of a container's memory. */
 static size_t most_rings(void)
 {
 	uint64_t share = tide__limit_memory() / 8, most = UINT64_C(1) << 30;
@@ -104,8 +104,8 @@ static tide_code absolute(char out[4096], const char *path, tide_error *err)
 	return TIDE_OK;
 }
 
-/* Since when recordings are of this process's family: what a child of it wrote is not replaced by
- * another's. `tidemark run` says since when it runs. */
+/* Returns since when recordings belong to this process's family: files that a child wrote later
+ * are not replaced. `tidemark run` passes its start time. */
 static int64_t family_since(void)
 {
 	static int64_t since; /* kept over fork; lock held */
@@ -147,7 +147,7 @@ static void fill_head(tide_file_head *h, const uint8_t id[16])
 	h->checksum = tide__file_head_sum(h);
 }
 
-/* What it takes and what there is. */
+/* Reports the required and the available space. */
 static tide_code no_space(tide_error *err)
 {
 	tide_recorder *r = &tide__rec;
@@ -187,7 +187,7 @@ static tide_code make_files(const char *file, const char *rings, tide_error *err
 	if (e == 0 && !(tide__defs_replay(&r->space) && tide__write_opening()))
 		e = r->sink.error ? r->sink.error : ENOSPC;
 	if (e == 0) {
-		r->sink.file.path = r->path; /* where they are to be found from now on */
+		r->sink.file.path = r->path; /* their final paths */
 		r->space.file.path = r->rings_path;
 		return TIDE_OK;
 	}
@@ -210,7 +210,7 @@ static tide_code launch_writer(tide_error *err)
 	return tide__fail_errno(err, "no thread for the recorder");
 }
 
-/* Have the writer write the rest and end. */
+/* Makes the writer thread write the rest and end. */
 static void join_writer(void)
 {
 	tide_recorder *r = &tide__rec;
@@ -219,8 +219,7 @@ static void join_writer(void)
 	pthread_join(r->writer, NULL);
 }
 
-/* Of starts at the same moment in one folder, one after the other: -1 = not to be had, and then
- * there is a moment in which two take the same name. */
+/* Serialises starts in one folder; -1 = not possible: then two may briefly take the same name. */
 static int one_at_a_time(const char *path)
 {
 	static char folder[4096]; /* the stack may be small; lock held */
@@ -254,8 +253,8 @@ static tide_code rename_both(const char *file, const char *rings, tide_error *er
 	return TIDE_OK;
 }
 
-/* Put the finished files where the user wants them; beside it, as a child's, where another process
- * is recording into that file (ranks of a job that were all told one name). */
+/* Moves the finished files to their final names; if another process is recording into that file
+ * (ranks that share one name), uses a child's name beside it. */
 static tide_code move_files(const char *file, const char *rings, tide_error *err)
 {
 	tide_recorder *r = &tide__rec;
@@ -569,7 +568,7 @@ static void forget(void)
 	tide_recorder *r = &tide__rec;
 	follow = follow || (r->state == TIDE_RUNNING && r->opt.follow_fork);
 	tide__ring_file_detach(&r->space);
-	if (!tide__errand_private()) /* else nobody inherits it */
+	if (!tide__errand_private()) /* else it is not inherited */
 		tide__file_close(&r->sink.file);
 	r->sink.file.fd = -1;
 	tide__errand_forget();

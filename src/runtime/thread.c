@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Threads come, take a ring, and leave it to the next.
+/* Threads take a ring and pass it on to the next.
  *
- * A ring is handed on as soon as its thread has ended, drained or not: slot numbers go on, and a
- * LANE slot says whose events follow. So ten thousand threads that live one after the other use one
- * ring, and there are never more rings than threads alive at once. */
+ * A ring is passed on as soon as its thread has ended, drained or not: slot numbers continue, and a
+ * LANE slot names the thread of the following events. So 10,000 threads that live one after the
+ * other
+ * use one ring, and there are never more rings than threads alive at once. */
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
@@ -49,8 +50,7 @@ static tide_thread *descriptor(void)
 	return t;
 }
 
-/* The largest ring whose thread has ended, with half of it empty; the emptiest such one would be no
- * better. */
+/* Returns the largest ring whose thread has ended and of which half is empty. */
 static tide_block *free_ring(tide_ring_file *s)
 {
 	tide_block *found = NULL;
@@ -65,9 +65,9 @@ static tide_block *free_ring(tide_ring_file *s)
 	return found;
 }
 
-/* Thousands of threads at once want room as well: rings of 4 MiB would use 1 GiB up with the 256th
- * thread. The first FULL are as asked for, then they are half as large each time there are twice as
- * many; and smaller, down to LEAST, where there is no room for that. 0: for none at all. */
+/* Ring size for many threads: rings of 4 MiB would use up 1 GiB at the 256th thread. The first
+ * FULL have the configured size, then it halves each time their number doubles; it shrinks
+ * further, down to LEAST, if memory is short. 0: no memory. */
 size_t tide__ring_size(void)
 {
 	enum { FULL = 32, LEAST = 65536 };
@@ -151,7 +151,8 @@ static uint64_t look(tide_thread *t)
 {
 	uint64_t end =
 		atomic_load_explicit(&t->shared->tail, memory_order_acquire) + t->quick.mask + 1;
-	bool slow = tide__clock_kind == TIDE_CLOCK_NS || /* a system call is no quick way */
+	bool slow = tide__clock_kind == TIDE_CLOCK_NS || /* a system call is too slow for the
+							  * fast path */
 		    atomic_load_explicit(&t->ended, memory_order_relaxed);
 	TIDE_SET(t->quick.room, slow ? 0 : end);
 	return end;
@@ -217,7 +218,7 @@ tide_thread *tide__thread_join(void)
 	tide_guard *g = &tide__guard;
 	if (atomic_load_explicit(&tide__paused, memory_order_relaxed) &&
 	    atomic_load_explicit(&g->generation, memory_order_relaxed))
-		return NULL; /* in a forked child the page is wiped: it starts anew */
+		return NULL; /* in a forked child the page is wiped: it starts again */
 	if (!atomic_load_explicit(&g->generation, memory_order_relaxed) &&
 	    atomic_load_explicit(&g->alive, memory_order_relaxed) == TIDE_ALIVE)
 		return NULL;

@@ -8,7 +8,7 @@
 
 #include "runtime/recorder.h"
 
-static struct sigaction before; /* whose turn it is when the fault is not ours */
+static struct sigaction before; /* previous handler, for faults outside our mappings */
 
 static void pass_on(int sig, siginfo_t *info, void *context)
 {

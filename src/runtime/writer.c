@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The writer thread: rings into the file.
+/* The writer thread: writes rings into the file.
  *
  * A round: note every ring's head; write the definitions logged by then (so the file never uses an
  * id before it defines it); write each ring that has enough to say, or has waited long enough;
@@ -219,7 +219,7 @@ static bool round_trip(bool last, unsigned *moved)
 
 /* ---- notes --------------------------------------------------------------------------------- */
 
-/* The writer has no ring: its notes are chunks of a ring that nobody else uses. */
+/* The writer has no ring: its annotations are chunks of a ring number that is otherwise unused. */
 enum { NOTE_SLOTS = 8, NOTE_RING = 0x7ffffffe };
 static tide_encoder note_encoder;
 
@@ -282,7 +282,8 @@ static bool write_end(void)
 			 (size_t)(p - start), true);
 }
 
-/* What was in the rings when somebody cut their file, and all that came after it, is missing. */
+/* Notes that the content of the rings, when their file was cut, and everything after it are
+ * missing. */
 static bool write_torn(void)
 {
 	static const char key[] = "loss.rings_cut";
@@ -294,8 +295,8 @@ static bool write_torn(void)
 			 (size_t)(p - start), true);
 }
 
-/* Everything that is left. On a full disk each chunk frees more of the ring file than the next one
- * needs, so this goes through as long as nobody else takes the space. */
+/* Writes everything that is left. On a full disk each chunk frees more of the ring file than the
+ * next one needs, so this succeeds unless another process takes the space. */
 static bool finish(void)
 {
 	unsigned moved;

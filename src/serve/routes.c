@@ -92,7 +92,7 @@ const tide_route *tide__route_find(tide_request *r, unsigned *status)
 			if (strcmp(r->pair[k].key, "token") && strcmp(r->pair[k].key, "early") &&
 			    (strcmp(r->pair[k].key, "wrap") || strcmp(r->part[0], "api")) &&
 			    !has_param(t->params, r->pair[k].key)) {
-				r->wrong = "a parameter that this address does not have";
+				r->wrong = "a parameter that this address does not take";
 				*status = 400;
 				return NULL;
 			}
@@ -323,10 +323,9 @@ bool tide__answer(const tide_route *t, tide_store *s, tide_request *r, tide_wait
 	if (rc == TIDE_EBUSY)
 		return false;
 	if (rc == TIDE_OK && tide__mem_refused())
-		tide__fail(
-			&err, TIDE_ENOMEM, TIDE_NO_OFFSET,
-			"recordings, and answers that others have not taken yet, fill the server's memory "
-			"(--max-memory): ask again");
+		tide__fail(&err, TIDE_ENOMEM, TIDE_NO_OFFSET,
+			   "the server's memory (--max-memory) is full of recordings and unread "
+			   "answers: try again");
 	if (rc == TIDE_OK)
 		rc = TIDE_ENOMEM;
 	const char *why = err.text[0] ? err.text : tide_code_text(rc);
@@ -362,12 +361,12 @@ tide_code tide__ask_param(tide_ask *a, const char *key, tide_loaded **out, tide_
 	*out = NULL;
 	if (name)
 		return tide__ask_id(a, name, out, err);
-	while (tide__store_newest(a->store, id)) { /* what cannot be read is passed over */
+	while (tide__store_newest(a->store, id)) { /* unreadable recordings are skipped */
 		tide_code rc = tide__ask_id(a, id, out, err);
 		if (rc == TIDE_OK || rc == TIDE_EBUSY)
 			return rc;
 	}
-	return TIDE_OK; /* none at all: for the handler to say */
+	return TIDE_OK; /* no recording: the handler reports it */
 }
 
 tide_code tide__ask_wrong(const tide_ask *a, tide_error *err)

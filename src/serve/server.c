@@ -24,11 +24,11 @@ enum {
 	LIST_MS = 2000,		 /* the list of files is made again, and takes at most a */
 	LIST_SHARE = 50,	 /* fiftieth of a core, however many there are */
 	BEAT_TICKS = 60,	 /* listeners get a sign of life */
-	CACHE_BYTES = 256 << 20, /* of answers; an eighth of the limit where that is less */
+	CACHE_BYTES = 256 << 20, /* of answers; 1/8 of the limit if that is less */
 	OWN_BYTES = 32 << 20,	 /* that the server has besides recordings and answers */
 };
 
-/* ---- what happened ---- */
+/* ---- events ---- */
 
 static void tell(tide_server *s, const char *id)
 {
@@ -61,7 +61,7 @@ static void on_change(void *user, const char *id)
 		tide__http_wake(s, false);
 }
 
-/* Figures came in: pages ask for the list again. */
+/* New figures: pages request the list again. */
 static void on_index(void *user)
 {
 	on_change(user, NULL);
@@ -183,7 +183,7 @@ tide_code tide__server_start(const tide_server_options *opt, tide_server **out, 
 		rc = tide__http_start(s, err);
 	if (rc == TIDE_OK && pthread_create(&s->watcher, NULL, watch, s))
 		rc = tide__fail_errno(err, "cannot make a thread");
-	*out = rc == TIDE_OK ? s : NULL; /* what is left of a failed start ends with the program */
+	*out = rc == TIDE_OK ? s : NULL; /* a failed start is cleaned up by the program's exit */
 	return rc;
 }
 

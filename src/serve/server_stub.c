@@ -9,7 +9,7 @@ tide_code tide__server_start(const tide_server_options *opt, tide_server **out, 
 	*out = NULL;
 	return tide__fail(
 		err, TIDE_EUNSUPPORTED, TIDE_NO_OFFSET,
-		"this build has no server: libmicrohttpd was not there when it was built");
+		"this build has no server: libmicrohttpd was not found when it was built");
 }
 
 char *tide__server_url(const tide_server *s, char *buf, size_t n)

@@ -36,7 +36,7 @@ static void forget_read(void)
 	it.m = NULL;
 }
 
-/* A name for a recording that nobody asked to keep. */
+/* Writes a temporary file name for a recording that is not kept. */
 static bool temporary(char *out, size_t n)
 {
 	const char *dir = getenv("TMPDIR");
@@ -66,7 +66,7 @@ tide_code tide_usage_begin(tide_usage_mode mode, const char *path, tide_error *e
 		rc = tide_start(it.path, &o, err);
 	if (rc != TIDE_OK)
 		return rc;
-	if (!it.own) /* what was before is not of this capture */
+	if (!it.own) /* events before it are not part of this capture */
 		tide_mark(TIDE_PHASE, tide_intern("(before the capture)"), 0);
 	if (mode == TIDE_USAGE_NO_DISPATCH)
 		tide_annotate(tide_intern("predicted.device"), "NO_DISPATCH");

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Documents can be reviewed and followed: doc_style.py SOURCE.
+"""Documents can be reviewed and followed: doc_style.py SOURCE [--fix]. --fix wraps prose that is too wide.
 
 Prose wraps at 100 columns (tables, code blocks, headings and unbreakable words excepted). Every path and every
 tide_ name in backticks exists in the source tree."""
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 WIDTH = 100
@@ -38,6 +39,54 @@ def too_wide(text: str) -> list:
         if len(line) > WIDTH and len(words) > 1 and any(len(w) < WIDTH for w in words[1:]):
             wide.append((i, len(line)))
     return wide
+
+
+ITEM = re.compile(r"^(\s*)((?:[-*]|\d+\.) +)(.*)$")
+SPECIAL = re.compile(r"\s*\||#|\s*!\[|\s*<|\[\S+\]: |---|===|\s*```")
+
+
+def wrap(lines: list, first: str, rest: str) -> list:
+    """The lines as one paragraph; code spans stay in one piece, and no line begins like a list or a heading."""
+    text = re.sub(r"`[^`]{1,60}`", lambda m: m[0].replace(" ", "\0"), " ".join(line.strip() for line in lines))
+    out = textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False)
+    for i in range(1, len(out)):
+        if re.match(r"\s*(?:[-*+#|>]|\d+\.)(?:\s|$)", out[i]):
+            out[i - 1], _, word = out[i - 1].rpartition(" ")
+            out[i] = rest + word + " " + out[i].lstrip()
+    return [line.replace("\0", " ") for line in out]
+
+
+def paragraph(lines: list, i: int, listed: bool):
+    """End of the paragraph or list item at line i, with the indents of its first and further lines; None: leave the line alone."""
+    item = ITEM.match(lines[i])
+    if item and len(item[1]) < (12 if listed else 4):
+        first, rest = item[1] + item[2], item[1] + " " * len(item[2])
+        goes_on = " " * (len(item[1]) + 2)
+    elif lines[i].startswith(("    ", "\t")) and not listed:
+        return None
+    else:
+        first = rest = goes_on = re.match(r" *", lines[i])[0]
+    j = i + 1
+    while j < len(lines) and lines[j].strip() and lines[j].startswith(goes_on) and not ITEM.match(lines[j]) and not SPECIAL.match(lines[j]):
+        j += 1
+    return j, first, rest
+
+
+def wrapped(text: str) -> str:
+    lines, out, i, fence, listed = text.split("\n"), [], 0, False, False
+    while i < len(lines):
+        fence ^= lines[i].lstrip().startswith("```")
+        found = None if fence or not lines[i].strip() or SPECIAL.match(lines[i]) else paragraph(lines, i, listed)
+        if not found:
+            out.append(lines[i])
+            i += 1
+            continue
+        j, first, rest = found
+        listed = bool(ITEM.match(lines[i])) or listed and bool(rest)
+        wide = any(len(line) > WIDTH for line in lines[i:j])
+        out += wrap([ITEM.sub(r"\3", lines[i]), *lines[i + 1:j]], first, rest) if wide else lines[i:j]
+        i = j
+    return "\n".join(out)
 
 
 def tree(source: Path):
@@ -85,6 +134,8 @@ def main() -> int:
     assert "model.h" in files and "tide_alloc" in names, "the source tree is not where it should be"
     failures = []
     for d in documents(source):
+        if "--fix" in sys.argv:
+            d.write_text(wrapped(d.read_text(encoding="utf-8")), encoding="utf-8")
         where = d.relative_to(source)
         failures += [f"{where}:{i}: {n} columns; wrap prose at {WIDTH}" for i, n in too_wide(d.read_text(encoding="utf-8"))]
         failures += [f"{where}:{w}" for w in wrong_names(d, source, files, names)]

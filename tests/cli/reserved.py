@@ -65,12 +65,12 @@ def check_json(tide: str) -> None:
 
 def check_text(tide: str) -> None:
     memory = text("memory", tide)
-    for words in ("16.00 MiB      1  20.00 MiB  46.00 MiB", "Reserved is sampled: exact when told, not known in between.", "1         -   2.00 MiB",
+    for words in ("16.00 MiB      1  20.00 MiB  46.00 MiB", "Reserved is sampled: exact at each sample, unknown between samples.", "1         -   2.00 MiB",
                   "1         -  3.00 MiB"):
         same(f"memory says {words!r}", " ".join(words.split()) in " ".join(memory.split()), True)
     same("said once", memory.count("sampled"), 1)
-    same("peak", text("peak", tide).splitlines()[1], "2 allocations alive, 46.00 MiB asked for, 52.00 MiB reserved (sampled)")
-    same("peak of the host", text("peak", tide, "--device", "cpu").splitlines()[1], "1 allocation alive, 3.00 MiB asked for")
+    same("peak", text("peak", tide).splitlines()[1], "2 allocations alive, 46.00 MiB requested, 52.00 MiB reserved (sampled)")
+    same("peak of the host", text("peak", tide, "--device", "cpu").splitlines()[1], "1 allocation alive, 3.00 MiB requested")
 
 
 def check_page(tide: str, folder: str) -> None:

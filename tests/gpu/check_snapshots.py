@@ -24,7 +24,7 @@ def totals(doc: dict) -> dict:
     return next(d["totals"] for d in doc["devices"] if d["device"].startswith("cuda"))
 
 
-FOLLOWS = ("check: replaying them takes and gives back the", "check: no segments were taken or given back, and replaying takes and gives back none")
+FOLLOWS = ("check: replay reproduces all", "check: the recording has no segment events, and neither has the replay")
 UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 

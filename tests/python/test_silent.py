@@ -85,10 +85,10 @@ with tidemark.record("b.tide"):
         self.assertIn("sampled 0 B, at most 5.00 MiB", out.splitlines()[2])
         devices("b.tide")
         text = subprocess.run([sys.executable, "-m", "tidemark", "memory", path("a.tide")], capture_output=True, text=True, check=True).stdout
-        self.assertIn("As sampled: 0 B, at most 8.00 MiB", text)
+        self.assertIn("Sampled: 0 B, highest 8.00 MiB", text)
         self.assertIn("note: devices whose allocators report nothing to PyTorch's profiler", text)
         text = subprocess.run([sys.executable, "-m", "tidemark", "peak", path("a.tide")], capture_output=True, text=True, check=True).stdout
-        self.assertIn("note: tidal:0 is sampled: 8.00 MiB at most", " ".join(text.split()))
+        self.assertIn("note: tidal:0 is sampled: highest 8.00 MiB", " ".join(text.split()))
 
     def test_its_own_peak(self):
         """It is told where it rises between two looks, whatever the program did to it before or does meanwhile."""
@@ -126,7 +126,7 @@ print(most(0))  # nobody else has reset it
         self.assertTrue(steps[3] < one["own_peak_since_ns"] < one["own_peak_told_ns"])  # since live() looked, which was after that step
         self.assertEqual([got["tidal:1"]["sampled"][k] for k in ("peak_bytes", "own_peak_bytes")], [0, 256])
         text = subprocess.run([sys.executable, "-m", "tidemark", "memory", path("p.tide")], capture_output=True, text=True, check=True).stdout
-        self.assertRegex(text, "As sampled: 2.00 MiB, at most 14.00 MiB \\(between .* and .* as its own counter says; [0-9]+ samples\\)")
+        self.assertRegex(text, "Sampled: 2.00 MiB, highest 14.00 MiB \\(between .* and .* as its own counter says; [0-9]+ samples\\)")
         self.assertEqual(devices("q.tide")["tidal:0"]["sampled"]["own_peak_bytes"], None)  # nothing rose
 
     def test_own_peak_from_before_it_was_found_out(self):

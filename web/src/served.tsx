@@ -42,7 +42,7 @@ function Head() {
     <>
       <span class="soft" role="status">{said.value}</span>
       {word && <span class={`live ${r!.writer}`} title={status(r!)}>{word}</span>}
-      {ids.length === 1 && <button title="Hands this recording to ui.perfetto.dev, from this window to that" onClick={() => void openInPerfetto(r?.name ?? 'recording', () => bytesOf(`/data/${here()}/perfetto`), (t) => (said.value = t)).catch((e: Error) => (said.value = e.message))}>
+      {ids.length === 1 && <button title="Sends this recording to a ui.perfetto.dev window of this browser" onClick={() => void openInPerfetto(r?.name ?? 'recording', () => bytesOf(`/data/${here()}/perfetto`), (t) => (said.value = t)).catch((e: Error) => (said.value = e.message))}>
         Open in Perfetto
       </button>}
       {ids.length === 1 && <a href={`/data/${here()}/perfetto`} download>.pftrace</a>}
@@ -109,7 +109,7 @@ function OnRequest({ whose }: { whose: string }) {
   };
   return (
     <Panel title={`Critical path${whose}`}>
-      <p class="soft">{c || `Of ${plural(n, 'span')} it is found when asked for: the server is at it for some seconds.`}</p>
+      <p class="soft">{c || `Of ${plural(n, 'span')} it is computed on request, which takes some seconds.`}</p>
       {!c && <p class="actions"><button onClick={find}>Find the critical path</button></p>}
     </Panel>
   );
@@ -133,7 +133,7 @@ function adapt(): void {
     const main = await getMain();
     return main.spans > MANY ? new FarSpans(here()).named(name, t0, t1).then((d) => d.span.n, () => -1) : named(name, t0, t1);
   };
-  asked.path = (why, whose) => (why === 'not looked for yet' ? <OnRequest whose={whose} /> : missing(why, whose));
+  asked.path = (why, whose) => (why === 'not computed yet' ? <OnRequest whose={whose} /> : missing(why, whose));
 }
 
 /** Until the recordings are in memory: how far they are. */
@@ -223,7 +223,7 @@ function follow(): void {
     }
     if (!ids.includes(r.id) || !r.generation) return;
     if (ids.length > 1) {
-      if (r.generation !== recs.value[ids.indexOf(r.id)].generation) said.value = `${r.name} has changed: reload to compare it as it is now`;
+      if (r.generation !== recs.value[ids.indexOf(r.id)].generation) said.value = `${r.name} has changed: reload to compare the new version`;
       return;
     }
     next = r;

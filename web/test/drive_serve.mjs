@@ -277,7 +277,7 @@ async function alike(page, url) {
   }
   const sums = (p) => p.evaluate(() => document.getElementById('sums').innerText);
   assert.equal(await sums(far), await sums(page));
-  // What is alive at the peak, and at another moment; the bars of phases.
+  // Alive at the peak, and at another moment; the bars of phases.
   const alive = (p) => p.evaluate(() => document.querySelector('main').innerText.replace(/\s+/g, ' ').replace(/[\d,]+ allocations, [\d,]+ of them here.*for more\. /, ''));
   for (const where of ['view=memory', 'view=memory&at=40000000', 'view=phases']) {
     for (const [p, query] of [[page, ''], [far, '?pieces']]) {
@@ -357,7 +357,7 @@ async function live(page, w) {
   const see = (re) => page.waitForFunction((r) => new RegExp(r).test(document.body.innerText), re.source, { timeout: 20000 });
   await page.waitForSelector('.live.running');
   assert.match(await text(page), /Live: still being written\. So far /);
-  assert.doesNotMatch(await text(page), /Not everything is here/);
+  assert.doesNotMatch(await text(page), /Some data is missing/);
   await page.evaluate(() => (window.same = true));
   for (const [step, what] of [[90, /100\.0 KiB/], [924, /1\.000 MiB/]]) {
     await w.tell(`step ${step}`);
@@ -379,7 +379,7 @@ async function live(page, w) {
   assert.equal(await page.evaluate(() => window.same), true, 'no reload');
   await go(page, 'Overview');
   await see(/Nothing that was recorded is missing/);
-  assert.doesNotMatch(await text(page), /Not everything is here/, 'all of it was recovered');
+  assert.doesNotMatch(await text(page), /Some data is missing/, 'all of it was recovered');
 }
 
 /** A stand-in for ui.perfetto.dev that answers as it does. */

@@ -123,7 +123,7 @@ await drive(async ({ folder, make, visit }) => {
     assert.deepEqual(await tabs(page), ['Overview', 'Timeline', 'Flame', 'Ops']);
   });
   for (const command of ['memory', 'kernels', 'phases', 'hta'])
-    await visit(make(command, spans), '', async (page) => assert.match(await page.textContent('.loading'), /This trace holds no/, command));
+    await visit(make(command, spans), '', async (page) => assert.match(await page.textContent('.loading'), /This trace has no/, command));
   const empty = join(folder, 'empty.json');
   writeFileSync(empty, '{"schemaVersion": 1, "traceEvents": [{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "p"}}]}');
   await visit(make('report', empty), '', async (page) => assert.equal(await page.locator('.error').count(), 0));

@@ -47,7 +47,7 @@ __attribute__((format(printf, 4, 5))) static void say(struct evidence *e, const 
 	va_end(ap);
 }
 
-/* Of what was said last. */
+/* Raises the severity of the last advice. */
 static void raise_to(struct evidence *e, unsigned severity)
 {
 	if (e->out->n)
@@ -74,7 +74,7 @@ static size_text size(double bytes)
 
 /* ---- settings ---- */
 
-/* What other settings are to be compared with: the recorded ones, older blocks placed alike. */
+/* The baseline for other settings: the recorded ones, with older blocks placed in the same way. */
 static const tide_sim_result *baseline(const struct evidence *e)
 {
 	for (size_t i = 0; i < e->sweep->n; i++)
@@ -83,8 +83,9 @@ static const tide_sim_result *baseline(const struct evidence *e)
 	return NULL;
 }
 
-/* Does the simulator under the recorded settings reserve what was reserved, within a tenth? If not
- * (the trace contradicts itself, or lacks much), what it says of other settings is no evidence. */
+/* Returns true if the simulator under the recorded settings reserves what was reserved, within
+ * 10 %. If not (the trace contradicts itself, or lacks much), its results for other settings are
+ * no evidence. */
 static bool like_recorded(const struct evidence *e, const tide_sim_result *base)
 {
 	uint64_t was = e->usage.devices[e->device].reserved_peak, is = base->st.reserved_peak;
@@ -124,8 +125,8 @@ static void advise_retries(struct evidence *e)
 	    !e->sweep->recorded.st.retries)
 		return;
 	say(e, "retries", e->sweep->recorded.st.reserved_peak,
-	    "%llu %s refused by the device until the cache was released; each such release waits "
-	    "for all streams: leave more room, or reserve less",
+	    "%llu %s refused by the device until the cache was released; each release waits for "
+	    "all streams: leave more memory free, or reserve less",
 	    (unsigned long long)e->sweep->recorded.st.retries,
 	    e->sweep->recorded.st.retries == 1 ? "request was" : "requests were");
 }
@@ -135,8 +136,8 @@ static void advise_empty_cache(struct evidence *e)
 	if (!e->q || e->q->n_empty < 3)
 		return;
 	say(e, "empty_cache", 0,
-	    "the cache was emptied %zu times: segments given back are taken again at the cost of a "
-	    "synchronizing call each; do so only when another program needs the memory",
+	    "the cache was emptied %zu times: each released segment is taken again with a "
+	    "synchronizing call; empty it only if another program needs the memory",
 	    e->q->n_empty);
 }
 
@@ -170,7 +171,7 @@ static const struct {
 	  "backward pass)" },
 };
 
-/* Live bytes at the peak; what a stream still holds back is nobody's. */
+/* Live bytes at the peak; memory that only a stream still uses does not count. */
 static uint64_t peak_of(const struct evidence *e)
 {
 	return e->device < e->usage.n_devices ? e->usage.devices[e->device].peak : 0;
@@ -199,15 +200,13 @@ static void advise_waste(struct evidence *e)
 
 	if (t->waste >= LEAST && t->waste >= t->active * 3 / 100)
 		say(e, "waste", t->waste,
-		    "blocks are %s larger than what was asked for at the peak (%.1f %%): "
-		    "rounding, and "
-		    "rests too small to split off",
+		    "blocks are %s larger than requested at the peak (%.1f %%): rounding, and "
+		    "remainders too small to split off",
 		    size((double)t->waste).text, 100.0 * (double)t->waste / (double)t->active);
 	if (e->peak.known && t->inactive_split >= LEAST && t->inactive_split >= t->reserved / 10)
 		say(e, "fragmentation", t->inactive_split,
-		    "%s of the %s reserved (%.0f %%) lie free between blocks in use at the "
-		    "peak, the largest piece %s: they serve no larger request and cannot go back "
-		    "to the device",
+		    "%s of the %s reserved (%.0f %%) are free between blocks in use at the peak, "
+		    "the largest block %s: they serve no larger request and cannot be released",
 		    size((double)t->inactive_split).text, size((double)t->reserved).text,
 		    100.0 * (double)t->inactive_split / (double)t->reserved,
 		    size((double)t->largest_free).text);
@@ -226,7 +225,7 @@ static void advise_capacity(struct evidence *e)
 	if (!whole || most <= whole - whole / 5)
 		return;
 	say(e, "capacity", most,
-	    "%s of the device's %s (%.0f %%) were %s at the highest: %s are left for a longer "
+	    "%s of the device's %s (%.0f %%) were %s at the peak: %s are left for a longer "
 	    "sequence, a larger batch or fragmentation",
 	    size((double)most).text, size((double)whole).text, 100.0 * (double)most / (double)whole,
 	    known ? "reserved" : "allocated", size(most < whole ? (double)(whole - most) : 0).text);
@@ -246,8 +245,8 @@ static tide_code advise_leaks(struct evidence *e, tide_error *err)
 
 	if (more >= MIB && (l.total.slope >= MIB || more >= peak_of(e) / 10))
 		say(e, "growth", more,
-		    "memory grows by %s a step over %zu steps; %zu %s%s all along: see `tidemark "
-		    "leaks`",
+		    "memory grows by %s per step over %zu steps; %zu %s%s throughout: see "
+		    "`tidemark leaks`",
 		    size(l.total.slope).text, l.beats.n, l.n, what, l.n == 1 ? " grows" : "s grow");
 	if (more >= MIB && more >= peak_of(e) / 10)
 		raise_to(e, more >= peak_of(e) / 2 ? TIDE_ADVICE_HIGH : TIDE_ADVICE_MEDIUM);

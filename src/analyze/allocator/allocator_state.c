@@ -36,7 +36,7 @@ static bool continues(const tide_model *m, const tide_state_segment *s,
 	       t->stream[s->segment].i == t->stream[next->segment].i;
 }
 
-/* Touching stretches of an expandable segment become one. */
+/* Merges adjacent mapped parts of an expandable segment. */
 static size_t join_stretches(const tide_model *m, tide_state_segment *s, size_t n)
 {
 	size_t k = 0;
@@ -187,7 +187,8 @@ static bool cut_all(const tide_model *m, const tide_live_set *a, tide_state *s)
 	return true;
 }
 
-/* Bytes of blocks in use; those whose free was asked for before the cut are not allocated. */
+/* Sums bytes of blocks in use; those whose free was requested before the position are not
+ * allocated. */
 static bool sum_active(const tide_model *m, const tide_live_set *a, tide_state *s)
 {
 	uint8_t *asked = m->pendings.n > 1 ? tide__calloc(m->allocs.n + 1, 1) : NULL;

@@ -80,7 +80,8 @@ static void sweep_all(struct sweep *s, tide_fragmentation *out, size_t points)
 	out->n = points;
 }
 
-/* Move at which stretch i of `points` ends: without overflow, the last one at the end. */
+/* Returns the memory event at which part i of `points` ends: without overflow, the last one at
+ * the end. */
 static size_t last_move(size_t moves, size_t i, size_t points)
 {
 	return moves / points * (i + 1) + moves % points * (i + 1) / points;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Free blocks followed move by move. A free block of a plain segment never joins one of another
- * segment, though they may touch; stretches of an expandable segment (same pool, same stream) do
- * join. */
+/* Tracks free blocks event by event. A free block of a plain segment never merges with one of
+ * another segment, even if adjacent; parts of an expandable segment (same pool, same stream) do
+ * merge. */
 #include "analyze/allocator/free_blocks.h"
 
 #include "base/map.h"
@@ -25,7 +25,7 @@ static void del_gap(tide_free_blocks *s, uint64_t addr, uint64_t size)
 	tide__ord_del(&s->by_size, size, addr);
 }
 
-/* The free block around [addr, addr + size), NULL if there is none. */
+/* Returns the free block around [addr, addr + size), NULL if there is none. */
 static const tide_ord *gap_around(const tide_free_blocks *s, uint64_t addr, uint64_t size)
 {
 	const tide_ord *g =
@@ -92,7 +92,8 @@ static void use_plain(tide_free_blocks *s, uint32_t segment, uint64_t before, ui
 	s->rows->used[segment] = after;
 }
 
-/* Does anything of a set overlap [addr, addr + size)? None of the set overlap each other. */
+/* Returns true if any entry of a set overlaps [addr, addr + size). Entries do not overlap each
+ * other. */
 static bool meets(const tide_ordset *set, uint64_t addr, uint64_t size)
 {
 	tide_ord_pos p = tide__ord_lower(set, addr, 0);
@@ -178,7 +179,7 @@ static void take_segment(tide_free_blocks *s, uint32_t row)
 	uint64_t size = s->m->segments.size[row];
 
 	hold(s, &s->segments, s->m->segments.addr[row], size);
-	if (s->kept) { /* a part that stayed: it was never given back */
+	if (s->kept) { /* a part that stayed: it was never released */
 		s->kept--;
 		return;
 	}
@@ -190,7 +191,7 @@ static void take_segment(tide_free_blocks *s, uint32_t row)
 	open_gap(s, s->m->segments.addr[row], size, s->rows->owner[row]);
 }
 
-/* What goes with move i: the segment less the parts of it that the next moves take again. */
+/* Removes the segment with event i, except the parts that the next events take again. */
 static void drop_segment(tide_free_blocks *s, uint32_t row, size_t i)
 {
 	const tide_model *m = s->m;

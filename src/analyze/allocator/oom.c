@@ -34,7 +34,8 @@ tide_code tide__oom_marks(const tide_model *m, uint32_t device, uint32_t **rows,
 
 /* ---- room -------------------------------------------------------------------------------- */
 
-/* What is there whatever is freed: segments that are free already, and the largest free block. */
+/* The state without freeing anything: segments that are free already, and the largest free
+ * block. */
 static tide_oom_room as_it_was(const tide_state *s)
 {
 	tide_oom_room r = { .largest = s->total.largest_free };
@@ -189,14 +190,14 @@ void tide__oom_judge(tide_oom *o)
 	}
 	o->capacity = o->reserved + (uint64_t)o->device_free;
 	if (!o->segments_known)
-		return; /* which of the reserved bytes were free is not known */
+		return; /* which of the reserved bytes were free is unknown */
 	uint64_t free = (uint64_t)o->device_free + o->at.free;
 
 	o->cause = free >= o->asked ? TIDE_OOM_FRAGMENTED : TIDE_OOM_FULL;
 	o->missing = free >= o->asked ? 0 : o->asked - free;
 }
 
-/* Of an event that names no device: of all, where there are segments. */
+/* For an event without a device: all devices with segments. */
 static tide_code find_reserved(const tide_model *m, uint32_t device, tide_oom *o, tide_error *err)
 {
 	tide_reserved r;

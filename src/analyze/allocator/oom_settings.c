@@ -48,7 +48,7 @@ void tide__oom_trials_free(tide_oom_trials *all)
 	}
 }
 
-/* Which of the recorded out-of-memory requests of its device a mark is. */
+/* Returns the index of a mark among the recorded out-of-memory requests of its device. */
 size_t tide__oom_index(const tide_oom_trial *x, uint32_t mark)
 {
 	size_t k = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* All out-of-memory events in one sweep. Moves and events are both in the order in which they
- * happened: each allocator that has events is followed from one to the next (free_blocks.h), and so are
- * the reserved bytes of all devices. */
+/* Explains all out-of-memory events in one sweep. Memory events and out-of-memory events are
+ * both in order: each allocator with such events is tracked from one to the next
+ * (free_blocks.h), and so are the reserved bytes of all devices. */
 #include <string.h>
 
 #include "analyze/allocator/free_blocks.h"
@@ -30,7 +30,7 @@ static uint32_t device_of(const tide_model *m, uint32_t mark)
 	return pool ? m->pools.device[pool].i : TIDE_ANY;
 }
 
-/* ---- who is followed ---- */
+/* ---- tracked allocators ---- */
 
 static bool follow_all(struct sweep *x)
 {
@@ -75,8 +75,7 @@ static bool move_to(struct sweep *x, uint64_t cut)
 	return ok;
 }
 
-/* Of segments what moves before the cut did counts, of samples those until then: as
- * tide__reserved_at. */
+/* Segments count by events before the position, samples by time: like tide__reserved_at. */
 static void reserve_to(struct sweep *x, uint64_t cut, int64_t t)
 {
 	const tide_reserved *r = &x->r;

@@ -33,8 +33,8 @@ static tide_code add_asked(const tide_whatif_query *q, tide_whatif *x, tide_erro
 			return TIDE_EUSAGE;
 	if (c.gc_threshold > 0 && !x->capacity)
 		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-				  "garbage_collection_threshold is a part of the device's memory, "
-				  "which this trace does not tell: give --capacity");
+				  "garbage_collection_threshold is a fraction of the device's "
+				  "memory, which is not in the trace: give --capacity");
 	if (q->n_set)
 		add_try(x, &c);
 	return TIDE_OK;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Does the text hold the number, not as a part of a longer one? */
+/* Returns true if the text contains the number, not as part of a longer one. */
 static bool holds(const char *text, const char *number)
 {
 	size_t n = strlen(number);

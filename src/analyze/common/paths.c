@@ -70,7 +70,7 @@ static bool remember(tide_paths *p, uint32_t span, uint32_t node)
 	return true;
 }
 
-/* Climb to the nearest span whose node is known, remembering the way; come down naming. */
+/* Climbs to the nearest span whose node is known, then names nodes on the way back down. */
 uint32_t tide__paths_span(tide_paths *p, const tide_model *m, tide_span_id span)
 {
 	uint32_t s = span.i, known = 0, n = 0;

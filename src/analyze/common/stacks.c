@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "model/strings.h"
 
-/* ---- faces ------------------------------------------------------------------------------- */
+/* ---- the representative frame -------------------------------------------------------------- */
 
 enum { FACE_NONE, FACE_MACHINE, FACE_ANY, FACE_AUTOGRAD, FACE_PYTHON, FACE_USER };
 
@@ -109,7 +109,7 @@ size_t tide__bare_name(const char *s, size_t n)
 
 char *tide__frame_text(const tide_model *m, tide_frame_id f, char *buf, size_t n)
 {
-	size_t n_file, n_function; /* what no room is for is not looked at: both may be very long */
+	size_t n_file, n_function; /* texts too long for the buffer are not examined */
 	const char *file = tide__text(m, m->frames.file[f.i], &n_file);
 	const char *function = tide__text(m, m->frames.function[f.i], &n_function);
 	const char *base = file + n_file, *far = file + (n_file > n ? n_file - n : 0);
@@ -194,8 +194,7 @@ static const struct sign {
 	{ NULL, "at::cuda::getNewCUDABlasLtWorkspace", true, TIDE_SIGN_WORKSPACE },
 };
 
-/* Which rows of the table a text fits, as a file and as a function: each text is looked at once,
- * however many frames share it. */
+/* Table rows that a text matches, as a file and as a function: each text is examined once. */
 enum { N_SIGNS = sizeof signs / sizeof *signs, KNOWN = 31 };
 _Static_assert(N_SIGNS < KNOWN, "a bit a row");
 

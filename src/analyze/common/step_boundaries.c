@@ -19,7 +19,8 @@ static bool add(tide_step_boundaries *s, size_t *cap, int64_t t)
 	return true;
 }
 
-/* When memory was last asked for. A program that ends frees everything after that; 0 = never. */
+/* Returns the time of the last allocation, 0 = never. A program that ends frees everything after
+ * that. */
 static int64_t last_alloc(const tide_model *m)
 {
 	for (size_t i = m->moves.n; i-- > 0;)

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "model/strings.h"
 
-/* What is known of the optimizers' steps. */
+/* Times of the optimizers' steps. */
 typedef struct optimizer {
 	int64_t first_run;   /* of a model: their first mark; INT64_MAX = none */
 	int64_t first, last; /* of their steps: when they were made; first > last = none */
@@ -59,7 +59,7 @@ static void look_at_marks(const tide_model *m, optimizer *o)
 	}
 }
 
-/* Names repeat: each is looked at once. */
+/* Each distinct name is examined once. */
 static bool look_at_ranges(const tide_model *m, optimizer *o)
 {
 	static const char name[] = "Optimizer.step#";

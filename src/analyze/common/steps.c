@@ -86,7 +86,7 @@ static int by_number(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* "ProfilerStep#7" and "ProfilerStep#07" are one step; a name no host row has is none. */
+/* "ProfilerStep#7" and "ProfilerStep#07" are one step; a name without host rows is none. */
 static void tidy(tide_steps *s)
 {
 	size_t n = 0;
@@ -123,8 +123,8 @@ static bool from_profiler(const tide_model *m, tide_steps *s, size_t *cap)
 	return ok;
 }
 
-/* The last mark is the end of the step before it, or nothing says where its own ends. A second
- * mark of one moment is another sign of the same step. */
+/* The last mark ends the step before it, or the end of its own step is unknown. A second mark at
+ * the same time belongs to the same step. */
 static bool from_marks(const tide_model *m, tide_steps *s, size_t *cap)
 {
 	tide_step_marks k;
@@ -143,7 +143,7 @@ static bool from_marks(const tide_model *m, tide_steps *s, size_t *cap)
 	return ok;
 }
 
-/* ---- a range that comes back ------------------------------------------------------------- */
+/* ---- a repeating range ------------------------------------------------------------------- */
 
 struct named {
 	int64_t t0, t1;
@@ -159,8 +159,8 @@ static int by_name_time(const void *a, const void *b)
 	return (x->t0 > y->t0) - (x->t0 < y->t0);
 }
 
-/* User ranges that lie in no other one. Parents come before their children: what is in a range is
- * known when it is looked at. */
+/* Finds user ranges inside no other one. Parents come before their children, so the enclosing
+ * range is known. */
 static struct named *outer_ranges(const tide_model *m, size_t *n)
 {
 	const tide_spans *s = &m->spans;
@@ -183,8 +183,8 @@ static struct named *outer_ranges(const tide_model *m, size_t *n)
 	return r;
 }
 
-/* The name whose ranges repeat at least 3 times without overlap; of several the one that begins
- * first: steps are cut at their beginning. */
+/* Finds the name whose ranges repeat at least 3 times without overlap; of several the one that
+ * begins first. */
 static const struct named *best_name(const struct named *r, size_t n, size_t *count)
 {
 	const struct named *best = NULL;

@@ -271,12 +271,12 @@ static void add_matching(const tide_failif *f, const tide_diff *d, column c, tid
 	}
 }
 
-/* Time of host spans that match and lie in no other that does: `aten::*` must not count an op again
- * in the ones around it. A node comes after the one around it. */
+/* Sums the time of matching host spans inside no other matching one: `aten::*` must not count
+ * nested ops again. A node comes after its parent. */
 static uint64_t outermost_time(const tide_failif *f, const tide_flame *tree, bool *matched)
 {
 	const tide_nodes *t = &tree->nodes;
-	uint8_t *in = tide__calloc(t->n, 1); /* matches, or lies in one that does */
+	uint8_t *in = tide__calloc(t->n, 1); /* matches, or is inside one that does */
 	uint64_t sum = 0;
 	for (uint32_t i = 1; in && i < t->n; i++) {
 		size_t n;
@@ -291,7 +291,7 @@ static uint64_t outermost_time(const tide_failif *f, const tide_flame *tree, boo
 	return sum;
 }
 
-/* Which columns a function adds up, and which metric tells whether a trace has them at all. */
+/* The columns that a function sums, and the metric that shows whether a trace has them. */
 static const struct {
 	column columns[2];
 	size_t n;

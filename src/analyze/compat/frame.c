@@ -160,7 +160,7 @@ static void times(const tide_model *m, uint32_t s, int64_t ts0, bool decimals, i
 	*dur = (int64_t)floor(end) - *ts;
 }
 
-/* Does any start stand between two microseconds? Then HTA's column is one of doubles, and it
+/* Returns true if any start is between two microseconds: then HTA's column is of doubles, and it
  * rounds. */
 static bool has_decimals(const tide_model *m, int64_t ts0)
 {
@@ -183,7 +183,7 @@ static tide_keyed *in_order(const tide_model *m, size_t *n)
 	return k;
 }
 
-/* Rows in file order: what has a category and a duration. Their times are set by whoever asked. */
+/* Fills rows in file order: spans with a category and a duration. The caller sets their times. */
 static tide_code fill(const tide_model *m, tide_compat_frame *f, tide_error *err)
 {
 	if (!m->span_raw && m->spans.n > 1)
@@ -235,8 +235,8 @@ static const char *name_of(const tide_model *m, const tide_compat_frame *f, size
 	return tide__text(m, m->spans.name[f->span[i].i], NULL);
 }
 
-/* What HTA joins as the GPU side: a stream and a correlation, or one of two synchronisation names.
- */
+/* Returns true for what HTA links as the GPU side: a stream and a correlation, or one of two
+ * synchronisation names. */
 static bool gpu_side(const tide_model *m, const tide_compat_frame *f, size_t i)
 {
 	if (f->stream[i] >= 0 && f->corr[i] >= 0)
@@ -395,8 +395,7 @@ static void keep_row(tide_compat_frame *f, size_t to, size_t from)
 	f->step[to] = f->step[from];
 }
 
-/* With two or more steps: CPU rows up to a cut, and the GPU rows whose correlation is among theirs.
- */
+/* With two or more steps: keeps CPU rows up to a time, and the GPU rows with their correlations. */
 static bool drop(const tide_model *m, tide_compat_frame *f, bool keep_last)
 {
 	int64_t start = INT64_MIN, end = INT64_MIN;
@@ -450,8 +449,8 @@ fail:
 	return rc;
 }
 
-/* Device work and synchronisation keep their stream; every other row is the CPU's, whatever its
- * arguments say. */
+/* Device work and synchronisation keep their stream; every other row is CPU, regardless of its
+ * arguments. */
 static void exact_rows(const tide_model *m, tide_compat_frame *f)
 {
 	f->unit = 1000;

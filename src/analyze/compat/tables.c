@@ -76,10 +76,9 @@ static int by_ts(const void *a, const void *b)
 	return (x->ts > y->ts) - (x->ts < y->ts);
 }
 
-/* Rows with a stream whose type is in `types` (bit per tide_compat_type), joined as HTA joins them:
- * a new group starts after the running maximum of earlier ends, and a group may end before it
- * starts.
- */
+/* Merges rows with a stream whose type is in `types` (bit per tide_compat_type) as HTA does: a
+ * new group starts after the running maximum of earlier ends, and a group may end before it
+ * starts. */
 static bool merged(const tide_model *m, const tide_compat_frame *f, unsigned types,
 		   struct intervals *out)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* See compile_report.h. One pass over the spans in order of time: notes of a compile gather in its
- * unit until its metrics close it, so that an id which is used again (a reset, a backward graph) is
- * a unit of its own. */
+/* See compile_report.h. One pass over the spans in time order: notes of a compile are collected
+ * in its unit until its metrics close it, so that a reused id (a reset, a backward graph) is a
+ * separate unit. */
 #include "analyze/compile/compile_report.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "analyze/critical/critical_impl.h"
 #include "base/mem.h"
 
-/* ---- names, each looked at once ---- */
+/* ---- names, each examined once ---- */
 
 enum { SEEN = 1, LOCKS = 2, BLOCKS = 4 };
 
@@ -89,7 +89,7 @@ struct moment {
 	bool start;
 };
 
-/* Order of moments on one thread: an outer one starts first and ends last; see
+/* Order of nodes on one thread: an outer one starts first and ends last; see
  * docs/analyses/critical-path.md. */
 static int by_nesting(const void *pa, const void *pb)
 {
@@ -165,8 +165,8 @@ struct thread {
 	uint32_t lane;
 };
 
-/* The one thread number whose ops or annotations have `text` in their name; -1 when none or several
- * do. */
+/* Returns the only thread number whose ops or annotations contain `text` in their name; -1 if
+ * none or several do. */
 static int64_t only_thread(const crit *c, const char *text)
 {
 	int64_t tid = -1;

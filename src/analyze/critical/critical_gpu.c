@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The GPU side of the critical path: kernels in order, why each one waited, and who waited for it.
- */
+/* The GPU side of the critical path: kernels in order, why each one waited, and what waited for
+ * it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static int64_t attr(const crit *c, size_t row, tide_str key)
 	return at < 0 ? -1 : c->m->attrs.number[at];
 }
 
-/* Which GPU a row on a stream belongs to. */
+/* Returns the GPU of a row on a stream. */
 static uint32_t gpu_of(const crit *c, size_t row)
 {
 	tide_lane_id lane = c->m->spans.lane[c->f->span[row].i];
@@ -103,7 +103,7 @@ struct waits {
 	tide_map next; /* row of a cudaStreamWaitEvent -> row + 1 of the first launch after it */
 };
 
-/* Where an event was recorded: told by the rows that wait for it. */
+/* Where an event was recorded, known from the rows that wait for it. */
 struct recorded {
 	int64_t stream;
 	uint32_t gpu;
@@ -172,7 +172,7 @@ static bool find_next(const crit *c, struct launch *l, size_t n, struct waits *w
 
 /* ---- rows in the order the GPU took them ---- */
 
-/* Of synchronisation the end counts. */
+/* For synchronisation rows the end counts. */
 static tide_keyed *gpu_rows(const crit *c, size_t *n)
 {
 	tide_keyed *r = tide__critical_reserve(c->f->n);
@@ -212,7 +212,7 @@ struct state {
 	tide_map streams;    /* stream -> place in last + 1 */
 	tide_map sync;	     /* row of a kernel -> row + 1 of the kernel it must wait for */
 	struct waits waits;
-	crit_infer *infer; /* NULL: rows of the trace tell which kernels waited */
+	crit_infer *infer; /* NULL: the trace records which kernels waited */
 };
 
 static struct last *last_on(struct state *s, int64_t stream)
@@ -272,8 +272,8 @@ static bool sync_row(crit *c, struct state *s, size_t row)
 	return context_sync(c, s, row, cpu);
 }
 
-/* What made a kernel start when it did: an empty queue (its launch) or the kernel before it.
- * `held_by`: a row from before the window that it waited for, -1 = none. */
+/* Adds the edge that explains a kernel's start: an empty queue (its launch) or the kernel before
+ * it. `held_by`: a row from before the window that it waited for, -1 = none. */
 static bool delay_edge(crit *c, struct state *s, size_t row, int64_t sync_end, int64_t held_by)
 {
 	const tide_compat_frame *f = c->f;

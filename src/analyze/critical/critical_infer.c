@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Waits between streams that no synchronisation row tells of.
+/* Infers waits between streams that no synchronisation row records.
  *
  * CUDA writes "Stream Wait Event" rows on request and HIP never does. Without them a kernel that
- * was held back by a collective on another stream looks as if its launch had taken all that time. It
- * is taken to have waited for the row of another stream of its device that ended last before it
- * began, if that end is near: within NEAR_WAIT of its begin where the launching thread called
- * StreamWaitEvent since its launch before on that stream, within NEAR_ALONE where nothing but a late
- * begin speaks for it. The row must have begun before the kernel, have been launched before it and
- * have ended after its launch call. */
+ * waited for a collective on another stream looks as if its launch had taken all that time. It is
+ * assumed to have waited for the row of another stream of its device that ended last before it
+ * began,
+ * if that end is near: within NEAR_WAIT of its begin if the launching thread called StreamWaitEvent
+ * since its previous launch on that stream, within NEAR_ALONE if a late begin is the only evidence.
+ * The row must have begun before the kernel, have been launched before it and have ended after its
+ * launch call. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@
 #include "base/mem.h"
 
 enum { NEAR_WAIT_US = 10, NEAR_ALONE_US = 5 };
-enum { BACK = 64 }; /* ends looked at */
+enum { BACK = 64 }; /* ends examined */
 
 struct call {
 	int64_t stream, t;
@@ -131,7 +132,8 @@ static const struct call *last_before(const struct call *v, size_t n, struct cal
 	return l && l->lane == at.lane && l->stream == at.stream ? l : NULL;
 }
 
-/* Has the thread made a stream wait since its last launch on the kernel's stream? */
+/* Returns true if the thread called StreamWaitEvent since its last launch on the kernel's
+ * stream. */
 static bool made_wait(const crit *c, const crit_infer *x, size_t row, size_t call)
 {
 	const struct call *wait = last_before(x->waits, x->n_waits, place(c, call, 0));

@@ -128,7 +128,8 @@ static bool make_nodes(crit *c, const char *data)
 
 /* ---- edges ---- */
 
-/* Whose time an edge is: within one op its own; between ops that of the op around. */
+/* Returns the row an edge's time is charged to: within one op that op; between ops the enclosing
+ * op. */
 static int64_t owner(const crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type,
 		     int64_t parent)
 {
@@ -181,7 +182,7 @@ static bool communicates(const crit *c, size_t row, const char *name)
 	       (tide__comm_name(name) || (k.i && tide__attr_find(c->m, c->f->span[row], k) >= 0));
 }
 
-/* Exact frames: a begin long after the call is no overhead of launching. */
+/* Exact frames: a begin long after the call is not launch overhead. */
 static tide_cp_bound late_launch(const crit *c, const tide_cg_edge *e)
 {
 	size_t call = c->nodes[e->from].row;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* How many launches were waiting on a stream, at each launch and each start. */
+/* Counts the launches waiting on a stream, at each launch and each start. */
 #include <stdlib.h>
 
 #include "analyze/critical/critical_impl.h"

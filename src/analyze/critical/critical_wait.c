@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Calls that wait for the device. Most traces have no rows that tell what a synchronisation waited
- * for (CUDA writes them on request, HIP never does); then it is taken to be, of what was launched
- * before the call or by it, what ended last on the device before the call did, if that was after
- * the call began. A call that waits has no time of
- * its own; one of which nothing is known to wait keeps it. */
+/* Calls that wait for the device. Most traces do not record what a synchronisation waited for
+ * (CUDA writes such rows on request, HIP never does). Then it is assumed to be the row that
+ * ended last on the device before the call did, among those launched before the call or by it,
+ * if that end is after the call began. A waiting call has no self time; a call without a known
+ * wait keeps it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static bool synchronizes(const char *n)
 	return false;
 }
 
-enum { BACK = 64 }; /* ends looked at; only where clocks disagree is it not the first */
+enum { BACK = 64 }; /* ends examined; more than one is needed only if clocks disagree */
 
 crit_ended *tide__critical_ends(const crit *c, size_t *n)
 {
@@ -64,14 +64,14 @@ size_t tide__critical_until(const crit_ended *e, size_t n, int64_t t)
 	return lo;
 }
 
-/* Whether a synchronisation row tells what the call waited for. */
+/* Returns true if a synchronisation row records what the call waited for. */
 static bool told(const crit *c, size_t row)
 {
 	int64_t to = c->f->link[row] > 0 ? tide__compat_frame_row(c->f, c->f->link[row]) : -1;
 	return to >= 0 && crit_cat(c, (size_t)to) == TIDE_CAT_SYNC;
 }
 
-/* What the call waited for, NULL = nothing that is known. */
+/* Returns what the call waited for, NULL = unknown. */
 static const crit_ended *waited_for(const crit *c, uint32_t call, const crit_ended *e, size_t n)
 {
 	int64_t t0 = c->f->ts[call];

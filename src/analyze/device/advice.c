@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* One function a rule; a rule fills in its advice and says whether it applies. Percentages are of
- * the summed device windows (kernel_time) of all ranks unless the text says otherwise. */
+/* One function per rule; a rule fills in its advice and returns whether it applies. Percentages
+ * are of the summed device windows (kernel_time) of all ranks unless the text says otherwise. */
 #include "analyze/device/advice.h"
 
 #include <inttypes.h>
@@ -51,7 +51,7 @@ static double of_window(const tide_hta_job *job, int64_t ns)
 	return tide__share_pct(ns, job->sum->h.kernel_time);
 }
 
-/* Where the host was while streams waited: a name, or a cause that tells as much; else "". */
+/* Where the host was while streams waited: a name, or an equally informative cause; else "". */
 static const char *where(const tide_hta *h, uint32_t cause, char *buf, size_t n)
 {
 	char name[64];
@@ -117,7 +117,7 @@ static bool small_kernels(const tide_hta_job *job, tide_advice *a)
 	return true;
 }
 
-/* What else to do about a kernel of this name. */
+/* Returns further advice for a kernel of this name. */
 static const char *for_kernel(const tide_hta_kernel *k, const char *name)
 {
 	if (k->type == TIDE_GPU_COMM)

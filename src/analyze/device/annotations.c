@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* User annotations by name, on the host and as seen on the device.
+/* User annotations by name, on the host and on the device.
  *
- * Host side also counts the device rows launched inside an annotation, on its own thread:
- * inclusive, and once per name. Ranges of one name that touch or overlap are one stretch, and what
- * was launched in a stretch is a difference of two prefix sums over its lane's launches; so it does
- * not matter whether ranges nest or cross. */
+ * The host side also counts the device rows launched inside an annotation, on its own thread:
+ * inclusive, and once per name. Touching or overlapping ranges of one name are one interval, and
+ * the
+ * rows launched in an interval are a difference of two prefix sums over its lane's launches; so it
+ * does not matter whether ranges nest or cross. */
 #include "analyze/device/hta_parts.h"
 #include "base/mem.h"
 
@@ -21,7 +22,7 @@ typedef struct state {
 	uint32_t *at;	 /* places in in->launches, lane by lane, each in order of start */
 	uint64_t *rows;	 /* rows[i]: of the launches at places [0, i) */
 	tide_u128 *ns;	 /* the same of their durations */
-	stretch *open;	 /* the last stretch of every name and lane */
+	stretch *open;	 /* the last interval of every name and lane */
 	size_t n, cap;
 	tide_map names;	    /* (name, side) -> annotation row + 1 */
 	tide_map stretches; /* (lane, annotation row) -> its place in `open` + 1 */
@@ -56,7 +57,7 @@ static bool index_launches(state *s)
 	return true;
 }
 
-/* First place of the lane whose launch starts at t or later. */
+/* Returns the first position of the lane whose launch starts at t or later. */
 static uint32_t place_from(const state *s, uint32_t lane, int64_t t)
 {
 	uint32_t lo = s->first[lane], hi = s->first[lane + 1];
@@ -93,7 +94,7 @@ static uint32_t row_of(state *s, tide_str name, uint32_t gpu)
 	return (uint32_t)s->h->annotations.n;
 }
 
-/* The stretch that the lane is in or was in last; a new and empty one if there is none. */
+/* Returns the interval that the lane is in or was in last; a new, empty one if there is none. */
 static stretch *stretch_of(state *s, uint32_t lane, uint32_t row, int64_t t)
 {
 	uint64_t key = (uint64_t)lane << 32 | row;
@@ -135,8 +136,8 @@ static bool device_side(state *s, uint32_t span)
 	return k != 0;
 }
 
-/* Does a window let an annotation in? By start: host side in the steps' window, device side between
- * the first start and the last start of the device rows. */
+/* Returns true if an annotation is inside the window, by its start: on the host in the steps'
+ * window, on the device between the first and the last start of device rows. */
 static bool lets_in(const state *s, uint32_t span)
 {
 	const tide_span_window *w = s->in->window;

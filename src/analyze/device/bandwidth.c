@@ -124,7 +124,7 @@ static int by_rate(const void *a, const void *b)
 	return x->rate < y->rate ? -1 : x->rate > y->rate;
 }
 
-/* Stretches of constant rate while something runs; their number. */
+/* Splits time into intervals of constant rate while something runs; returns their number. */
 static size_t cut(const edge *e, size_t n, stretch *out)
 {
 	size_t k = 0;

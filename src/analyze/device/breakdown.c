@@ -64,8 +64,8 @@ static bool is_host_work(unsigned cat)
 	       cat == TIDE_CAT_PYTHON;
 }
 
-/* Part of the device's idle time during which the host was seen to work: the union of host work
- * inside [first, end], less what of it ran beside the device. */
+/* Part of the device's idle time with recorded host activity: the union of host work inside
+ * [first, end], minus the part during device work. */
 static bool idle_host_active(const tide_hta_input *in, const tide_interval_set *device,
 			     int64_t first, int64_t end, int64_t *out)
 {

@@ -6,7 +6,7 @@
 
 #include "analyze/common/span_args.h"
 
-enum { MAX_UP = 64 }; /* spans around a launch that are looked at */
+enum { MAX_UP = 64 }; /* spans around a launch that are examined */
 
 tide_collective_keys tide__collective_keys(const tide_model *m)
 {

@@ -139,7 +139,7 @@ static void *run_group(void *user)
 	return NULL;
 }
 
-/* What the second group told by texts of the model, as texts of the result. */
+/* Converts the second group's texts of the model to texts of the result. */
 static void take_texts(const tide_hta_input *in, tide_hta *h)
 {
 	const tide_gpu_stream *from = in->rows->streams;

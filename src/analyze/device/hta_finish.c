@@ -174,8 +174,8 @@ static bool note_duplicates(tide_hta_job *job)
 	return true;
 }
 
-/* Missing ranks are told only where several of a known world are there: one file of a big job is
- * no incomplete job. */
+/* Missing ranks are noted only if several of a known world are present: one file of a big job is
+ * not an incomplete job. */
 static bool note_missing(tide_hta_job *job)
 {
 	int64_t next = 0, missing = 0, listed = 0, world = job->sum->h.world;
@@ -227,8 +227,8 @@ static bool note_empty(tide_hta_job *job)
 static bool write_notes(tide_hta_job *job)
 {
 	if (job->kept_too_many &&
-	    !tide__hta_job_note(job, "more durations than are kept for percentiles: those of some "
-				     "kernels are unknown"))
+	    !tide__hta_job_note(job, "too many durations to keep: percentiles of some kernels "
+				     "are unknown"))
 		return false;
 	return note_duplicates(job) && note_missing(job) && note_empty(job);
 }

@@ -318,7 +318,7 @@ static void add_head(tide_hta_head *sum, const tide_hta_head *h)
 		sum->world = h->world;
 }
 
-/* Of equal ranks the name that sorts first, whichever came first. */
+/* Of equal ranks uses the name that sorts first, in any order of adding. */
 static void add_waited(tide_hta *sum, const tide_hta *h)
 {
 	size_t n;
@@ -355,7 +355,7 @@ static bool merge(tide_hta_job *job, tide_hta *h)
 	return ok && !job->sum->failed;
 }
 
-/* What the job has taken over, and the rank's own texts. */
+/* Frees what the job has taken over, and the rank's own texts. */
 static void slim(tide_hta *h)
 {
 #define DROP(member)             \

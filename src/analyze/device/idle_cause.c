@@ -216,8 +216,8 @@ static void run(sweep *s)
 	}
 }
 
-/* Where the largest cause has most of its time; equal ones: the name that came first. It stays a
- * text of the model here: another thread may be taking texts over into the result. */
+/* Finds the span name with most of the largest cause's time; of equals the first. It stays a
+ * text of the model here: another thread may be copying texts into the result. */
 static void name_longest(const sweep *s, size_t strings, tide_hta *h)
 {
 	uint32_t most = 0, best = 0;

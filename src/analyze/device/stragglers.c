@@ -58,7 +58,7 @@ static struct seen *collect(const tide_hta_job *job, size_t *n)
 	return s;
 }
 
-/* More ranks than the group has: several groups that the trace does not tell apart. */
+/* More ranks than the group has: several groups that the trace does not distinguish. */
 static bool too_many(const struct seen *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -66,7 +66,7 @@ static size_t without_last(const char *name, size_t n)
 	return n ? n - 1 : 0;
 }
 
-/* The module whose part a tensor with this label is. */
+/* Returns the module that owns a tensor with this label. */
 static tide_str owner(const struct book *b, tide_str label, uint8_t role)
 {
 	static const uint8_t parts[] = { /* of the name that are not the module's */

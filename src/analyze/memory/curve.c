@@ -27,7 +27,7 @@ static void hold(struct sweep *s)
 		c->reserved[s->at] = s->reserved;
 }
 
-/* What held until now also held at the start of every pixel up to that of t. */
+/* Advances to t: the current level also holds at the start of every pixel up to that of t. */
 static void go_to(struct sweep *s, int64_t t)
 {
 	if (t < s->from)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Two passes over the moves for each try: one finds the cuts, one who lives through any. */
+/* Two passes over the memory events for each try: one finds the kept positions, one the
+ * allocations alive at any of them. */
 #include "analyze/memory/downsample_allocs.h"
 
 #include <stdlib.h>
@@ -9,14 +10,14 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-__extension__ typedef unsigned __int128 wide; /* stretches × ns does not fit 64 bits */
+__extension__ typedef unsigned __int128 wide; /* intervals × ns does not fit 64 bits */
 
 struct top {
 	uint64_t live, high;
-	uint64_t cut;  /* moves up to the highest moment of the stretch at hand */
+	uint64_t cut;  /* memory events up to the highest moment of the current interval */
 	uint64_t ever; /* highest of all, and its cut */
 	uint64_t ever_cut;
-	bool seen; /* the stretch has a moment */
+	bool seen; /* the interval has a moment */
 };
 
 struct sweep {
@@ -24,7 +25,7 @@ struct sweep {
 	int64_t from, to;
 	uint32_t px;
 	const tide_phases
-		*phases;  /* stretches are the first px of these; NULL = parts of the window */
+		*phases;  /* intervals are the first px of these; NULL = parts of the window */
 	uint64_t at;	  /* one more cut */
 	struct top *tops; /* owned; per device and all together, or per scope */
 	size_t n_tops;
@@ -33,7 +34,7 @@ struct sweep {
 	size_t cap;
 };
 
-/* 0 = before the window, 1 .. px = its stretches, px + 1 = after it. `last`: that of the move
+/* 0 = before the window, 1 .. px = its intervals, px + 1 = after it. `last`: that of the event
  * before. */
 static uint32_t stretch_of(const struct sweep *x, size_t i, uint32_t last)
 {
@@ -59,8 +60,8 @@ static bool add_cut(struct sweep *x, uint64_t cut)
 	return true;
 }
 
-/* The stretch is over: its highest moments are cuts. What held when it ended holds when the next
- * begins. */
+/* Ends the interval: keeps its highest positions. The level at its end holds at the start of the
+ * next. */
 static bool close_stretch(struct sweep *x, uint64_t moves)
 {
 	for (size_t d = 0; d < x->n_tops; d++) {
@@ -139,7 +140,8 @@ static bool find_cuts(struct sweep *x)
 	return true;
 }
 
-/* Who is made, ended and let go by streams between the same two cuts is dropped. */
+/* Drops allocations that are made, freed and released by streams between the same two kept
+ * positions. */
 static void find_kept(struct sweep *x)
 {
 	const tide_model *m = x->m;

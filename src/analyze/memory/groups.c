@@ -17,7 +17,7 @@
 
 /* ---- keys ---- */
 
-/* Who made it: `key`, or for 0, not known, whether it could be. */
+/* Returns `key`, or if it is 0 (unknown) whether the allocation is from before the recording. */
 static uint64_t made_by(const tide_model *m, uint32_t row, uint64_t key)
 {
 	bool before = m->allocs.flags[row] & TIDE_ALLOC_BEFORE;

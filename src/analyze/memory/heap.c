@@ -39,7 +39,7 @@ static double mean_of(const tide_model *m)
 		       : 0;
 }
 
-/* Allocations that row stands for. */
+/* Returns the number of allocations that a row represents. */
 static double weight(const tide_model *m, uint32_t row, double mean)
 {
 	double size = (double)m->allocs.size[row];
@@ -48,7 +48,7 @@ static double weight(const tide_model *m, uint32_t row, double mean)
 		       : 1;
 }
 
-/* What it adds to the variance of a sum of sizes: own^2 (1 - p) / p^2. */
+/* Returns its contribution to the variance of a sum of sizes: own^2 (1 - p) / p^2. */
 static double variance(const tide_model *m, uint32_t row, double mean)
 {
 	double size = (double)m->allocs.size[row];
@@ -102,7 +102,7 @@ static tide_heap_row *row_of(struct sweep *s, tide_stack_id stack)
 	return &s->h->rows[s->h->n++];
 }
 
-/* Is the next thing that happens to the heap that this block is freed? */
+/* Returns true if the next event of the heap is the free of this block. */
 static bool temporary(const struct sweep *s, size_t i)
 {
 	const tide_moves *v = &s->m->moves;

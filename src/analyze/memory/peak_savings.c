@@ -34,9 +34,7 @@ static bool assign_parts(const tide_model *m, tide_groups *g, struct sweep *s)
 
 static bool assign(const tide_model *m, uint32_t device, tide_groups *g, struct sweep *s)
 {
-	enum {
-		SLOTS = 1024
-	}; /* keys come again and again: what was found last is looked at first */
+	enum { SLOTS = 1024 }; /* keys repeat: the last result is checked first */
 	struct {
 		uint64_t key;
 		uint32_t group;

@@ -10,7 +10,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-enum { MAX_DEPTH = 4096 };     /* spans around an annotation that are looked at */
+enum { MAX_DEPTH = 4096 };     /* spans around an annotation that are examined */
 enum { MAX_LEVELS = 1 << 24 }; /* phases × scopes: about 1.4 GB of results */
 
 struct sweep {
@@ -69,7 +69,7 @@ static bool is_annotation(const tide_model *m, uint32_t s)
 	return true;
 }
 
-/* A phase of moves up to `to`, and before it one without a name where anything happened. */
+/* Ends a phase of events up to `to`, and before it one without a name if there were events. */
 static void cut_until(const tide_model *m, tide_phases *p, uint64_t *from, int64_t *t, int64_t t1,
 		      tide_str name)
 {
@@ -111,7 +111,7 @@ static tide_scope_kind part_of(const tide_model *m, uint32_t k)
 				       : TIDE_SCOPE_L1_BUFFER;
 }
 
-/* Is it the only main memory of its device? */
+/* Returns true if it is the only main memory of its device. */
 static bool sole_pool(const tide_model *m, uint32_t pool)
 {
 	if (part_of(m, pool) != TIDE_SCOPE_MAIN)
@@ -303,7 +303,7 @@ tide_code tide__phases_by_annotation(const tide_model *m, tide_phases *out, tide
 	if (s >= m->spans.n)
 		return tide__fail(
 			err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
-			"no annotations: ranges of record_function or NVTX are phases by annotation");
+			"no annotations: --by annotation needs ranges of record_function or NVTX");
 	return find(m, true, out, err);
 }
 

@@ -136,9 +136,8 @@ static void gather_ops(struct work *w)
 		w->op[i] = s->cat[i] == TIDE_CAT_OP ? i : w->op[s->parent[i].i];
 }
 
-/* Threads none of whose allocations has the sign of a pass, a loader's for instance: what they
- * allocate says nothing about where training is. An unknown thread (lane 0) may be the trainer's.
- */
+/* Threads without any allocation that has the sign of a pass, such as a loader's: their
+ * allocations do not show where training is. An unknown thread (lane 0) may be the trainer's. */
 static void gather_threads(struct work *w)
 {
 	const uint8_t pass = TIDE_SIGN_FORWARD | TIDE_SIGN_BACKWARD | TIDE_SIGN_OPTIMIZER;

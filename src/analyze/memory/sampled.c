@@ -90,7 +90,7 @@ static void own_peaks(const tide_model *m, tide_sampled *s, const uint32_t *peak
 	}
 }
 
-/* The looks at a device are its samples; a peak is told at one, after its sample. */
+/* A device is observed at its samples; a peak is recorded at one, after its sample. */
 static void own_stretches(const tide_model *m, tide_sampled *s, const uint32_t *device,
 			  int64_t *look)
 {
@@ -122,7 +122,7 @@ static void raise(uint64_t *v, uint64_t to)
 		*v = to;
 }
 
-/* A sample holds until the next one of its device: in the stretches that it reaches into. */
+/* A sample holds until the next one of its device: in all intervals in between. */
 static void carry(uint64_t *series, size_t from, size_t to, uint64_t bytes)
 {
 	for (size_t b = from; b <= to; b++)

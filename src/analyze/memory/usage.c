@@ -117,7 +117,7 @@ static void take_step(struct sweep *s, const tide_reserved_step *k)
 		raise(&u->reserved_series[k->device * u->buckets + s->bucket], k->bytes);
 }
 
-/* What was reserved until move i, that one included. */
+/* Applies reserved bytes up to event i, inclusive. */
 static void reserve_to(struct sweep *s, uint64_t i)
 {
 	for (; s->step < s->r.n && s->r.steps[s->step].move <= i; s->step++)

@@ -138,7 +138,7 @@ static bool lane_node(builder *b, tide_lane_id lane, uint32_t *node)
 	return (b->of_lane[lane.i] = *node) != 0;
 }
 
-/* Does this span stand in paths? What is neither work nor a user's range is left out. */
+/* Returns true if this span is part of paths: work or a user range. */
 static bool visible(const builder *b, uint32_t span)
 {
 	return b->m->spans.cat[span] == TIDE_CAT_USER || tide__side(b->m, span) != TIDE_SIDE_NONE;
@@ -200,7 +200,7 @@ static bool note_path(builder *b, const char *s, uint32_t *node)
 	return *node != 0;
 }
 
-/* ---- CPU: who owns each moment of a lane ---- */
+/* ---- CPU: the owner of each moment of a lane ---- */
 
 typedef struct owners {
 	uint32_t *top;	 /* per lane: open span begun last */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The tree itself: nodes, totals, order, folding, joining. Rows of parents are smaller than those
- * of their children, so one walk forwards sees parents first and one backwards sees children
- * first; nothing recurses. */
+/* The tree itself: nodes, totals, order, folding, joining. Rows of parents are smaller than
+ * those of their children, so a forward walk sees parents first and a backward walk sees
+ * children first; nothing recurses. */
 #include "analyze/ops/flame.h"
 
 #include <stdlib.h>
@@ -174,8 +174,8 @@ static uint32_t note(tide_flame *f, uint32_t parent, bool kernel)
 				 TIDE_NODE_NOTE);
 }
 
-/* Where the weight of `node` goes in the copy; `to` has that of all smaller rows. A node below a
- * folded one goes where that went: `sink` says so. */
+/* Returns where the weight of `node` goes in the copy; `to` has that of all smaller rows. A node
+ * below a folded one goes to the same place: see `sink`. */
 static uint32_t fold_one(const tide_flame *f, const tide_flame_options *opt, tide_flame *into,
 			 uint32_t node, const uint32_t *to, uint8_t *sink, uint32_t *names)
 {

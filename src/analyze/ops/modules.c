@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Two passes over the spans: forwards for "part of which module" and "recomputed?" (a parent and a
- * forward op come before what asks for them), backwards for sums (a span's own are complete before
- * they go to its parent, and to the forward op of which it is the backward). */
+/* Two passes over the spans: forwards for the module of each span and recomputation (parents and
+ * forward ops come first), backwards for sums (a span's own are complete before they are added
+ * to its parent, and to the forward op of a backward op). */
 #include "analyze/ops/modules.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ static bool is_module(const tide_model *m, uint8_t *known, tide_str name)
 	return known[name.i] == 2;
 }
 
-/* Is there a module at all? Most traces have none, and then nothing is left to do. */
+/* Returns true if there is a module at all; most traces have none. */
 static bool any_module(const tide_model *m)
 {
 	for (uint32_t i = 1; i <= tide__strings_count(m->strings); i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The op tree folded by name. A walk through the tree keeps, for each name, how many nodes of that
- * name are open around the current one: only where there is none does `all` count. */
+/* The op tree folded by name. A walk through the tree keeps, for each name, how many nodes of
+ * that name are open around the current one: `all` counts only if there is none. */
 #include "analyze/ops/op_tree.h"
 
 #include "base/error.h"

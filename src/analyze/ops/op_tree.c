@@ -54,7 +54,7 @@ static int64_t wall(const tide_model *m, uint32_t s)
 	return tide__span_end(m, s) - m->spans.t0[s];
 }
 
-/* Waiting for a device and its counters are told of the device, not by a thread. */
+/* Device waits and counters are device rows, not rows of a thread. */
 static bool wanted(const struct build *b, uint32_t s)
 {
 	unsigned cat = b->m->spans.cat[s];

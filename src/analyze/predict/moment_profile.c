@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Three passes over the moves: which stretches train, how many spots a place has, and how high each
- * was. Places are found by the hash of their names, so two runs agree on them. */
+/* Three passes over the memory events: which intervals train, how many spots a place has, and
+ * how high each was. Places are found by the hash of their names, so two runs agree on them. */
 #include "analyze/predict/moment_profile.h"
 
 #include <string.h>
@@ -140,7 +140,7 @@ static uint32_t alloc_place(struct work *w, uint32_t a)
 	return module.i && w->out->places[p].backward ? inside(w, p, module) : p;
 }
 
-/* ---- stretches ---- */
+/* ---- intervals ---- */
 
 /* Calls of models: modules inside no other, and not run again by a backward pass. */
 static bool note_calls(struct work *w, const tide_step_boundaries *beats)
@@ -211,7 +211,7 @@ static struct tide_sort *sort_of(struct work *w, uint32_t a)
 	return &w->out->places[w->place[a]].sort[w->trains[w->stretch[a]]];
 }
 
-/* How many of the same sort and place come before it in its stretch: into spot_of. */
+/* Counts how many of the same sort and place come before it in its interval: into spot_of. */
 static bool count_all(struct work *w)
 {
 	tide_moment_profile *h = w->out;
@@ -281,7 +281,7 @@ static void measure_all(struct work *w)
 	}
 }
 
-/* What a place and all inside it had: a place comes before those inside it. */
+/* Sums a place and all inside it: a place comes before those inside it. */
 static void sum_places(tide_moment_profile *h)
 {
 	for (size_t p = h->n_places; p--;)

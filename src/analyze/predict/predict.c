@@ -48,8 +48,8 @@ static void of_spots(tide_lines *l, size_t first, size_t n)
 	l->v[l->n - 1].n_spots = (uint32_t)n;
 }
 
-/* A place that both have, in stretches of one sort. Numbers of a whole recording that is one
- * stretch count from its beginning: one may just go on for longer. */
+/* Lines for a place that both have, in intervals of one sort. In a recording without intervals,
+ * numbers count from its beginning: one may simply be longer. */
 static void draw_same(tide_lines *l, const tide_moment_profile *const h[2],
 		      const struct tide_sort *const s[2])
 {
@@ -73,8 +73,8 @@ static void draw_same(tide_lines *l, const tide_moment_profile *const h[2],
 	l->per_size += per_size ? all : 0;
 }
 
-/* Per place of `one`: the nearest around it, itself included, where `other` allocates in stretches
- * of the sort too. The outermost place if none. */
+/* Per place of `one`: the nearest enclosing place, itself included, where `other` also allocates
+ * in intervals of the sort. The outermost place if none. */
 static void find_near(const tide_moment_profile *one, const tide_moment_profile *other, size_t sort,
 		      uint32_t *near)
 {
@@ -85,7 +85,7 @@ static void find_near(const tide_moment_profile *one, const tide_moment_profile 
 	}
 }
 
-/* What only the larger recording does at a place: from the other's highest around it. */
+/* Lines for moments of the larger recording only: from the other's highest around it. */
 static void draw_larger(tide_lines *l, const tide_spot *around, const tide_moment_profile *b,
 			const struct tide_sort *s)
 {
@@ -93,7 +93,7 @@ static void draw_larger(tide_lines *l, const tide_spot *around, const tide_momen
 	of_spots(l, s->first, s->count);
 }
 
-/* What only the smaller one does: the larger did not need it, so it does not grow with the size. */
+/* Lines for moments of the smaller one only: the larger did not need them, so they do not grow. */
 static void draw_smaller(tide_lines *l, const tide_spot *around, const tide_moment_profile *a,
 			 const struct tide_sort *s)
 {

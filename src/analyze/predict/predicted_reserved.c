@@ -10,7 +10,7 @@ __extension__ typedef unsigned __int128 wide;
 
 /* Per spot of the larger recording what it is in the smaller, or: */
 #define ALONE	(UINT64_MAX - 1) /* that has none: taken to grow as the size does */
-#define UNKNOWN UINT64_MAX	 /* one has more of them: nothing tells how many there would be */
+#define UNKNOWN UINT64_MAX	 /* the numbers differ: unknown */
 
 /* A request's bytes in the smaller recording, in proportion where it was not the largest of its
  * spot. */
@@ -81,8 +81,8 @@ void tide__predicted_reserved_free(tide_predicted_reserved *r)
 	*r = (tide_predicted_reserved){ 0 };
 }
 
-/* What an allocator may give more than was asked for: it rounds up, and leaves the rest of a large
- * block with it if that is small. */
+/* Returns how much larger than the request a block may be: rounding, and a small remainder of a
+ * large block. */
 static uint64_t slack(uint64_t given)
 {
 	return given > TIDE_SIM_SMALL_MAX ? TIDE_SIM_SMALL_MAX + TIDE_SIM_MIN_BLOCK
@@ -94,8 +94,8 @@ static bool within(wide x, wide y, wide by)
 	return x > y ? x - y <= by : y - x <= by;
 }
 
-/* Where only what was given is known, what was asked for is less. An allocation that stays, or that
- * grows in proportion, but for that, is taken to do so exactly, by what is less. */
+/* If only block sizes are known, requests were smaller. An allocation that stays constant, or
+ * grows in proportion, within that slack is assumed to do so exactly, by the smaller value. */
 static uint64_t resized(const tide_predicted_reserved *r, size_t i, uint64_t size)
 {
 	uint64_t a = r->from[i], b = r->was[i], least = a < b ? a : b;

@@ -92,7 +92,7 @@ static bool tell_row(tide_predict_answer *x, uint64_t size, tide_predict_row *ou
 	return true;
 }
 
-/* Recorded sizes and those asked for, in order, each once. */
+/* Collects recorded and requested sizes, sorted, each once. */
 static bool tell_rows(const uint64_t *at, size_t asked, tide_predict_answer *x)
 {
 	size_t n = 0;
@@ -123,7 +123,7 @@ static bool tell_fits(tide_predict_answer *x)
 					     &x->fits_reserved) == TIDE_OK;
 }
 
-/* What the peak of the largest size that fits, or else of the largest asked for, is made of. */
+/* Finds the parts of the peak of the largest size that fits, or else of the largest requested. */
 static bool tell_parts(tide_predict_answer *x, tide_error *err)
 {
 	const tide_predict_run *z = tide__predict_last(x);
@@ -150,7 +150,8 @@ static uint64_t slack_of(const tide_predict_run *r)
 	return kind == TIDE_DEVICE_CUDA || kind == TIDE_DEVICE_HIP ? 2 << 20 : 0;
 }
 
-/* Of recordings a .. b but `without`: the one whose size is nearest to the middle of those two. */
+/* Of recordings a .. b except `without`: the one whose size is nearest to the middle of those
+ * two. */
 static const tide_predict_run *between(const tide_predict_answer *x, size_t a, size_t b,
 				       size_t without)
 {
@@ -176,7 +177,8 @@ static tide_code lines_of(const tide_predict_answer *x, size_t a, size_t b, size
 	return rc;
 }
 
-/* Each recording as the outermost of the others tell it, with one between those where there is. */
+/* Predicts each recording from the outermost of the others, with one between those if there is
+ * one. */
 static bool leave_out(tide_predict_answer *x, tide_error *err)
 {
 	bool ok = true;
@@ -194,7 +196,7 @@ static bool leave_out(tide_predict_answer *x, tide_error *err)
 	return ok;
 }
 
-/* What was reserved beyond the peak comes on top; it is not taken to shrink as the work grows. */
+/* Adds what was reserved beyond the peak; it is assumed not to shrink as the work grows. */
 static void draw_reserved(tide_predict_answer *x)
 {
 	const tide_predict_run *a = &x->v[0], *b = tide__predict_last(x);
@@ -207,7 +209,8 @@ static void draw_reserved(tide_predict_answer *x)
 		x->kept = TIDE_KEPT_LINE;
 }
 
-/* Is what the simulator reserves at the recorded sizes what was reserved there, near enough? */
+/* Returns true if the simulator reserves at the recorded sizes what was reserved there, closely
+ * enough. */
 static bool sim_agrees(tide_predict_answer *x, bool *ok)
 {
 	const tide_predict_run *both[] = { &x->v[0], tide__predict_last(x) };

@@ -147,14 +147,14 @@ static void expected_sizes(const tide_sizes_options *o, tide_training_sizes *t)
 
 /* ---- the peak's parts ---- */
 
-/* Theory, unless it is unknown or measured sizes were asked for. */
+/* Returns the theoretical size, unless it is unknown or measured sizes are requested. */
 static tide_maybe_bytes shown(const tide_training_sizes *t, tide_training_part p, bool actual)
 {
 	bool measured = t->actual[p].known && (actual || !t->expected[p].known);
 	return measured ? t->actual[p] : t->expected[p];
 }
 
-/* What is left of the peak is other; below 0 where theory is more than there is. */
+/* The rest of the peak is other; negative if theory exceeds the peak. */
 static void rest(tide_training_sizes *t)
 {
 	int64_t sum = 0;
@@ -163,8 +163,8 @@ static void rest(tide_training_sizes *t)
 	t->part[TIDE_PART_OTHER] = (tide_maybe_bytes){ true, t->peak - sum };
 }
 
-/* In a backward pass activations are what its forward pass left, and its own peak comes on top. In
- * a forward pass there are no gradients yet, and its peak is activations. */
+/* In a backward pass, activations are what its forward pass left, plus its own peak. In a
+ * forward pass there are no gradients yet, and its peak is activations. */
 static void parts_at_peak(const tide_phase_summary *s, size_t row, bool actual,
 			  tide_training_sizes *t)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Top lists, counts by name and what the peak is made of. */
+/* Top lists, counts by name and the parts of the peak. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,8 +131,8 @@ static void count_move(const tide_model *m, size_t i, tide_tt_share *pools)
 	*to += m->moves.kind[i] == TIDE_MOVE_ALLOC ? m->allocs.size[a] : -m->allocs.size[a];
 }
 
-/* Whether move i happened before an operation that begins at t. What was there before the log begins is
- * told by the first block. */
+/* Returns true if event i is before an operation that begins at t. Memory from before the log is
+ * known from the first block. */
 static bool is_earlier(const tide_model *m, size_t i, int64_t t)
 {
 	int64_t at = tide__move_time(m, i);

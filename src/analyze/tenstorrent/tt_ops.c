@@ -158,7 +158,8 @@ static uint32_t root_of(const tide_model *m, uint32_t span)
 	return span && m->spans.cat[span] == TIDE_CAT_USER ? span : 0;
 }
 
-/* What the change from state a to state b of one pool is charged to: a span, 0 = unknown. */
+/* Returns the span that the change from state a to state b of one pool is charged to, 0 =
+ * unknown. */
 static uint32_t charged(const tide_model *m, size_t a, size_t b)
 {
 	const tide_pool_states *s = &m->pool_states;

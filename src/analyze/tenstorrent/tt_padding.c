@@ -88,7 +88,7 @@ static bool make(walk *w, const tide_tt_op *o, bool flat)
 	return add(w, o->lane, key_of(w, o->span, first_ssa(p.results), flat), &x, l1);
 }
 
-/* Deallocates are no operations of t: they are found among the spans. */
+/* Deallocates are not operations of t: they are found among the spans. */
 static void unmake(walk *w, uint32_t span, tide_str text, bool flat)
 {
 	tide_mlir_op p;

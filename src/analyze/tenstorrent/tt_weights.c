@@ -69,7 +69,7 @@ static bool read_signature(tide_tt *t, tide_slice text, uint32_t module)
 	return ok;
 }
 
-/* The stage whose dumps have the arguments' names: the first of these that there is. */
+/* Returns the stage whose dumps have the arguments' names: the first of these that exists. */
 static const char *stage(const tide_model *m)
 {
 	static const char *const kinds[] = { "mlir.shlo_frontend", "mlir.shlo_compiler",
@@ -81,7 +81,8 @@ static const char *stage(const tide_model *m)
 	return NULL;
 }
 
-/* The module of each operation: the last whose dump came before it. Equal dumps are one module. */
+/* Finds the module of each operation: the last whose dump came before it. Equal dumps are one
+ * module. */
 static bool assign_modules(tide_tt *t, const char *kind)
 {
 	const tide_documents *d = &t->m->documents;
@@ -142,7 +143,7 @@ bool tide__tt_find_weights(tide_tt *t)
 	return !kind || assign_modules(t, kind);
 }
 
-/* ---- who uses them ---- */
+/* ---- uses ---- */
 
 bool tide__tt_is_weight(const tide_tt_weight *w)
 {
@@ -234,7 +235,7 @@ static tide_tt_graph *graph(tide_tt *t, tide_map *rows, tide_str name)
 	return &t->graphs[t->n_graphs++];
 }
 
-/* What load_cached asks for, if it ever ran: the text after @ is a program's name. */
+/* Returns the program that load_cached names, if it ever ran: the text after @. */
 static tide_str loaded(const tide_tt *t, const tide_tt_op *o)
 {
 	tide_mlir_op p;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Pieces are found by search: the pixel of a span gives the time where the next pixel begins, and a
- * search for that time gives the spans of the pixel. Their number is a difference of places, the
- * sum of their lengths one of prefix sums; only the longest needs a look, block by block. */
+/* Pieces are found by search: the pixel of a span gives the time where the next pixel begins,
+ * and a search for that time gives the spans of the pixel. Their number is a difference of
+ * positions, the sum of their lengths one of prefix sums; only the longest needs a scan, block
+ * by block. */
 #include "analyze/timeline/level_of_detail.h"
 
 #include "analyze/common/interval_set.h"

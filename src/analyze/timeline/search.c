@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Each name is looked at once, each span by its name's number. */
+/* Each distinct name is compared once, each span by its name's number. */
 #include "analyze/timeline/search.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ static bool holds(const char *s, size_t n, const char *text, size_t len)
 	return false;
 }
 
-/* One byte a text: 1 = looked at and not it, 2 = it. */
+/* One byte per text: 1 = does not match, 2 = matches. */
 static bool hit(const tide_model *m, uint8_t *seen, tide_str s, const char *text, size_t len)
 {
 	if (!seen[s.i]) {

@@ -13,7 +13,7 @@ double tide__pct(int64_t part, int64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : (double)NAN;
 }
 
-/* Is a span that works counted? */
+/* Returns true if a span of work is counted. */
 static bool counts(const tide_model *m, size_t span, const tide_timeline_options *opt)
 {
 	unsigned cat = m->spans.cat[span];

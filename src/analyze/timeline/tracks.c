@@ -37,7 +37,7 @@ static uint32_t new_track(nester *s, tide_lane_id lane, uint32_t number, uint32_
 	return k;
 }
 
-/* Does [t0, t1] nest in the track? Closes what has ended by t0. */
+/* Returns true if [t0, t1] nests in the track. Closes spans that have ended by t0. */
 static bool fits(nester *s, uint32_t track, int64_t t0, int64_t t1)
 {
 	uint32_t *top = &s->top[track];
@@ -52,7 +52,7 @@ static int64_t length(const tide_model *m, uint32_t span)
 }
 
 /* Of two spans that cross, the shorter leaves the first track: a Python frame that opens a long
- * range moves, not the range with all that is in it. `top` is per lane here. */
+ * range moves, not the range with its children. `top` is per lane here. */
 static void choose(nester *s, uint32_t *top)
 {
 	const tide_model *m = s->m;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* One pass over the rows of the tracks: rows are in order of time, so the window is a stretch of
- * each. */
+/* One pass over the rows of the tracks: rows are in time order, so the window is a contiguous
+ * part of each. */
 #include "analyze/timeline/window_sums.h"
 
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static tide_sum *row_of(struct sweep *x, uint32_t span)
 	return &o->v[o->n - 1];
 }
 
-/* Is the span around this one on a track of the area? Mostly it is on the same one. */
+/* Returns true if the parent span is on a track of the area. Usually it is on the same one. */
 static bool parent_on(const struct sweep *x, uint32_t parent, bool whole_lane)
 {
 	return whole_lane || x->on[x->track[parent]];
@@ -100,7 +100,7 @@ static uint32_t ends_after(const tide_lod *l, uint32_t lo, uint32_t hi, int64_t 
 	return lo;
 }
 
-/* Are all tracks of its lane in the area? Tracks of a lane stand together. */
+/* Returns true if all tracks of its lane are in the area. Tracks of a lane are consecutive. */
 static bool whole_lane(const struct sweep *x, uint32_t track)
 {
 	const tide_timeline_rows *r = &x->l->rows;

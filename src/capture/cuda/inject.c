@@ -25,7 +25,7 @@ static _Atomic bool started, aside;
 
 /* ---- buffers ------------------------------------------------------------------------------- */
 
-/* CUPTI asks for buffers and hands them back full; a few are kept. Zeroed ones spare it the work. */
+/* CUPTI requests buffers and returns them full; a few are kept. Zeroed buffers save CUPTI work. */
 enum { BUFFER = 1 << 20, KEPT = 16, ALIGNED = 8 };
 static uint8_t *kept[KEPT];
 static int n_kept;
@@ -144,8 +144,9 @@ static void switch_calls(uint8_t on)
 		tide__cupti.enable_driver(driver[i], on);
 }
 
-/* cuMemCreate, cuMemRelease, cuMemMap, cuMemUnmap: which of them made a memory record says what its
- * address and kind mean (import/tide/device_memory.c). They are rare. */
+/* Enables records of cuMemCreate, cuMemRelease, cuMemMap, cuMemUnmap: which of them made a
+ * memory record defines the meaning of its address and kind (import/tide/device_memory.c). They
+ * are rare. */
 static void enable_virtual_memory_calls(void)
 {
 	for (uint32_t id = 549; tide__cupti.enable_driver && id <= 552; id++)
@@ -209,12 +210,12 @@ static bool enable(unsigned want)
 	return rc == CUPTI_OK;
 }
 
-/* ---- somebody else wants CUPTI ------------------------------------------------------------- */
+/* ---- another tool uses CUPTI ---------------------------------------------------------------- */
 
 typedef int register_fn(cupti_request_fn *, cupti_complete_fn *);
 
-/* In place of CUPTI's, for those who link it (torch.profiler): activity buffers are the process's, so
- * theirs replace ours. What we have is written first. */
+/* Replaces CUPTI's function for tools that link it (torch.profiler): activity buffers belong to
+ * the process, so theirs replace ours. Our buffers are written first. */
 EXPORT int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_complete_fn *complete);
 int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_complete_fn *complete)
 {
@@ -239,7 +240,7 @@ bool tide__gpu_start(void)
 	tide_options opt = TIDE_OPTIONS_INIT;
 	int saved = errno;
 	opt.ring_bytes = 4 << 20;
-	opt.full_wait_us = 1000000; /* of CUPTI's own thread */
+	opt.full_wait_us = 1000000; /* on CUPTI's own thread */
 	pthread_mutex_lock(&once);
 	if (!tide_recording() && tide__run_file(path, sizeof path))
 		tide_start(path, &opt, NULL);

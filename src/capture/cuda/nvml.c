@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* NVML, once a second: how much of each device is in use, by this process and by others, at which
- * clock and power. As counters nvml.cuda:N.*; a device is found by its UUID, since the driver's
- * numbers differ from NVML's under CUDA_VISIBLE_DEVICES. Bytes of a process are unknown in a
- * container that sees other process numbers than the host: then that counter is not written. */
+/* Samples NVML every second: memory of each device in use by this process and by others, clock
+ * and power, as counters nvml.cuda:N.*. A device is found by its UUID, because the driver's
+ * numbers differ from NVML's under CUDA_VISIBLE_DEVICES. In a container with its own process
+ * numbers the bytes of a process are unknown: that counter is then not written. */
 #include "capture/cuda/inject.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* NVTX: ranges and marks that a program (or torch, cuDNN, NCCL ...) tells. Each shared object that uses
- * NVTX initialises once and asks for our functions. Times are Unix time, as CUPTI's. */
+/* NVTX: ranges and marks of the program (or torch, cuDNN, NCCL ...). Each shared object that
+ * uses NVTX initialises once and requests our functions. Times are Unix time, like CUPTI's. */
 #include "capture/cuda/inject.h"
 
 #include <pthread.h>

@@ -157,7 +157,7 @@ static void put_pool(tide_device_log *l, const void *record)
 {
 	const cupti_memory_pool *p = record;
 	uint64_t v[] = { p->device, p->operation, p->address, p->size, p->used };
-	if (p->type == 1) /* another process's pool is that process's to tell */
+	if (p->type == 1) /* another process's pool is recorded by that process */
 		tide__log_put(l, TIDE_DEVICE_REC_POOL, (int64_t)p->timestamp, v,
 			      sizeof v / sizeof *v);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Looking the next malloc up takes dlsym, which may call malloc itself: calls that come before the
- * answer are served from a small arena, whose blocks are never given back. */
+/* Finds the original malloc with dlsym, which may call malloc itself: earlier calls are served
+ * from a small arena whose blocks are never freed. */
 #include "capture/heap/heap.h"
 
 #include <dlfcn.h>
@@ -122,7 +122,7 @@ tide_real tide__real = { first_malloc, first_free,    first_calloc,  first_reall
 			 first_posix,  first_aligned, first_aligned, first_paged,
 			 first_paged,  first_usable,  first_dlclose };
 
-static _Atomic int state; /* 0 not looked up, 1 somebody is at it, 2 done */
+static _Atomic int state; /* 0 not looked up, 1 another thread is looking, 2 done */
 
 static void look(const char *name, void *at)
 {

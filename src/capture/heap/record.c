@@ -104,7 +104,7 @@ static void start(void)
 		return;
 	}
 	opt.ring_bytes = want == FULL ? 4 << 20 : 1 << 20;
-	opt.full_wait_us = 100000; /* a heap with missing frees is no heap */
+	opt.full_wait_us = 100000; /* missing frees would make the recording useless */
 	if (!tide_recording())
 		tide_start(path, &opt, NULL);
 	if (!tide_recording()) {
@@ -161,7 +161,7 @@ static __attribute__((noinline)) void begin_child(int m)
 
 /* ---- what is recorded ---------------------------------------------------------------------- */
 
-/* Is this allocation recorded? On yes the thread is `inside` until done(). */
+/* Returns true if this allocation is recorded. The thread is then `inside` until done(). */
 static inline bool due(tide_heap_thread *t, size_t n)
 {
 	int m = atomic_load_explicit(&mode, memory_order_acquire);
@@ -334,7 +334,7 @@ int tide__heap_posix(void **out, size_t align, size_t n)
 	return rc;
 }
 
-/* Its free is recorded before the block can be anybody else's. True: it was recorded. */
+/* Records its free before the block can be reused. Returns true if it was recorded. */
 static inline bool forget(const void *p)
 {
 	int m = atomic_load_explicit(&mode, memory_order_relaxed);

@@ -110,7 +110,7 @@ static tide_stack find(uint64_t key)
 static void remember(uint64_t key, tide_stack id)
 {
 	if (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
-		return; /* somebody else is at it: the next time */
+		return; /* another thread is doing it: next time */
 	struct table *t = atomic_load(&table);
 	if (!t || (atomic_load(&t->n) + 1) * 2 > t->mask + 1)
 		t = grown(t);
@@ -130,7 +130,7 @@ void tide__heap_stacks_forget(void)
 static const char *path_of(const tide_module *m)
 {
 	static char own[PATH_MAX];
-	static _Atomic int state; /* 0 not read, 1 somebody is at it, 2 read */
+	static _Atomic int state; /* 0 not read, 1 another thread is reading, 2 read */
 	int none = 0;
 	if (m->path[0])
 		return m->path;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The addresses of sampled blocks. A free asks the byte of its class first, which nearly always
- * says no; only then is the table looked at, under a lock that samples alone compete for. The table is
- * wiped in forked children. */
+/* The addresses of sampled blocks. A free checks the byte of its class first, which is nearly
+ * always 0; only then the table, under a lock that only samples compete for. Both are wiped in
+ * forked children. */
 #include "capture/heap/heap.h"
 
 #include <sched.h>
@@ -77,7 +77,7 @@ bool tide__tracked_add(const void *p)
 	return room;
 }
 
-/* Close the gap at i: whoever comes behind and belongs before it moves up. */
+/* Closes the gap at i: moves back later entries that belong before it. */
 static void close_gap(size_t i)
 {
 	for (size_t k = (i + 1) & (SLOTS - 1); slots[k]; k = (k + 1) & (SLOTS - 1)) {

@@ -37,8 +37,8 @@ void tide__stack_bounds(tide_stack_bounds *b)
 
 /* ---- rows by return address ---------------------------------------------------------------- */
 
-/* A row in one word, so that it is read whole: kind, fp_saved, offsets, and bits of the address it
- * is for, which tell a row that was replaced between two loads. */
+/* A row in one word, so that it is read atomically: kind, fp_saved, offsets, and bits of its
+ * address, which reveal a row that was replaced between two loads. */
 enum { SLOTS = 1 << 17, MOST = SLOTS / 2, OFF_BITS = 21 };
 
 struct slot {
@@ -101,7 +101,7 @@ static void unlock(void)
 static void keep(struct slot *t, uint64_t pc, uint64_t word)
 {
 	if (atomic_load_explicit(&n_rows, memory_order_relaxed) >= MOST || !lock())
-		return; /* somebody else is at it: the next time */
+		return; /* another thread is doing it: next time */
 	size_t i = mix(pc) >> 40 & (SLOTS - 1);
 	uint64_t have;
 	while ((have = atomic_load_explicit(&t[i].pc, memory_order_relaxed)) && have != pc)

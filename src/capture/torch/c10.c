@@ -22,9 +22,9 @@ static const char *const symbols[TIDE_C10_N][2] = {
 
 _Atomic(void *) tide__c10_found[TIDE_C10_N];
 
-/* Distributions add a version to a library's name. Only its path is taken: whoever walks the loaded
- * libraries holds a lock, for which another thread may be waiting with the one that dlopen wants.
- */
+/* Matches a library's name with an optional version suffix. Only its path is copied: iterating
+ * over loaded libraries holds a lock, for which another thread may wait while holding the one
+ * that dlopen needs. */
 static int is_it(struct dl_phdr_info *info, size_t size, void *user)
 {
 	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
@@ -35,7 +35,7 @@ static int is_it(struct dl_phdr_info *info, size_t size, void *user)
 	return 1;
 }
 
-/* NULL: there is none; PyTorch may be built into one library of any name. */
+/* Returns NULL if there is none; PyTorch may be built into one library of any name. */
 static void *open_loaded(void)
 {
 	char path[PATH_MAX];

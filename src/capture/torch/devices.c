@@ -27,8 +27,8 @@ static unsigned index_of(const tide_c10_device *d)
 
 /* ---- types ---- */
 
-/* A std::string as it is returned, in memory of the caller's; large enough to be so in C too. A
- * short text lies in it, and may have been moved from where `text` says. */
+/* A returned std::string, in memory of the caller, with its layout in C. A short text is stored
+ * inside, and may have been moved from where `text` points. */
 typedef struct cxx_string {
 	char *text;
 	size_t n;
@@ -37,8 +37,8 @@ typedef struct cxx_string {
 typedef cxx_string name_fn(int8_t, bool);
 typedef bool valid_fn(int8_t);
 
-/* c10/core/DeviceType.h; a device of no kind of ours goes by its name: here, or as torch calls it
- * (privateuseone is named by whoever makes the device). */
+/* c10/core/DeviceType.h; a device of another kind uses its name: from here, or torch's name
+ * (privateuseone is named by its vendor). */
 static const struct {
 	const char *name;
 	int kind;
@@ -68,12 +68,12 @@ static const struct {
 
 enum { TYPE_TEXT = 32 };
 
-/* What torch calls a type of device; NULL: it has no such type, or does not say. */
+/* Returns torch's name of a device type; NULL if it has no such type or no name. */
 static const char *torch_name(unsigned type, char buf[TYPE_TEXT])
 {
 	name_fn *name = TIDE_C10(name_fn, TIDE_C10_TYPE_NAME);
 	valid_fn *valid = TIDE_C10(valid_fn, TIDE_C10_TYPE_VALID);
-	if (!name || !valid || !valid((int8_t)type)) /* of others it throws */
+	if (!name || !valid || !valid((int8_t)type)) /* it throws for other types */
 		return NULL;
 	cxx_string s = name((int8_t)type, true);
 	snprintf(buf, TYPE_TEXT, "%.*s", (int)(s.n < TYPE_TEXT ? s.n : TYPE_TEXT - 1),

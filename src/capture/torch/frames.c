@@ -246,7 +246,7 @@ static bool find_thread(const struct sample *s, places *p)
 	return false;
 }
 
-/* what: offsetof(struct sample, ...) of the object that is looked for. */
+/* what: offsetof(struct sample, ...) of the object to find. */
 static bool find_object(const struct sample *s, size_t what, int *out)
 {
 	for (*out = 16; *out < REACH; *out += 8) {
@@ -330,7 +330,7 @@ size_t tide__frames(tide_pyframe *out, size_t max)
 	     node = load(node + (uintptr_t)at.prev)) {
 		uintptr_t code = plain(load(node + (uintptr_t)at.code));
 		if (!code || code == at.trampoline || load(code + 8) != (uintptr_t)api.code_type)
-			continue; /* where C called Python: no code of its own */
+			continue; /* C called Python here: no code of its own */
 		out[n].code = code;
 		out[n].instr = instr_of(node);
 		out[n].sign = load(code + (uintptr_t)at.name) +
@@ -353,7 +353,7 @@ static void find_trampoline(void)
 	}
 }
 
-/* What CPython says of this thread's frames, and what we read. */
+/* Compares CPython's view of this thread's frames with ours. */
 static bool agrees(void)
 {
 	tide_pyframe f[64];

@@ -95,9 +95,8 @@ static bool read_object(const struct dl_phdr_info *info, object *o)
 	return o->symbols && o->names;
 }
 
-/* Of what is read-only after relocation the loader seals whole pages. The rest of its last one is
- * data, which the program writes: on a kernel with pages larger than the linker had in mind, much.
- */
+/* The loader makes whole pages read-only after relocation. The rest of the last page is data
+ * that the program writes: with pages larger than the linker assumed, that may be much. */
 static bool put(const object *o, uintptr_t *slot, uintptr_t value)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)slot & ~(page - 1);
@@ -138,7 +137,7 @@ static taken *find(const uintptr_t *slot)
 	return NULL;
 }
 
-/* What was patched over ours leads to us, by what its owner found there: it stays. */
+/* A slot patched over ours leads to us through the function its owner found: it stays. */
 static int take(const object *o, uintptr_t *slot, uintptr_t hook)
 {
 	uintptr_t before = *slot;
@@ -237,9 +236,10 @@ int tide_torch_detach(void)
 	return n;
 }
 
-/* ---- who reports ---- */
+/* ---- libraries that report ---- */
 
-/* PyTorch's own: they report the host's shared memory, CUDA, HIP and XPU, nobody else's device. */
+/* PyTorch's own libraries: they report the host's shared memory, CUDA, HIP and XPU, not
+ * third-party devices. */
 static bool is_torchs(const char *path)
 {
 	static const char *const names[] = { "libc10.so",

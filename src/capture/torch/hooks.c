@@ -33,9 +33,9 @@ static tide_c10_device *device_of(c10_device d)
  * its own profiler is on): the same thread, the same pointer. Counted once. */
 static __thread __attribute__((tls_model("initial-exec"))) void *just_allocated, *just_freed;
 
-/* The thread's latest allocations: what an op returns is described only if it is one of them, by
- * the first tensor that covers it, so that a view never stands for the storage it looks into; and
- * once more where an outer op returns the same shape and then knows that it requires grad. */
+/* The thread's latest allocations. An op's result is described only if it is one of them, by the
+ * first tensor that covers it, so that a view never describes its storage; and again if an outer
+ * op returns the same shape and its requires_grad is known then. */
 enum { FRESH = 8 };
 static __thread __attribute__((tls_model("initial-exec"))) struct {
 	uintptr_t addr;
@@ -104,9 +104,9 @@ bool tide_torch_fresh(uint64_t addr, uint32_t shape, bool grad, tide_pool *pool)
 
 #define HOOK __attribute__((visibility("default")))
 
-/* alloc_cpu fails by throwing. The exception passes through here as it does through any C function
- * built with -fexceptions, and on its way runs what was asked for with cleanup: so it is seen, and
- * neither caught nor delayed. On the usual way `returned` is known, and nothing of this is left. */
+/* alloc_cpu fails by throwing. The exception passes through here as through any C function built
+ * with -fexceptions, and runs the cleanup handler on its way: so it is seen, but neither caught
+ * nor delayed. On success `returned` is set, and the handler does nothing. */
 struct request {
 	size_t n;
 	bool returned;
@@ -114,7 +114,7 @@ struct request {
 
 static __attribute__((noinline, cold)) void refused(size_t n)
 {
-	if (n <= PTRDIFF_MAX && tide__torch_recording()) /* a negative number is no request */
+	if (n <= PTRDIFF_MAX && tide__torch_recording()) /* a negative number is not a request */
 		tide_oom(tide__device_pool(tide__device(0, 0)), n, -1);
 }
 
@@ -164,8 +164,8 @@ HOOK void _ZN3c108free_cpuEPv(void *p)
 	release(p);
 }
 
-/* A device's total in segments, when it changed. With a block and never more than 0 it is an
- * allocator that does not tell it. */
+/* Records a device's reserved total if it changed. A block with a total that was never above 0
+ * means that the allocator does not report it. */
 static inline void note_reserved(tide_c10_device *d, uint64_t total, bool with_block)
 {
 	uint64_t last = atomic_load_explicit(&d->reserved, memory_order_relaxed);
@@ -173,7 +173,7 @@ static inline void note_reserved(tide_c10_device *d, uint64_t total, bool with_b
 		tide__device_reserved(d, total);
 }
 
-/* As long as hooks record, and nobody describes what is allocated, there is nothing else to ask. */
+/* While hooks record and no descriptions are wanted, no other check is needed. */
 static bool all_is_usual(void)
 {
 	return !atomic_load(&describes) && !atomic_load(&light) &&

@@ -94,7 +94,8 @@ void tide_torch_module_name(uintptr_t address, tide_name name)
 	if (!e->module && !name)
 		return;
 	used += !e->module;
-	e->module = address; /* of the dead it stays, so that others behind it are still found */
+	e->module = address; /* kept for dead modules, so that entries behind them are still
+			      * found */
 	e->name = name;
 }
 
@@ -130,8 +131,8 @@ static __attribute__((noinline)) bool begins(py *module)
 	return true;
 }
 
-/* Ask; a module that stays without a name is asked about again at its next call. False: something
- * is raised that is no error of ours (Ctrl+C came meanwhile). */
+/* Asks for a name; a module without one is asked again at its next call. Returns false if an
+ * exception is pending that is not ours (Ctrl+C). */
 static __attribute__((noinline)) bool learn(py *module)
 {
 	py *none = api.call_one(namer, module, NULL);
@@ -162,8 +163,8 @@ static py *call(py *f, py *const *args, size_t n, py *keywords)
 
 /* ---- on and off ---- */
 
-/* Where a function object keeps the C function that runs it: the one word of it that is that
- * function's address, in `f` and, being the same type, in every Python function. */
+/* Finds where a function object keeps the C function that runs it: the one word that is that
+ * function's address, in `f` and, as the type is the same, in every Python function. */
 static vectorcall **find_place(py *f, vectorcall *now)
 {
 	enum { WORDS = 24 };

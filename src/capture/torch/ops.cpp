@@ -28,7 +28,8 @@
 namespace
 {
 
-/* What libtidemark-torch does for us (capture/torch/hooks.h, devices.h, stacks.h, start.h); it is not linked, it may have been loaded privately. */
+/* Functions of libtidemark-torch (capture/torch/hooks.h, devices.h, stacks.h, start.h); it is
+ * not linked, because it may have been loaded privately. */
 struct Host {
 	bool (*fresh)(uint64_t, uint32_t, bool, tide_pool *);
 	tide_pool (*pool)(unsigned, unsigned);
@@ -40,8 +41,9 @@ struct Host {
 } host;
 
 #define INLINE inline __attribute__((always_inline))
-/* Few lines of cache, ten an op, in one page: a busy program finds none of them near. They lie one after another in the order
- * they are written; what begins them is aligned to more than all of them take. */
+/* Few cache lines, ten per op, in one page: in a busy program none of them is cached. They
+ * follow each other in the order in which they are written; the first is aligned to more than
+ * their total size. */
 #if defined(__clang__)
 #define IN_ORDER
 #else
@@ -54,10 +56,11 @@ enum { SHAPES = 1, STACKS = 2, EMPTY = 4 };
 
 // ---- names: what a thread keeps, where it has what it needs to store an event ----
 
-/* Names of ops by the address of their schema, which stays where it is until the dispatcher tells that the op goes: nothing of
- * it is looked at. In a table of few lines, which are asked for often enough to stay near; a line for each name would be far
- * away each time. Names that come as a text, made for the call (backward functions, ranges), by what they say. Nothing here
- * throws: a program that has no memory left does not learn of it from us. */
+/* Names of ops by the address of their schema, which is stable until the dispatcher reports that
+ * the op is removed; the schema itself is not read. The table has few lines, which are used
+ * often enough to stay cached; one line per name would be far away each time. Names that come as
+ * a text, made for the call (backward functions, ranges), are found by content. Nothing here
+ * throws, so a program without free memory is not disturbed. */
 enum { ROWS = 64, SETS = 64, WAYS = 4, TEXT = 120 };
 struct alignas(64) Row {
 	enum { N = 8, ID_BITS = 16 };
@@ -103,7 +106,7 @@ struct Names {
 	{
 		return rows[hash(schema) >> 58];
 	}
-	/* Where it is in its row if no other is there. */
+	/* Column of a schema in its row if there is no collision. */
 	static unsigned column(const void *schema)
 	{
 		return hash(schema) >> 55 & (Row::N - 1);
@@ -115,7 +118,8 @@ struct Names {
 };
 std::atomic<Names *> every{ nullptr }; // all there are: no lock, which a fork could leave locked
 
-/* A thread's, which stay with its place in the recorder and serve whoever has that next. NULL: there is no memory. */
+/* Returns a thread's names, which stay with its descriptor in the recorder and serve its next
+ * thread. NULL if memory runs out. */
 INLINE Names *names_of(const tide_quick *t)
 {
 	return static_cast<Names *>(t->kept);
@@ -140,7 +144,8 @@ INLINE tide_name named(const std::atomic<uint64_t> &entry, const void *schema)
 	return Row::is(e, schema) ? Row::name(e) : 0;
 }
 
-/* An op that goes takes its schema along: the dispatcher tells before it frees it. No op is called while it goes. */
+/* A removed op frees its schema: the dispatcher reports it before. No op is called during
+ * removal. */
 struct Listener : c10::OpRegistrationListener {
 	void onOperatorRegistered(const c10::OperatorHandle &) override
 	{
@@ -181,8 +186,8 @@ __attribute__((hot)) tide_name by_text(Names &names, const char *said)
 	return learn(names, set, text);
 }
 
-/* The schema that a RecordFunction was given, if this torch's keeps it as we know it (tidemark_build.py has looked): to ask for
- * the name takes a call, and a look at the schema, which is far away. */
+/* The schema of a RecordFunction, if this torch has the known layout (checked by
+ * tidemark_build.py): asking for the name would cost a call and a read of the distant schema. */
 #ifdef TIDE_SCHEMA_IN_FN
 template <typename Tag, auto member>
 struct Peek { // an explicit instantiation may name what is private
@@ -208,7 +213,8 @@ INLINE const void *schema_of(const at::RecordFunction &)
 }
 #endif
 
-/* It is that of an op which the dispatcher knows. To ask takes memory, which there may be none of. */
+/* Returns true if the schema belongs to an op of the dispatcher. Asking needs memory, which may
+ * be exhausted. */
 bool registered(const at::RecordFunction &fn, const void *schema)
 {
 	try {
@@ -222,7 +228,7 @@ bool registered(const at::RecordFunction &fn, const void *schema)
 	}
 }
 
-/* Where it belongs, if that is free or all of its row are taken, else anywhere in the row. */
+/* Stores a name at its place if that is free or its row is full, else anywhere in the row. */
 void keep(Names &names, const void *schema, tide_name name)
 {
 	Row &row = names.row(schema);
@@ -236,7 +242,8 @@ void keep(Names &names, const void *schema, tide_name name)
 					    std::memory_order_relaxed);
 }
 
-/* The first time, or the first since others took its place. A schema that is no registered op's may go without a word. */
+/* First use, or first use since others took its place. The schema of an unregistered op may be
+ * freed without notice. */
 COLD tide_name by_schema(Names &names, const void *schema, const at::RecordFunction &fn)
 {
 	tide_name name = by_text(names, fn.name());
@@ -245,7 +252,7 @@ COLD tide_name by_schema(Names &names, const void *schema, const at::RecordFunct
 	return name;
 }
 
-/* Where it is in its row, another being in its place; or it has none. */
+/* Finds a name elsewhere in its row; 0 if it is absent. */
 INLINE tide_name name_of(Names &names, const at::RecordFunction &fn)
 {
 	const void *schema = schema_of(fn);
@@ -259,8 +266,8 @@ INLINE tide_name name_of(Names &names, const at::RecordFunction &fn)
 
 // ---- begin and end ----
 
-/* Whose the op's number is: its own thread's, or for a backward op the forward's. In arithmetic: which it is no branch could
- * foresee. */
+/* Owner of the op's number: its own thread, or for a backward op the forward's. Branch-free,
+ * because the branch would be unpredictable. */
 INLINE uint32_t origin_of(const at::RecordFunction &fn)
 {
 	uint64_t backward = fn.scope() == at::RecordScope::BACKWARD_FUNCTION;
@@ -303,7 +310,8 @@ template <bool stacks> INLINE Context begun_otherwise(const at::RecordFunction &
 	return nullptr;
 }
 
-/* Nearly always: an op of the dispatcher's whose name is in its place. Nothing else is in these lines. */
+/* The usual case: an op of the dispatcher whose name is at its place. Nothing else is in these
+ * lines. */
 template <bool stacks>
 INLINE Context begun(const at::RecordFunction &fn, Context (*otherwise)(const at::RecordFunction &))
 {
@@ -481,8 +489,9 @@ void say(const at::Tensor &t, uint64_t addr, tide_name name, uint8_t role)
 				 &shape.info);
 }
 
-/* False: the tensor is no more. With `grad`, its gradient too: only in the step of the optimizer that has it. Another thread
- * may be making or dropping the gradients of its own model at this moment, neither of which takes the GIL. */
+/* Returns false if the tensor is gone. With `grad`, also labels its gradient: only in the step
+ * of its optimizer. Another thread may be creating or dropping the gradients of its own model
+ * now, without the GIL. */
 bool refresh(Label &l, bool grad)
 {
 	Strong strong = l.tensor.lock();
@@ -577,7 +586,7 @@ extern "C" TIDE_API void tide_torch_ops_on(int want)
 		host.streams_by(&current_stream);
 }
 
-/* Tensor `impl` (Tensor._cdata) holds `name`, as it is now: said once, not kept. GIL held. */
+/* Labels tensor `impl` (Tensor._cdata) as `name` now, once, without keeping it. GIL held. */
 extern "C" TIDE_API void tide_torch_say(void *impl, tide_name name, int role)
 {
 	try {
@@ -608,7 +617,7 @@ extern "C" TIDE_API void tide_torch_label(void *impl, tide_name name, tide_name 
 	}
 }
 
-/* Of the tensors that have labels, `n` belong to optimizer `owner`. GIL held. */
+/* Of the labelled tensors, `n` belong to optimizer `owner`. GIL held. */
 extern "C" TIDE_API void tide_torch_owner(uint64_t owner, void *const *impls, size_t n)
 {
 	std::unordered_set<const void *> its(impls, impls + n);
@@ -620,8 +629,8 @@ extern "C" TIDE_API void tide_torch_owner(uint64_t owner, void *const *impls, si
 	}
 }
 
-/* Say again what moved, and the gradients of optimizer `owner`, which has made a step. Returns how many tensors are no more.
- * GIL held. */
+/* Labels again what moved, and the gradients of optimizer `owner`, which has made a step.
+ * Returns the number of tensors that are gone. GIL held. */
 extern "C" TIDE_API int tide_torch_labels(uint64_t owner)
 {
 	size_t kept = 0, n = labels.size();

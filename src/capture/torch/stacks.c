@@ -36,7 +36,7 @@ struct own { /* a thread's */
 
 static __thread __attribute__((tls_model("initial-exec"))) struct own *self;
 static pthread_key_t key;
-static bool have_key; /* else `key` is somebody else's */
+static bool have_key; /* else `key` belongs to another library */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Atomic unsigned every = 1;
 
@@ -76,7 +76,7 @@ static size_t hash(const tide_pyframe *f, tide_stack parent)
 	return (size_t)(h ^ h >> 29);
 }
 
-/* Still the code it was, if that was made up? */
+/* Returns true if generated code is still the same. */
 static bool still(const tide_pyframe *f, uint32_t made_up)
 {
 	return __builtin_expect(!made_up, 1) || made_up == tide__frame_made_up(f);
@@ -130,7 +130,7 @@ static tide_stack define(const tide_pyframe *f, tide_stack parent)
 			       tide__frame_line(f));
 }
 
-/* Where the stack of frame `f` inside `parent` is; NULL on exhaustion. */
+/* Finds the stack of frame `f` inside `parent`; NULL if memory runs out. */
 static const struct place *inside(struct own *o, const tide_pyframe *f, tide_stack parent)
 {
 	if (!grow(o))
@@ -152,7 +152,7 @@ static bool same(const tide_pyframe *f, const struct known *k)
 	       still(f, k->made_up);
 }
 
-/* What stands for the outermost frames of a stack deeper than DEEPEST. */
+/* Returns the frame that replaces the outermost frames of a stack deeper than DEEPEST. */
 static tide_stack left_out(void)
 {
 	static _Atomic tide_stack known; /* a process's: every recording of it has it */

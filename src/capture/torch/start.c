@@ -31,7 +31,7 @@ static void start(void)
 
 static __thread __attribute__((tls_model("initial-exec"))) bool starting; /* this thread is at it */
 
-/* In a child that was forked meanwhile nobody is. */
+/* In a forked child no thread is deciding. */
 static void forked(void)
 {
 	int expected = STARTING;
@@ -39,15 +39,15 @@ static void forked(void)
 	atomic_compare_exchange_strong(&tide__torch_state, &expected, NEW);
 }
 
-/* Another thread is at it, and needs nothing of this one's: what happens here is in the recording
- * too. Bounded all the same. */
+/* Another thread is deciding and needs nothing from this one; events of this thread are recorded
+ * too. The wait is bounded. */
 static bool await_decision(void)
 {
 	struct timespec pause = { 0, 100000 };
 	int saved = errno, expected = STARTING;
 	for (int i = 0; i < 10000 && atomic_load(&tide__torch_state) == STARTING; i++)
 		nanosleep(&pause, NULL);
-	/* or it takes too long: go on without */
+	/* or it takes too long: continue without */
 	atomic_compare_exchange_strong(&tide__torch_state, &expected, DECIDED);
 	errno = saved;
 	return expected != RESTING;

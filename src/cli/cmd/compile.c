@@ -361,7 +361,7 @@ static int run_program(const tide_args *a)
 
 /* ---- which of the two ---- */
 
-/* A folder, or a file that is no script and cannot be run, is a log. */
+/* Returns true for a folder, or a file that is neither a script nor executable: a log. */
 static bool is_log(const char *f)
 {
 	struct stat st;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* config: what is set, and by whom; change the file and leave the rest of it as it is. */
+/* config: shows settings and their sources; changes the file and leaves the rest of it
+ * unchanged. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,7 +59,7 @@ static int fail(const tide_args *a, const tide_config *c, const tide_error *err)
 
 /* ---- show ---- */
 
-/* Where a value came from: default, FILE:LINE, $VARIABLE, --flag. */
+/* Writes the source of a value: default, FILE:LINE, $VARIABLE, --flag. */
 static void where(const tide_config *c, unsigned k, char *out, size_t n)
 {
 	const tide_config_value *v = &c->v[k];
@@ -96,7 +97,7 @@ static tide_grid *grid_of(const tide_config *c)
 	return g;
 }
 
-/* true, 5.0, "profiles"; null = whoever records decides. */
+/* true, 5.0, "profiles"; null = the recording program decides. */
 static void json_value(tide_json *j, tide_config_key k, const tide_config_value *v)
 {
 	switch (tide__config_kind(k)) {
@@ -197,7 +198,7 @@ static tide_code slurp(const char *path, char **text, size_t *n, tide_error *err
 	return rc;
 }
 
-/* Whoever reads meanwhile sees the old or the new one. */
+/* Replaces the file atomically. */
 static tide_code replace(const char *path, const char *text, size_t n, tide_error *err)
 {
 	tide_outfile o;

@@ -45,7 +45,7 @@ static bool parse_instance(const char *s, int64_t *first, int64_t *last)
 	return !*end && *last >= *first;
 }
 
-/* Has any span this in its name? */
+/* Returns true if any span's name contains the text. */
 static bool any_named(const tide_model *m, const char *part)
 {
 	for (size_t i = 1; i < m->spans.n; i++)
@@ -76,7 +76,7 @@ static const char *annotations(const tide_model *m, char *buf, size_t n)
 	return buf;
 }
 
-/* The window that was asked for is not in the trace. Returns 2. */
+/* Reports that the requested window is not in the trace. Returns 2. */
 static int no_window(const tide_args *a, const char *file, const tide_model *m,
 		     const tide_critical_search_options *o, int64_t matches)
 {
@@ -107,8 +107,8 @@ static void show(const tide_args *a, const tide_critical_view *v, tide_json *j, 
 	tide__critical_view_text(v, &a->to);
 }
 
-/* One trace: text, or a value into j. Exit status; 2 where it has not what was asked for, which one
- * of several traces shows all the same. */
+/* Reports on one trace: text, or a value into j. Returns the exit status; 2 if the trace lacks
+ * what was requested. */
 static int one(const tide_args *a, const char *file, tide_critical_search_options o, tide_json *j,
 	       bool alone, bool first)
 {
@@ -155,8 +155,8 @@ static int one(const tide_args *a, const char *file, tide_critical_search_option
 	return rc;
 }
 
-/* Several traces: a rank that cannot be read, or has not what was asked for, is told and does not
- * stop the rest. */
+/* Several traces: a rank that is unreadable, or lacks what was requested, is reported and does
+ * not stop the rest. */
 static int several(const tide_args *a, const tide_rank_files *f,
 		   const tide_critical_search_options *o, tide_json *j)
 {

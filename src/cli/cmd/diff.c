@@ -102,7 +102,7 @@ static int run_two(const tide_args *a)
 	return rc;
 }
 
-/* The one trace that an argument means; NULL: told on stderr. */
+/* Returns the single trace of an argument; NULL after a message. */
 static char *choose(const tide_args *a, size_t i, const tide_rank_files *f, int *rc)
 {
 	const tide_value *rank = &a->opt[O_RANK];

@@ -132,7 +132,7 @@ static const tide_model *load_rank(void *user, size_t i, int64_t *rank)
 	return r->m;
 }
 
-/* Those that cannot be read are told and left out. */
+/* Unreadable traces are reported and left out. */
 static int write_ranks(const tide_args *a, const tide_exporter *e, struct ranks *r)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };

@@ -119,7 +119,7 @@ static int print(const tide_args *a, const tide_flame *f, const tide_model *m)
 	return tide__cli_fail(a->files[0], &err);
 }
 
-/* What to load for the graph that was asked for. */
+/* Returns what to load for the requested graph. */
 static unsigned wanted(const tide_args *a)
 {
 	bool time = a->opt[O_KIND].set && a->opt[O_KIND].num != TIDE_FLAME_MEMORY;
@@ -159,7 +159,7 @@ static int join(const tide_args *a, const char *file, const tide_flame_options *
 	return rc;
 }
 
-/* Several traces: one tree, a branch for each. One that cannot be read is told and left out. */
+/* Several traces: one tree with a branch for each. Unreadable ones are reported and left out. */
 static int many_traces(const tide_args *a, const tide_rank_files *files,
 		       const tide_flame_options *o)
 {

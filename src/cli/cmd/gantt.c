@@ -60,7 +60,7 @@ static int write_page(const tide_args *a, const tide_model *m, const char *page)
 	return rc;
 }
 
-/* What is on the page, in four lines. */
+/* Prints the content of the page in four lines. */
 static int tell(const tide_args *a, const tide_model *m, const char *page)
 {
 	tide_timeline_rows rows = { 0 };
@@ -95,8 +95,7 @@ static int tell(const tide_args *a, const tide_model *m, const char *page)
 	return tide__cli_done(a);
 }
 
-/* What goes wrong before there is a picture is told in the words that scripts around the memory
- * tracker look for. */
+/* Prints errors in the words that scripts around the memory tracker expect. */
 static int complain(const char *what)
 {
 	fprintf(stderr, "Error: %s\n", what);

@@ -22,7 +22,9 @@ static const tide_option options[] = {
 		   "the snapshot to show: of the mark NAME, or end (default: the last one)" },
 	[O_KEEP] = { "keep", 'k', TIDE_OPT_FILE, "FILE",
 		     "keep all snapshots in FILE, which `tidemark objects FILE` reads" },
-	[O_LIMIT] = { "timeout", 0, TIDE_OPT_INT, "SECONDS", "end PROGRAM after so long, 0 = never",
+	[O_LIMIT] = { "timeout", 0, TIDE_OPT_INT, "SECONDS",
+		      "end PROGRAM after this time, 0 = "
+		      "never",
 		      .def = "0" },
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
 		    "rows of each table, 0 = all; JSON has all unless given", .def = "10" },

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* profile: run a program, record it, and tell what was slow, what was big and what to do.
+/* profile: runs a program, records it, and reports what was slow and large, with advice.
  *
- * Recording is `tidemark run` in a process of its own, so that this command never has the
- * program's signals and memory; what follows reads the recording as every command does. */
+ * Recording is `tidemark run` in a separate process, so that this command never has the program's
+ * signals and memory; the reports read the recording as every command does. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -111,7 +111,7 @@ static int run_all(const tide_args *a, runs *r)
 	return 0;
 }
 
-/* ---- telling: reports of the library on the recording ---- */
+/* ---- reports: other commands on the recording, in this process ---- */
 
 static tide_code find_ops(const tide_trace *t, size_t top, tide_report **r, tide_error *err)
 {

@@ -36,7 +36,7 @@ static bool two_files(const tide_args *a)
 	       !strpbrk(a->files[0], "*?[") && !strpbrk(a->files[1], "*?[");
 }
 
-/* Two folders or patterns whose ranks meet are two jobs; *two says whether they were. */
+/* Two folders or patterns with common ranks are two jobs; *two is set then. */
 static int jobs(const tide_args *a, bool *two)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* run: start a program and record what it does with memory and time.
+/* run: starts a program and records what it does with memory and time.
  *
  * The program runs as a child with libtidemark-torch preloaded (PyTorch's allocators and ops), and
- * libtidemark-heap if the host heap is asked for; this process waits, hands on signals, and ends
- * as the program ended: same status, or by the same signal. */
+ * libtidemark-heap if the host heap is requested; this process waits, forwards signals, and ends as
+ * the program ended: same status, or by the same signal. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -97,7 +97,7 @@ static const struct {
 static bool wrong_setting(const tide_config *c, tide_config_key k, const char *wants,
 			  tide_error *err)
 {
-	tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "setting %s wants %s, not '%s'",
+	tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "setting %s needs %s, not '%s'",
 		   tide__config_name(k), wants, c->v[k].text);
 	return false;
 }
@@ -154,7 +154,7 @@ static bool library(char *out, const char *name, tide_error *err)
 	return false;
 }
 
-/* What is preloaded, "" = not. */
+/* Paths to preload, "" = none. */
 typedef struct libraries {
 	char torch[PATH_MAX], heap[PATH_MAX], gpu[PATH_MAX];
 } libraries;
@@ -195,8 +195,8 @@ static void set_hook(const tide_args *a, const tide_config *c, bool ops)
 
 /* ---- settings ---- */
 
-/* What the file sets, as variables: the hook in the child reads those, and so does the package
- * there, whatever its working folder. */
+/* Passes the file's settings as variables: the hook in the child reads those, and so does the
+ * package there, in any working folder. */
 static void hand_down(const tide_config *c)
 {
 	for (unsigned k = 0; k < TIDE_CONFIG_N; k++)
@@ -212,7 +212,7 @@ static bool name_file(const tide_args *a, const tide_config *c, char *file, size
 	bool own = a->opt[O_OUTPUT].set || c->v[TIDE_CONFIG_output_dir].from == TIDE_FROM_DEFAULT;
 	const char *name = a->opt[O_OUTPUT].set ? a->opt[O_OUTPUT].text : "run.tide";
 	if (!own)
-		mkdir(folder, 0777); /* what is wrong with it is seen when the file is opened */
+		mkdir(folder, 0777); /* errors show when the file is opened */
 	errno = 0;
 	if (*(own ? name : folder) != '/' && !getcwd(here, sizeof here))
 		return false;
@@ -299,8 +299,8 @@ static void set_recorder(const tide_args *a)
 	setenv("TIDEMARK_SIGNAL", number, 1);
 }
 
-/* The CUDA driver loads the library when it starts, and so does NVTX; it is preloaded besides, to see
- * when another profiler takes CUPTI over. */
+/* The CUDA driver loads the library when it starts, and so does NVTX; it is also preloaded, to
+ * notice when another profiler takes over CUPTI. */
 static void set_gpu(char *path)
 {
 	setenv("CUDA_INJECTION64_PATH", path, 1);
@@ -310,7 +310,7 @@ static void set_gpu(char *path)
 	preload(path);
 }
 
-/* Is it an ELF file that no loader loads? Nothing can be preloaded into such a program. */
+/* Returns true for a statically linked ELF file: nothing can be preloaded into it. */
 static bool is_static(const char *path)
 {
 	Elf64_Ehdr h;
@@ -327,7 +327,7 @@ static bool is_static(const char *path)
 	return !loaded;
 }
 
-/* The file that execvp would run; false if there is none. */
+/* Finds the file that execvp would run; returns false if there is none. */
 static bool in_path(const char *name, char *out, size_t n)
 {
 	const char *dirs = getenv("PATH");
@@ -351,7 +351,7 @@ static void say_if_static(const char *name)
 			path);
 }
 
-/* `told` is closed by a program that starts; one that cannot is written into it. */
+/* `told` is closed by a program that starts; an error is written into it otherwise. */
 static void become(const tide_args *a, const tide_config *c, libraries *l, const char *file,
 		   const char *id, int told)
 {
@@ -441,7 +441,7 @@ static int same_end(int status)
 	return 128 + sig;
 }
 
-/* The recorder never fails its program, so that a path it cannot write is told before. */
+/* The recorder never fails its program, so an unwritable path is reported before it starts. */
 static bool writable(const char *file, tide_error *err)
 {
 	char probe[PATH_MAX + 32]; /* it is written under such a name first */
@@ -486,10 +486,10 @@ static int run(const tide_args *a)
 	if (!find_libraries(a, &l, &err))
 		return tide__cli_fail(NULL, &err);
 	if (a->opt[O_MAX_SIZE].set && a->opt[O_MAX_SIZE].num < 1 << 20)
-		return tide__cli_usage(a, "--max-size wants 1MiB or more");
+		return tide__cli_usage(a, "--max-size needs 1MiB or more");
 	if (a->opt[O_SIGNAL].set && !switch_signal(a->opt[O_SIGNAL].text))
 		return tide__cli_usage(
-			a, "--signal wants USR1, USR2, PROF, IO, URG or WINCH, not '%s'",
+			a, "--signal needs USR1, USR2, PROF, IO, URG or WINCH, not '%s'",
 			a->opt[O_SIGNAL].text);
 	if (a->opt[O_RATE].given && a->opt[O_RATE].num < 1)
 		return tide__cli_usage(a, "--rate needs a size of 1 byte or more");

@@ -28,8 +28,8 @@ static const tide_option options[] = {
 		     "a name that clients may use for this machine, in addition to addresses" },
 };
 
-/* Is the file, wherever links lead, in the folder? What was named itself may be a link; what a
- * folder holds may not lead out of it. */
+/* Returns true if the file, with links resolved, is in the folder. A file given as an argument
+ * may be a link; a file in a folder must not lead out of it. */
 static bool inside(const char *folder, const char *path)
 {
 	char *in = realpath(folder, NULL), *real = realpath(path, NULL);

@@ -60,7 +60,7 @@ static int read_options(const tide_args *a, tide_timeline_options *o)
 	return 0;
 }
 
-/* One trace gives one document, several a list. One that cannot be read is told and left out. */
+/* One trace gives one document, several a list. Unreadable ones are reported and left out. */
 static int all(const tide_args *a, const tide_rank_files *files, const tide_timeline_options *o)
 {
 	bool json = a->opt[O_JSON].set, list = files->n > 1;

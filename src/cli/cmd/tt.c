@@ -172,7 +172,7 @@ static int write_page(const tide_args *a, const place *p, const tide_model *m)
 	return rc;
 }
 
-/* The run as a recording: what every command says of it equals what it says of the log. */
+/* Writes the run as a recording: every command gives the same result for it as for the log. */
 static int write_tide(const place *p, const tide_model *m)
 {
 	char path[PATH_MAX];
@@ -352,7 +352,7 @@ static int analyze_log(const tide_args *a)
 	return rc ? rc : analyze(a, log, &p, keep);
 }
 
-/* What the page of a folder is made from: the log, else the recording, else the JSON files. */
+/* Finds the source of a folder's page: the log, else the recording, else the JSON files. */
 static bool find_source(const place *p, char *out)
 {
 	static const char *const ends[] = { "_profile.log", ".tide", "_memory.json" };

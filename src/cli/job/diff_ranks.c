@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Two traces are in memory at a time: a rank's figures are kept, its models freed. A pair that
- * cannot be read is told and does not stop the rest. */
+/* Two traces are in memory at a time: a rank's figures are kept, its models freed. An unreadable
+ * pair is reported and does not stop the rest. */
 #include "cli/job/diff_ranks.h"
 
 #include <inttypes.h>
@@ -169,7 +169,7 @@ static void pair(struct job *j, int64_t rank, const char *const file[2])
 
 /* ---- text ---- */
 
-/* How much a figure grew; what is not known did not. */
+/* Returns how much a figure grew; 0 if unknown. */
 static int64_t growth(const tide_diff_rank *r, tide_metric k)
 {
 	return r->known[k][0] && r->known[k][1] ? (int64_t)(r->metric[k][1] - r->metric[k][0]) : 0;
@@ -350,7 +350,7 @@ int tide__diff_ranks_run(const tide_args *a, const tide_rank_files f[2], const t
 	} else {
 		pairs(&j);
 		c->undecided |=
-			c->n && (j.failed || j.without); /* what was not looked at is not passed */
+			c->n && (j.failed || j.without); /* an unchecked condition does not pass */
 		rc = show(&j);
 	}
 	tide__free(j.of[0]);

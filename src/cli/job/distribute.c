@@ -15,7 +15,7 @@
 const tide_distribute *tide__distribute;
 static bool order_sent; /* process 0: the workers have their work */
 
-/* ---- who does what ---- */
+/* ---- assignment ---- */
 
 typedef struct share {
 	uint64_t size;
@@ -107,7 +107,7 @@ static char *get_text(buffer *b)
 static void pack_order(buffer *b, const tide_rank_files *f, const tide_ranks_work *w)
 {
 	uint64_t files = f->n, custom = w->opt.n_custom;
-	put(b, w, sizeof *w); /* its pointer is set anew on the other side */
+	put(b, w, sizeof *w); /* its pointer is set again by the receiver */
 	put(b, &custom, sizeof custom);
 	for (size_t i = 0; i < w->opt.n_custom; i++)
 		put_text(b, w->opt.custom[i]);
@@ -151,7 +151,7 @@ static void free_order(order *o)
 
 /* ---- results ---- */
 
-/* What travels for one file: its outcome, then n bytes of packed result. */
+/* What is sent for one file: its outcome, then n bytes of packed result. */
 typedef struct outcome {
 	tide_error err; /* err.code tells */
 	uint64_t n;

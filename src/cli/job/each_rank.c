@@ -101,7 +101,7 @@ bool tide__cli_many(const tide_args *a)
 		return false;
 	bool any = tide__ranks_list(a->files, 1, &f, &err) == TIDE_OK && f.n;
 	tide__ranks_free(&f);
-	return any; /* else it is a trace itself, or nothing: its reader says which */
+	return any; /* else it is a trace itself, or invalid: its reader reports it */
 }
 
 /* ---- rows ---- */
@@ -311,7 +311,7 @@ static const struct kind *kind_of(const tide_args *a)
 	return NULL;
 }
 
-/* The device that is asked for, else the one with the highest peak. */
+/* Finds the requested device, else the one with the highest peak. */
 static tide_code find_device(struct one *x, const tide_value *v)
 {
 	tide_usage u;
@@ -363,7 +363,7 @@ static int print(const tide_args *a, tide_grid *g, bool json)
 	return tide__cli_json_end(a, &j);
 }
 
-/* An option that was given and says nothing about a row a trace. */
+/* Returns an option that has no meaning for one row per trace. */
 static const char *for_one(const tide_args *a)
 {
 	static const char *const fine[] = { "device", "json", "output" };

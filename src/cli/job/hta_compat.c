@@ -10,7 +10,7 @@
 #include "cli/job/ranks.h"
 #include "render/report/compare/hta_compat.h"
 
-/* Rank as HTA finds it: what the trace says, else 0. */
+/* Rank by HTA's rule: the trace's own, else 0. */
 static int64_t rank_of(const tide_model *m)
 {
 	for (size_t i = 1; i < m->processes.n; i++)
@@ -68,7 +68,7 @@ static bool is_place(const char *key, size_t n)
 	return n > 3 && !memcmp(key + n - 3, "_at", 3);
 }
 
-/* What the importer dropped or repaired. */
+/* Keeps what the importer dropped or repaired. */
 static bool keep_losses(tide_compat_job *job, const tide_model *m)
 {
 	for (size_t i = 0; i < m->facts.n; i++) {
@@ -88,7 +88,7 @@ static bool keep_losses(tide_compat_job *job, const tide_model *m)
 	return true;
 }
 
-/* One file; a file that cannot be read is told and stays in the list as failed. */
+/* Adds one file; an unreadable file is reported and stays in the list as failed. */
 static bool take(const tide_args *a, tide_compat_job *job, const char *path, bool keep_last)
 {
 	tide_compat_rank *r = &job->v[job->n++];

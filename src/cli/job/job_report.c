@@ -137,7 +137,7 @@ static tide_code begin(struct report *r, const tide_args *a, const char *kind, u
 	return r->job ? tide__page_begin(a->out, err) : tide__nomem(err);
 }
 
-/* What is about all of them, and the end of the page. */
+/* Writes the common sections and the end of the page. */
 static tide_code finish(struct report *r, tide_error *err)
 {
 	FILE *out = r->a->out;
@@ -221,7 +221,7 @@ static tide_page_rank *rank_figures(const tide_diff_rows *rows)
 	return v;
 }
 
-/* What a page of two jobs says that it does not show. */
+/* Notes what a page of two jobs leaves out. */
 static void note_jobs(struct report *r, const tide_diff_rows *rows)
 {
 	char *text = NULL;

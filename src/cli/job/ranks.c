@@ -34,7 +34,7 @@ static bool add_file(tide_rank_files *f, const char *path, uint64_t size)
 	return true;
 }
 
-/* What a recorder keeps beside a recording that is being written is none itself. */
+/* Returns true for ring files beside a recording in progress, which are not recordings. */
 static bool is_beside(const char *name)
 {
 	size_t n = strlen(name), tail = strlen(TIDE_RINGS_SUFFIX);
@@ -57,7 +57,7 @@ static bool add_folder(tide_rank_files *f, const char *path, int depth)
 	struct dirent *e;
 	bool ok = true;
 	if (!d)
-		return true; /* told as "no traces" when nothing else is found */
+		return true; /* reported as "no traces" if nothing else is found */
 	while (ok && (e = readdir(d))) {
 		struct stat st;
 		char *full = NULL;
@@ -213,7 +213,7 @@ int64_t tide__rank_in_name(const char *path)
 	return v;
 }
 
-/* What it says of itself is enough, in the first `most` bytes (0: wherever it stands). */
+/* Reads the rank in the trace itself, from the first `most` bytes (0: anywhere). */
 static int64_t rank_inside(const char *path, uint64_t most)
 {
 	tide_load_options few = { .max_events = 1, .max_bytes = most, .what = TIDE_WANT_ARGS };
@@ -299,7 +299,7 @@ static tide_code run_here(const tide_rank_files *f, const tide_ranks_work *w, ti
 	return rc;
 }
 
-/* Could every trace be read, and none had the steps that were asked for? */
+/* Returns true if every trace could be read and none has the requested steps. */
 static bool none_has_it(const tide_hta_job *job)
 {
 	for (size_t i = 0; i < job->n_failed; i++)

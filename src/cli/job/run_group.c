@@ -15,7 +15,7 @@ static const int64_t slack_ns = INT64_C(10000000000);
 typedef struct member {
 	tide_rank_file *file;
 	char *base;	    /* owned: NAME.tide of its family */
-	char run[KEY];	    /* process.run; "" = not told, here and below */
+	char run[KEY];	    /* process.run; "" = unknown, here and below */
 	char id[KEY];	    /* recording.id */
 	char first[KEY];    /* recording.first */
 	char told[256];	    /* recording.base: the name that every process of its job was told */
@@ -33,7 +33,7 @@ static void take_text(const tide_model *m, const char *key, char *out, size_t n)
 		snprintf(out, n, "%s", tide__text(m, m->facts.text[at], NULL));
 }
 
-/* What it says of itself stands at its beginning. False: it is no recording of ours. */
+/* Reads the facts at the beginning of a recording. Returns false if it is not one. */
 static bool read_facts(member *x)
 {
 	tide_load_options few = { .max_bytes = HEAD, .what = TIDE_WANT_ARGS };
@@ -121,7 +121,7 @@ static bool same_run(const member *a, const member *b)
 		!strcmp(b->first, a->id));
 }
 
-/* Nothing says that they belong together or that they do not. */
+/* Returns true if nothing shows whether they belong together. */
 static bool is_open(const member *a, const member *b)
 {
 	bool runs = *a->run && *b->run, root = !*a->id || !strcmp(a->id, a->first);

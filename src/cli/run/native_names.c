@@ -90,7 +90,7 @@ static const char *linkage_name(Dwarf_Die *die)
 	return name ? name : dwarf_diename(die);
 }
 
-/* Where an inlined function was called: that is a line of the function around it. */
+/* Finds where an inlined function was called: a line of the function around it. */
 static void call_place(Dwarf_Die *cu, Dwarf_Die *die, const char **file, uint32_t *line)
 {
 	Dwarf_Attribute a;

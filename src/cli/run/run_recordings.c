@@ -38,7 +38,7 @@ void tide__run_id(char id[TIDE_RUN_ID])
 		 (long)getpid());
 }
 
-/* ---- whose a file is ---- */
+/* ---- owner of a file ---- */
 
 /* The fact as it stands in the file. */
 static size_t encode(uint8_t *out, const char *id)
@@ -50,7 +50,7 @@ static size_t encode(uint8_t *out, const char *id)
 	return (size_t)(tide__put_s(p, id, strlen(id)) - out);
 }
 
-/* The process that recorded `path`; 0: it is no recording of this run. */
+/* Returns the process that recorded `path`; 0 if it is not a recording of this run. */
 static pid_t made_by(const char *path, const char *id)
 {
 	uint8_t fact[TIDE_RUN_ID + 32];
@@ -101,8 +101,8 @@ static bool is_childs(const char *name, const char *stem, size_t n)
 
 /* ---- closing ---- */
 
-/* A process that a signal ended (Ctrl-C, an abort, kill -9) has not closed its recording; nobody
- * writes it any more, so it is closed here: one whole file without its ring file. */
+/* A process that was ended by a signal (Ctrl-C, an abort, kill -9) has not closed its recording.
+ * No process writes it any more, so it is closed here: one complete file without its ring file. */
 static void close_left(const char *file)
 {
 	char rings[PATH_MAX + sizeof TIDE_RINGS_SUFFIX];
@@ -135,10 +135,10 @@ typedef struct left {
 	pid_t child;
 	bool failed, heap;
 	char own[PATH_MAX];    /* the program's; "" = none */
-	char became[PATH_MAX]; /* of what it replaced itself by: one of them */
-	char other[PATH_MAX];  /* of a child process: one of them */
+	char became[PATH_MAX]; /* recording of the program it became by exec: one of them */
+	char other[PATH_MAX];  /* recording of a child process: one of them */
 	size_t n_became, n_other;
-	size_t n_ranks; /* of those that say theirs: how many, the lowest and the highest */
+	size_t n_ranks; /* of those with a rank: number, lowest and highest */
 	int64_t low, high;
 } left;
 
@@ -211,7 +211,7 @@ static void look(left *l)
 		closedir(d);
 }
 
-/* ---- telling ---- */
+/* ---- messages ---- */
 
 /* Bytes of the character at s that a terminal may get as it is; 0: it must be escaped. */
 static size_t visible(const char *s)
@@ -303,7 +303,7 @@ static void tell_group(const left *l)
 	fputc('\n', stderr);
 }
 
-/* Returns true, and says so, if the file's folder has too little room for a recording. */
+/* Prints a message and returns true if the file's folder has too little space for a recording. */
 static bool tell_space(const char *file)
 {
 	enum { NEEDS = 512 << 10 }; /* less is too little even for the smallest ring */

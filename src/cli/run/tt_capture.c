@@ -95,7 +95,7 @@ typedef struct copy {
 	int from, log;
 	FILE *times;
 	uint64_t bytes;
-	bool mute; /* nobody reads our output any more: the log still does */
+	bool mute; /* our output is closed: only the log is written */
 } copy;
 
 /* One piece; false at the end. */

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A ring of blocks. Each goes FREE -> FULL -> BUSY -> DONE -> FREE, in order of the input:
+/* A ring of blocks. Each goes FREE -> FULL -> BUSY -> DONE -> FREE, in input order:
  *
  *     taken ... claimed ... filled          (numbers of blocks; taken <= claimed <= filled)
  *
- * Filling (reading and inflating) is for one thread at a time, but for any of them: a thread that
- * finds nobody filling fills the next block and then parses it while it is still in its cache.
- * Only while others wait for blocks does it go on filling. So as many threads as cores are all
- * busy, whichever of inflating and parsing takes longer.
+ * One thread at a time fills (reads and decompresses), but any of them may: a thread that finds no
+ * other filling fills the next block and then parses it while it is still in its cache. It
+ * continues
+ * to fill only while others wait for blocks. So as many threads as cores stay busy, whichever of
+ * decompressing and parsing takes longer.
  *
- * One lock guards the states; the blocks' contents belong to whoever moved them to the state they
- * are in, the source and the reader's tail to whoever set `filling`. */
+ * One lock guards the states; a block's content belongs to the thread that moved it to its state,
+ * the
+ * source and the reader's tail to the thread that set `filling`. */
 #include "import/json/blocks.h"
 
 #include <pthread.h>
@@ -30,7 +32,7 @@ typedef struct ring {
 	pthread_cond_t done;	       /* for the caller: the next block in order, or work */
 	size_t filled, claimed, taken; /* under the lock */
 	unsigned idle;		       /*   "  : threads that wait for a block to parse */
-	bool filling;		       /*   "  : somebody is */
+	bool filling;		       /* "  : a thread is filling */
 	bool ended;		       /*   "  : the last block is filled */
 	bool stop;		       /*   "  : give up */
 } ring;

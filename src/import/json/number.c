@@ -7,7 +7,7 @@ static bool digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* What a decimal text says: mantissa × 10^exp, plus what had to be left out of the mantissa. */
+/* A parsed decimal text: mantissa × 10^exp, plus what did not fit into the mantissa. */
 typedef struct decimal {
 	uint64_t mantissa; /* the first 19 significant digits */
 	int64_t exp;
@@ -124,7 +124,7 @@ static kin_num read_hex(const char *s, const char *end, uint64_t *u)
 	return rc;
 }
 
-/* *neg tells the sign; the magnitude is *u. */
+/* *neg is the sign, *u the magnitude. */
 static kin_num whole(const char *s, size_t n, uint64_t *u, bool *neg)
 {
 	const char *end = s + n;

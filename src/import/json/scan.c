@@ -255,8 +255,8 @@ static unsigned ones(uint64_t x)
 	return n;
 }
 
-/* Depth is counted a word at a time; bits are looked at one by one only in a word that could bring
- * it to zero. */
+/* Depth is counted a word at a time; single bits are examined only in a word that could bring it
+ * to zero. */
 size_t tide__kineto_scan_skip(kin_scan *s, size_t p)
 {
 	uint64_t from = ~UINT64_C(0) << (p & 63), depth = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Reading JSON values: where they begin and end, and what a string says. Nothing recurses: a
- * container is stepped over through the scanner's bit maps. */
+/* Reads JSON values: their begin, end and string content. Nothing recurses: containers are
+ * skipped with the scanner's bit maps. */
 #include <string.h>
 
 #include "base/mem.h"

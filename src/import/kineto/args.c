@@ -24,7 +24,7 @@ static bool add_attr(kin_parser *c, kin_text *key, bool coll, kin_slice v)
 	return true;
 }
 
-/* A counter's value: the bits of a double. Text that is no number is counted as lost. */
+/* Adds a counter's value: the bits of a double. Text that is not a number is counted as lost. */
 static bool add_sample(kin_parser *c, kin_slice key, kin_slice v)
 {
 	char buf[64], *end;

@@ -108,7 +108,7 @@ static tide_map *lane_map(kin_build *b, const kin_lane *l)
 	return &b->lane_of[k];
 }
 
-/* Which kind of device the stream's number counts is settled by finish (device_kind). */
+/* finish (device_kind) decides which kind of device the stream's number refers to. */
 static bool fill_lane(kin_build *b, const kin_lane *l, uint32_t row)
 {
 	tide_lanes *t = &b->m->lanes;
@@ -127,7 +127,7 @@ static bool fill_lane(kin_build *b, const kin_lane *l, uint32_t row)
 	return stream ? t->device[row].i : t->process[row].i;
 }
 
-/* Made when first asked for; 0 on exhaustion. */
+/* Created on first use; 0 if memory runs out. */
 static uint32_t lane_row(kin_build *b, kin_lane *l)
 {
 	if (l->global)

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The document around the events: an object with "traceEvents" or a bare array, several of them in
+/* The document around the events: an object with "traceEvents" or a bare array, possibly several in
  * a row, with damage in between.
  *
- * Items (events, top-level members) are parsed only when they are complete; what is left at the
- * end of a block is given back. After damage reading goes on at the next thing that looks like the
- * start of an event after another one. Commas between items are not insisted on. */
+ * Items (events, top-level members) are parsed only when complete; the rest of a block is returned
+ * to
+ * the caller. After damage, parsing continues at the next text that looks like the start of an
+ * event
+ * after another one. Missing commas between items are accepted. */
 #include <string.h>
 
 #include "import/kineto/kineto_impl.h"
@@ -24,7 +26,7 @@ static bool opens_object(const char *b, size_t n, size_t p)
 	return p < n && b[p] == '"';
 }
 
-/* Is `} ,` before p, white space between? */
+/* Returns true if `} ,` is before p, with optional white space. */
 static bool after_object(const char *b, size_t p)
 {
 	while (p && kin_is_ws(b[p - 1]))
@@ -72,8 +74,8 @@ static size_t skip_space(const char *b, size_t n, size_t p, bool commas)
 	return p;
 }
 
-/* Whether the object at p is an event by itself (one a line, no document around them), judged by
- * its first member's name. -1: too little text to tell. */
+/* Returns whether the object at p is an event by itself (one per line, no document), judged by
+ * its first member's name. -1: too little text. */
 static int lone_event(const char *b, size_t n, size_t p)
 {
 	static const char *const first[] = { "\"ph\"",	"\"cat\"", "\"name\"",
@@ -135,7 +137,8 @@ static size_t top_member(kin_parser *c, kin_doc *d, size_t p)
 	return m->key && m->raw ? p : kin_nomem(c);
 }
 
-/* One item at p (not white space); byte after it or KIN_FAIL. *stop: only the caller can go on. */
+/* Parses one item at p (not white space). Returns the byte after it or KIN_FAIL. *stop: the
+ * caller must continue. */
 static size_t item(kin_parser *c, kin_doc *d, size_t p, bool *stop)
 {
 	const char *b = c->s.b;

@@ -151,7 +151,7 @@ static kin_val stream_value(kin_val v)
 	return v;
 }
 
-/* Device and stream as the arguments say, else as pid and tid do. */
+/* Device and stream from the arguments, else from pid and tid. */
 static bool stream_lane(kin_parser *c, const kin_event *e, unsigned kind, unsigned cat, kin_row *r)
 {
 	kin_val device = { .num = e->num[KIN_KEY_DEVICE] },

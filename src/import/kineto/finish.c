@@ -151,8 +151,8 @@ static void shift_times(kin_build *b)
 	m->t_end = b->t_max - b->t_min;
 }
 
-/* Columns that nothing has written yet are given back while spans are sorted, and come back as
- * zeros: pages that nobody writes cost nothing. */
+/* Frees unused columns while spans are sorted, and restores them as zeros: untouched pages cost
+ * nothing. */
 static bool nest(kin_build *b)
 {
 	tide_spans *s = &b->m->spans;

@@ -131,7 +131,8 @@ static inline bool flow_before(const void *ctx, uint32_t x, uint32_t y)
 	return f[x].ts != f[y].ts ? f[x].ts < f[y].ts : f[x].in < f[y].in;
 }
 
-/* What a flow event on a lane at a time points at: climb from the last span begun there. */
+/* Finds the span a flow event on a lane at a time points to: climbs from the last span begun
+ * there. */
 static uint32_t bind_flow(const tide_spans *s, uint32_t i, int64_t t, unsigned kind)
 {
 	while (i && (s->t1[i] < t || (kind == TIDE_FLOW_FWD_BWD && s->cat[i] != TIDE_CAT_OP)))

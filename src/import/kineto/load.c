@@ -2,10 +2,12 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The importer's own thread: takes parsed blocks in order and builds the model.
  *
- * A block was parsed on the assumption that it starts between two events. That is only believed
- * when the block before it really ended there; otherwise what was left of it and this block are
- * parsed again as one. So the result is that of reading the input front to back, however it is
- * cut and whoever parses. */
+ * A block was parsed on the assumption that it starts between two events. That is accepted only if
+ * the
+ * block before it really ended there; otherwise the rest of that block and this one are parsed
+ * again
+ * as one. So the result equals reading the input front to back, for any block boundaries and
+ * threads. */
 #include <string.h>
 #include <unistd.h>
 
@@ -142,7 +144,7 @@ static uint64_t expected(const tide_source *src)
 									     : size;
 }
 
-/* Threads for one file: as many as asked for or as there are cores, one if it is small. */
+/* Threads for one file: the requested number or the number of cores, one if it is small. */
 static unsigned choose_threads(const loader *l)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -153,8 +155,7 @@ static unsigned choose_threads(const loader *l)
 	return n < KIN_THREADS_MAX ? n : KIN_THREADS_MAX;
 }
 
-/* Whether one parsing thread is given another that inflates ahead of it, as the kernel reads ahead
- * of it in a plain file. */
+/* Returns true if a single parsing thread gets another that decompresses ahead of it. */
 static bool reads_ahead(const loader *l)
 {
 	uint64_t size = expected(l->src);

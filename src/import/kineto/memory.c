@@ -3,11 +3,11 @@
 /* [memory] instants -> allocations, moves, and samples of the allocator's own totals.
  *
  * Events are taken in time order (input order within a nanosecond) and paired by device and
- * address. A free of something never seen allocated was there before: it becomes an allocation
- * born at the trace's start (TIDE_ALLOC_BEFORE). What the allocator's total says was there besides
- * becomes one more such allocation per device, at address 0, so that live bytes equal the
- * allocator's "Total Allocated" at every event. A new allocation at an address still alive implies
- * the lost free (TIDE_ALLOC_REUSED).
+ * address. A free without an allocation in the trace belongs to older memory: it becomes an
+ * allocation born at the trace's start (TIDE_ALLOC_BEFORE). Bytes of the allocator's total that
+ * remain unexplained become one more such allocation per device, at address 0, so that live bytes
+ * equal the allocator's "Total Allocated" at every event. A new allocation at an address still
+ * alive implies the lost free (TIDE_ALLOC_REUSED).
  *
  * All of that needs no span, so it may be done on a thread of its own while spans are put in order
  * and linked: it touches b->moves and b->before, devices, pools, counters, samples and moves of the
@@ -47,7 +47,7 @@ typedef struct kin_memory {
 	bool ok;
 } state;
 
-/* torch's device types to ours; ROCm calls its devices CUDA here and there, see finish.c. */
+/* Maps torch's device types to ours; ROCm sometimes calls its devices CUDA, see finish.c. */
 static unsigned device_kind(int32_t type)
 {
 	static const uint8_t of[] = {
@@ -58,7 +58,7 @@ static unsigned device_kind(int32_t type)
 	return known ? of[type] : TIDE_DEVICE_OTHER;
 }
 
-/* Streams give a device's number alone and are taken for CUDA's; memory says what it is. */
+/* Streams give only a device's number and are assumed to be CUDA's; memory events have the kind. */
 static uint32_t device_row(state *st, unsigned kind, int64_t number)
 {
 	kin_build *b = st->b;
@@ -90,7 +90,7 @@ static bool saw_cuda(const kin_seen *s, int32_t device)
 	return false;
 }
 
-/* As device_row has it, for devices that are there. */
+/* The same as device_row, for existing devices. */
 void tide__kineto_kinds(kin_build *b)
 {
 	for (unsigned i = 0; i < b->seen.n; i++) {
@@ -277,7 +277,7 @@ static bool replay(state *st)
 	return true;
 }
 
-/* Frees of what was never seen allocated: put those allocations at the trace's start. An address
+/* Frees of memory never seen allocated: adds those allocations at the trace's start. An address
  * freed twice in a row gives one. */
 static bool find_before(state *st)
 {
@@ -392,7 +392,7 @@ static uint32_t span_at(sweep *w, uint32_t lane, int64_t t)
 	return i;
 }
 
-/* What was there before has no lane. */
+/* Allocations from before the trace have no lane. */
 static bool find_spans(tide_model *m)
 {
 	tide_allocs *a = &m->allocs;

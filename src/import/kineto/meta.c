@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What the document says about itself: top-level members become facts, devices and the wall-clock
- * time of t = 0; metadata events name processes and lanes. */
+/* Metadata of the document: top-level members become facts, devices and the wall-clock time of t
+ * = 0; metadata events name processes and lanes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,12 +12,12 @@
 typedef struct reading { /* one top-level value being read again */
 	kin_build *b;
 	const char *prefix; /* of facts */
-	int64_t id;	    /* deviceProperties: the device at hand */
+	int64_t id;	    /* deviceProperties: the current device */
 	int64_t memory;
 	kin_text *name;
-	kin_text *device; /* what Tidemark's export calls it */
+	kin_text *device; /* its name in Tidemark's export */
 	int64_t rank, world;
-	int64_t base; /* baseTimeNanoseconds, 0 = not said */
+	int64_t base; /* baseTimeNanoseconds, 0 = absent */
 	bool hip;
 	unsigned facts; /* made so far */
 } reading;
@@ -128,7 +128,7 @@ static bool distributed_member(kin_parser *c, void *user, kin_slice key, kin_sli
 	return fact(r, c, key, v);
 }
 
-/* What was lost before the file was written (Tidemark's export): still lost. */
+/* Losses from before the file was written (Tidemark's export) are kept. */
 static bool loss_member(kin_parser *c, void *user, kin_slice key, kin_slice v)
 {
 	static const char prefix[] = "loss.";
@@ -136,7 +136,7 @@ static bool loss_member(kin_parser *c, void *user, kin_slice key, kin_slice v)
 	return !loss || v.type == '[' || fact(user, c, key, v);
 }
 
-/* `{ "key": value }` was made of the member, so that it is read like any object. */
+/* Reads a member by wrapping it as `{ "key": value }`. */
 static bool top_member(kin_parser *c, void *user, kin_slice key, kin_slice v)
 {
 	reading *r = user;
@@ -204,7 +204,7 @@ static bool starts(const tide_model *m, tide_str s, const char *prefix)
 	return !strncmp(tide__text(m, s, NULL), prefix, strlen(prefix));
 }
 
-/* Devices were made as CUDA ones; say what they are. */
+/* Devices were created as CUDA devices; sets their real kind. */
 static void set_device_kind(tide_model *m, bool hip)
 {
 	bool mtia = false;

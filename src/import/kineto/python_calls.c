@@ -25,7 +25,7 @@ static inline bool id_before(const void *ctx, uint32_t x, uint32_t y)
 	return link[x] < link[y];
 }
 
-/* Index of the call with this id's number, n if there is none. Ids mostly have no holes. */
+/* Returns the index of the call with this id, n if there is none. Ids mostly have no gaps. */
 static size_t find(const calls *c, uint32_t id)
 {
 	const uint32_t *link = c->b->link;

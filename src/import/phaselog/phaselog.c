@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Lines from the stream, cleaned; a small state per rank says which summary they belong to. */
+/* Reads cleaned lines from the stream; a small state per rank tracks which summary they belong
+ * to. */
 #include "import/phaselog/phaselog.h"
 
 #include <ctype.h>
@@ -13,7 +14,7 @@
 
 enum {
 	CHUNK = 64 << 10,
-	LINE = 2048, /* bytes of a line that are looked at */
+	LINE = 2048, /* bytes of a line that are read */
 	TITLE = 200, /* of a title, a rank or a memory's name that are kept */
 	RANKS = 256, /* whose lines may be mixed */
 	PHASES = 1000000,
@@ -59,7 +60,8 @@ static int unit_shift(const char *u, size_t n)
 	return ok ? 10 * (int)(p - units) : -1;
 }
 
-/* "+1,863.25 MB" at s: bytes, to the nearest. NULL where it is no size; else what follows it. */
+/* Parses "+1,863.25 MB" at s: bytes, rounded. Returns NULL if it is not a size; else the text
+ * after it. */
 static const char *size_at(const char *s, int64_t *out)
 {
 	char digits[48];
@@ -99,7 +101,7 @@ static uint64_t count_at(const char *s)
 	return v;
 }
 
-/* What follows `label`, colon and blanks skipped; NULL = it is not in the line. */
+/* Returns the text after `label`, skipping colon and blanks; NULL = not in the line. */
 static const char *after(const char *line, const char *label)
 {
 	const char *s = strstr(line, label);
@@ -136,7 +138,7 @@ static struct writer *writer_of(struct reader *r, const char *rank)
 	return w;
 }
 
-/* The summary of memory `scope` in the writer's open one; made where there is none yet. */
+/* Returns the summary of memory `scope` in the writer's open one, created if needed. */
 static tide_phase_summary *summary_of(struct reader *r, struct writer *w, const char *scope)
 {
 	for (size_t i = w->first, left = r->out->n; i < left; i++) {
@@ -163,7 +165,7 @@ static tide_phase_summary *summary_of(struct reader *r, struct writer *w, const 
 	return s;
 }
 
-/* Its row of the phase at hand. */
+/* Returns its row of the current phase. */
 static tide_phase_row *row_of(struct reader *r, struct writer *w, const char *scope, bool again)
 {
 	tide_phase_summary *s = again && w->n ? &r->out->v[w->last] : summary_of(r, w, scope);
@@ -375,7 +377,7 @@ static void take_line(struct reader *r, char *line)
 
 /* ---- the stream ---- */
 
-/* What is only known from later in the log counts for the summaries that lack it. */
+/* Values known only from later in the log apply to the summaries that lack them. */
 static void finish(struct reader *r)
 {
 	for (size_t i = 0; i < r->out->n; i++) {

@@ -7,7 +7,7 @@
 
 #include "import/tenstorrent/ttlog_impl.h"
 
-enum { PREFIX = 96 }; /* bytes in which the two bars of a prefix lie, colours included */
+enum { PREFIX = 96 }; /* bytes that contain the two bars of a prefix, colours included */
 
 /* ---- rank and colours ---- */
 
@@ -84,7 +84,7 @@ static const char *second_bar(const char *bar, const char *end)
 	return next && is_level(bar + 1, next) ? next : NULL;
 }
 
-/* The message behind "type | LEVEL | ", NULL: there is no such prefix. */
+/* Returns the message after "type | LEVEL | ", NULL if there is no such prefix. */
 static const char *message(const char *s, const char *end)
 {
 	size_t n = (size_t)(end - s) < PREFIX ? (size_t)(end - s) : PREFIX;
@@ -96,7 +96,8 @@ static const char *message(const char *s, const char *end)
 	return bar + (bar < end && *bar == ' ');
 }
 
-/* Where another writer's line begins inside a message: a prefix of MPI, or a second logger's prefix. */
+/* Finds where another writer's line begins inside a message: an MPI prefix, or a second logger's
+ * prefix. */
 static const char *intruder(const char *p, const char *end, bool ranked)
 {
 	if (ranked) {
@@ -247,7 +248,7 @@ static void device_line(tt_line *l, const char *p, const char *end)
 	if (!l->cut)
 		l->what = TT_STATE;
 	else if (!memmem(p, (size_t)(end - p), "memory state", 12))
-		l->cut = false; /* the device said something else */
+		l->cut = false; /* the device printed something else */
 }
 
 static void classify(tt_line *l, const char *p, const char *end)

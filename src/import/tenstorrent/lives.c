@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Allocations and frees, inferred from what a pool said before and after an operation.
+/* Infers allocations and frees from the states of a pool before and after an operation.
  *
- * A rise is one allocation of the operation. A fall frees, in this order: what the operands hold (of
- * a deallocate: its operand), what earlier frees left over, the newest. A free that is smaller than
- * the allocation parts it. So after every block the live bytes of a pool are exactly what the block
- * said, whatever was concluded about which allocation it was. An operation that allocates and frees
- * shows its net change only. */
+ * A rise is one allocation of the operation. A fall frees, in this order: the operands' memory (for
+ * a
+ * deallocate: its operand), remainders of earlier frees, the newest. A free smaller than the
+ * allocation splits it. So after every block the live bytes of a pool equal those of the block,
+ * even
+ * if the wrong allocation was chosen. An operation that allocates and frees shows its net change
+ * only. */
 #include "base/mem.h"
 #include "import/tenstorrent/ttlog_impl.h"
 

@@ -188,7 +188,7 @@ static int sniff(const uint8_t *head, size_t n)
 	return has_marker((const char *)head, n) ? 60 : 0;
 }
 
-/* Markers may come megabytes into a log: text that nobody knows is searched for them. */
+/* Markers may come megabytes into a log: searches unknown text for them. */
 static bool search(tide_source *src)
 {
 	enum { MOST = 256 << 20, KEEP = 64 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What lies between the runtime's messages: dumps of MLIR modules, the start of a session, out of
- * memory, the end of a warm-up. Dumps are kept whole, equal ones once, up to a limit that is counted
- * as a loss. */
+/* Text between the runtime's messages: dumps of MLIR modules, the start of a session, out of
+ * memory, the end of a warm-up. Dumps are kept completely, equal ones once, up to a limit; the
+ * rest is counted as a loss. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

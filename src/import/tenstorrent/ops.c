@@ -242,7 +242,7 @@ static bool begin_op(ttlog *x, tt_rank *r, uint32_t op, tide_str type)
 
 /* ---- blocks ---- */
 
-/* What the change up to this block is charged to. */
+/* Returns what the change up to this block is charged to. */
 static tt_owner charged_to(const tt_rank *r)
 {
 	static const tt_owner nobody = { 0 };

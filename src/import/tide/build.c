@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The main loop of loading a .tide file. Room for a whole run of events is made before the run, so
- * that the common cases are plain stores into columns. */
+/* The main loop of loading a .tide file. Rows for a whole run of events are reserved before the
+ * run, so that the common cases are plain stores into columns. */
 #include "import/tide/build.h"
 
 #include <math.h>
@@ -50,7 +50,7 @@ static bool push_open(tide_ring *r, uint64_t level, uint32_t span)
 	return true;
 }
 
-/* A span begins; there is room for its row. */
+/* Begins a span; its row is reserved. */
 static bool begin_span(tide_build *b, tide_ring *r, int64_t t, uint32_t name, uint8_t flags)
 {
 	tide_spans *s = &b->m->spans;
@@ -67,7 +67,7 @@ static bool begin_span(tide_build *b, tide_ring *r, int64_t t, uint32_t name, ui
 	return push_open(r, r->depth + 1, (uint32_t)i);
 }
 
-/* Spans deeper than `depth` end. `flag`: TIDE_SPAN_UNWOUND unless their own end was seen. */
+/* Ends spans deeper than `depth`. `flag`: TIDE_SPAN_UNWOUND unless their own end was seen. */
 static void end_spans(tide_build *b, tide_ring *r, uint64_t depth, int64_t t, uint8_t flag)
 {
 	tide_spans *s = &b->m->spans;
@@ -80,8 +80,8 @@ static void end_spans(tide_build *b, tide_ring *r, uint64_t depth, int64_t t, ui
 	r->depth = depth;
 }
 
-/* What came with the begin: a number, a call stack, where it comes from. A number that
- * joins backward to forward is called so; any other is the program's own. */
+/* Adds the details of a begin: a number, a call stack, an origin. A number that links backward
+ * to forward is named "sequence"; any other is the program's own. */
 static bool begin_more(tide_build *b, const tide_ring *r, const tide_event *e)
 {
 	size_t row;
@@ -132,7 +132,7 @@ static bool on_depth(tide_build *b, tide_ring *r, uint64_t depth, int64_t t)
 		end_spans(b, r, depth, t, TIDE_SPAN_UNWOUND);
 		return true;
 	}
-	/* Begins were lost. One span stands for all of them, however many there were. */
+	/* Begins were lost. One span represents all of them. */
 	b->op_begin_lost += depth - r->depth;
 	bool ok = begin_span(b, r, t, 0, TIDE_SPAN_LOST);
 	r->depth = depth;
@@ -161,8 +161,8 @@ static inline void end_alloc(tide_build *b, uint32_t row, int64_t t, uint32_t sp
 	tide__build_move(b->m, row, TIDE_MOVE_FREE);
 }
 
-/* A sampled allocation stands for 1 / P of its kind, P = 1 - exp(-size / mean): sums of sizes are
- * then unbiased. */
+/* A sampled allocation represents 1 / P allocations of its kind, P = 1 - exp(-size / mean): sums
+ * of sizes are then unbiased. */
 static void estimate(tide_build *b, size_t i)
 {
 	tide_allocs *a = &b->m->allocs;
@@ -174,8 +174,8 @@ static void estimate(tide_build *b, size_t i)
 	a->flags[i] |= TIDE_ALLOC_SAMPLED;
 }
 
-/* A block of the host heap that a framework's pool counts from now on (a CPU tensor) is no longer
- * counted here. Its free, when it comes, ends nothing. */
+/* A heap block that a framework's pool counts from now on (a CPU tensor) is no longer counted
+ * here. Its later free ends nothing. */
 static bool hand_over(tide_build *b, const tide_event *e, int64_t t)
 {
 	uint32_t row = tide__live_find(&b->allocs, b->malloc_pool, e->addr);
@@ -276,7 +276,7 @@ static bool set_dims(tide_model *m, uint32_t row, const tide_event *e)
 	return true;
 }
 
-/* The last description counts, of each thing that it says: what it does not say stays as it was. */
+/* The last description wins, field by field: absent fields keep their values. */
 static bool on_tensor(tide_build *b, const tide_event *e)
 {
 	tide_model *m = b->m;
@@ -353,7 +353,8 @@ static bool on_mark(tide_build *b, const tide_ring *r, const tide_event *e, int6
 	return true;
 }
 
-/* What a process learns of itself only while it records, its place in a job: -1 = not that. */
+/* Handles what a process learns only while recording: its place in a job. Returns -1 for
+ * anything else. */
 static int64_t place_in_job(const char *key, const uint8_t *text, size_t n)
 {
 	int64_t number = 0;
@@ -368,7 +369,7 @@ static int64_t place_in_job(const char *key, const uint8_t *text, size_t n)
 	return number;
 }
 
-/* Devices of which a recording has no allocations, learnt on the way, one at a time: one fact. */
+/* Collects the devices without recorded allocations, reported one at a time, in one fact. */
 static bool unreported(tide_model *m, const char *key, const uint8_t *text, size_t n)
 {
 	char all[256], one[64];
@@ -500,7 +501,7 @@ static inline void look_ahead(const tide_build *b, const tide_event *ev, size_t 
 	}
 }
 
-/* Have the pages of the next rows before they are written, a stretch at a time. */
+/* Faults in the pages of the next rows before they are written, a range at a time. */
 static void fault_in(void *table, const tide_table_desc *d, size_t *done)
 {
 	enum { STRETCH = 1 << 16 };

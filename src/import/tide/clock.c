@@ -48,7 +48,7 @@ void tide__timebase_free(tide_timebase *tb)
 	*tb = (tide_timebase){ 0 };
 }
 
-/* The stretch that a reading belongs to: the last that begins at or before it. */
+/* Finds the interval of a reading: the last that begins at or before it. */
 static size_t find(const tide_timebase *tb, uint64_t ticks)
 {
 	size_t lo = 0, hi = tb->n;

@@ -50,8 +50,8 @@ static bool pass_over(struct reading *r, tide_ids *ids, uint64_t id)
 	return true;
 }
 
-/* Is `id` the next one of its kind? 1 yes, with room for it; 0 it is there already; -1 out of
- * order. */
+/* Returns 1 if `id` is the next one of its kind (space is reserved), 0 if it exists already, -1
+ * if it is out of order. */
 static int next_id(struct reading *r, tide_ids *ids, uint64_t id)
 {
 	if (id && id < ids->n)

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "format/device_log.h"
 
-struct late { /* a move that is to be merged in */
+struct late { /* a memory event to be merged */
 	int64_t t;
 	uint32_t row;
 	uint8_t kind;
@@ -66,7 +66,7 @@ static uint32_t pool_row(tide_model *m, const struct tide_device_memory *v)
 	return row;
 }
 
-/* Does a framework's pool of the same device have allocations? */
+/* Returns true if a framework's pool of the same device has allocations. */
 static bool has_framework(const tide_model *m, uint32_t pool)
 {
 	for (size_t i = 1; i < m->allocs.n; i++) {
@@ -135,7 +135,7 @@ static uint64_t give(struct put *p, uint64_t addr, int64_t t)
 	return segment ? p->m->segments.size[row] : p->m->allocs.size[row];
 }
 
-/* One cuMemUnmap may take back what several cuMemMap gave, side by side. */
+/* One cuMemUnmap may cover several adjacent cuMemMap ranges. */
 static void give_range(struct put *p, const struct tide_device_memory *v, int64_t t)
 {
 	uint64_t n = give(p, v->addr, t), more = n;
@@ -159,7 +159,7 @@ static uint64_t made_up(struct tide_device_memory *v, tide_map *count)
 	return UINT64_C(1) << 63 | (uint64_t)(n & 0x7fff) << 48 | key;
 }
 
-/* Physical memory counts once: where creation is told, mapping is not counted. */
+/* Physical memory counts once: if its creation is recorded, mappings are not counted. */
 static size_t count_once(struct tide_device_memory *v, size_t n, tide_map *count)
 {
 	bool created = false;

@@ -75,7 +75,7 @@ static bool add_span(tide_device_rows *d, const tide_device_rec *r)
 		s.name = u32(v[2]);
 		s.domain = u32(v[3]);
 		break;
-	case TIDE_DEVICE_REC_MARK: /* a range of no length */
+	case TIDE_DEVICE_REC_MARK: /* a zero-length range */
 		s.duration = 0;
 		s.place = u32(v[0]);
 		s.name = u32(v[1]);
@@ -360,7 +360,7 @@ static void set_causes(struct finish *f, uint32_t first)
 	}
 }
 
-/* What analyses of Kineto traces ask of each span: its number, correlation and stream. */
+/* Sets what analyses of Kineto traces need for each span: number, correlation and stream. */
 static bool put_raw(struct finish *f, uint32_t first)
 {
 	tide_model *m = f->m;
@@ -405,7 +405,7 @@ static bool facts(const tide_device_rows *d, tide_model *m)
 	       (!d->own_bytes || tide__fact_add(m, "gpu.profiler_bytes", (int64_t)d->own_bytes));
 }
 
-/* Which records of memory come from cuMemCreate and cuMemMap, by the correlation of those calls. */
+/* Finds the memory records of cuMemCreate and cuMemMap by the correlation of those calls. */
 static bool set_calls(struct finish *f)
 {
 	tide_device_rows *d = f->d;

@@ -134,7 +134,7 @@ static tide_code open_chunk(tide_merge *g, tide_ring *r, tide_error *err)
 	return TIDE_OK;
 }
 
-/* What the chunk's head says of the thread, as events: nothing new unless chunks are missing. */
+/* Turns the chunk head's thread state into events: nothing new unless chunks are missing. */
 static size_t chunk_state(const tide_ring *r, struct tide_batch *b)
 {
 	const tide_chunk_head *h = &b->chunk.head;
@@ -163,7 +163,7 @@ static void give_up(tide_merge *g, const struct tide_batch *b)
 	g->unread += b->chunk.head.count > b->cursor.records ? left : 1;
 }
 
-/* A chunk of which only the beginning is there. */
+/* Returns true for a chunk that is cut off. */
 static bool cut_off(const tide_chunk *c)
 {
 	return c->memory && c->head.stored < c->head.raw;
@@ -255,7 +255,7 @@ tide_code tide__merge_start(tide_merge *g, tide_error *err)
 	return TIDE_OK;
 }
 
-/* How many of the ring's events come before anything of the other rings. */
+/* Returns how many of the ring's events come before any event of the other rings. */
 static size_t run_length(const tide_merge *g, const tide_ring *r)
 {
 	uint32_t second = 0;
@@ -277,7 +277,8 @@ static size_t run_length(const tide_merge *g, const tide_ring *r)
 	return n;
 }
 
-/* The top ring's next event is at hand and its key is exact. False: nothing is left. */
+/* Makes the top ring's next event available and its key exact. Returns false if no events are
+ * left. */
 static tide_code settle_top(tide_merge *g, tide_error *err)
 {
 	while (g->n_heap) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Segments of a .tide file: taken, given back whole or in part, as they stand in the model. */
+/* Segments of a .tide file: taken, and released completely or in part. */
 #include "import/tide/build_rows.h"
 
 static bool begin_segment(tide_build *b, uint32_t pool, uint64_t addr, uint64_t size, int64_t t,
@@ -39,7 +39,7 @@ bool tide__build_segment_alloc(tide_build *b, const tide_event *e, int64_t t)
 	return true;
 }
 
-/* A part of segment `old` that its free left over goes on as a segment of its own. */
+/* Keeps the remainder of segment `old` after a partial free as a new segment. */
 static bool keep_part(tide_build *b, uint32_t pool, uint32_t old, uint64_t addr, uint64_t size,
 		      int64_t t)
 {
@@ -55,7 +55,7 @@ static bool keep_part(tide_build *b, uint32_t pool, uint32_t old, uint64_t addr,
 	return true;
 }
 
-/* Segment `row` gives back what it has of [addr, addr + size); what is left goes on. */
+/* Releases the part of segment `row` in [addr, addr + size); the remainder continues. */
 static bool cut_segment(tide_build *b, uint32_t pool, uint32_t row, uint64_t addr, uint64_t size,
 			int64_t t)
 {

@@ -9,7 +9,7 @@ struct names { /* of a frame row: symbols[first .. first + n), outermost first *
 	uint32_t first, n;
 };
 
-/* By frame row. A frame whose records do not follow each other keeps the first group. */
+/* Groups symbols by frame row. A frame whose records are not consecutive keeps the first group. */
 static bool group(const tide_defs *d, struct names *of)
 {
 	for (size_t i = 0; i < d->n_symbols;) {

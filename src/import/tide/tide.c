@@ -5,11 +5,11 @@
  * One walk over the file verifies every chunk, reads definitions, clock and facts, and lists the
  * event chunks; then the rings are merged in time into the model.
  *
- * What is an error and what is a fact: a file that is not a .tide file, or in which no events chunk
+ * Errors and facts: a file that is not a .tide file, or in which no events chunk
  * can be reached, is an error with its byte. Anything that leaves events to show is a model with
  * facts: "loss.truncated_at" or "loss.corrupt_at" (the byte where reading stopped; everything
- * before it is in the model) and "loss.damage" (what was wrong there, in words). A damaged place
- * with sound chunks behind it is skipped: "loss.gap_at", "loss.gap_bytes", "loss.gaps". */
+ * before it is in the model) and "loss.damage" (the error as text). A damaged place with valid
+ * chunks behind it is skipped: "loss.gap_at", "loss.gap_bytes", "loss.gaps". */
 #include <string.h>
 
 #include "base/error.h"
@@ -33,7 +33,7 @@ struct load {
 	tide_defs defs;
 	tide_merge merge;
 	tide_build build;
-	tide_error damage; /* what ended the walk; code TIDE_OK if nothing did */
+	tide_error damage; /* the error that ended the walk; code TIDE_OK if none */
 	tide_chunk cut;	   /* the chunk that the file's end cuts off; type 0 if there is none */
 	tide_payload salvaged;
 	tide_ring_ends ends;
@@ -67,7 +67,7 @@ static bool fact_u64(tide_model *m, const char *key, uint64_t n)
 	return tide__fact_num(m, key, n > INT64_MAX ? INT64_MAX : (int64_t)n);
 }
 
-/* A fact that only exists when it says something. */
+/* Sets a fact if n is not 0. */
 static bool fact_some(tide_model *m, const char *key, uint64_t n)
 {
 	return !n || fact_u64(m, key, n);
@@ -92,8 +92,8 @@ static tide_code read_defs(struct load *l, const tide_chunk *c, tide_error *err)
 	return tide__defs_read(&l->defs, &l->schema, l->buf.bytes, l->buf.n, at, packed, err);
 }
 
-/* Is there room for the events of this chunk? Once there is none, nothing later is read: the model
- * ends there. */
+/* Returns true if the events of this chunk fit. Once they do not, nothing later is read: the
+ * model ends there. */
 static bool fits(struct load *l, const tide_chunk *c)
 {
 	uint64_t most = l->opt->max_events;
@@ -339,7 +339,7 @@ static bool damage_facts(struct load *l)
 	       tide__fact_text(l->m, "loss.damage", d->text);
 }
 
-/* What was skipped between sound chunks, and what became of the head. */
+/* Facts about gaps between valid chunks, and about the head. */
 static bool gap_facts(struct load *l)
 {
 	const tide_file_gaps *g = tide__reader_gaps(l->reader);
@@ -449,7 +449,7 @@ static tide_code load_all(struct load *l, const char *path, tide_error *err)
 	return facts(l) && process_facts(l) ? TIDE_OK : tide__nomem(err);
 }
 
-/* A trace that was no recording. */
+/* Loads a trace that was stored as tables. */
 static tide_code load_tables(struct load *l, tide_error *err)
 {
 	uint64_t limit = (UINT64_C(256) << 20) + 256 * tide__reader_size(l->reader);

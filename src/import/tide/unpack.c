@@ -46,7 +46,7 @@ static tide_code put(int fd, const uint8_t *p, size_t n, tide_error *err)
 	return TIDE_OK;
 }
 
-/* What comes before damage is kept; a bound that is passed is no damage. */
+/* Keeps what comes before damage; exceeding a limit is not damage. */
 static tide_code copy(tide_source *s, uint8_t *buf, const tide_load_options *opt, tide_unpacked *u,
 		      tide_error *err)
 {
@@ -73,7 +73,7 @@ static tide_code copy(tide_source *s, uint8_t *buf, const tide_load_options *opt
 	return TIDE_OK;
 }
 
-/* Looked at before anything is made ready for it: most are plain. */
+/* Checks the magic first; most files are uncompressed. */
 static bool is_plain(const char *path)
 {
 	uint8_t head[4];

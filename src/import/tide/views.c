@@ -15,7 +15,8 @@ struct view {
 	uint64_t dims[MAX_DIMS], offset, bytes;
 };
 
-/* Dimensions and offset, and the bytes they make. Returns false if that is no part of `size` bytes. */
+/* Reads dimensions and offset, and computes the bytes. Returns false if they are not part of
+ * `size` bytes. */
 static bool read_view(const tide_event *e, uint64_t size, struct view *v)
 {
 	const uint8_t *p = e->bytes;
@@ -119,7 +120,8 @@ static bool add_up(struct sums *s, const tide_views *v)
 	return true;
 }
 
-/* The role of most bytes; equals: the first. A role that a tensor gave to the whole stays. */
+/* Chooses the role of most bytes; of equals the first. A role given to the whole by a tensor
+ * stays. */
 static bool choose(const struct sums *s, tide_model *m)
 {
 	const tide_views *v = &m->views;

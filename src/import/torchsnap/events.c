@@ -128,7 +128,7 @@ tide_pv tide__snap_make_event(tide_snap_reader *r, tide_pickle *p, const tide_pv
 
 enum { NEAR_END = 256 }; /* no event has more bytes, but for its stack */
 
-/* A memo read at *at: its value, NONE if it is none. */
+/* Reads a memo read at *at: its value, NONE for anything else. */
 static tide_pv read_memo(const tide_pickle *p, const uint8_t **at)
 {
 	uint64_t index;
@@ -325,7 +325,7 @@ const uint8_t *tide__snap_flat_event(void *user, tide_pickle *p, const uint8_t *
 		if (*made)
 			return at;
 	}
-	p->top_memo = top; /* as if nothing had happened */
+	p->top_memo = top; /* undo */
 	p->n_memo = n_memo;
 	return NULL;
 }

@@ -60,7 +60,7 @@ static tide_code load_stream(const char *path, const tide_load_options *opt, tid
 	return rc;
 }
 
-/* ---- a plain file: read whole, so that nobody can take it away while it is decoded ---- */
+/* ---- an uncompressed file: read completely, so that it cannot change while it is decoded ---- */
 
 struct whole {
 	uint8_t *data;
@@ -140,7 +140,7 @@ static tide_code open_whole(const char *path, struct whole *w, tide_error *err)
 	return rc;
 }
 
-/* Decode it; its bytes are given back while its events are replayed. */
+/* Decodes it; its bytes are freed while its events are replayed. */
 static tide_code load_whole(struct whole *w, const tide_load_options *opt, tide_model *m,
 			    tide_error *err)
 {
@@ -176,7 +176,7 @@ static bool has(const uint8_t *head, size_t n, const char *word)
 	return memmem(head, n, word, strlen(word)) != NULL;
 }
 
-/* A pickle says its protocol first; protocols 0 and 1 do not, and begin with a dict or a list. */
+/* A pickle starts with its protocol; protocols 0 and 1 do not, and begin with a dict or a list. */
 static int sniff(const uint8_t *h, size_t n)
 {
 	if (n < 3)

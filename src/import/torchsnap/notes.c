@@ -36,7 +36,7 @@ typedef struct notes {
 	uint64_t dropped;
 } notes;
 
-/* Does an event say that a range begins or ends? torch 2.4 wrote that as a stack of one frame,
+/* Recognises events that begin or end a range: torch 2.4 wrote them as a stack of one frame,
  * whose function is START or END and whose file is the range's name. */
 bool tide__snap_note_of(const tide_model *m, const tide_snap_event *e, uint32_t device,
 			tide_snap_note *note)

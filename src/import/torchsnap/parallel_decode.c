@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A list of events is decoded by several threads, in stretches.
+/* Decodes a list of events with several threads, in slices.
  *
- * The pickle is cut at its FRAME opcodes, which say where the next one is, into stretches of about
- * a MiB. Everyone, the loading thread too, takes the next stretch nobody has and decodes it
- * (event_slice.c) as if a list of events went on there. Whether it does is only known when the machine
- * arrives at that very byte: if it is then in the middle of such a list, the stretch's events are
- * appended, its memo entries get their numbers, its stacks are looked up; else the stretch is
- * forgotten and the machine reads those bytes itself. So is the rest of a stretch that ends early,
- * at something unusual. The result is the same as without threads, whatever the input. */
+ * The pickle is divided at its FRAME opcodes, which give the position of the next one, into slices
+ * of
+ * about 1 MiB. Every thread, including the loading one, takes the next free slice and decodes it
+ * (event_slice.c) on the assumption that a list of events continues there. That is verified only
+ * when
+ * the decoder arrives at that byte: if it is then inside such a list, the slice's events are
+ * appended,
+ * its memo entries get their numbers, its stacks are resolved; otherwise the slice is discarded and
+ * the decoder reads those bytes itself. The same applies to the rest of a slice that ends early, at
+ * something unusual. The result is the same as without threads, for any input. */
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,7 +35,7 @@ struct job {
 	const uint8_t *stop;
 	enum job_state state;
 	bool failed; /* out of memory */
-	size_t by;   /* which decoder's runs it speaks of */
+	size_t by;   /* the decoder whose runs it refers to */
 };
 
 struct member {
@@ -48,28 +51,29 @@ struct tide_parallel_decode {
 	tide_pickle *p; /* the loading thread's alone: it is freed first where the pickle is bad */
 	const uint8_t *data; /* the input, which all threads read */
 	size_t n;
-	uint32_t gen;	/* of the memo: entries were replaced if it changes, and all is off */
-	size_t scanned; /* memo entries that were looked at for words */
+	uint32_t gen;	/* of the memo: if it changes, entries were replaced and slices are
+			 * invalid */
+	size_t scanned; /* memo entries searched for keywords */
 	unsigned same[2];
 	bool over;
 	struct member members[MOST_THREADS]; /* 0: the loading thread */
 	size_t n_members;
 
-	/* of what follows; a busy job is its taker's, a done one the loader's */
+	/* protects the fields below; a busy job belongs to its thread, a done one to the loader */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool stop;
 	tide_view view;
-	const uint8_t *next; /* where the next stretch begins; NULL = there is none */
+	const uint8_t *next; /* start of the next slice; NULL = none */
 	struct job jobs[MOST_JOBS];
 	size_t n_jobs;
-	uint64_t front, head; /* stretches [front, head) are taken and not in place yet */
+	uint64_t front, head; /* slices [front, head) are taken and not appended yet */
 };
 typedef struct tide_parallel_decode crew;
 
-/* ---- stretches ---- */
+/* ---- slices ---- */
 
-/* The frame after the one at `at`; NULL if there is none. */
+/* Returns the frame after the one at `at`; NULL if there is none. */
 static const uint8_t *hop(const crew *c, const uint8_t *at)
 {
 	const uint8_t *end = c->data + c->n;
@@ -83,7 +87,7 @@ static const uint8_t *hop(const crew *c, const uint8_t *at)
 	return *at == FRAME ? at : NULL;
 }
 
-/* Take the next stretch; NULL if there is none or enough are waiting. */
+/* Takes the next slice; NULL if there is none or enough are waiting. */
 static struct job *take(crew *c, size_t by)
 {
 	if (!c->next || c->head - c->front == c->n_jobs)
@@ -100,7 +104,8 @@ static struct job *take(crew *c, size_t by)
 	return j;
 }
 
-/* Take a stretch and decode it; false if there is none. The lock is held, but not meanwhile. */
+/* Takes a slice and decodes it; returns false if there is none. The lock is held on entry and
+ * return, but not meanwhile. */
 static bool work_once(crew *c, struct member *m)
 {
 	struct job *j = take(c, (size_t)(m - c->members));
@@ -130,7 +135,7 @@ static void *work(void *arg)
 
 /* ---- what the machine knows ---- */
 
-/* The list of events that goes on, and where its mark is; NONE if that is not so. */
+/* Returns the list of events being built and its mark; NONE if there is none. */
 static tide_pv list_of(const tide_pickle *p, size_t *mark)
 {
 	tide_pv first;
@@ -141,7 +146,7 @@ static tide_pv list_of(const tide_pickle *p, size_t *mark)
 		return TIDE_PV_NONE;
 	tide_pv list = p->stack[*mark - 1];
 	bool range = tide__pickle_range(p, list, &first, &n);
-	if (!range && p->sp - *mark < 64) /* it will be one: see containers.c */
+	if (!range && p->sp - *mark < 64) /* it will become a range: see containers.c */
 		return TIDE_PV_NONE;
 	if (range && !tide__pv_is(first, MADE_EVENT, &id))
 		return TIDE_PV_NONE;
@@ -177,7 +182,7 @@ static void look_at_memo(crew *c)
 
 /* ---- into place ---- */
 
-/* The stack of a run of a member's decoder, 0 = none; false if it is no stack at all. */
+/* Gets the stack of a run of a thread's decoder, 0 = none; returns false if it is not a stack. */
 static bool stack_of(crew *c, struct member *m, uint32_t run, uint32_t *stack)
 {
 	*stack = 0;
@@ -204,7 +209,7 @@ static bool event_stack(crew *c, struct member *m, size_t own, uint32_t *stack)
 		return stack_of(c, m, at, stack);
 	if (at >= own)
 		return false;
-	if (at >= c->p->top_memo) { /* an entry of this stretch: in its place already */
+	if (at >= c->p->top_memo) { /* an entry of this slice: already resolved */
 		uint32_t x = c->p->memo[at];
 		*stack = x >> 4;
 		return (x & 15) == PACK_MADE + MADE_STACK - 1;
@@ -212,7 +217,7 @@ static bool event_stack(crew *c, struct member *m, size_t own, uint32_t *stack)
 	return tide__snap_stack(tide__pickle_settle(c->p, tide__pickle_memo_get(c->p, at)), stack);
 }
 
-/* Room for what a stretch adds, in numbers that pack. */
+/* Reserves space for what a slice adds, in numbers that can be packed. */
 static bool room(crew *c, const tide_event_slice *s)
 {
 	tide_snap *snap = c->r->s;
@@ -230,7 +235,7 @@ static bool room(crew *c, const tide_event_slice *s)
 	return true;
 }
 
-/* Memo entries and events of a stretch, behind those there are; nothing counts yet. */
+/* Copies memo entries and events of a slice behind the existing ones; they do not count yet. */
 static bool copy(crew *c, struct member *m, const tide_event_slice *s)
 {
 	enum { STACK = PACK_MADE + MADE_STACK - 1, EVENT = PACK_MADE + MADE_EVENT - 1 };
@@ -256,8 +261,8 @@ static bool copy(crew *c, struct member *m, const tide_event_slice *s)
 	return n == s->n;
 }
 
-/* Events of a stretch, the first of which is `first`: those that met their APPENDS go into the list
- * with what waited for it, the others wait on the stack. */
+/* Appends events of a slice, starting with `first`: those before its last APPENDS go into the
+ * list together with the waiting ones, the others wait on the stack. */
 static bool enlist(tide_pickle *p, tide_pv list, size_t mark, const tide_event_slice *s,
 		   tide_pv first)
 {
@@ -275,7 +280,7 @@ static bool enlist(tide_pickle *p, tide_pv list, size_t mark, const tide_event_s
 	return true;
 }
 
-/* A done stretch that begins where the machine is. False: as if it had not been. */
+/* Appends a done slice that begins where the decoder is. Returns false with nothing changed. */
 static bool put_in_place(crew *c, struct job *j)
 {
 	tide_pickle *p = c->p;
@@ -290,11 +295,11 @@ static bool put_in_place(crew *c, struct job *j)
 	c->r->s->events.n += s->n;
 	p->top_memo += s->n_memo;
 	p->n_memo += s->n_memo;
-	c->scanned = p->top_memo; /* it makes no words */
+	c->scanned = p->top_memo; /* it adds no keywords */
 	return enlist(p, list, mark, s, tide__pv_made(MADE_EVENT, first));
 }
 
-/* The stretch that begins at `op`, done; NULL if there is none. The lock is held. */
+/* Returns the done slice that begins at `op`; NULL if there is none. The lock is held. */
 static struct job *arrive(crew *c, const uint8_t *op)
 {
 	for (;;) {
@@ -318,7 +323,7 @@ static struct job *arrive(crew *c, const uint8_t *op)
 	}
 }
 
-/* ---- the crew ---- */
+/* ---- threads ---- */
 
 static bool member_init(crew *c, struct member *m)
 {
@@ -338,7 +343,7 @@ static size_t thread_count(const tide_snap_reader *r, size_t left)
 	return n < MOST_THREADS ? n : MOST_THREADS;
 }
 
-/* A crew begins at `op`. It may be smaller than wished; NULL: there is none. */
+/* Starts threads at `op`, possibly fewer than requested; NULL: none. */
 static crew *begin(tide_snap_reader *r, tide_pickle *p, const uint8_t *op)
 {
 	crew *c = tide__calloc(1, sizeof *c);
@@ -402,7 +407,7 @@ void tide__parallel_decode_end(tide_snap_reader *r)
 	r->crew = NULL;
 }
 
-/* Is the input, from here on, worth a crew? */
+/* Returns true if the rest of the input is large enough for threads. */
 static bool wanted(const tide_snap_reader *r, const tide_pickle *p, const uint8_t *op)
 {
 	size_t left = (size_t)(p->data + p->n - op), mark;

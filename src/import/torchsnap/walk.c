@@ -29,7 +29,7 @@ static tide_code wrong(reader *r, tide_pv v, const char *path, size_t i, const c
 static tide_code listed_again(reader *r, const char *path)
 {
 	return tide__fail(r->err, TIDE_ECORRUPT, TIDE_NO_OFFSET,
-			  "%s: the same things are listed again and again", path);
+			  "%s: the same items are listed repeatedly", path);
 }
 
 static tide_pv get(reader *r, tide_pv dict, unsigned key)
@@ -228,7 +228,7 @@ static tide_snap_trace *trace_of(reader *r, uint32_t device)
 	return &s->traces.v[s->traces.n++];
 }
 
-/* Room for n more events, and a list of those that were a range. */
+/* Reserves n more events, and converts a range to a list. */
 static bool more_events(tide_snap_trace *t, size_t n)
 {
 	uint32_t *events = tide__realloc(t->events, t->n + n, sizeof *events);

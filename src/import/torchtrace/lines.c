@@ -28,7 +28,7 @@ bool tide__tt_is_line(const char *s, size_t n)
 	       digits(s + 12, 2) && s[14] == '.' && digits(s + 15, 6) && s[21] == ' ';
 }
 
-/* Where the JSON of a record's line begins: after "] ". NULL: not a record. */
+/* Returns where the JSON of a record's line begins: after "] ". NULL: not a record. */
 static const char *json_of(const char *s, const char *end, int64_t *pid)
 {
 	const char *p = s + 22;

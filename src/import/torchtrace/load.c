@@ -68,7 +68,7 @@ static bool read_text(tt *t, const char *text, size_t n, const char *name)
 
 /* ---- all files ---- */
 
-/* Notes before the first timed stage (-1) happen with it; the earliest time is zero. */
+/* Notes before the first timed stage (-1) get its time; the earliest time is zero. */
 static void shift(tt *t)
 {
 	tide_model *m = t->m;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Counting in generated Python: what the compiler made is only there as source text, one statement a
- * line. Kernels are defined by `name = async_compile.KIND(`, whose own source is between triple
- * quotes and is passed over; they are called as `name.run(` (Triton) or `name(` (C++). */
+/* Counts kernels and calls in generated Python, which is available only as source text, one
+ * statement per line. Kernels are defined by `name = async_compile.KIND(`, whose own source
+ * between triple quotes is skipped; they are called as `name.run(` (Triton) or `name(` (C++). */
 #include <string.h>
 
 #include "import/torchtrace/torchtrace_impl.h"

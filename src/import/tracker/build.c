@@ -60,7 +60,7 @@ static void shift(trk *t)
 
 /* ---- spans ---- */
 
-/* Entries of the log whose end is not told go on until the next one of their lane. */
+/* Log entries without an end last until the next one of their lane. */
 static bool close_spans(trk *t)
 {
 	tide_model *m = t->m;
@@ -80,7 +80,7 @@ static bool close_spans(trk *t)
 	return true;
 }
 
-/* In order first, then the ends that only the order tells, then nested. */
+/* Sorts, then sets the ends that follow from the order, then nests. */
 static bool nest(trk *t)
 {
 	tide_parent_column cols[] = { { t->ids, sizeof *t->ids }, { t->open, 1 } };
@@ -101,7 +101,7 @@ static uint8_t device_kind(const char *s)
 	return *s ? TIDE_DEVICE_OTHER : TIDE_DEVICE_UNKNOWN;
 }
 
-/* "cuda:1" -> kind and number; of a kind that is none of ours, "npu:1", the name too. */
+/* Parses "cuda:1" to kind and number; for an unknown kind, "npu:1", also the name. */
 static bool name_device(tide_model *m, uint32_t d, tide_str device)
 {
 	char text[64];
@@ -423,7 +423,7 @@ static bool marks(trk *t)
 
 /* ---- all of it ---- */
 
-/* Tensors whose life was never told describe nothing: the table keeps those of an allocation. */
+/* Drops tensors without an allocation. */
 static void drop_loose_tensors(tide_model *m)
 {
 	tide_tensors *x = &m->tensors;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Walking the document. Nothing recurses: depth is what the sections ask for. */
+/* Walks the document. Nothing recurses: the sections define the depth. */
 #include <string.h>
 
 #include "base/error.h"

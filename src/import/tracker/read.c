@@ -24,7 +24,7 @@ static bool moment(const trk *t, kin_slice ns, kin_slice iso, int64_t *out)
 	return true;
 }
 
-/* Where a record has both, they tell what the timestamps' zone is. */
+/* A record with both times shows the zone of the timestamps. */
 static bool learn_zone(trk *t, kin_slice list, const char *ns_name)
 {
 	const char *names[] = { ns_name, "timestamp" };
@@ -323,7 +323,7 @@ uint32_t tide__tracker_tensor(trk *t, kin_slice shape, kin_slice dtype, kin_slic
 	return row;
 }
 
-/* The device: the record says it, else a snapshot that lists the tensor. */
+/* The device from the record, else from a snapshot that lists the tensor. */
 static tide_str device_of(trk *t, kin_slice id, kin_slice said)
 {
 	kin_val v;

@@ -98,7 +98,7 @@ static uint32_t pool_of(struct graph *g, struct device *d, int memory)
 	return d->pool[memory] = row;
 }
 
-/* What a report says of its devices. */
+/* Reads a report's description of its devices. */
 static void describe_device(struct graph *g, kin_slice one)
 {
 	enum { ID, ARCH, CHANNELS, SIZE, N };
@@ -130,7 +130,7 @@ static void move(struct graph *g, uint32_t row, uint8_t kind)
 	g->t.m->moves.kind[at] = kind;
 }
 
-/* Addresses are invented: those of banks and of NO_DISPATCH captures say little. */
+/* Addresses are invented: those of banks and of NO_DISPATCH captures are not informative. */
 static uint32_t take(struct graph *g, struct device *d, int memory, int64_t size)
 {
 	tide_model *m = g->t.m;

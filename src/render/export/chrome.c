@@ -24,7 +24,7 @@ typedef struct property { /* one of deviceProperties */
 
 /* ---- spans ---- */
 
-/* Every span has its whole stack again, so deep ones are cut, and say so. */
+/* Every span repeats its whole stack, so deep ones are cut, with a note. */
 static void stack_arg(chrome *c, tide_stack_id stack)
 {
 	enum { MOST_FRAMES = 2048 };
@@ -248,7 +248,7 @@ static void put_fact(chrome *c, size_t i, const char *key)
 		tide__json_kint(&c->j, key, c->m->facts.number[i]);
 }
 
-/* What the trace lost on its way here. */
+/* Writes the losses of the trace. */
 static void losses(chrome *c)
 {
 	const tide_model *m = c->m;
@@ -262,8 +262,8 @@ static void losses(chrome *c)
 	tide__json_object_end(&c->j);
 }
 
-/* What the trace said of itself: facts of a prefix, under their names without it. Lists came as
- * text and are left out; so are those that this file says in another way. */
+/* Writes the trace's metadata: facts of a prefix, under their names without it. Lists were
+ * stored as text and are left out; so are facts that this file expresses otherwise. */
 static void facts(chrome *c, const char *prefix)
 {
 	static const char *const not [] = { "schemaVersion",	       "displayTimeUnit", "events",
@@ -338,7 +338,7 @@ static bool events(chrome *c)
 	return tide__chrome_samples(c) && tide__chrome_memory(c);
 }
 
-/* Count what had to be changed, and let go of what belongs to one trace. */
+/* Counts changes, and frees what belongs to one trace. */
 static void finish(chrome *c, tide_export_stats *st)
 {
 	for (uint32_t k = 1; k < c->nest.n_tracks; k++)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Chrome trace JSON of memory: an instant and a point of a curve for every move; marks and
+/* Chrome trace JSON of memory: an instant and a point of a curve for every memory event; marks and
  * counters.
  *
- * Readers find the op of a move by its thread and time, so it is written where its op is: on the
- * track of the span, which for a free is that of who freed. A free outside any op is written on a
- * thread with nothing open: the allocation's if that is one. */
+ * Readers find the op of a memory event by its thread and time, so it is written where its op is:
+ * on
+ * the track of the span, which for a free is that of the freeing thread. A free outside any op is
+ * written on a thread with nothing open: the allocation's if that is one. */
 #include <stdio.h>
 #include <string.h>
 
@@ -46,7 +47,7 @@ static void curve_point(chrome *c, size_t move, uint32_t device, uint64_t bytes)
 
 /* ---- where a move is written ---- */
 
-typedef struct sweep {	/* what is open on every lane, as time goes on */
+typedef struct sweep {	/* open spans of every lane as time advances */
 	uint32_t *last; /* owned; per lane: last span begun */
 	uint32_t next;	/* next span to begin */
 	uint32_t idle;	/* lane last found with nothing open */
@@ -96,7 +97,7 @@ static void begin_move(chrome *c, sweep *w, uint32_t row, bool add, int64_t t)
 		begin_event(c, "i", tide__chrome_pid(c, lane), 1999999999);
 }
 
-/* What was there before the recording has no event of its own: it is in the totals. */
+/* Allocations from before the recording have no event: they are in the totals. */
 static void memory_event(chrome *c, sweep *w, size_t i, uint64_t *used, const uint64_t *reserved)
 {
 	const tide_model *m = c->m;
@@ -131,7 +132,7 @@ static bool is_total(const tide_model *m, uint32_t counter, const char *what)
 	       !strcmp(tide__text(m, m->counters.name[counter], NULL), what);
 }
 
-/* Reserved bytes that are not known are not told; the host has none, as in PyTorch's own traces. */
+/* Unknown reserved bytes are not written; the host has none, as in PyTorch's own traces. */
 bool tide__chrome_memory(chrome *c)
 {
 	const tide_model *m = c->m;
@@ -176,7 +177,7 @@ void tide__chrome_marks(chrome *c)
 	}
 }
 
-/* Series that the memory events above say already: by counter; NULL on exhaustion. */
+/* Marks the counters that the memory events above already cover; NULL if memory runs out. */
 static uint8_t *memory_curves(const tide_model *m)
 {
 	uint8_t *skip = tide__calloc(m->counters.n, 1);

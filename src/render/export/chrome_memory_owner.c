@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Who is who in Chrome trace JSON: every process, device and track gets a number that nothing else
- * in the file has, its own where that is free, and metadata events name them.
+/* Numbers for Chrome trace JSON: every process, device and track gets a unique number in the file,
+ * its own if that is free, and metadata events name them.
  *
- * The format knows devices by number alone: of cuda:0 and tt:0 the second one gets another, and
- * deviceProperties says what it is. A track that was added so that spans nest says which thread it
- * is of, so that reading the file gives that thread back. */
+ * The format identifies devices by number alone: of cuda:0 and tt:0 the second one gets another
+ * number, and deviceProperties names it. A track that was added so that spans nest names its
+ * thread,
+ * so that reading the file restores that thread. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,8 @@
 
 /* ---- numbers ---- */
 
-/* Where a number is taken already, one just below the stride of ranks: above every pid of Linux. */
+/* If a number is taken already, uses one just below the stride of ranks: above every pid of
+ * Linux. */
 static bool distinct(int64_t *number, size_t n)
 {
 	tide_map seen = { 0 };
@@ -127,7 +129,7 @@ static void track_meta(chrome *c, uint32_t k)
 	end_args(c);
 }
 
-/* Of several ranks each process says whose it is. */
+/* With several ranks, each process names its rank. */
 static void process_meta(chrome *c, int64_t pid, const char *name)
 {
 	char rank[64], text[200];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Folded stacks: "a;b;c 123" a line, the value in ns or bytes. FlameGraph, speedscope and Perfetto
- * read them. ";" in names becomes ":", line breaks and other control characters become spaces: it
- * is text, and may be looked at in a terminal. */
+/* Folded stacks: "a;b;c 123" per line, the value in ns or bytes. FlameGraph, speedscope and
+ * Perfetto read them. ";" in names becomes ":", line breaks and other control characters become
+ * spaces, so that the text is safe on a terminal. */
 #include <inttypes.h>
 #include <string.h>
 

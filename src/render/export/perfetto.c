@@ -64,8 +64,7 @@ typedef struct perfetto {
 	tide_long longs;
 } perfetto;
 
-/* Of several ranks each has a sequence of its own, and tracks, processes and flows that no other
- * has. */
+/* With several ranks each has a separate sequence, and distinct tracks, processes and flows. */
 static uint64_t uuid(const perfetto *f, unsigned kind, uint64_t row)
 {
 	return (uint64_t)f->place.at << 48 | (uint64_t)kind << 40 | row;
@@ -314,7 +313,7 @@ static bool other_flow(const tide_model *m, size_t k)
 	return m->flows.kind[k] != TIDE_FLOW_LAUNCH; /* those are spans.cause */
 }
 
-/* First flow of a list in order of span whose span is at least `span`; `into` NULL = by `from`. */
+/* Finds the first flow of a sorted list whose span is at least `span`; `into` NULL = by `from`. */
 static size_t first_flow(const tide_flows *f, const uint32_t *into, uint32_t span)
 {
 	size_t lo = 0, hi = f->n;

@@ -64,7 +64,7 @@ void tide__proto_double(tide_proto *p, unsigned field, double v)
 	tide__proto_fixed64(p, field, bits);
 }
 
-/* Copy n bytes as UTF-8; `at` has room for 2n. */
+/* Copies n bytes as UTF-8; `at` must hold 2n. */
 static size_t put_utf8(uint8_t *at, const char *s, size_t n)
 {
 	size_t k = 0;

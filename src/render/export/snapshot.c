@@ -3,12 +3,11 @@
 /* torch's memory snapshot: a pickle that docs.pytorch.org/memory_viz and torch.cuda._memory_viz
  * open.
  *
- * Segments and blocks are the state at the trace's end, device_traces what led to it, in the order
- * of the moves. Frames are shared through the memo, one dict a frame and one list a stack, as torch
- * shares them. CUDA devices keep their numbers; others follow after them. A model without segments
- * (a host heap, a profiler's memory events) has none to write: what is alive gets a segment of its
- * own, and the setting exact_sizes says that sizes are not rounded, so that reading it again gives
- * the same bytes. */
+ * Segments and blocks are the state at the trace's end, device_traces the events before it, in
+ * order. Frames are shared through the memo, one dict a frame and one list a stack, as torch shares
+ * them. CUDA devices keep their numbers; others follow after them. For a model without segments (a
+ * host heap, a profiler's memory events), each live allocation gets a segment, and the setting
+ * exact_sizes marks that sizes are not rounded, so that reading it again gives the same bytes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,7 +84,7 @@ static int by_place(const void *x, const void *y)
 	return (a->addr > b->addr) - (a->addr < b->addr);
 }
 
-/* Mapped stretches of one kind that touch are one segment to torch. */
+/* Adjacent mapped ranges of one kind are one segment in torch. */
 static bool continues(const shot *s, uint32_t a, uint32_t b, uint64_t end)
 {
 	const tide_segments *g = &s->m->segments;

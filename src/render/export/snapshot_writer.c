@@ -60,7 +60,7 @@ static void put_frame(shot *s, uint32_t f)
 	s->frame[f] = tide__pkl_memo(&s->p) + 1;
 }
 
-/* Every stack is written whole, so deep ones are cut, and say so. */
+/* Every stack is written completely, so deep ones are cut, with a note. */
 enum { MOST_FRAMES = 2048 };
 
 static void put_more(shot *s)

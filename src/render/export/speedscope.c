@@ -141,7 +141,7 @@ static bool evented(speedscope *w, uint32_t k)
 	return ok;
 }
 
-/* Outermost first; the chain is written backwards through `path`, which has room for any depth. */
+/* Outermost first; the chain is written backwards through `path`, which holds any depth. */
 static void sample(speedscope *w, const tide_flame *f, uint32_t node, uint32_t base, uint32_t *path)
 {
 	size_t n = 0;
@@ -184,7 +184,7 @@ static bool profiles(speedscope *w, tide_export_stats *st)
 		st->extra_tracks += w->nest.tracks[k].number > 0;
 		ok = evented(w, k);
 	}
-	return ok && sampled(w, w->gpu, "GPU time by what launched it", w->gpu_base) &&
+	return ok && sampled(w, w->gpu, "GPU time by launching op", w->gpu_base) &&
 	       sampled(w, w->memory, "bytes alive at the peak", w->memory_base);
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The allocator section: where allocations and segments lie, so that the page can draw the state
+/* The allocator section: addresses of allocations and segments, so that the page can draw the state
  * at any moment as docs/analyses/allocator.md defines it, and that state over time.
  *
  * Addresses are offsets from the lowest segment of their device: small, and exact as doubles even
- * where addresses are not. Only traces with segments have them; others have an empty section. Kept
- * apart from the memory section because most looks at a page never need it. */
+ * if
+ * addresses are not. Only traces with segments have them; others have an empty section. Separate
+ * from
+ * the memory section because most views of a page never need it. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -59,7 +61,7 @@ static void find_bases(struct geometry *x)
 	}
 }
 
-/* An allocation's offset; where it cannot lie in any segment, a number that does not either. */
+/* Returns an allocation's offset; outside every segment, a number that is outside too. */
 static int64_t offset(const struct geometry *x, uint32_t device, uint64_t addr)
 {
 	if (!x->known[device])
@@ -87,7 +89,7 @@ static void put_segment(struct geometry *x, uint32_t row, int64_t t, bool taken)
 	x->seg_place[row] = ++x->n_segs;
 }
 
-/* A block that its program gave back and a stream kept is free only now. */
+/* A block that its program freed while a stream used it is free only now. */
 static void put_hold(struct geometry *x, uint32_t row, int64_t t)
 {
 	tide__box_put(x->b, x->hold_t, t);
@@ -95,7 +97,7 @@ static void put_hold(struct geometry *x, uint32_t row, int64_t t)
 	tide__box_put(x->b, x->hold_row, x->place[row] - 1);
 }
 
-/* Whose move it is; 0 = no allocation's. */
+/* Returns the allocation of a memory event; 0 = none. */
 static uint32_t alloc_of(const tide_model *m, size_t i)
 {
 	uint8_t kind = m->moves.kind[i];

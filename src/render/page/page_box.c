@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Sections of pages: see page_box.h. gzip comes from gzip_isal.h; base64 is a FILE of the same kind,
- * so that a section streams out without a second copy of it. */
+/* Sections of pages: see page_box.h. gzip comes from gzip_isal.h; base64 is a FILE of the same
+ * kind, so that a section is streamed without a second copy. */
 #include "render/page/page_box.h"
 
 #include <stdlib.h>
@@ -239,7 +239,7 @@ static bool write_body(tide_box *b, FILE *out)
 	return ok && !ferror(out);
 }
 
-/* Small sections are worth the time; of large ones the time would be seen. */
+/* Small sections are compressed better; for large ones the time would be noticeable. */
 static FILE *open_gz(const tide_box *b, FILE *under)
 {
 	size_t n = b->n_text;
@@ -262,7 +262,7 @@ static bool write_packed(tide_box *b, FILE *out)
 	return ok;
 }
 
-/* Is everything there? */
+/* Returns true if the section is complete. */
 static bool whole(tide_box *b)
 {
 	if (fflush(b->mem) || ferror(b->mem) || b->json.failed)

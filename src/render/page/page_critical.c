@@ -29,8 +29,9 @@ static int longest_first(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* Weight from which on edges are shown: of the MOST_EDGES-th longest, at least 1; -1 on exhaustion.
- * `equals`: how many of exactly that weight there is room for, beside all longer ones. */
+/* Returns the weight from which on edges are shown: that of the MOST_EDGES-th longest, at least
+ * 1; -1 if memory runs out. `equals`: how many of exactly that weight fit in addition to all
+ * longer ones. */
 static int64_t least_shown(const tide_critical_path *c, size_t *equals)
 {
 	int64_t *w = tide__alloc(c->n_path, sizeof *w), least = 1;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Findings of a page, most urgent first: out of memory, then the advice on time and on memory. Each
- * names the view that shows it and, where there is one, the moment. Settings of the allocator are
- * tried as `tidemark allocator` does, unless there is so much to replay that a page would wait for
- * it: then `untried` says so. */
+/* Findings of a page, most urgent first: out of memory, then advice on time and on memory. Each
+ * names the view that shows it and, if there is one, the moment. Allocator settings are tried as
+ * in `tidemark allocator`, unless the replay would take too long for a page: then `untried` is
+ * set. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The flame section: CPU time, device time, memory at the peak, memory ever allocated; each twice,
- * as a tree and in order of time, in rows whose parents come first. What is smaller than a part of
- * the whole is folded (and counted), because it would be narrower than a pixel. */
+/* The flame section: CPU time, device time, memory at the peak, memory ever allocated; each
+ * twice, as a tree and in time order, in rows whose parents come first. Nodes narrower than a
+ * pixel are folded (and counted). */
 #include "analyze/ops/flame.h"
 #include "base/mem.h"
 #include "render/page/page_parts.h"

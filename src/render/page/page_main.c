@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The first section: enough for the overview and the minimap, small enough to be there at once.
- * Curves are levels of detail computed here: the highest live bytes and the active part of each of
- * BUCKETS equal stretches of time. */
+/* The first section: enough for the overview and the minimap, small enough to be available at
+ * once. Curves are levels of detail computed here: the highest live bytes and the active part of
+ * each of BUCKETS equal time intervals. */
 #include <string.h>
 
 #include "analyze/common/step_boundaries.h"
@@ -42,7 +42,7 @@ static void identity(tide_json *j, const tide_model *m)
 	tide__json_array_end(j);
 }
 
-/* What its own counter said, of a device without allocations; null: it has them. */
+/* Samples of a device without allocations; null if it has allocations. */
 static void sampled_json(tide_json *j, const tide_sampled_device *s)
 {
 	tide__json_key(j, "sampled");
@@ -81,7 +81,7 @@ static void device_json(tide_json *j, const tide_model *m, uint32_t d, const tid
 	tide__json_object_end(j);
 }
 
-/* The highest of each SMALL-th part of the stretches. */
+/* The highest of each SMALL-th part of the intervals. */
 static void small_curve(tide_box *b, int col, const uint64_t *v)
 {
 	for (size_t i = 0; i < SMALL; i++) {
@@ -121,7 +121,7 @@ static bool memory(tide_box *b, const tide_model *m, uint32_t *highest, int64_t 
 	return ok;
 }
 
-/* Active millionths of each stretch. */
+/* Active millionths of each interval. */
 static void activity(tide_box *b, const char *name, const tide_interval_set *c, int64_t t_end)
 {
 	int col = tide__box_column(b, name, TIDE_COL_DELTA);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The memory section: allocations in the order in which they were made, and what happened to them.
+/* The memory section: allocations in order, and their memory events.
  *
- * A move is one number: 0 makes the next allocation, k > 0 ends the one made k before the next.
- * Live bytes at any moment are therefore the same prefix sum as everywhere (model.h), and the page
- * can draw, list and check them without another definition of "alive". */
+ * A memory event is one number: 0 makes the next allocation, k > 0 ends the one made k before the
+ * next. Live bytes at any moment are therefore the same prefix sum as everywhere (model.h), and the
+ * page can draw, list and check them without another definition of "alive". */
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,8 +93,8 @@ static void put_alloc(struct memory *x, uint32_t row)
 	x->place[row] = ++x->n;
 }
 
-/* Steps of the reserved bytes (analyze/memory/reserved.h), as changes of a pool; a device's that are not
- * known by pool are told as its first pool's. */
+/* Steps of the reserved bytes (analyze/memory/reserved.h), as changes of a pool; a device's
+ * total that is not known by pool is assigned to its first pool. */
 static bool put_reserved(struct memory *x, tide_error *err)
 {
 	tide_reserved r;

@@ -119,7 +119,7 @@ static uint32_t add_row(struct folder *x, uint32_t parent, tide_str name)
 	return x->n++;
 }
 
-/* What a small node, and all below it, adds to the row of small ones. */
+/* Adds a small node, and everything below it, to the row of small ones. */
 static void merge(tide_op_row *to, const tide_op_row *r, bool outermost)
 {
 	to->count += r->count;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What the timeline tells about a span beside its place: memory, arguments, call stacks, links.
+/* Details of spans for the timeline: memory, arguments, call stacks, links.
  *
- * Arguments are texts "key<tab>value" a line, each distinct text once: layers and steps repeat
- * them. They are bounded: a long one is cut, and after MOST_TEXT bytes no new ones are taken
+ * Arguments are texts "key<tab>value" per line, each distinct text once: layers and steps repeat
+ * them. They are bounded: a long one is cut, and after MOST_TEXT bytes no new ones are added
  * (counted). */
 #include <inttypes.h>
 #include <string.h>

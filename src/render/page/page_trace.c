@@ -2,11 +2,12 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The sections of one trace, several at a time.
  *
- * Sections read a const model and each writes its own text, so they may be filled by any thread in
- * any order; the page gets them in the order of the table. Two things are made once for those that
- * need them: the rows of the timeline, and what the caller prepares. Whoever is free takes the next
- * job of `turns`; things come before those who need them, so that whoever has to wait for one waits
- * for a thread that is making it. */
+ * Sections read a const model and each writes its own text, so any thread may fill them in any
+ * order;
+ * the page gets them in table order. Two inputs are made once for the sections that need them: the
+ * rows of the timeline, and what the caller prepares. A free thread takes the next job of `turns`;
+ * inputs come before the sections that need them, so a waiting thread waits for one that is
+ * working. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +80,7 @@ bool tide__page_has(const char *only, const char *section)
 
 struct work {
 	const tide_model *m;
-	tide_page_options opt; /* written by whoever makes a thing, before it is ready */
+	tide_page_options opt; /* written by the thread that makes an input, before it is ready */
 	tide_lod lod;
 	pthread_mutex_t lock;
 	pthread_cond_t made;
@@ -103,7 +104,7 @@ static tide_code pack(tide_box *b, char **text, size_t *n, tide_error *err)
 	return ok ? TIDE_OK : tide__nomem(err);
 }
 
-/* A section that could not be filled has said why, or there was no memory. */
+/* A section that could not be filled has set the error, or memory ran out. */
 static tide_code why(tide_error *err)
 {
 	return err && err->code != TIDE_OK ? err->code : tide__nomem(err);
@@ -138,7 +139,7 @@ static tide_code make(struct work *w, unsigned thing, tide_error *err)
 	return w->opt.prepare ? w->opt.prepare(w->opt.user, &w->opt, err) : TIDE_OK;
 }
 
-/* Does a section of the page need it? */
+/* Returns true if a section of the page needs it. */
 static bool needed(const struct work *w, unsigned thing)
 {
 	for (size_t i = 0; i < N_PARTS; i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A window of the timeline as a section: what analyze/timeline/level_of_detail.h sees of it, row by row. The page draws
- * it as it draws spans; docs/formats/page.md has the columns. */
+/* A window of the timeline as a section: the pieces of analyze/timeline/level_of_detail.h, row
+ * by row. The page draws them like spans; docs/formats/page.md has the columns. */
 #include "analyze/timeline/level_of_detail.h"
 #include "base/mem.h"
 #include "render/page/page_parts.h"
@@ -85,8 +85,8 @@ bool tide__page_pieces(tide_box *b, const tide_lod *l, int64_t from, int64_t to,
 	return ok;
 }
 
-/* What a page of a large trace shows first, while it unpacks the rest: the whole timeline on more
- * pixels than most screens have. */
+/* What a page of a large trace shows first, while it unpacks the rest: the whole timeline on
+ * more pixels than most screens have. */
 enum { COARSE_FROM = 50000, COARSE_PX = 2048 };
 
 bool tide__page_coarse(tide_box *b, const tide_model *m, const tide_page_options *opt,

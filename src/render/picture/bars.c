@@ -36,7 +36,8 @@ static void colour(cairo_t *c, const char *hex)
 	cairo_set_source_rgb(c, (v >> 16 & 255) / 255.0, (v >> 8 & 255) / 255.0, (v & 255) / 255.0);
 }
 
-/* A text whose middle (0.5), left (0) or right (1) is at x. Bytes that are not UTF-8 become '?'. */
+/* Draws a text whose middle (0.5), left (0) or right (1) is at x. Bytes that are not UTF-8
+ * become '?'. */
 static void text(cairo_t *c, double x, double y, double where, double size, const char *s)
 {
 	char safe[120];

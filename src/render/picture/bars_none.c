@@ -14,7 +14,7 @@ tide_code tide__bars_draw(const tide_bar *bars, size_t n, const char *title, boo
 {
 	(void)bars, (void)n, (void)title, (void)svg, (void)out;
 	return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-			  "this build draws no pictures: cairo was not there when it was built");
+			  "this build draws no pictures: cairo was not found when it was built");
 }
 
 void tide__bars_links(const tide_bar *bars, size_t n, FILE *out)

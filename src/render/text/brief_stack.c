@@ -18,7 +18,7 @@ static bool is_python(const tide_model *m, tide_frame_id f)
 	return n > 3 && !memcmp(file + n - 3, ".py", 3);
 }
 
-/* The innermost stack node with a Python frame, none = there is none. */
+/* Returns the innermost stack node with a Python frame, or none. */
 static tide_stack_id innermost_python(const tide_model *m, tide_stack_id s)
 {
 	while (s.i && !is_python(m, m->stacks.frame[s.i]))

@@ -140,8 +140,8 @@ uint32_t tide__code_point(const char *s, size_t len)
 	return c;
 }
 
-/* Characters that nobody sees but that turn, hide or join what is around them. (Joiners of letters
- * and emoji are not among them.) */
+/* Invisible characters that reorder, hide or join their surroundings. (Joiners of letters and
+ * emoji are not included.) */
 static bool turns(uint32_t c)
 {
 	return c == 0x61c || c == 0x200b || c == 0x200e || c == 0x200f || c == 0xfeff ||
@@ -154,8 +154,8 @@ bool tide__unseen(const char *s, size_t len)
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || turns(c);
 }
 
-/* What a terminal should get for the character at s: its bytes and columns. C0, DEL, C1 controls,
- * marks of direction, invisible ones and bad bytes become \xNN (bytewise). Returns the input bytes
+/* Converts the character at s for a terminal: its bytes and columns. C0, DEL, C1 controls,
+ * direction marks, invisible ones and bad bytes become \xNN (bytewise). Returns the input bytes
  * used. */
 static size_t glyph(const char *s, size_t n, char out[8], int *width)
 {

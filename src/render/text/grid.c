@@ -257,8 +257,8 @@ static bool is_empty(const tide_grid *g, size_t k)
 	return g->n > 0;
 }
 
-/* Leave columns out until the rest fits with readable texts: those that say nothing first, of the
- * others the last of equals. */
+/* Drops columns until the rest fits with readable texts: empty ones first, then the last of
+ * equals. */
 static void give_way(const tide_grid *g, int *w, int room)
 {
 	for (size_t k = g->n_cols; k-- > 0 && total_width(g, w, READABLE) > room;)
@@ -276,8 +276,8 @@ static void give_way(const tide_grid *g, int *w, int room)
 	}
 }
 
-/* Even with the shortest texts there is no room: numbers go, the last first, but not the last two
- * columns. */
+/* Drops number columns, the last first, but not the last two, if even the shortest texts do not
+ * fit. */
 static void drop(const tide_grid *g, int *w, int room)
 {
 	while (total_width(g, w, MIN_TEXT) > room) {
@@ -314,8 +314,8 @@ static void pad(FILE *out, int n)
 		fprintf(out, "%*s", n, "");
 }
 
-/* Where nothing is shortened one text as long as a book would fill a book of blanks for every other
- * row: then the column is kept narrow, and what is longer stands out of it. */
+/* Without shortening, one very long text would pad every other row with as many blanks: then the
+ * column is kept narrow, and longer texts are not aligned. */
 static void keep_narrow(const tide_grid *g, int *w)
 {
 	enum { ENOUGH = 100, MOST_BLANKS = 1 << 20 };
@@ -387,7 +387,7 @@ static void print_row(const tide_grid *g, const struct cell *row, FILE *out, con
 	fputc('\n', out);
 }
 
-/* What a wider terminal would show. */
+/* Prints the names of dropped columns. */
 static void print_gone(const tide_grid *g, FILE *out, const int *w, int indent)
 {
 	bool first = true;
@@ -536,8 +536,8 @@ static void print_grid(const tide_grid *g, FILE *out, const tide_style *style, i
 	print_gone(g, out, w, indent);
 	if (g->longs.cut)
 		fprintf(out,
-			"%*s(%" PRIu64 " long texts are cut; each is whole where it first "
-			"stands)\n",
+			"%*s(%" PRIu64 " long texts are cut; each is complete at its first "
+			"use)\n",
 			indent, "", g->longs.cut);
 	tide__free(w);
 }

@@ -23,7 +23,7 @@ static void put(tide_json *j, const char *s, size_t n)
 		j->failed = true;
 }
 
-/* Hand a piece to the sink. False if there is none: the caller writes it. */
+/* Passes an item to the sink. Returns false if there is none: the caller writes it. */
 static bool sunk(tide_json *j, tide_json_item item)
 {
 	if (!j->sink)
@@ -42,7 +42,7 @@ static void newline(tide_json *j)
 		put(j, "  ", 2);
 }
 
-/* What stands before a value or key at this place. */
+/* Writes what precedes a value or key here. */
 static void lead(tide_json *j)
 {
 	if (j->keyed) {
@@ -150,8 +150,8 @@ static void escape(tide_json *j, unsigned char c)
 	put(j, b, 6);
 }
 
-/* C1 controls and marks of direction, which a terminal obeys and nobody sees, as well; bytes that are no
- * character one by one. Returns the input bytes used. */
+/* Also escapes C1 controls and direction marks, which affect a terminal but are invisible;
+ * invalid bytes one by one. Returns the input bytes used. */
 static size_t escape_at(tide_json *j, const char *s, size_t n)
 {
 	size_t len = tide__utf8_len(s, n);

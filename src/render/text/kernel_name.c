@@ -21,7 +21,7 @@ static const struct {
 	{ "complex", "complex" }, { "float2", "float" },
 };
 
-/* Words of template arguments that say how a kernel is built, not what it does. */
+/* Words of template arguments that describe how a kernel is built, not what it does. */
 static const char *const fillers[] = {
 	"at",
 	"native",
@@ -96,14 +96,14 @@ static const char *const fillers[] = {
 /* Functions that only run what their first argument is. */
 static const char *const shells[] = { "Kernel", "Kernel2", "device_kernel", "kernel" };
 
-/* Of functions and functors: beginnings and ends that all of their kind have. */
+/* Common prefixes and suffixes of functions and functors. */
 static const char *const heads[] = { "CUDAFunctorOnSelf_", "CUDAFunctor_", "launch_",
 				     "cutlass_80_",	   "cutlass_90_",  "cutlass_75_" };
 static const char *const tails[] = { "_kernel_cuda", "_kernel_impl", "CUDAKernelImpl",
 				     "KernelImpl",   "_kernel",	     "_functor",
 				     "Functor",	     "_cuda",	     "Kernel" };
 
-/* Of plain names: what says for which device, or with which tool, they were built. */
+/* In plain names: the device or tool they were built for. */
 static const char *const built_for[] = {
 	"cudnn_infer_", "cudnn_train_", "volta_",     "turing_",    "ampere_",
 	"hopper_",	"maxwell_",	"pascal_",    "sm70_xmma_", "sm75_xmma_",
@@ -172,7 +172,8 @@ static bool in_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Where the function's qualified name ends: at its `<` or `(`; n = it does not look like one. */
+/* Returns where the function's qualified name ends: at its `<` or `(`; n = it does not look like
+ * one. */
 static size_t head_end(const char *s, size_t n)
 {
 	static const char unnamed[] = "(anonymous namespace)";
@@ -205,7 +206,7 @@ struct found {
 	const char *type; /* of elements, else NULL */
 };
 
-/* The first word that says what is done, and the first type. */
+/* Finds the first word that describes the operation, and the first type. */
 static struct found look(const char *s, size_t from, size_t to)
 {
 	struct found f = { 0 };
@@ -306,7 +307,7 @@ static size_t plain(const char *s, size_t n, struct text *t)
 	return t->n;
 }
 
-/* Of a name that does not fit: both ends. */
+/* Shortens a name that does not fit, keeping both ends. */
 static size_t middle_out(const char *s, size_t n, char *out, size_t room)
 {
 	size_t keep = room - 1 - 3, head = keep * 2 / 3, tail = keep - head;

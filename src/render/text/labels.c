@@ -6,7 +6,7 @@
 
 #include "render/text/grid.h"
 
-/* What a group is named by, and where to. */
+/* The name of a group, and where to write it. */
 struct label {
 	const tide_groups *g;
 	const tide_model *m;

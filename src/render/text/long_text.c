@@ -14,7 +14,7 @@ void tide__long_free(tide_long *l)
 	l->of = NULL;
 }
 
-/* Does it stand here for the first time? Without memory for that nothing does. */
+/* Returns true at the first use of a text; false if memory runs out. */
 static bool first(tide_long *l, const tide_strings *s, uint32_t id)
 {
 	if (!l->of) {

@@ -20,78 +20,76 @@ static const struct sentence {
 	const char *why;
 } sentences[] = {
 	{ "events", "events lost while recording: %s" },
-	{ "rings_cut", "the ring file was cut while recording: what came after that is missing" },
+	{ "rings_cut", "the ring file was cut while recording: later events are missing" },
 	{ "window_events", "events before the part that was kept (run --max-size), left out: %s; "
 			   "blocks that were live are carried over" },
 	{ "window_blocks", "live blocks that could not be carried over, for lack of memory: %s" },
 	{ "left_out_events",
-	  "only its beginning was read, for lack of memory: events that are not here: %s" },
-	{ "missing_events", "recorded events that are not in the file: %s" },
-	{ "missing_slots", "ring slots that are not in the file: %s" },
-	{ "truncated_at", "the file is cut off at byte %s%t: everything before it is here", true,
+	  "only the beginning was read, for lack of memory; events left out: %s" },
+	{ "missing_events", "recorded events missing from the file: %s" },
+	{ "missing_slots", "ring slots missing from the file: %s" },
+	{ "truncated_at", "the file is truncated at byte %s%t; everything before it was read", true,
 	  "damage" },
-	{ "truncated_traces", "traces that are cut off: %s" },
-	{ "corrupt_traces", "traces that are damaged: %s" },
+	{ "truncated_traces", "truncated traces: %s" },
+	{ "corrupt_traces", "damaged traces: %s" },
 	{ "compressed_at",
-	  "the compressed data cannot be read from byte %s on%t: everything before it is here",
+	  "the compressed data cannot be read from byte %s on%t; everything before it was read",
 	  true, "compressed_input" },
 	{ "compressed_traces", "traces whose compressed data cannot be read to the end: %s" },
-	{ "corrupt_at", "the file is damaged at byte %s%t: everything before it is here", true,
+	{ "corrupt_at", "the file is damaged at byte %s%t; everything before it was read", true,
 	  "damage" },
-	{ "gap_at", "the file is damaged at byte %s%t: what comes before and after is here", true,
-	  "gap_damage" },
-	{ "gap_bytes", "damaged bytes that were skipped: %s" },
+	{ "gap_at", "the file is damaged at byte %s%t; everything before and after it was read",
+	  true, "gap_damage" },
+	{ "gap_bytes", "damaged bytes skipped: %s" },
 	{ "head", "%s" },
 	{ "not_closed", "the recording was not closed and there is no ring file beside it: its "
 			"last events are missing" },
 	{ "repeated_chunks", "chunks left out because they repeat others: %s" },
 	{ "unknown_chunks", "chunks of an unknown kind, skipped: %s" },
 	{ "unknown_records", "records of an unknown kind, skipped: %s" },
-	{ "unread_records", "records that could not be read: %s" },
-	{ "free_unknown", "frees of addresses where nothing was allocated, left out: %s" },
+	{ "unread_records", "unreadable records: %s" },
+	{ "free_unknown", "frees of unallocated addresses, left out: %s" },
 	{ "free_twice", "frees of addresses that were freed already, left out: %s" },
 	{ "alloc_reused", "allocations at addresses still in use (a free is missing): %s" },
 	{ "alloc_overlaps", "allocations that overlap another live one: %s" },
-	{ "python_calls_cut",
-	  "Python calls that end after the call that made them, cut to its end: %s" },
+	{ "python_calls_cut", "Python calls that end after their caller, cut to its end: %s" },
 	{ "op_begin", "ops whose begin was lost: %s" },
 	{ "op_end", "ends without an op, left out: %s" },
-	{ "undefined_ids", "uses of names, pools, ... that are not defined: %s" },
-	{ "tensor_unknown", "tensors at addresses where nothing was allocated, left out: %s" },
+	{ "undefined_ids", "uses of undefined names, pools, ...: %s" },
+	{ "tensor_unknown", "tensors at unallocated addresses, left out: %s" },
 	{ "view_outside", "views that reach beyond their allocation, left out: %s" },
 	{ "clock_uncalibrated", "the clock has no calibration points: times are estimates" },
 	{ "history_wrapped",
-	  "allocations and segments whose events the history no longer holds (it wrapped or was "
-	  "started anew): %s" },
+	  "allocations and segments whose events are no longer in the history (it wrapped or was "
+	  "restarted): %s" },
 	{ "no_history",
-	  "the snapshot holds no history, only what was alive at its end: allocations "
-	  "whose past is not known: %s" },
-	{ "times_unknown", "events without a time: %s; their order is true, and what is shown as "
-			   "time only counts them, a nanosecond each" },
-	{ "geometry_mismatch", "blocks at the end that differ from the recorded ones: %s" },
+	  "the snapshot has no history, only the final state; allocations with unknown past: %s" },
+	{ "times_unknown", "events without a time: %s; their order is correct, and the times "
+			   "shown only count them, 1 ns each" },
+	{ "geometry_mismatch", "blocks in the final state that differ from the recorded ones: %s" },
 	{ "geometry_repairs", "events that contradict the allocator's rules: %s" },
 	{ "unknown_actions", "events of an unknown kind, skipped: %s" },
 	{ "trailing_bytes", "bytes after the end of the pickle, left out: %s" },
 	{ "annotations", "annotations that could not be placed: %s" },
-	{ "bad_lines", "lines of the log that are no records, left out: %s" },
+	{ "bad_lines", "lines of the log that are not records, left out: %s" },
 	{ "bad_payloads", "records of the log with unreadable contents, left out: %s" },
-	{ "unended_stages", "compile stages whose end is not in the log: %s" },
+	{ "unended_stages", "compile stages without an end in the log: %s" },
 	{ "lone_ends", "ends of compile stages that never began, left out: %s" },
 	{ "bad_records", "records without a usable time or size, left out: %s" },
 	{ "repeated_lifecycle_events",
 	  "events that repeat a tensor's birth or death, left out: %s" },
 	{ "operations_without_duration",
-	  "operations whose end is not told, drawn up to the next one: %s" },
-	{ "tensor_lifecycles_left_out", "tensors whose lives the profile leaves out: %s" },
-	{ "no_cupti", "nothing of the GPU is here: %s" },
+	  "operations without an end, drawn up to the next one: %s" },
+	{ "tensor_lifecycles_left_out", "tensors whose lifetimes the profile leaves out: %s" },
+	{ "no_cupti", "the GPU was not recorded: %s" },
 	{ "gpu_aside", "%s" },
-	{ "device_records", "records of the GPU that CUPTI dropped: %s" },
+	{ "device_records", "GPU records dropped by CUPTI: %s" },
 	{ "virtual_memory",
 	  "cuMemCreate calls whose bytes CUPTI does not report: %s; `device` counts "
 	  "them as context or unexplained" },
-	{ "device_log", "pieces of what the GPU did that could not be read: %s" },
-	{ "paused", "recording was switched off for a while (tidemark ctl), so often: %s" },
-	{ "own_allocator", "the host heap is not here: %s" },
+	{ "device_log", "unreadable pieces of GPU records: %s" },
+	{ "paused", "times that recording was switched off (tidemark ctl): %s" },
+	{ "own_allocator", "the host heap was not recorded: %s" },
 	{ "tt_ops_without_block",
 	  "operations without a memory state in the log (lost lines?): %s; they are left out" },
 	{ "tt_no_blocks",
@@ -99,22 +97,22 @@ static const struct sentence {
 	  "builds: setMemoryLogLevel) and use a build with -DTT_RUNTIME_DEBUG=ON" },
 	{ "tt_no_op_lines", "the log has no operation lines, names come from memory states: set "
 			    "TTMLIR_RUNTIME_LOGGER_LEVEL=DEBUG" },
-	{ "tt_partial_blocks", "memory states of which lines are missing: %s" },
-	{ "tt_cut_lines", "lines of the runtime that end in the middle: %s" },
+	{ "tt_partial_blocks", "memory states with missing lines: %s" },
+	{ "tt_cut_lines", "truncated lines of the runtime: %s" },
 	{ "tt_loose_states", "lines of memory states that belong to no operation, left out: %s" },
-	{ "tt_unmatched", "programs and states that fit nothing before them: %s" },
-	{ "tt_unreadable_ops", "operations whose text could not be read: %s" },
+	{ "tt_unmatched", "programs and states that do not match the preceding lines: %s" },
+	{ "tt_unreadable_ops", "operations with unreadable text: %s" },
 	{ "tt_modules_left_out", "module dumps left out, more than 256 MiB of them: %s" },
 	{ "tt_long_lines", "lines of more than 16 MiB, read in parts: %s" },
 	{ "tt_results_only",
 	  "read from JSON files, which have no deallocates: the change of an operation includes "
 	  "those that followed it (operations: %s)" },
 	{ "unreported_devices",
-	  "devices whose allocators report nothing to PyTorch's profiler, so that "
-	  "their allocations are not here: %s" },
+	  "devices whose allocators report nothing to PyTorch's profiler, so their allocations "
+	  "are missing: %s" },
 };
 
-/* Rows that another row tells too: where that one is, these have no note of their own. */
+/* Rows covered by another row: if that one exists, these have no note of their own. */
 static const struct {
 	const char *key, *by;
 } told[] = {
@@ -237,7 +235,7 @@ size_t tide__put_loss_list(FILE *out, const tide_style *style, tide_loss_at *at,
 
 /* ---- all of a trace ---- */
 
-/* A fact whose key starts with "loss." and that says something. */
+/* Gets a fact whose key starts with "loss." and has a value. */
 static bool loss_at(const void *user, size_t i, tide_loss *out)
 {
 	const tide_model *m = user;
@@ -296,19 +294,17 @@ static void sampled_text(const tide_sampled_device *x, const char *name, char *t
 	tide__sampled_when(x, t, sizeof t);
 	if (tide__sampled_by_own(x))
 		snprintf(text, size,
-			 "%s is sampled: %s at most, %s, and %s at most in %s samples; what else "
-			 "was "
-			 "between them is not known, and no other figure counts it",
+			 "%s is sampled: highest %s, %s, and highest %s in %s samples; between "
+			 "samples it is unknown, and no other figure includes it",
 			 name, most, t, seen, n);
 	else
-		snprintf(
-			text, size,
-			"%s is sampled: %s at most, %s, in %s samples of its own counter; what was "
-			"between them is not known, and no other figure counts it",
-			name, most, t, n);
+		snprintf(text, size,
+			 "%s is sampled: highest %s, %s, in %s samples of its own counter; "
+			 "between samples it is unknown, and no other figure includes it",
+			 name, most, t, n);
 }
 
-/* Devices without allocations whose own counters were read now and then. */
+/* Prints devices without allocations whose own counters were sampled. */
 static void put_sampled(const tide_model *m, FILE *out, const tide_style *style)
 {
 	tide_sampled s;
@@ -326,7 +322,7 @@ static void put_sampled(const tide_model *m, FILE *out, const tide_style *style)
 	tide__sampled_free(&s);
 }
 
-/* Allocations that the source did not tell of. */
+/* Prints a note if allocations were not reported by the source. */
 static void put_basis(const tide_model *m, FILE *out, const tide_style *style)
 {
 	int64_t at = tide__fact_find(m, "alloc.basis");

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "render/page/page_parts.h"
 
-const char tide__api_none[] = "there is no recording in what this server was told to serve";
+const char tide__api_none[] = "this server has no recordings to serve";
 
 void tide__api_begin(tide_json *j, tide_ask *a, const tide_loaded *l, bool real)
 {

@@ -9,7 +9,7 @@
 
 static const char no_device[] = "the trace has no device work";
 
-/* The job of the recording asked for; *l NULL = no recording, *job NULL = no device rows. */
+/* Gets the job of the requested recording; *l NULL = no recording, *job NULL = no device rows. */
 static tide_code job_of(tide_ask *a, tide_loaded **l, const tide_hta_job **job, tide_error *err)
 {
 	*job = NULL;

@@ -248,7 +248,7 @@ static void put_finding(tide_json *j, const tide_finding *x)
 	tide__json_object_end(j);
 }
 
-/* Of the five longest kernels those with more than 15 % of device time, high above 25 %. */
+/* Lists those of the 5 longest kernels with more than 15 % of device time; above 25 % is high. */
 static void put_kernels(tide_json *j, const tide_hta *sum, int64_t all)
 {
 	for (size_t i = 0; i < sum->kernels.n && i < 5; i++) {

@@ -19,7 +19,7 @@
 
 /* ---- flame ---- */
 
-enum { FOLD = 20000 }; /* what is smaller is folded, when nobody says what to fold */
+enum { FOLD = 20000 }; /* default fold threshold: smaller nodes are folded */
 
 static const char *const kinds[] = { "cpu", "gpu", "memory" };
 static const char *const bys[] = { "auto", "stack", "op" };
@@ -198,7 +198,7 @@ static int64_t length(const tide_model *m, uint32_t s)
 	return tide__span_end(m, s) - m->spans.t0[s];
 }
 
-/* Is x to go before y? Shorter ones do, later ones of equals. */
+/* Order of removal: shorter ones first, later ones of equals. */
 static bool worse(const tide_model *m, uint32_t x, uint32_t y)
 {
 	int64_t a = length(m, x), b = length(m, y);

@@ -131,7 +131,7 @@ static void put_alloc(struct alive *x, uint32_t row)
 	tide__json_object_end(j);
 }
 
-/* Moves that had happened at the moment that "at" names. */
+/* Gets the number of memory events before the moment that "at" names. */
 static bool moment(tide_ask *a, const tide_model *m, uint32_t device, uint64_t *cut, int64_t *t,
 		   tide_error *err)
 {

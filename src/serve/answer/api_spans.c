@@ -147,7 +147,7 @@ static void put_note(tide_json *j, const tide_lod *x, const tide_span_note *n, u
 	tide__json_array_end(j);
 }
 
-/* Is the file still the one that was read, and plain? A packed file would have to be expanded. */
+/* Returns true if the file is unchanged since it was read, and not compressed. */
 static bool same_file(const tide_loaded *l)
 {
 	struct stat st;
@@ -163,8 +163,8 @@ static bool same_file(const tide_loaded *l)
 	return plain;
 }
 
-/* What the file says of it, where it was too large for shapes to be kept: its arguments as they
- * stand there. */
+/* Writes the span's arguments from the file, if it was too large for shapes to be kept in
+ * memory. */
 static void put_source(tide_json *j, const tide_loaded *l, uint32_t span)
 {
 	char *text = NULL;
@@ -227,7 +227,7 @@ tide_code tide__api_span(tide_ask *a, tide_error *err)
 
 /* ---- an area ---- */
 
-/* A number of [least, n) at *s, which moves on; n when there is none. */
+/* Reads a number of [least, n) at *s, which advances; n if there is none. */
 static uint32_t number(const char **s, uint32_t least, uint32_t n)
 {
 	uint64_t v = 0;
@@ -239,7 +239,7 @@ static uint32_t number(const char **s, uint32_t least, uint32_t n)
 	return ok ? (uint32_t)v : n;
 }
 
-/* "0.3-7.12": numbers of tracks, all when not given. False when it is no such list. */
+/* Parses "0.3-7.12": track numbers, by default all. Returns false for anything else. */
 static bool tracks_of(tide_ask *a, uint32_t n_tracks, bool *on, uint64_t *n)
 {
 	const char *s = tide__request_get(a->req, "tracks");

@@ -15,7 +15,7 @@
 
 enum { MOST_ALLOCS = 300000 }; /* in section "memory" at a zoom */
 
-/* Found when first asked for; of a large recording, only when `all` says so. */
+/* Computed on first use; for a large recording, only if `all` is given. */
 static tide_code critical(tide_ask *a, tide_loaded *l, bool *given, tide_error *err)
 {
 	const char *bytes;
@@ -31,8 +31,8 @@ static tide_code critical(tide_ask *a, tide_loaded *l, bool *given, tide_error *
 	return rc;
 }
 
-/* Section "memory" or "allocator" with what the highest moments of a window's stretches need, or
- * those of phases. Asked alike, their rows are the same. */
+/* Section "memory" or "allocator" with the allocations needed for the highest moments of a
+ * window's intervals, or of phases. Equal requests give equal rows. */
 static tide_code thinned(tide_ask *a, tide_loaded *l, const char *name, tide_page_options *opt,
 			 tide_error *err)
 {

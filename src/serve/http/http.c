@@ -17,7 +17,7 @@
 
 enum {
 	MOST_CONNECTIONS = 512,
-	CROWDED = 448,	       /* from here on who waits longest without asking must go */
+	CROWDED = 448,	       /* from here on, the connection idle for longest is closed */
 	MOST_CLIENTS = 256,    /* that take events */
 	REQUEST_BYTES = 16384, /* request line and headers */
 	STALL_S = 30,	       /* without a byte, either way */
@@ -137,7 +137,7 @@ static enum MHD_Result reply_events(tide_server *s, struct MHD_Connection *c)
 	pthread_mutex_unlock(&s->lock);
 	if (!room) {
 		tide__free(k);
-		return refuse(c, 503, "too many clients listen already");
+		return refuse(c, 503, "too many clients are listening already");
 	}
 	struct MHD_Response *r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 8192,
 								   read_events, k, remove_client);
@@ -160,9 +160,10 @@ void tide__http_wake(tide_server *s, bool beat)
 
 /* ---- bytes as they come ---- */
 
-/* libmicrohttpd takes a bare LF for the end of a line and stops reading a header at a NUL, where a proxy in
- * front of us may not: two readers, two requests. It cannot be told not to (0.9.75), and what it hands on no
- * longer shows either. So its recv is this one, which looks. Only its one thread calls it. */
+/* libmicrohttpd accepts a bare LF as the end of a line and stops reading a header at a NUL,
+ * while a proxy in front may not: the two would see different requests. This cannot be turned
+ * off (0.9.75), and its output does not show either. So its recv is replaced by this one, which
+ * checks. Only its one thread calls it. */
 enum { MOST_FDS = 65536, AFTER_CR = 1, AMBIGUOUS = 2 };
 static uint8_t seen_of[MOST_FDS]; /* by descriptor, from accept on */
 
@@ -197,7 +198,7 @@ static bool ambiguous(struct MHD_Connection *c)
 	return fd < 0 || fd >= MOST_FDS || (seen_of[fd] & AMBIGUOUS);
 }
 
-/* ---- who may ask ---- */
+/* ---- access ---- */
 
 static const char *sent(struct MHD_Connection *c, const char *name)
 {
@@ -214,7 +215,7 @@ static bool shows_token(const tide_server *s, struct MHD_Connection *c)
 	       tide__token_equal(s->token, value);
 }
 
-/* Requests that another site made a browser send. Opening a page from a link is none. */
+/* Requests that another site made a browser send. Following a link is allowed. */
 static bool foreign(struct MHD_Connection *c)
 {
 	const char *site = sent(c, "Sec-Fetch-Site"), *mode = sent(c, "Sec-Fetch-Mode");
@@ -234,7 +235,7 @@ static enum MHD_Result see_head(void *cls, enum MHD_ValueKind kind, const char *
 	h->hosts += !strcasecmp(key, "Host");
 	if (!strcasecmp(key, "Content-Length")) {
 		h->lengths++;
-		h->body |= n_value != 1 || *value != '0'; /* "00", "+0", "0, 0": who knows */
+		h->body |= n_value != 1 || *value != '0'; /* "00", "+0", "0, 0": ambiguous */
 	}
 	h->body |= !strcasecmp(key, "Transfer-Encoding");
 	return MHD_YES;
@@ -263,10 +264,10 @@ static unsigned may_ask(const tide_server *s, struct MHD_Connection *c, const ti
 	*why = "a request has one Host";
 	if (h.hosts > 1)
 		return 400;
-	*why = "this name is not one of this server's (use localhost or an address)";
+	*why = "this Host is not allowed (use localhost or an address)";
 	if (!tide__host_allowed(host, s->host))
 		return 403;
-	*why = "another site may not ask";
+	*why = "requests from other sites are refused";
 	if ((origin && !tide__origin_allowed(origin, host)) || foreign(c))
 		return 403;
 	return 0;
@@ -326,7 +327,7 @@ static enum MHD_Result begin(tide_server *s, struct MHD_Connection *c, tide_exch
 		return reply_events(s, c);
 	x->route = tide__route_find(&x->req, &status);
 	if (!x->route)
-		return refuse(c, status, x->req.wrong ? x->req.wrong : "there is nothing here");
+		return refuse(c, status, x->req.wrong ? x->req.wrong : "no such address");
 	if (tide__answer_key(x->route, s->store, &x->req, x->key, sizeof x->key)) {
 		tide_blob *b = tide__cache_get(s->cache, x->key);
 		if (b)
@@ -337,7 +338,7 @@ static enum MHD_Result begin(tide_server *s, struct MHD_Connection *c, tide_exch
 	if (tide__workers_give(&s->workers, x))
 		return MHD_YES;
 	MHD_resume_connection(c);
-	x->answer = tide__answer_error(503, "too many questions wait already");
+	x->answer = tide__answer_error(503, "too many requests are waiting already");
 	x->done = true;
 	return MHD_YES;
 }
@@ -416,7 +417,7 @@ static void on_completed(void *cls, struct MHD_Connection *c, void **state,
 	*state = NULL;
 }
 
-/* Too many are here: the one that has waited longest without a request makes room. Lock held. */
+/* Too many connections: closes the one idle for longest. Lock held. */
 static void make_room(tide_server *s)
 {
 	tide_conn *oldest = NULL;
@@ -462,7 +463,8 @@ static void on_connection(void *cls, struct MHD_Connection *c, void **context,
 	}
 }
 
-/* The descriptor is still that of the connection: it is closed after on_connection was told. */
+/* The descriptor is still that of the connection: it is closed only after on_connection was
+ * called. */
 void tide__http_reap(tide_server *s, int64_t now_ms)
 {
 	pthread_mutex_lock(&s->lock);

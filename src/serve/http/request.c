@@ -27,11 +27,11 @@ static bool parse_path(tide_request *r, const char *p, size_t n)
 	for (size_t at = 1, len; at < n; at += len + 1) {
 		for (len = 0; at + len < n && p[at + len] != '/'; len++)
 			if (!part_char(p[at + len]))
-				return refuse(r, "a character that no path here has");
+				return refuse(r, "the path contains an invalid character");
 		if (!len || len >= TIDE_REQ_PART || r->n_parts == TIDE_REQ_PARTS)
-			return refuse(r, "no path here looks like that");
+			return refuse(r, "no such path");
 		if (p[at] == '.' && (len == 1 || (len == 2 && p[at + 1] == '.')))
-			return refuse(r, "paths here go down only");
+			return refuse(r, "the path contains . or ..");
 		memcpy(r->part[r->n_parts], p + at, len);
 		r->part[r->n_parts++][len] = 0;
 	}
@@ -74,10 +74,10 @@ static bool decode(tide_request *r, const char *p, size_t n, char *out)
 static bool parse_key(tide_request *r, const char *p, size_t n, char *out)
 {
 	if (!n || n >= TIDE_REQ_KEY)
-		return refuse(r, "a parameter that nothing here has");
+		return refuse(r, "unknown parameter");
 	for (size_t i = 0; i < n; i++)
 		if (!(p[i] >= 'a' && p[i] <= 'z') && p[i] != '_')
-			return refuse(r, "a parameter that nothing here has");
+			return refuse(r, "unknown parameter");
 	memcpy(out, p, n);
 	out[n] = 0;
 	return true;
@@ -96,7 +96,7 @@ static bool parse_query(tide_request *r, const char *p)
 			if (!parse_key(r, p, key, k))
 				return false;
 			if (tide__request_get(r, k))
-				return refuse(r, "a parameter is there twice");
+				return refuse(r, "a parameter is given twice");
 			if (!decode(r, p + key + (key < n), n - key - (key < n), v))
 				return false;
 			r->n_pairs++;
@@ -139,18 +139,18 @@ bool tide__request_decimal(tide_request *r, const char *key, int decimals, int64
 			continue;
 		}
 		if (*s < '0' || *s > '9' || !left || v > (INT64_MAX - 9) / 10)
-			return refuse(r, "a parameter is no number that fits");
+			return refuse(r, "a parameter is not a number in range");
 		v = v * 10 + (*s - '0');
 		digits = true;
 		left -= left > 0;
 	}
 	for (left = left < 0 ? decimals : left; left; left--) {
 		if (v > INT64_MAX / 10)
-			return refuse(r, "a parameter is no number that fits");
+			return refuse(r, "a parameter is not a number in range");
 		v *= 10;
 	}
 	if (!digits || v > most)
-		return refuse(r, "a parameter is no number that fits");
+		return refuse(r, "a parameter is not a number in range");
 	*out = v;
 	return true;
 }
@@ -163,7 +163,7 @@ bool tide__request_int(tide_request *r, const char *key, int64_t least, int64_t 
 	if (!tide__request_decimal(r, key, 0, most, &v))
 		return false;
 	if (v < least)
-		return refuse(r, "a parameter is no number that fits");
+		return refuse(r, "a parameter is not a number in range");
 	*out = v;
 	return true;
 }
@@ -177,12 +177,13 @@ bool tide__request_choice(tide_request *r, const char *key, const char *const *w
 			*out = i;
 			return true;
 		}
-	return !s || refuse(r, "a parameter has a value that it cannot have");
+	return !s || refuse(r, "a parameter has an invalid value");
 }
 
-/* ---- who may ask ---- */
+/* ---- access: Host, Origin, token, cookie ---- */
 
-/* The name in "name", "name:80", "[::1]:80" into buf, brackets kept out. False if it is none. */
+/* Extracts the name from "name", "name:80", "[::1]:80" into buf, without brackets. Returns false
+ * for anything else. */
 static bool host_name(const char *host, char *buf, size_t n)
 {
 	bool bracket = *host == '[';

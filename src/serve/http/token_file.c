@@ -26,7 +26,7 @@ static bool make_folder(char *path)
 	return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
 
-/* Where it is kept. False: there is no place for it. */
+/* Writes the token's path. Returns false if there is no home folder. */
 static bool place(char *path, size_t n)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -42,7 +42,7 @@ static bool place(char *path, size_t n)
 	return true;
 }
 
-/* TIDE_ENOTFOUND: there is none. */
+/* Returns TIDE_ENOTFOUND if there is no token. */
 static tide_code read_token(const char *path, char token[TIDE_TOKEN_MOST + 1], tide_error *err)
 {
 	struct stat st;

@@ -43,7 +43,7 @@ static bool make(tide_workers *w, tide_exchange *x, bool stop, tide_blob **out)
 {
 	if (stop || ++x->tries > MOST_TRIES) {
 		tide__kept_trace_drop(&x->held);
-		*out = tide__answer_error(503, "the server has no room for this just now");
+		*out = tide__answer_error(503, "the server is out of memory or workers: try again");
 		return true;
 	}
 	x->req.wrong = NULL;

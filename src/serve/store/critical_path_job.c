@@ -40,7 +40,7 @@ struct tide_critical_path_job {
 struct critical {
 	tide_model *m; /* owned: what the path's spans are rows of */
 	tide_critical_path path;
-	char why[256]; /* why there is none; "" = there is */
+	char why[256]; /* why there is no path; "" = there is one */
 };
 
 /* The numbers of events that it needs are not in the model that answers use: it reads the file
@@ -108,7 +108,7 @@ static void do_first(tide_critical_path_job *s)
 	size_t n = 0;
 	char *bytes = make(k->l, s->max_bytes, &n);
 	pthread_mutex_lock(&s->lock);
-	k->l->critical = bytes; /* NULL: memory was out; who comes back tries again */
+	k->l->critical = bytes; /* NULL: memory ran out; the next request tries again */
 	k->l->n_critical = n;
 	s->first = k->next;
 	tide_waiter *waiters = k->waiters;

@@ -14,13 +14,13 @@
 
 enum { QUIET_MS = 2000 }; /* a writer that is not found is gone when nothing came for so long */
 
-/* Take all chunks that are there by now; *came: how many of them say something. */
+/* Reads all available chunks; *came: how many of them have content. */
 static tide_reader_state drain(tide_follow *f, uint64_t *came)
 {
 	tide_chunk c;
 	uint64_t n = 0;
 	while (tide__reader_next(f->reader, &c, NULL) == TIDE_OK && c.head.type)
-		n += c.head.type != TIDE_CHUNK_CLOCK; /* those come even when nothing happens */
+		n += c.head.type != TIDE_CHUNK_CLOCK; /* clock chunks come even without events */
 	f->chunks += n;
 	*came = n;
 	return tide__reader_state(f->reader);

@@ -82,7 +82,7 @@ tide_code tide__loaded_lod(tide_loaded *l, const tide_lod **out, tide_error *err
 
 tide_code tide__loaded_page(tide_loaded *l, bool job, tide_page_options *out, tide_error *err)
 {
-	*out = (tide_page_options){ .losses = l->losses, .critical_why = "not looked for yet" };
+	*out = (tide_page_options){ .losses = l->losses, .critical_why = "not computed yet" };
 	return job ? tide__loaded_job(l, &out->job, err) : TIDE_OK;
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 
-#define VERSION 1 /* of tide_run_summary: other figures are made again */
+#define VERSION 1 /* of tide_run_summary: figures of other versions are computed again */
 
 struct tide_run_file {
 	sqlite3 *db;

@@ -20,7 +20,7 @@ enum { WAIT_MS = 300, LIVE_MS = 5000, END_MS = 700 };
 typedef struct row {
 	char *path; /* owned */
 	tide_run_row v;
-	int64_t tried_size, tried_mtime; /* of the file that was last read, whatever came of it */
+	int64_t tried_size, tried_mtime; /* of the file last read, successfully or not */
 	int64_t read_ms;
 	bool known, failed;
 } row;
@@ -57,8 +57,8 @@ static uint64_t hash(const char *s)
 	return h ? h : 1;
 }
 
-/* The row of a path; `make` it where there is none. NULL: none, or exhaustion. Paths whose hashes
- * meet share the next number. */
+/* Returns the row of a path; `make` creates it. NULL: none, or memory ran out. Colliding hashes
+ * use the next number. */
 static row *find(tide_run_index *x, const char *path, bool make)
 {
 	uint64_t key = hash(path);
@@ -141,7 +141,7 @@ static void open_file(tide_run_index *x, const tide_rec *r, size_t n)
 
 /* ---- reading ---- */
 
-/* The first that is to be read. */
+/* Finds the first recording to read. */
 static bool next_of(tide_run_index *x, const tide_rec *r, size_t n, size_t *at)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -344,7 +344,7 @@ void tide__run_index_give_back(tide_run *v, size_t n)
 	tide__free(v);
 }
 
-/* Short enough, and nothing that is no text. */
+/* Returns true for a short text without control characters. */
 static bool is_text(const char *s, size_t room)
 {
 	size_t n = strlen(s);

@@ -166,7 +166,8 @@ bool tide__store_newest(tide_store *s, char id[TIDE_REC_ID])
 {
 	struct rec *best = NULL;
 	pthread_mutex_lock(&s->lock);
-	for (size_t i = 0; i < s->n && !s->stop; i++) /* what stops gives none: tide__store_get */
+	for (size_t i = 0; i < s->n && !s->stop; i++) /* a stopped store returns none:
+						       * tide__store_get */
 		if (s->recs[i]->r.state != TIDE_REC_FAILED &&
 		    (!best || s->recs[i]->r.mtime_ns > best->r.mtime_ns))
 			best = s->recs[i];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The threads that read recordings: the one asked for last first, of a large one its beginning
- * before the whole, within the memory there is. */
+/* The threads that read recordings: the most recently requested first, the beginning of a large
+ * one before the whole, within the available memory. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static void evict(tide_store *s)
 	}
 }
 
-/* Make room for one that does not fit beside the others. Lock held. */
+/* Frees memory for a recording that does not fit beside the others. Lock held. */
 static void evict_others(tide_store *s, const struct rec *stays)
 {
 	for (size_t i = 0; i < s->n; i++)
@@ -91,7 +91,7 @@ static void begin_following(struct rec *x, const tide_model *m)
 	x->r.writer = x->following ? TIDE_WRITER_RUNNING : TIDE_WRITER_NONE;
 }
 
-/* Put a reading (or why there is none) in its place. Lock held. */
+/* Stores a reading (or its error). Lock held. */
 static tide_waiter *settle(tide_store *s, struct rec *x, tide_loaded *l, const tide_error *err)
 {
 	tide_waiter *waiters = x->waiters;
@@ -179,8 +179,8 @@ static uint64_t beginning_of(const char *path)
 	return at < n && (head[at] == '{' || head[at] == '[') ? EARLY_JSON : 0;
 }
 
-/* A first look at a large file, for those who ask for it: a fraction of a second. Lock held on
- * entry and on return. */
+/* Reads the beginning of a large file for a preview: a fraction of a second. Lock held on entry
+ * and on return. */
 static void read_early(tide_store *s, struct rec *x)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -196,7 +196,7 @@ static void read_early(tide_store *s, struct rec *x)
 	tide_waiter *waiters = x->waiters;
 	x->waiters = NULL;
 	pthread_mutex_unlock(&s->lock);
-	tide__store_wake(waiters); /* those who want the whole come back */
+	tide__store_wake(waiters); /* requests for the whole file wait again */
 	pthread_mutex_lock(&s->lock);
 }
 
@@ -239,7 +239,7 @@ static void read_one(tide_store *s, struct rec *x)
 	pthread_mutex_lock(&s->lock);
 }
 
-/* The recording that waits for its reading and was asked for last; NULL = none. */
+/* Returns the most recently requested recording that waits to be read; NULL = none. */
 static struct rec *next_wanted(tide_store *s, uint64_t most)
 {
 	struct rec *best = NULL;

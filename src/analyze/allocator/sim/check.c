@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Replaying a recording under its own settings against a device that answers what the device
- * answered then, and noticing the first difference.
+/* Replays a recording under its own settings against a device that gives the recorded answers, and
+ * finds the first difference.
  *
- * A trace shows which segments were given back, not why: the device refused a request and the cache
- * was released, or the program emptied the cache; frees that waited for a stream were complete
- * before or because of it. Where a trace leaves that open, each story is told to a copy of the
- * simulator, and the first one that goes as recorded is taken. */
+ * A trace shows which segments were released, not why: the device refused a request and the cache
+ * was
+ * released, or the program emptied the cache; frees that waited for a stream completed before that
+ * or
+ * because of it. If the trace is ambiguous, each case is tried on a copy of the simulator, and the
+ * first one that matches the recording is taken. */
 #include "analyze/allocator/sim/replay.h"
 
 #include <stdarg.h>
@@ -18,7 +20,7 @@
 
 /* ---- a device that answers what it answered ---------------------------------------------- */
 
-struct moved { /* an address range made before the recording showed where it lies */
+struct moved { /* an address range created before the recording showed its position */
 	uint64_t addr, size, to; /* to: its real address, 0 = not known yet */
 };
 
@@ -30,7 +32,7 @@ struct script {
 	size_t n_moved;
 	size_t at;  /* next recorded event */
 	size_t now; /* the request being served */
-	size_t run; /* where the last run of frees that was looked at ends */
+	size_t run; /* end of the last run of frees that was examined */
 	uint64_t next;
 	uint64_t copies, copied; /* made so far, and their bytes */
 	tide_sim_result *out;
@@ -67,7 +69,7 @@ static uint64_t invent_script(struct script *d, uint64_t size)
 static bool refused(const struct script *d, const tide_taken *t)
 {
 	if (t)
-		return t->freed; /* something had to be given back first */
+		return t->freed; /* something had to be released first */
 	return d->now < d->q->n && d->q->r[d->now].kind == TIDE_REQ_OOM;
 }
 
@@ -112,8 +114,8 @@ static uint64_t script_range(void *user, tide_sim_where where, uint64_t size)
 	return addr;
 }
 
-/* Where the recording has an address of the simulator. `seen`: what is mapped now, the beginning of
- * a range the first time. */
+/* Returns the recorded address for an address of the simulator. `seen`: what is mapped now, at
+ * first the beginning of a range. */
 static uint64_t real_addr(struct script *d, uint64_t addr, const tide_taken *seen)
 {
 	for (size_t i = 0; i < d->n_moved; i++) {
@@ -168,11 +170,11 @@ static void script_give(void *user, tide_sim_where where, uint64_t addr, uint64_
 /* ---- stories ----------------------------------------------------------------------------- */
 
 enum story {
-	PLAIN,	   /* nothing was given back for it */
+	PLAIN,	   /* nothing was released for it */
 	REFUSED,   /* the device refused; frees before it were complete */
 	AWAITED,   /* the device refused, and the release waited for those frees */
 	EMPTIED,   /* the program emptied the cache first */
-	COLLECTED, /* segments went one by one, for a reason the trace does not tell */
+	COLLECTED, /* segments were released one by one, for an unknown reason */
 	STORIES
 };
 
@@ -197,7 +199,7 @@ static bool note_empty(tide_requests *q, size_t *cap, size_t at)
 	return true;
 }
 
-/* The block lies where the recording put it. */
+/* Checks that the block is at its recorded address. */
 static void check_place(tide_sim *s, struct script *d)
 {
 	uint64_t addr, size, want = d->now < d->q->n ? d->q->addr[d->now] : 0;
@@ -211,7 +213,7 @@ static void check_place(tide_sim *s, struct script *d)
 		       (unsigned long long)want);
 }
 
-/* Give back exactly what the recording gave back now; what that was not predicted. */
+/* Releases exactly what the recording released now, which was not predicted. */
 static void collect(tide_sim *s, struct script *d)
 {
 	const tide_requests *q = d->q;
@@ -228,7 +230,7 @@ static void collect(tide_sim *s, struct script *d)
 	d->out->followed += n;
 }
 
-/* Requests i .. j, of which all but the last are frees that waited for a stream. */
+/* Runs requests i .. j, of which all but the last are frees that waited for a stream. */
 static tide_code tell(tide_sim *s, struct script *d, size_t i, size_t j, enum story story)
 {
 	const tide_requests *q = d->q;
@@ -261,7 +263,7 @@ static tide_code tell(tide_sim *s, struct script *d, size_t i, size_t j, enum st
 	return rc;
 }
 
-/* Does it go as recorded on a copy? */
+/* Returns true if a copy matches the recording. */
 static bool goes(const tide_sim *s, const struct script *d, size_t i, size_t j, enum story story)
 {
 	struct script copy = *d;
@@ -276,7 +278,8 @@ static bool goes(const tide_sim *s, const struct script *d, size_t i, size_t j, 
 	return ok;
 }
 
-/* What happened at request j: the likeliest story that goes as recorded, else the likeliest. */
+/* Chooses the case for request j: the most likely one that matches the recording, else the most
+ * likely. */
 static enum story choose(tide_sim *s, struct script *d, size_t i, size_t j)
 {
 	const tide_requests *q = d->q;
@@ -304,9 +307,9 @@ static bool waits_now(const tide_sim *s, const tide_requests *q, size_t i)
 	return i < q->n && q->r[i].kind == TIDE_REQ_FREE && tide__sim_is_pending(s, q->r[i].id);
 }
 
-/* Where a run of frees that waited for a stream ends; i when there is none, or when nothing that
- * was given back follows it. Inside a run whose end is known only its begin is looked at: a release
- * that waits for frees waits for all of them, and none is asked for in a run of frees. */
+/* Returns where a run of frees that waited for a stream ends; i if there is none, or if no
+ * release follows it. Inside a run whose end is known only its begin is examined: a release that
+ * waits for frees waits for all of them, and none is requested inside a run of frees. */
 static size_t run_end(const tide_sim *s, struct script *d, size_t i)
 {
 	const tide_requests *q = d->q;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Expandable segments: one address range per (pool half, stream) that memory is mapped into page by
- * page (2 MiB small, 20 MiB large). A range is a chain of blocks like any segment, some of them
- * unmapped; the lowest place with room is filled first, and whole free pages can be given back. */
+/* Expandable segments: one address range per (pool half, stream) into which memory is mapped
+ * page by page (2 MiB small, 20 MiB large). A range is a chain of blocks like any segment, some
+ * of them unmapped; the lowest run that is large enough is used first, and whole free pages can
+ * be released. */
 #include "analyze/allocator/sim/impl.h"
 
 #include "base/mem.h"
@@ -69,8 +70,8 @@ static uint32_t run_at(const tide_sim *s, uint32_t i)
 	return idle(s, before) ? before : i;
 }
 
-/* The first unmapped block of the chunk whose run has room; 0 = none, and the most there is is noted, so
- * that the chunk is passed over until something in it becomes idle. */
+/* Returns the first unmapped block of the chunk whose run is large enough; 0 = none, and the
+ * largest is noted, so that the chunk is skipped until a block in it becomes idle. */
 static uint32_t search_chunk(const tide_sim *s, tide_ord_chunk *c, uint64_t size)
 {
 	uint64_t most = 0;
@@ -101,7 +102,8 @@ void tide__sim_room_grew(tide_sim *s, uint32_t i)
 		tide__ord_touch(&s->bins[s->blocks[first].bin].unmapped, s->blocks[first].addr, 0);
 }
 
-/* The lowest run of free and unmapped blocks with room; a new range when there is none. */
+/* Finds the lowest run of free and unmapped blocks that is large enough; creates a new range if
+ * there is none. */
 static uint32_t find_room(tide_sim *s, uint32_t b, uint64_t size)
 {
 	const tide_ordset *set = &s->bins[b].unmapped;
@@ -114,7 +116,7 @@ static uint32_t find_room(tide_sim *s, uint32_t b, uint64_t size)
 			return i;
 	}
 	if (range_size(s, page_of(s, b)) < size)
-		return 0; /* one more range would be of no use, and stay */
+		return 0; /* one more range would be useless, and stay */
 	uint32_t r = tide__sim_new_range(s, b, 0);
 
 	if (!r)

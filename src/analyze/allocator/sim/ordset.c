@@ -13,7 +13,7 @@ static bool below(uint64_t a0, uint64_t a1, uint64_t b0, uint64_t b1)
 	return a0 < b0 || (a0 == b0 && a1 < b1);
 }
 
-/* Last chunk whose first key is <= key, or 0. The set is not empty. */
+/* Returns the last chunk whose first key is <= key, or 0. The set must not be empty. */
 static size_t find_chunk(const tide_ordset *s, uint64_t major, uint64_t minor)
 {
 	size_t base = 0, len = s->n_chunks;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Giving segments back to the device: all that the cache can give, what makes room for an oversize
- * request, and garbage collection by age. docs/analyses/whatif.md states each rule. */
+/* Releases segments to the device: everything in the cache, enough for an oversize request, and
+ * garbage collection by age. docs/analyses/whatif.md states each rule. */
 #include "analyze/allocator/sim/impl.h"
 
 #include "base/mem.h"
@@ -44,7 +44,7 @@ static void release_half(tide_sim *s, uint32_t bp)
 	tide__sim_unmap_pool(s, &s->bpools[bp]);
 }
 
-/* Wait for streams: every free that was asked for happens now. */
+/* Waits for streams: every requested free completes now. */
 static void finish_pending(tide_sim *s)
 {
 	while (s->n_pending)
@@ -71,8 +71,8 @@ void tide__sim_release_all(tide_sim *s)
 	s->released = true;
 }
 
-/* With max_split_size: one oversize block that is big enough, else the largest ones until their
- * sum is. False when that is not to be had. */
+/* With max_split_size: releases one oversize block that is large enough, else the largest ones
+ * until their sum is. Returns false if that is impossible. */
 bool tide__sim_release_oversize(tide_sim *s, uint32_t b, uint64_t size)
 {
 	if (s->c.max_split_size == TIDE_SIM_NO_SPLIT_MAX)
@@ -122,7 +122,7 @@ static struct ages sum_ages(const tide_sim *s)
 	return a;
 }
 
-/* Release whole large segments of at least average age; returns the bytes given back. */
+/* Releases whole large segments of at least average age; returns the bytes released. */
 static uint64_t collect_once(tide_sim *s, struct ages *a)
 {
 	double limit = (double)a->total / (double)a->n;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Running requests through the simulator on a device that has so many bytes. */
+/* Runs requests through the simulator on a device of a given capacity. */
 #include "analyze/allocator/sim/replay.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define FIRST_ADDR 0x100000000000ull /* where invented addresses begin */
 
-/* ---- a device that has so many bytes ----------------------------------------------------- */
+/* ---- a device of a given capacity --------------------------------------------------------- */
 
 struct room {
 	const tide_requests *q;
@@ -118,7 +118,7 @@ static uint64_t kind_of(uint32_t pool, uint32_t stream, bool small)
 	return (uint64_t)pool << 33 | (uint64_t)stream << 1 | small;
 }
 
-/* The first old stretch of each half, pool and stream: kind -> its place + 1. */
+/* Maps the kind of the first old part of each half, pool and stream to its index + 1. */
 static bool first_of_kind(const tide_requests *q, tide_map *first)
 {
 	bool ok = true;

@@ -16,7 +16,7 @@ struct build {
 	uint32_t *stream_of; /* lane -> dense stream + 1 */
 	uint32_t *pool_of;   /* pool -> dense pool + 1; 0 = not this allocator's */
 	uint8_t *done;	     /* dense pool: known to be done */
-	uint8_t *asked;	     /* alloc: its free was asked for */
+	uint8_t *asked;	     /* alloc: its free was requested */
 	size_t cap_r, cap_addr, cap_taken, cap_before, cap_blocks;
 	uint64_t reserved;
 	uint32_t last_stream; /* of the latest allocation: an OOM mark may not name one */
@@ -161,7 +161,7 @@ static bool add_before(struct build *b, uint32_t i, uint16_t pool)
 	return true;
 }
 
-/* A part of a stretch stays when the rest is unmapped: what went is less than the stretch. */
+/* A part stays when the rest is unmapped: less than the whole was released. */
 static bool keep_part(tide_requests *q, uint64_t addr, uint64_t size)
 {
 	tide_taken *t = q->n_taken ? &q->taken[q->n_taken - 1] : NULL;
@@ -206,8 +206,8 @@ static bool add_segment(struct build *b, uint32_t i, bool freed)
 	return true;
 }
 
-/* What an out-of-memory event tells of the room there is. Where the device itself had room enough,
- * a limit on the process refused: it is at least what was held before. */
+/* Derives the capacity from an out-of-memory event. If the device itself had enough memory, a
+ * limit on the process refused: it is at least what was reserved before. */
 static void note_limit(tide_requests *q, uint64_t reserved, uint64_t asked, int64_t device_free)
 {
 	if (device_free < 0 || !reserved)
@@ -277,14 +277,14 @@ static int by_addr(const void *a, const void *b)
 	return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
-/* Small or large, where the segment's kind does not say: what lies in it decides. */
+/* Decides small or large by the blocks inside if the segment's kind is unknown. */
 static void settle_half(tide_before *s, const tide_sim_seed *k)
 {
 	if (s->expandable && s->n)
 		s->small = k[s->first].size <= TIDE_SIM_SMALL_MAX;
 }
 
-/* Stretches of an expandable segment that touch are one: blocks may lie across their borders. */
+/* Merges adjacent parts of an expandable segment: blocks may lie across their borders. */
 static void join_before(tide_requests *q)
 {
 	size_t k = 0;
@@ -361,8 +361,7 @@ bool tide__wants_memory(const tide_requests *q, size_t i)
 	return i < q->n && (q->r[i].kind == TIDE_REQ_ALLOC || q->r[i].kind == TIDE_REQ_OOM);
 }
 
-/* Where a run of requests ends that the last question asked for too: asked from the back, each
- * request is looked at once. */
+/* The end of the current run of requests, so that each request is examined once, from the back. */
 struct run {
 	size_t from, to;
 };
@@ -388,8 +387,8 @@ static bool is_waited(const tide_requests *q, size_t i)
 	return q->r[i].kind == TIDE_REQ_FREE && q->r[i].waited;
 }
 
-/* The request that segments given back before request i were given back for: a release may wait for
- * frees half-way, when oversize blocks alone did not do. */
+/* Returns the request for which segments before request i were released: a release may wait for
+ * frees half-way, if oversize blocks alone were not enough. */
 static size_t past_waited(const tide_requests *q, struct run *run, size_t row, size_t i)
 {
 	size_t j = end_of_run(q, run, i, is_waited);
@@ -421,8 +420,8 @@ static void attach_taken(tide_requests *q)
 	}
 }
 
-/* A private pool that gives segments back is done with, unless it did so for a request of its own:
- * oversize blocks go that way. (A trace may not say which pool a failed request was for.) */
+/* A private pool that releases segments is done, unless it did so for a request of its own:
+ * oversize blocks are released that way. (A trace may not record the pool of a failed request.) */
 static bool find_done(struct build *b)
 {
 	tide_requests *q = b->q;

@@ -72,8 +72,8 @@ static bool seeds_ok(const tide_sim *s, uint64_t addr, uint64_t size, const tide
 	return true;
 }
 
-/* The chain's end that a stretch at `addr` continues: the unmapped tail of the bin's last range,
- * cut so that the stretch follows. A new range when there is none. */
+/* Returns the chain's end that a part at `addr` continues: the unmapped tail of the bin's last
+ * range, cut so that the part follows. Creates a new range if there is none. */
 static uint32_t range_for(tide_sim *s, uint32_t b, uint64_t addr, uint64_t size, uint32_t *last)
 {
 	const tide_ord *e = tide__ord_last(&s->bins[b].unmapped);
@@ -110,7 +110,7 @@ static void seed_blocks(tide_sim *s, uint32_t b, uint32_t *last, uint64_t addr, 
 	append_free(s, b, last, at, addr + size - at, r);
 }
 
-/* A stretch that begins with free bytes may follow free bytes of the stretch before it. */
+/* A part that begins with free bytes may follow free bytes of the part before it. */
 static void join(tide_sim *s, uint32_t first)
 {
 	if (!first || s->blocks[first].state != BLOCK_FREE)

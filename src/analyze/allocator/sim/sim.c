@@ -107,7 +107,7 @@ void tide__sim_merge(tide_sim *s, uint32_t i, uint32_t other)
 	tide__sim_drop_block(s, other);
 }
 
-/* Room for pool number `pool`. */
+/* Ensures that pool number `pool` exists. */
 static bool need_pool(tide_sim *s, uint32_t pool)
 {
 	if (pool < s->n_pools)
@@ -176,7 +176,8 @@ void tide__sim_count_reserved(tide_sim *s, uint64_t more)
 
 /* ---- a block from the cache -------------------------------------------------------------- */
 
-/* Size that best fit sees: an expandable segment's last free block counts what it can grow to. */
+/* Returns the size used by best fit: an expandable segment's last free block counts what it can
+ * grow to. */
 static uint64_t reach(const tide_sim *s, uint32_t i)
 {
 	const block *k = &s->blocks[i], *n = &s->blocks[k->next];

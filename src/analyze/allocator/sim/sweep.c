@@ -58,7 +58,7 @@ static tide_code run_one(const tide_requests *q, const tide_sim_config *c, uint6
 	return rc;
 }
 
-/* The recorded settings run as they were, and like the others with older blocks placed anew. */
+/* Runs the recorded settings as they were, and like the others with older blocks re-placed. */
 static tide_code run_both(const tide_requests *q, const tide_sim_config *c, uint64_t capacity,
 			  tide_sweep *out)
 {

@@ -102,7 +102,8 @@ static void fill_series(struct work *w, int series, size_t offset)
 	}
 }
 
-/* The value of a series that is told when it changes: its last sample at or before each moment. */
+/* Returns the value of a series that is recorded when it changes: its last sample at or before
+ * each moment. */
 static uint64_t value_before(const struct work *w, int series, size_t k, size_t *from,
 			     uint64_t last)
 {
@@ -186,7 +187,7 @@ static uint64_t explained(const tide_ledger_at *a)
 	return a->live + known(a->cached) + known(a->other) + a->pooled;
 }
 
-/* Of this process: what NVML counts for it, else what others do not hold. */
+/* Memory of this process: what NVML counts for it, else what others do not use. */
 static uint64_t of_process(const tide_ledger_at *a, uint64_t told)
 {
 	if (told != TIDE_LEDGER_UNKNOWN)
@@ -228,7 +229,7 @@ static void explain(struct work *w, const uint64_t *process)
 		l->highest = l->n - 1;
 }
 
-/* ---- who holds the other memory ---- */
+/* ---- holders of other memory ---- */
 
 static int by_bytes(const void *a, const void *b)
 {

@@ -18,7 +18,7 @@ static struct body *body_of(const tide_pickle *p, uint64_t obj)
 	return &p->bodies[obj >> 2];
 }
 
-/* A range is a body without items: n made values whose ids follow each other. */
+/* A range is a body without items: n MADE values with consecutive ids. */
 static bool is_range(const struct body *b)
 {
 	return b->cap == 1;
@@ -263,7 +263,7 @@ static bool client_ok(tide_pickle *p)
 	return !p->rc;
 }
 
-/* A dict on its way into a list: what can be made of it? */
+/* Lets the client replace a dict that is appended to a list. */
 static bool make_dict(tide_pickle *p, tide_pv v)
 {
 	uint64_t *obj = &p->objs[tide__pv_payload(v)];

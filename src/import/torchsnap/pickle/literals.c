@@ -93,7 +93,8 @@ tide_pv tide__pickle_decimal(const tide_pickle *p, const uint8_t *text, size_t n
 	return tide__pv(TIDE_PV_INT, neg ? 0 - u : u);
 }
 
-/* Bytes between a protocol 0 opcode and its line's end; the decoder has seen both. */
+/* Returns the bytes between a protocol 0 opcode and its line's end; the decoder has checked
+ * both. */
 static size_t line_len(const tide_pickle *p, const uint8_t *op)
 {
 	const uint8_t *nl = memchr(op, '\n', p->n - (size_t)(op - p->data));
@@ -250,8 +251,8 @@ static size_t hex(const uint8_t *s, size_t n, size_t want, uint32_t *out)
 	return want;
 }
 
-/* One escape after the backslash at s; its length without it, 0 if it is none. `repr` also knows
- * the short ones of Python's string literals. */
+/* Decodes one escape after the backslash at s; returns its length without it, 0 if invalid.
+ * `repr` also accepts the short escapes of Python's string literals. */
 static size_t escape(const uint8_t *s, size_t n, bool repr, uint32_t *c)
 {
 	static const char from[] = "\\'\"abfnrtv", to[] = "\\'\"\a\b\f\n\r\t\v";
@@ -286,7 +287,7 @@ static const char *unescape(tide_pickle *p, const uint8_t *s, size_t n, bool rep
 	return out;
 }
 
-/* Where the bytes of a length-prefixed text are. */
+/* Returns the bytes of a length-prefixed text. */
 static const char *counted(const uint8_t *op, size_t *n)
 {
 	switch (*op) {

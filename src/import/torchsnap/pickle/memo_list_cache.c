@@ -92,7 +92,7 @@ static bool runs_init(tide_pickle *p)
 	return (p->runs && p->run_bytes && p->run_after) || tide__pickle_nomem(p);
 }
 
-/* What came after the last two runs the last time they came one after the other. */
+/* The run that followed the last two runs when they last occurred in this order. */
 static uint16_t *expected(const tide_pickle *p)
 {
 	uint32_t i = (p->last_runs[0] * 0x9e37u + p->last_runs[1]) & (RUN_SLOTS - 1);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The pickle machine: one loop over opcodes.
+/* The pickle decoder: one loop over opcodes.
  *
- * The opcodes a snapshot is made of are handled in the loop itself; the others are in opcodes.c. */
+ * The frequent opcodes of a snapshot are handled in the loop itself; the others are in
+ * opcodes.c. */
 #include "import/torchsnap/pickle/pickle_vm.h"
 
 #include <stdarg.h>
@@ -161,7 +162,7 @@ __attribute__((always_inline)) static inline const uint8_t *frequent(vm *v, cons
 	}
 }
 
-/* Run until STOP. False: v->rc says why. */
+/* Runs until STOP. On false, v->rc has the reason. */
 static bool run(vm *v, tide_pv *root)
 {
 	const uint8_t *end = v->data + v->n, *p = v->p;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What each event of a snapshot does to the model: rows of segments and allocations, their moves,
- * marks. */
+/* Applies each event of a snapshot to the model: rows of segments and allocations, their memory
+ * events, marks. */
 #include <stdio.h>
 #include <string.h>
 
@@ -136,7 +136,7 @@ tide_code tide__replay_alloc(replay *r, const struct tide_replay_row *a)
 static void note_free(replay *r, device *d, uint32_t alloc)
 {
 	if (r->m->allocs.flags[alloc] & TIDE_ALLOC_ASKED)
-		return; /* they went back when the free was asked for */
+		return; /* they were freed when the free was requested */
 	tide_span_id span = tide__snap_span_at(r->m, &d->spans, r->now);
 	if (span.i)
 		r->m->allocs.free_span[alloc] = span;
@@ -182,8 +182,9 @@ static tide_code end_segment(replay *r, uint32_t row)
 	return move(r, TIDE_MOVE_SEG_FREE, row);
 }
 
-/* The recorded final segment that covers the end of a mapped stretch, of which a part may be left
- * or which may have grown; or that a segment there before the history is. NULL if there is none. */
+/* Finds the recorded final segment that covers the end of a mapped range, of which a part may be
+ * left or which may have grown; or the one that existed before the history. NULL if there is
+ * none. */
 static const tide_snap_segment *final_at(const replay *r, const device *d, uint64_t addr,
 					 uint64_t size, bool mapped)
 {
@@ -198,8 +199,8 @@ static const tide_snap_segment *final_at(const replay *r, const device *d, uint6
 	return g->addr == addr && g->size == size ? g : NULL;
 }
 
-/* The recorded final segment of a stretch. An address can be given back and taken again for another
- * pool: what the history takes is a segment of the end only if its event says so. */
+/* Finds the recorded final segment of a range. An address can be released and taken again for
+ * another pool: a segment taken in the history is a final one only if its event matches. */
 static const tide_snap_segment *final_of(const replay *r, const device *d, uint64_t addr,
 					 uint64_t size, bool mapped, uint32_t event)
 {
@@ -223,7 +224,7 @@ static uint64_t pool_id_of(const replay *r, uint32_t event)
 	return tide__snap_extra_of(r->s, event)->pool;
 }
 
-/* Pool, stream and kind of a stretch: from the final state, else from the event. */
+/* Pool, stream and kind of a range: from the final state, else from the event. */
 static bool describe(replay *r, device *d, uint64_t addr, uint64_t size, bool mapped,
 		     uint32_t event, tide_geo_area *a)
 {
@@ -260,8 +261,8 @@ static tide_code on_segment_alloc(replay *r, device *d, uint32_t event)
 				    event, e->stack, 0);
 }
 
-/* A range of mapped memory goes: rows inside it end, rows partly inside end and their rest goes on
- * as new rows. */
+/* Unmaps a range: rows inside it end, rows partly inside end and their remainder continues as
+ * new rows. */
 static tide_code unmap_row(replay *r, device *d, uint32_t row, uint64_t addr, uint64_t size)
 {
 	tide_segments *t = &r->m->segments;
@@ -452,7 +453,7 @@ static tide_code on_unknown(replay *r, device *d, uint32_t event)
 	return TIDE_OK;
 }
 
-/* compile_context is a property of a stretch of events: a mark wherever it changes. */
+/* compile_context applies to a run of events: adds a mark wherever it changes. */
 static tide_code on_context(replay *r, device *d, uint32_t event, const tide_snap_extra *x)
 {
 	tide_str context = x ? x->context : (tide_str){ 0 };
@@ -467,7 +468,7 @@ static tide_code on_context(replay *r, device *d, uint32_t event, const tide_sna
 	return r->m->marks.name[row].i ? TIDE_OK : nomem(r);
 }
 
-/* user_metadata of an alloc, or of an annotation, says what it holds. */
+/* user_metadata of an alloc, or of an annotation, describes its content. */
 static tide_code on_metadata(replay *r, uint32_t alloc, const tide_snap_extra *x)
 {
 	uint32_t row = tide__push(&r->m->tensors, &tide_tensors_desc);

@@ -39,7 +39,7 @@ static const tide_snap_event *event_at(const tide_snap *s, const tide_snap_trace
 	return &s->events.v[tide__snap_event(t, i)];
 }
 
-/* Does place i ask for the free that place i + 1 completes? */
+/* Returns true if event i requests the free that event i + 1 completes. */
 static bool asks_next(const tide_snap *s, const tide_snap_trace *t, size_t i)
 {
 	const tide_snap_event *e = event_at(s, t, i), *next;
@@ -49,7 +49,8 @@ static bool asks_next(const tide_snap *s, const tide_snap_trace *t, size_t i)
 	return next->action == TIDE_SNAP_FREE_COMPLETED && next->addr == e->addr;
 }
 
-/* Was the free that place i completes asked for before the history began? `asked` as below. */
+/* Returns true if the free that event i completes was requested before the history began.
+ * `asked` as below. */
 static bool asked_before(const tide_snap *s, const tide_snap_trace *t, size_t i,
 			 const tide_map *asked)
 {
@@ -57,8 +58,8 @@ static bool asked_before(const tide_snap *s, const tide_snap_trace *t, size_t i,
 	       tide__map_get(asked, event_at(s, t, i)->addr) != of_event(i);
 }
 
-/* `asked`: address -> what was alive there when its free was asked for, unless it was done at once.
- */
+/* `asked`: address -> allocation alive there when its free was requested, unless it was
+ * completed at once. */
 static bool undo_blocks(const tide_snap *s, const tide_snap_trace *t, tide_map *live,
 			tide_baseline *b, tide_map *asked)
 {
@@ -142,7 +143,7 @@ static bool put(ranges *r, tide_base_segment g)
 	return tide__ordered_put(&r->index, g.addr, (uint32_t)r->slots.n++);
 }
 
-/* Add what of the range is not there yet: the source may say the same twice. */
+/* Adds the part of the range that is not present yet: the source may repeat itself. */
 static bool add(ranges *r, tide_base_segment g)
 {
 	tide_ordered_pos p;
@@ -154,7 +155,7 @@ static bool add(ranges *r, tide_base_segment g)
 	return put(r, g);
 }
 
-/* Take a range out of the mapped stretches; what was partly in it keeps its rest. */
+/* Removes a range from the mapped ranges; partly covered ones keep their remainder. */
 static bool subtract(ranges *r, uint64_t addr, uint64_t size)
 {
 	tide_ordered_pos p;

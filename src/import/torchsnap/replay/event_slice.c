@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The decoder of stretches: the form `} memo ( key value ... u`, keys and words as memo reads.
- * It is straight code on purpose: a snapshot's time to load is spent here. */
+/* The slice decoder: the form `} memo ( key value ... u`, keys and keywords as memo reads. The
+ * code is straight-line on purpose: most of a snapshot's load time is spent here. */
 #include "import/torchsnap/replay/event_slice.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ bool tide__view_add(tide_view *v, uint32_t index, uint32_t packed)
 	return true;
 }
 
-/* A memo read: the byte after it and its index; NULL if it is none. */
+/* Reads a memo read: the byte after it and its index; NULL for anything else. */
 static inline const uint8_t *read_get(const uint8_t *p, uint32_t *index)
 {
 	if (*p == 'j') {
@@ -142,7 +142,7 @@ static const uint8_t *other_run(tide_decoder *d, const uint8_t *p, uint32_t *run
 	return last + 1;
 }
 
-/* Is it this run that begins at p? */
+/* Checks whether this run begins at p. */
 static inline const uint8_t *try_run(tide_decoder *d, const uint8_t *p, uint32_t run)
 {
 	if (run >= d->n_runs)
@@ -154,8 +154,9 @@ static inline const uint8_t *try_run(tide_decoder *d, const uint8_t *p, uint32_t
 	return p + r->len;
 }
 
-/* The run whose memo reads begin at p: the byte after its APPENDS. Programs repeat themselves: the
- * one that came after the last two before is tried first, then the one that began like this. */
+/* Finds the run whose memo reads begin at p; returns the byte after its APPENDS. Programs repeat
+ * themselves: the run that followed the last two before is tried first, then the one with the
+ * same beginning. */
 static inline const uint8_t *read_run(tide_decoder *d, const uint8_t *p, uint32_t *run)
 {
 	*run = *expected(d);
@@ -324,7 +325,7 @@ static inline const uint8_t *read_value(tide_decoder *d, tide_event_slice *s, un
 	}
 }
 
-/* The event whose dict begins at p; NULL if it is not of the usual form. */
+/* Reads the event whose dict begins at p; NULL if it is not of the usual form. */
 static const uint8_t *read_event(tide_decoder *d, tide_event_slice *s, const uint8_t *p)
 {
 	const uint8_t *end = d->data + d->n;
@@ -354,7 +355,7 @@ static const uint8_t *read_event(tide_decoder *d, tide_event_slice *s, const uin
 	return NULL;
 }
 
-/* ---- stretches ---- */
+/* ---- slices ---- */
 
 static bool room(tide_event_slice *s)
 {
@@ -389,7 +390,7 @@ bool tide__event_slice_read(tide_decoder *d, tide_event_slice *s, const uint8_t 
 				return true;
 			}
 		} else if (p[0] == 'e' && p[1] == '(') {
-			p += 2; /* a batch ends and the next begins: the list goes on */
+			p += 2; /* a batch ends and the next begins: the list continues */
 			s->appended = s->n;
 			s->appends = true;
 		} else if (*p == FRAME && whole_frame(d, p)) {

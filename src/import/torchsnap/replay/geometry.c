@@ -76,7 +76,7 @@ static bool splits_fine(const tide_geo *g, const tide_geo_area *a)
 	return a->small || a->expandable || g->set->expandable || g->set->exact;
 }
 
-/* Does taking `size` out of a free block of `have` leave a free block? */
+/* Returns true if taking `size` out of a free block of `have` leaves a free block. */
 static bool splits(const tide_geo *g, const tide_geo_area *a, uint64_t size, uint64_t have)
 {
 	if (g->set->exact)

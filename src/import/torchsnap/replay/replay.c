@@ -177,7 +177,7 @@ static bool new_device(replay *r, uint32_t number)
 	return d->id.i && d->lanes && tide__replay_pool(r, d, 0).i;
 }
 
-/* A device of which something is known: a segment or an event. In order of their numbers. */
+/* Finds the devices with a segment or an event, in order of their numbers. */
 static bool find_devices(replay *r)
 {
 	uint8_t *seen = tide__calloc(MOST_DEVICES + 1, 1);
@@ -201,7 +201,7 @@ static bool find_devices(replay *r)
 	return ok && (!host || new_device(r, TIDE_SNAP_HOST));
 }
 
-/* Who owns which segments: counted, then put in place. */
+/* Groups segments by device: counts, then places them. */
 static bool share_out(replay *r)
 {
 	const tide_snap *s = r->s;
@@ -270,7 +270,7 @@ static void end_faults(replay *r)
 	r->faults.runs = false;
 }
 
-/* Room for that many more rows. Columns stay where they are if there is. */
+/* Reserves that many more rows. Columns do not move if they suffice. */
 static bool room(replay *r, size_t allocs, size_t moves)
 {
 	tide_allocs *t = &r->m->allocs;
@@ -289,8 +289,8 @@ static bool room(replay *r, size_t allocs, size_t moves)
 	return true;
 }
 
-/* Room for the rows of all events, so that nothing is moved later; a thread asks for its pages
- * while the state before is worked out. */
+/* Reserves the rows of all events, so that nothing is moved later; a thread faults in their
+ * pages while the initial state is computed. */
 static bool reserve(replay *r, bool threads)
 {
 	enum { WORTH_IT = 1 << 16 };

@@ -26,7 +26,7 @@ static void put_line(const tide_out *to, const char *name, uint64_t bytes, const
 		more);
 }
 
-/* What can be said without segments. */
+/* Prints what is known without segments. */
 static void print_sampled(const tide_out *to, const tide_allocator *x)
 {
 	bool known = x->reserved != TIDE_RESERVED_NONE;
@@ -37,11 +37,10 @@ static void print_sampled(const tide_out *to, const tide_allocator *x)
 	if (known)
 		put_line(to, "free", tide__allocator_unused(x), "reserved - in use");
 	if (!known && x->m->devices.kind[x->device] == TIDE_DEVICE_HOST)
-		fputs("  a host's heap has no segments: nothing is reserved ahead of use\n",
-		      to->out);
+		fputs("  the host heap has no segments: nothing is reserved\n", to->out);
 	else
 		fprintf(to->out, "  the trace has no segments: %s\n",
-			known ? "where the free bytes lie is unknown"
+			known ? "the free blocks are unknown"
 			      : "reserved and free bytes are unknown");
 }
 
@@ -50,7 +49,7 @@ static void print_totals(const tide_out *to, const tide_allocator *x)
 	const tide_state_totals *t = &x->state.total;
 	char text[160], b[32], n[32];
 
-	snprintf(text, sizeof text, "%s blocks; %s asked for",
+	snprintf(text, sizeof text, "%s blocks; %s requested",
 		 tide__fmt_count(n, sizeof n, (int64_t)(t->n_blocks - t->n_free)),
 		 tide__fmt_bytes(b, sizeof b, (double)t->requested));
 	if (!x->state.known) {
@@ -63,7 +62,7 @@ static void print_totals(const tide_out *to, const tide_allocator *x)
 		 tide__fmt_count(n, sizeof n, (int64_t)t->n_segments));
 	put_line(to, "reserved", t->reserved, held);
 	put_line(to, "in use (active)", t->active, text);
-	put_line(to, "  lost to rounding", t->waste, "in use - asked for");
+	put_line(to, "  lost to rounding", t->waste, "in use - requested");
 	if (t->active != t->allocated)
 		put_line(to, "  free asked for", t->active - t->allocated,
 			 "a stream still uses it");
@@ -71,10 +70,12 @@ static void print_totals(const tide_out *to, const tide_allocator *x)
 		 tide__fmt_count(n, sizeof n, (int64_t)t->n_free),
 		 tide__fmt_bytes(b, sizeof b, (double)t->largest_free));
 	put_line(to, "free", t->free, text);
-	put_line(to, "  whole segments", t->cached, "can go back to the device");
-	put_line(to, "  inactive split", t->inactive_split, "in segments partly in use: cannot");
+	put_line(to, "  whole segments", t->cached, "can be released to the device");
+	put_line(to, "  inactive split", t->inactive_split,
+		 "in segments partly in use: cannot "
+		 "be released");
 	if (t->expandable_free)
-		put_line(to, "  expandable", t->expandable_free, "whole pages can go back");
+		put_line(to, "  expandable", t->expandable_free, "whole pages can be released");
 	if (t->loose)
 		put_line(to, "in no known segment", t->loose, "");
 	fprintf(to->out, "  %-24s %12.3f  1 - largest / free\n", "fragmentation index",
@@ -124,7 +125,7 @@ static int map_width(const tide_out *to)
 	return room > MAP_WIDTH ? MAP_WIDTH : room < 8 ? 8 : room;
 }
 
-/* Where cell i of n of a segment's bar begins. */
+/* Returns where cell i of n of a segment's bar begins. */
 static uint64_t edge(uint64_t size, int i, int n)
 {
 	uint64_t k = (uint64_t)i, of = (uint64_t)n;

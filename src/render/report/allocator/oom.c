@@ -13,7 +13,7 @@ void tide__oom_lines(const tide_oom *o, tide_oom_line out[TIDE_OOM_LINES])
 	bool limited = o->cause == TIDE_OOM_LIMITED;
 	const tide_oom_line lines[TIDE_OOM_LINES] = {
 		{ "asked for", true, o->asked, "" },
-		{ "segment needed for it", true, o->needed, "what the device was asked for" },
+		{ "segment needed for it", true, o->needed, "requested from the device" },
 		{ "free on the device", d, (uint64_t)o->device_free, "" },
 		{ "reserved by the allocator", r, o->reserved,
 		  o->source == TIDE_RESERVED_SAMPLES ? "sampled" : "" },
@@ -21,7 +21,7 @@ void tide__oom_lines(const tide_oom *o, tide_oom_line out[TIDE_OOM_LINES])
 		{ "reserved but unallocated", r, o->unallocated, "" },
 		{ "  largest free block", k, o->at.largest_free, "" },
 		{ "  between blocks in use", k, o->at.inactive_split,
-		  "inactive split: cannot go back" },
+		  "inactive split: cannot be released" },
 		{ limited ? "limit on the process, below" : "all the allocator could hold",
 		  limited || o->capacity, limited ? o->below : o->capacity,
 		  limited ? "reserved + segment needed" : "reserved + free on the device" },
@@ -37,30 +37,29 @@ const char *tide__oom_why(const tide_oom *o, char *buf, size_t n)
 	char b[32], c[32];
 	if (o->cause == TIDE_OOM_FULL)
 		snprintf(buf, n,
-			 "Too much was in use: even with every free byte in one piece, %s would "
+			 "Too much was in use: even with all free bytes in one block, %s would "
 			 "have been missing.",
 			 tide__fmt_bytes(b, sizeof b, (double)o->missing));
 	else if (o->cause == TIDE_OOM_FRAGMENTED)
 		snprintf(buf, n,
-			 "Fragmented: %s were free in all, but no piece was large enough; the "
-			 "largest had %s.",
+			 "Fragmented: %s were free in total, but no block was large enough; the "
+			 "largest has %s.",
 			 tide__fmt_bytes(b, sizeof b, (double)o->at.free + (double)there),
 			 tide__fmt_bytes(c, sizeof c, (double)most));
 	else if (o->cause == TIDE_OOM_LIMITED)
 		snprintf(buf, n,
-			 "Limited: the device had %s free, more than was needed; a limit on this "
-			 "process (as set_per_process_memory_fraction sets) refused.",
+			 "Limited: the device had %s free, more than needed; a limit on this "
+			 "process (set_per_process_memory_fraction) refused it.",
 			 tide__fmt_bytes(b, sizeof b, (double)there));
 	else
 		snprintf(buf, n,
-			 "Why cannot be told: the trace does not say what was free or which "
-			 "segments there were.");
+			 "The cause is unknown: the trace lacks the free bytes or the segments.");
 	return buf;
 }
 
 /* ---- for pages ---- */
 
-/* What a label function writes, as a JSON text. */
+/* The output of a label function, as a JSON text. */
 struct text {
 	FILE *f;
 	char *s;

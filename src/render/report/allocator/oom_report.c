@@ -124,7 +124,8 @@ static void print_cause(const tide_out *to, const tide_oom *o)
 	char why[300];
 
 	fprintf(to->out, "%s%s\n", tide__oom_why(o, why, sizeof why),
-		o->cause == TIDE_OOM_LIMITED ? " Settings are tried within what it held before."
+		o->cause == TIDE_OOM_LIMITED ? " Settings are tried with the highest reserved "
+					       "bytes as capacity."
 					     : "");
 }
 
@@ -132,7 +133,7 @@ static void print_settings(const tide_out *to, const tide_oom_trial *x, const ti
 {
 	fputc('\n', to->out);
 	if (!x->sweep.n) {
-		fputs("Settings were not tried: the room there was is not known.\n", to->out);
+		fputs("Settings were not tried: the capacity is unknown.\n", to->out);
 		return;
 	}
 	if (!count_served(x, o->mark))
@@ -148,7 +149,7 @@ static void print_one(const struct answer *x, const tide_oom_trial *tried, const
 	char name[64], t[32], b[32], line[600];
 
 	tide__device_name(x->m, tide__oom_device(x->m, o->mark), name, sizeof name);
-	tide__heading(to, "%s ran out of memory at %s: %s asked for", name,
+	tide__heading(to, "%s ran out of memory at %s: %s requested", name,
 		      tide__fmt_at(t, sizeof t, (double)o->t),
 		      tide__fmt_bytes(b, sizeof b, (double)o->asked));
 	if (x->m->marks.stack[o->mark].i) {
@@ -161,7 +162,7 @@ static void print_one(const struct answer *x, const tide_oom_trial *tried, const
 	print_numbers(to, o);
 	fputc('\n', to->out);
 	print_cause(to, o);
-	fputs("\nWhat held the memory, and what freeing it would have given:\n\n", to->out);
+	fputs("\nMemory by group, and the effect of freeing it:\n\n", to->out);
 	tide__grid_out(rooms(x, o), to, 2);
 	print_settings(to, tried, o);
 }

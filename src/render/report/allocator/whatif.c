@@ -68,7 +68,7 @@ static void result_row(tide_grid *g, const tide_whatif *x, const tide_sim_result
 	char text[440];
 	tide__sim_describe(&r->config, text, 400);
 	if (r->same_settings && x->q->n_before)
-		strcat(text, r->anew ? " (older ones anew)" : " (as recorded)");
+		strcat(text, r->anew ? " (pre-existing blocks re-placed)" : " (as recorded)");
 	tide__grid_text(g, text);
 	tide__grid_text(g, r->anew ? "anew" : "kept");
 	tide__grid_text(g, r->same_settings && x->q->settings_known ? "yes" : "no");
@@ -100,7 +100,7 @@ static tide_grid *results(const tide_whatif *x)
 	return g;
 }
 
-/* Does replaying the recorded settings take what the recording took? */
+/* Prints whether replaying the recorded settings reproduces the recording. */
 static void print_agreement(const tide_out *to, const tide_whatif *x)
 {
 	const tide_sim_result *c = &x->sweep.recorded;
@@ -108,19 +108,15 @@ static void print_agreement(const tide_out *to, const tide_whatif *x)
 
 	tide__fmt_count(n, sizeof n, (int64_t)c->checked);
 	if (!c->diverged && !x->q->n_taken)
-		fputs("check: no segments were taken or given back, and replaying takes and gives "
-		      "back none\n",
+		fputs("check: the recording has no segment events, and neither has the replay\n",
 		      to->out);
 	else if (!c->diverged)
 		fprintf(to->out,
-			"check: replaying them takes and gives back the %s recorded segments, in "
-			"their order\n",
-			n);
+			"check: replay reproduces all %s recorded segment events in order\n", n);
 	else
 		fprintf(to->out,
-			"check: follows the recording for %s of %zu segment events, then at %s "
-			"it %s\n",
-			n, x->q->n_taken,
+			"check: replay reproduces %s of %zu segment events, then at %s it %s\n", n,
+			x->q->n_taken,
 			c->diverged_req < x->q->n
 				? tide__fmt_ns(
 					  t, sizeof t,
@@ -136,10 +132,10 @@ static void print_check(const tide_out *to, const tide_whatif *x)
 
 	tide__sim_describe(&x->q->recorded, text, sizeof text);
 	fprintf(to->out, "recorded settings: %s%s\n", text,
-		x->q->settings_known ? "" : " (assumed: the trace does not say)");
+		x->q->settings_known ? "" : " (assumed: not recorded)");
 	if (!x->q->n) {
-		fputs("the trace has no requests: each row only places what is alive, in address "
-		      "order\n",
+		fputs("the trace has no requests: each row only places the live allocations, in "
+		      "address order\n",
 		      to->out);
 		return;
 	}
@@ -147,20 +143,19 @@ static void print_check(const tide_out *to, const tide_whatif *x)
 		fputs("the trace has no segments: the simulator cannot be checked against it\n",
 		      to->out);
 		if (x->reserved != TIDE_RESERVED_NONE)
-			fprintf(to->out, "recorded: %s reserved at most (sampled)\n",
+			fprintf(to->out, "recorded: highest reserved %s (sampled)\n",
 				tide__fmt_bytes(n, sizeof n, (double)x->reserved));
 		return;
 	}
 	if (followed)
 		fprintf(to->out,
-			"note: %" PRIu64
-			" segments were given back for a reason the trace does not tell; "
+			"note: %" PRIu64 " segments were released for an unknown reason; "
 			"the check follows the recording there\n",
 			followed);
 	print_agreement(to, x);
 }
 
-/* Where replays run out, each place once: how many of them, the first with its name. */
+/* Prints where replays run out, each place once: how many of them, the first by name. */
 static void print_out(const tide_out *to, const tide_whatif *x, size_t first)
 {
 	char text[400], size[32], least[32], most[32], t[32], line[512];
@@ -185,7 +180,7 @@ static void print_out(const tide_out *to, const tide_whatif *x, size_t first)
 	tide__sim_describe(&r->config, text, sizeof text);
 	if (n > 1)
 		snprintf(line, sizeof line, " and %zu more run", n - 1);
-	fprintf(to->out, "  %s%s out at %s (event %u): %s asked for, %s%s%s left on the device\n",
+	fprintf(to->out, "  %s%s out at %s (event %u): %s requested, %s%s%s left on the device\n",
 		text, n > 1 ? line : " runs",
 		tide__fmt_ns(t, sizeof t, (double)tide__whatif_time(x, q)), q->move,
 		tide__fmt_bytes(size, sizeof size, (double)q->size),
@@ -214,19 +209,19 @@ static void print_verdict(const tide_out *to, const tide_whatif *x)
 	if (!x->capacity || !n || !x->q->n)
 		return;
 	if (!through)
-		fprintf(to->out, "It runs out with %s.\n",
+		fprintf(to->out, "Memory runs out with %s.\n",
 			n > 1 ? "all of these settings" : "these settings");
 	else if (failed && !serve)
 		fputs("The request that failed when recorded fails with all of these settings.\n",
 		      to->out);
 	else if (failed)
-		fprintf(to->out, "With %zu of these %zu settings nothing fails.\n", serve, n);
+		fprintf(to->out, "With %zu of these %zu settings no request fails.\n", serve, n);
 	else if (n > 1 && through == n)
-		fputs("It gets through with all of these settings.\n", to->out);
+		fputs("Memory suffices with all of these settings.\n", to->out);
 	else if (n > 1)
-		fprintf(to->out, "It gets through with %zu of these %zu settings.\n", through, n);
+		fprintf(to->out, "Memory suffices with %zu of these %zu settings.\n", through, n);
 	else
-		fputs("It gets through.\n", to->out);
+		fputs("Memory suffices.\n", to->out);
 }
 
 static void print_notes(const tide_out *to, const tide_whatif *x)
@@ -238,18 +233,17 @@ static void print_notes(const tide_out *to, const tide_whatif *x)
 		bytes += x->q->blocks[i].size;
 	if (x->q->n_blocks)
 		fprintf(to->out,
-			"note: allocations older than the recording: %s (%s); %sthey are placed "
-			"anew first, "
-			"in address order\n",
+			"note: allocations older than the recording: %s (%s); %sthey are "
+			"re-placed first, in address order\n",
 			tide__fmt_count(n, sizeof n, (int64_t)x->q->n_blocks),
 			tide__fmt_bytes(b, sizeof b, (double)bytes),
-			x->q->n_before ? "except where it says \"as recorded\" " : "");
+			x->q->n_before ? "except in rows \"as recorded\" " : "");
 	if (x->gc_left_out)
 		fputs("note: garbage_collection_threshold is not tried: it needs --capacity\n",
 		      to->out);
 	if (x->q->n_empty)
 		fprintf(to->out,
-			"note: the program emptied the cache %s times; so do the replays\n",
+			"note: the program emptied the cache %s times, and so do the replays\n",
 			tide__fmt_count(n, sizeof n, (int64_t)x->q->n_empty));
 }
 
@@ -274,7 +268,7 @@ void tide__whatif_text(const tide_whatif *x, const tide_out *to)
 	tide__heading(to, "%s: %s requests replayed %s %s", name,
 		      tide__fmt_count(n, sizeof n, (int64_t)x->q->n), x->capacity ? "within" : "in",
 		      x->capacity ? tide__fmt_bytes(b, sizeof b, (double)x->capacity)
-				  : "memory without end");
+				  : "unlimited memory");
 	print_check(to, x);
 	fputc('\n', to->out);
 	tide__grid_out(results(x), to, 2);

@@ -28,7 +28,7 @@ static void print_grid(FILE *out, const tide_style *st, const char *title, tide_
 	tide__grid_free(g);
 }
 
-/* A table that may hold fewer rows than there are, and how to see the others. */
+/* Prints a table that may have fewer rows than exist, and how to see the others. */
 static void print_some(FILE *out, const tide_style *st, const char *title, tide_grid *g,
 		       size_t there, const char *how)
 {
@@ -59,7 +59,7 @@ static void parts_of(const tide_hta_head *h, int64_t *part)
 	part[P_IDLE] = h->idle;
 }
 
-/* Cells that the terminal has room for beside the figures. */
+/* Returns the cells available beside the figures. */
 static int bar_cells(const tide_style *st)
 {
 	int room = st->width ? st->width - BESIDE : BAR;
@@ -126,7 +126,7 @@ static size_t repeated(const tide_hta_job *job)
 	return n;
 }
 
-/* Ranks that are not known, or are there twice, are told apart by their files. */
+/* Returns true if unknown or duplicate ranks must be distinguished by their files. */
 static bool tell_apart(const tide_hta_job *job)
 {
 	size_t unknown = 0;
@@ -172,7 +172,7 @@ static void print_ranks(const tide_hta_job *job, FILE *out, const tide_style *st
 	tide__grid_free(g);
 	tide__free(order);
 	if (n < job->n_ranks)
-		fprintf(out, "  the %d ranks of %zu that idle most; --json has all\n", WORST,
+		fprintf(out, "  the %d most idle ranks of %zu; --json has all\n", WORST,
 			job->n_ranks);
 	fprintf(out,
 		"  %s compute  %s communication not hidden by it  %s copies and other  %s idle\n",
@@ -187,9 +187,8 @@ static void print_annotations(const tide_hta *s, const tide_hta_view *view, FILE
 	print_some(out, st, "User annotations", tide__grid_annotations(s, view->top),
 		   s->annotations.n, ALL);
 	if (s->annotations.n)
-		fputs("  device rows and time: of what the annotation's own thread launched inside "
-		      "it; "
-		      "backward is launched by autograd's\n",
+		fputs("  device rows and time: work that the annotation's own thread launched "
+		      "inside it; autograd's thread launches backward work\n",
 		      out);
 }
 
@@ -267,7 +266,7 @@ static void print_advice(const tide_hta_job *job, FILE *out, const tide_style *s
 	}
 }
 
-/* Of a single trace its own losses, which say where; of several how many traces have them. */
+/* For a single trace its own losses, with positions; for several the number of traces with each. */
 static const tide_hta *losses_of(const tide_hta_job *job)
 {
 	return job->n_ranks == 1 ? job->ranks[0].h : job->sum;
@@ -334,7 +333,7 @@ void tide__hta_text(const tide_hta_job *job, const tide_hta_view *view, FILE *ou
 		const tide_hta *c = job->n_ranks == 1 ? job->ranks[0].h : s;
 		print_some(out, st, "Collectives", tide__grid_collectives(s, c, MANY),
 			   c->collectives.n, JSON_HAS);
-		print_grid(out, st, "Stragglers: who the others waited for in collectives",
+		print_grid(out, st, "Stragglers: ranks that the others waited for in collectives",
 			   tide__grid_stragglers(job));
 		print_grid(out, st, "Copies", tide__grid_copies(s, s));
 		if (job->n_ranks == 1)

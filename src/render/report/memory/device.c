@@ -87,7 +87,7 @@ static void put_ledger(const tide_model *m, const tide_ledger *l, const tide_out
 	put_sources(m, l, to);
 	if (a->pooled)
 		put_line(to, "+ pools, not in use", a->pooled, "  (cudaMallocAsync)");
-	put_line(to, "+ context and code", a->context, "  (the least that was never explained)");
+	put_line(to, "+ context and code", a->context, "  (the minimum that was never explained)");
 	put_line(to, "+ CUPTI's buffers", a->profiler, "");
 	put_line(to, "+ other processes", a->others, "");
 	put_line(to, "+ driver and firmware", a->reserved, "  (NVML: reserved, no process's)");

@@ -51,7 +51,7 @@ static int compare(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* Does a program start there? Nobody looks for a leak in libc's start code. */
+/* Returns true for a program's start code in libc, which is never the cause of a leak. */
 static bool is_start(const tide_model *m, tide_frame_id f)
 {
 	static const char *const names[] = { "__libc_start_call_main",

@@ -33,7 +33,7 @@ static const tide_grid_col cols[] = {
 	{ "key", "Made by", TIDE_CELL_TEXT },
 };
 
-/* Of even distances the least of each counts, and there are no steps to speak of. */
+/* With equal intervals the minimum of each counts, and there are no steps. */
 static const tide_grid_col interval_cols[] = {
 	{ "slope_bytes_per_step", "Per interval", TIDE_CELL_BYTES },
 	{ "first_bytes", "Least in the first", TIDE_CELL_BYTES, 7 },
@@ -71,15 +71,14 @@ static void leak_row(tide_grid *g, const tide_leaks_view *x, const tide_leak *k,
 static void print_unknown(const tide_out *to, const tide_leaks_view *x)
 {
 	if (!x->l->beats.n)
-		fputs("The trace has no steps: no step marks, ProfilerStep ranges or a range that "
-		      "comes back at least three times.\n"
-		      "Growth over steps cannot be told; --every 5% looks at even distances "
-		      "instead.\n",
+		fputs("The trace has no steps: no step marks, ProfilerStep ranges or a range "
+		      "that repeats at least 3 times.\nGrowth over steps is unknown; --every 5% "
+		      "compares at equal intervals instead.\n",
 		      to->out);
 	else
 		fprintf(to->out,
-			"The trace has %zu step%s (%s); growth needs three. --every 5%% looks at "
-			"even distances instead.\n",
+			"The trace has %zu step%s (%s); growth needs 3. --every 5%% compares at "
+			"equal intervals instead.\n",
 			x->l->beats.n, x->l->beats.n == 1 ? "" : "s",
 			tide__beat_source_text(x->l->beats.source));
 }
@@ -92,21 +91,23 @@ static void print_none(const tide_out *to, const tide_leaks *l)
 	char b[3][32];
 
 	fprintf(to->out,
-		intervals(l)
-			? "Nothing grows in both halves of the run, which is what is listed: the "
-			  "device holds at least %s in interval 1, %s in interval %zu, %s in "
-			  "interval %zu.\n"
-			: "Nothing grows in both halves of the run, which is what is listed: the "
-			  "device holds %s after step 1, %s after step %zu, %s after step %zu.\n",
+		intervals(l) ? "No group grows in both halves of the run. Live bytes of the device "
+			       "are at least %s in interval 1, %s in interval %zu, %s in interval "
+			       "%zu.\n"
+			     : "No group grows in both halves of the run. Live bytes of the device "
+			       "are %s after step 1, %s after step %zu, %s after step %zu.\n",
 		tide__fmt_bytes(b[0], sizeof b[0], (double)t->first),
 		tide__fmt_bytes(b[1], sizeof b[1], (double)t->middle), half,
 		tide__fmt_bytes(b[2], sizeof b[2], (double)t->last), l->beats.n);
 	if (t->middle > t->first && t->last <= t->middle)
-		fprintf(to->out, "It grew up to step %zu only: something made once does.\n", half);
+		fprintf(to->out,
+			"Growth stopped after step %zu, which is typical of one-time "
+			"set-up.\n",
+			half);
 	else if (t->last > t->middle && t->middle <= t->first)
 		fprintf(to->out,
-			"It grew after step %zu only: something made once does, and so does a leak "
-			"that began there; a longer recording tells.\n",
+			"Growth began after step %zu: one-time set-up or the start of a leak; a "
+			"longer recording shows which.\n",
 			half);
 }
 

@@ -61,7 +61,7 @@ static void level_row(tide_grid *g, const char *name, size_t n, const char *kind
 	tide__known_cell(g, capacity);
 }
 
-/* Pools of a device, and their sum where it says more than one of them. */
+/* Pools of a device, and their sum if there are several. */
 static tide_grid *levels(struct view *x, uint32_t d, bool sum)
 {
 	const tide_model *m = x->r->m;
@@ -130,7 +130,7 @@ static void print_sampled(const tide_out *to, const tide_sampled_device *s)
 	if (tide__sampled_most(s) != TIDE_SAMPLED_NONE)
 		tide__fmt_bytes(most, sizeof most, (double)tide__sampled_most(s));
 	fprintf(to->out,
-		"  Its allocator reports no allocations. As sampled: %s, at most %s (%s; %s "
+		"  Its allocator reports no allocations. Sampled: %s, highest %s (%s; %s "
 		"samples).\n",
 		now, most, tide__sampled_when(s, t, sizeof t),
 		tide__fmt_count(n, sizeof n, (int64_t)s->n));
@@ -156,8 +156,8 @@ static void print_relative(const tide_out *to, const tide_relative_device *r)
 			     : "",
 		tide__fmt_bytes(now, sizeof now, r->now < 0 ? -(double)r->now : (double)r->now));
 	fprintf(to->out,
-		"  Peak at least %s. Not known: bytes alive at the start, live bytes, which allocation a "
-		"free ends.\n",
+		"  Peak at least %s. Unknown: bytes alive at the start, live bytes, which "
+		"allocation a free ends.\n",
 		tide__fmt_bytes(least, sizeof least, (double)tide__relative_least_peak(r)));
 }
 
@@ -181,7 +181,8 @@ static void print_device(const tide_out *to, struct view *x, uint32_t d)
 		tide__grid_print(g, to->out, &to->style, 2);
 	tide__grid_free(g);
 	if (w->devices[d].source == TIDE_RESERVED_SAMPLES)
-		fputs("  Reserved is sampled: exact when told, not known in between.\n", to->out);
+		fputs("  Reserved is sampled: exact at each sample, unknown between samples.\n",
+		      to->out);
 	if (x->r->sampled.devices[d].n)
 		print_sampled(to, &x->r->sampled.devices[d]);
 	if (x->r->relative.devices[d].events)

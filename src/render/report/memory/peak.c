@@ -160,7 +160,7 @@ static void print_groups(const tide_out *to, const tide_peak *x, size_t top)
 	tide__grid_free(g);
 }
 
-/* Which rules the roles of what is alive rest on. */
+/* Rules that determined the roles of live allocations. */
 static tide_grid *evidence(const tide_peak *x)
 {
 	static const tide_grid_col cols[] = {
@@ -211,8 +211,8 @@ static void print_devices(const tide_out *to, const tide_peak *x)
 	tide__grid_free(g);
 }
 
-/* What the device had reserved at the moment that is shown. A host's heap reserves nothing: of it
- * only what is known is said. */
+/* Prints the device's reserved bytes at that moment. A host heap reserves nothing: prints only
+ * known values for it. */
 static void put_reserved(const tide_out *to, const tide_peak *x)
 {
 	char bytes[32];
@@ -240,7 +240,7 @@ static void print_head(const tide_out *to, const tide_peak *x)
 			      tide__fmt_bytes(bytes, sizeof bytes, (double)l->peak),
 			      tide__fmt_at(t, sizeof t, (double)l->peak_t));
 	tide__fmt_count(count, sizeof count, (int64_t)x->alive.n);
-	fprintf(to->out, "%s allocation%s alive, %s asked for", count, x->alive.n == 1 ? "" : "s",
+	fprintf(to->out, "%s allocation%s alive, %s requested", count, x->alive.n == 1 ? "" : "s",
 		tide__fmt_bytes(bytes, sizeof bytes, (double)x->requested));
 	put_reserved(to, x);
 	fputs("\n\n", to->out);
@@ -249,8 +249,9 @@ static void print_head(const tide_out *to, const tide_peak *x)
 static void print_empty(const tide_out *to, const tide_peak *x)
 {
 	fputs(x->only_sizes
-		      ? "The trace holds memory events with sizes but no addresses: what was alive at the "
-			"peak is not known. `tidemark memory` shows the running sum.\n"
+		      ? "The trace has memory events with sizes but no addresses: the "
+			"allocations alive at the peak are unknown. `tidemark memory` shows the "
+			"running sum.\n"
 		      : "The trace holds no allocations.\n",
 	      to->out);
 }

@@ -27,7 +27,7 @@ static bool is_host(const tide_model *m, const tide_scope *s)
 	return m->devices.kind[s->device] == TIDE_DEVICE_HOST;
 }
 
-/* Accelerators where there are any, else the host; only `device` where one is asked for. */
+/* Accelerators if there are any, else the host; only `device` if given. */
 static bool is_shown(const tide_model *m, const tide_phases *p, uint32_t device, size_t k)
 {
 	const tide_scope *s = &p->scopes[k];
@@ -97,7 +97,7 @@ void tide__phases_tracker(const tide_model *m, const tide_phases *p, uint32_t de
 		shown += is_shown(m, p, device, k);
 	t.many = shown > 1;
 	while (end > 1 &&
-	       !p->phases[end - 1].name.i) /* what follows the last snapshot is not captured */
+	       !p->phases[end - 1].name.i) /* events after the last snapshot are not captured */
 		end--;
 	if (!shown || !end) {
 		fputs("WARNING: No traces captured\n", out);

@@ -229,7 +229,7 @@ static void print_text(const tide_critical_view *v, const tide_out *to)
 	fprintf(out, "  window %s, path %s, %zu of %zu moments, %zu edges in all\n", window, length,
 		v->c->path_nodes, v->c->nodes, v->c->edges);
 	if (v->c->length > v->c->end - v->c->start)
-		fputs("  longer than the window: the device goes on with what was launched in it\n",
+		fputs("  longer than the window: the device continues with work launched in it\n",
 		      out);
 	else if (v->c->length < v->c->end - v->c->start) {
 		snprintf(text, sizeof text,

@@ -105,8 +105,8 @@ static char *value_text(const tide_flame *f, char *buf, size_t n, uint64_t v)
 	return f->bytes ? tide__fmt_bytes(buf, n, (double)v) : tide__fmt_ns(buf, n, (double)v);
 }
 
-/* What a line has room for. A narrow terminal loses the bar first, then Self; a name keeps at least
- * NAME columns, whatever its level. */
+/* The layout of a line. A narrow terminal drops the bar first, then Self; a name keeps at least
+ * NAME columns at any level. */
 typedef struct layout {
 	bool self, bar;
 	int lead;   /* columns before the indent */
@@ -253,7 +253,7 @@ static void print_shown(const tide_flame *f, FILE *out, const tide_style *style,
 end:
 	if (longs.cut)
 		fprintf(out,
-			"(%" PRIu64 " long texts are cut; each is whole where it first stands)\n",
+			"(%" PRIu64 " long texts are cut; each is complete at its first use)\n",
 			longs.cut);
 	tide__long_free(&longs);
 	shorts_free(&shorts);
@@ -381,9 +381,9 @@ static void heading(const tide_out *to, const tide_flame *f, const tide_model *m
 	char total[32], name[64], when[32];
 	tide__fmt_ns(total, sizeof total, (double)f->nodes.total[0]);
 	if (f->kind == TIDE_FLAME_CPU)
-		tide__heading(to, "CPU time by nesting, threads added: %s", total);
+		tide__heading(to, "CPU time by nesting, sum over threads: %s", total);
 	else if (f->kind == TIDE_FLAME_GPU)
-		tide__heading(to, "GPU time by what launched it, streams added: %s", total);
+		tide__heading(to, "GPU time by launching op, sum over streams: %s", total);
 	else if (v->allocated || !m)
 		tide__heading(to, "Bytes %s: %s",
 			      v->allocated ? "ever allocated" : "alive at the peak",

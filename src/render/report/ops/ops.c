@@ -116,8 +116,8 @@ static void self_figures(tide_grid *g, const tide_op_row *r)
 	tide__grid_uint(g, r->peak);
 }
 
-/* How far a level's names move in. A terminal has little room: less from the ninth level on, and
- * none from the seventeenth, where the level's number stands before the name. */
+/* Indentation of names by level. A terminal has little space: less from the 9th level on, and
+ * none from the 17th, where the level's number precedes the name. */
 static int indent_of(const struct report *r, size_t depth, char *level, size_t n)
 {
 	enum { WIDE = 8, ALL = 16 };
@@ -160,7 +160,7 @@ static void node_row(struct report *r, uint32_t node, size_t depth)
 	tide__grid_uint(r->g, depth);
 }
 
-/* What a row that is not shown adds to the "(N more)" row. */
+/* Adds a hidden row to the "(N more)" row. */
 static void fold(tide_op_row *to, const tide_op_row *r)
 {
 	to->count += r->count;
@@ -173,7 +173,7 @@ static void fold(tide_op_row *to, const tide_op_row *r)
 		to->peak = r->peak;
 }
 
-/* nested: rows may lie in each other or in those shown, so that only Count and Self add up. */
+/* nested: rows may contain each other or those shown, so only Count and Self add up. */
 static void more_row(struct report *r, const tide_op_row *rest, size_t left, size_t depth,
 		     bool nested)
 {

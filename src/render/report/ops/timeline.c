@@ -87,7 +87,7 @@ enum { N_LANE_COLS = 14 };
 static const tide_grid_col lane_cols[N_LANE_COLS] = LANE_COLS(NULL);
 static const tide_grid_col process_cols[N_LANE_COLS] = LANE_COLS("Process");
 
-/* Are there threads of several processes? Their numbers alone do not tell them apart. */
+/* Returns true if there are threads of several processes, whose numbers alone are ambiguous. */
 static bool several_processes(const tide_model *m, const tide_timeline *t)
 {
 	uint32_t first = 0;

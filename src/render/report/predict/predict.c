@@ -37,7 +37,7 @@ static void op_cell(tide_grid *g, tide_predict_answer *x, size_t line, bool text
 	tide__grid_text(g, from ? from : path);
 }
 
-/* `text`: without columns of which nothing is known, and what repeats the peak. */
+/* `text`: without columns that are unknown or repeat the peak. */
 static tide_grid *table(tide_predict_answer *x, bool text)
 {
 	bool whole = !text || x->kept;
@@ -130,31 +130,33 @@ static void print_joined(const tide_out *to, const tide_predict_answer *x)
 {
 	char b[32];
 	const uint64_t *n = x->live.moments;
-	fprintf(to->out, "%s allocations are the same in both", count(b, n[TIDE_LINE_MOMENT]));
+	fprintf(to->out, "%s allocations match in both recordings", count(b, n[TIDE_LINE_MOMENT]));
 	if (x->live.per_size)
-		fprintf(to->out, "; %s are made for each of the size, and count as one",
+		fprintf(to->out, "; %s grow in number with the size (the highest counts)",
 			count(b, x->live.per_size));
 	if (n[TIDE_LINE_GROUP] > x->live.per_size)
-		fprintf(to->out, "; %s are more in one than in the other, and count as one",
+		fprintf(to->out, "; %s differ in number (the highest counts)",
 			count(b, n[TIDE_LINE_GROUP] - x->live.per_size));
 	if (n[TIDE_LINE_AROUND])
-		fprintf(to->out, "; %s only one of the two makes", count(b, n[TIDE_LINE_AROUND]));
+		fprintf(to->out, "; %s are in one recording only", count(b, n[TIDE_LINE_AROUND]));
 	fputs("\n", to->out);
 	if (n[TIDE_LINE_AROUND] > n[TIDE_LINE_MOMENT] + n[TIDE_LINE_GROUP])
-		fputs("Few are the same: if it is another program, or another kind of recording, "
-		      "this tells nothing.\n",
+		fputs("Few match: if the recordings are of different programs or kinds, the "
+		      "prediction is meaningless.\n",
 		      to->out);
 	fputs("\n", to->out);
 }
 
-/* How far off: what recordings that were left out tell, else that there are none. */
+/* Prints the error found by predicting each recording from the others, or that there are too
+ * few. */
 static void print_off(const tide_out *to, const tide_predict_answer *x)
 {
 	static const double SLIGHT = 0.1; /* percent: an allocator's rounding */
 	double most = 0;
 	bool over = false, under = false;
 	if (x->n < 3) {
-		fputs("A third recording, in between or beyond, would tell how far this is off.\n",
+		fputs("A third recording, in between or beyond, would show the error of this "
+		      "prediction.\n",
 		      to->out);
 		return;
 	}
@@ -168,38 +170,39 @@ static void print_off(const tide_out *to, const tide_predict_answer *x)
 	}
 	if (x->live.bent && x->n == 3) { /* no recording is left to check the curve with */
 		fprintf(to->out,
-			"Memory does not grow evenly with the size: the line through the outermost "
-			"recordings is up to %.2f %% off. Peaks are told by a curve of second degree "
-			"through all three; a fourth recording would tell how far that is off.\n",
+			"Memory does not grow linearly with the size: the line through the "
+			"outermost recordings is up to %.2f %% off. Peaks come from a parabola "
+			"through all three; a fourth recording would show its error.\n",
 			most);
 		return;
 	}
 	if (most > 0)
-		fprintf(to->out, "Each recording as the others tell it: at most %.2f %% off.\n",
+		fprintf(to->out,
+			"Each recording predicted from the others: at most %.2f %% "
+			"off.\n",
 			most);
 	else
-		fputs("Each recording is as the others tell it, to the byte.\n", to->out);
+		fputs("Each recording equals its prediction from the others, to the byte.\n",
+		      to->out);
 	if (x->live.bent) {
-		fputs("Memory does not grow evenly with the size: peaks are told by a curve of second "
-		      "degree through three recordings.\n",
+		fputs("Memory does not grow linearly with the size: peaks come from a parabola "
+		      "through three recordings.\n",
 		      to->out);
 		return;
 	}
 	if (most < SLIGHT)
 		return;
 	if (over && !under)
-		fputs("Memory grows faster than evenly with the size: larger ones will take more "
-		      "than "
-		      "this.\n",
+		fputs("Memory grows faster than linearly with the size: larger sizes will take "
+		      "more than predicted.\n",
 		      to->out);
 	else if (under)
-		fputs("Memory does not grow evenly with the size: a library may choose otherwise "
-		      "for "
-		      "another, or the data differ.\n",
+		fputs("Memory does not grow linearly with the size: a library may choose another "
+		      "algorithm, or the data differ.\n",
 		      to->out);
 }
 
-/* Why a peak is not told from one moment of both. */
+/* Explains a peak that does not come from one moment of both. */
 static void print_why(const tide_out *to, const tide_predict_answer *x)
 {
 	for (size_t i = x->n_rows; i--;) {
@@ -210,12 +213,10 @@ static void print_why(const tide_out *to, const tide_predict_answer *x)
 			continue;
 		fprintf(to->out,
 			k == TIDE_LINE_GROUP
-				? "The peak at %s is among allocations that one recording makes "
-				  "more "
-				  "often than the other: a line through the highest of each.\n"
-				: "The peak at %s is at an allocation that only the larger "
-				  "recording "
-				  "makes: a line from the other's highest around it.\n",
+				? "The peak at %s is among allocations whose number differs "
+				  "between the recordings: a line through the highest of each.\n"
+				: "The peak at %s is at an allocation of the larger recording "
+				  "only: a line from the other's highest moment around it.\n",
 			count(b, r->size));
 		return; /* one is enough */
 	}
@@ -230,7 +231,7 @@ static void print_fit(const tide_out *to, const tide_predict_answer *x, uint64_t
 	if (!most)
 		fputs("no size fits\n", to->out);
 	else if (most == TIDE_MOST_SIZE)
-		fputs("every size fits, they do not grow with it\n", to->out);
+		fputs("every size fits: memory does not grow with it\n", to->out);
 	else
 		fprintf(to->out, "fits up to %s\n", count(b, most));
 }
@@ -241,7 +242,7 @@ static void print_parts(const tide_out *to, tide_predict_answer *x)
 	char b[2][32];
 	if (!x->roles.n) /* the two moments are not the same */
 		return;
-	fprintf(to->out, "\nalive at the peak of %s (%s), and how much more for each\n\n",
+	fprintf(to->out, "\nalive at the peak at size %s (%s), and growth per unit of size\n\n",
 		count(b[0], x->whole.size),
 		tide__fmt_bytes(b[1], sizeof b[1], (double)x->whole.peak));
 	tide__grid_out(parts_table(x, false, 0), to, 2);
@@ -277,7 +278,7 @@ void tide__predict_text(tide_predict_answer *x, const tide_out *to)
 {
 	char name[64], b[2][32];
 	const tide_predict_run *z = tide__predict_last(x);
-	tide__heading(to, "%s: peak by size of the work, from %s and %s",
+	tide__heading(to, "%s: peak by size, from recordings at %s and %s",
 		      tide__device_name(z->m, z->device, name, sizeof name),
 		      count(b[0], x->v[0].size), count(b[1], z->size));
 	print_joined(to, x);
@@ -285,19 +286,19 @@ void tide__predict_text(tide_predict_answer *x, const tide_out *to)
 	fputc('\n', to->out);
 	if (x->kept)
 		fputs(x->kept == TIDE_KEPT_SIM
-			      ? "Reserved: what PyTorch's allocator would, simulated.\n"
-			      : "Reserved: the peak, and what was kept beyond it on a line.\n",
+			      ? "Reserved: from the simulated caching allocator.\n"
+			      : "Reserved: the peak plus a line through what was reserved beyond "
+				"it.\n",
 		      to->out);
 	print_ranges(to, x);
 	print_why(to, x);
 	if (!x->live.moments[TIDE_LINE_MOMENT])
-		fputs("The recordings have nothing in common: are both of this program, and of "
-		      "memory "
-		      "and ops?\n",
+		fputs("The recordings have no allocation in common: are both of the same "
+		      "program, with memory and ops?\n",
 		      to->out);
 	print_off(to, x);
 	if (!x->capacity)
-		fputs("What fits is found with --capacity.\n", to->out);
+		fputs("--capacity SIZE finds the largest size that fits.\n", to->out);
 	else
 		print_fit(to, x, x->fits, "live");
 	if (x->capacity && x->kept)

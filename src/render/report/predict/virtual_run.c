@@ -98,14 +98,14 @@ static void put_fit(const tide_model *m, const tide_virtual_run *r, const tide_o
 		return;
 	}
 	size_t n = tide__virtual_phase(r, r->out_move);
-	fprintf(to->out, "  %-16sin %s: %s are asked for with %s of %s reserved\n", "Runs out",
+	fprintf(to->out, "  %-16sin %s: %s requested with %s of %s reserved\n", "Runs out",
 		phase_name(m, r, n),
 		tide__fmt_bytes(a, sizeof a, (double)m->allocs.requested[r->out_alloc]),
 		tide__fmt_bytes(b, sizeof b, (double)r->out_reserved),
 		tide__fmt_bytes(c, sizeof c, (double)r->capacity));
 }
 
-/* What the prediction could not know, as the program's run said it. */
+/* Prints the limits of the prediction, as noted by the program's run. */
 static void put_unknown(const tide_model *m, const tide_out *to)
 {
 	const char *read = fact(m, "predicted.values_read"), *eager = fact(m, "predicted.eager");
@@ -125,7 +125,8 @@ static void put_unknown(const tide_model *m, const tide_out *to)
 		fprintf(to->out, "note: %s\n", eager);
 	if (atoi(read) > 0)
 		fprintf(to->out,
-			"note: the program read %s values of tensors; nothing is computed, so that each was 0\n",
+			"note: the program read %s tensor values; nothing is computed, so each "
+			"was 0\n",
 			read);
 }
 

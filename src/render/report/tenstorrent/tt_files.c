@@ -109,7 +109,7 @@ static void json_const_eval(tide_json *j, const tide_tt *t, const tide_tt_op *o)
 	tide__json_kbool(j, "const_eval_cache_miss", o->miss);
 }
 
-/* What the operation did: members that the original files do not have. */
+/* Writes the operation's change: members that the original files do not have. */
 static void json_change(tide_json *j, const tide_tt *t, const tide_tt_op *o)
 {
 	tide__json_kobject(j, "change");

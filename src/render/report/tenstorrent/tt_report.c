@@ -441,8 +441,8 @@ tide_code tide__tt_print(tide_tt *t, FILE *out, const tide_style *st, tide_error
 	section(out, st, "operations by name", distribution(t, 15));
 	section(out, st, "operations without a memory state, left out", skipped(t));
 	if (t->peak[0].op < 0 && t->peak[0].bytes)
-		fputs("\nnote: what raised DRAM to its peak is not known: no memory state follows it in its "
-		      "program\n",
+		fputs("\nnote: the operation that raised DRAM to its peak is unknown: no memory "
+		      "state follows it in its program\n",
 		      out);
 	tide__put_losses(t->m, out, st);
 	return TIDE_OK;

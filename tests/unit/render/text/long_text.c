@@ -93,8 +93,7 @@ static void counted(void **state)
 	FILE *f = open_memstream(&text, &n);
 	tide__grid_print(g, f, &(tide_style){ 0 }, 0);
 	fclose(f);
-	assert_non_null(
-		strstr(text, "(3 long texts are cut; each is whole where it first stands)"));
+	assert_non_null(strstr(text, "(3 long texts are cut; each is complete at its first use)"));
 	free(text);
 	f = open_memstream(&text, &n);
 	tide_json j;

@@ -104,7 +104,7 @@ export function Recordings() {
   const [program, setProgram] = useState('');
   const [editing, setEditing] = useState<string | null>(null);
   if (!all) return <p class="loading">{away || 'Asking…'}</p>;
-  if (!all.runs.length) return <p class="loading">There is no recording in what this server was told to serve. New ones appear here as they come.</p>;
+  if (!all.runs.length) return <p class="loading">This server has no recordings yet. New ones appear here.</p>;
   const programs = [...new Set(all.runs.map((r) => r.program).filter((p): p is string => !!p))].sort();
   const list = program ? all.runs.filter((r) => r.program === program) : all.runs;
   const worse = list.filter((r) => r.regression).length;
@@ -158,7 +158,7 @@ export function Recordings() {
       </header>
       {two && (
         <p class="soft" role="status">
-          {two.length < 2 ? `Choose ${two.length ? 'the one after' : 'the one before, then the one after'}.` : ''}
+          {two.length < 2 ? `Select ${two.length ? 'the one after' : 'the one before, then the one after'}.` : ''}
           {two.length > 0 && <> <b class="mark-a">A</b> {name(0)}</>}
           {two.length > 1 && <> <b class="mark-b">B</b> {name(1)}</>}
         </p>

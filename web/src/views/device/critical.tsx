@@ -71,7 +71,7 @@ export function Path({ c, whose }: { c: Critical; whose: string }) {
   return (
     <Panel title={`Critical path of ${d.annotation ? `the first ${d.annotation}` : 'the whole trace'}${whose}`} extra={<Choice label="Show" value={shown} options={[['top', 'Where the time is'], ['path', 'The path']]} onPick={show} />}>
       <p class="soft">
-        Window {ns(d.window_ns)}, path {ns(d.path_ns)}: {count(d.path_nodes)} of {count(d.nodes)} moments. Shortening anything else does not make the step shorter.{d.path_ns < d.window_ns && ` For the other ${ns(d.window_ns - d.path_ns)} the chain has nothing recorded, or waits for work from before.`}
+        Window {ns(d.window_ns)}, path {ns(d.path_ns)}: {count(d.path_nodes)} of {count(d.nodes)} moments. Shortening anything else does not make the step shorter.{d.path_ns < d.window_ns && ` For the other ${ns(d.window_ns - d.path_ns)} nothing is recorded on the path, or it waits for earlier work.`}
       </p>
       <Bar slices={bounds} whole={d.path_ns} />
       <Legend items={legend(bounds, d.path_ns)} />

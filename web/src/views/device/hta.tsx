@@ -138,7 +138,7 @@ function launches(ranks: Rec[]): Rec[] {
 
 /** Each says what to do, then, of its own words in brackets, which figure made it speak. */
 function Advice({ list }: { list: Rec[] }) {
-  if (!list.length) return <p class="soft">No rule found anything worth a word.</p>;
+  if (!list.length) return <p class="soft">No rule found a problem.</p>;
   return (
     <ul class="findings">
       {list.map((a, i) => {
@@ -191,6 +191,6 @@ export function HtaView() {
   const all = useData(getJob);
   if (one === undefined || all === undefined) return <Loading />;
   const h = all ?? one;
-  if (!h) return <p class="loading">This trace holds no device work, so there is no device time to break down.</p>;
+  if (!h) return <p class="loading">This trace has no device work to break down.</p>;
   return <div class="stack"><Body h={h} /></div>;
 }

@@ -94,7 +94,7 @@ function Body({ h }: { h: NonNullable<Hta> }) {
       <Panel title="How long they take" extra={<span class="soft">line: shortest to longest · bar: median to p90 · mark: mean</span>}>
         <Spread rows={top} />
       </Panel>
-      <Panel title="Kernels, copies and fills" extra={name ? <Follow name={name} /> : <span class="soft hint">A click on a row takes it to the timeline or the flame graph</span>}>
+      <Panel title="Kernels, copies and fills" extra={name ? <Follow name={name} /> : <span class="soft hint">Click a row to open it in the timeline or the flame graph</span>}>
         <Records label="kernels" rows={kernels} sort="sum_ns" height={560} onPick={pick} picked={(r) => r.name === name} keys={`name,type,${STATS}`} text={(key, v) => (key === 'name' ? brief.get(String(v)) : undefined)} />
       </Panel>
       <Panel title="Device time by op">
@@ -124,7 +124,7 @@ export function Kernels() {
   const all = useData(getJob);
   if (one === undefined || all === undefined) return <Loading />;
   const h = all && scope.value !== 'one' ? all : one;
-  if (!h) return <p class="loading">This trace holds no device work.</p>;
+  if (!h) return <p class="loading">This trace has no device work.</p>;
   return (
     <div class="stack">
       {all && one && (

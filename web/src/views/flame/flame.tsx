@@ -214,7 +214,7 @@ function SandwichView({ t, color, hit }: { t: Tree; color: number; hit?: Uint8Ar
   const first = useMemo(() => rows.reduce((a, f) => (f.self > a.self ? f : a), rows[0]), [rows]);
   const f = rows.find((r) => t.names[r.name] === chosen.value) ?? first;
   const two = useMemo(() => (f ? sandwich(t, f.name) : undefined), [t, f]);
-  if (!f || !two) return <p class="loading">Nothing of this kind is in the trace.</p>;
+  if (!f || !two) return <p class="loading">The trace has no such data.</p>;
   const w = writer(t);
   const all = t.total[0];
   const pick = (tree: Tree) => (n: number) => (chosen.value = nameOf(tree, n));
@@ -336,13 +336,13 @@ function Flames({ trees, read, two }: { trees: TreeName[]; read: (k: TreeName) =
         <span class="grow" />
         <span class="soft">
           {t.sides ? `A ${w(t.sides.total[0][0])}, B ${w(t.sides.total[1][0])}` : `${w(t.total[0])} in all`}{t.folded ? ` · ${count(t.folded)} small ones folded` : ''}
-          {t.cut ? ` · ${plural(t.cut, 'path')} too deep to draw: counted for what is around` : ''}
+          {t.cut ? ` · ${plural(t.cut, 'path')} too deep to draw: counted for their ancestors` : ''}
         </span>
         {at > 0 && <button onClick={() => look(0)}>Reset</button>}
       </div>
       {two && <Legend items={changes.map((c) => ({ color: css(changeColors[c]), text: c }))} />}
       {t.total[0] === 0 ? (
-        <p class="loading">Nothing of this kind is in the trace.</p>
+        <p class="loading">The trace has no such data.</p>
       ) : sliced ? (
         <SandwichView t={t} color={base[k]} hit={hit} />
       ) : (

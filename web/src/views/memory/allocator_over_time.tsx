@@ -136,13 +136,13 @@ export function OverTime({ sc, a }: { sc: Scene; a: Allocator }) {
         <Legend
           items={[
             ...layers.filter(([key]) => key !== 'expandable' || o.expandable.some((v) => v > 0)).map(([, text, color]) => ({ color: css(color), text })),
-            ...(known(o, o.t.length - 1) ? [] : [{ color: css(UNKNOWN), text: `hatched: reserved, but what is free is unknown: ${WHY}` }]),
+            ...(known(o, o.t.length - 1) ? [] : [{ color: css(UNKNOWN), text: `hatched: reserved, free part unknown: ${WHY}` }]),
             { color: css(INDEX), text: 'line: fragmentation index, 0 to 1' },
             { color: 'var(--text)', text: 'dashed: largest free block' },
           ]}
         />
         <span class="grow" />
-        <span class="soft">{of.moves > o.t.length ? `A point in ${count(Math.ceil(of.moves / o.t.length))} moves` : ''}</span>
+        <span class="soft">{of.moves > o.t.length ? `One point per ${count(Math.ceil(of.moves / o.t.length))} memory events` : ''}</span>
         <button onClick={() => (moment.value = w.t[0])}>Most unused: {bytes(w.reserved[0] - w.active[0])} at {ns(w.t[0])}</button>
       </div>
       <Fold title="These figures as a table">

@@ -132,7 +132,7 @@ function oom({ ctx, width, height }: Surface, sc: Scene, f: Frame, from: number,
     if (m.kind !== 'oom' || m.t < f.t0 || m.t > f.t1 || (sc.dev && m.device && m.device !== sc.dev)) continue;
     const x = f.x(m.t);
     upright(ctx, RED, x, from, height, 2);
-    const text = `out of memory: ${bytes(m.value)} asked for`;
+    const text = `out of memory: ${bytes(m.value)} requested`;
     const back = x + ctx.measureText(text).width + 12 > width;
     word(ctx, RED, text, x + (back ? -6 : 6), from + px(22) + (row++ % 4) * px(14), back ? 'right' : 'left', halo(c));
   }
@@ -220,7 +220,7 @@ function Under({ sc }: { sc: Scene }) {
       {band >= 0 && <b>{sc.g.labels[band]}: {bytes(f.pic.values[x * f.pic.k + band])}</b>}
       <span>{bytes(Math.max(0, f.pic.sum[x]))} live in all{r >= 0 ? ` of ${bytes(sc.res.v[r])} reserved` : ''}</span>
       <span class="soft">{exact(t)}{phase?.name ? ` · ${phase.name}` : ''}</span>
-      <span class="soft">A click lists all that is alive here</span>
+      <span class="soft">Click to list all live allocations</span>
     </Tip>
   );
 }

@@ -172,7 +172,7 @@ function Under({ sc, a, st }: { sc: Scene; a: Allocator; st: State }) {
     <Tip at={h}>
       <b aria-live="polite">{blockTitle(sc, st, h.block)}</b>
       <span>{row < 0 ? freeText[freeKind(a, g)] : faceText(m, m.face[row]) || opPath(m, m.op[row])}</span>
-      {st.pending[h.block] && <span>its program gave it back, a stream still holds it</span>}
+      {st.pending[h.block] && <span>freed by its program, still used by a stream</span>}
       <span>at {address(a, sc.dev, st.addr[h.block])}</span>
       <span class="soft">
         segment {address(a, sc.dev, g.addr)}: {bytes(g.size)}, {a.json.kinds[a.segKind[g.row]]}, stream {a.segStream[g.row]}, {percent((100 * g.used) / g.size)} in use, {plural(g.n, 'block')}
@@ -186,7 +186,7 @@ function Totals({ st }: { st: State }) {
   const used = st.addr.length - t.freeBlocks;
   const facts: [keyof typeof t, string, string][] = [
     ['reserved', 'Reserved', plural(st.segs.length, 'segment')],
-    ['active', 'In use', `${plural(used, 'block')}; ${bytes(t.requested)} asked for`],
+    ['active', 'In use', `${plural(used, 'block')}; ${bytes(t.requested)} requested`],
     ['free', 'Free', plural(t.freeBlocks, 'block')],
     ['cached', 'Whole segments', 'can go back to the device'],
     ['split', 'Inactive split', 'cannot'],

@@ -60,7 +60,7 @@ function AsTable({ sc }: { sc: Scene }) {
     ...sc.g.labels.map((l, k) => col(l.length > 28 ? `…${l.slice(-27)}` : l, (r: Line) => r.v[k], bytes, { key: `g${k}` })),
   ];
   return (
-    <Panel title={`The highest moment of each of ${LINES} stretches of ${lasts((t1 - t0) / LINES)}`}>
+    <Panel title={`The highest moment of each of ${LINES} intervals of ${lasts((t1 - t0) / LINES)}`}>
       <Table
         label="live memory over time"
         rows={rows}
@@ -138,7 +138,7 @@ export function MemoryOf({ main, m, map }: { main: Main; m: Memory; map?: Given 
     else if (e.key === ',') step(sc, -1);
     else if (e.key === 'Escape') moment.value = alloc.value = null;
   });
-  if (!sc || !main.device) return <p class="loading">This trace holds no allocations.</p>;
+  if (!sc || !main.device) return <p class="loading">This trace has no allocations.</p>;
   const devices = inUse(main);
   const reservedText = dev || !sc.res.t.length ? held(main.devices[dev || main.device]) : 'reserved';
   const cut = momentOf(sc);
@@ -174,7 +174,7 @@ export function MemoryOf({ main, m, map }: { main: Main; m: Memory; map?: Given 
           options={panes.filter(([k]) => k !== 'map' || pane.value === k || main.devices.some((d) => d.reserved_source === 'segments'))}
           onPick={(v) => (pane.value = v === 'alive' ? '' : v)}
         />
-        <span class="soft">at {exact(cut.t)}{cut.exact ? ', the peak' : ''}; <kbd>,</kbd> <kbd>.</kbd> go to the move before and after</span>
+        <span class="soft">at {exact(cut.t)}{cut.exact ? ', the peak' : ''}; <kbd>,</kbd> <kbd>.</kbd> go to the previous and next memory event</span>
       </div>
       <Below sc={sc} main={main} map={map} />
     </div>

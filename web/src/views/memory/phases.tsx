@@ -155,7 +155,7 @@ export function Phases({ main }: { main: Main }) {
   const m = useData(getMemory);
   if (!t || !m) return <Loading />;
   const scopes = shownScopes(t);
-  if (!scopes.length) return <p class="loading">This trace holds no allocations.</p>;
+  if (!scopes.length) return <p class="loading">This trace has no allocations.</p>;
   // At first the main memory of the device that holds most of it.
   const highestOf = (s: Scope) => most(t.phases, (p) => p.levels[t.scopes.indexOf(s)][6]);
   const largest = t.scopes.filter((s) => s.scope === 'device').sort((a, b) => highestOf(b) - highestOf(a))[0];

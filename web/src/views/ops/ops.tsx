@@ -178,7 +178,7 @@ export function Ops() {
       title={titles[shape.value] ?? 'Ops by name'}
       extra={
         <>
-          {name ? <Follow name={name} /> : <span class="soft hint">A click on a row takes its op to the timeline or the flame graph</span>}
+          {name ? <Follow name={name} /> : <span class="soft hint">Click a row to open its op in the timeline or the flame graph</span>}
           <Kept label="Shape" of={shape} options={shapes} />
         </>
       }

@@ -58,7 +58,7 @@ const whys = [
   ['tensor', 'By tensor'],
 ] as const;
 
-/** What is alive at the peak: the roles, and the most telling of what else is known. */
+/** Alive at the peak: the roles, and the most telling of what else is known. */
 function Why({ main, d }: { main: Main; d: Device }) {
   const why = main.why;
   if (!why) return null;
@@ -79,7 +79,7 @@ function Why({ main, d }: { main: Main; d: Device }) {
           </section>
         );
       })}
-      {!shown.length && <p class="soft">The trace knows neither roles, code nor ops of what was alive.</p>}
+      {!shown.length && <p class="soft">The trace has no roles, code or ops of live allocations.</p>}
     </Panel>
   );
 }
@@ -182,7 +182,7 @@ function Card({ main, at }: { main: Main; at: number }) {
     const { peak, peak_t, own_peak, own_since, own_told, samples, last } = d.sampled;
     const own = own_peak !== null && own_peak > peak;
     const of = plural(samples, 'sample');
-    const when = own ? `at most, between ${ns(own_since)} and ${ns(own_told)} as its own counter says · ${bytes(peak)} at most in ${of}: what else was between them is not known` : `at most as sampled, at ${ns(peak_t)} · ${of} of its own counter: more may have been between them`;
+    const when = own ? `at most, between ${ns(own_since)} and ${ns(own_told)} as its own counter says · ${bytes(peak)} at most in ${of}: other values in between are unknown` : `at most as sampled, at ${ns(peak_t)} · ${of} of its own counter: memory may have been higher in between`;
     return (
       <div class="figure card">
         <span class="soft">{d.device}</span>
@@ -192,7 +192,7 @@ function Card({ main, at }: { main: Main; at: number }) {
       </div>
     );
   }
-  const facts = [`at the peak${size ? ` (${percent((100 * d.peak) / size)} of ${d.capacity ? 'its' : 'all there was,'} ${bytes(size)})` : host(d) ? '' : ' (the device’s size is not recorded)'}`, `at ${ns(d.peak_t)}`, plural(d.peak_count, 'allocation'), held(d), `${bytes(d.live)} at the end`];
+  const facts = [`at the peak${size ? ` (${percent((100 * d.peak) / size)} of ${d.capacity ? 'its' : 'a total of'} ${bytes(size)})` : host(d) ? '' : ' (the device’s size is not recorded)'}`, `at ${ns(d.peak_t)}`, plural(d.peak_count, 'allocation'), held(d), `${bytes(d.live)} at the end`];
   return (
     <button
       class="figure card"
@@ -250,7 +250,7 @@ export function Overview({ main }: { main: Main }) {
     <div class="stack">
       {lost.length > 0 && (
         <section class="losses" role="note">
-          <h2>Not everything is here</h2>
+          <h2>Some data is missing</h2>
           <ul>{lost.map((l, i) => <li key={i}>{l}</li>)}</ul>
         </section>
       )}
@@ -278,7 +278,7 @@ export function Overview({ main }: { main: Main }) {
           title={`Live memory of ${d.device}`}
           extra={
             <span class="actions">
-              <button onClick={() => toMemory(d.peak_t)}>What is alive at the peak</button>
+              <button onClick={() => toMemory(d.peak_t)}>Alive at the peak</button>
               <button onClick={() => toMemory(d.peak_t, '', '', 'table')}>As a table</button>
               {main.spans > 0 && (
                 <button

@@ -158,7 +158,7 @@ function Details({ t, i }: { t: Tt; i: number }) {
   return (
     <Panel title={`op ${count(i)}: ${t.json.names[t.name[i]] ?? ''}`}>
       <Facts rows={[...rows, t.graph[i] > 0 && ['const-eval program', t.json.names[t.graph[i]]], ['line of the log', count(t.line[i])], t.rank[i] >= 0 && ['rank', String(t.rank[i])]]} />
-      {text ? <pre class="ir">{text}</pre> : t.json.texts_left_out && <p>Texts of operations are left out of a page this large; NAME_operations.json has them.</p>}
+      {text ? <pre class="ir">{text}</pre> : t.json.texts_left_out && <p>The page is too large for texts of operations; NAME_operations.json has them.</p>}
       {t.ir[i] > 0 && t.json.ir && <IrLines t={t} at={t.ir[i]} />}
     </Panel>
   );

@@ -166,7 +166,7 @@ function curve(s: Surface, sc: Scene, width: number, y0: number, high: number, c
   head(ctx, y0, high, MEMORY, () => fit(ctx, `Live memory, ${d.device}`, left - px(20)), px(22), `up to ${bytes(d.peak)}`, c);
 }
 
-const markText = (m: Main['marks'][number]): string => (m.kind === 'oom' ? `out of memory: ${bytes(m.value)} asked for` : m.kind === 'step' ? `step ${m.value}` : m.name || m.kind);
+const markText = (m: Main['marks'][number]): string => (m.kind === 'oom' ? `out of memory: ${bytes(m.value)} requested` : m.kind === 'step' ? `step ${m.value}` : m.name || m.kind);
 
 /** Phases as bands with their names, marks as flags with theirs; both as lines through the lanes. */
 function marks(s: Surface, sc: Scene, width: number, y0: number, high: number, c: Ink): void {

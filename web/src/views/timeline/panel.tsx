@@ -111,7 +111,7 @@ export function Details<K>({ d, name, pick, more }: { d: Told<K>; name: (k: K) =
       {d.all > 0 && (
         <div class="path">
           <span class="soft">Linked</span>
-          <ul class="crumbs" aria-label="What it started and what started it">
+          <ul class="crumbs" aria-label="Spans it launched, and its launch">
             {d.links.slice(0, LISTED).map(({ to, kind, starts, apart }) => {
               const how = kind === 'launch' ? (starts ? 'starts' : 'started by') : kind === 'fwdbwd' ? (starts ? 'its backward' : 'its forward') : kind;
               return crumb(to, <>{starts ? '→' : '←'} {how} {title(to)} <small>{lasts(apart)} {starts ? 'later' : 'before'}</small></>);

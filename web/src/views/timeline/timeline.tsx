@@ -47,7 +47,7 @@ export function Timeline({ main }: { main: Main }) {
   }, [whole]);
   const spans = whole ?? (early && coarse);
   if (!spans || !tables) return <Loading />;
-  if (!spans.n) return <p class="loading">This trace holds no spans: nothing was timed.</p>;
+  if (!spans.n) return <p class="loading">This trace has no spans.</p>;
   return <Ready main={main} spans={spans} phases={tables.phases} />;
 }
 
