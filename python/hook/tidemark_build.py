@@ -18,6 +18,10 @@ from collections.abc import Iterator
 from typing import Any
 
 
+# As meson.build has it for every other binary.
+_HARDENING = ("-fstack-protector-strong", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2", "-Wl,-z,relro", "-Wl,-z,now", "-Wl,-z,noexecstack")
+
+
 def _cache() -> str:
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(base, "tidemark")
@@ -110,7 +114,7 @@ def _build(torch: Any, source: str, stem: str, folder: Folder, say: Any) -> str:
         part = os.path.join(private, "ops.so")
         command = [
             *compiler, f"-std={_standard(torch)}", "-O2", "-fPIC", "-fno-plt", "-shared", "-DNDEBUG", f"-D_GLIBCXX_USE_CXX11_ABI={abi}",
-            "-fvisibility=hidden", f"-I{os.environ['TIDEMARK_INCLUDE']}", f"-I{root}/include",
+            "-fvisibility=hidden", *_HARDENING, f"-I{os.environ['TIDEMARK_INCLUDE']}", f"-I{root}/include",
             f"-I{root}/include/torch/csrc/api/include", *_known(root), source, "-o", part,
             f"-L{root}/lib", "-lc10", "-ltorch_cpu", f"-Wl,-rpath,{root}/lib",
         ]
