@@ -18,7 +18,7 @@ from .. import _home, _native
 from ._source import device
 
 RECORDERS = ("auto", "tidemark", "torch")
-GPU = "kernels,calls"  # launches join a kernel with the op that started it
+GPU = "kernels,runtime"  # launches join a kernel with the op that started it; single calls ("calls") cannot be enabled in a running process
 _WHY = {1: "no recording is in progress", 2: "libcupti was not found", 3: "CUPTI refused: another profiler may hold it"}
 _inject: Any = None
 
