@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Events: the slow path, and the calls of record.h.
  *
- * tidemark/quick.h stores the usual event without a call. This file handles the rest: a signal
+ * tidemark/detail/quick.h stores the usual event without a call. This file handles the rest: a signal
  * handler
  * inside the recorder, a thread's first event, a ring that looks full, a clock that is a system
  * call,
