@@ -707,7 +707,7 @@ static void test_shapes(void **state)
 	} wants[] = { { 1, "Input Dims", "[[2, 3], []]" },
 		      { 1, "Concrete Inputs", "(1200 bytes)" },
 		      { 1, "grid", NULL },
-		      { 2, "block", "[4,1,1]" },
+		      { 2, "block", "[4, 1, 1]" },
 		      { 2, "registers per thread", "" },
 		      { 2, "Input Dims", NULL } };
 	for (unsigned what = 0; what <= TIDE_WANT_SHAPES; what += TIDE_WANT_SHAPES) {
