@@ -52,11 +52,9 @@ tide_name tide_name_static(const char *text)
 	return id;
 }
 
-tide_stack tide_stack_push(tide_stack parent, tide_name function, tide_name file, uint32_t line)
+/* Lock held. */
+static uint32_t push_frame(tide_stack parent, tide_name function, tide_name file, uint32_t line)
 {
-	tide_slow_section s;
-	if (!tide__slow_enter(&s))
-		return 0;
 	uint8_t f[32], *p = tide__put_v(f, function);
 	p = tide__put_v(p, file);
 	p = tide__put_v(p, line);
@@ -68,6 +66,30 @@ tide_stack tide_stack_push(tide_stack parent, tide_name function, tide_name file
 		id = tide__define(TIDE_REC_STACK, f, (size_t)(p - f), NULL, 0, UINT32_MAX - 1,
 				  log_now());
 	}
+	return id;
+}
+
+tide_stack tide_stack_push(tide_stack parent, tide_name function, tide_name file, uint32_t line)
+{
+	tide_slow_section s;
+	if (!tide__slow_enter(&s))
+		return 0;
+	uint32_t id = push_frame(parent, function, file, line);
+	tide__slow_leave(&s);
+	return id;
+}
+
+uint32_t tide__stack_push_texts(uint32_t parent, const tide_text_frame *frames, size_t n,
+				uint32_t *ids)
+{
+	tide_slow_section s;
+	uint32_t id = parent;
+	memset(ids, 0, n * sizeof *ids);
+	if (!tide__slow_enter(&s))
+		return 0;
+	for (size_t i = 0; i < n && (i == 0 || id); i++)
+		ids[i] = id = push_frame(id, define_name(frames[i].function),
+					 frames[i].file ? define_name(frames[i].file) : 0, 0);
 	tide__slow_leave(&s);
 	return id;
 }

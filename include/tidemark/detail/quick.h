@@ -342,6 +342,14 @@ TIDE_INLINE void tide__end(const void *op)
  * (src/format/device_log.h). */
 void tide__device_log(const void *bytes, uint32_t n) TIDE_QUICK_API;
 
+/* n frames, outermost first, on top of `parent`, under one lock: ids[i] is the stack that ends with frame i. Returns the
+ * last one; 0 if it cannot be defined. */
+typedef struct tide_text_frame {
+	const char *function, *file; /* borrowed until it returns */
+} tide_text_frame;
+uint32_t tide__stack_push_texts(uint32_t parent, const tide_text_frame *frames, size_t n,
+				uint32_t *ids) TIDE_QUICK_API;
+
 static const uint64_t TIDE_SIZE_MAX = (UINT64_C(1) << 48) - 1;
 
 TIDE_COLD void tide__memory_long(bool alloc, tide_pool pool, uint64_t addr, uint64_t size,

@@ -10,9 +10,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <tidemark/detail/quick.h>
+
 #include "capture/heap/cfi.h"
 
-enum { DEEPEST = 128, FIRST_SLOTS = 1 << 14, MOST_SLOTS = 1 << 22 };
+enum { DEEPEST = 128, BATCH = 32, FIRST_SLOTS = 1 << 14, MOST_SLOTS = 1 << 22 };
 
 /* ---- Python -------------------------------------------------------------------------------- */
 
@@ -144,34 +146,48 @@ static const char *path_of(const tide_module *m)
 	return own;
 }
 
-static tide_stack push(tide_stack parent, uintptr_t pc)
+/* The frame at `pc`; `text` has room for its function. */
+static tide_text_frame frame_of(uintptr_t pc, char text[24])
 {
-	char at[32];
 	tide_module m;
 	if (!tide__module_find(pc - 1, &m))
-		return tide_stack_push(parent, tide_name_static("[code made at run time]"), 0, 0);
-	snprintf(at, sizeof at, "0x%lx", (unsigned long)(pc - 1 - m.base));
-	return tide_stack_push(parent, tide_intern(at), tide_intern(path_of(&m)), 0);
+		return (tide_text_frame){ "[code made at run time]", NULL };
+	snprintf(text, 24, "0x%lx", (unsigned long)(pc - 1 - m.base));
+	return (tide_text_frame){ text, path_of(&m) };
 }
 
+static uint64_t node_key(tide_stack parent, uintptr_t pc)
+{
+	uint64_t key = ((uint64_t)parent << 1 | 1) * UINT64_C(0xc2b2ae3d27d4eb4f) ^
+		       pc * UINT64_C(0x9e3779b97f4a7c15);
+	return (key ^ key >> 31) | UINT64_C(1) << 63;
+}
+
+/* The outer part is most often known from other stacks; the rest is defined at once, under one lock. */
 static __attribute__((noinline)) tide_stack define(const uintptr_t *pc, size_t n, tide_stack outer,
 						   bool cut)
 {
-	tide_stack id = outer;
+	tide_text_frame frames[BATCH]; /* a signal handler's stack may be small */
+	char texts[BATCH][24];
+	uint32_t ids[BATCH];
+	tide_stack id = outer, next;
 	if (cut)
 		id = tide_stack_push(id, tide_name_static("[outer frames left out]"), 0, 0);
-	for (size_t i = n; i-- > 0;) { /* most of it is known from other stacks */
-		uint64_t key = ((uint64_t)id << 1 | 1) * UINT64_C(0xc2b2ae3d27d4eb4f) ^
-			       pc[i] * UINT64_C(0x9e3779b97f4a7c15);
-		key = (key ^ key >> 31) | UINT64_C(1) << 63;
-		tide_stack next = find(key);
-		if (!next) {
-			next = push(id, pc[i]);
-			if (!next)
-				return 0;
-			remember(key, next);
-		}
+	while (n && (next = find(node_key(id, pc[n - 1])))) {
 		id = next;
+		n--;
+	}
+	while (n) {
+		size_t k = n < BATCH ? n : BATCH;
+		for (size_t i = 0; i < k; i++)
+			frames[i] = frame_of(pc[n - 1 - i], texts[i]);
+		if (!tide__stack_push_texts(id, frames, k, ids))
+			return 0;
+		for (size_t i = 0; i < k; i++) {
+			remember(node_key(id, pc[n - 1 - i]), ids[i]);
+			id = ids[i];
+		}
+		n -= k;
 	}
 	return id;
 }
