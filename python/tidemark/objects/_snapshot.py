@@ -102,9 +102,10 @@ def _module_rows(modules: list[tuple[str, dict[str, Any]]]) -> list[dict[str, An
     return sorted(rows, key=lambda r: (not r["own"], -r["exclusive_bytes"], r["module"]))
 
 
-def _shared_rows(variables: list[Variable], w: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"what": s.name, "bytes": s.bytes, "owners": [variables[i][1] for i in s.owners], "owner_count": s.owner_count}
-            for s in _walk.shared_nodes(w["shared"])]
+def _shared_rows(variables: list[Variable], n_own: int, w: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a variable of the program shares comes first; owners are in the order of `variables`."""
+    nodes = sorted(_walk.shared_nodes(w["shared"]), key=lambda s: (s.owners[0] >= n_own, -s.bytes))
+    return [{"what": s.name, "bytes": s.bytes, "owners": [variables[i][1] for i in s.owners], "owner_count": s.owner_count} for s in nodes]
 
 
 def _recommendations(values: list[Any], types_: frozenset[type]) -> list[str]:
@@ -126,7 +127,7 @@ def snapshot(at: str = "now", frame: types.FrameType | None = None) -> dict[str,
     types_ = frozenset(t for t, _, _ in named["types"])
     saved, duplicates, skipped = _duplicates.find(own, types_)
     tables = {"types": _type_rows(whole, (list, sys.getsizeof(everything))), "modules": _module_rows(modules), "owners": _owner_rows(variables, named),
-              "shared": _shared_rows(variables, named), "duplicates": duplicates}
+              "shared": _shared_rows(variables, n_own, named), "duplicates": duplicates}
     total = whole["total"] - sys.getsizeof(everything)
     return {"at": at, "objects": whole["nodes"] - 1, "total_bytes": total, "variable_bytes": named["total"], "other_bytes": max(total - named["total"], 0),
             "shared_bytes": named["shared_bytes"], "duplicate_bytes": saved, "duplicates_skipped": skipped,

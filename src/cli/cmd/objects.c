@@ -117,10 +117,11 @@ static int report_run(const tide_args *a, const tide_child *c, const char *file)
 			       (long long)a->opt[O_LIMIT].num);
 	bool claimed = !stat(file, &st);
 	if (!claimed || !st.st_size) {
-		tide__cli_note("%s left no objects: %s", a->files[0],
-			       claimed ? "its Python was killed, or ended by os._exit"
-				       : "it started no Python, or one that ignores PYTHONPATH "
-					 "(python -I, -S, -E)");
+		tide__cli_note(
+			"%s left no objects: %s", a->files[0],
+			claimed ? "its Python could not measure them, was killed, or ended by os._exit"
+				: "it started no Python, or one that ignores PYTHONPATH "
+				  "(python -I, -S, -E)");
 		return c->status ? c->status : 1;
 	}
 	int rc = report(a, file);

@@ -8,6 +8,8 @@
 
 #include "base/mem.h"
 
+enum { MOST_OWNERS = 3 }; /* names in a cell */
+
 /* ---- tables ---- */
 
 static const tide_grid_col type_cols[] = {
@@ -57,8 +59,8 @@ static const struct table {
 #define COLS(c) c, sizeof c / sizeof *c
 	{ "owners", "By owner", "The program has no variables.", COLS(owner_cols),
 	  TIDE_OBJECTS_OWNERS },
-	{ "shared", "Shared by two owners or more, largest first", "Nothing is shared.",
-	  COLS(shared_cols), TIDE_OBJECTS_SHARED },
+	{ "shared", "Shared by two owners or more", "Nothing is shared.", COLS(shared_cols),
+	  TIDE_OBJECTS_SHARED },
 	{ "duplicates", "Equal but separate", "No equal objects that are separate.",
 	  COLS(duplicate_cols), TIDE_OBJECTS_DUPLICATES },
 	{ "types", "By type", NULL, COLS(type_cols), TIDE_OBJECTS_TYPES },
@@ -71,14 +73,17 @@ static void cell_text(tide_grid *g, const char *s)
 	s ? tide__grid_text(g, s) : tide__grid_none(g);
 }
 
+/* The first few by name; JSON has all that are known. */
 static void cell_owners(tide_grid *g, const tide_objects_row *r)
 {
-	size_t room = 1, at = 0;
-	for (size_t i = 0; i < r->n_owners; i++)
+	size_t shown = r->n_owners < MOST_OWNERS ? r->n_owners : MOST_OWNERS, room = 8, at = 0;
+	for (size_t i = 0; i < shown; i++)
 		room += strlen(r->owners[i]) + 2;
 	char *text = tide__alloc(room, 1);
-	for (size_t i = 0; text && i < r->n_owners; i++)
+	for (size_t i = 0; text && i < shown; i++)
 		at += (size_t)snprintf(text + at, room - at, "%s%s", i ? ", " : "", r->owners[i]);
+	if (text && r->count > shown)
+		at += (size_t)snprintf(text + at, room - at, ", ...");
 	if (text)
 		tide__grid_textn(g, text, at);
 	else
