@@ -67,6 +67,12 @@ export function brief(name: string): string {
   return tells && name.includes('<') && !s.includes(tells) ? `${s} ‹${tells}›` : s;
 }
 
+/** The name, or what fits of its brief form; tooltips have it whole. */
+export function fitBrief(ctx: CanvasRenderingContext2D, name: string, room: number): string {
+  const text = fit(ctx, name, room);
+  return text === name ? text : fit(ctx, brief(name), room);
+}
+
 export interface Look {
   color: number;
   up: boolean; // the root at the bottom
@@ -96,9 +102,7 @@ export function drawFlame({ ctx, width, height }: Surface, t: Tree, list: Box[],
   list.forEach((b, i) => {
     const room = b.x1 - b.x0 - 7;
     if (room < 17) return;
-    const whole = nameOf(t, b.node);
-    let text = fit(ctx, whole, room);
-    if (text !== whole) text = fit(ctx, brief(whole), room);
+    const text = fitBrief(ctx, nameOf(t, b.node), room);
     if (text) word(ctx, colors[i] === dim ? c.soft : inkOn(colors[i]), text, b.x0 + 4, topOf(look, b.level, height) + row / 2);
   });
   const at = look.cursor === undefined ? undefined : list.find((b) => b.node === look.cursor);

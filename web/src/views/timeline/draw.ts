@@ -12,7 +12,7 @@ import { blank, css, inkOn, type Pixels, rgb } from '../../draw/pixels';
 import { fit } from '../../draw/text';
 import type { Surface } from '../../ui/canvas';
 import { px } from '../../ui/scale';
-import { brief } from '../flame/draw';
+import { fitBrief } from '../flame/draw';
 import { dims, type Lane } from './lanes';
 
 export interface Area {
@@ -92,9 +92,7 @@ function rows(p: Pixels, sc: Scene, width: number, base: number, back: number, l
 function names({ ctx }: Surface, sc: Scene, labels: Label[]): void {
   face(ctx, 11);
   for (const l of labels) {
-    const whole = sc.spans.names[sc.spans.name[l.span]] || '(unnamed)';
-    let text = fit(ctx, whole, l.w - 7);
-    if (text !== whole) text = fit(ctx, brief(whole), l.w - 7); // the tooltip has it whole
+    const text = fitBrief(ctx, sc.spans.names[sc.spans.name[l.span]] || '(unnamed)', l.w - 7);
     if (text) word(ctx, inkOn(l.color), text, l.x + 4, l.y + dims.value.row / 2 - 0.5);
   }
 }
