@@ -190,11 +190,11 @@ static void advice_on_growth(void **state)
 		const char *want;      /* NULL = nothing is said */
 		unsigned severity;
 	} rows[] = {
-		{ 3 << 20, 1ull << 30, "memory grows by 3.00 MiB a step over 30 steps; 1 group",
+		{ 3 << 20, 1ull << 30, "memory grows by 3.00 MiB per step over 30 steps; 1 group",
 		  TIDE_ADVICE_INFO },
-		{ 8 << 20, 1ull << 30, "memory grows by 8.00 MiB a step over 30 steps; 1 group",
+		{ 8 << 20, 1ull << 30, "memory grows by 8.00 MiB per step over 30 steps; 1 group",
 		  TIDE_ADVICE_MEDIUM },
-		{ 40 << 10, 0, "memory grows by 40.00 KiB a step over 30 steps; 1 group",
+		{ 40 << 10, 0, "memory grows by 40.00 KiB per step over 30 steps; 1 group",
 		  TIDE_ADVICE_HIGH }, /* it holds half of the peak */
 		{ 40 << 10, 1 << 30, NULL, 0 },
 		{ 100, 0, NULL, 0 },
