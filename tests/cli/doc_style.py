@@ -102,9 +102,14 @@ def tree(source: Path):
     return files, names
 
 
+def stems(files: set) -> set:
+    return {f.split(".")[0] for f in files}
+
+
 def exists(path: str, document: Path, source: Path, files: set) -> bool:
     bases = [document.parent, *(source / b for b in BASES)]
-    return any((b / path).exists() for b in bases) or "/" not in path and path in files
+    name = path.rsplit("/", 1)[-1]  # a test is named without its ending: python/test_profiling
+    return any((b / path).exists() for b in bases) or "/" not in path and path in files or "." not in name and name in stems(files)
 
 
 def ours(path: str) -> bool:
