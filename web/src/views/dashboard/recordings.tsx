@@ -120,10 +120,11 @@ export function Recordings() {
         <>
           {!small && <input type="checkbox" aria-label={`compare ${r.name}`} tabIndex={-1} checked={!!two?.includes(r.id)} onClick={(e) => { e.stopPropagation(); tick(r.id); }} />}{' '}
           {two ? r.name : <a href={`/r/${r.id}`} tabIndex={-1} onClick={(e) => e.stopPropagation()}>{r.name}</a>}
+          {!small && status(r) && <span class="soft"> {status(r)}</span>}
         </>
       ),
     }),
-    ...(small || list.some(status) ? [col<Run>('State', small ? word : status)] : []),
+    ...(small ? [col<Run>('State', word)] : []),
     ...(small ? [] : figures(all, (r) => setEditing(r.id))),
     col<Run>('Size', (r) => r.size_bytes, bytes),
     ...(small
