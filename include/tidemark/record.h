@@ -236,9 +236,9 @@ TIDE_API void tide_stats_get(tide_stats *out);
  * Fork. A child never touches its parent's recording (fork, vfork + exec, raw clone alike). With
  * follow_fork (the default) its first event starts NAME.PID.tide beside NAME.tide, with all names
  * and pools and with the same ids (or records nothing if that file cannot be created); tide_start
- * in the child before that chooses another file. A program
- * started by exec records nothing by itself. A child that ends by _exit leaves its -rings file,
- * which readers understand. Tokens of ops begun before the fork are ignored in the child.
+ * in the child before that chooses another file. A program started by exec records nothing by
+ * itself. A child that ends by _exit leaves its -rings file, which readers understand. Tokens of
+ * ops begun before the fork are ignored in the child.
  *
  * Signals. Handlers may call everything here. An event from a handler that interrupted its thread
  * inside an event is dropped and counted (lost_signal): the window is some ten nanoseconds. Names

@@ -4,8 +4,7 @@
  *
  * Accepts --name=value, --name value, -xvalue, -x value, grouped flags (-jv), and "--" after which
  * everything is a file. "-" alone is a file (standard input). Options and files may be mixed.
- * Nothing
- * here prints or exits: a mistake is a TIDE_EUSAGE with one line that says what to do. */
+ * Nothing here prints or exits: a mistake is a TIDE_EUSAGE with one line that says what to do. */
 #ifndef TIDE_CLI_OPTIONS_H
 #define TIDE_CLI_OPTIONS_H
 

@@ -4,10 +4,8 @@
  * PyTorch).
  *
  * The ending thread marks the op in the owner's list of open ops and sends the owner's events to
- * the
- * slow path until the op is closed there (settle, event.c): at its next event if it is the
- * innermost,
- * else as soon as it becomes so. */
+ * the slow path until the op is closed there (settle, event.c): at its next event if it is the
+ * innermost, else as soon as it becomes so. */
 #include "runtime/recorder.h"
 
 static bool end_there(tide_thread *t, uint32_t known_by)

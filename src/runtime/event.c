@@ -2,11 +2,10 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Events: the slow path, and the calls of record.h.
  *
- * tidemark/detail/quick.h stores the usual event without a call. This file handles the rest: a signal
- * handler
- * inside the recorder, a thread's first event, a ring that looks full, a clock that is a system
- * call,
- * and events of several slots. No lock except to join, no allocation, errno untouched. */
+ * tidemark/detail/quick.h stores the usual event without a call. This file handles the rest: a
+ * signal handler inside the recorder, a thread's first event, a ring that looks full, a clock that
+ * is a system call, and events of several slots. No lock except to join, no allocation, errno
+ * untouched. */
 #include <string.h>
 
 #include "runtime/recorder.h"

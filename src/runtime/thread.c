@@ -4,8 +4,7 @@
  *
  * A ring is passed on as soon as its thread has ended, drained or not: slot numbers continue, and a
  * LANE slot names the thread of the following events. So 10,000 threads that live one after the
- * other
- * use one ring, and there are never more rings than threads alive at once. */
+ * other use one ring, and there are never more rings than threads alive at once. */
 #include <errno.h>
 #include <sched.h>
 #include <string.h>

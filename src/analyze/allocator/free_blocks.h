@@ -4,9 +4,8 @@
  * to date in O(log free) per memory event instead of rebuilding them.
  *
  * The two agree while the recording is consistent: no two segments overlap, no block in use
- * overlaps
- * another block or the edge of a segment, and no segment is released while in use. From the first
- * contradiction on, `odd` is set and the figures about free blocks are unreliable. */
+ * overlaps another block or the edge of a segment, and no segment is released while in use. From
+ * the first contradiction on, `odd` is set and the figures about free blocks are unreliable. */
 #ifndef TIDE_ANALYZE_ALLOCATOR_FREE_BLOCKS_H
 #define TIDE_ANALYZE_ALLOCATOR_FREE_BLOCKS_H
 

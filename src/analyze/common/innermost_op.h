@@ -4,8 +4,7 @@
  *
  * Python functions, user ranges and runtime calls lie between ops and need not nest with them, so
  * spans.parent may miss the op. This considers ops alone: among the ops open on a span's lane when
- * it
- * begins, the one that began last. ProfilerStep#N is an op in files of 2021; it counts as a
+ * it begins, the one that began last. ProfilerStep#N is an op in files of 2021; it counts as a
  * range. */
 #ifndef TIDE_ANALYZE_COMMON_INNERMOST_OP_H
 #define TIDE_ANALYZE_COMMON_INNERMOST_OP_H

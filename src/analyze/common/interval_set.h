@@ -3,8 +3,7 @@
 /* Classifies spans as CPU or GPU work, and computes unions of time intervals.
  *
  * An interval set is a union of intervals, kept as sorted, disjoint, non-touching pieces. Spans of
- * a
- * model are sorted by start, so a set grows at its end and costs O(1) per span. Exact in ns. */
+ * a model are sorted by start, so a set grows at its end and costs O(1) per span. Exact in ns. */
 #ifndef TIDE_ANALYZE_COMMON_INTERVAL_SET_H
 #define TIDE_ANALYZE_COMMON_INTERVAL_SET_H
 

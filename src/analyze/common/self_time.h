@@ -4,8 +4,7 @@
  *
  * Children of one span overlap each other in some traces, so adding up their lengths would make the
  * self time negative. Given spans in their order, this returns from when on each of them adds to
- * the
- * union of its parent's children. */
+ * the union of its parent's children. */
 #ifndef TIDE_ANALYZE_COMMON_SELF_TIME_H
 #define TIDE_ANALYZE_COMMON_SELF_TIME_H
 

@@ -3,9 +3,9 @@
 /* Count, sum, sum of squares, minimum and maximum of integers, rounded only at the end.
  *
  * The sum has 128 bits and the squares 192, so no realistic input overflows them; merging two
- * halves
- * of a job gives what one pass over both would give. Mean and population standard deviation are
- * rounded once, half to even, by integer arithmetic. Plain old data: copied and sent as bytes. */
+ * halves of a job gives what one pass over both would give. Mean and population standard deviation
+ * are rounded once, half to even, by integer arithmetic. Plain old data: copied and sent as
+ * bytes. */
 #ifndef TIDE_ANALYZE_COMMON_STATISTICS_H
 #define TIDE_ANALYZE_COMMON_STATISTICS_H
 

@@ -50,7 +50,7 @@ typedef struct tide_fail_result {
  * TIDE_EUSAGE with the byte of the error as offset and one line of text. */
 tide_code tide__failif_parse(const char *text, tide_failif *out, tide_error *err);
 
-/* Whether the limit holds for a figure that is a in A and b in B. */
+/* Returns whether a figure that is a in A and b in B is beyond the limit. */
 bool tide__failif_crossed(const tide_failif *f, uint64_t a, uint64_t b);
 
 tide_fail_result tide__failif_check(const tide_failif *f, const tide_diff *d);

@@ -18,7 +18,7 @@
 typedef struct tide_compat_frame {
 	size_t n;
 	tide_span_id *span; /* span of the row */
-	int64_t *ts, *dur;  /* µs after HTA's rounding; dur may be -1 */
+	int64_t *ts, *dur;  /* in `unit`: µs after HTA's rounding, or ns; dur may be -1 */
 	int64_t *stream;    /* -1 = none */
 	int64_t *corr;	    /* -1 = none */
 	int64_t *event;	    /* its number in the file, HTA's index; + 1 in exact frames, so that
@@ -26,7 +26,7 @@ typedef struct tide_compat_frame {
 	int64_t *link;	    /* HTA's index_correlation: event number of the linked row; 0 = it has a
 		        * correlation but no partner, -1 = no correlation */
 	int64_t *step;	    /* profiler step, -1 = none */
-	int64_t unit;	    /* ns frames: 1000 (a µs in the frame's unit); µs frames: 1 */
+	int64_t unit;	    /* units of ts and dur in a µs: 1 in µs frames, 1000 in ns frames */
 	size_t steps;	    /* number of distinct ProfilerStep#N names */
 	bool dropped_last;  /* the last step was dropped */
 } tide_compat_frame;

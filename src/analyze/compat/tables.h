@@ -3,10 +3,8 @@
 /* Holistic Trace Analysis's own figures for one rank, from its own table (frame.h).
  *
  * Times are microseconds as in HTA: integers, or doubles for averages. Standard deviations are
- * sample
- * deviations, quantiles are interpolated linearly, as in pandas. If HTA raises an exception,
- * `raises`
- * names it and the figures are absent. */
+ * sample deviations, quantiles are interpolated linearly, as in pandas. If HTA raises an exception,
+ * `raises` names it and the figures are absent. */
 #ifndef TIDE_ANALYZE_COMPAT_TABLES_H
 #define TIDE_ANALYZE_COMPAT_TABLES_H
 

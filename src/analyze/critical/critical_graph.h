@@ -4,8 +4,7 @@
  *
  * Order matters only for ties: of several longest paths, the one along the edges added first is
  * taken, so the result is the same on every run and agrees with Holistic Trace Analysis's. Adding
- * an
- * existing edge replaces its weight and type and keeps its place. */
+ * an existing edge replaces its weight and type and keeps its place. */
 #ifndef TIDE_ANALYZE_CRITICAL_CRITICAL_GRAPH_H
 #define TIDE_ANALYZE_CRITICAL_CRITICAL_GRAPH_H
 

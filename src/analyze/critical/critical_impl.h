@@ -22,7 +22,7 @@ typedef struct crit {
 	crit_node *nodes;      /* sorted by time, then event */
 	size_t n_nodes;
 	int64_t *queue;	  /* per row: queue length after it, INT64_MIN = none */
-	int64_t *pending; /* per device row: the same after its launch, on its stream */
+	int64_t *pending; /* per device row: queue length of its stream after its launch */
 	uint8_t *names;	  /* per text: critical_cpu.c's classification, 0 = not classified yet */
 	tide_cg g;
 	const char *why; /* set if the graph is unreliable */
@@ -48,8 +48,8 @@ static inline void crit_put(tide_keyed *k, int64_t t, uint64_t id)
 /* Sorts the first n entries of tide__critical_reserve(n). */
 void tide__critical_sort(tide_keyed *k, size_t n);
 
-/* Adds an edge between two nodes, charged to row `owner` (-1 = none). Returns false if memory
- * runs out. */
+/* Adds an edge between two nodes. Its length is the time between them, or 0 if `zero`; `parent` is
+ * the row that the time is charged to (-1 = none). Returns false if memory runs out. */
 bool tide__critical_edge(crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type, bool zero,
 			 int64_t parent);
 

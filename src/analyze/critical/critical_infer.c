@@ -5,11 +5,10 @@
  * CUDA writes "Stream Wait Event" rows on request and HIP never does. Without them a kernel that
  * waited for a collective on another stream looks as if its launch had taken all that time. It is
  * assumed to have waited for the row of another stream of its device that ended last before it
- * began,
- * if that end is near: within NEAR_WAIT of its begin if the launching thread called StreamWaitEvent
- * since its previous launch on that stream, within NEAR_ALONE if a late begin is the only evidence.
- * The row must have begun before the kernel, have been launched before it and have ended after its
- * launch call. */
+ * began, if that end is near: within NEAR_WAIT of its begin if the launching thread called
+ * StreamWaitEvent since its previous launch on that stream, within NEAR_ALONE if a late begin is
+ * the only evidence. The row must have begun before the kernel, have been launched before it and
+ * have ended after its launch call. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,9 +4,8 @@
  *
  * The host side also counts the device rows launched inside an annotation, on its own thread:
  * inclusive, and once per name. Touching or overlapping ranges of one name are one interval, and
- * the
- * rows launched in an interval are a difference of two prefix sums over its lane's launches; so it
- * does not matter whether ranges nest or cross. */
+ * the rows launched in an interval are a difference of two prefix sums over its lane's launches; so
+ * it does not matter whether ranges nest or cross. */
 #include "analyze/device/hta_parts.h"
 #include "base/mem.h"
 

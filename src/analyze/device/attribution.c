@@ -3,10 +3,8 @@
 /* Op -> kernel attribution: device time by the innermost op around the launch call.
  *
  * The path is row -> launch (spans.cause) -> the op in which the launch began. Rows launched
- * outside
- * any op, and rows whose launch is not in the trace, are separate groups: the table always adds up
- * to
- * all device rows. */
+ * outside any op, and rows whose launch is not in the trace, are separate groups: the table always
+ * adds up to all device rows. */
 #include "analyze/common/innermost_op.h"
 #include "analyze/device/hta_parts.h"
 #include "base/mem.h"

@@ -3,10 +3,9 @@
 /* The holistic analysis of one trace: all figures of `tidemark hta` for one rank.
  *
  * Each file answers one question (breakdown.c, kernels.c, idle.c, ...) with a pure function from
- * the
- * model and its device rows to a part of this result; tide__hta_analyze runs them all. The result
- * owns its texts and borrows nothing from the model, so a model can be freed before the next is
- * loaded. Its tables are plain old data, so a result can be sent between processes as bytes
+ * the model and its device rows to a part of this result; tide__hta_analyze runs them all. The
+ * result owns its texts and borrows nothing from the model, so a model can be freed before the next
+ * is loaded. Its tables are plain old data, so a result can be sent between processes as bytes
  * (hta_pack.c). hta_job.h combines many ranks. docs/analyses/ defines every figure. Times are
  * ns. */
 #ifndef TIDE_ANALYZE_DEVICE_HTA_H

@@ -3,9 +3,8 @@
 /* Hardware counters of kernels (cuda_profiler_range rows), with the ops that launched them.
  *
  * Such rows carry one value per metric and no correlation: they are matched with the kernel
- * launches
- * in time order, which is valid only if there are as many rows as launches. Pure; O(rows log
- * rows). */
+ * launches in time order, which is valid only if there are as many rows as launches. Pure; O(rows
+ * log rows). */
 #ifndef TIDE_ANALYZE_DEVICE_HW_COUNTERS_H
 #define TIDE_ANALYZE_DEVICE_HW_COUNTERS_H
 

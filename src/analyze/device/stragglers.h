@@ -4,9 +4,9 @@
  *
  * A collective ends on all ranks at about the same time; the rank that came last spends the least
  * time in it. So for one collective on two or more ranks, a rank is late by (longest duration on
- * any
- * rank − its own duration). Durations need no common clock. Collectives are matched by kernel name,
- * process group and its ranks, and by sequence number or else step and position in it. Pure. */
+ * any rank − its own duration). Durations need no common clock. Collectives are matched by kernel
+ * name, process group and its ranks, and by sequence number or else step and position in it.
+ * Pure. */
 #ifndef TIDE_ANALYZE_DEVICE_STRAGGLERS_H
 #define TIDE_ANALYZE_DEVICE_STRAGGLERS_H
 

@@ -9,8 +9,7 @@
  *
  * A group is growing if its slope is positive, y(1) < y(h) < y(n) with h = (n + 1) / 2, and y rose
  * more often than it fell; steady if it also never fell. Memory kept by step 1 is in y(1) already,
- * so
- * weights and optimizer state created in the first step are not leaks. Needs 3 steps. If equal
+ * so weights and optimizer state created in the first step are not leaks. Needs 3 steps. If equal
  * intervals replace steps (every_ns), y(s) is the minimum over interval s, because a single moment
  * may fall anywhere in the program's own cycle. */
 #ifndef TIDE_ANALYZE_MEMORY_LEAKS_H

@@ -3,9 +3,8 @@
 /* How much lower the peak would be without one group of allocations.
  *
  * The peak without a group is the highest live bytes of the whole trace when none of its
- * allocations
- * is counted; the group's saving is the peak minus that. A saving is never more than the group's
- * bytes alive at the peak, and less if another moment is nearly as high. */
+ * allocations is counted; the group's saving is the peak minus that. A saving is never more than
+ * the group's bytes alive at the peak, and less if another moment is nearly as high. */
 #ifndef TIDE_ANALYZE_MEMORY_PEAK_SAVINGS_H
 #define TIDE_ANALYZE_MEMORY_PEAK_SAVINGS_H
 

@@ -3,11 +3,9 @@
 /* Memory events with sizes but no addresses, as PyTorch's profiler wrote them in 2021.
  *
  * A free cannot be matched with its allocation, and the live bytes at the start are unknown. Known
- * is
- * the running sum of the sizes: live bytes relative to the start. Because live bytes are never
- * below
- * 0, a sum that fell to −n shows that at least n bytes were alive at the start, so the peak is at
- * least the highest sum minus the lowest. Definitions: docs/analyses/memory.md. */
+ * is the running sum of the sizes: live bytes relative to the start. Because live bytes are never
+ * below 0, a sum that fell to −n shows that at least n bytes were alive at the start, so the peak
+ * is at least the highest sum minus the lowest. Definitions: docs/analyses/memory.md. */
 #ifndef TIDE_ANALYZE_MEMORY_RELATIVE_H
 #define TIDE_ANALYZE_MEMORY_RELATIVE_H
 

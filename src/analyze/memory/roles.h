@@ -3,10 +3,9 @@
 /* The role of an allocation: parameter, gradient, optimizer state, activation, input, temporary.
  *
  * Labels of the trace come first. Otherwise a rule needs two pieces of evidence: where the
- * allocation
- * was made (signs of its stack and of the spans around it) and how long it lived relative to later
- * events (a backward pass, an optimizer step). Allocations that no rule covers stay unknown. Rules
- * and their limits: docs/analyses/roles.md. */
+ * allocation was made (signs of its stack and of the spans around it) and how long it lived
+ * relative to later events (a backward pass, an optimizer step). Allocations that no rule covers
+ * stay unknown. Rules and their limits: docs/analyses/roles.md. */
 #ifndef TIDE_ANALYZE_MEMORY_ROLES_H
 #define TIDE_ANALYZE_MEMORY_ROLES_H
 

@@ -3,12 +3,10 @@
 /* Memory in use per pool and per device, at a moment and over time.
  *
  * A moment is a position in the memory events: position ("cut") k is after events [0, k). Live
- * bytes
- * at a position are the sizes of the allocs whose ALLOC is before it and whose end
- * (tide__move_ends:
- * the FREE, or the FREE_ASKED if a stream still used it) is not; reserved bytes are those of
- * reserved.h. The peak is the highest live bytes over all positions, the first of equals.
- * Definitions: docs/analyses/memory.md. */
+ * bytes at a position are the sizes of the allocs whose ALLOC is before it and whose end
+ * (tide__move_ends: the FREE, or the FREE_ASKED if a stream still used it) is not; reserved bytes
+ * are those of reserved.h. The peak is the highest live bytes over all positions, the first of
+ * equals. Definitions: docs/analyses/memory.md. */
 #ifndef TIDE_ANALYZE_MEMORY_USAGE_H
 #define TIDE_ANALYZE_MEMORY_USAGE_H
 

@@ -3,9 +3,8 @@
 /* Splits allocations that several tensors share: which bytes belong to which view.
  *
  * The parts of an allocation are its views by offset, each byte once: where two overlap, the one
- * that
- * begins first gets the bytes. Bytes outside every view (padding, unlabelled views) are the rest.
- * Definitions: docs/analyses/peak.md, "Shared storages". */
+ * that begins first gets the bytes. Bytes outside every view (padding, unlabelled views) are the
+ * rest. Definitions: docs/analyses/peak.md, "Shared storages". */
 #ifndef TIDE_ANALYZE_MEMORY_VIEW_PARTS_H
 #define TIDE_ANALYZE_MEMORY_VIEW_PARTS_H
 

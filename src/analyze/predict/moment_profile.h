@@ -8,8 +8,8 @@
  * functions if there are none); for a backward op, the module of its forward op. A recording is
  * divided into *intervals* where a step begins and where a model is called; an interval with a
  * backward pass is a training interval. The n-th allocation at a place in an interval of either
- * sort
- * is a *spot*: of all its moments the highest counts. Definitions: docs/analyses/predict.md. */
+ * sort is a *spot*: of all its moments the highest counts. Definitions:
+ * docs/analyses/predict.md. */
 #ifndef TIDE_ANALYZE_PREDICT_MOMENT_PROFILE_H
 #define TIDE_ANALYZE_PREDICT_MOMENT_PROFILE_H
 

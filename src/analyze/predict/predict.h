@@ -4,15 +4,14 @@
  * program at two sizes.
  *
  * Each spot (moment_profile.h) of both recordings gives a line through the bytes the two held
- * there;
- * the predicted peak at a size is the highest of these lines. The peak itself is not a line: which
- * moment is highest changes with the size. If one recording makes more allocations than the other
- * at
- * a place (one per sample, say), they form one spot: the highest of them. A moment that only the
- * larger recording has is compared with the highest moment of the nearest enclosing place that both
- * have, or else with the peak; a moment that only the smaller has does not grow. So every moment of
- * both is under some line, and at the two recorded sizes the prediction equals the recording.
- * Integers throughout; predictions are rounded up. Definitions: docs/analyses/predict.md. */
+ * there; the predicted peak at a size is the highest of these lines. The peak itself is not a line:
+ * which moment is highest changes with the size. If one recording makes more allocations than the
+ * other at a place (one per sample, say), they form one spot: the highest of them. A moment that
+ * only the larger recording has is compared with the highest moment of the nearest enclosing place
+ * that both have, or else with the peak; a moment that only the smaller has does not grow. So every
+ * moment of both is under some line, and at the two recorded sizes the prediction equals the
+ * recording. Integers throughout; predictions are rounded up. Definitions:
+ * docs/analyses/predict.md. */
 #ifndef TIDE_ANALYZE_PREDICT_PREDICT_H
 #define TIDE_ANALYZE_PREDICT_PREDICT_H
 

@@ -9,8 +9,7 @@
  *     end, with their number, the sum of their lengths, and the longest of them (the first of
  *     equals).
  * Visible are spans that begin before `to` and end after `from` or begin at or after it. A row has
- * at
- * most 2 × px + 1 pieces. Definition: docs/analyses/timeline.md. */
+ * at most 2 × px + 1 pieces. Definition: docs/analyses/timeline.md. */
 #ifndef TIDE_ANALYZE_TIMELINE_LEVEL_OF_DETAIL_H
 #define TIDE_ANALYZE_TIMELINE_LEVEL_OF_DETAIL_H
 

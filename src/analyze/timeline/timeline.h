@@ -7,8 +7,7 @@
  *   cpu      union of all CPU spans; gpu: union of all GPU spans, all streams of all devices
  *   overlap  intersection of those two unions: never more than either
  * and the same per lane. analyze/common/interval_set.h defines CPU and GPU spans; the options
- * exclude
- * some. */
+ * exclude some. */
 #ifndef TIDE_ANALYZE_TIMELINE_TIMELINE_H
 #define TIDE_ANALYZE_TIMELINE_TIMELINE_H
 

@@ -6,8 +6,7 @@
  * Of two spans that cross, the shorter leaves the lane's first track. A span goes to its parent's
  * track if it fits there, else to the lane's first track where it fits, else to a new one. After
  * TIDE_TRACKS_MAX tracks of a lane, a span that fits nowhere is cut short at the end of its
- * enclosing
- * span, and counted: bounded time on any input. O(spans × tracks of a lane). */
+ * enclosing span, and counted: bounded time on any input. O(spans × tracks of a lane). */
 #ifndef TIDE_ANALYZE_TIMELINE_TRACKS_H
 #define TIDE_ANALYZE_TIMELINE_TRACKS_H
 

@@ -4,10 +4,8 @@
  * to build, all are found at run time (dlopen).
  *
  * Activity records grow at their end from version to version; the fields below have kept their
- * offsets
- * from CUDA 11.2 to 13.0. tests/unit/capture/cupti_abi.c compares them with the toolkit's headers
- * if
- * those are installed. */
+ * offsets from CUDA 11.2 to 13.0. tests/unit/capture/cupti_abi.c compares them with the toolkit's
+ * headers if those are installed. */
 #ifndef TIDE_CAPTURE_CUDA_CUPTI_ABI_H
 #define TIDE_CAPTURE_CUDA_CUPTI_ABI_H
 

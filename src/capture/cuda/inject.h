@@ -10,9 +10,9 @@
  *     nvml.c     a thread that samples the device: memory per process, clocks, power
  *
  * CUPTI's activity interface is used without a subscriber, so that torch.profiler and others can
- * still
- * subscribe. A tool that registers activity buffers later takes them over: the recording notes that
- * and stops recording them. Without CUPTI or a driver the program runs on and nothing is recorded.
+ * still subscribe. A tool that registers activity buffers later takes them over: the recording
+ * notes that and stops recording them. Without CUPTI or a driver the program runs on and nothing is
+ * recorded.
  *
  * A process that runs already (tidemark.profiling) loads the library itself and calls tide_gpu_begin()
  * and tide_gpu_end() around what it measures.

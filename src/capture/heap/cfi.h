@@ -3,10 +3,8 @@
 /* Finds how to unwind a function: the unwind table's row for one instruction (x86-64, .eh_frame).
  *
  * Reads the tables that compilers emit for exceptions in every mapped object. Allocates nothing,
- * takes
- * no lock if glibc has _dl_find_object (2.35), and never reads a table's program beyond its bounds:
- * an
- * unsupported table gives TIDE_CFI_NONE. */
+ * takes no lock if glibc has _dl_find_object (2.35), and never reads a table's program beyond its
+ * bounds: an unsupported table gives TIDE_CFI_NONE. */
 #ifndef TIDE_CAPTURE_HEAP_CFI_H
 #define TIDE_CAPTURE_HEAP_CFI_H
 

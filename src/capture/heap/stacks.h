@@ -7,8 +7,7 @@
  * function "0xOFFSET" of file MODULE: names and lines are added after the run (symbolisation).
  *
  * Under Python the native frames end at the interpreter's loop and continue with the Python frames
- * of
- * the thread, if libtidemark-torch is loaded and has found where they are. */
+ * of the thread, if libtidemark-torch is loaded and has found where they are. */
 #ifndef TIDE_CAPTURE_HEAP_STACKS_H
 #define TIDE_CAPTURE_HEAP_STACKS_H
 

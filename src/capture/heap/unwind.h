@@ -3,13 +3,10 @@
 /* Walks the native call stack of this thread, with unwind tables that are read once per call site.
  *
  * A table maps each return address seen so far to its row (cfi.h); a frame then costs one lookup
- * and
- * two loads. Code without a table (generated at run time) is unwound by its frame pointer. Every
- * load
- * is inside the thread's stack, so a wrong row ends a walk and never crashes the program; on
- * another
- * stack (a coroutine's, a signal handler's) only the caller is returned. Allocates nothing through
- * malloc. */
+ * and two loads. Code without a table (generated at run time) is unwound by its frame pointer.
+ * Every load is inside the thread's stack, so a wrong row ends a walk and never crashes the
+ * program; on another stack (a coroutine's, a signal handler's) only the caller is returned.
+ * Allocates nothing through malloc. */
 #ifndef TIDE_CAPTURE_HEAP_UNWIND_H
 #define TIDE_CAPTURE_HEAP_UNWIND_H
 

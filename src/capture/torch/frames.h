@@ -3,18 +3,16 @@
 /* Reads the calling thread's Python frames without the GIL.
  *
  * PyTorch releases the GIL before it runs an op, so CPython's own functions must not be called
- * where
- * an op starts: they count references. But a thread's frames cannot change while that thread is in
- * C
- * code, so reading them is safe: no reference is taken, nothing is written, nothing allocated.
+ * where an op starts: they count references. But a thread's frames cannot change while that thread
+ * is in C code, so reading them is safe: no reference is taken, nothing is written, nothing
+ * allocated.
  *
  * Where CPython keeps them differs from version to version. The offsets are not hard-coded:
  * tide_torch_frames_learn() is called once with the GIL held, from a function inside a function,
  * compares memory with what CPython's own functions return for three frames, and so finds each
- * offset
- * (CPython 3.10 and later, one method for all). During the search it reads through the kernel,
- * which
- * returns an error where a plain load would crash. If anything does not match, stacks stay off. */
+ * offset (CPython 3.10 and later, one method for all). During the search it reads through the
+ * kernel, which returns an error where a plain load would crash. If anything does not match, stacks
+ * stay off. */
 #ifndef TIDE_CAPTURE_TORCH_FRAMES_H
 #define TIDE_CAPTURE_TORCH_FRAMES_H
 

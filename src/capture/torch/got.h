@@ -4,20 +4,16 @@
  *
  * Every loaded library calls a hooked function through a slot of its global offset table. Attaching
  * walks the loaded libraries and points those slots at the hooks (hooks.h); detaching restores
- * them.
- * Libraries loaded after an attach are hooked by the next one. A slot that already points to our
- * hook
- * is left alone, so attaching twice, or in a process that `tidemark run` started, is harmless. So
- * is a
- * slot that another tool has patched over ours: its function calls the one it found there, which is
- * ours, attached or not. After detaching, the hooks forward calls and record nothing; the library
- * stays loaded for callers that still reach them (dlclose has no effect). A function that another
- * tool
- * put into a slot before we attached is not called while we are attached.
+ * them. Libraries loaded after an attach are hooked by the next one. A slot that already points to
+ * our hook is left alone, so attaching twice, or in a process that `tidemark run` started, is
+ * harmless. So is a slot that another tool has patched over ours: its function calls the one it
+ * found there, which is ours, attached or not. After detaching, the hooks forward calls and record
+ * nothing; the library stays loaded for callers that still reach them (dlclose has no effect). A
+ * function that another tool put into a slot before we attached is not called while we are
+ * attached.
  *
  * Slots are words written atomically: threads that call at that moment use the old or the new
- * address,
- * and both are valid. */
+ * address, and both are valid. */
 #ifndef TIDE_CAPTURE_TORCH_GOT_H
 #define TIDE_CAPTURE_TORCH_GOT_H
 

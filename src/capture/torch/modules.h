@@ -3,17 +3,13 @@
 /* Modules as ops: each call of torch.nn.Module.__call__ is an op named after the module.
  *
  * No PyTorch hook is set, because any hook disables the fast path of Module.__call__ for every
- * module
- * and for torch.compile; no attribute is changed, because torch.compile compares them. Only a
- * pointer
- * inside the function object Module.__call__ is changed: the C function that runs it when it is
- * called
- * from C, as every module call is (tp_call). A call then costs one table lookup and two events.
- * Python works out the names (python/hook/tidemark_model.py), once per module object.
+ * module and for torch.compile; no attribute is changed, because torch.compile compares them. Only
+ * a pointer inside the function object Module.__call__ is changed: the C function that runs it when
+ * it is called from C, as every module call is (tp_call). A call then costs one table lookup and
+ * two events. Python works out the names (python/hook/tidemark_model.py), once per module object.
  *
  * Everything here runs with the GIL held. CPython's functions are found by name: the library links
- * no
- * Python and works with every version. */
+ * no Python and works with every version. */
 #ifndef TIDE_CAPTURE_TORCH_MODULES_H
 #define TIDE_CAPTURE_TORCH_MODULES_H
 

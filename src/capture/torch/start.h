@@ -8,8 +8,7 @@
  *   TIDEMARK_RUN         the run: its start (ns of Unix time), a dot, its process
  *
  * Recording starts with the first event: an op, an allocation, or an op or mark of the program
- * itself
- * (python/native/recorder.c), so that only processes with events create files. */
+ * itself (python/native/recorder.c), so that only processes with events create files. */
 #ifndef TIDE_CAPTURE_TORCH_START_H
 #define TIDE_CAPTURE_TORCH_START_H
 

@@ -3,8 +3,7 @@
 /* peak, memory, leaks and info of several traces: one row each.
  *
  * Traces are loaded, measured and freed one by one, ranks in order, then processes without a rank.
- * An
- * unreadable one is reported on stderr and kept in the list of failures. */
+ * An unreadable one is reported on stderr and kept in the list of failures. */
 #ifndef TIDE_CLI_JOB_EACH_RANK_H
 #define TIDE_CLI_JOB_EACH_RANK_H
 

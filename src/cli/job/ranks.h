@@ -4,8 +4,7 @@
  *
  * Files are loaded, analysed and freed one by one, so memory is that of the largest trace. An
  * unreadable file is reported on stderr, kept in the result's list of failures, and does not stop
- * the
- * rest. Under tidemark-mpi the files are distributed over processes (distribute.h). */
+ * the rest. Under tidemark-mpi the files are distributed over processes (distribute.h). */
 #ifndef TIDE_CLI_JOB_RANKS_H
 #define TIDE_CLI_JOB_RANKS_H
 

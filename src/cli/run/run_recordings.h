@@ -3,9 +3,8 @@
 /* Finds and closes the recordings of a program that `tidemark run` started, and lists them.
  *
  * Every recording of a run carries the run's id as the fact "process.run" (from TIDEMARK_RUN), so
- * that
- * files of another run under the same name, at the same time or before, are not mistaken for this
- * one's. */
+ * that files of another run under the same name, at the same time or before, are not mistaken for
+ * this one's. */
 #ifndef TIDE_CLI_RUN_RUN_RECORDINGS_H
 #define TIDE_CLI_RUN_RUN_RECORDINGS_H
 

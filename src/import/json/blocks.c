@@ -6,13 +6,11 @@
  *
  * One thread at a time fills (reads and decompresses), but any of them may: a thread that finds no
  * other filling fills the next block and then parses it while it is still in its cache. It
- * continues
- * to fill only while others wait for blocks. So as many threads as cores stay busy, whichever of
- * decompressing and parsing takes longer.
+ * continues to fill only while others wait for blocks. So as many threads as cores stay busy,
+ * whichever of decompressing and parsing takes longer.
  *
  * One lock guards the states; a block's content belongs to the thread that moved it to its state,
- * the
- * source and the reader's tail to the thread that set `filling`. */
+ * the source and the reader's tail to the thread that set `filling`. */
 #include "import/json/blocks.h"
 
 #include <pthread.h>

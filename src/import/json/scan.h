@@ -9,8 +9,7 @@
  * JSON, so any layout gives the same result; nothing recurses.
  *
  * After damage (a stray quote swaps inside and outside), tide__kineto_scan_restart starts again at
- * a
- * given byte. */
+ * a given byte. */
 #ifndef TIDE_IMPORT_JSON_SCAN_H
 #define TIDE_IMPORT_JSON_SCAN_H
 

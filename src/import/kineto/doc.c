@@ -4,10 +4,8 @@
  * a row, with damage in between.
  *
  * Items (events, top-level members) are parsed only when complete; the rest of a block is returned
- * to
- * the caller. After damage, parsing continues at the next text that looks like the start of an
- * event
- * after another one. Missing commas between items are accepted. */
+ * to the caller. After damage, parsing continues at the next text that looks like the start of an
+ * event after another one. Missing commas between items are accepted. */
 #include <string.h>
 
 #include "import/kineto/kineto_impl.h"

@@ -3,10 +3,8 @@
 /* The importer's own thread: takes parsed blocks in order and builds the model.
  *
  * A block was parsed on the assumption that it starts between two events. That is accepted only if
- * the
- * block before it really ended there; otherwise the rest of that block and this one are parsed
- * again
- * as one. So the result equals reading the input front to back, for any block boundaries and
+ * the block before it really ended there; otherwise the rest of that block and this one are parsed
+ * again as one. So the result equals reading the input front to back, for any block boundaries and
  * threads. */
 #include <string.h>
 #include <unistd.h>

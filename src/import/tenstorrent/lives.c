@@ -3,12 +3,10 @@
 /* Infers allocations and frees from the states of a pool before and after an operation.
  *
  * A rise is one allocation of the operation. A fall frees, in this order: the operands' memory (for
- * a
- * deallocate: its operand), remainders of earlier frees, the newest. A free smaller than the
+ * a deallocate: its operand), remainders of earlier frees, the newest. A free smaller than the
  * allocation splits it. So after every block the live bytes of a pool equal those of the block,
- * even
- * if the wrong allocation was chosen. An operation that allocates and frees shows its net change
- * only. */
+ * even if the wrong allocation was chosen. An operation that allocates and frees shows its net
+ * change only. */
 #include "base/mem.h"
 #include "import/tenstorrent/ttlog_impl.h"
 

@@ -6,8 +6,7 @@
  * With points (k0, n0), (k1, n1) around a reading k:
  *     t = n0 + floor((k - k0) * (n1 - n0) / (k1 - k0))
  * in exact integers, so t never decreases with k and meets every point exactly. Before the first
- * and
- * after the last point the nearest interval is extended. */
+ * and after the last point the nearest interval is extended. */
 #ifndef TIDE_IMPORT_TIDE_CLOCK_H
 #define TIDE_IMPORT_TIDE_CLOCK_H
 

@@ -3,10 +3,8 @@
 /* Reads definitions, facts, clock points and losses of a .tide file into the model's tables.
  *
  * Ids in the file are dense from 1 in each kind; here they become rows of the model. An undefined
- * id
- * becomes none and is counted. If bytes of the definitions log are lost, ids are skipped and count
- * as
- * undefined. */
+ * id becomes none and is counted. If bytes of the definitions log are lost, ids are skipped and
+ * count as undefined. */
 #ifndef TIDE_IMPORT_TIDE_DEFS_H
 #define TIDE_IMPORT_TIDE_DEFS_H
 

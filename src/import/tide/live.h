@@ -6,9 +6,8 @@
  * Places outlive their allocations: a program that allocates in a loop reuses the same places, and
  * reusing one within its extent needs one lookup and cannot overlap anything. Only a new or larger
  * place is compared with its neighbours (an ordered set of addresses per pool). Places without a
- * live
- * allocation are removed when they are half of all and the table is full, so memory depends on the
- * number of live allocations.
+ * live allocation are removed when they are half of all and the table is full, so memory depends on
+ * the number of live allocations.
  *
  * An allocation that overlaps a live one of another address is reported (TIDE_ALLOC_OVERLAPS) and
  * gets no extent; it is still found by its own address. */

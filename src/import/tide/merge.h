@@ -4,9 +4,8 @@
  *
  * Each ring is a list of chunks, found by the first pass over the file. A chunk's head holds the
  * earliest time in it, so its payload is loaded only when the merge gets there: memory depends on
- * the
- * number of chunks that overlap in time, not on the number of rings. Events of equal time keep the
- * order of ring numbers. */
+ * the number of chunks that overlap in time, not on the number of rings. Events of equal time keep
+ * the order of ring numbers. */
 #ifndef TIDE_IMPORT_TIDE_MERGE_H
 #define TIDE_IMPORT_TIDE_MERGE_H
 

@@ -4,8 +4,7 @@
  *
  * A recording is read at random positions, so it is first expanded into an unnamed temporary file
  * ($TMPDIR, else /tmp). The expansion limit is that of every compressed input (source.h).
- * (`tidemark
- * pack` compresses a recording so that it can be read directly.) */
+ * (`tidemark pack` compresses a recording so that it can be read directly.) */
 #ifndef TIDE_IMPORT_TIDE_UNPACK_H
 #define TIDE_IMPORT_TIDE_UNPACK_H
 

@@ -3,15 +3,12 @@
 /* Decodes a list of events with several threads, in slices.
  *
  * The pickle is divided at its FRAME opcodes, which give the position of the next one, into slices
- * of
- * about 1 MiB. Every thread, including the loading one, takes the next free slice and decodes it
+ * of about 1 MiB. Every thread, including the loading one, takes the next free slice and decodes it
  * (event_slice.c) on the assumption that a list of events continues there. That is verified only
- * when
- * the decoder arrives at that byte: if it is then inside such a list, the slice's events are
- * appended,
- * its memo entries get their numbers, its stacks are resolved; otherwise the slice is discarded and
- * the decoder reads those bytes itself. The same applies to the rest of a slice that ends early, at
- * something unusual. The result is the same as without threads, for any input. */
+ * when the decoder arrives at that byte: if it is then inside such a list, the slice's events are
+ * appended, its memo entries get their numbers, its stacks are resolved; otherwise the slice is
+ * discarded and the decoder reads those bytes itself. The same applies to the rest of a slice that
+ * ends early, at something unusual. The result is the same as without threads, for any input. */
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>

@@ -4,8 +4,7 @@
  *
  * Functions become spans, buffers and circular buffers allocations, tensors descriptions of them. A
  * capture has an order but no clock: a node's number times 1,000 is its time in ns. DRAM counts
- * whole
- * buffers, L1 the bytes of one core (bank). docs/formats/ttnn-graph.md has the rules. */
+ * whole buffers, L1 the bytes of one core (bank). docs/formats/ttnn-graph.md has the rules. */
 #ifndef TIDE_IMPORT_TTGRAPH_TTGRAPH_H
 #define TIDE_IMPORT_TTGRAPH_TTGRAPH_H
 

@@ -4,9 +4,8 @@
  * counters.
  *
  * Readers find the op of a memory event by its thread and time, so it is written where its op is:
- * on
- * the track of the span, which for a free is that of the freeing thread. A free outside any op is
- * written on a thread with nothing open: the allocation's if that is one. */
+ * on the track of the span, which for a free is that of the freeing thread. A free outside any op
+ * is written on a thread with nothing open: the allocation's if that is one. */
 #include <stdio.h>
 #include <string.h>
 

@@ -5,8 +5,7 @@
  *
  * The format identifies devices by number alone: of cuda:0 and tt:0 the second one gets another
  * number, and deviceProperties names it. A track that was added so that spans nest names its
- * thread,
- * so that reading the file restores that thread. */
+ * thread, so that reading the file restores that thread. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

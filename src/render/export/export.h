@@ -4,8 +4,7 @@
  *
  * An exporter writes a whole model to a FILE; compression is done around it
  * (render/export/gzip_isal.h). Output is the same bytes for the same model. docs/guide/export.md
- * lists
- * what each format keeps. */
+ * lists what each format keeps. */
 #ifndef TIDE_RENDER_EXPORT_EXPORT_H
 #define TIDE_RENDER_EXPORT_EXPORT_H
 

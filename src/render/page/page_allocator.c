@@ -4,10 +4,8 @@
  * at any moment as docs/analyses/allocator.md defines it, and that state over time.
  *
  * Addresses are offsets from the lowest segment of their device: small, and exact as doubles even
- * if
- * addresses are not. Only traces with segments have them; others have an empty section. Separate
- * from
- * the memory section because most views of a page never need it. */
+ * if addresses are not. Only traces with segments have them; others have an empty section. Separate
+ * from the memory section because most views of a page never need it. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -8,8 +8,8 @@
  *         { "sum_ns", "Total",  TIDE_CELL_NS },
  *     };
  *     tide_grid *g = tide__grid_new(cols, 2);
- *     tide__grid_text(g, name, n); tide__grid_int(g, sum);      // row by row, left to right
- *     tide__grid_print(g, out, &style);  or  tide__grid_json(g, &json);
+ *     tide__grid_text(g, name); tide__grid_int(g, sum);         // row by row, left to right
+ *     tide__grid_print(g, out, &style, 2);  or  tide__grid_json(g, &json);
  */
 #ifndef TIDE_RENDER_TEXT_GRID_H
 #define TIDE_RENDER_TEXT_GRID_H

@@ -5,8 +5,7 @@
  * It handles commas, quoting and nesting. Any bytes may be written: invalid UTF-8 and control
  * characters are escaped (a bad byte 0xNN becomes \u00NN), so the output is always valid JSON.
  * Integers are written exactly; doubles shortest-round-trip, and NaN/infinity as null. Write
- * failures
- * are sticky: check tide__json_end. */
+ * failures are sticky: check tide__json_end. */
 #ifndef TIDE_RENDER_TEXT_JSON_H
 #define TIDE_RENDER_TEXT_JSON_H
 

@@ -4,12 +4,10 @@
  * rows; an output without a table of texts would repeat it for each.
  *
  * A text of up to TIDE_LONG bytes is always complete, and so is every longer one at its first use,
- * and
- * again until such repeats have taken TIDE_LONG_AGAIN bytes. From then on a repeat is its first
- * bytes,
- * its number in the table and its length, "abc... (text 7, 1048576 bytes)", which keeps different
- * texts distinct; the writer counts and reports them. So the output size depends on the sum of rows
- * and texts of the input, not on their product. */
+ * and again until such repeats have taken TIDE_LONG_AGAIN bytes. From then on a repeat is its first
+ * bytes, its number in the table and its length, "abc... (text 7, 1048576 bytes)", which keeps
+ * different texts distinct; the writer counts and reports them. So the output size depends on the
+ * sum of rows and texts of the input, not on their product. */
 #ifndef TIDE_RENDER_TEXT_LONG_TEXT_H
 #define TIDE_RENDER_TEXT_LONG_TEXT_H
 

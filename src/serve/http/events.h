@@ -4,8 +4,7 @@
  *
  * Writers append; every reader has its own position and reads what came since. Old messages are
  * overwritten: a reader that is too slow gets the event "lost" and continues with the oldest
- * message,
- * so no thread ever waits. Thread-safe. */
+ * message, so no thread ever waits. Thread-safe. */
 #ifndef TIDE_SERVE_HTTP_EVENTS_H
 #define TIDE_SERVE_HTTP_EVENTS_H
 

@@ -5,10 +5,8 @@
  * refused.
  *
  * A path is at most 6 parts of letters, digits, '.', '_' and '-' (never "." or ".."), so that it
- * can
- * only name entries of a table or a list. A query is at most 16 pairs; keys are small letters and
- * '_',
- * values are percent-decoded and contain no NUL. */
+ * can only name entries of a table or a list. A query is at most 16 pairs; keys are small letters
+ * and '_', values are percent-decoded and contain no NUL. */
 #ifndef TIDE_SERVE_HTTP_REQUEST_H
 #define TIDE_SERVE_HTTP_REQUEST_H
 

@@ -4,10 +4,9 @@
  *
  * A separate thread reads recordings one by one, if nothing is known about them or their file has
  * changed, and keeps a line of figures (run_summary.h) each. Figures, tags and notes are stored in
- * one
- * small SQLite file beside the recordings, FOLDER/.tidemark-runs.sqlite: the figures with size and
- * modification time of their file. If it cannot be written, or without SQLite, they last as long as
- * the server. Thread-safe. */
+ * one small SQLite file beside the recordings, FOLDER/.tidemark-runs.sqlite: the figures with size
+ * and modification time of their file. If it cannot be written, or without SQLite, they last as
+ * long as the server. Thread-safe. */
 #ifndef TIDE_SERVE_STORE_RUN_INDEX_H
 #define TIDE_SERVE_STORE_RUN_INDEX_H
 

@@ -3,12 +3,10 @@
 /* The served recordings: which exist, which are in memory, which are being read.
  *
  * A recording is identified by an id made from its path; clients never name a path, so nothing
- * outside
- * the list can be reached. It is read on the first request, by a background thread (small ones by
- * another, so that they need not wait for a large one); requests wait without occupying a thread.
- * It
- * is read again when its file has changed. The least recently used leaves memory when all together
- * exceed the limit; a single one may be larger. Thread-safe. */
+ * outside the list can be reached. It is read on the first request, by a background thread (small
+ * files have threads of their own, so that they need not wait for a large one); requests wait without occupying a
+ * thread. It is read again when its file has changed. The least recently used leaves memory when
+ * all together exceed the limit; a single one may be larger. Thread-safe. */
 #ifndef TIDE_SERVE_STORE_STORE_H
 #define TIDE_SERVE_STORE_STORE_H
 
@@ -69,7 +67,7 @@ typedef struct tide_store_options {
 tide_store *tide__store_new(const tide_store_options *opt);
 /* Stops reading and calls all waiters. */
 void tide__store_stop(tide_store *s);
-/* After that: waits for the loading thread, at most 1 to 2 seconds. Returns false if it is still
+/* After that: waits for the reading threads, at most 1 to 2 seconds. Returns false if it is still
  * reading; then nothing was freed, and the program should exit. */
 bool tide__store_free(tide_store *s);
 

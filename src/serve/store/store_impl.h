@@ -14,7 +14,8 @@
 
 enum {
 	TIDE_STORE_SMALL =
-		64 << 20,	/* bytes: read beside a large one, and shapes of ops are kept */
+		64
+		<< 20, /* bytes: a file up to this size is read by a thread for small files, with shapes of ops */
 	TIDE_STORE_READERS = 6, /* threads: one for files of any size, the rest for small ones */
 };
 

@@ -4,11 +4,9 @@
  * finds the first difference.
  *
  * A trace shows which segments were released, not why: the device refused a request and the cache
- * was
- * released, or the program emptied the cache; frees that waited for a stream completed before that
- * or
- * because of it. If the trace is ambiguous, each case is tried on a copy of the simulator, and the
- * first one that matches the recording is taken. */
+ * was released, or the program emptied the cache; frees that waited for a stream completed before
+ * that or because of it. If the trace is ambiguous, each case is tried on a copy of the simulator,
+ * and the first one that matches the recording is taken. */
 #include "analyze/allocator/sim/replay.h"
 
 #include <stdarg.h>

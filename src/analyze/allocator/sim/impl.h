@@ -6,8 +6,7 @@
  * A block is a row of `blocks`; 0 = none. Neighbours in the same segment are linked by prev/next in
  * address order. Every free block is in its bin's `free` set under (size, addr), every unmapped one
  * in `unmapped` under (addr, 0); blocks in use are in neither. Two neighbours are never both free
- * and
- * mapped, nor both unmapped: they are merged. */
+ * and mapped, nor both unmapped: they are merged. */
 #ifndef TIDE_ANALYZE_ALLOCATOR_SIM_IMPL_H
 #define TIDE_ANALYZE_ALLOCATOR_SIM_IMPL_H
 

@@ -5,8 +5,7 @@
  *
  * Sorted chunks of at most 64 entries under one sorted array of their first keys: a search is two
  * binary searches over contiguous memory, an insertion moves at most one chunk. That is faster than
- * a
- * tree of nodes at the sizes allocators have (tens to tens of thousands of free blocks).
+ * a tree of nodes at the sizes allocators have (tens to tens of thousands of free blocks).
  * Zero-initialise; one thread at a time. A position is valid until the set changes. */
 #ifndef TIDE_ANALYZE_ALLOCATOR_SIM_ORDSET_H
 #define TIDE_ANALYZE_ALLOCATOR_SIM_ORDSET_H

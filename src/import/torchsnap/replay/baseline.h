@@ -4,8 +4,7 @@
  *
  * Undoing an alloc removes its block, undoing a completed free restores one; the same for segments
  * and mapped ranges. What is left at the first event existed before it. Blocks in the final state
- * are
- * known to the byte; blocks freed during the history are known by their requested size. */
+ * are known to the byte; blocks freed during the history are known by their requested size. */
 #ifndef TIDE_IMPORT_TORCHSNAP_REPLAY_BASELINE_H
 #define TIDE_IMPORT_TORCHSNAP_REPLAY_BASELINE_H
 

@@ -3,11 +3,9 @@
 /* Decodes a slice of event dicts independently: no decoder state, no model, nothing shared.
  *
  * Almost all of a snapshot is one list of events of the same form. Inside such a list, any part can
- * be
- * decoded by any thread, in any order, from any position where an opcode begins. References stay
+ * be decoded by any thread, in any order, from any position where an opcode begins. References stay
  * unresolved: stacks are byte ranges, memo reads are numbers. parallel_decode.c distributes slices
- * to
- * threads and resolves the results. */
+ * to threads and resolves the results. */
 #ifndef TIDE_IMPORT_TORCHSNAP_REPLAY_EVENT_SLICE_H
 #define TIDE_IMPORT_TORCHSNAP_REPLAY_EVENT_SLICE_H
 
