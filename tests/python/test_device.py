@@ -134,8 +134,8 @@ class Device(unittest.TestCase):
         self.assertEqual([_pytest.is_device(n) for n in ("tidal", "tidal:1", "tidal1", "npu", "")], [True, True, False, False, False])
         peaks = _pytest.peaks(path("p.tide"))
         self.assertEqual(peaks["tidal:1"], 5120)
-        self.assertEqual(_pytest.over(peaks, {"tidal:1": 5120, "tidal:0": 0}), "")
-        self.assertEqual(_pytest.over(peaks, {"tidal": 5119}), "tidal:1: 5,120 bytes above the start, the limit is 5,119")
+        self.assertEqual(_pytest.over(peaks, {"tidal:1": 5120, "tidal:0": 0}), ("", ""))
+        self.assertEqual(_pytest.over(peaks, {"tidal": 5119}), ("tidal:1", "tidal:1: 5,120 bytes above the start, the limit is 5,119"))
 
     def test_tracker_and_back(self):
         """The tracker's document names the device, and what reads the document calls it so."""

@@ -211,7 +211,7 @@ async function limits(file, want) {
   const { page, troubles } = await open(context, html);
   await page.waitForSelector('.oom');
   await ooms(page, file);
-  assert.match(await page.textContent('.card small'), want ? /% of all there was, \S+ GiB\)/ : /size is not recorded/);
+  assert.match(await page.textContent('.card small'), want ? /% of a total of \S+ GiB\)/ : /size is not recorded/);
   await go(page, 'Phases');
   await soon(async () => assert.match(await page.textContent('.bars + p'), want ? new RegExp(`limit of ${size(want)}`) : /does not say how much/));
   assert.deepEqual(troubles, []);
