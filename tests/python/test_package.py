@@ -852,7 +852,7 @@ class Habits(unittest.TestCase):
         source = pathlib.Path(__file__).resolve().parents[2]
         there = "".join(p.read_text(encoding="utf-8") for p in pathlib.Path(__file__).parent.glob("test_*.py"))
         gpu = (source / "tests" / "gpu" / "cases.py").read_text(encoding="utf-8")
-        for line in (source / "docs" / "guide" / "tracker.md").read_text(encoding="utf-8").split("## What is promised")[1].splitlines():
+        for line in (source / "docs" / "guide" / "tracker.md").read_text(encoding="utf-8").split("## Promises and their tests")[1].splitlines():
             held = line.split("|")[2] if line.count("|") == 3 else ""
             for name in re.findall(r"`(\w+)`", held.partition("GPU:")[0]):
                 self.assertTrue(f"def {name}(" in there or (source / "tests" / "cli" / "cases" / f"{name}.cmd").exists(), name)
