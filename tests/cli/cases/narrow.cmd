@@ -14,6 +14,7 @@ print(f"{sys.argv[1]} columns: {len(wide)} lines are wider", *wide[:3], sep="\n"
 done
 export COLUMNS=60
 tidemark help peak
+tidemark ops trace.json.gz --top 2
 tidemark diff train.tide lossy.tide | head -12
 tidemark peak --json train.tide > narrow.json
 unset COLUMNS
