@@ -7,6 +7,7 @@
 
 #define MOST_PROBLEMS 100
 #define KNOWN	      256
+#define GC_HEAD	      16 // bytes before an object that the collector keeps; sys.getsizeof adds them
 #define MOST_BYTES    ((size_t)1 << 48) // more than an address space holds: __sizeof__ lies
 
 struct graph_names graph_names;
@@ -152,6 +153,19 @@ static int is_fixed(PyObject *type)
 	return yes;
 }
 
+/* Whether __sizeof__ counts what the object refers to, which the walk counts itself: pandas' does. */
+static int counts_contents(PyObject *type)
+{
+	PyObject *module = PyObject_GetAttrString(type, "__module__");
+	PyObject *bytes = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8String(module) : NULL;
+	const char *text = bytes ? PyBytes_AsString(bytes) : NULL;
+	int yes = text && !strncmp(text, "pandas", 6) && (!text[6] || text[6] == '.');
+	Py_XDECREF(bytes);
+	Py_XDECREF(module);
+	PyErr_Clear();
+	return yes;
+}
+
 static Py_ssize_t basic_size(PyObject *type)
 {
 	PyObject *n = PyObject_GetAttrString(type, "__basicsize__");
@@ -237,6 +251,8 @@ static int ask(struct graph *g, struct shape *s)
 		s->traverse = (traverseproc)PyType_GetSlot(type, Py_tp_traverse);
 	PyErr_Clear(); // before 3.10 PyType_GetSlot refused static types
 	s->fixed = (s->kind == PLAIN || s->kind == RESOLVED) && is_fixed(s->type) ? -2 : -1;
+	if (s->fixed == -1 && s->kind == PLAIN && counts_contents(s->type))
+		s->fixed = basic_size(s->type) + GC_HEAD;
 	return 0;
 }
 

@@ -980,5 +980,52 @@ class Packages(unittest.TestCase):
         self.assertIn("same heights: True", after)
 
 
+class Hostile(unittest.TestCase):
+    """What a first user broke."""
+
+    def test_deep_tuples_are_not_hashed(self):
+        def deep():
+            d = None
+            for _ in range(300_000):
+                d = (d,)
+            return d
+
+        pair = deep(), deep()
+        saved, rows, _ = _duplicates.find([pair], frozenset([tuple]))
+        self.assertEqual(objects.footprint([pair]).objects, 600_001)
+        self.assertLess(sum(r["count"] for r in rows), 3 * _duplicates.MOST_LEVELS)
+        self.assertGreater(saved, 0)
+
+    def test_a_hash_that_exits(self):
+        class Exits:
+            def __hash__(self):
+                raise SystemExit(5)
+
+            def __eq__(self, other):
+                return True
+
+        self.assertEqual(_duplicates.find([[Exits(), Exits()]], frozenset([Exits])), (0, [], 0))
+
+    @needs("pandas")
+    def test_the_data_of_a_frame_counts_once(self):
+        import pandas
+        frame = pandas.DataFrame({"a": np.zeros(100_000), "b": np.zeros(100_000)})
+        s = objects.memory_stats(frame)
+        self.assertEqual(s.data_bytes, 1_600_000)
+        self.assertLess(s.metadata_bytes, 20_000)
+        self.assertLess(objects.footprint([frame]).total_if_shared, 1_640_000)
+        self.assertLess(objects.footprint([frame["a"]]).total_if_shared, 1_640_000)
+
+    @needs("torch")
+    def test_tensors_without_bytes_or_sizes(self):
+        import torch
+        sparse = torch.eye(10).to_sparse()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.assertIn("Total data", objects.memory_report([sparse, sparse]))
+            nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+            self.assertIn("Total data", objects.memory_report([nested, nested]))
+
+
 if __name__ == "__main__":
     unittest.main()

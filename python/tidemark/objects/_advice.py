@@ -91,7 +91,10 @@ def _small(arrays: list[Any], parts: list[_kinds.Parts], metadata: int) -> list[
 
 
 def _elements(array: Any) -> int:
-    shape = getattr(array, "shape", None)
+    try:
+        shape = getattr(array, "shape", None)
+    except Exception:  # a nested tensor has none
+        shape = None
     n = 1
     for extent in shape if isinstance(shape, tuple) else ():
         n *= extent

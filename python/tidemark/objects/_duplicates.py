@@ -18,6 +18,8 @@ from . import _kinds, _walk
 LEAST_ARRAY = 64  # bytes of an array that is compared
 MOST_HASHED = 1 << 30  # bytes of arrays that are read
 MOST_OBJECTS = 2_000_000
+MOST_LEVELS = 1000
+_NESTING = (tuple, frozenset)
 _VALUES = (str, bytes, int, float, complex, tuple, frozenset, Fraction)
 
 
@@ -31,12 +33,36 @@ def _is_value(t: type) -> bool:
     return by_value and t.__module__ not in ("builtins", "numpy") and not issubclass(t, type) and _walk.classify(t) is None
 
 
+def _deep(objects: list[Any]) -> set[int]:
+    """Ids of tuples and frozensets with more than MOST_LEVELS levels of them inside: their hash recurses on the C stack."""
+    levels: dict[int, int] = {}
+    for root in objects:
+        todo = [(root, False)] if type(root) in _NESTING else []
+        while todo:
+            o, seen = todo.pop()
+            inner = [x for x in o if type(x) in _NESTING]
+            if seen:
+                levels[id(o)] = 1 + max((levels.get(id(x), 0) for x in inner), default=0)
+            elif id(o) not in levels:
+                levels[id(o)] = 0
+                todo.append((o, True))
+                todo += [(x, False) for x in inner if id(x) not in levels]
+    return {i for i, n in levels.items() if n > MOST_LEVELS}
+
+
+def shallow(o: Any) -> bool:
+    """Whether its hash can be asked for."""
+    return not _deep([o])
+
+
 def _groups(objects: list[Any]) -> list[list[Any]]:
     found: dict[Any, list[Any]] = {}
+    deep = _deep(objects)
     for o in objects:
         try:
-            found.setdefault((type(o), o), []).append(o)
-        except Exception:
+            if id(o) not in deep:
+                found.setdefault((type(o), o), []).append(o)
+        except (Exception, SystemExit):
             continue  # cannot be hashed or compared
     return [g for g in found.values() if len(g) > 1]
 

@@ -72,10 +72,21 @@ def _summary(arrays: list[Any], stats: list[_stats.MemoryStats]) -> list[str]:
     return [*lines, "", "Recommendations:", *(f"  - {r}" for r in shared.recommendations)] if shared.recommendations else lines
 
 
+def _has(o: Any, name: str) -> bool:
+    """As hasattr, where the attribute may raise anything: nbytes of a sparse tensor does."""
+    try:
+        getattr(o, name)
+    except AttributeError:
+        return False
+    except Exception:
+        return True
+    return True
+
+
 def _buffers(arrays: Any) -> int:
     """Bytes of the buffers behind the arrays, each once."""
     every = list(arrays)
     w = _walk.walk(every)
     found = sum(b for _, _, b in w["buffers"])
-    loose = [a for a in every if not hasattr(a, "nbytes") and not hasattr(a, "estimated_size") and not hasattr(a, "untyped_storage")]
+    loose = [a for a in every if not any(_has(a, name) for name in ("nbytes", "estimated_size", "untyped_storage"))]
     return int(found) + sum(_kinds.array_size(a)[0] for a in _stats.unique(loose))

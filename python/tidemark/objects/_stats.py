@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import _advice, _kinds, _walk
+from . import _advice, _duplicates, _kinds, _walk
 
 
 @dataclass
@@ -57,6 +57,8 @@ class GPUMemoryStats:
 
 
 def shallow(obj: Any) -> int:
+    if type(obj).__module__.partition(".")[0] == "pandas":  # its __sizeof__ counts the data
+        return object.__sizeof__(obj) + 16
     try:
         return sys.getsizeof(obj)
     except Exception as e:
@@ -122,8 +124,11 @@ def first_of_equals(objects: list[Any]) -> list[Any]:
     alone = []
     for o in objects:
         try:
-            seen.setdefault((type(o), o), o)
-        except Exception:
+            if _duplicates.shallow(o):
+                seen.setdefault((type(o), o), o)
+            else:
+                alone.append(o)
+        except (Exception, SystemExit):
             alone.append(o)
     return [*seen.values(), *alone]
 
