@@ -187,6 +187,10 @@ def json_only(d: pathlib.Path) -> None:
         (folder / name).unlink()
     r = run("tt", "--visualize", str(folder))
     check(r.returncode == 0 and (folder / "only_report.html").stat().st_size > 100000, f"--visualize of JSON files: {r.stderr}")
+    other = folder.rename(d / "renamed")
+    r = run("tt", "--visualize", str(other), "-o", str(d / "a" / "b"))
+    check(r.returncode == 0 and (d / "a" / "b" / "only_report.html").exists(), f"--visualize of a renamed folder, page elsewhere: {r.stdout} {r.stderr}")
+    other.rename(folder)
     want = json.loads(run("tt", "--analyze", str(log), "--json").stdout)
     for operations in (True, False):
         if not operations:
@@ -267,6 +271,12 @@ def capture(d: pathlib.Path) -> None:
     check(r.returncode == 1 and "--force" in r.stderr, "12: --analyze replaces nothing")
     check(run("tt", "--analyze", str(again / "my model_profile.log"), "--force").returncode == 0, "12: unless told")
     check(run("tt", "--visualize", str(folders[1])).returncode in (0, 1) and run("tt", "--visualize", str(folders[1]), "--force").returncode == 0, "--visualize")
+    (d / "quiet.sh").write_text("#!/bin/sh\necho nothing\n")
+    (d / "quiet.sh").chmod(0o755)
+    r = run("tt", "quiet.sh", cwd=str(d))
+    check(r.returncode == 1 and r.stdout == "nothing\n" and "TT_RUNTIME_MEMORY_LOG_LEVEL=operation" in r.stderr, f"a script of this folder without the runtime: {r.stderr}")
+    (d / "folder.py").mkdir()
+    check("Error: Script not found: folder.py" in run("tt", "folder.py", cwd=str(d)).stderr, "a folder is no script")
     for args, text in ((("--visualize", "no"), "Error: Run directory not found: no"), (("--analyze", "no"), "Error: Log file not found: no"), (("no.py",), "Error: Script not found: no.py")):
         r = run("tt", *args, cwd=str(d))
         check(r.returncode == 1 and text in r.stderr, f"{text}: {r.stderr}")

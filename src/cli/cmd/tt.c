@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* tt: a run on Tenstorrent hardware, from the runtime's log to files and a report. */
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -255,6 +256,13 @@ static int write_files(const tide_args *a, const place *p, tide_tt *t)
 
 /* ---- a log ---- */
 
+#define LOGGING_OFF                                                                               \
+	"Either\n"                                                                                \
+	"  1. the build has no debug support: build tt-xla with -DCMAKE_BUILD_TYPE=Debug "        \
+	"-DTT_RUNTIME_DEBUG=ON, or\n"                                                             \
+	"  2. logging is off: export TTXLA_LOGGER_LEVEL=DEBUG TTMLIR_RUNTIME_LOGGER_LEVEL=DEBUG " \
+	"TT_RUNTIME_MEMORY_LOG_LEVEL=operation\n"
+
 static int no_states(const tide_args *a, const char *log, const tide_model *m,
 		     const tide_error *err)
 {
@@ -262,11 +270,7 @@ static int no_states(const tide_args *a, const char *log, const tide_model *m,
 	if (!ops)
 		return tide__cli_fail(log, err);
 	fprintf(tide__cli_errors(),
-		"tidemark tt: %s: %lld operations, but no memory states. Either\n"
-		"  1. the build has no debug support: build tt-xla with -DCMAKE_BUILD_TYPE=Debug "
-		"-DTT_RUNTIME_DEBUG=ON, or\n"
-		"  2. logging is off: export TTXLA_LOGGER_LEVEL=DEBUG TTMLIR_RUNTIME_LOGGER_LEVEL=DEBUG "
-		"TT_RUNTIME_MEMORY_LOG_LEVEL=operation\n"
+		"tidemark tt: %s: %lld operations, but no memory states. " LOGGING_OFF
 		"`tidemark ops %s` shows what ran.\n",
 		log, (long long)(m->facts.number[tide__fact_find(m, "loss.tt_no_blocks")] - 1),
 		log);
@@ -328,6 +332,24 @@ static int analyze(const tide_args *a, const char *log, const place *p, bool kee
 
 /* ---- the four ways ---- */
 
+/* Makes the folder and those above it. Returns the exit status. */
+static int make_folder(const char *path)
+{
+	char part[PATH_MAX];
+	snprintf(part, sizeof part, "%s", path);
+	for (char *at = part + 1; *at; at++)
+		if (*at == '/') {
+			*at = 0;
+			mkdir(part, 0777); /* what matters is whether the last one is there */
+			*at = '/';
+		}
+	if (!mkdir(part, 0777) || errno == EEXIST)
+		return 0;
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide__fail_errno(&err, "cannot make the folder");
+	return tide__cli_fail(path, &err);
+}
+
 static int analyze_log(const tide_args *a)
 {
 	const char *log = a->opt[O_ANALYZE].text;
@@ -338,11 +360,9 @@ static int analyze_log(const tide_args *a)
 	stem_of(log, p.stem, sizeof p.stem);
 	if (a->opt[O_FOLDER].set) {
 		snprintf(p.folder, sizeof p.folder, "%s", a->opt[O_FOLDER].text);
-		if (mkdir(p.folder, 0777) && errno != EEXIST) {
-			tide_error err = { .offset = TIDE_NO_OFFSET };
-			tide__fail_errno(&err, "cannot make the folder");
-			return tide__cli_fail(p.folder, &err);
-		}
+		int rc = make_folder(p.folder);
+		if (rc)
+			return rc;
 	} else {
 		snprintf(p.folder, sizeof p.folder, "%.*s",
 			 base_name(log) > log ? (int)(base_name(log) - log - 1) : 1,
@@ -352,20 +372,55 @@ static int analyze_log(const tide_args *a)
 	return rc ? rc : analyze(a, log, &p, keep);
 }
 
+static const char *const sources[] = { "_profile.log", ".tide", "_memory.json" };
+enum { N_SOURCES = sizeof sources / sizeof *sources };
+
 /* Finds the source of a folder's page: the log, else the recording, else the JSON files. */
 static bool find_source(const place *p, char *out)
 {
-	static const char *const ends[] = { "_profile.log", ".tide", "_memory.json" };
-	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-		if (path_of(p, ends[i], out) && !access(out, R_OK))
+	for (size_t i = 0; i < N_SOURCES; i++)
+		if (path_of(p, sources[i], out) && !access(out, R_OK))
 			return true;
 	return false;
+}
+
+/* Takes the stem from the files of a folder that was renamed: the first by name that a page can be
+ * made from. */
+static bool find_stem(place *p)
+{
+	struct dirent **names;
+	int n = scandir(p->folder, &names, NULL, alphasort), best = N_SOURCES;
+	for (int i = 0; i < n; i++) {
+		for (int k = 0; k < best; k++) {
+			size_t all = strlen(names[i]->d_name), end = strlen(sources[k]);
+			if (all <= end || all - end >= sizeof p->stem ||
+			    strcmp(names[i]->d_name + all - end, sources[k]) != 0)
+				continue;
+			snprintf(p->stem, sizeof p->stem, "%.*s", (int)(all - end),
+				 names[i]->d_name);
+			best = k;
+		}
+		free(names[i]);
+	}
+	if (n >= 0)
+		free(names);
+	return best < N_SOURCES;
+}
+
+/* The page goes beside its source, or into the folder of -o. */
+static int page_place(const tide_args *a, const place *from, place *to)
+{
+	*to = *from;
+	if (!a->opt[O_FOLDER].set)
+		return 0;
+	snprintf(to->folder, sizeof to->folder, "%s", a->opt[O_FOLDER].text);
+	return make_folder(to->folder);
 }
 
 static int visualize(const tide_args *a)
 {
 	struct stat st;
-	place p = { .force = a->opt[O_FORCE].set };
+	place p = { .force = a->opt[O_FORCE].set }, to;
 	char log[PATH_MAX];
 	snprintf(p.folder, sizeof p.folder, "%s", a->opt[O_VISUALIZE].text);
 	if (stat(p.folder, &st) || !S_ISDIR(st.st_mode))
@@ -374,25 +429,30 @@ static int visualize(const tide_args *a)
 	size_t n = strlen(p.folder);
 	while (n > 1 && p.folder[n - 1] == '/')
 		p.folder[--n] = 0;
-	if (!find_source(&p, log)) {
+	if (!find_source(&p, log) && (!find_stem(&p) || !find_source(&p, log))) {
 		path_of(&p, "_profile.log", log);
 		return not_found("Log file", log);
 	}
-	if (!p.force && taken(&p, "_report.html"))
-		return refuse(&p, "_report.html");
+	int wrong = page_place(a, &p, &to);
+	if (wrong)
+		return wrong;
+	if (!to.force && taken(&to, "_report.html"))
+		return refuse(&to, "_report.html");
 	tide_model *m = tide__cli_load(a, log, 0);
 	if (!m)
 		return 1;
-	int rc = write_page(a, &p, m);
+	int rc = write_page(a, &to, m);
 	tide__model_free(m);
 	if (!rc)
-		fprintf(a->out, "Generated: %s/%s_report.html\n", p.folder, p.stem);
+		fprintf(a->out, "Generated: %s/%s_report.html\n", to.folder, to.stem);
 	return rc ? rc : tide__cli_done(a);
 }
 
 /* The script's own program: Python for .py, else itself. */
 static char **command_of(const tide_args *a)
 {
+	static char here[PATH_MAX];
+	snprintf(here, sizeof here, "./%s", a->files[0]);
 	char **argv = calloc(a->n_files + 2, sizeof *argv);
 	size_t k = 0, n = strlen(a->files[0]);
 	static char python[] = "python3";
@@ -403,6 +463,8 @@ static char **command_of(const tide_args *a)
 		argv[k++] = own && *own ? own : python;
 	for (size_t i = 0; i < a->n_files; i++)
 		argv[k++] = a->files[i];
+	if (k == a->n_files && !strchr(argv[0], '/')) /* of this folder, not of PATH */
+		argv[0] = here;
 	return argv;
 }
 
@@ -421,7 +483,8 @@ static int run_script(const tide_args *a)
 	char log[PATH_MAX], times[PATH_MAX];
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	int status = 0;
-	if (access(a->files[0], F_OK))
+	struct stat st;
+	if (stat(a->files[0], &st) || S_ISDIR(st.st_mode))
 		return not_found("Script", a->files[0]);
 	stem_of(a->files[0], p.stem, sizeof p.stem);
 	const char *base = a->opt[O_FOLDER].set ? a->opt[O_FOLDER].text : "logs";
@@ -437,6 +500,9 @@ static int run_script(const tide_args *a)
 	if (status)
 		fprintf(tide__cli_errors(), "Warning: Script exited with code %d\n", status);
 	int end = a->opt[O_LOG].set ? later(a, &p) : analyze(a, log, &p, true);
+	if (end && !a->opt[O_LOG].set && !tide__load_knows(log))
+		fprintf(tide__cli_errors(),
+			"The script's output has no line of the runtime. " LOGGING_OFF);
 	return status ? status : end;
 }
 
