@@ -8,6 +8,7 @@ rounded to 0.001 MB per bank: a state is within half of that, a change within al
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -286,6 +287,20 @@ def capture(d: pathlib.Path) -> None:
         check(part in md, f"Markdown: {part}")
 
 
+def each_rank(d: pathlib.Path) -> None:
+    """--rank counts that rank alone; runs of a const-eval graph are those of the log; ops have no time to compare."""
+    log = d / "ranks_profile.log"
+    text = log.read_text(encoding="utf-8")
+    for rank in range(4):
+        found = json.loads(run("tt", "--analyze", str(log), "--rank", str(rank), "--json").stdout)
+        check(found["ranks"] == 1 and {p["device"] for p in found["peaks"]} == {f"tt:{rank}"}, f"--rank {rank}: {found['ranks']} {found['peaks']}")
+        check(found["peaks"][0]["op"] is not None, f"--rank {rank}: no op has the peak")
+    for g in json.loads(run("tt", "--analyze", str(log), "--json").stdout)["const_eval"]:
+        check(g["runs"] == len(re.findall(rf"Starting execution of program: {g['graph']}\b", text)), f"const-eval: {g}")
+    r = run("diff", str(log), str(log), "--fail-if", "time>+5%")
+    check(r.returncode == 1 and "cannot be decided" in r.stderr, f"diff of time: {r.returncode} {r.stderr}")
+
+
 def main() -> int:
     with tempfile.TemporaryDirectory() as tmp:
         d = pathlib.Path(tmp)
@@ -293,6 +308,7 @@ def main() -> int:
         one(d, "bare", "--no-submit", "--no-modules", "--layers", "4", "--seed", "3")
         one(d, "noisy", "--noise", "0.2", "--colour", "--level", "DEBUG", "--small", " ", "--layers", "5", "--batch", "300")
         one(d, "ranks", "--ranks", "4", "--layers", "4")
+        each_rank(d)
         damaged(d)
         recording(d)
         json_only(d)

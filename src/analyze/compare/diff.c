@@ -125,6 +125,7 @@ static void metric(differ *d, tide_metric k, int side, uint64_t v, bool known)
 static tide_code time_metrics(differ *d, int side)
 {
 	tide_timeline t;
+	bool timed = d->m[side]->axis == TIDE_AXIS_TIME; /* else ops have no durations */
 	tide_code rc = tide__find_timeline(d->m[side], NULL, &t, d->err);
 	if (rc != TIDE_OK)
 		return rc;
@@ -139,13 +140,14 @@ static tide_code time_metrics(differ *d, int side)
 		tide__timeline_free(&t);
 		return rc;
 	}
-	metric(d, TIDE_METRIC_STEP_TIME, side, (uint64_t)tide__steps_median(&steps), steps.n);
+	metric(d, TIDE_METRIC_STEP_TIME, side, (uint64_t)tide__steps_median(&steps),
+	       timed && steps.n);
 	tide__steps_free(&steps);
-	metric(d, TIDE_METRIC_TIME, side, (uint64_t)t.total_ns, cpu || gpu);
-	metric(d, TIDE_METRIC_CPU_TIME, side, (uint64_t)t.cpu_ns, cpu);
-	metric(d, TIDE_METRIC_GPU_TIME, side, (uint64_t)t.gpu_ns, gpu);
-	metric(d, TIDE_METRIC_OVERLAP, side, (uint64_t)t.overlap_ns, cpu && gpu);
-	metric(d, TIDE_METRIC_KERNEL_TIME, side, sum, gpu);
+	metric(d, TIDE_METRIC_TIME, side, (uint64_t)t.total_ns, timed && (cpu || gpu));
+	metric(d, TIDE_METRIC_CPU_TIME, side, (uint64_t)t.cpu_ns, timed && cpu);
+	metric(d, TIDE_METRIC_GPU_TIME, side, (uint64_t)t.gpu_ns, timed && gpu);
+	metric(d, TIDE_METRIC_OVERLAP, side, (uint64_t)t.overlap_ns, timed && cpu && gpu);
+	metric(d, TIDE_METRIC_KERNEL_TIME, side, sum, timed && gpu);
 	metric(d, TIDE_METRIC_OPS, side, t.cpu_count, cpu);
 	metric(d, TIDE_METRIC_KERNELS, side, t.gpu_count, gpu);
 	tide__timeline_free(&t);

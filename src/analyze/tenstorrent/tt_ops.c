@@ -187,8 +187,14 @@ static void see_peak(tide_tt *t, unsigned p, size_t row, uint32_t by)
 	k->pool = s->pool[row].i;
 }
 
+static bool is_of_rank(const tide_model *m, uint32_t span, int64_t rank)
+{
+	return rank < 0 ||
+	       (span && m->processes.rank[m->lanes.process[m->spans.lane[span].i].i] == rank);
+}
+
 /* Walk the states of every pool, each with the one before it. */
-static bool changes(tide_tt *t)
+static bool changes(tide_tt *t, int64_t rank)
 {
 	const tide_model *m = t->m;
 	const tide_pool_states *s = &m->pool_states;
@@ -199,7 +205,7 @@ static bool changes(tide_tt *t)
 		unsigned p = pool_index(m, pool);
 		size_t was = last[pool];
 		last[pool] = i + 1;
-		if (p == TIDE_TT_POOLS)
+		if (p == TIDE_TT_POOLS || !is_of_rank(m, s->span[i].i, rank))
 			continue;
 		if (!t->pool_row[p])
 			t->pool_row[p] = pool;
@@ -292,9 +298,10 @@ tide_code tide__tt_find(const tide_model *m, const tide_tt_options *opt, tide_tt
 	t->m = m;
 	for (unsigned p = 0; p < TIDE_TT_POOLS; p++)
 		t->peak[p].op = -1;
+	opt = opt ? opt : &defaults;
 	for (size_t i = 1; i < m->processes.n; i++)
-		t->n_ranks++;
-	if (!list_ops(t, opt ? opt : &defaults) || !changes(t) || !tide__tt_find_aliases(t) ||
+		t->n_ranks += opt->rank < 0 || m->processes.rank[i] == opt->rank;
+	if (!list_ops(t, opt) || !changes(t, opt->rank) || !tide__tt_find_aliases(t) ||
 	    !tide__tt_find_weights(t) || !tide__tt_find_graphs(t)) {
 		tide__tt_free(t);
 		return tide__nomem(err);

@@ -251,8 +251,8 @@ static tide_str loaded(const tide_tt *t, const tide_tt_op *o)
 bool tide__tt_find_graphs(tide_tt *t)
 {
 	tide_map rows = { 0 };
-	uint32_t last_parent = 0;
-	bool ok = true;
+	uint32_t *last_parent = tide__calloc(t->m->lanes.n, sizeof *last_parent); /* ranks mix */
+	bool ok = last_parent != NULL;
 	for (size_t i = 0; ok && i < t->n; i++) {
 		const tide_tt_op *o = &t->ops[i];
 		tide_str name = o->graph.i	? o->graph
@@ -268,9 +268,10 @@ bool tide__tt_find_graphs(tide_tt *t)
 		g->ops++;
 		g->miss |= o->miss;
 		uint32_t parent = t->m->spans.parent[o->span].i;
-		g->runs += parent != last_parent;
-		last_parent = parent;
+		g->runs += parent != last_parent[o->lane];
+		last_parent[o->lane] = parent;
 	}
+	tide__free(last_parent);
 	for (size_t i = 1; ok && i < t->m->allocs.n; i++) { /* what is still there at the end */
 		uint32_t s = t->m->allocs.span[i].i;
 		int64_t op = s && t->m->allocs.died[i] == TIDE_T_NEVER ? tide__tt_op_at(t, s) : -1;
