@@ -64,6 +64,11 @@ def main() -> int:
     args = [a for a in sys.argv[1:] if a != "--bless"]
     tidemark, sample = Path(args[0]).resolve(), Path(args[1]).resolve()
     cases = [CASES / f"{name}.cmd" for name in args[2:]] or sorted(CASES.glob("*.cmd"))
+    stray = [f.name for f in sorted(CASES.iterdir()) if f.suffix in (".stdout", ".stderr", ".exit") and not f.with_suffix(".cmd").exists()]
+    stray += [case.name for case in cases if not case.exists()]
+    if stray:
+        print("no command:", *stray)
+        return 1
     failed = 0
     for case in cases:
         got = run(case, tidemark, sample)
