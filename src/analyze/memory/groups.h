@@ -51,7 +51,7 @@ typedef struct tide_groups {
 	tide_view_parts parts;	   /* of TENSOR, ROLE and MODULE */
 	tide_frame_id *faces;	   /* of TIDE_BY_FRAME: per stack */
 	tide_map tensors;	   /* of TIDE_BY_TENSOR: alloc -> its last tensor row */
-	const uint8_t *roles;	   /* of TIDE_BY_ROLE: role per alloc row; borrowed, or those of: */
+	const uint8_t *roles; /* of TIDE_BY_ROLE: role per alloc row; borrowed, or part of `own` */
 	tide_roles own;
 } tide_groups;
 

@@ -8,7 +8,7 @@
  * functions if there are none); for a backward op, the module of its forward op. A recording is
  * divided into *intervals* where a step begins and where a model is called; an interval with a
  * backward pass is a training interval. The n-th allocation at a place in an interval of either
- * sort is a *spot*: of all its moments the highest counts. Definitions:
+ * sort is a *spot*. A spot occurs once in many intervals; the one with most live bytes counts. Definitions:
  * docs/analyses/predict.md. */
 #ifndef TIDE_ANALYZE_PREDICT_MOMENT_PROFILE_H
 #define TIDE_ANALYZE_PREDICT_MOMENT_PROFILE_H
@@ -19,8 +19,8 @@
 typedef struct tide_spot {    /* moments of one kind */
 	uint64_t most, least; /* bytes live at the highest and the lowest of them */
 	uint64_t bytes;	      /* requested, of the largest allocation */
-	uint64_t cut;	      /* memory events before the highest, the first of equals */
-	uint32_t row;	      /* the allocation made there; 0 = no such moment */
+	uint64_t cut; /* memory events before the highest moment, or the first of equal ones */
+	uint32_t row; /* the allocation made there; 0 = no such moment */
 } tide_spot;
 
 enum { TIDE_SORTS = 2 }; /* of intervals: without and with a backward pass */
@@ -38,7 +38,7 @@ typedef struct tide_place {
 } tide_place;
 
 typedef struct tide_moment_profile {
-	uint64_t size; /* of the work */
+	uint64_t size; /* what the user varies: batch size or sequence length */
 	uint64_t peak;
 	tide_place *places; /* owned; [0] contains all others */
 	size_t n_places, cap_places;

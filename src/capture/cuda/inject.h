@@ -39,7 +39,8 @@ enum {
 	TIDE_GPU_CALLS = 4,
 	TIDE_GPU_NVML = 8,
 	TIDE_GPU_SOURCE = 16,
-	TIDE_GPU_RUNTIME = 32 /* every call of the runtime but the idle ones, instead of a list */
+	TIDE_GPU_RUNTIME =
+		32 /* all calls of the CUDA runtime, less those of a list that only ask */
 };
 
 extern cupti_api_table tide__cupti TIDE_HIDDEN;

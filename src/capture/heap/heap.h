@@ -48,7 +48,7 @@ size_t tide__real_early_size(const void *p) TIDE_HIDDEN;
 /* ---- a thread ---- */
 
 typedef struct tide_heap_thread {
-	int64_t left; /* bytes until the next sample; below 0: check */
+	int64_t left; /* bytes until the next sample; below 0: due() of record.c decides */
 	bool inside;  /* inside the recorder: calls are only forwarded */
 	uint64_t random;
 	tide_stack_bounds bounds;

@@ -3,9 +3,9 @@
 /* Reads the input in blocks, cut between events, parses them in several threads and delivers them
  * in order.
  *
- * Every thread reads (and decompresses), one at a time, and parses; the caller's thread also takes
- * the results. `ahead` adds a thread that only reads. At most 3 blocks more than threads exist at a
- * time, so memory does not grow with the input. */
+ * Every thread reads a block (and decompresses it) while no other one reads, then parses it. The
+ * caller's thread does the same and takes the results. `ahead` adds a thread that only reads. There
+ * are at most 3 blocks more than threads, so memory does not grow with the input. */
 #ifndef TIDE_IMPORT_JSON_BLOCKS_H
 #define TIDE_IMPORT_JSON_BLOCKS_H
 

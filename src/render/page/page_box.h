@@ -66,7 +66,10 @@ bool tide__box_write(tide_box *b, FILE *out);
 
 /* ---- encoding of values ---- */
 
-enum { TIDE_BOX_MOST = 10, TIDE_BOX_ROWS = 1024 }; /* bytes of a value; values put at a time */
+enum {
+	TIDE_BOX_MOST = 10,   /* bytes of the longest value */
+	TIDE_BOX_ROWS = 1024, /* values encoded at a time */
+};
 
 static inline uint64_t tide__box_zigzag(int64_t v)
 {

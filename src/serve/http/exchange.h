@@ -11,6 +11,7 @@
 
 struct tide_workers;
 
+/* What comes next for a request: check who asks, begin the answer, send it when it is done. */
 enum { TIDE_PHASE_HEAD, TIDE_PHASE_ASK, TIDE_PHASE_WAIT };
 
 typedef struct tide_exchange {
@@ -41,7 +42,7 @@ typedef struct tide_workers {
 	size_t n;
 } tide_workers;
 
-enum { TIDE_WORKERS_WAITING = 1024 };
+enum { TIDE_WORKERS_WAITING = 1024 }; /* requests that may wait for a thread */
 
 bool tide__workers_start(tide_workers *w, tide_store *store, tide_cache *cache,
 			 void (*done)(tide_exchange *x));

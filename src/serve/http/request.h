@@ -52,8 +52,8 @@ bool tide__request_choice(tide_request *r, const char *key, const char *const *w
 
 /* ---- who may ask ---- */
 
-/* The Host check: returns true if no DNS name can lead to this Host header: "localhost" and
- * addresses, with or without a port. `also` (may be NULL) is one more allowed name. */
+/* The Host check, against DNS rebinding: returns true for "localhost" and for IP addresses, with or
+ * without a port; another site's name can be neither. `also` (may be NULL) is one more allowed name. */
 bool tide__host_allowed(const char *host, const char *also);
 /* Returns true if this Origin header is that of the host itself: "http://HOST" or
  * "https://HOST". */

@@ -6,8 +6,9 @@
  *     literals.c  texts and numbers in the input    containers.c       dicts, lists, memo
  *                                                   memo_list_cache.c  lists of memo reads
  *
- * An object is one word: state in bits 0..1, payload above. A container has a body only while it
- * holds items; a replaced one (an event, a frame) is that word alone. */
+ * An object is one word: its state in bits 0..1, its payload above. A container has a body only
+ * while it holds items. A container that was turned into an event or a frame has none: its word is
+ * the value. */
 #ifndef TIDE_IMPORT_TORCHSNAP_PICKLE_PICKLE_VM_H
 #define TIDE_IMPORT_TORCHSNAP_PICKLE_PICKLE_VM_H
 
@@ -16,17 +17,17 @@
 enum obj_state {
 	OBJ_EMPTY, /* payload: offset of its opcode */
 	OBJ_OPEN,  /* payload: index of its body */
-	OBJ_MADE,  /* payload: of the MADE value */
+	OBJ_MADE,  /* payload: that of the value that replaces it */
 };
 
 struct body {
 	union {
-		tide_pv in[2];	/* cap == 2; cap == 1: n MADE values, consecutive ids from in[0]
-				 * on */
+		tide_pv in[2];	/* cap == 2: the items; cap == 1: n values whose ids follow
+				 * each other, in[0] is the first */
 		tide_pv *items; /* cap > 2; owned */
 	};
 	uint64_t off;	 /* offset where the container began */
-	uint32_t n, cap; /* next free body while unused */
+	uint32_t n, cap; /* cap of an unused body: the next unused one, + 1 */
 };
 
 struct run { /* a list seen before that consists of memo reads only */

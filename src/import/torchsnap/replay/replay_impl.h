@@ -47,7 +47,7 @@ typedef struct tide_replay {
 		bool runs;
 		tide_allocs allocs; /* borrowed columns */
 		tide_moves moves;
-	} faults;	 /* faults in the pages of reserved rows ahead of the replay */
+	} faults;	 /* touches the pages of reserved rows before the replay needs them */
 	int64_t now;	 /* time of the current event */
 	uint64_t events; /* done so far */
 	uint64_t clamped, unknown_actions, wrapped, odd_bytes;
