@@ -20,7 +20,9 @@ typedef struct tide_predict_run { /* a recording */
 	uint64_t without;	 /* its peak as predicted from the others; UINT64_MAX = too few */
 } tide_predict_run;
 
-enum { TIDE_PREDICT_FAR = 2 }; /* times the largest recording: beyond it a range is told */
+enum {
+	TIDE_PREDICT_FAR = 2
+}; /* times the largest recording: beyond it reserved bytes are a range */
 
 typedef struct tide_predict_row {
 	uint64_t size, peak, most;
