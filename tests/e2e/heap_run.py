@@ -18,6 +18,7 @@ from pathlib import Path
 TIDEMARK = os.environ["TIDEMARK"]
 PROG = sys.argv[1] if len(sys.argv) > 1 else ""
 failed = 0
+NODE = next((str(p) for p in [Path(__file__).resolve().parents[2] / ".venv/bin/node"] if p.exists()), "node")  # tools/setup
 
 
 def check(what: str, ok: bool, more: object = "") -> None:
@@ -116,7 +117,7 @@ def strangers(folder: str) -> None:
     Path(f"{folder}/a.c").write_text("int main(void) { return 0; }\n")
     rows = [("git", "git", "--version"), ("gcc", "gcc", "-c", "-o", "/dev/null", f"{folder}/a.c"),
             ("sqlite3", "sqlite3", ":memory:", "create table t(a); insert into t values(1); select sum(a) from t;"),
-            ("node", "node", "-e", "let a=[]; for (let i=0;i<1e5;i++) a.push({i}); console.log(a.length)"),
+            ("node", NODE, "-e", "let a=[]; for (let i=0;i<1e5;i++) a.push({i}); console.log(a.length)"),
             ("sh", "sh", "-c", "for i in 1 2 3; do echo $i; done | cat"), ("ls", "ls", "/")]
     for name, *command in rows:
         if not shutil.which(command[0]):
