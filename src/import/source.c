@@ -395,29 +395,39 @@ uint64_t tide__source_consumed(const tide_source *s)
 	return s->consumed - (s->have - s->at);
 }
 
-tide_code tide__source_slurp(tide_source *s, size_t most, size_t pad, uint8_t **out, size_t *n,
-			     tide_error *err)
+static tide_code slurp(tide_source *s, size_t most, size_t pad, tide_whole_file *out,
+		       tide_error *err)
 {
 	size_t cap = 0, got, room;
-	*out = NULL;
-	*n = 0;
 	do {
-		if (cap <= *n + pad) {
+		if (cap <= out->n + pad) {
 			cap = cap + cap / 2 + pad + (1u << 20);
-			uint8_t *more = tide__realloc(*out, cap, 1);
+			uint8_t *more = tide__realloc(out->data, cap, 1);
 			if (!more)
 				return tide__nomem(err);
-			*out = more;
+			out->data = more;
 		}
-		room = cap - pad - *n;
-		tide_code rc = tide__source_read(s, *out + *n, room, &got, err);
-		*n += got;
+		room = cap - pad - out->n;
+		tide_code rc = tide__source_read(s, out->data + out->n, room, &got, err);
+		out->n += got;
 		if (rc != TIDE_OK)
 			return rc;
-		if (*n > most)
+		if (out->n > most)
 			return tide__fail(err, TIDE_ELIMIT, most, "it is more than %zu MiB long",
 					  most >> 20);
 	} while (got == room);
-	memset(*out + *n, 0, pad);
+	memset(out->data + out->n, 0, pad);
 	return TIDE_OK;
+}
+
+tide_code tide__source_read_all(const char *path, uint64_t max_expanded, size_t most, size_t pad,
+				tide_whole_file *out, tide_error *err)
+{
+	tide_source *s;
+	*out = (tide_whole_file){ 0 };
+	tide_code rc = tide__source_open(path, max_expanded, &s, err);
+	if (rc == TIDE_OK)
+		rc = slurp(s, most, pad, out, err);
+	tide__source_close(s);
+	return rc;
 }

@@ -41,10 +41,15 @@ void tide__source_close(tide_source *s);
  * After a failure every further call returns the same code with *got = 0. */
 tide_code tide__source_read(tide_source *s, void *buf, size_t n, size_t *got, tide_error *err);
 
-/* Reads to the end into one buffer (owned by the caller, also on failure), followed by `pad`
- * zero bytes. Returns TIDE_ELIMIT for more than `most` bytes. */
-tide_code tide__source_slurp(tide_source *s, size_t most, size_t pad, uint8_t **out, size_t *n,
-			     tide_error *err);
+/* Reads a whole file, expanded, into one buffer (owned by the caller, also on failure), followed
+ * by `pad` zero bytes. `max_expanded` as for tide__source_open. Returns TIDE_ELIMIT for more than
+ * `most` bytes. */
+typedef struct tide_whole_file {
+	uint8_t *data; /* owned: tide__free */
+	size_t n;
+} tide_whole_file;
+tide_code tide__source_read_all(const char *path, uint64_t max_expanded, size_t most, size_t pad,
+				tide_whole_file *out, tide_error *err);
 
 /* Skips n bytes without reading them if possible (a plain file). Returns n, else 0. Skipping
  * past the end is not a failure; the next read returns nothing. */

@@ -289,15 +289,10 @@ tide_code tide__objects_read(const char *text, size_t n, tide_objects *o, tide_e
 
 tide_code tide__objects_load(const char *path, tide_objects *o, tide_error *err)
 {
-	tide_source *s = NULL;
-	uint8_t *text = NULL;
-	size_t n = 0;
-	tide_code rc = tide__source_open(path, 0, &s, err);
+	tide_whole_file in;
+	tide_code rc = tide__source_read_all(path, 0, MOST_BYTES, 0, &in, err);
 	if (rc == TIDE_OK)
-		rc = tide__source_slurp(s, MOST_BYTES, 0, &text, &n, err);
-	if (rc == TIDE_OK)
-		rc = tide__objects_read((const char *)text, n, o, err);
-	tide__source_close(s);
-	tide__free(text);
+		rc = tide__objects_read((const char *)in.data, in.n, o, err);
+	tide__free(in.data);
 	return rc;
 }

@@ -449,46 +449,40 @@ static char *neighbour(const char *path, const char *end, uint64_t most, size_t 
 	static const char own[] = "_memory.json";
 	char name[4096];
 	size_t k = strlen(path);
-	tide_source *src;
-	uint8_t *text = NULL;
+	tide_whole_file in;
 	*n = 0;
 	if (k < sizeof own - 1 || strcmp(path + k - (sizeof own - 1), own) ||
 	    k + strlen(end) >= sizeof name)
 		return NULL;
 	memcpy(name, path, k - (sizeof own - 1));
 	memcpy(name + k - (sizeof own - 1), end, strlen(end) + 1);
-	if (tide__source_open(name, most, &src, NULL) != TIDE_OK)
-		return NULL;
-	if (tide__source_slurp(src, BYTES_MOST, 1, &text, n, NULL) != TIDE_OK) {
-		tide__free(text);
-		text = NULL;
+	if (tide__source_read_all(name, most, BYTES_MOST, 1, &in, NULL) == TIDE_OK) {
+		*n = in.n;
+		return (char *)in.data;
 	}
-	tide__source_close(src);
-	return (char *)text;
+	tide__free(in.data);
+	return NULL;
 }
 
 static tide_code load(const char *path, const tide_load_options *opt, tide_model *m,
 		      tide_error *err)
 {
-	tide_source *src;
-	uint8_t *text = NULL;
+	tide_whole_file text;
 	tt_results in = { 0 };
-	tide_code rc = tide__source_open(path, opt->max_expanded, &src, err);
-	if (rc == TIDE_OK)
-		rc = tide__source_slurp(src, BYTES_MOST, 1, &text, &in.n_main, err);
-	tide__source_close(src);
+	tide_code rc = tide__source_read_all(path, opt->max_expanded, BYTES_MOST, 1, &text, err);
 	if (rc == TIDE_OK) {
 		char *ops =
 			neighbour(path, "_operations.json", opt->max_expanded, &in.n_operations);
 		char *ir = neighbour(path, "_ir.json", opt->max_expanded, &in.n_ir);
-		in.main = (const char *)text;
+		in.main = (const char *)text.data;
+		in.n_main = text.n;
 		in.operations = ops;
 		in.ir = ir;
 		rc = tide__ttresults_import(&in, m, err);
 		tide__free(ops);
 		tide__free(ir);
 	}
-	tide__free(text);
+	tide__free(text.data);
 	return rc;
 }
 

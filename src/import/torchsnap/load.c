@@ -47,16 +47,11 @@ tide_code tide__snap_import(const uint8_t *data, size_t n, const tide_load_optio
 static tide_code load_stream(const char *path, const tide_load_options *opt, tide_model *m,
 			     tide_error *err)
 {
-	tide_source *src;
-	uint8_t *data = NULL;
-	size_t n = 0;
-	tide_code rc = tide__source_open(path, opt->max_expanded, &src, err);
+	tide_whole_file in;
+	tide_code rc = tide__source_read_all(path, opt->max_expanded, SIZE_MAX, 0, &in, err);
 	if (!rc)
-		rc = tide__source_slurp(src, SIZE_MAX, 0, &data, &n, err);
-	tide__source_close(src);
-	if (!rc)
-		rc = tide__snap_import(data, n, opt, m, err);
-	tide__free(data);
+		rc = tide__snap_import(in.data, in.n, opt, m, err);
+	tide__free(in.data);
 	return rc;
 }
 

@@ -136,18 +136,12 @@ tide_code tide__torchtrace_import(const char *text, size_t n, const char *name, 
 
 static tide_code add_file(tt *t, const char *path, const tide_load_options *opt)
 {
-	tide_source *src;
-	uint8_t *text = NULL;
-	size_t n = 0;
+	tide_whole_file in;
 	const char *name = strrchr(path, '/');
-	tide_code rc = tide__source_open(path, opt->max_expanded, &src, t->err);
-	if (rc == TIDE_OK)
-		rc = tide__source_slurp(src, BYTES_MOST, 0, &text, &n, t->err);
-	tide__source_close(src);
-	t->rc = rc;
-	if (rc == TIDE_OK)
-		read_text(t, (const char *)text, n, name ? name + 1 : path);
-	tide__free(text);
+	t->rc = tide__source_read_all(path, opt->max_expanded, BYTES_MOST, 0, &in, t->err);
+	if (t->rc == TIDE_OK)
+		read_text(t, (const char *)in.data, in.n, name ? name + 1 : path);
+	tide__free(in.data);
 	return t->rc;
 }
 

@@ -553,16 +553,12 @@ tide_code tide__ttgraph_import(const char *text, size_t n, tide_model *m, tide_e
 static tide_code load(const char *path, const tide_load_options *opt, tide_model *m,
 		      tide_error *err)
 {
-	tide_source *src;
-	uint8_t *text = NULL;
-	size_t n = 0;
-	tide_code rc = tide__source_open(path, opt->max_expanded, &src, err);
+	tide_whole_file in;
+	tide_code rc =
+		tide__source_read_all(path, opt->max_expanded, BYTES_MOST, KIN_PAD, &in, err);
 	if (rc == TIDE_OK)
-		rc = tide__source_slurp(src, BYTES_MOST, KIN_PAD, &text, &n, err);
-	tide__source_close(src);
-	if (rc == TIDE_OK)
-		rc = tide__ttgraph_import((const char *)text, n, m, err);
-	tide__free(text);
+		rc = tide__ttgraph_import((const char *)in.data, in.n, m, err);
+	tide__free(in.data);
 	return rc;
 }
 
