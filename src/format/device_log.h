@@ -33,13 +33,23 @@
 	R(GRAPH, 14, "duration,device,stream,correlation,graph") /* a launched graph as a whole */ \
 	R(NAME_TID, 15, "tid,name")				 /* a thread got a name */         \
 	/* a stream-ordered pool: bytes it holds, bytes in use; operation 2 = destroyed */         \
-	R(POOL, 16, "device,operation,address,bytes,used")
+	R(POOL, 16, "device,operation,address,bytes,used")                                         \
+	/* a call about virtual memory: operation TIDE_VIRTUAL_*, host: 1 = memory of the host */  \
+	R(VIRTUAL, 17, "device,operation,handle,address,bytes,correlation,source,host")
 enum {
 #define R(name, number, fields) TIDE_DEVICE_REC_##name = number,
 	TIDE_DEVICE_RECORDS(R)
 #undef R
 		TIDE_DEVICE_FIELDS = 16,
 	TIDE_DEVICE_RECORD_MAX = 2 + 10 + 10 * TIDE_DEVICE_FIELDS, /* bytes of a record */
+};
+
+enum {				/* operations of VIRTUAL */
+       TIDE_VIRTUAL_CREATE = 1, /* cuMemCreate; bytes 0 = it failed */
+       TIDE_VIRTUAL_RELEASE,	/* cuMemRelease */
+       TIDE_VIRTUAL_MAP,	/* cuMemMap */
+       TIDE_VIRTUAL_UNMAP,	/* cuMemUnmap */
+       TIDE_VIRTUAL_RETAIN,	/* cuMemRetainAllocationHandle */
 };
 
 enum { /* memory: where an allocation lies */

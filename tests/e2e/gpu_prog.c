@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "capture/cuda/cupti_abi.h"
+
 static uint64_t now(void)
 {
 	struct timespec t;
@@ -53,6 +55,81 @@ static const void *export_table(uint32_t id)
 	return id == 1 ? &t : NULL;
 }
 
+/* ---- virtual memory: calls of the driver as CUPTI's subscriber sees them ---- */
+
+static bool (*called)(uint32_t, const void *, int, uint32_t, uint32_t);
+static uint32_t tid, number = 1000;
+
+static void vmm_create(uint64_t handle, size_t mib, int location, int result)
+{
+	cuda_mem_prop prop = { .type = 1, .location = location, .id = 0 };
+	cuda_mem_create p = { &handle, mib << 20, &prop, 0 };
+	called(CUPTI_MEM_CREATE, &p, result, tid, number++);
+}
+
+static void vmm_release(uint64_t handle)
+{
+	called(CUPTI_MEM_RELEASE, &handle, 0, tid, number++);
+}
+
+static void vmm_map(uint64_t address, size_t mib, uint64_t handle)
+{
+	cuda_mem_map p = { .address = address, .size = mib << 20, .handle = handle };
+	called(CUPTI_MEM_MAP, &p, 0, tid, number++);
+}
+
+static void vmm_unmap(uint64_t address, size_t mib)
+{
+	cuda_mem_unmap p = { address, mib << 20 };
+	called(CUPTI_MEM_UNMAP, &p, 0, tid, number++);
+}
+
+static void vmm_retain(uint64_t handle, uint64_t address)
+{
+	cuda_mem_retain p = { &handle, (void *)(uintptr_t)address };
+	called(CUPTI_MEM_RETAIN, &p, 0, tid, number++);
+}
+
+/* Memory lives while it has a handle or a mapping. At the end: 16 MiB on the device, 8 on the host; at
+ * most 64 + 32 + 16. */
+static void virtual_memory(void)
+{
+	const uint64_t A = 0x7e0000000000, B = 0x7e1000000000;
+	vmm_create(99, 1024, 1, 2); /* out of memory */
+	vmm_create(1, 64, 1, 0);
+	vmm_map(A, 64, 1);
+	vmm_release(1); /* its mapping holds it */
+	vmm_create(2, 32, 1, 0);
+	vmm_map(B, 16, 2);
+	vmm_map(B + (16 << 20), 16, 2);
+	vmm_retain(2, B);
+	vmm_release(2);
+	vmm_create(3, 16, 1, 0);
+	vmm_create(4, 8, 2, 0); /* the host's */
+	vmm_unmap(A, 64);	/* 1 ends */
+	vmm_unmap(B, 32);	/* both mappings */
+	vmm_release(2);		/* 2 ends */
+	vmm_release(77);	/* imported from another process */
+}
+
+/* As torch.profiler does it: subscribes for itself while we are subscribed. */
+static void callback(void *user, int domain, uint32_t id, const void *data)
+{
+	(void)user, (void)domain, (void)id, (void)data;
+}
+
+static int other_profiler(void)
+{
+	int (*subscribe)(void **, cupti_callback_fn *, void *) = NULL;
+	void *p = dlsym(RTLD_DEFAULT, "cuptiSubscribe"), *s; /* what a linked program gets */
+	memcpy(&subscribe, &p, sizeof p);
+	vmm_create(5, 4, 1, 0);
+	if (!subscribe || subscribe(&s, callback, NULL) != CUPTI_OK)
+		return 6;
+	vmm_create(6, 4, 1, 0); /* nobody tells it */
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *path = getenv("CUDA_INJECTION64_PATH"), *fake = getenv("TIDEMARK_CUPTI");
@@ -82,7 +159,10 @@ int main(int argc, char **argv)
 	core[11] = (void **)&pop;
 	if (init() != 1 || nvtx(export_table) != 1)
 		return 7;
-	uint32_t tid = (uint32_t)syscall(SYS_gettid);
+	GET(called, cupti, "fake_called");
+	tid = (uint32_t)syscall(SYS_gettid);
+	if (argc > 1 && !strcmp(argv[1], "other"))
+		return other_profiler();
 	uint64_t t = now();
 	memory(true, 0x7f0000000000, 1 << 20, t);
 	memory(true, 0x7f0000200000, 3 << 20, t + 10);
@@ -106,8 +186,12 @@ int main(int argc, char **argv)
 			untold(now(), tid, 300);
 			return 0;
 		}
-		create(64 << 20, now(), tid, 200);
-		create(64 << 20, now(), tid, 210);
+		if (getenv("FAKE_VIRTUAL")) {
+			virtual_memory();
+		} else {
+			create(64 << 20, now(), tid, 200);
+			create(64 << 20, now(), tid, 210);
+		}
 		async(0x7f9000000000, 4 << 20, now(), 32 << 20);
 		usleep(1200000);
 	}

@@ -51,6 +51,28 @@ def ledger(folder: str) -> None:
     check("the device has its name", d.get("name") == "Stand-in", d.get("name"))
 
 
+def virtual_memory(folder: str) -> None:
+    """cuMemCreate is caught by CUPTI's callback: bytes live while a handle or a mapping holds them; another profiler gets the callbacks when it asks."""
+    file = f"{folder}/virtual.tide"
+    env = {**os.environ, "TIDEMARK_CUPTI": FAKE, "TIDEMARK_NVML": FAKE, "TIDEMARK_LIBCUDA": FAKE, "FAKE_VIRTUAL": "1", "FAKE_TELLS": "1"}
+    done = subprocess.run([TIDEMARK, "run", "--gpu", "--no-torch", "-o", file, "--", PROG, "more"], capture_output=True, text=True, env=env)
+    check("run with virtual memory", done.returncode == 0, (done.returncode, done.stderr))
+    report = ask("device", file)
+    last = ((report.get("devices") or [{}])[0].get("over_time") or [{}])[-1]
+    # records of cuMemCreate, should CUPTI make some, are not counted beside the callbacks
+    check("3 MiB of cudaMalloc, 16 of cuMemCreate, 4 of a pool are there at the end", last.get("other_bytes") == (3 + 16 + 4) * MIB, last)
+    check("nothing is lost", "virtual_memory" not in report.get("losses", {}), report.get("losses"))
+    peak = ask("peak", file, "--device", "cuda:0")
+    check("64 + 32 + 16 MiB at the peak, beside 3", peak.get("peak_bytes") == (64 + 32 + 16 + 3) * MIB, peak)
+    memory = json.dumps(ask("memory", file))
+    check("8 MiB of the host are pinned", '"pinned"' in memory and str(8 * MIB) in memory, memory)
+    done = subprocess.run([TIDEMARK, "run", "--gpu", "--no-torch", "-o", file, "--", PROG, "other"], capture_output=True, text=True, env=env)
+    check("another profiler subscribes", done.returncode == 0, (done.returncode, done.stderr))
+    report = ask("device", file)
+    check("what came before is recorded, what came later is stated", report.get("losses", {}).get("virtual_memory") == 1
+          and (report.get("devices") or [{}])[0].get("other_bytes") == 4 * MIB, report)
+
+
 def joined(folder: str) -> None:
     """Two processes on one device: each is a line, neither is among the other processes; the lines add up."""
     runs = [subprocess.Popen([TIDEMARK, "run", "--gpu", "--no-torch", "-o", f"{folder}/p{i}.tide", "--", PROG, "more"], stderr=subprocess.DEVNULL,
@@ -88,6 +110,7 @@ def main() -> int:
         peak = ask("peak", file, "--device", "cuda:0")
         check("peak of 4 MiB", '"peak_bytes": 4194304' in json.dumps(peak) or "4194304" in json.dumps(peak), peak)
         ledger(folder)
+        virtual_memory(folder)
         joined(folder)
     print("failed" if failed else "as told")
     return 1 if failed else 0

@@ -7,8 +7,8 @@
     python3 tests/gpu/inject.py [PART...] # on the machine with the device
 
 Prints one line a check and, at the end, the figures as JSON (also to $OUT/inject.json). Exit status 1 when a check failed, 77 without a
-device. Parts: kernels memory profiler graphs nvtx cost steps, and turns
-(every variant once a round; TIDE_TURNS_S seconds at most)."""
+device. Parts: kernels memory virtual expandable profiler graphs nvtx cost steps, and turns
+(every variant once a round, at least 5 rounds; TIDE_TURNS_S seconds at most)."""
 import collections
 import json
 import os
@@ -160,20 +160,23 @@ elif what in ("measure", "measure_profiled"):
     import contextlib
     def profiled(on):
         return torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]) if on else contextlib.nullcontext()
+    def middle(values):
+        values = sorted(values)
+        return {"median": values[len(values) // 2], "least": values[0]}
     def launches(on):
         x = torch.zeros(16, device=dev)
         for _ in range(2000):
             x.add_(1)
         torch.cuda.synchronize()
         got = []
-        for _ in range(3):
+        for _ in range(9):
             with profiled(on):
                 t = time.perf_counter()
-                for _ in range(10000):
+                for _ in range(4000):
                     x.add_(1)
                 torch.cuda.synchronize()
-                got.append((time.perf_counter() - t) / 10000 * 1e6)
-        return sorted(got)[1]
+                got.append((time.perf_counter() - t) / 4000 * 1e6)
+        return middle(got)
     def steps(on, batch, n):
         net = model(512, 12)
         opt = torch.optim.AdamW(net.parameters(), lr=1e-3, fused=False, foreach=False)
@@ -183,7 +186,7 @@ elif what in ("measure", "measure_profiled"):
             opt.zero_grad()
             loss.backward()
             opt.step()
-        for _ in range(5):
+        for _ in range(8):
             step()
         torch.cuda.synchronize()
         times = []
@@ -193,13 +196,25 @@ elif what in ("measure", "measure_profiled"):
                 step()
                 torch.cuda.synchronize()
                 times.append((time.perf_counter() - t) * 1e3)
-        times.sort()
-        return times[len(times) // 2]
+        return middle(times)
     def all_of(on):
-        return {"us_per_launch": launches(on), "ms_launch_bound": steps(on, 8, 40), "ms_gpu_bound": steps(on, 65536, 8)}
+        return {"us_per_launch": launches(on), "ms_launch_bound": steps(on, 8, 80), "ms_gpu_bound": steps(on, 65536, 10)}
     result = all_of(False)
     if what == "measure_profiled":
         result["profiled"] = all_of(True)
+elif what == "expandable":
+    x = torch.empty(300 << 20, dtype=torch.uint8, device=dev)
+    y = torch.empty(200 << 20, dtype=torch.uint8, device=dev)
+    z = torch.empty(40 << 20, dtype=torch.uint8, device=dev)
+    torch.cuda.synchronize()
+    result["peak_reserved"] = torch.cuda.memory_reserved()
+    del y
+    torch.cuda.empty_cache()
+    del z
+    torch.cuda.synchronize()
+    time.sleep(2.5)
+    result["allocated"], result["reserved"] = torch.cuda.memory_allocated(), torch.cuda.memory_reserved()
+    result["expandable"] = sum(s["is_expandable"] for s in torch.cuda.memory_snapshot())
 elif what == "graphs":
     x = torch.zeros(1000, device=dev)
     s = torch.cuda.Stream()
@@ -231,6 +246,61 @@ elif what == "bare_used":
     free, total = torch.cuda.mem_get_info()
     result["used"] = total - free
 json.dump(result, open(out, "w"))
+'''
+
+# No PyTorch: the driver alone. Bytes live while a handle or a mapping holds them.
+VIRTUAL = r'''
+import ctypes, json, sys
+cu = ctypes.CDLL("libcuda.so.1")
+u64, size_t = ctypes.c_uint64, ctypes.c_size_t
+MIB = 1 << 20
+def ok(rc, what):
+    if rc:
+        sys.exit(f"{what}: error {rc}")
+ok(cu.cuInit(0), "cuInit")
+context = ctypes.c_void_p()
+ok(cu.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), "context")
+ok(cu.cuCtxSetCurrent(context), "current")
+def create(mib):
+    prop = (ctypes.c_uint32 * 8)(1, 0, 1, 0, 0, 0, 0, 0)
+    handle = u64()
+    ok(cu.cuMemCreate(ctypes.byref(handle), size_t(mib * MIB), prop, u64(0)), "cuMemCreate")
+    return handle
+def reserve(mib):
+    at = u64()
+    ok(cu.cuMemAddressReserve(ctypes.byref(at), size_t(mib * MIB), size_t(0), u64(0), u64(0)), "reserve")
+    return at
+def free():
+    free, total = size_t(), size_t()
+    ok(cu.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total)), "info")
+    return free.value
+begun = free()
+used = []
+def look():
+    used.append((begun - free()) // MIB)
+a, at = create(64), reserve(64)
+ok(cu.cuMemMap(at, size_t(64 * MIB), size_t(0), a, u64(0)), "map")
+ok(cu.cuMemRelease(a), "release")      # its mapping holds it
+look()
+b, c, two = create(32), create(16), reserve(48)
+ok(cu.cuMemMap(two, size_t(32 * MIB), size_t(0), b, u64(0)), "map")
+ok(cu.cuMemMap(u64(two.value + 32 * MIB), size_t(16 * MIB), size_t(0), c, u64(0)), "map")
+kept = u64()
+ok(cu.cuMemRetainAllocationHandle(ctypes.byref(kept), two), "retain")
+look()
+ok(cu.cuMemUnmap(at, size_t(64 * MIB)), "unmap")       # a ends
+ok(cu.cuMemUnmap(two, size_t(48 * MIB)), "unmap both")
+ok(cu.cuMemRelease(c), "release")      # c ends
+ok(cu.cuMemRelease(b), "release")      # b is retained
+look()
+handles = [create(2) for _ in range(8)]
+huge = u64()
+prop = (ctypes.c_uint32 * 8)(1, 0, 1, 0, 0, 0, 0, 0)
+refused = cu.cuMemCreate(ctypes.byref(huge), size_t(1 << 41), prop, u64(0))
+for h in handles[:4]:
+    ok(cu.cuMemRelease(h), "release")
+look()
+json.dump({"used_mib": used, "refused": refused, "same_handle": kept.value == b.value}, open(sys.argv[1], "w"))
 '''
 
 
@@ -332,6 +402,54 @@ def memory(folder: str) -> None:
         say(f"note: no `tidemark device` in this build: {done.stderr[-200:]}")
 
 
+def virtual(folder: str) -> None:
+    """A program without PyTorch: cuMemCreate by ctypes. The recording has every byte at every moment."""
+    script, out = f"{folder}/virtual.py", f"{folder}/out.json"
+    with open(script, "w") as f:
+        f.write(VIRTUAL)
+    done = subprocess.run([TIDEMARK, "run", "--gpu", "--no-torch", "-o", f"{folder}/g.tide", "--", sys.executable, script, out],
+                          env=environment(), capture_output=True, text=True, timeout=120)
+    check("the program runs", done.returncode == 0, (done.stdout[-300:], done.stderr[-600:]))
+    if done.returncode:
+        return
+    got = json.load(open(out))
+    figures["virtual"] = got
+    memory, peak, device = ask(folder, "memory"), ask(folder, "peak", "--device", "cuda:0"), ask(folder, "device")
+    say(subprocess.run([TIDEMARK, "device", f"{folder}/g.tide"], env=environment(), capture_output=True, text=True).stdout)
+    pool = next((p for d in memory.get("devices", []) if d.get("device") == "cuda:0" for p in d.get("pools", []) if p.get("pool") == "cuda"), {})
+    figures["virtual_pool"] = {k: pool.get(k) for k in ("live_bytes", "peak_bytes", "allocs", "frees")}
+    mib = 1 << 20
+    check("the driver's own figures", got["used_mib"] == [64, 112, 32, 40] and got["refused"] != 0, got)
+    check("112 MiB at the peak", pool.get("peak_bytes") == 112 * mib and peak.get("peak_bytes") == 112 * mib, figures["virtual_pool"])
+    check("40 MiB at the end", pool.get("live_bytes") == 40 * mib, figures["virtual_pool"])
+    check("11 allocations, 6 frees", (pool.get("allocs"), pool.get("frees")) == (11, 6), figures["virtual_pool"])
+    check("no loss is stated", "virtual_memory" not in device.get("losses", {}), device.get("losses"))
+    libraries = (device.get("devices") or [{}])[0].get("libraries", [])
+    check("its library is known", any(r.get("library") for r in libraries), libraries)
+
+
+def expandable(folder: str) -> None:
+    """PyTorch's expandable segments are its own memory, not others', and nothing is counted twice."""
+    os.environ["PYTORCH_CUDA_ALLOC_CONF"] = os.environ["PYTORCH_ALLOC_CONF"] = "expandable_segments:True"
+    try:
+        got = work(folder, "expandable", run=RUN)
+    finally:
+        del os.environ["PYTORCH_CUDA_ALLOC_CONF"], os.environ["PYTORCH_ALLOC_CONF"]
+    if not got:
+        return
+    say(subprocess.run([TIDEMARK, "device", f"{folder}/g.tide"], env=environment(), capture_output=True, text=True).stdout)
+    report = ask(folder, "device")
+    d = (report.get("devices") or [{}])[0]
+    last = (d.get("over_time") or [{}])[-1]
+    figures["expandable"] = {**{k: got.get(k) for k in ("allocated", "reserved", "peak_reserved", "expandable")}, "ledger": last, "libraries": d.get("libraries")}
+    check("segments are expandable", (got.get("expandable") or 0) > 0, got)
+    check("live and cached are what PyTorch has reserved", (last.get("torch_live_bytes"), (last.get("torch_live_bytes") or 0) + (last.get("torch_cached_bytes") or 0))
+          == (got["allocated"], got["reserved"]), (last, got))
+    check("PyTorch is not among the others", not any("c10" in (r.get("library") or "") for r in d.get("libraries", [])), d.get("libraries"))
+    check("no loss is stated", "virtual_memory" not in report.get("losses", {}), report.get("losses"))
+    check("less than 32 MiB are unexplained", last.get("unexplained_bytes") is not None and abs(last["unexplained_bytes"]) < 32 << 20, last)
+
+
 def profiler(folder: str) -> None:
     got = work(folder, "profile_twice", run=RUN)
     figures["torch_profiler_under_injection"] = {k: got.get(k) for k in ("profile0", "profile1")}
@@ -402,32 +520,42 @@ def turns(folder: str) -> None:
     variants = {
         "bare": lambda: work(folder, "measure_profiled"),
         "kernels+memory": lambda: work(folder, "measure", run=RUN, gpu="kernels,memory"),
+        "kernels+memory+virtual": lambda: work(folder, "measure", run=RUN, gpu="kernels,memory,virtual"),
         "--light": lambda: work(folder, "measure", run=("--light",)),
         "bare again": lambda: work(folder, "measure")}
-    got: dict = {}
+    rows: dict = {}  # figure -> variant -> [(median, least) of a round]
     while rounds < 5 or time.monotonic() - begun < limit * 0.8:
-        if rounds and (time.monotonic() - begun) * (rounds + 1) / rounds > limit:
+        if rounds >= 5 and (time.monotonic() - begun) * (rounds + 1) / rounds > limit:
             break
         order = list(variants.items())
-        for name, once in order[rounds % 2 :] + order[: rounds % 2]:
+        for name, once in order[rounds % len(order) :] + order[: rounds % len(order)]:
             row = once()
             for figure in ("us_per_launch", "ms_launch_bound", "ms_gpu_bound"):
-                if figure in row:
-                    got.setdefault(figure, {}).setdefault(name, []).append(round(row[figure], 4))
-                if figure in row.get("profiled", {}):
-                    got.setdefault(figure, {}).setdefault("torch.profiler", []).append(round(row["profiled"][figure], 4))
+                for key, value in ((name, row.get(figure)), ("torch.profiler", row.get("profiled", {}).get(figure))):
+                    if value:
+                        rows.setdefault(figure, {}).setdefault(key, []).append((round(value["median"], 4), round(value["least"], 4)))
         rounds += 1
-    medians = {f: {n: sorted(v)[len(v) // 2] for n, v in rows.items()} for f, rows in got.items()}
-    figures["turns"] = {"rounds": rounds, "median": medians, "all": got,
-                        "added": {f: {n: round(v - rows["bare"], 4) for n, v in rows.items()} for f, rows in medians.items() if "bare" in rows}}
-    say(json.dumps(figures["turns"]["median"]))
-    check("every variant was measured", all(len(rows) == 5 for rows in medians.values()) and len(medians) == 3, rounds)
+        figures["turns"] = {"rounds": rounds, "all": rows}
+        for figure, by in rows.items():
+            figures["turns"][figure] = {
+                n: {"median of medians": sorted(v)[len(v) // 2][0], "least median": min(v)[0], "least": min(x[1] for x in v)} for n, v in by.items()}
+            bare = figures["turns"][figure].get("bare", {})
+            for n, v in figures["turns"][figure].items():
+                v["added"] = {k: round(v[k] - bare[k], 4) for k in ("median of medians", "least median", "least") if k in bare}
+        if os.environ.get("OUT"):
+            with open(os.path.join(os.environ["OUT"], "turns.json"), "w") as f:
+                json.dump(figures["turns"], f, indent=1)
+        say(f"round {rounds}, {time.monotonic() - begun:.0f} s")
+    for figure in rows:
+        for n, v in figures["turns"][figure].items():
+            say(f"{figure:16} {n:24} {json.dumps(v)}")
+    check("every variant was measured in at least 5 rounds", rounds >= 5 and len(rows) == 3 and all(len(by) == 6 for by in rows.values()), rounds)
     used = [work(folder, "bare_used").get("used"), work(folder, "bare_used", run=RUN).get("used")]
     if all(used):
         figures["profiler_device_bytes"] = used[1] - used[0]
 
 
-PARTS = {"turns": turns, "kernels": kernels, "memory": memory, "profiler": profiler, "graphs": graphs, "nvtx": nvtx, "cost": cost, "steps": steps}
+PARTS = {"turns": turns, "kernels": kernels, "memory": memory, "virtual": virtual, "expandable": expandable, "profiler": profiler, "graphs": graphs, "nvtx": nvtx, "cost": cost, "steps": steps}
 
 
 def main() -> int:

@@ -34,6 +34,10 @@ void fake_create(uint64_t bytes, uint64_t t, uint32_t tid, uint32_t correlation)
 void fake_async(uint64_t addr, uint64_t bytes, uint64_t t, uint64_t pool_bytes);
 void fake_untold(uint64_t t, uint32_t tid, uint32_t correlation);
 int cuptiActivityGetAttribute(int attr, size_t *size, void *value);
+int cuptiSubscribe(void **out, cupti_callback_fn *f, void *user);
+int cuptiUnsubscribe(void *s);
+int cuptiEnableCallback(uint32_t on, void *s, int domain, uint32_t id);
+bool fake_called(uint32_t id, const void *params, int result, uint32_t tid, uint32_t correlation);
 
 int cuptiActivityRegisterCallbacks(cupti_request_fn *r, cupti_complete_fn *c)
 {
@@ -111,7 +115,9 @@ int cuptiGetCallbackName(int domain, uint32_t id, const char **name)
 {
 	*name = domain == CUPTI_DOMAIN_RUNTIME && id == 211  ? "cudaLaunchKernel_v7000"
 		: domain == CUPTI_DOMAIN_DRIVER && id == 549 ? "cuMemCreate"
+		: domain == CUPTI_DOMAIN_DRIVER && id == 550 ? "cuMemRelease"
 		: domain == CUPTI_DOMAIN_DRIVER && id == 551 ? "cuMemMap"
+		: domain == CUPTI_DOMAIN_DRIVER && id == 552 ? "cuMemUnmap"
 							     : "other";
 	return CUPTI_OK;
 }
@@ -240,6 +246,75 @@ int cuptiActivityGetAttribute(int attr, size_t *size_, void *value)
 	size_t v = attr == CUPTI_ATTR_DEVICE_BUFFER_SIZE ? 3200000 : 3;
 	memcpy(value, &v, *size_);
 	return CUPTI_OK;
+}
+
+/* ---- callbacks: one subscriber at a time, called on entry and exit (cupti_callbacks.h) ---- */
+
+static struct {
+	cupti_callback_fn *f;
+	void *user;
+	bool on[1024]; /* driver functions */
+} subscriber;
+
+int cuptiSubscribe(void **out, cupti_callback_fn *f, void *user)
+{
+	if (subscriber.f)
+		return CUPTI_MULTIPLE_SUBSCRIBERS;
+	subscriber.f = f;
+	subscriber.user = user;
+	*out = &subscriber;
+	return CUPTI_OK;
+}
+
+int cuptiUnsubscribe(void *s)
+{
+	if (s != &subscriber)
+		return 1; /* CUPTI_ERROR_INVALID_PARAMETER */
+	memset(&subscriber, 0, sizeof subscriber);
+	return CUPTI_OK;
+}
+
+int cuptiEnableCallback(uint32_t on, void *s, int domain, uint32_t id)
+{
+	if (s != &subscriber || domain != CUPTI_DOMAIN_DRIVER || id >= 1024)
+		return 1;
+	subscriber.on[id] = on;
+	return CUPTI_OK;
+}
+
+/* The program calls a function of the driver: a record of the call, and the subscriber's callbacks. Before
+ * the call an output parameter holds anything; true = somebody was called. */
+bool fake_called(uint32_t id, const void *params, int result, uint32_t tid, uint32_t correlation)
+{
+	uint64_t data = 0;
+	cupti_callback c = {
+		.function = "", .params = params, .data = &data, .correlation = correlation
+	};
+	cupti_api a = { .kind = CUPTI_DRIVER,
+			.id = id,
+			.start = fake_now(),
+			.tid = tid,
+			.correlation = correlation };
+	bool called = subscriber.f && subscriber.on[id];
+	if (called)
+		subscriber.f(subscriber.user, CUPTI_DOMAIN_DRIVER, id, &c);
+	c.site = CUPTI_ON_EXIT;
+	c.result = &result;
+	if (called)
+		subscriber.f(subscriber.user, CUPTI_DOMAIN_DRIVER, id, &c);
+	a.end = fake_now();
+	a.result = (uint32_t)result;
+	put(&a, sizeof a);
+	if (getenv("FAKE_TELLS") && id == CUPTI_MEM_CREATE && !result) { /* newer ones may */
+		cupti_memory m = { .kind = CUPTI_MEMORY,
+				   .operation = 1,
+				   .memory = 2,
+				   .correlation = correlation,
+				   .bytes = ((const cuda_mem_create *)params)->size,
+				   .timestamp = a.end };
+		put(&m, sizeof m);
+	}
+	return called;
 }
 
 /* ---- NVML and libcuda: one device, of which 600 MiB are reserved; another process has 100 MiB ---- */

@@ -117,6 +117,8 @@ typedef void cupti_request_fn(uint8_t **buffer, size_t *size, size_t *most);
 typedef void cupti_complete_fn(void *context, uint32_t stream, uint8_t *buffer, size_t size,
 			       size_t valid);
 
+typedef void cupti_callback_fn(void *user, int domain, uint32_t id, const void *data);
+
 typedef struct cupti_api_table { /* functions of libcupti */
 	int (*register_callbacks)(cupti_request_fn *, cupti_complete_fn *);
 	int (*enable)(int kind);
@@ -133,7 +135,58 @@ typedef struct cupti_api_table { /* functions of libcupti */
 	int (*dropped)(void *context, uint32_t stream, size_t *n);
 	int (*callback_name)(int domain, uint32_t id, const char **name);
 	int (*version)(uint32_t *version);
+	int (*subscribe)(void **subscriber, cupti_callback_fn *, void *user);
+	int (*unsubscribe)(void *subscriber);
+	int (*enable_callback)(uint32_t on, void *subscriber, int domain, uint32_t id);
 } cupti_api_table;
+
+/* Callbacks: a subscriber is called on entry and exit of the driver's functions that it chose, on the
+ * thread that calls them. `params` points to the function's arguments. */
+enum { CUPTI_ON_EXIT = 1, CUPTI_MULTIPLE_SUBSCRIBERS = 39 };
+enum { /* driver functions by number */
+       CUPTI_MEM_CREATE = 549,
+       CUPTI_MEM_RELEASE = 550,
+       CUPTI_MEM_MAP = 551,
+       CUPTI_MEM_UNMAP = 552,
+       CUPTI_MEM_RETAIN = 565,
+};
+typedef struct cupti_callback {
+	int site;
+	const char *function;
+	const void *params;
+	const int *result; /* valid on exit; 0 = the call succeeded */
+	const char *symbol;
+	void *context;
+	uint32_t context_id;
+	uint64_t *data;
+	uint32_t correlation;
+} cupti_callback;
+typedef struct cuda_mem_prop { /* CUmemAllocationProp; location: 1 = device `id`, others = host */
+	int type, handle_types, location, id;
+} cuda_mem_prop;
+typedef struct cuda_mem_create {
+	const uint64_t *handle;
+	size_t size;
+	const cuda_mem_prop *prop;
+	unsigned long long flags;
+} cuda_mem_create;
+typedef struct cuda_mem_release {
+	uint64_t handle;
+} cuda_mem_release;
+typedef struct cuda_mem_map {
+	uint64_t address;
+	size_t size, offset;
+	uint64_t handle;
+	unsigned long long flags;
+} cuda_mem_map;
+typedef struct cuda_mem_unmap {
+	uint64_t address;
+	size_t size;
+} cuda_mem_unmap;
+typedef struct cuda_mem_retain {
+	const uint64_t *handle;
+	void *address;
+} cuda_mem_retain;
 
 /* NVML */
 typedef struct nvml_memory { /* v1: `used` includes what the driver and the firmware reserve */

@@ -96,6 +96,12 @@ static void *open_cupti(void)
 	return h;
 }
 
+void *tide__cupti_function(const char *name)
+{
+	void *h = library ? library : open_cupti();
+	return h ? dlsym(h, name) : NULL;
+}
+
 static bool find_functions(void *h)
 {
 	cupti_api_table *c = &tide__cupti;
@@ -119,6 +125,9 @@ static bool find_functions(void *h)
 		{ "cuptiActivityGetNumDroppedRecords", &c->dropped, false },
 		{ "cuptiGetCallbackName", &c->callback_name, false },
 		{ "cuptiGetVersion", &c->version, false },
+		{ "cuptiSubscribe", &c->subscribe, false },
+		{ "cuptiUnsubscribe", &c->unsubscribe, false },
+		{ "cuptiEnableCallback", &c->enable_callback, false },
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
 		void *p = dlsym(h, all[i].name);
@@ -159,8 +168,7 @@ static void note(const char *key, const char *text)
 	tide_annotate(tide_intern(key), text);
 }
 
-/* CUPTI's clock. torch.profiler sets another one (ticks of the CPU), which stays when it has ended. */
-static uint64_t unix_ns(void)
+uint64_t tide__gpu_now(void)
 {
 	struct timespec t;
 	clock_gettime(CLOCK_REALTIME, &t);
@@ -184,7 +192,7 @@ static bool enable(unsigned want)
 	if (tide__cupti.set_attribute)
 		tide__cupti.set_attribute(CUPTI_ATTR_ZEROED, &one, &yes);
 	if (tide__cupti.register_clock)
-		tide__cupti.register_clock(unix_ns);
+		tide__cupti.register_clock(tide__gpu_now);
 	if (tide__cupti.register_callbacks(give_buffer, take_buffer) != CUPTI_OK)
 		return false;
 	int rc = CUPTI_OK;
@@ -202,6 +210,8 @@ static bool enable(unsigned want)
 		tide__cupti.enable(CUPTI_MEMORY);
 		tide__cupti.enable(CUPTI_MEMORY_POOL);
 		enable_virtual_memory_calls();
+		if (want & TIDE_GPU_VIRTUAL)
+			tide__virtual_on();
 		if (want & TIDE_GPU_SOURCE && tide__cupti.enable_source)
 			tide__cupti.enable_source(1);
 	}
@@ -220,8 +230,7 @@ EXPORT int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_compl
 int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_complete_fn *complete)
 {
 	register_fn *real = NULL;
-	void *h = library ? library : open_cupti();
-	void *p = h ? dlsym(h, "cuptiActivityRegisterCallbacks") : NULL;
+	void *p = tide__cupti_function("cuptiActivityRegisterCallbacks");
 	memcpy(&real, &p, sizeof real);
 	if (atomic_load(&started) && !atomic_exchange(&aside, true)) {
 		tide__cupti.flush_all(0);
@@ -256,7 +265,8 @@ static unsigned bits_of(const char *text)
 		unsigned bit;
 	} words[] = { { "kernels", TIDE_GPU_KERNELS }, { "memory", TIDE_GPU_MEMORY },
 		      { "calls", TIDE_GPU_CALLS },     { "runtime", TIDE_GPU_RUNTIME },
-		      { "nvml", TIDE_GPU_NVML },       { "source", TIDE_GPU_SOURCE } };
+		      { "nvml", TIDE_GPU_NVML },       { "source", TIDE_GPU_SOURCE },
+		      { "virtual", TIDE_GPU_VIRTUAL } };
 	unsigned bits = 0;
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		bits |= text && strstr(text, words[i].name) ? words[i].bit : 0;
@@ -358,6 +368,7 @@ EXPORT void tide_gpu_end(void)
 	if (!session)
 		return;
 	session = false;
+	tide__virtual_off();
 	for (size_t i = 0; tide__cupti.disable && i < sizeof kinds / sizeof *kinds; i++)
 		tide__cupti.disable(kinds[i]);
 	if (tide__gpu_wanted & TIDE_GPU_CALLS)

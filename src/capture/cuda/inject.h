@@ -5,20 +5,21 @@
  *     inject.c   the driver calls InitializeInjection (CUDA_INJECTION64_PATH): finds CUPTI, enables
  *                what is recorded, receives its buffers
  *     records.c  converts CUPTI's records to device logs (format/device_log.h)
+ *     virtual.c  cuMemCreate, cuMemMap ..., which make no such records (CUPTI's callbacks)
  *     names.c    names of kernels and calls as ids of the recorder
  *     nvtx.c     ranges and marks of the program itself (NVTX_INJECTION64_PATH)
  *     nvml.c     a thread that samples the device: memory per process, clocks, power
  *
- * CUPTI's activity interface is used without a subscriber, so that torch.profiler and others can
- * still subscribe. A tool that registers activity buffers later takes them over: the recording
+ * CUPTI's activity interface needs no subscriber; virtual.c is one, and leaves when torch.profiler or
+ * another tool that links CUPTI subscribes. A tool that registers activity buffers later takes them over: the recording
  * notes that and stops recording them. Without CUPTI or a driver the program runs on and nothing is
  * recorded.
  *
  * A process that runs already (tidemark.profiling) loads the library itself and calls tide_gpu_begin()
  * and tide_gpu_end() around what it measures.
  *
- *   TIDEMARK_GPU         what is recorded: kernels, memory, calls, runtime, nvml, source;
- *                        comma-separated
+ *   TIDEMARK_GPU         what is recorded: kernels, memory, calls, runtime, nvml, source,
+ *                        virtual (cuMemCreate; with memory); comma-separated
  *   TIDEMARK_RECORD ...  where (torch/start.h) */
 #ifndef TIDE_CAPTURE_CUDA_INJECT_H
 #define TIDE_CAPTURE_CUDA_INJECT_H
@@ -40,7 +41,8 @@ enum {
 	TIDE_GPU_NVML = 8,
 	TIDE_GPU_SOURCE = 16,
 	TIDE_GPU_RUNTIME =
-		32 /* all calls of the CUDA runtime, less those of a list that only ask */
+		32, /* all calls of the CUDA runtime, less those of a list that only ask */
+	TIDE_GPU_VIRTUAL = 64
 };
 
 extern cupti_api_table tide__cupti TIDE_HIDDEN;
@@ -62,6 +64,15 @@ enum { /* what tide_gpu_begin() returns */
 int tide_gpu_begin(const char *what);
 /* Write what CUPTI still holds, and stop. The caller has synchronised its devices. Harmless without begin. */
 void tide_gpu_end(void);
+
+/* CUPTI's own function; NULL if there is none. */
+void *tide__cupti_function(const char *name) TIDE_HIDDEN;
+/* Unix time in ns, CUPTI's clock. torch.profiler sets another one (ticks of the CPU), which stays when it
+ * has ended. */
+uint64_t tide__gpu_now(void) TIDE_HIDDEN;
+/* Subscribe to calls about virtual memory; leave the subscription to others. Harmless when repeated. */
+void tide__virtual_on(void) TIDE_HIDDEN;
+void tide__virtual_off(void) TIDE_HIDDEN;
 
 /* Writes a completed buffer's records to the recording. */
 void tide__cupti_records(uint8_t *buffer, size_t valid) TIDE_HIDDEN;

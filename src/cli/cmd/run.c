@@ -305,7 +305,7 @@ static void set_gpu(char *path)
 {
 	setenv("CUDA_INJECTION64_PATH", path, 1);
 	setenv("NVTX_INJECTION64_PATH", path, 1);
-	setenv("TIDEMARK_GPU", "kernels,memory,calls,nvml,source",
+	setenv("TIDEMARK_GPU", "kernels,memory,calls,nvml,source,virtual",
 	       0); /* who sets it knows better */
 	preload(path);
 }

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "import/tide/device_memory.h"
+#include "import/tide/virtual_memory.h"
 #include "model/span_parents.h"
 
 struct tide_device_span {
@@ -25,6 +26,7 @@ void tide__device_rows_free(tide_device_rows *d)
 	tide__free(d->spans);
 	tide__free(d->memory);
 	tide__free(d->pools);
+	tide__free(d->calls);
 	memset(d, 0, sizeof *d);
 }
 
@@ -127,6 +129,26 @@ static bool add_pool(tide_device_rows *d, const tide_device_rec *r)
 	return true;
 }
 
+static bool add_virtual(tide_device_rows *d, const tide_device_rec *r)
+{
+	if (!TIDE_ROOM(d->calls, d->cap_calls, d->n_calls + 1))
+		return false;
+	d->calls[d->n_calls] = (struct tide_virtual_call){
+		.t = r->t,
+		.device = u32(r->v[0]),
+		.operation = (uint8_t)(r->v[1] < UINT8_MAX ? r->v[1] : UINT8_MAX),
+		.handle = r->v[2],
+		.addr = r->v[3],
+		.bytes = r->v[4] >> 48 ? (UINT64_C(1) << 48) - 1 : r->v[4],
+		.correlation = r->v[5],
+		.source = u32(r->v[6]),
+		.host = r->v[7] != 0,
+		.number = (uint32_t)d->n_calls,
+	};
+	d->n_calls++;
+	return true;
+}
+
 bool tide__device_rows_add(tide_device_rows *d, const uint8_t *bytes, size_t n)
 {
 	tide_device_rec r;
@@ -138,6 +160,8 @@ bool tide__device_rows_add(tide_device_rows *d, const uint8_t *bytes, size_t n)
 			ok = add_memory(d, &r);
 		else if (r.kind == TIDE_DEVICE_REC_POOL)
 			ok = add_pool(d, &r);
+		else if (r.kind == TIDE_DEVICE_REC_VIRTUAL)
+			ok = add_virtual(d, &r);
 		else if (r.kind == TIDE_DEVICE_REC_LOST)
 			d->lost += r.v[0];
 		else if (r.kind == TIDE_DEVICE_REC_OWN)
@@ -405,34 +429,64 @@ static bool facts(const tide_device_rows *d, tide_model *m)
 	       (!d->own_bytes || tide__fact_add(m, "gpu.profiler_bytes", (int64_t)d->own_bytes));
 }
 
-/* Finds the memory records of cuMemCreate and cuMemMap by the correlation of those calls. */
-static bool set_calls(struct finish *f)
+/* Calls about virtual memory that were recorded as calls: correlation -> TIDE_VMM_*. */
+static bool find_calls(struct finish *f, tide_map *by_correlation, uint64_t *creates)
 {
 	tide_device_rows *d = f->d;
-	tide_map by_correlation = { 0 };
-	uint64_t creates = 0, told = 0;
 	bool ok = true;
 	for (size_t i = 0; ok && i < d->n_spans; i++) {
 		const struct tide_device_span *s = &d->spans[i];
 		if (s->kind != TIDE_DEVICE_REC_CALL || !s->correlation)
 			continue;
 		const char *name = tide__text(f->m, name_of(f, s), NULL);
-		bool made = !strncmp(name, "cuMemCreate", 11) || !strncmp(name, "cuMemRelease", 12);
-		bool mapped = !strcmp(name, "cuMemMap") || !strcmp(name, "cuMemUnmap");
-		creates += !strncmp(name, "cuMemCreate", 11);
+		bool create = !strncmp(name, "cuMemCreate", 11),
+		     made = create || !strncmp(name, "cuMemRelease", 12),
+		     mapped = !strcmp(name, "cuMemMap") || !strcmp(name, "cuMemUnmap");
+		*creates += create;
 		if (made || mapped)
-			ok = tide__map_put(&by_correlation, s->correlation,
+			ok = tide__map_put(by_correlation, s->correlation,
 					   made ? TIDE_VMM_CREATE : TIDE_VMM_MAP);
 	}
+	return ok;
+}
+
+/* Marks the memory records of cuMemCreate and cuMemMap by the correlation of those calls. If the calls
+ * themselves were recorded (VIRTUAL), such records would count twice and are left out. Calls whose
+ * memory nobody told are a loss: CUPTI 13.0 makes no record of it. */
+static bool set_calls(struct finish *f)
+{
+	tide_device_rows *d = f->d;
+	tide_map by_correlation = { 0 };
+	uint64_t creates = 0, told = 0, records = 0;
+	size_t kept = 0;
+	bool ok = find_calls(f, &by_correlation, &creates);
+	for (size_t i = 0; ok && i < d->n_calls; i++)
+		told += d->calls[i].operation == TIDE_VIRTUAL_CREATE;
 	for (size_t i = 0; ok && i < d->n_memory; i++) {
-		d->memory[i].call =
-			(uint8_t)tide__map_get(&by_correlation, d->memory[i].correlation);
-		told += d->memory[i].call && !d->memory[i].free;
+		struct tide_device_memory *v = &d->memory[i];
+		v->call = (uint8_t)tide__map_get(&by_correlation, v->correlation);
+		records += v->call && !v->free;
+		if (!v->call || !d->n_calls)
+			d->memory[kept++] = *v;
 	}
-	if (ok && creates && !told) /* CUPTI 13.0 makes no record of their memory */
-		ok = tide__fact_add(f->m, "loss.virtual_memory", (int64_t)creates);
+	d->n_memory = ok ? kept : d->n_memory;
+	told = told || !records ? told : creates;
+	if (ok && creates > told)
+		ok = tide__fact_add(f->m, "loss.virtual_memory", (int64_t)(creates - told));
 	tide__map_free(&by_correlation);
 	return ok;
+}
+
+/* Adds the memory of cuMemCreate to the other memory records. */
+static bool add_virtual_memory(tide_device_rows *d)
+{
+	if (!d->n_calls)
+		return true;
+	if (!TIDE_ROOM(d->memory, d->cap_memory, d->n_memory + 2 * d->n_calls))
+		return false;
+	size_t n = tide__virtual_memory(d->calls, d->n_calls, d->memory + d->n_memory);
+	d->n_memory += n == SIZE_MAX ? 0 : n;
+	return n != SIZE_MAX;
 }
 
 /* A device that a framework named by its number alone gets the driver's name. */
@@ -453,7 +507,7 @@ static void name_devices(tide_model *m)
 bool tide__device_rows_finish(tide_device_rows *d, tide_defs *defs)
 {
 	struct finish f = { .d = d, .defs = defs, .m = defs->m };
-	bool ok = set_calls(&f) && put_spans(&f) &&
+	bool ok = set_calls(&f) && add_virtual_memory(d) && put_spans(&f) &&
 		  tide__device_memory_put(defs->m, defs, d->memory, d->n_memory) &&
 		  tide__device_pools_put(defs->m, d->pools, d->n_pools) && facts(d, defs->m);
 	name_devices(defs->m);

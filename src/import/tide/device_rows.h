@@ -22,6 +22,8 @@ typedef struct tide_device_rows {
 	size_t n_memory, cap_memory;
 	struct tide_device_pool *pools;
 	size_t n_pools, cap_pools;
+	struct tide_virtual_call *calls; /* about virtual memory */
+	size_t n_calls, cap_calls;
 	uint64_t lost;	    /* records that were dropped before we had them */
 	uint64_t malformed; /* events that could not be read to their end */
 	uint64_t own_bytes; /* device memory of the profiler itself */

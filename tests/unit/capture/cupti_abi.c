@@ -45,6 +45,34 @@ SAME(cupti_memory_pool, address, CUpti_ActivityMemoryPool2, address);
 SAME(cupti_memory_pool, size, CUpti_ActivityMemoryPool2, size);
 SAME(cupti_memory_pool, timestamp, CUpti_ActivityMemoryPool2, timestamp);
 SAME(cupti_memory_pool, used, CUpti_ActivityMemoryPool2, utilizedSize);
+SAME(cupti_callback, site, CUpti_CallbackData, callbackSite);
+SAME(cupti_callback, params, CUpti_CallbackData, functionParams);
+SAME(cupti_callback, result, CUpti_CallbackData, functionReturnValue);
+SAME(cupti_callback, correlation, CUpti_CallbackData, correlationId);
+SAME(cuda_mem_prop, location, CUmemAllocationProp, location.type);
+SAME(cuda_mem_prop, id, CUmemAllocationProp, location.id);
+SAME(cuda_mem_create, handle, cuMemCreate_params, handle);
+SAME(cuda_mem_create, size, cuMemCreate_params, size);
+SAME(cuda_mem_create, prop, cuMemCreate_params, prop);
+SAME(cuda_mem_release, handle, cuMemRelease_params, handle);
+SAME(cuda_mem_map, address, cuMemMap_params, ptr);
+SAME(cuda_mem_map, size, cuMemMap_params, size);
+SAME(cuda_mem_map, handle, cuMemMap_params, handle);
+SAME(cuda_mem_unmap, address, cuMemUnmap_params, ptr);
+SAME(cuda_mem_unmap, size, cuMemUnmap_params, size);
+SAME(cuda_mem_retain, handle, cuMemRetainAllocationHandle_params, handle);
+_Static_assert((int)CUPTI_MEM_CREATE == (int)CUPTI_DRIVER_TRACE_CBID_cuMemCreate &&
+		       (int)CUPTI_MEM_RELEASE == (int)CUPTI_DRIVER_TRACE_CBID_cuMemRelease &&
+		       (int)CUPTI_MEM_MAP == (int)CUPTI_DRIVER_TRACE_CBID_cuMemMap &&
+		       (int)CUPTI_MEM_UNMAP == (int)CUPTI_DRIVER_TRACE_CBID_cuMemUnmap &&
+		       (int)CUPTI_MEM_RETAIN ==
+			       (int)CUPTI_DRIVER_TRACE_CBID_cuMemRetainAllocationHandle,
+	       "numbers of driver functions");
+_Static_assert((int)CUPTI_ON_EXIT == (int)CUPTI_API_EXIT &&
+		       (int)CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED ==
+			       (int)CUPTI_MULTIPLE_SUBSCRIBERS &&
+		       CU_MEM_LOCATION_TYPE_DEVICE == 1,
+	       "constants");
 _Static_assert((int)CUPTI_MEMORY_POOL == (int)CUPTI_ACTIVITY_KIND_MEMORY_POOL, "kind");
 _Static_assert((int)CUPTI_ATTR_PRE_ALLOCATE ==
 		       (int)CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE,
