@@ -84,9 +84,8 @@ static const struct sentence {
 	{ "no_cupti", "the GPU was not recorded: %s" },
 	{ "gpu_aside", "%s" },
 	{ "device_records", "GPU records dropped by CUPTI: %s" },
-	{ "virtual_memory",
-	  "cuMemCreate calls whose bytes CUPTI does not report: %s; `device` counts "
-	  "them as context or unexplained" },
+	{ "virtual_memory", "cuMemCreate calls whose bytes are unknown: %s; `device` counts "
+			    "them as context or unexplained" },
 	{ "device_log", "unreadable pieces of GPU records: %s" },
 	{ "paused", "times that recording was switched off (tidemark ctl): %s" },
 	{ "own_allocator", "the host heap was not recorded: %s" },
