@@ -2,12 +2,45 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Strings and long names of the browser's properties that a bundle says often, said once: `x.currentTarget` becomes
 // `x[a]`, "button" becomes `b`, wherever that makes the code shorter. A minifier renames what is ours alone; this
-// does the rest. Short properties, and those that inner loops use, stay as they are. And functions become arrows.
+// does the rest. Short properties, and short ones in loops, stay as they are. And functions become arrows.
 import ts from 'typescript';
 
-const LONG = 5; // of a property, to be worth a detour
-const LOOPS = new Set(['length', 'parent', 'height', 'tracks', 'values', 'first', 'depth', 'total', 'level', 'moves']);
+const LONG = 4; // of a property, to be worth a detour
+const LOOPED = 7; // of one in a loop, where a detour costs time
 const SHORT = 2; // of a name that stands for it
+
+/** Properties that only the page's own code and preact's see, which esbuild may rename. test/names.test.ts checks that nothing
+ *  else says them: no key of JSON, no text of the source. */
+export const OWN = (
+  'about acts again apart argTexts argsLeftOut arranged asked asking atPeak away band born callees callers colors cols column ' +
+  'ctx dark deepest deps dev died drop far flip flowKinds hits holdRow inside ints items json kids main mains many ' +
+  'mip nUsed named needs node onPick onWheelTime options parts peakT perPixel pic pick picked reader readers reveal revealMatch ' +
+  'room scene seg segKind segWho segs setTable shown sides slices slots soft stretched thin timeAt timed topSum topT undo wake ' +
+  'walk want wanted who whole whose wide ' +
+  'componentDidCatch componentDidMount componentDidUpdate componentWillMount componentWillReceiveProps componentWillUnmount ' +
+  'componentWillUpdate debounceRendering getChildContext getDerivedStateFromError getDerivedStateFromProps getSnapshotBeforeUpdate ' +
+  'shouldComponentUpdate'
+).split(' ');
+
+/** Does this run often: in a loop of its function, or in what a sort compares with? */
+function inLoop(node) {
+  for (let n = node.parent; n; n = n.parent) {
+    if (ts.isIterationStatement(n, false)) return true;
+    if (ts.isFunctionLike(n)) return ts.isCallExpression(n.parent) && ts.isPropertyAccessExpression(n.parent.expression) && n.parent.expression.name.text === 'sort';
+  }
+  return false;
+}
+
+/** The properties of a call of _h (src/h.ts), if it is one with properties written there. */
+const propsOf = (node) => (ts.isCallExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === '_h' ? node.arguments[1] : undefined);
+
+/** Properties of an element, shorter: none at all, or a class alone. */
+function shortProps(node) {
+  const props = propsOf(node);
+  if (props?.kind === ts.SyntaxKind.NullKeyword) return ts.factory.createNumericLiteral(0);
+  const [only, more] = props && ts.isObjectLiteralExpression(props) ? props.properties : [];
+  return only && !more && ts.isPropertyAssignment(only) && only.name.text === 'class' ? only.initializer : undefined;
+}
 
 /** Where a text is said: [from, to, what stands there around the short name, bytes that it is shorter by]. */
 function place(node) {
@@ -16,7 +49,15 @@ function place(node) {
     const key = ts.isPropertyAssignment(node.parent) && node.parent.name === node;
     return [node.text, node.getStart(), node.end, key ? '[]' : '', node.text.length + 2 - SHORT - (key ? 2 : 0)];
   }
-  if (ts.isPropertyAccessExpression(node) && ts.isIdentifier(node.name) && node.name.text.length >= LONG && !LOOPS.has(node.name.text)) {
+  if (ts.isPropertyAssignment(node) && ts.isIdentifier(node.name) && propsOf(node.parent.parent) === node.parent) {
+    return [node.name.text, node.getStart(), node.name.end, '[]', node.name.text.length - 2 - SHORT];
+  }
+  if (ts.isBindingElement(node) && ts.isObjectBindingPattern(node.parent) && !node.dotDotDotToken && !inLoop(node)) {
+    const key = node.propertyName ?? node.name;
+    if (!ts.isIdentifier(key)) return null;
+    return [key.text, key.getStart(), key.end, '[]', key.text.length - 2 - SHORT, node.propertyName ? '' : `: ${key.text}`];
+  }
+  if (ts.isPropertyAccessExpression(node) && ts.isIdentifier(node.name) && node.name.text.length >= (inLoop(node) ? LOOPED : LONG)) {
     if (node.expression.kind === ts.SyntaxKind.SuperKeyword) return null;
     return [node.name.text, node.expression.end, node.end, node.questionDotToken ? '?.[]' : '[]', node.name.text.length - 1 - SHORT];
   }
@@ -43,9 +84,14 @@ export function arrows(code) {
   look(program);
   const plain = (s) => ts.isFunctionDeclaration(s) && !s.asteriskToken && !makers.has(s.name.text) && !ts.getOriginalNode(s).forEachChild((n) => needsOwn(n) || undefined);
   const { factory } = ts;
+  const elements = (n) => {
+    if (ts.isVoidExpression(n)) return factory.createIdentifier('_void_');
+    const props = shortProps(n);
+    return props ? factory.updateCallExpression(n, n.expression, undefined, [n.arguments[0], props, ...n.arguments.slice(2)]) : n;
+  };
   const step = (context) => {
     const visit = (node) => {
-      const n = ts.visitEachChild(node, visit, context);
+      const n = elements(ts.visitEachChild(node, visit, context));
       const moved = ts.isBlock(n) ? n.statements.filter(plain) : [];
       if (!moved.length) return n;
       const rest = n.statements.filter((s) => !moved.includes(s));
@@ -65,7 +111,7 @@ export function shorten(code) {
   const said = new Map();
   const walk = (node) => {
     const p = place(node);
-    if (p && /^[^,"\\\n]+$/.test(p[0])) {
+    if (p && p[4] > 0 && /^[^,"\\\n]+$/.test(p[0])) {
       const all = said.get(p[0]) ?? [];
       said.set(p[0], all);
       all.push(p);
@@ -74,7 +120,7 @@ export function shorten(code) {
   };
   walk(ts.createSourceFile('page.js', code, ts.ScriptTarget.ES2022, true));
   const texts = [...said].filter(([text, all]) => all.reduce((n, p) => n + p[4], 0) > text.length + 1 + SHORT + 1);
-  const edits = texts.flatMap(([, all], i) => all.map(([, from, to, around]) => [from, to, around ? `${around.slice(0, -1)}_${i}_]` : `_${i}_`]));
+  const edits = texts.flatMap(([, all], i) => all.map(([, from, to, around, , after = '']) => [from, to, (around ? `${around.slice(0, -1)}_${i}_]` : `_${i}_`) + after]));
   edits.sort((a, b) => a[0] - b[0]);
   const out = [];
   let at = 0;
@@ -83,6 +129,6 @@ export function shorten(code) {
     at = to;
   }
   out.push(code.slice(at));
-  const head = `let [${texts.map((_, i) => `_${i}_`)}] = "${texts.map(([text]) => text)}".split(",");`;
+  const head = `let [${texts.map((_, i) => `_${i}_`)}] = "${texts.map(([text]) => text)}".split(","), _void_;`;
   return out.join('').replace(/\{(\s*['"]use strict['"];)?/, (start) => start + head);
 }

@@ -2,7 +2,10 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Put into every file by build.mjs, to make the page's code smaller: JSX as calls of a short name, and short
 // names for what is used hundreds of times.
-import { Fragment as _Fragment, h as _h } from 'preact';
+import { type ComponentChildren, type ComponentType, Fragment as _Fragment, h } from 'preact';
+
+/** preact's h. Properties that are a text are a class alone: short.mjs writes `{ class: x }` so. */
+const _h = (type: string | ComponentType<object>, props: string | object | null, ...kids: ComponentChildren[]) => h(type as string, (typeof props === 'string' ? { class: props } : props) as object, ...kids);
 
 const { abs, ceil, floor, log2, max, min, round } = Math;
 const list = Array.from;

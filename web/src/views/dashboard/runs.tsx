@@ -4,6 +4,7 @@
 import { useState } from '../../hooks';
 import { bytes, ns } from '../../data/format';
 import { type Recording } from '../../data/live';
+import { parse } from '../../data/section';
 
 /** As /api/runs tells. null = not known. */
 export interface Run extends Recording {
@@ -122,7 +123,7 @@ export function Notes({ run, done }: { run: Run; done: () => void }) {
     e.preventDefault();
     const list = tags.split(',').map((t) => t.trim()).filter(Boolean).join(',');
     const answer = await fetch(`/api/runs/${run.id}/note?tags=${encodeURIComponent(list)}&note=${encodeURIComponent(note)}`, { method: 'POST' });
-    const told = (await answer.json()) as { kept?: boolean; message?: string; error?: string };
+    const told = parse<{ kept?: boolean; message?: string; error?: string }>(await answer.text());
     if (answer.ok && told.kept) return done();
     setSaid(told.message ?? told.error ?? 'it could not be kept');
   };
