@@ -7,7 +7,7 @@
             ...
     tidemark.open("run.tide").peak(group_by="op")
 
-Importing this imports neither torch nor anything slow; what a call needs is imported by the call.
+Importing this package imports neither torch nor anything slow. A call imports the modules that it needs.
 """
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .tracker import save_memory_profile as save_memory_profile
     from .tracker import stop_memory_tracker as stop_memory_tracker
 
-__all__ = [  # without `torch`: a star must not hide PyTorch's
+__all__ = [  # without `torch`: `from tidemark import *` must not hide PyTorch
     "Callback", "Config", "Error", "Live", "MemoryUsageTracker", "RunMode", "Table", "Trace", "annotate", "checkpoint", "config", "counter", "get_memory_summary",
     "get_memory_tracker", "initialize_memory_tracker", "intern", "live", "memory_checkpoint", "op", "open", "phase", "record", "recording",
     "save_memory_profile", "start", "stats", "step", "stop", "stop_memory_tracker", "tracker",
@@ -65,12 +65,12 @@ def _later(name: str) -> object:
     raise AttributeError(f"module 'tidemark' has no attribute '{name}'")
 
 
-if not TYPE_CHECKING:  # checkers know the names above, and no others
+if not TYPE_CHECKING:  # type checkers see only the names above
     __getattr__ = _later
 
 
 def load_ipython_extension(shell: object) -> None:
-    """`%load_ext tidemark`: the magic %%tidemark."""
+    """Registers the magic %%tidemark; `%load_ext tidemark` calls this."""
     from ._magic import register
 
     register(shell)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""A callback for training loops that others wrote: Lightning's Trainer and Transformers' Trainer.
+"""A callback for Lightning's Trainer and Transformers' Trainer.
 
     Trainer(..., callbacks=[tidemark.Callback("run.tide")])
 
-Neither is imported here. Where one of them is loaded already, the object is also an instance of its callback class, which
-Lightning insists on: make it after importing them. What both call alike tells them apart by its arguments.
+This module imports neither. If one of them is loaded already, the object is also an instance of its callback class, which
+Lightning requires: create the callback after importing them. on_train_end has the same name in both and accepts the arguments of either.
 """
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _mixed: dict[tuple[type, ...], type] = {}
 
 
 def _with_bases(cls: type) -> type:
-    """`cls`, also derived from the callback classes of what is loaded."""
+    """Returns `cls`, or a subclass of it that also derives from the callback classes of the loaded frameworks."""
     found = [getattr(sys.modules[m], name, None) for m, name in _BASES if m in sys.modules]
     bases = tuple(b for b in found if isinstance(b, type) and not issubclass(cls, b))
     if not bases:
@@ -38,10 +38,10 @@ def _nothing(*args: Any, **kw: Any) -> None:
 
 
 class Callback:
-    """Records a training: tensors, ops, a mark for every step, epochs and evaluations, with the model's names on its tensors.
+    """Records a training run: tensors, ops, a mark for every step, epochs and evaluations. Tensors carry the model's names.
 
-    path: the recording (several ranks: .rankN before its ending); None: as configured. Options are those of record().
-    A recording that is already in progress goes on and gets the marks.
+    path: the file of the recording (with several ranks, .rankN is inserted before its extension); None uses the configured path.
+    Options are those of record(). A recording that is already in progress continues and gets the marks.
     """
 
     _class: type
@@ -52,24 +52,24 @@ class Callback:
         return made
 
     def __init__(self, path: str | os.PathLike[str] | None = None, **options: Any) -> None:
-        _record.record(path, torch=True, **options)  # a wrong word is told here, not when the data have been loaded
+        _record.record(path, torch=True, **options)  # reports a wrong option here, not after the data have been loaded
         self.path = path
         self._options = options
         self._record: _record.record | None = None
-        self._step: int | None = None  # the step that is marked
+        self._step: int | None = None  # the last marked step
 
-    def __reduce__(self) -> tuple[Any, ...]:  # to other processes: the settings, not the recording
+    def __reduce__(self) -> tuple[Any, ...]:  # other processes get the settings, not the recording
         return _again, (self._class, self.path, self._options)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("on_"):  # events that say nothing about memory
+        if name.startswith("on_"):  # events that do not concern memory
             return _nothing
         raise AttributeError(name)
 
-    # ---- what happens ----
+    # ---- begin and end of the recording ----
 
     def _begin(self, rank: int, world: int, model: Any, optimizers: list[Any]) -> None:
-        self._end()  # of a training that failed
+        self._end()  # the recording of a training run that failed
         path = self.path
         if path is not None and world > 1:
             stem, ending = os.path.splitext(os.fspath(path))
@@ -77,10 +77,10 @@ class Callback:
         self._step = None
         self._record = _record.record(path, torch=True, **self._options)
         self._record.__enter__()
-        _record._phased = True  # epochs and evaluations are its phases
+        _record._phased = True  # epochs and evaluations are the phases
         try:
             self._label(model, optimizers)
-        except Exception as why:  # optimizers and tensors of a kind of their own: the training goes on
+        except Exception as why:  # custom optimizers and tensor types must not stop the training
             say(f"not every tensor of the model has its name: {why}")
 
     @staticmethod
@@ -108,7 +108,7 @@ class Callback:
         _record.checkpoint(f"epoch {int(state.epoch or 0)}")
 
     def on_step_end(self, args: Any, state: Any, control: Any = None, **kw: Any) -> None:
-        if getattr(control, "should_evaluate", False):  # that comes next
+        if getattr(control, "should_evaluate", False):  # evaluation comes next
             _record.phase("train")
 
     on_epoch_end = on_step_end
@@ -124,7 +124,7 @@ class Callback:
 
     def on_train_batch_start(self, trainer: Any, module: Any, batch: Any, batch_idx: int, *more: Any) -> None:
         step = int(getattr(trainer, "global_step", batch_idx))
-        if step != self._step:  # several batches make a step where gradients are accumulated
+        if step != self._step:  # with gradient accumulation a step has several batches
             self._step = step
             _record.step(step)
 

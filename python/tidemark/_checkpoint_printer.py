@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Prints what checkpoints found, behind the program's back: a checkpoint is one event, its totals are read from the recording.
+"""Prints the totals of checkpoints from a thread of its own. A checkpoint is one event; its totals are read from the recording.
 
-A thread reads what has been recorded so far, without the GIL, and prints the checkpoints in it; then it rests nine times as long as
-that took. What is left is printed when the tracker stops.
+The thread reads the recording so far, without the GIL, and prints its new checkpoints; then it sleeps REST times as long as that
+took. The remaining checkpoints are printed when the tracker stops.
 """
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from . import _native, _profile
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-REST = 9  # times what reading took
+REST = 9  # sleeps this many times the duration of reading
 
 
 class CheckpointPrinter:
-    """For the checkpoints that carry a number beside their name: 1, 2, 3 ..."""
+    """Prints the checkpoints that carry a number beside their name: 1, 2, 3 ..."""
 
     def __init__(self, recording: str, say: Callable[..., None]) -> None:
         self._recording, self._say = recording, say
         self._numbers = itertools.count(1)
         self._waiting: set[int] = set()  # recorded, not yet printed
-        self._wake: queue.SimpleQueue[bool] = queue.SimpleQueue()  # may be used by a signal handler inside itself; False = end
+        self._wake: queue.SimpleQueue[bool] = queue.SimpleQueue()  # reentrant, for signal handlers; False = end
         self._lock = threading.RLock()
         self._owner = os.getpid()
         self._thread: threading.Thread | None = None
 
     def checkpoint(self, name: str) -> None:
-        """Record it now, print it soon; a forked child, which has no such thread, prints none."""
+        """Records a checkpoint now and prints it soon. A forked child has no such thread and prints none."""
         number = next(self._numbers)
         _native.mark(_native.CHECKPOINT, name, number)
         if os.getpid() != self._owner:
@@ -50,7 +50,7 @@ class CheckpointPrinter:
         self._wake.put(True)
 
     def stop(self) -> None:
-        """Print what is left; the recording is complete."""
+        """Prints the remaining checkpoints. The recording must be complete."""
         self._wake.put(False)
         if self._thread is not None and os.getpid() == self._owner:
             self._thread.join()
@@ -64,7 +64,7 @@ class CheckpointPrinter:
                 return
 
     def _pause(self, seconds: float) -> bool:
-        """Checkpoints that come meanwhile are printed together; False: it is the end."""
+        """Sleeps, so that checkpoints of the meantime are printed together. Returns False if the printer must stop."""
         until = time.monotonic() + seconds
         last = True
         while last and seconds > 0:
@@ -79,7 +79,7 @@ class CheckpointPrinter:
         try:
             for lines in self._read() if self._waiting else ():
                 self._say(*lines)
-        except _native.Error:  # moved or removed meanwhile
+        except _native.Error:  # the file was renamed or removed meanwhile
             return
 
     def _read(self) -> list[list[str]]:
@@ -87,7 +87,7 @@ class CheckpointPrinter:
         kinds, values, names, moves = (t.view("marks", c) for c in ("kind", "value", "name", "move"))
         found: list[int] = []
         row = len(kinds) - 1
-        while row > 0 and self._waiting:  # the latest are at the end
+        while row > 0 and self._waiting:  # the latest checkpoints are at the end
             if kinds[row] == _native.CHECKPOINT and values[row] in self._waiting:
                 self._waiting.discard(values[row])
                 found.append(row)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Processes that multiprocessing starts anew (spawn, forkserver: a DataLoader's workers) record into files of their own, as forked ones do.
+"""Processes that multiprocessing starts by spawn or forkserver (a DataLoader's workers) record into files of their own, as forked ones do.
 
-What multiprocessing sends such a process at its start carries a few words of ours, which the process runs as it reads them. It
-records from its import of torch on; one that imports none writes no file. Never raises into the program.
+multiprocessing sends such a process its preparation data. We add a short script to them, which the process runs when it unpickles
+them. The process records from its import of torch on; without torch it writes no file. Never raises into the program.
 """
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any
 
 from . import _home, _native, _record
 
-_own: Any = None  # multiprocessing.spawn.get_preparation_data as it was found; None = not changed
+_own: Any = None  # the original multiprocessing.spawn.get_preparation_data; None = not replaced
 
-# Run where the path to packages may not be known yet: what is not found is not recorded.
+# The path to packages may not be set up yet when this runs. If tidemark cannot be imported, nothing is recorded.
 WORDS = """
 try:
     from tidemark._child_processes import begin
@@ -27,7 +27,7 @@ else:
 
 
 class _Words:
-    """Is run when it is unpickled, and leaves nothing."""
+    """Runs a script when it is unpickled; the unpickled value is None."""
 
     def __init__(self, words: str) -> None:
         self._words = words
@@ -46,7 +46,7 @@ def _preparation(*args: Any, **kw: Any) -> Any:
 
 
 def on() -> None:
-    """From now on. `tidemark run` has every process record itself."""
+    """Starts adding the script to preparation data. Does nothing under `tidemark run`, where every process records itself."""
     global _own
     if os.environ.get("TIDEMARK_RECORD"):
         return
@@ -60,12 +60,12 @@ def on() -> None:
 def off() -> None:
     global _own
     spawn: Any = sys.modules.get("multiprocessing.spawn")
-    if _own is not None and spawn is not None and spawn.get_preparation_data is _preparation:  # not where another has wrapped it
+    if _own is not None and spawn is not None and spawn.get_preparation_data is _preparation:  # leave it if someone else has wrapped it
         spawn.get_preparation_data, _own = _own, None
 
 
 def begin(base: str, asked: dict[str, Any]) -> None:
-    """In such a process: record into NAME.PID.tide once torch is there."""
+    """Runs in the started process: records into NAME.PID.tide once torch has been imported."""
     def start() -> None:
         try:
             if not _native.recording():
@@ -77,7 +77,7 @@ def begin(base: str, asked: dict[str, Any]) -> None:
             _home.say(f"this process is not recorded: {why}")
 
     try:
-        if "torch" in sys.modules:  # a fork server may have it
+        if "torch" in sys.modules:  # a fork server may have imported it
             start()
         else:
             _home.hook("tidemark_watch").Watch(start)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Settings: tidemark.toml and the environment, read by the same code as the program's (`tidemark config show`)."""
+"""Settings from tidemark.toml and the environment, read by the same code as in the program (`tidemark config show`)."""
 from __future__ import annotations
 
 import os
@@ -10,7 +10,7 @@ from . import _native
 
 
 class Config(NamedTuple):
-    """What is set; None = whoever records decides. `where` says where each value comes from."""
+    """The settings. None leaves the choice to the recording function. `where` maps each setting to the source of its value."""
 
     enable_memory_profiling: bool
     interval: float
@@ -32,6 +32,6 @@ class Config(NamedTuple):
 
 
 def config(file: str | os.PathLike[str] | None = None, backend: str | None = None) -> Config:
-    """The settings now. Raises Error with file and line, or the variable, when one is wrong."""
+    """Returns the current settings. Raises Error, with the file and line or the variable, if one is wrong."""
     found = _native.config(os.fspath(file) if file is not None else None, backend)
     return Config(**{k: v for k, (v, _) in found.items()}, where={k: w for k, (_, w) in found.items()})

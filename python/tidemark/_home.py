@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What lies beside the package: the program, the libraries, what the op hook builds."""
+"""Paths of the files installed with the package: the program, the libraries, the sources from which the op hook is built."""
 from __future__ import annotations
 
 import contextlib
@@ -18,14 +18,14 @@ _hooks: dict[str, Any] = {}
 
 
 def program() -> str:
-    """Path of the program; pip keeps its mode, some unpackers do not."""
+    """Returns the path of the program and makes it executable: pip keeps its mode, some unpackers do not."""
     if not os.access(PROGRAM, os.X_OK):
         os.chmod(PROGRAM, 0o755)
     return PROGRAM
 
 
 def hook(name: str) -> Any:
-    """A module of what `tidemark run` gives Python to read: the one that it has brought, else one for this package."""
+    """Returns a module of share/tidemark/hook: the one that `tidemark run` has loaded, else a copy for this package."""
     found = sys.modules.get(name) or _hooks.get(name)
     if found is None:
         spec = importlib.util.spec_from_file_location(name, os.path.join(SHARE, "hook", name + ".py"))
@@ -37,6 +37,6 @@ def hook(name: str) -> Any:
 
 
 def say(text: str) -> None:
-    """One line on stderr, whatever has become of that, or of the files of this package."""
+    """Prints one line on stderr. Never fails, even if stderr is closed or the package's files are gone."""
     with contextlib.suppress(OSError):
         hook("tidemark_watch").say(text)

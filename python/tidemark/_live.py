@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""The recording in progress, read while it grows: numbers and the memory curve, for a prompt or a notebook."""
+"""Reads the recording in progress while it grows: figures and the memory curve, for a prompt or a notebook."""
 from __future__ import annotations
 
 import html
@@ -24,7 +24,7 @@ def counted(n: int, what: str) -> str:
 
 
 def spark(values: list[int], width: int = 60) -> str:
-    """The highest value of each of `width` equal parts, as blocks."""
+    """Returns the highest value of each of `width` equal parts as block characters."""
     if not values or not max(values):
         return ""
     parts = [max(values[i * len(values) // width : max((i + 1) * len(values) // width, i * len(values) // width + 1)])
@@ -34,7 +34,7 @@ def spark(values: list[int], width: int = 60) -> str:
 
 
 def svg(values: list[int], seconds: float, width: int = 480, height: int = 96) -> str:
-    """The curve of equal parts of time, with its highest point marked. Colours are the notebook's own."""
+    """Returns the curve of values at equal intervals as SVG, with its highest point marked. Colours are the notebook's own."""
     top, last = max([*values, 1]), max(len(values) - 1, 1)
     x0, floor, roof = 4, height - 16, 16
 
@@ -59,7 +59,7 @@ def svg(values: list[int], seconds: float, width: int = 480, height: int = 96) -
 
 
 class Live:
-    """What the recording says at this moment. `devices` are those of `tidemark memory --json`."""
+    """The state of the recording at this moment. `devices` is the member of `tidemark memory --json`."""
 
     def __init__(self) -> None:
         self.recording: bool = _native.recording()
@@ -76,7 +76,7 @@ class Live:
             try:
                 found = Trace(self.path).memory()
                 self.devices, self.seconds = found["devices"], found["duration_ns"] / 1e9
-            except _native.Error:  # moved or removed meanwhile: the recorder's own numbers are left
+            except _native.Error:  # the file was renamed or removed: only the recorder's own figures remain
                 pass
 
     def _head(self) -> str:
@@ -90,8 +90,8 @@ class Live:
         t = device["totals"]
         held = "unknown" if t["reserved_bytes"] is None else size(t["reserved_bytes"])
         told = " (sampled)" if t["reserved_source"] == "samples" and t["reserved_bytes"] is not None else ""
-        reserved = "" if t["reserved_bytes"] is None and device["device"] == "cpu" else f", reserved {held}{told}"  # a heap has none
-        if device["sampled"] is not None:  # its allocator reports nothing: what its own counter said
+        reserved = "" if t["reserved_bytes"] is None and device["device"] == "cpu" else f", reserved {held}{told}"  # a heap has no reserved bytes
+        if device["sampled"] is not None:  # its allocator reports nothing: show the samples of its own counter
             s = device["sampled"]
             own = s["own_peak_bytes"] or 0
             told = f" {size(own)} as its own counter says," if own > (s["peak_bytes"] or 0) else ""
@@ -116,5 +116,5 @@ class Live:
 
 
 def live() -> Live:
-    """Numbers of the recording in progress (or of the last one)."""
+    """Returns figures of the recording in progress, or of the last one."""
     return Live()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""`%%tidemark` in notebooks: records what a cell does and prints its peak.
+"""`%%tidemark` in notebooks: records a cell and prints its peak.
 
     %load_ext tidemark
 
@@ -20,7 +20,7 @@ from . import _home
 
 
 class _Wrong(Exception):
-    """A line that is none of ours: a notebook is not to exit."""
+    """Wrong arguments of the magic. Raised in place of argparse's exit, which would end the notebook."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -45,7 +45,7 @@ def _print(command: str, path: str, *options: str) -> None:
 
 
 def cell(shell: Any, line: str, text: str) -> None:
-    """Runs the cell in a recording, as the notebook would; the cell's own error comes through."""
+    """Runs the cell in a recording, as the notebook would. An error of the cell is raised as usual."""
     import tidemark
 
     try:

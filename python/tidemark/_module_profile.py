@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What a profile says of a program that tracks nothing itself: one switch is enough.
+"""The profile of a program that is tracked without any call of its own: `tidemark run` with one switch is enough.
 
-Its modules are the operations, the calls of the innermost ones are the log, and the recording has its ops. What only a hook or
-torch's profiler sees (tensors in and out, input shapes, the device's time) is null.
+Its modules become the operations, calls of innermost modules become the log, and ops come from the recording. Values that only a
+hook or torch's profiler sees (tensors in and out, input shapes, device time) are null.
 """
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
     from ._trace import Trace
 
-PREFIX = "nn.Module: "  # of the ops that calls of modules are
+PREFIX = "nn.Module: "  # names of ops that are module calls begin with this
 MB = 1024 * 1024
 
 
 def modules(t: Any, text: Callable[[int], str]) -> tuple[list[int], list[int]]:
-    """Calls of modules that have modules inside, or are inside none; calls of those that have none inside."""
+    """Returns two lists of spans: calls of outermost modules and of modules with submodules, and calls of leaf modules."""
     names, parent = t.view("spans", "name"), t.view("spans", "parent")
     paths = {n: text(n)[len(PREFIX) :] for n in set(names) if text(n).startswith(PREFIX)}
     outer = {path[:i] for path in paths.values() for i, c in enumerate(path) if c == "."}
-    inside = bytearray(len(names))  # of a module; parents come first
+    inside = bytearray(len(names))  # 1: the span is a module call or inside one; parents come first
     operations, leaves = [], []
     for s, n in enumerate(names) if paths else ():
         within = s and inside[parent[s]]
@@ -38,14 +38,14 @@ def modules(t: Any, text: Callable[[int], str]) -> tuple[list[int], list[int]]:
 
 
 def entry(name: str, types: dict[str, str]) -> tuple[str, str | None, str]:
-    """Of a module's call: its name in the log, its type if that is known, its path in the model."""
+    """Returns a module call's name in the log, its type (None if unknown) and its path in the model."""
     root, _, path = name[len(PREFIX) :].partition(".")
     kind = types.get(name) or (None if path else root)
     return f"{kind or 'unknown'}.{path}", kind, path
 
 
 def ops(trace: Trace, devices: list[str], own: Container[str]) -> list[dict[str, Any]]:
-    """Ops of the recording as torch's profiler would list them; `own` names are the tracker's."""
+    """Returns the ops of the recording as torch's profiler would list them, without those of the tracker (`own`)."""
     def change(device: str) -> dict[str, int]:
         return {o["op"]: o["change_bytes"] for o in trace.ops(flat=True, device=device)["ops"]} if device in devices else {}
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""The tracker's JSON, worked out from its recording. Nothing here runs while the program does.
+"""Makes the tracker's JSON from its recording. Nothing here runs while the program does.
 
-Every total comes from one source, the recording's moves; a storage is counted once, whatever views there are. Columns are read
-in place: the largest things held besides are three numbers a move.
+Every total comes from the recording's memory events; a storage counts once, however many views it has. Columns are read in
+place: the largest additional data are three numbers for each memory event.
 """
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from . import _module_profile, _tasks
 from ._snapshots import HUGE, evenly, snapshots
 from ._trace import Trace
 
-OPERATION = 0x7469_6465_0000_0001  # number beside ops of track_operation
-MODULE = 0x7469_6465_8000_0000  # number beside module hooks: this + the entry's id
-RESET = "tidemark.reset"  # checkpoint: earlier ones no longer count
+OPERATION = 0x7469_6465_0000_0001  # number attached to ops of track_operation
+MODULE = 0x7469_6465_8000_0000  # number attached to ops of module hooks: this + the entry's id
+RESET = "tidemark.reset"  # name of the checkpoint that discards earlier ones
 MB = 1024 * 1024
 NEVER = 2**63 - 1
-OPERATIONS = 5_000  # operations in a profile: those that changed memory most; RUNS: records of their runs, LOG: entries of the log
-RUNS = 20_000
-LOG = 50_000
-LIVES = 10_000  # lifecycles in a profile: the largest tensors; how many are left out is said
+OPERATIONS = 5_000  # limit of operations in a profile: those that changed memory most
+RUNS = 20_000  # limit of records of their runs
+LOG = 50_000  # limit of entries of the operation log
+LIVES = 10_000  # limit of lifecycles, of the largest tensors; tensor_lifecycles_left_out counts the others
 
 DEVICES = {1: "cpu", 2: "cuda", 3: "hip", 4: "mps", 5: "xpu", 6: "mtia", 7: "tt"}
 _ROLES = {1: "weight", 2: "gradient", 3: "optimizer", 4: "activation", 5: "input", 6: "temporary", 7: "buffer", 8: "kv_cache",
           9: "workspace"}
 ROLES = {1: "parameter"} | {k: v for k, v in _ROLES.items() if k > 1}
-SOURCES = {0: None, 1: "recorded"}  # rules of analyze/memory/roles.h: none applies, a label; any other is a conclusion
+SOURCES = {0: None, 1: "recorded"}  # rules of analyze/memory/roles.h: 0 no rule applies, 1 a label; any other rule is a conclusion
 _DTYPES = {1: ("float32", 4), 2: ("float16", 2), 3: ("bfloat16", 2), 4: ("float64", 8), 5: ("int8", 1), 6: ("int16", 2),
            7: ("int32", 4), 8: ("int64", 8), 9: ("uint8", 1), 10: ("uint16", 2), 11: ("uint32", 4), 12: ("uint64", 8),
            13: ("bool", 1), 14: ("float8_e4m3fn", 1), 15: ("float8_e5m2", 1), 16: ("complex64", 8), 17: ("complex128", 16)}
@@ -62,15 +62,15 @@ def numel(shape: list[int]) -> int:
 
 
 def device_names(t: Any) -> list[str]:
-    """cpu, cuda:0, mps:0 ..., by the row in its table."""
+    """Returns the names of devices (cpu, cuda:0, mps:0 ...) by their row in the table."""
     kinds, indices, own = t.view("devices", "kind"), t.view("devices", "index"), t.column("devices", "name")
-    word = re.compile(r"\w+", re.ASCII)  # of a device that is none of ours: its own name
+    word = re.compile(r"\w+", re.ASCII)  # a device of an unknown kind keeps its own name
     names = [DEVICES.get(k) or (own[row] if own[row] and word.fullmatch(own[row]) else "other") for row, k in enumerate(kinds)]
     return [name + ("" if k == 1 else f":{i}") for name, k, i in zip(names, kinds, indices)]
 
 
 def purpose(shape: list[int] | None, requires_grad: bool | None, role: int) -> str:
-    """The role that was recorded; else guessed from the shape, first match."""
+    """Returns the recorded role, else a guess from the shape; the first match counts."""
     if role in _ROLES:
         return _ROLES[role]
     if shape is None:
@@ -85,7 +85,7 @@ def purpose(shape: list[int] | None, requires_grad: bool | None, role: int) -> s
 
 
 class Known(Mapping[int, "dict[str, Any]"]):
-    """Tensors that went into and came out of hooked modules, by the entry's id: unpacked when they are asked for."""
+    """Input and output tensors of hooked modules, by the id of the log's entry; unpacked on access."""
 
     def __init__(self, packed: Iterable[tuple[int, bytes]]) -> None:
         self._packed = dict(packed)
@@ -101,13 +101,13 @@ class Known(Mapping[int, "dict[str, Any]"]):
 
 
 class Profile:
-    """A recording, indexed for the questions of the document."""
+    """A recording with the indexes that the document needs."""
 
     def __init__(self, path: str, types: dict[str, str] | None = None) -> None:
-        """types: of modules, by the name of their op; where the program still runs."""
+        """types: classes of modules by the name of their op, if the program still runs."""
         self.path = path
         self.whole = Trace(path)
-        self.trace = t = self.whole.native  # kept: its columns are looked at in place
+        self.trace = t = self.whole.native  # kept alive: its columns are read in place
         self.types = types or {}
         self.wall = t.wall
         self.end = t.end
@@ -142,7 +142,7 @@ class Profile:
         return self._pools[self._pool[alloc]]
 
     def _tensors(self, t: Any) -> None:
-        """What is known of each allocation: shape, dtype, requires_grad, role. The last description counts."""
+        """Indexes shape, dtype, requires_grad and role of each allocation. The last description counts."""
         self._last: dict[int, int] = {}
         self._roles: dict[int, int] = {}
         self._tensor = {c: t.view("tensors", c) for c in ("dims", "ndim", "dtype", "requires_grad")}
@@ -169,7 +169,7 @@ class Profile:
         return self._roles.get(alloc, 0)
 
     def logical(self, alloc: int) -> int | None:
-        """Bytes of its elements: an allocator may have rounded up."""
+        """Returns the bytes of the tensor's elements, without the allocator's rounding; None if unknown."""
         if alloc not in self._logical:
             shape, dtype = self.shape(alloc), self.dtype(alloc)
             self._logical[alloc] = None if shape is None or dtype is None else numel(shape) * dtype[1]
@@ -180,9 +180,9 @@ class Profile:
         self._name, self.parent, self._lane = t.view("spans", "name"), t.view("spans", "parent"), t.view("spans", "lane")
         self._thread = t.view("lanes", "number")
         self.operations: list[int] = []
-        self.modules: dict[int, int] = {}  # entry of the log -> its span
-        self._first: dict[int, int] = {}  # operation of a task -> its first part
-        self._parts: dict[int, list[int]] = {}  # first part -> all of them
+        self.modules: dict[int, int] = {}  # entry of the log -> span
+        self._first: dict[int, int] = {}  # operation of a task -> first part
+        self._parts: dict[int, list[int]] = {}  # first part -> all parts
         for span, number in zip(t.view("attrs", "span"), t.view("attrs", "number")):
             if number == OPERATION:
                 self.operations.append(span)
@@ -205,7 +205,7 @@ class Profile:
             self.inside[s] = entry.get(s) or (0 if s in chosen else self.inside[self.parent[s]])
 
     def _part(self, span: int, number: int) -> None:
-        """Of a task's operation; without its first part, which was lost, it begins with this one."""
+        """Adds a part of a task's operation. If its first part was lost, the operation begins with this one."""
         own = number & _tasks.OWN
         if not number & _tasks.AGAIN or own not in self._first:
             self._first[own] = span
@@ -225,7 +225,7 @@ class Profile:
         return int(min(self.t1[span], self.end))
 
     def _moves(self, t: Any) -> None:
-        """Bytes and tensors alive after each move."""
+        """Computes live bytes and live tensors after each memory event."""
         self.rows, self.kinds = t.view("moves", "row"), t.view("moves", "kind")
         self.times, self.bytes, self.counts = array.array("q"), array.array("q", [0]), array.array("q", [0])
         now = total = count = 0
@@ -245,17 +245,17 @@ class Profile:
         cleared = [i for i, c in enumerate(self.checkpoints) if c[0] == RESET]
         if cleared:
             self.checkpoints, marks = self.checkpoints[cleared[-1] + 1 :], marks[cleared[-1] + 1 :]
-        self.own = [not m[4] and c[0].endswith("_pre") for c, m in zip(self.checkpoints, marks)]  # an operation's: asked ones are numbered
+        self.own = [not m[4] and c[0].endswith("_pre") for c, m in zip(self.checkpoints, marks)]  # True: set by an operation; those of checkpoint() are numbered
 
     def _reserved(self, t: Any) -> None:
-        """What allocators have taken from each device, over time: as every view of the program tells it."""
+        """Indexes the reserved bytes of each device over time, as every report defines them."""
         from ._reports import reserved
 
         names = device_names(t)
         sources, steps = reserved(t.model())
         self._held: dict[str, tuple[list[int], list[int]]] = {}
         for device, source in zip(names, sources):
-            if source:  # from segments it is known from the start
+            if source:  # with segments the total is known from the start
                 self._held[device] = ([-NEVER], [0]) if source == "segments" else ([], [])
         for at, row, total in steps:
             times, totals = self._held[names[row]]
@@ -276,7 +276,7 @@ class Profile:
         at = self.unix(t)
         try:
             return None if at is None else datetime.datetime.fromtimestamp(at / 1e9).isoformat()
-        except (OverflowError, ValueError, OSError):  # a year that no calendar has
+        except (OverflowError, ValueError, OSError):  # a year outside the calendar's range
             return None
 
     def operation_of(self, alloc: int) -> str:
@@ -287,7 +287,7 @@ class Profile:
         return self.name(s) if s else "unknown"
 
     def tensor(self, alloc: int, persistent: bool) -> dict[str, Any]:
-        """Its record: one object however many snapshots list it."""
+        """Returns the tensor's record: the same object for every snapshot that lists it."""
         key = alloc, persistent
         if key not in self._records:
             self._records[key] = self._record(alloc, persistent)
@@ -306,7 +306,7 @@ class Profile:
         }
 
     def moves_in(self, s: int) -> tuple[int, int]:
-        """Moves before a run of an operation, and until its end."""
+        """Returns the number of memory events before a run of an operation, and until its end."""
         return bisect.bisect_left(self.times, self.t0[s]), bisect.bisect_right(self.times, self.until(s))
 
     def delta(self, s: int) -> int:
@@ -314,8 +314,8 @@ class Profile:
         return sum(self.bytes[last] - self.bytes[first] for first, last in moves)
 
     def invocation(self, s: int, seen: tuple[set[int], set[int]] | None) -> dict[str, Any]:
-        """One run of an operation: totals before and after, the highest point inside, what its thread took in it. Of a task's what
-        happened while that ran."""
+        """Returns the record of one run of an operation: totals before and after, the peak inside, allocations of its thread.
+        An operation of a task counts only while the task runs."""
         parts = self.parts(s)
         moves = [self.moves_in(p) for p in parts]
         taken, given = self._inside(s)
@@ -329,7 +329,7 @@ class Profile:
         }
 
     def _inside(self, s: int) -> tuple[list[int], int]:
-        """Allocations made in the operation on its thread, operations inside it included; how many of them it freed."""
+        """Returns the allocations made in the operation on its thread, nested operations included, and how many of them it freed."""
         if not hasattr(self, "_taken"):
             self._taken: dict[int, list[int]] = {}
             for alloc in range(1, len(self.size)) if self.operations else ():
@@ -367,7 +367,7 @@ class Profile:
         return out
 
     def _purposes(self, allocs: list[int]) -> list[str]:
-        """Each once, in the order they come; many tensors look alike and are looked at once."""
+        """Returns each purpose once, in order of appearance. Tensors with the same properties are examined once."""
         looks: dict[tuple[int, int, int, int], int] = {}
         dims, ndim, grad = (self._tensor[c] for c in ("dims", "ndim", "requires_grad"))
         for a in allocs:
@@ -376,7 +376,7 @@ class Profile:
         return list(dict.fromkeys(purpose(self.shape(a), self.grad(a), self.role(a)) for a in looks.values()))
 
     def lives(self, log: list[dict[str, Any]]) -> tuple[dict[str, Any], int]:
-        """Lifecycles of the largest tensors, and how many tensors are left out."""
+        """Returns the lifecycles of the largest tensors and the number of tensors left out."""
         from ._reports import roles
 
         order = heapq.nsmallest(LIVES, range(1, len(self.size)), key=lambda a: -self.size[a])
@@ -398,7 +398,7 @@ class Profile:
         return out, max(0, len(self.size) - 1 - len(order))
 
     def _orders(self) -> tuple[array.array[int], array.array[int]]:
-        """Where the moves of each allocation are among all: events of one moment keep their order."""
+        """Returns the index of each allocation's first and last memory event: events of the same time keep their order."""
         first, last = (array.array("q", bytes(8 * len(self.size))) for _ in range(2))
         for i, (row, kind) in enumerate(zip(self.rows, self.kinds)):
             if kind < 2:
@@ -409,7 +409,7 @@ class Profile:
         return {"operation_id": self.inside[span] or None, "thread": int(self._thread[lane]) if lane else None, "order": order}
 
     def _touched(self, wanted: set[int], log: list[dict[str, Any]]) -> dict[int, list[tuple[int, str, str]]]:
-        """Reads and writes that module hooks saw, by tensor, in order."""
+        """Returns the reads and writes that module hooks saw, by tensor, in order."""
         out: dict[int, list[tuple[int, str, str]]] = {}
         for e in log:
             span = self.modules[e["operation_id"]]
@@ -428,8 +428,8 @@ class Profile:
     # ---- the log of module hooks ----
 
     def log(self, known: Mapping[int, dict[str, Any]], most: int = 0) -> list[dict[str, Any]]:
-        """Entries in order of their start: all, or the latest. `known`: tensors in and out, by id; what only Python knew (none after
-        a kill -9)."""
+        """Returns all entries, or the latest `most`, in order of their start. `known` holds the tensors in and out by entry id; it
+        exists only in the running Python process, so it is empty after kill -9."""
         order = sorted(self.modules.items(), key=lambda x: (self.t0[x[1]], x[0]))
         return [self._entry(number, s, known.get(number)) for number, s in order[-most:]]
 
@@ -451,7 +451,7 @@ class Profile:
         }
 
     def accesses(self, known: Mapping[int, dict[str, Any]]) -> dict[int, tuple[set[int], set[int]]]:
-        """Tensors that hooked modules read and wrote, for each run of an operation in which one ran."""
+        """Returns the tensors that hooked modules read and wrote, for each run of an operation that contains one."""
         out: dict[int, tuple[set[int], set[int]]] = {}
         for number, e in known.items():
             span = self.modules.get(number, 0)
@@ -469,7 +469,7 @@ class Profile:
         return out
 
     def alloc_at(self, addr: int, t: int) -> int | None:
-        """The allocation that was alive at an address at a moment, or None."""
+        """Returns the allocation that was alive at an address at time `t`, or None."""
         if not hasattr(self, "_at"):
             self._at: dict[int, list[int]] = {}
             for a in range(1, len(self.addr)):
@@ -477,13 +477,13 @@ class Profile:
             for rows in self._at.values():
                 rows.sort(key=self.born.__getitem__)
         here = self._at.get(addr, [])
-        i = bisect.bisect_right(here, t, key=lambda a: int(self.born[a]))  # one after the other: an address holds one at a time
+        i = bisect.bisect_right(here, t, key=lambda a: int(self.born[a]))  # an address holds one allocation at a time
         return here[i - 1] if i and self.died[here[i - 1]] >= t else None
 
 
 def listed(names: dict[str, list[int]], deltas: dict[str, list[int]]) -> dict[str, list[int]]:
-    """Which runs of which operations have a record: all, or of many operations those that changed memory most, and of their many
-    runs an even choice with the last one. An operation with few runs keeps them all."""
+    """Returns the runs that get a record, by operation. If there are more than OPERATIONS, those that changed memory most are kept; if
+    they have more than RUNS runs, evenly spaced runs with the last one are kept. An operation with few runs keeps them all."""
     most = heapq.nlargest(OPERATIONS, names, key=lambda n: max(map(abs, deltas[n])))
     left, out = RUNS, {}
     for i, n in enumerate(sorted(most, key=lambda n: len(names[n]))):
@@ -493,7 +493,7 @@ def listed(names: dict[str, list[int]], deltas: dict[str, list[int]]) -> dict[st
 
 
 def document(p: Profile, pytorch_operations: list[dict[str, Any]], known: Mapping[int, dict[str, Any]]) -> dict[str, Any]:
-    """The whole JSON document."""
+    """Returns the whole JSON document."""
     log = p.log(known, LOG)
     seen = p.accesses(known)
     every = p.by_operation()
@@ -529,8 +529,8 @@ def document(p: Profile, pytorch_operations: list[dict[str, Any]], known: Mappin
 
 
 def write(value: Any, put: Any) -> None:
-    """JSON, indented by 2 down to the tensors and their events; those are one line each, which the encoder of the standard
-    library does in C, once for each record however often it is listed."""
+    """Writes JSON, indented by 2 down to the tensors and their events, which are one line each. The standard library's C encoder
+    writes each record once, however many snapshots list it."""
     _write(value, put, "", {})
 
 
@@ -567,7 +567,7 @@ def _lines(rows: list[Any], put: Any, pad: str, told: dict[int, str]) -> None:
         text = told.get(id(r))
         if text is None:
             text = json.dumps(r)
-            if isinstance(r, dict):  # kept by the document while this is written: its id is its own
+            if isinstance(r, dict):  # the document keeps it alive, so its id is unique
                 told[id(r)] = text
         texts.append(text)
     between = f",\n{pad}  "

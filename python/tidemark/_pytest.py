@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""pytest: how much memory a test takes, and a limit on it.
+"""pytest plugin: measures and limits the memory of tests.
 
     @pytest.mark.limit_device_memory("2 GB")                  on every accelerator
     @pytest.mark.limit_device_memory("100 MiB", device="cpu")
     @pytest.mark.limit_host_objects("1 MiB")                  Python objects and arrays that the test leaves alive
 
-`--tidemark` reports every test, `--tidemark-dir DIR` keeps the recordings, with ops. What counts is the highest point above what was
-alive when the test itself began: what fixtures took before is not counted.
+`--tidemark` reports every test, `--tidemark-dir DIR` keeps the recordings, with ops. The figure is the peak minus the bytes that
+were live when the test itself began, so that allocations of fixtures are not counted.
 """
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_PROPERTY = "tidemark_peak_bytes"  # of a test's report: device -> bytes
+_PROPERTY = "tidemark_peak_bytes"  # user property of a test's report: device -> bytes
 _FOLDER = pytest.StashKey[Optional[str]]()
 _found: dict[str, dict[str, int]] = {}  # by test
-_files: set[str] = set()  # names of recordings that are taken
-_walked = False  # live objects were measured once
+_files: set[str] = set()  # names of recordings in use
+_walked = False  # live objects have been measured once
 
 _UNITS = {"": 1, "B": 1, **{p + b: 2**n for p, n in zip("KMGT", (10, 20, 30, 40)) for b in ("B", "IB")}}  # as everywhere in Tidemark
 
 
 def parse_bytes(text: str | int) -> int:
-    """4096, "2 GB", "1.5GiB": powers of 1024."""
+    """Parses 4096, "2 GB" or "1.5GiB"; units are powers of 1024."""
     if isinstance(text, int) and not isinstance(text, bool) and text >= 0:
         return text
     m = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text) if isinstance(text, str) else None
@@ -43,7 +43,7 @@ def parse_bytes(text: str | int) -> int:
 
 
 def limits(item: pytest.Item) -> dict[str | None, int]:
-    """What its marks say, by device (None: every accelerator); of several for one device the nearest counts."""
+    """Returns the limits of a test by device (None = every accelerator). If several marks name a device, the nearest counts."""
     out: dict[str | None, int] = {}
     for mark in item.iter_markers("limit_device_memory"):
         given = dict(mark.kwargs)
@@ -58,12 +58,12 @@ def limits(item: pytest.Item) -> dict[str | None, int]:
             continue
         except ValueError as error:
             why = f"limit_device_memory: {error}"
-        pytest.fail(why, pytrace=False)  # not inside: pytest would show the other exception first
+        pytest.fail(why, pytrace=False)  # outside of `except`: pytest would show that exception first
     return out
 
 
 def objects_limit(item: pytest.Item) -> int | None:
-    """What limit_host_objects says: the nearest mark counts; None = there is none."""
+    """Returns the limit of the nearest limit_host_objects mark; None without one."""
     mark = item.get_closest_marker("limit_host_objects")
     if mark is None:
         return None
@@ -78,10 +78,10 @@ def objects_limit(item: pytest.Item) -> int | None:
 
 
 def kept_objects(before: tuple[int, dict[str, int], dict[str, int]], limit: int) -> str:
-    """A sentence when live objects grew by more than the limit, with the owners that grew most; "" = they did not."""
+    """Returns a message with the owners that grew most if live objects grew by more than the limit, else ""."""
     from .objects import _snapshot, _walk
 
-    own = _walk.walk([before])  # what we hold ourselves is not the test's
+    own = _walk.walk([before])  # our own objects do not count
     total, owners, types = _snapshot.owned()
     grown = total - own["total"] - before[0]
     if grown <= limit:
@@ -98,7 +98,7 @@ def most_grown(before: dict[str, int], after: dict[str, int]) -> str:
 
 
 def is_device(name: object) -> bool:
-    """A name that a device can have: a limit on any other would never be passed."""
+    """Returns whether a device can have this name. A limit on any other name would never be exceeded."""
     from ._profile import DEVICES
 
     kind, colon, number = name.partition(":") if isinstance(name, str) else ("", "", "")
@@ -106,14 +106,14 @@ def is_device(name: object) -> bool:
         return False
     if kind in DEVICES.values() or kind == "other":
         return True
-    try:  # whatever else PyTorch knows, one that somebody registered too
+    try:  # any other device of PyTorch, also a registered private backend
         return bool(kind and sys.modules["torch"].device(kind))
     except (KeyError, RuntimeError):
         return False
 
 
 def peaks(recording: str) -> dict[str, int]:
-    """Highest point of each device above the recording's first checkpoint."""
+    """Returns the peak of each device, minus its live bytes at the recording's first checkpoint."""
     from . import _native
     from ._profile import device_names
 
@@ -133,7 +133,7 @@ def peaks(recording: str) -> dict[str, int]:
 
 
 def culprits(recording: str, device: str, most: int = 3) -> list[str]:
-    """Who had allocated what was alive at the highest point, less what was there before: a line each, largest first."""
+    """Returns one line for each origin of the bytes live at the peak and allocated since the first checkpoint, largest first."""
     from . import _native
     from ._profile import device_names
 
@@ -162,7 +162,7 @@ def culprits(recording: str, device: str, most: int = 3) -> list[str]:
 
 
 def _made_by(t: Any, row: int) -> str:
-    """The innermost line of the user's own code, and the op."""
+    """Returns the innermost line of the user's own code, and the op."""
     span, stack = t.view("allocs", "span")[row], t.view("allocs", "stack")[row]
     op = t.text(t.view("spans", "name")[span]) if span else ""
     frames, parent = t.view("stacks", "frame"), t.view("stacks", "parent")
@@ -178,7 +178,7 @@ def _made_by(t: Any, row: int) -> str:
 
 
 def lacks_accelerator(device: str | None) -> bool:
-    """A limit on it says nothing here: PyTorch has no such device."""
+    """Returns whether PyTorch has no such accelerator here, so that a limit on it cannot be checked."""
     if device == "cpu":
         return False
     try:
@@ -191,7 +191,7 @@ def lacks_accelerator(device: str | None) -> bool:
 
 
 def unreported(recording: str) -> str:
-    """Devices whose allocations cannot be recorded, by their kinds; "" = none."""
+    """Returns the kinds of devices whose allocations cannot be recorded; "" = none."""
     from . import _native
 
     t = _native.Trace(recording)
@@ -199,7 +199,7 @@ def unreported(recording: str) -> str:
 
 
 def over(found: dict[str, int], wanted: dict[str | None, int]) -> tuple[str, str]:
-    """The first limit that was passed: its device, and a sentence; "" = none."""
+    """Returns the device and a message for the first limit that was exceeded; "" = none."""
     for device, limit in wanted.items():
         for name, most in found.items():
             if most > limit and (name == device or (device is None and name != "cpu") or name.split(":")[0] == device):
@@ -223,7 +223,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def file_of(test: str) -> str:
-    """Name of a test's recording; tests that differ in other characters alone get numbers."""
+    """Returns the file name of a test's recording. Tests whose names differ only in replaced characters get numbers."""
     name = stem = re.sub(r"[^\w.-]+", "_", test)[-200:]
     for number in itertools.count(2):
         if name not in _files:
@@ -234,7 +234,7 @@ def file_of(test: str) -> str:
 
 
 def fail_test(outcome: Any, why: str) -> None:
-    """The test's own failure comes first."""
+    """Fails the test, unless it has failed by itself."""
     if not why or outcome.excinfo is not None:
         return
     failure = pytest.fail.Exception(why, pytrace=False)
@@ -245,7 +245,7 @@ def fail_test(outcome: Any, why: str) -> None:
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
-    """Inside everything else: what plugins keep of a test is not the test's."""
+    """Runs innermost, so that objects kept by other plugins are not counted."""
     limit = objects_limit(pyfuncitem)
     if limit is None:
         yield
@@ -254,7 +254,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
 
     global _walked
     if not _walked:
-        _snapshot.owned()  # what the first walk itself leaves behind is not the test's
+        _snapshot.owned()  # objects that the first walk leaves behind do not count
         _walked = True
     before = _snapshot.owned()
     outcome: Any = yield
@@ -263,7 +263,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Before fixtures are made: a limit on an accelerator that is not here says nothing, so the test is skipped."""
+    """Runs before fixtures: skips a test whose limits all name an accelerator that this machine does not have."""
     try:
         wanted = limits(item)
     except pytest.fail.Exception:
@@ -290,7 +290,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="tidemark-") as folder:
         os.makedirs(keep or folder, exist_ok=True)
         with tidemark.record(os.path.join(keep or folder, file_of(item.nodeid)), ops=bool(keep or wanted), stacks=bool(wanted)):
-            path = path_now() or ""  # another, where a process is writing that one
+            path = path_now() or ""  # differs if another process is writing the requested file
             tidemark.checkpoint("test")
             outcome: Any = yield
         found = peaks(path)
@@ -303,7 +303,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """From this process or from a worker of pytest-xdist: a test's memory travels with its report."""
+    """Collects the figures from test reports, which come from this process or from workers of pytest-xdist."""
     for key, found in report.user_properties if report.when == "call" else ():
         if key == _PROPERTY and isinstance(found, dict):
             _found[report.nodeid] = found

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Recording: the file, ops, moments. Thin: every event is one call of the extension."""
+"""Recording: the file, ops and marks. Every event is one call of the extension."""
 from __future__ import annotations
 
 import contextlib
@@ -21,48 +21,50 @@ if TYPE_CHECKING:
     Path = str | os.PathLike[str]
 
 _count = 0  # recordings started so far
-_made: dict[str, int] = {}  # files of decorated functions: by the path they were given, how many
-_told: set[str] = set()  # paths that were said not to be written
-_turn = RLock()  # record() of several threads: one begins or ends at a time
+_made: dict[str, int] = {}  # path given to a decorator -> number of files written for it
+_reported: set[str] = set()  # paths that were reported as not written
+_lock = RLock()  # only one record() begins or ends at a time
 _threads: Any = None  # tidemark_threads
 _tasks: Any = None  # tidemark._tasks
-_stepped = False  # the program says where its steps are
-_phased = False  # the program sets phases: its training loop gets none by itself (hook/tidemark_phases.py)
-_base, _follows = "", False  # the file that was asked for; do children record too?
-_started_by_parent = False  # this process records because the one that started it does: a record() of its own takes over
-ALREADY = 8  # Error's code: a recording is in progress
+_stepped = False  # the program marks its steps
+_phased = False  # the program marks its phases, so none are added automatically (hook/tidemark_phases.py)
+_base, _follows = "", False  # the requested file; whether children record too
+_started_by_parent = False  # this process records because its parent does; a record() of its own takes over
+ALREADY = 8  # code of the Error for a recording in progress
 START = ("ring_bytes", "max_ring_bytes", "full_wait_us", "follow_fork")  # options of start()
-COROUTINE, GENERATOR, STREAM = 0x80, 0x20, 0x200  # of a function's code; STREAM: an asynchronous generator
-TORCH: dict[str, Any] = {"ring_bytes": 4 << 20, "full_wait_us": 1000}  # ops come in bursts: more room, and rather wait than lose
+COROUTINE, GENERATOR, STREAM = 0x80, 0x20, 0x200  # co_flags of a function; STREAM: an asynchronous generator
+TORCH: dict[str, Any] = {"ring_bytes": 4 << 20, "full_wait_us": 1000}  # ops come in bursts: use larger rings, wait instead of losing events
 
 
 def _in_child() -> None:
-    global _turn
-    _turn = RLock()  # whoever held it is not here
+    global _lock
+    _lock = RLock()  # the thread that held it does not exist in the child
 
 
 def _say(text: str) -> None:
-    with contextlib.suppress(ImportError):  # where Python ends
+    with contextlib.suppress(ImportError):  # Python is shutting down
         from ._home import say
 
         say(text)
 
 
 def path_now() -> str | None:
-    """File of the recording in progress, or of the last one; of a forked child its own, NAME.PID.tide."""
+    """Returns the file of the recording in progress, or of the last one. A forked child has its own file, NAME.PID.tide."""
     return _native.path() or None
 
 
 def _capture() -> Any:
-    """tidemark.torch, where it has been imported: not while another thread is at it."""
+    """Returns tidemark.torch if it has been imported completely, else None: another thread may be importing it."""
     module: Any = sys.modules.get("tidemark.torch")
     return module if getattr(module, "_imported", False) else None
 
 
 def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int = 0, full_wait_us: int = 0,
           follow_fork: bool = True, as_child: bool = False) -> None:
-    """Start recording into `path`; where another process is recording into that, into NAME.PID.tide, and stderr says so.
-    Where torch is attached, what is alive of it is recorded too. as_child: into NAME.PID.tide, of the family of `path`. Raises Error (code 8) when a recording is already in progress."""
+    """Start recording into `path`. If another process is recording into it, record into NAME.PID.tide and report that on stderr.
+
+    If torch is attached, its live tensors are recorded too. as_child: record into NAME.PID.tide, as a forked child of the process
+    that records into `path` would. Raises Error (code 8) if a recording is already in progress."""
     global _count, _stepped, _phased, _base, _follows, _started_by_parent
     capture, held = _capture(), None
     if capture is not None and capture.attached():
@@ -89,7 +91,7 @@ def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int =
 
 
 def _name_threads() -> None:
-    """Threads are recorded under the names that Python has for them; `tidemark run` has seen to it already."""
+    """Records threads under their Python names. `tidemark run` does so itself."""
     global _threads
     if _threads is None and "tidemark_hook" not in sys.modules:
         from ._home import hook
@@ -100,13 +102,14 @@ def _name_threads() -> None:
 
 
 def _at_exit() -> None:
-    """The recorder ends the recording when the process ends, and says nothing: what is wrong with it is said here."""
+    """Reports a removed recording. The recorder ends the recording at process exit, but prints nothing."""
     if _native.removed():
         _say(f"{path_now()}: removed or replaced while recording: the recording is lost")
 
 
 def stop() -> bool:
-    """Stop and complete the file. Not recording is fine. False: the file is not complete, or not there any more; stderr says why."""
+    """Stop recording and complete the file; does nothing if no recording is in progress. Returns False if the file is incomplete or was
+    removed, and prints the reason on stderr."""
     capture = _capture()
     if capture is not None:
         capture._before_end()
@@ -124,7 +127,8 @@ def stop() -> bool:
 
 
 def _streaming(function: Any, inside: Callable[[], Any]) -> Any:
-    """An asynchronous generator in a `with inside():`; for want of a `yield from`, what is sent and thrown is passed on by hand."""
+    """Returns an asynchronous generator that runs `function` in a `with inside():`. It forwards sent values and exceptions itself:
+    asynchronous generators have no `yield from`."""
 
     async def stream(*args: Any, **kw: Any) -> Any:
         with inside(), contextlib.suppress(StopAsyncIteration):
@@ -145,8 +149,8 @@ def _streaming(function: Any, inside: Callable[[], Any]) -> Any:
 
 
 def _wrap(function: F, inside: Callable[[], Any], call: Callable[..., Any] | None = None) -> F:
-    """`function`, each call of it in a `with inside():`; of a coroutine or a generator its whole life, not its making.
-    `call`: does so for a plain function."""
+    """Returns `function` with each call in a `with inside():`, which covers the whole life of a coroutine or a generator.
+    `call` is a faster wrapper for a plain function."""
     import functools
 
     flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
@@ -169,28 +173,29 @@ def _wrap(function: F, inside: Callable[[], Any], call: Callable[..., Any] | Non
 
 
 def running() -> bool:
-    """Is something recorded? A program under `tidemark run` is: from its first tensor on, or from here."""
+    """Returns whether a recording is in progress. Under `tidemark run` it begins with the first tensor or with this call."""
     if os.environ.get("TIDEMARK_RECORD") and not _count and not _native.recording():
         _begin_run()
     return _native.recording()
 
 
 def _begin_run() -> None:
-    """What `tidemark run` preloaded knows the name of the file, and whether it was ended already."""
+    """Begins the recording of `tidemark run`. Its preloaded library has the name of the file and checks whether the recording has ended."""
     import ctypes
 
-    with contextlib.suppress(OSError, AttributeError):  # a program that was started without it
+    with contextlib.suppress(OSError, AttributeError):  # the library was not preloaded
         ctypes.PyDLL("libtidemark-torch.so", mode=os.RTLD_NOLOAD | os.RTLD_LAZY).tide_torch_begin()
 
 
 class record:  # noqa: N801: reads as a verb
-    """`with tidemark.record("run.tide"):`, or a decorator: records while the block, or the function, runs.
+    """`with tidemark.record("run.tide"):`, or a decorator: records while the block or the function runs.
 
-    Where torch is loaded, or once it is, its tensors and ops are recorded too; `torch=True` loads it, `torch=False` leaves it alone.
-    `shapes`, `stacks` and `modules` are those of tidemark.torch.attach(); other options those of start().
-    What is not given is as configured (`tidemark config show`); by default run.tide, with ops, without shapes and stacks.
-    A recording that is already in progress goes on, and this one does nothing; stderr says so once. Of a decorated function
-    the first call writes run.tide, the second run.2.tide. Raises Error where the file cannot be written, before anything runs.
+    If torch is loaded, or as soon as it is, its tensors and ops are recorded too; `torch=True` loads it, `torch=False` leaves it out.
+    `shapes`, `stacks` and `modules` are options of tidemark.torch.attach(), the others those of start().
+    Options that are not given come from the configuration (`tidemark config show`). The defaults are run.tide, with ops, without
+    shapes and stacks. If a recording is already in progress, it continues and this one does nothing; stderr reports that once.
+    With a decorated function, the first call writes run.tide, the second run.2.tide. Raises Error if the file cannot be written,
+    before the block or the function runs.
     """
 
     def __init__(self, path: Path | None = None, *, torch: bool | None = None, ops: bool | None = None, shapes: bool | None = None,
@@ -205,14 +210,14 @@ class record:  # noqa: N801: reads as a verb
         self._torch = torch
         self._what: dict[str, Any] = {"ops": ops, "shapes": shapes, "stacks": stacks, "modules": modules}
         self._options = options
-        self._mine = 0  # the number of the recording that it began
-        self._entered = 0  # how many times
+        self._mine = 0  # number of the recording that this object began
+        self._entered = 0  # how many times it was entered
         self._decorates = False
         self._attached = False
         self._watch: Any = None  # tidemark_watch.Watch
 
     def __enter__(self) -> record:
-        with _turn:
+        with _lock:
             if _started_by_parent and running():
                 stop()
             if running():
@@ -228,7 +233,7 @@ class record:  # noqa: N801: reads as a verb
         settings = config()
         with_torch = self._torch or (self._torch is None and "torch" in sys.modules)
         if self.path is None:
-            with contextlib.suppress(OSError):  # start() says what is wrong with it
+            with contextlib.suppress(OSError):  # start() reports the error
                 os.makedirs(settings.output_dir, exist_ok=True)
         path = os.path.abspath(os.path.join(settings.output_dir, "run.tide") if self.path is None else self.path)
         number = _made.get(path, 0) + 1 if self._decorates else 1
@@ -236,7 +241,7 @@ class record:  # noqa: N801: reads as a verb
             start(path if number == 1 else f"{path.removesuffix('.tide')}.{number}.tide",
                   **{**(TORCH if with_torch else {}), **self._options})
         except _native.Error as why:
-            if why.code != ALREADY:  # by start(), in another thread, just now
+            if why.code != ALREADY:  # another thread has called start() just now
                 raise
             self._tell()
             return
@@ -255,11 +260,11 @@ class record:  # noqa: N801: reads as a verb
             self._watch = hook("tidemark_watch").Watch(self._attach_later)
 
     def _tell(self) -> None:
-        """Its file is not written: what it records goes into the one in progress. Once for a path."""
+        """Reports, once for each path, that this file is not written: the events go into the recording in progress."""
         path = self.path and os.path.abspath(self.path)
         now = path_now()
-        if path and path != now and path not in _told and path not in _made:
-            _told.add(path)
+        if path and path != now and path not in _reported and path not in _made:
+            _reported.add(path)
             _say(f"{self.path} is not written: a recording is in progress, into {now}")
 
     def _attach(self) -> None:
@@ -272,7 +277,7 @@ class record:  # noqa: N801: reads as a verb
         capture.attach(**set_by | {k: v for k, v in self._what.items() if v is not None})
 
     def _attach_later(self) -> None:
-        """torch was imported inside: what fails here must not fail the import."""
+        """Attaches when torch is imported inside the block. A failure must not fail that import."""
         try:
             if self._mine == _count and _native.recording():
                 self._attach()
@@ -282,16 +287,16 @@ class record:  # noqa: N801: reads as a verb
     def _end(self) -> None:
         if self._watch is not None:
             self._watch.cancel()
-        if self._attached and not sys.is_finalizing():  # a generator that is closed when Python ends: nothing can be imported then
+        if self._attached and not sys.is_finalizing():  # a generator may be closed at Python's exit, when nothing can be imported
             from . import torch as capture
 
             capture.detach()
         begun, self._mine, self._attached = self._mine, 0, False
-        if begun == _count:  # not another one that was started inside
+        if begun == _count:  # no other recording was started inside
             stop()
 
     def __exit__(self, kind: type[BaseException] | None, what: BaseException | None, where: TracebackType | None) -> None:
-        with _turn:
+        with _lock:
             self._entered -= 1
             if self._mine and self._entered <= 0:
                 self._end()
@@ -306,7 +311,7 @@ class record:  # noqa: N801: reads as a verb
 
 
 def _look() -> Any:
-    """Does an event loop of asyncio run on this thread? Then ops are its tasks'."""
+    """Returns the asyncio event loop that runs on this thread, or None. With a loop, ops belong to its tasks."""
     global running_loop
     running = getattr(sys.modules.get("asyncio.events"), "_get_running_loop", None)
     if running is None:
@@ -315,11 +320,11 @@ def _look() -> Any:
     return running()
 
 
-running_loop: Any = _look  # None: there is none
+running_loop: Any = _look  # returns None if no loop runs
 
 
 def tasks() -> Any:
-    """tidemark._tasks: imported where there is a loop."""
+    """Returns tidemark._tasks, which is imported only if a loop exists."""
     global _tasks
     if _tasks is None:
         import importlib
@@ -329,7 +334,7 @@ def tasks() -> Any:
 
 
 class op:  # noqa: N801
-    """`with tidemark.op("forward"):`, or a decorator: an op on this thread, or of this task, inside the one that is open."""
+    """`with tidemark.op("forward"):`, or a decorator: records an op of this thread or task, nested in the open op."""
 
     __slots__ = ("_tokens", "name")
 
@@ -337,7 +342,7 @@ class op:  # noqa: N801
         if not isinstance(name, str):
             raise TypeError('an op has a name: tidemark.op("forward")')
         self.name: str = name
-        self._tokens: dict[int, list[Any]] = {}  # by thread, several of which may use this object; of a task: its scope
+        self._tokens: dict[int, list[Any]] = {}  # by thread, since several may use this object; a task's token is its scope
 
     def __enter__(self) -> op:
         token = _native.op_begin(self.name) if running_loop() is None else tasks().enter(self.name)
@@ -346,7 +351,7 @@ class op:  # noqa: N801
 
     def __exit__(self, kind: type[BaseException] | None, what: BaseException | None, where: TracebackType | None) -> None:
         thread = get_ident()
-        mine = self._tokens.get(thread) or next(filter(None, self._tokens.values()))  # entered on another one: it ends nothing there
+        mine = self._tokens.get(thread) or next(filter(None, self._tokens.values()))  # entered on another thread: ends nothing there
         token = mine.pop()
         if isinstance(token, int):
             _native.op_end(token)
@@ -369,20 +374,20 @@ class op:  # noqa: N801
 
 
 def _text(name: str) -> str:
-    if not isinstance(name, str):  # a number would be an id
+    if not isinstance(name, str):  # the extension would take a number as an id
         raise TypeError(f"a name is a text, not {type(name).__name__}")
     return name
 
 
 def phase(name: str) -> None:
-    """A phase ends: everything since the previous one is called `name`."""
+    """Mark the end of a phase: everything since the previous phase mark is called `name`."""
     global _phased
     _phased = True
     _native.mark(_native.PHASE, _text(name))
 
 
 def step(number: int, name: str = "step") -> None:
-    """Once a turn of the loop: step `number` begins; or, called at the end of each as torch.profiler's, it has ended. Optimizers then mark none."""
+    """Mark step `number`, once in each iteration: at its begin, or at its end as torch.profiler's step(). Optimizers then mark no steps."""
     global _stepped
     _stepped = True
     _native.mark(_native.STEP, _text(name), number)
@@ -390,13 +395,13 @@ def step(number: int, name: str = "step") -> None:
 
 
 def checkpoint(name: str) -> None:
-    """A named moment."""
+    """Mark a named point in time."""
     _native.mark(_native.CHECKPOINT, _text(name))
     look()
 
 
 def look() -> None:
-    """What devices that do not report have now is sampled."""
+    """Sample the memory of devices whose allocators do not report."""
     capture = _capture()
     hook = capture._hook if capture is not None else sys.modules.get("tidemark_hook")
     if hook is not None:

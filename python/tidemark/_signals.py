@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Work that SIGINT and SIGTERM should find done: they are noted and come after it."""
+"""Delays SIGINT and SIGTERM until a piece of work is complete."""
 from __future__ import annotations
 
 import contextlib
@@ -10,9 +10,9 @@ from typing import Any
 
 
 class Afterwards:
-    """`with Afterwards():` a signal that comes inside is delivered at the end, as if it came then. A second Ctrl+C does not wait.
+    """`with Afterwards():` delivers a signal that arrives inside the block at its end. A second Ctrl+C does not wait.
 
-    Only the main thread runs handlers: in another one, and where a signal is ignored or not Python's, nothing changes.
+    Only the main thread runs handlers. Nothing changes in another thread, or for a signal that is ignored or not handled by Python.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class Afterwards:
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._before.clear()
-        if self._came:  # all of them, before the first one is handled: its handler may raise
+        if self._came:  # send all of them before the first is handled, since its handler may raise
             before = signal.pthread_sigmask(signal.SIG_BLOCK, self._came)
             for number in dict.fromkeys(self._came):
                 signal.pthread_kill(threading.get_ident(), number)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What was alive at each checkpoint of a recording, worked out from one to the next.
+"""Computes the live tensors at each checkpoint of a recording, incrementally.
 
-A device's tensors are kept in order of their size, with their totals: a checkpoint costs what has changed since the one before and
-what it lists, however much is alive.
+The tensors of a device are kept sorted by size, together with their totals. The cost of a checkpoint depends on the changes since
+the previous one and on the listed tensors, not on the number of live tensors.
 """
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from ._profile import Profile
 
 MB = 1024 * 1024
-TENSORS = 1_000  # tensors listed for a device in a snapshot: the largest; how many are left out is said
-RECORDS = 50_000  # and in all snapshots of a device together
-SNAPSHOTS = 2_000  # snapshots in a document; how many are left out is said
+TENSORS = 1_000  # limit of tensors listed for a device in a snapshot, the largest; tensors_left_out counts the others
+RECORDS = 50_000  # limit of tensors in all snapshots of a device together
+SNAPSHOTS = 2_000  # limit of snapshots in a document; snapshots_left_out counts the others
 HUGE = 100 * MB
 ROW = 2**32 - 1
 TOP = 2**63
 
 
 class Alive:
-    """Tensors alive on a device. A key sorts the larger first, of equal ones the older; it ends with the allocation's row."""
+    """Live tensors of a device. Keys sort by decreasing size, then by age; their low 32 bits are the allocation's row."""
 
     def __init__(self) -> None:
         self.keys: list[int] = []
@@ -51,7 +51,7 @@ class Alive:
 
 
 def chosen(checkpoints: list[tuple[str, int, int]], own: list[bool]) -> list[int]:
-    """Which of them are told: all, or of many an even choice that ends with the last. Those that operations set (`own`) give way first."""
+    """Returns the reported checkpoints: all, or SNAPSHOTS evenly spaced ones with the last. Those set by operations (`own`) are dropped first."""
     asked = [i for i, o in enumerate(own) if not o]
     theirs = [i for i, o in enumerate(own) if o]
     asked = evenly(asked, SNAPSHOTS)
@@ -59,12 +59,12 @@ def chosen(checkpoints: list[tuple[str, int, int]], own: list[bool]) -> list[int
 
 
 def evenly(rows: list[int], most: int) -> list[int]:
-    """All, or so many of them with the last one."""
+    """Returns all rows, or `most` evenly spaced ones that include the last."""
     n = len(rows)
     return rows if n <= most else [rows[(i + 1) * n // most - 1] for i in range(most)]
 
 
-def _tell(p: Profile, device: str, at: int, alive: Alive, most: int, seen: dict[int, int], number: int) -> dict[str, Any]:
+def _report(p: Profile, device: str, at: int, alive: Alive, most: int, seen: dict[int, int], number: int) -> dict[str, Any]:
     reserved, rows = p.reserved(device, at), alive.largest(most)
     return {
         "total_mb": alive.bytes / MB, "total_bytes": alive.bytes, "count": len(alive.keys), "logical_bytes": alive.logical,
@@ -75,7 +75,7 @@ def _tell(p: Profile, device: str, at: int, alive: Alive, most: int, seen: dict[
 
 
 def _apply(p: Profile, devices: dict[str, Alive], first: int, last: int, seen: dict[int, int], number: int) -> None:
-    """Moves first to last: what was taken and given back in between never shows."""
+    """Applies the memory events first to last. An allocation that is also freed among them is skipped."""
     added: dict[int, None] = {}
     changes: dict[str, tuple[list[int], list[int]]] = {}
     for i in range(first, last):
@@ -92,17 +92,17 @@ def _apply(p: Profile, devices: dict[str, Alive], first: int, last: int, seen: d
 
 
 def snapshots(p: Profile) -> list[dict[str, Any]]:
-    """Totals of everything alive at each checkpoint that is told; records of the largest tensors of each device."""
-    told = chosen(p.checkpoints, p.own)
-    most = min(TENSORS, max(10, RECORDS // max(1, len(told))))
+    """Returns, for each reported checkpoint, the totals of all live tensors and records of the largest of each device."""
+    reported = chosen(p.checkpoints, p.own)
+    most = min(TENSORS, max(10, RECORDS // max(1, len(reported))))
     devices: dict[str, Alive] = {}
-    seen: dict[int, int] = {}  # what is alive -> the snapshot that saw it first
+    seen: dict[int, int] = {}  # live allocation -> the first snapshot that has it
     out: list[dict[str, Any]] = []
     done = 0
-    for number, (name, at, move) in enumerate(p.checkpoints[i] for i in told):
+    for number, (name, at, move) in enumerate(p.checkpoints[i] for i in reported):
         _apply(p, devices, done, move, seen, number)
         done = max(done, move)
-        here = {d: _tell(p, d, at, a, most, seen, number) for d, a in devices.items() if a.keys}
+        here = {d: _report(p, d, at, a, most, seen, number) for d, a in devices.items() if a.keys}
         total = sum(d["total_bytes"] for d in here.values())
         records = [r for d in here.values() for r in d["tensors"][:10]]
         out.append({

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Reading: reports as dicts (what the program prints with --json) and tables as Arrow streams."""
+"""Reading traces: reports as dicts (the program's --json) and tables as Arrow streams."""
 from __future__ import annotations
 
 import json
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _words(options: dict[str, Any]) -> list[str]:
-    """Keyword arguments as the program's options: group_by="op" is --group-by op, flat=True is --flat, a list repeats its option."""
+    """Returns keyword arguments as options of the program: group_by="op" is --group-by op, flat=True is --flat, a list repeats its option."""
     words: list[str] = []
     for key, value in options.items():
         name = "--" + key.replace("_", "-")
@@ -29,7 +29,7 @@ def _words(options: dict[str, Any]) -> list[str]:
 
 
 def report(name: str, traces: list[Any], options: dict[str, Any]) -> dict[str, Any]:
-    """A report of the library on open traces."""
+    """Returns a report of the library on open traces."""
     from ._reports import find
 
     if options.get("output") is not None or options.get("json") is not None:
@@ -44,14 +44,14 @@ def report(name: str, traces: list[Any], options: dict[str, Any]) -> dict[str, A
 
 
 def report_of(name: str, path: str | os.PathLike[str], **options: Any) -> dict[str, Any]:
-    """A report of the library on a trace that is opened for it; of a folder of ranks the program's."""
+    """Opens a trace and returns a report of the library on it. For a folder of ranks it runs the program."""
     if os.path.isdir(path) and name in ("hta", "kernels"):
         return _of_program(name, [os.fspath(path)], options)
     return report(name, [Trace(path)], options)
 
 
 def _of_program(name: str, files: list[str], options: dict[str, Any]) -> dict[str, Any]:
-    """What only the program has (HTA's own numbers, kernel sequences, several ranks at once): it is run, and reads the files itself."""
+    """Runs the program on the files, for reports that the library does not have (HTA's own figures, kernel sequences, several ranks at once)."""
     if not hasattr(Trace, name.replace("-", "_")) or name in ("ask", "export", "report"):
         raise _native.Error(f"tidemark {name}: there is no such analysis")
     done = subprocess.run([_home.program(), name, *_words(options), "--json", "--", *files], capture_output=True, text=True, errors="replace", check=False)
@@ -62,12 +62,12 @@ def _of_program(name: str, files: list[str], options: dict[str, Any]) -> dict[st
 
 
 class Table:
-    """A table of a trace. polars, pandas, pyarrow and duckdb read it by the Arrow PyCapsule protocol, in place:
+    """A table of a trace. polars, pandas, pyarrow and duckdb read it in place by the Arrow PyCapsule protocol:
 
         polars.DataFrame(trace["allocs"]),  pyarrow.table(trace["allocs"])
 
-    Texts are a dictionary column, and so are roles, kinds, categories and dtypes. A column named after another table (span, pool, stack ...) holds row numbers
-    of it, counted from 1; 0 = none.
+    Texts, roles, kinds, categories and dtypes are dictionary columns. A column named after another table (span, pool, stack ...)
+    holds row numbers of that table, counted from 1; 0 = none.
     """
 
     def __init__(self, trace: _native.Trace, name: str, rows: int) -> None:
@@ -86,7 +86,7 @@ class Table:
 
 
 class Trace:
-    """A trace of any format Tidemark reads. Reports are the library's, found in this process on what is loaded; their members are those of the program's --json."""
+    """A trace of any format that Tidemark reads. Reports are computed in this process; their members are those of the program's --json."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path: str = os.fspath(path)
@@ -98,7 +98,7 @@ class Trace:
 
     @property
     def tables(self) -> dict[str, int]:
-        """Rows of each table."""
+        """The number of rows of each table."""
         return self.native.tables()
 
     def __getitem__(self, table: str) -> Table:
@@ -113,14 +113,15 @@ class Trace:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        """A trace is memory alone: it goes with its last reference."""
+        """Does nothing: a trace holds only memory, which is freed with its last reference."""
 
     def report(self, output: str | os.PathLike[str]) -> str:
         """Write the report page (`tidemark report`). Returns its path."""
         return self._write("report", output)
 
     def export(self, output: str | os.PathLike[str]) -> str:
-        """Write the trace for another tool (`tidemark export`); the ending chooses: .pftrace, .json.gz, .pb.gz, .speedscope.json, .folded, .pickle."""
+        """Write the trace for another tool (`tidemark export`). The extension selects the format: .pftrace, .json.gz, .pb.gz,
+        .speedscope.json, .folded, .pickle. Returns its path."""
         return self._write("export", output)
 
     def _write(self, command: str, output: str | os.PathLike[str]) -> str:
@@ -131,11 +132,11 @@ class Trace:
         return os.fspath(output)
 
     def ask(self, command: str, **options: Any) -> dict[str, Any]:
-        """Any report by its name: trace.ask("leaks"), trace.ask("memory", at="peak")."""
+        """Return any report by its name: trace.ask("leaks"), trace.ask("memory", at="peak")."""
         return report(command, [self], options)
 
     def info(self, **options: Any) -> dict[str, Any]:
-        """What the trace holds."""
+        """Contents of the trace."""
         return self.ask("info", **options)
 
     def memory(self, **options: Any) -> dict[str, Any]:
@@ -143,7 +144,7 @@ class Trace:
         return self.ask("memory", **options)
 
     def peak(self, **options: Any) -> dict[str, Any]:
-        """What was alive at the highest point."""
+        """Live bytes at the peak, grouped by their origin."""
         return self.ask("peak", **options)
 
     def phases(self, **options: Any) -> dict[str, Any]:
@@ -159,11 +160,11 @@ class Trace:
         return self.ask("modules", **options)
 
     def leaks(self, **options: Any) -> dict[str, Any]:
-        """What grows from step to step."""
+        """Allocations that grow from step to step."""
         return self.ask("leaks", **options)
 
     def oom(self, **options: Any) -> dict[str, Any]:
-        """What was alive when memory ran out."""
+        """Live memory when an allocation failed for lack of memory."""
         return self.ask("oom", **options)
 
     def allocator(self, **options: Any) -> dict[str, Any]:
@@ -171,23 +172,23 @@ class Trace:
         return self.ask("allocator", **options)
 
     def whatif(self, **options: Any) -> dict[str, Any]:
-        """The recorded requests under other allocator settings: whatif(set=["expandable_segments=True"], capacity="40GiB")."""
+        """Replay of the recorded requests under other allocator settings: whatif(set=["expandable_segments=True"], capacity="40GiB")."""
         return self.ask("whatif", **options)
 
     def timeline(self, **options: Any) -> dict[str, Any]:
-        """When CPU and GPU were active."""
+        """Activity of CPU and GPU over time."""
         return self.ask("timeline", **options)
 
     def kernels(self, **options: Any) -> dict[str, Any]:
-        """Kernels, by what they took."""
+        """Kernels, by their total time."""
         return self.ask("kernels", **options)
 
     def hta(self, **options: Any) -> dict[str, Any]:
-        """Breakdown of device time: computing, communication, idle."""
+        """Breakdown of device time: compute, communication, idle."""
         return self.ask("hta", **options)
 
     def critical_path(self, **options: Any) -> dict[str, Any]:
-        """The chain of work that took longest."""
+        """The critical path: the longest chain of dependent work."""
         return self.ask("critical-path", **options)
 
     def flame(self, **options: Any) -> dict[str, Any]:
@@ -199,7 +200,7 @@ class Trace:
         return self.ask("heap", **options)
 
     def device(self, **options: Any) -> dict[str, Any]:
-        """Who holds a GPU's memory: PyTorch, other allocations, context, other processes."""
+        """A GPU's memory by holder: PyTorch, other allocations, context, other processes."""
         return self.ask("device", **options)
 
     def advice(self, **options: Any) -> dict[str, Any]:
@@ -207,15 +208,15 @@ class Trace:
         return self.ask("advice", **options)
 
     def compile(self, **options: Any) -> dict[str, Any]:
-        """What torch.compile did: graph breaks, recompiles, time by stage."""
+        """Work of torch.compile: graph breaks, recompiles, time by stage."""
         return self.ask("compile", **options)
 
     def diff(self, other: Trace | str | os.PathLike[str], **options: Any) -> dict[str, Any]:
-        """What `other` (a trace, or its path) changed against this one: diff("after.tide", fail_if="peak>+2%")."""
+        """Differences of `other` (a trace or its path) from this one: diff("after.tide", fail_if="peak>+2%")."""
         return report("diff", [self, _trace(other)], options)
 
     def predict(self, size: int, others: Mapping[int, Trace | str | os.PathLike[str]], **options: Any) -> dict[str, Any]:
-        """Peaks of other sizes of the work, from this trace of `size` and those of others: predict(8, {32: "b32.tide"}, capacity="40GiB")."""
+        """Peaks for other workload sizes, from this trace of `size` and those of `others`: predict(8, {32: "b32.tide"}, capacity="40GiB")."""
         return report("predict", [(size, self), *((n, _trace(t)) for n, t in others.items())], options)
 
 
@@ -224,5 +225,5 @@ def _trace(trace: Trace | str | os.PathLike[str]) -> Trace:
 
 
 def open(path: str | os.PathLike[str]) -> Trace:
-    """Open a trace; its content decides what it is. Raises Error with one line of text."""
+    """Open a trace; its content determines the format. Raises Error with one line of text."""
     return Trace(path)

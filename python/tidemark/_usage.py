@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""A memory usage tracker: memory between snapshots, printed as trackers print it.
+"""A memory usage tracker: measures memory between snapshots and prints it as a table.
 
     guard = tidemark.MemoryUsageTracker.begin_capture()
     ...
@@ -9,8 +9,8 @@
     tidemark.MemoryUsageTracker.print_memory_usage()
     guard.release()
 
-A capture is a recording (of PyTorch's memory too, where torch can be imported): where one is in progress its phases go into that, else one
-is made among temporary files, and clear() removes it.
+A capture is a recording, of PyTorch's memory too if torch can be imported. If a recording is in progress, the phases go into it; else
+the capture makes one among temporary files, which clear() removes.
 """
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from . import _native, _record
 
 
 class RunMode(enum.Enum):
-    """NO_DISPATCH: PyTorch's ops compute nothing and allocate nothing between begin and end; what they would take is recorded."""
+    """NO_DISPATCH: PyTorch's ops compute and allocate nothing between begin and end; the memory that they would need is recorded."""
 
     NORMAL = 0
     NO_DISPATCH = 1
 
 
 class Guard:
-    """Ends the capture and forgets it when it goes, unless release() was called."""
+    """Ends the capture and discards it when this object is deleted, unless release() was called."""
 
     def __init__(self) -> None:
         self._held = True
@@ -74,7 +74,7 @@ class MemoryUsageTracker:
             _record.start(path, **_record.TORCH)
         else:
             _record.phase("(before the capture)")
-        _record._phased = True  # snapshots are its phases
+        _record._phased = True  # snapshots are the phases
         cls._path = _record.path_now()
         if mode is RunMode.NO_DISPATCH:
             _native.annotate("predicted.device", "NO_DISPATCH")
@@ -86,7 +86,7 @@ class MemoryUsageTracker:
 
     @staticmethod
     def _enter_virtual() -> Any:
-        """Fake tensors, where torch can be imported and `tidemark predict` has not made them already."""
+        """Turns fake tensors on, if torch can be imported and `tidemark predict` has not done so already."""
         import importlib.util
 
         if os.environ.get("TIDEMARK_PREDICT") or importlib.util.find_spec("torch") is None:
@@ -97,7 +97,7 @@ class MemoryUsageTracker:
 
     @staticmethod
     def _attach() -> bool:
-        """PyTorch's memory, where the program has imported it and nobody records it yet."""
+        """Attaches to PyTorch if the program has imported it and nobody records it yet. Returns whether it did."""
         if "torch" not in sys.modules:
             return False
         from . import torch as capture
@@ -150,7 +150,7 @@ class MemoryUsageTracker:
 
     @classmethod
     def get_memory_usage_all(cls) -> list[tuple[str, dict[str, int]]]:
-        """(name, figures in bytes) of every snapshot, in order; names may repeat."""
+        """Return (name, figures in bytes) of every snapshot, in order; names may repeat."""
         if cls._path is None:
             return []
         from ._trace import report_of
@@ -165,7 +165,7 @@ class MemoryUsageTracker:
 
     @classmethod
     def get_memory_usage(cls, name: str) -> dict[str, int]:
-        """Figures of the one snapshot of that name."""
+        """Return the figures of the snapshot with that name. Raises KeyError without one, ValueError if there are several."""
         found = [figures for n, figures in cls.get_memory_usage_all() if n == name]
         if not found:
             raise KeyError(f"no snapshot '{name}'")

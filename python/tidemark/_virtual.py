@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""PyTorch without computing: between enter() and leave() tensors are fake (shapes without data), and the memory they would take is recorded.
+"""PyTorch without computing: between enter() and leave() tensors are fake (shapes without data), and the memory that they would take is recorded.
 
-For MemoryUsageTracker.begin_capture(RunMode.NO_DISPATCH). A dispatch mode sees every op; a storage that an op returns and that is new
-becomes an allocation of a virtual pool of its device, and ends when its last tensor does. Tensors from before stay real and are not counted.
+Used by MemoryUsageTracker.begin_capture(RunMode.NO_DISPATCH). A dispatch mode sees every op. Each new storage that an op returns
+becomes an allocation in a virtual pool of its device, which is freed with the storage. Older tensors stay real and are not counted.
 """
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from . import _native
 
-KINDS = {"cpu": 1, "cuda": 2, "mps": 4, "xpu": 5, "mtia": 6}  # of devices, as record.h numbers them
+KINDS = {"cpu": 1, "cuda": 2, "mps": 4, "xpu": 5, "mtia": 6}  # device kinds of record.h
 DRAM, HEAP = 1, 5  # kinds of pools
 
 
@@ -49,7 +49,7 @@ class Virtual:
             def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
                 try:
                     out = func(*args, **(kwargs or {}))
-                except fake.DataDependentOutputException:  # .item(): the number does not exist
+                except fake.DataDependentOutputException:  # .item(): a fake tensor has no value
                     this.read += 1
                     kind = getattr(args[0], "dtype", torch.float32)
                     return False if kind == torch.bool else 0.0 if kind.is_floating_point else 0

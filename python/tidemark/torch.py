@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""PyTorch, live: every allocation of its allocators and every op, in a process that is already running.
+"""Records every allocation and every op of PyTorch in a process that is already running.
 
     tidemark.torch.attach()
 
-points the loaded torch libraries' calls at Tidemark's recorder (no preload, no restart), and turns op recording on
-through a small C++ file built once for the installed torch. `tidemark run` does the same from outside.
+redirects calls of the loaded torch libraries to Tidemark's recorder (no preload, no restart), and turns op recording on
+by a small C++ file that is built once for the installed torch. `tidemark run` does the same from outside.
 """
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from . import _config, _home, _native, _record, _child_processes
 
 _hook: Any = None  # tidemark_hook: loads the capture library, builds and loads the C++ side
 _attached = False
-_turn = threading.RLock()  # one attaches or detaches at a time
-_asked: dict[str, Any] = {}  # what attach() was told last
-_adopted: tuple[str | None, int] | None = None  # the recording whose earlier tensors are known
+_lock = threading.RLock()  # only one thread attaches or detaches at a time
+_asked: dict[str, Any] = {}  # arguments of the last attach()
+_adopted: tuple[str | None, int] | None = None  # the recording in which pre-existing tensors are recorded
 
 # TIDE_DTYPE numbers
 DTYPES = {
@@ -38,10 +38,10 @@ Place = tuple[str, int, int]  # device type, device index, address
 
 
 def _load() -> Any:
-    """libtidemark-torch, as the hook loads it: the one that `tidemark run` preloaded, else the package's own."""
+    """Returns libtidemark-torch as the hook loads it: the library preloaded by `tidemark run`, else the package's own."""
     global _hook
     if _hook is None:
-        ctypes.CDLL(os.path.join(_home.LIBRARIES, "libtidemark-rt.so.0"), mode=ctypes.RTLD_GLOBAL)  # ops need its names
+        ctypes.CDLL(os.path.join(_home.LIBRARIES, "libtidemark-rt.so.0"), mode=ctypes.RTLD_GLOBAL)  # the op library needs its symbols
         hook = _home.hook("tidemark_hook")
         os.environ.setdefault("TIDEMARK_OPS_SOURCE", os.path.join(_home.SHARE, "ops.cpp"))
         os.environ.setdefault("TIDEMARK_INCLUDE", _home.INCLUDE)
@@ -53,23 +53,23 @@ def _load() -> Any:
 
 
 def unseen() -> Any:
-    """A context: what the program has set to see or to change calls of PyTorch (modes; a default device, fake tensors) leaves ours alone."""
+    """Returns a context in which the program's modes (a default device, fake tensors) neither see nor change our calls of PyTorch."""
     import torch
 
     return _home.hook("tidemark_model").unseen(torch)
 
 
-# ---- tensors that were there before ----
+# ---- tensors that exist already ----
 
 def tensors(torch: Any) -> list[Any]:
-    """Every tensor that Python can see, gradients included. Cheap per object: it is asked for its type alone."""
+    """Returns every tensor that Python can see, gradients included. Checks only the type of each object, which is cheap."""
     found: list[Any] = _native.instances(torch.Tensor)
     return found + _gradients(torch, found)
 
 
 def _gradients(torch: Any, found: list[Any]) -> list[Any]:
-    """Of those that are leaves. None at all while another thread is inside of PyTorch: it may be dropping one at this moment, which it
-    does without the GIL. Most are asked for in C, so that no thread comes in between."""
+    """Returns the gradients of leaf tensors. Returns none while another thread is inside PyTorch: it may be freeing a gradient at that
+    moment, without the GIL. Most attributes are read in C, so that no other thread runs in between."""
     plain = [t for t in found if type(t) is torch.Tensor or type(t) is torch.nn.Parameter]
     leaves = [t for t, leaf in zip(plain, _each("is_leaf", plain)) if leaf]
     if _others_in(os.path.dirname(torch.__file__)):
@@ -80,7 +80,7 @@ def _gradients(torch: Any, found: list[Any]) -> list[Any]:
 
 
 def _each(what: str, found: list[Any]) -> list[Any]:
-    """That attribute of each; None of one that has just become undefined, which torch 1.13 takes amiss."""
+    """Returns an attribute of each tensor; None for a tensor that has just become undefined, for which torch 1.13 raises an exception."""
     try:
         return list(map(operator.attrgetter(what), found))
     except Exception:
@@ -95,9 +95,9 @@ def _one(what: str, tensor: Any) -> Any:
 
 
 def _others_in(folder: str) -> bool:
-    """Does another thread run code of this folder? What torch.utils has (a DataLoader's threads) makes no gradients."""
+    """Returns whether another thread runs code of this folder. torch.utils (a DataLoader's threads) makes no gradients and is ignored."""
     frames = sys._current_frames()
-    frames.pop(threading.get_ident(), None)  # one's own frame, kept in itself, would keep alive all that its callers have
+    frames.pop(threading.get_ident(), None)  # our own frame would refer to itself and keep its callers' objects alive
     return any(_within(frame, folder) for frame in frames.values())
 
 
@@ -114,7 +114,7 @@ def _within(frame: Any, folder: str) -> bool:
 def _grad(tensor: Any) -> Any:
     try:
         return tensor.grad if tensor.is_leaf else None
-    except Exception:  # fake, functional, other people's kinds of tensors
+    except Exception:  # fake, functional or custom tensor types
         return None
 
 
@@ -123,12 +123,12 @@ def _storage(tensor: Any) -> Any:
 
 
 def _data(storage: Any) -> int:
-    """Its address; 0: there is no memory. A fake tensor's is not asked for: PyTorch would warn the user."""
+    """Returns the address of a storage, 0 if it has no memory. Does not read that of a fake tensor, for which PyTorch would warn the user."""
     return 0 if storage.device.type == "meta" else int(storage.data_ptr())
 
 
 def address(tensor: Any) -> int:
-    """Of its storage; 0: it has none of its own here."""
+    """Returns the address of the tensor's storage, 0 if it has none of its own."""
     try:
         return _data(_storage(tensor))
     except Exception:  # sparse, functional ... tensors
@@ -136,7 +136,7 @@ def address(tensor: Any) -> int:
 
 
 def _place(tensor: Any) -> tuple[str, int, int, int] | None:
-    """Device type, device index, address and bytes of its storage; None: it has none of its own here."""
+    """Returns device type, device index, address and bytes of the tensor's storage; None if it has none of its own."""
     try:
         storage, device = _storage(tensor), tensor.device
         return device.type, device.index or 0, _data(storage), storage.nbytes()
@@ -145,17 +145,17 @@ def _place(tensor: Any) -> tuple[str, int, int, int] | None:
 
 
 def _borrowed(tensor: Any) -> bool:
-    """Memory of somebody else's (from_numpy, frombuffer; pinned by CUDA): PyTorch's CPU allocator will not tell of its end."""
+    """Returns whether the memory is not PyTorch's own (from_numpy, frombuffer; pinned by CUDA): its CPU allocator will not report the free."""
     try:
         storage = _storage(tensor)
         return not (_own(tensor, storage) or storage.is_shared())
-    except Exception:  # a strange one
+    except Exception:  # a custom tensor type
         return False
 
 
 def _own(tensor: Any, storage: Any) -> bool:
-    """Is it memory of PyTorch's allocators? On the CPU its deleter says so, without a call that PyTorch dispatches: a profiler would
-    count that as the program's. Resizable is no sign: what torch.load() has read is as little resizable as what is lent."""
+    """Returns whether PyTorch's allocators own the memory. On the CPU we compare the deleter: that needs no dispatched call, which a
+    profiler would count as the program's. Resizability does not help: storages of torch.load() and borrowed memory both lack it."""
     if storage.device.type == "cpu":
         with contextlib.suppress(LookupError):
             word, own = _deleters()
@@ -166,15 +166,15 @@ def _own(tensor: Any, storage: Any) -> bool:
 
 
 def _words(storage: Any) -> list[int]:
-    """The beginning of its StorageImpl: a table, counts, then its memory: where, the deleter, what that is given."""
-    return list((ctypes.c_size_t * 6).from_address(getattr(storage, "_storage", storage)._cdata))  # before 2.0 one inside another
+    """Returns the first 6 words of its StorageImpl: vtable, reference counts, then the data pointer, its deleter and the deleter's context."""
+    return list((ctypes.c_size_t * 6).from_address(getattr(storage, "_storage", storage)._cdata))  # before 2.0 typed storages wrap it
 
 
 @functools.lru_cache(None)
 def _deleters() -> tuple[int, int]:
-    """Python is not told whose memory a storage holds, but its deleter says: which word that is, and the CPU allocator's.
+    """Returns the index of the deleter in _words(), and the CPU allocator's deleter. Python has no API for the owner of a storage.
 
-    Found by looking at storages of either kind: the one word in which PyTorch's own agree and differ from what is lent.
+    Compares storages of both kinds: only in this word all of PyTorch's own agree and differ from those of borrowed memory.
     """
     import torch
 
@@ -182,17 +182,17 @@ def _deleters() -> tuple[int, int]:
     lent = [_storage(torch.frombuffer(bytearray(n), dtype=torch.uint8)) for n in (8, 99)]
     mine, theirs = ([_words(s) for s in storages] for storages in (own, lent))
     found = [i for i, w in enumerate(mine[0]) if 4096 < w < 2**63 and all(m[i] == w for m in mine) and all(t[i] != w for t in theirs)]
-    if len(found) != 1 or not all(map(_data, own)):  # fake ones
+    if len(found) != 1 or not all(map(_data, own)):  # fake tensors
         raise LookupError("this torch keeps its storages in an unknown way")
     return found[0], mine[0][found[0]]
 
 
 def _new_storage(torch: Any, n: int) -> Any:
-    """n bytes of the CPU allocator's; where torch has storages without types, no op makes them."""
+    """Returns a storage of n bytes from the CPU allocator. If torch has untyped storages, no op is dispatched."""
     return torch.UntypedStorage(n, device="cpu") if hasattr(torch, "UntypedStorage") else _storage(torch.empty(n, device="cpu"))
 
 
-_types: dict[str, int] = {}  # c10's numbers of device types
+_types: dict[str, int] = {}  # name of a device type -> c10::DeviceType
 
 
 def _type_of(device: str) -> int:
@@ -205,20 +205,20 @@ def pool_of(device: str, index: int) -> int:
     return int(_load().tide_torch_pool(_type_of(device), index))
 
 
-def _told(torch: Any, kind: str) -> list[dict[str, Any]] | None:
-    """The segments of a caching allocator, with their blocks; None: it is not in use, or does not say."""
+def _allocator_segments(torch: Any, kind: str) -> list[dict[str, Any]] | None:
+    """Returns the segments of a caching allocator with their blocks; None if it is not in use or does not report them."""
     module: Any = getattr(torch, kind, None)
     try:
         if module is None or not module.is_available() or not module.is_initialized():
             return None
         found: list[dict[str, Any]] = module.memory_snapshot()
-    except Exception:  # a torch without, another allocator (cudaMallocAsync)
+    except Exception:  # this torch has no snapshots, or uses another allocator (cudaMallocAsync)
         return None
     return found
 
 
 def _blocks(segments: list[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
-    """Device, address and bytes of all that is given out."""
+    """Yields device, address and bytes of each allocated block."""
     for segment in segments:
         at = segment["address"]
         for block in segment["blocks"]:
@@ -228,41 +228,41 @@ def _blocks(segments: list[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
             at += block["size"]
 
 
-def _held(torch: Any, told: dict[str, list[dict[str, Any]]], places: Iterable[Place]) -> dict[tuple[str, int], int]:
-    """What allocators have taken from their devices: the segments of those that tell them; of an accelerator that has tensors, what
-    torch says. Of one that is not in use nothing is asked: that would start it."""
+def _held(torch: Any, reported: dict[str, list[dict[str, Any]]], places: Iterable[Place]) -> dict[tuple[str, int], int]:
+    """Returns the reserved bytes of each device: the sum of its segments if the allocator reports them, else torch's figure for an
+    accelerator that has tensors. An unused accelerator is not queried, since that would initialize it."""
     held: dict[tuple[str, int], int] = {}
-    for kind, segments in told.items():
+    for kind, segments in reported.items():
         for segment in segments:
             key = kind, segment["device"]
             held[key] = held.get(key, 0) + int(segment["total_size"])
     accelerator = getattr(torch, "accelerator", None)
-    for kind, index in {(kind, index) for kind, index, _ in places if kind != "cpu" and kind not in told}:
-        with contextlib.suppress(Exception):  # before 2.9, another accelerator than the current one, one that does not say
+    for kind, index in {(kind, index) for kind, index, _ in places if kind != "cpu" and kind not in reported}:
+        with contextlib.suppress(Exception):  # before 2.9, not the current accelerator, or not supported by it
             if accelerator is not None and accelerator.current_accelerator().type == kind:
                 held[kind, index] = int(accelerator.memory_reserved(index))
     return held
 
 
-def _alive(found: list[Any], told: dict[str, list[dict[str, Any]]]) -> dict[Place, int]:
-    """Bytes of what is alive now, each storage once, by device and address."""
+def _alive(found: list[Any], reported: dict[str, list[dict[str, Any]]]) -> dict[Place, int]:
+    """Returns the bytes of each live storage by device and address."""
     out: dict[Place, int] = {}
-    for kind, segments in told.items():
+    for kind, segments in reported.items():
         out.update({(kind, device, at): size for device, at, size in _blocks(segments)})
     for t in found:
         place = _place(t)
-        if place and place[0] not in told and place[2] and place[3] and place[:3] not in out and not _borrowed(t):
+        if place and place[0] not in reported and place[2] and place[3] and place[:3] not in out and not _borrowed(t):
             out[place[:3]] = place[3]
     return out
 
 
 def _recorded() -> tuple[dict[Place, int], dict[Place, int]]:
-    """The same, as the recording in progress has it; and when memory was last given out at each place."""
+    """Returns the same from the recording in progress, and the time of the last allocation at each place."""
     from ._profile import device_names
 
     alive: dict[Place, int] = {}
     given: dict[Place, int] = {}
-    with contextlib.suppress(_native.Error):  # moved or removed meanwhile
+    with contextlib.suppress(_native.Error):  # the file was renamed or removed meanwhile
         t = _native.Trace(str(_record.path_now()))
         devices = [name.partition(":") for name in device_names(t)]
         pools = [devices[d] if t.text(n) in ("heap", "DRAM") else None for d, n in zip(t.view("pools", "device"), t.view("pools", "name"))]
@@ -277,22 +277,23 @@ def _recorded() -> tuple[dict[Place, int], dict[Place, int]]:
 
 
 def _segments(torch: Any) -> dict[str, list[dict[str, Any]]]:
-    return {kind: segments for kind in ("cuda", "xpu") if (segments := _told(torch, kind)) is not None}
+    return {kind: segments for kind in ("cuda", "xpu") if (segments := _allocator_segments(torch, kind)) is not None}
 
 
 def hold() -> list[Any]:
-    """What is alive, to be kept until it is recorded: so nothing of it ends before that, unseen or unknown."""
+    """Returns all live tensors. The caller keeps them until they are recorded, so that none is freed before that."""
     import torch
 
     with contextlib.suppress(Exception):
         with unseen(), contextlib.suppress(LookupError):
-            _deleters()  # makes tensors of its own, which need not be in the recording
+            _deleters()  # allocates temporary tensors, which should not be in the recording
         return tensors(torch)
     return []
 
 
 def _settle(torch: Any, found: list[Any]) -> int:
-    """Before the hooks are there again: what the recording has and is gone, ends. Returns the last time that the recording has."""
+    """Runs before the hooks are installed again: frees in the recording the storages that no longer exist. Returns the time of the
+    last recorded allocation, -1 without any."""
     now = _alive(found, _segments(torch))
     known, given = _recorded()
     for (kind, index, at), size in known.items():
@@ -302,31 +303,31 @@ def _settle(torch: Any, found: list[Any]) -> int:
 
 
 def _adopt(torch: Any, since: int) -> None:
-    """Record what is alive already, so that its free is understood. The hooks are there: other threads' memory comes and goes, and is
-    recorded, meanwhile. So what the recording has is not from before, nor is what is where it has something given out after `since`.
-    Tensors that were found stay, held here; of what allocators tell, only what they tell twice."""
+    """Records pre-existing storages, so that their frees match. The hooks are installed: meanwhile, allocations and frees of other
+    threads are recorded. So a storage that the recording already has is skipped, and so is one at a place where the recording has
+    an allocation after `since`. The tensors in `found` cannot end meanwhile; a block counts only if two allocator snapshots have it."""
     found = tensors(torch)
-    told = _segments(torch)
-    now = _alive(found, told)
+    reported = _segments(torch)
+    now = _alive(found, reported)
     known, given = _recorded()
-    still = _alive([], _segments(torch)) if told else {}
+    still = _alive([], _segments(torch)) if reported else {}
     for place, size in now.items():
         kind, index, at = place
         pool = pool_of(kind, index)
-        if not pool:  # nobody would tell of its end
+        if not pool:  # its free would not be reported
             continue
         _hook.devices(torch).adopted(kind, at, pool)
-        if place not in known and given.get(place, -1) <= since and (kind not in told or still.get(place) == size):
+        if place not in known and given.get(place, -1) <= since and (kind not in reported or still.get(place) == size):
             _native.alloc(pool, at, size)
-    for (kind, index), total in _held(torch, told, now).items():
+    for (kind, index), total in _held(torch, reported, now).items():
         _load().tide_torch_reserved(_type_of(kind), index, total)
     sweep(found)
 
 
 def sweep(found: list[Any] | None = None) -> None:
-    """Describe every storage that Python can see by the tensor that covers it: parameters, and what requires_grad became.
+    """Describe every storage that Python can see by the tensor that covers it: whether it is a parameter, and requires_grad.
 
-    Looks at every object of the garbage collector: for a save, not for a step.
+    Scans every object of the garbage collector: call it for a save, not for a step.
     """
     import torch
 
@@ -344,30 +345,30 @@ def _sweep(torch: Any, found: list[Any]) -> None:
             if t._base is None and t.numel() * t.element_size() == place[3]:
                 done.add(place[:3])
                 _describe(t, role=PARAMETER if isinstance(t, torch.nn.Parameter) else 0)
-        except Exception:  # a strange one is not described
+        except Exception:  # a custom tensor type is not described
             continue
 
 
 def module_types() -> dict[str, str]:
-    """Classes of the modules that ran, by the names of their ops."""
+    """Return the classes of the modules that ran, by the names of their ops."""
     return dict(_hook._model.types) if _hook is not None and _hook._model is not None else {}
 
 
 def _before_end() -> None:
-    """Before the recording ends: which rank this process is, where that was not known yet; devices that did not report."""
+    """Runs before the recording ends: records the rank of this process if it was unknown, and devices that did not report."""
     if _hook is not None and _native.recording():
         _hook.before_end()
 
 
 def _interval() -> float:
-    """Seconds between samples of devices that do not report."""
+    """Returns the seconds between samples of devices that do not report."""
     try:
         return _config.config().interval
-    except _native.Error:  # who asks for settings is told
+    except _native.Error:  # config() reports the error to its callers
         return 5.0
 
 
-# ---- the face ----
+# ---- public functions ----
 
 def attached() -> bool:
     return _attached
@@ -376,15 +377,15 @@ def attached() -> bool:
 def attach(*, ops: bool = True, shapes: bool = False, stacks: bool | int = False, modules: bool = True) -> int:
     """Record every allocation and, with `ops`, every op of PyTorch from now on, whenever a recording is in progress.
 
-    shapes: also shape, dtype and requires_grad of what ops return (dearer).
+    shapes: also shape, dtype and requires_grad of the results of ops (slower).
     stacks: also the Python stack of every op, or with a number N of every N-th.
     modules: module calls as ops under their names, parameters, buffers, gradients and optimizer state labelled, and a step
     marked after every optimizer.step().
 
-    Tensors that are alive already are recorded once a recording; after a detach() inside it, what Python sees is put right. Returns the number of call slots taken over.
-    Attaching twice is harmless. Raises RuntimeError when torch's libraries are not to be found.
+    Pre-existing tensors are recorded once in each recording; after a detach() inside it, they are compared and corrected. Returns
+    the number of replaced call slots. Attaching twice is harmless. Raises RuntimeError if torch's libraries cannot be found.
     """
-    with _turn, unseen():
+    with _lock, unseen():
         return _attach(ops, shapes, stacks, modules)
 
 
@@ -396,13 +397,13 @@ def _attach(ops: bool, shapes: bool, stacks: bool | int, modules: bool) -> int:
     devices = _hook.devices(torch, _interval())
     recording = (_record.path_now(), _record._count) if _native.recording() else None
     fresh = recording and _adopted != recording
-    gap = recording and not fresh and not _attached and _record._count  # where `tidemark run` records there was none
+    gap = recording and not fresh and not _attached and _record._count  # `tidemark run` leaves no gap
     if fresh:
         _adopted = recording
         _hook.forget_rank()
         devices.again()
     devices.prepare()
-    held = hold() if (fresh or gap) and not _attached else []  # a recording that begins while attached has seen to it
+    held = hold() if (fresh or gap) and not _attached else []  # start() while attached holds them already
     since = _settle(torch, held) if gap else -1
     slots = library.tide_torch_attach()
     if slots <= 0:
@@ -423,17 +424,17 @@ def _attach(ops: bool, shapes: bool, stacks: bool | int, modules: bool) -> int:
 
 
 def _attach_again() -> None:
-    """A recording begins while torch is attached: what is alive, and what is known of it, belongs to it."""
+    """Attaches again for a recording that begins while torch is attached, so that it gets the live tensors and their descriptions."""
     try:
         attach(**_asked)
-    except Exception as why:  # the recording goes on
+    except Exception as why:  # the recording continues
         _home.say(f"tensors from before are not recorded: {why}")
 
 
 def detach() -> int:
-    """Put back what attach() changed. Returns the number of slots put back."""
+    """Restore everything that attach() changed. Returns the number of restored call slots."""
     global _attached
-    with _turn:
+    with _lock:
         if not _attached:
             return 0
         _hook.off()
@@ -443,8 +444,8 @@ def detach() -> int:
 
 
 def _in_child() -> None:
-    global _turn
-    _turn = threading.RLock()  # whoever held it is not here
+    global _lock
+    _lock = threading.RLock()  # the thread that held it does not exist in the child
 
 
 os.register_at_fork(after_in_child=_in_child)
@@ -461,13 +462,13 @@ def _describe(tensor: Any, name: str | None = None, role: int = 0) -> None:
     pool = pool_of(place[0], place[1]) if place and place[2] and not (place[0] == "cpu" and _borrowed(tensor)) else 0
     if place and pool:
         bytes_each = tensor.element_size()
-        whole = tensor.numel() * bytes_each >= place[3]  # else one of several that share the storage
+        whole = tensor.numel() * bytes_each >= place[3]  # False: one of several tensors that share the storage
         _native.tensor(pool, place[2], tuple(tensor.shape), DTYPES.get(str(tensor.dtype)[6:], 0), role,
                        int(tensor.requires_grad), name, -1 if whole else tensor.storage_offset() * bytes_each)
 
 
 def label(model: Any = None, optimizer: Any = None) -> None:
-    """Say what is a parameter, a gradient, a buffer, optimizer state; with the names that the model gives them."""
+    """Label parameters, gradients, buffers and optimizer state, with the names that the model gives them."""
     import torch
 
     with unseen():
@@ -490,9 +491,9 @@ def _label(torch: Any, model: Any, optimizer: Any) -> None:
 
 
 def role(value: Any, role: str, name: str | None = None) -> int:
-    """Say what tensors are for: role(cache, "kv_cache"). `value` is a tensor, or lists, tuples, dicts and dataclasses of tensors;
-    `role` one of parameter, gradient, optimizer, activation, input, temporary, buffer, kv_cache, workspace. It counts from the first
-    report on, for the whole life of the tensors' storage, until another role is given. Returns the number of tensors; 0 without a recording."""
+    """Give tensors a role: role(cache, "kv_cache"). `value` is a tensor, or a list, tuple, dict or dataclass of tensors; `role` is one
+    of parameter, gradient, optimizer, activation, input, temporary, buffer, kv_cache, workspace. The role holds for the whole life of
+    the tensors' storage, until another role is given. Returns the number of tensors; 0 without a recording."""
     import torch
 
     from ._profile import ROLES
@@ -510,4 +511,4 @@ def role(value: Any, role: str, name: str | None = None) -> int:
     return len(found)
 
 
-_imported = True  # the last line: whoever finds this module finds all of it
+_imported = True  # the last line: another thread that sees it can use the whole module

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""A memory tracker for PyTorch: snapshots every few seconds, operations, tensors' lives, saved as JSON.
+"""A memory tracker for PyTorch: snapshots every few seconds, operations and tensor lifecycles, saved as JSON.
 
     initialize_memory_tracker(output_dir="./profiles", enabled=True)
     memory_checkpoint("after_model_load")
@@ -8,8 +8,8 @@
         ...
     stop_memory_tracker()
 
-Underneath runs a recording (memory_profile_*.tide beside the JSON): a snapshot is one event in it, and it survives kill -9
-(`profile(path)` makes the document from it). Disabled, the default, every call does nothing.
+The tracker writes a recording (memory_profile_*.tide beside the JSON). A snapshot is one event in it. The recording survives
+kill -9: `profile(path)` makes the document from it. A disabled tracker, the default, does nothing in every call.
 """
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from ._checkpoint_printer import CheckpointPrinter
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LOG = 1_000_000  # entries of the operation log that are kept: the latest
+LOG = 1_000_000  # the operation log keeps this many entries, the latest
 
 
-_aside = False  # `tidemark run` started it: what the program prints is its own, so lines go to stderr
+_aside = False  # started by `tidemark run`: stdout belongs to the program, so lines go to stderr
 
 
 def _say(*lines: str) -> None:
-    """Never raises: stdout may be closed, know no emoji, or be in the middle of a print when a signal comes."""
+    """Prints lines. Never raises: stdout may be closed, unable to encode emoji, or in the middle of a print when a signal arrives."""
     for line in lines:
         _home.hook("tidemark_watch").put(sys.stderr if _aside else sys.stdout, line)
 
@@ -53,23 +53,23 @@ def _first_line(why: Exception) -> str:
 
 
 def _names(folder: str, which: str, ending: str) -> Iterator[str]:
-    """memory_profile_YYYYMMDD_HHMMSS, then with more behind it: for where a file of this very second is there."""
+    """Yields memory_profile_YYYYMMDD_HHMMSS, then the same with suffixes, for files made within the same second."""
     stem = os.path.join(folder, f"memory_profile_{datetime.datetime.now().strftime('%Y%m%d_%H%M%S')}")
     more = itertools.chain([which, f"_{os.getpid()}"], (f"_{os.getpid()}_{n}" for n in itertools.count(2)))
     return (f"{stem}{m}{ending}" for m in more)
 
 
 def _taken_name(folder: str) -> str:
-    """A profile's name, taken by making the file: ranks of a job save in the same second."""
+    """Returns a new profile's name and creates the file, because ranks of a job save in the same second."""
     for path in _names(folder, "", ".json"):
         with contextlib.suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
             return path
-    raise AssertionError  # the names do not end
+    raise AssertionError  # there are infinitely many names
 
 
 class _Once:
-    """What checkpoint() returns: the moment is recorded already, `with` adds nothing."""
+    """The result of checkpoint(). The checkpoint is recorded already; `with` adds nothing."""
 
     def __enter__(self) -> _Once:
         return self
@@ -79,7 +79,7 @@ class _Once:
 
 
 class _Hooks:
-    """Hooks on a model's leaf modules: until remove(), or for the length of a `with`."""
+    """Hooks on a model's leaf modules, which stay until remove() or the end of a `with`."""
 
     def __init__(self, handles: list[Any]) -> None:
         self._handles = handles
@@ -97,7 +97,7 @@ class _Hooks:
 
 
 def _no_hook(*args: Any, **kw: Any) -> None:
-    """What is left of a hook in a copy that went through pickle."""
+    """Replaces a hook in a copy of a module made by pickle."""
 
 
 def _unhooked() -> Any:
@@ -105,7 +105,7 @@ def _unhooked() -> Any:
 
 
 class _Hook:
-    """A function that does not keep its module from being pickled: torch.save(model), or sent to another process."""
+    """A hook that does not prevent its module from being pickled, as torch.save(model) and other processes need."""
 
     __slots__ = ("_function",)
 
@@ -123,10 +123,10 @@ class _Hook:
 
 
 def _tensors_in(value: Any, kind: type, depth: int = 0) -> list[Any]:
-    """Tensors of a module's arguments or results, containers and objects with fields opened."""
+    """Returns the tensors in a module's arguments or results, also those in containers and dataclasses."""
     if isinstance(value, kind):
         return [value]
-    if depth > 20:  # something that holds itself
+    if depth > 20:  # the value may contain itself
         return []
     if isinstance(value, dict):
         value = list(value.values())
@@ -140,11 +140,11 @@ class MemoryTracker:
         self.output_dir: str = os.path.abspath(os.fspath(output_dir))
         self.enabled: bool = bool(enabled)
         self.interval: float = float(interval)
-        self._lock = threading.RLock()  # SIGTERM's handler saves, wherever the program was
+        self._lock = threading.RLock()  # reentrant: SIGTERM's handler saves at any point of the program
         self._ids = itertools.count(1)
         self._log: collections.deque[tuple[int, bytes]] = collections.deque(maxlen=LOG)
         self._pytorch: dict[str, dict[str, Any]] = {}
-        self._profiling: list[tuple[Any, bool, int]] = []  # torch's profilers that run: with CUDA? on which thread?
+        self._profiling: list[tuple[Any, bool, int]] = []  # running torch profilers: (profiler, with CUDA, thread)
         self._ended = threading.Event()  # stop() has saved
         self._stopped = not self.enabled
         self.recording: str | None = None
@@ -157,15 +157,15 @@ class MemoryTracker:
         self._owner = os.getpid()
         itself = weakref.ref(self)
         os.register_at_fork(after_in_child=lambda: _forked(itself()))
-        importlib.import_module("torch")  # before anything is made: there may be none
-        with _record._turn:
+        importlib.import_module("torch")  # fails before anything is created if torch is missing
+        with _record._lock:
             self._mine = not _record.running()
             if self._mine:
                 names = _names(self.output_dir, f"_{os.getpid()}", ".tide")
                 _record.start(next(n for n in names if not os.path.exists(n)), **_record.TORCH)
         try:
             self._begin()
-        except BaseException:  # a wrong interval, say: leave nothing running, and no file
+        except BaseException:  # for instance a wrong interval: leave nothing running, and no file
             self._release()
             if self._mine:
                 with contextlib.suppress(OSError):
@@ -181,15 +181,15 @@ class MemoryTracker:
         from . import torch as capture
 
         settings = config()
-        self._attached = not capture.attached()  # whatever comes of it: detach() takes back what there is
-        shapes = settings.capture_ops if settings.capture_shapes is None else settings.capture_shapes  # ops bring them
+        self._attached = not capture.attached()  # set before attach(), so that detach() also undoes a failed one
+        shapes = settings.capture_ops if settings.capture_shapes is None else settings.capture_shapes  # shapes follow ops by default
         capture.attach(ops=settings.capture_ops, shapes=shapes, stacks=bool(settings.capture_stacks))
         _native.snapshots_every(self.interval)
         atexit.register(self.stop)
         self._watch_term()
 
     def _release(self) -> None:
-        """Leave PyTorch and the recorder as they were found."""
+        """Restores PyTorch and the recorder."""
         if self._attached:
             from . import torch as capture
 
@@ -198,14 +198,14 @@ class MemoryTracker:
             _record.stop()
 
     def _watch_term(self) -> None:
-        """SIGTERM saves, then ends the process as it would have. A handler of the program's own is left alone."""
+        """Makes SIGTERM save the profile before it ends the process. A handler of the program is not replaced."""
         if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
             return
 
         def on_term(number: int, frame: object) -> None:
             if os.getpid() == self._owner:
                 self.stop()
-                self._ended.wait()  # another thread may be at it
+                self._ended.wait()  # another thread may be saving
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
 
@@ -214,14 +214,14 @@ class MemoryTracker:
     # ---- while it runs ----
 
     def checkpoint(self, name: str) -> _Once:
-        """A snapshot now: one event in the recording. Its totals are printed soon after."""
+        """Take a snapshot now: one event in the recording. Its totals are printed soon after."""
         if not self._stopped:
             self._teller.checkpoint(str(name))
         return _Once()
 
     @contextlib.contextmanager
     def track_operation(self, name: str) -> Iterator[None]:
-        """Memory of a block of code. Nests; operations of different threads, or tasks, do not mix; exceptions pass through."""
+        """Measure the memory of a block of code. Blocks nest; those of different threads or tasks do not mix; exceptions pass through."""
         if self._stopped:
             yield
             return
@@ -238,7 +238,7 @@ class MemoryTracker:
 
     @contextlib.contextmanager
     def track_pytorch_ops(self) -> Iterator[Any]:
-        """Every PyTorch op with times, memory and input shapes; yields torch's profiler (None when disabled)."""
+        """Profile every PyTorch op, with times, memory and input shapes. Yields torch's profiler (None when disabled)."""
         if self._stopped:
             yield None
             return
@@ -253,7 +253,7 @@ class MemoryTracker:
         from torch.profiler import ProfilerActivity, profile
 
         device = torch.cuda.is_available()
-        with self._lock:  # torch has one profiler: a second would end it, or the program where it is on another thread
+        with self._lock:  # torch has one profiler: starting a second would end the first, or crash if that is on another thread
             if self._profiling:
                 _say("⚠️  PyTorch ops are not tracked here: they are tracked elsewhere at the moment")
                 return None
@@ -275,13 +275,13 @@ class MemoryTracker:
         return running
 
     def _finish(self, running: tuple[Any, bool, int] | None) -> None:
-        """End a profiler and take what it found; once."""
+        """Ends a profiler and collects its events, once."""
         if running not in self._profiling or running is None:
             return
         try:
-            if running[2] != threading.get_ident():  # that thread ends it
+            if running[2] != threading.get_ident():  # only its own thread can end it
                 raise RuntimeError("torch's profiler still runs, on another thread")
-            with self._lock:  # no other is started before this one has ended
+            with self._lock:  # no other profiler starts before this one has ended
                 self._profiling.remove(running)
                 running[0].stop()
             self._extract(running[0], running[1])
@@ -329,9 +329,9 @@ class MemoryTracker:
 
         def known(value: Any) -> list[tuple[int, list[int]]]:
             try:
-                with quiet():  # the program's modes do not see it
+                with quiet():  # hides our calls from the program's modes
                     return [(address(t), list(t.shape)) for t in _tensors_in(value, Tensor)]
-            except Exception:  # objects whose fields cannot be asked for, tensors without a shape: not the program's fault
+            except Exception:  # objects whose fields cannot be read, tensors without a shape: must not fail the program
                 return []
 
         def before(m: Any, args: Any, kwargs: Any = None) -> None:
@@ -348,25 +348,25 @@ class MemoryTracker:
                 return
             token, number, inputs = running.stack.pop()
             _native.op_end(token)
-            with contextlib.suppress(ValueError):  # shapes that are no numbers yet (torch.export): none are told
+            with contextlib.suppress(ValueError):  # symbolic shapes (torch.export) are not logged
                 self._log.append((number, marshal.dumps((inputs, known(args[-1])))))  # bytes: nothing for the garbage collector to walk
 
         first, last = _Hook(before), _Hook(after)
         try:
             return [module.register_forward_pre_hook(first, with_kwargs=True), module.register_forward_hook(last, always_call=True)]
-        except TypeError:  # torch 1: keyword arguments are not told
+        except TypeError:  # torch 1 does not pass keyword arguments to hooks
             return [module.register_forward_pre_hook(first), module.register_forward_hook(last)]
 
     def get_hook_data(self) -> list[dict[str, Any]]:
-        """The operation log so far."""
+        """Return the operation log so far."""
         return self._read().log(_profile.Known(self._log)) if self.recording else []
 
     def reset(self) -> None:
-        """Forget the snapshots so far; operations and tensors' lives stay."""
+        """Discard the snapshots so far. Operations and tensor lifecycles stay."""
         if not self._stopped:
             _native.mark(_native.CHECKPOINT, _profile.RESET)
 
-    # ---- what it found ----
+    # ---- results ----
 
     def _read(self) -> _profile.Profile:
         from . import torch as capture
@@ -376,7 +376,7 @@ class MemoryTracker:
         return _profile.Profile(path, capture.module_types())
 
     def document(self) -> dict[str, Any]:
-        """The whole profile as a dict; {} when disabled."""
+        """Return the whole profile as a dict; {} when disabled."""
         if not self.recording:
             return {}
         p = self._read()
@@ -385,7 +385,7 @@ class MemoryTracker:
         return _profile.document(p, ops, _profile.Known(self._log))
 
     def save_snapshot(self, filename: str | None = None) -> str:
-        """Write the profile; its absolute path, or "" when disabled."""
+        """Write the profile. Returns its absolute path, or "" when disabled."""
         if not self.recording:
             return ""
         with Afterwards():
@@ -418,16 +418,16 @@ class MemoryTracker:
         return target
 
     def _sweep(self) -> None:
-        """What requires_grad became, and which tensors are parameters, is known to Python alone: ask once a save."""
+        """Records requires_grad and parameters, which only Python knows. Runs once for each save."""
         from . import torch as capture
 
         try:
             capture.sweep()
-        except Exception as why:  # strange tensors of others must not cost the profile
+        except Exception as why:  # custom tensor types must not prevent the profile
             say(f"not every tensor could be described: {why}")
 
     def get_summary(self) -> dict[str, Any]:
-        """Snapshots, the highest of them, the last one; {} when disabled."""
+        """Return the number of snapshots, the highest and the last one; {} when disabled."""
         if not self.recording:
             return {}
         p = self._read()
@@ -444,7 +444,7 @@ class MemoryTracker:
         return out
 
     def stop(self) -> str:
-        """A last snapshot, then everything is saved. Stopping again does nothing and returns ""."""
+        """Take a last snapshot and save everything. Returns the path of the profile; a second call does nothing and returns ""."""
         with Afterwards():
             with self._lock:
                 if self._stopped or os.getpid() != self._owner:
@@ -453,7 +453,7 @@ class MemoryTracker:
             atexit.unregister(self.stop)
             try:
                 return self._end()
-            except Exception as why:  # at exit, in a signal handler: the recording is there, say where
+            except Exception as why:  # at exit or in a signal handler: report where the recording is
                 say(f"the profile could not be written ({why}); the recording is {self.recording}")
                 return ""
             finally:
@@ -466,7 +466,7 @@ class MemoryTracker:
         self._release()
         self._teller.stop()
         path = self.save_snapshot()
-        if self._profiling:  # stopped inside track_pytorch_ops(): torch may take long over its events, so they come second
+        if self._profiling:  # stopped inside track_pytorch_ops(): save first, because torch may need long for its events
             for running in list(self._profiling):
                 self._finish(running)
             path = self.save_snapshot(os.path.basename(path))
@@ -474,22 +474,22 @@ class MemoryTracker:
 
 
 def _forked(tracker: MemoryTracker | None) -> None:
-    """In a forked child, which tracks on in a recording of its own: whoever held the lock is not here, nor is what the parent found."""
+    """Resets a tracker in a forked child, which continues in its own recording: releases the lock and drops the parent's profiler data."""
     if tracker is not None:
         tracker._lock = threading.RLock()
         tracker._pytorch, tracker._profiling = {}, []
 
 
-# ---- the module's face ----
+# ---- module functions ----
 
 _tracker: MemoryTracker | None = None
 
 
 def initialize_memory_tracker(output_dir: str | os.PathLike[str] | None = None, enabled: bool | None = None,
                               interval: float | None = None) -> MemoryTracker:
-    """Start tracking (an earlier tracker is stopped and saved first).
+    """Start tracking. An earlier tracker is stopped and saved first.
 
-    What is not given is as configured (`tidemark config show`); by default ".", False and 5.0 seconds.
+    Arguments that are not given come from the configuration (`tidemark config show`). The defaults are ".", False and 5.0 seconds.
     """
     global _tracker, _aside
     settings = config()
@@ -503,7 +503,7 @@ def initialize_memory_tracker(output_dir: str | os.PathLike[str] | None = None, 
 
 
 def start_aside() -> None:
-    """For `tidemark run`: as configured, with every line on stderr."""
+    """Start tracking for `tidemark run`: with the configured settings, and with every line on stderr."""
     global _tracker, _aside
     settings = config()
     if _tracker is None:
@@ -512,7 +512,7 @@ def start_aside() -> None:
 
 
 def get_memory_tracker() -> MemoryTracker:
-    """The tracker; a disabled one before initialize_memory_tracker()."""
+    """Return the tracker; a disabled one before initialize_memory_tracker()."""
     global _tracker
     if _tracker is None:
         _tracker = MemoryTracker()
@@ -520,7 +520,7 @@ def get_memory_tracker() -> MemoryTracker:
 
 
 def memory_checkpoint(name: str) -> _Once:
-    """A snapshot now, as a call or in a `with`."""
+    """Take a snapshot now, as a call or in a `with`."""
     return get_memory_tracker().checkpoint(name)
 
 
@@ -533,7 +533,7 @@ def get_memory_summary() -> dict[str, Any]:
 
 
 def stop_memory_tracker() -> str:
-    """Stop and save; the path of the profile, or ""."""
+    """Stop and save. Returns the path of the profile, or ""."""
     return get_memory_tracker().stop()
 
 
@@ -554,11 +554,11 @@ def get_hook_data() -> list[dict[str, Any]]:
 
 
 def create_hook_tracker(base: MemoryTracker | None = None) -> MemoryTracker:
-    """A tracker with track_model_with_hooks() and get_hook_data(): the base itself has both."""
+    """Return a tracker with track_model_with_hooks() and get_hook_data(). The base itself has both."""
     return base if base is not None else get_memory_tracker()
 
 
 def profile(recording: str | os.PathLike[str]) -> dict[str, Any]:
-    """The document of a recording that nobody saved: after kill -9, say. Without what lived in Python alone
-    (pytorch_operations; tensors and shapes of the operation log)."""
+    """Return the document of a recording whose profile was not saved, for instance after kill -9. It lacks the data that only the
+    Python process had (pytorch_operations; tensors and shapes of the operation log)."""
     return _profile.document(_profile.Profile(os.fspath(recording)), [], {})

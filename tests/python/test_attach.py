@@ -427,10 +427,10 @@ class Attach(unittest.TestCase):
             p = Profile(path("held.tide"))
             self.assertEqual(p.reserved("cuda:1", 2**62), 4 << 20)
             asked.memory_snapshot.side_effect = RuntimeError("not with cudaMallocAsync")
-            self.assertIsNone(tidemark.torch._told(fake, "cuda"))
+            self.assertIsNone(tidemark.torch._allocator_segments(fake, "cuda"))
             asked.is_initialized.return_value = False
             asked.memory_snapshot.reset_mock()
-            self.assertIsNone(tidemark.torch._told(fake, "cuda"))
+            self.assertIsNone(tidemark.torch._allocator_segments(fake, "cuda"))
             asked.memory_snapshot.assert_not_called()  # it would start CUDA
         finally:
             tidemark.stop()
