@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Read by every Python that `tidemark run` starts: waits for torch, then turns op recording on. `tidemark compile --mode` and `tidemark objects` use it, too.
+"""Every Python that `tidemark run` starts imports this: it waits for torch, then turns op recording on. `tidemark compile --mode` and `tidemark objects` use it, too.
 
-Python reads only the first sitecustomize on its path, so the one that would have been read comes next.
+Python imports only the first sitecustomize on its path, so this one runs the next one itself.
 """
 import os
 import sys
@@ -18,7 +18,7 @@ def _next_sitecustomize() -> None:
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", rest)
     if spec and spec.loader:
         module = importlib.util.module_from_spec(spec)
-        sys.modules["sitecustomize"] = module  # what others import under that name
+        sys.modules["sitecustomize"] = module  # other modules may import it by that name
         spec.loader.exec_module(module)
 
 
@@ -48,7 +48,7 @@ def _install() -> None:
             tidemark_objects.install()
     except Exception as why:  # never fail somebody's program
         try:
-            os.write(2, f"tidemark: ops are not recorded: {why}\n".encode("utf-8", "replace"))  # past Python's buffer: tidemark_watch.put
+            os.write(2, f"tidemark: ops are not recorded: {why}\n".encode("utf-8", "replace"))  # bypasses Python's buffer, as tidemark_watch.put does
         except Exception:
             return
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Builds ops.cpp against the torch that was imported: once per torch, kept in $XDG_CACHE_HOME/tidemark.
+"""Builds ops.cpp against the imported torch, once for each torch, and keeps the result in $XDG_CACHE_HOME/tidemark.
 
-Where that cannot be written, or others may write, it is kept among temporary files, in a folder of this user's alone.
+If that folder cannot be written, or others may write there, the result is kept in a private folder among temporary files.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 
-# As meson.build has it for every other binary.
+# The flags that meson.build uses for every other binary.
 _HARDENING = ("-fstack-protector-strong", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2", "-Wl,-z,relro", "-Wl,-z,now", "-Wl,-z,noexecstack")
 
 
@@ -28,17 +28,17 @@ def _cache() -> str:
 
 
 def _aside() -> str:
-    """Where the cache cannot be written (a container's home): a folder among temporary files."""
+    """Returns the folder among temporary files that is used if the cache cannot be written (a container's home)."""
     return os.path.join(tempfile.gettempdir(), f"tidemark-{os.getuid()}")
 
 
 def _safe(st: os.stat_result) -> bool:
-    """This user's or root's, and nobody else may write it."""
+    """Returns whether this user or root owns it and nobody else may write it."""
     return st.st_uid in (0, os.getuid()) and not st.st_mode & 0o022
 
 
 class Folder:
-    """A folder to load from, held open: whoever may rename what lies above it cannot put another in its place. `name` is its path."""
+    """A folder to load from, kept open, so that nobody who may rename its parents can replace it. `name` is its path."""
 
     def __init__(self, name: str):
         self.name = name
@@ -48,17 +48,17 @@ class Folder:
             raise PermissionError(f"{name} is another's, or others may write there")
 
     def path(self, file: str) -> str:
-        """Of a file in it, whatever its own path leads to by now; its plain path where there is no /proc."""
+        """Returns the path of a file in the open folder, even if the folder was renamed; the plain path without /proc."""
         held = f"/proc/self/fd/{self.fd}"
         return os.path.join(held if os.path.isdir(held) else self.name, file)
 
     def found(self, stem: str) -> str | None:
-        """What was built for it before: stem-HASH.so of that very content. One that a crash cut short would end the program, one
-        that somebody else may have put or changed there would be theirs."""
+        """Returns an existing stem-HASH.so whose content matches the hash, or None. Loading a truncated file would crash the program,
+        and a file that another user may write could contain their code."""
         for name in os.listdir(self.fd):
             if not (name.startswith(stem + "-") and name.endswith(".so")):
                 continue
-            with contextlib.suppress(OSError):  # another process's, just renamed; a link
+            with contextlib.suppress(OSError):  # renamed by another process just now, or a symbolic link
                 fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self.fd)
                 with open(fd, "rb") as f:
                     st = os.fstat(fd)
@@ -72,7 +72,7 @@ def _digest(content: bytes) -> str:
 
 
 def _folder(name: str, make: bool) -> Folder | None:
-    """The folder if what is in it may be loaded; made, for this user alone, if it is not there."""
+    """Returns the folder if files in it may be loaded, else None. `make` creates a missing folder, for this user only."""
     try:
         if make:
             os.makedirs(os.path.dirname(name), exist_ok=True)
@@ -84,7 +84,7 @@ def _folder(name: str, make: bool) -> Folder | None:
 
 
 def _place() -> Folder:
-    """The first folder that takes a file."""
+    """Returns the first folder that can be written."""
     for name in _cache(), _aside():
         folder = _folder(name, make=True)
         if folder and os.access(folder.path("."), os.W_OK) and os.fstat(folder.fd).st_uid == os.getuid():
@@ -95,7 +95,7 @@ def _place() -> Folder:
 
 
 def _compiler() -> list[str]:
-    """CXX may be several words: ccache g++."""
+    """Returns the compiler's command. CXX may consist of several words, such as ccache g++."""
     found = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
     words = shlex.split(os.environ.get("CXX") or "") or ([found] if found else [])
     if not words or not shutil.which(words[0]):
@@ -104,7 +104,7 @@ def _compiler() -> list[str]:
 
 
 def _build(torch: Any, source: str, stem: str, folder: Folder, say: Any) -> str:
-    """Compile ops.cpp in a folder of its own and rename: two processes at once do no harm. Returns its path."""
+    """Compiles ops.cpp in a private folder and renames the result, so that two processes may build at once. Returns its path."""
     compiler = _compiler()
     root = os.path.dirname(torch.__file__)
     abi = int(torch._C._GLIBCXX_USE_CXX11_ABI)
@@ -119,7 +119,7 @@ def _build(torch: Any, source: str, stem: str, folder: Folder, say: Any) -> str:
             f"-L{root}/lib", "-lc10", "-ltorch_cpu", f"-Wl,-rpath,{root}/lib",
         ]
         done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-        if done.returncode or not os.path.exists(part):  # a program that ignores SIGCHLD is not told how it went
+        if done.returncode or not os.path.exists(part):  # if the program ignores SIGCHLD, the exit status is unknown
             lines = [x for x in done.stderr.splitlines() if "error" in x] or done.stderr.splitlines()
             raise RuntimeError(f"{' '.join(compiler)} failed: {lines[0] if lines else done.returncode}")
         os.chmod(part, 0o700)  # whatever the umask
@@ -130,7 +130,7 @@ def _build(torch: Any, source: str, stem: str, folder: Folder, say: Any) -> str:
 
 
 def _known(root: str) -> list[str]:
-    """RecordFunction keeps what it was given as ops.cpp knows it; else that asks for the name instead."""
+    """Returns a flag if RecordFunction stores its schema in the field that ops.cpp reads; without it ops.cpp calls name() instead."""
     try:
         with open(os.path.join(root, "include", "ATen", "record_function.h"), encoding="utf-8") as f:
             return ["-DTIDE_SCHEMA_IN_FN"] if "  std::variant<std::string, schema_ref_t> fn_;" in f.read() else []
@@ -139,7 +139,7 @@ def _known(root: str) -> list[str]:
 
 
 def _standard(torch: Any) -> str:
-    """The C++ that torch's headers are written in."""
+    """Returns the C++ standard of torch's headers."""
     try:
         version = [int(x) for x in torch.__version__.split("+")[0].split(".")[:2]]
     except ValueError:
@@ -148,7 +148,7 @@ def _standard(torch: Any) -> str:
 
 
 def _which(torch: Any) -> str:
-    """This very torch: one that somebody builds himself keeps its version and its place, but not its insides."""
+    """Returns a text that identifies this build of torch. A local rebuild keeps its version and path, but changes its contents."""
     library = os.path.join(os.path.dirname(torch.__file__), "lib", "libtorch_cpu.so")
     size = os.path.getsize(library) if os.path.exists(library) else 0
     return f"{torch.__version__} {torch.__file__} {getattr(torch.version, 'git_version', None)} {size}"
@@ -156,7 +156,7 @@ def _which(torch: Any) -> str:
 
 @contextlib.contextmanager
 def library(torch: Any, source: str, say: Any) -> Iterator[str]:
-    """Path of what `source` becomes for this torch, to be loaded within: built if it is not there, and said. Raises where it cannot be."""
+    """Yields the path of the library built from `source` for this torch; it must be loaded inside the `with`. Builds it if it is missing and reports that with `say`. Raises an exception if that fails."""
     key = hashlib.sha256(_which(torch).encode())
     include = os.path.join(os.environ["TIDEMARK_INCLUDE"], "tidemark")
     for file in source, *(os.path.join(include, h) for h in ("kinds.h", "record.h", "detail/quick.h", "detail/slot.h")):

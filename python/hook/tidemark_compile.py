@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Makes torch.compile use the mode that TIDEMARK_COMPILE_MODE names, whatever mode the program asks for, and records the calls.
+"""Makes torch.compile use the mode of TIDEMARK_COMPILE_MODE instead of the program's, and records the calls.
 
-`tidemark compile --mode` sets it. "eager" turns the compiler off. Options given by the program win over a mode, as torch allows only
-one of the two. Each outermost call of what torch.compile returned is an op of the recording, from one synchronisation of the device to the
-next; an op inside it says that the compiler was at work (src/analyze/compile/compile_calls.h).
+`tidemark compile --mode` sets it. "eager" turns the compiler off. Options of the program take precedence over a mode, because torch
+allows only one of the two. Each outermost call of a compiled function or module is an op of the recording, between two synchronisations
+of the device. An op inside it marks that the compiler ran (src/analyze/compile/compile_calls.h).
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CALL, RAN = b"torch.compile call", b"torch.compile compiler ran"
 
 
 def _recorder() -> Any:
-    """The recorder that `tidemark run` preloaded, or None."""
+    """Returns the recorder that `tidemark run` preloaded, or None."""
     try:
         c = ctypes.PyDLL("libtidemark-torch.so", mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
     except OSError:
@@ -39,7 +39,7 @@ class _Calls:
         self._thread = threading.local()
 
     def _frames(self) -> int:
-        """How often the compiler was asked for a frame so far."""
+        """Returns the number of frames passed to the compiler so far."""
         utils = sys.modules.get("torch._dynamo.utils")
         return int(utils.counters["frames"]["total"]) if utils is not None else 0
 
@@ -61,7 +61,7 @@ class _Calls:
             self._recorder.tide_op_end(op)
 
     def of(self, inner: Any) -> Any:
-        """`inner`, each outermost call recorded; where torch compiles what calls it, it sees `inner` alone."""
+        """Returns `inner` wrapped so that each outermost call is recorded. While torch compiles the caller, the wrapper only calls `inner`."""
         torch, thread = self._torch, self._thread
 
         @functools.wraps(inner)
@@ -106,6 +106,6 @@ def _force(torch: Any, mode: str) -> None:
 
 
 def install(watch: Any) -> None:
-    """`watch` is tidemark_watch.Watch."""
+    """Forces the mode once torch has been imported. `watch` is tidemark_watch.Watch."""
     mode = os.environ["TIDEMARK_COMPILE_MODE"]
     watch(lambda: _force(sys.modules["torch"], mode))

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Devices whose allocator tells PyTorch's profiler nothing (MPS, some makers' own): found, said once, and sampled.
+"""Finds devices whose allocator reports nothing to PyTorch's profiler (MPS, some vendors' backends), reports them once and samples them.
 
-Their allocations cannot be recorded, and a recording that says nothing of them would look as if there were none. What their own
-counters say is recorded at steps and checkpoints, when live() asks, every `interval` seconds and at the end, as samples of counters of
-the device. Some have a counter of their highest point too, since the process began or the program reset it: it says something of a
-recording only where it rises meanwhile, so rises between two looks are recorded. It is never reset here. Everything here runs in Python
-with the GIL, never inside an op or an allocator, never in a forked child (it may not touch the device), and never raises.
+Their allocations cannot be recorded. Without a note, a recording would look as if they had none. The values of their own counters
+are recorded as samples: at steps and checkpoints, for live(), every `interval` seconds and at the end. Some devices also count their
+peak since the process began or the program reset it. That peak concerns a recording only if it rises meanwhile, so rises between two
+samples are recorded. Tidemark never resets it. Everything here runs in Python with the GIL, never inside an op or an allocator, never
+in a forked child (which must not use the device), and never raises.
 """
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ import sys
 import threading
 from typing import Any
 
-KNOWN = ("cuda", "hip", "xpu")  # PyTorch's own, which report, unless another allocator was put in their place
-NEVER = ("mps",)
+KNOWN = ("cuda", "hip", "xpu")  # PyTorch's own allocators report, unless the program has replaced them
+NEVER = ("mps",)  # never report
 FACT = b"loss.unreported_devices"
 
 
 def counters(torch: Any, kind: str) -> dict[int, tuple[int, int | None]]:
-    """What each device of a kind has given out and holds, as it says itself; {}: it does not say. Starts no device."""
+    """Returns allocated and reserved bytes of each device of a kind from its own counters; {} if it has none. Initializes no device."""
     for ask in (_of_accelerator, _of_module, _of_mps):
         try:
             found: dict[int, tuple[int, int | None]] = ask(torch, kind)
-        except Exception:  # an older torch, an allocator without, another accelerator than the current one
+        except Exception:  # an older torch, an allocator without counters, or not the current accelerator
             continue
         if found:
             return found
@@ -33,19 +33,19 @@ def counters(torch: Any, kind: str) -> dict[int, tuple[int, int | None]]:
 
 
 def _started(module: Any) -> bool:
-    """Is the device in use? Counting devices may start it, after which a forked child could not use it any more."""
+    """Returns whether the device is in use. Counting devices may initialize it, and then a forked child cannot use it any more."""
     return bool(getattr(module, "is_initialized", lambda: True)())
 
 
 def _accelerator(torch: Any, kind: str) -> Any:
-    """torch.accelerator, where it is of this kind and in use."""
+    """Returns torch.accelerator if it is of this kind and in use, else None."""
     a = torch.accelerator
     ready = getattr(torch._C, "_accelerator_isAllocatorInitialized", lambda: True)
     return a if a.current_accelerator().type == kind and _started(getattr(torch, kind, None)) and ready() else None
 
 
 def _module(torch: Any, kind: str) -> Any:
-    """The kind's own, where it is in use."""
+    """Returns the kind's own torch module if it is in use, else None."""
     m = getattr(torch, kind)
     return m if _started(m) and m.is_available() else None
 
@@ -72,7 +72,7 @@ def _of_mps(torch: Any, kind: str) -> dict[int, tuple[int, int | None]]:
 
 
 def highest(torch: Any, kind: str) -> dict[int, int]:
-    """The most that each device of a kind had given out, as it says itself; {}: it does not say."""
+    """Returns the peak of allocated bytes of each device of a kind from its own counters; {} if it has none."""
     for find in (_accelerator, _module):
         try:
             m = find(torch, kind)
@@ -85,32 +85,32 @@ def highest(torch: Any, kind: str) -> dict[int, int]:
 
 
 class Devices:
-    """torch: the module; capture: libtidemark-torch, called with the GIL held; say: tells the user one line."""
+    """torch: the module; capture: libtidemark-torch, called with the GIL held; say: prints one line for the user."""
 
     def __init__(self, torch: Any, capture: Any, say: Any, interval: float, aside: bool = False) -> None:
         self.torch, self.capture, self.say, self.interval = torch, capture, say, interval
-        self.aside = aside  # one of many processes of a program: nothing is said before it uses such a device
+        self.aside = aside  # one of many processes of a program: prints nothing before it uses such a device
         self.announced: set[str] = set()
         self.on = True
-        self.names: set[str] = set()  # kinds that PyTorch has named
-        self.silent: dict[str, int] = {}  # kinds that do not report -> c10's number
-        self.settled: set[str] = set()  # kinds that do
-        self.first: dict[str, dict[int, tuple[int, int | None]]] = {}  # counters when a kind was first looked at
-        self.changed: set[str] = set()  # kinds whose counters have moved since, without a report
-        self.before: dict[str, dict[int, int]] = {}  # kind -> address, pool of what was recorded as alive already
-        self.told: set[str] = set()  # silent kinds that the recording knows of
-        self.used: set[tuple[str, int]] = set()  # devices that had something once
-        self.peaks: dict[tuple[str, int], int] | None = {}  # own peaks at the last look of this recording; None: it has ended
-        self.turn = threading.Lock()  # one look after the other: what the later one asks is the later
-        self.slots = 0  # call slots taken over; 0: preloaded, nothing more is to be taken
+        self.names: set[str] = set()  # accelerators that PyTorch has named
+        self.silent: dict[str, int] = {}  # kinds that do not report -> c10::DeviceType
+        self.settled: set[str] = set()  # kinds that report
+        self.first: dict[str, dict[int, tuple[int, int | None]]] = {}  # counters when a kind was first examined
+        self.changed: set[str] = set()  # kinds whose counters have changed since, without a report
+        self.before: dict[str, dict[int, int]] = {}  # kind -> address -> pool of storages recorded as pre-existing
+        self.recorded: set[str] = set()  # silent kinds that are noted in the recording
+        self.used: set[tuple[str, int]] = set()  # devices that had allocated bytes at some time
+        self.peaks: dict[tuple[str, int], int] | None = {}  # own peaks at the last sample of this recording; None: it has ended
+        self.lock = threading.Lock()  # one sample at a time, so that they are recorded in the order of reading
+        self.slots = 0  # replaced call slots; 0: preloaded, nothing to replace
         self.owner = os.getpid()
         self.thread: Any = None
         self.wake: Any = None
 
-    # ---- which ----
+    # ---- which devices do not report ----
 
     def named(self) -> str | None:
-        """The accelerator that PyTorch names; before 2.6 the one that somebody added."""
+        """Returns PyTorch's current accelerator, or None; before 2.6 the registered private backend."""
         try:
             accelerator = getattr(self.torch, "accelerator", None)
             if accelerator is not None:
@@ -118,14 +118,14 @@ class Devices:
                 return None if current is None else str(current.type)
             name = str(self.torch._C._get_privateuse1_backend_name())
             return name if getattr(self.torch, name).is_available() else None
-        except Exception:  # none, or none of its name
+        except Exception:  # there is none, or torch has no module of its name
             return None
 
     def kind_of(self, kind: str) -> int:
         return int(self.capture.tide_torch_device_type(kind.encode()))
 
     def decided(self, kind: str) -> bool:
-        """Known without waiting for an allocation: it has reported, or it cannot, since nobody but PyTorch itself calls for that."""
+        """Returns whether it is known if a kind reports. It does if it has reported; it does not if no library but PyTorch's own calls the report function."""
         if kind in ("cpu", "meta") or kind in self.silent or kind in self.settled:
             return True
         number = self.kind_of(kind)
@@ -138,9 +138,9 @@ class Devices:
         return True
 
     def judge(self, kind: str, tensor: bool = False, last: bool = False) -> None:
-        """Does it report? `tensor`: one was made there since recording began, so it would have; `last`: there is no later look."""
+        """Decides whether a kind reports. `tensor`: a tensor was made on it since recording began; `last`: this is the last sample."""
         if tensor and kind in KNOWN and counters(self.torch, kind):
-            tensor = False  # they say it better: a tensor may be of memory that somebody lent
+            tensor = False  # counters are more reliable: the tensor may use borrowed memory
         if self.decided(kind) or not (tensor or self.moved(kind, last)) or self.late():
             return
         number = self.kind_of(kind)
@@ -148,7 +148,7 @@ class Devices:
             self.found(kind, number, tensor=True)
 
     def moved(self, kind: str, last: bool) -> bool:
-        """Its counters have changed, seen twice: a report comes a moment after the change that it tells."""
+        """Returns whether the counters have changed in two samples, since a report may arrive shortly after the change of the counter."""
         if kind not in self.first and self.capture.tide_recording():
             self.risen(kind, first=True)
         now = counters(self.torch, kind)
@@ -161,7 +161,7 @@ class Devices:
         return False
 
     def late(self) -> bool:
-        """A library that was loaded since is taken over now: from here on it can be heard."""
+        """Replaces the call slots of libraries that were loaded since. Returns whether there were any: from now on they may report."""
         before = self.slots
         if before:
             self.slots = int(self.capture.tide_torch_attach())
@@ -174,7 +174,7 @@ class Devices:
         self.silent[kind] = number
         self.capture.tide_torch_silence(number)
         for address, pool in self.before.pop(kind, {}).items():
-            self.capture.tide_free(pool, address)  # nobody will say when
+            self.capture.tide_free(pool, address)  # its free will not be reported
         if not self.aside or tensor:
             self.announce(kind)
         self.record()
@@ -190,18 +190,18 @@ class Devices:
                  + (f"what its own counters say is sampled {every}" if has else "it has no counters either, so its memory is not known"))
 
     def record(self) -> None:
-        """Into the recording, where there is one: of which kinds it lacks allocations, and what their counters say."""
+        """Records, if a recording is in progress, the kinds without recorded allocations and a sample of their counters."""
         if not self.silent or not self.capture.tide_recording():
             return
-        for kind in self.silent.keys() - self.told:
-            self.told.add(kind)
+        for kind in self.silent.keys() - self.recorded:
+            self.recorded.add(kind)
             self.capture.tide_annotate(self.capture.tide_intern(FACT), kind.encode())
         self.sample()
 
-    # ---- when ----
+    # ---- when they are sampled ----
 
     def prepare(self) -> None:
-        """Before what is alive is recorded: of a kind that cannot report nothing is."""
+        """Runs before pre-existing storages are recorded: those of a kind that cannot report are left out."""
         try:
             name = self.named() if os.getpid() == self.owner else None
             if name is not None:
@@ -210,7 +210,7 @@ class Devices:
             self.give_up(why)
 
     def begin(self, slots: int = 0) -> None:
-        """Recording is on, or another one has begun. slots: call slots taken over, 0: preloaded."""
+        """Starts sampling for a new recording. slots: number of replaced call slots; 0: preloaded."""
         if os.getpid() != self.owner:
             return
         self.on, self.slots = True, slots
@@ -221,13 +221,13 @@ class Devices:
         self.start()
 
     def again(self) -> None:
-        """Another recording: it is to be told too."""
+        """Resets the state for another recording, which needs its own notes."""
         self.before.clear()
-        self.told.clear()
+        self.recorded.clear()
         self.peaks = {}
 
     def look(self, last: bool = False) -> None:
-        """A step, a while later, the end."""
+        """Examines and samples the devices: at a step, at an interval, at the end (`last`)."""
         try:
             if not self.on or os.getpid() != self.owner:
                 return
@@ -248,7 +248,7 @@ class Devices:
         self.say(f"devices that do not report are not looked for: {why}")
 
     def seen(self, tensor: Any) -> None:
-        """A tensor that lives on."""
+        """Examines the device of a tensor that stays alive."""
         kind = str(tensor.device.type)
         if not self.on or os.getpid() != self.owner:
             return
@@ -260,21 +260,21 @@ class Devices:
             self.judge(kind, tensor=bool(address) and address not in self.before.get(kind, {}))
 
     def adopted(self, kind: str, address: int, pool: int) -> None:
-        """It was alive when recording began."""
+        """Notes a storage that existed when recording began."""
         if kind != "cpu" and kind not in self.settled:
             self.before.setdefault(kind, {})[address] = pool
 
     def sample(self) -> None:
-        if not self.turn.acquire(timeout=1):  # a signal's handler, amid a look
+        if not self.lock.acquire(timeout=1):  # called by a signal handler during a sample
             return
         try:
             for kind in list(self.silent):
                 self.ask(kind)
         finally:
-            self.turn.release()
+            self.lock.release()
 
     def ask(self, kind: str) -> None:
-        """A look: samples first, so that the highest point is one since the samples of the look before."""
+        """Records a sample. Reads the counters before the peak, so that a rise of the peak happened since the previous sample."""
         now = counters(self.torch, kind)
         self.put(kind, {i: c for i, c in now.items() if any(c) or (kind, i) in self.used})
         risen = self.risen(kind)
@@ -291,7 +291,7 @@ class Devices:
                 self.capture.tide_torch_reserved(self.silent[kind], index, reserved)
 
     def risen(self, kind: str, first: bool = False) -> dict[int, int]:
-        """Own peaks that are higher than at the last look. Lower: it was reset, and a rise is still one since that look."""
+        """Returns the own peaks that are higher than at the last sample. A lower peak was reset; a later rise counts from that sample."""
         known, risen = self.peaks, dict[int, int]()
         if known is None:
             return risen
@@ -304,7 +304,7 @@ class Devices:
                 risen[index] = peak
         return risen
 
-    # ---- a thread of Python's: counters are asked for with the GIL ----
+    # ---- the sampling thread: a Python thread, because counters are read with the GIL ----
 
     def start(self) -> None:
         if not self.silent or not self.interval or self.thread is not None or not self.on:
@@ -318,7 +318,7 @@ class Devices:
             self.look()
 
     def stop(self) -> None:
-        """Off: nothing is left running."""
+        """Stops sampling and ends the thread."""
         self.on = False
         if self.thread is not None and os.getpid() == self.owner:
             self.wake.set()

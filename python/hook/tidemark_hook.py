@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """Turns on recording of PyTorch's ops, modules and steps once torch has been imported.
 
-TIDEMARK_CAPTURE says what besides ops: any of modules, stacks (or stacks=N: every N-th op), shapes; unset: modules.
-The C++ side (ops.cpp) is built against the torch that was imported (tidemark_build.py). Without a compiler one line says so and
-everything else is recorded.
+TIDEMARK_CAPTURE lists what to record besides ops: modules, stacks (stacks=N: of every N-th op), shapes; unset means modules.
+The C++ side (ops.cpp) is built against the imported torch (tidemark_build.py). Without a compiler it prints one line, and
+everything except ops is recorded.
 """
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from typing import Any
 
 _library: Any = None  # built from ops.cpp; keeps the callback's code loaded
 _capture: Any = None  # libtidemark-torch, called with the GIL held
-_model: Any = None  # names of modules, labels, steps: tidemark_model.Model
-_devices: Any = None  # those that do not report: tidemark_devices.Devices
-_told_end = False  # threads' frames are left alone once Python ends
-_ranked = False  # the recording says which rank of a job it is
+_model: Any = None  # tidemark_model.Model: names of modules, labels, steps
+_devices: Any = None  # tidemark_devices.Devices: devices that do not report
+_at_exit_registered = False  # an exit function stops reading threads' frames
+_ranked = False  # the recording has the rank of this process
 SHAPES, STACKS = 1, 2
 
 
@@ -37,7 +37,7 @@ _say: Any = _watch.say
 
 
 def _load_ops(torch: Any) -> None:
-    """Build ops.cpp if need be, load it, and tell it where the capture library's functions are."""
+    """Builds ops.cpp if necessary, loads it, and passes it the addresses of the capture library's functions."""
     global _library
     source = os.environ["TIDEMARK_OPS_SOURCE"]
     with _beside("tidemark_build").library(torch, source, _say) as path:
@@ -56,7 +56,7 @@ def _load_ops(torch: Any) -> None:
 
 
 def _load_capture(path: str | None = None) -> None:
-    """libtidemark-torch: the one that is loaded already (preloaded), else the one at `path`."""
+    """Loads libtidemark-torch: the library that is loaded already (preloaded), else the one at `path`."""
     global _capture
     if _capture is not None:
         return
@@ -97,14 +97,14 @@ def _at_exit() -> None:
     before_end()
     if _devices is not None:
         _devices.stop()
-    if not getattr(sys.modules.get("tidemark._record"), "_count", 0) and _capture.tide_recording_removed():  # else that says so
+    if not getattr(sys.modules.get("tidemark._record"), "_count", 0) and _capture.tide_recording_removed():  # else _record reports it
         path = ctypes.create_string_buffer(4096)
         _capture.tide_recording_path(path, ctypes.c_size_t(len(path)))
         _say(f"{os.fsdecode(path.value)}: removed or replaced while recording: the recording is lost")
 
 
 def before_end() -> None:
-    """The recording ends: what is still to be said of the process and its devices."""
+    """Runs before the recording ends: records the rank, labels and a last sample of devices."""
     learn_rank()
     if _model is not None:
         _model.last()
@@ -112,18 +112,18 @@ def before_end() -> None:
 
 
 def look(last: bool = False) -> None:
-    """A step or checkpoint of the program's own, live(), the end: devices that do not report are sampled."""
+    """Samples devices that do not report: at the program's steps and checkpoints, for live(), and at the end."""
     if _devices is not None:
         _devices.look(last)
 
 
 def devices(torch: Any, interval: float | None = None) -> Any:
-    """Who looks for devices that do not report; made at first."""
+    """Returns the tidemark_devices.Devices object; the first call makes it."""
     global _devices
     if _devices is None:
-        if interval is None:  # as `tidemark run` passes it on
+        if interval is None:  # `tidemark run` passes it by the environment
             interval = float(os.environ.get("TIDEMARK_INTERVAL") or 5)
-        aside = _is_worker() or os.environ.get("TIDEMARK_RECORD_PID", str(os.getpid())) != str(os.getpid())  # a compiler's, say
+        aside = _is_worker() or os.environ.get("TIDEMARK_RECORD_PID", str(os.getpid())) != str(os.getpid())  # for instance a compiler's worker
         _devices = _beside("tidemark_devices").Devices(torch, _capture, _say, interval, aside)
     return _devices
 
@@ -136,8 +136,8 @@ def _in_child() -> None:
 
 
 def learn_rank() -> bool:
-    """Say which rank of how many this process is, once torch.distributed knows: a launcher's variables may not be there
-    (multiprocessing.spawn). Cheap to ask again and again; imports nothing, never raises."""
+    """Records rank and world size of this process once torch.distributed is initialized: a launcher's variables may be missing
+    (multiprocessing.spawn). Returns whether they are recorded. Cheap to call repeatedly; imports nothing, never raises."""
     global _ranked
     if not _ranked:
         group: Any = sys.modules.get("torch.distributed")
@@ -146,25 +146,25 @@ def learn_rank() -> bool:
                 return False
             for key, number in ("process.rank", group.get_rank()), ("process.world_size", group.get_world_size()):
                 _capture.tide_annotate(_capture.tide_intern(key.encode()), str(number).encode())
-        except Exception:  # a group that is just being made, or is no more
+        except Exception:  # the group is being created or was destroyed
             return False
         _ranked = True
     return True
 
 
 def forget_rank() -> None:
-    """Another recording: it is to be said again."""
+    """Makes learn_rank() record the rank again, for another recording."""
     global _ranked
     _ranked = False
 
 
 def _is_worker() -> bool:
-    """Of multiprocessing."""
+    """Returns whether this is a worker process of multiprocessing."""
     return getattr(sys.modules.get("multiprocessing.process"), "parent_process", lambda: None)() is not None
 
 
 def _complete_workers() -> None:
-    """A process of multiprocessing (a DataLoader's worker, say) ends by _exit: its file is completed when its work is done."""
+    """Completes the file of a multiprocessing worker (for instance a DataLoader's) at the end of its work, since it ends by _exit."""
     util: Any = sys.modules.get("multiprocessing.util")
     if util is None:
         return
@@ -172,14 +172,14 @@ def _complete_workers() -> None:
     def at_end(capture: Any) -> None:
         util.Finalize(None, capture.tide_stop, args=(None,), exitpriority=-1000)
 
-    util.register_after_fork(_capture, at_end)  # for a worker that begins now: it forgets earlier Finalizes
+    util.register_after_fork(_capture, at_end)  # for future workers, which drop earlier Finalizes
     if _is_worker():
-        at_end(_capture)  # for one that is at work
+        at_end(_capture)  # for this process
 
 
 def _stacks(every: int) -> bool:
-    """Find out how this Python keeps its frames: asked from a function in a function in a function."""
-    global _told_end
+    """Learns the frame layout of this Python from three nested functions, and turns stacks on. Returns False if it is unknown."""
+    global _at_exit_registered
 
     class Nest:
         def outer(self) -> int:
@@ -197,9 +197,9 @@ def _stacks(every: int) -> bool:
         return False
     _capture.tide_torch_stack_every(every)
     _capture.tide_torch_frames_on(True)
-    if not _told_end:
-        _told_end = True
-        atexit.register(_capture.tide_torch_frames_on, False)  # threads' frames go before the threads do
+    if not _at_exit_registered:
+        _at_exit_registered = True
+        atexit.register(_capture.tide_torch_frames_on, False)  # frames are freed before their threads end
     return True
 
 
@@ -211,19 +211,19 @@ def _phases_of(torch: Any) -> Any:
 
 
 def on(torch: Any, *, ops: bool = True, modules: bool = True, stacks: int = 0, shapes: bool = False, light: bool = False) -> bool:
-    """Record what is asked for from now on; False: ops are not to be had, one line has said why."""
+    """Starts recording. Returns False if ops cannot be recorded; the reason was printed in one line."""
     global _model
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         if modules or stacks:
             _say("modules and Python stacks are not recorded: a Python without the GIL is not supported")
         modules, stacks = False, 0
     _load_capture()
-    if light and _stacks(1):  # every allocation with its Python stack, no ops
+    if light and _stacks(1):  # records every allocation with its Python stack, but no ops
         _capture.tide_torch_alloc_stacks(ctypes.c_bool(True))
     if _library is None and ops:
         try:
             _load_ops(torch)
-        except Exception as why:  # no compiler, no headers: memory is recorded all the same
+        except Exception as why:  # no compiler or no headers: memory is still recorded
             _say(f"ops are not recorded: {why}")
     if _library is not None and ops:
         want = (SHAPES if shapes else 0) | (STACKS if stacks and _stacks(stacks) else 0)
@@ -248,7 +248,7 @@ def off() -> None:
 
 
 def wants(text: str | None) -> dict[str, Any]:
-    """TIDEMARK_CAPTURE as arguments of on()."""
+    """Returns TIDEMARK_CAPTURE as arguments of on()."""
     parts = [w.partition("=") for w in (text if text is not None else "modules").split(",") if w]
     words = {name: value for name, _, value in parts}
     every = int(words.get("stacks") or 1) if "stacks" in words else 0
@@ -256,7 +256,7 @@ def wants(text: str | None) -> dict[str, Any]:
 
 
 def _track() -> None:
-    """enable_memory_profiling is set: the tracker too, where this Python has the package."""
+    """Starts the tracker if enable_memory_profiling is set and this Python has the package."""
     if os.environ.get("TIDEMARK_ENABLE_MEMORY_PROFILING", "").lower() not in ("1", "true", "yes", "on"):
         return
     try:
@@ -268,7 +268,7 @@ def _track() -> None:
 
 
 def _imported() -> None:
-    """torch is there: attach. What fails here must not fail the import."""
+    """Attaches after the import of torch. A failure must not fail that import."""
     try:
         torch = sys.modules["torch"]
         on(torch, **wants(os.environ.get("TIDEMARK_CAPTURE")))
@@ -279,7 +279,7 @@ def _imported() -> None:
 
 
 def _heap_stacks() -> None:
-    """The host heap is recorded: its stacks are to go on with Python's frames, torch or not."""
+    """Adds Python frames to the stacks of a recorded host heap, with or without torch."""
     if os.environ.get("TIDEMARK_HEAP") and getattr(sys, "_is_gil_enabled", lambda: True)():
         _load_capture()
         _stacks(1)

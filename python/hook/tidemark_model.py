@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What a model is, for the recording: names of modules, roles of tensors, steps.
+"""Describes a model to the recording: names of modules, roles of tensors, steps.
 
-Works at first sight of a module (its names, its parameters and buffers), after an optimizer's step (the state it has
-made, the gradients there are) and now and then when a model runs (what moved or was replaced since); otherwise it costs one C call
-a module. Never raises into the program.
+It works when a module first runs (names, parameters and buffers), after an optimizer's step (new state and gradients), and
+occasionally when a model runs (tensors that were moved or replaced since). Otherwise it costs one C call for each module call.
+Never raises into the program.
 """
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from typing import Any
 
 PARAMETER, GRADIENT, OPTIMIZER, BUFFER = 1, 2, 3, 7
 STEP = 3
-ROOM = 1000
-SHARE = 50  # looking at a model's tensors again takes at most 1/SHARE of the time
+ROOM = 1000  # minimum number of names before dead ones are removed
+SHARE = 50  # examining a model's tensors again takes at most 1/SHARE of the time
 
 
 def inner(tensor: Any) -> list[Any]:
-    """The tensors that hold the memory of a wrapper (a DTensor's local shard); of a plain one, itself."""
+    """Returns the tensors that hold the memory of a wrapper (a DTensor's local shard); a plain tensor itself."""
     flatten = getattr(tensor, "__tensor_flatten__", None)
     if flatten is None:
         return [tensor]
     try:
         return [t for name in flatten()[0] for t in inner(getattr(tensor, name)) if hasattr(t, "_cdata")]
-    except Exception:  # a wrapper that does not tell
+    except Exception:  # the wrapper cannot be flattened
         return [tensor]
 
 
 def unseen(torch: Any) -> Any:
-    """A context: what the program has set to see or to change calls of PyTorch (modes; a default device, fake tensors) leaves ours alone."""
+    """Returns a context in which the program's modes (a default device, fake tensors) neither see nor change our calls of PyTorch."""
     modes: Any = sys.modules.get("torch.utils._python_dispatch")
     stack = contextlib.ExitStack()
     for place, name in (torch._C, "DisableTorchFunction"), (modes, "_disable_current_modes"):
@@ -46,9 +46,9 @@ def unseen(torch: Any) -> Any:
 
 
 class Model:
-    """torch: the module; capture: libtidemark-torch; ops: the library built from ops.cpp, or None: then nothing is labelled.
-    Both are called with the GIL held. say: one line to the user. learn_rank: asked where a model runs for the first time and after steps, until it knows.
-    devices: whom to tell of tensors and steps (tidemark_devices.Devices). phases: whom to tell of models and steps (tidemark_phases.Phases)."""
+    """torch: the module. capture: libtidemark-torch. ops: the library built from ops.cpp; without it (None) nothing is labelled.
+    Both are called with the GIL held. say: prints one line for the user. learn_rank: called when a model first runs and after steps.
+    devices: a tidemark_devices.Devices, notified of tensors and steps. phases: a tidemark_phases.Phases, notified of models and steps."""
 
     def __init__(self, torch: Any, capture: Any, say: Any, learn_rank: Any = bool, devices: Any = None, phases: Any = None) -> None:
         self.torch: Any = torch
@@ -57,20 +57,20 @@ class Model:
         self.learn_rank: Any = learn_rank
         self.devices: Any = devices
         self.ops: Any = None
-        self.turn: Any = threading.RLock()  # labels: several threads may train, each its own model
+        self.lock: Any = threading.RLock()  # protects labels: several threads may each train a model
         self.refs: dict[int, weakref.ref[Any]] = {}  # modules that have a name
-        self.types: dict[str, str] = {}  # their classes, by the names of their ops
-        self.roots: list[tuple[weakref.ref[Any], str]] = []  # modules that are no part of another, and what they are called
-        self.several: bool = False  # more than one of them has tensors: labels say whose they are
-        self.due: float = 0.0  # when a model's tensors may be looked at again
-        self.names: dict[int, str] = {}  # of tensors that have a label, by their address
-        self.room: int = ROOM  # for both, before what is no more is looked for
-        self.states: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # optimizer -> size of its state when last looked at
-        self.owners: weakref.WeakKeyDictionary[Any, list[int]] = weakref.WeakKeyDictionary()  # optimizer -> its number, parameters, labels then
+        self.types: dict[str, str] = {}  # name of a module's op -> class of the module
+        self.roots: list[tuple[weakref.ref[Any], str]] = []  # modules without a parent, and their names
+        self.several: bool = False  # more than one root has tensors: labels include the root's name
+        self.due: float = 0.0  # earliest time for the next examination of a model's tensors
+        self.names: dict[int, str] = {}  # address of a labelled tensor -> name
+        self.room: int = ROOM  # number of roots and names at which dead ones are removed
+        self.states: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # optimizer -> size of its state when last examined
+        self.owners: weakref.WeakKeyDictionary[Any, list[int]] = weakref.WeakKeyDictionary()  # optimizer -> number, parameters and labels when last examined
         self.numbers: itertools.count[int] = itertools.count(1)
         self.labelled: int = 0  # labels given so far
         self.steps: int = -1  # before the first forward
-        self.stepper: weakref.ref[Any] | None = None  # the optimizer whose steps are the steps
+        self.stepper: weakref.ref[Any] | None = None  # the optimizer whose steps are marked
         self.hook: Any = None
         self.phases: Any = phases
         self.namer: Any = self.name
@@ -79,7 +79,7 @@ class Model:
     # ---- modules ----
 
     def name(self, module: Any) -> None:
-        """A module that C does not know runs: name it and everything inside it."""
+        """Names a module and everything inside it. Called by C when a module without a name runs."""
         try:
             root = self.enter(module)
             for path, m in module.named_modules():
@@ -89,7 +89,7 @@ class Model:
                 text = f"nn.Module: {root}.{path}" if path else f"nn.Module: {root}"
                 self.types[text] = type(m).__name__
                 self.capture.tide_torch_module_name(key, self.intern(text))
-            with self.turn, unseen(self.torch):
+            with self.lock, unseen(self.torch):
                 self.tidy()
                 several = sum(self.has_tensors(r()) for r, _ in self.roots) > 1
                 if several != self.several:
@@ -108,7 +108,7 @@ class Model:
             self.say(f"a module has no name: {why}")
 
     def enter(self, module: Any) -> str:
-        """A model is called by its class, the second of the same class with #2. It takes the place of its parts, which ran before it."""
+        """Adds a root and returns its name: its class, with #2 for the second of the same class. It replaces its parts among the roots."""
         parts = {id(m) for m in module.modules()}
         self.roots = [(r, n) for r, n in self.roots if r() is not None and id(r()) not in parts]
         taken, kind = {n for _, n in self.roots}, type(module).__name__
@@ -121,12 +121,12 @@ class Model:
         return module is not None and next(itertools.chain(module.parameters(), module.buffers()), None) is not None
 
     def run(self, module: Any) -> None:
-        """A model begins to run, and it is some time ago that it was looked at: what was moved, converted or replaced has its name again."""
+        """Labels tensors that were moved, converted or replaced, when a model begins to run and the last examination is long enough ago."""
         now = time.monotonic()
         if now < self.due or self.compiling():
             return
         try:
-            with self.turn, unseen(self.torch):
+            with self.lock, unseen(self.torch):
                 self.refresh(module)
         except Exception as why:
             self.say(f"labels are not up to date: {why}")
@@ -134,14 +134,14 @@ class Model:
         self.due = after + max(0.1, SHARE * (after - now))
 
     def last(self) -> None:
-        """The recording ends: labels of all models are brought up to date."""
-        with contextlib.suppress(Exception), self.turn, unseen(self.torch):
+        """Updates the labels of all models before the recording ends."""
+        with contextlib.suppress(Exception), self.lock, unseen(self.torch):
             self.refresh()
 
     def refresh(self, module: Any = None) -> None:
         if not self.ops:
             return
-        if self.ops.tide_torch_labels(0):  # some tensors are no more
+        if self.ops.tide_torch_labels(0):  # some labelled tensors were freed
             self.relabel()
         for root, name in self.roots:
             if module is None or root() is module:
@@ -156,7 +156,7 @@ class Model:
             self.capture.tide_torch_module_name(key, 0)
 
     def tidy(self) -> None:
-        """Every now and then: a program may make modules as it goes, and have no optimizer."""
+        """Removes dead roots and names occasionally: a program may create modules all the time and have no optimizer."""
         if len(self.roots) + len(self.names) < self.room:
             return
         self.roots = [(r, n) for r, n in self.roots if r() is not None]
@@ -174,7 +174,7 @@ class Model:
             self.watch(b, front + name, BUFFER)
 
     def watch(self, tensor: Any, name: str, role: int) -> None:
-        """The newest owner's name counts: a part that ran alone is called as its parent calls it once that runs."""
+        """Labels a tensor. The newest name counts: a part that ran alone gets its parent's name for it when the parent runs."""
         key = tensor._cdata
         known = self.names.get(key)
         if known == name:
@@ -202,23 +202,23 @@ class Model:
             self.mark_step(optimizer)
             if self.devices is not None:
                 self.devices.look()
-            with self.turn, unseen(self.torch):
+            with self.lock, unseen(self.torch):
                 self.label_step(optimizer)
         except Exception as why:
             self.say(f"a step is not marked: {why}")
 
     def label_step(self, optimizer: Any) -> None:
-        """What an optimizer that has made a step keeps, and the gradients it was given."""
+        """Labels an optimizer's state and gradients after its step."""
         if not self.ops:
             return
-        if self.ops.tide_torch_labels(self.own(optimizer)):  # some tensors are no more: others may have taken their place
+        if self.ops.tide_torch_labels(self.own(optimizer)):  # some labelled tensors were freed: others may have their addresses
             self.relabel()
         if self.states.get(optimizer) != len(optimizer.state):
             self.label_state(optimizer)
         self.label_wrapped(optimizer)
 
     def label_wrapped(self, optimizer: Any) -> None:
-        """Gradients of parameters that are wrappers (shards of FSDP2): C sees the shard, which has none."""
+        """Labels gradients of wrapped parameters (shards of FSDP2): C sees only the shard, which has no gradient."""
         for p in (p for g in optimizer.param_groups for p in g["params"] if hasattr(p, "__tensor_flatten__") and p.grad is not None):
             name = self.names.get(p._cdata)
             for t in inner(p.grad) if name else ():
@@ -230,7 +230,7 @@ class Model:
 
     @staticmethod
     def stepped() -> bool:
-        """The program says itself where its steps are."""
+        """Returns whether the program marks its steps itself."""
         return bool(getattr(sys.modules.get("tidemark._record"), "_stepped", False))
 
     def mark_step(self, optimizer: Any) -> None:
@@ -239,16 +239,16 @@ class Model:
         if self.stepper is None or self.stepper() is None:
             self.stepper = weakref.ref(optimizer)
         if self.stepper() is optimizer:
-            self.steps = max(self.steps, 0)  # no model's run was seen
+            self.steps = max(self.steps, 0)  # no run of a model was noticed
             self.next_step()
 
     def next_step(self) -> None:
-        """Under a name of its own (analyze/common/step_marks.h): the program may say later where its steps are, at the end of each."""
+        """Marks a step with the name optimizer.step (analyze/common/step_marks.h): the program may mark its own steps later."""
         self.steps += 1
         self.capture.tide_mark(STEP, self.intern("optimizer.step"), self.steps)
 
     def own(self, optimizer: Any) -> int:
-        """The number of an optimizer that has made a step; C is told which tensors are its own, where that has changed."""
+        """Returns the number of an optimizer and passes its parameters to C if they have changed."""
         owner = self.owners.setdefault(optimizer, [0, 0, 0])
         owner[0] = owner[0] or next(self.numbers)
         many = sum(len(g["params"]) for g in optimizer.param_groups)
@@ -259,7 +259,7 @@ class Model:
         return owner[0]
 
     def label_state(self, optimizer: Any) -> None:
-        """State that an optimizer keeps for its parameters, under their names."""
+        """Labels the state that an optimizer keeps for its parameters with their names."""
         if not self.ops:
             return
         self.states[optimizer] = len(optimizer.state)
@@ -285,14 +285,14 @@ class Model:
             self.relabel()
 
     def again(self) -> None:
-        """Another recording has begun: say everything once more."""
+        """Labels everything again for another recording."""
         self.steps = -1
         if self.phases is not None:
             self.phases.again()
         self.relabel()
 
     def relabel(self) -> None:
-        with self.turn, unseen(self.torch):
+        with self.lock, unseen(self.torch):
             self.clear()
             self.roots = [(r, n) for r, n in self.roots if r() is not None]
             for root, name in self.roots:
@@ -301,13 +301,13 @@ class Model:
                 self.label_state(optimizer)
 
     def clear(self) -> None:
-        with self.turn:
+        with self.lock:
             if self.ops:
                 self.ops.tide_torch_labels_clear()
             self.names.clear()
 
     def in_child(self) -> None:
-        self.turn = threading.RLock()  # whoever held it is not here
+        self.lock = threading.RLock()  # the thread that held it does not exist in the child
 
     def off(self) -> None:
         self.capture.tide_torch_modules_off()

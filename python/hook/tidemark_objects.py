@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""`tidemark objects -- PROGRAM`: the first Python that the program starts writes what is alive in it at its end.
+"""`tidemark objects -- PROGRAM`: the first Python that the program starts writes its live objects at exit.
 
-TIDEMARK_OBJECTS names the file. Processes that this one starts do not write: the variable is theirs no more.
+TIDEMARK_OBJECTS names the file. Child processes do not write, because the variable is removed from their environment.
 """
 import atexit
 import os
@@ -17,7 +17,7 @@ def _say(text: str) -> None:
 
 
 def _at_exit(path: str, pid: int) -> None:
-    if os.getpid() != pid:  # a fork that ends as Python does
+    if os.getpid() != pid:  # a forked child that exits normally
         return
     try:
         from tidemark.objects import _snapshot
@@ -26,7 +26,7 @@ def _at_exit(path: str, pid: int) -> None:
         return
     try:
         _snapshot.finish(path)
-    except Exception as why:  # never the program's failure
+    except Exception as why:  # must not fail the program
         _say(f"the live objects could not be measured: {type(why).__name__}: {why}")
 
 
@@ -37,4 +37,4 @@ def install() -> None:
     except OSError:  # another Python of the same command line was first
         return
     os.environ["TIDEMARK_OBJECTS_FILE"] = path
-    atexit.register(_at_exit, path, os.getpid())  # registered first: runs after all of the program's own
+    atexit.register(_at_exit, path, os.getpid())  # registered first, so it runs after all exit functions of the program

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Phases of a training loop, without a line of code: marks where an optimizer is made, a model first runs, a backward pass begins and
-ends, an optimizer has stepped. For the first few steps only: thousands of equal phases tell nobody anything. A program that
-sets phases of its own (tidemark.phase) gets none from here on. Never raises into the program."""
+"""Marks phases of a training loop automatically: creation of an optimizer, first run of a model, begin and end of a backward pass,
+step of an optimizer. It marks the first STEPS steps only, because thousands of equal phases are of no use. Once a program marks
+phases of its own (tidemark.phase), this module marks none. Never raises into the program."""
 from __future__ import annotations
 
 import sys
@@ -13,19 +13,19 @@ STEPS = 3
 
 
 class Phases:
-    """mark: called with a name; it ends a phase."""
+    """mark: a function that ends a phase with a name."""
 
     def __init__(self, torch: Any, mark: Any) -> None:
         self.torch = torch
         self.mark = mark
-        self.before = "MODEL_CREATION"  # what ends next, before the first step
+        self.before = "MODEL_CREATION"  # the phase that ends next; "" from the first forward on
         self.steps = self.depth = 0
         self.inner: Any = None
         self.make: Any = None
 
     @staticmethod
     def own() -> bool:
-        """The program sets phases itself."""
+        """Returns whether the program marks phases itself."""
         return bool(getattr(sys.modules.get("tidemark._record"), "_phased", False))
 
     def done(self) -> bool:
@@ -41,7 +41,7 @@ class Phases:
             self.before = "OPTIMIZER_CREATION"
 
     def model_runs(self) -> None:
-        """A model that was not seen before runs."""
+        """Called when a model runs for the first time."""
         if self.before:
             self.end(self.before)
             self.before = ""
@@ -84,12 +84,12 @@ class Phases:
         autograd.backward, optimizer.__init__ = backward, init
 
     def again(self) -> None:
-        """Another recording: its first steps are marked again."""
+        """Starts again for another recording."""
         self.steps = 0
         self.on()
 
     def off(self) -> None:
-        """PyTorch as it was, unless somebody has wrapped what we wrapped."""
+        """Restores PyTorch's functions, unless someone else has wrapped them since."""
         if self.inner is None:
             return
         autograd, optimizer = self.torch.autograd, self.torch.optim.Optimizer

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Waits for torch to be imported, lets that happen as always, then calls somebody; and says things without failing anybody.
+"""Calls a function after torch has been imported, and prints lines without ever raising an exception.
 
-Many programs only ask whether there is a torch (importlib.util.find_spec) long before they import it: that is not yet it.
+Many programs only look for torch (importlib.util.find_spec) long before they import it. That does not count as an import.
 """
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def put(stream: Any, text: str) -> None:
 
 
 def say(text: str) -> None:
-    """One line on stderr."""
+    """Prints one line on stderr."""
     put(sys.stderr, f"tidemark: {text}")
 
 
 class _Loader(importlib.abc.Loader):
-    """torch's own loader, and something to do after it."""
+    """Runs torch's own loader, then a function."""
 
     def __init__(self, own: Any, then: Any) -> None:
         self._own, self._then = own, then
@@ -46,7 +46,7 @@ class _Loader(importlib.abc.Loader):
         return self._own.create_module(spec)
 
     def exec_module(self, module: Any) -> None:
-        module.__spec__.loader = module.__loader__ = self._own  # torch's files are found through it
+        module.__spec__.loader = module.__loader__ = self._own  # torch finds its files through its loader
         self._own.exec_module(module)
         self._then()
 
@@ -55,7 +55,7 @@ class _Loader(importlib.abc.Loader):
 
 
 class Watch(importlib.abc.MetaPathFinder):
-    """Calls `then` once torch has been imported; cancel() before that and nothing happens."""
+    """Calls `then` once torch has been imported, unless cancel() is called before that."""
 
     def __init__(self, then: Any) -> None:
         self._then = then
@@ -69,7 +69,7 @@ class Watch(importlib.abc.MetaPathFinder):
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         if name != "torch" or getattr(self._here, "asking", False) or self not in sys.meta_path:
             return None
-        self._here.asking = True  # the others are asked, not this one again
+        self._here.asking = True  # find_spec below asks the other finders only
         try:
             spec = importlib.util.find_spec("torch")
         finally:

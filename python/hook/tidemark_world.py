@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""A job of many ranks, of which this process is the first: collectives that return at once, for `tidemark predict --world N`."""
+"""Simulates a job of N ranks for `tidemark predict --world N`: this process is rank 0, and collectives return at once."""
 from __future__ import annotations
 
 import os
@@ -15,7 +15,7 @@ def install(torch: Any, world: int, meter: Any) -> None:
     start = dist.init_process_group
 
     def init(backend: Any = None, *args: Any, **kw: Any) -> None:
-        """Whatever backend is asked for: no other rank is there to talk to."""
+        """Uses the fake backend instead of the requested one, since no other rank exists."""
         if not dist.is_initialized():
             start(backend="fake", store=FakeStore(), rank=0, world_size=world)
 
@@ -27,8 +27,8 @@ def install(torch: Any, world: int, meter: Any) -> None:
 
 
 def _stand_in_for_ddp(torch: Any) -> None:
-    """DistributedDataParallel without its reducer (C++ that looks at data): the same buckets, the module inside."""
-    first, rest = 1 << 20, 25 << 20  # bytes of the first bucket and of the others, as DDP has them
+    """Replaces DistributedDataParallel by a module with the same buckets but without the C++ reducer, which reads data."""
+    first, rest = 1 << 20, 25 << 20  # bytes of the first bucket and of the others in DDP
 
     class DistributedDataParallel(torch.nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self, module: Any, device_ids: Any = None, *args: Any, bucket_cap_mb: Any = None, gradient_as_bucket_view: bool = False, **kw: Any) -> None:
@@ -36,7 +36,7 @@ def _stand_in_for_ddp(torch: Any) -> None:
             self.module = module
             self.buckets: list[Any] = []
             if gradient_as_bucket_view:
-                return  # gradients lie in the buckets: nothing beside them
+                return  # gradients are views of the buckets: no further memory
             cap = int(bucket_cap_mb * (1 << 20)) if bucket_cap_mb else rest
             size, limit, like = 0, first, None
             for p in [p for p in reversed(list(module.parameters())) if p.requires_grad]:
@@ -70,7 +70,7 @@ def _stand_in_for_ddp(torch: Any) -> None:
 
 
 def _real_meshes(torch: Any) -> None:
-    """Meshes of ranks are small tensors that are looked at: real ones."""
+    """Makes device meshes real tensors: they are small, and PyTorch reads their values."""
     mesh: Any = __import__("importlib").import_module("torch.distributed.device_mesh")
     from torch._subclasses.fake_tensor import FakeTensor
     from torch.utils._python_dispatch import _disable_current_modes
@@ -86,7 +86,7 @@ def _real_meshes(torch: Any) -> None:
     make = outside(mesh.DeviceMesh.__init__)
 
     def real(ranks: Any) -> Any:
-        """A list of ranks that was made under the fake mode has no numbers: they count up, as init_device_mesh makes them."""
+        """Returns real ranks for a mesh made under the fake mode, which has no values: 0, 1, 2 ..., as init_device_mesh makes them."""
         if not isinstance(ranks, FakeTensor):
             return ranks
         with _disable_current_modes():
@@ -100,7 +100,7 @@ def _real_meshes(torch: Any) -> None:
 
 
 def _shapes_alone(meter: Any) -> None:
-    """What a sharded tensor's ops do to shapes is found with fake tensors of the whole size: nothing that a device would hold."""
+    """Excludes shape propagation of sharded tensors from the count: it uses fake tensors of the full size, which no device would hold."""
     try:
         rules: Any = __import__("importlib").import_module("torch.distributed.tensor._sharding_prop").ShardingPropagator
     except (ImportError, AttributeError):
