@@ -12,6 +12,7 @@ with torch.profiler.profile() as prof:
 
 generator = TimelineGenerator(min_duration_us=1.0)
 timeline = generator.from_profiler(prof)
-print(f"total {timeline.total_time_us / 1000:.2f} ms, CPU {timeline.cpu_active_time_us / 1000:.2f} ms, "
-      f"GPU {timeline.gpu_active_time_us / 1000:.2f} ms, overlap {timeline.overlap_time_us / 1000:.2f} ms")
+print(f"total {timeline.total_time_us / 1000:.2f} ms, CPU {timeline.cpu_active_time_us / 1000:.2f} ms")
+if timeline.has_gpu_time:
+    print(f"GPU {timeline.gpu_active_time_us / 1000:.2f} ms, overlap {timeline.overlap_time_us / 1000:.2f} ms")
 print(generator.export_chrome_trace(timeline, os.path.join(tempfile.mkdtemp(), "timeline.json")))

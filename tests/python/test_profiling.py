@@ -85,6 +85,20 @@ class Faces(unittest.TestCase):
         shown = maker.export_visualization_data(data)
         self.assertEqual(set(shown["summary"]), {"total_time_ms", "cpu_time_ms", "gpu_time_ms", "overlap_ms"})
         self.assertLessEqual(len(shown["cpu_timeline"]), 500)
+        self.assertTrue(data.has_gpu_time)
+
+    def test_no_device_rows(self) -> None:
+        """Nothing is said of a device: documents have null, fields that are numbers are 0 with has_gpu_time False."""
+        from tidemark.profiling import HTAAnalyzer, TimelineGenerator
+
+        path = pathlib.Path(self.folder, "host.json")
+        path.write_text(json.dumps({"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 50}]}))
+        data = TimelineGenerator().from_chrome_trace(path)
+        self.assertEqual((data.has_gpu_time, data.gpu_active_time_us, data.overlap_time_us), (False, 0.0, 0.0))
+        self.assertEqual({k: v for k, v in data.summary().items() if v is None}, dict.fromkeys(("gpu_time_ms", "overlap_ms", "gpu_utilization")))
+        self.assertIsNone(TimelineGenerator().export_visualization_data(data)["summary"]["gpu_time_ms"])
+        report = HTAAnalyzer(self.folder).analyze_trace(str(path))
+        self.assertEqual(set(report.comm_breakdown.values()), {None})
 
     def test_hta(self) -> None:
         from tidemark.profiling import HTAAnalyzer
@@ -170,9 +184,12 @@ class WithTorch(unittest.TestCase):
         self.assertGreater(session.flame_graph_data["value"], 0)
         self.assertTrue(session.memory_timeline)
         if not self.torch.cuda.is_available():
-            self.assertEqual((session.kernels, session.cuda_time_ms), ([], 0))
+            self.assertEqual((session.kernels, session.cuda_time_ms, session.has_gpu_time), ([], 0, False))
         document = json.loads(pathlib.Path(profiler.export_summary(session, os.path.join(self.folder, "s.json"))).read_text())
         self.assertEqual(set(document["timing"]), {"total_ms", "cuda_ms", "cpu_ms"})
+        if not session.has_gpu_time:
+            self.assertIsNone(document["timing"]["cuda_ms"])
+            self.assertIsNone(profiler.compare_sessions(session, session)["timing_diff"]["cuda_ms"])
 
     def test_peak_is_torchs(self) -> None:
         """The peak of the host's allocator, against the bytes of the tensors that were made."""

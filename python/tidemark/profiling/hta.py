@@ -80,6 +80,8 @@ def hta_of(trace: Trace | str) -> HTAReport:
     communication = _sum(ranks, "communication_ns")
     report.comm_breakdown = {"communication_us": communication / 1000, "overlapped_us": overlap / 1000, "exposed_us": (communication - overlap) / 1000,
                              "overlap_pct": 100 * overlap / communication if communication else None}
+    if not ranks:
+        report.comm_breakdown = dict.fromkeys(report.comm_breakdown)
     report.collective_ops = [c for r in ranks for c in r.get("collectives", [])]
     report.memory_bandwidth_gbps, report.memory_efficiency_pct = _copies(ranks), _hidden(ranks)
     report.recommendations = [plain(r["text"] if isinstance(r, dict) else r) for r in raw.get("recommendations", [])]

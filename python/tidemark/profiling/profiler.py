@@ -44,7 +44,7 @@ class ProfileSession:
 
     name: str = ""
     total_time_ms: float = 0.0
-    cuda_time_ms: float = 0.0  # the device was busy: a union of intervals
+    cuda_time_ms: float = 0.0  # the device was busy: a union of intervals; unknown, not 0, unless has_gpu_time
     cpu_time_ms: float = 0.0  # the host was busy
     peak_memory_mb: float | None = None
     allocated_memory_mb: float | None = None
@@ -66,6 +66,7 @@ class ProfileSession:
     recording_path: Path | None = None  # .tide: every command of Tidemark reads it
     recorder: str = "tidemark"  # or "torch.profiler", and then why
     why: str | None = None
+    has_gpu_time: bool = False  # False: no device work was recorded
     flops: dict[str, int] | None = None  # by op, with recorder="torch" and with_flops
 
 
@@ -147,7 +148,9 @@ class UnifiedProfiler:
         trace = Trace(path)
         session.timeline_data = trace.timeline()["summary"]
         assert session.timeline_data is not None
-        session.cuda_time_ms, session.cpu_time_ms = session.timeline_data["gpu_time_ms"] or 0.0, session.timeline_data["cpu_time_ms"]
+        gpu = session.timeline_data["gpu_time_ms"]
+        session.has_gpu_time = gpu is not None
+        session.cuda_time_ms, session.cpu_time_ms = gpu or 0.0, session.timeline_data["cpu_time_ms"]
         self._memory(session, trace, cuda)
         self._kernels(session, trace)
         if self.enable_flame_graph:
@@ -251,8 +254,9 @@ class UnifiedProfiler:
                 changes.append({"name": name, "baseline_us": a[name], "optimized_us": b[name], "diff_us": a[name] - b[name]})
         changes.sort(key=lambda c: -abs(c.get("baseline_us", 0) - c.get("optimized_us", 0)))
         known = baseline.peak_memory_mb is not None and optimized.peak_memory_mb is not None
+        timed = baseline.has_gpu_time and optimized.has_gpu_time
         return {"speedup": baseline.total_time_ms / optimized.total_time_ms if optimized.total_time_ms else 0,
-                "timing_diff": {"total_ms": baseline.total_time_ms - optimized.total_time_ms, "cuda_ms": baseline.cuda_time_ms - optimized.cuda_time_ms,
+                "timing_diff": {"total_ms": baseline.total_time_ms - optimized.total_time_ms, "cuda_ms": baseline.cuda_time_ms - optimized.cuda_time_ms if timed else None,
                                 "cpu_ms": baseline.cpu_time_ms - optimized.cpu_time_ms},
                 "memory_diff": {"peak_mb": (baseline.peak_memory_mb or 0) - (optimized.peak_memory_mb or 0) if known else None},
                 "kernel_changes": changes[:20]}
@@ -260,7 +264,7 @@ class UnifiedProfiler:
     def export_summary(self, session: ProfileSession, path: str | os.PathLike[str]) -> str:
         document = {
             "name": session.name, "iterations": session.iterations,
-            "timing": {"total_ms": session.total_time_ms, "cuda_ms": session.cuda_time_ms, "cpu_ms": session.cpu_time_ms},
+            "timing": {"total_ms": session.total_time_ms, "cuda_ms": session.cuda_time_ms if session.has_gpu_time else None, "cpu_ms": session.cpu_time_ms},
             "memory": {"peak_mb": session.peak_memory_mb, "allocated_mb": session.allocated_memory_mb, "reserved_mb": session.reserved_memory_mb},
             "kernels": [{"name": k.name, "duration_us": k.duration_us, "call_count": k.call_count, "grid": k.grid, "block": k.block,
                          "registers_per_thread": k.registers_per_thread, "shared_memory_bytes": k.shared_memory_bytes, "stream": k.stream}

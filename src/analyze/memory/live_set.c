@@ -125,3 +125,13 @@ tide_code tide__largest(const tide_model *m, const tide_live_set *in, uint32_t d
 	}
 	return TIDE_OK;
 }
+
+bool tide__memory_known(const tide_model *m, uint32_t device)
+{
+	if (device == TIDE_ANY)
+		return m->pools.n > 1 || m->allocs.n > 1;
+	for (size_t p = 1; p < m->pools.n; p++)
+		if (m->pools.device[p].i == device)
+			return true;
+	return false;
+}

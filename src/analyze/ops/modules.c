@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/common/interval_set.h"
+#include "analyze/memory/live_set.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "model/strings.h"
@@ -218,6 +219,7 @@ static tide_code solve(const tide_model *m, tide_modules *out, bool sums, tide_e
 	memset(out, 0, sizeof *out);
 	out->of = tide__calloc(m->spans.n + 1, sizeof *out->of);
 	out->any = any_module(m);
+	out->memory = tide__memory_known(m, TIDE_ANY);
 	if (out->of && !out->any)
 		return TIDE_OK;
 	bool ok = out->of && alloc_work(&w, sums);

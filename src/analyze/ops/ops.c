@@ -2,10 +2,15 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "analyze/ops/ops.h"
 
+#include "analyze/memory/live_set.h"
+
 tide_code tide__ops_find(const tide_model *m, const tide_ops_query *q, tide_ops *x, tide_error *err)
 {
 	tide_optree_options opt = { .device = q->device, .streams = q->streams };
-	*x = (tide_ops){ .m = m, .device = q->device, .has_flat = q->flat };
+	*x = (tide_ops){ .m = m,
+			 .device = q->device,
+			 .has_flat = q->flat,
+			 .memory = tide__memory_known(m, q->device) };
 	tide_code rc = tide__find_op_tree(m, &opt, &x->tree, err);
 	if (rc == TIDE_OK && q->flat)
 		rc = tide__find_op_table(&x->tree, &x->flat, err);

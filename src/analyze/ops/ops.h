@@ -18,6 +18,7 @@ typedef struct tide_ops {
 	const tide_model *m; /* borrowed */
 	uint32_t device;
 	bool has_flat;
+	bool memory; /* false: the trace does not record it: bytes, counts and peaks are unknown */
 	tide_optree tree;
 	tide_op_flat flat; /* empty unless requested */
 } tide_ops;

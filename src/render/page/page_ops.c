@@ -5,6 +5,7 @@
  * (and counted), sums stay whole. */
 #include <stdlib.h>
 
+#include "analyze/memory/live_set.h"
 #include "analyze/ops/modules.h"
 #include "analyze/ops/op_tree.h"
 #include "base/mem.h"
@@ -27,8 +28,17 @@ static int longest_first(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-static void op_row(tide_json *j, const tide_model *m, tide_str name, const tide_op_row *r)
+static void bytes(tide_json *j, const int64_t *v, size_t n, bool known)
 {
+	for (size_t i = 0; i < n; i++)
+		known ? tide__json_int(j, v[i]) : tide__json_null(j);
+}
+
+static void op_row(tide_json *j, const tide_model *m, tide_str name, const tide_op_row *r,
+		   bool memory)
+{
+	const int64_t v[] = { (int64_t)r->all.alloc_bytes, (int64_t)r->all.free_bytes,
+			      (int64_t)(r->all.alloc_bytes - r->all.free_bytes), (int64_t)r->peak };
 	size_t n;
 	const char *text = tide__text(m, name, &n);
 	tide__json_array(j);
@@ -36,18 +46,17 @@ static void op_row(tide_json *j, const tide_model *m, tide_str name, const tide_
 	tide__json_uint(j, r->count);
 	tide__json_int(j, r->all.ns);
 	tide__json_int(j, r->self.ns);
-	tide__json_uint(j, r->all.alloc_bytes);
-	tide__json_uint(j, r->all.free_bytes);
-	tide__json_int(j, (int64_t)(r->all.alloc_bytes - r->all.free_bytes));
-	tide__json_uint(j, r->peak);
+	bytes(j, v, sizeof v / sizeof *v, memory);
 	tide__json_array_end(j);
 }
 
 static bool by_name(tide_json *j, const tide_model *m, const tide_op_flat *f)
 {
 	struct rank *v = tide__alloc(f->n, sizeof *v);
+	bool memory = tide__memory_known(m, TIDE_ANY);
 	if (!v)
 		return false;
+	tide__json_kbool(j, "memory", memory);
 	for (size_t i = 0; i < f->n; i++)
 		v[i] = (struct rank){ f->rows[i].all.ns, i };
 	if (f->n)
@@ -55,7 +64,7 @@ static bool by_name(tide_json *j, const tide_model *m, const tide_op_flat *f)
 	tide__json_kuint(j, "ops_in_all", f->n);
 	tide__json_karray(j, "ops");
 	for (size_t i = 0; i < f->n && i < MOST_OPS; i++)
-		op_row(j, m, f->names[v[i].row], &f->rows[v[i].row]);
+		op_row(j, m, f->names[v[i].row], &f->rows[v[i].row], memory);
 	tide__json_array_end(j);
 	tide__free(v);
 	return true;
@@ -63,18 +72,19 @@ static bool by_name(tide_json *j, const tide_model *m, const tide_op_flat *f)
 
 /* ---- modules, in the order of their first calls ---- */
 
-static void module_row(tide_json *j, const tide_model *m, const tide_module_row *r)
+static void module_row(tide_json *j, const tide_model *m, const tide_module_row *r, bool memory)
 {
+	const int64_t ran[] = { (int64_t)r->forward_bytes, (int64_t)r->backward_bytes },
+		      again = (int64_t)r->again_bytes;
 	tide__json_array(j);
 	tide__json_str(j, tide__module_text(m, r->name));
 	tide__json_uint(j, r->calls);
 	tide__json_int(j, r->forward_ns);
 	tide__json_int(j, r->backward_ns);
-	tide__json_uint(j, r->forward_bytes);
-	tide__json_uint(j, r->backward_bytes);
+	bytes(j, ran, 2, memory);
 	tide__json_uint(j, r->backward_ops);
 	tide__json_int(j, r->again_ns);
-	tide__json_uint(j, r->again_bytes);
+	bytes(j, &again, 1, memory);
 	tide__json_array_end(j);
 }
 
@@ -85,7 +95,7 @@ static bool modules(tide_json *j, const tide_model *m, tide_error *err)
 	tide__json_kuint(j, "modules_in_all", x.n);
 	tide__json_karray(j, "modules");
 	for (size_t i = 0; ok && i < x.n && i < MOST_OPS; i++)
-		module_row(j, m, &x.rows[i]);
+		module_row(j, m, &x.rows[i], x.memory);
 	tide__json_array_end(j);
 	tide__modules_free(&x);
 	return ok;

@@ -12,6 +12,9 @@
 #include "render/text/labels.h"
 #include "render/text/losses.h"
 
+/* Below a table whose memory columns are unknown. */
+#define TIDE_NO_MEMORY_TEXT "\nThe trace holds no memory events: what was allocated is unknown.\n"
+
 typedef struct tide_out {
 	FILE *out;	  /* borrowed */
 	tide_style style; /* width and capabilities of the terminal */

@@ -7,6 +7,7 @@
 
 #include "analyze/advice/findings.h"
 #include "analyze/advice/compile_advice.h"
+#include "analyze/memory/live_set.h"
 #include "analyze/ops/op_tree.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -111,6 +112,7 @@ static tide_code top_ops(tide_json *j, const tide_model *m, tide_error *err)
 {
 	tide_optree t;
 	tide_op_flat f = { 0 };
+	bool memory = tide__memory_known(m, TIDE_ANY);
 	tide_code rc = tide__find_op_tree(m, &(tide_optree_options){ .device = TIDE_ANY }, &t, err);
 	if (rc == TIDE_OK)
 		rc = tide__find_op_table(&t, &f, err);
@@ -128,7 +130,10 @@ static tide_code top_ops(tide_json *j, const tide_model *m, tide_error *err)
 		tide__json_kuint(j, "count", v[i].row->count);
 		tide__json_kmilli(j, "self_cpu_time_us", v[i].row->self.ns);
 		tide__json_kmilli(j, "cpu_time_us", v[i].row->all.ns);
-		tide__json_kuint(j, "allocated_bytes", v[i].row->self.alloc_bytes);
+		if (memory)
+			tide__json_kuint(j, "allocated_bytes", v[i].row->self.alloc_bytes);
+		else
+			tide__json_knull(j, "allocated_bytes");
 		tide__json_object_end(j);
 	}
 	tide__json_array_end(j);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // How numbers are written: the same units as the command line.
-const scale = (v: number, units: string[], step: number): string => {
+const scale = (v: number | null, units: string[], step: number): string => {
+  if (v === null || isNaN(v)) return '–'; // unknown
   let i = 0;
   let x = Math.abs(v);
   while (x >= step && i < units.length - 1) {
@@ -12,7 +13,7 @@ const scale = (v: number, units: string[], step: number): string => {
   return `${v < 0 ? '-' : ''}${x.toFixed(digits)} ${units[i]}`;
 };
 
-export const bytes = (v: number): string => scale(v, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'], 1024);
+export const bytes = (v: number | null): string => scale(v, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'], 1024);
 /** A host's heap: it reserves nothing, and its size is not that of a device. */
 export const host = (d: { device: string }): boolean => /^cpu/.test(d.device);
 /** What is known of a device's reserved bytes. */

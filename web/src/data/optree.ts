@@ -10,6 +10,7 @@ export type ModuleRow = [string, number, number, number, number, number, number,
 export interface OpsJson {
   ops: [string, number, number, number, number, number, number, number][];
   ops_in_all: number;
+  memory: boolean; // false: the trace has no memory events, and rows have null
   modules: ModuleRow[];
   modules_in_all: number;
   folded: number;
@@ -33,9 +34,10 @@ export interface OpTree {
 
 export function readOpTree(s: Section<OpsJson>): OpTree {
   const parent = s.ints('parent');
+  const known = (k: string) => (s.json.memory ? s.column(k) : s.column('count').fill(NaN)); // else shown as –
   const depth = new Int32Array(parent.length);
   for (let i = 1; i < parent.length; i++) depth[i] = depth[parent[i]] + 1;
-  return { n: parent.length, names: s.json.names, name: s.ints('name'), parent, depth, count: s.column('count'), wall: s.column('wall'), self: s.column('self'), alloc: s.column('alloc'), free: s.column('free'), peak: s.column('peak'), folded: s.json.folded };
+  return { n: parent.length, names: s.json.names, name: s.ints('name'), parent, depth, count: s.column('count'), wall: s.column('wall'), self: s.column('self'), alloc: known('alloc'), free: known('free'), peak: known('peak'), folded: s.json.folded };
 }
 
 /** Children of each row, largest first by a figure. */

@@ -57,7 +57,7 @@ static int compare(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-static void put_row(tide_grid *g, const tide_model *m, const tide_module_row *r)
+static void put_row(tide_grid *g, const tide_model *m, const tide_module_row *r, bool memory)
 {
 	tide__grid_uint(g, r->calls);
 	tide__grid_int(g, r->forward_ns);
@@ -65,9 +65,9 @@ static void put_row(tide_grid *g, const tide_model *m, const tide_module_row *r)
 	tide__grid_int(g, r->again_ns);
 	tide__grid_uint(g, r->backward_ops);
 	tide__grid_uint(g, r->again_calls);
-	tide__grid_uint(g, r->forward_bytes);
-	tide__grid_uint(g, r->backward_bytes);
-	tide__grid_uint(g, r->again_bytes);
+	const uint64_t bytes[] = { r->forward_bytes, r->backward_bytes, r->again_bytes };
+	for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
+		memory ? tide__grid_uint(g, bytes[i]) : tide__grid_none(g);
 	tide__grid_text(g, tide__module_text(m, r->name));
 }
 
@@ -80,7 +80,7 @@ static tide_grid *rows(const tide_model *m, const tide_modules *x, const tide_mo
 	if (items)
 		qsort(items, x->n, sizeof *items, compare);
 	for (size_t i = 0; items && i < x->n && (!v->top || i < v->top); i++)
-		put_row(g, m, &x->rows[items[i].row]);
+		put_row(g, m, &x->rows[items[i].row], x->memory);
 	if (!items || tide__grid_failed(g)) {
 		tide__grid_free(g);
 		g = NULL;
@@ -99,6 +99,8 @@ tide_code tide__modules_text(const tide_model *m, const tide_modules *x, const t
 		fputs("The trace holds no modules.\n", to->out);
 	else
 		tide__grid_print(g, to->out, &to->style, 0);
+	if (x->n && !x->memory)
+		fputs(TIDE_NO_MEMORY_TEXT, to->out);
 	if (x->n > tide__grid_rows(g))
 		fprintf(to->out, "(%zu more)\n", x->n - tide__grid_rows(g));
 	tide__put_model_losses(to, m);

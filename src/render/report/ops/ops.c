@@ -84,7 +84,13 @@ static const tide_grid_col cols[] = {
 };
 enum { N_COLS = sizeof cols / sizeof *cols };
 
-static void figures(tide_grid *g, const tide_op_row *r)
+static void no_figures(tide_grid *g, int n)
+{
+	for (int k = 0; k < n; k++)
+		tide__grid_none(g);
+}
+
+static void figures(tide_grid *g, const tide_op_row *r, bool memory)
 {
 	tide__grid_uint(g, r->count);
 	tide__grid_uint(g, r->open);
@@ -95,6 +101,10 @@ static void figures(tide_grid *g, const tide_op_row *r)
 		tide__grid_int(g, r->all.ns);
 		tide__grid_int(g, r->self.ns);
 	}
+	if (!memory) {
+		no_figures(g, 7);
+		return;
+	}
 	tide__grid_uint(g, r->all.allocs);
 	tide__grid_uint(g, r->all.frees);
 	tide__grid_uint(g, r->all.alloc_bytes);
@@ -104,14 +114,15 @@ static void figures(tide_grid *g, const tide_op_row *r)
 	tide__grid_uint(g, r->peak);
 }
 
-static void self_figures(tide_grid *g, const tide_op_row *r)
+static void self_figures(tide_grid *g, const tide_op_row *r, bool memory)
 {
 	tide__grid_uint(g, r->count);
 	tide__grid_uint(g, r->open);
 	tide__grid_none(g);
 	tide__grid_int(g, r->self.ns);
-	for (int k = 0; k < 5; k++)
-		tide__grid_none(g);
+	no_figures(g, memory ? 5 : 7);
+	if (!memory)
+		return;
 	tide__grid_int(g, (int64_t)(r->self.alloc_bytes - r->self.free_bytes));
 	tide__grid_uint(g, r->peak);
 }
@@ -148,7 +159,7 @@ static void name_text(tide_grid *g, const struct report *r, tide_str name, size_
 static void node_row(struct report *r, uint32_t node, size_t depth)
 {
 	char path[4096];
-	figures(r->g, &r->x->tree.rows[node]);
+	figures(r->g, &r->x->tree.rows[node], r->x->memory);
 	name_text(r->g, r, r->x->tree.paths.name[node], depth);
 	if (!r->to)
 		tide__grid_text(r->g, tide__paths_text(&r->x->tree.paths, r->x->m, node, path,
@@ -179,9 +190,9 @@ static void more_row(struct report *r, const tide_op_row *rest, size_t left, siz
 {
 	char text[160], level[32];
 	if (nested)
-		self_figures(r->g, rest);
+		self_figures(r->g, rest, r->x->memory);
 	else
-		figures(r->g, rest);
+		figures(r->g, rest, r->x->memory);
 	int pad = indent_of(r, depth, level, sizeof level);
 	snprintf(text, sizeof text, "%*s%s(%zu more)", pad, "", level, left);
 	tide__grid_text(r->g, text);
@@ -338,7 +349,7 @@ static bool flat_rows(struct report *r)
 	for (size_t i = r->top; i < n; i++)
 		fold(&rest, &r->x->flat.rows[items[i].at]);
 	for (size_t i = 0; i < n && i < r->top; i++) {
-		figures(r->g, &r->x->flat.rows[items[i].at]);
+		figures(r->g, &r->x->flat.rows[items[i].at], r->x->memory);
 		name_text(r->g, r, r->x->flat.names[items[i].at], 0);
 		for (int k = 12; k < N_COLS; k++)
 			tide__grid_none(r->g);
@@ -353,6 +364,8 @@ static void outside_note(const struct report *r)
 {
 	const tide_op_sums *s = &r->x->tree.rows[0].self;
 	char alloc[32], freed[32], n[32], k[32];
+	if (!r->x->memory && r->x->tree.n > 1)
+		fputs(TIDE_NO_MEMORY_TEXT, r->to->out);
 	if (!s->allocs && !s->frees)
 		return;
 	fprintf(r->to->out, "\noutside any op: allocations %s (%s), frees %s (%s)\n",
@@ -428,10 +441,26 @@ static void print_text(const struct report *r)
 	tide__put_model_losses(r->to, r->x->m);
 }
 
+static void outside_json(const struct report *r, tide_json *j)
+{
+	const tide_op_sums *s = &r->x->tree.rows[0].self;
+	const struct {
+		const char *key;
+		uint64_t value;
+	} rows[] = { { "allocs", s->allocs },
+		     { "frees", s->frees },
+		     { "alloc_bytes", s->alloc_bytes },
+		     { "free_bytes", s->free_bytes } };
+	tide__json_kobject(j, "outside");
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		r->x->memory ? tide__json_kuint(j, rows[i].key, rows[i].value)
+			     : tide__json_knull(j, rows[i].key);
+	tide__json_object_end(j);
+}
+
 static void print_json(const struct report *r, tide_json *j)
 {
 	char name[64];
-	const tide_op_row *root = &r->x->tree.rows[0];
 	tide__json_object(j);
 	if (r->x->device == TIDE_ANY)
 		tide__json_knull(j, "device");
@@ -439,12 +468,7 @@ static void print_json(const struct report *r, tide_json *j)
 		tide__json_kstr(j, "device",
 				tide__device_name(r->x->m, r->x->device, name, sizeof name));
 	tide__json_kbool(j, "flat", r->x->has_flat);
-	tide__json_kobject(j, "outside");
-	tide__json_kuint(j, "allocs", root->self.allocs);
-	tide__json_kuint(j, "frees", root->self.frees);
-	tide__json_kuint(j, "alloc_bytes", root->self.alloc_bytes);
-	tide__json_kuint(j, "free_bytes", root->self.free_bytes);
-	tide__json_object_end(j);
+	outside_json(r, j);
 	tide__json_key(j, "ops");
 	tide__grid_json(r->g, j);
 	tide_grid *sums = r->x->m->op_totals.n ? sum_rows(r->x->m) : NULL;
