@@ -8,7 +8,7 @@ import struct
 CLONE_FILES = 0x400
 CLOSE_RANGE_UNSHARE = 2
 # name: number on x86_64, on aarch64
-CALLS = {"inotify_add_watch": (254, 27), "unshare": (272, 97), "close_range": (436, 436)}
+CALLS = {"inotify_add_watch": (254, 27), "openat": (257, 56), "unshare": (272, 97), "close_range": (436, 436)}
 LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06  # BPF: load a word, jump if equal, return
 ALLOW, ERRNO = 0x7FFF0000, 0x00050000
 NUMBER, ARGUMENTS = 0, 16  # offsets in struct seccomp_data
