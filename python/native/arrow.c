@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A table as an Arrow stream, by the C data interface: columns are read where they lie.
+/* A table as an Arrow stream, by the C data interface: columns are read in place.
  *
- * One batch. Numbers are the model's own memory; a text column is its ids as dictionary indices
- * (also in place) over one dictionary of all texts, which is the only copy made (invalid UTF-8
- * becomes U+FFFD). So are numbers that stand for words, over their words. Ids of other tables stay
- * numbers; their tables' first row has id 1. Whatever the consumer keeps holds the trace open;
- * releases come from any thread and need no GIL. */
+ * The stream has one batch. Numeric columns are the model's own memory. A text column consists of its ids
+ * as dictionary indices (also in place) and one dictionary of all texts, which is the only copy (invalid
+ * UTF-8 becomes U+FFFD). Enumerations are encoded the same way, with a dictionary of their names. Ids of
+ * other tables stay numbers; the first row of those tables has id 1. Everything that the consumer keeps
+ * holds the trace open; it may be released from any thread, without the GIL. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ static void schema_release(struct ArrowSchema *s)
 	}
 	free(s->children);
 	tide__shared_drop(
-		s->private_data); /* names are the trace's library's: this keeps nothing else */
+		s->private_data); /* names are static in the library: nothing else to free */
 	s->release = NULL;
 }
 
@@ -121,8 +121,8 @@ static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
 /* ---- arrays ---- */
 
 struct held {
-	tide_shared *shared; /* keeps the columns */
-	void *owned[2];	     /* of a dictionary: offsets, bytes */
+	tide_shared *shared; /* keeps the columns alive */
+	void *owned[2];	     /* a dictionary's offsets and bytes */
 	const void *buffers[3];
 };
 
@@ -161,7 +161,7 @@ static struct held *array_begin(struct ArrowArray *a, tide_shared *s, size_t len
 	return h;
 }
 
-/* Bytes of a text as valid UTF-8; `out` may be NULL: only counts. */
+/* Writes a text as valid UTF-8 and returns its bytes; only counts if `out` is NULL. */
 static size_t clean(const char *s, size_t n, char *out)
 {
 	size_t put = 0;
@@ -177,13 +177,13 @@ static size_t clean(const char *s, size_t n, char *out)
 	return put;
 }
 
-/* What the indices of a column mean: the trace's texts, or the words of its numbers. */
+/* The texts for the indices of a column: the trace's texts, or the names of an enumeration. */
 struct meaning {
 	const tide_trace *trace;
-	tide_words words; /* NULL: texts */
-	size_t known;	  /* numbers that have a word */
+	tide_words words; /* NULL: the trace's texts */
+	size_t known;	  /* number of values that have a name */
 	size_t count;
-	char unknown[32]; /* of a number without one: consumers want all of them to differ */
+	char unknown[32]; /* text for a value without a name; consumers require distinct texts */
 };
 
 static const char *meaning_at(struct meaning *m, size_t i, size_t *n)
@@ -254,7 +254,7 @@ static int dictionary(struct ArrowArray *a, tide_shared *s, struct meaning *m)
 	return 0;
 }
 
-/* Roles as `peak --group-by role` has them, concluded ones included. NULL on exhaustion. */
+/* Returns roles as in `peak --group-by role`, with concluded ones. NULL if memory ran out. */
 static void *roles_of(const tide_shared *s, const tide_column_view *c)
 {
 	tide_roles r;

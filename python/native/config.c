@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Settings for Python: what `tidemark config show` shows, as values. */
+/* Gives Python the settings of `tidemark config show` as values. */
 
 #include "config/config.h"
 #include "native.h"
@@ -28,7 +28,7 @@ static PyObject *where_of(const tide_config *c, tide_config_key k)
 	return PyUnicode_FromString(tide__config_from_text(v->from));
 }
 
-/* {key: (value, where it comes from)} */
+/* Returns {key: (value, its source)}. */
 static PyObject *dict_of(const tide_config *c)
 {
 	PyObject *out = PyDict_New();
@@ -47,7 +47,7 @@ static PyObject *dict_of(const tide_config *c)
 
 PyObject *tide__config(PyObject *self, PyObject *args)
 {
-	static tide_config c; /* tens of kilobytes; the GIL guards it */
+	static tide_config c; /* static: tens of kilobytes; the GIL protects it */
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	const char *file = NULL, *backend = NULL;
 	if (!PyArg_ParseTuple(args, "|zz", &file, &backend))

@@ -7,8 +7,8 @@
 
 #define MOST_PROBLEMS 100
 #define KNOWN	      256
-#define GC_HEAD	      16 // bytes before an object that the collector keeps; sys.getsizeof adds them
-#define MOST_BYTES    ((size_t)1 << 48) // more than an address space holds: __sizeof__ lies
+#define GC_HEAD	      16 // bytes before an object that the collector tracks; sys.getsizeof adds them
+#define MOST_BYTES    ((size_t)1 << 48) // larger than an address space: __sizeof__ is wrong
 
 struct graph_names graph_names;
 
@@ -23,7 +23,7 @@ static size_t hash(const void *key)
 	return (size_t)mixed((uint64_t)(uintptr_t)key >> 4);
 }
 
-/* Neighbours in memory are neighbours in the table, in blocks of 512 bytes: objects made one after the other are walked so, too. */
+/* Keeps objects of one 512-byte block of memory adjacent in the table: objects made in sequence are usually walked in sequence. */
 static uint64_t node_hash(const void *key)
 {
 	uint64_t x = (uint64_t)(uintptr_t)key;
@@ -69,7 +69,7 @@ static int more_slots(uint32_t **slots, size_t *n)
 	return 0;
 }
 
-/* Takes the slot: where in the table a hash may stand, from its lower bits; the upper half goes into the slot. */
+/* Occupies a slot. The lower bits of the hash select its position; the upper half is stored in the slot. */
 static void put_slot(struct graph *g, uint64_t h, size_t index)
 {
 	size_t mask = g->n_slots - 1, at = (size_t)h & mask;
@@ -104,7 +104,7 @@ static int room_for_node(struct graph *g)
 	return (g->n + 1) * 4 > g->n_slots * 3 ? more_node_slots(g) : 0;
 }
 
-/* The node of a key, made if it is new; `buffer` is the shape of a buffer, or NOTHING for an object. There is room for it. */
+/* Returns the node of a key and makes it if it is new. `buffer` is the shape of a buffer, or NOTHING for an object. The caller has reserved space. */
 static uint32_t node_of(struct graph *g, void *key, uint32_t shape, uint32_t buffer)
 {
 	uint64_t h = node_hash(key);
@@ -138,7 +138,7 @@ static int add_shape(struct graph *g, PyObject *type)
 	return 0;
 }
 
-/* Whether every instance has the same size: no items, and object.__sizeof__. */
+/* Returns whether every instance has the same size: no items, and object.__sizeof__. */
 static int is_fixed(PyObject *type)
 {
 	PyObject *method = PyObject_GetAttr(type, graph_names.sizeof_name);
@@ -153,7 +153,7 @@ static int is_fixed(PyObject *type)
 	return yes;
 }
 
-/* Whether __sizeof__ counts what the object refers to, which the walk counts itself: pandas' does. */
+/* Returns whether __sizeof__ includes referenced objects, which the walk counts itself. pandas' does. */
 static int counts_contents(PyObject *type)
 {
 	PyObject *module = PyObject_GetAttrString(type, "__module__");
@@ -175,10 +175,10 @@ static Py_ssize_t basic_size(PyObject *type)
 	return bytes > 0 ? bytes : 0;
 }
 
-/* What is known of a type, kept between walks. A weak reference tells a type from a later one at the same address. */
+/* Cached properties of types, kept between walks. A weak reference distinguishes a type from a later one at the same address. */
 static struct known {
-	PyObject *type, *alive, *classify; // the first one is not held
-	struct shape shape;		   // its type is not held
+	PyObject *type, *alive, *classify; // `type` is a borrowed reference
+	struct shape shape;		   // its type is a borrowed reference
 } known[KNOWN];
 
 static struct known *known_of(PyObject *type)
@@ -294,7 +294,8 @@ static int new_shape(struct graph *g, PyObject *type, uint32_t *shape)
 		g->shape_slots[at] = (uint32_t)g->n_shapes;
 	}
 	struct shape mine =
-		g->shapes[*shape]; // classify runs Python; it may not keep a pointer into the table
+		g->shapes
+			[*shape]; // a copy: classify runs Python code, which may reallocate the table
 	int bad = classify(g, &mine);
 	g->shapes[*shape] = mine;
 	return bad;
@@ -370,13 +371,14 @@ int graph_push_buffer(struct graph *g, void *address, size_t bytes, PyObject *de
 		return -1;
 	at = node_of(g, address, shape, shape);
 	struct node *n = &g->nodes[at];
-	n->bytes = n->bytes < bytes ? bytes : n->bytes; // part of it may have come first
+	n->bytes = n->bytes < bytes ? bytes
+				    : n->bytes; // a part of the buffer may have been found first
 	return graph_push(&g->stack, at);
 }
 
 /* ---- problems ---- */
 
-/* An exception that is none of the user's business becomes a problem; others (KeyboardInterrupt) stay. */
+/* Turns an Exception into a problem of the report; others (KeyboardInterrupt, MemoryError) stay raised. */
 int graph_problem(struct graph *g, PyObject *type, const char *what)
 {
 	PyObject *kind = NULL, *value = NULL, *traceback = NULL;
@@ -446,7 +448,7 @@ int graph_measure(struct graph *g, uint32_t at)
 	return 0;
 }
 
-/* ---- life ---- */
+/* ---- set-up and release ---- */
 
 int graph_setup(void)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What an object refers to: through tp_traverse, through the memory of an array, through a resolver. */
+/* Finds the references of an object: by tp_traverse, by the memory of an array, by a resolver. */
 #include "graph.h"
 
-#define MOST_BYTES ((size_t)1 << 48) // more than an address space holds
+#define MOST_BYTES ((size_t)1 << 48) // larger than an address space
 
-/* What __array_struct__ holds: version 2 of NumPy's array interface, a stable layout. */
+/* The content of __array_struct__: version 2 of NumPy's array interface, a stable layout. */
 struct array_interface {
 	int two, nd;
 	char typekind;
@@ -24,7 +24,7 @@ static int push_object(struct graph *g, PyObject *o)
 
 /* ---- tp_traverse ---- */
 
-/* Makes the node at once if its type is known. Others wait in `found`: no Python code may run inside tp_traverse. */
+/* Makes the node at once if its type is known. Others are collected in `found`, since no Python code may run inside tp_traverse. */
 static int found(PyObject *o, void *graph)
 {
 	struct graph *g = graph;
@@ -41,7 +41,7 @@ static int found(PyObject *o, void *graph)
 	return 0;
 }
 
-/* Keys too: dict's tp_traverse leaves out strings. */
+/* Adds the keys, because dict's tp_traverse leaves out strings. */
 static int find_keys(struct graph *g, PyObject *dict)
 {
 	PyObject *key, *value;
@@ -95,7 +95,7 @@ static size_t array_bytes(const struct array_interface *a)
 	return bytes;
 }
 
-/* The base that has the memory, NULL if the array has it itself. A new reference. */
+/* Returns a new reference to the base that owns the memory, NULL if the array owns it. */
 static PyObject *base_of(PyObject *array)
 {
 	PyObject *base = PyObject_GetAttr(array, graph_names.base);
@@ -104,7 +104,7 @@ static PyObject *base_of(PyObject *array)
 	return base;
 }
 
-/* Whether the base's own node has the bytes: an array, something resolved, or an object that counts them in __sizeof__. */
+/* Returns whether the base's own node counts the bytes: an array, a resolved object, or an object that includes them in __sizeof__. */
 static int base_has_bytes(struct graph *g, PyObject *base)
 {
 	uint32_t shape;
@@ -122,7 +122,7 @@ static int base_has_bytes(struct graph *g, PyObject *base)
 	return yes;
 }
 
-/* __sizeof__ of an array that owns its elements has them; they are the buffer's. */
+/* Subtracts the elements from an array's __sizeof__: they are counted in the buffer. */
 static void take_elements(struct node *n, size_t elements)
 {
 	if (n->child == FRESH && elements <= n->bytes)
@@ -160,7 +160,7 @@ static int push_array(struct graph *g, uint32_t at)
 	return bad;
 }
 
-/* numpy.ndarray itself: no attribute is looked up, no Python code runs unless it holds objects. */
+/* Handles numpy.ndarray itself: looks up no attribute and runs no Python code unless the array holds objects. */
 static int push_fast_array(struct graph *g, uint32_t at)
 {
 	PyObject *array = g->nodes[at].key, *base;
@@ -186,7 +186,7 @@ static int push_fast_array(struct graph *g, uint32_t at)
 	return bad ? -1 : 0;
 }
 
-/* An array that has no attributes of its own mostly leads to one node, which is remembered. */
+/* Expands an array. A `plain` one, without attributes of its own, usually leads to a single node, which is cached. */
 static int expand_array(struct graph *g, uint32_t at, int plain)
 {
 	uint32_t child = g->nodes[at].child;
@@ -200,7 +200,7 @@ static int expand_array(struct graph *g, uint32_t at, int plain)
 	return 0;
 }
 
-/* One (address, bytes, device) of a resolver. */
+/* Adds one (address, bytes, device) reported by a resolver. */
 static int push_told(struct graph *g, PyObject *item, PyObject *type)
 {
 	size_t address = PyLong_AsSize_t(PyTuple_GetItem(item, 0)), bytes = 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Objects of a type that the garbage collector knows.
+/* Returns the objects of a type that the garbage collector tracks.
  *
- * gc.get_objects() from Python lends every object there is to a list while other threads run: one
- * that is just building a tuple then finds a second reference to it and raises SystemError, in code
- * that has nothing to do with it. Here the GIL is held from the first reference to the last, and no
- * Python code runs in between. */
+ * gc.get_objects() called from Python keeps a reference to every object in a list while other threads
+ * run. A thread that is building a tuple then finds a second reference to it and raises SystemError in
+ * unrelated code. Here the GIL is held from the first reference to the last, and no Python code runs
+ * in between. */
 #include "native.h"
 
 static int pick(PyObject *all, PyTypeObject *type, PyObject *out)
@@ -24,7 +24,8 @@ PyObject *tide__instances(PyObject *self, PyObject *type)
 		return PyErr_Format(PyExc_TypeError, "a type");
 	PyObject *gc = PyImport_ImportModule("gc");
 	PyObject *get = gc ? PyObject_GetAttrString(gc, "get_objects") : NULL;
-	PyObject *out = PyList_New(0); /* before it is asked: making a list may collect garbage */
+	PyObject *out =
+		PyList_New(0); /* made before get_objects(): creating a list may collect garbage */
 	PyObject *all = get && out ? PyObject_CallObject(get, NULL) : NULL;
 	if (!all || pick(all, (PyTypeObject *)type, out))
 		Py_CLEAR(out);

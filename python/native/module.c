@@ -5,8 +5,8 @@
 
 static PyObject *error_type;
 
-/* The error carries its code and the byte, where there is one, as attributes. Its text may hold the
- * odd bytes of a file's name, or end in the middle of a character: FromFormat takes both. */
+/* Raises an error with its code and the byte offset (or None) as attributes. Its text may contain invalid
+ * UTF-8 of a file's name or end in the middle of a character; FromFormat accepts both. */
 PyObject *tide__raise(const char *path, const tide_error *err)
 {
 	const char *text = *err->text ? err->text : tide_code_text(err->code);

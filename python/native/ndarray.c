@@ -13,7 +13,7 @@ struct fields {
 };
 
 static struct {
-	PyObject *type; // the one that was checked; held
+	PyObject *type; // the type that was checked; a strong reference
 	int good;
 	size_t basic;
 } checked;
@@ -76,7 +76,7 @@ static int same_base(PyObject *array, const struct ndarray *a)
 	return same;
 }
 
-/* Whether an array says of itself, attribute by attribute, what is read in place. */
+/* Returns whether an array's attributes have the values that are read in place. */
 static int agrees(PyObject *array)
 {
 	struct dtype known = { 0 };

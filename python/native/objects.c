@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* tidemark._objects: what owners (any objects) cost in memory, alone and together.
+/* tidemark._objects: the memory of owners (any objects), alone and together.
  *
  * Pass 1 walks from each owner in turn and marks every node with the only owner that reaches it, or SHARED. A node is expanded at
  * most twice. Pass 2 adds up, per owner, its own nodes and the shared ones it reaches; owners that enter the shared part at the same
@@ -13,8 +13,8 @@
 #define MEMOS	      1024
 #define MEMO_ENTRIES  4
 #define SIGNALS_EVERY 65536
-#define RANKS	      64 // shared nodes that are listed with their owners
-#define NAMED	      16 // owners listed of each
+#define RANKS	      64 // number of shared nodes listed with their owners
+#define NAMED	      16 // number of owners listed for each
 
 struct memo {
 	uint32_t entry[MEMO_ENTRIES];
@@ -155,7 +155,7 @@ static int shared_part(struct walk *w, size_t *bytes, uint64_t *ranks)
 	}
 	for (size_t i = 0; i < n; i++)
 		m->entry[i] = w->entries.at[i];
-	m->n = 0; // empty until the sum is there
+	m->n = 0; // empty until the sum is complete
 	if (walk_shared(w, bytes, ranks))
 		return -1;
 	m->n = n;
@@ -209,7 +209,7 @@ static int sum_owner(struct walk *w, uint32_t owner)
 	return 0;
 }
 
-/* ---- the answer ---- */
+/* ---- the result ---- */
 
 static PyObject *table(const struct walk *w, int buffers)
 {
@@ -240,7 +240,7 @@ static PyObject *owners_of(const struct rank *r)
 	return list;
 }
 
-/* (type or device, bytes, owners, how many of them) of the largest shared nodes. */
+/* Returns (type or device, bytes, owners, number of owners) for the largest shared nodes. */
 static PyObject *shared_table(const struct walk *w)
 {
 	PyObject *list = PyList_New(0);
@@ -293,14 +293,14 @@ static int take_roots(struct walk *w, PyObject *owners)
 	}
 	for (size_t i = 0; i < w->n_roots; i++) {
 		PyObject *owner = PyList_GetItem(
-			owners, (Py_ssize_t)i); // classify may have shortened the list
+			owners, (Py_ssize_t)i); // NULL if classify has shortened the list
 		if (!owner || graph_node(&w->g, owner, &w->roots[i]))
 			return -1;
 	}
 	return 0;
 }
 
-/* Pass 1: every node has its owner, or is SHARED. */
+/* Runs pass 1, after which every node has its owner or is SHARED. */
 static int reach(struct walk *w, PyObject *owners, PyObject *classify)
 {
 	if (graph_init(&w->g, classify) || take_roots(w, owners))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* record.h for Python: arguments in, one call, nothing kept here.
+/* Gives Python the functions of record.h. Each converts its arguments and makes one call.
  *
- * Events raise only for arguments of the wrong type; without a recording they do nothing. Start and
- * stop release the GIL. */
+ * Event functions raise exceptions only for arguments of the wrong type; without a recording they do
+ * nothing. Start and stop release the GIL. */
 #include "native.h"
 
 #include <dlfcn.h>
@@ -13,8 +13,8 @@
 
 #include <tidemark/detail/quick.h>
 
-/* Under `tidemark run` the first event of a process begins its recording, be it PyTorch's or one of
- * those here; what was preloaded knows how. The GIL guards it. */
+/* Under `tidemark run` the first event of a process, from PyTorch or from here, begins its recording by a
+ * function of the preloaded library. `seen` is true after that; the GIL protects it. */
 static bool seen;
 
 static __attribute__((noinline, cold)) void first(void)
@@ -41,8 +41,8 @@ static int u64(PyObject *o, uint64_t *out)
 	return *out == UINT64_MAX && PyErr_Occurred() ? -1 : 0;
 }
 
-/* A copy of a text that is not plain: of what no UTF-8 holds (a file name's odd bytes) the escapes
- * are kept, and a NUL is shown as one. NULL: no memory. PyMem_Free it. */
+/* Returns a copy of a text that plain_text refuses: characters that UTF-8 cannot encode (invalid bytes of
+ * a file name) become escapes, and NUL becomes U+2400. NULL if memory ran out. PyMem_Free it. */
 static char *odd_text(PyObject *o)
 {
 	PyObject *bytes = PyUnicode_AsEncodedString(o, "utf-8", "backslashreplace");
@@ -61,7 +61,7 @@ static char *odd_text(PyObject *o)
 	return copy;
 }
 
-/* The text in UTF-8, borrowed of `o`; NULL: it is not plain, ask odd_text. */
+/* Returns the text in UTF-8, borrowed from `o`; NULL if it needs odd_text. */
 static const char *plain_text(PyObject *o)
 {
 	Py_ssize_t n;
@@ -71,7 +71,7 @@ static const char *plain_text(PyObject *o)
 	return text && !memchr(text, 0, (size_t)n) ? text : NULL;
 }
 
-/* A name is a text or an id that intern() gave. */
+/* Converts a name, which is a text or an id from intern(). */
 static int name_of(PyObject *o, tide_name *out)
 {
 	if (PyUnicode_Check(o)) {
@@ -136,7 +136,7 @@ static PyObject *start(PyObject *self, PyObject *args, PyObject *kw)
 	Py_BEGIN_ALLOW_THREADS rc = tide_start(name, &opt, &err);
 	Py_END_ALLOW_THREADS Py_DECREF(path);
 	if (rc != TIDE_OK)
-		return tide__raise(NULL, &err); /* names it */
+		return tide__raise(NULL, &err); /* the text contains the path */
 	return path_now(NULL, NULL);
 }
 
@@ -302,7 +302,7 @@ static PyObject *tensor(PyObject *self, PyObject *args, PyObject *kw)
 	Py_RETURN_NONE;
 }
 
-/* ---- moments and numbers ---- */
+/* ---- marks and counters ---- */
 
 static PyObject *mark(PyObject *self, PyObject *args)
 {

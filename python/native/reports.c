@@ -5,9 +5,9 @@
  *     find("peak", [trace capsule], {"group_by": "op"}, Error) -> dict
  *     text("phases", [trace capsule], {"tracker": True}, Error) -> str
  *
- * Both give NotImplemented for a report or an option that the library does not have.
+ * Both return NotImplemented for a report or an option that the library does not have.
  *
- * A module of its own, loaded by the first report. A report is found without the GIL, turned into
+ * It is a separate module, loaded by the first report. A report is computed without the GIL, converted to
  * Python objects and freed in one call, so nothing outlives its trace. */
 #define PY_SSIZE_T_CLEAN
 #ifndef Py_LIMITED_API
@@ -38,7 +38,7 @@ typedef enum kind {
 	BYTES,
 	TEXTS,
 	NUMBERS,
-	OF_TEXT /* changes text alone: taken, without effect on figures */
+	OF_TEXT /* changes only the text: accepted, without effect on figures */
 } kind;
 
 struct field {
@@ -48,7 +48,7 @@ struct field {
 	size_t n;  /* TEXTS, NUMBERS: where the count is */
 };
 
-/* All options structs together: each report uses one. */
+/* A union of all options structs: each report uses one. */
 union options {
 	tide_info_options info;
 	tide_memory_options memory;
@@ -78,10 +78,10 @@ struct call {
 	const tide_trace **traces; /* owned; borrowed traces */
 	size_t n;
 	PyObject *keep; /* owned list: objects that hold the texts above */
-	void **arrays;	/* owned: of TEXTS and NUMBERS */
+	void **arrays;	/* owned: arrays of TEXTS and NUMBERS */
 	size_t n_arrays;
 	tide_report *report;
-	const tide_node *root; /* of it */
+	const tide_node *root; /* of the report */
 	char *text;	       /* owned */
 	size_t n_text;
 	tide_error err;
@@ -267,7 +267,7 @@ static const struct report *report_named(const char *name)
 	return NULL;
 }
 
-/* The text of str(value), kept alive by the call; NULL with an exception. */
+/* Returns the text of str(value), which the call keeps alive; NULL with an exception. */
 static const char *text_of(struct call *c, PyObject *value)
 {
 	PyObject *s = PyObject_Str(value), *bytes = s ? PyUnicode_AsUTF8String(s) : NULL;
@@ -290,7 +290,7 @@ static void *array_of(struct call *c, Py_ssize_t n, size_t size)
 	return array;
 }
 
-/* A list or tuple, or one value. */
+/* Stores a list, a tuple or one value. */
 static int take_list(struct call *c, const struct field *f, PyObject *value, char *o)
 {
 	bool list = PyList_Check(value) || PyTuple_Check(value);
@@ -392,7 +392,7 @@ static const struct field *field_named(const struct report *r, const char *name)
 	return NULL;
 }
 
-/* 0, -1 with an exception, 1 for an option that is not there. */
+/* Returns 0, -1 with an exception, or 1 for an unknown option. */
 static int take_options(struct call *c, PyObject *options)
 {
 	Py_ssize_t at = 0;
@@ -420,7 +420,7 @@ static int take_options(struct call *c, PyObject *options)
 
 /* ---- traces ---- */
 
-/* Capsules, or for predict pairs of a size and a capsule. */
+/* Takes capsules, or for predict pairs of a size and a capsule. */
 static int take_traces(struct call *c, PyObject *list)
 {
 	c->n = (size_t)PyList_Size(list);
@@ -519,7 +519,7 @@ static void forget(void *call)
 	free(c->sizes);
 }
 
-/* The report as text. */
+/* Writes the report as text. */
 static tide_code print(struct call *c)
 {
 	FILE *out = open_memstream(&c->text, &c->n_text);
@@ -529,8 +529,8 @@ static tide_code print(struct call *c)
 	return fclose(out) && rc == TIDE_OK ? TIDE_ENOMEM : rc;
 }
 
-/* Without the GIL. Before 3.14 Python ends a daemon thread by pthread_exit where it wants the GIL
- * back after the program has ended: what the call holds is given back on the way. */
+/* Finds a report without the GIL. Before 3.14, when a daemon thread takes the GIL back after the program
+ * has ended, Python ends it by pthread_exit. The cleanup handler then frees what the call owns. */
 static void find_aside(struct call *c, bool text)
 {
 	pthread_cleanup_push(forget, c);

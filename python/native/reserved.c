@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Reserved bytes of every device over time, for what Python works out itself: the same log that the
- * program's own views read (analyze/memory/reserved.h), so that they cannot disagree. */
+/* Gives Python the reserved bytes of every device over time, from the log that the program's own reports
+ * use (analyze/memory/reserved.h), so that both agree. */
 #define PY_SSIZE_T_CLEAN
 #ifndef Py_LIMITED_API
 #define Py_LIMITED_API 0x030a0000

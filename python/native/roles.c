@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Roles of allocations as `peak --group-by role` finds them (analyze/memory/roles.h), for what Python
- * works out itself. */
+/* Gives Python the roles of allocations as `peak --group-by role` finds them (analyze/memory/roles.h). */
 #define PY_SSIZE_T_CLEAN
 #ifndef Py_LIMITED_API
 #define Py_LIMITED_API 0x030a0000

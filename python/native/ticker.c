@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Periodic checkpoints, from a thread that knows nothing of Python: no GIL, nothing to stop the
- * trainer.
+/* Periodic checkpoints from a native thread, which needs no GIL and does not stop the program.
  *
- * A snapshot is one event: what was alive then is worked out from the recording, when somebody
- * asks. */
+ * A snapshot is one event. Its live tensors are computed later from the recording. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -14,15 +12,16 @@
 #include "native.h"
 
 static struct {
-	pthread_mutex_t turn; /* one starts or stops at a time; for all but `stop` */
-	pthread_mutex_t lock; /* with `wake`, for `stop` */
+	pthread_mutex_t
+		control;      /* held to start or stop the thread; protects all fields but `stop` */
+	pthread_mutex_t lock; /* with `wake`: protects `stop` */
 	pthread_cond_t wake;
 	pthread_t thread;
 	bool running, stop;
 	double seconds;
 	unsigned count;
-	pid_t owner; /* a forked child has no such thread, and locks that others held */
-} tick = { .turn = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER };
+	pid_t owner; /* a forked child has no such thread, but may have its locked mutexes */
+} tick = { .control = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static struct timespec after(double seconds)
 {
@@ -53,7 +52,7 @@ static void *work(void *none)
 	return NULL;
 }
 
-/* The thread takes no signals: they are the program's. */
+/* Starts the thread with all signals blocked, so that the program's threads receive them. */
 static int begin(void)
 {
 	pthread_condattr_t attr;
@@ -69,7 +68,7 @@ static int begin(void)
 	return rc;
 }
 
-/* Lock `turn` held. */
+/* Stops the thread. The caller holds `control`. */
 static void end(void)
 {
 	if (!tick.running)
@@ -82,10 +81,10 @@ static void end(void)
 	tick.running = false;
 }
 
-/* The thread that was is gone, then there is one again; false: it could not be made. */
+/* Stops the thread and starts a new one if `seconds` > 0. Returns false if it could not be started. */
 static bool change(double seconds)
 {
-	pthread_mutex_lock(&tick.turn);
+	pthread_mutex_lock(&tick.control);
 	end();
 	if (seconds > 0) {
 		tick.seconds = seconds;
@@ -94,15 +93,15 @@ static bool change(double seconds)
 		tick.running = begin() == 0;
 	}
 	bool good = seconds <= 0 || tick.running;
-	pthread_mutex_unlock(&tick.turn);
+	pthread_mutex_unlock(&tick.control);
 	return good;
 }
 
-/* Called with the GIL. */
+/* Resets the state in a forked child. Called with the GIL. */
 static void own(void)
 {
 	if (tick.owner && tick.owner != getpid()) {
-		pthread_mutex_init(&tick.turn, NULL);
+		pthread_mutex_init(&tick.control, NULL);
 		pthread_mutex_init(&tick.lock, NULL);
 		tick.running = false;
 	}
@@ -115,7 +114,7 @@ PyObject *tide__snapshots_every(PyObject *self, PyObject *args)
 	bool good;
 	if (!PyArg_ParseTuple(args, "d", &seconds))
 		return NULL;
-	if (seconds != 0 && !(seconds >= 0.001 && seconds <= 1e7)) { /* nor a NaN */
+	if (seconds != 0 && !(seconds >= 0.001 && seconds <= 1e7)) { /* also rejects NaN */
 		PyErr_SetString(PyExc_ValueError,
 				"the interval must be 0.001 to 10,000,000 seconds; 0 = none");
 		return NULL;

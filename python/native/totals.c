@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Bytes and allocations alive on each device, after given numbers of moves: one pass, without the
- * GIL. */
+/* Computes live bytes and allocations of each device after given numbers of memory events, in one pass
+ * without the GIL. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ typedef struct total {
 
 typedef struct source {
 	const uint8_t *kind;
-	const uint32_t *row, *pool, *device; /* of moves, allocs, pools */
+	const uint32_t *row, *pool, *device; /* columns of moves, allocs, pools */
 	const uint64_t *size;
 	size_t moves, devices;
 } source;
@@ -39,7 +39,7 @@ static bool source_of(const tide_trace *t, source *s)
 	return data_of(t, "devices", "index", &s->devices) && s->pool && s->size && s->device;
 }
 
-/* at[n]: in order; out: for each of them a total of every device. */
+/* Writes, for each number of memory events in at[n] (ascending), the totals of every device to `out`. */
 static void count(const source *s, const size_t *at, size_t n, total *out)
 {
 	total *now = out;
@@ -110,7 +110,7 @@ static void forget(void *sums)
 	free(((struct sums *)sums)->all);
 }
 
-/* Without the GIL. Python may end a thread that wants it back (ask.c). */
+/* Counts without the GIL. Python may end a thread that takes it back (reports.c). */
 static void count_aside(const source *s, struct sums *to, size_t n)
 {
 	pthread_cleanup_push(forget, to);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Trace: a trace of any format, its tables by name. Read-only; any thread may ask. */
+/* Trace: a trace of any format, its tables by name. Read-only; any thread may use it. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -40,7 +40,7 @@ static void forget(void *t)
 	tide_trace_close(*(tide_trace **)t);
 }
 
-/* Without the GIL. Python may end a thread that wants it back (ask.c). */
+/* Opens a trace without the GIL. Python may end a thread that takes it back (reports.c). */
 static tide_code open_aside(const char *path, tide_trace **t, tide_error *err)
 {
 	tide_code rc;
@@ -96,7 +96,7 @@ static void trace_free(PyObject *self)
 	Py_DECREF(type);
 }
 
-/* ---- what is in it ---- */
+/* ---- contents ---- */
 
 static PyObject *format(PyObject *self, void *none)
 {
@@ -167,7 +167,7 @@ static PyObject *cell(const tide_trace *t, const tide_column_view *c, size_t row
 	}
 }
 
-/* The column as a list, the none row included: an id of another column is an index into it. */
+/* Returns the column as a list, with row 0 (none): an id of another column is an index into it. */
 static PyObject *column(PyObject *self, PyObject *args)
 {
 	const char *table, *name;
@@ -185,7 +185,7 @@ static PyObject *column(PyObject *self, PyObject *args)
 	return out;
 }
 
-/* The column in place, as a memoryview: no copy, and nothing that keeps the trace open. */
+/* Returns the column in place as a memoryview. It is not a copy and does not keep the trace open. */
 static PyObject *view(PyObject *self, PyObject *args)
 {
 	static const char *const formats[] = { "B", "H", "I", "Q", "q", "d", "I" };
@@ -238,7 +238,7 @@ static void drop_capsule(PyObject *capsule)
 	tide__shared_drop(PyCapsule_GetContext(capsule));
 }
 
-/* For tidemark._ask: the model, which stays as long as the capsule. */
+/* Returns the model for tidemark._reports as a capsule, which keeps it alive. */
 static PyObject *model(PyObject *self, PyObject *none)
 {
 	tide_shared *s = ((trace *)self)->shared;
@@ -262,7 +262,7 @@ static PyMethodDef methods[] = {
 	{ "dims", dims, METH_VARARGS, "dims(first, count) -> dimensions of a tensor" },
 	{ "totals", totals, METH_O,
 	  "totals([moves, ...]) -> [{row of a device: (bytes, allocations)}, ...] alive then" },
-	{ "model", model, METH_NOARGS, "capsule for tidemark._ask" },
+	{ "model", model, METH_NOARGS, "capsule for tidemark._reports" },
 	{ "arrow", arrow, METH_O, "arrow(table) -> capsule arrow_array_stream" },
 	{ NULL },
 };
