@@ -107,6 +107,13 @@ class Model:
         except Exception as why:
             self.say(f"a module has no name: {why}")
 
+    def expect(self, models: Any) -> None:
+        """What is measured begins after this: models that are about to run are named now, and the known ones have their labels."""
+        for module in models:
+            if id(module) not in self.refs:
+                self.name(module)
+        self.due = time.monotonic() + 0.1
+
     def enter(self, module: Any) -> str:
         """Adds a root and returns its name: its class, with #2 for the second of the same class. It replaces its parts among the roots."""
         parts = {id(m) for m in module.modules()}

@@ -263,6 +263,28 @@ class WithTorch(unittest.TestCase):
         with self.assertRaises(ValueError):
             profiler.profile_function(self.model, self.x, iterations=0)
 
+    def test_models_are_named_before_the_clock_starts(self) -> None:
+        import functools
+
+        import torch
+
+        import tidemark.torch as capture
+        from tidemark.profiling import UnifiedProfiler
+
+        known: list[bool] = []
+
+        def noted(model: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
+            known.append(id(model) in capture._hook._model.refs)
+            return model(x)
+
+        profiler = UnifiedProfiler(self.folder, with_stack=False, recorder="tidemark", enable_flame_graph=False)
+        for way in range(3):
+            model, x = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU()), torch.zeros(1, 4)
+            fn = (lambda: noted(model, x), functools.partial(noted, model, x), functools.partial(noted, x=x))[way]
+            session = profiler.profile_function(fn, *([model] if way == 2 else []), warmup=0, iterations=2)
+            self.assertEqual(session.recorder, "tidemark")
+        self.assertEqual(known, [True] * 6)
+
     def test_a_full_device(self) -> None:
         """Peak > 80 % of the device's memory, on a stand-in for torch.cuda."""
         import types

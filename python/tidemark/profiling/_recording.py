@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .. import _home, _native
@@ -52,8 +53,22 @@ def _profiled(torch: Any) -> bool:
     return bool(getattr(torch.autograd, "_profiler_enabled", lambda: False)())
 
 
-def _begin(torch: Any, path: str, gpu: str, shapes: bool, stacks: bool, modules: bool) -> bool:
-    """True: torch was attached for this recording and is to be detached."""
+def models_of(torch: Any, fn: Any, args: Iterable[Any]) -> list[Any]:
+    """Modules that a call of fn reaches at first sight: itself, its object, its arguments, what it encloses and the globals it names."""
+    seen = [fn, getattr(fn, "__self__", None), *args]
+    if isinstance(fn, functools.partial):
+        seen += [*models_of(torch, fn.func, fn.args), *fn.keywords.values()]
+    code = getattr(fn, "__code__", None)
+    if code is not None:
+        for cell in fn.__closure__ or ():
+            with contextlib.suppress(ValueError):  # nothing in it yet
+                seen.append(cell.cell_contents)
+        seen += [fn.__globals__.get(name) for name in code.co_names]
+    return [m for m in seen if isinstance(m, torch.nn.Module)]
+
+
+def _begin(torch: Any, path: str, gpu: str, shapes: bool, stacks: bool, modules: bool, models: Iterable[Any]) -> bool:
+    """True: torch was attached for this recording and is to be detached. `models` are named here, before the clock starts."""
     from .. import _record
     from .. import torch as capture
 
@@ -65,6 +80,8 @@ def _begin(torch: Any, path: str, gpu: str, shapes: bool, stacks: bool, modules:
         if capture._hook._library is None:
             raise _Unable("ops cannot be recorded: no C++ compiler or no headers of torch")
         _record.start(path, follow_fork=False)
+        if modules and capture._hook._model is not None:
+            capture._hook._model.expect(models)
         if gpu and device(torch) and not _profiled(torch):
             rc = _gpu().tide_gpu_begin(gpu.encode())
             if rc in _WHY:
@@ -126,8 +143,8 @@ def _torchs(torch: Any, r: Recording, cuda: Any, memory: bool, how: dict[str, An
 
 @contextlib.contextmanager
 def record_block(path: str, *, recorder: str = "auto", memory: bool = True, record_shapes: bool = False, with_stack: bool = False,
-                 with_flops: bool = False, with_modules: bool = True, gpu: str = GPU) -> Iterator[Recording]:
-    """`path` ends in .tide. with_flops is torch.profiler's: ours ignores it."""
+                 with_flops: bool = False, with_modules: bool = True, gpu: str = GPU, models: Iterable[Any] = ()) -> Iterator[Recording]:
+    """`path` ends in .tide. with_flops is torch.profiler's: ours ignores it. models: those that are about to run."""
     import torch
 
     if recorder not in RECORDERS:
@@ -137,7 +154,7 @@ def record_block(path: str, *, recorder: str = "auto", memory: bool = True, reco
         cuda.synchronize()
     if recorder != "torch":
         try:
-            fresh = _begin(torch, path, gpu, record_shapes, with_stack, with_modules)
+            fresh = _begin(torch, path, gpu, record_shapes, with_stack, with_modules, models)
         except _Unable as why:
             if recorder == "tidemark":
                 raise _native.Error(str(why)) from why

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .._trace import Trace
-from ._recording import RECORDERS, Recording, record_block
+from ._recording import RECORDERS, Recording, models_of, record_block
 from ._source import MB, device, write_page
 from .flame_graph import FlameGraphGenerator, kernel_kind
 from .hta import hta_of
@@ -98,6 +98,11 @@ class UnifiedProfiler:
     @contextlib.contextmanager
     def profile(self, name: str = "profile") -> Iterator[ProfileSession]:
         """What happens in the context. The session is filled at its end, also after an exception."""
+        with self._profile(name, []) as session:
+            yield session
+
+    @contextlib.contextmanager
+    def _profile(self, name: str, models: list[Any]) -> Iterator[ProfileSession]:
         import torch
 
         session = ProfileSession(name=name, timestamp=datetime.datetime.now().isoformat(timespec="seconds"))
@@ -105,7 +110,7 @@ class UnifiedProfiler:
         if cuda:
             cuda.reset_peak_memory_stats()
             session.device_name = cuda.get_device_name()
-        block = record_block(str(self._path(session, "{name}_{stamp}.tide")), recorder=self.recorder, memory=self.enable_memory, **self._how)
+        block = record_block(str(self._path(session, "{name}_{stamp}.tide")), recorder=self.recorder, memory=self.enable_memory, models=models, **self._how)
         recording = None
         try:
             with block as recording:
@@ -123,7 +128,9 @@ class UnifiedProfiler:
             raise ValueError("iterations is at least 1, warmup at least 0")
         for _ in range(warmup):
             fn(*args, **kwargs)
-        with self.profile(name) as session:
+        import torch
+
+        with self._profile(name, models_of(torch, fn, [*args, *kwargs.values()])) as session:
             for _ in range(n):
                 fn(*args, **kwargs)
         _per_call(session, n)

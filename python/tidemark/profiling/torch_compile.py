@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import gc
+import glob
 import json
 import os
 import tempfile
@@ -163,8 +164,8 @@ class TorchCompileAnalyzer:
             if self.capture_logs:
                 folder = os.path.join(self.output_dir, mode)
                 os.makedirs(folder, exist_ok=True)
-                for old in os.listdir(folder):
-                    os.unlink(os.path.join(folder, old))
+                for old in glob.glob(os.path.join(glob.escape(folder), "dedicated_log_torch_trace_*.log")):
+                    os.unlink(old)
             stack.enter_context(_fresh(torch))
             with _log(folder):
                 how: dict[str, Any] = {"mode": mode} if self.backend == "inductor" else {}

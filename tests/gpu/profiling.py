@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""tidemark.profiling on a real device, against torch.profiler; and what profiling costs.
+
+    tests/gpu/pack                                          # once, anywhere: build-py/
+    python3 tests/gpu/profiling.py [fields] [compile] [cost]   # on the machine with the device; all three unless named
+
+Prints what it compared; $OUT/profiling.json has the figures. Exit status 1: a check failed, 77: no device.
+"""
+import json
+import os
+import random
+import statistics
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PACKED = os.environ.get("TIDE_GPU_PACKAGE", os.path.join(os.path.dirname(os.path.dirname(HERE)), "build-py"))
+if os.path.isdir(PACKED) and "TIDE_AGAIN" not in os.environ:  # libraries are found only if they are named before the process starts
+    site, lib = os.path.join(PACKED, "site"), os.path.join(PACKED, "lib")
+    env = {**os.environ, "TIDE_AGAIN": "1", "PYTHONPATH": site + os.pathsep + os.environ.get("PYTHONPATH", ""),
+           "LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "") + os.pathsep + lib}
+    os.execve(sys.executable, [sys.executable, *sys.argv], env)
+
+try:
+    import torch
+except ImportError:
+    print("skipped: no PyTorch")
+    sys.exit(77)
+if not torch.cuda.is_available():
+    print("skipped: no CUDA device")
+    sys.exit(77)
+from torch.profiler import ProfilerActivity, profile  # noqa: E402
+
+from tidemark.profiling import TorchCompileAnalyzer, UnifiedProfiler  # noqa: E402
+from tidemark.profiling._recording import record_block  # noqa: E402
+
+OUT = os.environ.get("OUT") or tempfile.mkdtemp()
+FOLDER = tempfile.mkdtemp()
+failed = []
+figures = {}
+
+
+def check(what, ok, more=""):
+    print(f"{'ok    ' if ok else 'FAILED'} {what} {more}", flush=True)
+    figures[what] = [bool(ok), str(more)]
+    if not ok:
+        failed.append(what)
+
+
+def keep():
+    with open(os.path.join(OUT, "profiling.json"), "w", encoding="utf-8") as f:
+        json.dump(figures, f, indent=1)
+
+
+def union(spans):
+    total, end = 0.0, float("-inf")
+    for a, b in sorted(spans):
+        total += max(0.0, b - max(a, end))
+        end = max(end, b)
+    return total
+
+
+def nets():
+    small = torch.nn.Sequential(*[torch.nn.Linear(64, 64) for _ in range(200)]).cuda()
+    big = torch.nn.Sequential(*[torch.nn.Linear(8192, 8192) for _ in range(8)]).cuda().bfloat16()
+    return {"launch-bound": (small, torch.randn(8, 64, device="cuda")), "GPU-bound": (big, torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16))}
+
+
+# ---- fields ----
+
+def device_events(fn, n):
+    """Kernels and copies as torch.profiler has them, key_averages and launch calls, of n calls."""
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as prof:
+        for _ in range(n):
+            fn()
+        torch.cuda.synchronize()
+    path = os.path.join(FOLDER, "torch.json")
+    prof.export_chrome_trace(path)
+    with open(path, encoding="utf-8") as f:
+        events = json.load(f)["traceEvents"]
+    work = [e for e in events if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
+    calls = [e for e in events if e.get("cat") in ("cuda_runtime", "cuda_driver") and "aunch" in e["name"] and "Kernel" in e["name"]]
+    return work, calls, prof.key_averages()
+
+
+def fields():
+    m = torch.nn.Sequential(torch.nn.Conv2d(3, 32, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(32 * 62 * 62, 256), torch.nn.LayerNorm(256),
+                            torch.nn.Softmax(1)).cuda()
+    x = torch.randn(32, 3, 64, 64, device="cuda")
+    n = 10
+
+    def step():
+        m.zero_grad()
+        m(x).sum().backward()
+
+    for _ in range(5):
+        step()
+    s = UnifiedProfiler(FOLDER, recorder="tidemark", with_stack=False).profile_function(step, name="fields", warmup=2, iterations=n)
+    torch.cuda.reset_peak_memory_stats()
+    step()
+    torch.cuda.synchronize()
+    check("peak equals memory_stats", abs(s.peak_memory_mb - torch.cuda.max_memory_allocated() / 2**20) < 1, f"{s.peak_memory_mb} {torch.cuda.max_memory_allocated() / 2**20}")
+    work, calls, averages = device_events(step, n)
+    theirs = {}
+    for e in work:
+        theirs.setdefault(e["name"], []).append(e)
+    ours = {k.name: k for k in s.kernels}
+    check("the same kernels", set(ours) == set(theirs), f"{len(ours)} of ours, {len(theirs)} of theirs; {sorted(set(ours) ^ set(theirs))[:3]}")
+    both = [k for k in ours if k in theirs]
+    off = [(k, ours[k].call_count * n, len(theirs[k])) for k in both if round(ours[k].call_count * n) != len(theirs[k])]
+    check("the same number of launches of each", not off, f"{sum(len(v) for v in theirs.values())} in all; {off[:3]}")
+
+    def same(name, ours_of, theirs_of):
+        bad = [(k, ours_of(ours[k]), [theirs_of(e) for e in theirs[k]][:2]) for k in both
+               if theirs[k][0]["cat"] == "kernel" and ours_of(ours[k]) not in [theirs_of(e) for e in theirs[k]]]
+        check(f"{name} of every kernel", not bad and both, f"{len(both)} kernels; {bad[:2]}")
+
+    same("grid", lambda k: list(k.grid or ()), lambda e: e["args"]["grid"])
+    same("block", lambda k: list(k.block or ()), lambda e: e["args"]["block"])
+    same("registers", lambda k: k.registers_per_thread, lambda e: e["args"]["registers per thread"])
+    same("shared memory", lambda k: k.shared_memory_bytes, lambda e: e["args"]["shared memory"])
+    same("stream", lambda k: k.stream, lambda e: e["args"]["stream"])
+    same("device", lambda k: k.device_index, lambda e: e["args"]["device"])
+    busy = union((e["ts"], e["ts"] + e["dur"]) for e in work) / 1000 / n
+    total = sum(a.self_device_time_total for a in averages if getattr(a, "self_device_time_total", 0)) / 1000 / n
+    check("busy time is torch.profiler's union", abs(s.cuda_time_ms / busy - 1) < 0.2, f"{s.cuda_time_ms:.4f} ms, union {busy:.4f} ms, key_averages {total:.4f} ms")
+    launched = sum(k.call_count for k in s.kernels if k.grid) * n
+    check("launch calls", abs(launched - len(calls)) <= max(2, 0.02 * len(calls)), f"kernels {launched}, launch calls of torch.profiler {len(calls)}")
+    check("host time of launches", all(k.cpu_time_us for k in s.kernels if k.grid), f"{sum(1 for k in s.kernels if k.cpu_time_us)} of {len(s.kernels)}")
+    check("kinds", {"Matrix Multiply", "Elementwise"} <= {k.kind for k in s.kernels}, sorted({k.kind for k in s.kernels}))
+    print("      ", s.kernels[0], s.bottlenecks, s.recommendations[:2])
+
+
+# ---- torch.compile ----
+
+def compiled():
+    class Mixed(torch.nn.Module):  # an input on the CPU keeps cudagraphs away
+        def __init__(self):
+            super().__init__()
+            self.net = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.GELU(), torch.nn.LayerNorm(64))
+
+        def forward(self, x, scale):
+            return (self.net(x) * scale.to(x.device)).relu() + 1
+
+    m, x = Mixed().cuda(), torch.randn(32, 64, device="cuda")
+    with torch.no_grad():
+        for name, inputs in (("all on the device", (x, torch.ones(1, device="cuda"))), ("an input on the CPU", (x, torch.ones(1)))):
+            for mode, c in TorchCompileAnalyzer(output_dir=os.path.join(FOLDER, "compile")).compare_modes(m, inputs, modes=("default", "reduce-overhead"), warmup=3, iterations=20).items():
+                what = f"compile, {name}, {mode}"
+                if c.error:
+                    check(what, False, c.error)
+                    continue
+                more = (f"speedup {c.speedup:.2f}, compile {c.compile_time_ms} ms, kernels {c.fused_kernels}, fusion {c.fusion_ratio}, cudagraph skips "
+                        f"{c.cudagraph_skips}, recordings {c.cudagraph_recordings}, peak {c.peak_memory_mb} (eager {c.eager_peak_memory_mb}) MB, breaks {c.total_graph_breaks}")
+                ok = c.total_graph_breaks == 0 and bool(c.fused_kernels)
+                if mode == "reduce-overhead":
+                    ok = ok and (c.cudagraph_skips > 0 if "CPU" in name else c.cudagraph_recordings > 0 and c.cudagraph_skips == 0)
+                else:
+                    ok = ok and c.cudagraph_recordings in (0, None)
+                check(what, ok, more)
+
+
+# ---- cost ----
+
+def once(way, fn, n):
+    """ms a call of n calls, recorded that way."""
+    if way == "bare":
+        torch.cuda.synchronize()
+        t = time.perf_counter()
+        for _ in range(n):
+            fn()
+        torch.cuda.synchronize()
+        return (time.perf_counter() - t) / n * 1e3
+    how = {"ops": {"gpu": ""}, "ops+kernels": {"gpu": "kernels"}, "all": {}, "no modules": {"with_modules": False}, "shapes+stacks": {"record_shapes": True, "with_stack": True},
+           "torch.profiler": {"recorder": "torch"}}[way]
+    model = fn.__closure__[0].cell_contents
+    with record_block(os.path.join(FOLDER, f"{way.replace(' ', '_')}.tide"), **{"recorder": "tidemark", "models": [model], **how}) as r:
+        for _ in range(n):
+            fn()
+    for end in (".tide", ".json"):
+        path = os.path.splitext(r.path)[0] + end
+        if os.path.exists(path):
+            os.unlink(path)
+    return r.wall_ms / n
+
+
+def cost():
+    limit = float(os.environ.get("TIDE_COST_S", "150"))
+    for name, (model, x) in nets().items():
+        def fn():
+            return model(x)  # noqa: B023 (used before the next turn)
+
+        with torch.no_grad():
+            for _ in range(10):
+                fn()
+            n = max(3, min(40, int(150 / once("bare", fn, 5))))
+            ways = ["ops", "ops+kernels", "all", "no modules", "shapes+stacks", "torch.profiler"] if name == "launch-bound" else ["all", "torch.profiler"]
+            for w in ways:  # what is built or loaded once
+                once(w, fn, 2)
+            ratios, least, bare, begun, rounds = {w: [] for w in ways}, {w: 1e9 for w in ways}, [], time.monotonic(), 0
+            while rounds < 60 and time.monotonic() - begun < limit:
+                rounds += 1
+                random.shuffle(ways)
+                before = once("bare", fn, n)
+                for w in ways:
+                    got = once(w, fn, n)
+                    after = once("bare", fn, n)
+                    ratios[w].append(100 * (got / ((before + after) / 2) - 1))
+                    least[w] = min(least[w], got)
+                    bare += [after]
+                    before = after
+        floor = min(bare)
+        print(f"{name}: {rounds} rounds of {n} calls; bare median {statistics.median(bare):.3f} ms, quartiles {[round(q, 3) for q in statistics.quantiles(bare)]}, least {floor:.3f}")
+        for w in sorted(ratios):
+            q = statistics.quantiles(ratios[w])
+            print(f"    {w:15} {q[1]:+6.1f} % (quartiles {q[0]:+.1f} .. {q[2]:+.1f}), least against least {100 * (least[w] / floor - 1):+.1f} %", flush=True)
+            figures[f"cost {name} {w}"] = {"median_pct": q[1], "q1": q[0], "q3": q[2], "least_pct": 100 * (least[w] / floor - 1), "rounds": rounds, "bare_ms": statistics.median(bare)}
+        most = 15 if name == "launch-bound" else 3
+        check(f"cost of profiling a function, {name}, at most {most} %", statistics.median(ratios["all"]) <= most, f"{statistics.median(ratios['all']):+.1f} %")
+
+
+def main():
+    print(f"torch {torch.__version__}, {torch.cuda.get_device_name()}, Python {sys.version.split()[0]}", flush=True)
+    parts = {"fields": fields, "compile": compiled, "cost": cost}
+    for name in sys.argv[1:] or parts:
+        try:
+            parts[name]()
+        except Exception as why:  # the others may still tell something
+            import traceback
+
+            traceback.print_exc()
+            check(name, False, repr(why)[:300])
+        keep()
+    print(f"{len(failed)} failed" if failed else "all ok")
+    return int(bool(failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
