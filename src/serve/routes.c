@@ -27,7 +27,7 @@ static const tide_route routes[] = {
 	{ "api/profiler/roofline", " recording ", tide__api_roofline, true },
 	{ "api/profiler/bottlenecks", " recording ", tide__api_bottlenecks, true },
 	{ "api/profiler/optimization-score", " recording ", tide__api_score, true },
-	{ "api/runs", " fail_if limit ", tide__api_runs, false },
+	{ "api/runs", " fail_if limit program ", tide__api_runs, false },
 	{ "api/runs/ID/note", " tags note ", tide__api_run_note, false },
 	{ "api/recordings", " limit offset ids ", tide__api_recordings, false },
 	{ "api/recordings/ID", "", tide__api_recording, false },

@@ -435,6 +435,13 @@ def runs(folder):
         assert last["before"] == rows["r1.json"]["id"] and last["peak_change_pct"] == 17.65 and last["step_change_pct"] == 30.0
         assert [rows[f"r{i}.json"]["regression"] for i in range(3)] == [False, False, True]
         assert len(last["spark"]) == 48 and rows["bad.json"]["unreadable"] and rows["bad.json"]["peak_bytes"] is None
+        g = v["groups"]
+        assert [(x["program"], x["count"], x["regressions"]) for x in g] == [(None, 1, 0), ("train.py", 3, 1)], g  # bad.json is the newest file
+        assert g[1]["latest"] == last["id"] and g[1]["peak_bytes"] == 120 * mib and g[1]["step_change_pct"] == 30.0 and g[1]["latest_ns"] == last["start_ns"]
+        assert [(t["peak_bytes"] // mib, t["step_ns"], t["regression"]) for t in g[1]["trend"]] == [(100, 1_000_000, False), (102, 1_000_000, False), (120, 1_300_000, True)]
+        assert [r["name"] for r in check(s, "/api/runs", "program=train.py&limit=2")["runs"]] == ["r2.json", "r1.json"]
+        assert [r["name"] for r in check(s, "/api/runs", "program=")["runs"]] == ["bad.json"]
+        assert check(s, "/api/runs", "program=no%20such")["runs"] == []
         limited = check(s, "/api/runs", "limit=2")
         assert (len(limited["runs"]), limited["count"]) == (2, 4)
         assert (v["fail_if"], last["failed"]) == (["peak>+5%", "step_time>+5%"],) * 2, (v["fail_if"], last["failed"])
@@ -463,6 +470,26 @@ def runs(folder):
         assert (last["tags"], last["note"]) == (["slow", "fp8"], "a note")
         assert last["indexed"], "figures are kept with the file's identity"
     asked.add("/api/runs/{id}/note")
+
+
+def sessions_are_one_row(folder):
+    """A session's recording, its Chrome trace and its snapshot are one run; others that are named alike are not."""
+    folder.mkdir()
+    subprocess.run([TIDEMARK, "run", "--heap", "-o", folder / "s_1.tide", "--", "true"], check=True, capture_output=True)
+    subprocess.run([TIDEMARK, "export", folder / "s_1.tide", "--to", "chrome", "-o", folder / "s_1.json"], check=True, capture_output=True)
+    (folder / "s_1_memory.pickle").write_bytes(SNAPSHOT.read_bytes())
+    (folder / "s_1_copy.json").write_bytes((folder / "s_1.json").read_bytes())
+    (folder / "below").mkdir()
+    (folder / "below" / "s_1.json").write_bytes((folder / "s_1.json").read_bytes())
+    with Server(folder) as s:
+        v = wait_for("the index", lambda: (lambda v: v if not v["pending"] else None)(check(s, "/api/runs")))
+        rows = {r["path"][len(str(folder.resolve())) + 1:]: [e["name"] for e in r["exports"]] for r in v["runs"]}
+        assert rows == {"s_1.tide": ["s_1.json", "s_1_memory.pickle"], "s_1_copy.json": [], "below/s_1.json": []}, rows
+        assert v["count"] == 3 and sum(g["count"] for g in v["groups"]) == 3
+        assert len(s.json("/api/recordings")["recordings"]) == 5, "each can still be opened"
+        (folder / "s_1.tide").unlink()
+        gone = wait_for("the exports alone", lambda: (lambda v: v if v["count"] == 4 else None)(s.json("/api/runs")))
+        assert all(not r["exports"] for r in gone["runs"])
 
 
 def memory_is_bounded():
@@ -515,6 +542,7 @@ def main():
         torn(pathlib.Path(folder))
     with tempfile.TemporaryDirectory() as folder:
         runs(pathlib.Path(folder))
+        sessions_are_one_row(pathlib.Path(folder) / "sessions")
     memory_is_bounded()
     assert asked == set(DOC["paths"]), f"never asked: {set(DOC['paths']) - asked}"
 

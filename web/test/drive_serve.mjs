@@ -133,6 +133,33 @@ async function trends(page) {
   await shot(page, 'trends');
 }
 
+/** Runs by program: groups that open, with the newest figures and how they went. A session and its exports are one row. */
+async function groups(page) {
+  await page.waitForSelector('tr:has-text("run2.json") svg.spark', { timeout: 60000 });
+  assert.equal(await page.locator('tbody tr:has-text("session_1")').count(), 1, 'a session is one row');
+  assert.deepEqual(await page.locator('tr:has-text("session_1") td:first-child a').allInnerTexts(), ['session_1.tide', '.json', '_memory.pickle']);
+  await page.click('button:text-is("Group by program")');
+  const group = page.locator('table[aria-label="programs"] > tbody > tr:has-text("train.py")').first();
+  await group.waitFor();
+  assert.match(await group.innerText(), /3.*1 worse[^]*▲ \+17\.6 %[^]*▲ \+30\.0 %/);
+  assert.deepEqual(await group.locator('.trendline').evaluateAll((l) => l.map((e) => e.querySelectorAll('circle.worse').length)), [1, 1]);
+  assert.equal(await page.locator('table[aria-label^="runs of"]').count(), 0, 'closed at first');
+  const twist = page.locator('button[aria-label="Open train.py"]');
+  assert.equal(await twist.getAttribute('aria-expanded'), 'false');
+  await twist.focus();
+  await page.keyboard.press('Enter');
+  const inner = page.locator('table[aria-label="runs of train.py"] tbody tr');
+  await inner.first().waitFor();
+  assert.deepEqual((await inner.locator('td:first-child a').allInnerTexts()), ['run2.json', 'run1.json', 'run0.json']);
+  await shot(page, 'groups');
+  await page.click('button[aria-label="Close train.py"]');
+  await page.waitForSelector('table[aria-label^="runs of"]', { state: 'detached' });
+  await page.reload();
+  await page.waitForSelector('table[aria-label="programs"]'); // it is remembered
+  await page.click('button:text-is("Group by program")');
+  await page.waitForSelector('table[aria-label="recordings"]');
+}
+
 /** Two of the list, compared as the page of two files compares them. */
 async function compare(page, files) {
   const html = join(folder, 'diff.html');
@@ -414,6 +441,9 @@ try {
   copyFileSync(join(source, 'tests/data/snapshots/streams.pickle.gz'), join(folder, 'streams.pickle.gz'));
   writeFileSync(join(folder, 'broken.json'), '{broken');
   for (const [i, peak, step] of [[0, 100, 1000], [1, 102, 1000], [2, 120, 1300]]) writeFileSync(join(folder, `run${i}.json`), JSON.stringify(trained(i, peak * 2 ** 20, step)));
+  execFileSync(program, ['run', '--heap', '-o', join(folder, 'session_1.tide'), '--', 'true'], { stdio: 'ignore' });
+  execFileSync(program, ['export', join(folder, 'session_1.tide'), '--to', 'chrome', '-o', join(folder, 'session_1.json')], { stdio: 'ignore' });
+  copyFileSync(join(source, 'tests/data/snapshots/streams.pickle.gz'), join(folder, 'session_1_memory.pickle'));
   const w = recorder(join(folder, 'live.tide'));
   await w.tell('step 10');
   const mine = await server(folder); // as users start it: the address that is printed opens it, its plain one does not
@@ -435,6 +465,7 @@ try {
   });
   await visit(s.url, runs);
   await visit(s.url, trends);
+  await visit(s.url, groups);
   await visit(s.url, (page) => compare(page, ['gpt.json.gz', 'stack.json.gz'].map((n) => join(folder, n))));
   await visit(s.url, phone);
   await visit(`${at('gpt.json.gz')}?pieces#view=timeline`, pieces);

@@ -58,12 +58,11 @@ def models_of(torch: Any, fn: Any, args: Iterable[Any]) -> list[Any]:
     seen = [fn, getattr(fn, "__self__", None), *args]
     if isinstance(fn, functools.partial):
         seen += [*models_of(torch, fn.func, fn.args), *fn.keywords.values()]
-    code = getattr(fn, "__code__", None)
-    if code is not None:
-        for cell in fn.__closure__ or ():
-            with contextlib.suppress(ValueError):  # nothing in it yet
-                seen.append(cell.cell_contents)
-        seen += [fn.__globals__.get(name) for name in code.co_names]
+    for cell in getattr(fn, "__closure__", None) or ():
+        with contextlib.suppress(ValueError):  # nothing in it yet
+            seen.append(cell.cell_contents)
+    names = getattr(getattr(fn, "__code__", None), "co_names", ())
+    seen += [getattr(fn, "__globals__", {}).get(name) for name in names]
     return [m for m in seen if isinstance(m, torch.nn.Module)]
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* /api/runs: every recording with its figures, grouped by program, each run held against the one
- * before it; /api/runs/ID/note writes tags and a note (POST). */
+ * before it; exports of a session belong to its recording; /api/runs/ID/note writes tags and a note (POST). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "serve/answer/api.h"
-#include "serve/store/run_index.h"
+#include "serve/answer/run_items.h"
 
 enum { LIMITS = 8 };
 typedef struct limits { /* as of `tidemark diff --fail-if` */
@@ -19,12 +19,7 @@ typedef struct limits { /* as of `tidemark diff --fail-if` */
 	size_t n;
 } limits;
 
-typedef struct item {
-	const tide_rec *r;
-	const tide_run *run;
-	const struct item *before; /* the run before it in its group; NULL = none */
-	int64_t when;		   /* ns, Unix time */
-} item;
+typedef tide_run_item item;
 
 enum { LIST_PAGE = 1000 }; /* runs in an answer that does not say how many */
 
@@ -80,14 +75,6 @@ static void maybe(tide_json *j, const char *key, bool known, int64_t v)
 	tide__json_kint_if(j, key, known && v >= 0, v);
 }
 
-static void put_change(tide_json *j, const char *key, int64_t before, int64_t now)
-{
-	if (before > 0 && now >= 0)
-		tide__json_kfixed(j, key, 100.0 * (double)(now - before) / (double)before, 2);
-	else
-		tide__json_knull(j, key);
-}
-
 /* What the index knows of a metric; -1 = not known. */
 static int64_t figure(const tide_run_summary *s, tide_metric metric)
 {
@@ -128,23 +115,32 @@ static tide_code read_limits(const char *text, limits *l, tide_error *err)
 	return TIDE_OK;
 }
 
-/* The limits that a run crosses, held against the one before it. */
-static void put_failed(tide_json *j, const limits *l, const tide_run_summary *before,
-		       const tide_run_summary *now)
+/* Does a run cross this limit, held against the one before it? */
+static bool crossed(const tide_failif *f, const item *x)
 {
-	bool any = false;
+	if (!x->run->known)
+		return false;
+	int64_t b = figure(&x->run->s, f->metric),
+		a = x->before ? figure(&x->before->run->s, f->metric) : -1;
+	bool known = b >= 0 && (a >= 0 || !f->change);
+	return known && tide__failif_crossed(f, a < 0 ? 0 : (uint64_t)a, (uint64_t)b);
+}
+
+static void mark_worse(item *v, size_t n, const limits *l)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < l->n; k++)
+			v[i].worse |= crossed(&l->v[k], &v[i]);
+}
+
+static void put_failed(tide_json *j, const limits *l, const item *x)
+{
 	tide__json_karray(j, "failed");
-	for (size_t i = 0; i < l->n && now; i++) {
-		int64_t b = figure(now, l->v[i].metric),
-			a = before ? figure(before, l->v[i].metric) : -1;
-		bool known = b >= 0 && (a >= 0 || !l->v[i].change);
-		if (!known || !tide__failif_crossed(&l->v[i], a < 0 ? 0 : (uint64_t)a, (uint64_t)b))
-			continue;
-		tide__json_str(j, l->one[i]);
-		any = true;
-	}
+	for (size_t i = 0; i < l->n; i++)
+		if (crossed(&l->v[i], x))
+			tide__json_str(j, l->one[i]);
 	tide__json_array_end(j);
-	tide__json_kbool(j, "regression", any);
+	tide__json_kbool(j, "regression", x->worse);
 }
 
 static void put_spark(tide_json *j, const tide_run *run)
@@ -170,7 +166,8 @@ static void put_tags(tide_json *j, const char *tags)
 	tide__json_array_end(j);
 }
 
-static void put_item(tide_json *j, const item *x, const limits *l)
+static void put_item(tide_json *j, const item *x, const limits *l, const item *exports,
+		     size_t n_exports)
 {
 	const tide_run *u = x->run;
 	const tide_run_summary *s = &u->s, *b = x->before ? &x->before->run->s : NULL;
@@ -198,59 +195,87 @@ static void put_item(tide_json *j, const item *x, const limits *l)
 	tide__json_kuint_if(j, "losses", k, s->losses);
 	put_spark(j, u);
 	tide__json_kstr(j, "before", x->before ? x->before->r->id : NULL);
-	put_change(j, "peak_change_pct", b ? b->peak_bytes : -1, k ? s->peak_bytes : -1);
-	put_change(j, "step_change_pct", b ? b->step_ns : -1, k ? s->step_ns : -1);
-	put_failed(j, l, b, k ? s : NULL);
+	tide__run_change_json(j, "peak_change_pct", b ? b->peak_bytes : -1, k ? s->peak_bytes : -1);
+	tide__run_change_json(j, "step_change_pct", b ? b->step_ns : -1, k ? s->step_ns : -1);
+	put_failed(j, l, x);
 	put_tags(j, u->tags);
 	tide__json_kstr(j, "note", u->note[0] ? u->note : NULL);
+	tide__run_exports_json(j, exports, n_exports, x->r);
 	tide__json_object_end(j);
 }
 
 /* ---- the list ---- */
 
-static void put_all(tide_ask *a, tide_run_index *index, item *v, size_t n, size_t most,
-		    const limits *l, tide_json *j)
+typedef struct wanted {
+	limits limits;
+	const char *program; /* NULL = all; "" = those of which it is not known */
+	size_t most;
+} wanted;
+
+static bool is_wanted(const item *x, const wanted *w)
+{
+	return !w->program || !strcmp(x->run->known ? x->run->s.program : "", w->program);
+}
+
+static size_t not_looked_at(const item *v, size_t n)
 {
 	size_t known = 0;
 	for (size_t i = 0; i < n; i++)
 		known += v[i].run->failed ||
 			 (v[i].run->known &&
 			  (!v[i].run->stale || v[i].r->writer == TIDE_WRITER_RUNNING));
-	tide__json_begin(j, a->out, false);
-	tide__json_object(j);
-	tide__json_kbool(j, "has_real_data", n > 0);
-	tide__json_kuint(j, "count", n);
-	tide__json_kuint(j, "pending", n - known);
-	tide__json_kstr(j, "notes_file", tide__run_index_file(index));
-	tide__json_karray(j, "fail_if");
-	for (size_t i = 0; i < l->n; i++)
-		tide__json_str(j, l->one[i]);
-	tide__json_array_end(j);
-	tide__json_karray(j, "runs");
-	for (size_t i = 0; i < n && i < most; i++)
-		put_item(j, &v[i], l);
-	tide__json_array_end(j);
+	return n - known;
 }
 
-static tide_code list(tide_ask *a, tide_run_index *index, const tide_rec *r, size_t n, size_t most,
-		      const limits *l, tide_error *err)
+/* `v`: n runs, newest first, and behind them exports. */
+static tide_code put_all(tide_ask *a, tide_run_index *index, item *v, size_t n, size_t exports,
+			 const wanted *w, tide_error *err)
 {
 	tide_json j;
+	tide__json_begin(&j, a->out, false);
+	tide__json_object(&j);
+	tide__json_kbool(&j, "has_real_data", n > 0);
+	tide__json_kuint(&j, "count", n);
+	tide__json_kuint(&j, "pending", not_looked_at(v, n));
+	tide__json_kstr(&j, "notes_file", tide__run_index_file(index));
+	tide__json_karray(&j, "fail_if");
+	for (size_t i = 0; i < w->limits.n; i++)
+		tide__json_str(&j, w->limits.one[i]);
+	tide__json_array_end(&j);
+	bool ok = tide__run_groups_json(&j, v, n);
+	tide__json_karray(&j, "runs");
+	for (size_t i = 0, listed = 0; i < n && listed < w->most; i++) {
+		if (!is_wanted(&v[i], w))
+			continue;
+		put_item(&j, &v[i], &w->limits, v + n, exports);
+		listed++;
+	}
+	tide__json_array_end(&j);
+	tide_code rc = tide__api_end(&j, n ? NULL : tide__api_none, err);
+	return ok ? rc : tide__nomem(err);
+}
+
+static tide_code list(tide_ask *a, tide_run_index *index, const tide_rec *r, size_t n,
+		      const wanted *w, tide_error *err)
+{
 	tide_run *runs = tide__run_index_get(index, r, n);
 	item *v = tide__calloc(n ? n : 1, sizeof *v), *grouped = tide__calloc(n ? n : 1, sizeof *v);
 	tide_code rc = runs && v && grouped ? TIDE_OK : tide__nomem(err);
 	for (size_t i = 0; rc == TIDE_OK && i < n; i++) {
 		const tide_run_summary *s = &runs[i].s;
-		v[i] = (item){ &r[i], &runs[i], NULL,
-			       runs[i].known && s->start_ns > 0 ? s->start_ns : r[i].mtime_ns };
+		v[i] = (item){ .r = &r[i],
+			       .run = &runs[i],
+			       .when = runs[i].known && s->start_ns > 0 ? s->start_ns
+									: r[i].mtime_ns };
 	}
 	if (rc == TIDE_OK) {
-		link_groups(v, n, &grouped);
-		memcpy(v, grouped, n * sizeof *v);
-		if (n)
-			qsort(v, n, sizeof *v, newest_first);
-		put_all(a, index, v, n, most, l, &j);
-		rc = tide__api_end(&j, n ? NULL : tide__api_none, err);
+		size_t own = tide__run_exports_apart(v, n);
+		link_groups(v, own, &grouped);
+		memcpy(v, grouped, own * sizeof *v);
+		if (own)
+			qsort(v, own, sizeof *v, newest_first);
+		mark_worse(v, own, &w->limits);
+		rc = put_all(a, index, v, own, n - own, w, err);
 	}
 	tide__free(v);
 	tide__free(grouped);
@@ -264,11 +289,11 @@ tide_code tide__api_runs(tide_ask *a, tide_error *err)
 	const char *text = tide__request_get(a->req, "fail_if");
 	int64_t most = LIST_PAGE;
 	size_t n;
-	limits l;
+	wanted w = { .program = tide__request_get(a->req, "program") };
 	tide_run_index *index = tide__run_index_of(a->store);
 	if (!tide__request_int(a->req, "limit", 1, INT64_MAX, &most))
 		return tide__ask_wrong(a, err);
-	tide_code rc = read_limits(text ? text : usual, &l, err);
+	tide_code rc = read_limits(text ? text : usual, &w.limits, err);
 	if (rc != TIDE_OK)
 		return rc;
 	if (!index)
@@ -277,7 +302,8 @@ tide_code tide__api_runs(tide_ask *a, tide_error *err)
 	tide_rec *r = tide__store_list(a->store, &n);
 	if (!r)
 		return tide__nomem(err);
-	rc = list(a, index, r, n, (size_t)most, &l, err);
+	w.most = (size_t)most;
+	rc = list(a, index, r, n, &w, err);
 	tide__store_list_free(r, n);
 	return rc;
 }

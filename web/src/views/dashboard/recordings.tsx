@@ -5,6 +5,8 @@ import { useEffect, useRef, useState } from '../../hooks';
 import { bytes, ns, plural } from '../../data/format';
 import { askJson, listen, type Recording } from '../../data/live';
 import { col, Table } from '../../ui/table';
+import { keepText, keptText } from '../../state';
+import { Groups } from './groups';
 import { Figure, limit, Notes, type Run, type Runs, Spark, Trends } from './runs';
 
 /** How it is doing, in words. */
@@ -69,6 +71,18 @@ function useList(most: number): { all: Runs | undefined; away: string; again: ()
   return { all, away, again: () => again.current() };
 }
 
+/** Grouped by program, as it was last chosen; at first where there are many runs of several programs. */
+const MANY = 50;
+function useGrouped(all: Runs | undefined): [boolean, () => void] {
+  const [chosen, set] = useState(() => keptText('groups'));
+  const is = chosen ? chosen === 'yes' : !!all && all.count > MANY && all.groups.length > 1;
+  const flip = () => {
+    keepText('groups', is ? 'no' : 'yes');
+    set(is ? 'no' : 'yes');
+  };
+  return [is, flip];
+}
+
 const known = (v: number | null): number => v ?? -1;
 const or = (f: (v: number) => string) => (v: number): string => (v < 0 ? '–' : f(v));
 const percent = or((v) => `${v.toFixed(1)} %`);
@@ -103,11 +117,13 @@ export function Recordings() {
   const [two, setTwo] = useState<string[] | null>(null); // ids that were chosen to be compared; null = rows open
   const [program, setProgram] = useState('');
   const [editing, setEditing] = useState<string | null>(null);
+  const [byProgram, flip] = useGrouped(all);
+  const grouped = byProgram && !small;
   if (!all) return <p class="loading">{away || 'Asking…'}</p>;
   if (!all.runs.length) return <p class="loading">This server has no recordings yet. New ones appear here.</p>;
   const programs = [...new Set(all.runs.map((r) => r.program).filter((p): p is string => !!p))].sort();
-  const list = program ? all.runs.filter((r) => r.program === program) : all.runs;
-  const worse = list.filter((r) => r.regression).length;
+  const list = program && !grouped ? all.runs.filter((r) => r.program === program) : all.runs;
+  const worse = grouped ? all.groups.reduce((n, g) => n + g.regressions, 0) : list.filter((r) => r.regression).length;
   const tick = (id: string) => setTwo((two ?? []).includes(id) ? (two ?? []).filter((k) => k !== id) : [...(two ?? []), id].slice(-2));
   const pick = (r: Run) => (two ? tick(r.id) : location.assign(`/r/${r.id}`));
   const name = (k: number) => all.runs.find((r) => r.id === two?.[k])?.name;
@@ -120,6 +136,7 @@ export function Recordings() {
         <>
           {!small && <input type="checkbox" aria-label={`compare ${r.name}`} tabIndex={-1} checked={!!two?.includes(r.id)} onClick={(e) => { e.stopPropagation(); tick(r.id); }} />}{' '}
           {two ? r.name : <a href={`/r/${r.id}`} tabIndex={-1} onClick={(e) => e.stopPropagation()}>{r.name}</a>}
+          {!small && r.exports.map((x) => <> <a class="soft" href={`/r/${x.id}`} title={`Open ${x.name}, which the same session wrote`} tabIndex={-1} onClick={(e) => e.stopPropagation()}>{x.name.slice(r.name.length - 5)}</a></>)}
           {!small && status(r) && <span class="soft"> {status(r)}</span>}
         </>
       ),
@@ -136,14 +153,16 @@ export function Recordings() {
   ];
   const live = list.filter((r) => r.writer === 'running').length;
   const edited = all.runs.find((r) => r.id === editing);
+  const table = (rows: Run[], label: string, height: number) => <Table label={label} rows={rows} sort={small ? undefined : 'When'} height={height} onPick={pick} picked={(r) => !!two?.includes(r.id)} cols={cols} />;
   return (
     <section class="panel recordings">
       <header>
-        <h2>{plural(program ? list.length : all.count, 'recording')}{live > 0 && <>, <span class="live running">{live} live</span></>}{worse > 0 && <>, <span class="worse">{worse} worse than the run before</span></>}</h2>
+        <h2>{plural(list.length < all.runs.length ? list.length : all.count, 'recording')}{live > 0 && <>, <span class="live running">{live} live</span></>}{worse > 0 && <>, <span class="worse">{worse} worse than the run before</span></>}</h2>
         {all.pending > 0 && <span class="soft" role="status">{plural(all.pending, 'recording')} still to be looked at</span>}
         {away && <span class="error">{away}</span>}
         <span class="actions">
-          {!small && programs.length > 0 && (
+          {!small && programs.length > 0 && <button aria-pressed={grouped} onClick={flip}>Group by program</button>}
+          {!small && !grouped && programs.length > 0 && (
             <select aria-label="Program" value={program} onChange={(e) => setProgram((e.target as HTMLSelectElement).value)}>
               <option value="">All programs</option>
               {programs.map((p) => <option value={p}>{p}</option>)}
@@ -165,9 +184,10 @@ export function Recordings() {
         </p>
       )}
       {edited && <Notes run={edited} done={() => { setEditing(null); again(); }} />}
-      {program && <Trends runs={list} all={all} />}
-      <Table label="recordings" rows={list} sort={small ? undefined : 'When'} height={600} onPick={pick} picked={(r) => !!two?.includes(r.id)} cols={cols} />
-      {all.count > all.runs.length && (
+      {grouped && <Groups all={all} table={(rows, label) => table(rows, label, 320)} />}
+      {!grouped && program && <Trends runs={list} all={all} />}
+      {!grouped && table(list, 'recordings', 600)}
+      {!grouped && all.count > all.runs.length && (
         <p class="soft">
           The newest {all.runs.length} of {all.count} are listed. <button onClick={() => setMost(most + PAGE)}>Show more</button>
         </p>

@@ -26,6 +26,28 @@ export interface Run extends Recording {
   regression: boolean;
   tags: string[];
   note: string | null;
+  exports: { id: string; name: string }[]; // of the session that recorded it
+}
+
+/** The runs of one program; null = of those it is not known. Figures are those of the newest run. */
+export interface Group {
+  program: string | null;
+  count: number;
+  live: number;
+  regressions: number;
+  latest: string;
+  latest_ns: number;
+  peak_bytes: number | null;
+  step_ns: number | null;
+  peak_change_pct: number | null;
+  step_change_pct: number | null;
+  trend: Point[]; // oldest first
+}
+export interface Point {
+  id: string;
+  peak_bytes: number | null;
+  step_ns: number | null;
+  regression: boolean;
 }
 
 export interface Runs {
@@ -33,6 +55,7 @@ export interface Runs {
   pending: number;
   notes_file: string | null;
   fail_if: string[];
+  groups: Group[];
   runs: Run[];
 }
 
@@ -55,12 +78,12 @@ export function Spark({ of }: { of: string | null }) {
 
 export const signed = (pct: number): string => `${pct > 0 ? '+' : ''}${pct.toFixed(1)} %`;
 
-/** A figure and its change against the run before. */
+/** A figure and its change against the run before, with a mark of its direction. */
 export function Figure({ text, change, bad }: { text: string; change: number | null; bad: boolean }) {
   return (
     <>
       {text}
-      {change !== null && Math.abs(change) >= 0.1 && <small class={bad ? 'worse' : 'soft'}> {signed(change)}</small>}
+      {change !== null && Math.abs(change) >= 0.1 && <small class={bad ? 'worse' : 'soft'}> {change > 0 ? '▲' : '▼'} {signed(change)}</small>}
     </>
   );
 }
