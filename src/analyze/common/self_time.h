@@ -1,44 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Self time: the length of a span minus the length of the union of its direct children.
+/* Self time. Each moment of a lane belongs to one span: of those open then, the one that began
+ * last. In a properly nested lane that is the innermost span, and self is what no child covers.
+ * Where spans cross, the later one has the common time, so that the selfs of a lane add up to the
+ * time that its spans cover.
  *
- * Children of one span overlap each other in some traces, so adding up their lengths would make the
- * self time negative. Given spans in their order, this returns from when on each of them adds to
- * the union of its parent's children. */
+ * Begin every span that counts in ascending order, then end. Each reports time that is given away. */
 #ifndef TIDE_ANALYZE_COMMON_SELF_TIME_H
 #define TIDE_ANALYZE_COMMON_SELF_TIME_H
 
-#include "analyze/common/interval_set.h"
-#include "base/mem.h"
+#include "model/model.h"
 
-typedef struct tide_children {
-	/* owned; per span: its child so far that ends last, 0 = none */
-	uint32_t *last;
-} tide_children;
+/* `ns` > 0 more of self time for `span`. */
+typedef void tide_self_fn(void *user, uint32_t span, int64_t ns);
 
-/* Returns false if memory runs out. tide__children_free accepts a zeroed one. */
-static inline bool tide__children_init(tide_children *c, const tide_model *m)
-{
-	c->last = tide__calloc(m->spans.n, sizeof *c->last);
-	return c->last;
-}
+typedef struct tide_self_times {
+	const tide_model *m; /* borrowed */
+	tide_self_fn *add;
+	void *user;
+	uint32_t *top;	 /* owned; per lane: open span begun last */
+	uint32_t *below; /* owned; per span: the one under it */
+	int64_t *now;	 /* owned; per lane: everything before is given away */
+} tide_self_times;
 
-static inline void tide__children_free(tide_children *c)
-{
-	tide__free(c->last);
-	c->last = NULL;
-}
-
-/* Returns the first time in `span` that no earlier child of its parent covers; its end if there
- * is none. Spans must come in ascending order, each once. */
-static inline int64_t tide__children_add(tide_children *c, const tide_model *m, uint32_t span)
-{
-	uint32_t *last = &c->last[m->spans.parent[span].i];
-	int64_t t0 = m->spans.t0[span], t1 = tide__span_end(m, span);
-	int64_t covered = *last && m->spans.parent[span].i ? tide__span_end(m, *last) : t0;
-	if (!*last || t1 > covered)
-		*last = span;
-	return covered > t1 ? t1 : covered > t0 ? covered : t0;
-}
+/* Returns false if memory runs out. tide__self_free accepts that and a zeroed one. */
+bool tide__self_init(tide_self_times *t, const tide_model *m, tide_self_fn *add, void *user);
+void tide__self_begin(tide_self_times *t, uint32_t span);
+void tide__self_end(tide_self_times *t);
+void tide__self_free(tide_self_times *t);
 
 #endif

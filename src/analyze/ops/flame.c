@@ -14,6 +14,7 @@
 #include "analyze/memory/live_set.h"
 #include "analyze/common/interval_set.h"
 #include "analyze/common/lane_name.h"
+#include "analyze/common/self_time.h"
 #include "analyze/memory/usage.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -202,27 +203,10 @@ static bool note_path(builder *b, const char *s, uint32_t *node)
 
 /* ---- CPU: the owner of each moment of a lane ---- */
 
-typedef struct owners {
-	uint32_t *top;	 /* per lane: open span begun last */
-	uint32_t *below; /* per span: the one under it */
-	int64_t *now;	 /* per lane: everything before is given away */
-} owners;
-
-/* Give the time of `lane` up to `to` to the spans open in it. A span is popped once. */
-static void advance(builder *b, owners *o, uint32_t lane, int64_t to)
+static void own(void *user, uint32_t span, int64_t ns)
 {
-	while (o->top[lane] && o->now[lane] < to) {
-		uint32_t span = o->top[lane];
-		int64_t end = tide__span_end(b->m, span), stop = end < to ? end : to;
-		if (stop > o->now[lane]) {
-			weigh(b, lane, b->of_span[span] - 1, (uint64_t)(stop - o->now[lane]), 0);
-			o->now[lane] = stop;
-		}
-		if (end <= o->now[lane])
-			o->top[lane] = o->below[span];
-	}
-	if (o->now[lane] < to)
-		o->now[lane] = to;
+	builder *b = user;
+	weigh(b, b->m->spans.lane[span].i, b->of_span[span] - 1, (uint64_t)ns, 0);
 }
 
 static bool cpu_span(const builder *b, uint32_t i)
@@ -230,11 +214,11 @@ static bool cpu_span(const builder *b, uint32_t i)
 	return b->m->spans.cat[i] == TIDE_CAT_USER || tide__side(b->m, i) == TIDE_SIDE_CPU;
 }
 
-static bool cpu_walk(builder *b, owners *o)
+static bool cpu_walk(builder *b, tide_self_times *times)
 {
 	const tide_spans *s = &b->m->spans;
 	for (uint32_t i = 1; i < s->n; i++) {
-		uint32_t node, lane = s->lane[i].i, around = b->of_span[s->parent[i].i];
+		uint32_t node, around = b->of_span[s->parent[i].i];
 		if (!cpu_span(b, i))
 			continue;
 		if (around) /* as mostly: the way down to it is known */
@@ -243,28 +227,18 @@ static bool cpu_walk(builder *b, owners *o)
 			return false;
 		if (!node)
 			return false;
-		advance(b, o, lane, s->t0[i]);
-		weigh(b, lane, node, 0, 1);
-		o->below[i] = o->top[lane];
-		o->top[lane] = i;
+		tide__self_begin(times, i);
+		weigh(b, s->lane[i].i, node, 0, 1);
 	}
-	for (uint32_t lane = 0; lane < b->m->lanes.n; lane++)
-		advance(b, o, lane, INT64_MAX);
+	tide__self_end(times);
 	return true;
 }
 
 static bool build_cpu(builder *b)
 {
-	owners o = { tide__calloc(b->m->lanes.n, sizeof *o.top),
-		     tide__calloc(b->m->spans.n, sizeof *o.below),
-		     tide__calloc(b->m->lanes.n, sizeof *o.now) };
-	bool ok = o.top && o.below && o.now;
-	for (size_t i = 0; ok && i < b->m->lanes.n; i++)
-		o.now[i] = INT64_MIN;
-	ok = ok && cpu_walk(b, &o);
-	tide__free(o.top);
-	tide__free(o.below);
-	tide__free(o.now);
+	tide_self_times times;
+	bool ok = tide__self_init(&times, b->m, own, b) && cpu_walk(b, &times);
+	tide__self_free(&times);
 	return ok;
 }
 

@@ -29,7 +29,7 @@ struct build {
 	tide_optree *t;
 	size_t cap;	 /* of t->rows */
 	uint32_t *nodes; /* span -> node + 1; 0 = left out */
-	tide_children children;
+	tide_self_times self;
 	uint32_t *heads;  /* lane -> innermost link of its chain */
 	int64_t *balance; /* lane -> running balance */
 	struct link *links;
@@ -62,6 +62,12 @@ static bool wanted(const struct build *b, uint32_t s)
 				   cat != TIDE_CAT_SYNC && cat != TIDE_CAT_COUNTERS);
 }
 
+static void add_self(void *user, uint32_t span, int64_t ns)
+{
+	struct build *b = user;
+	b->t->rows[b->nodes[span] - 1].self.ns += ns;
+}
+
 static bool one_span(struct build *b, uint32_t s)
 {
 	const tide_model *m = b->m;
@@ -71,14 +77,11 @@ static bool one_span(struct build *b, uint32_t s)
 		return false;
 	b->nodes[s] = node + 1;
 	tide_op_row *r = &b->t->rows[node];
-	int64_t ns = wall(m, s), alone = tide__children_add(&b->children, m, s);
 	r->count += !(m->spans.flags[s] & TIDE_SPAN_AGAIN);
 	r->open += m->spans.t1[s] == TIDE_T_NEVER || m->spans.flags[s] & TIDE_SPAN_OPEN;
 	r->no_end += (m->spans.flags[s] & TIDE_SPAN_NO_END) != 0;
-	r->all.ns += ns;
-	r->self.ns += ns;
-	if (up)
-		b->t->rows[up - 1].self.ns -= tide__span_end(m, s) - alone;
+	r->all.ns += wall(m, s);
+	tide__self_begin(&b->self, s);
 	return true;
 }
 
@@ -122,6 +125,7 @@ static bool all_spans(struct build *b)
 	for (uint32_t s = 1; s < b->m->spans.n; s++)
 		if (wanted(b, s) && !one_span(b, s))
 			return false;
+	tide__self_end(&b->self);
 	b->t->n = b->t->paths.n;
 	return count_redispatched(b);
 }
@@ -274,8 +278,8 @@ tide_code tide__find_op_tree(const tide_model *m, const tide_optree_options *opt
 	b.nodes = tide__calloc(m->spans.n, sizeof *b.nodes);
 	b.heads = tide__calloc(m->lanes.n, sizeof *b.heads);
 	b.balance = tide__calloc(m->lanes.n, sizeof *b.balance);
-	bool ok = tide__paths_init(&out->paths) && tide__children_init(&b.children, m) && b.nodes &&
-		  b.heads && b.balance && all_spans(&b) && all_moves(&b);
+	bool ok = tide__paths_init(&out->paths) && tide__self_init(&b.self, m, add_self, &b) &&
+		  b.nodes && b.heads && b.balance && all_spans(&b) && all_moves(&b);
 	if (ok) {
 		out->first = tide__calloc(out->n, sizeof *out->first);
 		out->next = tide__calloc(out->n, sizeof *out->next);
@@ -283,7 +287,7 @@ tide_code tide__find_op_tree(const tide_model *m, const tide_optree_options *opt
 	}
 	if (ok)
 		sum_up(out);
-	tide__children_free(&b.children);
+	tide__self_free(&b.self);
 	tide__free(b.nodes);
 	tide__free(b.heads);
 	tide__free(b.balance);
