@@ -239,6 +239,9 @@ def shm_64mb():
 	with tmpfs("128k") as d:  # not even the smallest rings
 		print(run("nostart", os.path.join(d, "f.tide")).strip())
 		check("nothing left", os.listdir(d) == [], os.listdir(d))
+		ran = subprocess.run([os.environ["TIDEMARK"], "run", "--heap", "-o", os.path.join(d, "f.tide"), "--", "/bin/true"],
+				     capture_output=True, text=True)
+		check("tidemark run says that there is no space", ran.returncode == 0 and "no space: 128 KiB are free" in ran.stderr, ran.stderr)
 
 
 def read_only():

@@ -5,6 +5,7 @@ import gc
 import os
 import socket
 import tempfile
+import time
 import unittest
 
 import torch
@@ -136,6 +137,22 @@ class Newest(unittest.TestCase):
 
         t = self.recorded(run)
         self.assertEqual(groups(t, "role"), {"parameter": 2 * (A + B)})
+
+    @unittest.skipUnless(NEW, "load_state_dict(assign=True) came with torch 2.1")
+    def test_replaced_parameters_have_labels_when_the_model_runs(self):
+        def run():
+            model = Net()
+            model(torch.randn(2, 64))
+            model.load_state_dict({k: v.clone() for k, v in model.state_dict().items()}, assign=True)
+            time.sleep(0.3)  # a model is looked at every 100 ms
+            with torch.no_grad():
+                model(torch.randn(2, 64))
+            new = [p.detach() for p in model.parameters()]
+            del model  # when the recording ends, there is no model to look at
+            gc.collect()
+            return new
+
+        self.assertEqual(groups(self.recorded(run), "role"), {"parameter": A + B})
 
     def test_two_models_of_one_class_have_names_of_their_own(self):
         def run():

@@ -70,6 +70,12 @@ static bool remember(tide_paths *p, uint32_t span, uint32_t node)
 	return true;
 }
 
+static bool is_step(const tide_model *m, uint32_t span)
+{
+	static const char step[] = "ProfilerStep#";
+	return !strncmp(tide__text(m, m->spans.name[span], NULL), step, sizeof step - 1);
+}
+
 /* Climbs to the nearest span whose node is known, then names nodes on the way back down. */
 uint32_t tide__paths_span(tide_paths *p, const tide_model *m, tide_span_id span)
 {
@@ -86,7 +92,8 @@ uint32_t tide__paths_span(tide_paths *p, const tide_model *m, tide_span_id span)
 	for (uint32_t k = 0; k < n; k++, s = m->spans.parent[s].i)
 		way[k] = s;
 	while (n-- && node != TIDE_NO_PATH) {
-		node = tide__paths_child(p, node, m->spans.name[way[n]]);
+		if (!p->no_steps || !is_step(m, way[n]))
+			node = tide__paths_child(p, node, m->spans.name[way[n]]);
 		if (node != TIDE_NO_PATH && !remember(p, way[n], node))
 			node = TIDE_NO_PATH;
 	}

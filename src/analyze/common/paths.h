@@ -15,6 +15,7 @@ typedef struct tide_paths {
 	tide_map spans; /* span -> node + 1, for tide__paths_span; replaced by `all` after
 			 * tide__paths_all */
 	uint32_t *of_span;
+	bool no_steps; /* set before use: "ProfilerStep#N" is no part of paths, so steps share nodes */
 } tide_paths;
 
 #define TIDE_NO_PATH UINT32_MAX /* out of memory */

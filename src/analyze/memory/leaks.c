@@ -196,6 +196,7 @@ tide_code tide__find_leaks(const tide_model *m, uint32_t device, tide_group_by b
 	if (rc != TIDE_OK)
 		return tide__nomem(err);
 	rc = tide__find_groups(m, &none, by, &out->groups, err);
+	out->groups.paths.no_steps = true; /* one op over all steps */
 	out->known = out->beats.n >= 3;
 	if (rc != TIDE_OK || !out->known)
 		return rc;

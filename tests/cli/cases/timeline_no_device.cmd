@@ -2,7 +2,9 @@
 cat > a.json <<'F'
 {"traceEvents":[
 {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":9,"tid":1,"ts":0,"dur":50},
-{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":9,"tid":1,"ts":90,"dur":10}
+{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":9,"tid":1,"ts":90,"dur":10},
+{"ph":"X","cat":"cpu_op","name":"aten::empty","pid":9,"tid":1,"ts":10,"dur":20},
+{"ph":"X","cat":"cpu_op","name":"aten::relu","pid":9,"tid":2,"ts":10,"dur":20}
 ]}
 F
 tidemark timeline a.json
