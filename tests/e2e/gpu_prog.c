@@ -130,6 +130,35 @@ static int other_profiler(void)
 	return 0;
 }
 
+/* ---- a training run: PyTorch's pool, NCCL, a raw allocation that leaks; `argv[2]` seconds ---- */
+
+static int training(void *cupti, int seconds)
+{
+	static const char torch[] = "/usr/lib/libc10_cuda.so", nccl[] = "/usr/lib/libnccl.so.2",
+			  own[] = "/opt/app/libserve.so";
+	void (*taken)(bool, uint64_t, uint64_t, const char *) = NULL;
+	void (*report)(void *, int64_t, size_t, size_t, uint16_t) = NULL;
+	void *p = find(cupti, "fake_taken");
+	memcpy(&taken, &p, sizeof p);
+	p = dlsym(RTLD_DEFAULT, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
+	memcpy(&report, &p, sizeof p);
+	const uint64_t at = 0x7f0000000000, MIB = 1 << 20, GIB = 1 << 30;
+	for (int i = 0; i < seconds; i++) {
+		uint64_t segment = at + (uint64_t)i * GIB;
+		taken(true, segment, (i ? 320 : 640) * MIB, torch);
+		if (report)
+			report((void *)(uintptr_t)segment, (int64_t)((i ? 200 : 500) * MIB), 0, 0,
+			       1);
+		if (i == 2)
+			taken(true, at + 100 * GIB, 700 * MIB, nccl);
+		taken(true, at + (200 + (uint64_t)i) * GIB, 48 * MIB, own);
+		usleep(1000000);
+		if (i > 1 && report && i % 2)
+			report((void *)(uintptr_t)segment, -(int64_t)(200 * MIB), 0, 0, 1);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *path = getenv("CUDA_INJECTION64_PATH"), *fake = getenv("TIDEMARK_CUPTI");
@@ -163,6 +192,8 @@ int main(int argc, char **argv)
 	tid = (uint32_t)syscall(SYS_gettid);
 	if (argc > 1 && !strcmp(argv[1], "other"))
 		return other_profiler();
+	if (argc > 2 && !strcmp(argv[1], "training"))
+		return training(cupti, atoi(argv[2]));
 	uint64_t t = now();
 	memory(true, 0x7f0000000000, 1 << 20, t);
 	memory(true, 0x7f0000200000, 3 << 20, t + 10);

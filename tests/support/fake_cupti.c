@@ -21,6 +21,7 @@ int cuptiActivityDisable(int kind);
 int cuptiActivityRegisterTimestampCallback(uint64_t (*now)(void));
 uint64_t fake_now(void);
 int cuptiActivityEnableRuntimeApi(uint32_t id, uint8_t on);
+int cuptiActivityEnableAllocationSource(uint8_t on);
 int cuptiActivityEnableDriverApi(uint32_t id, uint8_t on);
 int cuptiActivityFlushAll(uint32_t forced);
 int cuptiActivityGetNextRecord(uint8_t *b, size_t valid, void **record);
@@ -32,6 +33,7 @@ void fake_launch(uint32_t tid, uint64_t start, uint64_t end, uint32_t correlatio
 void fake_memory(bool alloc, uint64_t addr, uint64_t bytes, uint64_t t);
 void fake_create(uint64_t bytes, uint64_t t, uint32_t tid, uint32_t correlation);
 void fake_async(uint64_t addr, uint64_t bytes, uint64_t t, uint64_t pool_bytes);
+void fake_taken(bool alloc, uint64_t addr, uint64_t bytes, const char *library);
 void fake_untold(uint64_t t, uint32_t tid, uint32_t correlation);
 int cuptiActivityGetAttribute(int attr, size_t *size, void *value);
 int cuptiSubscribe(void **out, cupti_callback_fn *f, void *user);
@@ -83,6 +85,12 @@ int cuptiActivityEnableRuntimeApi(uint32_t id, uint8_t on)
 int cuptiActivityEnableDriverApi(uint32_t id, uint8_t on)
 {
 	enabled[CUPTI_DRIVER] |= on && (id == 307 || id == 549);
+	return CUPTI_OK;
+}
+
+int cuptiActivityEnableAllocationSource(uint8_t on)
+{
+	(void)on;
 	return CUPTI_OK;
 }
 
@@ -224,6 +232,22 @@ void fake_untold(uint64_t t, uint32_t tid, uint32_t correlation)
 	put(&a, sizeof a);
 }
 
+/* Device memory that a library takes or gives back; NVML counts it with what the context takes (FAKE_GROWS). */
+static uint64_t taken;
+
+void fake_taken(bool alloc, uint64_t addr, uint64_t bytes, const char *library)
+{
+	cupti_memory m = { .kind = CUPTI_MEMORY,
+			   .operation = alloc ? 1 : 2,
+			   .memory = 3,
+			   .address = addr,
+			   .bytes = bytes,
+			   .timestamp = fake_now(),
+			   .source = library };
+	taken += alloc ? bytes : -bytes;
+	put(&m, sizeof m);
+}
+
 /* cudaMallocAsync from a pool that holds `pool_bytes`. */
 void fake_async(uint64_t addr, uint64_t bytes, uint64_t t, uint64_t pool_bytes)
 {
@@ -331,6 +355,11 @@ int cuDeviceGetName(char *name, int n, int d);
 
 enum { MIB = 1 << 20, OWN = 700 };
 
+static uint64_t own(void)
+{
+	return getenv("FAKE_GROWS") ? (uint64_t)480 * MIB + taken : (uint64_t)OWN * MIB;
+}
+
 static uint64_t others(void)
 {
 	const char *text = getenv("FAKE_OTHERS_MIB");
@@ -352,7 +381,7 @@ int nvmlDeviceGetMemoryInfo(void *d, nvml_memory *m)
 {
 	(void)d;
 	m->total = (uint64_t)140000 * MIB;
-	m->used = (uint64_t)(600 + OWN) * MIB + others();
+	m->used = (uint64_t)600 * MIB + own() + others();
 	m->free = m->total - m->used;
 	return 0;
 }
@@ -370,7 +399,7 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *n, nvml_process *
 {
 	(void)d;
 	*n = 2;
-	p[0] = (nvml_process){ (uint32_t)getpid(), (uint64_t)OWN * MIB, 0, 0 };
+	p[0] = (nvml_process){ (uint32_t)getpid(), own(), 0, 0 };
 	p[1] = (nvml_process){ 1, others(), 0, 0 };
 	return 0;
 }

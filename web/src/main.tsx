@@ -171,7 +171,7 @@ function App({ page }: { page: PageJson | null }) {
         <About row={row} />
         {slot.note()}
         {page && page.notes.length > 0 && <section class="losses" role="note"><ul>{page.notes.map((n) => <li key={n}>{n}</li>)}</ul></section>}
-        <Guard key={row.key} of={main}>{row.show(main)}</Guard>
+        <Guard key={row.key} of={main}><row.show main={main} /></Guard>
       </main>
       {help.value && <Help rows={rows} />}
     </>

@@ -119,14 +119,14 @@ const missing = asked.path;
 /** Views of a large recording ask the server for what pages of one file hold. */
 function adapt(): void {
   const row = registry.find((r) => r.key === 'timeline') as ViewRow;
-  const whole = row.show;
+  const Whole = row.show;
   const named = asked.span;
   row.early = undefined;
-  row.show = (main) => (main.spans > MANY ? <FarTimeline id={here()} main={main} /> : whole(main));
+  row.show = ({ main }) => (main.spans > MANY ? <FarTimeline id={here()} main={main} /> : <Whole main={main} />);
   const memory = registry.find((r) => r.key === 'memory') as ViewRow;
-  const all = memory.show;
+  const All = memory.show;
   memory.early = undefined;
-  memory.show = (main) => (main.moves > CROWD ? <FarMemory id={here()} main={main} /> : all(main));
+  memory.show = ({ main }) => (main.moves > CROWD ? <FarMemory id={here()} main={main} /> : <All main={main} />);
   const { get } = forPhases;
   forPhases.get = () => (crowded.has(traceNumber()) ? thinned(here(), 'px=1&phases=1') : get());
   asked.span = async (name, t0, t1) => {
@@ -183,6 +183,7 @@ function note(main: Main, k: number): void {
     e.add('allocator'); // its rows are those of the whole memory section
   }
   if (main.spans < 50_000) e.add('coarse');
+  if (!main.ledger) e.add('ledger');
   if (!main.gpu_ns) e.add('hta').add('critical');
   if (main.devices.every((d) => d.reserved_source !== 'segments')) e.add('allocator');
 }

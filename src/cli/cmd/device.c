@@ -60,7 +60,7 @@ static int show_json(const tide_args *a, const struct all *x, const tide_joined 
 		return tide__cli_json_end(a, &j);
 	}
 	tide__json_object(&j);
-	tide__devices_json(x->m, (const char *const *)a->files, joined, &j);
+	tide__devices_json((const char *const *)a->files, joined, &j);
 	tide__json_karray(&j, "recordings");
 	for (size_t i = 0; i < x->n; i++)
 		tide__device_json(x->m[i], &x->l[i], a->files[i], &j);
@@ -74,7 +74,7 @@ static int show(const tide_args *a, const struct all *x, const tide_joined *join
 	if (a->opt[O_JSON].set)
 		return show_json(a, x, joined);
 	if (x->n > 1)
-		tide__devices_text(x->m, (const char *const *)a->files, joined, &a->to);
+		tide__devices_text((const char *const *)a->files, joined, &a->to);
 	for (size_t i = 0; i < x->n; i++)
 		tide__device_text(x->m[i], &x->l[i], x->n > 1 ? a->files[i] : NULL, &a->to);
 	return tide__cli_done(a);
@@ -86,7 +86,7 @@ static int run(const tide_args *a)
 	tide_joined joined = { 0 };
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	int rc = load(a, &x);
-	if (!rc && tide__join_ledgers(x.m, x.l, x.n, &joined, &err) != TIDE_OK)
+	if (!rc && tide__join_ledgers(x.l, x.n, &joined, &err) != TIDE_OK)
 		rc = tide__cli_fail(NULL, &err);
 	if (!rc)
 		rc = show(a, &x, &joined);

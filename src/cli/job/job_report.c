@@ -21,8 +21,10 @@ struct report {
 	tide_hta_job *job;
 	tide_page_list list;
 	size_t cap;
-	uint64_t rows, most; /* of the traces in detail; allowed */
-	size_t brief;	     /* traces without detail */
+	uint64_t rows, most;   /* of the traces in detail; allowed */
+	size_t brief;	       /* traces without detail */
+	tide_ledgers *ledgers; /* of each listed trace */
+	size_t n_ledgers, cap_ledgers;
 	char *notes[MOST_NOTES];
 };
 
@@ -69,6 +71,9 @@ static void report_free(struct report *r)
 	}
 	for (size_t i = 0; i < r->list.n_notes; i++)
 		free(r->notes[i]);
+	for (size_t i = 0; i < r->n_ledgers; i++)
+		tide__ledgers_free(&r->ledgers[i]);
+	tide__free(r->ledgers);
 	tide__free(r->list.v);
 	tide__hta_job_free(r->job);
 }
@@ -104,6 +109,37 @@ static tide_code load(const char *path, tide_model **m, tide_hta **h, tide_error
 	return rc;
 }
 
+/* The ledger is kept to be joined with those of the other traces. */
+static tide_code add_ledger(struct report *r, const tide_model *m, tide_error *err)
+{
+	if (!TIDE_ROOM(r->ledgers, r->cap_ledgers, r->n_ledgers + 1))
+		return tide__nomem(err);
+	tide_ledgers *l = &r->ledgers[r->n_ledgers++];
+	*l = (tide_ledgers){ 0 };
+	return tide__has_ledger(m) ? tide__find_ledgers(m, l, err) : TIDE_OK;
+}
+
+/* Writes one ledger for all processes, if several are on one device. */
+static tide_code put_ledgers(struct report *r, tide_error *err)
+{
+	tide_joined joined;
+	size_t most = 0;
+	const char **files = tide__calloc(r->list.n + 1, sizeof *files);
+	tide_code rc = tide__join_ledgers(r->ledgers, r->n_ledgers, &joined, err);
+	for (size_t i = 0; files && i < r->list.n; i++)
+		files[i] = r->list.v[i].file;
+	for (size_t i = 0; i < joined.n; i++)
+		most = joined.v[i].n_parts > most ? joined.v[i].n_parts : most;
+	const tide_page_ledgers all = { files, &joined };
+	if (rc == TIDE_OK && !files)
+		rc = tide__nomem(err);
+	if (rc == TIDE_OK && most > 1)
+		rc = tide__page_shared("ledgers", tide__page_ledgers, &all, r->a->out, err);
+	tide__joined_free(&joined);
+	tide__free(files);
+	return rc;
+}
+
 /* Sections of a trace as far as there is room; its result goes into the job. */
 static tide_code add_trace(struct report *r, const char *path, const char *title,
 			   const tide_model *m, tide_hta *h, tide_error *err)
@@ -121,6 +157,8 @@ static tide_code add_trace(struct report *r, const char *path, const char *title
 	r->brief += !detail;
 	r->rows += detail ? rows : 0;
 	rc = tide__hta_job_add(r->job, path, h, err);
+	if (rc == TIDE_OK)
+		rc = add_ledger(r, m, err);
 	if (rc != TIDE_OK || !detail) {
 		tide__hta_free(own);
 		return rc;
@@ -154,6 +192,8 @@ static tide_code finish(struct report *r, tide_error *err)
 		note(r, "Files that could not be read, in all: %" PRIu64 ".", r->job->n_failed);
 	if (rc == TIDE_OK && ranks && r->job->sum->h.rows)
 		rc = tide__page_shared("job", tide__page_job, r->job, out, err);
+	if (rc == TIDE_OK && ranks)
+		rc = put_ledgers(r, err);
 	if (rc == TIDE_OK)
 		rc = tide__page_shared("page", tide__page_contents, &r->list, out, err);
 	return rc == TIDE_OK ? tide__page_end(out, err) : rc;

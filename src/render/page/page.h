@@ -14,6 +14,7 @@
 #include "analyze/critical/critical_path.h"
 #include "analyze/device/hta_job.h"
 #include "analyze/memory/downsample_allocs.h"
+#include "analyze/memory/ledger/device_join.h"
 #include "analyze/timeline/level_of_detail.h"
 #include "model/model.h"
 
@@ -72,6 +73,12 @@ typedef struct tide_page_list {
 tide_page_fill tide__page_contents; /* of a tide_page_list */
 /* Section "job": the document of `tidemark hta --json` for a tide_hta_job. */
 tide_page_fill tide__page_job;
+/* Section "ledgers": several processes on their devices. */
+typedef struct tide_page_ledgers {
+	const char *const *files;
+	const tide_joined *joined;
+} tide_page_ledgers;
+tide_page_fill tide__page_ledgers;
 
 /* Sections "diff" and "diffflame": two traces compared; for two jobs also the figures of all
  * ranks, in display order. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/common/step_boundaries.h"
+#include "analyze/memory/ledger/device_ledger.h"
 #include "analyze/memory/sampled.h"
 #include "analyze/timeline/timeline.h"
 #include "analyze/memory/usage.h"
@@ -26,6 +27,7 @@ static void identity(tide_json *j, const tide_model *m)
 	tide__json_kstr(j, "format", m->format);
 	tide__json_kint(j, "t_end", m->t_end);
 	tide__json_kstr(j, "axis", tide__axis_text(m->axis));
+	tide__json_kbool(j, "ledger", tide__has_ledger(m));
 	tide__json_kint_if(j, "wall0_ns", m->wall_known, m->wall0_ns);
 	tide__json_kuint(j, "spans", m->spans.n - 1);
 	tide__json_kuint(j, "allocs", m->allocs.n - 1);

@@ -22,6 +22,7 @@ extern const char tide__page_shell_missing[]; /* why there is no shell; "" when 
 typedef bool tide_page_part(tide_box *b, const tide_model *m, const tide_page_options *opt,
 			    tide_error *err);
 tide_page_part tide__page_allocator; /* page_allocator.c: addresses, and the state over time */
+tide_page_part tide__page_ledger;    /* page_ledger.c: device memory by who holds it */
 tide_page_part tide__page_main;	     /* page_main.c: summary, curves, findings */
 tide_page_part tide__page_coarse;    /* page_window.c: the whole timeline in few pieces */
 tide_page_part tide__page_spans;     /* page_spans.c: the timeline's rows */

@@ -28,7 +28,21 @@ enum { LOD, PREPARED, N_THINGS };
 enum { NEEDS_LOD = 1 << LOD, NEEDS_PREPARED = 1 << PREPARED };
 
 /* Sections and the views that cannot do without them: a page of one view holds no others. */
-enum { MAIN, TABLES, OPS, HTA, CRITICAL, COARSE, SPANS, MEMORY, FLAME, ALLOCATOR, TT, N_PARTS };
+enum {
+	MAIN,
+	TABLES,
+	OPS,
+	HTA,
+	CRITICAL,
+	COARSE,
+	SPANS,
+	MEMORY,
+	FLAME,
+	ALLOCATOR,
+	LEDGER,
+	TT,
+	N_PARTS
+};
 static const struct part {
 	const char *name;
 	tide_page_part *fill;
@@ -45,13 +59,14 @@ static const struct part {
 	[MEMORY] = { "memory", tide__page_memory, " memory phases " },
 	[FLAME] = { "flame", tide__page_flame, " flame " },
 	[ALLOCATOR] = { "allocator", tide__page_allocator, " memory " },
+	[LEDGER] = { "ledger", tide__page_ledger, " ledger " },
 	[TT] = { "tt", tide__page_tt, " tenstorrent " },
 };
 
 /* Jobs: a section, or a thing (behind them). The longest first. */
 static const uint8_t turns[] = {
-	N_PARTS + PREPARED, N_PARTS + LOD, SPANS, FLAME, MAIN, MEMORY, OPS, COARSE, TABLES,
-	ALLOCATOR,	    CRITICAL,	   HTA,	  TT
+	N_PARTS + PREPARED, N_PARTS + LOD, SPANS, FLAME,  MAIN, MEMORY, OPS, COARSE, TABLES,
+	ALLOCATOR,	    CRITICAL,	   HTA,	  LEDGER, TT
 };
 _Static_assert(sizeof turns == N_PARTS + N_THINGS, "every job has its turn");
 

@@ -49,6 +49,7 @@ export interface MainJson {
   only: string | null; // the one view that the page is for
   format: string;
   t_end: number;
+  ledger: boolean; // device memory by who holds it is known
   axis: string; // "time", or "ops": the source has no clock, a time is 1000 × the number of an operation
   wall0_ns: number | null;
   spans: number;
@@ -145,6 +146,20 @@ export interface ObjectsJson {
   snapshots: { at: string; [member: string]: unknown }[];
 }
 
+/** The document of `tidemark device --json`: figures of a device at its highest moment, and over time. */
+export interface At {
+  processes?: At[];
+  [figure: string]: unknown;
+}
+export interface LedgerDevice extends At {
+  libraries?: Record<string, unknown>[];
+  over_time: At[];
+}
+
+export interface Ledger {
+  devices: LedgerDevice[];
+}
+
 /** What a page of several traces is: ranks of one job, or two runs to compare. */
 export interface PageJson {
   kind: 'ranks' | 'diff';
@@ -214,12 +229,14 @@ export const getSpans: Getter<Spans> = once(async () => {
 export const getMemory: Getter<Memory> = once(loadMemory);
 export const getAllocator: () => Promise<Allocator | null> = once(loadAllocator);
 export const getFlame: () => Promise<Section<FlameJson>> = once(loadFlame);
-export const getTables = once(async () => (await load<Tables>('tables')).json);
+/** The JSON of a section; null = there is none. */
+const documentOf = async <T>(name: string, shared?: boolean): Promise<T> => ((shared ? hasShared : has)(name) ? (await load<T>(name, shared)).json : (null as T));
+export const getTables = once(() => documentOf<Tables>('tables'));
 export const getOps = once(async (): Promise<Ops> => {
   const s = await load<OpsJson>('ops');
   return { ...s.json, tree: readOpTree(s) };
 });
-export const getHta = once(async () => (has('hta') ? (await load<Hta>('hta')).json : null));
+export const getHta = once(() => documentOf<Hta>('hta'));
 export const readCritical = (s: Section<CriticalJson>): Critical => ({ json: s.json, t0: s.column('t0'), dur: s.column('dur'), type: s.bytes('type'), bound: s.bytes('bound'), name: s.ints('name') });
 export const getCritical = once(async () => (has('critical') ? readCritical(await load<CriticalJson>('critical')) : null));
 
@@ -231,10 +248,12 @@ export const getMains = single(async (): Promise<Main[]> => {
   for (let k = 0; k < list.length; k++) if (list[k].detail) out.push(await mainOf(k));
   return out;
 });
-export const getPage = single(async () => (hasShared('page') ? (await load<PageJson>('page', true)).json : null));
-export const getObjects = once(async () => (await load<ObjectsJson>('objects')).json);
-export const getJob = single(async () => (hasShared('job') ? (await load<Hta>('job', true)).json : null));
-export const getDiff = single(async () => (await load<DiffJson>('diff', true)).json);
+export const getPage = single(() => documentOf<PageJson | null>('page', true));
+/** Of several processes on one device all together, then each. */
+export const getLedger = once(async () => [await documentOf<Ledger | null>('ledgers', true), await documentOf<Ledger>('ledger')]);
+export const getObjects = once(() => documentOf<ObjectsJson>('objects'));
+export const getJob = single(() => documentOf<Hta>('job', true));
+export const getDiff = single(() => documentOf<DiffJson>('diff', true));
 export const getDiffFlame = single(() => load<DiffFlameJson>('diffflame', true));
 
 /** Bytes that a device has: as recorded, else what its allocator could hold where a request failed; 0 = unknown. */

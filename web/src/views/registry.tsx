@@ -2,12 +2,13 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // The views, in the order of the tabs. A view is one row here: its name, what it is called, which
 // sections of the page it cannot do without, and how it is shown. What the page does not hold has no tab.
-import type { ComponentChildren } from 'preact';
+import type { ComponentType } from 'preact';
 import { getMemory, getSpans, type Main } from '../data/page';
 import { has, hasShared } from '../data/section';
 import { Compare } from './compare/diff';
 import { Flame } from './flame/flame';
 import { HtaView } from './device/hta';
+import { Ledger } from './device/ledger';
 import { Kernels } from './device/kernels';
 import { MemoryView } from './memory/memory_view';
 import { Overview } from './overview/overview';
@@ -25,25 +26,26 @@ export interface ViewRow {
   when?: (main: Main) => boolean; // false = this trace has nothing to show here
   timed?: boolean; // has an axis of time: the strip of the whole trace stands above it
   early?: () => Promise<unknown>; // unpacked beside the first section when the address asks for the view
-  show: (main: Main) => ComponentChildren;
+  show: ComponentType<{ main: Main }>;
 }
 
 const timed = (m: Main) => m.axis !== 'ops'; // without a clock there is no duration to show
 const isGantt = (m: Main) => m.only === 'gantt';
 
 export const registry: readonly ViewRow[] = [
-  { key: 'diff', title: 'Compare', about: 'Two runs side by side: what grew, shrank, is new.', needs: [], when: () => hasShared('diff'), show: () => <Compare /> },
-  { key: 'overview', title: 'Overview', about: 'What was recorded, where memory peaked and why, what to look at first.', needs: [], show: (main) => <Overview main={main} /> },
-  { key: 'tenstorrent', title: 'Tenstorrent', about: 'Memory of each pool over operations. A click chooses one and shows its text.', needs: ['tt'], show: () => <Tenstorrent /> },
-  { key: 'timeline', title: 'Timeline', about: 'Every op, call and kernel in time, below its caller. The wheel zooms, a drag moves, a click shows details.', needs: ['spans'], when: (m) => m.spans > 0, timed: true, early: getSpans, show: (main) => <Timeline main={main} /> },
-  { key: 'gantt', title: 'Operation Timeline - Gantt Chart', about: 'Every operation in time; concurrent ones are in lanes below each other.', needs: ['spans'], when: isGantt, timed: true, early: getSpans, show: (main) => <Timeline main={main} /> },
-  { key: 'memory', title: 'Memory', about: 'What was alive at each moment, and its role. A click on the chart lists what is alive then.', needs: ['memory'], when: (m) => m.allocs > 0, timed: true, early: getMemory, show: (main) => <MemoryView main={main} /> },
-  { key: 'flame', title: 'Flame', about: 'Where time or memory went: wider boxes took more, callees are below. A click zooms in.', needs: ['flame'], when: (m) => timed(m) && m.spans + m.allocs > 0, show: (m) => <Flame main={m} /> },
-  { key: 'ops', title: 'Ops', about: 'What ran, how often, how long, and its memory.', needs: ['ops'], when: (m) => timed(m) && m.spans > 0, show: () => <Ops /> },
-  { key: 'objects', title: 'Objects', about: 'Who owns live objects, what is shared, what is there twice. A click on an owner filters.', needs: ['objects'], show: () => <Objects /> },
-  { key: 'kernels', title: 'Kernels', about: 'Work on the device by name: count, time and share.', needs: ['hta'], show: () => <Kernels /> },
-  { key: 'phases', title: 'Phases', about: 'Peak memory and kept bytes between marks.', needs: ['tables', 'memory'], when: (m) => m.allocs > 0, show: (main) => <Phases main={main} /> },
-  { key: 'hta', title: 'Device time', about: 'What the device did, why it waited, and what would shorten a step.', needs: ['hta'], show: () => <HtaView /> },
+  { key: 'diff', title: 'Compare', about: 'Two runs side by side: what grew, shrank, is new.', needs: [], when: () => hasShared('diff'), show: Compare },
+  { key: 'overview', title: 'Overview', about: 'What was recorded, where memory peaked and why, what to look at first.', needs: [], show: Overview },
+  { key: 'tenstorrent', title: 'Tenstorrent', about: 'Memory of each pool over operations. A click chooses one and shows its text.', needs: ['tt'], show: Tenstorrent },
+  { key: 'timeline', title: 'Timeline', about: 'Every op, call and kernel in time, below its caller. The wheel zooms, a drag moves, a click shows details.', needs: ['spans'], when: (m) => m.spans > 0, timed: true, early: getSpans, show: Timeline },
+  { key: 'gantt', title: 'Operation Timeline - Gantt Chart', about: 'Every operation in time; concurrent ones are in lanes below each other.', needs: ['spans'], when: isGantt, timed: true, early: getSpans, show: Timeline },
+  { key: 'memory', title: 'Memory', about: 'What was alive at each moment, and its role. A click on the chart lists what is alive then.', needs: ['memory'], when: (m) => m.allocs > 0, timed: true, early: getMemory, show: MemoryView },
+  { key: 'ledger', title: 'Device memory', about: 'Who holds the memory of a device: PyTorch, other libraries, the context, other processes.', needs: ['ledger'], timed: true, show: Ledger },
+  { key: 'flame', title: 'Flame', about: 'Where time or memory went: wider boxes took more, callees are below. A click zooms in.', needs: ['flame'], when: (m) => timed(m) && m.spans + m.allocs > 0, show: Flame },
+  { key: 'ops', title: 'Ops', about: 'What ran, how often, how long, and its memory.', needs: ['ops'], when: (m) => timed(m) && m.spans > 0, show: Ops },
+  { key: 'objects', title: 'Objects', about: 'Who owns live objects, what is shared, what is there twice. A click on an owner filters.', needs: ['objects'], show: Objects },
+  { key: 'kernels', title: 'Kernels', about: 'Work on the device by name: count, time and share.', needs: ['hta'], show: Kernels },
+  { key: 'phases', title: 'Phases', about: 'Peak memory and kept bytes between marks.', needs: ['tables', 'memory'], when: (m) => m.allocs > 0, show: Phases },
+  { key: 'hta', title: 'Device time', about: 'What the device did, why it waited, and what would shorten a step.', needs: ['hta'], show: HtaView },
 ];
 
 /** Rows that this page has something for; of a page of one view, that one, which says itself if there is nothing. */

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "analyze/memory/ledger/device_join.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -10,29 +9,8 @@
 
 enum { NEAR_NS = 1500000000 }; /* samples of two processes belong together if they are nearer */
 
-/* ---- which devices are one ---- */
-
-static const char *fact_text(const tide_model *m, const char *key)
-{
-	int64_t f = tide__fact_find(m, key);
-	return f >= 0 ? tide__text(m, m->facts.text[f], NULL) : "";
-}
-
-/* "GPU-..." or "host:N" */
-static void identity(const tide_model *m, uint32_t device, char out[256])
-{
-	char key[64];
-	long long index = (long long)m->devices.index[device];
-	snprintf(key, sizeof key, "gpu.uuid.cuda:%lld", index);
-	const char *uuid = fact_text(m, key);
-	if (*uuid)
-		snprintf(out, 256, "%.200s", uuid);
-	else
-		snprintf(out, 256, "%.200s:%lld", fact_text(m, "host.name"), index);
-}
-
 struct part {
-	size_t model;
+	size_t recording;
 	const tide_ledger *l;
 };
 
@@ -50,20 +28,20 @@ static uint64_t held(const tide_ledger_at *a)
 }
 
 /* The moment of a ledger nearest to `wall`; NULL if none is near. */
-static const tide_ledger_at *nearest(const tide_model *m, const tide_ledger *l, int64_t wall)
+static const tide_ledger_at *nearest(const tide_ledger *l, int64_t wall)
 {
 	const tide_ledger_at *best = NULL;
 	int64_t best_d = NEAR_NS;
 	size_t lo = 0, hi = l->n;
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
-		if (m->wall0_ns + l->at[mid].t < wall)
+		if (l->wall0_ns + l->at[mid].t < wall)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	for (size_t k = lo ? lo - 1 : 0; k <= lo && k < l->n; k++) {
-		int64_t d = m->wall0_ns + l->at[k].t - wall;
+		int64_t d = l->wall0_ns + l->at[k].t - wall;
 		d = d < 0 ? -d : d;
 		if (d < best_d) {
 			best_d = d;
@@ -94,38 +72,44 @@ static void sum_up(tide_joined_device *d, size_t k, const tide_ledger_at *told, 
 		d->highest = k;
 }
 
-static bool join(const tide_model *const *m, const struct part *parts, size_t n,
-		 tide_joined_device *d)
+/* The part whose NVML samples count: the one with most of them. */
+static const tide_ledger *main_part(const struct part *parts, size_t n, size_t *own)
 {
-	size_t own = 0;
-	for (size_t i = 0; i < n; i++) /* the one with most samples of NVML */
+	*own = 0;
+	for (size_t i = 0; i < n; i++)
 		if (parts[i].l->at[0].used != TIDE_LEDGER_UNKNOWN &&
-		    (parts[own].l->at[0].used == TIDE_LEDGER_UNKNOWN ||
-		     parts[i].l->n > parts[own].l->n))
-			own = i;
-	const tide_ledger *l = parts[own].l;
-	const tide_model *mine = m[parts[own].model];
-	*d = (tide_joined_device){ .name = mine->devices.name[l->device],
-				   .model = parts[own].model,
-				   .index = mine->devices.index[l->device],
+		    (parts[*own].l->at[0].used == TIDE_LEDGER_UNKNOWN ||
+		     parts[i].l->n > parts[*own].l->n))
+			*own = i;
+	return parts[*own].l;
+}
+
+static bool join(const struct part *parts, size_t n, tide_joined_device *d)
+{
+	size_t own;
+	const tide_ledger *l = main_part(parts, n, &own);
+	*d = (tide_joined_device){ .index = l->index,
 				   .n = l->n,
 				   .n_parts = n,
 				   .at = tide__calloc(l->n, sizeof *d->at),
 				   .parts = tide__calloc(l->n * n, sizeof *d->parts),
-				   .models = tide__calloc(n, sizeof *d->models) };
-	if (!d->at || !d->parts || !d->models)
+				   .recordings = tide__calloc(n, sizeof *d->recordings),
+				   .pids = tide__calloc(n, sizeof *d->pids) };
+	memcpy(d->name, l->name, sizeof d->name);
+	if (!d->at || !d->parts || !d->recordings || !d->pids)
 		return false;
-	for (size_t i = 0; i < n; i++)
-		d->models[i] = parts[i].model;
+	for (size_t i = 0; i < n; i++) {
+		d->recordings[i] = parts[i].recording;
+		d->pids[i] = parts[i].l->pid;
+	}
 	for (size_t k = 0; k < l->n; k++) {
 		const tide_ledger_at *a = &l->at[k];
-		d->at[k] = (tide_joined_at){ .wall_ns = mine->wall0_ns + a->t,
+		d->at[k] = (tide_joined_at){ .wall_ns = l->wall0_ns + a->t,
 					     .total = a->total,
 					     .used = a->used,
 					     .reserved = a->reserved };
 		for (size_t i = 0; i < n; i++) {
-			const tide_ledger_at *x =
-				nearest(m[parts[i].model], parts[i].l, d->at[k].wall_ns);
+			const tide_ledger_at *x = nearest(parts[i].l, d->at[k].wall_ns);
 			if (x)
 				d->parts[k * n + i] = *x;
 		}
@@ -134,33 +118,38 @@ static bool join(const tide_model *const *m, const struct part *parts, size_t n,
 	return true;
 }
 
-tide_code tide__join_ledgers(const tide_model *const *m, const tide_ledgers *l, size_t n,
-			     tide_joined *out, tide_error *err)
+/* Collects the parts of the device of l[i].v[d]; none if an earlier one is the same device. */
+static bool parts_of(const tide_ledgers *l, size_t n, size_t i, size_t d, struct part **parts,
+		     size_t *room, size_t *n_parts)
 {
-	size_t cap = 0, room = 0;
+	*n_parts = 0;
+	for (size_t k = 0; k < n; k++)
+		for (size_t e = 0; e < l[k].n; e++) {
+			if (strcmp(l[i].v[d].id, l[k].v[e].id) != 0 || !l[k].v[e].n)
+				continue;
+			if (k < i || (k == i && e < d)) {
+				*n_parts = 0;
+				return true;
+			}
+			if (!TIDE_ROOM(*parts, *room, *n_parts + 1))
+				return false;
+			(*parts)[(*n_parts)++] = (struct part){ k, &l[k].v[e] };
+		}
+	return true;
+}
+
+tide_code tide__join_ledgers(const tide_ledgers *l, size_t n, tide_joined *out, tide_error *err)
+{
+	size_t cap = 0, room = 0, n_parts = 0;
 	struct part *parts = NULL;
-	char id[256], other[256];
 	bool ok = true;
 	memset(out, 0, sizeof *out);
 	for (size_t i = 0; ok && i < n; i++)
 		for (size_t d = 0; ok && d < l[i].n; d++) {
-			size_t n_parts = 0;
-			bool first = true; /* of its device */
-			identity(m[i], l[i].v[d].device, id);
-			for (size_t k = 0; ok && k < n; k++)
-				for (size_t e = 0; ok && e < l[k].n; e++) {
-					identity(m[k], l[k].v[e].device, other);
-					if (strcmp(id, other) != 0 || !l[k].v[e].n)
-						continue;
-					first &= k > i || (k == i && e >= d);
-					ok = TIDE_ROOM(parts, room, n_parts + 1);
-					if (ok)
-						parts[n_parts++] = (struct part){ k, &l[k].v[e] };
-				}
-			if (!ok || !first || !n_parts)
-				continue;
-			ok = TIDE_ROOM(out->v, cap, out->n + 1) &&
-			     join(m, parts, n_parts, &out->v[out->n++]);
+			ok = parts_of(l, n, i, d, &parts, &room, &n_parts);
+			if (ok && n_parts)
+				ok = TIDE_ROOM(out->v, cap, out->n + 1) &&
+				     join(parts, n_parts, &out->v[out->n++]);
 		}
 	tide__free(parts);
 	return ok ? TIDE_OK : tide__nomem(err);
@@ -171,7 +160,8 @@ void tide__joined_free(tide_joined *j)
 	for (size_t i = 0; i < j->n; i++) {
 		tide__free(j->v[i].at);
 		tide__free(j->v[i].parts);
-		tide__free(j->v[i].models);
+		tide__free(j->v[i].recordings);
+		tide__free(j->v[i].pids);
 	}
 	tide__free(j->v);
 	memset(j, 0, sizeof *j);

@@ -16,13 +16,13 @@ typedef struct tide_joined_at {
 } tide_joined_at;
 
 typedef struct tide_joined_device {
-	tide_str name; /* of the model `model` */
-	size_t model;  /* whose NVML samples count: the first that has some */
-	int64_t index; /* cuda:N there */
+	char name[96]; /* "" = unknown */
+	int64_t index; /* cuda:N in the recording whose NVML samples count */
 	tide_joined_at *at;
 	/* [moment * n_parts + k]: what part k holds at that moment (its t is 0 if it was not there) */
 	tide_ledger_at *parts;
-	size_t *models; /* of part k: which recording */
+	size_t *recordings; /* of part k: which recording */
+	int64_t *pids;	    /* of part k; -1 = unknown */
 	size_t n, n_parts, highest;
 } tide_joined_device;
 
@@ -31,10 +31,9 @@ typedef struct tide_joined {
 	size_t n;
 } tide_joined;
 
-/* Join n ledgers of n models. Devices are one if they have the same UUID (gpu.uuid.cuda:N), or, where
+/* Join the ledgers of n recordings. Devices are one if they have the same UUID (gpu.uuid.cuda:N), or, where
  * nobody tells it, the same number on the same host. Release with tide__joined_free in any case. */
-tide_code tide__join_ledgers(const tide_model *const *m, const tide_ledgers *l, size_t n,
-			     tide_joined *out, tide_error *err);
+tide_code tide__join_ledgers(const tide_ledgers *l, size_t n, tide_joined *out, tide_error *err);
 void tide__joined_free(tide_joined *j);
 
 #endif

@@ -280,9 +280,34 @@ static bool find_sources(struct work *w)
 	return true;
 }
 
+/* ---- which device, which process ---- */
+
+static const char *fact_text(const tide_model *m, const char *key)
+{
+	int64_t f = tide__fact_find(m, key);
+	return f >= 0 ? tide__text(m, m->facts.text[f], NULL) : "";
+}
+
+static void identify(const tide_model *m, tide_ledger *l)
+{
+	char key[64];
+	l->index = m->devices.index[l->device];
+	l->wall0_ns = m->wall0_ns;
+	l->pid = m->processes.n > 1 ? m->processes.pid[1] : -1;
+	snprintf(key, sizeof key, "gpu.uuid.cuda:%lld", (long long)l->index);
+	const char *uuid = fact_text(m, key);
+	if (*uuid)
+		snprintf(l->id, sizeof l->id, "%.200s", uuid);
+	else
+		snprintf(l->id, sizeof l->id, "%.200s:%lld", fact_text(m, "host.name"),
+			 (long long)l->index);
+	snprintf(l->name, sizeof l->name, "%.95s", tide__text(m, m->devices.name[l->device], NULL));
+}
+
 static bool fill(const tide_model *m, tide_ledger *l)
 {
 	struct work w = { .m = m, .l = l };
+	identify(m, l);
 	look(&w);
 	if (!find_moments(&w))
 		return false;
@@ -329,4 +354,33 @@ void tide__ledgers_free(tide_ledgers *l)
 	}
 	tide__free(l->v);
 	memset(l, 0, sizeof *l);
+}
+
+bool tide__has_ledger(const tide_model *m)
+{
+	for (uint32_t i = 1; i < m->counters.n; i++)
+		if (!strncmp(tide__text(m, m->counters.name[i], NULL), "nvml.cuda:", 10))
+			return true;
+	for (uint32_t i = 1; i < m->pools.n; i++)
+		if (m->devices.kind[m->pools.device[i].i] == TIDE_DEVICE_CUDA &&
+		    !strcmp(tide__text(m, m->pools.name[i], NULL), "cuda"))
+			return true;
+	return false;
+}
+
+void tide__ledger_thin(tide_ledger *l, size_t most)
+{
+	size_t each = (l->n + most - 1) / most, kept = 0, highest = 0;
+	for (size_t i = 0; i < l->n && each > 1; i += each, kept++) {
+		size_t best = i;
+		for (size_t k = i; k < i + each && k < l->n; k++) {
+			best = known(l->at[k].used) > known(l->at[best].used) ? k : best;
+			highest = k == l->highest ? kept : highest;
+		}
+		l->at[kept] = l->at[best];
+	}
+	if (each > 1) {
+		l->n = kept;
+		l->highest = highest;
+	}
 }

@@ -29,6 +29,11 @@ typedef struct tide_ledger_source { /* holders of `other` at the highest moment 
 
 typedef struct tide_ledger {
 	uint32_t device;    /* row */
+	int64_t index;	    /* cuda:N */
+	int64_t wall0_ns;   /* Unix time of t 0 */
+	int64_t pid;	    /* -1 = unknown */
+	char id[256];	    /* the same for one device in all recordings: its UUID, else "host:N" */
+	char name[96];	    /* "" = unknown */
 	tide_ledger_at *at; /* one per NVML sample; without NVML one, at the end */
 	size_t n, highest;  /* highest: index of the moment with most bytes used */
 	tide_ledger_source *sources;
@@ -43,5 +48,9 @@ typedef struct tide_ledgers {
 /* Release with tide__ledgers_free in any case. */
 tide_code tide__find_ledgers(const tide_model *m, tide_ledgers *out, tide_error *err);
 void tide__ledgers_free(tide_ledgers *l);
+/* Returns true if a recording has device memory that NVML or CUPTI told. */
+bool tide__has_ledger(const tide_model *m);
+/* Keeps at most `most` moments (more than 0): of each stretch the one with most bytes in use. */
+void tide__ledger_thin(tide_ledger *l, size_t most);
 
 #endif

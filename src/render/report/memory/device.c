@@ -167,13 +167,7 @@ tide_code tide__device_json(const tide_model *m, const tide_ledgers *l, const ch
 
 /* ---- several processes ---- */
 
-static int64_t pid_of(const tide_model *m)
-{
-	return m->processes.n > 1 ? m->processes.pid[1] : -1;
-}
-
-static void put_part(const tide_model *m, const char *file, const tide_ledger_at *p,
-		     const tide_out *to)
+static void put_part(int64_t pid, const char *file, const tide_ledger_at *p, const tide_out *to)
 {
 	char name[96], b[6][32];
 	const uint64_t v[] = { p->live, p->cached, p->other, p->pooled, p->context, p->profiler };
@@ -188,7 +182,7 @@ static void put_part(const tide_model *m, const char *file, const tide_ledger_at
 		"    process %" PRId64
 		" (%s): PyTorch live %s, cached %s; other %s, pools %s; context %s; "
 		"CUPTI %s\n",
-		pid_of(m), name, b[0], b[1], b[2], b[3], b[4], b[5]);
+		pid, name, b[0], b[1], b[2], b[3], b[4], b[5]);
 }
 
 static uint64_t sum_of(const tide_ledger_at *p)
@@ -200,22 +194,20 @@ static uint64_t sum_of(const tide_ledger_at *p)
 	return sum;
 }
 
-static void put_joined(const tide_model *const *m, const char *const *files,
-		       const tide_joined_device *d, const tide_out *to)
+static void put_joined(const char *const *files, const tide_joined_device *d, const tide_out *to)
 {
 	const tide_joined_at *a = &d->at[d->highest];
 	const tide_ledger_at *parts = &d->parts[d->highest * d->n_parts];
-	const char *name = tide__text(m[d->model], d->name, NULL);
 	char b[32];
 	uint64_t sum = 0;
 	for (size_t i = 0; i < d->n_parts; i++)
 		sum += sum_of(&parts[i]);
 	tide__heading(to, "cuda:%" PRId64 "%s%s, %zu recorded processes", d->index,
-		      *name ? " " : "", name, d->n_parts);
+		      *d->name ? " " : "", d->name, d->n_parts);
 	put_line(to, "in use (NVML)", a->used, "");
 	put_line(to, "= recorded processes", sum, "");
 	for (size_t i = 0; i < d->n_parts; i++)
-		put_part(m[d->models[i]], files[d->models[i]], &parts[i], to);
+		put_part(d->pids[i], files[d->recordings[i]], &parts[i], to);
 	put_line(to, "+ other processes", a->others, "");
 	put_line(to, "+ driver and firmware", a->reserved, "  (NVML: reserved, no process's)");
 	fprintf(to->out, "  %-24s %12s\n\n", "+ unexplained",
@@ -223,16 +215,15 @@ static void put_joined(const tide_model *const *m, const char *const *files,
 					    : tide__fmt_delta(b, sizeof b, (double)a->unexplained));
 }
 
-tide_code tide__devices_text(const tide_model *const *m, const char *const *files,
-			     const tide_joined *j, const tide_out *to)
+tide_code tide__devices_text(const char *const *files, const tide_joined *j, const tide_out *to)
 {
 	for (size_t i = 0; i < j->n; i++)
-		put_joined(m, files, &j->v[i], to);
+		put_joined(files, &j->v[i], to);
 	return TIDE_OK;
 }
 
 static void joined_at_json(tide_json *j, const tide_joined_device *d, size_t k,
-			   const tide_model *const *m, const char *const *files)
+			   const char *const *files)
 {
 	const tide_joined_at *a = &d->at[k];
 	tide__json_kint(j, "wall_ns", a->wall_ns);
@@ -241,8 +232,8 @@ static void joined_at_json(tide_json *j, const tide_joined_device *d, size_t k,
 	tide__json_karray(j, "processes");
 	for (size_t i = 0; i < d->n_parts; i++) {
 		tide__json_object(j);
-		tide__json_kstr(j, "file", files[d->models[i]]);
-		tide__json_kint(j, "pid", pid_of(m[d->models[i]]));
+		tide__json_kstr(j, "file", files[d->recordings[i]]);
+		tide__json_kint(j, "pid", d->pids[i]);
 		at_json(j, &d->parts[k * d->n_parts + i]);
 		tide__json_object_end(j);
 	}
@@ -252,20 +243,19 @@ static void joined_at_json(tide_json *j, const tide_joined_device *d, size_t k,
 	tide__json_kint_if(j, "unexplained_bytes", a->unexplained != INT64_MIN, a->unexplained);
 }
 
-void tide__devices_json(const tide_model *const *m, const char *const *files, const tide_joined *d,
-			tide_json *j)
+void tide__devices_json(const char *const *files, const tide_joined *d, tide_json *j)
 {
 	tide__json_karray(j, "devices");
 	for (size_t i = 0; i < d->n; i++) {
 		const tide_joined_device *x = &d->v[i];
 		tide__json_object(j);
 		tide__json_kint(j, "index", x->index);
-		tide__json_ktext(j, "name", m[x->model], x->name);
-		joined_at_json(j, x, x->highest, m, files);
+		tide__json_kstr(j, "name", *x->name ? x->name : NULL);
+		joined_at_json(j, x, x->highest, files);
 		tide__json_karray(j, "over_time");
 		for (size_t k = 0; k < x->n; k++) {
 			tide__json_object(j);
-			joined_at_json(j, x, k, m, files);
+			joined_at_json(j, x, k, files);
 			tide__json_object_end(j);
 		}
 		tide__json_array_end(j);

@@ -16,9 +16,7 @@ tide_code tide__device_json(const tide_model *m, const tide_ledgers *l, const ch
 			    tide_json *j);
 
 /* Several processes on their devices (device_join.h); `files` names the recordings. */
-tide_code tide__devices_text(const tide_model *const *m, const char *const *files,
-			     const tide_joined *j, const tide_out *to);
-void tide__devices_json(const tide_model *const *m, const char *const *files, const tide_joined *d,
-			tide_json *j);
+tide_code tide__devices_text(const char *const *files, const tide_joined *j, const tide_out *to);
+void tide__devices_json(const char *const *files, const tide_joined *d, tide_json *j);
 
 #endif

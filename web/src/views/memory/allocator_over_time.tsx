@@ -9,7 +9,7 @@ import { after } from '../../data/spans';
 import { most, same } from '../../data/sums';
 import { ink } from '../../draw/colors';
 import { line, upright } from '../../draw/marks';
-import { blank, css, type Pixels, rgb } from '../../draw/pixels';
+import { css } from '../../draw/pixels';
 import { moment, range } from '../../state';
 import { Canvas, type Surface } from '../../ui/canvas';
 import { Fold, Legend } from '../../ui/parts';
@@ -17,7 +17,7 @@ import { type Col, col, Table } from '../../ui/table';
 import { px } from '../../ui/scale';
 import { type Spot, Tip } from '../../ui/tip';
 import { dragTime, inside, wheelTime } from '../../ui/travel';
-import { drawScale, left } from './chart';
+import { left, stacked } from './chart';
 import type { Scene } from './scene';
 
 const layers = [
@@ -32,7 +32,6 @@ const UNKNOWN = 0x8a8f98;
 const WHY = 'the recording contradicted itself before about what lies where';
 const dash = (write: (v: number) => string) => (v: number) => (v < 0 ? '–' : write(v));
 const hover = signal<(Spot & { point: number }) | null>(null);
-let kept: Pixels | undefined;
 
 export const known = (o: Over, i: number): boolean => i < 0 || !Number.isNaN(o.largest[i]);
 const freeOf = (o: Over, i: number): number => (known(o, i) ? o.split[i] + o.cached[i] + o.expandable[i] : Math.max(0, o.reserved[i] - o.active[i]));
@@ -58,26 +57,15 @@ function draw(s: Surface, o: Over, peak: number, shown: { at?: Int32Array }): vo
   const width = s.width - left();
   const high = most(o.reserved, same) * 1.06;
   const top = 6;
-  const y = (v: number) => Math.round(s.height - (v / high) * (s.height - top));
   const cols = (shown.at = columns(o, t0, t1, width));
-  kept = blank(kept, s, c.back);
+  const y = stacked(s, high, top, (x, put) => {
+    const at = cols[x];
+    if (at < 0) return;
+    put(o.active[at], layers[0][2]);
+    if (known(o, at)) layers.slice(1).forEach(([key, , color]) => put(o[key][at], color));
+    else put(Math.max(0, o.reserved[at] - o.active[at]), UNKNOWN);
+  });
   const from = left();
-  for (let x = from; x < s.width; x++) {
-    let sum = 0;
-    let low = y(0);
-    const at = cols[x - from];
-    for (const [key, , color] of layers) {
-      if (!known(o, at) && key !== 'active') continue;
-      sum += at < 0 ? 0 : o[key][at];
-      const to = y(sum);
-      kept.rect(x, to, x + 1, low, rgb(color));
-      low = to;
-    }
-    if (!known(o, at)) for (let v = y(Math.max(sum, o.reserved[at])); v < low; v++) if ((x + v) % 6 < 2) kept.rect(x, v, x + 1, v + 1, rgb(UNKNOWN)); // hatched
-  }
-  kept.rect(0, 0, left(), s.height, c.band);
-  kept.show(s.ctx);
-  drawScale(s, high, y, top, c);
   const curve = (value: (i: number) => number, color: string, dash: number[]) => line(s.ctx, color, (to) => cols.forEach((i, x) => known(o, i) && to(from + x + 0.5, value(i))), 1.5, dash);
   curve((i) => y(i < 0 ? 0 : o.largest[i]), c.text, [4, 3]);
   curve((i) => s.height - 2 - (i < 0 ? 0 : indexOf(o, i)) * (s.height - top - 4), css(INDEX), []);
@@ -136,7 +124,7 @@ export function OverTime({ sc, a }: { sc: Scene; a: Allocator }) {
         <Legend
           items={[
             ...layers.filter(([key]) => key !== 'expandable' || o.expandable.some((v) => v > 0)).map(([, text, color]) => ({ color: css(color), text })),
-            ...(known(o, o.t.length - 1) ? [] : [{ color: css(UNKNOWN), text: `hatched: reserved, free part unknown: ${WHY}` }]),
+            ...(known(o, o.t.length - 1) ? [] : [{ color: css(UNKNOWN), text: `reserved, free part unknown: ${WHY}` }]),
             { color: css(INDEX), text: 'line: fragmentation index, 0 to 1' },
             { color: 'var(--text)', text: 'dashed: largest free block' },
           ]}

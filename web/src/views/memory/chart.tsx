@@ -49,6 +49,23 @@ export function drawScale({ ctx, height }: Surface, top: number, y: (v: number) 
   }
 }
 
+let columns: Pixels | undefined;
+/** Columns of stacked bytes: `fill` puts those of a pixel, from below. Returns the y of a value. */
+export function stacked(s: Surface, high: number, top: number, fill: (x: number, put: (bytes: number, color: number) => void) => void): (v: number) => number {
+  const c = ink();
+  const from = left();
+  const y = (v: number) => Math.round(s.height - (v / high) * (s.height - top));
+  const p = (columns = blank(columns, s, c.back));
+  for (let x = from; x < s.width; x++) {
+    let sum = 0;
+    fill(x - from, (v, color) => p.rect(x, y(sum + v), x + 1, y((sum += v) - v), rgb(color)));
+  }
+  p.rect(0, 0, from, s.height, c.band);
+  p.show(s.ctx);
+  drawScale(s, high, y, top, c);
+  return y;
+}
+
 function scaleTop(sc: Scene): number {
   const high = Math.max(sc.mip.peak, most(sc.res.v, same));
   return sc.limit && sc.limit < high * 1.6 ? Math.max(high, sc.limit) * 1.04 : high * 1.06;
