@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Objects that raise, lie, exit or change while they are measured: reported, never fatal."""
+import importlib.util
+import subprocess
+import sys
+import unittest
+import warnings
+
+from objects_cases import Wrapped, needs
+from tidemark import _objects, objects
+from tidemark.objects import _duplicates, _walk
+
+if importlib.util.find_spec("numpy"):
+    import numpy as np
+
+
+class Walk(unittest.TestCase):
+    def test_hostile_objects(self):
+        class Raises:
+            def __sizeof__(self):
+                raise RuntimeError("no")
+
+        class Lies:
+            def __sizeof__(self):
+                return 1 << 60
+
+        class Small:
+            def __sizeof__(self):
+                return -5
+
+        class Text:
+            def __sizeof__(self):
+                return "many"
+
+        class Worse(Exception):
+            def __repr__(self):
+                raise ValueError
+
+        class Deep:
+            def __sizeof__(self):
+                raise Worse
+
+        f = objects.footprint([Raises(), Lies(), Small(), Text(), Deep()])
+        self.assertEqual(len(f.problems), 5, f.problems)
+        self.assertIn("Raises: __sizeof__ failed, basic size taken: RuntimeError('no')", f.problems)
+        self.assertLess(f.total_if_shared, 5000)
+
+        class Interrupts:
+            def __sizeof__(self):
+                raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            objects.footprint([Interrupts()])
+
+    def test_resolvers_that_fail(self):
+        class Odd:
+            pass
+
+        for answer in (lambda o: 1 / 0, lambda o: [("a", 2, "cpu")], lambda o: [(1, -1, "cpu")], lambda o: [(1, 2, 3)], lambda o: [(1, 1 << 60, "cpu")]):
+            w = _objects.walk([Odd()], lambda t, answer=answer: answer if t is Odd else None)
+            self.assertEqual(len(w["problems"]), 1)
+        self.assertEqual(_objects.walk([Odd()], lambda t: (lambda o: 5) if t is Odd else None)["problems"], [])
+        with self.assertRaises(ZeroDivisionError):
+            _objects.walk([Odd()], lambda t: 1 / 0)
+        with self.assertRaises(TypeError):
+            _objects.walk((1, 2), _walk.classify)
+
+    def test_interrupted_at_every_question(self):
+        """Ctrl-C while a resolver, __sizeof__ or classify runs: the walk ends, references stay as they were."""
+        class Node:
+            def __init__(self, *to):
+                self.to = to
+
+            def __sizeof__(self):
+                ask()
+                return 64
+
+        shared = [Node(Node(), Node()), Node()]
+        owners = [Node(Node(), *shared), Node(*shared), Node(*shared, Node()), Node(*shared, *(Node() for _ in range(6)))]
+        left = [0]
+
+        def ask(*_):
+            left[0] -= 1
+            if left[0] == 0:
+                raise KeyboardInterrupt
+
+        def resolver(o):
+            ask()
+            return [*o.to, (id(o), 10, "cpu")]
+
+        def classify(t):
+            ask()
+            return resolver if t is Node else None
+
+        before = [sys.getrefcount(o) for o in [*owners, *shared]]
+        for n in range(1, 1000):
+            left[0] = n
+            try:
+                _objects.walk(owners, classify)
+                break
+            except KeyboardInterrupt:
+                continue
+        self.assertGreater(n, 40)
+        self.assertEqual([sys.getrefcount(o) for o in [*owners, *shared]], before)
+
+    def test_signals_are_seen(self):
+        import signal
+
+        def ring(*_):
+            raise TimeoutError
+
+        many = [float(n) for n in range(3_000_000)]
+        old = signal.signal(signal.SIGALRM, ring)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
+            with self.assertRaises(TimeoutError):
+                for _ in range(100):
+                    objects.footprint([many])
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, old)
+
+    def test_without_memory(self):
+        """Whatever fails for want of memory is a MemoryError, and the process goes on."""
+        code = ("import resource\nfrom tidemark import _objects\nmany = [float(n) for n in range(400_000)]\nplain = lambda t: None\n"
+                "now = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\nfailed = 0\n"
+                "for room in range(0, 200_000_000, 2_000_000):\n    resource.setrlimit(resource.RLIMIT_AS, (now + room, -1))\n"
+                "    try: n = _objects.walk([many, many], plain)['nodes']\n    except MemoryError: failed += 1\n"
+                "    else: break\nprint(failed > 3, n)")
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        self.assertEqual(done.stdout, "True 400001\n", done.stderr)
+
+    def test_a_walk_that_changes_the_graph(self):
+        made = []
+
+        class Eats:
+            def __sizeof__(self):
+                made.clear()
+                return 100
+
+        made += [Eats(), [1, 2, 3], {"a": [4]}]
+        self.assertGreater(objects.footprint([made]).total_if_shared, 100)
+
+
+@needs("numpy")
+class Arrays(unittest.TestCase):
+    def test_nbytes_that_fails(self):
+        class Data:
+            @property
+            def nbytes(self):
+                raise RuntimeError("gone")
+
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            self.assertEqual(objects.memory_stats(Wrapped(Data(), None)).device, "unknown")
+            class Lies:
+                nbytes = 1 << 60
+
+            class Negative:
+                nbytes = -8
+
+            self.assertEqual([objects.memory_stats(Wrapped(data(), None)).data_bytes for data in (Lies, Negative)], [0, 0])
+        self.assertIn("bytes of Data cannot be found", str(told[0].message))
+        self.assertIn("nbytes is -8", str(told[2].message))
+
+    def test_arrays_that_lie(self):
+        class Base(np.ndarray):
+            @property
+            def base(self):
+                raise RuntimeError("no base")
+
+        class Struct(np.ndarray):
+            @property
+            def __array_struct__(self):
+                raise RuntimeError("no struct")
+
+        class Items(np.ndarray):
+            def ravel(self):
+                raise RuntimeError("no items")
+
+        items = Items((2,), object)
+        f = objects.footprint([Base((3,)), Struct((3,)), items])
+        self.assertEqual(sorted(p.partition(":")[0] for p in f.problems), ["Base", "Items", "Struct"])
+
+    def test_wrapper_whose_sizeof_fails(self):
+        class Bad(Wrapped):
+            def __sizeof__(self):
+                raise RuntimeError("no")
+
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            self.assertEqual(objects.memory_stats(Bad(b"abc", None)).metadata_bytes, Bad.__basicsize__)
+            self.assertIn("Problems:", objects.memory_report([Bad(b"abc", None)]))
+        self.assertIn("__sizeof__ of Bad failed", str(told[0].message))
+
+    @needs("torch")
+    def test_tensors_without_bytes_or_sizes(self):
+        import torch
+        sparse = torch.eye(10).to_sparse()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.assertIn("Total data", objects.memory_report([sparse, sparse]))
+            nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+            self.assertIn("Total data", objects.memory_report([nested, nested]))
+
+
+@needs("numpy")
+class Equality(unittest.TestCase):
+    def test_equality_that_fails(self):
+        class Bad:
+            def __eq__(self, other):
+                raise RuntimeError
+
+            def __hash__(self):
+                return 1
+
+        r = objects.analyze_shared_metadata([Wrapped(np.zeros(3), Bad()) for _ in range(3)])
+        self.assertEqual((r.unique_units, r.sharing_potential), (3, 0))
+
+    def test_duplicates_that_cannot_be_compared(self):
+        class Bad:
+            def __eq__(self, other):
+                raise RuntimeError
+
+            def __hash__(self):
+                return 1
+
+        class Odd:
+            def __eq__(self, other):
+                return True
+
+            def __hash__(self):
+                return 2
+
+            def __repr__(self):
+                raise ValueError
+
+            def __sizeof__(self):
+                raise ValueError
+
+        saved, rows, _ = _duplicates.find([[Bad(), Bad(), Odd(), Odd()]], frozenset({Bad, Odd}))
+        self.assertEqual([(r["value"], r["count"]) for r in rows], [("(repr failed: ValueError)", 2)])
+        self.assertEqual(saved, Odd.__basicsize__)
+
+    def test_deep_tuples_are_not_hashed(self):
+        def deep():
+            d = None
+            for _ in range(300_000):
+                d = (d,)
+            return d
+
+        pair = deep(), deep()
+        saved, rows, _ = _duplicates.find([pair], frozenset([tuple]))
+        self.assertEqual(objects.footprint([pair]).objects, 600_001)
+        self.assertLess(sum(r["count"] for r in rows), 3 * _duplicates.MOST_LEVELS)
+        self.assertGreater(saved, 0)
+
+    def test_a_hash_that_exits(self):
+        class Exits:
+            def __hash__(self):
+                raise SystemExit(5)
+
+            def __eq__(self, other):
+                return True
+
+        self.assertEqual(_duplicates.find([[Exits(), Exits()]], frozenset([Exits])), (0, [], 0))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Snapshots of a process, and `tidemark objects`."""
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+from objects_cases import needs, reach, unit
+from tidemark import objects
+from tidemark.objects import _duplicates
+
+if importlib.util.find_spec("numpy"):
+    import numpy as np
+
+
+@needs("numpy")
+class Duplicates(unittest.TestCase):
+    def test_duplicates(self):
+        u = [unit() for _ in range(5)]
+        a, b, c = np.arange(100.0), np.arange(100.0), np.ones(100)
+        view = a[:]
+        held = [u, a, b, c, view, "x" * 50, "".join(["x"] * 50), [np.array(1.0)]]
+        types_ = frozenset(type(o) for o in reach(held).values())
+        saved, rows, skipped = _duplicates.find([held], types_)
+        by = {(r["type"].rpartition(".")[2], r["value"]): r for r in rows}
+        self.assertEqual(by["ndarray", "float64 (100,)"]["bytes"], sys.getsizeof(a))
+        self.assertEqual(by["str", repr("x" * 50)]["count"], 2)
+        units = [r for r in rows if r["type"].endswith(".Unit")]
+        self.assertEqual((units[0]["count"], units[0]["bytes"]), (5, 4 * sys.getsizeof(u[0])))
+        self.assertEqual((saved, skipped), (sum(r["bytes"] for r in rows), 0))
+
+    def test_too_many_bytes_to_compare(self):
+        from unittest import mock
+        arrays = [np.zeros(100), np.zeros(100)]
+        with mock.patch.object(_duplicates, "MOST_HASHED", 900):
+            self.assertEqual(_duplicates.find([arrays], frozenset({np.ndarray}))[2], 800)
+
+
+@needs("numpy")
+class Live(unittest.TestCase):
+    def test_snapshot_in_a_function(self):
+        big = np.zeros(200_000)
+        view = big[1:]
+        s = objects.snapshot("here", sys._getframe())
+        mine = {r["name"].rpartition(".")[2]: r for r in s["owners"] if "test_snapshot_in_a_function()" in r["name"]}
+        self.assertEqual(mine["view"]["shared_bytes"], big.nbytes + sys.getsizeof(big) - big.nbytes)
+        self.assertEqual(s["shared"][0]["what"], "buffer on cpu")
+        self.assertEqual(s["total_bytes"], s["variable_bytes"] + s["other_bytes"])
+        self.assertGreater(s["total_bytes"], view.nbytes)
+        self.assertEqual(sum(r["bytes"] for r in s["types"]) + sum(b["bytes"] for b in s["buffers"]), s["total_bytes"])
+        self.assertIsNone(objects.mark("nobody asks"))
+
+    def run_program(self, code, *options, name="prog.py"):
+        import tempfile
+
+        from tidemark import _home
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, name).write_text(code, encoding="utf-8")
+            done = subprocess.run([_home.program(), "objects", "--keep", "kept", *options, "--", sys.executable, name, "argument"], cwd=folder,
+                                  capture_output=True, text=True, timeout=120, check=False)
+            kept = pathlib.Path(folder, "kept")
+            page = pathlib.Path(folder, "page.html")
+            self.page = page.read_text(encoding="utf-8") if page.exists() else ""
+            return done, json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else None
+
+    def test_program(self):
+        code = ("import sys, os\nfrom tidemark import objects\nfield = bytearray(1_000_000)\nwindow = memoryview(field)\n"
+                "def f():\n    local = [1.5] * 5000\n    objects.mark('in f')\nf()\nprint('out', sys.argv[1:])\nsys.exit(5)\n")
+        done, kept = self.run_program(code, "-o", "page.html")
+        self.assertEqual((done.returncode, done.stdout), (5, "out ['argument']\n"), done.stderr)
+        self.assertIn("<!doctype html>", self.page.lower())
+        self.assertEqual([s["at"] for s in kept["snapshots"]], ["in f", "end"])
+        self.assertEqual(kept["program"], "prog.py argument")
+        first, end = kept["snapshots"]
+        names = {o["name"]: o for o in first["owners"]}
+        self.assertGreaterEqual(names["__main__.f().local"]["exclusive_bytes"], 40_000)
+        self.assertNotIn("__main__.f().local", {o["name"] for o in end["owners"]})
+        shared = next(r for r in end["shared"] if r["what"] == "bytearray")
+        self.assertEqual((shared["owners"], shared["bytes"] >= 1_000_000), (["__main__.field", "__main__.window"], True))
+        main = next(r for r in end["modules"] if r["module"] == "__main__")
+        self.assertTrue(main["own"] and main["exclusive_bytes"] > 1_000_000)
+
+    def test_programs_that_end_badly(self):
+        done, kept = self.run_program("x = [2.5]\nraise KeyError('gone')\n")
+        self.assertEqual((done.returncode, len(kept["snapshots"])), (1, 1))
+        self.assertIn("KeyError", done.stderr)
+        done, kept = self.run_program("import os\nos._exit(3)\n")
+        self.assertEqual((done.returncode, kept), (3, None))
+        self.assertIn("os._exit", done.stderr)
+        done, kept = self.run_program("import os, subprocess, sys\nmine = 'm' * 9999\nsubprocess.run([sys.executable, '-c', 'x = 1'])\n"
+                                      "if os.fork() == 0: sys.exit(0)\nos.wait()\n")
+        self.assertIn("__main__.mine", {o["name"] for o in kept["snapshots"][-1]["owners"]})
+        done, kept = self.run_program("class W:\n    def __sizeof__(self): raise ValueError('no')\n    def __eq__(self, o): 1 / 0\n    def __hash__(self): 1 / 0\n"
+                                      "    __class__ = property(lambda self: 1 / 0)\nw = [W(), W()]\n")
+        self.assertIn("W: __sizeof__ failed, basic size taken: ValueError('no')", kept["snapshots"][0]["problems"], done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

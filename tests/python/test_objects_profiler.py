@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""MemoryProfiler and track_growth."""
+import tracemalloc
+import unittest
+
+from objects_cases import needs
+from tidemark import objects
+
+
+class Profiler(unittest.TestCase):
+    def test_figures_stay(self):
+        with objects.MemoryProfiler() as p:
+            kept = [bytes(1000) for _ in range(100)]
+            p.mark("kept")
+            dropped = bytes(1_000_000)
+            del dropped
+        s = p.get_stats()
+        self.assertFalse(tracemalloc.is_tracing())
+        self.assertTrue(100_000 < s.current_bytes < 200_000, s.current_bytes)
+        self.assertTrue(1_100_000 < s.peak_bytes < 1_300_000, s.peak_bytes)
+        self.assertGreater(p.growth[0][1], 100_000)
+        self.assertEqual(s.top_allocations[0].file, __file__)
+        for line in ("Memory Profiling Results", "Current memory: ", "Peak memory:    1.", "Top allocations:", "  1. "):
+            self.assertIn(line, p.report())
+        self.assertEqual(len(kept), 100)
+        with self.assertRaises(RuntimeError):
+            p.mark("late")
+
+    def test_tracing_of_others_goes_on(self):
+        tracemalloc.start(3)
+        try:
+            theirs = bytes(500_000)
+            peak = tracemalloc.get_traced_memory()[1]
+            with objects.MemoryProfiler() as p:
+                mine = bytes(100_000)
+                p.reset_peak()
+            self.assertTrue(tracemalloc.is_tracing())
+            self.assertEqual(tracemalloc.get_traceback_limit(), 3)
+            self.assertIsNotNone(tracemalloc.get_object_traceback(theirs))
+            self.assertGreaterEqual(tracemalloc.get_traced_memory()[1], peak)
+            self.assertTrue(100_000 <= p.get_stats().current_bytes < 400_000, p.get_stats())
+            self.assertEqual(len(mine), 100_000)
+        finally:
+            tracemalloc.stop()
+
+    def test_sampled(self):
+        tracing = tracemalloc.is_tracing()
+        with objects.MemoryProfiler(sampled=True, interval=0.001) as p:
+            self.assertEqual(tracemalloc.is_tracing(), tracing)
+            kept = bytearray(b"x") * 50_000_000
+            p.mark("kept")
+            del kept
+            p.reset_peak()
+        s = p.get_stats()
+        self.assertGreater(p.growth[0][1], 40_000_000)
+        self.assertLess(s.peak_bytes, 40_000_000)
+        self.assertEqual(s.top_allocations, [])
+        self.assertIn("(resident, sampled)", p.report())
+        self.assertIn("Top allocations: unknown, nothing was traced", p.report())
+        with self.assertRaises(ValueError):
+            objects.MemoryProfiler(interval=0)
+
+    def test_used_again_and_nested(self):
+        p = objects.MemoryProfiler()
+        self.assertEqual(p.get_stats(), objects.ProfileStats(0, 0))
+        p.reset_peak()
+        for n in (300_000, 5000):
+            with p:
+                kept = bytes(n)
+                with self.assertRaisesRegex(RuntimeError, "running already"):
+                    p.__enter__()
+            self.assertTrue(n <= p.delta()["host"] < n + 60_000, p.delta())
+            del kept
+
+    def test_deltas_and_growth(self):
+        kept = []
+        g = objects.track_growth(lambda: kept.append(bytes(50_000)), 6)
+        self.assertEqual(len(g.after), 6)
+        self.assertTrue(50_000 <= g.per_call < 55_000, g)
+        g = objects.track_growth([lambda: kept.append(bytes(90_000)), kept.clear])
+        self.assertGreater(g.after[0], 90_000)
+        self.assertLess(g.after[1], g.after[0] - 80_000)
+        self.assertEqual(objects.Growth([5]).per_call, 0.0)
+
+    @needs("torch")
+    def test_devices_that_are_pretended(self):
+        from unittest import mock
+        held = {"n": 0}
+        with mock.patch.multiple("torch.cuda", is_available=lambda: True, device_count=lambda: 1, memory_allocated=lambda d: held["n"]):
+            with objects.MemoryProfiler() as p:
+                held["n"] = 100
+                p.mark("a")
+                held["n"] = 70
+                p.mark("b")
+                self.assertEqual(p.delta()["cuda:0"], 70)
+        self.assertEqual((p.device_bytes, p.device_growth), ({"cuda:0": 70}, [("a", {"cuda:0": 100}), ("b", {"cuda:0": -30})]))
+        self.assertIn("Device cuda:0: +70 bytes", p.report())
+
+    def test_reset_peak(self):
+        with objects.MemoryProfiler() as p:
+            high = bytes(1_000_000)
+            del high
+            p.reset_peak()
+        self.assertLess(p.get_stats().peak_bytes, 500_000)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Bytes of object graphs: the walk in C against a slow one, and the walk in Python."""
+import random
+import subprocess
+import sys
+import unittest
+
+from objects_cases import Slotted, Wrapped, random_graph, reach, size_of, unit
+from tidemark import _objects, objects
+from tidemark.objects import _slow, _walk
+
+
+class Walk(unittest.TestCase):
+    def test_random_graphs_against_the_slow_walk(self):
+        for seed in range(60):
+            rng = random.Random(seed)
+            made = random_graph(rng, rng.randrange(2, 120))
+            owners = [o for o in rng.sample(made, min(len(made), rng.randrange(1, 12)))]
+            sets = [reach(o) for o in owners]
+            union = {k: v for s in sets for k, v in s.items()}
+            alone = [size_of({k: v for k, v in s.items() if sum(k in t for t in sets) == 1}) for s in sets]
+            f = objects.footprint(owners)
+            with self.subTest(seed):
+                self.assertEqual(f.total_if_shared, size_of(union))
+                self.assertEqual(f.objects, len(union))
+                self.assertEqual([o.exclusive_bytes for o in f.owners], alone)
+                self.assertEqual([o.total_bytes for o in f.owners], [size_of(s) for s in sets])
+                self.assertEqual(f.total_if_duplicated, sum(size_of(s) for s in sets))
+                self.assertEqual(f.shared_bytes, f.total_if_shared - sum(alone))
+                self.assertEqual(sum(b for _, _, b in f.by_type), f.total_if_shared)
+
+    def test_known_structures(self):
+        leaf = "abc" * 20
+        tree = {"k": [leaf, leaf, (leaf, 2.5)]}
+        parts = [tree, "k", tree["k"], leaf, tree["k"][2], tree["k"][2][1]]
+        self.assertEqual(objects.footprint([tree]).total_if_shared, sum(map(sys.getsizeof, parts)))
+        self.assertEqual(objects.footprint([]).total_if_shared, 0)
+        self.assertEqual(objects.footprint([None, int, len]).total_if_shared, 0)
+        same = objects.footprint([leaf, leaf])
+        self.assertEqual((same.total_if_shared, same.total_if_duplicated, same.owners[0].exclusive_bytes), (sys.getsizeof(leaf), 2 * sys.getsizeof(leaf), 0))
+
+    def test_cycles_and_depth(self):
+        deep = None
+        for _ in range(300_000):
+            deep = [deep]
+        f = objects.footprint([deep])
+        self.assertEqual((f.objects, f.total_if_shared), (300_000, 300_000 * sys.getsizeof([1])))
+        while deep:
+            deep = deep[0]
+        ring = []
+        ring.append(ring)
+        self.assertEqual(objects.footprint([ring]).objects, 1)
+
+    def test_references_are_unchanged(self):
+        rng = random.Random(7)
+        made = random_graph(rng, 200) + [Wrapped([1.5], unit())]
+        kept = [o for root in made for o in reach(root).values() if not isinstance(o, int)]  # ints count references to ints
+        objects.footprint(made)
+        before = [sys.getrefcount(o) for o in kept]
+        for _ in range(3):
+            objects.footprint(made)
+        self.assertEqual([sys.getrefcount(o) for o in kept], before)
+
+    def test_no_leak(self):
+        made, counts = random_graph(random.Random(1), 100), []
+        for _ in range(3):  # free lists fill up first
+            for _ in range(400):
+                objects.footprint(made)
+            counts.append(sys.getallocatedblocks())
+        self.assertLess(counts[2] - counts[1], 200)
+
+    def test_who_shares(self):
+        big, unused = "z" * 10_000, "y" * 5000
+        f = objects.footprint([[big], [big, 1.5], [unused], (big,)])
+        self.assertEqual(f.largest_shared, [objects.SharedNode("str", sys.getsizeof(big), [0, 1, 3], 3)])
+        many = objects.footprint([[big] for _ in range(40)])
+        self.assertEqual((many.largest_shared[0].owners, many.largest_shared[0].owner_count), (list(range(16)), 40))
+        texts = [f"{'t' * n}" for n in range(100, 200)]
+        f = objects.footprint([[texts], [texts]])
+        self.assertEqual([r.bytes for r in f.largest_shared], sorted((sys.getsizeof(o) for o in [texts, *texts]), reverse=True)[:64])
+
+    def test_owners_are_a_sequence(self):
+        f = objects.footprint([["a" * 99], [2.5]])
+        one, two = f.owners
+        self.assertEqual(f.owners, [one, two])
+        self.assertNotEqual(f.owners, [two, one])
+        self.assertNotEqual(f.owners, 5)
+        self.assertEqual((f.owners[-1], f.owners[:1], len(f.owners)), (two, [one], 2))
+        self.assertIn("Owner(exclusive_bytes=", repr(f.owners))
+        self.assertIn("...", repr(objects.footprint([[] for _ in range(11)]).owners))
+
+    def test_reached_and_total(self):
+        text, n = "q" * 70, 10**30
+        made = [text, {"k": (text, n)}]
+        self.assertEqual(_objects.reached([made], _walk.classify, frozenset({int})), [n])
+        self.assertEqual(_objects.total([made], _walk.classify), objects.footprint([made]).total_if_shared)
+        with self.assertRaises(TypeError):
+            _objects.reached([made], _walk.classify, [int])
+
+    def test_types_that_die_between_walks(self):
+        for i in range(600):  # more than the engine remembers
+            made = type(f"T{i}", (), {"__slots__": ("x",)})()
+            made.x = "v" * i
+            self.assertEqual(objects.footprint([made]).total_if_shared, sys.getsizeof(made) + sys.getsizeof(made.x))
+            del made
+
+    def test_types_whose_insides_are_unknown_are_named(self):
+        import zlib
+        f = objects.footprint([zlib.compressobj(), [1]])
+        self.assertEqual(f.sizeof_only, ["zlib.Compress"])
+        self.assertEqual(objects.footprint([Slotted(), "a", 1.5]).sizeof_only, [])
+
+    def test_buffers_of_resolvers(self):
+        class Held:
+            pass
+
+        f = _objects.walk([Held(), Held()], lambda t: (lambda o: [(4096, 100, "cuda:0"), (4096, 50, "cpu")]) if t is Held else None)
+        self.assertEqual(sorted(f["buffers"]), [("cpu", 1, 50), ("cuda:0", 1, 100)])
+        self.assertEqual(f["shared_bytes"], 150)
+
+
+class Fallback(unittest.TestCase):
+    def test_the_walk_in_python_gives_the_same_and_says_so(self):
+        slow = _slow.Slow(ImportError("built for another Python"))
+        for seed in range(20):
+            rng = random.Random(seed)
+            made = random_graph(rng, 60)
+            owners = rng.sample(made, 5)
+            mine, theirs = _objects.walk(owners, _walk.classify), slow.walk(owners, _walk.classify)
+            for key in ("nodes", "shared_nodes", "shared_bytes", "total", "duplicated", "exclusive", "reachable"):
+                self.assertEqual(mine[key], theirs[key], key)
+            self.assertEqual(sorted(mine["types"], key=str), sorted(theirs["types"], key=str))
+            self.assertEqual([r[1] for r in mine["shared"]], [r[1] for r in theirs["shared"]])
+            self.assertEqual(slow.total(owners, _walk.classify), mine["total"])
+            self.assertEqual(len(slow.reached(owners, _walk.classify, frozenset({list}))), len(_objects.reached(owners, _walk.classify, frozenset({list}))))
+        self.assertIn("the extension cannot be loaded (built for another Python): sizes are those of __sizeof__", theirs["problems"][0])
+
+        class Raises:
+            def __sizeof__(self):
+                raise RuntimeError("no")
+
+        class Lies:
+            def __sizeof__(self):
+                return 1 << 60
+
+        self.assertEqual(len(slow.walk([Raises(), Lies()], _walk.classify)["problems"]), 3)
+
+    def test_without_the_extension(self):
+        code = ("import sys\nsys.modules['tidemark._objects'] = None\nfrom tidemark import objects\n"
+                "f = objects.footprint([['abc' * 9, 2.5]])\nprint(f.total_if_shared == sum(map(sys.getsizeof, ([1, 2], 'abc' * 9, 2.5))), f.problems[0])\n"
+                "print(objects.memory_stats(b'abc').total_bytes)")
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        self.assertIn("True the extension cannot be loaded", done.stdout, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
