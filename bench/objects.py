@@ -52,6 +52,9 @@ def main() -> None:
     few = many[:100_000]
     mine = timed("footprint, one owner per array", few, lambda a: objects.footprint(a).total_if_shared)
     one = timed("footprint, one owner", few, lambda a: objects.footprint([a]).total_if_shared)
+    timed("analyze_shared_metadata", few, lambda a: objects.analyze_shared_metadata(a).total_metadata_bytes, runs=5)
+    timed("memory_report, detailed", few, lambda a: len(objects.memory_report(a)), runs=5)
+    timed("memory_report, short", few, lambda a: len(objects.memory_report(a, detailed=False)), runs=5)
     try:
         from pympler import asizeof
     except ImportError:

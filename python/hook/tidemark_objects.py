@@ -19,14 +19,16 @@ def _say(text: str) -> None:
 def _at_exit(path: str, pid: int) -> None:
     if os.getpid() != pid:  # a forked child that exits normally
         return
+    before = set(sys.modules)
     try:
         from tidemark.objects import _snapshot
     except ImportError as why:
         _say(f"the package tidemark cannot be imported in {sys.executable} ({why}): nothing was measured. `pip install tidemark` there.")
         return
+    _snapshot.imported |= set(sys.modules) - before
     try:
-        _snapshot.finish(path)
-    except Exception as why:  # must not fail the program
+        _snapshot.measure(path, "end")
+    except BaseException as why:  # must not fail the program
         _say(f"the live objects could not be measured: {type(why).__name__}: {why}")
 
 
@@ -36,5 +38,5 @@ def install() -> None:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError:  # another Python of the same command line was first
         return
-    os.environ["TIDEMARK_OBJECTS_FILE"] = path
+    os.environ["TIDEMARK_OBJECTS_FILE"] = f"{os.getpid()} {path}"
     atexit.register(_at_exit, path, os.getpid())  # registered first, so it runs after all exit functions of the program

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #define MOST_PROBLEMS 100
-#define KNOWN	      256
+#define KNOWN	      1024
+#define WAYS	      4
 #define GC_HEAD	      16 // bytes before an object that the collector tracks; sys.getsizeof adds them
 #define MOST_BYTES    ((size_t)1 << 48) // larger than an address space: __sizeof__ is wrong
 
@@ -181,14 +182,21 @@ static struct known {
 	struct shape shape;		   // its type is a borrowed reference
 } known[KNOWN];
 
+/* Returns the first of the WAYS adjacent places that a type may have. */
 static struct known *known_of(PyObject *type)
 {
-	return &known[hash(type) % KNOWN];
+	return &known[hash(type) % (KNOWN / WAYS) * WAYS];
 }
 
 static void remember(struct graph *g, const struct shape *s)
 {
-	struct known *k = known_of(s->type), old = *k;
+	static unsigned turn;
+	struct known *k = known_of(s->type), *free = NULL;
+	for (size_t i = 0; i < WAYS && !free; i++)
+		if (!k[i].type || k[i].type == s->type)
+			free = &k[i];
+	k = free ? free : &k[turn++ % WAYS];
+	struct known old = *k;
 	PyObject *alive = PyWeakref_NewRef(s->type, NULL);
 	if (!alive) {
 		PyErr_Clear();
@@ -206,9 +214,10 @@ static void remember(struct graph *g, const struct shape *s)
 
 static int recall(struct graph *g, struct shape *s)
 {
-	const struct known *k = known_of(s->type);
-	if (k->type != s->type || k->classify != g->classify ||
-	    PyWeakref_GetObject(k->alive) != s->type)
+	const struct known *k = known_of(s->type), *end = k + WAYS;
+	while (k < end && k->type != s->type)
+		k++;
+	if (k == end || k->classify != g->classify || PyWeakref_GetObject(k->alive) != s->type)
 		return 0;
 	*s = k->shape;
 	Py_XINCREF(s->resolver);
@@ -378,23 +387,61 @@ int graph_push_buffer(struct graph *g, void *address, size_t bytes, PyObject *de
 
 /* ---- problems ---- */
 
-/* Turns an Exception into a problem of the report; others (KeyboardInterrupt, MemoryError) stay raised. */
+/* Returns 1 if the handler of a signal raised it, 0 if an object's code did, -1 if asking fails. */
+static int is_signals(PyObject *exception)
+{
+	PyObject *guard = PyImport_ImportModule("tidemark.objects._guard");
+	PyObject *answer = guard ? PyObject_CallMethod(guard, "is_signals", "O", exception) : NULL;
+	int yes = answer ? PyObject_IsTrue(answer) : -1;
+	Py_XDECREF(answer);
+	Py_XDECREF(guard);
+	return yes;
+}
+
+/* Moves the exception that is set to *value (NULL if there is none). Returns -1 if it must stay set. */
+static int take_exception(PyObject **value)
+{
+	PyObject *kind = NULL, *traceback = NULL;
+	*value = NULL;
+	if (!PyErr_Occurred())
+		return 0;
+	if (PyErr_ExceptionMatches(PyExc_MemoryError))
+		return -1;
+	PyErr_Fetch(&kind, value, &traceback);
+	PyErr_NormalizeException(&kind, value, &traceback);
+	int stays = *value ? is_signals(*value) : 0;
+	if (stays > 0) {
+		PyErr_Restore(kind, *value, traceback);
+		return -1;
+	}
+	Py_XDECREF(kind);
+	Py_XDECREF(traceback);
+	if (stays < 0)
+		Py_CLEAR(*value);
+	return stays;
+}
+
+static PyObject *problem_text(PyObject *type, const char *what, PyObject *exception)
+{
+	PyObject *name = PyObject_GetAttr(type, graph_names.name);
+	PyObject *text = !name	     ? NULL
+			 : exception ? PyUnicode_FromFormat("%U: %s: %R", name, what, exception)
+				     : PyUnicode_FromFormat("%U: %s", name, what);
+	Py_XDECREF(name);
+	return text;
+}
+
 int graph_problem(struct graph *g, PyObject *type, const char *what)
 {
-	PyObject *kind = NULL, *value = NULL, *traceback = NULL;
-	if (PyErr_Occurred()) {
-		if (!PyErr_ExceptionMatches(PyExc_Exception) ||
-		    PyErr_ExceptionMatches(PyExc_MemoryError))
-			return -1;
-		PyErr_Fetch(&kind, &value, &traceback);
-		PyErr_NormalizeException(&kind, &value, &traceback);
-	}
-	PyObject *name = PyObject_GetAttr(type, graph_names.name);
-	PyObject *text = !name	 ? NULL
-			 : value ? PyUnicode_FromFormat("%U: %s: %R", name, what, value)
-				 : PyUnicode_FromFormat("%U: %s", name, what);
+	PyObject *exception, *second;
+	if (take_exception(&exception))
+		return -1;
+	PyObject *text = problem_text(type, what, exception);
+	Py_XDECREF(exception);
 	if (!text) { // __repr__ of the exception fails too
-		PyErr_Clear();
+		if (take_exception(&second))
+			return -1;
+		Py_XDECREF(second);
 		text = PyUnicode_FromFormat("%s", what);
 	}
 	int bad = !text;
@@ -403,10 +450,6 @@ int graph_problem(struct graph *g, PyObject *type, const char *what)
 		bad = there < 0 || (!there && PyList_Append(g->problems, text));
 	}
 	Py_XDECREF(text);
-	Py_XDECREF(name);
-	Py_XDECREF(kind);
-	Py_XDECREF(value);
-	Py_XDECREF(traceback);
 	return bad ? -1 : 0;
 }
 

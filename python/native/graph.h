@@ -25,7 +25,8 @@
 #define RANKED        \
 	(UINT32_MAX - \
 	 65) // node.owner RANKED + i: the same, and it is number i of the largest (i < 64)
-#define FRESH	UINT32_MAX // node.child
+#define OUTSIDE (RANKED - 1) // node.owner: not counted and not followed
+#define FRESH	UINT32_MAX   // node.child
 #define NOTHING UINT32_MAX // no node: a singleton, a class, or an object of a type that is left out
 
 /* IGNORED: classes and singletons. NDARRAY: read through attributes. FAST_NDARRAY: numpy.ndarray itself, read in place. */
@@ -96,6 +97,8 @@ void graph_free(struct graph *g);
 int graph_node(struct graph *g, PyObject *o, uint32_t *at);
 /* Pushes the nodes that `at` refers to. */
 int graph_expand(struct graph *g, uint32_t at);
+/* Pushes the memory of an array or of a resolved object alone: bases and buffers, whose bytes may not be known yet. */
+int graph_expand_outside(struct graph *g, uint32_t at);
 /* Finds how many bytes the node itself has (not of a FAST_NDARRAY, which graph_expand measures). A __sizeof__ that fails or lies becomes a problem, and the type's basic size is taken. */
 int graph_measure(struct graph *g, uint32_t at);
 int graph_push(struct stack *s, uint32_t at);
@@ -107,7 +110,8 @@ int graph_knows(const struct graph *g, PyObject *o);
 int graph_shape(struct graph *g, PyObject *type, uint32_t *shape);
 /* Pushes the node of a buffer, made if it is new; one of 0 bytes is none. */
 int graph_push_buffer(struct graph *g, void *address, size_t bytes, PyObject *device);
-/* Makes a problem of the exception that is set, if any; KeyboardInterrupt and the like stay, and -1 is returned. */
+/* Makes a problem of the exception that is set, if any, whatever its class: code of a measured object raised it. MemoryError stays,
+ * and so does what the handler of a signal raised (tidemark.objects._guard knows): then -1 is returned. */
 int graph_problem(struct graph *g, PyObject *type, const char *what);
 void *graph_grown(void *old, size_t *room, size_t size);
 #endif

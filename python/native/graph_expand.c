@@ -229,13 +229,35 @@ static int push_resolved(struct graph *g, PyObject *o, PyObject *resolver)
 	return bad;
 }
 
-int graph_expand(struct graph *g, uint32_t at)
+/* What it refers to as an array or through a resolver. */
+static int expand_memory(struct graph *g, uint32_t at)
 {
 	struct shape s = g->shapes[g->nodes[at].shape];
-	PyObject *o = g->nodes[at].key;
-	if (s.traverse && push_traversed(g, o, s.traverse))
-		return -1;
 	if (s.kind == NDARRAY || s.kind == FAST_NDARRAY)
 		return expand_array(g, at, !s.traverse);
-	return s.kind == RESOLVED ? push_resolved(g, o, s.resolver) : 0;
+	return s.kind == RESOLVED ? push_resolved(g, g->nodes[at].key, s.resolver) : 0;
+}
+
+/* The memory of numpy.ndarray itself. Of a buffer only the address is needed: its bytes are not counted. */
+static int push_address(struct graph *g, uint32_t at)
+{
+	PyObject *base;
+	void *data = ndarray_memory(g->nodes[at].key, &base);
+	if (base && push_object(g, base))
+		return -1;
+	return graph_push_buffer(g, data, 1, graph_names.cpu);
+}
+
+int graph_expand_outside(struct graph *g, uint32_t at)
+{
+	return g->shapes[g->nodes[at].shape].kind == FAST_NDARRAY ? push_address(g, at)
+								  : expand_memory(g, at);
+}
+
+int graph_expand(struct graph *g, uint32_t at)
+{
+	traverseproc traverse = g->shapes[g->nodes[at].shape].traverse;
+	if (traverse && push_traversed(g, g->nodes[at].key, traverse))
+		return -1;
+	return expand_memory(g, at);
 }

@@ -40,6 +40,13 @@ static int read_dtype(PyObject *descr, struct dtype *d)
 	return 0;
 }
 
+void *ndarray_memory(PyObject *array, PyObject **base)
+{
+	const struct fields *f = (const struct fields *)array;
+	*base = f->base;
+	return f->data;
+}
+
 int ndarray_read(PyObject *array, struct dtype *known, size_t n, struct ndarray *a)
 {
 	const struct fields *f = (const struct fields *)array;

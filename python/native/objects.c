@@ -36,6 +36,7 @@ struct walk {
 	int64_t *exclusive, *reachable; // bytes of each owner
 	struct rank ranks[RANKS];
 	size_t n_ranks, duplicated;
+	int met; // an owner reached a node that is OUTSIDE
 };
 
 static int next(struct walk *w, uint32_t *at)
@@ -57,7 +58,8 @@ static int mark(struct walk *w, uint32_t owner)
 		if (next(w, &at))
 			return -1;
 		uint32_t was = w->g.nodes[at].owner;
-		if (was == owner || was == SHARED)
+		w->met |= was == OUTSIDE;
+		if (was == owner || was == SHARED || was == OUTSIDE)
 			continue;
 		w->g.nodes[at].owner = was == NOBODY ? owner : SHARED;
 		if ((was == NOBODY && graph_measure(&w->g, at)) || graph_expand(&w->g, at))
@@ -70,7 +72,7 @@ static void add_up(struct walk *w)
 {
 	for (size_t i = 0; i < w->g.n; i++) {
 		const struct node *n = &w->g.nodes[i];
-		if (n->owner == NOBODY)
+		if (n->owner == NOBODY || n->owner == OUTSIDE)
 			continue;
 		w->g.shapes[n->shape].count++;
 		w->g.shapes[n->shape].bytes += n->bytes;
@@ -300,10 +302,32 @@ static int take_roots(struct walk *w, PyObject *owners)
 	return 0;
 }
 
-/* Runs pass 1, after which every node has its owner or is SHARED. */
-static int reach(struct walk *w, PyObject *owners, PyObject *classify)
+/* Objects of the list are OUTSIDE, with the memory of those that are arrays. */
+static int leave_outside(struct walk *w, PyObject *list)
 {
-	if (graph_init(&w->g, classify) || take_roots(w, owners))
+	for (Py_ssize_t i = 0; list && i < PyList_Size(list); i++) {
+		uint32_t at;
+		PyObject *o = PyList_GetItem(list, i);
+		if (!o || graph_node(&w->g, o, &at) ||
+		    (at != NOTHING && graph_push(&w->g.stack, at)))
+			return -1;
+		while (w->g.stack.n) {
+			if (next(w, &at))
+				return -1;
+			if (w->g.nodes[at].owner == OUTSIDE)
+				continue;
+			w->g.nodes[at].owner = OUTSIDE;
+			if (graph_expand_outside(&w->g, at))
+				return -1;
+		}
+	}
+	return 0;
+}
+
+/* Pass 1: every node has its owner, or is SHARED. `outside` may be NULL. */
+static int reach(struct walk *w, PyObject *owners, PyObject *classify, PyObject *outside)
+{
+	if (graph_init(&w->g, classify) || take_roots(w, owners) || leave_outside(w, outside))
 		return -1;
 	for (size_t i = 0; i < w->n_roots; i++)
 		if (w->roots[i] != NOTHING && mark(w, (uint32_t)i))
@@ -343,7 +367,7 @@ static PyObject *walk(PyObject *self, PyObject *args)
 	if (!PyArg_ParseTuple(args, "O!O:walk", &PyList_Type, &owners, &classify))
 		return NULL;
 	struct walk w = { 0 };
-	if (!reach(&w, owners, classify) && !sum(&w))
+	if (!reach(&w, owners, classify, NULL) && !sum(&w))
 		all = answer(&w);
 	finish(&w);
 	return all;
@@ -352,12 +376,13 @@ static PyObject *walk(PyObject *self, PyObject *args)
 static PyObject *total_of(PyObject *self, PyObject *args)
 {
 	(void)self;
-	PyObject *owners, *classify, *bytes = NULL;
-	if (!PyArg_ParseTuple(args, "O!O:total", &PyList_Type, &owners, &classify))
+	PyObject *owners, *classify, *outside, *bytes = NULL;
+	if (!PyArg_ParseTuple(args, "O!OO!:total", &PyList_Type, &owners, &classify, &PyList_Type,
+			      &outside))
 		return NULL;
 	struct walk w = { 0 };
-	if (!reach(&w, owners, classify))
-		bytes = PyLong_FromSize_t(total(&w));
+	if (!reach(&w, owners, classify, outside))
+		bytes = Py_BuildValue("(niO)", (Py_ssize_t)total(&w), w.met, w.g.problems);
 	finish(&w);
 	return bytes;
 }
@@ -382,7 +407,7 @@ static PyObject *reached(PyObject *self, PyObject *args)
 			      &PyFrozenSet_Type, &types))
 		return NULL;
 	struct walk w = { 0 };
-	if (!reach(&w, owners, classify))
+	if (!reach(&w, owners, classify, NULL))
 		list = listed(&w, types);
 	finish(&w);
 	return list;
@@ -392,7 +417,7 @@ static PyMethodDef methods[] = {
 	{ "walk", walk, METH_VARARGS,
 	  "walk(owners, classify): bytes of what the owners reach, each object and buffer once. A dict; see tidemark.objects." },
 	{ "total", total_of, METH_VARARGS,
-	  "total(owners, classify): all bytes that the owners reach, each once." },
+	  "total(owners, classify, outside): all bytes that the owners reach, each once, without the objects of the list `outside` and the memory of its arrays; 1 if they reach one of these; problems." },
 	{ "reached", reached, METH_VARARGS,
 	  "reached(owners, classify, types): the objects that the owners reach whose type is one of the frozenset." },
 	{ NULL, NULL, 0, NULL },

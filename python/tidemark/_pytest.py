@@ -14,6 +14,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import reprlib
 import sys
 import tempfile
 from typing import TYPE_CHECKING, Any, Optional
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
 _PROPERTY = "tidemark_peak_bytes"  # user property of a test's report: device -> bytes
 _FOLDER = pytest.StashKey[Optional[str]]()
 _found: dict[str, dict[str, int]] = {}  # by test
-_files: set[str] = set()  # names of recordings in use
-_walked = False  # live objects have been measured once
+_files: set[str] = set()  # names of recordings that are taken
+LEAST_LIMIT = 1024  # of limit_host_objects
+_walked = False  # live objects were measured once
+_before: list[tuple[int, dict[str, int], dict[str, int]]] = []  # live objects before the test; what our modules hold is not counted
 
 _UNITS = {"": 1, "B": 1, **{p + b: 2**n for p, n in zip("KMGT", (10, 20, 30, 40)) for b in ("B", "IB")}}  # as everywhere in Tidemark
 
@@ -36,9 +39,9 @@ def parse_bytes(text: str | int) -> int:
     """Parses 4096, "2 GB" or "1.5GiB"; units are powers of 1024."""
     if isinstance(text, int) and not isinstance(text, bool) and text >= 0:
         return text
-    m = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text) if isinstance(text, str) else None
+    m = re.fullmatch(r"\s*(\d{1,18}(?:\.\d+)?)\s*([A-Za-z]*)\s*", text, re.ASCII) if isinstance(text, str) else None
     if not m or m[2].upper() not in _UNITS:
-        raise ValueError(f"not a size: {text!r} (write 4096, '2 GB', '1.5 GiB')")
+        raise ValueError(f"not a size: {reprlib.repr(text)} (write 4096, '2 GB', '1.5 GiB')")
     return int(float(m[1]) * _UNITS[m[2].upper()])
 
 
@@ -70,25 +73,25 @@ def objects_limit(item: pytest.Item) -> int | None:
     size = mark.args[0] if len(mark.args) == 1 and not mark.kwargs else mark.kwargs.get("size") if not mark.args and set(mark.kwargs) == {"size"} else None
     why = 'write @pytest.mark.limit_host_objects("1 MiB")'
     try:
-        if size is not None:
-            return parse_bytes(size)
+        limit = parse_bytes(size) if size is not None else None
+        if limit is not None and limit >= LEAST_LIMIT:
+            return limit
+        if limit is not None:
+            why = f"limit_host_objects: {size!r} is below {LEAST_LIMIT} bytes, and pytest itself keeps some hundred bytes of a test (write '1 KiB' or more)"
     except ValueError as error:
         why = f"limit_host_objects: {error}"
     pytest.fail(why, pytrace=False)
 
 
-def kept_objects(before: tuple[int, dict[str, int], dict[str, int]], limit: int) -> str:
-    """Returns a message with the owners that grew most if live objects grew by more than the limit, else ""."""
-    from .objects import _snapshot, _walk
+def kept_objects(limit: int) -> str:
+    """A sentence when live objects grew by more than the limit since _before was taken, with the owners that grew most; "" = they did not."""
+    from .objects import _snapshot
 
-    own = _walk.walk([before])  # our own objects do not count
     total, owners, types = _snapshot.owned()
-    grown = total - own["total"] - before[0]
+    grown = total - _before[0][0]
     if grown <= limit:
         return ""
-    for t, _, n in own["types"]:
-        types[_walk.type_name(t)] -= n
-    who, what = most_grown(before[1], owners), most_grown(before[2], types)
+    who, what = most_grown(_before[0][1], owners), most_grown(_before[0][2], types)
     return f"the test leaves {grown:,} bytes of objects alive, the limit is {limit:,}; owned by {who or 'no variable of a module'}; types {what}"
 
 
@@ -256,9 +259,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
     if not _walked:
         _snapshot.owned()  # objects that the first walk leaves behind do not count
         _walked = True
-    before = _snapshot.owned()
+    _before[:] = [_snapshot.owned()]
     outcome: Any = yield
-    fail_test(outcome, kept_objects(before, limit))
+    fail_test(outcome, kept_objects(limit))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -45,7 +45,7 @@ typedef struct tide_objects_texts {
 } tide_objects_texts;
 
 typedef struct tide_objects_snapshot {
-	char *at; /* owned: the name of the mark, or "end" */
+	char *at; /* owned: the name of the mark, or "end"; no two are equal */
 	uint64_t objects, total, variables, other, shared, duplicate, skipped; /* objects; bytes */
 	tide_objects_rows table[TIDE_OBJECTS_N];
 	tide_objects_texts recommendations, problems;
@@ -55,6 +55,7 @@ typedef struct tide_objects {
 	char *program, *python;	  /* owned; NULL = unknown */
 	tide_objects_snapshot *v; /* owned; at least one */
 	size_t n, cap;
+	bool cut; /* the last snapshot of the file was cut off and is not here */
 } tide_objects;
 
 /* A zeroed one is fine. */

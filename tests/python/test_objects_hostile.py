@@ -2,12 +2,14 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """Objects that raise, lie, exit or change while they are measured: reported, never fatal."""
 import importlib.util
+import math
 import subprocess
 import sys
+import threading
 import unittest
 import warnings
 
-from objects_cases import Wrapped, needs
+from objects_cases import Wrapped, needs, unit
 from tidemark import _objects, objects
 from tidemark.objects import _duplicates, _walk
 
@@ -46,12 +48,96 @@ class Walk(unittest.TestCase):
         self.assertIn("Raises: __sizeof__ failed, basic size taken: RuntimeError('no')", f.problems)
         self.assertLess(f.total_if_shared, 5000)
 
-        class Interrupts:
+    def test_whatever_is_raised_is_reported(self):
+        class Own(BaseException):
+            pass
+
+        for raised in (SystemExit(3), KeyboardInterrupt(), GeneratorExit(), Own("no")):
+            class Ends:
+                def __sizeof__(self, raised=raised):
+                    raise raised
+
+                def __eq__(self, other, raised=raised):
+                    raise raised
+
+                def __hash__(self):
+                    return 1
+
+                @property
+                def dimension(self, raised=raised):
+                    raise raised
+
+            self.assertEqual(objects.footprint([Ends()]).problems, [f"Ends: __sizeof__ failed, basic size taken: {raised!r}"])
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                r = objects.analyze_shared_metadata([Wrapped(b"abc", Ends()) for _ in range(3)])
+                self.assertEqual((r.unique_units, r.sharing_potential), (3, 0))
+                self.assertEqual({str(w.message) for w in told}, {f"Ends: it cannot be compared: {raised!r}", f"Ends: __sizeof__ failed, basic size taken: {raised!r}"})
+            self.assertIn("Ends: it cannot be compared", objects.memory_report([Wrapped(b"abc", Ends()) for _ in range(3)]))
+
+    def test_interrupts_of_the_user_are_passed_on(self):
+        """The handler of a signal runs inside an object's code: what it raises ends the measurement."""
+        import signal
+
+        def handler(number, frame):
+            raise TimeoutError("the user's")
+
+        for number, theirs, expected in ((signal.SIGINT, signal.default_int_handler, KeyboardInterrupt), (signal.SIGUSR1, handler, TimeoutError)):
+            class Slow:
+                def __sizeof__(self, number=number):
+                    signal.raise_signal(number)
+                    for _ in range(10):
+                        pass
+                    return 100
+
+            old = signal.signal(number, theirs)
+            try:
+                for measure in (lambda o: objects.footprint([o]), lambda o: objects.memory_report([Wrapped(b"abc", o)]), lambda o: objects.snapshot("x", sys._getframe())):
+                    with self.assertRaises(expected):
+                        measure(Slow())
+                self.assertIs(signal.getsignal(number), theirs)
+            finally:
+                signal.signal(number, old)
+        with self.assertRaises(KeyboardInterrupt):
+            class Plain:
+                def __sizeof__(self):
+                    signal.raise_signal(signal.SIGINT)
+                    return 100
+
+            objects.memory_stats(Wrapped(b"abc", Plain()))
+
+    def test_in_another_thread(self):
+        class Ends:
             def __sizeof__(self):
                 raise KeyboardInterrupt
 
-        with self.assertRaises(KeyboardInterrupt):
-            objects.footprint([Interrupts()])
+        found = []
+        thread = threading.Thread(target=lambda: found.append(objects.footprint([Ends()]).problems))
+        thread.start()
+        thread.join()
+        self.assertEqual(found, [["Ends: __sizeof__ failed, basic size taken: KeyboardInterrupt()"]])
+
+    def test_classes_with_hostile_metaclasses(self):
+        class Meta(type):
+            __hash__ = None
+
+            def __eq__(self, other):
+                raise SystemExit
+
+            def __getattribute__(self, name):
+                if name in ("__mro__", "__module__", "__qualname__", "__hash__", "__eq__", "__dataclass_fields__"):
+                    raise SystemExit(name)
+                return type.__getattribute__(self, name)
+
+        class Odd(metaclass=Meta):
+            __module__ = ["no", "text"]
+
+        f = objects.footprint([Odd(), Odd()])
+        self.assertTrue(f.by_type[0][0].startswith("?.Walk."), f.by_type)
+        s = objects.snapshot("x", sys._getframe())
+        self.assertGreater(s["objects"], 0)
+        with self.assertRaisesRegex(TypeError, "got Odd"):
+            objects.memory_stats(Odd())
 
     def test_resolvers_that_fail(self):
         class Odd:
@@ -153,16 +239,39 @@ class Arrays(unittest.TestCase):
 
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
-            self.assertEqual(objects.memory_stats(Wrapped(Data(), None)).device, "unknown")
+            s = objects.memory_stats(Wrapped(Data(), None))
+            self.assertEqual((s.device, math.isnan(s.overhead_ratio), math.isnan(objects.compare_to_baseline(Wrapped(Data(), None)).overhead_percent)), ("unknown", True, True))
             class Lies:
                 nbytes = 1 << 60
 
             class Negative:
                 nbytes = -8
 
-            self.assertEqual([objects.memory_stats(Wrapped(data(), None)).data_bytes for data in (Lies, Negative)], [0, 0])
-        self.assertIn("bytes of Data cannot be found", str(told[0].message))
-        self.assertIn("nbytes is -8", str(told[2].message))
+            class Text:
+                nbytes = "many"
+
+            class Fraction:
+                nbytes = 3.5
+
+            for data in (Lies, Negative, Text, Fraction):
+                self.assertEqual(objects.memory_stats(Wrapped(data(), None)).device, "unknown")
+                report = objects.memory_report(Wrapped(data(), unit()))
+                for line in ("Data:        unknown\n", "Total:       at least ", "Overhead:    unknown\n", "Problems:\n  - " + data.__name__ + ": its bytes are unknown: "):
+                    self.assertIn(line, report)
+                report = objects.memory_report([Wrapped(np.zeros(3), unit()), Wrapped(data(), unit())])
+                for line in ("Array 1:\n  Data: unknown\n", "Total data:        24 bytes, and unknown bytes of 1 arrays\n", "Total memory:      at least ", "Overhead:          unknown\n"):
+                    self.assertIn(line, report)
+                self.assertNotIn("small", report.partition("Recommendations")[2].replace("1/2", ""))
+        self.assertEqual(str(told[0].message), "Data: its bytes are unknown: RuntimeError('gone')")
+        self.assertIn("-8 bytes", str([str(w.message) for w in told]))
+
+    def test_parts_that_cannot_be_read(self):
+        """Half-made wrappers: alone an error, in a list a problem."""
+        half = object.__new__(Wrapped)
+        half.values = np.zeros(3)
+        with self.assertRaises(AttributeError):
+            objects.memory_stats(half)
+        self.assertIn("  - Wrapped: unit cannot be read: AttributeError(", objects.memory_report([half, Wrapped(np.zeros(3), None)]))
 
     def test_arrays_that_lie(self):
         class Base(np.ndarray):
@@ -192,7 +301,7 @@ class Arrays(unittest.TestCase):
             warnings.simplefilter("always")
             self.assertEqual(objects.memory_stats(Bad(b"abc", None)).metadata_bytes, Bad.__basicsize__)
             self.assertIn("Problems:", objects.memory_report([Bad(b"abc", None)]))
-        self.assertIn("__sizeof__ of Bad failed", str(told[0].message))
+        self.assertIn("Bad: __sizeof__ failed", str(told[0].message))
 
     @needs("torch")
     def test_tensors_without_bytes_or_sizes(self):
@@ -239,7 +348,7 @@ class Equality(unittest.TestCase):
             def __sizeof__(self):
                 raise ValueError
 
-        saved, rows, _ = _duplicates.find([[Bad(), Bad(), Odd(), Odd()]], frozenset({Bad, Odd}))
+        saved, rows, *_ = _duplicates.find([[Bad(), Bad(), Odd(), Odd()]], frozenset({Bad, Odd}))
         self.assertEqual([(r["value"], r["count"]) for r in rows], [("(repr failed: ValueError)", 2)])
         self.assertEqual(saved, Odd.__basicsize__)
 
@@ -251,7 +360,7 @@ class Equality(unittest.TestCase):
             return d
 
         pair = deep(), deep()
-        saved, rows, _ = _duplicates.find([pair], frozenset([tuple]))
+        saved, rows, *_ = _duplicates.find([pair], frozenset([tuple]))
         self.assertEqual(objects.footprint([pair]).objects, 600_001)
         self.assertLess(sum(r["count"] for r in rows), 3 * _duplicates.MOST_LEVELS)
         self.assertGreater(saved, 0)
@@ -264,7 +373,7 @@ class Equality(unittest.TestCase):
             def __eq__(self, other):
                 return True
 
-        self.assertEqual(_duplicates.find([[Exits(), Exits()]], frozenset([Exits])), (0, [], 0))
+        self.assertEqual(_duplicates.find([[Exits(), Exits()]], frozenset([Exits])), (0, [], 0, ["Exits: it cannot be compared: SystemExit(5)"]))
 
 
 if __name__ == "__main__":

@@ -7,10 +7,11 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from objects_cases import needs, reach, unit
-from tidemark import objects
+from tidemark import _home, objects
 from tidemark.objects import _duplicates
 
 if importlib.util.find_spec("numpy"):
@@ -25,7 +26,7 @@ class Duplicates(unittest.TestCase):
         view = a[:]
         held = [u, a, b, c, view, "x" * 50, "".join(["x"] * 50), [np.array(1.0)]]
         types_ = frozenset(type(o) for o in reach(held).values())
-        saved, rows, skipped = _duplicates.find([held], types_)
+        saved, rows, skipped, _ = _duplicates.find([held], types_)
         by = {(r["type"].rpartition(".")[2], r["value"]): r for r in rows}
         self.assertEqual(by["ndarray", "float64 (100,)"]["bytes"], sys.getsizeof(a))
         self.assertEqual(by["str", repr("x" * 50)]["count"], 2)
@@ -55,9 +56,6 @@ class Live(unittest.TestCase):
         self.assertIsNone(objects.mark("nobody asks"))
 
     def run_program(self, code, *options, name="prog.py"):
-        import tempfile
-
-        from tidemark import _home
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, name).write_text(code, encoding="utf-8")
             done = subprocess.run([_home.program(), "objects", "--keep", "kept", *options, "--", sys.executable, name, "argument"], cwd=folder,
@@ -83,6 +81,51 @@ class Live(unittest.TestCase):
         self.assertEqual((shared["owners"], shared["bytes"] >= 1_000_000), (["__main__.field", "__main__.window"], True))
         main = next(r for r in end["modules"] if r["module"] == "__main__")
         self.assertTrue(main["own"] and main["exclusive_bytes"] > 1_000_000)
+
+    def test_marks_leave_nothing_behind(self):
+        """The second of several marks in a row has what the next one has: neither earlier marks nor our own modules are counted."""
+        code = "from tidemark import objects\nkept = [1.5]\nfor i in range(4): objects.mark(f'm{i}')\n"
+        _, kept = self.run_program(code)
+        first, second, third, fourth, end = kept["snapshots"]
+        self.assertEqual([(s["total_bytes"], s["objects"]) for s in (third, fourth)], [(second["total_bytes"], second["objects"])] * 2)
+        self.assertLess(abs(end["total_bytes"] - second["total_bytes"]), 100_000)
+        modules = {m["module"] for m in end["modules"]} | {o["name"].removeprefix("module ") for o in end["owners"]}
+        self.assertFalse([m for m in modules if "tidemark" in m or m == "sitecustomize"])
+        self.assertNotIn("tracemalloc", modules)  # Tidemark imports it
+
+    def test_marks_survive(self):
+        """Those before os._exit or kill are there, whole, and the command says what is missing."""
+        for end in ("os._exit(3)", "os.kill(os.getpid(), 9)"):
+            done, kept = self.run_program(f"import os\nfrom tidemark import objects\nobjects.mark('one')\nobjects.mark('two')\n{end}\n")
+            self.assertEqual([s["at"] for s in kept["snapshots"]], ["one", "two"])
+            self.assertIn("was killed or ended by os._exit: its end was not measured, its marks were", done.stderr)
+            self.assertIn(done.returncode, (3, 137))
+
+    def test_names_of_marks(self):
+        done, kept = self.run_program("from tidemark import objects\nfor name in ('a', '', 'a', '', 'end', 5): objects.mark(name)\n", "--at", "b")
+        self.assertEqual([s["at"] for s in kept["snapshots"]], ["a", "mark", "a #2", "mark #2", "end (mark)", "5", "end"])
+        self.assertIn('there is no snapshot "b"; there are "a", "mark", "a #2", "mark #2", "end (mark)", "5", "end"', done.stderr)
+
+    def test_marks_of_other_processes(self):
+        code = ("import os, subprocess, sys\nfrom tidemark import objects\nif os.fork() == 0:\n    objects.mark('fork')\n    os._exit(0)\nos.wait()\n"
+                "subprocess.run([sys.executable, '-c', \"from tidemark import objects; objects.mark('child')\"], check=True)\nobjects.mark('own')\n")
+        done, kept = self.run_program(code)
+        self.assertEqual([s["at"] for s in kept["snapshots"]], ["own", "end"], done.stderr)
+
+    def test_objects_that_end_programs(self):
+        code = ("from tidemark import objects\nclass Ends:\n    def __sizeof__(self): raise SystemExit(7)\n    def __eq__(self, o): raise KeyboardInterrupt\n    def __hash__(self): return 1\n"
+                "    def __repr__(self): raise GeneratorExit\nkept = [Ends(), Ends()]\nobjects.mark('m')\nprint('goes on')\n")
+        done, kept = self.run_program(code)
+        self.assertEqual((done.returncode, done.stdout.splitlines()[0]), (0, "goes on"), done.stderr)
+        for s in kept["snapshots"]:
+            self.assertEqual(s["problems"], ["Ends: __sizeof__ failed, basic size taken: SystemExit(7)", "Ends: it cannot be compared: KeyboardInterrupt()"])
+
+    def test_a_file_that_cannot_be_kept(self):
+        """Is noticed before the program runs."""
+        for where in ("nowhere/kept", "/"):
+            done = subprocess.run([_home.program(), "objects", "--keep", where, "--", sys.executable, "-c", "print('ran')"], capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn(f"{where}: cannot write", done.stderr)
 
     def test_programs_that_end_badly(self):
         done, kept = self.run_program("x = [2.5]\nraise KeyError('gone')\n")

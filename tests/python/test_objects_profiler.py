@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
 """MemoryProfiler and track_growth."""
+import sys
 import tracemalloc
 import unittest
 
@@ -44,6 +45,59 @@ class Profiler(unittest.TestCase):
         finally:
             tracemalloc.stop()
 
+    def test_tracing_that_others_stop(self):
+        """Unknown is not 0."""
+        def stop():
+            tracemalloc.stop()
+
+        def begin_anew():
+            tracemalloc.stop()
+            tracemalloc.start()
+
+        for do in (stop, begin_anew, tracemalloc.clear_traces):
+            with objects.MemoryProfiler() as p:
+                kept = bytes(100_000)
+                self.assertGreater(p.mark("before"), 100_000)
+                do()
+                self.assertIsNone(p.mark("after"))
+                self.assertIsNone(p.delta()["host"])
+                p.reset_peak()
+            self.assertEqual(p.get_stats(), objects.ProfileStats(None, None))
+            self.assertIsNone(p.delta()["host"])
+            for line in ("Current memory: unknown", "Peak memory:    unknown", "Other code stopped tracing inside the block", "Growth before: +100,", "Growth after: unknown"):
+                self.assertIn(line, p.report())
+            self.assertEqual(tracemalloc.is_tracing(), do is not stop, "tracing of others goes on")
+            tracemalloc.stop()
+            self.assertEqual(len(kept), 100_000)
+        with self.assertRaisesRegex(RuntimeError, "an operation stopped tracemalloc"):
+            objects.track_growth(tracemalloc.stop)
+
+    def test_it_does_not_count_itself(self):
+        def measure(traced):
+            if traced:
+                tracemalloc.start()
+            try:
+                with objects.MemoryProfiler() as p:
+                    pass
+                empty = p.get_stats()
+                with p:
+                    for _ in range(100):
+                        p.mark("m")
+                        p.get_stats()
+                        p.report()
+                return empty, p.get_stats(), p.growth
+            finally:
+                tracemalloc.stop()
+
+        for traced in (False, True):
+            measure(traced)  # what is made once is there
+            empty, busy, growth = measure(traced)
+            self.assertLess(empty.current_bytes, 300)
+            self.assertLess(empty.peak_bytes, 1000)
+            self.assertLess(busy.current_bytes, 5000)
+            self.assertLess(busy.peak_bytes, 30_000)
+            self.assertLess(max(n for _, n in growth), 3000)
+
     def test_sampled(self):
         tracing = tracemalloc.is_tracing()
         with objects.MemoryProfiler(sampled=True, interval=0.001) as p:
@@ -60,6 +114,9 @@ class Profiler(unittest.TestCase):
         self.assertIn("Top allocations: unknown, nothing was traced", p.report())
         with self.assertRaises(ValueError):
             objects.MemoryProfiler(interval=0)
+        for wrong in (float("nan"), float("inf"), -1):
+            with self.assertRaises(ValueError):
+                objects.MemoryProfiler(interval=wrong)
 
     def test_used_again_and_nested(self):
         p = objects.MemoryProfiler()
@@ -71,6 +128,10 @@ class Profiler(unittest.TestCase):
                 with self.assertRaisesRegex(RuntimeError, "running already"):
                     p.__enter__()
             self.assertTrue(n <= p.delta()["host"] < n + 60_000, p.delta())
+            del kept
+            with p:
+                kept = bytes(n)
+            self.assertEqual(p.delta()["host"], sys.getsizeof(kept))
             del kept
 
     def test_deltas_and_growth(self):

@@ -54,6 +54,30 @@ class Stats(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "register expects a class"):
             objects.register(5, data="x")
 
+    def test_metadata_that_leads_back(self):
+        """To its wrapper, to the data, to the uncertainty or to a view of them: nothing is counted twice."""
+        class Meta:
+            __slots__ = ("to", "symbol")
+
+        for lead in (lambda w: w, lambda w: w.values, lambda w: w.sigma, lambda w: [w, (w.values, w.sigma)], lambda w: w.values.base):
+            m = Meta()
+            w = Wrapped(np.zeros(1000)[:], m, np.zeros(1000))
+            m.symbol, m.to = "m", lead(w)
+            own = sys.getsizeof(w) + sys.getsizeof(m) + sys.getsizeof("m") + (sum(map(sys.getsizeof, (m.to, m.to[1]))) if isinstance(m.to, list) else 0)
+            self.assertEqual(objects.memory_stats(w), objects.MemoryStats(8000, own, 8000, 16_000 + own, own / 8000, None, "cpu"))
+            self.assertEqual(objects.analyze_shared_metadata([w, w]).total_metadata_bytes, own)
+            self.assertIn(f"  Metadata: {_advice.size(own)}\n", objects.memory_report([w, Wrapped(np.zeros(3), m)]))
+            self.assertIn(f"  Object overhead:  {sys.getsizeof(w)} bytes", objects.memory_report(w))
+        m.to = w.values[5:]
+        view = sys.getsizeof(m.to)
+        self.assertEqual(objects.memory_stats(w).metadata_bytes, sys.getsizeof(w) + sys.getsizeof(m) + sys.getsizeof("m") + view)
+
+    def test_wrappers_as_metadata_of_each_other(self):
+        a, b = Wrapped(np.zeros(1000), None), Wrapped(np.zeros(1000), None)
+        a.unit, b.unit = b, a
+        self.assertEqual(objects.memory_stats(a).metadata_bytes, sys.getsizeof(a) + sys.getsizeof(b) + sys.getsizeof(b.values))
+        self.assertEqual(objects.analyze_shared_metadata([a, b]).total_metadata_bytes, 2 * sys.getsizeof(a))
+
     def test_dataclass(self):
         @dataclasses.dataclass
         class Field:
@@ -80,6 +104,11 @@ class Sharing(unittest.TestCase):
         self.assertTrue(objects.memory_stats(a, [a, b]).shared_metadata)
         self.assertFalse(objects.memory_stats(a, [a, c]).shared_metadata)
         self.assertIn("Shared:      unknown", objects.memory_report(a))
+        good = "  - Good: Unit/Dimension objects are shared (low memory overhead)"
+        self.assertIn(good, objects.memory_report(a, among=[a, b]))
+        self.assertIn("Shared:      Yes", objects.memory_report(a, among="live"))
+        self.assertIn("Shared:      No", objects.memory_report(c, among="live"))
+        self.assertNotIn(good, objects.memory_report(c, among=[a, b, c]))
 
     def test_sharing_report(self):
         self.assertEqual(objects.analyze_shared_metadata([]), objects.SharedMetadataReport(0, 0, 0, 0, 0, []))
@@ -95,6 +124,18 @@ class Sharing(unittest.TestCase):
         self.assertEqual(r.shared_savings_bytes, size_of(every) - size_of(reach(units[0])))
         self.assertIn("50 dimension objects created with same exponents - consider caching", r.recommendations)
         self.assertIn("Many unique units (50 for 50 arrays)", r.recommendations)
+
+    def test_unit_advice_is_for_units(self):
+        class Frame:
+            def __init__(self, names):
+                self.values, self.names = np.zeros(3), names
+
+        objects.register(Frame, data="values", metadata="names")
+        r = objects.analyze_shared_metadata([Frame([f"column {i}"]) for i in range(10)])
+        self.assertEqual((r.unique_units, r.unique_dimensions), (0, 0))
+        self.assertFalse([x for x in r.recommendations if "unit" in x], r.recommendations)
+        r = objects.analyze_shared_metadata([Wrapped(np.zeros(3), f"unit {i}") for i in range(10)])
+        self.assertEqual(r.recommendations[:2], ["Many unique units (10 for 10 arrays)", "Consider making each unit once and using it again"])
 
     def test_equal_dimensions_of_different_units(self):
         m, km = unit("m"), unit("km", scale=1000.0)

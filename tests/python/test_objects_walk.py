@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
 """Bytes of object graphs: the walk in C against a slow one, and the walk in Python."""
+import array
 import random
+import re
 import subprocess
 import sys
 import unittest
 
-from objects_cases import Slotted, Wrapped, random_graph, reach, size_of, unit
+from objects_cases import SOURCE, Slotted, Wrapped, needs, random_graph, reach, size_of, unit
 from tidemark import _objects, objects
 from tidemark.objects import _slow, _walk
 
@@ -94,9 +96,20 @@ class Walk(unittest.TestCase):
         text, n = "q" * 70, 10**30
         made = [text, {"k": (text, n)}]
         self.assertEqual(_objects.reached([made], _walk.classify, frozenset({int})), [n])
-        self.assertEqual(_objects.total([made], _walk.classify), objects.footprint([made]).total_if_shared)
+        self.assertEqual(_objects.total([made], _walk.classify, []), (objects.footprint([made]).total_if_shared, 0, []))
         with self.assertRaises(TypeError):
             _objects.reached([made], _walk.classify, [int])
+
+    def test_what_is_outside(self):
+        """Neither counted nor followed: the objects of the list, and the memory of its arrays."""
+        inner = ["i" * 40, {}]
+        inner[1]["back"] = inner
+        wrapper = Wrapped(b"data", [inner, 2.5])
+        inner.append(wrapper)
+        for engine in (_objects, _slow.Slow("")):
+            self.assertEqual(engine.total([wrapper.unit], _walk.classify, [wrapper]), (size_of({k: o for k, o in reach(wrapper.unit).items() if o is not wrapper and o is not wrapper.values}), 1, []))
+            self.assertEqual(engine.total([wrapper], _walk.classify, [wrapper]), (0, 1, []))
+            self.assertEqual(engine.total(["abc"], _walk.classify, [None, wrapper]), (sys.getsizeof("abc"), 0, []))
 
     def test_types_that_die_between_walks(self):
         for i in range(600):  # more than the engine remembers
@@ -132,9 +145,9 @@ class Fallback(unittest.TestCase):
                 self.assertEqual(mine[key], theirs[key], key)
             self.assertEqual(sorted(mine["types"], key=str), sorted(theirs["types"], key=str))
             self.assertEqual([r[1] for r in mine["shared"]], [r[1] for r in theirs["shared"]])
-            self.assertEqual(slow.total(owners, _walk.classify), mine["total"])
+            self.assertEqual(slow.total(owners, _walk.classify, []), (mine["total"], 0, []))
             self.assertEqual(len(slow.reached(owners, _walk.classify, frozenset({list}))), len(_objects.reached(owners, _walk.classify, frozenset({list}))))
-        self.assertIn("the extension cannot be loaded (built for another Python): sizes are those of __sizeof__", theirs["problems"][0])
+        self.assertIn("the extension cannot be loaded (built for another Python): the walk runs in Python", theirs["problems"][0])
 
         class Raises:
             def __sizeof__(self):
@@ -146,12 +159,72 @@ class Fallback(unittest.TestCase):
 
         self.assertEqual(len(slow.walk([Raises(), Lies()], _walk.classify)["problems"]), 3)
 
+    @needs("numpy")
+    def test_arrays_in_python(self):
+        """Views, buffers of others, items of object arrays, and lists: the same as in C."""
+        import numpy as np
+        a, raw, numbers = np.zeros((100, 3)), bytes(800), array.array("d", range(50))
+        text = "t" * 200
+        held = np.array([text, None, 1.5], dtype=object)
+
+        class Sub(np.ndarray):
+            pass
+
+        owners = [a, a[1:], np.broadcast_to(a, (5, 100, 3)), np.frombuffer(raw), raw, np.frombuffer(numbers), held, held[1:], a.view(Sub), Sub((4,)), np.array(1.0), np.zeros(0)]
+        slow = _slow.Slow("")
+        mine, theirs = _objects.walk(owners, _walk.classify), slow.walk(owners, _walk.classify)
+        for key in ("nodes", "shared_nodes", "shared_bytes", "total", "duplicated", "exclusive", "reachable", "buffers", "left_out"):
+            self.assertEqual(mine[key], theirs[key], key)
+        for outside in ([a], [a[1:]], [held], [Sub((4,)), numbers]):
+            self.assertEqual(_objects.total(owners, _walk.classify, outside), slow.total(owners, _walk.classify, outside))
+
+    @needs("torch")
+    def test_tensors_in_python(self):
+        import torch
+        t = torch.zeros(100, requires_grad=True)
+        t.sum().backward()
+        owners = [t, t.detach()[2:], t.detach().numpy(), torch.empty(9, device="meta")]
+        mine, theirs = _objects.walk(owners, _walk.classify), _slow.Slow("").walk(owners, _walk.classify)
+        self.assertEqual((mine["total"], mine["buffers"], mine["shared_bytes"]), (theirs["total"], theirs["buffers"], theirs["shared_bytes"]))
+
+    def test_hostile_objects_in_python(self):
+        class Odd:
+            pass
+
+        for answer in (lambda o: 1 / 0, lambda o: [("a", 2, "cpu")], lambda o: [(1, -1, "cpu")], lambda o: [(1, 2, 3)], lambda o: [(1, 1 << 60, "cpu")]):
+            w = _slow.Slow("").walk([Odd()], lambda t, answer=answer: answer if t is Odd else None)
+            self.assertEqual(len(w["problems"]), 2, w["problems"])
+
+        class Worse(Exception):
+            def __repr__(self):
+                raise SystemExit
+
+        class Deep:
+            def __sizeof__(self):
+                raise Worse
+
+        class Small:
+            __slots__ = ("a", "b", "c")
+
+            def __sizeof__(self):
+                return 1
+
+        problems = _slow.Slow("").walk([Deep(), Small()], _walk.classify)["problems"]
+        self.assertEqual(problems[1:], ["__sizeof__ failed, basic size taken", "Small: __sizeof__ is not plausible, basic size taken"])
+
     def test_without_the_extension(self):
-        code = ("import sys\nsys.modules['tidemark._objects'] = None\nfrom tidemark import objects\n"
-                "f = objects.footprint([['abc' * 9, 2.5]])\nprint(f.total_if_shared == sum(map(sys.getsizeof, ([1, 2], 'abc' * 9, 2.5))), f.problems[0])\n"
-                "print(objects.memory_stats(b'abc').total_bytes)")
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-        self.assertIn("True the extension cannot be loaded", done.stdout, done.stderr)
+        """Reports have the same figures."""
+        code = ("import sys\nif len(sys.argv) > 1: sys.modules['tidemark._objects'] = None\nfrom tidemark import objects\n"
+                "f = objects.footprint([['abc' * 9, 2.5]])\nprint(f.total_if_shared == sum(map(sys.getsizeof, ([1, 2], 'abc' * 9, 2.5))))\n"
+                "if len(sys.argv) > 1: assert 'the extension cannot be loaded' in f.problems[0]\n"
+                "from objects_cases import Wrapped, unit\nu = unit()\n"
+                "try: import numpy\nexcept ImportError: many = [Wrapped(bytes(80), u) for _ in range(3)]\n"
+                "else:\n    a = numpy.zeros(10)\n    many = [Wrapped(a[i:], u, a) for i in range(3)]\n"
+                "print(objects.memory_report(many[0]), objects.memory_stats(b'abc'), objects.memory_report(many))")
+        run = [subprocess.run([sys.executable, "-c", code, *slow], capture_output=True, text=True, check=False, cwd=SOURCE / "tests/python") for slow in ([], ["slow"])]
+        plain = [re.sub("\n\nProblems:\n  - the extension.*", "", r.stdout) for r in run]
+        self.assertIn("Total data:        80 bytes", plain[0], run[0].stderr)
+        self.assertEqual(plain[1], plain[0], run[1].stderr)
 
 
 if __name__ == "__main__":

@@ -93,6 +93,15 @@ def test_bad_size(): pass
 
 @pytest.mark.limit_host_objects("1 MB", 5)
 def test_bad_mark(): pass
+
+@pytest.mark.limit_host_objects("1 KiB")
+def test_leaves_nothing(): pass
+
+def wrong(size):
+    @pytest.mark.limit_host_objects(size)
+    def test(): pass
+    return test
+test_0, test_minus, test_nan, test_text, test_empty, test_bool, test_float, test_huge, test_512 = map(wrong, (0, -5, float("nan"), "-1 MB", "", True, 1.5, "9" * 400 + " GB", "512 B"))
 """
 
 
@@ -138,7 +147,7 @@ class Plugin(unittest.TestCase):
 
     def test_limit_on_host_objects(self):
         out, _ = self.run_suite(suite=OBJECTS)
-        for line in ("PASSED test_x.py::test_leaves_little", "FAILED test_x.py::test_keeps ", "PASSED test_x.py::test_keeps_less", "FAILED test_x.py::test_keeps_where_nobody_looks",
+        for line in ("PASSED test_x.py::test_leaves_little", "FAILED test_x.py::test_keeps ", "PASSED test_x.py::test_keeps_less", "PASSED test_x.py::test_leaves_nothing", "FAILED test_x.py::test_keeps_where_nobody_looks",
                      "FAILED test_x.py::test_fails_itself", "FAILED test_x.py::test_bad_size", "FAILED test_x.py::test_bad_mark"):
             self.assertIn(line, out)
         self.assertRegex(out, r"the test leaves (2,9|3,0)\d\d,\d\d\d bytes of objects alive, the limit is 1,048,576; owned by test_x.kept \+3,00\d,\d\d\d, test_x.small \+")
@@ -146,7 +155,10 @@ class Plugin(unittest.TestCase):
         self.assertIn("own failure", out)
         self.assertIn("limit_host_objects: not a size: 'much'", out)
         self.assertIn('write @pytest.mark.limit_host_objects("1 MiB")', out)
-        self.assertRegex(out, "5 failed, 2 passed")
+        for text in ("not a size: -5 (write", "not a size: nan (write", "not a size: '-1 MB' (write", "not a size: '' (write", "not a size: True (write", "not a size: 1.5 (write",
+                     "not a size: '999999999999", "0 is below 1024 bytes, and pytest itself keeps some hundred bytes of a test", "'512 B' is below 1024 bytes"):
+            self.assertIn(f"limit_host_objects: {text}", out)
+        self.assertRegex(out, "14 failed, 3 passed")
 
     def test_over_several_processes(self):
         try:

@@ -10,6 +10,11 @@ is registered. None of these packages is needed. docs/guide/objects.md defines t
 """
 from __future__ import annotations
 
+import sys
+
+_before = set(sys.modules)
+
+from . import _snapshot
 from ._advice import of_gpu as gpu_recommendations
 from ._kinds import register
 from ._profiler import Allocation, Growth, MemoryProfiler, ProfileStats, track_growth
@@ -19,6 +24,9 @@ from ._snapshot import mark, save, snapshot
 from ._stats import (ComparisonStats, GPUMemoryStats, MemoryStats, SharedMetadataReport, analyze_shared_metadata, compare_to_baseline,
                      get_overhead_ratio, gpu_memory_stats, memory_stats, metadata_overhead, without_uncertainty)
 from ._walk import Footprint, Owner, SharedNode, footprint
+
+_snapshot.imported |= set(sys.modules) - _before  # for Tidemark, not by the program
+del _before
 
 calculate_metadata_size = metadata_overhead
 memory_overhead = compare_to_baseline

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from . import _kinds
+from . import _duplicates, _kinds
 
 if TYPE_CHECKING:
+    from ._many import Group, Many
     from ._stats import GPUMemoryStats, MemoryStats, SharedMetadataReport
 
 SMALL_BYTES = 1000  # an array with less data is small
@@ -44,74 +45,86 @@ def of_one(s: MemoryStats) -> list[str]:
     return found
 
 
-def _reuse(r: SharedMetadataReport, equal: bool) -> list[str]:
+def _reuse(r: SharedMetadataReport, units: list[Any], equal: bool) -> list[str]:
     """`equal`: some dimensions are equal but separate objects."""
     found = []
     if r.unique_units and r.unique_units / r.num_arrays <= GOOD_REUSE:
         found.append(f"Excellent: {r.num_arrays} arrays share {r.unique_units} unique units (good reuse)")
     elif r.unique_units / r.num_arrays > POOR_REUSE:
-        found += [f"Many unique units ({r.unique_units} for {r.num_arrays} arrays)", "Consider using predefined units from dimtensor.units module"]
+        made = any(_kinds.module_of(type(u)).partition(".")[0] == "dimtensor" for u in units)
+        found += [f"Many unique units ({r.unique_units} for {r.num_arrays} arrays)",
+                  "Consider using predefined units from dimtensor.units module" if made else "Consider making each unit once and using it again"]
     if r.unique_dimensions and r.unique_dimensions <= r.unique_units and not equal:
         found.append(f"Good: Dimensions are well-shared ({r.unique_dimensions} unique)")
     return found
 
 
-def _same_unit(parts: list[_kinds.Parts]) -> list[str]:
-    uses = Counter(id(m) for p in parts for m in p.metadata)
-    names = {id(m): getattr(m, "symbol", None) for p in parts for m in p.metadata}
-    return [f"{n} arrays share same unit '{names[i]}' - good!" for i, n in uses.most_common(3) if n >= 2 and names[i]]
+def _symbol(unit: Any) -> str | None:
+    symbol = _kinds.get(unit, "symbol")
+    return symbol if type(symbol) is str and symbol else None
 
 
-def _same_exponents(dimensions: list[Any]) -> list[str]:
-    try:
-        most = Counter(dimensions).most_common(1)
-    except Exception:  # __hash__ or __eq__ fails: they cannot be compared
-        return []
-    return [f"{n} dimension objects created with same exponents - consider caching" for _, n in most if n >= 2]
+def _same_unit(many: Many, units: list[Any]) -> list[str]:
+    named = {id(u): s for u in units if (s := _symbol(u))}
+    uses = Counter(map(id, many.metadata))
+    return [f"{n} arrays share same unit '{named[i]}' - good!" for i, n in sorted(((i, uses[i]) for i in named), key=lambda x: -x[1])[:3] if n >= 2]
 
 
-def _scales(parts: list[_kinds.Parts]) -> list[str]:
-    odd = sorted({str(m.symbol) for p in parts for m in p.metadata if getattr(m, "scale", 1) != 1 and hasattr(m, "symbol")})
+def _same_exponents(dimensions: list[Any], problems: list[str]) -> list[str]:
+    count: Counter[Any] = Counter()
+    for d in dimensions:
+        try:
+            count[type(d), d] += 1
+        except BaseException as e:  # it equals itself only
+            _duplicates.note(d, e, problems)
+    return [f"{n} dimension objects created with same exponents - consider caching" for _, n in count.most_common(1) if n >= 2]
+
+
+def _scales(units: list[Any]) -> list[str]:
+    odd = sorted({s for u in units if (s := _symbol(u)) and isinstance(scale := _kinds.get(u, "scale"), (int, float)) and scale != 1})
     if not odd:
         return []
     return [f"Using non-SI scale factors ({', '.join(odd[:5])}) adds conversion overhead", "Consider standardizing to SI base units"]
 
 
-def _small(arrays: list[Any], parts: list[_kinds.Parts], metadata: int) -> list[str]:
-    sizes = [sum(_kinds.array_size(d)[0] for d in p.data) for p in parts]
-    small = sum(1 for n in sizes if n < SMALL_BYTES)
+def _small(many: Many, metadata: int) -> list[str]:
+    n, data = len(many.arrays), sum(many.data_bytes)
+    small = sum(b < SMALL_BYTES for b in many.data_bytes) - (sum(id(a) in many.unknown for a in many.arrays) if many.unknown else 0)
     found = []
-    if small > len(arrays) / 2:
-        found += [f"{small}/{len(arrays)} arrays are small (<1KB data)", "Consider consolidating small arrays to reduce metadata overhead"]
-    few = [n for n, p in zip(sizes, parts) if p.data and sum(_elements(d) for d in p.data) < FEW_ELEMENTS]
-    if few and len(few) == len(arrays) and metadata > sum(few):
-        share = metadata / (metadata + sum(few)) * 100
-        found += [f"Metadata is {share:.0f}% of memory for arrays <{FEW_ELEMENTS} elements", "Consider batching small arrays"]
+    if small > n / 2:
+        found += [f"{small}/{n} arrays are small (<1KB data)", "Consider consolidating small arrays to reduce metadata overhead"]
+    if metadata > data and not many.unknown and all(map(_few, many.groups.values())):
+        found += [f"Metadata is {metadata / (metadata + data) * 100:.0f}% of memory for arrays <{FEW_ELEMENTS} elements", "Consider batching small arrays"]
     return found
 
 
+def _few(group: Group) -> bool:
+    """Whether each object has data, and fewer than FEW_ELEMENTS of it."""
+    ndarray = _kinds.ndarray()
+    sizes = group.data.sums([a.size if type(a) is ndarray else _elements(a) for a in group.data.values])
+    return max(sizes) < FEW_ELEMENTS and (group.data.counts is None or min(group.data.counts) > 0)
+
+
 def _elements(array: Any) -> int:
-    try:
-        shape = getattr(array, "shape", None)
-    except Exception:  # a nested tensor has none
-        shape = None
+    shape = _kinds.get(array, "shape")  # a nested tensor has none
     n = 1
     for extent in shape if isinstance(shape, tuple) else ():
         n *= extent
     return n
 
 
-def of_set(r: SharedMetadataReport, arrays: list[Any], parts: list[_kinds.Parts], dimensions: list[Any]) -> list[str]:
-    if not arrays:
+def of_set(r: SharedMetadataReport, many: Many, units: list[Any], dimensions: list[Any]) -> list[str]:
+    """`units` and `dimensions`: each object once."""
+    if not many.arrays:
         return []
-    equal = _same_exponents(dimensions)
-    found = _reuse(r, bool(equal)) + _same_unit(parts) + equal
+    equal = _same_exponents(dimensions, many.problems)
+    found = _reuse(r, units, bool(equal)) + _same_unit(many, units) + equal
     if r.shared_savings_bytes:
         found.append(f"Equal metadata objects: {size(r.shared_savings_bytes)} would vanish if they were one")
-    uncertainty = sum(_kinds.array_size(u)[0] for p in parts for u in p.uncertainty)
+    uncertainty = sum(many.uncertainty_bytes)
     if uncertainty:
         found += [f"Uncertainty arrays add {size(uncertainty)} memory overhead", "Consider uncertainty=None if not needed"]
-    return found + _scales(parts) + _small(arrays, parts, r.total_metadata_bytes)
+    return found + _scales(units) + _small(many, r.total_metadata_bytes)
 
 
 def of_gpu(s: GPUMemoryStats, capacity: int) -> list[str]:

@@ -8,29 +8,29 @@ objects themselves: what they refer to is in groups of its own, so that nothing 
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections import defaultdict
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from . import _kinds, _walk
+from . import _guard, _kinds, _walk
 
 LEAST_ARRAY = 64  # bytes of an array that is compared
 MOST_HASHED = 1 << 30  # bytes of arrays that are read
 MOST_OBJECTS = 2_000_000
 MOST_LEVELS = 1000
+MOST_PROBLEMS = 100
 _NESTING = (tuple, frozenset)
 _VALUES = (str, bytes, int, float, complex, tuple, frozenset, Fraction)
 
 
 def _is_value(t: type) -> bool:
     """Compared by value, not by identity."""
-    if t in _VALUES:
+    if any(t is v for v in _VALUES):
         return True
-    own_hash: Any = t.__hash__
-    own_eq: Any = t.__eq__
+    own_hash, own_eq = _kinds.get(t, "__hash__"), _kinds.get(t, "__eq__")
     by_value = own_hash is not None and own_hash is not object.__hash__ and own_eq is not object.__eq__
-    return by_value and t.__module__ not in ("builtins", "numpy") and not issubclass(t, type) and _walk.classify(t) is None
+    return by_value and _kinds.module_of(t) not in ("builtins", "numpy") and not issubclass(t, type) and _walk.classify(t) is None
 
 
 def _deep(objects: list[Any]) -> set[int]:
@@ -55,15 +55,23 @@ def shallow(o: Any) -> bool:
     return not _deep([o])
 
 
-def _groups(objects: list[Any]) -> list[list[Any]]:
+def note(o: Any, e: BaseException, problems: list[str]) -> None:
+    """Makes a problem of what __hash__ or __eq__ raised."""
+    _guard.pass_signals(e)
+    text = f"{type(o).__name__}: it cannot be compared: {_kinds.text_of(e)}"
+    if text not in problems and len(problems) < MOST_PROBLEMS:
+        problems.append(text)
+
+
+def _groups(objects: list[Any], problems: list[str]) -> list[list[Any]]:
     found: dict[Any, list[Any]] = {}
     deep = _deep(objects)
     for o in objects:
         try:
             if id(o) not in deep:
                 found.setdefault((type(o), o), []).append(o)
-        except (Exception, SystemExit):
-            continue  # cannot be hashed or compared
+        except BaseException as e:
+            note(o, e, problems)
     return [g for g in found.values() if len(g) > 1]
 
 
@@ -88,24 +96,27 @@ def _array_groups(arrays: list[Any]) -> tuple[list[list[Any]], int]:
 def _text(o: Any) -> str:
     try:
         text = repr(o) if not hasattr(o, "dtype") else f"{o.dtype} {o.shape}"
-    except Exception as e:
+    except BaseException as e:
+        _guard.pass_signals(e)
         text = f"(repr failed: {type(e).__name__})"
     return text if len(text) <= 80 else text[:77] + "..."
 
 
+def _ignore(text: str) -> None:
+    """The walk has told it."""
+
+
 def _size(o: Any) -> int:
-    try:
-        return sys.getsizeof(o)
-    except Exception:
-        return int(type(o).__basicsize__)
+    return _kinds.shallow(o, _ignore)
 
 
-def find(owners: list[Any], types: frozenset[type]) -> tuple[int, list[dict[str, Any]], int]:
-    """Bytes that would be saved in all, rows with most bytes first, and bytes of arrays that were not compared."""
+def find(owners: list[Any], types: Iterable[type]) -> tuple[int, list[dict[str, Any]], int, list[str]]:
+    """Bytes that would be saved in all, rows with most bytes first, bytes of arrays that were not compared, and problems."""
+    problems: list[str] = []
     values = frozenset(t for t in types if _is_value(t))
     arrays = frozenset(t for t in types if t is _kinds.ndarray())
     reached = _walk.engine.reached(owners, _walk.classify, values | arrays)
-    groups = _groups([o for o in reached[:MOST_OBJECTS] if type(o) in values])
+    groups = _groups([o for o in reached[:MOST_OBJECTS] if type(o) in values], problems)
     more, skipped = _array_groups([o for o in reached if type(o) in arrays])
     rows: list[dict[str, Any]] = [{"type": _walk.type_name(type(g[0])), "value": _text(g[0]), "count": len(g), "bytes": sum(map(_size, g[1:]))} for g in groups + more]
-    return sum(r["bytes"] for r in rows), sorted(rows, key=lambda r: -int(r["bytes"])), skipped
+    return sum(r["bytes"] for r in rows), sorted(rows, key=lambda r: -int(r["bytes"])), skipped, problems

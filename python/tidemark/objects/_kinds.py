@@ -4,14 +4,44 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
+import re
 import sys
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Union
 
+from . import _guard
+
 MOST_BYTES = 1 << 48  # more than an address space holds
+UNKNOWN = "unknown"  # device of data whose bytes cannot be found
 Part = Union[str, Callable[[Any], Any], None]
+_mro = type.__dict__["__mro__"].__get__  # attributes of classes without running code of their metaclass
+_module = type.__dict__["__module__"].__get__
+_space = type.__dict__["__dict__"].__get__
+_name = type.__dict__["__name__"].__get__
+_UNIT_PART = re.compile(r"(^|_)units?($|_)")
+
+
+def module_of(cls: type) -> str:
+    module = _module(cls)
+    return module if type(module) is str else "?"
+
+
+def bases(cls: type) -> Iterator[tuple[type, tuple[str, str]]]:
+    """The class and its bases, each with the names of its module and of itself."""
+    for base in _mro(cls):
+        yield base, (module_of(base), _name(base))
+
+
+def get(obj: Any, name: str) -> Any:
+    """The attribute; None if there is none or if it cannot be read."""
+    try:
+        return getattr(obj, name, None)
+    except BaseException as e:
+        _guard.pass_signals(e)
+        return None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,7 +53,7 @@ class Kind:
     plain: bool = False  # the array itself, nothing wraps it
 
 
-def _part(obj: Any, part: Part) -> Any:
+def part_of(obj: Any, part: Part) -> Any:
     return None if part is None else getattr(obj, part) if isinstance(part, str) else part(obj)
 
 
@@ -65,7 +95,7 @@ _KNOWN: dict[tuple[str, str], Kind] = {
 }
 _KNOWN[("pandas.core.frame", "DataFrame")] = _KNOWN[("pandas", "DataFrame")]  # before pandas 3
 _KNOWN[("pandas.core.series", "Series")] = _KNOWN[("pandas", "Series")]
-_REGISTERED: dict[type, Kind] = {}
+_REGISTERED: dict[int, tuple[type, Kind]] = {}  # by id of the class, which may not be hashable
 
 
 def is_guess(kind: Kind) -> bool:
@@ -77,16 +107,17 @@ def register(cls: type, *, data: Part, metadata: Part = None, uncertainty: Part 
     """Says how objects of `cls` (and of classes derived from it) are made up."""
     if not isinstance(cls, type):
         raise TypeError(f"register expects a class, got {type(cls).__name__}")
-    _REGISTERED[cls] = Kind(data, metadata, uncertainty)
+    _REGISTERED[id(cls)] = cls, Kind(data, metadata, uncertainty)
     _SEEN.clear()
 
 
 def _find_kind(cls: type) -> Kind | None:
-    for base in cls.__mro__:
-        found = _REGISTERED.get(base) or _KNOWN.get((base.__module__, base.__name__))
-        if found is not None:
-            return found
-    if dataclasses.is_dataclass(cls):
+    for base, names in bases(cls):
+        if id(base) in _REGISTERED:
+            return _REGISTERED[id(base)][1]
+        if names in _KNOWN:
+            return _KNOWN[names]
+    if any("__dataclass_fields__" in _space(base) for base in _mro(cls)):
         return _DATACLASS
     return Kind(_itself, plain=True) if issubclass(cls, (bytes, bytearray, memoryview)) else None
 
@@ -115,8 +146,12 @@ def ndarray() -> Any:
     return getattr(numpy, "ndarray", Parts)
 
 
-def array_size(array: Any) -> tuple[int, str]:
-    """Bytes of its elements, never more than the buffer behind them, and its device."""
+def _warn(text: str) -> None:
+    warnings.warn(text, RuntimeWarning, stacklevel=4)
+
+
+def array_size(array: Any, tell: Callable[[str], object] = _warn) -> tuple[int, str]:
+    """Bytes of its elements, never more than the buffer behind them, and its device. (0, UNKNOWN) if they cannot be found, which `tell` gets."""
     try:
         if type(array) is ndarray():
             return (_behind(array, array.nbytes) if 0 in array.strides else array.nbytes), "cpu"
@@ -124,22 +159,35 @@ def array_size(array: Any) -> tuple[int, str]:
             bytes_, device = array.element_size() * array.nelement(), str(array.device)
             return (bytes_ if device == "meta" else min(bytes_, array.untyped_storage().nbytes())), device
         if hasattr(array, "estimated_size"):
-            return int(array.estimated_size()), "cpu"
+            return _plausible(array.estimated_size()), "cpu"
         if hasattr(array, "nbytes"):
-            return _behind(array, int(array.nbytes)), "cpu"
+            return _behind(array, _plausible(array.nbytes)), "cpu"
         if isinstance(array, (bytes, bytearray)):
             return len(array), "cpu"
         if hasattr(array, "itemsize"):
-            return len(array) * int(array.itemsize), "cpu"
-        return sys.getsizeof(array), "cpu"  # a number, as pint has it
-    except Exception as e:
-        warnings.warn(f"bytes of {type(array).__name__} cannot be found, 0 taken: {e!r}", RuntimeWarning, stacklevel=3)
-        return 0, "unknown"
+            return _plausible(len(array) * array.itemsize), "cpu"
+        return _plausible(sys.getsizeof(array)), "cpu"  # a number, as pint has it
+    except BaseException as e:
+        _guard.pass_signals(e)
+        tell(f"{type(array).__name__}: its bytes are unknown: {text_of(e)}")
+        return 0, UNKNOWN
+
+
+def text_of(e: BaseException) -> str:
+    try:
+        return repr(e)
+    except BaseException as second:  # its __repr__ fails too
+        _guard.pass_signals(second)
+        return type(e).__name__
+
+
+def _plausible(n: Any) -> int:
+    if not 0 <= operator.index(n) <= MOST_BYTES:
+        raise ValueError(f"{n} bytes")
+    return operator.index(n)
 
 
 def _behind(array: Any, nbytes: int) -> int:
-    if not 0 <= nbytes <= MOST_BYTES:
-        raise ValueError(f"nbytes is {nbytes}")
     strides = getattr(array, "strides", None)
     if not strides or 0 not in strides:
         return nbytes
@@ -147,6 +195,18 @@ def _behind(array: Any, nbytes: int) -> int:
     for n, stride in zip(array.shape, strides):
         used *= n if stride else 1
     return min(nbytes, int(used))
+
+
+def shallow(obj: Any, tell: Callable[[str], object] = _warn) -> int:
+    """Bytes of the object alone."""
+    if type(obj).__module__.partition(".")[0] == "pandas":  # its __sizeof__ counts the data
+        return object.__sizeof__(obj) + 16
+    try:
+        return _plausible(sys.getsizeof(obj))
+    except BaseException as e:
+        _guard.pass_signals(e)
+        tell(f"{type(obj).__name__}: __sizeof__ failed, basic size taken: {text_of(e)}")
+        return int(type(obj).__basicsize__)
 
 
 @dataclasses.dataclass(slots=True)
@@ -157,9 +217,26 @@ class Parts:
     uncertainty: list[Any]
 
 
-def parts(obj: Any) -> Parts:
+def known(obj: Any) -> Kind:
     kind = kind_of(type(obj))
     if kind is None:
         name = type(obj).__name__
         raise TypeError(f"Expected DimArray or DimTensor, got {name} (tidemark.objects.register({name}, data=...) adds a class)")
-    return Parts(kind, _several(_part(obj, kind.data)), _several(_part(obj, kind.metadata)), _several(_part(obj, kind.uncertainty)))
+    return kind
+
+
+def split(obj: Any) -> tuple[Kind, list[Any], list[Any], list[Any]]:
+    """Kind, data, metadata and uncertainty."""
+    kind = known(obj)
+    return kind, _several(part_of(obj, kind.data)), _several(part_of(obj, kind.metadata)), _several(part_of(obj, kind.uncertainty))
+
+
+def parts(obj: Any) -> Parts:
+    return Parts(*split(obj))
+
+
+def is_unit(part: Part, metadata: Any) -> bool:
+    """By name: the attribute or its class is called a unit. Or by what it has: a dimension or a symbol."""
+    if isinstance(part, str) and _UNIT_PART.search(part):
+        return True
+    return "unit" in type(metadata).__name__.lower() or get(metadata, "dimension") is not None or get(metadata, "symbol") is not None

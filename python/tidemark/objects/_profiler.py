@@ -31,8 +31,8 @@ class Allocation(NamedTuple):
 
 @dataclass
 class ProfileStats:
-    current_bytes: int
-    peak_bytes: int
+    current_bytes: int | None  # None: unknown, other code stopped tracing inside the block
+    peak_bytes: int | None
     top_allocations: list[Allocation] = field(default_factory=list)
 
 
@@ -48,24 +48,41 @@ class _Traced:
 
     def __init__(self) -> None:
         self.mine = not tracemalloc.is_tracing()
-        self.before: tracemalloc.Snapshot | None = None
         if self.mine:
             tracemalloc.start()
-        else:
-            self.before = tracemalloc.take_snapshot()
+        self.before = None if self.mine else tracemalloc.take_snapshot()
+        self.witness = bytes(100)  # traced from here on, as long as nobody stops tracing
+        self.own = 0  # bytes that marks keep
+        self.highest = self.base = self.peak_before = 0
         self.base, self.peak_before = tracemalloc.get_traced_memory()
-        self.highest = self.base
-
-    def read(self) -> tuple[int, int]:
-        """Current and peak bytes since the beginning."""
-        current, peak = tracemalloc.get_traced_memory()
-        self.highest = max(self.highest, current)
-        return current - self.base, (peak if self.mine or peak > self.peak_before else self.highest) - self.base
-
-    def reset_peak(self) -> None:
+        self.base, self.peak_before = tracemalloc.get_traced_memory()  # with the numbers of the line before
         if self.mine:
             tracemalloc.reset_peak()
-        self.highest, self.peak_before = tracemalloc.get_traced_memory()
+
+    def alive(self) -> bool:
+        """Whether nobody has stopped tracing, begun it anew or cleared it since."""
+        return tracemalloc.is_tracing() and tracemalloc.get_object_traceback(self.witness) is not None
+
+    def read(self) -> tuple[int, int]:
+        """Current and peak bytes since the beginning, without our own."""
+        current, peak = tracemalloc.get_traced_memory()
+        none = self.base + self.own
+        self.highest = max(self.highest, (peak if self.mine or peak > self.peak_before else current) - none)
+        return current - none, self.highest
+
+    def leave_out(self, before: int) -> None:
+        """What we have allocated since `before` bytes were traced is ours, and so is the peak of it."""
+        self.own += tracemalloc.get_traced_memory()[0] - before
+        self.new_peak()
+
+    def new_peak(self) -> None:
+        if self.mine:
+            tracemalloc.reset_peak()
+        self.peak_before = tracemalloc.get_traced_memory()[1]
+
+    def reset_peak(self) -> None:
+        self.new_peak()
+        self.highest = self.read()[0]
 
     def top(self) -> list[Allocation]:
         ours = (tracemalloc.Filter(False, tracemalloc.__file__), tracemalloc.Filter(False, __file__))
@@ -74,13 +91,12 @@ class _Traced:
         if self.before is not None:
             rows = snapshot.compare_to(self.before.filter_traces(ours), "lineno")
         found = [Allocation(r.traceback[0].filename, r.traceback[0].lineno, getattr(r, "size_diff", r.size), getattr(r, "count_diff", r.count)) for r in rows]
+        del snapshot, rows
+        self.new_peak()
         return sorted((a for a in found if a.bytes > 0), key=lambda a: -a.bytes)[:TOP]
 
-    def alive(self) -> bool:
-        return tracemalloc.is_tracing()
-
     def stop(self) -> None:
-        if self.mine:
+        if self.mine and self.alive():
             tracemalloc.stop()
 
 
@@ -88,11 +104,12 @@ class _Sampled:
     """Resident bytes of the process, read at an interval by a thread. Nothing is traced: no source lines."""
 
     def __init__(self, interval: float) -> None:
-        self.base = self.highest = self._resident()
         self.samples = 1
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(interval,), name="tidemark-objects", daemon=True)
+        self.base = self.highest = 0
         self._thread.start()
+        self.base = self.highest = self._resident()  # with the thread, which is ours
 
     @staticmethod
     def _resident() -> int:
@@ -128,10 +145,11 @@ class MemoryProfiler:
 
     `sampled`: instead of tracing every allocation, reads the resident bytes of the process every `interval` seconds: below 1 % of the
     program's time, without source lines. Where others trace, a peak below theirs shows as the highest value read (at marks and at the end).
+    Where others stop tracing inside the block, figures after that are None: unknown.
     """
 
     def __init__(self, *, sampled: bool = False, interval: float = 0.05) -> None:
-        if not interval > 0:
+        if not 0 < interval < float("inf"):
             raise ValueError(f"interval must be above 0, not {interval}")
         self.sampled, self.interval = sampled, interval
         self._source: _Traced | _Sampled | None = None
@@ -139,8 +157,9 @@ class MemoryProfiler:
         self._devices_before: dict[str, int] = {}
         self._devices_marked: dict[str, int] = {}
         self._stats = ProfileStats(0, 0)
+        self._host: int | None = 0
         self.device_bytes: dict[str, int] = {}  # change of allocated bytes, by device
-        self.growth: list[tuple[str, int]] = []  # of each mark: its name, and the change since the one before
+        self.growth: list[tuple[str, int | None]] = []  # of each mark: its name, and the change since the one before
         self.device_growth: list[tuple[str, dict[str, int]]] = []  # the same for devices
 
     def __enter__(self) -> MemoryProfiler:
@@ -148,61 +167,82 @@ class MemoryProfiler:
             raise RuntimeError("the profiler is running already")
         self._devices_before = self._devices_marked = _devices()
         self.growth, self.device_growth, self.device_bytes, self._marked = [], [], {}, 0
-        self._stats = ProfileStats(0, 0)
+        self._stats, self._host = ProfileStats(0, 0), 0
         self._source = _Sampled(self.interval) if self.sampled else _Traced()
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._stats = self.get_stats()
+        source = self._source
+        if source is None:
+            return
+        self._stats = self.get_stats(at_end=True)
         self.device_bytes = self._device_change(self._devices_before)
-        source, self._source = self._source, None
-        if source is not None:
-            source.stop()
+        self._source = None
+        source.stop()
 
     @staticmethod
     def _device_change(before: dict[str, int]) -> dict[str, int]:
         return {d: n - before.get(d, 0) for d, n in _devices().items()}
 
-    def mark(self, name: str) -> int:
+    def mark(self, name: str) -> int | None:
         """Notes how many bytes were added since the mark before (or the beginning), and returns that."""
-        if self._source is None:
+        source = self._source
+        if source is None:
             raise RuntimeError("mark: the profiler is not running")
-        current, _ = self._source.read()
-        grown, self._marked = current - self._marked, current
+        traced = tracemalloc.get_traced_memory()[0]
+        grown = None
+        if source.alive():
+            current, _ = source.read()
+            grown, self._marked = current - self._marked, current
         self.growth.append((name, grown))
         self.device_growth.append((name, self._device_change(self._devices_marked)))
         self._devices_marked = _devices()
+        if isinstance(source, _Traced) and grown is not None:
+            source.leave_out(traced)
         return grown
 
-    def get_stats(self) -> ProfileStats:
-        if self._source is None or not self._source.alive():
+    def get_stats(self, *, at_end: bool = False) -> ProfileStats:
+        source = self._source
+        if source is None:
             return self._stats
-        current, peak = self._source.read()
-        return ProfileStats(max(current, 0), max(peak, 0), self._source.top())
+        if not source.alive():
+            self._host = None
+            return ProfileStats(None, None)
+        current, peak = source.read()
+        if at_end:
+            self._host = current
+        return ProfileStats(max(current, 0), max(peak, 0), source.top())
 
-    def delta(self) -> dict[str, int]:
+    def delta(self) -> dict[str, int | None]:
         """Bytes now (or at the end) minus bytes at the beginning: "host", and each device."""
-        running = self._source is not None and self._source.alive()
-        host = self._source.read()[0] if running and self._source else self._stats.current_bytes
-        return {"host": host, **(self._device_change(self._devices_before) if running else self.device_bytes)}
+        source = self._source
+        if source is None:
+            return {"host": self._host, **self.device_bytes}
+        return {"host": source.read()[0] if source.alive() else None, **self._device_change(self._devices_before)}
 
     def reset_peak(self) -> None:
         """The peak counts from here on."""
-        if self._source is not None:
+        if self._source is not None and self._source.alive():
             self._source.reset_peak()
 
     def report(self) -> str:
         s = self.get_stats()
         how = " (resident, sampled)" if self.sampled else ""
-        lines = ["Memory Profiling Results", RULE, f"Current memory: {size(s.current_bytes)}{how}", f"Peak memory:    {size(s.peak_bytes)}{how}"]
-        lines += [f"Device {d}: {n:+,} bytes" for d, n in self.delta().items() if d != "host"]
+        lines = ["Memory Profiling Results", RULE, f"Current memory: {_text(s.current_bytes)}{how}", f"Peak memory:    {_text(s.peak_bytes)}{how}"]
+        if s.current_bytes is None:
+            lines.append("Other code stopped tracing inside the block: what came after is unknown")
+        lines += [f"Device {d}: {n:+,} bytes" for d, n in self.delta().items() if d != "host" and n is not None]
         devices = {i: "".join(f", {d} {n:+,} bytes" for d, n in change.items()) for i, (_, change) in enumerate(self.device_growth)}
-        lines += [f"Growth {name}: {n:+,} bytes{devices[i]}" for i, (name, n) in enumerate(self.growth)]
+        lines += [f"Growth {name}: {f'{n:+,} bytes' if n is not None else 'unknown'}{devices[i]}" for i, (name, n) in enumerate(self.growth)]
         if s.top_allocations:
             lines += ["", "Top allocations:", *(f"  {i}. {a}" for i, a in enumerate(s.top_allocations[:TOP_IN_REPORT], 1))]
         elif self.sampled:
             lines += ["", "Top allocations: unknown, nothing was traced"]
         return "\n".join(lines)
+
+
+def _text(n: int | None) -> str:
+    return "unknown" if n is None else size(n)
 
 
 @dataclass
@@ -224,5 +264,8 @@ def track_growth(operations: Iterable[Callable[[], Any]] | Callable[[], Any], re
         for call in calls:
             call()
             gc.collect()
-            after.append(profiler.delta()["host"])
+            host = profiler.delta()["host"]
+            if host is None:
+                raise RuntimeError("track_growth: an operation stopped tracemalloc: its bytes are unknown")
+            after.append(host)
     return Growth(after)

@@ -3,72 +3,100 @@
 """Reports to read, in the wording of dimtensor's."""
 from __future__ import annotations
 
+import math
+import warnings
+from collections.abc import Iterable
 from typing import Any
 
-from . import _advice, _kinds, _stats, _walk
+from . import _advice, _guard, _kinds, _stats, _walk
 from ._advice import size
+from ._many import Many, unique
 
 RULE = "=" * 40
 
 
-def memory_report(obj: Any, detailed: bool = True) -> str:
-    """A report of one object, or of a list or tuple of them."""
-    return "\n".join(_of_list(list(obj), detailed) if isinstance(obj, (list, tuple)) else _of_one(obj, detailed))
+def memory_report(obj: Any, detailed: bool = True, among: Iterable[Any] | str | None = None) -> str:
+    """A report of one object, or of a list or tuple of them. `among`: as in memory_stats."""
+    with _guard.signals_told_apart():
+        return "\n".join(_of_list(list(obj), detailed) if isinstance(obj, (list, tuple)) else _of_one(obj, detailed, among))
 
 
-def _percent(part: int, data: int) -> str:
-    return f"{part / data * 100:.1f}%" if data else "100.0% of the total" if part else "0.0%"
+def _percent(part: int, data: int, unknown: bool = False) -> str:
+    return "unknown" if unknown else f"{part / data * 100:.1f}%" if data else "100.0% of the total" if part else "0.0%"
 
 
-def _of_one(obj: Any, detailed: bool) -> list[str]:
-    s = _stats.memory_stats(obj)
-    lines = [f"Memory Report for {type(obj).__name__}", RULE, f"Data:        {size(s.data_bytes)}", f"Metadata:    {size(s.metadata_bytes)}"]
+def _problems(found: list[str]) -> list[str]:
+    return ["", "Problems:", *(f"  - {p}" for p in found)] if found else []
+
+
+def _of_one(obj: Any, detailed: bool, among: Iterable[Any] | str | None) -> list[str]:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        s = _stats.memory_stats(obj, among)
+    unknown = math.isnan(s.overhead_ratio)
+    least = "at least " if unknown else ""
+    lines = [f"Memory Report for {type(obj).__name__}", RULE, f"Data:        {'unknown' if unknown else size(s.data_bytes)}", f"Metadata:    {size(s.metadata_bytes)}"]
     if s.uncertainty_bytes:
         lines.append(f"Uncertainty: {size(s.uncertainty_bytes)}")
     shared = "unknown" if s.shared_metadata is None else "Yes" if s.shared_metadata else "No"
-    lines += [f"Total:       {size(s.total_bytes)}", f"Overhead:    {_percent(s.metadata_bytes + s.uncertainty_bytes, s.data_bytes)}"]
+    lines += [f"Total:       {least}{size(s.total_bytes)}", f"Overhead:    {_percent(s.metadata_bytes + s.uncertainty_bytes, s.data_bytes, unknown)}"]
     if s.uncertainty_bytes:
-        lines.append(f"  without uncertainty: {_percent(s.metadata_bytes, s.data_bytes)}")
+        lines.append(f"  without uncertainty: {_percent(s.metadata_bytes, s.data_bytes, unknown)}")
     lines += [f"Device:      {s.device}", f"Shared:      {shared}"]
     if detailed:
         lines += _breakdown(obj, s)
     advice = _advice.of_one(s)
+    lines += _problems([str(w.message) for w in told])
     return [*lines, "", "Recommendations:", *advice] if advice else lines
 
 
 def _breakdown(obj: Any, s: _stats.MemoryStats) -> list[str]:
     """Parts that add up to the metadata: the dimension without what the unit has besides."""
     p = _kinds.parts(obj)
-    everything = _walk.total(p.metadata)
-    dimensions = _walk.total(d for m in p.metadata if (d := getattr(m, "dimension", None)) is not None)
+    outside = [obj, *p.data, *p.uncertainty]
+    everything, _, _ = _walk.total(p.metadata, outside)
+    dimensions, _, _ = _walk.total([d for m in p.metadata if (d := _kinds.get(m, "dimension")) is not None], outside)
     return ["", "Breakdown:", f"  Object overhead:  {size(s.metadata_bytes - everything if not p.kind.plain else 0)}",
             f"  Unit object:      {size(everything - dimensions)}", f"  Dimension object: {size(dimensions)}"]
 
 
-def _of_list(arrays: list[Any], detailed: bool) -> list[str]:
-    stats = [_stats.memory_stats(a) for a in arrays]
+class _Sizes(dict[int, str]):
+    """Texts of sizes: many arrays have the same."""
+
+    def __missing__(self, n: int) -> str:
+        self[n] = text = size(n)
+        return text
+
+
+def _each(many: Many, metadata: list[int]) -> list[str]:
     lines: list[str] = []
-    for i, s in enumerate(stats if detailed else []):
-        lines += [f"Array {i}:", f"  Data: {size(s.data_bytes)}", f"  Metadata: {size(s.metadata_bytes)}"]
-        if s.uncertainty_bytes:
-            lines.append(f"  Uncertainty: {size(s.uncertainty_bytes)}")
+    text, unknown = _Sizes(), many.unknown
+    for i, (a, data, more, sigma) in enumerate(zip(many.arrays, many.data_bytes, metadata, many.uncertainty_bytes)):
+        lines += (f"Array {i}:", f"  Data: {text[data] if not unknown or id(a) not in unknown else 'unknown'}", f"  Metadata: {text[more]}")
+        if sigma:
+            lines.append(f"  Uncertainty: {text[sigma]}")
         lines.append("")
-    return lines + _summary(arrays, stats)
+    return lines
 
 
-def _summary(arrays: list[Any], stats: list[_stats.MemoryStats]) -> list[str]:
-    parts = [_kinds.parts(a) for a in arrays]
-    shared = _stats.analyze_shared_metadata(arrays)
-    data, uncertainty = _buffers(d for p in parts for d in p.data), _buffers(u for p in parts for u in p.uncertainty)
-    metadata = shared.total_metadata_bytes
-    apart = sum(s.total_bytes for s in stats)
-    lines = [f"Summary for {len(arrays)} arrays:", RULE, f"Total data:        {size(data)}", f"Total metadata:    {size(metadata)}"]
+def _of_list(arrays: list[Any], detailed: bool) -> list[str]:
+    many = Many(arrays)
+    metadata = many.metadata_bytes()
+    return (_each(many, metadata) if detailed else []) + _summary(many, sum(many.data_bytes) + sum(metadata) + sum(many.uncertainty_bytes))
+
+
+def _summary(many: Many, apart: int) -> list[str]:
+    shared = _stats.analyze(many)
+    data, uncertainty = _buffers(many.data, many.problems), _buffers(many.uncertainty, many.problems)
+    metadata, unknown = shared.total_metadata_bytes, sum(id(a) in many.unknown for a in many.arrays)
+    least = "at least " if unknown else ""
+    some = f", and unknown bytes of {unknown} arrays" if unknown else ""
+    lines = [f"Summary for {len(many.arrays)} arrays:", RULE, f"Total data:        {size(data)}{some}", f"Total metadata:    {size(metadata)}"]
     if uncertainty:
         lines.append(f"Total uncertainty: {size(uncertainty)}")
-    lines += [f"Total memory:      {size(data + metadata + uncertainty)}", f"  if duplicated:   {size(apart)}",
-              f"Overhead:          {_percent(metadata + uncertainty, data)}"]
-    problems = _walk.walk(arrays)["problems"]
-    lines += ["", "Problems:", *(f"  - {p}" for p in problems)] if problems else []
+    lines += [f"Total memory:      {least}{size(data + metadata + uncertainty)}", f"  if duplicated:   {least}{size(apart)}",
+              f"Overhead:          {_percent(metadata + uncertainty, data, bool(unknown))}"]
+    lines += _problems(many.problems)
     return [*lines, "", "Recommendations:", *(f"  - {r}" for r in shared.recommendations)] if shared.recommendations else lines
 
 
@@ -78,15 +106,18 @@ def _has(o: Any, name: str) -> bool:
         getattr(o, name)
     except AttributeError:
         return False
-    except Exception:
-        return True
+    except BaseException as e:
+        _guard.pass_signals(e)
     return True
 
 
-def _buffers(arrays: Any) -> int:
+def _buffers(arrays: list[Any], problems: list[str]) -> int:
     """Bytes of the buffers behind the arrays, each once."""
-    every = list(arrays)
-    w = _walk.walk(every)
-    found = sum(b for _, _, b in w["buffers"])
-    loose = [a for a in every if not any(_has(a, name) for name in ("nbytes", "estimated_size", "untyped_storage"))]
-    return int(found) + sum(_kinds.array_size(a)[0] for a in _stats.unique(loose))
+    if not arrays:
+        return 0
+    w = _walk.engine.walk([arrays], _walk.classify)
+    problems.extend(p for p in w["problems"] if p not in problems)
+    ndarray = _kinds.ndarray()
+    loose = [a for a in arrays if type(a) is not ndarray and not any(_has(a, name) for name in ("nbytes", "estimated_size", "untyped_storage"))]
+    found: int = sum(b for _, _, b in w["buffers"])
+    return found + sum(_kinds.array_size(a, problems.append)[0] for a in unique(loose))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import _stats, _walk
+from . import _kinds, _stats, _walk
 from ._advice import size
 
 SIZES = (10, 1_000, 1_000_000, 1_000_000_000)
@@ -92,8 +92,8 @@ def _tensor_bytes(n: int) -> int | None:
     if torch is None:
         return None
     tensor = torch.empty(n, dtype=torch.float64, device="meta" if n >= LARGE else "cpu")
-    data, _ = _stats.array_bytes(tensor)
-    return data + _stats.shallow(tensor)
+    data, _ = _kinds.array_size(tensor)
+    return data + _kinds.shallow(tensor)
 
 
 def _gpu_bytes(make: Callable[[Any], Any], n: int, device: str) -> int | None:
@@ -119,7 +119,7 @@ def overhead_by_size(wrap: Callable[[Any], Any], sizes: Sequence[int] = SIZES, *
             array = _array(n, folder)
             wrapped = wrap(array)
             s = _stats.memory_stats(wrapped)
-            header = sum(b for _, _, b in _walk.walk([array])["types"]) if n < LARGE else _stats.shallow(array)
+            header = sum(b for _, _, b in _walk.walk([array])["types"]) if n < LARGE else _kinds.shallow(array)
             gpu = _gpu_bytes(wrap_tensor, n, device) if wrap_tensor else None
             plain = _gpu_bytes(lambda t: t, n, device)
             table.rows.append(SizeRow(n, s.data_bytes, s.metadata_bytes + s.uncertainty_bytes, s.data_bytes + header, _tensor_bytes(n), gpu, plain))

@@ -2,84 +2,190 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """The walk in Python, for a Python that the extension cannot be loaded in: gc.get_referents and __sizeof__, about 50 times slower.
 
-It gives what the extension gives, and `problems` says that it was used. Arrays and tensors are sized by __sizeof__: their views are
-not resolved to one buffer unless gc.get_referents leads there.
+It gives what the extension gives (python/native/graph.h has the rules), and `problems` says that it was used.
 """
 from __future__ import annotations
 
 import gc
 import sys
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from . import _guard
+
 _SINGLES = (type(None), bool, type(...), type(NotImplemented))
+_HAVE_BYTES = (bytes, bytearray, memoryview, array)  # their __sizeof__ counts what they hold, or they lead there
 MOST_BYTES = 1 << 48
+HEAP_TYPE = 1 << 9  # of type.__flags__
+
+Classify = Callable[[type], Any]
+Key = Any  # id of an object, or (device, address) of a buffer
+
+
+class _Graph:
+    """Nodes by key: type or device, bytes, the object (kept alive)."""
+
+    def __init__(self, classify: Classify, problems: list[str]) -> None:
+        self.classify, self.problems = classify, problems
+        self.nodes: dict[Key, tuple[Any, int, Any]] = {}
+        self.outside: set[Key] = set()
+        self.left_out = 0
+        self.met = False
+
+    def problem(self, o: Any, what: str, e: BaseException | None = None) -> None:
+        if e is not None:
+            _guard.pass_signals(e)
+        try:
+            text = f"{type(o).__name__}: {what}" + (f": {e!r}" if e is not None else "")
+        except BaseException as second:  # __repr__ of the exception fails too
+            _guard.pass_signals(second)
+            text = what
+        if text not in self.problems:
+            self.problems.append(text)
+
+    def size(self, o: Any) -> int:
+        try:
+            n = sys.getsizeof(o) if type(o).__module__.partition(".")[0] != "pandas" else object.__sizeof__(o) + 16
+            if n <= MOST_BYTES and not (n < type(o).__basicsize__ and type(o).__flags__ & HEAP_TYPE):
+                return n
+            self.problem(o, "__sizeof__ is not plausible, basic size taken")
+        except BaseException as e:
+            self.problem(o, "__sizeof__ failed, basic size taken", e)
+        return int(type(o).__basicsize__)
+
+    def array_memory(self, a: Any) -> list[Any]:
+        """The base that has the bytes, or the buffer."""
+        try:
+            base, data, n = a.base, a.__array_interface__["data"][0], a.nbytes
+            if base is not None and (isinstance(base, _HAVE_BYTES) or self.classify(type(base))):
+                return [base]
+            items = a.ravel().tolist() if a.dtype.kind == "O" else []
+            return [(data, n, "cpu"), *items, *([] if base is None else [base])]
+        except BaseException as e:
+            self.problem(a, "its memory cannot be read", e)
+            return []
+
+    def memory(self, o: Any) -> list[Any]:
+        """What it refers to as an array or through a resolver."""
+        kind = self.classify(type(o))
+        if kind == "ndarray":
+            return self.array_memory(o)
+        try:
+            found = kind(o) if kind else []
+        except BaseException as e:
+            self.problem(o, "its buffers cannot be found", e)
+            return []
+        return found if isinstance(found, list) else []
+
+    def buffer(self, told: Any, o: Any) -> Key | None:
+        """The key of an (address, bytes, device), None if it has no bytes. Part of a buffer may have come first."""
+        address, n, device = told
+        if not (isinstance(address, int) and isinstance(n, int) and 0 <= n <= MOST_BYTES and isinstance(device, str)):
+            self.problem(o, "bytes of its buffer are not plausible")
+            return None
+        if not n:
+            return None
+        key = device, address
+        self.nodes[key] = device, max(n, self.nodes[key][1] if key in self.nodes else 0), None
+        return key
+
+    def own_size(self, o: Any) -> int:
+        """Without the elements of an array that owns them: they are the buffer's."""
+        n = self.size(o)
+        try:
+            return n - o.nbytes if self.classify(type(o)) == "ndarray" and o.base is None and o.nbytes <= n else n
+        except BaseException as e:
+            _guard.pass_signals(e)
+            return n
+
+    def is_node(self, o: Any) -> bool:
+        if issubclass(type(o), type) or type(o) in _SINGLES:
+            return False
+        left_out = self.classify(type(o)) is False
+        self.left_out += left_out
+        return not left_out
+
+    def leave_outside(self, objects: Iterable[Any]) -> None:
+        todo = list(objects)
+        while todo:
+            o = todo.pop()
+            if id(o) in self.outside or not self.is_node(o):
+                continue
+            self.outside.add(id(o))
+            self.nodes[id(o)] = type(o), 0, o
+            for m in self.memory(o):
+                if type(m) is tuple and len(m) == 3:
+                    self.outside.add(self.buffer(m, o))
+                else:
+                    todo.append(m)
+
+    def reach(self, root: Any) -> set[Key]:
+        """Keys of all that the owner reaches."""
+        seen: set[Key] = set()
+        todo = [root]
+        while todo:
+            o = todo.pop()
+            self.met |= id(o) in self.outside
+            if id(o) in seen or id(o) in self.outside or not self.is_node(o):
+                continue
+            seen.add(id(o))
+            if id(o) not in self.nodes:
+                self.nodes[id(o)] = type(o), self.own_size(o), o
+            todo += gc.get_referents(o)
+            todo += o if isinstance(o, dict) else ()
+            for m in self.memory(o):
+                if not (type(m) is tuple and len(m) == 3):
+                    todo.append(m)
+                elif (key := self.buffer(m, o)) is not None and key not in self.outside:
+                    seen.add(key)
+        return seen
+
+    def bytes_of(self, keys: Iterable[Key]) -> int:
+        return sum(self.nodes[k][1] for k in keys)
+
+
+def _by(graph: _Graph, buffers: bool) -> list[tuple[Any, int, int]]:
+    rows: dict[Any, list[int]] = {}
+    for what, n, _ in graph.nodes.values():
+        if isinstance(what, str) == buffers:
+            row = rows.setdefault(what, [0, 0])
+            row[0] += 1
+            row[1] += n
+    return [(what, count, n) for what, (count, n) in rows.items()]
 
 
 class Slow:
     """Has the functions of the extension."""
 
     def __init__(self, why: object) -> None:
-        self.why = f"the extension cannot be loaded ({why}): sizes are those of __sizeof__, buffers are not resolved"
+        self.why = f"the extension cannot be loaded ({why}): the walk runs in Python, about 50 times slower"
 
-    def walk(self, owners: list[Any], classify: Callable[[type], Any]) -> dict[str, Any]:
-        problems = [self.why]
-        sizes: dict[int, int] = {}
-        kept: dict[int, Any] = {}
-        sets = [self._reach(o, classify, kept) for o in owners]
-        for i, o in kept.items():
-            sizes[i] = self._size(o, problems)
-        reached: dict[int, int] = {}
+    def walk(self, owners: list[Any], classify: Classify) -> dict[str, Any]:
+        graph = _Graph(classify, [self.why])
+        sets = [graph.reach(o) for o in owners]
+        reached: dict[Key, int] = {}
         for s in sets:
-            for i in s:
-                reached[i] = reached.get(i, 0) + 1
-        types: dict[type, list[int]] = {}
-        for i, o in kept.items():
-            row = types.setdefault(type(o), [0, 0])
-            row[0] += 1
-            row[1] += sizes[i]
-        exclusive = array("q", (sum(sizes[i] for i in s if reached[i] == 1) for s in sets))
-        reachable = array("q", (sum(sizes[i] for i in s) for s in sets))
-        shared = sorted((i for i, n in reached.items() if n > 1), key=lambda i: -sizes[i])
-        rows = [(type(kept[i]), sizes[i], [k for k, s in enumerate(sets) if i in s][:16], reached[i]) for i in shared[:64]]
-        return {"nodes": len(kept), "shared_nodes": len(shared), "shared_bytes": sum(sizes[i] for i in shared), "total": sum(sizes.values()),
-                "duplicated": sum(reachable), "exclusive": exclusive.tobytes(), "reachable": reachable.tobytes(), "types": [(t, n, b) for t, (n, b) in types.items()],
-                "buffers": [], "shared": rows, "problems": problems, "left_out": 0}
+            for k in s:
+                reached[k] = reached.get(k, 0) + 1
+        exclusive = array("q", (graph.bytes_of(k for k in s if reached[k] == 1) for s in sets))
+        reachable = array("q", (graph.bytes_of(s) for s in sets))
+        shared = sorted((k for k, n in reached.items() if n > 1), key=lambda k: -graph.nodes[k][1])
+        rows = [(*graph.nodes[k][:2], [i for i, s in enumerate(sets) if k in s][:16], reached[k]) for k in shared[:64]]
+        return {"nodes": len(graph.nodes), "shared_nodes": len(shared), "shared_bytes": graph.bytes_of(shared), "total": graph.bytes_of(graph.nodes),
+                "duplicated": sum(reachable), "exclusive": exclusive.tobytes(), "reachable": reachable.tobytes(), "types": _by(graph, False),
+                "buffers": _by(graph, True), "shared": rows, "problems": graph.problems, "left_out": graph.left_out}
 
-    def total(self, owners: list[Any], classify: Callable[[type], Any]) -> int:
-        kept: dict[int, Any] = {}
+    def total(self, owners: list[Any], classify: Classify, outside: list[Any]) -> tuple[int, int, list[str]]:
+        graph = _Graph(classify, [])
+        graph.leave_outside(outside)
+        found: set[Key] = set()
         for o in owners:
-            self._reach(o, classify, kept)
-        return sum(self._size(o, []) for o in kept.values())
+            found |= graph.reach(o)
+        return graph.bytes_of(found), int(graph.met), graph.problems
 
-    def reached(self, owners: list[Any], classify: Callable[[type], Any], types: frozenset[type]) -> list[Any]:
-        kept: dict[int, Any] = {}
+    def reached(self, owners: list[Any], classify: Classify, types: frozenset[type]) -> list[Any]:
+        graph = _Graph(classify, [])
         for o in owners:
-            self._reach(o, classify, kept)
-        return [o for o in kept.values() if type(o) in types]
-
-    @staticmethod
-    def _reach(root: Any, classify: Callable[[type], Any], kept: dict[int, Any]) -> set[int]:
-        seen: set[int] = set()
-        todo = [root]
-        while todo:
-            o = todo.pop()
-            if id(o) in seen or isinstance(o, type) or isinstance(o, _SINGLES) or classify(type(o)) is False:
-                continue
-            seen.add(id(o))
-            kept[id(o)] = o
-            todo += gc.get_referents(o)
-            todo += o if isinstance(o, dict) else ()
-        return seen
-
-    @staticmethod
-    def _size(o: Any, problems: list[str]) -> int:
-        try:
-            n = sys.getsizeof(o) if type(o).__module__.partition(".")[0] != "pandas" else object.__sizeof__(o) + 16
-            if 0 <= n <= MOST_BYTES:
-                return n
-            problems.append(f"{type(o).__name__}: __sizeof__ is not plausible, basic size taken")
-        except Exception as e:
-            problems.append(f"{type(o).__name__}: __sizeof__ failed, basic size taken: {e!r}")
-        return int(type(o).__basicsize__)
+            graph.reach(o)
+        return [o for what, _, o in graph.nodes.values() if what in types]

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import gc
 import math
-import sys
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import _advice, _duplicates, _kinds, _walk
+from . import _advice, _duplicates, _guard, _kinds, _walk
+from ._many import Many, unique
 
 
 @dataclass
@@ -20,9 +20,9 @@ class MemoryStats:
     metadata_bytes: int
     uncertainty_bytes: int
     total_bytes: int
-    overhead_ratio: float  # metadata / data, inf without data
+    overhead_ratio: float  # metadata / data, inf without data, nan if the bytes of the data are unknown
     shared_metadata: bool | None  # None: not known, the object was looked at alone
-    device: str
+    device: str  # "unknown": the bytes of the data cannot be found and count 0
 
 
 @dataclass
@@ -56,43 +56,45 @@ class GPUMemoryStats:
     dimtensor_estimate: int  # storages of the wrapped tensors alive on the device, each once
 
 
-def shallow(obj: Any) -> int:
-    if type(obj).__module__.partition(".")[0] == "pandas":  # its __sizeof__ counts the data
-        return object.__sizeof__(obj) + 16
-    try:
-        return sys.getsizeof(obj)
-    except Exception as e:
-        warnings.warn(f"__sizeof__ of {type(obj).__name__} failed, basic size taken: {e!r}", RuntimeWarning, stacklevel=3)
-        return int(type(obj).__basicsize__)
+def _ratio(part: int, data: int, device: str) -> float:
+    return math.nan if _kinds.UNKNOWN in device else part / data if data else math.inf
 
 
-array_bytes = _kinds.array_size
+def _metadata_bytes(obj: Any, data: list[Any], metadata: list[Any], uncertainty: list[Any]) -> int:
+    """The wrapper, and what its metadata reaches besides the wrapper, its data and its uncertainty."""
+    n = 0
+    if metadata:
+        n, _, problems = _walk.engine.total(metadata, _walk.classify, [obj, *data, *uncertainty])
+        for text in problems:
+            warnings.warn(text, RuntimeWarning, stacklevel=3)
+    for a in data:
+        if a is obj:  # no wrapper
+            return n
+    return n + _kinds.shallow(obj)
 
 
-def _metadata_bytes(obj: Any, p: _kinds.Parts) -> int:
-    own = 0 if in_(p.data, obj) else shallow(obj)
-    return own + (_walk.total(p.metadata) if p.metadata else 0)
-
-
-def memory_stats(obj: Any, among: Iterable[Any] | None = None) -> MemoryStats:
-    """Bytes of one object. With `among` (the arrays it lives with) it is known whether its metadata is shared."""
-    p = _kinds.parts(obj)
+def memory_stats(obj: Any, among: Iterable[Any] | str | None = None) -> MemoryStats:
+    """Bytes of one object. With `among` (the arrays it lives with, or "live": all wrappers that are alive) it is known whether its metadata is
+    shared."""
+    kind, arrays, more, sigma = _kinds.split(obj)
     data, device, metadata, uncertainty = 0, "", 0, 0
-    for a in p.data:
+    for a in arrays:
         n, d = _kinds.array_size(a)
         data += n
         device = d if not device or d == device else ", ".join(sorted({*device.split(", "), d}))
-    for a in p.uncertainty:
+    for a in sigma:
         uncertainty += _kinds.array_size(a)[0]
-    if not p.kind.plain:
-        metadata = _metadata_bytes(obj, p)
-    shared = None if among is None else _is_shared(obj, p, among)
-    return MemoryStats(data, metadata, uncertainty, data + metadata + uncertainty, metadata / data if data else math.inf, shared, device or "cpu")
+    if not kind.plain:
+        metadata = _metadata_bytes(obj, arrays, more, sigma)
+    shared = None if among is None else _is_shared(obj, more, live_wrappers() if isinstance(among, str) else among)
+    device = device or "cpu"
+    return MemoryStats(data, metadata, uncertainty, data + metadata + uncertainty, _ratio(metadata, data, device), shared, device)
 
 
-def _is_shared(obj: Any, p: _kinds.Parts, among: Iterable[Any]) -> bool:
-    mine = {id(m) for m in p.metadata}
-    return any(id(m) in mine for other in among if other is not obj for m in _kinds.parts(other).metadata)
+def _is_shared(obj: Any, metadata: list[Any], among: Iterable[Any]) -> bool:
+    mine = {id(m) for m in metadata}
+    others = Many(o for o in among if o is not obj)
+    return any(id(m) in mine for m in others.metadata)
 
 
 def metadata_overhead(obj: Any) -> int:
@@ -109,16 +111,16 @@ def compare_to_baseline(obj: Any) -> ComparisonStats:
     """Against the plain array. With uncertainty, `without_uncertainty` gives the other side."""
     s = memory_stats(obj)
     more = s.metadata_bytes + s.uncertainty_bytes
-    return ComparisonStats(s.data_bytes, s.total_bytes, more, more / s.data_bytes * 100 if s.data_bytes else math.inf)
+    return ComparisonStats(s.data_bytes, s.total_bytes, more, _ratio(more, s.data_bytes, s.device) * 100)
 
 
 def without_uncertainty(obj: Any) -> ComparisonStats:
     """The comparison as it would be with uncertainty=None."""
     s = memory_stats(obj)
-    return ComparisonStats(s.data_bytes, s.data_bytes + s.metadata_bytes, s.metadata_bytes, s.metadata_bytes / s.data_bytes * 100 if s.data_bytes else math.inf)
+    return ComparisonStats(s.data_bytes, s.data_bytes + s.metadata_bytes, s.metadata_bytes, s.overhead_ratio * 100)
 
 
-def first_of_equals(objects: list[Any]) -> list[Any]:
+def first_of_equals(objects: list[Any], problems: list[str]) -> list[Any]:
     """Of objects that are equal the first. One that cannot be hashed or compared equals itself only."""
     seen: dict[Any, Any] = {}
     alone = []
@@ -128,47 +130,58 @@ def first_of_equals(objects: list[Any]) -> list[Any]:
                 seen.setdefault((type(o), o), o)
             else:
                 alone.append(o)
-        except (Exception, SystemExit):
+        except BaseException as e:
+            _duplicates.note(o, e, problems)
             alone.append(o)
     return [*seen.values(), *alone]
 
 
-def unique(objects: Iterable[Any]) -> list[Any]:
-    return list({id(o): o for o in objects}.values())
+def _dimensions(units: list[Any]) -> list[Any]:
+    return unique(d for u in units if (d := _kinds.get(u, "dimension")) is not None)
+
+
+def analyze(many: Many) -> SharedMetadataReport:
+    """Problems are added to those of `many`."""
+    outside, every, problems = many.outside(), unique(many.metadata), many.problems
+    kept = first_of_equals(every, problems)
+    kept_dimensions = _dimensions(kept)
+    first_dimensions = first_of_equals(kept_dimensions, problems)
+
+    def total(objects: list[Any]) -> int:
+        n, _, found = _walk.total(objects, outside)
+        problems.extend(p for p in found if p not in problems)
+        return n
+
+    now = total(every)
+    saved = (now - total(kept) if len(kept) < len(every) else 0) + (total(kept_dimensions) - total(first_dimensions) if len(first_dimensions) < len(kept_dimensions) else 0)
+    units = many.units()
+    dimensions = _dimensions(units)
+    report = SharedMetadataReport(len(many.arrays), len(units), len(dimensions), now + many.own_bytes(), saved)
+    report.recommendations = _advice.of_set(report, many, units, dimensions)
+    return report
 
 
 def analyze_shared_metadata(arrays: Iterable[Any]) -> SharedMetadataReport:
     """Which metadata objects the arrays share by identity, and what making equal ones one would save."""
-    every = list(arrays)
-    found = [_kinds.parts(a) for a in every]
-    units = unique(m for p in found for m in p.metadata)
-    kept = first_of_equals(units)
-    dimensions = unique(d for u in units if (d := getattr(u, "dimension", None)) is not None)
-    kept_dimensions = unique(d for u in kept if (d := getattr(u, "dimension", None)) is not None)
-    now = _walk.total(units)
-    saved = now - _walk.total(kept) + _walk.total(kept_dimensions) - _walk.total(first_of_equals(kept_dimensions))
-    wrappers = sum(shallow(a) for a in unique(a for a, p in zip(every, found) if not p.kind.plain and not in_(p.data, a)))
-    report = SharedMetadataReport(len(every), len(units), len(dimensions), now + wrappers, saved)
-    report.recommendations = _advice.of_set(report, every, found, dimensions)
+    with _guard.signals_told_apart():
+        many = Many(arrays)
+        report = analyze(many)
+    for text in many.problems:
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
     return report
 
 
-def in_(objects: list[Any], obj: Any) -> bool:
-    for o in objects:
-        if o is obj:
-            return True
-    return False
-
-
-def _live_wrappers() -> list[Any]:
-    known = {}
+def live_wrappers() -> list[Any]:
+    """Objects of known and of registered classes that the garbage collector tracks."""
+    known: dict[int, bool] = {}
     found = []
     for o in gc.get_objects():
         t = type(o)
-        if t not in known:
+        yes = known.get(id(t))
+        if yes is None:
             kind = _kinds.kind_of(t)
-            known[t] = kind is not None and not kind.plain and not _kinds.is_guess(kind)
-        if known[t]:
+            yes = known[id(t)] = kind is not None and not kind.plain and not _kinds.is_guess(kind)
+        if yes:
             found.append(o)
     return found
 
@@ -214,5 +227,5 @@ def gpu_memory_stats(device: int | str = 0, arrays: Iterable[Any] | None = None)
     if found is None:
         raise RuntimeError("PyTorch not available. Install with: pip install torch" if torch is None
                            else "CUDA not available" if name.startswith("cuda") else f"{name}: no recording in progress has this device")
-    held = _walk.footprint(_live_wrappers() if arrays is None else arrays).by_device.get(name, 0)
+    held = _walk.footprint(live_wrappers() if arrays is None else arrays).by_device.get(name, 0)
     return GPUMemoryStats(name, *found, held)

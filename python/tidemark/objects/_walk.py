@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
+from . import _guard, _kinds
+
 engine: Any
 try:
     from .. import _objects
@@ -69,8 +71,8 @@ def classify(cls: type) -> Any:
     """None: plain; False: left out; "ndarray"; or a function that lists what an object refers to."""
     if issubclass(cls, CODE):
         return False
-    for base in cls.__mro__:
-        found = _RESOLVERS.get((base.__module__, base.__name__))
+    for _, names in _kinds.bases(cls):
+        found = _RESOLVERS.get(names)
         if found is not None:
             return found
     return None
@@ -141,17 +143,23 @@ class Footprint:
 
 
 def walk(owners: Iterable[Any]) -> dict[str, Any]:
-    found: dict[str, Any] = engine.walk(list(owners), classify)
+    every = list(owners)
+    with _guard.signals_told_apart():
+        found: dict[str, Any] = engine.walk(every, classify)
     return found
 
 
-def total(owners: Iterable[Any]) -> int:
-    """Bytes of all that the owners reach, each object and buffer once."""
-    return int(engine.total(list(owners), classify))
+def total(owners: list[Any], outside: list[Any]) -> tuple[int, bool, list[str]]:
+    """Bytes of all that the owners reach, each object and buffer once, without `outside` (objects, and the memory of arrays); whether they
+    reach any of it; and problems."""
+    found: tuple[int, bool, list[str]] = engine.total(owners, classify, outside)
+    return found
 
 
 def type_name(t: Any) -> str:
-    return t if isinstance(t, str) else f"{t.__module__}.{t.__qualname__}".removeprefix("builtins.")
+    if isinstance(t, str):
+        return t
+    return f"{_kinds.module_of(t)}.{type.__dict__['__qualname__'].__get__(t)}".removeprefix("builtins.")
 
 
 def shared_nodes(rows: list[tuple[Any, int, list[int], int]]) -> list[SharedNode]:
@@ -161,7 +169,7 @@ def shared_nodes(rows: list[tuple[Any, int, list[int], int]]) -> list[SharedNode
 def _insides_unknown(t: type) -> bool:
     """Written in C, without tp_traverse and without a resolver: what it refers to cannot be seen."""
     gc = t.__flags__ & (1 << 14)
-    return not gc and t.__module__ not in ("builtins", "numpy") and classify(t) is None
+    return not gc and _kinds.module_of(t) not in ("builtins", "numpy") and classify(t) is None
 
 
 def footprint(owners: Iterable[Any]) -> Footprint:

@@ -81,26 +81,66 @@ static int keep(const tide_args *a, const tide_objects *o)
 	return tide__cli_fail(name, &err);
 }
 
-static int report(const tide_args *a, const char *path)
+/* Whether the file of --keep can be written, before a program runs for its sake. A pipe is not opened: its reader would see the end. */
+static int check_keep(const tide_args *a)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_outfile file = { 0 };
+	struct stat st;
+	const char *name = a->opt[O_KEEP].text;
+	if (!a->opt[O_KEEP].set ||
+	    (!stat(name, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+		return 0;
+	if (tide__outfile_open(&file, name, &err) != TIDE_OK)
+		return tide__cli_fail(name, &err);
+	tide__outfile_close(&file, false, &err);
+	return 0;
+}
+
+static int no_such_mark(const tide_args *a, const tide_objects *o)
+{
+	char marks[400] = "";
+	size_t at = 0;
+	for (size_t i = 0; i < o->n; i++) {
+		size_t room = sizeof marks - at;
+		int n = snprintf(marks + at, room, "%s\"%s\"", i ? ", " : "", o->v[i].at);
+		if (n < 0 || (size_t)n >= room) {
+			snprintf(marks + at, room, "...");
+			memcpy(marks + sizeof marks - 4, "...", 4);
+			break;
+		}
+		at += (size_t)n;
+	}
+	return tide__cli_usage(a, "there is no snapshot \"%s\"; there are %s", a->opt[O_AT].text,
+			       marks);
+}
+
+static int show(const tide_args *a, const tide_objects *o, const tide_objects_snapshot *s)
+{
+	if (tide__cli_named_page(a))
+		return write_page(a, o);
+	if (a->opt[O_JSON].set)
+		return write_json(a, o, s);
+	tide__objects_text(o, s, (size_t)a->opt[O_TOP].num, &a->to);
+	return tide__cli_done(a);
+}
+
+/* `program` is NULL for a file. */
+static int report(const tide_args *a, const char *path, const char *program)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_objects o = { 0 };
 	int rc = 0;
 	if (tide__objects_load(path, &o, &err) != TIDE_OK) {
 		rc = tide__cli_fail(path, &err);
-	} else if (!chosen(a, &o)) {
-		rc = tide__cli_usage(a, "there is no snapshot \"%s\"; the last one is \"%s\"",
-				     a->opt[O_AT].text, o.v[o.n - 1].at);
 	} else {
 		rc = a->opt[O_KEEP].set ? keep(a, &o) : 0;
-		if (rc == 0 && tide__cli_named_page(a))
-			rc = write_page(a, &o);
-		else if (rc == 0 && a->opt[O_JSON].set)
-			rc = write_json(a, &o, chosen(a, &o));
-		else if (rc == 0) {
-			tide__objects_text(&o, chosen(a, &o), (size_t)a->opt[O_TOP].num, &a->to);
-			rc = tide__cli_done(a);
-		}
+		if (program && strcmp(o.v[o.n - 1].at, "end"))
+			tide__cli_note(
+				"%s was killed or ended by os._exit: its end was not measured, its marks were",
+				program);
+		if (rc == 0)
+			rc = chosen(a, &o) ? show(a, &o, chosen(a, &o)) : no_such_mark(a, &o);
 	}
 	tide__objects_free(&o);
 	return rc;
@@ -124,7 +164,7 @@ static int report_run(const tide_args *a, const tide_child *c, const char *file)
 				  "(python -I, -S, -E)");
 		return c->status ? c->status : 1;
 	}
-	int rc = report(a, file);
+	int rc = report(a, file, a->files[0]);
 	return c->status ? c->status : rc;
 }
 
@@ -174,11 +214,13 @@ static bool is_result(const char *f)
 
 static int run(const tide_args *a)
 {
-	if (!is_result(a->files[0]))
-		return run_program(a);
+	if (!is_result(a->files[0])) {
+		int rc = check_keep(a);
+		return rc ? rc : run_program(a);
+	}
 	if (a->n_files > 1)
 		return tide__cli_usage(a, "one result at a time");
-	return report(a, !strcmp(a->files[0], "-") ? "/dev/stdin" : a->files[0]);
+	return report(a, !strcmp(a->files[0], "-") ? "/dev/stdin" : a->files[0], NULL);
 }
 
 const tide_command tide__cmd_objects = {

@@ -3,6 +3,7 @@
 /* See objects.h. Members are found by tables; unknown ones are skipped, missing ones are 0 or empty. */
 #include "import/objects/objects.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -229,19 +230,23 @@ static bool read_snapshot(struct reader *r, tide_plain o, tide_objects_snapshot 
 	return ended(r, &w);
 }
 
+static bool add_snapshot(struct reader *r, tide_plain v, tide_objects *o)
+{
+	if (o->n == MOST_SNAPSHOTS)
+		return fail(r, TIDE_ELIMIT, v.at, "more than 10,000 snapshots");
+	if (!TIDE_ROOM(o->v, o->cap, o->n + 1))
+		return nomem(r);
+	o->v[o->n] = (tide_objects_snapshot){ 0 };
+	return read_snapshot(r, v, &o->v[o->n++]);
+}
+
 static bool read_snapshots(struct reader *r, tide_plain list, tide_objects *o)
 {
 	tide_plain key, v;
 	tide_plain_walk w = tide__plain_walk(list);
-	while (tide__plain_next(&w, &key, &v)) {
-		if (o->n == MOST_SNAPSHOTS)
-			return fail(r, TIDE_ELIMIT, v.at, "more than 10,000 snapshots");
-		if (!TIDE_ROOM(o->v, o->cap, o->n + 1))
-			return nomem(r);
-		o->v[o->n] = (tide_objects_snapshot){ 0 };
-		if (!read_snapshot(r, v, &o->v[o->n++]))
+	while (tide__plain_next(&w, &key, &v))
+		if (!add_snapshot(r, v, o))
 			return false;
-	}
 	return ended(r, &w);
 }
 
@@ -265,25 +270,102 @@ static bool read_document(struct reader *r, tide_plain doc, tide_objects *o)
 	return ended(r, &w);
 }
 
-tide_code tide__objects_read(const char *text, size_t n, tide_objects *o, tide_error *err)
+/* ---- names ---- */
+
+static bool is_taken(const tide_objects *o, size_t before, const char *name)
 {
-	struct reader r = { .text = text, .err = err };
-	tide_plain doc, v;
+	for (size_t i = 0; i < before; i++)
+		if (!strcmp(o->v[i].at, name))
+			return true;
+	return false;
+}
+
+/* Gives snapshot i a name of its own: "mark" if it has none, and " #2", " #3" ... if it is taken. */
+static bool name_snapshot(struct reader *r, tide_objects *o, size_t i)
+{
+	char *was = o->v[i].at;
+	const char *stem = *was ? was : "mark";
+	if (*was && !is_taken(o, i, was))
+		return true;
+	size_t room = strlen(stem) + 24;
+	char *name = tide__alloc(room, 1);
+	if (!name)
+		return nomem(r);
+	snprintf(name, room, "%s", stem);
+	for (size_t k = 2; is_taken(o, i, name); k++)
+		snprintf(name, room, "%s #%zu", stem, k);
+	tide__free(was);
+	o->v[i].at = name;
+	return true;
+}
+
+/* ---- lines ---- */
+
+/* Snapshots as the measured program appends them, one to a line. The last line may be cut off. */
+static bool read_lines(struct reader *r, const char *p, const char *end, tide_objects *o)
+{
+	tide_plain v;
+	while (p < end) {
+		const char *stop = memchr(p, '\n', (size_t)(end - p));
+		if (!stop) {
+			o->cut = true;
+			return true;
+		}
+		if (!tide__plain_parse(p, (size_t)(stop - p), &v))
+			return fail(r, TIDE_ECORRUPT, p, "damaged JSON");
+		if (!add_snapshot(r, v, o))
+			return false;
+		p = stop + 1;
+	}
+	return true;
+}
+
+static tide_code check_head(tide_plain doc, tide_error *err)
+{
+	tide_plain v;
 	int64_t version = 0;
-	if (!n)
-		return tide__fail(err, TIDE_EFORMAT, 0, "the file is empty");
-	if (!tide__plain_parse(text, n, &doc) || doc.type != '{')
-		return tide__fail(err, TIDE_EFORMAT, 0, "not a JSON object, or cut off");
 	if (!tide__plain_get(doc, "format", &v) || !tide__plain_is(v, "tidemark-objects"))
 		return tide__fail(err, TIDE_EFORMAT, 0, "not a file of `tidemark objects`");
 	if (!tide__plain_get(doc, "version", &v) || !tide__plain_number(v, 1, &version) ||
 	    version != 1)
 		return tide__fail(err, TIDE_EFORMAT, 0,
 				  "another version of the format; this Tidemark reads version 1");
-	if (!read_document(&r, doc, o))
+	return TIDE_OK;
+}
+
+/* The text is one document, or a document on the first line and a snapshot on each of the others: *rest is where these begin. */
+static bool first_value(const char *text, size_t n, tide_plain *doc, const char **rest)
+{
+	*rest = text + n;
+	if (tide__plain_parse(text, n, doc))
+		return doc->type == '{';
+	const char *stop = memchr(text, '\n', n);
+	if (!stop || !tide__plain_parse(text, (size_t)(stop - text), doc))
+		return false;
+	*rest = stop + 1;
+	return doc->type == '{';
+}
+
+tide_code tide__objects_read(const char *text, size_t n, tide_objects *o, tide_error *err)
+{
+	struct reader r = { .text = text, .err = err };
+	tide_plain doc;
+	const char *rest;
+	if (!n)
+		return tide__fail(err, TIDE_EFORMAT, 0, "the file is empty");
+	if (!first_value(text, n, &doc, &rest))
+		return tide__fail(err, TIDE_EFORMAT, 0, "not a JSON object, or cut off");
+	tide_code rc = check_head(doc, err);
+	if (rc != TIDE_OK)
+		return rc;
+	if (!read_document(&r, doc, o) || !read_lines(&r, rest, text + n, o))
 		return r.rc;
+	for (size_t i = 0; i < o->n; i++)
+		if (!name_snapshot(&r, o, i))
+			return r.rc;
 	if (!o->n)
-		return tide__fail(err, TIDE_EFORMAT, 0, "no snapshot in it");
+		return tide__fail(err, TIDE_EFORMAT, 0,
+				  o->cut ? "its only snapshot is cut off" : "no snapshot in it");
 	return TIDE_OK;
 }
 

@@ -183,6 +183,9 @@ void tide__objects_text(const tide_objects *o, const tide_objects_snapshot *s, s
 		fprintf(to->out, "%s in arrays were not compared\n",
 			tide__fmt_bytes(saved, sizeof saved, (double)s->skipped));
 	put_marks(o, s, to);
+	if (o->cut)
+		fputs("The last snapshot is cut off: the program ended while it was written.\n",
+		      to->out);
 	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
 		put_table(&tables[i], s, top, to);
 	put_texts("Recommendations", &s->recommendations, to);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Results of `tidemark objects`: what becomes of each member, and of damage. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -45,6 +46,49 @@ static void reads_every_member(void **state)
 	tide__objects_free(&o);
 }
 
+/* As a measured program appends them; killed in the middle of a write, the last line is cut. */
+static void reads_lines(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *rest;
+		size_t n;
+		bool cut;
+	} rows[] = {
+		{ "{\"at\":\"a\"}\n{\"at\":\"b\",\"objects\":2}\n", 2, false },
+		{ "{\"at\":\"a\"}\n{\"at\":\"b\",\"obj", 1, true },
+		{ "{\"at\":\"a\"}\n{\"at\":\"b\"}", 1, true },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char text[200];
+		tide_objects o;
+		tide_error err;
+		snprintf(text, sizeof text, "%s\n%s", HEAD "\"snapshots\":[]}", rows[i].rest);
+		assert_int_equal(read(text, &o, &err), TIDE_OK);
+		if (o.n != rows[i].n || o.cut != rows[i].cut)
+			fail_msg("%s: %zu snapshots, cut %d", rows[i].rest, o.n, o.cut);
+		assert_string_equal(o.v[0].at, "a");
+		tide__objects_free(&o);
+	}
+}
+
+static void names_are_unique(void **state)
+{
+	(void)state;
+	static const char *const names[] = { "a", "mark", "a #2", "a #3", "mark #2", "a #2 #2" };
+	tide_objects o;
+	tide_error err;
+	assert_int_equal(
+		read(HEAD
+		     "\"snapshots\":[{\"at\":\"a\"},{\"at\":\"\"},{\"at\":\"a\"},{\"at\":\"a\"},"
+		     "{\"at\":\"\"},{\"at\":\"a #2\"}]}",
+		     &o, &err),
+		TIDE_OK);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		assert_string_equal(o.v[i].at, names[i]);
+	tide__objects_free(&o);
+}
+
 static void damage_has_a_place(void **state)
 {
 	(void)state;
@@ -62,6 +106,9 @@ static void damage_has_a_place(void **state)
 		{ HEAD "\"snapshots\":[{\"types\":[5]}]}", TIDE_ECORRUPT },
 		{ HEAD "\"snapshots\":[{\"at\" 5}]}", TIDE_ECORRUPT },
 		{ HEAD "\"snapshots\":[{}", TIDE_EFORMAT },
+		{ HEAD "\"snapshots\":[]}\n{\"at\":\"cut", TIDE_EFORMAT },
+		{ HEAD "\"snapshots\":[]}\n{\"at\"\n{}\n", TIDE_ECORRUPT },
+		{ HEAD "\"snapshots\":[]}\n{}\n5\n", TIDE_ECORRUPT },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		tide_objects o;
@@ -79,7 +126,7 @@ static void survives_exhaustion(void **state)
 	(void)state;
 	static const char text[] =
 		HEAD "\"program\":\"p\",\"snapshots\":[{\"types\":[{\"type\":\"t\"}],"
-		     "\"shared\":[{\"owners\":[\"a\"]}],\"problems\":[\"x\"]}]}";
+		     "\"shared\":[{\"owners\":[\"a\"]}],\"problems\":[\"x\"]}]}\n{\"at\":\"\"}\n";
 	for (uint64_t n = 1;; n++) {
 		tide_objects o;
 		tide_error err;
@@ -96,8 +143,8 @@ static void survives_exhaustion(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_every_member),
-		cmocka_unit_test(damage_has_a_place),
+		cmocka_unit_test(reads_every_member),  cmocka_unit_test(reads_lines),
+		cmocka_unit_test(names_are_unique),    cmocka_unit_test(damage_has_a_place),
 		cmocka_unit_test(survives_exhaustion),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

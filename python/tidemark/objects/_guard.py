@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Code of measured objects (`__sizeof__`, `__eq__`, properties) may raise anything, SystemExit and KeyboardInterrupt too. That is reported.
+
+What the handler of a signal raises while such code runs belongs to the user: Ctrl-C still ends a measurement. Inside `signals_told_apart()`
+the two are told apart. Outside of it, a KeyboardInterrupt in the main thread counts as the user's.
+"""
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGUSR2") if hasattr(signal, name))
+
+
+class _State:
+    active = False
+    raised: BaseException | None = None  # by the handler of a signal
+
+
+def is_signals(e: BaseException) -> bool:
+    """Whether the exception comes from a signal, and not from an object's own code."""
+    if e is _State.raised:
+        return True
+    return isinstance(e, KeyboardInterrupt) and not _State.active and threading.current_thread() is threading.main_thread()
+
+
+def pass_signals(e: BaseException) -> None:
+    """Raises `e` again if it comes from a signal, or if memory ran out."""
+    if isinstance(e, MemoryError) or is_signals(e):
+        raise e
+
+
+def _noting(handler: Any) -> Any:
+    def run(number: int, frame: Any) -> None:
+        try:
+            handler(number, frame)
+        except BaseException as e:
+            _State.raised = e
+            raise
+
+    return run
+
+
+@contextlib.contextmanager
+def signals_told_apart() -> Iterator[None]:
+    """Handlers of signals that are written in Python are wrapped until the end of the block. Does nothing in other threads than the main one."""
+    if _State.active or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    ours = {}
+    try:
+        for s in _SIGNALS:
+            theirs = signal.getsignal(s)
+            if callable(theirs):
+                ours[s] = _noting(theirs), theirs
+                signal.signal(s, ours[s][0])
+        _State.active = True
+        yield
+    finally:
+        for s, (mine, theirs) in ours.items():
+            if signal.getsignal(s) is mine:  # an object's code may have set another one
+                signal.signal(s, theirs)
+        _State.active, _State.raised = False, None
