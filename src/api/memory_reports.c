@@ -164,7 +164,7 @@ struct phases {
 static tide_code phases_text(void *result, const tide_out *to)
 {
 	struct phases *x = result;
-	if (x->tracker) { /* losses stay out of what other tools read */
+	if (x->tracker) { /* other tools read this text: no losses in it */
 		tide__phases_tracker(x->m, &x->p, x->v.device, to->out);
 		return TIDE_OK;
 	}

@@ -92,7 +92,7 @@ bool tide__node_put(void *builder, const tide_json_item *item)
 	return true;
 }
 
-/* Without recursion over siblings; documents are as deep as reports are. */
+/* Frees a node. It does not recurse over siblings; the depth is that of a report. */
 static void clear(tide_node *v)
 {
 	tide__free(v->key);

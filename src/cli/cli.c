@@ -62,7 +62,7 @@ static int width_of(int fd, bool tty)
 	return tty ? 80 : 0;
 }
 
-/* One line of complaint, broken at words where standard error is a terminal. */
+/* Prints an error line, wrapped at words if standard error is a terminal. */
 static void complain(const char *text)
 {
 	FILE *f = tide__cli_errors();

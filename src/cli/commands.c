@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The one list of commands: dispatch, help, completion and the man-page check walk it.
- * To add one: write cmd_NAME.c, add it to meson.build, add a line here. */
+/* The only list of commands: dispatch, help, completion and the man-page check use it. To add a
+ * command, write cmd/NAME.c, add it to meson.build, and add a line here. */
 #include <string.h>
 
 #include "cli/cli.h"

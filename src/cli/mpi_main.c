@@ -20,8 +20,8 @@ static int piece(size_t n)
 	return n > PIECE ? PIECE : (int)n;
 }
 
-/* Wait without burning a core: MPI's own waiting spins, and a process with nothing left to do would
- * take the time of one that has. */
+/* Waits without using a core: MPI's own waiting spins, so an idle process would slow down a busy
+ * one. */
 static void await(MPI_Request *r)
 {
 	struct timespec nap = { .tv_nsec = 20000 };

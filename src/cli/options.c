@@ -53,7 +53,7 @@ static tide_code in_range(const tide_option *o, const char *text, int64_t v, tid
 			  "--%s needs %" PRId64 " or more, not '%s'", o->name, o->least, text);
 }
 
-/* One value of an option's kind. */
+/* Parses one value of an option's kind. */
 static tide_code take_value(const tide_option *o, const char *text, tide_value *v, tide_error *err)
 {
 	v->set = true;

@@ -26,7 +26,7 @@ static void give_up(int sig)
 	raise(sig);
 }
 
-/* Signals that end the program take the unfinished file along; those that it ignores stay so. */
+/* Makes signals that end the program remove the unfinished file; ignored signals stay ignored. */
 static void watch(char *temp)
 {
 	struct sigaction now;
@@ -39,7 +39,7 @@ static void watch(char *temp)
 
 /* ---- the file ---- */
 
-/* The name that links lead to, also where nothing is there yet. */
+/* Returns the target of symbolic links, which need not exist yet. */
 static char *place_of(const char *path)
 {
 	char *real = realpath(path, NULL);
@@ -64,7 +64,7 @@ tide_code tide__outfile_open(tide_outfile *o, const char *path, tide_error *err)
 	int fd = plain ? open(o->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
 		       : open(o->place, O_WRONLY | O_CLOEXEC);
 	if (fd >= 0 && exists && plain)
-		(void)fchmod(fd, mode); /* whatever the umask is */
+		(void)fchmod(fd, mode); /* regardless of the umask */
 	o->f = fd >= 0 ? fdopen(fd, "w") : NULL;
 	if (!o->f) {
 		tide_code rc = tide__fail_errno(err, "cannot write");

@@ -80,7 +80,8 @@ bool tide__cli_no_page(const tide_args *a)
 
 /* ---- the critical path ---- */
 
-/* Its graph takes about 400 bytes a span and twice the time of all the rest. */
+/* Limit of spans for the critical path: its graph needs about 400 bytes per span and twice the time
+ * of the rest. */
 enum { MOST_CRITICAL = 800000 };
 
 struct critical {

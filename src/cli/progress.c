@@ -15,7 +15,7 @@ void tide__progress_begin(tide_progress *p, const char *what)
 	*p = (tide_progress){ .what = what, .next_ms = shows ? tide__now_ms() + 1000 : 0 };
 }
 
-/* Whether a line is due; then the next one is in a tenth of a second. */
+/* Returns whether a line is due; the next one then is due 0.1 s later. */
 static bool due(tide_progress *p)
 {
 	int64_t now = p->next_ms ? tide__now_ms() : -1;

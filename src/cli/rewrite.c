@@ -11,7 +11,7 @@
 #include "render/text/format.h"
 #include "render/text/json.h"
 
-/* Its length without an ending, if it has it. */
+/* Returns the length of a name without an extension, if it has that extension. */
 static size_t without(const char *name, size_t n, const char *ending)
 {
 	size_t k = strlen(ending);

@@ -205,7 +205,7 @@ static tide_code open_table(const tide_toml_item *i, tide_error *err)
 			  i->key);
 }
 
-/* One [[backend]] table as it is read. */
+/* State while reading one [[backend]] table. */
 struct table {
 	bool open, taken; /* taken: it is the one that counts, c has its values */
 	unsigned line, seen[TIDE_CONFIG_N + 1];

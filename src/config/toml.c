@@ -33,7 +33,7 @@ static bool newline(tide_toml *t)
 	return true;
 }
 
-/* One character of a comment or a string. */
+/* Reads one character of a comment or a string. */
 static tide_code character(tide_toml *t, size_t *n, tide_error *err)
 {
 	int c = peek(t);

@@ -73,7 +73,7 @@ static bool fill_tensor(tide_event *e, const tide_field *f, uint64_t *kind)
 	return true;
 }
 
-/* Sizes are below 2^48, of what was refused below 2^63, depths below 2^32. */
+/* Returns whether sizes are below 2^48 (failed requests below 2^63) and depths below 2^32. */
 static bool in_range(const tide_event *e)
 {
 	switch (e->tag) {
@@ -113,7 +113,7 @@ static uint64_t fill_alloc(tide_event *e, unsigned tag, const tide_field *f)
 	return tag != TIDE_REC_ALLOC ? f[5].num : 0;
 }
 
-/* What there are few of. END and FREE have nothing more. */
+/* Fills the fields of rare records. END and FREE have no further fields. */
 static void fill_rare(tide_event *e, unsigned tag, const tide_field *f, uint64_t *name,
 		      uint64_t *kind)
 {
@@ -276,7 +276,7 @@ static inline void fast_begin(struct fast *s, unsigned tag, tide_event *e, uint6
 	*wide |= (stack | origin) >> 32;
 }
 
-/* One record; false when it is not one of the fast ones. */
+/* Decodes one record. Returns false if it needs the slow path. */
 static inline bool fast_one(struct fast *s, tide_event *e, uint64_t *recent, uint64_t *wide)
 {
 	unsigned tag = *s->p++;

@@ -179,7 +179,7 @@ static void put_annotation(struct memory *m, const tide_ring_slot *s, const tide
 	}
 }
 
-/* Everything but memory moves and plain begin and end. */
+/* Encodes all events except memory events and plain begin and end. */
 static void put_rare(struct memory *m, const tide_ring_slot *s, const tide_ring_slot *slots,
 		     uint64_t mask, uint64_t q)
 {
@@ -267,7 +267,7 @@ static inline void put_begin(struct memory *m, const tide_ring_slot *s, uint32_t
 	}
 }
 
-/* One event; q is its slot number. */
+/* Encodes one event; q is its slot number. */
 static inline void put_event(struct memory *m, tide_encoder *e, const tide_ring_slot *s,
 			     const tide_ring_slot *slots, uint64_t mask, uint64_t q)
 {

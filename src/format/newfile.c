@@ -13,7 +13,7 @@
 
 enum { NAMES = 100 };
 
-/* A file without a name in the folder of `place`; -1 where there are none. */
+/* Opens an unnamed file in the folder of `place`; returns -1 if the file system has none. */
 static int open_unnamed(const char *place)
 {
 	const char *slash = strrchr(place, '/');

@@ -25,7 +25,7 @@
 #include "format/varint.h"
 
 enum {
-	KEPT = 64,	       /* packed chunks kept open: rings in turn need the same few again */
+	KEPT = 64, /* packed chunks kept open: the rings need the same few again and again */
 	KEPT_BYTES = 64 << 20, /* total of them, unless a single one is larger */
 	HEAD_SEARCH =
 		64 << 10, /* without its magic a file is ours if a chunk begins in these bytes */
@@ -77,7 +77,7 @@ uint64_t tide__chunk_checksum(const tide_chunk_head *h, const void *stored)
 	return XXH3_64bits_withSeed(stored, h->stored, seed);
 }
 
-/* For n bytes and the padding, which is zeroed. False on exhaustion. */
+/* Reserves n bytes and the padding, which is zeroed. Returns false if memory ran out. */
 static bool make_room(tide_payload *p, size_t n)
 {
 	if (n > SIZE_MAX - TIDE_PAD)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A search for the chunk magic, then the checksum of what it introduces. Reads are sequential in
- * blocks, and the checksum is computed as a stream, so memory stays constant whatever sizes a head
- * claims. */
+/* Searches for the chunk magic, then verifies the checksum of that chunk. Reads are sequential in
+ * blocks, and the checksum is computed as a stream, so memory stays constant for any size in a
+ * head. */
 #include "format/resync.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* One walk over the input's chunks into a sink. The sink either writes them as they are or collects
  * a mebibyte of them into a packed chunk: compressing whole chunks keeps one decoder and lets a
- * packed file be turned back into the very bytes it was made from. */
+ * packed file be turned back into the original bytes. */
 #include "format/rewrite.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ struct walk {
 	tide_map lost_rows; /* ring -> index + 1 in lost */
 	uint64_t *lost;
 	size_t n_lost, cap_lost;
-	uint64_t total; /* events that the input's END chunk counts, where it has damage */
+	uint64_t total; /* events that the END chunk counts, if the input is damaged */
 };
 
 /* ---- output ---- */
@@ -95,7 +95,7 @@ static tide_code flush_group(struct sink *s, tide_error *err)
 	return write_all(s, s->out, sizeof h + n, err);
 }
 
-/* One chunk, sealed, its payload not compressed. */
+/* Writes one chunk with its checksum and an uncompressed payload. */
 static tide_code put_chunk(struct sink *s, const tide_chunk_head *h, const void *payload,
 			   tide_error *err)
 {
@@ -196,7 +196,7 @@ static tide_code pass_more(struct walk *k, tide_error *err)
 	return put_records(&k->sink, TIDE_CHUNK_FACTS, f->count_more, f->more, f->n_more, err);
 }
 
-/* One chunk, from the file or the tail, with its payload in k->buf. */
+/* Copies one chunk, from the file or the tail, with its payload in k->buf. */
 static tide_code pass(struct walk *k, const tide_chunk *c, tide_error *err)
 {
 	tide_chunk_head h = c->head;
@@ -274,7 +274,8 @@ static tide_code pass_tail(struct walk *k, tide_error *err)
 	return TIDE_OK;
 }
 
-/* The whole records of an events chunk that the file's end cuts off, as a chunk of its own. */
+/* Writes the complete records of an events chunk that is truncated by the file's end as a separate
+ * chunk. */
 static tide_code pass_cut(struct walk *k, tide_chunk *c, tide_error *err)
 {
 	tide_cursor cur;
@@ -406,7 +407,8 @@ static tide_code read_tail(struct walk *k, tide_chunk *cut, tide_error *damage, 
 	}
 }
 
-/* What the ring file has of a recording that was not closed; without one, the events before the cut. */
+/* Adds the events in the ring file of a recording that was not closed; without one, those of the
+ * truncated chunk. */
 static tide_code rest_of(struct walk *k, tide_chunk *cut, tide_error *damage, bool *closed,
 			 tide_error *err)
 {

@@ -194,7 +194,7 @@ static size_t record_size(const tide_schema *s, const uint8_t *p, const uint8_t 
 	return next ? (size_t)(next - p) : 0;
 }
 
-/* The log as DEFS chunks, cut between records. */
+/* Adds the log as DEFS chunks, divided between records. */
 static bool add_defs(struct rings *r)
 {
 	static const uint8_t zero[TIDE_PAD];
@@ -210,7 +210,7 @@ static bool add_defs(struct rings *r)
 		     p - from < DEFS_CHUNK && (size = record_size(r->schema, p, end)) != 0;
 		     p += size)
 			h.count++;
-		if (p == from) { /* cut short, or nonsense */
+		if (p == from) { /* truncated or invalid */
 			r->tail->log_gap += (uint64_t)(end - p);
 			return true;
 		}

@@ -134,7 +134,7 @@ static const uint8_t *read_array(const uint8_t *p, const uint8_t *end, uint64_t 
 	return p;
 }
 
-/* One field that is there; NULL when it is malformed. */
+/* Reads one field that is present. Returns NULL if it is malformed. */
 static const uint8_t *read_field(char wire, unsigned flags, const uint8_t *p, const uint8_t *end,
 				 tide_field *f)
 {

@@ -28,7 +28,7 @@ static bool line_is(const char *line, const struct stat *st)
 
 int tide__has_mapped(uint64_t pid, const struct stat *st)
 {
-	enum { HEAD = 160 }; /* of a line: all fields but the path */
+	enum { HEAD = 160 }; /* bytes of a line without the path */
 	char name[64], part[1024], line[HEAD];
 	size_t at = 0;
 	ssize_t n = 0;

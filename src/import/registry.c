@@ -2,8 +2,9 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The table of formats, and opening a trace of any of them.
  *
- * Content decides: the first bytes of the file, expanded where they start as gzip or zstd does, are
- * shown to every importer's sniff; the surest one loads. Adding a format is adding a row. */
+ * Content decides: the first bytes of the file, expanded if they are gzip or zstd, are passed to
+ * every importer's sniff; the one with the highest score loads the file. To add a format, add a
+ * row. */
 #include "import/import.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@
 #include "base/mem.h"
 #include "import/source.h"
 
-/* One row a format: declare its importer, name it below. */
+/* One row per format: declare its importer, name it below. */
 #define TIDE_IMPORTERS(X)          \
 	X(tide__import_tide)       \
 	X(tide__import_kineto)     \

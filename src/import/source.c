@@ -252,7 +252,7 @@ static tide_code gunzip_error(tide_source *s, int rc)
 	return s->failed = tide__fail(&s->why, TIDE_ECORRUPT, at, "%s", what);
 }
 
-/* One call of inflate into buf; *got bytes came out. */
+/* Calls inflate once into buf; sets *got to the bytes written. */
 static tide_code inflate_some(tide_source *s, uint8_t *buf, size_t n, size_t *got)
 {
 	struct inflate_state *z = s->z;
@@ -290,7 +290,8 @@ static tide_code zstd_some(tide_source *s, uint8_t *buf, size_t n, size_t *got)
 	return TIDE_OK;
 }
 
-/* Reads more input if none is left: returns false at its end, and rc tells if that is too early. */
+/* Reads more input if none is left. Returns false at its end; rc is an error if that is too early.
+ * */
 static bool more_input(tide_source *s, tide_code *rc)
 {
 	*rc = refill(s);

@@ -129,7 +129,7 @@ static const char *refers(const struct table *b, const char *column)
 		{ "alloc", "allocs" }, { "counter", "counters" },
 	};
 	if (!strcmp(column, "parent"))
-		return b->name; /* of a stack: a stack; of a span: a span */
+		return b->name; /* the parent of a stack is a stack, of a span a span */
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (!strcmp(rows[i].column, column))
 			return rows[i].table;

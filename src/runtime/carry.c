@@ -100,7 +100,7 @@ static bool grow(void)
 	return true;
 }
 
-/* Close the gap that entry leaves: whoever comes behind and belongs before it moves up. */
+/* Removes an entry and closes the gap: later entries that belong before it move up. */
 static void drop(struct entry *e)
 {
 	size_t i = (size_t)(e - carry.at);
@@ -324,7 +324,7 @@ void tide__carry_follow(const tide_ring_slot *slots, uint64_t mask, uint64_t fro
 
 /* ---- all of it ----------------------------------------------------------------------------- */
 
-/* By time; a label has its block's time at least and comes behind it. */
+/* Orders by time; a label has at least its block's time and follows it. */
 static bool before(const struct entry *a, const struct entry *b)
 {
 	return a->ticks != b->ticks ? a->ticks < b->ticks : (a->key & 0xff) < (b->key & 0xff);

@@ -16,15 +16,15 @@ static bool end_there(tide_thread *t, uint32_t known_by)
 						 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			continue;
 		atomic_store_explicit(&t->ended, true, memory_order_release);
-		/* its next event takes the slow path and sees that */
+		/* the thread's next event takes the slow path and notices it */
 		__atomic_store_n(&t->quick.room, 0, __ATOMIC_RELEASE);
 		return true;
 	}
 	return false;
 }
 
-/* It is still open, so no thread can have begun another at its address; and its own thread does not
- * touch the entry before it ends something around it. */
+/* Ends an op of another thread. The op is still open, so no thread can have begun another at its
+ * address, and its own thread does not touch the entry before it ends an enclosing op. */
 void tide__end_elsewhere(uint32_t known_by)
 {
 	uint64_t now = atomic_load_explicit(&tide__guard.generation, memory_order_relaxed);

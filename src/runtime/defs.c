@@ -277,7 +277,7 @@ static void put_pointer(struct pointer_table *t, const char *p, uint32_t id)
 	t->used++;
 }
 
-/* A table of twice the size. The old one stays where it is: threads may be reading it. */
+/* Makes a table of twice the size. The old one is not freed: threads may be reading it. */
 static struct pointer_table *grow_pointers(struct pointer_table *t)
 {
 	size_t n = t ? (t->mask + 1) * 2 : 1024, bytes = sizeof *t + n * sizeof t->at[0];

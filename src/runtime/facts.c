@@ -93,7 +93,8 @@ static void rank(struct out *o)
 		}
 }
 
-/* The name that all of a job were told, where this process's own is another: run.tide of run.rank3.tide. */
+/* Writes the name requested for all processes of a job, if this process has another: run.tide for
+ * run.rank3.tide. */
 static void base(struct out *o)
 {
 	const char *told = getenv("TIDEMARK_RECORD"), *slash;
@@ -106,7 +107,8 @@ static void base(struct out *o)
 	}
 }
 
-/* How the host heap is recorded (capture/heap): the mean distance of samples in bytes, or "full". */
+/* Writes the mode of host-heap recording (capture/heap): the mean distance of samples in bytes, or
+ * "full". */
 static void heap(struct out *o)
 {
 	const char *how = getenv("TIDEMARK_HEAP");

@@ -14,7 +14,7 @@ static tide_ring_file *log_now(void)
 		       : NULL;
 }
 
-/* In a slow section. */
+/* Defines a name. Runs in a slow section. */
 static uint32_t define_name(const char *text)
 {
 	if (!text || !*text)

@@ -117,7 +117,7 @@ static tide_block *add_block(tide_ring_file *s, uint32_t type, size_t bytes)
 	return b;
 }
 
-/* From here on the block counts, in the file and for the writer thread. */
+/* Publishes a block: from now on it is valid in the file and for the writer thread. */
 static void publish(tide_block *b, _Atomic(tide_block *) *list)
 {
 	atomic_store_explicit((_Atomic uint32_t *)&b->at->magic, TIDE_BLOCK_MAGIC,

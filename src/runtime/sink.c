@@ -40,7 +40,7 @@ static bool ensure(tide_sink *s, uint64_t n, bool at_once)
 	return false;
 }
 
-/* All of it, or false. */
+/* Writes all bytes or returns false. */
 static bool write_all(tide_sink *s, const void *bytes, size_t n, uint64_t at)
 {
 	const char *p = bytes;
@@ -67,7 +67,7 @@ static bool write_all(tide_sink *s, const void *bytes, size_t n, uint64_t at)
 
 bool tide__sink_put(tide_sink *s, const void *chunk, size_t n, bool last)
 {
-	/* The last chunks may use the reserve, and whatever more there is. */
+	/* The last chunks may use the reserve and all other space. */
 	if (!ensure(s, n + TIDE_SINK_RESERVE, last) && !(last && s->allocated - s->at >= n))
 		return false;
 	if (!write_all(s, chunk, n, s->at))

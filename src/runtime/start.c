@@ -123,7 +123,7 @@ static void child_path(char out[4096], const char *base)
 	tide__childs_name(out, 4096, base, family_since());
 }
 
-/* run.tide -> run.rank3.tide of another rank that was told the same name, else run.PID.tide */
+/* Makes run.rank3.tide from run.tide, for another rank with the same name, else run.PID.tide. */
 static void beside_path(char out[4096], const char *base)
 {
 	tide__ranks_name(out, 4096, base, family_since());
@@ -219,7 +219,8 @@ static void join_writer(void)
 	pthread_join(r->writer, NULL);
 }
 
-/* Serialises starts in one folder; -1 = not possible: then two may briefly take the same name. */
+/* Serialises starts in one folder. Returns -1 if that is impossible: then two processes may briefly
+ * use the same name. */
 static int one_at_a_time(const char *path)
 {
 	static char folder[4096]; /* the stack may be small; lock held */
@@ -301,7 +302,7 @@ static void choose_path(bool follower)
 	}
 }
 
-/* All of a start that needs descriptors. On the writer thread. */
+/* Does the part of a start that needs descriptors. Runs on the writer thread. */
 static void open_files(void *arg)
 {
 	struct opening *o = arg;
@@ -351,7 +352,7 @@ static tide_code start_locked(bool follower, tide_error *err)
 	return TIDE_OK;
 }
 
-/* A link leads to the file and stays one, even where that file is not there yet. */
+/* Replaces a symbolic link by its target, which need not exist yet. The link stays. */
 static void follow_links(char path[4096])
 {
 	static char to[4096], whole[8192]; /* the stack may be small; lock held */
@@ -388,7 +389,7 @@ tide_code tide_start(const char *path, const tide_options *opt, tide_error *err)
 		strcpy(r->path, wanted);
 		strcpy(r->base, wanted);
 		memset(r->first, 0, sizeof r->first);
-		follow = false; /* a child that starts its own recording follows no more */
+		follow = false; /* a child that starts its own recording is no longer followed */
 		atomic_store(&tide__guard.alive, TIDE_ALIVE);
 		late = false;
 		rc = start_locked(false, err);
@@ -556,13 +557,13 @@ tide_code tide_stop(tide_error *err)
 /* Runs in the child right after fork(), before anything else of the program. */
 static void forked(void)
 {
-	atomic_store(&tide__guard.generation, 0); /* wiped by the kernel, where it can */
+	atomic_store(&tide__guard.generation, 0); /* the kernel has wiped it, if it supports that */
 	atomic_store(&tide__guard.alive, 0);
 	atomic_store(&tide__guard.lock, 0);
 	tide__ring_file_detach(&tide__rec.space);
 }
 
-/* In a forked child: nothing of the parent's recording is ours. */
+/* Discards the parent's recording in a forked child. */
 static void forget(void)
 {
 	tide_recorder *r = &tide__rec;

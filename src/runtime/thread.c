@@ -21,7 +21,7 @@ __thread tide_quick *tide__self;
 
 static pthread_key_t key;
 static bool have_key;
-enum { PATIENCE = 64 }; /* waits in vain after which a thread waits no more */
+enum { PATIENCE = 64 }; /* unsuccessful waits after which a thread stops waiting */
 
 static void leave(void *thread);
 
@@ -49,7 +49,7 @@ static tide_thread *descriptor(void)
 	return t;
 }
 
-/* Returns the largest ring whose thread has ended and of which half is empty. */
+/* Returns the largest ring that is at least half empty and whose thread has ended. */
 static tide_block *free_ring(tide_ring_file *s)
 {
 	tide_block *found = NULL;
@@ -284,8 +284,8 @@ static bool fits(tide_thread *t, uint64_t n)
 	return t->quick.head + n <= look(t);
 }
 
-/* Waiting helps while the writer gets on: not when the file takes no more, nor after many waits in
- * vain (a disk that hangs), until there is room again. */
+/* Waits for space in the ring. Does not wait if the file accepts no more data or after many
+ * unsuccessful waits (a disk that hangs), until there is space again. */
 static bool wait_for_room(tide_thread *t, uint64_t n)
 {
 	uint64_t now = tide__clock_ns(CLOCK_MONOTONIC);

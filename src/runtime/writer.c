@@ -19,7 +19,7 @@
 #include "runtime/recorder.h"
 
 enum {
-	BUFFER = 256 << 10, /* one chunk, of whatever kind */
+	BUFFER = 256 << 10, /* one chunk of any kind */
 	ENOUGH = 8192,	    /* slots that make a chunk worth writing: about 64 KiB of payload */
 	MAX_AGE_MS = 250,   /* or they have waited this long */
 	DELAY_MIN_US = 250, /* pauses between rounds */
@@ -148,7 +148,7 @@ static bool write_losses(bool last)
 	return true;
 }
 
-/* By then every ring has been looked at. */
+/* Returns a time at which every ring had been examined. */
 static uint64_t a_second_ago(void)
 {
 	const tide_file_head *h = &tide__rec.head;
@@ -160,7 +160,7 @@ static uint64_t a_second_ago(void)
 
 /* ---- events -------------------------------------------------------------------------------- */
 
-/* Write the ring's slots up to its goal. False: the file takes no more now. */
+/* Writes the ring's slots up to its goal. Returns false if the file accepts no more data now. */
 static bool write_ring(tide_block *b, bool last)
 {
 	tide_recorder *r = &tide__rec;
@@ -184,7 +184,8 @@ static bool write_ring(tide_block *b, bool last)
 	return true;
 }
 
-/* One round. *moved: the most that one ring had waiting, in 1/256 of the ring. */
+/* Writes the rings that are due. *moved gets the fullest ring's waiting slots, in 1/256 of the
+ * ring. */
 static bool round_trip(bool last, unsigned *moved)
 {
 	tide_block *rings = atomic_load_explicit(&tide__rec.space.rings, memory_order_acquire);
@@ -282,8 +283,8 @@ static bool write_end(void)
 			 (size_t)(p - start), true);
 }
 
-/* Notes that the content of the rings, when their file was cut, and everything after it are
- * missing. */
+/* Records the loss of the rings' content at the time their file was truncated, and of everything
+ * after it. */
 static bool write_torn(void)
 {
 	static const char key[] = "loss.rings_cut";
@@ -295,7 +296,7 @@ static bool write_torn(void)
 			 (size_t)(p - start), true);
 }
 
-/* Writes everything that is left. On a full disk each chunk frees more of the ring file than the
+/* Writes all remaining data. On a full disk each chunk frees more of the ring file than the
  * next one needs, so this succeeds unless another process takes the space. */
 static bool finish(void)
 {
@@ -340,7 +341,8 @@ static bool write_window(uint64_t lost)
 	return put_chunk(h, (size_t)(p - start), false);
 }
 
-/* What is live, and where each ring goes on: a chunk of no slots says that what came before is elsewhere. */
+/* Writes the live blocks, and for each ring a chunk without slots, which marks where the ring
+ * continues. */
 static bool write_carried(void)
 {
 	tide_recorder *r = &tide__rec;
@@ -381,8 +383,8 @@ static bool put_in_place(const char *fresh, const char *path, const char *old)
 	return rename(path, old) == 0 && rename(fresh, path) == 0;
 }
 
-/* The new file is complete before the old one loses its name; whatever fails, the recording goes on
- * in the file that it has. */
+/* Starts the next part of a recording. The new file is complete before the old one is renamed; if a
+ * step fails, the recording continues in the current file. */
 static bool next_part(void)
 {
 	static char fresh[4096 + 48], old[4096 + 16];
@@ -423,7 +425,8 @@ static bool next_part(void)
 	return write_losses(false);
 }
 
-/* Is the file full? What it began with does not count, or a large heap would fill it at once. */
+/* Returns whether the file is full. Its initial content does not count, because a large heap would
+ * fill it at once. */
 static bool part_full(void)
 {
 	const tide_recorder *r = &tide__rec;

@@ -223,7 +223,7 @@ static bool wants_envelope(const tide_request *r)
 }
 
 /* {"tool", "status", "success", "timestamp", "duration_ms", "arguments", "result"}; after a failure
- * `text` is its JSON, of which "error" and "error_type" are made instead of a result. */
+ * `text` is its JSON, which gives "error" and "error_type" instead of a result. */
 static void envelope(tide_json *j, const tide_route *t, const tide_request *r, int64_t ns,
 		     const char *error, tide_code code, const struct growing *text)
 {

@@ -16,7 +16,7 @@
 #include "base/mem.h"
 
 #define MIB   (1024.0 * 1024.0)
-#define LEAST (16ull << 20) /* bytes below which nothing is said */
+#define LEAST (16ull << 20) /* bytes below which no advice is given */
 
 struct evidence {
 	const tide_model *m;

@@ -213,8 +213,7 @@ static bool sum_active(const tide_model *m, const tide_live_set *a, tide_state *
 	return true;
 }
 
-/* Blocks in use at the cut: made, and not yet free; a free that waits for a stream changes nothing.
- */
+/* Finds the blocks in use at position `cut`. A block whose free waits for a stream is in use. */
 static bool active_at(const tide_model *m, uint64_t cut, uint32_t device, tide_live_set *out)
 {
 	uint8_t *live = tide__calloc(m->allocs.n + 1, 1);

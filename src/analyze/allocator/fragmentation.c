@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The totals of an allocator (free_blocks.h) after every move, kept at even distances. */
+/* Computes the totals of an allocator (free_blocks.h) after every memory event and keeps them at
+ * equal distances. */
 #include "analyze/allocator/fragmentation.h"
 
 #include <string.h>

@@ -210,7 +210,7 @@ static void drop_segment(tide_free_blocks *s, uint32_t row, size_t i)
 	const tide_ord *g = end > addr ? gap_around(s, addr, end - addr) : NULL;
 
 	if ((end > addr && !g) || (s->kept && plain(s->rows->owner[row])))
-		s->odd = true; /* in use; or a part of what goes as a whole */
+		s->odd = true; /* it is in use, or only part of a plain segment is released */
 	s->now.reserved -= end - addr;
 	if (!plain(s->rows->owner[row]))
 		s->now.expandable_free -= end - addr;

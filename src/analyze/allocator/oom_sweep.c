@@ -20,8 +20,9 @@ struct sweep {
 	tide_free_blocks all;	/* every device as one, for events that name none; m = NULL: none */
 	size_t move;
 	tide_reserved r;
-	size_t taken, sampled; /* steps of it so far: by move, by time */
-	uint64_t *held;	       /* per device: reserved bytes */
+	size_t taken,
+		sampled; /* changes of reserved bytes applied so far: by memory event, by time */
+	uint64_t *held;	 /* per device: reserved bytes */
 };
 
 static uint32_t device_of(const tide_model *m, uint32_t mark)

@@ -20,7 +20,7 @@ static void add_try(tide_whatif *x, const tide_sim_config *c)
 		x->tries[x->n++] = *c;
 }
 
-/* All settings of `set` together make one try, on top of the recorded ones. */
+/* Adds one candidate: the recorded settings with all settings of `set`. */
 static tide_code add_asked(const tide_whatif_query *q, tide_whatif *x, tide_error *err)
 {
 	tide_sim_config c = x->q->recorded;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* One stack of open ops a lane, linked through the result: an op is put on it once and taken off
- * once, when something begins after its end. */
+/* Each lane has a stack of open ops, linked through the result. An op is pushed once and popped
+ * once, when a span begins after its end. */
 #include "analyze/common/innermost_op.h"
 
 #include <string.h>

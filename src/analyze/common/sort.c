@@ -15,7 +15,8 @@ static void insertion(uint64_t *v, size_t n)
 	}
 }
 
-/* One pass over byte `shift / 8`, from v to w; false when all are equal there: nothing moved. */
+/* Sorts by byte `shift / 8` from v to w. Returns false, without copying, if all values have the
+ * same byte. */
 static bool pass(const uint64_t *v, uint64_t *w, size_t n, unsigned shift)
 {
 	size_t at[257] = { 0 };

@@ -13,7 +13,7 @@ typedef struct wide {
 	uint64_t v[LIMBS];
 } wide;
 
-/* a * b, cut to LIMBS limbs. */
+/* Returns a * b, truncated to LIMBS limbs. */
 static wide times(const wide *a, uint64_t b)
 {
 	wide r = { { 0 } };

@@ -80,7 +80,8 @@ static bool look_at_ranges(const tide_model *m, optimizer *o)
 	return true;
 }
 
-/* Marks at the end of turns: where a step begins that has the number of the next mark. */
+/* Handles marks at the ends of iterations: a step begins at the previous mark and has the number of
+ * the next one. */
 static bool shift(tide_step_marks *s, size_t *cap, int64_t begin)
 {
 	int64_t last = s->v[s->n - 1].number;

@@ -87,7 +87,8 @@ static uint64_t *larger_totals(const tide_flame_pair *p)
 	return ok ? most : NULL;
 }
 
-/* Nodes of the folded copy; sink[i]: all below node i goes where it went. */
+/* Makes the nodes of the folded copy. sink[i]: everything below node i is folded into the same
+ * node. */
 static bool fold_nodes(const tide_flame_pair *p, const uint64_t *most, uint64_t min,
 		       uint32_t max_depth, tide_flame_pair *out, uint32_t *to, uint8_t *sink,
 		       uint32_t *names)

@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "model/strings.h"
 
-/* The smallest step of the trace; HTA takes it from the names, whether rows of it are left or not.
- */
+/* Returns the smallest step of the trace. HTA takes it from the names, even if none of its rows is
+ * left. */
 static int64_t first_step(const tide_model *m)
 {
 	int64_t least = -1;

@@ -103,7 +103,7 @@ struct waits {
 	tide_map next; /* row of a cudaStreamWaitEvent -> row + 1 of the first launch after it */
 };
 
-/* Where an event was recorded, known from the rows that wait for it. */
+/* The place where an event was recorded, taken from the rows that wait for it. */
 struct recorded {
 	int64_t stream;
 	uint32_t gpu;
@@ -172,7 +172,7 @@ static bool find_next(const crit *c, struct launch *l, size_t n, struct waits *w
 
 /* ---- rows in the order the GPU took them ---- */
 
-/* For synchronisation rows the end counts. */
+/* Returns the device rows sorted by start, synchronisation rows by end. */
 static tide_keyed *gpu_rows(const crit *c, size_t *n)
 {
 	tide_keyed *r = tide__critical_reserve(c->f->n);
@@ -243,8 +243,8 @@ static bool event_sync(crit *c, struct state *s, size_t row, bool stream_wait)
 	return dest < 0 || tide__map_put(&s->sync, (uint64_t)dest, (uint32_t)source + 1);
 }
 
-/* It waits for every stream of its GPU (HTA: of all): streams × synchronisations, which made input
- * could have without bound. */
+/* Adds edges from every stream of the row's GPU (HTA: of all GPUs). Their number is streams ×
+ * synchronisations, which crafted input could make unbounded. */
 static bool context_sync(crit *c, struct state *s, size_t row, int64_t cpu)
 {
 	bool ok = true, all = !crit_exact(c);

@@ -97,8 +97,8 @@ static bool wants_nodes(const crit *c, size_t i, const char *data)
 	       (data && strstr(crit_name(c, i), data));
 }
 
-/* By time; at one time in order of events (and so of rows), of one event the start before the end.
- */
+/* Makes the nodes in order of time; at equal times by event (and so by row), the start of an event
+ * before its end. */
 static bool make_nodes(crit *c, const char *data)
 {
 	const tide_compat_frame *f = c->f;

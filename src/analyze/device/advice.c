@@ -51,7 +51,8 @@ static double of_window(const tide_hta_job *job, int64_t ns)
 	return tide__share_pct(ns, job->sum->h.kernel_time);
 }
 
-/* Where the host was while streams waited: a name, or an equally informative cause; else "". */
+/* Returns the host's activity while streams waited: a name, or an equally informative cause; else
+ * "". */
 static const char *where(const tide_hta *h, uint32_t cause, char *buf, size_t n)
 {
 	char name[64];

@@ -3,11 +3,11 @@
 /* Memory-copy bandwidth per kind of copy, weighted by time.
  *
  * A copy moves its bytes evenly over its duration; copies of one kind that run at the same time add
- * up. mean = bytes / time during which at least one runs; percentile p = the least rate at or below
- * which it was for p % of that time; peak = the highest that lasted. Bytes come from the row's
- * arguments, else from its launch call's (ROCm); a row without, or without a duration, is counted
- * and takes no part in rates. Rates are whole bytes per second, so that adding and taking away is
- * exact. */
+ * up. mean = bytes / time during which at least one runs; percentile p = the lowest rate that is
+ * not exceeded for p % of that time; peak = the highest rate with a positive duration. Bytes come
+ * from the row's arguments, else from its launch call's (ROCm). A row without bytes or without a
+ * duration is counted but excluded from rates. Rates are whole bytes per second, so that adding and
+ * subtracting them is exact. */
 #include <stdlib.h>
 #include <string.h>
 

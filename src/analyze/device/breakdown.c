@@ -4,7 +4,7 @@
  *
  * All figures are lengths of unions over every device and stream of the trace, so they never count
  * a moment twice. idle = kernel_time - busy; non_compute = busy - compute; the types may overlap
- * each other, and `set_ns` says how long each exact combination of them ran. */
+ * each other, and `set_ns` has the duration of each exact combination of them. */
 #include "analyze/device/breakdown.h"
 #include "analyze/device/hta_parts.h"
 
@@ -118,7 +118,7 @@ static void fill_head(const tide_hta_input *in, const tide_union_length *sum, ti
 	h->overlap =
 		tide__interval_set_both_ns(&in->types[TIDE_GPU_COMM], &in->types[TIDE_GPU_COMPUTE]);
 	cover_sets(in->types, TIDE_GPU_TYPES, h->set_ns);
-	h->set_ns[0] = h->idle; /* also what lies between it and a row of no length at an end */
+	h->set_ns[0] = h->idle; /* includes the time up to a row of length 0 at either end */
 }
 
 bool tide__part_breakdown(const tide_hta_input *in, tide_hta *r)

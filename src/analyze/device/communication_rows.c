@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The communication rows of a rank, numbered so that ranks can be laid side by side: row k of its
- * name and process group in its step, or of those with its sequence number where it has one. A row
- * launched outside any step is numbered in a step of its own, -1. */
+/* Numbers the communication rows of a rank, so that ranks can be compared: row k of its name and
+ * process group in its step, or among the rows with its sequence number if it has one. A row
+ * launched outside any step belongs to step -1. */
 #include "analyze/common/span_args.h"
 #include "analyze/device/collective_args.h"
 #include "base/map.h"

@@ -151,7 +151,7 @@ static void take_texts(const tide_hta_input *in, tide_hta *h)
 	}
 }
 
-/* One group beside the other where threads are allowed and can be had, else after it. */
+/* Runs both groups in parallel if threads are allowed and available, else one after the other. */
 static bool run_parts(tide_hta_input *in, tide_hta *h)
 {
 	group a = { with_texts, in, h, false }, b = { without_texts, in, h, false };

@@ -242,7 +242,7 @@ static bool add_copy(tide_hta_job *job, const tide_hta *h, tide_hta_copy *c)
 	row->bytes += c->bytes;
 	row->rate_bytes += c->rate_bytes;
 	row->peak = c->peak > row->peak ? c->peak : row->peak;
-	for (int p = 0; p < TIDE_PCTS; p++) /* of one rank alone they can be told */
+	for (int p = 0; p < TIDE_PCTS; p++) /* percentiles of a single rank are known */
 		row->pct[p] = fresh ? c->pct[p] : NAN;
 	tide__stat_merge(&row->dur, &c->dur);
 	return true;
@@ -318,7 +318,7 @@ static void add_head(tide_hta_head *sum, const tide_hta_head *h)
 		sum->world = h->world;
 }
 
-/* Of equal ranks uses the name that sorts first, in any order of adding. */
+/* If ranks are equal, keeps the name that sorts first, independent of the order of adding. */
 static void add_waited(tide_hta *sum, const tide_hta *h)
 {
 	size_t n;

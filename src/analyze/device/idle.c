@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Idle time per stream: every gap between the running end of what was before and the next start,
- * whole, in one class.
+/* Idle time per stream: every gap between the greatest end so far and the next start belongs to
+ * one class.
  *
  *   host_wait    the row's launch is in the trace and began after everything before it had ended:
  *                the stream waited for the host

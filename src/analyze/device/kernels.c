@@ -79,7 +79,7 @@ static bool put_varint(tide_hta *h, uint64_t v)
 	return true;
 }
 
-/* One chunk of durations for a kernel; v gets sorted. */
+/* Adds a chunk of durations to a kernel; sorts v. */
 static bool put_chunk(tide_hta *h, tide_hta_kernel *kernel, uint64_t *v, size_t n,
 		      uint64_t *scratch)
 {

@@ -121,7 +121,8 @@ static uint64_t hash_of(const struct build *b, uint32_t op, const struct row *r,
 	return h;
 }
 
-/* The op's pattern, found or made. Equal hashes of unequal patterns move on to the next number. */
+/* Returns the op's pattern and makes it if it is new. If unequal patterns have the same hash, the
+ * next number is tried. */
 static tide_sequence *pattern(struct build *b, uint32_t op, const struct row *r, size_t n)
 {
 	for (uint64_t h = hash_of(b, op, r, n);; h++) {

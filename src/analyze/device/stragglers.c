@@ -67,7 +67,7 @@ static bool too_many(const struct seen *s, size_t n)
 	return false;
 }
 
-/* One collective as n ranks saw it. */
+/* Adds one collective with the durations of n ranks. */
 static void judge(tide_stragglers *out, const struct seen *s, size_t n)
 {
 	int64_t longest = s[0].row->dur, shortest = longest;

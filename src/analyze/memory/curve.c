@@ -43,7 +43,8 @@ static void go_to(struct sweep *s, int64_t t)
 	}
 }
 
-/* Steps of the device until move i, that one included; none after `to`. */
+/* Applies the device's changes of reserved bytes up to memory event i inclusive, but none after
+ * `to`. */
 static void reserve_to(struct sweep *s, uint32_t device, uint64_t i)
 {
 	for (; s->step < s->r.n && s->r.steps[s->step].move <= i; s->step++) {
@@ -57,7 +58,8 @@ static void reserve_to(struct sweep *s, uint32_t device, uint64_t i)
 	}
 }
 
-/* Bytes that move i adds to the device's live ones; false if it is not about them. */
+/* Computes the change of the device's live bytes by memory event i. Returns false if it does not
+ * affect them. */
 static bool change(const tide_model *m, uint32_t device, size_t i, int64_t *bytes)
 {
 	bool taken;

@@ -15,7 +15,7 @@ __extension__ typedef unsigned __int128 wide; /* intervals × ns does not fit 64
 struct top {
 	uint64_t live, high;
 	uint64_t cut;  /* memory events up to the highest moment of the current interval */
-	uint64_t ever; /* highest of all, and its cut */
+	uint64_t ever; /* highest live bytes of all, and their position */
 	uint64_t ever_cut;
 	bool seen; /* the interval has a moment */
 };
@@ -26,10 +26,10 @@ struct sweep {
 	uint32_t px;
 	const tide_phases
 		*phases;  /* intervals are the first px of these; NULL = parts of the window */
-	uint64_t at;	  /* one more cut */
+	uint64_t at;	  /* one more position to keep */
 	struct top *tops; /* owned; per device and all together, or per scope */
 	size_t n_tops;
-	uint32_t *gap; /* owned; per alloc: cuts before it was made */
+	uint32_t *gap; /* owned; per alloc: kept positions before it was made */
 	tide_downsampled_allocs *out;
 	size_t cap;
 };
@@ -154,7 +154,7 @@ static void find_kept(struct sweep *x)
 			gap++;
 		uint32_t row = tide__move_life(m, i, &made);
 		if (!row && m->moves.kind[i] == TIDE_MOVE_FREE && o->drop[m->moves.row[i]] &&
-		    x->gap[m->moves.row[i]] != gap) { /* a stream held it over a cut */
+		    x->gap[m->moves.row[i]] != gap) { /* a stream held it across a kept position */
 			o->drop[m->moves.row[i]] = 0;
 			o->kept++;
 		}

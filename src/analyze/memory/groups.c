@@ -192,7 +192,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Its views by themselves, then the rest of it, if there is one. */
+/* Adds the views of an allocation separately, then its remainder, if any. */
 static bool collect_one(tide_groups *g, const tide_model *m, uint32_t row)
 {
 	uint64_t left = m->allocs.size[row], asked = m->allocs.requested[row];

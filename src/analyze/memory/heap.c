@@ -71,7 +71,7 @@ static bool of_heap(const struct sweep *s, size_t i)
 	return v->kind[i] <= TIDE_MOVE_FREE && s->m->allocs.pool[v->row[i]].i == s->h->pool;
 }
 
-/* The high-water mark: the first move after which most bytes are alive, and how many. */
+/* Finds the high-water mark: the first memory event after which live bytes are highest. */
 static size_t find_peak(struct sweep *s)
 {
 	uint64_t live = 0;

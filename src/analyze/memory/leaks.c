@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Growth over steps. Groups change rarely against the number of steps, so each keeps its sums and
- * catches up on the steps that passed when it next changes: O(1) a move, whatever n is. */
+ * catches up on the steps that passed when it next changes: O(1) per memory event, for any n. */
 #include "analyze/memory/leaks.h"
 
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static void catch_up(struct line *l, uint32_t to, uint32_t half)
 	account(l, to, half, l->now);
 }
 
-struct at { /* where in the run a move is */
+struct at { /* the position of a memory event in the run */
 	uint32_t ended, half;
 	uint32_t in; /* of intervals the one it is in, 0 = before the first; of steps 0 */
 	int64_t end;

@@ -14,7 +14,7 @@ static bool wanted(const tide_model *m, uint32_t row, uint32_t device, uint32_t 
 	       (device == TIDE_ANY || m->pools.device[p].i == device);
 }
 
-/* One bit per alloc: set by its ALLOC, cleared by its end. */
+/* Sets one bit per live alloc: ALLOC sets it, its end clears it. Returns their number. */
 static size_t mark(const tide_model *m, uint64_t cut, uint64_t *bits)
 {
 	size_t n = 0;

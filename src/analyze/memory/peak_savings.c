@@ -63,8 +63,8 @@ static bool assign(const tide_model *m, uint32_t device, tide_groups *g, struct 
 	return true;
 }
 
-/* The live bytes are `live` after move i: is that higher than before for any group? Returns the
- * lowest of the highs: less than that is higher for none. */
+/* Updates the highest values of groups with the live bytes after memory event i. Returns the lowest
+ * of the highest values: live bytes below it change no group. */
 static uint64_t raise(struct sweep *s, uint64_t live, size_t i)
 {
 	uint64_t least = UINT64_MAX;

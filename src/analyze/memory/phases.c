@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* One sweep over the moves. Each pool belongs to three scopes (itself, its device's part, that
- * device's L1 or the total), so a move costs three updates. */
+/* One sweep over the memory events. Each pool belongs to three scopes (itself, its device's part,
+ * that device's L1 or the total), so an event costs three updates. */
 #include "analyze/memory/phases.h"
 
 #include <string.h>

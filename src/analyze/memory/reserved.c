@@ -17,7 +17,7 @@ struct sources {
 	const tide_model *m;
 	tide_reserved *r;
 	tide_map names;	   /* name of a device's counter -> the device */
-	uint32_t *device;  /* by counter: the device whose reserved bytes it tells, 0 = none */
+	uint32_t *device;  /* by counter: the device whose reserved bytes it counts, 0 = none */
 	uint32_t *counter; /* by device: the one that is believed, 0 = none */
 	uint32_t *pool;	   /* by device: the one pool it has, 0 = none or several */
 	uint64_t *level;   /* by device */
@@ -151,7 +151,7 @@ static void place_samples(struct sources *x)
 	}
 }
 
-/* Segments into their places among the samples: from the back, where there is room. */
+/* Merges the segments' changes into the samples by time, from the back, where there is space. */
 static void put_segments(struct sources *x, size_t all)
 {
 	const tide_model *m = x->m;

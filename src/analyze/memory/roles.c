@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Roles by rule. "The next backward pass" is the next allocation that carries its sign: only moves
- * are compared, never clock times, so that a trace without times gives the same answer. */
+/* Roles by rule. "The next backward pass" is the next allocation with its sign. Only positions of
+ * memory events are compared, never clock times, so that a trace without times gives the same
+ * result. */
 #include "analyze/memory/roles.h"
 
 #include <string.h>
@@ -86,8 +87,8 @@ static uint8_t *signs_of_spans(const tide_model *m)
 struct work {
 	const tide_model *m;
 	uint8_t *signs;	       /* per alloc */
-	uint32_t *born, *died; /* per alloc: move; died NEVER */
-	uint32_t *backward;    /* per move, and one beyond: next allocation of a backward pass */
+	uint32_t *born, *died; /* per alloc: memory event; died may be NEVER */
+	uint32_t *backward;    /* per memory event, plus one: next allocation of a backward pass */
 	uint32_t *other;       /* next allocation outside one */
 	uint32_t *not_opt;     /* next allocation outside an optimizer step */
 	uint8_t *label;	       /* per alloc: role a tensor gives it */
@@ -188,7 +189,8 @@ struct verdict {
 
 static const struct verdict unknown = { TIDE_ROLE_UNKNOWN, TIDE_RULE_NONE };
 
-/* Made in a phase that ends at move `end` (NEVER = the trace ends first). */
+/* Judges an allocation made in a phase that ends at memory event `end` (NEVER = the trace ends
+ * first). */
 static struct verdict kept_or_not(uint32_t died, uint32_t end, struct verdict kept,
 				  struct verdict dropped)
 {
@@ -268,7 +270,7 @@ static struct verdict judge(const struct work *w, uint32_t a)
 	return unknown;
 }
 
-/* A guess by shape counts where nothing better is known. */
+/* Returns the verdict of the rules, or the profile's guess by shape if no rule applies. */
 static struct verdict judged(const struct work *w, uint32_t a)
 {
 	struct verdict v = judge(w, a);

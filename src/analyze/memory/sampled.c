@@ -23,7 +23,7 @@ static uint32_t counter_of(const tide_model *m, uint32_t d, const char *what)
 	return 0;
 }
 
-/* By counter: the device it is of, 0 = of none, or not believed; and room to work */
+/* By counter: its device (0 = none, or the counter is ignored), and working space */
 struct counters {
 	uint32_t *device; /* whose bytes given out it counts */
 	uint32_t *peak;	  /* whose peak it is */

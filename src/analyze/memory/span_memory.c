@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* One pass over the moves. */
+/* One pass over the memory events. */
 #include "analyze/memory/span_memory.h"
 
 #include "base/mem.h"

@@ -10,7 +10,7 @@ struct sweep {
 	tide_usage *u;
 	tide_reserved r;
 	size_t step;   /* steps of it taken so far */
-	uint64_t cut;  /* moves applied so far */
+	uint64_t cut;  /* memory events applied so far */
 	size_t bucket; /* where in the series we are */
 	int64_t until; /* time at which that bucket ends */
 };
@@ -124,7 +124,7 @@ static void reserve_to(struct sweep *s, uint64_t i)
 		take_step(s, &s->r.steps[s->step]);
 }
 
-/* Samples after the last move count up to t. */
+/* Applies the samples after the last memory event up to time t. */
 static void reserve_until(struct sweep *s, uint64_t cut, int64_t t)
 {
 	for (; s->step < s->r.n; s->step++) {
@@ -174,7 +174,7 @@ static bool make(tide_usage *u, const tide_model *m, size_t buckets)
 	return u->pools && u->devices && (!buckets || (u->live_series && u->reserved_series));
 }
 
-/* From segments it is known from the start: nothing yet. */
+/* With segments, reserved bytes are known from the start: 0. */
 static void begin_reserved(tide_usage *u, const tide_reserved *r)
 {
 	for (size_t i = 0; i < u->n_devices + u->n_pools; i++) {

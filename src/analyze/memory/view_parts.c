@@ -26,7 +26,7 @@ static int by_place(const void *a, const void *b)
 
 static bool clip(const tide_model *m, const struct place *p, size_t n, tide_view_parts *out)
 {
-	uint64_t end = 0; /* of what is given away in this allocation */
+	uint64_t end = 0; /* end of the bytes already assigned to views */
 	for (size_t i = 0; i < n; i++) {
 		bool first = !i || p[i].alloc != p[i - 1].alloc;
 		if (first && !tide__map_put(&out->first, p[i].alloc, (uint32_t)out->n + 1))

@@ -68,9 +68,9 @@ static uint32_t span_name(builder *b, tide_str id)
 	return b->names[id.i];
 }
 
-/* A text of a frame's name; returns its end. Frames may share one text that is as long as a book,
- * and each has a name of its own (its line): such texts are whole only until they have taken
- * WHOLE bytes; then they are cut, and the number of the text keeps names apart. */
+/* Appends a text to a frame's name and returns its end. Many frames may share one very long text,
+ * and each has its own name (its line). Such texts are complete until they have used WHOLE bytes;
+ * then they are truncated, and the number of the text keeps names distinct. */
 enum { LONG = 512, CUT = 200, WHOLE = 16 << 20 };
 static char *put_part(builder *b, char *to, tide_str id)
 {

@@ -140,7 +140,7 @@ typedef struct folder {
 	const tide_flame_order *o;
 	uint64_t *total; /* per row */
 	uint32_t *to;	 /* per row: row of the copy */
-	uint8_t *sink;	 /* per row: what is below goes where it went */
+	uint8_t *sink;	 /* per row: everything below is folded into the same row */
 	uint32_t *last;	 /* per row of the copy: its last child, 0 = none */
 } folder;
 

@@ -57,7 +57,7 @@ enum { FORWARD, IN_BACKWARD, AGAIN }; /* where a span runs; AGAIN: in a recomput
 struct work {
 	const tide_model *m;
 	uint8_t *names;	   /* per name: is_module */
-	uint32_t *forward; /* per span: the op of which it is the backward; 0 = none */
+	uint32_t *forward; /* per span: its forward op, if it is a backward op; 0 = none */
 	struct sums *of;   /* per span; NULL = not asked for */
 	uint8_t *where;	   /* per span: FORWARD ...; NULL = not asked for */
 	uint32_t *first; /* per outermost recomputed call: the call it repeats; 0 = not recorded */

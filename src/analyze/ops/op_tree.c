@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Three linear passes: spans (nodes, counts, times), moves (self sums, transient peaks), nodes from
- * the innermost outwards (sums of what is nested).
+/* Three linear passes: spans (nodes, counts, times), memory events (self sums, transient peaks),
+ * nodes from the innermost outwards (sums of nested nodes).
  *
- * Transient peaks without times: the moves of one thread come in order, so the spans they belong to
- * open and close like a stack. Each lane keeps its running balance and the chain of spans around
- * its last move. A span's peak is the highest balance while it was on the chain minus the balance
- * when it came onto it; leaving the chain it hands its highest balance on to the span around it. A
- * span comes onto the chain once, so this is linear too. */
+ * Transient peaks need no times: the memory events of one thread are in order, so their spans open
+ * and close like a stack. Each lane keeps its running balance and the chain of spans around its
+ * last event. A span's peak is the highest balance while it was on the chain minus the balance when
+ * it was added; when it leaves the chain, it passes its highest balance to its parent. A span is
+ * added once, so this is linear too. */
 #include "analyze/ops/op_tree.h"
 
 #include <string.h>
@@ -162,9 +162,9 @@ static uint32_t pop(struct build *b, uint32_t at)
 	return below;
 }
 
-/* Make the lane's chain end in `span`: drop what is not around it, add what is. Ids grow inwards,
- * so whatever on the chain is greater than an ancestor that is not on it cannot be around the span.
- */
+/* Makes the lane's chain end in `span`: drops spans that do not contain it and adds those that do.
+ * Ids grow inwards, so a span on the chain with a greater id than a missing ancestor cannot contain
+ * `span`. */
 static bool enter(struct build *b, uint32_t lane, uint32_t span)
 {
 	uint32_t head = b->heads[lane], s = span, fresh = 0;

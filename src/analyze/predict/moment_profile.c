@@ -21,15 +21,15 @@ struct work {
 	uint32_t *of_stack; /* per stack: its place + 1; 0 = not asked for yet */
 	uint32_t *place;    /* per allocation */
 	uint32_t *stretch;  /* per allocation */
-	bool *trains;	    /* per stretch */
-	int64_t *cuts;	    /* owned; where stretches begin, ascending */
+	bool *trains;	    /* per interval */
+	int64_t *cuts;	    /* owned; begins of intervals, ascending */
 	size_t n_cuts;
 	tide_modules modules;
 };
 
 /* ---- places ---- */
 
-/* Without the digits behind a '#': ProfilerStep#7 is what ProfilerStep#8 is. */
+/* Hashes a name without the digits after a '#', so that ProfilerStep#7 equals ProfilerStep#8. */
 static uint64_t hash_text(const char *s, size_t n)
 {
 	uint64_t h = UINT64_C(14695981039346656037);

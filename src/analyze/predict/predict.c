@@ -27,7 +27,7 @@ static uint32_t same_place(const tide_moment_profile *h, uint64_t hash)
 	return tide__map_get(&h->by_hash, hash); /* + 1 */
 }
 
-/* All spots of a place from `first` on, as one. */
+/* Merges all spots of a place from `first` on into one. */
 static tide_spot spots_from(const tide_moment_profile *h, const struct tide_sort *s, size_t first)
 {
 	tide_spot all = { 0 };
@@ -178,7 +178,7 @@ static wide height(const tide_lines *l, const tide_line *v, size_t side)
 	return (wide)v->at[side].most + (wide)l->more[side];
 }
 
-/* On the line, or where it is bent on its curve. */
+/* Returns the value at a size on the line, or on its curve if it is bent. */
 static wide on_curve(const tide_lines *l, const tide_line *v, uint64_t size)
 {
 	wide a = height(l, v, 0), b = height(l, v, 1), line = on_line(l->size, a, b, size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Groups of both recordings, joined by what they are called. */
+/* Joins the groups of both recordings by name. */
 #include "analyze/predict/predicted_breakdown.h"
 
 #include <stdlib.h>
@@ -8,7 +8,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-/* The larger recording's key of a group of the smaller; UINT64_MAX = it knows no such name. */
+/* Returns the larger recording's key of a group of the smaller one; UINT64_MAX if it has no such
+ * name. */
 static uint64_t same_key(const tide_model *const m[2], tide_group_by by, uint64_t key)
 {
 	if (by != TIDE_BY_MODULE || !key || key == TIDE_GROUP_BEFORE)

@@ -12,8 +12,8 @@ __extension__ typedef unsigned __int128 wide;
 #define ALONE	(UINT64_MAX - 1) /* that has none: taken to grow as the size does */
 #define UNKNOWN UINT64_MAX	 /* the numbers differ: unknown */
 
-/* A request's bytes in the smaller recording, in proportion where it was not the largest of its
- * spot. */
+/* Returns a request's bytes in the smaller recording, scaled in proportion if it is not the largest
+ * of its spot. */
 static uint64_t in_smaller(const tide_moment_profile *b, const uint64_t *spots,
 			   const tide_request *r, const uint64_t size[2])
 {

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-static const double SIM_OFF = 0.05; /* that a simulator may be off where it was recorded */
+static const double SIM_OFF = 0.05; /* largest relative error of the simulator at recorded sizes */
 
 tide_code tide__predict_measure(tide_predict_run *r, tide_error *err)
 {
@@ -150,8 +150,8 @@ static uint64_t slack_of(const tide_predict_run *r)
 	return kind == TIDE_DEVICE_CUDA || kind == TIDE_DEVICE_HIP ? 2 << 20 : 0;
 }
 
-/* Of recordings a .. b except `without`: the one whose size is nearest to the middle of those
- * two. */
+/* Returns the recording between a and b, except `without`, whose size is nearest to the middle of
+ * those two. */
 static const tide_predict_run *between(const tide_predict_answer *x, size_t a, size_t b,
 				       size_t without)
 {
@@ -232,8 +232,8 @@ static bool draw_lines(tide_predict_answer *x, tide_error *err)
 		return false;
 	draw_reserved(x);
 	x->library = has_library(b->m);
-	bool predicted =
-		tide__is_predicted(b->m); /* no allocator ran: only the simulator can tell */
+	/* If predicted, no allocator ran: only the simulator has reserved bytes. */
+	bool predicted = tide__is_predicted(b->m);
 	if ((x->kept == TIDE_KEPT_UNKNOWN && !predicted) ||
 	    x->live.bent) /* requests are resized on lines */
 		return true;

@@ -163,8 +163,9 @@ static void rest(tide_training_sizes *t)
 	t->part[TIDE_PART_OTHER] = (tide_maybe_bytes){ true, t->peak - sum };
 }
 
-/* In a backward pass, activations are what its forward pass left, plus its own peak. In a
- * forward pass there are no gradients yet, and its peak is activations. */
+/* If a backward pass holds the peak, activations are the change of its forward pass and gradients
+ * its segment peak. If a forward pass does, there are no gradients, and its segment peak is
+ * activations. */
 static void parts_at_peak(const tide_phase_summary *s, size_t row, bool actual,
 			  tide_training_sizes *t)
 {

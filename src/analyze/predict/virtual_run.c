@@ -12,8 +12,7 @@ bool tide__is_predicted(const tide_model *m)
 	return tide__fact_find(m, "predicted.device") >= 0;
 }
 
-/* Replay the requests with `capacity` bytes; where they do not suffice, the first request that is
- * refused is the end of the run. */
+/* Replays the requests with `capacity` bytes. The first refused request ends the run. */
 static tide_code simulate(const tide_model *m, const tide_sim_config *settings, tide_virtual_run *r,
 			  tide_error *err)
 {

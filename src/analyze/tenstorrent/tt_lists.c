@@ -110,7 +110,7 @@ void tide__tt_parts_at_peak(const tide_tt *t, unsigned pool, tide_tt_parts *out)
 		*to += m->moves.kind[i] == TIDE_MOVE_ALLOC ? m->allocs.size[a] : -m->allocs.size[a];
 	}
 	for (size_t i = cut; i < m->moves.n && m->moves.kind[i] == TIDE_MOVE_ALLOC; i++) {
-		uint32_t a = m->moves.row[i]; /* there before the first block, told by that block */
+		uint32_t a = m->moves.row[i]; /* existed before the first block, which reports it */
 		if (!(m->allocs.flags[a] & TIDE_ALLOC_BEFORE) || m->allocs.pool[a].i != k->pool)
 			break;
 		out->before += m->allocs.size[a];

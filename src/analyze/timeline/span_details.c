@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-/* As drawn: what crosses others in every track is cut short. */
+/* Returns the drawn length: a span that crosses others in every track is shortened. */
 static int64_t length(const tide_model *m, const tide_timeline_rows *r, uint32_t span)
 {
 	int64_t cut = tide__track_end(&r->cuts, m, span), end = tide__span_end(m, span);
@@ -23,7 +23,7 @@ static int64_t self_of(const tide_model *m, const tide_timeline_rows *r, uint32_
 			self -= t1 > covered ? t1 - (t0 > covered ? t0 : covered) : 0;
 			covered = t1 > covered ? t1 : covered;
 		}
-	return self > 0 ? self : 0; /* a span cut short may be shorter than what is in it */
+	return self > 0 ? self : 0; /* a shortened span may be shorter than its children */
 }
 
 struct inside {	     /* of spans [first, first + n): is it the first one, or nested in it? */
@@ -52,8 +52,8 @@ static bool inside(const struct inside *x, uint32_t s)
 	return s >= x->first && s - x->first < x->n && x->in[s - x->first];
 }
 
-/* An allocation's span is the innermost one at that moment, so only moves in its time count. False
- * on exhaustion. */
+/* Sums allocations and frees of a span. An allocation's span is the innermost one at that moment,
+ * so only memory events in the span's time are examined. Returns false if memory ran out. */
 static bool memory_of(const tide_model *m, uint32_t span, tide_span_note *out)
 {
 	const tide_allocs *a = &m->allocs;
@@ -92,7 +92,7 @@ static void links_of(const tide_model *m, uint32_t span, size_t most, tide_span_
 			add(out, most, (tide_span_link){ span, i, TIDE_FLOW_LAUNCH });
 	for (size_t i = 0; i < f->n; i++) {
 		uint32_t from = f->from[i].i, to = f->to[i].i;
-		bool launch = m->spans.cause[to].i == from; /* told already */
+		bool launch = m->spans.cause[to].i == from; /* already listed */
 		if (from && to && !launch && (from == span || to == span))
 			add(out, most, (tide_span_link){ from, to, f->kind[i] });
 	}

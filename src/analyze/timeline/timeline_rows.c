@@ -103,7 +103,7 @@ tide_code tide__find_timeline_rows(const tide_model *m, tide_timeline_rows *out,
 		return rc;
 	bool ok = setup(&x) && lay_all(&x);
 	tide__free(x.count);
-	tide__free(x.all.track); /* only the cuts stay */
+	tide__free(x.all.track); /* only the shortened ends are kept */
 	tide__free(x.all.level);
 	tide__free(x.all.order);
 	x.all.track = x.all.level = x.all.order = NULL;

@@ -51,8 +51,8 @@ static int64_t length(const tide_model *m, uint32_t span)
 	return tide__span_end(m, span) - m->spans.t0[span];
 }
 
-/* Of two spans that cross, the shorter leaves the first track: a Python frame that opens a long
- * range moves, not the range with its children. `top` is per lane here. */
+/* Chooses the spans of the first track. If two spans cross, the shorter one leaves it: a Python
+ * frame that opens a long range leaves, not the range with its children. `top` is per lane here. */
 static void choose(nester *s, uint32_t *top)
 {
 	const tide_model *m = s->m;

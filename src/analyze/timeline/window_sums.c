@@ -139,7 +139,7 @@ static int most_self_first(const void *a, const void *b)
 	return x->place < y->place ? -1 : x->place > y->place;
 }
 
-/* Rows that nothing in the window has are only the parents of what is there: dropped. */
+/* Drops rows without spans in the window: they are only parents of others. */
 static void finish(tide_window_sums *o)
 {
 	size_t n = 0;

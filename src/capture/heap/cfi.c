@@ -431,7 +431,7 @@ static bool register_rule(struct bytes *b, uint8_t op, struct row *r, const stru
 	return true;
 }
 
-/* One instruction with its operands in line; `loc` moves on. */
+/* Executes one instruction with inline operands and advances `loc`. */
 static void step(struct bytes *b, uint8_t op, struct row *r, const struct row *first,
 		 const struct entry *e, uintptr_t *loc)
 {

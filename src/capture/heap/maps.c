@@ -2,13 +2,14 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* mmap, mremap and munmap of the program and its libraries, in the pool "mmap" (TIDEMARK_MMAP=1).
  *
- * libc calls its own mmap directly, so what malloc, thread stacks and the loader map never comes here and
- * is not counted twice; calls of our own libraries are left out by where they come from. A mapping
+ * libc calls its own mmap directly, so mappings of malloc, thread stacks and the loader never come
+ * here and are not counted twice; calls of our own libraries are excluded by their return address.
+ * A mapping
  * without any access (PROT_NONE) is address space, not memory: it is not recorded. Sizes are whole
  * pages, whether touched or not.
  *
- * Part of a mapping can be unmapped or mapped over: the mapping ends, and what is left of it begins
- * with the stack that it had. Compiled with frame pointers, as record.c is. */
+ * Part of a mapping can be unmapped or mapped over: then the mapping ends, and its remaining parts
+ * begin with the original stack. Compiled with frame pointers, as record.c is. */
 #undef _FILE_OFFSET_BITS /* mmap and mmap64 are two names here */
 #include <dlfcn.h>
 #include <errno.h>
@@ -132,7 +133,7 @@ static void put(uintptr_t start, uintptr_t end, tide_stack stack)
 	tide_alloc_full(pool, start, end - start, 0, stack, 0);
 }
 
-/* [start, end) is mapped no more. */
+/* Removes [start, end) from the table of mappings. */
 static void cut(uintptr_t start, uintptr_t end)
 {
 	for (uint32_t i; (i = find(start)) < table->n && table->at[i].start < end;) {
@@ -164,7 +165,7 @@ static uintptr_t whole(size_t n)
 	return (n + page_size - 1) & ~(page_size - 1);
 }
 
-/* `before` was unmapped where it is not 0, and `n` bytes at `at` are mapped. */
+/* Records that `before` was unmapped, unless it is 0, and that `n` bytes at `at` were mapped. */
 static void note(uintptr_t before, size_t n_before, uintptr_t at, size_t n, tide_walk w)
 {
 	int saved = errno;

@@ -151,7 +151,7 @@ __attribute__((constructor)) static void begin(void)
 	errno = saved;
 }
 
-/* In a forked child everything that was tracked is the parent's. */
+/* Discards the tracked blocks in a forked child: they belong to the parent. */
 static __attribute__((noinline)) void begin_child(int m)
 {
 	uint32_t none = 0;

@@ -204,8 +204,8 @@ static bool find_prev(const struct sample *s, places *p)
 	return false;
 }
 
-/* An address at the same distance from code object + lasti in all three; else a number that lasti
- * is twice of (3.10) or the same as. */
+/* Finds the instruction field: an address at the same distance from code object + lasti in all
+ * three samples, else a number that equals lasti or lasti / 2 (3.10). */
 static bool find_instr(const struct sample *s, places *p)
 {
 	p->instr_is_number = false;

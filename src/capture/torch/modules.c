@@ -16,7 +16,7 @@ typedef py *vectorcall(py *f, py *const *args, size_t n, py *names);
 
 static struct {
 	vectorcall *(*of)(py *); /* NULL before 3.11, */
-	vectorcall *any;	 /* where this one runs every Python function */
+	vectorcall *any;	 /* then the one vectorcall of all Python functions */
 	py *(*call_one)(py *f, py *arg, py *end);
 	void (*keep)(py *), (*drop)(py *), (*clear)(void);
 	int (*raised)(py *);

@@ -92,7 +92,7 @@ static struct place *slot(struct place *t, size_t mask, const tide_pyframe *f, t
 	return &t[i];
 }
 
-/* One that is free, for what is in no slot. */
+/* Returns a free slot for a frame that has none. */
 static struct place *free_slot(struct place *t, size_t mask, const tide_pyframe *f,
 			       tide_stack parent)
 {
@@ -194,7 +194,7 @@ tide_stack tide_torch_stack(const void *op)
 	uintptr_t instr, top = tide__frames_top(&instr);
 	struct own *o = top ? own() : NULL;
 	if (!o || !tide_recording() || (o->op && top == o->top && instr == o->instr))
-		return 0; /* that op is still open, so its frames are where they were */
+		return 0; /* that op is still open, so its frames have not moved */
 	bool outer = !o->op;
 	o->top = top;
 	o->instr = instr;

@@ -31,7 +31,7 @@ static void start(void)
 
 static __thread __attribute__((tls_model("initial-exec"))) bool starting; /* this thread is at it */
 
-/* In a forked child no thread is deciding. */
+/* Resets the state in a forked child, where no thread is deciding. */
 static void forked(void)
 {
 	int expected = STARTING;

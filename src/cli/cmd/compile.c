@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* compile: what torch.compile did, from a log or by running a program with the log on.
+/* compile: reports the work of torch.compile from a log, or runs a program with the log on.
  *
- * With a mode, each run is a process of its own with an empty cache of compiled code, recorded by
+ * With a mode, each run is a separate process with an empty cache of compiled code, recorded by
  * `tidemark run`: its calls and their memory are read from the recording. */
 #include <dirent.h>
 #include <errno.h>
@@ -292,7 +292,7 @@ static int finish(const tide_args *a, tide_json *j, int rc, int status)
 	return status ? status : rc ? rc : end;
 }
 
-/* Which runs there are: eager first, except of a program as it is written. */
+/* Lists the runs: eager first, unless the program runs unchanged. */
 static size_t plan(const tide_args *a, outcome runs[4])
 {
 	static const char *const all[] = { "eager", "default", "reduce-overhead", "max-autotune" };

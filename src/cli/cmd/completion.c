@@ -118,7 +118,7 @@ static void zsh_text(FILE *out, const char *s)
 	quoted(out, s, "[]:\\", "'\\''");
 }
 
-/* One argument of _arguments: '(-n --top)'{-n+,--top=}'[rows to show]:N:' */
+/* Writes one argument of _arguments: '(-n --top)'{-n+,--top=}'[rows to show]:N:' */
 static void zsh_option(FILE *out, const tide_option *o)
 {
 	bool flag = o->kind == TIDE_OPT_FLAG;

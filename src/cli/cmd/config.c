@@ -34,7 +34,7 @@ static const char *text_of(const tide_args *a, int option)
 	return a->opt[option].set ? a->opt[option].text : NULL;
 }
 
-/* The values that flags give, on top of what was read. */
+/* Applies the values of flags to the settings that were read. */
 static tide_code flags(const tide_args *a, tide_config *c, tide_error *err)
 {
 	for (unsigned k = 0; k < TIDE_CONFIG_N; k++) {
@@ -211,7 +211,7 @@ static tide_code replace(const char *path, const char *text, size_t n, tide_erro
 	return rc == TIDE_OK ? end : rc;
 }
 
-/* One value after the other into *text; what comes out must be read back. */
+/* Changes the values in *text one by one; the result must be readable. */
 static tide_code change(const tide_args *a, const tide_config *c, char **text, size_t *n,
 			tide_error *err)
 {

@@ -91,7 +91,7 @@ static int no_window(const tide_args *a, const char *file, const tide_model *m,
 			       *list ? " (annotations it has: " : "", list, *list ? ")" : "");
 }
 
-/* Text, under the file's name where it is one of several; or a value into j. */
+/* Prints text, with the file's name if it is one of several, or adds a value to j. */
 static void show(const tide_args *a, const tide_critical_view *v, tide_json *j, bool alone,
 		 bool first)
 {

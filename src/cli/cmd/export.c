@@ -51,7 +51,7 @@ static bool wants_gzip(const tide_args *a)
 	return a->opt[O_GZIP].set || (n > 3 && !strcasecmp(path + n - 3, ".gz"));
 }
 
-/* Host time where there is host work, else device time, else memory where there is any. */
+/* Returns host time if there is host work, else device time, else memory if there is any. */
 static tide_flame_kind guess_kind(const tide_model *m)
 {
 	tide_flame_kind kind = m->allocs.n > 1 ? TIDE_FLAME_MEMORY : TIDE_FLAME_CPU;

@@ -34,7 +34,7 @@ static int show(const tide_args *a, const tide_model *m, const tide_phases *p,
 		tide__phases_json(m, p, v, &j);
 		return tide__cli_json_end(a, &j);
 	}
-	if (a->opt[O_TRACKER].set) { /* losses stay out of what other tools read */
+	if (a->opt[O_TRACKER].set) { /* other tools read this text: no losses in it */
 		tide__phases_tracker(m, p, v->device, a->out);
 		tide__put_losses(m, tide__cli_errors(), &(tide_style){ 0 });
 		return tide__cli_done(a);

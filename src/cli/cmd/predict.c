@@ -112,7 +112,8 @@ static int load_all(const tide_args *a, tide_predict_answer *x, tide_error *err)
 	return rc;
 }
 
-/* More work takes no less memory; a little less is chance (a worker process that is late). */
+/* Checks that more work does not need less memory; slightly less is accepted (a late worker
+ * process). */
 static int check_growth(const tide_args *a, const tide_predict_answer *x)
 {
 	for (size_t i = 1; i < x->n; i++) {

@@ -45,7 +45,7 @@ typedef struct runs {
 
 /* ---- running ---- */
 
-/* Not there, or not readable: said here, so that no message is about `run`. */
+/* Reports a program that is missing or unreadable, so that the message does not mention `run`. */
 static bool missing(const char *name)
 {
 	bool path = strchr(name, '/') || tide__is_script(name);
@@ -151,7 +151,7 @@ static const struct part {
 	{ "Advice", "advice", find_advice, false },
 };
 
-/* One report: text, or a member of j, null if it could not be found. */
+/* Writes one report as text or as a member of j; null if it could not be computed. */
 static void tell_part(const tide_args *a, const struct part *p, const tide_model *m, tide_json *j)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -248,7 +248,7 @@ static int run(const tide_args *a)
 	if (rc)
 		return rc;
 	if (access(a->opt[O_RECORDING].text, R_OK) || !r.n) {
-		if (r.status != 126 && r.status != 127) /* it never ran, and that was said */
+		if (r.status != 126 && r.status != 127) /* it never ran, and that was reported */
 			tide__cli_note("nothing was recorded: %s did not use PyTorch%s",
 				       a->files[0], r.status ? " before it ended" : "");
 		return r.status ? r.status : 1;

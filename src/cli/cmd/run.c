@@ -382,7 +382,7 @@ static void become(const tide_args *a, const tide_config *c, libraries *l, const
 	int why = errno;
 	say_no_program(a->files[0], why);
 	ssize_t sent = told < 0 ? 0 : write(told, "x", 1);
-	(void)sent; /* else it is said that nothing was recorded: true as well */
+	(void)sent; /* else a line says that nothing was recorded, which is also true */
 	_exit(why == ENOENT ? 127 : 126);
 }
 
@@ -402,7 +402,8 @@ static void show_status(tide_progress *p, const char *file, int64_t ms, bool off
 				  : "not begun");
 }
 
-/* Wait for the program; meanwhile show where it is, and end the recording after `limit_ms` (< 0: never). */
+/* Waits for the program; meanwhile shows its progress, and ends the recording after `limit_ms` (<
+ * 0: never). */
 static int wait_for(pid_t pid, const char *file, int64_t limit_ms)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -510,7 +511,7 @@ static int run(const tide_args *a)
 	tide__run_id(id);
 	int told[2] = { -1, -1 };
 	if (pipe2(told, O_CLOEXEC) < 0)
-		told[0] = told[1] = -1; /* one line may be said too much */
+		told[0] = told[1] = -1; /* a superfluous line may be printed */
 	pid_t pid = tide__child_fork();
 	if (pid == 0)
 		become(a, &c, &l, file, id, told[1]);

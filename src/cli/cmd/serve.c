@@ -83,7 +83,7 @@ static void note(void *user, const char *why)
 	tide__cli_note("tidemark serve: looks for new files every 2 seconds: %s", why);
 }
 
-/* Arguments that are nothing at all are told at once. */
+/* Reports arguments that do not exist at once. */
 static int check_files(const tide_args *a)
 {
 	struct stat st;

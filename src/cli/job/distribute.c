@@ -151,9 +151,9 @@ static void free_order(order *o)
 
 /* ---- results ---- */
 
-/* What is sent for one file: its outcome, then n bytes of packed result. */
+/* The message for one file: its outcome, then n bytes of packed result. */
 typedef struct outcome {
-	tide_error err; /* err.code tells */
+	tide_error err; /* err.code is the outcome */
 	uint64_t n;
 } outcome;
 
@@ -238,7 +238,7 @@ tide_code tide__distribute_run(const tide_rank_files *f, const tide_ranks_work *
 	tide__free(b.p);
 	done *d = do_share(f, w, owner);
 	tide_code rc = d ? TIDE_OK : tide__nomem(err);
-	for (size_t i = 0; i < f->n && d; i++) { /* every message is taken, whatever went wrong */
+	for (size_t i = 0; i < f->n && d; i++) { /* receive every message, even after an error */
 		if (owner[i] != 0)
 			receive(owner[i], &d[i]);
 		if (rc == TIDE_OK)

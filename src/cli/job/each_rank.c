@@ -33,7 +33,7 @@ static int by_rank(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-/* What it says of itself stands at its beginning. */
+/* Reads the process facts, which are at the beginning of the file. */
 static void read_process(struct place *x)
 {
 	tide_load_options few = { .max_events = 1, .max_bytes = 1 << 20, .what = TIDE_WANT_ARGS };

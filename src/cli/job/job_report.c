@@ -234,7 +234,7 @@ int tide__report_ranks(const tide_args *a, const tide_rank_files *f, uint64_t de
 	tide__ranks_in_order(&shown);
 	for (size_t i = 0; rc == TIDE_OK && i < f->n; i++)
 		rc = add_file(&r, f->v[i].path, &err);
-	bool none = rc == TIDE_OK && !r.list.n; /* every failure was told */
+	bool none = rc == TIDE_OK && !r.list.n; /* every failure was reported */
 	if (rc == TIDE_OK && !none)
 		rc = finish(&r, &err);
 	report_free(&r);
@@ -316,7 +316,7 @@ static int64_t number_of(const tide_model *m, const char *key)
 	return row < 0 ? -1 : m->facts.number[row];
 }
 
-/* One started the other: a trainer and its data loader's worker. */
+/* Returns whether one process started the other, such as a trainer and its data loader's worker. */
 static bool kin(const tide_model *parent, const tide_model *child)
 {
 	int64_t pid = number_of(parent, "process.pid");

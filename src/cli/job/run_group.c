@@ -18,8 +18,8 @@ typedef struct member {
 	char run[KEY];	    /* process.run; "" = unknown, here and below */
 	char id[KEY];	    /* recording.id */
 	char first[KEY];    /* recording.first */
-	char told[256];	    /* recording.base: the name that every process of its job was told */
-	int64_t pid, start; /* ns of Unix time, 0 = not told */
+	char told[256];	    /* recording.base: the name requested for every process of its job */
+	int64_t pid, start; /* ns of Unix time, 0 = unknown */
 	bool old;
 } member;
 
@@ -69,7 +69,8 @@ static int64_t cut_number(char *stem)
 	return number;
 }
 
-/* "run.rank3.tide" of a recording that was told "run.tide": the rank is the recorder's doing. */
+/* Returns whether the recorder added the rank: "run.rank3.tide" for the requested name "run.tide".
+ * */
 static bool named_by_rank(const char *name, const char *told)
 {
 	size_t n = strlen(told);
@@ -77,7 +78,8 @@ static bool named_by_rank(const char *name, const char *told)
 	return n && !strncmp(name, told, n) && !strncmp(name + n, ".rank", 5);
 }
 
-/* Whose family: the name before its process's number; its own name, where it has none in it. */
+/* Returns the common name of a group: the part before the process number, or the whole name without
+ * one. */
 static char *base_of(const member *x)
 {
 	const char *path = x->file->path, *slash = strrchr(path, '/');

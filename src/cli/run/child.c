@@ -99,7 +99,8 @@ enum { HANDED = sizeof handed / sizeof *handed };
 static struct sigaction before[HANDED]; /* what signals did without a child */
 static volatile pid_t child;
 
-/* What a terminal sends (Ctrl+C) goes to the child anyway; what others send us is handed on. */
+/* Forwards a signal of another process to the child. A terminal's signal (Ctrl+C) reaches the child
+ * anyway. */
 static void hand_on(int sig, siginfo_t *from, void *context)
 {
 	(void)context;

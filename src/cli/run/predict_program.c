@@ -32,7 +32,7 @@ struct program {
 	bool several; /* arguments have {} */
 };
 
-/* One recording that was kept of an earlier prediction. */
+/* Returns whether the only argument is a kept recording of an earlier prediction. */
 static bool is_kept(const tide_args *a)
 {
 	size_t n = strlen(a->files[0]);

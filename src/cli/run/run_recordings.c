@@ -220,7 +220,7 @@ static size_t visible(const char *s)
 	return len && !tide__unseen(s, len) ? len : 0;
 }
 
-/* A path as a shell takes it, with nothing in it that a terminal would obey. */
+/* Writes a path quoted for a shell, without terminal escape sequences. */
 static void put_quoted(const char *path, FILE *out)
 {
 	bool hidden = false;
@@ -245,7 +245,7 @@ static void put_quoted(const char *path, FILE *out)
 	fputc('\'', out);
 }
 
-/* One line of what the host heap did, if it was recorded. */
+/* Prints one line about the host heap, if it was recorded. */
 static void tell_heap(const char *file)
 {
 	char line[256];
@@ -324,7 +324,8 @@ void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, 
 {
 	static left l; /* large */
 	l = (left){ .file = file, .id = id, .child = child, .failed = failed, .heap = heap };
-	bool asked = getenv("TIDEMARK_RUN_ASKED") != NULL; /* `profile`, `compile`: they tell */
+	bool asked = getenv("TIDEMARK_RUN_ASKED") !=
+		     NULL; /* set by `profile` and `compile`, which report themselves */
 	look(&l);
 	if (*l.own && !asked)
 		tell_own(&l);

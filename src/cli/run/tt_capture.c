@@ -98,7 +98,7 @@ typedef struct copy {
 	bool mute; /* our output is closed: only the log is written */
 } copy;
 
-/* One piece; false at the end. */
+/* Copies one piece of output. Returns false at the end. */
 static bool pass(copy *c, tide_code *rc, tide_error *err)
 {
 	static char buf[1 << 16];

@@ -55,7 +55,8 @@ static bool room(char **text, size_t *cap, size_t n)
 	return true;
 }
 
-/* Fill a block: the last one's tail, then new bytes, cut before the last event. */
+/* Fills a block: the tail of the previous one, then new bytes, up to the begin of the last event.
+ * */
 static void fill(kin_reader *r, kin_block_in *k)
 {
 	size_t got = 0, cut;
@@ -119,7 +120,7 @@ static kin_block_in *block_at(ring *g, size_t i)
 	return &g->blocks[i % g->n];
 }
 
-/* All of these are called with the lock held and return with it held. */
+/* The functions below are called with the lock held and return with it held. */
 
 static void fill_next(ring *g)
 {

@@ -135,7 +135,7 @@ bool tide__plain_get(tide_plain object, const char *name, tide_plain *v)
 	return false;
 }
 
-/* Digits of a decimal and its power of ten; digits past 18 only move the power. */
+/* Parses a decimal number into digits and a power of ten; digits past 18 only change the power. */
 static bool decimal(const char *s, const char *end, wide *digits, int *ten)
 {
 	bool minus = s < end && *s == '-', point = false;

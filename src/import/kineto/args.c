@@ -67,7 +67,7 @@ enum { SHAPE_MOST = 1000 }; /* bytes of an argument that is kept as text */
 
 enum { LIST_MOST = 64 };
 
-/* A short list of numbers in one spelling, "[128, 1, 1]", whoever wrote it. */
+/* Adds a short list of numbers in one notation, "[128, 1, 1]", for any writer. */
 static bool add_list(kin_parser *c, kin_text *key, const kin_slice *v)
 {
 	char text[LIST_MOST * 2];
@@ -87,7 +87,7 @@ static bool add_list(kin_parser *c, kin_text *key, const kin_slice *v)
 	return a->text || kin_oom(c);
 }
 
-/* Shapes and the like, for those who ask. A very long one is told by its length. */
+/* Adds shapes and similar arguments, on request. A very long one is replaced by its length. */
 static bool take_shape(kin_parser *c, const kin_event *e, unsigned k, const kin_slice *v)
 {
 	uint32_t cats;
@@ -141,7 +141,7 @@ static inline bool take(kin_parser *c, kin_event *e, const kin_slice *key, const
 	return add_attr(c, tide__kineto_text(&c->texts, text, key->n), cats & KIN_COLL, *v);
 }
 
-/* Without a collective's name, what looked like its arguments was something else. */
+/* Drops arguments of a collective if the event has no collective's name. */
 static void drop_coll(kin_out *o, size_t from)
 {
 	size_t n = from;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* One event object -> at most one row.
+/* Converts one event object to at most one row.
  *
- * Members are taken in whatever order they come; of a member that comes twice the last one counts.
+ * Members may come in any order; if a member occurs twice, the last one counts.
  * Arguments are read in place when phase and category are known by then (Kineto writes them last),
  * else after the object's end. */
 #include "import/kineto/event.h"

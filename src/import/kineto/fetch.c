@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* One event's arguments, read from the input again: what the model does not keep. */
+/* Reads one event's arguments, which the model does not keep, from the input again. */
 #include <string.h>
 
 #include "base/error.h"

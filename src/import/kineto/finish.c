@@ -208,7 +208,7 @@ static void order_samples(uint32_t *v, uint32_t *tmp, size_t n, const void *t)
 	tide__mergesort(v, tmp, n, sample_before, t);
 }
 
-/* Marks in time order, each with the number of moves up to its moment. */
+/* Sorts marks by time and gives each the number of memory events up to its time. */
 static bool finish_marks(tide_model *m)
 {
 	size_t moves = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* [memory] instants -> allocations, moves, and samples of the allocator's own totals.
+/* Converts [memory] instants to allocations, memory events, and samples of the allocator's own totals.
  *
  * Events are taken in time order (input order within a nanosecond) and paired by device and
  * address. A free without an allocation in the trace belongs to older memory: it becomes an
@@ -9,10 +9,10 @@
  * equal the allocator's "Total Allocated" at every event. A new allocation at an address still
  * alive implies the lost free (TIDE_ALLOC_REUSED).
  *
- * All of that needs no span, so it may be done on a thread of its own while spans are put in order
- * and linked: it touches b->moves and b->before, devices, pools, counters, samples and moves of the
- * model, which those do not, and keeps the allocations to itself. At the end each event finds the
- * span around it. */
+ * This needs no spans, so a separate thread may do it while spans are sorted and linked. It uses
+ * b->moves and b->before, and the model's devices, pools, counters, samples and moves, which the
+ * sorting and linking do not use, and keeps the allocations to itself. At the end each event finds
+ * the span around it. */
 #include <pthread.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ typedef struct pool {
 	uint32_t row;		  /* model pool */
 	uint32_t total, reserved; /* counters */
 	int64_t last_total, last_reserved;
-	int64_t sum;  /* of Bytes, where no addresses are given */
+	int64_t sum;  /* sum of Bytes, if events have no addresses */
 	bool based;   /* first total seen */
 	int64_t base; /* bytes that were there before the first event */
 	kin_live live;

@@ -5,7 +5,8 @@
  * PyTorch's Python tracer misses some returns (a generator that torch.compile resumed, a call that
  * a C extension left) and then lets the call run to the end of the recording. Nested by time, such
  * a call would take everything that follows on its thread. `Python parent id` names the caller, and
- * a call cannot outlast its caller: it is cut to the caller's end, callers first, and counted. */
+ * a call cannot outlast its caller: it is shortened to the caller's end, callers first, and
+ * counted. */
 #include "base/mem.h"
 #include "import/kineto/kineto_impl.h"
 #include "model/mergesort.h"
@@ -63,7 +64,7 @@ static void cut(calls *c, size_t call)
 	c->cut++;
 }
 
-/* Each call once, after its callers; a circle of ids ends where it closes. */
+/* Shortens each call once, after its callers; a cycle of ids ends where it closes. */
 static void cut_all(calls *c)
 {
 	for (size_t k = 0; k < c->n; k++) {

@@ -31,7 +31,7 @@ static void *arena_take(kin_arena *a, size_t n)
 		if (!k)
 			return NULL;
 		if (n > BLOCK / 4 &&
-		    a->head) { /* a large one alone; go on filling the current block */
+		    a->head) { /* a large text gets its own block; continue to fill the current one */
 			k->next = a->head->next;
 			a->head->next = k;
 			return k->bytes;

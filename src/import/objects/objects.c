@@ -35,7 +35,7 @@ static bool nomem(struct reader *r)
 	return false;
 }
 
-/* Whether a walk came to its end undamaged. */
+/* Returns whether a walk reached its end without damage. */
 static bool ended(struct reader *r, const tide_plain_walk *w)
 {
 	return w->bad ? fail(r, TIDE_ECORRUPT, w->p, "damaged JSON") : r->rc == TIDE_OK;

@@ -22,7 +22,7 @@ enum {
 };
 #define SIZE_MOST (INT64_C(1) << 60) /* bytes that a figure may be */
 
-/* One writer of lines: a rank, or the log itself. */
+/* The state of one writer of lines: a rank, or the log itself. */
 struct writer {
 	char rank[TITLE];
 	char title[TITLE];   /* its last line outside a summary */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The end of the log: what is open ends, lives become allocations and moves in order of time, marks
- * find their place among moves, counts become facts. */
+/* Finishes the log: open spans end, lifetimes become allocations and memory events in order of
+ * time, marks get their position among memory events, counts become facts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -231,7 +231,7 @@ static bool attr_first(const void *ctx, uint32_t a, uint32_t b)
 					    : t->key[a].i < t->key[b].i;
 }
 
-/* One rank's are in order; those of several are not. */
+/* Sorts attributes by span. Those of one rank are sorted already, those of several are not. */
 static bool sort_attrs(ttlog *x)
 {
 	tide_attrs *t = &x->m->attrs;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* One line of the log: the rank that MPI puts before it, colours, the logger's prefix "type | LEVEL | ",
- * then which message of the runtime it is. Most bytes of a log are op texts and states: both are
- * passed over once, by memchr where possible. */
+/* Parses one line of the log: MPI's rank before it, colours, the logger's prefix "type | LEVEL | ",
+ * then the kind of message. Most bytes of a log are op texts and states: both are scanned once, by
+ * memchr if possible. */
 #include <string.h>
 
 #include "import/tenstorrent/ttlog_impl.h"

@@ -123,7 +123,7 @@ static bool read_op(ttlog *x, tt_op *o, tide_slice text)
 	return o->name.i ? result_tensor(x, o, p.out_types) : tide__ttlog_nomem(x);
 }
 
-/* Row + 1 of what is known of a text; 0 on exhaustion. */
+/* Returns row + 1 of the parsed op of a text; 0 if memory ran out. */
 static uint32_t op_of(ttlog *x, tide_slice text)
 {
 	tide_str id = tide__strn(x->m, text.s, text.n);

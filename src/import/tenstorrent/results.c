@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* JSON files of a Tenstorrent run, where its log is not at hand.
+/* Reads the JSON files of a Tenstorrent run, for runs without a log.
  *
  *   NAME_memory.json     states before operations, in MB; with NAME_operations.json (their texts) and
- *                        NAME_ir.json (modules) beside it, where they are there
+ *                        NAME_ir.json (modules) beside it, if they exist
  *   memory_results.json  of `ttrt run --memory`: states after operations, in bytes, with a table of
  *                        blocks. An operation's state before is the one after its predecessor
  *
- * Both become what a log says: operation, header, four states; the rest is ops.c's. */
+ * Both are converted to the records of a log: operation, header, four states; ops.c does the rest.
+ * */
 #include <string.h>
 
 #include "base/error.h"
@@ -107,7 +108,7 @@ static bool write_text(results *r, tide_plain a, tide_plain b)
 
 /* ---- states ---- */
 
-/* A number, also where it is written as a text. */
+/* Reads a number, which may be written as a text. */
 static bool number(tide_plain object, const char *key, int64_t scale, uint64_t *out)
 {
 	tide_plain v;
@@ -130,8 +131,8 @@ static bool allocated(tide_plain block)
 		tide__plain_is(v, "1") || (v.type == '0' && v.n == 1 && *v.at == '1'));
 }
 
-/* Free bytes and the longest free stretch of one bank, from its table of blocks. Free blocks that touch
- * are one stretch. */
+/* Computes free bytes and the longest free range of one bank from its table of blocks. Adjacent
+ * free blocks form one range. */
 static bool block_table(tide_plain view, tt_state *s)
 {
 	tide_plain table, key, block;
@@ -393,7 +394,7 @@ static tide_code walk(results *r, tide_plain ops, tide_error *err)
 	return TIDE_OK;
 }
 
-/* Which of the two files it is, and its operations. */
+/* Determines which of the two files it is, and finds its operations. */
 static bool find_ops(results *r, tide_plain all, tide_plain *ops)
 {
 	tide_plain one, key, v;
@@ -443,7 +444,7 @@ tide_code tide__ttresults_import(const tt_results *in, tide_model *m, tide_error
 
 /* ---- files ---- */
 
-/* Reads path with `end` in place of its own ("_memory.json"); nothing where there is none. */
+/* Reads the file whose name has `end` in place of "_memory.json". Returns NULL if there is none. */
 static char *neighbour(const char *path, const char *end, uint64_t most, size_t *n)
 {
 	static const char own[] = "_memory.json";

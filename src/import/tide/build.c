@@ -232,7 +232,8 @@ static inline bool on_alloc(tide_build *b, tide_ring *r, const tide_event *e, in
 	return true;
 }
 
-/* Whether it was freed before or never allocated is found out at the end. */
+/* Notes a free without a live allocation. The end of the import decides whether the address was
+ * freed before or never allocated. */
 static bool stray_free(tide_build *b, const tide_event *e)
 {
 	if (b->malloc_pool && tide__build_pool(b, e) == b->malloc_pool) {
@@ -484,8 +485,8 @@ static bool on_rare(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
 
 enum { AHEAD = 12 }; /* events: how far to look ahead, for memory to arrive in time */
 
-/* With many allocations alive, finding one is a wait for memory, and so is writing its death: ask
- * for the place 2 * AHEAD events before, for the row AHEAD events before. */
+/* Prefetches memory. With many live allocations, finding one and writing its end are cache misses:
+ * prefetch the place 2 * AHEAD events before, the row AHEAD events before. */
 static inline void look_ahead(const tide_build *b, const tide_event *ev, size_t i, size_t n)
 {
 	const tide_live *l = &b->allocs;
@@ -580,7 +581,7 @@ tide_code tide__build_run(tide_build *b, tide_ring *r, const tide_event *ev, siz
 		case TIDE_REC_END:
 			on_end(b, r, t);
 			break;
-		default: /* may take rows of moves: make room again for what follows */
+		default: /* may use rows of moves: reserve rows again for the following events */
 			ok = on_rare(b, r, e, t) && !make_room(b, n - i, NULL);
 		}
 	}

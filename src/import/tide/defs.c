@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* One small function per record type, in a table by tag. Each returns false for a record that makes
- * no sense (an id out of order) and sets `nomem` when memory ran out. */
+/* One small function per record type, in a table by tag. Each returns false for an invalid record
+ * (an id out of order) and sets `nomem` if memory ran out. */
 #include "import/tide/defs.h"
 
 #include <stdio.h>

@@ -21,7 +21,7 @@ struct put {
 	tide_map live; /* address -> row + 1, with the table in its top bit */
 	struct late *late;
 	size_t n_late;
-	uint64_t unknown; /* frees of what was not allocated */
+	uint64_t unknown; /* frees of unknown addresses */
 };
 
 static int by_time(const void *a, const void *b)
@@ -120,7 +120,7 @@ static bool take(struct put *p, const struct tide_device_memory *v, uint32_t poo
 	return true;
 }
 
-/* Bytes of what was there; 0: nothing was known at that address. */
+/* Frees the allocation at an address. Returns its bytes, 0 if the address is unknown. */
 static uint64_t give(struct put *p, uint64_t addr, int64_t t)
 {
 	uint32_t found = tide__map_del(&p->live, addr), row = found & 0x7fffffff;
@@ -178,7 +178,7 @@ static size_t count_once(struct tide_device_memory *v, size_t n, tide_map *count
 
 /* ---- moves ---- */
 
-/* Two lists in order of time become one; marks keep their place among the old moves. */
+/* Merges two lists in order of time; marks keep their position among the old memory events. */
 static bool merge(struct put *p)
 {
 	tide_model *m = p->m;
@@ -239,7 +239,7 @@ bool tide__device_memory_put(tide_model *m, tide_defs *defs, struct tide_device_
 		if (!ok)
 			break;
 		if (!v[i].free && tide__map_get(&p.live, v[i].addr))
-			give(&p, v[i].addr, t); /* its free was not told */
+			give(&p, v[i].addr, t); /* its free was not reported */
 		if (v[i].free)
 			give_range(&p, &v[i], t);
 		else

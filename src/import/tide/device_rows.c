@@ -451,8 +451,8 @@ static bool find_calls(struct finish *f, tide_map *by_correlation, uint64_t *cre
 }
 
 /* Marks the memory records of cuMemCreate and cuMemMap by the correlation of those calls. If the calls
- * themselves were recorded (VIRTUAL), such records would count twice and are left out. Calls whose
- * memory nobody told are a loss: CUPTI 13.0 makes no record of it. */
+ * themselves were recorded (VIRTUAL), such records would count twice and are left out. Calls
+ * without a memory record are a loss: CUPTI 13.0 makes none. */
 static bool set_calls(struct finish *f)
 {
 	tide_device_rows *d = f->d;

@@ -25,7 +25,7 @@ void tide__live_free(tide_live *l)
 	*l = (tide_live){ 0 };
 }
 
-/* The place of this address, or the free slot where it would be. */
+/* Returns the place of this address, or the free slot for it. */
 static inline tide_place *probe(const tide_live *l, uint32_t pool, uint64_t addr)
 {
 	size_t i = tide__live_slot(l, pool, addr);
@@ -50,7 +50,7 @@ uint32_t tide__live_take(tide_live *l, uint32_t pool, uint64_t addr)
 	return p->row;
 }
 
-/* Forget a place; followers that probed past it move back. */
+/* Removes a place; later entries that probed past it move back. */
 static void forget(tide_live *l, tide_place *p)
 {
 	size_t i = (size_t)(p - l->slots);

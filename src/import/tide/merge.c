@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* A binary heap of rings by (time, number). The top ring hands out every event that is not later
- * than the runner-up's next one, so with one ring, or rings that take turns, the heap is hardly
- * touched. Damage inside a chunk (its checksum held, so it was written that way) costs the rest of
- * that chunk and is reported once, with its place. */
+ * than the runner-up's next one, so with one ring, or rings that alternate rarely, the heap is
+ * hardly used. Damage inside a chunk (its checksum held, so it was written that way) loses the rest
+ * of that chunk and is reported once, with its position. */
 #include "import/tide/merge.h"
 
 #include <string.h>
@@ -163,13 +163,13 @@ static void give_up(tide_merge *g, const struct tide_batch *b)
 	g->unread += b->chunk.head.count > b->cursor.records ? left : 1;
 }
 
-/* Returns true for a chunk that is cut off. */
+/* Returns true for a truncated chunk. */
 static bool cut_off(const tide_chunk *c)
 {
 	return c->memory && c->head.stored < c->head.raw;
 }
 
-/* The next events of a ring into r->ev, r->n; n stays 0 when it has no more. */
+/* Reads the next events of a ring into r->ev and r->n; n stays 0 at the end. */
 static tide_code refill(tide_merge *g, tide_ring *r, tide_error *err)
 {
 	while (!r->n) {

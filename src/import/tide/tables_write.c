@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Columns are cut into pieces of a mebibyte, each a zstd frame: a reader needs no more room than that
- * beside the table. */
+/* Columns are divided into pieces of 1 MiB, each a zstd frame: a reader needs no more memory than
+ * that beside the table. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -38,7 +38,7 @@ static tide_code put_plain(sink *s, unsigned type, uint32_t count, const uint8_t
 	return rc ? rc : put(s, p, n);
 }
 
-/* What s->raw holds, as one TABLE chunk. */
+/* Writes the content of s->raw as one TABLE chunk. */
 static tide_code flush(sink *s)
 {
 	tide_chunk_head h = { .magic = TIDE_CHUNK_MAGIC,

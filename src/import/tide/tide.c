@@ -34,7 +34,7 @@ struct load {
 	tide_merge merge;
 	tide_build build;
 	tide_error damage; /* the error that ended the walk; code TIDE_OK if none */
-	tide_chunk cut;	   /* the chunk that the file's end cuts off; type 0 if there is none */
+	tide_chunk cut; /* the chunk that is truncated by the file's end; type 0 if there is none */
 	tide_payload salvaged;
 	tide_ring_ends ends;
 	tide_tail tail;
@@ -139,7 +139,7 @@ static bool is_damage(tide_code rc)
 	return rc == TIDE_ETRUNC || rc == TIDE_ECORRUPT;
 }
 
-/* One chunk. If its payload cannot be used, it is a gap like any other. */
+/* Reads one chunk. If its payload cannot be used, it counts as a gap. */
 static tide_code take_or_skip(struct load *l, const tide_chunk *c, tide_error *err)
 {
 	tide_error e = { .offset = TIDE_NO_OFFSET };
@@ -155,7 +155,7 @@ static tide_code take_or_skip(struct load *l, const tide_chunk *c, tide_error *e
 	return rc;
 }
 
-/* All chunks up to the end or the damage, which is kept in l->damage. */
+/* Reads all chunks up to the end or the first fatal damage, which is kept in l->damage. */
 static tide_code walk(struct load *l, tide_error *err)
 {
 	tide_chunk c;
@@ -200,8 +200,8 @@ static tide_code take_tail(struct load *l, tide_error *err)
 	return TIDE_OK;
 }
 
-/* The records before the point where the file's end cuts an events chunk off. Its checksum cannot
- * be verified. */
+/* Reads the complete records of an events chunk that is truncated by the file's end. Its checksum
+ * cannot be verified. */
 static tide_code take_cut(struct load *l, tide_error *err)
 {
 	if (l->cut.head.type != TIDE_CHUNK_EVENTS || l->cut.head.flags)
@@ -210,7 +210,7 @@ static tide_code take_cut(struct load *l, tide_error *err)
 	if (rc)
 		return rc;
 	l->cut.memory = l->salvaged.bytes;
-	l->cut.head.stored = (uint32_t)l->salvaged.n; /* less than raw: cut off */
+	l->cut.head.stored = (uint32_t)l->salvaged.n; /* less than raw: truncated */
 	return take_chunk(l, &l->cut, err);
 }
 

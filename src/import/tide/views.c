@@ -9,7 +9,7 @@
 #include "import/tide/build_rows.h"
 #include "model/strings.h"
 
-enum { MAX_DIMS = 256 }; /* a decoder lets no more through */
+enum { MAX_DIMS = 256 }; /* the decoder rejects more */
 
 struct view {
 	uint64_t dims[MAX_DIMS], offset, bytes;

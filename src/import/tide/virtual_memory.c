@@ -52,7 +52,7 @@ static void put(struct track *k, uint32_t of, int64_t t, bool ends)
 	};
 }
 
-/* One reference or mapping less; the last one ends the memory. */
+/* Drops one reference or mapping; the last one frees the memory. */
 static void drop(struct track *k, uint32_t of, bool mapped, int64_t t)
 {
 	struct hold *h = of ? &k->holds[of - 1] : NULL;

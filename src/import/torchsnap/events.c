@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Event dicts become rows: from their items, whatever the pickle looks like; and, for the form
- * torch and Python's pickler write, straight from the bytes.
+/* Converts event dicts to rows: from their items for any pickle, and directly from the bytes for
+ * the form that torch and Python's pickler write.
  *
  * That form is `} memo ( key value ... u`, where keys are memo reads that come in the same order
  * from event to event. The keys of the last event are kept as bit patterns (`shape`), so that a key
- * costs one comparison. Anything unexpected undoes the memo entries made on the way and leaves the
- * dict to the machine, which then hands its items to tide__snap_make_event. */
+ * costs one comparison. Anything unexpected undoes the memo entries made so far and leaves the dict
+ * to the pickle machine, which then passes its items to tide__snap_make_event. */
 #include <string.h>
 
 #include "base/error.h"
@@ -45,7 +45,7 @@ static bool event_action(tide_snap_reader *r, tide_pickle *p, tide_pv v, struct 
 	return event_text(r, p, v, &e->x.action) && e->x.action.i;
 }
 
-/* One item of an event; false if its type is wrong. */
+/* Reads one item of an event. Returns false if its type is wrong. */
 static bool event_item(tide_snap_reader *r, tide_pickle *p, tide_pv key, tide_pv v, struct event *e)
 {
 	int64_t number;

@@ -4,11 +4,12 @@
  *
  *     pickle.c    bytes -> values; frames, stacks and events are compacted on the way
  *     parallel_decode.c      the same for long lists of events, by threads
- *     walk.c      what is left -> plain arrays
+ *     walk.c everything else -> plain arrays
  *     replay.c    plain arrays -> model
  *
- * A plain file is read into memory whole, never mapped: one that is cut while it is decoded would end
- * the program. gzip is expanded into memory, at most to what tide_load_options allows or
+ * A plain file is read into memory, never mapped: truncating a mapped file while it is decoded
+ * would crash the program. gzip is expanded into memory, at most to what tide_load_options allows
+ * or
  * to the default of import/source.h (256 times the compressed size, 1 GiB at least). */
 #include <errno.h>
 #include <fcntl.h>

@@ -16,7 +16,7 @@
 enum { MOST_LANES = 64 };
 
 struct range {
-	int64_t t0, t1, start; /* start: before it was cut at 0 */
+	int64_t t0, t1, start; /* start: before it was raised to 0 */
 	tide_str name;
 	uint32_t device, order;
 	uint32_t outer; /* the next open range of this name + 1 */

@@ -329,7 +329,8 @@ static bool member_init(crew *c, struct member *m)
 	return m->stacks && tide__decoder_init(&m->d, c->p->data, c->p->n);
 }
 
-/* As many as there are cores, and no more than the input keeps busy: each costs memory. */
+/* Returns the number of cores, limited by the work in the input, because each thread costs memory.
+ * */
 static size_t thread_count(const tide_snap_reader *r, size_t left)
 {
 	enum { STRETCHES_EACH = 8 };

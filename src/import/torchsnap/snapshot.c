@@ -110,7 +110,7 @@ static tide_pv make_frame(tide_snap_reader *r, tide_pickle *p, const tide_pv *kv
 			break;
 		case K_line:
 			if (!tide__pickle_i64(p, kv[i + 1], &line))
-				line = 0; /* None where unknown */
+				line = 0; /* None if unknown */
 			break;
 		case K_fx_node_name:
 			if (!frame_text(r, p, kv[i + 1], &node) && r->client.failed)

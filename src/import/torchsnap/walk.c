@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The schema walk: what the pickle's containers hold, into plain arrays.
+/* The schema walk: converts the pickle's containers to plain arrays.
  *
- * The walk is as deep as the schema and no deeper, whatever refers to what, so cycles cannot hang
- * it; and it refuses to list more things than the pickle has bytes, so a segment that is referred
- * to a million times with a million blocks cannot either. Unknown keys are skipped and counted. */
+ * The walk is only as deep as the schema, for any references, so cycles cannot hang it. It also
+ * refuses to list more items than the pickle has bytes, so a segment with a million blocks that is
+ * referred to a million times cannot hang it either. Unknown keys are skipped and counted. */
 #include <stdio.h>
 #include <string.h>
 

@@ -5,8 +5,8 @@
  *     V1115 02:21:30.484000 678 torch/_dynamo/convert_frame.py:276] {"dynamo_start": {...}, ...}
  *     <tab>payload, line by line
  *
- * A line that is neither a record nor a payload is counted and passed over; so is the payload after
- * it. The prefix has no year and no zone, so times come from the records themselves. */
+ * A line that is neither a record nor a payload is counted and skipped; so is the payload after it.
+ * The prefix has no year and no zone, so times come from the records themselves. */
 #include <stdio.h>
 #include <string.h>
 
@@ -48,7 +48,7 @@ static int64_t member(tide_plain o, const char *key, int64_t none)
 	return tide__plain_get(o, key, &v) && tide__plain_number(v, 1, &x) ? x : none;
 }
 
-/* frame_id / frame_compile_id, after the autograd's own id where there is one. */
+/* Writes frame_id / frame_compile_id, after autograd's own id if there is one. */
 static void name_compile(tt_record *r)
 {
 	int64_t autograd = member(r->envelope, "compiled_autograd_id", -1),

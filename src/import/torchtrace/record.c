@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* One record: which member its envelope has decides. Records that no analysis reads (tensor
- * descriptions, configurations) are passed over. */
+/* Converts one record; its kind is the member of its envelope. Records that no analysis uses
+ * (tensor descriptions, configurations) are skipped. */
 #include <string.h>
 
 #include "base/error.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* From rows with the document's times to a model: time zero, spans in order, allocations with
- * moves, snapshots as marks and samples. */
+/* Converts rows with the document's times to a model: time zero, sorted spans, allocations with
+ * memory events, snapshots as marks and samples. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +135,7 @@ static uint32_t pool_of(trk *t, tide_str device)
 	return m->pools.name[row].i || tide__tracker_nomem(t) ? row : 0;
 }
 
-/* Spans open at a moment that only moves on. */
+/* The spans open at a time that only increases. */
 struct finder {
 	const trk *t;
 	uint32_t *last; /* owned; per lane: the span that began last */
@@ -191,8 +191,8 @@ static uint32_t lane_of(const trk *t, const trk_where *w)
 	return w->thread == TRK_NO_THREAD ? 0 : tide__map_get(&t->lanes, (uint64_t)w->thread);
 }
 
-/* The entry of the log that is named; else the innermost operation of the name that ran then: on
- * the thread that is told, or on one of the first lanes. */
+/* Returns the named entry of the log; else the innermost operation of the name that ran then, on
+ * the given thread or on one of the first lanes. */
 static uint32_t span_of(struct finder *f, const trk_where *w)
 {
 	const tide_model *m = f->t->m;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Tensors that snapshots list, for documents that tell no lives. A tensor is the same in two
- * snapshots that follow each other if both list it under one id, or without ids in the same words.
- * Bytes of a device's total that no listed tensor has are one allocation more, so that every
- * snapshot adds up to what it says. Between snapshots nothing is known. */
+/* Makes allocations from the tensors listed in snapshots, for documents without lifecycles. A
+ * tensor is the same in two consecutive snapshots if both list it with the same id, or without ids
+ * with the same record. Bytes of a device's total that no listed tensor has become one more
+ * allocation, so that every snapshot has its stated total. Between snapshots nothing is known. */
 #include <string.h>
 
 #include "base/mem.h"

@@ -12,7 +12,7 @@ enum { SHAPE_MOST = 1000, LANES_MOST = 4096 };
 
 /* ---- moments ---- */
 
-/* The moment of a record: unix nanoseconds where it has them, else its timestamp. */
+/* Reads the time of a record: Unix nanoseconds if it has them, else its timestamp. */
 static bool moment(const trk *t, kin_slice ns, kin_slice iso, int64_t *out)
 {
 	bool zoned;
@@ -103,7 +103,7 @@ static void attr_number(trk *t, uint32_t span, const char *key, kin_slice v, int
 		attr(t, span, key, (tide_str){ 0 }, n);
 }
 
-/* One span; 0 = the record has no moment, or memory is exhausted. */
+/* Adds one span. Returns 0 if the record has no time or memory ran out. */
 static uint32_t put_span(trk *t, kin_slice start_ns, kin_slice timestamp, kin_slice duration,
 			 kin_slice thread, tide_str name, uint8_t cat)
 {
@@ -345,7 +345,7 @@ static trk_where where_of(trk *t, kin_slice op, kin_slice id, kin_slice thread, 
 	return w;
 }
 
-/* Every `allocated` begins a life unless one goes on; the first `deallocated` after it ends it. */
+/* Every `allocated` begins a lifetime unless one is open; the next `deallocated` ends it. */
 static void lives_of(trk *t, kin_slice events, trk_life like)
 {
 	enum { KIND, TIME, STAMP, OP, ID, THREAD, ORDER, N };
@@ -420,7 +420,7 @@ static void lifecycle(trk *t, kin_slice id, kin_slice life)
 
 static void metadata(trk *t, kin_slice v)
 {
-	enum { FIRST = 1, LAST = 6, N = 8 }; /* numbers of what the document leaves out */
+	enum { FIRST = 1, LAST = 6, N = 8 }; /* counts of omitted entries in the document */
 	static const char *const names[N] = { "generated_at",
 					      "tensor_lifecycles_left_out",
 					      "snapshots_left_out",
@@ -481,7 +481,7 @@ bool tide__tracker_read(trk *t)
 	char first = t->c.s.b[p];
 	if (first != '{' && first != '[')
 		return tide__tracker_bad(t, p);
-	if (e == KIN_FAIL) /* the walk says where it is damaged */
+	if (e == KIN_FAIL) /* the walk reports the damaged byte */
 		one = (kin_slice){ (uint32_t)p, 1, first };
 	if (!tide__tracker_fields(t, one, names, N, v))
 		return false;

@@ -55,7 +55,8 @@ static bool pytorch_op(trk *t, kin_slice op)
 	return t->rc == TIDE_OK;
 }
 
-/* Where every run is a span with a duration, the spans say more. */
+/* Skips an operation whose runs are all spans with a duration, because the spans have more detail.
+ * */
 static bool operation(trk *t, kin_slice key, kin_slice said)
 {
 	enum { COUNT, TOTAL, MOST, N };

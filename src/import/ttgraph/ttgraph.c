@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* One pass over the nodes, in their order; the document is held whole. The walk through JSON is the
- * one of the tracker's importer. */
+/* One pass over the nodes in their order, with the whole document in memory. It uses the JSON walk
+ * of the tracker's importer. */
 #include "import/ttgraph/ttgraph.h"
 
 #include <stdio.h>
@@ -461,7 +461,7 @@ static bool read_document(struct graph *g)
 	char first = t->c.s.b[p];
 	if (first != '{' && first != '[')
 		return tide__tracker_bad(t, p);
-	if (e == KIN_FAIL) /* the walk says where it is damaged */
+	if (e == KIN_FAIL) /* the walk reports the damaged byte */
 		top = (kin_slice){ (uint32_t)p, 1, first };
 	v[GRAPH] = top;
 	if (first == '{') {

@@ -24,7 +24,7 @@ typedef struct property { /* one of deviceProperties */
 
 /* ---- spans ---- */
 
-/* Every span repeats its whole stack, so deep ones are cut, with a note. */
+/* Every span repeats its whole stack, so deep ones are truncated, with a note. */
 static void stack_arg(chrome *c, tide_stack_id stack)
 {
 	enum { MOST_FRAMES = 2048 };

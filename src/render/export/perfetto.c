@@ -2,11 +2,11 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Perfetto's own format: a sequence of TracePackets in protobuf.
  *
- * One sequence. Names, categories and argument names are interned when first used. A lane is a
- * track below its process or device; spans are SLICE_BEGIN / SLICE_END pairs, written track by
- * track and strictly nested (analyze/timeline/tracks.h); launches are flows; memory, reserved bytes and
- * counters are counter tracks. Timestamps are ns from the trace's start on the boot clock, tied to
- * wall-clock time by a clock snapshot where the trace knows it. Field numbers are those of
+ * There is one sequence. Names, categories and argument names are interned when first used. A lane
+ * is a track below its process or device; spans are SLICE_BEGIN / SLICE_END pairs, written track
+ * by track and strictly nested (analyze/timeline/tracks.h); launches are flows; memory, reserved
+ * bytes and counters are counter tracks. Timestamps are ns from the trace's start on the boot clock, tied to
+ * wall-clock time by a clock snapshot if the trace has it. Field numbers are those of
  * Perfetto's published trace protos. */
 #include <inttypes.h>
 #include <string.h>
@@ -504,7 +504,7 @@ static bool spans(perfetto *f, tide_export_stats *st)
 	return true;
 }
 
-/* One trace; false on exhaustion. */
+/* Writes one trace. Returns false if memory ran out. */
 static bool trace(perfetto *f, tide_export_stats *st, tide_error *err)
 {
 	bool ok = tide__find_tracks(f->m, &f->nest, err) == TIDE_OK && prepare(f);

@@ -134,7 +134,7 @@ static uint32_t text_of(pprof *w, tide_str id)
 	return n ? tide__flame_text(w->f, s, n) : 0;
 }
 
-/* One location a name in use; frames of call stacks bring function, file and line. */
+/* Writes one location per name in use; frames of call stacks have function, file and line. */
 static bool locations(pprof *w)
 {
 	const tide_nodes *t = &w->f->nodes;

@@ -104,7 +104,7 @@ size_t tide__proto_begin(tide_proto *p, unsigned field)
 	return p->n;
 }
 
-/* The length goes before what it measures: move that up by the bytes the length takes. */
+/* Inserts the length before a message: moves the message up by the bytes of the length. */
 void tide__proto_end(tide_proto *p, size_t at)
 {
 	uint8_t length[10];

@@ -33,7 +33,7 @@ static void put_block(shot *s, uint64_t addr, uint64_t size, uint32_t alloc)
 	tide__pkl_dict_end(&s->p);
 }
 
-/* Live allocs [from, to) of the sorted list lie in [addr, addr + size). */
+/* Writes a segment. Live allocs [from, to) of the sorted list are in [addr, addr + size). */
 static void put_segment(shot *s, uint32_t device, uint64_t addr, uint64_t size, tide_pool_id pool,
 			tide_lane_id stream, uint8_t kind, uint32_t stack, size_t from, size_t to)
 {
@@ -93,7 +93,7 @@ static bool continues(const shot *s, uint32_t a, uint32_t b, uint64_t end)
 	       g->addr[b] == end;
 }
 
-/* Of devices [first, last). */
+/* Writes the segments of devices [first, last). */
 static void put_segments(shot *s, uint32_t first, uint32_t last)
 {
 	const tide_segments *g = &s->m->segments;
@@ -214,7 +214,8 @@ static bool is_pinned(const tide_model *m, uint32_t device)
 	return pinned;
 }
 
-/* Does anything go to device 0 because it names none? A trace of marks alone has no devices. */
+/* Returns whether anything without a device goes to device 0. A trace with only marks has no
+ * devices. */
 static bool needs_device_0(const tide_model *m)
 {
 	for (size_t i = 1; i < m->marks.n; i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A snapshot's device_traces and annotations: what led to the state that it shows, in the order of
- * the moves. */
+/* Writes a snapshot's device_traces and annotations: the events before its state, in the order of
+ * memory events. */
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -201,7 +201,7 @@ bool tide__snapshot_sort(shot *s)
 	       sort_rows(s, 1, s->m->marks.n, device_of_mark, &s->marks);
 }
 
-/* A mark stands before the move that it was set before. */
+/* Writes the events of a device. A mark comes before the memory event that follows it. */
 void tide__snapshot_events(shot *s, uint32_t device)
 {
 	uint32_t mark = s->marks.first[device], move = s->moves.first[device];

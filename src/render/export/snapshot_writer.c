@@ -32,7 +32,7 @@ void tide__snapshot_text(shot *s, tide_str t)
 		return;
 	}
 	tide__pkl_text(&s->p, text, n);
-	if (n > 4) /* no longer than what would stand for it */
+	if (n > 4) /* a memo read needs as many bytes */
 		s->text[t.i] = tide__pkl_memo(&s->p) + 1;
 }
 
@@ -60,7 +60,7 @@ static void put_frame(shot *s, uint32_t f)
 	s->frame[f] = tide__pkl_memo(&s->p) + 1;
 }
 
-/* Every stack is written completely, so deep ones are cut, with a note. */
+/* Every stack is written completely, so deep ones are truncated, with a note. */
 enum { MOST_FRAMES = 2048 };
 
 static void put_more(shot *s)
@@ -96,7 +96,7 @@ void tide__snapshot_stack(shot *s, uint32_t stack)
 	s->stack[stack] = tide__pkl_memo(&s->p) + 1;
 }
 
-/* A frame that stands for an op: viewers show its name. */
+/* Writes a frame that represents an op: viewers show its name. */
 static void put_op(shot *s, tide_str name)
 {
 	tide__pkl_dict(&s->p);

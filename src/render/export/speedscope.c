@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* speedscope's own file: shared frames; one evented profile per track in time order (strictly
- * nested), then sampled ones for the GPU by what launched it and for memory at the peak. */
+ * nested), then sampled ones for GPU work by launch and for memory at the peak. */
 #include <string.h>
 
 #include "analyze/timeline/tracks.h"
@@ -43,7 +43,7 @@ static void code_frame(speedscope *w, tide_frame_id id)
 	tide__json_object_end(&w->j);
 }
 
-/* One frame a text of the flame graph, in their order. */
+/* Writes one frame per text of the flame graph, in their order. */
 static bool flame_frames(speedscope *w, const tide_flame *f, uint32_t *count)
 {
 	*count = f ? tide__strings_count(f->strings) : 0;

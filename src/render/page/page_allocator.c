@@ -14,7 +14,7 @@
 #include "render/page/page_parts.h"
 
 enum { POINTS = 1024, MOST_DEVICES = 64 };
-#define FAR (INT64_C(1) << 52) /* offsets beyond this are not told apart */
+#define FAR (INT64_C(1) << 52) /* larger offsets are not distinguished */
 
 struct geometry {
 	const tide_model *m;
@@ -22,10 +22,10 @@ struct geometry {
 	const uint8_t *drop; /* borrowed; may be NULL: as in the memory section */
 	uint64_t *base;	     /* device -> lowest address of its segments, UINT64_MAX = none */
 	bool *known;	     /* device -> its segments are all within FAR of the base */
-	uint32_t *place;     /* alloc, segment -> its number + 1, in order of the moves */
+	uint32_t *place;     /* alloc, segment -> its number + 1, in order of memory events */
 	uint32_t *seg_place;
 	uint32_t n, n_segs; /* numbered so far */
-	uint64_t cut;	    /* moves of the memory section so far */
+	uint64_t cut;	    /* memory events of the memory section so far */
 	int addr, seg_t, seg_cut, seg_back, seg_addr, seg_size, seg_pool, seg_kind, seg_stream;
 	int hold_t, hold_cut, hold_row;
 	int frag[9];

@@ -8,7 +8,10 @@
 #include "render/page/page_parts.h"
 
 enum { FOLD = 20000, FOLD_ORDER = TIDE_ORDER_PARTS, DEEP = TIDE_ORDER_DEEP };
-enum { FEW = 100000, FEW_ROWS = 5000 }; /* nodes, rows in order of time, of which none is folded */
+enum {
+	FEW = 100000,
+	FEW_ROWS = 5000
+}; /* up to so many nodes, and rows in order of time, nothing is folded */
 
 #define COLUMNS(key)                                                  \
 	{                                                             \

@@ -31,7 +31,7 @@ struct memory {
 	tide_alloc_modules owners; /* modules of allocations */
 	tide_view_parts parts;
 	bool any_module;
-	uint32_t *place;      /* alloc -> its number + 1, in order of the moves */
+	uint32_t *place;      /* alloc -> its number + 1, in order of memory events */
 	uint32_t *tensor;     /* alloc -> its last tensor row */
 	tide_frame_id *faces; /* stack -> the frame that names it */
 	tide_strings *labels; /* of tensors */

@@ -11,7 +11,11 @@
 #include "base/mem.h"
 #include "render/page/page_parts.h"
 
-enum { MOST_OPS = 5000, FOLD = 20000, FEW = 20000 }; /* nodes of which none is folded */
+enum {
+	MOST_OPS = 5000,
+	FOLD = 20000,
+	FEW = 20000
+}; /* FEW: up to so many nodes nothing is folded */
 
 /* ---- by name ---- */
 

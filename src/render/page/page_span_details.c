@@ -3,8 +3,8 @@
 /* Details of spans for the timeline: memory, arguments, call stacks, links.
  *
  * Arguments are texts "key<tab>value" per line, each distinct text once: layers and steps repeat
- * them. They are bounded: a long one is cut, and after MOST_TEXT bytes no new ones are added
- * (counted). */
+ * them. They are bounded: a long one is truncated, and after MOST_TEXT bytes new ones are only
+ * counted. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -84,7 +84,7 @@ static size_t add_text(struct args *x, size_t at, const char *s, size_t n)
 	return at + (n < room ? n : room);
 }
 
-/* Of attribute rows [first, end), all of one span. */
+/* Writes the lines of attribute rows [first, end), all of one span. */
 static size_t lines(struct args *x, size_t first, size_t end)
 {
 	const tide_attrs *a = &x->m->attrs;

@@ -18,7 +18,7 @@
 #include "render/page/page_parts.h"
 
 enum {
-	SMALL = 10000,	  /* spans and moves for which a second thread is not worth starting */
+	SMALL = 10000,	  /* spans and memory events that do not justify a second thread */
 	MOST_THREADS = 4, /* more would wait for the longest section */
 };
 
@@ -99,7 +99,7 @@ struct work {
 	tide_lod lod;
 	pthread_mutex_t lock;
 	pthread_cond_t made;
-	size_t next;	/* under the lock: place in turns */
+	size_t next;	/* under the lock: position in `turns` */
 	unsigned ready; /*   "  : things that are made, or failed */
 	struct {
 		char *text; /* malloc's: the element, "" = nothing to show */

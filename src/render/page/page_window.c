@@ -85,8 +85,8 @@ bool tide__page_pieces(tide_box *b, const tide_lod *l, int64_t from, int64_t to,
 	return ok;
 }
 
-/* What a page of a large trace shows first, while it unpacks the rest: the whole timeline on
- * more pixels than most screens have. */
+/* The first picture of a page of a large trace, shown while the rest is unpacked: the whole
+ * timeline on more pixels than most screens have. */
 enum { COARSE_FROM = 50000, COARSE_PX = 2048 };
 
 bool tide__page_coarse(tide_box *b, const tide_model *m, const tide_page_options *opt,

@@ -60,7 +60,7 @@ static void phases(const tide_phase_summary *s, size_t number, FILE *out)
 	fputs("</table>\n", out);
 }
 
-/* A link to the first phase of that name, where there is one. */
+/* Writes a link to the first phase of that name, if there is one. */
 static void phase_link(const tide_phase_summary *s, const char *name, size_t number, FILE *out)
 {
 	for (size_t i = 0; name && i < s->n; i++)

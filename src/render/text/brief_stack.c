@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* A call stack in one short line, innermost frame first, for tables that people read: the innermost
  * Python frame and the user's own frames around it; without Python the frame that names the stack
- * (tide__stack_face). Two stacks may look the same in brief: tables add where they
- * differ (tide__stack_differs); JSON has them whole. */
+ * (tide__stack_face). Two stacks may have the same short text: tables add their difference
+ * (tide__stack_differs); JSON has them in full. */
 #include <string.h>
 
 #include "analyze/common/stacks.h"
@@ -111,7 +111,7 @@ static bool place_is_user(const struct place *p)
 	       !memmem(p->file, p->n_file, "/lib/python", 11);
 }
 
-/* The beginning of what is too long for a line. */
+/* Writes the beginning of a text that is too long for a line. */
 static void put_some(const char *s, size_t n, FILE *out)
 {
 	enum { MOST = 512 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Each column is cut into eighths of a row; a value that is not zero never shows as nothing. */
+/* Columns have a resolution of 1/8 row; a value above 0 is always visible. */
 #include "render/text/chart.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static const struct look ascii = {
 	{ " ", ".", ".", ".", ":", ":", ":", "#", "#" }, "-", "|", "+", "-"
 };
 
-/* Reserved bytes to draw: none where they are not known. */
+/* Returns the reserved bytes to draw, 0 if they are unknown. */
 static uint64_t held_at(const tide_chart *c, size_t i)
 {
 	return c->reserved && c->reserved[i] != UINT64_MAX ? c->reserved[i] : 0;

@@ -172,7 +172,8 @@ static size_t glyph(const char *s, size_t n, char out[8], int *width)
 	return len;
 }
 
-/* Bytes at s that are as they are, a column each: most of what is written is nothing else. */
+/* Returns the number of bytes at s that need no escape and take one column each, which is the usual
+ * case. */
 static size_t plain(const char *s, size_t n)
 {
 	size_t i = 0;

@@ -328,7 +328,7 @@ static void keep_narrow(const tide_grid *g, int *w)
 	}
 }
 
-/* One cell; the last column's trailing blanks are left out. */
+/* Writes one cell; the last column's trailing blanks are left out. */
 static void put_cell(FILE *out, const char *s, size_t n, int w, bool left, bool last,
 		     const tide_style *st)
 {

@@ -238,7 +238,8 @@ static void word(tide_json *j, const char *s)
 	put(j, s, strlen(s));
 }
 
-/* Digits of v, at least `least` of them, ending before `end`. Returns where they begin. */
+/* Writes the digits of v, at least `least` of them, so that they end before `end`. Returns their
+ * begin. */
 static char *digits(char *end, uint64_t v, int least)
 {
 	for (; v || least > 0; v /= 10, least--)

@@ -103,7 +103,7 @@ static const char *const tails[] = { "_kernel_cuda", "_kernel_impl", "CUDAKernel
 				     "KernelImpl",   "_kernel",	     "_functor",
 				     "Functor",	     "_cuda",	     "Kernel" };
 
-/* In plain names: the device or tool they were built for. */
+/* Parts of plain names that tell the device or tool they were built for. */
 static const char *const built_for[] = {
 	"cudnn_infer_", "cudnn_train_", "volta_",     "turing_",    "ampere_",
 	"hopper_",	"maxwell_",	"pascal_",    "sm70_xmma_", "sm75_xmma_",

@@ -93,7 +93,7 @@ char *tide__stack_line(const tide_model *m, tide_stack_id s, char *buf, size_t n
 	return buf;
 }
 
-/* Many rows may share one deep stack, so deep ones are cut, with a note. */
+/* Many rows may share one deep stack, so deep ones are truncated, with a note. */
 enum { MOST_FRAMES = 2048 };
 
 void tide__stack_json(tide_json *j, const char *key, const tide_model *m, tide_stack_id s)

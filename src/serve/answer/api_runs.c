@@ -75,7 +75,7 @@ static void maybe(tide_json *j, const char *key, bool known, int64_t v)
 	tide__json_kint_if(j, key, known && v >= 0, v);
 }
 
-/* What the index knows of a metric; -1 = not known. */
+/* Returns a metric from the index; -1 = unknown. */
 static int64_t figure(const tide_run_summary *s, tide_metric metric)
 {
 	return metric == TIDE_METRIC_PEAK	 ? s->peak_bytes
@@ -115,7 +115,7 @@ static tide_code read_limits(const char *text, limits *l, tide_error *err)
 	return TIDE_OK;
 }
 
-/* Does a run cross this limit, held against the one before it? */
+/* Returns whether a run crosses this limit compared with the previous run. */
 static bool crossed(const tide_failif *f, const item *x)
 {
 	if (!x->run->known)
@@ -208,7 +208,7 @@ static void put_item(tide_json *j, const item *x, const limits *l, const item *e
 
 typedef struct wanted {
 	limits limits;
-	const char *program; /* NULL = all; "" = those of which it is not known */
+	const char *program; /* NULL = all; "" = runs whose program is unknown */
 	size_t most;
 } wanted;
 

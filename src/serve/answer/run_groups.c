@@ -125,7 +125,7 @@ static const char *program(const tide_run_item *x)
 	return x->run->known ? x->run->s.program : "";
 }
 
-/* By program, newest first. */
+/* Orders by program, newest first. */
 static int by_program(const void *a, const void *b)
 {
 	const tide_run_item *const *x = a, *const *y = b;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Threads that make answers. A question about a recording that is not in memory yet leaves the
- * thread and comes back to the queue when it is (its waiter). */
+/* Threads that compute answers. A request for a recording that is not in memory yet leaves the
+ * thread and returns to the queue when the recording has been read (its waiter). */
 #include <unistd.h>
 
 #include "base/now.h"
@@ -29,7 +29,7 @@ static tide_exchange *pop(tide_workers *w)
 	return x;
 }
 
-/* From the store: a recording that it waited for was read. */
+/* Called by the store when the awaited recording has been read. */
 static void come_back(tide_waiter *waiter)
 {
 	tide_exchange *x = (tide_exchange *)waiter;

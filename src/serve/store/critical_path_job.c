@@ -68,7 +68,7 @@ static void find(const tide_loaded *l, uint64_t max_bytes, struct critical *c)
 		snprintf(c->why, sizeof c->why, "%s", err.text[0] ? err.text : tide_code_text(rc));
 }
 
-/* Its section; NULL on exhaustion. Graph and model are large and go at once. */
+/* Returns the section; NULL if memory ran out. Graph and model are large and freed at once. */
 static char *make(const tide_loaded *l, uint64_t max_bytes, size_t *n)
 {
 	struct critical c = { 0 };

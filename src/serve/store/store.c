@@ -27,7 +27,7 @@ void tide__store_id(const char *path, char id[TIDE_REC_ID])
 	snprintf(id, TIDE_REC_ID, "%016" PRIx64, (uint64_t)XXH3_64bits(path, strlen(path)));
 }
 
-/* The list is in order of ids: where this one is, or would be. */
+/* Returns the position of an id in the list, which is sorted by id, or where it would be. */
 static size_t place_of(const tide_store *s, const char *id)
 {
 	size_t lo = 0, hi = s->n;

@@ -114,15 +114,15 @@ static tide_waiter *settle(tide_store *s, struct rec *x, tide_loaded *l, const t
 	return waiters;
 }
 
-/* Events of a .tide file that fit into --max-memory, and into half of what there is: answers need
- * room too. */
+/* Returns the events of a .tide file that fit into --max-memory and into half of the available
+ * memory, because answers need memory too. */
 static uint64_t most_events(uint64_t max_bytes)
 {
 	uint64_t room = tide__memory_limit() / 2;
 	return (room < max_bytes ? room : max_bytes) / EVENT_BYTES + LEAST_EVENTS;
 }
 
-/* Without the lock: x and its path stay while it is busy. */
+/* Reads a file without holding the lock: x and its path stay valid while it is busy. */
 static tide_loaded *read_file(struct rec *x, uint64_t generation, uint64_t max_bytes,
 			      tide_error *err)
 {
@@ -200,7 +200,7 @@ static void read_early(tide_store *s, struct rec *x)
 	pthread_mutex_lock(&s->lock);
 }
 
-/* One recording, lock held on entry and on return. */
+/* Reads one recording. The lock is held on entry and on return. */
 static void read_one(tide_store *s, struct rec *x)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };

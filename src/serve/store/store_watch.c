@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What the store does from time to time: makes the list when inotify says that names changed (watch.h), or
- * regularly where folders cannot be watched; looks at files that changed or are in memory; wants those
- * read again; starts another reader when all are busy for long. One thread calls this. */
+/* Periodic work of the store: makes the list when inotify reports changed names (watch.h), or
+ * regularly if folders cannot be watched; checks files that changed or are in memory; schedules
+ * changed ones for reading; starts another reader if all are busy for long. One thread calls this.
+ * */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +47,8 @@ static bool follow(struct rec *x, int64_t now)
 	return f != TIDE_FOLLOW_GREW;
 }
 
-/* One that is not in memory: is it being written? True when that changed. Lock held. */
+/* Checks whether a recording that is not in memory is being written. Returns true if that changed.
+ * Lock held. */
 static bool see_writer(struct rec *x)
 {
 	if (x->following || x->now || x->busy || x->r.writer > TIDE_WRITER_RUNNING)
@@ -141,7 +143,7 @@ static void make_list(struct listing *l)
 	s->said |= why != NULL;
 }
 
-/* inotify says that this file changed; a ring file stands for its recording. */
+/* Called by inotify when a file changed; a ring file counts as its recording. */
 static void on_file(void *user, const char *path)
 {
 	struct listing *l = user;

@@ -18,7 +18,7 @@ enum {
 	NAMES = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO,
 	SELF = IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED,
 	CONTENT = IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE,
-	MOST_FOLDERS = 8192, /* a share of what the kernel gives a user */
+	MOST_FOLDERS = 8192, /* a share of the kernel's limit for a user */
 };
 
 struct folder {
@@ -57,7 +57,7 @@ void tide__watch_free(tide_watch *w)
 
 /* ---- folders ---- */
 
-/* Where the folder of this descriptor is, or would be. */
+/* Returns the position of this descriptor's folder, or where it would be. */
 static size_t place_of(const tide_watch *w, int wd)
 {
 	size_t lo = 0, hi = w->n;

@@ -228,7 +228,7 @@ static void collect(tide_sim *s, struct script *d)
 	d->out->followed += n;
 }
 
-/* Runs requests i .. j, of which all but the last are frees that waited for a stream. */
+/* Runs requests i .. j. All but the last are frees that waited for a stream. */
 static tide_code tell(tide_sim *s, struct script *d, size_t i, size_t j, enum story story)
 {
 	const tide_requests *q = d->q;

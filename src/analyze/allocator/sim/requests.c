@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* From a model's moves to the request stream of one device. One pass over the moves; streams get
+/* Converts a model's memory events to the request stream of one device, in one pass. Streams get
  * dense numbers in the order of their handles, private pools in the order of their ids. */
 #include "analyze/allocator/sim/requests.h"
 
@@ -216,7 +216,7 @@ static void note_limit(tide_requests *q, uint64_t reserved, uint64_t asked, int6
 	q->limit = limited ? q->reserved_max : reserved + (uint64_t)device_free;
 }
 
-/* Out-of-memory marks that come before move `i`. */
+/* Adds the out-of-memory marks that precede memory event `i`. */
 static bool add_marks(struct build *b, size_t i)
 {
 	const tide_marks *k = &b->m->marks;
@@ -400,8 +400,8 @@ static size_t past_waited(const tide_requests *q, struct run *run, size_t row, s
 	return more || q->r[j].kind == TIDE_REQ_OOM ? j : i;
 }
 
-/* A segment is taken for the next allocation, whatever other threads free in between. Backwards, so
- * that a row knows where the next one belongs. */
+/* Attaches each reserved segment to the next allocation; frees of other threads in between do not
+ * matter. Goes backwards, so that the next allocation is known at each row. */
 static void attach_taken(tide_requests *q)
 {
 	struct run idle = { 0 }, waited = { 0 };

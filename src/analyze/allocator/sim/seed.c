@@ -73,7 +73,7 @@ static bool seeds_ok(const tide_sim *s, uint64_t addr, uint64_t size, const tide
 }
 
 /* Returns the chain's end that a part at `addr` continues: the unmapped tail of the bin's last
- * range, cut so that the part follows. Creates a new range if there is none. */
+ * range, shortened so that the part follows. Creates a new range if there is none. */
 static uint32_t range_for(tide_sim *s, uint32_t b, uint64_t addr, uint64_t size, uint32_t *last)
 {
 	const tide_ord *e = tide__ord_last(&s->bins[b].unmapped);

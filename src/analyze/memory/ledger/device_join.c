@@ -51,7 +51,8 @@ static const tide_ledger_at *nearest(const tide_ledger *l, int64_t wall)
 	return best;
 }
 
-/* What the samples of the part that counts call "other processes" includes the other recordings. */
+/* Sums up a device. "Other processes" in the samples of the main recording includes the other
+ * recordings, which are subtracted. */
 static void sum_up(tide_joined_device *d, size_t k, const tide_ledger_at *told, size_t own)
 {
 	tide_joined_at *a = &d->at[k];

@@ -20,7 +20,7 @@ static const char *const series_names[] = {
 struct work {
 	const tide_model *m;
 	tide_ledger *l;
-	uint32_t cuda; /* pool of what CUPTI told; 0 = none */
+	uint32_t cuda; /* pool of CUPTI's allocations; 0 = none */
 	uint32_t counters[N_SERIES];
 	bool named; /* some of it is known to be the framework's, by its library */
 };
@@ -135,7 +135,7 @@ static void fill_pooled(struct work *w)
 struct sums {
 	uint64_t live;	    /* allocations of the framework's pools */
 	uint64_t framework; /* segments that it took */
-	uint64_t other;	    /* everything else that CUPTI told of this device */
+	uint64_t other;	    /* all other allocations of this device that CUPTI reported */
 };
 
 static void apply(const struct work *w, size_t i, struct sums *x)

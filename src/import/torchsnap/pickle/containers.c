@@ -397,7 +397,7 @@ bool tide__pickle_memo_put(tide_pickle *p, uint64_t index, tide_pv v, const uint
 	if (!tide__pickle_pack(p, v, &packed))
 		return false;
 	if (index >=
-	    p->n) /* a pickler numbers its entries one by one: no more than there are bytes */
+	    p->n) /* a pickler numbers its entries consecutively, so they cannot exceed the bytes */
 		return tide__pickle_fail(p, TIDE_ECORRUPT, at,
 					 "memo entry %llu in a pickle of %zu bytes",
 					 (unsigned long long)index, p->n);

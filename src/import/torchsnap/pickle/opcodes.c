@@ -11,7 +11,7 @@ typedef struct tide_pickle vm;
 
 /* ---- arguments ---- */
 
-/* n bytes of argument at v->p, which moves past them. NULL if the input ends before. */
+/* Returns n bytes of argument at v->p and advances it. NULL if the input ends before. */
 static const uint8_t *take(vm *v, uint64_t n, const uint8_t *op, const char *name)
 {
 	const uint8_t *at = v->p;

@@ -102,7 +102,7 @@ static tide_code move(replay *r, uint8_t kind, uint32_t row)
 	return TIDE_OK;
 }
 
-/* The next alloc row gets its values and its ALLOC move. */
+/* Fills the next alloc row and adds its ALLOC event. */
 tide_code tide__replay_alloc(replay *r, const struct tide_replay_row *a)
 {
 	tide_allocs *t = &r->m->allocs;
@@ -132,7 +132,7 @@ tide_code tide__replay_alloc(replay *r, const struct tide_replay_row *a)
 	return move(r, TIDE_MOVE_ALLOC, i);
 }
 
-/* Its bytes go back at this moment, under the annotation open now. */
+/* Records the free at this time, inside the currently open annotation. */
 static void note_free(replay *r, device *d, uint32_t alloc)
 {
 	if (r->m->allocs.flags[alloc] & TIDE_ALLOC_ASKED)
@@ -182,9 +182,8 @@ static tide_code end_segment(replay *r, uint32_t row)
 	return move(r, TIDE_MOVE_SEG_FREE, row);
 }
 
-/* Finds the recorded final segment that covers the end of a mapped range, of which a part may be
- * left or which may have grown; or the one that existed before the history. NULL if there is
- * none. */
+/* Finds the recorded final segment that covers the end of a mapped range (which may have shrunk or
+ * grown), or the one that existed before the history. Returns NULL if there is none. */
 static const tide_snap_segment *final_at(const replay *r, const device *d, uint64_t addr,
 					 uint64_t size, bool mapped)
 {
@@ -374,7 +373,7 @@ tide_code tide__replay_ask(replay *r, uint32_t alloc)
 	return move(r, TIDE_MOVE_FREE_ASKED, row);
 }
 
-/* A free that completes at once is one move; one that waits for a stream is two. */
+/* A free that completes at once is one memory event; one that waits for a stream is two. */
 static tide_code on_free_requested(replay *r, device *d, uint32_t event)
 {
 	const tide_snap_event *e = &r->s->events.v[event];

@@ -11,8 +11,8 @@
 #include "import/torchsnap/pickle/memo_run.h"
 
 enum {
-	NEAR_END = 512,	       /* no event has more bytes, but for its stack */
-	MOST_READS = 999,      /* picklers write lists in batches of 1000: a longer one may go on */
+	NEAR_END = 512,	  /* no event has more bytes, but for its stack */
+	MOST_READS = 999, /* picklers write lists in batches of 1000: a longer list may continue */
 	SLOTS = TIDE_RUNS * 2, /* 2^16 */
 	MEMOIZE = 0x94,
 	FRAME = 0x95,

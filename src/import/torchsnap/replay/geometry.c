@@ -141,7 +141,7 @@ static bool merge(tide_geo *g, tide_ordered_pos p)
 	tide_ordered_pos next = tide__ordered_next(&g->index, p);
 	if (tide__ordered_ok(next) && joinable(at(g, p), at(g, next))) {
 		at(g, p)->size += at(g, next)->size;
-		if (!erase(g, next)) /* p stays: it lies before */
+		if (!erase(g, next)) /* p stays valid: it is before it */
 			return false;
 	}
 	tide_ordered_pos prev = tide__ordered_prev(&g->index, p);
@@ -233,7 +233,7 @@ static bool take_odd(tide_geo *g, uint64_t addr, uint32_t alloc, tide_geo_taken 
 	return tide__map_put(&g->odd, addr, alloc);
 }
 
-/* In no known segment: the rounded request. */
+/* Takes a block outside all known segments, with the rounded request as its size. */
 static bool take_orphan(tide_geo *g, uint64_t addr, uint32_t alloc, tide_geo_taken *t)
 {
 	t->area = 0;
@@ -267,7 +267,7 @@ static bool serve(tide_geo *g, block *b, uint64_t requested, uint64_t known, uin
 	return insert(g, rest);
 }
 
-/* The address lies inside the free block b: the block before it may be longer than thought. */
+/* Handles an address inside a free block: the block before it may be longer than assumed. */
 static bool grow_soft(tide_geo *g, tide_ordered_pos p, uint64_t addr, tide_geo_taken *t)
 {
 	block *b = at(g, p);

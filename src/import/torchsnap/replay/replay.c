@@ -23,7 +23,7 @@ static tide_code nomem(replay *r)
 
 enum { SLICE = 4096 }; /* events between two looks at whether the program ends */
 
-/* Next event of a device: its time, or its number where there are none. */
+/* Returns the time of a device's next event, or its number without times. */
 static int64_t key_of(const replay *r, const device *d)
 {
 	const tide_snap_event *e = &r->s->events.v[tide__snap_event(&d->trace, d->next)];
@@ -333,7 +333,7 @@ static void cover(replay *r, int64_t us)
 	r->timed = true;
 }
 
-/* One look at all events: when they begin and end, and how many rows they will need. */
+/* Scans all events for their time range and the number of rows that they need. */
 static void survey(replay *r, const tide_snap_trace *t)
 {
 	for (size_t k = 0; k < t->n; k++) {

@@ -100,7 +100,7 @@ static void print_chart(const tide_out *to, const tide_allocator *x)
 			tide__fmt_at(t, sizeof t, (double)x->over.worst.t));
 }
 
-/* One cell of a segment's bar: how much of its bytes is in use? */
+/* Returns one cell of a segment's bar by the part of its bytes in use. */
 static const char *cell(const tide_style *s, uint64_t used, uint64_t size)
 {
 	if (!used)

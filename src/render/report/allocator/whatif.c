@@ -168,7 +168,7 @@ static void print_out(const tide_out *to, const tide_whatif *x, size_t first)
 	for (size_t i = 0; i < x->sweep.n; i++)
 		if (v[i].out && v[i].out_req == r->out_req) {
 			if (i < first)
-				return; /* told */
+				return; /* reported */
 			lo = v[i].out_free < lo ? v[i].out_free : lo;
 			hi = v[i].out_free > hi ? v[i].out_free : hi;
 			n++;
@@ -193,7 +193,7 @@ static void print_out(const tide_out *to, const tide_whatif *x, size_t first)
 	}
 }
 
-/* The answer in one line, where there is an end to memory. */
+/* Prints the result in one line, if memory is limited. */
 static void print_verdict(const tide_out *to, const tide_whatif *x)
 {
 	size_t through = 0, serve = 0, n = x->sweep.n;

@@ -74,7 +74,7 @@ static void stream_fields(tide_json *j, const tide_compat_tables *t)
 	tide__json_karray(j, "streams");
 	for (size_t i = 0; i < t->n_idles; i++) {
 		tide__json_object(j);
-		tide__json_knull(j, "device"); /* HTA does not tell devices apart */
+		tide__json_knull(j, "device"); /* HTA does not distinguish devices */
 		tide__json_kint(j, "stream", t->idles[i].stream);
 		tide__json_kobject(j, "idle");
 		kus(j, "host_wait_ns", t->idles[i].time[0]);

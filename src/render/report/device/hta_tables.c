@@ -75,7 +75,7 @@ static void short_cell(tide_grid *g, const tide_hta *sum, tide_str s)
 	tide__grid_textn(g, brief, tide__kernel_short(name, n, brief));
 }
 
-/* Of the longest launch. */
+/* Adds the cells of the longest launch. */
 static void launch_cells(tide_grid *g, const tide_hta *sum, const tide_hta_kernel *k)
 {
 	number_cell(g, k->device);

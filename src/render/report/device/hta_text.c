@@ -44,8 +44,8 @@ static const char ALL[] = "--top 0 shows all", JSON_HAS[] = "--json has all";
 
 /* ---- bars ---- */
 
-/* The device window cut into disjoint parts: compute; communication that compute does not hide;
- * memory and other work that neither hides; idle. */
+/* The disjoint parts of the device window: compute; communication without compute; memory and other
+ * work without either; idle. */
 enum { P_COMPUTE, P_COMM, P_REST, P_IDLE, PARTS };
 
 static void parts_of(const tide_hta_head *h, int64_t *part)
@@ -66,7 +66,7 @@ static int bar_cells(const tide_style *st)
 	return room > BAR ? BAR : room < 6 ? 6 : room;
 }
 
-/* `cells` cells for the parts, by cumulated rounding: always that many in all. */
+/* Writes the parts as `cells` cells in total, by cumulative rounding. */
 static void bar_text(const tide_hta_head *h, bool ascii, int cells, char *buf)
 {
 	static const char *const fine[PARTS] = { "█", "▓", "▒", "·" };

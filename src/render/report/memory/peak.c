@@ -30,7 +30,7 @@ static void saving_cell(tide_grid *g, const tide_peak *x, size_t row)
 typedef void namer(const tide_groups *g, const tide_model *m, size_t row, tide_long *longs,
 		   FILE *out);
 
-/* Stacks of which the shown text is the same: each row gets what tells it from the first of them. */
+/* Stacks with the same short text: each row adds its difference from the first of them. */
 struct brief {
 	char *text; /* owned */
 	size_t row;

@@ -26,8 +26,8 @@ static bool is_l1(const tide_model *m, const tide_scope *s)
 					  : s->kind >= TIDE_SCOPE_L1_CB && s->kind <= TIDE_SCOPE_L1;
 }
 
-/* Main memory gets the two DRAM lines: pools, a device's sum where it has several pools, and the
- * sum of all devices where there are several. */
+/* Returns whether a scope has the two DRAM lines: pools, a device's sum if it has several pools,
+ * and the sum of all devices if there are several. */
 static bool in_text(const struct report *r, const tide_scope *s)
 {
 	if (r->device != TIDE_ANY && (s->kind == TIDE_SCOPE_TOTAL || s->device != r->device))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The text of memory trackers, byte for byte: two DRAM lines and an L1 line a phase, in MB of 2^20
- * bytes, whatever the memory is (a host's heap too), so that what reads their logs reads ours. */
+/* Writes the text of memory trackers, byte for byte: two DRAM lines and an L1 line per phase, in MB
+ * of 2^20 bytes, for any memory (also a host's heap), so that programs that read their logs can
+ * read ours. */
 #include <stdio.h>
 #include <string.h>
 

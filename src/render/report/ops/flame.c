@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Walks go down by `child`, along by `next` and up by `parent`: no recursion, so depth is only a
- * matter of what the output can hold. */
+/* Walks go down by `child`, along by `next` and up by `parent`. There is no recursion, so only the
+ * output limits the depth. */
 #include "render/report/ops/flame.h"
 
 #include <inttypes.h>
@@ -150,7 +150,8 @@ static uint64_t hash(const char *s, size_t n)
 	return tide__mix(h);
 }
 
-/* Of a memory flame, of whole names (--full-names) and without memory: nothing is shortened. */
+/* Finds short names. Nothing is shortened for a memory flame graph, with --full-names, or if memory
+ * ran out. */
 static bool find_shorts(const tide_flame *f, const tide_style *style, struct shorts *x)
 {
 	char text[TIDE_KERNEL_NAME];

@@ -263,7 +263,7 @@ struct level { /* one open level of the walk */
 	size_t n, at;
 };
 
-/* Those that --top leaves are the heaviest, in the order of first appearance. */
+/* Selects the heaviest rows for --top and keeps them in the order of first appearance. */
 static void heaviest_first(struct report *r, struct level *l)
 {
 	if (!r->greatest.count) {

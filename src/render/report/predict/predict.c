@@ -252,7 +252,7 @@ static void print_parts(const tide_out *to, tide_predict_answer *x)
 	tide__grid_out(parts_table(x, true, TOP), to, 2);
 }
 
-/* Where the basis of reserved bytes is thin: bounds, and why. */
+/* Prints the ranges of reserved bytes, with the reason. */
 static void print_ranges(const tide_out *to, const tide_predict_answer *x)
 {
 	for (size_t i = 0; i < x->n_rows; i++) {
