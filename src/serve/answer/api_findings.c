@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* /api/profiler/compile, torch, roofline, bottlenecks and optimization-score. What a recording does
+/* /api/profiler/compile, torch, bottlenecks and optimization-score. What a recording does
  * not hold is null, with has_real_data false; nothing is guessed. */
 #include <stdlib.h>
 #include <string.h>
@@ -172,34 +172,6 @@ tide_code tide__api_torch(tide_ask *a, tide_error *err)
 					   : tide__api_none,
 				      err);
 	return rc == TIDE_OK ? end : rc;
-}
-
-/* ---- roofline ---- */
-
-tide_code tide__api_roofline(tide_ask *a, tide_error *err)
-{
-	static const char *const lists[] = { "baseline_points", "optimized_points",
-					     "benchmark_details" };
-	tide_loaded *l;
-	tide_json j;
-	tide_code rc = tide__ask_param(a, "recording", &l, err);
-	if (rc != TIDE_OK)
-		return rc;
-	tide__api_begin(&j, a, l, false);
-	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-		tide__json_karray(&j, lists[i]);
-		tide__json_array_end(&j);
-	}
-	tide__json_kobject(&j, "hardware_specs");
-	const char *name = NULL;
-	for (uint32_t d = 1; l && d < l->m->devices.n && !name; d++)
-		if (l->m->devices.kind[d] != TIDE_DEVICE_HOST && l->m->devices.name[d].i)
-			name = tide__text(l->m, l->m->devices.name[d], NULL);
-	tide__json_kstr(&j, "name", name);
-	tide__json_knull(&j, "memory_bandwidth_gb_s");
-	tide__json_knull(&j, "peak_tflops");
-	tide__json_object_end(&j);
-	return tide__api_end(&j, "FLOPs and bytes of kernels are not in the recording", err);
 }
 
 /* ---- bottlenecks ---- */
