@@ -133,9 +133,10 @@ static bool visit(crit *c, struct walk *w, uint32_t row, bool start, int64_t par
 	return ok;
 }
 
-/* Moments in order; a stack of open rows gives each its parent, and closing any moment closes the
- * top. */
-static bool walk_thread(crit *c, const struct moment *v, size_t n)
+/* Moments in order; a stack of open rows gives each its parent. An end closes its own row, and
+ * rows that ended inside it leave the stack with it; HTA's closes the top, whatever ended, which
+ * goes back in time where rows cross. */
+static bool walk_thread(crit *c, const struct moment *v, size_t n, uint8_t *over)
 {
 	uint32_t *stack = tide__alloc(n, sizeof *stack);
 	struct walk w = { -1, -1, 0 };
@@ -146,7 +147,10 @@ static bool walk_thread(crit *c, const struct moment *v, size_t n)
 			ok = visit(c, &w, v[i].row, true, depth ? (int64_t)stack[depth - 1] : -1);
 			stack[depth++] = v[i].row;
 		} else if (depth) {
-			uint32_t row = stack[--depth];
+			uint32_t row = crit_exact(c) ? v[i].row : stack[depth - 1];
+			over[row] = 1;
+			while (depth && over[stack[depth - 1]])
+				depth--;
 			ok = visit(c, &w, row, false, depth ? (int64_t)stack[depth - 1] : -1);
 		}
 	}
@@ -265,10 +269,10 @@ static struct moment *moments(const crit *c, const tide_keyed *k, size_t n)
 	return v;
 }
 
-static bool thread_edges(crit *c, const tide_keyed *k, size_t n)
+static bool thread_edges(crit *c, const tide_keyed *k, size_t n, uint8_t *over)
 {
 	struct moment *v = moments(c, k, n);
-	bool ok = v && walk_thread(c, v, 2 * n);
+	bool ok = v && walk_thread(c, v, 2 * n, over);
 	tide__free(v);
 	return ok;
 }
@@ -285,14 +289,16 @@ static bool stack_edges(crit *c)
 {
 	size_t n;
 	tide_keyed *k = cpu_rows(c, &n);
-	bool ok = k != NULL;
+	uint8_t *over = tide__calloc(c->f->n, 1); /* per row: it has ended */
+	bool ok = k && over;
 	for (size_t i = 0, j; i < n && ok; i = j) {
 		for (j = i; j < n && k[j].key == k[i].key; j++)
 			;
 		if (!has_stream(c, k + i,
 				j - i)) /* a thread with GPU rows on it is no CPU thread */
-			ok = thread_edges(c, k + i, j - i);
+			ok = thread_edges(c, k + i, j - i, over);
 	}
+	tide__free(over);
 	tide__free(k);
 	return ok;
 }

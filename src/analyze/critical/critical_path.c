@@ -129,13 +129,15 @@ static bool make_nodes(crit *c, const char *data)
 /* ---- edges ---- */
 
 /* Returns the row an edge's time is charged to: within one op that op; between ops the enclosing
- * op. */
+ * op, which began last of those open (where ops cross, another one may end first). */
 static int64_t owner(const crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type,
 		     int64_t parent)
 {
 	if (type == TIDE_CP_KERNEL_DELAY || c->nodes[from].start)
 		return c->nodes[from].row;
-	return c->nodes[to].start ? parent : (int64_t)c->nodes[to].row;
+	bool crosses = crit_exact(c) && parent >= 0 && c->begin[parent] &&
+		       c->f->ts[parent] + c->f->dur[parent] >= c->nodes[to].t;
+	return c->nodes[to].start || crosses ? parent : (int64_t)c->nodes[to].row;
 }
 
 bool tide__critical_edge(crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type, bool zero,
