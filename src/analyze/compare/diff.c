@@ -86,8 +86,17 @@ static size_t address(const char *s, size_t n)
 	return k >= 8 ? k : 0;
 }
 
+static bool is_step(const char *s, size_t n)
+{
+	static const char step[] = "ProfilerStep#";
+	return n >= sizeof step - 1 && !memcmp(s, step, sizeof step - 1);
+}
+
 uint32_t tide__diff_text(tide_flame *tree, const char *s, size_t n)
 {
+	static const char any[] = "ProfilerStep#*";
+	if (is_step(s, n))
+		return tide__flame_text(tree, any, sizeof any - 1);
 	if (!memmem(s, n, "0x", 2))
 		return tide__flame_text(tree, s, n);
 	char *plain = tide__alloc(n, 1);

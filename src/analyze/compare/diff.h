@@ -98,7 +98,8 @@ tide_code tide__find_diff(const tide_model *a, const tide_model *b, const tide_d
 void tide__diff_free(tide_diff *d);
 
 /* Returns the id of a name in a tree's texts; 0 if memory runs out. Addresses ("<method of
- * object at 0x7fe708f28800>") differ from run to run, so they become "0x*". */
+ * object at 0x7fe708f28800>") and numbers of steps differ from run to run, so they become "0x*"
+ * and "ProfilerStep#*". */
 uint32_t tide__diff_text(tide_flame *tree, const char *s, size_t n);
 
 tide_diff_status tide__diff_status(const tide_diff_row *r);

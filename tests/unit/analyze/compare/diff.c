@@ -193,6 +193,32 @@ static void nested_addresses(void **state)
 	tide__model_free(m);
 }
 
+static tide_model *one_step(const char *name)
+{
+	tide_model *m = some_machine();
+	some_span(m, 1, TIDE_CAT_USER, name, 0, 100);
+	some_span(m, 1, TIDE_CAT_OP, "aten::mm", 10, 30);
+	uint32_t a = some_alloc(m, 1, 64, 15);
+	m->allocs.lane[a].i = 1;
+	m->allocs.span[a].i = 2;
+	return m;
+}
+
+/* Two recordings begin at different steps: the same work is the same. */
+static void steps_are_one_name(void **state)
+{
+	tide_model *a = one_step("ProfilerStep#3"), *b = one_step("ProfilerStep#12");
+	tide_diff d;
+	assert_int_equal(tide__find_diff(a, b, NULL, &d, NULL), TIDE_OK);
+	for (unsigned k = 0; k < TIDE_N_DIFF_KINDS; k++)
+		for (size_t i = 0; i < d.table[k].n; i++)
+			assert_int_equal(tide__diff_status(&d.table[k].rows[i]), TIDE_DIFF_SAME);
+	assert_int_equal(row(&d, TIDE_DIFF_OP, "ProfilerStep#*")->value[1], 80);
+	tide__diff_free(&d);
+	tide__model_free(a);
+	tide__model_free(b);
+}
+
 static void what_is_missing_is_unknown(void **state)
 {
 	tide_model *a = tide__model_new(), *b = some_model(3, 30, 20);
@@ -232,7 +258,7 @@ int main(void)
 		cmocka_unit_test(against_oracle), cmocka_unit_test(same_trace_is_the_same),
 		cmocka_unit_test(known_case),	  cmocka_unit_test(what_is_missing_is_unknown),
 		cmocka_unit_test(no_memory),	  cmocka_unit_test(nested_addresses),
-		cmocka_unit_test(nested_op_time),
+		cmocka_unit_test(nested_op_time), cmocka_unit_test(steps_are_one_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
