@@ -304,6 +304,19 @@ uint64_t tide__mlir_tile_bytes(uint64_t h, uint64_t w, tide_slice d)
 	return n == UINT64_MAX ? n : mantissa + n / 16;
 }
 
+/* "dram" of memref<2x4xf32, #dram>, as module dumps write it; "l1" of #l1_. */
+static tide_slice buffer_alias(const char *p, const char *end)
+{
+	const char *from = memmem(p, (size_t)(end - p), ", #", 3), *to;
+	if (!from)
+		return (tide_slice){ NULL, 0 };
+	for (to = from += 3; to < end && is_name(*to);)
+		to++;
+	while (to > from && to[-1] == '_')
+		to--;
+	return (tide_slice){ from, (size_t)(to - from) };
+}
+
 /* memref<2x4x!ttcore.tile<32x32, bfp_bf8>, #ttnn.buffer_type<dram>> */
 static void memref(tide_mlir_tensor *t, tide_slice layout)
 {
@@ -319,6 +332,8 @@ static void memref(tide_mlir_tensor *t, tide_slice layout)
 	}
 	if (!p)
 		return;
+	if (!b)
+		t->buffer = buffer_alias(p, end);
 	p += sizeof word - 1;
 	t->n_tiles = dims(&p, end, t->tiles);
 	const char *in = p < end && *p == '!' ? memmem(p, (size_t)(end - p < 24 ? end - p : 24),

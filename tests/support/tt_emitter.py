@@ -6,7 +6,9 @@
 A small model of the runtime: banks with an address-ordered first-fit allocator, a program of
 operations that allocate their results and are followed by deallocates, const-eval programs behind
 load_cached, one rank or several. Every line it writes follows the grammar of the runtime's logger
-(constructed lines, not recorded ones). `--truth FILE` writes what really happened, op by op.
+(constructed lines, not recorded ones). `--truth FILE` writes what really happened, op by op, and who holds
+memory after each. `--types alias` names layouts as module dumps do, `--types bare` leaves them out.
+`--ttrt FILE` writes the first rank's operations as ttrt's memory_results.json.
 
     tt_emitter.py --layers 4 --runs 2 --ranks 1 --seed 1 --truth truth.json > run.log
 """
@@ -18,6 +20,7 @@ import sys
 MB = 1024 * 1024
 POOLS = [("DRAM", 12, 1024 * MB), ("L1", 64, 1331 * 1024), ("L1_SMALL", 64, 64 * 1024), ("TRACE", 12, 0)]
 TILE = {"f32": 4096, "bf16": 2048, "bfp_bf8": 1088, "bfp_bf4": 576, "ui32": 4096, "si32": 4096}
+ALIASES = "(names of layouts, known at the end)"
 GREY, BLUE, GREEN, BOLD, OFF = "\033[38;5;240m", "\033[38;5;69m", "\033[32m", "\033[1m", "\033[0m"
 
 
@@ -64,12 +67,21 @@ class Tensor:
     def bytes(self) -> int:
         return self.tiles[0] * self.tiles[1] * TILE[self.tile]
 
-    def type(self) -> str:
+    types = "inline"  # or "alias", "bare"
+    aliases: dict[str, str] = {}  # layout -> its name
+
+    def layout(self, buffer: str) -> str:
         dims = ", ".join(f"d{i}" for i in range(len(self.shape)))
-        return (
-            f"tensor<{'x'.join(map(str, self.shape))}x{self.dtype}, #ttnn.ttnn_layout<({dims}) -> ({dims}), <1x1>, "
-            f"memref<{self.tiles[0]}x{self.tiles[1]}x!ttcore.tile<32x32, {self.tile}>, #ttnn.buffer_type<{self.buffer}>>, <interleaved>>>"
-        )
+        return f"#ttnn.ttnn_layout<({dims}) -> ({dims}), <1x1>, memref<{self.tiles[0]}x{self.tiles[1]}x!ttcore.tile<32x32, {self.tile}>, {buffer}>, <interleaved>>"
+
+    def type(self) -> str:
+        shape = f"tensor<{'x'.join(map(str, self.shape))}x{self.dtype}"
+        if Tensor.types == "bare":
+            return shape + ">"
+        if Tensor.types == "inline":
+            return f"{shape}, {self.layout(f'#ttnn.buffer_type<{self.buffer}>')}>"
+        name = Tensor.aliases.setdefault(self.layout("#l1_" if self.buffer == "l1" else "#" + self.buffer), f"#ttnn_layout{len(Tensor.aliases) or ''}")
+        return f"{shape}, {name}>"
 
 
 class Rank:
@@ -81,6 +93,10 @@ class Rank:
         self.missed: set[str] = set()
         self.noise = 0.0
         self.lines: list[str] = []
+        self.alive: dict[int, list] = {}  # tensor -> [path of the op that made it, pool, bytes of a bank]
+        self.ttrt: list[dict] = []
+        self.path: list[str] = []
+        self.kept: list[Tensor] = []  # so that no two have one id
 
     def line(self, kind: str, level: str, text: str) -> None:
         if self.colour:
@@ -113,7 +129,9 @@ class Rank:
         self.block(f"before operation {op_type}")
         before = {n: b.allocated() for n, b in self.banks.items()}
         effect()
+        self.ttrt.append({"loc": loc or "", "debug_str": text, **{n.lower(): self.view(n) for n, _, _ in POOLS}})
         self.ops.append({
+            "alive": list(self.alive.values()),
             "name": name, "op_type": op_type, "loc": loc, "const_eval": self.graph,
             "miss": self.graph in self.missed,
             "before": before, "after": {n: b.allocated() for n, b in self.banks.items()},
@@ -124,17 +142,28 @@ class Rank:
         pages = t.tiles[0] * t.tiles[1]
         return -(-pages // banks) * TILE[t.tile]
 
-    def make(self, t: Tensor) -> None:
+    def view(self, pool: str) -> dict:
+        b, banks = self.banks[pool], dict((n, k) for n, k, _ in POOLS)[pool]
+        used = b.allocated()
+        blocks = sorted([(at, n, "yes") for at, n in b.used.items()] + [(at, n, "no") for at, n in b.free])
+        table = [{"allocated": live, "size": str(n), "address": str(at), "blockID": str(i), "prevID": str(i - 1), "nextID": str(i + 1)} for i, (at, n, live) in enumerate(blocks)]
+        return {"num_banks": banks, "total_bytes_per_bank": b.size, "total_bytes_allocated_per_bank": used, "total_bytes_free_per_bank": b.size - used,
+                "largest_contiguous_bytes_free_per_bank": b.largest(), "block_table": table}
+
+    def make(self, t: Tensor, name: str) -> None:
         t.at = self.banks[t.buffer.upper()].take(self.per_bank(t))
+        self.alive[id(t)] = ["/".join([*self.path, name]), t.buffer.upper(), self.banks[t.buffer.upper()].used[t.at]]
+        self.kept.append(t)
 
     def drop(self, t: Tensor) -> None:
         if t.at is not None:
             self.banks[t.buffer.upper()].give(t.at)
+            del self.alive[id(t)]
             t.at = None
 
     def run_op(self, n: int, name: str, op_type: str, ins: list[tuple[str, Tensor]], t: Tensor, attrs: str, loc: str) -> str:
         text = f'%{n} = "{name}"({", ".join(s for s, _ in ins)}) <{{{attrs}}}> : ({", ".join(x.type() for _, x in ins)}) -> {t.type()} loc("{loc}")'
-        self.op(text, name, op_type, lambda: self.make(t), loc)
+        self.op(text, name, op_type, lambda: self.make(t, name), loc)
         return f"%{n}"
 
     def deallocate(self, ssa: str, t: Tensor, loc: str) -> None:
@@ -156,6 +185,8 @@ def dump(r: Rank, weights: list[tuple[str, Tensor]], x: Tensor) -> None:
         args.append(f'%arg{i + 1}: tensor<{"x".join(map(str, t.shape))}xbf16> {{ttcore.argument_type = #ttcore.argument_type<parameter>, ttir.name = "{name}"}}')
     for stage in ("shlo_frontend", "ttir", "ttnn"):
         r.raw(f"2026-06-04 20:40:30.001 (   1.000s) [        ABCDEF]     module_builder.cc:120      1| MLIR Module {stage}:")
+        if stage == "ttnn":
+            r.raw(ALIASES)
         r.raw("module @jit_forward {")
         r.raw(f"  func.func @main({', '.join(args)}) -> tensor<1x32xbf16> {{")
         for i in range(len(weights) // 2):
@@ -180,6 +211,7 @@ def const_eval(r: Rank, k: int, ssa: str, n: int, w: Tensor, cache: dict) -> Ten
     r.line("Always", "DEBUG", f"Cache miss or invalid cache for function: {f}")
     r.missed.add(f)
     outer, r.graph = r.graph, f
+    r.path += ["ttcore.load_cached", f]
     r.line("RuntimeTTNN", "DEBUG", f"Starting execution of program: {f}")
     r.op('%0 = "ttnn.get_device"() <{mesh_offset = #ttnn<mesh_offset 0x0>, mesh_shape = #ttnn<mesh_shape 1x1>}> : () -> !ttnn.device loc("get")', "ttnn.get_device", "GetDeviceOp", lambda: None, "get")
     mid = Tensor(w.shape, "bf16", "bf16", "dram")
@@ -188,6 +220,7 @@ def const_eval(r: Rank, k: int, ssa: str, n: int, w: Tensor, cache: dict) -> Ten
     r.deallocate("%1", mid, f"weight.{k}")
     r.line("RuntimeTTNN", "DEBUG", f"Finished execution of program: {f}")
     r.graph = outer
+    r.path = r.path[:-2]
     cache[f] = out
     return out
 
@@ -196,6 +229,7 @@ def forward(r: Rank, layers: int, width: int, batch: int, weights, cache: dict, 
     if submit:
         r.block("before submit")
     r.line("RuntimeTTNN", "DEBUG", "Starting execution of program: main")
+    r.path = ["main"]
     n, x, name = 1, Tensor([1, batch, width], "bf16", "bf16", "dram"), "%arg0"
     r.op('%0 = "ttnn.get_device"() <{mesh_offset = #ttnn<mesh_offset 0x0>, mesh_shape = #ttnn<mesh_shape 1x1>}> : () -> !ttnn.device loc("get")', "ttnn.get_device", "GetDeviceOp", lambda: None, "get")
     ready = []
@@ -254,8 +288,17 @@ def main() -> int:
     p.add_argument("--oom", action="store_true")
     p.add_argument("--exit", type=int, default=0)
     p.add_argument("--truth")
+    p.add_argument("--ttrt")
+    p.add_argument("--types", default="inline", choices=["inline", "alias", "bare"])
     a = p.parse_args()
+    Tensor.types = a.types
     ranks = [rank_lines(a, f"[1,{k}]<stdout>: " if a.ranks > 1 else "", a.seed + k) for k in range(a.ranks)]
+    aliases = ["#dram = #ttnn.buffer_type<dram>", "#l1_ = #ttnn.buffer_type<l1>"] + [f"{name} = {layout}" for layout, name in Tensor.aliases.items()] if Tensor.aliases else []
+    for r in ranks:
+        r.lines = [x for line in r.lines for x in ([r.prefix + y for y in aliases] if line.endswith(ALIASES) else [line])]
+    if a.ttrt:
+        with open(a.ttrt, "w", encoding="utf-8") as f:
+            json.dump({str(i): row for i, row in enumerate(ranks[0].ttrt)}, f, indent=4, sort_keys=True)
     rng = random.Random(a.seed)
     queues = [list(reversed(r.lines)) for r in ranks]
     while any(queues):

@@ -45,11 +45,26 @@ static bool from_distance(const tide_model *m, tide_step_boundaries *s, size_t *
 	return true;
 }
 
+/* Returns the process whose lanes alone are of the device, 0 = none or several. */
+static uint32_t process_of(const tide_model *m, uint32_t device)
+{
+	uint32_t found = 0;
+	for (size_t i = 1; device && device < m->devices.n && i < m->lanes.n; i++) {
+		uint32_t own = m->lanes.process[i].i;
+		if (m->lanes.device[i].i != device || own == found)
+			continue;
+		if (found)
+			return 0;
+		found = own;
+	}
+	return found;
+}
+
 /* Each ends where the next begins: what is between two ranges belongs to the one before. */
-static bool from_steps(const tide_model *m, tide_step_boundaries *s, size_t *cap)
+static bool from_steps(const tide_model *m, uint32_t device, tide_step_boundaries *s, size_t *cap)
 {
 	tide_steps k;
-	bool ok = tide__steps_find(m, &k, NULL) == TIDE_OK;
+	bool ok = tide__steps_of(m, process_of(m, device), &k, NULL) == TIDE_OK;
 	for (size_t i = 0; ok && i < k.n; i++)
 		ok = add(s, cap, k.v[i].t0);
 	s->source = k.source;
@@ -66,7 +81,7 @@ static bool from_steps(const tide_model *m, tide_step_boundaries *s, size_t *cap
 	return ok;
 }
 
-tide_code tide__find_step_boundaries(const tide_model *m, int64_t every_ns,
+tide_code tide__find_step_boundaries(const tide_model *m, uint32_t device, int64_t every_ns,
 				     tide_step_boundaries *out)
 {
 	size_t cap = 0;
@@ -75,7 +90,7 @@ tide_code tide__find_step_boundaries(const tide_model *m, int64_t every_ns,
 	memset(out, 0, sizeof *out);
 	end = end ? end : m->t_end;
 	bool ok = every_ns > 0 ? from_distance(m, out, &cap, every_ns, end)
-			       : from_steps(m, out, &cap);
+			       : from_steps(m, device, out, &cap);
 	if (!ok) {
 		tide__step_boundaries_free(out);
 		return TIDE_ENOMEM;

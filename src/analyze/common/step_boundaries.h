@@ -18,8 +18,9 @@ typedef struct tide_step_boundaries {
 
 /* every_ns > 0: ignores the trace's own steps and uses boundaries at equal intervals, up to the
  * last allocation; the first of more than 3 intervals is dropped, because a program creates its
- * model there. A trace without steps gives TIDE_OK and n = 0. */
-tide_code tide__find_step_boundaries(const tide_model *m, int64_t every_ns,
+ * model there. `device`: that of one process has the ranges of that process as steps; 0 = any. A
+ * trace without steps gives TIDE_OK and n = 0. */
+tide_code tide__find_step_boundaries(const tide_model *m, uint32_t device, int64_t every_ns,
 				     tide_step_boundaries *out);
 void tide__step_boundaries_free(tide_step_boundaries *s);
 const char *tide__beat_source_text(tide_step_source s);

@@ -147,21 +147,23 @@ static bool from_marks(const tide_model *m, tide_steps *s, size_t *cap)
 
 struct named {
 	int64_t t0, t1;
-	uint32_t name;
+	uint32_t process, name;
 };
 
 static int by_name_time(const void *a, const void *b)
 {
 	const struct named *x = a, *y = b;
 
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
 	if (x->name != y->name)
 		return x->name < y->name ? -1 : 1;
 	return (x->t0 > y->t0) - (x->t0 < y->t0);
 }
 
-/* Finds user ranges inside no other one. Parents come before their children, so the enclosing
- * range is known. */
-static struct named *outer_ranges(const tide_model *m, size_t *n)
+/* Finds user ranges inside no other one, of one process (0 = all). Parents come before their
+ * children, so the enclosing range is known. */
+static struct named *outer_ranges(const tide_model *m, uint32_t process, size_t *n)
 {
 	const tide_spans *s = &m->spans;
 	uint8_t *in = tide__calloc(s->n, 1);
@@ -176,15 +178,18 @@ static struct named *outer_ranges(const tide_model *m, size_t *n)
 	}
 	r = in ? tide__alloc(*n, sizeof *r) : NULL;
 	*n = 0;
-	for (size_t i = 1; r && i < s->n; i++)
-		if (s->cat[i] == TIDE_CAT_USER && !in[i])
-			r[(*n)++] = (struct named){ s->t0[i], s->t1[i], s->name[i].i };
+	for (size_t i = 1; r && i < s->n; i++) {
+		uint32_t own = m->lanes.process[s->lane[i].i].i;
+
+		if (s->cat[i] == TIDE_CAT_USER && !in[i] && (!process || own == process))
+			r[(*n)++] = (struct named){ s->t0[i], s->t1[i], own, s->name[i].i };
+	}
 	tide__free(in);
 	return r;
 }
 
-/* Finds the name whose ranges repeat at least 3 times without overlap; of several the one that
- * begins first. */
+/* Finds the name whose ranges repeat at least 3 times in a process without overlap; of several the
+ * one that begins first. */
 static const struct named *best_name(const struct named *r, size_t n, size_t *count)
 {
 	const struct named *best = NULL;
@@ -193,7 +198,8 @@ static const struct named *best_name(const struct named *r, size_t n, size_t *co
 	for (size_t i = 0, j; i < n; i = j) {
 		bool apart = true;
 
-		for (j = i + 1; j < n && r[j].name == r[i].name; j++)
+		for (j = i + 1; j < n && r[j].name == r[i].name && r[j].process == r[i].process;
+		     j++)
 			apart &= r[j].t0 >= r[j - 1].t1;
 		if (j - i >= 3 && apart && (!best || r[i].t0 < best->t0)) {
 			best = &r[i];
@@ -203,10 +209,10 @@ static const struct named *best_name(const struct named *r, size_t n, size_t *co
 	return best;
 }
 
-static bool from_ranges(const tide_model *m, tide_steps *s, size_t *cap)
+static bool from_ranges(const tide_model *m, uint32_t process, tide_steps *s, size_t *cap)
 {
 	size_t n, count;
-	struct named *r = outer_ranges(m, &n);
+	struct named *r = outer_ranges(m, process, &n);
 	bool ok = r != NULL;
 
 	if (ok && n) {
@@ -225,12 +231,12 @@ static bool from_ranges(const tide_model *m, tide_steps *s, size_t *cap)
 	return ok;
 }
 
-tide_code tide__steps_find(const tide_model *m, tide_steps *out, tide_error *err)
+tide_code tide__steps_of(const tide_model *m, uint32_t process, tide_steps *out, tide_error *err)
 {
 	size_t cap = 0;
 	*out = (tide_steps){ 0 };
 	bool ok = from_marks(m, out, &cap) && (out->n || from_profiler(m, out, &cap)) &&
-		  (out->n || from_ranges(m, out, &cap));
+		  (out->n || from_ranges(m, process, out, &cap));
 	if (!ok) {
 		tide__steps_free(out);
 		return tide__nomem(err);
@@ -238,6 +244,11 @@ tide_code tide__steps_find(const tide_model *m, tide_steps *out, tide_error *err
 	if (!out->n)
 		out->source = TIDE_STEPS_NONE;
 	return TIDE_OK;
+}
+
+tide_code tide__steps_find(const tide_model *m, tide_steps *out, tide_error *err)
+{
+	return tide__steps_of(m, 0, out, err);
 }
 
 tide_code tide__steps_said(const tide_model *m, tide_steps *out, tide_error *err)

@@ -9,9 +9,9 @@
  *   2. ProfilerStep#N annotations on the host (category user_annotation, or op in old files; the
  *      copies that profilers put on the device side are not steps), from the earliest start to the
  *      latest end of a number;
- *   3. a user range inside no other one that repeats at least 3 times and never overlaps itself (of
- *      several, the one that begins first): from its start to its next start, the last to the end
- *      of the trace. Numbered from 0.
+ *   3. a user range inside no other one that repeats at least 3 times in a process and never
+ *      overlaps itself there (of several, the one that begins first): from its start to its next
+ *      start, the last to the end of the trace. Numbered from 0.
  * Device work belongs to the step in which its launch began: launch.t0 in [step.t0, step.t1). */
 #ifndef TIDE_ANALYZE_COMMON_STEPS_H
 #define TIDE_ANALYZE_COMMON_STEPS_H
@@ -39,6 +39,8 @@ typedef struct tide_steps {
 } tide_steps;
 
 tide_code tide__steps_find(const tide_model *m, tide_steps *out, tide_error *err);
+/* The same, with ranges of one process only; 0 = of any. */
+tide_code tide__steps_of(const tide_model *m, uint32_t process, tide_steps *out, tide_error *err);
 /* The same, but n = 0 unless the trace names its steps by marks or the profiler. */
 tide_code tide__steps_said(const tide_model *m, tide_steps *out, tide_error *err);
 void tide__steps_free(tide_steps *s);

@@ -192,7 +192,7 @@ tide_code tide__find_leaks(const tide_model *m, uint32_t device, tide_group_by b
 	tide_code rc;
 
 	memset(out, 0, sizeof *out);
-	rc = tide__find_step_boundaries(m, every_ns, &out->beats);
+	rc = tide__find_step_boundaries(m, device, every_ns, &out->beats);
 	if (rc != TIDE_OK)
 		return tide__nomem(err);
 	rc = tide__find_groups(m, &none, by, &out->groups, err);

@@ -172,7 +172,8 @@ static bool note_calls(struct work *w, const tide_step_boundaries *beats)
 static bool find_stretches(struct work *w)
 {
 	tide_step_boundaries beats = { 0 };
-	bool ok = tide__find_step_boundaries(w->m, 0, &beats) == TIDE_OK && note_calls(w, &beats);
+	bool ok =
+		tide__find_step_boundaries(w->m, 0, 0, &beats) == TIDE_OK && note_calls(w, &beats);
 	tide__step_boundaries_free(&beats);
 	w->trains = ok ? tide__calloc(w->n_cuts + 1, sizeof *w->trains) : NULL;
 	w->out->stretches = w->n_cuts + 1;

@@ -42,6 +42,7 @@ typedef struct tide_tt_op {
 	uint32_t lane, process;
 	uint32_t session; /* from 1, 0 = the log names none */
 	uint64_t line;	  /* in the log, from 1 */
+	uint32_t module;  /* text of the last ttnn module dumped before it, 0 = none */
 	uint32_t state
 		[TIDE_TT_POOLS]; /* row + 1 in pool_states of the block before it, 0 = missing */
 	int64_t change[TIDE_TT_POOLS]; /* caused by it; TIDE_TT_UNKNOWN */
@@ -71,7 +72,8 @@ typedef struct tide_tt_weight { /* an argument of @main in a module dump; slices
 	uint32_t module; /* document it comes from, row in documents */
 } tide_tt_weight;
 
-typedef struct tide_tt_alias { /* "#name = value" of the last ttnn module */
+typedef struct tide_tt_alias { /* "#name = value" of a ttnn module */
+	uint32_t module;       /* text of the module */
 	tide_slice name, value;
 } tide_tt_alias;
 
@@ -91,24 +93,28 @@ typedef struct tide_tt {
 	uint64_t deallocates, get_devices;
 	uint32_t pool_row[TIDE_TT_POOLS]; /* of the first rank; 0 = never seen */
 	tide_tt_peak peak[TIDE_TT_POOLS]; /* over all ranks */
+	tide_tt_peak
+		*peaks; /* owned; by row in pools, with the pool's kind: state 0 = never seen */
 	tide_tt_trend trend[TIDE_TT_POOLS];
 	tide_tt_weight *weights; /* owned: all arguments, in order of modules */
 	size_t n_weights;
 	tide_tt_graph *graphs; /* owned; by name */
 	size_t n_graphs;
 	size_t n_ranks;
+	uint32_t runs;	/* of outermost programs, of the rank with most */
+	bool no_warmup; /* skip_warmup found nothing to skip */
 	/* owned; per op: 1 + first weight of the module it belongs to, 0 = none */
 	uint32_t *module_of;
 	/* owned; per op in a const-eval program: 1 + the load_cached that ran it */
 	uint32_t *load_of;
 	uint64_t ambiguous;	/* operands whose argument has another shape in the dump */
-	tide_tt_alias *aliases; /* owned; sorted by name */
+	tide_tt_alias *aliases; /* owned; sorted by module and name */
 	size_t n_aliases;
 	size_t cap_ops, cap_skipped, cap_weights, cap_graphs, cap_aliases;
 } tide_tt;
 
-/* Returns TIDE_OK, TIDE_ENOMEM, or TIDE_ENOTFOUND if the trace has no pool state before an
- * operation. */
+/* Returns TIDE_OK, TIDE_ENOMEM, or TIDE_ENOTFOUND if the trace has no operation with a pool state,
+ * not that rank, or nothing after the runs that are skipped. */
 tide_code tide__tt_find(const tide_model *m, const tide_tt_options *opt, tide_tt **out,
 			tide_error *err);
 /* NULL is allowed. */
@@ -116,6 +122,8 @@ void tide__tt_free(tide_tt *t);
 
 /* Returns the fragmentation of a state: 1 - largest / free; NaN if nothing is free. */
 double tide__tt_fragmentation(const tide_model *m, uint32_t state);
+/* Returns the position of an operation on the axis: what `--at "op N"` takes. */
+int64_t tide__tt_position(const tide_tt *t, size_t op);
 /* Returns the row of the operation at a span, or of the last before it; -1 = none. */
 int64_t tide__tt_op_at(const tide_tt *t, uint32_t span);
 
@@ -126,12 +134,13 @@ bool tide__tt_parse(const tide_tt *t, const tide_tt_op *o, tide_mlir_op *out);
 /* Returns its name: from the MLIR text, else the type in the header. Borrowed. */
 const char *tide__tt_name(const tide_tt *t, const tide_tt_op *o);
 /* Returns its location: the name in loc( ), or the function for a load_cached without one,
- * resolved through the aliases of the last ttnn module. Absent = unknown. */
+ * resolved through the aliases of its ttnn module. Absent = unknown. */
 tide_slice tide__tt_loc(const tide_tt *t, const tide_tt_op *o, const tide_mlir_op *p);
-/* Reads a tensor type, resolving layout aliases. */
-bool tide__tt_tensor(const tide_tt *t, tide_slice type, tide_mlir_tensor *out);
+/* Reads a tensor type of an operation, resolving layout aliases of its ttnn module. */
+bool tide__tt_tensor(const tide_tt *t, const tide_tt_op *o, tide_slice type, tide_mlir_tensor *out);
 /* Reads the type of the first result. */
-bool tide__tt_result(const tide_tt *t, const tide_mlir_op *p, tide_mlir_tensor *out);
+bool tide__tt_result(const tide_tt *t, const tide_tt_op *o, const tide_mlir_op *p,
+		     tide_mlir_tensor *out);
 
 /* ---- weights ---- */
 

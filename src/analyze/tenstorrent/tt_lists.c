@@ -27,7 +27,7 @@ static uint64_t value_of(const tide_tt *t, const tide_tt_op *o, tide_tt_by by, u
 			       ? (uint64_t)o->change[pool]
 			       : 0;
 	case TIDE_TT_BY_PADDING:
-		return tide__tt_parse(t, o, &p) && tide__tt_result(t, &p, &x) && x.n_dims &&
+		return tide__tt_parse(t, o, &p) && tide__tt_result(t, o, &p, &x) && x.n_dims &&
 				       x.padded > x.bytes
 			       ? x.padded - x.bytes
 			       : 0;

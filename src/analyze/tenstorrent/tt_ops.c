@@ -21,20 +21,41 @@ static int kind_of(const tide_model *m, uint32_t span)
 									    : KEEP;
 }
 
-/* The moment from which on operations count. */
-static int64_t begin_of(const tide_model *m, const tide_tt_options *opt)
+/* The end of the warm-up: every rank that prints its output has printed the first; -1 = none has. */
+static int64_t end_of_warmup(const tide_model *m, bool *seen)
 {
-	uint32_t runs = 0;
+	int64_t t = -1;
 	for (size_t i = 1; i < m->marks.n; i++) {
-		bool output = m->marks.kind[i] == TIDE_MARK_ANNOTATION &&
-			      !strcmp(tide__text(m, m->marks.name[i], NULL), "output");
-		runs += m->marks.kind[i] == TIDE_MARK_PHASE;
-		if ((opt->skip_warmup && output) ||
-		    (opt->skip_runs && m->marks.kind[i] == TIDE_MARK_PHASE &&
-		     runs == opt->skip_runs))
-			return m->marks.t[i] + 1;
+		uint32_t lane = m->marks.lane[i].i;
+		if (m->marks.kind[i] != TIDE_MARK_ANNOTATION || seen[lane] ||
+		    strcmp(tide__text(m, m->marks.name[i], NULL), "output") != 0)
+			continue;
+		seen[lane] = true;
+		t = m->marks.t[i] > t ? m->marks.t[i] : t;
 	}
-	return 0;
+	return t;
+}
+
+/* The moment from which on operations count; -1 on exhaustion. */
+static int64_t begin_of(tide_tt *t, const tide_tt_options *opt)
+{
+	const tide_model *m = t->m;
+	int64_t from = 0;
+	for (size_t i = 1; i < m->marks.n; i++) {
+		if (m->marks.kind[i] != TIDE_MARK_PHASE)
+			continue;
+		if (++t->runs == opt->skip_runs)
+			from = m->marks.t[i] + 1;
+	}
+	if (opt->skip_runs > t->runs)
+		from = INT64_MAX;
+	if (!opt->skip_warmup)
+		return from;
+	bool *seen = tide__calloc(m->lanes.n, sizeof *seen);
+	int64_t warm = seen ? end_of_warmup(m, seen) : -1;
+	tide__free(seen);
+	t->no_warmup = warm < 0;
+	return !seen ? -1 : warm + 1 > from ? warm + 1 : from;
 }
 
 static void read_attrs(const tide_model *m, const keys *k, size_t *at, tide_tt_op *o)
@@ -59,13 +80,17 @@ static void read_attrs(const tide_model *m, const keys *k, size_t *at, tide_tt_o
 	}
 }
 
-/* Row + 1 in pool_states of the first state before each span, 0 = none. */
+/* Row + 1 in pool_states of the first state before each span, else of the first after it: of the
+ * first operation of some files only that is known. 0 = none. */
 static uint32_t *first_states(const tide_model *m)
 {
 	uint32_t *first = tide__calloc(m->spans.n, sizeof *first);
-	for (size_t i = m->pool_states.n; first && i > 0; i--)
-		if (m->pool_states.when[i - 1] == TIDE_STATE_BEFORE)
-			first[m->pool_states.span[i - 1].i] = (uint32_t)i;
+	for (size_t i = m->pool_states.n; first && i > 0; i--) {
+		uint32_t *to = &first[m->pool_states.span[i - 1].i];
+		if (m->pool_states.when[i - 1] == TIDE_STATE_BEFORE || !*to ||
+		    m->pool_states.when[*to - 1] == TIDE_STATE_AFTER)
+			*to = (uint32_t)i;
+	}
 	return first;
 }
 
@@ -80,10 +105,12 @@ static void set_states(const tide_model *m, uint32_t row, tide_tt_op *o)
 	const tide_pool_states *s = &m->pool_states;
 	for (; row <= s->n && s->span[row - 1].i == o->span; row++) {
 		unsigned p = pool_index(m, s->pool[row - 1].i);
-		if (p < TIDE_TT_POOLS && s->when[row - 1] == TIDE_STATE_BEFORE && !o->state[p]) {
+		if (p == TIDE_TT_POOLS)
+			continue;
+		if (s->when[row - 1] == TIDE_STATE_BEFORE && !o->state[p])
 			o->state[p] = row;
+		if (s->allocated[row - 1] > o->high[p])
 			o->high[p] = s->allocated[row - 1];
-		}
 	}
 }
 
@@ -106,9 +133,9 @@ static bool list_ops(tide_tt *t, const tide_tt_options *opt)
 {
 	const tide_model *m = t->m;
 	keys k = tide__tt_keys(m);
-	int64_t from = begin_of(m, opt);
+	int64_t from = begin_of(t, opt);
 	size_t at = 0;
-	bool ok = true;
+	bool ok = from >= 0;
 	uint32_t *first = first_states(m);
 	for (uint32_t s = 1; first && ok && s < m->spans.n; s++) {
 		if (m->spans.cat[s] != TIDE_CAT_OP || m->spans.t0[s] < from)
@@ -133,6 +160,11 @@ static bool list_ops(tide_tt *t, const tide_tt_options *opt)
 }
 
 /* ---- what each did ---- */
+
+int64_t tide__tt_position(const tide_tt *t, size_t op)
+{
+	return t->m->spans.t0[t->ops[op].span] / TIDE_OP_NS;
+}
 
 int64_t tide__tt_op_at(const tide_tt *t, uint32_t span)
 {
@@ -177,14 +209,13 @@ static uint32_t charged(const tide_model *m, size_t a, size_t b)
 static void see_peak(tide_tt *t, unsigned p, size_t row, uint32_t by)
 {
 	const tide_pool_states *s = &t->m->pool_states;
-	tide_tt_peak *k = &t->peak[p];
-	if (k->state && s->allocated[row] <= k->bytes)
+	tide_tt_peak *own = &t->peaks[s->pool[row].i], *all = &t->peak[p];
+	if (own->state && s->allocated[row] <= own->bytes)
 		return;
-	k->bytes = s->allocated[row];
-	k->state = (uint32_t)row + 1;
-	k->span = by;
-	k->op = by ? tide__tt_op_at(t, by) : -1;
-	k->pool = s->pool[row].i;
+	*own = (tide_tt_peak){ s->allocated[row], (uint32_t)row + 1, by,
+			       by ? tide__tt_op_at(t, by) : -1, s->pool[row].i };
+	if (!all->state || own->bytes > all->bytes)
+		*all = *own;
 }
 
 static bool is_of_rank(const tide_model *m, uint32_t span, int64_t rank)
@@ -243,7 +274,8 @@ static void trend(tide_tt *t, unsigned p)
 	size_t tenth = t->n / 10 ? t->n / 10 : 1, n_head = 0, n_tail = 0;
 	r->most_op = -1;
 	for (size_t i = 0; i < t->n; i++) {
-		double f = tide__tt_fragmentation(t->m, t->ops[i].state[p]), x = (double)i;
+		double f = tide__tt_fragmentation(t->m, t->ops[i].state[p]),
+		       x = (double)tide__tt_position(t, i);
 		if (isnan(f))
 			continue;
 		r->n++;
@@ -284,6 +316,7 @@ void tide__tt_free(tide_tt *t)
 	tide__free(t->module_of);
 	tide__free(t->load_of);
 	tide__free(t->aliases);
+	tide__free(t->peaks);
 	tide__free(t);
 }
 
@@ -301,7 +334,8 @@ tide_code tide__tt_find(const tide_model *m, const tide_tt_options *opt, tide_tt
 	opt = opt ? opt : &defaults;
 	for (size_t i = 1; i < m->processes.n; i++)
 		t->n_ranks += opt->rank < 0 || m->processes.rank[i] == opt->rank;
-	if (!list_ops(t, opt) || !changes(t, opt->rank) || !tide__tt_find_aliases(t) ||
+	t->peaks = tide__calloc(m->pools.n, sizeof *t->peaks);
+	if (!t->peaks || !list_ops(t, opt) || !changes(t, opt->rank) || !tide__tt_find_aliases(t) ||
 	    !tide__tt_find_weights(t) || !tide__tt_find_graphs(t)) {
 		tide__tt_free(t);
 		return tide__nomem(err);
@@ -311,8 +345,17 @@ tide_code tide__tt_find(const tide_model *m, const tide_tt_options *opt, tide_tt
 	*out = t;
 	if (t->n)
 		return TIDE_OK;
+	uint32_t runs = t->runs;
+	bool ranks = t->n_ranks;
 	tide__tt_free(t);
 	*out = NULL;
+	if (!ranks)
+		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "no rank %lld in the log",
+				  (long long)opt->rank);
+	if (opt->skip_runs && tide__fact_find(m, "loss.tt_no_blocks") < 0)
+		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+				  "nothing is left: %u runs are to be skipped, the log has %u",
+				  opt->skip_runs, runs);
 	return tide__fail(
 		err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
 		"no operation with a memory state: this needs a log of the Tenstorrent runtime "

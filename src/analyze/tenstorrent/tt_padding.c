@@ -79,7 +79,7 @@ static bool make(walk *w, const tide_tt_op *o, bool flat)
 {
 	tide_mlir_op p;
 	tide_mlir_tensor x;
-	if (!tide__tt_parse(w->t, o, &p) || !p.results.n || !tide__tt_result(w->t, &p, &x) ||
+	if (!tide__tt_parse(w->t, o, &p) || !p.results.n || !tide__tt_result(w->t, o, &p, &x) ||
 	    !x.n_dims)
 		return true;
 	bool dram = TIDE_SLICE_IS(x.buffer, "dram"), l1 = TIDE_SLICE_IS(x.buffer, "l1");

@@ -81,14 +81,16 @@ static const char *stage(const tide_model *m)
 	return NULL;
 }
 
-/* Finds the module of each operation: the last whose dump came before it. Equal dumps are one
- * module. */
+static void set_weights(tide_tt *t, size_t op, size_t doc)
+{
+	t->module_of[op] = (uint32_t)doc;
+}
+
+/* Finds the module of each operation. Equal dumps are one module. */
 static bool assign_modules(tide_tt *t, const char *kind)
 {
 	const tide_documents *d = &t->m->documents;
-	size_t doc = 0;
-	uint32_t now = 0;
-	uint32_t *first = tide__calloc(d->n + 1, sizeof *first);
+	uint32_t *first = tide__calloc(d->n + 1, sizeof *first); /* by document + 1 */
 	if (!first)
 		return false;
 	bool ok = true;
@@ -99,16 +101,15 @@ static bool assign_modules(tide_tt *t, const char *kind)
 		while (same < i && d->text[same].i != d->text[i].i)
 			same++;
 		const char *s = tide__text(t->m, d->text[i], &n);
-		first[i] = same < i && first[same] ? first[same] : (uint32_t)t->n_weights + 1;
-		if (same == i || !first[same])
+		first[i + 1] =
+			same < i && first[same + 1] ? first[same + 1] : (uint32_t)t->n_weights + 1;
+		if (same == i || !first[same + 1])
 			ok = read_signature(t, (tide_slice){ s, n }, (uint32_t)i);
 	}
+	ok = ok && tide__tt_each_module(t, kind, set_weights);
 	for (size_t i = 0; ok && i < t->n; i++) {
-		while (doc < d->n && d->t[doc] <= t->m->spans.t0[t->ops[i].span]) {
-			now = first[doc] ? first[doc] : now;
-			doc++;
-		}
-		t->module_of[i] = now <= t->n_weights ? now : 0;
+		uint32_t at = first[t->module_of[i]];
+		t->module_of[i] = at <= t->n_weights ? at : 0;
 	}
 	tide__free(first);
 	return ok;

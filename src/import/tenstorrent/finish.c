@@ -17,7 +17,7 @@ static bool close_ranks(ttlog *x)
 	for (size_t i = 0; ok && i < x->n_ranks; i++) {
 		tt_rank *r = &x->ranks[i];
 		ok = tide__ttlog_settle_rank(x, r) && tide__ttlog_dump_end(x, r);
-		int64_t t = tide__ttlog_between(x);
+		int64_t t = tide__ttlog_between(r);
 		for (; ok && r->depth; r->depth--) {
 			uint32_t s = r->stack[r->depth - 1].span;
 			x->m->spans.t1[s] = t > x->m->spans.t1[s] ? t : x->m->spans.t1[s];
@@ -38,62 +38,22 @@ static void widen_parents(tide_spans *s)
 	}
 }
 
-/* ---- operations without a block leave the axis ---- */
-
-/* Times of an axis on which only operations with a block count; others fall to the end of the one
- * before. Order stays. */
-static int64_t squeeze(const uint32_t *before, const uint8_t *kept, size_t n, int64_t t)
-{
-	size_t i = (size_t)(t / TIDE_OP_NS);
-	if (t < 0 || i >= n)
-		return t < 0 ? t : (int64_t)before[n] * TIDE_OP_NS;
-	int64_t at = (int64_t)before[i] * TIDE_OP_NS;
-	return kept[i] ? at + t % TIDE_OP_NS : at ? at - 1 : 0;
-}
-
-static bool squeeze_all(ttlog *x)
-{
-	tide_model *m = x->m;
-	size_t n = x->n_ops;
-	if (!x->skipped || !x->blocks)
-		return true;
-	uint32_t *before = tide__alloc(n + 1, sizeof *before), k = 0;
-	if (!before)
-		return tide__ttlog_nomem(x);
-	for (size_t i = 0; i < n; i++) {
-		before[i] = k;
-		k += x->kept[i];
-	}
-	before[n] = k;
-#define EACH(count, column)                   \
-	for (size_t i = 0; i < (count); i++)  \
-		if ((column) != TIDE_T_NEVER) \
-	(column) = squeeze(before, x->kept, n, (column))
-	EACH(m->spans.n, m->spans.t0[i]);
-	EACH(m->spans.n, m->spans.t1[i]);
-	EACH(m->pool_states.n, m->pool_states.t[i]);
-	EACH(m->documents.n, m->documents.t[i]);
-	EACH(x->n_marks, x->marks[i].t);
-	EACH(x->n_lives, x->lives[i].born);
-	EACH(x->n_lives, x->lives[i].died);
-#undef EACH
-	x->n_ops = k;
-	tide__free(before);
-	return true;
-}
-
 /* ---- allocations ---- */
 
 static bool born_first(const void *ctx, uint32_t a, uint32_t b)
 {
 	const tt_life *l = ctx;
-	return l[a].born != l[b].born ? l[a].born < l[b].born : l[a].seq_born < l[b].seq_born;
+	if (l[a].born != l[b].born)
+		return l[a].born < l[b].born;
+	return l[a].lane != l[b].lane ? l[a].lane < l[b].lane : l[a].seq_born < l[b].seq_born;
 }
 
 static bool died_first(const void *ctx, uint32_t a, uint32_t b)
 {
 	const tt_life *l = ctx;
-	return l[a].died != l[b].died ? l[a].died < l[b].died : l[a].seq_died < l[b].seq_died;
+	if (l[a].died != l[b].died)
+		return l[a].died < l[b].died;
+	return l[a].lane != l[b].lane ? l[a].lane < l[b].lane : l[a].seq_died < l[b].seq_died;
 }
 
 static bool put_tensor(ttlog *x, const tt_life *l, uint32_t alloc)
@@ -107,7 +67,7 @@ static bool put_tensor(ttlog *x, const tt_life *l, uint32_t alloc)
 	t->dims[row] = o->tensor_dims;
 	t->ndim[row] = o->n_dims;
 	t->dtype[row] = o->dtype;
-	t->name[row] = o->result;
+	t->name[row] = o->results[0];
 	t->role[row] = l->role;
 	t->requires_grad[row] = 2;
 	return true;
@@ -146,6 +106,13 @@ static bool put_move(ttlog *x, uint32_t row, uint8_t kind)
 	return true;
 }
 
+static bool birth_first(const tt_life *b, const tt_life *d)
+{
+	if (b->born != d->died)
+		return b->born < d->died;
+	return b->lane != d->lane ? b->lane < d->lane : b->seq_born < d->seq_died;
+}
+
 /* Births and deaths, each in order, merged. */
 static bool put_moves(ttlog *x, const uint32_t *births, size_t n, const uint32_t *deaths,
 		      size_t n_deaths)
@@ -158,10 +125,7 @@ static bool put_moves(ttlog *x, const uint32_t *births, size_t n, const uint32_t
 	for (size_t i = 0; i < n; i++)
 		row_of[births[i]] = (uint32_t)i + 1;
 	for (size_t i = 0, d = 0; ok && (i < n || d < n_deaths);) {
-		bool birth = d == n_deaths ||
-			     (i < n && (l[births[i]].born < l[deaths[d]].died ||
-					(l[births[i]].born == l[deaths[d]].died &&
-					 l[births[i]].seq_born < l[deaths[d]].seq_died)));
+		bool birth = d == n_deaths || (i < n && birth_first(&l[births[i]], &l[deaths[d]]));
 		ok = birth ? put_move(x, row_of[births[i]], TIDE_MOVE_ALLOC)
 			   : put_move(x, row_of[deaths[d]], TIDE_MOVE_FREE);
 		i += birth;
@@ -292,8 +256,6 @@ bool tide__ttlog_finish(ttlog *x)
 {
 	bool ok = close_ranks(x);
 	widen_parents(&x->m->spans);
-	ok = ok && squeeze_all(x);
 	x->m->axis = TIDE_AXIS_OPS;
-	x->m->t_end = (int64_t)x->n_ops * TIDE_OP_NS;
-	return ok && allocations(x) && marks(x) && sort_attrs(x) && facts(x);
+	return ok && tide__ttlog_axis(x) && allocations(x) && marks(x) && sort_attrs(x) && facts(x);
 }

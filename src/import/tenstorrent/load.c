@@ -102,6 +102,8 @@ void tide__ttlog_end(ttlog *x)
 	for (size_t i = 0; i < x->n_ranks; i++) {
 		tide__free(x->ranks[i].stack);
 		tide__free(x->ranks[i].dump);
+		tide__free(x->ranks[i].kept);
+		tide__free(x->ranks[i].ends);
 	}
 	tide__free(x->outside.dump);
 	tide__free(x->ranks);
@@ -109,8 +111,8 @@ void tide__ttlog_end(ttlog *x)
 	tide__free(x->lives);
 	tide__free(x->marks);
 	tide__free(x->room);
-	tide__free(x->kept);
 	tide__map_free(&x->op_of);
+	tide__map_free(&x->alias_of);
 	tide__map_free(&x->life_of);
 	tide__map_free(&x->missed);
 	tide__map_free(&x->runs);
@@ -128,7 +130,7 @@ static tide_code nothing(tide_error *err)
 static tide_code import(tide_source *src, const tide_load_options *opt, tide_model *m,
 			tide_error *err)
 {
-	ttlog x = { .m = m, .err = err };
+	ttlog x = { .m = m, .err = err, .resolution = tide__ttlog_bytes(1) };
 	tide_code rc = tide__ttlog_begin(&x) ? read_all(&x, src, opt) : x.rc;
 	if (rc == TIDE_ETRUNC && (x.op_lines || x.blocks)) { /* packed data that end early */
 		rc = TIDE_OK;

@@ -19,6 +19,36 @@ static const char *find(tide_slice l, const char *word)
 
 /* ---- dumps ---- */
 
+/* "#ttnn_layout3 = #ttnn.ttnn_layout<...>" */
+static bool alias(ttlog *x, tide_str module, const char *s, const char *end)
+{
+	static const char eq[] = " = #ttnn.";
+	const char *at = memmem(s, (size_t)(end - s), eq, sizeof eq - 1);
+	if (!at || !memmem(at, (size_t)(end - at), "layout<", 7))
+		return true;
+	tide_str name = tide__strn(x->m, s, (size_t)(at - s)),
+		 value = tide__strn(x->m, at + 3, (size_t)(end - at - 3));
+	return (name.i && value.i &&
+		tide__map_put(&x->alias_of, (uint64_t)module.i << 32 | name.i, value.i)) ||
+	       tide__ttlog_nomem(x);
+}
+
+/* Names of layouts in a ttnn module: operations may use them. */
+static bool layouts(ttlog *x, tt_rank *r, tide_str module, size_t n)
+{
+	const char *s = r->dump, *end = s + n;
+	bool ok = true, known = tide__map_get(&x->alias_of, (uint64_t)module.i << 32) != 0;
+	r->layouts = module;
+	while (ok && !known && s < end) {
+		const char *nl = memchr(s, '\n', (size_t)(end - s));
+		nl = nl ? nl : end;
+		ok = *s != '#' || alias(x, module, s, nl);
+		s = nl + 1;
+	}
+	return (ok && tide__map_put(&x->alias_of, (uint64_t)module.i << 32, 1)) ||
+	       tide__ttlog_nomem(x);
+}
+
 bool tide__ttlog_dump_end(ttlog *x, tt_rank *r)
 {
 	char kind[64];
@@ -40,11 +70,11 @@ bool tide__ttlog_dump_end(ttlog *x, tt_rank *r)
 	tide_str text = tide__strn(x->m, r->dump, n), k = tide__str(x->m, kind);
 	if (!text.i || !k.i || !tide__table_push(&x->m->documents, &tide_documents_desc, &row))
 		return tide__ttlog_nomem(x);
-	x->m->documents.t[row] = x->now;
+	x->m->documents.t[row] = r->now;
 	x->m->documents.kind[row] = k;
 	x->m->documents.text[row] = text;
 	x->m->documents.lane[row].i = r->lane;
-	return true;
+	return strcmp(kind, "mlir.ttnn") != 0 || layouts(x, r, text, n);
 }
 
 static bool dump_line(ttlog *x, tt_rank *r, tide_slice l)
@@ -84,12 +114,12 @@ static bool mark(ttlog *x, tt_mark k)
 	return true;
 }
 
-static bool note(ttlog *x, const tt_rank *r, const char *name, tide_slice text)
+static bool note(ttlog *x, tt_rank *r, const char *name, tide_slice text)
 {
 	tide_str n = tide__str(x->m, name), s = tide__strn(x->m, text.s, text.n);
 	if (!n.i)
 		return tide__ttlog_nomem(x);
-	return mark(x, (tt_mark){ .t = tide__ttlog_between(x),
+	return mark(x, (tt_mark){ .t = tide__ttlog_between(r),
 				  .extra = -1,
 				  .name = n,
 				  .text = s,
@@ -121,7 +151,7 @@ static bool out_of_memory(ttlog *x, tt_rank *r, const char *p, const char *end)
 	if (pool < TT_POOLS && r->pools[pool].row)
 		free = (int64_t)(r->state[pool].free * r->pools[pool].banks);
 	x->oom++;
-	return mark(x, (tt_mark){ .t = x->now,
+	return mark(x, (tt_mark){ .t = r->now,
 				  .value = bytes,
 				  .extra = free,
 				  .text = text,

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "import/tenstorrent/ttlog_impl.h"
+#include "model/strings.h"
 
 /* ---- texts of operations ---- */
 
@@ -62,7 +63,7 @@ static uint8_t kind_of(tide_slice name)
 					  : TT_KIND_OP;
 }
 
-/* "%4" of "%4, %5" or "%4:2"; without one, nothing. */
+/* "%4" of "%4, %5", "%4:2" or "%4#1"; without one, nothing. */
 static tide_str ssa(ttlog *x, tide_slice s)
 {
 	size_t n = 1;
@@ -72,7 +73,8 @@ static tide_str ssa(ttlog *x, tide_slice s)
 	}
 	if (!s.n || *s.s != '%')
 		return (tide_str){ 0 };
-	while (n < s.n && s.s[n] != ',' && s.s[n] != ':' && s.s[n] != ' ' && s.s[n] != ']')
+	while (n < s.n && s.s[n] != ',' && s.s[n] != ':' && s.s[n] != '#' && s.s[n] != ' ' &&
+	       s.s[n] != ']')
 		n++;
 	tide_str id = tide__strn(x->m, s.s, n);
 	if (!id.i)
@@ -80,7 +82,30 @@ static tide_str ssa(ttlog *x, tide_slice s)
 	return id;
 }
 
-static bool result_tensor(ttlog *x, tt_op *o, tide_slice types)
+/* The SSA names of a list, `most` of them. */
+static uint8_t names(ttlog *x, tide_slice list, tide_str *out, uint8_t most)
+{
+	tide_slice one;
+	uint8_t n = 0;
+	while (list.s && n < most && tide__mlir_next(&list, &one)) {
+		tide_str id = ssa(x, one);
+		if (id.i)
+			out[n++] = id;
+	}
+	return n;
+}
+
+/* The layout that an alias of the module stands for; absent = not defined. */
+static tide_slice layout_of(const ttlog *x, tide_str module, tide_slice name)
+{
+	uint32_t id = module.i ? tide__strings_find(x->m->strings, name.s, name.n) : 0;
+	uint32_t text = id ? tide__map_get(&x->alias_of, (uint64_t)module.i << 32 | id) : 0;
+	size_t n;
+	const char *s = text ? tide__text(x->m, (tide_str){ text }, &n) : NULL;
+	return s ? (tide_slice){ s, n } : (tide_slice){ NULL, 0 };
+}
+
+static bool result_tensor(ttlog *x, tt_op *o, tide_str module, tide_slice types)
 {
 	tide_model *m = x->m;
 	tide_mlir_tensor t;
@@ -90,7 +115,9 @@ static bool result_tensor(ttlog *x, tt_op *o, tide_slice types)
 	o->pool = TT_POOLS;
 	if (!tide__mlir_next(&types, &one) || !tide__mlir_tensor(one, &t))
 		return true;
-	o->pool = pool_of(t.buffer);
+	if (!t.buffer.n && t.layout.n && *t.layout.s == '#')
+		tide__mlir_tensor_layout(&t, layout_of(x, module, t.layout));
+	o->pool = t.buffer.n ? pool_of(t.buffer) : TT_POOL_UNKNOWN;
 	o->dtype = dtype_of(t.tiled ? t.tile_dtype : t.dtype);
 	if (m->n_dims > UINT32_MAX - TIDE_MLIR_DIMS ||
 	    !TIDE_ROOM(m->dims, m->cap_dims, m->n_dims + t.n_dims))
@@ -102,10 +129,9 @@ static bool result_tensor(ttlog *x, tt_op *o, tide_slice types)
 	return true;
 }
 
-static bool read_op(ttlog *x, tt_op *o, tide_slice text)
+static bool read_op(ttlog *x, tt_op *o, tide_str module, tide_slice text)
 {
 	tide_mlir_op p;
-	tide_slice rest, one;
 	if (!tide__mlir_op(text.s, text.n, &p)) {
 		x->unparsed++;
 		o->pool = TT_POOLS;
@@ -114,20 +140,19 @@ static bool read_op(ttlog *x, tt_op *o, tide_slice text)
 	}
 	o->kind = kind_of(p.name);
 	o->name = tide__strn(x->m, p.name.s, p.name.n);
-	o->result = p.results.s ? ssa(x, p.results) : (tide_str){ 0 };
-	for (rest = p.operands; o->n_operands < TT_OPERANDS && tide__mlir_next(&rest, &one);) {
-		tide_str id = ssa(x, one);
-		if (id.i)
-			o->operands[o->n_operands++] = id;
-	}
-	return o->name.i ? result_tensor(x, o, p.out_types) : tide__ttlog_nomem(x);
+	o->n_results = names(x, p.results, o->results, TT_RESULTS);
+	o->n_operands = names(x, p.operands, o->operands, TT_OPERANDS);
+	return o->name.i ? result_tensor(x, o, module, p.out_types) : tide__ttlog_nomem(x);
 }
 
-/* Returns row + 1 of the parsed op of a text; 0 if memory ran out. */
-static uint32_t op_of(ttlog *x, tide_slice text)
+/* Returns row + 1 of the parsed op of a text; 0 if memory ran out. The same text may mean another
+ * layout in another module. */
+static uint32_t op_of(ttlog *x, const tt_rank *r, tide_slice text)
 {
-	tide_str id = tide__strn(x->m, text.s, text.n);
-	uint32_t row = id.i ? tide__map_get(&x->op_of, id.i) : 0;
+	tide_str id = tide__strn(x->m, text.s, text.n),
+		 module = r->layouts.i ? r->layouts : x->outside.layouts;
+	uint64_t key = (uint64_t)module.i << 32 | id.i;
+	uint32_t row = id.i ? tide__map_get(&x->op_of, key) : 0;
 	if (row)
 		return row;
 	if ((text.n && !id.i) || x->n_ops_known >= UINT32_MAX - 1 ||
@@ -139,7 +164,7 @@ static uint32_t op_of(ttlog *x, tide_slice text)
 	memset(o, 0, sizeof *o);
 	o->text = id;
 	row = (uint32_t)++x->n_ops_known;
-	if (!read_op(x, o, text) || (id.i && !tide__map_put(&x->op_of, id.i, row))) {
+	if (!read_op(x, o, module, text) || (id.i && !tide__map_put(&x->op_of, key, row))) {
 		tide__ttlog_nomem(x);
 		return 0;
 	}
@@ -222,13 +247,14 @@ static bool begin_op(ttlog *x, tt_rank *r, uint32_t op, tide_str type)
 	r->op_type = type;
 	uint8_t k = r->op_kind = kind_now(x, r);
 	if (counts(k)) {
-		if (x->n_ops >= UINT32_MAX / 2 || !TIDE_ROOM(x->kept, x->cap_kept, x->n_ops + 1))
+		if (x->n_ops >= UINT32_MAX / 2 || !TIDE_ROOM(r->kept, r->cap_kept, r->n_ops + 1))
 			return tide__ttlog_nomem(x);
-		x->kept[x->n_ops] = 0;
-		t0 = x->now = (int64_t)x->n_ops++ * TIDE_OP_NS;
+		r->kept[r->n_ops] = 0;
+		x->n_ops++;
+		t0 = r->now = (int64_t)r->n_ops++ * TIDE_OP_NS;
 		t1 = t0 + TIDE_OP_NS / 2;
 	} else {
-		t0 = t1 = tide__ttlog_between(x);
+		t0 = t1 = tide__ttlog_between(r);
 	}
 	x->deallocates += k == TT_KIND_DEALLOCATE;
 	x->get_devices += k == TT_KIND_GET_DEVICE;
@@ -278,7 +304,7 @@ static bool put_state(ttlog *x, const tt_rank *r, unsigned pool, uint32_t span)
 	size_t row;
 	if (!tide__table_push(t, &tide_pool_states_desc, &row))
 		return tide__ttlog_nomem(x);
-	t->t[row] = x->now;
+	t->t[row] = r->now;
 	t->allocated[row] = s->allocated;
 	t->free[row] = s->free;
 	t->largest[row] = s->largest;
@@ -330,9 +356,17 @@ static bool finish_block(ttlog *x, tt_rank *r)
 		return ok;
 	r->op_blocked = true;
 	if (counts(r->op_kind))
-		x->kept[x->m->spans.t0[r->op_span] / TIDE_OP_NS] = 1;
+		r->kept[x->m->spans.t0[r->op_span] / TIDE_OP_NS] = 1;
 	r->owner = (tt_owner){ r->op_span, r->op, instance_of(r), root_of(r), role_of(x, r) };
 	return ok;
+}
+
+void tide__ttlog_block_after(tt_rank *r, const tide_model *m)
+{
+	r->op_blocked = true;
+	if (counts(r->op_kind))
+		r->kept[m->spans.t0[r->op_span] / TIDE_OP_NS] = 1;
+	r->owner = (tt_owner){ .span = r->op_span };
 }
 
 static bool header(ttlog *x, tt_rank *r, const tt_line *l)
@@ -388,7 +422,7 @@ static bool start(ttlog *x, tt_rank *r, tide_slice text)
 			return false;
 	}
 	r->cached_span = 0;
-	int64_t t = r->depth ? tide__ttlog_between(x) : x->n_ops ? tide__ttlog_between(x) : x->now;
+	int64_t t = tide__ttlog_between(r);
 	uint32_t span = tide__ttlog_span(x, r, name, TIDE_CAT_USER, t, t);
 	tt_frame f = { span, ++x->instances, name, true, has(text, "const_eval") };
 	return span && push_frame(x, r, f);
@@ -419,6 +453,15 @@ static bool phase(ttlog *x, tt_rank *r, tide_str name, int64_t t)
 	return name.i || tide__ttlog_nomem(x);
 }
 
+/* The axis puts the runs of all ranks side by side: axis.c. */
+static bool end_run(ttlog *x, tt_rank *r, int64_t t)
+{
+	if (!TIDE_ROOM(r->ends, r->cap_ends, r->n_ends + 1))
+		return tide__ttlog_nomem(x);
+	r->ends[r->n_ends++] = (tt_end){ (uint32_t)r->n_ops, t };
+	return true;
+}
+
 static bool finish(ttlog *x, tt_rank *r, tide_slice text)
 {
 	tide_str name = tide__strn(x->m, text.s, text.n);
@@ -430,7 +473,7 @@ static bool finish(ttlog *x, tt_rank *r, tide_slice text)
 		x->unmatched++;
 		return true;
 	}
-	int64_t t = tide__ttlog_between(x);
+	int64_t t = tide__ttlog_between(r);
 	uint32_t root = r->stack[0].span;
 	x->unmatched += r->depth - at;
 	while (r->depth >= at)
@@ -440,7 +483,7 @@ static bool finish(ttlog *x, tt_rank *r, tide_slice text)
 	if (r->depth)
 		return true;
 	r->last_root = root;
-	return phase(x, r, name, t);
+	return end_run(x, r, t) && phase(x, r, name, t);
 }
 
 /* ---- lines ---- */
@@ -462,7 +505,7 @@ bool tide__ttlog_take(ttlog *x, tt_rank *r, const tt_line *l)
 	case TT_HEADER:
 		return header(x, r, l);
 	case TT_OP: {
-		uint32_t op = op_of(x, l->text);
+		uint32_t op = op_of(x, r, l->text);
 		x->op_lines++;
 		return op && settle_op(x, r) && begin_op(x, r, op, (tide_str){ 0 });
 	}

@@ -49,7 +49,8 @@ static bool make_rows(ttlog *x, tt_rank *r, tide_slice name)
 	m->lanes.number[r->lane] = number < 0 ? 0 : number;
 	if (number >= 0) {
 		snprintf(text, sizeof text, "MPI %.*s", (int)name.n, name.s);
-		m->processes.command[r->process] = tide__str(m, text);
+		if (!(m->processes.command[r->process] = tide__str(m, text)).i)
+			return tide__ttlog_nomem(x);
 		snprintf(text, sizeof text, "rank %lld", (long long)number);
 	}
 	m->lanes.name[r->lane] = tide__str(m, text);
@@ -118,15 +119,15 @@ uint32_t tide__ttlog_pool(ttlog *x, tt_rank *r, unsigned pool, const tt_state *s
 	return m->pools.name[row].i || tide__ttlog_nomem(x) ? row : 0;
 }
 
-int64_t tide__ttlog_between(ttlog *x)
+int64_t tide__ttlog_between(tt_rank *r)
 {
-	if (!x->n_ops)
-		return x->now;
-	int64_t base = (int64_t)(x->n_ops - 1) * TIDE_OP_NS;
-	int64_t t = x->now < base + TIDE_OP_NS / 2 ? base + TIDE_OP_NS / 2 : x->now + 1;
+	if (!r->n_ops)
+		return r->now;
+	int64_t base = (int64_t)(r->n_ops - 1) * TIDE_OP_NS;
+	int64_t t = r->now < base + TIDE_OP_NS / 2 ? base + TIDE_OP_NS / 2 : r->now + 1;
 	if (t > base + TIDE_OP_NS - 1)
 		t = base + TIDE_OP_NS - 1;
-	return x->now = t > x->now ? t : x->now;
+	return r->now = t > r->now ? t : r->now;
 }
 
 uint32_t tide__ttlog_span(ttlog *x, tt_rank *r, tide_str name, uint8_t cat, int64_t t0, int64_t t1)

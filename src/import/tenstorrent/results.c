@@ -9,6 +9,7 @@
  *
  * Both are converted to the records of a log: operation, header, four states; ops.c does the rest.
  * */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -319,8 +320,63 @@ static bool ttrt_op(results *r, tide_plain a, tt_state *s, unsigned *have)
 	if (!say(r, k, TT_OP, (tide_slice){ r->text, r->n_text }) ||
 	    !take_states(r, k, TIDE_STATE_BEFORE, type, *have, s))
 		return false;
+	bool first = !*have;
 	*have = read_states(r, a, s);
+	if (!first || !*have)
+		return true;
+	tide__ttlog_block_after(k, r->x.m);
+	return take_states(r, k, TIDE_STATE_AFTER, type, *have, s);
+}
+
+/* ---- order ---- */
+
+typedef struct entry {
+	uint64_t number;
+	size_t place;
+	tide_plain v;
+} entry;
+
+static int by_number(const void *a, const void *b)
+{
+	const entry *x = a, *y = b;
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return (x->place > y->place) - (x->place < y->place);
+}
+
+static bool key_number(tide_plain key, uint64_t *out)
+{
+	*out = 0;
+	if (key.type != '"' || !key.n || key.n > 18)
+		return false;
+	for (size_t i = 0; i < key.n; i++) {
+		if (key.at[i] < '0' || key.at[i] > '9')
+			return false;
+		*out = *out * 10 + (uint64_t)(key.at[i] - '0');
+	}
 	return true;
+}
+
+/* ttrt's operations by the numbers that are their keys ("10" after "2"); a list, and keys that are
+ * no numbers, in the file's order. NULL: memory ran out. */
+static entry *in_order(tide_plain_walk *w, size_t *n)
+{
+	entry *v = tide__alloc(1, sizeof *v);
+	size_t cap = v ? 1 : 0;
+	bool numbers = true;
+	tide_plain key = { 0 }, one;
+	for (*n = 0; v && tide__plain_next(w, &key, &one); ++*n) {
+		if (!TIDE_ROOM(v, cap, *n + 1)) {
+			tide__free(v);
+			return NULL;
+		}
+		uint64_t number;
+		numbers = key_number(key, &number) && numbers;
+		v[*n] = (entry){ number, *n, one };
+	}
+	if (v && numbers && *n)
+		qsort(v, *n, sizeof *v, by_number);
+	return v;
 }
 
 /* ---- documents ---- */
@@ -371,16 +427,19 @@ static bool has_graphs(tide_plain ops)
 static tide_code walk(results *r, tide_plain ops, tide_error *err)
 {
 	tide_plain_walk w = tide__plain_walk(ops);
-	tide_plain key, one;
 	tt_state s[TT_POOLS] = { 0 };
 	unsigned have = 0;
+	size_t n = 0;
 	bool ok = true, main = !r->bytes && has_graphs(ops);
 	tt_rank *k = main ? tide__ttlog_rank(&r->x, (tide_slice){ NULL, 0 }, true) : NULL;
 	if (main)
 		ok = k && say(r, k, TT_START, (tide_slice){ "main", 4 });
-	while (ok && tide__plain_next(&w, &key, &one))
-		if (one.type == '{')
-			ok = r->bytes ? ttrt_op(r, one, s, &have) : memory_op(r, one);
+	entry *v = ok ? in_order(&w, &n) : NULL;
+	ok = ok && v;
+	for (size_t i = 0; ok && i < n; i++)
+		if (v[i].v.type == '{')
+			ok = r->bytes ? ttrt_op(r, v[i].v, s, &have) : memory_op(r, v[i].v);
+	tide__free(v);
 	if (ok && r->bytes && r->x.n_ranks)
 		ok = take_states(r, &r->x.ranks[0], TIDE_STATE_AFTER, (tide_slice){ NULL, 0 }, have,
 				 s);
@@ -423,6 +482,7 @@ static tide_code import(results *r, const tt_results *in, tide_error *err)
 		r->texts = tide__plain_walk(texts);
 	if (!r->bytes && !modules(r, in->ir, in->n_ir))
 		return r->x.rc;
+	r->x.resolution = r->bytes ? 0 : tide__ttlog_bytes(1);
 	tide_code rc = walk(r, ops, err);
 	if (rc)
 		return rc;

@@ -9,11 +9,13 @@
  *   ops.c      operations, programs, memory blocks: the sequence on one rank
  *   lives.c    changes between blocks -> inferred allocations and frees
  *   modules.c  dumps of MLIR modules, sessions, out-of-memory lines
+ *   axis.c     the clocks of all ranks as one axis, rows in its order
  *   finish.c   allocations and moves in order, marks, facts
  *
- * A log has no clock. Operation i of the log (deallocate and get_device excepted, all ranks
- * together, in the order of the lines) begins at i * TIDE_OP_NS; events between operations i and i
- * + 1 have times between theirs.
+ * A log has no clock. Operation i of a rank (deallocate and get_device excepted) begins at i *
+ * TIDE_OP_NS; events between operations i and i + 1 have times between theirs. Ranks run side by
+ * side: in which order their lines come says nothing. At the end axis.c lets the nth run of a
+ * program begin at one time on all ranks.
  *
  * One pass; memory is that of the model's rows. Format: docs/formats/tt-log.md. */
 #ifndef TIDE_IMPORT_TENSTORRENT_TTLOG_IMPL_H
@@ -63,14 +65,15 @@ bool tide__ttlog_state(tide_slice text, unsigned *pool, tt_state *out);
 /* ---- operations ---- */
 
 enum { TT_KIND_OP, TT_KIND_DEALLOCATE, TT_KIND_GET_DEVICE, TT_KIND_LOAD_CACHED };
-enum { TT_OPERANDS = 8 }; /* operands kept, to find what an op frees */
+enum { TT_OPERANDS = 8, TT_RESULTS = 4 }; /* kept, to find what an op frees */
+enum { TT_POOL_UNKNOWN = TT_POOLS + 1 };  /* a type does not say in which pool it is */
 
 typedef struct tt_op { /* an operation's text; created once for each distinct text */
 	tide_str text, name;
-	tide_str result; /* first SSA name */
-	tide_str operands[TT_OPERANDS];
-	uint32_t tensor_dims, n_dims;	       /* shape of its first result in model.dims */
-	uint8_t dtype, kind, n_operands, pool; /* pool of its first result, TT_POOLS = another */
+	tide_str results[TT_RESULTS], operands[TT_OPERANDS]; /* SSA names */
+	uint32_t tensor_dims, n_dims; /* shape of its first result in model.dims */
+	uint8_t dtype, kind, n_operands, n_results;
+	uint8_t pool; /* of its first result; TT_POOLS = another, or TT_POOL_UNKNOWN */
 } tt_op;
 
 typedef struct tt_frame { /* an open program, or the load_cached operation that opened one */
@@ -82,24 +85,25 @@ typedef struct tt_frame { /* an open program, or the load_cached operation that 
 
 /* ---- lives ---- */
 
+/* A pool's live allocations. Rests: what rounding left of a freed one. */
+enum { TT_VALUES, TT_WEIGHTS, TT_RESTS, TT_LISTS };
+
 typedef struct tt_life { /* one inferred allocation */
 	uint64_t size;
 	int64_t born, died;
 	uint64_t seq_born, seq_died; /* order of events with equal times */
-	uint64_t key;		     /* (instance, SSA name) of its content, 0 = unknown */
 	uint32_t pool, span, free_span, lane;
 	uint32_t op;	     /* in ttlog.ops + 1, 0 = none */
 	uint32_t prev, next; /* list of live ones in its pool, newest first; 0 = end */
-	uint8_t role, flags;
-	bool rest; /* remainder of a smaller free: used first if a free is larger than expected */
+	uint8_t list, role, flags;
 } tt_life;
 
 typedef struct tt_pool {
 	uint32_t row; /* in model.pools, 0 = not seen yet */
 	uint32_t banks;
-	uint64_t last;	      /* bytes allocated in one bank at the last block */
-	uint64_t block;	      /* number of that block, 0 = none yet */
-	uint32_t live, rests; /* heads of lists of lives */
+	uint64_t last;		 /* bytes allocated in one bank at the last block */
+	uint64_t block;		 /* number of that block, 0 = none yet */
+	uint32_t live[TT_LISTS]; /* heads of lists of lives */
 } tt_pool;
 
 typedef struct tt_owner {  /* the operation that a change is charged to */
@@ -110,10 +114,21 @@ typedef struct tt_owner {  /* the operation that a change is charged to */
 	uint8_t role;
 } tt_owner;
 
+typedef struct tt_end { /* of an outermost program */
+	uint32_t ops;	/* operations of the rank that count on the axis, up to here */
+	int64_t t;
+} tt_end;
+
 typedef struct tt_rank {
 	tide_str name; /* "1,0", none without MPI */
 	uint32_t process, device, lane;
 	tt_pool pools[TT_POOLS];
+	uint64_t n_ops; /* operations that count on the axis */
+	int64_t now;	/* the clock: never decreases */
+	uint8_t *kept;	/* owned; per operation on the axis: 1 = its block was read */
+	size_t cap_kept;
+	tt_end *ends; /* owned */
+	size_t n_ends, cap_ends;
 	/* the operation whose block is missing or incomplete */
 	uint32_t op_span;
 	uint32_t op; /* in ttlog.ops + 1; 0 = known only from a header */
@@ -136,7 +151,8 @@ typedef struct tt_rank {
 	/* a module dump that is being read */
 	char *dump; /* owned */
 	size_t n_dump, cap_dump;
-	tide_str stage; /* none = no dump is open */
+	tide_str stage;	  /* none = no dump is open */
+	tide_str layouts; /* text of the last ttnn module: its aliases apply */
 } tt_rank;
 
 typedef struct tt_mark { /* becomes a row of marks once memory events exist */
@@ -151,8 +167,7 @@ typedef struct ttlog {
 	tide_error *err;
 	tide_code rc;	/* first failure */
 	uint64_t line;	/* number of the line, from 1 */
-	uint64_t n_ops; /* operations that count on the axis */
-	int64_t now;	/* the clock: never decreases */
+	uint64_t n_ops; /* operations that count on the axis, of all ranks */
 	uint64_t seq;
 	uint32_t instances;
 	tt_rank *ranks; /* owned */
@@ -161,18 +176,17 @@ typedef struct ttlog {
 	tt_rank outside; /* lines before the first rank: module dumps */
 	tt_op *ops;	 /* owned; by text */
 	size_t n_ops_known, cap_ops;
-	tide_map op_of; /* text -> ops + 1 */
-	tt_life *lives; /* owned; row 0 unused */
+	tide_map op_of;	   /* (module, text) -> ops + 1 */
+	tide_map alias_of; /* (module, "#ttnn_layout3") -> text of the layout */
+	tt_life *lives;	   /* owned; row 0 unused */
 	size_t n_lives, cap_lives;
-	tide_map life_of; /* key -> life */
+	tide_map life_of; /* (instance, pool, SSA name) -> life */
 	tide_map missed;  /* function -> 1: its cache was missed */
 	tide_map runs;	  /* outermost program -> times it began */
 	tt_mark *marks;	  /* owned */
 	size_t n_marks, cap_marks;
 	char *room; /* owned: a line without colours */
 	size_t cap_room;
-	uint8_t *kept; /* owned; per operation on the axis: 1 = its block was read */
-	size_t cap_kept;
 	uint64_t doc_bytes;
 	tide_str k_line, k_mlir, k_type, k_graph, k_miss,
 		k_session; /* keys of attributes, ascending */
@@ -183,6 +197,7 @@ typedef struct ttlog {
 	uint64_t op_lines, blocks, deallocates, get_devices, skipped, partial, cut, unparsed, loose,
 		unmatched, oom, dumps, dump_left_out, foreign, long_lines;
 	uint64_t results_only; /* operations read from files without deallocates */
+	uint64_t resolution;   /* bytes of one bank that a state may be off by */
 	const char *basis;     /* of allocations, in words */
 } ttlog;
 
@@ -204,13 +219,15 @@ tt_rank *tide__ttlog_rank(ttlog *x, tide_slice name, bool make);
 /* Returns the row of a pool with its first state; 0 if memory runs out. */
 uint32_t tide__ttlog_pool(ttlog *x, tt_rank *r, unsigned pool, const tt_state *s);
 /* Returns the time of an event between operations. */
-int64_t tide__ttlog_between(ttlog *x);
+int64_t tide__ttlog_between(tt_rank *r);
 /* Begins a span now, inside the innermost open one of the rank; 0 if memory runs out. */
 uint32_t tide__ttlog_span(ttlog *x, tt_rank *r, tide_str name, uint8_t cat, int64_t t0, int64_t t1);
 
 /* ---- ops.c: false on exhaustion ---- */
 
 bool tide__ttlog_take(ttlog *x, tt_rank *r, const tt_line *l);
+/* The open operation has no block before it: the next one, after it, belongs to it. */
+void tide__ttlog_block_after(tt_rank *r, const tide_model *m);
 /* End of the log, or of a rank's data: completes the block and the operation. */
 bool tide__ttlog_settle_rank(ttlog *x, tt_rank *r);
 
@@ -225,6 +242,12 @@ bool tide__ttlog_change(ttlog *x, tt_rank *r, unsigned pool, uint64_t now, const
 bool tide__ttlog_foreign(ttlog *x, tt_rank *r, const tt_line *l);
 /* Closes a dump that a runtime message interrupts; a missing end loses nothing. */
 bool tide__ttlog_dump_end(ttlog *x, tt_rank *r);
+
+/* ---- axis.c ---- */
+
+/* Moves the times of all ranks to one axis, sorts spans, states and marks by it, and ranks by their
+ * number. Operations without a block leave the axis. Sets model.t_end. */
+bool tide__ttlog_axis(ttlog *x);
 
 /* ---- finish.c ---- */
 

@@ -278,11 +278,11 @@ static unsigned padded_shape(const tide_mlir_tensor *x, uint64_t *out)
 	return n;
 }
 
-static void json_layout(tide_json *j, const tide_tt *t, const tide_mlir_op *p)
+static void json_layout(tide_json *j, const tide_tt *t, const tide_tt_op *o, const tide_mlir_op *p)
 {
 	tide_mlir_tensor x;
 	uint64_t shape[TIDE_MLIR_DIMS];
-	if (!tide__tt_result(t, p, &x) || !x.n_dims) {
+	if (!tide__tt_result(t, o, p, &x) || !x.n_dims) {
 		tide__json_knull(j, "output_layout_info");
 		return;
 	}
@@ -352,7 +352,7 @@ static void json_operation(tide_json *j, tide_tt *t, size_t i)
 	kslice(j, "output_type", p.out_types);
 	json_types(j, "input_shapes", "input_dtypes", p.in_types);
 	json_types(j, "output_shapes", "output_dtypes", p.out_types);
-	json_layout(j, t, &p);
+	json_layout(j, t, o, &p);
 	kslice(j, "loc", read ? tide__tt_loc(t, o, &p) : none);
 	tide__json_kuint(j, "index", i);
 	json_const_eval(j, t, o);

@@ -52,6 +52,13 @@ static uint32_t banks_of(const tide_tt *t, const tide_tt_op *o, unsigned p)
 	return o->state[p] ? t->m->pools.banks[t->m->pool_states.pool[o->state[p] - 1].i] : 0;
 }
 
+/* Which operation: its rank, its element in the files, its position on the axis (what `--at "op N"`
+ * takes). `rank`: the title of ranks, NULL if there is one. */
+#define AT_COLUMNS(rank)                                                       \
+	{ "rank", rank, TIDE_CELL_PLAIN }, { "index", NULL, TIDE_CELL_COUNT }, \
+	{                                                                      \
+		"position", "Op#", TIDE_CELL_COUNT                             \
+	}
 /* Operation, location, shapes: the same last columns everywhere. */
 #define OP_COLUMNS                                                             \
 	{ "op", "Op", TIDE_CELL_TEXT }, { "loc", "Location", TIDE_CELL_TEXT }, \
@@ -79,84 +86,106 @@ static void op_cells(tide_grid *g, const tide_tt *t, int64_t op)
 	tide__grid_text(g, s.out);
 }
 
-static void index_cell(tide_grid *g, int64_t op)
+/* The cells of AT_COLUMNS. */
+static void at_cells(tide_grid *g, const tide_tt *t, int64_t op)
 {
-	if (op < 0)
+	int64_t rank = op < 0 ? -1 : t->m->processes.rank[t->ops[op].process];
+	if (rank < 0)
 		tide__grid_none(g);
 	else
-		tide__grid_int(g, op);
+		tide__grid_int(g, rank);
+	if (op < 0) {
+		tide__grid_none(g);
+		tide__grid_none(g);
+		return;
+	}
+	tide__grid_int(g, op);
+	tide__grid_int(g, tide__tt_position(t, (size_t)op));
 }
+
+/* Of two sets of columns the one with ranks if there are several. */
+#define GRID(t, one, many)                                                     \
+	((t)->n_ranks > 1 ? tide__grid_new(many, sizeof many / sizeof *(many)) \
+			  : tide__grid_new(one, sizeof one / sizeof *(one)))
 
 /* ---- tables ---- */
 
+static void peak_row(tide_grid *g, const tide_tt *t, unsigned p, const tide_tt_peak *k)
+{
+	char name[64];
+	uint32_t banks = t->m->pools.banks[k->pool];
+	uint64_t capacity = banks ? t->m->pools.capacity[k->pool] / banks : 0;
+	tide__grid_text(g, pools[p]);
+	tide__grid_text(g,
+			tide__device_name(t->m, t->m->pools.device[k->pool].i, name, sizeof name));
+	tide__grid_uint(g, k->bytes);
+	tide__grid_uint(g, banks);
+	tide__grid_uint(g, k->bytes * banks);
+	tide__grid_uint(g, capacity);
+	tide__grid_real(g, capacity ? 100.0 * (double)k->bytes / (double)capacity : NAN);
+	tide__grid_uint(g, t->m->pool_states.free[k->state - 1]);
+	tide__grid_maybe(g, t->m->pool_states.largest[k->state - 1]);
+	tide__grid_real(g, 100 * tide__tt_fragmentation(t->m, k->state));
+	int64_t op = k->bytes ? k->op : -1; /* a pool that was never used has none to blame */
+	at_cells(g, t, op);
+	op_cells(g, t, op);
+	tide_mlir_op text;
+	if (op >= 0 && tide__tt_parse(t, &t->ops[op], &text) && text.attrs.n)
+		tide__grid_textn(g, text.attrs.s, text.attrs.n);
+	else
+		tide__grid_none(g);
+	if (op < 0)
+		tide__grid_none(g);
+	else
+		tide__grid_uint(g, t->ops[op].line);
+}
+
+/* A row for each pool of each device; of pools that no device used, that of the first device. */
 static tide_grid *peaks(const tide_tt *t)
 {
-	static const tide_grid_col cols[] = {
-		{ "pool", "Pool", TIDE_CELL_TEXT },
-		{ "device", NULL, TIDE_CELL_TEXT },
-		{ "peak_bytes_per_bank", "Peak/bank", TIDE_CELL_BYTES },
-		{ "banks", "Banks", TIDE_CELL_COUNT },
-		{ "peak_bytes", "All banks", TIDE_CELL_BYTES },
-		{ "capacity_bytes_per_bank", "Capacity/bank", TIDE_CELL_BYTES },
-		{ "used_pct", "Used", TIDE_CELL_PCT },
-		{ "free_bytes_per_bank", NULL, TIDE_CELL_BYTES },
-		{ "largest_free_bytes_per_bank", NULL, TIDE_CELL_BYTES },
-		{ "fragmentation_pct", "Fragm.", TIDE_CELL_PCT, 3 },
-		{ "index", "Op#", TIDE_CELL_COUNT },
-		OP_COLUMNS,
-		{ "attributes", NULL, TIDE_CELL_TEXT },
-		{ "log_line", NULL, TIDE_CELL_COUNT },
-	};
-	tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols);
+#define COLUMNS(rank, device)                                                                      \
+	{ "pool", "Pool", TIDE_CELL_TEXT }, { "device", device, TIDE_CELL_TEXT },                  \
+		{ "peak_bytes_per_bank", "Peak/bank", TIDE_CELL_BYTES },                           \
+		{ "banks", "Banks", TIDE_CELL_COUNT },                                             \
+		{ "peak_bytes", "All banks", TIDE_CELL_BYTES },                                    \
+		{ "capacity_bytes_per_bank", "Capacity/bank", TIDE_CELL_BYTES },                   \
+		{ "used_pct", "Used", TIDE_CELL_PCT },                                             \
+		{ "free_bytes_per_bank", NULL, TIDE_CELL_BYTES },                                  \
+		{ "largest_free_bytes_per_bank", NULL, TIDE_CELL_BYTES },                          \
+		{ "fragmentation_pct", "Fragm.", TIDE_CELL_PCT, 3 }, AT_COLUMNS(rank), OP_COLUMNS, \
+		{ "attributes", NULL, TIDE_CELL_TEXT }, { "log_line", NULL, TIDE_CELL_COUNT },
+	static const tide_grid_col one[] = { COLUMNS(NULL, NULL) },
+				   many[] = { COLUMNS(NULL, "Device") };
+#undef COLUMNS
+	tide_grid *g = GRID(t, one, many);
 	for (unsigned p = 0; p < TIDE_TT_POOLS; p++) {
-		const tide_tt_peak *k = &t->peak[p];
-		char name[64];
-		if (!k->state)
-			continue;
-		uint32_t banks = t->m->pools.banks[k->pool];
-		uint64_t capacity = banks ? t->m->pools.capacity[k->pool] / banks : 0;
-		tide__grid_text(g, pools[p]);
-		tide__grid_text(g, tide__device_name(t->m, t->m->pools.device[k->pool].i, name,
-						     sizeof name));
-		tide__grid_uint(g, k->bytes);
-		tide__grid_uint(g, banks);
-		tide__grid_uint(g, k->bytes * banks);
-		tide__grid_uint(g, capacity);
-		tide__grid_real(g, capacity ? 100.0 * (double)k->bytes / (double)capacity : NAN);
-		tide__grid_uint(g, t->m->pool_states.free[k->state - 1]);
-		tide__grid_maybe(g, t->m->pool_states.largest[k->state - 1]);
-		tide__grid_real(g, 100 * tide__tt_fragmentation(t->m, k->state));
-		bool none = !k->bytes; /* a pool that was never used has no operation to blame */
-		index_cell(g, none ? -1 : k->op);
-		op_cells(g, t, none ? -1 : k->op);
-		tide_mlir_op op;
-		if (!none && k->op >= 0 && tide__tt_parse(t, &t->ops[k->op], &op) && op.attrs.n)
-			tide__grid_textn(g, op.attrs.s, op.attrs.n);
-		else
-			tide__grid_none(g);
-		if (none || k->op < 0)
-			tide__grid_none(g);
-		else
-			tide__grid_uint(g, t->ops[k->op].line);
+		bool first = true;
+		for (uint32_t row = 1; row < t->m->pools.n; row++) {
+			const tide_tt_peak *k = &t->peaks[row];
+			if (!k->state || t->m->pools.kind[row] != TIDE_POOL_DRAM + p ||
+			    (!k->bytes && (t->peak[p].bytes || !first)))
+				continue;
+			first = false;
+			peak_row(g, t, p, k);
+		}
 	}
 	return g;
 }
 
 static tide_grid *top(const tide_tt *t, tide_tt_by by, unsigned pool)
 {
-	static const tide_grid_col cols[] = {
-		{ "bytes_per_bank", "Per bank", TIDE_CELL_BYTES },
-		{ "bytes", "All banks", TIDE_CELL_BYTES },
-		{ "index", "Op#", TIDE_CELL_COUNT },
-		OP_COLUMNS,
-	};
+#define COLUMNS(rank)                                      \
+	{ "bytes_per_bank", "Per bank", TIDE_CELL_BYTES }, \
+		{ "bytes", "All banks", TIDE_CELL_BYTES }, AT_COLUMNS(rank), OP_COLUMNS,
+	static const tide_grid_col one[] = { COLUMNS(NULL) }, many[] = { COLUMNS("Rank") };
+#undef COLUMNS
 	size_t n;
-	tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols);
+	tide_grid *g = GRID(t, one, many);
 	tide_tt_row *v = tide__tt_top(t, by, pool, TOP, &n);
 	for (size_t i = 0; v && i < n; i++) {
 		tide__grid_uint(g, v[i].value);
 		tide__grid_uint(g, v[i].value * banks_of(t, &t->ops[v[i].op], pool));
-		tide__grid_uint(g, v[i].op);
+		at_cells(g, t, v[i].op);
 		op_cells(g, t, v[i].op);
 	}
 	tide__free(v);
@@ -165,29 +194,29 @@ static tide_grid *top(const tide_tt *t, tide_tt_by by, unsigned pool)
 
 static tide_grid *padding(const tide_tt *t)
 {
-	static const tide_grid_col cols[] = {
-		{ "padding_bytes", "Padding", TIDE_CELL_BYTES },
-		{ "overhead_pct", "Overhead", TIDE_CELL_PCT },
-		{ "logical_bytes", "Logical", TIDE_CELL_BYTES },
-		{ "padded_bytes", "Padded", TIDE_CELL_BYTES },
-		{ "tile_dtype", "Tile", TIDE_CELL_TEXT },
-		{ "index", "Op#", TIDE_CELL_COUNT },
-		OP_COLUMNS,
-	};
+#define COLUMNS(rank)                                            \
+	{ "padding_bytes", "Padding", TIDE_CELL_BYTES },         \
+		{ "overhead_pct", "Overhead", TIDE_CELL_PCT },   \
+		{ "logical_bytes", "Logical", TIDE_CELL_BYTES }, \
+		{ "padded_bytes", "Padded", TIDE_CELL_BYTES },   \
+		{ "tile_dtype", "Tile", TIDE_CELL_TEXT }, AT_COLUMNS(rank), OP_COLUMNS,
+	static const tide_grid_col one[] = { COLUMNS(NULL) }, many[] = { COLUMNS("Rank") };
+#undef COLUMNS
 	size_t n;
-	tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols);
+	tide_grid *g = GRID(t, one, many);
 	tide_tt_row *v = tide__tt_top(t, TIDE_TT_BY_PADDING, 0, TOP, &n);
 	for (size_t i = 0; v && i < n; i++) {
 		tide_mlir_op p;
 		tide_mlir_tensor x;
-		if (!tide__tt_parse(t, &t->ops[v[i].op], &p) || !tide__tt_result(t, &p, &x))
+		if (!tide__tt_parse(t, &t->ops[v[i].op], &p) ||
+		    !tide__tt_result(t, &t->ops[v[i].op], &p, &x))
 			continue;
 		tide__grid_uint(g, v[i].value);
 		tide__grid_real(g, x.bytes ? 100.0 * (double)v[i].value / (double)x.bytes : NAN);
 		tide__grid_uint(g, x.bytes);
 		tide__grid_uint(g, x.padded);
 		text_or_none(g, x.tile_dtype);
-		tide__grid_uint(g, v[i].op);
+		at_cells(g, t, v[i].op);
 		op_cells(g, t, v[i].op);
 	}
 	tide__free(v);
@@ -196,16 +225,15 @@ static tide_grid *padding(const tide_tt *t)
 
 static tide_grid *fragmentation(const tide_tt *t)
 {
-	static const tide_grid_col cols[] = {
-		{ "pool", "Pool", TIDE_CELL_TEXT },
-		{ "mean_pct", "Mean", TIDE_CELL_PCT },
-		{ "first_pct", "First tenth", TIDE_CELL_PCT },
-		{ "last_pct", "Last tenth", TIDE_CELL_PCT },
-		{ "slope_pct_per_1000_ops", "Per 1000 ops", TIDE_CELL_DELTA_PCT },
-		{ "most_pct", "Most", TIDE_CELL_PCT },
-		{ "index", "At op#", TIDE_CELL_COUNT },
-	};
-	tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols);
+#define COLUMNS(rank)                                                              \
+	{ "pool", "Pool", TIDE_CELL_TEXT }, { "mean_pct", "Mean", TIDE_CELL_PCT }, \
+		{ "first_pct", "First tenth", TIDE_CELL_PCT },                     \
+		{ "last_pct", "Last tenth", TIDE_CELL_PCT },                       \
+		{ "slope_pct_per_1000_ops", "Per 1000 ops", TIDE_CELL_DELTA_PCT }, \
+		{ "most_pct", "Most", TIDE_CELL_PCT }, AT_COLUMNS(rank),
+	static const tide_grid_col one[] = { COLUMNS(NULL) }, many[] = { COLUMNS("Rank") };
+#undef COLUMNS
+	tide_grid *g = GRID(t, one, many);
 	for (unsigned p = 0; p < TIDE_TT_POOLS; p++) {
 		const tide_tt_trend *r = &t->trend[p];
 		if (!r->n)
@@ -216,7 +244,7 @@ static tide_grid *fragmentation(const tide_tt *t)
 		tide__grid_real(g, 100 * r->last);
 		tide__grid_real(g, 100 * r->slope);
 		tide__grid_real(g, 100 * r->most);
-		index_cell(g, r->most > 0 ? r->most_op : -1);
+		at_cells(g, t, r->most > 0 ? r->most_op : -1);
 	}
 	return g;
 }
@@ -276,20 +304,19 @@ static tide_grid *parts(const tide_tt *t)
 /* Weights against activations: `most` operations, evenly spread, the last among them. */
 static tide_grid *shares(const tide_tt *t, size_t most)
 {
-	static const tide_grid_col cols[] = {
-		{ "index", "Op#", TIDE_CELL_COUNT },
-		{ "weights_bytes", "Weights", TIDE_CELL_BYTES },
-		{ "activations_bytes", "Activations", TIDE_CELL_BYTES },
-		{ "rest_bytes", "Rest", TIDE_CELL_BYTES },
-		{ "op", "Op", TIDE_CELL_TEXT },
-	};
-	tide_grid *g = tide__grid_new(cols, 5);
+#define COLUMNS(rank)                                                      \
+	AT_COLUMNS(rank), { "weights_bytes", "Weights", TIDE_CELL_BYTES }, \
+		{ "activations_bytes", "Activations", TIDE_CELL_BYTES },   \
+		{ "rest_bytes", "Rest", TIDE_CELL_BYTES }, { "op", "Op", TIDE_CELL_TEXT },
+	static const tide_grid_col one[] = { COLUMNS(NULL) }, many[] = { COLUMNS("Rank") };
+#undef COLUMNS
+	tide_grid *g = GRID(t, one, many);
 	tide_tt_share *v = tide__alloc(t->n, sizeof *v);
 	bool ok = v && tide__tt_shares(t, 0, v);
 	size_t n = !ok ? 0 : t->n < most ? t->n : most;
 	for (size_t k = 0; k < n; k++) {
 		size_t i = n > 1 ? k * (t->n - 1) / (n - 1) : 0;
-		index_cell(g, (int64_t)i);
+		at_cells(g, t, (int64_t)i);
 		tide__grid_uint(g, v[i].weights);
 		tide__grid_uint(g, v[i].activations);
 		tide__grid_uint(g, v[i].rest);
@@ -301,21 +328,24 @@ static tide_grid *shares(const tide_tt *t, size_t most)
 
 static tide_grid *ooms(const tide_tt *t)
 {
-	static const tide_grid_col cols[] = {
-		{ "index", "After op#", TIDE_CELL_COUNT },
-		{ "bytes", "Asked for", TIDE_CELL_BYTES },
-		{ "free_bytes", "Free then", TIDE_CELL_BYTES },
+#define COLUMNS(rank)                                                          \
+	{ "rank", rank, TIDE_CELL_PLAIN }, { "index", NULL, TIDE_CELL_COUNT }, \
+		{ "position", "After op#", TIDE_CELL_COUNT },                  \
+		{ "bytes", "Asked for", TIDE_CELL_BYTES },                     \
+		{ "free_bytes", "Free then", TIDE_CELL_BYTES },                \
 		{ "text", "Out of memory", TIDE_CELL_TEXT },
-	};
+	static const tide_grid_col one[] = { COLUMNS(NULL) }, many[] = { COLUMNS("Rank") };
+#undef COLUMNS
 	const tide_marks *k = &t->m->marks;
-	tide_grid *g = tide__grid_new(cols, 4);
+	tide_grid *g = GRID(t, one, many);
 	for (size_t i = 1; i < k->n; i++) {
 		if (k->kind[i] != TIDE_MARK_OOM)
 			continue;
-		size_t op = 0;
-		while (op < t->n && t->m->spans.t0[t->ops[op].span] <= k->t[i])
-			op++;
-		index_cell(g, (int64_t)op - 1);
+		int64_t last = -1;
+		for (size_t op = 0; op < t->n && t->m->spans.t0[t->ops[op].span] <= k->t[i]; op++)
+			if (t->ops[op].lane == k->lane[i].i)
+				last = (int64_t)op;
+		at_cells(g, t, last);
 		tide__grid_int(g, k->value[i]);
 		tide__grid_maybe(g, k->extra[i] < 0 ? UINT64_MAX : (uint64_t)k->extra[i]);
 		tide__grid_text(g, tide__text(t->m, k->text[i], NULL));
@@ -651,7 +681,8 @@ static void md_peaks(const tide_tt *t, FILE *out)
 		if (op < 0)
 			fprintf(out, "| %s | - | ", pools[p]);
 		else
-			fprintf(out, "| %s | %lld | ", pools[p], (long long)op);
+			fprintf(out, "| %s | %lld | ", pools[p],
+				(long long)tide__tt_position(t, (size_t)op));
 		md_op(out, t, op, false);
 		fprintf(out, " | %.2f MB | %.2f MB | %.1f%% |\n", mb(k->bytes), cap,
 			cap > 0 ? mb(k->bytes) / cap * 100 : 0);
@@ -669,7 +700,7 @@ static void md_top(const tide_tt *t, tide_tt_by by, const char *title, FILE *out
 			"|------|-----|-----------|----------|-----------|-------|--------|\n",
 			title);
 	for (size_t i = 0; v && i < n; i++) {
-		fprintf(out, "| %zu | %u | ", i + 1, v[i].op);
+		fprintf(out, "| %zu | %lld | ", i + 1, (long long)tide__tt_position(t, v[i].op));
 		md_op(out, t, v[i].op, true);
 		fprintf(out, " | %.2f | ", mb(v[i].value));
 		md_shapes(out, t, v[i].op);
@@ -690,9 +721,11 @@ static void md_padding(const tide_tt *t, FILE *out)
 	for (size_t i = 0; v && i < n; i++) {
 		tide_mlir_op p;
 		tide_mlir_tensor x;
-		if (!tide__tt_parse(t, &t->ops[v[i].op], &p) || !tide__tt_result(t, &p, &x))
+		if (!tide__tt_parse(t, &t->ops[v[i].op], &p) ||
+		    !tide__tt_result(t, &t->ops[v[i].op], &p, &x))
 			continue;
-		fprintf(out, "| %zu | %u | %s | %.*s (%.*s) | ", i + 1, v[i].op,
+		fprintf(out, "| %zu | %lld | %s | %.*s (%.*s) | ", i + 1,
+			(long long)tide__tt_position(t, v[i].op),
 			tide__tt_name(t, &t->ops[v[i].op]), (int)x.shape.n, x.shape.s,
 			(int)x.dtype.n, x.dtype.s);
 		for (unsigned d = 0; d < x.n_tiles; d++)

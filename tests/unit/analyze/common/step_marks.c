@@ -75,7 +75,7 @@ static void habits(void **state)
 				 s.v[k].t0, s.v[k].t1);
 		if (strcmp(got, rows[i].steps))
 			fail_msg("%s: %s, not %s", rows[i].name, got, rows[i].steps);
-		assert_int_equal(tide__find_step_boundaries(m, 0, &b), TIDE_OK);
+		assert_int_equal(tide__find_step_boundaries(m, 0, 0, &b), TIDE_OK);
 		if (b.n != rows[i].beats || b.unlike != rows[i].unlike)
 			fail_msg("%s: %zu + %zu steps", rows[i].name, b.n, b.unlike);
 		tide__step_boundaries_free(&b);

@@ -103,7 +103,7 @@ static void one_definition(void **state)
 			mark(m, k * 7, k);
 		m->t_end = 100;
 		assert_int_equal(tide__steps_find(m, &s, NULL), TIDE_OK);
-		assert_int_equal(tide__find_step_boundaries(m, 0, &b), TIDE_OK);
+		assert_int_equal(tide__find_step_boundaries(m, 0, 0, &b), TIDE_OK);
 		if (s.n != rows[i].steps || s.source != rows[i].source)
 			fail_msg("%s: %zu steps", rows[i].name, s.n);
 		if (b.n + b.unlike != s.n || b.source != s.source)

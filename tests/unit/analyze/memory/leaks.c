@@ -151,7 +151,7 @@ static void steps_once(void **state)
 		some_span(m, 2, TIDE_CAT_USER, name, i * 10 + 1, i * 10 + 8);
 		some_span(m, 3, TIDE_CAT_GPU_USER, name, i * 10 + 3, i * 10 + 9);
 	}
-	assert_int_equal(tide__find_step_boundaries(m, 0, &b), TIDE_OK);
+	assert_int_equal(tide__find_step_boundaries(m, 0, 0, &b), TIDE_OK);
 	assert_int_equal(b.source, TIDE_STEPS_PROFILER);
 	assert_int_equal(b.n, 4);
 	for (int i = 0; i < 4; i++)

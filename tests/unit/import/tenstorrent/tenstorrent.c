@@ -64,6 +64,31 @@ static tide_code load_results(tide_model *m, tide_error *err)
 	return tide__ttresults_import(&in, m, err);
 }
 
+/* Three ranks that run the program twice, their lines in turn; rank 2 comes first. */
+static tide_code load_ranks(tide_model *m, tide_error *err)
+{
+	static const char names[] = "201";
+	char *text = calloc(12, sizeof log_text), *to = text;
+	const char *at[] = { log_text, log_text, log_text };
+	unsigned turns[] = { 2, 2, 2 };
+	assert_non_null(text);
+	for (unsigned i = 0, k = 0; turns[0] | turns[1] | turns[2]; i++, k = i % 3) {
+		for (unsigned lines = k + 1; lines && turns[k]; lines--) {
+			const char *nl = strchr(at[k], '\n');
+			to += sprintf(to, "[1,%c]<stdout>: %.*s\n", names[k], (int)(nl - at[k]),
+				      at[k]);
+			at[k] = nl + 1;
+			if (!*at[k]) {
+				at[k] = log_text;
+				turns[k]--;
+			}
+		}
+	}
+	tide_code rc = tide__ttlog_import(text, (size_t)(to - text), m, err);
+	free(text);
+	return rc;
+}
+
 /* Through a file of tables and back. */
 static tide_model *through_file(const tide_model *m, tide_error *err)
 {
@@ -118,10 +143,33 @@ static void block_table(void **state)
 	tide_model *m = tide__model_new();
 	(void)state;
 	assert_int_equal(load_results(m, &err), TIDE_OK);
-	assert_int_equal(m->pool_states.n, 2); /* before exp, and at the end */
+	assert_int_equal(m->pool_states.n, 3); /* after relu, before exp, and at the end */
+	assert_int_equal(m->pool_states.when[0], TIDE_STATE_AFTER);
 	assert_int_equal(m->pool_states.allocated[0], 4097);
 	assert_int_equal(m->pool_states.free[0], 370);	  /* not what the field says */
 	assert_int_equal(m->pool_states.largest[0], 350); /* 300 and 50 touch */
+	tide__model_free(m);
+}
+
+static void ranks_side_by_side(void **state)
+{
+	tide_error err = { 0 };
+	tide_model *m = tide__model_new();
+	size_t phases = 0;
+	(void)state;
+	assert_int_equal(load_ranks(m, &err), TIDE_OK);
+	assert_int_equal(tide__model_check(m, &err), TIDE_OK);
+	for (size_t i = 1; i < m->processes.n; i++) {
+		assert_int_equal(m->processes.rank[i], i - 1);
+		assert_int_equal(m->devices.index[i], i - 1);
+	}
+	for (size_t i = 1; i < m->marks.n; i++)
+		phases += m->marks.kind[i] == TIDE_MARK_PHASE;
+	assert_int_equal(phases, 2);
+	assert_int_equal(m->t_end, 4 * TIDE_OP_NS); /* of each rank, not of all together */
+	for (size_t i = 1; i < m->spans.n; i++)
+		if (!strcmp(tide__text(m, m->spans.name[i], NULL), "ttnn.relu"))
+			assert_int_equal(m->spans.t0[i] % (2 * TIDE_OP_NS), 0);
 	tide__model_free(m);
 }
 
@@ -158,6 +206,12 @@ static void log_without_memory(void **state)
 	out_of_memory(load_log);
 }
 
+static void ranks_without_memory(void **state)
+{
+	(void)state;
+	out_of_memory(load_ranks);
+}
+
 static void results_without_memory(void **state)
 {
 	(void)state;
@@ -169,7 +223,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row),
 		cmocka_unit_test(block_table),
+		cmocka_unit_test(ranks_side_by_side),
 		cmocka_unit_test(log_without_memory),
+		cmocka_unit_test(ranks_without_memory),
 		cmocka_unit_test(results_without_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
