@@ -8,10 +8,16 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { cells, drive, hash, json, shot, soon } from './driver.mjs';
+import { cells, drive, hash, json, picture, shot, soon } from './driver.mjs';
 
-const log = join(mkdtempSync(join(tmpdir(), 'tt-')), 'run_profile.log');
-writeFileSync(log, execFileSync('python3', [join(process.argv[3], 'tests/support/tt_emitter.py'), '--oom']));
+const folder = mkdtempSync(join(tmpdir(), 'tt-'));
+const emit = (name, ...args) => {
+  const to = join(folder, name);
+  writeFileSync(to, execFileSync('python3', [join(process.argv[3], 'tests/support/tt_emitter.py'), ...args]));
+  return to;
+};
+const log = emit('run_profile.log', '--oom');
+const four = emit('four_profile.log', '--ranks', '4', '--runs', '3');
 
 async function view(page) {
   const want = json('tt', '--analyze', log);
@@ -21,7 +27,7 @@ async function view(page) {
   assert.doesNotMatch(text, /\d (ns|µs|ms|s)\b/, 'no duration');
   const growers = await cells(page, 'Top growers, DRAM');
   assert.equal(growers.length, want.top_growers_dram.length);
-  assert.equal(Number(growers[0][2]), want.top_growers_dram[0].index);
+  assert.equal(Number(growers[0][2]), want.top_growers_dram[0].position);
   await page.locator('.tenstorrent canvas').first().click({ position: { x: 400, y: 100 } });
   const op = await soon(async () => {
     const at = (await hash(page)).get('op');
@@ -37,6 +43,37 @@ async function view(page) {
   await shot(page, 'tenstorrent');
 }
 
+/** No clock, so nothing is said of how busy anything was. */
+async function overview(page) {
+  const text = await page.textContent('main');
+  assert.match(text, /Covers/);
+  assert.doesNotMatch(text, /data is missing/, 'nothing is');
+  assert.doesNotMatch(text, /active|\d (ns|µs|ms)\b/, 'no activity, no duration');
+  await shot(page, 'tenstorrent-overview');
+}
+
+/** Every rank has a curve and peaks of its own; a click chooses an operation of the rank that is shown. */
+async function ranks(page) {
+  const want = json('tt', '--analyze', four);
+  const one = json('tt', '--analyze', four, '--rank', '2');
+  await page.waitForSelector('.tenstorrent canvas');
+  const peaks = await cells(page, 'Peaks, charged to the operation that ran before the state');
+  assert.deepEqual(peaks.filter((r) => r[0] === 'DRAM').map((r) => r[1]), ['tt:0', 'tt:1', 'tt:2', 'tt:3']);
+  const all = await picture(page, '.tenstorrent');
+  await shot(page, 'tenstorrent-ranks');
+  await page.click('.tenstorrent [aria-label="Rank"] button:text-is("rank 2")');
+  await soon(async () => assert.notEqual(await picture(page, '.tenstorrent'), all));
+  assert.equal((await hash(page)).get('rank'), '2');
+  assert.match(await page.textContent('.tenstorrent .figures'), new RegExp(`Operations${one.operations}of rank 2`));
+  assert.ok((await cells(page, 'Operations')).every((r) => r.at(-1) === '2'), 'operations of that rank');
+  await page.locator('.tenstorrent canvas').first().click({ position: { x: 400, y: 100 } });
+  await soon(async () => assert.match((await page.locator('.tenstorrent h2').allTextContents()).find((h) => h.startsWith('op ')) ?? '', / of rank 2: /));
+  await shot(page, 'tenstorrent-rank');
+  assert.ok(want.ranks === 4);
+}
+
 await drive(async ({ make, visit }) => {
   await visit(make('report', log), '#view=tenstorrent', view);
+  await visit(make('report', log), '#view=overview', overview);
+  await visit(make('report', four), '#view=tenstorrent', ranks);
 });

@@ -148,7 +148,8 @@ static bool time_sums(tide_box *b, const tide_model *m, tide_error *err)
 {
 	tide_json *j = tide__box_json(b);
 	tide_timeline t = { 0 };
-	bool ok = tide__find_timeline(m, NULL, &t, err) == TIDE_OK;
+	/* without a clock nothing is known of times: 0, as if nothing had been active */
+	bool ok = m->axis != TIDE_AXIS_TIME || tide__find_timeline(m, NULL, &t, err) == TIDE_OK;
 	if (ok) {
 		tide__json_kint(j, "cpu_ns", t.cpu_ns);
 		tide__json_kint(j, "gpu_ns", t.gpu_ns);

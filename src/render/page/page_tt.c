@@ -118,8 +118,10 @@ static void state_columns(tide_box *b, const tide_tt *t)
 	}
 	share_columns(b, t);
 	int line = tide__box_column(b, "line", TIDE_COL_DELTA),
-	    rank = tide__box_column(b, "rank", TIDE_COL_INT);
+	    rank = tide__box_column(b, "rank", TIDE_COL_INT),
+	    position = tide__box_column(b, "position", TIDE_COL_DELTA);
 	for (size_t i = 0; i < t->n; i++) {
+		tide__box_put(b, position, tide__tt_position(t, i));
 		tide__box_put(b, line, (int64_t)t->ops[i].line);
 		tide__box_put(b, rank, t->m->processes.rank[t->ops[i].process]);
 	}

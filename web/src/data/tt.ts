@@ -41,8 +41,22 @@ export interface Tt {
   graph: Int32Array;
   ir: Int32Array; // line in the ttnn module, 0 = not there
   line: Float64Array; // in the log
-  rank: Int32Array;
+  rank: Int32Array; // -1 = the log names none
+  position: Float64Array; // on the axis: operations of all ranks at one position ran side by side
 }
+
+/** Operations of one rank, or of all. */
+export interface Part {
+  at: Int32Array; // their rows in Tt
+  length: number; // of the axis
+}
+
+export const ranksOf = (t: Tt): number[] => [...new Set(t.rank)].filter((r) => r >= 0).sort((a, b) => a - b);
+
+export const partOf = (t: Tt, rank: number | null): Part => {
+  const at = Int32Array.from(t.rank.keys());
+  return { at: rank === null ? at : at.filter((i) => t.rank[i] === rank), length: t.n ? t.position[t.n - 1] + 1 : 1 };
+};
 
 /** What an operation did to a pool; null = unknown. */
 export const changeOf = (v: number): number | null => (v === 0 ? null : v > 0 ? v - 1 : v);
@@ -66,5 +80,6 @@ export const getTt = once(async (): Promise<Tt> => {
     ir: s.ints('ir'),
     line: s.column('line'),
     rank: s.ints('rank'),
+    position: s.column('position'),
   };
 });

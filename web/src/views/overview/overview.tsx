@@ -235,7 +235,8 @@ export function Overview({ main }: { main: Main }) {
   const d = main.devices[main.device];
   const losses = main.losses.split('\n').map((l) => l.replace(/^note: /, '')).filter(Boolean);
   const rescued = losses.find((l) => l.endsWith('from its ring file'));
-  const lost = losses.filter((l) => l !== rescued);
+  const basis = losses.find((l) => l.startsWith('allocations are inferred'));
+  const lost = losses.filter((l) => l !== rescued && l !== basis);
   const phase = tables?.phases.find((p) => d.peak_t >= p.t0 && d.peak_t <= p.t1 && p.name);
   const active = (label: string, v: number, none: string) => (
     <Figure label={label} value={v ? percent((100 * v) / main.total_ns) : 'none'} sub={v ? `${ns(v)} of ${ns(main.total_ns)}` : none} title="Union of its spans, as part of the whole" />
@@ -254,6 +255,7 @@ export function Overview({ main }: { main: Main }) {
           <ul>{lost.map((l, i) => <li key={i}>{l}</li>)}</ul>
         </section>
       )}
+      {basis && <p class="details" role="note">{basis[0].toUpperCase() + basis.slice(1)}.</p>}
       {rescued && <p class="details" role="note">{rescued[0].toUpperCase() + rescued.slice(1)}.{lost.length ? '' : ' Nothing that was recorded is missing.'}</p>}
       <div class="figures">
         <Figure label={main.axis === 'ops' ? 'Covers' : 'Duration'} value={lasts(main.t_end)} sub={main.steps ? plural(main.steps, 'step') : 'first event to last'} />

@@ -4,8 +4,8 @@
 // no duration is known.
 import { useMemo, useState } from '../../hooks';
 import { byKey, bytes, count, delta, percent } from '../../data/format';
-import { changeOf, getTt, type Row, type Tt } from '../../data/tt';
-import { ink } from '../../draw/colors';
+import { changeOf, getTt, type Part, partOf, ranksOf, type Row, type Tt } from '../../data/tt';
+import { groups, ink } from '../../draw/colors';
 import { css } from '../../draw/pixels';
 import { keep } from '../../state';
 import { Canvas, type Surface } from '../../ui/canvas';
@@ -14,29 +14,34 @@ import { col, type Col, Table } from '../../ui/table';
 
 const poolKey = keep('pool');
 const opKey = keep('op');
+const rankKey = keep('rank');
 const HEIGHT = 220;
 const LEFT = 78;
 const BLUE = '#0072b2';
 const RED = '#d55e00';
 const GREEN = '#009e73';
+/** Of the kth rank: red and green mean something else here. */
+const lineColor = (k: number): string => css([0, 1, 4, 5, 7, 8, 9, 11].map((i) => groups[i])[k % 8]);
 
 const poolOf = (t: Tt): number => {
   const i = t.json.pools.findIndex((p) => p.name === poolKey.value);
   return i < 0 ? 0 : i;
 };
+const rankOf = (t: Tt): number | null => (rankKey.value !== '' && ranksOf(t).length > 1 && ranksOf(t).includes(Number(rankKey.value)) ? Number(rankKey.value) : null);
 const picked = (): number => (opKey.value === '' ? -1 : Number(opKey.value));
 const pick = (i: number): void => {
   opKey.value = String(i);
 };
 
-/** The highest of a column over each pixel: no operation is lost by drawing fewer. */
-function perPixel(v: Float64Array, width: number): Float64Array {
+/** The highest of a column over each pixel: no operation is lost by drawing fewer. A rank that waits for others keeps its level. */
+function perPixel(t: Tt, p: Part, v: (i: number) => number, width: number): Float64Array {
   const out = new Float64Array(width);
-  for (let i = 0; i < v.length; i++) {
-    const from = Math.floor((i * width) / v.length);
-    const to = Math.max(from + 1, Math.ceil(((i + 1) * width) / v.length));
-    for (let x = from; x < to && x < width; x++) if (v[i] > out[x]) out[x] = v[i];
-  }
+  p.at.forEach((i, k) => {
+    const next = k + 1 < p.at.length ? Math.max(t.position[i] + 1, t.position[p.at[k + 1]]) : p.length;
+    const from = Math.floor((t.position[i] * width) / p.length);
+    const to = Math.max(from + 1, Math.ceil((next * width) / p.length));
+    for (let x = from, y = v(i); x < to && x < width; x++) if (y > out[x]) out[x] = y;
+  });
   return out;
 }
 
@@ -46,14 +51,14 @@ function label(ctx: CanvasRenderingContext2D, text: string, x: number, y: number
   ctx.fillText(text, x, y);
 }
 
-/** Two series as areas, a dashed line at the capacity, marks of const-eval operations and of the chosen one. */
-function drawMemory(s: Surface, t: Tt, pool: number, scale: boolean): void {
+/** Two series as areas, or a line for each rank; a dashed line at the capacity, marks of const-eval operations and of the chosen one. */
+function drawMemory(s: Surface, t: Tt, p: Part, pool: number, scale: boolean): void {
   const { ctx, width, height } = s;
   const room = Math.max(1, width - LEFT);
   const low = height - 22;
   const capacity = t.json.pools[pool].capacity;
-  const high = perPixel(t.high[pool], room);
-  const before = perPixel(t.before[pool], room);
+  const highest = (i: number) => t.high[pool][i];
+  const high = perPixel(t, p, highest, room);
   let top = 1;
   for (const v of high) if (v > top) top = v;
   if (scale && capacity) top = Math.max(top, capacity);
@@ -61,16 +66,24 @@ function drawMemory(s: Surface, t: Tt, pool: number, scale: boolean): void {
   const pen = ink();
   ctx.fillStyle = css(pen.back);
   ctx.fillRect(0, 0, width, height);
-  for (let x = 0; x < room; x++) {
-    ctx.fillStyle = '#e69f00';
-    ctx.fillRect(LEFT + x, y(high[x]), 1, low - y(high[x]));
-    ctx.fillStyle = BLUE;
-    ctx.fillRect(LEFT + x, y(before[x]), 1, low - y(before[x]));
-  }
+  if (rankOf(t) === null && t.json.ranks > 1)
+    ranksOf(t).forEach((r, k) => {
+      ctx.strokeStyle = lineColor(k);
+      ctx.lineWidth = 1.5;
+      ctx.beginPath();
+      perPixel(t, partOf(t, r), highest, room).forEach((v, x) => ctx.lineTo(LEFT + x, y(v)));
+      ctx.stroke();
+    });
+  else
+    for (const [v, color] of [[high, '#e69f00'], [perPixel(t, p, (i) => t.before[pool][i], room), BLUE]] as const) {
+      ctx.fillStyle = color;
+      v.forEach((b, x) => ctx.fillRect(LEFT + x, y(b), 1, low - y(b)));
+    }
   ctx.fillStyle = RED;
-  for (let i = 0; i < t.n; i++) if (t.graph[i]) ctx.fillRect(LEFT + (i / t.n) * room, low + 2, Math.max(1, room / t.n), 3);
+  for (const i of p.at) if (t.graph[i]) ctx.fillRect(LEFT + (t.position[i] / p.length) * room, low + 2, Math.max(1, room / p.length), 3);
   for (const o of t.json.out_of_memory) {
-    const at = LEFT + (((o.index as number) + 1) / t.n) * room;
+    if (rankOf(t) !== null && o.rank !== rankOf(t)) continue;
+    const at = LEFT + (((o.position as number) + 1) / p.length) * room;
     ctx.fillStyle = RED;
     ctx.fillRect(at, 4, 2, low - 4);
     label(ctx, 'out of memory', Math.min(at + 4, width - 80), 14, RED);
@@ -85,22 +98,22 @@ function drawMemory(s: Surface, t: Tt, pool: number, scale: boolean): void {
     ctx.setLineDash([]);
     label(ctx, `capacity ${bytes(capacity)}`, LEFT + 4, y(capacity) + 12, RED);
   }
-  if (picked() >= 0) {
+  if (picked() >= 0 && picked() < t.n) {
     ctx.fillStyle = GREEN;
-    ctx.fillRect(LEFT + ((picked() + 0.5) / t.n) * room, 4, 1.5, low - 4);
+    ctx.fillRect(LEFT + ((t.position[picked()] + 0.5) / p.length) * room, 4, 1.5, low - 4);
   }
   label(ctx, bytes(top), 4, y(top) + 4, pen.text);
   label(ctx, '0 B', 4, low, pen.text);
   label(ctx, 'op 0', LEFT, height - 4, pen.text);
-  label(ctx, `op ${count(t.n)}`, width - 60, height - 4, pen.text);
+  label(ctx, `op ${count(p.length)}`, width - 60, height - 4, pen.text);
 }
 
 /** Weights below, activations on them, in DRAM. */
-function drawShares(s: Surface, t: Tt): void {
+function drawShares(s: Surface, t: Tt, p: Part): void {
   const { ctx, width, height } = s;
   const room = Math.max(1, width - LEFT);
-  const low = perPixel(t.weights, room);
-  const all = perPixel(t.weights.map((v, i) => v + t.activations[i]), room);
+  const low = perPixel(t, p, (i) => t.weights[i], room);
+  const all = perPixel(t, p, (i) => t.weights[i] + t.activations[i], room);
   const top = all.reduce((a, b) => Math.max(a, b), 1);
   const pen = ink();
   ctx.fillStyle = css(pen.back);
@@ -112,10 +125,10 @@ function drawShares(s: Surface, t: Tt): void {
   label(ctx, bytes(top), 4, 14, pen.text);
 }
 
-function drawFragments(s: Surface, t: Tt, pool: number): void {
+function drawFragments(s: Surface, t: Tt, p: Part, pool: number): void {
   const { ctx, width, height } = s;
   const room = Math.max(1, width - LEFT);
-  const v = perPixel(t.fragm[pool].map((x) => Math.max(0, x - 1) / 100), room);
+  const v = perPixel(t, p, (i) => Math.max(0, t.fragm[pool][i] - 1) / 100, room);
   const pen = ink();
   let top = 1;
   for (const x of v) if (x > top) top = x;
@@ -127,10 +140,13 @@ function drawFragments(s: Surface, t: Tt, pool: number): void {
   label(ctx, '0 %', 4, height - 4, pen.text);
 }
 
-function toOp(e: MouseEvent, n: number): number {
+/** The operation under the pointer: the last that began there or before. */
+function toOp(e: MouseEvent, t: Tt, p: Part): number {
   const box = (e.currentTarget as HTMLElement).getBoundingClientRect();
-  const x = (e.clientX - box.left - LEFT) / Math.max(1, box.width - LEFT);
-  return Math.max(0, Math.min(n - 1, Math.floor(x * n)));
+  const x = Math.floor(((e.clientX - box.left - LEFT) / Math.max(1, box.width - LEFT)) * p.length);
+  let best = p.at[0];
+  for (const i of p.at) if (t.position[i] <= x && t.position[i] > t.position[best]) best = i;
+  return best;
 }
 
 /** Lines of the module around an operation's own. */
@@ -156,7 +172,7 @@ function Details({ t, i }: { t: Tt; i: number }) {
     return [[p.name, `${bytes(t.before[k][i])} per bank before it; it changed ${did === null ? 'by an unknown amount' : `by ${delta(did)} per bank, ${delta(did * p.banks)} in all`}`]];
   });
   return (
-    <Panel title={`op ${count(i)}: ${t.json.names[t.name[i]] ?? ''}`}>
+    <Panel title={`op ${count(t.position[i])}${t.rank[i] >= 0 ? ` of rank ${t.rank[i]}` : ''}: ${t.json.names[t.name[i]] ?? ''}`}>
       <Facts rows={[...rows, t.graph[i] > 0 && ['const-eval program', t.json.names[t.graph[i]]], ['line of the log', count(t.line[i])], t.rank[i] >= 0 && ['rank', String(t.rank[i])]]} />
       {text ? <pre class="ir">{text}</pre> : t.json.texts_left_out && <p>The page is too large for texts of operations; NAME_operations.json has them.</p>}
       {t.ir[i] > 0 && t.json.ir && <IrLines t={t} at={t.ir[i]} />}
@@ -164,13 +180,13 @@ function Details({ t, i }: { t: Tt; i: number }) {
   );
 }
 
-const titles: Record<string, string> = { peak_bytes_per_bank: 'Peak/bank', peak_bytes: 'All banks', capacity_bytes_per_bank: 'Capacity/bank', used_pct: 'Used', fragmentation_pct: 'Fragmentation', index: 'Op#', op: 'Operation', loc: 'Location', input_shapes: 'Inputs', output_shapes: 'Output', bytes_per_bank: 'Per bank', padding_bytes: 'Padding', overhead_pct: 'Overhead', slope_pct_per_1000_ops: 'Per 1000 ops', log_line: 'Line' };
+const titles: Record<string, string> = { peak_bytes_per_bank: 'Peak/bank', peak_bytes: 'All banks', capacity_bytes_per_bank: 'Capacity/bank', used_pct: 'Used', fragmentation_pct: 'Fragmentation', position: 'Op#', op: 'Operation', loc: 'Location', input_shapes: 'Inputs', output_shapes: 'Output', bytes_per_bank: 'Per bank', padding_bytes: 'Padding', overhead_pct: 'Overhead', slope_pct_per_1000_ops: 'Per 1000 ops', log_line: 'Line' };
 const title = (key: string): string => titles[key] ?? (key.charAt(0).toUpperCase() + key.slice(1)).replace(/_(bytes|pct)$/, '').replace(/_/g, ' ');
 
 /** A table of the report as it comes; a click on a row chooses its operation. */
 function Report({ name, rows, drop = [] }: { name: string; rows: readonly Row[]; drop?: readonly string[] }) {
   if (!rows.length) return null;
-  const keys = Object.keys(rows[0]).filter((k) => !drop.includes(k));
+  const keys = Object.keys(rows[0]).filter((k) => !drop.includes(k) && k !== 'index' && (k !== 'rank' || rows.some((r) => r.rank !== null)));
   const cols = keys.map((k): Col<Row> => ({ key: k, title: title(k), value: (r) => r[k] ?? '', text: (r) => byKey(k, r[k]), wide: k === keys[keys.length - 1] }));
   const first = typeof rows[0][keys[0]] === 'number' ? keys[0] : undefined;
   return (
@@ -180,12 +196,12 @@ function Report({ name, rows, drop = [] }: { name: string; rows: readonly Row[];
   );
 }
 
-function Ops({ t, pool }: { t: Tt; pool: number }) {
-  const rows = useMemo(() => Array.from({ length: t.n }, (_, i) => i), [t]);
+function Ops({ t, p, pool }: { t: Tt; p: Part; pool: number }) {
+  const rows = useMemo(() => Array.from(p.at), [p]);
   const name = (i: number) => t.json.names[t.name[i]] ?? '';
   const loc = (i: number) => /loc\("([^"]*)"/.exec(t.json.names[t.text[i]] ?? '')?.[1] ?? '';
   const cols: Col<number>[] = [
-    col('Op#', (i) => i, count),
+    col('Op#', (i) => t.position[i], count),
     col('Before', (i) => t.before[pool][i], bytes),
     col('Change', (i) => changeOf(t.change[pool][i]) ?? 0, undefined, { text: (i) => ((d) => (d === null ? '–' : delta(d)))(changeOf(t.change[pool][i])) }),
     col('Operation', name),
@@ -202,45 +218,49 @@ function Ops({ t, pool }: { t: Tt; pool: number }) {
 export function Tenstorrent() {
   const t = useData(getTt);
   const [scaled, setScaled] = useState(false);
-  if (!t) return <Loading />;
+  const rank = t ? rankOf(t) : null;
+  const p = useMemo(() => t && partOf(t, rank), [t, rank]);
+  if (!t || !p) return <Loading />;
+  const ranks = ranksOf(t);
   const pool = poolOf(t);
   const at = picked();
   const shown = t.json.pools.filter((p) => p.banks > 0);
   const strip = (title: string, draw: (s: Surface) => void) => (
     <Panel title={title}>
       <div style={{ height: '90px' }}>
-        <Canvas label={title} height={90} draw={draw} onClick={(e: MouseEvent) => pick(toOp(e, t.n))} />
+        <Canvas label={title} height={90} draw={draw} onClick={(e: MouseEvent) => pick(toOp(e, t, p))} />
       </div>
     </Panel>
   );
-  const peak = (name: string) => t.json.peaks.find((p) => p.pool === name);
+  const peak = (name: string) => t.json.peaks.filter((r) => r.pool === name && (rank === null || r.device === `tt:${rank}`)).sort((a, b) => (b.peak_bytes as number) - (a.peak_bytes as number))[0];
   return (
-    <div class="tenstorrent">
+    <div class="tenstorrent stack">
       <div class="figures">
         {shown.map((p) => (
-          <Figure key={p.name} label={`${p.name} peak`} value={`${bytes((peak(p.name)?.peak_bytes_per_bank as number) ?? 0)}/bank`} sub={`${bytes((peak(p.name)?.peak_bytes as number) ?? 0)} in ${count(p.banks)} banks`} />
+          <Figure key={p.name} label={`${p.name} peak`} value={`${bytes((peak(p.name)?.peak_bytes_per_bank as number) ?? 0)}/bank`} sub={`${bytes((peak(p.name)?.peak_bytes as number) ?? 0)} in ${count(p.banks)} banks${ranks.length > 1 && peak(p.name) ? ` of ${peak(p.name)!.device}` : ''}`} />
         ))}
-        <Figure label="Operations" value={count(t.n)} sub={t.json.ranks > 1 ? `${t.json.ranks} ranks` : 'deallocates not counted'} />
+        <Figure label="Operations" value={count(p.at.length)} sub={ranks.length < 2 ? 'deallocates not counted' : rank === null ? `of ${ranks.length} ranks` : `of rank ${rank}`} />
         <Figure label="Tile padding" value={percent(t.json.peak_padding_overhead_pct)} sub="of live tensors in DRAM, at most" />
       </div>
       <Panel
         title="Memory over operations, per bank"
         extra={
           <>
+            {ranks.length > 1 && <Choice label="Rank" value={rankKey.value} options={[['', 'all ranks'] as const, ...ranks.map((r) => [String(r), `rank ${r}`] as const)]} onPick={(v) => (rankKey.value = v)} />}
             <Choice label="Pool" value={t.json.pools[pool].name} options={shown.map((p) => [p.name, p.name] as const)} onPick={(v) => (poolKey.value = v)} />
             <Choice label="Scale" value={scaled ? 'capacity' : 'use'} options={[['use', 'scale to use'], ['capacity', 'scale to capacity']]} onPick={(v) => setScaled(v === 'capacity')} />
           </>
         }
       >
         <div style={{ height: `${HEIGHT}px` }}>
-          <Canvas label={`${t.json.pools[pool].name} allocated over operations`} height={HEIGHT} draw={(s) => drawMemory(s, t, poolOf(t), scaled)} onClick={(e: MouseEvent) => pick(toOp(e, t.n))} />
+          <Canvas label={`${t.json.pools[pool].name} allocated over operations`} height={HEIGHT} draw={(s) => drawMemory(s, t, p, poolOf(t), scaled)} onClick={(e: MouseEvent) => pick(toOp(e, t, p))} />
         </div>
-        <Legend items={[{ color: BLUE, text: 'allocated before the operation' }, { color: '#e69f00', text: 'highest until the next one' }, { color: RED, text: 'const-eval operations, capacity, out of memory' }, { color: GREEN, text: 'chosen: click a point' }]} />
+        <Legend items={[...(ranks.length > 1 && rank === null ? ranks.map((r, k) => ({ color: lineColor(k), text: `rank ${r}, highest until its next operation` })) : [{ color: BLUE, text: 'allocated before the operation' }, { color: '#e69f00', text: 'highest until the next one' }]), { color: RED, text: 'const-eval operations, capacity, out of memory' }, { color: GREEN, text: 'chosen: click a point' }]} />
       </Panel>
       {at >= 0 && at < t.n && <Details t={t} i={at} />}
-      {strip('Fragmentation over operations: 1 − largest contiguous free / free', (s) => drawFragments(s, t, poolOf(t)))}
-      {strip('Weights (red) against activations (green) over operations, DRAM of one bank', (s) => drawShares(s, t))}
-      <Report name="Peaks, charged to the operation that ran before the state" rows={t.json.peaks} drop={['device', 'attributes', 'log_line']} />
+      {strip('Fragmentation over operations: 1 − largest contiguous free / free', (s) => drawFragments(s, t, p, poolOf(t)))}
+      {strip('Weights (red) against activations (green) over operations, DRAM of one bank', (s) => drawShares(s, t, p))}
+      <Report name="Peaks, charged to the operation that ran before the state" rows={t.json.peaks} drop={[...(ranks.length > 1 ? ['rank'] : ['device']), 'attributes', 'log_line']} />
       <Report name="Weights and activations: DRAM at its peak" rows={t.json.dram_at_peak} />
       <Report name="Top growers, DRAM" rows={t.json.top_growers_dram} />
       <Report name="Top growers, L1" rows={t.json.top_growers_l1} />
@@ -251,7 +271,7 @@ export function Tenstorrent() {
       <Report name="Out of memory" rows={t.json.out_of_memory} />
       <Report name="Model weights" rows={t.json.weights} />
       <Report name="Operations without a memory state, left out" rows={t.json.skipped} />
-      <Ops t={t} pool={pool} />
+      <Ops t={t} p={p} pool={pool} />
     </div>
   );
 }
