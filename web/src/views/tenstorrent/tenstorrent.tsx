@@ -27,7 +27,7 @@ const poolOf = (t: Tt): number => {
   const i = t.json.pools.findIndex((p) => p.name === poolKey.value);
   return i < 0 ? 0 : i;
 };
-const rankOf = (t: Tt): number | null => (rankKey.value !== '' && ranksOf(t).length > 1 && ranksOf(t).includes(Number(rankKey.value)) ? Number(rankKey.value) : null);
+const rankOf = (t: Tt): number | null => ranksOf(t).find((r, _, all) => all.length > 1 && String(r) === rankKey.value) ?? null;
 const picked = (): number => (opKey.value === '' ? -1 : Number(opKey.value));
 const pick = (i: number): void => {
   opKey.value = String(i);
@@ -108,45 +108,26 @@ function drawMemory(s: Surface, t: Tt, p: Part, pool: number, scale: boolean): v
   label(ctx, `op ${count(p.length)}`, width - 60, height - 4, pen.text);
 }
 
-/** Weights below, activations on them, in DRAM. */
-function drawShares(s: Surface, t: Tt, p: Part): void {
-  const { ctx, width, height } = s;
-  const room = Math.max(1, width - LEFT);
-  const low = perPixel(t, p, (i) => t.weights[i], room);
-  const all = perPixel(t, p, (i) => t.weights[i] + t.activations[i], room);
-  const top = all.reduce((a, b) => Math.max(a, b), 1);
+/** Series one before the other, the highest first, on one scale from 0 that reaches at least to `top`. */
+function drawStrip({ ctx, width, height }: Surface, t: Tt, p: Part, top: number, text: (v: number) => string, series: readonly (readonly [string, (i: number) => number])[]): void {
   const pen = ink();
   ctx.fillStyle = css(pen.back);
   ctx.fillRect(0, 0, width, height);
-  for (const [v, color] of [[all, GREEN], [low, RED]] as const) {
+  for (const [color, v] of series) {
+    const high = perPixel(t, p, v, Math.max(1, width - LEFT));
+    top = high.reduce((a, b) => Math.max(a, b), top);
     ctx.fillStyle = color;
-    for (let x = 0; x < room; x++) ctx.fillRect(LEFT + x, height - 4 - (v[x] / top) * (height - 12), 1, (v[x] / top) * (height - 12));
+    high.forEach((y, x) => ctx.fillRect(LEFT + x, height - 4 - (y / top) * (height - 12), 1, (y / top) * (height - 12)));
   }
-  label(ctx, bytes(top), 4, 14, pen.text);
-}
-
-function drawFragments(s: Surface, t: Tt, p: Part, pool: number): void {
-  const { ctx, width, height } = s;
-  const room = Math.max(1, width - LEFT);
-  const v = perPixel(t, p, (i) => Math.max(0, t.fragm[pool][i] - 1) / 100, room);
-  const pen = ink();
-  let top = 1;
-  for (const x of v) if (x > top) top = x;
-  ctx.fillStyle = css(pen.back);
-  ctx.fillRect(0, 0, width, height);
-  ctx.fillStyle = BLUE;
-  for (let x = 0; x < room; x++) ctx.fillRect(LEFT + x, height - 4 - (v[x] / top) * (height - 12), 1, (v[x] / top) * (height - 12));
-  label(ctx, percent(top), 4, 14, pen.text);
-  label(ctx, '0 %', 4, height - 4, pen.text);
+  label(ctx, text(top), 4, 14, pen.text);
+  label(ctx, text(0), 4, height - 4, pen.text);
 }
 
 /** The operation under the pointer: the last that began there or before. */
 function toOp(e: MouseEvent, t: Tt, p: Part): number {
   const box = (e.currentTarget as HTMLElement).getBoundingClientRect();
   const x = Math.floor(((e.clientX - box.left - LEFT) / Math.max(1, box.width - LEFT)) * p.length);
-  let best = p.at[0];
-  for (const i of p.at) if (t.position[i] <= x && t.position[i] > t.position[best]) best = i;
-  return best;
+  return p.at.filter((i) => t.position[i] <= x).at(-1) ?? p.at[0];
 }
 
 /** Lines of the module around an operation's own. */
@@ -180,8 +161,8 @@ function Details({ t, i }: { t: Tt; i: number }) {
   );
 }
 
-const titles: Record<string, string> = { peak_bytes_per_bank: 'Peak/bank', peak_bytes: 'All banks', capacity_bytes_per_bank: 'Capacity/bank', used_pct: 'Used', fragmentation_pct: 'Fragmentation', position: 'Op#', op: 'Operation', loc: 'Location', input_shapes: 'Inputs', output_shapes: 'Output', bytes_per_bank: 'Per bank', padding_bytes: 'Padding', overhead_pct: 'Overhead', slope_pct_per_1000_ops: 'Per 1000 ops', log_line: 'Line' };
-const title = (key: string): string => titles[key] ?? (key.charAt(0).toUpperCase() + key.slice(1)).replace(/_(bytes|pct)$/, '').replace(/_/g, ' ');
+const titles: Record<string, string> = { position: 'Op#', op: 'Operation', loc: 'Location' };
+const title = (key: string): string => titles[key] ?? (key.charAt(0).toUpperCase() + key.slice(1)).replace(/_(bytes|pct|shapes)/g, '').replace(/_/g, ' ');
 
 /** A table of the report as it comes; a click on a row chooses its operation. */
 function Report({ name, rows, drop = [] }: { name: string; rows: readonly Row[]; drop?: readonly string[] }) {
@@ -215,6 +196,19 @@ function Ops({ t, p, pool }: { t: Tt; p: Part; pool: number }) {
   );
 }
 
+const reports = [
+  ['Weights and activations: DRAM at its peak', 'dram_at_peak'],
+  ['Top growers, DRAM', 'top_growers_dram'],
+  ['Top growers, L1', 'top_growers_l1'],
+  ['Top consumers, DRAM: allocated after the operation', 'top_consumers_dram'],
+  ['Fragmentation', 'fragmentation'],
+  ['Tile padding', 'padding'],
+  ['Const-eval', 'const_eval'],
+  ['Out of memory', 'out_of_memory'],
+  ['Model weights', 'weights'],
+  ['Operations without a memory state, left out', 'skipped'],
+] as const;
+
 export function Tenstorrent() {
   const t = useData(getTt);
   const [scaled, setScaled] = useState(false);
@@ -232,12 +226,13 @@ export function Tenstorrent() {
       </div>
     </Panel>
   );
-  const peak = (name: string) => t.json.peaks.filter((r) => r.pool === name && (rank === null || r.device === `tt:${rank}`)).sort((a, b) => (b.peak_bytes as number) - (a.peak_bytes as number))[0];
+  const high = (r?: Row) => (r?.peak_bytes as number) ?? 0;
+  const peak = (name: string) => t.json.peaks.filter((r) => r.pool === name && (rank === null || r.device === `tt:${rank}`)).sort((a, b) => high(b) - high(a))[0];
   return (
     <div class="tenstorrent stack">
       <div class="figures">
         {shown.map((p) => (
-          <Figure key={p.name} label={`${p.name} peak`} value={`${bytes((peak(p.name)?.peak_bytes_per_bank as number) ?? 0)}/bank`} sub={`${bytes((peak(p.name)?.peak_bytes as number) ?? 0)} in ${count(p.banks)} banks${ranks.length > 1 && peak(p.name) ? ` of ${peak(p.name)!.device}` : ''}`} />
+          <Figure key={p.name} label={`${p.name} peak`} value={`${bytes(high(peak(p.name)) / p.banks)}/bank`} sub={`${bytes(high(peak(p.name)))} in ${count(p.banks)} banks${ranks.length > 1 ? ` of ${peak(p.name)?.device ?? 'each'}` : ''}`} />
         ))}
         <Figure label="Operations" value={count(p.at.length)} sub={ranks.length < 2 ? 'deallocates not counted' : rank === null ? `of ${ranks.length} ranks` : `of rank ${rank}`} />
         <Figure label="Tile padding" value={percent(t.json.peak_padding_overhead_pct)} sub="of live tensors in DRAM, at most" />
@@ -258,19 +253,10 @@ export function Tenstorrent() {
         <Legend items={[...(ranks.length > 1 && rank === null ? ranks.map((r, k) => ({ color: lineColor(k), text: `rank ${r}, highest until its next operation` })) : [{ color: BLUE, text: 'allocated before the operation' }, { color: '#e69f00', text: 'highest until the next one' }]), { color: RED, text: 'const-eval operations, capacity, out of memory' }, { color: GREEN, text: 'chosen: click a point' }]} />
       </Panel>
       {at >= 0 && at < t.n && <Details t={t} i={at} />}
-      {strip('Fragmentation over operations: 1 − largest contiguous free / free', (s) => drawFragments(s, t, p, poolOf(t)))}
-      {strip('Weights (red) against activations (green) over operations, DRAM of one bank', (s) => drawShares(s, t, p))}
+      {strip('Fragmentation over operations: 1 − largest contiguous free / free', (s) => drawStrip(s, t, p, 1, percent, [[BLUE, (i) => Math.max(0, t.fragm[poolOf(t)][i] - 1) / 100]]))}
+      {strip('Weights (red) against activations (green) over operations, DRAM of one bank', (s) => drawStrip(s, t, p, 1, bytes, [[GREEN, (i) => t.weights[i] + t.activations[i]], [RED, (i) => t.weights[i]]]))}
       <Report name="Peaks, charged to the operation that ran before the state" rows={t.json.peaks} drop={[...(ranks.length > 1 ? ['rank'] : ['device']), 'attributes', 'log_line']} />
-      <Report name="Weights and activations: DRAM at its peak" rows={t.json.dram_at_peak} />
-      <Report name="Top growers, DRAM" rows={t.json.top_growers_dram} />
-      <Report name="Top growers, L1" rows={t.json.top_growers_l1} />
-      <Report name="Top consumers, DRAM: allocated after the operation" rows={t.json.top_consumers_dram} />
-      <Report name="Fragmentation" rows={t.json.fragmentation} />
-      <Report name="Tile padding" rows={t.json.padding} />
-      <Report name="Const-eval" rows={t.json.const_eval} />
-      <Report name="Out of memory" rows={t.json.out_of_memory} />
-      <Report name="Model weights" rows={t.json.weights} />
-      <Report name="Operations without a memory state, left out" rows={t.json.skipped} />
+      {reports.map(([name, key]) => <Report key={key} name={name} rows={t.json[key]} />)}
       <Ops t={t} p={p} pool={pool} />
     </div>
   );
