@@ -14,11 +14,13 @@ async function view(page) {
   await page.waitForSelector('.objects');
   assert.match(await page.textContent('.objects .figures'), /Total bytes/);
   const owners = await cells(page, 'owners');
-  assert.equal(owners.length, end.owners.length);
-  assert.deepEqual(new Set(owners.map((r) => r[0])), new Set(end.owners.map((r) => r.name)));
+  assert.deepEqual(owners.map((r) => r[0]), end.owners.map((r) => r.name), 'in the order of the text: the program comes first');
+  assert.deepEqual((await cells(page, 'modules')).map((r) => r[0]), end.modules.map((r) => r.module));
+  assert.deepEqual(await page.locator('ul[aria-label="recommendations"] li').allTextContents(), end.recommendations);
+  assert.deepEqual(await page.locator('ul[aria-label="problems"] li').allTextContents(), end.problems);
   const shared = await cells(page, 'shared');
   assert.equal(shared.length, end.shared.length);
-  assert.equal(shared[0][3], end.shared[0].owners.join(','));
+  assert.equal(shared[0][3], end.shared[0].owners.join(', '));
   assert.equal((await cells(page, 'duplicates')).length, end.duplicates.length);
   assert.ok((await cells(page, 'owners')).some((r) => r[0].includes('<img src=x onerror=alert(1)>')), 'a name stays text');
   await shot(page, 'objects');

@@ -14,8 +14,8 @@ export const titleOf = (key: string) => {
 };
 
 /** Rows of records as a table: a column for each of `keys` ("name,count,sum_ns:Total"), written by the key's
- *  end. */
-export function Records({ label, rows, keys, sort, wide = keys.split(/[,:]/)[0], height = 260, note, onPick, picked, text }: { label: string; rows: Rec[]; keys: string; sort: string; wide?: string; height?: number; note?: string; onPick?: (r: Rec) => void; picked?: (r: Rec) => boolean; text?: (key: string, v: unknown) => string | undefined }) {
+ *  end. `sort` has the bars; `listed`: rows stay in their order. */
+export function Records({ label, rows, keys, sort, wide = keys.split(/[,:]/)[0], height = 260, note, onPick, picked, text, listed }: { label: string; rows: Rec[]; keys: string; sort: string; wide?: string; height?: number; note?: string; onPick?: (r: Rec) => void; picked?: (r: Rec) => boolean; text?: (key: string, v: unknown) => string | undefined; listed?: boolean }) {
   const high = most(rows, (r) => Number(r[sort]) || 0);
   const cols: Col<Rec>[] = keys.split(',').map((k) => k.split(':')).map(([key, title]) => ({
     key,
@@ -26,5 +26,5 @@ export function Records({ label, rows, keys, sort, wide = keys.split(/[,:]/)[0],
     wide: key === wide,
     bar: key === sort ? (r) => (Number(r[key]) || 0) / high : undefined,
   }));
-  return <Table label={label} rows={rows} cols={cols} sort={sort} height={height} note={note} onPick={onPick} picked={picked} compact />;
+  return <Table label={label} rows={rows} cols={cols} sort={listed ? '' : sort} height={height} note={note} onPick={onPick} picked={picked} compact />;
 }
