@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// What a component keeps from one rendering to the next: the four of preact/hooks that the page uses, with its
-// rules (same calls in the same order), in a quarter of its size. Effects run once the document is as rendered.
+// State that a component keeps between renderings: the four functions of preact/hooks that the page uses, with its
+// rules (same calls in the same order), in a quarter of its size. Effects run after the document is rendered.
 import type { Component, VNode } from 'preact';
 import { before, hooks } from './signals';
 
@@ -19,7 +19,7 @@ let at = 0;
 let due: Host[] = [];
 
 const slotOf = (): Slot => ((host.slots ??= [])[at++] ??= {});
-/** Are these other dependencies than last time? Takes them. */
+/** Returns whether the dependencies differ from the last ones, and stores them. */
 function changed(s: Slot, deps: Deps): boolean {
   const was = s.deps;
   s.deps = deps;

@@ -32,7 +32,7 @@ const keys: [string, string][] = [
   ['?', 'this help'],
 ];
 
-/** As soon as it is there, so that no key comes in between. */
+/** Opens the dialog as soon as it exists, so that no key press is lost. */
 function openHelp(box: HTMLDialogElement | null) {
   if (box && !box.open) box.showModal();
 }
@@ -40,7 +40,7 @@ function openHelp(box: HTMLDialogElement | null) {
 /** Also one that was asked for and is not shown yet. */
 function closeHelp() {
   const box = document.querySelector<HTMLDialogElement>('dialog.help');
-  if (box) box.close(); // the focus goes back to where it was
+  if (box) box.close(); // restores the focus
   else help.value = false;
 }
 
@@ -62,7 +62,7 @@ function Help({ rows }: { rows: readonly ViewRow[] }) {
   );
 }
 
-/** What the view shows, until it is closed for good. */
+/** Describes the view, until the user closes it permanently. */
 function About({ row }: { row: ViewRow }) {
   const [gone, set] = useState(() => keptText('about') === 'no');
   if (gone) return null;
@@ -83,7 +83,7 @@ function About({ row }: { row: ViewRow }) {
   );
 }
 
-/** What went wrong with a recording as it was: as it goes on, it is tried again. */
+/** Shows an error of a view; tries again when the recording has grown. */
 class Guard extends Component<{ of: Main; children: ComponentChildren }, { error?: Error; of?: Main }> {
   componentDidCatch(error: Error) {
     this.setState({ error, of: this.props.of });
@@ -104,7 +104,7 @@ async function showTrace(k: number): Promise<void> {
   shown.value = main;
 }
 
-/** Which rank, or which of two runs, the views of one trace show. */
+/** Selects the rank, or one of two runs, for the views of one trace. */
 function Traces({ page }: { page: PageJson }) {
   return (
     <select aria-label="Trace" value={trace.value || '0'} onChange={(e) => void showTrace(Number(e.currentTarget.value))}>
@@ -118,7 +118,7 @@ function Traces({ page }: { page: PageJson }) {
   );
 }
 
-/** What a server adds to the head of the page, and above its views. */
+/** Elements that a server adds to the head of the page and above its views. */
 export const slot: Record<'head' | 'note', () => ComponentChildren> = { head: () => null, note: () => null };
 
 function App({ page }: { page: PageJson | null }) {
@@ -127,7 +127,7 @@ function App({ page }: { page: PageJson | null }) {
     const key = (e: KeyboardEvent) => {
       if (help.value) {
         if (e.key === '?') closeHelp();
-        return; // nothing behind it moves
+        return; // the page behind it does not scroll
       }
       if (typing(e)) {
         if (e.key !== 'Escape') return;
@@ -178,12 +178,12 @@ function App({ page }: { page: PageJson | null }) {
   );
 }
 
-/** Of a recording that goes on: as it is by now. */
+/** Shows the current state of a recording that grows. */
 export const show = (main: Main): void => void (shown.value = main);
 
 export async function run(): Promise<void> {
   const app = document.getElementById('app')!;
-  // What the address asks for unpacks beside the first section, not after it.
+  // The section of the view in the address is unpacked in parallel with the first section.
   const hash = new URLSearchParams(location.hash.slice(1));
   const asked = hash.get('view');
   try {

@@ -24,7 +24,7 @@ import { registry, type ViewRow } from './views/registry';
 
 // Spans: more are not sent whole. /r/ID?pieces shows any recording that way.
 const MANY = new URLSearchParams(location.search).has('pieces') ? 0 : 1_500_000;
-const CROWD = MANY && 2_500_000; // moves of memory: the same
+const CROWD = MANY && 2_500_000; // the same for memory events
 const ids = /^\/(?:r\/[0-9a-f]+|diff\/[0-9a-f]+\/[0-9a-f]+)$/.test(location.pathname) ? location.pathname.split('/').slice(2) : [];
 const app = document.getElementById('app')!;
 const recs = signal<readonly Recording[]>([]); // those of `ids`
@@ -51,7 +51,7 @@ function Head() {
   );
 }
 
-/** Of a large recording the picture comes first, what the analysis of device time finds later. */
+/** Returns whether a recording is large: then the picture comes first, the analysis of device time later. */
 const large = (k: number): boolean => recs.value[k].size_bytes > 256 * 2 ** 20 || recs.value[k].memory_bytes > 256 * 2 ** 20;
 const later: Main['findings'] = [{ severity: 'low', what: '', text: 'Device time is being analysed: what it finds will be here.', view: 'hta', t: null }];
 async function findings(): Promise<void> {
@@ -87,7 +87,7 @@ function Live() {
   );
 }
 
-/** What is no loss while it is being written: that it was not closed. */
+/** Removes the loss "not closed" while the recording is being written. */
 function settled(main: Main): Main {
   last = main;
   seen.value = Date.now();
@@ -171,9 +171,9 @@ async function waitFor(): Promise<void> {
   }
 }
 
-const crowded = new Set<number>(); // traces with more moves than that
+const crowded = new Set<number>(); // traces with more memory events than that
 const empty = ids.map(() => new Set<string>());
-/** What there is nothing of has no tab. */
+/** Hides tabs without data. */
 function note(main: Main, k: number): void {
   const e = empty[k];
   e.clear();
@@ -199,7 +199,7 @@ async function refresh(row: Recording): Promise<void> {
   void findings().catch(() => {});
 }
 
-/** From the beginning to the whole, once it has been read. */
+/** Replaces the beginning by the whole recording once it has been read. */
 async function wholeOf(): Promise<void> {
   while (early.on) {
     await new Promise((done) => setTimeout(done, 300));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// What is being looked at: the view, the window of time, the selected moment and span. The URL's hash
-// keeps it, so that a link to the file shows the same thing.
+// The state of the page: the view, the window of time, the selected moment and span. The URL's hash
+// keeps it, so that a link to the file shows the same.
 import { computed, effect, type Signal, signal } from './signals';
 
 export type View = string; // key of a row of views/registry.tsx
@@ -94,7 +94,7 @@ function write(): void {
   history[was && was !== view.value ? 'pushState' : 'replaceState'](null, '', hash);
 }
 
-/** What the browser keeps for pages of ours; it may refuse to, above all for files. */
+/** Returns a text from the browser's storage, which the browser may refuse, especially for files. */
 export function keptText(key: string): string | null {
   try {
     return localStorage.getItem(`tidemark-${key}`);
@@ -111,7 +111,7 @@ export function keepText(key: string, text: string): void {
 const system = typeof matchMedia === 'function' ? matchMedia('(prefers-color-scheme: dark)') : undefined;
 const night = signal(!!system?.matches);
 system?.addEventListener('change', () => (night.value = system.matches));
-/** As chosen here, else as the system has it. */
+/** true for dark colours: the user's choice, else the system's. */
 export const dark = computed(() => (theme.value === 'auto' ? night.value : theme.value === 'dark'));
 
 export function keepTheme(): void {
@@ -133,7 +133,7 @@ export function change(tEnd: number, keys: readonly View[]): void {
   lookAll();
 }
 
-/** The trace goes on until t now. What showed all of it, or its end, still does. */
+/** Extends the trace to time t. A window that showed all of it, or its end, still does. */
 export function extend(t: number): void {
   const [a, b] = range.value;
   const was = end;

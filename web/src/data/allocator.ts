@@ -11,7 +11,7 @@ export interface AllocatorJson {
   over: { device: number; points: number; moves: number; loose: number; odd: number | null; worst_odd: boolean }[]; // odd: from that point on what is free is not known
 }
 
-/** Totals after some move, a column each. What is free is NaN where the recording contradicted itself before. */
+/** Totals after some memory events, one column each. Free bytes are NaN after the recording contradicted itself. */
 export interface Over {
   t: Float64Array;
   reserved: Float64Array;
@@ -28,8 +28,8 @@ export interface Allocator {
   json: AllocatorJson;
   addr: Float64Array; // per allocation: offset from its device's base
   segT: Float64Array; // per event of a segment
-  segCut: Float64Array; // moves that had happened
-  segWho: Int32Array; // segment taken, or ~segment given back
+  segCut: Float64Array; // number of earlier memory events
+  segWho: Int32Array; // reserved segment, or ~released segment
   segAddr: Float64Array; // per segment
   segSize: Float64Array;
   segPool: Int32Array;
@@ -70,7 +70,7 @@ export function readAllocator(s: Section<AllocatorJson>): Allocator {
   return { ...columns, json: s.json, segWho, segPool: s.ints('seg_pool'), segKind: s.bytes('seg_kind'), holdRow: s.ints('hold_row'), over: readOver(s) } as Allocator;
 }
 
-/** null: the trace knows no segments. */
+/** Returns null if the trace has no segments. */
 export const loadAllocator = async (): Promise<Allocator | null> => (has('allocator') ? readAllocator(await load<AllocatorJson>('allocator')) : null);
 
 export interface Seg {
@@ -112,7 +112,7 @@ export const fragmentation = (free: number, largest: number): number => (free ? 
 
 export const EXPANDABLE = 'expandable';
 
-/** Had the event with this time and place among the moves happened? */
+/** Returns whether an event with this time and this number of earlier memory events is before the cut. */
 const past = (cut: Cut, t: number, moves: number): boolean => (cut.exact ? moves < cut.moves : t <= cut.t);
 
 function liveSegments(m: Memory, a: Allocator, cut: Cut, device: number): Seg[] {
@@ -138,7 +138,7 @@ function liveSegments(m: Memory, a: Allocator, cut: Cut, device: number): Seg[] 
   return out;
 }
 
-/** Blocks in use: 1, or 2 when a stream holds what its program gave back; 0 = free. */
+/** Returns the state of blocks: 1 in use, 2 freed but held by a stream, 0 free. */
 function inUse(m: Memory, a: Allocator, cut: Cut): Uint8Array {
   const { who, flags } = m;
   const use = new Uint8Array(m.n);
@@ -205,7 +205,7 @@ export function stateAt(m: Memory, a: Allocator, cut: Cut, device: number): Stat
   return s;
 }
 
-/** An offset as the address it stands for. */
+/** Returns an offset as an address. */
 export function address(a: Allocator, device: number, offset: number): string {
   const base = a.json.bases[device];
   return base === null ? '?' : `0x${(BigInt(base) + BigInt(offset)).toString(16)}`;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// What a server tells of the spans of a recording that is too large to be sent: one of them, sums over an area, matches
-// of a search. The same figures that data/notes.ts makes of spans at hand.
+// Asks a server about spans of a recording that is too large to be sent: one span, sums over an area, matches of a
+// search. The figures are those that data/notes.ts computes from loaded spans.
 import { askJson } from './live';
 import type { Sum } from './notes';
 
@@ -91,7 +91,7 @@ export class FarSpans {
     return askJson<DetailsJson>(`${this.at}/span?name=${encodeURIComponent(name)}&from=${Math.round(t0)}&to=${Math.round(t1)}`);
   }
 
-  /** One match: the first from time `after` on, or the one with `skip` before it. */
+  /** Returns one match: the first from time `after` on, or the one after `skip` others. */
   search(q: string, by: { after: number } | { skip: number }): Promise<FoundJson> {
     const where = 'skip' in by ? `&skip=${by.skip}` : by.after > 0 ? `&after=${Math.ceil(by.after)}` : '';
     return askJson<FoundJson>(`${this.at}/search?q=${encodeURIComponent(q)}&limit=1${where}`);

@@ -197,10 +197,10 @@ export interface Sandwich {
 }
 
 /** Callers and callees of a function, from its outermost occurrences: nested ones are callees. */
-/** Is this a frame of Python code, by the file that it names? */
+/** Returns whether a frame is Python code, by the file in its name. */
 export const isPython = (name: string): boolean => /\.py\b/.test(name);
 
-/** Does a tree of call stacks mix Python with the native code that ran it? */
+/** Returns whether a tree of call stacks mixes Python and native frames. */
 export const isMixed = (t: Tree): boolean => t.bytes && t.names.some(isPython) && t.names.some((n) => n.includes('(') && !isPython(n));
 
 /** The same weights by Python frames alone: what native code holds counts for the frame that called it. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// How numbers are written: the same units as the command line.
+// Formats numbers in the units of the command line.
 const scale = (v: number | null, units: string[], step: number): string => {
   if (v === null || isNaN(v)) return '–'; // unknown
   let i = 0;
@@ -16,7 +16,7 @@ const scale = (v: number | null, units: string[], step: number): string => {
 export const bytes = (v: number | null): string => scale(v, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'], 1024);
 /** A host's heap: it reserves nothing, and its size is not that of a device. */
 export const host = (d: { device: string }): boolean => /^cpu/.test(d.device);
-/** What is known of a device's reserved bytes. */
+/** Returns a device's reserved bytes as text. */
 export const held = (d: { device: string; reserved_peak: number | null; reserved_source: string | null }): string =>
   d.reserved_peak === null ? (host(d) ? '' : 'reserved unknown') : `${bytes(d.reserved_peak)} reserved at most${d.reserved_source === 'samples' ? ' (sampled)' : ''}`;
 export const delta = (v: number): string => (v > 0 ? '+' : '') + bytes(v);
@@ -27,7 +27,7 @@ export const ns = (v: number): string => {
   if (Math.abs(v) >= 60e9) return `${(v / 1e9).toFixed(2)} s`;
   return scale(v, ['ns', 'µs', 'ms', 's'], 1000);
 };
-/** How long something lasts; without a clock, how many operations it covers: no duration is known. */
+/** Returns a duration as text; without a clock, the number of operations that it covers. */
 export const lasts = (v: number): string => (axis.ops ? plural(Math.ceil(v / 1000), 'op') : ns(v));
 /** A moment to the nanosecond: digits that a difference of moments needs. */
 export const exact = (v: number): string => (axis.ops ? ns(v) : `${(v / 1e6).toFixed(6).replace(/(\.\d{3})(\d{3})/, '$1 $2')} ms`);

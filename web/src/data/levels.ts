@@ -3,14 +3,14 @@
 // Live bytes over time in at most a dozen groups, at any zoom, with every peak kept.
 //
 // Moves are taken in blocks. Of each block we keep the sums before it and the sums at its highest
-// moment; a wide view looks at blocks alone, a narrow one replays the moves it shows.
+// moment; a wide view uses only blocks, a narrow one replays its memory events.
 import { after } from './spans';
 import { bytes } from './format';
 import { faceText } from './calls';
 import { aliveAt, type Memory, moduleText, onDevice, opPath, peakOf } from './memory';
 
 const BLOCK = 64;
-const REPLAY = 150000; // moves that may be replayed for one picture
+const REPLAY = 150000; // limit of memory events replayed for one picture
 export const MOST = 12;
 const OTHER_DEVICE = 255;
 
@@ -21,10 +21,10 @@ export interface Groups {
   of: Uint8Array; // per allocation; 255 = not on this device
 }
 
-/** Layers from the ground up: what stays lies below what comes and goes. */
+/** Layers from the bottom up: long-lived roles are below short-lived ones. */
 const layers = ['parameter', 'buffer', 'optimizer', 'kv_cache', 'gradient', 'input', 'activation', 'workspace', 'temporary', 'unknown'];
 
-/** What an allocation has in common with others of its group: a number and its name. */
+/** The property shared by the allocations of a group: a number and its name. */
 export interface Key {
   of: (row: number) => number;
   label: (key: number) => string;
@@ -32,7 +32,7 @@ export interface Key {
 
 export function keyOf(m: Memory, by: By, devices: readonly string[] = []): Key {
   const column = (v: ArrayLike<number>, label: Key['label']): Key => ({ of: (row) => v[row], label });
-  // Who made it; of what existed before the recording, with nothing more known, that.
+  // The origin of an allocation, or "before the recording" if it existed before and nothing more is known.
   const maker = (v: ArrayLike<number>, text: (k: number) => string, none: string): Key => ({
     of: (row) => (v[row] || !(m.flags[row] & 1) ? v[row] : -1),
     label: (k) => (k < 0 ? '(before the recording)' : text(k) || none),
@@ -53,7 +53,7 @@ export function keyOf(m: Memory, by: By, devices: readonly string[] = []): Key {
   return of[by]();
 }
 
-/** The keys with the most bytes and their names, from the ground up; where there are more than MOST, the rest is "other". */
+/** Returns the keys with the most bytes and their names, from the bottom up; beyond MOST, the rest is "other". */
 export function largest(sums: Map<number, number>, key: Key, by: By): { top: number[]; labels: string[] } {
   const all = [...sums].sort((a, b) => b[1] - a[1]).map(([k]) => k);
   const top = all.length > MOST ? all.slice(0, MOST - 1) : all;
@@ -120,7 +120,7 @@ export function grouped(m: Memory, rows: Iterable<number>, by: By, devices: read
   return [...of.values()];
 }
 
-/** All of a device in one group. */
+/** Returns all allocations of a device as one group. */
 export function oneGroup(m: Memory, device: number): Groups {
   const on = onDevice(m, device);
   return { labels: ['live'], of: Uint8Array.from(m.pool, (p) => (on[p] ? 0 : OTHER_DEVICE)) };
@@ -154,7 +154,7 @@ export function buildMip(m: Memory, g: Groups): Mip {
   for (let b = 0; b < blocks; b++) {
     mip.before.set(now, b * k);
     let best = -1;
-    let last = 0; // move of the highest moment
+    let last = 0; // memory event of the highest moment
     const end = Math.min(m.moves, (b + 1) * BLOCK);
     for (let i = b * BLOCK; i < end; i++) {
       const row = who[i] < 0 ? ~who[i] : who[i];
@@ -190,13 +190,13 @@ export interface Picture {
   sum: Float64Array;
 }
 
-/** What each of `width` pixel columns of [t0, t1) shows: its highest moment. */
+/** Returns the highest moment of each of `width` pixel columns of [t0, t1). */
 export function picture(m: Memory, g: Groups, mip: Mip, t0: number, t1: number, width: number, replay = REPLAY): Picture {
   const { who, size, t } = m;
   const k = mip.k;
   const out: Picture = { k, values: new Float64Array(width * k), sum: new Float64Array(width).fill(-1) };
   let first = after(t, 0, m.moves, t0);
-  while (first > 0 && t[first - 1] === t0) first--; // the highest of several moves at t0 counts too
+  while (first > 0 && t[first - 1] === t0) first--; // the highest of several memory events at t0 counts too
   const end = after(t, first, m.moves, t1);
   const scale = width / (t1 - t0);
   const now = levelAt(m, g, mip, first);
@@ -237,7 +237,7 @@ export function picture(m: Memory, g: Groups, mip: Mip, t0: number, t1: number, 
   return out;
 }
 
-/** Sums once moves [0, cut) have happened. */
+/** Returns the sums after memory events [0, cut). */
 export function levelAt(m: Memory, g: Groups, mip: Mip, cut: number): Float64Array {
   const { who, size } = m;
   const b = Math.min(Math.floor(cut / BLOCK), Math.max(0, Math.ceil(m.moves / BLOCK) - 1));

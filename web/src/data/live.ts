@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// The server's side of things: its recordings, what it tells as it happens, and sections of one recording.
+// Talks to the server: its list of recordings, its notifications, and sections of one recording.
 import { parse } from './section';
 import type { Source } from './source';
 
@@ -19,10 +19,10 @@ export interface Recording {
   error: string | null;
 }
 
-/** Of a large recording its beginning will do, until the whole has been read. */
+/** on: accept the beginning of a large recording until all of it has been read. */
 export const early = { on: false };
 
-/** What an answer holds; its own words when it is an error. */
+/** Returns a response; throws an error with the server's text if it failed. */
 export async function ask(target: string): Promise<Response> {
   const first = early.on && !target.endsWith('/perfetto');
   const r = await fetch(first ? `${target}${target.includes('?') ? '&' : '?'}early=1` : target);
@@ -57,8 +57,8 @@ export function serverSource(ids: readonly string[], empty: readonly ReadonlySet
   };
 }
 
-/** Called with a recording that was read (again), or null when the list changed. Listens as long as the page lives; what `ids`
- *  did before, or while the connection was lost, is told when there is one. */
+/** Calls `on` with a recording that was read (again), or with null when the list changed, as long as the page lives. When the connection is
+ * made (again), it reports earlier changes of `ids`. */
 export function listen(on: (r: Recording | null) => void, ids: readonly string[] = []): void {
   const events = new EventSource('/api/events');
   events.onopen = () => ids.forEach((id) => void askJson<Recording>(`/api/recordings/${id}`).then(on, () => {}));

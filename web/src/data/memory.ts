@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Allocations and their moves. Move i makes an allocation (who[i] >= 0) or ends one (~who[i]).
+// Allocations and memory events (moves). Event i makes an allocation (who[i] >= 0) or frees one (~who[i]).
 import { type Calls, faceText, readCalls } from './calls';
 import { isPython } from './flame';
 import { lazy, load, type Section, snake } from './section';
@@ -12,18 +12,18 @@ export interface MemoryJson {
   tensors: string[];
   names: string[];
   modules: boolean;
-  // Of a recording that is too large to be sent (src/analyze/memory/downsample_allocs.h): exact at the highest moment of so many stretches,
-  // and so many allocations left out that live between those only.
+  // For a recording that is too large to be sent (src/analyze/memory/downsample_allocs.h): the number of intervals whose highest moment
+// is exact, and the number of omitted allocations, which live only between those moments.
   stretches?: number;
   left_out?: number;
-  phase_moves?: number[]; // moves of the first phases
+  phase_moves?: number[]; // memory events of the first phases
 }
 
 export interface Memory extends Calls {
   n: number; // allocations
   moves: number;
-  t: Float64Array; // per move
-  who: Int32Array; // per move
+  t: Float64Array; // per memory event
+  who: Int32Array; // per memory event
   born: Float64Array;
   died: Float64Array; // Infinity = never
   size: Float64Array;
@@ -56,7 +56,7 @@ function lives(m: Memory): { born: Float64Array; died: Float64Array } {
   return { born, died };
 }
 
-/** What the first picture needs is read at once, the rest when it is first asked for. */
+/** Reads the columns of the first picture at once, the others on first use. */
 export function readMemory(s: Section<MemoryJson>): Memory {
   const t = s.column('t');
   const who = s.ints('back');
@@ -76,7 +76,7 @@ export function readMemory(s: Section<MemoryJson>): Memory {
 
 export const ASKED = 16; // flag: its program gave it back while a stream held it
 
-/** A moment: so many moves have happened. Not exact: all of those up to and at time t. */
+/** A moment: after `moves` memory events or, if not exact, after all events up to and at time t. */
 export interface Cut {
   moves: number;
   t: number;
@@ -85,10 +85,11 @@ export interface Cut {
 
 export const cutAt = (m: Memory, t: number): Cut => ({ moves: after(m.t, 0, m.moves, t), t, exact: false });
 
-/** Is a pool on the device? 0 = any device. */
+/** Returns which pools are on the device; 0 = any device. */
 export const onDevice = (m: Memory, device: number): Uint8Array => Uint8Array.from(m.json.pools, (p) => (!device || p.device === device ? 1 : 0));
 
-/** The first highest moment of moves [from, to) in some pools, the level before them included: moves done, bytes; and the level after. */
+/** Returns the first highest moment of memory events [from, to) in some pools, including the level before them: number of events and bytes;
+ * and the level after. */
 export function highest(m: Memory, on: Uint8Array, from: number, to: number, level: number): { moves: number; bytes: number; after: number } {
   const { who, size, pool } = m;
   const best = { moves: from, bytes: level, after: level };
@@ -104,7 +105,7 @@ export function highest(m: Memory, on: Uint8Array, from: number, to: number, lev
   return best;
 }
 
-/** Where a device's live bytes are highest: the first highest sum over all prefixes. */
+/** Returns the moment at which a device's live bytes are first highest. */
 export function peakOf(m: Memory, device: number): Cut & { bytes: number } {
   const { moves, bytes } = highest(m, onDevice(m, device), 0, m.moves, 0);
   return { moves, bytes, t: moves ? m.t[moves - 1] : 0, exact: true };
@@ -135,8 +136,8 @@ export function opPath(m: Memory, op: number): string {
   return parts.reverse().join(' / ');
 }
 
-/** Which allocations were made under a path: of frames where any has a stack, else of ops. Names from the outermost on;
- *  where all are Python's, native frames between them do not matter. */
+/** Returns a test for allocations made under a path of frames (of ops if no allocation has a stack), outermost name first. If all names are
+ * Python frames, native frames between them are ignored. */
 export function madeUnder(m: Memory, names: readonly string[]): (row: number) => boolean {
   const byStack = m.stackFrame.length > 0;
   const parent = byStack ? m.stackParent : m.opParent;

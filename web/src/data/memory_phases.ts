@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// What is alive at the highest moment of every phase, in groups.
+// Live allocations at the highest moment of every phase, in groups.
 import { type By, keyOf, largest } from './levels';
 import { highest, type Memory } from './memory';
 
@@ -16,7 +16,7 @@ export interface PhasePeaks {
   peaks: PhasePeak[];
 }
 
-/** `moves` of each phase, one after another; `pools` = those that count. The parts of a phase add up to its top. */
+/** moves: the number of memory events of each phase; pools: the pools to count. The parts of a phase add up to its top. */
 export function phasePeaks(m: Memory, moves: readonly number[], pools: readonly number[], by: By, devices: readonly string[] = []): PhasePeaks {
   const on = new Uint8Array(m.json.pools.length);
   for (const p of pools) on[p] = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// What is known about a span beside its place: what is around it, its own time and memory, what it is
-// linked to, and sums by name over any part of the picture. Definitions: docs/analyses/timeline.md.
+// Details of a span: enclosing spans, self time and memory, links; and sums by name over any part of the picture.
+// Definitions: docs/analyses/timeline.md.
 import { after, type Spans } from './spans';
 
 export interface Notes {
@@ -125,7 +125,7 @@ export interface Sum {
   at: number; // the longest
 }
 
-/** What [t0, t1) of these tracks holds, by name and type, most self time first. */
+/** Sums up [t0, t1) of these tracks by name and type, largest self time first. */
 export function sums(s: Spans, t0: number, t1: number, tracks: Iterable<number>): Sum[] {
   const { parent } = notesOf(s);
   const by = new Map<number, Sum>();

@@ -59,7 +59,7 @@ export function hotPath(t: Pick<OpTree, 'name'>, kids: number[][]): Set<number> 
   }
 }
 
-/** The rows of `to` that are those rows of `from`: the same names around them. Of a trace that goes on. */
+/** Returns the rows of `to` with the same paths as those rows of `from`, for a trace that grows. */
 export function sameRows(from: OpTree, rows: Set<number>, to: OpTree): Set<number> {
   const key = (parent: number, name: string) => `${parent} ${name}`;
   const place = new Map<string, number>();
@@ -72,7 +72,7 @@ export function sameRows(from: OpTree, rows: Set<number>, to: OpTree): Set<numbe
   return new Set([...rows].map((i) => now[i]).filter((i) => i >= 0));
 }
 
-/** Rows to show from the top down: the children of what is open. */
+/** Returns the rows to show from the top down: the children of open rows. */
 export function visible(t: Pick<OpTree, 'n'>, kids: number[][], open: (i: number) => boolean, only?: Set<number>): number[] {
   const out: number[] = [];
   if (!t.n) return out;

@@ -23,7 +23,7 @@ export interface Device {
   allocs: number;
   reserved_peak: number | null;
   reserved_source: string | null;
-  // It has no allocations, only samples of its own counter; and a peak it told itself, reached in a stretch of time.
+  // The device has no allocations, only samples of its own counter, and its own peak, reached within a time interval.
   sampled: { peak: number; peak_t: number; own_peak: number | null; own_since: number; own_told: number; last: number; samples: number } | null;
 }
 
@@ -71,9 +71,9 @@ export interface MainJson {
 }
 
 export interface Main extends MainJson {
-  curve: Float64Array; // highest live bytes, per stretch
-  each: Float64Array; // highest live bytes of every device, 128 stretches each
-  cpu: Float64Array; // active millionths, per stretch
+  curve: Float64Array; // highest live bytes, per interval
+  each: Float64Array; // highest live bytes of every device, 128 intervals each
+  cpu: Float64Array; // active millionths, per interval
   gpu: Float64Array;
   now?: boolean; // it is still being written
 }
@@ -160,7 +160,7 @@ export interface Ledger {
   devices: LedgerDevice[];
 }
 
-/** What a page of several traces is: ranks of one job, or two runs to compare. */
+/** A page of several traces: ranks of one job, or two runs to compare. */
 export interface PageJson {
   kind: 'ranks' | 'diff';
   traces: { title: string; file: string; detail: boolean }[];
@@ -240,7 +240,7 @@ export const getHta = once(() => documentOf<Hta>('hta'));
 export const readCritical = (s: Section<CriticalJson>): Critical => ({ json: s.json, t0: s.column('t0'), dur: s.column('dur'), type: s.bytes('type'), bound: s.bytes('bound'), name: s.ints('name') });
 export const getCritical = once(async () => (has('critical') ? readCritical(await load<CriticalJson>('critical')) : null));
 
-// Of the page as a whole.
+// Data of the whole page.
 /** The first sections of all traces, for pictures of several. */
 export const getMains = single(async (): Promise<Main[]> => {
   const list = (await getPage())?.traces ?? [];

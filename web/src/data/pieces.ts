@@ -65,7 +65,7 @@ export class Provider {
     private readonly changed: (p: Pieces) => void,
   ) {}
 
-  /** What there is for [from, to) on px pixels: sharp at once, or coarser until the right one has come. */
+  /** Returns the pieces for [from, to) on px pixels; coarser ones until the right ones have arrived. */
   visible(from: number, to: number, px: number): Pieces | undefined {
     const h = this.have;
     const fine = h && h.from <= Math.max(0, from) && h.to >= Math.min(this.end, to) && (h.to - h.from) / h.px <= ((to - from) / px) * 1.5;

@@ -52,8 +52,8 @@ export function decode(enc: Column['enc'], from: Uint8Array, out: Float64Array |
   if (at > from.length) throw new Error('a column ends early');
 }
 
-/** JSON whose texts came from anywhere: characters that nobody sees but that turn or hide what is around them are written
- *  out, as the commands do. */
+/** Parses JSON with texts of unknown origin: invisible characters that reverse or hide the text around them are escaped, as the commands
+ * do. */
 export const parse = <T>(text: string): T => JSON.parse(text.replace(/[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, (c) => `\\\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)) as T;
 
 export function open<T>(raw: Uint8Array): Section<T> {
@@ -103,12 +103,12 @@ export function lazy<T extends object>(to: T, make: { [K in keyof T]?: () => T[K
 export const snake = (name: string): string => name.replace(/[A-Z]/, (c) => `_${c.toLowerCase()}`);
 
 let trace = 0;
-/** Which of the page's traces is read: sections of the k-th are called NAME.k, of the first NAME. */
+/** Selects the page's trace to read: sections of the k-th are called NAME.k, those of the first NAME. */
 export const setTrace = (k: number): void => void (trace = k);
 export const traceNumber = (): number => trace;
 const own = (name: string): string => (trace ? `${name}.${trace}` : name);
 
-/** Does the page hold this section, of the trace at hand or for all? It stays true once it was read. */
+/** Returns whether the page has this section, for the current trace or for all. It stays true after reading. */
 export const has = (name: string): boolean => source.has(own(name));
 export const hasShared = (name: string): boolean => source.has(name);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Where sections come from: this document, or a server (served.tsx sets that). Both give the same bytes: a
-// gzip member, as docs/formats/page.md has it.
+// The source of sections: this document, or a server (served.tsx sets that). Both give the same bytes: a
+// gzip member, as defined in docs/formats/page.md.
 
 export interface Source {
   has(section: string): boolean; // stays true once it was read
@@ -34,5 +34,5 @@ export let source: Source = {
 
 export const setSource = (s: Source): void => void (source = s);
 
-/** Is this the page of a server? */
+/** true for a page of a server. */
 export const served = sections.has('served');

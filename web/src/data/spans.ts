@@ -35,7 +35,7 @@ export interface Spans {
   cat: Uint8Array;
   readonly cause: Int32Array; // number of the span that started it + 1, 0 = none
   readonly up: Int32Array; // the span around it: 0 = as in the row above, 1 = none, else its number + 2
-  readonly flags: Uint8Array; // 1 never ended, 2 its begin was lost, 4 ended by what is around it
+  readonly flags: Uint8Array; // 1 never ended, 2 its begin was lost, 4 ended by its parent
   readonly allocated: Float64Array; // bytes, in the span itself, not in what is nested in it
   readonly freed: Float64Array;
   readonly args: Int32Array; // row of argTexts
@@ -51,7 +51,7 @@ export interface Spans {
   cut: number;
 }
 
-/** What spans and pieces of them share: times, names, rows. */
+/** Reads the data shared by spans and pieces: times, names, rows. */
 export function readRows(s: Section<Pick<SpansJson, 'names' | 'cats' | 'cut'>>, list: SpansJson['tracks'], last = 0) {
   const t0 = s.column('gap');
   const t1 = s.column('dur');

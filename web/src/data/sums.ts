@@ -8,12 +8,12 @@ export function sum<T>(list: Iterable<T>, of: (v: T) => number): number {
   return n;
 }
 
-/** The highest figure, and at least `least`: 1 where it is to be divided by. */
+/** Returns the highest figure, at least `least`, which is 1 for a divisor. */
 export function most<T>(list: Iterable<T>, of: (v: T) => number, least = 1): number {
   let n = least;
   for (const v of list) n = Math.max(n, of(v));
   return n;
 }
 
-/** Of plain numbers. */
+/** Returns the number itself, for lists of plain numbers. */
 export const same = (v: number): number => v;

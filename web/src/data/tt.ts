@@ -33,7 +33,7 @@ export interface Tt {
   before: Float64Array[]; // by pool: allocated before each operation
   high: Float64Array[]; // highest from there to the next operation
   fragm: Float64Array[]; // 1 + hundredths of a percent, 0 = unknown
-  change: Float64Array[]; // 0 = unknown, 1 + bytes where it grew, bytes where it shrank
+  change: Float64Array[]; // 0 = unknown, 1 + bytes if it grew, bytes if it shrank
   weights: Float64Array; // in DRAM, before each operation
   activations: Float64Array;
   name: Int32Array;
@@ -58,7 +58,7 @@ export const partOf = (t: Tt, rank: number | null): Part => {
   return { at: rank === null ? at : at.filter((i) => t.rank[i] === rank), length: t.n ? t.position[t.n - 1] + 1 : 1 };
 };
 
-/** What an operation did to a pool; null = unknown. */
+/** Returns the change of a pool by an operation; null = unknown. */
 export const changeOf = (v: number): number | null => (v === 0 ? null : v > 0 ? v - 1 : v);
 
 export const getTt = once(async (): Promise<Tt> => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Colours: the set of Okabe and Ito, made so that people who see colours differently can tell them
-// apart (web/test/colors.test.ts checks that), shaded a little by name so that neighbours differ.
+// Colours: the set of Okabe and Ito, which colour-blind people can distinguish (web/test/colors.test.ts
+// checks that), shaded slightly by name so that neighbours differ.
 import { css, rgb, shade } from './pixels';
 
 const BLUE = 0x0072b2;
@@ -34,7 +34,7 @@ const plain = 0x8b98a5;
 /** The seven, and darker ones of the same for charts with more groups. */
 export const groups = [BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE, YELLOW, NIGHT, 0x8a5f00, 0x00573f, 0x7f3800, GREY];
 
-/** Colour of the i-th group; what is not known or not told apart is grey. */
+/** Returns the colour of the i-th group; unknown and other are grey. */
 export const groupColor = (label: string, i: number): number => (label === 'unknown' || label === 'other' ? GREY : groups[i % groups.length]);
 
 const texts = (of: Record<string, number>): Record<string, string> => Object.fromEntries(Object.entries(of).map(([k, v]) => [k, css(v)]));
@@ -49,9 +49,9 @@ export const typeColors = texts({
   'compute + memory': YELLOW,
   'compute + communication + memory': NIGHT,
 });
-/** What bounds a piece of the critical path. */
+/** Colours of the bounds of critical-path edges. */
 export const boundColors = texts({ cpu_bound: BLUE, data_loading: ORANGE, gpu_compute_bound: GREEN, gpu_communication_bound: PURPLE, gpu_kernel_kernel_overhead: VERMILION, gpu_kernel_launch_overhead: SKY, gpu_queued_behind_earlier_work: YELLOW, gpu_work_from_before_window: NIGHT });
-/** What the host did while the device waited for it, in the order of the figures. */
+/** Colours of the causes of host wait, in the order of the figures. */
 export const causeColors = [BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW, NIGHT, STONE].map(css);
 
 export const catColor = (cat: string): number => cats[cat] ?? plain;
@@ -63,7 +63,7 @@ function hash(s: string): number {
 }
 
 /** Colours of (category, name) as 0xRRGGBB, made when first asked for. */
-/** Of a Gantt chart: operations by the type of module, as people know them from the tracker's charts. */
+/** Colours of a Gantt chart by type of module, as in the tracker's charts. */
 export const modules: Record<string, number> = { Linear: 0x4caf50, RMSNorm: 0x2196f3, SiLU: 0xff9800, Embedding: 0x9c27b0, other: 0x757575 };
 const moduleOf = (name: string): string => Object.keys(modules).find((k) => name.includes(k)) ?? 'other';
 
@@ -95,7 +95,7 @@ export const nameColor = (name: string, base: number): number => shade(base, (ha
 export const MEMORY = ORANGE;
 export const GROWN = VERMILION;
 
-/** Threads, streams and the rest, told apart by the stripe before their names. */
+/** Returns the colour of the stripe before a lane's name, by kind of lane. */
 export const kindColor = (kind: string): number => (kind === 'thread' ? cats.op : kind === 'stream' ? cats.kernel : plain);
 
 export interface Ink {

@@ -44,13 +44,13 @@ export function shape(ctx: Ctx, color: string, walk: Walk): void {
   ctx.fill();
 }
 
-/** From here on, words of this size and weight, in the middle of their height. */
+/** Sets the size and weight of text, centred vertically. */
 export function face(ctx: Ctx, size: number, weight?: string): void {
   ctx.font = font(size, weight);
   ctx.textBaseline = 'middle';
 }
 
-/** A word at x: from there on, or up to there; `over` = the colour around it where it crosses lines. */
+/** Draws a text that begins or ends at x; `over` is the colour of an outline, for text that crosses lines. */
 export function word(ctx: Ctx, color: string, text: string, x: number, y: number, align: 'left' | 'right' = 'left', over?: string): void {
   ctx.fillStyle = color;
   ctx.textAlign = align;

@@ -21,7 +21,7 @@ export class Pixels {
     this.data.fill(color);
   }
 
-  /** x0..x1, y0..y1, in whole pixels, cut to the picture. */
+  /** Fills x0..x1, y0..y1 in whole pixels, clipped to the picture. */
   rect(x0: number, y0: number, x1: number, y1: number, color: number): void {
     const a = Math.max(0, x0);
     const b = Math.min(this.width, x1);
@@ -44,7 +44,7 @@ export class Pixels {
   }
 }
 
-/** A picture of this size in one colour: the one there was, where it fits. */
+/** Returns a picture of this size in one colour; reuses the old one if it fits. */
 export function blank(kept: Pixels | undefined, size: { width: number; height: number }, color: number): Pixels {
   const p = kept && kept.width === size.width && kept.height === size.height ? kept : new Pixels(size.width, size.height);
   p.clear(color);

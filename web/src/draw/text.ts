@@ -15,7 +15,7 @@ function widths(ctx: CanvasRenderingContext2D): Float32Array {
   return t;
 }
 
-/** As much of the text as `room` pixels hold, cut with an ellipsis; '' when that would say nothing. */
+/** Returns the part of a text that fits into `room` pixels, with an ellipsis; '' if too little would remain. */
 export function fit(ctx: CanvasRenderingContext2D, text: string, room: number): string {
   const t = widths(ctx);
   const dots = t[46] * 3;

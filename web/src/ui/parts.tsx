@@ -6,8 +6,8 @@ import type { ComponentChildren, JSX } from 'preact';
 import { version } from '../data/page';
 import { useEffect, useState } from '../hooks';
 
-/** What a promise gives, undefined until then; an error is shown by the view as a line. Of a recording that goes on: what
- *  it gave last, until there is more. */
+/** Returns the value of a promise, undefined until then; the view shows an error as a line. For a recording that grows, returns the last
+ * value until there is a new one. */
 export function useData<T>(get: (() => Promise<T>) & { now?: () => T | undefined }): T | undefined {
   const [data, set] = useState<T | undefined>(get.now?.());
   const [error, fail] = useState<Error>();
@@ -80,7 +80,7 @@ export const Search = ({ label, hint = label, value, set, ...rest }: { label: st
   <input type="search" placeholder={hint} aria-label={label} value={value} onInput={(e) => set(e.currentTarget.value)} {...rest} />
 );
 
-/** What each is called and what it is; what is false is left out. */
+/** A list of names and values; false rows are left out. */
 export const Facts = ({ rows, ...rest }: { rows: readonly (false | readonly [ComponentChildren, ComponentChildren])[] } & JSX.HTMLAttributes<HTMLDListElement> & Record<`data-${string}`, string>) => (
   <dl class="facts row" {...rest}>
     {rows.map(
@@ -95,7 +95,7 @@ export const Facts = ({ rows, ...rest }: { rows: readonly (false | readonly [Com
   </dl>
 );
 
-/** What is made only once it is opened: tables behind pictures. */
+/** A section whose content is made when it is opened: tables behind pictures. */
 export function Fold({ title, children }: { title: string; children: () => ComponentChildren }) {
   const [open, set] = useState(false);
   return (
@@ -106,7 +106,7 @@ export function Fold({ title, children }: { title: string; children: () => Compo
   );
 }
 
-/** A colour beside what it stands for. */
+/** A square in the colour of a legend entry. */
 export const Square = ({ color, width = 10, height = 10 }: { color: string; width?: number; height?: number }) => (
   <svg width={width} height={height} aria-hidden="true">
     <rect width={width} height={height} rx={width > 4 ? 2 : 0} fill={color} />

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// How large things are drawn: once on a desk, larger on a wall (the style sheet has the same limits).
+// The scale of drawings: 1 on a desk, larger on a wall display (the style sheet has the same limits).
 import { signal } from '../signals';
 
 const steps: [string, number][] = [['(min-width: 3400px)', 2], ['(min-width: 2400px)', 1.5]];
@@ -12,7 +12,7 @@ export const scale = signal(now());
 for (const [m] of walls) m.addEventListener('change', () => (scale.value = now()));
 
 const small = typeof matchMedia === 'function' ? matchMedia('(max-width: 640px)') : undefined;
-/** Is this the screen of a phone, or as narrow a window? */
+/** true on a phone's screen or in an equally narrow window. */
 export const narrow = signal(!!small?.matches);
 small?.addEventListener('change', () => (narrow.value = small.matches));
 

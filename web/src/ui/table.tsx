@@ -12,7 +12,7 @@ export interface Col<R> {
   title: string;
   value: (row: R) => number | string;
   text?: (row: R) => string; // how it is shown; the value itself otherwise
-  wide?: boolean; // takes the room that is left
+  wide?: boolean; // takes the remaining width
   show?: (row: R) => ComponentChildren; // instead of its text
   bar?: (row: R) => number; // 0..1: a bar behind the figure
 }
@@ -82,7 +82,7 @@ export function Table<R>({ cols, rows, sort, ascending, onPick, picked, label, h
   }, [rows, find, by]);
   const first = Math.max(0, Math.floor(top / HIGH) - 8);
   const last = Math.min(shown.length, first + Math.ceil(height / HIGH) + 16);
-  // What was chosen elsewhere is in sight at first.
+  // A row selected in another view is visible at first.
   useEffect(() => {
     const at = picked ? shown.findIndex(picked) : -1;
     if (at > 0 && box.current) box.current.scrollTop = Math.max(0, (at - 4) * HIGH);

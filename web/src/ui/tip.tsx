@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// What is under the pointer, beside it.
+// A tooltip beside the pointer.
 import type { ComponentChildren } from 'preact';
 
 export interface Spot {

@@ -4,7 +4,7 @@
 import { useEffect } from '../hooks';
 import { help, look, lookAll, range, zoom } from '../state';
 
-/** Where the pointer is in what it is on. */
+/** Returns the position of the pointer in its element. */
 export function inside(e: { currentTarget: EventTarget | null; clientX: number; clientY: number }): [x: number, y: number] {
   const box = (e.currentTarget as HTMLElement).getBoundingClientRect();
   return [e.clientX - box.left, e.clientY - box.top];

@@ -7,7 +7,7 @@ import { type Col, Table } from '../../ui/table';
 
 export type Rec = Record<string, unknown>;
 
-/** What a column is called when nobody says: `mean_ns` is Mean, `p50_ns` is p50. */
+/** Returns the default title of a column: `mean_ns` is Mean, `p50_ns` is p50. */
 export const titleOf = (key: string) => {
   const t = key.replace(/_(ns|pct)$/, '').replaceAll('_', ' ');
   return /^p\d/.test(t) ? t : t[0].toUpperCase() + t.slice(1);

@@ -53,7 +53,7 @@ function curves(mains: Main[], stretched: boolean) {
 
 const LINES = 64; // of the curves as a table
 
-/** Highest live bytes of each run in equal stretches of the longer one's time, or of each one's own. */
+/** Highest live bytes of each run in equal intervals of the longer run's time, or of each run's own time. */
 function CurveTable({ mains, stretched }: { mains: Main[]; stretched: boolean }) {
   const end = Math.max(...mains.map((m) => m.t_end));
   const most = (m: Main, i: number) => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// The recordings that a server has, as it tells of them. One of them is opened, or two are chosen to be compared.
+// The list of a server's recordings. The user opens one, or selects two to compare.
 import { useEffect, useRef, useState } from '../../hooks';
 import { bytes, ns, plural } from '../../data/format';
 import { askJson, listen, type Recording } from '../../data/live';
@@ -9,7 +9,7 @@ import { keepText, keptText } from '../../state';
 import { Groups } from './groups';
 import { Figure, limit, Notes, type Run, type Runs, Spark, Trends } from './runs';
 
-/** How it is doing, in words. */
+/** Returns the state of a recording as text. */
 export function status(r: Recording): string {
   if (r.state === 'failed') return `cannot be read: ${r.error}`;
   if (r.state === 'loading' && !r.generation) return r.progress === null ? 'being read' : `being read: ${Math.round(r.progress * 100)} %`;
@@ -17,10 +17,10 @@ export function status(r: Recording): string {
   return writer ?? (r.generation ? 'in memory' : '');
 }
 
-/** The same in one word, where there is little room. */
+/** Returns the same in one word, for narrow columns. */
 const word = (r: Recording): string => status(r).split(/[:,]/)[0].replace('its program was ', '');
 
-/** When it began, or where that is not known when its file was last written. */
+/** Returns the start of a recording; if unknown, the time of its file. */
 const began = (r: Run): number => r.start_ns ?? r.modified_ns;
 const when = (r: Run): string => new Date(began(r) / 1e6).toLocaleString([], { dateStyle: 'short', timeStyle: 'short' });
 const folder = (r: Recording): string => r.path.slice(0, -r.name.length - 1);

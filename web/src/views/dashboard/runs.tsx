@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// What a run is in the list: figures, a line of memory, tags and a note; and how its program did over its runs.
+// A run in the list: figures, a line of memory, tags and a note; and the trend of its program over all runs.
 import { useState } from '../../hooks';
 import { bytes, ns } from '../../data/format';
 import { type Recording } from '../../data/live';
 import { parse } from '../../data/section';
 
-/** As /api/runs tells. null = not known. */
+/** A run of /api/runs; null = unknown. */
 export interface Run extends Recording {
   indexed: boolean;
   format: string | null;
@@ -88,7 +88,7 @@ export function Figure({ text, change, bad }: { text: string; change: number | n
   );
 }
 
-/** Limits of the server, by what they are on: peak>+5% -> 5. */
+/** Returns the server's limit for a figure: peak>+5% -> 5. */
 export function limit(fail_if: string[], what: string): number {
   const found = fail_if.find((f) => f.startsWith(what));
   return found ? parseFloat(found.slice(found.indexOf('+'))) : Infinity;

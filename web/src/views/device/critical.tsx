@@ -18,13 +18,13 @@ import { type Rec, Records } from '../common/tables';
 
 const words = (s: unknown) => String(s).replaceAll('_', ' ').replace('gpu kernel kernel overhead', 'gap between kernels');
 
-/** What a server has in place of these: it finds a span of many, and a path that was not looked for. */
+/** Functions that a server replaces: it finds a span among many, and computes a path on request. */
 export const asked = {
   span: async (name: string, t0: number, t1: number): Promise<number> => spanNamed(await getSpans(), name, t0, t1),
   path: (why: string, whose: string): ComponentChildren => <Panel title={`Critical path${whose}`}><p class="soft">Not found: {why}.</p></Panel>,
 };
 
-/** Show a piece of the path on the timeline: its time, and its span where it is found. */
+/** Shows an edge of the path on the timeline: its time, and its span if it is found. */
 async function follow(t0: number, dur: number, name: string): Promise<void> {
   lookAround(t0, t0 + dur);
   moment.value = t0;

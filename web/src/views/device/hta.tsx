@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Where the device time of each rank went: bars whose parts add up to the whole, why it idled, who came
-// late, what decided a step's length, and what to do. Every figure is one of `tidemark hta --json`.
+// Device time of each rank: bars whose parts add up to the whole, causes of idle time, late ranks, the critical
+// path of a step, and advice. Every figure is one of `tidemark hta --json`.
 import { byKey, count, ns, percent } from '../../data/format';
 import { getHta, getJob, type Hta } from '../../data/page';
 import { most, sum as add } from '../../data/sums';
@@ -157,7 +157,7 @@ function Advice({ list }: { list: Rec[] }) {
   );
 }
 
-/** A table with a title, where there are rows. */
+/** A table with a title, if there are rows. */
 const section = (title: string, rows: Rec[], sort: string, keys: string, extra?: string, wide?: string) =>
   rows.length > 0 && (
     <Panel title={title} extra={extra && <span class="soft">{extra}</span>}>

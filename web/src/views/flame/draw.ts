@@ -51,8 +51,8 @@ function changeColor(s: Sides, i: number): number {
   return shade(changeColors[what], 0.72 * (1 - Math.min(1, (2 * Math.abs(b - a)) / Math.max(a, b))));
 }
 
-/** Long names of generated code without what only a compiler wants: `void`, namespaces, arguments; the
- *  functor that tells one instance of a template from the next stays. */
+/** Shortens long names of generated code: drops `void`, namespaces and arguments; keeps the functor that distinguishes instances of a
+ * template. */
 export function brief(name: string): string {
   if (name.length > 4000) return name;
   const functor = /[<,:( ](?!\w*kernel\b)(\w*(?:Functor|functor)\w*)/.exec(name)?.[1] ?? /[<, ](?:\w+::)*(\w+(?:Ops?|_kernel_cuda))\b/.exec(name)?.[1];

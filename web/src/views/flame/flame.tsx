@@ -271,7 +271,7 @@ function AsTable({ t, rows }: { t: Tree; rows: number[] }) {
   );
 }
 
-/** Where the tree has what was chosen elsewhere: the selected span, or the stack of an allocation. */
+/** Returns the node of a selection made in another view: the selected span, or the stack of an allocation. */
 async function follow(t: Tree, k: TreeName): Promise<number> {
   if (t.bytes) return under.value ? nodeAt(t, under.value.split('\n').filter((n) => !t.python || isPython(n))) : 0;
   const asked = frame.value;
@@ -367,7 +367,7 @@ export function Flame({ main }: { main: Main }) {
   return section ? <Flames trees={kinds.length ? kinds : keys} read={read} /> : <Loading />;
 }
 
-/** The same of two runs, coloured by what changed. */
+/** The flame graph of two runs, coloured by change. */
 export function DiffFlame() {
   const section = useData(getDiffFlame);
   const read = useMemo(() => (k: TreeName) => readDiffTree(section!, k, (width.value || 'both') as Width), [section]);

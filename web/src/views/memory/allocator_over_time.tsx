@@ -37,7 +37,7 @@ export const known = (o: Over, i: number): boolean => i < 0 || !Number.isNaN(o.l
 const freeOf = (o: Over, i: number): number => (known(o, i) ? o.split[i] + o.cached[i] + o.expandable[i] : Math.max(0, o.reserved[i] - o.active[i]));
 const indexOf = (o: Over, i: number): number => fragmentation(freeOf(o, i), o.largest[i]);
 
-/** For every pixel column the point that it shows: of those within it the one with most free, else the last before. */
+/** Returns the point of every pixel column: the one with most free bytes within it, else the last before. */
 export function columns(o: Over, t0: number, t1: number, width: number): Int32Array {
   const out = new Int32Array(width);
   const n = o.t.length;

@@ -105,7 +105,7 @@ function reservedLine({ ctx }: Surface, sc: Scene, f: Frame, color: string): voi
   line(ctx, color, walk, 1.5);
 }
 
-/** Where [t0, t1] is in sight, in pixels. */
+/** Returns the visible part of [t0, t1] in pixels. */
 function within(f: Frame, t0: number, t1: number): [number, number] | undefined {
   const a = Math.max(left(), f.x(t0));
   const b = Math.min(left() + f.width, f.x(t1));
@@ -125,7 +125,7 @@ function phases({ ctx, height }: Surface, sc: Scene, f: Frame, c: Ink): void {
   });
 }
 
-/** Steps: a short line each, numbered where there is room. */
+/** Draws steps as short lines, numbered if there is space. */
 function steps({ ctx }: Surface, sc: Scene, f: Frame, from: number, c: Ink): void {
   let free = -1;
   face(ctx, 10);

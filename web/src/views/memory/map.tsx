@@ -21,7 +21,7 @@ import { type Spot, Tip } from '../../ui/tip';
 import { inside } from '../../ui/travel';
 import type { Scene } from './scene';
 
-/** A stretch of a segment on the canvas. */
+/** A part of a segment on the canvas. */
 export interface Piece {
   seg: number;
   from: number; // bytes of the segment

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// The memory view: live memory over time; below it one moment, as a list of what is alive or as a map of
+// The memory view: live memory over time; below it one moment, as a list of live allocations or as a map of
 // the allocator.
 import { useMemo } from '../../hooks';
 import { address, type Allocator } from '../../data/allocator';
@@ -47,7 +47,7 @@ interface Line {
   v: Float64Array;
 }
 
-/** The chart's window as text: the highest moment of each of LINES stretches. */
+/** The chart's window as text: the highest moment of each of LINES intervals. */
 function AsTable({ sc }: { sc: Scene }) {
   const [t0, t1] = range.value;
   const rows = useMemo(() => {
@@ -98,14 +98,14 @@ function Below({ sc, main, map }: { sc: Scene; main: Main; map?: Given }) {
   );
 }
 
-/** What can stand below the chart; a map only where segments are known. */
+/** The panes below the chart; the map needs segments. */
 const panes: readonly (readonly ['alive' | 'map' | 'table', string])[] = [
   ['alive', 'What is alive'],
   ['map', 'Allocator map'],
   ['table', 'Chart as a table'],
 ];
 
-/** Step to the move before or after the moment. */
+/** Steps to the memory event before or after the moment. */
 function step(sc: Scene, to: number): void {
   const { t, moves } = sc.m;
   const now = moment.value ?? sc.peak.t;
@@ -118,7 +118,7 @@ export function MemoryView({ main }: { main: Main }) {
   return m ? <MemoryOf main={main} m={m} /> : <Loading />;
 }
 
-/** Where blocks lie, of a part of the allocations: undefined until it is read. */
+/** Addresses of blocks, for a part of the allocations; undefined until they are read. */
 export interface Given {
   a?: Allocator;
 }

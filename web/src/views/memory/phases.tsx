@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Memory phase by phase: a bar each, stacked by what is alive at its highest moment, against the limit of
+// Memory per phase: one bar each, stacked by groups of live memory at its highest moment, beside the limit of
 // the device; and every figure as a table.
 import { useMemo } from '../../hooks';
 import { bytes, delta, ns, percent } from '../../data/format';

@@ -46,7 +46,7 @@ export function FarMemory({ id, main }: { id: string; main: Main }) {
         const query = `from=${from}&to=${to}&px=${STRETCHES}${at === null ? '' : `&at=${Math.round(at)}`}`;
         const m = await thinned(id, query);
         if (mine !== asking.current) return;
-        alloc.value = null; // numbers are of what was sent
+        alloc.value = null; // numbers refer to the data that were sent
         set({ of: main, m, from, to, at, query });
         fail('');
       } catch (e) {
@@ -55,7 +55,7 @@ export function FarMemory({ id, main }: { id: string; main: Main }) {
     }, have ? 250 : 0);
     return () => clearTimeout(later);
   }, [id, main, t0, t1, at]);
-  // The map's rows are those of what was sent, and it is exact at the moment that was asked for.
+  // The map's rows refer to the data that were sent, and it is exact at the requested moment.
   const [map, setMap] = useState<{ of: Have; a: Allocator }>();
   const mapped = pane.value === 'map' && main.devices.some((d) => d.reserved_source === 'segments');
   useEffect(() => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// What the parts of the memory view share: the choices that the address keeps, and the data of a device.
+// Shared by the parts of the memory view: the choices that the address keeps, and the data of a device.
 import { buildMip, type By, type Groups, groupBy, type Mip, reserved } from '../../data/levels';
 import { aliveAt, type Cut, cutAt, type Memory, peakOf } from '../../data/memory';
 import { type Main, type Phase, sizeOf } from '../../data/page';
@@ -22,7 +22,7 @@ const bys: readonly (readonly [By, string])[] = [
   ['device', 'Device'],
 ];
 
-/** Ways to group that tell this trace's allocations apart. */
+/** Returns the groupings that distinguish this trace's allocations. */
 export function waysOf(main: Main, m: Memory): readonly (readonly [By, string])[] {
   const known: Partial<Record<By, boolean>> = { module: m.json.modules, op: m.opName.length > 0, stack: m.stackFrame.length > 0, tensor: m.json.tensors.length > 1, device: inUse(main).length > 1 };
   return bys.filter(([k]) => known[k] ?? true);
@@ -53,7 +53,7 @@ export function chosenDevice(main: Main): number {
   return main.devices[d]?.allocs ? d : main.device;
 }
 
-/** By what: as chosen; else by role, or by code or op where most of the peak has no known role. */
+/** Returns the grouping: the user's choice, else by role, or by code or op if most of the peak has no known role. */
 export function chosenBy(main: Main): By {
   const why = main.why;
   const most = (how: 'role' | 'stack' | 'op') => why?.[how][0]?.[0] ?? 'unknown';
@@ -102,6 +102,6 @@ export function focusOf(g: Groups): number {
   return focus.value ? g.labels.findIndex((l) => plain(l) === plain(focus.value)) : -1;
 }
 
-/** As much of a group's name as tells it apart where there is little room: the file without its folders, the last two ops. */
+/** Shortens a group's name: the file without its folders, the last two ops. */
 export const brief = (label: string, how: string): string =>
   how === 'stack' ? label.replace(/\(\S*\/(\S+)\)$/, '($1)') : how === 'op' && label.length > 30 ? label.replace(/^.*\/(?=[^/]*\/[^/]*$)/, '…/') : label;

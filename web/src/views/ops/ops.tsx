@@ -39,7 +39,7 @@ const figures: [string, (t: OpTree, i: number) => number, (v: number) => string]
   ['Transient peak', (t, i) => t.peak[i], bytes],
 ];
 
-/** Rows of a tree; as the trace goes on, the same ones of the tree that it then has. */
+/** Keeps a set of rows of a tree; when the trace grows, the same rows of the new tree. */
 function useRows(t: OpTree, ...first: number[]): [Set<number>, (rows: Set<number>) => void] {
   const [kept, set] = useState({ of: t, rows: new Set(first) });
   const rows = useMemo(() => (kept.of === t ? kept.rows : sameRows(kept.of, kept.rows, t)), [t, kept]);

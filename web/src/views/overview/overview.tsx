@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// What this trace is, where its peak is and why, what to do, and what is not in it.
+// Overview: description of the trace, its peak and the cause, advice, and losses.
 import { bytes, count, held, host, lasts, ns, percent, plural } from '../../data/format';
 import { type Device, getTables, type Main, sizeOf } from '../../data/page';
 import { drawAxis } from '../../draw/axis';
@@ -16,7 +16,7 @@ import { px } from '../../ui/scale';
 import { RED } from '../memory/chart';
 import { brief, by, colorsOf, device, focus, pane } from '../memory/scene';
 
-const CURVE = 128; // stretches of a device's small curve
+const CURVE = 128; // intervals of a device's small curve
 
 /** The memory view of the whole trace at a moment, stacked and with one group that stands out. */
 function toMemory(t: number | null, how = '', one = '', below = ''): void {
@@ -58,7 +58,7 @@ const whys = [
   ['tensor', 'By tensor'],
 ] as const;
 
-/** Alive at the peak: the roles, and the most telling of what else is known. */
+/** Live memory at the peak: by role, and by the most informative other grouping. */
 function Why({ main, d }: { main: Main; d: Device }) {
   const why = main.why;
   if (!why) return null;
@@ -84,7 +84,7 @@ function Why({ main, d }: { main: Main; d: Device }) {
   );
 }
 
-/** Where a finding of memory is best seen. */
+/** The view that shows a memory finding best. */
 const places: Record<string, [how: string, one: string, below: string]> = {
   activations: ['role', 'activation', ''],
   gradients: ['role', 'gradient', ''],

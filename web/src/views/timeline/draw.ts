@@ -49,7 +49,7 @@ export interface Place {
   t1: number;
 }
 
-/** Heights of what stays at the top. */
+/** Returns the heights of the fixed rows at the top. */
 export function tops(main: Main, phases: readonly Phase[]): { marks: number; curve: number; base: number } {
   const d = dims.value;
   const marks = d.marks * (Number(phases.some((p) => p.name)) + Number(main.marks.length > 0)); // a line each
@@ -97,7 +97,7 @@ function names({ ctx }: Surface, sc: Scene, labels: Label[]): void {
   }
 }
 
-/** The stripe, name and figures of what is drawn at the right. */
+/** Draws the stripe, name and figures of a lane. */
 function head(ctx: Surface['ctx'], y: number, high: number, color: number, name: () => string, x: number, more: string, c: Ink): void {
   box(ctx, css(color), 0, y, 3, high - 1);
   face(ctx, 11.5, '600');
@@ -190,7 +190,7 @@ function marks(s: Surface, sc: Scene, width: number, y0: number, high: number, c
       upright(ctx, oom ? c.accent : 'rgba(128,128,160,.5)', at, low - row / 2, s.height, 1, oom ? [] : [3, 3]);
       const text = markText(m);
       const wide = ctx.measureText(text).width + 10;
-      const back = oom && at + wide > left + width && at - wide > free; // before its line where it would be cut
+      const back = oom && at + wide > left + width && at - wide > free; // to the left of its line if it would be clipped
       if (at < free) continue;
       word(ctx, oom ? c.accent : c.soft, text, at + (back ? -3 : 3), low, back ? 'right' : 'left');
       free = at + (back ? 10 : wide);
@@ -229,7 +229,7 @@ const bezier = (a: Point, b: Point, c: Point, d: Point): Point[] =>
     return [at(0), at(1)];
   });
 
-/** From the launch to what it started: a curve with a head, which a click follows. */
+/** Draws an arrow from a launch to its work; a click follows it. */
 function arrow({ ctx }: Surface, sc: Scene, l: Link, width: number, base: number, color: string): Arrow | undefined {
   const from = frame(sc, l.from, width, base);
   const to = frame(sc, l.to, width, base);
@@ -304,7 +304,7 @@ function area(s: Surface, sc: Scene, width: number, base: number, c: Ink): void 
   });
 }
 
-/** How far down the lanes are scrolled, when not all of them fit. */
+/** Draws the scroll position of the lanes if not all of them fit. */
 function scrollbar({ ctx, width, height }: Surface, sc: Scene, base: number, c: Ink): void {
   const room = height - base;
   if (sc.high <= room) return;
@@ -315,7 +315,7 @@ function scrollbar({ ctx, width, height }: Surface, sc: Scene, base: number, c: 
 
 let kept: Pixels | undefined;
 
-/** Draws it; what comes back are the arrows, for clicks. */
+/** Draws the scene. Returns the arrows, for clicks. */
 export function drawScene(s: Surface, sc: Scene): Arrow[] {
   const c = ink();
   const { left, axis } = dims.value;

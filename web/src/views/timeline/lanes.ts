@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Where things are on the timeline: tracks one below the other, each with its rows; their order, which
-// are closed and which hidden. The address keeps the arrangement.
+// The layout of the timeline: tracks one below the other, each with its rows; their order, which are
+// folded and which hidden. The address keeps the layout.
 import { computed } from '../../signals';
 import type { Spans } from '../../data/spans';
 import { keep } from '../../state';

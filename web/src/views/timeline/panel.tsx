@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// What the timeline tells about one span: a few lines beside the pointer, everything below the picture.
+// Details of one span: a few lines beside the pointer, everything below the picture.
 import type { ComponentChildren } from 'preact';
 import { axis, bytes, count, delta, exact, lasts, plural } from '../../data/format';
 import { stackFrames } from '../../data/calls';
@@ -16,7 +16,7 @@ const NAMELESS = '(unnamed)';
 export const title = (s: Spans, i: number): string => s.names[s.name[i]] || NAMELESS;
 const kind = (s: Spans, i: number): string => s.cats[s.cat[i]].replaceAll('_', ' ');
 
-/** Bytes that a span's thread allocated and freed while it ran; null where that is not known. */
+/** Returns the bytes that a span's thread allocated and freed while it ran; null if unknown. */
 function memoryOf(main: Main, s: Spans, i: number): { allocated: number; freed: number } | null {
   if (!main.allocs || s.tracks[placeOf(s, i).track]?.kind !== 'thread') return null;
   const n = notesOf(s);
@@ -49,14 +49,14 @@ export function SpanTip({ main, spans }: { main: Main; spans: Spans }) {
 
 /* ---- everything, below the picture ---- */
 
-/** What the flags of a span say. */
+/** Texts of a span's flags. */
 const notes: [number, string][] = [
   [1, 'It had not ended when the recording did.'],
   [2, 'Its beginning was lost: it starts where something inside it was first seen.'],
   [4, 'It ended because what is around it did.'],
 ];
 
-/** All that is told of one span. K stands for a span: its number here, or what a server tells of it. */
+/** All details of one span. K identifies a span: its number here, or the server's record of it. */
 export interface Told<K> {
   me: K;
   type: string;
@@ -76,7 +76,7 @@ export interface Told<K> {
 }
 
 const LISTED = 12;
-/** What a number is that an op was recorded with. */
+/** Returns the meaning of a number recorded with an op. */
 export const argName = (k: string): string => (k === 'arg' ? 'number given with it' : k === 'sequence' ? 'sequence, the same forward and backward' : k);
 
 export function Details<K>({ d, name, pick, more }: { d: Told<K>; name: (k: K) => string; pick: (k: K) => void; more?: ComponentChildren }) {
@@ -145,7 +145,7 @@ export function Details<K>({ d, name, pick, more }: { d: Told<K>; name: (k: K) =
   );
 }
 
-/** To the frame of a span: below its lane and what is around it or, for device work, below what launched it. */
+/** A link to the frame of a span: below its lane and its parents or, for device work, below its launch. */
 const InFlame = ({ lane, path, gpu }: { lane: string; path: string[]; gpu: boolean }) =>
   views.value.includes('flame') ? (
     <button
@@ -166,7 +166,7 @@ export function framePath(s: Spans, i: number, gpu: boolean): string[] {
   return (cause < 0 ? [...chainOf(s, i), i] : [...chainOf(s, cause), cause, i]).map((k) => s.names[s.name[k]]);
 }
 
-/** Of spans that are all here. */
+/** Details of a span, if all spans are loaded. */
 export function SpanDetails({ main, spans, pick }: { main: Main; spans: Spans; pick: (k: number) => void }) {
   const i = span.value;
   if (i === null || i >= spans.n) return <p class="soft hint">A click on a span shows its details, elsewhere it chooses a moment; shift and a drag sum up an area.</p>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// What a press on the timeline begins: an area, a lane moved or folded by its name, or a pan; of spans that are all here and of
-// those in pieces.
+// Actions of a press on the timeline: selecting an area, moving or folding a lane by its name, or panning; for loaded spans and
+// for pieces.
 import { keep } from '../../state';
 import { type Signal, signal } from '../../signals';
 import { follow, inside } from '../../ui/travel';

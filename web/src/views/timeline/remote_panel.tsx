@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// What the timeline of a large recording tells about one span and about an area: asked of the server, shown as
-// panel.tsx and window_sums.tsx show what a page holds itself.
+// Details of one span and sums of an area for a large recording: requested from the server, and shown as
+// panel.tsx and window_sums.tsx show a page's own data.
 import { useEffect, useState } from '../../hooks';
 import { argsOf, type DetailsJson, type FarSpans, type SpanJson } from '../../data/far';
 import { exact, ns, plural } from '../../data/format';
@@ -36,7 +36,7 @@ export function useDetails(far: FarSpans, n: number | null, wait = 0): DetailsJs
 
 const memory = (d: DetailsJson): string => change(d.allocated_bytes === null || d.freed_bytes === null ? null : { allocated: d.allocated_bytes, freed: d.freed_bytes });
 
-/** Beside the pointer: what the piece holds at once, the rest when the server has told it. */
+/** A tooltip beside the pointer: the data of the piece at once, the rest when the server has sent it. */
 export function FarTip({ far, main, pieces, at }: { far: FarSpans; main: Main; pieces: Pieces; at: { x: number; y: number; i: number } }) {
   const { i } = at;
   const several = pieces.count[i] > 1;
@@ -81,7 +81,7 @@ export function FarDetails({ d, main, pick }: { d: DetailsJson | undefined; main
   return <Details d={told} name={(k) => k.name} pick={pick} />;
 }
 
-/** What an area, or all that is in sight, holds by name: the server adds it up. */
+/** Sums of an area, or of the visible window, by name, computed by the server. */
 export function FarSums({ far, lanes, area, open, pick, close }: { far: FarSpans; lanes: readonly Lane[]; area: Area | null; open: boolean; pick: (n: number) => void; close: () => void }) {
   const on = open || area !== null;
   const [t0, t1] = area ? [area.t0, area.t1] : on ? range.value : [0, 0];

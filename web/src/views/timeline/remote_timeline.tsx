@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // The timeline of a recording that is too large to be sent whole: pieces at the zoom that is looked at, from the server.
-// What is shorter than a pixel is one piece with its neighbours; everything else is as in views/timeline.tsx, with
-// details, sums, links and matches asked for (remote_panel.tsx).
+// Spans shorter than a pixel are merged with their neighbours into one piece; everything else is as in views/timeline.tsx,
+// with details, sums, links and matches requested from the server (remote_panel.tsx).
 import { signal } from '../../signals';
 import { useEffect, useMemo, useRef } from '../../hooks';
 import { FarSpans, type SpanJson } from '../../data/far';
@@ -115,7 +115,7 @@ function Ready({ far, main, pieces, phases, frame }: { far: FarSpans; main: Main
     follow: pickNumber,
   };
 
-  // Where the selected span and what it is linked to are, by their numbers; ~i is the piece i (the keyboard's).
+  // Places of the selected span and its linked spans, by their numbers; ~i is piece i (selected by keyboard).
   const places = useMemo(() => new Map(chosen ? [chosen.span, ...chosen.links.map((l) => l.span)].map((s) => [s.n, placeOfSpan(s)]) : []), [chosen]);
   const links = useMemo(() => (chosen?.links ?? []).slice(0, DRAWN).map((l) => (l.starts ? { from: chosen!.span.n, to: l.span.n, what: l.kind } : { from: l.span.n, to: chosen!.span.n, what: l.kind })), [chosen]);
   const h = hover.value;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// What both timelines have, that of spans which are all here and that of pieces from a server: tools, keys, lanes and their
-// scrolling, the picture and what the pointer does on it. What a click or a key leads to is told by the view (Acts).
+// Shared by the timeline of loaded spans and that of pieces from a server: tools, keys, lanes and their scrolling, the
+// picture and pointer actions. The view defines the effect of a click or a key (Acts).
 import { type Signal, signal } from '../../signals';
 import { useRef, useState } from '../../hooks';
 import { count } from '../../data/format';
@@ -47,7 +47,7 @@ export function step(s: Spans, lanes: readonly Lane[], i: number, key: string, a
   return first0 < 0 ? i : first0;
 }
 
-/** Where an arrow key starts: the first in sight, -1 for none. */
+/** Returns the first visible span, where an arrow key starts; -1 for none. */
 export function firstSeen(s: Spans, lanes: readonly Lane[]): number {
   for (const l of lanes) {
     const row = s.tracks[l.track].rows[0];
@@ -83,7 +83,7 @@ export function useStage(main: Main, spans: Spans, phases: Parameters<typeof top
     if (focus) lookAround(p.t0, p.t1);
     else if (p.t0 > b || p.t1 < a) look(p.t0 - (b - a) / 3, p.t0 + (2 * (b - a)) / 3);
   };
-  /** The same of a match: close up where it would be too short to be seen, or is elsewhere. */
+  /** Reveals a match: zooms in if it would be too short to be seen, or is elsewhere. */
   const revealMatch = (p: Place) => {
     const [a, b] = range.value;
     reveal(p, p.t1 - p.t0 < (b - a) / 400 || p.t0 > b || p.t1 < a);
@@ -91,7 +91,7 @@ export function useStage(main: Main, spans: Spans, phases: Parameters<typeof top
   return { main, spans, phases, frame, table, setTable, close, arranged, lanes, height, area, base, room, scrollTo, reveal, revealMatch };
 }
 
-/** What a view does. */
+/** The actions of a view. */
 export interface Acts {
   found: { total: number; at: number } | null | undefined; // matches of the search; at: the one chosen, -1 = none
   next: (by: number) => unknown;

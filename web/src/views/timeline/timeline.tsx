@@ -51,7 +51,7 @@ export function Timeline({ main }: { main: Main }) {
   return <Ready main={main} spans={spans} phases={tables.phases} />;
 }
 
-/** As many lanes as operations ran at once, or inside each other: the rows of all tracks. */
+/** Describes a Gantt chart. Its lanes are the rows of all tracks: operations that ran concurrently or nested. */
 function ganttText(s: Spans): string {
   const lanes = sum(s.tracks, (t) => t.rows.length);
   const time = most(s.t1, same) + most(s.t0, (t) => -t, -Infinity);

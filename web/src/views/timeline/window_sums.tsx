@@ -32,7 +32,7 @@ export function Sums({ spans, lanes, area, open, pick, close }: { spans: Spans; 
   return on ? <SumTable area={!!area} time={t1 - t0} lanes={tracks.length} rows={rows} names={rows.length} pick={pick} close={close} /> : null;
 }
 
-/** Sums by name; `names` = how many there are in all. */
+/** A table of sums by name; `names` is the total number of names. */
 export function SumTable({ area, time, lanes, rows, names, pick, close }: { area: boolean; time: number; lanes: number; rows: Sum[]; names: number; pick: (k: number) => void; close: () => void }) {
   const all = sum(rows, (r) => r.self);
   const n = sum(rows, (r) => r.n);
