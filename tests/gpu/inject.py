@@ -440,8 +440,8 @@ def expandable(folder: str) -> None:
     say(subprocess.run([TIDEMARK, "device", f"{folder}/g.tide"], env=environment(), capture_output=True, text=True).stdout)
     report = ask(folder, "device")
     d = (report.get("devices") or [{}])[0]
-    last = (d.get("over_time") or [{}])[-1]
-    figures["expandable"] = {**{k: got.get(k) for k in ("allocated", "reserved", "peak_reserved", "expandable")}, "ledger": last, "libraries": d.get("libraries")}
+    last = d  # the highest moment: at the last one Python has freed its tensors
+    figures["expandable"] = {**{k: got.get(k) for k in ("allocated", "reserved", "peak_reserved", "expandable")}, "ledger": {k: v for k, v in d.items() if k != "over_time"}, "libraries": d.get("libraries")}
     check("segments are expandable", (got.get("expandable") or 0) > 0, got)
     check("live and cached are what PyTorch has reserved", (last.get("torch_live_bytes"), (last.get("torch_live_bytes") or 0) + (last.get("torch_cached_bytes") or 0))
           == (got["allocated"], got["reserved"]), (last, got))
@@ -457,7 +457,12 @@ def profiler(folder: str) -> None:
     check("and the second one", (got.get("profile1") or 0) > 50, got)
     info = json.dumps(ask(folder, "info"))
     check("the recording says that we stepped aside", "gpu_aside" in info)
-    check("and has what came before", sum(r["count"] for r in ask(folder, "kernels").get("kernels", [])) > 50)
+    before = sum(r["count"] for r in ask(folder, "kernels").get("kernels", []))
+    figures["kernels_before_the_other_profiler"] = before
+    check("and has what came before", before > 50, before)
+    work(folder, "profile_twice", run=RUN, gpu="kernels,memory,calls,nvml,source")
+    figures["kernels_before_without_a_subscriber"] = sum(r["count"] for r in ask(folder, "kernels").get("kernels", []))
+    say(f"       without a subscriber: {figures['kernels_before_without_a_subscriber']}")
 
 
 def graphs(folder: str) -> None:

@@ -277,9 +277,16 @@ static void finish(void)
 {
 	if (!atomic_load(&started))
 		return;
+	tide__nvml_last();
 	if (!atomic_load(&aside))
 		tide__cupti.flush_all(1);
 	atomic_store(&started, false);
+}
+
+void tide__gpu_flush(void)
+{
+	if (atomic_load(&started) && !atomic_load(&aside))
+		tide__cupti.flush_all(0);
 }
 
 static size_t attribute(int which)

@@ -70,6 +70,8 @@ void *tide__cupti_function(const char *name) TIDE_HIDDEN;
 /* Unix time in ns, CUPTI's clock. torch.profiler sets another one (ticks of the CPU), which stays when it
  * has ended. */
 uint64_t tide__gpu_now(void) TIDE_HIDDEN;
+/* Writes what CUPTI has, if its buffers are ours. */
+void tide__gpu_flush(void) TIDE_HIDDEN;
 /* Subscribe to calls about virtual memory; leave the subscription to others. Harmless when repeated. */
 void tide__virtual_on(void) TIDE_HIDDEN;
 void tide__virtual_off(void) TIDE_HIDDEN;
@@ -90,5 +92,7 @@ void tide__log_flush(tide_device_log *l) TIDE_HIDDEN;
 
 /* Samples devices every `ms` in a separate thread. */
 void tide__nvml_start(unsigned ms) TIDE_HIDDEN;
+/* Samples once more, at the end of the program, and stops. Waits 200 ms at most. */
+void tide__nvml_last(void) TIDE_HIDDEN;
 
 #endif

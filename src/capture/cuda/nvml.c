@@ -172,18 +172,66 @@ static void sample(const struct device *x)
 		tide_counter(x->busy, use[0]);
 }
 
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool running, last, done;
+} thread = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+
+static struct timespec in_ms(unsigned ms)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_sec += ms / 1000;
+	t.tv_nsec += (long)(ms % 1000) * 1000000;
+	t.tv_sec += t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	return t;
+}
+
+/* Waits, less than `ms` if the last sample is wanted; returns true then. */
+static bool pause_for(unsigned ms)
+{
+	struct timespec until = in_ms(ms);
+	pthread_mutex_lock(&thread.lock);
+	while (!thread.last && !pthread_cond_timedwait(&thread.changed, &thread.lock, &until))
+		;
+	bool last = thread.last;
+	pthread_mutex_unlock(&thread.lock);
+	return last;
+}
+
+/* Short programs get samples too: the first come after 0, 100, 200, 400 ... ms. */
 static void *run(void *unused)
 {
-	struct timespec pause = { every_ms / 1000, (long)(every_ms % 1000) * 1000000 };
+	bool last = false;
 	pthread_setname_np(pthread_self(), "tidemark-nvml");
-	if (!find_all() || !open_devices())
-		return unused;
-	while (tide_recording()) {
+	bool ok = find_all() && open_devices();
+	for (unsigned ms = 100; ok && tide_recording();
+	     ms = 2 * ms < every_ms ? 2 * ms : every_ms) {
 		for (int i = 0; i < n_devices; i++)
 			sample(&devices[i]);
-		nanosleep(&pause, NULL);
+		if (last)
+			break;
+		last = pause_for(ms);
 	}
+	pthread_mutex_lock(&thread.lock);
+	thread.done = true;
+	pthread_cond_broadcast(&thread.changed);
+	pthread_mutex_unlock(&thread.lock);
 	return unused;
+}
+
+void tide__nvml_last(void)
+{
+	struct timespec until = in_ms(200);
+	pthread_mutex_lock(&thread.lock);
+	thread.last = true;
+	pthread_cond_broadcast(&thread.changed);
+	while (thread.running && !thread.done &&
+	       !pthread_cond_timedwait(&thread.changed, &thread.lock, &until))
+		;
+	pthread_mutex_unlock(&thread.lock);
 }
 
 void tide__nvml_start(unsigned ms)
@@ -193,7 +241,8 @@ void tide__nvml_start(unsigned ms)
 	every_ms = ms ? ms : 1000;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the program's */
-	if (pthread_create(&t, NULL, run, NULL) == 0)
+	thread.running = pthread_create(&t, NULL, run, NULL) == 0;
+	if (thread.running)
 		pthread_detach(t);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

@@ -119,13 +119,20 @@ void tide__virtual_off(void)
 
 /* ---- another tool subscribes: these stand in front of CUPTI's, for tools that link it ---- */
 
+/* What was recorded is written first: the other tool may change CUPTI's clock and its buffers. */
+static void leave(void)
+{
+	tide__gpu_flush();
+	tide__virtual_off();
+}
+
 EXPORT int cuptiSubscribe(void **out, cupti_callback_fn *f, void *user);
 int cuptiSubscribe(void **out, cupti_callback_fn *f, void *user)
 {
 	int (*real)(void **, cupti_callback_fn *, void *) = NULL;
 	void *p = tide__cupti_function("cuptiSubscribe");
 	memcpy(&real, &p, sizeof real);
-	tide__virtual_off();
+	leave();
 	return real ? real(out, f, user) : 999; /* CUPTI_ERROR_UNKNOWN */
 }
 
@@ -135,6 +142,6 @@ int cuptiSubscribe_v2(void **out, cupti_callback_fn *f, void *user, void *params
 	int (*real)(void **, cupti_callback_fn *, void *, void *) = NULL;
 	void *p = tide__cupti_function("cuptiSubscribe_v2");
 	memcpy(&real, &p, sizeof real);
-	tide__virtual_off();
+	leave();
 	return real ? real(out, f, user, params) : 999;
 }
