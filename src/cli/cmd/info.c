@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 
 #include "cli/job/each_rank.h"
+#include "cli/job/info_group.h"
 #include "render/report/info.h"
 
 enum { O_JSON, O_OUTPUT };
@@ -27,7 +28,7 @@ static int show(const tide_args *a, const tide_model *m)
 static int run(const tide_args *a)
 {
 	if (tide__cli_many(a))
-		return tide__cli_each_rank(a, NULL, a->opt[O_JSON].set);
+		return tide__cli_info_group(a, a->opt[O_JSON].set);
 	tide_model *m = tide__cli_load(a, a->files[0], 0);
 	if (!m)
 		return 1;
@@ -41,8 +42,8 @@ const tide_command tide__cmd_info = {
 	.usage = "FILE... [--json]",
 	.summary = "show the format and content of a trace",
 	.help = "Format, duration, start, processes, devices, pools, lanes, rows of every table, "
-		"facts "
-		"and losses.",
+		"facts and losses.\nSeveral files, a folder or a pattern: one row per trace; "
+		"recordings of one `tidemark run` are a group, children below their parents.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

@@ -147,20 +147,6 @@ static const tide_grid_col leak_cols[] = {
 	LAST,
 };
 
-static const tide_grid_col info_cols[] = {
-	{ "rank", "Rank", TIDE_CELL_PLAIN },
-	{ "pid", "Pid", TIDE_CELL_PLAIN },
-	{ "format", "Format", TIDE_CELL_TEXT },
-	{ "duration_ns", "Duration", TIDE_CELL_NS },
-	{ "spans", "Spans", TIDE_CELL_COUNT },
-	{ "allocs", "Allocations", TIDE_CELL_COUNT },
-	{ "devices", "Devices", TIDE_CELL_COUNT },
-	{ "run", "Run", TIDE_CELL_TEXT },
-	{ "parent", "Parent", TIDE_CELL_PLAIN },
-	{ "command", "Command", TIDE_CELL_TEXT },
-	LAST,
-};
-
 struct one {
 	const tide_model *m;
 	const char *path;
@@ -264,30 +250,6 @@ static tide_code leak_row(const struct one *x)
 	return rc;
 }
 
-static void put_fact(const struct one *x, const char *key)
-{
-	int64_t f = tide__fact_find(x->m, key);
-	const char *text = f >= 0 ? tide__text(x->m, x->m->facts.text[f], NULL) : "";
-	*text ? tide__grid_text(x->g, text) : tide__grid_none(x->g);
-}
-
-static tide_code info_row(const struct one *x)
-{
-	const tide_model *m = x->m;
-	number(x->g, rank_of(x));
-	number(x->g, m->processes.n > 1 ? m->processes.pid[1] : -1);
-	m->format ? tide__grid_text(x->g, m->format) : tide__grid_none(x->g);
-	tide__grid_int(x->g, m->t_end);
-	tide__grid_uint(x->g, m->spans.n - 1);
-	tide__grid_uint(x->g, m->allocs.n - 1);
-	tide__grid_uint(x->g, m->devices.n - 1);
-	put_fact(x, "process.run"); /* recordings of one `tidemark run` have the same */
-	int64_t f = tide__fact_find(m, "process.parent");
-	number(x->g, f >= 0 ? m->facts.number[f] : -1);
-	put_fact(x, "process.command");
-	return TIDE_OK;
-}
-
 static const struct kind {
 	const char *command;
 	const tide_grid_col *cols;
@@ -300,7 +262,6 @@ static const struct kind {
 	  memory_row },
 	{ "leaks", leak_cols, sizeof leak_cols / sizeof *leak_cols,
 	  TIDE_WANT_MEMORY | TIDE_WANT_SPANS, leak_row },
-	{ "info", info_cols, sizeof info_cols / sizeof *info_cols, 0, info_row },
 };
 
 static const struct kind *kind_of(const tide_args *a)
@@ -338,7 +299,7 @@ static tide_code measure(const tide_args *a, const struct kind *k, const char *p
 	(void)a;
 	tide_code rc = tide__load(path, &opt, &m, err);
 	x.m = m;
-	if (rc == TIDE_OK && k->row != info_row)
+	if (rc == TIDE_OK)
 		rc = find_device(&x, device);
 	if (rc == TIDE_OK)
 		rc = k->row(&x);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* peak, memory, leaks and info of several traces: one row each.
+/* peak, memory and leaks of several traces: one row each.
  *
  * Traces are loaded, measured and freed one by one, ranks in order, then processes without a rank.
  * An unreadable one is reported on stderr and kept in the list of failures. */
