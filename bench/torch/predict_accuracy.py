@@ -240,7 +240,7 @@ LLAMA_M = dict(width=2048, layers=22, heads=32, kv=4, hidden=5632, tokens=1024) 
 LLAMA_L = dict(width=2560, layers=32, heads=32, kv=8, hidden=6912, tokens=1024)
 
 # name: (half, model, its arguments, input, batch, options). Options: amp (f16 has a scaler), ckpt, opt, fused, foreach, accum, clip, set_none
-D, H, B = "development", "held-out", "blind"
+D, H, B, B2 = "development", "held-out", "blind", "blind2"
 CONFIGS = {
     "gpt-s-f32": (D, GPT, GPT_S, "text", 8, dict(opt="adamw")),
     "gpt-s-bf16-fused": (D, GPT, GPT_S, "text", 16, dict(amp="bf16", opt="adamw", fused=True)),
@@ -280,6 +280,22 @@ CONFIGS = {
     "lstm-2048-bf16": (B, LSTM, dict(width=2048, layers=2), "short", 40, dict(amp="bf16", opt="adamw", fused=True)),
     "vit-s-bf16-fused": (B, ViT, dict(width=384, layers=12, heads=6), "image", 128, dict(amp="bf16", opt="adamw", fused=True)),
     "vit-32-f32-ckpt": (B, ViT, dict(patch=32, ckpt=True), "image", 64, dict(opt="adamw")),
+    "gpt-640-f32-ckpt": (B2, GPT, dict(width=640, layers=10, heads=10, tokens=384, ckpt=True), "text", 20, dict(opt="adamw")),
+    "gpt-1152-f16-sgd": (B2, GPT, dict(width=1152, layers=18, heads=18, tokens=512, dropout=0.1), "text", 6, dict(amp="f16", opt="sgd", clip=True)),
+    "gpt-1408-bf16-fused": (B2, GPT, dict(width=1408, layers=30, heads=22, tokens=640), "text", 5, dict(amp="bf16", opt="adamw", fused=True)),
+    "gpt-960-bf16-accum": (B2, GPT, dict(width=960, layers=14, heads=15, tokens=1024, dropout=0.1, ckpt=True), "text", 4, dict(amp="bf16", opt="adamw", accum=3, clip=True)),
+    "llama-640-bf16": (B2, Llama, dict(width=640, layers=16, heads=10, kv=5, hidden=1792, tokens=768), "text", 12, dict(amp="bf16", opt="adamw")),
+    "llama-1280-f32-ckpt": (B2, Llama, dict(width=1280, layers=14, heads=20, kv=4, hidden=3456, tokens=640, ckpt=True), "text", 6, dict(opt="sgd")),
+    "llama-1792-bf16-fused": (B2, Llama, dict(width=1792, layers=26, heads=28, kv=7, hidden=4864, tokens=896), "text", 5, dict(amp="bf16", opt="adamw", fused=True, accum=2)),
+    "resnet38-bf16-adamw": (B2, ResNet, dict(layers=(2, 3, 4, 3)), "image", 80, dict(amp="bf16", opt="adamw")),
+    "resnet77-f32-fused": (B2, ResNet, dict(layers=(3, 4, 15, 3)), "image", 40, dict(opt="sgd", fused=True)),
+    "resnet50-f16-sgd": (B2, ResNet, {}, "image", 56, dict(amp="f16", opt="sgd")),
+    "unet-32x4-f32-sgd": (B2, UNet, dict(base=32), "mask", 10, dict(opt="sgd")),
+    "unet-64x4-bf16-fused": (B2, UNet, {}, "mask", 6, dict(amp="bf16", opt="adamw", fused=True)),
+    "lstm-1280-f32": (B2, LSTM, dict(width=1280, layers=3), "short", 24, dict(opt="adamw")),
+    "lstm-512-bf16-sgd": (B2, LSTM, dict(width=512), "short", 96, dict(amp="bf16", opt="sgd")),
+    "vit-640-f32-fused": (B2, ViT, dict(width=640, layers=10, heads=10), "image", 40, dict(opt="sgd", fused=True)),
+    "vit-512-32-bf16-ckpt": (B2, ViT, dict(width=512, layers=8, heads=8, patch=32, ckpt=True), "image", 192, dict(amp="bf16", opt="adamw")),
 }
 
 

@@ -130,6 +130,17 @@ class Recorder:
         self.c.tide_annotate(self.intern(key), text.encode(errors="replace")[:4000])
 
 
+def tensors(value: Any) -> Any:
+    """The tensors among an op's arguments or results."""
+    if value is None or isinstance(value, (int, float, str)):
+        return
+    if isinstance(value, (list, tuple)):
+        for v in value:
+            yield from tensors(v)
+    elif isinstance(value, sys.modules["torch"].Tensor):
+        yield value
+
+
 class Meter:
     """Storages of virtual devices that are alive, and what became of them. Called with the GIL held."""
 
@@ -144,6 +155,7 @@ class Meter:
         self.bounds: dict[str, int] = {}  # ops whose result has a size that depends on data
         self.closed = False
         self.paused = 0  # > 0: what ops return stands for shapes, not for memory
+        self.in_linear = False  # inside linear(), which adds its bias in place unless tensors are of a subclass, as fake ones are
         self.role_now = 0  # of what is made from now on; 0 = not known yet
         dispatch: Any = importlib.import_module("torch.utils._python_dispatch")
         self.wraps: Any = dispatch.is_traceable_wrapper_subclass
@@ -172,6 +184,10 @@ class Meter:
             self.recorder.label(index, addr, self.role_now)  # a better one may come
         if known is None:
             weakref.finalize(storage, self.drop, key).atexit = False
+
+    def see_all(self, value: Any) -> None:
+        for tensor in tensors(value):
+            self.see(tensor)
 
     def take(self, index: int, size: int) -> int:
         self.allocated[index] += (size + 511) // 512 * 512
@@ -212,13 +228,6 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any) -> tuple[Any, Any]:
 
     aten = torch.ops.aten
     Tensor = torch.Tensor
-
-    def tensors(value: Any) -> Any:
-        if isinstance(value, Tensor):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            for v in value:
-                yield from tensors(v)
 
     def forget_constants(args: Any) -> None:
         for a in tensors(args):
@@ -273,9 +282,8 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any) -> tuple[Any, Any]:
                 return NotImplemented  # a tensor made of others: it calls ops on those
             if kwargs.get("device") is not None or func is aten.copy_.default:
                 forget_constants(args)
-            if func is added and not kwargs and _by_engine() and _alone(args):
-                func = added_in_place  # gradients that meet are summed in place where nobody else holds the first
-            hold = spaces.before(func, args, kwargs)
+            if func is added and not kwargs and (meter.in_linear or _by_engine() and _alone(args)):
+                func = added_in_place  # gradients that meet are summed in place where nobody else holds the first; so is a bias
             token = begin(name_of(func))
             try:
                 out = func(*args, **kwargs)
@@ -285,9 +293,7 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any) -> tuple[Any, Any]:
                 return _stand_in(args[0])
             except DynamicOutputShapeException:
                 out = upper_bound(func, args, kwargs)
-            for t in tensors(out):
-                meter.see(t)
-            spaces.after(func, args, kwargs, out, hold)
+            spaces.results(func, args, kwargs, out)
             end(token)
             return out
 
@@ -502,6 +508,16 @@ def _patch_tensors(torch: Any, meter: Meter) -> None:
 
     torch.UntypedStorage.resize_ = resize
     _patch_makers(torch)
+    linear = torch.nn.functional.linear
+
+    def linear_(*args: Any, **kw: Any) -> Any:
+        meter.in_linear = True
+        try:
+            return linear(*args, **kw)
+        finally:
+            meter.in_linear = False
+
+    torch.nn.functional.linear = linear_
     data: Any = importlib.import_module("torch.utils.data")
     make = data.DataLoader.__init__
 
@@ -704,9 +720,11 @@ def _imported() -> None:
     recorder.note("predicted.torch", torch.__version__)
     recorder.note("predicted.settings", os.environ.get("PYTORCH_CUDA_ALLOC_CONF", ""))
     rules = _beside("tidemark_workspaces")
-    spaces = rules.Workspaces(torch, meter, device)
+    cudnn = _beside("tidemark_cudnn")
+    spaces = rules.Workspaces(torch, meter, device, cudnn)
     chosen = rules.attention(torch, device)
-    torch._VF.lstm = rules.lstm(torch, meter)
+    torch._VF.lstm = cudnn.lstm(torch, spaces)
+    torch.nn.RNNBase.flatten_parameters = cudnn.flatten(torch, meter)
     getattr(torch._C, "_nn").scaled_dot_product_attention = torch.nn.functional.scaled_dot_product_attention = chosen
     torch._C._cuda_getCurrentRawStream = lambda i: 0  # asked for by imports of the fake mode, which look at torch.cuda as it was
     fake, mode = _fake_mode(torch, meter, spaces)
@@ -736,7 +754,6 @@ def _imported() -> None:
         recorder.note("predicted.steps", str(watch.steps))
         recorder.note("predicted.forwards", str(watch.forwards))
         recorder.note("predicted.values_read", str(meter.read))
-        recorder.note("predicted.cudnn", str(spaces.cudnn))
         for what, text in spaces.unknown.items():
             recorder.note("predicted.unknown", f"{what}: {text}")
         for op, n in meter.bounds.items():

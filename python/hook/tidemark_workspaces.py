@@ -3,18 +3,18 @@
 """Device memory that libraries take beside the tensors ops return: kept workspaces, and temporaries inside an op.
 
 The rules follow what PyTorch's CUDA kernels do; their constants were read from allocator histories of real runs (H200, torch
-2.11) and are listed in docs/analyses/predict.md. What cannot be known without the library (cuDNN's choice of algorithm) is named in
-`unknown`, never guessed silently.
+2.11) and are listed in docs/analyses/predict.md. cuDNN's own memory is in tidemark_cudnn.py. What cannot be known without the library
+(cuDNN's choice of algorithm) is named in `unknown` and recorded with its least and most bytes, never guessed silently.
 """
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from typing import Any
 
 MATMULS = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::_scaled_mm", "aten::addmv", "aten::mv"}
 REDUCTIONS = {"aten::sum", "aten::mean", "aten::amax", "aten::amin", "aten::linalg_vector_norm", "aten::prod", "aten::var", "aten::std"}
-CONVOLUTIONS = {"aten::convolution", "aten::convolution_backward", "aten::cudnn_convolution"}
 
 
 def _config(text: str) -> int:
@@ -32,8 +32,8 @@ def _pow2(n: int) -> int:
     return 1 << (max(n, 1).bit_length() - 1)
 
 
-def reduce_bytes(outputs: int, inputs: int, fast: bool, vector: int, processors: int, threads: int = 2048) -> int:
-    """Bytes of the buffer through which the blocks of one reduction join their sums; 0 where each block has its own output.
+def reduce_bytes(outputs: int, inputs: int, fast: bool, vector: int, processors: int, threads: int = 2048) -> tuple[int, int]:
+    """Bytes of the buffer through which the blocks of one reduction join their sums, and of their counters; 0, 0 where each block has its own output.
     outputs: results; inputs: values each is made of; fast: reduced along the innermost dimension; vector: results a thread makes at once."""
     width_of, height_of = (inputs, outputs) if fast else (_up(outputs, vector), inputs)
     most = 512 // (1 if fast else vector)
@@ -51,27 +51,31 @@ def reduce_bytes(outputs: int, inputs: int, fast: bool, vector: int, processors:
     grid = _up(_up(outputs, 1 if fast else vector), step_out)
     target = processors * (threads // (width * height))
     if not split or values < 256 or grid > target:
-        return 0
+        return 0, 0
     ctas = max(min(_up(target, grid), _up(values, 16)), _up(values, 256))
     if ctas <= 1:
-        return 0
-    return 4 * outputs * ctas * (1 if fast else width * vector)
+        return 0, 0
+    return 4 * outputs * ctas * (1 if fast else width * vector), 4 * grid
 
 
 class Workspaces:
-    def __init__(self, torch: Any, meter: Any, device: Any) -> None:
-        self.torch, self.meter, self.device = torch, meter, device
+    def __init__(self, torch: Any, meter: Any, device: Any, cudnn: Any) -> None:
+        self.torch, self.meter, self.device, self.library = torch, meter, device, cudnn
         self.kept: set[tuple[Any, ...]] = set()
         self.unknown: dict[str, str] = {}
         given = os.environ.get("CUBLAS_WORKSPACE_CONFIG")
         own = device.pairs.get("cublas")
         self.cublas: int = _config(given) if given else int(own) if own else 32 << 20 if 9 <= device.major <= 12 else 8519680
         self.lt: int = int(device.pairs.get("cublaslt", 1 << 20))
-        self.cudnn: int = 0  # bytes that convolutions may reserve beside their tensors, once there are any
-        self.rules: dict[str, Any] = {
-            "aten::embedding_dense_backward": self.embedding, "aten::_scaled_dot_product_efficient_attention_backward": self.efficient,
+        self.rules: dict[str, Any] = {  # after the results
+            "aten::_scaled_dot_product_efficient_attention_backward": self.efficient,
             "aten::_scaled_dot_product_cudnn_attention_backward": self.cudnn_attention,
-            **dict.fromkeys(MATMULS, self.matmul), **dict.fromkeys(REDUCTIONS, self.reduction), **dict.fromkeys(CONVOLUTIONS, self.convolution),
+            **dict.fromkeys(MATMULS, self.matmul), **dict.fromkeys(REDUCTIONS, self.reduction),
+        }
+        self.orders: dict[str, Any] = {  # the results among the workspaces, in the kernel's own order
+            "aten::native_dropout": self.dropout, "aten::embedding_dense_backward": self.embedding,
+            "aten::convolution": self.convolution, "aten::convolution_backward": self.convolution_backward,
+            "aten::_scaled_dot_product_efficient_attention": self.efficient_forward,
         }
 
     def keep(self, index: int, what: str, size: int) -> None:
@@ -88,18 +92,45 @@ class Workspaces:
         for addr, size in held:
             self.meter.give(index, addr, size)
 
-    def before(self, func: Any, args: Any, kwargs: Any) -> Any:
-        return None
+    @contextlib.contextmanager
+    def held(self, index: int, *sizes: int) -> Any:
+        """Taken inside an op, given back where the block ends, in the order they were taken."""
+        taken = [(self.meter.take(index, s), s) for s in sizes if s]
+        yield
+        for addr, size in taken:
+            self.meter.give(index, addr, size)
 
-    def after(self, func: Any, args: Any, kwargs: Any, out: Any, hold: Any) -> None:
-        rule = self.rules.get(func._schema.name)
-        if rule is None:
+    @contextlib.contextmanager
+    def space(self, index: int, size: Any, what: str) -> Any:
+        """A workspace whose size cuDNN chooses (least, likely, most bytes): the likely size is taken, its label has the other two."""
+        addr = self.meter.take(index, size.likely) if size.likely else 0
+        if addr and size.least != size.most:
+            self.meter.recorder.label(index, addr, 9, f"cuDNN workspace of {what}: {size.least} to {size.most} bytes")
+            self.unknown["cuDNN workspaces"] = "cuDNN chooses algorithms on the device; reserved bytes have a range"
+        yield
+        if addr:
+            self.meter.give(index, addr, size.likely)
+
+    def results(self, func: Any, args: Any, kwargs: Any, out: Any) -> None:
+        """Records what an op made: its results, and workspaces of its own."""
+        name = func._schema.name
+        order, rule = self.orders.get(name), self.rules.get(name)
+        first: Any = None
+        if order or rule:
+            first = next((t for t in out if t is not None), None) if isinstance(out, (tuple, list)) else out
+        index = first.device.index or 0 if first is not None and first.device.type == "cuda" else None
+        if order and index is not None:
+            order(func, args, kwargs, out, index)
             return
-        first: Any = out[0] if isinstance(out, (tuple, list)) and out else out
-        if first is None:
-            first = next((t for t in out if t is not None), None)
-        if first is not None and first.device.type == "cuda":
-            rule(func, args, kwargs, out, first.device.index or 0)
+        self.meter.see_all(out)
+        if rule and index is not None:
+            rule(func, args, kwargs, out, index)
+
+    def contiguous(self, tensor: Any, channels_last: bool = False) -> int:
+        """Bytes of the copy that a kernel makes of a tensor with gaps; 0 if it needs none."""
+        if channels_last and tensor.dim() == 4:
+            return 0 if tensor.is_contiguous(memory_format=self.torch.channels_last) else tensor.numel() * tensor.element_size()
+        return 0 if tensor.is_contiguous() else tensor.numel() * tensor.element_size()
 
     # ---- rules ----
 
@@ -119,38 +150,85 @@ class Workspaces:
         vector = 1
         while not fast and vector < 4 and x.shape[-1] % (vector * 2) == 0:
             vector *= 2
-        size = reduce_bytes(results, n // results, fast, vector, self.device.processors)
+        size, counters = reduce_bytes(results, n // results, fast, vector, self.device.processors)
         if size:
-            self.passing(index, size, 4 * _up(results, 32))
+            self.passing(index, size, counters)
+
+    def dropout(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
+        self.meter.see_all(out[::-1])  # the mask first
 
     def embedding(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
         """Indices are sorted; rows of equal ones are summed in pieces of ten."""
         grad, indices, rows = args[0], args[1], args[2]
         n = indices.numel()
+        copy = 0 if grad.is_contiguous() else grad.numel() * grad.element_size()
         if n <= 3072 and (len(args) < 4 or args[3] < 0):
+            with self.held(index, copy):
+                self.meter.see_all(out)
             return
         pieces = min(n, rows) + n // 10
-        self.passing(index, 8 * n, 8 * n, 8 * n, 8 * pieces, 4 * pieces * grad.shape[-1])
+        with self.held(index, copy, 8 * n, 8 * n):
+            self.passing(index, 8 * n, 16 * n + 18943)  # a range, and the room of the sort
+            self.meter.see_all(out)
+            with self.held(index, 8 * n, 8):
+                self.passing(index, 8 * n, 1279)
+                with self.held(index, 8 * n, 8 * n):
+                    self.passing(index, 1279)
+                    self.passing(index, 8, 8 * pieces, 4 * pieces * grad.shape[-1])
+
+    def efficient_forward(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
+        self.meter.see_all(out[:2])  # seed and offset of dropout are on the host
 
     def efficient(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
+        """Sums of query gradients in f32, in blocks of 64 x 64 with a lock each."""
         grad, query, heads = args[0], args[1], args[1].shape[1]
         b, m, k = query.shape[0], query.shape[2], query.shape[3]
         delta = 4 * b * heads * m
         self.passing(index, grad.numel() * grad.element_size(), delta, delta)
-        self.passing(index, 4 * b * heads * (_up(m, 64) * 64 * _up(k, 32) * 32 + 32), delta)
+        self.passing(index, 4 * b * heads * _up(m, 64) * _up(k, 64) * (64 * 64 + 4), delta)
 
     def cudnn_attention(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
         """Sums of query gradients in f32, and one number a row."""
         q = args[1]
-        self.passing(index, 4 * q.numel() + 4 * q.shape[0] * q.shape[1] * q.shape[2])
+        self.passing(index, 4 * q.numel() + 4 * q.shape[0] * q.shape[1] * q.shape[2] + 256)
+
+    def shape_of(self, x: Any, y: Any, weight: Any, stride: Any, groups: int) -> tuple[Any, bool]:
+        """The convolution as cuDNN sees it (None: another library runs it, or one without tensor cores), and whether channels come last."""
+        last = x.dim() == 4 and any(t.is_contiguous(memory_format=self.torch.channels_last) and not t.is_contiguous() for t in (x, weight))
+        half = x.dtype in (self.torch.float16, self.torch.bfloat16)
+        tf32 = x.dtype == self.torch.float32 and self.torch.backends.cudnn.allow_tf32 and self.device.major >= 8
+        if groups > 1 or not (half and self.device.major >= 7 or tf32):
+            self.unknown["cuDNN workspaces"] = "grouped convolutions, and those without tensor cores, are taken to need none"
+            return None, last
+        if self.torch.backends.cudnn.benchmark:
+            self.unknown["cudnn.benchmark"] = "trials of algorithms take more workspace, which is not known"
+        return self.library.Shape(tuple(x.shape), tuple(y.shape), tuple(weight.shape), tuple(stride), x.element_size(), last), last
+
+    def convolve(self, index: int, kind: int, shape: Any) -> None:
+        if shape is not None:
+            with self.space(index, self.library.convolution(kind, shape, self.device.processors), "a convolution"):
+                pass
 
     def convolution(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
-        backward = func._schema.name == "aten::convolution_backward"
-        weight, stride = (args[2], args[4]) if backward else (args[1], args[3] if len(args) > 3 else [1])
-        if all(k <= s for k, s in zip(weight.shape[2:], list(stride) * 3)):
-            return  # windows that do not overlap (a vision transformer's patches): a matrix product
-        self.cudnn = int(self.device.pairs.get("cudnn", 184 << 20))
-        self.unknown["cuDNN workspaces of convolutions"] = "cuDNN chooses algorithms on the device; reserved bytes are a range"
+        x, weight, _, stride, groups = args[0], args[1], args[2], args[3], args[8]
+        shape, last = self.shape_of(x, out, weight, stride, groups)
+        with self.held(index, self.contiguous(x, last), self.contiguous(weight, last)):
+            self.meter.see_all(out)
+            self.convolve(index, self.library.FORWARD, shape)
+
+    def convolution_backward(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
+        grad, x, weight, stride, groups = args[0], args[1], args[2], args[4], args[9]
+        shape, last = self.shape_of(x, grad, weight, stride, groups)
+        with self.held(index, self.contiguous(grad, last)):
+            for t, other, kind in (out[0], weight, self.library.DGRAD), (out[1], x, self.library.WGRAD):
+                if t is not None:
+                    with self.held(index, self.contiguous(other, last)):
+                        self.meter.see_all(t)
+                        self.convolve(index, kind, shape)
+        if out[2] is not None:
+            self.meter.see_all(out[2])
+            outer = grad.stride(1) == 1
+            self.passing(index, *reduce_bytes(grad.shape[1], grad.numel() // grad.shape[1], not outer, 4 if outer and grad.shape[1] % 4 == 0 else 1, self.device.processors))
 
 
 def attention(torch: Any, device: Any) -> Any:
@@ -180,61 +258,3 @@ def attention(torch: Any, device: Any) -> Any:
         return aten._scaled_dot_product_efficient_attention(query, key, value, mask, grad, dropout_p, is_causal, scale=scale)[0]
 
     return chosen
-
-
-def lstm(torch: Any, meter: Any) -> Any:
-    """nn.LSTM as cuDNN runs it: its outputs, what it keeps for the backward pass, its workspaces, one buffer for weights' gradients."""
-
-    def sizes(x: Any, hidden: int, layers: int, ways: int) -> tuple[int, int]:
-        """Bytes of the reserve and of the workspace; x is time, batch, features."""
-        t, b, e = x.shape[0], x.shape[1], x.element_size()
-        kept = (5 * layers + layers - 1) * t * b * hidden * ways * e
-        return kept + 256, kept + 10 * layers * b * hidden * ways * e + 512
-
-    class Function(torch.autograd.Function):  # type: ignore[misc, name-defined]
-        @staticmethod
-        def forward(ctx: Any, x: Any, hx: Any, cx: Any, how: Any, *weights: Any) -> Any:
-            hidden, layers, ways, training, first = how
-            y = x.transpose(0, 1).contiguous() if first else x.contiguous()
-            out = y.new_empty(y.shape[0], y.shape[1], hidden * ways)
-            hy, cy = torch.empty_like(hx), torch.empty_like(cx)
-            kept, work = sizes(y, hidden, layers, ways)
-            space = y.new_empty(work, dtype=torch.uint8)
-            reserve = y.new_empty(kept if training else 0, dtype=torch.uint8)
-            ctx.save_for_backward(x, hx, cx, out, reserve, *weights)
-            ctx.how = how
-            del space, y
-            return out.transpose(0, 1) if first else out, hy, cy
-
-        @staticmethod
-        def backward(ctx: Any, grad: Any, ghy: Any, gcy: Any) -> Any:
-            x, hx, cx, out, reserve, *weights = ctx.saved_tensors
-            hidden, layers, ways, _, first = ctx.how
-            y = x.transpose(0, 1).contiguous() if first else x.contiguous()
-            g = grad.transpose(0, 1).contiguous() if first else grad.contiguous()
-            dx, dhx, dcx = torch.empty_like(y), torch.empty_like(hx), torch.empty_like(cx)
-            work = sizes(y, hidden, layers, ways)[1]
-            space = y.new_empty(work, dtype=torch.uint8)
-            del space, g
-            flat = weights[0].new_empty(sum(w.numel() for w in weights))
-            space = y.new_empty(work, dtype=torch.uint8)
-            del space, y
-            grads, at = [], 0
-            for w in weights:
-                grads.append(flat[at:at + w.numel()].view(w.shape))
-                at += w.numel()
-            return dx.transpose(0, 1) if first else dx, dhx, dcx, None, *grads
-
-    plain = torch._VF.lstm
-
-    def run(x: Any, *rest: Any) -> Any:
-        if x.device.type != "cuda" or not isinstance(rest[0], (list, tuple)):  # packed sequences have sizes of their own
-            return plain(x, *rest)
-        (hx, cx), weights, bias, layers, dropout, training, both, first = rest[:8]
-        ways = 2 if both else 1
-        if torch.is_autocast_enabled("cuda"):
-            to = torch.get_autocast_dtype("cuda")
-            x, hx, cx, weights = x.to(to), hx.to(to), cx.to(to), [w.to(to) for w in weights]
-        return Function.apply(x, hx, cx, (hx.shape[-1], layers, ways, training, first), *weights)
-
-    return run

@@ -2,14 +2,88 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "analyze/predict/virtual_run.h"
 
-#include <stdlib.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "analyze/memory/usage.h"
 #include "base/error.h"
+#include "base/map.h"
+#include "base/mem.h"
 
 bool tide__is_predicted(const tide_model *m)
 {
 	return tide__fact_find(m, "predicted.device") >= 0;
+}
+
+enum { VARIANTS = 16 }; /* simulations with other workspaces */
+
+typedef struct span {
+	uint64_t least, most; /* bytes; 0, 0 = as recorded */
+} span;
+
+/* Returns the bytes that each allocation may have, by row: the name of a workspace tells them, as in
+ * "cuDNN workspace of X: 100 to 200 bytes". Sets *n to their number. NULL without memory. */
+static span *spans_of(const tide_model *m, size_t *n)
+{
+	span *of = tide__calloc(m->allocs.n, sizeof *of);
+	*n = 0;
+	for (uint32_t t = 1; of && t < m->tensors.n; t++) {
+		const char *name = tide__text(m, m->tensors.name[t], NULL);
+		const char *at = strncmp(name, "cuDNN workspace", 15) ? NULL : strrchr(name, ':');
+		span s;
+		if (at && sscanf(at, ": %" SCNu64 " to %" SCNu64 " bytes", &s.least, &s.most) == 2 &&
+		    s.least <= s.most && s.most < UINT64_MAX / 2) {
+			of[m->tensors.alloc[t].i] = s;
+			*n += 1;
+		}
+	}
+	return of;
+}
+
+/* Makes workspaces as large as they may be in variant `k`: the smallest, the largest, then mixtures
+ * in which half of the shapes keep the likely size. Equal shapes are treated alike, as cuDNN does. */
+static void resize(tide_requests *q, const span *of, const uint64_t *likely, unsigned k)
+{
+	for (size_t i = 0; i < q->n; i++) {
+		tide_request *r = &q->r[i];
+		const span *s = &of[r->id];
+		if (r->kind != TIDE_REQ_ALLOC || !s->most)
+			continue;
+		uint64_t h = tide__mix(tide__mix(s->least + k) ^ s->most);
+		if (k < 2)
+			r->size = k ? s->most : s->least;
+		else
+			r->size = h & 1 ? likely[i] : s->least + (h >> 1) % (s->most - s->least + 1);
+		r->size += !r->size;
+	}
+}
+
+/* Finds what would be reserved with other workspaces. Leaves the sizes of requests changed. */
+static tide_code range(const tide_model *m, tide_requests *q, tide_sim_config c,
+		       tide_virtual_run *r)
+{
+	size_t n;
+	span *of = spans_of(m, &n);
+	uint64_t *likely = tide__calloc(q->n + 1, sizeof *likely);
+	tide_code rc = of && likely ? TIDE_OK : TIDE_ENOMEM;
+	c.capacity = 0;
+	for (size_t i = 0; rc == TIDE_OK && i < q->n; i++)
+		likely[i] = q->r[i].size;
+	for (unsigned k = 0; rc == TIDE_OK && n && k < VARIANTS; k++) {
+		tide_sim_result sim;
+		resize(q, of, likely, k);
+		rc = tide__sim_run(q, &c, TIDE_BEFORE_AGAIN, &sim);
+		if (rc != TIDE_OK)
+			break;
+		if (sim.st.reserved_peak < r->least_reserved)
+			r->least_reserved = sim.st.reserved_peak;
+		if (sim.st.reserved_peak > r->most_reserved)
+			r->most_reserved = sim.st.reserved_peak;
+	}
+	tide__free(likely);
+	tide__free(of);
+	return rc;
 }
 
 /* Replays the requests with `capacity` bytes. The first refused request ends the run. */
@@ -22,12 +96,8 @@ static tide_code simulate(const tide_model *m, const tide_sim_config *settings, 
 	tide_code rc = tide__requests_new(m, (tide_device_id){ r->device }, &q, err);
 	if (rc != TIDE_OK)
 		return rc;
-	int64_t at = tide__fact_find(m, "predicted.cudnn");
-	r->range = at < 0 ? 0 : strtoull(tide__text(m, m->facts.text[at], NULL), NULL, 10);
-	c.capacity = r->capacity > r->range ? r->capacity - r->range : r->capacity;
+	c.capacity = r->capacity;
 	rc = tide__sim_run(q, &c, TIDE_BEFORE_AGAIN, &sim);
-	r->allocated = sim.st.allocated_peak;
-	r->reserved = sim.st.reserved_peak;
 	r->out = rc == TIDE_OK && sim.out;
 	if (r->out) {
 		r->out_alloc = q->r[sim.out_req].id;
@@ -35,10 +105,11 @@ static tide_code simulate(const tide_model *m, const tide_sim_config *settings, 
 		r->out_reserved = sim.st.reserved;
 		c.capacity = 0; /* and how much it would have wanted */
 		rc = tide__sim_run(q, &c, TIDE_BEFORE_AGAIN, &sim);
-		r->allocated = sim.st.allocated_peak;
-		r->reserved = sim.st.reserved_peak;
 	}
-	r->reserved += r->range;
+	r->allocated = sim.st.allocated_peak;
+	r->reserved = r->least_reserved = r->most_reserved = sim.st.reserved_peak;
+	if (rc == TIDE_OK)
+		rc = range(m, q, c, r);
 	tide__requests_free(q);
 	return rc == TIDE_OK ? TIDE_OK : tide__nomem(err);
 }

@@ -19,9 +19,9 @@ typedef struct tide_virtual_run {
 	size_t scope;	    /* scope of the device's main memory in `phases` */
 	uint64_t capacity;  /* of the simulated device; 0 = unlimited */
 	uint64_t allocated; /* peak of block bytes in use, in the simulator */
-	uint64_t reserved;  /* peak of bytes taken from the device, including `range` */
-	/* part of it that may be smaller: workspaces that cuDNN chooses on the device */
-	uint64_t range;
+	uint64_t reserved;  /* peak of bytes taken from the device */
+	/* the same with the smallest and the largest workspaces that cuDNN may choose */
+	uint64_t least_reserved, most_reserved;
 	bool out;	       /* it runs out of memory ... */
 	uint32_t out_alloc;    /* ... in this allocation ... */
 	uint64_t out_move;     /* ... at this memory event */

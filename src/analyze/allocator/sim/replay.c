@@ -10,14 +10,15 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-#define FIRST_ADDR 0x100000000000ull /* where invented addresses begin */
+#define FIRST_ADDR 0x100000000000ull /* invented addresses of tide__sim_above begin here */
+#define TOP_ADDR   0x400000000000ull /* below the addresses that CUDA gives */
 
 /* ---- a device of a given capacity --------------------------------------------------------- */
 
 struct room {
 	const tide_requests *q;
 	uint64_t capacity, used; /* capacity 0 = without end */
-	uint64_t next;		 /* next invented address */
+	uint64_t next;		 /* end of the next invented segment */
 	size_t at, now;		 /* in q->taken; the request being served */
 	tide_ordset held;	 /* plain segments: (address, size) */
 	bool failed;
@@ -28,12 +29,15 @@ static bool has(const struct room *d, uint64_t size)
 	return !d->capacity || (size <= d->capacity && d->used <= d->capacity - size);
 }
 
+/* New segments lie below older ones, as cudaMalloc places them: of equal free blocks the newest
+ * segment's is then the lowest, which best fit prefers. */
 static uint64_t invent(struct room *d, uint64_t size)
 {
-	uint64_t a = d->next;
-
-	d->next += (size + TIDE_SIM_LARGE_ROUND - 1) / TIDE_SIM_LARGE_ROUND * TIDE_SIM_LARGE_ROUND;
-	return a;
+	size = (size + TIDE_SIM_LARGE_ROUND - 1) / TIDE_SIM_LARGE_ROUND * TIDE_SIM_LARGE_ROUND;
+	if (d->next <= size) /* after 64 TiB of segments: above all, and down again */
+		d->next = UINT64_MAX / TIDE_SIM_LARGE_ROUND * TIDE_SIM_LARGE_ROUND;
+	d->next -= size;
+	return d->next;
 }
 
 static bool overlaps(const struct room *d, uint64_t addr, uint64_t size)
@@ -109,6 +113,19 @@ uint64_t tide__sim_above(const tide_requests *q)
 		if (q->before[i].addr + q->before[i].size > top)
 			top = q->before[i].addr + q->before[i].size;
 	return (top / TIDE_SIM_LARGE_SEG + 1) * TIDE_SIM_LARGE_SEG;
+}
+
+/* Returns the end of the invented addresses: below all recorded ones, or far above them where these
+ * are not CUDA's. */
+static uint64_t below(const tide_requests *q)
+{
+	bool room = true;
+
+	for (size_t i = 0; room && i < q->n_taken; i++)
+		room = !q->taken[i].addr || q->taken[i].addr >= TOP_ADDR;
+	for (size_t i = 0; room && i < q->n_before; i++)
+		room = q->before[i].addr >= TOP_ADDR;
+	return room ? TOP_ADDR : tide__sim_above(q) + TOP_ADDR;
 }
 
 /* ---- running ----------------------------------------------------------------------------- */
@@ -295,7 +312,7 @@ static void hold_kept(struct room *d)
 tide_code tide__sim_run(const tide_requests *q, const tide_sim_config *c, tide_sim_before before,
 			tide_sim_result *out)
 {
-	struct room room = { .q = q, .capacity = c->capacity, .next = tide__sim_above(q) };
+	struct room room = { .q = q, .capacity = c->capacity, .next = below(q) };
 	tide_sim_device dev = { &room, room_take, room_range, room_map, room_give };
 	tide_sim *s = tide__sim_new(c, &dev, q->n_ids);
 	tide_code rc = s ? TIDE_OK : TIDE_ENOMEM;

@@ -95,6 +95,9 @@ static void put_fit(const tide_model *m, const tide_virtual_run *r, const tide_o
 	if (!r->out) {
 		fprintf(to->out, "  %-16s%s left\n", "Fits",
 			tide__fmt_bytes(a, sizeof a, (double)r->capacity - (double)r->reserved));
+		if (r->most_reserved > r->capacity)
+			fprintf(to->out, "  %-16sif cuDNN chooses its largest workspaces\n",
+				"May run out");
 		return;
 	}
 	size_t n = tide__virtual_phase(r, r->out_move);
@@ -137,9 +140,11 @@ void tide__virtual_run_text(const tide_model *m, const tide_virtual_run *r, cons
 		      fact(m, "predicted.steps"));
 	put_bytes(to, "Peak allocated", r->allocated, "");
 	put_bytes(to, "Peak reserved", r->reserved, " (caching allocator simulated)");
-	if (r->range)
-		put_bytes(to, "  or from", r->reserved - r->range,
-			  " (cuDNN's workspaces depend on the device)");
+	if (r->least_reserved != r->most_reserved) {
+		put_bytes(to, "  at least", r->least_reserved,
+			  " (with the smallest workspaces that cuDNN may choose)");
+		put_bytes(to, "  at most", r->most_reserved, " (with the largest)");
+	}
 	put_fit(m, r, to);
 	fputc('\n', to->out);
 	tide__grid_out(phase_grid(m, r), to, 2);
@@ -163,7 +168,8 @@ void tide__virtual_run_json(const tide_model *m, const tide_virtual_run *r, tide
 	tide__json_kint(j, "values_read", atoi(fact(m, "predicted.values_read")));
 	tide__json_kuint(j, "peak_allocated_bytes", r->allocated);
 	tide__json_kuint(j, "peak_reserved_bytes", r->reserved);
-	tide__json_kuint(j, "least_reserved_bytes", r->reserved - r->range);
+	tide__json_kuint(j, "least_reserved_bytes", r->least_reserved);
+	tide__json_kuint(j, "most_reserved_bytes", r->most_reserved);
 	tide__json_kuint_if(j, "capacity_bytes", r->capacity != 0, r->capacity);
 	if (r->capacity)
 		tide__json_kbool(j, "fits", !r->out);
