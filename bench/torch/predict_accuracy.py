@@ -3,15 +3,16 @@
 """Peaks of real training runs on a GPU, to hold predictions against.
 
     python predict_accuracy.py                      run every configuration, write $OUT/predict_measured.json
-    python predict_accuracy.py --half development   one part only (or held-out, blind)
+    python predict_accuracy.py --half development   one part only (or held-out, blind, blind2)
     python predict_accuracy.py train gpt-s-f32      one configuration, as an ordinary training script
-    python predict_accuracy.py compare FILE         blind predictions (predict_blind.json) against blind_measured.jsonl, as a table
+    python predict_accuracy.py compare FILE         blind predictions (predict_blind.json, predict_blind2.json) against FILE, as a table
+    python predict_accuracy.py sizes --out DIR      snapshots of an LSTM and a ResNet at five batches, for predictions from recordings
 
 `train` knows nothing of Tidemark: it is the script that `tidemark predict ... -- python predict_accuracy.py train NAME`
 runs unchanged. Each configuration runs in a process of its own. The development half also gets the allocator's history
 (sizes of allocations and frees, in order), from a second run, to look into where a prediction is off. The part `blind` was
-predicted and the prediction kept before anything was measured; three of its processes share the GPU at a time, and each keeps its
-history in $OUT/blind_histories.json.gz.
+predicted and the prediction kept before anything was measured; four of its processes share the GPU at a time, and each keeps its
+history in $OUT/blind_histories.json.gz. `--half blind2` is a second such part: blind2.jsonl, blind2_histories.json.gz.
 """
 from __future__ import annotations
 
@@ -389,13 +390,14 @@ def events(name: str) -> list:
     return [[e["action"], e["size"], (e["addr"] - base) // 512] for e in trace]
 
 
-def run_blind(out: str) -> None:
-    """Every blind configuration with its history, three at a time; a line of JSON each."""
-    names = [n for n, c in CONFIGS.items() if c[0] == B]
+def run_blind(out: str, half: str) -> None:
+    """Every configuration of a blind part with its history, four at a time; a line of JSON each."""
+    names = [n for n, c in CONFIGS.items() if c[0] == half]
+    stem = "blind_measured" if half == B else half
     waiting, running, histories = list(names), {}, {}
     os.makedirs(out, exist_ok=True)
     while waiting or running:
-        while waiting and len(running) < 3:
+        while waiting and len(running) < 4:
             name = waiting.pop(0)
             running[name] = subprocess.Popen([sys.executable, os.path.abspath(__file__), "measure", name, "--history"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         name = next(iter(running))
@@ -404,15 +406,41 @@ def run_blind(out: str) -> None:
         got = json.loads(lines[-1]) if running.pop(name).returncode == 0 and lines else {"name": name, "error": (complaints.strip().splitlines() or ["?"])[-1]}
         histories[name] = got.pop("history", None)
         print(json.dumps(got), flush=True)
-        with open(os.path.join(out, "blind_measured.jsonl"), "a") as f:
+        with open(os.path.join(out, stem + ".jsonl"), "a") as f:
             f.write(json.dumps(got) + "\n")
-    with gzip.open(os.path.join(out, "blind_histories.json.gz"), "wt") as f:
+    with gzip.open(os.path.join(out, half + "_histories.json.gz"), "wt") as f:
         json.dump(histories, f)
+
+
+SIZES = {"lstm-f32": (8, 16, 32, 64, 128), "resnet50-f32-sgd": (8, 16, 32, 64, 128)}
+
+
+def run_sizes(out: str) -> None:
+    """Memory snapshots (with Python stacks) of two configurations at five batches, for `tidemark predict N=FILE...`: sizes.tar."""
+    import tarfile
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        running = [subprocess.Popen([sys.executable, os.path.abspath(__file__), "snapshot", name, os.path.join(folder, f"{name}-{n}.pickle"), "--batch", str(n)])
+                   for name, sizes in SIZES.items() for n in sizes]
+        failed = [p.wait() for p in running]
+        with tarfile.open(os.path.join(out, "sizes.tar.gz"), "w:gz") as t:
+            t.add(folder, "sizes")
+    print(f"snapshots: {failed.count(0)} of {len(failed)}")
+
+
+def snapshot(name: str, path: str, batch: int) -> None:
+    torch.cuda.memory._record_memory_history(context="all", stacks="python", max_entries=1_000_000)
+    train(name, batch=batch, report=lambda loss: None)
+    torch.cuda.synchronize()
+    torch.cuda.memory._dump_snapshot(path)
+    with open(path + ".json", "w", encoding="utf-8") as f:
+        json.dump({"name": name, "batch": batch, "peak_allocated": torch.cuda.max_memory_allocated(), "peak_reserved": torch.cuda.max_memory_reserved()}, f)
 
 
 def run_all(half: str | None, only: list[str], out: str) -> None:
     names = [n for n, c in CONFIGS.items() if (not half or c[0] == half) and (not only or n in only)]
-    names = [n for n in names if CONFIGS[n][0] != B]
+    names = [n for n in names if CONFIGS[n][0] not in (B, B2)]
     device = torch.cuda.get_device_properties(0)
     result = {"torch": torch.__version__, "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version(), "python": sys.version.split()[0],
               "device": device.name, "total_memory": device.total_memory, "sm": f"{device.major}.{device.minor}",
@@ -429,8 +457,10 @@ def run_all(half: str | None, only: list[str], out: str) -> None:
 
 
 def compare(path: str) -> None:
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "predict_blind.json"), encoding="utf-8") as f:
-        told = json.load(f)["predicted"]
+    told, here = {}, os.path.dirname(os.path.abspath(__file__))
+    for name in "predict_blind.json", "predict_blind2.json":
+        with open(os.path.join(here, name), encoding="utf-8") as f:
+            told.update(json.load(f)["predicted"])
     with open(path, encoding="utf-8") as f:
         rows = [json.loads(line) for line in f if line.strip()]
     within = [0, 0]
@@ -445,23 +475,27 @@ def compare(path: str) -> None:
             off = 100 * (a / b - 1)
             within[i] += abs(off) <= most
             cells += [f"{a / 2**20:,.1f}", f"{b / 2**20:,.1f}", f"{off:+.2f} %"]
+        if "most_reserved_bytes" in told[r["name"]]:
+            low, high = told[r["name"]]["least_reserved_bytes"], told[r["name"]]["most_reserved_bytes"]
+            held = "" if low == high else f" ({low / 2**20:,.0f} to {high / 2**20:,.0f}{'' if low <= r['peak_reserved'] <= high else ', missed'})"
+            cells[3] += held
         print(f"| {r['name']} | {' | '.join(cells)} |")
     print(f"\nAllocated: {within[0]} of {len(rows)} within 1 %. Reserved: {within[1]} of {len(rows)} within 3 %.")
 
 
 def main() -> None:
     p = argparse.ArgumentParser()
-    p.add_argument("what", nargs="?", choices=("train", "measure", "history", "list", "compare"))
+    p.add_argument("what", nargs="?", choices=("train", "measure", "history", "snapshot", "sizes", "list", "compare"))
     p.add_argument("name", nargs="?")
     p.add_argument("path", nargs="?")
-    p.add_argument("--half", choices=(D, H, B))
+    p.add_argument("--half", choices=(D, H, B, B2))
     p.add_argument("--history", action="store_true", help="measure: with the allocator's history")
     p.add_argument("--only", action="append", default=[])
     p.add_argument("--steps", type=int, default=3)
     p.add_argument("--batch", type=int, default=0, help="instead of the configuration's")
     p.add_argument("--out", default=os.environ.get("OUT", "."))
     a = p.parse_args()
-    if a.what in ("train", "measure", "history") and a.name not in CONFIGS:
+    if a.what in ("train", "measure", "history", "snapshot") and a.name not in CONFIGS:
         p.error(f"no configuration {a.name}")
     if a.what == "compare":
         compare(a.name)
@@ -472,10 +506,14 @@ def main() -> None:
     elif a.what == "history":
         history(a.name, a.path)
         print("{}")
+    elif a.what == "snapshot":
+        snapshot(a.name, a.path, a.batch)
     elif a.what == "list":
         print("\n".join(f"{c[0]:12} {n}" for n, c in CONFIGS.items()))
-    elif a.half == B:
-        run_blind(a.out)
+    elif a.half in (B, B2):
+        run_blind(a.out, a.half)
+    elif a.what == "sizes":
+        run_sizes(a.out)
     else:
         run_all(a.half, a.only, a.out)
 

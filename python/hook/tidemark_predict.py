@@ -284,6 +284,8 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any) -> tuple[Any, Any]:
                 forget_constants(args)
             if func is added and not kwargs and (meter.in_linear or _by_engine() and _alone(args)):
                 func = added_in_place  # gradients that meet are summed in place where nobody else holds the first; so is a bias
+            if func._schema.name.startswith("aten::_fused_") and not func._schema.returns:
+                return None  # a fused optimizer step changes tensors and makes none; not all of them have a fake kernel
             token = begin(name_of(func))
             try:
                 out = func(*args, **kwargs)

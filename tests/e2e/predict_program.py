@@ -190,6 +190,48 @@ def check_same_as_cpu(folder: Path) -> None:
     assert a == b > 0, (a, b)
 
 
+def check_adamw_as_cpu(folder: Path) -> None:
+    """AdamW: the CPU holds 36 bytes more, all of them scalars that stay on the host with a GPU: six step counters of 4 bytes, the divisor of
+    the second moment's root (8 bytes, a Python number) and its copy in f32 (4)."""
+    script = folder / "same.py"
+    script.write_text(SAME.replace("torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, foreach=False)", "torch.optim.AdamW(model.parameters(), foreach=False)"))
+    real, told = folder / "real.tide", folder / "told.tide"
+    subprocess.run([TIDEMARK, "run", "-o", real, "--", PYTHON, script, "cpu"], check=True, capture_output=True, timeout=300)
+    predict("--like", "h200", "--keep", told, "--", PYTHON, script, "cuda", folder=folder)
+    a, b = requested_peak(real), requested_peak(told)
+    assert a == b + 6 * 4 + 8 + 4, (a, b)
+
+
+def check_fused(folder: Path) -> None:
+    """Fused optimizers: SGD's kernel has no fake one in PyTorch."""
+    script = MLP.replace("torch.optim.SGD(model.parameters(), lr=0.1)", "torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, fused=True)")
+    assert script != MLP
+    d, _ = predict("--like", "h200", "--", PYTHON, "SCRIPT", 64, script=script, folder=folder)
+    roles = {r["role"]: r["bytes"] for r in d["roles"]}
+    assert d["steps"] == 2 and roles["optimizer"] == roles["parameter"], (d["steps"], roles)
+
+
+def check_convolution(folder: Path) -> None:
+    """cuDNN's workspaces: copies of input, output and filter with channels last; a range around it."""
+    script = """
+import torch, torch.nn as nn
+model = nn.Sequential(nn.Conv2d(64, 64, 3, padding=1, bias=False), nn.Conv2d(64, 128, 1, bias=False)).cuda()
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(2):
+    model(torch.zeros(32, 64, 56, 56, device="cuda")).sum().backward()
+    opt.step()
+    opt.zero_grad()
+"""
+    d, _ = predict("--like", "h200", "--keep", folder / "conv.tide", "--", PYTHON, "SCRIPT", script=script, folder=folder)
+    assert d["least_reserved_bytes"] < d["peak_reserved_bytes"] <= d["most_reserved_bytes"], d
+    assert any("cuDNN" in u for u in d["unknown"]), d["unknown"]
+    dump = subprocess.run([TIDEMARK, "dump", str(folder / "conv.tide"), "--json"], capture_output=True, text=True, check=True).stdout.splitlines()
+    sizes = {r["requested"] for r in map(json.loads, dump) if r["table"] == "allocs" and r["role"] == "workspace"}
+    x = 4 * 32 * 64 * 56 * 56
+    assert 2 * x + 4 * 64 * 64 * 9 + 147 in sizes, sizes  # forward, 3 x 3
+    assert 4 * 32 * 128 * 64 in sizes, sizes  # gradient of the 1 x 1 filter: one a sample
+
+
 def check_world(folder: Path) -> None:
     """FSDP2: a rank holds its shard of parameters, gradients and states. DDP: buckets of the gradients' size beside them."""
     model = 4 * 4 * MIB
@@ -236,7 +278,8 @@ def main() -> int:
     if not PYTHON.exists() or subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode:
         print("SKIP: no PyTorch in .venv (tools/setup test)")
         return 77
-    for check in check_exact, check_script, check_same_as_cpu, check_world, check_ema, check_cuda_build, check_sizes, check_messages, check_measured:
+    for check in (check_exact, check_script, check_same_as_cpu, check_adamw_as_cpu, check_fused, check_convolution, check_world, check_ema, check_cuda_build, check_sizes,
+                  check_messages, check_measured):
         with tempfile.TemporaryDirectory() as folder:
             check(Path(folder))
             print("ok", check.__name__, flush=True)

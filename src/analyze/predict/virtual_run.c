@@ -32,7 +32,8 @@ static span *spans_of(const tide_model *m, size_t *n)
 		const char *name = tide__text(m, m->tensors.name[t], NULL);
 		const char *at = strncmp(name, "cuDNN workspace", 15) ? NULL : strrchr(name, ':');
 		span s;
-		if (at && sscanf(at, ": %" SCNu64 " to %" SCNu64 " bytes", &s.least, &s.most) == 2 &&
+		if (at &&
+		    sscanf(at, ": %" SCNu64 " to %" SCNu64 " bytes", &s.least, &s.most) == 2 &&
 		    s.least <= s.most && s.most < UINT64_MAX / 2) {
 			of[m->tensors.alloc[t].i] = s;
 			*n += 1;
@@ -54,7 +55,8 @@ static void resize(tide_requests *q, const span *of, const uint64_t *likely, uns
 		if (k < 2)
 			r->size = k ? s->most : s->least;
 		else
-			r->size = h & 1 ? likely[i] : s->least + (h >> 1) % (s->most - s->least + 1);
+			r->size =
+				h & 1 ? likely[i] : s->least + (h >> 1) % (s->most - s->least + 1);
 		r->size += !r->size;
 	}
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/allocator/sim/replay.h"
 #include "analyze/allocator/sim/requests.h"
 #include "analyze/allocator/sim/ordset.h"
 #include "analyze/allocator/sim/sim.h"
@@ -627,14 +628,39 @@ static void many_holes(void **state)
 	tide__sim_free_all(s);
 }
 
+/* New segments lie below older ones: of two equal free blocks, the newer segment's is taken, and the
+ * older segment becomes free as a whole. */
+static void test_downwards(void **state)
+{
+	enum { A = TIDE_REQ_ALLOC, F = TIDE_REQ_FREE };
+	tide_request r[] = {
+		{ .kind = A, .id = 1, .size = 9 * M },
+		{ .kind = A, .id = 2, .size = 9 * M },
+		{ .kind = A, .id = 3, .size = 9 * M },
+		{ .kind = A, .id = 4, .size = 9 * M },
+		{ .kind = F, .id = 1 },
+		{ .kind = F, .id = 3 },
+		{ .kind = A, .id = 5, .size = 9 * M },
+		{ .kind = F, .id = 2 },
+		{ .kind = A, .id = 6, .size = 18 * M },
+	};
+	uint64_t addr[sizeof r / sizeof *r] = { 0 };
+	tide_requests q = { .r = r, .addr = addr, .n = sizeof r / sizeof *r, .n_ids = 7 };
+	tide_sim_config c = tide__sim_defaults();
+	tide_sim_result out;
+	assert_int_equal(tide__sim_run(&q, &c, TIDE_BEFORE_AGAIN, &out), TIDE_OK);
+	assert_int_equal(out.st.reserved_peak, 40 * M);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(many_holes),  cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_gc),     cmocka_unit_test(test_stretches),
-		cmocka_unit_test(test_ranges), cmocka_unit_test(test_recorded),
-		cmocka_unit_test(test_round),  cmocka_unit_test(test_settings),
-		cmocka_unit_test(test_ordset), cmocka_unit_test(test_exhaustion),
+		cmocka_unit_test(test_downwards),  cmocka_unit_test(many_holes),
+		cmocka_unit_test(test_rows),	   cmocka_unit_test(test_gc),
+		cmocka_unit_test(test_stretches),  cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_recorded),   cmocka_unit_test(test_round),
+		cmocka_unit_test(test_settings),   cmocka_unit_test(test_ordset),
+		cmocka_unit_test(test_exhaustion),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""What cuDNN asks the allocator for, on a GPU: convolutions and LSTMs of many shapes; a line of JSON each.
+
+    python cudnn_probe.py OUT.jsonl [--seconds 60]
+
+Rules of python/hook/tidemark_cudnn.py come from such lines. A convolution has the bytes that its forward pass, the gradient of its
+input and that of its weights allocate, in order (results first, then workspaces); an LSTM those of its forward and backward pass.
+Needs torch alone.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import time
+
+import torch
+
+MARK = 3_333_331  # bytes of an allocation that separates one call from the next
+DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
+
+
+def recorded(calls) -> list[list[int]]:
+    """Bytes that each call allocates, in order."""
+    memory = torch.cuda.memory
+    memory._record_memory_history(context=None, max_entries=100_000)
+    kept = []
+    for call in calls:
+        torch.empty(MARK, dtype=torch.uint8, device="cuda")
+        kept.append(call())
+    torch.empty(MARK, dtype=torch.uint8, device="cuda")
+    trace = memory._snapshot()["device_traces"][0]
+    memory._record_memory_history(enabled=None)
+    parts: list[list[int]] = []
+    for e in trace:
+        if e["action"] == "alloc":
+            if e["size"] == MARK:
+                parts.append([])
+            elif parts:
+                parts[-1].append(e["size"])
+    return parts[:len(calls)]
+
+
+def convolution(x, w, stride, padding, transposed, dtype, last, groups=1) -> dict:
+    aten, d = torch.ops.aten, DTYPES[dtype]
+    form = torch.channels_last if last else torch.contiguous_format
+    a = torch.empty(x, dtype=d, device="cuda", memory_format=form).normal_()
+    b = torch.empty(w, dtype=d, device="cuda", memory_format=form).normal_()
+    how = (None, [stride] * 2, [padding] * 2, [1, 1], transposed, [0, 0], groups)
+    y = aten.convolution(a, b, *how)
+    g = torch.ones_like(y)
+
+    def gradient(mask):
+        return lambda: aten.convolution_backward(g, a, b, None, *how[1:], mask)
+
+    parts = recorded([lambda: aten.convolution(a, b, *how), gradient([True, False, False]), gradient([False, True, False])])
+    return {"what": "convolution", "x": x, "w": w, "y": list(y.shape), "stride": stride, "padding": padding, "transposed": transposed, "groups": groups,
+            "dtype": dtype, "channels_last": last, "forward": parts[0], "dgrad": parts[1], "wgrad": parts[2]}
+
+
+def lstm(hidden, features, layers, batch, time_, dtype, both) -> dict:
+    model = torch.nn.LSTM(features, hidden, layers, batch_first=True, bidirectional=both).to("cuda", DTYPES[dtype])
+    x = torch.randn(batch, time_, features, dtype=DTYPES[dtype], device="cuda", requires_grad=True)
+    g = torch.ones_like(model(x)[0])
+    out = []
+    parts = recorded([lambda: out.append(model(x)[0]), lambda: out[-1].backward(g)])
+    return {"what": "lstm", "hidden": hidden, "features": features, "layers": layers, "batch": batch, "time": time_, "dtype": dtype, "both": both,
+            "forward": parts[0], "backward": parts[1]}
+
+
+def unet(base, depth, batch, dtype, size=256):
+    w = [base << i for i in range(depth + 1)]
+    yield (batch, 3, size, size), (w[0], 3, 3, 3), 1, 1, False, dtype, False
+    for i in range(depth + 1):
+        s = size >> i
+        yield (batch, w[i], s, s), (w[i], w[i], 3, 3), 1, 1, False, dtype, False
+        if i < depth:
+            yield (batch, w[i], s // 2, s // 2), (w[i + 1], w[i], 3, 3), 1, 1, False, dtype, False
+            yield (batch, 2 * w[i], s, s), (w[i], 2 * w[i], 3, 3), 1, 1, False, dtype, False
+            yield (batch, w[i + 1], s // 2, s // 2), (w[i + 1], w[i], 2, 2), 2, 0, True, dtype, False
+    yield (batch, w[0], size, size), (2, w[0], 1, 1), 1, 0, False, dtype, False
+
+
+def resnet(batch, dtype, last=False):
+    yield (batch, 3, 224, 224), (64, 3, 7, 7), 2, 3, False, dtype, last
+    into = 64
+    for i in range(4):
+        inner, s = 64 << i, 56 >> i
+        first = s * 2 if i else s
+        yield (batch, into, first, first), (inner, into, 1, 1), 1, 0, False, dtype, last
+        yield (batch, inner, first, first), (inner, inner, 3, 3), 2 if i else 1, 1, False, dtype, last
+        yield (batch, into, first, first), (inner * 4, into, 1, 1), 2 if i else 1, 0, False, dtype, last
+        yield (batch, inner, s, s), (inner * 4, inner, 1, 1), 1, 0, False, dtype, last
+        yield (batch, inner * 4, s, s), (inner, inner * 4, 1, 1), 1, 0, False, dtype, last
+        yield (batch, inner, s, s), (inner, inner, 3, 3), 1, 1, False, dtype, last
+        into = inner * 4
+
+
+def convolutions():
+    for dtype in "f32", "bf16":
+        for base, depth, batch in (64, 4, 4), (48, 4, 6), (32, 5, 4), (64, 4, 8), (40, 3, 3):
+            yield from unet(base, depth, batch, dtype)
+        for batch in 16, 32, 64, 96:
+            yield from resnet(batch, dtype)
+        yield from resnet(32, dtype, True)
+        for width, patch in (384, 16), (768, 16), (768, 32), (1024, 14):
+            for batch in 16, 64, 128:
+                yield (batch, 3, 224, 224), (width, 3, patch, patch), patch, 0, False, dtype, False
+    yield from unet(64, 4, 4, "f16")
+    yield from resnet(32, "f16")
+
+
+def lstms():
+    for dtype in "f32", "f16":
+        for hidden, layers, batch, time_ in ((1024, 2, 32, 128), (1024, 2, 33, 128), (1024, 2, 40, 128), (1024, 2, 64, 128), (768, 1, 64, 128), (768, 1, 32, 128),
+                                             (1536, 3, 48, 128), (1536, 3, 24, 128), (512, 2, 96, 128), (512, 2, 16, 128), (2048, 2, 40, 128), (2048, 2, 16, 128),
+                                             (1024, 2, 32, 64), (1024, 2, 32, 256), (1024, 1, 128, 128), (256, 1, 32, 128), (256, 4, 256, 64), (640, 2, 20, 100)):
+            yield hidden, hidden, layers, batch, time_, dtype, False
+        yield 512, 256, 2, 64, 128, dtype, False
+        yield 512, 512, 2, 64, 128, dtype, True
+        yield 1024, 1024, 1, 32, 128, dtype, True
+
+
+def main() -> None:
+    p = argparse.ArgumentParser()
+    p.add_argument("out")
+    p.add_argument("--seconds", type=float, default=60)
+    a = p.parse_args()
+    began, n = time.monotonic(), 0
+    shapes = list(convolutions())
+    random.Random(1).shuffle(shapes)  # where time runs out, some of each kind are there
+    todo = [(lstm, s) for s in lstms()] + [(convolution, s) for s in shapes]
+    with open(a.out, "w", encoding="utf-8") as f:
+        for what, shape in todo:
+            if time.monotonic() - began > a.seconds:
+                break
+            try:
+                row = what(*shape)
+            except RuntimeError as e:
+                row = {"what": what.__name__, "shape": repr(shape), "error": str(e).splitlines()[0][:200]}
+            f.write(json.dumps(row) + "\n")
+            n += 1
+            torch.cuda.empty_cache() if n % 50 == 0 else None
+    print(f"{n} of {len(todo)} shapes in {time.monotonic() - began:.0f} s, cuDNN {torch.backends.cudnn.version()}, torch {torch.__version__}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
