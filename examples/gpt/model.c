@@ -35,7 +35,7 @@ typedef struct param {
 	tide_name name;
 } param;
 
-/* What a block keeps from forward to backward. */
+/* Data that a block keeps from forward to backward. */
 typedef struct saved {
 	float *x, *n1, *s1, *qkv, *att, *y, *x2, *n2, *s2, *up, *act;
 } saved;

@@ -108,7 +108,7 @@ class Model:
             self.say(f"a module has no name: {why}")
 
     def expect(self, models: Any) -> None:
-        """What is measured begins after this: models that are about to run are named now, and the known ones have their labels."""
+        """Prepares a measurement: names the models that are about to run and updates the labels of known ones."""
         for module in models:
             if id(module) not in self.refs:
                 self.name(module)

@@ -229,7 +229,7 @@ static int push_resolved(struct graph *g, PyObject *o, PyObject *resolver)
 	return bad;
 }
 
-/* What it refers to as an array or through a resolver. */
+/* Expands a node as an array or by its resolver. */
 static int expand_memory(struct graph *g, uint32_t at)
 {
 	struct shape s = g->shapes[g->nodes[at].shape];

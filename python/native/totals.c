@@ -14,7 +14,7 @@ typedef struct total {
 
 typedef struct source {
 	const uint8_t *kind;
-	const uint32_t *row, *pool, *device; /* columns of moves, allocs, pools */
+	const uint32_t *row, *pool, *device; /* columns of the tables moves, allocs, pools */
 	const uint64_t *size;
 	size_t moves, devices;
 } source;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Where your accelerator's memory and time go.
+"""Records and explains the memory and time of accelerators.
 
     with tidemark.record("run.tide"):
         with tidemark.op("forward"):

@@ -60,7 +60,7 @@ static const char *closing(const char *p, const char *end)
 	return NULL;
 }
 
-/* Returns the text inside the brackets at *p and moves *p behind them. If unclosed, returns the
+/* Returns the text inside the brackets at *p and advances *p past them. If unclosed, returns the
  * rest. */
 static tide_slice inside(const char **p, const char *end, bool *whole)
 {

@@ -60,7 +60,7 @@ static bool follow(struct sweep *x, const uint32_t *marks, size_t n)
 	return ok;
 }
 
-/* ---- going on ---- */
+/* ---- advancing ---- */
 
 static bool move_to(struct sweep *x, uint64_t cut)
 {

@@ -48,8 +48,8 @@ static uint32_t launch_of(const crit *c, const tide_map *launch, uint32_t row)
 	return tide__map_get(launch, (uint64_t)c->f->corr[row]);
 }
 
-/* Exact frames: of several rows that one call put on one stream (a graph) the first to begin stands
- * for all. first: entry -> row + 1. */
+/* For exact frames: if one call put several rows on one stream (a graph), only the first to begin
+ * counts. first: entry -> row + 1. */
 static bool find_first(const crit *c, const tide_map *launch, tide_map *first)
 {
 	const tide_compat_frame *f = c->f;

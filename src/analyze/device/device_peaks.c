@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What devices can do at most, from their makers' data sheets: dense, without sparsity, at boost
- * clocks. A part that comes in several forms is named by the words that tell them apart. */
+/* Peak rates of devices from their makers' data sheets: dense, without sparsity, at boost clocks. A
+ * device with several variants has the words that distinguish them. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ static bool is_part(char c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Is the word in the text, not as a part of another ("A10" of "A100")? */
+/* Returns whether the text has the word, not as a part of another one ("A10" in "A100"). */
 static bool has_word(const char *text, const char *word, size_t n)
 {
 	for (const char *at = text; *at; at++)

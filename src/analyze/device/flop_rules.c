@@ -145,7 +145,8 @@ static bool baddbmm(const tide_flop_text *t, tide_flop_cost *out)
 
 /* ---- convolutions ---- */
 
-/* Points of the output in one dimension; a list of one number stands for every dimension. */
+/* Returns the points of the output in one dimension; a list of one number applies to every
+ * dimension. */
 static double points(const shape *x, const shape *w, const shape *stride, const shape *padding,
 		     const shape *dilation, size_t i)
 {
@@ -180,7 +181,7 @@ static bool convolution(const tide_flop_text *t, tide_flop_cost *out)
 	for (size_t i = 0; !transposed && i + 2 < x->n; i++)
 		slid *= points(x, w, &stride, &padding, &dilation, i);
 	out->flops = pass(x->d[0], slid, w);
-	/* of a transposed one the output's size is not worked out: its input counts twice */
+	/* the output size of a transposed one is not computed: its input counts twice */
 	out->elements = product(x, 0) + product(w, 0) +
 			(transposed ? product(x, 0) : x->d[0] * w->d[0] * slid);
 	return true;

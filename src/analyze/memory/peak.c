@@ -8,9 +8,9 @@
 #include "base/mem.h"
 #include "model/strings.h"
 
-enum { CULPRITS = 64 }; /* groups whose saving is worked out */
+enum { CULPRITS = 64 }; /* groups whose saving is computed */
 
-/* Ops, unless they know less than half of the bytes and call stacks more of them. */
+/* Returns ops, unless less than half of the bytes have one and more of them have a call stack. */
 static tide_group_by default_by(const tide_peak *x)
 {
 	const tide_allocs *v = &x->m->allocs;

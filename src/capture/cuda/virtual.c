@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* cuMemCreate and its kin. CUPTI makes no memory record of them (13.0), so a subscriber is called when
- * they return; what lives how long is worked out by the reader (import/tide/virtual_memory.h).
+ * they return; the reader computes the lifetimes (import/tide/virtual_memory.h).
  *
- * There is one subscriber per process. If another tool wants to be it (torch.profiler, at its first
+ * There is one subscriber per process. If another tool wants to subscribe (torch.profiler, at its first
  * profile), we leave first: the tool must not notice us. */
 #include <dlfcn.h>
 #include <execinfo.h>

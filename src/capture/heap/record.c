@@ -72,7 +72,7 @@ static int64_t draw(tide_heap_thread *t)
 	return x < 1e15 ? (int64_t)x : (int64_t)1e15;
 }
 
-/* Walks are kept where every allocation is walked; the thread's end gives them back. */
+/* Walks are cached if every allocation is walked; the end of the thread frees them. */
 static pthread_key_t walks_key;
 static bool has_key;
 

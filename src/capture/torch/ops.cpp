@@ -4,7 +4,7 @@
  *
  * Built against the user's own torch when it is first used, and cached (python/hook/tidemark_hook.py); without a compiler
  * everything else still works. A start and an end of an op are stored in line (tidemark/detail/quick.h): no lock is taken, no GIL, no
- * input is looked at. Shapes of what ops return and Python stacks are recorded only when asked for. Each thread asks
+ * input is read. Shapes of results and Python stacks are recorded only on request. Each thread asks
  * the recorder for the id of a name once. Every op carries its
  * autograd sequence number and thread, so that a reader joins backward to forward. -DNDEBUG must match the release
  * build of torch. */
@@ -280,7 +280,8 @@ INLINE uint64_t number_of(const at::RecordFunction &fn)
 	return static_cast<uint64_t>(fn.seqNr()) + 1; // 0: it has none
 }
 
-/* No context is kept: an op is known by its RecordFunction, which stays where it is. */
+/* No context is kept: an op is identified by the address of its RecordFunction, which does not
+ * move. */
 template <bool stacks>
 INLINE void store(tide_quick *t, const at::RecordFunction &fn, tide_name name)
 {
@@ -572,7 +573,8 @@ extern "C" TIDE_API void tide_torch_ops_off(void)
 	host.describes(false);
 }
 
-/* want: 1 shapes of what ops return, 2 Python stacks, 4 an empty callback instead (for comparison). */
+/* Turns op recording on. want: 1 shapes of results, 2 Python stacks, 4 an empty callback instead
+ * (for comparison). */
 extern "C" TIDE_API void tide_torch_ops_on(int want)
 {
 	static c10::RegistrationHandleRAII told =
@@ -617,7 +619,7 @@ extern "C" TIDE_API void tide_torch_label(void *impl, tide_name name, tide_name 
 	}
 }
 
-/* Of the labelled tensors, `n` belong to optimizer `owner`. GIL held. */
+/* Assigns `n` labelled tensors to optimizer `owner`. GIL held. */
 extern "C" TIDE_API void tide_torch_owner(uint64_t owner, void *const *impls, size_t n)
 {
 	std::unordered_set<const void *> its(impls, impls + n);

@@ -81,7 +81,8 @@ static int keep(const tide_args *a, const tide_objects *o)
 	return tide__cli_fail(name, &err);
 }
 
-/* Whether the file of --keep can be written, before a program runs for its sake. A pipe is not opened: its reader would see the end. */
+/* Checks that the file of --keep can be written before the program runs. A pipe is not opened,
+ * because its reader would see the end. */
 static int check_keep(const tide_args *a)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };

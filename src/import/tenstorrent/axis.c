@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The clocks of all ranks become one axis.
  *
- * Each rank counted its own operations. Stretch k of a rank reaches from the end of its outermost
- * program k - 1 to that of program k. Stretch k begins at one position on all ranks: after the
- * longest stretch k - 1. So ranks that run the same program have the same operation at the same
+ * Each rank counted its own operations. Interval k of a rank reaches from the end of its outermost
+ * program k - 1 to that of program k. Interval k begins at one position on all ranks: after the
+ * longest interval k - 1. So ranks that run the same program have the same operation at the same
  * position, whatever the order of their lines; and the ends of the kth programs are one phase.
  * Operations without a block have no position of their own.
  *
@@ -16,13 +16,13 @@
 #include "import/tenstorrent/ttlog_impl.h"
 #include "model/mergesort.h"
 
-enum { TURN = TIDE_OP_NS / 4 }; /* a stretch ends that long before the next one begins */
+enum { TURN = TIDE_OP_NS / 4 }; /* an interval ends that long before the next one begins */
 
 typedef struct axis {
 	ttlog *x;
 	uint32_t **before; /* owned; by rank: operations with a block before operation i */
-	uint64_t *begin;   /* owned; position where stretch k begins; n + 1 of them */
-	size_t n;	   /* stretches */
+	uint64_t *begin;   /* owned; begin of interval k; n + 1 of them */
+	size_t n;	   /* intervals */
 	uint32_t *of_lane, *of_pool; /* owned: rank + 1, 0 = none */
 } axis;
 
@@ -41,7 +41,7 @@ static bool count_kept(axis *a, size_t rank)
 	return true;
 }
 
-/* Operations of the rank up to the end of stretch k. */
+/* Returns the operations of the rank up to the end of interval k. */
 static uint64_t ops_until(const tt_rank *r, size_t k)
 {
 	return k < r->n_ends ? r->ends[k].ops : r->n_ops;
@@ -85,7 +85,7 @@ static size_t stretch_at(const tt_rank *r, int64_t t)
 	return lo;
 }
 
-/* Where stretch k ends. */
+/* Returns the end of interval k. */
 static int64_t end_of(const axis *a, size_t k)
 {
 	int64_t t = (int64_t)a->begin[k + 1] * TIDE_OP_NS - TURN;
@@ -101,7 +101,7 @@ static int64_t place(const axis *a, size_t rank, int64_t t)
 	if (t < 0 || t == TIDE_T_NEVER || !r->n_ops)
 		return t;
 	size_t k = stretch_at(r, t);
-	if (a->x->n_ranks > 1 && i < first_of(r, k)) { /* before the stretch's first operation */
+	if (a->x->n_ranks > 1 && i < first_of(r, k)) { /* before the interval's first operation */
 		int64_t from = end_of(a, k - 1), past = t - r->ends[k - 1].t;
 		return from + (past < TURN ? past : TURN - 1);
 	}

@@ -63,7 +63,7 @@ static const tt_op *op_of(const ttlog *x, const tt_owner *by)
 	return by->op ? &x->ops[by->op - 1] : NULL;
 }
 
-/* May the operation's results be in this pool? */
+/* Returns whether the operation's results may be in this pool. */
 static bool holds(const tt_op *o, unsigned pool)
 {
 	return o && o->n_results && (o->pool == pool || o->pool == TT_POOL_UNKNOWN);

@@ -95,7 +95,7 @@ static uint8_t names(ttlog *x, tide_slice list, tide_str *out, uint8_t most)
 	return n;
 }
 
-/* The layout that an alias of the module stands for; absent = not defined. */
+/* Returns the layout of an alias of the module; absent = not defined. */
 static tide_slice layout_of(const ttlog *x, tide_str module, tide_slice name)
 {
 	uint32_t id = module.i ? tide__strings_find(x->m->strings, name.s, name.n) : 0;

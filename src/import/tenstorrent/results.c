@@ -251,7 +251,7 @@ static bool say(results *r, tt_rank *k, tt_what what, tide_slice text)
 	return tide__ttlog_take(&r->x, k, &l);
 }
 
-/* The const-eval program of an element: opened and closed as it comes and goes. */
+/* Opens and closes const-eval programs as elements enter and leave them. */
 static bool follow_graph(results *r, tt_rank *k, tide_plain element)
 {
 	tide_plain v, miss;

@@ -581,7 +581,7 @@ tide_code tide__build_run(tide_build *b, tide_ring *r, const tide_event *ev, siz
 		case TIDE_REC_END:
 			on_end(b, r, t);
 			break;
-		default: /* may use rows of moves: reserve rows again for the following events */
+		default: /* may add to the table moves: reserve rows again for the following events */
 			ok = on_rare(b, r, e, t) && !make_room(b, n - i, NULL);
 		}
 	}

@@ -251,7 +251,7 @@ static tide_code read_tail(struct load *l, const char *path, bool *closed, tide_
 	}
 }
 
-/* Whatever the file's chunks do not hold; then: is there anything to show at all? */
+/* Reads the events that are not in the file's chunks. Fails if there are no events at all. */
 static tide_code read_rest(struct load *l, const char *path, tide_error *err)
 {
 	tide_code rc = TIDE_OK;

@@ -157,7 +157,7 @@ static tide_pool_id move_pool(const tide_model *m, size_t i)
 	return m->allocs.pool[kind == TIDE_MOVE_FREE_ASKED ? m->pendings.alloc[row].i : row];
 }
 
-/* ---- of which device ---- */
+/* ---- the device of an event ---- */
 
 static uint32_t device_of_move(const shot *s, size_t i)
 {

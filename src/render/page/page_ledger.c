@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Section "ledger": the document of `tidemark device --json`, of a long run with the highest moment of each
- * stretch of time. "ledgers": several processes on their devices. */
+/* Section "ledger": the document of `tidemark device --json`; for a long run, with the highest moment of
+ * each time interval. "ledgers": several processes on their devices. */
 #include "render/page/page_parts.h"
 #include "render/report/memory/device.h"
 

@@ -84,7 +84,8 @@ static void forget(tide_watch *w, struct folder *f)
 	memmove(f, f + 1, (--w->n - at) * sizeof *f);
 }
 
-/* Do changes that another machine makes reach inotify? Not on these. */
+/* Returns whether a file system is remote: inotify does not report changes by other machines there.
+ * */
 static bool is_remote(const char *path)
 {
 	static const unsigned long remote[] = {

@@ -74,7 +74,7 @@ export function readMemory(s: Section<MemoryJson>): Memory {
   });
 }
 
-export const ASKED = 16; // flag: its program gave it back while a stream held it
+export const ASKED = 16; // flag: the program freed it while a stream held it
 
 /** A moment: after `moves` memory events or, if not exact, after all events up to and at time t. */
 export interface Cut {

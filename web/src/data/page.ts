@@ -172,7 +172,7 @@ export interface Getter<T> {
   now?: () => T | undefined; // what it gave, so that a view can be drawn at once
 }
 const forgetters: (() => void)[] = [];
-/** How often that was. */
+/** Counts the changes of the recording. */
 export const version = signal(0);
 /** The recording has changed: everything is to be read again. */
 export const forget = (): void => {
@@ -249,7 +249,7 @@ export const getMains = single(async (): Promise<Main[]> => {
   return out;
 });
 export const getPage = single(() => documentOf<PageJson | null>('page', true));
-/** Of several processes on one device all together, then each. */
+/** Returns the ledger of all processes of a device together, then that of each. */
 export const getLedger = once(async () => [await documentOf<Ledger | null>('ledgers', true), await documentOf<Ledger>('ledger')]);
 export const getObjects = once(() => documentOf<ObjectsJson>('objects'));
 export const getJob = single(() => documentOf<Hta>('job', true));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The allocator's life: requests, splitting, merging and retry; release.c gives memory back.
+/* The allocator's operations: requests, splitting, merging and retry; release.c releases memory.
  *
  * docs/analyses/whatif.md states each rule; the tests compare this file with a slow simulator that
  * searches linearly, and with what real allocators recorded. */

@@ -103,7 +103,7 @@ static void at_cells(tide_grid *g, const tide_tt *t, int64_t op)
 	tide__grid_int(g, tide__tt_position(t, (size_t)op));
 }
 
-/* Of two sets of columns the one with ranks if there are several. */
+/* Makes a grid with the columns for several ranks, or for one. */
 #define GRID(t, one, many)                                                     \
 	((t)->n_ranks > 1 ? tide__grid_new(many, sizeof many / sizeof *(many)) \
 			  : tide__grid_new(one, sizeof one / sizeof *(one)))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Who holds a device's memory over time: the documents of `tidemark device --json`, of one process by kind, of several by process.
+// Holders of a device's memory over time: the documents of `tidemark device --json`, by kind for one process, by process for several.
 import { bytes, ns } from '../../data/format';
 import { type At, getLedger, type LedgerDevice, type Main } from '../../data/page';
 import { after } from '../../data/spans';

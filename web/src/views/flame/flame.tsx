@@ -303,7 +303,7 @@ function Flames({ trees, read, two }: { trees: TreeName[]; read: (k: TreeName) =
   useEffect(() => {
     const was = last.current;
     last.current = t;
-    if (was !== t && at) look(nodeAt(t, pathOf(was, at).map((n) => was.names[was.name[n]]))); // the trace went on
+    if (was !== t && at) look(nodeAt(t, pathOf(was, at).map((n) => was.names[was.name[n]]))); // the trace has grown
     if (!two && !at) void follow(t, k).then((n) => n && (cursor.value = n));
   }, [t]);
   const w = writer(t);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// The memory view of a recording with too many allocations to be sent: the server leaves out those that no highest
-// moment of a stretch of the window sees (src/analyze/memory/downsample_allocs.h). Looking closer, or choosing a moment, asks again.
+// The memory view of a recording with too many allocations to be sent: the server leaves out those that are not
+// live at the highest moment of an interval of the window (src/analyze/memory/downsample_allocs.h). Zooming in, or selecting a moment, asks again.
 import { useEffect, useRef, useState } from '../../hooks';
 import { count } from '../../data/format';
 import { bytesOf } from '../../data/live';

@@ -20,7 +20,7 @@ const LEFT = 78;
 const BLUE = '#0072b2';
 const RED = '#d55e00';
 const GREEN = '#009e73';
-/** Of the kth rank: red and green mean something else here. */
+/** Returns the colour of the kth rank, without red and green, which mean something else here. */
 const lineColor = (k: number): string => css([0, 1, 4, 5, 7, 8, 9, 11].map((i) => groups[i])[k % 8]);
 
 const poolOf = (t: Tt): number => {
