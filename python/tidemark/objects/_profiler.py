@@ -71,8 +71,8 @@ class _Traced:
         return current - none, self.highest
 
     def leave_out(self, before: int) -> None:
-        """What we have allocated since `before` bytes were traced is ours, and so is the peak of it."""
-        self.own += tracemalloc.get_traced_memory()[0] - before
+        """What we have allocated since `before` bytes were traced is ours, and so is the peak of it. The number itself goes with the caller."""
+        self.own += tracemalloc.get_traced_memory()[0] - before - sys.getsizeof(before)
         self.new_peak()
 
     def new_peak(self) -> None:
@@ -189,7 +189,13 @@ class MemoryProfiler:
         source = self._source
         if source is None:
             raise RuntimeError("mark: the profiler is not running")
-        traced = tracemalloc.get_traced_memory()[0]
+        before = tracemalloc.get_traced_memory()[0]
+        grown = self._note(name, source)
+        if isinstance(source, _Traced) and grown is not None:
+            source.leave_out(before)
+        return grown
+
+    def _note(self, name: str, source: _Traced | _Sampled) -> int | None:
         grown = None
         if source.alive():
             current, _ = source.read()
@@ -197,8 +203,6 @@ class MemoryProfiler:
         self.growth.append((name, grown))
         self.device_growth.append((name, self._device_change(self._devices_marked)))
         self._devices_marked = _devices()
-        if isinstance(source, _Traced) and grown is not None:
-            source.leave_out(traced)
         return grown
 
     def get_stats(self, *, at_end: bool = False) -> ProfileStats:
@@ -259,13 +263,14 @@ class Growth:
 def track_growth(operations: Iterable[Callable[[], Any]] | Callable[[], Any], repeat: int = 10) -> Growth:
     """Runs the operations in turn (one alone: `repeat` times) and tells how many bytes each leaves behind."""
     calls = [operations] * repeat if callable(operations) else list(operations)
-    after = []
+    after, own = [0] * len(calls), 0  # own: bytes of the numbers in `after`
     with MemoryProfiler() as profiler:
-        for call in calls:
+        for i, call in enumerate(calls):
             call()
-            gc.collect()
+            gc.collect()  # empties the free lists of types, too
             host = profiler.delta()["host"]
             if host is None:
                 raise RuntimeError("track_growth: an operation stopped tracemalloc: its bytes are unknown")
-            after.append(host)
+            after[i] = host - own
+            own += sys.getsizeof(after[i])
     return Growth(after)

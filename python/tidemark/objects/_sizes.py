@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import _kinds, _stats, _walk
+from . import _kinds, _plot, _stats, _walk
 from ._advice import size
 
 SIZES = (10, 1_000, 1_000_000, 1_000_000_000)
@@ -44,47 +44,44 @@ class SizeTable:
         widths = [max(map(len, column)) for column in zip(head, *lines)]
         return "\n".join("  ".join(cell.rjust(w) for cell, w in zip(line, widths)) for line in [head, *lines])
 
-    def svg(self, width: int = 480, height: int = 240) -> str:
-        """Overhead in percent of the data over elements, both axes logarithmic. Colours are the reader's own."""
-        points = [(math.log10(r.elements), math.log10(max(r.overhead_percent, 1e-12)), r) for r in self.rows if r.elements and r.overhead_bytes and r.data_bytes]
-        if not points:
-            return f"<svg xmlns='http://www.w3.org/2000/svg' width='{width}' height='{height}'/>"
-        x0, x1 = points[0][0], max(points[-1][0], points[0][0] + 1)
-        y0, y1 = math.floor(min(p[1] for p in points)), math.ceil(max(p[1] for p in points)) or 1
-        y1 = max(y1, y0 + 1)
+    def series(self) -> list[_plot.Series]:
+        """Overhead in percent of the data: of the wrapper, and of what a plain array takes besides its elements."""
+        every = (("wrapper", "data_bytes", "without data"), ("plain NumPy array", "numpy_bytes", "NumPy is not there"), ("plain torch tensor", "torch_bytes", "torch is not imported"),
+                 ("wrapper on the GPU", "gpu_bytes", "not measured: no CUDA device, or no wrap_tensor"), ("plain tensor on the GPU", "gpu_plain_bytes", "not measured: no CUDA device"))
+        return [self._one(name, key, why) for name, key, why in every]
 
-        def x(v: float) -> float:
-            return 60 + (v - x0) / (x1 - x0) * (width - 90)
+    def _one(self, name: str, key: str, why: str) -> _plot.Series:
+        points = []
+        for r in self.rows:
+            n = r.data_bytes + r.overhead_bytes if key == "data_bytes" else getattr(r, key)
+            if n is not None and r.elements and r.data_bytes:
+                points.append((float(r.elements), max(n - r.data_bytes, 0) / r.data_bytes * 100))
+        return _plot.Series(name, points, "" if points else why)
 
-        def y(v: float) -> float:
-            return 20 + (y1 - v) / (y1 - y0) * (height - 60)
-
-        text = "font-size='11' font-family='sans-serif' fill='currentColor'"
-        grid = "".join(f"<line x1='60' x2='{width - 30}' y1='{y(v):.1f}' y2='{y(v):.1f}' stroke='currentColor' stroke-opacity='0.15'/>"
-                       f"<text x='54' y='{y(v) + 4:.1f}' text-anchor='end' {text}>{10.0 ** v:g}%</text>" for v in range(y0, y1 + 1, max(1, (y1 - y0) // 6)))
-        line = " ".join(f"{x(a):.1f},{y(b):.1f}" for a, b, _ in points)
-        dots = "".join(f"<circle cx='{x(a):.1f}' cy='{y(b):.1f}' r='3' fill='currentColor'><title>{r.elements:,}: {r.overhead_percent:.3g}%</title></circle>"
-                       f"<text x='{x(a):.1f}' y='{height - 22}' text-anchor='middle' {text}>{_short(r.elements)}</text>" for a, b, r in points)
-        return (f"<svg xmlns='http://www.w3.org/2000/svg' width='{width}' height='{height}' viewBox='0 0 {width} {height}' role='img' aria-label='overhead by elements'>"
-                f"{grid}<polyline points='{line}' fill='none' stroke='currentColor' stroke-width='1.5'/>{dots}"
-                f"<text x='{width / 2}' y='{height - 6}' text-anchor='middle' {text}>elements; overhead in percent of the data</text></svg>")
+    def svg(self) -> str:
+        """Overhead in percent of the data over elements, both axes logarithmic, one line per series; those that are absent are named."""
+        return _plot.Plot(self.series()).svg("elements; overhead in percent of the data")
 
 
 def _known(n: int | None) -> str:
     return "unknown" if n is None else size(n)
 
 
-def _short(n: int) -> str:
-    for unit, name in ((10**9, " B"), (10**6, " M"), (10**3, " K")):
-        if n >= unit:
-            return f"{n // unit}{name}"
-    return str(n)
-
-
 def _array(n: int, folder: str) -> Any:
-    import numpy
+    """A NumPy array of zeros; without NumPy a tensor."""
+    try:
+        import numpy
+    except ImportError:
+        import torch
 
+        return torch.empty(n, dtype=torch.float64, device="meta" if n >= LARGE else "cpu")
     return numpy.zeros(n) if n < LARGE else numpy.memmap(f"{folder}/{n}", dtype="f8", mode="w+", shape=(n,))  # a file without blocks
+
+
+def _numpy_bytes(array: Any, data: int) -> int | None:
+    if not isinstance(array, _kinds.ndarray()):
+        return None
+    return data + (sum(b for _, _, b in _walk.walk([array])["types"]) if array.size < LARGE else _kinds.shallow(array))
 
 
 def _tensor_bytes(n: int) -> int | None:
@@ -119,9 +116,8 @@ def overhead_by_size(wrap: Callable[[Any], Any], sizes: Sequence[int] = SIZES, *
             array = _array(n, folder)
             wrapped = wrap(array)
             s = _stats.memory_stats(wrapped)
-            header = sum(b for _, _, b in _walk.walk([array])["types"]) if n < LARGE else _kinds.shallow(array)
             gpu = _gpu_bytes(wrap_tensor, n, device) if wrap_tensor else None
             plain = _gpu_bytes(lambda t: t, n, device)
-            table.rows.append(SizeRow(n, s.data_bytes, s.metadata_bytes + s.uncertainty_bytes, s.data_bytes + header, _tensor_bytes(n), gpu, plain))
+            table.rows.append(SizeRow(n, s.data_bytes, s.metadata_bytes + s.uncertainty_bytes, _numpy_bytes(array, s.data_bytes), _tensor_bytes(n), gpu, plain))
             del wrapped, array
     return table

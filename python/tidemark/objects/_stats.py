@@ -199,8 +199,11 @@ def _device_name(device: int | str, torch: Any) -> str:
 
 def _recorded(name: str) -> tuple[int, int, int] | None:
     """Allocated, reserved and peak bytes of a device as the recording in progress has them (tidemark.live())."""
-    from .. import _native
-    from .._live import live
+    try:
+        from .. import _native
+        from .._live import live
+    except ImportError:  # the extension cannot be loaded: nothing is recorded
+        return None
 
     for d in live().devices if _native.recording() else ():
         if d["device"] == name:
