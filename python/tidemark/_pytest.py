@@ -84,7 +84,7 @@ def objects_limit(item: pytest.Item) -> int | None:
 
 
 def kept_objects(limit: int) -> str:
-    """A sentence when live objects grew by more than the limit since _before was taken, with the owners that grew most; "" = they did not."""
+    """Returns a message with the owners that grew most if live objects grew by more than the limit since _before was taken, else ""."""
     from .objects import _snapshot
 
     total, owners, types = _snapshot.owned()

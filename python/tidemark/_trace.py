@@ -98,7 +98,7 @@ class Trace:
 
     @property
     def tables(self) -> dict[str, int]:
-        """The number of rows of each table."""
+        """Return the number of rows of each table."""
         return self.native.tables()
 
     def __getitem__(self, table: str) -> Table:
@@ -136,87 +136,87 @@ class Trace:
         return report(command, [self], options)
 
     def info(self, **options: Any) -> dict[str, Any]:
-        """Contents of the trace."""
+        """Return the contents of the trace."""
         return self.ask("info", **options)
 
     def memory(self, **options: Any) -> dict[str, Any]:
-        """Live bytes, peaks and the largest allocations of every device."""
+        """Return live bytes, peaks and the largest allocations of every device."""
         return self.ask("memory", **options)
 
     def peak(self, **options: Any) -> dict[str, Any]:
-        """Live bytes at the peak, grouped by their origin."""
+        """Return the live bytes at the peak, grouped by their origin."""
         return self.ask("peak", **options)
 
     def phases(self, **options: Any) -> dict[str, Any]:
-        """Memory between phase marks."""
+        """Return memory between phase marks."""
         return self.ask("phases", **options)
 
     def ops(self, **options: Any) -> dict[str, Any]:
-        """Time and memory of every op."""
+        """Return time and memory of every op."""
         return self.ask("ops", **options)
 
     def modules(self, **options: Any) -> dict[str, Any]:
-        """Time and memory of every module, forward and backward."""
+        """Return time and memory of every module, forward and backward."""
         return self.ask("modules", **options)
 
     def leaks(self, **options: Any) -> dict[str, Any]:
-        """Allocations that grow from step to step."""
+        """Return the allocations that grow from step to step."""
         return self.ask("leaks", **options)
 
     def oom(self, **options: Any) -> dict[str, Any]:
-        """Live memory when an allocation failed for lack of memory."""
+        """Return the live memory when an allocation failed for lack of memory."""
         return self.ask("oom", **options)
 
     def allocator(self, **options: Any) -> dict[str, Any]:
-        """Blocks, fragments and segments of the caching allocator."""
+        """Return blocks, fragments and segments of the caching allocator."""
         return self.ask("allocator", **options)
 
     def whatif(self, **options: Any) -> dict[str, Any]:
-        """Replay of the recorded requests under other allocator settings: whatif(set=["expandable_segments=True"], capacity="40GiB")."""
+        """Replay the recorded requests under other allocator settings: whatif(set=["expandable_segments=True"], capacity="40GiB")."""
         return self.ask("whatif", **options)
 
     def timeline(self, **options: Any) -> dict[str, Any]:
-        """Activity of CPU and GPU over time."""
+        """Return the activity of CPU and GPU over time."""
         return self.ask("timeline", **options)
 
     def kernels(self, **options: Any) -> dict[str, Any]:
-        """Kernels, by their total time."""
+        """Return kernels by their total time."""
         return self.ask("kernels", **options)
 
     def hta(self, **options: Any) -> dict[str, Any]:
-        """Breakdown of device time: compute, communication, idle."""
+        """Return the breakdown of device time: compute, communication, idle."""
         return self.ask("hta", **options)
 
     def critical_path(self, **options: Any) -> dict[str, Any]:
-        """The critical path: the longest chain of dependent work."""
+        """Return the critical path: the longest chain of dependent work."""
         return self.ask("critical-path", **options)
 
     def flame(self, **options: Any) -> dict[str, Any]:
-        """Merged stacks."""
+        """Return merged stacks."""
         return self.ask("flame", **options)
 
     def heap(self, **options: Any) -> dict[str, Any]:
-        """The host heap: high-water mark, blocks that were not freed, temporary allocations."""
+        """Return the host heap: high-water mark, blocks that were not freed, temporary allocations."""
         return self.ask("heap", **options)
 
     def device(self, **options: Any) -> dict[str, Any]:
-        """A GPU's memory by holder: PyTorch, other allocations, context, other processes."""
+        """Return a GPU's memory by holder: PyTorch, other allocations, context, other processes."""
         return self.ask("device", **options)
 
     def advice(self, **options: Any) -> dict[str, Any]:
-        """Every recommendation with its evidence, and a score."""
+        """Return every recommendation with its evidence, and a score."""
         return self.ask("advice", **options)
 
     def compile(self, **options: Any) -> dict[str, Any]:
-        """Work of torch.compile: graph breaks, recompiles, time by stage."""
+        """Return the work of torch.compile: graph breaks, recompiles, time by stage."""
         return self.ask("compile", **options)
 
     def diff(self, other: Trace | str | os.PathLike[str], **options: Any) -> dict[str, Any]:
-        """Differences of `other` (a trace or its path) from this one: diff("after.tide", fail_if="peak>+2%")."""
+        """Return the differences of `other` (a trace or its path) from this one: diff("after.tide", fail_if="peak>+2%")."""
         return report("diff", [self, _trace(other)], options)
 
     def predict(self, size: int, others: Mapping[int, Trace | str | os.PathLike[str]], **options: Any) -> dict[str, Any]:
-        """Peaks for other workload sizes, from this trace of `size` and those of `others`: predict(8, {32: "b32.tide"}, capacity="40GiB")."""
+        """Return peaks for other workload sizes, from this trace of `size` and those of `others`: predict(8, {32: "b32.tide"}, capacity="40GiB")."""
         return report("predict", [(size, self), *((n, _trace(t)) for n, t in others.items())], options)
 
 
