@@ -113,6 +113,18 @@ class Newest(unittest.TestCase):
         self.assertEqual(groups(t, "module"), {"Net.a": A, "Net.b": B})
         self.assertIn("a.weight float32[64, 64]", groups(t, "tensor"))
 
+    def test_the_parent_renames_its_part_when_it_runs(self):
+        def run():
+            model = Net()
+            model.a(torch.randn(2, 64))
+            model(torch.randn(2, 64))
+            tensors = [p.detach() for p in model.parameters()]
+            del model  # when the recording ends, there is no model to look at
+            gc.collect()
+            return tensors
+
+        self.assertIn("a.weight float32[64, 64]", groups(self.recorded(run), "tensor"))
+
     def test_a_model_that_is_converted_keeps_its_labels(self):
         for convert, factor in ((lambda m: m.half(), 0.5), (lambda m: m.to(torch.float64), 2.0)):
             def run(convert=convert):
