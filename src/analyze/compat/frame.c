@@ -186,7 +186,8 @@ static tide_keyed *in_order(const tide_model *m, size_t *n)
 /* Fills rows in file order: spans with a category and a duration. The caller sets their times. */
 static tide_code fill(const tide_model *m, tide_compat_frame *f, tide_error *err)
 {
-	if (!m->span_raw && m->spans.n > 1)
+	bool kineto = m->format && !strcmp(m->format, "kineto"); /* an empty one has no rows */
+	if (!m->span_raw && (m->spans.n > 1 || !kineto))
 		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 				  "not a Kineto trace (of torch.profiler): no launches and "
 				  "kernels to follow");

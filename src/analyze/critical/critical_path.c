@@ -32,11 +32,23 @@ const char *tide__cp_bound_text(tide_cp_bound b)
 
 /* ---- the window ---- */
 
+/* Exact frames: annotations of a stream repeat those of the host and are no windows of their own. */
+static bool matches(const crit *c, size_t i, const char *annotation)
+{
+	if (!*annotation)
+		return true;
+	if (crit_exact(c) &&
+	    c->m->lanes.kind[c->m->spans.lane[c->f->span[i].i].i] == TIDE_LANE_STREAM)
+		return false;
+	return strstr(crit_name(c, i), annotation);
+}
+
+/* Returns false, with a window of 0 ns at 0, if no row makes one. */
 static bool window(const crit *c, const tide_critical_search_options *opt, tide_critical_path *out)
 {
 	int64_t seen = 0, start = INT64_MAX, end = INT64_MIN;
 	for (size_t i = 0; i < c->f->n; i++) {
-		if (*opt->annotation && !strstr(crit_name(c, i), opt->annotation))
+		if (!matches(c, i, opt->annotation))
 			continue;
 		int64_t k = seen++;
 		if (*opt->annotation && (k < opt->first || k > opt->last))
@@ -46,10 +58,13 @@ static bool window(const crit *c, const tide_critical_search_options *opt, tide_
 		if (c->f->ts[i] + c->f->dur[i] > end)
 			end = c->f->ts[i] + c->f->dur[i];
 	}
-	out->start = start;
-	out->end = end;
 	out->matches = seen;
-	return start <= end;
+	out->window = start <= end;
+	if (out->window) {
+		out->start = start;
+		out->end = end;
+	}
+	return out->window;
 }
 
 /* CPU rows that start in the window, and the GPU rows that they launched. */
@@ -255,7 +270,11 @@ static bool report(const crit *c, const uint32_t *path, size_t n, const char *da
 	out->path_nodes = n ? n + 1 : 0;
 	out->found = n > 0;
 	if (!n)
-		out->why = "nothing in the window takes time";
+		out->why =
+			c->n_nodes
+				? "nothing in the window takes time"
+				: "no span in the window is an op, a runtime call or device work "
+				  "(cat cpu_op, cuda_runtime, kernel ...)";
 	return true;
 }
 
@@ -302,7 +321,8 @@ tide_code tide__find_critical_path(const tide_model *m, const tide_compat_frame 
 	*out = (tide_critical_path){ 0 };
 	bool ok = make_room(&c);
 	if (ok && !window(&c, opt, out)) {
-		out->why = "no such annotation in the trace";
+		out->why = *opt->annotation ? "no such annotation in the trace"
+					    : "the trace has no spans";
 	} else if (ok) {
 		clip(&c, out);
 		ok = make_nodes(&c, opt->data_loading) && tide__critical_queue(&c) &&

@@ -55,8 +55,9 @@ typedef struct tide_cp_step { /* one edge of the path, in order */
 typedef struct tide_critical_path {
 	bool found;	     /* false: see why */
 	const char *why;     /* static text */
-	int64_t matches;     /* rows whose name contains the annotation */
-	int64_t start, end;  /* window */
+	int64_t matches;     /* host rows whose name contains the annotation */
+	bool window;	     /* false: no row makes one */
+	int64_t start, end;  /* window; 0 if there is none */
 	size_t nodes, edges; /* of the graph */
 	uint64_t edge_count[TIDE_CP_EDGE_TYPES];
 	size_t path_nodes;
@@ -71,7 +72,8 @@ typedef struct tide_critical_path {
 
 typedef struct tide_critical_search_options {
 	const char
-		*annotation; /* rows whose name contains it make the window; "" = the whole trace */
+		*annotation; /* host rows whose name contains it make the window (in µs frames also
+			      * device rows); "" = the whole trace */
 	int64_t first, last; /* instances of it to use, counted from 0 */
 	const char *data_loading; /* names that contain it are data loading; NULL = none */
 } tide_critical_search_options;

@@ -9,7 +9,7 @@ ask critical-path rank_0.json.gz --annotation nosuch
 ask critical-path rank_0.json.gz --annotation nosuch --json
 ask critical-path rank_0.json.gz --annotation nosuch --hta-compat
 ask critical-path rank_0.json.gz --annotation forward_pass --instance 99
-ask critical-path rank_0.json.gz --annotation forward_pass --instance 3..99
+ask critical-path rank_0.json.gz --annotation forward_pass --instance 1..99
 ask critical-path rank_0.json.gz --instance 1
 ask critical-path rank_0.json.gz --instance 0
 ask critical-path rank_0.json.gz rank_1.json.gz --annotation nosuch

@@ -398,8 +398,8 @@ class Path:
         answer = {"window_ns": self.b - self.a, "edges": len(self.edges), "edge_types": kinds,
                   "nodes": len({m for pair in self.edges for m in pair})}
         if not self.bad and not self.cyclic():
-            answer["path_ns"] = self.longest()
-        answer["found"] = answer.get("path_ns", 0) > 0
+            answer["path_ns"] = self.longest() or None
+        answer["found"] = bool(answer.get("path_ns"))
         return answer
 
 

@@ -148,9 +148,9 @@ void tide__critical_view_json(tide_json *j, const tide_critical_view *v)
 	tide__json_kstr(j, "annotation", v->annotation);
 	tide__json_kbool(j, "found", v->c->found);
 	tide__json_kstr(j, "why", v->c->why);
-	tide__json_kint(j, "window_start_ns", v->c->start * v->ns);
-	tide__json_kint(j, "window_ns", (v->c->end - v->c->start) * v->ns);
-	tide__json_kint(j, "path_ns", v->c->length * v->ns);
+	tide__json_kint_if(j, "window_start_ns", v->c->window, v->c->start * v->ns);
+	tide__json_kint_if(j, "window_ns", v->c->window, (v->c->end - v->c->start) * v->ns);
+	tide__json_kint_if(j, "path_ns", v->c->found, v->c->length * v->ns);
 	tide__json_kuint(j, "nodes", v->c->nodes);
 	tide__json_kuint(j, "edges", v->c->edges);
 	tide__json_kuint(j, "path_nodes", v->c->path_nodes);
@@ -164,7 +164,8 @@ void tide__critical_view_json(tide_json *j, const tide_critical_view *v)
 static bool has_steps(const tide_model *m)
 {
 	for (size_t s = 1; s < m->spans.n; s++)
-		if (!strncmp(tide__text(m, m->spans.name[s], NULL), "ProfilerStep", 12))
+		if (m->lanes.kind[m->spans.lane[s].i] != TIDE_LANE_STREAM &&
+		    !strncmp(tide__text(m, m->spans.name[s], NULL), "ProfilerStep", 12))
 			return true;
 	return false;
 }
