@@ -438,7 +438,10 @@ def runs(folder):
         g = v["groups"]
         assert [(x["program"], x["count"], x["regressions"]) for x in g] == [(None, 1, 0), ("train.py", 3, 1)], g  # bad.json is the newest file
         assert g[1]["latest"] == last["id"] and g[1]["peak_bytes"] == 120 * mib and g[1]["step_change_pct"] == 30.0 and g[1]["latest_ns"] == last["start_ns"]
-        assert [(t["peak_bytes"] // mib, t["step_ns"], t["regression"]) for t in g[1]["trend"]] == [(100, 1_000_000, False), (102, 1_000_000, False), (120, 1_300_000, True)]
+        assert [(t["peak_bytes"] // mib, t["step_ns"], t["peak_regression"], t["step_regression"]) for t in g[1]["trend"]] == [
+            (100, 1_000_000, False, False), (102, 1_000_000, False, False), (120, 1_300_000, True, True)]
+        only = check(s, "/api/runs", "fail_if=peak%3E%2B5%25")["groups"][1]["trend"][2]
+        assert (only["peak_regression"], only["step_regression"]) == (True, False), "a mark is of its own figure"
         assert [r["name"] for r in check(s, "/api/runs", "program=train.py&limit=2")["runs"]] == ["r2.json", "r1.json"]
         assert [r["name"] for r in check(s, "/api/runs", "program=")["runs"]] == ["bad.json"]
         assert check(s, "/api/runs", "program=no%20such")["runs"] == []

@@ -114,6 +114,11 @@ async function runs(page) {
   await page.click('form.notes button:text-is("Keep")');
   await page.waitForSelector(`${row} .tag:text-is("baseline")`);
   assert.equal(await page.locator(`${row} b`).count(), 0, 'a tag is text');
+  await page.click(`${row} button.tags`);
+  assert.equal(await page.inputValue('form.notes input >> nth=0'), 'baseline, <b>bold</b>');
+  await page.click('tr:has-text("run0.json") button.tags');
+  assert.equal(await page.inputValue('form.notes input >> nth=0'), '', 'the form is of the other run');
+  await page.click('form.notes button:text-is("Close")');
   await shot(page, 'runs');
   for (const name of ['gpt.json.gz', 'stack.json.gz']) await page.check(`input[aria-label="compare ${name}"]`);
   await page.click('button:text-is("Compare")');

@@ -129,8 +129,12 @@ static bool crossed(const tide_failif *f, const item *x)
 static void mark_worse(item *v, size_t n, const limits *l)
 {
 	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < l->n; k++)
-			v[i].worse |= crossed(&l->v[k], &v[i]);
+		for (size_t k = 0; k < l->n; k++) {
+			bool is = crossed(&l->v[k], &v[i]);
+			v[i].worse |= is;
+			v[i].worse_peak |= is && l->v[k].metric == TIDE_METRIC_PEAK;
+			v[i].worse_step |= is && l->v[k].metric == TIDE_METRIC_STEP_TIME;
+		}
 }
 
 static void put_failed(tide_json *j, const limits *l, const item *x)

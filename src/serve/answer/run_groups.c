@@ -159,7 +159,8 @@ static void put_trend(tide_json *j, const group *g)
 		tide__json_object(j);
 		tide__json_kstr(j, "id", g->v[i]->r->id);
 		put_figures(j, g->v[i]);
-		tide__json_kbool(j, "regression", g->v[i]->worse);
+		tide__json_kbool(j, "peak_regression", g->v[i]->worse_peak);
+		tide__json_kbool(j, "step_regression", g->v[i]->worse_step);
 		tide__json_object_end(j);
 	}
 	tide__json_array_end(j);

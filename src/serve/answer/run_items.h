@@ -14,6 +14,7 @@ typedef struct tide_run_item {
 	const tide_rec *of;		    /* the recording that it is an export of; NULL = none */
 	int64_t when;			    /* ns, Unix time */
 	bool worse;			    /* crosses a limit */
+	bool worse_peak, worse_step;	    /* one on this figure */
 } tide_run_item;
 
 /* Sets `of` of every export: NAME.json, NAME.json.gz and NAME_memory.pickle beside NAME.tide are what a

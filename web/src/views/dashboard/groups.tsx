@@ -12,7 +12,7 @@ const H = 22;
 const SHOWN = 500; // runs of an open group
 
 /** A figure over the newest runs; those that got worse are marked, and the newest. */
-function Trend({ of, value, what }: { of: readonly Point[]; value: (p: Point) => number | null; what: string }) {
+function Trend({ of, value, bad, what }: { of: readonly Point[]; value: (p: Point) => number | null; bad: (p: Point) => boolean; what: string }) {
   const known = of.filter((p) => value(p) !== null);
   if (known.length < 2) return <span class="soft">–</span>;
   const all = known.map((p) => value(p)!);
@@ -20,11 +20,11 @@ function Trend({ of, value, what }: { of: readonly Point[]; value: (p: Point) =>
   const high = Math.max(...all);
   const x = (i: number) => 4 + (i * (W - 8)) / (known.length - 1);
   const y = (v: number) => H - 4 - (high > low ? (v - low) / (high - low) : 0.5) * (H - 8);
-  const worse = known.filter((p) => p.regression).length;
+  const worse = known.filter(bad).length;
   return (
     <svg class="spark trendline" width={W} height={H} viewBox={`0 0 ${W} ${H}`} role="img" aria-label={`${what} over ${known.length} runs, ${worse} worse than the run before`}>
       <polyline points={all.map((v, i) => `${x(i).toFixed(1)},${y(v).toFixed(1)}`).join(' ')} />
-      {known.map((p, i) => (p.regression || i === known.length - 1) && <circle cx={x(i)} cy={y(all[i])} r={p.regression ? 3 : 2} class={p.regression ? 'worse' : ''} />)}
+      {known.map((p, i) => (bad(p) || i === known.length - 1) && <circle cx={x(i)} cy={y(all[i])} r={bad(p) ? 3 : 2} class={bad(p) ? 'worse' : ''} />)}
     </svg>
   );
 }
@@ -77,9 +77,9 @@ export function Groups({ all, table }: { all: Runs; table: (runs: Run[], label: 
                   <td>{count(g.count)}{g.live > 0 && <> <span class="live running">{g.live} live</span></>}{g.regressions > 0 && <span class="worse"> {g.regressions} worse</span>}</td>
                   <td><a href={`/r/${g.latest}`} title="Open the newest run" onClick={(e) => e.stopPropagation()}>{when(g.latest_ns)}</a></td>
                   <td>{g.peak_bytes === null ? '–' : <Figure text={bytes(g.peak_bytes)} change={g.peak_change_pct} bad={bad(g.peak_change_pct, 'peak')} />}</td>
-                  <td><Trend of={g.trend} value={(p) => p.peak_bytes} what="peak" /></td>
+                  <td><Trend of={g.trend} value={(p) => p.peak_bytes} bad={(p) => p.peak_regression} what="peak" /></td>
                   <td>{g.step_ns === null ? '–' : <Figure text={ns(g.step_ns)} change={g.step_change_pct} bad={bad(g.step_change_pct, 'step')} />}</td>
-                  <td><Trend of={g.trend} value={(p) => p.step_ns} what="step time" /></td>
+                  <td><Trend of={g.trend} value={(p) => p.step_ns} bad={(p) => p.step_regression} what="step time" /></td>
                 </tr>
                 {is && <Open g={g} all={all} table={table} />}
               </>

@@ -115,8 +115,9 @@ export function Recordings() {
   const { all, away, again } = useList(most);
   const small = useNarrow();
   const [two, setTwo] = useState<string[] | null>(null); // ids that were chosen to be compared; null = rows open
+  const names = useRef(new Map<string, string>()); // of those that were chosen
   const [program, setProgram] = useState('');
-  const [editing, setEditing] = useState<string | null>(null);
+  const [edited, setEdited] = useState<Run | null>(null);
   const [byProgram, flip] = useGrouped(all);
   const grouped = byProgram && !small;
   if (!all) return <p class="loading">{away || 'Asking…'}</p>;
@@ -124,9 +125,12 @@ export function Recordings() {
   const programs = [...new Set(all.runs.map((r) => r.program).filter((p): p is string => !!p))].sort();
   const list = program && !grouped ? all.runs.filter((r) => r.program === program) : all.runs;
   const worse = grouped ? all.groups.reduce((n, g) => n + g.regressions, 0) : list.filter((r) => r.regression).length;
-  const tick = (id: string) => setTwo((two ?? []).includes(id) ? (two ?? []).filter((k) => k !== id) : [...(two ?? []), id].slice(-2));
-  const pick = (r: Run) => (two ? tick(r.id) : location.assign(`/r/${r.id}`));
-  const name = (k: number) => all.runs.find((r) => r.id === two?.[k])?.name;
+  const tick = ({ id, name }: Run) => {
+    names.current.set(id, name);
+    setTwo((two ?? []).includes(id) ? (two ?? []).filter((k) => k !== id) : [...(two ?? []), id].slice(-2));
+  };
+  const pick = (r: Run) => (two ? tick(r) : location.assign(`/r/${r.id}`));
+  const name = (k: number) => names.current.get(two?.[k] ?? '');
   const folders = new Set(list.map(folder)).size > 1;
   const cols = [
     // A link, so that it can be opened beside the list and its address copied.
@@ -134,7 +138,7 @@ export function Recordings() {
       wide: true,
       show: (r) => (
         <>
-          {!small && <input type="checkbox" aria-label={`compare ${r.name}`} tabIndex={-1} checked={!!two?.includes(r.id)} onClick={(e) => { e.stopPropagation(); tick(r.id); }} />}{' '}
+          {!small && <input type="checkbox" aria-label={`compare ${r.name}`} tabIndex={-1} checked={!!two?.includes(r.id)} onClick={(e) => { e.stopPropagation(); tick(r); }} />}{' '}
           {two ? r.name : <a href={`/r/${r.id}`} tabIndex={-1} onClick={(e) => e.stopPropagation()}>{r.name}</a>}
           {!small && r.exports.map((x) => <> <a class="soft" href={`/r/${x.id}`} title={`Open ${x.name}, which the same session wrote`} tabIndex={-1} onClick={(e) => e.stopPropagation()}>{x.name.slice(r.name.length - 5)}</a></>)}
           {!small && status(r) && <span class="soft"> {status(r)}</span>}
@@ -142,7 +146,7 @@ export function Recordings() {
       ),
     }),
     ...(small ? [col<Run>('State', word)] : []),
-    ...(small ? [] : figures(all, (r) => setEditing(r.id))),
+    ...(small ? [] : figures(all, setEdited)),
     col<Run>('Size', (r) => r.size_bytes, bytes),
     ...(small
       ? []
@@ -152,7 +156,6 @@ export function Recordings() {
         ]),
   ];
   const live = list.filter((r) => r.writer === 'running').length;
-  const edited = all.runs.find((r) => r.id === editing);
   const table = (rows: Run[], label: string, height: number) => <Table label={label} rows={rows} sort={small ? undefined : 'When'} height={height} onPick={pick} picked={(r) => !!two?.includes(r.id)} cols={cols} />;
   return (
     <section class="panel recordings">
@@ -183,7 +186,7 @@ export function Recordings() {
           {two.length > 1 && <> <b class="mark-b">B</b> {name(1)}</>}
         </p>
       )}
-      {edited && <Notes run={edited} done={() => { setEditing(null); again(); }} />}
+      {edited && <Notes key={edited.id} run={edited} done={() => { setEdited(null); again(); }} />}
       {grouped && <Groups all={all} table={(rows, label) => table(rows, label, 320)} />}
       {!grouped && program && <Trends runs={list} all={all} />}
       {!grouped && table(list, 'recordings', 600)}

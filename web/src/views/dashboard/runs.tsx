@@ -47,7 +47,8 @@ export interface Point {
   id: string;
   peak_bytes: number | null;
   step_ns: number | null;
-  regression: boolean;
+  peak_regression: boolean;
+  step_regression: boolean;
 }
 
 export interface Runs {
@@ -94,6 +95,8 @@ export function limit(fail_if: string[], what: string): number {
   return found ? parseFloat(found.slice(found.indexOf('+'))) : Infinity;
 }
 
+const DOTS = 60; // more runs than that are a line alone, with marks where it got worse
+
 /** One figure over the runs of a program, oldest first; those that got worse are marked. */
 function Trend({ title, runs, value, text, change, most }: { title: string; runs: Run[]; value: (r: Run) => number | null; text: (v: number) => string; change: (r: Run) => number | null; most: number }) {
   const known = runs.filter((r) => value(r) !== null);
@@ -113,6 +116,7 @@ function Trend({ title, runs, value, text, change, most }: { title: string; runs
         {known.map((r, i) => {
           const c = change(r);
           const worse = c !== null && c > most;
+          if (!worse && known.length > DOTS) return null;
           return (
             <a href={`/r/${r.id}`}>
               <circle cx={x(i)} cy={y(r)} r={worse ? 5 : 3} class={worse ? 'worse' : ''}>
