@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/memory/initial_state.h"
 #include "analyze/memory/live_set.h"
 #include "analyze/memory/usage.h"
 #include "api/report.h"
@@ -42,7 +43,12 @@ tide_code tide__take_moment(const tide_model *m, const char *text, tide_moment *
 	out->at_peak = !strcmp(text, "peak");
 	if (out->at_peak)
 		return TIDE_OK;
-	if (*text == '#' && tide__parse_cut(text + 1, m->moves.n, &out->cut)) {
+	if (*text == '#' && tide__parse_cut(text + 1, SIZE_MAX, &out->cut)) {
+		if (out->cut > m->moves.n)
+			return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+					  "at: %.60s is after the last of %zu memory events", text,
+					  m->moves.n);
+		out->cut = tide__after_initial(m, out->cut);
 		out->t = out->cut ? tide__move_time(m, (size_t)out->cut - 1) : 0;
 		return TIDE_OK;
 	}

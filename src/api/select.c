@@ -57,10 +57,9 @@ bool tide__parse_cut(const char *text, size_t all, uint64_t *out)
 	char *end;
 	if (*text < '0' || *text > '9')
 		return false;
+	errno = 0;
 	*out = strtoull(text, &end, 10);
-	if (*out > all)
-		*out = all;
-	return !*end;
+	return !*end && !errno && *out <= all;
 }
 
 __extension__ typedef unsigned __int128 wide;

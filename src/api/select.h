@@ -12,7 +12,7 @@ uint32_t tide__device_find(const tide_model *m, const char *text);
 /* Parses a time from the trace's start: "1.5s", "200 ms", "10us", "123ns", "123" (ns), "50%" of
  * `end`. Returns false for anything else. */
 bool tide__parse_time(const char *text, int64_t end, int64_t *out);
-/* Parses a number of memory events, at most `all`. Returns false for anything else. */
+/* Parses a decimal number. Returns false for anything else and for more than `all`. */
 bool tide__parse_cut(const char *text, size_t all, uint64_t *out);
 /* Parses an amount of memory: "4096", "2GiB", "1.5 MB". Units are powers of 1024, as everywhere
  * in Tidemark. Returns false for anything else. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/memory/initial_state.h"
 #include "analyze/memory/live_set.h"
 #include "cli/options.h"
 #include "render/text/labels.h"
@@ -63,7 +64,13 @@ bool tide__cli_moment(const tide_args *a, const tide_value *v, const tide_model 
 	out->at_peak = !strcmp(v->text, "peak");
 	if (out->at_peak)
 		return true;
-	if (v->text[0] == '#' && tide__parse_cut(v->text + 1, m->moves.n, &out->cut)) {
+	if (v->text[0] == '#' && tide__parse_cut(v->text + 1, SIZE_MAX, &out->cut)) {
+		if (out->cut > m->moves.n) {
+			tide__cli_usage(a, "--at %.60s is after the last of %zu memory events",
+					v->text, m->moves.n);
+			return false;
+		}
+		out->cut = tide__after_initial(m, out->cut);
 		out->t = out->cut ? tide__move_time(m, (size_t)out->cut - 1) : 0;
 		return true;
 	}

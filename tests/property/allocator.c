@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analyze/allocator/allocator_state.h"
+#include "analyze/memory/initial_state.h"
 #include "analyze/memory/peak_savings.h"
 #include "analyze/allocator/fragmentation.h"
 #include "analyze/memory/leaks.h"
@@ -617,6 +618,44 @@ static void test_touching_streams(void **state)
 	tide__model_free(w.m);
 }
 
+/* What was there before the recording is there at once: the segments without their blocks are no
+ * state of the program. */
+static void test_state_before(void **state)
+{
+	struct world w = { .m = tide__model_new() };
+	tide_fragmentation f;
+	tide_error err;
+
+	tide__push(&w.m->devices, &tide_devices_desc);
+	w.pool[0] = tide__push(&w.m->pools, &tide_pools_desc);
+	w.m->pools.device[w.pool[0]].i = 1;
+	w.lane[0] = tide__push(&w.m->lanes, &tide_lanes_desc);
+	for (uint32_t i = 0; i < 3; i++) {
+		write_segment(&w, (tide_sim_where){ 0, 0, false }, (1 + 2 * i) * MIB, MIB, true);
+		w.m->segments.flags[w.m->segments.n - 1] |= TIDE_SEGMENT_BEFORE;
+	}
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t a = tide__push(&w.m->allocs, &tide_allocs_desc);
+		w.m->allocs.pool[a].i = w.pool[0];
+		w.m->allocs.addr[a] = (1 + 2 * i) * MIB;
+		w.m->allocs.size[a] = w.m->allocs.requested[a] = MIB - 1024 * (i + 1);
+		w.m->allocs.died[a] = TIDE_T_NEVER;
+		w.m->allocs.flags[a] = TIDE_ALLOC_BEFORE;
+		push_move(w.m, TIDE_MOVE_ALLOC, a);
+	}
+	assert_int_equal(tide__find_fragmentation(w.m, 1, 3, &f, &err), TIDE_OK);
+	same(0, 0, "unused", f.worst.reserved - f.worst.active, 6 * 1024);
+	same(0, 0, "moves", f.worst.cut, 6);
+	tide__fragmentation_free(&f);
+	assert_int_equal(tide__fragmentation_by_moves(w.m, 1, 6, &f, &err), TIDE_OK);
+	same(0, 0, "points", f.n, 1);
+	same(0, 0, "moves at the end", f.p[0].cut, 6);
+	tide__fragmentation_free(&f);
+	for (uint64_t cut = 0; cut <= 6; cut++)
+		same(0, 0, "position", tide__after_initial(w.m, cut), 6);
+	tide__model_free(w.m);
+}
+
 /* ---- savings, growth, room --------------------------------------------------------------- */
 
 /* The allocation that ends at move i: asked for, or freed without having been asked for before. */
@@ -844,10 +883,11 @@ static void test_oom(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_replay),	 cmocka_unit_test(test_state),
-		cmocka_unit_test(test_usage),	 cmocka_unit_test(test_over_time),
-		cmocka_unit_test(test_culprits), cmocka_unit_test(test_leaks),
-		cmocka_unit_test(test_oom),	 cmocka_unit_test(test_touching_streams),
+		cmocka_unit_test(test_replay),	     cmocka_unit_test(test_state),
+		cmocka_unit_test(test_usage),	     cmocka_unit_test(test_over_time),
+		cmocka_unit_test(test_culprits),     cmocka_unit_test(test_leaks),
+		cmocka_unit_test(test_oom),	     cmocka_unit_test(test_touching_streams),
+		cmocka_unit_test(test_state_before),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

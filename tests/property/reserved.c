@@ -289,6 +289,13 @@ static uint64_t active_after(const tide_model *m, uint64_t cut, uint32_t d)
 	return n;
 }
 
+/* Event i, if there is one, is of an allocation from before the recording. */
+static bool rebuilds(const tide_model *m, uint64_t i)
+{
+	return i < m->moves.n && m->moves.kind[i] == TIDE_MOVE_ALLOC &&
+	       m->allocs.flags[m->moves.row[i]] & TIDE_ALLOC_BEFORE;
+}
+
 static void check_fragments(const tide_model *m, const struct steps *s, uint32_t d, uint32_t seed)
 {
 	size_t points = 1 + seed % 7;
@@ -302,6 +309,8 @@ static void check_fragments(const tide_model *m, const struct steps *s, uint32_t
 	for (uint64_t cut = 1; s->source == TIDE_RESERVED_SAMPLES && cut <= m->moves.n; cut++) {
 		uint64_t now = held(s, cut, tide__move_time(m, cut - 1));
 		uint64_t used = active_after(m, cut, d);
+		if (rebuilds(m, cut)) /* a state that never was */
+			continue;
 		if (now != TIDE_RESERVED_NONE && now > used && now - used > most)
 			most = now - used;
 	}

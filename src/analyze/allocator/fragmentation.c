@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "analyze/memory/initial_state.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -37,12 +38,22 @@ static void sampled_to(struct sweep *s, int64_t t)
 
 /* ---- points ------------------------------------------------------------------------------ */
 
-static void note(struct sweep *s, tide_fragmentation *out, uint64_t cut, int64_t t)
+/* Returns true unless memory event i is inside the rebuilding of an earlier state. */
+static bool settled(const tide_model *m, size_t i)
+{
+	return i + 1 == m->moves.n || !tide__is_initial(m, i + 1);
+}
+
+/* Updates the totals after memory event i, unless the state from before the recording is not yet
+ * complete. */
+static void note(struct sweep *s, tide_fragmentation *out, size_t i, int64_t t)
 {
 	tide_fragmentation_point *p = &s->g.now;
 
-	p->cut = cut;
+	p->cut = i + 1;
 	p->t = t;
+	if (!settled(s->g.m, i))
+		return;
 	p->largest_free = tide__free_blocks_largest(&s->g);
 	if (p->reserved != TIDE_RESERVED_NONE && p->reserved > p->active &&
 	    p->reserved - p->active > out->worst.reserved - out->worst.active)
@@ -70,7 +81,7 @@ static void sweep_all(struct sweep *s, tide_fragmentation *out, size_t points)
 		}
 		sampled_to(s, t);
 		apply(s, i);
-		note(s, out, i + 1, t);
+		note(s, out, i, t);
 	}
 	for (; next < points; next++) {
 		int64_t t = next + 1 == points ? m->t_end : end_of_stretch(m->t_end, next, points);
@@ -96,8 +107,8 @@ static void sweep_by_moves(struct sweep *s, tide_fragmentation *out, size_t poin
 	for (size_t i = 0; i < m->moves.n && !s->g.failed; i++) {
 		sampled_to(s, tide__move_time(m, i));
 		apply(s, i);
-		note(s, out, i + 1, tide__move_time(m, i));
-		if (i + 1 >= last_move(m->moves.n, out->n, points) && !s->g.kept)
+		note(s, out, i, tide__move_time(m, i));
+		if (i + 1 >= last_move(m->moves.n, out->n, points) && !s->g.kept && settled(m, i))
 			out->p[out->n++] = s->g.now;
 	}
 }

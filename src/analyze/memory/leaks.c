@@ -197,7 +197,7 @@ tide_code tide__find_leaks(const tide_model *m, uint32_t device, tide_group_by b
 		return tide__nomem(err);
 	rc = tide__find_groups(m, &none, by, &out->groups, err);
 	out->groups.paths.no_steps = true; /* one op over all steps */
-	out->known = out->beats.n >= 3;
+	out->known = device && out->beats.n >= 3;
 	if (rc != TIDE_OK || !out->known)
 		return rc;
 	rc = sweep(m, device, out, &l, &all) ? collect(&l, &all, out, err) : tide__nomem(err);

@@ -40,6 +40,8 @@ static int answer(const tide_args *a, const tide_model *m, uint32_t device)
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_leaks l = { 0 };
 	int64_t every = 0;
+	if (a->opt[O_EVERY].set && !m->t_end)
+		return tide__cli_usage(a, "--every: the trace has no duration");
 	if (a->opt[O_EVERY].set &&
 	    (!tide__parse_time(a->opt[O_EVERY].text, m->t_end, &every) || every <= 0))
 		return tide__cli_usage(a, "--every needs a time such as 500ms or 5%%, not '%.60s'",

@@ -17,7 +17,7 @@
 
 struct room {
 	const tide_requests *q;
-	uint64_t capacity, used; /* capacity 0 = without end */
+	uint64_t capacity, used; /* capacity 0 = unlimited */
 	uint64_t next;		 /* end of the next invented segment */
 	size_t at, now;		 /* in q->taken; the request being served */
 	tide_ordset held;	 /* plain segments: (address, size) */
@@ -300,13 +300,17 @@ tide_code tide__sim_seed_all(tide_sim *s, const tide_requests *q, tide_sim_befor
 	return rc == TIDE_OK ? seed_again(s, q, q->n_blocks - q->n_loose) : rc;
 }
 
-static void hold_kept(struct room *d)
+/* Takes the segments that existed before the recording. Returns TIDE_ELIMIT if they do not fit. */
+static tide_code hold_kept(struct room *d)
 {
 	for (size_t i = 0; i < d->q->n_before; i++) {
+		if (!has(d, d->q->before[i].size))
+			return TIDE_ELIMIT;
 		if (!tide__ord_add(&d->held, d->q->before[i].addr, d->q->before[i].size, 1))
 			d->failed = true;
 		d->used += d->q->before[i].size;
 	}
+	return TIDE_OK;
 }
 
 tide_code tide__sim_run(const tide_requests *q, const tide_sim_config *c, tide_sim_before before,
@@ -321,11 +325,12 @@ tide_code tide__sim_run(const tide_requests *q, const tide_sim_config *c, tide_s
 	out->config = *c;
 	out->anew = before == TIDE_BEFORE_AGAIN && q->n_blocks;
 	if (s && before == TIDE_BEFORE_KEEP)
-		hold_kept(&room);
-	if (s)
+		rc = hold_kept(&room);
+	if (s && rc == TIDE_OK)
 		rc = tide__sim_seed_all(s, q, before);
 	if (rc == TIDE_ELIMIT) { /* not even what was there before fits */
 		out->out = true;
+		out->out_req = q->n;
 		out->out_free = room.capacity - room.used;
 		rc = TIDE_OK;
 	} else if (rc == TIDE_OK) {

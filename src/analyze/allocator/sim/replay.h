@@ -18,7 +18,7 @@ typedef struct tide_sim_result {
 	uint64_t largest_free; /* at the same time */
 	uint64_t inactive_split;
 	bool out;	       /* a request that succeeded when recorded failed here */
-	size_t out_req;	       /* index of that request */
+	size_t out_req;	       /* index of that request; the number of requests: before the first */
 	uint64_t out_free;     /* bytes free on the device at that request */
 	uint64_t oom_seen;     /* recorded out-of-memory requests replayed ... */
 	uint64_t oom_fit_mask; /* bit i: the i-th of the first 64 would have been served */

@@ -217,6 +217,11 @@ void tide__allocator_text(const tide_allocator *x, size_t map, const tide_out *t
 {
 	char name[64], t[32];
 
+	if (!x->device) {
+		fputs("The trace holds no memory events.\n", to->out);
+		tide__put_model_losses(to, x->m);
+		return;
+	}
 	tide__device_name(x->m, x->device, name, sizeof name);
 	tide__heading(to, "%s: the allocator at %s%s", name,
 		      tide__fmt_at(t, sizeof t, (double)(x->at.chosen ? x->state.t : x->m->t_end)),
@@ -240,10 +245,10 @@ static void json_totals(tide_json *j, const tide_allocator *x)
 	tide__json_kuint(j, "moves", x->state.cut);
 	tide__json_kmaybe(j, "reserved_bytes", x->reserved);
 	tide__json_kstr(j, "reserved_source", tide__reserved_text(x->over.source));
-	tide__json_kuint(j, "active_bytes", t->active);
-	tide__json_kuint(j, "allocated_bytes", t->allocated);
-	tide__json_kuint(j, "requested_bytes", t->requested);
-	tide__json_kuint(j, "rounding_waste_bytes", t->waste);
+	tide__json_kuint_if(j, "active_bytes", x->device, t->active);
+	tide__json_kuint_if(j, "allocated_bytes", x->device, t->allocated);
+	tide__json_kuint_if(j, "requested_bytes", x->device, t->requested);
+	tide__json_kuint_if(j, "rounding_waste_bytes", x->device, t->waste);
 	tide__json_kmaybe(j, "free_bytes", k ? t->free : tide__allocator_unused(x));
 	tide__json_kuint_if(j, "cached_free_bytes", k, t->cached);
 	tide__json_kuint_if(j, "inactive_split_bytes", k, t->inactive_split);

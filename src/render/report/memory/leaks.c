@@ -70,7 +70,9 @@ static void leak_row(tide_grid *g, const tide_leaks_view *x, const tide_leak *k,
 
 static void print_unknown(const tide_out *to, const tide_leaks_view *x)
 {
-	if (!x->l->beats.n)
+	if (!x->device)
+		fputs("The trace holds no memory events.\n", to->out);
+	else if (!x->l->beats.n)
 		fputs("The trace has no steps: no step marks, ProfilerStep ranges or a range "
 		      "that repeats at least 3 times.\nGrowth over steps is unknown; --every 5% "
 		      "compares at equal intervals instead.\n",

@@ -108,11 +108,37 @@ static void test_too_small(void **state)
 	tide__requests_free(q);
 }
 
+/* Segments from before the recording count: a device smaller than they are runs out at once. */
+static void test_before_too_large(void **state)
+{
+	static const struct {
+		uint64_t capacity;
+		bool out;
+	} cases[] = { { 3 << 20, true }, { 5 << 20, true }, { 6 << 20, false }, { 0, false } };
+	tide_requests *q = load(rows[0].file), kept = *q;
+	tide_before two[] = { { .addr = 1 << 20, .size = 4 << 20 },
+			      { .addr = 64 << 20, .size = 2 << 20 } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		tide_sim_config c = q->recorded;
+		tide_sim_result out;
+		c.capacity = cases[i].capacity;
+		q->before = two;
+		q->n_before = 2;
+		q->n_blocks = q->n_loose = q->n = 0;
+		assert_int_equal(tide__sim_run(q, &c, TIDE_BEFORE_KEEP, &out), TIDE_OK);
+		assert_int_equal(out.out, cases[i].out);
+		assert_true(!out.out || (out.out_req == q->n && out.out_free <= c.capacity));
+	}
+	*q = kept;
+	tide__requests_free(q);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_recorded),
 					    cmocka_unit_test(test_by_capacity),
-					    cmocka_unit_test(test_too_small) };
+					    cmocka_unit_test(test_too_small),
+					    cmocka_unit_test(test_before_too_large) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
