@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A data loader on a thread of its own: cuts batches out of a text it makes up, two ahead. */
+/* A data loader on its own thread: makes batches from a generated text, two ahead. */
 #ifndef EXAMPLE_LOADER_H
 #define EXAMPLE_LOADER_H
 

@@ -4,7 +4,7 @@
  *
  *     gpt [--steps N] [--layers N] [--width N] [--context N] [--batch N] [-o run.tide]
  *
- * What to look at afterwards: tidemark phases, peak, ops, memory. */
+ * Afterwards try tidemark phases, peak, ops, memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The example's own memory: a small caching allocator that tells Tidemark what it does.
+/* The example's own memory: a small caching allocator that reports its work to Tidemark.
  *
- * It works the way GPU frameworks' allocators do: it takes whole segments from the system, cuts
- * blocks out of them by best fit, joins free neighbours, and keeps segments for reuse. Every block
- * and segment is reported, so `tidemark` can show both what the program holds and what was
- * reserved. One thread at a time (each pool belongs to one thread here). */
+ * It works like the allocators of GPU frameworks: it reserves whole segments from the system,
+ * splits blocks off by best fit, merges free neighbours, and keeps segments for reuse. Every block
+ * and segment is reported, so `tidemark` can show both live and reserved bytes. One thread at a
+ * time (each pool belongs to one thread here). */
 #ifndef EXAMPLE_POOL_H
 #define EXAMPLE_POOL_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Everything that can be asked of a model: every analysis with its text and JSON, every exporter, the page.
- * For fuzzing: what is written goes nowhere; a crash, a hang or a broken rule is what is looked for. */
+/* Runs every analysis of a model with its text and JSON, every exporter, and the page. For fuzzing:
+ * the output is discarded; the test finds crashes, hangs and broken rules. */
 #ifndef TIDE_TESTS_EVERYTHING_H
 #define TIDE_TESTS_EVERYTHING_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Stands in for libcupti, NVML and libcuda where there is no device: the functions that capture/cuda looks up, and
- * fake_* by which a test makes records. For the plumbing only; real devices: tests/gpu/inject.py. */
+/* Replaces libcupti, NVML and libcuda on machines without a device: the functions that capture/cuda
+ * looks up, and fake_*, by which a test makes records. tests/gpu/inject.py tests real devices. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,7 +199,8 @@ void fake_memory(bool alloc, uint64_t addr, uint64_t bytes, uint64_t t)
 	put(&m, sizeof m);
 }
 
-/* cuMemCreate, as its record is read: memory of type pinned, no address; then cuMemMap of the same. */
+/* cuMemCreate, as its record is read: memory of type pinned, no address; then cuMemMap of the
+ * same. */
 void fake_create(uint64_t bytes, uint64_t t, uint32_t tid, uint32_t correlation)
 {
 	for (uint32_t i = 0; i < 2; i++) {
@@ -232,7 +233,8 @@ void fake_untold(uint64_t t, uint32_t tid, uint32_t correlation)
 	put(&a, sizeof a);
 }
 
-/* Device memory that a library takes or gives back; NVML counts it with what the context takes (FAKE_GROWS). */
+/* Device memory that a library allocates or frees; NVML counts it together with the context's
+ * (FAKE_GROWS). */
 static uint64_t taken;
 
 void fake_taken(bool alloc, uint64_t addr, uint64_t bytes, const char *library)
@@ -306,8 +308,8 @@ int cuptiEnableCallback(uint32_t on, void *s, int domain, uint32_t id)
 	return CUPTI_OK;
 }
 
-/* The program calls a function of the driver: a record of the call, and the subscriber's callbacks. Before
- * the call an output parameter holds anything; true = somebody was called. */
+/* The program calls a function of the driver: a record of the call, and the subscriber's callbacks.
+ * Before the call an output parameter holds anything; true = somebody was called. */
 bool fake_called(uint32_t id, const void *params, int result, uint32_t tid, uint32_t correlation)
 {
 	uint64_t data = 0;
@@ -341,7 +343,7 @@ bool fake_called(uint32_t id, const void *params, int result, uint32_t tid, uint
 	return called;
 }
 
-/* ---- NVML and libcuda: one device, of which 600 MiB are reserved; another process has 100 MiB ---- */
+/* ---- NVML and libcuda: one device with 600 MiB reserved; another process has 100 MiB ---- */
 
 int nvmlInit_v2(void);
 int nvmlDeviceGetHandleByUUID(const char *uuid, void **out);

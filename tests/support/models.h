@@ -11,7 +11,7 @@
 const char *models_differ(const tide_model *a, const tide_model *b);
 /* Number of a fact, 0 if it is not there. */
 int64_t fact_of(const tide_model *m, const char *key);
-/* Does any fact begin with "loss."? */
+/* Returns whether any fact begins with "loss.". */
 int has_loss(const tide_model *m);
 
 /* Two rings, every kind of event, several chunks; not ended. */

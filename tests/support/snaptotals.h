@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Totals of one device by plain sums over the moves: the obvious way, for tests. */
+/* Computes the totals of one device by plain sums over the memory events: the obvious way, for
+ * tests. */
 #ifndef TIDE_TESTS_SNAPTOTALS_H
 #define TIDE_TESTS_SNAPTOTALS_H
 
@@ -55,7 +56,7 @@ static uint64_t inactive_split(const tide_model *m, uint32_t device)
 			continue;
 		stretch_of(m, g, &from, &to);
 		if (m->segments.addr[g] != from)
-			continue; /* counted with the first row of its stretch */
+			continue; /* counted with the first row of its range */
 		for (uint32_t a = 1; a < m->allocs.n; a++)
 			if (m->allocs.died[a] == TIDE_T_NEVER && m->allocs.addr[a] >= from &&
 			    m->allocs.addr[a] < to)

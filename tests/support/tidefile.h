@@ -44,11 +44,11 @@ void tidefile_start(tidefile *f, uint32_t clock, uint64_t start_ticks);
  * (L1), stream 1 (number 7), stacks 1 and 2 (alpha; alpha > beta), thread lane 1 (tid 100 "alpha").
  */
 void tidefile_start_full(tidefile *f);
-/* A chunk of any type. head's type, flags and event fields are used. Returns where it begins. */
+/* A chunk of any type. head's type, flags and event fields are used. Returns its begin. */
 size_t tidefile_chunk(tidefile *f, tide_chunk_head head, const void *payload, size_t n);
 size_t tidefile_records(tidefile *f, unsigned type, bytes *records);
 
-/* One event of a ring at `ticks`, inside `rings[ring - 1].depth` ops. begin and end move that
+/* One event of a ring at `ticks`, inside `rings[ring - 1].depth` ops. begin and end change that
  * depth. */
 void ev_lane(tidefile *f, unsigned ring, uint64_t ticks, uint64_t lane, uint64_t tid);
 void ev_begin(tidefile *f, unsigned ring, uint64_t ticks, uint32_t name);

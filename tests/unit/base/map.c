@@ -110,7 +110,7 @@ static void test_no_memory(void **state)
 		for (uint64_t k = 1; k <= n; k++)
 			assert_int_equal(tide__map_get(&m, k), 7);
 		assert_int_equal(tide__map_get(&m, n + 1), 0);
-		assert_true(tide__map_put(&m, ++n, 7)); /* goes on once there is memory */
+		assert_true(tide__map_put(&m, ++n, 7)); /* continues once there is memory */
 	}
 	tide__map_free(&m);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Arrays that grow: what they held stays, room is what was asked for or more, and nothing changes
- * where there is no memory. */
+/* Growing arrays: their content stays, the capacity is at least the requested one, and nothing
+ * changes if memory ran out. */
 #include <string.h>
 
 #include "base/error.h"
@@ -59,8 +59,8 @@ static void stays_where_memory_is_out(void **state)
 	tide__free(v);
 }
 
-/* What is live counts to the byte that malloc has given, and comes back to where it was; the budget
- * refuses what would go over it, and says so once. */
+/* Live bytes equal those of malloc exactly and return to their initial value; the budget refuses
+ * requests beyond it, and reports that once. */
 static void keeps_a_budget(void **state)
 {
 	uint64_t before = tide__mem_live();

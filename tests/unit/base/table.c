@@ -56,7 +56,7 @@ static void test_push_shrink_permute(void **state)
 	tide__table_shrink(&t, &desc);
 	assert_int_equal(t.cap, N);
 	for (size_t i = 0; i < N; i++)
-		perm[i] = (uint32_t)(i ? N - i : 0); /* row 0 stays, the others turn round */
+		perm[i] = (uint32_t)(i ? N - i : 0); /* row 0 stays, the others are reversed */
 	assert_true(tide__table_permute(&t, &desc, perm, 1));
 	for (size_t i = 0; i < N; i++)
 		holds(&t, i, (i ? N - i : 0) * 77777);

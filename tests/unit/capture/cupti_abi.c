@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Our declarations of CUPTI's records against the toolkit's, where that is installed: compiling is the
- * test. */
+/* Compares our declarations of CUPTI's records with the toolkit's, if it is installed: compiling is
+ * the test. */
 #include <cupti.h>
 
 #include "capture/cuda/cupti_abi.h"

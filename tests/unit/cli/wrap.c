@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Where lines end on a terminal. */
+/* Line breaks on a terminal. */
 #include <stdlib.h>
 #include <string.h>
 

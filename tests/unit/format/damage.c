@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Damaged .tide files: cut at every byte, every byte changed, every error code with its place,
- * every allocation failing. Nothing crashes, nothing is silently wrong. */
+/* Damaged .tide files: truncated at every byte, every byte changed, every error code with its
+ * position, every allocation failing. Nothing crashes, nothing is silently wrong. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -108,7 +108,7 @@ static void test_cut_packed(void **state)
 	cut_everywhere(1);
 }
 
-/* Cut inside an events chunk, a file gives every event that ends before the cut. */
+/* A file truncated inside an events chunk has every event that ends before that point. */
 static void test_cut_events(void **state)
 {
 	tidefile f;
@@ -338,7 +338,7 @@ static size_t bomb(tidefile *f)
 	return at;
 }
 
-/* What a kill in the first write leaves when its ring file is gone: nothing to show. */
+/* A process killed in its first write, without its ring file, leaves no readable event. */
 static size_t first_events(tidefile *f)
 {
 	size_t at = f->b.n;
@@ -353,7 +353,7 @@ static void test_codes(void **state)
 {
 	static const struct {
 		const char *name;
-		size_t (*damage)(tidefile *f); /* returns the byte where it must be noticed */
+		size_t (*damage)(tidefile *f); /* returns the byte of the expected error */
 		tide_code code;
 	} rows[] = {
 		{ "not a known format", no_magic, TIDE_EFORMAT },
@@ -580,7 +580,7 @@ static void no_memory(int pack)
 			tide__model_free(m);
 			break;
 		}
-		if (rc == TIDE_OK) /* the few that may fail without harm: giving back room */
+		if (rc == TIDE_OK) /* a few may fail without harm: shrinking */
 			tide__model_free(m);
 		else if (rc != TIDE_ENOMEM || m)
 			fail_msg("allocation %llu fails: code %d: %s", (unsigned long long)n, rc,

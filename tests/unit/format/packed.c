@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Packed chunks whose rings take turns: more of them than a reader holds open, so each is expanded
- * again and again. Every event is read, once, in its order; and a file that would be read for ever
- * is refused. */
+/* Packed chunks whose rings alternate: more of them than a reader keeps open, so each is expanded
+ * repeatedly. Every event is read, once, in its order; and a file that would be read for ever is
+ * refused. */
 #include <glob.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,7 +89,7 @@ static void test_for_ever(void **state)
 	assert_true(err.offset > 128 && err.text[0]);
 }
 
-/* What is there of a path, at most `cap` bytes. */
+/* Reads at most `cap` bytes of a file. */
 static size_t content(const char *name, char *out, size_t cap)
 {
 	FILE *f = fopen(name, "rb");
@@ -99,8 +99,8 @@ static size_t content(const char *name, char *out, size_t cap)
 	return n;
 }
 
-/* Files written on the way: a link planted under the name that once was used leads nowhere, nothing is
- * left over, and of two that write to one place the later one is told. */
+/* Temporary files: a link planted under a formerly used name is not followed, nothing is left over,
+ * and if two write to one place, the later one gets an error. */
 static void test_planted_and_disturbed(void **state)
 {
 	char out[80], part[96], victim[80], got[16];

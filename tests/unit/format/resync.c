@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Reading on after damage: each chunk of a file damaged in turn, in several ways. Every event of the
- * other chunks is read, the gap is told, and what recover and pack write holds the same. */
+/* Reading continues after damage: each chunk of a file is damaged in several ways. Every event of
+ * the other chunks is read, the gap is reported, and the output of recover and pack holds the same.
+ * */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -125,7 +126,7 @@ static void expect(const tide_model *m, const tide_chunk_head *h, int64_t all, c
 			 (long long)fact_of(m, "loss.missing_events"));
 }
 
-/* Damages each chunk in turn but the last: there is nothing behind that. */
+/* Damages each chunk except the last, which nothing follows. */
 static void test_each_chunk(void **state)
 {
 	static const struct {
@@ -178,7 +179,7 @@ static void test_each_chunk(void **state)
 	bytes_free(&copy);
 }
 
-/* Damage in two places, one of them cut into by the file's end. */
+/* Damage in two places, one of them at the truncated end of the file. */
 static void test_two_places(void **state)
 {
 	bytes b = sample();
@@ -195,7 +196,7 @@ static void test_two_places(void **state)
 	bytes_free(&b);
 }
 
-/* Every byte of the head, wrong in any way: corrected, and told. */
+/* Any wrong byte of the head is corrected and reported. */
 static void test_head_byte(void **state)
 {
 	bytes b = sample();

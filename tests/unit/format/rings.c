@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* A recording whose process was killed: part of it in chunks, part in the ring file. Every event is
- * there exactly once, whatever the split; and a hostile ring file is survived. */
+ * read exactly once, for any split; and a hostile ring file does no harm. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static void add_page(bytes *b, const void *head, const void *data, size_t n, siz
 	free(page);
 }
 
-/* The ring file of f: all slots of two rings, of which [tail, n) count, and a log of `names`. */
+/* Makes the ring file of f: all slots of two rings, with [tail, n) valid, and a log of `names`. */
 static bytes ring_file(const tidefile *f, const bytes *log, uint64_t log_first)
 {
 	static tide_rings_head h;
@@ -187,8 +187,8 @@ static void test_stranger(void **state)
 	bytes_free(&b);
 }
 
-/* What the writer had given up and the file does not hold is still in the ring, until it is overwritten:
- * then it is counted. */
+/* Slots that the writer had released but that are missing in the file are still in the ring until
+ * they are overwritten: then they are counted. */
 static void test_gap(void **state)
 {
 	tidefile f;
@@ -217,8 +217,8 @@ static void test_gap(void **state)
 	bytes_free(&b);
 }
 
-/* Every byte that means something changed, and the ring file cut everywhere: some model, always
- * sound. */
+/* Every significant byte changed, and the ring file truncated everywhere: there is a model, and it
+ * is always valid. */
 static void test_hostile(void **state)
 {
 	tidefile f;
@@ -248,8 +248,8 @@ static void test_hostile(void **state)
 	bytes_free(&b);
 }
 
-/* A begin was lost before the file's last chunk: the ring file goes on at the depth that chunk
- * says, and the ops open there are the same ones. */
+/* A begin was lost before the file's last chunk: the ring file continues at the depth of that
+ * chunk, with the same open ops. */
 static void ops_with_a_loss(tidefile *f, bool flush)
 {
 	tidefile_start_full(f);
@@ -287,7 +287,7 @@ static void test_depth_goes_on(void **state)
 	bytes_free(&b);
 }
 
-/* Without its ring file a recording that was not closed stays one in what recover makes of it. */
+/* Without its ring file, a recording that was not closed is still marked so after recover. */
 static void test_recovered_without_rings(void **state)
 {
 	tidefile f;
@@ -305,7 +305,7 @@ static void test_recovered_without_rings(void **state)
 }
 
 /* A ring file with many blocks of one ring: the first counts, the others are damage. (Each would
- * have the file's last chunk of that ring decoded anew.) */
+ * decode the file's last chunk of that ring again.) */
 static void test_one_ring_twice(void **state)
 {
 	tidefile f;

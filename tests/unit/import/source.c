@@ -109,7 +109,7 @@ static void test_members_and_padding(void **state)
 	assert_int_equal(drain_memory(two, 2 * n, 0, 777, &got, NULL), TIDE_OK);
 	assert_int_equal(got, 2 * N);
 	assert_memory_equal(out + N, plain, N);
-	if (zstd) { /* knows no padding: a frame that begins with zeros is damage */
+	if (zstd) { /* has no padding: a frame that begins with zeros is damage */
 		assert_int_equal(drain_memory(two, 2 * n + 9, 0, 777, &got, NULL), TIDE_ECORRUPT);
 		assert_int_equal(got, 2 * N);
 		free(two);
@@ -164,7 +164,7 @@ static void test_limit(void **state)
 			 TIDE_OK); /* not for plain input */
 }
 
-/* A bomb: what it would become is never held, and no more of it made than may be. */
+/* A decompression bomb: its expansion is never held in memory, and stops at the limit. */
 static void test_bomb(void **state)
 {
 	enum { MB = 1 << 20 };

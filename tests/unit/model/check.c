@@ -71,7 +71,7 @@ static tide_model *sound(void)
 	return m;
 }
 
-/* What is broken, what the checker says ("" = nothing: still sound), how it is broken. */
+/* The broken rule, the checker's message ("" = still valid), the code that breaks it. */
 #define ROWS(R)                                                                                    \
 	R("as it is", "", (void)m)                                                                 \
 	R("no none row", "ids: devices row 0", m->devices.n = 0)                                   \
@@ -154,8 +154,8 @@ static void every_invariant_is_checked(void **state)
 	}
 }
 
-/* Every column of ids there is, taken from the tables' own descriptions: one past the last is
- * refused, whatever the column is an id of; all ones too. */
+/* Every column of ids, from the tables' own descriptions: the checker refuses an id one past the
+ * last row, and all ones. */
 static void every_id_is_checked(void **state)
 {
 	static const struct {

@@ -86,7 +86,8 @@ static void test_random(void **state)
 	}
 }
 
-/* Of two that begin and end together the one further left is outside, whichever came first. */
+/* If two spans begin and end together, the one in the earlier category is the parent, in any input
+ * order. */
 static void test_same_times(void **state)
 {
 	static const uint8_t order[][2] = {

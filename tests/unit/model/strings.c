@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Interned texts: equal ones have one id, others never, whatever bytes they hold. */
+/* Interned texts: equal texts have one id, different ones never share it, for any bytes. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What is carried over, against a list that is walked: blocks that two threads take and give, whose rings are
- * drained in pieces of random length, so that frees come before their allocations and addresses again. */
+/* Compares the carried blocks with a plain list: two threads allocate and free blocks, and their
+ * rings are drained in pieces of random length, so that frees come before their allocations and
+ * addresses are reused. */
 #include "testing.h"
 
 #include <stdlib.h>
@@ -27,7 +28,8 @@ static tide_ring_slot alloc_slot(uint64_t t, uint64_t addr, uint64_t size)
 	return (tide_ring_slot){ t, addr, size, 7, TIDE_REC_ALLOC_STACK | 3u << 8 | 5u << 20 };
 }
 
-/* Every event in its ring, in order of time; `live[a]` is the size of the block at address a, 0 = none. */
+/* Every event in its ring, in order of time; `live[a]` is the size of the block at address a, 0 =
+ * none. */
 static void make(tide_ring_slot *ring[2], size_t n[2], uint64_t live[ADDRESSES],
 		 uint64_t born[ADDRESSES])
 {
@@ -83,7 +85,8 @@ static void test_two_threads(void **state)
 	tide__carry_reset();
 }
 
-/* Texts keep their last value, labels go with their block, segments and sizes of many slots stay whole. */
+/* Texts keep their last value, labels go with their block, segments and sizes of many slots stay
+ * whole. */
 static void test_kinds(void **state)
 {
 	(void)state;

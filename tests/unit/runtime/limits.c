@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A process whose address space is limited (ulimit -v) keeps most of what it has left: the recorder
- * takes a small share of it, and counts what it has no room for. Each case in a child of its own,
- * since a limit cannot be taken back. */
+/* A process whose address space is limited (ulimit -v) keeps most of it: the recorder takes a small
+ * share and counts events without space as lost. Each case runs in its own child, because a limit
+ * cannot be raised again. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -56,7 +56,7 @@ static void needs_a_limit(void)
 	skip();
 }
 
-/* In a child; its exit status. 0: all was as it should be. */
+/* Runs the body in a child and returns its exit status; 0 = success. */
 static int child(int (*body)(void))
 {
 	int status;
@@ -157,7 +157,7 @@ static void a_process_with_nothing_left_is_left_alone(void **state)
 	assert_int_equal(child(nothing_left), 0);
 }
 
-/* Not even for the thread's own few pages. */
+/* There is no space even for the thread's own few pages. */
 static int nothing_at_all(void)
 {
 	pthread_t t;
@@ -203,7 +203,7 @@ static void a_limit_from_before_the_start(void **state)
 	assert_int_equal(child(limited_from_the_start), 0);
 }
 
-/* Without a limit rings are as asked for. */
+/* Without a limit rings have the requested size. */
 static int unlimited(void)
 {
 	tide_stats s;

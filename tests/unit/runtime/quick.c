@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Ops that are known by an address (tidemark/detail/quick.h), as the hooks of PyTorch have them: begun on
- * one thread and ended on another, alone and from many threads at once. */
+/* Ops that are known by an address (tidemark/detail/quick.h), as the hooks of PyTorch have them:
+ * begun on one thread and ended on another, alone and from many threads at once. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,7 +187,8 @@ static void nor_do_those_with_others_inside(void **state)
 /* ---- many at once ---- */
 
 enum { THREADS = 4, ROUNDS = 3000 };
-static _Atomic(uint64_t *) handed[THREADS]; /* an op for whoever comes by; it ends and frees it */
+static _Atomic(uint64_t *)
+	handed[THREADS]; /* an op for any other thread, which ends and frees it */
 
 /* Nested ops of its own, and now and then one that is left to others. */
 static void *hand_over(void *which)

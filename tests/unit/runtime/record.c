@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The recording API, from the outside: what it promises, row by row, and that whatever is recorded
- * comes out of the file again, event by event, in order. */
+/* The recording API: its promises, row by row; and every recorded event is read back from the file
+ * in order. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -156,7 +156,7 @@ static void bad_starts(void **state)
 	assert_int_not_equal(access("/tmp/tide-bad-starts.tide", F_OK), 0);
 }
 
-/* "On failure nothing else changes": the last recording's name and numbers are still told. */
+/* "On failure nothing else changes": the last recording's name and numbers are still available. */
 static void failed_start_forgets_nothing(void **state)
 {
 	tide_stats st;
@@ -295,13 +295,13 @@ static void long_and_odd_texts(void **state)
 	memset(text, 'x', n);
 	text[n] = 0;
 	start(0, 0);
-	tide_name id = tide_intern(text); /* cut at 65,535 bytes */
+	tide_name id = tide_intern(text); /* truncated at 65,535 bytes */
 	text[65535] = 0;
 	assert_int_equal(tide_intern(text), id);
 	text[65534] = 0;
 	assert_int_not_equal(tide_intern(text), id);
 	memset(text, 'y', 8000);
-	tide_annotate(id, text); /* cut at 4,096 */
+	tide_annotate(id, text); /* truncated at 4,096 */
 	tide_annotate(id, "");
 	tide_annotate(id, "\xff\xfe not UTF-8");
 	stop();
@@ -314,8 +314,8 @@ static void long_and_odd_texts(void **state)
 	free(text);
 }
 
-/* A file that is being recorded into is read, never replaced: its process would go on writing to
- * one that nobody finds any more. */
+/* A file that is being recorded is read, never replaced: its process would continue to write to a
+ * file without a name. */
 static void recover_leaves_a_live_file_alone(void **state)
 {
 	tide_rewrite w;
@@ -489,8 +489,8 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* In three recordings, with a ring that overflows: ends and begins are lost, tokens differ still.
- */
+/* In three recordings with a ring that overflows, ends and begins are lost, but tokens still
+ * differ. */
 static void tokens_are_unlike(void **state)
 {
 	enum { EACH = 60000, N = 3 * EACH };
@@ -637,8 +637,7 @@ static void too_many_threads(void **state)
 	assert_int_equal(s.lost_other, 5);
 }
 
-/* A process that another one started takes no file of that one's, whether it is still written or
- * not. */
+/* A child process never uses a file of its parent, whether that is still being written or not. */
 static void as_a_child(void **state)
 {
 	tide_options o = TIDE_OPTIONS_INIT;
@@ -687,7 +686,7 @@ static void many_threads_at_once(void **state)
 	seen_free(&back);
 }
 
-/* What a program says on a stream that it has closed does not end up in the file. */
+/* Output of a program to a stream that it has closed is not written into the file. */
 static void closed_streams_are_left_alone(void **state)
 {
 	int said_to = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);
@@ -727,7 +726,7 @@ static uint64_t rnd_bits(void)
 
 static const uint64_t MASK48 = (UINT64_C(1) << 48) - 1;
 
-/* Record one random event and say what must come back. */
+/* Records one random event and returns the event that must be read back. */
 static tide_event record_one(tide_name name, char *text, uint64_t shape[16])
 {
 	tide_event e = { .pool = (uint16_t)rnd(5), .addr = rnd(2) ? rnd(64) * 512 : rnd_bits() };
@@ -854,7 +853,8 @@ static void whatever_is_recorded_comes_back(void **state)
 	free(text);
 }
 
-/* A link that names the recording is followed and stays a link, even to a file that is not there yet. */
+/* A link that names the recording is followed and stays a link, even to a file that is not there
+ * yet. */
 static void links_are_followed(void **state)
 {
 	char link[80], link2[80], to[96];
@@ -883,7 +883,8 @@ static void links_are_followed(void **state)
 	unlink(link2);
 }
 
-/* In a file system of so many KiB: 0 recorded, 1 "no space" told, 2 something else, 77 none to be had. */
+/* Records in a file system of this many KiB. Returns 0 recorded, 1 "no space" reported, 2 other, 77
+ * no file system available. */
 static int record_in(const char *kib)
 {
 	char dir[] = "/tmp/tide-small-XXXXXX", options[32], file[64];
@@ -926,7 +927,8 @@ static void little_space(void **state)
 }
 
 #ifdef __SANITIZE_THREAD__
-/* The writer thread has descriptors of its own; ThreadSanitizer takes equal numbers for one file. */
+/* The writer thread has descriptors of its own; ThreadSanitizer takes equal numbers for one
+ * file. */
 __attribute__((visibility("default"))) const char *__tsan_default_suppressions(void);
 const char *__tsan_default_suppressions(void)
 {

@@ -193,8 +193,8 @@ static void many_ask_at_once(void **state)
 	tide__cache_free(c);
 }
 
-/* Who waited for the newest recording is woken by the end, and asks again before the workers know.
- */
+/* A client that waited for the newest recording is woken by the end, and asks again before the
+ * workers notice. */
 static void the_end_has_no_newest(void **state)
 {
 	tide_store *s = tide__store_new(&options);

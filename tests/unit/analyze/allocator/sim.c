@@ -286,9 +286,8 @@ static void test_round(void **state)
 	}
 }
 
-/* Stretches of an expandable segment from before the recording that touch are one segment, and a
- * block may lie across their border; of another kind, pool or stream, or with a gap, they are two.
- */
+/* Adjacent mapped ranges of an expandable segment from before the recording are one segment, and a
+ * block may cross their border; with another kind, pool or stream, or with a gap, they are two. */
 static const struct {
 	const char *name;
 	uint8_t kind;
@@ -422,7 +421,7 @@ static void test_ranges(void **state)
 	assert_true(moved > 300);
 }
 
-/* Settings as a snapshot's facts tell them. */
+/* Settings as in a snapshot's facts. */
 static const struct {
 	const char *key, *text; /* text NULL: the number */
 	int64_t number;
@@ -594,9 +593,9 @@ static void test_exhaustion(void **state)
 	}
 }
 
-/* Thousands of holes that are too small: requests pass them all, and cost far less than looking into each.
- * (With 40000 holes and as many requests a search of each took a minute.) Holes are found again, lowest
- * first, when something fits or grows. */
+/* Thousands of holes that are too small: requests pass them all, and cost far less than looking
+ * into each. (With 40000 holes and as many requests a search of each took a minute.) Holes are
+ * found again, lowest first, when something fits or grows. */
 static void many_holes(void **state)
 {
 	enum { HOLES = 20000 };
@@ -628,8 +627,8 @@ static void many_holes(void **state)
 	tide__sim_free_all(s);
 }
 
-/* New segments lie below older ones: of two equal free blocks, the newer segment's is taken, and the
- * older segment becomes free as a whole. */
+/* New segments lie below older ones: of two equal free blocks, the newer segment's is taken, and
+ * the older segment becomes free as a whole. */
 static void test_downwards(void **state)
 {
 	enum { A = TIDE_REQ_ALLOC, F = TIDE_REQ_FREE };

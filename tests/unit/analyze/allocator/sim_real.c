@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The simulator against real recordings: with the recorded settings and the device's recorded
- * answers it takes and gives back every recorded segment, in order and size, and ends where torch's
- * own counters ended. */
+ * answers it reserves and releases every recorded segment, in order and size, and ends at torch's
+ * own counters. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -74,7 +74,7 @@ static void test_recorded(void **state)
 	}
 }
 
-/* With nothing but the device's size to go by, the same comes out. */
+/* With only the device's size given, the result is the same. */
 static void test_by_capacity(void **state)
 {
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Steps of programs that say where a step begins, where it ends, or nothing at all: as many as
- * there were turns, under the numbers they were given. */
+/* Steps of programs that mark begins, ends, or nothing: one per iteration, with the given numbers.
+ * */
 #include <inttypes.h>
 
 #include "analyze/common/step_boundaries.h"
@@ -10,8 +10,8 @@
 #include "some_model.h"
 #include "testing.h"
 
-/* What happens, a letter every 10 ns: f a model's first run, marked; o an optimizer's step, 3 ns;
- * a the mark after it; a digit: the program says step N; anything else: work. */
+/* The events, a letter every 10 ns: f a model's first run, marked; o an optimizer's step, 3 ns;
+ * a the mark after it; a digit: the program marks step N; anything else: work. */
 static const struct row {
 	const char *name, *what;
 	const char *steps; /* number:from-to */

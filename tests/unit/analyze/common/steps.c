@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Which names are steps, and from when to when each goes. */
+/* Names that are steps, and the begin and end of each. */
 #include <stdio.h>
 
 #include "analyze/common/step_boundaries.h"
@@ -75,8 +75,8 @@ static void ranges(tide_model *m, const char *name, int n)
 	}
 }
 
-/* One definition: device analyses, leaks and the page's card count the same steps, whatever a trace
- * has of marks, ProfilerStep ranges and ranges that come back. */
+/* One definition: device analyses, leaks and the page's card count the same steps, for any
+ * combination of marks, ProfilerStep ranges and repeating ranges. */
 static void one_definition(void **state)
 {
 	static const struct {

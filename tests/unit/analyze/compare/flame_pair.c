@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Two graphs in one tree: every path has the weights of both, folding moves them and drops none. */
+/* Two graphs in one tree: every path has the weights of both, and folding drops none. */
 #include "analyze/compare/flame_pair.h"
 #include "base/mem.h"
 #include "some_model.h"
@@ -14,7 +14,7 @@ static void path_of(const tide_flame *f, uint32_t node, char *out, size_t n)
 	snprintf(out, n, "%.300s;%.90s", up, node ? tide__flame_name(f, node, NULL) : "");
 }
 
-/* Self of a path in a graph, 0 where it has none: by looking at every node. */
+/* Returns the self of a path in a graph by checking every node, 0 if there is none. */
 static uint64_t self_at(const tide_flame *f, const char *path)
 {
 	char own[400];

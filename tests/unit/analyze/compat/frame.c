@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Which profiler step a row of HTA's table is in, against the definition: of the steps around its
- * start the last one of the file. Steps overlap, touch, nest and repeat here as they like. */
+/* The profiler step of a row of HTA's table, compared with the definition: the last one of the file
+ * among the steps around its start. Steps overlap, touch, nest and repeat here. */
 #include "some_model.h"
 #include "testing.h"
 

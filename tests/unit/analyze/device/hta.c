@@ -333,7 +333,7 @@ static void test_job(void **state)
 	}
 }
 
-/* Of the ops that run on a span's lane when it begins, the one that began last. */
+/* Returns the op that began last among those open on a span's lane when it begins. */
 static uint32_t op_at(const tide_model *m, uint32_t span)
 {
 	const tide_spans *s = &m->spans;
@@ -379,7 +379,7 @@ static void test_attribution(void **state)
 	}
 }
 
-/* Is there an annotation of that name on the launch's lane around its start? */
+/* Returns whether an annotation of that name on the launch's lane contains its start. */
 static bool launched_inside(const tide_model *m, size_t row, const char *name)
 {
 	uint32_t launch = m->spans.cause[row].i;
@@ -620,7 +620,8 @@ static void test_causes(void **state)
 	tide__model_free(m);
 }
 
-/* A message cut anywhere, or with a byte changed, is an error or a sound result: never a crash. */
+/* A message truncated anywhere, or with a changed byte, is an error or a valid result, never a
+ * crash. */
 static void test_damaged(void **state)
 {
 	tide_model *m = random_model(11);
@@ -785,7 +786,7 @@ static void test_unsound(void **state)
 	}
 }
 
-/* Streams of one number on devices of one number are told apart by what the devices are. */
+/* Streams with one number on devices with one number are distinguished by the kind of device. */
 static void test_device_kinds(void **state)
 {
 	static const struct {

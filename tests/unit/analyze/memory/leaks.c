@@ -52,7 +52,7 @@ static void frees_at_the_end(void **state)
 	freed_at(50);
 }
 
-/* Of two steps nothing can be said, of three it can. */
+/* Two steps give no result, three do. */
 static void few_steps(void **state)
 {
 	for (int steps = 0; steps <= 4; steps++) {
@@ -138,7 +138,7 @@ static void growth_under_a_rhythm(void **state)
 	tide__model_free(m);
 }
 
-/* A profiler's step that two threads tell is one step; those of the device side are none. */
+/* A profiler's step recorded on two threads is one step; device-side copies are not steps. */
 static void steps_once(void **state)
 {
 	tide_model *m = some_machine();
@@ -160,7 +160,7 @@ static void steps_once(void **state)
 	tide__model_free(m);
 }
 
-/* What tells most, of what there is. */
+/* The most informative grouping that exists. */
 static void telling(void **state)
 {
 	tide_model *m = some_machine();
@@ -182,12 +182,12 @@ static void telling(void **state)
 	tide__model_free(m);
 }
 
-/* Said where it is much: a MiB a step, or a tenth of the peak. */
+/* Advice is given for much growth: 1 MiB per step, or 10 % of the peak. */
 static void advice_on_growth(void **state)
 {
 	static const struct {
 		uint64_t each, before; /* bytes kept a step, held all the time */
-		const char *want;      /* NULL = nothing is said */
+		const char *want;      /* NULL = no advice */
 		unsigned severity;
 	} rows[] = {
 		{ 3 << 20, 1ull << 30, "memory grows by 3.00 MiB per step over 30 steps; 1 group",
@@ -232,7 +232,7 @@ static void advice_on_capacity(void **state)
 {
 	static const struct {
 		uint64_t mib;
-		int severity; /* -1 = nothing is said */
+		int severity; /* -1 = no advice */
 	} rows[] = { { 80, -1 }, { 81, TIDE_ADVICE_MEDIUM }, { 96, TIDE_ADVICE_HIGH } };
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		tide_model *m = some_machine();

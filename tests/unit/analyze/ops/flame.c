@@ -617,7 +617,7 @@ static void order_folds_early(void **state)
 	}
 }
 
-/* What a trace is about when nobody says: what it has, in this order. */
+/* The default kind of a trace: the first of these that it has. */
 static void mostly(void **state)
 {
 	tide_model *m = some_machine();

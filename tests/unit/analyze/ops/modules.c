@@ -22,7 +22,7 @@ static bool module(const tide_model *m, uint32_t s)
 
 /* ---- the oracle ---- */
 
-/* The forward op of which span i, or the engine's span i around one, is the backward; the last
+/* Returns the forward op of backward span i, or of the engine's span i around one, by the last
  * flow. */
 static uint32_t forward(const tide_model *m, uint32_t i)
 {
@@ -86,7 +86,7 @@ static uint64_t bytes_in(const tide_model *m, uint32_t s)
 	return n;
 }
 
-/* Is c in b, and in no other recomputed call between them? */
+/* Returns whether c is in b, and in no other recomputed call between them. */
 static bool right_in(const tide_model *m, uint32_t c, uint32_t b)
 {
 	if (!within(m, c, b))
@@ -253,7 +253,7 @@ static void recomputed(void **state)
 static const struct {
 	const char *name;
 	uint8_t role;
-	const char *owner; /* "" = where it was made, outside any */
+	const char *owner; /* "" = the place of allocation, outside any module */
 } labelled[] = {
 	{ "up.weight", TIDE_ROLE_PARAMETER, "Net.up" },
 	{ "up.weight.grad", TIDE_ROLE_GRADIENT, "Net.up" },

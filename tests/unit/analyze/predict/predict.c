@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Predictions: made-up trainings (a loader that allocates for every sample, steps that depend on
  * the batch, a smaller last batch, evaluation between epochs) are performed at other sizes too, and
- * predicted to the byte; what fits is what trying every size finds; whatever two recordings are,
- * the prediction at their sizes is what they held. */
+ * predicted to the byte; the largest size that fits equals a trial of every size; for any two
+ * recordings, the prediction at their sizes is the recorded peak. */
 #include <string.h>
 
 #include "analyze/predict/predict.h"
@@ -51,8 +51,8 @@ static void trainings_are_predicted(void **state)
 
 /* ---- growth that is not even ---- */
 
-/* Weights, activations that grow with the length n of a sequence, attention with its square; then an
- * optimizer whose memory does not grow. */
+/* Weights, activations that grow with the length n of a sequence, attention with its square; then
+ * an optimizer whose memory does not grow. */
 static uint64_t attention(uint64_t n, tide_moment_profile *h)
 {
 	tide_model *m = some_machine();
@@ -107,7 +107,7 @@ static void a_third_recording_bends_lines(void **state)
 	tide__moment_profile_free(&c);
 }
 
-/* What is on the line but for rounding stays straight. */
+/* Values that differ from the line only by rounding stay straight. */
 static void rounding_bends_nothing(void **state)
 {
 	tide_moment_profile a, b, c;
@@ -249,7 +249,7 @@ static void what_one_alone_does_is_told_from_around_it(void **state)
 	assert_int_equal(tide__find_lines(&a, &b, &l, NULL), TIDE_OK);
 	assert_int_equal(l.moments[TIDE_LINE_AROUND], 2);
 	assert_int_equal(l.moments[TIDE_LINE_MOMENT], 2);
-	assert_int_equal(tide__predict(&l, 3, &at), 500); /* conv to conv, whatever is in it */
+	assert_int_equal(tide__predict(&l, 3, &at), 500); /* conv to conv, for any content */
 	assert_int_equal(l.v[at].kind, TIDE_LINE_AROUND);
 	tide__lines_free(&l);
 	tide__moment_profile_free(&a);

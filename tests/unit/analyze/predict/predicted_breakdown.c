@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What a predicted peak is made of: parts add up to it, each is what counting everything alive
- * finds in both recordings, and running out of memory anywhere is an error and nothing else. */
+/* The breakdown of a predicted peak: its parts add up to it, each equals a plain count of live
+ * allocations in both recordings, and running out of memory anywhere is only an error. */
 #include "analyze/predict/predicted_breakdown.h"
 #include "analyze/predict/predicted_reserved.h"
 #include "base/mem.h"
@@ -41,7 +41,7 @@ static void forget(struct pair *p)
 	}
 }
 
-/* Bytes of a role that are alive after `cut` moves, by looking at each move. */
+/* Returns the live bytes of a role after `cut` memory events by checking each event. */
 static uint64_t count(const tide_model *m, uint64_t cut, uint64_t role)
 {
 	uint64_t sum = 0;
@@ -87,7 +87,7 @@ static void parts_are_what_is_alive(void **state)
 	}
 }
 
-/* All of it; TIDE_ENOTFOUND of the simulator is an answer too. */
+/* Runs everything; TIDE_ENOTFOUND of the simulator is a valid result. */
 static tide_code everything(const struct pair *p)
 {
 	static const uint32_t device[2] = { 1, 1 };

@@ -376,7 +376,7 @@ static void notes_are_as_defined(void **state)
 
 /* ---- the curve ---- */
 
-/* Level of live bytes just before move i of the window, and after it, offered to their pixels. */
+/* Adds the live bytes just before and after memory event i of the window to their pixels. */
 static void curve_is_as_defined(void **state)
 {
 	for (uint32_t seed = 1; seed <= 40; seed++) {
@@ -404,7 +404,8 @@ static void curve_is_as_defined(void **state)
 					if (starts && live > want[x])
 						want[x] = live;
 				}
-				if (live > want[x]) /* it began after the last move, or held on */
+				if (live >
+				    want[x]) /* it began after the last memory event, or still held */
 					want[x] = live;
 			}
 			tide_curve c;
@@ -420,8 +421,8 @@ static void curve_is_as_defined(void **state)
 
 /* ---- fewer allocations ---- */
 
-/* Live bytes of a device (0 = all) after `cut` moves; without those that are left out, if there are
- * any. */
+/* Returns the live bytes of a device (0 = all) after `cut` memory events, without the allocations
+ * that are left out. */
 static uint64_t live_after(const tide_model *m, size_t cut, uint32_t device, const uint8_t *drop)
 {
 	uint64_t live = 0;
@@ -454,7 +455,7 @@ static void check_thin(const tide_model *m, const tide_downsampled_allocs *t, in
 	}
 	assert_int_equal(most[0], most[1]);
 	for (uint32_t k = 0; k < t->px;
-	     k++) { /* the highest of what holds in a stretch, its start included */
+	     k++) { /* the highest value in an interval, including its start */
 		uint64_t high[2] = { 0 };
 		size_t start = 0;
 		for (size_t cut = 0; cut <= m->moves.n; cut++) {
@@ -498,13 +499,13 @@ static void thin_keeps_the_peaks(void **state)
 	}
 }
 
-/* Blocks that a stream holds after its program gave them back are seen by cuts, too: none of those
- * is left out. */
+/* Blocks that a stream holds after their free are visible at kept positions, too: none of those is
+ * left out. */
 static void thin_keeps_what_streams_hold(void **state)
 {
 	for (uint32_t seed = 1; seed <= 25; seed++) {
 		tide_model *m = some_model(seed, 5, 0);
-		uint32_t held[8] = { 0 }, n = 0; /* made, given back, not let go yet */
+		uint32_t held[8] = { 0 }, n = 0; /* allocated, freed, still held by a stream */
 		for (int64_t t = 0; t < 300; t++) {
 			uint32_t a = some_alloc(m, 1, 1 + some_random(1000), t), p;
 			size_t move;

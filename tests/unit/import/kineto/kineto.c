@@ -605,7 +605,7 @@ static void test_threads_agree(void **state)
 			outcome(gz, packed, block, threads, got_b);
 			assert_string_equal(got_a, got_b);
 		}
-		outcome(gz, packed / 2, 0, 1, got_a); /* what came before the cut is good */
+		outcome(gz, packed / 2, 0, 1, got_a); /* the data before the cut are valid */
 		assert_non_null(strstr(got_a, "loss.compressed_input"));
 		for (unsigned threads = 1; threads < 5; threads++) {
 			outcome(gz, packed / 2, block, threads, got_b);
@@ -682,8 +682,7 @@ static void test_fetch(void **state)
 	unlink(path);
 }
 
-/* Shapes are attributes for those who ask, and for nobody else; long ones are told by their length.
- */
+/* Shapes are attributes only on request; long ones are replaced by their length. */
 static void test_shapes(void **state)
 {
 	char path[] = "/tmp/kinetoXXXXXX", text[4000], many[1200];
@@ -738,7 +737,7 @@ static void test_portable(void **state)
 	assert_string_equal(got_a, got_b);
 }
 
-/* As many devices as no machine has are refused; one fewer is read. */
+/* An absurd number of devices is refused; one fewer is read. */
 static void test_devices(void **state)
 {
 	static const struct {

@@ -46,7 +46,8 @@ static void reads_every_member(void **state)
 	tide__objects_free(&o);
 }
 
-/* As a measured program appends them; killed in the middle of a write, the last line is cut. */
+/* Lines as a measured program appends them; if it is killed in the middle of a write, the last line
+ * is truncated. */
 static void reads_lines(void **state)
 {
 	(void)state;

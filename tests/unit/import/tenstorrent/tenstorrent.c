@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Runs of the Tenstorrent runtime as a log, as JSON files and as a .tide file of tables: every
- * allocation failing in turn, and the file gives back every row. */
+ * allocation failing in turn, and the file has every row. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static tide_code load_results(tide_model *m, tide_error *err)
 	return tide__ttresults_import(&in, m, err);
 }
 
-/* Three ranks that run the program twice, their lines in turn; rank 2 comes first. */
+/* Three ranks that run the program twice, their lines alternating; rank 2 comes first. */
 static tide_code load_ranks(tide_model *m, tide_error *err)
 {
 	static const char names[] = "201";

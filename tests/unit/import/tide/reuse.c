@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* 4 GB of addresses, each block of 64 KiB taken and given back again and again, millions of times
- * in all: every free finds its own allocation, nothing overlaps, and the live bytes are those of a
- * plain array beside it. */
+/* 4 GB of addresses, each block of 64 KiB allocated and freed repeatedly, millions of times in
+ * total: every free finds its own allocation, nothing overlaps, and the live bytes equal those of a
+ * plain array. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The .tide importer: every kind of event, every repair, told apart by the facts they leave. */
+/* The .tide importer: every kind of event, every repair, distinguished by their facts. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -48,7 +48,7 @@ static void assert_text(const tide_model *m, tide_str s, const char *text)
 	assert_string_equal(tide__text(m, s, NULL), text);
 }
 
-/* No loss at all, whatever its name. */
+/* Asserts that there is no loss of any name. */
 static void assert_no_loss(const tide_model *m)
 {
 	for (size_t i = 0; i < m->facts.n; i++)
@@ -88,7 +88,7 @@ static void test_definitions(void **state)
 	tide__model_free(m);
 }
 
-/* What a process learns of its place in a job while it records counts more than its environment. */
+/* The rank that a process learns while it records takes precedence over its environment. */
 static void test_place_in_job(void **state)
 {
 	tidefile f;
@@ -418,7 +418,7 @@ static void test_segment_parts(void **state)
 	ev_seg(&f, 1, 2, 1, 1100, 100, 0);
 	ev_seg(&f, 1, 3, 1, 1200, 100, 0);
 	ev_seg(&f, 1, 4, 1, 1050, 200, 1); /* half of the first, the second, half of the third */
-	ev_seg(&f, 1, 5, 1, 1010, 10, 1);  /* out of the middle of what is left */
+	ev_seg(&f, 1, 5, 1, 1010, 10, 1);  /* out of the middle of the rest */
 	tidefile_end(&f);
 	tide_model *m = load(&f);
 	assert_no_loss(m);
@@ -461,7 +461,7 @@ static void test_only_some(void **state)
 	}
 }
 
-/* A first look: whole chunks up to about so many bytes, and no loss is told. */
+/* A preview reads whole chunks up to about a number of bytes, and reports no loss. */
 static void test_beginning(void **state)
 {
 	enum { CHUNKS = 20, EACH = 100 };

@@ -31,7 +31,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A recording as several frames, 100 bytes in each, so that a cut one gives something. */
+/* Compresses a recording as several frames of 100 bytes, so that a truncated one still has data. */
 static bytes compressed(size_t zeros)
 {
 	static const uint8_t none[1 << 16];
@@ -58,7 +58,7 @@ static void save(const void *p, size_t n)
 	assert_true(f && fwrite(p, 1, n, f) == n && !fclose(f));
 }
 
-/* As the program does it. */
+/* Recovers a file as the program does. */
 static tide_code recover(tide_rewrite *w, tide_error *err)
 {
 	static const tide_load_options opt = { 0 };
@@ -132,7 +132,7 @@ static void test_bomb(void **state)
 	bytes_free(&b);
 }
 
-/* What is no recording is not expanded at all. */
+/* A file that is not a recording is not expanded. */
 static void test_stranger(void **state)
 {
 	static const uint8_t zeros[1 << 20];

@@ -220,7 +220,7 @@ static void each_needs_its_values(void **state)
 			}
 }
 
-/* Where frames should be stands something else: no stack, and no id made of its bits. */
+/* Another value in place of frames gives no stack, and its bits do not become an id. */
 static void frames_that_are_none(void **state)
 {
 	(void)state;

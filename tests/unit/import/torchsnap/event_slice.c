@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Snapshots decoded in stretches, by threads or not, give the same model as decoded in turn, and
- * the same error when they are broken: random pickles of events with everything that ends a stretch
- * early, cut into frames at random opcodes. */
+/* Snapshots decoded in slices, by threads or not, give the same model as decoded sequentially, and
+ * the same error if they are damaged: random pickles of events with everything that ends a slice
+ * early, divided into frames at random opcodes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -355,7 +355,7 @@ static void test_broken(void **state)
 	}
 }
 
-/* Out of memory at any point: an error or, where it can do without, the same model. */
+/* Out of memory at any point: an error or, if that memory is optional, the same model. */
 static void test_memory(void **state)
 {
 	(void)state;

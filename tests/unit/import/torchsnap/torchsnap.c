@@ -46,7 +46,7 @@ static void check_facts(const tide_model *m, const struct fact_row *rows)
 	}
 }
 
-/* What torch.cuda.memory_stats() said when the snapshot was taken. */
+/* Values of torch.cuda.memory_stats() when the snapshot was taken. */
 /* A free belongs to a range that was open then; `outside` of them to none. */
 static void check_free_spans(const tide_model *m, uint64_t outside)
 {
@@ -95,7 +95,7 @@ static void gpt_train_equals_torch(void **state)
 	assert_int_equal(m->wall0_ns, INT64_C(1794709245339316000));
 	assert_int_equal(m->spans.n - 1, 15);
 	check_free_spans(m, 3);
-	assert_int_equal(m->frames.n - 1, 410); /* 521 dicts, of which some say the same */
+	assert_int_equal(m->frames.n - 1, 410); /* 521 dicts, some of them equal */
 	tide__model_free(m);
 }
 
@@ -174,7 +174,7 @@ struct dump {
 	atomic_bool enough;
 };
 
-/* As torch does it every few seconds: open the file anew, write all of it. */
+/* Opens the file again and writes all of it, as torch does every few seconds. */
 static void *dump_forever(void *arg)
 {
 	struct dump *d = arg;

@@ -95,7 +95,7 @@ static void our_document(void **state)
 	tide__model_free(m);
 }
 
-/* Without durations, threads, devices of lives; lives told twice. */
+/* A document without durations, threads and devices of lifetimes; with repeated lifetimes. */
 static const char theirs[] =
 	"{\"metadata\": {\"num_snapshots\": 1}, \"snapshots\": [{\"timestamp\": "
 	"\"2025-01-13T10:29:45\", \"checkpoint_name\": \"x_pre\", \"device_breakdown\": {\"mps\": "
@@ -110,7 +110,7 @@ static const char theirs[] =
 	"\"operation_log\": [{\"name\": \"A\", \"timestamp\": \"2025-01-13T10:29:45.100000\"}, "
 	"{\"name\": \"B\", \"timestamp\": \"2025-01-13T10:29:45.103500\"}]}";
 
-/* What the tool's own manual shows: one snapshot, one run, two summaries. */
+/* The example of the tool's own manual: one snapshot, one run, two summaries. */
 static const char manual[] =
 	"{\"metadata\": {\"num_snapshots\": 12}, \"snapshots\": [{\"timestamp\": "
 	"\"2025-01-13T10:29:45\", \"checkpoint_name\": \"model_forward_pre\", \"total_mb\": 2048.5, "
@@ -255,7 +255,8 @@ static void damage_has_its_byte(void **state)
 	}
 }
 
-/* Every cut of a document is an error or a model; running out of memory anywhere is an error. */
+/* Every truncation of a document is an error or a model; running out of memory anywhere is an
+ * error. */
 static void cuts_and_exhaustion(void **state)
 {
 	tide_error err = { 0 };

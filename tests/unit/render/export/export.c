@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What all exporters share: choice by name, failing memory, failing disk, equal bytes. What they
- * write is checked by tests/property/check_exports.py. */
+/* Properties of all exporters: selection by name, failing memory, failing disk, equal bytes.
+ * tests/property/check_exports.py checks their output. */
 #include "some_model.h"
 #include "base/mem.h"
 #include "render/export/export.h"
@@ -98,7 +98,7 @@ static void no_memory(void **state)
 	tide__model_free(m);
 }
 
-/* Of a stack deeper than anybody reads the outer frames are left out, and it says so. */
+/* Outer frames of an extremely deep stack are left out, with a note. */
 static void deep_stack(void **state)
 {
 	const char *end = "(1): f;...(0): [more frames]\"";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Pages as bytes: names never appear outside base64, equal input gives equal bytes, failing memory
- * and a failing disk are told, and the page's code stays small. What the data says is checked by
- * web/test, in a browser too. */
+ * and a failing disk are reported, and the page's code stays small. web/test checks the content, in
+ * a browser too. */
 #include "some_model.h"
 #include "analyze/device/hta_job.h"
 #include "base/error.h"
@@ -261,7 +261,7 @@ static void all_findings(void **state)
 	tide__model_free(m);
 }
 
-/* Of more edges than a page has room for the longest stay, wherever they stand among equals. */
+/* If there are more edges than a page holds, the longest are kept, at any position among equals. */
 static void longest_edges(void **state)
 {
 	enum { N = 3001, ROOM = 2000 };

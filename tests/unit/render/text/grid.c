@@ -206,7 +206,7 @@ static void giving_way(void **state)
 	tide__grid_free(g);
 }
 
-/* One text of 100,000 characters among 2,000 rows: it is there whole, and the others are not as
+/* One text of 100,000 characters among 2,000 rows: it is complete, and the other rows are not as
  * wide. */
 static void one_long_name(void **state)
 {

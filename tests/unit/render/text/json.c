@@ -59,7 +59,7 @@ static void texts(void **state)
 		   "\"nul\":\"a\\u0000b\"}");
 }
 
-/* What a terminal obeys and nobody sees is escaped too; letters are not. */
+/* Invisible control characters are escaped too; letters are not. */
 static void unseen(void **state)
 {
 	tide_json j = begin();

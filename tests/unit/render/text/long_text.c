@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Long texts in an output: whole at first, cut where they come again and again. */
+/* Long texts in an output: complete at first, truncated when they are repeated often. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 enum { MiB = 1 << 20 };
 
-/* A text of n bytes, the last character of which is three bytes long. */
+/* Adds a text of n bytes whose last character has three bytes. */
 static uint32_t add(tide_strings *s, char first, size_t n)
 {
 	char *text = malloc(n);
@@ -79,7 +79,7 @@ static void brief(void **state)
 	tide__strings_free(s);
 }
 
-/* A grid and a document say how many they cut. */
+/* A grid and a document count the truncated texts. */
 static void counted(void **state)
 {
 	static const tide_grid_col cols[] = { { "name", "Name", TIDE_CELL_TEXT } };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What is told of folders that are watched: names that come, go and move, content, lost events, limits. */
+/* Reports of watched folders: names that are added, removed and renamed, changed content, lost
+ * events, limits. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "testing.h"
 
 static char folder[64];
-static char seen[4096]; /* names of files told, each once, with spaces around */
+static char seen[4096]; /* names of reported files, each once, with spaces around */
 
 static void on_file(void *user, const char *path)
 {
@@ -76,7 +77,7 @@ static void names_and_content(void **state)
 	put("a.tide", "x");
 	assert_true(take(w)); /* came */
 	put("a.tide", "y");
-	assert_false(take(w)); /* changed: no new list, but this file is told */
+	assert_false(take(w)); /* changed: no new list, but this file is reported */
 	assert_string_equal(seen, " a.tide ");
 	assert_int_equal(rename(in("a.tide"), in("b.tide")), 0);
 	assert_true(take(w));
@@ -137,17 +138,18 @@ static void overflow(void **state)
 	put("a.tide", "x");
 	put("b.tide", "x");
 	assert_true(take(w));
-	for (long i = 0; i < most / 2 + 100; i++) { /* attributes of two in turn: none merge */
+	for (long i = 0; i < most / 2 + 100;
+	     i++) { /* attributes of two files alternately, so that no events merge */
 		chmod(in("a.tide"), 0600);
 		chmod(in("b.tide"), 0600);
 	}
 	assert_true(take(w));
-	put("a.tide", "x"); /* and goes on */
+	put("a.tide", "x"); /* and continues */
 	assert_false(take(w));
 	assert_string_equal(seen, " a.tide ");
 }
 
-/* Without a descriptor for inotify, and with files that no folder tells of. */
+/* Polls without a descriptor for inotify, and for files whose folder is not watched. */
 static void polls(void **state)
 {
 	struct rlimit was, none;
