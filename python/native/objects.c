@@ -387,15 +387,26 @@ static PyObject *total_of(PyObject *self, PyObject *args)
 	return bytes;
 }
 
+/* Sets wanted[i] for each shape whose type is in the list. Types are compared by identity: a metaclass may forbid hashing. */
+static void find_wanted(const struct walk *w, PyObject *types, char *wanted)
+{
+	Py_ssize_t n = PyList_Size(types);
+	for (size_t i = 0; i < w->g.n_shapes; i++)
+		for (Py_ssize_t k = 0; k < n && !wanted[i]; k++)
+			wanted[i] = w->g.shapes[i].kind != BUFFER &&
+				    PyList_GetItem(types, k) == w->g.shapes[i].type;
+}
+
 static PyObject *listed(const struct walk *w, PyObject *types)
 {
-	PyObject *list = PyList_New(0);
-	for (size_t i = 0; list && i < w->g.n; i++) {
-		const struct shape *s = &w->g.shapes[w->g.nodes[i].shape];
-		int wanted = s->kind == BUFFER ? 0 : PySequence_Contains(types, s->type);
-		if (wanted < 0 || (wanted && PyList_Append(list, w->g.nodes[i].key)))
+	char *wanted = calloc(w->g.n_shapes + 1, 1);
+	PyObject *list = wanted ? PyList_New(0) : PyErr_NoMemory();
+	if (list)
+		find_wanted(w, types, wanted);
+	for (size_t i = 0; list && i < w->g.n; i++)
+		if (wanted[w->g.nodes[i].shape] && PyList_Append(list, w->g.nodes[i].key))
 			Py_CLEAR(list);
-	}
+	free(wanted);
 	return list;
 }
 
@@ -403,8 +414,8 @@ static PyObject *reached(PyObject *self, PyObject *args)
 {
 	(void)self;
 	PyObject *owners, *classify, *types, *list = NULL;
-	if (!PyArg_ParseTuple(args, "O!OO!:reached", &PyList_Type, &owners, &classify,
-			      &PyFrozenSet_Type, &types))
+	if (!PyArg_ParseTuple(args, "O!OO!:reached", &PyList_Type, &owners, &classify, &PyList_Type,
+			      &types))
 		return NULL;
 	struct walk w = { 0 };
 	if (!reach(&w, owners, classify, NULL))
@@ -419,7 +430,7 @@ static PyMethodDef methods[] = {
 	{ "total", total_of, METH_VARARGS,
 	  "total(owners, classify, outside): all bytes that the owners reach, each once, without the objects of the list `outside` and the memory of its arrays; 1 if they reach one of these; problems." },
 	{ "reached", reached, METH_VARARGS,
-	  "reached(owners, classify, types): the objects that the owners reach whose type is one of the frozenset." },
+	  "reached(owners, classify, types): the objects that the owners reach whose type is in the list." },
 	{ NULL, NULL, 0, NULL },
 };
 

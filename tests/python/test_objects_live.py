@@ -10,9 +10,9 @@ import sys
 import tempfile
 import unittest
 
-from objects_cases import needs, reach, unit
+from objects_cases import Wrapped, needs, reach, unit
 from tidemark import _home, objects
-from tidemark.objects import _duplicates
+from tidemark.objects import _duplicates, _snapshot
 
 if importlib.util.find_spec("numpy"):
     import numpy as np
@@ -38,7 +38,7 @@ class Duplicates(unittest.TestCase):
         from unittest import mock
         arrays = [np.zeros(100), np.zeros(100)]
         with mock.patch.object(_duplicates, "MOST_HASHED", 900):
-            self.assertEqual(_duplicates.find([arrays], frozenset({np.ndarray}))[2], 800)
+            self.assertEqual(_duplicates.find([arrays], [np.ndarray])[2], 800)
 
 
 @needs("numpy")
@@ -54,6 +54,42 @@ class Live(unittest.TestCase):
         self.assertGreater(s["total_bytes"], view.nbytes)
         self.assertEqual(sum(r["bytes"] for r in s["types"]) + sum(b["bytes"] for b in s["buffers"]), s["total_bytes"])
         self.assertIsNone(objects.mark("nobody asks"))
+
+    def test_marks_of_this_process(self):
+        """As under `tidemark objects`: a line for each, with problems instead of failures."""
+        from unittest import mock
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "marks")
+            path.touch()
+            with mock.patch.dict(os.environ, {"TIDEMARK_OBJECTS_FILE": f"{os.getpid()} {path}"}):
+                kept = np.zeros(1000)
+                objects.mark("one")
+                with mock.patch.object(_snapshot, "_snapshot", side_effect=SystemExit("no")):
+                    objects.mark(5)
+            head, one, two = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+            self.assertEqual((head["format"], head["snapshots"]), ("tidemark-objects", []))
+            self.assertIn("kept", {o["name"].rpartition(".")[2] for o in one["owners"]})
+            self.assertEqual(two, {"at": "5", "problems": ["the objects could not be measured: SystemExit('no')"]})
+            saved = pathlib.Path(folder, "saved")
+            objects.save(str(saved))
+            self.assertEqual(json.loads(saved.read_text(encoding="utf-8"))["snapshots"][0]["at"], "now")
+            self.assertEqual(len(kept), 1000)
+
+    def test_recommendations_of_live_wrappers(self):
+        kept = [Wrapped(np.zeros(3), unit()) for _ in range(20)]
+        half = object.__new__(Wrapped)
+        s = objects.snapshot("here", sys._getframe())
+        self.assertIn("20 dimension objects created with same exponents - consider caching", s["recommendations"])
+        self.assertTrue([p for p in s["problems"] if p.startswith("Wrapped: values cannot be read: AttributeError")], s["problems"])
+        self.assertEqual((len(kept), type(half)), (20, Wrapped))
+
+    def test_growth_of_live_objects(self):
+        total, owners, types = _snapshot.owned()
+        kept = [bytes(100_000)]
+        more, _, now = _snapshot.owned()
+        self.assertTrue(100_000 <= more - total < 110_000, more - total)
+        self.assertTrue(100_000 <= now["bytes"] - types["bytes"] < 110_000)
+        self.assertTrue(kept and owners)
 
     def run_program(self, code, *options, name="prog.py"):
         with tempfile.TemporaryDirectory() as folder:

@@ -92,8 +92,8 @@ class Profiler(unittest.TestCase):
         for traced in (False, True):
             measure(traced)  # what is made once is there
             empty, busy, growth = measure(traced)
-            self.assertLess(empty.current_bytes, 300)
-            self.assertLess(empty.peak_bytes, 1000)
+            self.assertLess(empty.current_bytes, 300 if sys.gettrace() is None else 2000)
+            self.assertLess(empty.peak_bytes, 1000 if sys.gettrace() is None else 3000)
             self.assertLess(busy.current_bytes, 5000)
             self.assertLess(busy.peak_bytes, 30_000)
             self.assertLess(max(n for _, n in growth), 3000)
@@ -131,7 +131,8 @@ class Profiler(unittest.TestCase):
             del kept
             with p:
                 kept = bytes(n)
-            self.assertEqual(p.delta()["host"], sys.getsizeof(kept))
+            if sys.gettrace() is None:  # a tracer allocates, too
+                self.assertEqual(p.delta()["host"], sys.getsizeof(kept))
             del kept
 
     def test_deltas_and_growth(self):

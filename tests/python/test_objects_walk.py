@@ -95,10 +95,10 @@ class Walk(unittest.TestCase):
     def test_reached_and_total(self):
         text, n = "q" * 70, 10**30
         made = [text, {"k": (text, n)}]
-        self.assertEqual(_objects.reached([made], _walk.classify, frozenset({int})), [n])
+        self.assertEqual(_objects.reached([made], _walk.classify, [int]), [n])
         self.assertEqual(_objects.total([made], _walk.classify, []), (objects.footprint([made]).total_if_shared, 0, []))
         with self.assertRaises(TypeError):
-            _objects.reached([made], _walk.classify, [int])
+            _objects.reached([made], _walk.classify, {int})
 
     def test_what_is_outside(self):
         """Neither counted nor followed: the objects of the list, and the memory of its arrays."""
@@ -146,7 +146,7 @@ class Fallback(unittest.TestCase):
             self.assertEqual(sorted(mine["types"], key=str), sorted(theirs["types"], key=str))
             self.assertEqual([r[1] for r in mine["shared"]], [r[1] for r in theirs["shared"]])
             self.assertEqual(slow.total(owners, _walk.classify, []), (mine["total"], 0, []))
-            self.assertEqual(len(slow.reached(owners, _walk.classify, frozenset({list}))), len(_objects.reached(owners, _walk.classify, frozenset({list}))))
+            self.assertEqual(len(slow.reached(owners, _walk.classify, [list])), len(_objects.reached(owners, _walk.classify, [list])))
         self.assertIn("the extension cannot be loaded (built for another Python): the walk runs in Python", theirs["problems"][0])
 
         class Raises:

@@ -74,7 +74,7 @@ def _same_exponents(dimensions: list[Any], problems: list[str]) -> list[str]:
     count: Counter[Any] = Counter()
     for d in dimensions:
         try:
-            count[type(d), d] += 1
+            count[id(type(d)), d] += 1
         except BaseException as e:  # it equals itself only
             _duplicates.note(d, e, problems)
     return [f"{n} dimension objects created with same exponents - consider caching" for _, n in count.most_common(1) if n >= 2]

@@ -69,7 +69,7 @@ def _groups(objects: list[Any], problems: list[str]) -> list[list[Any]]:
     for o in objects:
         try:
             if id(o) not in deep:
-                found.setdefault((type(o), o), []).append(o)
+                found.setdefault((id(type(o)), o), []).append(o)
         except BaseException as e:
             note(o, e, problems)
     return [g for g in found.values() if len(g) > 1]
@@ -113,10 +113,10 @@ def _size(o: Any) -> int:
 def find(owners: list[Any], types: Iterable[type]) -> tuple[int, list[dict[str, Any]], int, list[str]]:
     """Bytes that would be saved in all, rows with most bytes first, bytes of arrays that were not compared, and problems."""
     problems: list[str] = []
-    values = frozenset(t for t in types if _is_value(t))
-    arrays = frozenset(t for t in types if t is _kinds.ndarray())
-    reached = _walk.engine.reached(owners, _walk.classify, values | arrays)
-    groups = _groups([o for o in reached[:MOST_OBJECTS] if type(o) in values], problems)
-    more, skipped = _array_groups([o for o in reached if type(o) in arrays])
+    values = [t for t in types if _is_value(t)]
+    ndarray = _kinds.ndarray()
+    reached = _walk.engine.reached(owners, _walk.classify, [*values, ndarray])
+    groups = _groups([o for o in reached[:MOST_OBJECTS] if type(o) is not ndarray], problems)
+    more, skipped = _array_groups([o for o in reached if type(o) is ndarray])
     rows: list[dict[str, Any]] = [{"type": _walk.type_name(type(g[0])), "value": _text(g[0]), "count": len(g), "bytes": sum(map(_size, g[1:]))} for g in groups + more]
     return sum(r["bytes"] for r in rows), sorted(rows, key=lambda r: -int(r["bytes"])), skipped, problems

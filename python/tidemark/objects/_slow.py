@@ -184,8 +184,9 @@ class Slow:
             found |= graph.reach(o)
         return graph.bytes_of(found), int(graph.met), graph.problems
 
-    def reached(self, owners: list[Any], classify: Classify, types: frozenset[type]) -> list[Any]:
+    def reached(self, owners: list[Any], classify: Classify, types: list[type]) -> list[Any]:
         graph = _Graph(classify, [])
         for o in owners:
             graph.reach(o)
-        return [o for what, _, o in graph.nodes.values() if what in types]
+        wanted = set(map(id, types))
+        return [o for what, _, o in graph.nodes.values() if id(what) in wanted]

@@ -145,21 +145,13 @@ def _shared_rows(variables: list[Variable], n_own: int, w: dict[str, Any]) -> li
 
 def _recommendations(values: list[Any], types_: list[type], problems: list[str]) -> list[str]:
     wrappers = [t for t in types_ if (k := _kinds.kind_of(t)) is not None and not k.plain and not _kinds.is_guess(k)]
-    found = _walk.engine.reached(values, _walk.classify, frozenset(wrappers))[:MOST_WRAPPERS] if wrappers else []
+    found = _walk.engine.reached(values, _walk.classify, wrappers)[:MOST_WRAPPERS] if wrappers else []
     if not found:
         return []
     many = Many(found)
     advice = _stats.analyze(many).recommendations
     problems.extend(p for p in many.problems if p not in problems)
     return advice
-
-
-def _hashable(t: Any) -> bool:
-    try:
-        return isinstance(hash(t), int)
-    except BaseException as e:  # its metaclass forbids it
-        _guard.pass_signals(e)
-        return False
 
 
 def snapshot(at: str = "now", frame: types.FrameType | None = None) -> dict[str, Any]:
@@ -176,7 +168,7 @@ def _snapshot(at: str, frame: types.FrameType | None) -> dict[str, Any]:
     own = values[:n_own]
     whole = Whole(everything, values, [space for _, space in ours])
     named = whole.named
-    types_ = [t for t, _, _ in named["types"] if _hashable(t)]
+    types_ = [t for t, _, _ in named["types"]]
     saved, duplicates, skipped, problems = _duplicates.find(own, types_)
     problems = [*whole.problems, *problems]
     tables = {"types": _type_rows(whole.types), "modules": _module_rows(modules), "owners": _owner_rows(variables, named),

@@ -127,7 +127,7 @@ def first_of_equals(objects: list[Any], problems: list[str]) -> list[Any]:
     for o in objects:
         try:
             if _duplicates.shallow(o):
-                seen.setdefault((type(o), o), o)
+                seen.setdefault((id(type(o)), o), o)
             else:
                 alone.append(o)
         except BaseException as e:
