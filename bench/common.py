@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What the benchmarks share: a command measured, and a trace as large as wanted."""
+"""Shared by the benchmarks: measuring a command, and making a trace of any size."""
 import os
 import pathlib
 import subprocess

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What sampled session profiling costs, by instruction counts: bench/objects_session.py [PYTHON]
+"""Measures the cost of sampled session profiling by instruction counts: bench/objects_session.py [PYTHON]
 
 Runs a program under valgrind three times: plain, in a sampled session whose samples are counted, and traced. Time under valgrind is not the
 program's, so the cost is instructions per sample times samples per second, over the instructions of a second of the plain program.

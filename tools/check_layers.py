@@ -106,7 +106,7 @@ FORMATS = {
 # Modules of the package that may import a sub-package, and why.
 ABOVE = {"_pytest.py": "the plugin measures objects where a test asks for it"}
 
-# What runs inside other people's processes may use nothing but libc, its own headers and xxHash.
+# Code that runs inside other people's processes may use only libc, its own headers and xxHash.
 INJECTED = {"base", "runtime", "capture"}
 FOREIGN = re.compile(r"^(zstd|isa-l|cairo|microhttpd|mpi|cmocka|zlib)")
 ONLY_CLI = re.compile(r"(?<![\w.>])(?:printf|puts|putchar|perror|exit|abort)\s*\(|\bstdout\b|\bstderr\b")

@@ -45,7 +45,7 @@ print(f"{time.process_time() - c:.4f} {time.perf_counter() - w:.4f}")
 
 
 def instructions(command: list) -> int:
-    """Of the last process that callgrind follows."""
+    """Returns the figure of the last process that callgrind follows."""
     done = subprocess.run(["valgrind", "--tool=callgrind", "--trace-children=yes", "--callgrind-out-file=/dev/null", *command], capture_output=True, text=True)
     counts = [int(line.rsplit(":", 1)[1]) for line in done.stderr.splitlines() if "Collected" in line]
     return counts[0] if counts else 0

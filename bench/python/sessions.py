@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What a profiling session adds to a block of code: Tidemark's recorder and torch.profiler, in turns, in one run.
+"""Measures the overhead of a profiling session: Tidemark's recorder and torch.profiler, alternating in one run.
 
     PYTHONPATH=build/python-site python3 bench/python/sessions.py [ROUNDS]
 

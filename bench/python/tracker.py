@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What the memory tracker costs a program: events, snapshots, a save; beside a scan of the garbage collector.
+"""Measures the cost of the memory tracker: events, snapshots, a save; compared with a scan of the garbage collector.
 
     PYTHONPATH=<where the package is> python bench/python/tracker.py
 """
@@ -29,7 +29,7 @@ def ns(f, n: int, rounds: int = 5) -> float:
 
 
 def scan() -> int:
-    """What a tracker without hooks has to do for one snapshot."""
+    """Does the work of a tracker without hooks for one snapshot."""
     seen = {}
     for o in gc.get_objects():
         if isinstance(o, torch.Tensor):

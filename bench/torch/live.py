@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What recording costs a training step, in one process: every tool on for a few steps, then the next, round after round.
+"""Measures the cost of recording for a training step in one process: each tool runs for a few steps, in several rounds.
 
     live.py steps OUT [--small] [--batch N] [--context N] [--bf16 | --autocast] [--rounds N] [--steps N] [--warm N]
                        [--light] [--only NAMES]
@@ -225,7 +225,7 @@ def loops():
     with ours(modules=False):
         before = tidemark.stats()["events"]
         calls.bench_ten(100, CUDA)
-        inside = (tidemark.stats()["events"] - before) / 200  # ten kinds, some of which call others
+        inside = (tidemark.stats()["events"] - before) / 200  # ten kinds, and some of them call others
     return {OP: (calls.bench_ten, 200, inside), PAIR: (calls.bench_empty, 1000, 1), "view": (calls.bench_view, 1000, 1),
             "an op, cold caches": (calls.bench_cold, 8, inside)}
 

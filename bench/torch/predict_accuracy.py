@@ -384,7 +384,7 @@ def one(args: list[str]) -> dict:
 
 
 def events(name: str) -> list:
-    """What the allocator did, as history() keeps it."""
+    """Returns the allocator's history as kept by history()."""
     trace = torch.cuda.memory._snapshot()["device_traces"][0]
     base = min((e["addr"] for e in trace), default=0)
     return [[e["action"], e["size"], (e["addr"] - base) // 512] for e in trace]

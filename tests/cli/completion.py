@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What each shell completes, asked of the real shell: completion.py TIDEMARK.
+"""Completion in each real shell: completion.py TIDEMARK.
 
 bash and fish answer in a script; zsh only at a terminal, so one is made for it. Every command and option of the table must
 come out of bash and fish; a few rows are typed into zsh. A shell that is not installed is skipped with a line.
@@ -21,7 +21,7 @@ IFS= ; COMP_WORDS=("$@") ; COMP_CWORD=$(($# - 1)) ; unset IFS
 _tidemark
 printf '%s\\n' "${COMPREPLY[@]}"
 """
-# What is typed, and what it must become: the rows of zsh, and what the others must offer.
+# Typed text and its completion: the rows of zsh, and the words that other shells must offer.
 ROWS = [
     (["tidemark", "pea"], "peak"),
     (["tidemark", "--vers"], "--version"),
@@ -63,7 +63,7 @@ def table(program: str) -> dict:
 
 
 def asked(shell, folder: str, commands: dict) -> list:
-    """What a shell that answers in a script gets wrong."""
+    """Returns the errors of a shell that completes in a script."""
     wrong = []
     for words, want in ROWS:
         got = shell(words, folder)

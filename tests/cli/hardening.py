@@ -25,7 +25,7 @@ def readelf(*args):
 
 
 def missing(path, large):
-    """What this binary lacks."""
+    """Returns the protections that this binary lacks."""
     dynamic, heads, names = readelf("-d", path), readelf("-l", path), readelf("--dyn-syms", path)
     stack = next((x for x in heads.splitlines() if "GNU_STACK" in x), "")
     have = {

@@ -21,7 +21,7 @@ def options(page: str) -> set:
 
 
 def texts(page: str) -> dict:
-    """What is said of each option."""
+    """Returns the text of each option."""
     part = page.split("# OPTIONS", 1)[1].split("\n# ", 1)[0]
     return dict(re.findall(r"^(?:\*-\w\*, )?\*(--[\w-]+)\*.*\n\t(.*(?:\n\t.*)*)", part, re.M))
 

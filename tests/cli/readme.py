@@ -34,7 +34,7 @@ def filled(word: str, given: dict) -> str:
 
 
 def run(program: str, words: list, folder: Path) -> str:
-    """What went wrong, or ""."""
+    """Returns the error, or ""."""
     if words[1] == "serve":
         with subprocess.Popen([program, *words[1:], "--port", "0"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
             said = p.stdout.readline()
@@ -53,7 +53,7 @@ def options(program: str, command: str, known: dict) -> set:
 
 
 def wrong_options(program: str, source: Path) -> list:
-    """What documents tell of options that are not there."""
+    """Returns the options in documents that do not exist."""
     wrong, known, seen = [], {}, 0
     for file in [*sorted(source.glob("*.md")), *sorted(source.glob("docs/**/*.md"))]:
         for command, rest in re.findall(r"\btidemark ([a-z][a-z-]+)((?: [^`\n|;]*)?)", file.read_text(encoding="utf-8")):

@@ -119,7 +119,7 @@ def rude(log: Path) -> None:
 
 
 def known() -> None:
-    """What the two hand-made ranks hold, by hand."""
+    """Checks the content of the two hand-made ranks."""
     got = json.loads(subprocess.run([TIDEMARK, "compile", str(DATA / "job"), "--json"], check=True, capture_output=True).stdout)
     assert got["compile_count"] == 8 and got["unfinished"] == 0, got["compile_count"]
     assert got["cudagraph_skips"] == 2 and got["failed"] == 1

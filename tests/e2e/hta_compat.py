@@ -82,7 +82,7 @@ def check(name: str, want: dict, files: list[str], keep: bool, ranks: list[int])
     for rank, table in want.get("idle_time", {}).items():
         compare(f"{name} idle", [{"rank": rank} | r for r in rows(table)], got["idle_time"], ["rank", "stream", "idle_category"])
     # HTA sorts these two by time with an unstable sort: at equal times its running sum depends on the machine.
-    # What does not depend on that order must agree.
+    # Figures that do not depend on that order must agree.
     queue = [{k: r[k] for k in ("rank", "stream", "queue_length_count", "queue_length_max")} for r in rows(want.get("queue_length", []))]
     compare(f"{name} queue", queue, got["queue_length"], ["rank", "stream"])
     bandwidth = [{k: r[k] for k in ("rank", "name")} for r in rows(want.get("memory_bw", []))]

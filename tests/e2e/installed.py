@@ -55,7 +55,7 @@ def packaged(root: pathlib.Path, *words: str) -> list[str]:
 
 
 def wanted() -> str:
-    """What the program says."""
+    """Returns the output of the program."""
     program = os.environ["TIDEMARK"]
     peak = json.loads(run(program, "peak", trace, "--group-by", "module", "--json"))
     sums = json.loads(run(program, "hta", trace, "--json"))["summary"]

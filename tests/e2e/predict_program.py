@@ -146,7 +146,7 @@ def check_script(folder: Path) -> None:
 
 def check_sizes(folder: Path) -> None:
     d, _ = predict("--like", "h200", "--at", 512, "--at", 1024, "--at", 2048, "--", PYTHON, "SCRIPT", "{}", script=PLAIN, folder=folder)
-    row = next(r for r in d["sizes"] if r["size"] == 1024)  # told from the two others
+    row = next(r for r in d["sizes"] if r["size"] == 1024)  # predicted from the two others
     assert abs(row["off_bytes"]) <= row["recorded_bytes"] * 0.02, d["sizes"]
     assert d["fits"] > 2048 if isinstance(d.get("fits"), int) else True, d
 
@@ -247,7 +247,7 @@ def check_world(folder: Path) -> None:
 
 
 def check_ema(folder: Path) -> None:
-    """A second copy of the weights; a compiled model runs eagerly, and that is said."""
+    """Makes a second copy of the weights; a compiled model runs eagerly, and the report notes that."""
     d, _ = predict("--like", "h200", "--", PYTHON, "SCRIPT", script=EMA, folder=folder)
     phases = {p["phase"]: p for p in d["phases"]}
     assert phases["MODEL_CREATION"]["segment_change_bytes"] >= 2 * MIB and d["steps"] == 2, phases

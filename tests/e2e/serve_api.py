@@ -226,7 +226,7 @@ def figures(server, rid, trace):
 
 
 def advice(server, rid, snapshot):
-    """What the page finds about memory is what `tidemark allocator` finds, settings that are tried included."""
+    """The page's findings about memory equal those of `tidemark allocator`, including tried settings."""
     ours, line = section(server, f"/data/{rid}/main")[0], tidemark("allocator", "--json", snapshot)
     assert [f["text"] for f in ours["findings"] if f["view"] == "memory" and "oom" not in f] == [a["text"] for a in line["advice"]] != []
     assert not ours["untried"]
@@ -351,7 +351,7 @@ def nothing_to_serve(folder):
 
 
 def links_lead_nowhere(folder):
-    """What a folder holds may be a link, but not one that leads out of it; what is named may be any."""
+    """A file in a folder may be a link that stays inside it; a file given as an argument may be any link."""
     here, there = folder / "here", folder / "there"
     (here / "below").mkdir(parents=True)
     there.mkdir()
@@ -370,7 +370,7 @@ def links_lead_nowhere(folder):
 
 
 def torn(folder):
-    """A file that is cut, replaced by rubbish, or gone while it is served: what was read stays, then it is told."""
+    """A file is truncated, replaced by garbage, or removed while it is served: the loaded data stay, then the error is reported."""
     path = folder / "t.json"
     event = {"ph": "X", "cat": "cpu_op", "name": "first", "pid": 1, "tid": 1, "ts": 1, "dur": 5}
     path.write_text(json.dumps({"traceEvents": [event] * 1000}))

@@ -71,7 +71,7 @@ def slow_readers(folder):
 
 
 def idle_crowd():
-    """More connections than the server has room for, none of which asks: a client that does is answered at once."""
+    """There are more idle connections than the server allows: a client with a request is answered at once."""
     with Server(TRACE) as s:
         socks = [connect(s) for _ in range(520)]
         begin = time.monotonic()
@@ -133,7 +133,7 @@ def watched(folder):
 
 
 def not_watched(folder):
-    """The kernel watches no more folders for this user: that is told once, and everything is found all the same."""
+    """The kernel watches no further folders for this user: that is reported once, and everything is still found."""
     if seccomp.number("inotify_add_watch") is None:
         print("not watched: the numbers of system calls are not known here")
         return

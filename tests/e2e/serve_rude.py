@@ -19,7 +19,7 @@ def connect(server, timeout=10):
 
 
 def exchange(server, data, timeout=10):
-    """What comes back until the other side closes or stalls."""
+    """Returns the bytes received until the other side closes or stalls."""
     out = b""
     with connect(server, timeout) as s:
         try:

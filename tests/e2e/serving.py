@@ -133,7 +133,7 @@ def is_kind(value, kind):
 
 
 def faults(doc, schema, value, at="$"):
-    """What of `value` is not as `schema` says."""
+    """Returns the differences of `value` from `schema`."""
     assert set(schema) <= KNOWN, f"the checker does not know {set(schema) - KNOWN}"
     if "$ref" in schema:
         target = doc

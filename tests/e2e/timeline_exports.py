@@ -48,7 +48,7 @@ def check_node(node, unit):
 
 
 def spans(t):
-    """What a timeline lists, by content: lanes may be split for nesting."""
+    """Returns the spans of a timeline by content: lanes may be split for nesting."""
     rows = t["cpu_timeline"] + t["gpu_timeline"]
     return collections.Counter((e["name"], e["cat"], e["start_ns"], e["duration_ns"]) for e in rows)
 

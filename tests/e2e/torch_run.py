@@ -72,7 +72,7 @@ def ask(*args: str) -> dict:
 
 @lru_cache
 def unrecorded() -> str:
-    """What the training prints on its own."""
+    """Returns the training's own output."""
     return subprocess.run([PYTHON, "-W", "ignore", "-c", TRAIN], capture_output=True, text=True, timeout=300, check=True).stdout
 
 
@@ -252,7 +252,7 @@ def replaced(folder: str) -> None:
 
 
 def ranks(folder: str) -> None:
-    """Ranks that no launcher told who they are: the process group does."""
+    """Ranks without a launcher's variables get their rank from the process group."""
     script = os.path.join(folder, "ranks.py")
     with open(script, "w", encoding="utf-8") as f:
         f.write(RANKS)

@@ -149,7 +149,7 @@ def damaged(d: pathlib.Path) -> None:
 
 
 def answers(path: pathlib.Path) -> dict:
-    """What every command says of a run, but for the names of files."""
+    """Returns the output of every command on a run, without the names of files."""
     out = {}
     for words in (["memory"], ["peak"], ["ops"], ["phases"], ["leaks"], ["tt", "--analyze"]):
         r = run(*words, str(path), "--json")
@@ -234,7 +234,7 @@ def ttrt(d: pathlib.Path) -> None:
     memory, _ = files_of(d / "ttrt_files", "memory_results")
     changes = [(o["mlir_op"], o["change"]["DRAM"]["bytes_per_bank"], o["change"]["DRAM"]["bytes"]) for o in memory["operations"]]
     check(changes == [("ttnn.to_device", 4097, 4097 * 12), ("ttnn.relu", 8192, 8192 * 12), ("ttnn.exp", 1000, 12000)], f"ttrt: changes to the byte: {changes}")
-    exact = 1 - (64 * kib - 12289) / (64 * kib - 8192)  # before exp: two free blocks that touch are one stretch
+    exact = 1 - (64 * kib - 12289) / (64 * kib - 8192)  # before exp: two adjacent free blocks are one range
     got = memory["operations"][2]["change"]["DRAM"]["fragmentation"]
     check(abs(got - exact) < 1e-9, f"ttrt: fragmentation from the table of blocks {got}, not {exact}")
     peak = json.loads(run("peak", str(path), "--json").stdout)

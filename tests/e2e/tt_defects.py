@@ -16,7 +16,7 @@ from tt import EMITTER, MB, STEP, TIDEMARK, emit, files_of, kept, run  # noqa: E
 
 
 class Logs:
-    """What several rows look at, made once."""
+    """Data of several rows, made once."""
 
     def __init__(self, d: pathlib.Path) -> None:
         self.d = d
@@ -110,7 +110,7 @@ def status(x: Logs) -> None:
 
 
 def overwriting(x: Logs) -> None:
-    """Runs in one second have folders of their own; --analyze and --visualize replace nothing unless told."""
+    """Runs in the same second have separate folders; --analyze and --visualize replace nothing without --force."""
     script = x.d / "quick.py"
     script.write_text("print('x')")
     for _ in range(3):

@@ -64,7 +64,7 @@ def recent_index(addr):
 
 
 class Memory:
-	"""What the records of one chunk remember of each other."""
+	"""The state that the records of one chunk share."""
 
 	def __init__(self, ticks=0):
 		self.ticks, self.addr, self.pool, self.stream, self.recent = ticks, 0, 0, 0, [0] * 256

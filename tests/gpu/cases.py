@@ -221,7 +221,7 @@ def expandable():
 
 
 def oom():
-    """Out of memory is recorded, with the bytes asked for; the program goes on."""
+    """Out of memory is recorded with the requested bytes; the program continues."""
     tidemark.start(path("o.tide"))
     tidemark.torch.attach()
     asked = 1 << 42
@@ -253,7 +253,7 @@ def reserved():
             if i % 4 == 3:
                 keep = keep[::3]
                 torch.cuda.empty_cache()
-            keep.append(torch.empty(3 << 20, device="cuda"))  # the total is told with it
+            keep.append(torch.empty(3 << 20, device="cuda"))  # the total is reported with it
             told.append(torch.cuda.memory_reserved())
             tidemark.checkpoint(f"at {i}")
         keep.append(torch.empty(1 << 30, dtype=torch.uint8, device="cuda"))  # the peak

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Readers of what we export, in plain Python: protobuf wire format, Perfetto, pprof."""
+"""Readers of our exports in plain Python: protobuf wire format, Perfetto, pprof."""
 import gzip
 from decimal import Decimal
 

@@ -31,7 +31,7 @@ def build(source: pathlib.Path, *command: str) -> ctypes.CDLL:
 
 
 def load() -> ctypes.CDLL:
-    """The device, which tells nobody of its memory. Its module has no counters."""
+    """A device whose allocator reports nothing. Its module has no counters."""
     header = ROOT / "include" / "c10" / "core" / "CachingDeviceAllocator.h"
     if not shutil.which("g++") or not header.exists() or "DeviceAllocator :" not in header.read_text(encoding="utf-8"):
         raise unittest.SkipTest("needs g++ and torch 2.9")

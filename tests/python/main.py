@@ -45,7 +45,7 @@ def interpreter() -> str:
 
 
 def fingerprint(python: str) -> str:
-    """Of everything that goes into the wheel: names, times and sizes."""
+    """Returns names, times and sizes of everything that goes into the wheel."""
     h = hashlib.sha256(python.encode())
     files = [SOURCE / "pyproject.toml", SOURCE / "meson.build"]
     for folder in ("src", "include", "python", "web/src"):

@@ -218,10 +218,10 @@ class Attach(unittest.TestCase):
         self.assertEqual(t.peak()["losses"], {})
 
     def test_memory_of_others_is_not_counted(self):
-        """frombuffer and from_numpy lend PyTorch memory that it neither takes nor gives back."""
+        """frombuffer and from_numpy lend PyTorch memory that it neither allocates nor frees."""
         own, lent = bytearray(123_456), torch.ones(11, 11)
         borrowed = [torch.frombuffer(own, dtype=torch.uint8)]
-        strange = torch.ones(1357).share_memory_()  # mapped, and PyTorch tells of it
+        strange = torch.ones(1357).share_memory_()  # mapped, and reported by PyTorch
         if importlib.util.find_spec("numpy"):
             import numpy
 
@@ -339,7 +339,7 @@ class Attach(unittest.TestCase):
         del keep, more
 
     def test_fake_tensors_are_let_be(self):
-        """PyTorch warns of whoever asks where a fake tensor lies; each kind of warning once a process, so in one of its own."""
+        """PyTorch warns when the address of a fake tensor is read, once per process, so this runs in a separate one."""
         done = subprocess.run([sys.executable, "-c", """if True:
             import warnings, torch, tidemark
             from torch._subclasses.fake_tensor import FakeTensorMode
@@ -393,7 +393,7 @@ class Attach(unittest.TestCase):
         """Several accelerators, as their allocators report them."""
         from tidemark._profile import Profile
 
-        for name in ("re.tide", "re2.tide"):  # the second recording is told again
+        for name in ("re.tide", "re2.tide"):  # the second recording gets them again
             with tidemark.record(path(name)):
                 report = getattr(tidemark.torch._hook._capture, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE")
                 report.argtypes, report.restype = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_uint32], None
@@ -408,7 +408,7 @@ class Attach(unittest.TestCase):
                               "privateuseone:0": (6 << 20, 6 << 20, "samples")})
 
     def test_reserved_bytes_are_known_from_attaching_on(self):
-        """As a caching allocator's snapshot tells them, without a report of its own; another allocator tells nothing, and harms nothing."""
+        """Blocks come from a caching allocator's snapshot; an allocator without snapshots gives nothing and does no harm."""
         block = {"address": 0x7100_0000, "size": 512, "state": "active_allocated"}
         segments = [{"device": 0, "address": 0x7100_0000, "total_size": 2 << 20, "blocks": [block, {"size": (2 << 20) - 512, "state": "inactive"}]},
                     {"device": 0, "address": 0x7200_0000, "total_size": 20 << 20, "blocks": []},
@@ -436,7 +436,7 @@ class Attach(unittest.TestCase):
             tidemark.stop()
 
     def test_reserved_bytes_while_recording(self):
-        """What live() says of a device with a caching allocator, and of the CPU, where no one tells it."""
+        """live() shows reserved bytes of a device with a caching allocator, and none for the CPU."""
         with tidemark.record(path("rl.tide")):
             keep = torch.ones(300_000)
             report = getattr(tidemark.torch._hook._capture, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE")
@@ -447,7 +447,7 @@ class Attach(unittest.TestCase):
             report(0x7100_0000, 9 << 20, 14 << 20, 40 << 20, 1)  # the peak: its segment is there before it
             report(0x7100_0000, -9 << 20, 5 << 20, 40 << 20, 1)
             now = tidemark.live()
-            oom(1 << 40, 5 << 20, 20 << 20, 1)  # the cache was given back before it failed
+            oom(1 << 40, 5 << 20, 20 << 20, 1)  # the cache was released before it failed
         self.assertIn("cuda:0: 5.00 MiB in 1 allocation, peak 14.00 MiB, reserved 40.00 MiB (sampled)", repr(now))
         self.assertIn("reserved 40.00 MiB (sampled)", now._repr_html_())
         cpu = next(d for d in now.devices if d["device"] == "cpu")["totals"]
@@ -728,7 +728,7 @@ class Attach(unittest.TestCase):
         self.assertIn("0.weight.exp_avg", t.native.column("tensors", "name"))
 
     def test_under_tidemark_run_the_first_op_is_recorded(self):
-        """Whatever comes first begins the recording: the op that makes the first allocation is there, with its stack, and has it."""
+        """Any first event begins the recording: the op of the first allocation is recorded with its stack and that allocation."""
         programs = {
             "op": ("torch.ones(1000)", "aten::ones/aten::empty"),
             "range": ("with torch.autograd.profiler.record_function('range'): torch.ones(1000)", "range/aten::ones/aten::empty"),

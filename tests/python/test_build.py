@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Where the op hook is built and kept (needs torch): never a reason for a program to fail."""
+"""Building and caching the op hook (needs torch): it never fails a program."""
 import glob
 import importlib.util
 import os
@@ -42,7 +42,7 @@ class Build(unittest.TestCase):
             ops, said = self.run_with(CXX=cxx)
             self.assertEqual(ops, "False")
             self.assertIn(why, said)
-        ignores = "import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"  # then nobody is told how a child ended
+        ignores = "import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"  # then the exit status of a child is unknown
         self.assertEqual(self.run_with(code=ignores + CODE, CXX="false")[0], "False")
         self.assertEqual(self.built(), [])
 
@@ -74,7 +74,7 @@ class Build(unittest.TestCase):
 
 
 class Cache(unittest.TestCase):
-    """What may be loaded from a cache that others can reach; no compiler, no torch."""
+    """Only safe files are loaded from a cache that others can reach; no compiler, no torch."""
 
     def setUp(self):
         spec = importlib.util.spec_from_file_location("tidemark_build", os.path.join(os.environ["TIDE_SOURCE"], "python/hook/tidemark_build.py"))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What the native capture knows of PyTorch (needs torch): stacks, forward and backward, modules, labels, steps, and that it does no harm."""
+"""The native capture of PyTorch (needs torch): stacks, forward and backward, modules, labels, steps, and that it does no harm."""
 import faulthandler
 import gc
 import importlib.util
@@ -38,7 +38,7 @@ def step_hooks() -> dict:
     return getattr(o, "_global_optimizer_post_hooks", {})
 
 
-# ---- programs of their own, which run while the tests in this process do: starting PyTorch is most of what they take ----
+# ---- programs of their own, which run while the tests in this process do: starting PyTorch takes most of their time ----
 
 PROGRAMS = {
     "steps": ("import torch, tidemark\n"
@@ -282,7 +282,7 @@ class Models(unittest.TestCase):
         with tidemark.record(path("model.tide")):
             net, optimizer, loss = train()
             places = {place(p): 1 for p in net.parameters()}
-            tidemark.torch.sweep()  # shapes: what is said already stays
+            tidemark.torch.sweep()  # shapes: earlier descriptions stay
             places |= {place(b): 7 for b in net.buffers()}
             if hasattr(torch, "accelerator"):  # optimizers have had hooks since 2.0
                 places |= {place(v): 3 for s in optimizer.state.values() for v in s.values()}
@@ -368,7 +368,7 @@ class Models(unittest.TestCase):
                 t.start()
             while any(t.is_alive() for t in threads):
                 tidemark.torch.sweep()  # as a save does
-                time.sleep(0.01)  # else whoever needs the GIL, for each op, waits for its turn
+                time.sleep(0.01)  # else threads that need the GIL for each op have to wait
             for t in threads:
                 t.join()
         if not hasattr(torch, "accelerator"):
@@ -438,7 +438,7 @@ class Shapes(unittest.TestCase):
 
 
     def test_of_memory_that_is_used_again(self):
-        """What was at an address before says nothing about what is there now."""
+        """An earlier tensor at an address does not affect the current one."""
         with tidemark.record(path("again.tide"), shapes=True):
             for n in range(40):
                 torch.empty((1,) * (n % 5) + (1 << 18,), dtype=torch.uint8)

@@ -77,7 +77,7 @@ class Device(unittest.TestCase):
         self.assertLess(c("allocs", "died")[row], NEVER)
 
     def test_is_not_taken_for_one_that_does_not_report(self):
-        with tidemark.record(path("first.tide")):  # the op hook is built once, and that is said
+        with tidemark.record(path("first.tide")):  # the op hook is built once, with a line on stderr
             pass
         with contextlib.redirect_stderr(io.StringIO()) as said, tidemark.record(path("n.tide")):
             keep = torch.empty(1000, device="tidal")

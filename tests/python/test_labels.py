@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What tensors are called (needs torch): storages that several share, labels that move with their owner, two models of one class."""
+"""Names of tensors (needs torch): shared storages, labels that move with their owner, two models of one class."""
 import gc
 import os
 import socket
@@ -23,7 +23,7 @@ def path(name: str) -> str:
 
 
 def groups(t: tidemark.Trace, by: str) -> dict:
-    """Bytes by group of what is alive at the end."""
+    """Returns the live bytes at the end by group."""
     return {row["key"]: row["bytes"] for row in t.peak(group_by=by, top=10000, at=f"#{len(t['moves'])}")["groups"]}
 
 

@@ -210,7 +210,7 @@ class Walk(unittest.TestCase):
             signal.signal(signal.SIGALRM, old)
 
     def test_without_memory(self):
-        """Whatever fails for want of memory is a MemoryError, and the process goes on."""
+        """Any lack of memory is a MemoryError, and the process continues."""
         code = ("import resource\nfrom tidemark import _objects\nmany = [float(n) for n in range(400_000)]\nplain = lambda t: None\n"
                 "now = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\nfailed = 0\n"
                 "for room in range(0, 200_000_000, 2_000_000):\n    resource.setrlimit(resource.RLIMIT_AS, (now + room, -1))\n"

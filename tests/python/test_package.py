@@ -701,7 +701,7 @@ class Reading(unittest.TestCase):
         spans.validate(full=True)
         self.assertEqual(allocs["size"].to_pylist(), [77])
         self.assertEqual(spans["name"].to_pylist(), ["x"])
-        self.assertEqual(spans["cat"].to_pylist(), ["op"])  # numbers that stand for words come as these
+        self.assertEqual(spans["cat"].to_pylist(), ["op"])  # enumerations have their names
         self.assertEqual(allocs["role"].to_pylist(), ["unknown"])
         self.assertEqual(pyarrow.table(t["moves"])["kind"].to_pylist(), ["alloc"])
         for name in t.tables:

@@ -88,7 +88,7 @@ class Faces(unittest.TestCase):
         self.assertTrue(data.has_gpu_time)
 
     def test_no_device_rows(self) -> None:
-        """Nothing is said of a device: documents have null, fields that are numbers are 0 with has_gpu_time False."""
+        """Without a device, documents have null, and numeric fields are 0 with has_gpu_time False."""
         from tidemark.profiling import HTAAnalyzer, TimelineGenerator
 
         path = pathlib.Path(self.folder, "host.json")
@@ -203,7 +203,7 @@ class WithTorch(unittest.TestCase):
             self.assertAlmostEqual(session.peak_memory_mb - session.allocated_memory_mb, 12, 1)
 
     def test_recorders(self) -> None:
-        """Ours and torch.profiler tell the same ops; which one recorded, and why, is said."""
+        """Our recorder and torch.profiler have the same ops; the session names the recorder and the reason."""
         from tidemark.profiling import UnifiedProfiler
 
         counts = {}

@@ -34,7 +34,7 @@ def path(name: str) -> str:
 
 
 def run(code: str, *before: str, later: bool = False, **env: str) -> tuple[str, str]:
-    """What it printed, and what it said on stderr."""
+    """Returns stdout and stderr of the program."""
     done = subprocess.run([*before, sys.executable, "-c", BEGIN + ("" if later else "begin()\n") + code], capture_output=True, text=True, check=False, timeout=200,
                           cwd=FOLDER, env={**os.environ, **env})
     if "SkipTest" in done.stderr:
@@ -91,7 +91,7 @@ with tidemark.record("b.tide"):
         self.assertIn("note: tidal:0 is sampled: highest 8.00 MiB", " ".join(text.split()))
 
     def test_its_own_peak(self):
-        """It is told where it rises between two looks, whatever the program did to it before or does meanwhile."""
+        """The peak is recorded when it rises between two samples, regardless of resets by the program."""
         out, said = run(RECORD + """
 most = torch.accelerator.max_memory_allocated
 empty(40 * M)  # before: of no recording
@@ -182,13 +182,13 @@ with tidemark.record("m.tide", shapes=True):
 """)
         self.assertEqual(said, SAID + "it has no counters either, so its memory is not known\n")
         t = tidemark.open(path("m.tide"))
-        self.assertEqual(t.memory()["losses"], {"unreported_devices": "tidal"})  # labels of what is not there are no loss of their own
+        self.assertEqual(t.memory()["losses"], {"unreported_devices": "tidal"})  # labels of missing allocations are not a separate loss
         names = set(t.native.column("spans", "name"))
         self.assertLessEqual({"nn.Module: Linear", "aten::linear", "Optimizer.step#SGD.step"}, names)
         self.assertEqual([m for m in t.native.column("marks", "name")[1:]].count("optimizer.step"), 3)
 
     def test_library_that_is_loaded_later(self):
-        """What it tells is taken over once PyTorch names its device: then it is no silent one."""
+        """Its reports are hooked once PyTorch names its device: then it does not count as silent."""
         out, said = run("""
 import tidemark
 with tidemark.record("l.tide"):

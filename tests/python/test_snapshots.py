@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Snapshots of a profile, worked out from one to the next, against what is alive counted anew for each."""
+"""Compares the incremental snapshots of a profile with a full count of live tensors for each."""
 import os
 import random
 import tempfile
@@ -32,7 +32,7 @@ def recording(seed: int, path: str) -> None:
 
 
 def slow(p: _profile.Profile, told: list[int], most: int) -> list[dict]:
-    """Each snapshot by itself: every move from the first on."""
+    """Computes each snapshot separately from all memory events."""
     out, seen = [], set()
     for name, _, move in (p.checkpoints[i] for i in told):
         alive = {}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Ops of tasks that take turns on one thread: each is its task's, whatever the others do."""
+"""Ops of tasks that alternate on one thread: each belongs to its own task."""
 import asyncio
 import collections
 import contextvars
@@ -78,7 +78,7 @@ class Own:
 
 
 def at_once(loop, coro, **kw):
-    """What asyncio.eager_task_factory does, which is new in 3.12; of tasks that first wait by sleep(0)."""
+    """Does the same as asyncio.eager_task_factory, which is new in 3.12, for tasks that first wait by sleep(0)."""
     context = contextvars.copy_context()
     context.run(coro.send, None)
     return asyncio.Task(coro, loop=loop, context=context)
@@ -91,7 +91,7 @@ class Tasks(unittest.TestCase):
         found = {a: op_path(spans, s) for a, s in zip(t.native.column("allocs", "addr"), t.native.column("allocs", "span"))}
         self.assertEqual({a: found.get(a) for a in work.want}, work.want)
         self.assertTrue(all(t1 < 2**63 - 1 for t1 in spans["t1"]))
-        for i, up in enumerate(spans["parent"]):  # nothing ends outside of what it is in
+        for i, up in enumerate(spans["parent"]):  # no span ends outside of its parent
             self.assertTrue(not up or spans["t0"][up] <= spans["t0"][i] <= spans["t1"][i] <= spans["t1"][up])
         if counts is not None:
             self.assertEqual({o["op"]: o["count"] for o in t.ops(flat=True)["ops"]}, counts)

@@ -291,7 +291,7 @@ class Document(unittest.TestCase):
         self.assertEqual(d["metadata"]["pytorch_operations_source"], "recording")
 
     def test_one_profiler_at_a_time(self):
-        """Of several threads one tracks PyTorch's ops, the others run on without: two profilers at once would end the process."""
+        """Only one of several threads tracks PyTorch's ops: two profilers at once would crash the process."""
         ready, seen = threading.Barrier(3), []
 
         def work():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What a section of a page says (docs/formats/page.md).
+"""Reads a section of a page (docs/formats/page.md).
 
 page_section.py PAGE SECTION COLUMN ...        the columns, one a line
 page_section.py PAGE SECTION --json MEMBER     a member of its JSON, one element a line

@@ -25,7 +25,7 @@ GREY, BLUE, GREEN, BOLD, OFF = "\033[38;5;240m", "\033[38;5;69m", "\033[32m", "\
 
 
 class Bank:
-    """One bank of a pool: first fit, free stretches joined. All banks of a pool are alike."""
+    """One bank of a pool: first fit, adjacent free ranges merged. All banks of a pool are equal."""
 
     def __init__(self, size: int):
         self.size, self.free, self.used = size, [(0, size)] if size else [], {}

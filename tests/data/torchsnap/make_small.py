@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""small_pN.pickle: one small snapshot with a bit of everything, in protocol N. Run here to write them anew."""
+"""small_pN.pickle: one small snapshot with a bit of everything, in protocol N. Run it here to write them again."""
 import pickle
 
 F = [{"name": f"f{i}", "filename": "a.py" if i % 2 else "??", "line": i} for i in range(4)]

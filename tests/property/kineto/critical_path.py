@@ -30,7 +30,7 @@ class Maker:
         self.r = random.Random(seed)
         self.events, self.corr, self.free = [], 0, {}
         self.records = []  # (correlation of a cudaEventRecord, device, stream)
-        self.silent = self.r.random() < 0.5  # no rows that tell of synchronisation
+        self.silent = self.r.random() < 0.5  # no synchronisation rows
         self.devices = self.r.choice([[0], [0], [0, 1]])
         self.streams = self.r.choice([[7], [7, 20], [7, 20, 24]])
 
@@ -249,7 +249,7 @@ class Path:
                 entries.setdefault((x["stream"], calls[-1]["i"]), []).append(x)
         for stream in {s for s, _ in entries}:
             points = []
-            for (on, call), rows in entries.items():  # the first of a graph's rows on a stream stands for all
+            for (on, call), rows in entries.items():  # the first of a graph's rows on a stream counts for all
                 if on == stream:
                     x = min(rows, key=lambda y: (y["t0"], y["i"]))
                     points += [(self.rows[call]["t0"], 0, call, x), (x["t0"], 1, x["i"], x)]
@@ -259,7 +259,7 @@ class Path:
                 x["queue" if begins else "pending"] = n
 
     def source(self, sync):
-        """The kernel that an event stands for."""
+        """Returns the kernel of an event."""
         record = sync["args"].get("wait_on_cuda_event_record_corr_id")
         first = [y for y in self.rows if y["args"].get("wait_on_cuda_event_record_corr_id") == record][0]
         on = (first["device"], first["args"]["wait_on_stream"])
