@@ -296,6 +296,8 @@ static int run(const tide_command *cmd, int argc, char **argv)
 		if (!rc)
 			rc = tide__cli_is_page(&a) ? tide__cli_page(&a, cmd->page) : cmd->run(&a);
 		rc = close_output(&a, &o, rc);
+		if (!rc && tide__cli_incomplete())
+			rc = 4;
 	}
 	tide__options_free(&a);
 	return rc;

@@ -81,6 +81,25 @@ static tide_code load_beginning(const char *path, tide_load_options *opt, tide_m
 	return rc;
 }
 
+static bool incomplete;
+
+/* Losses of a Tenstorrent log. That JSON files lack deallocates is no damage. */
+void tide__cli_saw(const tide_model *m)
+{
+	bool log = tide__fact_find(m, "tt.lines") >= 0;
+	for (size_t i = 0; log && i < m->facts.n; i++) {
+		const char *key = tide__text(m, m->facts.key[i], NULL);
+		incomplete |=
+			!strcmp(key, "loss.truncated_at") ||
+			(!strncmp(key, "loss.tt_", 8) && strcmp(key, "loss.tt_results_only") != 0);
+	}
+}
+
+bool tide__cli_incomplete(void)
+{
+	return incomplete;
+}
+
 tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -122,5 +141,6 @@ tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what)
 		return NULL;
 	}
 	tide__fmt_axis(m->axis);
+	tide__cli_saw(m);
 	return m;
 }

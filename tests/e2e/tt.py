@@ -139,7 +139,7 @@ def damaged(d: pathlib.Path) -> None:
     t = two.read_text(encoding="utf-8").split("\n")
     mid = [a[: len(a) // 2] + b if i % 40 == 5 and "Executing" in a else a for i, (a, b) in enumerate(zip(t, t[1:] + [""]))]
     r = run("tt", "--analyze", str(text_of(d, "mid", "\n".join(mid))), "--json")
-    check(r.returncode == 0 and json.loads(r.stdout)["ranks"] == 2, f"two ranks interleaved mid-line: {r.stderr}")
+    check(r.returncode == 4 and json.loads(r.stdout)["ranks"] == 2, f"two ranks interleaved mid-line: {r.returncode} {r.stderr}")
     other = run("tt", "--analyze", str(text_of(d, "other", "hello\n" * 20000)))
     check(other.returncode == 1 and other.stderr.count("\n") == 1, f"another text: {other.stderr}")
     late = run("peak", str(text_of(d, "late", "x" * 79 + "\n" + "foreign line of a log\n" * 200000 + text)), "--json")

@@ -134,7 +134,7 @@ static void metric(differ *d, tide_metric k, int side, uint64_t v, bool known)
 static tide_code time_metrics(differ *d, int side)
 {
 	tide_timeline t;
-	bool timed = d->m[side]->axis == TIDE_AXIS_TIME; /* else ops have no durations */
+	bool timed = d->out->timed; /* else ops have no durations */
 	tide_code rc = tide__find_timeline(d->m[side], NULL, &t, d->err);
 	if (rc != TIDE_OK)
 		return rc;
@@ -237,8 +237,8 @@ static bool add_ops(differ *d, int side, const tide_flame *f)
 		if (!ok)
 			break;
 		r->count[side] += f->nodes.count[i];
-		r->value[side] += f->nodes.self[i];
-		r->total[side] += totals[name];
+		r->value[side] += d->out->timed ? f->nodes.self[i] : 0;
+		r->total[side] += d->out->timed ? totals[name] : 0;
 		totals[name] = 0; /* once a name */
 	}
 	tide__free(plain);
@@ -271,7 +271,8 @@ static tide_code kernels(differ *d, int side)
 		if (!r)
 			return tide__nomem(d->err);
 		r->count[side]++;
-		r->value[side] += (uint64_t)(tide__span_end(m, i) - m->spans.t0[i]);
+		if (d->out->timed)
+			r->value[side] += (uint64_t)(tide__span_end(m, i) - m->spans.t0[i]);
 	}
 	return TIDE_OK;
 }
@@ -381,6 +382,11 @@ static uint64_t effect(const tide_diff_row *r)
 	return r->value[1] > r->value[0] ? r->value[1] - r->value[0] : r->value[0] - r->value[1];
 }
 
+static uint64_t more_calls(const tide_diff_row *r)
+{
+	return r->count[1] > r->count[0] ? r->count[1] - r->count[0] : r->count[0] - r->count[1];
+}
+
 static int by_effect(const void *a, const void *b)
 {
 	const tide_diff_row *x = a, *y = b;
@@ -389,6 +395,10 @@ static int by_effect(const void *a, const void *b)
 		return ex > ey ? -1 : 1;
 	if (x->value[1] != y->value[1])
 		return x->value[1] > y->value[1] ? -1 : 1;
+	ex = more_calls(x);
+	ey = more_calls(y);
+	if (ex != ey)
+		return ex > ey ? -1 : 1;
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
@@ -422,7 +432,7 @@ tide_code tide__find_diff(const tide_model *a, const tide_model *b, const tide_d
 	static const tide_diff_options none;
 	static tide_code (*const steps[])(differ *, int) = { time_metrics, ops, kernels, memory };
 	differ d = { .m = { a, b }, .opt = opt ? opt : &none, .out = out, .err = err };
-	*out = (tide_diff){ 0 };
+	*out = (tide_diff){ .timed = a->axis == TIDE_AXIS_TIME && b->axis == TIDE_AXIS_TIME };
 	tide_code rc = begin(&d);
 	for (size_t s = 0; rc == TIDE_OK && s < 2 * sizeof steps / sizeof *steps; s++)
 		rc = steps[s / 2](&d, s % 2);

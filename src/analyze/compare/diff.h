@@ -71,8 +71,8 @@ typedef struct tide_diff_row {
 } tide_diff_row;
 
 typedef struct tide_diff_table {
-	tide_diff_row *rows; /* owned; largest |B - A| first, then largest B, then order of
-			      * appearance */
+	tide_diff_row *rows; /* owned; largest |B - A| first, then largest B, then most calls
+			      * more or less, then order of appearance */
 	size_t n;
 	size_t by_status[4]; /* rows of each tide_diff_status */
 } tide_diff_table;
@@ -89,6 +89,7 @@ typedef struct tide_diff {
 	tide_flame *tree;    /* owned: names and paths; below the root one branch per kind */
 	tide_flame *host[2]; /* owned: host spans of each by path, all threads merged */
 	tide_device_id device[2];
+	bool timed; /* both have a clock; else rows of spans have counts only, value = total = 0 */
 } tide_diff;
 
 /* Compares `a` (before) and `b` (after). `opt` may be NULL. Returns TIDE_OK or TIDE_ENOMEM. *out

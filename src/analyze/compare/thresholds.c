@@ -345,8 +345,11 @@ tide_fail_result tide__failif_check(const tide_failif *f, const tide_diff *d)
 		for (size_t i = 0; i < sums[f->function].n; i++)
 			add_matching(f, d, sums[f->function].columns[i], &r);
 	}
-	r.known[0] = d->known[known][0];
-	r.known[1] = d->known[known][1];
+	for (int side = 0; side < 2; side++)
+		r.known[side] = f->function == TIDE_FAIL_COUNT
+					? d->known[TIDE_METRIC_OPS][side] ||
+						  d->known[TIDE_METRIC_KERNELS][side]
+					: d->known[known][side];
 	r.decided = r.known[1] && (r.known[0] || !f->change);
 	r.crossed = r.decided && tide__failif_crossed(f, r.a, r.b);
 	return r;

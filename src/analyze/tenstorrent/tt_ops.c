@@ -320,6 +320,19 @@ void tide__tt_free(tide_tt *t)
 	tide__free(t);
 }
 
+/* Ranks are in the order of their numbers. */
+static tide_code no_rank(const tide_model *m, int64_t rank, tide_error *err)
+{
+	int64_t first = m->processes.n > 1 ? m->processes.rank[1] : -1,
+		last = m->processes.n > 1 ? m->processes.rank[m->processes.n - 1] : -1;
+	if (last < 0)
+		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+				  "no rank %lld: the log names no ranks", (long long)rank);
+	return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+			  "no rank %lld: the log has ranks from %lld to %lld", (long long)rank,
+			  (long long)(first < 0 ? 0 : first), (long long)last);
+}
+
 tide_code tide__tt_find(const tide_model *m, const tide_tt_options *opt, tide_tt **out,
 			tide_error *err)
 {
@@ -350,8 +363,7 @@ tide_code tide__tt_find(const tide_model *m, const tide_tt_options *opt, tide_tt
 	tide__tt_free(t);
 	*out = NULL;
 	if (!ranks)
-		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "no rank %lld in the log",
-				  (long long)opt->rank);
+		return no_rank(m, opt->rank, err);
 	if (opt->skip_runs && tide__fact_find(m, "loss.tt_no_blocks") < 0)
 		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
 				  "nothing is left: %u runs are to be skipped, the log has %u",

@@ -54,6 +54,14 @@ static const tide_option options[] = {
 	[O_RANK] = { "rank", 0, TIDE_OPT_INT, "N", "only this rank" },
 };
 
+/* ---- options ---- */
+
+static bool prints(const tide_args *a)
+{
+	return a->opt[O_JSON].set || a->opt[O_MARKDOWN].set || a->opt[O_LLM].set ||
+	       a->opt[O_TEXT].set;
+}
+
 /* ---- names ---- */
 
 static const char *base_name(const char *path)
@@ -96,6 +104,27 @@ static void stem_of_folder(const char *path, char *out, size_t n)
 		if (cut && cut > out)
 			*cut = 0;
 	}
+}
+
+/* A path as a word for the shell: quoted if it has to be. Returns out. */
+static const char *quoted(const char *path, char *out, size_t n)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_-./+:@%,=";
+	size_t k = 0;
+	if (*path && strspn(path, plain) == strlen(path)) {
+		snprintf(out, n, "%s", path);
+		return out;
+	}
+	out[k++] = '\'';
+	for (; *path && k + 6 < n; path++)
+		if (*path == '\'')
+			k += (size_t)snprintf(out + k, n - k, "'\\''");
+		else
+			out[k++] = *path;
+	out[k++] = '\'';
+	out[k] = 0;
+	return out;
 }
 
 static int not_found(const char *what, const char *name)
@@ -213,6 +242,12 @@ static int check_places(const place *p)
 	return !p->force && taken(p, "_report.html") ? refuse(p, "_report.html") : 0;
 }
 
+/* Standard output belongs to the report that was asked for; the rest goes to standard error then. */
+static FILE *aside(const tide_args *a)
+{
+	return prints(a) ? tide__cli_errors() : a->out;
+}
+
 static int validate(const tide_args *a, const place *p)
 {
 	char memory[PATH_MAX], ops[PATH_MAX];
@@ -222,9 +257,9 @@ static int validate(const tide_args *a, const place *p)
 		return 1;
 	if (tide__tt_check(memory, ops, &n, &no_shapes, &err) != TIDE_OK)
 		return tide__cli_fail(memory, &err);
-	fprintf(a->out, "\nValidation passed: %zu operations properly aligned\n", n);
+	fprintf(aside(a), "\nValidation passed: %zu operations properly aligned\n", n);
 	if (no_shapes)
-		fprintf(a->out, "Warning: %zu operations have no input/output shapes parsed\n",
+		fprintf(aside(a), "Warning: %zu operations have no input/output shapes parsed\n",
 			no_shapes);
 	return 0;
 }
@@ -232,25 +267,26 @@ static int validate(const tide_args *a, const place *p)
 static int write_files(const tide_args *a, const place *p, tide_tt *t)
 {
 	int rc = 0;
+	FILE *out = aside(a);
 	for (size_t i = 0; i < N_FILES && !rc; i++)
 		rc = write_one(p, files[i].end, t, files[i].write);
 	if (rc)
 		return rc;
-	tide__tt_summary(t, a->out);
+	tide__tt_summary(t, out);
 	if (t->ambiguous)
-		fprintf(a->out, "  Arguments that match no weight's shape (ambiguous): %llu\n",
+		fprintf(out, "  Arguments that match no weight's shape (ambiguous): %llu\n",
 			(unsigned long long)t->ambiguous);
 	rc = validate(a, p);
 	rc = rc ? rc : write_tide(p, t->m);
 	rc = rc ? rc : write_page(a, p, t->m);
 	if (rc)
 		return rc;
-	fprintf(a->out, "\nGenerated files:\n");
+	fprintf(out, "\nGenerated files:\n");
 	for (size_t i = 0; i < N_FILES; i++)
-		fprintf(a->out, "  - %s/%s%s\n", p->folder, p->stem, files[i].end);
-	fprintf(a->out, "  - %s/%s.tide\n", p->folder, p->stem);
+		fprintf(out, "  - %s/%s%s\n", p->folder, p->stem, files[i].end);
+	fprintf(out, "  - %s/%s.tide\n", p->folder, p->stem);
 	if (taken(p, "_report.html"))
-		fprintf(a->out, "  - %s/%s_report.html\n", p->folder, p->stem);
+		fprintf(out, "  - %s/%s_report.html\n", p->folder, p->stem);
 	return 0;
 }
 
@@ -266,15 +302,17 @@ static int write_files(const tide_args *a, const place *p, tide_tt *t)
 static int no_states(const tide_args *a, const char *log, const tide_model *m,
 		     const tide_error *err)
 {
-	bool ops = m && tide__fact_find(m, "loss.tt_no_blocks") >= 0;
+	bool ops = tide__fact_find(m, "loss.tt_no_blocks") >= 0;
+	if (!ops && (a->opt[O_RANK].set || a->opt[O_RUNS].num))
+		return tide__cli_usage(a, "%s", err->text); /* an option names what is not there */
+	char word[2 * PATH_MAX];
 	if (!ops)
 		return tide__cli_fail(log, err);
 	fprintf(tide__cli_errors(),
 		"tidemark tt: %s: %lld operations, but no memory states. " LOGGING_OFF
 		"`tidemark ops %s` shows what ran.\n",
 		log, (long long)(m->facts.number[tide__fact_find(m, "loss.tt_no_blocks")] - 1),
-		log);
-	(void)a;
+		quoted(log, word, sizeof word));
 	return 1;
 }
 
@@ -297,12 +335,6 @@ static int print_report(const tide_args *a, tide_tt *t, const char *stem)
 	return rc == TIDE_OK ? tide__cli_done(a) : tide__cli_fail(NULL, &err);
 }
 
-static bool prints(const tide_args *a)
-{
-	return a->opt[O_JSON].set || a->opt[O_MARKDOWN].set || a->opt[O_LLM].set ||
-	       a->opt[O_TEXT].set;
-}
-
 static int analyze(const tide_args *a, const char *log, const place *p, bool keep)
 {
 	tide_tt_options o = TIDE_TT_OPTIONS_INIT;
@@ -321,9 +353,13 @@ static int analyze(const tide_args *a, const char *log, const place *p, bool kee
 		rc = print_report(a, t, p->stem);
 	else
 		rc = 0;
+	if (t && t->no_warmup)
+		fputs("Warning: --skip-warmup: no \"Got output shape:\" in the log; nothing is "
+		      "skipped\n",
+		      tide__cli_errors());
 	if (!rc && keep)
 		rc = write_files(a, p, t);
-	if (!rc && keep)
+	if (!rc && keep && !prints(a))
 		tide__cli_losses(a, m);
 	tide__tt_free(t);
 	tide__model_free(m);
@@ -468,12 +504,17 @@ static char **command_of(const tide_args *a)
 	return argv;
 }
 
+/* Both work, in any order: --analyze writes the page, too, so the other may replace it. */
 static int later(const tide_args *a, const place *p)
 {
+	char log[PATH_MAX], word[2 * PATH_MAX];
+	if (!path_of(p, "_profile.log", log))
+		return 1;
 	fprintf(a->out,
-		"\nLog file: %s/%s_profile.log\n\nTo analyze later, run:\n  tidemark tt --analyze "
-		"%s/%s_profile.log\n\nTo visualize later, run:\n  tidemark tt --visualize %s\n",
-		p->folder, p->stem, p->folder, p->stem, p->folder);
+		"\nLog file: %s\n\nTo analyze later, run:\n  tidemark tt --force --analyze %s\n",
+		log, quoted(log, word, sizeof word));
+	fprintf(a->out, "\nTo visualize later, run:\n  tidemark tt --force --visualize %s\n",
+		quoted(p->folder, word, sizeof word));
 	return tide__cli_done(a);
 }
 
@@ -493,7 +534,10 @@ static int run_script(const tide_args *a)
 	if (!path_of(&p, "_profile.log", log) || !path_of(&p, "_profile.times", times))
 		return tide__cli_usage(a, "the path is too long");
 	char **argv = command_of(a);
-	tide_code rc = argv ? tide__tt_capture(argv, log, times, &status, &err) : tide__nomem(&err);
+	tide_code rc =
+		argv ? tide__tt_capture(argv, log, times, prints(a) ? STDERR_FILENO : STDOUT_FILENO,
+					&status, &err)
+		     : tide__nomem(&err);
 	free(argv);
 	if (rc != TIDE_OK)
 		return tide__cli_fail(log, &err);
@@ -506,8 +550,31 @@ static int run_script(const tide_args *a)
 	return status ? status : end;
 }
 
+/* Returns what cannot go together, NULL = nothing. */
+static const char *conflict(const tide_args *a)
+{
+	const tide_value *o = a->opt;
+	unsigned modes = o[O_LOG].set + o[O_ANALYZE].set + o[O_VISUALIZE].set;
+	unsigned reports = o[O_JSON].set + (o[O_MARKDOWN].set || o[O_LLM].set) + o[O_TEXT].set;
+	bool parts = o[O_WARMUP].set || o[O_RUNS].given || o[O_RANK].set;
+	bool read_only = o[O_ANALYZE].set || o[O_VISUALIZE].set;
+	return modes > 1		     ? "--log, --analyze and --visualize exclude each other"
+	       : read_only && a->n_files     ? "--analyze and --visualize run no script"
+	       : o[O_LOG].set && !a->n_files ? "--log needs a script"
+	       : reports > 1		     ? "--json, --markdown and --text exclude each other"
+	       : reports && (o[O_LOG].set || o[O_VISUALIZE].set)
+		       ? "--json, --markdown and --text need a report: not with --log or --visualize"
+	       : parts && (o[O_LOG].set || o[O_VISUALIZE].set)
+		       ? "--skip-warmup, --skip-runs and --rank need a report: not with --log or "
+			 "--visualize"
+		       : NULL;
+}
+
 static int run(const tide_args *a)
 {
+	const char *wrong = conflict(a);
+	if (wrong)
+		return tide__cli_usage(a, "%s", wrong);
 	if (a->opt[O_ANALYZE].set)
 		return analyze_log(a);
 	if (a->opt[O_VISUALIZE].set)
@@ -529,7 +596,8 @@ const tide_command tide__cmd_tt = {
 		"other command) and SCRIPT_report.html. The exit "
 		"status is the script's. The runtime must be a debug build (-DTT_RUNTIME_DEBUG=ON). Memory is "
 		"printed before an operation runs: the change up to the next state is charged to it. Every "
-		"other command reads the log, too.",
+		"other command reads the log, too. With --json, --markdown or --text standard output holds "
+		"the report alone; the script's output goes to standard error.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 0,
 	.max_files = SIZE_MAX,

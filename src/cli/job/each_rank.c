@@ -119,7 +119,7 @@ bool tide__cli_many(const tide_args *a)
 static const tide_grid_col peak_cols[] = {
 	FIRST,
 	{ "peak_bytes", "Peak", TIDE_CELL_BYTES },
-	{ "peak_time_ns", "At", TIDE_CELL_NS },
+	{ "peak_time_ns", "At", TIDE_CELL_AT },
 	{ "peak_count", "Allocations", TIDE_CELL_COUNT },
 	{ "reserved_bytes_at_peak", "Reserved", TIDE_CELL_BYTES },
 	{ "capacity_bytes", "Of", TIDE_CELL_BYTES },
@@ -130,7 +130,7 @@ static const tide_grid_col memory_cols[] = {
 	FIRST,
 	{ "live_bytes", "Live", TIDE_CELL_BYTES },
 	{ "peak_bytes", "Peak", TIDE_CELL_BYTES },
-	{ "peak_time_ns", "At", TIDE_CELL_NS },
+	{ "peak_time_ns", "At", TIDE_CELL_AT },
 	{ "reserved_peak_bytes", "Reserved peak", TIDE_CELL_BYTES },
 	{ "allocs", "Allocs", TIDE_CELL_COUNT },
 	{ "frees", "Frees", TIDE_CELL_COUNT },
@@ -299,8 +299,11 @@ static tide_code measure(const tide_args *a, const struct kind *k, const char *p
 	(void)a;
 	tide_code rc = tide__load(path, &opt, &m, err);
 	x.m = m;
-	if (rc == TIDE_OK)
+	if (rc == TIDE_OK) {
+		tide__cli_saw(m);
+		tide__fmt_axis(m->axis);
 		rc = find_device(&x, device);
+	}
 	if (rc == TIDE_OK)
 		rc = k->row(&x);
 	if (rc == TIDE_OK)

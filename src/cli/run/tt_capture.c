@@ -69,7 +69,8 @@ static void become(char **argv, int out)
 	};
 	for (size_t i = 0; i < sizeof set / sizeof *set; i++)
 		setenv(set[i][0], set[i][1], 1);
-	unsetenv("TTMLIR_RUNTIME_LOGGER_FILE"); /* the log is to come here */
+	unsetenv("TTMLIR_RUNTIME_LOGGER_FILE");	 /* the log is to come here */
+	unsetenv("TTMLIR_RUNTIME_LOGGER_TYPES"); /* lines of every type */
 	dup2(out, STDOUT_FILENO);
 	dup2(out, STDERR_FILENO);
 	execvp(argv[0], argv);
@@ -92,7 +93,7 @@ static bool put_all(int fd, const char *s, size_t n)
 }
 
 typedef struct copy {
-	int from, log;
+	int from, log, shown; /* shown: where the output is passed on to */
 	FILE *times;
 	uint64_t bytes;
 	bool mute; /* our output is closed: only the log is written */
@@ -114,7 +115,7 @@ static bool pass(copy *c, tide_code *rc, tide_error *err)
 	c->bytes += (uint64_t)n;
 	if (*rc == TIDE_OK && !put_all(c->log, buf, (size_t)n))
 		*rc = tide__fail_errno(err, "cannot write the log");
-	c->mute = c->mute || !put_all(STDOUT_FILENO, buf, (size_t)n);
+	c->mute = c->mute || !put_all(c->shown, buf, (size_t)n);
 	return true;
 }
 
@@ -140,11 +141,12 @@ static tide_code pass_all(copy *c, pid_t child, int *status, tide_error *err)
 	return rc;
 }
 
-tide_code tide__tt_capture(char **argv, const char *log, const char *times, int *status,
+tide_code tide__tt_capture(char **argv, const char *log, const char *times, int shown, int *status,
 			   tide_error *err)
 {
 	int ends[2] = { -1, -1 }, how = 0;
-	copy c = { .log = open(log, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) };
+	copy c = { .shown = shown,
+		   .log = open(log, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) };
 	if (c.log < 0)
 		return tide__fail_errno(err, "cannot write %s", log);
 	c.times = fopen(times, "wxe");

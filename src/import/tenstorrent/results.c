@@ -467,14 +467,27 @@ static bool find_ops(results *r, tide_plain all, tide_plain *ops)
 	return r->bytes || tide__plain_get(one, "memory", &v);
 }
 
+static const char *other_file(const uint8_t *head, size_t n);
+
+static tide_code not_memory(const tt_results *in, tide_error *err)
+{
+	const char *what = other_file((const uint8_t *)in->main, in->n_main);
+	if (what)
+		return tide__fail(err, TIDE_EFORMAT, TIDE_NO_OFFSET,
+				  "holds only %s of a Tenstorrent run; its memory is in "
+				  "NAME_memory.json beside it",
+				  what);
+	return tide__fail(err, TIDE_EFORMAT, 0,
+			  "not the memory file of a Tenstorrent run, or it is cut off");
+}
+
 static tide_code import(results *r, const tt_results *in, tide_error *err)
 {
 	tide_plain all, ops, texts;
 	if (!tide__ttlog_begin(&r->x))
 		return r->x.rc;
 	if (!tide__plain_parse(in->main, in->n_main, &all) || !find_ops(r, all, &ops))
-		return tide__fail(err, TIDE_EFORMAT, 0,
-				  "not the memory file of a Tenstorrent run, or it is cut off");
+		return not_memory(in, err);
 	r->has_texts = in->operations &&
 		       tide__plain_parse(in->operations, in->n_operations, &texts) &&
 		       texts.type == '[';
@@ -552,6 +565,22 @@ static bool contains(const uint8_t *head, size_t n, const char *word)
 	return memmem(head, n, word, strlen(word));
 }
 
+/* Another file of the run: what it holds; NULL = none. */
+static const char *other_file(const uint8_t *head, size_t n)
+{
+	static const struct {
+		const char *words[2], *what;
+	} files[] = {
+		{ { "\"mlir_op\"", "\"output_layout_info\"" }, "the texts of operations" },
+		{ { "\"total_entries\"", "\"total_weight_bytes\"" }, "arguments of the program" },
+		{ { "\"loc_index\"", "\"text\"" }, "modules" },
+	};
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+		if (contains(head, n, files[i].words[0]) && contains(head, n, files[i].words[1]))
+			return files[i].what;
+	return NULL;
+}
+
 static int sniff(const uint8_t *head, size_t n)
 {
 	size_t p = 0;
@@ -559,7 +588,7 @@ static int sniff(const uint8_t *head, size_t n)
 		p++;
 	if (p == n || (head[p] != '{' && head[p] != '['))
 		return 0;
-	if (contains(head, n, "\"totalBytesAllocatedPerBank_MB\""))
+	if (contains(head, n, "\"totalBytesAllocatedPerBank_MB\"") || other_file(head, n))
 		return 95;
 	return contains(head, n, "\"total_bytes_allocated_per_bank\"") &&
 			       contains(head, n, "\"debug_str\"")

@@ -156,6 +156,9 @@ static bool one_tree(tide_box *b, const tide_page_two *two, const struct tree *t
 	};
 	tide_flame *f[2] = { NULL, NULL };
 	tide_flame_pair p = { 0 };
+	bool timed = two->m[0]->axis == TIDE_AXIS_TIME && two->m[1]->axis == TIDE_AXIS_TIME;
+	if (!timed && t->kind != TIDE_FLAME_MEMORY)
+		return true; /* without a clock there is no time to draw */
 	bool ok = tide__find_flame(two->m[0], &opt, &f[0], err) == TIDE_OK &&
 		  tide__find_flame(two->m[1], &opt, &f[1], err) == TIDE_OK;
 	bool any = ok && (f[0]->nodes.total[0] || f[1]->nodes.total[0]);

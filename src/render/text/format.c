@@ -69,6 +69,11 @@ void tide__fmt_axis(uint8_t axis)
 	axis_now = axis;
 }
 
+uint8_t tide__fmt_axis_now(void)
+{
+	return axis_now;
+}
+
 bool tide__fmt_by_ops(void)
 {
 	return axis_now == TIDE_AXIS_OPS;

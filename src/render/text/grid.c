@@ -19,6 +19,7 @@ enum kind { NONE, INT, UINT, REAL, TEXT };
 
 struct cell {
 	uint8_t kind;
+	uint8_t axis; /* of a time: the unit that was set when it was added */
 	uint32_t len; /* of a text */
 	union {
 		int64_t i;
@@ -78,6 +79,7 @@ static void add(tide_grid *g, struct cell c)
 	if (!g || g->failed)
 		return;
 	g->failed = !TIDE_ROOM(g->cells, g->cap, g->n + 1);
+	c.axis = tide__fmt_axis_now();
 	if (!g->failed)
 		g->cells[g->n++] = c;
 }
@@ -152,7 +154,7 @@ static double as_double(const struct cell *c)
 }
 
 /* A cell that is not a text. */
-static char *show(char *buf, size_t n, const struct cell *c, tide_cell type)
+static char *show_value(char *buf, size_t n, const struct cell *c, tide_cell type)
 {
 	double v = as_double(c);
 	switch (c->kind == NONE ? TIDE_CELL_TEXT : type) {
@@ -192,6 +194,16 @@ static char *show(char *buf, size_t n, const struct cell *c, tide_cell type)
 		snprintf(buf, n, "-");
 		return buf;
 	}
+}
+
+/* Rows of one grid may come from traces with different axes. */
+static char *show(char *buf, size_t n, const struct cell *c, tide_cell type)
+{
+	uint8_t now = tide__fmt_axis_now();
+	tide__fmt_axis(c->axis);
+	show_value(buf, n, c, type);
+	tide__fmt_axis(now);
+	return buf;
 }
 
 static int cell_width(const tide_grid *g, const struct cell *c, tide_cell type)

@@ -89,8 +89,9 @@ char *tide__fmt_delta(char *buf, size_t n, double bytes); /* "+12.34 MiB" */
 char *tide__fmt_ns(char *buf, size_t n, double ns);	  /* "1.234 ms" */
 char *tide__fmt_at(char *buf, size_t n, double ns);	  /* the same for a time; "op 1,234" */
 /* Sets the unit of times that this thread formats next (TIDE_AXIS_*); the code that loads a
- * model calls it. */
+ * model calls it. A cell of a grid keeps the unit that was set when it was added. */
 void tide__fmt_axis(uint8_t axis);
+uint8_t tide__fmt_axis_now(void);
 bool tide__fmt_by_ops(void);
 char *tide__fmt_count(char *buf, size_t n, int64_t v); /* "1,234,567" */
 /* Copies `s` for a terminal: control bytes and invalid UTF-8 become \xNN; at most `width`

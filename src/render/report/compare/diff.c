@@ -132,6 +132,27 @@ static const tide_grid_col row_cols[TIDE_N_DIFF_KINDS][N_ROW_COLS] = {
 	[TIDE_DIFF_ROLE] = ROW_COLS("role", "Role", TIDE_CELL_BYTES, TIDE_CELL_DELTA, "bytes"),
 };
 
+/* Of traces without a clock: only counts are compared. */
+#define COUNT_COLS(TITLE)                                                                          \
+	{                                                                                          \
+		{ "delta", NULL, TIDE_CELL_NS }, { "pct", NULL, TIDE_CELL_DELTA_PCT },             \
+			{ "a", NULL, TIDE_CELL_NS }, { "b", NULL, TIDE_CELL_NS },                  \
+			{ "count_a", "A count", TIDE_CELL_COUNT },                                 \
+			{ "count_b", "B count", TIDE_CELL_COUNT },                                 \
+			{ "status", "Status", TIDE_CELL_TEXT, 4 },                                 \
+			{ "name", TITLE, TIDE_CELL_KERNEL }, { "total_a", NULL, TIDE_CELL_COUNT }, \
+			{ "total_b", NULL, TIDE_CELL_COUNT },                                      \
+	}
+static const tide_grid_col count_cols[][N_ROW_COLS] = {
+	[TIDE_DIFF_OP] = COUNT_COLS("Op"),
+	[TIDE_DIFF_KERNEL] = COUNT_COLS("Kernel"),
+};
+
+static bool counts_only(const tide_diff *d, tide_diff_kind kind)
+{
+	return !d->timed && (kind == TIDE_DIFF_OP || kind == TIDE_DIFF_KERNEL);
+}
+
 /* The path below the kind's branch; ops are parted as `tidemark peak` parts them. */
 static bool name_cell(tide_grid *g, const tide_diff *d, uint32_t node, bool ops)
 {
@@ -168,10 +189,16 @@ static bool add_row(tide_grid *g, const tide_diff *d, tide_diff_kind kind, const
 		    bool brief)
 {
 	size_t n;
-	tide__grid_int(g, (int64_t)(r->value[1] - r->value[0]));
-	tide__grid_real(g, tide__change_pct(r->value[0], r->value[1]));
-	tide__grid_uint(g, r->value[0]);
-	tide__grid_uint(g, r->value[1]);
+	bool counts = counts_only(d, kind);
+	if (counts) {
+		for (int i = 0; i < 4; i++)
+			tide__grid_none(g);
+	} else {
+		tide__grid_int(g, (int64_t)(r->value[1] - r->value[0]));
+		tide__grid_real(g, tide__change_pct(r->value[0], r->value[1]));
+		tide__grid_uint(g, r->value[0]);
+		tide__grid_uint(g, r->value[1]);
+	}
 	tide__grid_uint(g, r->count[0]);
 	tide__grid_uint(g, r->count[1]);
 	tide__grid_text(g, tide__diff_status_text(tide__diff_status(r)));
@@ -186,7 +213,7 @@ static bool add_row(tide_grid *g, const tide_diff *d, tide_diff_kind kind, const
 		tide__grid_textn(g, name, n);
 	}
 	for (int side = 0; side < 2; side++)
-		if (kind == TIDE_DIFF_OP)
+		if (kind == TIDE_DIFF_OP && !counts)
 			tide__grid_uint(g, r->total[side]);
 		else
 			tide__grid_none(g);
@@ -196,7 +223,8 @@ static bool add_row(tide_grid *g, const tide_diff *d, tide_diff_kind kind, const
 tide_grid *tide__diff_rows(const tide_diff *d, tide_diff_kind kind, size_t top, bool brief)
 {
 	const tide_diff_table *t = &d->table[kind];
-	tide_grid *g = tide__grid_new(row_cols[kind], N_ROW_COLS);
+	tide_grid *g = tide__grid_new(counts_only(d, kind) ? count_cols[kind] : row_cols[kind],
+				      N_ROW_COLS);
 	bool ok = g != NULL;
 	for (size_t i = 0, shown = 0; ok && i < t->n && (!top || shown < top); i++) {
 		if (tide__diff_status(&t->rows[i]) == TIDE_DIFF_SAME)
@@ -311,7 +339,11 @@ bool tide__diff_report_text(const tide_diff *d, const tide_diff_checks *c,
 	tide__grid_print(g, to->out, &to->style, 0);
 	tide__grid_free(g);
 	for (unsigned k = 0; k < TIDE_N_DIFF_KINDS; k++)
-		if (!table(to, d, (tide_diff_kind)k, titles[k], top))
+		if (!table(to, d, (tide_diff_kind)k,
+			   !counts_only(d, (tide_diff_kind)k) ? titles[k]
+			   : k == TIDE_DIFF_OP		      ? "Ops by count"
+							      : "Device work by count",
+			   top))
 			return false;
 	for (size_t i = 0; i < c->n; i++) {
 		tide__diff_checks_figures(c, i, text, sizeof text);
