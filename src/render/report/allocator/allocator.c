@@ -213,11 +213,17 @@ static void print_advice(const tide_out *to, const tide_allocator *x)
 	}
 }
 
+/* Otherwise what is in use is unknown. */
+static bool known(const tide_allocator *x)
+{
+	return tide__memory_known(x->m, x->device);
+}
+
 void tide__allocator_text(const tide_allocator *x, size_t map, const tide_out *to)
 {
 	char name[64], t[32];
 
-	if (!x->device) {
+	if (!known(x) && !x->over.source) {
 		fputs("The trace holds no memory events.\n", to->out);
 		tide__put_model_losses(to, x->m);
 		return;
@@ -245,10 +251,10 @@ static void json_totals(tide_json *j, const tide_allocator *x)
 	tide__json_kuint(j, "moves", x->state.cut);
 	tide__json_kmaybe(j, "reserved_bytes", x->reserved);
 	tide__json_kstr(j, "reserved_source", tide__reserved_text(x->over.source));
-	tide__json_kuint_if(j, "active_bytes", x->device, t->active);
-	tide__json_kuint_if(j, "allocated_bytes", x->device, t->allocated);
-	tide__json_kuint_if(j, "requested_bytes", x->device, t->requested);
-	tide__json_kuint_if(j, "rounding_waste_bytes", x->device, t->waste);
+	tide__json_kuint_if(j, "active_bytes", known(x), t->active);
+	tide__json_kuint_if(j, "allocated_bytes", known(x), t->allocated);
+	tide__json_kuint_if(j, "requested_bytes", known(x), t->requested);
+	tide__json_kuint_if(j, "rounding_waste_bytes", known(x), t->waste);
 	tide__json_kmaybe(j, "free_bytes", k ? t->free : tide__allocator_unused(x));
 	tide__json_kuint_if(j, "cached_free_bytes", k, t->cached);
 	tide__json_kuint_if(j, "inactive_split_bytes", k, t->inactive_split);
@@ -317,16 +323,17 @@ static const tide_grid_col point_cols[] = {
 	{ "largest_free_block_bytes", "", TIDE_CELL_BYTES },
 };
 
-static void point_row(tide_grid *g, const tide_fragmentation_point *p, const tide_fragmentation *f)
+static void point_row(tide_grid *g, const tide_fragmentation_point *p, const tide_allocator *x)
 {
+	const tide_fragmentation *f = &x->over;
+	const uint64_t live[] = { p->active, p->allocated, p->requested };
 	const uint64_t held[] = { p->cached, p->inactive_split, p->expandable_free,
 				  p->largest_free };
 
 	tide__grid_int(g, p->t);
 	tide__grid_maybe(g, f->source ? p->reserved : TIDE_RESERVED_NONE);
-	tide__grid_uint(g, p->active);
-	tide__grid_uint(g, p->allocated);
-	tide__grid_uint(g, p->requested);
+	for (size_t i = 0; i < 3; i++)
+		known(x) ? tide__grid_uint(g, live[i]) : tide__grid_none(g);
 	for (size_t i = 0; i < 4; i++)
 		f->known && !p->odd ? tide__grid_uint(g, held[i]) : tide__grid_none(g);
 }
@@ -336,11 +343,11 @@ static void json_over_time(tide_json *j, const tide_allocator *x)
 	tide_grid *g = tide__grid_new(point_cols, sizeof point_cols / sizeof *point_cols);
 
 	for (size_t i = 0; i < x->over.n; i++)
-		point_row(g, &x->over.p[i], &x->over);
+		point_row(g, &x->over.p[i], x);
 	tide__grid_member(g, j, "over_time");
 	g = tide__grid_new(point_cols, sizeof point_cols / sizeof *point_cols);
 	if (x->over.source)
-		point_row(g, &x->over.worst, &x->over);
+		point_row(g, &x->over.worst, x);
 	tide__grid_member(g, j, "most_unused");
 }
 
@@ -363,7 +370,10 @@ void tide__allocator_json(const tide_allocator *x, tide_json *j)
 	char name[64];
 
 	tide__json_object(j);
-	tide__json_kstr(j, "device", tide__device_name(x->m, x->device, name, sizeof name));
+	if (x->device)
+		tide__json_kstr(j, "device", tide__device_name(x->m, x->device, name, sizeof name));
+	else
+		tide__json_knull(j, "device");
 	json_totals(j, x);
 	json_over_time(j, x);
 	json_segments(j, x);
