@@ -10,3 +10,4 @@ F
 tidemark timeline a.json
 tidemark timeline a.json --json | grep gpu
 tidemark gantt a.json -o a.html | grep lanes
+tidemark hta a.json --json | grep -m 10 -E '"(kernel_time|busy|idle|compute|communication|memory|other|non_compute|comm_comp_overlap|idle_host_active)_ns"'

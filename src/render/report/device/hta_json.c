@@ -139,26 +139,33 @@ static void put_losses(tide_json *j, const tide_hta *texts, const tide_hta *h)
 	tide__json_object_end(j);
 }
 
+/* null: the trace has no device rows. */
+static void put_ns(tide_json *j, const char *key, int64_t ns, bool known)
+{
+	known ? tide__json_kint(j, key, ns) : tide__json_knull(j, key);
+}
+
 static void put_breakdown(tide_json *j, const tide_hta_head *h)
 {
-	tide__json_kint(j, "kernel_time_ns", h->kernel_time);
-	tide__json_kint(j, "busy_ns", h->busy);
-	tide__json_kint(j, "idle_ns", h->idle);
-	tide__json_kint(j, "compute_ns", h->type_ns[TIDE_GPU_COMPUTE]);
-	tide__json_kint(j, "communication_ns", h->type_ns[TIDE_GPU_COMM]);
-	tide__json_kint(j, "memory_ns", h->type_ns[TIDE_GPU_MEMORY]);
-	tide__json_kint(j, "other_ns", h->type_ns[TIDE_GPU_OTHER]);
-	tide__json_kint(j, "non_compute_ns", h->non_compute);
+	bool known = h->rows || h->left_out;
+	put_ns(j, "kernel_time_ns", h->kernel_time, known);
+	put_ns(j, "busy_ns", h->busy, known);
+	put_ns(j, "idle_ns", h->idle, known);
+	put_ns(j, "compute_ns", h->type_ns[TIDE_GPU_COMPUTE], known);
+	put_ns(j, "communication_ns", h->type_ns[TIDE_GPU_COMM], known);
+	put_ns(j, "memory_ns", h->type_ns[TIDE_GPU_MEMORY], known);
+	put_ns(j, "other_ns", h->type_ns[TIDE_GPU_OTHER], known);
+	put_ns(j, "non_compute_ns", h->non_compute, known);
 	put_pct(j, "idle_pct", h->idle, h->kernel_time);
 	put_pct(j, "busy_pct", h->busy, h->kernel_time);
 	put_pct(j, "compute_pct", h->type_ns[TIDE_GPU_COMPUTE], h->kernel_time);
 	put_pct(j, "communication_pct", h->type_ns[TIDE_GPU_COMM], h->kernel_time);
 	put_pct(j, "memory_pct", h->type_ns[TIDE_GPU_MEMORY], h->kernel_time);
 	put_pct(j, "non_compute_pct", h->non_compute, h->kernel_time);
-	tide__json_kint(j, "comm_comp_overlap_ns", h->overlap);
+	put_ns(j, "comm_comp_overlap_ns", h->overlap, known);
 	/* null without a communication row, or when all of them took no time */
 	put_pct(j, "comm_comp_overlap_pct", h->overlap, h->type_ns[TIDE_GPU_COMM]);
-	tide__json_kint(j, "idle_host_active_ns", h->idle_host_active);
+	put_ns(j, "idle_host_active_ns", h->idle_host_active, known);
 	tide__json_kuint(j, "gpu_rows", h->rows);
 	put_counts(j, "gpu_rows_by_type", tide__gpu_type_text, h->rows_of, TIDE_GPU_TYPES);
 	put_times(j, "sum_by_type", tide__gpu_type_text, h->sum_of, TIDE_GPU_TYPES);
