@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 import unittest
+import warnings
 
 from objects_cases import SOURCE, needs, reach, size_of
 from tidemark import objects
@@ -30,6 +31,9 @@ class Packages(unittest.TestCase):
         grown = torch.zeros(10, requires_grad=True)
         grown.sum().backward()
         self.assertEqual(objects.footprint([grown]).by_device, {"cpu": 80})
+        for sparse, n in ((torch.eye(10).to_sparse(), 10 * (2 * 8 + 4)), (torch.eye(10).to_sparse_csr(), 11 * 8 + 10 * 8 + 10 * 4)):
+            self.assertEqual(objects.memory_stats(sparse).data_bytes, n)
+            self.assertGreaterEqual(objects.footprint([sparse]).by_device["cpu"], n)  # an index may be a view of a larger storage
         if not torch.cuda.is_available():
             with self.assertRaisesRegex(RuntimeError, "CUDA not available"):
                 objects.gpu_memory_stats("cuda:0")
@@ -84,6 +88,23 @@ class Packages(unittest.TestCase):
         self.assertEqual(objects.memory_stats(frame).data_bytes, 1600)
         self.assertGreaterEqual(objects.footprint([frame]).by_device["cpu"], 1600)
         self.assertEqual(objects.memory_stats(frame["a"]).data_bytes, 800)
+
+    @needs("pandas")
+    def test_measuring_a_frame_leaves_it_as_it_is(self):
+        """No cache is filled, indexes without a hash are no problem, and the parts add up."""
+        import pandas
+        frame = pandas.DataFrame({"a": np.arange(100), "b": np.zeros(100), "s": ["t"] * 100})
+        copy = frame.copy()
+        first = objects.memory_stats(frame)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            r = objects.analyze_shared_metadata([frame, copy])
+        self.assertEqual((r.unique_units, r.recommendations), (0, []))
+        self.assertIn(f"  Object overhead:  {object.__sizeof__(frame) + 16} bytes\n", objects.memory_report(frame))
+        self.assertNotIn("Unit", objects.memory_report(frame))
+        self.assertEqual(objects.memory_stats(frame), first)
+        twice = pandas.DataFrame(np.zeros((10, 2)), columns=["x", "x"])
+        self.assertEqual(objects.memory_stats(twice).data_bytes, 160)
 
     @needs("pandas")
     def test_the_data_of_a_frame_counts_once(self):

@@ -56,8 +56,10 @@ def shallow(o: Any) -> bool:
 
 
 def note(o: Any, e: BaseException, problems: list[str]) -> None:
-    """Makes a problem of what __hash__ or __eq__ raised."""
+    """Makes a problem of what __hash__ or __eq__ raised. That lists or indexes have no hash is none."""
     _guard.pass_signals(e)
+    if type(e) is TypeError and str(e).startswith("unhashable type"):
+        return
     text = f"{type(o).__name__}: it cannot be compared: {_kinds.text_of(e)}"
     if text not in problems and len(problems) < MOST_PROBLEMS:
         problems.append(text)
@@ -102,12 +104,12 @@ def _text(o: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def _ignore(text: str) -> None:
+def ignore(text: str) -> None:
     """The walk has told it."""
 
 
 def _size(o: Any) -> int:
-    return _kinds.shallow(o, _ignore)
+    return _kinds.shallow(o, ignore)
 
 
 def find(owners: list[Any], types: Iterable[type]) -> tuple[int, list[dict[str, Any]], int, list[str]]:

@@ -66,7 +66,9 @@ def _astropy_metadata(obj: Any) -> list[Any]:
 
 
 def _frame_arrays(obj: Any) -> list[Any]:
-    return [obj[c].array for c in obj.columns] if obj.columns.is_unique else [obj.iloc[:, i].array for i in range(obj.shape[1])]
+    """A column as a Series would be noted in the frame (copy-on-write), so that each measurement finds more than the one before."""
+    columns = getattr(obj, "_iter_column_arrays", None)
+    return list(columns()) if callable(columns) else [obj.iloc[:, i].array for i in range(obj.shape[1])]
 
 
 def _is_array(value: Any) -> bool:
@@ -86,6 +88,7 @@ _KNOWN: dict[tuple[str, str], Kind] = {
     ("astropy.units.quantity", "Quantity"): Kind(_itself, _astropy_metadata),
     ("pint.facets.plain.quantity", "PlainQuantity"): Kind("_magnitude", "_units"),
     ("numpy", "ndarray"): Kind(_itself, plain=True),
+    ("numpy", "generic"): Kind(_itself, plain=True),
     ("torch", "Tensor"): Kind(_itself, plain=True),
     ("array", "array"): Kind(_itself, plain=True),
     ("pandas", "DataFrame"): Kind(_frame_arrays, lambda o: [o.columns, o.index]),
@@ -156,8 +159,7 @@ def array_size(array: Any, tell: Callable[[str], object] = _warn) -> tuple[int, 
         if type(array) is ndarray():
             return (_behind(array, array.nbytes) if 0 in array.strides else array.nbytes), "cpu"
         if hasattr(array, "untyped_storage"):
-            bytes_, device = array.element_size() * array.nelement(), str(array.device)
-            return (bytes_ if device == "meta" else min(bytes_, array.untyped_storage().nbytes())), device
+            return _tensor_size(array)
         if hasattr(array, "estimated_size"):
             return _plausible(array.estimated_size()), "cpu"
         if hasattr(array, "nbytes"):
@@ -171,6 +173,21 @@ def array_size(array: Any, tell: Callable[[str], object] = _warn) -> tuple[int, 
         _guard.pass_signals(e)
         tell(f"{type(array).__name__}: its bytes are unknown: {text_of(e)}")
         return 0, UNKNOWN
+
+
+def sparse_parts(tensor: Any) -> list[Any]:
+    """Tensors that a sparse one consists of; of another one, none."""
+    names = {"torch.sparse_coo": ("_indices", "_values"), "torch.sparse_csr": ("crow_indices", "col_indices", "values"), "torch.sparse_bsr": ("crow_indices", "col_indices", "values"),
+             "torch.sparse_csc": ("ccol_indices", "row_indices", "values"), "torch.sparse_bsc": ("ccol_indices", "row_indices", "values")}
+    return [getattr(tensor, name)() for name in names.get(str(tensor.layout), ())]
+
+
+def _tensor_size(tensor: Any) -> tuple[int, str]:
+    device = str(tensor.device)
+    if parts := sparse_parts(tensor):
+        return sum(_tensor_size(t)[0] for t in parts), device
+    n = tensor.element_size() * tensor.nelement()
+    return (n if device == "meta" else min(n, tensor.untyped_storage().nbytes())), device
 
 
 def text_of(e: BaseException) -> str:

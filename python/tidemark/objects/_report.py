@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from . import _advice, _guard, _kinds, _stats, _walk
+from . import _advice, _duplicates, _guard, _kinds, _stats, _walk
 from ._advice import size
 from ._many import Many, unique
 
@@ -53,11 +53,13 @@ def _of_one(obj: Any, detailed: bool, among: Iterable[Any] | str | None) -> list
 def _breakdown(obj: Any, s: _stats.MemoryStats) -> list[str]:
     """Parts that add up to the metadata: the dimension without what the unit has besides."""
     p = _kinds.parts(obj)
-    outside = [obj, *p.data, *p.uncertainty]
-    everything, _, _ = _walk.total(p.metadata, outside)
-    dimensions, _, _ = _walk.total([d for m in p.metadata if (d := _kinds.get(m, "dimension")) is not None], outside)
-    return ["", "Breakdown:", f"  Object overhead:  {size(s.metadata_bytes - everything if not p.kind.plain else 0)}",
-            f"  Unit object:      {size(everything - dimensions)}", f"  Dimension object: {size(dimensions)}"]
+    own = 0 if p.kind.plain or any(d is obj for d in p.data) else min(_kinds.shallow(obj, _duplicates.ignore), s.metadata_bytes)
+    dimensions, _, _ = _walk.total([d for m in p.metadata if (d := _kinds.get(m, "dimension")) is not None], [obj, *p.data, *p.uncertainty])
+    dimensions = min(dimensions, s.metadata_bytes - own)
+    lines = ["", "Breakdown:", f"  Object overhead:  {size(own)}"]
+    if p.metadata and not any(_kinds.is_unit(p.kind.metadata, m) for m in p.metadata):
+        return [*lines, f"  Metadata objects: {size(s.metadata_bytes - own)}"]
+    return [*lines, f"  Unit object:      {size(s.metadata_bytes - own - dimensions)}", f"  Dimension object: {size(dimensions)}"]
 
 
 class _Sizes(dict[int, str]):

@@ -30,6 +30,8 @@ def _storage(tensor: Any) -> list[Any]:
     device = str(tensor.device)
     if device == "meta":
         return []
+    if parts := _kinds.sparse_parts(tensor):
+        return [*parts, tensor.grad]
     storage = tensor.untyped_storage()
     return [(storage.data_ptr(), storage.nbytes(), device), tensor.grad]
 
