@@ -25,7 +25,8 @@ static tide_node_kind kind_of(const tide_json_item *item)
 	return kinds[item->kind];
 }
 
-/* A place for the next value: the root, or one more element of the innermost open container. */
+/* Returns a place for the next value: the root, or one more element of the innermost open
+ * container. */
 static tide_node *place(tide_node_builder *b)
 {
 	if (!b->n)

@@ -64,7 +64,7 @@ bool tide__parse_cut(const char *text, size_t all, uint64_t *out)
 
 __extension__ typedef unsigned __int128 wide;
 
-/* Shift of a unit, or -1: B, K, KB, KiB, M ... in any case. */
+/* Returns the shift of a unit, or -1: B, K, KB, KiB, M ... in any case. */
 static int unit_shift(const char *u)
 {
 	static const char prefixes[] = "kmgtp";

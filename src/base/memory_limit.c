@@ -26,7 +26,7 @@ static int number(const char *path, const char *key, uint64_t *out)
 	return found;
 }
 
-/* Bytes a control group still allows; UINT64_MAX = no limit. */
+/* Returns the bytes a control group still allows; UINT64_MAX = no limit. */
 static uint64_t group_room(const char *folder)
 {
 	static const char *const names[][2] = { { "memory.max", "memory.current" },

@@ -28,7 +28,7 @@ static int fitting(int width)
 	return width > 0 && width < READABLE ? width : READABLE;
 }
 
-/* Length of the word at s; "[--top N]" is one. */
+/* Returns the length of the word at s; "[--top N]" is one. */
 static size_t word(const char *s)
 {
 	size_t n = strcspn(s, " \n"), open = 0, i = 0;

@@ -25,7 +25,7 @@ static bool parse_int(const char *text, int64_t *out)
 	return true;
 }
 
-/* Index of the choice among a comma-separated list, or -1. */
+/* Returns the index of the choice among a comma-separated list, or -1. */
 static int choice(const char *choices, const char *text)
 {
 	size_t n = strlen(text);

@@ -368,7 +368,7 @@ static tide_code draw_page(const struct work *w, FILE *out, tide_error *err)
 	return rc;
 }
 
-/* The picture of --visualize-peak without a name for it: beside the text. */
+/* Writes the picture of --visualize-peak without -o, in addition to the text. */
 static int default_picture(const struct work *w)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };

@@ -16,7 +16,7 @@ struct spot {
 	unsigned line;
 };
 
-/* The end of the line that `at` is in, its newline included. */
+/* Returns the end of the line that `at` is in, its newline included. */
 static size_t after_line(const char *text, size_t n, size_t at)
 {
 	const char *p = memchr(text + at, '\n', n - at);

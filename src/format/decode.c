@@ -104,7 +104,7 @@ static bool fill_begin(tide_event *e, unsigned tag, const tide_field *f, uint64_
 	return !((f[3].num | f[4].num) >> 32);
 }
 
-/* The stack of it, 0 = none. */
+/* Fills the fields of an allocation. Returns its stack, 0 = none. */
 static uint64_t fill_alloc(tide_event *e, unsigned tag, const tide_field *f)
 {
 	e->tag = TIDE_REC_ALLOC;
@@ -186,7 +186,8 @@ static bool fill(tide_event *e, unsigned tag, const tide_field *f)
 	return name <= UINT32_MAX && kind <= UINT8_MAX && in_range(e);
 }
 
-/* The record at c->at. 1: *e is an event; 0: skipped; -1: malformed. */
+/* Decodes the record at c->at. Returns 1 if *e is an event, 0 if it was skipped, -1 if it is
+ * malformed. */
 static int decode_any(tide_cursor *c, tide_event *e)
 {
 	tide_field f[TIDE_FIELDS_MAX];

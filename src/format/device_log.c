@@ -28,7 +28,7 @@ bool tide__device_log_put(tide_device_log *l, unsigned kind, int64_t t, const ui
 	return true;
 }
 
-/* A varint that ends before `end`; NULL: it does not. */
+/* Reads a varint. Returns its end, NULL if it does not end before `end`. */
 static const uint8_t *take(const uint8_t *p, const uint8_t *end, uint64_t *v)
 {
 	*v = 0;

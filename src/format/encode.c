@@ -137,7 +137,7 @@ uint64_t tide__slot_more(const tide_ring_slot *s)
 	return UINT64_MAX;
 }
 
-/* The i-th u64 of the continuation slots of slot q. */
+/* Returns the i-th u64 of the continuation slots of slot q. */
 static uint64_t word_of(const tide_ring_slot *slots, uint64_t mask, uint64_t q, unsigned i)
 {
 	uint64_t four[4];
@@ -145,7 +145,8 @@ static uint64_t word_of(const tide_ring_slot *slots, uint64_t mask, uint64_t q, 
 	return four[i % 4];
 }
 
-/* TENSOR, and VIEW: the same with an offset, which is the first word of its slots and its last field. */
+/* TENSOR, and VIEW: the same with an offset, which is the first word of its slots and its last
+ * field. */
 static void put_tensor(struct memory *m, const tide_ring_slot *s, const tide_ring_slot *slots,
 		       uint64_t mask, uint64_t q)
 {

@@ -24,7 +24,7 @@ static int open_unnamed(const char *place)
 	return fd;
 }
 
-/* Go through names that may be free. False: errno. */
+/* Tries names until one is free. Returns false with errno set. */
 static bool each_name(tide_newfile *f, bool (*take)(tide_newfile *f))
 {
 	size_t n = strlen(f->place) + 48;
@@ -75,7 +75,7 @@ tide_code tide__newfile_open(tide_newfile *f, const char *place, tide_error *err
 	return rc;
 }
 
-/* The place is as it was when we began. */
+/* Returns whether the place is unchanged since we began. */
 static bool undisturbed(const tide_newfile *f)
 {
 	struct stat now;

@@ -418,7 +418,7 @@ static tide_code stored_bytes(tide_reader *r, const tide_chunk *c, tide_payload 
 
 /* ---- packed chunks ---- */
 
-/* A place for `more` bytes: the oldest are dropped until they fit. */
+/* Returns a place for `more` bytes: the oldest are dropped until they fit. */
 static struct outer *make_place(tide_reader *r, size_t more)
 {
 	for (;;) {

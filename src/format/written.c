@@ -90,7 +90,7 @@ bool tide__recording_id(const char *path, uint8_t id[16])
 	return true;
 }
 
-/* Bytes of a name before its ".tide". */
+/* Returns the bytes of a name before its ".tide". */
 static int stem_of(const char *base)
 {
 	size_t n = strlen(base);

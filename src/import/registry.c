@@ -83,7 +83,7 @@ static tide_code expand_head(const uint8_t *in, size_t n, uint8_t *out, size_t *
 	return rc;
 }
 
-/* The surest importer for these bytes, NULL if none is. */
+/* Returns the surest importer for these bytes, NULL if none is. */
 static const tide_importer *choose(const uint8_t *head, size_t n)
 {
 	const tide_importer *best = NULL;
@@ -98,7 +98,7 @@ static const tide_importer *choose(const uint8_t *head, size_t n)
 	return best;
 }
 
-/* The importer that finds its format further on in the file, NULL if none does. */
+/* Returns the importer that finds its format further on in the file, NULL if none does. */
 static const tide_importer *search(const char *path)
 {
 	const tide_importer *found = NULL;
@@ -240,7 +240,7 @@ static tide_code sniff_fd(const char *path, int fd, uint8_t *buf, const tide_imp
 	return *imp ? TIDE_OK : unknown_format(head, n, err);
 }
 
-/* The importer that reads this folder; NULL: not a folder, or none does. */
+/* Returns the importer that reads this folder; NULL: not a folder, or none does. */
 static const tide_importer *of_folder(const char *path)
 {
 	struct stat st;

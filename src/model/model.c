@@ -232,7 +232,7 @@ int64_t tide__fact_find(const tide_model *m, const char *key)
 	return -1;
 }
 
-/* Row of the fact, new or old; -1 on exhaustion. */
+/* Returns the row of the fact, new or old; -1 if memory ran out. */
 static int64_t fact_row(tide_model *m, const char *key)
 {
 	int64_t at = tide__fact_find(m, key);

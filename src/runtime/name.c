@@ -6,7 +6,7 @@
 #include "runtime/defs.h"
 #include "runtime/recorder.h"
 
-/* The log to write to; NULL when not recording. In a slow section. */
+/* Returns the log to write to; NULL when not recording. In a slow section. */
 static tide_ring_file *log_now(void)
 {
 	return atomic_load_explicit(&tide__guard.generation, memory_order_relaxed)

@@ -32,7 +32,7 @@ bool tide__thread_init(void)
 	return have_key;
 }
 
-/* A descriptor for the calling thread, in the list of all. */
+/* Returns a descriptor for the calling thread, in the list of all. */
 static tide_thread *descriptor(void)
 {
 	tide_recorder *r = &tide__rec;

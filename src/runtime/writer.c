@@ -62,7 +62,7 @@ static bool write_clock(bool last)
 
 /* ---- definitions --------------------------------------------------------------------------- */
 
-/* Bytes of whole records among the n at p; *count of them. */
+/* Returns the bytes of whole records among the n at p; *count of them. */
 static size_t whole_records(const uint8_t *p, size_t n, uint32_t *count)
 {
 	const uint8_t *at = p, *end = p + n;
@@ -308,9 +308,9 @@ static bool finish(void)
 
 /* ---- a recording that is limited in size --------------------------------------------------- */
 
-/* A file that is half as large as may be is closed and becomes NAME.old.tide; a new one begins with the
- * definitions and with what is live. So the two hold the last half of the limit at least, each can be
- * read alone, and both are whole files at every moment. */
+/* A file that is half as large as may be is closed and becomes NAME.old.tide; a new one begins with
+ * the definitions and with what is live. So the two hold the last half of the limit at least, each
+ * can be read alone, and both are whole files at every moment. */
 enum { CARRY_RING = 0x7ffffffd };
 
 /* NAME.tide -> NAME.old.tide */

@@ -117,7 +117,7 @@ static void nearly_full(tide_findings *f, const tide_model *m, uint32_t device, 
 		 (double)peak / (1 << 30), (double)capacity / (1 << 30));
 }
 
-/* Advice on less than a fifth of the peak is for information. */
+/* Advice on less than 20 % of the peak has the severity info. */
 static int weight(uint64_t bytes, uint64_t peak)
 {
 	return bytes > peak / 5 ? TIDE_ADVICE_MEDIUM : TIDE_ADVICE_INFO;

@@ -74,7 +74,8 @@ static size_text size(double bytes)
 
 /* ---- settings ---- */
 
-/* The baseline for other settings: the recorded ones, with older blocks placed in the same way. */
+/* Returns the baseline for other settings: the recorded ones, with older blocks placed in the same
+ * way. */
 static const tide_sim_result *baseline(const struct evidence *e)
 {
 	for (size_t i = 0; i < e->sweep->n; i++)
@@ -214,7 +215,8 @@ static void advise_waste(struct evidence *e)
 
 /* ---- room on the device ---- */
 
-/* Near the end of a device's memory a longer sequence or a fragment more ends the run. */
+/* Warns if a device's memory is nearly full: a longer sequence or more fragmentation would end the
+ * run. */
 static void advise_capacity(struct evidence *e)
 {
 	uint64_t whole = e->device < e->m->devices.n ? e->m->devices.capacity[e->device] : 0;

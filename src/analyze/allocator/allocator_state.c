@@ -132,7 +132,7 @@ static void add_block(tide_state *s, tide_state_segment *g, uint64_t addr, uint6
 	}
 }
 
-/* Cut a segment at the blocks in use; returns the first one beyond it. */
+/* Divides a segment at the blocks in use. Returns the first block beyond it. */
 static size_t cut(tide_state *s, tide_state_segment *g, const struct used *u, size_t i, size_t n)
 {
 	uint64_t at = g->addr, end = g->addr + g->size;

@@ -99,7 +99,8 @@ static size_t last_move(size_t moves, size_t i, size_t points)
 	return moves / points * (i + 1) + moves % points * (i + 1) / points;
 }
 
-/* Never between a segment's going and the parts of it that stay: that is one act. */
+/* A point is never between the release of a segment and the re-creation of its remaining parts:
+ * that is one operation. */
 static void sweep_by_moves(struct sweep *s, tide_fragmentation *out, size_t points)
 {
 	const tide_model *m = s->g.m;

@@ -36,7 +36,7 @@ static const tide_ord *gap_around(const tide_free_blocks *s, uint64_t addr, uint
 	return g;
 }
 
-/* A gap appears; it joins neighbours of the same owner. */
+/* Adds a gap and merges it with neighbours of the same owner. */
 static void open_gap(tide_free_blocks *s, uint64_t addr, uint64_t size, uint32_t owner)
 {
 	const tide_ord *g = tide__ord_before(&s->by_addr, tide__ord_lower(&s->by_addr, addr, 0));
@@ -58,7 +58,7 @@ static void open_gap(tide_free_blocks *s, uint64_t addr, uint64_t size, uint32_t
 	add_gap(s, addr, size, owner);
 }
 
-/* Part of a gap is taken. */
+/* Removes a part of a gap. */
 static void close_gap(tide_free_blocks *s, const tide_ord *g, uint64_t addr, uint64_t size)
 {
 	tide_ord was = *g;
@@ -102,7 +102,7 @@ static bool meets(const tide_ordset *set, uint64_t addr, uint64_t size)
 	return (e && e->major - addr < size) || (b && addr - b->major < b->minor);
 }
 
-/* Something that must not overlap what is there joins a set of such. */
+/* Adds a range to a set whose ranges must not overlap. */
 static void hold(tide_free_blocks *s, tide_ordset *set, uint64_t addr, uint64_t size)
 {
 	if (s->odd)

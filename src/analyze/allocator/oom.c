@@ -34,7 +34,7 @@ tide_code tide__oom_marks(const tide_model *m, uint32_t device, uint32_t **rows,
 
 /* ---- room -------------------------------------------------------------------------------- */
 
-/* The state without freeing anything: segments that are free already, and the largest free
+/* Returns the state without freeing anything: segments that are free already, and the largest free
  * block. */
 static tide_oom_room as_it_was(const tide_state *s)
 {

@@ -65,7 +65,7 @@ int64_t tide__interval_set_both_ns(const tide_interval_set *a, const tide_interv
 	return sum;
 }
 
-/* First piece that ends after t. */
+/* Returns the first piece that ends after t. */
 static size_t ends_after(const tide_interval_set *c, int64_t t)
 {
 	size_t lo = 0, hi = c->n;

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "model/strings.h"
 
-/* The number after "ProfilerStep#", or -1. */
+/* Returns the number after "ProfilerStep#", or -1. */
 static int64_t step_number(const char *s, size_t n)
 {
 	static const char head[] = "ProfilerStep#";

@@ -75,7 +75,7 @@ static tide_diff_row *row_of(differ *d, tide_diff_kind kind, uint32_t node)
 	return &t->rows[t->n++];
 }
 
-/* Length of "0x" and at least 6 hexadecimal digits at s, else 0. */
+/* Returns the length of "0x" and at least 6 hexadecimal digits at s, else 0. */
 static size_t address(const char *s, size_t n)
 {
 	size_t k = 2;

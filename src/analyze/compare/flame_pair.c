@@ -68,7 +68,7 @@ static bool unite(const tide_flame *const *f, tide_flame_pair *p)
 
 /* ---- folding ---- */
 
-/* The larger of the two totals of each node. */
+/* Returns the larger of the two totals of each node. */
 static uint64_t *larger_totals(const tide_flame_pair *p)
 {
 	size_t n = p->tree->nodes.n;

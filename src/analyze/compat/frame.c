@@ -134,8 +134,8 @@ static int64_t fact(const tide_model *m, const char *key, int64_t otherwise)
 	return row < 0 ? otherwise : m->facts.number[row];
 }
 
-/* The double that a JSON reader makes of `ns` written as microseconds: nearest to the decimal text.
- */
+/* Returns the double that a JSON reader makes of `ns` written as microseconds: nearest to the
+ * decimal text. */
 static double us_as_double(int64_t ns)
 {
 	char text[40];

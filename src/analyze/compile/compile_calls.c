@@ -32,7 +32,8 @@ static int64_t *compiler_runs(const tide_model *m, size_t *n)
 	return t;
 }
 
-/* The main memory of an accelerator with the highest use, else of the host; SIZE_MAX = none. */
+/* Returns the main memory of an accelerator with the highest use, else of the host; SIZE_MAX =
+ * none. */
 static size_t main_scope(const tide_model *m, const tide_phases *p)
 {
 	size_t best = SIZE_MAX;

@@ -56,7 +56,8 @@ static tide_slice after(tide_slice text, const char *label)
 	return at ? line_at(at + strlen(label), text.s + text.n) : (tide_slice){ "", 0 };
 }
 
-/* The line before "Explanation:", in older logs what follows "Reason:", else the first line. */
+/* Returns the line before "Explanation:", in older logs what follows "Reason:", else the first
+ * line. */
 static tide_slice reason_of(tide_slice text)
 {
 	static const char mark[] = "\n  Explanation: ";
@@ -73,7 +74,7 @@ static tide_slice reason_of(tide_slice text)
 
 /* ---- costs ---- */
 
-/* The attempt that the break ended: what it traced is traced again. */
+/* Returns the duration of the attempt that the break ended: its code is traced again. */
 static int64_t attempt_ns(const tide_model *m, uint32_t span)
 {
 	static const char prefix[] = "compile_attempt_";

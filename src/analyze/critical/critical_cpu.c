@@ -89,7 +89,7 @@ struct moment {
 	bool start;
 };
 
-/* Order of nodes on one thread: an outer one starts first and ends last; see
+/* Compares nodes of one thread: an outer one starts first and ends last; see
  * docs/analyses/critical-path.md. */
 static int by_nesting(const void *pa, const void *pb)
 {

@@ -66,7 +66,7 @@ static int by_lane(const void *a, const void *b)
 	return compare(x->lane, y->lane, x, y);
 }
 
-/* Number of launches that sort before `key` in a list sorted by `order`. */
+/* Returns the number of launches that sort before `key` in a list sorted by `order`. */
 static size_t before(const struct launch *l, size_t n, const struct launch *key,
 		     int (*order)(const void *, const void *))
 {

@@ -55,7 +55,7 @@ static uint64_t key_of(uint32_t from, uint32_t to)
 	return (uint64_t)from << 32 | to;
 }
 
-/* The edge + 1, 0 = it is not there. */
+/* Returns the edge + 1, 0 if it does not exist. */
 static uint32_t find(const tide_cg *g, uint32_t from, uint32_t to)
 {
 	if (g->nodes[from].n_out > FEW)
@@ -66,7 +66,7 @@ static uint32_t find(const tide_cg *g, uint32_t from, uint32_t to)
 	return e;
 }
 
-/* The node's edges, now that they become too many to look through. */
+/* Indexes the node's edges once there are too many for a linear search. */
 static bool index_edges(tide_cg *g, uint32_t from)
 {
 	bool ok = true;

@@ -116,7 +116,7 @@ void tide__critical_infer_free(crit_infer *x)
 	tide__free(x);
 }
 
-/* The last of them at its place before its time; NULL = none. */
+/* Returns the last of them at its place before its time; NULL if there is none. */
 static const struct call *last_before(const struct call *v, size_t n, struct call at)
 {
 	size_t lo = 0, hi = n;

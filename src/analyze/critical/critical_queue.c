@@ -40,7 +40,8 @@ static uint64_t entry(const crit *c, uint32_t row, uint32_t call)
 	return (uint64_t)call << 32 | c->m->spans.lane[c->f->span[row].i].i;
 }
 
-/* The call that put a device row into its stream's queue, + 1; 0 = none that counts. */
+/* Returns the call that put a device row into its stream's queue, + 1; 0 if there is none that
+ * counts. */
 static uint32_t launch_of(const crit *c, const tide_map *launch, uint32_t row)
 {
 	if (c->f->stream[row] == -1 || (crit_exact(c) && !tide__cat_is_gpu(crit_cat(c, row))))

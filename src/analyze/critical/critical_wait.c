@@ -105,7 +105,7 @@ static bool find_waits(crit *c, const crit_ended *e, size_t n, bool *waits)
 	return ok;
 }
 
-/* The stack's edge into the end of a call that waits is worth nothing. */
+/* Gives the stack's edge into the end of a waiting call the weight 0. */
 static void clear_weights(crit *c, bool *waits)
 {
 	for (size_t i = 0; i < c->g.n_edges; i++)

@@ -22,7 +22,7 @@ __attribute__((format(printf, 3, 4))) static void say(char *to, size_t n, const 
 #define TEXT(a, ...)	   say((a)->text, sizeof(a)->text, __VA_ARGS__)
 #define BOTTLENECK(a, ...) say((a)->bottleneck, sizeof(a)->bottleneck, __VA_ARGS__)
 
-/* A name for a line of text: at most n bytes, control bytes as '?'. */
+/* Returns a name for a line of text: at most n bytes, control bytes as '?'. */
 static const char *short_name(const tide_hta *h, tide_str s, size_t n, char *buf)
 {
 	size_t len;
@@ -36,7 +36,8 @@ static const char *short_name(const tide_hta *h, tide_str s, size_t n, char *buf
 	return buf;
 }
 
-/* Set figure, value and threshold; is it above? High from `high` on. */
+/* Sets figure, value and threshold. Returns whether the value is above; severity high from `high`
+ * on. */
 static bool above(tide_advice *a, const char *figure, double value, double threshold, double high)
 {
 	a->figure = figure;

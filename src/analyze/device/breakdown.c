@@ -19,8 +19,8 @@ bool tide__gpu_unions(const tide_model *m, const tide_gpu_rows *rows, tide_inter
 	return true;
 }
 
-/* The next moment after which list `l` changes: the end of the running interval or the next start.
- */
+/* Returns the next moment after which list `l` changes: the end of the running interval or the
+ * next start. */
 static int64_t edge(const tide_interval_set *l, size_t at, bool on)
 {
 	return on ? l->t1[at] : at < l->n ? l->t0[at] : INT64_MAX;

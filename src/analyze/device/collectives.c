@@ -2,9 +2,10 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Communication by process group and collective: time, overlap with compute, bus bandwidth.
  *
- * Arguments and names are those of collective_args.h; without arguments the group is unknown. bytes = elements x element size (output for all-gather, else input); bus bytes
- * = bytes x 2(n-1)/n for all-reduce, (n-1)/n for all-gather, reduce-scatter and all-to-all, 1 for
- * the rest; bandwidths are bytes over the summed durations of the rows whose bytes are known. */
+ * Arguments and names are those of collective_args.h; without arguments the group is unknown. bytes
+ * = elements x element size (output for all-gather, else input); bus bytes = bytes x 2(n-1)/n for
+ * all-reduce, (n-1)/n for all-gather, reduce-scatter and all-to-all, 1 for the rest; bandwidths are
+ * bytes over the summed durations of the rows whose bytes are known. */
 #include <string.h>
 
 #include "analyze/common/span_args.h"
@@ -72,7 +73,7 @@ static bool room(groups *g, size_t n)
 	return true;
 }
 
-/* Row of (group, desc, name) + 1, made if new; 0 on exhaustion. */
+/* Returns the row of (group, desc, name) + 1, made if new; 0 if memory ran out. */
 static uint32_t row_of(tide_hta *h, groups *g, const facts *f)
 {
 	uint64_t key = (uint64_t)f->group.i << 32 | f->desc.i;

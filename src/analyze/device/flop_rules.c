@@ -26,7 +26,8 @@ static const char *blanks(const char *s)
 	return s;
 }
 
-/* A list of numbers >= 0, "[1, 2]". Returns what follows it; NULL if it is none, or too long. */
+/* Reads a list of numbers >= 0, "[1, 2]". Returns its end; NULL if it is not a list, or too long.
+ * */
 static const char *read_list(const char *s, shape *out)
 {
 	out->n = 0;
@@ -227,7 +228,8 @@ static bool attention(const tide_flop_text *t, tide_flop_cost *out)
 {
 	return attention_of(t, 0, 1, 1, out);
 }
-/* Scores again, then the gradients of scores, values, queries and keys; the gradient comes first. */
+/* Scores again, then the gradients of scores, values, queries and keys; the gradient comes
+ * first. */
 static bool attention_backward(const tide_flop_text *t, tide_flop_cost *out)
 {
 	return attention_of(t, 1, 3, 2, out);

@@ -62,7 +62,7 @@ bool tide__hta_job_note(tide_hta_job *job, const char *fmt, ...)
 
 /* ---- merging -------------------------------------------------------------------------------- */
 
-/* A text of the rank as a text of the job. */
+/* Returns the job's text for a text of the rank. */
 static tide_str move(tide_hta_job *job, const tide_hta *h, tide_str s)
 {
 	size_t n;

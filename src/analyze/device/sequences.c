@@ -20,7 +20,7 @@ static bool on_host(const tide_model *m, uint32_t s)
 	       !tide__cat_is_gpu(m->spans.cat[s]);
 }
 
-/* Depth of every span, and the depth of the shallowest match. */
+/* Computes the depth of every span. Returns the depth of the shallowest match. */
 static uint32_t shallowest(const tide_model *m, const char *op, int64_t from, int64_t to,
 			   uint32_t *depth, bool *match, uint64_t *matched)
 {

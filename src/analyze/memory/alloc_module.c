@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Spans name a module from the outermost one's class on (GPT.blocks.3.up), labels a tensor from
- * inside it (blocks.3.up.weight): what comes after the class is the same. Where a program has several
- * models, labels begin as the spans do (GPT.blocks.3.up.weight). */
+ * inside it (blocks.3.up.weight): what comes after the class is the same. Where a program has
+ * several models, labels begin as the spans do (GPT.blocks.3.up.weight). */
 #include "analyze/memory/alloc_module.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ struct book {
 	size_t cap;
 };
 
-/* The path's row, made if need be; 0 = no memory. */
+/* Returns the path's row, made if need be; 0 = no memory. */
 static uint32_t path_row(struct book *b, const char *path, size_t n)
 {
 	uint32_t row = tide__strings_add(b->paths, path, n);
@@ -58,7 +58,7 @@ static bool note_modules(struct book *b, const tide_modules *modules)
 	return ok;
 }
 
-/* Length of `name` without its last part; 0 if it has one part only. */
+/* Returns the length of `name` without its last part; 0 if it has one part only. */
 static size_t without_last(const char *name, size_t n)
 {
 	while (n && name[n - 1] != '.')

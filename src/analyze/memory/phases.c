@@ -103,7 +103,7 @@ struct parts { /* of one device: how many pools, then scope + 1 */
 	uint32_t of[TIDE_SCOPE_TOTAL];
 };
 
-/* The scope of `kind` that pool k belongs to beside its own. */
+/* Returns the scope of `kind` that pool k belongs to beside its own. */
 static tide_scope_kind part_of(const tide_model *m, uint32_t k)
 {
 	return !tide__pool_is_l1(m, k) ? TIDE_SCOPE_MAIN

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "model/strings.h"
 
-/* A counter of a device, 0 = the trace has none. */
+/* Returns a counter of a device, 0 = the trace has none. */
 static uint32_t counter_of(const tide_model *m, uint32_t d, const char *what)
 {
 	char text[160];

@@ -59,7 +59,7 @@ static void on_reserved(tide_level *l, uint64_t bytes)
 
 /* ---- series ---- */
 
-/* Time at which bucket b ends: (b + 1)/buckets of [0, t_end]. */
+/* Returns the time at which bucket b ends: (b + 1)/buckets of [0, t_end]. */
 static int64_t bucket_end(const tide_model *m, size_t b, size_t buckets)
 {
 	double span = (double)(m->t_end > 0 ? m->t_end : 0) + 1;

@@ -95,7 +95,7 @@ static bool enter(tide_flame *f, tide_order_path *p, uint32_t node, size_t level
 	return true;
 }
 
-/* The row of `node` on its lane, made if needed; UINT32_MAX on exhaustion. */
+/* Returns the row of `node` on its lane, made if needed; UINT32_MAX if memory ran out. */
 static uint32_t descend(tide_flame *f, tide_order_path *p, uint32_t node, size_t depth)
 {
 	tide_flame_order *o = &f->order;
@@ -144,7 +144,7 @@ typedef struct folder {
 	uint32_t *last;	 /* per row of the copy: its last child, 0 = none */
 } folder;
 
-/* The row of the copy for `row`; UINT32_MAX on exhaustion. */
+/* Returns the row of the copy for `row`; UINT32_MAX if memory ran out. */
 static uint32_t place(folder *x, uint32_t row, uint64_t min, tide_flame_order *out)
 {
 	uint32_t parent = x->o->parent[row], into = x->to[parent];

@@ -80,7 +80,8 @@ static uint32_t add_place(tide_moment_profile *h, uint64_t hash, uint32_t parent
 	return p;
 }
 
-/* The place `name` inside `parent`; UINT32_MAX = no memory, also for that of such a parent. */
+/* Returns the place `name` inside `parent`; UINT32_MAX = no memory, also for that of such a
+ * parent. */
 static uint32_t inside(struct work *w, uint32_t parent, tide_str name)
 {
 	tide_moment_profile *h = w->out;

@@ -226,8 +226,8 @@ uint64_t tide__predict(const tide_lines *l, uint64_t size, size_t *at)
 	return bytes(most);
 }
 
-/* The steepest that a moment of the line can be, away from both sizes; between them the line is
- * above all of its moments. */
+/* Returns the highest possible value of a moment of the line beyond both sizes; between them the
+ * line is above all of its moments. */
 static wide steepest(const tide_lines *l, const tide_line *v, uint64_t size)
 {
 	wide a = height(l, v, 0), b = height(l, v, 1);

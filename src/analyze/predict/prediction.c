@@ -50,8 +50,8 @@ static bool has_library(const tide_model *m)
 	return false;
 }
 
-/* A size that no recording has is on a thin basis far beyond the largest one, or where a library chooses.
- * No allocator reserves less than is live; more than in proportion was not seen. */
+/* A size that no recording has is on a thin basis far beyond the largest one, or where a library
+ * chooses. No allocator reserves less than is live; more than in proportion was not seen. */
 static void tell_range(const tide_predict_answer *x, tide_predict_row *r)
 {
 	const tide_predict_run *z = tide__predict_last(x);
@@ -143,7 +143,7 @@ static bool tell_parts(tide_predict_answer *x, tide_error *err)
 					      TIDE_BY_MODULE, &x->modules, err) == TIDE_OK;
 }
 
-/* An allocator of a GPU may hand out a block that is up to this much larger. */
+/* Returns the bytes by which a block of a GPU's allocator may exceed the request. */
 static uint64_t slack_of(const tide_predict_run *r)
 {
 	unsigned kind = r->m->devices.kind[r->device];

@@ -59,7 +59,7 @@ static bool is_phase(const tide_phase_row *r, const char *name)
 	return rest[2 + strspn(rest + 2, "0123456789")] == 0;
 }
 
-/* The first phase of that name; n = none. */
+/* Returns the first phase of that name; n = none. */
 static size_t first_of(const tide_phase_summary *s, const char *name)
 {
 	size_t i = 0;
@@ -68,7 +68,7 @@ static size_t first_of(const tide_phase_summary *s, const char *name)
 	return i;
 }
 
-/* The last phase of that name before row `end`; end = none. */
+/* Returns the last phase of that name before row `end`; end = none. */
 static size_t last_before(const tide_phase_summary *s, const char *name, size_t end)
 {
 	for (size_t i = end; i-- > 0;)
@@ -85,7 +85,8 @@ static tide_maybe_bytes figure(const tide_phase_summary *s, size_t row, tide_pha
 	return v;
 }
 
-/* The phase in which the overall peak is reached; n = unknown. A log rounds: 0.01 MiB off is equal. */
+/* Returns the phase in which the overall peak is reached; n = unknown. A log rounds: 0.01 MiB off
+ * is equal. */
 static size_t peak_row(const tide_phase_summary *s, int64_t peak)
 {
 	const int64_t rounding = 10486 * 2;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Operations with their blocks, what each did, and where memory was highest. One pass over spans, one
- * over pool states. */
+/* Operations with their blocks, what each did, and where memory was highest. One pass over spans,
+ * one over pool states. */
 #include <math.h>
 #include <string.h>
 
@@ -21,7 +21,8 @@ static int kind_of(const tide_model *m, uint32_t span)
 									    : KEEP;
 }
 
-/* The end of the warm-up: every rank that prints its output has printed the first; -1 = none has. */
+/* The end of the warm-up: every rank that prints its output has printed the first; -1 = none
+ * has. */
 static int64_t end_of_warmup(const tide_model *m, bool *seen)
 {
 	int64_t t = -1;
@@ -182,7 +183,7 @@ int64_t tide__tt_op_at(const tide_tt *t, uint32_t span)
 	return (int64_t)lo - 1;
 }
 
-/* The outermost span around one: its program's run. */
+/* Returns the outermost span around one: its program's run. */
 static uint32_t root_of(const tide_model *m, uint32_t span)
 {
 	while (span && m->spans.parent[span].i)

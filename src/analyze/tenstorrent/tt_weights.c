@@ -3,7 +3,8 @@
 /* Arguments of @main in module dumps, which operations use them, and const-eval programs.
  *
  * Operands are matched by their SSA name: %arg3 of main is argument 3. Inside a const-eval program
- * %arg0 is what load_cached was given first. The module is the last one dumped before the operation. */
+ * %arg0 is what load_cached was given first. The module is the last one dumped before the
+ * operation. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@
 
 /* ---- the signature ---- */
 
-/* The value behind `key` in the attributes of an argument: up to `to`. */
+/* Returns the value behind `key` in the attributes of an argument: up to `to`. */
 static tide_slice between(tide_slice s, const char *key, char to)
 {
 	const char *p = memmem(s.s, s.n, key, strlen(key)), *end = s.s + s.n;
@@ -162,7 +163,7 @@ static tide_slice bare(tide_slice s)
 	return s;
 }
 
-/* The argument of that name in the module that begins at `first`. */
+/* Returns the argument of that name in the module that begins at `first`. */
 static int64_t argument(const tide_tt *t, uint32_t first, tide_slice ssa)
 {
 	if (!first)

@@ -59,7 +59,7 @@ void tide__lod_free(tide_lod *l)
 	*l = (tide_lod){ 0 };
 }
 
-/* The longest of places [i, j), the first of equals. */
+/* Returns the longest of places [i, j), the first of equals. */
 static uint32_t longest_in(const tide_lod *l, uint32_t i, uint32_t j)
 {
 	uint32_t best = i;
@@ -83,7 +83,8 @@ struct window {
 	tide_timeline_pieces *out;
 };
 
-/* First place of [lo, hi) that begins at or after t: 1, 2, 4 ... ahead, then by halves. */
+/* Returns the first place of [lo, hi) that begins at or after t: 1, 2, 4 ... ahead, then by
+ * halves. */
 static uint32_t begin_from(const tide_lod *l, uint32_t lo, uint32_t hi, int64_t t)
 {
 	uint32_t step = 1;

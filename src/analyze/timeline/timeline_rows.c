@@ -123,7 +123,7 @@ void tide__timeline_rows_free(tide_timeline_rows *r)
 	*r = (tide_timeline_rows){ 0 };
 }
 
-/* Last i of [0, n) with key(i) <= v; keys ascend and key(0) <= v. */
+/* Returns the last i of [0, n) with key(i) <= v; keys ascend and key(0) <= v. */
 static uint32_t last_at_most(uint32_t n, uint32_t v,
 			     uint32_t (*key)(const tide_timeline_rows *, uint32_t),
 			     const tide_timeline_rows *r)
@@ -157,7 +157,7 @@ uint32_t tide__timeline_rows_track(const tide_timeline_rows *r, uint32_t place, 
 	return track;
 }
 
-/* The span in one row, UINT32_MAX if it is not there. */
+/* Returns the span in one row, UINT32_MAX if it is not there. */
 static uint32_t in_row(const tide_timeline_rows *r, const tide_model *m, uint32_t row,
 		       uint32_t span)
 {

@@ -29,7 +29,7 @@ static int64_t end_of(const tide_lod *l, uint32_t place)
 	return start_of(l, place) + (int64_t)(l->busy[place + 1] - l->busy[place]);
 }
 
-/* The row of a span's name and category; NULL on exhaustion. */
+/* Returns the row of a span's name and category; NULL if memory ran out. */
 static tide_sum *row_of(struct sweep *x, uint32_t span)
 {
 	tide_window_sums *o = x->out;
@@ -87,7 +87,7 @@ static bool add(struct sweep *x, uint32_t place, bool whole_lane)
 	return r;
 }
 
-/* First place of [lo, hi) that ends after t. */
+/* Returns the first place of [lo, hi) that ends after t. */
 static uint32_t ends_after(const tide_lod *l, uint32_t lo, uint32_t hi, int64_t t)
 {
 	while (lo < hi) {

@@ -80,7 +80,7 @@ static int find_loaded(struct dl_phdr_info *i, size_t n, void *out)
 	return 1;
 }
 
-/* The one that is loaded already (torch's own), else the first of the usual places. */
+/* Opens the libcupti that is loaded already (torch's own), else the first of the usual places. */
 static void *open_cupti(void)
 {
 	static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so",
@@ -175,7 +175,8 @@ uint64_t tide__gpu_now(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Calls of the runtime that neither start work nor wait for it, and that frameworks make all the time. */
+/* Calls of the runtime that neither start work nor wait for it, and that frameworks make all the
+ * time. */
 static void enable_runtime(void)
 {
 	static const uint16_t idle[] = { 10, 11, 12, 16,
@@ -297,8 +298,8 @@ static size_t attribute(int which)
 	return ok ? value : 0;
 }
 
-/* Device memory of CUPTI's own buffers: those it allocates in advance for a context, in whole pages of
- * the driver. Measured on an H200: 12 MiB, 3 buffers of 3,200,000 bytes in 2 MiB pages. */
+/* Device memory of CUPTI's own buffers: those it allocates in advance for a context, in whole pages
+ * of the driver. Measured on an H200: 12 MiB, 3 buffers of 3,200,000 bytes in 2 MiB pages. */
 static void tell_own(unsigned want)
 {
 	enum { PAGE = 2 << 20 };
@@ -367,7 +368,8 @@ EXPORT int tide_gpu_begin(const char *what)
 	return rc;
 }
 
-/* CUPTI delivers what it has, then is as it was; torch.profiler registers buffers of its own again. */
+/* CUPTI delivers what it has, then is as it was; torch.profiler registers buffers of its own
+ * again. */
 EXPORT void tide_gpu_end(void)
 {
 	static const int kinds[] = { CUPTI_KERNEL, CUPTI_MEMCPY, CUPTI_MEMCPY_PEER,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* cuMemCreate and its kin. CUPTI makes no memory record of them (13.0), so a subscriber is called when
- * they return; the reader computes the lifetimes (import/tide/virtual_memory.h).
+/* cuMemCreate and its kin. CUPTI makes no memory record of them (13.0), so a subscriber is called
+ * when they return; the reader computes the lifetimes (import/tide/virtual_memory.h).
  *
- * There is one subscriber per process. If another tool wants to subscribe (torch.profiler, at its first
- * profile), we leave first: the tool must not notice us. */
+ * There is one subscriber per process. If another tool wants to subscribe (torch.profiler, at its
+ * first profile), we leave first: the tool must not notice us. */
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <pthread.h>
@@ -33,7 +33,7 @@ static bool is_cuda(const char *path)
 	return false;
 }
 
-/* The library that called the driver, as CUPTI names the source of other allocations. */
+/* Returns the library that called the driver, as CUPTI names the source of other allocations. */
 static tide_name caller(void)
 {
 	void *frames[24];

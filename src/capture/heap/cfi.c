@@ -39,7 +39,7 @@ struct search {
 	tide_module *out;
 };
 
-/* The slow way of older C libraries. */
+/* Finds the object on the slow path, for older C libraries. */
 static int look_at(struct dl_phdr_info *i, size_t n, void *arg)
 {
 	struct search *s = arg;
@@ -122,7 +122,7 @@ static int64_t sleb(struct bytes *b)
 	return (int64_t)v;
 }
 
-/* A pointer as encoded (DW_EH_PE_*): absolute, relative to itself, or to the table. */
+/* Returns a pointer as encoded (DW_EH_PE_*): absolute, relative to itself, or to the table. */
 static uintptr_t pointer(struct bytes *b, uint8_t how, const uint8_t *table)
 {
 	uintptr_t here = (uintptr_t)b->p, v;

@@ -108,7 +108,7 @@ static void unlock(void)
 	atomic_store_explicit(&table->lock, 0, memory_order_release);
 }
 
-/* The first mapping that ends after `at`. */
+/* Returns the first mapping that ends after `at`. */
 static uint32_t find(uintptr_t at)
 {
 	uint32_t low = 0, high = table->n;

@@ -64,7 +64,7 @@ static uint64_t next_random(tide_heap_thread *t)
 	return x * UINT64_C(0x2545f4914f6cdd1d);
 }
 
-/* Bytes to the next sample: exponential. */
+/* Returns the bytes to the next sample: exponential. */
 static int64_t draw(tide_heap_thread *t)
 {
 	double u = ((double)(next_random(t) >> 11) + 0.5) / 9007199254740992.0;
@@ -267,7 +267,7 @@ tide_stack tide__heap_stack_now(tide_walk w)
 	return tide__heap_stack(w, &t->bounds, t->walks);
 }
 
-/* The block is there: its stack and its event. */
+/* Records the stack and the event of a block. */
 static inline void record(tide_heap_thread *t, const void *p, size_t n, tide_walk w)
 {
 	int saved = errno;

@@ -146,7 +146,7 @@ static const char *path_of(const tide_module *m)
 	return own;
 }
 
-/* The frame at `pc`; `text` has room for its function. */
+/* Returns the frame at `pc`; `text` has room for its function. */
 static tide_text_frame frame_of(uintptr_t pc, char text[24])
 {
 	tide_module m;
@@ -163,7 +163,8 @@ static uint64_t node_key(tide_stack parent, uintptr_t pc)
 	return (key ^ key >> 31) | UINT64_C(1) << 63;
 }
 
-/* The outer part is most often known from other stacks; the rest is defined at once, under one lock. */
+/* The outer part is most often known from other stacks; the rest is defined at once, under one
+ * lock. */
 static __attribute__((noinline)) tide_stack define(const uintptr_t *pc, size_t n, tide_stack outer,
 						   bool cut)
 {

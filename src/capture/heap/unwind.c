@@ -298,7 +298,8 @@ static inline uint64_t add_hash(uint64_t h, uintptr_t pc)
 	return (h ^ pc) * UINT64_C(0x9e3779b97f4a7c15) ^ h >> 29;
 }
 
-/* The place of a walk among the thread's, emptied and open for filling unless it is known. */
+/* Returns the place of a walk among the thread's, emptied and open for filling unless it is
+ * known. */
 static inline struct known_walk *place_of(tide_walks *known, const tide_walk *w)
 {
 	return &known->at[mix(w->pc ^ w->sp << 4) >> 59];

@@ -76,7 +76,7 @@ static inline uintptr_t load(uintptr_t p)
 	return *(const uintptr_t *)p;
 }
 
-/* A word of memory that may not be there. */
+/* Reads a word of memory that may not be mapped. */
 static bool peek(uintptr_t from, void *out, size_t n)
 {
 	struct iovec to = { out, n }, src = { (void *)from, n };
@@ -95,7 +95,7 @@ static uint32_t peek_int(uintptr_t from)
 	return peek(from, &v, sizeof v) ? v : UINT32_MAX;
 }
 
-/* A pointer that may carry marks in its low bits (CPython 3.14 does so). */
+/* Returns a pointer without the marks in its low bits (CPython 3.14 uses them). */
 static inline uintptr_t plain(uintptr_t p)
 {
 	return p & ~(uintptr_t)3;
@@ -110,7 +110,7 @@ struct sample {
 	long lasti, first_line;
 };
 
-/* The attribute's address; it lives on in `o`. */
+/* Returns the attribute's address; it lives on in `o`. */
 static uintptr_t attr_of(uintptr_t o, const char *name)
 {
 	py *v = api.attr((py *)o, name);

@@ -137,7 +137,7 @@ static taken *find(const uintptr_t *slot)
 	return NULL;
 }
 
-/* A slot patched over ours leads to us through the function its owner found: it stays. */
+/* Replaces a slot. A slot that others patched over ours still leads to us, so it stays. */
 static int take(const object *o, uintptr_t *slot, uintptr_t hook)
 {
 	uintptr_t before = *slot;
@@ -162,7 +162,7 @@ static int give(const object *o, uintptr_t *slot, uintptr_t hook)
 	return 0;
 }
 
-/* Only those stay known that others have patched over. */
+/* Forgets the slots, except those that others have patched over. */
 static void forget(void)
 {
 	int n = 0;

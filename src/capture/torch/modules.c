@@ -40,7 +40,7 @@ static bool find_api(void)
 	       (tide__py_find(of, 1) || tide__py_find(any, 1));
 }
 
-/* The C function that runs a Python function. */
+/* Returns the C function that runs a Python function. */
 static vectorcall *runner(py *f)
 {
 	return api.of ? api.of(f) : api.any;
@@ -110,8 +110,8 @@ static py *namer, *runner_of_models, *function;
 static __thread unsigned inside; /* modules that run on this thread */
 static vectorcall **place, *original;
 
-/* A model begins to run: its labels may be out of date. Asked at most every 100 ms; races between threads
- * only ask once more. False as in learn(). */
+/* A model begins to run: its labels may be out of date. Asked at most every 100 ms; races between
+ * threads only ask once more. False as in learn(). */
 static __attribute__((noinline)) bool begins(py *module)
 {
 	static _Atomic int64_t due;

@@ -146,7 +146,7 @@ static bool make_folder(const tide_args *a, outcome *o, tide_error *err)
 	return ok;
 }
 
-/* A script that is not there: `run` would say so in its own name. */
+/* Reports a missing script, which `run` would report in its own name. */
 static bool missing_script(const tide_args *a)
 {
 	const char *f = a->files[0];

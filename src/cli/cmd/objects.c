@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* objects: what the live objects of a Python program cost, from a file or by running the program. */
+/* objects: what the live objects of a Python program cost, from a file or by running the
+ * program. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -149,7 +150,8 @@ static int report(const tide_args *a, const char *path, const char *program)
 
 /* ---- running a program ---- */
 
-/* The exit status that ends the command; `file` is where the program's Python left its snapshots. */
+/* Returns the exit status that ends the command; `file` is where the program's Python left its
+ * snapshots. */
 static int report_run(const tide_args *a, const tide_child *c, const char *file)
 {
 	struct stat st;

@@ -128,7 +128,7 @@ static int check_growth(const tide_args *a, const tide_predict_answer *x)
 	return 0;
 }
 
-/* The sizes of --at, or two and four times the largest recorded. Owned by the caller. */
+/* Returns the sizes of --at, or two and four times the largest recorded. Owned by the caller. */
 static uint64_t *sizes_of(const tide_value *at, const tide_predict_answer *x, size_t *n)
 {
 	*n = at->set ? at->n_list : 2;

@@ -273,7 +273,7 @@ static const struct {
 } switches[] = { { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 }, { "PROF", SIGPROF },
 		 { "IO", SIGIO },     { "URG", SIGURG },   { "WINCH", SIGWINCH } };
 
-/* Number of a signal that may switch recording; 0 = none of them. */
+/* Returns the number of a signal that may switch recording; 0 if there is none of them. */
 static int switch_signal(const char *name)
 {
 	if (!strncmp(name, "SIG", 3))
@@ -430,7 +430,7 @@ static int wait_for(pid_t pid, const char *file, int64_t limit_ms)
 	return status;
 }
 
-/* End as the program ended. */
+/* Ends in the same way as the program. */
 static int same_end(int status)
 {
 	if (WIFEXITED(status))

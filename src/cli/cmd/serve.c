@@ -47,8 +47,8 @@ static bool is_folder(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-/* Every file of one argument. A folder without any, or a file that is not there yet, is no fault:
- * recordings come while we serve. */
+/* Every file of one argument. A folder without any, or a missing file, is not an error: recordings
+ * may appear while we serve. */
 static bool list_one(char *arg, bool (*add)(void *to, const char *path),
 		     void (*folder)(void *to, const char *path), void *to)
 {

@@ -106,7 +106,7 @@ static void stem_of_folder(const char *path, char *out, size_t n)
 	}
 }
 
-/* A path as a word for the shell: quoted if it has to be. Returns out. */
+/* Writes a path as a word for the shell, quoted if necessary. Returns out. */
 static const char *quoted(const char *path, char *out, size_t n)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -242,7 +242,7 @@ static int check_places(const place *p)
 	return !p->force && taken(p, "_report.html") ? refuse(p, "_report.html") : 0;
 }
 
-/* Standard output belongs to the report that was asked for; the rest goes to standard error then. */
+/* Standard output belongs to the requested report; everything else goes to standard error then. */
 static FILE *aside(const tide_args *a)
 {
 	return prints(a) ? tide__cli_errors() : a->out;
@@ -484,7 +484,7 @@ static int visualize(const tide_args *a)
 	return rc ? rc : tide__cli_done(a);
 }
 
-/* The script's own program: Python for .py, else itself. */
+/* Returns the command line of the script: run by Python for .py, else directly. */
 static char **command_of(const tide_args *a)
 {
 	static char here[PATH_MAX];

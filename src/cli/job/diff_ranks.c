@@ -40,7 +40,7 @@ static int by_rank(const void *pa, const void *pb)
 	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* The files in order of rank; NULL when one has none, or on exhaustion. */
+/* Returns the files in order of rank; NULL when one has none, or if memory ran out. */
 static struct ranked *order(const tide_rank_files *f)
 {
 	struct ranked *v = tide__alloc(f->n + 1, sizeof *v);

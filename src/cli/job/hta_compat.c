@@ -10,7 +10,7 @@
 #include "cli/job/ranks.h"
 #include "render/report/compare/hta_compat.h"
 
-/* Rank by HTA's rule: the trace's own, else 0. */
+/* Returns the rank by HTA's rule: the trace's own, else 0. */
 static int64_t rank_of(const tide_model *m)
 {
 	for (size_t i = 1; i < m->processes.n; i++)

@@ -111,7 +111,8 @@ struct found { /* innermost first */
 	uint32_t line;
 };
 
-/* The functions at pc, innermost first; 0: the debug information has none. */
+/* Finds the functions at pc, innermost first. Returns their number; 0 if the debug information has
+ * none. */
 static size_t scopes_at(tide_native *n, GElf_Addr addr, struct found *f)
 {
 	Dwarf_Addr bias;

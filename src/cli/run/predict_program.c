@@ -124,7 +124,8 @@ static void set_environment(const struct program *g, const char *file, const cha
 	tide__prepend("PYTHONPATH", g->hook, ':');
 }
 
-/* The arguments with every {} replaced by the size. Owned by the child, which does not return. */
+/* Returns the arguments with every {} replaced by the size. Owned by the child, which does not
+ * return. */
 static char **arguments(const struct program *g, uint64_t size)
 {
 	char **argv = tide__calloc(g->a->n_files + 1, sizeof *argv);

@@ -40,7 +40,7 @@ void tide__run_id(char id[TIDE_RUN_ID])
 
 /* ---- owner of a file ---- */
 
-/* The fact as it stands in the file. */
+/* Encodes the fact as it is in the file. Returns its length. */
 static size_t encode(uint8_t *out, const char *id)
 {
 	static const char key[] = "process.run";
@@ -120,7 +120,7 @@ static void close_left(const char *file)
 		tide__cli_fail(file, &err); /* both files stay, and every command reads them */
 }
 
-/* Native frames are addresses until now. */
+/* Resolves native frames, which are addresses until now. */
 static void name_frames(const char *file)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -213,7 +213,8 @@ static void look(left *l)
 
 /* ---- messages ---- */
 
-/* Bytes of the character at s that a terminal may get as it is; 0: it must be escaped. */
+/* Returns the bytes of the character at s that a terminal may get as it is; 0: it must be
+ * escaped. */
 static size_t visible(const char *s)
 {
 	size_t len = tide__utf8_len(s, strlen(s));

@@ -23,7 +23,7 @@ static const char *closing(const char *p, const char *end)
 	return p < end ? p : NULL;
 }
 
-/* The byte after the bracket that closes the one at p, or NULL. */
+/* Returns the byte after the bracket that closes the one at p, or NULL. */
 static const char *skip(const char *p, const char *end)
 {
 	size_t depth = 0;
@@ -47,7 +47,7 @@ static const char *word(const char *p, const char *end)
 	return p;
 }
 
-/* The value at p; the byte after it, or NULL. */
+/* Reads the value at p. Returns the byte after it, or NULL. */
 static const char *value(const char *p, const char *end, tide_plain *v)
 {
 	const char *e;

@@ -20,7 +20,8 @@ static bool intern(kin_build *b, kin_text *t, uint32_t *id)
 	return *id != 0;
 }
 
-/* Number for an id (never 0), equal for equal ids of one document; 0 on exhaustion. */
+/* Returns the number for an id (never 0), equal for equal ids of one document; 0 if memory ran
+ * out. */
 static uint32_t id_number(kin_build *b, uint64_t id)
 {
 	if (b->part <= 1 && id < UINT32_C(1) << 31)
@@ -38,7 +39,7 @@ static uint32_t id_number(kin_build *b, uint64_t id)
 
 /* ---- lanes, processes, devices, counters ---- */
 
-/* A pid, tid, device or stream as a small number. */
+/* Returns a pid, tid, device or stream as a small number. */
 static uint32_t small(kin_build *b, kin_val v)
 {
 	uint32_t text = 0;
@@ -338,7 +339,8 @@ static bool add_half(kin_build *b, const kin_row *r)
 	return h->lane && intern(b, r->name, &h->name);
 }
 
-/* A track of another thread (render/export/chrome_memory_owner.c): what comes on it is that thread's. */
+/* A track of another thread (render/export/chrome_memory_owner.c): what comes on it is that
+ * thread's. */
 static bool add_track(kin_build *b, const kin_row *r)
 {
 	kin_lane of = { .kind = TIDE_LANE_THREAD, .a = r->lane->a, .b = { .num = (int64_t)r->id } };

@@ -36,8 +36,8 @@ static bool after_object(const char *b, size_t p)
 	return p && b[p - 1] == '}';
 }
 
-/* The next place at or after p that looks like the start of an event after another: `},{"` with any
- * white space between; position of the `{`, or n. */
+/* Finds the next place at or after p that looks like an event after another: `},{"` with any white
+ * space between. Returns the position of the `{`, or n. */
 static size_t next_event(const char *b, size_t n, size_t p)
 {
 	while (p < n) {
@@ -179,7 +179,7 @@ static size_t seek(kin_parser *c, kin_doc *d, size_t p)
 	return n - q < ITEM_LEAST ? q : n;
 }
 
-/* Give up the damaged item. */
+/* Skips the damaged item. */
 static void drop(kin_parser *c, kin_doc *d)
 {
 	c->out->loss[KIN_LOSS_DAMAGED]++;

@@ -43,7 +43,7 @@ static size_t args_value(kin_parser *c, kin_event *e, size_t p)
 #define KEY3(a, b, c)	 (KEY2(a, b) | (uint32_t)(c) << 16)
 #define KEY4(a, b, c, d) (KEY3(a, b, c) | (uint32_t)(d) << 24)
 
-/* A member's name of up to four bytes as a number; 0 for a longer one. */
+/* Returns a member's name of up to four bytes as a number; 0 for a longer one. */
 static inline uint32_t short_key(const char *b, kin_slice key)
 {
 	uint32_t w;

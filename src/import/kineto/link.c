@@ -98,7 +98,7 @@ static bool add_flow(kin_build *b, uint32_t from, uint32_t to, unsigned kind)
 	return true;
 }
 
-/* The innermost op around a span, itself included. */
+/* Returns the innermost op around a span, itself included. */
 static uint32_t op_around(const tide_spans *s, uint32_t i)
 {
 	while (i && !is_op(s->cat[i]))

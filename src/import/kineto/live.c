@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/seed.h"
 
-/* The last range that starts at or before addr, 0 = none. */
+/* Returns the last range that starts at or before addr, 0 if there is none. */
 static uint32_t floor_of(const kin_live *l, uint64_t addr)
 {
 	uint32_t i = l->root, best = 0;

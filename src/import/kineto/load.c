@@ -134,7 +134,7 @@ static tide_code take_block(void *user, kin_block_in *k, tide_error *err)
 	return take(user, k, err);
 }
 
-/* Bytes of JSON to expect, 0 = unknown. */
+/* Returns the bytes of JSON to expect, 0 = unknown. */
 static uint64_t expected(const tide_source *src)
 {
 	uint64_t size = tide__source_size(src);

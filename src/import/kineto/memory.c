@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Converts [memory] instants to allocations, memory events, and samples of the allocator's own totals.
+/* Converts [memory] instants to allocations, memory events, and samples of the allocator's own
+ * totals.
  *
  * Events are taken in time order (input order within a nanosecond) and paired by device and
  * address. A free without an allocation in the trace belongs to older memory: it becomes an
@@ -380,7 +381,7 @@ typedef struct sweep {
 	uint32_t next;	/* next span to begin */
 } sweep;
 
-/* The innermost span of the lane at time t; times never go back between calls. */
+/* Returns the innermost span of the lane at time t; times never go back between calls. */
 static uint32_t span_at(sweep *w, uint32_t lane, int64_t t)
 {
 	const tide_spans *s = w->s;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* See objects.h. Members are found by tables; unknown ones are skipped, missing ones are 0 or empty. */
+/* See objects.h. Members are found by tables; unknown ones are skipped, missing ones are 0 or
+ * empty. */
 #include "import/objects/objects.h"
 
 #include <stdio.h>
@@ -41,7 +42,7 @@ static bool ended(struct reader *r, const tide_plain_walk *w)
 	return w->bad ? fail(r, TIDE_ECORRUPT, w->p, "damaged JSON") : r->rc == TIDE_OK;
 }
 
-/* A copy of a text with its escapes undone; of another value, as it stands. */
+/* Returns a copy of a text with its escapes undone; of another value, as it stands. */
 static char *text_of(struct reader *r, tide_plain v)
 {
 	char *out = tide__alloc(v.n + 1, 1);
@@ -280,7 +281,8 @@ static bool is_taken(const tide_objects *o, size_t before, const char *name)
 	return false;
 }
 
-/* Gives snapshot i a name of its own: "mark" if it has none, and " #2", " #3" ... if it is taken. */
+/* Gives snapshot i a name of its own: "mark" if it has none, and " #2", " #3" ... if it is
+ * taken. */
 static bool name_snapshot(struct reader *r, tide_objects *o, size_t i)
 {
 	char *was = o->v[i].at;
@@ -333,7 +335,8 @@ static tide_code check_head(tide_plain doc, tide_error *err)
 	return TIDE_OK;
 }
 
-/* The text is one document, or a document on the first line and a snapshot on each of the others: *rest is where these begin. */
+/* The text is one document, or a document on the first line and a snapshot on each of the others:
+ * *rest is where these begin. */
 static bool first_value(const char *text, size_t n, tide_plain *doc, const char **rest)
 {
 	*rest = text + n;

@@ -92,7 +92,7 @@ static int64_t end_of(const axis *a, size_t k)
 	return t > 0 ? t : 0;
 }
 
-/* A rank's time on the axis; order stays. */
+/* Returns a rank's time on the axis; order stays. */
 static int64_t place(const axis *a, size_t rank, int64_t t)
 {
 	const tt_rank *r = &a->x->ranks[rank];

@@ -76,7 +76,7 @@ static bool is_level(const char *p, const char *end)
 	return false;
 }
 
-/* The bar after the level when the one at `bar` comes before it, else NULL. */
+/* Returns the bar after the level when the one at `bar` comes before it, else NULL. */
 static const char *second_bar(const char *bar, const char *end)
 {
 	size_t n = (size_t)(end - bar - 1) < 24 ? (size_t)(end - bar - 1) : 24;
@@ -284,7 +284,7 @@ static void classify(tt_line *l, const char *p, const char *end)
 	}
 }
 
-/* A message whose prefix is lost or mixed with another line: found by its own words. */
+/* Finds a message by its own words if its prefix is lost or mixed with another line. */
 static const char *without_prefix(const char *s, const char *end)
 {
 	static const struct {

@@ -78,7 +78,7 @@ static bool name_life(ttlog *x, uint32_t i, unsigned pool, const tt_owner *by)
 	return true;
 }
 
-/* The live allocation of an operand in this pool, 0 = none. */
+/* Returns the live allocation of an operand in this pool, 0 if there is none. */
 static uint32_t life_of(const ttlog *x, const tt_rank *r, unsigned pool, const tt_owner *by,
 			unsigned operand)
 {

@@ -228,7 +228,7 @@ static bool read_tick(struct reading *r)
 	return true;
 }
 
-/* A loss that an older version wrote has today's name. */
+/* Returns the current name of a loss that an older version wrote. */
 static tide_str loss_key(tide_model *m, tide_str key)
 {
 	const char *was = tide__text(m, key, NULL) + 5, *now = tide__loss_now(was);
@@ -239,7 +239,7 @@ static tide_str loss_key(tide_model *m, tide_str key)
 	return tide__strn(m, buf, (size_t)n);
 }
 
-/* Row of the fact, new or old; -1 on exhaustion. */
+/* Returns the row of the fact, new or old; -1 if memory ran out. */
 static int64_t fact_row(struct reading *r)
 {
 	tide_model *m = r->d->m;

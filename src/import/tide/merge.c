@@ -231,7 +231,7 @@ static void sift_down(tide_merge *g, size_t i)
 	}
 }
 
-/* Time of the ring's next event, or what its next chunk's head promises. */
+/* Returns the time of the ring's next event, or what its next chunk's head promises. */
 static uint64_t next_time(const tide_ring *r)
 {
 	uint64_t t = r->n ? r->ev->ticks : r->chunks[r->next].head.ticks;

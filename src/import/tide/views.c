@@ -30,7 +30,7 @@ static bool read_view(const tide_event *e, uint64_t size, struct view *v)
 	return small && !bad && v->offset <= size && v->bytes <= size - v->offset;
 }
 
-/* The row of this allocation's view at this offset, made if need be; 0 = no memory. */
+/* Returns the row of this allocation's view at this offset, made if need be; 0 = no memory. */
 static uint32_t row_of(tide_build *b, uint32_t alloc, uint64_t offset)
 {
 	char key[sizeof alloc + sizeof offset];

@@ -37,7 +37,8 @@ static int by_time(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Memory without an address gets one that no real memory has, after all that was created before it. */
+/* Memory without an address gets one that no real memory has, after all that was created before
+ * it. */
 static void put(struct track *k, uint32_t of, int64_t t, bool ends)
 {
 	const struct tide_virtual_call *c = &k->v[of - 1];
@@ -61,7 +62,7 @@ static void drop(struct track *k, uint32_t of, bool mapped, int64_t t)
 		put(k, of, t, true);
 }
 
-/* The memory that a handle names now; 0: another process's. */
+/* Returns the memory that a handle names now; 0: another process's. */
 static uint32_t held(const struct track *k, uint64_t handle)
 {
 	uint32_t of = tide__map_get(&k->by_handle, handle);

@@ -85,7 +85,7 @@ static bool event_item(tide_snap_reader *r, tide_pickle *p, tide_pv key, tide_pv
 	}
 }
 
-/* The event is complete: a row. */
+/* Makes a row from a complete event. */
 static tide_pv push(tide_snap_reader *r, struct event *e)
 {
 	tide_snap *s = r->s;
@@ -144,7 +144,7 @@ static tide_pv read_memo(const tide_pickle *p, const uint8_t **at)
 	return tide__pickle_memo_get(p, index);
 }
 
-/* The key at place i of the event; K_N if it is not a keyword's memo read. */
+/* Returns the key at place i of the event; K_N if it is not a keyword's memo read. */
 static unsigned read_key(tide_snap_reader *r, const tide_pickle *p, const uint8_t **at, size_t i)
 {
 	tide_snap_key *k = &r->shape[i];

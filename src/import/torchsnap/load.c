@@ -93,7 +93,8 @@ static tide_code read_bytes(int fd, uint8_t *to, size_t n, size_t *got, tide_err
 	return TIDE_OK;
 }
 
-/* Once more where the file changed meanwhile: torch writes a dump into the file of the one before. */
+/* Reads again if the file changed meanwhile: torch writes a dump into the file of the previous one.
+ * */
 static tide_code read_whole(int fd, struct stat *st, struct whole *w, tide_error *err)
 {
 	enum { TRIES = 3 };

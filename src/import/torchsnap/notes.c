@@ -132,8 +132,8 @@ static struct lane *new_lane(notes *n, uint32_t device, unsigned number)
 	return &n->lanes.v[n->lanes.n++];
 }
 
-/* The first lane of the device where the range fits into what is open; NULL with *full when there
- * are too many, NULL without when out of memory. */
+/* Returns the first lane of the device where the range fits into what is open; NULL with *full
+ * when there are too many, NULL without when out of memory. */
 static struct lane *lane_for(notes *n, const struct range *g, bool *full)
 {
 	const tide_spans *t = &n->m->spans;

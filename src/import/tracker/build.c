@@ -174,7 +174,7 @@ static bool advance(struct finder *f, int64_t at)
 	return true;
 }
 
-/* The innermost span named `op` that is open on a lane, 0 = none. */
+/* Returns the innermost span named `op` that is open on a lane, 0 if there is none. */
 static uint32_t on_lane(struct finder *f, size_t lane, tide_str op)
 {
 	const tide_spans *s = &f->t->m->spans;

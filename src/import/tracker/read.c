@@ -59,7 +59,7 @@ static uint32_t new_lane(trk *t, int64_t number)
 	return row;
 }
 
-/* The lane of a thread; those without one, and those past the limit, share one. */
+/* Returns the lane of a thread; those without one, and those past the limit, share one. */
 static uint32_t lane(trk *t, kin_slice thread)
 {
 	int64_t number;
@@ -323,7 +323,7 @@ uint32_t tide__tracker_tensor(trk *t, kin_slice shape, kin_slice dtype, kin_slic
 	return row;
 }
 
-/* The device from the record, else from a snapshot that lists the tensor. */
+/* Returns the device from the record, else from a snapshot that lists the tensor. */
 static tide_str device_of(trk *t, kin_slice id, kin_slice said)
 {
 	kin_val v;

@@ -63,7 +63,8 @@ static bool open_at(const tide_model *m, const sweep *w, uint32_t lane, int64_t 
 
 enum { MOST_LOOKED_AT = 64 }; /* lanes; a thread of its own after that */
 
-/* A thread of the same process with nothing open at t, 0 = none. Times never go back. */
+/* Returns a thread of the same process with nothing open at t, 0 if there is none. Times never go
+ * back. */
 static uint32_t idle_lane(const tide_model *m, sweep *w, uint32_t lane, int64_t t)
 {
 	const tide_spans *s = &m->spans;

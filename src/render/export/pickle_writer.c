@@ -56,7 +56,7 @@ void tide__pkl_empty_list(tide_pkl *p)
 	op(p, ']');
 }
 
-/* Length once every byte that is not UTF-8 has become three. */
+/* Returns the length once every byte that is not UTF-8 has become three. */
 static size_t repaired(const char *s, size_t n)
 {
 	size_t len = 0;

@@ -126,7 +126,7 @@ static void location(pprof *w, uint32_t name, uint32_t line, uint32_t function, 
 	tide__proto_end(&w->p, at);
 }
 
-/* A text of the model among the flame's; 0 for none or on exhaustion. */
+/* Returns a text of the model among the flame's; 0 for none or if memory ran out. */
 static uint32_t text_of(pprof *w, tide_str id)
 {
 	size_t n;

@@ -44,7 +44,7 @@ struct memory {
 
 /* ---- stacks ---- */
 
-/* The frame that names a stack: its number in the page, 0 = none. */
+/* Returns the frame that names a stack: its number in the page, 0 if there is none. */
 static uint32_t face_of(struct memory *x, tide_stack_id s)
 {
 	return tide__page_frame(&x->stacks, x->faces[s.i]);
@@ -52,7 +52,8 @@ static uint32_t face_of(struct memory *x, tide_stack_id s)
 
 /* ---- tensors ---- */
 
-/* "weights float32[64, 32]", or what it holds where several tensors share it; its number, 0 = none. */
+/* "weights float32[64, 32]", or what it holds where several tensors share it; its number, 0 =
+ * none. */
 static uint32_t tensor_of(struct memory *x, uint32_t alloc)
 {
 	char buf[TIDE_TENSOR_TEXT];

@@ -181,7 +181,7 @@ static int64_t stack(void *ctx, uint32_t i)
 	return tide__page_stack(&x->s, x->s.m->spans.stack[x->order[i]]);
 }
 
-/* Member "stacks": is there a column of them? */
+/* Writes the member "stacks": whether the column exists. */
 static void put_stacks(tide_box *b, const tide_model *m, const uint32_t *order, uint32_t n,
 		       tide_page_names *names, tide_json *j)
 {

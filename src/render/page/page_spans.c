@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The timeline's section: spans in rows that never overlap.
  *
- * Rows are those of analyze/timeline/timeline_rows.h: the page finds what a pixel shows by binary search and needs no
- * layout of its own. Times are the gap to the span before and the length, which are short numbers.
- */
+ * Rows are those of analyze/timeline/timeline_rows.h: the page finds what a pixel shows by binary
+ * search and needs no layout of its own. Times are the gap to the span before and the length, which
+ * are short numbers. / */
 #include "analyze/timeline/level_of_detail.h"
 #include "base/mem.h"
 #include "render/page/page_span_details.h"
@@ -100,7 +100,7 @@ static uint32_t around(struct spans *x, uint32_t i)
 	return in[x->above];
 }
 
-/* The span around it: 0 = the one that the page finds, 1 = none, else its number + 2. */
+/* Returns the span around it: 0 = the one that the page finds, 1 = none, else its number + 2. */
 static int64_t up(void *ctx, uint32_t i)
 {
 	struct spans *x = ctx;

@@ -163,7 +163,7 @@ static bool needed(const struct work *w, unsigned thing)
 	return false;
 }
 
-/* False: what it needs could not be made. */
+/* Returns false if its input could not be made. */
 static bool wait_for(struct work *w, unsigned needs)
 {
 	bool ok = true;
@@ -225,7 +225,7 @@ static void together(struct work *w)
 		pthread_join(other[i], NULL);
 }
 
-/* The sections in the page's order; what went wrong first, if anything did. */
+/* Writes the sections in the page's order. Returns the first error, if any. */
 static tide_code write_done(struct work *w, FILE *out, tide_error *err)
 {
 	for (size_t i = N_PARTS + N_THINGS; i-- > 0;)

@@ -20,8 +20,8 @@ struct unit {
 	int decimals;
 };
 
-/* The largest unit that the value reaches; a value that would round up to 1000 (1024) of one unit
- * is shown in the next. */
+/* Writes a value in the largest unit that it reaches; a value that would round up to 1000 (1024) of
+ * one unit is shown in the next. */
 static char *scaled(char *buf, size_t n, double v, const char *sign, const struct unit *u,
 		    size_t count)
 {

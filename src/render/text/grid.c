@@ -153,7 +153,7 @@ static double as_double(const struct cell *c)
 	return c->kind == INT ? (double)c->i : c->kind == UINT ? (double)c->u : c->d;
 }
 
-/* A cell that is not a text. */
+/* Writes a cell that is not a text. */
 static char *show_value(char *buf, size_t n, const struct cell *c, tide_cell type)
 {
 	double v = as_double(c);
@@ -472,8 +472,8 @@ static bool shorten(const tide_grid *g, size_t k, struct shorts *s)
 	return ok;
 }
 
-/* A copy of the grid with short names; NULL = there is nothing to shorten, or no memory for it: then
- * names are whole. Owned by the caller. */
+/* A copy of the grid with short names; NULL = there is nothing to shorten, or no memory for it:
+ * then names are whole. Owned by the caller. */
 static tide_grid *with_short_names(const tide_grid *g)
 {
 	size_t rows = tide__grid_rows(g);

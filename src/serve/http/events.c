@@ -67,8 +67,8 @@ tide_place_in_events tide__events_end(tide_events *e)
 	return p;
 }
 
-/* A reader whose message was overwritten: ends its partial message with an empty line, which its
- * client drops. */
+/* Handles a reader whose message was overwritten: ends its partial message with an empty line,
+ * which the client drops. */
 static size_t say_lost(tide_events *e, tide_place_in_events *p, char *buf, size_t n)
 {
 	static const char lost[] = "\n\nevent: lost\ndata: {}\n\n";

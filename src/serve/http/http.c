@@ -367,7 +367,7 @@ static void mark(tide_server *s, struct MHD_Connection *c, bool busy, bool forev
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* The target as it came: taken apart before anything else looks at it. */
+/* Parses the target before anything else reads it. */
 static void *on_target(void *cls, const char *target, struct MHD_Connection *c)
 {
 	tide_exchange *x = tide__calloc(1, sizeof *x);

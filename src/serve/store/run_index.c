@@ -97,7 +97,7 @@ static bool take_row(void *user, const tide_run_row *v)
 
 /* ---- the file ---- */
 
-/* The folder that holds all of them; owned by the caller. */
+/* Returns the folder that holds all of them; owned by the caller. */
 static char *common_folder(const tide_rec *r, size_t n)
 {
 	size_t len = 0;

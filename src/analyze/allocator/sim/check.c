@@ -180,7 +180,8 @@ enum { COLLECT = 1000 }; /* segments followed for one request, at most */
 enum { COPIES = 2000 };	 /* copies made in one check, at most */
 #define COPY_BYTES (8ull << 30)
 
-/* Could the device have given what a request needs? It has given that much at another time. */
+/* Returns whether the device could have served a request: it has served that many bytes at another
+ * time. */
 static bool device_had(tide_sim *s, const tide_requests *q, const tide_request *r)
 {
 	uint64_t limit = q->limit ? q->limit : q->reserved_max;

@@ -52,7 +52,7 @@ static bool idle(const tide_sim *s, uint32_t i)
 	return i && (s->blocks[i].state == BLOCK_FREE || s->blocks[i].state == BLOCK_UNMAPPED);
 }
 
-/* Bytes of the idle blocks from i on; `size` or more is enough. */
+/* Returns the bytes of the idle blocks from i on; `size` or more is enough. */
 static uint64_t room_from(const tide_sim *s, uint32_t i, uint64_t size)
 {
 	uint64_t bytes = 0;
@@ -62,7 +62,7 @@ static uint64_t room_from(const tide_sim *s, uint32_t i, uint64_t size)
 	return bytes;
 }
 
-/* The run that an unmapped block belongs to begins with it or with the free block before it. */
+/* Returns the begin of an unmapped block's run: the block itself or the free block before it. */
 static uint32_t run_at(const tide_sim *s, uint32_t i)
 {
 	uint32_t before = s->blocks[i].prev;
@@ -130,7 +130,8 @@ static uint32_t find_room(tide_sim *s, uint32_t b, uint64_t size)
 	return i;
 }
 
-/* Map the first `size` bytes (up to whole pages) of an unmapped block; it becomes a free one. */
+/* Maps the first `size` bytes (up to whole pages) of an unmapped block, which becomes a free block.
+ * */
 static bool map_front(tide_sim *s, uint32_t i, uint64_t size)
 {
 	range *r = &s->ranges[s->blocks[i].range - 1];
@@ -181,7 +182,7 @@ uint32_t tide__sim_expand(tide_sim *s, uint32_t b, uint64_t size)
 	return i;
 }
 
-/* A free block of its own from part of a block that is being unmapped. */
+/* Makes a separate free block from part of a block that is being unmapped. */
 static void keep_part(tide_sim *s, uint32_t i, uint64_t addr, uint64_t size, bool before)
 {
 	uint32_t k = size ? tide__sim_new_block(s, s->blocks[i].bin, addr, size) : 0;

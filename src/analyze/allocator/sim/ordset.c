@@ -28,7 +28,7 @@ static size_t find_chunk(const tide_ordset *s, uint64_t major, uint64_t minor)
 	return base;
 }
 
-/* First entry of the chunk that is >= key. */
+/* Returns the first entry of the chunk that is >= key. */
 static uint32_t find_entry(const tide_ord_chunk *c, uint64_t major, uint64_t minor)
 {
 	uint32_t lo = 0, hi = c->n;

@@ -19,7 +19,7 @@ static void release_segment(tide_sim *s, uint32_t i)
 	tide__sim_drop_block(s, i);
 }
 
-/* Every whole free segment of a bin, in (size, address) order. */
+/* Releases every completely free segment of a bin, in (size, address) order. */
 static void release_bin(tide_sim *s, uint32_t b)
 {
 	tide_ord_pos p = tide__ord_first(&s->bins[b].free);
@@ -51,8 +51,8 @@ static void finish_pending(tide_sim *s)
 		tide__sim_free(s, s->blocks[s->pending[s->n_pending - 1]].id);
 }
 
-/* Everything the cache can give: the default pool's large segments, then its small ones, then
- * private pools that are done, small before large. */
+/* Releases the whole cache: the default pool's large segments, then its small ones, then finished
+ * private pools, small before large. */
 void tide__sim_release_all(tide_sim *s)
 {
 	finish_pending(s);

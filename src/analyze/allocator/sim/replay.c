@@ -48,8 +48,8 @@ static bool overlaps(const struct room *d, uint64_t addr, uint64_t size)
 	return (e && e->major < addr + size) || (b && b->major + b->minor > addr);
 }
 
-/* The address the recording got for this request, if it took a segment of this size and the
- * place is empty here too: then best fit meets the same ties. */
+/* Returns the address the recording got for this request, if it took a segment of this size and
+ * the place is empty here too: then best fit meets the same ties. */
 static uint64_t recorded_addr(struct room *d, uint64_t size)
 {
 	const tide_requests *q = d->q;
@@ -213,7 +213,7 @@ static tide_code seed_again(tide_sim *s, const tide_requests *q, size_t from)
 	return TIDE_OK;
 }
 
-/* A request that failed when recorded: does it fit now? What it got is free again at once. */
+/* Tries a request that failed in the recording. Its block is freed again at once. */
 static tide_code try_oom(tide_sim *s, const tide_requests *q, const tide_request *r,
 			 tide_sim_result *out)
 {
@@ -252,7 +252,7 @@ void tide__sim_finish(const tide_sim *s, tide_sim_result *out)
 	tide__sim_free_blocks(s, &out->largest_free, &out->inactive_split);
 }
 
-/* Private pools that are done by request i. */
+/* Marks the private pools that are finished by request i. */
 tide_code tide__sim_mark_done(tide_sim *s, const tide_requests *q, size_t i, size_t *at)
 {
 	tide_code rc = TIDE_OK;

@@ -4,7 +4,7 @@
  * check of every rule the simulator's state obeys. */
 #include "analyze/allocator/sim/impl.h"
 
-/* A block appended to the chain that ends in `last`. */
+/* Returns a block appended to the chain that ends in `last`. */
 static uint32_t append(tide_sim *s, uint32_t b, uint32_t last, uint64_t addr, uint64_t size,
 		       uint32_t r)
 {

@@ -130,7 +130,7 @@ static bool need_pool(tide_sim *s, uint32_t pool)
 	return true;
 }
 
-/* A new bin, at its place in its pool's stream order. */
+/* Returns a new bin, at its place in its pool's stream order. */
 static uint32_t new_bin(tide_sim *s, uint32_t bp, uint32_t stream)
 {
 	bpool *p = &s->bpools[bp];
@@ -199,7 +199,7 @@ static tide_ord_pos best_reach(const tide_sim *s, const bin *b, tide_ord_pos p)
 	}
 }
 
-/* First block from p on that is not part of an expandable segment. */
+/* Returns the first block from p on that is not part of an expandable segment. */
 static tide_ord_pos skip_expandable(const tide_sim *s, const bin *b, tide_ord_pos p)
 {
 	const tide_ord *e;
@@ -209,7 +209,7 @@ static tide_ord_pos skip_expandable(const tide_sim *s, const bin *b, tide_ord_po
 	return p;
 }
 
-/* The free block that serves a rounded size; 0 = none. It stays in its set. */
+/* Returns the free block that serves a rounded size; 0 if there is none. It stays in its set. */
 static uint32_t find_free(const tide_sim *s, const bin *b, uint64_t size)
 {
 	tide_ord_pos p = tide__ord_lower(&b->free, size, 0);

@@ -27,7 +27,7 @@ static uint64_t held(const tide_ledger_at *a)
 	       a->profiler;
 }
 
-/* The moment of a ledger nearest to `wall`; NULL if none is near. */
+/* Returns the moment of a ledger nearest to `wall`; NULL if none is near. */
 static const tide_ledger_at *nearest(const tide_ledger *l, int64_t wall)
 {
 	const tide_ledger_at *best = NULL;

@@ -271,7 +271,7 @@ static size_t escape(const uint8_t *s, size_t n, bool repr, uint32_t *c)
 	return 1;
 }
 
-/* A protocol 0 text: latin-1 bytes with escapes. */
+/* Decodes a text of protocol 0: latin-1 bytes with escapes. */
 static const char *unescape(tide_pickle *p, const uint8_t *s, size_t n, bool repr, size_t *len)
 {
 	char *out = scratch(p, n * 2 + 4);

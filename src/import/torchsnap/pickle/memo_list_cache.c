@@ -92,7 +92,7 @@ static bool runs_init(tide_pickle *p)
 	return (p->runs && p->run_bytes && p->run_after) || tide__pickle_nomem(p);
 }
 
-/* The run that followed the last two runs when they last occurred in this order. */
+/* Returns the run that followed the last two runs when they last occurred in this order. */
 static uint16_t *expected(const tide_pickle *p)
 {
 	uint32_t i = (p->last_runs[0] * 0x9e37u + p->last_runs[1]) & (RUN_SLOTS - 1);
@@ -106,7 +106,7 @@ static void remember(tide_pickle *p, uint32_t slot)
 	p->last_runs[1] = slot;
 }
 
-/* The made value of the run [at, end), where *end is the APPENDS that ends it. */
+/* Returns the made value of the run [at, end), where *end is the APPENDS that ends it. */
 static tide_pv find_run(tide_pickle *p, const uint8_t *at, const uint8_t *end, uint64_t hash)
 {
 	size_t len = (size_t)(end - at) + 1;

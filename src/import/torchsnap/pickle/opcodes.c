@@ -26,7 +26,7 @@ static const uint8_t *take(vm *v, uint64_t n, const uint8_t *op, const char *nam
 	return at;
 }
 
-/* A line: *n bytes before its newline. */
+/* Reads a line, *n bytes before its newline. */
 static const uint8_t *line(vm *v, const uint8_t *op, const char *name, size_t *n)
 {
 	const uint8_t *at = v->p;
@@ -54,7 +54,7 @@ bool tide__pickle_underflow(vm *v, const uint8_t *op, const char *name)
 				 name);
 }
 
-/* Remove the topmost mark; *at = the height it stood at. */
+/* Removes the topmost mark; *at gets its height. */
 static bool pop_mark(vm *v, size_t *at, const uint8_t *op, const char *name)
 {
 	if (!v->n_marks)
@@ -236,7 +236,7 @@ static bool op_append(vm *v, const struct opcode *o, const uint8_t *op)
 	return tide__pickle_append(v, v->stack[v->sp - 1], v->stack + v->sp, 1, op);
 }
 
-/* The n values above the mark, which are off the stack then, and a container below it. */
+/* Pops the n values above the mark; a container is below it. */
 static bool pop_items(vm *v, const struct opcode *o, const uint8_t *op, size_t *at, size_t *n)
 {
 	if (!pop_mark(v, at, op, o->name))

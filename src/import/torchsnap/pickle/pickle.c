@@ -104,7 +104,8 @@ static inline bool push_short(vm *v, const uint8_t *op)
 	return true;
 }
 
-/* A whole list that is all memo reads, a whole dict that the client can read; NULL = neither. */
+/* Decodes a whole list of memo reads, or a whole dict that the client can read. Returns NULL for
+ * neither. */
 static inline const uint8_t *at_once(vm *v, const uint8_t *op, tide_pv *made)
 {
 	if (*op == ']')
@@ -123,8 +124,8 @@ static bool stop(vm *v, const uint8_t *op, tide_pv *root)
 	return true;
 }
 
-/* The opcode at op, if it is one of the frequent ones and whole. What comes after it; NULL = not
- * done, or failed: v->rc. */
+/* Runs the opcode at op if it is frequent and complete. Returns its end; NULL if it was not run, or
+ * failed: v->rc. */
 __attribute__((always_inline)) static inline const uint8_t *frequent(vm *v, const uint8_t *op,
 								     size_t left)
 {

@@ -57,7 +57,7 @@ static tide_pool_id new_pool(replay *r, device *d, uint64_t id)
 	return (tide_pool_id){ m->pools.name[row].i ? row : 0 };
 }
 
-/* The pool row of a pool id; 0 on exhaustion. */
+/* Returns the pool row of a pool id; 0 if memory ran out. */
 tide_pool_id tide__replay_pool(replay *r, device *d, uint64_t id)
 {
 	enum { MOST = 4096 }; /* beyond it pools share the default one: hostile input only */
@@ -209,7 +209,7 @@ static const tide_snap_segment *final_of(const replay *r, const device *d, uint6
 	return i ? &r->s->segments.v[i - 1] : NULL;
 }
 
-/* An event, or a blank one for TIDE_BASE_NO_EVENT. */
+/* Returns an event, or a blank one for TIDE_BASE_NO_EVENT. */
 static const tide_snap_event *event_at(const replay *r, uint32_t event)
 {
 	static const tide_snap_event none = { 0 };

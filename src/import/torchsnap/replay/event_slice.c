@@ -55,7 +55,7 @@ static inline const uint8_t *read_get(const uint8_t *p, uint32_t *index)
 	return *p == 'h' ? p + 2 : NULL;
 }
 
-/* The same of a word: *packed is its value. */
+/* Does the same for a word; *packed is its value. */
 static inline const uint8_t *read_word(const tide_view *v, const uint8_t *p, uint32_t *packed)
 {
 	uint32_t index;
@@ -93,7 +93,7 @@ void tide__decoder_free(tide_decoder *d)
 	*d = (tide_decoder){ 0 };
 }
 
-/* The APPENDS that ends a sequence of memo reads; NULL if something else does. */
+/* Returns the APPENDS that ends a sequence of memo reads; NULL if something else does. */
 static const uint8_t *run_end(const uint8_t *at, const uint8_t *end, uint64_t *hash)
 {
 	uint64_t n;
@@ -113,7 +113,7 @@ static void remember(tide_decoder *d, uint32_t run)
 	d->last[1] = run;
 }
 
-/* A run that was not expected: find it, or note it. */
+/* Handles an unexpected run: finds it or adds it. */
 static const uint8_t *other_run(tide_decoder *d, const uint8_t *p, uint32_t *run)
 {
 	uint64_t hash;

@@ -95,7 +95,7 @@ static block *at(const tide_geo *g, tide_ordered_pos p)
 	return &g->blocks.v[tide__ordered_val(&g->index, p)];
 }
 
-/* The block that holds addr, or NULL. */
+/* Returns the block that holds addr, or NULL. */
 static block *holder(const tide_geo *g, uint64_t addr, tide_ordered_pos *p)
 {
 	*p = tide__ordered_floor(&g->index, addr);
@@ -152,7 +152,7 @@ static bool merge(tide_geo *g, tide_ordered_pos p)
 	return true;
 }
 
-/* Cut the block that holds addr (if any) in two at addr. */
+/* Splits the block that holds addr (if any) at addr. */
 static bool cut(tide_geo *g, uint64_t addr)
 {
 	tide_ordered_pos p;
@@ -225,7 +225,7 @@ bool tide__geo_remove(tide_geo *g, uint64_t addr, uint64_t size)
 
 /* ---- allocations ---- */
 
-/* Alive, but where others are: kept aside. */
+/* Keeps a live block separate whose range overlaps others. */
 static bool take_odd(tide_geo *g, uint64_t addr, uint32_t alloc, tide_geo_taken *t)
 {
 	g->mismatches++;

@@ -21,7 +21,7 @@ static size_t ops_around(const tide_model *m, tide_span_id s, uint32_t out[DEEP]
 	return n;
 }
 
-/* First attribute of a span; attributes are sorted by span. */
+/* Returns the first attribute of a span; attributes are sorted by span. */
 static size_t first_attr(const tide_model *m, tide_span_id s)
 {
 	size_t lo = 0, hi = m->attrs.n;

@@ -52,7 +52,7 @@ static int by_time(const void *a, const void *b)
 	return (int)x->bound - (int)y->bound;
 }
 
-/* Time on the path by (name, bound). */
+/* Returns the time on the path by (name, bound). */
 static struct top *collect(const tide_critical_view *v, size_t *n)
 {
 	struct top *t = tide__calloc(v->c->n_path + 1, sizeof *t);

@@ -78,7 +78,8 @@ static int largest_first(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* The nodes in order of `values`, largest first, ties in row order; NULL on exhaustion. */
+/* Returns the nodes in order of `values`, largest first, ties in row order; NULL if memory ran
+ * out. */
 static pick *ranked(const tide_flame *f, const uint64_t *values)
 {
 	pick *p = tide__alloc(f->nodes.n, sizeof *p);

@@ -140,7 +140,7 @@ static void peak_row(tide_grid *g, const tide_tt *t, unsigned p, const tide_tt_p
 		tide__grid_uint(g, t->ops[op].line);
 }
 
-/* A row for each pool of each device; of pools that no device used, that of the first device. */
+/* Makes a row for each pool of each device; for an unused pool only that of the first device. */
 static tide_grid *peaks(const tide_tt *t)
 {
 #define COLUMNS(rank, device)                                                                      \
