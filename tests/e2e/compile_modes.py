@@ -84,6 +84,12 @@ def main() -> int:
                "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", f"{folder}/xdg")}
         if " " in env.get("CXX", ""):  # inductor wants one word
             del env["CXX"]
+        for mine in ("default/log/mine.txt", "default/cache/mine.txt"):  # what is the user's stays
+            (kept / mine).parent.mkdir(parents=True)
+            (kept / mine).write_text("mine")
+        (kept / "default/log/dedicated_log_torch_trace_old.log").write_text("of an earlier run")
+        out = subprocess.run([TIDEMARK, "compile", "--mode", "../kept", "--keep-log", str(kept), str(script)], capture_output=True, text=True)
+        assert out.returncode == 2 and "--mode needs a mode" in out.stderr, out.stderr
         done = subprocess.run([TIDEMARK, "compile", "--mode", "default", "--memory", "--json", "-o", f"{folder}/r.json", "--keep-log", str(kept), str(script), "a"],
                               env=env, capture_output=True, text=True)
         assert done.returncode == 3, (done.returncode, done.stderr[-2000:])
@@ -102,6 +108,8 @@ def main() -> int:
         assert got["caches"]["fx_graph"]["hit"] == 0, got["caches"]  # a cache of its own, and not the program's
         caches = re.findall(r"(?m)^cache (.*)$", done.stdout)
         assert len(set(caches)) == 2 and f"{folder}/own" not in caches and not any(map(os.path.exists, caches)), caches
+        assert all((kept / mine).read_text() == "mine" for mine in ("default/log/mine.txt", "default/cache/mine.txt"))
+        assert not (kept / "default/log/dedicated_log_torch_trace_old.log").exists()
         stacks = json.dumps(got["memory_diff"])
         assert "program.py" in stacks, stacks[:500]
     print(f"eager {eager['call_time']['median_ns']} ns, default {got['call_time']['median_ns']} ns, {got['kernels']} kernels: as read slowly")

@@ -119,6 +119,17 @@ static bool has_files(const char *path)
 	return any;
 }
 
+/* Removes logs of an earlier run from the folder, and nothing else: it is the user's. */
+static void remove_logs(const char *path)
+{
+	DIR *d = opendir(path);
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (!strncmp(e->d_name, "dedicated_log_torch_trace_", 26))
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+}
+
 /* The folder and, of a run with a mode, log/ in it. A log of an earlier run is not kept. */
 static bool make_folder(const tide_args *a, outcome *o, tide_error *err)
 {
@@ -136,10 +147,11 @@ static bool make_folder(const tide_args *a, outcome *o, tide_error *err)
 	}
 	snprintf(o->log, sizeof o->log, "%s%s", o->folder, o->run.mode ? "/log" : "");
 	snprintf(o->recording, sizeof o->recording, "%s/run.tide", o->folder);
+	if (ok)
+		remove_logs(o->log);
 	if (ok && o->run.mode) {
-		remove_folder(o->log);
-		unlink(o->recording);
-		ok = mkdir(o->log, 0777) == 0;
+		ok = (mkdir(o->log, 0777) == 0 || access(o->log, W_OK) == 0) &&
+		     (unlink(o->recording) == 0 || errno == ENOENT);
 	}
 	if (!ok)
 		tide__fail_errno(err, "cannot make a folder for the log");
@@ -160,7 +172,9 @@ static bool run_child(const tide_args *a, outcome *o, tide_child *c)
 {
 	const char *how[] = { a->opt[O_MEMORY].set ? "--light" : "--no-ops", "--no-modules", NULL };
 	char cache[544];
-	snprintf(cache, sizeof cache, "%s/cache", o->folder);
+	snprintf(cache, sizeof cache, "%s/cache-XXXXXX", o->folder);
+	if (o->run.mode && !mkdtemp(cache))
+		return false;
 	const char *plain[] = { "TORCH_TRACE", o->log, NULL };
 	const char *mode[] = { "TORCH_TRACE",
 			       o->log,
@@ -171,7 +185,10 @@ static bool run_child(const tide_args *a, outcome *o, tide_child *c)
 			       TIDE_RUN_ASKED,
 			       NULL };
 	char **recorded = NULL;
-	*c = (tide_child){ .argv = a->files, .env = plain, .limit_s = a->opt[O_LIMIT].num };
+	*c = (tide_child){ .argv = a->files,
+			   .env = plain,
+			   .out_to_err = a->opt[O_JSON].set && !a->opt[O_OUTPUT].set,
+			   .limit_s = a->opt[O_LIMIT].num };
 	if (o->run.mode) {
 		recorded = tide__child_recorded(a->files, o->recording, how);
 		c->argv = recorded;
@@ -179,7 +196,8 @@ static bool run_child(const tide_args *a, outcome *o, tide_child *c)
 	}
 	bool ok = c->argv && tide__child_run("compile", c);
 	free(recorded);
-	remove_folder(cache);
+	if (o->run.mode)
+		remove_folder(cache);
 	return ok;
 }
 
@@ -340,11 +358,22 @@ static int tell_runs(const tide_args *a, outcome runs[4], size_t n, int status)
 	return finish(a, json ? &j : NULL, rc, status);
 }
 
+/* Letters, digits and dashes: a mode is part of a folder's name. */
+static bool is_word(const char *s)
+{
+	return *s &&
+	       strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") ==
+		       strlen(s);
+}
+
 static int run_program(const tide_args *a)
 {
 	outcome runs[4];
 	size_t n = plan(a, runs), done = 0;
 	int rc = 0, status = 0;
+	if (a->opt[O_MODE].set && !is_word(a->opt[O_MODE].text))
+		return tide__cli_usage(a, "--mode needs a mode of torch.compile, not '%s'",
+				       a->opt[O_MODE].text);
 	if (a->opt[O_MEMORY].set && !runs[0].run.mode)
 		return tide__cli_usage(a, "--memory needs --mode or --compare");
 	for (; done < n && !rc; done++) {
@@ -392,7 +421,8 @@ const tide_command tide__cmd_compile = {
 	.summary = "report on torch.compile: graph breaks, recompiles, kernels, stages",
 	.help = "LOG is a file that torch writes with TORCH_TRACE=FOLDER, FOLDER one with the "
 		"logs of all ranks. A PROGRAM is run with the log on and then reported on; its "
-		"output and exit status pass through. With --mode or --compare the program runs "
+		"output and exit status pass through (with --json and without -o its output goes "
+		"to standard error). With --mode or --compare the program runs "
 		"eagerly and in each mode, each time in a separate process with an empty cache of "
 		"compiled code; the report compares time and peak memory of calls to what "
 		"torch.compile returned. Options go first.",

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "cli/cli.h"
 #include "cli/run/child.h"
+#include "cli/run/place.h"
 
 enum { O_RECORDING, O_MEMORY, O_ITERATIONS, O_WARMUP, O_LIMIT, O_TOP, O_HTML, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
@@ -76,6 +77,19 @@ static void say_end(const tide_args *a, const runs *r)
 		tide__cli_note("%s ended with status %d", a->files[0], r->status);
 }
 
+/* Checks the files to be written before a program runs that may take hours. */
+static bool may_write(const tide_args *a)
+{
+	const char *recording = a->opt[O_RECORDING].text;
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	if (!tide__may_record(recording, &err))
+		return tide__cli_fail(recording, &err), false;
+	for (int o = O_HTML; o <= O_OUTPUT; o++)
+		if (o != O_JSON && a->opt[o].set && !tide__may_write(a->opt[o].text, &err))
+			return tide__cli_fail(a->opt[o].text, &err), false;
+	return true;
+}
+
 /* 0; or a status that ends the command: nothing was or could be run. */
 static int run_all(const tide_args *a, runs *r)
 {
@@ -84,12 +98,15 @@ static int run_all(const tide_args *a, runs *r)
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	if (missing(a->files[0]))
 		return errno == ENOENT ? 127 : 126;
+	if (!may_write(a))
+		return 1;
 	unlink(a->opt[O_RECORDING].text);
 	for (int64_t i = 0; i < a->opt[O_WARMUP].num + a->opt[O_ITERATIONS].num; i++) {
 		bool warm = i < a->opt[O_WARMUP].num;
 		char **recorded = tide__child_recorded(a->files, a->opt[O_RECORDING].text, how);
 		tide_child c = { .argv = warm ? a->files : recorded,
 				 .env = env,
+				 .out_to_err = a->opt[O_JSON].set && !a->opt[O_OUTPUT].set,
 				 .limit_s = a->opt[O_LIMIT].num };
 		bool ran = recorded && tide__child_run("profile", &c);
 		free(recorded);
@@ -267,7 +284,8 @@ const tide_command tide__cmd_profile = {
 	.summary = "run a PyTorch program and report what was slow and large, with advice",
 	.help = "Records the program as `tidemark run` does, then shows its ops, its memory, the "
 		"allocations alive at the peak, and advice. The program's output and exit status "
-		"pass through. Options go first.",
+		"pass through; with --json and without -o its output goes to standard error. "
+		"Options go first.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

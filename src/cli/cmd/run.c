@@ -442,31 +442,6 @@ static int same_end(int status)
 	return 128 + sig;
 }
 
-/* The recorder never fails its program, so an unwritable path is reported before it starts. */
-static bool writable(const char *file, tide_error *err)
-{
-	char probe[PATH_MAX + 32]; /* it is written under such a name first */
-	struct stat st;
-	int fd = -1;
-	bool was = stat(file, &st) == 0;
-	snprintf(probe, sizeof probe, "%s.%ld.new", file, (long)getpid());
-	if (was && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) { /* a pipe, /dev/null */
-		tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET, "not a regular file");
-		return false;
-	}
-	if (was && S_ISDIR(st.st_mode))
-		errno = EISDIR;
-	else if (!was || access(file, W_OK) == 0)
-		fd = open(probe, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-	if (fd >= 0) {
-		close(fd);
-		unlink(probe);
-		return true;
-	}
-	tide__fail_errno(err, "cannot write");
-	return false;
-}
-
 static void no_matter(int sig)
 {
 	(void)sig;
@@ -501,7 +476,7 @@ static int run(const tide_args *a)
 		return tide__cli_usage(
 			a, errno == ENOENT ? "the working directory was removed: change to another"
 					   : "the path of the recording is too long");
-	if (!writable(file, &err))
+	if (!tide__may_record(file, &err)) /* the recorder never fails its program */
 		return tide__cli_fail(file, &err);
 	if (a->opt[O_DURATION].set && !tide__parse_time(a->opt[O_DURATION].text, 0, &limit_ns))
 		return tide__cli_usage(a, "--duration needs a time such as 30s or 500ms, not '%s'",

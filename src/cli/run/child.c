@@ -81,6 +81,8 @@ static void child_side(const char *command, const tide_child *c, int told)
 {
 	for (const char *const *e = c->env; e && e[0]; e += 2)
 		setenv(e[0], e[1], 1);
+	if (c->out_to_err)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
 	if (c->hook)
 		tide__prepend("PYTHONPATH", c->hook, ':');
 	int why = become(c);

@@ -14,6 +14,7 @@ typedef struct tide_child {
 		      * it */
 	const char *const *env; /* name, value, name, value, ..., NULL: set in the child */
 	const char *hook;	/* folder put first in PYTHONPATH; NULL = none */
+	bool out_to_err; /* its standard output goes to standard error: ours has a document */
 	int64_t limit_s; /* ended by SIGTERM, then SIGKILL, after this many seconds; 0 = never */
 	/* results */
 	int status;   /* as an exit status: the program's own, 128 + signal, 126 or 127 */

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <tidemark/trace.h>
+
 /* Finds the file in the build tree beside the program, else the installed one; a relative
  * installed path (in a Python package) is relative to the program. Returns false if neither
  * exists. */
@@ -18,6 +20,12 @@ static inline bool tide__hook_folder(char *out, size_t n)
 {
 	return tide__place(out, n, TIDE_TREE "/python/hook", TIDE_DATADIR "/tidemark/hook");
 }
+
+/* Returns true if a file can be written there, without a change to what is there; a pipe or a device is not tried. */
+bool tide__may_write(const char *file, tide_error *err);
+/* The same for a recording, which replaces a regular file: an existing one must be empty or a
+ * recording. */
+bool tide__may_record(const char *file, tide_error *err);
 
 /* Prepends `value` to the variable, separated by `between`; sets it if empty. */
 void tide__prepend(const char *name, const char *value, char between);
