@@ -80,36 +80,73 @@ static void renumber_model(tide_model *m, const uint32_t *now)
 		RENUMBER(m->attrs.span);
 }
 
-/* Keeps the last span begun on each lane; its ancestors are the spans still open around it. If a
- * span ends after the one before it, that earlier one cannot contain any later span, so climbing
- * never has to go back and the whole pass is linear. */
-static bool find_parents(tide_model *m)
+enum { SAME_START = 64 }; /* ops that begin with one of zero length: how many are compared */
+
+/* The last span begun on a lane that can contain another; its ancestors are the spans still open
+ * around it. */
+struct open {
+	int64_t t0;	/* of the spans begun last */
+	uint32_t top;	/* the last one, 0 = none */
+	uint32_t older; /* the last one that began before t0 */
+};
+
+/* Returns the innermost of p and its ancestors that contains span i. If a span ends after an earlier
+ * one, the earlier one cannot contain any later span: callers keep the result, never go back, and
+ * the whole pass is linear. */
+static uint32_t climb(const tide_spans *s, uint32_t p, uint32_t i)
+{
+	while (p && (s->t1[p] < s->t1[i] || s->t1[p] == s->t0[i]))
+		p = s->parent[p].i;
+	return p;
+}
+
+/* Returns the parent of span i, which takes no time. PyTorch writes ops in the order in which they
+ * begin: one that precedes an op of the same start in the input is its neighbour, not its child. */
+static uint32_t around(const tide_spans *s, const uint32_t *order, struct open *on, uint32_t i)
+{
+	uint32_t p = on->top = climb(s, on->top, i);
+	for (int k = 0; p && s->t0[p] == s->t0[i] && k < SAME_START; k++, p = s->parent[p].i)
+		if (s->cat[p] != TIDE_CAT_OP || s->cat[i] != TIDE_CAT_OP || order[p] < order[i])
+			return p;
+	if (p && s->t0[p] == s->t0[i])
+		return p;
+	return on->older = climb(s, on->older, i);
+}
+
+/* order: the place of every span in the input. */
+static bool find_parents(tide_model *m, const uint32_t *order)
 {
 	tide_spans *s = &m->spans;
 	if (!s->parent)
 		s->parent = tide__alloc(s->cap, sizeof *s->parent);
-	uint32_t *top = tide__calloc(m->lanes.n, sizeof *top);
-	if (!top || !s->parent) {
-		tide__free(top);
+	struct open *lanes = tide__calloc(m->lanes.n, sizeof *lanes);
+	if (!lanes || !s->parent) {
+		tide__free(lanes);
 		return false;
 	}
 	s->parent[0].i = 0;
 	for (uint32_t i = 1; i < s->n; i++) {
-		uint32_t *on = &top[s->lane[i].i], p = *on;
-		while (p && (s->t1[p] < s->t1[i] || (s->t1[p] == s->t0[i] && s->t0[p] < s->t0[i])))
-			p = s->parent[p].i;
-		s->parent[i].i = p;
-		*on = i;
+		struct open *on = &lanes[s->lane[i].i];
+		if (on->t0 != s->t0[i])
+			*on = (struct open){ s->t0[i], on->top, on->top };
+		if (s->t0[i] == s->t1[i]) {
+			s->parent[i].i = around(s, order, on, i);
+		} else {
+			s->parent[i].i = climb(s, on->top, i);
+			on->top = i;
+		}
 	}
-	tide__free(top);
+	tide__free(lanes);
 	return true;
 }
 
+/* *order: the place of every span in the input; owned by the caller, also after a failure. */
 static bool sort_spans(tide_model *m, const tide_parent_column *cols, size_t n_cols,
-		       const tide_parent_ref *refs, size_t n_refs)
+		       const tide_parent_ref *refs, size_t n_refs, uint32_t **order)
 {
 	size_t n = m->spans.n;
-	uint32_t *perm = tide__alloc(n, sizeof *perm), *tmp = tide__alloc(n, sizeof *tmp);
+	uint32_t *perm = *order = tide__alloc(n, sizeof *perm);
+	uint32_t *tmp = tide__alloc(n, sizeof *tmp);
 	bool ok = perm && tmp, sorted = true;
 	for (uint32_t i = 0; ok && i < n; i++) {
 		perm[i] = i;
@@ -136,7 +173,6 @@ static bool sort_spans(tide_model *m, const tide_parent_column *cols, size_t n_c
 	for (size_t i = 0; i < n_refs; i++)
 		renumber(refs[i].id, refs[i].n, refs[i].stride, now, n);
 out:
-	tide__free(perm);
 	tide__free(tmp);
 	return ok;
 }
@@ -190,6 +226,8 @@ static bool sort_attrs(tide_model *m)
 bool tide__find_span_parents(tide_model *m, const tide_parent_column *cols, size_t n_cols,
 			     const tide_parent_ref *refs, size_t n_refs)
 {
-	return sort_spans(m, cols, n_cols, refs, n_refs) && find_parents(m) &&
-	       tide__sort_flows(m) && sort_attrs(m);
+	uint32_t *order;
+	bool ok = sort_spans(m, cols, n_cols, refs, n_refs, &order) && find_parents(m, order);
+	tide__free(order);
+	return ok && tide__sort_flows(m) && sort_attrs(m);
 }

@@ -138,7 +138,8 @@ def build(path):
     for i, s in enumerate(spans, 1):
         s["id"] = i
         stack = open_on.setdefault(s["key"], [])
-        inside = [p for p in stack if p["t1"] >= s["t1"] and not (p["t1"] == s["t0"] and p["t0"] < s["t0"])]
+        inside = [p for p in stack if p["t1"] >= s["t1"] and p["t0"] < p["t1"] != s["t0"] and not
+                  (s["t0"] == s["t1"] == p["t0"] and s["cat"] == p["cat"] == "op" and s["order"] < p["order"])]
         s["parent"] = max((p["id"] for p in inside), default=0)
         stack.append(s)
         if len(stack) > 4000:

@@ -48,13 +48,18 @@ static tide_model *random_model(uint32_t seed, size_t n)
 	return m;
 }
 
-static uint32_t obvious_parent(const tide_spans *s, uint32_t i)
+/* order: place of every span in the input. */
+static uint32_t obvious_parent(const tide_spans *s, const uint32_t *order, uint32_t i)
 {
 	uint32_t best = 0;
-	for (uint32_t p = 1; p < i; p++)
-		if (s->lane[p].i == s->lane[i].i && s->t1[p] >= s->t1[i] &&
-		    !(s->t1[p] == s->t0[i] && s->t0[p] < s->t0[i]))
+	for (uint32_t p = 1; p < i; p++) {
+		bool ops = s->cat[p] == TIDE_CAT_OP && s->cat[i] == TIDE_CAT_OP;
+		bool precedes =
+			s->t0[i] == s->t1[i] && s->t0[p] == s->t0[i] && ops && order[i] < order[p];
+		if (s->lane[p].i == s->lane[i].i && s->t0[p] < s->t1[p] && s->t1[p] > s->t0[i] &&
+		    s->t1[p] >= s->t1[i] && !precedes)
 			best = p;
+	}
 	return best;
 }
 
@@ -75,7 +80,8 @@ static void test_random(void **state)
 			assert_int_equal(m->spans.name[i].i, was->spans.name[old].i);
 			assert_int_equal(ref[old], i);
 			assert_int_equal(column[m->spans.cause[i].i], was->spans.cause[old].i);
-			assert_int_equal(m->spans.parent[i].i, obvious_parent(&m->spans, i));
+			assert_int_equal(m->spans.parent[i].i,
+					 obvious_parent(&m->spans, column, i));
 		}
 		for (size_t i = 0; i < m->attrs.n; i++)
 			assert_int_equal(m->attrs.key[i].i, m->spans.name[m->attrs.span[i].i].i);
@@ -114,6 +120,46 @@ static void test_same_times(void **state)
 		}
 }
 
+/* Ops of one lane, each inside `parent` (its place in the input + 1), as PyTorch writes them. */
+static void test_no_time(void **state)
+{
+	static const struct {
+		const char *name;
+		struct {
+			int64_t t0, t1;
+			uint32_t parent;
+		} ops[4];
+	} rows[] = {
+		{ "neighbours at one moment",
+		  { { 5, 5, 0 }, { 5, 5, 0 }, { 5, 5, 0 }, { 6, 7, 0 } } },
+		{ "at the begin, after it",
+		  { { 5, 9, 0 }, { 5, 5, 1 }, { 6, 6, 1 }, { 9, 9, 0 } } },
+		{ "at the begin, before it",
+		  { { 5, 5, 0 }, { 5, 9, 0 }, { 5, 6, 2 }, { 7, 7, 2 } } },
+		{ "between two that begin with it",
+		  { { 5, 9, 0 }, { 5, 5, 1 }, { 5, 8, 1 }, { 6, 7, 3 } } },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		tide_model *m = tide__model_new();
+		uint32_t column[5] = { 0, 1, 2, 3, 4 };
+		tide_parent_column c = { column, sizeof *column };
+		assert_true(tide__push(&m->lanes, &tide_lanes_desc));
+		for (int k = 0; k < 4; k++) {
+			uint32_t r = tide__push(&m->spans, &tide_spans_desc);
+			m->spans.lane[r].i = 1;
+			m->spans.cat[r] = TIDE_CAT_OP;
+			m->spans.t0[r] = rows[i].ops[k].t0;
+			m->spans.t1[r] = rows[i].ops[k].t1;
+		}
+		assert_true(tide__find_span_parents(m, &c, 1, NULL, 0));
+		for (uint32_t r = 1; r <= 4; r++)
+			if (column[m->spans.parent[r].i] != rows[i].ops[column[r] - 1].parent)
+				fail_msg("%s: the parent of op %u is %u", rows[i].name, column[r],
+					 column[m->spans.parent[r].i]);
+		tide__model_free(m);
+	}
+}
+
 static void test_exhaustion(void **state)
 {
 	for (uint64_t i = 1;; i++) {
@@ -133,6 +179,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_random),
 					    cmocka_unit_test(test_same_times),
+					    cmocka_unit_test(test_no_time),
 					    cmocka_unit_test(test_exhaustion) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
