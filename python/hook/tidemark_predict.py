@@ -257,6 +257,7 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any) -> tuple[Any, Any]:
             raise RuntimeError(f"{func}: the size of its result depends on data; a prediction cannot know it")
         raise RuntimeError(f"{func}: the size of its result depends on data; a prediction cannot know it")
 
+    tracing = torch._guards.TracingContext.try_get  # while a compiler captures a graph, ops stand for shapes
     added, added_in_place = aten.add.Tensor, aten.add_.Tensor
 
     def _alone(args: Any) -> bool:
@@ -276,7 +277,7 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any) -> tuple[Any, Any]:
     class MeterMode(TorchDispatchMode):
         def __torch_dispatch__(self, func: Any, types_: Any, args: Any = (), kwargs: Any = None) -> Any:
             kwargs = kwargs or {}
-            if meter.paused:
+            if meter.paused or tracing() is not None:
                 return func(*args, **kwargs)
             if types_ and any(map(meter.wraps_type, types_)):
                 return NotImplemented  # a tensor made of others: it calls ops on those
@@ -436,6 +437,8 @@ def _patch_cuda(torch: Any, device: Device, meter: Meter) -> None:
         "_is_compiled": lambda: True, "memory_summary": lambda *a, **k: "",
     }
     for name, value in answers.items():
+        if value is nothing:  # a function of its own each: the compiler looks functions up
+            answers[name] = value = lambda *args, **kw: None
         setattr(cuda, name, value)
     for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved", "reset_peak_memory_stats", "empty_cache",
                  "mem_get_info", "memory_stats"):
@@ -444,7 +447,7 @@ def _patch_cuda(torch: Any, device: Device, meter: Meter) -> None:
     for name in ("get_rng_state", "set_rng_state", "manual_seed", "manual_seed_all"):
         setattr(cuda.random, name, answers[name])
     for name in ("range_push", "range_pop", "mark"):
-        setattr(cuda.nvtx, name, nothing)
+        setattr(cuda.nvtx, name, lambda *args, **kw: None)
     torch.version.cuda = "12.8"
     torch.backends.cuda.is_built = lambda: True
     torch.backends.cudnn.is_available = lambda: True
@@ -579,6 +582,22 @@ class Watch:
         self.open: list[tuple[int, int]] = []
         self.stepper: Any = None
         self.phase = "MODEL_CREATION"
+        self.hooked = True
+        self.tables: Any = ()
+
+    @contextlib.contextmanager
+    def without_hooks(self) -> Any:
+        """Modules inside are called without hooks of the prediction."""
+        kept = [dict(t) for t in self.tables]
+        self.hooked = False
+        for t in self.tables:
+            t.clear()
+        try:
+            yield
+        finally:
+            self.hooked = True
+            for t, k in zip(self.tables, kept):
+                t.update(k)
 
     def end(self, phase: str) -> None:
         """A phase of that name ends here."""
@@ -589,6 +608,7 @@ class Watch:
         modules: Any = importlib.import_module("torch.nn.modules.module")
         modules.register_module_forward_pre_hook(self.enter)
         modules.register_module_forward_hook(self.leave, always_call=True)
+        self.tables = (modules._global_forward_pre_hooks, modules._global_forward_hooks, modules._global_forward_hooks_always_called)
         inner = torch.autograd.backward
         gradients = torch.autograd.grad
 
@@ -627,13 +647,17 @@ class Watch:
             name = self.names[id(module)]
         return name
 
-    def enter(self, module: Any, args: Any) -> None:
+    def begin(self) -> None:
+        """A forward pass begins, unless one has."""
         if not self.depth and not self.backwards and self.phase != "TRAINING":
             self.end(self.phase)
             self.phase = "TRAINING"
             self.recorder.mark(STEP, "step", self.steps)
         if not self.depth:
             self.meter.unlabelled(INPUT)
+
+    def enter(self, module: Any, args: Any) -> None:
+        self.begin()
         self.depth += 1
         self.forwards += 1
         self.open.append((id(module), self.recorder.c.tide_op_begin(self.recorder.intern(self.path(module)))))
@@ -647,6 +671,8 @@ class Watch:
                 break
 
     def around(self, function: Any, args: Any, kw: Any) -> Any:
+        if self.torch._guards.TracingContext.try_get() is not None:
+            return function(*args, **kw)
         outer = self.backwards == 0
         if outer:
             if self.phase == "TRAINING":
@@ -731,23 +757,21 @@ def _imported() -> None:
     torch._C._cuda_getCurrentRawStream = lambda i: 0  # asked for by imports of the fake mode, which look at torch.cuda as it was
     fake, mode = _fake_mode(torch, meter, spaces)
     _patch_cuda(torch, device, meter)
+    linear = torch.nn.functional.linear
     _patch_tensors(torch, meter)
     watch = Watch(torch, meter, int(os.environ.get("TIDEMARK_PREDICT_STEPS", "2")))
     watch.install()
     if "TIDEMARK_PREDICT_WORLD" in os.environ:
         _beside("tidemark_world").install(torch, int(os.environ["TIDEMARK_PREDICT_WORLD"]), meter)
-    compiled = torch.compile
+    compiler = _beside("tidemark_graphs").Compiler(torch, watch)
+    compiler.linear = linear
+    used: list[bool] = []
 
     def compile_(model: Any = None, **kw: Any) -> Any:
-        """Runs eagerly, and says so: what a compiler fuses is not known without it."""
-        if not getattr(compile_, "said", False):
-            compile_.said = True  # type: ignore[attr-defined]
-            recorder.note("predicted.eager", "torch.compile was left out: the program ran eagerly")
-        return model if model is not None else (lambda m: m)
+        used.append(True)
+        return compiler.compile(model, **kw)
 
     torch.compile = compile_
-    torch.nn.Module.compile = lambda self, *a, **k: None
-    del compiled
     _plain(importlib.import_module("torch.utils.checkpoint").checkpoint)
     fake.__enter__()
     mode.__enter__()
@@ -756,6 +780,8 @@ def _imported() -> None:
         recorder.note("predicted.steps", str(watch.steps))
         recorder.note("predicted.forwards", str(watch.forwards))
         recorder.note("predicted.values_read", str(meter.read))
+        if used:
+            recorder.note(*compiler.note())
         for what, text in spaces.unknown.items():
             recorder.note("predicted.unknown", f"{what}: {text}")
         for op, n in meter.bounds.items():

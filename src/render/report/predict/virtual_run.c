@@ -112,6 +112,7 @@ static void put_fit(const tide_model *m, const tide_virtual_run *r, const tide_o
 static void put_unknown(const tide_model *m, const tide_out *to)
 {
 	const char *read = fact(m, "predicted.values_read"), *eager = fact(m, "predicted.eager");
+	const char *compiled = fact(m, "predicted.compiled");
 	bool any = false;
 	for (uint32_t k = 1; k < m->marks.n; k++) {
 		if (m->marks.kind[k] != TIDE_MARK_ANNOTATION ||
@@ -126,6 +127,8 @@ static void put_unknown(const tide_model *m, const tide_out *to)
 	}
 	if (*eager)
 		fprintf(to->out, "note: %s\n", eager);
+	if (*compiled)
+		fprintf(to->out, "note: %s\n", compiled);
 	if (atoi(read) > 0)
 		fprintf(to->out,
 			"note: the program read %s tensor values; nothing is computed, so each "
@@ -187,6 +190,11 @@ void tide__virtual_run_json(const tide_model *m, const tide_virtual_run *r, tide
 		tide__json_kstr(j, "eager", eager);
 	else
 		tide__json_knull(j, "eager");
+	const char *compiled = fact(m, "predicted.compiled");
+	if (*compiled)
+		tide__json_kstr(j, "compiled", compiled);
+	else
+		tide__json_knull(j, "compiled");
 	tide__json_karray(j, "unknown");
 	for (uint32_t k = 1; k < m->marks.n; k++)
 		if (m->marks.kind[k] == TIDE_MARK_ANNOTATION &&
