@@ -20,7 +20,7 @@ async function alone(page) {
   await soon(async () => assert.equal((await legend(page, 0)).length, kinds.length));
   (await legend(page, 0)).forEach(([, text], i) => near(text, want[`${kinds[i]}_bytes`])); // at the highest moment
   const libraries = await cells(page, 'libraries');
-  assert.deepEqual(libraries.map((r) => r[0]), want.libraries.map((r) => r.library));
+  assert.deepEqual(libraries.map((r) => r[0]), want.libraries.map((r) => r.caller));
   await page.click('summary:text-is("These figures as a table")');
   await soon(async () => assert.equal((await cells(page, 'ledger')).length, want.over_time.length));
   const before = await picture(page, '.chart.ledger');

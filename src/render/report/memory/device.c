@@ -145,6 +145,8 @@ tide_code tide__device_json(const tide_model *m, const tide_ledgers *l, const ch
 		for (size_t k = 0; k < x->n_sources; k++) {
 			tide__json_object(j);
 			tide__json_ktext(j, "library", m, x->sources[k].library);
+			tide__json_kstr(j, "caller",
+					caller_name(tide__text(m, x->sources[k].library, NULL)));
 			tide__json_kuint(j, "bytes", x->sources[k].bytes);
 			tide__json_kuint(j, "count", x->sources[k].count);
 			tide__json_object_end(j);

@@ -71,7 +71,7 @@ function Device({ d, wall0 }: { d: LedgerDevice; wall0: number }) {
     <Panel title={`cuda:${d.index} ${d.name ?? ''}`} extra={<span class="soft">{text(at.nvml_used_bytes as number)} in use (NVML, the line) at {ns(time(at))}</span>}>
       <Chart d={d} t={t} parts={parts} />
       <Legend items={parts.map(([name, of], i) => ({ color: css(color(i)), text: name, value: text(of(at)) }))} />
-      {d.libraries?.[0] && <Records label="libraries" rows={d.libraries} keys="library:Other allocations by library,bytes,count" sort="bytes" />}
+      {d.libraries?.[0] && <Records label="libraries" rows={d.libraries} keys="caller:Other allocations by library,bytes,count" sort="bytes" />}
       <Fold title="These figures as a table">{() => <Records label="ledger" rows={d.over_time.map((a, i) => ({ ...a, t_ns: t[i] }))} keys={`t_ns:Time,${Object.keys(at).filter((k) => k.endsWith('bytes'))}`} sort="t_ns" />}</Fold>
     </Panel>
   );
