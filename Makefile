@@ -30,11 +30,12 @@ deb:
 	@tools/setup deb
 	@tools/deb
 
-# Retakes the pictures of docs/guide/pages.md.
+# Retakes the pictures of docs/. LEDGER=FILE.tide: a recording of a GPU, for the picture of its memory.
 pictures: build
 	@tools/setup test
 	@mkdir -p out && $(BUILD)/examples/gpt --steps 12 -o out/pictures.tide >/dev/null
-	@DEMO=out/pictures.tide .venv/bin/node web/test/pictures.mjs $(BUILD)/src/tidemark . docs/guide/pictures
+	@$(BUILD)/examples/gpt --steps 12 --batch 4 -o out/larger.tide >/dev/null
+	@DEMO=out/pictures.tide OTHER=out/larger.tide .venv/bin/node web/test/pictures.mjs $(BUILD)/src/tidemark . docs/guide/pictures
 
 # docs/ as a site in out/site, link-checked.
 docs:

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// The pictures of docs/guide/pages.md, each taken of a page that is driven to what it is to show (make pictures).
+// Takes the pictures of docs/, each of a page that is driven to what it shows (make pictures).
 //   node pictures.mjs PROGRAM SOURCE FOLDER
-// DEMO names a recording of examples/gpt: phases and memory that was recorded, not imported.
+// DEMO names a recording of examples/gpt: phases and memory that was recorded, not imported. OTHER: one with a larger batch.
+// LEDGER: one of a program on a GPU (tidemark run --gpu); without it that picture stays as it is.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { data, drive, go, gpt, settle, shot } from './driver.mjs';
+import { data, drive, go, gpt, run, settle, shot } from './driver.mjs';
 import { shrink } from './png.mjs';
 
 const MOST = 60 * 1000; // bytes of a picture
 const folder = process.argv[4];
-const demo = process.env.DEMO;
-assert.ok(folder && demo, 'pictures.mjs PROGRAM SOURCE FOLDER, with DEMO=FILE.tide');
+const { DEMO: demo, OTHER: other, LEDGER: ledger } = process.env;
+assert.ok(folder && demo && other, 'pictures.mjs PROGRAM SOURCE FOLDER, with DEMO=FILE.tide OTHER=FILE.tide');
 
 const search = async (page, text) => {
   await page.fill('#find', text);
@@ -74,7 +76,20 @@ async function recorded(page) {
 }
 
 await drive(
-  async ({ make, visit }) => {
+  async ({ folder: temporary, make, visit }) => {
+    const log = join(temporary, 'train.log');
+    const pair = join(temporary, 'pair.html');
+    const shown = (tab, name) => async (page) => {
+      if (tab) await go(page, tab);
+      await settle(page);
+      await settle(page);
+      await shot(page, name);
+    };
+    writeFileSync(log, execFileSync('python3', [join(process.argv[3], 'tests/support/tt_emitter.py'), '--ranks', '2', '--runs', '3', '--oom']));
+    await visit(make('report', log), '', shown('Tenstorrent', 'tenstorrent'));
+    run('report', demo, other, '-o', pair);
+    await visit(pair, '', shown('', 'compare'));
+    if (ledger) await visit(make('report', ledger), '', shown('Device memory', 'device-memory'));
     await visit(make('report', gpt), '', kineto);
     await visit(make('report', data('torchsnap/snapshot_oom.pickle.gz')), '', (page) => shot(page, 'oom'));
     await visit(make('report', demo), '', recorded);
