@@ -92,6 +92,20 @@ def ways(folder: str) -> None:
         check(f"{name}: what it kept", want is None or row.get("left_count") == want, row)
 
 
+def stripped(folder: str) -> None:
+    """Without debug information names come from the symbol table."""
+    if not shutil.which("objcopy"):
+        return
+    bare = f"{folder}/stripped"
+    subprocess.run(["objcopy", "--strip-debug", PROG, bare], check=True)
+    same_end("stripped", folder, bare, "leak")
+    r = heap(f"{folder}/r.tide")
+    row = stack_of(r, "leak_here")
+    check("stripped: named by the symbol table", row.get("left_count") == 1000 and "heap_prog.c" not in row["stack"], row)
+    check("stripped: the callers too", [n in row.get("stack", "") for n in ("leak ", "main")] == [True, True], row)
+    check("stripped: temporaries", stack_of(r, "temporaries").get("temporary") == 5000, r["stacks"][:3])
+
+
 def sampled(folder: str) -> None:
     """Estimates lie within five standard errors of the truth, and are not the truth by chance of sampling nothing."""
     run(folder, PROG, "leak", how="--heap")
@@ -194,7 +208,7 @@ def switched(folder: str) -> None:
 
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
-        for part in ways, sampled, strangers, limits, killed, switched:
+        for part in ways, stripped, sampled, strangers, limits, killed, switched:
             part(folder)
     print("failed" if failed else "all as without us")
     return 1 if failed else 0

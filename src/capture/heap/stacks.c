@@ -14,7 +14,7 @@
 
 #include "capture/heap/cfi.h"
 
-enum { DEEPEST = 128, BATCH = 32, FIRST_SLOTS = 1 << 14, MOST_SLOTS = 1 << 22 };
+enum { DEEP = 128, BATCH = 32, FIRST_SLOTS = 1 << 14, MOST_SLOTS = 1 << 24 };
 
 /* ---- Python -------------------------------------------------------------------------------- */
 
@@ -195,10 +195,12 @@ static __attribute__((noinline)) tide_stack define(const uintptr_t *pc, size_t n
 
 tide_stack tide__heap_stack(tide_walk w, const tide_stack_bounds *b, tide_walks *known)
 {
-	uintptr_t room[DEEPEST];
+	uintptr_t few[DEEP]; /* without walks; a signal handler's stack may be small */
+	size_t most = DEEP;
+	uintptr_t *room = known ? tide__walks_room(known, &most) : few;
 	uintptr_t loop = atomic_load_explicit(&python.loop, memory_order_acquire);
 	uintptr_t end = loop ? atomic_load_explicit(&python.loop_end, memory_order_relaxed) : 0;
-	tide_walked r = tide__unwind(w, b, known, room, DEEPEST, loop, end);
+	tide_walked r = tide__unwind(w, b, known, room, most, loop, end);
 	tide_stack outer = r.stopped ? atomic_load(&python.stack)() : 0;
 	uint64_t key = r.hash ^ (outer + 1) * UINT64_C(0xff51afd7ed558ccd);
 	key |= UINT64_C(1) << 63;
@@ -207,7 +209,7 @@ tide_stack tide__heap_stack(tide_walk w, const tide_stack_bounds *b, tide_walks 
 		return id;
 	if (!loop)
 		find_python();
-	id = define(r.pc, r.n, outer, r.n == DEEPEST && !r.stopped);
+	id = define(r.pc, r.n, outer, r.n == most && !r.stopped);
 	if (id)
 		remember(key, id);
 	return id;

@@ -39,7 +39,7 @@ void tide__stack_bounds(tide_stack_bounds *b)
 
 /* A row in one word, so that it is read atomically: kind, fp_saved, offsets, and bits of its
  * address, which reveal a row that was replaced between two loads. */
-enum { SLOTS = 1 << 17, MOST = SLOTS / 2, OFF_BITS = 21 };
+enum { SLOTS = 1 << 19, MOST = SLOTS / 2, OFF_BITS = 21 };
 
 struct slot {
 	_Atomic uint64_t pc, row;
@@ -175,7 +175,9 @@ static inline bool inside(const tide_stack_bounds *b, uintptr_t at)
 
 /* ---- walks that are known ---- */
 
-enum { WALKS = 32, FRAMES = 30, LOADS = 60 };
+/* Stacks that are cut share no outer frames: each would be as many new nodes as it has frames. Nested
+ * imports of Python have more than 128. */
+enum { WALKS = 32, FRAMES = 30, LOADS = 60, DEEPEST = 512 };
 
 struct known_walk {
 	tide_walk from;
@@ -192,7 +194,14 @@ struct known_walk {
 struct tide_walks {
 	struct known_walk at[WALKS];
 	struct known_walk *open; /* being filled; NULL: it grew too long */
+	uintptr_t room[DEEPEST];
 };
+
+uintptr_t *tide__walks_room(tide_walks *w, size_t *most)
+{
+	*most = DEEPEST;
+	return w->room;
+}
 
 tide_walks *tide__walks_new(void)
 {

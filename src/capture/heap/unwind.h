@@ -44,6 +44,8 @@ typedef struct tide_walked {
 typedef struct tide_walks tide_walks;
 tide_walks *tide__walks_new(void); /* mapped memory; NULL: none, and every walk is repeated */
 void tide__walks_free(tide_walks *w);
+/* Room for the frames of a walk of this thread, and how many they may be. */
+uintptr_t *tide__walks_room(tide_walks *w, size_t *most);
 
 /* Walks from `w` outwards into `room` (of `max`) unless `known` (may be NULL) has it. The walk
  * ends before the function at [stop, stop_end) (0: none). */

@@ -13,10 +13,22 @@
 
 #include "base/mem.h"
 
+struct symbol {
+	GElf_Addr addr;
+	uint64_t size;	  /* 0 = unknown: up to the next one */
+	const char *name; /* libdw's */
+	int rank;	  /* of several at one address the highest counts */
+};
+
 struct tide_native {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	GElf_Addr bias; /* of the file's addresses */
+	/* Functions by address, made at first use: dwfl_module_addrinfo looks at all symbols each time,
+	 * a million in libtorch_cpu.so. */
+	struct symbol *symbols;
+	size_t n_symbols;
+	bool sorted;
 };
 
 static const Dwfl_Callbacks callbacks = {
@@ -48,6 +60,7 @@ void tide__native_close(tide_native *n)
 		return;
 	if (n->dwfl)
 		dwfl_end(n->dwfl);
+	tide__free(n->symbols);
 	tide__free(n);
 }
 
@@ -142,6 +155,68 @@ static size_t scopes_at(tide_native *n, GElf_Addr addr, struct found *f)
 	return k;
 }
 
+/* ---- symbol tables ---- */
+
+static int rank_of(const GElf_Sym *sym)
+{
+	int bind = GELF_ST_BIND(sym->st_info);
+	return (bind == STB_GLOBAL ? 2 : bind == STB_WEAK ? 1 : 0) + (sym->st_size ? 4 : 0);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct symbol *x = a, *y = b;
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return -strcmp(x->name, y->name);
+}
+
+static void sort_symbols(tide_native *n)
+{
+	int count = dwfl_module_getsymtab(n->module);
+	n->sorted = true;
+	if (count > 0)
+		n->symbols = tide__alloc((size_t)count, sizeof *n->symbols);
+	for (int i = 1; n->symbols && i < count; i++) {
+		GElf_Sym sym;
+		GElf_Addr addr;
+		GElf_Word section;
+		const char *name =
+			dwfl_module_getsym_info(n->module, i, &sym, &addr, &section, NULL, NULL);
+		int type = GELF_ST_TYPE(sym.st_info);
+		if (name && *name && section != SHN_UNDEF && section != SHN_ABS &&
+		    (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE))
+			n->symbols[n->n_symbols++] =
+				(struct symbol){ addr, sym.st_size, name, rank_of(&sym) };
+	}
+	if (n->n_symbols)
+		qsort(n->symbols, n->n_symbols, sizeof *n->symbols, by_address);
+}
+
+/* The function around an address: the nearest before it that reaches so far. */
+static const char *symbol_at(tide_native *n, GElf_Addr at)
+{
+	enum { BACK = 64 }; /* functions inside others are rare */
+	size_t lo = 0, hi, tries = 0;
+	if (!n->sorted)
+		sort_symbols(n);
+	for (hi = n->n_symbols; lo < hi;) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (n->symbols[mid].addr <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo > 0 && tries < BACK; lo--, tries++) {
+		const struct symbol *s = &n->symbols[lo - 1];
+		if (at - s->addr < s->size || (!s->size && !tries))
+			return s->name;
+	}
+	return NULL;
+}
+
 bool tide__native_find(tide_native *n, uint64_t addr, tide_native_put *put, void *user)
 {
 	GElf_Addr at = addr + n->bias;
@@ -151,10 +226,8 @@ bool tide__native_find(tide_native *n, uint64_t addr, tide_native_put *put, void
 		put_readable(put, user, f[i].function, f[i].file, f[i].line);
 	if (k)
 		return true;
-	GElf_Off off;
-	GElf_Sym sym;
-	const char *name = dwfl_module_addrinfo(n->module, at, &off, &sym, NULL, NULL, NULL);
-	if (!name || !*name)
+	const char *name = symbol_at(n, at);
+	if (!name)
 		return false;
 	put_readable(put, user, name,
 		     dwfl_module_info(n->module, NULL, NULL, NULL, NULL, NULL, NULL, NULL), 0);
