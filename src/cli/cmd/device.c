@@ -30,7 +30,7 @@ static int load(const tide_args *a, struct all *x)
 	}
 	for (; x->n < a->n_files; x->n++) {
 		const char *file = a->files[x->n];
-		x->m[x->n] = tide__cli_load(a, file, TIDE_WANT_MEMORY);
+		x->m[x->n] = tide__cli_load(a, file, TIDE_WANT_MEMORY | TIDE_WANT_SPANS);
 		if (!x->m[x->n])
 			return 1;
 		if (tide__find_ledgers(x->m[x->n], &x->l[x->n], &err) != TIDE_OK) {

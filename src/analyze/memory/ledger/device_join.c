@@ -23,8 +23,8 @@ static uint64_t known(uint64_t v)
 
 static uint64_t held(const tide_ledger_at *a)
 {
-	return a->live + known(a->cached) + known(a->other) + a->pooled + known(a->context) +
-	       a->profiler;
+	return known(a->live) + known(a->cached) + known(a->other) + known(a->pooled) +
+	       known(a->context) + known(a->profiler);
 }
 
 /* Returns the moment of a ledger nearest to `wall`; NULL if none is near. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/memory/reserved.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -23,6 +24,9 @@ struct work {
 	uint32_t cuda; /* pool of CUPTI's allocations; 0 = none */
 	uint32_t counters[N_SERIES];
 	bool named; /* some of it is known to be the framework's, by its library */
+	bool gpu;   /* recorded with --gpu: NVML's or CUPTI's figures are there */
+	bool live;  /* the framework's memory events are there */
+	const tide_reserved *reserved;
 };
 
 /* ---- what there is ---- */
@@ -53,9 +57,12 @@ static void look(struct work *w)
 		if (m->pools.device[i].i == d &&
 		    !strcmp(tide__text(m, m->pools.name[i], NULL), "cuda"))
 			w->cuda = i;
+	w->gpu = w->live = w->cuda || w->counters[USED];
 	for (size_t i = 1; i < m->segments.n; i++)
 		w->named |=
 			m->segments.pool[i].i == w->cuda && is_framework(m, m->segments.stack[i]);
+	for (size_t i = 1; i < m->allocs.n && !w->live; i++)
+		w->live = m->pools.device[m->allocs.pool[i].i].i == d;
 }
 
 /* ---- moments ---- */
@@ -68,6 +75,9 @@ static bool add_moment(tide_ledger *l, size_t *cap, int64_t t)
 					  .total = TIDE_LEDGER_UNKNOWN,
 					  .used = TIDE_LEDGER_UNKNOWN,
 					  .reserved = TIDE_LEDGER_UNKNOWN,
+					  .live = TIDE_LEDGER_UNKNOWN,
+					  .pooled = TIDE_LEDGER_UNKNOWN,
+					  .profiler = TIDE_LEDGER_UNKNOWN,
 					  .cached = TIDE_LEDGER_UNKNOWN,
 					  .other = TIDE_LEDGER_UNKNOWN,
 					  .context = TIDE_LEDGER_UNKNOWN,
@@ -123,6 +133,8 @@ static void fill_pooled(struct work *w)
 {
 	size_t a = 0, b = 0;
 	uint64_t held = 0, used = 0;
+	for (size_t k = 0; k < w->l->n && w->gpu; k++)
+		w->l->at[k].pooled = 0;
 	for (size_t k = 0; k < w->l->n && w->counters[POOLS] && w->counters[POOLS_USED]; k++) {
 		held = value_before(w, POOLS, k, &a, held);
 		used = value_before(w, POOLS_USED, k, &b, used);
@@ -166,12 +178,29 @@ static void fill_recorded(struct work *w)
 		tide_ledger_at *a = &w->l->at[k];
 		for (; move < w->m->moves.n && tide__move_time(w->m, move) <= a->t; move++)
 			apply(w, move, &x);
-		a->live = x.live;
+		if (w->live)
+			a->live = x.live;
 		if (w->cuda) {
 			a->other = x.other;
 			if (w->named)
 				a->cached = x.framework > x.live ? x.framework - x.live : 0;
 		}
+	}
+}
+
+/* Without CUPTI the framework's own reserved bytes tell what it caches. */
+static void fill_cached(struct work *w)
+{
+	const tide_reserved *r = w->reserved;
+	uint64_t bytes = TIDE_LEDGER_UNKNOWN;
+	size_t i = 0;
+	for (size_t k = 0; k < w->l->n && w->live && !w->cuda; k++) {
+		tide_ledger_at *a = &w->l->at[k];
+		for (; i < r->n && r->steps[i].t <= a->t; i++)
+			if (r->steps[i].device == w->l->device)
+				bytes = r->steps[i].bytes;
+		if (bytes != TIDE_LEDGER_UNKNOWN && bytes >= a->live)
+			a->cached = bytes - a->live;
 	}
 }
 
@@ -184,7 +213,7 @@ static uint64_t known(uint64_t v)
 
 static uint64_t explained(const tide_ledger_at *a)
 {
-	return a->live + known(a->cached) + known(a->other) + a->pooled;
+	return known(a->live) + known(a->cached) + known(a->other) + known(a->pooled);
 }
 
 /* Memory of this process: what NVML counts for it, else what others do not use. */
@@ -213,7 +242,8 @@ static void explain(struct work *w, const uint64_t *process)
 	}
 	for (size_t k = 0; k < l->n; k++) {
 		tide_ledger_at *a = &l->at[k];
-		a->profiler = profiler;
+		if (w->gpu || own >= 0)
+			a->profiler = profiler;
 		uint64_t p = of_process(a, process[k]), e = explained(a) + profiler;
 		a->context = least;
 		if (p != TIDE_LEDGER_UNKNOWN && least != TIDE_LEDGER_UNKNOWN && p < e + least)
@@ -304,9 +334,9 @@ static void identify(const tide_model *m, tide_ledger *l)
 	snprintf(l->name, sizeof l->name, "%.95s", tide__text(m, m->devices.name[l->device], NULL));
 }
 
-static bool fill(const tide_model *m, tide_ledger *l)
+static bool fill(const tide_model *m, const tide_reserved *reserved, tide_ledger *l)
 {
-	struct work w = { .m = m, .l = l };
+	struct work w = { .m = m, .l = l, .reserved = reserved };
 	identify(m, l);
 	look(&w);
 	if (!find_moments(&w))
@@ -325,6 +355,7 @@ static bool fill(const tide_model *m, tide_ledger *l)
 	fill_series(&w, RESERVED, offsetof(tide_ledger_at, reserved));
 	fill_pooled(&w);
 	fill_recorded(&w);
+	fill_cached(&w);
 	explain(&w, process);
 	tide__free(process);
 	return find_sources(&w);
@@ -333,17 +364,22 @@ static bool fill(const tide_model *m, tide_ledger *l)
 tide_code tide__find_ledgers(const tide_model *m, tide_ledgers *out, tide_error *err)
 {
 	size_t cap = 0;
+	tide_reserved reserved;
 	memset(out, 0, sizeof *out);
-	for (uint32_t d = 1; d < m->devices.n; d++) {
+	tide_code rc = tide__find_reserved(m, &reserved, err);
+	for (uint32_t d = 1; rc == TIDE_OK && d < m->devices.n; d++) {
 		if (m->devices.kind[d] != TIDE_DEVICE_CUDA)
 			continue;
-		if (!TIDE_ROOM(out->v, cap, out->n + 1))
-			return tide__nomem(err);
-		out->v[out->n] = (tide_ledger){ .device = d };
-		if (!fill(m, &out->v[out->n++]))
-			return tide__nomem(err);
+		bool ok = TIDE_ROOM(out->v, cap, out->n + 1);
+		if (ok) {
+			out->v[out->n] = (tide_ledger){ .device = d };
+			ok = fill(m, &reserved, &out->v[out->n++]);
+		}
+		if (!ok)
+			rc = tide__nomem(err);
 	}
-	return TIDE_OK;
+	tide__reserved_free(&reserved);
+	return rc;
 }
 
 void tide__ledgers_free(tide_ledgers *l)

@@ -59,7 +59,7 @@ static void put_over_time(const tide_ledger *l, const tide_out *to)
 		const tide_ledger_at *a = &l->at[k];
 		tide__grid_int(g, a->t);
 		tide__grid_maybe(g, a->used);
-		tide__grid_uint(g, a->live);
+		tide__grid_maybe(g, a->live);
 		tide__grid_maybe(g, a->cached);
 		tide__grid_maybe(g, a->other);
 		tide__grid_maybe(g, a->others);
@@ -85,7 +85,7 @@ static void put_ledger(const tide_model *m, const tide_ledger *l, const tide_out
 	put_line(to, "+ PyTorch, cached", a->cached, "");
 	put_line(to, "+ other allocations", a->other, "");
 	put_sources(m, l, to);
-	if (a->pooled)
+	if (a->pooled && a->pooled != TIDE_LEDGER_UNKNOWN)
 		put_line(to, "+ pools, not in use", a->pooled, "  (cudaMallocAsync)");
 	put_line(to, "+ context and code", a->context, "  (the minimum that was never explained)");
 	put_line(to, "+ CUPTI's buffers", a->profiler, "");
@@ -117,12 +117,12 @@ static void at_json(tide_json *j, const tide_ledger_at *a)
 	tide__json_kint(j, "t_ns", a->t);
 	tide__json_kmaybe(j, "nvml_total_bytes", a->total);
 	tide__json_kmaybe(j, "nvml_used_bytes", a->used);
-	tide__json_kuint(j, "torch_live_bytes", a->live);
+	tide__json_kmaybe(j, "torch_live_bytes", a->live);
 	tide__json_kmaybe(j, "torch_cached_bytes", a->cached);
 	tide__json_kmaybe(j, "other_bytes", a->other);
-	tide__json_kuint(j, "pooled_bytes", a->pooled);
+	tide__json_kmaybe(j, "pooled_bytes", a->pooled);
 	tide__json_kmaybe(j, "context_bytes", a->context);
-	tide__json_kuint(j, "profiler_bytes", a->profiler);
+	tide__json_kmaybe(j, "profiler_bytes", a->profiler);
 	tide__json_kmaybe(j, "others_bytes", a->others);
 	tide__json_kmaybe(j, "reserved_bytes", a->reserved);
 	tide__json_kint_if(j, "unexplained_bytes", a->unexplained != INT64_MIN, a->unexplained);
