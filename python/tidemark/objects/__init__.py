@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What arrays with metadata cost, and what they share.
+"""Measures the memory of arrays with metadata, and what they share.
 
     >>> from tidemark import objects
     >>> print(objects.memory_report([x, y]))
@@ -25,7 +25,7 @@ from ._stats import (ComparisonStats, GPUMemoryStats, MemoryStats, SharedMetadat
                      get_overhead_ratio, gpu_memory_stats, memory_stats, metadata_overhead, without_uncertainty)
 from ._walk import Footprint, Owner, SharedNode, footprint
 
-_snapshot.imported |= set(sys.modules) - _before  # for Tidemark, not by the program
+_snapshot.imported |= set(sys.modules) - _before  # imported for Tidemark, not by the program
 del _before
 
 calculate_metadata_size = metadata_overhead

@@ -20,7 +20,7 @@ GOOD_REUSE = 0.1  # unique units / arrays
 POOR_REUSE = 0.5
 FEW_ELEMENTS = 100
 GPU_FULL = 0.85
-PEAK_BEYOND = 0.10  # of what is allocated at the end
+PEAK_BEYOND = 0.10  # relative to the allocated bytes
 
 
 def size(n: float) -> str:
@@ -46,7 +46,7 @@ def of_one(s: MemoryStats) -> list[str]:
 
 
 def _reuse(r: SharedMetadataReport, units: list[Any], equal: bool) -> list[str]:
-    """`equal`: some dimensions are equal but separate objects."""
+    """Advises on reuse of units and dimensions. `equal`: some dimensions are equal but separate objects."""
     found = []
     if r.unique_units and r.unique_units / r.num_arrays <= GOOD_REUSE:
         found.append(f"Excellent: {r.num_arrays} arrays share {r.unique_units} unique units (good reuse)")
@@ -99,7 +99,7 @@ def _small(many: Many, metadata: int) -> list[str]:
 
 
 def _few(group: Group) -> bool:
-    """Whether each object has data, and fewer than FEW_ELEMENTS of it."""
+    """Returns whether each object has data, with fewer than FEW_ELEMENTS elements."""
     ndarray = _kinds.ndarray()
     sizes = group.data.sums([a.size if type(a) is ndarray else _elements(a) for a in group.data.values])
     return max(sizes) < FEW_ELEMENTS and (group.data.counts is None or min(group.data.counts) > 0)
@@ -114,7 +114,7 @@ def _elements(array: Any) -> int:
 
 
 def of_set(r: SharedMetadataReport, many: Many, units: list[Any], dimensions: list[Any]) -> list[str]:
-    """`units` and `dimensions`: each object once."""
+    """Returns the recommendations for a set of arrays. `units` and `dimensions` have each object once."""
     if not many.arrays:
         return []
     equal = _same_exponents(dimensions, many.problems)
@@ -128,7 +128,7 @@ def of_set(r: SharedMetadataReport, many: Many, units: list[Any], dimensions: li
 
 
 def of_gpu(s: GPUMemoryStats, capacity: int) -> list[str]:
-    """`capacity`: bytes of the device's memory."""
+    """Returns the recommendations for a device with `capacity` bytes of memory."""
     found = []
     if capacity and s.reserved_bytes / capacity >= GPU_FULL:
         found.append(f"GPU memory {s.reserved_bytes / capacity * 100:.0f}% full, consider cpu offloading")

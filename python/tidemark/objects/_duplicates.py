@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Objects that are equal but separate, and what making each group one object would save.
+"""Finds objects that are equal but separate, and the bytes that one object per group would save.
 
-Values are compared by their own == and hash; one that raises equals itself only. Arrays are compared by their bytes. A group counts the
-objects themselves: what they refer to is in groups of its own, so that nothing is counted twice.
+Values are compared by their own == and hash; a value that raises an exception equals only itself. Arrays are compared by their bytes. A
+group counts only the objects themselves: referenced objects are in groups of their own, so that nothing is counted twice.
 """
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _VALUES = (str, bytes, int, float, complex, tuple, frozenset, Fraction)
 
 
 def _is_value(t: type) -> bool:
-    """Compared by value, not by identity."""
+    """Returns whether objects of a type are compared by value, not by identity."""
     if any(t is v for v in _VALUES):
         return True
     own_hash, own_eq = _kinds.get(t, "__hash__"), _kinds.get(t, "__eq__")
@@ -34,7 +34,7 @@ def _is_value(t: type) -> bool:
 
 
 def _deep(objects: list[Any]) -> set[int]:
-    """Ids of tuples and frozensets with more than MOST_LEVELS levels of them inside: their hash recurses on the C stack."""
+    """Returns the ids of tuples and frozensets nested more than MOST_LEVELS deep: their hash recurses on the C stack."""
     levels: dict[int, int] = {}
     for root in objects:
         todo = [(root, False)] if type(root) in _NESTING else []
@@ -51,12 +51,12 @@ def _deep(objects: list[Any]) -> set[int]:
 
 
 def shallow(o: Any) -> bool:
-    """Whether its hash can be asked for."""
+    """Returns whether the object's hash can be computed safely."""
     return not _deep([o])
 
 
 def note(o: Any, e: BaseException, problems: list[str]) -> None:
-    """Makes a problem of what __hash__ or __eq__ raised. That lists or indexes have no hash is none."""
+    """Adds an exception of __hash__ or __eq__ to the problems. A missing hash, as of lists and indexes, is not a problem."""
     _guard.pass_signals(e)
     if type(e) is TypeError and str(e).startswith("unhashable type"):
         return
@@ -78,7 +78,7 @@ def _groups(objects: list[Any], problems: list[str]) -> list[list[Any]]:
 
 
 def _array_groups(arrays: list[Any]) -> tuple[list[list[Any]], int]:
-    """Arrays with equal bytes, and the bytes that were not read because there were too many."""
+    """Returns groups of arrays with equal bytes, and the bytes beyond the limit, which were not read."""
     alike: dict[Any, list[Any]] = defaultdict(list)
     for a in arrays:
         if a.base is None and a.nbytes >= LEAST_ARRAY and not a.dtype.hasobject and a.flags.c_contiguous:
@@ -105,7 +105,7 @@ def _text(o: Any) -> str:
 
 
 def ignore(text: str) -> None:
-    """The walk has told it."""
+    """Drops a problem, which the walk has reported already."""
 
 
 def _size(o: Any) -> int:
@@ -113,7 +113,7 @@ def _size(o: Any) -> int:
 
 
 def find(owners: list[Any], types: Iterable[type]) -> tuple[int, list[dict[str, Any]], int, list[str]]:
-    """Bytes that would be saved in all, rows with most bytes first, bytes of arrays that were not compared, and problems."""
+    """Returns the total savings in bytes, rows with most bytes first, bytes of arrays that were not compared, and problems."""
     problems: list[str] = []
     values = [t for t in types if _is_value(t)]
     ndarray = _kinds.ndarray()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Code of measured objects (`__sizeof__`, `__eq__`, properties) may raise anything, SystemExit and KeyboardInterrupt too. That is reported.
+"""Handles exceptions of measured objects. Their code (`__sizeof__`, `__eq__`, properties) may raise anything, even SystemExit. That is reported.
 
-What the handler of a signal raises while such code runs belongs to the user: Ctrl-C still ends a measurement. Inside `signals_told_apart()`
-the two are told apart. Outside of it, a KeyboardInterrupt in the main thread counts as the user's.
+An exception from a signal handler belongs to the user: Ctrl-C still ends a measurement. Inside `signals_told_apart()` the two are
+distinguished. Outside of it, a KeyboardInterrupt in the main thread counts as the user's.
 """
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP
 
 class _State:
     active = False
-    raised: BaseException | None = None  # by the handler of a signal
+    raised: BaseException | None = None  # raised by a signal handler
 
 
 def is_signals(e: BaseException) -> bool:
-    """Whether the exception comes from a signal, and not from an object's own code."""
+    """Returns whether the exception comes from a signal handler, not from an object's own code."""
     if e is _State.raised:
         return True
     return isinstance(e, KeyboardInterrupt) and not _State.active and threading.current_thread() is threading.main_thread()
@@ -47,7 +47,7 @@ def _noting(handler: Any) -> Any:
 
 @contextlib.contextmanager
 def signals_told_apart() -> Iterator[None]:
-    """Handlers of signals that are written in Python are wrapped until the end of the block. Does nothing in other threads than the main one."""
+    """Wraps signal handlers written in Python until the end of the block. Does nothing outside of the main thread."""
     if _State.active or threading.current_thread() is not threading.main_thread():
         yield
         return

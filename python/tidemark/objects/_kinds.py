@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Which part of an object is data, which is metadata and which is uncertainty, by type."""
+"""Divides objects into data, metadata and uncertainty, by type."""
 from __future__ import annotations
 
 import dataclasses
@@ -14,7 +14,7 @@ from typing import Any, Union
 
 from . import _guard
 
-MOST_BYTES = 1 << 48  # more than an address space holds
+MOST_BYTES = 1 << 48  # larger than an address space
 UNKNOWN = "unknown"  # device of data whose bytes cannot be found
 Part = Union[str, Callable[[Any], Any], None]
 _mro = type.__dict__["__mro__"].__get__  # attributes of classes without running code of their metaclass
@@ -30,13 +30,13 @@ def module_of(cls: type) -> str:
 
 
 def bases(cls: type) -> Iterator[tuple[type, tuple[str, str]]]:
-    """The class and its bases, each with the names of its module and of itself."""
+    """Returns the class and its bases, each with the names of its module and of itself."""
     for base in _mro(cls):
         yield base, (module_of(base), _name(base))
 
 
 def get(obj: Any, name: str) -> Any:
-    """The attribute; None if there is none or if it cannot be read."""
+    """Returns the attribute; None if there is none or if it cannot be read."""
     try:
         return getattr(obj, name, None)
     except BaseException as e:
@@ -102,12 +102,12 @@ _REGISTERED: dict[int, tuple[type, Kind]] = {}  # by id of the class, which may 
 
 
 def is_guess(kind: Kind) -> bool:
-    """A dataclass that nobody registered: its fields may be anything."""
+    """Returns whether a kind is that of an unregistered dataclass, whose fields may be anything."""
     return kind is _DATACLASS
 
 
 def register(cls: type, *, data: Part, metadata: Part = None, uncertainty: Part = None) -> None:
-    """Says how objects of `cls` (and of classes derived from it) are made up."""
+    """Defines the parts of objects of `cls` and of derived classes."""
     if not isinstance(cls, type):
         raise TypeError(f"register expects a class, got {type(cls).__name__}")
     _REGISTERED[id(cls)] = cls, Kind(data, metadata, uncertainty)
@@ -144,7 +144,7 @@ def _several(value: Any) -> list[Any]:
 
 
 def ndarray() -> Any:
-    """numpy.ndarray once somebody has imported it."""
+    """Returns numpy.ndarray once NumPy has been imported."""
     numpy = sys.modules.get("numpy")
     return getattr(numpy, "ndarray", Parts)
 
@@ -154,7 +154,7 @@ def _warn(text: str) -> None:
 
 
 def array_size(array: Any, tell: Callable[[str], object] = _warn) -> tuple[int, str]:
-    """Bytes of its elements, never more than the buffer behind them, and its device. (0, UNKNOWN) if they cannot be found, which `tell` gets."""
+    """Returns the bytes of an array's elements, at most those of its buffer, and its device. (0, UNKNOWN) if they cannot be found; `tell` gets the reason."""
     try:
         if type(array) is ndarray():
             return (_behind(array, array.nbytes) if 0 in array.strides else array.nbytes), "cpu"
@@ -168,7 +168,7 @@ def array_size(array: Any, tell: Callable[[str], object] = _warn) -> tuple[int, 
             return len(array), "cpu"
         if hasattr(array, "itemsize"):
             return _plausible(len(array) * array.itemsize), "cpu"
-        return _plausible(sys.getsizeof(array)), "cpu"  # a number, as pint has it
+        return _plausible(sys.getsizeof(array)), "cpu"  # a plain number, as in pint
     except BaseException as e:
         _guard.pass_signals(e)
         tell(f"{type(array).__name__}: its bytes are unknown: {text_of(e)}")
@@ -208,14 +208,14 @@ def _behind(array: Any, nbytes: int) -> int:
     strides = getattr(array, "strides", None)
     if not strides or 0 not in strides:
         return nbytes
-    used = array.itemsize  # broadcast: an axis of stride 0 repeats what is there
+    used = array.itemsize  # broadcast: an axis of stride 0 repeats the same elements
     for n, stride in zip(array.shape, strides):
         used *= n if stride else 1
     return min(nbytes, int(used))
 
 
 def shallow(obj: Any, tell: Callable[[str], object] = _warn) -> int:
-    """Bytes of the object alone."""
+    """Returns the bytes of the object without referenced objects."""
     if type(obj).__module__.partition(".")[0] == "pandas":  # its __sizeof__ counts the data
         return object.__sizeof__(obj) + 16
     try:
@@ -243,7 +243,7 @@ def known(obj: Any) -> Kind:
 
 
 def split(obj: Any) -> tuple[Kind, list[Any], list[Any], list[Any]]:
-    """Kind, data, metadata and uncertainty."""
+    """Returns kind, data, metadata and uncertainty."""
     kind = known(obj)
     return kind, _several(part_of(obj, kind.data)), _several(part_of(obj, kind.metadata)), _several(part_of(obj, kind.uncertainty))
 
@@ -253,7 +253,7 @@ def parts(obj: Any) -> Parts:
 
 
 def is_unit(part: Part, metadata: Any) -> bool:
-    """By name: the attribute or its class is called a unit. Or by what it has: a dimension or a symbol."""
+    """Returns whether metadata is a unit: the attribute or its class is called a unit, or it has a dimension or a symbol."""
     if isinstance(part, str) and _UNIT_PART.search(part):
         return True
     return "unit" in type(metadata).__name__.lower() or get(metadata, "dimension") is not None or get(metadata, "symbol") is not None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Parts and sizes of many objects at once, a type at a time: several times faster than one object after the other."""
+"""Finds parts and sizes of many objects, one type at a time: several times faster than one object at a time."""
 from __future__ import annotations
 
 import operator
@@ -24,8 +24,8 @@ class Column:
     __slots__ = ("counts", "values")
 
     def __init__(self, found: list[Any]) -> None:
-        """`found`: of each object a value, None or a list of values."""
-        self.counts: list[int] | None = None  # of each object; None: each has one
+        """`found` has for each object a value, None or a list of values."""
+        self.counts: list[int] | None = None  # values of each object; None: each has one
         self.values = found
         if set(map(id, map(type, found))) & _SPECIAL:
             lists = [v if type(v) is list else _NOTHING if v is None else [v] for v in found]
@@ -33,7 +33,7 @@ class Column:
             self.values = [v for own in lists for v in own]
 
     def each(self) -> Iterator[Sequence[Any]]:
-        """The values of each object in turn."""
+        """Yields the values of each object."""
         if self.counts is None:
             yield from zip(self.values)
             return
@@ -43,7 +43,7 @@ class Column:
             at += n
 
     def sums(self, numbers: list[int]) -> list[int]:
-        """One number per value, added up per object."""
+        """Sums up one number per value for each object."""
         if self.counts is None:
             return numbers
         at, found = 0, []
@@ -65,7 +65,7 @@ class Group:
         self.own_bytes = [0] * len(members) if self._is_plain() else self._shallow()
 
     def _is_plain(self) -> bool:
-        """No wrapper: the objects are the arrays."""
+        """Returns whether the objects are the arrays themselves, without a wrapper."""
         return self.kind.plain or self.data.counts is None and all(map(operator.is_, self.data.values, self.members))
 
     def tell(self, text: str) -> None:
@@ -73,7 +73,7 @@ class Group:
             self.problems.append(text)
 
     def _column(self, part: Part) -> Column:
-        """A part that cannot be read is a problem, and none."""
+        """Reads a part of each object. A part that cannot be read is a problem and counts as none."""
         if part is None:
             return Column([None] * len(self.members))
         try:
@@ -91,7 +91,7 @@ class Group:
             return None
 
     def _sizes(self, column: Column) -> tuple[list[int], set[int]]:
-        """Bytes of each object, and which of them (by id) have an array whose bytes are unknown."""
+        """Returns the bytes of each object, and the ids of objects with an array of unknown size."""
         ndarray, unknown = _kinds.ndarray(), set()
         found = [a.nbytes if type(a) is ndarray and 0 not in a.strides else -1 for a in column.values]
         for i, a in enumerate(column.values) if -1 in found else ():
@@ -110,7 +110,7 @@ class Group:
         return [first, *(_kinds.shallow(o, self.tell) for o in self.members[1:])]
 
     def metadata_bytes(self) -> list[int]:
-        """Of each object alone: itself and all its metadata. Objects with the same metadata take the figure from the first one."""
+        """Returns the bytes of each object and its metadata. Objects with the same metadata reuse the figure of the first one."""
         known: dict[Any, int] = {}
         found = []
         for a, own, more, data, sigma in zip(self.members, self.own_bytes, self.metadata.each(), self.data.each(), self.uncertainty.each()):
@@ -156,13 +156,13 @@ class Many:
         return self._in_order({t: g.metadata_bytes() for t, g in self.groups.items()})
 
     def own_bytes(self) -> int:
-        """Of the wrappers, each once."""
+        """Returns the bytes of the wrappers, each once."""
         return sum(sum({id(o): n for o, n in zip(g.members, g.own_bytes)}.values()) for g in self.groups.values() if any(g.own_bytes))
 
     def outside(self) -> list[Any]:
-        """What no metadata counts: wrappers, data and uncertainty."""
+        """Returns the objects that do not count as metadata: wrappers, data and uncertainty."""
         return [*self.arrays, *self.data, *self.uncertainty]
 
     def units(self) -> list[Any]:
-        """Metadata objects that are units, each once."""
+        """Returns the metadata objects that are units, each once."""
         return unique(m for g in self.groups.values() for m in unique(g.metadata.values) if _kinds.is_unit(g.kind.metadata, m))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""MemoryProfiler: what a block allocates on the host (tracemalloc) and on devices."""
+"""MemoryProfiler: measures allocations of a block on the host (tracemalloc) and on devices."""
 from __future__ import annotations
 
 import gc
@@ -44,7 +44,7 @@ def _devices() -> dict[str, int]:
 
 
 class _Traced:
-    """Figures of tracemalloc, exact, with source lines. Tracing that others began goes on as it was; their peak counter is not reset."""
+    """Exact figures of tracemalloc, with source lines. Tracing that others began continues, and its peak is not reset."""
 
     def __init__(self) -> None:
         self.mine = not tracemalloc.is_tracing()
@@ -55,23 +55,23 @@ class _Traced:
         self.own = 0  # bytes that marks keep
         self.highest = self.base = self.peak_before = 0
         self.base, self.peak_before = tracemalloc.get_traced_memory()
-        self.base, self.peak_before = tracemalloc.get_traced_memory()  # with the numbers of the line before
+        self.base, self.peak_before = tracemalloc.get_traced_memory()  # includes the numbers of the previous line
         if self.mine:
             tracemalloc.reset_peak()
 
     def alive(self) -> bool:
-        """Whether nobody has stopped tracing, begun it anew or cleared it since."""
+        """Returns whether tracing has not been stopped, restarted or cleared since."""
         return tracemalloc.is_tracing() and tracemalloc.get_object_traceback(self.witness) is not None
 
     def read(self) -> tuple[int, int]:
-        """Current and peak bytes since the beginning, without our own."""
+        """Returns current and peak bytes since the beginning, without our own."""
         current, peak = tracemalloc.get_traced_memory()
         none = self.base + self.own
         self.highest = max(self.highest, (peak if self.mine or peak > self.peak_before else current) - none)
         return current - none, self.highest
 
     def leave_out(self, before: int) -> None:
-        """What we have allocated since `before` bytes were traced is ours, and so is the peak of it. The number itself goes with the caller."""
+        """Excludes our own allocations since `before` bytes were traced, and their peak. The caller frees the number itself."""
         self.own += tracemalloc.get_traced_memory()[0] - before - sys.getsizeof(before)
         self.new_peak()
 
@@ -141,7 +141,7 @@ class _Sampled:
 
 
 class MemoryProfiler:
-    """A context manager. Figures count from its beginning and stay readable after its end; tracing that others began goes on as it was.
+    """A context manager. Figures count from its beginning and stay readable after its end; tracing that others began continues.
 
     `sampled`: instead of tracing every allocation, reads the resident bytes of the process every `interval` seconds: below 1 % of the
     program's time, without source lines. Where others trace, a peak below theirs shows as the highest value read (at marks and at the end).
@@ -159,7 +159,7 @@ class MemoryProfiler:
         self._stats = ProfileStats(0, 0)
         self._host: int | None = 0
         self.device_bytes: dict[str, int] = {}  # change of allocated bytes, by device
-        self.growth: list[tuple[str, int | None]] = []  # of each mark: its name, and the change since the one before
+        self.growth: list[tuple[str, int | None]] = []  # name of each mark, and the change since the previous one
         self.device_growth: list[tuple[str, dict[str, int]]] = []  # the same for devices
 
     def __enter__(self) -> MemoryProfiler:
@@ -185,7 +185,7 @@ class MemoryProfiler:
         return {d: n - before.get(d, 0) for d, n in _devices().items()}
 
     def mark(self, name: str) -> int | None:
-        """Notes how many bytes were added since the mark before (or the beginning), and returns that."""
+        """Records the bytes added since the previous mark (or the beginning), and returns them."""
         source = self._source
         if source is None:
             raise RuntimeError("mark: the profiler is not running")
@@ -218,14 +218,14 @@ class MemoryProfiler:
         return ProfileStats(max(current, 0), max(peak, 0), source.top())
 
     def delta(self) -> dict[str, int | None]:
-        """Bytes now (or at the end) minus bytes at the beginning: "host", and each device."""
+        """Returns the bytes now (or at the end) minus those at the beginning, for "host" and each device."""
         source = self._source
         if source is None:
             return {"host": self._host, **self.device_bytes}
         return {"host": source.read()[0] if source.alive() else None, **self._device_change(self._devices_before)}
 
     def reset_peak(self) -> None:
-        """The peak counts from here on."""
+        """Starts a new peak."""
         if self._source is not None and self._source.alive():
             self._source.reset_peak()
 
@@ -251,17 +251,17 @@ def _text(n: int | None) -> str:
 
 @dataclass
 class Growth:
-    """Traced bytes that were alive after each call, above those before the first."""
+    """Live traced bytes after each call, minus those before the first."""
     after: list[int]
 
     @property
     def per_call(self) -> float:
-        """From the second call on: the first one fills caches."""
+        """The growth per call from the second call on, because the first one fills caches."""
         return (self.after[-1] - self.after[0]) / (len(self.after) - 1) if len(self.after) > 1 else 0.0
 
 
 def track_growth(operations: Iterable[Callable[[], Any]] | Callable[[], Any], repeat: int = 10) -> Growth:
-    """Runs the operations in turn (one alone: `repeat` times) and tells how many bytes each leaves behind."""
+    """Runs the operations in order (a single one `repeat` times) and returns the bytes that each leaves behind."""
     calls = [operations] * repeat if callable(operations) else list(operations)
     after, own = [0] * len(calls), 0  # own: bytes of the numbers in `after`
     with MemoryProfiler() as profiler:

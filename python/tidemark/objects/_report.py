@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Reports to read, in the wording of dimtensor's."""
+"""Text reports, in the wording of dimtensor's."""
 from __future__ import annotations
 
 import math
@@ -16,7 +16,7 @@ RULE = "=" * 40
 
 
 def memory_report(obj: Any, detailed: bool = True, among: Iterable[Any] | str | None = None) -> str:
-    """A report of one object, or of a list or tuple of them. `among`: as in memory_stats."""
+    """Returns a report of one object, or of a list or tuple of them. `among`: as in memory_stats."""
     with _guard.signals_told_apart():
         return "\n".join(_of_list(list(obj), detailed) if isinstance(obj, (list, tuple)) else _of_one(obj, detailed, among))
 
@@ -51,7 +51,7 @@ def _of_one(obj: Any, detailed: bool, among: Iterable[Any] | str | None) -> list
 
 
 def _breakdown(obj: Any, s: _stats.MemoryStats) -> list[str]:
-    """Parts that add up to the metadata: the dimension without what the unit has besides."""
+    """Returns the parts of the metadata, which add up to it: the dimension, and the unit without it."""
     p = _kinds.parts(obj)
     own = 0 if p.kind.plain or any(d is obj for d in p.data) else min(_kinds.shallow(obj, _duplicates.ignore), s.metadata_bytes)
     dimensions, _, _ = _walk.total([d for m in p.metadata if (d := _kinds.get(m, "dimension")) is not None], [obj, *p.data, *p.uncertainty])
@@ -63,7 +63,7 @@ def _breakdown(obj: Any, s: _stats.MemoryStats) -> list[str]:
 
 
 class _Sizes(dict[int, str]):
-    """Texts of sizes: many arrays have the same."""
+    """Caches texts of sizes, because many arrays have the same."""
 
     def __missing__(self, n: int) -> str:
         self[n] = text = size(n)
@@ -103,7 +103,7 @@ def _summary(many: Many, apart: int) -> list[str]:
 
 
 def _has(o: Any, name: str) -> bool:
-    """As hasattr, where the attribute may raise anything: nbytes of a sparse tensor does."""
+    """Returns hasattr(), but also False if the attribute raises any exception, as nbytes of a sparse tensor does."""
     try:
         getattr(o, name)
     except AttributeError:
@@ -114,7 +114,7 @@ def _has(o: Any, name: str) -> bool:
 
 
 def _buffers(arrays: list[Any], problems: list[str]) -> int:
-    """Bytes of the buffers behind the arrays, each once."""
+    """Returns the bytes of the arrays' buffers, each once."""
     if not arrays:
         return 0
     w = _walk.engine.walk([arrays], _walk.classify)

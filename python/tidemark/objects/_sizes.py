@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What a wrapper costs beside the plain array, by the number of elements: a table and a plot."""
+"""Measures the overhead of a wrapper over the plain array by the number of elements: a table and a plot."""
 from __future__ import annotations
 
 import math
@@ -45,7 +45,7 @@ class SizeTable:
         return "\n".join("  ".join(cell.rjust(w) for cell, w in zip(line, widths)) for line in [head, *lines])
 
     def series(self) -> list[_plot.Series]:
-        """Overhead in percent of the data: of the wrapper, and of what a plain array takes besides its elements."""
+        """Returns the overhead in percent of the data: that of the wrapper, and that of a plain array beyond its elements."""
         every = (("wrapper", "data_bytes", "without data"), ("plain NumPy array", "numpy_bytes", "NumPy is not there"), ("plain torch tensor", "torch_bytes", "torch is not imported"),
                  ("wrapper on the GPU", "gpu_bytes", "not measured: no CUDA device, or no wrap_tensor"), ("plain tensor on the GPU", "gpu_plain_bytes", "not measured: no CUDA device"))
         return [self._one(name, key, why) for name, key, why in every]
@@ -94,7 +94,7 @@ def _tensor_bytes(n: int) -> int | None:
 
 
 def _gpu_bytes(make: Callable[[Any], Any], n: int, device: str) -> int | None:
-    """What the allocator gives for make(tensor) on a CUDA device; None without one, or if it does not fit."""
+    """Returns the bytes that make(tensor) allocates on a CUDA device; None without one, or if it does not fit."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_available():
         return None
@@ -109,7 +109,7 @@ def _gpu_bytes(make: Callable[[Any], Any], n: int, device: str) -> int | None:
 
 
 def overhead_by_size(wrap: Callable[[Any], Any], sizes: Sequence[int] = SIZES, *, wrap_tensor: Callable[[Any], Any] | None = None, device: str = "cuda:0") -> SizeTable:
-    """`wrap` makes the wrapper of a NumPy array of float64; `wrap_tensor` that of a tensor on `device`, for the GPU's columns."""
+    """Measures a wrapper at several sizes. `wrap` wraps a NumPy array of float64, `wrap_tensor` a tensor on `device`, for the GPU's columns."""
     table = SizeTable()
     with tempfile.TemporaryDirectory(prefix="tidemark-") as folder:
         for n in sizes:

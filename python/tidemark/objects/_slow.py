@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""The walk in Python, for a Python that the extension cannot be loaded in: gc.get_referents and __sizeof__, about 50 times slower.
+"""The walk in Python, used if the extension cannot be loaded: gc.get_referents and __sizeof__, about 50 times slower.
 
-It gives what the extension gives (python/native/graph.h has the rules), and `problems` says that it was used.
+It returns the same as the extension (python/native/graph.h has the rules), and `problems` notes that it was used.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 from . import _guard
 
 _SINGLES = (type(None), bool, type(...), type(NotImplemented))
-_HAVE_BYTES = (bytes, bytearray, memoryview, array)  # their __sizeof__ counts what they hold, or they lead there
+_HAVE_BYTES = (bytes, bytearray, memoryview, array)  # their __sizeof__ includes their content, or they refer to its owner
 MOST_BYTES = 1 << 48
 HEAP_TYPE = 1 << 9  # of type.__flags__
 
@@ -55,7 +55,7 @@ class _Graph:
         return int(type(o).__basicsize__)
 
     def array_memory(self, a: Any) -> list[Any]:
-        """The base that has the bytes, or the buffer."""
+        """Returns the base that owns the bytes, or the buffer."""
         try:
             base, data, n = a.base, a.__array_interface__["data"][0], a.nbytes
             if base is not None and (isinstance(base, _HAVE_BYTES) or self.classify(type(base))):
@@ -67,7 +67,7 @@ class _Graph:
             return []
 
     def memory(self, o: Any) -> list[Any]:
-        """What it refers to as an array or through a resolver."""
+        """Returns the references of an array, or those that a resolver finds."""
         kind = self.classify(type(o))
         if kind == "ndarray":
             return self.array_memory(o)
@@ -79,7 +79,7 @@ class _Graph:
         return found if isinstance(found, list) else []
 
     def buffer(self, told: Any, o: Any) -> Key | None:
-        """The key of an (address, bytes, device), None if it has no bytes. Part of a buffer may have come first."""
+        """Returns the key of an (address, bytes, device), None if it has no bytes. A part of a buffer may have been found first."""
         address, n, device = told
         if not (isinstance(address, int) and isinstance(n, int) and 0 <= n <= MOST_BYTES and isinstance(device, str)):
             self.problem(o, "bytes of its buffer are not plausible")
@@ -91,7 +91,7 @@ class _Graph:
         return key
 
     def own_size(self, o: Any) -> int:
-        """Without the elements of an array that owns them: they are the buffer's."""
+        """Returns the size without the elements of an array that owns them, which count in the buffer."""
         n = self.size(o)
         try:
             return n - o.nbytes if self.classify(type(o)) == "ndarray" and o.base is None and o.nbytes <= n else n
@@ -121,7 +121,7 @@ class _Graph:
                     todo.append(m)
 
     def reach(self, root: Any) -> set[Key]:
-        """Keys of all that the owner reaches."""
+        """Returns the keys of everything that the owner reaches."""
         seen: set[Key] = set()
         todo = [root]
         while todo:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What is alive in this process, by type, by variable and by module: the data of `tidemark objects`.
+"""Measures the live objects of this process by type, by variable and by module: the data of `tidemark objects`.
 
 An owner is a variable of the program (of one of its modules, or of a function that is running at a mark), or a library's module with all its
 variables. docs/analyses/objects.md defines the figures.
@@ -21,7 +21,7 @@ from ._many import Many
 FORMAT = "tidemark-objects"
 VERSION = 1
 MOST_ROWS = 1000  # of each table; the figures above the tables count everything
-MOST_WRAPPERS = 100_000  # looked at for recommendations
+MOST_WRAPPERS = 100_000  # limit of wrappers examined for recommendations
 _SKIPPED = (types.ModuleType, type)
 imported: set[str] = set()  # modules that were imported for Tidemark, not by the program
 
@@ -31,7 +31,7 @@ Tally = dict[int, tuple[Any, int, int]]  # by id: a type or a device, objects or
 
 
 def _is_data(value: Any) -> bool:
-    """By its type alone: __class__ of a stranger may be a property."""
+    """Returns whether a value is data, by its type only: __class__ of an unknown object may be a property."""
     return not issubclass(type(value), (*_SKIPPED, *_walk.CODE)) and value is not None and value is not True and value is not False
 
 
@@ -41,7 +41,7 @@ def _is_ours(name: str, space: dict[str, Any]) -> bool:
 
 
 def _modules() -> tuple[list[Space], list[Space]]:
-    """Modules by name, each once: the program's and libraries', and our own."""
+    """Returns the modules by name, each once: those of the program and of libraries, and our own."""
     found: dict[int, Space] = {}
     for name, module in list(sys.modules.items()):
         if type(name) is str and issubclass(type(module), types.ModuleType):
@@ -51,10 +51,10 @@ def _modules() -> tuple[list[Space], list[Space]]:
 
 
 def _locals(frame: types.FrameType | None) -> list[Variable]:
-    """Local variables of the frame and of those that called it."""
+    """Returns the local variables of the frame and of its callers."""
     found = []
     while frame is not None:
-        if frame.f_code.co_name != "<module>":  # whose variables are the module's
+        if frame.f_code.co_name != "<module>":  # its variables are those of the module
             module = str(frame.f_globals.get("__name__", "?"))
             found += [(module, f"{module}.{frame.f_code.co_name}().{k}", v) for k, v in frame.f_locals.items() if _is_data(v)]
         frame = frame.f_back
@@ -62,7 +62,7 @@ def _locals(frame: types.FrameType | None) -> list[Variable]:
 
 
 def _is_own(module: str) -> bool:
-    """Of the program itself: neither of the standard library nor of an installed package."""
+    """Returns whether a module belongs to the program: neither to the standard library nor to an installed package."""
     if module == "__main__":
         return True
     found = sys.modules.get(module)
@@ -73,7 +73,7 @@ def _is_own(module: str) -> bool:
 
 
 def _owners(modules: list[Space], frame: types.FrameType | None) -> tuple[list[Variable], int]:
-    """Variables of the program, then modules of libraries; how many are the former."""
+    """Returns the variables of the program, then modules of libraries; and the number of the former."""
     own = [m for m in modules if _is_own(m[0])]
     found = [(module, f"{module}.{name}", v) for module, space in own for name, v in list(space.items())
              if isinstance(name, str) and not (name.startswith("__") and name.endswith("__")) and _is_data(v)]
@@ -92,7 +92,7 @@ def _less(a: Tally, b: Tally) -> Tally:
 
 
 def _held_list(held: list[Any]) -> Tally:
-    """The list that a walk began with."""
+    """Returns the tally of the list that a walk began with."""
     return {id(list): (list, 1, sys.getsizeof(held))}
 
 
@@ -100,7 +100,7 @@ class Whole:
     """All live objects without our own: those that only Tidemark's modules reach, and not the program's variables."""
 
     def __init__(self, everything: list[Any], values: list[Any], ours: list[Any]) -> None:
-        """`everything`: what the garbage collector tracks, before anything was made here."""
+        """`everything`: objects that the garbage collector tracked before this measurement made any."""
         everything += values
         everything += ours
         self.named = _walk.walk(values)
@@ -138,7 +138,7 @@ def _module_rows(modules: list[Space]) -> list[dict[str, Any]]:
 
 
 def _shared_rows(variables: list[Variable], n_own: int, w: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a variable of the program shares comes first; owners are in the order of `variables`."""
+    """Returns shared nodes, those of the program's variables first; owners are in the order of `variables`."""
     nodes = sorted(_walk.shared_nodes(w["shared"]), key=lambda s: (s.owners[0] >= n_own, -s.bytes))
     return [{"what": s.name, "bytes": s.bytes, "owners": [variables[i][1] for i in s.owners], "owner_count": s.owner_count} for s in nodes]
 
@@ -155,7 +155,7 @@ def _recommendations(values: list[Any], types_: list[type], problems: list[str])
 
 
 def snapshot(at: str = "now", frame: types.FrameType | None = None) -> dict[str, Any]:
-    """The live objects of this process. `frame`: its local variables, and those of its callers, are owners too."""
+    """Returns the live objects of this process. `frame`: its local variables, and those of its callers, are owners too."""
     with _guard.signals_told_apart():
         return _snapshot(at, frame)
 
@@ -181,7 +181,7 @@ def _snapshot(at: str, frame: types.FrameType | None) -> dict[str, Any]:
 
 
 def owned() -> tuple[int, dict[str, int], dict[str, int]]:
-    """Bytes of all live objects; the exclusive bytes of each owner by name; the bytes of each type and device."""
+    """Returns the bytes of all live objects, the exclusive bytes of each owner by name, and the bytes of each type and device."""
     gc.collect()
     everything = gc.get_objects()
     modules, ours = _modules()
@@ -200,14 +200,14 @@ def _head() -> dict[str, Any]:
 
 
 def save(path: str, snapshots: list[dict[str, Any]] | None = None) -> None:
-    """Writes snapshots as a file that `tidemark objects FILE` reads; left out: one of this moment."""
+    """Writes snapshots (by default a new one) as a file that `tidemark objects FILE` reads."""
     taken = [snapshot()] if snapshots is None else snapshots
     with open(path, "w", encoding="utf-8", errors="backslashreplace") as out:
         json.dump({**_head(), "snapshots": taken}, out, default=str)
 
 
 def append(path: str, taken: dict[str, Any]) -> None:
-    """Adds a line to the file: nothing is kept in memory, and what was written stays if the process is killed."""
+    """Adds a line to the file: nothing is kept in memory, and written lines survive if the process is killed."""
     out = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
     try:
         lines = [] if os.fstat(out).st_size else [{**_head(), "snapshots": []}]
@@ -219,7 +219,7 @@ def append(path: str, taken: dict[str, Any]) -> None:
 
 
 def measure(path: str, at: str, frame: types.FrameType | None = None) -> None:
-    """Appends a snapshot. What goes wrong is reported in it: never the program's failure."""
+    """Appends a snapshot. Errors are reported in it and never fail the program."""
     with _guard.signals_told_apart():
         try:
             taken = _snapshot(at, frame)
@@ -231,13 +231,13 @@ def measure(path: str, at: str, frame: types.FrameType | None = None) -> None:
 
 
 def _file_of_this_process() -> str:
-    """Where `tidemark objects` wants snapshots; "" elsewhere. Processes that the program starts have the variable, but not the number."""
+    """Returns the file for snapshots under `tidemark objects`, else "". Child processes have the variable, but not the process number."""
     number, _, path = os.environ.get("TIDEMARK_OBJECTS_FILE", "").partition(" ")
     return path if number == str(os.getpid()) else ""
 
 
 def mark(name: str) -> None:
-    """Under `tidemark objects`: takes a snapshot here, with local variables. Elsewhere it does nothing."""
+    """Takes a snapshot here, with local variables, under `tidemark objects`. Elsewhere it does nothing."""
     path = _file_of_this_process()
     if path:
         at = name if type(name) is str else repr(name)

@@ -21,7 +21,7 @@ class MemoryStats:
     uncertainty_bytes: int
     total_bytes: int
     overhead_ratio: float  # metadata / data, inf without data, nan if the bytes of the data are unknown
-    shared_metadata: bool | None  # None: not known, the object was looked at alone
+    shared_metadata: bool | None  # None: unknown, because the object was measured alone
     device: str  # "unknown": the bytes of the data cannot be found and count 0
 
 
@@ -39,7 +39,7 @@ class SharedMetadataReport:
     unique_units: int
     unique_dimensions: int
     total_metadata_bytes: int
-    shared_savings_bytes: int  # what would vanish if equal objects were one
+    shared_savings_bytes: int  # bytes saved if equal objects were one
     recommendations: list[str] = field(default_factory=list)
 
     @property
@@ -61,7 +61,7 @@ def _ratio(part: int, data: int, device: str) -> float:
 
 
 def _metadata_bytes(obj: Any, data: list[Any], metadata: list[Any], uncertainty: list[Any]) -> int:
-    """The wrapper, and what its metadata reaches besides the wrapper, its data and its uncertainty."""
+    """Returns the bytes of the wrapper and of everything that its metadata reaches, without its data and its uncertainty."""
     n = 0
     if metadata:
         n, _, problems = _walk.engine.total(metadata, _walk.classify, [obj, *data, *uncertainty])
@@ -74,8 +74,8 @@ def _metadata_bytes(obj: Any, data: list[Any], metadata: list[Any], uncertainty:
 
 
 def memory_stats(obj: Any, among: Iterable[Any] | str | None = None) -> MemoryStats:
-    """Bytes of one object. With `among` (the arrays it lives with, or "live": all wrappers that are alive) it is known whether its metadata is
-    shared."""
+    """Returns the bytes of one object. With `among` (the other arrays, or "live": all live wrappers) the result also tells whether its
+    metadata is shared."""
     kind, arrays, more, sigma = _kinds.split(obj)
     data, device, metadata, uncertainty = 0, "", 0, 0
     for a in arrays:
@@ -98,7 +98,7 @@ def _is_shared(obj: Any, metadata: list[Any], among: Iterable[Any]) -> bool:
 
 
 def metadata_overhead(obj: Any) -> int:
-    """Bytes that are no data: the wrapper, its metadata and its uncertainty."""
+    """Returns the bytes that are not data: the wrapper, its metadata and its uncertainty."""
     s = memory_stats(obj)
     return s.metadata_bytes + s.uncertainty_bytes
 
@@ -108,20 +108,20 @@ def get_overhead_ratio(obj: Any) -> float:
 
 
 def compare_to_baseline(obj: Any) -> ComparisonStats:
-    """Against the plain array. With uncertainty, `without_uncertainty` gives the other side."""
+    """Compares an object with the plain array. `without_uncertainty` leaves out its uncertainty."""
     s = memory_stats(obj)
     more = s.metadata_bytes + s.uncertainty_bytes
     return ComparisonStats(s.data_bytes, s.total_bytes, more, _ratio(more, s.data_bytes, s.device) * 100)
 
 
 def without_uncertainty(obj: Any) -> ComparisonStats:
-    """The comparison as it would be with uncertainty=None."""
+    """Returns the comparison as it would be with uncertainty=None."""
     s = memory_stats(obj)
     return ComparisonStats(s.data_bytes, s.data_bytes + s.metadata_bytes, s.metadata_bytes, s.overhead_ratio * 100)
 
 
 def first_of_equals(objects: list[Any], problems: list[str]) -> list[Any]:
-    """Of objects that are equal the first. One that cannot be hashed or compared equals itself only."""
+    """Returns the first of each group of equal objects. An object that cannot be hashed or compared equals only itself."""
     seen: dict[Any, Any] = {}
     alone = []
     for o in objects:
@@ -141,7 +141,7 @@ def _dimensions(units: list[Any]) -> list[Any]:
 
 
 def analyze(many: Many) -> SharedMetadataReport:
-    """Problems are added to those of `many`."""
+    """Analyses shared metadata. Problems are added to those of `many`."""
     outside, every, problems = many.outside(), unique(many.metadata), many.problems
     kept = first_of_equals(every, problems)
     kept_dimensions = _dimensions(kept)
@@ -162,7 +162,7 @@ def analyze(many: Many) -> SharedMetadataReport:
 
 
 def analyze_shared_metadata(arrays: Iterable[Any]) -> SharedMetadataReport:
-    """Which metadata objects the arrays share by identity, and what making equal ones one would save."""
+    """Returns the metadata objects that the arrays share by identity, and the bytes that merging equal ones would save."""
     with _guard.signals_told_apart():
         many = Many(arrays)
         report = analyze(many)
@@ -172,7 +172,7 @@ def analyze_shared_metadata(arrays: Iterable[Any]) -> SharedMetadataReport:
 
 
 def live_wrappers() -> list[Any]:
-    """Objects of known and of registered classes that the garbage collector tracks."""
+    """Returns the objects of known and registered classes that the garbage collector tracks."""
     known: dict[int, bool] = {}
     found = []
     for o in gc.get_objects():
@@ -198,7 +198,7 @@ def _device_name(device: int | str, torch: Any) -> str:
 
 
 def _recorded(name: str) -> tuple[int, int, int] | None:
-    """Allocated, reserved and peak bytes of a device as the recording in progress has them (tidemark.live())."""
+    """Returns allocated, reserved and peak bytes of a device from the recording in progress (tidemark.live())."""
     try:
         from .. import _native
         from .._live import live
@@ -219,8 +219,8 @@ def _counted(name: str, torch: Any) -> tuple[int, int, int] | None:
 
 
 def gpu_memory_stats(device: int | str = 0, arrays: Iterable[Any] | None = None) -> GPUMemoryStats:
-    """Memory of a device: PyTorch's own counters for CUDA, else those of the recording in progress (`tidemark.live()`). The estimate is the
-    storages of `arrays` there, each once; left out: of every wrapped tensor that is alive."""
+    """Returns the memory of a device: PyTorch's own counters for CUDA, else those of the recording in progress (`tidemark.live()`). The
+    estimate is the storages of `arrays` there, each once; by default of every live wrapped tensor."""
     try:
         import torch
     except ImportError:

@@ -42,7 +42,7 @@ def _arrow(array: Any) -> list[Any]:
 
 
 def _polars(frame: Any) -> list[Any]:
-    """Columns of numbers by address, which clones share. Other columns (text, nulls, chunks) are one buffer of this frame alone."""
+    """Returns columns of numbers by address, which clones share. Other columns (text, nulls, chunks) are one buffer of this frame only."""
     columns = frame.get_columns() if hasattr(frame, "get_columns") else [frame]
     found, others = [], 0
     for column in columns:
@@ -70,7 +70,7 @@ _RESOLVERS: dict[tuple[str, str], Resolver | str] = {
 
 
 def classify(cls: type) -> Any:
-    """None: plain; False: left out; "ndarray"; or a function that lists what an object refers to."""
+    """Returns None for a plain type, False for one that is left out, "ndarray", or a function that lists an object's references."""
     if issubclass(cls, CODE):
         return False
     for _, names in _kinds.bases(cls):
@@ -92,7 +92,7 @@ class Owner:
 
 
 class Owners(Sequence[Owner]):
-    """The owners in their order. Each Owner is made when it is asked for: a million of them take 16 MB, not 100."""
+    """The owners in their order. Each Owner is made on access: a million of them take 16 MB, not 100."""
     __slots__ = ("_exclusive", "_reachable")
 
     def __init__(self, exclusive: bytes, reachable: bytes) -> None:
@@ -130,9 +130,9 @@ class SharedNode:
 
 @dataclass
 class Footprint:
-    """What some objects cost together."""
-    total_if_shared: int  # each object and buffer once: what they take now
-    total_if_duplicated: int  # as if each owner had a copy of all it reaches
+    """The memory of some objects together."""
+    total_if_shared: int  # each object and buffer once: the current memory
+    total_if_duplicated: int  # as if each owner had its own copy of everything it reaches
     shared_bytes: int  # reached by two owners or more
     owners: Sequence[Owner]
     by_type: list[tuple[str, int, int]]  # name, objects, bytes; most bytes first
@@ -141,7 +141,7 @@ class Footprint:
     left_out: int  # references to code (functions, modules) that were not followed
     problems: list[str] = field(default_factory=list)
     largest_shared: list[SharedNode] = field(default_factory=list)  # at most 64, most bytes first
-    sizeof_only: list[str] = field(default_factory=list)  # types written in C whose insides cannot be walked: __sizeof__ is all that is known
+    sizeof_only: list[str] = field(default_factory=list)  # types written in C whose content cannot be walked: only __sizeof__ counts
 
 
 def walk(owners: Iterable[Any]) -> dict[str, Any]:
@@ -152,8 +152,8 @@ def walk(owners: Iterable[Any]) -> dict[str, Any]:
 
 
 def total(owners: list[Any], outside: list[Any]) -> tuple[int, bool, list[str]]:
-    """Bytes of all that the owners reach, each object and buffer once, without `outside` (objects, and the memory of arrays); whether they
-    reach any of it; and problems."""
+    """Returns the bytes that the owners reach, each object and buffer once, without `outside` (objects, and the memory of arrays); whether
+    they reach any of `outside`; and problems."""
     found: tuple[int, bool, list[str]] = engine.total(owners, classify, outside)
     return found
 

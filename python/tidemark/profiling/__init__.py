@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Profiling in one call: what is slow, what is big, what to do.
+"""Profiles in one call: what is slow, what is large, what to change.
 
     from tidemark.profiling import UnifiedProfiler
 

@@ -25,18 +25,18 @@ _inject: Any = None
 
 
 class Recording:
-    """What was recorded, once the block has ended."""
+    """The result of a recording, after the block has ended."""
 
     def __init__(self, path: str) -> None:
         self.path = path  # .tide, or .json of torch.profiler
         self.recorder = "tidemark"
-        self.why: str | None = None  # torch.profiler recorded because of this
+        self.why: str | None = None  # the reason why torch.profiler recorded
         self.wall_ms = 0.0
-        self.flops: dict[str, int] | None = None  # by op; torch.profiler's alone
+        self.flops: dict[str, int] | None = None  # by op; only from torch.profiler
 
 
 class _Unable(Exception):
-    """Ours cannot record this; the text says why."""
+    """Our recorder cannot record this; the text has the reason."""
 
 
 def _gpu() -> Any:
@@ -49,17 +49,17 @@ def _gpu() -> Any:
 
 
 def _profiled(torch: Any) -> bool:
-    """Is torch.profiler at work? Then CUPTI's buffers are its own."""
+    """Returns whether torch.profiler is running: then it owns CUPTI's buffers."""
     return bool(getattr(torch.autograd, "_profiler_enabled", lambda: False)())
 
 
 def models_of(torch: Any, fn: Any, args: Iterable[Any]) -> list[Any]:
-    """Modules that a call of fn reaches at first sight: itself, its object, its arguments, what it encloses and the globals it names."""
+    """Returns the modules that a call of fn reaches directly: itself, its object, its arguments, its closure and its globals."""
     seen = [fn, getattr(fn, "__self__", None), *args]
     if isinstance(fn, functools.partial):
         seen += [*models_of(torch, fn.func, fn.args), *fn.keywords.values()]
     for cell in getattr(fn, "__closure__", None) or ():
-        with contextlib.suppress(ValueError):  # nothing in it yet
+        with contextlib.suppress(ValueError):  # the cell is still empty
             seen.append(cell.cell_contents)
     names = getattr(getattr(fn, "__code__", None), "co_names", ())
     seen += [getattr(fn, "__globals__", {}).get(name) for name in names]
@@ -67,7 +67,7 @@ def models_of(torch: Any, fn: Any, args: Iterable[Any]) -> list[Any]:
 
 
 def _begin(torch: Any, path: str, gpu: str, shapes: bool, stacks: bool, modules: bool, models: Iterable[Any]) -> bool:
-    """True: torch was attached for this recording and is to be detached. `models` are named here, before the clock starts."""
+    """Attaches torch. Returns True if it was attached for this recording and must be detached. Names `models` before the clock starts."""
     from .. import _record
     from .. import torch as capture
 

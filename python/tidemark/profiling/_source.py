@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What the faces of the analyses share: a trace of whatever they are given, timing with synchronised devices, pages."""
+"""Shared by the profiling classes: opening a trace from any input, timing with synchronised devices, pages."""
 from __future__ import annotations
 
 import contextlib
@@ -23,7 +23,7 @@ from .._trace import Trace
 MB = 1024 * 1024
 
 
-_exported: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()  # torch saves a trace once: kept as long as its profiler
+_exported: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()  # torch saves a trace only once: kept as long as its profiler
 
 
 def _export(profiler: Any) -> str:
@@ -39,7 +39,7 @@ def _export(profiler: Any) -> str:
 
 @contextlib.contextmanager
 def trace_of(source: Any) -> Iterator[str]:
-    """Path of a trace: of a path itself, of a Trace, of a torch.profiler object what it exports (until that is gone)."""
+    """Returns the path of a trace, given a path, a Trace or a torch.profiler object (which exports a file that lives as long as it)."""
     if isinstance(source, Trace):
         yield source.path
     elif isinstance(source, (str, os.PathLike)):
@@ -51,7 +51,7 @@ def trace_of(source: Any) -> Iterator[str]:
 
 
 def events_of(path: str) -> list[dict[str, Any]]:
-    """Complete events of a Chrome trace; an empty list for other formats."""
+    """Returns the complete events of a Chrome trace; an empty list for other formats."""
     with open(path, "rb") as file:
         head = file.read(2)
     reading: Any = gzip.open if head == b"\x1f\x8b" else open
@@ -67,14 +67,14 @@ def events_of(path: str) -> list[dict[str, Any]]:
 
 
 def write_page(command: str, path: str, out: str, *options: str) -> None:
-    """The program's own offline page."""
+    """Writes the program's own offline page."""
     done = subprocess.run([program(), command, *options, "-o", out, "--", path], capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr.strip().split("\n")[0] or f"tidemark {command} failed")
 
 
 def device(torch: Any) -> Any:
-    """torch.cuda where there is a device, else None."""
+    """Returns torch.cuda if there is a device, else None."""
     return torch.cuda if torch.cuda.is_available() else None
 
 
@@ -85,7 +85,7 @@ def synchronize(torch: Any) -> None:
 
 
 def timed(torch: Any, fn: Callable[[], Any], times: int) -> list[float]:
-    """Milliseconds of each call, the device's work included."""
+    """Returns the milliseconds of each call, including the device's work."""
     spent = []
     for _ in range(times):
         synchronize(torch)
@@ -102,7 +102,7 @@ def spread(values: list[float]) -> dict[str, float]:
 
 
 def report_page(title: str, rows: list[tuple[str, str]], tables: list[tuple[str, list[str], list[list[Any]]]], notes: list[str]) -> str:
-    """A small offline page of facts and tables; everything is escaped."""
+    """Returns a small offline page of facts and tables; everything is escaped."""
     def cell(v: Any) -> str:
         return html.escape(f"{v:,.1f}" if isinstance(v, float) else "unknown" if v is None else str(v))
 

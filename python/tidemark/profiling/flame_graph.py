@@ -19,19 +19,19 @@ _KINDS = (  # first match
 
 
 def kernel_kind(name: str) -> str:
-    """Class of a kernel by its name."""
+    """Returns the class of a kernel by its name."""
     low = name.lower()
     return next((kind for words, kind in _KINDS if any(w in low for w in words)), "Other")
 
 
 def short_kernel(name: str) -> str:
-    """What follows the last ::, at most 60 characters; "unknown" for none."""
+    """Returns the part after the last ::, at most 60 characters; "unknown" if it is empty."""
     name = name.rsplit("::", 1)[-1] or "unknown"
     return name if len(name) <= 60 else name[:57] + "..."
 
 
 def short_frame(name: str) -> str:
-    """What follows the last /, at most 50 characters."""
+    """Returns the part after the last /, at most 50 characters."""
     name = name.rsplit("/", 1)[-1]
     return name if len(name) <= 50 else name[:47] + "..."
 
@@ -61,19 +61,19 @@ class FlameGraphGenerator:
         return flame
 
     def from_profiler(self, prof: Any, root_name: str = "GPU Execution", kind: str | None = None) -> dict[str, Any]:
-        """Of a torch.profiler object: device work under the ops that launched it, or host time where there is none."""
+        """Returns the tree of a torch.profiler object: device work under the ops that launched it, or host time without device work."""
         with trace_of(prof) as path:
             return self._from(path, kind, root_name)
 
     def from_chrome_trace(self, path: str | os.PathLike[str], kind: str | None = None) -> dict[str, Any]:
-        """Of a trace, plain or gzip, or of a recording. What cannot be read is said in `error`, with no children."""
+        """Returns the tree of a trace, plain or gzip, or of a recording. If it cannot be read, `error` has the reason, and there are no children."""
         try:
             return self._from(os.fspath(path), kind, None)
         except Error as why:
             return {"name": "GPU Execution", "value": 0, "children": [], "trace_path": os.fspath(path), "error": str(why)}
 
     def from_kernel_list(self, kernels: list[dict[str, Any]], root_name: str = "GPU Kernels") -> dict[str, Any]:
-        """Of [{name, time_us}]: by class, then by name."""
+        """Returns the tree of [{name, time_us}] by class, then by name."""
         total = sum(float(k["time_us"]) for k in kernels)
         small = total * self.small_kernel_threshold_pct / 100 if self.group_small_kernels else 0.0
         kinds: dict[str, dict[str, float]] = {}
@@ -91,7 +91,7 @@ class FlameGraphGenerator:
         return {"name": root_name, "value": total, "children": sorted(children, key=lambda n: -float(str(n["value"])))}
 
     def export(self, data: dict[str, Any], path: str | os.PathLike[str], format: str = "json") -> str:
-        """json: the tree; html: the program's page of the trace it came from, or of the tree."""
+        """Writes the tree as json, or as html: the program's page of the original trace, or of the tree."""
         out = os.fspath(path)
         if format == "json":
             with open(out, "w", encoding="utf-8") as file:
@@ -116,7 +116,7 @@ def _node(tree: dict[str, Any]) -> dict[str, Any]:
 
 
 def _events(node: dict[str, Any], start: float = 0.0) -> Any:
-    """The tree as nested events of one thread, so that the page can draw it."""
+    """Returns the tree as nested events of one thread, so that the page can draw it."""
     yield {"ph": "X", "cat": "cpu_op", "name": node["name"], "ts": start, "dur": node["value"], "pid": 1, "tid": 1}
     for child in node.get("children", []):
         yield from _events(child, start)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Where device time went: computing, communication, memory, idle; over wall intervals, by the engine."""
+"""Breaks down device time: compute, communication, memory, idle; over wall intervals, computed by the engine."""
 from __future__ import annotations
 
 import dataclasses
@@ -29,7 +29,7 @@ class HTAReport:
     comm_breakdown: dict[str, Any] = dataclasses.field(default_factory=dict)
     collective_ops: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     memory_bandwidth_gbps: float | None = None
-    memory_efficiency_pct: float | None = None  # share of the copies' time in which the device did something else, too; None: no copies
+    memory_efficiency_pct: float | None = None  # part of the copies' time in which the device did other work, too; None: no copies
     recommendations: list[str] = dataclasses.field(default_factory=list)
     bottlenecks: list[str] = dataclasses.field(default_factory=list)
     raw_analysis: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -40,25 +40,25 @@ def _sum(ranks: list[dict[str, Any]], key: str) -> int:
 
 
 def _copies(ranks: list[dict[str, Any]]) -> float | None:
-    """Mean bandwidth of all copies whose bytes are known."""
+    """Returns the mean bandwidth of all copies whose bytes are known."""
     rows = [c for r in ranks for c in r.get("copies", []) if c.get("bytes") and c.get("sum_ns")]
     return sum(c["bytes"] for c in rows) / sum(c["sum_ns"] for c in rows) if rows else None
 
 
 def _hidden(ranks: list[dict[str, Any]]) -> float | None:
-    """Percent of the time of copies and fills in which the device computed or communicated, too; None: there are none."""
+    """Returns the percentage of copy and fill time in which the device computed or communicated, too; None without copies."""
     sets = [s for r in ranks for s in r.get("type_sets", []) if "memory" in s["types"]]
     whole = sum(s["time_ns"] for s in sets)
     return 100 * sum(s["time_ns"] for s in sets if len(s["types"]) > 1) / whole if whole else None
 
 
 def plain(text: str) -> str:
-    """An evidence in brackets at the end stays; runs of blanks do not."""
+    """Normalizes a text: keeps evidence in brackets at the end, merges blanks."""
     return re.sub(r"\s+", " ", text).strip()
 
 
 def hta_of(trace: Trace | str) -> HTAReport:
-    """Of an open trace, or of a path, which may be a folder of ranks."""
+    """Returns the report of an open trace, or of a path, which may be a folder of ranks."""
     raw = trace.hta() if isinstance(trace, Trace) else report_of("hta", trace)
     ranks = [r for r in raw["ranks"] if r.get("kernel_time_ns")]
     kernels = trace.kernels() if isinstance(trace, Trace) else report_of("kernels", trace)
@@ -94,7 +94,7 @@ class HTAAnalyzer:
         self.output_dir = os.fspath(output_dir)
 
     def analyze_trace(self, trace: Any) -> HTAReport:
-        """A path (file, folder of ranks, recording), a Trace, or a torch.profiler object."""
+        """Analyses a path (file, folder of ranks, recording), a Trace, or a torch.profiler object."""
         with trace_of(trace) as path:
             return hta_of(trace if isinstance(trace, Trace) else path)
 
@@ -129,7 +129,7 @@ class HTAAnalyzer:
 
 
 def _doughnut(parts: list[tuple[str, float, str]]) -> str:
-    """Arcs of a circle, drawn without a script."""
+    """Returns arcs of a circle as SVG, drawn without a script."""
     at, arcs = 0.0, []
     for name, pct, colour in parts:
         arcs.append(f"<circle r=60 cx=80 cy=80 fill=none stroke='{colour}' stroke-width=30 pathLength=100 stroke-dasharray='{pct:.3f} {100 - pct:.3f}' "

@@ -33,8 +33,8 @@ class MemorySnapshot:
     timestamp_ms: float
     allocated_mb: float
     reserved_mb: float | None
-    peak_allocated_mb: float  # highest since the sample before, exactly
-    breakdown: dict[str, float] | None = None  # at this moment, by role; None: not asked for
+    peak_allocated_mb: float  # highest since the previous sample, exact
+    breakdown: dict[str, float] | None = None  # at this moment, by role; None: not requested
 
 
 def _breakdown(groups: list[dict[str, Any]]) -> dict[str, float]:
@@ -45,8 +45,8 @@ def _breakdown(groups: list[dict[str, Any]]) -> dict[str, float]:
 
 
 class MemoryProfiler:
-    """track() once or several times, then ask. record_history keeps the recording after reset(); track_allocations=False samples
-    without looking at what ops do."""
+    """Call track() once or several times, then read the results. record_history keeps the recording after reset();
+    track_allocations=False samples without recording ops."""
 
     def __init__(self, sample_interval_ms: float = 1.0, record_history: bool = True, track_allocations: bool = True, device: str | None = None,
                  stacks: bool = False) -> None:
@@ -56,18 +56,18 @@ class MemoryProfiler:
         self.record_history = record_history
         self.track_allocations = track_allocations
         self.device = device  # "cuda:0", "cpu"; None: the one with the highest peak, an accelerator before the host
-        self.stacks = stacks  # the Python stack of every op: costs more, tells which line allocated
+        self.stacks = stacks  # records the Python stack of every op: slower, but shows the line that allocated
         self._folder = tempfile.mkdtemp(prefix="tidemark-memory-")
         self._count = 0
         self._open: list[str] = []
-        self._attached = False  # torch was attached for this one
+        self._attached = False  # torch was attached for this object
         self._trace: Trace | None = None
 
     # ---- recording ----
 
     @property
     def path(self) -> str:
-        """The recording: any command of Tidemark reads it."""
+        """The path of the recording, which any command of Tidemark reads."""
         return os.path.join(self._folder, f"memory{self._count}.tide")
 
     def start_tracking(self, name: str = "track") -> None:
@@ -113,12 +113,12 @@ class MemoryProfiler:
             self.stop_tracking(name)
 
     def sample(self) -> None:
-        """One more sample, now."""
+        """Takes a sample now."""
         if self._open:
             _native.mark(_native.CHECKPOINT, "sample")
 
     def reset(self) -> None:
-        """Forget everything; the files too unless record_history."""
+        """Discards everything, also the files unless record_history is set."""
         while self._open:
             self.stop_tracking()
         self._trace = None
@@ -127,7 +127,7 @@ class MemoryProfiler:
             self._folder = tempfile.mkdtemp(prefix="tidemark-memory-")
         self._count += 1
 
-    # ---- answers ----
+    # ---- results ----
 
     def _read(self) -> Trace | None:
         if self._trace is not None:
@@ -135,12 +135,12 @@ class MemoryProfiler:
         if not os.path.exists(self.path):
             return None
         trace = Trace(self.path)
-        if not self._open:  # complete
+        if not self._open:  # the recording is complete
             self._trace = trace
         return trace
 
     def _device(self, trace: Trace) -> tuple[str, int] | None:
-        """Name and row of the device that is asked about."""
+        """Returns name and row of the selected device."""
         found = [d for d in trace.memory()["devices"] if d["totals"]["allocs"]]
         if self.device is not None:
             found = [d for d in found if d["device"] == self.device]
@@ -152,7 +152,7 @@ class MemoryProfiler:
         return found[0]["device"], device_names(trace.native).index(found[0]["device"])
 
     def _curve(self, trace: Trace, device: int) -> list[tuple[int, int, int]]:
-        """(t ns, live bytes, highest since the row before) at every mark, in order; exact."""
+        """Returns exact (t ns, live bytes, highest since the previous row) at every mark, in order."""
         t = trace.native
         of_pool, pool, size = t.view("pools", "device"), t.view("allocs", "pool"), t.view("allocs", "size")
         row, kind = t.view("moves", "row"), t.view("moves", "kind")
@@ -166,7 +166,7 @@ class MemoryProfiler:
             while move < at[m]:
                 k, r = kind[move], row[move]
                 move += 1
-                if k == 2:  # a free that a stream held back: the program no longer counts it
+                if k == 2:  # a free that waits for a stream: the program no longer counts the block
                     r = pending[r]
                 elif k > 2 or (k == 1 and flags[r] & 16):
                     continue
@@ -184,7 +184,7 @@ class MemoryProfiler:
         return [(t, b) for t, d, b in samples if names[d] == name]
 
     def get_timeline(self) -> list[dict[str, Any]]:
-        """{time_ms, allocated_mb, reserved_mb, peak_mb}: peak_mb is the highest since the point before. reserved_mb is None on the host."""
+        """Returns rows of {time_ms, allocated_mb, reserved_mb, peak_mb}: peak_mb is the highest since the previous point. reserved_mb is None on the host."""
         trace = self._read()
         which = self._device(trace) if trace else None
         if trace is None or which is None:
@@ -198,7 +198,7 @@ class MemoryProfiler:
         return points
 
     def get_snapshots(self) -> list[MemorySnapshot]:
-        """The timeline, with what was alive by role at the highest point."""
+        """Returns the timeline, with live bytes by role at the highest point."""
         points = self.get_timeline()
         trace = self._read()
         shots = [MemorySnapshot(p["time_ms"], p["allocated_mb"], p["reserved_mb"], p["peak_mb"]) for p in points]
@@ -209,7 +209,7 @@ class MemoryProfiler:
         return shots
 
     def get_peak_analysis(self) -> dict[str, Any]:
-        """Exact, from every allocation: not from samples. {} if nothing was tracked."""
+        """Returns the peak, computed from every allocation and therefore exact; {} if nothing was tracked."""
         trace = self._read()
         which = self._device(trace) if trace else None
         if trace is None or which is None:
@@ -222,7 +222,7 @@ class MemoryProfiler:
                 "device": which[0], "breakdown": _breakdown(peak["groups"])}
 
     def markers(self) -> dict[str, dict[str, float]]:
-        """{name: {start_ms, end_ms}} on the clock of the timeline; of a name used again, the last."""
+        """Returns {name: {start_ms, end_ms}} on the clock of the timeline; if a name was used again, the last one."""
         trace = self._read()
         found: dict[str, dict[str, float]] = {}
         if trace is not None:
@@ -235,7 +235,7 @@ class MemoryProfiler:
         return found
 
     def get_memory_snapshot(self) -> dict[str, Any]:
-        """What is alive at the end of the recording; segments of CUDA's allocator now, where there is one."""
+        """Returns the live allocations at the end of the recording, and the current segments of CUDA's allocator, if there is one."""
         import torch
 
         trace = self._read()
@@ -274,7 +274,7 @@ def _mb(n: int | None) -> float | None:
 
 
 def profile_memory(fn: Callable[..., Any], *args: Any, warmup: int = 3, iterations: int = 10, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
-    """The last result of fn, and {timeline, peak} of `iterations` calls after `warmup` ones."""
+    """Returns the last result of fn, and {timeline, peak} of `iterations` calls after `warmup` ones."""
     for _ in range(warmup):
         fn(*args, **kwargs)
     profiler = MemoryProfiler()
@@ -286,7 +286,7 @@ def profile_memory(fn: Callable[..., Any], *args: Any, warmup: int = 3, iteratio
 
 
 def compare_memory(before: str, after: str) -> dict[str, Any] | None:
-    """What changed between two recordings, as `tidemark diff` tells; None where they cannot be compared."""
+    """Returns the differences of two recordings as in `tidemark diff`; None if they cannot be compared."""
     try:
         return Trace(before).diff(after)
     except Error:

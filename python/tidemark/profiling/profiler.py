@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""One call that tells what is slow, what is big and what to do."""
+"""One call that shows what is slow, what is large and what to change."""
 from __future__ import annotations
 
 import contextlib
@@ -40,12 +40,12 @@ class KernelInfo:
 
 @dataclasses.dataclass
 class ProfileSession:
-    """Times in milliseconds, sizes in MiB. Of profile_function() everything is per iteration; `iterations` says of how many."""
+    """Times in milliseconds, sizes in MiB. Figures of profile_function() are per iteration; `iterations` is their number."""
 
     name: str = ""
     total_time_ms: float = 0.0
-    cuda_time_ms: float = 0.0  # the device was busy: a union of intervals; unknown, not 0, unless has_gpu_time
-    cpu_time_ms: float = 0.0  # the host was busy
+    cuda_time_ms: float = 0.0  # busy time of the device, a union of intervals; unknown, not 0, unless has_gpu_time
+    cpu_time_ms: float = 0.0  # busy time of the host
     peak_memory_mb: float | None = None
     allocated_memory_mb: float | None = None
     reserved_memory_mb: float | None = None
@@ -62,7 +62,7 @@ class ProfileSession:
     device_name: str = "cpu"
     timestamp: str = ""
     iterations: int = 1
-    overhead_pct: float | None = None  # device idle while the host worked, of the device's window
+    overhead_pct: float | None = None  # device idle while the host worked, in percent of the device's window
     recording_path: Path | None = None  # .tide: every command of Tidemark reads it
     recorder: str = "tidemark"  # or "torch.profiler", and then why
     why: str | None = None
@@ -76,8 +76,8 @@ def _numbers(text: Any) -> tuple[int, ...] | None:
 
 
 class UnifiedProfiler:
-    """recorder: "tidemark" records with Tidemark's own recorder and CUPTI, "torch" with torch.profiler, "auto" with ours where it can.
-    with_stack and record_shapes cost most; with_flops is for "torch"."""
+    """recorder: "tidemark" records with Tidemark's own recorder and CUPTI, "torch" with torch.profiler, "auto" with ours if possible.
+    with_stack and record_shapes cost most; with_flops needs "torch"."""
 
     def __init__(self, output_dir: str | os.PathLike[str] = "./profiles", enable_trace: bool = True, enable_memory: bool = True, enable_flame_graph: bool = True,
                  warmup_iterations: int = 3, profile_iterations: int = 10, record_shapes: bool = True, with_stack: bool = True, with_flops: bool = True,
@@ -97,7 +97,7 @@ class UnifiedProfiler:
 
     @contextlib.contextmanager
     def profile(self, name: str = "profile") -> Iterator[ProfileSession]:
-        """What happens in the context. The session is filled at its end, also after an exception."""
+        """Profiles the context. The session is filled at its end, also after an exception."""
         with self._profile(name, []) as session:
             yield session
 
@@ -121,7 +121,7 @@ class UnifiedProfiler:
 
     def profile_function(self, fn: Callable[..., Any], *args: Any, name: str = "function", warmup: int | None = None, iterations: int | None = None,
                          **kwargs: Any) -> ProfileSession:
-        """Calls of fn after some that are not measured; every figure of the session is per call."""
+        """Profiles calls of fn after some unmeasured ones; every figure of the session is per call."""
         warmup = self.warmup_iterations if warmup is None else warmup
         n = self.profile_iterations if iterations is None else iterations
         if n < 1 or warmup < 0:
@@ -136,10 +136,10 @@ class UnifiedProfiler:
         _per_call(session, n)
         return session
 
-    # ---- what it was ----
+    # ---- results ----
 
     def _path(self, session: ProfileSession, suffix: str) -> Path:
-        """A file of the session that is not there yet: two sessions of one name may begin in the same second."""
+        """Returns the path of a new file of the session: two sessions of one name may begin in the same second."""
         self.output_dir.mkdir(parents=True, exist_ok=True)
         safe = re.sub(r"[^\w.-]+", "_", session.name) or "profile"
         stamp = datetime.datetime.fromisoformat(session.timestamp).strftime("%Y%m%d_%H%M%S")
@@ -166,11 +166,11 @@ class UnifiedProfiler:
         self._files(session, path)
 
     def _files(self, session: ProfileSession, path: Path) -> None:
-        """A Chrome trace and a memory snapshot for other tools; the recording itself stays with enable_trace."""
+        """Writes a Chrome trace and a memory snapshot for other tools; enable_trace keeps the recording itself."""
         own = path.suffix == ".tide"
         if self.enable_memory and own and session.memory_timeline:
             snapshot = path.with_name(path.stem + "_memory.pickle")
-            with contextlib.suppress(RuntimeError):  # nothing that such a file can hold
+            with contextlib.suppress(RuntimeError):  # the recording has no data for such a file
                 write_page("export", str(path), str(snapshot), "--to=snapshot")
                 session.memory_snapshot_path = snapshot
         if not self.enable_trace:
@@ -249,7 +249,7 @@ class UnifiedProfiler:
     # ---- documents ----
 
     def compare_sessions(self, baseline: ProfileSession, optimized: ProfileSession) -> dict[str, Any]:
-        """Positive differences: `optimized` takes less."""
+        """Compares two sessions. Positive differences mean that `optimized` takes less."""
         a, b = ({k.name: k.cuda_time_us for k in s.kernels} for s in (baseline, optimized))
         changes: list[dict[str, Any]] = []
         for name in {**a, **b}:
@@ -285,7 +285,7 @@ class UnifiedProfiler:
 
 
 def _launch_us(trace: Trace) -> dict[str, float]:
-    """Host time of launch calls, by the kernel they started."""
+    """Returns the host time of launch calls by the kernel that they started."""
     t = trace.native
     t0, t1, cat, cause = (t.view("spans", c) for c in ("t0", "t1", "cat", "cause"))
     names: list[str] | None = None

@@ -55,14 +55,14 @@ class TimelineData:
         return self.gpu_active_time_us / self.total_time_us if self.total_time_us else 0.0
 
     def summary(self) -> dict[str, float | None]:
-        """None: unknown."""
+        """Returns the summary; None is unknown."""
         known = {"total_time_ms": self.total_time_us / 1000, "cpu_time_ms": self.cpu_active_time_us / 1000, "gpu_time_ms": self.gpu_active_time_us / 1000,
                 "overlap_ms": self.overlap_time_us / 1000, "cpu_utilization": self.cpu_utilization, "gpu_utilization": self.gpu_utilization}
         return {k: None if not self.has_gpu_time and k in ("gpu_time_ms", "overlap_ms", "gpu_utilization") else v for k, v in known.items()}
 
 
 def union_us(intervals: list[tuple[float, float]]) -> float:
-    """Length of the union of intervals (start, end)."""
+    """Returns the length of the union of intervals (start, end)."""
     total, reach = 0.0, float("-inf")
     for start, end in sorted(intervals):
         total += max(0.0, end - max(start, reach))
@@ -83,7 +83,7 @@ class TimelineGenerator:
             return self._from(path)
 
     def from_chrome_trace(self, path: str | os.PathLike[str] | Trace) -> TimelineData:
-        """A trace, plain or gzip, or a recording. Raises tidemark.Error with one line when it cannot be read."""
+        """Returns the timeline of a trace, plain or gzip, or of a recording. Raises tidemark.Error with one line if it cannot be read."""
         with trace_of(path) as name:
             return self._from(name)
 
@@ -124,7 +124,7 @@ class TimelineGenerator:
         return (self.include_python_events or type_ != "python") and (self.include_cuda_runtime or type_ != "cuda_runtime")
 
     def export_chrome_trace(self, timeline: TimelineData, path: str | os.PathLike[str]) -> str:
-        """For chrome://tracing and Perfetto."""
+        """Writes the timeline for chrome://tracing and Perfetto."""
         rows = [{"ph": "X", "cat": _CHROME[e.event_type], "name": e.name, "ts": e.start_us, "dur": e.duration_us, "pid": 1,
                  "tid": e.thread_id if e.stream_id is None else f"stream {e.stream_id}",
                  "args": dict(e.args, **({} if e.stream_id is None else {"stream": e.stream_id, "device": e.device_id or 0}))} for e in timeline.events]
@@ -133,7 +133,7 @@ class TimelineGenerator:
         return os.fspath(path)
 
     def export_visualization_data(self, timeline: TimelineData, path: str | os.PathLike[str] | None = None, limit: int = 500) -> dict[str, Any]:
-        """Summary and the first `limit` events of each side, longest kept; written to `path` where one is given."""
+        """Returns the summary and at most `limit` events of each side, the longest; writes them to `path` if it is given."""
         def rows(events: list[TimelineEvent], stream: bool) -> list[dict[str, Any]]:
             kept = sorted(sorted(events, key=lambda e: -e.duration_us)[:limit], key=lambda e: e.start_us)
             return [{"name": e.name, "start_ms": e.start_us / 1000, "duration_ms": e.duration_us / 1000, **({"stream": e.stream_id} if stream else {})}
@@ -149,7 +149,7 @@ class TimelineGenerator:
         return data
 
     def generate_html_viewer(self, timeline: TimelineData, path: str | os.PathLike[str]) -> str:
-        """The program's offline page: every event, zoom, a row per stream."""
+        """Writes the program's offline page, with every event and a row per stream."""
         import tempfile
 
         if timeline.trace_path and os.path.exists(timeline.trace_path):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What torch.compile did to a model: graph breaks, recompiles, fusion, time and memory against eager.
+"""Analyses torch.compile of a model: graph breaks, recompiles, fusion, time and memory compared with eager.
 
 The compiler's own structured log (TORCH_TRACE) is written for the time of the analysis and read by the engine.
 """
@@ -31,14 +31,14 @@ class CompileBreak:
     line_number: int | None
     suggestion: str
     count: int = 1
-    retrace_ms: float = 0.0  # tracing thrown away because of it
-    resume_ms: float = 0.0  # compiling what comes after it
-    hint: str | None = None  # torch's own
+    retrace_ms: float = 0.0  # discarded tracing
+    resume_ms: float = 0.0  # compiling the code after it
+    hint: str | None = None  # torch's own hint
 
 
 @dataclasses.dataclass
 class CompileReport:
-    """None: not known. Times are means per call; timing has their spread."""
+    """None means unknown. Times are means per call; timing has their spread."""
 
     compile_time_ms: float | None = None
     backend: str = "inductor"
@@ -60,9 +60,9 @@ class CompileReport:
     stages: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     caches: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
     cudagraph_skips: int | None = None
-    cudagraph_recordings: int | None = None  # graphs recorded, re-recordings included
+    cudagraph_recordings: int | None = None  # recorded graphs, including re-recordings
     timing: dict[str, dict[str, float]] = dataclasses.field(default_factory=dict)
-    memory_diff: dict[str, Any] | None = None  # compiled against eager, as `tidemark diff` tells
+    memory_diff: dict[str, Any] | None = None  # compiled compared with eager, as in `tidemark diff`
     error: str | None = None  # why the mode failed
 
 
@@ -76,7 +76,7 @@ def _call(model: Callable[..., Any], inputs: Any) -> Callable[[], Any]:
 
 @contextlib.contextmanager
 def _log(folder: str) -> Iterator[None]:
-    """torch's structured log, into a folder, beside those that are on already."""
+    """Writes torch's structured log into a folder, in addition to other active logs."""
     from torch._logging import _internal as log
 
     handler = log.LazyTraceHandler(folder)
@@ -91,7 +91,7 @@ def _log(folder: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _fresh(torch: Any) -> Iterator[None]:
-    """Nothing of an earlier compile: no code, no counters, no caches on disk."""
+    """Starts without traces of an earlier compile: no code, no counters, no caches on disk."""
     from torch._inductor import utils
 
     fresh = getattr(utils, "fresh_cache", None) or getattr(utils, "fresh_inductor_cache")  # noqa: B009 (an older torch)
@@ -106,7 +106,7 @@ def _fresh(torch: Any) -> Iterator[None]:
 
 
 def _peak(torch: Any, fn: Callable[[], Any], keep: str | None) -> tuple[float | None, str | None]:
-    """MiB at the highest point of one call, and its recording; CUDA's own counter where there is a device."""
+    """Returns the peak of one call in MiB, and its recording; uses CUDA's own counter if there is a device."""
     cuda = device(torch)
     recording = None
     host: float | None = None
@@ -133,12 +133,12 @@ class TorchCompileAnalyzer:
         self.capture_logs = capture_logs  # the log stays in output_dir/MODE
 
     def analyze(self, model: Callable[..., Any], inputs: Any, warmup: int = 3, iterations: int = 10) -> CompileReport:
-        """`inputs`: a value, a tuple or list of them, or a dict of keyword arguments."""
+        """Analyses a model. `inputs`: a value, a tuple or list of them, or a dict of keyword arguments."""
         return self._analyze(model, inputs, self.mode, warmup, iterations)
 
     def compare_modes(self, model: Callable[..., Any], inputs: Any, modes: list[str] | tuple[str, ...] = MODES, warmup: int = 3,
                       iterations: int = 10) -> dict[str, CompileReport]:
-        """One report a mode, each from a clean state. A mode that fails says why in `error`."""
+        """Returns one report per mode, each from a clean state. If a mode fails, `error` has the reason."""
         reports = {}
         for mode in modes:
             try:
@@ -195,7 +195,7 @@ class TorchCompileAnalyzer:
 
     def _logged(self, report: CompileReport, folder: str) -> None:
         if not os.listdir(folder):
-            return  # nothing was compiled, or a backend without a log
+            return  # nothing was compiled, or the backend has no log
         got = report_of("compile", folder)
         report.compile_time_ms = got["compile_ns"] / 1e6
         report.total_graph_breaks = got["graph_breaks"]
