@@ -144,7 +144,7 @@ def lstm(torch: Any, spaces: Any) -> Any:
             work = lstm_sizes(y.shape, hidden, layers, ways, y.element_size())[1]
             with spaces.space(index, work, "LSTM"):
                 pass
-            del g, y  # the gradient of the weights transposes the input anew
+            del g, y  # the gradient of the weights transposes the input again
             y = x.transpose(0, 1).contiguous() if first else x.contiguous()
             flat = weights[0].new_empty(sum(w.numel() for w in weights))
             with spaces.space(index, work, "LSTM"):

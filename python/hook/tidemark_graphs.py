@@ -39,7 +39,7 @@ class Compiler:
 
     @contextlib.contextmanager
     def plain(self) -> Any:
-        """Without the hooks and wrappers of the prediction, at each of which a graph would end."""
+        """Removes the hooks and wrappers of the prediction, because each of them would end a graph."""
         functional = self.torch.nn.functional
         wrapped = functional.linear
         functional.linear = self.linear

@@ -51,7 +51,7 @@ class Stop(SystemExit):
 
 
 class Device:
-    """What the program is told of the device, from the device table: TIDEMARK_PREDICT_DEVICE has name=value pairs."""
+    """The device that the program sees, from the device table: TIDEMARK_PREDICT_DEVICE has name=value pairs."""
 
     def __init__(self, text: str) -> None:
         self.pairs: dict[str, str] = dict(p.split("=", 1) for p in text.split(";") if "=" in p)
@@ -154,9 +154,9 @@ class Meter:
         self.read: int = 0  # values the script asked for, that do not exist
         self.bounds: dict[str, int] = {}  # ops whose result has a size that depends on data
         self.closed = False
-        self.paused = 0  # > 0: what ops return stands for shapes, not for memory
+        self.paused = 0  # > 0: results of ops are shapes without memory
         self.in_linear = False  # inside linear(), which adds its bias in place unless tensors are of a subclass, as fake ones are
-        self.role_now = 0  # of what is made from now on; 0 = not known yet
+        self.role_now = 0  # role of new tensors; 0 = unknown yet
         dispatch: Any = importlib.import_module("torch.utils._python_dispatch")
         self.wraps: Any = dispatch.is_traceable_wrapper_subclass
         self.wraps_type: Any = dispatch.is_traceable_wrapper_subclass_type
@@ -257,7 +257,7 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any) -> tuple[Any, Any]:
             raise RuntimeError(f"{func}: the size of its result depends on data; a prediction cannot know it")
         raise RuntimeError(f"{func}: the size of its result depends on data; a prediction cannot know it")
 
-    tracing = torch._guards.TracingContext.try_get  # while a compiler captures a graph, ops stand for shapes
+    tracing = torch._guards.TracingContext.try_get  # while a compiler captures a graph, ops only compute shapes
     added, added_in_place = aten.add.Tensor, aten.add_.Tensor
 
     def _alone(args: Any) -> bool:
@@ -319,7 +319,7 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any) -> tuple[Any, Any]:
 
 
 def _by_engine() -> bool:
-    """Was the op called by the autograd engine itself, not by Python code (a recomputed forward pass, say)?"""
+    """Returns whether the autograd engine itself called the op, not Python code (such as a recomputed forward pass)."""
     frame = sys._getframe(2)
     while frame is not None and frame.f_code.co_filename.endswith(("torch/_compile.py", "torch/_dynamo/eval_frame.py")):
         frame = frame.f_back
@@ -327,7 +327,7 @@ def _by_engine() -> bool:
 
 
 def _plain(function: Any) -> None:
-    """A function that keeps the compiler out: it is out already, and need not be imported to be told so."""
+    """Fills the cache of a wrapper that disables the compiler, so that the compiler, which is not active here, is not imported."""
     function = getattr(function, "__func__", function)
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__

@@ -79,7 +79,7 @@ class Workspaces:
         }
 
     def keep(self, index: int, what: str, size: int) -> None:
-        """Taken once by each thread (a library's handle is its thread's own), never given back."""
+        """Allocates a workspace once per thread, because a library's handle belongs to a thread; never frees it."""
         key = (index, what, threading.get_ident())
         if size and key not in self.kept:
             self.kept.add(key)
@@ -87,14 +87,14 @@ class Workspaces:
             self.meter.recorder.label(index, addr, 9, what)
 
     def passing(self, index: int, *sizes: int) -> None:
-        """Taken inside an op, all at once, given back before it ends."""
+        """Allocates inside an op, all at once, and frees before the op ends."""
         held = [(self.meter.take(index, s), s) for s in sizes if s]
         for addr, size in held:
             self.meter.give(index, addr, size)
 
     @contextlib.contextmanager
     def held(self, index: int, *sizes: int) -> Any:
-        """Taken inside an op, given back where the block ends, in the order they were taken."""
+        """Allocates inside an op, and frees at the end of the block, in the order of allocation."""
         taken = [(self.meter.take(index, s), s) for s in sizes if s]
         yield
         for addr, size in taken:
