@@ -416,13 +416,13 @@ typedef struct tide_heap_options {
 TIDE_API tide_code tide_heap_find(const tide_trace *t, const tide_heap_options *o,
 				  tide_report **out, tide_error *err);
 
-/** Who holds a GPU's memory: PyTorch, other allocations, contexts, other processes. */
+/** Finds a GPU's memory by holder: PyTorch, other allocations, contexts, other processes. */
 TIDE_API tide_code tide_device_find(const tide_trace *t, tide_report **out, tide_error *err);
 
 /** Every recommendation on the trace with its evidence, and a score. */
 TIDE_API tide_code tide_advice_find(const tide_trace *t, tide_report **out, tide_error *err);
 
-/** What torch.compile did, from a TORCH_TRACE log: graph breaks, recompiles, stages, kernels. */
+/** The work of torch.compile from a TORCH_TRACE log: graph breaks, recompiles, stages, kernels. */
 typedef struct tide_compile_options {
 	size_t struct_size;
 	size_t top;

@@ -64,8 +64,8 @@ typedef struct tide_options {
 	bool follow_fork; /* forked children record into NAME.PID.tide; default true */
 	bool as_child;	  /* write NAME.PID.tide as a child of the process that records, or
 		        * recorded, NAME.tide; default false */
-	/* keep about the last so many bytes: the older half moves to NAME.old.tide, what was there before is removed; live
-	 * blocks are carried over. At least 1 MiB; default 0: everything is kept (or TIDEMARK_MAX_SIZE) */
+	/* keep about this many bytes, the latest: the older half moves to NAME.old.tide, whose previous content is removed;
+	 * live blocks are carried over. At least 1 MiB; default 0: everything is kept (or TIDEMARK_MAX_SIZE) */
 	uint64_t max_file_bytes;
 } tide_options;
 #define TIDE_OPTIONS_INIT                                        \
@@ -208,21 +208,21 @@ TIDE_API void tide_stats_get(tide_stats *out);
  * event (a shape or an annotation takes more). Its space is allocated on disk and its pages are
  * faulted in before the thread uses it, so storing into it cannot fail; if that space cannot be
  * allocated, the thread's events are counted as lost (lost_other) and it tries again every 256
- * events. When a thread ends, its ring goes to the next thread that needs one. Of the threads alive
- * at once, the first 32 get rings of ring_bytes, the next 32 half of that, the next 64 a quarter,
- * the next 128 an eighth, and so on down to 64 KiB: with 4 MiB, 2,048 threads hold 512 MiB. In a
- * process whose address space is limited (RLIMIT_AS) a ring takes at most 1/64 of what is left:
- * smaller rings, down to 64 KiB, then none. A ring is wholly resident from its first use on, as
- * pages of its file: the kernel can write them out and take them back, unless the file lies in
- * memory (tmpfs). So the recorder holds at most
- *     rings        min(max_ring_bytes, ring_bytes * most threads alive at once), plus a page each
+ * events. When a thread ends, its ring goes to the next thread that needs one. The first 32 live
+ * threads get rings of ring_bytes, the next 32 half of that, the next 64 a quarter, the next 128 an
+ * eighth, and so on down to 64 KiB: with 4 MiB, 2,048 threads hold 512 MiB. If the address space is
+ * limited (RLIMIT_AS), a ring takes at most 1/64 of the rest: smaller rings, down to 64 KiB, then
+ * none. A ring is fully resident from its first use on, as pages of its file: the kernel can write
+ * them out and reclaim them, unless the file is in memory (tmpfs). So the recorder holds at most
+ *     rings        min(max_ring_bytes, ring_bytes * highest number of live threads), plus a page
+ *                  each
  *     definitions  their texts twice (process, ring file) and 16 to 32 bytes each; at most 256 MiB
- *     (in a limited address space 1/64 of what is left), then new names get id 0 threads      20
- *     KiB each (touched as deep as their ops nest), reused after the thread ends the writer   0.5
- *     MiB
+ *                  (1/64 of a limited address space), then new names get id 0
+ *     threads      20 KiB each (touched as deep as their ops nest), reused after the thread ends
+ *     the writer   0.5 MiB
  * all of it outside malloc. The default ring holds 32,768 events; the writer thread empties rings
  * every 0.25 to 5 ms. A loop that records more than some millions of events a second for longer
- * than that wants larger rings, or full_wait_us.
+ * than that needs larger rings, or full_wait_us.
  *
  * Disk full. File space is allocated ahead of need and some is reserved for the end. When the disk
  * is full, rings fill and losses are counted at once (full_wait_us is for a busy writer); tide_stop

@@ -143,7 +143,7 @@ private:
 	tide_pool id_;
 };
 
-/** Memory that is given back when this object ends. */
+/** Memory that is recorded as freed when this object ends. */
 class block
 {
 public:

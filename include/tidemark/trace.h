@@ -56,9 +56,9 @@ typedef struct tide_trace tide_trace;
  *  @param path  borrowed for the call only.
  *  @param out   receives the trace, or NULL on failure. Owned by the caller: tide_trace_close().
  *  @param err   receives code, byte offset and one line of text, which does not repeat the path.
- *  May be NULL. @return TIDE_OK; TIDE_EIO; TIDE_EFORMAT (no known format, or a newer one);
- *  TIDE_ETRUNC, TIDE_ECORRUPT
- *          (damaged before anything could be read); TIDE_ELIMIT; TIDE_ENOMEM.
+ *               May be NULL.
+ *  @return TIDE_OK; TIDE_EIO; TIDE_EFORMAT (no known format, or a newer one); TIDE_ETRUNC,
+ *          TIDE_ECORRUPT (damaged before anything could be read); TIDE_ELIMIT; TIDE_ENOMEM.
  *
  *  A damaged file that can be read in part is not an error: the facts record the damage. */
 TIDE_API tide_code tide_trace_open(const char *path, tide_trace **out, tide_error *err);

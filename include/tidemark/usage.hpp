@@ -27,8 +27,8 @@
 namespace tidemark
 {
 
-/** What happens while this object lives is called `name`: a snapshot of a capture in progress, or the
- *  end of a phase in a recording. */
+/** Names the time while this object lives: makes a snapshot of a capture in progress, or ends a
+ *  phase in a recording. */
 class phase
 {
 public:

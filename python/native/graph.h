@@ -81,7 +81,7 @@ struct graph {
 	PyObject *classify, *problems;
 };
 
-/* What every walk needs, made once by graph_setup. */
+/* Objects that every walk needs, made once by graph_setup. */
 extern struct graph_names {
 	PyObject *getsizeof, *plain_sizeof;
 	PyObject *base, *array_struct, *cpu, *sizeof_name, *itemsize, *name; // texts
@@ -105,7 +105,7 @@ int graph_push(struct stack *s, uint32_t at);
 
 /* ---- between graph.c and graph_expand.c ---- */
 
-/* Whether the node of `o` can be found without running Python: its type is known. */
+/* Returns whether the node of `o` can be found without running Python: its type is known. */
 int graph_knows(const struct graph *g, PyObject *o);
 int graph_shape(struct graph *g, PyObject *type, uint32_t *shape);
 /* Pushes the node of a buffer, made if it is new; one of 0 bytes is none. */

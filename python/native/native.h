@@ -29,7 +29,7 @@ void tide__shared_drop(tide_shared *s);
  * NULL with an exception set. */
 PyObject *tide__arrow_stream(tide_shared *s, const char *table);
 
-/* For each number of moves in a list, in order: {row of a device: (bytes, allocations)} alive then.
+/* Returns, for each number of memory events in an ascending list, {row of a device: (live bytes, live allocations)}.
  * NULL with an exception set. */
 PyObject *tide__totals(const tide_trace *t, PyObject *moves);
 

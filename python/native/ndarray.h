@@ -26,9 +26,9 @@ struct ndarray {
 	int objects;
 };
 
-/* Whether `type` is numpy.ndarray itself, with the fields known here. Checked once per process. */
+/* Returns whether `type` is numpy.ndarray itself, with the fields known here. Checked once per process. */
 int ndarray_readable(PyObject *type);
-/* Where the elements are, and the base (borrowed; NULL: the array owns them). */
+/* Returns the address of the elements, and the base (borrowed; NULL: the array owns them). */
 void *ndarray_memory(PyObject *array, PyObject **base);
 /* `known` is a cache of n dtypes, each held, zeroed at first. Returns -1 with an exception if a dtype cannot be read. */
 int ndarray_read(PyObject *array, struct dtype *known, size_t n, struct ndarray *a);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* How much memory this process may use, so that an input that does not fit is refused or read in
- * part instead of the kernel killing the program. */
+/* The memory limit of this process: an input that does not fit is refused or read in part instead of
+ * the kernel killing the program. */
 #ifndef TIDE_BASE_MEMORY_LIMIT_H
 #define TIDE_BASE_MEMORY_LIMIT_H
 

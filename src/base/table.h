@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Tables of columns, declared once.
  *
- * A table is a struct that begins with `size_t n, cap;` and goes on with one pointer per column.
+ * A table is a struct that begins with `size_t n, cap;` and continues with one pointer per column.
  * Its column list is an X-macro `C(type, name, "what it holds")`; the list makes the struct here
  * and a tide_table_desc, which grow, free, exports and documentation walk. All columns of a table
  * have the same length; rows [n, cap) are uninitialised. */

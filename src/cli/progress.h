@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Progress of what takes over a second: one line on a terminal, rewritten, and gone at the end. */
+/* Shows the progress of work that takes over a second: one line on a terminal, removed at the end. */
 #ifndef TIDE_CLI_PROGRESS_H
 #define TIDE_CLI_PROGRESS_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A .tide file into another one: made whole, or made small.
+/* Rewrites a .tide file: recovers it or packs it.
  *
  * Both take a file in any state: closed, packed, damaged, or left by a killed process together with
- * its ring file. What is written is closed and sound, holds every event that can be read, once, and
- * says as facts what could not ("loss.truncated_at", "loss.gap_at" ...). A closed input without
+ * its ring file. The output is closed and valid, holds every readable event once, and
+ * has facts about the rest ("loss.truncated_at", "loss.gap_at" ...). A closed input without
  * damage keeps every chunk, byte for byte. */
 #ifndef TIDE_FORMAT_REWRITE_H
 #define TIDE_FORMAT_REWRITE_H
@@ -17,8 +17,8 @@
 
 #include "format/read.h"
 
-/* What is rewritten, where that is more than a path: a recording that was compressed as a whole and has
- * been expanded somewhere. */
+/* The input, if it is more than a path: a recording that was compressed as a whole and has been
+ * expanded somewhere. */
 typedef struct tide_rewrite_from {
 	const char *path;  /* a readable copy of the recording */
 	const char *rings; /* path whose sibling is the ring file; NULL = `path` */

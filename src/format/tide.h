@@ -103,11 +103,11 @@ enum {
  *   a  varint count + that many varints
  * Wire types with state (EVENTS only; reset at the start of each chunk, see format/encode.h):
  *   t  varint: ticks since the previous record of the chunk; the first counts from chunk.ticks
- *   x  address: tag bit 6 clear: zigzag varint, difference to the previous x of the chunk (first:
- *   to
- *      0); tag bit 6 set: one byte, index into the chunk's table of recent addresses
- *   p  pool:   tag bit 7 set: varint; clear: no bytes, same as the previous p of the chunk (first:
- *   0) q  stream: the same with its own state
+ *   x  address: tag bit 6 clear: zigzag varint, difference from the previous x of the chunk
+ *      (first: from 0); set: one byte, index into the chunk's table of recent addresses
+ *   p  pool:    tag bit 7 set: varint; clear: no bytes, same as the previous p of the chunk
+ *      (first: 0)
+ *   q  stream:  the same with its own state
  *
  * In EVENTS the tag is the low 6 bits (1..63). In other chunks bits 6 and 7 are 0.
  * Depth: a reader keeps, per ring, the number of open ops. BEGIN adds one, END takes one away,

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* Does the process have this file mapped? 1 yes, 0 no, -1 unknown. */
+/* Returns whether the process has this file mapped: 1 yes, 0 no, -1 unknown. */
 int tide__has_mapped(uint64_t pid, const struct stat *file);
 
 /* Returns the process that records into `path` now; 0 if none can be seen. */

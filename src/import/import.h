@@ -65,7 +65,7 @@ typedef struct tide_importer {
 tide_code tide__load(const char *path, const tide_load_options *opt, tide_model **out,
 		     tide_error *err);
 
-/* Whether an importer knows the file's content; nothing is loaded. */
+/* Returns whether an importer recognises the file's content; nothing is loaded. */
 bool tide__load_knows(const char *path);
 
 #endif

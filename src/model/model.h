@@ -8,9 +8,9 @@
  *
  * Conventions
  *   ids     distinct struct types over uint32_t; id.i is the row; 0 means none. Tables with ids
- *   keep
- *           row 0 as the "none" row, so their loops start at 1. Logs (moves, samples, pool_states,
- *           documents, flows, attrs, facts, ticks) have no ids; their loops start at 0.
+ *           keep row 0 as the "none" row, so their loops start at 1. Logs (moves, samples,
+ *           pool_states, documents, flows, attrs, facts, ticks) have no ids; their loops start
+ *           at 0.
  *   times   int64_t nanoseconds from the trace's start (model.wall0_ns is that start's Unix time).
  *   sizes   bytes, uint64_t.
  *   live    allocs.died / segments.died / spans.t1 is TIDE_T_NEVER while the thing had not ended

@@ -36,7 +36,7 @@ typedef struct tide_objects_row {
 typedef struct tide_objects_rows {
 	tide_objects_row *v; /* owned */
 	size_t n, cap;
-	uint64_t all; /* rows that there were, of which v has the first */
+	uint64_t all; /* number of rows of the table; v has the first ones */
 } tide_objects_rows;
 
 typedef struct tide_objects_texts {

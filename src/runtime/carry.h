@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What is live, kept by the writer thread of a recording that is limited in size (rotate.c).
+/* The live blocks, kept by the writer thread of a recording that is limited in size (rotate.c).
  *
  * Every slot that goes into the file passes here first. An allocation is kept until its free, with its
  * label; so are segments, device memory, the last state of each pool and the last text of each

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Limits of the process: its address space (ulimit -v) and the memory of its control groups. The
- * recorder takes a small share of what is left, because the program needs the rest. Called in slow
- * sections. */
+ * recorder takes a small share of the remaining memory, because the program needs the rest. Called
+ * in slow sections. */
 #ifndef TIDE_RUNTIME_LIMITS_H
 #define TIDE_RUNTIME_LIMITS_H
 
 #include <stdint.h>
 
-/* Returns how much more address space one request may take: 1/64 of what is left. Below 512 MiB
+/* Returns the address space that one request may take: 1/64 of the rest. Below 512 MiB
  * that is less than a thread's stack, so many threads with a share each exhaust the space with
  * stacks, not with rings. UINT64_MAX: unlimited. */
 uint64_t tide__limit_share(void);

@@ -3,9 +3,10 @@
 /* The recording in progress, and the threads that take part in it.
  *
  * One struct, one per process. Access:
- *   - a traced thread: its own tide_thread, and its ring's head and loss counters; in another
- *   thread's descriptor, only the end of an op (tide__end_elsewhere); - the writer thread: sink,
- *   encoders, rings' tails, log_written; - everything else: slow sections (guard.h).
+ *   - a traced thread: its own tide_thread, its ring's head and loss counters; in another
+ *     thread's descriptor only the end of an op (tide__end_elsewhere);
+ *   - the writer thread: sink, encoders, rings' tails, log_written;
+ *   - everything else: slow sections (guard.h).
  *
  * Stopping while threads store events: a thread sets its `busy`, then reads the generation; stop
  * sets the generation to 0, makes every core see it (membarrier), then waits until no thread is

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Self time. Each moment of a lane belongs to one span: of those open then, the one that began
- * last. In a properly nested lane that is the innermost span, and self is what no child covers.
- * Where spans cross, the later one has the common time, so that the selfs of a lane add up to the
- * time that its spans cover.
+/* Self time. Each moment of a lane belongs to one span: the open span that began last. In a
+ * properly nested lane that is the innermost span, and self is the time that no child covers. If
+ * spans cross, the common time belongs to the later one, so that the self times of a lane add up to
+ * the time that its spans cover.
  *
- * Begin every span that counts in ascending order, then end. Each reports time that is given away. */
+ * Begin every span that counts in ascending order, then end. Each call reports the time it assigns. */
 #ifndef TIDE_ANALYZE_COMMON_SELF_TIME_H
 #define TIDE_ANALYZE_COMMON_SELF_TIME_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Interprets call stacks: the frame that represents a stack, the op it is in, and signs of what the
- * program was doing (an optimizer step, a backward pass, moving a module to a device ...).
+/* Interprets call stacks: the frame that represents a stack, the op it is in, and signs of the
+ * program's activity (an optimizer step, a backward pass, moving a module to a device ...).
  *
  * Properties needed for every allocation (signs, representative frames) are computed once per stack
  * node from its parent's result: one lookup each, at any stack depth. Rules:

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Calls of what torch.compile returned, in the recording of a run of `tidemark compile --mode`.
+/* Calls of compiled functions and modules in the recording of a run of `tidemark compile --mode`.
  *
  * The hook (tidemark_compile.py) records each outermost call as an op TIDE_COMPILED_CALL, with the
- * device synchronised at both ends, and one in which the compiler was at work holds an op
- * TIDE_COMPILER_RAN. Those, and the first call, are left out: what remains is the steady state.
+ * device synchronised at both ends. A call in which the compiler ran contains an op
+ * TIDE_COMPILER_RAN. Those, and the first call, are left out: the others are the steady state.
  * Definitions for readers: docs/analyses/compile.md. */
 #ifndef TIDE_ANALYZE_COMPILE_CALLS_H
 #define TIDE_ANALYZE_COMPILE_CALLS_H

@@ -34,7 +34,7 @@ typedef struct tide_flops {
 tide_code tide__find_flops(const tide_model *m, tide_flops *out, tide_error *err);
 void tide__flops_free(tide_flops *f);
 
-/* What a device can do at most, without sparsity; 0 = not known. */
+/* Peak rates of a device, without sparsity; 0 = unknown. */
 typedef struct tide_device_peak {
 	const char *match; /* words of its name, all of them */
 	double tflops_16, tflops_32, tflops_tf32, tflops_64,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The device work of a trace: which rows, of which type, on which stream, in which step.
+/* An index of the device work of a trace: rows with their type, stream and step.
  *
  * A device row is a span of category kernel, memcpy, memset or mtia, regardless of its arguments.
  * Every analysis of device time starts from this index, so that all of them count the same rows.

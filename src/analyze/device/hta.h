@@ -69,7 +69,7 @@ typedef struct tide_hta_kernel {
 	tide_stat dur;
 	int64_t pct[TIDE_PCTS];
 	uint64_t chunk; /* first of its duration chunks + 1; 0 = none kept */
-	/* Of its longest launch; none or -1 = not recorded, or not requested (TIDE_WANT_SHAPES). */
+	/* Its longest launch; none or -1 = not recorded, or not requested (TIDE_WANT_SHAPES). */
 	int64_t launch_ns;
 	tide_str grid, block;	   /* as written in the trace: "[8, 1, 1]" */
 	int64_t registers, shared; /* registers a thread, bytes of shared memory */

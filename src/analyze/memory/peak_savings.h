@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* How much lower the peak would be without one group of allocations.
+/* The reduction of the peak without one group of allocations.
  *
  * The peak without a group is the highest live bytes of the whole trace when none of its
  * allocations is counted; the group's saving is the peak minus that. A saving is never more than

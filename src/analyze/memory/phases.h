@@ -50,7 +50,7 @@ typedef struct tide_phase {
 	tide_str name; /* none = the tail, or between annotations */
 	int64_t t0, t1;
 	uint64_t move0, move1; /* its memory events: [move0, move1) */
-	uint64_t count;	       /* stretches that it is the sum of; 1 unless summed */
+	uint64_t count;	       /* number of phases in the sum; 1 unless summed */
 } tide_phase;
 
 typedef struct tide_phases {

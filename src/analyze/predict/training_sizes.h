@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Where a training step's memory goes: model, optimizer state, gradients, activations, measured and
+/* Memory of a training step: model, optimizer state, gradients, activations, measured and
  * theoretical; the 5 parts of the peak; whether it fits a device.
  *
  * Measured sizes come from a log's phases by their names (MODEL_CREATION, OPTIMIZER_CREATION,

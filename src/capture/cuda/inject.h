@@ -49,7 +49,7 @@ extern cupti_api_table tide__cupti TIDE_HIDDEN;
 
 /* Starts recording if it has not started; returns false if nothing is to be recorded. */
 bool tide__gpu_start(void) TIDE_HIDDEN;
-/* What is recorded now, as bits. */
+/* The kinds of events that are recorded now, as bits. */
 extern unsigned tide__gpu_wanted TIDE_HIDDEN;
 
 enum { /* what tide_gpu_begin() returns */

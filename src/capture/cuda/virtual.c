@@ -119,7 +119,7 @@ void tide__virtual_off(void)
 
 /* ---- another tool subscribes: these stand in front of CUPTI's, for tools that link it ---- */
 
-/* What was recorded is written first: the other tool may change CUPTI's clock and its buffers. */
+/* Writes the recorded events first: the other tool may change CUPTI's clock and its buffers. */
 static void leave(void)
 {
 	tide__gpu_flush();

@@ -87,10 +87,10 @@ void *tide__heap_aligned(void *(*f)(size_t, size_t), size_t align, size_t n) TID
 void *tide__heap_paged(void *(*f)(size_t), size_t n) TIDE_HIDDEN;
 int tide__heap_posix(void **out, size_t align, size_t n) TIDE_HIDDEN;
 void tide__heap_free(void *p) TIDE_HIDDEN;
-/* The stack that starts at `w`; the thread is `inside`. 0 if it cannot be had. */
+/* Returns the stack that starts at `w`; the thread is `inside`. 0 if it cannot be recorded. */
 uint32_t tide__heap_stack_now(tide_walk w) TIDE_HIDDEN;
 
-/* maps.c: are mappings to be recorded? Record them into this pool from now on. */
+/* maps.c: returns whether mappings are recorded; records them into this pool from now on. */
 bool tide__maps_wanted(void) TIDE_HIDDEN;
 void tide__maps_start(uint16_t pool) TIDE_HIDDEN;
 

@@ -25,7 +25,7 @@ typedef struct tide_walk {
 	uintptr_t pc, sp, fp; /* of the calling function: return address, CFA, its frame pointer */
 } tide_walk;
 
-/* Where a function compiled with a frame pointer was called from. */
+/* The place from which a function compiled with a frame pointer was called. */
 #define TIDE_WALK_HERE()                                                          \
 	((tide_walk){ (uintptr_t)__builtin_return_address(0),                     \
 		      (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *), \

@@ -5,15 +5,15 @@
  *
  * The library defines the C++ symbols that PyTorch's libraries call through their PLT; preloaded
  * (tidemark run), it is found first. Every call is recorded and forwarded to the original, so that
- * PyTorch, and torch.profiler, see what they always see. No torch header is needed: the symbols are
- * plain functions.
+ * PyTorch and torch.profiler work as usual. No torch header is needed: the symbols are plain
+ * functions.
  *
- *   c10::alloc_cpu, c10::free_cpu             CPU tensors
- *   c10::reportMemoryUsageToProfiler          the caching allocators (CUDA, HIP, XPU, ...) and
- * shared memory c10::reportOutOfMemoryToProfiler          out of memory
+ *   c10::alloc_cpu, c10::free_cpu     CPU tensors
+ *   c10::reportMemoryUsageToProfiler  the caching allocators (CUDA, HIP, XPU, ...), shared memory
+ *   c10::reportOutOfMemoryToProfiler  out of memory
  *
- * Recording starts at the first such call, or op, in a process that was told where to record
- * (TIDEMARK_RECORD; start.h), so a shell or a compiler that the program starts makes no file.
+ * Recording starts at the first such call, or op, in a process with the variable TIDEMARK_RECORD
+ * (start.h), so a shell or a compiler that the program starts makes no file.
  * Everything here may run under an allocator's lock and without the GIL: it takes no lock, and
  * never fails the program. */
 #ifndef TIDE_CAPTURE_TORCH_HOOKS_H

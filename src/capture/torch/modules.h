@@ -6,7 +6,7 @@
  * module and for torch.compile; no attribute is changed, because torch.compile compares them. Only
  * a pointer inside the function object Module.__call__ is changed: the C function that runs it when
  * it is called from C, as every module call is (tp_call). A call then costs one table lookup and
- * two events. Python works out the names (python/hook/tidemark_model.py), once per module object.
+ * two events. Python makes the names (python/hook/tidemark_model.py), once per module object.
  *
  * Everything here runs with the GIL held. CPython's functions are found by name: the library links
  * no Python and works with every version. */

@@ -35,7 +35,7 @@ int tide__child_wait(pid_t pid);
 /* Stops forwarding; for a child whose end was seen by another waitpid. */
 void tide__child_gone(void);
 
-/* Whether a file's name ends in .py; the Python that runs those (borrowed). */
+/* Return whether a file's name ends in .py; the Python that runs such files (borrowed). */
 bool tide__is_script(const char *name);
 char *tide__python_name(void);
 

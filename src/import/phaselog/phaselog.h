@@ -28,7 +28,7 @@
 /* Returns true if the file begins like text, so that it may be a log. (No trace format does:
  * JSON begins with a bracket.) Returns false if it cannot be read. */
 bool tide__phaselog_is_text(const char *path);
-/* Whether a summary begins anywhere in it; reads up to the first. */
+/* Returns whether a summary begins anywhere in the file; reads up to the first. */
 bool tide__phaselog_has_any(const char *path);
 
 /* Reads every summary of a log. Returns TIDE_ENOTFOUND if there is none; TIDE_EFORMAT at an

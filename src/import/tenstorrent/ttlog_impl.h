@@ -10,11 +10,11 @@
  *   lives.c    changes between blocks -> inferred allocations and frees
  *   modules.c  dumps of MLIR modules, sessions, out-of-memory lines
  *   axis.c     the clocks of all ranks as one axis, rows in its order
- *   finish.c   allocations and moves in order, marks, facts
+ *   finish.c   allocations and memory events in order, marks, facts
  *
  * A log has no clock. Operation i of a rank (deallocate and get_device excepted) begins at i *
  * TIDE_OP_NS; events between operations i and i + 1 have times between theirs. Ranks run side by
- * side: in which order their lines come says nothing. At the end axis.c lets the nth run of a
+ * side: the order of their lines is arbitrary. At the end axis.c lets the nth run of a
  * program begin at one time on all ranks.
  *
  * One pass; memory is that of the model's rows. Format: docs/formats/tt-log.md. */

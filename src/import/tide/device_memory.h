@@ -15,7 +15,7 @@ struct tide_device_memory {
 	bool free;
 };
 
-/* Physical memory is created, then mapped somewhere; CUPTI may tell either. */
+/* Physical memory is created, then mapped somewhere; CUPTI may report either. */
 enum { TIDE_VMM_NONE, TIDE_VMM_CREATE, TIDE_VMM_MAP };
 
 struct tide_device_pool { /* what a stream-ordered pool holds from `t` on */

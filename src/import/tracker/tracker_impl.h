@@ -4,7 +4,7 @@
  *
  *   json.c    walks the document: members, elements, numbers, times
  *   read.c    sections -> rows, with the times of the document
- *   listed.c  tensors that snapshots list -> lives, where the document tells none
+ *   listed.c  tensors that snapshots list -> lifetimes, if the document has none
  *   sums.c    sections without moments -> sums of ops
  *   build.c   time zero, order, nesting, moves, marks
  *   load.c    the input, sniffing
@@ -18,8 +18,8 @@
 #include "import/kineto/kineto_impl.h"
 
 typedef struct trk_where { /* where a tensor was allocated or freed */
-	int64_t id;	   /* operation_id of the entry of the log around it, 0 = none told */
-	int64_t thread;	   /* TRK_NO_THREAD = not told */
+	int64_t id;	   /* operation_id of the enclosing entry of the log, 0 = none */
+	int64_t thread;	   /* TRK_NO_THREAD = unknown */
 	int64_t order;	   /* among all events: of those at one moment the lower comes first */
 	tide_str op;	   /* innermost operation */
 } trk_where;
@@ -72,10 +72,10 @@ typedef struct trk {
 	KIN_VEC(trk_snap, snaps);
 	KIN_VEC(trk_total, totals);
 	KIN_VEC(trk_listed, listed);
-	KIN_VEC(uint8_t, open); /* per span: 1 = its end is not told */
+	KIN_VEC(uint8_t, open); /* per span: 1 = its end is unknown */
 	KIN_VEC(int64_t, ids);	/* per span: operation_id, 0 = none */
-	bool list;		/* no lifecycles: snapshots tell of tensors */
-	int64_t start, end;	/* of the recording behind the document; end < start: not told */
+	bool list;		/* no lifecycles: tensors come from snapshots */
+	int64_t start, end;	/* of the document's recording; end < start: unknown */
 	uint64_t bad, repeated, without_end;
 } trk;
 
@@ -111,7 +111,7 @@ bool tide__tracker_nomem(trk *t);
 /* ---- tensors (read.c) ---- */
 
 uint8_t tide__tracker_role(const trk *t, kin_slice name);
-/* Row in tensors; 0: the shape is not told. */
+/* Returns the row in tensors; 0 if the shape is unknown. */
 uint32_t tide__tracker_tensor(trk *t, kin_slice shape, kin_slice dtype, kin_slice grad,
 			      uint8_t role);
 /* Bytes of a record: `bytes`, else `mb` × 1,048,576. */

@@ -20,10 +20,10 @@ typedef struct tide_compile_run {
 	char device[64]; /* whose bytes; "" = none */
 } tide_compile_run;
 
-/* How many times as fast as `eager` this run's median call is; 0 = not known. */
+/* Returns the speedup of this run's median call over `eager`; 0 = unknown. */
 double tide__compile_speedup(const tide_compile_run *eager, const tide_compile_run *r);
 
-/* One row a run. Nothing is written when no run has calls. */
+/* Writes one row per run, nothing if no run has calls. */
 void tide__compile_runs_text(const tide_compile_run *v, size_t n, FILE *out,
 			     const tide_style *style);
 /* Members of an object that is open; `eager` NULL = there is none to compare with. */

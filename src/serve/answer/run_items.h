@@ -29,7 +29,7 @@ void tide__run_exports_json(tide_json *j, const tide_run_item *v, size_t n, cons
  * newest first. Returns false if memory runs out. */
 bool tide__run_groups_json(tide_json *j, const tide_run_item *v, size_t n);
 
-/* What both lists write. */
+/* Functions of both lists. */
 void tide__run_change_json(tide_json *j, const char *key, int64_t before, int64_t now);
 const char *tide__run_name(const tide_rec *r); /* of its file, without the folder */
 

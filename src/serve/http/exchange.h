@@ -11,7 +11,7 @@
 
 struct tide_workers;
 
-/* What comes next for a request: check who asks, begin the answer, send it when it is done. */
+/* The next step of a request: check the client, begin the answer, send it when it is ready. */
 enum { TIDE_PHASE_HEAD, TIDE_PHASE_ASK, TIDE_PHASE_WAIT };
 
 typedef struct tide_exchange {

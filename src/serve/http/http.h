@@ -29,7 +29,7 @@ typedef struct tide_conn {
 	int64_t since_ms; /* when it began to wait for a request, or when the request came */
 	bool busy;	  /* a request is being answered */
 	bool forever;	  /* it receives events */
-	bool gone;	  /* told to close: too many connections */
+	bool gone;	  /* closing: too many connections */
 } tide_conn;
 
 struct tide_server {

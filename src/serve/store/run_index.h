@@ -22,10 +22,10 @@ typedef struct tide_run {
 	bool stale;  /* figures of an earlier state of the file */
 	bool failed; /* it cannot be read */
 	tide_run_summary s;
-	const char *tags, *note; /* borrowed until the runs are given back; "" = none */
+	const char *tags, *note; /* borrowed until the runs are released; "" = none */
 } tide_run;
 
-/* How rows are stored (run_file.h); NULL in tide__run_index_new = not at all. */
+/* Storage of rows (run_file.h); NULL in tide__run_index_new = none. */
 typedef struct tide_run_ops tide_run_ops;
 
 /* `changed` is called (from the index's thread) for new figures. Returns NULL if memory runs

@@ -85,7 +85,7 @@ tide_code tide__store_get(tide_store *s, const char *id, bool early, tide_waiter
 tide_code tide__store_peek(tide_store *s, const char *id, tide_loaded **out, tide_error *err);
 /* Returns the job that finds critical paths. Borrowed. */
 tide_critical_path_job *tide__store_slow(tide_store *s);
-/* Returns the generation of what tide__store_get would return, 0 = nothing yet. Counts as use. */
+/* Returns the generation that tide__store_get would return, 0 = nothing yet. Counts as use. */
 uint64_t tide__store_generation(tide_store *s, const char *id, bool early);
 /* Gets the id of the newest recording that was not unreadable; returns false if there is none. */
 bool tide__store_newest(tide_store *s, char id[TIDE_REC_ID]);

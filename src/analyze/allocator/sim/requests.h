@@ -22,7 +22,7 @@ typedef struct tide_request {
 	uint64_t size; /* bytes requested (ALLOC, OOM) */
 	uint32_t id;   /* alloc row; mark row for OOM */
 	uint32_t stream;
-	uint32_t move; /* index in moves; for OOM: number of moves before it */
+	uint32_t move; /* index in the table moves; for OOM: number of earlier memory events */
 	uint16_t pool;
 	uint8_t kind;
 	bool waited; /* FREE: it was requested before and waited for a stream */

@@ -9,7 +9,7 @@
 
 typedef struct tide_joined_at {
 	int64_t wall_ns;      /* Unix time */
-	uint64_t total, used; /* NVML; TIDE_LEDGER_UNKNOWN where nobody tells */
+	uint64_t total, used; /* NVML; TIDE_LEDGER_UNKNOWN if missing */
 	uint64_t reserved;
 	uint64_t others;     /* processes that are not among the recordings */
 	int64_t unexplained; /* INT64_MIN = unknown */
@@ -31,8 +31,8 @@ typedef struct tide_joined {
 	size_t n;
 } tide_joined;
 
-/* Join the ledgers of n recordings. Devices are one if they have the same UUID (gpu.uuid.cuda:N), or, where
- * nobody tells it, the same number on the same host. Release with tide__joined_free in any case. */
+/* Joins the ledgers of n recordings. Devices are the same if they have the same UUID (gpu.uuid.cuda:N) or,
+ * without one, the same number on the same host. Release with tide__joined_free in any case. */
 tide_code tide__join_ledgers(const tide_ledgers *l, size_t n, tide_joined *out, tide_error *err);
 void tide__joined_free(tide_joined *j);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Accounts for a device's memory: what NVML counts, explained by what was recorded. Definitions:
+/* Accounts for a device's memory: explains NVML's figure by the recorded allocations. Definitions:
  * docs/analyses/device.md. */
 #ifndef TIDE_ANALYZE_MEMORY_LEDGER_DEVICE_LEDGER_H
 #define TIDE_ANALYZE_MEMORY_LEDGER_DEVICE_LEDGER_H
@@ -48,9 +48,9 @@ typedef struct tide_ledgers {
 /* Release with tide__ledgers_free in any case. */
 tide_code tide__find_ledgers(const tide_model *m, tide_ledgers *out, tide_error *err);
 void tide__ledgers_free(tide_ledgers *l);
-/* Returns true if a recording has device memory that NVML or CUPTI told. */
+/* Returns true if a recording has device memory that NVML or CUPTI reported. */
 bool tide__has_ledger(const tide_model *m);
-/* Keeps at most `most` moments (more than 0): of each stretch the one with most bytes in use. */
+/* Keeps at most `most` moments (more than 0): in each interval the one with most bytes in use. */
 void tide__ledger_thin(tide_ledger *l, size_t most);
 
 #endif

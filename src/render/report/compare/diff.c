@@ -132,7 +132,7 @@ static const tide_grid_col row_cols[TIDE_N_DIFF_KINDS][N_ROW_COLS] = {
 	[TIDE_DIFF_ROLE] = ROW_COLS("role", "Role", TIDE_CELL_BYTES, TIDE_CELL_DELTA, "bytes"),
 };
 
-/* Of traces without a clock: only counts are compared. */
+/* For traces without a clock: only counts are compared. */
 #define COUNT_COLS(TITLE)                                                                          \
 	{                                                                                          \
 		{ "delta", NULL, TIDE_CELL_NS }, { "pct", NULL, TIDE_CELL_DELTA_PCT },             \
