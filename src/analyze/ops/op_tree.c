@@ -54,6 +54,12 @@ static int64_t wall(const tide_model *m, uint32_t s)
 	return tide__span_end(m, s) - m->spans.t0[s];
 }
 
+/* The profiler's own work is no op of the program. */
+static bool overhead(const tide_model *m, uint32_t s)
+{
+	return m->spans.cat[s] == TIDE_CAT_OVERHEAD;
+}
+
 /* Device waits and counters are device rows, not rows of a thread. */
 static bool wanted(const struct build *b, uint32_t s)
 {
@@ -105,7 +111,7 @@ static bool count_redispatched(struct build *b)
 	if (!inside)
 		return false;
 	for (uint32_t s = 1; s < m->spans.n; s++)
-		if (b->nodes[s])
+		if (b->nodes[s] && !overhead(m, s))
 			inside[m->spans.parent[s].i] |= inside[m->spans.parent[s].i] ? 2 : 1;
 	for (uint32_t s = 1; s < m->spans.n; s++) {
 		uint32_t up = m->spans.parent[s].i;
@@ -123,7 +129,9 @@ static bool all_spans(struct build *b)
 	if (!room_for(b, 0))
 		return false;
 	for (uint32_t s = 1; s < b->m->spans.n; s++)
-		if (wanted(b, s) && !one_span(b, s))
+		if (overhead(b->m, s)) /* its memory, and spans inside it, belong to its parent */
+			b->nodes[s] = b->nodes[b->m->spans.parent[s].i];
+		else if (wanted(b, s) && !one_span(b, s))
 			return false;
 	tide__self_end(&b->self);
 	b->t->n = b->t->paths.n;
@@ -152,8 +160,9 @@ static uint32_t pop(struct build *b, uint32_t at)
 {
 	struct link *l = &b->links[at];
 	uint32_t below = l->below;
-	tide_op_row *r = &b->t->rows[b->nodes[l->span] - 1];
-	if ((uint64_t)(l->top - l->base) > r->peak)
+	uint32_t node = b->nodes[l->span]; /* none: the profiler's own, outside any op */
+	tide_op_row *r = node ? &b->t->rows[node - 1] : NULL;
+	if (r && (uint64_t)(l->top - l->base) > r->peak)
 		r->peak = (uint64_t)(l->top - l->base);
 	if (below && l->top > b->links[below].top)
 		b->links[below].top = l->top;
