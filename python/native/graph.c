@@ -4,10 +4,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define MOST_PROBLEMS 100
 #define KNOWN	      1024
 #define WAYS	      4
+#define MAP_FROM      ((size_t)1 << 20)	 // bytes of a table that is mapped
+#define MAP_FIRST     ((size_t)16 << 20) // room of nodes that are mapped, at first
 #define GC_HEAD	      16 // bytes before an object that the collector tracks; sys.getsizeof adds them
 #define MOST_BYTES    ((size_t)1 << 48) // larger than an address space: __sizeof__ is wrong
 
@@ -54,6 +57,63 @@ int graph_push(struct stack *s, uint32_t at)
 	return 0;
 }
 
+/* ---- memory of nodes and their slots ---- */
+
+/* Small tables come from malloc. Large ones are mapped, in huge pages where the system has them: page faults of 4 KiB each were a
+ * third of a walk's time, and malloc would keep some of the memory afterwards. */
+static void *mapped(void *old, size_t had, size_t bytes)
+{
+	void *new = had >= MAP_FROM ? mremap(old, had, bytes, MREMAP_MAYMOVE)
+				    : mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+					   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (new == MAP_FAILED)
+		return NULL;
+	(void)madvise(new, bytes, MADV_HUGEPAGE); // a failure costs time only
+	if (old && had < MAP_FROM) {
+		memcpy(new, old, had);
+		free(old);
+	}
+	return new;
+}
+
+static void release(void *table, size_t bytes)
+{
+	if (bytes >= MAP_FROM)
+		munmap(table, bytes);
+	else
+		free(table);
+}
+
+static int more_nodes(struct graph *g)
+{
+	size_t size = sizeof *g->nodes, more = g->room ? g->room + g->room / 2 : 64;
+	if (more * size >= MAP_FROM && more * size < MAP_FIRST)
+		more = MAP_FIRST / size; // memory that is not written costs nothing
+	struct node *new = NULL;
+	if (more < UINT32_MAX)
+		new = more *size < MAP_FROM ? realloc(g->nodes, more * size)
+					    : mapped(g->nodes, g->room * size, more * size);
+	if (!new) {
+		PyErr_NoMemory();
+		return -1;
+	}
+	g->nodes = new;
+	g->room = more;
+	return 0;
+}
+
+static int new_slots(struct graph *g, size_t n)
+{
+	size_t bytes = n * sizeof *g->slots;
+	release(g->slots, g->n_slots * sizeof *g->slots);
+	g->slots = bytes < MAP_FROM ? calloc(n, sizeof *g->slots) : mapped(NULL, 0, bytes);
+	g->n_slots = g->slots ? n : 0;
+	if (g->slots)
+		return 0;
+	PyErr_NoMemory();
+	return -1;
+}
+
 /* ---- tables ---- */
 
 static int more_slots(uint32_t **slots, size_t *n)
@@ -81,14 +141,12 @@ static void put_slot(struct graph *g, uint64_t h, size_t index)
 
 static int more_node_slots(struct graph *g)
 {
-	size_t more = !g->n_slots ? 64 : g->n_slots < 1 << 20 ? g->n_slots * 4 : g->n_slots * 2;
-	free(g->slots);
-	g->slots = calloc(more, sizeof *g->slots);
-	g->n_slots = g->slots ? more : 0;
-	if (!g->slots) {
-		PyErr_NoMemory();
+	size_t more = !g->n_slots	     ? 64
+		      : g->n_slots < 1 << 16 ? g->n_slots * 4
+		      : g->n_slots < 1 << 20 ? 1 << 20
+					     : g->n_slots * 2;
+	if (new_slots(g, more))
 		return -1;
-	}
 	for (size_t i = 0; i < g->n; i++)
 		put_slot(g, node_hash(g->nodes[i].key), i);
 	return 0;
@@ -96,12 +154,8 @@ static int more_node_slots(struct graph *g)
 
 static int room_for_node(struct graph *g)
 {
-	if (g->n == g->room) {
-		struct node *more = graph_grown(g->nodes, &g->room, sizeof *g->nodes);
-		if (!more)
-			return -1;
-		g->nodes = more;
-	}
+	if (g->n == g->room && more_nodes(g))
+		return -1;
 	return (g->n + 1) * 4 > g->n_slots * 3 ? more_node_slots(g) : 0;
 }
 
@@ -532,9 +586,9 @@ void graph_free(struct graph *g)
 	}
 	for (size_t i = 0; i < DTYPES; i++)
 		Py_XDECREF(g->dtypes[i].descr);
-	free(g->nodes);
+	release(g->nodes, g->room * sizeof *g->nodes);
+	release(g->slots, g->n_slots * sizeof *g->slots);
 	free(g->shapes);
-	free(g->slots);
 	free(g->shape_slots);
 	free(g->found);
 	free(g->stack.at);

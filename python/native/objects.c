@@ -34,7 +34,7 @@ struct walk {
 	struct stack entries; // shared nodes that the owner reaches first
 	struct memo *memos;
 	int64_t *exclusive, *reachable; // bytes of each owner
-	struct rank ranks[RANKS];
+	struct rank *ranks;
 	size_t n_ranks, duplicated;
 	int met; // an owner reached a node that is OUTSIDE
 };
@@ -285,11 +285,7 @@ static int take_roots(struct walk *w, PyObject *owners)
 {
 	w->n_roots = (size_t)PyList_Size(owners);
 	w->roots = malloc((w->n_roots + 1) * sizeof *w->roots);
-	w->exclusive = calloc(w->n_roots + 1, sizeof *w->exclusive);
-	w->reachable = calloc(w->n_roots + 1, sizeof *w->reachable);
-	w->memos = w->n_roots > 1 ? calloc(MEMOS, sizeof *w->memos) : NULL;
-	if (!w->roots || !w->exclusive || !w->reachable || (w->n_roots > 1 && !w->memos) ||
-	    w->n_roots >= RANKED / 2) {
+	if (!w->roots || w->n_roots >= RANKED / 2) {
 		PyErr_NoMemory();
 		return -1;
 	}
@@ -338,6 +334,14 @@ static int reach(struct walk *w, PyObject *owners, PyObject *classify, PyObject 
 
 static int sum(struct walk *w)
 {
+	w->exclusive = calloc(w->n_roots + 1, sizeof *w->exclusive);
+	w->reachable = calloc(w->n_roots + 1, sizeof *w->reachable);
+	w->ranks = calloc(RANKS, sizeof *w->ranks);
+	w->memos = w->n_roots > 1 ? calloc(MEMOS, sizeof *w->memos) : NULL;
+	if (!w->exclusive || !w->reachable || !w->ranks || (w->n_roots > 1 && !w->memos)) {
+		PyErr_NoMemory();
+		return -1;
+	}
 	rank_shared(w);
 	for (size_t i = 0; i < w->n_roots; i++)
 		if (sum_owner(w, (uint32_t)i))
@@ -355,6 +359,7 @@ static void finish(struct walk *w)
 	free(w->reachable);
 	free(w->roots);
 	free(w->memos);
+	free(w->ranks);
 	free(w->entries.at);
 }
 
