@@ -40,6 +40,7 @@ from tidemark.profiling._recording import record_block  # noqa: E402
 OUT = os.environ.get("OUT") or tempfile.mkdtemp()
 FOLDER = tempfile.mkdtemp()
 failed = []
+seen_calls = []  # names of calls in each profile of torch.profiler
 figures = {}
 
 
@@ -82,6 +83,7 @@ def device_events(fn, n):
     with open(path, encoding="utf-8") as f:
         events = json.load(f)["traceEvents"]
     work = [e for e in events if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
+    seen_calls.append({(e["cat"], e["name"]) for e in events if e.get("cat") in ("cuda_runtime", "cuda_driver")})
     calls = [e for e in events if e.get("cat") in ("cuda_runtime", "cuda_driver") and "aunch" in e["name"] and "Kernel" in e["name"]]
     return work, calls, prof.key_averages()
 
@@ -98,12 +100,14 @@ def fields():
 
     for _ in range(5):
         step()
+    device_events(step, n)
     s = UnifiedProfiler(FOLDER, recorder="tidemark", with_stack=False).profile_function(step, name="fields", warmup=2, iterations=n)
     torch.cuda.reset_peak_memory_stats()
     step()
     torch.cuda.synchronize()
     check("peak equals memory_stats", abs(s.peak_memory_mb - torch.cuda.max_memory_allocated() / 2**20) < 1, f"{s.peak_memory_mb} {torch.cuda.max_memory_allocated() / 2**20}")
     work, calls, averages = device_events(step, n)
+    check("torch.profiler sees the same calls before and after", seen_calls[0] == seen_calls[1], f"{len(seen_calls[0])}; {sorted(seen_calls[0] ^ seen_calls[1])[:4]}")
     theirs = {}
     for e in work:
         theirs.setdefault(e["name"], []).append(e)
@@ -129,7 +133,8 @@ def fields():
     check("busy time is torch.profiler's union", abs(s.cuda_time_ms / busy - 1) < 0.2, f"{s.cuda_time_ms:.4f} ms, union {busy:.4f} ms, key_averages {total:.4f} ms")
     launched = sum(k.call_count for k in s.kernels if k.grid) * n
     check("launch calls", abs(launched - len(calls)) <= max(2, 0.02 * len(calls)), f"kernels {launched}, launch calls of torch.profiler {len(calls)}")
-    check("host time of launches", all(k.cpu_time_us for k in s.kernels if k.grid), f"{sum(1 for k in s.kernels if k.cpu_time_us)} of {len(s.kernels)}")
+    known = sum(1 for k in s.kernels if k.grid and k.cpu_time_us)  # the driver's launches are recorded where torch.compile has been used
+    check("host time of launches", known >= 0.9 * sum(1 for k in s.kernels if k.grid), f"{known} of {len(s.kernels)}")
     check("kinds", {"Matrix Multiply", "Elementwise"} <= {k.kind for k in s.kernels}, sorted({k.kind for k in s.kernels}))
     print("      ", s.kernels[0], s.bottlenecks, s.recommendations[:2])
 
@@ -137,27 +142,33 @@ def fields():
 # ---- torch.compile ----
 
 def compiled():
-    class Mixed(torch.nn.Module):  # an input on the CPU keeps cudagraphs away
+    class Mixed(torch.nn.Module):  # an input that is changed keeps CUDA graphs away
         def __init__(self):
             super().__init__()
             self.net = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.GELU(), torch.nn.LayerNorm(64))
 
-        def forward(self, x, scale):
-            return (self.net(x) * scale.to(x.device)).relu() + 1
+        def forward(self, x, scale, change):
+            if change:
+                x.add_(1)
+            return (self.net(x) * scale).relu() + 1
 
     m, x = Mixed().cuda(), torch.randn(32, 64, device="cuda")
     with torch.no_grad():
-        for name, inputs in (("all on the device", (x, torch.ones(1, device="cuda"))), ("an input on the CPU", (x, torch.ones(1)))):
+        fast = torch.compile(m)
+        s = UnifiedProfiler(FOLDER, recorder="tidemark", with_stack=False).profile_function(lambda: fast(x, torch.ones(1, device="cuda"), False), name="triton", warmup=3, iterations=5)
+        check("host time of Triton's launches", all(k.cpu_time_us for k in s.kernels if k.grid) and any("triton" in k.name for k in s.kernels), [k.name for k in s.kernels])
+        one = torch.ones(1, device="cuda")
+        for name, inputs in (("inputs stay", (x, one, False)), ("an input is changed", (x, one, True))):
             for mode, c in TorchCompileAnalyzer(output_dir=os.path.join(FOLDER, "compile")).compare_modes(m, inputs, modes=("default", "reduce-overhead"), warmup=3, iterations=20).items():
                 what = f"compile, {name}, {mode}"
                 if c.error:
                     check(what, False, c.error)
                     continue
                 more = (f"speedup {c.speedup:.2f}, compile {c.compile_time_ms} ms, kernels {c.fused_kernels}, fusion {c.fusion_ratio}, cudagraph skips "
-                        f"{c.cudagraph_skips}, recordings {c.cudagraph_recordings}, peak {c.peak_memory_mb} (eager {c.eager_peak_memory_mb}) MB, breaks {c.total_graph_breaks}")
+                        f"{c.cudagraph_skips}, recordings {c.cudagraph_recordings}, their pools {c.cudagraph_pool_mb} MB, peak {c.peak_memory_mb} (eager {c.eager_peak_memory_mb}) MB, breaks {c.total_graph_breaks}")
                 ok = c.total_graph_breaks == 0 and bool(c.fused_kernels)
                 if mode == "reduce-overhead":
-                    ok = ok and (c.cudagraph_skips > 0 if "CPU" in name else c.cudagraph_recordings > 0 and c.cudagraph_skips == 0)
+                    ok = ok and (c.cudagraph_skips > 0 if "changed" in name else c.cudagraph_recordings > 0 and c.cudagraph_skips == 0)
                 else:
                     ok = ok and c.cudagraph_recordings in (0, None)
                 check(what, ok, more)
@@ -174,7 +185,7 @@ def once(way, fn, n):
             fn()
         torch.cuda.synchronize()
         return (time.perf_counter() - t) / n * 1e3
-    how = {"ops": {"gpu": ""}, "ops+kernels": {"gpu": "kernels"}, "all": {}, "no modules": {"with_modules": False}, "shapes+stacks": {"record_shapes": True, "with_stack": True},
+    how = {"ops": {"gpu": ""}, "ops+kernels": {"gpu": "kernels"}, "launches": {"gpu": "kernels,launches"}, "runtime": {"gpu": "kernels,runtime"}, "all": {}, "no modules": {"with_modules": False}, "shapes+stacks": {"record_shapes": True, "with_stack": True},
            "torch.profiler": {"recorder": "torch"}}[way]
     model = fn.__closure__[0].cell_contents
     with record_block(os.path.join(FOLDER, f"{way.replace(' ', '_')}.tide"), **{"recorder": "tidemark", "models": [model], **how}) as r:
@@ -197,7 +208,7 @@ def cost():
             for _ in range(10):
                 fn()
             n = max(3, min(40, int(150 / once("bare", fn, 5))))
-            ways = ["ops", "ops+kernels", "all", "no modules", "shapes+stacks", "torch.profiler"] if name == "launch-bound" else ["all", "torch.profiler"]
+            ways = ["ops", "ops+kernels", "launches", "runtime", "all", "no modules", "torch.profiler"] if name == "launch-bound" else ["all", "torch.profiler"]
             for w in ways:  # what is built or loaded once
                 once(w, fn, 2)
             ratios, least, bare, begun, rounds = {w: [] for w in ways}, {w: 1e9 for w in ways}, [], time.monotonic(), 0

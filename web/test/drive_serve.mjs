@@ -108,11 +108,16 @@ async function runs(page) {
   await shot(page, 'runs_first');
   assert.ok(cells.some((c) => /5\.342 GiB/.test(c)), `its peak: ${cells.join(' | ')}`);
   assert.ok(cells.some((c) => c.includes('NVIDIA H200')), 'its device');
+  const beside = await blank(context);
+  await beside.page.goto(page.url());
+  await beside.page.waitForSelector(row);
   await page.click(`${row} button.tags`);
   await page.fill('form.notes input >> nth=0', 'baseline, <b>bold</b>');
   await page.fill('form.notes input >> nth=1', 'a note');
   await page.click('form.notes button:text-is("Keep")');
   await page.waitForSelector(`${row} .tag:text-is("baseline")`);
+  await beside.page.waitForSelector(`${row} .tag:text-is("baseline")`, { timeout: 10000 }); // who else looks at the list sees it
+  await beside.page.close();
   assert.equal(await page.locator(`${row} b`).count(), 0, 'a tag is text');
   await page.click(`${row} button.tags`);
   assert.equal(await page.inputValue('form.notes input >> nth=0'), 'baseline, <b>bold</b>');

@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import functools
 import os
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -19,7 +20,8 @@ from .. import _home, _native
 from ._source import device
 
 RECORDERS = ("auto", "tidemark", "torch")
-GPU = "kernels,runtime"  # launches join a kernel with the op that started it; single calls ("calls") cannot be enabled in a running process
+# Launches join a kernel with the op that started it. Triton's go through the driver; its calls cost 3 to 4 % more where launches are all there is.
+EAGER, COMPILED = "kernels,runtime", "kernels,launches"
 _WHY = {1: "no recording is in progress", 2: "libcupti was not found", 3: "CUPTI refused: another profiler may hold it"}
 _inject: Any = None
 
@@ -142,13 +144,16 @@ def _torchs(torch: Any, r: Recording, cuda: Any, memory: bool, how: dict[str, An
 
 @contextlib.contextmanager
 def record_block(path: str, *, recorder: str = "auto", memory: bool = True, record_shapes: bool = False, with_stack: bool = False,
-                 with_flops: bool = False, with_modules: bool = True, gpu: str = GPU, models: Iterable[Any] = ()) -> Iterator[Recording]:
-    """`path` ends in .tide. with_flops is torch.profiler's: ours ignores it. models: those that are about to run."""
+                 with_flops: bool = False, with_modules: bool = True, gpu: str | None = None, models: Iterable[Any] = ()) -> Iterator[Recording]:
+    """`path` ends in .tide. with_flops is torch.profiler's: ours ignores it. models: those that are about to run. gpu: what CUPTI records, by default with the
+    calls that start kernels; of the driver where torch.compile has been used."""
     import torch
 
     if recorder not in RECORDERS:
         raise ValueError(f"recorder is one of {', '.join(RECORDERS)}, not {recorder!r}")
     r, cuda = Recording(path), device(torch)
+    if gpu is None:
+        gpu = COMPILED if "torch._inductor.compile_fx" in sys.modules else EAGER
     if cuda:
         cuda.synchronize()
     if recorder != "torch":

@@ -61,6 +61,7 @@ class CompileReport:
     caches: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
     cudagraph_skips: int | None = None
     cudagraph_recordings: int | None = None  # recorded graphs, including re-recordings
+    cudagraph_pool_mb: float | None = None  # device memory in the pools of CUDA graphs; peak_memory_mb includes what is free there
     timing: dict[str, dict[str, float]] = dataclasses.field(default_factory=dict)
     memory_diff: dict[str, Any] | None = None  # compiled compared with eager, as in `tidemark diff`
     error: str | None = None  # why the mode failed
@@ -105,6 +106,13 @@ def _fresh(torch: Any) -> Iterator[None]:
     torch._dynamo.reset()
 
 
+def _pools(cuda: Any) -> tuple[float, float]:
+    """MiB of the allocator's private pools, and what is free in them: a graph keeps that for itself."""
+    private = [s for s in cuda.memory_snapshot() if tuple(s.get("segment_pool_id", (0, 0))) != (0, 0)]
+    total = sum(s["total_size"] for s in private)
+    return total / MB, (total - sum(s["allocated_size"] for s in private)) / MB
+
+
 def _peak(torch: Any, fn: Callable[[], Any], keep: str | None) -> tuple[float | None, str | None]:
     """Returns the peak of one call in MiB, and its recording; uses CUDA's own counter if there is a device."""
     cuda = device(torch)
@@ -120,7 +128,7 @@ def _peak(torch: Any, fn: Callable[[], Any], keep: str | None) -> tuple[float | 
         cuda.reset_peak_memory_stats()
         fn()
         synchronize(torch)
-        return cuda.max_memory_allocated() / MB, recording
+        return cuda.max_memory_allocated() / MB + _pools(cuda)[1], recording
     return host, recording
 
 
@@ -175,6 +183,7 @@ class TorchCompileAnalyzer:
                     compiled()
                 report.timing["compiled_ms"] = spread(timed(torch, compiled, iterations))
                 report.peak_memory_mb, recording = _peak(torch, compiled, None)
+                report.cudagraph_pool_mb = _pools(torch.cuda)[0] if device(torch) else None
             report.timing["first_call_ms"] = spread([first])
             self._counted(torch, report)
             self._logged(report, folder)
@@ -242,7 +251,7 @@ def _document(r: CompileReport) -> dict[str, Any]:
             "fusion": {"ops_before": r.ops_before_fusion, "ops_after": r.ops_after_fusion, "ratio": r.fusion_ratio, "kernels": r.fused_kernels},
             "performance": {"eager_time_ms": r.eager_time_ms, "compiled_time_ms": r.compiled_time_ms, "speedup": r.speedup, "spread": r.timing},
             "memory": {"peak_mb": r.peak_memory_mb, "eager_peak_mb": r.eager_peak_memory_mb, "savings_mb": r.memory_savings_mb},
-            "recompiles": r.recompiles, "caches": r.caches, "stages": r.stages[:20], "cudagraphs": {"skips": r.cudagraph_skips, "recordings": r.cudagraph_recordings},
+            "recompiles": r.recompiles, "caches": r.caches, "stages": r.stages[:20], "cudagraphs": {"skips": r.cudagraph_skips, "recordings": r.cudagraph_recordings, "pool_mb": r.cudagraph_pool_mb},
             "recommendations": r.recommendations, "error": r.error}
 
 

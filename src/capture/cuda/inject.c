@@ -140,17 +140,52 @@ static bool find_functions(void *h)
 
 /* Calls that start work on a device, wait for it or take memory: by CUPTI's numbers, which never
  * change their meaning. All calls would cost more than the kernels do. */
+static const uint16_t work_runtime[] = { 13,  20,  22,	26,  27,  31,  32,  41,	 44,  49,  51,
+					 131, 137, 144, 145, 147, 160, 161, 165, 206, 211, 213,
+					 214, 215, 225, 233, 235, 239, 242, 247, 269, 270, 311,
+					 312, 373, 374, 375, 376, 430, 431, 482, 483, 509, 510 };
+static const uint16_t work_driver[] = { 307, 442, 514, 515, 652, 653 };
+enum {
+	N_RUNTIME = sizeof work_runtime / sizeof *work_runtime,
+	N_DRIVER = sizeof work_driver / sizeof *work_driver,
+	RUNTIME_IDS = 560, /* at least as many as CUDA 13 has */
+	DRIVER_IDS = 860
+};
+
 static void switch_calls(uint8_t on)
 {
-	static const uint16_t runtime[] = { 13,	 20,  22,  26,	27,  31,  32,  41,  44,	 49,  51,
-					    131, 137, 144, 145, 147, 160, 161, 165, 206, 211, 213,
-					    214, 215, 225, 233, 235, 239, 242, 247, 269, 270, 311,
-					    312, 373, 374, 375, 376, 430, 431, 482, 483, 509, 510 };
-	static const uint16_t driver[] = { 307, 442, 514, 515, 652, 653 };
-	for (size_t i = 0; tide__cupti.enable_runtime && i < sizeof runtime / sizeof *runtime; i++)
-		tide__cupti.enable_runtime(runtime[i], on);
-	for (size_t i = 0; tide__cupti.enable_driver && i < sizeof driver / sizeof *driver; i++)
-		tide__cupti.enable_driver(driver[i], on);
+	for (size_t i = 0; tide__cupti.enable_runtime && i < N_RUNTIME; i++)
+		tide__cupti.enable_runtime(work_runtime[i], on);
+	for (size_t i = 0; tide__cupti.enable_driver && i < N_DRIVER; i++)
+		tide__cupti.enable_driver(work_driver[i], on);
+}
+
+static bool listed(const uint16_t *v, size_t n, uint32_t id)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i] == id)
+			return true;
+	return false;
+}
+
+/* Switches the calls that are not in those lists. */
+static void switch_others(uint8_t on)
+{
+	for (uint32_t id = 1; tide__cupti.enable_runtime && id < RUNTIME_IDS; id++)
+		if (!listed(work_runtime, N_RUNTIME, id))
+			tide__cupti.enable_runtime(id, on);
+	for (uint32_t id = 1; tide__cupti.enable_driver && id < DRIVER_IDS; id++)
+		if (!listed(work_driver, N_DRIVER, id))
+			tide__cupti.enable_driver(id, on);
+}
+
+/* The same calls in a process that runs already, where CUPTI does not enable single ones: all, less the
+ * others. */
+static void enable_launches(void)
+{
+	tide__cupti.enable(CUPTI_RUNTIME);
+	tide__cupti.enable(CUPTI_DRIVER);
+	switch_others(0);
 }
 
 /* Enables records of cuMemCreate, cuMemRelease, cuMemMap, cuMemUnmap: which of them made a
@@ -207,6 +242,8 @@ static bool enable(unsigned want)
 		switch_calls(1);
 	if (want & TIDE_GPU_RUNTIME)
 		enable_runtime();
+	if (want & TIDE_GPU_LAUNCHES)
+		enable_launches();
 	if (want & TIDE_GPU_MEMORY) {
 		tide__cupti.enable(CUPTI_MEMORY);
 		tide__cupti.enable(CUPTI_MEMORY_POOL);
@@ -267,7 +304,7 @@ static unsigned bits_of(const char *text)
 	} words[] = { { "kernels", TIDE_GPU_KERNELS }, { "memory", TIDE_GPU_MEMORY },
 		      { "calls", TIDE_GPU_CALLS },     { "runtime", TIDE_GPU_RUNTIME },
 		      { "nvml", TIDE_GPU_NVML },       { "source", TIDE_GPU_SOURCE },
-		      { "virtual", TIDE_GPU_VIRTUAL } };
+		      { "virtual", TIDE_GPU_VIRTUAL }, { "launches", TIDE_GPU_LAUNCHES } };
 	unsigned bits = 0;
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		bits |= text && strstr(text, words[i].name) ? words[i].bit : 0;
@@ -372,12 +409,14 @@ EXPORT int tide_gpu_begin(const char *what)
  * again. */
 EXPORT void tide_gpu_end(void)
 {
-	static const int kinds[] = { CUPTI_KERNEL, CUPTI_MEMCPY, CUPTI_MEMCPY_PEER,
-				     CUPTI_MEMSET, CUPTI_MEMORY, CUPTI_RUNTIME };
+	static const int kinds[] = { CUPTI_KERNEL, CUPTI_MEMCPY,  CUPTI_MEMCPY_PEER, CUPTI_MEMSET,
+				     CUPTI_MEMORY, CUPTI_RUNTIME, CUPTI_DRIVER };
 	if (!session)
 		return;
 	session = false;
 	tide__virtual_off();
+	if (tide__gpu_wanted & TIDE_GPU_LAUNCHES)
+		switch_others(1); /* as they were, for whoever comes next */
 	for (size_t i = 0; tide__cupti.disable && i < sizeof kinds / sizeof *kinds; i++)
 		tide__cupti.disable(kinds[i]);
 	if (tide__gpu_wanted & TIDE_GPU_CALLS)

@@ -42,7 +42,8 @@ enum {
 	TIDE_GPU_SOURCE = 16,
 	TIDE_GPU_RUNTIME =
 		32, /* all calls of the CUDA runtime, less those of a list that only ask */
-	TIDE_GPU_VIRTUAL = 64
+	TIDE_GPU_VIRTUAL = 64,
+	TIDE_GPU_LAUNCHES = 128 /* calls that start work or wait for it, in a running process */
 };
 
 extern cupti_api_table tide__cupti TIDE_HIDDEN;

@@ -50,8 +50,14 @@ static int report(const tide_args *a, const char *path, tide_json *j)
 	tide_compile_report r;
 	tide_model *m = tide__cli_load(a, path, TIDE_WANT_SPANS | TIDE_WANT_ARGS);
 	size_t top = tide__cli_top(&a->opt[O_TOP], j != NULL);
-	if (!m)
+	if (!m) {
+		struct stat st;
+		if (!stat(path, &st) && S_ISDIR(st.st_mode))
+			tide__cli_note("%s has no compile log; a program writes them there with "
+				       "TORCH_TRACE=%s",
+				       path, path);
 		return 1;
+	}
 	if (tide__compile_report(m, &r, &err) != TIDE_OK) {
 		tide__model_free(m);
 		return tide__cli_fail(path, &err);

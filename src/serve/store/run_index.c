@@ -377,6 +377,8 @@ tide_code tide__run_index_write(tide_run_index *x, const char *path, const char 
 	pthread_mutex_unlock(&x->lock);
 	if (!k)
 		return tide__nomem(err);
+	if (x->changed)
+		x->changed(x->user);
 	return kept ? TIDE_OK
 		    : tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
 				 "kept until the server ends: the folder of the recordings cannot "

@@ -28,7 +28,7 @@ typedef struct tide_run {
 /* Storage of rows (run_file.h); NULL in tide__run_index_new = none. */
 typedef struct tide_run_ops tide_run_ops;
 
-/* `changed` is called (from the index's thread) for new figures. Returns NULL if memory runs
+/* `changed` is called for new figures (from the index's thread), tags and notes (from the writer's). Returns NULL if memory runs
  * out. */
 tide_run_index *tide__run_index_new(tide_store *store, const tide_run_ops *ops,
 				    void (*changed)(void *user), void *user);
