@@ -3,9 +3,10 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """Logs of the Tenstorrent runtime: time and memory of `tidemark info`, linear in the log, beside the original parser.
 
-    bench/tt/run.py build/src/tidemark [--mb 64,256,1024] [--original FOLDER] [--original-mb 4]
+    bench/tt/run.py build/src/tidemark [--mb 64,256,1024] [--kinds same,ranks,distinct] [--original FOLDER] [--original-mb 4]
 
-The log is that of tests/support/tt_emitter.py, many runs of one program, repeated up to the size that is wanted. FOLDER holds
+The log is that of tests/support/tt_emitter.py, many runs of one program, repeated up to the size that is wanted: of one rank, of
+four ranks, or with operations whose texts are all different. FOLDER holds
 the package memory_profiler of vkovinicTT/tt-swiss. CPU seconds count: the machine may be busy."""
 import argparse
 import pathlib
@@ -23,12 +24,14 @@ parse_log_file(sys.argv[2], '/dev/null', '/dev/null', '/dev/null', '/dev/null')
 """
 
 
-def generate(path: pathlib.Path, mb: int) -> None:
-    one = subprocess.run([sys.executable, str(ROOT / "tests/support/tt_emitter.py"), "--layers", "40", "--runs", "8", "--colour", "--no-modules"], capture_output=True, check=True).stdout
+def generate(path: pathlib.Path, mb: int, kind: str = "same") -> None:
+    args = ["--layers", "40", "--runs", "8", "--colour", "--no-modules", "--ranks", "4" if kind == "ranks" else "1"]
+    one = subprocess.run([sys.executable, str(ROOT / "tests/support/tt_emitter.py"), *args], capture_output=True, check=True).stdout
     with open(path, "wb") as f:
-        n = 0
+        n = k = 0
         while n < mb << 20:
-            n += f.write(one)
+            n += f.write(one if kind != "distinct" else one.replace(b'loc("', b'loc("%d.' % k))
+            k += 1
 
 
 def measure(args: list[str]) -> tuple[float, float, float]:
@@ -45,6 +48,7 @@ def main() -> None:
     p = argparse.ArgumentParser()
     p.add_argument("program")
     p.add_argument("--mb", default="64,256")
+    p.add_argument("--kinds", default="same,ranks,distinct")
     p.add_argument("--original")
     p.add_argument("--original-mb", type=int, default=4)
     a = p.parse_args()
@@ -52,10 +56,10 @@ def main() -> None:
     print("| log | CPU | MB/s of CPU | memory |\n|---|---|---|---|")
     with tempfile.TemporaryDirectory() as tmp:
         log = pathlib.Path(tmp) / "run.log"
-        for mb in map(int, a.mb.split(",")):
-            generate(log, mb)
+        for mb, kind in ((int(mb), kind) for kind in a.kinds.split(",") for mb in a.mb.split(",")):
+            generate(log, mb, kind)
             cpu, _, rss = measure([a.program, "info", str(log)])
-            print(f"| {mb} MB | {cpu:.2f} s | {log.stat().st_size / 1e6 / cpu:.0f} | {rss:.0f} MiB |", flush=True)
+            print(f"| {mb} MB, {kind} | {cpu:.2f} s | {log.stat().st_size / 1e6 / cpu:.0f} | {rss:.0f} MiB |", flush=True)
         if a.original:
             generate(log, a.original_mb)
             cpu, _, rss = measure([sys.executable, "-c", ORIGINAL, a.original, str(log)])

@@ -51,6 +51,18 @@ def several(x: Logs) -> None:
     assert not TIME.search(row), row
 
 
+def no_clock(x: Logs) -> None:
+    """Commands about time say that there is none."""
+    for words in (("info", str(x.a), str(x.b)), ("info", str(x.a)), ("timeline", str(x.a)), ("flame", str(x.a)), ("ops", str(x.a)), ("memory", str(x.a)), ("phases", str(x.a)), ("peak", str(x.a))):
+        r = run(*words)
+        assert r.returncode == 0 and not TIME.search(r.stdout), (words, r.stdout)
+    text = run("timeline", str(x.a)).stdout
+    assert "no clock" in text and "active" not in text.lower().replace("activations", "").split("lane")[0] and "%" not in text, text
+    r = run("flame", str(x.a), "--kind", "cpu")
+    assert r.returncode == 2 and "no clock" in r.stderr, r.stderr
+    assert "KiB" in run("flame", str(x.a)).stdout
+
+
 def compared(x: Logs) -> None:
     """`diff` counts operations; no durations, and thresholds on them are undecided."""
     r = run("diff", str(x.a), str(x.b))
@@ -181,7 +193,7 @@ def statuses(x: Logs) -> None:
     assert run("tt", "-o", str(x.d / "half"), str(script), env=ENV).returncode == 9
 
 
-TESTS = [several, compared, wrong_file, skipping, pasted, conflicts, streams, statuses]
+TESTS = [several, no_clock, compared, wrong_file, skipping, pasted, conflicts, streams, statuses]
 
 
 def main() -> int:

@@ -136,6 +136,10 @@ def per_device(x: Logs) -> None:
         for key in ("peak_bytes", "op", "loc", "input_shapes", "position"):
             assert got[key] == want[key], (k, key, got[key], want[key])
         assert got["rank"] == k
+    text = run("tt", "--analyze", str(x.log), "--markdown").stdout
+    for k in range(RANKS):
+        assert f"| DRAM tt:{k} | " in text and f"(rank {k}) | " in text, text[:1500]
+    assert "(rank" not in run("tt", "--analyze", str(x.alone[0]), "--markdown").stdout
     (x.d / "files").mkdir()
     assert run("tt", "--analyze", str(x.log), "-o", str(x.d / "files")).returncode == 0
     memory, ops = files_of(x.d / "files", "ranks")

@@ -398,7 +398,7 @@ tide_code tide__find_flame(const tide_model *m, const tide_flame_options *opt, t
 tide_flame_kind tide__flame_mostly(const tide_model *m)
 {
 	bool cpu = false;
-	for (size_t i = 1; i < m->spans.n; i++) {
+	for (size_t i = 1; i < m->spans.n && m->axis == TIDE_AXIS_TIME; i++) {
 		tide_side side = tide__side(m, i);
 		if (side == TIDE_SIDE_GPU)
 			return TIDE_FLAME_GPU;

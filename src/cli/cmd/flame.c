@@ -91,6 +91,8 @@ static int build(const tide_args *a, const char *file, const tide_model *m,
 	tide_flame_options o = *base;
 	if (!a->opt[O_KIND].set)
 		o.kind = tide__flame_mostly(m);
+	if (o.kind != TIDE_FLAME_MEMORY && m->axis == TIDE_AXIS_OPS)
+		return tide__cli_usage(a, "the trace has no clock, hence no times: --kind memory");
 	if (o.kind == TIDE_FLAME_MEMORY)
 		o.min_value = a->opt[O_MIN_BYTES].set ? (uint64_t)a->opt[O_MIN_BYTES].num : 0;
 	if (a->opt[O_DEVICE].set) {

@@ -26,6 +26,7 @@ static const tide_grid_col cols[] = {
 struct one {
 	char run[72]; /* "" = of no run */
 	int64_t rank, pid, parent, start, t_end;
+	uint8_t axis; /* of t_end */
 	uint64_t spans, allocs, devices;
 	char *format, *command, *path; /* owned */
 	int depth;		       /* 0 = its parent is not there */
@@ -61,6 +62,7 @@ static bool take(struct all *x, const tide_model *m, const char *path)
 			 .parent = parent >= 0 ? m->facts.number[parent] : -1,
 			 .start = m->wall_known ? m->wall0_ns : 0,
 			 .t_end = m->t_end,
+			 .axis = m->axis,
 			 .spans = m->spans.n - 1,
 			 .allocs = m->allocs.n - 1,
 			 .devices = m->devices.n - 1,
@@ -84,6 +86,8 @@ static int take_all(const tide_rank_files *f, struct all *x)
 		tide_model *m = NULL;
 		err = (tide_error){ .offset = TIDE_NO_OFFSET };
 		tide_code code = tide__load(f->v[i].path, &opt, &m, &err);
+		if (code == TIDE_OK)
+			tide__cli_saw(m);
 		if (code == TIDE_OK && !take(x, m, f->v[i].path))
 			code = tide__nomem(&err);
 		if (code != TIDE_OK)
@@ -181,6 +185,7 @@ static tide_grid *rows(const struct one *v, size_t n, bool indented)
 		number(g, v[i].rank);
 		number(g, v[i].pid);
 		text(g, v[i].format);
+		tide__fmt_axis(v[i].axis);
 		tide__grid_int(g, v[i].t_end);
 		tide__grid_uint(g, v[i].spans);
 		tide__grid_uint(g, v[i].allocs);

@@ -107,6 +107,14 @@ static const char *side_text(tide_side side)
 	return side == TIDE_SIDE_GPU ? "gpu" : "cpu";
 }
 
+static void time_cell(tide_grid *g, const tide_model *m, int64_t ns)
+{
+	if (m->axis == TIDE_AXIS_TIME)
+		tide__grid_int(g, ns);
+	else
+		tide__grid_none(g);
+}
+
 tide_grid *tide__timeline_lanes(const tide_model *m, const tide_timeline *t, size_t top)
 {
 	tide_grid *g =
@@ -131,10 +139,11 @@ tide_grid *tide__timeline_lanes(const tide_model *m, const tide_timeline *t, siz
 		else
 			tide__grid_none(g);
 		tide__grid_uint(g, l->count);
-		tide__grid_int(g, l->active_ns);
-		tide__grid_real(g, tide__pct(l->active_ns, t->total_ns));
-		tide__grid_int(g, l->overlap_ns);
-		tide__grid_int(g, l->sum_ns);
+		time_cell(g, m, l->active_ns);
+		tide__grid_real(g, m->axis == TIDE_AXIS_TIME ? tide__pct(l->active_ns, t->total_ns)
+							     : NAN);
+		time_cell(g, m, l->overlap_ns);
+		time_cell(g, m, l->sum_ns);
 		tide__grid_int(g, l->t0);
 		tide__grid_int(g, l->t1);
 	}
@@ -213,10 +222,29 @@ static void figure(FILE *out, const char *what, int64_t ns, int64_t whole, const
 	fputc('\n', out);
 }
 
+static void strips(const tide_model *m, const tide_timeline *t, FILE *out, const tide_style *style,
+		   size_t top)
+{
+	char label[160];
+	for (size_t i = 0; i < t->n_lanes && (!top || i < top); i++)
+		strip(out, style, t, &t->lanes[i].cover,
+		      tide__lane_label(m, t->lanes[i].lane, label, sizeof label));
+	if (top && top < t->n_lanes)
+		fprintf(out, "%zu more lanes are not shown (--top 0 shows all)\n",
+			t->n_lanes - top);
+	fputc('\n', out);
+}
+
 void tide__timeline_print(const tide_model *m, const tide_timeline *t, FILE *out,
 			  const tide_style *style, size_t top)
 {
 	char label[160];
+	if (m->axis == TIDE_AXIS_OPS) {
+		fputs("The source has no clock: nothing is known of times. Strips are over operations.\n\n",
+		      out);
+		strips(m, t, out, style, top);
+		return;
+	}
 	fprintf(out, "%-12s %14s  from the first work to the end of the last\n", "Total",
 		tide__fmt_ns(label, sizeof label, (double)t->total_ns));
 	figure(out, "CPU active", t->cpu_ns, t->total_ns, "total");
@@ -232,13 +260,7 @@ void tide__timeline_print(const tide_model *m, const tide_timeline *t, FILE *out
 	strip(out, style, t, &t->cpu, "CPU");
 	if (t->gpu_known)
 		strip(out, style, t, &t->gpu, "GPU");
-	for (size_t i = 0; i < t->n_lanes && (!top || i < top); i++)
-		strip(out, style, t, &t->lanes[i].cover,
-		      tide__lane_label(m, t->lanes[i].lane, label, sizeof label));
-	if (top && top < t->n_lanes)
-		fprintf(out, "%zu more lanes are not shown (--top 0 shows all)\n",
-			t->n_lanes - top);
-	fputc('\n', out);
+	strips(m, t, out, style, top);
 }
 
 tide_code tide__timeline_text(const tide_model *m, const tide_timeline *t, size_t top,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Tables of a Tenstorrent run. Each is a grid, so that text and JSON have the same rows. */
-#include "render/report/tenstorrent/tt_report.h"
+#include "render/report/tenstorrent/tt_report_impl.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,13 +11,7 @@
 #include "render/text/labels.h"
 #include "render/text/losses.h"
 
-enum { TOP = 10 };
-
-static const char *const pools[TIDE_TT_POOLS] = { "DRAM", "L1", "L1_SMALL", "TRACE" };
-
-typedef struct shapes {
-	char in[160], out[96];
-} shapes;
+const char *const tide__tt_pools[TIDE_TT_POOLS] = { "DRAM", "L1", "L1_SMALL", "TRACE" };
 
 static void list_shapes(tide_slice list, char *buf, size_t n)
 {
@@ -33,7 +27,7 @@ static void list_shapes(tide_slice list, char *buf, size_t n)
 						 (int)x.shape.n, x.shape.s);
 }
 
-static void shapes_of(const tide_mlir_op *p, shapes *s)
+void tide__tt_shapes(const tide_mlir_op *p, tt_shapes *s)
 {
 	list_shapes(p->in_types, s->in, sizeof s->in);
 	list_shapes(p->out_types, s->out, sizeof s->out);
@@ -71,7 +65,7 @@ static void op_cells(tide_grid *g, const tide_tt *t, int64_t op)
 {
 	static const tide_slice none = { NULL, 0 };
 	tide_mlir_op p;
-	shapes s = { "", "" };
+	tt_shapes s = { "", "" };
 	if (op < 0) {
 		for (int i = 0; i < 4; i++)
 			tide__grid_none(g);
@@ -79,7 +73,7 @@ static void op_cells(tide_grid *g, const tide_tt *t, int64_t op)
 	}
 	bool read = tide__tt_parse(t, &t->ops[op], &p);
 	if (read)
-		shapes_of(&p, &s);
+		tide__tt_shapes(&p, &s);
 	tide__grid_text(g, tide__tt_name(t, &t->ops[op]));
 	text_or_none(g, read ? tide__tt_loc(t, &t->ops[op], &p) : none);
 	tide__grid_text(g, s.in);
@@ -115,7 +109,7 @@ static void peak_row(tide_grid *g, const tide_tt *t, unsigned p, const tide_tt_p
 	char name[64];
 	uint32_t banks = t->m->pools.banks[k->pool];
 	uint64_t capacity = banks ? t->m->pools.capacity[k->pool] / banks : 0;
-	tide__grid_text(g, pools[p]);
+	tide__grid_text(g, tide__tt_pools[p]);
 	tide__grid_text(g,
 			tide__device_name(t->m, t->m->pools.device[k->pool].i, name, sizeof name));
 	tide__grid_uint(g, k->bytes);
@@ -140,7 +134,18 @@ static void peak_row(tide_grid *g, const tide_tt *t, unsigned p, const tide_tt_p
 		tide__grid_uint(g, t->ops[op].line);
 }
 
-/* Makes a row for each pool of each device; for an unused pool only that of the first device. */
+uint32_t tide__tt_next_peak(const tide_tt *t, unsigned p, uint32_t row)
+{
+	bool first = !row;
+	while (++row < t->m->pools.n) {
+		const tide_tt_peak *k = &t->peaks[row];
+		if (k->state && t->m->pools.kind[row] == TIDE_POOL_DRAM + p &&
+		    (k->bytes || (!t->peak[p].bytes && first)))
+			return row;
+	}
+	return 0;
+}
+
 static tide_grid *peaks(const tide_tt *t)
 {
 #define COLUMNS(rank, device)                                                                      \
@@ -158,17 +163,10 @@ static tide_grid *peaks(const tide_tt *t)
 				   many[] = { COLUMNS(NULL, "Device") };
 #undef COLUMNS
 	tide_grid *g = GRID(t, one, many);
-	for (unsigned p = 0; p < TIDE_TT_POOLS; p++) {
-		bool first = true;
-		for (uint32_t row = 1; row < t->m->pools.n; row++) {
-			const tide_tt_peak *k = &t->peaks[row];
-			if (!k->state || t->m->pools.kind[row] != TIDE_POOL_DRAM + p ||
-			    (!k->bytes && (t->peak[p].bytes || !first)))
-				continue;
-			first = false;
-			peak_row(g, t, p, k);
-		}
-	}
+	uint32_t row = 0;
+	for (unsigned p = 0; p < TIDE_TT_POOLS; p++)
+		while ((row = tide__tt_next_peak(t, p, row)))
+			peak_row(g, t, p, &t->peaks[row]);
 	return g;
 }
 
@@ -181,7 +179,7 @@ static tide_grid *top(const tide_tt *t, tide_tt_by by, unsigned pool)
 #undef COLUMNS
 	size_t n;
 	tide_grid *g = GRID(t, one, many);
-	tide_tt_row *v = tide__tt_top(t, by, pool, TOP, &n);
+	tide_tt_row *v = tide__tt_top(t, by, pool, TT_TOP, &n);
 	for (size_t i = 0; v && i < n; i++) {
 		tide__grid_uint(g, v[i].value);
 		tide__grid_uint(g, v[i].value * banks_of(t, &t->ops[v[i].op], pool));
@@ -204,7 +202,7 @@ static tide_grid *padding(const tide_tt *t)
 #undef COLUMNS
 	size_t n;
 	tide_grid *g = GRID(t, one, many);
-	tide_tt_row *v = tide__tt_top(t, TIDE_TT_BY_PADDING, 0, TOP, &n);
+	tide_tt_row *v = tide__tt_top(t, TIDE_TT_BY_PADDING, 0, TT_TOP, &n);
 	for (size_t i = 0; v && i < n; i++) {
 		tide_mlir_op p;
 		tide_mlir_tensor x;
@@ -238,7 +236,7 @@ static tide_grid *fragmentation(const tide_tt *t)
 		const tide_tt_trend *r = &t->trend[p];
 		if (!r->n)
 			continue;
-		tide__grid_text(g, pools[p]);
+		tide__grid_text(g, tide__tt_pools[p]);
 		tide__grid_real(g, 100 * r->mean);
 		tide__grid_real(g, 100 * r->first);
 		tide__grid_real(g, 100 * r->last);
@@ -428,7 +426,7 @@ static void section(FILE *out, const tide_style *st, const char *title, tide_gri
 	tide__grid_free(g);
 }
 
-static tide_code peak_padding(const tide_tt *t, double *pct, tide_error *err)
+tide_code tide__tt_peak_padding(const tide_tt *t, double *pct, tide_error *err)
 {
 	tide_tt_live *v = tide__alloc(t->n * 2, sizeof *v);
 	tide_code rc = v ? tide__tt_padding(t, false, v, err) : tide__nomem(err);
@@ -447,7 +445,7 @@ static tide_code peak_padding(const tide_tt *t, double *pct, tide_error *err)
 tide_code tide__tt_print(tide_tt *t, FILE *out, const tide_style *st, tide_error *err)
 {
 	double pct;
-	tide_code rc = peak_padding(t, &pct, err);
+	tide_code rc = tide__tt_peak_padding(t, &pct, err);
 	char a[32];
 	if (rc != TIDE_OK)
 		return rc;
@@ -483,7 +481,7 @@ tide_code tide__tt_print(tide_tt *t, FILE *out, const tide_style *st, tide_error
 tide_code tide__tt_json(tide_tt *t, tide_json *j, tide_error *err)
 {
 	double pct;
-	tide_code rc = peak_padding(t, &pct, err);
+	tide_code rc = tide__tt_peak_padding(t, &pct, err);
 	if (rc != TIDE_OK)
 		return rc;
 	tide__json_kuint(j, "operations", t->n);
@@ -567,238 +565,4 @@ void tide__tt_summary(tide_tt *t, FILE *out)
 	}
 	if (t->n_weights)
 		summary_weights(t, out);
-}
-
-/* ---- Markdown ---- */
-
-static double mb(uint64_t bytes)
-{
-	return (double)bytes / 1048576;
-}
-
-/* A cell: bars and newlines would end it. */
-static void put_md(FILE *out, const char *s, size_t n, size_t most)
-{
-	bool cut = n > most;
-	n = cut ? most - 3 : n;
-	for (size_t i = 0; i < n; i++)
-		fputc(s[i] == '|' || (unsigned char)s[i] < 32 ? ' ' : s[i], out);
-	if (cut)
-		fputs("...", out);
-}
-
-static void md_op(FILE *out, const tide_tt *t, int64_t op, bool with_shapes)
-{
-	tide_mlir_op p;
-	shapes s = { "", "" };
-	tide_slice loc = { NULL, 0 };
-	if (op >= 0 && tide__tt_parse(t, &t->ops[op], &p)) {
-		loc = tide__tt_loc(t, &t->ops[op], &p);
-		shapes_of(&p, &s);
-	}
-	const char *name = op >= 0 ? tide__tt_name(t, &t->ops[op]) : "unknown";
-	put_md(out, name, strlen(name), 80);
-	fputs(" | ", out);
-	put_md(out, loc.n ? loc.s : "N/A", loc.n ? loc.n : 3, 50);
-	(void)with_shapes;
-}
-
-static void md_shapes(FILE *out, const tide_tt *t, size_t op)
-{
-	tide_mlir_op p;
-	shapes s = { "", "" };
-	if (tide__tt_parse(t, &t->ops[op], &p))
-		shapes_of(&p, &s);
-	fprintf(out, "%s | %s |\n", *s.in ? s.in : "N/A", *s.out ? s.out : "N/A");
-}
-
-static void md_head(const tide_tt *t, const char *name, double pct, FILE *out)
-{
-	const tide_model *m = t->m;
-	uint64_t bytes = 0;
-	char ops[32];
-	fprintf(out, "# Memory Profile: %s\n\n> ", name);
-	for (unsigned p = 0; p < 2; p++) {
-		uint32_t pool = t->peak[p].pool,
-			 banks = t->peak[p].state ? m->pools.banks[pool] : 0;
-		double cap = banks ? mb(m->pools.capacity[pool] / banks) : 0;
-		if (!t->peak[p].state)
-			continue;
-		if (p == 0)
-			fprintf(out, "Peak DRAM: %.1f MB/bank (%.1f%%) | ", mb(t->peak[p].bytes),
-				cap > 0 ? mb(t->peak[p].bytes) / cap * 100 : 0);
-		else
-			fprintf(out, "Peak L1: %.2f MB/bank | ", mb(t->peak[p].bytes));
-	}
-	fprintf(out, "Ops: %s", tide__fmt_count(ops, sizeof ops, (int64_t)t->n));
-	for (size_t i = 0; i < t->n_weights; i++)
-		bytes += tide__tt_is_weight(&t->weights[i]) ? t->weights[i].bytes : 0;
-	if (bytes)
-		fprintf(out, " | Weights: %.1f MB", mb(bytes));
-	if (pct > 0)
-		fprintf(out, " | Padding Overhead: %.1f%%", pct);
-	fputs("\n\nThe runtime prints memory before an op runs. Each change is charged to the op that ran "
-	      "between two states.\n\n",
-	      out);
-}
-
-static void md_config(tide_tt *t, FILE *out)
-{
-	const tide_model *m = t->m;
-	uint64_t weight_ops = 0;
-	uint32_t one;
-	const char *sep = "";
-	char a[32], b[32], c[32];
-	fputs("## Configuration\n- Memory: ", out);
-	for (unsigned p = 0; p < TIDE_TT_POOLS; p++) {
-		uint32_t row = t->pool_row[p];
-		if (!row || !m->pools.banks[row])
-			continue;
-		fprintf(out, "%s%s %u x %.2f MB/bank", sep, pools[p], m->pools.banks[row],
-			mb(m->pools.capacity[row] / m->pools.banks[row]));
-		sep = " | ";
-	}
-	for (size_t i = 0; i < t->n; i++)
-		weight_ops += t->ops[i].graph.i || tide__tt_weights(t, i, &one, 1);
-	fprintf(out, "\n- Operations: %s total (%s weight, %s activation)\n\n",
-		tide__fmt_count(a, sizeof a, (int64_t)t->n),
-		tide__fmt_count(b, sizeof b, (int64_t)weight_ops),
-		tide__fmt_count(c, sizeof c, (int64_t)(t->n - weight_ops)));
-}
-
-static void md_peaks(const tide_tt *t, FILE *out)
-{
-	fputs("## Peak Memory\n| Type | Op# | Operation | Location | Allocated | Capacity | Utilization |\n"
-	      "|------|-----|-----------|----------|-----------|----------|-------------|\n",
-	      out);
-	for (unsigned p = 0; p < TIDE_TT_POOLS; p++) {
-		const tide_tt_peak *k = &t->peak[p];
-		if (!k->state)
-			continue;
-		uint32_t banks = t->m->pools.banks[k->pool];
-		double cap = banks ? mb(t->m->pools.capacity[k->pool] / banks) : 0;
-		int64_t op = k->bytes ? k->op : -1;
-		if (op < 0)
-			fprintf(out, "| %s | - | ", pools[p]);
-		else
-			fprintf(out, "| %s | %lld | ", pools[p],
-				(long long)tide__tt_position(t, (size_t)op));
-		md_op(out, t, op, false);
-		fprintf(out, " | %.2f MB | %.2f MB | %.1f%% |\n", mb(k->bytes), cap,
-			cap > 0 ? mb(k->bytes) / cap * 100 : 0);
-	}
-	fputc('\n', out);
-}
-
-static void md_top(const tide_tt *t, tide_tt_by by, const char *title, FILE *out)
-{
-	size_t n;
-	tide_tt_row *v = tide__tt_top(t, by, 0, TOP, &n);
-	if (n)
-		fprintf(out,
-			"## %s\n| Rank | Op# | Operation | Location | DRAM (MB) | Input | Output |\n"
-			"|------|-----|-----------|----------|-----------|-------|--------|\n",
-			title);
-	for (size_t i = 0; v && i < n; i++) {
-		fprintf(out, "| %zu | %lld | ", i + 1, (long long)tide__tt_position(t, v[i].op));
-		md_op(out, t, v[i].op, true);
-		fprintf(out, " | %.2f | ", mb(v[i].value));
-		md_shapes(out, t, v[i].op);
-	}
-	if (n)
-		fputc('\n', out);
-	tide__free(v);
-}
-
-static void md_padding(const tide_tt *t, FILE *out)
-{
-	size_t n;
-	tide_tt_row *v = tide__tt_top(t, TIDE_TT_BY_PADDING, 0, TOP, &n);
-	if (n)
-		fputs("## Top 10 Padding Overhead\n| Rank | Op# | Operation | Logical | Padded | Overhead |\n"
-		      "|------|-----|-----------|---------|--------|----------|\n",
-		      out);
-	for (size_t i = 0; v && i < n; i++) {
-		tide_mlir_op p;
-		tide_mlir_tensor x;
-		if (!tide__tt_parse(t, &t->ops[v[i].op], &p) ||
-		    !tide__tt_result(t, &t->ops[v[i].op], &p, &x))
-			continue;
-		fprintf(out, "| %zu | %lld | %s | %.*s (%.*s) | ", i + 1,
-			(long long)tide__tt_position(t, v[i].op),
-			tide__tt_name(t, &t->ops[v[i].op]), (int)x.shape.n, x.shape.s,
-			(int)x.dtype.n, x.dtype.s);
-		for (unsigned d = 0; d < x.n_tiles; d++)
-			fprintf(out, "%s%llu", d ? "x" : "",
-				(unsigned long long)(x.tiles[d] * (d + 2 == x.n_tiles	? x.tile_h
-								   : d + 1 == x.n_tiles ? x.tile_w
-											: 1)));
-		fprintf(out, " | %.2f MB (%.1f%%) |\n", mb(v[i].value),
-			x.bytes ? 100.0 * (double)v[i].value / (double)x.bytes : 0);
-	}
-	if (n)
-		fputc('\n', out);
-	tide__free(v);
-}
-
-static void md_weights(const tide_tt *t, FILE *out)
-{
-	size_t n = 0, shown = 0;
-	for (size_t i = 0; i < t->n_weights; i++)
-		n += tide__tt_is_weight(&t->weights[i]);
-	if (n)
-		fputs("## Model Weights\n| # | Name | Shape | Dtype | Size (MB) |\n"
-		      "|---|------|-------|-------|-----------|\n",
-		      out);
-	for (size_t i = 0; i < t->n_weights && shown < 20; i++) {
-		const tide_tt_weight *w = &t->weights[i];
-		if (!tide__tt_is_weight(w))
-			continue;
-		fprintf(out, "| %zu | ", ++shown);
-		put_md(out, w->name.s, w->name.n, 60);
-		fprintf(out, " | %.*s | %.*s | %.2f |\n", (int)w->shape.n,
-			w->shape.n ? w->shape.s : "", (int)w->dtype.n, w->dtype.s, mb(w->bytes));
-	}
-	if (n > shown)
-		fprintf(out, "\n*... and %zu more weights*\n", n - shown);
-	if (n)
-		fputc('\n', out);
-}
-
-static void md_distribution(const tide_tt *t, FILE *out)
-{
-	size_t n;
-	uint64_t rest = 0;
-	char a[32];
-	tide_tt_count *v = tide__tt_distribution(t, &n);
-	fputs("## Operation Distribution\n", out);
-	for (size_t i = 0; v && i < n; i++) {
-		const char *name = tide__text(t->m, v[i].name, NULL), *dot = strrchr(name, '.');
-		if (i < 15)
-			fprintf(out, "- %s: %s (%.1f%%)\n", dot ? dot + 1 : name,
-				tide__fmt_count(a, sizeof a, (int64_t)v[i].n),
-				100.0 * (double)v[i].n / (double)t->n);
-		else
-			rest += v[i].n;
-	}
-	if (rest)
-		fprintf(out, "- *other*: %s\n", tide__fmt_count(a, sizeof a, (int64_t)rest));
-	tide__free(v);
-}
-
-tide_code tide__tt_markdown(tide_tt *t, const char *name, FILE *out, tide_error *err)
-{
-	double pct;
-	tide_code rc = peak_padding(t, &pct, err);
-	if (rc != TIDE_OK)
-		return rc;
-	md_head(t, name, pct, out);
-	md_config(t, out);
-	md_peaks(t, out);
-	md_top(t, TIDE_TT_BY_LEVEL, "Top 10 Memory Consumers (DRAM)", out);
-	md_top(t, TIDE_TT_BY_GROWTH, "Top 10 Memory Growers (DRAM)", out);
-	md_padding(t, out);
-	md_weights(t, out);
-	md_distribution(t, out);
-	return TIDE_OK;
 }

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* What text, JSON and Markdown of a Tenstorrent run share. */
+#ifndef TIDE_RENDER_REPORT_TENSTORRENT_TT_REPORT_IMPL_H
+#define TIDE_RENDER_REPORT_TENSTORRENT_TT_REPORT_IMPL_H
+
+#include "render/report/tenstorrent/tt_report.h"
+
+enum { TT_TOP = 10 }; /* rows of a list of the highest */
+
+extern const char *const tide__tt_pools[TIDE_TT_POOLS]; /* "DRAM" ... */
+
+typedef struct tt_shapes { /* "1x64x512, 256"; empty = unknown */
+	char in[160], out[96];
+} tt_shapes;
+void tide__tt_shapes(const tide_mlir_op *p, tt_shapes *s);
+
+/* Returns the next row of pools of a kind that has a peak, 0 = none: of every device that used it; of
+ * a pool that no device used, that of the first device. Begin with row 0. */
+uint32_t tide__tt_next_peak(const tide_tt *t, unsigned p, uint32_t row);
+
+/* Finds the highest padding of live tensors in DRAM, percent. */
+tide_code tide__tt_peak_padding(const tide_tt *t, double *pct, tide_error *err);
+
+#endif
