@@ -9,6 +9,8 @@
 
 static bool counts(const tide_model *m, uint32_t s, bool streams)
 {
+	if (m->spans.cat[s] == TIDE_CAT_OVERHEAD)
+		return false; /* the profiler's own */
 	return streams || (m->lanes.kind[m->spans.lane[s].i] != TIDE_LANE_STREAM &&
 			   m->spans.cat[s] != TIDE_CAT_SYNC);
 }
