@@ -76,7 +76,7 @@ static size_t marks_in(const char *folder)
 	tide_load_options opt = { 0 };
 	tide_model *m = NULL;
 	snprintf(path, sizeof path, "%s/%s/t.tide", top, folder);
-	size_t n = tide__load(path, &opt, &m, NULL) == TIDE_OK ? m->marks.n : 0;
+	size_t n = tide__load(path, &opt, &m, NULL) == TIDE_OK ? m->marks.n - 1 : 0;
 	tide__model_free(m);
 	return n;
 }
