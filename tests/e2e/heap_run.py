@@ -128,6 +128,14 @@ def strangers(folder: str) -> None:
     check("python3: output", not same_end("python3", folder, python, f"{folder}/job.py").startswith(b"differs"))
     r = heap(f"{folder}/r.tide")
     check("python3: the line", any("build (job.py:3)" in x["stack"] and x["peak_bytes"] >= 5_000_000 for x in r["stacks"]), r["stacks"][:3])
+    script = ("import ctypes\nheld = []\ndef compare(a, b):\n    held.append(bytearray(7_000_000)) if not held else None\n    return 0\n"
+              "call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(compare)\ndef through_c():\n"
+              "    ctypes.CDLL(None).qsort((ctypes.c_int * 2)(), 2, 4, call)\nthrough_c()\n")
+    Path(f"{folder}/back.py").write_text(script)
+    run(folder, python, f"{folder}/back.py")
+    subprocess.run([TIDEMARK, "export", f"{folder}/r.tide", "--kind", "memory", "-o", f"{folder}/r.folded"], check=True, capture_output=True)
+    line = next((x for x in Path(f"{folder}/r.folded").read_text().splitlines() if "compare (" in x and x.endswith(" 7000001")), "")
+    check("python3: the stack through a callback of C", "through_c (" in line.split("compare (")[0] and "back.py:8)" in line and "back.py:4)" in line, line)
     Path(f"{folder}/a.c").write_text("int main(void) { return 0; }\n")
     rows = [("git", "git", "--version"), ("gcc", "gcc", "-c", "-o", "/dev/null", f"{folder}/a.c"),
             ("sqlite3", "sqlite3", ":memory:", "create table t(a); insert into t values(1); select sum(a) from t;"),
