@@ -3,8 +3,8 @@
 """Memory that cuDNN takes beside tensors: workspaces of convolutions and of LSTMs.
 
 Without a GPU cuDNN's choice of algorithm cannot be asked for. The rules below reproduce what it asked for on an H200 (cuDNN 9, torch
-2.11, cudnn.benchmark off): every request of two ResNets and two U-Nets, f32 (TF32) and bfloat16. Each rule gives three figures: the
-least, the likely and the most bytes. Docs: docs/analyses/predict.md, "Convolutions".
+2.11, cudnn.benchmark off): two ResNets and two U-Nets, f32 (TF32) and bfloat16, then 508 convolutions and 42 LSTMs of
+bench/torch/cudnn_probe.py. Each rule gives three figures: the least, the likely and the most bytes. Docs: docs/analyses/predict.md, "Convolutions".
 
 Tensor cores want the channels last (NHWC). A convolution of NCHW tensors therefore takes one workspace that holds copies of its input,
 its output and its filter in that layout, channels padded to 16 bytes. Filters of 1 x 1 are the same in both layouts and need no copy;
@@ -32,15 +32,21 @@ def _up(a: int, b: int) -> int:
     return -(-a // b)
 
 
-def partial_sums(rows: int, kernel: int, channels: int, pixels: int, element: int, processors: int) -> int:
-    """Bytes that the thread blocks of a weight gradient (rows x kernel * channels) join through: the sum over `pixels` is split among them."""
+def partial_sums(rows: int, kernel: int, channels: int, samples: int, pixels: int, element: int, processors: int) -> int:
+    """Bytes that the thread blocks of a weight gradient (rows x kernel * channels) join through: the sum over `pixels` of all samples is split."""
     weights = 4 * rows * kernel * channels
+    if channels <= 8 and kernel > 49:  # patches of a vision transformer
+        return 0 if element == 4 and rows >= 768 else (4 if samples >= 128 else 3) * weights
     if channels <= 32:
         return min((120 if element == 4 else 78) * weights, 6 * MIB)
+    if kernel == 4 and rows >= 384:  # up-sampling, 2 x 2
+        return 0
     if element == 4:
         tiles = _up(rows, 64 if rows <= 64 else 128) * _up(kernel * channels, 64 if channels <= 64 else 128)
         pieces = processors // tiles
-        return pieces * weights if pieces > 1 else min(weights, processors * TILE) if kernel > 1 and pixels >= 4096 else 0
+        if pieces > 1:
+            return pieces * weights if kernel > 1 or pixels >= 4096 else 0
+        return min(weights, processors * TILE) if kernel > 1 and pixels >= 3072 and tiles < 2 * processors else 0
     pieces = 26 if weights < 64 * 64 * 9 * 4 else 13 if weights <= 64 * 128 * 9 * 4 else 4 if weights <= 128 * 256 * 9 * 4 and pixels >= 16384 else 0
     return pieces * weights
 
@@ -53,10 +59,17 @@ class Shape(NamedTuple):
     stride: tuple[int, ...]
     element: int
     channels_last: bool
+    transposed: bool = False
+    pad: int = 16  # bytes that a few channels are padded to: 8 in float16
 
     @property
     def pixels(self) -> int:
         return math.prod(self.x[2:])
+
+    @property
+    def narrow(self) -> bool:
+        """An image's colours."""
+        return self.x[1] * self.element < 16
 
     @property
     def kernel(self) -> int:
@@ -64,7 +77,7 @@ class Shape(NamedTuple):
 
     def copies(self, padded: bool = True) -> tuple[int, int, int]:
         """Bytes of x, y and the filter with their channels last."""
-        to = 16 // self.element if padded else 1
+        to = (self.pad if self.narrow else 16) // self.element if padded else 1
 
         def one(shape: tuple[int, ...]) -> int:
             return shape[0] * _up(shape[1], to) * to * math.prod(shape[2:]) * self.element
@@ -72,47 +85,79 @@ class Shape(NamedTuple):
         return one(self.x), one(self.y), 0 if self.kernel == 1 else one(self.weight)
 
 
+def _pointwise(kind: int, s: Shape, copied: int) -> int:
+    """1 x 1 with stride 1: a matrix product, on NCHW where rows are aligned."""
+    samples, odd = s.x[0], s.x[0] % 16 != 0
+    if kind == WGRAD:
+        if s.element == 4 and s.weight[0] < 8:
+            return copied
+        one_each = s.pixels % 8 == 0 or s.element == 4 and samples <= 16 and s.pixels % 4 == 0
+        return 4 * samples * math.prod(s.weight) if one_each else copied  # one filter an image, summed afterwards
+    if s.element == 2 and odd and (s.pixels % 8 if kind == FORWARD else s.x[1] > s.y[1] and 1024 <= s.pixels < 65536):
+        return copied
+    if s.element == 2 and s.pixels % 8 and samples >= 64 and min(s.x[1], s.y[1]) >= 512:
+        return copied
+    return 400 if s.pixels * s.element % 8 == 0 else copied
+
+
+def _narrow(kind: int, s: Shape, copied: int) -> int:
+    """Three channels: the first convolution of a network for images."""
+    if kind == DGRAD:
+        return copied if s.element == 2 and s.kernel <= 49 else 0
+    if kind == WGRAD and s.kernel <= 9 and s.element == 4:
+        return 0
+    if kind == WGRAD:
+        return 4 * math.prod(s.weight) if s.element == 2 and s.kernel >= 1024 else copied
+    if s.kernel <= 9 or s.kernel > 49 and (s.weight[0] <= 384 if s.element == 2 else s.x[0] < 32):
+        return 0
+    return sum(s.copies(padded=False)) + 16 if s.element == 4 and s.kernel <= 49 else copied
+
+
 @functools.lru_cache(maxsize=4096)
 def convolution(kind: int, s: Shape, processors: int) -> Bytes:
     """The workspace of a forward pass, a gradient of the input (DGRAD) or of the weights (WGRAD)."""
+    if s.transposed and kind != WGRAD:  # its forward pass is the gradient of a plain convolution, and the other way round
+        return convolution(DGRAD - kind, s._replace(x=s.y, y=s.x, transposed=False), processors)
     x, y, w = s.copies()
-    narrow = s.x[1] * s.element < 16  # an image's colours
     if s.channels_last:
-        x, y, w = x if narrow else 0, 0, w if narrow else 0
-    to = 16 // s.element
-    partial = 0 if kind != WGRAD else partial_sums(s.weight[0], s.kernel, _up(s.weight[1], to) * to, s.x[0] * math.prod(s.y[2:]), s.element, processors)
+        x, y, w = x if s.narrow else 0, 0, w if s.narrow else 0
+    channels = _up(s.weight[1], 16 // s.element) * (16 // s.element)
+    partial = 0 if kind != WGRAD else partial_sums(s.weight[0], s.kernel, channels, s.x[0], s.x[0] * math.prod(s.y[2:]), s.element, processors)
     copied = x + y + w + partial + 147
-    most = x + y + w + max(2 * processors * TILE, partial)
-    if s.kernel == 1 and set(s.stride) == {1} and not s.channels_last:
-        if kind == WGRAD and s.pixels % 8 == 0:  # one filter an image, summed afterwards
-            native = 4 * s.x[0] * math.prod(s.weight)
-            return Bytes(0, native, max(native, most))
-        plain = s.pixels * s.element % (8 if kind == DGRAD else 16) == 0
-        if kind == DGRAD and s.element == 2 and s.x[1] > s.y[1] and s.pixels >= 1024:
-            plain = False
-        return Bytes(0, 400 if plain and kind != WGRAD else copied, most)
-    if narrow and not s.channels_last:
-        if kind == FORWARD and (s.kernel <= 9 or s.element == 2 and s.kernel > 49) or kind == WGRAD and s.kernel <= 9 and s.element == 4:
-            return Bytes(0, 0, most)
-        if kind == FORWARD and s.element == 4 and s.kernel <= 49:
-            return Bytes(0, sum(s.copies(padded=False)) + 16, most)
+    most = x + y + w + max(3 * processors * TILE, partial)
+    if s.channels_last:
         return Bytes(0, copied, most)
-    odd = any(c % 32 for c in s.weight[:2])  # widths that fill no tile: other kernels may be faster
-    return Bytes(0 if odd else min(x + w, copied), copied, most)
+    if s.kernel == 1 and set(s.stride) == {1}:
+        likely = _pointwise(kind, s, copied)
+    elif s.narrow:
+        likely = _narrow(kind, s, copied)
+    else:
+        least = 0 if any(c % 32 for c in s.weight[:2]) or s.element == 4 and min(s.weight[:2]) <= 32 else x + w
+        if kind == FORWARD and s.element == 4 and (s.kernel == 1 and s.x[1] <= 256 or s.x[1] == 64 and (
+                s.y[1] == 128 and s.pixels >= 128 * 128 or s.y[1] == 64 and s.pixels <= 56 * 56 and s.x[0] <= 32)):
+            copied = x + 4 * math.prod(s.weight) + 16  # these kernels write the output as it is
+        return Bytes(min(least, copied), copied, most)
+    return Bytes(0, likely, max(likely, most))
 
 
 # ---- LSTM ----
 
 
 def lstm_sizes(shape: Any, hidden: int, layers: int, ways: int, element: int) -> tuple[int, Bytes]:
-    """Bytes of the reserve, and of the workspace; shape is time, batch, features. Batches above 32 had copies of the input and the output in the
-    workspace, one of 32 had not."""
-    t, b = shape[0], shape[1]
-    one = b * hidden * ways * element
-    kept = (5 * layers + layers - 1) * t * one
-    least = kept + 10 * layers * one + 512
-    copied = least + t * b * (hidden * ways + shape[2]) * element + layers * 2 * MIB + (one + 256 if layers == 1 else 64)
-    return kept + 256, Bytes(least, copied if b > 32 else least, 2 * copied - least)
+    """Bytes of the reserve, and of the workspace; shape is time, batch, features. As 42 LSTMs had them on an H200 (bench/torch/cudnn_probe.py)."""
+    t, b, features = shape
+    one = b * hidden * ways * element  # a state
+    steps = t * one
+    weights = ways * 4 * hidden * (features + hidden + (layers - 1) * (ways + 1) * hidden) * element
+    inputs = t * b * features * element
+    kept = (6 * layers - 1) * steps + 256
+    if ways == 2:
+        work = 8 * steps + 12 * layers * one + weights + 16 * MIB * (layers - 1) + (8 * MIB if element == 2 else 0)
+    elif element == 2 and layers == 1 and hidden <= 1024 and hidden % 128 == 0 and features % 128 == 0 and t >= 40 and b <= 128:
+        work = 22 * steps + 8 * one + weights + 8 * MIB  # PyTorch asks for the persistent algorithm
+    else:
+        work = 5 * steps + inputs + (10 * layers + (layers == 1)) * one + weights + 8 * MIB * layers
+    return kept, Bytes(max(work - 8 * MIB * layers, 512), work + 512, work + 8 * MIB * layers)
 
 
 def lstm(torch: Any, spaces: Any) -> Any:

@@ -192,7 +192,7 @@ class Workspaces:
         q = args[1]
         self.passing(index, 4 * q.numel() + 4 * q.shape[0] * q.shape[1] * q.shape[2] + 256)
 
-    def shape_of(self, x: Any, y: Any, weight: Any, stride: Any, groups: int) -> tuple[Any, bool]:
+    def shape_of(self, x: Any, y: Any, weight: Any, stride: Any, transposed: bool, groups: int) -> tuple[Any, bool]:
         """The convolution as cuDNN sees it (None: another library runs it, or one without tensor cores), and whether channels come last."""
         last = x.dim() == 4 and any(t.is_contiguous(memory_format=self.torch.channels_last) and not t.is_contiguous() for t in (x, weight))
         half = x.dtype in (self.torch.float16, self.torch.bfloat16)
@@ -202,7 +202,8 @@ class Workspaces:
             return None, last
         if self.torch.backends.cudnn.benchmark:
             self.unknown["cudnn.benchmark"] = "trials of algorithms take more workspace, which is not known"
-        return self.library.Shape(tuple(x.shape), tuple(y.shape), tuple(weight.shape), tuple(stride), x.element_size(), last), last
+        return self.library.Shape(tuple(x.shape), tuple(y.shape), tuple(weight.shape), tuple(stride), x.element_size(), last, transposed,
+                                  8 if x.dtype == self.torch.float16 else 16), last
 
     def convolve(self, index: int, kind: int, shape: Any) -> None:
         if shape is not None:
@@ -210,15 +211,15 @@ class Workspaces:
                 pass
 
     def convolution(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
-        x, weight, _, stride, groups = args[0], args[1], args[2], args[3], args[8]
-        shape, last = self.shape_of(x, out, weight, stride, groups)
+        x, weight, stride = args[0], args[1], args[3]
+        shape, last = self.shape_of(x, out, weight, stride, args[6], args[8])
         with self.held(index, self.contiguous(x, last), self.contiguous(weight, last)):
             self.meter.see_all(out)
             self.convolve(index, self.library.FORWARD, shape)
 
     def convolution_backward(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
-        grad, x, weight, stride, groups = args[0], args[1], args[2], args[4], args[9]
-        shape, last = self.shape_of(x, grad, weight, stride, groups)
+        grad, x, weight, stride = args[0], args[1], args[2], args[4]
+        shape, last = self.shape_of(x, grad, weight, stride, args[7], args[9])
         with self.held(index, self.contiguous(grad, last)):
             for t, other, kind in (out[0], weight, self.library.DGRAD), (out[1], x, self.library.WGRAD):
                 if t is not None:

@@ -50,15 +50,16 @@ static bool has_library(const tide_model *m)
 	return false;
 }
 
-/* A size that no recording has is on a thin basis far beyond the largest one, or where a library
- * chooses. No allocator reserves less than is live; more than in proportion was not seen. */
+/* A size that no recording has is on a thin basis far beyond the largest one, below the smallest
+ * (a smaller size reserves no more than it), or where a library chooses. No allocator reserves less than is live; more than in proportion was not seen. */
 static void tell_range(const tide_predict_answer *x, tide_predict_row *r)
 {
 	const tide_predict_run *z = tide__predict_last(x);
 	unsigned kind = z->m->devices.kind[z->device];
 	bool gpu = kind == TIDE_DEVICE_CUDA || kind == TIDE_DEVICE_HIP;
+	bool small = gpu && r->size < x->v[0].size;
 	if (r->run || r->reserved == UINT64_MAX || z->reserved == UINT64_MAX ||
-	    !(r->size > TIDE_PREDICT_FAR * z->size || (x->library && gpu)))
+	    !(r->size > TIDE_PREDICT_FAR * z->size || small || (x->library && gpu)))
 		return;
 	double share = (double)z->reserved * ((double)r->size / (double)z->size);
 	uint64_t line = tide__predict(&x->reserved, r->size, NULL);
@@ -66,6 +67,8 @@ static void tell_range(const tide_predict_answer *x, tide_predict_row *r)
 	r->reserved_most = r->reserved > line ? r->reserved : line;
 	if (share > (double)r->reserved_most && share < 9e18)
 		r->reserved_most = (uint64_t)share;
+	if (small && x->v[0].reserved != UINT64_MAX && x->v[0].reserved > r->reserved_most)
+		r->reserved_most = x->v[0].reserved;
 }
 
 static bool tell_row(tide_predict_answer *x, uint64_t size, tide_predict_row *out)

@@ -16,7 +16,10 @@ bool tide__is_predicted(const tide_model *m)
 	return tide__fact_find(m, "predicted.device") >= 0;
 }
 
-enum { VARIANTS = 16 }; /* simulations with other workspaces */
+enum {
+	VARIANTS = 16, /* simulations with other workspaces */
+	MARGIN = 64,   /* 1/64 of the range's ends is added to it */
+};
 
 typedef struct span {
 	uint64_t least, most; /* bytes; 0, 0 = as recorded */
@@ -82,6 +85,12 @@ static tide_code range(const tide_model *m, tide_requests *q, tide_sim_config c,
 			r->least_reserved = sim.st.reserved_peak;
 		if (sim.st.reserved_peak > r->most_reserved)
 			r->most_reserved = sim.st.reserved_peak;
+	}
+	if (rc == TIDE_OK && n) { /* fragmentation is not monotonic: a margin */
+		r->least_reserved -= r->least_reserved / MARGIN;
+		r->most_reserved += r->most_reserved / MARGIN;
+		if (r->least_reserved < r->allocated)
+			r->least_reserved = r->allocated;
 	}
 	tide__free(likely);
 	tide__free(of);

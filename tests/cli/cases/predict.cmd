@@ -33,6 +33,7 @@ echo "== another end"; tidemark predict 1=1.json 80=80.json --at 160
 echo "== another order"; tidemark predict 1=1.json 90=90.json --at 160
 echo "== an allocation for each sample"; tidemark predict 2=s2.json 10=s10.json --at 40 --at 400; tidemark peak s40.json --json | grep peak_bytes
 echo "== three"; tidemark predict 2=s2.json 10=s10.json 40=s40.json --at 400; tidemark predict 1=1.json 8=8.json 64=s40.json --at 400 | tail -12
+echo "== smaller than every recording"; tidemark predict 10=s10.json 40=s40.json --at 2 | grep "Reserved at"
 echo "== nothing in common"; sed 's/"train"/"other"/' 64.json > other.json; tidemark predict 1=1.json 64=other.json --at 128
 echo "== wrong"; tidemark predict 1.json 2=x; tidemark predict 1=1.json; tidemark predict 0=1.json 2=x; tidemark predict 1=1.json 1=8.json
 tidemark predict 1=1.json 2=none.json; echo $?; tidemark predict 1=1.json 8=8.json --device cuda:1; echo $?; tidemark predict 1=1.json 8=8.json --at 0

@@ -268,6 +268,9 @@ static void print_ranges(const tide_out *to, const tide_predict_answer *x)
 		if (times > TIDE_PREDICT_FAR)
 			fprintf(to->out, "%.3g times the largest recording%s", times,
 				x->library ? ", and " : ".\n");
+		if (r->size < x->v[0].size)
+			fprintf(to->out, "smaller than every recording%s",
+				x->library ? ", and " : ".\n");
 		if (x->library)
 			fputs("cuDNN chooses workspaces by size; a recording near it narrows this.\n",
 			      to->out);
