@@ -87,7 +87,7 @@ def counters(x, view):
     check("estimate: storages of the arrays, each once", s.dimtensor_estimate, 4 * MIB)
     check("estimate of all live wrappers", objects.gpu_memory_stats("cuda").dimtensor_estimate >= 4 * MIB, True)
     check("names", [objects.gpu_memory_stats(d, []).device for d in (0, "cuda", "cuda:0")], ["cuda:0"] * 3)
-    print("    " + "; ".join(objects.gpu_recommendations(s, torch.cuda.get_device_properties(0).total_memory) or ["no recommendations"]))
+    print("    " + "; ".join(objects.gpu_recommendations(s) or ["no recommendations"]))
 
 
 def sessions():

@@ -147,7 +147,7 @@ class Sharing(unittest.TestCase):
     def test_list_report(self):
         u, a = unit(), np.zeros(1000)
         text = objects.memory_report([Wrapped(a, u, np.zeros(1000)), Wrapped(a[10:], u)])
-        for line in ("Array 0:", "Summary for 2 arrays:", "Total data:        7.8 KB", "Total uncertainty: 7.8 KB", "  if duplicated:   "):
+        for line in ("Array 0:", "Summary for 2 arrays:", "Total data:        7.8 KB", "Total uncertainty: 7.8 KB", "  if duplicated:   ", "Overhead:          10", "  without uncertainty: "):
             self.assertIn(line, text)
         self.assertNotIn("Array 0:", objects.memory_report([a], detailed=False))
 
@@ -160,6 +160,17 @@ class Devices(unittest.TestCase):
         full = objects.GPUMemoryStats("cuda:0", 80, 86, 200, 0)
         self.assertEqual(objects.gpu_recommendations(full, 100)[:2], ["GPU memory 86% full, consider cpu offloading", "Peak memory exceeded allocation by 120 bytes"])
         self.assertEqual(objects.gpu_recommendations(objects.GPUMemoryStats("cuda:0", 80, 84, 81, 0), 100), [])
+        self.assertEqual(objects.gpu_recommendations(objects.GPUMemoryStats("xpu:0", 80, 84, 81, 0)), [])
+
+    @needs("torch")
+    def test_capacity_of_a_device_that_is_pretended(self):
+        from types import SimpleNamespace
+        from unittest import mock
+
+        import torch
+        with mock.patch.multiple("torch.cuda", is_available=lambda: True, get_device_properties=lambda d: SimpleNamespace(total_memory=100)):
+            self.assertEqual(objects.gpu_recommendations(objects.GPUMemoryStats("cuda:0", 80, 90, 81, 0)), ["GPU memory 90% full, consider cpu offloading"])
+        self.assertIsNotNone(torch)
 
     @needs("torch")
     def test_gpu_stats_of_a_device_that_is_pretended(self):

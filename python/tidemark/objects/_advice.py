@@ -3,6 +3,7 @@
 """Recommendations, each with its figures. The thresholds are the constants below."""
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -127,9 +128,18 @@ def of_set(r: SharedMetadataReport, many: Many, units: list[Any], dimensions: li
     return found + _scales(units) + _small(many, r.total_metadata_bytes)
 
 
-def of_gpu(s: GPUMemoryStats, capacity: int) -> list[str]:
-    """Returns the recommendations for a device with `capacity` bytes of memory."""
+def _capacity(device: str) -> int:
+    """Bytes of a CUDA device's memory; 0 if unknown."""
+    torch = sys.modules.get("torch")
+    if torch is None or not device.startswith("cuda") or not torch.cuda.is_available():
+        return 0
+    return int(torch.cuda.get_device_properties(device).total_memory)
+
+
+def of_gpu(s: GPUMemoryStats, capacity: int | None = None) -> list[str]:
+    """`capacity`: bytes of the device's memory; left out: what PyTorch says of the device."""
     found = []
+    capacity = _capacity(s.device) if capacity is None else capacity
     if capacity and s.reserved_bytes / capacity >= GPU_FULL:
         found.append(f"GPU memory {s.reserved_bytes / capacity * 100:.0f}% full, consider cpu offloading")
     if s.peak_bytes - s.allocated_bytes > s.allocated_bytes * PEAK_BEYOND:

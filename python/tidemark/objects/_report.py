@@ -98,6 +98,8 @@ def _summary(many: Many, apart: int) -> list[str]:
         lines.append(f"Total uncertainty: {size(uncertainty)}")
     lines += [f"Total memory:      {least}{size(data + metadata + uncertainty)}", f"  if duplicated:   {least}{size(apart)}",
               f"Overhead:          {_percent(metadata + uncertainty, data, bool(unknown))}"]
+    if uncertainty:
+        lines.append(f"  without uncertainty: {_percent(metadata, data, bool(unknown))}")
     lines += _problems(many.problems)
     return [*lines, "", "Recommendations:", *(f"  - {r}" for r in shared.recommendations)] if shared.recommendations else lines
 
