@@ -3,6 +3,7 @@
 /* See findings.h. Each area fills the list from its own analysis; the score is a sum over it. */
 #include "analyze/advice/findings.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,11 +44,21 @@ static void add_advice(tide_findings *f, tide_area area, const tide_advice *a)
 
 /* ---- time ---- */
 
+/* Returns true if the word at s[i] is negated: "nonfused", "non_fused", "unfused". */
+static bool negated(const char *s, size_t i)
+{
+	size_t dash = i && (s[i - 1] == '_' || s[i - 1] == '-');
+	if (i >= dash + 3 && !strncasecmp(s + i - dash - 3, "non", 3))
+		return true;
+	return i >= 2 && !strncasecmp(s + i - 2, "un", 2) &&
+	       (i == 2 || !isalpha((unsigned char)s[i - 3]));
+}
+
 static bool contains(const char *s, size_t n, const char *word)
 {
 	size_t k = strlen(word);
 	for (size_t i = 0; i + k <= n; i++)
-		if (!strncasecmp(s + i, word, k))
+		if (!strncasecmp(s + i, word, k) && !negated(s, i))
 			return true;
 	return false;
 }
@@ -152,10 +163,12 @@ static tide_code memory_area(tide_findings *f, const tide_model *m, tide_error *
 		return TIDE_OK;
 	if (rc != TIDE_OK)
 		return rc;
+	bool history = tide__fact_find(m, "loss.no_history") < 0; /* else the peak is unknown */
 	for (uint32_t d = 1; d < m->devices.n && rc == TIDE_OK; d++) {
 		if (m->devices.kind[d] == TIDE_DEVICE_HOST || !u.devices[d].peak)
 			continue;
-		f->looked[TIDE_AREA_MEMORY] = f->looked[TIDE_AREA_ALLOCATOR] = true;
+		if (history)
+			f->looked[TIDE_AREA_MEMORY] = f->looked[TIDE_AREA_ALLOCATOR] = true;
 		nearly_full(f, m, d, u.devices[d].peak);
 		rc = device_memory(f, m, d, u.devices[d].peak, err);
 	}

@@ -115,7 +115,7 @@ static void advise_setting(struct evidence *e)
 	    "(replayed in a simulator%s)",
 	    text, size((double)best->st.reserved_peak).text,
 	    size((double)base->st.reserved_peak).text,
-	    e->sweep->recorded_known && !e->sweep->recorded.diverged
+	    e->sweep->recorded_known && !e->sweep->recorded.diverged && e->q && e->q->n_taken
 		    ? " that reproduces the recorded segments"
 		    : "");
 }

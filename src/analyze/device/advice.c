@@ -22,18 +22,35 @@ __attribute__((format(printf, 3, 4))) static void say(char *to, size_t n, const 
 #define TEXT(a, ...)	   say((a)->text, sizeof(a)->text, __VA_ARGS__)
 #define BOTTLENECK(a, ...) say((a)->bottleneck, sizeof(a)->bottleneck, __VA_ARGS__)
 
-/* Returns a name for a line of text: at most n bytes, control bytes as '?'. */
+/* Returns a name for a line of text: at most n bytes, then "..." if it is longer; control bytes as
+ * '?'. buf has room for n + 4 bytes. */
 static const char *short_name(const tide_hta *h, tide_str s, size_t n, char *buf)
 {
 	size_t len;
 	const char *text = tide__hta_str(h, s, &len);
-	len = len < n ? len : n;
+	bool cut = len > n;
+	len = cut ? n : len;
 	while (len && (text[len] & 0xc0) == 0x80) /* not in the middle of a character */
 		len--;
 	for (size_t i = 0; i < len; i++)
 		buf[i] = (unsigned char)text[i] < 32 || text[i] == 127 ? '?' : text[i];
-	buf[len] = 0;
+	memcpy(buf + len, cut ? "..." : "", cut ? 4 : 1);
 	return buf;
+}
+
+/* Returns what saves launch calls. Only CUDA and HIP have graphs that PyTorch can capture. */
+static const char *graphs(const tide_hta_job *job)
+{
+	bool others = false;
+	for (size_t r = 0; r < job->n_ranks; r++)
+		for (size_t i = 0; i < job->ranks[r].h->streams.n; i++) {
+			tide_str s = job->ranks[r].h->streams.v[i].kind;
+			const char *kind = tide__hta_str(job->sum, s, NULL);
+			if (!*kind || !strcmp(kind, "cuda") || !strcmp(kind, "hip"))
+				return "CUDA Graphs";
+			others = true;
+		}
+	return others ? "fewer, larger launches" : "CUDA Graphs";
 }
 
 /* Sets figure, value and threshold. Returns whether the value is above; severity high from `high`
@@ -79,9 +96,9 @@ static bool gpu_idle(const tide_hta_job *job, tide_advice *a)
 			most = c;
 	BOTTLENECK(a, "GPU idle: %.1f%% of the device window (threshold 30%%)", a->value);
 	TEXT(a,
-	     "High GPU idle time (%.1f%%). Consider: CUDA Graphs, reducing Python overhead, or "
+	     "High GPU idle time (%.1f%%). Consider: %s, reducing Python overhead, or "
 	     "overlapping compute with data loading. [idle %.1f%% > 30%%%s]",
-	     a->value, a->value, where(job->sum, most, in, sizeof in));
+	     a->value, graphs(job), a->value, where(job->sum, most, in, sizeof in));
 	return true;
 }
 
@@ -113,8 +130,8 @@ static bool small_kernels(const tide_hta_job *job, tide_advice *a)
 	TEXT(a,
 	     "Many small kernels (%" PRIu64
 	     " launches, avg %.1fμs). Consider: torch.compile for kernel "
-	     "fusion, or CUDA Graphs. [kernels %" PRIu64 " > 10000 and mean %.1f us < 10 us]",
-	     s.n, mean, s.n, mean);
+	     "fusion, or %s. [kernels %" PRIu64 " > 10000 and mean %.1f us < 10 us]",
+	     s.n, mean, graphs(job), s.n, mean);
 	BOTTLENECK(a, "Many small kernels: %" PRIu64 ", %.1f us on average", s.n, mean);
 	return true;
 }
@@ -169,10 +186,9 @@ static bool cpu_overhead(const tide_hta_job *job, tide_advice *a)
 		return false;
 	BOTTLENECK(a, "CPU overhead: %.1f%% of total time", a->value);
 	TEXT(a,
-	     "CPU overhead: %.1f%% of total time. Consider CUDA Graphs or reducing Python "
-	     "overhead. "
+	     "CPU overhead: %.1f%% of total time. Consider %s or reducing Python overhead. "
 	     "[device idle while the host works %.1f%% > 30%%]",
-	     a->value, a->value);
+	     a->value, graphs(job), a->value);
 	return true;
 }
 
@@ -186,9 +202,9 @@ static bool launch_rate(const tide_hta_job *job, tide_advice *a)
 		return false;
 	BOTTLENECK(a, "High kernel launch rate: %.1f launches/ms", a->value);
 	TEXT(a,
-	     "High kernel launch rate: %.1f launches/ms. Consider CUDA Graphs or torch.compile for "
+	     "High kernel launch rate: %.1f launches/ms. Consider %s or torch.compile for "
 	     "kernel fusion. [launches %" PRIu64 " > 1000 and %.1f per ms > 100]",
-	     a->value, h->launches, a->value);
+	     a->value, graphs(job), h->launches, a->value);
 	return true;
 }
 
@@ -201,10 +217,10 @@ static bool short_kernels(const tide_hta_job *job, tide_advice *a)
 	BOTTLENECK(a, "Launching costs more than the work: %.1f%% of launches", pct);
 	TEXT(a,
 	     "%.1f%% of %" PRIu64
-	     " launches take longer on the host than their kernels on the device. "
-	     "Consider fusing them or capturing them in a CUDA Graph. [short kernels %.1f%% > "
-	     "25%%]",
-	     pct, h->launches, pct);
+	     " launches take longer on the host than their kernels on the device, not counting "
+	     "calls over the cut-off (50 us unless --short-cutoff). Consider fusing kernels, or "
+	     "%s. [short kernels %.1f%% > 25%%]",
+	     pct, h->launches, graphs(job), pct);
 	return true;
 }
 

@@ -27,8 +27,8 @@ void tide__findings_text(const tide_findings *f, FILE *out)
 {
 	char safe[1024];
 	if (f->score < 0) {
-		fputs("The recording has no device work, device memory or compile log: no advice "
-		      "is possible.\n",
+		fputs("The recording has no device work, no history of device memory and no compile "
+		      "log: no advice is possible.\n",
 		      out);
 		return;
 	}
