@@ -124,6 +124,14 @@ static tide_maybe_bytes some(int64_t bytes)
 	return (tide_maybe_bytes){ bytes > 0, bytes };
 }
 
+/* Returns the bytes of a role at the peak; unknown if nothing ever has the role and some bytes have
+ * none: they may be of it. */
+static tide_maybe_bytes at_peak(const struct held *h, uint8_t role)
+{
+	return (tide_maybe_bytes){ h->most[role] > 0 || !h->at_peak[TIDE_ROLE_UNKNOWN],
+				   h->at_peak[role] };
+}
+
 static void by_role(const struct held *h, bool theory, tide_training_sizes *t)
 {
 	static const uint8_t roles[TIDE_PARTS_N] = { [TIDE_PART_MODEL] = TIDE_ROLE_PARAMETER,
@@ -137,8 +145,7 @@ static void by_role(const struct held *h, bool theory, tide_training_sizes *t)
 		bool named = theory && t->expected[p].known &&
 			     (p == TIDE_PART_MODEL || p == TIDE_PART_OPTIMIZER);
 		t->actual[p] = some(h->most[roles[p]]);
-		t->part[p] =
-			named ? t->expected[p] : (tide_maybe_bytes){ true, h->at_peak[roles[p]] };
+		t->part[p] = named ? t->expected[p] : at_peak(h, roles[p]);
 		sum += t->part[p].bytes;
 	}
 	t->part[TIDE_PART_OTHER] = (tide_maybe_bytes){ true, t->peak - sum };

@@ -81,6 +81,9 @@ static void print_parts(const tide_sizes_report *r, FILE *out)
 	fputs("\n--- Parts of the Peak ---\n", out);
 	for (int p = TIDE_PARTS_N; p-- > 0;) {
 		const tide_maybe_bytes *v = &r->t->part[p];
+		if (!v->known && r->t->from_roles)
+			fprintf(out, "  %-22sunknown (no role names it; in Other)\n",
+				tide__training_part_text((tide_training_part)p));
 		if (!v->known)
 			continue;
 		fprintf(out, "  %-22s%s (%.1f%%)\n",
