@@ -15,4 +15,6 @@ timeline = generator.from_profiler(prof)
 print(f"total {timeline.total_time_us / 1000:.2f} ms, CPU {timeline.cpu_active_time_us / 1000:.2f} ms")
 if timeline.has_gpu_time:
     print(f"GPU {timeline.gpu_active_time_us / 1000:.2f} ms, overlap {timeline.overlap_time_us / 1000:.2f} ms")
+else:
+    print("no device rows: GPU time and overlap are unknown")
 print(generator.export_chrome_trace(timeline, os.path.join(tempfile.mkdtemp(), "timeline.json")))

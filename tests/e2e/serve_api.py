@@ -495,6 +495,18 @@ def sessions_are_one_row(folder):
         assert all(not r["exports"] for r in gone["runs"])
 
 
+def compile_logs(folder):
+    """Logs of TORCH_TRACE in a folder are recordings."""
+    folder.mkdir()
+    log = DATA / "torchtrace/job/dedicated_log_torch_trace_rank_0_a.log"
+    (folder / log.name).write_bytes(log.read_bytes())
+    (folder / "other.log").write_text("a log of something else")
+    with Server(folder) as s:
+        v = wait_for("the index", lambda: (lambda v: v if v["count"] and not v["pending"] else None)(check(s, "/api/runs")))
+        assert [r["name"] for r in v["runs"]] == [log.name] and v["runs"][0]["compile_ns"] > 0, v["runs"]
+        assert check(s, "/api/profiler/compile")["has_real_data"] is True
+
+
 def memory_is_bounded():
     """With room for one recording at most, all of them can be asked for, again and again."""
     with Server(DATA, "--max-memory", "1MiB") as s:
@@ -546,6 +558,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         runs(pathlib.Path(folder))
         sessions_are_one_row(pathlib.Path(folder) / "sessions")
+        compile_logs(pathlib.Path(folder) / "logs")
     memory_is_bounded()
     assert asked == set(DOC["paths"]), f"never asked: {set(DOC['paths']) - asked}"
 

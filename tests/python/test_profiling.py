@@ -44,6 +44,9 @@ class Faces(unittest.TestCase):
         cut = FlameGraphGenerator(min_duration_us=0, max_depth=2, group_small_kernels=False).from_chrome_trace(TRACE)
         self.assertLessEqual(check(cut), 3)
         self.assertIn("error", FlameGraphGenerator().from_chrome_trace(os.path.join(self.folder, "none.json")))
+        odd = os.path.join(self.folder, "odd.json")
+        pathlib.Path(odd).write_text('{"traceEvents": [5, null, {"ph": "X", "name": "a", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 1, "dur": 50}]}')
+        self.assertEqual(FlameGraphGenerator().from_chrome_trace(odd)["warnings"], [f"Ignored 2 malformed chrome trace event(s) in {odd}"])
 
     def test_flame_of_kernels(self) -> None:
         from tidemark.profiling import FlameGraphGenerator

@@ -55,7 +55,8 @@ class FlameGraphGenerator:
         if root:
             flame["name"] = root
         flame["kind"], flame["trace_path"] = tree.get("kind"), path
-        warnings = [f"{key}: {value}" for key, value in tree.get("losses", {}).items()]
+        warnings = [f"Ignored {value} malformed chrome trace event(s) in {path}" if key == "events_not_objects" else f"{key}: {value}"
+                    for key, value in tree.get("losses", {}).items()]
         if warnings:
             flame["warnings"] = warnings
         return flame

@@ -46,7 +46,8 @@ static bool is_trace_name(const tide_rank_files *f, const char *name)
 	if (is_beside(name))
 		return false;
 	return strstr(name, ".json") || strstr(name, ".tide") ||
-	       (f->snapshots && (strstr(name, ".pickle") || strstr(name, ".pkl")));
+	       (f->snapshots && (strstr(name, ".pickle") || strstr(name, ".pkl"))) ||
+	       (f->logs && !strncmp(name, "dedicated_log_torch_trace_", 26));
 }
 
 static bool add_folder(tide_rank_files *f, const char *path, int depth)
@@ -182,7 +183,7 @@ tide_code tide__ranks_list_folders(char *const *args, size_t n,
 				   void (*folder)(void *to, const char *path), void *to,
 				   tide_rank_files *out, tide_error *err)
 {
-	*out = (tide_rank_files){ .snapshots = true, .folder = folder, .to = to };
+	*out = (tide_rank_files){ .snapshots = true, .logs = true, .folder = folder, .to = to };
 	return expand(args, n, out, err);
 }
 

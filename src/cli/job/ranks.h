@@ -21,6 +21,7 @@ typedef struct tide_rank_files {
 	tide_rank_file *v; /* owned; sorted by path, with numbers by value; no duplicates */
 	size_t n, cap;
 	bool snapshots; /* folders also contribute memory snapshots */
+	bool logs;	/* compile logs in folders, too (TORCH_TRACE) */
 	bool named;	/* files added now were given by the user */
 	/* called with each folder before it is read, and with NULL for a pattern; may be NULL */
 	void (*folder)(void *to, const char *path);
@@ -36,7 +37,7 @@ tide_code tide__ranks_expand(char *const *args, size_t n, tide_rank_files *out, 
  * file. */
 tide_code tide__ranks_expand_all(char *const *args, size_t n, tide_rank_files *out,
 				 tide_error *err);
-/* The same, including earlier runs, for commands that list files. */
+/* The same, with compile logs and earlier runs, for commands that list files. */
 tide_code tide__ranks_list(char *const *args, size_t n, tide_rank_files *out, tide_error *err);
 /* The same; `folder` is called with each folder before it is read, and with NULL if an argument is a
  * pattern. */
