@@ -8,7 +8,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { cells, drive, hash, json, picture, shot, soon } from './driver.mjs';
+import { cells, drive, go, hash, json, picture, shot, soon } from './driver.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'tt-'));
 const emit = (name, ...args) => {
@@ -70,6 +70,15 @@ async function ranks(page) {
   await soon(async () => assert.match((await page.locator('.tenstorrent h2').allTextContents()).find((h) => h.startsWith('op ')) ?? '', / of rank 2: /));
   await shot(page, 'tenstorrent-rank');
   assert.ok(want.ranks === 4);
+  await go(page, 'Phases');
+  const rows = await soon(async () => {
+    const all = await page.locator('table tbody tr:not(.pad)').allTextContents();
+    assert.ok(all.length >= 12);
+    return all;
+  });
+  assert.ok(rows.every((r) => /\d ops/.test(r)), 'phases last operations');
+  await go(page, 'Overview');
+  await soon(async () => assert.match(await page.textContent('main'), /Processrank 0 · MPI 1,0/));
 }
 
 await drive(async ({ make, visit }) => {

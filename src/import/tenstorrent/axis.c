@@ -92,27 +92,35 @@ static int64_t end_of(const axis *a, size_t k)
 	return t > 0 ? t : 0;
 }
 
-/* Returns a rank's time on the axis; order stays. */
+/* Returns the time of something in stretch k of a rank, not earlier than its operation's. */
+static int64_t place_in(const axis *a, size_t rank, size_t k, int64_t t)
+{
+	const tt_rank *r = &a->x->ranks[rank];
+	uint64_t i = (uint64_t)(t / TIDE_OP_NS), first = first_of(r, k);
+	if (a->x->n_ranks > 1 && i < first) { /* before the stretch's first operation */
+		int64_t past = t - r->ends[k - 1].t;
+		return end_of(a, k - 1) + (past < TURN ? past : TURN - 1);
+	}
+	i = i < r->n_ops ? i : r->n_ops - 1;
+	int64_t at = (int64_t)(a->begin[k] + a->before[rank][i] - a->before[rank][first]);
+	if (a->before[rank][i + 1] == a->before[rank][i])
+		return at ? at * TIDE_OP_NS - 1 : 0;
+	return at * TIDE_OP_NS + t % TIDE_OP_NS;
+}
+
+/* Returns a rank's time on the axis; order stays: no stretch leaves its place. */
 static int64_t place(const axis *a, size_t rank, int64_t t)
 {
 	const tt_rank *r = &a->x->ranks[rank];
-	uint64_t i = (uint64_t)(t / TIDE_OP_NS);
-	int64_t rest = t % TIDE_OP_NS;
 	if (t < 0 || t == TIDE_T_NEVER || !r->n_ops)
 		return t;
 	size_t k = stretch_at(r, t);
-	if (a->x->n_ranks > 1 && i < first_of(r, k)) { /* before the interval's first operation */
-		int64_t from = end_of(a, k - 1), past = t - r->ends[k - 1].t;
-		return from + (past < TURN ? past : TURN - 1);
-	}
-	i = i < r->n_ops ? i : r->n_ops - 1;
-	uint64_t at = a->begin[k] + a->before[rank][i] - a->before[rank][first_of(r, k)];
-	if (a->before[rank][i + 1] == a->before[rank][i])
-		return at ? (int64_t)at * TIDE_OP_NS - 1 : 0;
-	if (a->x->n_ranks > 1 && k < r->n_ends && i + 1 == r->ends[k].ops &&
-	    rest >= TIDE_OP_NS - TURN)
-		rest = TIDE_OP_NS - TURN - 1;
-	return (int64_t)at * TIDE_OP_NS + rest;
+	int64_t x = place_in(a, rank, k, t);
+	if (a->x->n_ranks < 2)
+		return x;
+	if (k && x < end_of(a, k - 1))
+		x = end_of(a, k - 1);
+	return k < r->n_ends && x > end_of(a, k) ? end_of(a, k) : x;
 }
 
 /* ---- all times ---- */

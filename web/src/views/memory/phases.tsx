@@ -3,7 +3,7 @@
 // Memory per phase: one bar each, stacked by groups of live memory at its highest moment, beside the limit of
 // the device; and every figure as a table.
 import { useMemo } from '../../hooks';
-import { bytes, delta, ns, percent } from '../../data/format';
+import { bytes, delta, lasts, percent } from '../../data/format';
 import { phasePeaks } from '../../data/memory_phases';
 import type { Memory } from '../../data/memory';
 import { getMemory, getTables, type Main, type Scope, sizeOf, type Tables } from '../../data/page';
@@ -120,7 +120,7 @@ function AsTable({ t, scopes, limit }: { t: Tables; scopes: { s: Scope; i: numbe
     col('#', (r) => r.n),
     col('Phase', (r) => r.name, undefined, { wide: true }),
     col('Memory', (r) => r.scope),
-    col('Lasts', (r) => r.t1 - r.t0, ns),
+    col('Lasts', (r) => r.t1 - r.t0, lasts),
     figure('Highest', 6, bytes, { bar: (r) => r.v[6] / high }),
     rows.some((r) => r.limit) && col('Of the limit', (r) => (r.limit ? (100 * r.v[6]) / r.limit : -1), (v) => (v < 0 ? '–' : percent(v))),
     figure('Segment peak', 0),

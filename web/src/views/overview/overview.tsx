@@ -211,7 +211,7 @@ function Card({ main, at }: { main: Main; at: number }) {
 
 function Facts({ main }: { main: Main }) {
   const started = main.wall0_ns === null ? 'unknown' : new Date(main.wall0_ns / 1e6).toISOString().replace('T', ' ').replace('Z', ' UTC');
-  const process = (p: Main['processes'][0]) => `${p.pid}${p.rank >= 0 ? ` · rank ${p.rank}` : ''}${p.command ? ` · ${p.command}` : ''}${p.host ? ` on ${p.host}` : ''}`;
+  const process = (p: Main['processes'][0]) => [p.pid >= 0 && p.pid, p.rank >= 0 && `rank ${p.rank}`, p.command].filter((x) => x !== false && x !== '').join(' · ') + (p.host ? ` on ${p.host}` : '');
   const idle = main.devices.filter((d, i) => i && !d.allocs && !d.sampled && (d.name || d.capacity));
   const rows: [string, string][] = [
     ['File', main.file],
