@@ -137,7 +137,7 @@ def _capacity(device: str) -> int:
 
 
 def of_gpu(s: GPUMemoryStats, capacity: int | None = None) -> list[str]:
-    """`capacity`: bytes of the device's memory; left out: what PyTorch says of the device."""
+    """Returns advice for a device with `capacity` bytes; None asks PyTorch for the device's capacity."""
     found = []
     capacity = _capacity(s.device) if capacity is None else capacity
     if capacity and s.reserved_bytes / capacity >= GPU_FULL:

@@ -416,7 +416,7 @@ EXPORT void tide_gpu_end(void)
 	session = false;
 	tide__virtual_off();
 	if (tide__gpu_wanted & TIDE_GPU_LAUNCHES)
-		switch_others(1); /* as they were, for whoever comes next */
+		switch_others(1); /* restored for the next tool */
 	for (size_t i = 0; tide__cupti.disable && i < sizeof kinds / sizeof *kinds; i++)
 		tide__cupti.disable(kinds[i]);
 	if (tide__gpu_wanted & TIDE_GPU_CALLS)

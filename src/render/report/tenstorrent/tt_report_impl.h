@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What text, JSON and Markdown of a Tenstorrent run share. */
+/* Functions shared by text, JSON and Markdown of a Tenstorrent run. */
 #ifndef TIDE_RENDER_REPORT_TENSTORRENT_TT_REPORT_IMPL_H
 #define TIDE_RENDER_REPORT_TENSTORRENT_TT_REPORT_IMPL_H
 

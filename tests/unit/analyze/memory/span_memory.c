@@ -15,13 +15,16 @@ static void random_frees(tide_model *m)
 			m->allocs.free_span[i].i = some_random((uint32_t)m->spans.n);
 }
 
-/* Every span gets a name of its own: a row of the op tree is then one span. */
+/* Every span gets a name of its own, and none is the profiler's own work: a row of the op tree is
+ * then one span. */
 static void own_names(tide_model *m)
 {
 	char name[32];
 	for (size_t i = 1; i < m->spans.n; i++) {
 		snprintf(name, sizeof name, "span %zu", i);
 		m->spans.name[i] = tide__str(m, name);
+		if (m->spans.cat[i] == TIDE_CAT_OVERHEAD)
+			m->spans.cat[i] = TIDE_CAT_OP;
 	}
 }
 
