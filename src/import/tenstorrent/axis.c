@@ -92,12 +92,12 @@ static int64_t end_of(const axis *a, size_t k)
 	return t > 0 ? t : 0;
 }
 
-/* Returns the time of something in stretch k of a rank, not earlier than its operation's. */
+/* Returns the time of something in interval k of a rank, not earlier than its operation's. */
 static int64_t place_in(const axis *a, size_t rank, size_t k, int64_t t)
 {
 	const tt_rank *r = &a->x->ranks[rank];
 	uint64_t i = (uint64_t)(t / TIDE_OP_NS), first = first_of(r, k);
-	if (a->x->n_ranks > 1 && i < first) { /* before the stretch's first operation */
+	if (a->x->n_ranks > 1 && i < first) { /* before the interval's first operation */
 		int64_t past = t - r->ends[k - 1].t;
 		return end_of(a, k - 1) + (past < TURN ? past : TURN - 1);
 	}
@@ -108,7 +108,7 @@ static int64_t place_in(const axis *a, size_t rank, size_t k, int64_t t)
 	return at * TIDE_OP_NS + t % TIDE_OP_NS;
 }
 
-/* Returns a rank's time on the axis; order stays: no stretch leaves its place. */
+/* Returns a rank's time on the axis; the order of intervals stays. */
 static int64_t place(const axis *a, size_t rank, int64_t t)
 {
 	const tt_rank *r = &a->x->ranks[rank];
