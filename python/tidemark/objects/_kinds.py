@@ -67,8 +67,9 @@ def _astropy_metadata(obj: Any) -> list[Any]:
 
 def _frame_arrays(obj: Any) -> list[Any]:
     """A column as a Series would be noted in the frame (copy-on-write), so that each measurement finds more than the one before."""
-    columns = getattr(obj, "_iter_column_arrays", None)
-    return list(columns()) if callable(columns) else [obj.iloc[:, i].array for i in range(obj.shape[1])]
+    if hasattr(obj, "_iter_column_arrays"):
+        return list(obj._iter_column_arrays())
+    return [obj.iloc[:, i].array for i in range(obj.shape[1])]
 
 
 def _is_array(value: Any) -> bool:
