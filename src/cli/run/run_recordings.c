@@ -340,8 +340,9 @@ void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, 
 		return;
 	if (!*l.own && !l.n_other && !asked)
 		tide__cli_note(
-			"tidemark run: nothing was recorded into %s: the program did not use "
-			"PyTorch's allocators, recorded into a file of its own, or the file was "
-			"removed",
-			file);
+			"tidemark run: nothing was recorded into %s: the program %s, recorded into "
+			"a file of its own, or the file was removed",
+			file,
+			heap ? "is statically linked or set-uid"
+			     : "did not use PyTorch's allocators");
 }
