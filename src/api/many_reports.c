@@ -255,7 +255,8 @@ struct diff {
 static tide_code diff_text(void *result, const tide_out *to)
 {
 	struct diff *x = result;
-	return tide__diff_report_text(&x->d, &x->c, x->file, x->top, to) ? TIDE_OK : TIDE_ENOMEM;
+	return tide__diff_report_text(&x->d, x->m, &x->c, x->file, x->top, to) ? TIDE_OK
+									       : TIDE_ENOMEM;
 }
 
 static tide_code diff_json(void *result, tide_json *j)

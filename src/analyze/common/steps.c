@@ -318,8 +318,14 @@ tide_code tide__window_of(const tide_steps *s, const tide_window *w, tide_span_w
 		return TIDE_OK;
 	if (!s->n)
 		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "the trace has no steps");
+	int64_t first = s->v[0].number, last = s->v[s->n - 1].number;
+	if (w->first == w->last)
+		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+				  "the trace has no step %" PRId64 ", only steps %" PRId64
+				  " to %" PRId64,
+				  w->first, first, last);
 	return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
-			  "no step %" PRId64 "..%" PRId64 " in the trace: it has %" PRId64
-			  "..%" PRId64,
-			  w->first, w->last, s->v[0].number, s->v[s->n - 1].number);
+			  "the trace has no steps %" PRId64 " to %" PRId64 ", only steps %" PRId64
+			  " to %" PRId64,
+			  w->first, w->last, first, last);
 }

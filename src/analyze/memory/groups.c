@@ -283,6 +283,7 @@ tide_code tide__groups_in_roles(const tide_model *m, const tide_live_set *set, t
 	*out = (tide_groups){ .by = by, .roles = roles };
 	bool tensors = by == TIDE_BY_TENSOR;
 	bool ok = by != TIDE_BY_OP || tide__paths_init(&out->paths);
+	out->paths.no_steps = true; /* one op over all steps */
 	if (ok && by == TIDE_BY_TENSOR)
 		ok = (out->labels = tide__strings_new()) != NULL;
 	if (ok && splits(by))

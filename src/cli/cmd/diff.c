@@ -41,7 +41,8 @@ static bool show(const tide_args *a, const tide_diff *d, tide_model *const *m,
 	const char *const file[] = { a->files[0], a->files[1] };
 	const tide_model *const models[] = { m[0], m[1] };
 	if (!a->opt[O_JSON].set)
-		return tide__diff_report_text(d, c, file, (size_t)a->opt[O_TOP].num, &a->to);
+		return tide__diff_report_text(d, models, c, file, (size_t)a->opt[O_TOP].num,
+					      &a->to);
 	tide_json j;
 	tide__json_begin(&j, a->out, true);
 	bool ok = tide__diff_report_json(d, models, c, file, &j);

@@ -71,13 +71,14 @@ static void notes(const tide_export_stats *st)
 		tide__cli_note(
 			"note: the trace has no data of that kind: the file is empty (--kind)");
 	if (st->extra_tracks)
-		tide__cli_note(
-			"note: %llu tracks were added for spans that do not nest in their lane",
-			(unsigned long long)st->extra_tracks);
+		tide__cli_note("note: %llu track%s added for spans that do not nest in their lane",
+			       (unsigned long long)st->extra_tracks,
+			       st->extra_tracks == 1 ? " was" : "s were");
 	tide__cli_cut(st->cut_texts);
 	if (st->cut_spans)
-		tide__cli_note("note: %llu spans were cut short so that they nest",
-			       (unsigned long long)st->cut_spans);
+		tide__cli_note("note: %llu span%s cut short so that they nest",
+			       (unsigned long long)st->cut_spans,
+			       st->cut_spans == 1 ? " was" : "s were");
 }
 
 static int write_out(const tide_args *a, const tide_exporter *e, const tide_model *m)

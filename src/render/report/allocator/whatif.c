@@ -243,8 +243,9 @@ static void print_notes(const tide_out *to, const tide_whatif *x)
 		      to->out);
 	if (x->q->n_empty)
 		fprintf(to->out,
-			"note: the program emptied the cache %s times, and so do the replays\n",
-			tide__fmt_count(n, sizeof n, (int64_t)x->q->n_empty));
+			"note: the program emptied the cache %s time%s, and so do the replays\n",
+			tide__fmt_count(n, sizeof n, (int64_t)x->q->n_empty),
+			x->q->n_empty == 1 ? "" : "s");
 }
 
 static void print_nothing(const tide_whatif *x, const tide_out *to)

@@ -320,8 +320,24 @@ static bool table(const tide_out *to, const tide_diff *d, tide_diff_kind kind, c
 	return true;
 }
 
-bool tide__diff_report_text(const tide_diff *d, const tide_diff_checks *c,
-			    const char *const file[2], size_t top, const tide_out *to)
+/* Notes that memory figures are of different devices. */
+static void put_devices(const tide_diff *d, const tide_model *const m[2], const tide_out *to)
+{
+	char a[64], b[64];
+	if (!d->device[0].i || !d->device[1].i)
+		return;
+	tide__device_name(m[0], d->device[0].i, a, sizeof a);
+	tide__device_name(m[1], d->device[1].i, b, sizeof b);
+	if (strcmp(a, b))
+		fprintf(to->out,
+			"memory figures are of different devices: %s of A, %s of B (--device "
+			"compares one)\n",
+			a, b);
+}
+
+bool tide__diff_report_text(const tide_diff *d, const tide_model *const m[2],
+			    const tide_diff_checks *c, const char *const file[2], size_t top,
+			    const tide_out *to)
 {
 	static const char *const titles[] = { "Host spans by self time", "Device work by time",
 					      "Bytes at the peak by call stack",
@@ -335,7 +351,9 @@ bool tide__diff_report_text(const tide_diff *d, const tide_diff_checks *c,
 	tide__put_text(to, file[0]);
 	fputs("\nB: ", to->out);
 	tide__put_text(to, file[1]);
-	fputs("\n\n", to->out);
+	fputc('\n', to->out);
+	put_devices(d, m, to);
+	fputc('\n', to->out);
 	tide__grid_print(g, to->out, &to->style, 0);
 	tide__grid_free(g);
 	for (unsigned k = 0; k < TIDE_N_DIFF_KINDS; k++)

@@ -37,8 +37,9 @@ void tide__diff_checks_json(tide_json *j, const tide_diff_checks *c);
 
 /* Writes the whole report: `file` are the names of the two traces, `top` rows per table (0 =
  * all). Both return false if memory runs out. */
-bool tide__diff_report_text(const tide_diff *d, const tide_diff_checks *c,
-			    const char *const file[2], size_t top, const tide_out *to);
+bool tide__diff_report_text(const tide_diff *d, const tide_model *const m[2],
+			    const tide_diff_checks *c, const char *const file[2], size_t top,
+			    const tide_out *to);
 bool tide__diff_report_json(const tide_diff *d, const tide_model *const m[2],
 			    const tide_diff_checks *c, const char *const file[2], tide_json *j);
 

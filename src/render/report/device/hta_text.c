@@ -311,8 +311,10 @@ static void print_start(const tide_hta_job *job, const tide_hta_view *view, FILE
 	fprintf(out, "%zu rank%s, %s device row%s", ranks, ranks == 1 ? "" : "s",
 		tide__fmt_count(num, sizeof num, (int64_t)job->sum->h.rows),
 		job->sum->h.rows == 1 ? "" : "s");
+	bool dropped = !strcmp(view->window, "drop-last-step");
 	if (strcmp(view->window, "all"))
-		fprintf(out, " in %s (%s outside)", view->window,
+		fprintf(out, "%s%s (%s outside)", dropped ? " without the last step" : " in ",
+			dropped ? "" : view->window,
 			tide__fmt_count(num, sizeof num, (int64_t)job->sum->h.left_out));
 	fputc('\n', out);
 }

@@ -268,7 +268,13 @@ tide_code tide__timeline_text(const tide_model *m, const tide_timeline *t, size_
 {
 	char out[32];
 	if (!t->cpu_count && !t->gpu_count) {
-		fputs("the trace has no host spans and no device work\n", to->out);
+		if (t->not_work)
+			fprintf(to->out,
+				"the trace has no ops and no device work, only ranges and waits "
+				"(%" PRIu64 "): `tidemark ops` lists them\n",
+				t->not_work);
+		else
+			fputs("the trace has no host spans and no device work\n", to->out);
 		tide__put_model_losses(to, m);
 		return TIDE_OK;
 	}

@@ -586,7 +586,7 @@ static void test_windows(void **state)
 	tide_hta *h;
 	tide_error err;
 	assert_int_equal(tide__hta_analyze(m, &opt, &h, &err), TIDE_ENOTFOUND);
-	assert_string_equal(err.text, "no step 9..12 in the trace: it has 7..8");
+	assert_string_equal(err.text, "the trace has no steps 9 to 12, only steps 7 to 8");
 	tide__model_free(m);
 }
 
