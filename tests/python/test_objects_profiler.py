@@ -132,7 +132,7 @@ class Profiler(unittest.TestCase):
             with p:
                 kept = bytes(n)
             if sys.gettrace() is None:  # a tracer allocates, too
-                self.assertEqual(p.delta()["host"], sys.getsizeof(kept))
+                self.assertIn(p.delta()["host"] - sys.getsizeof(kept), range(100))  # 0 in Python 3.11, 64 in 3.10
             del kept
 
     def test_deltas_and_growth(self):

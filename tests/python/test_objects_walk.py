@@ -223,7 +223,7 @@ class Fallback(unittest.TestCase):
                 "print(objects.memory_report(many[0]), objects.memory_stats(b'abc'), objects.memory_report(many))")
         run = [subprocess.run([sys.executable, "-c", code, *slow], capture_output=True, text=True, check=False, cwd=SOURCE / "tests/python") for slow in ([], ["slow"])]
         plain = [re.sub("\n\nProblems:\n  - the extension.*", "", r.stdout) for r in run]
-        self.assertIn("Total data:        80 bytes", plain[0], run[0].stderr)
+        self.assertRegex(plain[0], "Total data:        (80|240) bytes", run[0].stderr)  # views of one array, or 3 bytes objects
         self.assertEqual(plain[1], plain[0], run[1].stderr)
 
 
