@@ -99,6 +99,8 @@ static int64_t place_in(const axis *a, size_t rank, size_t k, int64_t t)
 	uint64_t i = (uint64_t)(t / TIDE_OP_NS), first = first_of(r, k);
 	if (a->x->n_ranks > 1 && i < first) { /* before the interval's first operation */
 		int64_t past = t - r->ends[k - 1].t;
+		if (!a->begin[k])
+			return 0;
 		return end_of(a, k - 1) + (past < TURN ? past : TURN - 1);
 	}
 	i = i < r->n_ops ? i : r->n_ops - 1;
