@@ -349,7 +349,7 @@ int tide__cli_each_rank(const tide_args *a, const tide_value *device, bool json)
 	const char *alone = for_one(a);
 	if (alone)
 		return tide__cli_usage(a, "--%s works with one trace only", alone);
-	if (tide__ranks_expand(a->files, a->n_files, &f, &err) != TIDE_OK)
+	if (tide__ranks_expand_all(a->files, a->n_files, &f, &err) != TIDE_OK)
 		return tide__cli_fail(NULL, &err);
 	tide__ranks_in_order(&f);
 	tide_grid *g = tide__grid_new(k->cols, k->n);

@@ -41,12 +41,17 @@ static bool is_beside(const char *name)
 	return n > tail && !strcmp(name + n - tail, TIDE_RINGS_SUFFIX);
 }
 
+static bool is_snapshot_name(const char *name)
+{
+	return strstr(name, ".pickle") || strstr(name, ".pkl");
+}
+
 static bool is_trace_name(const tide_rank_files *f, const char *name)
 {
 	if (is_beside(name))
 		return false;
 	return strstr(name, ".json") || strstr(name, ".tide") ||
-	       (f->snapshots && (strstr(name, ".pickle") || strstr(name, ".pkl"))) ||
+	       (f->snapshots && is_snapshot_name(name)) ||
 	       (f->logs && !strncmp(name, "dedicated_log_torch_trace_", 26));
 }
 
@@ -73,6 +78,8 @@ static bool add_folder(tide_rank_files *f, const char *path, int depth)
 			ok = add_folder(f, full, depth + 1);
 		else if (is_trace_name(f, e->d_name) && !stat(full, &st) && S_ISREG(st.st_mode))
 			ok = add_file(f, full, (uint64_t)st.st_size);
+		else
+			f->skipped |= is_snapshot_name(e->d_name);
 		free(full);
 	}
 	closedir(d);
@@ -142,10 +149,14 @@ static tide_code expand(char *const *args, size_t n, tide_rank_files *out, tide_
 		else if (!add_path(out, args[i]))
 			rc = tide__nomem(err);
 		if (rc == TIDE_OK && out->n == before)
-			rc = tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
-					"%s: the folder has no traces (files with .json%s or "
-					".tide in their names)",
-					args[i], out->snapshots ? ", .pickle" : "");
+			rc = tide__fail(
+				err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+				"%s: the folder has no traces (files with .json%s or "
+				".tide in their names)%s",
+				args[i], out->snapshots ? ", .pickle" : "",
+				out->skipped ? "; this command reads snapshots (.pickle) by name "
+					       "only"
+					     : "");
 	}
 	if (rc != TIDE_OK)
 		tide__ranks_free(out);

@@ -22,6 +22,7 @@ typedef struct tide_rank_files {
 	size_t n, cap;
 	bool snapshots; /* folders also contribute memory snapshots */
 	bool logs;	/* compile logs in folders, too (TORCH_TRACE) */
+	bool skipped;	/* a folder has snapshots that were left out */
 	bool named;	/* files added now were given by the user */
 	/* called with each folder before it is read, and with NULL for a pattern; may be NULL */
 	void (*folder)(void *to, const char *path);
