@@ -121,6 +121,18 @@ def areas(server, rid, spans, found):
         check(server, "/api/recordings/{id}/sums", query, 400, id=rid)
 
 
+def places(folder):
+    """Host events say where they are in the source, if the trace does."""
+    path = folder / "places.json"
+    event = {"ph": "X", "pid": 1, "tid": 1, "ts": 1, "dur": 50}
+    names = ["a b/train.py(12): step", "nn/module.py(): f", "x(12", "(5): f", "<built-in method f>", "t.py(99999999999999): f"]
+    path.write_text(json.dumps({"traceEvents": [event | {"cat": "python_function", "name": n, "ts": 100 * i} for i, n in enumerate(names)]
+                                + [event | {"cat": "cpu_op", "name": "op.py(3): x", "ts": 1000}]}))
+    with Server(path) as s:
+        got = {e["name"]: (e["file"], e["line"]) for e in check(s, "/api/profiler/timeline", "min_duration_us=0")["cpu"]}
+    assert got == {n: ("a b/train.py", 12) if n == names[0] else (None, None) for n in [*names, "op.py(3): x"]}, got
+
+
 def links(server, rid):
     """From a launch to its kernel and back."""
     found = check(server, "/api/recordings/{id}/search", "q=cudaLaunchKernel&limit=50", id=rid)
@@ -555,6 +567,8 @@ def main():
         links_lead_nowhere(pathlib.Path(folder))
     with tempfile.TemporaryDirectory() as folder:
         torn(pathlib.Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        places(pathlib.Path(folder))
     with tempfile.TemporaryDirectory() as folder:
         runs(pathlib.Path(folder))
         sessions_are_one_row(pathlib.Path(folder) / "sessions")

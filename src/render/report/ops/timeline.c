@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/common/lane_name.h"
+#include "analyze/common/stacks.h"
 #include "render/text/format.h"
 #include "render/text/labels.h"
 
@@ -153,6 +154,41 @@ tide_grid *tide__timeline_lanes(const tide_model *m, const tide_timeline *t, siz
 	return NULL;
 }
 
+/* Reads "FILE(LINE): FUNCTION", as the trace names Python functions; false if it is none. */
+static bool python_place(const tide_model *m, size_t i, size_t *n, uint64_t *line)
+{
+	size_t len;
+	const char *s = tide__text(m, m->spans.name[i], &len), *open = memchr(s, '(', len);
+	if (m->spans.cat[i] != TIDE_CAT_PYTHON || !open || open == s)
+		return false;
+	const char *p = open + 1, *end = s + len;
+	for (*line = 0; p < end && *p >= '0' && *p <= '9' && *line < 100000000; p++)
+		*line = *line * 10 + (uint64_t)(*p - '0');
+	*n = (size_t)(open - s);
+	return p > open + 1 && p < end && *p == ')';
+}
+
+/* Writes the source location of a host event: of a Python function from its name, of others from
+ * their call stack. */
+static void put_place(const tide_model *m, tide_json *j, size_t i)
+{
+	size_t n;
+	uint64_t line;
+	tide_frame_id f = { 0 };
+	if (python_place(m, i, &n, &line)) {
+		tide__json_kstrn(j, "file", tide__text(m, m->spans.name[i], NULL), n);
+		tide__json_kuint(j, "line", line);
+		return;
+	}
+	if (m->spans.stack[i].i)
+		f = tide__stack_face(m, m->spans.stack[i]);
+	if (f.i && m->frames.file[f.i].i)
+		tide__json_ktext(j, "file", m, m->frames.file[f.i]);
+	else
+		tide__json_knull(j, "file");
+	tide__json_kuint_if(j, "line", f.i && m->frames.line[f.i], f.i ? m->frames.line[f.i] : 0);
+}
+
 void tide__timeline_event_json(const tide_model *m, tide_json *j, size_t i)
 {
 	uint32_t lane = m->spans.lane[i].i, p = m->lanes.process[lane].i;
@@ -172,6 +208,8 @@ void tide__timeline_event_json(const tide_model *m, tide_json *j, size_t i)
 		tide__json_kstr(j, "device", tide__device_name(m, d, device, sizeof device));
 	if (p)
 		tide__json_kint(j, "pid", m->processes.pid[p]);
+	if (m->lanes.kind[lane] != TIDE_LANE_STREAM)
+		put_place(m, j, i);
 	tide__json_object_end(j);
 }
 
