@@ -50,6 +50,10 @@ def main() -> int:
         check("a trace of no run", "without a run" in text and text.count("run 1") == 1, text)
         some = json.loads(run("info", f"{folder}/z.tide", f"{folder}/a.tide", "--json"))
         check("several files", [r["processes"] for r in some.get("runs", [])] == [1, 1], some)
+        run(*record, f"{folder}/e.tide", "--", "sh", "-c", "exec ls /")
+        one = next((r for r in json.loads(run("info", folder, "--json")).get("runs", []) if any("exec ls" in t["command"] for t in r["traces"])), {})
+        check("a program that replaces itself is one process", (one.get("processes"), len(one.get("traces", []))) == (1, 2), one)
+        check("and says so", "1 process in 2 recordings" in run("info", folder), run("info", folder))
     print("failed" if failed else "as told")
     return 1 if failed else 0
 

@@ -211,9 +211,22 @@ static void extent(const struct one *v, size_t n, int64_t *start, int64_t *laste
 	*lasted = end - *start;
 }
 
+/* A program that replaces itself (exec) goes on as another recording of the same process. */
+static size_t processes(const struct one *v, size_t n)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < n; i++) {
+		size_t k = 0;
+		while (k < i && (v[k].pid != v[i].pid || v[i].pid < 0))
+			k++;
+		count += k == i;
+	}
+	return count;
+}
+
 static void heading(const tide_args *a, const struct one *v, size_t n)
 {
-	char when[64] = "", lasts[32];
+	char when[64] = "", lasts[32], more[48] = "";
 	int64_t start, lasted;
 	if (!*v->run) {
 		tide__heading(&a->to, "%zu trace%s without a run", n, n == 1 ? "" : "s");
@@ -224,7 +237,10 @@ static void heading(const tide_args *a, const struct one *v, size_t n)
 	struct tm t;
 	if (start > 0 && gmtime_r(&s, &t))
 		strftime(when, sizeof when, ", started %Y-%m-%d %H:%M:%S UTC", &t);
-	tide__heading(&a->to, "run %s: %zu process%s, %s%s", v->run, n, n == 1 ? "" : "es",
+	size_t p = processes(v, n);
+	if (p != n)
+		snprintf(more, sizeof more, " in %zu recordings", n);
+	tide__heading(&a->to, "run %s: %zu process%s%s, %s%s", v->run, p, p == 1 ? "" : "es", more,
 		      tide__fmt_ns(lasts, sizeof lasts, (double)lasted), when);
 }
 
@@ -254,7 +270,7 @@ static int show_json(const tide_args *a, const struct all *x)
 		extent(&x->v[i], to - i, &start, &lasted);
 		tide__json_object(&j);
 		tide__json_kstr(&j, "run", x->v[i].run);
-		tide__json_kuint(&j, "processes", to - i);
+		tide__json_kuint(&j, "processes", processes(&x->v[i], to - i));
 		tide__json_kint(&j, "start_wall_ns", start);
 		tide__json_kint(&j, "duration_ns", lasted);
 		tide__grid_member(rows(&x->v[i], to - i, false), &j, "traces");
