@@ -211,7 +211,7 @@ static void extent(const struct one *v, size_t n, int64_t *start, int64_t *laste
 	*lasted = end - *start;
 }
 
-/* A program that replaces itself (exec) goes on as another recording of the same process. */
+/* A program that replaces itself (exec) continues as another recording of the same process. */
 static size_t processes(const struct one *v, size_t n)
 {
 	size_t count = 0;
