@@ -50,6 +50,7 @@ typedef struct sweep {	/* open spans of every lane as time advances */
 	uint32_t *last; /* owned; per lane: last span begun */
 	uint32_t next;	/* next span to begin */
 	uint32_t idle;	/* lane last found with nothing open */
+	bool state;	/* no history, only a final state */
 } sweep;
 
 /* Times never go back: what has ended is forgotten. */
@@ -97,7 +98,8 @@ static void begin_move(chrome *c, sweep *w, uint32_t row, bool add, int64_t t)
 		begin_event(c, "i", tide__chrome_pid(c, lane), 1999999999);
 }
 
-/* Allocations from before the recording have no event: they are in the totals. */
+/* Allocations from before the recording have no event: they are in the totals. Without a history
+ * there would be no event and no total, so then they have one. */
 static void memory_event(chrome *c, sweep *w, size_t i, uint64_t *used, const uint64_t *reserved)
 {
 	const tide_model *m = c->m;
@@ -107,7 +109,7 @@ static void memory_event(chrome *c, sweep *w, size_t i, uint64_t *used, const ui
 	bool host = m->devices.kind[d] == TIDE_DEVICE_HOST;
 	int64_t bytes = (int64_t)m->allocs.size[row];
 	used[d] += (uint64_t)(add ? bytes : -bytes);
-	if (add && m->allocs.flags[row] & TIDE_ALLOC_BEFORE)
+	if (add && !w->state && m->allocs.flags[row] & TIDE_ALLOC_BEFORE)
 		return;
 	begin_move(c, w, row, add, tide__move_time(m, i));
 	tide__json_kstr(&c->j, "cat", "cpu_instant_event");
@@ -139,7 +141,9 @@ bool tide__chrome_memory(chrome *c)
 	tide_reserved r = { 0 };
 	uint64_t *used = tide__calloc(m->devices.n, sizeof *used);
 	uint64_t *reserved = tide__calloc(m->devices.n, sizeof *reserved);
-	sweep w = { .last = tide__calloc(m->lanes.n, sizeof *w.last), .next = 1 };
+	sweep w = { .last = tide__calloc(m->lanes.n, sizeof *w.last),
+		    .next = 1,
+		    .state = tide__fact_find(m, "loss.no_history") >= 0 };
 	bool ok = used && reserved && w.last && tide__find_reserved(m, &r, NULL) == TIDE_OK;
 	for (size_t d = 0; ok && d < m->devices.n; d++)
 		if (r.devices[d] != TIDE_RESERVED_SEGMENTS &&
