@@ -484,6 +484,13 @@ def runs(folder):
         last = wait_for("what was kept", tagged)  # the file is opened beside the first answers
         assert (last["tags"], last["note"]) == (["slow", "fp8"], "a note")
         assert last["indexed"], "figures are kept with the file's identity"
+    with Server(folder) as s, Server(folder) as other:  # two servers of one folder keep each other's words
+        for one, words in ((s, "tags=theirs"), (other, "note=ours")):
+            wait_for("the index", lambda: not one.json("/api/runs")["pending"])
+            assert json.loads(one.ask(f"/api/runs/{last['id']}/note?{words}", method="POST")[2])["kept"] is True
+    with Server(folder) as s:
+        last = wait_for("both", lambda: next((r for r in check(s, "/api/runs")["runs"] if r["name"] == "r2.json" and r["tags"]), None))
+        assert (last["tags"], last["note"]) == (["theirs"], "ours"), last
     asked.add("/api/runs/{id}/note")
 
 

@@ -78,7 +78,8 @@ static tide_run_file *open_file(const char *path, bool (*take)(void *user, const
 {
 	static const char sql[] =
 		"INSERT INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(path) DO UPDATE SET "
-		"size=?2, mtime_ns=?3, version=?4, figures=?5, tags=?6, note=?7";
+		"size=?2, mtime_ns=?3, version=?4, figures=?5, tags=COALESCE(?8, tags), "
+		"note=COALESCE(?9, note)";
 	tide_run_file *f = tide__calloc(1, sizeof *f);
 	if (!f)
 		return NULL;
@@ -93,7 +94,16 @@ static tide_run_file *open_file(const char *path, bool (*take)(void *user, const
 	return NULL;
 }
 
-static bool put(tide_run_file *f, const tide_run_row *r)
+/* Binds the text, or NULL for a column that stays as another server may have written it. */
+static void bind_if(sqlite3_stmt *s, int column, bool set, const char *text)
+{
+	if (set)
+		sqlite3_bind_text(s, column, text, -1, SQLITE_STATIC);
+	else
+		sqlite3_bind_null(s, column);
+}
+
+static bool put(tide_run_file *f, const tide_run_row *r, unsigned what)
 {
 	sqlite3_stmt *s = f->put;
 	sqlite3_bind_text(s, 1, r->path, -1, SQLITE_STATIC);
@@ -106,6 +116,8 @@ static bool put(tide_run_file *f, const tide_run_row *r)
 		sqlite3_bind_null(s, 5);
 	sqlite3_bind_text(s, 6, r->tags, -1, SQLITE_STATIC);
 	sqlite3_bind_text(s, 7, r->note, -1, SQLITE_STATIC);
+	bind_if(s, 8, what & TIDE_RUN_PUT_TAGS, r->tags);
+	bind_if(s, 9, what & TIDE_RUN_PUT_NOTE, r->note);
 	bool ok = sqlite3_step(s) == SQLITE_DONE;
 	sqlite3_reset(s);
 	return ok;

@@ -183,7 +183,7 @@ static void read_one(tide_run_index *x, const tide_rec *r)
 			k->v.size = (int64_t)r->size;
 			k->v.mtime_ns = r->mtime_ns;
 			if (x->file)
-				x->ops->put(x->file, &k->v);
+				x->ops->put(x->file, &k->v, 0);
 		}
 	}
 	pthread_mutex_unlock(&x->lock);
@@ -372,7 +372,9 @@ tide_code tide__run_index_write(tide_run_index *x, const char *path, const char 
 			strcpy(k->v.tags, tags);
 		if (note)
 			strcpy(k->v.note, note);
-		kept = x->file && x->ops->put(x->file, &k->v);
+		kept = x->file &&
+		       x->ops->put(x->file, &k->v,
+				   (tags ? TIDE_RUN_PUT_TAGS : 0) | (note ? TIDE_RUN_PUT_NOTE : 0));
 	}
 	pthread_mutex_unlock(&x->lock);
 	if (!k)
