@@ -160,8 +160,24 @@ def lstm_sizes(shape: Any, hidden: int, layers: int, ways: int, element: int) ->
     return kept, Bytes(max(work - 8 * MIB * layers, 512), work + 512, work + 8 * MIB * layers)
 
 
-def lstm(torch: Any, spaces: Any) -> Any:
-    """nn.LSTM as cuDNN runs it: its outputs, what it keeps for the backward pass, its workspaces, one buffer for weights' gradients."""
+def gated_sizes(shape: Any, hidden: int, layers: int, ways: int, element: int, gates: int) -> tuple[int, Bytes]:
+    """The same of a GRU (3 gates) or a plain RNN (1), in proportion to an LSTM's: not measured, hence a wide range."""
+    kept, work = lstm_sizes(shape, hidden, layers, ways, element)
+    part = max(gates + 1, 2) / 5
+    likely = int(work.likely * part)
+    return int(kept * part), Bytes(likely // 2, likely, 2 * likely)
+
+
+def recurrent(torch: Any, spaces: Any, gates: int) -> Any:
+    """nn.LSTM (4 gates), nn.GRU (3) or nn.RNN (1) as cuDNN runs it: its outputs, what it keeps for the backward pass, its workspaces, one buffer for
+    weights' gradients. Returns a stand-in for torch._VF.lstm, gru or rnn_tanh, given the original."""
+    name = {4: "LSTM", 3: "GRU"}.get(gates, "RNN")
+
+    def sizes(shape: Any, hidden: int, layers: int, ways: int, element: int) -> tuple[int, Bytes]:
+        if gates == 4:
+            return lstm_sizes(shape, hidden, layers, ways, element)
+        spaces.unknown[f"cuDNN's memory of a {name}"] = "taken in proportion to an LSTM's, not measured"
+        return gated_sizes(shape, hidden, layers, ways, element, gates)
 
     class Function(torch.autograd.Function):  # type: ignore[misc, name-defined]
         @staticmethod
@@ -169,9 +185,9 @@ def lstm(torch: Any, spaces: Any) -> Any:
             hidden, layers, ways, training, first = how
             y = x.transpose(0, 1).contiguous() if first else x.contiguous()
             out = y.new_empty(y.shape[0], y.shape[1], hidden * ways)
-            hy, cy = torch.empty_like(hx), torch.empty_like(cx)
-            kept, work = lstm_sizes(y.shape, hidden, layers, ways, y.element_size())
-            with spaces.space(y.device.index or 0, work, "LSTM"):
+            hy, cy = torch.empty_like(hx), torch.empty_like(cx) if cx is not None else None
+            kept, work = sizes(y.shape, hidden, layers, ways, y.element_size())
+            with spaces.space(y.device.index or 0, work, name):
                 reserve = y.new_empty(kept if training else 0, dtype=torch.uint8)
             ctx.save_for_backward(x, hx, cx, out, reserve, *weights)
             ctx.how = how
@@ -184,15 +200,15 @@ def lstm(torch: Any, spaces: Any) -> Any:
             hidden, layers, ways, _, first = ctx.how
             y = x.transpose(0, 1).contiguous() if first else x.contiguous()
             g = grad.transpose(0, 1).contiguous() if first else grad.contiguous()
-            dx, dhx, dcx = torch.empty_like(y), torch.empty_like(hx), torch.empty_like(cx)
+            dx, dhx, dcx = torch.empty_like(y), torch.empty_like(hx), torch.empty_like(cx) if cx is not None else None
             index = y.device.index or 0
-            work = lstm_sizes(y.shape, hidden, layers, ways, y.element_size())[1]
-            with spaces.space(index, work, "LSTM"):
+            work = sizes(y.shape, hidden, layers, ways, y.element_size())[1]
+            with spaces.space(index, work, name):
                 pass
             del g, y  # the gradient of the weights transposes the input again
             y = x.transpose(0, 1).contiguous() if first else x.contiguous()
             flat = weights[0].new_empty(sum(w.numel() for w in weights))
-            with spaces.space(index, work, "LSTM"):
+            with spaces.space(index, work, name):
                 pass
             del y
             grads, at = [], 0
@@ -217,18 +233,23 @@ def lstm(torch: Any, spaces: Any) -> Any:
         def backward(ctx: Any, *grads: Any) -> Any:
             return tuple(None if g is None else g.to(ctx.dtype) for g in grads)
 
-    plain = torch._VF.lstm
+    def stand_in(plain: Any) -> Any:
+        def run(x: Any, *rest: Any) -> Any:
+            packed = not isinstance(rest[0], (list, tuple)) if gates == 4 else isinstance(rest[1], torch.Tensor)
+            if x.device.type != "cuda" or packed:  # packed sequences have sizes of their own
+                return plain(x, *rest)
+            state, weights, bias, layers, dropout, training, both, first = rest[:8]
+            hx, cx = state if gates == 4 else (state, None)
+            if torch.is_autocast_enabled("cuda"):
+                weights = Flat.apply(*weights) if weights[0].dtype != torch.float16 else weights
+                cx = cx.to(torch.float16) if cx is not None else None
+                hx, x = hx.to(torch.float16), x.to(torch.float16)
+            out = Function.apply(x, hx, cx, (hx.shape[-1], layers, 2 if both else 1, training, first), *weights)
+            return out if gates == 4 else out[:2]
 
-    def run(x: Any, *rest: Any) -> Any:
-        if x.device.type != "cuda" or not isinstance(rest[0], (list, tuple)):  # packed sequences have sizes of their own
-            return plain(x, *rest)
-        (hx, cx), weights, bias, layers, dropout, training, both, first = rest[:8]
-        if torch.is_autocast_enabled("cuda"):
-            weights = Flat.apply(*weights) if weights[0].dtype != torch.float16 else weights
-            cx, hx, x = cx.to(torch.float16), hx.to(torch.float16), x.to(torch.float16)
-        return Function.apply(x, hx, cx, (hx.shape[-1], layers, 2 if both else 1, training, first), *weights)
+        return run
 
-    return run
+    return stand_in
 
 
 def flatten(torch: Any, meter: Any) -> Any:

@@ -751,7 +751,8 @@ def _imported() -> None:
     cudnn = _beside("tidemark_cudnn")
     spaces = rules.Workspaces(torch, meter, device, cudnn)
     chosen = rules.attention(torch, device)
-    torch._VF.lstm = cudnn.lstm(torch, spaces)
+    for name, gates in ("lstm", 4), ("gru", 3), ("rnn_tanh", 1), ("rnn_relu", 1):
+        setattr(torch._VF, name, cudnn.recurrent(torch, spaces, gates)(getattr(torch._VF, name)))
     torch.nn.RNNBase.flatten_parameters = cudnn.flatten(torch, meter)
     getattr(torch._C, "_nn").scaled_dot_product_attention = torch.nn.functional.scaled_dot_product_attention = chosen
     torch._C._cuda_getCurrentRawStream = lambda i: 0  # asked for by imports of the fake mode, which look at torch.cuda as it was

@@ -233,6 +233,25 @@ for _ in range(2):
     assert 4 * 32 * 128 * 64 in sizes, sizes  # gradient of the 1 x 1 filter: one a sample
 
 
+def check_recurrent(folder: Path) -> None:
+    """A GRU and a plain RNN: cuDNN's memory is taken from an LSTM's, and named as not measured."""
+    script = """
+import torch, torch.nn as nn
+for kind in nn.GRU, nn.RNN:
+    model = kind(256, 256, 2, batch_first=True).cuda()
+    opt = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(2):
+        y, h = model(torch.zeros(8, 32, 256, device="cuda"))
+        assert y.shape == (8, 32, 256) and h.shape == (2, 8, 256)
+        y.sum().backward()
+        opt.step()
+        opt.zero_grad()
+"""
+    d, _ = predict("--like", "h200", "--steps", 0, "--", PYTHON, "SCRIPT", script=script, folder=folder)
+    assert d["steps"] == 2 and sum("in proportion to an LSTM" in u for u in d["unknown"]) == 2, d
+    assert d["least_reserved_bytes"] < d["most_reserved_bytes"], d
+
+
 def check_world(folder: Path) -> None:
     """FSDP2: a rank holds its shard of parameters, gradients and states. DDP: buckets of the gradients' size beside them."""
     model = 4 * 4 * MIB
@@ -308,7 +327,7 @@ def main() -> int:
     if not PYTHON.exists() or subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode:
         print("SKIP: no PyTorch in .venv (tools/setup test)")
         return 77
-    for check in (check_exact, check_script, check_same_as_cpu, check_adamw_as_cpu, check_fused, check_convolution, check_world, check_ema, check_compiled, check_cuda_build, check_sizes,
+    for check in (check_exact, check_script, check_same_as_cpu, check_adamw_as_cpu, check_fused, check_convolution, check_recurrent, check_world, check_ema, check_compiled, check_cuda_build, check_sizes,
                   check_messages, check_measured):
         with tempfile.TemporaryDirectory() as folder:
             check(Path(folder))
