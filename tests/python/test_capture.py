@@ -414,7 +414,7 @@ class Models(unittest.TestCase):
             with self.subTest(habit=habit):
                 self.assertEqual(tidemark.open(file).leaks()["steps"], 4 if habit == "begin" else 5)  # how the last one ended is not said
                 none = subprocess.run([sys.executable, "-m", "tidemark", "hta", file, "--steps", "99"], capture_output=True, text=True, check=False)
-                self.assertIn("it has 0..4", none.stderr)
+                self.assertIn("no step 99, only steps 0 to 4", none.stderr)
 
 
 class Shapes(unittest.TestCase):

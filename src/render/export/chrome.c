@@ -134,8 +134,21 @@ static bool number_list(chrome *c, const char *key, const char *s)
 	return true;
 }
 
-/* `at` is a cursor into attrs, which are in order of span. */
-static void span(chrome *c, uint32_t i, size_t *at)
+/* Returns the first argument of a span; attrs are in order of span. */
+static size_t first_attr(const tide_model *m, uint32_t i)
+{
+	size_t lo = 0, hi = m->attrs.n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (m->attrs.span[mid].i < i)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static void span(chrome *c, uint32_t i)
 {
 	const tide_model *m = c->m;
 	const tide_spans *s = &m->spans;
@@ -157,16 +170,72 @@ static void span(chrome *c, uint32_t i, size_t *at)
 	links(c, i);
 	if (s->stack[i].i)
 		stack_arg(c, s->stack[i]);
-	for (; *at < m->attrs.n && m->attrs.span[*at].i <= i; ++*at) {
-		const char *key = tide__text(m, m->attrs.key[*at], NULL);
-		if (m->attrs.span[*at].i < i || own_arg(key))
+	for (size_t at = first_attr(m, i); at < m->attrs.n && m->attrs.span[at].i == i; at++) {
+		const char *key = tide__text(m, m->attrs.key[at], NULL);
+		if (own_arg(key))
 			continue;
-		if (!m->attrs.text[*at].i)
-			tide__json_kint(&c->j, key, m->attrs.number[*at]);
-		else if (!number_list(c, key, tide__text(m, m->attrs.text[*at], NULL)))
-			kstr(c, key, m->attrs.text[*at]);
+		if (!m->attrs.text[at].i)
+			tide__json_kint(&c->j, key, m->attrs.number[at]);
+		else if (!number_list(c, key, tide__text(m, m->attrs.text[at], NULL)))
+			kstr(c, key, m->attrs.text[at]);
 	}
 	end_args(c);
+}
+
+/* ---- the order of spans ---- */
+
+struct instant {
+	uint32_t parent, row; /* a span that takes no time */
+};
+
+static int by_parent(const void *a, const void *b)
+{
+	const struct instant *x = a, *y = b;
+	if (x->parent != y->parent)
+		return x->parent < y->parent ? -1 : 1;
+	return (x->row > y->row) - (x->row < y->row);
+}
+
+/* Writes spans [from, to), which begin together, longest first in the table. Those that take no time
+ * come directly after their parents: readers nest them by the order in the file (span_parents.h). */
+static bool same_start(chrome *c, uint32_t from, uint32_t to)
+{
+	const tide_spans *s = &c->m->spans;
+	uint32_t longs = from, k = 0;
+	while (longs < to && s->t1[longs] > s->t0[longs])
+		longs++;
+	uint32_t n = to - longs;
+	struct instant *v = tide__alloc(n, sizeof *v);
+	if (!v)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		v[i] = (struct instant){ s->parent[longs + i].i, longs + i };
+	qsort(v, n, sizeof *v, by_parent);
+	for (uint32_t i = from; i <= longs; i++) {
+		for (; k < n && (i == longs || v[k].parent < i); k++)
+			span(c, v[k].row);
+		if (i < longs)
+			span(c, i);
+	}
+	tide__free(v);
+	return true;
+}
+
+static bool all_spans(chrome *c)
+{
+	const tide_spans *s = &c->m->spans;
+	for (uint32_t i = 1, to; i < s->n; i = to) {
+		for (to = i + 1; to < s->n && s->t0[to] == s->t0[i]; to++)
+			;
+		if (to - i > 1 && s->t0[to - 1] == s->t1[to - 1]) {
+			if (!same_start(c, i, to))
+				return false;
+			continue;
+		}
+		for (uint32_t k = i; k < to; k++)
+			span(c, k);
+	}
+	return true;
 }
 
 static void flow(chrome *c, const char *ph, const char *cat, uint64_t id, uint32_t i)
@@ -329,10 +398,9 @@ static bool prepare(chrome *c)
 /* Everything that goes into traceEvents. */
 static bool events(chrome *c)
 {
-	size_t at = 0;
 	tide__chrome_meta(c);
-	for (uint32_t i = 1; i < c->m->spans.n; i++)
-		span(c, i, &at);
+	if (!all_spans(c))
+		return false;
 	all_flows(c);
 	tide__chrome_marks(c);
 	return tide__chrome_samples(c) && tide__chrome_memory(c);
