@@ -225,6 +225,10 @@ def disk_full():
 			print("%s: %d kept, %d counted as lost, %d bytes" % (mode, kept, t.lost_total(), t.size))
 
 
+def sanitized(binary):
+	return re.search(r"lib[atu]san", subprocess.run(["ldd", binary], capture_output=True, text=True).stdout)
+
+
 def shm_64mb():
 	for size in 64, 24:
 		with tmpfs("%dm" % size) as d, folder() as other:
@@ -239,8 +243,11 @@ def shm_64mb():
 	with tmpfs("128k") as d:  # not even the smallest rings
 		print(run("nostart", os.path.join(d, "f.tide")).strip())
 		check("nothing left", os.listdir(d) == [], os.listdir(d))
-		ran = subprocess.run([os.environ["TIDEMARK"], "run", "--heap", "-o", os.path.join(d, "f.tide"), "--", "/bin/true"],
-				     capture_output=True, text=True)
+		tidemark = os.environ["TIDEMARK"]
+		if sanitized(tidemark):
+			print("skipped tidemark run: a sanitizer's library cannot be preloaded")
+			return
+		ran = subprocess.run([tidemark, "run", "--heap", "-o", os.path.join(d, "f.tide"), "--", "/bin/true"], capture_output=True, text=True)
 		check("tidemark run says that there is no space", ran.returncode == 0 and "no space: 128 KiB are free" in ran.stderr, ran.stderr)
 
 
@@ -512,7 +519,7 @@ def heap():
 def dlopen():
 	"""Loaded late and twice, unloaded while it records: one recorder, and it stays."""
 	lib = os.environ.get("TIDE_RT") or os.path.join(os.environ.get("TIDE_BUILD", "build"), "src", "libtidemark-rt.so")
-	if re.search(r"lib[atu]san", subprocess.run(["ldd", lib], capture_output=True, text=True).stdout):
+	if sanitized(lib):
 		raise Skip("a sanitizer's library cannot be loaded late")
 	needed = re.findall(r"NEEDED.*\[(.*?)\]", subprocess.run(["readelf", "-d", lib], capture_output=True, text=True, check=True).stdout)
 	check("libc only", all(re.match(r"libc\.so|ld-linux", x) for x in needed), needed)
