@@ -54,6 +54,65 @@ static int family(void)
 	return malloc_usable_size(NULL) != 0;
 }
 
+/* 1000 blocks grow from 256 to 300 KiB; every second one is freed. */
+__attribute__((noinline)) static int grow_here(void)
+{
+	for (int i = 0; i < 1000; i++) {
+		kept[i] = malloc(256 << 10);
+		kept[i] = realloc(kept[i], 300 << 10);
+	}
+	for (int i = 0; i < 1000; i += 2)
+		free(kept[i]);
+	return 0;
+}
+
+__attribute__((noinline)) static int all_are(const char *p, size_t n, int c)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p[i] != c)
+			return 0;
+	return 1;
+}
+
+/* Blocks of every kind with what must be in them, enough for samples among each; all are freed. */
+__attribute__((noinline)) static int mixed_here(void)
+{
+	enum { N = 20000 };
+	void *p;
+	int wrong = 0;
+	for (int i = 0; i < N; i++)
+		kept[i] = memset(malloc(40 + (size_t)i % 200), 7, 40);
+	for (int i = 0; i < N; i++) {
+		kept[i] = realloc(kept[i], 300);
+		wrong += !all_are(kept[i], 40, 7);
+		free(kept[i]);
+	}
+	for (int i = 0; i < N; i++) {
+		kept[i] = calloc(2, 150);
+		wrong += !all_are(kept[i], 300, 0);
+		memset(kept[i], 1, 300);
+	}
+	for (int i = 0; i < N; i++)
+		free(kept[i]);
+	for (int i = 0; i < 300; i++) {
+		wrong += posix_memalign(&p, 64, 500000) != 0 || (size_t)p % 64;
+		memset(p, 2, 500000);
+		free(p);
+		p = calloc(1, 300000);
+		wrong += !all_are(p, 300000, 0);
+		p = realloc(memset(p, 3, 300000), 900000);
+		wrong += !all_are(p, 300000, 3) || malloc_usable_size(p) < 900000;
+		free(p);
+	}
+	wrong += posix_memalign(&p, 24, 5000000) == 0; /* no power of two */
+	return wrong != 0;
+}
+
+static int grow(void)
+{
+	return grow_here() || mixed_here();
+}
+
 static void *worker(void *arg)
 {
 	(void)arg;
@@ -152,9 +211,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(void);
-	} all[] = { { "leak", leak },	      { "family", family },	{ "threads", threads },
-		    { "forks", forks },	      { "signals", signals },	{ "closes", closes },
-		    { "corrupts", corrupts }, { "_exit", ends_at_once } };
+	} all[] = { { "leak", leak },	    { "family", family },     { "grow", grow },
+		    { "threads", threads }, { "forks", forks },	      { "signals", signals },
+		    { "closes", closes },   { "corrupts", corrupts }, { "_exit", ends_at_once } };
 	if (!strcmp(what, "execs"))
 		return execs(argv);
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)

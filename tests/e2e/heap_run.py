@@ -118,6 +118,12 @@ def sampled(folder: str) -> None:
     check("sampled: count", abs(row.get("left_count", 0) - 1000) < 5 * r["left_error_bytes"] / 100, row)
     p = 1 - math.exp(-100 / 1024)
     check("sampled: samples", r["samples"] > 1000 * p / 3, r["samples"])
+    same_end("sampled: contents of blocks", folder, PROG, "grow", how="--heap")
+    r = heap(f"{folder}/r.tide")
+    row = stack_of(r, "grow_here")
+    check("sampled: blocks that grew", abs(row.get("left_bytes", 0) - 500 * (300 << 10)) < 5 * r["left_error_bytes"], (row, r["left_error_bytes"]))
+    mixed = [x for x in r["stacks"] if "mixed_here" in x["stack"]]
+    check("sampled: every free of a sample is seen", len(mixed) >= 5 and not any(x["left_count"] for x in mixed), mixed)
 
 
 def strangers(folder: str) -> None:

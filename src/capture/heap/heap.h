@@ -4,6 +4,7 @@
  *
  *     hooks.c    the functions that replace malloc's; two tests and a jump if nothing is recorded
  *     record.c   decides what is recorded and with which stack; start, fork, switching on and off
+ *     place.c    where sampled blocks are allocated
  *     tracked.c  addresses that were recorded, so that their frees are recorded too
  *     real.c     the original functions
  *     maps.c     mmap, mremap and munmap (TIDEMARK_MMAP=1), in a pool of their own
@@ -59,23 +60,57 @@ extern __thread tide_heap_thread tide__heap_self
 
 /* ---- recorded addresses ---- */
 
-/* One byte per class of addresses: 0 = no address of the class is recorded, nor of the early arena. */
-enum { TIDE_CLASSES = 1 << 16 };
+/* A free asks three questions, each rarer than the one before:
+ *
+ *     screen   does the address share no bit with this mask? 127 of 128 blocks of a sampled heap do
+ *              share one, since sampled blocks are in the first 32 bytes of a page. The mask is 0
+ *              while that does not hold for every recorded block: then each free continues.
+ *     classes  is the byte of its class 0? Then no address of the class is recorded, nor of the
+ *              early arena.
+ *     table    is it there? Under a lock. */
+enum { TIDE_SCREEN = 0xfe0, TIDE_CLASSES = 1 << 16 };
+extern uintptr_t tide__heap_screen TIDE_HIDDEN; /* TIDE_SCREEN or 0 */
+static inline bool tide__heap_placed(const void *p)
+{
+	return !((uintptr_t)p & TIDE_SCREEN);
+}
+/* One instruction. Whoever frees a block got it from the thread that had set the screen before. */
+static inline bool tide__heap_passes(const void *p)
+{
+#if defined(__x86_64__)
+	bool some;
+	__asm__("testq %2, %1" : "=@ccnz"(some) : "m"(tide__heap_screen), "r"(p));
+	return some;
+#else
+	return (uintptr_t)p & __atomic_load_n(&tide__heap_screen, __ATOMIC_RELAXED);
+#endif
+}
+
 extern uint8_t tide__heap_classes[TIDE_CLASSES] TIDE_HIDDEN;
 static inline size_t tide__heap_class(const void *p)
 {
-	return (uintptr_t)p >> 4 & (TIDE_CLASSES - 1);
+	return ((uintptr_t)p >> 4 ^ (uintptr_t)p >> 12) & (TIDE_CLASSES - 1);
 }
 static inline bool tide__heap_maybe(const void *p)
 {
 	return __atomic_load_n(&tide__heap_classes[tide__heap_class(p)], __ATOMIC_RELAXED);
 }
-void tide__real_early_mark(void) TIDE_HIDDEN;
+bool tide__real_early_mark(void) TIDE_HIDDEN; /* returns true if the arena was used */
 bool tide__tracked_init(void) TIDE_HIDDEN;
 /* Full mode: every address counts as recorded. */
 void tide__tracked_all(bool all) TIDE_HIDDEN;
 bool tide__tracked_add(const void *p) TIDE_HIDDEN;  /* returns false if the table is full */
 bool tide__tracked_take(const void *p) TIDE_HIDDEN; /* removes it; returns true if it was present */
+
+/* ---- sampled blocks ---- */
+
+/* As the original functions; the block is at the start of a page where that is possible. */
+void *tide__place_malloc(size_t n) TIDE_HIDDEN;
+void *tide__place_calloc(size_t n, size_t size) TIDE_HIDDEN;
+void *tide__place_aligned(void *(*f)(size_t, size_t), size_t align, size_t n) TIDE_HIDDEN;
+int tide__place_posix(void **out, size_t align, size_t n) TIDE_HIDDEN;
+/* Moves a block of `n` bytes there, if it is small. Returns where it is now. */
+void *tide__place_again(void *p, size_t n) TIDE_HIDDEN;
 
 /* ---- recording ---- */
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The malloc family, in place of libc's. Each function is as short as it can be: count down, or look
- * at one byte, and jump to the function behind it. */
+ * at a few bits of an address, and jump to the function behind it. */
 #include "capture/heap/heap.h"
 
 __thread tide_heap_thread tide__heap_self __attribute__((tls_model("initial-exec")));
@@ -32,7 +32,7 @@ void *malloc(size_t n)
 
 void free(void *p)
 {
-	if (LIKELY(!tide__heap_maybe(p)))
+	if (LIKELY(tide__heap_passes(p)))
 		tide__real.free(p);
 	else
 		tide__heap_free(p);
@@ -48,7 +48,8 @@ void *calloc(size_t n, size_t size)
 
 void *realloc(void *p, size_t n)
 {
-	if (LIKELY(!tide__heap_maybe(p)) && PASSES(n))
+	bool counted = PASSES(n);
+	if (LIKELY(tide__heap_passes(p)) && counted)
 		return tide__real.realloc(p, n);
 	return tide__heap_realloc(p, n);
 }

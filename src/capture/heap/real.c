@@ -31,16 +31,18 @@ static void *early(size_t align, size_t n)
 	memcpy((void *)(p - sizeof n), &n, sizeof n);
 	__atomic_store_n(&tide__heap_classes[tide__heap_class((void *)p)], UINT8_MAX,
 			 __ATOMIC_RELAXED);
+	__atomic_store_n(&tide__heap_screen, 0, __ATOMIC_RELAXED);
 	return (void *)p;
 }
 
 /* A free asks for the class of an address alone, so that classes of this arena always say "maybe". */
-void tide__real_early_mark(void)
+bool tide__real_early_mark(void)
 {
 	size_t n = atomic_load(&used);
 	for (size_t at = 0; at < n && at < ARENA; at += ALIGN)
 		__atomic_store_n(&tide__heap_classes[tide__heap_class(arena + at)], UINT8_MAX,
 				 __ATOMIC_RELAXED);
+	return n > 0;
 }
 
 size_t tide__real_early_size(const void *p)

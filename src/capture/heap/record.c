@@ -19,10 +19,12 @@
 #include "capture/heap/stacks.h"
 
 enum { UNDECIDED, OFF, SAMPLED, FULL };
-enum { REST = 1 << 26 }; /* bytes between two looks while nothing is recorded */
+enum { REST = 1 << 26 };     /* bytes between two looks while nothing is recorded */
+enum { SPARSE = 128 << 10 }; /* from this mean on a page for a sample is little: 3 % or less */
 
 static _Atomic int mode;
 static double mean;
+static bool placing; /* sampled blocks are at the start of a page */
 static tide_pool pool;
 
 /* Set while what is tracked is this process's: wiped in forked children, as the table is. */
@@ -112,6 +114,7 @@ static void start(void)
 		return;
 	}
 	mean = want == SAMPLED ? rate_of(what) : 0;
+	placing = mean >= SPARSE;
 	has_key = pthread_key_create(&walks_key, drop_walks) == 0;
 	if (maps)
 		tide__maps_start(tide_pool_open(tide_device_open(TIDE_DEVICE_HOST, 0, NULL, 0),
@@ -267,13 +270,17 @@ tide_stack tide__heap_stack_now(tide_walk w)
 	return tide__heap_stack(w, &t->bounds, t->walks);
 }
 
+static inline bool full(void)
+{
+	return atomic_load_explicit(&mode, memory_order_relaxed) == FULL;
+}
+
 /* Records the stack and the event of a block. */
 static inline void record(tide_heap_thread *t, const void *p, size_t n, tide_walk w)
 {
 	int saved = errno;
 	know(t);
-	if (p &&
-	    (atomic_load_explicit(&mode, memory_order_relaxed) == FULL || tide__tracked_add(p)))
+	if (p && (full() || tide__tracked_add(p)))
 		put_alloc(p, n, tide__heap_stack(w, &t->bounds, t->walks));
 	errno = saved;
 }
@@ -283,7 +290,7 @@ void *tide__heap_malloc(size_t n)
 	tide_heap_thread *t = SELF;
 	if (!due(t, n))
 		return tide__real.malloc(n);
-	void *p = tide__real.malloc(n);
+	void *p = placing ? tide__place_malloc(n) : tide__real.malloc(n);
 	record(t, p, n, TIDE_WALK_HERE());
 	done(t);
 	return p;
@@ -294,7 +301,7 @@ void *tide__heap_calloc(size_t n, size_t size)
 	tide_heap_thread *t = SELF;
 	if (!due(t, n * size))
 		return tide__real.calloc(n, size);
-	void *p = tide__real.calloc(n, size);
+	void *p = placing ? tide__place_calloc(n, size) : tide__real.calloc(n, size);
 	record(t, p, n * size, TIDE_WALK_HERE());
 	done(t);
 	return p;
@@ -305,7 +312,7 @@ void *tide__heap_aligned(void *(*f)(size_t, size_t), size_t align, size_t n)
 	tide_heap_thread *t = SELF;
 	if (!due(t, n))
 		return f(align, n);
-	void *p = f(align, n);
+	void *p = placing ? tide__place_aligned(f, align, n) : f(align, n);
 	record(t, p, n, TIDE_WALK_HERE());
 	done(t);
 	return p;
@@ -327,7 +334,8 @@ int tide__heap_posix(void **out, size_t align, size_t n)
 	tide_heap_thread *t = SELF;
 	if (!due(t, n))
 		return tide__real.posix_memalign(out, align, n);
-	int rc = tide__real.posix_memalign(out, align, n);
+	int rc = placing ? tide__place_posix(out, align, n)
+			 : tide__real.posix_memalign(out, align, n);
 	if (rc == 0)
 		record(t, *out, n, TIDE_WALK_HERE());
 	done(t);
@@ -347,6 +355,10 @@ static inline bool forget(const void *p)
 void tide__heap_free(void *p)
 {
 	tide_heap_thread *t = SELF;
+	if (!tide__heap_maybe(p)) {
+		tide__real.free(p);
+		return;
+	}
 	if (tide__real_early(p))
 		return;
 	if (!t->inside) {
@@ -375,7 +387,7 @@ void *tide__heap_realloc(void *p, size_t n)
 	if (!q && n && recorded) /* it failed: the old block is still there */
 		record(t, p, was, TIDE_WALK_HERE());
 	else if (q && sampled)
-		record(t, q, n, TIDE_WALK_HERE());
+		record(t, q = placing ? tide__place_again(q, n) : q, n, TIDE_WALK_HERE());
 	done(t);
 	return q;
 }

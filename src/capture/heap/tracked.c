@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The addresses of sampled blocks. A free checks the byte of its class first, which is nearly
- * always 0; only then the table, under a lock that only samples compete for. Both are wiped in
- * forked children. */
+/* The addresses of sampled blocks. A free that the screen does not let pass checks the byte of its
+ * class, which is nearly always 0; only then the table, under a lock that only samples compete for.
+ * The table is wiped in forked children. */
 #include "capture/heap/heap.h"
 
 #include <sched.h>
@@ -12,11 +12,14 @@
 
 enum { SLOTS = 1 << 20, MOST = SLOTS / 2 };
 
+uintptr_t tide__heap_screen = TIDE_SCREEN;
 uint8_t tide__heap_classes[TIDE_CLASSES] __attribute__((aligned(4096)));
+static bool every; /* every address counts as recorded, or early ones do */
 static struct {
 	_Atomic uint32_t lock;
 	uint32_t n;
-	uint8_t pad[4088];
+	uint32_t n_odd; /* of them, those not at the start of a page */
+	uint8_t pad[4084];
 } held __attribute__((aligned(4096)));
 static uintptr_t *slots;
 
@@ -32,10 +35,17 @@ bool tide__tracked_init(void)
 	return madvise(slots, SLOTS * sizeof *slots, MADV_WIPEONFORK) == 0;
 }
 
+static void set_screen(void)
+{
+	__atomic_store_n(&tide__heap_screen, every || held.n_odd ? 0 : TIDE_SCREEN,
+			 __ATOMIC_RELAXED);
+}
+
 void tide__tracked_all(bool all)
 {
 	memset(tide__heap_classes, all ? 0xff : 0, sizeof tide__heap_classes);
-	tide__real_early_mark();
+	every = tide__real_early_mark() || all;
+	set_screen();
 }
 
 static void lock(void)
@@ -67,7 +77,9 @@ bool tide__tracked_add(const void *p)
 		while (slots[i] && slots[i] != (uintptr_t)p)
 			i = (i + 1) & (SLOTS - 1);
 		held.n += !slots[i];
+		held.n_odd += !slots[i] && !tide__heap_placed(p);
 		slots[i] = (uintptr_t)p;
+		set_screen();
 		uint8_t *c = &tide__heap_classes[tide__heap_class(p)];
 		if (*c < 255) /* else it stays: a few frees more are looked up */
 			__atomic_store_n(c, (uint8_t)(*c + 1), __ATOMIC_RELAXED);
@@ -103,6 +115,8 @@ bool tide__tracked_take(const void *p)
 		found = true;
 		close_gap(i);
 		held.n--;
+		held.n_odd -= !tide__heap_placed(p);
+		set_screen();
 		uint8_t *c = &tide__heap_classes[tide__heap_class(p)];
 		if (*c && *c < 255)
 			__atomic_store_n(c, (uint8_t)(*c - 1), __ATOMIC_RELAXED);
