@@ -3,6 +3,7 @@
 """What cuDNN asks the allocator for, on a GPU: convolutions and LSTMs of many shapes; a line of JSON each.
 
     python cudnn_probe.py OUT.jsonl [--seconds 60]
+    python cudnn_probe.py OUT.jsonl --more [--seconds 60]   grouped and plain f32 convolutions, one and three dimensions, GRUs and RNNs
 
 Rules of python/hook/tidemark_cudnn.py come from such lines. A convolution has the bytes that its forward pass, the gradient of its
 input and that of its weights allocate, in order (results first, then workspaces); an LSTM those of its forward and backward pass.
@@ -42,12 +43,13 @@ def recorded(calls) -> list[list[int]]:
     return parts[:len(calls)]
 
 
-def convolution(x, w, stride, padding, transposed, dtype, last, groups=1) -> dict:
-    aten, d = torch.ops.aten, DTYPES[dtype]
+def convolution(x, w, stride, padding, transposed, dtype, last, groups=1, tf32=True) -> dict:
+    aten, d, dims = torch.ops.aten, DTYPES[dtype], len(x) - 2
     form = torch.channels_last if last else torch.contiguous_format
+    torch.backends.cudnn.allow_tf32 = tf32
     a = torch.empty(x, dtype=d, device="cuda", memory_format=form).normal_()
     b = torch.empty(w, dtype=d, device="cuda", memory_format=form).normal_()
-    how = (None, [stride] * 2, [padding] * 2, [1, 1], transposed, [0, 0], groups)
+    how = (None, [stride] * dims, [padding] * dims, [1] * dims, transposed, [0] * dims, groups)
     y = aten.convolution(a, b, *how)
     g = torch.ones_like(y)
 
@@ -56,16 +58,16 @@ def convolution(x, w, stride, padding, transposed, dtype, last, groups=1) -> dic
 
     parts = recorded([lambda: aten.convolution(a, b, *how), gradient([True, False, False]), gradient([False, True, False])])
     return {"what": "convolution", "x": x, "w": w, "y": list(y.shape), "stride": stride, "padding": padding, "transposed": transposed, "groups": groups,
-            "dtype": dtype, "channels_last": last, "forward": parts[0], "dgrad": parts[1], "wgrad": parts[2]}
+            "dtype": dtype, "tf32": tf32, "channels_last": last, "forward": parts[0], "dgrad": parts[1], "wgrad": parts[2]}
 
 
-def lstm(hidden, features, layers, batch, time_, dtype, both) -> dict:
-    model = torch.nn.LSTM(features, hidden, layers, batch_first=True, bidirectional=both).to("cuda", DTYPES[dtype])
+def recurrent(kind, hidden, features, layers, batch, time_, dtype, both) -> dict:
+    model = getattr(torch.nn, kind)(features, hidden, layers, batch_first=True, bidirectional=both).to("cuda", DTYPES[dtype])
     x = torch.randn(batch, time_, features, dtype=DTYPES[dtype], device="cuda", requires_grad=True)
     g = torch.ones_like(model(x)[0])
     out = []
     parts = recorded([lambda: out.append(model(x)[0]), lambda: out[-1].backward(g)])
-    return {"what": "lstm", "hidden": hidden, "features": features, "layers": layers, "batch": batch, "time": time_, "dtype": dtype, "both": both,
+    return {"what": kind.lower(), "hidden": hidden, "features": features, "layers": layers, "batch": batch, "time": time_, "dtype": dtype, "both": both,
             "forward": parts[0], "backward": parts[1]}
 
 
@@ -122,22 +124,51 @@ def lstms():
         yield 1024, 1024, 1, 32, 128, dtype, True
 
 
+def more_convolutions():
+    for dtype in "f32", "bf16", "f16":
+        for last in False, True:
+            for batch in 24, 64:
+                for width, size in (96, 56), (192, 28), (384, 14), (768, 7):  # ConvNeXt
+                    yield (batch, width, size, size), (width, 1, 7, 7), 1, 3, False, dtype, last, width
+                for width, size, kernel, stride in (96, 112, 3, 2), (144, 56, 3, 1), (240, 28, 5, 1), (672, 14, 5, 2), (1152, 7, 3, 1):  # EfficientNet
+                    yield (batch, width, size, size), (width, 1, kernel, kernel), stride, kernel // 2, False, dtype, last, width
+                for width, size in (128, 56), (256, 28), (512, 14):  # ResNeXt
+                    yield (batch, width, size, size), (width, width // 32, 3, 3), 1, 1, False, dtype, last, 32
+    for dtype in "f32", "bf16":
+        for batch, width, length, kernel in (16, 80, 3000, 3), (16, 512, 1500, 3), (32, 256, 4096, 9), (8, 512, 800, 1):  # sound
+            yield (batch, width, length), (width, width, kernel), 1, kernel // 2, False, dtype, False
+        for batch, width, size in (2, 32, 64), (4, 64, 32), (2, 128, 16):  # volumes
+            yield (batch, width, size, size, size), (width, width, 3, 3, 3), 1, 1, False, dtype, False
+    for shape in list(resnet(32, "f32")) + list(unet(32, 4, 4, "f32")):
+        yield *shape, 1, False
+
+
+def recurrents():
+    for kind in "GRU", "RNN":
+        for dtype in "f32", "f16":
+            for hidden, layers, batch, time_ in (768, 2, 48, 128), (1024, 1, 32, 128), (512, 3, 96, 64), (256, 1, 64, 256), (1536, 2, 16, 100):
+                yield kind, hidden, hidden, layers, batch, time_, dtype, False
+            yield kind, 512, 256, 2, 64, 128, dtype, False
+            yield kind, 512, 512, 2, 64, 128, dtype, True
+
+
 def main() -> None:
     p = argparse.ArgumentParser()
     p.add_argument("out")
+    p.add_argument("--more", action="store_true", help="the shapes that the rules do not cover")
     p.add_argument("--seconds", type=float, default=60)
     a = p.parse_args()
     began, n = time.monotonic(), 0
-    shapes = list(convolutions())
+    shapes = list(more_convolutions() if a.more else convolutions())
     random.Random(1).shuffle(shapes)  # where time runs out, some of each kind are there
-    todo = [(lstm, s) for s in lstms()] + [(convolution, s) for s in shapes]
+    todo = [(recurrent, s) for s in (recurrents() if a.more else (("LSTM", *s) for s in lstms()))] + [(convolution, s) for s in shapes]
     with open(a.out, "w", encoding="utf-8") as f:
         for what, shape in todo:
             if time.monotonic() - began > a.seconds:
                 break
             try:
                 row = what(*shape)
-            except RuntimeError as e:
+            except Exception as e:  # noqa: BLE001: the other shapes are still of use
                 row = {"what": what.__name__, "shape": repr(shape), "error": str(e).splitlines()[0][:200]}
             f.write(json.dumps(row) + "\n")
             n += 1

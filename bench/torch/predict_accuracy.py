@@ -3,25 +3,27 @@
 """Peaks of real training runs on a GPU, to hold predictions against.
 
     python predict_accuracy.py                      run every configuration, write $OUT/predict_measured.json
-    python predict_accuracy.py --half development   one part only (or held-out, blind, blind2)
+    python predict_accuracy.py --half development   one part only (or held-out, blind, blind2, blind3)
     python predict_accuracy.py train gpt-s-f32      one configuration, as an ordinary training script
-    python predict_accuracy.py compare FILE         blind predictions (predict_blind.json, predict_blind2.json) against FILE, as a table
+    python predict_accuracy.py compare FILE         blind predictions (predict_blind*.json) against FILE, as a table
     python predict_accuracy.py sizes --out DIR      snapshots of an LSTM and a ResNet at five batches, for predictions from recordings
 
 `train` knows nothing of Tidemark: it is the script that `tidemark predict ... -- python predict_accuracy.py train NAME`
 runs unchanged. Each configuration runs in a process of its own. The development half also gets the allocator's history
 (sizes of allocations and frees, in order), from a second run, to look into where a prediction is off. The part `blind` was
 predicted and the prediction kept before anything was measured; four of its processes share the GPU at a time, and each keeps its
-history in $OUT/blind_histories.json.gz. `--half blind2` is a second such part: blind2.jsonl, blind2_histories.json.gz.
+history in $OUT/blind_histories.json.gz. `--half blind2` and `--half blind3` are such parts, too: blind3.jsonl, blind3_histories.json.gz.
 """
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import gzip
 import json
 import os
 import subprocess
 import sys
+import time
 
 import torch
 import torch.nn as nn
@@ -219,16 +221,51 @@ class UNet(nn.Module):
 
 
 class LSTM(nn.Module):
+    kind = nn.LSTM
+
     def __init__(self, width: int = 1024, layers: int = 2, vocab: int = 10000, dropout: float = 0.0) -> None:
         super().__init__()
         self.tok = nn.Embedding(vocab, width)
-        self.rnn = nn.LSTM(width, width, layers, batch_first=True, dropout=dropout)
+        self.rnn = self.kind(width, width, layers, batch_first=True, dropout=dropout)
         self.head = nn.Linear(width, vocab)
 
     def forward(self, ids, targets):
         y, _ = self.rnn(self.tok(ids))
         logits = self.head(y)
         return F.cross_entropy(logits.view(-1, logits.shape[-1]), targets.view(-1))
+
+
+class GRU(LSTM):
+    kind = nn.GRU
+
+
+class ConvBlock(nn.Module):
+    """ConvNeXt's: a depthwise convolution, then two linear layers over channels."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.depthwise = nn.Conv2d(width, width, 7, padding=3, groups=width)
+        self.norm = nn.LayerNorm(width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.scale = nn.Parameter(torch.full((width,), 1e-6))
+
+    def forward(self, x):
+        y = self.norm(self.depthwise(x).permute(0, 2, 3, 1))
+        y = self.scale * self.down(F.gelu(self.up(y)))
+        return x + y.permute(0, 3, 1, 2)
+
+
+class ConvNeXt(nn.Module):
+    def __init__(self, widths: tuple[int, ...] = (96, 192, 384, 768), layers: tuple[int, ...] = (3, 3, 9, 3)) -> None:
+        super().__init__()
+        into, parts = 3, []
+        for i, (w, n) in enumerate(zip(widths, layers)):
+            parts += [nn.Conv2d(into, w, 2 if i else 4, 2 if i else 4), *[ConvBlock(w) for _ in range(n)]]
+            into = w
+        self.body, self.norm, self.head = nn.Sequential(*parts), nn.LayerNorm(into), nn.Linear(into, 1000)
+
+    def forward(self, images, targets):
+        return F.cross_entropy(self.head(self.norm(self.body(images).mean((2, 3)))), targets)
 
 
 # ---- configurations ----
@@ -240,8 +277,8 @@ LLAMA_S = dict(width=1024, layers=12, heads=16, kv=16, hidden=2816, tokens=1024)
 LLAMA_M = dict(width=2048, layers=22, heads=32, kv=4, hidden=5632, tokens=1024)  # TinyLlama's 1.1 billion
 LLAMA_L = dict(width=2560, layers=32, heads=32, kv=8, hidden=6912, tokens=1024)
 
-# name: (half, model, its arguments, input, batch, options). Options: amp (f16 has a scaler), ckpt, opt, fused, foreach, accum, clip, set_none
-D, H, B, B2 = "development", "held-out", "blind", "blind2"
+# name: (half, model, its arguments, input, batch, options). Options: amp (f16 has a scaler), ckpt, opt, fused, foreach, accum, clip, set_none, last, compile
+D, H, B, B2, B3 = "development", "held-out", "blind", "blind2", "blind3"
 CONFIGS = {
     "gpt-s-f32": (D, GPT, GPT_S, "text", 8, dict(opt="adamw")),
     "gpt-s-bf16-fused": (D, GPT, GPT_S, "text", 16, dict(amp="bf16", opt="adamw", fused=True)),
@@ -297,6 +334,29 @@ CONFIGS = {
     "lstm-512-bf16-sgd": (B2, LSTM, dict(width=512), "short", 96, dict(amp="bf16", opt="sgd")),
     "vit-640-f32-fused": (B2, ViT, dict(width=640, layers=10, heads=10), "image", 40, dict(opt="sgd", fused=True)),
     "vit-512-32-bf16-ckpt": (B2, ViT, dict(width=512, layers=8, heads=8, patch=32, ckpt=True), "image", 192, dict(amp="bf16", opt="adamw")),
+    "gpt-704-f32-fused": (B3, GPT, dict(width=704, layers=9, heads=11, tokens=320), "text", 14, dict(opt="adamw", fused=True)),
+    "gpt-1088-bf16-ckpt": (B3, GPT, dict(width=1088, layers=20, heads=17, tokens=896, ckpt=True), "text", 5, dict(amp="bf16", opt="adamw", clip=True)),
+    "gpt-1472-bf16-sgd": (B3, GPT, dict(width=1472, layers=28, heads=23, tokens=384), "text", 7, dict(amp="bf16", opt="sgd")),
+    "gpt-832-f16-clip": (B3, GPT, dict(width=832, layers=11, heads=13, tokens=640, dropout=0.1), "text", 9, dict(amp="f16", opt="adamw", clip=True)),
+    "llama-896-f32-sgd": (B3, Llama, dict(width=896, layers=12, heads=14, kv=7, hidden=2432, tokens=448), "text", 10, dict(opt="sgd")),
+    "llama-1408-bf16-ckpt": (B3, Llama, dict(width=1408, layers=18, heads=22, kv=11, hidden=3840, tokens=1280, ckpt=True), "text", 3, dict(amp="bf16", opt="adamw", fused=True, accum=2)),
+    "llama-2176-bf16": (B3, Llama, dict(width=2176, layers=20, heads=34, kv=17, hidden=5888, tokens=768), "text", 4, dict(amp="bf16", opt="adamw")),
+    "resnet50-f32-fused": (B3, ResNet, {}, "image", 72, dict(opt="adamw", fused=True)),
+    "resnet86-bf16-adamw": (B3, ResNet, dict(layers=(3, 4, 18, 3)), "image", 36, dict(amp="bf16", opt="adamw")),
+    "resnet35-f32-sgd": (B3, ResNet, dict(layers=(2, 4, 3, 2)), "image", 60, dict(opt="sgd")),
+    "unet-40x4-f32": (B3, UNet, dict(base=40), "mask", 5, dict(opt="adamw")),
+    "unet-56x3-bf16-sgd": (B3, UNet, dict(base=56, depth=3), "mask", 7, dict(amp="bf16", opt="sgd")),
+    "lstm-896-f32-fused": (B3, LSTM, dict(width=896), "short", 56, dict(opt="adamw", fused=True)),
+    "lstm-1152-bf16-clip": (B3, LSTM, dict(width=1152, layers=3), "short", 36, dict(amp="bf16", opt="sgd", clip=True)),
+    "vit-576-bf16-fused": (B3, ViT, dict(width=576, layers=11, heads=9), "image", 72, dict(amp="bf16", opt="adamw", fused=True)),
+    "vit-896-f32-ckpt": (B3, ViT, dict(width=896, layers=9, heads=14, ckpt=True), "image", 36, dict(opt="sgd")),
+    # beyond the six families: rules for these were never measured
+    "more-resnet50-bf16-last": (B3, ResNet, {}, "image", 40, dict(amp="bf16", opt="sgd", last=True)),
+    "more-convnext-f32": (B3, ConvNeXt, {}, "image", 24, dict(opt="adamw")),
+    "more-convnext-bf16": (B3, ConvNeXt, {}, "image", 48, dict(amp="bf16", opt="adamw", fused=True)),
+    "more-gru-768-f32": (B3, GRU, dict(width=768), "short", 48, dict(opt="adamw")),
+    "more-gpt-768-bf16-compiled": (B3, GPT, dict(width=768, layers=12, heads=12, tokens=512), "text", 12, dict(amp="bf16", opt="adamw", fused=True, compile=True)),
+    "more-llama-1024-bf16-compiled": (B3, Llama, dict(width=1024, layers=10, heads=16, kv=4, hidden=2816, tokens=768), "text", 6, dict(amp="bf16", opt="adamw", compile=True)),
 }
 
 
@@ -316,7 +376,8 @@ def train(name: str, steps: int = 3, batch: int = 0, report=None) -> None:
     _, cls, kw, kind, n, o = CONFIGS[name]
     device = "cuda"
     torch.manual_seed(0)
-    model = cls(**kw).to(device)
+    model = cls(**kw).to(device, memory_format=torch.channels_last if o.get("last") else torch.preserve_format)
+    run = torch.compile(model) if o.get("compile") else model
     params = list(model.parameters())
     if o["opt"] == "sgd":
         optimizer = torch.optim.SGD(params, lr=1e-3, momentum=0.9, fused=o.get("fused"))
@@ -327,8 +388,10 @@ def train(name: str, steps: int = 3, batch: int = 0, report=None) -> None:
     for _ in range(steps):
         for _ in range(o.get("accum", 1)):
             x, y = batch_of(kind, batch or n, kw, device)
+            if o.get("last"):
+                x = x.to(memory_format=torch.channels_last)
             with torch.autocast("cuda", dtype=amp or torch.bfloat16, enabled=amp is not None):
-                loss = model(x, y) / o.get("accum", 1)
+                loss = run(x, y) / o.get("accum", 1)
             scaler.scale(loss).backward()
         if o.get("clip"):
             scaler.unscale_(optimizer)
@@ -369,15 +432,17 @@ def measure(name: str, keep: bool = False) -> dict:
     train(name, report=report)
     stats = torch.cuda.memory_stats()
     half, cls, kw, kind, n, o = CONFIGS[name]
-    return {"name": name, "half": half, "batch": n, "options": o, "parameters": sum(p.numel() for p in cls(**kw).parameters()),
+    with torch.device("meta"):
+        parameters = sum(p.numel() for p in cls(**kw).parameters())
+    return {"name": name, "half": half, "batch": n, "options": o, "parameters": parameters,
             "peak_allocated": torch.cuda.max_memory_allocated(), "peak_reserved": torch.cuda.max_memory_reserved(),
             "peak_requested": stats.get("requested_bytes.all.peak"), "peak_active": stats.get("active_bytes.all.peak"),
             "after_step": after, "free_before": free, "total": total, "retries": stats.get("num_alloc_retries"),
             "torch": torch.__version__, "device": torch.cuda.get_device_name(0), **({"history": events(name)} if keep else {})}
 
 
-def one(args: list[str]) -> dict:
-    p = subprocess.run([sys.executable, os.path.abspath(__file__), *args], capture_output=True, text=True)
+def one(args: list[str], seconds: float | None = None) -> dict:
+    p = subprocess.run([sys.executable, os.path.abspath(__file__), *args], capture_output=True, text=True, timeout=seconds)
     if p.returncode:
         return {"name": args[1], "error": (p.stderr.strip().splitlines() or ["?"])[-1]}
     return json.loads(p.stdout.strip().splitlines()[-1])
@@ -390,24 +455,26 @@ def events(name: str) -> list:
     return [[e["action"], e["size"], (e["addr"] - base) // 512] for e in trace]
 
 
-def run_blind(out: str, half: str) -> None:
-    """Every configuration of a blind part with its history, four at a time; a line of JSON each."""
-    names = [n for n, c in CONFIGS.items() if c[0] == half]
-    stem = "blind_measured" if half == B else half
-    waiting, running, histories = list(names), {}, {}
+def run_blind(out: str, half: str, seconds: float) -> None:
+    """Every configuration of a blind part with its history, five at a time; a line of JSON each. Those that compile begin first: they take longest.
+    Processes that are not done after this many seconds are ended and noted as errors."""
+    names = sorted((n for n, c in CONFIGS.items() if c[0] == half), key=lambda n: "compile" not in CONFIGS[n][5])
+    stem, until, histories = "blind_measured" if half == B else half, time.monotonic() + seconds, {}
     os.makedirs(out, exist_ok=True)
-    while waiting or running:
-        while waiting and len(running) < 4:
-            name = waiting.pop(0)
-            running[name] = subprocess.Popen([sys.executable, os.path.abspath(__file__), "measure", name, "--history"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        name = next(iter(running))
-        said, complaints = running[name].communicate()
-        lines = said.strip().splitlines()
-        got = json.loads(lines[-1]) if running.pop(name).returncode == 0 and lines else {"name": name, "error": (complaints.strip().splitlines() or ["?"])[-1]}
-        histories[name] = got.pop("history", None)
-        print(json.dumps(got), flush=True)
-        with open(os.path.join(out, stem + ".jsonl"), "a") as f:
+
+    def measured(name: str) -> dict:
+        try:
+            return one(["measure", name, "--history"], max(until - time.monotonic(), 1))
+        except subprocess.TimeoutExpired:
+            return {"name": name, "error": f"not done after {seconds:.0f} s"}
+
+    with concurrent.futures.ThreadPoolExecutor(5) as pool, open(os.path.join(out, stem + ".jsonl"), "w", encoding="utf-8") as f:
+        for done in concurrent.futures.as_completed([pool.submit(measured, n) for n in names]):
+            got = done.result()
+            histories[got["name"]] = got.pop("history", None)
+            print(json.dumps(got), flush=True)
             f.write(json.dumps(got) + "\n")
+            f.flush()
     with gzip.open(os.path.join(out, half + "_histories.json.gz"), "wt") as f:
         json.dump(histories, f)
 
@@ -440,7 +507,7 @@ def snapshot(name: str, path: str, batch: int) -> None:
 
 def run_all(half: str | None, only: list[str], out: str) -> None:
     names = [n for n, c in CONFIGS.items() if (not half or c[0] == half) and (not only or n in only)]
-    names = [n for n in names if CONFIGS[n][0] not in (B, B2)]
+    names = [n for n in names if CONFIGS[n][0] not in (B, B2, B3)]
     device = torch.cuda.get_device_properties(0)
     result = {"torch": torch.__version__, "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version(), "python": sys.version.split()[0],
               "device": device.name, "total_memory": device.total_memory, "sm": f"{device.major}.{device.minor}",
@@ -458,7 +525,7 @@ def run_all(half: str | None, only: list[str], out: str) -> None:
 
 def compare(path: str) -> None:
     told, here = {}, os.path.dirname(os.path.abspath(__file__))
-    for name in "predict_blind.json", "predict_blind2.json":
+    for name in "predict_blind.json", "predict_blind2.json", "predict_blind3.json":
         with open(os.path.join(here, name), encoding="utf-8") as f:
             told.update(json.load(f)["predicted"])
     with open(path, encoding="utf-8") as f:
@@ -488,11 +555,12 @@ def main() -> None:
     p.add_argument("what", nargs="?", choices=("train", "measure", "history", "snapshot", "sizes", "list", "compare"))
     p.add_argument("name", nargs="?")
     p.add_argument("path", nargs="?")
-    p.add_argument("--half", choices=(D, H, B, B2))
+    p.add_argument("--half", choices=(D, H, B, B2, B3))
     p.add_argument("--history", action="store_true", help="measure: with the allocator's history")
     p.add_argument("--only", action="append", default=[])
     p.add_argument("--steps", type=int, default=3)
     p.add_argument("--batch", type=int, default=0, help="instead of the configuration's")
+    p.add_argument("--seconds", type=float, default=230, help="blind parts: end what is not done by then")
     p.add_argument("--out", default=os.environ.get("OUT", "."))
     a = p.parse_args()
     if a.what in ("train", "measure", "history", "snapshot") and a.name not in CONFIGS:
@@ -510,8 +578,8 @@ def main() -> None:
         snapshot(a.name, a.path, a.batch)
     elif a.what == "list":
         print("\n".join(f"{c[0]:12} {n}" for n, c in CONFIGS.items()))
-    elif a.half in (B, B2):
-        run_blind(a.out, a.half)
+    elif a.half in (B, B2, B3):
+        run_blind(a.out, a.half, a.seconds)
     elif a.what == "sizes":
         run_sizes(a.out)
     else:
