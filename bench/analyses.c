@@ -28,13 +28,13 @@ static double now(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
-static void move(tide_model *m, unsigned kind, uint32_t row)
+static void add_event(tide_model *m, unsigned kind, uint32_t row)
 {
 	size_t at;
-	if (!tide__table_push(&m->moves, &tide_moves_desc, &at))
+	if (!tide__table_push(&m->memory_events, &tide_memory_events_desc, &at))
 		exit(1);
-	m->moves.kind[at] = (uint8_t)kind;
-	m->moves.row[at] = row;
+	m->memory_events.kind[at] = (uint8_t)kind;
+	m->memory_events.row[at] = row;
 }
 
 static void name(tide_model *m, tide_str *names, size_t n)
@@ -76,7 +76,7 @@ static tide_model *build(uint64_t events, uint32_t live)
 			at[k] = at[--n_live];
 			m->allocs.died[a] = t;
 			m->allocs.free_span[a].i = depth ? open[depth - 1] : 0;
-			move(m, TIDE_MOVE_FREE, a);
+			add_event(m, TIDE_MEMORY_FREE, a);
 		} else {
 			uint32_t a = tide__push(&m->allocs, &tide_allocs_desc);
 			m->allocs.size[a] = m->allocs.requested[a] = 1 + rnd(1 << 20);
@@ -85,13 +85,13 @@ static tide_model *build(uint64_t events, uint32_t live)
 			m->allocs.died[a] = TIDE_T_NEVER;
 			m->allocs.span[a].i = depth ? open[depth - 1] : 0;
 			at[n_live++] = a;
-			move(m, TIDE_MOVE_ALLOC, a);
+			add_event(m, TIDE_MEMORY_ALLOC, a);
 		}
 		if (i % 1000000 == 999999) {
 			uint32_t k = tide__push(&m->marks, &tide_marks_desc);
 			m->marks.kind[k] = TIDE_MARK_PHASE;
 			m->marks.t[k] = t;
-			m->marks.move[k] = m->moves.n;
+			m->marks.position[k] = m->memory_events.n;
 		}
 	}
 	free(at);
@@ -124,7 +124,7 @@ int main(int argc, char **argv)
 		return 1;
 	report("usage", t0, events);
 	t0 = now();
-	if (tide__live_set_at(m, u.devices[1].peak_cut, 1, TIDE_ANY, &alive, NULL))
+	if (tide__live_set_at(m, u.devices[1].peak_position, 1, TIDE_ANY, &alive, NULL))
 		return 1;
 	report("alive at the peak", t0, events);
 	t0 = now();

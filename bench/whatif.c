@@ -38,7 +38,7 @@ static double recorded_events(const tide_model *m, const tide_requests *q)
 {
 	int64_t i = tide__fact_find(m, "snapshot.events");
 
-	return i >= 0 ? (double)m->facts.number[i] : (double)q->moves;
+	return i >= 0 ? (double)m->facts.number[i] : (double)q->memory_events;
 }
 
 static void run(const tide_model *m, const tide_requests *q, const char *settings, int rounds)
@@ -64,7 +64,7 @@ static void run(const tide_model *m, const tide_requests *q, const char *setting
 
 /* ---- alive at T -------------------------------------------------------------------------- */
 
-static double query(const tide_model *m, uint32_t device, uint64_t cut, tide_group_by by,
+static double query(const tide_model *m, uint32_t device, uint64_t position, tide_group_by by,
 		    const uint8_t *roles)
 {
 	tide_live_set a;
@@ -72,7 +72,7 @@ static double query(const tide_model *m, uint32_t device, uint64_t cut, tide_gro
 	tide_error err;
 	double t = now();
 
-	if (tide__live_set_at(m, cut, device, TIDE_ANY, &a, &err) != TIDE_OK ||
+	if (tide__live_set_at(m, position, device, TIDE_ANY, &a, &err) != TIDE_OK ||
 	    tide__groups_in_roles(m, &a, by, roles, &g, &err) != TIDE_OK)
 		exit(1);
 	t = now() - t;
@@ -94,7 +94,8 @@ static void queries(const tide_model *m, uint32_t device, const uint8_t *roles)
 		double worst = 0;
 
 		for (uint64_t i = 1; i <= 20; i++) {
-			double t = query(m, device, m->moves.n * i / 20, kinds[k].by, roles);
+			double t =
+				query(m, device, m->memory_events.n * i / 20, kinds[k].by, roles);
 
 			worst = t > worst ? t : worst;
 		}
@@ -130,8 +131,8 @@ int main(int argc, char **argv)
 	t = now();
 	if (tide__requests_new(m, (tide_device_id){ device }, &q, &err) != TIDE_OK)
 		return fail("requests", &err);
-	printf("%-40s %8.1f ms  %zu requests, %zu moves\n", "requests", (now() - t) * 1e3, q->n,
-	       m->moves.n);
+	printf("%-40s %8.1f ms  %zu requests, %zu memory_events\n", "requests", (now() - t) * 1e3,
+	       q->n, m->memory_events.n);
 	t = now();
 	if (q->reserved_max && tide__sim_check(q, &check) == TIDE_OK)
 		printf("%-40s %8.1f ms  %" PRIu64 " of %zu segment events%s\n", "check",

@@ -31,7 +31,7 @@ PyObject *tide__arrow_stream(tide_shared *s, const char *table);
 
 /* Returns, for each number of memory events in an ascending list, {row of a device: (live bytes, live allocations)}.
  * NULL with an exception set. */
-PyObject *tide__totals(const tide_trace *t, PyObject *moves);
+PyObject *tide__totals(const tide_trace *t, PyObject *positions);
 
 /* Raise tidemark.Error(text, code, offset); returns NULL. `path` may be NULL. */
 PyObject *tide__raise(const char *path, const tide_error *err);

@@ -14,9 +14,10 @@ typedef struct total {
 
 typedef struct source {
 	const uint8_t *kind;
-	const uint32_t *row, *pool, *device; /* columns of the tables moves, allocs, pools */
+	const uint32_t *row, *pool,
+		*device; /* columns of the tables memory_events, allocs, pools */
 	const uint64_t *size;
-	size_t moves, devices;
+	size_t events, devices;
 } source;
 
 static const void *data_of(const tide_trace *t, const char *table, const char *name, size_t *rows)
@@ -31,8 +32,8 @@ static const void *data_of(const tide_trace *t, const char *table, const char *n
 static bool source_of(const tide_trace *t, source *s)
 {
 	size_t n;
-	s->kind = data_of(t, "moves", "kind", &s->moves);
-	s->row = data_of(t, "moves", "row", &s->moves);
+	s->kind = data_of(t, "memory_events", "kind", &s->events);
+	s->row = data_of(t, "memory_events", "row", &s->events);
 	s->pool = data_of(t, "allocs", "pool", &n);
 	s->size = data_of(t, "allocs", "size", &n);
 	s->device = data_of(t, "pools", "device", &n);
@@ -46,7 +47,7 @@ static void count(const source *s, const size_t *at, size_t n, total *out)
 	for (size_t i = 0, done = 0; i < n; i++, now += s->devices) {
 		if (i)
 			memcpy(now, now - s->devices, s->devices * sizeof *now);
-		for (; done < at[i] && done < s->moves; done++) {
+		for (; done < at[i] && done < s->events; done++) {
 			if (s->kind[done] > 1)
 				continue;
 			uint32_t alloc = s->row[done];
@@ -74,14 +75,14 @@ static PyObject *dict_of(const total *d, size_t devices)
 	return out;
 }
 
-static int read_moves(PyObject *list, size_t *at, Py_ssize_t n)
+static int read_positions(PyObject *list, size_t *at, Py_ssize_t n)
 {
 	for (Py_ssize_t i = 0; i < n; i++) {
 		at[i] = PyLong_AsSize_t(PyList_GetItem(list, i));
 		if (PyErr_Occurred())
 			return -1;
 		if (i && at[i] < at[i - 1]) {
-			PyErr_SetString(PyExc_ValueError, "moves must be in order");
+			PyErr_SetString(PyExc_ValueError, "positions must be in order");
 			return -1;
 		}
 	}
@@ -118,20 +119,20 @@ static void count_aside(const source *s, struct sums *to, size_t n)
 	Py_END_ALLOW_THREADS pthread_cleanup_pop(0);
 }
 
-PyObject *tide__totals(const tide_trace *t, PyObject *moves)
+PyObject *tide__totals(const tide_trace *t, PyObject *positions)
 {
 	source s;
-	if (!PyList_Check(moves))
-		return PyErr_Format(PyExc_TypeError, "a list of numbers of moves");
+	if (!PyList_Check(positions))
+		return PyErr_Format(PyExc_TypeError, "a list of positions");
 	if (!source_of(t, &s))
-		return PyErr_Format(PyExc_KeyError, "moves");
-	Py_ssize_t n = PyList_Size(moves);
+		return PyErr_Format(PyExc_KeyError, "memory_events");
+	Py_ssize_t n = PyList_Size(positions);
 	struct sums to = { calloc((size_t)n + 1, sizeof *to.at),
 			   calloc((size_t)n * s.devices + 1, sizeof *to.all) };
 	PyObject *out = NULL;
 	if (!to.at || !to.all) {
 		PyErr_NoMemory();
-	} else if (!read_moves(moves, to.at, n)) {
+	} else if (!read_positions(positions, to.at, n)) {
 		count_aside(&s, &to, (size_t)n);
 		out = list_of(to.all, n, s.devices);
 	}

@@ -228,9 +228,9 @@ static PyObject *arrow(PyObject *self, PyObject *name)
 	return table ? tide__arrow_stream(((trace *)self)->shared, table) : NULL;
 }
 
-static PyObject *totals(PyObject *self, PyObject *moves)
+static PyObject *totals(PyObject *self, PyObject *positions)
 {
-	return tide__totals(of(self), moves);
+	return tide__totals(of(self), positions);
 }
 
 static void drop_capsule(PyObject *capsule)
@@ -261,7 +261,7 @@ static PyMethodDef methods[] = {
 	  "view(table, name) -> memoryview of the column in place; good while the Trace lives" },
 	{ "dims", dims, METH_VARARGS, "dims(first, count) -> dimensions of a tensor" },
 	{ "totals", totals, METH_O,
-	  "totals([moves, ...]) -> [{row of a device: (bytes, allocations)}, ...] alive then" },
+	  "totals([positions, ...]) -> [{row of a device: (bytes, allocations)}, ...] alive then" },
 	{ "model", model, METH_NOARGS, "capsule for tidemark._reports" },
 	{ "arrow", arrow, METH_O, "arrow(table) -> capsule arrow_array_stream" },
 	{ NULL },

@@ -84,7 +84,7 @@ class CheckpointPrinter:
 
     def _read(self) -> list[list[str]]:
         t = _native.Trace(self._recording)
-        kinds, values, names, moves = (t.view("marks", c) for c in ("kind", "value", "name", "move"))
+        kinds, values, names, positions = (t.view("marks", c) for c in ("kind", "value", "name", "position"))
         found: list[int] = []
         row = len(kinds) - 1
         while row > 0 and self._waiting:  # the latest checkpoints are at the end
@@ -92,9 +92,9 @@ class CheckpointPrinter:
                 self._waiting.discard(values[row])
                 found.append(row)
             row -= 1
-        found.sort(key=moves.__getitem__)
+        found.sort(key=positions.__getitem__)
         devices = _profile.device_names(t)
-        totals = t.totals([moves[r] for r in found])
+        totals = t.totals([positions[r] for r in found])
         return [self._lines(t.text(names[r]), {devices[d]: n for d, n in at.items()}) for r, at in zip(found, totals)]
 
     @staticmethod

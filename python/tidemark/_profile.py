@@ -120,7 +120,7 @@ class Profile:
         self._devices(t)
         self._tensors(t)
         self._spans(t)
-        self._moves(t)
+        self._memory_events(t)
         self._checkpoints(t)
         self._reserved(t)
 
@@ -224,9 +224,9 @@ class Profile:
     def until(self, span: int) -> int:
         return int(min(self.t1[span], self.end))
 
-    def _moves(self, t: Any) -> None:
+    def _memory_events(self, t: Any) -> None:
         """Computes live bytes and live tensors after each memory event."""
-        self.rows, self.kinds = t.view("moves", "row"), t.view("moves", "kind")
+        self.rows, self.kinds = t.view("memory_events", "row"), t.view("memory_events", "kind")
         self.times, self.bytes, self.counts = array.array("q"), array.array("q", [0]), array.array("q", [0])
         now = total = count = 0
         for row, kind in zip(self.rows, self.kinds):
@@ -239,9 +239,9 @@ class Profile:
             self.counts.append(count)
 
     def _checkpoints(self, t: Any) -> None:
-        marks = list(zip(*(t.view("marks", c) for c in ("kind", "name", "t", "move", "value"))))[1:]
+        marks = list(zip(*(t.view("marks", c) for c in ("kind", "name", "t", "position", "value"))))[1:]
         marks = [m for m in marks if m[0] == 2]
-        self.checkpoints = [(self.text(name), at, move) for _, name, at, move, _ in marks]
+        self.checkpoints = [(self.text(name), at, position) for _, name, at, position, _ in marks]
         cleared = [i for i, c in enumerate(self.checkpoints) if c[0] == RESET]
         if cleared:
             self.checkpoints, marks = self.checkpoints[cleared[-1] + 1 :], marks[cleared[-1] + 1 :]
@@ -305,24 +305,24 @@ class Profile:
             "is_reusable": what == "gradient" or (what == "buffer" and not grad),
         }
 
-    def moves_in(self, s: int) -> tuple[int, int]:
+    def positions_of(self, s: int) -> tuple[int, int]:
         """Returns the number of memory events before a run of an operation, and until its end."""
         return bisect.bisect_left(self.times, self.t0[s]), bisect.bisect_right(self.times, self.until(s))
 
     def delta(self, s: int) -> int:
-        moves = [self.moves_in(p) for p in self.parts(s)]
-        return sum(self.bytes[last] - self.bytes[first] for first, last in moves)
+        positions = [self.positions_of(p) for p in self.parts(s)]
+        return sum(self.bytes[last] - self.bytes[first] for first, last in positions)
 
     def invocation(self, s: int, seen: tuple[set[int], set[int]] | None) -> dict[str, Any]:
         """Returns the record of one run of an operation: totals before and after, the peak inside, allocations of its thread.
         An operation of a task counts only while the task runs."""
         parts = self.parts(s)
-        moves = [self.moves_in(p) for p in parts]
+        positions = [self.positions_of(p) for p in parts]
         taken, given = self._inside(s)
         return {
-            "memory_delta_mb": mb(self.delta(s)), "tensor_delta": sum(self.counts[last] - self.counts[first] for first, last in moves),
-            "pre_total_mb": mb(self.bytes[moves[0][0]]), "post_total_mb": mb(self.bytes[moves[-1][1]]),
-            "peak_total_mb": mb(max(max(self.bytes[first : last + 1]) for first, last in moves)), "timestamp": self.iso(self.t0[s]),
+            "memory_delta_mb": mb(self.delta(s)), "tensor_delta": sum(self.counts[last] - self.counts[first] for first, last in positions),
+            "pre_total_mb": mb(self.bytes[positions[0][0]]), "post_total_mb": mb(self.bytes[positions[-1][1]]),
+            "peak_total_mb": mb(max(max(self.bytes[first : last + 1]) for first, last in positions)), "timestamp": self.iso(self.t0[s]),
             "start_ns": self.unix(self.t0[s]), "duration_us": sum(self.until(p) - self.t0[p] for p in parts) / 1000, "thread": self.thread(s),
             "tensors_allocated": len(taken), "tensors_deallocated": given,
             "tensors_accessed": len(seen[0] | seen[1]) if seen else None,

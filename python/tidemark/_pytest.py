@@ -122,10 +122,10 @@ def peaks(recording: str) -> dict[str, int]:
 
     t = _native.Trace(recording)
     names, of = device_names(t), t.view("pools", "device")
-    first = next((move for kind, move in zip(t.view("marks", "kind"), t.view("marks", "move")) if kind == _native.CHECKPOINT), 0)
+    first = next((position for kind, position in zip(t.view("marks", "kind"), t.view("marks", "position")) if kind == _native.CHECKPOINT), 0)
     pool, size = t.view("allocs", "pool"), t.view("allocs", "size")
     now, most = [0] * len(names), [0] * len(names)
-    for row, kind in zip(t.view("moves", "row")[first:], t.view("moves", "kind")[first:]):
+    for row, kind in zip(t.view("memory_events", "row")[first:], t.view("memory_events", "kind")[first:]):
         if kind > 1:
             continue
         d = of[pool[row]]
@@ -142,16 +142,16 @@ def culprits(recording: str, device: str, most: int = 3) -> list[str]:
 
     t = _native.Trace(recording)
     names, of = device_names(t), t.view("pools", "device")
-    first = next((move for kind, move in zip(t.view("marks", "kind"), t.view("marks", "move")) if kind == _native.CHECKPOINT), 0)
-    pool, size, rows, kinds = t.view("allocs", "pool"), t.view("allocs", "size"), t.view("moves", "row"), t.view("moves", "kind")
+    first = next((position for kind, position in zip(t.view("marks", "kind"), t.view("marks", "position")) if kind == _native.CHECKPOINT), 0)
+    pool, size, rows, kinds = t.view("allocs", "pool"), t.view("allocs", "size"), t.view("memory_events", "row"), t.view("memory_events", "kind")
     now = highest = at = 0
-    moves = [(i, rows[i], kinds[i]) for i in range(first, len(rows)) if kinds[i] < 2 and names[of[pool[rows[i]]]] == device]
-    for i, row, kind in moves:
+    events = [(i, rows[i], kinds[i]) for i in range(first, len(rows)) if kinds[i] < 2 and names[of[pool[rows[i]]]] == device]
+    for i, row, kind in events:
         now += size[row] if kind == 0 else -size[row]
         if now > highest:
             highest, at = now, i
     alive: dict[int, None] = {}
-    for i, row, kind in moves:
+    for i, row, kind in events:
         if i <= at and kind == 0:
             alive[row] = None
         elif i <= at:

@@ -99,9 +99,9 @@ def snapshots(p: Profile) -> list[dict[str, Any]]:
     seen: dict[int, int] = {}  # live allocation -> the first snapshot that has it
     out: list[dict[str, Any]] = []
     done = 0
-    for number, (name, at, move) in enumerate(p.checkpoints[i] for i in reported):
-        _apply(p, devices, done, move, seen, number)
-        done = max(done, move)
+    for number, (name, at, position) in enumerate(p.checkpoints[i] for i in reported):
+        _apply(p, devices, done, position, seen, number)
+        done = max(done, position)
         here = {d: _report(p, d, at, a, most, seen, number) for d, a in devices.items() if a.keys}
         total = sum(d["total_bytes"] for d in here.values())
         records = [r for d in here.values() for r in d["tensors"][:10]]

@@ -431,7 +431,7 @@ class MemoryTracker:
         if not self.recording:
             return {}
         p = self._read()
-        totals = [(p.bytes[min(move, len(p.bytes) - 1)], name) for name, _, move in p.checkpoints]
+        totals = [(p.bytes[min(position, len(p.bytes) - 1)], name) for name, _, position in p.checkpoints]
         highest = max(totals, default=None, key=lambda x: x[0])
         out: dict[str, Any] = {
             "num_snapshots": len(totals), "checkpoints": [n for _, n in totals],

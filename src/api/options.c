@@ -37,19 +37,19 @@ tide_code tide__take_one_device(const tide_model *m, const char *text, uint32_t 
 tide_code tide__take_moment(const tide_model *m, const char *text, tide_moment *out,
 			    tide_error *err)
 {
-	*out = (tide_moment){ .chosen = text, .cut = UINT64_MAX, .t = m->t_end };
+	*out = (tide_moment){ .chosen = text, .position = UINT64_MAX, .t = m->t_end };
 	if (!text)
 		return TIDE_OK;
 	out->at_peak = !strcmp(text, "peak");
 	if (out->at_peak)
 		return TIDE_OK;
-	if (*text == '#' && tide__parse_cut(text + 1, SIZE_MAX, &out->cut)) {
-		if (out->cut > m->moves.n)
+	if (*text == '#' && tide__parse_position(text + 1, SIZE_MAX, &out->position)) {
+		if (out->position > m->memory_events.n)
 			return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
 					  "at: %.60s is after the last of %zu memory events", text,
-					  m->moves.n);
-		out->cut = tide__after_initial(m, out->cut);
-		out->t = out->cut ? tide__move_time(m, (size_t)out->cut - 1) : 0;
+					  m->memory_events.n);
+		out->position = tide__after_initial(m, out->position);
+		out->t = out->position ? tide__memory_event_time(m, (size_t)out->position - 1) : 0;
 		return TIDE_OK;
 	}
 	if (!tide__parse_time(text, m->t_end, &out->t))
@@ -61,7 +61,7 @@ tide_code tide__take_moment(const tide_model *m, const char *text, tide_moment *
 		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
 				  "at: %.60s is after the end of the trace, %" PRId64 " ns", text,
 				  m->t_end);
-	out->cut = tide__cut_at(m, out->t);
+	out->position = tide__position_at(m, out->t);
 	return TIDE_OK;
 }
 

@@ -52,7 +52,7 @@ bool tide__parse_time(const char *text, int64_t end, int64_t *out)
 	return true;
 }
 
-bool tide__parse_cut(const char *text, size_t all, uint64_t *out)
+bool tide__parse_position(const char *text, size_t all, uint64_t *out)
 {
 	char *end;
 	if (*text < '0' || *text > '9')

@@ -13,7 +13,7 @@ uint32_t tide__device_find(const tide_model *m, const char *text);
  * `end`. Returns false for anything else. */
 bool tide__parse_time(const char *text, int64_t end, int64_t *out);
 /* Parses a decimal number. Returns false for anything else and for more than `all`. */
-bool tide__parse_cut(const char *text, size_t all, uint64_t *out);
+bool tide__parse_position(const char *text, size_t all, uint64_t *out);
 /* Parses an amount of memory: "4096", "2GiB", "1.5 MB". Units are powers of 1024, as everywhere
  * in Tidemark. Returns false for anything else. */
 bool tide__parse_bytes(const char *text, int64_t *out);

@@ -57,29 +57,29 @@ bool tide__cli_one_device(const tide_args *a, const tide_value *v, const tide_mo
 bool tide__cli_moment(const tide_args *a, const tide_value *v, const tide_model *m,
 		      tide_moment *out)
 {
-	*out = (tide_moment){ .cut = UINT64_MAX, .t = m->t_end };
+	*out = (tide_moment){ .position = UINT64_MAX, .t = m->t_end };
 	if (!v->set)
 		return true;
 	out->chosen = true;
 	out->at_peak = !strcmp(v->text, "peak");
 	if (out->at_peak)
 		return true;
-	if (v->text[0] == '#' && tide__parse_cut(v->text + 1, SIZE_MAX, &out->cut)) {
-		if (out->cut > m->moves.n) {
+	if (v->text[0] == '#' && tide__parse_position(v->text + 1, SIZE_MAX, &out->position)) {
+		if (out->position > m->memory_events.n) {
 			tide__cli_usage(a, "--at %.60s is after the last of %zu memory events",
-					v->text, m->moves.n);
+					v->text, m->memory_events.n);
 			return false;
 		}
-		out->cut = tide__after_initial(m, out->cut);
-		out->t = out->cut ? tide__move_time(m, (size_t)out->cut - 1) : 0;
+		out->position = tide__after_initial(m, out->position);
+		out->t = out->position ? tide__memory_event_time(m, (size_t)out->position - 1) : 0;
 		return true;
 	}
 	bool op = !strncmp(v->text, "op", 2);
 	if (m->axis == TIDE_AXIS_OPS &&
-	    tide__parse_cut(v->text + (op ? 2 + (v->text[2] == ' ') : 0),
-			    (uint64_t)(m->t_end / TIDE_OP_NS), &out->cut)) {
-		out->t = (int64_t)out->cut * TIDE_OP_NS;
-		out->cut = tide__cut_at(m, out->t);
+	    tide__parse_position(v->text + (op ? 2 + (v->text[2] == ' ') : 0),
+				 (uint64_t)(m->t_end / TIDE_OP_NS), &out->position)) {
+		out->t = (int64_t)out->position * TIDE_OP_NS;
+		out->position = tide__position_at(m, out->t);
 		return true;
 	}
 	if (!tide__parse_time(v->text, m->t_end, &out->t)) {
@@ -95,6 +95,6 @@ bool tide__cli_moment(const tide_args *a, const tide_value *v, const tide_model 
 				tide__fmt_at(end, sizeof end, (double)m->t_end));
 		return false;
 	}
-	out->cut = tide__cut_at(m, out->t);
+	out->position = tide__position_at(m, out->t);
 	return true;
 }

@@ -183,7 +183,7 @@ static tide_code check_spans(const struct check *c)
 	return TIDE_OK;
 }
 
-/* ---- A1, M1, M2: lives and moves ---- */
+/* ---- A1, M1, M2: lives and memory events ---- */
 
 static tide_code check_lives(const struct check *c)
 {
@@ -201,21 +201,21 @@ static tide_code check_lives(const struct check *c)
 	return TIDE_OK;
 }
 
-static tide_code check_moves(const struct check *c)
+static tide_code check_events(const struct check *c)
 {
 	const tide_model *m = c->m;
 	const size_t limit[] = { m->allocs.n, m->allocs.n, m->pendings.n, m->segments.n,
 				 m->segments.n };
 	int64_t before = INT64_MIN;
-	for (size_t i = 0; i < m->moves.n; i++) {
-		uint32_t row = m->moves.row[i];
-		if (m->moves.kind[i] > TIDE_MOVE_SEG_FREE)
-			return broken(c, "M1", "moves", i, "unknown kind");
-		if (!row || row >= limit[m->moves.kind[i]])
-			return broken(c, "M1", "moves", i, "its row is out of range");
-		int64_t t = tide__move_time(m, i);
+	for (size_t i = 0; i < m->memory_events.n; i++) {
+		uint32_t row = m->memory_events.row[i];
+		if (m->memory_events.kind[i] > TIDE_MEMORY_SEG_FREE)
+			return broken(c, "M1", "memory_events", i, "unknown kind");
+		if (!row || row >= limit[m->memory_events.kind[i]])
+			return broken(c, "M1", "memory_events", i, "its row is out of range");
+		int64_t t = tide__memory_event_time(m, i);
 		if (t < before)
-			return broken(c, "M1", "moves", i, "time goes back");
+			return broken(c, "M1", "memory_events", i, "time goes back");
 		before = t;
 	}
 	return TIDE_OK;
@@ -225,7 +225,7 @@ static tide_code check_moves(const struct check *c)
 static tide_code check_pairs(const struct check *c, uint8_t *seen, size_t n, const int64_t *died,
 			     uint8_t on, uint8_t off, const char *table)
 {
-	const tide_moves *v = &c->m->moves;
+	const tide_memory_events *v = &c->m->memory_events;
 	memset(seen, 0, n);
 	for (size_t i = 0; i < v->n; i++) {
 		uint32_t row = v->row[i];
@@ -237,7 +237,8 @@ static tide_code check_pairs(const struct check *c, uint8_t *seen, size_t n, con
 	}
 	for (size_t i = 1; i < n; i++)
 		if (seen[i] != (died[i] == TIDE_T_NEVER ? 1 : 2))
-			return broken(c, "M2", table, i, "its moves do not agree with its death");
+			return broken(c, "M2", table, i,
+				      "its memory events do not agree with its death");
 	return TIDE_OK;
 }
 
@@ -248,11 +249,11 @@ static tide_code check_all_pairs(const struct check *c)
 	uint8_t *seen = tide__alloc(n, 1);
 	if (!seen)
 		return tide__nomem(c->err);
-	tide_code rc = check_pairs(c, seen, m->allocs.n, m->allocs.died, TIDE_MOVE_ALLOC,
-				   TIDE_MOVE_FREE, "allocs");
+	tide_code rc = check_pairs(c, seen, m->allocs.n, m->allocs.died, TIDE_MEMORY_ALLOC,
+				   TIDE_MEMORY_FREE, "allocs");
 	if (!rc)
-		rc = check_pairs(c, seen, m->segments.n, m->segments.died, TIDE_MOVE_SEG_ALLOC,
-				 TIDE_MOVE_SEG_FREE, "segments");
+		rc = check_pairs(c, seen, m->segments.n, m->segments.died, TIDE_MEMORY_SEG_ALLOC,
+				 TIDE_MEMORY_SEG_FREE, "segments");
 	tide__free(seen);
 	return rc;
 }
@@ -281,15 +282,15 @@ static const char *arrive(const tide_allocs *a, struct pool_live *p, uint32_t ro
 static tide_code sweep(const struct check *c, struct pool_live *pools)
 {
 	const tide_allocs *a = &c->m->allocs;
-	const tide_moves *v = &c->m->moves;
+	const tide_memory_events *v = &c->m->memory_events;
 	for (size_t i = 0; i < v->n; i++) {
 		uint32_t row = v->row[i];
 		bool nomem = false;
-		if (v->kind[i] > TIDE_MOVE_FREE || !a->size[row] ||
+		if (v->kind[i] > TIDE_MEMORY_FREE || !a->size[row] ||
 		    a->flags[row] & (TIDE_ALLOC_OVERLAPS | TIDE_ALLOC_SAMPLED))
 			continue;
 		struct pool_live *p = &pools[a->pool[row].i];
-		if (v->kind[i] == TIDE_MOVE_FREE) {
+		if (v->kind[i] == TIDE_MEMORY_FREE) {
 			tide__ordered_del(&p->addrs, a->addr[row]);
 			tide__map_del(&p->rows, a->addr[row]);
 			continue;
@@ -326,10 +327,10 @@ static tide_code check_marks(const struct check *c)
 	for (size_t i = 1; i < k->n; i++) {
 		if (i > 1 && k->t[i] < k->t[i - 1])
 			return broken(c, "K1", "marks", i, "time goes back");
-		if (i > 1 && k->move[i] < k->move[i - 1])
-			return broken(c, "K1", "marks", i, "its move goes back");
-		if (k->move[i] > c->m->moves.n)
-			return broken(c, "K1", "marks", i, "its move is out of range");
+		if (i > 1 && k->position[i] < k->position[i - 1])
+			return broken(c, "K1", "marks", i, "its position goes back");
+		if (k->position[i] > c->m->memory_events.n)
+			return broken(c, "K1", "marks", i, "its position is out of range");
 	}
 	return TIDE_OK;
 }
@@ -362,7 +363,7 @@ tide_code tide__model_check(const tide_model *m, tide_error *err)
 {
 	static tide_code (*const checks[])(const struct check *) = {
 		check_none_rows, check_ids,   check_stacks,	 check_tensors,	  check_views,
-		check_spans,	 check_lives, check_moves,	 check_all_pairs, check_overlaps,
+		check_spans,	 check_lives, check_events,	 check_all_pairs, check_overlaps,
 		check_marks,	 check_links, check_pool_states,
 	};
 	const struct check c = { m, err };

@@ -20,7 +20,7 @@ static const struct {
 	{ "allocs", "basis", tide__basis_text },
 	{ "segments", "kind", tide__segment_kind_text },
 	{ "pool_states", "when", tide__state_when_text },
-	{ "moves", "kind", tide__move_kind_text },
+	{ "memory_events", "kind", tide__memory_event_text },
 	{ "marks", "kind", tide__mark_kind_text },
 	{ "tensors", "dtype", tide__dtype_text },
 	{ "tensors", "role", tide__role_text },
@@ -68,5 +68,22 @@ const char *tide__loss_before(const char *key)
 	for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
 		if (!strcmp(losses[i].now, key))
 			return losses[i].before;
+	return NULL;
+}
+
+static const struct {
+	const char *table, *column, *before;
+} renamed[] = {
+	{ "memory_events", NULL, "moves" },
+	{ "marks", "position", "move" },
+};
+
+const char *tide__name_before(const char *table, const char *column)
+{
+	for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+		if (!strcmp(renamed[i].table, table) &&
+		    (column && renamed[i].column ? !strcmp(renamed[i].column, column)
+						 : !column && !renamed[i].column))
+			return renamed[i].before;
 	return NULL;
 }

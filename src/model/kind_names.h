@@ -18,4 +18,14 @@ unsigned tide__words_count(tide_words words);
 const char *tide__loss_now(const char *key);
 const char *tide__loss_before(const char *key);
 
+/* Returns the name that a table (column NULL) or a column had in the last version, NULL if it was
+ * not renamed. Files of tables keep that name, so that every version reads them. */
+const char *tide__name_before(const char *table, const char *column);
+/* Returns the name of a table or a column in files of tables. Borrowed. */
+static inline const char *tide__stored_name(const char *table, const char *column)
+{
+	const char *before = tide__name_before(table, column);
+	return before ? before : column ? column : table;
+}
+
 #endif

@@ -33,19 +33,19 @@ DESC(tide_pools, pools, TIDE_POOL_COLUMNS, "memory pools")
 DESC(tide_lanes, lanes, TIDE_LANE_COLUMNS, "threads, streams, communicators")
 #undef THIS
 #define THIS tide_spans
-DESC(tide_spans, spans, TIDE_SPAN_COLUMNS, "what took time")
+DESC(tide_spans, spans, TIDE_SPAN_COLUMNS, "ops, kernels, ranges")
 #undef THIS
 #define THIS tide_allocs
 DESC(tide_allocs, allocs, TIDE_ALLOC_COLUMNS, "allocations")
 #undef THIS
 #define THIS tide_segments
-DESC(tide_segments, segments, TIDE_SEGMENT_COLUMNS, "stretches taken from devices")
+DESC(tide_segments, segments, TIDE_SEGMENT_COLUMNS, "memory reserved from devices")
 #undef THIS
 #define THIS tide_pendings
-DESC(tide_pendings, pendings, TIDE_PENDING_COLUMNS, "frees asked for but delayed")
+DESC(tide_pendings, pendings, TIDE_PENDING_COLUMNS, "frees that wait for a stream")
 #undef THIS
-#define THIS tide_moves
-DESC(tide_moves, moves, TIDE_MOVE_COLUMNS, "what happened to memory, in order")
+#define THIS tide_memory_events
+DESC(tide_memory_events, memory_events, TIDE_MEMORY_EVENT_COLUMNS, "memory events, in order")
 #undef THIS
 #define THIS tide_counters
 DESC(tide_counters, counters, TIDE_COUNTER_COLUMNS, "series of samples")
@@ -54,7 +54,7 @@ DESC(tide_counters, counters, TIDE_COUNTER_COLUMNS, "series of samples")
 DESC(tide_samples, samples, TIDE_SAMPLE_COLUMNS, "values of counters over time")
 #undef THIS
 #define THIS tide_pool_states
-DESC(tide_pool_states, pool_states, TIDE_POOL_STATE_COLUMNS, "what pools said of themselves")
+DESC(tide_pool_states, pool_states, TIDE_POOL_STATE_COLUMNS, "figures that pools reported")
 #undef THIS
 #define THIS tide_documents
 DESC(tide_documents, documents, TIDE_DOCUMENT_COLUMNS, "texts that came with the trace")
@@ -63,7 +63,7 @@ DESC(tide_documents, documents, TIDE_DOCUMENT_COLUMNS, "texts that came with the
 DESC(tide_marks, marks, TIDE_MARK_COLUMNS, "named moments")
 #undef THIS
 #define THIS tide_tensors
-DESC(tide_tensors, tensors, TIDE_TENSOR_COLUMNS, "what allocations hold")
+DESC(tide_tensors, tensors, TIDE_TENSOR_COLUMNS, "tensors in allocations")
 #undef THIS
 #define THIS tide_views
 DESC(tide_views, views, TIDE_VIEW_COLUMNS, "tensors that share an allocation")
@@ -104,7 +104,7 @@ TEXTS(tide__role_text, TIDE_ROLES)
 TEXTS(tide__dtype_text, TIDE_DTYPES)
 TEXTS(tide__segment_kind_text, TIDE_SEGMENT_KINDS)
 TEXTS(tide__flow_kind_text, TIDE_FLOW_KINDS)
-TEXTS(tide__move_kind_text, TIDE_MOVE_KINDS)
+TEXTS(tide__memory_event_text, TIDE_MEMORY_EVENT_KINDS)
 TEXTS(tide__basis_text, TIDE_ALLOC_BASES)
 TEXTS(tide__axis_text, TIDE_AXES)
 TEXTS(tide__state_when_text, TIDE_STATE_WHENS)
@@ -275,29 +275,29 @@ bool tide__fact_add(tide_model *m, const char *key, int64_t number)
 	return true;
 }
 
-int64_t tide__move_time(const tide_model *m, size_t i)
+int64_t tide__memory_event_time(const tide_model *m, size_t i)
 {
-	uint32_t row = m->moves.row[i];
-	switch (m->moves.kind[i]) {
-	case TIDE_MOVE_ALLOC:
+	uint32_t row = m->memory_events.row[i];
+	switch (m->memory_events.kind[i]) {
+	case TIDE_MEMORY_ALLOC:
 		return m->allocs.born[row];
-	case TIDE_MOVE_FREE:
+	case TIDE_MEMORY_FREE:
 		return m->allocs.died[row];
-	case TIDE_MOVE_FREE_ASKED:
+	case TIDE_MEMORY_FREE_ASKED:
 		return m->pendings.t[row];
-	case TIDE_MOVE_SEG_ALLOC:
+	case TIDE_MEMORY_SEG_ALLOC:
 		return m->segments.born[row];
 	default:
 		return m->segments.died[row];
 	}
 }
 
-size_t tide__move_from(const tide_model *m, int64_t t)
+size_t tide__memory_event_from(const tide_model *m, int64_t t)
 {
-	size_t lo = 0, hi = m->moves.n;
+	size_t lo = 0, hi = m->memory_events.n;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		if (tide__move_time(m, mid) < t)
+		if (tide__memory_event_time(m, mid) < t)
 			lo = mid + 1;
 		else
 			hi = mid;

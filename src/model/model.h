@@ -8,7 +8,7 @@
  *
  * Conventions
  *   ids     distinct struct types over uint32_t; id.i is the row; 0 means none. Tables with ids
- *           keep row 0 as the "none" row, so their loops start at 1. Logs (moves, samples,
+ *           keep row 0 as the "none" row, so their loops start at 1. Logs (memory_events, samples,
  *           pool_states, documents, flows, attrs, facts, ticks) have no ids; their loops start
  *           at 0.
  *   times   int64_t nanoseconds from the trace's start (model.wall0_ns is that start's Unix time).
@@ -21,19 +21,19 @@
  *       contains the child: parent.t0 <= child.t0, child.t1 <= parent.t1.
  *   S2  spans.cause is a span that started it from elsewhere (a launch for a kernel); never itself.
  *   A1  allocs.born <= allocs.died; size >= 1 unless the source said 0.
- *   M1  moves hold all memory events in order. Their times
- *       (tide__move_time) never decrease.
- *   M2  every alloc has exactly one ALLOC move, and exactly one FREE move iff died != NEVER; its
+ *   M1  memory_events has all memory events in order. Their times (tide__memory_event_time) never
+ *       decrease.
+ *   M2  every alloc has exactly one ALLOC event, and exactly one FREE event iff died != NEVER; its
  *       FREE comes after its ALLOC. The same for segments and SEG_ALLOC / SEG_FREE.
  *   M3  two allocs of one pool that are alive at once never overlap in address, unless one carries
  *       TIDE_ALLOC_OVERLAPS (the source contradicts itself; counted as a fact) or
  *       TIDE_ALLOC_SAMPLED (its size is an estimate, not an extent).
  *   P1  pool_states are sorted by t.
- *   K1  marks are sorted by t; marks.move never decreases and is <= moves.n.
+ *   K1  marks are sorted by t; marks.position never decreases and is <= memory_events.n.
  *   T1  attrs are sorted by (span, key); flows by (from, to).
  *
- * Live bytes at any moment are therefore a plain sum over a prefix of `moves`: no sorting, no
- * ties to break, and two analyses cannot disagree. */
+ * Live bytes at any position are therefore a plain sum over the first rows of memory_events: no
+ * sorting, no ties to break, and two analyses cannot disagree. */
 #ifndef TIDE_MODEL_MODEL_H
 #define TIDE_MODEL_MODEL_H
 
@@ -117,7 +117,7 @@ TIDE_ID(tide_pending_id); /* a free that was requested but not yet done */
 	X(WAIT, 3, "wait")	/* event record -> wait */                           \
 	X(OTHER, 4, "other")
 
-#define TIDE_MOVE_KINDS(X)                                                                \
+#define TIDE_MEMORY_EVENT_KINDS(X)                                                        \
 	X(ALLOC, 0, "alloc") /* row = alloc */                                            \
 	X(FREE, 1, "free")   /* row = alloc: its bytes are free again */                  \
 	X(FREE_ASKED, 2,                                                                  \
@@ -171,8 +171,8 @@ enum {
 #define X(name, number, text) TIDE_FLOW_##name = number,
 								TIDE_FLOW_KINDS(X)
 #undef X
-#define X(name, number, text) TIDE_MOVE_##name = number,
-									TIDE_MOVE_KINDS(X)
+#define X(name, number, text) TIDE_MEMORY_##name = number,
+									TIDE_MEMORY_EVENT_KINDS(X)
 #undef X
 };
 
@@ -188,7 +188,7 @@ const char *tide__dtype_text(unsigned k);
 unsigned tide__dtype_bytes(unsigned k);
 const char *tide__segment_kind_text(unsigned k);
 const char *tide__flow_kind_text(unsigned k);
-const char *tide__move_kind_text(unsigned k);
+const char *tide__memory_event_text(unsigned k);
 const char *tide__basis_text(unsigned k);
 const char *tide__axis_text(unsigned k);
 const char *tide__state_when_text(unsigned k);
@@ -207,7 +207,7 @@ enum {				/* allocs.flags */
        TIDE_ALLOC_REUSED = 4,	/* its FREE was implied by a new alloc at the same address */
        TIDE_ALLOC_ROLE_CONCLUDED = 8, /* role is the source's conclusion, also if it is unknown */
        TIDE_ALLOC_ASKED = 16,	/* its free was requested while a stream still used it: exactly
-				 * one FREE_ASKED move, after which its program no longer counts
+				 * one FREE_ASKED event, after which its program no longer counts
 				 * it */
        TIDE_ALLOC_SAMPLED = 32, /* represents other allocations too: size is the estimated total,
 				 * at least its own size (docs/analyses/heap.md) */
@@ -307,9 +307,9 @@ enum {				/* segments.flags */
 	C(tide_alloc_id, alloc, "allocation whose free was asked for") \
 	C(int64_t, t, "when, ns")
 
-#define TIDE_MOVE_COLUMNS(C)                                                  \
+#define TIDE_MEMORY_EVENT_COLUMNS(C)                                          \
 	C(uint32_t, row, "row in allocs, pendings or segments, as kind says") \
-	C(uint8_t, kind, "TIDE_MOVE_*")
+	C(uint8_t, kind, "TIDE_MEMORY_*")
 
 #define TIDE_COUNTER_COLUMNS(C)                                    \
 	C(tide_str, name, "what is counted")                       \
@@ -322,16 +322,16 @@ enum {				/* segments.flags */
 	C(double, value, "value from then on") \
 	C(tide_counter_id, counter, "series")
 
-#define TIDE_MARK_COLUMNS(C)                                         \
-	C(int64_t, t, "ns")                                          \
-	C(int64_t, value, "step number; bytes asked for (oom)")      \
-	C(int64_t, extra, "bytes free (oom), -1 = unknown")          \
-	C(uint64_t, move, "number of moves that happened before it") \
-	C(tide_str, name, "name")                                    \
-	C(tide_str, text, "text of an annotation")                   \
-	C(tide_lane_id, lane, "thread that set it")                  \
-	C(tide_pool_id, pool, "pool it is about (oom)")              \
-	C(tide_stack_id, stack, "call stack, where known")           \
+#define TIDE_MARK_COLUMNS(C)                                                     \
+	C(int64_t, t, "ns")                                                      \
+	C(int64_t, value, "step number; bytes asked for (oom)")                  \
+	C(int64_t, extra, "bytes free (oom), -1 = unknown")                      \
+	C(uint64_t, position, "number of memory events that happened before it") \
+	C(tide_str, name, "name")                                                \
+	C(tide_str, text, "text of an annotation")                               \
+	C(tide_lane_id, lane, "thread that set it")                              \
+	C(tide_pool_id, pool, "pool it is about (oom)")                          \
+	C(tide_stack_id, stack, "call stack, where known")                       \
 	C(uint8_t, kind, "TIDE_MARK_*")
 
 #define TIDE_POOL_STATE_COLUMNS(C)                                                            \
@@ -411,18 +411,19 @@ enum {				/* segments.flags */
 	T(tide_devices, devices, TIDE_DEVICE_COLUMNS, 1, "the host and accelerators")            \
 	T(tide_pools, pools, TIDE_POOL_COLUMNS, 1, "memory pools")                               \
 	T(tide_lanes, lanes, TIDE_LANE_COLUMNS, 1, "threads, streams, communicators")            \
-	T(tide_spans, spans, TIDE_SPAN_COLUMNS, 1, "what took time")                             \
+	T(tide_spans, spans, TIDE_SPAN_COLUMNS, 1, "ops, kernels, ranges")                       \
 	T(tide_allocs, allocs, TIDE_ALLOC_COLUMNS, 1, "allocations")                             \
-	T(tide_segments, segments, TIDE_SEGMENT_COLUMNS, 1, "stretches taken from devices")      \
-	T(tide_pendings, pendings, TIDE_PENDING_COLUMNS, 1, "frees asked for but delayed")       \
-	T(tide_moves, moves, TIDE_MOVE_COLUMNS, 0, "what happened to memory, in order")          \
+	T(tide_segments, segments, TIDE_SEGMENT_COLUMNS, 1, "memory reserved from devices")      \
+	T(tide_pendings, pendings, TIDE_PENDING_COLUMNS, 1, "frees that wait for a stream")      \
+	T(tide_memory_events, memory_events, TIDE_MEMORY_EVENT_COLUMNS, 0,                       \
+	  "memory events, in order")                                                             \
 	T(tide_counters, counters, TIDE_COUNTER_COLUMNS, 1, "series of samples")                 \
 	T(tide_samples, samples, TIDE_SAMPLE_COLUMNS, 0, "values of counters over time")         \
 	T(tide_pool_states, pool_states, TIDE_POOL_STATE_COLUMNS, 0,                             \
-	  "what pools said of themselves")                                                       \
+	  "figures that pools reported")                                                         \
 	T(tide_documents, documents, TIDE_DOCUMENT_COLUMNS, 0, "texts that came with the trace") \
 	T(tide_marks, marks, TIDE_MARK_COLUMNS, 1, "named moments")                              \
-	T(tide_tensors, tensors, TIDE_TENSOR_COLUMNS, 1, "what allocations hold")                \
+	T(tide_tensors, tensors, TIDE_TENSOR_COLUMNS, 1, "tensors in allocations")               \
 	T(tide_views, views, TIDE_VIEW_COLUMNS, 1, "tensors that share an allocation")           \
 	T(tide_flows, flows, TIDE_FLOW_COLUMNS, 0, "links between spans")                        \
 	T(tide_attrs, attrs, TIDE_ATTR_COLUMNS, 0, "arguments of spans that analyses need")      \
@@ -510,19 +511,19 @@ bool tide__fact_add(tide_model *m, const char *key, int64_t number);
 int64_t tide__fact_find(const tide_model *m, const char *key);
 
 /* Time of memory event i. */
-int64_t tide__move_time(const tide_model *m, size_t i);
-/* Index of the first memory event at time t or later; moves.n if there is none. */
-size_t tide__move_from(const tide_model *m, int64_t t);
+int64_t tide__memory_event_time(const tide_model *m, size_t i);
+/* Index of the first memory event at time t or later; memory_events.n if there is none. */
+size_t tide__memory_event_from(const tide_model *m, int64_t t);
 
 /* Returns the allocation that memory event i ends from its program's view (torch's
  * allocated_bytes): at its FREE, or at the FREE_ASKED before it if a stream still used it. 0 = none
  * ends. */
-static inline uint32_t tide__move_ends(const tide_model *m, size_t i)
+static inline uint32_t tide__memory_event_ends(const tide_model *m, size_t i)
 {
-	uint32_t row = m->moves.row[i];
-	if (m->moves.kind[i] == TIDE_MOVE_FREE)
+	uint32_t row = m->memory_events.row[i];
+	if (m->memory_events.kind[i] == TIDE_MEMORY_FREE)
 		return m->allocs.flags[row] & TIDE_ALLOC_ASKED ? 0 : row;
-	if (m->moves.kind[i] != TIDE_MOVE_FREE_ASKED)
+	if (m->memory_events.kind[i] != TIDE_MEMORY_FREE_ASKED)
 		return 0;
 	row = m->pendings.alloc[row].i;
 	return m->allocs.flags[row] & TIDE_ALLOC_ASKED ? row : 0;
@@ -530,10 +531,10 @@ static inline uint32_t tide__move_ends(const tide_model *m, size_t i)
 
 /* Returns the allocation that begins (*made) or ends with memory event i, from its program's view;
  * 0 = none. */
-static inline uint32_t tide__move_life(const tide_model *m, size_t i, bool *made)
+static inline uint32_t tide__memory_event_life(const tide_model *m, size_t i, bool *made)
 {
-	*made = m->moves.kind[i] == TIDE_MOVE_ALLOC;
-	return *made ? m->moves.row[i] : tide__move_ends(m, i);
+	*made = m->memory_events.kind[i] == TIDE_MEMORY_ALLOC;
+	return *made ? m->memory_events.row[i] : tide__memory_event_ends(m, i);
 }
 
 /* Argument of a span: row in attrs, or -1. */

@@ -171,8 +171,8 @@ def requested_peak(path: Path) -> int:
     rows = [json.loads(line) for line in subprocess.run([TIDEMARK, "dump", str(path), "--json"], capture_output=True, text=True, check=True).stdout.splitlines()]
     allocs = {r["row"]: r for r in rows if r["table"] == "allocs"}
     live = most = 0
-    for r in (r for r in rows if r["table"] == "moves"):
-        a = allocs[r["row"]]  # of a move, the row of its allocation
+    for r in (r for r in rows if r["table"] == "memory_events"):
+        a = allocs[r["row"]]  # of a memory event, the row of its allocation
         if a["role"] != "workspace":
             live += a["requested"] if r["kind"] == "alloc" else -a["requested"] if r["kind"] == "free" else 0
         most = max(most, live)

@@ -44,8 +44,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (plain && !a != !b)
 		abort();
 	if (plain && a &&
-	    (a->spans.n != b->spans.n || a->attrs.n != b->attrs.n || a->moves.n != b->moves.n ||
-	     a->flows.n != b->flows.n || a->t_end != b->t_end))
+	    (a->spans.n != b->spans.n || a->attrs.n != b->attrs.n ||
+	     a->memory_events.n != b->memory_events.n || a->flows.n != b->flows.n ||
+	     a->t_end != b->t_end))
 		abort();
 	tide__model_free(a);
 	tide__model_free(b);

@@ -20,7 +20,7 @@ static tide_code import(const uint8_t *data, size_t n, size_t stretch, tide_erro
 	if (rc ? !err->text[0] : tide__model_check(m, err) != TIDE_OK)
 		abort();
 	rows[0] = m->allocs.n;
-	rows[1] = m->moves.n;
+	rows[1] = m->memory_events.n;
 	rows[2] = m->stacks.n;
 	tide__model_free(m);
 	return rc;

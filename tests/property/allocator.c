@@ -3,8 +3,8 @@
 /* The allocator's analyses on recordings made here: random programs run on the simulator, and what
  * it does is written down as a trace. Then
  *   - replaying the trace under its own settings takes the same segments in the same order;
- *   - the state at any cut equals a map of 512-byte cells painted from scratch;
- *   - the state over time equals the states at its cuts;
+ *   - the state at any position equals a map of 512-byte cells painted from scratch;
+ *   - the state over time equals the states at its positions;
  *   - savings, growth and room equal slow recomputation. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #include "analyze/allocator/sim/replay.h"
 #include "analyze/memory/usage.h"
 #include "base/mem.h"
-#include "moves.h"
+#include "memory_events.h"
 #include "testing.h"
 
 #define MIB (1024ull * 1024)
@@ -48,7 +48,7 @@ static uint64_t rnd(struct world *w, uint64_t n)
 static void write_free(struct world *w, uint32_t slot)
 {
 	w->m->allocs.died[w->live[slot]] = w->t;
-	push_move(w->m, TIDE_MOVE_FREE, w->live[slot]);
+	push_event(w->m, TIDE_MEMORY_FREE, w->live[slot]);
 	w->live[slot] = 0;
 	w->pending[slot] = false;
 }
@@ -78,7 +78,7 @@ static void write_segment(struct world *w, tide_sim_where at, uint64_t addr, uin
 	s->kind[r] = mapped	? TIDE_SEGMENT_EXPANDABLE
 		     : at.small ? TIDE_SEGMENT_SMALL
 				: TIDE_SEGMENT_LARGE;
-	push_move(w->m, TIDE_MOVE_SEG_ALLOC, r);
+	push_event(w->m, TIDE_MEMORY_SEG_ALLOC, r);
 }
 
 static uint64_t take(void *u, tide_sim_where at, uint64_t size)
@@ -141,7 +141,7 @@ static void give(void *u, tide_sim_where at, uint64_t addr, uint64_t size)
 		bool mapped = w->m->segments.kind[r] == TIDE_SEGMENT_EXPANDABLE;
 
 		w->m->segments.died[r] = w->t;
-		push_move(w->m, TIDE_MOVE_SEG_FREE, r);
+		push_event(w->m, TIDE_MEMORY_SEG_FREE, r);
 		if (from < addr) {
 			write_segment(w, at, from, addr - from, mapped);
 			w->m->segments.flags[w->m->segments.n - 1] = TIDE_SEGMENT_PART;
@@ -229,7 +229,7 @@ static void write_oom(struct world *w, uint64_t size, uint32_t stream, uint32_t 
 	t->t[k] = w->t;
 	t->value[k] = (int64_t)tide__sim_round(&w->c, size);
 	t->extra[k] = (int64_t)(w->c.capacity - w->used);
-	t->move[k] = w->m->moves.n;
+	t->position[k] = w->m->memory_events.n;
 	t->pool[k].i = w->pool[pool];
 	t->lane[k].i = w->lane[stream];
 }
@@ -257,7 +257,7 @@ static void do_alloc(struct world *w, uint32_t slot)
 	t->stream[a].i = w->lane[stream];
 	t->stack[a].i = 1 + (uint32_t)rnd(w, STACKS);
 	w->live[slot] = a;
-	push_move(w->m, TIDE_MOVE_ALLOC, a);
+	push_event(w->m, TIDE_MEMORY_ALLOC, a);
 }
 
 static void do_ask(struct world *w, uint32_t slot)
@@ -268,7 +268,7 @@ static void do_ask(struct world *w, uint32_t slot)
 	w->m->pendings.t[p] = w->t;
 	w->pending[slot] = true;
 	w->m->allocs.flags[w->live[slot]] |= TIDE_ALLOC_ASKED;
-	push_move(w->m, TIDE_MOVE_FREE_ASKED, p);
+	push_event(w->m, TIDE_MEMORY_FREE_ASKED, p);
 	tide__sim_free_asked(w->s, w->live[slot]);
 }
 
@@ -285,7 +285,7 @@ static void step(struct world *w)
 
 		w->m->marks.kind[k] = TIDE_MARK_STEP;
 		w->m->marks.t[k] = w->t;
-		w->m->marks.move[k] = w->m->moves.n;
+		w->m->marks.position[k] = w->m->memory_events.n;
 	} else if (!w->live[slot]) {
 		do_alloc(w, slot);
 	} else if (!w->pending[slot] && rnd(w, 6) == 0) {
@@ -348,22 +348,24 @@ struct painted {
 	uint64_t reserved, active, allocated, free, cached, split, expandable, largest, n_free;
 };
 
-/* Is row r alive after `cut` moves? By looking at all of them. */
-static bool alive_row(const tide_model *m, uint64_t cut, uint32_t r, uint8_t born, uint8_t dead)
+/* Is row r alive after `position` events? By looking at all of them. */
+static bool alive_row(const tide_model *m, uint64_t position, uint32_t r, uint8_t born,
+		      uint8_t dead)
 {
 	bool alive = false;
 
-	for (uint64_t i = 0; i < cut; i++)
-		if (m->moves.row[i] == r && (m->moves.kind[i] == born || m->moves.kind[i] == dead))
-			alive = m->moves.kind[i] == born;
+	for (uint64_t i = 0; i < position; i++)
+		if (m->memory_events.row[i] == r &&
+		    (m->memory_events.kind[i] == born || m->memory_events.kind[i] == dead))
+			alive = m->memory_events.kind[i] == born;
 	return alive;
 }
 
-static bool asked_row(const tide_model *m, uint64_t cut, uint32_t a)
+static bool asked_row(const tide_model *m, uint64_t position, uint32_t a)
 {
-	for (uint64_t i = 0; i < cut; i++)
-		if (m->moves.kind[i] == TIDE_MOVE_FREE_ASKED &&
-		    m->pendings.alloc[m->moves.row[i]].i == a)
+	for (uint64_t i = 0; i < position; i++)
+		if (m->memory_events.kind[i] == TIDE_MEMORY_FREE_ASKED &&
+		    m->pendings.alloc[m->memory_events.row[i]].i == a)
 			return true;
 	return false;
 }
@@ -400,12 +402,12 @@ static void count_area(const tide_model *m, const struct area *g, struct painted
 		p->split += free;
 }
 
-static size_t find_areas(const tide_model *m, uint64_t cut, struct area *g)
+static size_t find_areas(const tide_model *m, uint64_t position, struct area *g)
 {
 	size_t n = 0;
 
 	for (uint32_t r = 1; r < m->segments.n; r++)
-		if (alive_row(m, cut, r, TIDE_MOVE_SEG_ALLOC, TIDE_MOVE_SEG_FREE))
+		if (alive_row(m, position, r, TIDE_MEMORY_SEG_ALLOC, TIDE_MEMORY_SEG_FREE))
 			g[n++] = (struct area){ m->segments.addr[r], m->segments.size[r], r, NULL };
 	for (size_t i = 0; i < n;) { /* join what touches, again and again */
 		size_t j = 0;
@@ -428,19 +430,19 @@ static size_t find_areas(const tide_model *m, uint64_t cut, struct area *g)
 	return n;
 }
 
-static struct painted paint(const tide_model *m, uint64_t cut)
+static struct painted paint(const tide_model *m, uint64_t position)
 {
 	struct painted p = { 0 };
 	struct area *g = calloc(m->segments.n + 1, sizeof *g);
-	size_t n = find_areas(m, cut, g);
+	size_t n = find_areas(m, position, g);
 
 	for (size_t i = 0; i < n; i++)
 		g[i].cell = calloc(g[i].size / CELL + 1, 1);
 	for (uint32_t a = 1; a < m->allocs.n; a++) {
-		if (!alive_row(m, cut, a, TIDE_MOVE_ALLOC, TIDE_MOVE_FREE))
+		if (!alive_row(m, position, a, TIDE_MEMORY_ALLOC, TIDE_MEMORY_FREE))
 			continue;
 		p.active += m->allocs.size[a];
-		p.allocated += asked_row(m, cut, a) ? 0 : m->allocs.size[a];
+		p.allocated += asked_row(m, position, a) ? 0 : m->allocs.size[a];
 		for (size_t i = 0; i < n; i++)
 			for (uint64_t c = 0;
 			     m->allocs.addr[a] >= g[i].addr &&
@@ -456,40 +458,42 @@ static struct painted paint(const tide_model *m, uint64_t cut)
 	return p;
 }
 
-static void same(uint32_t seed, uint64_t cut, const char *what, uint64_t got, uint64_t want)
+static void same(uint32_t seed, uint64_t position, const char *what, uint64_t got, uint64_t want)
 {
 	if (got != want)
-		fail_msg("round %u, cut %llu: %s is %llu, not %llu", seed, (unsigned long long)cut,
-			 what, (unsigned long long)got, (unsigned long long)want);
+		fail_msg("round %u, position %llu: %s is %llu, not %llu", seed,
+			 (unsigned long long)position, what, (unsigned long long)got,
+			 (unsigned long long)want);
 }
 
-static void check_state(const tide_model *m, uint32_t seed, uint64_t cut)
+static void check_state(const tide_model *m, uint32_t seed, uint64_t position)
 {
-	struct painted p = paint(m, cut);
+	struct painted p = paint(m, position);
 	tide_state s;
 	tide_error err;
 
-	assert_int_equal(tide__state_at(m, cut, 1, &s, &err), TIDE_OK);
-	same(seed, cut, "reserved", s.total.reserved, p.reserved);
-	same(seed, cut, "active", s.total.active, p.active);
-	same(seed, cut, "allocated", s.total.allocated, p.allocated);
-	same(seed, cut, "free", s.total.free, p.free);
-	same(seed, cut, "cached", s.total.cached, p.cached);
-	same(seed, cut, "inactive split", s.total.inactive_split, p.split);
-	same(seed, cut, "expandable free", s.total.expandable_free, p.expandable);
-	same(seed, cut, "largest free", s.total.largest_free, p.largest);
-	same(seed, cut, "free blocks", s.total.n_free, p.n_free);
-	same(seed, cut, "loose", s.total.loose, 0);
-	same(seed, cut, "sum", s.total.free + s.total.active, s.total.reserved);
+	assert_int_equal(tide__state_at(m, position, 1, &s, &err), TIDE_OK);
+	same(seed, position, "reserved", s.total.reserved, p.reserved);
+	same(seed, position, "active", s.total.active, p.active);
+	same(seed, position, "allocated", s.total.allocated, p.allocated);
+	same(seed, position, "free", s.total.free, p.free);
+	same(seed, position, "cached", s.total.cached, p.cached);
+	same(seed, position, "inactive split", s.total.inactive_split, p.split);
+	same(seed, position, "expandable free", s.total.expandable_free, p.expandable);
+	same(seed, position, "largest free", s.total.largest_free, p.largest);
+	same(seed, position, "free blocks", s.total.n_free, p.n_free);
+	same(seed, position, "loose", s.total.loose, 0);
+	same(seed, position, "sum", s.total.free + s.total.active, s.total.reserved);
 	for (size_t g = 0; g < s.n_segments; g++) {
 		uint64_t at = s.segments[g].addr;
 
 		for (size_t b = s.segments[g].first; b < s.segments[g].first + s.segments[g].n;
 		     b++) {
-			same(seed, cut, "a block's address", s.blocks[b].addr, at);
+			same(seed, position, "a block's address", s.blocks[b].addr, at);
 			at += s.blocks[b].size;
 		}
-		same(seed, cut, "a segment's end", at, s.segments[g].addr + s.segments[g].size);
+		same(seed, position, "a segment's end", at,
+		     s.segments[g].addr + s.segments[g].size);
 	}
 	tide__state_free(&s);
 }
@@ -501,8 +505,8 @@ static void test_state(void **state)
 
 		record(&w, seed);
 		for (int i = 0; i < 8; i++)
-			check_state(w.m, seed, rnd(&w, w.m->moves.n + 1));
-		check_state(w.m, seed, w.m->moves.n);
+			check_state(w.m, seed, rnd(&w, w.m->memory_events.n + 1));
+		check_state(w.m, seed, w.m->memory_events.n);
 		forget(&w);
 	}
 }
@@ -512,15 +516,16 @@ static void check_point(const tide_model *m, uint32_t seed, const tide_fragmenta
 	tide_state s;
 	tide_error err;
 
-	assert_int_equal(tide__state_at(m, p->cut, 1, &s, &err), TIDE_OK);
-	same(seed, p->cut, "reserved then", p->reserved, s.total.reserved);
-	same(seed, p->cut, "active then", p->active, s.total.active);
-	same(seed, p->cut, "allocated then", p->allocated, s.total.allocated);
-	same(seed, p->cut, "requested then", p->requested, s.total.requested);
-	same(seed, p->cut, "cached then", p->cached, s.total.cached);
-	same(seed, p->cut, "inactive split then", p->inactive_split, s.total.inactive_split);
-	same(seed, p->cut, "expandable free then", p->expandable_free, s.total.expandable_free);
-	same(seed, p->cut, "largest free then", p->largest_free, s.total.largest_free);
+	assert_int_equal(tide__state_at(m, p->position, 1, &s, &err), TIDE_OK);
+	same(seed, p->position, "reserved then", p->reserved, s.total.reserved);
+	same(seed, p->position, "active then", p->active, s.total.active);
+	same(seed, p->position, "allocated then", p->allocated, s.total.allocated);
+	same(seed, p->position, "requested then", p->requested, s.total.requested);
+	same(seed, p->position, "cached then", p->cached, s.total.cached);
+	same(seed, p->position, "inactive split then", p->inactive_split, s.total.inactive_split);
+	same(seed, p->position, "expandable free then", p->expandable_free,
+	     s.total.expandable_free);
+	same(seed, p->position, "largest free then", p->largest_free, s.total.largest_free);
 	tide__state_free(&s);
 }
 
@@ -543,7 +548,7 @@ static void test_usage(void **state)
 		same(seed, 0, "reserved", u.devices[1].reserved, st->reserved);
 		same(seed, 0, "reserved peak", u.devices[1].reserved_peak, st->reserved_peak);
 		assert_int_equal(
-			tide__live_set_at(w.m, u.devices[1].peak_cut, 1, TIDE_ANY, &a, &err),
+			tide__live_set_at(w.m, u.devices[1].peak_position, 1, TIDE_ANY, &a, &err),
 			TIDE_OK);
 		for (size_t i = 0; i < a.n; i++)
 			sum += w.m->allocs.size[a.rows[i]];
@@ -554,24 +559,25 @@ static void test_usage(void **state)
 	}
 }
 
-/* Points in order, no two further apart than the moves need, the last at the end. */
-static void check_by_moves(const tide_model *m, uint32_t seed, size_t points)
+/* Points in order, no two further apart than the events need, the last at the end. */
+static void check_by_events(const tide_model *m, uint32_t seed, size_t points)
 {
-	size_t want = points < m->moves.n ? points : m->moves.n;
+	size_t want = points < m->memory_events.n ? points : m->memory_events.n;
 	uint64_t last = 0;
 	tide_fragmentation f;
 	tide_error err;
 
-	assert_int_equal(tide__fragmentation_by_moves(m, 1, points, &f, &err), TIDE_OK);
+	assert_int_equal(tide__fragmentation_by_events(m, 1, points, &f, &err), TIDE_OK);
 	assert_true(f.n <= want && f.n >= want / 2); /* none inside a partial free */
 	for (size_t i = 0; i < f.n; i++) {
 		check_point(m, seed, &f.p[i]);
-		assert_true(f.p[i].cut > last && f.p[i].cut - last <= m->moves.n / want + 3);
-		assert_int_equal(f.p[i].t, tide__move_time(m, f.p[i].cut - 1));
-		last = f.p[i].cut;
+		assert_true(f.p[i].position > last &&
+			    f.p[i].position - last <= m->memory_events.n / want + 3);
+		assert_int_equal(f.p[i].t, tide__memory_event_time(m, f.p[i].position - 1));
+		last = f.p[i].position;
 	}
 	check_point(m, seed, &f.worst);
-	same(seed, 0, "moves at the end", last, m->moves.n);
+	same(seed, 0, "events at the end", last, m->memory_events.n);
 	tide__fragmentation_free(&f);
 }
 
@@ -589,10 +595,10 @@ static void test_over_time(void **state)
 		for (size_t i = 0; i < f.n; i++)
 			check_point(w.m, seed, &f.p[i]);
 		check_point(w.m, seed, &f.worst);
-		same(seed, 0, "moves at the end", f.p[24].cut, w.m->moves.n);
+		same(seed, 0, "events at the end", f.p[24].position, w.m->memory_events.n);
 		tide__fragmentation_free(&f);
-		check_by_moves(w.m, seed, 1 + seed % 40);
-		check_by_moves(w.m, seed, SIZE_MAX);
+		check_by_events(w.m, seed, 1 + seed % 40);
+		check_by_events(w.m, seed, SIZE_MAX);
 		forget(&w);
 	}
 }
@@ -641,47 +647,48 @@ static void test_state_before(void **state)
 		w.m->allocs.size[a] = w.m->allocs.requested[a] = MIB - 1024 * (i + 1);
 		w.m->allocs.died[a] = TIDE_T_NEVER;
 		w.m->allocs.flags[a] = TIDE_ALLOC_BEFORE;
-		push_move(w.m, TIDE_MOVE_ALLOC, a);
+		push_event(w.m, TIDE_MEMORY_ALLOC, a);
 	}
 	assert_int_equal(tide__find_fragmentation(w.m, 1, 3, &f, &err), TIDE_OK);
 	same(0, 0, "unused", f.worst.reserved - f.worst.active, 6 * 1024);
-	same(0, 0, "moves", f.worst.cut, 6);
+	same(0, 0, "events", f.worst.position, 6);
 	tide__fragmentation_free(&f);
-	assert_int_equal(tide__fragmentation_by_moves(w.m, 1, 6, &f, &err), TIDE_OK);
+	assert_int_equal(tide__fragmentation_by_events(w.m, 1, 6, &f, &err), TIDE_OK);
 	same(0, 0, "points", f.n, 1);
-	same(0, 0, "moves at the end", f.p[0].cut, 6);
+	same(0, 0, "events at the end", f.p[0].position, 6);
 	tide__fragmentation_free(&f);
-	for (uint64_t cut = 0; cut <= 6; cut++)
-		same(0, 0, "position", tide__after_initial(w.m, cut), 6);
+	for (uint64_t position = 0; position <= 6; position++)
+		same(0, 0, "position", tide__after_initial(w.m, position), 6);
 	tide__model_free(w.m);
 }
 
 /* ---- savings, growth, room --------------------------------------------------------------- */
 
-/* The allocation that ends at move i: asked for, or freed without having been asked for before. */
+/* The allocation that ends at event i: asked for, or freed without having been asked for before. */
 static uint32_t ended(const tide_model *m, size_t i)
 {
-	if (m->moves.kind[i] == TIDE_MOVE_FREE_ASKED)
-		return m->pendings.alloc[m->moves.row[i]].i;
-	if (m->moves.kind[i] != TIDE_MOVE_FREE || asked_row(m, i, m->moves.row[i]))
+	if (m->memory_events.kind[i] == TIDE_MEMORY_FREE_ASKED)
+		return m->pendings.alloc[m->memory_events.row[i]].i;
+	if (m->memory_events.kind[i] != TIDE_MEMORY_FREE ||
+	    asked_row(m, i, m->memory_events.row[i]))
 		return 0;
-	return m->moves.row[i];
+	return m->memory_events.row[i];
 }
 
-static uint64_t peak_without(const tide_model *m, uint32_t stack, uint64_t *cut)
+static uint64_t peak_without(const tide_model *m, uint32_t stack, uint64_t *position)
 {
 	uint64_t live = 0, peak = 0;
 
-	for (size_t i = 0; i < m->moves.n; i++) {
-		bool born = m->moves.kind[i] == TIDE_MOVE_ALLOC;
-		uint32_t r = born ? m->moves.row[i] : ended(m, i);
+	for (size_t i = 0; i < m->memory_events.n; i++) {
+		bool born = m->memory_events.kind[i] == TIDE_MEMORY_ALLOC;
+		uint32_t r = born ? m->memory_events.row[i] : ended(m, i);
 
 		if (!r || m->allocs.stack[r].i == stack)
 			continue;
 		live = born ? live + m->allocs.size[r] : live - m->allocs.size[r];
 		if (live > peak) {
 			peak = live;
-			*cut = i + 1;
+			*position = i + 1;
 		}
 	}
 	return peak;
@@ -696,16 +703,16 @@ static void test_culprits(void **state)
 		tide_culprit *c;
 		tide_error err;
 		size_t n;
-		uint64_t cut = 0, peak;
+		uint64_t position = 0, peak;
 
 		record(&w, seed);
-		peak = peak_without(w.m, 0, &cut);
-		assert_int_equal(tide__live_set_at(w.m, cut, 1, TIDE_ANY, &a, &err), TIDE_OK);
+		peak = peak_without(w.m, 0, &position);
+		assert_int_equal(tide__live_set_at(w.m, position, 1, TIDE_ANY, &a, &err), TIDE_OK);
 		assert_int_equal(tide__find_groups(w.m, &a, TIDE_BY_STACK, &g, &err), TIDE_OK);
 		assert_int_equal(tide__find_peak_savings(w.m, 1, &g, 3, &c, &n, &err), TIDE_OK);
 		assert_int_equal(n, g.n < 3 ? g.n : 3);
 		for (size_t i = 0; i < n; i++) {
-			uint64_t without = peak_without(w.m, (uint32_t)g.rows[i].key, &cut);
+			uint64_t without = peak_without(w.m, (uint32_t)g.rows[i].key, &position);
 
 			same(seed, i, "peak without", c[i].without, without);
 			same(seed, i, "saving", c[i].saving, peak - without);
@@ -723,9 +730,9 @@ static uint64_t held_before(const tide_model *m, uint32_t stack, int64_t t)
 {
 	uint64_t live = 0;
 
-	for (size_t i = 0; i < m->moves.n && tide__move_time(m, i) < t; i++) {
-		bool born = m->moves.kind[i] == TIDE_MOVE_ALLOC;
-		uint32_t r = born ? m->moves.row[i] : ended(m, i);
+	for (size_t i = 0; i < m->memory_events.n && tide__memory_event_time(m, i) < t; i++) {
+		bool born = m->memory_events.kind[i] == TIDE_MEMORY_ALLOC;
+		uint32_t r = born ? m->memory_events.row[i] : ended(m, i);
 
 		if (!r || (stack && m->allocs.stack[r].i != stack))
 			continue;
@@ -739,15 +746,15 @@ static uint64_t least_held(const tide_model *m, uint32_t stack, int64_t from, in
 {
 	uint64_t least = held_before(m, stack, from);
 
-	for (size_t i = 0; i < m->moves.n; i++) {
-		int64_t t = tide__move_time(m, i);
+	for (size_t i = 0; i < m->memory_events.n; i++) {
+		int64_t t = tide__memory_event_time(m, i);
 		uint64_t live = 0;
 
 		if (t < from || t >= to)
 			continue;
 		for (size_t k = 0; k <= i; k++) {
-			bool born = m->moves.kind[k] == TIDE_MOVE_ALLOC;
-			uint32_t r = born ? m->moves.row[k] : ended(m, k);
+			bool born = m->memory_events.kind[k] == TIDE_MEMORY_ALLOC;
+			uint32_t r = born ? m->memory_events.row[k] : ended(m, k);
 
 			if (r && (!stack || m->allocs.stack[r].i == stack))
 				live = born ? live + m->allocs.size[r] : live - m->allocs.size[r];
@@ -825,9 +832,9 @@ static void test_leaks(void **state)
 static void check_room(const tide_model *m, uint32_t seed, const tide_oom *o,
 		       const tide_oom_room *r)
 {
-	uint64_t cut = m->marks.move[o->mark], released = 0, largest = 0;
+	uint64_t position = m->marks.position[o->mark], released = 0, largest = 0;
 	struct area *g = calloc(m->segments.n + 1, sizeof *g);
-	size_t n = find_areas(m, cut, g);
+	size_t n = find_areas(m, position, g);
 
 	for (size_t i = 0; i < n; i++) {
 		struct painted p = { 0 };
@@ -837,7 +844,7 @@ static void check_room(const tide_model *m, uint32_t seed, const tide_oom *o,
 			if (m->allocs.addr[a] >= g[i].addr &&
 			    m->allocs.addr[a] < g[i].addr + g[i].size &&
 			    m->allocs.stack[a].i != o->groups.rows[r->row].key &&
-			    alive_row(m, cut, a, TIDE_MOVE_ALLOC, TIDE_MOVE_FREE))
+			    alive_row(m, position, a, TIDE_MEMORY_ALLOC, TIDE_MEMORY_FREE))
 				for (uint64_t c = 0; c < m->allocs.size[a]; c += CELL)
 					g[i].cell[(m->allocs.addr[a] - g[i].addr + c) / CELL] = 1;
 		count_area(m, &g[i], &p);
@@ -845,8 +852,8 @@ static void check_room(const tide_model *m, uint32_t seed, const tide_oom *o,
 		largest = p.largest > largest ? p.largest : largest;
 		free(g[i].cell);
 	}
-	same(seed, cut, "released", r->released, released);
-	same(seed, cut, "largest", r->largest, largest);
+	same(seed, position, "released", r->released, released);
+	same(seed, position, "largest", r->largest, largest);
 	free(g);
 }
 

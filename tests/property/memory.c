@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* usage, alive, groups, phases and the op tree against slow, obvious recomputation on random
- * models: every figure is summed again from a prefix of the moves, with no state carried along. */
+ * models: every figure is summed again from a prefix of the events, with no state carried along. */
 #include "analyze/memory/groups.h"
 #include "analyze/ops/op_tree.h"
 #include "analyze/memory/phases.h"
@@ -24,48 +24,49 @@ static bool in_pool(const tide_model *m, uint32_t pool, uint32_t want_pool, uint
 	       (want_device == TIDE_ANY || m->pools.device[pool].i == want_device);
 }
 
-/* The allocation that a move ends for its program: at its FREE, or, where the source tells both
+/* The allocation that an event ends for its program: at its FREE, or, where the source tells both
  * apart (TIDE_ALLOC_ASKED), at the FREE_ASKED that came before it. 0 = none. */
 static uint32_t ended(const tide_model *m, uint64_t i)
 {
-	unsigned kind = m->moves.kind[i];
-	uint32_t r = m->moves.row[i];
-	if (kind == TIDE_MOVE_FREE_ASKED) {
+	unsigned kind = m->memory_events.kind[i];
+	uint32_t r = m->memory_events.row[i];
+	if (kind == TIDE_MEMORY_FREE_ASKED) {
 		r = m->pendings.alloc[r].i;
 		return m->allocs.flags[r] & TIDE_ALLOC_ASKED ? r : 0;
 	}
-	if (kind != TIDE_MOVE_FREE)
+	if (kind != TIDE_MEMORY_FREE)
 		return 0;
 	for (uint64_t k = 0; k < i; k++)
-		if (m->moves.kind[k] == TIDE_MOVE_FREE_ASKED && ended(m, k) == r)
+		if (m->memory_events.kind[k] == TIDE_MEMORY_FREE_ASKED && ended(m, k) == r)
 			return 0;
 	return r;
 }
 
-/* Bytes by which a move changes what programs hold, and the allocation it is about. */
+/* Bytes by which an event changes what programs hold, and the allocation it is about. */
 static int64_t change_of(const tide_model *m, uint64_t i, uint32_t *alloc)
 {
-	*alloc = m->moves.kind[i] == TIDE_MOVE_ALLOC ? m->moves.row[i] : ended(m, i);
+	*alloc = m->memory_events.kind[i] == TIDE_MEMORY_ALLOC ? m->memory_events.row[i]
+							       : ended(m, i);
 	int64_t size = (int64_t)m->allocs.size[*alloc];
-	return m->moves.kind[i] == TIDE_MOVE_ALLOC ? size : -size;
+	return m->memory_events.kind[i] == TIDE_MEMORY_ALLOC ? size : -size;
 }
 
-static struct sum at_cut(const tide_model *m, uint64_t cut, uint32_t pool, uint32_t device)
+static struct sum at_cut(const tide_model *m, uint64_t position, uint32_t pool, uint32_t device)
 {
 	struct sum s = { 0 };
-	for (uint64_t i = 0; i < cut; i++) {
-		uint32_t r = m->moves.row[i], a;
-		unsigned k = m->moves.kind[i];
-		if (k == TIDE_MOVE_SEG_ALLOC || k == TIDE_MOVE_SEG_FREE) {
+	for (uint64_t i = 0; i < position; i++) {
+		uint32_t r = m->memory_events.row[i], a;
+		unsigned k = m->memory_events.kind[i];
+		if (k == TIDE_MEMORY_SEG_ALLOC || k == TIDE_MEMORY_SEG_FREE) {
 			uint64_t size = m->segments.size[r];
 			if (in_pool(m, m->segments.pool[r].i, pool, device))
-				s.reserved += k == TIDE_MOVE_SEG_ALLOC ? size : -size;
+				s.reserved += k == TIDE_MEMORY_SEG_ALLOC ? size : -size;
 			continue;
 		}
 		change_of(m, i, &a);
 		if (!a || !in_pool(m, m->allocs.pool[a].i, pool, device))
 			continue;
-		uint64_t sign = k == TIDE_MOVE_ALLOC ? 1 : (uint64_t)-1;
+		uint64_t sign = k == TIDE_MEMORY_ALLOC ? 1 : (uint64_t)-1;
 		s.bytes += sign * m->allocs.size[a];
 		s.requested += sign * m->allocs.requested[a];
 		s.count += sign;
@@ -85,12 +86,12 @@ static uint64_t told(const tide_model *m, uint64_t reserved, uint32_t pool, uint
 
 /* ---- usage ---- */
 
-static void check_level(const tide_model *m, const tide_level *l, uint64_t cut, uint32_t pool,
+static void check_level(const tide_model *m, const tide_level *l, uint64_t position, uint32_t pool,
 			uint32_t device)
 {
-	struct sum now = at_cut(m, cut, pool, device), best = { 0 };
+	struct sum now = at_cut(m, position, pool, device), best = { 0 };
 	uint64_t best_cut = 0, reserved_peak = 0;
-	for (uint64_t c = 0; c <= cut; c++) {
+	for (uint64_t c = 0; c <= position; c++) {
 		struct sum s = at_cut(m, c, pool, device);
 		if (s.bytes > best.bytes) {
 			best = s;
@@ -104,17 +105,17 @@ static void check_level(const tide_model *m, const tide_level *l, uint64_t cut, 
 	assert_int_equal(l->count, now.count);
 	assert_int_equal(l->reserved, told(m, now.reserved, pool, device));
 	assert_int_equal(l->peak, best.bytes);
-	assert_int_equal(l->peak_cut, best_cut);
+	assert_int_equal(l->peak_position, best_cut);
 	assert_int_equal(l->peak_requested, best.requested);
 	assert_int_equal(l->peak_count, best.count);
 	assert_int_equal(l->peak_reserved, told(m, best.reserved, pool, device));
 	assert_int_equal(l->reserved_peak, told(m, reserved_peak, pool, device));
-	assert_int_equal(l->peak_t, best_cut ? tide__move_time(m, best_cut - 1) : 0);
+	assert_int_equal(l->peak_t, best_cut ? tide__memory_event_time(m, best_cut - 1) : 0);
 	assert_int_equal(l->alloc_bytes - l->free_bytes, l->bytes);
 	assert_int_equal(l->allocs - l->frees, l->count);
 }
 
-/* Highest value in [from, to): what held when it began, and after every move inside. */
+/* Highest value in [from, to): what held when it began, and after every event inside. */
 static void check_series(const tide_model *m, const tide_usage *u)
 {
 	for (uint32_t d = 0; d < u->n_devices; d++)
@@ -126,10 +127,12 @@ static void check_series(const tide_model *m, const tide_usage *u)
 					     ? INT64_MAX
 					     : (int64_t)(n * (double)(b + 1) / (double)u->buckets);
 			uint64_t live = 0, reserved = 0;
-			for (uint64_t c = 0; c <= m->moves.n; c++) {
-				/* cut c holds from the time of move c-1 to that of move c */
-				int64_t since = c ? tide__move_time(m, c - 1) : INT64_MIN;
-				int64_t until = c < m->moves.n ? tide__move_time(m, c) : INT64_MAX;
+			for (uint64_t c = 0; c <= m->memory_events.n; c++) {
+				/* position c holds from the time of event c-1 to that of event c */
+				int64_t since = c ? tide__memory_event_time(m, c - 1) : INT64_MIN;
+				int64_t until = c < m->memory_events.n
+							? tide__memory_event_time(m, c)
+							: INT64_MAX;
 				bool inside = since >= from && since < to;
 				bool at_start = since < from && until >= from;
 				if (!inside && !at_start)
@@ -148,12 +151,13 @@ static void usage(void **state)
 {
 	for (uint32_t seed = 1; seed <= ROUNDS / 5; seed++) {
 		tide_model *m = memory_model(seed, 20 + seed * 4);
-		uint64_t cut = seed % 3 ? UINT64_MAX : m->moves.n / 2;
-		uint64_t want = cut < m->moves.n ? cut : m->moves.n;
+		uint64_t position = seed % 3 ? UINT64_MAX : m->memory_events.n / 2;
+		uint64_t want = position < m->memory_events.n ? position : m->memory_events.n;
 		tide_usage u;
-		assert_int_equal(
-			tide__find_usage(m, cut, cut == UINT64_MAX ? 1 + seed % 9 : 0, &u, NULL),
-			TIDE_OK);
+		assert_int_equal(tide__find_usage(m, position,
+						  position == UINT64_MAX ? 1 + seed % 9 : 0, &u,
+						  NULL),
+				 TIDE_OK);
 		for (uint32_t p = 0; p < m->pools.n; p++)
 			check_level(m, &u.pools[p], want, p, TIDE_ANY);
 		for (uint32_t d = 0; d < m->devices.n; d++)
@@ -172,9 +176,9 @@ static void cut_at(void **state)
 	tide_model *m = memory_model(3, 200);
 	for (int64_t t = -1; t <= m->t_end + 1; t++) {
 		uint64_t n = 0;
-		while (n < m->moves.n && tide__move_time(m, n) <= t)
+		while (n < m->memory_events.n && tide__memory_event_time(m, n) <= t)
 			n++;
-		assert_int_equal(tide__cut_at(m, t), n);
+		assert_int_equal(tide__position_at(m, t), n);
 	}
 	tide__model_free(m);
 }
@@ -185,11 +189,11 @@ static void alive_and_groups(void **state)
 {
 	for (uint32_t seed = 1; seed <= ROUNDS; seed++) {
 		tide_model *m = memory_model(seed, 20 + seed * 2);
-		uint64_t cut = seed % 2 ? m->moves.n : seed % (m->moves.n + 1);
+		uint64_t position = seed % 2 ? m->memory_events.n : seed % (m->memory_events.n + 1);
 		uint32_t device = seed % 4 ? TIDE_ANY : 1;
-		struct sum want = at_cut(m, cut, TIDE_ANY, device);
+		struct sum want = at_cut(m, position, TIDE_ANY, device);
 		tide_live_set alive;
-		assert_int_equal(tide__live_set_at(m, cut, device, TIDE_ANY, &alive, NULL),
+		assert_int_equal(tide__live_set_at(m, position, device, TIDE_ANY, &alive, NULL),
 				 TIDE_OK);
 		assert_int_equal(alive.n, want.count);
 		for (size_t i = 1; i < alive.n; i++)
@@ -267,11 +271,11 @@ static bool in_scope(const tide_model *m, const tide_scope *s, uint32_t pool)
 	}
 }
 
-/* Use of a scope after a cut, straight from the log. */
-static uint64_t scope_at(const tide_model *m, const tide_scope *s, uint64_t cut)
+/* Use of a scope after a position, straight from the log. */
+static uint64_t scope_at(const tide_model *m, const tide_scope *s, uint64_t position)
 {
 	uint64_t v = 0;
-	for (uint64_t i = 0; i < cut; i++) {
+	for (uint64_t i = 0; i < position; i++) {
 		uint32_t a;
 		int64_t change = change_of(m, i, &a);
 		if (a && in_scope(m, s, m->allocs.pool[a].i))
@@ -285,13 +289,13 @@ static void check_phase(const tide_model *m, const tide_phases *p, size_t n, siz
 	const tide_phase *ph = &p->phases[n];
 	const tide_phase_level *l = &p->levels[n * p->n_scopes + k];
 	const tide_scope *s = &p->scopes[k];
-	uint64_t start = scope_at(m, s, ph->move0), top = start, peak = 0, allocs = 0, frees = 0;
-	for (uint64_t c = 0; c <= ph->move1; c++) {
+	uint64_t start = scope_at(m, s, ph->event0), top = start, peak = 0, allocs = 0, frees = 0;
+	for (uint64_t c = 0; c <= ph->event1; c++) {
 		uint64_t v = scope_at(m, s, c);
 		peak = v > peak ? v : peak;
-		top = c >= ph->move0 && v > top ? v : top;
+		top = c >= ph->event0 && v > top ? v : top;
 	}
-	for (uint64_t i = ph->move0; i < ph->move1; i++) {
+	for (uint64_t i = ph->event0; i < ph->event1; i++) {
 		uint32_t a;
 		int64_t change = change_of(m, i, &a);
 		if (!a || !in_scope(m, s, m->allocs.pool[a].i))
@@ -304,7 +308,7 @@ static void check_phase(const tide_model *m, const tide_phases *p, size_t n, siz
 	assert_int_equal(l->segment_peak, top - start);
 	assert_int_equal(l->top, top);
 	assert_int_equal(l->peak, peak);
-	assert_int_equal(l->current, scope_at(m, s, ph->move1));
+	assert_int_equal(l->current, scope_at(m, s, ph->event1));
 	/* the three relations */
 	const tide_phase_level *b = n ? l - p->n_scopes : NULL;
 	uint64_t current0 = b ? b->current : 0, peak0 = b ? b->peak : 0;
@@ -346,12 +350,12 @@ static void phases(void **state)
 		uint64_t next = 0;
 		assert_int_equal(tide__find_phases(m, &p, NULL), TIDE_OK);
 		for (size_t n = 0; n < p.n; n++) { /* together they are the whole log */
-			assert_int_equal(p.phases[n].move0, next);
-			next = p.phases[n].move1;
+			assert_int_equal(p.phases[n].event0, next);
+			next = p.phases[n].event1;
 			for (size_t k = 0; k < p.n_scopes; k++)
 				check_phase(m, &p, n, k);
 		}
-		assert_int_equal(next, m->moves.n);
+		assert_int_equal(next, m->memory_events.n);
 		for (size_t k = 0; k < p.n_scopes; k++)
 			check_scope(m, &p.scopes[k], seed);
 		tide__phases_free(&p);
@@ -377,7 +381,7 @@ static bool same_path(const tide_model *m, const tide_paths *p, uint32_t span, u
 	return !span && !node;
 }
 
-/* Bytes by which a move changes memory and the span it is charged to. */
+/* Bytes by which an event changes memory and the span it is charged to. */
 static int64_t effect(const tide_model *m, size_t i, uint32_t device, uint32_t *span)
 {
 	uint32_t a;
@@ -406,7 +410,7 @@ static bool child_at(const tide_model *m, uint32_t s, int64_t t)
 static void span_sums(const tide_model *m, uint32_t s, uint32_t device, tide_op_row *r)
 {
 	int64_t balance = 0, top = 0;
-	for (size_t i = 0; i < m->moves.n; i++) {
+	for (size_t i = 0; i < m->memory_events.n; i++) {
 		uint32_t by = 0;
 		int64_t e = effect(m, i, device, &by);
 		if (!e || !within(m, by, s))
@@ -493,7 +497,7 @@ static void optree(void **state)
 	for (uint32_t seed = 1; seed <= ROUNDS; seed++) {
 		tide_model *m = memory_model(seed, 20 + seed * 2);
 		tide_optree_options opt = { .device = seed % 3 ? TIDE_ANY : 1 };
-		struct sum end = at_cut(m, m->moves.n, TIDE_ANY, opt.device);
+		struct sum end = at_cut(m, m->memory_events.n, TIDE_ANY, opt.device);
 		tide_optree t;
 		int64_t selves = 0, ns = 0;
 		assert_int_equal(tide__find_op_tree(m, &opt, &t, NULL), TIDE_OK);
@@ -531,7 +535,7 @@ static tide_code everything(const tide_model *m)
 	tide_optree_options opt = { .device = TIDE_ANY };
 	tide_code rc = tide__find_usage(m, UINT64_MAX, 4, &u, NULL);
 	if (rc == TIDE_OK)
-		rc = tide__live_set_at(m, m->moves.n, TIDE_ANY, TIDE_ANY, &a, NULL);
+		rc = tide__live_set_at(m, m->memory_events.n, TIDE_ANY, TIDE_ANY, &a, NULL);
 	for (int by = TIDE_BY_OP; by <= TIDE_BY_FRAME && rc == TIDE_OK; by++) {
 		tide__groups_free(&g);
 		rc = tide__find_groups(m, &a, (tide_group_by)by, &g, NULL);

@@ -60,12 +60,12 @@ static void mm_machine(struct mm *x)
 	}
 }
 
-static void mm_move(struct mm *x, unsigned kind, uint32_t row)
+static void mm_event(struct mm *x, unsigned kind, uint32_t row)
 {
 	size_t at;
-	tide__table_push(&x->m->moves, &tide_moves_desc, &at);
-	x->m->moves.kind[at] = (uint8_t)kind;
-	x->m->moves.row[at] = row;
+	tide__table_push(&x->m->memory_events, &tide_memory_events_desc, &at);
+	x->m->memory_events.kind[at] = (uint8_t)kind;
+	x->m->memory_events.row[at] = row;
 }
 
 static uint32_t mm_top(const struct mm *x, uint32_t thread)
@@ -112,9 +112,9 @@ static void mm_alloc(struct mm *x, uint32_t thread)
 	m->allocs.span[a].i = mm_top(x, thread);
 	m->allocs.lane[a].i = 1 + thread;
 	m->allocs.role[a] = (uint8_t)mm_random(x, 4);
-	m->allocs.flags[a] = m->moves.n < 3 ? TIDE_ALLOC_BEFORE : 0;
+	m->allocs.flags[a] = m->memory_events.n < 3 ? TIDE_ALLOC_BEFORE : 0;
 	x->live[x->n_live++] = a;
-	mm_move(x, TIDE_MOVE_ALLOC, a);
+	mm_event(x, TIDE_MEMORY_ALLOC, a);
 	if (mm_random(x, 3) == 0) {
 		uint32_t t = tide__push(&m->tensors, &tide_tensors_desc);
 		m->tensors.alloc[t].i = a;
@@ -137,11 +137,11 @@ static void mm_free(struct mm *x, uint32_t thread)
 		m->allocs.free_span[a].i = mm_top(x, thread);
 		if (mm_random(x, 2))
 			m->allocs.flags[a] |= TIDE_ALLOC_ASKED;
-		mm_move(x, TIDE_MOVE_FREE_ASKED, p);
+		mm_event(x, TIDE_MEMORY_FREE_ASKED, p);
 	}
 	m->allocs.died[a] = x->t;
 	m->allocs.free_span[a].i = mm_top(x, thread);
-	mm_move(x, TIDE_MOVE_FREE, a);
+	mm_event(x, TIDE_MEMORY_FREE, a);
 }
 
 static void mm_segment(struct mm *x)
@@ -151,7 +151,7 @@ static void mm_segment(struct mm *x)
 		uint32_t k = mm_random(x, x->n_segs), s = x->segs[k];
 		x->segs[k] = x->segs[--x->n_segs];
 		m->segments.died[s] = x->t;
-		mm_move(x, TIDE_MOVE_SEG_FREE, s);
+		mm_event(x, TIDE_MEMORY_SEG_FREE, s);
 		return;
 	}
 	uint32_t s = tide__push(&m->segments, &tide_segments_desc);
@@ -161,7 +161,7 @@ static void mm_segment(struct mm *x)
 	m->segments.born[s] = x->t;
 	m->segments.died[s] = TIDE_T_NEVER;
 	x->segs[x->n_segs++] = s;
-	mm_move(x, TIDE_MOVE_SEG_ALLOC, s);
+	mm_event(x, TIDE_MEMORY_SEG_ALLOC, s);
 }
 
 static void mm_mark(struct mm *x)
@@ -170,7 +170,7 @@ static void mm_mark(struct mm *x)
 	uint32_t k = tide__push(&x->m->marks, &tide_marks_desc);
 	x->m->marks.kind[k] = kinds[mm_random(x, 3)];
 	x->m->marks.t[k] = x->t;
-	x->m->marks.move[k] = x->m->moves.n;
+	x->m->marks.position[k] = x->m->memory_events.n;
 	x->m->marks.name[k] = tide__str(x->m, "PHASE");
 }
 

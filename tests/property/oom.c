@@ -10,7 +10,7 @@
 #include "analyze/allocator/fragmentation.h"
 #include "analyze/allocator/oom.h"
 #include "base/mem.h"
-#include "moves.h"
+#include "memory_events.h"
 #include "testing.h"
 
 enum { ROUNDS = 400, STEPS = 160, CELL = 4096, CELLS = 64, MOST = 512, DEVICES = 3 };
@@ -60,7 +60,7 @@ static void add_segment(struct world *w, uint32_t pool, size_t at, size_t n, uin
 	s->flags[r] = flags;
 	memset(w->taken[device_of(pool)] + at, 1, n);
 	w->segment[w->n_segments++] = r;
-	push_move(w->m, TIDE_MOVE_SEG_ALLOC, r);
+	push_event(w->m, TIDE_MEMORY_SEG_ALLOC, r);
 }
 
 static void take_segment(struct world *w, uint32_t pool)
@@ -92,7 +92,7 @@ static void give_segment(struct world *w)
 	s->died[r] = w->t;
 	w->segment[i] = w->segment[--w->n_segments];
 	memset(w->taken[device_of(pool)] + at, 0, n);
-	push_move(w->m, TIDE_MOVE_SEG_FREE, r);
+	push_event(w->m, TIDE_MEMORY_SEG_FREE, r);
 	if (front)
 		add_segment(w, pool, at, front, kind, TIDE_SEGMENT_PART);
 	if (back)
@@ -125,7 +125,7 @@ static void add_alloc(struct world *w, uint32_t pool)
 	t->flags[r] = w->odd ? TIDE_ALLOC_OVERLAPS : 0;
 	memset(w->used[d] + at, 1, n);
 	w->live[w->n_live++] = r;
-	push_move(w->m, TIDE_MOVE_ALLOC, r);
+	push_event(w->m, TIDE_MEMORY_ALLOC, r);
 }
 
 static void end_alloc(struct world *w)
@@ -140,13 +140,13 @@ static void end_alloc(struct world *w)
 		w->m->pendings.alloc[p].i = r;
 		w->m->pendings.t[p] = w->t;
 		t->flags[r] |= TIDE_ALLOC_ASKED;
-		push_move(w->m, TIDE_MOVE_FREE_ASKED, p);
+		push_event(w->m, TIDE_MEMORY_FREE_ASKED, p);
 		return;
 	}
 	t->died[r] = w->t;
 	w->live[i] = w->live[--w->n_live];
 	memset(w->used[device_of(t->pool[r].i)] + t->addr[r] / CELL, 0, t->size[r] / CELL);
-	push_move(w->m, TIDE_MOVE_FREE, r);
+	push_event(w->m, TIDE_MEMORY_FREE, r);
 }
 
 static void fail_request(struct world *w, uint32_t pool)
@@ -155,7 +155,7 @@ static void fail_request(struct world *w, uint32_t pool)
 	tide_marks *t = &w->m->marks;
 	t->kind[k] = TIDE_MARK_OOM;
 	t->t[k] = w->t;
-	t->move[k] = w->m->moves.n;
+	t->position[k] = w->m->memory_events.n;
 	t->pool[k].i = pool;
 	t->value[k] = (int64_t)rnd(w, 30 * CELL);
 	t->extra[k] = (int64_t)rnd(w, 20 * CELL) - 1;
@@ -242,13 +242,13 @@ static void check_room(const tide_model *m, const tide_state *s, const tide_live
 
 static void check_rooms(const tide_model *m, const tide_oom *o, uint32_t seed)
 {
-	uint64_t cut = m->marks.move[o->mark];
+	uint64_t position = m->marks.position[o->mark];
 	uint32_t pool = m->marks.pool[o->mark].i,
 		 device = pool ? m->pools.device[pool].i : TIDE_ANY;
 	tide_state s;
 	tide_live_set a;
-	assert_int_equal(tide__state_at(m, cut, device, &s, NULL), TIDE_OK);
-	assert_int_equal(tide__live_set_at(m, cut, device, TIDE_ANY, &a, NULL), TIDE_OK);
+	assert_int_equal(tide__state_at(m, position, device, &s, NULL), TIDE_OK);
+	assert_int_equal(tide__live_set_at(m, position, device, TIDE_ANY, &a, NULL), TIDE_OK);
 	assert_int_equal(o->n_room, o->groups.n);
 	for (size_t i = 0; i < o->n_room; i++)
 		check_room(m, &s, &a, o, &o->room[i], seed);
@@ -345,11 +345,11 @@ static void check_over_time(const tide_model *m, uint32_t seed, size_t *known, s
 {
 	struct check c = { m, .seed = seed };
 	tide_fragmentation f;
-	assert_int_equal(tide__fragmentation_by_moves(m, 1, SIZE_MAX, &f, NULL), TIDE_OK);
+	assert_int_equal(tide__fragmentation_by_events(m, 1, SIZE_MAX, &f, NULL), TIDE_OK);
 	for (; c.n < f.n; c.n++) {
 		const tide_fragmentation_point *p = &f.p[c.n];
 		tide_state s;
-		assert_int_equal(tide__state_at(m, p->cut, 1, &s, NULL), TIDE_OK);
+		assert_int_equal(tide__state_at(m, p->position, 1, &s, NULL), TIDE_OK);
 		same(&c, "active", p->active, s.total.active);
 		same(&c, "allocated", p->allocated, s.total.allocated);
 		if (f.known && !p->odd) {
@@ -385,7 +385,7 @@ static bool count(void *user, const tide_oom *o)
 	return true;
 }
 
-/* The same moves with 1 and with 1000 events at each: what is allocated on the way is the same but
+/* The same events with 1 and with 1000 events at each: what is allocated on the way is the same but
  * for the list of events. */
 static void test_work(void **state)
 {

@@ -73,7 +73,7 @@ static tide_model *model(uint32_t seed)
 
 struct step {
 	int64_t t;
-	uint64_t move, bytes; /* it is, or comes before, this move */
+	uint64_t event, bytes; /* it is, or comes before, this event */
 };
 
 struct steps {
@@ -108,14 +108,15 @@ static bool is_good(const tide_model *m, uint32_t c)
 static void segment_steps(const tide_model *m, uint32_t d, struct steps *s)
 {
 	uint64_t now = 0;
-	for (uint64_t i = 0; i < m->moves.n; i++) {
-		uint32_t row = m->moves.row[i];
-		unsigned kind = m->moves.kind[i];
-		if ((kind != TIDE_MOVE_SEG_ALLOC && kind != TIDE_MOVE_SEG_FREE) ||
+	for (uint64_t i = 0; i < m->memory_events.n; i++) {
+		uint32_t row = m->memory_events.row[i];
+		unsigned kind = m->memory_events.kind[i];
+		if ((kind != TIDE_MEMORY_SEG_ALLOC && kind != TIDE_MEMORY_SEG_FREE) ||
 		    m->pools.device[m->segments.pool[row].i].i != d)
 			continue;
-		now += kind == TIDE_MOVE_SEG_ALLOC ? m->segments.size[row] : -m->segments.size[row];
-		s->v[s->n++] = (struct step){ tide__move_time(m, i), i, now };
+		now += kind == TIDE_MEMORY_SEG_ALLOC ? m->segments.size[row]
+						     : -m->segments.size[row];
+		s->v[s->n++] = (struct step){ tide__memory_event_time(m, i), i, now };
 	}
 }
 
@@ -132,11 +133,12 @@ static void sample_steps(const tide_model *m, uint32_t c, struct steps *s)
 		if (best == SIZE_MAX)
 			break;
 		done[best] = true;
-		uint64_t move = 0;
-		while (move < m->moves.n && tide__move_time(m, move) < m->samples.t[best])
-			move++;
-		s->v[s->n++] =
-			(struct step){ m->samples.t[best], move, (uint64_t)m->samples.value[best] };
+		uint64_t event = 0;
+		while (event < m->memory_events.n &&
+		       tide__memory_event_time(m, event) < m->samples.t[best])
+			event++;
+		s->v[s->n++] = (struct step){ m->samples.t[best], event,
+					      (uint64_t)m->samples.value[best] };
 	}
 	free(done);
 }
@@ -165,15 +167,15 @@ static uint64_t start_of(const struct steps *s)
 	return s->source == TIDE_RESERVED_SEGMENTS ? 0 : TIDE_RESERVED_NONE;
 }
 
-static bool passed(const struct steps *s, size_t i, uint64_t cut, int64_t t)
+static bool passed(const struct steps *s, size_t i, uint64_t position, int64_t t)
 {
-	return s->source == TIDE_RESERVED_SEGMENTS ? s->v[i].move < cut : s->v[i].t <= t;
+	return s->source == TIDE_RESERVED_SEGMENTS ? s->v[i].event < position : s->v[i].t <= t;
 }
 
-static uint64_t held(const struct steps *s, uint64_t cut, int64_t t)
+static uint64_t held(const struct steps *s, uint64_t position, int64_t t)
 {
 	uint64_t v = start_of(s);
-	for (size_t i = 0; i < s->n && passed(s, i, cut, t); i++)
+	for (size_t i = 0; i < s->n && passed(s, i, position, t); i++)
 		v = s->v[i].bytes;
 	return v;
 }
@@ -186,17 +188,17 @@ static uint64_t higher(uint64_t a, uint64_t b)
 /* ---- the checks ---- */
 
 static void check_level(const tide_model *m, const struct steps *s, const tide_level *l,
-			uint64_t cut, int64_t t)
+			uint64_t position, int64_t t)
 {
 	uint64_t most = start_of(s);
-	for (size_t i = 0; i < s->n && passed(s, i, cut, t); i++)
+	for (size_t i = 0; i < s->n && passed(s, i, position, t); i++)
 		most = higher(most, s->v[i].bytes);
 	assert_int_equal(l->source, s->source);
-	assert_int_equal(l->reserved, held(s, cut, t));
+	assert_int_equal(l->reserved, held(s, position, t));
 	assert_int_equal(l->reserved_peak, most);
-	uint64_t at = l->peak_cut;
+	uint64_t at = l->peak_position;
 	assert_int_equal(l->peak_reserved,
-			 at ? held(s, at, tide__move_time(m, at - 1)) : start_of(s));
+			 at ? held(s, at, tide__memory_event_time(m, at - 1)) : start_of(s));
 }
 
 /* Highest that is known of [from, to): what was held when it began, and every step inside. */
@@ -215,11 +217,11 @@ static uint64_t highest(const struct steps *s, int64_t from, int64_t to)
 static void check_usage(const tide_model *m, const struct steps *s, uint32_t d, uint32_t seed)
 {
 	size_t buckets = 1 + seed % 9;
-	uint64_t cut = seed % (m->moves.n + 1);
+	uint64_t position = seed % (m->memory_events.n + 1);
 	int64_t t = (int64_t)(seed % ((uint64_t)m->t_end + 2));
 	tide_usage u;
 	assert_int_equal(tide__find_usage(m, UINT64_MAX, buckets, &u, NULL), TIDE_OK);
-	check_level(m, s, &u.devices[d], m->moves.n, INT64_MAX);
+	check_level(m, s, &u.devices[d], m->memory_events.n, INT64_MAX);
 	for (size_t b = 0; b < buckets; b++) {
 		double n = (double)m->t_end + 1, width = n / (double)buckets;
 		int64_t from = b ? (int64_t)(n * (double)b / (double)buckets) : INT64_MIN;
@@ -239,15 +241,15 @@ static void check_usage(const tide_model *m, const struct steps *s, uint32_t d, 
 				 only ? u.devices[d].reserved_peak : TIDE_RESERVED_NONE);
 	}
 	tide__usage_free(&u);
-	assert_int_equal(tide__find_usage(m, cut, 0, &u, NULL), TIDE_OK);
-	int64_t then = cut >= m->moves.n ? INT64_MAX
-		       : cut		 ? tide__move_time(m, cut - 1)
-					 : INT64_MIN;
-	check_level(m, s, &u.devices[d], cut, then);
+	assert_int_equal(tide__find_usage(m, position, 0, &u, NULL), TIDE_OK);
+	int64_t then = position >= m->memory_events.n ? INT64_MAX
+		       : position		      ? tide__memory_event_time(m, position - 1)
+						      : INT64_MIN;
+	check_level(m, s, &u.devices[d], position, then);
 	tide__usage_free(&u);
-	cut = tide__cut_at(m, t);
-	assert_int_equal(tide__usage_at(m, cut, t, 0, &u, NULL), TIDE_OK);
-	check_level(m, s, &u.devices[d], cut, t);
+	position = tide__position_at(m, t);
+	assert_int_equal(tide__usage_at(m, position, t, 0, &u, NULL), TIDE_OK);
+	check_level(m, s, &u.devices[d], position, t);
 	tide__usage_free(&u);
 }
 
@@ -275,16 +277,16 @@ static void check_curve(const tide_model *m, const struct steps *s, uint32_t d, 
 	tide__curve_free(&c);
 }
 
-static uint64_t active_after(const tide_model *m, uint64_t cut, uint32_t d)
+static uint64_t active_after(const tide_model *m, uint64_t position, uint32_t d)
 {
 	uint64_t n = 0;
-	for (uint64_t i = 0; i < cut; i++) {
-		uint32_t row = m->moves.row[i];
-		if (m->moves.kind[i] > TIDE_MOVE_FREE ||
+	for (uint64_t i = 0; i < position; i++) {
+		uint32_t row = m->memory_events.row[i];
+		if (m->memory_events.kind[i] > TIDE_MEMORY_FREE ||
 		    m->pools.device[m->allocs.pool[row].i].i != d)
 			continue;
-		n += m->moves.kind[i] == TIDE_MOVE_ALLOC ? m->allocs.size[row]
-							 : -m->allocs.size[row];
+		n += m->memory_events.kind[i] == TIDE_MEMORY_ALLOC ? m->allocs.size[row]
+								   : -m->allocs.size[row];
 	}
 	return n;
 }
@@ -292,8 +294,8 @@ static uint64_t active_after(const tide_model *m, uint64_t cut, uint32_t d)
 /* Event i, if there is one, is of an allocation from before the recording. */
 static bool rebuilds(const tide_model *m, uint64_t i)
 {
-	return i < m->moves.n && m->moves.kind[i] == TIDE_MOVE_ALLOC &&
-	       m->allocs.flags[m->moves.row[i]] & TIDE_ALLOC_BEFORE;
+	return i < m->memory_events.n && m->memory_events.kind[i] == TIDE_MEMORY_ALLOC &&
+	       m->allocs.flags[m->memory_events.row[i]] & TIDE_ALLOC_BEFORE;
 }
 
 static void check_fragments(const tide_model *m, const struct steps *s, uint32_t d, uint32_t seed)
@@ -305,11 +307,13 @@ static void check_fragments(const tide_model *m, const struct steps *s, uint32_t
 	assert_int_equal(f.source, s->source);
 	assert_int_equal(f.known, s->source == TIDE_RESERVED_SEGMENTS);
 	for (size_t i = 0; s->source && i < points; i++)
-		assert_int_equal(f.p[i].reserved, held(s, tide__cut_at(m, f.p[i].t), f.p[i].t));
-	for (uint64_t cut = 1; s->source == TIDE_RESERVED_SAMPLES && cut <= m->moves.n; cut++) {
-		uint64_t now = held(s, cut, tide__move_time(m, cut - 1));
-		uint64_t used = active_after(m, cut, d);
-		if (rebuilds(m, cut)) /* a state that never was */
+		assert_int_equal(f.p[i].reserved,
+				 held(s, tide__position_at(m, f.p[i].t), f.p[i].t));
+	for (uint64_t position = 1;
+	     s->source == TIDE_RESERVED_SAMPLES && position <= m->memory_events.n; position++) {
+		uint64_t now = held(s, position, tide__memory_event_time(m, position - 1));
+		uint64_t used = active_after(m, position, d);
+		if (rebuilds(m, position)) /* a state that never was */
 			continue;
 		if (now != TIDE_RESERVED_NONE && now > used && now - used > most)
 			most = now - used;
@@ -336,12 +340,12 @@ static void check_oom(tide_model *m, const struct steps *s, uint32_t d, uint32_t
 	k = tide__push(&m->marks, &tide_marks_desc);
 	m->marks.kind[k] = TIDE_MARK_OOM;
 	m->marks.t[k] = (int64_t)(seed % ((uint64_t)m->t_end + 1));
-	m->marks.move[k] = tide__cut_at(m, m->marks.t[k]);
+	m->marks.position[k] = tide__position_at(m, m->marks.t[k]);
 	m->marks.pool[k].i = pool;
 	m->marks.value[k] = 1 << 20;
 	m->marks.extra[k] = seed % 2 ? -1 : 1000;
 	assert_int_equal(tide__find_oom(m, k, TIDE_BY_OP, 3, &o, NULL), TIDE_OK);
-	uint64_t want = held(s, m->marks.move[k], m->marks.t[k]);
+	uint64_t want = held(s, m->marks.position[k], m->marks.t[k]);
 	assert_int_equal(o.source, s->source);
 	assert_int_equal(o.reserved, want);
 	if (want == TIDE_RESERVED_NONE)
@@ -368,7 +372,7 @@ static void check_log(const tide_model *m)
 	assert_int_equal(tide__find_reserved(m, &r, NULL), TIDE_OK);
 	for (size_t i = 1; i < r.n; i++) {
 		assert_true(r.steps[i - 1].t <= r.steps[i].t);
-		assert_true(r.steps[i - 1].move <= r.steps[i].move);
+		assert_true(r.steps[i - 1].event <= r.steps[i].event);
 	}
 	for (uint32_t d = 0; d < m->devices.n; d++) {
 		uint64_t level = 0;

@@ -41,8 +41,8 @@ static struct oracle {
 	struct op ops[EVENTS + 1];
 	struct {
 		int row, kind;
-	} moves[3 * EVENTS];
-	int n_lives, n_ops, n_moves;
+	} events[3 * EVENTS];
+	int n_lives, n_ops, n_events;
 	int open[RINGS][DEEP], n_open[RINGS];
 	int64_t twice, unknown, reused, overlaps;
 	int64_t t;
@@ -61,10 +61,10 @@ static int top(unsigned ring)
 	return o.n_open[ring] ? o.open[ring][o.n_open[ring] - 1] : 0;
 }
 
-static void move(int row, int kind)
+static void add_event(int row, int kind)
 {
-	o.moves[o.n_moves].row = row;
-	o.moves[o.n_moves++].kind = kind;
+	o.events[o.n_events].row = row;
+	o.events[o.n_events++].kind = kind;
 }
 
 static int alive_at(unsigned pool, uint64_t addr)
@@ -80,7 +80,7 @@ static void die(int row, int span)
 {
 	o.lives[row].died = o.t;
 	o.lives[row].free_span = span;
-	move(row, TIDE_MOVE_FREE);
+	add_event(row, TIDE_MEMORY_FREE);
 }
 
 static bool overlaps(const struct life *a, const struct life *b)
@@ -110,7 +110,7 @@ static void do_alloc(tidefile *f, unsigned ring)
 		    !(o.lives[i].flags & TIDE_ALLOC_OVERLAPS) && overlaps(l, &o.lives[i]))
 			l->flags = TIDE_ALLOC_OVERLAPS;
 	o.overlaps += l->flags != 0;
-	move(++o.n_lives, TIDE_MOVE_ALLOC);
+	add_event(++o.n_lives, TIDE_MEMORY_ALLOC);
 }
 
 static void do_free(tidefile *f, unsigned ring)
@@ -249,7 +249,7 @@ static const char *compare_joins(const tide_model *m)
 
 static const char *compare(const tide_model *m)
 {
-	if (m->allocs.n != (size_t)o.n_lives + 1 || m->moves.n != (size_t)o.n_moves ||
+	if (m->allocs.n != (size_t)o.n_lives + 1 || m->memory_events.n != (size_t)o.n_events ||
 	    m->spans.n != (size_t)o.n_ops + 1)
 		return "numbers of rows";
 	for (int i = 1; i <= o.n_lives; i++) {
@@ -260,9 +260,10 @@ static const char *compare(const tide_model *m)
 		    (int)a->span[i].i != l->span || (int)a->free_span[i].i != l->free_span)
 			return "allocs";
 	}
-	for (int i = 0; i < o.n_moves; i++)
-		if ((int)m->moves.row[i] != o.moves[i].row || m->moves.kind[i] != o.moves[i].kind)
-			return "moves";
+	for (int i = 0; i < o.n_events; i++)
+		if ((int)m->memory_events.row[i] != o.events[i].row ||
+		    m->memory_events.kind[i] != o.events[i].kind)
+			return "events";
 	for (int i = 1; i <= o.n_ops; i++) {
 		const struct op *p = &o.ops[i];
 		const tide_spans *s = &m->spans;

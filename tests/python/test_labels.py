@@ -24,7 +24,7 @@ def path(name: str) -> str:
 
 def groups(t: tidemark.Trace, by: str) -> dict:
     """Returns the live bytes at the end by group."""
-    return {row["key"]: row["bytes"] for row in t.peak(group_by=by, top=10000, at=f"#{len(t['moves'])}")["groups"]}
+    return {row["key"]: row["bytes"] for row in t.peak(group_by=by, top=10000, at=f"#{len(t['memory_events'])}")["groups"]}
 
 
 class one_process:  # noqa: N801

@@ -451,14 +451,14 @@ class Recording(unittest.TestCase):
         code = """if True:
             import ctypes, sys, threading, time, tidemark
             t, c = tidemark.open(sys.argv[1]), ctypes.CDLL(None)
-            moves = list(range(t.tables["moves"]))
+            positions = list(range(t.tables["memory_events"]))
             def loop(what):
                 while True:
                     what()
             t.ops(flat=True)
             c.dlvsym.restype, c.dlvsym.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p]
             ctypes.CFUNCTYPE(None)(c.dlvsym(ctypes.CDLL("libc_malloc_debug.so.0")._handle, b"mtrace", b"GLIBC_2.2.5"))()
-            for what in (lambda: t.ops(flat=True), lambda: tidemark.open(sys.argv[1]), lambda: t.native.totals(moves)) * 3:
+            for what in (lambda: t.ops(flat=True), lambda: tidemark.open(sys.argv[1]), lambda: t.native.totals(positions)) * 3:
                 threading.Thread(target=loop, args=(what,), daemon=True).start()
             time.sleep(0.2)
             c.on_exit(c.sleep, None)
@@ -703,7 +703,7 @@ class Reading(unittest.TestCase):
         self.assertEqual(spans["name"].to_pylist(), ["x"])
         self.assertEqual(spans["cat"].to_pylist(), ["op"])  # enumerations have their names
         self.assertEqual(allocs["role"].to_pylist(), ["unknown"])
-        self.assertEqual(pyarrow.table(t["moves"])["kind"].to_pylist(), ["alloc"])
+        self.assertEqual(pyarrow.table(t["memory_events"])["kind"].to_pylist(), ["alloc"])
         for name in t.tables:
             pyarrow.table(t[name]).validate(full=True)
 
@@ -796,7 +796,7 @@ class Reading(unittest.TestCase):
         t = tidemark.open(path("to.tide")).native
         device, size, pool = t.column("pools", "device"), t.column("allocs", "size"), t.column("allocs", "pool")
         now, want = {}, [{}]
-        for row, kind in zip(t.view("moves", "row"), t.view("moves", "kind")):
+        for row, kind in zip(t.view("memory_events", "row"), t.view("memory_events", "kind")):
             d = device[pool[row]]
             n, c = now.get(d, (0, 0))
             now[d] = (n + size[row], c + 1) if kind == 0 else (n - size[row], c - 1)

@@ -34,9 +34,9 @@ def recording(seed: int, path: str) -> None:
 def slow(p: _profile.Profile, told: list[int], most: int) -> list[dict]:
     """Computes each snapshot separately from all memory events."""
     out, seen = [], set()
-    for name, _, move in (p.checkpoints[i] for i in told):
+    for name, _, position in (p.checkpoints[i] for i in told):
         alive = {}
-        for kind, row in zip(p.kinds[:move], p.rows[:move]):
+        for kind, row in zip(p.kinds[:position], p.rows[:position]):
             alive.pop(row, None)
             if kind == 0:
                 alive[row] = True

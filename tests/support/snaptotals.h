@@ -69,13 +69,13 @@ static uint64_t inactive_split(const tide_model *m, uint32_t device)
 
 static bool is_old(const tide_model *m, size_t i)
 {
-	uint32_t row = m->moves.row[i];
-	switch (m->moves.kind[i]) {
-	case TIDE_MOVE_ALLOC:
+	uint32_t row = m->memory_events.row[i];
+	switch (m->memory_events.kind[i]) {
+	case TIDE_MEMORY_ALLOC:
 		return m->allocs.flags[row] & TIDE_ALLOC_BEFORE;
-	case TIDE_MOVE_FREE_ASKED:
+	case TIDE_MEMORY_FREE_ASKED:
 		return m->allocs.flags[m->pendings.alloc[row].i] & TIDE_ALLOC_BEFORE;
-	case TIDE_MOVE_SEG_ALLOC:
+	case TIDE_MEMORY_SEG_ALLOC:
 		return m->segments.flags[row] & TIDE_SEGMENT_BEFORE;
 	default:
 		return false;
@@ -91,42 +91,42 @@ static struct totals totals_of(const tide_model *m, int64_t index)
 	for (uint32_t d = 1; d < m->devices.n; d++)
 		if (m->devices.index[d] == index && m->devices.kind[d] == TIDE_DEVICE_CUDA)
 			device = d;
-	for (size_t i = 0; i < m->moves.n; i++) {
-		uint32_t row = m->moves.row[i];
+	for (size_t i = 0; i < m->memory_events.n; i++) {
+		uint32_t row = m->memory_events.row[i];
 		if (!started &&
 		    !is_old(m, i)) { /* what was there before is a state, not a sequence */
 			started = true;
 			t.allocated_peak = t.allocated;
 		}
-		uint8_t kind = m->moves.kind[i];
-		uint32_t alloc = kind == TIDE_MOVE_FREE_ASKED ? m->pendings.alloc[row].i : row;
-		bool seg = kind == TIDE_MOVE_SEG_ALLOC || kind == TIDE_MOVE_SEG_FREE;
+		uint8_t kind = m->memory_events.kind[i];
+		uint32_t alloc = kind == TIDE_MEMORY_FREE_ASKED ? m->pendings.alloc[row].i : row;
+		bool seg = kind == TIDE_MEMORY_SEG_ALLOC || kind == TIDE_MEMORY_SEG_FREE;
 		uint32_t pool = seg ? m->segments.pool[row].i : m->allocs.pool[alloc].i;
 		if (m->pools.device[pool].i != device)
 			continue;
 		uint64_t size = seg ? m->segments.size[row] : m->allocs.size[alloc];
 		switch (kind) {
-		case TIDE_MOVE_ALLOC:
+		case TIDE_MEMORY_ALLOC:
 			more(&t.allocated, &t.allocated_peak, size);
 			more(&t.active, &t.active_peak, size);
 			t.requested += m->allocs.requested[alloc];
 			t.allocs++;
 			break;
-		case TIDE_MOVE_FREE_ASKED:
+		case TIDE_MEMORY_FREE_ASKED:
 			t.allocated -= asked[alloc] ? 0 : size;
 			asked[alloc] = 1;
 			break;
-		case TIDE_MOVE_FREE:
+		case TIDE_MEMORY_FREE:
 			t.allocated -= asked[alloc] ? 0 : size;
 			t.active -= size;
 			t.requested -= m->allocs.requested[alloc];
 			t.frees++;
 			break;
-		case TIDE_MOVE_SEG_ALLOC:
+		case TIDE_MEMORY_SEG_ALLOC:
 			more(&t.reserved, &t.reserved_peak, size);
 			t.segments++;
 			break;
-		case TIDE_MOVE_SEG_FREE:
+		case TIDE_MEMORY_SEG_FREE:
 			t.reserved -= size;
 			t.segments--;
 			break;

@@ -64,26 +64,26 @@ static uint32_t some_span(tide_model *m, uint32_t lane, unsigned cat, const char
 
 static uint32_t some_alloc(tide_model *m, uint32_t pool, uint64_t size, int64_t born)
 {
-	size_t move;
+	size_t event;
 	uint32_t a = tide__push(&m->allocs, &tide_allocs_desc);
 	m->allocs.pool[a].i = pool;
 	m->allocs.addr[a] = (uint64_t)a << 20;
 	m->allocs.size[a] = m->allocs.requested[a] = size;
 	m->allocs.born[a] = born;
 	m->allocs.died[a] = TIDE_T_NEVER;
-	tide__table_push(&m->moves, &tide_moves_desc, &move);
-	m->moves.kind[move] = TIDE_MOVE_ALLOC;
-	m->moves.row[move] = a;
+	tide__table_push(&m->memory_events, &tide_memory_events_desc, &event);
+	m->memory_events.kind[event] = TIDE_MEMORY_ALLOC;
+	m->memory_events.row[event] = a;
 	return a;
 }
 
 static void some_free(tide_model *m, uint32_t alloc, int64_t died)
 {
-	size_t move;
+	size_t event;
 	m->allocs.died[alloc] = died;
-	tide__table_push(&m->moves, &tide_moves_desc, &move);
-	m->moves.kind[move] = TIDE_MOVE_FREE;
-	m->moves.row[move] = alloc;
+	tide__table_push(&m->memory_events, &tide_memory_events_desc, &event);
+	m->memory_events.kind[event] = TIDE_MEMORY_FREE;
+	m->memory_events.row[event] = alloc;
 }
 
 static tide_stack_id some_stack(tide_model *m, const char *outer, const char *inner)

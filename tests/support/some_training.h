@@ -144,7 +144,7 @@ static tide_model *perform(uint64_t size, uint64_t *peak)
 				uint32_t k = tide__push(&r.m->marks, &tide_marks_desc);
 				r.m->marks.kind[k] = TIDE_MARK_STEP;
 				r.m->marks.t[k] = r.t++;
-				r.m->marks.move[k] = r.m->moves.n;
+				r.m->marks.position[k] = r.m->memory_events.n;
 			}
 			step(&r, size < program.rows - at ? size : program.rows - at, true);
 			if (first && program.state)

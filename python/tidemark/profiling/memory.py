@@ -155,17 +155,17 @@ class MemoryProfiler:
         """Returns exact (t ns, live bytes, highest since the previous row) at every mark, in order."""
         t = trace.native
         of_pool, pool, size = t.view("pools", "device"), t.view("allocs", "pool"), t.view("allocs", "size")
-        row, kind = t.view("moves", "row"), t.view("moves", "kind")
-        at, when = t.view("marks", "move"), t.view("marks", "t")
+        row, kind = t.view("memory_events", "row"), t.view("memory_events", "kind")
+        at, when = t.view("marks", "position"), t.view("marks", "t")
         flags = t.view("allocs", "flags")
         pending = t.view("pendings", "alloc")
         live = high = 0
         rows: list[tuple[int, int, int]] = []
-        move = 0
+        position = 0
         for m in range(1, len(when)):
-            while move < at[m]:
-                k, r = kind[move], row[move]
-                move += 1
+            while position < at[m]:
+                k, r = kind[position], row[position]
+                position += 1
                 if k == 2:  # a free that waits for a stream: the program no longer counts the block
                     r = pending[r]
                 elif k > 2 or (k == 1 and flags[r] & 16):

@@ -38,7 +38,7 @@ typedef struct tide_findings {
 	char grade;		 /* A B C D F; 0 with score -1 */
 } tide_findings;
 
-/* `job` is the holistic analysis of m, NULL = no device work. O(spans + moves). */
+/* `job` is the holistic analysis of m, NULL = no device work. O(spans + events). */
 tide_code tide__collect_findings(const tide_model *m, const tide_hta_job *job, tide_findings *out,
 				 tide_error *err);
 

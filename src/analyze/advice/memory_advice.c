@@ -268,14 +268,16 @@ static int by_bytes(const void *a, const void *b)
 static tide_code gather(struct evidence *e, tide_error *err)
 {
 	tide_code rc = tide__find_usage(e->m, UINT64_MAX, 0, &e->usage, err);
-	uint64_t cut = 0;
+	uint64_t position = 0;
 
 	if (rc == TIDE_OK) {
-		cut = e->device < e->usage.n_devices ? e->usage.devices[e->device].peak_cut : 0;
-		rc = tide__live_set_at(e->m, cut, e->device, TIDE_ANY, &e->alive, err);
+		position = e->device < e->usage.n_devices
+				   ? e->usage.devices[e->device].peak_position
+				   : 0;
+		rc = tide__live_set_at(e->m, position, e->device, TIDE_ANY, &e->alive, err);
 	}
 	if (rc == TIDE_OK)
-		rc = tide__state_at(e->m, cut, e->device, &e->peak, err);
+		rc = tide__state_at(e->m, position, e->device, &e->peak, err);
 	if (rc == TIDE_OK && tide__find_roles(e->m, &e->roles) != TIDE_OK)
 		rc = tide__nomem(err);
 	return rc;

@@ -23,7 +23,7 @@ typedef struct tide_memory_advices {
 } tide_memory_advices;
 
 /* `sweep` and `q` come from tide__sim_sweep over the standard settings; both NULL: no advice on
- * settings. O(moves). */
+ * settings. O(events). */
 tide_code tide__find_memory_advice(const tide_model *m, uint32_t device, const tide_requests *q,
 				   const tide_sweep *sweep, tide_memory_advices *out,
 				   tide_error *err);

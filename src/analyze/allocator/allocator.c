@@ -2,16 +2,18 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "analyze/allocator/allocator.h"
 
-static tide_code find_cut(size_t buckets, tide_allocator *x, uint64_t *cut, tide_error *err)
+static tide_code find_position(size_t buckets, tide_allocator *x, uint64_t *position,
+			       tide_error *err)
 {
 	tide_code rc = tide__find_usage(x->m, UINT64_MAX, buckets, &x->usage, err);
 
 	if (rc == TIDE_OK)
-		*cut = x->at.at_peak ? x->usage.devices[x->device].peak_cut : x->at.cut;
+		*position =
+			x->at.at_peak ? x->usage.devices[x->device].peak_position : x->at.position;
 	return rc;
 }
 
-static tide_code find_reserved(tide_allocator *x, uint64_t cut, tide_error *err)
+static tide_code find_reserved(tide_allocator *x, uint64_t position, tide_error *err)
 {
 	tide_reserved r;
 	tide_code rc = tide__find_reserved(x->m, &r, err);
@@ -21,7 +23,7 @@ static tide_code find_reserved(tide_allocator *x, uint64_t cut, tide_error *err)
 	int64_t t = !x->at.chosen   ? INT64_MAX
 		    : x->at.at_peak ? x->usage.devices[x->device].peak_t
 				    : x->at.t;
-	x->reserved = tide__reserved_at(&r, x->device, cut, t);
+	x->reserved = tide__reserved_at(&r, x->device, position, t);
 	tide__reserved_free(&r);
 	return TIDE_OK;
 }
@@ -29,14 +31,14 @@ static tide_code find_reserved(tide_allocator *x, uint64_t cut, tide_error *err)
 tide_code tide__allocator_find(const tide_model *m, const tide_allocator_query *q,
 			       tide_allocator *x, tide_error *err)
 {
-	uint64_t cut;
+	uint64_t position;
 	*x = (tide_allocator){ .m = m, .device = q->device, .at = q->at };
-	tide_code rc = find_cut(q->buckets, x, &cut, err);
+	tide_code rc = find_position(q->buckets, x, &position, err);
 
 	if (rc == TIDE_OK)
-		rc = find_reserved(x, cut, err);
+		rc = find_reserved(x, position, err);
 	if (rc == TIDE_OK)
-		rc = tide__state_at(x->m, cut, x->device, &x->state, err);
+		rc = tide__state_at(x->m, position, x->device, &x->state, err);
 	if (rc == TIDE_OK)
 		rc = tide__find_fragmentation(x->m, x->device, q->points, &x->over, err);
 	if (rc == TIDE_OK && q->advice)

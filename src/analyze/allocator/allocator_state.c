@@ -60,9 +60,10 @@ static bool live_segments(const tide_model *m, uint32_t device, tide_state *out)
 
 	if (!live)
 		return false;
-	for (size_t i = 0; i < out->cut; i++)
-		if (m->moves.kind[i] >= TIDE_MOVE_SEG_ALLOC)
-			live[m->moves.row[i]] = m->moves.kind[i] == TIDE_MOVE_SEG_ALLOC;
+	for (size_t i = 0; i < out->position; i++)
+		if (m->memory_events.kind[i] >= TIDE_MEMORY_SEG_ALLOC)
+			live[m->memory_events.row[i]] =
+				m->memory_events.kind[i] == TIDE_MEMORY_SEG_ALLOC;
 	for (size_t i = 1; i < t->n; i++) {
 		if (device != TIDE_ANY && m->pools.device[t->pool[i].i].i != device)
 			live[i] = 0;
@@ -195,9 +196,9 @@ static bool sum_active(const tide_model *m, const tide_live_set *a, tide_state *
 
 	if (m->pendings.n > 1 && !asked)
 		return false;
-	for (size_t i = 0; asked && i < s->cut; i++)
-		if (m->moves.kind[i] == TIDE_MOVE_FREE_ASKED)
-			asked[m->pendings.alloc[m->moves.row[i]].i] = 1;
+	for (size_t i = 0; asked && i < s->position; i++)
+		if (m->memory_events.kind[i] == TIDE_MEMORY_FREE_ASKED)
+			asked[m->pendings.alloc[m->memory_events.row[i]].i] = 1;
 	for (size_t i = 0; asked && i < s->n_blocks; i++)
 		s->blocks[i].pending = asked[s->blocks[i].alloc];
 	for (size_t i = 0; i < a->n; i++) {
@@ -213,8 +214,8 @@ static bool sum_active(const tide_model *m, const tide_live_set *a, tide_state *
 	return true;
 }
 
-/* Finds the blocks in use at position `cut`. A block whose free waits for a stream is in use. */
-static bool active_at(const tide_model *m, uint64_t cut, uint32_t device, tide_live_set *out)
+/* Finds the blocks in use at `position`. A block whose free waits for a stream is in use. */
+static bool active_at(const tide_model *m, uint64_t position, uint32_t device, tide_live_set *out)
 {
 	uint8_t *live = tide__calloc(m->allocs.n + 1, 1);
 	size_t n = 0;
@@ -222,9 +223,10 @@ static bool active_at(const tide_model *m, uint64_t cut, uint32_t device, tide_l
 	*out = (tide_live_set){ 0 };
 	if (!live)
 		return false;
-	for (uint64_t i = 0; i < cut; i++)
-		if (m->moves.kind[i] <= TIDE_MOVE_FREE)
-			live[m->moves.row[i]] = m->moves.kind[i] == TIDE_MOVE_ALLOC;
+	for (uint64_t i = 0; i < position; i++)
+		if (m->memory_events.kind[i] <= TIDE_MEMORY_FREE)
+			live[m->memory_events.row[i]] =
+				m->memory_events.kind[i] == TIDE_MEMORY_ALLOC;
 	for (size_t a = 1; a < m->allocs.n; a++) {
 		if (device != TIDE_ANY && m->pools.device[m->allocs.pool[a].i].i != device)
 			live[a] = 0;
@@ -238,16 +240,16 @@ static bool active_at(const tide_model *m, uint64_t cut, uint32_t device, tide_l
 	return out->rows != NULL;
 }
 
-tide_code tide__state_at(const tide_model *m, uint64_t cut, uint32_t device, tide_state *out,
+tide_code tide__state_at(const tide_model *m, uint64_t position, uint32_t device, tide_state *out,
 			 tide_error *err)
 {
 	tide_live_set a;
 	tide_code rc = TIDE_OK;
 
 	memset(out, 0, sizeof *out);
-	out->cut = cut < m->moves.n ? cut : m->moves.n;
-	out->t = out->cut ? tide__move_time(m, out->cut - 1) : 0;
-	if (!active_at(m, out->cut, device, &a) || !live_segments(m, device, out) ||
+	out->position = position < m->memory_events.n ? position : m->memory_events.n;
+	out->t = out->position ? tide__memory_event_time(m, out->position - 1) : 0;
+	if (!active_at(m, out->position, device, &a) || !live_segments(m, device, out) ||
 	    !cut_all(m, &a, out) || !sum_active(m, &a, out)) {
 		tide__state_free(out);
 		rc = tide__nomem(err);

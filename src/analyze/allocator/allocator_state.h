@@ -48,14 +48,14 @@ typedef struct tide_state {
 	tide_state_block *blocks;     /* owned */
 	size_t n_segments, n_blocks;
 	tide_state_totals total;
-	bool known;   /* the trace has segments of this device */
-	int64_t t;    /* time of the last memory event */
-	uint64_t cut; /* position: number of memory events before this state */
+	bool known;	   /* the trace has segments of this device */
+	int64_t t;	   /* time of the last memory event */
+	uint64_t position; /* number of memory events before this state */
 } tide_state;
 
-/* Finds the state of `device` (TIDE_ANY = all) at position `cut`: after memory events [0, cut).
+/* Finds the state of `device` (TIDE_ANY = all) at `position`: after memory events [0, position).
  * Release with tide__state_free. */
-tide_code tide__state_at(const tide_model *m, uint64_t cut, uint32_t device, tide_state *out,
+tide_code tide__state_at(const tide_model *m, uint64_t position, uint32_t device, tide_state *out,
 			 tide_error *err);
 void tide__state_free(tide_state *s);
 

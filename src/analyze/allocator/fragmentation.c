@@ -41,7 +41,7 @@ static void sampled_to(struct sweep *s, int64_t t)
 /* Returns true unless memory event i is inside the rebuilding of an earlier state. */
 static bool settled(const tide_model *m, size_t i)
 {
-	return i + 1 == m->moves.n || !tide__is_initial(m, i + 1);
+	return i + 1 == m->memory_events.n || !tide__is_initial(m, i + 1);
 }
 
 /* Updates the totals after memory event i, unless the state from before the recording is not yet
@@ -50,7 +50,7 @@ static void note(struct sweep *s, tide_fragmentation *out, size_t i, int64_t t)
 {
 	tide_fragmentation_point *p = &s->g.now;
 
-	p->cut = i + 1;
+	p->position = i + 1;
 	p->t = t;
 	if (!settled(s->g.m, i))
 		return;
@@ -70,8 +70,8 @@ static void sweep_all(struct sweep *s, tide_fragmentation *out, size_t points)
 	const tide_model *m = s->g.m;
 	size_t next = 0;
 
-	for (size_t i = 0; i < m->moves.n && !s->g.failed; i++) {
-		int64_t t = tide__move_time(m, i);
+	for (size_t i = 0; i < m->memory_events.n && !s->g.failed; i++) {
+		int64_t t = tide__memory_event_time(m, i);
 
 		while (next + 1 < points && t > end_of_stretch(m->t_end, next, points)) {
 			sampled_to(s, end_of_stretch(m->t_end, next, points));
@@ -94,22 +94,23 @@ static void sweep_all(struct sweep *s, tide_fragmentation *out, size_t points)
 
 /* Returns the memory event at which part i of `points` ends: without overflow, the last one at
  * the end. */
-static size_t last_move(size_t moves, size_t i, size_t points)
+static size_t last_event(size_t events, size_t i, size_t points)
 {
-	return moves / points * (i + 1) + moves % points * (i + 1) / points;
+	return events / points * (i + 1) + events % points * (i + 1) / points;
 }
 
 /* A point is never between the release of a segment and the re-creation of its remaining parts:
  * that is one operation. */
-static void sweep_by_moves(struct sweep *s, tide_fragmentation *out, size_t points)
+static void sweep_by_events(struct sweep *s, tide_fragmentation *out, size_t points)
 {
 	const tide_model *m = s->g.m;
 
-	for (size_t i = 0; i < m->moves.n && !s->g.failed; i++) {
-		sampled_to(s, tide__move_time(m, i));
+	for (size_t i = 0; i < m->memory_events.n && !s->g.failed; i++) {
+		sampled_to(s, tide__memory_event_time(m, i));
 		apply(s, i);
-		note(s, out, i, tide__move_time(m, i));
-		if (i + 1 >= last_move(m->moves.n, out->n, points) && !s->g.kept && settled(m, i))
+		note(s, out, i, tide__memory_event_time(m, i));
+		if (i + 1 >= last_event(m->memory_events.n, out->n, points) && !s->g.kept &&
+		    settled(m, i))
 			out->p[out->n++] = s->g.now;
 	}
 }
@@ -154,12 +155,12 @@ tide_code tide__find_fragmentation(const tide_model *m, uint32_t device, size_t 
 	return fragments(m, device, points, sweep_all, out, err);
 }
 
-tide_code tide__fragmentation_by_moves(const tide_model *m, uint32_t device, size_t points,
-				       tide_fragmentation *out, tide_error *err)
+tide_code tide__fragmentation_by_events(const tide_model *m, uint32_t device, size_t points,
+					tide_fragmentation *out, tide_error *err)
 {
-	size_t most = points < m->moves.n ? points : m->moves.n;
+	size_t most = points < m->memory_events.n ? points : m->memory_events.n;
 
-	return fragments(m, device, most, sweep_by_moves, out, err);
+	return fragments(m, device, most, sweep_by_events, out, err);
 }
 
 void tide__fragmentation_free(tide_fragmentation *f)

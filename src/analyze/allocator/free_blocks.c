@@ -68,7 +68,7 @@ static void close_gap(tide_free_blocks *s, const tide_ord *g, uint64_t addr, uin
 	add_gap(s, addr + size, was.major + was.minor - addr - size, was.value);
 }
 
-/* ---- moves ------------------------------------------------------------------------------- */
+/* ---- memory events ----------------------------------------------------------------------- */
 
 static bool plain(uint32_t owner)
 {
@@ -167,9 +167,9 @@ static void drop(tide_free_blocks *s, uint32_t a)
 
 static bool is_part(const tide_model *m, size_t i, uint64_t addr, uint64_t end)
 {
-	uint32_t row = m->moves.row[i];
+	uint32_t row = m->memory_events.row[i];
 
-	return m->moves.kind[i] == TIDE_MOVE_SEG_ALLOC &&
+	return m->memory_events.kind[i] == TIDE_MEMORY_SEG_ALLOC &&
 	       m->segments.flags[row] & TIDE_SEGMENT_PART && m->segments.addr[row] >= addr &&
 	       m->segments.addr[row] + m->segments.size[row] <= end;
 }
@@ -198,8 +198,8 @@ static void drop_segment(tide_free_blocks *s, uint32_t row, size_t i)
 	uint64_t addr = m->segments.addr[row], end = addr + m->segments.size[row];
 
 	tide__ord_del(&s->segments, addr, end - addr);
-	for (i++; i < m->moves.n && is_part(m, i, addr, end); i++) {
-		uint32_t part = m->moves.row[i];
+	for (i++; i < m->memory_events.n && is_part(m, i, addr, end); i++) {
+		uint32_t part = m->memory_events.row[i];
 
 		if (m->segments.addr[part] == addr)
 			addr += m->segments.size[part];
@@ -224,31 +224,31 @@ static void drop_segment(tide_free_blocks *s, uint32_t row, size_t i)
 
 uint32_t tide__free_blocks_device(const tide_model *m, size_t i)
 {
-	uint32_t row = m->moves.row[i], kind = m->moves.kind[i];
+	uint32_t row = m->memory_events.row[i], kind = m->memory_events.kind[i];
 
-	if (kind == TIDE_MOVE_FREE_ASKED)
+	if (kind == TIDE_MEMORY_FREE_ASKED)
 		row = m->pendings.alloc[row].i;
 	return m->pools
-		.device[kind >= TIDE_MOVE_SEG_ALLOC ? m->segments.pool[row].i
-						    : m->allocs.pool[row].i]
+		.device[kind >= TIDE_MEMORY_SEG_ALLOC ? m->segments.pool[row].i
+						      : m->allocs.pool[row].i]
 		.i;
 }
 
 void tide__free_blocks_apply(tide_free_blocks *s, size_t i)
 {
-	uint32_t row = s->m->moves.row[i];
+	uint32_t row = s->m->memory_events.row[i];
 
-	switch (s->m->moves.kind[i]) {
-	case TIDE_MOVE_ALLOC:
+	switch (s->m->memory_events.kind[i]) {
+	case TIDE_MEMORY_ALLOC:
 		take(s, row);
 		break;
-	case TIDE_MOVE_FREE:
+	case TIDE_MEMORY_FREE:
 		drop(s, row);
 		break;
-	case TIDE_MOVE_FREE_ASKED:
+	case TIDE_MEMORY_FREE_ASKED:
 		ask(s, s->m->pendings.alloc[row].i);
 		break;
-	case TIDE_MOVE_SEG_ALLOC:
+	case TIDE_MEMORY_SEG_ALLOC:
 		take_segment(s, row);
 		break;
 	default:

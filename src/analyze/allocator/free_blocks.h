@@ -13,8 +13,8 @@
 #include "model/model.h"
 
 typedef struct tide_fragmentation_point {
-	int64_t t;    /* end of its time interval */
-	uint64_t cut; /* memory events up to then */
+	int64_t t;	   /* end of its time interval */
+	uint64_t position; /* memory events up to then */
 	uint64_t reserved, active, allocated, requested;
 	uint64_t cached, inactive_split, expandable_free;
 	uint64_t largest_free;
@@ -36,7 +36,7 @@ typedef struct tide_free_blocks {
 	tide_ordset by_addr, by_size; /* free blocks: (address, size), (size, address) -> owner */
 	tide_ordset segments, loose;  /* live segments: (address, size); loose: blocks in use
 				       * outside any segment */
-	tide_fragmentation_point now; /* except largest_free, t and cut */
+	tide_fragmentation_point now; /* except largest_free, t and position */
 	uint64_t n_loose;	      /* bytes placed outside every known free block, in total */
 	size_t kept;	  /* parts of a just released segment that the next events take again */
 	bool has;	  /* segments, at any time */

@@ -212,7 +212,7 @@ static tide_code find_reserved(const tide_model *m, uint32_t device, tide_oom *o
 	if (rc != TIDE_OK)
 		return rc;
 	o->source = r.devices[device];
-	o->reserved = tide__reserved_at(&r, device, m->marks.move[o->mark], o->t);
+	o->reserved = tide__reserved_at(&r, device, m->marks.position[o->mark], o->t);
 	tide__reserved_free(&r);
 	return TIDE_OK;
 }
@@ -226,7 +226,7 @@ tide_code tide__find_oom(const tide_model *m, uint32_t mark, tide_group_by by, s
 	tide_state s;
 
 	tide__oom_begin(m, mark, out);
-	tide_code rc = tide__state_at(m, m->marks.move[mark], device, &s, err);
+	tide_code rc = tide__state_at(m, m->marks.position[mark], device, &s, err);
 
 	if (rc != TIDE_OK)
 		return rc;
@@ -235,7 +235,7 @@ tide_code tide__find_oom(const tide_model *m, uint32_t mark, tide_group_by by, s
 	rc = find_reserved(m, device, out, err);
 	tide__oom_judge(out);
 	if (rc == TIDE_OK)
-		rc = tide__live_set_at(m, m->marks.move[mark], device, TIDE_ANY, &a, err);
+		rc = tide__live_set_at(m, m->marks.position[mark], device, TIDE_ANY, &a, err);
 	if (rc == TIDE_OK)
 		rc = tide__find_groups(m, &a, by, &out->groups, err);
 	if (rc == TIDE_OK)

@@ -52,14 +52,14 @@ tide_code tide__oom_marks(const tide_model *m, uint32_t device, uint32_t **rows,
 			  tide_error *err);
 
 /* Explains one event and tries freeing the `top` largest groups. Release with tide__oom_free in
- * any case. O(moves + allocs + cost of tide__find_groups): for the few events shown in full. */
+ * any case. O(events + allocs + cost of tide__find_groups): for the few events shown in full. */
 tide_code tide__find_oom(const tide_model *m, uint32_t mark, tide_group_by by, size_t top,
 			 tide_oom *out, tide_error *err);
 void tide__oom_free(tide_oom *o);
 
 /* Explains all events of a device (TIDE_ANY = all), in time order, without groups: calls `fn`
  * for each until it returns false. One sweep over the memory events (free_blocks.h): O(events +
- * moves log free). Figures equal those of tide__find_oom, except where the recording contradicts
+ * events log free). Figures equal those of tide__find_oom, except where the recording contradicts
  * itself about addresses: segments_known is false there. `at` has no loose bytes and no counts. */
 typedef bool tide_oom_fn(void *user, const tide_oom *o);
 tide_code tide__find_ooms(const tide_model *m, uint32_t device, tide_oom_fn *fn, void *user,

@@ -18,7 +18,7 @@ struct sweep {
 	size_t n_gaps;
 	tide_gap_rows all_rows; /* of: */
 	tide_free_blocks all;	/* every device as one, for events that name none; m = NULL: none */
-	size_t move;
+	size_t event;
 	tide_reserved r;
 	size_t taken,
 		sampled; /* changes of reserved bytes applied so far: by memory event, by time */
@@ -62,25 +62,25 @@ static bool follow(struct sweep *x, const uint32_t *marks, size_t n)
 
 /* ---- advancing ---- */
 
-static bool move_to(struct sweep *x, uint64_t cut)
+static bool apply_to(struct sweep *x, uint64_t position)
 {
 	bool ok = true;
-	for (; ok && x->move < cut; x->move++) {
-		uint32_t at = x->which[tide__free_blocks_device(x->m, x->move)];
+	for (; ok && x->event < position; x->event++) {
+		uint32_t at = x->which[tide__free_blocks_device(x->m, x->event)];
 		if (at)
-			tide__free_blocks_apply(&x->gaps[at - 1], x->move);
+			tide__free_blocks_apply(&x->gaps[at - 1], x->event);
 		if (x->all.m)
-			tide__free_blocks_apply(&x->all, x->move);
+			tide__free_blocks_apply(&x->all, x->event);
 		ok = !x->all.failed && !(at && x->gaps[at - 1].failed);
 	}
 	return ok;
 }
 
 /* Segments count by events before the position, samples by time: like tide__reserved_at. */
-static void reserve_to(struct sweep *x, uint64_t cut, int64_t t)
+static void reserve_to(struct sweep *x, uint64_t position, int64_t t)
 {
 	const tide_reserved *r = &x->r;
-	for (; x->taken < r->n && r->steps[x->taken].move < cut; x->taken++) {
+	for (; x->taken < r->n && r->steps[x->taken].event < position; x->taken++) {
 		const tide_reserved_step *k = &r->steps[x->taken];
 		if (r->devices[k->device] == TIDE_RESERVED_SEGMENTS)
 			x->held[k->device] = k->bytes;
@@ -164,10 +164,10 @@ tide_code tide__find_ooms(const tide_model *m, uint32_t device, tide_oom_fn *fn,
 	tide_code rc = tide__oom_marks(m, device, &marks, &n, err);
 	bool ok = rc == TIDE_OK && begin(&x, marks, n), go = true;
 	for (size_t i = 0; ok && go && i < n; i++) {
-		uint64_t cut = m->marks.move[marks[i]];
+		uint64_t position = m->marks.position[marks[i]];
 		tide_oom o;
-		ok = move_to(&x, cut < m->moves.n ? cut : m->moves.n);
-		reserve_to(&x, cut, m->marks.t[marks[i]]);
+		ok = apply_to(&x, position < m->memory_events.n ? position : m->memory_events.n);
+		reserve_to(&x, position, m->marks.t[marks[i]]);
 		explain(&x, marks[i], &o);
 		go = ok && fn(user, &o);
 	}

@@ -93,5 +93,5 @@ int64_t tide__whatif_time(const tide_whatif *x, const tide_request *r)
 {
 	if (r->kind == TIDE_REQ_OOM)
 		return x->m->marks.t[r->id];
-	return tide__move_time(x->m, r->move);
+	return tide__memory_event_time(x->m, r->event);
 }

@@ -23,9 +23,9 @@ static bool add(tide_step_boundaries *s, size_t *cap, int64_t t)
  * that. */
 static int64_t last_alloc(const tide_model *m)
 {
-	for (size_t i = m->moves.n; i-- > 0;)
-		if (m->moves.kind[i] == TIDE_MOVE_ALLOC)
-			return tide__move_time(m, i);
+	for (size_t i = m->memory_events.n; i-- > 0;)
+		if (m->memory_events.kind[i] == TIDE_MEMORY_ALLOC)
+			return tide__memory_event_time(m, i);
 	return 0;
 }
 

@@ -362,7 +362,8 @@ static tide_code memory(differ *d, int side)
 	if (rc == TIDE_OK && dev < u.n_devices) {
 		d->out->device[side].i = dev;
 		memory_metrics(d, side, &u.devices[dev]);
-		rc = tide__live_set_at(m, u.devices[dev].peak_cut, dev, TIDE_ANY, &alive, d->err);
+		rc = tide__live_set_at(m, u.devices[dev].peak_position, dev, TIDE_ANY, &alive,
+				       d->err);
 		if (rc == TIDE_OK)
 			rc = roles(d, side, &alive);
 		if (rc == TIDE_OK)

@@ -26,7 +26,7 @@ typedef struct tide_run_summary { /* -1 = unknown */
 } tide_run_summary;
 
 /* Memory is that of the accelerator with the highest peak, or of the host if there is none.
- * O(spans + moves). */
+ * O(spans + events). */
 tide_code tide__run_summarize(const tide_model *m, tide_run_summary *out, tide_error *err);
 
 #endif

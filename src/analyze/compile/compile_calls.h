@@ -25,7 +25,7 @@ typedef struct tide_compile_calls {
 		device; /* whose bytes: the accelerator with the highest, else the host; 0 = none */
 } tide_compile_calls;
 
-/* Without any call all figures are 0. O(moves + spans). TIDE_OK or TIDE_ENOMEM. */
+/* Without any call all figures are 0. O(events + spans). TIDE_OK or TIDE_ENOMEM. */
 tide_code tide__find_compile_calls(const tide_model *m, tide_compile_calls *out, tide_error *err);
 
 #endif

@@ -47,7 +47,7 @@ static void go_to(struct sweep *s, int64_t t)
  * `to`. */
 static void reserve_to(struct sweep *s, uint32_t device, uint64_t i)
 {
-	for (; s->step < s->r.n && s->r.steps[s->step].move <= i; s->step++) {
+	for (; s->step < s->r.n && s->r.steps[s->step].event <= i; s->step++) {
 		const tide_reserved_step *k = &s->r.steps[s->step];
 		if (k->device != device || k->t > s->to)
 			continue;
@@ -63,15 +63,15 @@ static void reserve_to(struct sweep *s, uint32_t device, uint64_t i)
 static bool change(const tide_model *m, uint32_t device, size_t i, int64_t *bytes)
 {
 	bool taken;
-	uint32_t row = tide__move_life(m, i, &taken);
+	uint32_t row = tide__memory_event_life(m, i, &taken);
 	*bytes = taken ? (int64_t)m->allocs.size[row] : -(int64_t)m->allocs.size[row];
 	return row && m->pools.device[m->allocs.pool[row].i].i == device;
 }
 
 static void sweep(struct sweep *s, const tide_model *m, uint32_t device)
 {
-	for (size_t i = 0; i < m->moves.n; i++) {
-		int64_t t = tide__move_time(m, i), bytes;
+	for (size_t i = 0; i < m->memory_events.n; i++) {
+		int64_t t = tide__memory_event_time(m, i), bytes;
 		if (t > s->to)
 			break;
 		reserve_to(s, device, i);

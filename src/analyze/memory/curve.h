@@ -15,7 +15,7 @@ typedef struct tide_curve {
 				    * known value has TIDE_RESERVED_NONE */
 } tide_curve;
 
-/* 0 <= from < to, px >= 1. O(moves + samples + px). TIDE_OK or TIDE_ENOMEM. */
+/* 0 <= from < to, px >= 1. O(events + samples + px). TIDE_OK or TIDE_ENOMEM. */
 tide_code tide__find_curve(const tide_model *m, uint32_t device, int64_t from, int64_t to,
 			   uint32_t px, tide_curve *out, tide_error *err);
 void tide__curve_free(tide_curve *c);

@@ -14,9 +14,9 @@ __extension__ typedef unsigned __int128 wide; /* intervals × ns does not fit 64
 
 struct top {
 	uint64_t live, high;
-	uint64_t cut;  /* memory events up to the highest moment of the current interval */
-	uint64_t ever; /* highest live bytes of all, and their position */
-	uint64_t ever_cut;
+	uint64_t position; /* memory events up to the highest moment of the current interval */
+	uint64_t ever;	   /* highest live bytes of all, and their position */
+	uint64_t ever_position;
 	bool seen; /* the interval has a moment */
 };
 
@@ -39,11 +39,11 @@ struct sweep {
 static uint32_t stretch_of(const struct sweep *x, size_t i, uint32_t last)
 {
 	if (x->phases) {
-		while (last < x->px && i >= x->phases->phases[last].move1)
+		while (last < x->px && i >= x->phases->phases[last].event1)
 			last++;
 		return last;
 	}
-	int64_t t = tide__move_time(x->m, i);
+	int64_t t = tide__memory_event_time(x->m, i);
 	if (t < x->from)
 		return 0;
 	if (t >= x->to)
@@ -51,53 +51,53 @@ static uint32_t stretch_of(const struct sweep *x, size_t i, uint32_t last)
 	return 1 + (uint32_t)((wide)(uint64_t)(t - x->from) * x->px / (uint64_t)(x->to - x->from));
 }
 
-static bool add_cut(struct sweep *x, uint64_t cut)
+static bool add_position(struct sweep *x, uint64_t position)
 {
 	tide_downsampled_allocs *o = x->out;
-	if (!TIDE_ROOM(o->cuts, x->cap, o->n_cuts + 1))
+	if (!TIDE_ROOM(o->positions, x->cap, o->n_positions + 1))
 		return false;
-	o->cuts[o->n_cuts++] = cut;
+	o->positions[o->n_positions++] = position;
 	return true;
 }
 
 /* Ends the interval: keeps its highest positions. The level at its end holds at the start of the
  * next. */
-static bool close_stretch(struct sweep *x, uint64_t moves)
+static bool close_stretch(struct sweep *x, uint64_t position)
 {
 	for (size_t d = 0; d < x->n_tops; d++) {
 		struct top *t = &x->tops[d];
-		if (t->seen && !add_cut(x, t->cut))
+		if (t->seen && !add_position(x, t->position))
 			return false;
 		t->seen = false;
 		t->high = t->live;
-		t->cut = moves;
+		t->position = position;
 	}
 	return true;
 }
 
-static void change(struct top *t, int64_t bytes, uint64_t moves)
+static void change(struct top *t, int64_t bytes, uint64_t position)
 {
 	t->live += (uint64_t)bytes;
 	t->seen = true;
 	if (t->live > t->high) {
 		t->high = t->live;
-		t->cut = moves;
+		t->position = position;
 	}
 	if (t->live > t->ever) {
 		t->ever = t->live;
-		t->ever_cut = moves;
+		t->ever_position = position;
 	}
 }
 
-static void move(struct sweep *x, uint32_t pool, int64_t bytes, uint64_t moves)
+static void apply(struct sweep *x, uint32_t pool, int64_t bytes, uint64_t position)
 {
 	if (!x->phases) {
-		change(&x->tops[x->n_tops - 1], bytes, moves);
-		change(&x->tops[x->m->pools.device[pool].i], bytes, moves);
+		change(&x->tops[x->n_tops - 1], bytes, position);
+		change(&x->tops[x->m->pools.device[pool].i], bytes, position);
 		return;
 	}
 	for (int k = 0; k < TIDE_SCOPES_A_POOL; k++)
-		change(&x->tops[x->phases->of[pool][k] - 1], bytes, moves);
+		change(&x->tops[x->phases->of[pool][k] - 1], bytes, position);
 }
 
 static int by_number(const void *a, const void *b)
@@ -106,37 +106,38 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static bool find_cuts(struct sweep *x)
+static bool find_positions(struct sweep *x)
 {
 	const tide_model *m = x->m;
 	uint32_t at = 0;
 	bool made, ok = true;
 	for (size_t d = 0; d < x->n_tops; d++)
 		x->tops[d] = (struct top){ 0 };
-	x->out->n_cuts = 0;
-	for (size_t i = 0; ok && i < m->moves.n; i++) {
-		uint32_t row = tide__move_life(m, i, &made);
+	x->out->n_positions = 0;
+	for (size_t i = 0; ok && i < m->memory_events.n; i++) {
+		uint32_t row = tide__memory_event_life(m, i, &made);
 		if (!row)
 			continue;
 		uint32_t now = stretch_of(x, i, at);
 		if (now != at)
 			ok = close_stretch(x, i) &&
-			     (now == at + 1 || add_cut(x, i)); /* held between */
+			     (now == at + 1 || add_position(x, i)); /* held between */
 		at = now;
 		int64_t bytes = (int64_t)m->allocs.size[row];
-		move(x, m->allocs.pool[row].i, made ? bytes : -bytes, i + 1);
+		apply(x, m->allocs.pool[row].i, made ? bytes : -bytes, i + 1);
 	}
-	ok = ok && close_stretch(x, m->moves.n) && add_cut(x, m->moves.n) && add_cut(x, x->at);
+	ok = ok && close_stretch(x, m->memory_events.n) && add_position(x, m->memory_events.n) &&
+	     add_position(x, x->at);
 	for (size_t d = 0; ok && d < x->n_tops; d++)
-		ok = add_cut(x, x->tops[d].ever_cut);
+		ok = add_position(x, x->tops[d].ever_position);
 	if (!ok)
 		return false;
-	qsort(x->out->cuts, x->out->n_cuts, sizeof *x->out->cuts, by_number);
+	qsort(x->out->positions, x->out->n_positions, sizeof *x->out->positions, by_number);
 	size_t n = 0;
-	for (size_t i = 0; i < x->out->n_cuts; i++)
-		if (!n || x->out->cuts[n - 1] != x->out->cuts[i])
-			x->out->cuts[n++] = x->out->cuts[i];
-	x->out->n_cuts = n;
+	for (size_t i = 0; i < x->out->n_positions; i++)
+		if (!n || x->out->positions[n - 1] != x->out->positions[i])
+			x->out->positions[n++] = x->out->positions[i];
+	x->out->n_positions = n;
 	return true;
 }
 
@@ -149,13 +150,15 @@ static void find_kept(struct sweep *x)
 	uint32_t gap = 0;
 	bool made;
 	o->kept = 0;
-	for (size_t i = 0; i < m->moves.n; i++) {
-		while (gap < o->n_cuts && o->cuts[gap] <= i)
+	for (size_t i = 0; i < m->memory_events.n; i++) {
+		while (gap < o->n_positions && o->positions[gap] <= i)
 			gap++;
-		uint32_t row = tide__move_life(m, i, &made);
-		if (!row && m->moves.kind[i] == TIDE_MOVE_FREE && o->drop[m->moves.row[i]] &&
-		    x->gap[m->moves.row[i]] != gap) { /* a stream held it across a kept position */
-			o->drop[m->moves.row[i]] = 0;
+		uint32_t row = tide__memory_event_life(m, i, &made);
+		if (!row && m->memory_events.kind[i] == TIDE_MEMORY_FREE &&
+		    o->drop[m->memory_events.row[i]] &&
+		    x->gap[m->memory_events.row[i]] !=
+			    gap) { /* a stream held it across a kept position */
+			o->drop[m->memory_events.row[i]] = 0;
 			o->kept++;
 		}
 		if (!row)
@@ -180,7 +183,7 @@ static tide_code thin(struct sweep *x, uint64_t most, tide_error *err)
 	x->gap = tide__alloc(m->allocs.n, sizeof *x->gap);
 	out->drop = tide__calloc(m->allocs.n, 1);
 	bool ok = x->tops && x->gap && out->drop;
-	while (ok && (ok = find_cuts(x))) {
+	while (ok && (ok = find_positions(x))) {
 		find_kept(x);
 		out->px = x->px;
 		if (out->kept <= most || x->px <= 1)
@@ -203,7 +206,7 @@ tide_code tide__downsample_allocs(const tide_model *m, int64_t from, int64_t to,
 			   .from = from,
 			   .to = to,
 			   .px = px,
-			   .at = at < 0 ? 0 : tide__cut_at(m, at),
+			   .at = at < 0 ? 0 : tide__position_at(m, at),
 			   .n_tops = m->devices.n + 1,
 			   .out = out };
 	return thin(&x, most, err);
@@ -223,6 +226,6 @@ tide_code tide__downsample_phases(const tide_model *m, const tide_phases *p, uin
 void tide__downsampled_allocs_free(tide_downsampled_allocs *t)
 {
 	tide__free(t->drop);
-	tide__free(t->cuts);
+	tide__free(t->positions);
 	*t = (tide_downsampled_allocs){ 0 };
 }

@@ -16,9 +16,9 @@
 #include "analyze/memory/phases.h"
 
 typedef struct tide_downsampled_allocs {
-	uint8_t *drop;	/* owned; per alloc: 1 = dropped */
-	uint64_t *cuts; /* owned; kept positions (numbers of memory events), ascending */
-	size_t n_cuts;
+	uint8_t *drop;	     /* owned; per alloc: 1 = dropped */
+	uint64_t *positions; /* owned; kept positions (numbers of memory events), ascending */
+	size_t n_positions;
 	uint64_t kept; /* allocations */
 	uint32_t px;   /* intervals used: fewer than requested if more than `most` allocations
 		        * were kept */
@@ -26,7 +26,7 @@ typedef struct tide_downsampled_allocs {
 
 /* 0 <= from < to, px >= 1; `at` is one more exact position (all memory events up to it), -1 =
  * none. Halves the number of intervals until at most `most` allocations are kept, or one
- * interval is left. O(moves × log px). Returns TIDE_OK or TIDE_ENOMEM. */
+ * interval is left. O(events × log px). Returns TIDE_OK or TIDE_ENOMEM. */
 tide_code tide__downsample_allocs(const tide_model *m, int64_t from, int64_t to, uint32_t px,
 				  int64_t at, uint64_t most, tide_downsampled_allocs *out,
 				  tide_error *err);

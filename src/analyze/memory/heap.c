@@ -67,8 +67,8 @@ struct sweep {
 
 static bool of_heap(const struct sweep *s, size_t i)
 {
-	const tide_moves *v = &s->m->moves;
-	return v->kind[i] <= TIDE_MOVE_FREE && s->m->allocs.pool[v->row[i]].i == s->h->pool;
+	const tide_memory_events *v = &s->m->memory_events;
+	return v->kind[i] <= TIDE_MEMORY_FREE && s->m->allocs.pool[v->row[i]].i == s->h->pool;
 }
 
 /* Finds the high-water mark: the first memory event after which live bytes are highest. */
@@ -76,14 +76,14 @@ static size_t find_peak(struct sweep *s)
 {
 	uint64_t live = 0;
 	size_t at = 0;
-	for (size_t i = 0; i < s->m->moves.n; i++) {
+	for (size_t i = 0; i < s->m->memory_events.n; i++) {
 		if (!of_heap(s, i))
 			continue;
-		uint64_t size = s->m->allocs.size[s->m->moves.row[i]];
-		live = s->m->moves.kind[i] == TIDE_MOVE_ALLOC ? live + size : live - size;
+		uint64_t size = s->m->allocs.size[s->m->memory_events.row[i]];
+		live = s->m->memory_events.kind[i] == TIDE_MEMORY_ALLOC ? live + size : live - size;
 		if (live > s->h->total.peak) {
 			s->h->total.peak = live;
-			s->h->peak_t = tide__move_time(s->m, i);
+			s->h->peak_t = tide__memory_event_time(s->m, i);
 			at = i + 1;
 		}
 	}
@@ -105,7 +105,7 @@ static tide_heap_row *row_of(struct sweep *s, tide_stack_id stack)
 /* Returns true if the next event of the heap is the free of this block. */
 static bool temporary(const struct sweep *s, size_t i)
 {
-	const tide_moves *v = &s->m->moves;
+	const tide_memory_events *v = &s->m->memory_events;
 	uint32_t row = v->row[i];
 	if (s->h->mean > 0 || s->m->allocs.flags[row] & TIDE_ALLOC_HANDED)
 		return false;
@@ -136,11 +136,12 @@ static bool add_all(struct sweep *s, size_t peak)
 		return false;
 	for (size_t i = 0; i < peak; i++)
 		if (of_heap(s, i))
-			at_peak[m->moves.row[i]] = m->moves.kind[i] == TIDE_MOVE_ALLOC;
-	for (size_t i = 0; i < m->moves.n; i++) {
-		if (!of_heap(s, i) || m->moves.kind[i] != TIDE_MOVE_ALLOC)
+			at_peak[m->memory_events.row[i]] =
+				m->memory_events.kind[i] == TIDE_MEMORY_ALLOC;
+	for (size_t i = 0; i < m->memory_events.n; i++) {
+		if (!of_heap(s, i) || m->memory_events.kind[i] != TIDE_MEMORY_ALLOC)
 			continue;
-		uint32_t a = m->moves.row[i];
+		uint32_t a = m->memory_events.row[i];
 		bool left = m->allocs.died[a] == TIDE_T_NEVER, temp = temporary(s, i);
 		double n = weight(m, a, h->mean), v = variance(m, a, h->mean);
 		tide_heap_row *r = row_of(s, m->allocs.stack[a]);

@@ -28,7 +28,7 @@ typedef struct tide_heap {
 	size_t n;
 } tide_heap;
 
-/* Release with tide__heap_report_free in any case. O(moves + stacks log stacks). */
+/* Release with tide__heap_report_free in any case. O(events + stacks log stacks). */
 tide_code tide__heap_report(const tide_model *m, tide_heap *out, tide_error *err);
 void tide__heap_report_free(tide_heap *h);
 

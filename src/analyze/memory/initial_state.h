@@ -13,8 +13,8 @@
 /* Returns true if memory event i adds an allocation or a segment from before the recording. */
 bool tide__is_initial(const tide_model *m, size_t i);
 
-/* Returns the first position at or after `cut` that is not followed by such an event. O(events
+/* Returns the first position at or after `position` that is not followed by such an event. O(events
  * skipped). */
-uint64_t tide__after_initial(const tide_model *m, uint64_t cut);
+uint64_t tide__after_initial(const tide_model *m, uint64_t position);
 
 #endif

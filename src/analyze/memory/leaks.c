@@ -105,13 +105,13 @@ static bool sweep(const tide_model *m, uint32_t device, tide_leaks *out, struct 
 	struct at at = { .half = (n + 1) / 2, .end = out->beats.t[n] };
 	bool least = out->beats.source == TIDE_STEPS_EVERY;
 
-	for (size_t i = 0; i < m->moves.n; i++) {
+	for (size_t i = 0; i < m->memory_events.n; i++) {
 		bool born;
-		uint32_t a = tide__move_life(m, i, &born);
+		uint32_t a = tide__memory_event_life(m, i, &born);
 
 		if (!a || !here(m, device, a))
 			continue;
-		int64_t t = tide__move_time(m, i);
+		int64_t t = tide__memory_event_time(m, i);
 
 		while (at.ended < n && t >= out->beats.t[at.ended + 1])
 			at.ended++;
@@ -221,13 +221,13 @@ tide_code tide__leak_series(const tide_model *m, uint32_t device, tide_leaks *l,
 	size_t ended = 0;
 	bool every = l->beats.source == TIDE_STEPS_EVERY;
 
-	for (size_t i = 0; i < m->moves.n; i++) {
+	for (size_t i = 0; i < m->memory_events.n; i++) {
 		bool born;
-		uint32_t a = tide__move_life(m, i, &born);
+		uint32_t a = tide__memory_event_life(m, i, &born);
 
 		if (!a || !here(m, device, a))
 			continue;
-		int64_t t = tide__move_time(m, i);
+		int64_t t = tide__memory_event_time(m, i);
 		uint64_t k = tide__groups_key(&l->groups, m, a);
 
 		if (k == UINT64_MAX)

@@ -15,12 +15,12 @@ static bool wanted(const tide_model *m, uint32_t row, uint32_t device, uint32_t 
 }
 
 /* Sets one bit per live alloc: ALLOC sets it, its end clears it. Returns their number. */
-static size_t mark(const tide_model *m, uint64_t cut, uint64_t *bits)
+static size_t mark(const tide_model *m, uint64_t position, uint64_t *bits)
 {
 	size_t n = 0;
-	for (uint64_t i = 0; i < cut; i++) {
+	for (uint64_t i = 0; i < position; i++) {
 		bool made;
-		uint32_t row = tide__move_life(m, i, &made);
+		uint32_t row = tide__memory_event_life(m, i, &made);
 		if (made) {
 			bits[row / 64] |= (uint64_t)1 << row % 64;
 			n++;
@@ -32,7 +32,7 @@ static size_t mark(const tide_model *m, uint64_t cut, uint64_t *bits)
 	return n;
 }
 
-tide_code tide__live_set_at(const tide_model *m, uint64_t cut, uint32_t device, uint32_t pool,
+tide_code tide__live_set_at(const tide_model *m, uint64_t position, uint32_t device, uint32_t pool,
 			    tide_live_set *out, tide_error *err)
 {
 	size_t words = m->allocs.n / 64 + 1;
@@ -40,7 +40,7 @@ tide_code tide__live_set_at(const tide_model *m, uint64_t cut, uint32_t device, 
 	*out = (tide_live_set){ 0 };
 	if (!bits)
 		return tide__nomem(err);
-	size_t n = mark(m, cut < m->moves.n ? cut : m->moves.n, bits);
+	size_t n = mark(m, position < m->memory_events.n ? position : m->memory_events.n, bits);
 	out->rows = tide__alloc(n, sizeof *out->rows);
 	for (size_t w = 0; out->rows && w < words; w++)
 		for (uint64_t b = bits[w]; b; b &= b - 1) {

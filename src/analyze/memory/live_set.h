@@ -14,9 +14,9 @@ typedef struct tide_live_set {
 	size_t n;
 } tide_live_set;
 
-/* Finds everything alive after memory events [0, cut) on `device` and `pool` (TIDE_ANY = all).
- * O(cut + allocs) time; one bit per alloc of scratch. Release with tide__live_set_free. */
-tide_code tide__live_set_at(const tide_model *m, uint64_t cut, uint32_t device, uint32_t pool,
+/* Finds everything alive after memory events [0, position) on `device` and `pool` (TIDE_ANY = all).
+ * O(position + allocs) time; one bit per alloc of scratch. Release with tide__live_set_free. */
+tide_code tide__live_set_at(const tide_model *m, uint64_t position, uint32_t device, uint32_t pool,
 			    tide_live_set *out, tide_error *err);
 void tide__live_set_free(tide_live_set *a);
 

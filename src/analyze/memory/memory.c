@@ -8,7 +8,7 @@ static void find_moment(tide_memory *x)
 	if (!x->at.at_peak)
 		return;
 	uint32_t d = x->device == TIDE_ANY ? tide__usage_highest(&x->whole) : x->device;
-	x->at.cut = x->whole.devices[d].peak_cut;
+	x->at.position = x->whole.devices[d].peak_position;
 	x->at.t = x->whole.devices[d].peak_t;
 }
 
@@ -21,14 +21,15 @@ tide_code tide__memory_find(const tide_model *m, const tide_memory_query *q, tid
 	if (rc != TIDE_OK)
 		return rc;
 	find_moment(x);
-	rc = tide__usage_at(x->m, x->at.cut, x->at.chosen ? x->at.t : INT64_MAX, 0, &x->usage, err);
+	rc = tide__usage_at(x->m, x->at.position, x->at.chosen ? x->at.t : INT64_MAX, 0, &x->usage,
+			    err);
 	if (rc == TIDE_OK)
 		rc = tide__find_sampled(x->m, x->at.chosen ? x->at.t : INT64_MAX, q->buckets,
 					&x->sampled, err);
 	if (rc == TIDE_OK)
 		rc = tide__relative(x->m, x->at.chosen ? x->at.t : INT64_MAX, &x->relative, err);
 	if (rc == TIDE_OK && x->at.chosen)
-		rc = tide__live_set_at(x->m, x->at.cut, x->device, TIDE_ANY, &alive, err);
+		rc = tide__live_set_at(x->m, x->at.position, x->device, TIDE_ANY, &alive, err);
 	if (rc == TIDE_OK)
 		rc = tide__largest(x->m, x->at.chosen ? &alive : NULL, x->device, q->top,
 				   &x->largest, err);

@@ -22,7 +22,7 @@ typedef struct tide_memory_query {
 typedef struct tide_memory {
 	const tide_model *m;	/* borrowed */
 	uint32_t device;	/* TIDE_ANY = all */
-	tide_moment at;		/* at_peak: cut and t are those of the peak */
+	tide_moment at;		/* at_peak: position and t are those of the peak */
 	tide_usage usage;	/* up to the moment */
 	tide_usage whole;	/* the whole trace, with the series */
 	tide_sampled sampled;	/* devices with samples only; with the series */

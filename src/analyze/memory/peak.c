@@ -36,7 +36,7 @@ static tide_code find_reserved(tide_peak *x, tide_error *err)
 	tide_code rc = tide__find_reserved(x->m, &r, err);
 	if (rc != TIDE_OK)
 		return rc;
-	x->reserved = tide__reserved_at(&r, x->device, x->cut, x->at.t);
+	x->reserved = tide__reserved_at(&r, x->device, x->position, x->at.t);
 	tide__reserved_free(&r);
 	return TIDE_OK;
 }
@@ -54,11 +54,11 @@ tide_code tide__peak_find(const tide_model *m, const tide_peak_query *q, tide_pe
 	if (x->device == TIDE_ANY)
 		x->device = tide__usage_highest(&x->usage);
 	l = &x->usage.devices[x->device];
-	x->cut = x->at.chosen && !x->at.at_peak ? x->at.cut : l->peak_cut;
+	x->position = x->at.chosen && !x->at.at_peak ? x->at.position : l->peak_position;
 	rc = find_reserved(x, err);
 	if (rc != TIDE_OK)
 		return rc;
-	rc = tide__live_set_at(x->m, x->cut, x->device, TIDE_ANY, &x->alive, err);
+	rc = tide__live_set_at(x->m, x->position, x->device, TIDE_ANY, &x->alive, err);
 	if (rc != TIDE_OK)
 		return rc;
 	for (size_t i = 0; i < x->alive.n; i++) {

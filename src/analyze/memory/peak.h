@@ -26,7 +26,7 @@ typedef struct tide_peak {
 	tide_usage usage;
 	uint32_t device;
 	tide_moment at;
-	uint64_t cut;
+	uint64_t position;
 	tide_live_set alive;
 	tide_groups groups;
 	uint64_t bytes, requested; /* of everything alive */
@@ -37,7 +37,7 @@ typedef struct tide_peak {
 	bool only_sizes; /* the trace has sizes of memory events, but no addresses */
 } tide_peak;
 
-/* O(memory events). `m` is borrowed until tide__peak_free, which must be called even after a
+/* O(events). `m` is borrowed until tide__peak_free, which must be called even after a
  * failure. */
 tide_code tide__peak_find(const tide_model *m, const tide_peak_query *q, tide_peak *out,
 			  tide_error *err);

@@ -12,7 +12,7 @@ struct sweep {
 	uint32_t *group; /* per alloc: index below `n`, or NO_GROUP; NO_GROUP - 1 = other device */
 	uint64_t *held;	 /* per group: live bytes now */
 	uint64_t *high;	 /* per group: highest live bytes without it */
-	uint64_t *cut;
+	uint64_t *position;
 	size_t n;
 	const tide_view_parts *parts; /* allocations that are split, borrowed */
 	uint32_t *part;		      /* per part: its group */
@@ -72,7 +72,7 @@ static uint64_t raise(struct sweep *s, uint64_t live, size_t i)
 	for (size_t k = 0; k < s->n; k++) {
 		if (live - s->held[k] > s->high[k]) {
 			s->high[k] = live - s->held[k];
-			s->cut[k] = i + 1;
+			s->position[k] = i + 1;
 		}
 		least = s->high[k] < least ? s->high[k] : least;
 	}
@@ -102,9 +102,9 @@ static void sweep_all(const tide_model *m, struct sweep *s, uint64_t *peak)
 {
 	uint64_t live = 0, least = 0;
 
-	for (size_t i = 0; i < m->moves.n; i++) {
+	for (size_t i = 0; i < m->memory_events.n; i++) {
 		bool born;
-		uint32_t a = tide__move_life(m, i, &born), g = s->group[a];
+		uint32_t a = tide__memory_event_life(m, i, &born), g = s->group[a];
 		uint64_t size = m->allocs.size[a];
 
 		if (!a || g == ELSEWHERE)
@@ -135,14 +135,14 @@ tide_code tide__find_peak_savings(const tide_model *m, uint32_t device, tide_gro
 	s.group = tide__calloc(m->allocs.n + 1, sizeof *s.group);
 	s.held = tide__calloc(s.n, sizeof *s.held);
 	s.high = tide__calloc(s.n, sizeof *s.high);
-	s.cut = tide__calloc(s.n, sizeof *s.cut);
+	s.position = tide__calloc(s.n, sizeof *s.position);
 	s.part = tide__calloc(g->parts.n + 1, sizeof *s.part);
-	ok = *out && s.group && s.held && s.high && s.cut && s.part && assign(m, device, g, &s) &&
-	     assign_parts(m, g, &s);
+	ok = *out && s.group && s.held && s.high && s.position && s.part &&
+	     assign(m, device, g, &s) && assign_parts(m, g, &s);
 	if (ok) {
 		sweep_all(m, &s, &peak);
 		for (size_t i = 0; i < s.n; i++)
-			(*out)[i] = (tide_culprit){ i, s.high[i], peak - s.high[i], s.cut[i] };
+			(*out)[i] = (tide_culprit){ i, s.high[i], peak - s.high[i], s.position[i] };
 		*n = s.n;
 	} else {
 		tide__free(*out);
@@ -151,7 +151,7 @@ tide_code tide__find_peak_savings(const tide_model *m, uint32_t device, tide_gro
 	tide__free(s.group);
 	tide__free(s.held);
 	tide__free(s.high);
-	tide__free(s.cut);
+	tide__free(s.position);
 	tide__free(s.part);
 	return ok ? TIDE_OK : tide__nomem(err);
 }

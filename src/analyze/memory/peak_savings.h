@@ -11,15 +11,15 @@
 #include "analyze/memory/groups.h"
 
 typedef struct tide_culprit {
-	size_t row;	  /* in the groups */
-	uint64_t without; /* the peak without it */
-	uint64_t saving;  /* peak - without */
-	uint64_t cut;	  /* position of the peak without it */
+	size_t row;	   /* in the groups */
+	uint64_t without;  /* the peak without it */
+	uint64_t saving;   /* peak - without */
+	uint64_t position; /* position of the peak without it */
 } tide_culprit;
 
 /* Finds exact savings of the `top` largest rows of `g`, which are the groups at the peak of
- * `device`. *out has one element per row, in their order; owned: tide__free. At most moves × top
- * steps; far fewer if live bytes are rarely near the peak. */
+ * `device`. *out has one element per row, in their order; owned: tide__free. At most `top`
+ * steps per memory event; far fewer if live bytes are rarely near the peak. */
 tide_code tide__find_peak_savings(const tide_model *m, uint32_t device, tide_groups *g, size_t top,
 				  tide_culprit **out, size_t *n, tide_error *err);
 

@@ -39,13 +39,14 @@ static void cut_phases(const tide_model *m, tide_phases *p)
 	for (uint32_t k = 1; k < m->marks.n; k++) {
 		if (m->marks.kind[k] != TIDE_MARK_PHASE)
 			continue;
-		p->phases[p->n++] = (tide_phase){ k,	m->marks.name[k], t0, m->marks.t[k],
-						  from, m->marks.move[k], 1 };
-		from = m->marks.move[k];
+		p->phases[p->n++] = (tide_phase){ k,	m->marks.name[k],     t0, m->marks.t[k],
+						  from, m->marks.position[k], 1 };
+		from = m->marks.position[k];
 		t0 = m->marks.t[k];
 	}
-	if (from < m->moves.n || !p->n)
-		p->phases[p->n++] = (tide_phase){ 0, { 0 }, t0, m->t_end, from, m->moves.n, 1 };
+	if (from < m->memory_events.n || !p->n)
+		p->phases[p->n++] =
+			(tide_phase){ 0, { 0 }, t0, m->t_end, from, m->memory_events.n, 1 };
 }
 
 /* Recordings have one category for all ops: a range that the program named is an outermost one that
@@ -73,7 +74,7 @@ static bool is_annotation(const tide_model *m, uint32_t s)
 static void cut_until(const tide_model *m, tide_phases *p, uint64_t *from, int64_t *t, int64_t t1,
 		      tide_str name)
 {
-	uint64_t to = t1 >= m->t_end ? m->moves.n : tide__move_from(m, t1);
+	uint64_t to = t1 >= m->t_end ? m->memory_events.n : tide__memory_event_from(m, t1);
 	if (to < *from)
 		to = *from;
 	if (name.i || to > *from)
@@ -93,7 +94,7 @@ static void cut_annotations(const tide_model *m, tide_phases *p)
 			cut_until(m, p, &from, &t, m->spans.t0[s], (tide_str){ 0 });
 		cut_until(m, p, &from, &t, m->spans.t1[s], m->spans.name[s]);
 	}
-	if (from < m->moves.n)
+	if (from < m->memory_events.n)
 		cut_until(m, p, &from, &t, m->t_end, (tide_str){ 0 });
 }
 
@@ -203,7 +204,7 @@ static void make_scopes(struct sweep *s, const bool *touched, struct parts *part
 static void one(struct sweep *s, tide_phase_level *l, uint32_t scope, uint32_t row, unsigned kind)
 {
 	uint64_t size = s->m->allocs.size[row];
-	if (kind == TIDE_MOVE_FREE) {
+	if (kind == TIDE_MEMORY_FREE) {
 		l->frees++;
 		l->free_bytes += size;
 		l->current -= size;
@@ -229,15 +230,15 @@ static void run_phase(struct sweep *s, size_t n)
 		s->start[k] = n ? l[k - s->p->n_scopes].current : 0;
 		l[k].current = l[k].top = s->start[k];
 	}
-	for (uint64_t i = ph->move0; i < ph->move1; i++) {
+	for (uint64_t i = ph->event0; i < ph->event1; i++) {
 		bool born;
-		uint32_t row = tide__move_life(m, i, &born);
+		uint32_t row = tide__memory_event_life(m, i, &born);
 		if (!row)
 			continue;
 		const uint32_t *of = s->p->of[m->allocs.pool[row].i];
 		for (int k = 0; k < TIDE_SCOPES_A_POOL; k++)
 			one(s, &l[of[k] - 1], of[k] - 1, row,
-			    born ? TIDE_MOVE_ALLOC : TIDE_MOVE_FREE);
+			    born ? TIDE_MEMORY_ALLOC : TIDE_MEMORY_FREE);
 	}
 	for (size_t k = 0; k < s->p->n_scopes; k++) {
 		uint64_t before = n ? l[k - s->p->n_scopes].peak : 0;

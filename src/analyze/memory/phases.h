@@ -49,8 +49,8 @@ typedef struct tide_phase {
 	uint32_t mark; /* the mark that ends it; 0 = the tail, or a phase by annotation */
 	tide_str name; /* none = the tail, or between annotations */
 	int64_t t0, t1;
-	uint64_t move0, move1; /* its memory events: [move0, move1) */
-	uint64_t count;	       /* number of phases in the sum; 1 unless summed */
+	uint64_t event0, event1; /* its memory events: [event0, event1) */
+	uint64_t count;		 /* number of phases in the sum; 1 unless summed */
 } tide_phase;
 
 typedef struct tide_phases {
@@ -64,7 +64,7 @@ typedef struct tide_phases {
 } tide_phases;
 
 /* Only pools with memory events have scopes. There is a tail if any event follows the last mark
- * or if there is no mark. O(moves + phases × scopes). Release with tide__phases_free. */
+ * or if there is no mark. O(events + phases × scopes). Release with tide__phases_free. */
 tide_code tide__find_phases(const tide_model *m, tide_phases *out, tide_error *err);
 /* The same with the user's ranges (record_function, NVTX: spans of category user_annotation
  * inside no other such span) as phases, in order of their starts; the time between them is a

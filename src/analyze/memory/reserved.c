@@ -95,7 +95,8 @@ static void choose_sources(struct sources *x)
 
 static bool is_segment(const tide_model *m, size_t i)
 {
-	return m->moves.kind[i] == TIDE_MOVE_SEG_ALLOC || m->moves.kind[i] == TIDE_MOVE_SEG_FREE;
+	return m->memory_events.kind[i] == TIDE_MEMORY_SEG_ALLOC ||
+	       m->memory_events.kind[i] == TIDE_MEMORY_SEG_FREE;
 }
 
 static bool is_believed(const struct sources *x, size_t sample)
@@ -108,7 +109,7 @@ static size_t count_steps(const struct sources *x)
 {
 	const tide_model *m = x->m;
 	size_t n = 0;
-	for (size_t i = 0; m->segments.n > 1 && i < m->moves.n; i++)
+	for (size_t i = 0; m->segments.n > 1 && i < m->memory_events.n; i++)
 		n += is_segment(m, i);
 	for (size_t i = 0; i < m->samples.n; i++)
 		n += is_believed(x, i);
@@ -146,7 +147,7 @@ static void place_samples(struct sources *x)
 		qsort(r->steps, r->n, sizeof *r->steps, by_time);
 	for (size_t i = 0; i < r->n; i++) {
 		tide_reserved_step *k = &r->steps[i];
-		k->move = tide__move_from(x->m, k->t);
+		k->event = tide__memory_event_from(x->m, k->t);
 		k->pool = x->pool[k->device];
 	}
 }
@@ -157,17 +158,17 @@ static void put_segments(struct sources *x, size_t all)
 	const tide_model *m = x->m;
 	tide_reserved *r = x->r;
 	size_t sample = r->n, at = all;
-	for (size_t i = m->segments.n > 1 ? m->moves.n : 0; i-- > 0;) {
+	for (size_t i = m->segments.n > 1 ? m->memory_events.n : 0; i-- > 0;) {
 		if (!is_segment(m, i))
 			continue;
-		while (sample && r->steps[sample - 1].move > i)
+		while (sample && r->steps[sample - 1].event > i)
 			r->steps[--at] = r->steps[--sample];
-		uint32_t row = m->moves.row[i], pool = m->segments.pool[row].i;
+		uint32_t row = m->memory_events.row[i], pool = m->segments.pool[row].i;
 		int64_t size = (int64_t)m->segments.size[row];
 		r->steps[--at] = (tide_reserved_step){
-			.t = tide__move_time(m, i),
-			.move = i,
-			.change = m->moves.kind[i] == TIDE_MOVE_SEG_ALLOC ? size : -size,
+			.t = tide__memory_event_time(m, i),
+			.event = i,
+			.change = m->memory_events.kind[i] == TIDE_MEMORY_SEG_ALLOC ? size : -size,
 			.device = m->pools.device[pool].i,
 			.pool = pool
 		};
@@ -236,13 +237,13 @@ void tide__reserved_free(tide_reserved *r)
 	*r = (tide_reserved){ 0 };
 }
 
-uint64_t tide__reserved_at(const tide_reserved *r, uint32_t device, uint64_t cut, int64_t t)
+uint64_t tide__reserved_at(const tide_reserved *r, uint32_t device, uint64_t position, int64_t t)
 {
 	bool segments = r->devices[device] == TIDE_RESERVED_SEGMENTS;
 	uint64_t bytes = segments ? 0 : TIDE_RESERVED_NONE;
 	for (size_t i = 0; i < r->n; i++) {
 		const tide_reserved_step *k = &r->steps[i];
-		if (k->device == device && (segments ? k->move < cut : k->t <= t))
+		if (k->device == device && (segments ? k->event < position : k->t <= t))
 			bytes = k->bytes;
 	}
 	return bytes;

@@ -23,7 +23,7 @@ enum { TIDE_RESERVED_UNKNOWN, TIDE_RESERVED_SEGMENTS, TIDE_RESERVED_SAMPLES };
 
 typedef struct tide_reserved_step {
 	int64_t t;
-	uint64_t move;	/* the segment's own memory event; for a sample, the first event at its
+	uint64_t event; /* the segment's own memory event; for a sample, the first event at its
 			 * time or later */
 	uint64_t bytes; /* the device's reserved bytes from then on */
 	int64_t change; /* difference to the value before (for the first sample: to 0) */
@@ -35,18 +35,18 @@ typedef struct tide_reserved {
 	uint8_t *devices; /* owned; by device: its source, TIDE_RESERVED_* */
 	uint8_t *pools;	  /* owned; by pool. A counter belongs to a device: known for its pool if
 			 * it has only one */
-	tide_reserved_step *steps; /* owned; neither `move` nor `t` ever decreases */
+	tide_reserved_step *steps; /* owned; neither `event` nor `t` ever decreases */
 	size_t n;
 } tide_reserved;
 
-/* O(counters + samples × log moves), and O(moves) if there are segments. Release with
+/* O(counters + samples × log events), and O(events) if there are segments. Release with
  * tide__reserved_free, also after failure. */
 tide_code tide__find_reserved(const tide_model *m, tide_reserved *out, tide_error *err);
 void tide__reserved_free(tide_reserved *r);
 
-/* Returns a device's reserved bytes after memory events [0, cut), at time t; TIDE_RESERVED_NONE
- * if unknown. O(steps). */
-uint64_t tide__reserved_at(const tide_reserved *r, uint32_t device, uint64_t cut, int64_t t);
+/* Returns a device's reserved bytes after memory events [0, position), at time t;
+ * TIDE_RESERVED_NONE if unknown. O(steps). */
+uint64_t tide__reserved_at(const tide_reserved *r, uint32_t device, uint64_t position, int64_t t);
 
 /* "segments", "samples"; NULL for unknown. */
 const char *tide__reserved_text(unsigned source);

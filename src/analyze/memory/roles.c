@@ -98,7 +98,7 @@ struct work {
 
 static bool alloc_work(struct work *w)
 {
-	size_t a = w->m->allocs.n + 1, v = w->m->moves.n + 1;
+	size_t a = w->m->allocs.n + 1, v = w->m->memory_events.n + 1;
 
 	w->signs = tide__calloc(a, 1);
 	w->label = tide__calloc(a, 1);
@@ -150,16 +150,16 @@ static void gather_threads(struct work *w)
 			w->idle[a->lane[i].i] = false;
 }
 
-static void gather_moves(struct work *w)
+static void gather_events(struct work *w)
 {
-	const tide_moves *v = &w->m->moves;
+	const tide_memory_events *v = &w->m->memory_events;
 	uint32_t backward = NEVER, other = NEVER, not_opt = NEVER;
 
 	for (size_t i = 1; i < w->m->allocs.n; i++)
 		w->died[i] = NEVER;
 	w->backward[v->n] = w->other[v->n] = w->not_opt[v->n] = NEVER;
 	for (size_t i = v->n; i-- > 0;) {
-		if (v->kind[i] == TIDE_MOVE_ALLOC) {
+		if (v->kind[i] == TIDE_MEMORY_ALLOC) {
 			uint8_t s = w->signs[v->row[i]];
 
 			bool idle = w->idle[w->m->allocs.lane[v->row[i]].i];
@@ -171,7 +171,7 @@ static void gather_moves(struct work *w)
 				other = (uint32_t)i;
 			if (!(s & TIDE_SIGN_OPTIMIZER) && !idle)
 				not_opt = (uint32_t)i;
-		} else if (v->kind[i] == TIDE_MOVE_FREE) {
+		} else if (v->kind[i] == TIDE_MEMORY_FREE) {
 			w->died[v->row[i]] = (uint32_t)i;
 		}
 		w->backward[i] = backward;
@@ -301,11 +301,12 @@ tide_code tide__find_roles(const tide_model *m, tide_roles *out)
 	memset(out, 0, sizeof *out);
 	out->role = tide__calloc(m->allocs.n + 1, 1);
 	out->rule = tide__calloc(m->allocs.n + 1, 1);
-	ok = out->role && out->rule && m->moves.n < NEVER && alloc_work(&w) && gather_signs(&w);
+	ok = out->role && out->rule && m->memory_events.n < NEVER && alloc_work(&w) &&
+	     gather_signs(&w);
 	if (ok) {
 		gather_ops(&w);
 		gather_threads(&w);
-		gather_moves(&w);
+		gather_events(&w);
 		judge_all(&w, out);
 	}
 	tide__free(w.signs);

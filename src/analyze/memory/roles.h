@@ -44,7 +44,7 @@ typedef struct tide_roles {
 		bytes[TIDE_RULES_N]; /* evidence: bytes and allocations by rule */
 } tide_roles;
 
-/* O(allocs + moves + stacks + spans). */
+/* O(allocs + events + stacks + spans). */
 tide_code tide__find_roles(const tide_model *m, tide_roles *out);
 void tide__roles_free(tide_roles *r);
 const char *tide__rule_text(tide_role_rule r);

@@ -25,9 +25,9 @@ bool tide__span_memory(const tide_model *m, tide_span_memory *out)
 	out->v = tide__calloc(out->cap, sizeof *out->v);
 	if (!out->at || !out->v)
 		return false;
-	for (size_t i = 0; i < m->moves.n; i++) {
+	for (size_t i = 0; i < m->memory_events.n; i++) {
 		bool born;
-		uint32_t row = tide__move_life(m, i, &born);
+		uint32_t row = tide__memory_event_life(m, i, &born);
 		if (!row)
 			continue;
 		struct tide_span_bytes *v =

@@ -9,10 +9,10 @@ struct sweep {
 	const tide_model *m;
 	tide_usage *u;
 	tide_reserved r;
-	size_t step;   /* steps of it taken so far */
-	uint64_t cut;  /* memory events applied so far */
-	size_t bucket; /* where in the series we are */
-	int64_t until; /* time at which that bucket ends */
+	size_t step;	   /* steps of it taken so far */
+	uint64_t position; /* memory events applied so far */
+	size_t bucket;	   /* where in the series we are */
+	int64_t until;	   /* time at which that bucket ends */
 };
 
 /* ---- one level ---- */
@@ -26,9 +26,9 @@ static void on_alloc(struct sweep *s, tide_level *l, uint64_t size, uint64_t req
 	l->count++;
 	if (l->bytes > l->peak) {
 		l->peak = l->bytes;
-		l->peak_cut = s->cut;
+		l->peak_position = s->position;
 	}
-	if (l->peak_cut == s->cut) {
+	if (l->peak_position == s->position) {
 		l->peak_requested = l->requested;
 		l->peak_count = l->count;
 		l->peak_reserved = l->reserved;
@@ -120,36 +120,36 @@ static void take_step(struct sweep *s, const tide_reserved_step *k)
 /* Applies reserved bytes up to event i, inclusive. */
 static void reserve_to(struct sweep *s, uint64_t i)
 {
-	for (; s->step < s->r.n && s->r.steps[s->step].move <= i; s->step++)
+	for (; s->step < s->r.n && s->r.steps[s->step].event <= i; s->step++)
 		take_step(s, &s->r.steps[s->step]);
 }
 
 /* Applies the samples after the last memory event up to time t. */
-static void reserve_until(struct sweep *s, uint64_t cut, int64_t t)
+static void reserve_until(struct sweep *s, uint64_t position, int64_t t)
 {
 	for (; s->step < s->r.n; s->step++) {
 		const tide_reserved_step *k = &s->r.steps[s->step];
 		bool sample = s->u->devices[k->device].source == TIDE_RESERVED_SAMPLES;
-		if (sample ? k->t <= t : k->move < cut)
+		if (sample ? k->t <= t : k->event < position)
 			take_step(s, k);
 	}
 }
 
-static void sweep(struct sweep *s, uint64_t cut, int64_t t)
+static void sweep(struct sweep *s, uint64_t position, int64_t t)
 {
 	const tide_model *m = s->m;
-	for (uint64_t i = 0; i < cut; i++) {
+	for (uint64_t i = 0; i < position; i++) {
 		bool made;
-		uint32_t row = tide__move_life(m, i, &made);
-		s->cut = i + 1;
+		uint32_t row = tide__memory_event_life(m, i, &made);
+		s->position = i + 1;
 		reserve_to(s, i);
 		if (!row)
 			continue;
 		if (s->u->buckets)
-			go_to(s, tide__move_time(m, i));
+			go_to(s, tide__memory_event_time(m, i));
 		apply(s, row, made);
 	}
-	reserve_until(s, cut, t);
+	reserve_until(s, position, t);
 	if (s->u->buckets)
 		go_to(s, m->t_end);
 }
@@ -157,7 +157,8 @@ static void sweep(struct sweep *s, uint64_t cut, int64_t t)
 static void peak_times(const tide_model *m, tide_level *l, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		l[i].peak_t = l[i].peak_cut ? tide__move_time(m, l[i].peak_cut - 1) : 0;
+		l[i].peak_t =
+			l[i].peak_position ? tide__memory_event_time(m, l[i].peak_position - 1) : 0;
 }
 
 static bool make(tide_usage *u, const tide_model *m, size_t buckets)
@@ -190,28 +191,31 @@ static void begin_reserved(tide_usage *u, const tide_reserved *r)
 	}
 }
 
-tide_code tide__usage_at(const tide_model *m, uint64_t cut, int64_t t, size_t buckets,
+tide_code tide__usage_at(const tide_model *m, uint64_t position, int64_t t, size_t buckets,
 			 tide_usage *out, tide_error *err)
 {
 	struct sweep s = { .m = m, .u = out, .until = bucket_end(m, 0, buckets ? buckets : 1) };
-	*out = (tide_usage){ .cut = cut < m->moves.n ? cut : m->moves.n };
+	*out = (tide_usage){ .position = position < m->memory_events.n ? position
+								       : m->memory_events.n };
 	if (!make(out, m, buckets) || tide__find_reserved(m, &s.r, NULL) != TIDE_OK) {
 		tide__usage_free(out);
 		return tide__nomem(err);
 	}
 	begin_reserved(out, &s.r);
-	sweep(&s, out->cut, t);
+	sweep(&s, out->position, t);
 	peak_times(m, out->pools, out->n_pools);
 	peak_times(m, out->devices, out->n_devices);
 	tide__reserved_free(&s.r);
 	return TIDE_OK;
 }
 
-tide_code tide__find_usage(const tide_model *m, uint64_t cut, size_t buckets, tide_usage *out,
+tide_code tide__find_usage(const tide_model *m, uint64_t position, size_t buckets, tide_usage *out,
 			   tide_error *err)
 {
-	int64_t t = cut >= m->moves.n ? INT64_MAX : cut ? tide__move_time(m, cut - 1) : INT64_MIN;
-	return tide__usage_at(m, cut, t, buckets, out, err);
+	int64_t t = position >= m->memory_events.n ? INT64_MAX
+		    : position			   ? tide__memory_event_time(m, position - 1)
+						   : INT64_MIN;
+	return tide__usage_at(m, position, t, buckets, out, err);
 }
 
 void tide__usage_free(tide_usage *u)
@@ -232,12 +236,12 @@ uint32_t tide__usage_highest(const tide_usage *u)
 	return best;
 }
 
-uint64_t tide__cut_at(const tide_model *m, int64_t t)
+uint64_t tide__position_at(const tide_model *m, int64_t t)
 {
-	uint64_t lo = 0, hi = m->moves.n;
+	uint64_t lo = 0, hi = m->memory_events.n;
 	while (lo < hi) {
 		uint64_t mid = lo + (hi - lo) / 2;
-		if (tide__move_time(m, mid) <= t)
+		if (tide__memory_event_time(m, mid) <= t)
 			lo = mid + 1;
 		else
 			hi = mid;

@@ -318,7 +318,7 @@ static bool find_peak(builder *b, uint8_t *alive)
 	if (ok && d < u.n_devices) {
 		b->f->device.i = d;
 		b->f->peak_ns = u.devices[d].peak_t;
-		ok = tide__live_set_at(b->m, u.devices[d].peak_cut, d, TIDE_ANY, &a, NULL) ==
+		ok = tide__live_set_at(b->m, u.devices[d].peak_position, d, TIDE_ANY, &a, NULL) ==
 		     TIDE_OK;
 	}
 	for (size_t i = 0; ok && i < a.n; i++)

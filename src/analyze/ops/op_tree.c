@@ -201,7 +201,7 @@ static bool enter(struct build *b, uint32_t lane, uint32_t span)
 	return true;
 }
 
-/* ---- moves ---- */
+/* ---- memory events ---- */
 
 static void count(tide_op_sums *s, uint64_t size, bool freed)
 {
@@ -211,7 +211,7 @@ static void count(tide_op_sums *s, uint64_t size, bool freed)
 	s->free_bytes += freed ? size : 0;
 }
 
-static bool one_move(struct build *b, uint32_t row, bool freed)
+static bool one_event(struct build *b, uint32_t row, bool freed)
 {
 	const tide_model *m = b->m;
 	uint32_t span = freed ? m->allocs.free_span[row].i : m->allocs.span[row].i;
@@ -231,18 +231,18 @@ static bool one_move(struct build *b, uint32_t row, bool freed)
 	return true;
 }
 
-static bool all_moves(struct build *b)
+static bool all_events(struct build *b)
 {
 	const tide_model *m = b->m;
-	for (size_t i = 0; i < m->moves.n; i++) {
+	for (size_t i = 0; i < m->memory_events.n; i++) {
 		bool born;
-		uint32_t row = tide__move_life(m, i, &born);
+		uint32_t row = tide__memory_event_life(m, i, &born);
 		if (!row)
 			continue;
 		if (b->opt->device != TIDE_ANY &&
 		    m->pools.device[m->allocs.pool[row].i].i != b->opt->device)
 			continue;
-		if (!one_move(b, row, !born))
+		if (!one_event(b, row, !born))
 			return false;
 	}
 	for (size_t lane = 0; lane < m->lanes.n; lane++)
@@ -288,7 +288,7 @@ tide_code tide__find_op_tree(const tide_model *m, const tide_optree_options *opt
 	b.heads = tide__calloc(m->lanes.n, sizeof *b.heads);
 	b.balance = tide__calloc(m->lanes.n, sizeof *b.balance);
 	bool ok = tide__paths_init(&out->paths) && tide__self_init(&b.self, m, add_self, &b) &&
-		  b.nodes && b.heads && b.balance && all_spans(&b) && all_moves(&b);
+		  b.nodes && b.heads && b.balance && all_spans(&b) && all_events(&b);
 	if (ok) {
 		out->first = tide__calloc(out->n, sizeof *out->first);
 		out->next = tide__calloc(out->n, sizeof *out->next);

@@ -45,7 +45,7 @@ typedef struct tide_optree_options {
 	bool streams;	 /* also rows of devices (kernels, copies, waits), not only of threads */
 } tide_optree_options;
 
-/* O(spans + moves) time; 4 bytes per span of scratch. Release with tide__optree_free. */
+/* O(spans + events) time; 4 bytes per span of scratch. Release with tide__optree_free. */
 tide_code tide__find_op_tree(const tide_model *m, const tide_optree_options *opt, tide_optree *out,
 			     tide_error *err);
 void tide__optree_free(tide_optree *t);

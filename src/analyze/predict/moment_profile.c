@@ -22,8 +22,8 @@ struct work {
 	uint32_t *place;    /* per allocation */
 	uint32_t *stretch;  /* per allocation */
 	bool *trains;	    /* per interval */
-	int64_t *cuts;	    /* owned; begins of intervals, ascending */
-	size_t n_cuts;
+	int64_t *begins;    /* owned; begins of intervals, ascending */
+	size_t n_begins;
 	tide_modules modules;
 };
 
@@ -150,8 +150,8 @@ static bool note_calls(struct work *w, const tide_step_boundaries *beats)
 	enum { MODULE = 1, BACKWARD = 2 };
 	uint8_t *in = tide__calloc(m->spans.n, sizeof *in);
 	size_t n = 0, k = 0;
-	w->cuts = tide__alloc(m->spans.n + beats->n, sizeof *w->cuts);
-	for (size_t i = 1; in && w->cuts && i < m->spans.n; i++) {
+	w->begins = tide__alloc(m->spans.n + beats->n, sizeof *w->begins);
+	for (size_t i = 1; in && w->begins && i < m->spans.n; i++) {
 		uint8_t around = in[m->spans.parent[i].i];
 		bool module = begins(tide__text(m, m->spans.name[i], NULL), "nn.Module: ");
 		in[i] = around | (module ? MODULE : 0) |
@@ -159,14 +159,14 @@ static bool note_calls(struct work *w, const tide_step_boundaries *beats)
 		if (!module || around)
 			continue;
 		while (k < beats->n && beats->t[k] <= m->spans.t0[i])
-			w->cuts[n++] = beats->t[k++];
-		w->cuts[n++] = m->spans.t0[i];
+			w->begins[n++] = beats->t[k++];
+		w->begins[n++] = m->spans.t0[i];
 	}
-	while (in && w->cuts && k < beats->n)
-		w->cuts[n++] = beats->t[k++];
-	bool ok = in && w->cuts;
+	while (in && w->begins && k < beats->n)
+		w->begins[n++] = beats->t[k++];
+	bool ok = in && w->begins;
 	tide__free(in);
-	w->n_cuts = n;
+	w->n_begins = n;
 	return ok;
 }
 
@@ -176,8 +176,8 @@ static bool find_stretches(struct work *w)
 	bool ok =
 		tide__find_step_boundaries(w->m, 0, 0, &beats) == TIDE_OK && note_calls(w, &beats);
 	tide__step_boundaries_free(&beats);
-	w->trains = ok ? tide__calloc(w->n_cuts + 1, sizeof *w->trains) : NULL;
-	w->out->stretches = w->n_cuts + 1;
+	w->trains = ok ? tide__calloc(w->n_begins + 1, sizeof *w->trains) : NULL;
+	w->out->stretches = w->n_begins + 1;
 	return w->trains;
 }
 
@@ -189,11 +189,11 @@ static bool of_device(const struct work *w, uint32_t a)
 static bool place_all(struct work *w)
 {
 	uint32_t at = 0;
-	for (size_t i = 0; i < w->m->moves.n; i++) {
-		uint32_t a = w->m->moves.row[i];
-		if (w->m->moves.kind[i] != TIDE_MOVE_ALLOC || !of_device(w, a))
+	for (size_t i = 0; i < w->m->memory_events.n; i++) {
+		uint32_t a = w->m->memory_events.row[i];
+		if (w->m->memory_events.kind[i] != TIDE_MEMORY_ALLOC || !of_device(w, a))
 			continue;
-		while (at < w->n_cuts && w->cuts[at] <= w->m->allocs.born[a])
+		while (at < w->n_begins && w->begins[at] <= w->m->allocs.born[a])
 			at++;
 		uint32_t p = alloc_place(w, a);
 		if (p == UINT32_MAX)
@@ -220,9 +220,9 @@ static bool count_all(struct work *w)
 	struct {
 		uint32_t stretch, n;
 	} *now = tide__calloc(h->n_places * TIDE_SORTS, sizeof *now);
-	for (size_t i = 0; now && i < w->m->moves.n; i++) {
-		uint32_t a = w->m->moves.row[i];
-		if (w->m->moves.kind[i] != TIDE_MOVE_ALLOC || !of_device(w, a))
+	for (size_t i = 0; now && i < w->m->memory_events.n; i++) {
+		uint32_t a = w->m->memory_events.row[i];
+		if (w->m->memory_events.kind[i] != TIDE_MEMORY_ALLOC || !of_device(w, a))
 			continue;
 		size_t k = (size_t)w->place[a] * TIDE_SORTS + w->trains[w->stretch[a]];
 		if (now[k].stretch != w->stretch[a]) {
@@ -254,7 +254,8 @@ tide_spot tide__spot_both(const tide_spot *a, const tide_spot *b)
 {
 	if (!a->row || !b->row)
 		return a->row ? *a : *b;
-	tide_spot s = b->most > a->most || (b->most == a->most && b->cut < a->cut) ? *b : *a;
+	tide_spot s =
+		b->most > a->most || (b->most == a->most && b->position < a->position) ? *b : *a;
 	s.least = a->least < b->least ? a->least : b->least;
 	s.bytes = a->bytes > b->bytes ? a->bytes : b->bytes;
 	return s;
@@ -265,9 +266,9 @@ static void measure_all(struct work *w)
 	const tide_model *m = w->m;
 	tide_moment_profile *h = w->out;
 	uint64_t live = 0;
-	for (size_t i = 0; i < m->moves.n; i++) {
+	for (size_t i = 0; i < m->memory_events.n; i++) {
 		bool born;
-		uint32_t a = tide__move_life(m, i, &born);
+		uint32_t a = tide__memory_event_life(m, i, &born);
 		if (!of_device(w, a))
 			continue;
 		uint64_t bytes = m->allocs.size[a];
@@ -320,7 +321,7 @@ static void release(struct work *w)
 	tide__free(w->place);
 	tide__free(w->stretch);
 	tide__free(w->trains);
-	tide__free(w->cuts);
+	tide__free(w->begins);
 	tide__modules_free(&w->modules);
 }
 

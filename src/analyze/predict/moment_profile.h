@@ -19,8 +19,8 @@
 typedef struct tide_spot {    /* moments of one kind */
 	uint64_t most, least; /* bytes live at the highest and the lowest of them */
 	uint64_t bytes;	      /* requested, of the largest allocation */
-	uint64_t cut; /* memory events before the highest moment, or the first of equal ones */
-	uint32_t row; /* the allocation made there; 0 = no such moment */
+	uint64_t position; /* memory events before the highest moment, or the first of equal ones */
+	uint32_t row;	   /* the allocation made there; 0 = no such moment */
 } tide_spot;
 
 enum { TIDE_SORTS = 2 }; /* of intervals: without and with a backward pass */
@@ -49,7 +49,7 @@ typedef struct tide_moment_profile {
 	uint32_t *spot_of; /* owned; per allocation its spot + 1; 0 = not of this device */
 } tide_moment_profile;
 
-/* O(spans + moves). Release with tide__moment_profile_free in any case. */
+/* O(spans + events). Release with tide__moment_profile_free in any case. */
 tide_code tide__find_moment_profile(const tide_model *m, uint32_t device, uint64_t size,
 				    tide_moment_profile *out, tide_error *err);
 void tide__moment_profile_free(tide_moment_profile *h);

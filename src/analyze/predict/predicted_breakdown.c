@@ -68,7 +68,7 @@ tide_code tide__find_predicted_breakdown(const tide_model *const m[2], const uin
 	*out = (tide_predicted_breakdown){ 0 };
 	for (size_t i = 0; i < 2 && rc == TIDE_OK; i++) {
 		tide_live_set alive = { 0 };
-		rc = tide__live_set_at(m[i], l->v[line].at[i].cut, device[i], TIDE_ANY, &alive,
+		rc = tide__live_set_at(m[i], l->v[line].at[i].position, device[i], TIDE_ANY, &alive,
 				       err);
 		if (rc == TIDE_OK)
 			rc = tide__find_groups(m[i], &alive, by, &g[i], err);

@@ -22,7 +22,7 @@ typedef struct tide_predicted_breakdown {
 	int64_t bytes; /* their sum */
 } tide_predicted_breakdown;
 
-/* For the moment of l->v[line], at `size`. `by` is TIDE_BY_ROLE or TIDE_BY_MODULE. O(moves +
+/* For the moment of l->v[line], at `size`. `by` is TIDE_BY_ROLE or TIDE_BY_MODULE. O(events +
  * allocs + spans) of both. Release with tide__predicted_breakdown_free in any case. */
 tide_code tide__find_predicted_breakdown(const tide_model *const m[2], const uint32_t device[2],
 					 const tide_lines *l, size_t line, uint64_t size,

@@ -24,9 +24,9 @@ static bool counted(const tide_model *m, uint32_t row, uint32_t device)
 
 static void sweep(const tide_model *m, const tide_roles *roles, uint32_t device, struct held *h)
 {
-	for (uint64_t i = 0; i < m->moves.n; i++) {
+	for (uint64_t i = 0; i < m->memory_events.n; i++) {
 		bool born;
-		uint32_t row = tide__move_life(m, i, &born);
+		uint32_t row = tide__memory_event_life(m, i, &born);
 		if (!row || !counted(m, row, device))
 			continue;
 		uint8_t role = roles->role[row] < ROLES ? roles->role[row] : TIDE_ROLE_UNKNOWN;

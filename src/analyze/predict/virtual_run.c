@@ -112,7 +112,7 @@ static tide_code simulate(const tide_model *m, const tide_sim_config *settings, 
 	r->out = rc == TIDE_OK && sim.out;
 	if (r->out) {
 		r->out_alloc = q->r[sim.out_req].id;
-		r->out_move = q->r[sim.out_req].move;
+		r->out_event = q->r[sim.out_req].event;
 		r->out_reserved = sim.st.reserved;
 		c.capacity = 0; /* and how much it would have wanted */
 		rc = tide__sim_run(q, &c, TIDE_BEFORE_AGAIN, &sim);
@@ -130,7 +130,7 @@ static tide_code at_peak(const tide_model *m, tide_virtual_run *r, tide_error *e
 	tide_usage u = { 0 };
 	tide_code rc = tide__find_usage(m, UINT64_MAX, 0, &u, err);
 	if (rc == TIDE_OK)
-		rc = tide__live_set_at(m, u.devices[r->device].peak_cut, r->device, TIDE_ANY,
+		rc = tide__live_set_at(m, u.devices[r->device].peak_position, r->device, TIDE_ANY,
 				       &r->live, err);
 	if (rc == TIDE_OK)
 		rc = tide__find_groups(m, &r->live, TIDE_BY_ROLE, &r->roles, err);
@@ -171,7 +171,7 @@ void tide__virtual_run_free(tide_virtual_run *r)
 size_t tide__virtual_phase(const tide_virtual_run *r, uint64_t i)
 {
 	size_t n = 0;
-	while (n < r->phases.n && i >= r->phases.phases[n].move1)
+	while (n < r->phases.n && i >= r->phases.phases[n].event1)
 		n++;
 	return n;
 }

@@ -24,7 +24,7 @@ typedef struct tide_virtual_run {
 	uint64_t least_reserved, most_reserved;
 	bool out;	       /* it runs out of memory ... */
 	uint32_t out_alloc;    /* ... in this allocation ... */
-	uint64_t out_move;     /* ... at this memory event */
+	uint64_t out_event;    /* ... at this memory event */
 	uint64_t out_reserved; /* bytes reserved then */
 	tide_phases phases;
 	tide_live_set live; /* at the peak of live bytes */

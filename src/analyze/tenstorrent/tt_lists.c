@@ -97,9 +97,9 @@ void tide__tt_parts_at_peak(const tide_tt *t, unsigned pool, tide_tt_parts *out)
 	memset(out, 0, sizeof *out);
 	if (!k->state)
 		return;
-	size_t cut = tide__move_from(m, m->pool_states.t[k->state - 1]);
-	for (size_t i = 0; i < cut; i++) {
-		uint32_t a = m->moves.row[i];
+	size_t position = tide__memory_event_from(m, m->pool_states.t[k->state - 1]);
+	for (size_t i = 0; i < position; i++) {
+		uint32_t a = m->memory_events.row[i];
 		if (m->allocs.pool[a].i != k->pool)
 			continue;
 		uint64_t *to = m->allocs.flags[a] & TIDE_ALLOC_BEFORE	   ? &out->before
@@ -107,10 +107,13 @@ void tide__tt_parts_at_peak(const tide_tt *t, unsigned pool, tide_tt_parts *out)
 			       : m->allocs.role[a] == TIDE_ROLE_ACTIVATION ? &out->activations
 			       : m->allocs.span[a].i			   ? &out->arguments
 									   : &out->other;
-		*to += m->moves.kind[i] == TIDE_MOVE_ALLOC ? m->allocs.size[a] : -m->allocs.size[a];
+		*to += m->memory_events.kind[i] == TIDE_MEMORY_ALLOC ? m->allocs.size[a]
+								     : -m->allocs.size[a];
 	}
-	for (size_t i = cut; i < m->moves.n && m->moves.kind[i] == TIDE_MOVE_ALLOC; i++) {
-		uint32_t a = m->moves.row[i]; /* existed before the first block, which reports it */
+	for (size_t i = position;
+	     i < m->memory_events.n && m->memory_events.kind[i] == TIDE_MEMORY_ALLOC; i++) {
+		uint32_t a = m->memory_events
+				     .row[i]; /* existed before the first block, which reports it */
 		if (!(m->allocs.flags[a] & TIDE_ALLOC_BEFORE) || m->allocs.pool[a].i != k->pool)
 			break;
 		out->before += m->allocs.size[a];
@@ -119,38 +122,39 @@ void tide__tt_parts_at_peak(const tide_tt *t, unsigned pool, tide_tt_parts *out)
 
 /* ---- weights against activations, over operations ---- */
 
-static void count_move(const tide_model *m, size_t i, tide_tt_share *pools)
+static void count_event(const tide_model *m, size_t i, tide_tt_share *pools)
 {
-	uint32_t a = m->moves.row[i];
+	uint32_t a = m->memory_events.row[i];
 	tide_tt_share *x = &pools[m->allocs.pool[a].i];
 	bool before = m->allocs.flags[a] & TIDE_ALLOC_BEFORE;
 	uint64_t *to = before					   ? &x->rest
 		       : m->allocs.role[a] == TIDE_ROLE_PARAMETER  ? &x->weights
 		       : m->allocs.role[a] == TIDE_ROLE_ACTIVATION ? &x->activations
 								   : &x->rest;
-	*to += m->moves.kind[i] == TIDE_MOVE_ALLOC ? m->allocs.size[a] : -m->allocs.size[a];
+	*to += m->memory_events.kind[i] == TIDE_MEMORY_ALLOC ? m->allocs.size[a]
+							     : -m->allocs.size[a];
 }
 
 /* Returns true if event i is before an operation that begins at t. Memory from before the log is
  * known from the first block. */
 static bool is_earlier(const tide_model *m, size_t i, int64_t t)
 {
-	int64_t at = tide__move_time(m, i);
-	return at < t || (at == t && m->moves.kind[i] == TIDE_MOVE_ALLOC &&
-			  m->allocs.flags[m->moves.row[i]] & TIDE_ALLOC_BEFORE);
+	int64_t at = tide__memory_event_time(m, i);
+	return at < t || (at == t && m->memory_events.kind[i] == TIDE_MEMORY_ALLOC &&
+			  m->allocs.flags[m->memory_events.row[i]] & TIDE_ALLOC_BEFORE);
 }
 
 bool tide__tt_shares(const tide_tt *t, unsigned pool, tide_tt_share *out)
 {
 	const tide_model *m = t->m;
 	tide_tt_share *pools = tide__calloc(m->pools.n, sizeof *pools);
-	size_t move = 0;
+	size_t event = 0;
 	for (size_t i = 0; pools && i < t->n; i++) {
 		int64_t at = m->spans.t0[t->ops[i].span];
-		while (move < m->moves.n && is_earlier(m, move, at)) {
-			if (m->moves.kind[move] <= TIDE_MOVE_FREE)
-				count_move(m, move, pools);
-			move++;
+		while (event < m->memory_events.n && is_earlier(m, event, at)) {
+			if (m->memory_events.kind[event] <= TIDE_MEMORY_FREE)
+				count_event(m, event, pools);
+			event++;
 		}
 		uint32_t state = t->ops[i].state[pool];
 		out[i] = state ? pools[m->pool_states.pool[state - 1].i] : (tide_tt_share){ 0 };

@@ -64,10 +64,10 @@ static bool memory_of(const tide_model *m, uint32_t span, tide_span_note *out)
 		return true;
 	if (!find_inside(m, span, &x))
 		return false;
-	for (size_t i = tide__move_from(m, m->spans.t0[span]);
-	     i < m->moves.n && tide__move_time(m, i) <= end; i++) {
+	for (size_t i = tide__memory_event_from(m, m->spans.t0[span]);
+	     i < m->memory_events.n && tide__memory_event_time(m, i) <= end; i++) {
 		bool made;
-		uint32_t row = tide__move_life(m, i, &made);
+		uint32_t row = tide__memory_event_life(m, i, &made);
 		if (row && inside(&x, made ? a->span[row].i : a->free_span[row].i))
 			*(made ? &out->allocated : &out->freed) += a->size[row];
 	}

@@ -22,7 +22,7 @@ typedef struct tide_span_note {
 } tide_span_note;
 
 /* Returns at most `most` links. Scans the memory events during the span, and for links one
- * column of spans and the flows: O(spans + flows + moves in the span). Returns TIDE_OK or
+ * column of spans and the flows: O(spans + flows + events in the span). Returns TIDE_OK or
  * TIDE_ENOMEM. */
 tide_code tide__span_note(const tide_model *m, const tide_timeline_rows *rows, uint32_t span,
 			  size_t most, tide_span_note *out, tide_error *err);

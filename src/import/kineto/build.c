@@ -276,11 +276,11 @@ static bool add_flow(kin_build *b, const kin_row *r)
 
 static bool add_memory(kin_build *b, const kin_row *r, const kin_mem *mem)
 {
-	kin_move *v = KIN_PUSH(b, moves);
+	kin_memory_event *v = KIN_PUSH(b, memory_events);
 	uint32_t lane = lane_row(b, r->lane);
 	if (!v || !lane)
 		return false;
-	*v = (kin_move){ .mem = *mem, .ts = r->ts, .lane = lane };
+	*v = (kin_memory_event){ .mem = *mem, .ts = r->ts, .lane = lane };
 	saw(b, r->ts, r->ts);
 	return true;
 }
@@ -426,7 +426,7 @@ void tide__kineto_build_fini(kin_build *b)
 	tide__free(b->refs);
 	tide__free(b->flows);
 	tide__free(b->halves);
-	tide__free(b->moves);
+	tide__free(b->memory_events);
 	tide__free(b->before);
 	tide__free(b->names);
 	tide__free(b->metas);

@@ -144,8 +144,8 @@ static void shift_times(kin_build *b)
 		m->marks.t[i] -= b->t_min;
 	for (size_t i = 0; i < m->samples.n; i++)
 		m->samples.t[i] -= b->t_min;
-	for (size_t i = 0; i < b->n_moves; i++)
-		b->moves[i].ts -= b->t_min;
+	for (size_t i = 0; i < b->n_memory_events; i++)
+		b->memory_events[i].ts -= b->t_min;
 	for (size_t i = 0; i < b->n_flows; i++)
 		b->flows[i].ts -= b->t_min;
 	m->t_end = b->t_max - b->t_min;
@@ -211,13 +211,14 @@ static void order_samples(uint32_t *v, uint32_t *tmp, size_t n, const void *t)
 /* Sorts marks by time and gives each the number of memory events up to its time. */
 static bool finish_marks(tide_model *m)
 {
-	size_t moves = 0;
+	size_t memory_events = 0;
 	if (!sort_rows(&m->marks, &tide_marks_desc, m->marks.n, 1, order_marks))
 		return false;
 	for (size_t i = 1; i < m->marks.n; i++) {
-		while (moves < m->moves.n && tide__move_time(m, moves) <= m->marks.t[i])
-			moves++;
-		m->marks.move[i] = moves;
+		while (memory_events < m->memory_events.n &&
+		       tide__memory_event_time(m, memory_events) <= m->marks.t[i])
+			memory_events++;
+		m->marks.position[i] = memory_events;
 	}
 	return true;
 }

@@ -320,11 +320,11 @@ typedef struct kin_half { /* one end of a span written as two events */
 	uint8_t kind, cat;
 } kin_half;
 
-typedef struct kin_move {
+typedef struct kin_memory_event {
 	kin_mem mem;
 	int64_t ts;
 	uint32_t lane;
-} kin_move;
+} kin_memory_event;
 
 typedef struct kin_before { /* an allocation older than the trace */
 	uint64_t addr, size;
@@ -350,7 +350,7 @@ typedef struct kin_build {
 	KIN_VEC(kin_ref, refs);
 	KIN_VEC(kin_flow, flows);
 	KIN_VEC(kin_half, halves);
-	KIN_VEC(kin_move, moves);
+	KIN_VEC(kin_memory_event, memory_events);
 	KIN_VEC(kin_before, before);
 	KIN_VEC(kin_name, names);
 	KIN_VEC(kin_meta, metas); /* key and raw live in the parsers' texts */

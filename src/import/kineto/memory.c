@@ -11,8 +11,8 @@
  * alive implies the lost free (TIDE_ALLOC_REUSED).
  *
  * This needs no spans, so a separate thread may do it while spans are sorted and linked. It uses
- * b->moves and b->before, and the model's devices, pools, counters, samples and moves, which the
- * sorting and linking do not use, and keeps the allocations to itself. At the end each event finds
+ * b->memory_events and b->before, and the model's devices, pools, counters, samples and
+ * memory_events, which the sorting and linking do not use, and keeps the allocations to itself. At the end each event finds
  * the span around it. */
 #include <pthread.h>
 #include <string.h>
@@ -107,8 +107,8 @@ void tide__kineto_kinds(kin_build *b)
 static bool find_cuda(state *st)
 {
 	int64_t last = INT64_MIN;
-	for (size_t i = 0; i < st->b->n_moves; i++) {
-		const kin_mem *m = &st->b->moves[i].mem;
+	for (size_t i = 0; i < st->b->n_memory_events; i++) {
+		const kin_mem *m = &st->b->memory_events[i].mem;
 		if (device_kind(m->type) != TIDE_DEVICE_CUDA || m->device == last)
 			continue;
 		last = m->device;
@@ -165,11 +165,11 @@ static bool sample(state *st, uint32_t counter, int64_t t, int64_t value, int64_
 	return true;
 }
 
-static bool move(state *st, uint32_t row, unsigned kind)
+static bool add_event(state *st, uint32_t row, unsigned kind)
 {
-	tide_moves *v = &st->b->m->moves;
+	tide_memory_events *v = &st->b->m->memory_events;
 	size_t i;
-	if (!tide__table_push(v, &tide_moves_desc, &i))
+	if (!tide__table_push(v, &tide_memory_events_desc, &i))
 		return false;
 	v->row[i] = row;
 	v->kind[i] = (uint8_t)kind;
@@ -195,7 +195,7 @@ static uint32_t put_alloc(state *st, pool *p, uint64_t addr, uint64_t size, int6
 		a->flags[row] |= TIDE_ALLOC_OVERLAPS;
 		st->overlaps++;
 	}
-	ok = ok && tide__map_put(&p->at, addr, row) && move(st, row, TIDE_MOVE_ALLOC);
+	ok = ok && tide__map_put(&p->at, addr, row) && add_event(st, row, TIDE_MEMORY_ALLOC);
 	return ok ? row : 0;
 }
 
@@ -207,7 +207,7 @@ static bool end_alloc(state *st, pool *p, uint32_t row, int64_t t, unsigned flag
 	tide__map_del(&p->at, a->addr[row]);
 	if (!(a->flags[row] & TIDE_ALLOC_OVERLAPS))
 		tide__kineto_live_del(&p->live, a->addr[row]);
-	return move(st, row, TIDE_MOVE_FREE);
+	return add_event(st, row, TIDE_MEMORY_FREE);
 }
 
 static uint64_t magnitude(int64_t v)
@@ -215,7 +215,7 @@ static uint64_t magnitude(int64_t v)
 	return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
 }
 
-static bool do_alloc(state *st, pool *p, const kin_move *v)
+static bool do_alloc(state *st, pool *p, const kin_memory_event *v)
 {
 	uint32_t old = tide__map_get(&p->at, v->mem.addr);
 	if (old) {
@@ -230,7 +230,7 @@ static bool do_alloc(state *st, pool *p, const kin_move *v)
 	return true;
 }
 
-static bool do_free(state *st, pool *p, const kin_move *v)
+static bool do_free(state *st, pool *p, const kin_memory_event *v)
 {
 	uint32_t row = tide__map_get(&p->at, v->mem.addr);
 	if (!row) {
@@ -244,7 +244,7 @@ static bool do_free(state *st, pool *p, const kin_move *v)
 }
 
 /* Events without an address cannot be paired: their running sum becomes a counter. */
-static bool no_address(state *st, pool *p, const kin_move *v)
+static bool no_address(state *st, pool *p, const kin_memory_event *v)
 {
 	uint32_t device = st->b->m->pools.device[p->row].i;
 	uint32_t counter = tide__kineto_counter_row(st->b, st->since.i, 0, device);
@@ -261,8 +261,8 @@ static bool no_address(state *st, pool *p, const kin_move *v)
 
 static bool replay(state *st)
 {
-	for (size_t i = 0; i < st->b->n_moves; i++) {
-		const kin_move *v = &st->b->moves[st->order[i]];
+	for (size_t i = 0; i < st->b->n_memory_events; i++) {
+		const kin_memory_event *v = &st->b->memory_events[st->order[i]];
 		pool *p = pool_of(st, &v->mem);
 		bool gpu = v->mem.type != 0;
 		if (!p || (gpu && !sample(st, p->total, v->ts, v->mem.total, &p->last_total)) ||
@@ -283,8 +283,8 @@ static bool replay(state *st)
 static bool find_before(state *st)
 {
 	enum { LIVE = 1, GONE = 2 };
-	for (size_t i = 0; i < st->b->n_moves; i++) {
-		const kin_move *v = &st->b->moves[st->order[i]];
+	for (size_t i = 0; i < st->b->n_memory_events; i++) {
+		const kin_memory_event *v = &st->b->memory_events[st->order[i]];
 		pool *p = pool_of(st, &v->mem);
 		if (!p)
 			return false;
@@ -332,7 +332,7 @@ static bool put_before(state *st)
 
 static inline bool earlier(const void *ctx, uint32_t x, uint32_t y)
 {
-	const kin_move *v = ctx;
+	const kin_memory_event *v = ctx;
 	return v[x].ts < v[y].ts;
 }
 
@@ -359,17 +359,17 @@ static bool tell(state *st)
 static void *pair(void *user)
 {
 	state *st = user;
-	size_t n = st->b->n_moves;
+	size_t n = st->b->n_memory_events;
 	st->order = n < UINT32_MAX ? tide__alloc(n * 2, sizeof *st->order) : NULL;
 	for (uint32_t i = 0; st->order && i < n; i++)
 		st->order[i] = i;
 	if (st->order)
-		tide__mergesort(st->order, st->order + n, n, earlier, st->b->moves);
+		tide__mergesort(st->order, st->order + n, n, earlier, st->b->memory_events);
 	/* About as many allocations as frees; growing by halves would copy them several times. */
 	st->ok = st->order && find_cuda(st) &&
 		 tide__table_reserve(&st->allocs, &tide_allocs_desc, n / 2 + n / 16) &&
-		 tide__table_reserve(&st->b->m->moves, &tide_moves_desc, n) && find_before(st) &&
-		 put_before(st) && replay(st);
+		 tide__table_reserve(&st->b->m->memory_events, &tide_memory_events_desc, n) &&
+		 find_before(st) && put_before(st) && replay(st);
 	return NULL;
 }
 
@@ -398,9 +398,9 @@ static bool find_spans(tide_model *m)
 {
 	tide_allocs *a = &m->allocs;
 	sweep w = { &m->spans, tide__calloc(m->lanes.n, sizeof *w.last), 1 };
-	for (size_t i = 0; w.last && i < m->moves.n; i++) {
-		uint32_t row = m->moves.row[i];
-		if (m->moves.kind[i] == TIDE_MOVE_FREE)
+	for (size_t i = 0; w.last && i < m->memory_events.n; i++) {
+		uint32_t row = m->memory_events.row[i];
+		if (m->memory_events.kind[i] == TIDE_MEMORY_FREE)
 			a->free_span[row].i = span_at(&w, a->free_span[row].i, a->died[row]);
 		else
 			a->span[row].i = span_at(&w, a->lane[row].i, a->born[row]);
@@ -426,9 +426,9 @@ static bool texts(state *st)
 
 bool tide__kineto_memory_begin(kin_build *b, kin_memory **out)
 {
-	state *st = *out = b->n_moves ? tide__calloc(1, sizeof *st) : NULL;
+	state *st = *out = b->n_memory_events ? tide__calloc(1, sizeof *st) : NULL;
 	if (!st)
-		return !b->n_moves;
+		return !b->n_memory_events;
 	st->b = b;
 	if (!texts(st)) {
 		tide__free(st);

@@ -96,13 +96,13 @@ static bool put_alloc(ttlog *x, const tt_life *l, uint64_t *next)
 	return !l->op || put_tensor(x, l, row);
 }
 
-static bool put_move(ttlog *x, uint32_t row, uint8_t kind)
+static bool put_event(ttlog *x, uint32_t row, uint8_t kind)
 {
 	size_t at;
-	if (!tide__table_push(&x->m->moves, &tide_moves_desc, &at))
+	if (!tide__table_push(&x->m->memory_events, &tide_memory_events_desc, &at))
 		return tide__ttlog_nomem(x);
-	x->m->moves.row[at] = row;
-	x->m->moves.kind[at] = kind;
+	x->m->memory_events.row[at] = row;
+	x->m->memory_events.kind[at] = kind;
 	return true;
 }
 
@@ -114,8 +114,8 @@ static bool birth_first(const tt_life *b, const tt_life *d)
 }
 
 /* Births and deaths, each in order, merged. */
-static bool put_moves(ttlog *x, const uint32_t *births, size_t n, const uint32_t *deaths,
-		      size_t n_deaths)
+static bool put_events(ttlog *x, const uint32_t *births, size_t n, const uint32_t *deaths,
+		       size_t n_deaths)
 {
 	const tt_life *l = x->lives;
 	bool ok = true;
@@ -126,8 +126,8 @@ static bool put_moves(ttlog *x, const uint32_t *births, size_t n, const uint32_t
 		row_of[births[i]] = (uint32_t)i + 1;
 	for (size_t i = 0, d = 0; ok && (i < n || d < n_deaths);) {
 		bool birth = d == n_deaths || (i < n && birth_first(&l[births[i]], &l[deaths[d]]));
-		ok = birth ? put_move(x, row_of[births[i]], TIDE_MOVE_ALLOC)
-			   : put_move(x, row_of[deaths[d]], TIDE_MOVE_FREE);
+		ok = birth ? put_event(x, row_of[births[i]], TIDE_MEMORY_ALLOC)
+			   : put_event(x, row_of[deaths[d]], TIDE_MEMORY_FREE);
 		i += birth;
 		d += !birth;
 	}
@@ -155,7 +155,7 @@ static bool allocations(ttlog *x)
 	}
 	for (size_t i = 0; ok && i < n; i++)
 		ok = put_alloc(x, &x->lives[births[i]], &next);
-	ok = ok && put_moves(x, births, n, deaths, dead);
+	ok = ok && put_events(x, births, n, deaths, dead);
 	tide__free(births);
 	tide__free(deaths);
 	tide__free(tmp);
@@ -167,18 +167,19 @@ static bool allocations(ttlog *x)
 static bool marks(ttlog *x)
 {
 	tide_marks *k = &x->m->marks;
-	size_t move = 0;
+	size_t event = 0;
 	for (size_t i = 0; i < x->n_marks; i++) {
 		const tt_mark *f = &x->marks[i];
 		uint32_t row = tide__push(k, &tide_marks_desc);
 		if (!row)
 			return tide__ttlog_nomem(x);
-		while (move < x->m->moves.n && tide__move_time(x->m, move) <= f->t)
-			move++;
+		while (event < x->m->memory_events.n &&
+		       tide__memory_event_time(x->m, event) <= f->t)
+			event++;
 		k->t[row] = f->t;
 		k->value[row] = f->value;
 		k->extra[row] = f->extra;
-		k->move[row] = move;
+		k->position[row] = event;
 		k->name[row] = f->name;
 		k->text[row] = f->text;
 		k->lane[row].i = f->lane;

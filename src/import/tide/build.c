@@ -158,7 +158,7 @@ static inline void end_alloc(tide_build *b, uint32_t row, int64_t t, uint32_t sp
 	tide_allocs *a = &b->m->allocs;
 	a->died[row] = t;
 	a->free_span[row] = (tide_span_id){ span };
-	tide__build_move(b->m, row, TIDE_MOVE_FREE);
+	tide__build_memory_event(b->m, row, TIDE_MEMORY_FREE);
 }
 
 /* A sampled allocation represents 1 / P allocations of its kind, P = 1 - exp(-size / mean): sums
@@ -228,7 +228,7 @@ static inline bool on_alloc(tide_build *b, tide_ring *r, const tide_event *e, in
 		b->alloc_overlaps++;
 	}
 	a->n++;
-	tide__build_move(b->m, (uint32_t)i, TIDE_MOVE_ALLOC);
+	tide__build_memory_event(b->m, (uint32_t)i, TIDE_MEMORY_ALLOC);
 	return true;
 }
 
@@ -336,7 +336,7 @@ static uint32_t push_mark(tide_build *b, const tide_ring *r, uint8_t kind, int64
 		return 0;
 	k->t[row] = t;
 	k->kind[row] = kind;
-	k->move[row] = b->m->moves.n;
+	k->position[row] = b->m->memory_events.n;
 	k->lane[row] = (tide_lane_id){ r->lane };
 	k->extra[row] = -1;
 	return row;
@@ -524,11 +524,11 @@ static tide_code make_room(tide_build *b, size_t n, tide_error *err)
 				  "more than 4,294,967,295 allocations or ops");
 	if (!tide__table_reserve(&m->allocs, &tide_allocs_desc, n) ||
 	    !tide__table_reserve(&m->spans, &tide_spans_desc, n) ||
-	    !tide__table_reserve(&m->moves, &tide_moves_desc, 2 * n))
+	    !tide__table_reserve(&m->memory_events, &tide_memory_events_desc, 2 * n))
 		return tide__nomem(err);
 	fault_in(&m->allocs, &tide_allocs_desc, &b->faulted_allocs);
 	fault_in(&m->spans, &tide_spans_desc, &b->faulted_spans);
-	fault_in(&m->moves, &tide_moves_desc, &b->faulted_moves);
+	fault_in(&m->memory_events, &tide_memory_events_desc, &b->faulted_events);
 	return TIDE_OK;
 }
 
@@ -550,7 +550,7 @@ void tide__build_expect(tide_build *b, uint64_t events)
 	if (events < 1000 || events > UINT32_MAX)
 		return;
 	(void)tide__table_reserve(&m->allocs, &tide_allocs_desc, (size_t)events / 2);
-	(void)tide__table_reserve(&m->moves, &tide_moves_desc, (size_t)events);
+	(void)tide__table_reserve(&m->memory_events, &tide_memory_events_desc, (size_t)events);
 	(void)tide__table_reserve(&m->spans, &tide_spans_desc, (size_t)events / 4);
 }
 
@@ -581,7 +581,7 @@ tide_code tide__build_run(tide_build *b, tide_ring *r, const tide_event *ev, siz
 		case TIDE_REC_END:
 			on_end(b, r, t);
 			break;
-		default: /* may add to the table moves: reserve rows again for the following events */
+		default: /* may add memory events: reserve rows again for the following ones */
 			ok = on_rare(b, r, e, t) && !make_room(b, n - i, NULL);
 		}
 	}
@@ -652,7 +652,7 @@ tide_code tide__build_finish(tide_build *b, tide_merge *g, tide_error *err)
 	if (!tide__device_rows_finish(&b->device, b->defs))
 		return tide__nomem(err);
 	tide__table_shrink(&b->m->allocs, &tide_allocs_desc);
-	tide__table_shrink(&b->m->moves, &tide_moves_desc);
+	tide__table_shrink(&b->m->memory_events, &tide_memory_events_desc);
 	tide__table_shrink(s, &tide_spans_desc);
 	b->undefined += b->defs->undefined;
 	return (!b->m->flows.n || tide__sort_flows(b->m)) && sort_strays(b) && count_facts(b) &&

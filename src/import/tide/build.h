@@ -51,7 +51,7 @@ typedef struct tide_build {
 	uint32_t malloc_pool;		/* row of the pool of the host heap; 0 = none */
 	double sample_mean;		/* bytes between its samples; 0 = it has every allocation */
 	uint64_t events;		/* without LANE and DEPTH */
-	size_t faulted_allocs, faulted_spans, faulted_moves; /* rows whose pages are faulted in */
+	size_t faulted_allocs, faulted_spans, faulted_events; /* rows whose pages are faulted in */
 #define X(counter, fact, doc) uint64_t counter;
 	TIDE_BUILD_COUNTS(X)
 #undef X

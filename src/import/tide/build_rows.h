@@ -13,11 +13,11 @@ static inline uint32_t tide__build_pool(const tide_build *b, const tide_event *e
 	return e->pool < ids->n ? ids->v[e->pool] : 0;
 }
 
-static inline void tide__build_move(tide_model *m, uint32_t row, uint8_t kind)
+static inline void tide__build_memory_event(tide_model *m, uint32_t row, uint8_t kind)
 {
-	size_t i = m->moves.n++;
-	m->moves.row[i] = row;
-	m->moves.kind[i] = kind;
+	size_t i = m->memory_events.n++;
+	m->memory_events.row[i] = row;
+	m->memory_events.kind[i] = kind;
 }
 
 /* segments.c: return false if memory runs out. */

@@ -116,7 +116,7 @@ static bool take(struct put *p, const struct tide_device_memory *v, uint32_t poo
 		m->allocs.pool[row] = (tide_pool_id){ pool };
 		m->allocs.stack[row] = stack;
 	}
-	add_late(p, t, row, segment ? TIDE_MOVE_SEG_ALLOC : TIDE_MOVE_ALLOC);
+	add_late(p, t, row, segment ? TIDE_MEMORY_SEG_ALLOC : TIDE_MEMORY_ALLOC);
 	return true;
 }
 
@@ -131,7 +131,7 @@ static uint64_t give(struct put *p, uint64_t addr, int64_t t)
 		p->m->segments.died[row] = t;
 	else
 		p->m->allocs.died[row] = t;
-	add_late(p, t, row, segment ? TIDE_MOVE_SEG_FREE : TIDE_MOVE_FREE);
+	add_late(p, t, row, segment ? TIDE_MEMORY_SEG_FREE : TIDE_MEMORY_FREE);
 	return segment ? p->m->segments.size[row] : p->m->allocs.size[row];
 }
 
@@ -176,38 +176,38 @@ static size_t count_once(struct tide_device_memory *v, size_t n, tide_map *count
 	return kept;
 }
 
-/* ---- moves ---- */
+/* ---- memory events ---- */
 
 /* Merges two lists in order of time; marks keep their position among the old memory events. */
 static bool merge(struct put *p)
 {
 	tide_model *m = p->m;
-	size_t n = m->moves.n, i = 0, k = 0, mark = 1;
-	tide_moves old = { 0 };
+	size_t n = m->memory_events.n, i = 0, k = 0, mark = 1;
+	tide_memory_events old = { 0 };
 	if (!p->n_late)
 		return true;
 	old.row = tide__alloc(n + 1, sizeof *old.row);
 	old.kind = tide__alloc(n + 1, sizeof *old.kind);
 	int64_t *when = tide__alloc(n + 1, sizeof *when);
 	bool ok = old.row && old.kind && when &&
-		  tide__table_reserve(&m->moves, &tide_moves_desc, p->n_late);
+		  tide__table_reserve(&m->memory_events, &tide_memory_events_desc, p->n_late);
 	for (size_t j = 0; ok && j < n; j++) {
-		old.row[j] = m->moves.row[j];
-		old.kind[j] = m->moves.kind[j];
-		when[j] = tide__move_time(m, j);
+		old.row[j] = m->memory_events.row[j];
+		old.kind[j] = m->memory_events.kind[j];
+		when[j] = tide__memory_event_time(m, j);
 	}
-	m->moves.n = ok ? 0 : n;
+	m->memory_events.n = ok ? 0 : n;
 	while (ok && (i < n || k < p->n_late)) {
 		bool late = i == n || (k < p->n_late && p->late[k].t < when[i]);
-		for (; !late && mark < m->marks.n && m->marks.move[mark] <= i; mark++)
-			m->marks.move[mark] = m->moves.n;
-		size_t at = m->moves.n++;
-		m->moves.row[at] = late ? p->late[k].row : old.row[i];
-		m->moves.kind[at] = late ? p->late[k].kind : old.kind[i];
+		for (; !late && mark < m->marks.n && m->marks.position[mark] <= i; mark++)
+			m->marks.position[mark] = m->memory_events.n;
+		size_t at = m->memory_events.n++;
+		m->memory_events.row[at] = late ? p->late[k].row : old.row[i];
+		m->memory_events.kind[at] = late ? p->late[k].kind : old.kind[i];
 		*(late ? &k : &i) += 1;
 	}
 	for (; ok && mark < m->marks.n; mark++)
-		m->marks.move[mark] = m->moves.n;
+		m->marks.position[mark] = m->memory_events.n;
 	tide__free(old.row);
 	tide__free(old.kind);
 	tide__free(when);

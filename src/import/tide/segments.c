@@ -9,7 +9,7 @@ static bool begin_segment(tide_build *b, uint32_t pool, uint64_t addr, uint64_t 
 	tide_segments *s = &b->m->segments;
 	tide_claim c;
 	*row = tide__push(s, &tide_segments_desc);
-	if (!*row || !tide__table_reserve(&b->m->moves, &tide_moves_desc, 2))
+	if (!*row || !tide__table_reserve(&b->m->memory_events, &tide_memory_events_desc, 2))
 		return false;
 	s->addr[*row] = addr;
 	s->size[*row] = size;
@@ -19,10 +19,10 @@ static bool begin_segment(tide_build *b, uint32_t pool, uint64_t addr, uint64_t 
 		return false;
 	if (c.before) {
 		s->died[c.before] = t;
-		tide__build_move(b->m, c.before, TIDE_MOVE_SEG_FREE);
+		tide__build_memory_event(b->m, c.before, TIDE_MEMORY_SEG_FREE);
 		b->seg_reused++;
 	}
-	tide__build_move(b->m, *row, TIDE_MOVE_SEG_ALLOC);
+	tide__build_memory_event(b->m, *row, TIDE_MEMORY_SEG_ALLOC);
 	return true;
 }
 
@@ -61,11 +61,11 @@ static bool cut_segment(tide_build *b, uint32_t pool, uint32_t row, uint64_t add
 {
 	tide_segments *s = &b->m->segments;
 	uint64_t a0 = s->addr[row], n = s->size[row];
-	if (!tide__table_reserve(&b->m->moves, &tide_moves_desc, 1))
+	if (!tide__table_reserve(&b->m->memory_events, &tide_memory_events_desc, 1))
 		return false;
 	tide__live_drop(&b->segments, pool, a0);
 	s->died[row] = t;
-	tide__build_move(b->m, row, TIDE_MOVE_SEG_FREE);
+	tide__build_memory_event(b->m, row, TIDE_MEMORY_SEG_FREE);
 	uint64_t front = addr > a0 ? addr - a0 : 0;
 	uint64_t back = a0 + n > addr + size ? a0 + n - (addr + size) : 0;
 	if (front && !keep_part(b, pool, row, a0, front, t))

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/mlir.h" /* tide_slice */
 #include "format/varint.h"
+#include "model/kind_names.h"
 #include "model/strings.h"
 
 enum {
@@ -127,7 +128,7 @@ static bool is(tide_slice a, const char *b)
 static tide_code take_column(tables *t, target *of, const piece *x, tide_error *err)
 {
 	for (size_t i = 0; i < of->desc->n_columns; i++)
-		if (is(x->column, of->desc->columns[i].name))
+		if (is(x->column, tide__stored_name(of->desc->name, of->desc->columns[i].name)))
 			return append(&of->columns[i], x, of->desc->columns[i].size, err);
 	t->unknown++;
 	return TIDE_OK;
@@ -144,7 +145,7 @@ static tide_code take(tables *t, const piece *x, tide_error *err)
 	if (is(x->table, "trace") && is(x->column, "format"))
 		return append(&t->format, x, 1, err);
 	for (size_t i = 0; i < N_TABLES; i++)
-		if (is(x->table, t->of[i].desc->name))
+		if (is(x->table, tide__stored_name(t->of[i].desc->name, NULL)))
 			return take_column(t, &t->of[i], x, err);
 	t->unknown++;
 	return TIDE_OK;

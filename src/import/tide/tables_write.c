@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "format/encode.h"
 #include "import/tide/tables.h"
+#include "model/kind_names.h"
 #include "model/strings.h"
 
 enum { PIECE = 1 << 20, HEADER = 256, LEVEL = 3 };
@@ -89,7 +90,8 @@ static tide_code table(sink *s, const void *t, const tide_table_desc *d)
 		const tide_column *c = &d->columns[i];
 		const void *data;
 		memcpy(&data, (const char *)t + c->at, sizeof data);
-		rc = column(s, d->name, c->name, c->size, data, n);
+		rc = column(s, tide__stored_name(d->name, NULL),
+			    tide__stored_name(d->name, c->name), c->size, data, n);
 	}
 	return rc;
 }

@@ -328,7 +328,7 @@ static int by_time(const void *a, const void *b)
 	return x->kind - y->kind;
 }
 
-static bool moves(trk *t)
+static bool memory_events(trk *t)
 {
 	tide_model *m = t->m;
 	size_t n = 0, row;
@@ -338,17 +338,17 @@ static bool moves(trk *t)
 		const trk_life *l = &t->lives[i];
 		if (!l->row)
 			continue;
-		v[n++] = (event){ l->born, l->made.order, l->row, TIDE_MOVE_ALLOC };
+		v[n++] = (event){ l->born, l->made.order, l->row, TIDE_MEMORY_ALLOC };
 		if (l->died != TIDE_T_NEVER)
-			v[n++] = (event){ l->died, l->freed.order, l->row, TIDE_MOVE_FREE };
+			v[n++] = (event){ l->died, l->freed.order, l->row, TIDE_MEMORY_FREE };
 	}
 	if (ok && n)
 		qsort(v, n, sizeof *v, by_time);
 	for (size_t i = 0; ok && i < n; i++) {
-		ok = tide__table_push(&m->moves, &tide_moves_desc, &row);
+		ok = tide__table_push(&m->memory_events, &tide_memory_events_desc, &row);
 		if (ok) {
-			m->moves.row[row] = v[i].row;
-			m->moves.kind[row] = v[i].kind;
+			m->memory_events.row[row] = v[i].row;
+			m->memory_events.kind[row] = v[i].kind;
 		}
 	}
 	tide__free(v);
@@ -399,20 +399,20 @@ static bool marks(trk *t)
 {
 	tide_model *m = t->m;
 	tide_map known = { 0 };
-	size_t move = 0;
+	size_t position = 0;
 	bool ok = true;
 	for (size_t i = 0; ok && i < t->n_snaps; i++) {
 		const trk_snap *s = &t->snaps[i];
 		uint32_t row = tide__push(&m->marks, &tide_marks_desc);
-		while (move < m->moves.n && tide__move_time(m, move) <= s->t)
-			move++;
+		while (position < m->memory_events.n && tide__memory_event_time(m, position) <= s->t)
+			position++;
 		if (!row) {
 			ok = tide__tracker_nomem(t);
 			break;
 		}
 		m->marks.t[row] = s->t;
 		m->marks.extra[row] = -1;
-		m->marks.move[row] = move;
+		m->marks.position[row] = position;
 		m->marks.name[row] = s->name;
 		m->marks.kind[row] = TIDE_MARK_CHECKPOINT;
 		ok = put_totals(t, s, &known);
@@ -461,7 +461,7 @@ bool tide__tracker_build(trk *t)
 	shift(t);
 	if (t->n_snaps)
 		qsort(t->snaps, t->n_snaps, sizeof *t->snaps, snap_order);
-	bool ok = tide__tracker_listed_lives(t) && nest(t) && allocations(t) && moves(t) &&
+	bool ok = tide__tracker_listed_lives(t) && nest(t) && allocations(t) && memory_events(t) &&
 		  marks(t) && losses(t);
 	drop_loose_tensors(t->m);
 	return ok;

@@ -6,7 +6,7 @@
  *   read.c    sections -> rows, with the times of the document
  *   listed.c  tensors that snapshots list -> lifetimes, if the document has none
  *   sums.c    sections without moments -> sums of ops
- *   build.c   time zero, order, nesting, moves, marks
+ *   build.c   time zero, order, nesting, memory events, marks
  *   load.c    the input, sniffing
  *
  * The scanner and the value reader are those of the Kineto importer; the document is held whole.

@@ -119,15 +119,15 @@ static void describe_device(struct graph *g, kin_slice one)
 
 /* ---- memory ---- */
 
-static void move(struct graph *g, uint32_t row, uint8_t kind)
+static void add_event(struct graph *g, uint32_t row, uint8_t kind)
 {
 	size_t at;
-	if (!tide__table_push(&g->t.m->moves, &tide_moves_desc, &at)) {
+	if (!tide__table_push(&g->t.m->memory_events, &tide_memory_events_desc, &at)) {
 		tide__tracker_nomem(&g->t);
 		return;
 	}
-	g->t.m->moves.row[at] = row;
-	g->t.m->moves.kind[at] = kind;
+	g->t.m->memory_events.row[at] = row;
+	g->t.m->memory_events.kind[at] = kind;
 }
 
 /* Addresses are invented: those of banks and of NO_DISPATCH captures are not informative. */
@@ -151,7 +151,7 @@ static uint32_t take(struct graph *g, struct device *d, int memory, int64_t size
 	m->allocs.pool[row].i = pool;
 	m->allocs.span[row].i = g->depth ? g->stack[g->depth - 1] : 0;
 	m->allocs.lane[row].i = g->lane;
-	move(g, row, TIDE_MOVE_ALLOC);
+	add_event(g, row, TIDE_MEMORY_ALLOC);
 	return row;
 }
 
@@ -162,7 +162,7 @@ static void give(struct graph *g, uint32_t row)
 		return;
 	m->allocs.died[row] = g->now;
 	m->allocs.free_span[row].i = g->depth ? g->stack[g->depth - 1] : 0;
-	move(g, row, TIDE_MOVE_FREE);
+	add_event(g, row, TIDE_MEMORY_FREE);
 }
 
 enum {

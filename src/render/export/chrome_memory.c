@@ -33,18 +33,18 @@ static char *curve_name(const tide_model *m, uint32_t device, char *buf, size_t 
 	return buf;
 }
 
-static void curve_point(chrome *c, size_t move, uint32_t device, uint64_t bytes)
+static void curve_point(chrome *c, size_t event, uint32_t device, uint64_t bytes)
 {
 	char name[80];
 	begin_on(c, "C", (tide_lane_id){ 0 });
 	tide__json_kstr(&c->j, "name", curve_name(c->m, device, name, sizeof name));
-	ts(c, tide__move_time(c->m, move));
+	ts(c, tide__memory_event_time(c->m, event));
 	begin_args(c);
 	tide__json_kuint(&c->j, "allocated", bytes);
 	end_args(c);
 }
 
-/* ---- where a move is written ---- */
+/* ---- where a event is written ---- */
 
 typedef struct sweep {	/* open spans of every lane as time advances */
 	uint32_t *last; /* owned; per lane: last span begun */
@@ -82,7 +82,7 @@ static uint32_t idle_lane(const tide_model *m, sweep *w, uint32_t lane, int64_t 
 	return 0;
 }
 
-static void begin_move(chrome *c, sweep *w, uint32_t row, bool add, int64_t t)
+static void begin_memory_event(chrome *c, sweep *w, uint32_t row, bool add, int64_t t)
 {
 	const tide_allocs *a = &c->m->allocs;
 	uint32_t lane = a->lane[row].i, span = add ? a->span[row].i : a->free_span[row].i;
@@ -104,18 +104,18 @@ static void memory_event(chrome *c, sweep *w, size_t i, uint64_t *used, const ui
 {
 	const tide_model *m = c->m;
 	bool add;
-	uint32_t row = tide__move_life(m, i, &add);
+	uint32_t row = tide__memory_event_life(m, i, &add);
 	uint32_t d = m->pools.device[m->allocs.pool[row].i].i;
 	bool host = m->devices.kind[d] == TIDE_DEVICE_HOST;
 	int64_t bytes = (int64_t)m->allocs.size[row];
 	used[d] += (uint64_t)(add ? bytes : -bytes);
 	if (add && !w->state && m->allocs.flags[row] & TIDE_ALLOC_BEFORE)
 		return;
-	begin_move(c, w, row, add, tide__move_time(m, i));
+	begin_memory_event(c, w, row, add, tide__memory_event_time(m, i));
 	tide__json_kstr(&c->j, "cat", "cpu_instant_event");
 	tide__json_kstr(&c->j, "s", "t");
 	tide__json_kstr(&c->j, "name", "[memory]");
-	ts(c, tide__move_time(m, i));
+	ts(c, tide__memory_event_time(m, i));
 	begin_args(c);
 	tide__json_kint(&c->j, "Bytes", add ? bytes : -bytes);
 	tide__json_kuint(&c->j, "Addr", m->allocs.addr[row]);
@@ -149,10 +149,10 @@ bool tide__chrome_memory(chrome *c)
 		if (r.devices[d] != TIDE_RESERVED_SEGMENTS &&
 		    m->devices.kind[d] != TIDE_DEVICE_HOST)
 			reserved[d] = TIDE_RESERVED_NONE;
-	for (size_t i = 0, k = 0; ok && i < m->moves.n; i++) {
-		for (; k < r.n && r.steps[k].move <= i; k++)
+	for (size_t i = 0, k = 0; ok && i < m->memory_events.n; i++) {
+		for (; k < r.n && r.steps[k].event <= i; k++)
 			reserved[r.steps[k].device] = r.steps[k].bytes;
-		if (m->moves.kind[i] == TIDE_MOVE_ALLOC || tide__move_ends(m, i))
+		if (m->memory_events.kind[i] == TIDE_MEMORY_ALLOC || tide__memory_event_ends(m, i))
 			memory_event(c, &w, i, used, reserved);
 	}
 	tide__reserved_free(&r);

@@ -400,9 +400,9 @@ static void count(perfetto *f, uint64_t id, int64_t t, uint64_t v)
 	end_packet(f, at);
 }
 
-static void reserved_to(perfetto *f, const tide_reserved *r, size_t *k, uint64_t move)
+static void reserved_to(perfetto *f, const tide_reserved *r, size_t *k, uint64_t event)
 {
-	for (; *k < r->n && r->steps[*k].move <= move; ++*k)
+	for (; *k < r->n && r->steps[*k].event <= event; ++*k)
 		count(f, uuid(f, U_RESERVED, r->steps[*k].device), r->steps[*k].t,
 		      r->steps[*k].bytes);
 }
@@ -414,15 +414,15 @@ static bool memory(perfetto *f)
 	uint64_t *used = tide__calloc(m->devices.n, sizeof *used);
 	bool ok = used && tide__find_reserved(m, &r, NULL) == TIDE_OK;
 	size_t k = 0;
-	for (size_t i = 0; ok && i < m->moves.n; i++) {
+	for (size_t i = 0; ok && i < m->memory_events.n; i++) {
 		bool add;
-		uint32_t row = tide__move_life(m, i, &add);
+		uint32_t row = tide__memory_event_life(m, i, &add);
 		reserved_to(f, &r, &k, i);
 		if (!row)
 			continue;
 		uint32_t d = m->pools.device[m->allocs.pool[row].i].i;
 		used[d] += add ? m->allocs.size[row] : -m->allocs.size[row];
-		count(f, uuid(f, U_MEMORY, d), tide__move_time(m, i), used[d]);
+		count(f, uuid(f, U_MEMORY, d), tide__memory_event_time(m, i), used[d]);
 	}
 	reserved_to(f, &r, &k, UINT64_MAX);
 	tide__reserved_free(&r);

@@ -333,8 +333,8 @@ static tide_code write_snapshot(const tide_model *m, const tide_export_options *
 	tide__free(s.asked);
 	tide__free(s.live);
 	tide__free(s.segs);
-	tide__free(s.moves.first);
-	tide__free(s.moves.rows);
+	tide__free(s.events.first);
+	tide__free(s.events.rows);
 	tide__free(s.marks.first);
 	tide__free(s.marks.rows);
 	return tide__export_end(!ok, ferror(out), err);

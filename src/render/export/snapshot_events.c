@@ -77,17 +77,17 @@ static void put_stretch(shot *s, enum word action, uint32_t row, uint64_t addr, 
 }
 
 /* A segment goes. What a partial unmap left of it follows as new rows: those stay. */
-static void put_segment_end(shot *s, size_t move)
+static void put_segment_end(shot *s, size_t event)
 {
 	const tide_segments *g = &s->m->segments;
-	const tide_moves *v = &s->m->moves;
-	uint32_t row = v->row[move];
+	const tide_memory_events *v = &s->m->memory_events;
+	uint32_t row = v->row[event];
 	uint64_t at = g->addr[row], end = at + g->size[row];
 	if (g->kind[row] != TIDE_SEGMENT_EXPANDABLE) {
 		put_stretch(s, W_segment_free, row, at, end, g->died[row]);
 		return;
 	}
-	for (size_t i = move + 1; i < v->n && v->kind[i] == TIDE_MOVE_SEG_ALLOC; i++) {
+	for (size_t i = event + 1; i < v->n && v->kind[i] == TIDE_MEMORY_SEG_ALLOC; i++) {
 		uint32_t part = v->row[i];
 		if (!(g->flags[part] & TIDE_SEGMENT_PART) || g->addr[part] < at ||
 		    g->addr[part] >= end)
@@ -98,27 +98,27 @@ static void put_segment_end(shot *s, size_t move)
 	put_stretch(s, W_segment_unmap, row, at, end, g->died[row]);
 }
 
-static void put_move(shot *s, size_t i)
+static void put_memory_event(shot *s, size_t i)
 {
 	const tide_model *m = s->m;
-	uint32_t row = m->moves.row[i];
-	switch (m->moves.kind[i]) {
-	case TIDE_MOVE_ALLOC:
+	uint32_t row = m->memory_events.row[i];
+	switch (m->memory_events.kind[i]) {
+	case TIDE_MEMORY_ALLOC:
 		if (!(m->allocs.flags[row] & TIDE_ALLOC_BEFORE))
 			put_alloc_event(s, W_alloc, row, m->allocs.born[row]);
 		break;
-	case TIDE_MOVE_FREE_ASKED:
+	case TIDE_MEMORY_FREE_ASKED:
 		row = m->pendings.alloc[row].i;
 		if (!s->asked[row] && (s->started || !(m->allocs.flags[row] & TIDE_ALLOC_BEFORE)))
-			put_alloc_event(s, W_free_requested, row, tide__move_time(m, i));
+			put_alloc_event(s, W_free_requested, row, tide__memory_event_time(m, i));
 		s->asked[row] = 1; /* asked for before the first event: nothing to say */
 		break;
-	case TIDE_MOVE_FREE:
+	case TIDE_MEMORY_FREE:
 		if (!s->asked[row])
 			put_alloc_event(s, W_free_requested, row, m->allocs.died[row]);
 		put_alloc_event(s, W_free_completed, row, m->allocs.died[row]);
 		break;
-	case TIDE_MOVE_SEG_ALLOC:
+	case TIDE_MEMORY_SEG_ALLOC:
 		if (!(m->segments.flags[row] & (TIDE_SEGMENT_BEFORE | TIDE_SEGMENT_PART)))
 			put_stretch(s,
 				    m->segments.kind[row] == TIDE_SEGMENT_EXPANDABLE
@@ -128,7 +128,7 @@ static void put_move(shot *s, size_t i)
 				    m->segments.addr[row] + m->segments.size[row],
 				    m->segments.born[row]);
 		break;
-	case TIDE_MOVE_SEG_FREE:
+	case TIDE_MEMORY_SEG_FREE:
 		put_segment_end(s, i);
 		break;
 	}
@@ -148,20 +148,20 @@ static void put_mark(shot *s, uint32_t row)
 				   .t = k->t[row] });
 }
 
-static tide_pool_id move_pool(const tide_model *m, size_t i)
+static tide_pool_id event_pool(const tide_model *m, size_t i)
 {
-	uint32_t row = m->moves.row[i];
-	uint8_t kind = m->moves.kind[i];
-	if (kind == TIDE_MOVE_SEG_ALLOC || kind == TIDE_MOVE_SEG_FREE)
+	uint32_t row = m->memory_events.row[i];
+	uint8_t kind = m->memory_events.kind[i];
+	if (kind == TIDE_MEMORY_SEG_ALLOC || kind == TIDE_MEMORY_SEG_FREE)
 		return m->segments.pool[row];
-	return m->allocs.pool[kind == TIDE_MOVE_FREE_ASKED ? m->pendings.alloc[row].i : row];
+	return m->allocs.pool[kind == TIDE_MEMORY_FREE_ASKED ? m->pendings.alloc[row].i : row];
 }
 
 /* ---- the device of an event ---- */
 
-static uint32_t device_of_move(const shot *s, size_t i)
+static uint32_t device_of_event(const shot *s, size_t i)
 {
-	return tide__snapshot_device(s, move_pool(s->m, i));
+	return tide__snapshot_device(s, event_pool(s->m, i));
 }
 
 enum { NO_DEVICE = UINT32_MAX };
@@ -196,25 +196,25 @@ static bool sort_rows(const shot *s, size_t from, size_t n,
 
 bool tide__snapshot_sort(shot *s)
 {
-	return s->m->moves.n < UINT32_MAX &&
-	       sort_rows(s, 0, s->m->moves.n, device_of_move, &s->moves) &&
+	return s->m->memory_events.n < UINT32_MAX &&
+	       sort_rows(s, 0, s->m->memory_events.n, device_of_event, &s->events) &&
 	       sort_rows(s, 1, s->m->marks.n, device_of_mark, &s->marks);
 }
 
 /* Writes the events of a device. A mark comes before the memory event that follows it. */
 void tide__snapshot_events(shot *s, uint32_t device)
 {
-	uint32_t mark = s->marks.first[device], move = s->moves.first[device];
+	uint32_t mark = s->marks.first[device], event = s->events.first[device];
 	s->started = false;
 	tide__pkl_list(&s->p);
 	for (;;) {
-		bool moves = move < s->moves.first[device + 1],
+		bool events = event < s->events.first[device + 1],
 		     marks = mark < s->marks.first[device + 1];
 		if (marks &&
-		    (!moves || s->m->marks.move[s->marks.rows[mark]] <= s->moves.rows[move]))
+		    (!events || s->m->marks.position[s->marks.rows[mark]] <= s->events.rows[event]))
 			put_mark(s, s->marks.rows[mark++]);
-		else if (moves)
-			put_move(s, s->moves.rows[move++]);
+		else if (events)
+			put_memory_event(s, s->events.rows[event++]);
 		else
 			break;
 	}

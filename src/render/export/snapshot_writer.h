@@ -45,7 +45,7 @@ typedef struct shot {
 	size_t n_live, n_segs;
 	struct of_device {		/* those of device d: rows[first[d] .. first[d + 1]) */
 		uint32_t *first, *rows; /* owned */
-	} moves, marks;
+	} events, marks;
 	bool started;	     /* an event of this device was written */
 	bool host;	     /* there is pinned host memory: its number is `devices` */
 	bool exact;	     /* sizes are not torch's: no rounding */

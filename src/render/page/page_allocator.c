@@ -25,7 +25,7 @@ struct geometry {
 	uint32_t *place;     /* alloc, segment -> its number + 1, in order of memory events */
 	uint32_t *seg_place;
 	uint32_t n, n_segs; /* numbered so far */
-	uint64_t cut;	    /* memory events of the memory section so far */
+	uint64_t position;  /* memory events of the memory section so far */
 	int addr, seg_t, seg_cut, seg_back, seg_addr, seg_size, seg_pool, seg_kind, seg_stream;
 	int hold_t, hold_cut, hold_row;
 	int frag[9];
@@ -69,13 +69,13 @@ static int64_t offset(const struct geometry *x, uint32_t device, uint64_t addr)
 	return addr - x->base[device] > 2 * FAR ? 2 * FAR : (int64_t)(addr - x->base[device]);
 }
 
-/* ---- moves ---- */
+/* ---- memory events ---- */
 
 static void put_segment(struct geometry *x, uint32_t row, int64_t t, bool taken)
 {
 	const tide_segments *s = &x->m->segments;
 	tide__box_put(x->b, x->seg_t, t);
-	tide__box_put(x->b, x->seg_cut, (int64_t)x->cut);
+	tide__box_put(x->b, x->seg_cut, (int64_t)x->position);
 	tide__box_put(x->b, x->seg_back, taken ? 0 : (int64_t)x->n_segs + 1 - x->seg_place[row]);
 	if (!taken)
 		return;
@@ -91,37 +91,37 @@ static void put_segment(struct geometry *x, uint32_t row, int64_t t, bool taken)
 static void put_hold(struct geometry *x, uint32_t row, int64_t t)
 {
 	tide__box_put(x->b, x->hold_t, t);
-	tide__box_put(x->b, x->hold_cut, (int64_t)x->cut);
+	tide__box_put(x->b, x->hold_cut, (int64_t)x->position);
 	tide__box_put(x->b, x->hold_row, x->place[row] - 1);
 }
 
 /* Returns the allocation of a memory event; 0 = none. */
 static uint32_t alloc_of(const tide_model *m, size_t i)
 {
-	uint8_t kind = m->moves.kind[i];
-	bool direct = kind == TIDE_MOVE_ALLOC || kind == TIDE_MOVE_FREE;
-	return direct ? m->moves.row[i] : tide__move_ends(m, i);
+	uint8_t kind = m->memory_events.kind[i];
+	bool direct = kind == TIDE_MEMORY_ALLOC || kind == TIDE_MEMORY_FREE;
+	return direct ? m->memory_events.row[i] : tide__memory_event_ends(m, i);
 }
 
-static void put_moves(struct geometry *x)
+static void put_events(struct geometry *x)
 {
-	const tide_moves *v = &x->m->moves;
+	const tide_memory_events *v = &x->m->memory_events;
 	const tide_allocs *a = &x->m->allocs;
 	for (size_t i = 0; i < v->n; i++) {
 		uint32_t row = v->row[i];
-		int64_t t = tide__move_time(x->m, i);
-		if (v->kind[i] == TIDE_MOVE_SEG_ALLOC || v->kind[i] == TIDE_MOVE_SEG_FREE) {
-			put_segment(x, row, t, v->kind[i] == TIDE_MOVE_SEG_ALLOC);
+		int64_t t = tide__memory_event_time(x->m, i);
+		if (v->kind[i] == TIDE_MEMORY_SEG_ALLOC || v->kind[i] == TIDE_MEMORY_SEG_FREE) {
+			put_segment(x, row, t, v->kind[i] == TIDE_MEMORY_SEG_ALLOC);
 		} else if (x->drop && x->drop[alloc_of(x->m, i)]) {
 			continue;
-		} else if (v->kind[i] == TIDE_MOVE_ALLOC) {
+		} else if (v->kind[i] == TIDE_MEMORY_ALLOC) {
 			tide__box_put(x->b, x->addr,
 				      offset(x, device_of(x, a->pool[row]), a->addr[row]));
 			x->place[row] = ++x->n;
-			x->cut++;
-		} else if (tide__move_ends(x->m, i)) {
-			x->cut++;
-		} else if (v->kind[i] == TIDE_MOVE_FREE) {
+			x->position++;
+		} else if (tide__memory_event_ends(x->m, i)) {
+			x->position++;
+		} else if (v->kind[i] == TIDE_MEMORY_FREE) {
 			put_hold(x, row, t);
 		}
 	}
@@ -145,11 +145,11 @@ static bool over_time(struct geometry *x, uint32_t device, tide_error *err)
 {
 	tide_json *j = tide__box_json(x->b);
 	tide_fragmentation f = { 0 };
-	bool ok = tide__fragmentation_by_moves(x->m, device, POINTS, &f, err) == TIDE_OK;
+	bool ok = tide__fragmentation_by_events(x->m, device, POINTS, &f, err) == TIDE_OK;
 	tide__json_object(j);
 	tide__json_kuint(j, "device", device);
 	tide__json_kuint(j, "points", f.n);
-	tide__json_kuint(j, "moves", x->m->moves.n);
+	tide__json_kuint(j, "moves", x->m->memory_events.n);
 	tide__json_kuint(j, "loose", f.loose);
 	size_t odd = 0;
 	while (odd < f.n && !f.p[odd].odd)
@@ -237,7 +237,7 @@ bool tide__page_allocator(tide_box *b, const tide_model *m, const tide_page_opti
 	if (ok) {
 		tide_json *j = tide__box_json(b);
 		find_bases(&x);
-		put_moves(&x);
+		put_events(&x);
 		tide__json_object(j);
 		bases_json(&x, j);
 		ok = all_over_time(&x, err);

@@ -97,7 +97,7 @@ static bool memory_advice(tide_json *j, const tide_model *m, uint32_t device, in
 			  tide_error *err)
 {
 	tide_memory_advices *v = tide__calloc(1, sizeof *v);
-	bool few = m->moves.n <= MOST_REPLAYED;
+	bool few = m->memory_events.n <= MOST_REPLAYED;
 	bool ok = v && (!device ||
 			(few ? tide__find_full_device(m, device, v, err)
 			     : tide__find_memory_advice(m, device, NULL, NULL, v, err)) == TIDE_OK);
@@ -120,6 +120,6 @@ bool tide__page_findings(tide_json *j, const tide_model *m, const tide_page_opti
 		ooms(j, m, err) && time_advice(j, opt) && memory_advice(j, m, device, peak_t, err);
 	tide__json_array_end(j);
 	tide__json_key(j, "untried");
-	tide__json_bool(j, m->segments.n > 1 && m->moves.n > MOST_REPLAYED);
+	tide__json_bool(j, m->segments.n > 1 && m->memory_events.n > MOST_REPLAYED);
 	return ok;
 }

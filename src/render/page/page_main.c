@@ -31,7 +31,7 @@ static void identity(tide_json *j, const tide_model *m)
 	tide__json_kint_if(j, "wall0_ns", m->wall_known, m->wall0_ns);
 	tide__json_kuint(j, "spans", m->spans.n - 1);
 	tide__json_kuint(j, "allocs", m->allocs.n - 1);
-	tide__json_kuint(j, "moves", m->moves.n);
+	tide__json_kuint(j, "moves", m->memory_events.n);
 	tide__json_karray(j, "processes");
 	for (size_t i = 1; i < m->processes.n && i <= 64; i++) {
 		tide__json_object(j);
@@ -117,7 +117,7 @@ static bool memory(tide_box *b, const tide_model *m, uint32_t *highest, int64_t 
 	for (uint32_t d = 0; ok && d < u.n_devices && d < MOST_CURVES; d++)
 		small_curve(b, each, (s.devices[d].n ? s.series : u.live_series) + d * u.buckets);
 	if (ok && *highest)
-		ok = tide__page_why(j, m, *highest, u.devices[*highest].peak_cut, err);
+		ok = tide__page_why(j, m, *highest, u.devices[*highest].peak_position, err);
 	tide__usage_free(&u);
 	tide__sampled_free(&s);
 	return ok;

@@ -117,15 +117,15 @@ static bool put_reserved(struct memory *x, tide_error *err)
 	return true;
 }
 
-static void put_moves(struct memory *x)
+static void put_events(struct memory *x)
 {
-	const tide_moves *v = &x->m->moves;
+	const tide_memory_events *v = &x->m->memory_events;
 	for (size_t i = 0; i < v->n; i++) {
 		bool made;
-		uint32_t row = tide__move_life(x->m, i, &made);
+		uint32_t row = tide__memory_event_life(x->m, i, &made);
 		if (!row || (x->drop && x->drop[row]))
 			continue;
-		tide__box_put(x->b, x->dt, tide__move_time(x->m, i));
+		tide__box_put(x->b, x->dt, tide__memory_event_time(x->m, i));
 		tide__box_put(x->b, x->back, made ? 0 : (int64_t)x->n + 1 - x->place[row]);
 		if (made)
 			put_alloc(x, row);
@@ -186,10 +186,10 @@ static void phases_json(const struct memory *x, const tide_page_options *opt, ti
 	tide__json_karray(j, "phase_moves");
 	for (uint32_t p = 0; p < opt->thin->px && p < opt->phases->n; p++) {
 		uint64_t n = 0;
-		for (uint64_t i = opt->phases->phases[p].move0; i < opt->phases->phases[p].move1;
+		for (uint64_t i = opt->phases->phases[p].event0; i < opt->phases->phases[p].event1;
 		     i++) {
 			bool made;
-			uint32_t row = tide__move_life(x->m, i, &made);
+			uint32_t row = tide__memory_event_life(x->m, i, &made);
 			n += row && !x->drop[row];
 		}
 		tide__json_uint(j, n);
@@ -247,7 +247,7 @@ bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options
 	if (ok) {
 		for (size_t i = 1; i < m->tensors.n; i++)
 			x.tensor[m->tensors.alloc[i].i] = (uint32_t)i;
-		put_moves(&x);
+		put_events(&x);
 		ok = put_reserved(&x, err);
 		put_ops(&x);
 		tide__json_object(j);

@@ -36,9 +36,9 @@ tide_page_part tide__page_hta;	     /* page_tables.c: the document of `tidemark 
 
 /* Writes the member "cats" of sections about spans. */
 void tide__page_cats_json(tide_json *j);
-/* Writes the member `why`: the largest groups of allocations alive after `cut` memory events
+/* Writes the member `why`: the largest groups of allocations alive after `position` memory events
  * (page_peak.c). */
-bool tide__page_why(tide_json *j, const tide_model *m, uint32_t device, uint64_t cut,
+bool tide__page_why(tide_json *j, const tide_model *m, uint32_t device, uint64_t position,
 		    tide_error *err);
 
 /* Member `findings` (page_findings.c); `peak_t` is the time of the device's peak, -1 = none. */

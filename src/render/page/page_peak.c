@@ -41,13 +41,13 @@ static bool group_json(tide_json *j, const tide_model *m, const tide_groups *g, 
 	return ok;
 }
 
-bool tide__page_why(tide_json *j, const tide_model *m, uint32_t device, uint64_t cut,
+bool tide__page_why(tide_json *j, const tide_model *m, uint32_t device, uint64_t position,
 		    tide_error *err)
 {
 	tide_live_set set = { 0 };
 	tide_roles roles = { 0 };
 	tide_long longs = { 0 };
-	bool ok = tide__live_set_at(m, cut, device, TIDE_ANY, &set, err) == TIDE_OK &&
+	bool ok = tide__live_set_at(m, position, device, TIDE_ANY, &set, err) == TIDE_OK &&
 		  tide__find_roles(m, &roles) == TIDE_OK;
 	tide__json_kobject(j, "why");
 	for (size_t k = 0; ok && k < sizeof kinds / sizeof *kinds; k++) {

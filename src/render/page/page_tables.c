@@ -49,7 +49,7 @@ static uint64_t lives(const tide_model *m, uint64_t from, uint64_t to)
 {
 	uint64_t n = 0;
 	for (uint64_t i = from; i < to; i++)
-		n += m->moves.kind[i] == TIDE_MOVE_ALLOC || tide__move_ends(m, i);
+		n += m->memory_events.kind[i] == TIDE_MEMORY_ALLOC || tide__memory_event_ends(m, i);
 	return n;
 }
 
@@ -60,7 +60,7 @@ static void phase_json(tide_json *j, const tide_model *m, const tide_phases *p, 
 	name.i ? tide__json_ktext(j, "name", m, name) : tide__json_knull(j, "name");
 	tide__json_kint(j, "t0", p->phases[i].t0);
 	tide__json_kint(j, "t1", p->phases[i].t1);
-	tide__json_kuint(j, "moves", lives(m, p->phases[i].move0, p->phases[i].move1));
+	tide__json_kuint(j, "moves", lives(m, p->phases[i].event0, p->phases[i].event1));
 	tide__json_karray(j, "levels");
 	for (size_t k = 0; k < p->n_scopes; k++)
 		level_json(j, &p->levels[i * p->n_scopes + k]);

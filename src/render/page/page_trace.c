@@ -209,7 +209,7 @@ static void *take_jobs(void *arg)
 static unsigned choose_threads(const tide_model *m)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	if (m->spans.n + m->moves.n <= SMALL)
+	if (m->spans.n + m->memory_events.n <= SMALL)
 		return 1;
 	return cores < 2 ? 2 : cores < MOST_THREADS ? (unsigned)cores : MOST_THREADS;
 }

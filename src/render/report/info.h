@@ -4,6 +4,7 @@
 #ifndef TIDE_RENDER_REPORT_INFO_H
 #define TIDE_RENDER_REPORT_INFO_H
 
+#include "model/kind_names.h"
 #include "model/model.h"
 #include "render/text/out.h"
 

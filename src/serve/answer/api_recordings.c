@@ -132,33 +132,33 @@ static void put_alloc(struct alive *x, uint32_t row)
 }
 
 /* Gets the number of memory events before the moment that "at" names. */
-static bool moment(tide_ask *a, const tide_model *m, uint32_t device, uint64_t *cut, int64_t *t,
-		   tide_error *err)
+static bool moment(tide_ask *a, const tide_model *m, uint32_t device, uint64_t *position,
+		   int64_t *t, tide_error *err)
 {
 	const char *at = tide__request_get(a->req, "at");
 	if (at && strcmp(at, "peak")) {
 		if (!tide__request_int(a->req, "at", 0, INT64_MAX, t))
 			return false;
-		*cut = tide__cut_at(m, *t);
+		*position = tide__position_at(m, *t);
 		return true;
 	}
 	tide_usage u;
 	if (tide__find_usage(m, UINT64_MAX, 0, &u, err) != TIDE_OK)
 		return false;
-	*cut = u.devices[device].peak_cut;
+	*position = u.devices[device].peak_position;
 	*t = u.devices[device].peak_t;
 	tide__usage_free(&u);
 	return true;
 }
 
-static tide_code put_alive(tide_ask *a, tide_loaded *l, uint32_t device, uint64_t cut, int64_t t,
-			   size_t limit, tide_error *err)
+static tide_code put_alive(tide_ask *a, tide_loaded *l, uint32_t device, uint64_t position,
+			   int64_t t, size_t limit, tide_error *err)
 {
 	struct alive x = { .m = l->m };
 	tide_live_set all = { 0 }, top = { 0 };
 	char name[64];
 	uint64_t bytes = 0;
-	tide_code rc = tide__live_set_at(l->m, cut, device, TIDE_ANY, &all, err);
+	tide_code rc = tide__live_set_at(l->m, position, device, TIDE_ANY, &all, err);
 	if (rc == TIDE_OK)
 		rc = tide__largest(l->m, &all, device, limit, &top, err);
 	if (rc == TIDE_OK &&
@@ -193,15 +193,15 @@ tide_code tide__api_alive(tide_ask *a, tide_error *err)
 {
 	tide_loaded *l;
 	uint32_t device;
-	uint64_t cut;
+	uint64_t position;
 	int64_t t = 0, limit = 1000;
 	tide_code rc = tide__ask_id(a, a->req->part[2], &l, err);
 	if (rc != TIDE_OK)
 		return rc;
 	if (!tide__request_int(a->req, "limit", 0, 100000, &limit) ||
-	    !tide__api_device(a, l, &device, err) || !moment(a, l->m, device, &cut, &t, err))
+	    !tide__api_device(a, l, &device, err) || !moment(a, l->m, device, &position, &t, err))
 		return tide__ask_wrong(a, err);
-	return put_alive(a, l, device, cut, t, (size_t)limit, err);
+	return put_alive(a, l, device, position, t, (size_t)limit, err);
 }
 
 /* ---- diff ---- */

@@ -1,1 +1,3 @@
 tidemark dump train.tide
+# the previous name of memory_events
+tidemark dump train.tide --table moves --limit 1

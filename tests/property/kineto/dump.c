@@ -55,12 +55,13 @@ static void put_rest(const tide_model *m)
 			printf("%lld", (long long)m->attrs.number[i]);
 		printf("]\n");
 	}
-	for (size_t i = 0; i < m->moves.n; i++)
+	for (size_t i = 0; i < m->memory_events.n; i++)
 		printf("[\"move\",\"%s\",%lld,%llu,%llu,%u]\n",
-		       tide__move_kind_text(m->moves.kind[i]), (long long)tide__move_time(m, i),
-		       (unsigned long long)m->allocs.addr[m->moves.row[i]],
-		       (unsigned long long)m->allocs.size[m->moves.row[i]],
-		       m->allocs.span[m->moves.row[i]].i);
+		       tide__memory_event_text(m->memory_events.kind[i]),
+		       (long long)tide__memory_event_time(m, i),
+		       (unsigned long long)m->allocs.addr[m->memory_events.row[i]],
+		       (unsigned long long)m->allocs.size[m->memory_events.row[i]],
+		       m->allocs.span[m->memory_events.row[i]].i);
 	for (size_t i = 0; i < m->samples.n; i++) {
 		printf("[\"sample\",");
 		put(m, m->counters.name[m->samples.counter[i].i]);

@@ -10,12 +10,12 @@
 #include "model/strings.h"
 #include "testing.h"
 
-static void add_move(tide_model *m, uint8_t kind, uint32_t row)
+static void add_event(tide_model *m, uint8_t kind, uint32_t row)
 {
 	size_t at;
-	tide__table_push(&m->moves, &tide_moves_desc, &at);
-	m->moves.kind[at] = kind;
-	m->moves.row[at] = row;
+	tide__table_push(&m->memory_events, &tide_memory_events_desc, &at);
+	m->memory_events.kind[at] = kind;
+	m->memory_events.row[at] = row;
 }
 
 /* Spans 1 (0..50) > 2 (10..20), 3 (20..40) on lane 1, 4 on lane 3; allocs 1 freed, 2 and 3 alive,
@@ -34,9 +34,9 @@ static tide_model *sound(void)
 		m->segments.died[s] = i ? TIDE_T_NEVER : 5;
 		m->segments.pool[s].i = 1;
 		m->segments.born[s] = i ? 5 : 0;
-		add_move(m, TIDE_MOVE_SEG_ALLOC, s);
+		add_event(m, TIDE_MEMORY_SEG_ALLOC, s);
 		if (!i)
-			add_move(m, TIDE_MOVE_SEG_FREE, s);
+			add_event(m, TIDE_MEMORY_SEG_FREE, s);
 	}
 	uint32_t a = some_alloc(m, 1, 64, 10);
 	some_free(m, a, 20);
@@ -48,7 +48,7 @@ static tide_model *sound(void)
 	for (int i = 0; i < 2; i++) {
 		uint32_t k = tide__push(&m->marks, &tide_marks_desc);
 		m->marks.t[k] = 10 + i;
-		m->marks.move[k] = m->moves.n - 1 + (size_t)i;
+		m->marks.position[k] = m->memory_events.n - 1 + (size_t)i;
 		tide__table_push(&m->flows, &tide_flows_desc, &row);
 		m->flows.from[row].i = 1;
 		m->flows.to[row].i = 2 + (uint32_t)i;
@@ -91,20 +91,23 @@ static tide_model *sound(void)
 	R("alloc: died first", "A1: allocs row 1: it died", m->allocs.born[1] = 21)                \
 	R("alloc: more requested", "A1: allocs row 2: more", m->allocs.requested[2] = 65)          \
 	R("segment: died first", "A1: segments row 1: it died", m->segments.born[1] = 6)           \
-	R("move: unknown kind", "M1: moves row 3: unknown", m->moves.kind[3] = 5)                  \
-	R("move: row none", "M1: moves row 3: its row", m->moves.row[3] = 0)                       \
-	R("move: no such alloc", "M1: moves row 3: its row", m->moves.row[3] = 4)                  \
-	R("move: no such segment", "M1: moves row 0: its row", m->moves.row[0] = 3)                \
-	R("move: time goes back", "M1: moves row 5: time", m->allocs.born[2] = 19)                 \
-	R("alloc: twice", "M2: allocs row 2: it has two", m->moves.row[6] = 2)                     \
+	R("event: unknown kind", "M1: memory_events row 3: unknown", m->memory_events.kind[3] = 5) \
+	R("event: row none", "M1: memory_events row 3: its row", m->memory_events.row[3] = 0)      \
+	R("event: no such alloc", "M1: memory_events row 3: its row", m->memory_events.row[3] = 4) \
+	R("event: no such segment", "M1: memory_events row 0: its row",                            \
+	  m->memory_events.row[0] = 3)                                                             \
+	R("event: time goes back", "M1: memory_events row 5: time", m->allocs.born[2] = 19)        \
+	R("alloc: twice", "M2: allocs row 2: it has two", m->memory_events.row[6] = 2)             \
 	R("alloc: freed twice", "M2: allocs row 1: it is freed twice",                             \
-	  (m->moves.kind[5] = TIDE_MOVE_FREE, m->moves.row[5] = 1))                                \
+	  (m->memory_events.kind[5] = TIDE_MEMORY_FREE, m->memory_events.row[5] = 1))              \
 	R("alloc: freed only", "M2: allocs row 2: it is freed twice, or before",                   \
-	  (m->moves.kind[5] = TIDE_MOVE_FREE, m->allocs.died[2] = 20))                             \
-	R("alloc: dead, not freed", "M2: allocs row 3: its moves", m->allocs.died[3] = 30)         \
-	R("alloc: freed, not dead", "M2: allocs row 3: its moves", add_move(m, TIDE_MOVE_FREE, 3)) \
+	  (m->memory_events.kind[5] = TIDE_MEMORY_FREE, m->allocs.died[2] = 20))                   \
+	R("alloc: dead, not freed", "M2: allocs row 3: its memory events", m->allocs.died[3] = 30) \
+	R("alloc: freed, not dead", "M2: allocs row 3: its memory events",                         \
+	  add_event(m, TIDE_MEMORY_FREE, 3))                                                       \
 	R("segment: twice", "M2: segments row 2: it has two",                                      \
-	  (m->moves.kind[1] = TIDE_MOVE_SEG_ALLOC, m->moves.row[1] = 2, m->segments.born[2] = 0))  \
+	  (m->memory_events.kind[1] = TIDE_MEMORY_SEG_ALLOC, m->memory_events.row[1] = 2,          \
+	   m->segments.born[2] = 0))                                                               \
 	R("overlap: same place", "M3: allocs row 3: it is where", m->allocs.addr[3] = 4096)        \
 	R("overlap: from above", "M3: allocs row 3: it begins", m->allocs.addr[3] = 4096 + 63)     \
 	R("overlap: from below", "M3: allocs row 3: it reaches", m->allocs.addr[3] = 4096 - 63)    \
@@ -114,8 +117,9 @@ static tide_model *sound(void)
 	  (m->allocs.addr[3] = 4096, m->allocs.flags[3] = TIDE_ALLOC_OVERLAPS))                    \
 	R("where a freed one was", "", m->allocs.addr[3] = m->allocs.addr[1])                      \
 	R("mark: time goes back", "K1: marks row 2: time", m->marks.t[2] = 9)                      \
-	R("mark: move goes back", "K1: marks row 2: its move goes", m->marks.move[2] = 1)          \
-	R("mark: no such move", "K1: marks row 2: its move is", m->marks.move[2]++)                \
+	R("mark: position goes back", "K1: marks row 2: its position goes",                        \
+	  m->marks.position[2] = 1)                                                                \
+	R("mark: no such position", "K1: marks row 2: its position is", m->marks.position[2]++)    \
 	R("attrs: keys", "T1: attrs row 1", m->attrs.key[0].i = 3)                                 \
 	R("attrs: spans", "T1: attrs row 1", m->attrs.span[0].i = 3)                               \
 	R("attrs: keys, another span", "", (m->attrs.key[0].i = 3, m->attrs.span[1].i = 3))        \

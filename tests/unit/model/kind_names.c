@@ -47,7 +47,21 @@ static void test_no_word_twice(void **state)
 					assert_string_not_equal(words(i), words(j));
 		}
 	assert_int_equal(tide__words_count(tide__role_text), TIDE_ROLE_WORKSPACE + 1);
-	assert_int_equal(tide__words_count(tide__move_kind_text), TIDE_MOVE_SEG_FREE + 1);
+	assert_int_equal(tide__words_count(tide__memory_event_text), TIDE_MEMORY_SEG_FREE + 1);
+}
+
+/* Users see the name of now; files of tables keep the one they were written with. */
+static void test_renamed(void **state)
+{
+	assert_string_equal(tide__name_before("memory_events", NULL), "moves");
+	assert_string_equal(tide__name_before("marks", "position"), "move");
+	assert_null(tide__name_before("marks", NULL));
+	assert_null(tide__name_before("memory_events", "row"));
+	assert_null(tide__name_before("allocs", "position"));
+	assert_string_equal(tide__stored_name("memory_events", NULL), "moves");
+	assert_string_equal(tide__stored_name("memory_events", "row"), "row");
+	assert_string_equal(tide__stored_name("marks", NULL), "marks");
+	assert_string_equal(tide__stored_name("marks", "position"), "move");
 }
 
 int main(void)
@@ -55,6 +69,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_column_of_kinds),
 		cmocka_unit_test(test_no_word_twice),
+		cmocka_unit_test(test_renamed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,7 +80,7 @@ static tide_code number_streams(struct build *b, tide_error *err)
 	return TIDE_OK;
 }
 
-/* ---- one move at a time ------------------------------------------------------------------ */
+/* ---- one event at a time ------------------------------------------------------------------ */
 
 static bool push(struct build *b, tide_request r)
 {
@@ -108,33 +108,33 @@ static bool push_block(struct build *b, uint32_t a)
 	return true;
 }
 
-static bool add_alloc(struct build *b, size_t move, uint32_t a)
+static bool add_alloc(struct build *b, size_t event, uint32_t a)
 {
 	const tide_allocs *t = &b->m->allocs;
 	uint32_t pool = b->pool_of[t->pool[a].i];
 
 	if (!pool)
 		return true;
-	b->q->moves++;
+	b->q->memory_events++;
 	if (t->flags[a] & TIDE_ALLOC_BEFORE)
 		return push_block(b, a);
 	b->last_stream = b->stream_of[t->stream[a].i];
 	return push(b, (tide_request){ t->requested[a] ? t->requested[a] : t->size[a], a,
-				       b->stream_of[t->stream[a].i], (uint32_t)move,
+				       b->stream_of[t->stream[a].i], (uint32_t)event,
 				       (uint16_t)(pool - 1), TIDE_REQ_ALLOC });
 }
 
-static bool add_free(struct build *b, size_t move, uint32_t a, uint8_t kind)
+static bool add_free(struct build *b, size_t event, uint32_t a, uint8_t kind)
 {
 	if (!b->pool_of[b->m->allocs.pool[a].i])
 		return true;
-	b->q->moves++;
+	b->q->memory_events++;
 	bool waited = kind == TIDE_REQ_FREE && b->asked[a];
 
 	if (kind == TIDE_REQ_FREE_ASKED)
 		b->asked[a] = 1;
 	return push(b, (tide_request){
-			       .id = a, .move = (uint32_t)move, .kind = kind, .waited = waited });
+			       .id = a, .event = (uint32_t)event, .kind = kind, .waited = waited });
 }
 
 static bool is_small(const tide_segments *s, uint32_t i)
@@ -184,7 +184,7 @@ static bool add_segment(struct build *b, uint32_t i, bool freed)
 
 	if (!pool--)
 		return true;
-	q->moves++;
+	q->memory_events++;
 	b->reserved = freed ? b->reserved - s->size[i] : b->reserved + s->size[i];
 	if (b->reserved > q->reserved_max)
 		q->reserved_max = b->reserved;
@@ -221,19 +221,19 @@ static bool add_marks(struct build *b, size_t i)
 {
 	const tide_marks *k = &b->m->marks;
 
-	for (; b->mark < k->n && k->move[b->mark] <= i; b->mark++) {
+	for (; b->mark < k->n && k->position[b->mark] <= i; b->mark++) {
 		size_t at = b->mark;
 
 		if (k->kind[at] != TIDE_MARK_OOM || !b->pool_of[k->pool[at].i])
 			continue;
-		b->q->moves++;
+		b->q->memory_events++;
 		note_limit(b->q, b->reserved, (uint64_t)k->value[at], k->extra[at]);
 		uint32_t lane = k->lane[at].i;
 		uint32_t stream = b->m->lanes.kind[lane] == TIDE_LANE_STREAM ? b->stream_of[lane]
 									     : b->last_stream;
 
 		if (!push(b, (tide_request){ (uint64_t)k->value[at], (uint32_t)at, stream,
-					     (uint32_t)k->move[at],
+					     (uint32_t)k->position[at],
 					     (uint16_t)(b->pool_of[k->pool[at].i] - 1),
 					     TIDE_REQ_OOM }))
 			return false;
@@ -241,21 +241,21 @@ static bool add_marks(struct build *b, size_t i)
 	return true;
 }
 
-static bool add_move(struct build *b, size_t i)
+static bool add_event(struct build *b, size_t i)
 {
 	const tide_model *m = b->m;
-	uint32_t row = m->moves.row[i];
+	uint32_t row = m->memory_events.row[i];
 
-	switch (m->moves.kind[i]) {
-	case TIDE_MOVE_ALLOC:
+	switch (m->memory_events.kind[i]) {
+	case TIDE_MEMORY_ALLOC:
 		return add_alloc(b, i, row);
-	case TIDE_MOVE_FREE:
+	case TIDE_MEMORY_FREE:
 		return add_free(b, i, row, TIDE_REQ_FREE);
-	case TIDE_MOVE_FREE_ASKED:
+	case TIDE_MEMORY_FREE_ASKED:
 		return add_free(b, i, m->pendings.alloc[row].i, TIDE_REQ_FREE_ASKED);
-	case TIDE_MOVE_SEG_ALLOC:
+	case TIDE_MEMORY_SEG_ALLOC:
 		return add_segment(b, row, false);
-	case TIDE_MOVE_SEG_FREE:
+	case TIDE_MEMORY_SEG_FREE:
 		return add_segment(b, row, true);
 	}
 	return true;
@@ -450,10 +450,10 @@ static tide_code build(struct build *b, tide_error *err)
 	if (rc != TIDE_OK)
 		return rc;
 	b->mark = 1;
-	for (size_t i = 0; i < b->m->moves.n; i++)
-		if (!add_marks(b, i) || !add_move(b, i))
+	for (size_t i = 0; i < b->m->memory_events.n; i++)
+		if (!add_marks(b, i) || !add_event(b, i))
 			return tide__nomem(err);
-	if (!add_marks(b, b->m->moves.n) || !place_blocks(b->q))
+	if (!add_marks(b, b->m->memory_events.n) || !place_blocks(b->q))
 		return tide__nomem(err);
 	fill_block_homes(b);
 	attach_taken(b->q);

@@ -22,7 +22,7 @@ typedef struct tide_request {
 	uint64_t size; /* bytes requested (ALLOC, OOM) */
 	uint32_t id;   /* alloc row; mark row for OOM */
 	uint32_t stream;
-	uint32_t move; /* index in the table moves; for OOM: number of earlier memory events */
+	uint32_t event; /* row of memory_events; for OOM: number of earlier memory events */
 	uint16_t pool;
 	uint8_t kind;
 	bool waited; /* FREE: it was requested before and waited for a stream */
@@ -71,7 +71,7 @@ typedef struct tide_requests {
 	uint64_t reserved_max; /* highest recorded reserved bytes, 0 = no segments recorded */
 	uint64_t limit; /* bytes the allocator certainly could hold, known from an out-of-memory
 			 * event; 0 = unknown */
-	uint64_t moves; /* recorded events of this device */
+	uint64_t memory_events; /* recorded events of this device */
 	tide_sim_config recorded;
 	bool settings_known; /* the trace records the settings */
 	tide_device_id device;

@@ -153,11 +153,12 @@ struct sums {
 static void apply(const struct work *w, size_t i, struct sums *x)
 {
 	const tide_model *m = w->m;
-	uint32_t row = m->moves.row[i];
-	bool segment =
-		m->moves.kind[i] == TIDE_MOVE_SEG_ALLOC || m->moves.kind[i] == TIDE_MOVE_SEG_FREE;
-	bool more = m->moves.kind[i] == TIDE_MOVE_ALLOC || m->moves.kind[i] == TIDE_MOVE_SEG_ALLOC;
-	if (m->moves.kind[i] == TIDE_MOVE_FREE_ASKED)
+	uint32_t row = m->memory_events.row[i];
+	bool segment = m->memory_events.kind[i] == TIDE_MEMORY_SEG_ALLOC ||
+		       m->memory_events.kind[i] == TIDE_MEMORY_SEG_FREE;
+	bool more = m->memory_events.kind[i] == TIDE_MEMORY_ALLOC ||
+		    m->memory_events.kind[i] == TIDE_MEMORY_SEG_ALLOC;
+	if (m->memory_events.kind[i] == TIDE_MEMORY_FREE_ASKED)
 		return;
 	uint32_t pool = segment ? m->segments.pool[row].i : m->allocs.pool[row].i;
 	uint64_t size = segment ? m->segments.size[row] : m->allocs.size[row];
@@ -173,11 +174,13 @@ static void apply(const struct work *w, size_t i, struct sums *x)
 static void fill_recorded(struct work *w)
 {
 	struct sums x = { 0, 0, 0 };
-	size_t move = 0;
+	size_t event = 0;
 	for (size_t k = 0; k < w->l->n; k++) {
 		tide_ledger_at *a = &w->l->at[k];
-		for (; move < w->m->moves.n && tide__move_time(w->m, move) <= a->t; move++)
-			apply(w, move, &x);
+		for (;
+		     event < w->m->memory_events.n && tide__memory_event_time(w->m, event) <= a->t;
+		     event++)
+			apply(w, event, &x);
 		if (w->live)
 			a->live = x.live;
 		if (w->cuda) {

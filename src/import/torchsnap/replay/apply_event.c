@@ -92,10 +92,10 @@ tide_lane_id tide__replay_lane(replay *r, device *d, uint16_t stream)
 
 /* ---- rows ---- */
 
-static tide_code move(replay *r, uint8_t kind, uint32_t row)
+static tide_code add_event(replay *r, uint8_t kind, uint32_t row)
 {
-	tide_moves *mv = &r->m->moves;
-	if (mv->n == mv->cap && !tide__table_reserve(mv, &tide_moves_desc, 1))
+	tide_memory_events *mv = &r->m->memory_events;
+	if (mv->n == mv->cap && !tide__table_reserve(mv, &tide_memory_events_desc, 1))
 		return nomem(r);
 	mv->row[mv->n] = row;
 	mv->kind[mv->n++] = kind;
@@ -129,7 +129,7 @@ tide_code tide__replay_alloc(replay *r, const struct tide_replay_row *a)
 	if (r->odd_bytes > ODD_MAX)
 		return tide__fail(r->err, TIDE_ECORRUPT, TIDE_NO_OFFSET,
 				  "the allocations overlap each other by over 2^60 bytes");
-	return move(r, TIDE_MOVE_ALLOC, i);
+	return add_event(r, TIDE_MEMORY_ALLOC, i);
 }
 
 /* Records the free at this time, inside the currently open annotation. */
@@ -149,7 +149,7 @@ static tide_code end_alloc(replay *r, device *d, uint32_t alloc, uint8_t flag)
 	r->m->allocs.flags[alloc] |= flag;
 	if (r->m->allocs.flags[alloc] & TIDE_ALLOC_OVERLAPS)
 		r->odd_bytes -= r->m->allocs.size[alloc];
-	return move(r, TIDE_MOVE_FREE, alloc);
+	return add_event(r, TIDE_MEMORY_FREE, alloc);
 }
 
 /* ---- segments ---- */
@@ -173,13 +173,13 @@ static tide_code new_segment(replay *r, device *d, uint64_t addr, uint64_t size,
 		       : a->small      ? TIDE_SEGMENT_SMALL
 				       : TIDE_SEGMENT_LARGE;
 	t->flags[row] = flags;
-	return move(r, TIDE_MOVE_SEG_ALLOC, row);
+	return add_event(r, TIDE_MEMORY_SEG_ALLOC, row);
 }
 
 static tide_code end_segment(replay *r, uint32_t row)
 {
 	r->m->segments.died[row] = r->now;
-	return move(r, TIDE_MOVE_SEG_FREE, row);
+	return add_event(r, TIDE_MEMORY_SEG_FREE, row);
 }
 
 /* Finds the recorded final segment that covers the end of a mapped range (which may have shrunk or
@@ -370,7 +370,7 @@ tide_code tide__replay_ask(replay *r, uint32_t alloc)
 		return nomem(r);
 	r->m->pendings.alloc[row] = (tide_alloc_id){ alloc };
 	r->m->pendings.t[row] = r->now;
-	return move(r, TIDE_MOVE_FREE_ASKED, row);
+	return add_event(r, TIDE_MEMORY_FREE_ASKED, row);
 }
 
 /* A free that completes at once is one memory event; one that waits for a stream is two. */
@@ -408,7 +408,7 @@ static uint32_t new_mark(replay *r, uint8_t kind, const tide_snap_event *e)
 	if (!row)
 		return 0;
 	t->t[row] = r->now;
-	t->move[row] = r->m->moves.n;
+	t->position[row] = r->m->memory_events.n;
 	t->kind[row] = kind;
 	t->stack[row] = (tide_stack_id){ e->stack };
 	return row;

@@ -259,7 +259,8 @@ static void *fault_in(void *arg)
 {
 	struct tide_replay_faults *f = arg;
 	tide__table_fault_in(&f->allocs, &tide_allocs_desc, f->allocs.n, f->allocs.cap);
-	tide__table_fault_in(&f->moves, &tide_moves_desc, f->moves.n, f->moves.cap);
+	tide__table_fault_in(&f->memory_events, &tide_memory_events_desc, f->memory_events.n,
+			     f->memory_events.cap);
 	return NULL;
 }
 
@@ -271,14 +272,15 @@ static void end_faults(replay *r)
 }
 
 /* Reserves that many more rows. Columns do not move if they suffice. */
-static bool room(replay *r, size_t allocs, size_t moves)
+static bool room(replay *r, size_t allocs, size_t memory_events)
 {
 	tide_allocs *t = &r->m->allocs;
-	if (t->cap - t->n >= allocs && r->m->moves.cap - r->m->moves.n >= moves)
+	if (t->cap - t->n >= allocs &&
+	    r->m->memory_events.cap - r->m->memory_events.n >= memory_events)
 		return true;
 	end_faults(r);
 	if (!tide__table_reserve(t, &tide_allocs_desc, allocs) ||
-	    !tide__table_reserve(&r->m->moves, &tide_moves_desc, moves))
+	    !tide__table_reserve(&r->m->memory_events, &tide_memory_events_desc, memory_events))
 		return false;
 	for (size_t i = 0; i < tide_allocs_desc.n_columns; i++) {
 		const tide_column *c = &tide_allocs_desc.columns[i];
@@ -294,19 +296,19 @@ static bool room(replay *r, size_t allocs, size_t moves)
 static bool reserve(replay *r, bool threads)
 {
 	enum { WORTH_IT = 1 << 16 };
-	size_t allocs = r->actions[TIDE_SNAP_ALLOC], moves = allocs;
+	size_t allocs = r->actions[TIDE_SNAP_ALLOC], memory_events = allocs;
 	for (unsigned a = TIDE_SNAP_FREE_COMPLETED; a <= TIDE_SNAP_SEGMENT_UNMAP; a++)
-		moves += r->actions[a];
+		memory_events += r->actions[a];
 	for (size_t i = 0; i < r->s->blocks.n; i++) { /* those of them that are older */
 		allocs += r->s->blocks.v[i].state != 0;
-		moves += r->s->blocks.v[i].state != 0;
+		memory_events += r->s->blocks.v[i].state != 0;
 	}
-	if (!room(r, allocs, moves + r->s->segments.n))
+	if (!room(r, allocs, memory_events + r->s->segments.n))
 		return false;
 	r->faults.allocs = r->m->allocs;
-	r->faults.moves = r->m->moves;
+	r->faults.memory_events = r->m->memory_events;
 	r->faults.allocs.cap = r->m->allocs.n + allocs; /* no further than will be used */
-	r->faults.moves.cap = r->m->moves.n + moves;
+	r->faults.memory_events.cap = r->m->memory_events.n + memory_events;
 	r->faults.runs = threads && allocs > WORTH_IT &&
 			 !pthread_create(&r->faults.thread, NULL, fault_in, &r->faults);
 	return true;
@@ -315,13 +317,13 @@ static bool reserve(replay *r, bool threads)
 /* The state before is known: that many rows there will be. */
 static bool reserve_old(replay *r)
 {
-	size_t allocs = r->actions[TIDE_SNAP_ALLOC], moves = 0;
+	size_t allocs = r->actions[TIDE_SNAP_ALLOC], memory_events = 0;
 	for (size_t i = 0; i < r->n; i++) {
 		allocs += r->devices[i].base.blocks.n;
-		moves += r->devices[i].base.segments.n;
+		memory_events += r->devices[i].base.segments.n;
 	}
 	r->end_allocs = r->m->allocs.n + allocs;
-	return room(r, allocs, allocs + moves);
+	return room(r, allocs, allocs + memory_events);
 }
 
 static void cover(replay *r, int64_t us)

@@ -46,7 +46,7 @@ typedef struct tide_replay {
 		pthread_t thread;
 		bool runs;
 		tide_allocs allocs; /* borrowed columns */
-		tide_moves moves;
+		tide_memory_events memory_events;
 	} faults;	 /* touches the pages of reserved rows before the replay needs them */
 	int64_t now;	 /* time of the current event */
 	uint64_t events; /* done so far */

@@ -51,7 +51,7 @@ static void out_cells(tide_grid *g, const tide_whatif *x, const tide_sim_result 
 		return;
 	}
 	tide__grid_int(g, tide__whatif_time(x, q));
-	tide__grid_uint(g, q->move);
+	tide__grid_uint(g, q->event);
 	tide__grid_uint(g, q->size);
 	tide__grid_uint(g, r->out_free);
 }
@@ -182,7 +182,7 @@ static void print_out(const tide_out *to, const tide_whatif *x, size_t first)
 		snprintf(line, sizeof line, " and %zu more run", n - 1);
 	fprintf(to->out, "  %s%s out at %s (event %u): %s requested, %s%s%s left on the device\n",
 		text, n > 1 ? line : " runs",
-		tide__fmt_ns(t, sizeof t, (double)tide__whatif_time(x, q)), q->move,
+		tide__fmt_ns(t, sizeof t, (double)tide__whatif_time(x, q)), q->event,
 		tide__fmt_bytes(size, sizeof size, (double)q->size),
 		tide__fmt_bytes(least, sizeof least, (double)lo), hi > lo ? " to " : "",
 		hi > lo ? tide__fmt_bytes(most, sizeof most, (double)hi) : "");

@@ -100,7 +100,7 @@ static void put_fit(const tide_model *m, const tide_virtual_run *r, const tide_o
 				"May run out");
 		return;
 	}
-	size_t n = tide__virtual_phase(r, r->out_move);
+	size_t n = tide__virtual_phase(r, r->out_event);
 	fprintf(to->out, "  %-16sin %s: %s requested with %s of %s reserved\n", "Runs out",
 		phase_name(m, r, n),
 		tide__fmt_bytes(a, sizeof a, (double)m->allocs.requested[r->out_alloc]),
@@ -179,7 +179,7 @@ void tide__virtual_run_json(const tide_model *m, const tide_virtual_run *r, tide
 	else
 		tide__json_knull(j, "fits");
 	tide__json_kstr(j, "runs_out_in",
-			r->out ? phase_name(m, r, tide__virtual_phase(r, r->out_move)) : NULL);
+			r->out ? phase_name(m, r, tide__virtual_phase(r, r->out_event)) : NULL);
 	tide__json_kuint_if(j, "runs_out_asking_bytes", r->out,
 			    r->out ? m->allocs.requested[r->out_alloc] : 0);
 	tide__grid_member(phase_grid(m, r), j, "phases");

@@ -9,13 +9,13 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-static void move(tide_model *m, uint8_t kind, uint32_t row)
+static void add_event(tide_model *m, uint8_t kind, uint32_t row)
 {
 	size_t i;
 
-	assert_true(tide__table_push(&m->moves, &tide_moves_desc, &i));
-	m->moves.kind[i] = kind;
-	m->moves.row[i] = row;
+	assert_true(tide__table_push(&m->memory_events, &tide_memory_events_desc, &i));
+	m->memory_events.kind[i] = kind;
+	m->memory_events.row[i] = row;
 }
 
 static void alloc(tide_model *m, uint64_t addr, uint64_t size, const char *function)
@@ -28,7 +28,7 @@ static void alloc(tide_model *m, uint64_t addr, uint64_t size, const char *funct
 	m->allocs.pool[r].i = 1;
 	m->allocs.died[r] = TIDE_T_NEVER;
 	m->allocs.stack[r] = tide__stack(m, (tide_stack_id){ 0 }, f);
-	move(m, TIDE_MOVE_ALLOC, r);
+	add_event(m, TIDE_MEMORY_ALLOC, r);
 }
 
 static tide_model *make(uint64_t asked, int64_t device_free)
@@ -48,13 +48,13 @@ static tide_model *make(uint64_t asked, int64_t device_free)
 	m->segments.pool[s].i = 1;
 	m->segments.died[s] = TIDE_T_NEVER;
 	m->segments.kind[s] = TIDE_SEGMENT_LARGE;
-	move(m, TIDE_MOVE_SEG_ALLOC, s);
+	add_event(m, TIDE_MEMORY_SEG_ALLOC, s);
 	alloc(m, 64 * MIB, 24 * MIB, "large");
 	alloc(m, 88 * MIB, 8 * MIB, "small");
 	uint32_t k = tide__push(&m->marks, &tide_marks_desc);
 
 	m->marks.kind[k] = TIDE_MARK_OOM;
-	m->marks.move[k] = m->moves.n;
+	m->marks.position[k] = m->memory_events.n;
 	m->marks.pool[k].i = 1;
 	m->marks.value[k] = (int64_t)asked;
 	m->marks.extra[k] = device_free;

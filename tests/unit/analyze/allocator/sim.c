@@ -302,13 +302,13 @@ static const struct {
 	{ "plain", TIDE_SEGMENT_LARGE, 1, 1, 4 * M, 2 },
 };
 
-static void push_move(tide_model *m, uint8_t kind, uint32_t row)
+static void push_event(tide_model *m, uint8_t kind, uint32_t row)
 {
 	size_t i;
 
-	tide__table_push(&m->moves, &tide_moves_desc, &i);
-	m->moves.kind[i] = kind;
-	m->moves.row[i] = row;
+	tide__table_push(&m->memory_events, &tide_memory_events_desc, &i);
+	m->memory_events.kind[i] = kind;
+	m->memory_events.row[i] = row;
 }
 
 static void test_stretches(void **state)
@@ -336,7 +336,7 @@ static void test_stretches(void **state)
 			m->segments.stream[s].i = k ? stretches[i].stream : 1;
 			m->segments.kind[s] = stretches[i].kind;
 			m->segments.flags[s] = TIDE_SEGMENT_BEFORE;
-			push_move(m, TIDE_MOVE_SEG_ALLOC, s);
+			push_event(m, TIDE_MEMORY_SEG_ALLOC, s);
 		}
 		uint32_t a = tide__push(&m->allocs, &tide_allocs_desc);
 		m->allocs.addr[a] = 3 * M;
@@ -344,7 +344,7 @@ static void test_stretches(void **state)
 		m->allocs.died[a] = TIDE_T_NEVER;
 		m->allocs.pool[a].i = m->allocs.stream[a].i = 1;
 		m->allocs.flags[a] = TIDE_ALLOC_BEFORE;
-		push_move(m, TIDE_MOVE_ALLOC, a);
+		push_event(m, TIDE_MEMORY_ALLOC, a);
 		assert_int_equal(tide__requests_new(m, (tide_device_id){ 1 }, &q, &err), TIDE_OK);
 		same(stretches[i].name, "segments", q->n_before, stretches[i].segments);
 		same(stretches[i].name, "loose blocks", q->n_loose, stretches[i].segments - 1);

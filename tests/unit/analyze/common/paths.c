@@ -60,8 +60,8 @@ static void deep(void **state)
 		m->allocs.size[a] = 1;
 		m->allocs.span[a].i = s;
 		m->allocs.died[a] = TIDE_T_NEVER;
-		tide__table_push(&m->moves, &tide_moves_desc, &at);
-		m->moves.row[at] = a;
+		tide__table_push(&m->memory_events, &tide_memory_events_desc, &at);
+		m->memory_events.row[at] = a;
 	}
 	assert_int_equal(tide__find_op_tree(m, &opt, &t, NULL), TIDE_OK);
 	assert_int_equal(t.n, DEPTH + 1);

@@ -13,7 +13,7 @@ static void mark_step(tide_model *m, int64_t t)
 	uint32_t k = tide__push(&m->marks, &tide_marks_desc);
 	m->marks.kind[k] = TIDE_MARK_STEP;
 	m->marks.t[k] = t;
-	m->marks.move[k] = m->moves.n;
+	m->marks.position[k] = m->memory_events.n;
 }
 
 /* Five steps that keep 100 bytes each; all of it is freed when the program ends, or with the very

@@ -83,13 +83,13 @@ static tide_stack_id stack_of(tide_model *m, char letter)
 	return (tide_stack_id){ 0 };
 }
 
-static void move(tide_model *m, uint8_t kind, uint32_t row)
+static void add_event(tide_model *m, uint8_t kind, uint32_t row)
 {
 	size_t i;
 
-	tide__table_push(&m->moves, &tide_moves_desc, &i);
-	m->moves.kind[i] = kind;
-	m->moves.row[i] = row;
+	tide__table_push(&m->memory_events, &tide_memory_events_desc, &i);
+	m->memory_events.kind[i] = kind;
+	m->memory_events.row[i] = row;
 }
 
 static tide_model *play(const char *script)
@@ -109,14 +109,14 @@ static tide_model *play(const char *script)
 			m->allocs.stack[a] = stack_of(m, *script);
 			m->allocs.lane[a] = (tide_lane_id){ *script == 'X' ? loader : trainer };
 			kind[a] = *script;
-			move(m, TIDE_MOVE_ALLOC, a);
+			add_event(m, TIDE_MEMORY_ALLOC, a);
 			continue;
 		}
 		for (uint32_t a = 1; a < m->allocs.n; a++)
 			if (kind[a] == toupper((unsigned char)*script) &&
 			    m->allocs.died[a] == TIDE_T_NEVER) {
 				m->allocs.died[a] = t;
-				move(m, TIDE_MOVE_FREE, a);
+				add_event(m, TIDE_MEMORY_FREE, a);
 				break;
 			}
 	}

@@ -38,7 +38,8 @@ static uint64_t bytes_of(const tide_model *m, tide_group_by by, uint64_t key)
 {
 	tide_live_set a;
 	tide_groups g;
-	assert_int_equal(tide__live_set_at(m, m->moves.n, TIDE_ANY, TIDE_ANY, &a, NULL), TIDE_OK);
+	assert_int_equal(tide__live_set_at(m, m->memory_events.n, TIDE_ANY, TIDE_ANY, &a, NULL),
+			 TIDE_OK);
 	assert_int_equal(tide__find_groups(m, &a, by, &g, NULL), TIDE_OK);
 	uint64_t sum = 0, want = 0;
 	for (size_t i = 0; i < g.n; i++)

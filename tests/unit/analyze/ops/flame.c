@@ -152,12 +152,12 @@ static void oracle_gpu(const tide_model *m, struct list *l)
 	}
 }
 
-static uint64_t oracle_live(const tide_model *m, size_t moves, uint8_t *alive)
+static uint64_t oracle_live(const tide_model *m, size_t events, uint8_t *alive)
 {
 	uint64_t sum = 0;
 	memset(alive, 0, m->allocs.n);
-	for (size_t i = 0; i < moves; i++)
-		alive[m->moves.row[i]] = m->moves.kind[i] == TIDE_MOVE_ALLOC;
+	for (size_t i = 0; i < events; i++)
+		alive[m->memory_events.row[i]] = m->memory_events.kind[i] == TIDE_MEMORY_ALLOC;
 	for (size_t i = 1; i < m->allocs.n; i++)
 		sum += alive[i] ? m->allocs.size[i] : 0;
 	return sum;
@@ -167,7 +167,7 @@ static uint64_t oracle_peak(const tide_model *m, uint8_t *alive)
 {
 	uint64_t peak = 0;
 	size_t at = 0;
-	for (size_t i = 1; i <= m->moves.n; i++) {
+	for (size_t i = 1; i <= m->memory_events.n; i++) {
 		uint64_t live = oracle_live(m, i, alive);
 		if (live > peak) {
 			peak = live;

@@ -204,7 +204,8 @@ static void by_hand(void **state)
 	tide__modules_free(&x);
 	tide_live_set set;
 	tide_groups g;
-	assert_int_equal(tide__live_set_at(m, m->moves.n, TIDE_ANY, TIDE_ANY, &set, NULL), TIDE_OK);
+	assert_int_equal(tide__live_set_at(m, m->memory_events.n, TIDE_ANY, TIDE_ANY, &set, NULL),
+			 TIDE_OK);
 	assert_int_equal(tide__find_groups(m, &set, TIDE_BY_MODULE, &g, NULL), TIDE_OK);
 	assert_int_equal(g.n, 2);
 	assert_int_equal(g.rows[0].bytes, 1520);

@@ -41,15 +41,15 @@ static void forget(struct pair *p)
 	}
 }
 
-/* Returns the live bytes of a role after `cut` memory events by checking each event. */
-static uint64_t count(const tide_model *m, uint64_t cut, uint64_t role)
+/* Returns the live bytes of a role after `position` memory events by checking each event. */
+static uint64_t count(const tide_model *m, uint64_t position, uint64_t role)
 {
 	uint64_t sum = 0;
-	for (uint64_t i = 0; i < cut; i++) {
-		uint32_t a = m->moves.row[i];
+	for (uint64_t i = 0; i < position; i++) {
+		uint32_t a = m->memory_events.row[i];
 		if (m->allocs.role[a] == role)
-			sum += m->moves.kind[i] == TIDE_MOVE_ALLOC ? m->allocs.size[a]
-								   : -m->allocs.size[a];
+			sum += m->memory_events.kind[i] == TIDE_MEMORY_ALLOC ? m->allocs.size[a]
+									     : -m->allocs.size[a];
 	}
 	return sum;
 }
@@ -73,8 +73,9 @@ static void parts_are_what_is_alive(void **state)
 			sum += parts.v[i].bytes;
 			assert_true(!i || parts.v[i].bytes <= parts.v[i - 1].bytes);
 			for (size_t k = 0; k < 2; k++)
-				assert_int_equal(parts.v[i].at[k],
-						 count(m[k], p.l.v[at].at[k].cut, parts.v[i].key));
+				assert_int_equal(
+					parts.v[i].at[k],
+					count(m[k], p.l.v[at].at[k].position, parts.v[i].key));
 		}
 		assert_int_equal(sum, peak);
 		tide__predicted_breakdown_free(&parts);

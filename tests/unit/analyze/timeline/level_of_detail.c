@@ -309,12 +309,12 @@ static void sums_are_as_defined(void **state)
 /* An allocation's span is one that was there at the time, as importers have it. */
 static void true_spans(tide_model *m)
 {
-	for (size_t i = 0; i < m->moves.n; i++) {
-		int64_t t = tide__move_time(m, i);
-		uint32_t a = m->moves.row[i], s = some_random((uint32_t)m->spans.n);
+	for (size_t i = 0; i < m->memory_events.n; i++) {
+		int64_t t = tide__memory_event_time(m, i);
+		uint32_t a = m->memory_events.row[i], s = some_random((uint32_t)m->spans.n);
 		bool there = m->spans.t0[s] <= t && m->spans.t1[s] >= t;
-		*(m->moves.kind[i] == TIDE_MOVE_ALLOC ? &m->allocs.span[a]
-						      : &m->allocs.free_span[a]) =
+		*(m->memory_events.kind[i] == TIDE_MEMORY_ALLOC ? &m->allocs.span[a]
+								: &m->allocs.free_span[a]) =
 			(tide_span_id){ there ? s : 0 };
 	}
 }
@@ -388,15 +388,15 @@ static void curve_is_as_defined(void **state)
 			uint64_t want[31] = { 0 };
 			for (uint32_t x = 0; x < px; x++) {
 				uint64_t live = 0;
-				for (size_t i = 0; i < m->moves.n; i++) {
-					int64_t t = tide__move_time(m, i);
-					uint32_t row = m->moves.row[i];
+				for (size_t i = 0; i < m->memory_events.n; i++) {
+					int64_t t = tide__memory_event_time(m, i);
+					uint32_t row = m->memory_events.row[i];
 					bool starts = t >= from && pixel(t, from, to, px) >= x;
 					if (starts && live > want[x])
 						want[x] = live; /* held when the pixel began */
 					if (starts && t > to)
 						break;
-					bool born = m->moves.kind[i] == TIDE_MOVE_ALLOC;
+					bool born = m->memory_events.kind[i] == TIDE_MEMORY_ALLOC;
 					if (starts && pixel(t, from, to, px) > x &&
 					    !(x == px - 1 && t == to))
 						break;
@@ -421,18 +421,19 @@ static void curve_is_as_defined(void **state)
 
 /* ---- fewer allocations ---- */
 
-/* Returns the live bytes of a device (0 = all) after `cut` memory events, without the allocations
+/* Returns the live bytes of a device (0 = all) at `position`, without the allocations
  * that are left out. */
-static uint64_t live_after(const tide_model *m, size_t cut, uint32_t device, const uint8_t *drop)
+static uint64_t live_after(const tide_model *m, size_t position, uint32_t device,
+			   const uint8_t *drop)
 {
 	uint64_t live = 0;
-	for (size_t i = 0; i < cut; i++) {
-		uint32_t row = m->moves.row[i];
+	for (size_t i = 0; i < position; i++) {
+		uint32_t row = m->memory_events.row[i];
 		if ((drop && drop[row]) ||
 		    (device && m->pools.device[m->allocs.pool[row].i].i != device))
 			continue;
-		live += m->moves.kind[i] == TIDE_MOVE_ALLOC ? m->allocs.size[row]
-							    : -m->allocs.size[row];
+		live += m->memory_events.kind[i] == TIDE_MEMORY_ALLOC ? m->allocs.size[row]
+								      : -m->allocs.size[row];
 	}
 	return live;
 }
@@ -444,11 +445,12 @@ static void check_thin(const tide_model *m, const tide_downsampled_allocs *t, in
 	for (uint32_t a = 1; a < m->allocs.n; a++)
 		kept += !t->drop[a];
 	assert_int_equal(kept, t->kept);
-	for (size_t i = 0; i < t->n_cuts; i++)
-		assert_int_equal(live_after(m, t->cuts[i], 1, NULL),
-				 live_after(m, t->cuts[i], 1, t->drop));
-	for (size_t cut = 0; cut <= m->moves.n; cut++) {
-		uint64_t all = live_after(m, cut, 0, NULL), some = live_after(m, cut, 0, t->drop);
+	for (size_t i = 0; i < t->n_positions; i++)
+		assert_int_equal(live_after(m, t->positions[i], 1, NULL),
+				 live_after(m, t->positions[i], 1, t->drop));
+	for (size_t position = 0; position <= m->memory_events.n; position++) {
+		uint64_t all = live_after(m, position, 0, NULL),
+			 some = live_after(m, position, 0, t->drop);
 		assert_true(some <= all);
 		most[0] = all > most[0] ? all : most[0];
 		most[1] = some > most[1] ? some : most[1];
@@ -458,13 +460,13 @@ static void check_thin(const tide_model *m, const tide_downsampled_allocs *t, in
 	     k++) { /* the highest value in an interval, including its start */
 		uint64_t high[2] = { 0 };
 		size_t start = 0;
-		for (size_t cut = 0; cut <= m->moves.n; cut++) {
-			int64_t at = cut ? tide__move_time(m, cut - 1) : -1;
+		for (size_t position = 0; position <= m->memory_events.n; position++) {
+			int64_t at = position ? tide__memory_event_time(m, position - 1) : -1;
 			bool before = at < from || (at < to && pixel(at, from, to, t->px) < k);
 			bool in = at >= from && at < to && pixel(at, from, to, t->px) == k;
-			start = before ? cut : start;
+			start = before ? position : start;
 			for (int d = 0; in && d < 2; d++) {
-				uint64_t v = live_after(m, cut, 1, d ? t->drop : NULL);
+				uint64_t v = live_after(m, position, 1, d ? t->drop : NULL);
 				high[d] = v > high[d] ? v : high[d];
 			}
 		}
@@ -485,12 +487,12 @@ static void thin_keeps_the_peaks(void **state)
 			uint64_t most = k % 2 ? 5 + some_random(60) : UINT64_MAX;
 			tide_downsampled_allocs t;
 			int64_t at = some_random(SOME_END);
-			uint64_t cut = tide__cut_at(m, at);
+			uint64_t position = tide__position_at(m, at);
 			assert_int_equal(tide__downsample_allocs(m, from, to, 1 + some_random(40),
 								 at, most, &t, NULL),
 					 TIDE_OK);
-			assert_int_equal(live_after(m, cut, 0, NULL),
-					 live_after(m, cut, 0, t.drop));
+			assert_int_equal(live_after(m, position, 0, NULL),
+					 live_after(m, position, 0, t.drop));
 			assert_true(t.kept <= most || t.px == 1);
 			check_thin(m, &t, from, to);
 			tide__downsampled_allocs_free(&t);
@@ -508,16 +510,16 @@ static void thin_keeps_what_streams_hold(void **state)
 		uint32_t held[8] = { 0 }, n = 0; /* allocated, freed, still held by a stream */
 		for (int64_t t = 0; t < 300; t++) {
 			uint32_t a = some_alloc(m, 1, 1 + some_random(1000), t), p;
-			size_t move;
+			size_t event;
 			if (some_random(3))
 				continue;
 			p = tide__push(&m->pendings, &tide_pendings_desc);
 			m->pendings.alloc[p].i = a;
 			m->pendings.t[p] = t;
 			m->allocs.flags[a] |= TIDE_ALLOC_ASKED;
-			tide__table_push(&m->moves, &tide_moves_desc, &move);
-			m->moves.kind[move] = TIDE_MOVE_FREE_ASKED;
-			m->moves.row[move] = p;
+			tide__table_push(&m->memory_events, &tide_memory_events_desc, &event);
+			m->memory_events.kind[event] = TIDE_MEMORY_FREE_ASKED;
+			m->memory_events.row[event] = p;
 			if (held[n % 8])
 				some_free(m, held[n % 8], t);
 			held[n++ % 8] = a;
@@ -528,22 +530,24 @@ static void thin_keeps_what_streams_hold(void **state)
 							 &th, NULL),
 				 TIDE_OK);
 		for (uint32_t a = 1; a < m->allocs.n;
-		     a++) { /* by definition: any cut in its life? */
-			size_t made = 0, gone = m->moves.n;
-			bool cut = false;
-			for (size_t i = 0; i < m->moves.n; i++) {
-				made = m->moves.kind[i] == TIDE_MOVE_ALLOC && m->moves.row[i] == a
+		     a++) { /* by definition: any position in its life? */
+			size_t made = 0, gone = m->memory_events.n;
+			bool kept = false;
+			for (size_t i = 0; i < m->memory_events.n; i++) {
+				made = m->memory_events.kind[i] == TIDE_MEMORY_ALLOC &&
+						       m->memory_events.row[i] == a
 					       ? i
 					       : made;
-				gone = m->moves.kind[i] == TIDE_MOVE_FREE && m->moves.row[i] == a
+				gone = m->memory_events.kind[i] == TIDE_MEMORY_FREE &&
+						       m->memory_events.row[i] == a
 					       ? i
 					       : gone;
 			}
-			for (size_t k = 0; k < th.n_cuts; k++)
-				cut |= th.cuts[k] > made && th.cuts[k] <= gone;
-			if (cut)
+			for (size_t k = 0; k < th.n_positions; k++)
+				kept |= th.positions[k] > made && th.positions[k] <= gone;
+			if (kept)
 				assert_int_equal(th.drop[a], 0);
-			seen += cut;
+			seen += kept;
 			left += th.drop[a];
 		}
 		assert_true(seen > 0 && left > 0);
@@ -558,11 +562,12 @@ static void thin_keeps_the_peaks_of_phases(void **state)
 		tide_model *m = some_model(seed, 10, 40 + 4 * seed);
 		tide_phases p;
 		tide_downsampled_allocs t;
-		for (uint64_t move = 0; move <= m->moves.n; move += 1 + some_random(40)) {
+		for (uint64_t position = 0; position <= m->memory_events.n;
+		     position += 1 + some_random(40)) {
 			uint32_t k = tide__push(&m->marks, &tide_marks_desc);
 			m->marks.kind[k] = TIDE_MARK_PHASE;
-			m->marks.move[k] = move;
-			m->marks.t[k] = move ? tide__move_time(m, move - 1) : 0;
+			m->marks.position[k] = position;
+			m->marks.t[k] = position ? tide__memory_event_time(m, position - 1) : 0;
 		}
 		assert_int_equal(tide__find_phases(m, &p, NULL), TIDE_OK);
 		assert_int_equal(
@@ -571,8 +576,9 @@ static void thin_keeps_the_peaks_of_phases(void **state)
 		assert_true(t.px <= p.n && (seed % 2 || t.px == p.n));
 		for (uint32_t n = 0; n < t.px; n++) {
 			uint64_t top = 0;
-			for (uint64_t cut = p.phases[n].move0; cut <= p.phases[n].move1; cut++) {
-				uint64_t v = live_after(m, cut, 1, t.drop);
+			for (uint64_t position = p.phases[n].event0; position <= p.phases[n].event1;
+			     position++) {
+				uint64_t v = live_after(m, position, 1, t.drop);
 				top = v > top ? v : top;
 			}
 			for (size_t s = 0; s < p.n_scopes; s++) /* one pool: all scopes are alike */

@@ -67,11 +67,12 @@ static void describe(const tide_model *m, char *out, size_t room)
 	for (size_t i = 0; i < m->attrs.n; i++)
 		SAY("attr %s=%s%lld\n", tide__text(m, m->attrs.key[i], NULL),
 		    tide__text(m, m->attrs.text[i], NULL), (long long)m->attrs.number[i]);
-	for (size_t i = 0; i < m->moves.n; i++) {
-		uint32_t a = m->moves.row[i];
-		SAY("%s %llu at %llu t%lld f%u\n", tide__move_kind_text(m->moves.kind[i]),
+	for (size_t i = 0; i < m->memory_events.n; i++) {
+		uint32_t a = m->memory_events.row[i];
+		SAY("%s %llu at %llu t%lld f%u\n",
+		    tide__memory_event_text(m->memory_events.kind[i]),
 		    (unsigned long long)m->allocs.size[a], (unsigned long long)m->allocs.addr[a],
-		    (long long)tide__move_time(m, i), m->allocs.flags[a]);
+		    (long long)tide__memory_event_time(m, i), m->allocs.flags[a]);
 	}
 	for (size_t i = 0; i < m->samples.n; i++)
 		SAY("sample %s %g t%lld\n",

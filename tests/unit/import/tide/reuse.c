@@ -54,10 +54,10 @@ static uint64_t sweep(const tide_model *m, uint64_t *peak)
 {
 	uint64_t live = 0;
 	*peak = 0;
-	for (size_t i = 0; i < m->moves.n; i++) {
-		uint64_t size = m->allocs.size[m->moves.row[i]];
-		live += m->moves.kind[i] == TIDE_MOVE_ALLOC ? size : 0;
-		live -= m->moves.kind[i] == TIDE_MOVE_FREE ? size : 0;
+	for (size_t i = 0; i < m->memory_events.n; i++) {
+		uint64_t size = m->allocs.size[m->memory_events.row[i]];
+		live += m->memory_events.kind[i] == TIDE_MEMORY_ALLOC ? size : 0;
+		live -= m->memory_events.kind[i] == TIDE_MEMORY_FREE ? size : 0;
 		*peak = live > *peak ? live : *peak;
 	}
 	return live;
@@ -82,7 +82,7 @@ static void addresses_are_used_again(void **state)
 	assert_int_equal(tide__load(path, NULL, &m, &err), TIDE_OK);
 	unlink(path);
 	assert_int_equal(m->allocs.n - 1, t.allocs);
-	assert_int_equal(m->moves.n, t.allocs + t.frees);
+	assert_int_equal(m->memory_events.n, t.allocs + t.frees);
 	uint64_t peak;
 	assert_int_equal(sweep(m, &peak), t.live);
 	assert_int_equal(peak, t.peak);

@@ -161,11 +161,11 @@ static void test_memory(void **state)
 	assert_text(m, m->tensors.name[1], "delta");
 	assert_int_equal(m->segments.n, 2);
 	assert_int_equal(m->segments.kind[1], TIDE_SEGMENT_LARGE);
-	assert_int_equal(m->moves.n, 4);
+	assert_int_equal(m->memory_events.n, 4);
 	assert_int_equal(m->marks.kind[1], TIDE_MARK_OOM);
 	assert_int_equal(m->marks.value[1], 77);
 	assert_int_equal(m->marks.extra[1], -1);
-	assert_int_equal(m->marks.move[1], 4);
+	assert_int_equal(m->marks.position[1], 4);
 	assert_int_equal(m->marks.pool[1].i, 2);
 	assert_text(m, m->marks.text[2], "a text of more than thirty-two bytes, for sure");
 	assert_int_equal(m->counters.n, 2);
@@ -224,7 +224,7 @@ static void test_ops(void **state)
 	tide__model_free(m);
 }
 
-/* ---- repairs: a story, the facts it leaves, rows of allocs and moves ---- */
+/* ---- repairs: a story, the facts it leaves, rows of allocs and events ---- */
 
 static void twice(tidefile *f)
 {
@@ -358,7 +358,7 @@ static void test_repairs(void **state)
 		void (*story)(tidefile *f);
 		const char *fact;
 		int64_t n;
-		size_t allocs, moves;
+		size_t allocs, events;
 	} rows[] = {
 		{ "double free", twice, "loss.free_twice", 1, 1, 2 },
 		{ "double free is not unknown", twice, "loss.free_unknown", 0, 1, 2 },
@@ -387,9 +387,10 @@ static void test_repairs(void **state)
 		tidefile_end(&f);
 		tide_model *m = load(&f);
 		if (fact(m, rows[i].fact) != rows[i].n || m->allocs.n != rows[i].allocs + 1 ||
-		    m->moves.n != rows[i].moves)
-			fail_msg("%s: %s %lld, %zu allocs, %zu moves", rows[i].name, rows[i].fact,
-				 (long long)fact(m, rows[i].fact), m->allocs.n - 1, m->moves.n);
+		    m->memory_events.n != rows[i].events)
+			fail_msg("%s: %s %lld, %zu allocs, %zu events", rows[i].name, rows[i].fact,
+				 (long long)fact(m, rows[i].fact), m->allocs.n - 1,
+				 m->memory_events.n);
 		tide__model_free(m);
 	}
 }

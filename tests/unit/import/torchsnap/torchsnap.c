@@ -120,7 +120,7 @@ static void oom_equals_torch(void **state)
 	assert_int_equal(m->marks.kind[last], TIDE_MARK_OOM);
 	assert_int_equal(m->marks.value[last], 7582253056);
 	assert_int_equal(m->marks.extra[last], 2343698432);
-	assert_int_equal(m->marks.move[last], m->moves.n);
+	assert_int_equal(m->marks.position[last], m->memory_events.n);
 	tide__model_free(m);
 }
 

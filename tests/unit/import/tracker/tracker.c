@@ -87,7 +87,7 @@ static void our_document(void **state)
 	assert_int_equal(m->tensors.requires_grad[1], 1);
 	assert_int_equal(m->dims[m->tensors.dims[1]], 3);
 	assert_int_equal(m->marks.t[1], 1000);
-	assert_int_equal(m->marks.move[1], 2);
+	assert_int_equal(m->marks.position[1], 2);
 	assert_true(m->samples.value[0] == 12);
 	assert_int_equal(fact(m, "loss.tensor_lifecycles_left_out"), 3);
 	assert_int_equal(fact(m, "loss.operation_runs_left_out"), 5);
@@ -182,7 +182,7 @@ static void lives_between_snapshots(void **state)
 	assert_string_equal(
 		tide__text(m, m->frames.function[m->stacks.frame[m->allocs.stack[4].i].i], NULL),
 		"load");
-	assert_int_equal(m->marks.move[1], 3);
+	assert_int_equal(m->marks.position[1], 3);
 	tide__model_free(m);
 }
 

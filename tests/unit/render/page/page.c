@@ -66,7 +66,7 @@ static void some_failure(tide_model *m)
 		m->marks.stack[k] = m->allocs.stack[1];
 		m->marks.value[k] = 1 << 20;
 		m->marks.extra[k] = i ? 1 << 10 : -1;
-		m->marks.move[k] = m->moves.n;
+		m->marks.position[k] = m->memory_events.n;
 	}
 }
 
@@ -239,7 +239,7 @@ static void all_findings(void **state)
 	m->marks.kind[k] = TIDE_MARK_OOM;
 	m->marks.pool[k].i = 1;
 	m->marks.value[k] = 1 << 20;
-	m->marks.move[k] = 1;
+	m->marks.position[k] = 1;
 	for (int64_t i = 0; i < 2; i++)
 		some_span(m, 3, TIDE_CAT_KERNEL, "k", 90 * i, 90 * i + 9);
 	tide_hta_job *job = NULL;

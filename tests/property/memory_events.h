@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* For tests that make recordings of allocators up: chance, and the order of what happened. */
-#ifndef TIDE_TESTS_MOVES_H
-#define TIDE_TESTS_MOVES_H
+#ifndef TIDE_TESTS_MEMORY_EVENTS_H
+#define TIDE_TESTS_MEMORY_EVENTS_H
 
 #include "model/model.h"
 #include "testing.h"
@@ -13,12 +13,12 @@ static inline uint64_t one_of(uint64_t *rng, uint64_t n)
 	return (*rng >> 11) % n;
 }
 
-static inline void push_move(tide_model *m, uint8_t kind, uint32_t row)
+static inline void push_event(tide_model *m, uint8_t kind, uint32_t row)
 {
 	size_t i;
-	assert_true(tide__table_push(&m->moves, &tide_moves_desc, &i));
-	m->moves.kind[i] = kind;
-	m->moves.row[i] = row;
+	assert_true(tide__table_push(&m->memory_events, &tide_memory_events_desc, &i));
+	m->memory_events.kind[i] = kind;
+	m->memory_events.row[i] = row;
 }
 
 #endif
