@@ -208,7 +208,8 @@ static int is_fixed(PyObject *type)
 	return yes;
 }
 
-/* Returns whether __sizeof__ includes referenced objects, which the walk counts itself. pandas' does. */
+/* Returns whether __sizeof__ includes referenced objects, which the walk counts itself. pandas' does; those of objects with a resolver
+ * may include their buffers. */
 static int counts_contents(PyObject *type)
 {
 	PyObject *module = PyObject_GetAttrString(type, "__module__");
@@ -223,7 +224,7 @@ static int counts_contents(PyObject *type)
 
 static Py_ssize_t basic_size(PyObject *type)
 {
-	PyObject *n = PyObject_GetAttrString(type, "__basicsize__");
+	PyObject *n = PyObject_CallFunctionObjArgs(graph_names.type_basic, type, NULL);
 	Py_ssize_t bytes = n ? PyLong_AsSsize_t(n) : 0;
 	Py_XDECREF(n);
 	PyErr_Clear();
@@ -314,8 +315,9 @@ static int ask(struct graph *g, struct shape *s)
 		s->traverse = (traverseproc)PyType_GetSlot(type, Py_tp_traverse);
 	PyErr_Clear(); // before 3.10 PyType_GetSlot refused static types
 	s->fixed = (s->kind == PLAIN || s->kind == RESOLVED) && is_fixed(s->type) ? -2 : -1;
-	if (s->fixed == -1 && s->kind == PLAIN && counts_contents(s->type))
-		s->fixed = basic_size(s->type) + GC_HEAD;
+	if (s->fixed == -1 &&
+	    (s->kind == RESOLVED || (s->kind == PLAIN && counts_contents(s->type))))
+		s->fixed = s->basic + (s->traverse ? GC_HEAD : 0);
 	return 0;
 }
 
@@ -477,7 +479,7 @@ static int take_exception(PyObject **value)
 
 static PyObject *problem_text(PyObject *type, const char *what, PyObject *exception)
 {
-	PyObject *name = PyObject_GetAttr(type, graph_names.name);
+	PyObject *name = PyObject_CallFunctionObjArgs(graph_names.type_name, type, NULL);
 	PyObject *text = !name	     ? NULL
 			 : exception ? PyUnicode_FromFormat("%U: %s: %R", name, what, exception)
 				     : PyUnicode_FromFormat("%U: %s", name, what);
@@ -547,21 +549,33 @@ int graph_measure(struct graph *g, uint32_t at)
 
 /* ---- set-up and release ---- */
 
+/* Returns type.__dict__[name].__get__ */
+static PyObject *type_getter(const char *attribute)
+{
+	PyObject *space = PyObject_GetAttrString((PyObject *)&PyType_Type, "__dict__");
+	PyObject *name = space ? PyMapping_GetItemString(space, attribute) : NULL;
+	PyObject *get = name ? PyObject_GetAttrString(name, "__get__") : NULL;
+	Py_XDECREF(name);
+	Py_XDECREF(space);
+	return get;
+}
+
 int graph_setup(void)
 {
 	struct graph_names *n = &graph_names;
 	PyObject *sys = PyImport_ImportModule("sys");
 	n->getsizeof = sys ? PyObject_GetAttrString(sys, "getsizeof") : NULL;
 	Py_XDECREF(sys);
+	n->type_name = type_getter("__name__");
+	n->type_basic = type_getter("__basicsize__");
 	n->plain_sizeof = PyObject_GetAttrString((PyObject *)&PyBaseObject_Type, "__sizeof__");
 	n->base = PyUnicode_InternFromString("base");
 	n->array_struct = PyUnicode_InternFromString("__array_struct__");
 	n->cpu = PyUnicode_InternFromString("cpu");
 	n->sizeof_name = PyUnicode_InternFromString("__sizeof__");
 	n->itemsize = PyUnicode_InternFromString("__itemsize__");
-	n->name = PyUnicode_InternFromString("__name__");
-	return n->getsizeof && n->plain_sizeof && n->base && n->array_struct && n->cpu &&
-			       n->sizeof_name && n->itemsize && n->name
+	return n->getsizeof && n->type_name && n->type_basic && n->plain_sizeof && n->base &&
+			       n->array_struct && n->cpu && n->sizeof_name && n->itemsize
 		       ? 0
 		       : -1;
 }

@@ -77,6 +77,7 @@ struct graph {
 	size_t n_found, found_room;
 	struct stack stack;
 	uint32_t walks;
+	int memory_only; // of arrays and resolved objects only the memory counts, not attributes and objects in arrays
 	size_t left_out;
 	PyObject *classify, *problems;
 };
@@ -84,7 +85,9 @@ struct graph {
 /* Objects that every walk needs, made once by graph_setup. */
 extern struct graph_names {
 	PyObject *getsizeof, *plain_sizeof;
-	PyObject *base, *array_struct, *cpu, *sizeof_name, *itemsize, *name; // texts
+	PyObject *type_name,
+		*type_basic; // return name and basic size of a type without running code of a metaclass
+	PyObject *base, *array_struct, *cpu, *sizeof_name, *itemsize; // texts
 } graph_names;
 int graph_setup(void);
 

@@ -63,36 +63,54 @@ static int push_traversed(struct graph *g, PyObject *o, traverseproc traverse)
 	return bad ? -1 : 0;
 }
 
-static int push_items(struct graph *g, PyObject *list)
+/* Adds one (address, bytes, device). */
+static int push_told(struct graph *g, PyObject *item, PyObject *type)
 {
-	Py_ssize_t n = PyList_Size(list);
-	for (Py_ssize_t i = 0; i < n; i++)
-		if (push_object(g, PyList_GetItem(list, i)))
-			return -1;
-	return 0;
+	size_t address = PyLong_AsSize_t(PyTuple_GetItem(item, 0)), bytes = 0;
+	PyObject *device = PyTuple_GetItem(item, 2);
+	if (!PyErr_Occurred())
+		bytes = PyLong_AsSize_t(PyTuple_GetItem(item, 1));
+	if (PyErr_Occurred() || bytes > MOST_BYTES || !PyUnicode_Check(device))
+		return graph_problem(g, type, "bytes of its buffer are not plausible");
+	return graph_push_buffer(g, (void *)address, bytes, device);
 }
 
-static int push_object_items(struct graph *g, PyObject *array)
+/* Adds the objects and buffers of a list that Python code returned for `o`. */
+static int push_list(struct graph *g, PyObject *o, PyObject *list)
 {
-	PyObject *flat = PyObject_CallMethod(array, "ravel", NULL);
-	PyObject *list = flat ? PyObject_CallMethod(flat, "tolist", NULL) : NULL;
-	int bad = !list ? graph_problem(g, (PyObject *)Py_TYPE(array), "its items cannot be read")
-		  : PyList_Check(list) ? push_items(g, list)
-				       : 0;
-	Py_XDECREF(list);
-	Py_XDECREF(flat);
+	int bad = 0;
+	Py_ssize_t n = PyList_Check(list) ? PyList_Size(list) : 0;
+	for (Py_ssize_t i = 0; i < n && !bad; i++) {
+		PyObject *item = PyList_GetItem(list, i);
+		int buffer = Py_IS_TYPE(item, &PyTuple_Type) && PyTuple_Size(item) == 3;
+		bad = buffer ? push_told(g, item, (PyObject *)Py_TYPE(o)) : push_object(g, item);
+	}
 	return bad;
 }
 
 /* ---- arrays ---- */
 
-static size_t array_bytes(const struct array_interface *a)
+/* Adds the objects in an array that owns its memory, or whose base is unknown. */
+static int push_array_items(struct graph *g, uint32_t at)
 {
-	size_t bytes = (size_t)a->itemsize;
-	for (int i = 0; i < a->nd; i++)
-		if (__builtin_mul_overflow(bytes, (size_t)a->shape[i], &bytes))
-			return 0;
-	return bytes;
+	PyObject *array = g->nodes[at].key;
+	if (g->memory_only)
+		return 0;
+	PyObject *kinds = PyImport_ImportModule("tidemark.objects._kinds");
+	PyObject *list = kinds ? PyObject_CallMethod(kinds, "items_of", "O", array) : NULL;
+	int bad = list ? push_list(g, array, list)
+		       : graph_problem(g, (PyObject *)Py_TYPE(array), "its items cannot be read");
+	Py_XDECREF(list);
+	Py_XDECREF(kinds);
+	return bad;
+}
+
+/* Adds the buffer of an array, and the objects in it. */
+static int push_array_buffer(struct graph *g, uint32_t at, const struct ndarray *a)
+{
+	if (graph_push_buffer(g, a->data, a->bytes, graph_names.cpu))
+		return -1;
+	return a->objects ? push_array_items(g, at) : 0;
 }
 
 /* Returns a new reference to the base that owns the memory, NULL if the array owns it. */
@@ -115,7 +133,8 @@ static int base_has_bytes(struct graph *g, PyObject *base)
 	enum kind kind = g->shapes[shape].kind;
 	if (kind == NDARRAY || kind == FAST_NDARRAY || kind == RESOLVED)
 		return 1;
-	PyObject *name = PyObject_GetAttr((PyObject *)Py_TYPE(base), graph_names.name);
+	PyObject *name = PyObject_CallFunctionObjArgs(graph_names.type_name,
+						      (PyObject *)Py_TYPE(base), NULL);
 	int yes = name && PyUnicode_CompareWithASCIIString(name, "array") == 0; // array.array
 	Py_XDECREF(name);
 	PyErr_Clear();
@@ -129,31 +148,50 @@ static void take_elements(struct node *n, size_t elements)
 		n->bytes -= elements;
 }
 
-static int push_array_memory(struct graph *g, uint32_t at, const struct array_interface *a)
+static int push_array_memory(struct graph *g, uint32_t at, const struct ndarray *a)
 {
 	PyObject *array = g->nodes[at].key;
 	PyObject *base = base_of(array);
 	if (!base && PyErr_Occurred())
 		return graph_problem(g, (PyObject *)Py_TYPE(array), "its base cannot be read");
 	if (!base)
-		take_elements(&g->nodes[at], array_bytes(a));
+		take_elements(&g->nodes[at], a->bytes);
 	int has = base ? base_has_bytes(g, base) : 0;
 	int bad = has < 0 || (base && push_object(g, base));
-	if (!bad && !has) {
-		bad = graph_push_buffer(g, a->data, array_bytes(a), graph_names.cpu);
-		if (!bad && a->typekind == 'O')
-			bad = push_object_items(g, array);
-	}
+	if (!bad && !has)
+		bad = push_array_buffer(g, at, a);
 	Py_XDECREF(base);
 	return bad ? -1 : 0;
+}
+
+/* Sets *yes if the elements hold references. */
+static int ask_objects(struct graph *g, PyObject *array, int *yes)
+{
+	PyObject *dtype = PyObject_GetAttrString(array, "dtype");
+	PyObject *answer = dtype ? PyObject_GetAttrString(dtype, "hasobject") : NULL;
+	*yes = answer ? PyObject_IsTrue(answer) : -1;
+	Py_XDECREF(answer);
+	Py_XDECREF(dtype);
+	if (*yes >= 0)
+		return 0;
+	*yes = 0;
+	return graph_problem(g, (PyObject *)Py_TYPE(array), "its dtype cannot be read");
+}
+
+static int push_interface(struct graph *g, uint32_t at, const struct array_interface *i)
+{
+	struct ndarray a = { .data = i->data };
+	a.bytes = ndarray_span(&a.data, (size_t)i->itemsize, i->nd, i->shape, i->strides);
+	return ask_objects(g, g->nodes[at].key, &a.objects) || push_array_memory(g, at, &a) ? -1
+											    : 0;
 }
 
 static int push_array(struct graph *g, uint32_t at)
 {
 	PyObject *array = g->nodes[at].key;
 	PyObject *capsule = PyObject_GetAttr(array, graph_names.array_struct);
-	const struct array_interface *a = capsule ? PyCapsule_GetPointer(capsule, NULL) : NULL;
-	int bad = a && a->two == 2 ? push_array_memory(g, at, a)
+	const struct array_interface *i = capsule ? PyCapsule_GetPointer(capsule, NULL) : NULL;
+	int bad = i && i->two == 2 ? push_interface(g, at, i)
 				   : graph_problem(g, (PyObject *)Py_TYPE(array),
 						   "__array_struct__ cannot be read");
 	Py_XDECREF(capsule);
@@ -169,19 +207,13 @@ static int push_fast_array(struct graph *g, uint32_t at)
 		return graph_problem(g, (PyObject *)Py_TYPE(array), "its dtype cannot be read");
 	g->nodes[at].bytes = a.header;
 	base = a.base;
-	if (!base) {
-		if (graph_push_buffer(g, a.data, a.bytes, graph_names.cpu))
-			return -1;
-		return a.objects ? push_object_items(g, array) : 0;
-	}
+	if (!base)
+		return push_array_buffer(g, at, &a);
 	Py_INCREF(base);
 	int has = base_has_bytes(g, base);
 	int bad = has < 0 || push_object(g, base);
-	if (!bad && !has) {
-		bad = graph_push_buffer(g, a.data, a.bytes, graph_names.cpu);
-		if (!bad && a.objects)
-			bad = push_object_items(g, array);
-	}
+	if (!bad && !has)
+		bad = push_array_buffer(g, at, &a);
 	Py_DECREF(base);
 	return bad ? -1 : 0;
 }
@@ -200,31 +232,12 @@ static int expand_array(struct graph *g, uint32_t at, int plain)
 	return 0;
 }
 
-/* Adds one (address, bytes, device) reported by a resolver. */
-static int push_told(struct graph *g, PyObject *item, PyObject *type)
-{
-	size_t address = PyLong_AsSize_t(PyTuple_GetItem(item, 0)), bytes = 0;
-	PyObject *device = PyTuple_GetItem(item, 2);
-	if (!PyErr_Occurred())
-		bytes = PyLong_AsSize_t(PyTuple_GetItem(item, 1));
-	if (PyErr_Occurred() || bytes > MOST_BYTES || !PyUnicode_Check(device))
-		return graph_problem(g, type, "bytes of its buffer are not plausible");
-	return graph_push_buffer(g, (void *)address, bytes, device);
-}
-
 static int push_resolved(struct graph *g, PyObject *o, PyObject *resolver)
 {
-	PyObject *type = (PyObject *)Py_TYPE(o),
-		 *list = PyObject_CallFunctionObjArgs(resolver, o, NULL);
+	PyObject *list = PyObject_CallFunctionObjArgs(resolver, o, NULL);
 	if (!list)
-		return graph_problem(g, type, "its buffers cannot be found");
-	int bad = 0;
-	Py_ssize_t n = PyList_Check(list) ? PyList_Size(list) : 0;
-	for (Py_ssize_t i = 0; i < n && !bad; i++) {
-		PyObject *item = PyList_GetItem(list, i);
-		int buffer = Py_IS_TYPE(item, &PyTuple_Type) && PyTuple_Size(item) == 3;
-		bad = buffer ? push_told(g, item, type) : push_object(g, item);
-	}
+		return graph_problem(g, (PyObject *)Py_TYPE(o), "its buffers cannot be found");
+	int bad = push_list(g, o, list);
 	Py_DECREF(list);
 	return bad;
 }
@@ -256,7 +269,8 @@ int graph_expand_outside(struct graph *g, uint32_t at)
 
 int graph_expand(struct graph *g, uint32_t at)
 {
-	traverseproc traverse = g->shapes[g->nodes[at].shape].traverse;
+	const struct shape *s = &g->shapes[g->nodes[at].shape];
+	traverseproc traverse = g->memory_only && s->kind != PLAIN ? NULL : s->traverse;
 	if (traverse && push_traversed(g, g->nodes[at].key, traverse))
 		return -1;
 	return expand_memory(g, at);

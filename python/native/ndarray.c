@@ -47,17 +47,34 @@ void *ndarray_memory(PyObject *array, PyObject **base)
 	return f->data;
 }
 
+size_t ndarray_span(void **data, size_t itemsize, int nd, const Py_ssize_t *shape,
+		    const Py_ssize_t *strides)
+{
+	size_t all = itemsize, before = 0, span = itemsize;
+	for (int i = 0; i < nd; i++) {
+		size_t far, step = (size_t)(strides[i] < 0 ? -strides[i] : strides[i]);
+		if (shape[i] <= 0)
+			return 0;
+		if (__builtin_mul_overflow(all, (size_t)shape[i], &all))
+			all = SIZE_MAX;
+		if (__builtin_mul_overflow(step, (size_t)shape[i] - 1, &far) ||
+		    __builtin_add_overflow(span, far, &span))
+			return 0;
+		before += strides[i] < 0 ? far : 0;
+	}
+	*data = (char *)*data - before;
+	return all < span ? all : span;
+}
+
 int ndarray_read(PyObject *array, struct dtype *known, size_t n, struct ndarray *a)
 {
 	const struct fields *f = (const struct fields *)array;
 	struct dtype *d = &known[((uintptr_t)f->descr >> 5) % n];
 	if (d->descr != f->descr && read_dtype(f->descr, d))
 		return -1;
-	size_t bytes = d->itemsize;
-	for (int i = 0; i < f->nd; i++)
-		if (__builtin_mul_overflow(bytes, (size_t)f->dimensions[i], &bytes))
-			bytes = 0;
-	*a = (struct ndarray){ .data = f->data,
+	void *data = f->data;
+	size_t bytes = ndarray_span(&data, d->itemsize, f->nd, f->dimensions, f->strides);
+	*a = (struct ndarray){ .data = data,
 			       .bytes = bytes,
 			       .header = checked.basic + 2 * sizeof(Py_ssize_t) * (size_t)f->nd,
 			       .base = f->base,

@@ -19,8 +19,8 @@ struct dtype {
 };
 
 struct ndarray {
-	void *data;
-	size_t bytes;	// of all elements
+	void *data; // the first byte of all elements; with negative strides not the array's address
+	size_t bytes;	// of memory that the elements take
 	size_t header;	// of the object itself, without elements
 	PyObject *base; // borrowed; NULL: the array owns its memory
 	int objects;
@@ -32,4 +32,8 @@ int ndarray_readable(PyObject *type);
 void *ndarray_memory(PyObject *array, PyObject **base);
 /* `known` is a cache of n dtypes, each held, zeroed at first. Returns -1 with an exception if a dtype cannot be read. */
 int ndarray_read(PyObject *array, struct dtype *known, size_t n, struct ndarray *a);
+/* Finds the memory of `nd` axes of elements of `itemsize` bytes at *data: moves *data to its first byte and returns the number of
+ * bytes. Elements may share memory: of a broadcast array, or of windows that overlap. */
+size_t ndarray_span(void **data, size_t itemsize, int nd, const Py_ssize_t *shape,
+		    const Py_ssize_t *strides);
 #endif

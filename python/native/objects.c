@@ -36,7 +36,8 @@ struct walk {
 	int64_t *exclusive, *reachable; // bytes of each owner
 	struct rank *ranks;
 	size_t n_ranks, duplicated;
-	int met; // an owner reached a node that is OUTSIDE
+	int met;	 // an owner reached a node that is OUTSIDE
+	int memory_only; // as in struct graph
 };
 
 static int next(struct walk *w, uint32_t *at)
@@ -323,7 +324,10 @@ static int leave_outside(struct walk *w, PyObject *list)
 /* Pass 1: every node has its owner, or is SHARED. `outside` may be NULL. */
 static int reach(struct walk *w, PyObject *owners, PyObject *classify, PyObject *outside)
 {
-	if (graph_init(&w->g, classify) || take_roots(w, owners) || leave_outside(w, outside))
+	if (graph_init(&w->g, classify))
+		return -1;
+	w->g.memory_only = w->memory_only;
+	if (take_roots(w, owners) || leave_outside(w, outside))
 		return -1;
 	for (size_t i = 0; i < w->n_roots; i++)
 		if (w->roots[i] != NOTHING && mark(w, (uint32_t)i))
@@ -369,9 +373,9 @@ static PyObject *walk(PyObject *self, PyObject *args)
 {
 	(void)self;
 	PyObject *owners, *classify, *all = NULL;
-	if (!PyArg_ParseTuple(args, "O!O:walk", &PyList_Type, &owners, &classify))
-		return NULL;
 	struct walk w = { 0 };
+	if (!PyArg_ParseTuple(args, "O!O|p:walk", &PyList_Type, &owners, &classify, &w.memory_only))
+		return NULL;
 	if (!reach(&w, owners, classify, NULL) && !sum(&w))
 		all = answer(&w);
 	finish(&w);
@@ -431,7 +435,7 @@ static PyObject *reached(PyObject *self, PyObject *args)
 
 static PyMethodDef methods[] = {
 	{ "walk", walk, METH_VARARGS,
-	  "walk(owners, classify): bytes of what the owners reach, each object and buffer once. A dict; see tidemark.objects." },
+	  "walk(owners, classify, memory_only=False): bytes of what the owners reach, each object and buffer once; of arrays on request their memory alone. A dict; see tidemark.objects." },
 	{ "total", total_of, METH_VARARGS,
 	  "total(owners, classify, outside): all bytes that the owners reach, each once, without the objects of the list `outside` and the memory of its arrays; 1 if they reach one of these; problems." },
 	{ "reached", reached, METH_VARARGS,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
 """Objects that raise, lie, exit or change while they are measured: reported, never fatal."""
+import dataclasses
 import importlib.util
 import math
 import subprocess
@@ -11,7 +12,7 @@ import warnings
 
 from objects_cases import Wrapped, needs, unit
 from tidemark import _objects, objects
-from tidemark.objects import _duplicates, _walk
+from tidemark.objects import _duplicates, _slow, _walk
 
 if importlib.util.find_spec("numpy"):
     import numpy as np
@@ -268,12 +269,75 @@ class Arrays(unittest.TestCase):
         self.assertIn("-8 bytes", str([str(w.message) for w in told]))
 
     def test_parts_that_cannot_be_read(self):
-        """Half-made wrappers: alone an error, in a list a problem."""
+        """Half-made wrappers are reported, alone and in a list."""
         half = object.__new__(Wrapped)
         half.values = np.zeros(3)
-        with self.assertRaises(AttributeError):
-            objects.memory_stats(half)
-        self.assertIn("  - Wrapped: unit cannot be read: AttributeError(", objects.memory_report([half, Wrapped(np.zeros(3), None)]))
+        with self.assertWarnsRegex(RuntimeWarning, "Wrapped: unit cannot be read: AttributeError") as told:
+            s = objects.memory_stats(half)
+        self.assertEqual(told.filename, __file__)
+        self.assertEqual((s.data_bytes, s.metadata_bytes, s.device), (24, sys.getsizeof(half), "cpu"))
+        for report in (objects.memory_report(half), objects.memory_report([half, Wrapped(np.zeros(3), None)])):
+            self.assertEqual(report.count("  - Wrapped: unit cannot be read: AttributeError("), 1)
+
+    def test_data_that_cannot_be_read_is_unknown(self):
+        class Recursive:
+            def __getattr__(self, name):
+                return getattr(self, name + "x")
+
+        objects.register(Recursive, data="values", metadata="unit")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            s = objects.memory_stats(Recursive())
+        self.assertTrue(math.isnan(s.overhead_ratio))
+        self.assertEqual((s.data_bytes, s.metadata_bytes, s.device), (0, sys.getsizeof(Recursive()), "unknown"))
+        report = objects.memory_report([Recursive(), Recursive()])
+        for line in ("Array 1:\n  Data: unknown\n", "Total data:        0 bytes, and unknown bytes of 2 arrays\n", "  - Recursive: values cannot be read: RecursionError("):
+            self.assertIn(line, report)
+        self.assertNotIn("small", report)
+
+    def test_classes_that_refuse_everything(self):
+        class Refuses(type):
+            def __getattribute__(cls, name):
+                raise RuntimeError(name)
+
+            def __instancecheck__(cls, one):
+                raise RuntimeError("instance")
+
+            def __eq__(cls, other):
+                raise RuntimeError("equal")
+
+            def __hash__(cls):
+                raise RuntimeError("hash")
+
+        class Bad(metaclass=Refuses):
+            def __sizeof__(self):
+                return -1
+
+        class Lies:
+            @property
+            def __class__(self):
+                raise RuntimeError("class")
+
+        @dataclasses.dataclass
+        class Holds:
+            values: object
+            more: object
+
+        with self.assertRaisesRegex(TypeError, "got Bad"):
+            objects.memory_stats(Bad())
+        f = objects.footprint([Bad(), Lies()])
+        self.assertIn(24, [b for _, _, b in f.by_type])  # the basic size
+        self.assertEqual([p.partition(":")[0] for p in f.problems], ["Bad"])
+        for more in (Bad(), Lies()):
+            held = [Holds(np.zeros(3), more), Holds(np.zeros(3), more)]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self.assertEqual(objects.memory_stats(held[0]).data_bytes, 24)
+                self.assertEqual(objects.analyze_shared_metadata(held).num_arrays, 2)
+            self.assertIn("Memory Report for Holds", objects.memory_report(held[0]))
+            self.assertIn("Total data:        48 bytes", objects.memory_report(held))
+            slow = _slow.Slow("a test")
+            self.assertEqual(slow.walk(held, _walk.classify)["total"], objects.footprint(held).total_if_shared)
 
     def test_arrays_that_lie(self):
         class Base(np.ndarray):
@@ -287,7 +351,8 @@ class Arrays(unittest.TestCase):
                 raise RuntimeError("no struct")
 
         class Items(np.ndarray):
-            def ravel(self):
+            @property
+            def dtype(self):
                 raise RuntimeError("no items")
 
         items = Items((2,), object)

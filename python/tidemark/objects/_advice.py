@@ -82,7 +82,7 @@ def _same_exponents(dimensions: list[Any], problems: list[str]) -> list[str]:
 
 
 def _scales(units: list[Any]) -> list[str]:
-    odd = sorted({s for u in units if (s := _symbol(u)) and isinstance(scale := _kinds.get(u, "scale"), (int, float)) and scale != 1})
+    odd = sorted({s for u in units if (s := _symbol(u)) and issubclass(type(scale := _kinds.get(u, "scale")), (int, float)) and scale != 1})
     if not odd:
         return []
     return [f"Using non-SI scale factors ({', '.join(odd[:5])}) adds conversion overhead", "Consider standardizing to SI base units"]
@@ -109,8 +109,8 @@ def _few(group: Group) -> bool:
 def _elements(array: Any) -> int:
     shape = _kinds.get(array, "shape")  # a nested tensor has none
     n = 1
-    for extent in shape if isinstance(shape, tuple) else ():
-        n *= extent
+    for extent in shape if issubclass(type(shape), tuple) else ():
+        n *= extent if type(extent) is int else FEW_ELEMENTS  # a ragged axis of a nested tensor has no number
     return n
 
 

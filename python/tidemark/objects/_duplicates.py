@@ -20,7 +20,6 @@ MOST_HASHED = 1 << 30  # bytes of arrays that are read
 MOST_OBJECTS = 2_000_000
 MOST_LEVELS = 1000
 MOST_PROBLEMS = 100
-_NESTING = (tuple, frozenset)
 _VALUES = (str, bytes, int, float, complex, tuple, frozenset, Fraction)
 
 
@@ -33,14 +32,19 @@ def _is_value(t: type) -> bool:
     return by_value and _kinds.module_of(t) not in ("builtins", "numpy") and not issubclass(t, type) and _walk.classify(t) is None
 
 
+def _nests(o: Any) -> bool:
+    t = type(o)
+    return t is tuple or t is frozenset  # `in` would ask the metaclass
+
+
 def _deep(objects: list[Any]) -> set[int]:
     """Returns the ids of tuples and frozensets nested more than MOST_LEVELS deep: their hash recurses on the C stack."""
     levels: dict[int, int] = {}
     for root in objects:
-        todo = [(root, False)] if type(root) in _NESTING else []
+        todo = [(root, False)] if _nests(root) else []
         while todo:
             o, seen = todo.pop()
-            inner = [x for x in o if type(x) in _NESTING]
+            inner = [x for x in o if _nests(x)]
             if seen:
                 levels[id(o)] = 1 + max((levels.get(id(x), 0) for x in inner), default=0)
             elif id(o) not in levels:
@@ -60,7 +64,7 @@ def note(o: Any, e: BaseException, problems: list[str]) -> None:
     _guard.pass_signals(e)
     if type(e) is TypeError and str(e).startswith("unhashable type"):
         return
-    text = f"{type(o).__name__}: it cannot be compared: {_kinds.text_of(e)}"
+    text = f"{_kinds.name_of(type(o))}: it cannot be compared: {_kinds.text_of(e)}"
     if text not in problems and len(problems) < MOST_PROBLEMS:
         problems.append(text)
 
@@ -100,7 +104,7 @@ def _text(o: Any) -> str:
         text = repr(o) if not hasattr(o, "dtype") else f"{o.dtype} {o.shape}"
     except BaseException as e:
         _guard.pass_signals(e)
-        text = f"(repr failed: {type(e).__name__})"
+        text = f"(repr failed: {_kinds.name_of(type(e))})"
     return text if len(text) <= 80 else text[:77] + "..."
 
 

@@ -20,7 +20,10 @@ Part = Union[str, Callable[[Any], Any], None]
 _mro = type.__dict__["__mro__"].__get__  # attributes of classes without running code of their metaclass
 _module = type.__dict__["__module__"].__get__
 _space = type.__dict__["__dict__"].__get__
-_name = type.__dict__["__name__"].__get__
+basic_of: Callable[[type], int] = type.__dict__["__basicsize__"].__get__
+flags_of: Callable[[type], int] = type.__dict__["__flags__"].__get__
+itemsize_of: Callable[[type], int] = type.__dict__["__itemsize__"].__get__
+name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
 _UNIT_PART = re.compile(r"(^|_)units?($|_)")
 
 
@@ -32,7 +35,7 @@ def module_of(cls: type) -> str:
 def bases(cls: type) -> Iterator[tuple[type, tuple[str, str]]]:
     """Returns the class and its bases, each with the names of its module and of itself."""
     for base in _mro(cls):
-        yield base, (module_of(base), _name(base))
+        yield base, (module_of(base), name_of(base))
 
 
 def get(obj: Any, name: str) -> Any:
@@ -53,6 +56,13 @@ class Kind:
     plain: bool = False  # the array itself, nothing wraps it
 
 
+class Unreadable:
+    """Data that cannot be read: its bytes are unknown."""
+
+
+UNREADABLE = Unreadable()
+
+
 def part_of(obj: Any, part: Part) -> Any:
     return None if part is None else getattr(obj, part) if isinstance(part, str) else part(obj)
 
@@ -65,6 +75,11 @@ def _astropy_metadata(obj: Any) -> list[Any]:
     return [obj.unit, *(v for k, v in vars(obj).items() if k != "_unit")]
 
 
+def _masked(obj: Any) -> list[Any]:
+    mask = obj.__dict__.get("_mask")
+    return [obj, mask] if kind_of(type(mask)) is not None and mask.ndim else [obj]
+
+
 def _frame_arrays(obj: Any) -> list[Any]:
     """A column as a Series would be noted in the frame (copy-on-write), so that each measurement finds more than the one before."""
     if hasattr(obj, "_iter_column_arrays"):
@@ -73,7 +88,7 @@ def _frame_arrays(obj: Any) -> list[Any]:
 
 
 def _is_array(value: Any) -> bool:
-    return isinstance(value, (bytes, bytearray, memoryview)) or (found := kind_of(type(value))) is not None and found.plain
+    return issubclass(type(value), (bytes, bytearray, memoryview)) or (found := kind_of(type(value))) is not None and found.plain
 
 
 def _fields(obj: Any) -> list[tuple[str, Any]]:
@@ -92,6 +107,9 @@ _KNOWN: dict[tuple[str, str], Kind] = {
     ("numpy", "generic"): Kind(_itself, plain=True),
     ("torch", "Tensor"): Kind(_itself, plain=True),
     ("array", "array"): Kind(_itself, plain=True),
+    ("_ctypes", "_CData"): Kind(_itself, plain=True),
+    ("numpy.ma", "MaskedArray"): Kind(_masked, plain=True),
+    ("numpy.ma.core", "MaskedArray"): Kind(_masked, plain=True),  # before NumPy 2
     ("pandas", "DataFrame"): Kind(_frame_arrays, lambda o: [o.columns, o.index]),
     ("pandas", "Series"): Kind("array", lambda o: [o.name, o.index]),
     ("polars.dataframe.frame", "DataFrame"): Kind(_itself, "columns"),
@@ -110,7 +128,7 @@ def is_guess(kind: Kind) -> bool:
 def register(cls: type, *, data: Part, metadata: Part = None, uncertainty: Part = None) -> None:
     """Defines the parts of objects of `cls` and of derived classes."""
     if not isinstance(cls, type):
-        raise TypeError(f"register expects a class, got {type(cls).__name__}")
+        raise TypeError(f"register expects a class, got {name_of(type(cls))}")
     _REGISTERED[id(cls)] = cls, Kind(data, metadata, uncertainty)
     _SEEN.clear()
 
@@ -141,7 +159,7 @@ def kind_of(cls: type) -> Kind | None:
 
 
 def _several(value: Any) -> list[Any]:
-    return [] if value is None else value if isinstance(value, list) else [value]
+    return [] if value is None else value if issubclass(type(value), list) else [value]
 
 
 def ndarray() -> Any:
@@ -154,41 +172,61 @@ def _warn(text: str) -> None:
     warnings.warn(text, RuntimeWarning, stacklevel=4)
 
 
+def _ctypes() -> Any:
+    return sys.modules["_ctypes"]
+
+
 def array_size(array: Any, tell: Callable[[str], object] = _warn) -> tuple[int, str]:
     """Returns the bytes of an array's elements, at most those of its buffer, and its device. (0, UNKNOWN) if they cannot be found; `tell` gets the reason."""
     try:
         if type(array) is ndarray():
-            return (_behind(array, array.nbytes) if 0 in array.strides else array.nbytes), "cpu"
+            return (array.nbytes if array.base is None else span(array)[1]), "cpu"
+        if array is UNREADABLE:
+            return 0, UNKNOWN
         if hasattr(array, "untyped_storage"):
             return _tensor_size(array)
         if hasattr(array, "estimated_size"):
             return _plausible(array.estimated_size()), "cpu"
         if hasattr(array, "nbytes"):
-            return _behind(array, _plausible(array.nbytes)), "cpu"
+            n = _plausible(array.nbytes)
+            return (min(n, span(array)[1]) if getattr(array, "strides", None) and hasattr(array, "itemsize") else n), "cpu"
         if isinstance(array, (bytes, bytearray)):
             return len(array), "cpu"
+        if hasattr(array, "_b_needsfree_"):
+            return _ctypes().sizeof(array), "cpu"
         if hasattr(array, "itemsize"):
             return _plausible(len(array) * array.itemsize), "cpu"
         return _plausible(sys.getsizeof(array)), "cpu"  # a plain number, as in pint
     except BaseException as e:
         _guard.pass_signals(e)
-        tell(f"{type(array).__name__}: its bytes are unknown: {text_of(e)}")
+        tell(f"{name_of(type(array))}: its bytes are unknown: {text_of(e)}")
         return 0, UNKNOWN
 
 
-def sparse_parts(tensor: Any) -> list[Any]:
-    """Tensors that a sparse one consists of; of another one, none."""
+def inner_tensors(tensor: Any) -> list[Any]:
+    """Tensors that a sparse tensor, or a subclass that wraps others, consists of; of another one, none."""
+    if hasattr(type(tensor), "__tensor_flatten__") and not _is_fake(tensor):
+        return [getattr(tensor, name) for name in tensor.__tensor_flatten__()[0]]
     names = {"torch.sparse_coo": ("_indices", "_values"), "torch.sparse_csr": ("crow_indices", "col_indices", "values"), "torch.sparse_bsr": ("crow_indices", "col_indices", "values"),
              "torch.sparse_csc": ("ccol_indices", "row_indices", "values"), "torch.sparse_bsc": ("ccol_indices", "row_indices", "values")}
     return [getattr(tensor, name)() for name in names.get(str(tensor.layout), ())]
 
 
+def _is_fake(tensor: Any) -> bool:
+    return name_of(type(tensor)) == "FakeTensor"
+
+
+def without_memory(tensor: Any) -> bool:
+    """Returns whether the tensor has a size but no memory: on the meta device, or a fake tensor of another device."""
+    return tensor.device.type == "meta" or _is_fake(tensor)
+
+
 def _tensor_size(tensor: Any) -> tuple[int, str]:
     device = str(tensor.device)
-    if parts := sparse_parts(tensor):
+    if parts := inner_tensors(tensor):
         return sum(_tensor_size(t)[0] for t in parts), device
     n = tensor.element_size() * tensor.nelement()
-    return (n if device == "meta" else min(n, tensor.untyped_storage().nbytes())), device
+    return (n if without_memory(tensor) else min(n, tensor.untyped_storage().nbytes())), device
 
 
 def text_of(e: BaseException) -> str:
@@ -196,7 +234,7 @@ def text_of(e: BaseException) -> str:
         return repr(e)
     except BaseException as second:  # its __repr__ fails too
         _guard.pass_signals(second)
-        return type(e).__name__
+        return name_of(type(e))
 
 
 def _plausible(n: Any) -> int:
@@ -205,26 +243,40 @@ def _plausible(n: Any) -> int:
     return operator.index(n)
 
 
-def _behind(array: Any, nbytes: int) -> int:
-    strides = getattr(array, "strides", None)
-    if not strides or 0 not in strides:
-        return nbytes
-    used = array.itemsize  # broadcast: an axis of stride 0 repeats the same elements
-    for n, stride in zip(array.shape, strides):
-        used *= n if stride else 1
-    return min(nbytes, int(used))
+def span(array: Any) -> tuple[int, int]:
+    """Returns the bytes of an array's elements before its address, and the bytes of memory that all of them take: elements of a
+    broadcast array, or of windows that overlap, share some."""
+    before = after = 0
+    n: int = array.itemsize
+    for extent, stride in zip(array.shape, array.strides):
+        n *= extent
+        before -= min(0, (extent - 1) * stride)
+        after += max(0, (extent - 1) * stride)
+    return (before, min(n, before + after + array.itemsize)) if n else (0, 0)
+
+
+def items_of(array: Any) -> list[Any]:
+    """Returns the objects in an array of objects, or of records with fields of objects. Texts of NumPy's StringDType are one buffer."""
+    own, dtype = ndarray(), array.dtype
+    if dtype.names:
+        return [o for name in dtype.names if dtype[name].hasobject for o in items_of(own.__getitem__(array, name))]
+    found: list[Any] = own.tolist(own.ravel(array))
+    if dtype.kind != "T":
+        return found
+    sizes = (len(text.encode("utf-8", "surrogatepass")) for text in found if type(text) is str)
+    return [(array.ctypes.data + 1, sum(n + (8 if n > 255 else 1) for n in sizes if n > 15), "cpu")]  # shorter ones are in the elements
 
 
 def shallow(obj: Any, tell: Callable[[str], object] = _warn) -> int:
     """Returns the bytes of the object without referenced objects."""
-    if type(obj).__module__.partition(".")[0] == "pandas":  # its __sizeof__ counts the data
+    if module_of(type(obj)).partition(".")[0] == "pandas":  # its __sizeof__ counts the data
         return object.__sizeof__(obj) + 16
     try:
         return _plausible(sys.getsizeof(obj))
     except BaseException as e:
         _guard.pass_signals(e)
-        tell(f"{type(obj).__name__}: __sizeof__ failed, basic size taken: {text_of(e)}")
-        return int(type(obj).__basicsize__)
+        tell(f"{name_of(type(obj))}: __sizeof__ failed, basic size taken: {text_of(e)}")
+        return basic_of(type(obj))
 
 
 @dataclasses.dataclass(slots=True)
@@ -238,23 +290,45 @@ class Parts:
 def known(obj: Any) -> Kind:
     kind = kind_of(type(obj))
     if kind is None:
-        name = type(obj).__name__
+        name = name_of(type(obj))
         raise TypeError(f"Expected DimArray or DimTensor, got {name} (tidemark.objects.register({name}, data=...) adds a class)")
     return kind
 
 
-def split(obj: Any) -> tuple[Kind, list[Any], list[Any], list[Any]]:
-    """Returns kind, data, metadata and uncertainty."""
+def read(obj: Any, part: Part, tell: Callable[[str], object] = _warn) -> Any:
+    """Returns a part of an object; UNREADABLE if it raises an exception, and `tell` gets the reason."""
+    try:
+        return part_of(obj, part)
+    except BaseException as e:
+        _guard.pass_signals(e)
+        tell(f"{name_of(type(obj))}: {part if isinstance(part, str) else 'a part'} cannot be read: {text_of(e)}")
+        return UNREADABLE
+
+
+def split(obj: Any, tell: Callable[[str], object] = _warn) -> tuple[Kind, list[Any], list[Any], list[Any]]:
+    """Returns kind, data, metadata and uncertainty. Parts that cannot be read are left out, but data is then UNREADABLE."""
     kind = known(obj)
-    return kind, _several(part_of(obj, kind.data)), _several(part_of(obj, kind.metadata)), _several(part_of(obj, kind.uncertainty))
+    try:
+        return kind, _several(part_of(obj, kind.data)), _several(part_of(obj, kind.metadata)), _several(part_of(obj, kind.uncertainty))
+    except BaseException as e:
+        _guard.pass_signals(e)
+    told: list[str] = []
+    data, metadata, uncertainty = (read(obj, part, told.append) for part in (kind.data, kind.metadata, kind.uncertainty))
+    for text in told:
+        tell(text)
+    return kind, _several(data), _several(readable(metadata)), _several(readable(uncertainty))
 
 
-def parts(obj: Any) -> Parts:
-    return Parts(*split(obj))
+def readable(value: Any) -> Any:
+    return None if value is UNREADABLE else value
+
+
+def parts(obj: Any, tell: Callable[[str], object] = _warn) -> Parts:
+    return Parts(*split(obj, tell))
 
 
 def is_unit(part: Part, metadata: Any) -> bool:
     """Returns whether metadata is a unit: the attribute or its class is called a unit, or it has a dimension or a symbol."""
     if isinstance(part, str) and _UNIT_PART.search(part):
         return True
-    return "unit" in type(metadata).__name__.lower() or get(metadata, "dimension") is not None or get(metadata, "symbol") is not None
+    return "unit" in name_of(type(metadata)).lower() or get(metadata, "dimension") is not None or get(metadata, "symbol") is not None

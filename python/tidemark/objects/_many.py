@@ -73,27 +73,20 @@ class Group:
             self.problems.append(text)
 
     def _column(self, part: Part) -> Column:
-        """Reads a part of each object. A part that cannot be read is a problem and counts as none."""
+        """Reads a part of each object. A part that cannot be read is a problem and counts as none; data is UNREADABLE."""
         if part is None:
             return Column([None] * len(self.members))
         try:
             return Column([getattr(o, part) for o in self.members] if isinstance(part, str) else [part(o) for o in self.members])
         except BaseException as e:
             _guard.pass_signals(e)
-            return Column([self._read(o, part) for o in self.members])
-
-    def _read(self, o: Any, part: Part) -> Any:
-        try:
-            return _kinds.part_of(o, part)
-        except BaseException as e:
-            _guard.pass_signals(e)
-            self.tell(f"{type(o).__name__}: {part if isinstance(part, str) else 'a part'} cannot be read: {_kinds.text_of(e)}")
-            return None
+            found = [_kinds.read(o, part, self.tell) for o in self.members]
+            return Column(found if part is self.kind.data else [_kinds.readable(v) for v in found])
 
     def _sizes(self, column: Column) -> tuple[list[int], set[int]]:
         """Returns the bytes of each object, and the ids of objects with an array of unknown size."""
         ndarray, unknown = _kinds.ndarray(), set()
-        found = [a.nbytes if type(a) is ndarray and 0 not in a.strides else -1 for a in column.values]
+        found = [a.nbytes if type(a) is ndarray and a.base is None else -1 for a in column.values]
         for i, a in enumerate(column.values) if -1 in found else ():
             if found[i] == -1:
                 found[i], device = _kinds.array_size(a, self.tell)
@@ -105,7 +98,7 @@ class Group:
 
     def _shallow(self) -> list[int]:
         t, first = type(self.members[0]), _kinds.shallow(self.members[0], self.tell)
-        if _kinds.get(t, "__sizeof__") is _SIZEOF and not t.__itemsize__:  # all have one size
+        if _kinds.get(t, "__sizeof__") is _SIZEOF and not _kinds.itemsize_of(t):  # all have one size
             return [first] * len(self.members)
         return [first, *(_kinds.shallow(o, self.tell) for o in self.members[1:])]
 

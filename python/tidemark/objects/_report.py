@@ -18,7 +18,7 @@ RULE = "=" * 40
 def memory_report(obj: Any, detailed: bool = True, among: Iterable[Any] | str | None = None) -> str:
     """Returns a report of one object, or of a list or tuple of them. `among`: as in memory_stats."""
     with _guard.signals_told_apart():
-        return "\n".join(_of_list(list(obj), detailed) if isinstance(obj, (list, tuple)) else _of_one(obj, detailed, among))
+        return "\n".join(_of_list(list(obj), detailed) if issubclass(type(obj), (list, tuple)) else _of_one(obj, detailed, among))
 
 
 def _percent(part: int, data: int, unknown: bool = False) -> str:
@@ -35,7 +35,7 @@ def _of_one(obj: Any, detailed: bool, among: Iterable[Any] | str | None) -> list
         s = _stats.memory_stats(obj, among)
     unknown = math.isnan(s.overhead_ratio)
     least = "at least " if unknown else ""
-    lines = [f"Memory Report for {type(obj).__name__}", RULE, f"Data:        {'unknown' if unknown else size(s.data_bytes)}", f"Metadata:    {size(s.metadata_bytes)}"]
+    lines = [f"Memory Report for {_kinds.name_of(type(obj))}", RULE, f"Data:        {'unknown' if unknown else size(s.data_bytes)}", f"Metadata:    {size(s.metadata_bytes)}"]
     if s.uncertainty_bytes:
         lines.append(f"Uncertainty: {size(s.uncertainty_bytes)}")
     shared = "unknown" if s.shared_metadata is None else "Yes" if s.shared_metadata else "No"
@@ -46,13 +46,13 @@ def _of_one(obj: Any, detailed: bool, among: Iterable[Any] | str | None) -> list
     if detailed:
         lines += _breakdown(obj, s)
     advice = _advice.of_one(s)
-    lines += _problems([str(w.message) for w in told])
+    lines += _problems(list(dict.fromkeys(str(w.message) for w in told)))
     return [*lines, "", "Recommendations:", *advice] if advice else lines
 
 
 def _breakdown(obj: Any, s: _stats.MemoryStats) -> list[str]:
     """Returns the parts of the metadata, which add up to it: the dimension, and the unit without it."""
-    p = _kinds.parts(obj)
+    p = _kinds.parts(obj, _duplicates.ignore)
     own = 0 if p.kind.plain or any(d is obj for d in p.data) else min(_kinds.shallow(obj, _duplicates.ignore), s.metadata_bytes)
     dimensions, _, _ = _walk.total([d for m in p.metadata if (d := _kinds.get(m, "dimension")) is not None], [obj, *p.data, *p.uncertainty])
     dimensions = min(dimensions, s.metadata_bytes - own)
@@ -104,24 +104,17 @@ def _summary(many: Many, apart: int) -> list[str]:
     return [*lines, "", "Recommendations:", *(f"  - {r}" for r in shared.recommendations)] if shared.recommendations else lines
 
 
-def _has(o: Any, name: str) -> bool:
-    """Returns hasattr(), but also False if the attribute raises any exception, as nbytes of a sparse tensor does."""
-    try:
-        getattr(o, name)
-    except AttributeError:
-        return False
-    except BaseException as e:
-        _guard.pass_signals(e)
-    return True
+def _has_memory(cls: type) -> bool:
+    """Returns whether the walk finds the memory of such an array; of others their own figure is taken."""
+    return _walk.memory_only(cls) is not None or _kinds.module_of(cls).partition(".")[0] == "pandas"
 
 
 def _buffers(arrays: list[Any], problems: list[str]) -> int:
     """Returns the bytes of the arrays' buffers, each once."""
-    if not arrays:
-        return 0
-    w = _walk.engine.walk([arrays], _walk.classify)
+    types = {id(type(a)): type(a) for a in arrays}
+    strange = {i for i, t in types.items() if not _has_memory(t)}
+    found = [a for a in arrays if id(type(a)) not in strange] if strange else arrays
+    w = _walk.engine.walk([found], _walk.memory_only, True)
     problems.extend(p for p in w["problems"] if p not in problems)
-    ndarray = _kinds.ndarray()
-    loose = [a for a in arrays if type(a) is not ndarray and not any(_has(a, name) for name in ("nbytes", "estimated_size", "untyped_storage"))]
-    found: int = sum(b for _, _, b in w["buffers"])
-    return found + sum(_kinds.array_size(a, problems.append)[0] for a in unique(loose))
+    n: int = sum(b for _, _, b in w["buffers"])
+    return n + sum(_kinds.array_size(a, problems.append)[0] for a in unique(arrays) if id(type(a)) in strange)

@@ -12,12 +12,13 @@ from array import array
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from . import _guard
+from . import _guard, _kinds
 
-_SINGLES = (type(None), bool, type(...), type(NotImplemented))
+_SINGLES = {id(t) for t in (type(None), bool, type(...), type(NotImplemented))}
 _HAVE_BYTES = (bytes, bytearray, memoryview, array)  # their __sizeof__ includes their content, or they refer to its owner
 MOST_BYTES = 1 << 48
-HEAP_TYPE = 1 << 9  # of type.__flags__
+HEAP_TYPE, HAS_GC = 1 << 9, 1 << 14  # of type.__flags__
+GC_HEAD = 16
 
 Classify = Callable[[type], Any]
 Key = Any  # id of an object, or (device, address) of a buffer
@@ -26,8 +27,8 @@ Key = Any  # id of an object, or (device, address) of a buffer
 class _Graph:
     """Nodes by key: type or device, bytes, the object (kept alive)."""
 
-    def __init__(self, classify: Classify, problems: list[str]) -> None:
-        self.classify, self.problems = classify, problems
+    def __init__(self, classify: Classify, problems: list[str], memory_only: bool = False) -> None:
+        self.classify, self.problems, self.memory_only = classify, problems, memory_only
         self.nodes: dict[Key, tuple[Any, int, Any]] = {}
         self.outside: set[Key] = set()
         self.left_out = 0
@@ -37,7 +38,7 @@ class _Graph:
         if e is not None:
             _guard.pass_signals(e)
         try:
-            text = f"{type(o).__name__}: {what}" + (f": {e!r}" if e is not None else "")
+            text = f"{_kinds.name_of(type(o))}: {what}" + (f": {e!r}" if e is not None else "")
         except BaseException as second:  # __repr__ of the exception fails too
             _guard.pass_signals(second)
             text = what
@@ -45,23 +46,32 @@ class _Graph:
             self.problems.append(text)
 
     def size(self, o: Any) -> int:
+        t = type(o)
+        basic, flags = _kinds.basic_of(t), _kinds.flags_of(t)
         try:
-            n = sys.getsizeof(o) if type(o).__module__.partition(".")[0] != "pandas" else object.__sizeof__(o) + 16
-            if n <= MOST_BYTES and not (n < type(o).__basicsize__ and type(o).__flags__ & HEAP_TYPE):
+            if self.counts_contents(t):
+                return basic + (GC_HEAD if flags & HAS_GC else 0)
+            n = sys.getsizeof(o)
+            if n <= MOST_BYTES and not (n < basic and flags & HEAP_TYPE):
                 return n
             self.problem(o, "__sizeof__ is not plausible, basic size taken")
         except BaseException as e:
             self.problem(o, "__sizeof__ failed, basic size taken", e)
-        return int(type(o).__basicsize__)
+        return basic
+
+    def counts_contents(self, t: type) -> bool:
+        """Returns whether __sizeof__ includes memory that is found otherwise, as those of pandas and pyarrow do."""
+        found_otherwise = callable(self.classify(t)) or _kinds.module_of(t).partition(".")[0] == "pandas"
+        return found_otherwise and _kinds.get(t, "__sizeof__") is not object.__sizeof__
 
     def array_memory(self, a: Any) -> list[Any]:
-        """Returns the base that owns the bytes, or the buffer."""
+        """Returns the base that owns the bytes, or the buffer and the objects in it."""
         try:
-            base, data, n = a.base, a.__array_interface__["data"][0], a.nbytes
+            base, data, (before, n) = a.base, a.__array_interface__["data"][0], _kinds.span(a)
             if base is not None and (isinstance(base, _HAVE_BYTES) or self.classify(type(base))):
                 return [base]
-            items = a.ravel().tolist() if a.dtype.kind == "O" else []
-            return [(data, n, "cpu"), *items, *([] if base is None else [base])]
+            items = _kinds.items_of(a) if a.dtype.hasobject and not self.memory_only else []
+            return [(data - before, n, "cpu"), *items, *([] if base is None else [base])]
         except BaseException as e:
             self.problem(a, "its memory cannot be read", e)
             return []
@@ -100,7 +110,7 @@ class _Graph:
             return n
 
     def is_node(self, o: Any) -> bool:
-        if issubclass(type(o), type) or type(o) in _SINGLES:
+        if issubclass(type(o), type) or id(type(o)) in _SINGLES:
             return False
         left_out = self.classify(type(o)) is False
         self.left_out += left_out
@@ -132,8 +142,8 @@ class _Graph:
             seen.add(id(o))
             if id(o) not in self.nodes:
                 self.nodes[id(o)] = type(o), self.own_size(o), o
-            todo += gc.get_referents(o)
-            todo += o if isinstance(o, dict) else ()
+            todo += gc.get_referents(o) if not self.memory_only or self.classify(type(o)) is None else ()
+            todo += o if issubclass(type(o), dict) else ()
             for m in self.memory(o):
                 if not (type(m) is tuple and len(m) == 3):
                     todo.append(m)
@@ -146,13 +156,13 @@ class _Graph:
 
 
 def _by(graph: _Graph, buffers: bool) -> list[tuple[Any, int, int]]:
-    rows: dict[Any, list[int]] = {}
+    rows: dict[Any, list[Any]] = {}  # by device, or by id of the type
     for what, n, _ in graph.nodes.values():
-        if isinstance(what, str) == buffers:
-            row = rows.setdefault(what, [0, 0])
-            row[0] += 1
-            row[1] += n
-    return [(what, count, n) for what, (count, n) in rows.items()]
+        if (type(what) is str) == buffers:
+            row = rows.setdefault(what if buffers else id(what), [what, 0, 0])
+            row[1] += 1
+            row[2] += n
+    return [(what, count, n) for what, count, n in rows.values()]
 
 
 class Slow:
@@ -161,8 +171,8 @@ class Slow:
     def __init__(self, why: object) -> None:
         self.why = f"the extension cannot be loaded ({why}): the walk runs in Python, about 50 times slower"
 
-    def walk(self, owners: list[Any], classify: Classify) -> dict[str, Any]:
-        graph = _Graph(classify, [self.why])
+    def walk(self, owners: list[Any], classify: Classify, memory_only: bool = False) -> dict[str, Any]:
+        graph = _Graph(classify, [self.why], memory_only)
         sets = [graph.reach(o) for o in owners]
         reached: dict[Key, int] = {}
         for s in sets:

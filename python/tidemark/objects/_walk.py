@@ -3,6 +3,7 @@
 """Bytes of object graphs: each object and buffer once, with exclusive and shared bytes per owner."""
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -23,22 +24,51 @@ except ImportError as why:  # a Python that the extension was not built for
 # Objects of these types belong to the program, not to the data: they lead to modules and so to everything.
 CODE = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType, types.FrameType, types.GetSetDescriptorType,
          types.MemberDescriptorType, types.MethodDescriptorType, types.WrapperDescriptorType, types.TracebackType, staticmethod, classmethod, property)
+_HEAP_TYPE, _HAS_GC = 1 << 9, 1 << 14  # of type.__flags__
 Resolver = Callable[[Any], "list[Any]"]
 
 
+def _grad(tensor: Any) -> Any:
+    """Returns the gradient. PyTorch warns if that of a tensor without one is read."""
+    return tensor.grad if tensor.is_leaf or tensor.retains_grad else None
+
+
 def _storage(tensor: Any) -> list[Any]:
-    device = str(tensor.device)
-    if device == "meta":
+    if _kinds.without_memory(tensor):
         return []
-    if parts := _kinds.sparse_parts(tensor):
-        return [*parts, tensor.grad]
-    storage = tensor.untyped_storage()
-    return [(storage.data_ptr(), storage.nbytes(), device), tensor.grad]
+    if parts := _kinds.inner_tensors(tensor):
+        return [*parts, _grad(tensor)]
+    return [*_untyped(tensor.untyped_storage()), _grad(tensor)]
+
+
+def _untyped(storage: Any) -> list[Any]:
+    return [(storage.data_ptr(), storage.nbytes(), str(storage.device))]
 
 
 def _arrow(array: Any) -> list[Any]:
-    chunks = array.chunks if hasattr(array, "chunks") else [array]
+    """Returns the buffers of an array, a chunked array, a batch or a table."""
+    columns = array.columns if hasattr(array, "columns") else [array]
+    chunks = [c for column in columns for c in (column.chunks if hasattr(column, "chunks") else [column])]
     return [(b.address, b.size, "cpu") for chunk in chunks for b in chunk.buffers() if b is not None]
+
+
+def _arrow_buffer(buffer: Any) -> list[Any]:
+    return [(buffer.address, buffer.size, "cpu")]
+
+
+def _c_data(o: Any) -> list[Any]:
+    """Returns the memory of an object of ctypes. Up to 16 bytes are in the object itself; parts of another object have none."""
+    ctypes = sys.modules["_ctypes"]
+    n = ctypes.sizeof(o)
+    return [(ctypes.addressof(o), n, "cpu")] if o._b_needsfree_ and n > 16 else []
+
+
+def _base(o: Any) -> list[Any]:
+    return [o.base]
+
+
+def _nothing(o: Any) -> list[Any]:
+    return []
 
 
 def _polars(frame: Any) -> list[Any]:
@@ -55,13 +85,22 @@ def _polars(frame: Any) -> list[Any]:
 
 
 def _mapped(area: Any) -> list[Any]:
-    return [(id(area), len(area), "cpu")]
+    return [] if area.closed else [(id(area), len(area), "cpu")]
 
 
 _RESOLVERS: dict[tuple[str, str], Resolver | str] = {
     ("numpy", "ndarray"): "ndarray",
     ("torch", "Tensor"): _storage,
+    ("torch.storage", "UntypedStorage"): _untyped,
     ("mmap", "mmap"): _mapped,
+    ("_ctypes", "_CData"): _c_data,
+    ("numpy.lib._stride_tricks_impl", "DummyArray"): _base,  # between an array of as_strided() and the one it shows
+    ("numpy.lib.stride_tricks", "DummyArray"): _base,  # before NumPy 2
+    ("builtins", "PyDataFrame"): _nothing,  # polars: its frame or series finds the memory
+    ("builtins", "PySeries"): _nothing,
+    ("pyarrow.lib", "Buffer"): _arrow_buffer,
+    ("pyarrow.lib", "RecordBatch"): _arrow,
+    ("pyarrow.lib", "Table"): _arrow,
     ("pyarrow.lib", "Array"): _arrow,
     ("pyarrow.lib", "ChunkedArray"): _arrow,
     ("polars.dataframe.frame", "DataFrame"): _polars,
@@ -75,6 +114,41 @@ def classify(cls: type) -> Any:
         return False
     for _, names in _kinds.bases(cls):
         found = _RESOLVERS.get(names)
+        if found is not None:
+            return found
+    return None
+
+
+def _tensor_memory(tensor: Any) -> list[Any]:
+    """Returns the memory without the gradient; a tensor without memory has the bytes that it would take."""
+    if _kinds.without_memory(tensor):
+        return [(id(tensor), *_kinds.array_size(tensor))]
+    return _kinds.inner_tensors(tensor) or _untyped(tensor.untyped_storage())
+
+
+def _content(o: Any) -> list[Any]:
+    return [(id(o), *_kinds.array_size(o))]
+
+
+def _viewed(view: memoryview) -> list[Any]:
+    return [view.obj if memory_only(type(view.obj)) else (id(view.obj), view.nbytes, "cpu")]
+
+
+_MEMORY: dict[tuple[str, str], Resolver] = {
+    ("torch", "Tensor"): _tensor_memory,
+    ("builtins", "bytes"): _content,
+    ("builtins", "bytearray"): _content,
+    ("builtins", "memoryview"): _viewed,
+    ("array", "array"): _content,
+    ("numpy", "generic"): _content,
+    ("_ctypes", "_CData"): _content,
+}
+
+
+def memory_only(cls: type) -> Any:
+    """As classify(), for the memory of arrays alone, without gradients. None: an unknown type."""
+    for _, names in _kinds.bases(cls):
+        found = _MEMORY.get(names) or _RESOLVERS.get(names)
         if found is not None:
             return found
     return None
@@ -159,19 +233,20 @@ def total(owners: list[Any], outside: list[Any]) -> tuple[int, bool, list[str]]:
 
 
 def type_name(t: Any) -> str:
-    if isinstance(t, str):
+    if type(t) is str:
         return t
     return f"{_kinds.module_of(t)}.{type.__dict__['__qualname__'].__get__(t)}".removeprefix("builtins.")
 
 
 def shared_nodes(rows: list[tuple[Any, int, list[int], int]]) -> list[SharedNode]:
-    return [SharedNode(f"buffer on {t}" if isinstance(t, str) else type_name(t), b, o, n) for t, b, o, n in rows]
+    return [SharedNode(f"buffer on {t}" if type(t) is str else type_name(t), b, o, n) for t, b, o, n in rows]
 
 
 def _insides_unknown(t: type) -> bool:
     """Written in C, without tp_traverse and without a resolver: what it refers to cannot be seen."""
-    gc = t.__flags__ & (1 << 14)
-    return not gc and _kinds.module_of(t) not in ("builtins", "numpy") and classify(t) is None
+    flags, module = _kinds.flags_of(t), _kinds.module_of(t)
+    simple = module.partition(".")[0] == "numpy" or module == "builtins" and not flags & _HEAP_TYPE  # extensions name builtins, too
+    return not flags & _HAS_GC and not simple and classify(t) is None
 
 
 def footprint(owners: Iterable[Any]) -> Footprint:
