@@ -404,7 +404,8 @@ static bool marks(trk *t)
 	for (size_t i = 0; ok && i < t->n_snaps; i++) {
 		const trk_snap *s = &t->snaps[i];
 		uint32_t row = tide__push(&m->marks, &tide_marks_desc);
-		while (position < m->memory_events.n && tide__memory_event_time(m, position) <= s->t)
+		while (position < m->memory_events.n &&
+		       tide__memory_event_time(m, position) <= s->t)
 			position++;
 		if (!row) {
 			ok = tide__tracker_nomem(t);
