@@ -13,6 +13,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "format/rings.h"
 #include "format/tide.h"
 
@@ -34,10 +35,10 @@ int tide__has_mapped(uint64_t pid, const struct stat *st)
 	ssize_t n = 0;
 	bool found = false;
 	snprintf(name, sizeof name, "/proc/%" PRIu64 "/maps", pid);
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	int fd = tide__fd_open(name, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -1;
-	while (!found && (n = read(fd, part, sizeof part)) > 0)
+	while (!found && (n = tide__fd_read(fd, part, sizeof part)) > 0)
 		for (ssize_t i = 0; i < n && !found; i++) {
 			if (part[i] != '\n') {
 				if (at < HEAD - 1)
@@ -48,17 +49,17 @@ int tide__has_mapped(uint64_t pid, const struct stat *st)
 			found = line_is(line, st);
 			at = 0;
 		}
-	close(fd);
+	tide__fd_close(fd);
 	return found ? 1 : n < 0 ? -1 : 0;
 }
 
 static bool read_head(const char *path, tide_file_head *head)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	bool ok = fd >= 0 && read(fd, head, sizeof *head) == (ssize_t)sizeof *head &&
+	int fd = tide__fd_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+	bool ok = fd >= 0 && tide__fd_read(fd, head, sizeof *head) == (ssize_t)sizeof *head &&
 		  !memcmp(head->magic, TIDE_FILE_MAGIC, sizeof head->magic);
 	if (fd >= 0)
-		close(fd);
+		tide__fd_close(fd);
 	return ok;
 }
 

@@ -11,6 +11,8 @@
 #include <cpuid.h>
 #endif
 
+#include "base/descriptor.h"
+
 uint32_t tide__clock_kind = TIDE_CLOCK_NS;
 
 #if defined(__x86_64__)
@@ -18,12 +20,12 @@ uint32_t tide__clock_kind = TIDE_CLOCK_NS;
 static bool kernel_distrusts(void)
 {
 	char name[32] = "";
-	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
-		      O_RDONLY | O_CLOEXEC);
+	int fd = tide__fd_open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+			       O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return false;
-	ssize_t n = read(fd, name, sizeof name - 1);
-	close(fd);
+	ssize_t n = tide__fd_read(fd, name, sizeof name - 1);
+	tide__fd_close(fd);
 	return n > 0 && (!strncmp(name, "hpet", 4) || !strncmp(name, "acpi_pm", 7) ||
 			 !strncmp(name, "jiffies", 7));
 }

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "runtime/guard.h"
 
 enum { NONE, ASKED, DONE };
@@ -36,7 +37,7 @@ static bool take_table(void)
 	int most = getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_max < MOST ? (int)lim.rlim_max
 									      : MOST;
 	for (int fd = 0; fd < most; fd++)
-		close(fd);
+		tide__fd_close(fd);
 	return true;
 }
 

@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "runtime/recorder.h"
 
 struct out {
@@ -39,11 +40,11 @@ static void text(struct out *o, const char *key, const char *s, size_t n)
 static void command(struct out *o)
 {
 	static char buf[4096]; /* the stack may be small; lock held */
-	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	int fd = tide__fd_open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return;
-	ssize_t n = read(fd, buf, sizeof buf);
-	close(fd);
+	ssize_t n = tide__fd_read(fd, buf, sizeof buf);
+	tide__fd_close(fd);
 	while (n > 0 && buf[n - 1] == 0)
 		n--;
 	for (ssize_t i = 0; i < n; i++)

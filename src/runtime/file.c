@@ -8,14 +8,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
+
 /* Never returns 0, 1 or 2, to which a program that closed them may still write. */
 static int open_high(const char *path, int flags)
 {
-	int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0666);
+	int fd = tide__fd_open(path, O_RDWR | O_CLOEXEC | flags, 0666);
 	if (fd < 0 || fd > STDERR_FILENO)
 		return fd;
 	int high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), e = errno;
-	close(fd);
+	tide__fd_close(fd);
 	errno = e;
 	return high;
 }
@@ -24,7 +26,7 @@ bool tide__file_create(tide_file *f, const char *path)
 {
 	struct stat st;
 	*f = (tide_file){ .fd = open_high(path, O_CREAT | O_EXCL), .path = path };
-	if (f->fd < 0 || fstat(f->fd, &st) != 0)
+	if (f->fd < 0 || tide__fd_stat(f->fd, &st) != 0)
 		return false;
 	f->dev = st.st_dev;
 	f->ino = st.st_ino;
@@ -34,7 +36,7 @@ bool tide__file_create(tide_file *f, const char *path)
 static bool is(const tide_file *f, int fd)
 {
 	struct stat st;
-	return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == f->dev && st.st_ino == f->ino;
+	return fd >= 0 && tide__fd_stat(fd, &st) == 0 && st.st_dev == f->dev && st.st_ino == f->ino;
 }
 
 bool tide__file_still(const tide_file *f)
@@ -52,7 +54,7 @@ bool tide__file_ours(tide_file *f)
 		return true;
 	}
 	if (fd >= 0)
-		close(fd);
+		tide__fd_close(fd);
 	errno = EBADF;
 	return false;
 }
@@ -60,7 +62,7 @@ bool tide__file_ours(tide_file *f)
 bool tide__file_removed(const tide_file *f)
 {
 	struct stat st;
-	return is(f, f->fd) && fstat(f->fd, &st) == 0 && st.st_nlink == 0;
+	return is(f, f->fd) && tide__fd_stat(f->fd, &st) == 0 && st.st_nlink == 0;
 }
 
 bool tide__file_there(const tide_file *f)
@@ -72,7 +74,7 @@ bool tide__file_there(const tide_file *f)
 int tide__file_close(tide_file *f)
 {
 	int e = 0;
-	if (is(f, f->fd) && close(f->fd) != 0)
+	if (is(f, f->fd) && tide__fd_close(f->fd) != 0)
 		e = errno;
 	f->fd = -1;
 	return e;

@@ -7,16 +7,18 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
+
 enum { SHARE = 64 };
 
 /* The number that a file of the kernel's begins with. */
 static bool number_in(const char *path, uint64_t *out)
 {
 	char text[32];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text);
+	int fd = tide__fd_open(path, O_RDONLY | O_CLOEXEC, 0);
+	ssize_t n = fd < 0 ? -1 : tide__fd_read(fd, text, sizeof text);
 	if (fd >= 0)
-		close(fd);
+		tide__fd_close(fd);
 	*out = 0;
 	for (ssize_t i = 0; i < n && text[i] >= '0' && text[i] <= '9'; i++)
 		*out = *out * 10 + (uint64_t)(text[i] - '0');

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "runtime/errand.h"
 #include "runtime/guard.h"
 
@@ -53,8 +54,8 @@ static void *extend_here(tide_ring_file *s, size_t bytes)
 	int e = tide__file_allocate(&s->file, s->size, bytes);
 	void *at = MAP_FAILED;
 	if (e == 0) {
-		at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->file.fd,
-			  (off_t)s->size);
+		at = tide__fd_map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->file.fd,
+				  s->size);
 		e = at == MAP_FAILED ? errno : 0;
 	}
 	if (e == 0 && !populate(at, bytes)) {
@@ -197,6 +198,8 @@ static void log_copy(const tide_ring_file *s, uint64_t from, void *buf, size_t n
 void tide__log_append(tide_ring_file *s, const void *bytes, size_t n)
 {
 	uint64_t used = tide__log_used(s);
+	if (tide__ring_file_torn(s)) /* `used` may be 0 then: the writer thread reads there */
+		return;
 	log_copy(s, used, (void *)(uintptr_t)bytes, n, true);
 	atomic_store_explicit(log_word(s), used + n, memory_order_release);
 }
@@ -271,7 +274,8 @@ void tide__ring_file_close(tide_ring_file *s, bool keep_maps)
 
 static void replace(void *at, size_t bytes)
 {
-	mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	tide__fd_map(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		     0);
 }
 
 void tide__ring_file_detach(tide_ring_file *s)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "runtime/clock.h"
 #include "runtime/errand.h"
 #include "runtime/ring_file.h"
@@ -45,7 +46,8 @@ static bool write_all(tide_sink *s, const void *bytes, size_t n, uint64_t at)
 {
 	const char *p = bytes;
 	while (n) {
-		ssize_t w = tide__file_ours(&s->file) ? pwrite(s->file.fd, p, n, (off_t)at) : -1;
+		ssize_t w =
+			tide__file_ours(&s->file) ? tide__fd_write_at(s->file.fd, p, n, at) : -1;
 		if (w < 0 && errno == EINTR)
 			continue;
 		/* Shared descriptor table: if the number belongs to another file by now, the

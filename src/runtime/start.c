@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "format/written.h"
 #include "runtime/defs.h"
@@ -226,7 +227,7 @@ static int one_at_a_time(const char *path)
 	static char folder[4096]; /* the stack may be small; lock held */
 	snprintf(folder, sizeof folder, "%.4095s", path);
 	strrchr(folder, '/')[1] = 0;
-	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = tide__fd_open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	for (int i = 0; fd >= 0 && i < LOCK_WAIT_MS && flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			break; /* a file system that locks no folders (NFS) */
@@ -267,7 +268,7 @@ static tide_code move_files(const char *file, const char *rings, tide_error *err
 	}
 	tide_code rc = rename_both(file, rings, err);
 	if (lock >= 0)
-		close(lock);
+		tide__fd_close(lock);
 	return rc;
 }
 

@@ -741,30 +741,11 @@ static const struct {
 	{ "forkstop", scene_forkstop, 2 },   { "forkstart", scene_forkstart, 2 },
 };
 
-#ifdef __SANITIZE_THREAD__
-/* The writer thread has descriptors of its own; ThreadSanitizer takes equal numbers for one file. */
-__attribute__((visibility("default"))) const char *__tsan_default_suppressions(void);
-const char *__tsan_default_suppressions(void)
-{
-	return "race:tide__file_\nrace:write_all\n";
-}
-#endif
-
 int main(int argc, char **argv)
 {
 #ifdef __SANITIZE_THREAD__
-	if (argc > 1 && !strcmp(argv[1], "cutrings")) {
-		fprintf(stderr,
-			"pages that go away under threads are a race, and the point of the test\n");
-		return 77;
-	}
 	if (argc > 1 && !strncmp(argv[1], "fork", 4)) {
 		fprintf(stderr, "ThreadSanitizer knows no threads in a forked child\n");
-		return 77;
-	}
-	if (argc > 1 && !strncmp(argv[1], "close", 5)) {
-		fprintf(stderr,
-			"closing others' descriptors is a race, and the point of the test\n");
 		return 77;
 	}
 #endif

@@ -926,16 +926,6 @@ static void little_space(void **state)
 	}
 }
 
-#ifdef __SANITIZE_THREAD__
-/* The writer thread has descriptors of its own; ThreadSanitizer takes equal numbers for one
- * file. */
-__attribute__((visibility("default"))) const char *__tsan_default_suppressions(void);
-const char *__tsan_default_suppressions(void)
-{
-	return "race:tide__file_\nrace:write_all\n";
-}
-#endif
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
