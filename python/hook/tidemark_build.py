@@ -100,25 +100,29 @@ def _compiler() -> list[str]:
     words = shlex.split(os.environ.get("CXX") or "") or ([found] if found else [])
     if not words or not shutil.which(words[0]):
         raise RuntimeError(f"no C++ compiler{f' ({words[0]} is not there)' if words else ''}; install g++ to record ops")
+    if os.sep in words[0]:
+        words[0] = os.path.abspath(words[0])  # it runs in another folder
     return words
 
 
 def _build(torch: Any, source: str, stem: str, folder: Folder, say: Any) -> str:
-    """Compiles ops.cpp in a private folder and renames the result, so that two processes may build at once. Returns its path."""
+    """Compiles ops.cpp in a private folder and renames the result, so that two processes may build at once. Returns its path.
+
+    The compiler works in the private folder of the open folder, whatever its parents are renamed to meanwhile."""
     compiler = _compiler()
-    root = os.path.dirname(torch.__file__)
+    root = os.path.abspath(os.path.dirname(torch.__file__))
     abi = int(torch._C._GLIBCXX_USE_CXX11_ABI)
     say(f"building op recording for torch {torch.__version__} (once)")
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
-    with tempfile.TemporaryDirectory(prefix=stem, dir=folder.name) as private:  # 0700
+    with tempfile.TemporaryDirectory(prefix=stem, dir=folder.path("")) as private:  # 0700
         part = os.path.join(private, "ops.so")
         command = [
             *compiler, f"-std={_standard(torch)}", "-O2", "-fPIC", "-fno-plt", "-shared", "-DNDEBUG", f"-D_GLIBCXX_USE_CXX11_ABI={abi}",
-            "-fvisibility=hidden", *_HARDENING, f"-I{os.environ['TIDEMARK_INCLUDE']}", f"-I{root}/include",
-            f"-I{root}/include/torch/csrc/api/include", *_known(root), source, "-o", part,
+            "-fvisibility=hidden", *_HARDENING, f"-I{os.path.abspath(os.environ['TIDEMARK_INCLUDE'])}", f"-I{root}/include",
+            f"-I{root}/include/torch/csrc/api/include", *_known(root), os.path.abspath(source), "-o", "ops.so",
             f"-L{root}/lib", "-lc10", "-ltorch_cpu", f"-Wl,-rpath,{root}/lib",
         ]
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+        done = subprocess.run(command, cwd=private, capture_output=True, text=True, env=environment, check=False)
         if done.returncode or not os.path.exists(part):  # if the program ignores SIGCHLD, the exit status is unknown
             lines = [x for x in done.stderr.splitlines() if "error" in x] or done.stderr.splitlines()
             raise RuntimeError(f"{' '.join(compiler)} failed: {lines[0] if lines else done.returncode}")

@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
+import unittest.mock
 
 CODE = "import torch, tidemark\nwith tidemark.record('r.tide'):\n    torch.ones(3).add(1)\nprint(tidemark.open('r.tide').native.tables()['spans'] > 0)"
 
@@ -124,6 +126,26 @@ class Cache(unittest.TestCase):
             f.write(b"planted")
         with open(path, "rb") as f:
             self.assertEqual(f.read(), b"theirs")
+
+    def test_a_folder_that_is_replaced_while_the_compiler_runs(self):
+        compiler = self.folder + "-cxx"
+        with open(compiler, "w", encoding="ascii") as f:  # builds, then does what a member of the group that may write the parent can do
+            f.write(f"""#!/bin/sh
+for last do out=$before; before=$last; [ "$out" = -o ] && break; done
+echo ours > "$last"
+private=$(ls -d {self.folder}/hook*)
+mv {self.folder} {self.folder}.away
+mkdir -p "$private"
+echo planted > "$private/ops.so"
+""")
+        os.chmod(compiler, 0o700)
+        torch = types.SimpleNamespace(__file__=compiler, __version__="2.13.0", _C=types.SimpleNamespace(_GLIBCXX_USE_CXX11_ABI=True))
+        environment = {"CXX": compiler, "TIDEMARK_INCLUDE": self.folder}
+        with unittest.mock.patch.dict(os.environ, environment):
+            path = self.build._build(torch, "ops.cpp", "hook", self.build.Folder(self.folder), lambda _: None)
+        with open(path, encoding="ascii") as f:
+            self.assertEqual(f.read(), "ours\n")
+        self.assertEqual(os.listdir(self.folder + ".away").count(os.path.basename(path)), 1)
 
     def test_another_user(self):
         if os.getuid():
