@@ -193,7 +193,46 @@ def statuses(x: Logs) -> None:
     assert run("tt", "-o", str(x.d / "half"), str(script), env=ENV).returncode == 9
 
 
-TESTS = [several, no_clock, compared, wrong_file, skipping, pasted, conflicts, streams, statuses]
+def full_log(x: Logs, name: str, *more: str) -> str:
+    """One operation on a device whose banks have 30 of 1024 MB free, 20 of them contiguous; then `more` lines."""
+    f = "{:>23} | {:>8} | {}".format
+    view = "Device {} memory state: MemoryView{{numBanks: {}, totalBytesPerBank: {} MB, totalBytesAllocatedPerBank: {} MB, totalBytesFreePerBank: {} MB, largestContiguousBytesFreePerBank: {} MB}}".format
+    pools = (("DRAM", 12, "1024.000", "994.000", "30.000", "20.000"), ("L1", 64, "1.270", "0.000", "1.270", "1.270"), ("L1_SMALL", 64, "0.062", "0.000", "0.062", "0.062"), ("TRACE", 12, "0.000", "0.000", "0.000", "0.000"))
+    op = 'Executing operation: %1 = "ttnn.add"(%arg0) <{a = 1}> : (tensor<32x32xbf16>) -> tensor<32x32xbf16> loc("add.1")'
+    lines = [f("RuntimeTTNN", "DEBUG", "Starting execution of program: main"), f("RuntimeTTNN", "DEBUG", op), f("Always", "INFO", "Device memory state before operation AddOp"), *(f("Always", "INFO", view(*p)) for p in pools), *more]
+    return x.put(name, "\n".join(lines) + "\n")
+
+
+def out_of_memory(x: Logs) -> None:
+    """An out-of-memory line is explained by the banks: full, fragmented, or the operation took more; repeated texts are one event."""
+    mb = 1 << 20
+    text = "Out of Memory: Not enough space to allocate {} B DRAM buffer across {} banks, where each bank needs to store {} B"
+    exact = ", but bank size is 1073741792 B (allocated: 1065353184 B, free: 8388608 B, largest free block: 4194304 B)"
+    for name, need, banks, end, cause, why in (
+        ("full", 40 * mb, 12, "", "full", "Too much was in use: each of 12 banks needs 40.00 MiB and had 30.00 MiB free; 10.00 MiB are missing in each."),
+        ("fragmented", 25 * mb, 12, ", but bank size is only 1073741792 B", "fragmented", "each of 12 banks needs 25.00 MiB and had 30.00 MiB free, but only 20.00 MiB of them were contiguous."),
+        ("exact", 6 * mb, 12, exact, "fragmented", "each of 12 banks needs 6.00 MiB and had 8.00 MiB free, but only 4.00 MiB of them were contiguous."),
+        ("sharded", 9 * mb, 6, exact, "full", "each of 6 banks needs 9.00 MiB and had 8.00 MiB free; 1.00 MiB are missing in each."),
+        ("more", 2 * mb, 12, "", "unknown", "The operation allocated more before this request"),
+        ("small bank", 2000 * mb, 12, "", "full", "Each of 12 banks needs 1.95 GiB, but a bank has only 1.00 GiB."),
+        ("no bank", 16, 12, ", but bank size is 0 B", "full", "Each of 12 banks needs 16 B, but the device was opened without this kind of memory"),
+    ):
+        line = "TT_THROW: " + text.format(need * banks, banks, need) + end
+        log = full_log(x, f"{name}.log", "2026-06-04 20:40:34.148 | critical |          Always | " + line, "RuntimeError: " + line + " (assert.hpp:104)", line)
+        r = run("oom", log, "--json")
+        (o,) = json.loads(r.stdout)["ooms"]
+        assert (o["cause"], o["banks"], o["bank_needed_bytes"], o["requested_bytes"]) == (cause, banks, need, need * banks), (name, o)
+        free = 8 * mb if end == exact else 30 * mb
+        room = 0 if name == "no bank" else free
+        assert o["bank_free_bytes"] == free and o["missing_bytes"] == {"full": (need - room) * banks, "fragmented": 0, "unknown": None}[cause], (name, o)
+        said = run("oom", log).stdout
+        assert why in said and "Settings" not in said and "tt:0 DRAM ran out of memory at op 0" in said, (name, said)
+        assert ("if contiguous" in said) == (name in ("full", "sharded")), said
+    two = full_log(x, "two.log", text.format(12 * mb, 12, mb), text.format(24 * mb, 12, 2 * mb))
+    assert len(json.loads(run("oom", two, "--json").stdout)["ooms"]) == 2, "other requests are other events"
+
+
+TESTS = [out_of_memory, several, no_clock, compared, wrong_file, skipping, pasted, conflicts, streams, statuses]
 
 
 def main() -> int:

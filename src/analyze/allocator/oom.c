@@ -160,6 +160,23 @@ static tide_code try_rooms(const tide_model *m, const tide_state *s, const tide_
 	return ok ? TIDE_OK : tide__nomem(err);
 }
 
+/* A bank needs contiguous bytes, and where a group's bytes are is unknown: only their number counts.
+ */
+static tide_code try_banks(const tide_model *m, size_t top, tide_oom *o, tide_error *err)
+{
+	uint32_t banks = m->pools.banks[m->marks.pool[o->mark].i];
+	o->n_room = o->groups.n < top ? o->groups.n : top;
+	o->room = tide__calloc(o->n_room, sizeof *o->room);
+	o->rooms_known = o->cause == TIDE_OOM_FULL;
+	for (size_t k = 0; o->room && k < o->n_room; k++) {
+		uint64_t per_bank = o->groups.rows[k].bytes / banks;
+		o->room[k].row = k;
+		o->room[k].enough =
+			o->banks.size >= o->banks.need && o->banks.free + per_bank >= o->banks.need;
+	}
+	return o->room ? TIDE_OK : tide__nomem(err);
+}
+
 /* ---- the event --------------------------------------------------------------------------- */
 
 void tide__oom_begin(const tide_model *m, uint32_t mark, tide_oom *out)
@@ -170,12 +187,35 @@ void tide__oom_begin(const tide_model *m, uint32_t mark, tide_oom *out)
 	out->asked = m->marks.value[mark] > 0 ? (uint64_t)m->marks.value[mark] : 0;
 	out->needed = tide__sim_segment(out->asked);
 	out->device_free = m->marks.extra[mark];
+	tide__oom_banks(m, mark, &out->banks);
+	if (out->banks.n)
+		out->needed = out->asked;
+}
+
+static void judge_banks(tide_oom *o)
+{
+	const tide_oom_banks *b = &o->banks;
+	o->unallocated = o->reserved = TIDE_RESERVED_NONE;
+	if (b->exact)
+		o->device_free = (int64_t)(b->free * b->n);
+	uint64_t room = b->free < b->size ? b->free : b->size;
+	if (room < b->need) { /* not if both are unknown */
+		o->cause = TIDE_OOM_FULL;
+		o->missing = (b->need - room) * b->n;
+	} else if (b->largest != TIDE_BANK_UNKNOWN && b->largest < b->need) {
+		o->cause = TIDE_OOM_FRAGMENTED;
+	}
 }
 
 void tide__oom_judge(tide_oom *o)
 {
 	bool known = o->reserved != TIDE_RESERVED_NONE;
 
+	o->rooms_known = o->segments_known;
+	if (o->banks.n) {
+		judge_banks(o);
+		return;
+	}
 	o->unallocated = !known				 ? TIDE_RESERVED_NONE
 			 : o->reserved > o->at.allocated ? o->reserved - o->at.allocated
 							 : 0;
@@ -235,11 +275,13 @@ tide_code tide__find_oom(const tide_model *m, uint32_t mark, tide_group_by by, s
 	rc = find_reserved(m, device, out, err);
 	tide__oom_judge(out);
 	if (rc == TIDE_OK)
-		rc = tide__live_set_at(m, m->marks.position[mark], device, TIDE_ANY, &a, err);
+		rc = tide__live_set_at(m, m->marks.position[mark], device,
+				       out->banks.n ? pool : TIDE_ANY, &a, err);
 	if (rc == TIDE_OK)
 		rc = tide__find_groups(m, &a, by, &out->groups, err);
 	if (rc == TIDE_OK)
-		rc = try_rooms(m, &s, &a, top, out, err);
+		rc = out->banks.n ? try_banks(m, top, out, err)
+				  : try_rooms(m, &s, &a, top, out, err);
 	tide__live_set_free(&a);
 	tide__state_free(&s);
 	return rc;

@@ -6,6 +6,7 @@
 #define TIDE_ANALYZE_ALLOCATOR_OOM_H
 
 #include "analyze/allocator/allocator_state.h"
+#include "analyze/allocator/oom_banks.h"
 #include "analyze/memory/groups.h"
 #include "analyze/memory/reserved.h"
 
@@ -20,7 +21,7 @@ typedef struct tide_oom_room { /* effect of freeing one group */
 	size_t row;	       /* in `groups` */
 	uint64_t released;     /* bytes of whole segments that would be released to the device */
 	uint64_t largest;      /* largest free block afterwards */
-	bool enough;	       /* either would serve the request */
+	bool enough; /* either would serve the request; banks: enough bytes, if contiguous */
 } tide_oom_room;
 
 typedef struct tide_oom {
@@ -38,12 +39,15 @@ typedef struct tide_oom {
 	uint64_t capacity;    /* reserved + device_free: the most this allocator could hold; 0 =
 			       * unknown (also for LIMITED) */
 	uint64_t below;	      /* LIMITED: the limit is less than this, reserved + needed */
-	uint64_t missing;     /* FULL: bytes short even if all free bytes were one block */
+	uint64_t
+		missing; /* FULL: bytes short even if all free bytes were one block, in all banks */
 	tide_oom_cause cause;
 	tide_groups groups;  /* live allocations by stack (or `by`); set by tide__find_oom only */
 	tide_oom_room *room; /* owned; the largest groups, in their order */
 	size_t n_room;
-	bool segments_known; /* segments and their free bytes are known */
+	bool segments_known;  /* segments and their free bytes are known */
+	bool rooms_known;     /* `room` has answers: segments or a bank's free bytes are known */
+	tide_oom_banks banks; /* n > 0: the pool has banks, segments do not apply */
 } tide_oom;
 
 /* Finds the rows of a device's out-of-memory marks (TIDE_ANY = all), in time order. *rows is

@@ -127,6 +127,16 @@ static bool note(ttlog *x, tt_rank *r, const char *name, tide_slice text)
 				  .kind = TIDE_MARK_ANNOTATION });
 }
 
+/* The runtime throws, and those who catch it print the text again: the same request in the same
+ * operation is one event. */
+static bool repeated(tt_rank *r, int64_t bytes, unsigned pool)
+{
+	tt_oom now = { r->n_ops + 1, bytes, pool };
+	bool same = r->oom.ops == now.ops && r->oom.bytes == bytes && r->oom.pool == pool;
+	r->oom = now;
+	return same;
+}
+
 /* "Out of Memory: Not enough space to allocate 805306368 B DRAM buffer across 12 banks, ..." */
 static bool out_of_memory(ttlog *x, tt_rank *r, const char *p, const char *end)
 {
@@ -148,6 +158,8 @@ static bool out_of_memory(ttlog *x, tt_rank *r, const char *p, const char *end)
 	tide_str text = tide__strn(x->m, p, (size_t)(end - p));
 	if (!text.i)
 		return tide__ttlog_nomem(x);
+	if (repeated(r, bytes, pool))
+		return true;
 	if (pool < TT_POOLS && r->pools[pool].row)
 		free = (int64_t)(r->state[pool].free * r->pools[pool].banks);
 	x->oom++;

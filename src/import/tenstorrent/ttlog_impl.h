@@ -119,6 +119,12 @@ typedef struct tt_end { /* of an outermost program */
 	int64_t t;
 } tt_end;
 
+typedef struct tt_oom { /* the last out-of-memory line of a rank */
+	uint64_t ops;	/* operations begun before it + 1; 0 = none */
+	int64_t bytes;
+	unsigned pool;
+} tt_oom;
+
 typedef struct tt_rank {
 	tide_str name; /* "1,0", none without MPI */
 	uint32_t process, device, lane;
@@ -147,6 +153,7 @@ typedef struct tt_rank {
 	uint32_t last_root; /* span of the last outermost program */
 	tt_frame *stack;    /* owned */
 	size_t depth, cap_stack;
+	tt_oom oom;
 	uint32_t cached_span; /* a load_cached whose program may follow */
 	/* a module dump that is being read */
 	char *dump; /* owned */

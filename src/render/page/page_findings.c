@@ -45,11 +45,16 @@ static bool put_oom(tide_json *j, const tide_model *m, const tide_oom *o)
 {
 	char asked[32], held[32], dev[64], why[300], text[500];
 	uint32_t d = m->pools.device[m->marks.pool[o->mark].i].i;
-	snprintf(text, sizeof text, "%s could not give %s; %s were allocated. %s",
-		 tide__device_name(m, d, dev, sizeof dev),
-		 tide__fmt_bytes(asked, sizeof asked, (double)o->asked),
-		 tide__fmt_bytes(held, sizeof held, (double)o->at.allocated),
-		 tide__oom_why(o, why, sizeof why));
+	tide__device_name(m, d, dev, sizeof dev);
+	tide__fmt_bytes(asked, sizeof asked, (double)o->asked);
+	tide__oom_why(o, why, sizeof why);
+	if (o->banks.n)
+		snprintf(text, sizeof text, "%s of %s could not give %s. %s",
+			 tide__text(m, m->pools.name[m->marks.pool[o->mark].i], NULL), dev, asked,
+			 why);
+	else
+		snprintf(text, sizeof text, "%s could not give %s; %s were allocated. %s", dev,
+			 asked, tide__fmt_bytes(held, sizeof held, (double)o->at.allocated), why);
 	open_finding(j, &(struct finding){ "high", "out of memory", text, "memory", o->t });
 	tide__json_key(j, "oom");
 	bool ok = tide__oom_page(j, m, o);

@@ -42,6 +42,7 @@ export interface Oom {
   capacity: number; // all the allocator could hold; 0 = not known
   by: string | null;
   lines: [name: string, bytes: number | null, more: string][];
+  banks: number; // 0 = none
   holders: [key: string, bytes: number, count: number, enough: boolean | null][];
 }
 export interface MainJson {

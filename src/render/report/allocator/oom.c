@@ -3,12 +3,31 @@
 #include "render/report/allocator/oom.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "render/text/grid.h"
 #include "render/text/labels.h"
 
-void tide__oom_lines(const tide_oom *o, tide_oom_line out[TIDE_OOM_LINES])
+static size_t bank_lines(const tide_oom *o, tide_oom_line *out)
 {
+	const tide_oom_banks *b = &o->banks;
+	const char *when = b->exact ? "when it failed" : "before the operation";
+	const tide_oom_line lines[] = {
+		{ "asked for", true, o->asked, "" },
+		{ "needed in each bank", true, b->need, "" },
+		{ "size of a bank", b->size != TIDE_BANK_UNKNOWN, b->size, "" },
+		{ "allocated in a bank", b->allocated != TIDE_BANK_UNKNOWN, b->allocated, when },
+		{ "free in a bank", b->free != TIDE_BANK_UNKNOWN, b->free, when },
+		{ "  largest contiguous", b->largest != TIDE_BANK_UNKNOWN, b->largest, when },
+	};
+	memcpy(out, lines, sizeof lines);
+	return sizeof lines / sizeof *lines;
+}
+
+size_t tide__oom_lines(const tide_oom *o, tide_oom_line out[TIDE_OOM_LINES])
+{
+	if (o->banks.n)
+		return bank_lines(o, out);
 	bool k = o->segments_known, d = o->device_free >= 0, r = o->reserved != TIDE_RESERVED_NONE;
 	bool limited = o->cause == TIDE_OOM_LIMITED;
 	const tide_oom_line lines[TIDE_OOM_LINES] = {
@@ -26,8 +45,48 @@ void tide__oom_lines(const tide_oom *o, tide_oom_line out[TIDE_OOM_LINES])
 		  limited || o->capacity, limited ? o->below : o->capacity,
 		  limited ? "reserved + segment needed" : "reserved + free on the device" },
 	};
-	for (size_t i = 0; i < TIDE_OOM_LINES; i++)
-		out[i] = lines[i];
+	memcpy(out, lines, sizeof lines);
+	return TIDE_OOM_LINES;
+}
+
+static const char *bank_why(const tide_oom *o, char *buf, size_t n)
+{
+	const tide_oom_banks *k = &o->banks;
+	char a[32], b[32], c[32];
+	tide__fmt_bytes(a, sizeof a, (double)k->need);
+	tide__fmt_bytes(b, sizeof b, (double)k->free);
+	tide__fmt_bytes(c, sizeof c, (double)k->largest);
+	if (!k->size)
+		snprintf(
+			buf, n,
+			"Each of %u banks needs %s, but the device was opened without this kind of "
+			"memory (l1_small_size, trace_region_size).",
+			k->n, a);
+	else if (k->size < k->need)
+		snprintf(buf, n, "Each of %u banks needs %s, but a bank has only %s.", k->n, a,
+			 tide__fmt_bytes(b, sizeof b, (double)k->size));
+	else if (o->cause == TIDE_OOM_FULL)
+		snprintf(buf, n,
+			 "Too much was in use: each of %u banks needs %s and had %s free; %s are "
+			 "missing in each.",
+			 k->n, a, b, tide__fmt_bytes(c, sizeof c, (double)o->missing / k->n));
+	else if (o->cause == TIDE_OOM_FRAGMENTED)
+		snprintf(
+			buf, n,
+			"Fragmented: each of %u banks needs %s and had %s free, but only %s of them "
+			"were contiguous.",
+			k->n, a, b, c);
+	else if (k->free != TIDE_BANK_UNKNOWN)
+		snprintf(
+			buf, n,
+			"Each of %u banks needs %s and had %s free before the operation. The "
+			"operation allocated more before this request; the log does not say how much.",
+			k->n, a, b);
+	else
+		snprintf(buf, n,
+			 "Each of %u banks needs %s. The log has no memory state before it.", k->n,
+			 a);
+	return buf;
 }
 
 const char *tide__oom_why(const tide_oom *o, char *buf, size_t n)
@@ -35,6 +94,8 @@ const char *tide__oom_why(const tide_oom *o, char *buf, size_t n)
 	uint64_t there = o->device_free > 0 ? (uint64_t)o->device_free : 0;
 	uint64_t most = o->at.largest_free > there ? o->at.largest_free : there;
 	char b[32], c[32];
+	if (o->banks.n)
+		return bank_why(o, buf, n);
 	if (o->cause == TIDE_OOM_FULL)
 		snprintf(buf, n,
 			 "Too much was in use: even with all free bytes in one block, %s would "
@@ -85,9 +146,9 @@ static bool text_put(struct text *t, tide_json *j)
 static void put_lines(tide_json *j, const tide_oom *o)
 {
 	tide_oom_line lines[TIDE_OOM_LINES];
-	tide__oom_lines(o, lines);
+	size_t n = tide__oom_lines(o, lines);
 	tide__json_karray(j, "lines");
-	for (size_t i = 0; i < TIDE_OOM_LINES; i++) {
+	for (size_t i = 0; i < n; i++) {
 		tide__json_array(j);
 		tide__json_str(j, lines[i].name);
 		lines[i].known ? tide__json_uint(j, lines[i].bytes) : tide__json_null(j);
@@ -112,7 +173,7 @@ static bool put_holders(tide_json *j, const tide_model *m, const tide_oom *o)
 		ok = text_put(&t, j);
 		tide__json_uint(j, o->groups.rows[r->row].bytes);
 		tide__json_uint(j, o->groups.rows[r->row].count);
-		o->segments_known ? tide__json_bool(j, r->enough) : tide__json_null(j);
+		o->rooms_known ? tide__json_bool(j, r->enough) : tide__json_null(j);
 		tide__json_array_end(j);
 	}
 	tide__json_array_end(j);
@@ -127,6 +188,7 @@ bool tide__oom_page(tide_json *j, const tide_model *m, const tide_oom *o)
 	tide__json_object(j);
 	tide__json_kuint(j, "device", m->pools.device[m->marks.pool[o->mark].i].i);
 	tide__json_kuint(j, "capacity", o->capacity);
+	tide__json_kuint(j, "banks", o->banks.n);
 	tide__json_key(j, "by");
 	if (!s.i) {
 		tide__json_null(j);

@@ -8,7 +8,7 @@
 #include "analyze/allocator/oom.h"
 #include "render/text/json.h"
 
-enum { TIDE_OOM_LINES = 9 };
+enum { TIDE_OOM_LINES = 9 }; /* at most */
 
 typedef struct tide_oom_line {
 	const char *name; /* two leading blanks: part of the line above */
@@ -17,15 +17,15 @@ typedef struct tide_oom_line {
 	const char *more; /* explanation; "" = none */
 } tide_oom_line;
 
-/* Writes the request and the available memory, in display order. */
-void tide__oom_lines(const tide_oom *o, tide_oom_line out[TIDE_OOM_LINES]);
+/* Writes the request and the available memory, in display order. Returns the number of lines. */
+size_t tide__oom_lines(const tide_oom *o, tide_oom_line out[TIDE_OOM_LINES]);
 
 /* Writes why it was not enough, one or two sentences. Returns buf. */
 const char *tide__oom_why(const tide_oom *o, char *buf, size_t n);
 
-/* Writes an object for pages: device, capacity (0 = unknown), by (its short stack, null =
- * unknown), lines [[name, bytes or null, more] ...], holders [[key, bytes, count, enough or
- * null] ...]. Returns false if memory runs out. */
+/* Writes an object for pages: device, capacity (0 = unknown), banks (0 = none), by (its short
+ * stack, null = unknown), lines [[name, bytes or null, more] ...], holders [[key, bytes, count,
+ * enough or null] ...]. Returns false if memory runs out. */
 bool tide__oom_page(tide_json *j, const tide_model *m, const tide_oom *o);
 
 #endif

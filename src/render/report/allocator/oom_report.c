@@ -33,18 +33,21 @@ struct answer {
 	tide_error err;
 };
 
-static const tide_grid_col room_cols[] = {
-	{ "bytes", "Holds", TIDE_CELL_BYTES },
-	{ "count", "Allocations", TIDE_CELL_COUNT, 5 },
-	{ "released_bytes", "Would release", TIDE_CELL_BYTES, 4 },
-	{ "largest_free_bytes", "Largest block", TIDE_CELL_BYTES, 9 },
-	{ "enough", "Enough", TIDE_CELL_TEXT },
-	{ "key", "Made by", TIDE_CELL_TEXT },
-};
+#define ROOM_COLUMNS(released, largest)                                                        \
+	{ "bytes", "Holds", TIDE_CELL_BYTES }, { "count", "Allocations", TIDE_CELL_COUNT, 5 }, \
+		{ "released_bytes", released, TIDE_CELL_BYTES, 4 },                            \
+		{ "largest_free_bytes", largest, TIDE_CELL_BYTES, 9 },                         \
+		{ "enough", "Enough", TIDE_CELL_TEXT },                                        \
+	{                                                                                      \
+		"key", "Made by", TIDE_CELL_TEXT                                               \
+	}
+static const tide_grid_col room_cols[] = { ROOM_COLUMNS("Would release", "Largest block") },
+			   bank_cols[] = { ROOM_COLUMNS(NULL, NULL) }; /* banks have no segments */
 
 static tide_grid *rooms(const struct answer *x, const tide_oom *o)
 {
-	tide_grid *g = tide__grid_new(room_cols, sizeof room_cols / sizeof *room_cols);
+	tide_grid *g = tide__grid_new(o->banks.n ? bank_cols : room_cols,
+				      sizeof room_cols / sizeof *room_cols);
 	char text[600];
 
 	for (size_t i = 0; i < o->n_room; i++) {
@@ -54,7 +57,10 @@ static tide_grid *rooms(const struct answer *x, const tide_oom *o)
 		tide__grid_uint(g, o->groups.rows[r->row].count);
 		o->segments_known ? tide__grid_uint(g, r->released) : tide__grid_none(g);
 		o->segments_known ? tide__grid_uint(g, r->largest) : tide__grid_none(g);
-		tide__grid_text(g, !o->segments_known ? "unknown" : r->enough ? "yes" : "no");
+		tide__grid_text(g, !o->rooms_known ? "unknown"
+				   : !r->enough	   ? "no"
+				   : o->banks.n	   ? "if contiguous"
+						   : "yes");
 		tide__grid_text(g, tide__group_line(&o->groups, x->m, r->row, text, sizeof text));
 	}
 	return g;
@@ -110,10 +116,10 @@ static size_t others(const tide_oom_trial *x)
 static void print_numbers(const tide_out *to, const tide_oom *o)
 {
 	tide_oom_line lines[TIDE_OOM_LINES];
+	size_t n = tide__oom_lines(o, lines);
 	char b[32];
 
-	tide__oom_lines(o, lines);
-	for (const tide_oom_line *l = lines; l < lines + TIDE_OOM_LINES; l++)
+	for (const tide_oom_line *l = lines; l < lines + n; l++)
 		fprintf(to->out, "  %-30s %12s  %s\n", l->name,
 			l->known ? tide__fmt_bytes(b, sizeof b, (double)l->bytes) : "unknown",
 			l->more);
@@ -131,6 +137,8 @@ static void print_cause(const tide_out *to, const tide_oom *o)
 
 static void print_settings(const tide_out *to, const tide_oom_trial *x, const tide_oom *o)
 {
+	if (o->banks.n) /* settings are those of another allocator */
+		return;
 	fputc('\n', to->out);
 	if (!x->sweep.n) {
 		fputs("Settings were not tried: the capacity is unknown.\n", to->out);
@@ -147,9 +155,12 @@ static void print_one(const struct answer *x, const tide_oom_trial *tried, const
 {
 	const tide_out *to = x->to;
 	char name[64], t[32], b[32], line[600];
+	uint32_t pool = x->m->marks.pool[o->mark].i;
 
 	tide__device_name(x->m, tide__oom_device(x->m, o->mark), name, sizeof name);
-	tide__heading(to, "%s ran out of memory at %s: %s requested", name,
+	tide__heading(to, "%s%s%s ran out of memory at %s: %s requested", name,
+		      o->banks.n ? " " : "",
+		      o->banks.n ? tide__text(x->m, x->m->pools.name[pool], NULL) : "",
 		      tide__fmt_at(t, sizeof t, (double)o->t),
 		      tide__fmt_bytes(b, sizeof b, (double)o->asked));
 	if (x->m->marks.stack[o->mark].i) {
@@ -165,6 +176,19 @@ static void print_one(const struct answer *x, const tide_oom_trial *tried, const
 	fputs("\nMemory by group, and the effect of freeing it:\n\n", to->out);
 	tide__grid_out(rooms(x, o), to, 2);
 	print_settings(to, tried, o);
+}
+
+/* Only of pools with banks. */
+static void json_banks(tide_json *j, const tide_oom_banks *b)
+{
+	if (!b->n)
+		return;
+	tide__json_kuint(j, "banks", b->n);
+	tide__json_kuint(j, "bank_needed_bytes", b->need);
+	tide__json_kmaybe(j, "bank_capacity_bytes", b->size);
+	tide__json_kmaybe(j, "bank_allocated_bytes", b->allocated);
+	tide__json_kmaybe(j, "bank_free_bytes", b->free);
+	tide__json_kmaybe(j, "bank_largest_free_bytes", b->largest);
 }
 
 /* `tried` NULL: not explained in full. */
@@ -197,6 +221,7 @@ static void json_one(const struct answer *x, const tide_oom_trial *tried, const 
 	tide__json_kuint_if(j, "missing_bytes",
 			    o->cause == TIDE_OOM_FULL || o->cause == TIDE_OOM_FRAGMENTED,
 			    o->missing);
+	json_banks(j, &o->banks);
 	if (tried) {
 		tide__stack_json(j, "stack", x->m, x->m->marks.stack[o->mark]);
 		tide__grid_member(rooms(x, o), j, "holders");

@@ -111,7 +111,7 @@ const Ooms = ({ main }: { main: Main }) => (
                   rows={oom.holders.map(([name, size, n, enough]) => ({ name, parts: [{ size, color: css(MEMORY), title: plural(n, 'allocation') }], value: bytes(size), more: enough ? 'enough' : '' }))}
                   onPick={() => toMemory(t, 'stack')}
                 />
-                <p class="soft">Enough: freeing it would have served the request. <code>tidemark oom</code> also tries other settings.</p>
+                <p class="soft">{oom.holders.some((h) => h[3]) && 'Enough: freeing it would have served the request. '}<code>tidemark oom</code> says more.</p>
               </section>
               <Pairs class="facts" rows={oom.lines.map(([name, v, more]) => [<span title={more}>{name}</span>, v === null ? 'unknown' : bytes(v)])} />
             </div>
