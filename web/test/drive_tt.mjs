@@ -4,8 +4,8 @@
 // operation and shows its text and its line in the module, and no duration is anywhere.
 //   node drive_tt.mjs PROGRAM SOURCE [FOLDER FOR PICTURES]
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cells, drive, go, hash, json, picture, shot, soon } from './driver.mjs';
@@ -17,6 +17,8 @@ const emit = (name, ...args) => {
   return to;
 };
 const log = emit('run_profile.log', '--oom');
+const bare = join(folder, 'bare_profile.log');
+writeFileSync(bare, readFileSync(log, 'utf8').split('\n').filter((l) => !l.includes('memory state')).join('\n'));
 const four = emit('four_profile.log', '--ranks', '4', '--runs', '3');
 
 async function view(page) {
@@ -28,6 +30,10 @@ async function view(page) {
   const growers = await cells(page, 'Top growers, DRAM');
   assert.equal(growers.length, want.top_growers_dram.length);
   assert.equal(Number(growers[0][2]), want.top_growers_dram[0].position);
+  const peaks = await cells(page, 'Peaks, charged to the operation that ran before the state');
+  for (const k of [1, 4, 6, 7]) assert.match(peaks[0][k], /^[\d.]+ [KMG]?i?B$/, 'bytes of a bank have a unit');
+  const slopes = (await cells(page, 'Fragmentation')).map((r) => r[4]);
+  assert.ok(slopes.length && slopes.every((s) => / %$/.test(s) && !/^-0\.0+ %$/.test(s)), `slopes: ${slopes}`);
   await page.locator('.tenstorrent canvas').first().click({ position: { x: 400, y: 100 } });
   const op = await soon(async () => {
     const at = (await hash(page)).get('op');
@@ -50,6 +56,15 @@ async function overview(page) {
   assert.doesNotMatch(text, /data is missing/, 'nothing is');
   assert.doesNotMatch(text, /active|\d (ns|µs|ms)\b/, 'no activity, no duration');
   await shot(page, 'tenstorrent-overview');
+}
+
+/** Nothing is drawn where nothing is known; what is missing is named. */
+async function noStates(page) {
+  const text = await page.textContent('main');
+  assert.match(text, /Peak memoryunknown/);
+  assert.match(text, /TT_RUNTIME_MEMORY_LOG_LEVEL=operation/, 'how to get them');
+  assert.equal(await page.locator('main canvas').count(), 0, 'no empty chart');
+  await shot(page, 'tenstorrent-no-states');
 }
 
 /** Every rank has a curve and peaks of its own; a click chooses an operation of the rank that is shown. */
@@ -84,5 +99,7 @@ async function ranks(page) {
 await drive(async ({ make, visit }) => {
   await visit(make('report', log), '#view=tenstorrent', view);
   await visit(make('report', log), '#view=overview', overview);
+  assert.equal(spawnSync(process.argv[2], ['report', bare, '-o', `${bare}.html`]).status, 4, 'the log is not complete');
+  await visit(`${bare}.html`, '#view=overview', noStates);
   await visit(make('report', four), '#view=tenstorrent', ranks);
 });

@@ -33,12 +33,13 @@ export const lasts = (v: number): string => (axis.ops ? plural(Math.ceil(v / 100
 export const exact = (v: number): string => (axis.ops ? ns(v) : `${(v / 1e6).toFixed(6).replace(/(\.\d{3})(\d{3})/, '$1 $2')} ms`);
 export const plural = (n: number, what: string): string => `${count(n)} ${what}${n === 1 ? '' : 's'}`;
 export const count = (v: number): string => Math.round(v).toLocaleString('en-US');
-export const percent = (v: number): string => `${v.toFixed(v < 10 ? 2 : 1)} %`;
+export const percent = (v: number): string => `${v.toFixed(v < 10 ? 2 : 1).replace(/^-(?=0\.0+$)/, '')} %`;
 
-/** A table's cell by the end of its key: `..._ns`, `..._bytes`, `..._pct`; text stays text. */
+/** A table's cell by the end of its key, units per bank or per operation aside: `..._ns`, `..._bytes`, `..._pct`; text stays text. */
 export function byKey(key: string, v: unknown): string {
   if (v === null || v === undefined) return '–';
   if (typeof v !== 'number') return String(v);
+  key = key.replace(/_per_\w+$/, '');
   if (key.endsWith('_ns')) return ns(v);
   if (key.endsWith('bytes')) return bytes(v);
   if (key.endsWith('_pct')) return percent(v);

@@ -111,7 +111,7 @@ const Ooms = ({ main }: { main: Main }) => (
                   rows={oom.holders.map(([name, size, n, enough]) => ({ name, parts: [{ size, color: css(MEMORY), title: plural(n, 'allocation') }], value: bytes(size), more: enough ? 'enough' : '' }))}
                   onPick={() => toMemory(t, 'stack')}
                 />
-                <p class="soft">{oom.holders.some((h) => h[3]) && 'Enough: freeing it would have served the request. '}<code>tidemark oom</code> says more.</p>
+                <p class="soft">{oom.holders.some((h) => h[3]) && `Enough: freeing it would have served the request${oom.banks ? ' if contiguous' : ''}. `}<code>tidemark oom</code> says more.</p>
               </section>
               <Pairs class="facts" rows={oom.lines.map(([name, v, more]) => [<span title={more}>{name}</span>, v === null ? 'unknown' : bytes(v)])} />
             </div>
@@ -305,7 +305,7 @@ export function Overview({ main }: { main: Main }) {
           </div>
         </Panel>
       ) : (
-        main.spans > 0 && <Minimap main={main} />
+        main.spans > 0 && main.axis !== 'ops' && <Minimap main={main} />
       )}
       <div class="two late">
         <div class="stack">

@@ -20,6 +20,7 @@ const LEFT = 78;
 const BLUE = '#0072b2';
 const RED = '#d55e00';
 const GREEN = '#009e73';
+const ORANGE = '#e69f00';
 /** Returns the colour of the kth rank, without red and green, which mean something else here. */
 const lineColor = (k: number): string => css([0, 1, 4, 5, 7, 8, 9, 11].map((i) => groups[i])[k % 8]);
 
@@ -75,7 +76,7 @@ function drawMemory(s: Surface, t: Tt, p: Part, pool: number, scale: boolean): v
       ctx.stroke();
     });
   else
-    for (const [v, color] of [[high, '#e69f00'], [perPixel(t, p, (i) => t.before[pool][i], room), BLUE]] as const) {
+    for (const [v, color] of [[high, ORANGE], [perPixel(t, p, (i) => t.before[pool][i], room), BLUE]] as const) {
       ctx.fillStyle = color;
       v.forEach((b, x) => ctx.fillRect(LEFT + x, y(b), 1, low - y(b)));
     }
@@ -83,7 +84,7 @@ function drawMemory(s: Surface, t: Tt, p: Part, pool: number, scale: boolean): v
   for (const i of p.at) if (t.graph[i]) ctx.fillRect(LEFT + (t.position[i] / p.length) * room, low + 2, Math.max(1, room / p.length), 3);
   for (const o of t.json.out_of_memory) {
     if (rankOf(t) !== null && o.rank !== rankOf(t)) continue;
-    const at = LEFT + (((o.position as number) + 1) / p.length) * room;
+    const at = Math.min(LEFT + (((o.position as number) + 1) / p.length) * room, width - 2);
     ctx.fillStyle = RED;
     ctx.fillRect(at, 4, 2, low - 4);
     label(ctx, 'out of memory', Math.min(at + 4, width - 80), 14, RED);
@@ -104,7 +105,7 @@ function drawMemory(s: Surface, t: Tt, p: Part, pool: number, scale: boolean): v
   }
   label(ctx, bytes(top), 4, y(top) + 4, pen.text);
   label(ctx, '0 B', 4, low, pen.text);
-  label(ctx, 'op 0', LEFT, height - 4, pen.text);
+  for (let k = 0; k < 4; k++) label(ctx, `op ${count(Math.floor((p.length * k) / 4))}`, LEFT + (room * k) / 4, height - 4, pen.text);
   label(ctx, `op ${count(p.length)}`, width - 60, height - 4, pen.text);
 }
 
@@ -162,7 +163,7 @@ function Details({ t, i }: { t: Tt; i: number }) {
 }
 
 const titles: Record<string, string> = { position: 'Op#', op: 'Operation', loc: 'Location' };
-const title = (key: string): string => titles[key] ?? (key.charAt(0).toUpperCase() + key.slice(1)).replace(/_(bytes|pct|shapes)/g, '').replace(/_/g, ' ');
+const title = (key: string): string => titles[key] ?? (key.charAt(0).toUpperCase() + key.slice(1)).replace(/_(bytes|pct|shapes)(?=_|$)/g, '').replace(/_/g, ' ');
 
 /** A table of the report as it comes; a click on a row chooses its operation. */
 function Report({ name, rows, drop = [] }: { name: string; rows: readonly Row[]; drop?: readonly string[] }) {
@@ -219,11 +220,12 @@ export function Tenstorrent() {
   const pool = poolOf(t);
   const at = picked();
   const shown = t.json.pools.filter((p) => p.banks > 0);
-  const strip = (title: string, draw: (s: Surface) => void) => (
+  const strip = (title: string, draw: (s: Surface) => void, legend: Parameters<typeof Legend>[0]['items'] = []) => (
     <Panel title={title}>
       <div style={{ height: '90px' }}>
         <Canvas label={title} height={90} draw={draw} onClick={(e: MouseEvent) => pick(toOp(e, t, p))} />
       </div>
+      <Legend items={legend} />
     </Panel>
   );
   const high = (r?: Row) => (r?.peak_bytes as number) ?? 0;
@@ -250,11 +252,11 @@ export function Tenstorrent() {
         <div style={{ height: `${HEIGHT}px` }}>
           <Canvas label={`${t.json.pools[pool].name} allocated over operations`} height={HEIGHT} draw={(s) => drawMemory(s, t, p, poolOf(t), scaled)} onClick={(e: MouseEvent) => pick(toOp(e, t, p))} />
         </div>
-        <Legend items={[...(ranks.length > 1 && rank === null ? ranks.map((r, k) => ({ color: lineColor(k), text: `rank ${r}, highest until its next operation` })) : [{ color: BLUE, text: 'allocated before the operation' }, { color: '#e69f00', text: 'highest until the next one' }]), { color: RED, text: 'const-eval operations, capacity, out of memory' }, { color: GREEN, text: 'chosen: click a point' }]} />
+        <Legend items={[...(ranks.length > 1 && rank === null ? ranks.map((r, k) => ({ color: lineColor(k), text: `rank ${r}, highest until its next operation` })) : [{ color: BLUE, text: 'allocated before the operation' }, { color: ORANGE, text: 'highest until the next one' }]), { color: RED, text: 'const-eval operations, capacity, out of memory' }, { color: GREEN, text: 'chosen: click a point' }]} />
       </Panel>
       {at >= 0 && at < t.n && <Details t={t} i={at} />}
       {strip('Fragmentation over operations: 1 − largest contiguous free / free', (s) => drawStrip(s, t, p, 1, percent, [[BLUE, (i) => Math.max(0, t.fragm[poolOf(t)][i] - 1) / 100]]))}
-      {strip('Weights (red) against activations (green) over operations, DRAM of one bank', (s) => drawStrip(s, t, p, 1, bytes, [[GREEN, (i) => t.weights[i] + t.activations[i]], [RED, (i) => t.weights[i]]]))}
+      {strip('Weights against activations over operations, DRAM of one bank', (s) => drawStrip(s, t, p, 1, bytes, [[ORANGE, (i) => t.weights[i] + t.activations[i]], [BLUE, (i) => t.weights[i]]]), [{ color: BLUE, text: 'weights' }, { color: ORANGE, text: 'activations' }])}
       <Report name="Peaks, charged to the operation that ran before the state" rows={t.json.peaks} drop={[...(ranks.length > 1 ? ['rank'] : ['device']), 'attributes', 'log_line']} />
       {reports.map(([name, key]) => <Report key={key} name={name} rows={t.json[key]} />)}
       <Ops t={t} p={p} pool={pool} />
