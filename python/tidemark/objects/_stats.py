@@ -143,17 +143,17 @@ def _dimensions(units: list[Any]) -> list[Any]:
 def analyze(many: Many) -> SharedMetadataReport:
     """Analyses shared metadata. Problems are added to those of `many`."""
     outside, every, problems = many.outside(), unique(many.metadata), many.problems
-    kept = first_of_equals(every, problems)
-    kept_dimensions = _dimensions(kept)
-    first_dimensions = first_of_equals(kept_dimensions, problems)
 
     def total(objects: list[Any]) -> int:
         n, _, found = _walk.total(objects, outside)
         problems.extend(p for p in found if p not in problems)
         return n
 
-    now = total(every)
-    saved = (now - total(kept) if len(kept) < len(every) else 0) + (total(kept_dimensions) - total(first_dimensions) if len(first_dimensions) < len(kept_dimensions) else 0)
+    now = total(every)  # before hashes are asked for: pint's units keep them
+    kept = first_of_equals(every, problems)
+    kept_dimensions = _dimensions(kept)
+    first_dimensions = first_of_equals(kept_dimensions, problems)
+    saved = (total(every) - total(kept) if len(kept) < len(every) else 0) + (total(kept_dimensions) - total(first_dimensions) if len(first_dimensions) < len(kept_dimensions) else 0)
     units = many.units()
     dimensions = _dimensions(units)
     report = SharedMetadataReport(len(many.arrays), len(units), len(dimensions), now + many.own_bytes(), saved)
