@@ -254,6 +254,74 @@ class WithTorch(unittest.TestCase):
             1 / 0
         self.assertGreater(session.total_time_ms, 0)
 
+    def test_sessions_in_sessions(self) -> None:
+        """The first is ours, the one inside is torch.profiler's, a third one is refused: a second torch.profiler ends the process."""
+        from tidemark import Error
+        from tidemark.profiling import UnifiedProfiler
+
+        profiler = UnifiedProfiler(self.folder, with_stack=False, enable_flame_graph=False)
+        with profiler.profile("outer") as outer:
+            with profiler.profile("inner") as inner:
+                with self.assertRaisesRegex(Error, "torch.profiler is running already, and ours cannot record: a recording is in progress"):
+                    with profiler.profile("third"):
+                        self.fail("it began")
+                self.model(self.x)
+        self.assertEqual((outer.recorder, inner.recorder), ("tidemark", "torch.profiler"))
+        with self.torch.profiler.profile() as prof, self.assertRaisesRegex(Error, "torch.profiler is running already"):
+            with UnifiedProfiler(self.folder, recorder="torch").profile("second"):
+                self.fail("it began")
+        self.assertIsNotNone(prof.key_averages())
+        with UnifiedProfiler(self.folder, recorder="torch", with_stack=False).profile("after") as after:
+            self.model(self.x)
+        self.assertGreater(after.cpu_time_ms, 0)
+
+    def test_odd_functions(self) -> None:
+        """Generators and coroutines do their work within the session; a program that changes its folder keeps its files."""
+        from tidemark.profiling import UnifiedProfiler, profile_memory
+
+        ran = []
+
+        def pieces(n: int):
+            for _ in range(n):
+                ran.append("piece")
+                yield self.model(self.x)
+
+        async def later():
+            ran.append("later")
+            return self.model(self.x)
+
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir(self.folder)
+        profiler = UnifiedProfiler("here", with_stack=False, enable_flame_graph=False)
+        for fn, args in ((pieces, (3,)), (later, ())):
+            session = profiler.profile_function(fn, *args, name="../.." + "n" * 300, warmup=0, iterations=2)
+            events = json.loads(session.trace_path.read_text())["traceEvents"]
+            self.assertEqual(sum(e.get("name") == "aten::relu" for e in events), 2 * (3 if args else 1))
+            self.assertTrue(session.trace_path.is_absolute() and not session.trace_path.name.startswith("."))
+        self.assertEqual(ran, ["piece"] * 6 + ["later"] * 2)
+        self.assertEqual(profile_memory(later, warmup=0, iterations=1)[0].shape, (32, 8))
+        with profiler.profile("moves") as session:
+            self.model(self.x)
+            os.chdir("/")
+        self.assertTrue(session.trace_path.exists())
+
+    def test_nothing_was_done(self) -> None:
+        """A session without ops has a flame graph of 0 µs, not of bytes."""
+        from tidemark.profiling import UnifiedProfiler
+
+        with UnifiedProfiler(self.folder, with_stack=False).profile("empty") as session:
+            pass
+        self.assertEqual((session.flame_graph_data["value"], session.flame_graph_data["kind"]), (0, "cpu"))
+
+    def test_lost_recording(self) -> None:
+        """The program's own exception is the one that is raised, also when its recording is gone."""
+        from tidemark.profiling import UnifiedProfiler
+
+        with self.assertRaises(ZeroDivisionError), UnifiedProfiler(os.path.join(self.folder, "gone"), with_stack=False).profile("x"):
+            shutil.rmtree(os.path.join(self.folder, "gone"))
+            1 / 0
+
     def test_function_and_comparison(self) -> None:
         from tidemark.profiling import UnifiedProfiler
 

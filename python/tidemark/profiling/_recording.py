@@ -12,6 +12,7 @@ import ctypes
 import functools
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -24,6 +25,8 @@ RECORDERS = ("auto", "tidemark", "torch")
 EAGER, COMPILED = "kernels,runtime", "kernels,launches"
 _WHY = {1: "no recording is in progress", 2: "libcupti was not found", 3: "CUPTI refused: another profiler may hold it"}
 _inject: Any = None
+_starting = threading.RLock()  # one recording begins or ends at a time
+_torch_runs = False  # torch.profiler records one of our blocks, in any thread
 
 
 class Recording:
@@ -51,8 +54,8 @@ def _gpu() -> Any:
 
 
 def _profiled(torch: Any) -> bool:
-    """Returns whether torch.profiler is running: then it owns CUPTI's buffers."""
-    return bool(getattr(torch.autograd, "_profiler_enabled", lambda: False)())
+    """Returns whether torch.profiler is running: then it owns CUPTI's buffers, and a second one ends the process."""
+    return _torch_runs or bool(getattr(torch.autograd, "_profiler_enabled", lambda: False)())
 
 
 def models_of(torch: Any, fn: Any, args: Iterable[Any]) -> list[Any]:
@@ -118,17 +121,23 @@ def _own(torch: Any, r: Recording, fresh: bool, cuda: Any) -> Iterator[Recording
         if cuda:
             cuda.synchronize()
         r.wall_ms = (time.perf_counter() - begin) * 1000
-        _end(fresh)
+        with _starting:
+            _end(fresh)
 
 
 @contextlib.contextmanager
 def _torchs(torch: Any, r: Recording, cuda: Any, memory: bool, how: dict[str, Any]) -> Iterator[Recording]:
     from torch.profiler import ProfilerActivity, profile
 
+    global _torch_runs
     r.recorder, r.path = "torch.profiler", os.path.splitext(r.path)[0] + ".json"
     activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if cuda else [])
-    prof = profile(activities=activities, profile_memory=memory, **how)
-    prof.start()
+    with _starting:
+        if _profiled(torch):
+            raise _native.Error(f"torch.profiler is running already{f', and ours cannot record: {r.why}' if r.why else ''}; end one of them first")
+        prof = profile(activities=activities, profile_memory=memory, **how)
+        prof.start()
+        _torch_runs = True
     begin = time.perf_counter()
     try:
         yield r
@@ -136,7 +145,9 @@ def _torchs(torch: Any, r: Recording, cuda: Any, memory: bool, how: dict[str, An
         if cuda:
             cuda.synchronize()
         r.wall_ms = (time.perf_counter() - begin) * 1000
-        prof.stop()
+        with _starting:
+            _torch_runs = False
+            prof.stop()
         prof.export_chrome_trace(r.path)
         if how.get("with_flops"):
             r.flops = {e.key: int(e.flops) for e in prof.key_averages() if e.flops}
@@ -158,7 +169,8 @@ def record_block(path: str, *, recorder: str = "auto", memory: bool = True, reco
         cuda.synchronize()
     if recorder != "torch":
         try:
-            fresh = _begin(torch, path, gpu, record_shapes, with_stack, with_modules, models)
+            with _starting:
+                fresh = _begin(torch, path, gpu, record_shapes, with_stack, with_modules, models)
         except _Unable as why:
             if recorder == "tidemark":
                 raise _native.Error(str(why)) from why

@@ -3,6 +3,7 @@
 """Shared by the profiling classes: opening a trace from any input, timing with synchronised devices, pages."""
 from __future__ import annotations
 
+import collections
 import contextlib
 import gzip
 import html
@@ -13,6 +14,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+import types
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -84,13 +86,27 @@ def synchronize(torch: Any) -> None:
         cuda.synchronize()
 
 
+def finished(result: Any) -> Any:
+    """Runs what a call returned before it did its work: a generator to its end, a coroutine until it is done. Returns the result."""
+    if isinstance(result, types.GeneratorType):
+        collections.deque(result, maxlen=0)
+    elif isinstance(result, types.CoroutineType):
+        import asyncio
+
+        try:
+            return asyncio.run(result)
+        finally:
+            result.close()  # a loop was running already: no second warning
+    return result
+
+
 def timed(torch: Any, fn: Callable[[], Any], times: int) -> list[float]:
     """Returns the milliseconds of each call, including the device's work."""
     spent = []
     for _ in range(times):
         synchronize(torch)
         begin = time.perf_counter()
-        fn()
+        finished(fn())
         synchronize(torch)
         spent.append((time.perf_counter() - begin) * 1000)
     return spent

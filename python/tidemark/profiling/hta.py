@@ -13,7 +13,7 @@ from typing import Any
 
 from .._trace import Trace, report_of
 from ._recording import record_block
-from ._source import report_page, synchronize, trace_of
+from ._source import finished, report_page, synchronize, trace_of
 
 
 @dataclasses.dataclass
@@ -103,11 +103,11 @@ class HTAAnalyzer:
         import torch
 
         for _ in range(warmup):
-            fn(*args, **kwargs)
+            finished(fn(*args, **kwargs))
         os.makedirs(self.output_dir, exist_ok=True)
-        with record_block(os.path.join(self.output_dir, f"{name}.tide")) as recording:
+        with record_block(os.path.join(os.path.abspath(self.output_dir), f"{name}.tide")) as recording:
             for _ in range(iterations):
-                fn(*args, **kwargs)
+                finished(fn(*args, **kwargs))
             synchronize(torch)
         return self.analyze_trace(recording.path)
 

@@ -20,7 +20,7 @@ from typing import Any
 from .. import _native
 from .._native import Error
 from .._trace import Trace
-from ._source import MB, synchronize
+from ._source import MB, finished, synchronize
 
 _ROLES = {"activation": "activations_mb", "parameter": "weights_mb", "gradient": "gradients_mb", "optimizer": "optimizer_mb"}
 _BUCKETS = (("< 1KB", 1024), ("1KB - 1MB", MB), ("1MB - 100MB", 100 * MB), ("> 100MB", 1 << 63))
@@ -276,12 +276,12 @@ def _mb(n: int | None) -> float | None:
 def profile_memory(fn: Callable[..., Any], *args: Any, warmup: int = 3, iterations: int = 10, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
     """Returns the last result of fn, and {timeline, peak} of `iterations` calls after `warmup` ones."""
     for _ in range(warmup):
-        fn(*args, **kwargs)
+        finished(fn(*args, **kwargs))
     profiler = MemoryProfiler()
     result = None
     with profiler.track("profile_memory"):
         for _ in range(iterations):
-            result = fn(*args, **kwargs)
+            result = finished(fn(*args, **kwargs))
     return result, {"timeline": profiler.get_timeline(), "peak": profiler.get_peak_analysis()}
 
 

@@ -13,11 +13,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from .._native import Error
 from .._trace import Trace
 from ._recording import RECORDERS, Recording, models_of, record_block
-from ._source import MB, device, write_page
+from ._source import MB, device, finished, write_page
 from .flame_graph import FlameGraphGenerator, kernel_kind
 from .hta import hta_of
+
+_LONGEST = 180  # bytes of a name in a file name: stamps and suffixes follow
 
 
 @dataclasses.dataclass
@@ -115,38 +118,44 @@ class UnifiedProfiler:
         try:
             with block as recording:
                 yield session
-        finally:
+        except BaseException:
             if recording is not None:
-                self._fill(session, recording, cuda)
+                with contextlib.suppress(Error, OSError, RuntimeError):  # the program's own exception says more
+                    self._fill(session, recording, cuda)
+            raise
+        self._fill(session, recording, cuda)
 
     def profile_function(self, fn: Callable[..., Any], *args: Any, name: str = "function", warmup: int | None = None, iterations: int | None = None,
                          **kwargs: Any) -> ProfileSession:
-        """Profiles calls of fn after some unmeasured ones; every figure of the session is per call."""
+        """Profiles calls of fn after some unmeasured ones; every figure of the session is per call. A generator is run to its end, a coroutine
+        until it is done."""
         warmup = self.warmup_iterations if warmup is None else warmup
         n = self.profile_iterations if iterations is None else iterations
         if n < 1 or warmup < 0:
             raise ValueError("iterations is at least 1, warmup at least 0")
         for _ in range(warmup):
-            fn(*args, **kwargs)
+            finished(fn(*args, **kwargs))
         import torch
 
         with self._profile(name, models_of(torch, fn, [*args, *kwargs.values()])) as session:
             for _ in range(n):
-                fn(*args, **kwargs)
+                finished(fn(*args, **kwargs))
         _per_call(session, n)
         return session
 
     # ---- results ----
 
     def _path(self, session: ProfileSession, suffix: str) -> Path:
-        """Returns the path of a new file of the session: two sessions of one name may begin in the same second."""
+        """Returns the path of a new file of the session: two sessions of one name may begin in the same second. It is absolute: the program may
+        change its folder before the file is read. It is not hidden, and no longer than file systems allow."""
         self.output_dir.mkdir(parents=True, exist_ok=True)
-        safe = re.sub(r"[^\w.-]+", "_", session.name) or "profile"
+        folder = self.output_dir.absolute()
+        safe = re.sub(r"[^\w.-]+", "_", session.name).lstrip(".").encode()[:_LONGEST].decode(errors="ignore") or "profile"
         stamp = datetime.datetime.fromisoformat(session.timestamp).strftime("%Y%m%d_%H%M%S")
-        path, n = self.output_dir / suffix.format(name=safe, stamp=stamp), 1
+        path, n = folder / suffix.format(name=safe, stamp=stamp), 1
         while path.exists() and "{stamp}" in suffix:
             n += 1
-            path = self.output_dir / suffix.format(name=safe, stamp=f"{stamp}_{n}")
+            path = folder / suffix.format(name=safe, stamp=f"{stamp}_{n}")
         return path
 
     def _fill(self, session: ProfileSession, recording: Recording, cuda: Any) -> None:
@@ -210,6 +219,8 @@ class UnifiedProfiler:
 
     def _flame(self, session: ProfileSession, path: Path) -> None:
         session.flame_graph_data = FlameGraphGenerator().from_chrome_trace(path)
+        if session.flame_graph_data.get("kind") == "memory":  # nothing took time: no bytes in a tree of microseconds
+            session.flame_graph_data = FlameGraphGenerator().from_chrome_trace(path, kind="cpu")
         page = path.with_name(path.stem + "_flame.html")
         with contextlib.suppress(RuntimeError):  # built without pages
             write_page("flame", str(path), str(page))
