@@ -125,6 +125,21 @@ async function runs(page) {
   assert.equal(await page.inputValue('form.notes input >> nth=0'), '', 'the form is of the other run');
   await page.click('form.notes button:text-is("Close")');
   await shot(page, 'runs');
+  // The keyboard edits and ticks, too; the older one is A in whatever order they are ticked, until they are swapped.
+  await page.focus('tr:has-text("run1.json")');
+  await page.keyboard.press('t');
+  assert.equal(await page.evaluate(() => document.activeElement.closest('form.notes')?.innerText.includes('run1.json')), true, 'typing goes to its tags');
+  await page.keyboard.press('Escape');
+  await page.waitForSelector('form.notes', { state: 'detached' });
+  const said = () => page.locator('p[role=status]').innerText();
+  for (const name of ['run2.json', 'run0.json']) {
+    await page.focus(`tr:has-text("${name}")`);
+    await page.keyboard.press('Space');
+  }
+  assert.equal(await said(), 'A run0.json before · B run2.json after');
+  await page.click('button:text-is("Swap")');
+  assert.equal(await said(), 'A run2.json before · B run0.json after');
+  await page.click('button:text-is("Cancel")');
   for (const name of ['gpt.json.gz', 'stack.json.gz']) await page.check(`input[aria-label="compare ${name}"]`);
   await page.click('button:text-is("Compare")');
   await page.waitForSelector('nav');
@@ -139,6 +154,8 @@ async function trends(page) {
   await page.waitForSelector('.trend');
   assert.deepEqual(await page.locator('.trend').evaluateAll((l) => l.map((e) => [e.querySelectorAll('circle').length, e.querySelectorAll('circle.worse').length])), [[3, 1], [3, 1]]);
   assert.equal(await page.locator('tbody tr').count(), 3);
+  assert.deepEqual(await page.locator('.trend').first().locator('text').allTextContents().then((l) => l.slice(0, 3)), ['120.0 MiB', '110.0 MiB', '100.0 MiB'], 'the axis');
+  assert.ok(!(await page.locator('th').allInnerTexts()).includes('Program'), 'a column of one value is left out');
   assert.match(await page.locator('h2').innerText(), /1 worse than the run before/);
   await shot(page, 'trends');
 }
@@ -205,7 +222,8 @@ async function phone(page) {
   const wide = await page.evaluate(() => [document.documentElement, ...document.querySelectorAll('.scroll')].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.className || 'page'));
   await shot(page, 'recordings_420');
   assert.deepEqual(wide, []);
-  
+  assert.deepEqual(await page.locator('th').allInnerTexts(), ['Name', 'Peak', 'Step']);
+  assert.match(await page.locator('tr:has-text("run2.json")').innerText(), /120\.0 MiB ▲\s+1\.300 ms ▲/);
 }
 
 /** Every tab says what the report of the same file says. */

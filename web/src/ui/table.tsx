@@ -32,6 +32,7 @@ interface Props<R> {
   sort?: string; // key of the first order, descending for numbers
   ascending?: boolean;
   onPick?: (row: R) => void;
+  onKey?: (row: R, key: string) => boolean; // another key of a row that has the focus; true: it is done
   picked?: (row: R) => boolean;
   label: string;
   height?: number;
@@ -67,7 +68,7 @@ export function rowKey(e: KeyboardEvent, pick: () => void): void {
 export const Pad = ({ rows, high }: { rows: number; high: number }) =>
   rows > 0 ? <tr class="pad" style={{ height: `${rows * high}px` }}><td class="left" colSpan={99}>… {rows.toLocaleString('en-US')} more rows</td></tr> : null;
 
-export function Table<R>({ cols, rows, sort, ascending, onPick, picked, label, height: asked = 420, note, compact }: Props<R>) {
+export function Table<R>({ cols, rows, sort, ascending, onPick, onKey, picked, label, height: asked = 420, note, compact }: Props<R>) {
   const HIGH = px(26); // of a row, as the style sheet has it
   const height = px(asked);
   const [by, setBy] = useState({ key: sort ?? '', up: ascending ?? false });
@@ -122,7 +123,7 @@ export function Table<R>({ cols, rows, sort, ascending, onPick, picked, label, h
                 class={picked?.(r) ? 'picked' : ''}
                 tabIndex={onPick ? 0 : -1}
                 onClick={() => onPick?.(r)}
-                onKeyDown={(e) => rowKey(e, () => onPick?.(r))}
+                onKeyDown={(e) => (e.target === e.currentTarget && onKey?.(r, e.key) ? e.preventDefault() : rowKey(e, () => onPick?.(r)))}
               >
                 {cols.map((c) => (
                   <td key={c.key} class={texts.includes(c) ? 'left' : ''} title={c.wide ? String(c.value(r)) : undefined}>

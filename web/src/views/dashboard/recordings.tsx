@@ -17,8 +17,8 @@ export function status(r: Recording): string {
   return writer ?? (r.generation ? 'in memory' : '');
 }
 
-/** Returns the same in one word, for narrow columns. */
-const word = (r: Recording): string => status(r).split(/[:,]/)[0].replace('its program was ', '');
+/** Returns what the list says beside a name: nothing about a recording that is as it should be. */
+const told = (r: Recording): string => (status(r) === 'in memory' ? '' : status(r));
 
 /** Returns the start of a recording; if unknown, the time of its file. */
 const began = (r: Run): number => r.start_ns ?? r.modified_ns;
@@ -87,20 +87,30 @@ const known = (v: number | null): number => v ?? -1;
 const or = (f: (v: number) => string) => (v: number): string => (v < 0 ? '–' : f(v));
 const percent = or((v) => `${v.toFixed(1)} %`);
 
-/** Columns of figures; they need the room of a desk. */
-const figures = (all: Runs, edit: (r: Run) => void) => [
-  col<Run>('Program', (r) => r.program ?? '–'),
-  col<Run>('Kind', (r) => r.format ?? '–'),
-  col<Run>('Device', (r) => r.device ?? '–'),
-  col<Run>('Memory', (r) => known(r.peak_bytes), undefined, { show: (r) => <Spark of={r.spark} />, text: () => '' }),
+/** Returns a name with its middle left out if it is long: runs of one program mostly differ at the end. */
+function middle(name: string, most: number): string {
+  const head = Math.floor((most - 1) / 2);
+  return name.length <= most ? name : `${name.slice(0, head)}…${name.slice(name.length - (most - 1 - head))}`;
+}
+
+/** Peak and step time, with their change against the run before unless there is no room. */
+const main = (all: Runs, small: boolean) => [
   col<Run>('Peak', (r) => known(r.peak_bytes), or(bytes), {
-    show: (r) => <Figure text={or(bytes)(known(r.peak_bytes))} change={r.peak_change_pct} bad={(r.peak_change_pct ?? 0) > limit(all.fail_if, 'peak')} />,
+    show: (r) => <Figure text={or(bytes)(known(r.peak_bytes))} change={r.peak_change_pct} bad={(r.peak_change_pct ?? 0) > limit(all.fail_if, 'peak')} brief={small} />,
   }),
   col<Run>('Step', (r) => known(r.step_ns), or(ns), {
-    show: (r) => <Figure text={or(ns)(known(r.step_ns))} change={r.step_change_pct} bad={(r.step_change_pct ?? 0) > limit(all.fail_if, 'step')} />,
+    show: (r) => <Figure text={or(ns)(known(r.step_ns))} change={r.step_change_pct} bad={(r.step_change_pct ?? 0) > limit(all.fail_if, 'step')} brief={small} />,
   }),
+];
+
+/** Columns that need the room of a desk, in the order of interest: the last ones may have to be scrolled to. */
+const figures = (all: Runs, edit: (r: Run) => void, several: { programs: boolean; folders: boolean }) => [
+  { key: 'When', title: 'When', value: began, text: when },
+  ...(several.programs ? [col<Run>('Program', (r) => r.program ?? '–')] : []),
+  col<Run>('Device', (r) => r.device ?? '–'),
+  col<Run>('Memory', (r) => known(r.peak_bytes), undefined, { show: (r) => <Spark of={r.spark} />, text: () => '' }),
+  ...main(all, false),
   col<Run>('GPU busy', (r) => known(r.gpu_busy_pct), percent),
-  col<Run>('Losses', (r) => known(r.losses), or((v) => (v ? String(v) : '0'))),
   col<Run>('Tags', (r) => [...r.tags, r.note ?? ''].join(' '), undefined, {
     show: (r) => (
       <button class="tags" title={r.note ?? 'Tags and a note'} tabIndex={-1} onClick={(e) => { e.stopPropagation(); edit(r); }}>
@@ -108,6 +118,10 @@ const figures = (all: Runs, edit: (r: Run) => void) => [
       </button>
     ),
   }),
+  col<Run>('Losses', (r) => known(r.losses), or((v) => (v ? String(v) : '0'))),
+  col<Run>('Kind', (r) => r.format ?? '–'),
+  col<Run>('Size', (r) => r.size_bytes, bytes),
+  ...(several.folders ? [col<Run>('Folder', folder)] : []),
 ];
 
 export function Recordings() {
@@ -115,7 +129,7 @@ export function Recordings() {
   const { all, away, again } = useList(most);
   const small = useNarrow();
   const [two, setTwo] = useState<string[] | null>(null); // ids that were chosen to be compared; null = rows open
-  const names = useRef(new Map<string, string>()); // of those that were chosen
+  const chosen = useRef(new Map<string, Run>());
   const [program, setProgram] = useState('');
   const [edited, setEdited] = useState<Run | null>(null);
   const [byProgram, flip] = useGrouped(all);
@@ -125,38 +139,40 @@ export function Recordings() {
   const programs = [...new Set(all.runs.map((r) => r.program).filter((p): p is string => !!p))].sort();
   const list = program && !grouped ? all.runs.filter((r) => r.program === program) : all.runs;
   const worse = grouped ? all.groups.reduce((n, g) => n + g.regressions, 0) : list.filter((r) => r.regression).length;
-  const tick = ({ id, name }: Run) => {
-    names.current.set(id, name);
-    setTwo((two ?? []).includes(id) ? (two ?? []).filter((k) => k !== id) : [...(two ?? []), id].slice(-2));
+  // The older one is A, the one before; Swap turns them round.
+  const tick = (r: Run) => {
+    chosen.current.set(r.id, r);
+    const now = (two ?? []).includes(r.id) ? (two ?? []).filter((k) => k !== r.id) : [...(two ?? []), r.id].slice(-2);
+    setTwo(now.sort((a, b) => began(chosen.current.get(a)!) - began(chosen.current.get(b)!)));
   };
   const pick = (r: Run) => (two ? tick(r) : location.assign(`/r/${r.id}`));
-  const name = (k: number) => names.current.get(two?.[k] ?? '');
-  const folders = new Set(list.map(folder)).size > 1;
-  const cols = [
+  const key = (r: Run, k: string): boolean => {
+    if (k === ' ') tick(r);
+    else if (k === 't' && !small) setEdited(r);
+    else return false;
+    return true;
+  };
+  const name = (k: number) => chosen.current.get(two?.[k] ?? '')?.name;
+  const columns = (rows: readonly Run[]) => [
     // A link, so that it can be opened beside the list and its address copied.
     col<Run>('Name', (r) => r.name, undefined, {
       wide: true,
       show: (r) => (
         <>
           {!small && <input type="checkbox" aria-label={`compare ${r.name}`} tabIndex={-1} checked={!!two?.includes(r.id)} onClick={(e) => { e.stopPropagation(); tick(r); }} />}{' '}
-          {two ? r.name : <a href={`/r/${r.id}`} tabIndex={-1} onClick={(e) => e.stopPropagation()}>{r.name}</a>}
+          {two ? middle(r.name, long) : <a href={`/r/${r.id}`} tabIndex={-1} onClick={(e) => e.stopPropagation()}>{middle(r.name, long)}</a>}
+          {small && r.state === 'failed' && <span class="worse"> !</span>}
+          {small && r.writer === 'running' && <span class="live running">live</span>}
           {!small && r.exports.map((x) => <> <a class="soft" href={`/r/${x.id}`} title={`Open ${x.name}, which the same session wrote`} tabIndex={-1} onClick={(e) => e.stopPropagation()}>{x.name.slice(r.name.length - 5)}</a></>)}
-          {!small && status(r) && <span class="soft"> {status(r)}</span>}
+          {!small && told(r) && <span class="soft"> {told(r)}</span>}
         </>
       ),
     }),
-    ...(small ? [col<Run>('State', word)] : []),
-    ...(small ? [] : figures(all, setEdited)),
-    col<Run>('Size', (r) => r.size_bytes, bytes),
-    ...(small
-      ? []
-      : [
-          { key: 'When', title: 'When', value: began, text: when },
-          ...(folders ? [col<Run>('Folder', folder)] : []),
-        ]),
+    ...(small ? main(all, true) : figures(all, setEdited, { programs: new Set(rows.map((r) => r.program)).size > 1, folders: new Set(rows.map(folder)).size > 1 })),
   ];
+  const long = small ? 16 : 40; // characters of a name
   const live = list.filter((r) => r.writer === 'running').length;
-  const table = (rows: Run[], label: string, height: number) => <Table label={label} rows={rows} sort={small ? undefined : 'When'} height={height} onPick={pick} picked={(r) => !!two?.includes(r.id)} cols={cols} />;
+  const table = (rows: Run[], label: string, height: number) => <Table label={label} rows={rows} sort={small ? undefined : 'When'} height={height} onPick={pick} picked={(r) => !!two?.includes(r.id)} cols={columns(rows)} onKey={key} />;
   return (
     <section class="panel recordings">
       <header>
@@ -173,6 +189,7 @@ export function Recordings() {
           )}
           {all.runs.length > 1 && (
             <>
+              {two && <button disabled={two.length < 2} title="Exchange before and after" onClick={() => setTwo([two[1], two[0]])}>Swap</button>}
               {two && <button disabled={two.length < 2} onClick={() => location.assign(`/diff/${two[0]}/${two[1]}`)}>Compare</button>}
               <button aria-pressed={!!two} onClick={() => setTwo(two ? null : [])}>{two ? 'Cancel' : 'Compare two…'}</button>
             </>
@@ -181,9 +198,9 @@ export function Recordings() {
       </header>
       {two && (
         <p class="soft" role="status">
-          {two.length < 2 ? `Select ${two.length ? 'the one after' : 'the one before, then the one after'}.` : ''}
-          {two.length > 0 && <> <b class="mark-a">A</b> {name(0)}</>}
-          {two.length > 1 && <> <b class="mark-b">B</b> {name(1)}</>}
+          {two.length < 2 ? `Select ${two.length ? 'another recording' : 'two recordings'}.` : ''}
+          {two.length > 0 && <> <b class="mark-a">A</b> {name(0)}{two.length > 1 && ' before'}</>}
+          {two.length > 1 && <> · <b class="mark-b">B</b> {name(1)} after</>}
         </p>
       )}
       {edited && <Notes key={edited.id} run={edited} done={() => { setEdited(null); again(); }} />}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // A run in the list: figures, a line of memory, tags and a note; and the trend of its program over all runs.
-import { useState } from '../../hooks';
+import { useEffect, useRef, useState } from '../../hooks';
 import { bytes, ns } from '../../data/format';
 import { type Recording } from '../../data/live';
 import { parse } from '../../data/section';
@@ -79,12 +79,12 @@ export function Spark({ of }: { of: string | null }) {
 
 export const signed = (pct: number): string => `${pct > 0 ? '+' : ''}${pct.toFixed(1)} %`;
 
-/** A figure and its change against the run before, with a mark of its direction. */
-export function Figure({ text, change, bad }: { text: string; change: number | null; bad: boolean }) {
+/** A figure and its change against the run before, with a mark of its direction; brief: only a change that is bad, as a mark. */
+export function Figure({ text, change, bad, brief }: { text: string; change: number | null; bad: boolean; brief?: boolean }) {
   return (
     <>
       {text}
-      {change !== null && Math.abs(change) >= 0.1 && <small class={bad ? 'worse' : 'soft'}> {change > 0 ? '▲' : '▼'} {signed(change)}</small>}
+      {change !== null && Math.abs(change) >= 0.1 && (!brief || bad) && <small class={bad ? 'worse' : 'soft'} title={signed(change)}> {change > 0 ? '▲' : '▼'}{!brief && ` ${signed(change)}`}</small>}
     </>
   );
 }
@@ -97,30 +97,43 @@ export function limit(fail_if: string[], what: string): number {
 
 const DOTS = 60; // more runs than that are a line alone, with marks where it got worse
 
-/** One figure over the runs of a program, oldest first; those that got worse are marked. */
+const day = (r: Run): string => new Date((r.start_ns ?? r.modified_ns) / 1e6).toLocaleDateString([], { dateStyle: 'short' });
+
+/** One figure over the runs of a program, oldest first; those that got worse are marked. The axis covers at least 10 % of the figure, so that
+ *  noise looks like noise and a limit of some percent is seen. */
 function Trend({ title, runs, value, text, change, most }: { title: string; runs: Run[]; value: (r: Run) => number | null; text: (v: number) => string; change: (r: Run) => number | null; most: number }) {
   const known = runs.filter((r) => value(r) !== null);
   if (known.length < 2) return null;
-  const w = 460;
-  const h = 90;
-  const top = Math.max(...known.map((r) => value(r)!), 1);
-  const x = (i: number) => 8 + (i * (w - 16)) / (known.length - 1);
-  const y = (r: Run) => h - 8 - (value(r)! / top) * (h - 26);
+  const [w, h, left, top, low] = [640, 132, 76, 10, 104];
+  const all = known.map((r) => value(r)!);
+  const high = Math.max(...all);
+  const spare = Math.max(0, 0.1 * high - (high - Math.min(...all))) / 2;
+  const [from, to] = [Math.max(0, Math.min(...all) - spare), high + spare || 1];
+  const x = (i: number) => left + 8 + (i * (w - left - 16)) / (known.length - 1);
+  const y = (v: number) => low - ((v - from) / (to - from)) * (low - top);
   return (
     <figure class="trend">
       <figcaption>
-        {title} over {known.length} runs, now {text(value(known[known.length - 1])!)}
+        {title} over {known.length} runs, now <b>{text(all[all.length - 1])}</b>
       </figcaption>
-      <svg width={w} height={h} viewBox={`0 0 ${w} ${h}`} role="img" aria-label={`${title} over runs`}>
-        <polyline points={known.map((r, i) => `${x(i).toFixed(1)},${y(r).toFixed(1)}`).join(' ')} />
+      <svg viewBox={`0 0 ${w} ${h}`} role="img" aria-label={`${title} over runs`}>
+        {[to, (from + to) / 2, from].map((v) => (
+          <>
+            <line x1={left} x2={w} y1={y(v)} y2={y(v)} />
+            <text x={left - 6} y={y(v) + 4} text-anchor="end">{text(v)}</text>
+          </>
+        ))}
+        <text x={left} y={h - 8}>{day(known[0])}</text>
+        <text x={w} y={h - 8} text-anchor="end">{day(known[known.length - 1])}</text>
+        <polyline points={all.map((v, i) => `${x(i).toFixed(1)},${y(v).toFixed(1)}`).join(' ')} />
         {known.map((r, i) => {
           const c = change(r);
           const worse = c !== null && c > most;
           if (!worse && known.length > DOTS) return null;
           return (
             <a href={`/r/${r.id}`}>
-              <circle cx={x(i)} cy={y(r)} r={worse ? 5 : 3} class={worse ? 'worse' : ''}>
-                <title>{`${r.name}: ${text(value(r)!)}${c === null ? '' : `, ${signed(c)} against the run before`}`}</title>
+              <circle cx={x(i)} cy={y(all[i])} r={worse ? 5 : 3} class={worse ? 'worse' : ''}>
+                <title>{`${r.name}: ${text(all[i])}${c === null ? '' : `, ${signed(c)} against the run before`}`}</title>
               </circle>
             </a>
           );
@@ -146,6 +159,8 @@ export function Notes({ run, done }: { run: Run; done: () => void }) {
   const [tags, setTags] = useState(run.tags.join(', '));
   const [note, setNote] = useState(run.note ?? '');
   const [said, setSaid] = useState('');
+  const first = useRef<HTMLInputElement>(null);
+  useEffect(() => first.current?.focus(), []);
   const write = async (e: Event) => {
     e.preventDefault();
     const list = tags.split(',').map((t) => t.trim()).filter(Boolean).join(',');
@@ -155,9 +170,9 @@ export function Notes({ run, done }: { run: Run; done: () => void }) {
     setSaid(told.message ?? told.error ?? 'it could not be kept');
   };
   return (
-    <form class="notes" onSubmit={(e) => void write(e)}>
+    <form class="notes" onSubmit={(e) => void write(e)} onKeyDown={(e) => e.key === 'Escape' && done()}>
       <b>{run.name}</b>
-      <label>Tags <input value={tags} maxLength={255} placeholder="baseline, fp8" onInput={(e) => setTags((e.target as HTMLInputElement).value)} /></label>
+      <label>Tags <input ref={first} value={tags} maxLength={255} placeholder="baseline, fp8" onInput={(e) => setTags((e.target as HTMLInputElement).value)} /></label>
       <label>Note <input class="wide" value={note} maxLength={500} onInput={(e) => setNote((e.target as HTMLInputElement).value)} /></label>
       <button type="submit">Keep</button>
       <button type="button" onClick={done}>Close</button>
