@@ -69,7 +69,7 @@ static void count(runs *r, const tide_child *c)
 static void say_end(const tide_args *a, const runs *r)
 {
 	if (r->timed_out)
-		tide__cli_note("%s was ended after %lld s; what was recorded until then is told",
+		tide__cli_note("%s was ended after %lld s; the report covers the time until then",
 			       a->files[0], (long long)a->opt[O_LIMIT].num);
 	else if (r->status > 128)
 		tide__cli_note("%s was ended by signal %d", a->files[0], r->status - 128);
