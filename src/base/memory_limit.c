@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 enum {
 	SPARE_MB = 256, /* always left free */
@@ -49,6 +51,11 @@ static uint64_t group_room(const char *folder)
 	return UINT64_MAX;
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* Applies this process's control group and its ancestors: "0::/a/b" in /proc/self/cgroup is
  * /sys/fs/cgroup/a/b. */
 static uint64_t groups_room(const char *root, const char *key)
@@ -64,13 +71,24 @@ static uint64_t groups_room(const char *root, const char *key)
 		path[strcspn(path, "\n")] = 0;
 		for (char *slash; *path && (slash = strrchr(path, '/')); *slash = 0) {
 			snprintf(folder, sizeof folder, "%s%s", root, path);
-			uint64_t here = group_room(folder);
-			room = here < room ? here : room;
+			room = least(room, group_room(folder));
 		}
 	}
 	if (f)
 		fclose(f);
 	return room;
+}
+
+/* Returns the bytes of address space that RLIMIT_AS (ulimit -v) leaves; UINT64_MAX = no limit. */
+static uint64_t address_room(void)
+{
+	struct rlimit lim;
+	uint64_t pages;
+	if (getrlimit(RLIMIT_AS, &lim) || lim.rlim_cur == RLIM_INFINITY ||
+	    !number("/proc/self/statm", "", &pages))
+		return UINT64_MAX;
+	uint64_t used = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	return lim.rlim_cur - (used < lim.rlim_cur ? used : lim.rlim_cur);
 }
 
 uint64_t tide__memory_limit(void)
@@ -79,8 +97,7 @@ uint64_t tide__memory_limit(void)
 		 v1 = groups_room("/sys/fs/cgroup/memory", ":memory:");
 	if (number("/proc/meminfo", "MemAvailable:", &room))
 		room *= 1024;
-	room = v2 < room ? v2 : room;
-	return v1 < room ? v1 : room;
+	return least(least(room, address_room()), least(v1, v2));
 }
 
 uint64_t tide__memory_limit_share(void)

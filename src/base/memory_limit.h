@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* Returns the bytes this process may still allocate: what the machine has free or can reclaim,
- * limited by its control groups (cgroup v2, else v1). UINT64_MAX if unknown. */
+ * limited by its control groups (cgroup v2, else v1) and by RLIMIT_AS. UINT64_MAX if unknown. */
 uint64_t tide__memory_limit(void);
 /* Returns a command's default share of that: 80 %. */
 uint64_t tide__memory_limit_share(void);

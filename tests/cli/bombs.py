@@ -6,12 +6,14 @@
 bombs.py TIDEMARK WRITER: WRITER is bomb.c."""
 import os
 import pickle
+import resource
 import subprocess
 import sys
 import tempfile
 
 TIDEMARK, WRITER = sys.argv[1:3]
 LIMIT = 128 << 20
+AS = 400 << 20  # of `ulimit -v`, without --max-memory
 SLACK = 96 << 20  # what the program takes besides: itself, expanded input, buffers of output
 
 
@@ -38,10 +40,15 @@ def shared_event(path):
         pickle.dump({"segments": [], "device_traces": [[event(1)] * 3000000]}, f, protocol=4)
 
 
-def measured(*command):
+def sanitized():
+    """Sanitizers map terabytes: they cannot start in less address space."""
+    return subprocess.run([TIDEMARK, "--version"], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (AS, AS)), capture_output=True, check=False).returncode != 0
+
+
+def measured(*command, limits=None):
     """Exit status, standard output and error, and the most memory it had (bytes)."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        child = subprocess.Popen(command, stdout=out, stderr=err)
+        child = subprocess.Popen(command, stdout=out, stderr=err, preexec_fn=limits)
         _, status, used = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0), err.seek(0)
@@ -63,6 +70,10 @@ with tempfile.TemporaryDirectory() as folder:
             elif status:
                 assert status == 1 and len(err.splitlines()) == 1 and "more memory than the limit of 128 MiB (--max-memory)" in err, err
             assert answered == (status == 0), (command, status, err)
+        if not sanitized():
+            status, out, err, most = measured(TIDEMARK, commands[0], path, limits=lambda: resource.setrlimit(resource.RLIMIT_AS, (AS, AS)))
+            print(f"{make.__name__}: {commands[0]} in {AS >> 20} MiB of address space: {most >> 20} MiB, exit status {status}")
+            assert "for lack of memory" in out if status == 0 else "more memory than the limit of" in err, (status, out, err)
     for wrong in "--max-memory=lots", "--max-memory":
         done = subprocess.run([TIDEMARK, "peak", path, wrong], capture_output=True, text=True, timeout=100, check=False)
         assert done.returncode == 2 and "--max-memory needs a" in done.stderr, done.stderr
