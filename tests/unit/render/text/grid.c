@@ -156,6 +156,27 @@ static void text(void **state)
 	tide__grid_free(g);
 }
 
+/* A column without a known value goes before one that has values, even if only the other may go. */
+static void empty_columns_first(void **state)
+{
+	static const tide_grid_col c[] = {
+		{ "a", "Live", TIDE_CELL_COUNT },
+		{ "b", "Peak", TIDE_CELL_COUNT, 9 },
+		{ "n", "Name", TIDE_CELL_TEXT },
+	};
+	tide_style narrow = { .width = 40 };
+	tide_grid *g = tide__grid_new(c, 3);
+	tide__grid_none(g);
+	tide__grid_int(g, 7);
+	tide__grid_text(g, "a_name_that_is_forty_columns_long_as_said");
+	char *s = printed(g, &narrow, false);
+	assert_string_equal(s, "  Peak  Name\n"
+			       "     7  a_name_that_is_f…ns_long_as_said\n"
+			       "  (no room for: Live)\n");
+	free(s);
+	tide__grid_free(g);
+}
+
 /* Columns that may go, the highest first, until names are readable; said below. */
 static void giving_way(void **state)
 {
@@ -289,10 +310,11 @@ static void no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers),   cmocka_unit_test(names),
-		cmocka_unit_test(text),	     cmocka_unit_test(giving_way),
-		cmocka_unit_test(sentences), cmocka_unit_test(one_long_name),
-		cmocka_unit_test(json),	     cmocka_unit_test(no_memory),
+		cmocka_unit_test(numbers),	 cmocka_unit_test(names),
+		cmocka_unit_test(text),		 cmocka_unit_test(empty_columns_first),
+		cmocka_unit_test(giving_way),	 cmocka_unit_test(sentences),
+		cmocka_unit_test(one_long_name), cmocka_unit_test(json),
+		cmocka_unit_test(no_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
