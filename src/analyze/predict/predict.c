@@ -178,14 +178,30 @@ static wide height(const tide_lines *l, const tide_line *v, size_t side)
 	return (wide)v->at[side].most + (wide)l->more[side];
 }
 
+/* Returns how far the middle recording is above the line; negative = below. */
+static wide off_middle(const tide_lines *l, const tide_line *v)
+{
+	wide mid = (wide)v->mid + on_line(l->size, (wide)l->more[0], (wide)l->more[1], l->mid);
+	return mid - on_line(l->size, height(l, v, 0), height(l, v, 1), l->mid);
+}
+
+/* Returns the value at a size on the parabola through the three recordings. */
+static wide parabola(const tide_lines *l, const tide_line *v, uint64_t size)
+{
+	long double x0 = (long double)l->size[0], x1 = (long double)l->mid,
+		    x2 = (long double)l->size[1], x = (long double)size,
+		    off = (long double)off_middle(l, v);
+	return on_line(l->size, height(l, v, 0), height(l, v, 1), size) +
+	       (wide)ceill(off * (x - x0) * (x - x2) / ((x1 - x0) * (x1 - x2)));
+}
+
 /* Returns the value at a size on the line, or on its curve if it is bent. */
 static wide on_curve(const tide_lines *l, const tide_line *v, uint64_t size)
 {
 	wide a = height(l, v, 0), b = height(l, v, 1), line = on_line(l->size, a, b, size);
 	if (!v->bent || size == l->size[0] || size == l->size[1])
 		return line;
-	wide mid = (wide)v->mid + on_line(l->size, (wide)l->more[0], (wide)l->more[1], l->mid);
-	wide off = mid - on_line(l->size, a, b, l->mid);
+	wide off = off_middle(l, v), mid = on_line(l->size, a, b, l->mid) + off;
 	if (size == l->mid)
 		return mid;
 	if (off > 0) {
@@ -194,9 +210,7 @@ static wide on_curve(const tide_lines *l, const tide_line *v, uint64_t size)
 			return line;
 		return size < l->mid ? on_line(low, a, mid, size) : on_line(high, mid, b, size);
 	}
-	long double x0 = (long double)l->size[0], x1 = (long double)l->mid,
-		    x2 = (long double)l->size[1], x = (long double)size;
-	return line + (wide)ceill((long double)off * (x - x0) * (x - x2) / ((x1 - x0) * (x1 - x2)));
+	return parabola(l, v, size);
 }
 
 static uint64_t bytes(wide v)
@@ -237,7 +251,8 @@ static wide steepest(const tide_lines *l, const tide_line *v, uint64_t size)
 		a = (wide)v->at[0].least + (wide)l->more[0];
 	if (v->kind != TIDE_LINE_MOMENT && size < l->size[0])
 		b = (wide)v->at[1].least + (wide)l->more[1];
-	return on_line(l->size, a, b, size);
+	bool beyond = size < l->size[0] || size > l->size[1];
+	return v->below && beyond ? parabola(l, v, size) : on_line(l->size, a, b, size);
 }
 
 uint64_t tide__predict_most(const tide_lines *l, uint64_t size)
@@ -290,12 +305,15 @@ uint64_t tide__predict_fits(const tide_lines *l, uint64_t capacity)
 
 enum { BEND_LEAST = 1000 }; /* a thousandth */
 
-static bool off_line(const tide_lines *l, const tide_line *v, uint64_t slack)
+/* Sets `bent`, or `below` if the allocator's rounding may explain that the middle is too low. */
+static void bend(const tide_lines *l, tide_line *v, uint64_t slack)
 {
 	wide off =
 		(wide)v->mid - on_line(l->size, (wide)v->at[0].most, (wide)v->at[1].most, l->mid);
-	off = off < 0 ? -off : off;
-	return off > (wide)slack && off > (wide)v->mid / BEND_LEAST;
+	wide away = off < 0 ? -off : off;
+	bool visible = away > (wide)v->mid / BEND_LEAST;
+	v->bent = visible && away > (wide)slack;
+	v->below = visible && !v->bent && off < 0;
 }
 
 tide_code tide__lines_bend(tide_lines *l, const tide_moment_profile *mid,
@@ -315,7 +333,7 @@ tide_code tide__lines_bend(tide_lines *l, const tide_moment_profile *mid,
 		if (!k)
 			continue;
 		v->mid = c.v[k - 1].at[0].most;
-		v->bent = off_line(l, v, slack);
+		bend(l, v, slack);
 		l->bent += v->bent;
 	}
 	tide__map_free(&at);

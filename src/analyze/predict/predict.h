@@ -37,6 +37,7 @@ typedef struct tide_line {
 	tide_line_kind kind;
 	bool per_size;		/* GROUP: the number grows with the size */
 	bool bent;		/* MOMENT: `mid` is not on the line */
+	bool below;		/* MOMENT: `mid` is below the line, but not by more than rounding */
 	uint64_t mid;		/* bytes the middle recording held then */
 	uint32_t spot, n_spots; /* spots of the larger recording it covers: the first, their
 				 * number */
