@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import pathlib
+import pickle
 import shutil
 import signal
 import socket
@@ -169,6 +170,41 @@ def ended(folder):
         c.close()
 
 
+def holes(path, n):
+    """A snapshot of an expandable segment: n requests, every other one freed, then n / 2 that fit into no hole."""
+    event = lambda action, addr, size, i: {"action": action, "addr": addr, "size": size, "stream": 0, "time_us": i, "frames": []}
+    base = 2 << 20
+    events = [event("segment_map", base, n * 1024 + base, 0)]
+    events += [event("alloc", base + i * 1024, 512 if i % 2 else 1024, i + 1) for i in range(n)]
+    events += [event("free_completed", base + i * 1024, 1024, n + i + 1) for i in range(0, n, 2)]
+    events += [event("alloc", (64 << 30) + i * 4096, 2048, 3 * n + i) for i in range(n // 2)]
+    with open(path, "wb") as f:
+        pickle.dump({"segments": [], "device_traces": [events], "allocator_settings": {"expandable_segments": True}}, f, protocol=4)
+
+
+def replay_ended(folder):
+    """SIGTERM while the allocator is replayed for an answer; meanwhile another recording answers."""
+    holes(folder / "holes.pickle", 400000)
+    spans(folder / "quick.json", 10)
+    with Server(folder) as s:
+        ids = {r["name"]: r["id"] for r in s.json("/api/recordings")["recordings"]}
+        assert s.ask(f"/api/recordings/{ids['holes.pickle']}/reports/oom")[0] == 200  # it is read
+        with connect(s) as c:
+            c.sendall(f"GET /api/recordings/{ids['holes.pickle']}/reports/advice HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            assert s.ask(f"/api/recordings/{ids['quick.json']}/spans?px=100")[0] == 200
+            begin = time.monotonic()
+            s.process.send_signal(signal.SIGTERM)
+            s.process.wait(60)
+            took = time.monotonic() - begin
+            try:
+                got = c.recv(4096)
+            except ConnectionError:
+                got = b""
+        print(f"SIGTERM while an allocator is replayed: ended after {took:.2f} s")
+        assert b" 200 " not in got[:16], "the replay ended first: this shows nothing"
+        assert took < 5, took
+
+
 def many_files(folder, n=4000):
     """Nobody asks anything: looking after the files takes a small part of a core. A page of the list is a page."""
     for i in range(n):
@@ -197,7 +233,7 @@ def many_files(folder, n=4000):
 
 def main():
     skip_unless_built()
-    for test in swapped, slow_readers, watched, not_watched, ended, many_files:
+    for test in swapped, slow_readers, watched, not_watched, ended, replay_ended, many_files:
         folder = pathlib.Path(tempfile.mkdtemp())
         try:
             test(folder)
