@@ -401,13 +401,8 @@ static tide_code slurp(tide_source *s, size_t most, size_t pad, tide_whole_file 
 {
 	size_t cap = 0, got, room;
 	do {
-		if (cap <= out->n + pad) {
-			cap = cap + cap / 2 + pad + (1u << 20);
-			uint8_t *more = tide__realloc(out->data, cap, 1);
-			if (!more)
-				return tide__nomem(err);
-			out->data = more;
-		}
+		if (cap <= out->n + pad && !TIDE_ROOM(out->data, cap, out->n + pad + (1u << 20)))
+			return tide__nomem(err);
 		room = cap - pad - out->n;
 		tide_code rc = tide__source_read(s, out->data + out->n, room, &got, err);
 		out->n += got;

@@ -43,6 +43,7 @@ typedef struct worker {
 
 /* ---- reading ---- */
 
+/* Grows a buffer to exactly n bytes: blocks are large and rarely grow. */
 static bool room(char **text, size_t *cap, size_t n)
 {
 	if (*cap >= n)

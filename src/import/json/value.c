@@ -66,13 +66,8 @@ kin_text *tide__kineto_slice_text(kin_parser *c, kin_slice v)
 	const char *s = c->s.b + v.at;
 	if (v.type != '"' || !c->s.slashes || !memchr(s, '\\', v.n))
 		return tide__kineto_text(&c->texts, s, v.n);
-	if (v.n > c->room) {
-		char *big = tide__realloc(c->scratch, v.n, 1);
-		if (!big)
-			return NULL;
-		c->scratch = big;
-		c->room = v.n;
-	}
+	if (!TIDE_ROOM(c->scratch, c->room, v.n))
+		return NULL;
 	size_t n = tide__kineto_unescape(s, v.n, c->scratch);
 	return tide__kineto_text(&c->texts, c->scratch, n);
 }

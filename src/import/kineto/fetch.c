@@ -38,17 +38,15 @@ static bool find_args(kin_parser *c, void *user, kin_slice key, kin_slice value)
 static tide_code read_event(tide_source *s, char **text, kin_slice *args, tide_error *err)
 {
 	kin_parser c = { 0 };
-	size_t n = 0;
+	size_t n = 0, cap = 0;
 	tide_code rc = TIDE_OK;
 	bool end = false;
 	for (;;) {
-		char *big = tide__realloc(*text, n + STEP + KIN_PAD, 1);
 		size_t got = 0;
-		if (!big) {
+		if (!TIDE_ROOM(*text, cap, n + STEP + KIN_PAD)) {
 			rc = tide__nomem(err);
 			break;
 		}
-		*text = big;
 		tide_code damage = tide__source_read(s, *text + n, STEP, &got, err);
 		end = damage != TIDE_OK || got < STEP;
 		n += got;

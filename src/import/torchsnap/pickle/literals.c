@@ -198,16 +198,10 @@ bool tide__pickle_f64(const tide_pickle *p, tide_pv v, double *out)
 
 static char *scratch(tide_pickle *p, size_t n)
 {
-	if (n <= p->cap_scratch)
+	if (TIDE_ROOM(p->scratch, p->cap_scratch, n))
 		return p->scratch;
-	char *s = tide__realloc(p->scratch, n, 1);
-	if (!s) {
-		tide__pickle_nomem(p);
-		return NULL;
-	}
-	p->scratch = s;
-	p->cap_scratch = n;
-	return s;
+	tide__pickle_nomem(p);
+	return NULL;
 }
 
 static size_t put_utf8(char *out, uint32_t c)
