@@ -9,6 +9,7 @@
 #include "render/report/allocator/allocator.h"
 #include "render/report/allocator/oom_report.h"
 #include "render/report/allocator/whatif.h"
+#include "render/report/memory/peak.h"
 
 /* ---- allocator ---- */
 
@@ -82,12 +83,6 @@ tide_code tide_oom_find(const tide_trace *t, const tide_oom_options *given, tide
 {
 	static const tide_report_type type = { "oom", sizeof(struct oom), oom_text, oom_json,
 					       oom_free };
-	static const char *const groupings[] = {
-#define X(name, text) text,
-		TIDE_GROUP_BYS(X)
-#undef X
-			NULL
-	};
 	tide_oom_options o = TIDE_OOM_OPTIONS_INIT;
 	const tide_model *m = tide__model_of(t);
 	tide_report *r = tide__report_new(&type);
@@ -96,7 +91,7 @@ tide_code tide_oom_find(const tide_trace *t, const tide_oom_options *given, tide
 	tide__options_take(&o, sizeof o, given);
 	tide_code rc = tide__take_device(m, o.device, &device, err);
 	if (rc == TIDE_OK)
-		rc = tide__take_word("group_by", o.group_by, groupings,
+		rc = tide__take_word("group_by", o.group_by, tide__group_by_texts,
 				     (int)tide__groups_telling(m), &by, err);
 	if (rc == TIDE_OK && o.events > TIDE_OOM_MOST_EVENTS)
 		rc = tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "events: at most %d",

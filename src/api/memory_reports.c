@@ -122,13 +122,6 @@ static void peak_free(void *result)
 	tide__peak_free(&((struct peak *)result)->x);
 }
 
-static const char *const groupings[] = {
-#define X(name, text) text,
-	TIDE_GROUP_BYS(X)
-#undef X
-		NULL
-};
-
 tide_code tide_peak_find(const tide_trace *t, const tide_peak_options *given, tide_report **out,
 			 tide_error *err)
 {
@@ -143,7 +136,8 @@ tide_code tide_peak_find(const tide_trace *t, const tide_peak_options *given, ti
 	if (rc == TIDE_OK)
 		rc = tide__take_moment(m, o.at, &q.at, err);
 	if (rc == TIDE_OK)
-		rc = tide__take_word("group_by", o.group_by, groupings, TIDE_PEAK_BEST, &q.by, err);
+		rc = tide__take_word("group_by", o.group_by, tide__group_by_texts, TIDE_PEAK_BEST,
+				     &q.by, err);
 	if (rc == TIDE_OK && r) {
 		struct peak *p = (struct peak *)r->result;
 		p->top = o.top;
@@ -357,7 +351,7 @@ tide_code tide_leaks_find(const tide_trace *t, const tide_leaks_options *given, 
 	tide__options_take(&o, sizeof o, given);
 	tide_code rc = tide__take_one_device(m, o.device, &device, err);
 	if (rc == TIDE_OK)
-		rc = tide__take_word("group_by", o.group_by, groupings,
+		rc = tide__take_word("group_by", o.group_by, tide__group_by_texts,
 				     (int)tide__groups_telling(m), &by, err);
 	if (rc == TIDE_OK)
 		rc = take_every(m, o.every, &every, err);

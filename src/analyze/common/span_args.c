@@ -41,3 +41,16 @@ tide_str tide__attr_text(const tide_model *m, uint32_t span, tide_str key)
 	int64_t at = key.i && span ? tide__attr_find(m, (tide_span_id){ span }, key) : -1;
 	return at < 0 ? (tide_str){ 0 } : m->attrs.text[at];
 }
+
+size_t tide__attr_first(const tide_model *m, uint32_t span)
+{
+	size_t lo = 0, hi = m->attrs.n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (m->attrs.span[mid].i < span)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}

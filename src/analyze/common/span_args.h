@@ -13,5 +13,8 @@ tide_str tide__attr_key(const tide_model *m, const char *key);
 int64_t tide__attr_number(const tide_model *m, uint32_t span, tide_str key);
 /* Returns the argument as a text id; none = absent or a number. */
 tide_str tide__attr_text(const tide_model *m, uint32_t span, tide_str key);
+/* Returns the row of the span's first argument in attrs, which is sorted by span. If the span has
+ * none, it is a row of another span or attrs.n. O(log attrs). */
+size_t tide__attr_first(const tide_model *m, uint32_t span);
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/common/span_args.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "render/export/chrome.h"
@@ -134,20 +135,6 @@ static bool number_list(chrome *c, const char *key, const char *s)
 	return true;
 }
 
-/* Returns the first argument of a span; attrs are in order of span. */
-static size_t first_attr(const tide_model *m, uint32_t i)
-{
-	size_t lo = 0, hi = m->attrs.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (m->attrs.span[mid].i < i)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 static void span(chrome *c, uint32_t i)
 {
 	const tide_model *m = c->m;
@@ -170,7 +157,8 @@ static void span(chrome *c, uint32_t i)
 	links(c, i);
 	if (s->stack[i].i)
 		stack_arg(c, s->stack[i]);
-	for (size_t at = first_attr(m, i); at < m->attrs.n && m->attrs.span[at].i == i; at++) {
+	for (size_t at = tide__attr_first(m, i); at < m->attrs.n && m->attrs.span[at].i == i;
+	     at++) {
 		const char *key = tide__text(m, m->attrs.key[at], NULL);
 		if (own_arg(key))
 			continue;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analyze/common/lane_name.h"
+#include "analyze/common/span_args.h"
 #include "analyze/memory/reserved.h"
 #include "analyze/timeline/tracks.h"
 #include "base/error.h"
@@ -265,23 +266,10 @@ static void intern_text(perfetto *f, unsigned field, uint8_t *seen, tide_str s)
 	seen[s.i] = 1;
 }
 
-static size_t first_attr(const tide_model *m, uint32_t span)
-{
-	size_t lo = 0, hi = m->attrs.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (m->attrs.span[mid].i < span)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 static void arguments(perfetto *f, uint32_t span)
 {
 	const tide_attrs *a = &f->m->attrs;
-	for (size_t i = first_attr(f->m, span); i < a->n && a->span[i].i == span; i++) {
+	for (size_t i = tide__attr_first(f->m, span); i < a->n && a->span[i].i == span; i++) {
 		size_t n, at = tide__proto_begin(&f->p, E_ARG);
 		tide__proto_u64(&f->p, 1, a->key[i].i + 1);
 		const char *text = tide__long_text(&f->longs, f->m, a->text[i], &n);
@@ -302,7 +290,7 @@ static void span_interns(perfetto *f, uint32_t i)
 		intern(f, I_CATEGORY, cat + 1, text, strlen(text));
 	f->cats[cat] = true;
 	intern_text(f, I_NAME, f->named, m->spans.name[i]);
-	for (size_t k = first_attr(m, i); k < m->attrs.n && m->attrs.span[k].i == i; k++)
+	for (size_t k = tide__attr_first(m, i); k < m->attrs.n && m->attrs.span[k].i == i; k++)
 		intern_text(f, I_ARG, f->args, m->attrs.key[k]);
 }
 

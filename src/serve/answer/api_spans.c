@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analyze/common/span_args.h"
 #include "analyze/timeline/search.h"
 #include "analyze/timeline/span_details.h"
 #include "analyze/timeline/window_sums.h"
@@ -84,22 +85,13 @@ tide_code tide__api_search(tide_ask *a, tide_error *err)
 
 static void put_args(tide_json *j, const tide_model *m, uint32_t s)
 {
-	size_t lo = 0, hi = m->attrs.n;
-	while (lo < hi) { /* attrs are sorted by span */
-		size_t mid = lo + (hi - lo) / 2;
-		if (m->attrs.span[mid].i < s)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	tide__json_kobject(j, "args");
-	for (; lo < m->attrs.n && m->attrs.span[lo].i == s; lo++) {
-		if (m->attrs.text[lo].i)
-			tide__api_name(j, tide__text(m, m->attrs.key[lo], NULL), m,
-				       m->attrs.text[lo]);
+	for (size_t i = tide__attr_first(m, s); i < m->attrs.n && m->attrs.span[i].i == s; i++) {
+		const char *key = tide__text(m, m->attrs.key[i], NULL);
+		if (m->attrs.text[i].i)
+			tide__api_name(j, key, m, m->attrs.text[i]);
 		else
-			tide__json_kint(j, tide__text(m, m->attrs.key[lo], NULL),
-					m->attrs.number[lo]);
+			tide__json_kint(j, key, m->attrs.number[i]);
 	}
 	tide__json_object_end(j);
 }

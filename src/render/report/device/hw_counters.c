@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "render/report/device/hw_counters.h"
 
+#include "analyze/common/span_args.h"
+
 #include <inttypes.h>
 
 enum { DEEP = 64 };
@@ -21,20 +23,6 @@ static size_t ops_around(const tide_model *m, tide_span_id s, uint32_t out[DEEP]
 	return n;
 }
 
-/* Returns the first attribute of a span; attributes are sorted by span. */
-static size_t first_attr(const tide_model *m, tide_span_id s)
-{
-	size_t lo = 0, hi = m->attrs.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (m->attrs.span[mid].i < s.i)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 static void json_text(tide_json *j, const tide_model *m, tide_str s)
 {
 	size_t n;
@@ -45,7 +33,8 @@ static void json_text(tide_json *j, const tide_model *m, tide_str s)
 static void json_metrics(tide_json *j, const tide_model *m, tide_span_id s)
 {
 	tide__json_kobject(j, "counters");
-	for (size_t i = first_attr(m, s); i < m->attrs.n && m->attrs.span[i].i == s.i; i++) {
+	for (size_t i = tide__attr_first(m, s.i); i < m->attrs.n && m->attrs.span[i].i == s.i;
+	     i++) {
 		tide__json_key(j, tide__text(m, m->attrs.key[i], NULL));
 		m->attrs.text[i].i ? json_text(j, m, m->attrs.text[i])
 				   : tide__json_int(j, m->attrs.number[i]);
@@ -85,7 +74,7 @@ void tide__hwcounters_text(const tide_model *m, const tide_hwcounters *h, size_t
 		uint32_t ops[DEEP], s = h->v[i].range.i;
 		size_t n = h->v[i].launch.i ? ops_around(m, h->v[i].launch, ops) : 0, len,
 		       metrics = 0;
-		for (size_t k = first_attr(m, h->v[i].range);
+		for (size_t k = tide__attr_first(m, h->v[i].range.i);
 		     k < m->attrs.n && m->attrs.span[k].i == s; k++)
 			metrics++;
 		tide__grid_int(g, m->spans.t1[s] - m->spans.t0[s]);

@@ -12,6 +12,7 @@ const char *const tide__group_by_texts[] = {
 #define X(name, text) text,
 	TIDE_GROUP_BYS(X)
 #undef X
+		NULL
 };
 static const char *const by_titles[] = {
 	[TIDE_BY_OP] = "Op",	 [TIDE_BY_STACK] = "Stack", [TIDE_BY_TENSOR] = "Tensor",

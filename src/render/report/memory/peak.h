@@ -7,7 +7,7 @@
 #include "analyze/memory/peak.h"
 #include "render/text/out.h"
 
-/* Names of the groupings, as options and JSON spell them. */
+/* Names of the groupings, as options and JSON spell them; NULL ends the list. */
 extern const char *const tide__group_by_texts[];
 
 /* Print the report; `top` groups are shown, 0 = all. */
