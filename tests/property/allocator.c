@@ -700,7 +700,7 @@ static void test_culprits(void **state)
 		struct world w;
 		tide_live_set a;
 		tide_groups g;
-		tide_culprit *c;
+		tide_peak_saving *c;
 		tide_error err;
 		size_t n;
 		uint64_t position = 0, peak;
@@ -766,16 +766,16 @@ static uint64_t least_held(const tide_model *m, uint32_t stack, int64_t from, in
 
 static void check_growth(const tide_model *m, uint32_t seed, tide_leaks *l, uint32_t stack)
 {
-	size_t n = l->beats.n, rose = 0, fell = 0;
+	size_t n = l->steps.n, rose = 0, fell = 0;
 	uint64_t *y = calloc(n, sizeof *y), *series = calloc(n, sizeof *series);
 	double mean_y = 0, mean_s = ((double)n + 1) / 2, num = 0, den = 0;
 	tide_error err;
 	const tide_leak *found = stack ? NULL : &l->total;
 
 	for (size_t i = 0; i < n; i++) {
-		y[i] = l->beats.source == TIDE_STEPS_EVERY
-			       ? least_held(m, stack, l->beats.t[i], l->beats.t[i + 1])
-			       : held_before(m, stack, l->beats.t[i + 1]);
+		y[i] = l->steps.source == TIDE_STEPS_EVERY
+			       ? least_held(m, stack, l->steps.t[i], l->steps.t[i + 1])
+			       : held_before(m, stack, l->steps.t[i + 1]);
 		mean_y += (double)y[i] / (double)n;
 		rose += i && y[i] > y[i - 1];
 		fell += i && y[i] < y[i - 1];
@@ -819,7 +819,7 @@ static void test_leaks(void **state)
 		for (int64_t every = 0; every < 100; every += 29) {
 			assert_int_equal(tide__find_leaks(w.m, 1, TIDE_BY_STACK, every, &l, &err),
 					 TIDE_OK);
-			assert_int_equal(l.known, l.beats.n >= 3);
+			assert_int_equal(l.known, l.steps.n >= 3);
 			for (uint32_t k = 0; l.known && k <= STACKS; k++)
 				check_growth(w.m, seed, &l, k);
 			tide__leaks_free(&l);

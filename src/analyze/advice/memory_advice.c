@@ -249,7 +249,7 @@ static tide_code advise_leaks(struct evidence *e, tide_error *err)
 		say(e, "growth", more,
 		    "memory grows by %s per step over %zu steps; %zu %s%s throughout: see "
 		    "`tidemark leaks`",
-		    size(l.total.slope).text, l.beats.n, l.n, what, l.n == 1 ? " grows" : "s grow");
+		    size(l.total.slope).text, l.steps.n, l.n, what, l.n == 1 ? " grows" : "s grow");
 	if (more >= MIB && more >= peak_of(e) / 10)
 		raise_to(e, more >= peak_of(e) / 2 ? TIDE_ADVICE_HIGH : TIDE_ADVICE_MEDIUM);
 	tide__leaks_free(&l);

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-#define MAX_BEATS 1000000u
+#define MAX_STEPS 1000000u
 
 static bool add(tide_step_boundaries *s, size_t *cap, int64_t t)
 {
@@ -32,8 +32,8 @@ static int64_t last_alloc(const tide_model *m)
 static bool from_distance(const tide_model *m, tide_step_boundaries *s, size_t *cap, int64_t every,
 			  int64_t end)
 {
-	if (end / every > MAX_BEATS)
-		every = end / MAX_BEATS + 1;
+	if (end / every > MAX_STEPS)
+		every = end / MAX_STEPS + 1;
 	for (int64_t t = 0; t < end; t += every)
 		if (!add(s, cap, t))
 			return false;
@@ -110,7 +110,7 @@ void tide__step_boundaries_free(tide_step_boundaries *s)
 	memset(s, 0, sizeof *s);
 }
 
-const char *tide__beat_source_text(tide_step_source s)
+const char *tide__step_source_text(tide_step_source s)
 {
 	static const char *const text[] = { "none", "step marks", "ProfilerStep ranges",
 					    "a repeating range", "even distances" };

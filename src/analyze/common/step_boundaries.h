@@ -23,6 +23,6 @@ typedef struct tide_step_boundaries {
 tide_code tide__find_step_boundaries(const tide_model *m, uint32_t device, int64_t every_ns,
 				     tide_step_boundaries *out);
 void tide__step_boundaries_free(tide_step_boundaries *s);
-const char *tide__beat_source_text(tide_step_source s);
+const char *tide__step_source_text(tide_step_source s);
 
 #endif

@@ -101,9 +101,9 @@ static bool here(const tide_model *m, uint32_t device, uint32_t a)
 static bool sweep(const tide_model *m, uint32_t device, tide_leaks *out, struct lines *l,
 		  struct line *all)
 {
-	uint32_t n = (uint32_t)out->beats.n;
-	struct at at = { .half = (n + 1) / 2, .end = out->beats.t[n] };
-	bool least = out->beats.source == TIDE_STEPS_EVERY;
+	uint32_t n = (uint32_t)out->steps.n;
+	struct at at = { .half = (n + 1) / 2, .end = out->steps.t[n] };
+	bool least = out->steps.source == TIDE_STEPS_EVERY;
 
 	for (size_t i = 0; i < m->memory_events.n; i++) {
 		bool born;
@@ -113,11 +113,11 @@ static bool sweep(const tide_model *m, uint32_t device, tide_leaks *out, struct 
 			continue;
 		int64_t t = tide__memory_event_time(m, i);
 
-		while (at.ended < n && t >= out->beats.t[at.ended + 1])
+		while (at.ended < n && t >= out->steps.t[at.ended + 1])
 			at.ended++;
 		if (at.ended == n)
 			break;
-		at.in = least && t >= out->beats.t[0] ? at.ended + 1 : 0;
+		at.in = least && t >= out->steps.t[0] ? at.ended + 1 : 0;
 		uint64_t key = tide__groups_key(&out->groups, m, a);
 		struct line *g = key == UINT64_MAX ? NULL : line_of(l, key);
 
@@ -134,7 +134,7 @@ static bool sweep(const tide_model *m, uint32_t device, tide_leaks *out, struct 
 
 static tide_leak finish(const struct line *l, const tide_leaks *out)
 {
-	tide_i128 n = (tide_i128)out->beats.n, sum_s = n * (n + 1) / 2;
+	tide_i128 n = (tide_i128)out->steps.n, sum_s = n * (n + 1) / 2;
 	tide_leak k = { .key = l->key,
 			.first = l->first,
 			.middle = l->middle,
@@ -164,7 +164,7 @@ static int by_slope(const void *a, const void *b)
 static tide_code collect(const struct lines *l, const struct line *all, tide_leaks *out,
 			 tide_error *err)
 {
-	tide_i128 n = (tide_i128)out->beats.n;
+	tide_i128 n = (tide_i128)out->steps.n;
 
 	out->slope_den =
 		n * (n * (n + 1) * (2 * n + 1) / 6) - (n * (n + 1) / 2) * (n * (n + 1) / 2);
@@ -192,12 +192,12 @@ tide_code tide__find_leaks(const tide_model *m, uint32_t device, tide_group_by b
 	tide_code rc;
 
 	memset(out, 0, sizeof *out);
-	rc = tide__find_step_boundaries(m, device, every_ns, &out->beats);
+	rc = tide__find_step_boundaries(m, device, every_ns, &out->steps);
 	if (rc != TIDE_OK)
 		return tide__nomem(err);
 	rc = tide__find_groups(m, &none, by, &out->groups, err);
 	out->groups.paths.no_steps = true; /* one op over all steps */
-	out->known = device && out->beats.n >= 3;
+	out->known = device && out->steps.n >= 3;
 	if (rc != TIDE_OK || !out->known)
 		return rc;
 	rc = sweep(m, device, out, &l, &all) ? collect(&l, &all, out, err) : tide__nomem(err);
@@ -208,7 +208,7 @@ tide_code tide__find_leaks(const tide_model *m, uint32_t device, tide_group_by b
 
 void tide__leaks_free(tide_leaks *l)
 {
-	tide__step_boundaries_free(&l->beats);
+	tide__step_boundaries_free(&l->steps);
 	tide__groups_free(&l->groups);
 	tide__free(l->v);
 	memset(l, 0, sizeof *l);
@@ -219,7 +219,7 @@ tide_code tide__leak_series(const tide_model *m, uint32_t device, tide_leaks *l,
 {
 	uint64_t now = 0, least = 0;
 	size_t ended = 0;
-	bool every = l->beats.source == TIDE_STEPS_EVERY;
+	bool every = l->steps.source == TIDE_STEPS_EVERY;
 
 	for (size_t i = 0; i < m->memory_events.n; i++) {
 		bool born;
@@ -232,15 +232,15 @@ tide_code tide__leak_series(const tide_model *m, uint32_t device, tide_leaks *l,
 
 		if (k == UINT64_MAX)
 			return tide__nomem(err);
-		for (; ended < l->beats.n && t >= l->beats.t[ended + 1]; ended++, least = now)
+		for (; ended < l->steps.n && t >= l->steps.t[ended + 1]; ended++, least = now)
 			out[ended] = every ? least : now;
-		if (t >= l->beats.t[l->beats.n])
+		if (t >= l->steps.t[l->steps.n])
 			break;
 		if (k == key)
 			now = born ? now + m->allocs.size[a] : now - m->allocs.size[a];
-		least = now < least || t < l->beats.t[0] ? now : least;
+		least = now < least || t < l->steps.t[0] ? now : least;
 	}
-	for (; ended < l->beats.n; ended++, least = now)
+	for (; ended < l->steps.n; ended++, least = now)
 		out[ended] = every ? least : now;
 	return TIDE_OK;
 }

@@ -32,7 +32,7 @@ typedef struct tide_leak {
 } tide_leak;
 
 typedef struct tide_leaks {
-	tide_step_boundaries beats;
+	tide_step_boundaries steps;
 	tide_leak *v; /* owned; growing groups only, steepest first */
 	size_t n;
 	tide_leak total; /* the whole device */

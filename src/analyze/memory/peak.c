@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "model/strings.h"
 
-enum { CULPRITS = 64 }; /* groups whose saving is computed */
+enum { SAVINGS = 64 }; /* groups whose saving is computed */
 
 /* Returns ops, unless less than half of the bytes have one and more of them have a call stack. */
 static tide_group_by default_by(const tide_peak *x)
@@ -70,8 +70,8 @@ tide_code tide__peak_find(const tide_model *m, const tide_peak_query *q, tide_pe
 		return tide__nomem(err);
 	rc = tide__groups_in_roles(x->m, &x->alive, by, x->roles.role, &x->groups, err);
 	if (rc == TIDE_OK && by != TIDE_BY_TENSOR && !(x->at.chosen && !x->at.at_peak))
-		rc = tide__find_peak_savings(x->m, x->device, &x->groups, CULPRITS, &x->culprits,
-					     &x->n_culprits, err);
+		rc = tide__find_peak_savings(x->m, x->device, &x->groups, SAVINGS, &x->savings,
+					     &x->n_savings, err);
 	return rc;
 }
 
@@ -81,5 +81,5 @@ void tide__peak_free(tide_peak *x)
 	tide__live_set_free(&x->alive);
 	tide__groups_free(&x->groups);
 	tide__roles_free(&x->roles);
-	tide__free(x->culprits);
+	tide__free(x->savings);
 }

@@ -32,8 +32,8 @@ typedef struct tide_peak {
 	uint64_t bytes, requested; /* of everything alive */
 	uint64_t reserved;	   /* at that moment; TIDE_RESERVED_NONE = unknown */
 	tide_roles roles;	   /* when grouped by role */
-	tide_culprit *culprits;	   /* of the first n_culprits groups; NULL if not at the peak */
-	size_t n_culprits;
+	tide_peak_saving *savings; /* of the first n_savings groups; NULL if not at the peak */
+	size_t n_savings;
 	bool only_sizes; /* the trace has sizes of memory events, but no addresses */
 } tide_peak;
 

@@ -124,7 +124,7 @@ static void sweep_all(const tide_model *m, struct sweep *s, uint64_t *peak)
 }
 
 tide_code tide__find_peak_savings(const tide_model *m, uint32_t device, tide_groups *g, size_t top,
-				  tide_culprit **out, size_t *n, tide_error *err)
+				  tide_peak_saving **out, size_t *n, tide_error *err)
 {
 	struct sweep s = { .n = g->n < top ? g->n : top, .parts = &g->parts };
 	uint64_t peak = 0;
@@ -142,7 +142,8 @@ tide_code tide__find_peak_savings(const tide_model *m, uint32_t device, tide_gro
 	if (ok) {
 		sweep_all(m, &s, &peak);
 		for (size_t i = 0; i < s.n; i++)
-			(*out)[i] = (tide_culprit){ i, s.high[i], peak - s.high[i], s.position[i] };
+			(*out)[i] =
+				(tide_peak_saving){ i, s.high[i], peak - s.high[i], s.position[i] };
 		*n = s.n;
 	} else {
 		tide__free(*out);

@@ -10,17 +10,17 @@
 
 #include "analyze/memory/groups.h"
 
-typedef struct tide_culprit {
+typedef struct tide_peak_saving {
 	size_t row;	   /* in the groups */
 	uint64_t without;  /* the peak without it */
 	uint64_t saving;   /* peak - without */
 	uint64_t position; /* position of the peak without it */
-} tide_culprit;
+} tide_peak_saving;
 
 /* Finds exact savings of the `top` largest rows of `g`, which are the groups at the peak of
  * `device`. *out has one element per row, in their order; owned: tide__free. At most `top`
  * steps per memory event; far fewer if live bytes are rarely near the peak. */
 tide_code tide__find_peak_savings(const tide_model *m, uint32_t device, tide_groups *g, size_t top,
-				  tide_culprit **out, size_t *n, tide_error *err);
+				  tide_peak_saving **out, size_t *n, tide_error *err);
 
 #endif

@@ -144,13 +144,13 @@ static uint32_t alloc_place(struct work *w, uint32_t a)
 /* ---- intervals ---- */
 
 /* Calls of models: modules inside no other, and not run again by a backward pass. */
-static bool note_calls(struct work *w, const tide_step_boundaries *beats)
+static bool note_calls(struct work *w, const tide_step_boundaries *boundaries)
 {
 	const tide_model *m = w->m;
 	enum { MODULE = 1, BACKWARD = 2 };
 	uint8_t *in = tide__calloc(m->spans.n, sizeof *in);
 	size_t n = 0, k = 0;
-	w->begins = tide__alloc(m->spans.n + beats->n, sizeof *w->begins);
+	w->begins = tide__alloc(m->spans.n + boundaries->n, sizeof *w->begins);
 	for (size_t i = 1; in && w->begins && i < m->spans.n; i++) {
 		uint8_t around = in[m->spans.parent[i].i];
 		bool module = begins(tide__text(m, m->spans.name[i], NULL), "nn.Module: ");
@@ -158,12 +158,12 @@ static bool note_calls(struct work *w, const tide_step_boundaries *beats)
 			(w->out->places[w->of_span[i]].backward ? BACKWARD : 0);
 		if (!module || around)
 			continue;
-		while (k < beats->n && beats->t[k] <= m->spans.t0[i])
-			w->begins[n++] = beats->t[k++];
+		while (k < boundaries->n && boundaries->t[k] <= m->spans.t0[i])
+			w->begins[n++] = boundaries->t[k++];
 		w->begins[n++] = m->spans.t0[i];
 	}
-	while (in && w->begins && k < beats->n)
-		w->begins[n++] = beats->t[k++];
+	while (in && w->begins && k < boundaries->n)
+		w->begins[n++] = boundaries->t[k++];
 	bool ok = in && w->begins;
 	tide__free(in);
 	w->n_begins = n;
@@ -172,10 +172,10 @@ static bool note_calls(struct work *w, const tide_step_boundaries *beats)
 
 static bool find_stretches(struct work *w)
 {
-	tide_step_boundaries beats = { 0 };
-	bool ok =
-		tide__find_step_boundaries(w->m, 0, 0, &beats) == TIDE_OK && note_calls(w, &beats);
-	tide__step_boundaries_free(&beats);
+	tide_step_boundaries boundaries = { 0 };
+	bool ok = tide__find_step_boundaries(w->m, 0, 0, &boundaries) == TIDE_OK &&
+		  note_calls(w, &boundaries);
+	tide__step_boundaries_free(&boundaries);
 	w->trains = ok ? tide__calloc(w->n_begins + 1, sizeof *w->trains) : NULL;
 	w->out->stretches = w->n_begins + 1;
 	return w->trains;

@@ -241,7 +241,7 @@ static tide_code leak_row(const struct one *x)
 				       (int64_t)(l.total.slope + (l.total.slope < 0 ? -0.5 : 0.5)));
 		else
 			tide__grid_none(x->g);
-		tide__grid_uint(x->g, l.beats.n);
+		tide__grid_uint(x->g, l.steps.n);
 		tide__grid_maybe(x->g, l.known ? l.total.first : UINT64_MAX);
 		tide__grid_maybe(x->g, l.known ? l.total.last : UINT64_MAX);
 		tide__grid_maybe(x->g, l.known ? l.n : UINT64_MAX);

@@ -47,7 +47,7 @@ static const tide_grid_col interval_cols[] = {
 
 static bool intervals(const tide_leaks *l)
 {
-	return l->beats.source == TIDE_STEPS_EVERY;
+	return l->steps.source == TIDE_STEPS_EVERY;
 }
 
 static void leak_row(tide_grid *g, const tide_leaks_view *x, const tide_leak *k, const char *name)
@@ -72,7 +72,7 @@ static void print_unknown(const tide_out *to, const tide_leaks_view *x)
 {
 	if (!x->device)
 		fputs("The trace holds no memory events.\n", to->out);
-	else if (!x->l->beats.n)
+	else if (!x->l->steps.n)
 		fputs("The trace has no steps: no step marks, ProfilerStep ranges or a range "
 		      "that repeats at least 3 times.\nGrowth over steps is unknown; --every 5% "
 		      "compares at equal intervals instead.\n",
@@ -81,15 +81,15 @@ static void print_unknown(const tide_out *to, const tide_leaks_view *x)
 		fprintf(to->out,
 			"The trace has %zu step%s (%s); growth needs 3. --every 5%% compares at "
 			"equal intervals instead.\n",
-			x->l->beats.n, x->l->beats.n == 1 ? "" : "s",
-			tide__beat_source_text(x->l->beats.source));
+			x->l->steps.n, x->l->steps.n == 1 ? "" : "s",
+			tide__step_source_text(x->l->steps.source));
 }
 
 /* No group is listed: the device as a whole, by the same rule. */
 static void print_none(const tide_out *to, const tide_leaks *l)
 {
 	const tide_leak *t = &l->total;
-	size_t half = (l->beats.n + 1) / 2;
+	size_t half = (l->steps.n + 1) / 2;
 	char b[3][32];
 
 	fprintf(to->out,
@@ -100,7 +100,7 @@ static void print_none(const tide_out *to, const tide_leaks *l)
 			       "are %s after step 1, %s after step %zu, %s after step %zu.\n",
 		tide__fmt_bytes(b[0], sizeof b[0], (double)t->first),
 		tide__fmt_bytes(b[1], sizeof b[1], (double)t->middle), half,
-		tide__fmt_bytes(b[2], sizeof b[2], (double)t->last), l->beats.n);
+		tide__fmt_bytes(b[2], sizeof b[2], (double)t->last), l->steps.n);
 	if (t->middle > t->first && t->last <= t->middle)
 		fprintf(to->out,
 			"Growth stopped after step %zu, which is typical of one-time "
@@ -124,14 +124,14 @@ void tide__leaks_text(const tide_leaks_view *x, const tide_out *to)
 		return;
 	}
 	tide__device_name(x->m, x->device, name, sizeof name);
-	snprintf(source, sizeof source, "%s", tide__beat_source_text(l->beats.source));
-	if (l->beats.name.i)
-		snprintf(source, sizeof source, "%s: %s", tide__beat_source_text(l->beats.source),
-			 tide__text(x->m, l->beats.name, NULL));
+	snprintf(source, sizeof source, "%s", tide__step_source_text(l->steps.source));
+	if (l->steps.name.i)
+		snprintf(source, sizeof source, "%s: %s", tide__step_source_text(l->steps.source),
+			 tide__text(x->m, l->steps.name, NULL));
 	const char *unit = intervals(l) ? "interval" : "step";
 	tide__heading(to, "%s: %s%s %s %s over %zu %ss", name, l->total.slope < 0 ? "-" : "+",
 		      tide__fmt_bytes(b, sizeof b, fabs(l->total.slope)), intervals(l) ? "an" : "a",
-		      unit, l->beats.n, unit);
+		      unit, l->steps.n, unit);
 	fprintf(to->out, "%ss from ", unit);
 	tide__put_text(to, source);
 	fputs("\n\n", to->out);
@@ -153,14 +153,14 @@ void tide__leaks_text(const tide_leaks_view *x, const tide_out *to)
 static void json_series(tide_json *j, const tide_leaks_view *x, const tide_leak *k)
 {
 	tide_error err;
-	bool few = k - x->l->v < MOST_SERIES && x->l->beats.n <= MOST_POINTS;
-	uint64_t *y = few ? tide__calloc(x->l->beats.n, sizeof *y) : NULL;
+	bool few = k - x->l->v < MOST_SERIES && x->l->steps.n <= MOST_POINTS;
+	uint64_t *y = few ? tide__calloc(x->l->steps.n, sizeof *y) : NULL;
 
 	if (!y || tide__leak_series(x->m, x->device, x->l, k->key, y, &err) != TIDE_OK) {
 		tide__json_knull(j, "bytes_after_step");
 	} else {
 		tide__json_karray(j, "bytes_after_step");
-		for (size_t i = 0; i < x->l->beats.n; i++)
+		for (size_t i = 0; i < x->l->steps.n; i++)
 			tide__json_uint(j, y[i]);
 		tide__json_array_end(j);
 	}
@@ -198,10 +198,10 @@ void tide__leaks_json(const tide_leaks_view *x, tide_json *j)
 
 	tide__json_object(j);
 	tide__json_kstr(j, "device", tide__device_name(x->m, x->device, name, sizeof name));
-	tide__json_kstr(j, "steps_from", tide__beat_source_text(x->l->beats.source));
+	tide__json_kstr(j, "steps_from", tide__step_source_text(x->l->steps.source));
 	tide__json_kstr(j, "step_name",
-			x->l->beats.name.i ? tide__text(x->m, x->l->beats.name, NULL) : NULL);
-	tide__json_kuint(j, "steps", x->l->beats.n);
+			x->l->steps.name.i ? tide__text(x->m, x->l->steps.name, NULL) : NULL);
+	tide__json_kuint(j, "steps", x->l->steps.n);
 	tide__json_kbool(j, "known", x->l->known);
 	tide__json_key(j, "total");
 	if (x->l->known)

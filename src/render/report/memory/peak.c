@@ -22,8 +22,8 @@ static const char *const by_titles[] = {
 
 static void saving_cell(tide_grid *g, const tide_peak *x, size_t row)
 {
-	if (row < x->n_culprits)
-		tide__grid_uint(g, x->culprits[row].saving);
+	if (row < x->n_savings)
+		tide__grid_uint(g, x->savings[row].saving);
 	else
 		tide__grid_none(g);
 }
@@ -133,7 +133,7 @@ static void print_groups(const tide_out *to, const tide_peak *x, size_t top)
 		{ "bytes", "Bytes", TIDE_CELL_BYTES },
 		{ "part", "Part", TIDE_CELL_PCT },
 		{ "requested_bytes", "Requested", TIDE_CELL_BYTES, 5 },
-		{ "saving_bytes", x->culprits ? "Saves" : NULL, TIDE_CELL_BYTES },
+		{ "saving_bytes", x->savings ? "Saves" : NULL, TIDE_CELL_BYTES },
 		{ "count", "Count", TIDE_CELL_COUNT },
 		{ "key", by_titles[x->groups.by], TIDE_CELL_TEXT },
 	};

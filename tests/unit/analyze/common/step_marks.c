@@ -15,7 +15,7 @@
 static const struct row {
 	const char *name, *what;
 	const char *steps; /* number:from-to */
-	size_t beats, unlike;
+	size_t n, unlike;
 } rows[] = {
 	{ "nothing is said", "foaoaoaw", "0:0-20 1:20-40 2:40-60", 3 },
 	{ "at the beginning", "0o1o2oww", "0:0-20 1:20-40 2:40-53", 2, 1 },
@@ -76,7 +76,7 @@ static void habits(void **state)
 		if (strcmp(got, rows[i].steps))
 			fail_msg("%s: %s, not %s", rows[i].name, got, rows[i].steps);
 		assert_int_equal(tide__find_step_boundaries(m, 0, 0, &b), TIDE_OK);
-		if (b.n != rows[i].beats || b.unlike != rows[i].unlike)
+		if (b.n != rows[i].n || b.unlike != rows[i].unlike)
 			fail_msg("%s: %zu + %zu steps", rows[i].name, b.n, b.unlike);
 		tide__step_boundaries_free(&b);
 		tide__steps_free(&s);

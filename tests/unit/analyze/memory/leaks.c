@@ -35,7 +35,7 @@ static void freed_at(int64_t when)
 	m->t_end = 70;
 	assert_int_equal(tide__find_leaks(m, 1, TIDE_BY_STACK, 0, &l, NULL), TIDE_OK);
 	assert_true(l.known);
-	assert_int_equal(l.beats.n, 5);
+	assert_int_equal(l.steps.n, 5);
 	assert_int_equal(l.n, 1);
 	assert_true(l.v[0].steady);
 	assert_true(l.v[0].slope == 100.0);
@@ -86,9 +86,9 @@ static void even_distances_end_with_the_work(void **state)
 	m->t_end = 200;
 	assert_int_equal(tide__find_leaks(m, 1, TIDE_BY_STACK, 20, &l, NULL), TIDE_OK);
 	assert_true(l.known);
-	assert_int_equal(l.beats.n, 4);
-	assert_int_equal(l.beats.t[0], 20);
-	assert_int_equal(l.beats.t[4], 96);
+	assert_int_equal(l.steps.n, 4);
+	assert_int_equal(l.steps.t[0], 20);
+	assert_int_equal(l.steps.t[4], 96);
 	assert_int_equal(l.n, 1);
 	assert_true(l.v[0].slope == 200.0);
 	assert_int_equal(l.v[0].first, 200); /* when the interval began; it only grew from there */
@@ -123,14 +123,14 @@ static void growth_under_a_rhythm(void **state)
 	assert_int_equal(l.n, 1);
 	assert_true(l.v[0].steady);
 	assert_true(l.total.slope > 3.6 * 65536 && l.total.slope < 3.8 * 65536);
-	assert_true(l.beats.n < 40);
+	assert_true(l.steps.n < 40);
 	assert_int_equal(tide__leak_series(m, 1, &l, l.v[0].key, y, NULL), TIDE_OK);
 	assert_int_equal(y[0], l.v[0].first);
-	assert_int_equal(y[(l.beats.n + 1) / 2 - 1], l.v[0].middle);
-	assert_int_equal(y[l.beats.n - 1], l.v[0].last);
-	for (size_t i = 0; i < l.beats.n; i++) { /* the least of each interval, moment by moment */
-		uint64_t want = live_at(m, l.beats.t[i] - 1);
-		for (int64_t t = l.beats.t[i]; t < l.beats.t[i + 1]; t++)
+	assert_int_equal(y[(l.steps.n + 1) / 2 - 1], l.v[0].middle);
+	assert_int_equal(y[l.steps.n - 1], l.v[0].last);
+	for (size_t i = 0; i < l.steps.n; i++) { /* the least of each interval, moment by moment */
+		uint64_t want = live_at(m, l.steps.t[i] - 1);
+		for (int64_t t = l.steps.t[i]; t < l.steps.t[i + 1]; t++)
 			want = live_at(m, t) < want ? live_at(m, t) : want;
 		assert_int_equal(y[i], want);
 	}
