@@ -188,10 +188,25 @@ static const char *web_page(const char *s, const char *end)
 		       : "a web page, not a trace: read what it was made of";
 }
 
+/* A result of `tidemark objects`: its document begins with the format. */
+static const char *kept_objects(const char *s, const char *end)
+{
+	static const char *const words[] = { "{", "\"format\"", ":", "\"tidemark-objects\"" };
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		size_t n = strlen(words[i]);
+		s = skip(s, end, " \t\r\n");
+		if ((size_t)(end - s) < n || memcmp(s, words[i], n))
+			return NULL;
+		s += n;
+	}
+	return "live objects of a program: tidemark objects FILE reads them";
+}
+
 static const char *not_a_trace(const uint8_t *head, size_t n)
 {
 	const char *s = (const char *)head, *why = timeline_json(s, s + n);
-	return why ? why : web_page(s, s + n);
+	why = why ? why : web_page(s, s + n);
+	return why ? why : kept_objects(s, s + n);
 }
 
 static tide_code unknown_format(const uint8_t *head, size_t n, tide_error *err)
