@@ -48,6 +48,7 @@ static bool is_sound(int fd, uint64_t at, uint64_t size, uint64_t *budget)
 	if (read_some(fd, &h, sizeof h, at) != sizeof h || !tide__chunk_plausible(&h) ||
 	    h.stored > size - at - sizeof h)
 		return false;
+	XXH3_INITSTATE(&sum); /* resetting with a seed reads the old one */
 	XXH3_64bits_reset_withSeed(&sum, XXH3_64bits(&h, offsetof(tide_chunk_head, checksum)));
 	for (uint64_t done = 0; done < h.stored;) {
 		size_t n =
