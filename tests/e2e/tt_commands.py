@@ -232,7 +232,22 @@ def out_of_memory(x: Logs) -> None:
     assert len(json.loads(run("oom", two, "--json").stdout)["ooms"]) == 2, "other requests are other events"
 
 
-TESTS = [out_of_memory, several, no_clock, compared, wrong_file, skipping, pasted, conflicts, streams, statuses]
+def layouts(x: Logs) -> None:
+    """Padding of types without a layout is unknown; weights come by size, in the original's Markdown; no figure is -0."""
+    bare, _ = emit(x.d, "bare", "--types", "bare")
+    assert json.loads(run("tt", "--analyze", str(bare), "--json").stdout)["peak_padding_overhead_pct"] is None
+    assert "tile padding unknown" in run("tt", "--analyze", str(bare), "--text").stdout
+    assert "Padding Overhead" not in run("tt", "--analyze", str(bare), "--markdown").stdout.split("\n## ")[0]
+    text = run("tt", "--analyze", str(x.a), "--markdown").stdout
+    section = text.split("## Model Weights ")[1].split("\n## ")[0].splitlines()
+    assert section[0] == "(0.4 MB total)" and section[1] == "| Name | Shape | Type | Size |", section
+    assert section[3:9] == [f"| layer{i}.weight | 256x256 | bf16 | 128.0 KB |" for i in range(3)] + [f"| layer{i}.bias | 256 | bf16 | 512 B |" for i in range(3)], section
+    weights = json.loads(run("tt", "--analyze", str(x.a), "--json").stdout)["weights"]
+    assert [w["bytes"] for w in weights] == [131072] * 3 + [512] * 3, weights
+    assert not re.search(r"-0\.0+ %", run("tt", "--analyze", str(x.a), "--text").stdout)
+
+
+TESTS = [layouts, out_of_memory, several, no_clock, compared, wrong_file, skipping, pasted, conflicts, streams, statuses]
 
 
 def main() -> int:

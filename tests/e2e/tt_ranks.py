@@ -148,7 +148,21 @@ def per_device(x: Logs) -> None:
     assert memory["operations"][peak["index"]]["index"] == peak["index"]
 
 
-TESTS = [phases, leaks, same_mix, in_order, shorter, skipping, per_device]
+def once(x: Logs) -> None:
+    """Lists of the highest show an operation of several ranks once, as high as on any; shares are of one rank."""
+    whole = ask("tt", "--analyze", x.log)
+    alone = [ask("tt", "--analyze", x.log, "--rank", k) for k in range(RANKS)]
+    for name, value in (("top_growers_dram", "bytes"), ("top_growers_l1", "bytes"), ("top_consumers_dram", "bytes"), ("padding", "padding_bytes")):
+        rows = whole[name]
+        assert len({r["position"] for r in rows}) == len(rows) == max(len(a[name]) for a in alone), (name, rows)
+        best: dict[int, int] = {}
+        for r in (r for a in alone for r in a[name]):
+            best[r["position"]] = max(best.get(r["position"], 0), r[value])
+        assert [r[value] for r in rows] == sorted(best.values(), reverse=True)[: len(rows)], (name, rows)
+    assert len({r["rank"] for r in whole["dram_over_ops"]}) == 1 and whole["dram_over_ops"][-1]["position"] == max(r["position"] for a in alone for r in a["dram_over_ops"])
+
+
+TESTS = [phases, leaks, same_mix, in_order, shorter, skipping, per_device, once]
 
 
 def main() -> int:

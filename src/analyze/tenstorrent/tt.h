@@ -163,7 +163,8 @@ typedef struct tide_tt_row {
 	uint32_t op;
 } tide_tt_row;
 
-/* Returns the `most` highest rows, the first of equals first; their number in *n. Owned by the
+/* Returns the `most` highest rows, the first of equals first; of an operation that several ranks run
+ * at one position, the highest. Their number in *n. Owned by the
  * caller. NULL if memory runs out. */
 tide_tt_row *tide__tt_top(const tide_tt *t, tide_tt_by by, unsigned pool, size_t most, size_t *n);
 

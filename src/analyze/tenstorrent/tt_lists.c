@@ -35,6 +35,14 @@ static uint64_t value_of(const tide_tt *t, const tide_tt_op *o, tide_tt_by by, u
 	return 0;
 }
 
+/* Ranks that run one program have the same operation at the same position. A list keeps the highest
+ * of them; else its ten rows show two or three operations. */
+static bool same_op(const tide_tt *t, uint32_t a, uint32_t b)
+{
+	return tide__tt_position(t, a) == tide__tt_position(t, b) &&
+	       t->m->spans.name[t->ops[a].span].i == t->m->spans.name[t->ops[b].span].i;
+}
+
 tide_tt_row *tide__tt_top(const tide_tt *t, tide_tt_by by, unsigned pool, size_t most, size_t *n)
 {
 	tide_tt_row *v = tide__alloc(t->n + 1, sizeof *v);
@@ -43,8 +51,13 @@ tide_tt_row *tide__tt_top(const tide_tt *t, tide_tt_by by, unsigned pool, size_t
 		return NULL;
 	for (size_t i = 0; i < t->n; i++) {
 		uint64_t x = value_of(t, &t->ops[i], by, pool);
-		if (x)
+		tide_tt_row *last = *n ? &v[*n - 1] : NULL;
+		if (!x)
+			continue;
+		if (!last || !same_op(t, last->op, (uint32_t)i))
 			v[(*n)++] = (tide_tt_row){ x, (uint32_t)i };
+		else if (x > last->value)
+			*last = (tide_tt_row){ x, (uint32_t)i };
 	}
 	if (*n)
 		qsort(v, *n, sizeof *v, highest_first);

@@ -179,6 +179,7 @@ static char *show_value(char *buf, size_t n, const struct cell *c, tide_cell typ
 		return buf;
 	case TIDE_CELL_PCT:
 	case TIDE_CELL_DELTA_PCT:
+		v = v < 0 && v > -0.05 ? 0 : v; /* no "-0.0 %" */
 		snprintf(buf, n, type == TIDE_CELL_DELTA_PCT && v > 0 ? "+%.1f %%" : "%.1f %%", v);
 		return buf;
 	case TIDE_CELL_REAL:

@@ -9,7 +9,7 @@ export type Row = Record<string, string | number | null>;
 export interface TtJson {
   operations: number;
   ranks: number;
-  peak_padding_overhead_pct: number;
+  peak_padding_overhead_pct: number | null;
   peaks: Row[];
   dram_at_peak: Row[];
   top_growers_dram: Row[];

@@ -193,28 +193,43 @@ static void md_padding(const tide_tt *t, FILE *out)
 	tide__free(v);
 }
 
+/* "128.0 KB", in the units of the original. */
+static void md_size(FILE *out, uint64_t bytes)
+{
+	if (bytes >= 1048576)
+		fprintf(out, "%.2f MB", mb(bytes));
+	else if (bytes >= 1024)
+		fprintf(out, "%.1f KB", (double)bytes / 1024);
+	else
+		fprintf(out, "%llu B", (unsigned long long)bytes);
+}
+
 static void md_weights(const tide_tt *t, FILE *out)
 {
-	size_t n = 0, shown = 0;
-	for (size_t i = 0; i < t->n_weights; i++)
-		n += tide__tt_is_weight(&t->weights[i]);
+	size_t n, most = 20;
+	uint64_t all = 0;
+	const tide_tt_weight **v = tide__tt_largest_weights(t, &n);
+	for (size_t i = 0; i < n; i++)
+		all += v[i]->bytes;
 	if (n)
-		fputs("## Model Weights\n| # | Name | Shape | Dtype | Size (MB) |\n"
-		      "|---|------|-------|-------|-----------|\n",
-		      out);
-	for (size_t i = 0; i < t->n_weights && shown < 20; i++) {
-		const tide_tt_weight *w = &t->weights[i];
-		if (!tide__tt_is_weight(w))
-			continue;
-		fprintf(out, "| %zu | ", ++shown);
+		fprintf(out,
+			"## Model Weights (%.1f MB total)\n| Name | Shape | Type | Size |\n"
+			"|------|-------|------|------|\n",
+			mb(all));
+	for (size_t i = 0; i < n && i < most; i++) {
+		const tide_tt_weight *w = v[i];
+		fputs("| ", out);
 		put_md(out, w->name.s, w->name.n, 60);
-		fprintf(out, " | %.*s | %.*s | %.2f |\n", (int)w->shape.n,
-			w->shape.n ? w->shape.s : "", (int)w->dtype.n, w->dtype.s, mb(w->bytes));
+		fprintf(out, " | %.*s | %.*s | ", (int)w->shape.n, w->shape.n ? w->shape.s : "",
+			(int)w->dtype.n, w->dtype.s);
+		md_size(out, w->bytes);
+		fputs(" |\n", out);
 	}
-	if (n > shown)
-		fprintf(out, "\n*... and %zu more weights*\n", n - shown);
+	if (n > most)
+		fprintf(out, "\n*... and %zu more weights*\n", n - most);
 	if (n)
 		fputc('\n', out);
+	tide__free(v);
 }
 
 static void md_distribution(const tide_tt *t, FILE *out)

@@ -4,6 +4,7 @@
 #include "render/report/tenstorrent/tt_report_impl.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -299,7 +300,26 @@ static tide_grid *parts(const tide_tt *t)
 	return g;
 }
 
-/* Weights against activations: `most` operations, evenly spread, the last among them. */
+/* Returns whether the operation ran on the device with the highest DRAM. */
+static bool at_peak_device(const tide_tt *t, size_t op)
+{
+	const tide_model *m = t->m;
+	return t->n_ranks < 2 ||
+	       m->lanes.device[t->ops[op].lane].i == m->pools.device[t->peak[0].pool].i;
+}
+
+/* Returns how many they are, in rows[]. */
+static size_t peak_device_ops(const tide_tt *t, uint32_t *rows)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < t->n; i++)
+		if (at_peak_device(t, i))
+			rows[n++] = (uint32_t)i;
+	return n;
+}
+
+/* Weights against activations: `most` operations of the device with the highest DRAM, evenly
+ * spread, the last among them. */
 static tide_grid *shares(const tide_tt *t, size_t most)
 {
 #define COLUMNS(rank)                                                      \
@@ -310,10 +330,11 @@ static tide_grid *shares(const tide_tt *t, size_t most)
 #undef COLUMNS
 	tide_grid *g = GRID(t, one, many);
 	tide_tt_share *v = tide__alloc(t->n, sizeof *v);
-	bool ok = v && tide__tt_shares(t, 0, v);
-	size_t n = !ok ? 0 : t->n < most ? t->n : most;
+	uint32_t *rows = tide__alloc(t->n, sizeof *rows);
+	bool ok = v && rows && tide__tt_shares(t, 0, v);
+	size_t all = ok ? peak_device_ops(t, rows) : 0, n = all < most ? all : most;
 	for (size_t k = 0; k < n; k++) {
-		size_t i = n > 1 ? k * (t->n - 1) / (n - 1) : 0;
+		size_t i = rows[n > 1 ? k * (all - 1) / (n - 1) : 0];
 		at_cells(g, t, (int64_t)i);
 		tide__grid_uint(g, v[i].weights);
 		tide__grid_uint(g, v[i].activations);
@@ -321,7 +342,24 @@ static tide_grid *shares(const tide_tt *t, size_t most)
 		tide__grid_text(g, tide__tt_name(t, &t->ops[i]));
 	}
 	tide__free(v);
+	tide__free(rows);
 	return g;
+}
+
+/* Returns the row of the rank's last operation that began at or before a time; -1 = none. */
+static int64_t last_op(const tide_tt *t, uint32_t lane, int64_t time)
+{
+	size_t lo = 0, hi = t->n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (t->m->spans.t0[t->ops[mid].span] <= time)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	while (lo && t->ops[lo - 1].lane != lane)
+		lo--;
+	return (int64_t)lo - 1;
 }
 
 static tide_grid *ooms(const tide_tt *t)
@@ -339,11 +377,7 @@ static tide_grid *ooms(const tide_tt *t)
 	for (size_t i = 1; i < k->n; i++) {
 		if (k->kind[i] != TIDE_MARK_OOM)
 			continue;
-		int64_t last = -1;
-		for (size_t op = 0; op < t->n && t->m->spans.t0[t->ops[op].span] <= k->t[i]; op++)
-			if (t->ops[op].lane == k->lane[i].i)
-				last = (int64_t)op;
-		at_cells(g, t, last);
+		at_cells(g, t, last_op(t, k->lane[i].i, k->t[i]));
 		tide__grid_int(g, k->value[i]);
 		tide__grid_maybe(g, k->extra[i] < 0 ? UINT64_MAX : (uint64_t)k->extra[i]);
 		tide__grid_text(g, tide__text(t->m, k->text[i], NULL));
@@ -392,6 +426,27 @@ static tide_grid *skipped(const tide_tt *t)
 	return g;
 }
 
+static int largest_first(const void *a, const void *b)
+{
+	const tide_tt_weight *x = *(const tide_tt_weight *const *)a,
+			     *y = *(const tide_tt_weight *const *)b;
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? 1 : -1;
+	return (x > y) - (x < y);
+}
+
+const tide_tt_weight **tide__tt_largest_weights(const tide_tt *t, size_t *n)
+{
+	const tide_tt_weight **v = tide__alloc(t->n_weights + 1, sizeof *v);
+	*n = 0;
+	for (size_t i = 0; v && i < t->n_weights; i++)
+		if (tide__tt_is_weight(&t->weights[i]))
+			v[(*n)++] = &t->weights[i];
+	if (*n)
+		qsort(v, *n, sizeof *v, largest_first);
+	return v;
+}
+
 static tide_grid *model_weights(const tide_tt *t, size_t most)
 {
 	static const tide_grid_col cols[] = {
@@ -399,18 +454,17 @@ static tide_grid *model_weights(const tide_tt *t, size_t most)
 		{ "dtype", "Type", TIDE_CELL_TEXT },   { "ssa", "Argument", TIDE_CELL_TEXT },
 		{ "name", "Weight", TIDE_CELL_TEXT },
 	};
+	size_t n;
 	tide_grid *g = tide__grid_new(cols, 5);
-	for (size_t i = 0; i < t->n_weights && most; i++) {
-		const tide_tt_weight *w = &t->weights[i];
-		if (!tide__tt_is_weight(w))
-			continue;
-		most--;
-		tide__grid_uint(g, w->bytes);
-		text_or_none(g, w->shape);
-		text_or_none(g, w->dtype);
-		text_or_none(g, w->ssa);
-		text_or_none(g, w->name);
+	const tide_tt_weight **v = tide__tt_largest_weights(t, &n);
+	for (size_t i = 0; i < n && i < most; i++) {
+		tide__grid_uint(g, v[i]->bytes);
+		text_or_none(g, v[i]->shape);
+		text_or_none(g, v[i]->dtype);
+		text_or_none(g, v[i]->ssa);
+		text_or_none(g, v[i]->name);
 	}
+	tide__free(v);
 	return g;
 }
 
@@ -430,31 +484,43 @@ tide_code tide__tt_peak_padding(const tide_tt *t, double *pct, tide_error *err)
 {
 	tide_tt_live *v = tide__alloc(t->n * 2, sizeof *v);
 	tide_code rc = v ? tide__tt_padding(t, false, v, err) : tide__nomem(err);
-	*pct = 0;
+	*pct = NAN;
 	for (size_t i = 0; rc == TIDE_OK && i < t->n; i++) {
 		const tide_tt_live *x = &v[i * 2];
-		double p =
-			x->bytes ? 100.0 * ((double)x->padded - (double)x->bytes) / (double)x->bytes
-				 : 0;
-		*pct = p > *pct ? p : *pct;
+		double p = 100.0 * ((double)x->padded - (double)x->bytes) / (double)x->bytes;
+		if (x->bytes && !(p <= *pct))
+			*pct = p;
 	}
 	tide__free(v);
 	return rc;
+}
+
+static const char *peak_title(const tide_tt *t, char *buf, size_t n)
+{
+	char name[64];
+	if (t->n_ranks < 2)
+		return "DRAM at its peak";
+	snprintf(buf, n, "DRAM of %s at its peak",
+		 tide__device_name(t->m, t->m->pools.device[t->peak[0].pool].i, name, sizeof name));
+	return buf;
 }
 
 tide_code tide__tt_print(tide_tt *t, FILE *out, const tide_style *st, tide_error *err)
 {
 	double pct;
 	tide_code rc = tide__tt_peak_padding(t, &pct, err);
-	char a[32];
+	char a[32], title[96];
 	if (rc != TIDE_OK)
 		return rc;
 	fprintf(out, "%s operations", tide__fmt_count(a, sizeof a, (int64_t)t->n));
 	if (t->n_ranks > 1)
 		fprintf(out, " of %zu ranks", t->n_ranks);
-	fprintf(out, "; tile padding of live tensors in DRAM at most %.1f %%\n", pct);
+	if (isnan(pct))
+		fputs("; tile padding unknown: no type has a layout in DRAM\n", out);
+	else
+		fprintf(out, "; tile padding of live tensors in DRAM at most %.1f %%\n", pct);
 	section(out, st, "peaks (charged to the operation that ran before the state)", peaks(t));
-	section(out, st, "DRAM at its peak", parts(t));
+	section(out, st, peak_title(t, title, sizeof title), parts(t));
 	section(out, st, "weights against activations, DRAM of all banks before the operation",
 		shares(t, 12));
 	section(out, st, "top growers, DRAM", top(t, TIDE_TT_BY_GROWTH, 0));
@@ -489,7 +555,10 @@ tide_code tide__tt_json(tide_tt *t, tide_json *j, tide_error *err)
 	tide__json_kuint(j, "deallocates_excluded", t->deallocates);
 	tide__json_kuint(j, "get_devices_excluded", t->get_devices);
 	tide__json_kuint(j, "operations_without_state", t->n_skipped);
-	tide__json_kfixed(j, "peak_padding_overhead_pct", pct, 4);
+	if (isnan(pct))
+		tide__json_knull(j, "peak_padding_overhead_pct");
+	else
+		tide__json_kfixed(j, "peak_padding_overhead_pct", pct, 4);
 	tide__grid_member(peaks(t), j, "peaks");
 	tide__grid_member(parts(t), j, "dram_at_peak");
 	tide__grid_member(shares(t, 100), j, "dram_over_ops");

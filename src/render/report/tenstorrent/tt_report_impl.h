@@ -19,7 +19,11 @@ void tide__tt_shapes(const tide_mlir_op *p, tt_shapes *s);
  * a pool that no device used, that of the first device. Begin with row 0. */
 uint32_t tide__tt_next_peak(const tide_tt *t, unsigned p, uint32_t row);
 
-/* Finds the highest padding of live tensors in DRAM, percent. */
+/* Returns all weights, the largest first, the first of equals first; *n = their number. Owned by the
+ * caller; NULL if memory runs out. */
+const tide_tt_weight **tide__tt_largest_weights(const tide_tt *t, size_t *n);
+
+/* Finds the highest padding of live tensors in DRAM, percent; NaN if no type has a layout there. */
 tide_code tide__tt_peak_padding(const tide_tt *t, double *pct, tide_error *err);
 
 #endif

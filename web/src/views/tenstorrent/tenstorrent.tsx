@@ -237,7 +237,7 @@ export function Tenstorrent() {
           <Figure key={p.name} label={`${p.name} peak`} value={`${bytes(high(peak(p.name)) / p.banks)}/bank`} sub={`${bytes(high(peak(p.name)))} in ${count(p.banks)} banks${ranks.length > 1 ? ` of ${peak(p.name)?.device ?? 'each'}` : ''}`} />
         ))}
         <Figure label="Operations" value={count(p.at.length)} sub={ranks.length < 2 ? 'deallocates not counted' : rank === null ? `of ${ranks.length} ranks` : `of rank ${rank}`} />
-        <Figure label="Tile padding" value={percent(t.json.peak_padding_overhead_pct)} sub="of live tensors in DRAM, at most" />
+        <Figure label="Tile padding" value={t.json.peak_padding_overhead_pct === null ? 'unknown' : percent(t.json.peak_padding_overhead_pct)} sub={t.json.peak_padding_overhead_pct === null ? 'no type has a layout in DRAM' : 'of live tensors in DRAM, at most'} />
       </div>
       <Panel
         title="Memory over operations, per bank"
