@@ -162,6 +162,24 @@ def once(x: Logs) -> None:
     assert len({r["rank"] for r in whole["dram_over_ops"]}) == 1 and whole["dram_over_ops"][-1]["position"] == max(r["position"] for a in alone for r in a["dram_over_ops"])
 
 
+def tags(x: Logs) -> None:
+    """Open MPI 5 names the job in its tags, Open MPI 4 may print a time before them: the same figures, whole or mixed in a line."""
+    text = x.log.read_text(encoding="utf-8")
+    want = ask("memory", x.log)
+    for name, new in (("five", "[prterun-host-4711@1,"), ("time", "Thu May  7 10:39:20 2020[1,")):
+        other = x.d / f"{name}.log"
+        other.write_text(text.replace("[1,", new), encoding="utf-8")
+        got = ask("memory", other)
+        assert len(got["devices"]) == RANKS and got["devices"] == want["devices"], (name, got)
+    broken = x.d / "broken.log"
+    lines = text.replace("[1,", "[prterun-host-4711@1,").split("\n")
+    at = next(i for i, y in enumerate(lines) if "Cache hit" in y and lines[i + 1][:24] != y[:24])
+    lines[at : at + 2] = [lines[at] + lines[at + 1]]
+    broken.write_text("\n".join(lines), encoding="utf-8")
+    r = run("memory", str(broken), "--json")
+    assert json.loads(r.stdout)["devices"] == want["devices"], "a line that begins in another one"
+
+
 TESTS = [phases, leaks, same_mix, in_order, shorter, skipping, per_device, once]
 
 

@@ -8,6 +8,7 @@
 #include "import/tenstorrent/ttlog_impl.h"
 
 enum { PREFIX = 96 }; /* bytes that contain the two bars of a prefix, colours included */
+enum { TAG = 160 };   /* bytes that contain the tag of MPI */
 
 /* ---- rank and colours ---- */
 
@@ -18,12 +19,10 @@ static const char *digits(const char *p, const char *end)
 	return p;
 }
 
-/* "[1,0]<stdout>:" at p: what follows it, and "1,0". NULL: it is not there. */
-static const char *rank_prefix(const char *p, const char *end, tide_slice *rank)
+/* "1,0]<stdout>:" at p: what follows it, and "1,0". NULL: it is not there. */
+static const char *rank_body(const char *p, const char *end, tide_slice *rank)
 {
-	const char *from = p + 1, *c;
-	if (p == end || *p != '[')
-		return NULL;
+	const char *from = p, *c;
 	p = digits(from, end);
 	if (p == from || p == end || *p != ',')
 		return NULL;
@@ -36,6 +35,34 @@ static const char *rank_prefix(const char *p, const char *end, tide_slice *rank)
 	if (memcmp(p, "out>:", 5) && memcmp(p, "err>:", 5))
 		return NULL;
 	return p + 5;
+}
+
+/* Finds where "[1,0" or "[prterun-host-4711@1,0" (Open MPI 5) begins that ends at `close`; *body is
+ * its "1,0". NULL: there is no such tag from `p` on. */
+static const char *tag_begin(const char *p, const char *close, const char **body)
+{
+	const char *from = close;
+	while (from > p && ((from[-1] >= '0' && from[-1] <= '9') || from[-1] == ','))
+		from--;
+	*body = from;
+	if (from > p && from[-1] == '@')
+		for (from--; from > p && from[-1] != '[' && from[-1] != ' ';)
+			from--;
+	return from > p && from[-1] == '[' ? from - 1 : NULL;
+}
+
+/* The tag of MPI at the beginning of a line: what follows it, and "1,0". Open MPI 4 may print a
+ * time before it: "Thu May  7 10:39:20 2020[1,1]<stdout>:". */
+static const char *rank_prefix(const char *p, const char *end, tide_slice *rank)
+{
+	const char *body, *close;
+	size_t n = (size_t)(end - p) < TAG ? (size_t)(end - p) : TAG;
+	if (n < 2 || *p == ' ' || *p == 27) /* most lines */
+		return NULL;
+	if (*p == '[' && (close = rank_body(p + 1, end, rank)))
+		return close;
+	close = memmem(p, n, "]<std", 5);
+	return close && tag_begin(p, close, &body) ? rank_body(body, end, rank) : NULL;
 }
 
 /* Copy without ESC [ ... letter. Returns the bytes that are left. */
@@ -104,12 +131,9 @@ static const char *intruder(const char *p, const char *end, bool ranked)
 		const char *c = p;
 		tide_slice rank;
 		while ((c = memmem(c, (size_t)(end - c), "]<std", 5))) {
-			const char *from = c;
-			while (from > p &&
-			       ((from[-1] >= '0' && from[-1] <= '9') || from[-1] == ','))
-				from--;
-			if (from > p && from[-1] == '[' && rank_prefix(from - 1, end, &rank))
-				return from - 1;
+			const char *body, *from = tag_begin(p, c, &body);
+			if (from && rank_body(body, end, &rank))
+				return from;
 			c += 5;
 		}
 	}
