@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/device/collective_names.h"
+#include "analyze/device/gpu_rows.h"
 #include "analyze/critical/critical_impl.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -199,6 +200,14 @@ static bool communicates(const crit *c, size_t row, const char *name)
 	       (tide__comm_name(name) || (k.i && tide__attr_find(c->m, c->f->span[row], k) >= 0));
 }
 
+/* The same rule for copies and fills. HTA counts them as compute. */
+static bool copies(const crit *c, size_t row, const char *name)
+{
+	unsigned cat = crit_cat(c, row);
+	return crit_exact(c) && (cat == TIDE_CAT_MEMCPY || cat == TIDE_CAT_MEMSET ||
+				 (cat == TIDE_CAT_KERNEL && tide__copy_name(name)));
+}
+
 /* Exact frames: a begin long after the call is not launch overhead. */
 static tide_cp_bound late_launch(const crit *c, const tide_cg_edge *e)
 {
@@ -224,7 +233,9 @@ static tide_cp_bound bound_of(const crit *c, const tide_cg_edge *e, const char *
 	const char *name = crit_name(c, (size_t)e->owner);
 	if (c->f->stream[e->owner] < 0)
 		return data && strstr(name, data) ? TIDE_CP_BOUND_DATA : TIDE_CP_BOUND_CPU;
-	return communicates(c, (size_t)e->owner, name) ? TIDE_CP_BOUND_COMM : TIDE_CP_BOUND_COMPUTE;
+	return communicates(c, (size_t)e->owner, name) ? TIDE_CP_BOUND_COMM
+	       : copies(c, (size_t)e->owner, name)     ? TIDE_CP_BOUND_MEMORY
+						       : TIDE_CP_BOUND_COMPUTE;
 }
 
 /* Rows are in order of events, so those on the path only need to be marked. */

@@ -32,6 +32,7 @@ const char *tide__cp_edge_text(tide_cp_edge_type t);
 	X(DATA, "data_loading")                                                       \
 	X(COMPUTE, "gpu_compute_bound")                                               \
 	X(COMM, "gpu_communication_bound")                                            \
+	X(MEMORY, "gpu_memory_bound") /* copies and fills */                          \
 	X(KERNEL_GAP, "gpu_kernel_kernel_overhead")                                   \
 	X(LAUNCH, "gpu_kernel_launch_overhead")                                       \
 	X(QUEUED, "gpu_queued_behind_earlier_work") /* began long after its launch */ \

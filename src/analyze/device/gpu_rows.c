@@ -42,8 +42,7 @@ static int mtia_type(const char *s)
 	return strstr(s, "dma") || strstr(s, "Sync") ? TIDE_GPU_OTHER : TIDE_GPU_COMPUTE;
 }
 
-/* Copies and fills that ROCm's runtime does with a kernel of its own. */
-static bool copies(const char *s)
+bool tide__copy_name(const char *s)
 {
 	return starts(s, "__amd_rocclr_copy") || starts(s, "__amd_rocclr_fill");
 }
@@ -67,7 +66,7 @@ static uint8_t name_says(context *c, tide_str s)
 		v |= NAME_COMM;
 	if (tide__custom_collective(text, c->extra, c->n_extra))
 		v |= NAME_CUSTOM;
-	if (copies(text))
+	if (tide__copy_name(text))
 		v |= NAME_COPY;
 	v |= (uint8_t)(mtia_type(text) << MTIA_SHIFT);
 	return c->name[s.i] = v;

@@ -21,6 +21,9 @@ enum { TIDE_GPU_COMPUTE, TIDE_GPU_COMM, TIDE_GPU_MEMORY, TIDE_GPU_OTHER, TIDE_GP
 /* "compute", "communication", "memory", "other". */
 extern const char *const tide__gpu_type_text[TIDE_GPU_TYPES];
 
+/* Returns true if a kernel of this name is a copy or fill of ROCm's runtime. */
+bool tide__copy_name(const char *name);
+
 typedef struct tide_gpu_stream {
 	int64_t device, number; /* as in the trace; device -1 = unknown */
 	unsigned kind;		/* TIDE_DEVICE_*: cuda:0 and tt:0 have separate streams */

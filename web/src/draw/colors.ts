@@ -50,7 +50,7 @@ export const typeColors = texts({
   'compute + communication + memory': NIGHT,
 });
 /** Colours of the bounds of critical-path edges. */
-export const boundColors = texts({ cpu_bound: BLUE, data_loading: ORANGE, gpu_compute_bound: GREEN, gpu_communication_bound: PURPLE, gpu_kernel_kernel_overhead: VERMILION, gpu_kernel_launch_overhead: SKY, gpu_queued_behind_earlier_work: YELLOW, gpu_work_from_before_window: NIGHT });
+export const boundColors = texts({ cpu_bound: BLUE, data_loading: ORANGE, gpu_compute_bound: GREEN, gpu_communication_bound: PURPLE, gpu_memory_bound: STONE, gpu_kernel_kernel_overhead: VERMILION, gpu_kernel_launch_overhead: SKY, gpu_queued_behind_earlier_work: YELLOW, gpu_work_from_before_window: NIGHT });
 /** Colours of the causes of host wait, in the order of the figures. */
 export const causeColors = [BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW, NIGHT, STONE].map(css);
 
