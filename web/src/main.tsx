@@ -27,7 +27,7 @@ const keys: [string, string][] = [
   ['c', 'low rows, for deep stacks'],
   ['l', 'show, fold and move lanes (also click or drag their names)'],
   ['p', 'the moment of the peak (memory)'],
-  [', .', 'the move before, the move after (memory)'],
+  [', .', 'the event before, the event after (memory)'],
   ['Esc', 'drop the selection'],
   ['?', 'this help'],
 ];
