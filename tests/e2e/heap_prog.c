@@ -113,6 +113,25 @@ static int grow(void)
 	return grow_here() || mixed_here();
 }
 
+/* C++'s operators, if a library has them (own_new.c): 300 blocks, 100 of them deleted. */
+extern void *_Znwm(size_t n) __attribute__((weak));
+extern void *_Znam(size_t n) __attribute__((weak));
+extern void _ZdlPv(void *p) __attribute__((weak));
+extern void _ZdlPvm(void *p, size_t n) __attribute__((weak));
+
+__attribute__((noinline)) static int operators_here(void)
+{
+	if (!_Znwm || !_Znam || !_ZdlPv || !_ZdlPvm)
+		return 2;
+	for (int i = 0; i < 300; i++)
+		kept[i] = i % 2 ? _Znwm(1000) : _Znam(1000);
+	for (int i = 0; i < 50; i++) {
+		_ZdlPv(kept[i]);
+		_ZdlPvm(kept[50 + i], 1000);
+	}
+	return 0;
+}
+
 static void *worker(void *arg)
 {
 	(void)arg;
@@ -211,9 +230,11 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(void);
-	} all[] = { { "leak", leak },	    { "family", family },     { "grow", grow },
-		    { "threads", threads }, { "forks", forks },	      { "signals", signals },
-		    { "closes", closes },   { "corrupts", corrupts }, { "_exit", ends_at_once } };
+	} all[] = { { "leak", leak },	      { "family", family },
+		    { "grow", grow },	      { "operators", operators_here },
+		    { "threads", threads },   { "forks", forks },
+		    { "signals", signals },   { "closes", closes },
+		    { "corrupts", corrupts }, { "_exit", ends_at_once } };
 	if (!strcmp(what, "execs"))
 		return execs(argv);
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)

@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """`tidemark run --heap` on programs that use the heap in every way, and on ones that other people wrote.
 
-heap_run.py PROGRAM: PROGRAM is heap_prog.c. Every program must end as it does without us, and what it did must be in the recording."""
+heap_run.py PROGRAM LIBRARY: they are heap_prog.c and own_new.c. Every program must end as it does without us, and what it did must be in the recording."""
 import json
 import math
 import os
@@ -17,6 +17,7 @@ from pathlib import Path
 
 TIDEMARK = os.environ["TIDEMARK"]
 PROG = sys.argv[1] if len(sys.argv) > 1 else ""
+OWN_NEW = sys.argv[2] if len(sys.argv) > 2 else ""
 failed = 0
 NODE = next((str(p) for p in [Path(__file__).resolve().parents[2] / ".venv/bin/node"] if p.exists()), "node")  # tools/setup
 
@@ -90,6 +91,14 @@ def ways(folder: str) -> None:
         same_end(name, folder, PROG, name)
         row = stack_of(heap(f"{folder}/r.tide"), "leak_here")
         check(f"{name}: what it kept", want is None or row.get("left_count") == want, row)
+
+
+def operators(folder: str) -> None:
+    """Operators of an allocator that do not call its malloc; each block counts once."""
+    same_end("operators", folder, PROG, "operators", env={**os.environ, "LD_PRELOAD": OWN_NEW})
+    rows = [x for x in heap(f"{folder}/r.tide")["stacks"] if "operators_here" in x["stack"]]
+    figures = [sum(x[k] for x in rows) for k in ("count", "left_count", "left_bytes")]
+    check("operators: blocks, not deleted, bytes", figures == [300, 200, 200000], figures)
 
 
 def stripped(folder: str) -> None:
@@ -222,7 +231,7 @@ def switched(folder: str) -> None:
 
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
-        for part in ways, stripped, sampled, strangers, limits, killed, switched:
+        for part in ways, operators, stripped, sampled, strangers, limits, killed, switched:
             part(folder)
     print("failed" if failed else "all as without us")
     return 1 if failed else 0

@@ -7,6 +7,7 @@
  *     place.c    where sampled blocks are allocated
  *     tracked.c  addresses that were recorded, so that their frees are recorded too
  *     real.c     the original functions
+ *     operators.c  operator new and delete of an allocator that has its own
  *     maps.c     mmap, mremap and munmap (TIDEMARK_MMAP=1), in a pool of their own
  *
  * TIDEMARK_HEAP selects what is recorded: a number of bytes (mean distance of samples), "full", or
@@ -122,12 +123,19 @@ void *tide__heap_aligned(void *(*f)(size_t, size_t), size_t align, size_t n) TID
 void *tide__heap_paged(void *(*f)(size_t), size_t n) TIDE_HIDDEN;
 int tide__heap_posix(void **out, size_t align, size_t n) TIDE_HIDDEN;
 void tide__heap_free(void *p) TIDE_HIDDEN;
+/* Records a block that was allocated by another function than those above, if it is due. */
+void tide__heap_made(const void *p, size_t n, tide_walk w) TIDE_HIDDEN;
+/* Records the end of a block, before it is freed. */
+void tide__heap_gone(const void *p) TIDE_HIDDEN;
 /* Returns the stack that starts at `w`; the thread is `inside`. 0 if it cannot be recorded. */
 uint32_t tide__heap_stack_now(tide_walk w) TIDE_HIDDEN;
 
 /* maps.c: returns whether mappings are recorded; records them into this pool from now on. */
 bool tide__maps_wanted(void) TIDE_HIDDEN;
 void tide__maps_start(uint16_t pool) TIDE_HIDDEN;
+
+/* operators.c: records them from now on if they do not call malloc. */
+void tide__operators_start(void) TIDE_HIDDEN;
 
 /* Call after code was unmapped. */
 void tide__heap_unloaded(void) TIDE_HIDDEN;

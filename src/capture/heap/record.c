@@ -147,8 +147,10 @@ __attribute__((constructor)) static void begin(void)
 	tide__real_find();
 	SELF->inside = true;
 	start();
-	if (atomic_load(&mode) > OFF)
+	if (atomic_load(&mode) > OFF) {
 		say_if_not_ours();
+		tide__operators_start();
+	}
 	SELF->inside = false;
 	SELF->left = -1;
 	errno = saved;
@@ -352,20 +354,30 @@ static inline bool forget(const void *p)
 	return there;
 }
 
-void tide__heap_free(void *p)
+void tide__heap_gone(const void *p)
 {
 	tide_heap_thread *t = SELF;
-	if (!tide__heap_maybe(p)) {
-		tide__real.free(p);
+	if (t->inside || !tide__heap_maybe(p))
 		return;
-	}
+	t->inside = true;
+	forget(p);
+	done(t);
+}
+
+void tide__heap_made(const void *p, size_t n, tide_walk w)
+{
+	tide_heap_thread *t = SELF;
+	if (!due(t, n))
+		return;
+	record(t, p, n, w);
+	done(t);
+}
+
+void tide__heap_free(void *p)
+{
 	if (tide__real_early(p))
 		return;
-	if (!t->inside) {
-		t->inside = true;
-		forget(p);
-		done(t);
-	}
+	tide__heap_gone(p);
 	tide__real.free(p);
 }
 
