@@ -5,7 +5,9 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "cli/run/symbolise.h"
 #include "format/rewrite.h"
 #include "import/tide/unpack.h"
 #include "render/text/format.h"
@@ -121,8 +123,18 @@ static tide_code rewrite(const char *in, const char *out, int level, tide_rewrit
 	return rc;
 }
 
+/* Names native frames in the file that was written. */
+static tide_code add_names(const char *out, int level, tide_rewrite *w, tide_error *err)
+{
+	struct stat st;
+	tide_code rc = tide__symbolise(out, level, err);
+	if (!rc && stat(out, &st) == 0)
+		w->bytes_out = (uint64_t)st.st_size;
+	return rc;
+}
+
 int tide__cli_rewrite(const tide_args *a, const tide_value *output, const char *ending, int level,
-		      bool json)
+		      bool names, bool json)
 {
 	char out[PATH_MAX];
 	const char *in = a->files[0];
@@ -131,6 +143,8 @@ int tide__cli_rewrite(const tide_args *a, const tide_value *output, const char *
 	name_output(out, sizeof out, in, output, ending);
 	if (rewrite(in, out, level, &w, &err))
 		return tide__cli_fail(in, &err);
+	if (names && add_names(out, level, &w, &err))
+		return tide__cli_fail(out, &err);
 	report(a, out, &w, json);
 	return tide__cli_done(a);
 }

@@ -197,6 +197,10 @@ def killed(folder: str) -> None:
         time.sleep(0.1)
     r = heap(f"{folder}/k.tide")
     check("killed: the recording goes on", any(x["allocated_bytes"] >= 4_000_000 for x in r["stacks"]), r["peak_bytes"])
+    check("killed: no names yet", not any("Py" in x["stack"] for x in r["stacks"]), r["stacks"][:2])
+    subprocess.run([TIDEMARK, "pack", "--names", f"{folder}/k.tide", "-o", f"{folder}/named.tide"], check=True, capture_output=True)
+    named = heap(f"{folder}/named.tide")
+    check("killed: named by pack", any("Py" in x["stack"] for x in named["stacks"]) and named["allocated_bytes"] == r["allocated_bytes"], named["stacks"][:2])
 
 
 def switched(folder: str) -> None:

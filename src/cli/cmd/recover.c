@@ -11,7 +11,8 @@ static const tide_option options[] = {
 
 static int run(const tide_args *a)
 {
-	return tide__cli_rewrite(a, &a->opt[O_OUTPUT], ".recovered.tide", -1, a->opt[O_JSON].set);
+	return tide__cli_rewrite(a, &a->opt[O_OUTPUT], ".recovered.tide", -1, false,
+				 a->opt[O_JSON].set);
 }
 
 const tide_command tide__cmd_recover = {

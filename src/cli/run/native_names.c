@@ -10,6 +10,7 @@
 #include <elfutils/libdwfl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/mem.h"
 
@@ -37,9 +38,16 @@ static const Dwfl_Callbacks callbacks = {
 	.section_address = dwfl_offline_section_address,
 };
 
+/* A path of a recording may be a device or a pipe, which would never end. */
+static bool is_file(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 tide_native *tide__native_open(const char *path)
 {
-	tide_native *n = tide__calloc(1, sizeof *n);
+	tide_native *n = is_file(path) ? tide__calloc(1, sizeof *n) : NULL;
 	if (!n)
 		return NULL;
 	unsetenv("DEBUGINFOD_URLS"); /* else libdw asks servers for what is not here */

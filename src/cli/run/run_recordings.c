@@ -124,7 +124,7 @@ static void close_left(const char *file)
 static void name_frames(const char *file)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	if (tide__symbolise(file, &err) != TIDE_OK)
+	if (tide__symbolise(file, 0, &err) != TIDE_OK)
 		tide__cli_fail(file, &err); /* it stays as it was */
 }
 

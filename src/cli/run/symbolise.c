@@ -159,22 +159,22 @@ static void look_up(struct work *w)
 	tide__native_close(object);
 }
 
-static tide_code rewrite(struct work *w, const char *path, tide_error *err)
+static tide_code rewrite(struct work *w, const char *path, int level, tide_error *err)
 {
 	tide_rewrite made;
 	tide_rewrite_from from = {
 		.path = path, .more = w->out, .n_more = w->n_out, .count_more = w->count
 	};
-	return tide__rewrite(&from, path, 0, &made, err);
+	return tide__rewrite(&from, path, level, &made, err);
 }
 
-tide_code tide__symbolise(const char *path, tide_error *err)
+tide_code tide__symbolise(const char *path, int level, tide_error *err)
 {
 	struct work w = { 0 };
 	tide_code rc = read_file(&w, path, err);
 	if (!rc && w.n_frames && !w.done) {
 		look_up(&w);
-		rc = w.nomem ? tide__nomem(err) : rewrite(&w, path, err);
+		rc = w.nomem ? tide__nomem(err) : rewrite(&w, path, level, err);
 	}
 	for (size_t i = 0; i < w.n_names; i++)
 		tide__free(w.names[i].s);
