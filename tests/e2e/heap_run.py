@@ -177,6 +177,9 @@ def limits(folder: str) -> None:
     bare = subprocess.run([PROG, "leak"], preexec_fn=few)
     ours = run(folder, PROG, "leak", preexec_fn=few)
     check("limits: exit status", bare.returncode == ours.returncode, ours.stderr)
+    for text, which, most in (b"ulimit -n", resource.RLIMIT_NOFILE, 4), (b"ulimit -f", resource.RLIMIT_FSIZE, 10 << 10):
+        ours = run(folder, PROG, "leak", preexec_fn=lambda: resource.setrlimit(which, (most, most)))
+        check("limits: says which", ours.returncode == bare.returncode and text in ours.stderr, ours.stderr)
 
 
 def killed(folder: str) -> None:

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -321,6 +322,30 @@ static bool tell_space(const char *file)
 	return true;
 }
 
+/* Prints a message and returns true if a limit of the process leaves no room for a recording. */
+static bool tell_limit(const char *file)
+{
+	static const struct {
+		int which;
+		rlim_t needs;
+		const char *text;
+	} limits[] = {
+		{ RLIMIT_NOFILE, 6, "files a process may open (ulimit -n)" },
+		{ RLIMIT_FSIZE, 8 << 20, "bytes a file may have (ulimit -f)" },
+	};
+	struct rlimit r;
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+		if (getrlimit(limits[i].which, &r) != 0 || r.rlim_cur >= limits[i].needs)
+			continue;
+		tide__cli_note("tidemark run: nothing was recorded into %s: the limit of %s is "
+			       "%llu, a recording needs %llu",
+			       file, limits[i].text, (unsigned long long)r.rlim_cur,
+			       (unsigned long long)limits[i].needs);
+		return true;
+	}
+	return false;
+}
+
 void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, bool heap)
 {
 	static left l; /* large */
@@ -336,7 +361,7 @@ void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, 
 			       l.became, l.n_became > 1 ? " and others beside it" : "");
 	if (l.n_other)
 		tell_group(&l);
-	if (!*l.own && !l.n_other && tell_space(file))
+	if (!*l.own && !l.n_other && (tell_space(file) || tell_limit(file)))
 		return;
 	if (!*l.own && !l.n_other && !asked)
 		tide__cli_note(
