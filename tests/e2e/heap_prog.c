@@ -132,6 +132,24 @@ __attribute__((noinline)) static int operators_here(void)
 	return 0;
 }
 
+static void *asker(void *arg)
+{
+	pthread_attr_t a;
+	*(int *)arg = pthread_getattr_np(pthread_self(), &a);
+	return *(int *)arg || pthread_attr_destroy(&a) ? NULL : arg;
+}
+
+/* The first heap calls of these threads are libc's own, under the thread's lock. */
+static int attrs(void)
+{
+	pthread_t t;
+	void *p = NULL;
+	for (int i = 0, rc; i < 20; i++)
+		if (pthread_create(&t, NULL, asker, &rc) || pthread_join(t, &p) || !p)
+			return 1;
+	return 0;
+}
+
 static void *worker(void *arg)
 {
 	(void)arg;
@@ -230,11 +248,17 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(void);
-	} all[] = { { "leak", leak },	      { "family", family },
-		    { "grow", grow },	      { "operators", operators_here },
-		    { "threads", threads },   { "forks", forks },
-		    { "signals", signals },   { "closes", closes },
-		    { "corrupts", corrupts }, { "_exit", ends_at_once } };
+	} all[] = { { "leak", leak },
+		    { "family", family },
+		    { "grow", grow },
+		    { "attrs", attrs },
+		    { "operators", operators_here },
+		    { "threads", threads },
+		    { "forks", forks },
+		    { "signals", signals },
+		    { "closes", closes },
+		    { "corrupts", corrupts },
+		    { "_exit", ends_at_once } };
 	if (!strcmp(what, "execs"))
 		return execs(argv);
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)

@@ -87,7 +87,7 @@ def ways(folder: str) -> None:
     left = [stack_of(heap(f), "leak_here").get("left_count") for f in [f"{folder}/r.tide", *others(folder)]]
     check("execs: before and after", sorted(left) == [5, 1000], left)
 
-    for name, want in ("signals", None), ("closes", 100), ("corrupts", 50), ("_exit", 30):
+    for name, want in ("signals", None), ("attrs", None), ("closes", 100), ("corrupts", 50), ("_exit", 30):
         same_end(name, folder, PROG, name)
         row = stack_of(heap(f"{folder}/r.tide"), "leak_here")
         check(f"{name}: what it kept", want is None or row.get("left_count") == want, row)

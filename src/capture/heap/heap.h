@@ -17,6 +17,7 @@
 #ifndef TIDE_CAPTURE_HEAP_HEAP_H
 #define TIDE_CAPTURE_HEAP_HEAP_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,6 +41,7 @@ typedef struct tide_real {
 	void *(*pvalloc)(size_t);
 	size_t (*usable)(void *);
 	int (*dlclose)(void *);
+	int (*getattr)(pthread_t, pthread_attr_t *);
 } tide_real;
 extern tide_real tide__real TIDE_HIDDEN; /* initially functions that look the others up */
 /* Looks them up once; before that, a small arena serves the loader's own calls. */
@@ -52,6 +54,7 @@ size_t tide__real_early_size(const void *p) TIDE_HIDDEN;
 typedef struct tide_heap_thread {
 	int64_t left; /* bytes until the next sample; below 0: due() of record.c decides */
 	bool inside;  /* inside the recorder: calls are only forwarded */
+	bool asking;  /* inside pthread_getattr_np, which allocates under the thread's lock */
 	uint64_t random;
 	tide_stack_bounds bounds;
 	tide_walks *walks; /* full mode; owned by the thread */

@@ -24,6 +24,7 @@ TIDE_EXPORT void free_sized(void *p, size_t n);
 TIDE_EXPORT void free_aligned_sized(void *p, size_t align, size_t n);
 TIDE_EXPORT size_t malloc_usable_size(void *p);
 TIDE_EXPORT int dlclose(void *handle);
+TIDE_EXPORT int pthread_getattr_np(pthread_t t, pthread_attr_t *a);
 
 void *malloc(size_t n)
 {
@@ -118,5 +119,15 @@ int dlclose(void *handle)
 {
 	int rc = tide__real.dlclose(handle);
 	tide__heap_unloaded();
+	return rc;
+}
+
+/* The recorder calls it too, for the bounds of a thread's stack at its first event. */
+int pthread_getattr_np(pthread_t t, pthread_attr_t *a)
+{
+	bool was = tide__heap_self.asking;
+	tide__heap_self.asking = true;
+	int rc = tide__real.getattr(t, a);
+	tide__heap_self.asking = was;
 	return rc;
 }

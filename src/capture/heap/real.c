@@ -120,9 +120,15 @@ static int first_dlclose(void *handle)
 	return tide__real.dlclose != first_dlclose ? tide__real.dlclose(handle) : 0;
 }
 
+static int first_getattr(pthread_t t, pthread_attr_t *a)
+{
+	tide__real_find();
+	return tide__real.getattr != first_getattr ? tide__real.getattr(t, a) : ENOSYS;
+}
+
 tide_real tide__real = { first_malloc, first_free,    first_calloc,  first_realloc,
 			 first_posix,  first_aligned, first_aligned, first_paged,
-			 first_paged,  first_usable,  first_dlclose };
+			 first_paged,  first_usable,  first_dlclose, first_getattr };
 
 static _Atomic int state; /* 0 not looked up, 1 another thread is looking, 2 done */
 
@@ -150,6 +156,7 @@ void tide__real_find(void)
 	look("pvalloc", &r.pvalloc);
 	look("malloc_usable_size", &r.usable);
 	look("dlclose", &r.dlclose);
+	look("pthread_getattr_np", &r.getattr);
 	tide__real = r;
 	atomic_store(&state, 2);
 }

@@ -258,18 +258,24 @@ static inline void put_free(const void *p)
 
 static inline void know(tide_heap_thread *t)
 {
-	if (__builtin_expect(!t->bounds.high, 0)) {
+	if (__builtin_expect(!t->bounds.high && !t->asking, 0)) {
 		tide__stack_bounds(&t->bounds);
 		meet(t);
 		know_walks(t);
 	}
 }
 
+static inline tide_stack stack_of(tide_heap_thread *t, tide_walk w)
+{
+	static const tide_stack_bounds none = TIDE_NO_BOUNDS;
+	return tide__heap_stack(w, t->bounds.high ? &t->bounds : &none, t->walks);
+}
+
 tide_stack tide__heap_stack_now(tide_walk w)
 {
 	tide_heap_thread *t = SELF;
 	know(t);
-	return tide__heap_stack(w, &t->bounds, t->walks);
+	return stack_of(t, w);
 }
 
 static inline bool full(void)
@@ -283,7 +289,7 @@ static inline void record(tide_heap_thread *t, const void *p, size_t n, tide_wal
 	int saved = errno;
 	know(t);
 	if (p && (full() || tide__tracked_add(p)))
-		put_alloc(p, n, tide__heap_stack(w, &t->bounds, t->walks));
+		put_alloc(p, n, stack_of(t, w));
 	errno = saved;
 }
 

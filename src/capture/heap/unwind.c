@@ -21,7 +21,7 @@ void tide__stack_bounds(tide_stack_bounds *b)
 	void *low;
 	size_t n;
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-	*b = (tide_stack_bounds){ 1, 1 };	      /* unknown: nothing is inside */
+	*b = (tide_stack_bounds)TIDE_NO_BOUNDS;
 	if (getpid() == (pid_t)syscall(SYS_gettid)) { /* its stack grows: only the end is fixed */
 		uintptr_t high = (uintptr_t)__libc_stack_end;
 		if (high > here && high - here < (uintptr_t)1 << 30)

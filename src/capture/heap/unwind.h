@@ -18,7 +18,13 @@ typedef struct tide_stack_bounds {
 	uintptr_t low, high; /* of the thread's stack; 0, 0 = not looked up yet */
 } tide_stack_bounds;
 
-/* Finds the calling thread's bounds. May call malloc inside libc. */
+#define TIDE_NO_BOUNDS \
+	{              \
+		16, 16 \
+	} /* unknown: nothing is inside */
+
+/* Finds the calling thread's bounds. May call malloc inside libc, which holds the thread's lock
+ * then: not to be called inside pthread_getattr_np. */
 void tide__stack_bounds(tide_stack_bounds *b);
 
 typedef struct tide_walk {
