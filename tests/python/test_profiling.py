@@ -409,6 +409,47 @@ class WithTorch(unittest.TestCase):
         profiler.reset()
         self.assertEqual((profiler.get_timeline(), profiler.get_peak_analysis()), ([], {}))
 
+    def test_memory_by_threads(self) -> None:
+        """Threads that track at once share a recording; nothing is left behind when the profiler is gone."""
+        import threading
+
+        from tidemark.profiling import MemoryProfiler
+
+        for bad in (0.5, float("nan"), float("inf")):
+            with self.assertRaises(ValueError):
+                MemoryProfiler(sample_interval_ms=bad)
+        profiler = MemoryProfiler(device="cpu")
+        meet, wrong = threading.Barrier(4), []
+
+        def work(name: str) -> None:
+            try:
+                meet.wait()
+                with profiler.track(name):
+                    meet.wait()
+                    self.torch.empty(MB, dtype=self.torch.uint8)
+            except Exception as why:
+                wrong.append(why)
+                meet.abort()
+
+        threads = [threading.Thread(target=work, args=(f"w{i}",)) for i in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual((wrong, sorted(profiler.markers())), ([], ["w0", "w1", "w2", "w3"]))
+        folder = os.path.dirname(profiler.path)
+        pid = os.fork()
+        if not pid:
+            del profiler
+            os._exit(not os.path.exists(folder))  # a child leaves it alone
+        self.assertEqual(os.waitpid(pid, 0)[1], 0)
+        self.assertTrue(os.path.exists(profiler.path))
+        del profiler, work, threads, t
+        import gc
+
+        gc.collect()
+        self.assertFalse(os.path.exists(folder))
+
     def test_profile_memory(self) -> None:
         from tidemark.profiling import profile_memory
 

@@ -25,7 +25,7 @@ RECORDERS = ("auto", "tidemark", "torch")
 EAGER, COMPILED = "kernels,runtime", "kernels,launches"
 _WHY = {1: "no recording is in progress", 2: "libcupti was not found", 3: "CUPTI refused: another profiler may hold it"}
 _inject: Any = None
-_starting = threading.RLock()  # one recording begins or ends at a time
+starting = threading.RLock()  # one recording begins or ends at a time
 _torch_runs = False  # torch.profiler records one of our blocks, in any thread
 
 
@@ -121,7 +121,7 @@ def _own(torch: Any, r: Recording, fresh: bool, cuda: Any) -> Iterator[Recording
         if cuda:
             cuda.synchronize()
         r.wall_ms = (time.perf_counter() - begin) * 1000
-        with _starting:
+        with starting:
             _end(fresh)
 
 
@@ -132,7 +132,7 @@ def _torchs(torch: Any, r: Recording, cuda: Any, memory: bool, how: dict[str, An
     global _torch_runs
     r.recorder, r.path = "torch.profiler", os.path.splitext(r.path)[0] + ".json"
     activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if cuda else [])
-    with _starting:
+    with starting:
         if _profiled(torch):
             raise _native.Error(f"torch.profiler is running already{f', and ours cannot record: {r.why}' if r.why else ''}; end one of them first")
         prof = profile(activities=activities, profile_memory=memory, **how)
@@ -145,7 +145,7 @@ def _torchs(torch: Any, r: Recording, cuda: Any, memory: bool, how: dict[str, An
         if cuda:
             cuda.synchronize()
         r.wall_ms = (time.perf_counter() - begin) * 1000
-        with _starting:
+        with starting:
             _torch_runs = False
             prof.stop()
         prof.export_chrome_trace(r.path)
@@ -169,7 +169,7 @@ def record_block(path: str, *, recorder: str = "auto", memory: bool = True, reco
         cuda.synchronize()
     if recorder != "torch":
         try:
-            with _starting:
+            with starting:
                 fresh = _begin(torch, path, gpu, record_shapes, with_stack, with_modules, models)
         except _Unable as why:
             if recorder == "tidemark":

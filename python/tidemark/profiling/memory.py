@@ -14,12 +14,14 @@ import os
 import pickle
 import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import _native
 from .._native import Error
 from .._trace import Trace
+from ._recording import starting
 from ._source import MB, finished, synchronize
 
 _ROLES = {"activation": "activations_mb", "parameter": "weights_mb", "gradient": "gradients_mb", "optimizer": "optimizer_mb"}
@@ -50,14 +52,14 @@ class MemoryProfiler:
 
     def __init__(self, sample_interval_ms: float = 1.0, record_history: bool = True, track_allocations: bool = True, device: str | None = None,
                  stacks: bool = False) -> None:
-        if not sample_interval_ms >= 1.0:
-            raise ValueError("sample_interval_ms is at least 1")
+        if not 1.0 <= sample_interval_ms < float("inf"):
+            raise ValueError("sample_interval_ms is at least 1 and finite")
         self.sample_interval_ms = sample_interval_ms
         self.record_history = record_history
         self.track_allocations = track_allocations
         self.device = device  # "cuda:0", "cpu"; None: the one with the highest peak, an accelerator before the host
         self.stacks = stacks  # records the Python stack of every op: slower, but shows the line that allocated
-        self._folder = tempfile.mkdtemp(prefix="tidemark-memory-")
+        self._folder = self._new_folder()
         self._count = 0
         self._open: list[str] = []
         self._attached = False  # torch was attached for this object
@@ -65,44 +67,67 @@ class MemoryProfiler:
 
     # ---- recording ----
 
+    def _new_folder(self) -> str:
+        """Returns a folder that is removed with this object."""
+        folder = tempfile.mkdtemp(prefix="tidemark-memory-")
+        weakref.finalize(self, _remove, folder, os.getpid())
+        return folder
+
     @property
     def path(self) -> str:
-        """The path of the recording, which any command of Tidemark reads."""
+        """The path of the recording, which any command of Tidemark reads. It is removed with this object."""
         return os.path.join(self._folder, f"memory{self._count}.tide")
 
     def start_tracking(self, name: str = "track") -> None:
-        if not self._open:
-            from .. import _record
-            from .. import torch as capture
+        """Begins a part; any thread may. The first one begins the recording."""
+        with starting:
+            if not self._open:
+                self._begin()
+            self._open.append(name)
+            _native.mark(_native.CHECKPOINT, _BEGIN + name)
 
-            if _native.recording():
-                raise Error("a recording is in progress: end it first, or ask that one")
-            self._count += 1
-            self._trace = None
-            self._attached = not capture.attached()
-            capture.attach(ops=self.track_allocations, modules=self.track_allocations, stacks=self.stacks)
+    def _begin(self) -> None:
+        from .. import _record
+        from .. import torch as capture
+
+        if _native.recording():
+            raise Error("a recording is in progress: end it first, or ask that one")
+        self._count += 1
+        self._trace = None
+        self._attached = not capture.attached()
+        capture.attach(ops=self.track_allocations, modules=self.track_allocations, stacks=self.stacks)
+        try:
             _record.start(self.path, follow_fork=False)
-            _native.snapshots_every(self.sample_interval_ms / 1000)
-        self._open.append(name)
-        _native.mark(_native.CHECKPOINT, _BEGIN + name)
+        except BaseException:
+            if self._attached:
+                capture.detach()
+            raise
+        _native.snapshots_every(self.sample_interval_ms / 1000)
 
     def stop_tracking(self, name: str | None = None) -> None:
+        """Ends the part of that name that began last, or the last one. The end of all is the end of the recording."""
         if not self._open:
             return
         import torch
 
+        synchronize(torch)
+        with starting:
+            if not self._open:  # another thread has ended it
+                return
+            last = self._open.pop() if name is None or name not in self._open else self._open.pop(len(self._open) - 1 - self._open[::-1].index(name))
+            _native.mark(_native.CHECKPOINT, _END + last)
+            if not self._open:
+                self._end()
+
+    def _end(self) -> None:
         from .. import _record
 
-        synchronize(torch)
-        last = self._open.pop() if name is None or name not in self._open else self._open.pop(len(self._open) - 1 - self._open[::-1].index(name))
-        _native.mark(_native.CHECKPOINT, _END + last)
-        if not self._open:
-            _native.snapshots_every(0.0)
-            _record.stop()
-            if self._attached:
-                from .. import torch as capture
+        _native.snapshots_every(0.0)
+        _record.stop()
+        if self._attached:
+            from .. import torch as capture
 
-                capture.detach()
+            capture.detach()
 
     @contextlib.contextmanager
     def track(self, name: str = "track") -> Iterator[MemoryProfiler]:
@@ -124,7 +149,7 @@ class MemoryProfiler:
         self._trace = None
         if not self.record_history:
             shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = tempfile.mkdtemp(prefix="tidemark-memory-")
+            self._folder = self._new_folder()
         self._count += 1
 
     # ---- results ----
@@ -267,6 +292,12 @@ class MemoryProfiler:
         else:
             raise ValueError(f"format is 'json' or 'pickle', not {format!r}")
         return os.fspath(path)
+
+
+def _remove(folder: str, process: int) -> None:
+    """Removes a folder of this process; a forked child leaves its parent's alone."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _mb(n: int | None) -> float | None:

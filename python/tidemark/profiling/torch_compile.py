@@ -113,8 +113,8 @@ def _pools(cuda: Any) -> tuple[float, float]:
     return total / MB, (total - sum(s["allocated_size"] for s in private)) / MB
 
 
-def _peak(torch: Any, fn: Callable[[], Any], keep: str | None) -> tuple[float | None, str | None]:
-    """Returns the peak of one call in MiB, and its recording; uses CUDA's own counter if there is a device."""
+def _peak(torch: Any, fn: Callable[[], Any]) -> tuple[float | None, MemoryProfiler | None]:
+    """Returns the peak of one call in MiB, and what recorded it; uses CUDA's own counter if there is a device."""
     cuda = device(torch)
     recording = None
     host: float | None = None
@@ -122,7 +122,7 @@ def _peak(torch: Any, fn: Callable[[], Any], keep: str | None) -> tuple[float | 
         memory = MemoryProfiler(stacks=True)
         with memory.track("call"):
             fn()
-        host, recording = memory.get_peak_analysis().get("peak_allocated_mb"), memory.path
+        host, recording = memory.get_peak_analysis().get("peak_allocated_mb"), memory
     if cuda:
         synchronize(torch)
         cuda.reset_peak_memory_stats()
@@ -166,7 +166,7 @@ class TorchCompileAnalyzer:
         for _ in range(warmup):
             eager()
         report.timing["eager_ms"] = spread(timed(torch, eager, iterations))
-        report.eager_peak_memory_mb, eager_recording = _peak(torch, eager, None)
+        report.eager_peak_memory_mb, eager_recording = _peak(torch, eager)
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tidemark-compile-"))
             if self.capture_logs:
@@ -182,13 +182,13 @@ class TorchCompileAnalyzer:
                 for _ in range(warmup):
                     compiled()
                 report.timing["compiled_ms"] = spread(timed(torch, compiled, iterations))
-                report.peak_memory_mb, recording = _peak(torch, compiled, None)
+                report.peak_memory_mb, recording = _peak(torch, compiled)
                 report.cudagraph_pool_mb = _pools(torch.cuda)[0] if device(torch) else None
             report.timing["first_call_ms"] = spread([first])
             self._counted(torch, report)
             self._logged(report, folder)
         if eager_recording and recording:
-            report.memory_diff = compare_memory(eager_recording, recording)
+            report.memory_diff = compare_memory(eager_recording.path, recording.path)
         _finish(report)
         return report
 
