@@ -236,8 +236,11 @@ def recurrent(torch: Any, spaces: Any, gates: int) -> Any:
     def stand_in(plain: Any) -> Any:
         def run(x: Any, *rest: Any) -> Any:
             packed = not isinstance(rest[0], (list, tuple)) if gates == 4 else isinstance(rest[1], torch.Tensor)
-            if x.device.type != "cuda" or packed:  # packed sequences have sizes of their own
+            if x.device.type != "cuda":
                 return plain(x, *rest)
+            if packed:  # every sequence has the full length (tidemark_values.py)
+                y, *states = run(x.view(rest[0].shape[0], -1, x.shape[-1]), *rest[1:8], False)
+                return y.reshape(x.shape[0], -1), *states
             state, weights, bias, layers, dropout, training, both, first = rest[:8]
             hx, cx = state if gates == 4 else (state, None)
             if torch.is_autocast_enabled("cuda"):

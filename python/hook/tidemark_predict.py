@@ -15,6 +15,7 @@ import ctypes
 import importlib.util
 import os
 import sys
+import threading
 import types
 import weakref
 from typing import Any
@@ -152,7 +153,8 @@ class Meter:
         self.allocated: list[int] = [0] * device.count
         self.peak: list[int] = [0] * device.count
         self.read: int = 0  # values the script asked for, that do not exist
-        self.bounds: dict[str, int] = {}  # ops whose result has a size that depends on data
+        self.value: int = int(os.environ.get("TIDEMARK_PREDICT_VALUE", "0"))  # what they are instead
+        self.bounds: dict[tuple[str, str], int] = {}  # ops whose result has a size that depends on data, how it was chosen, how often
         self.closed = False
         self.paused = 0  # > 0: results of ops are shapes without memory
         self.in_linear = False  # inside linear(), which adds its bias in place unless tensors are of a subclass, as fake ones are
@@ -161,9 +163,16 @@ class Meter:
         self.wraps: Any = dispatch.is_traceable_wrapper_subclass
         self.wraps_type: Any = dispatch.is_traceable_wrapper_subclass_type
 
+    def bound(self, what: str, how: str) -> None:
+        self.bounds[what, how] = self.bounds.get((what, how), 0) + 1
+
     def see(self, tensor: Any) -> None:
         """A tensor that an op returned: its storage may be new."""
         if tensor.device.type != "cuda" or self.wraps(tensor):
+            return
+        if tensor.layout is not self.torch.strided:  # a sparse tensor is made of two others
+            for part in self.parts(tensor):
+                self.see(part)
             return
         storage = tensor.untyped_storage()
         key = storage._cdata
@@ -184,6 +193,13 @@ class Meter:
             self.recorder.label(index, addr, self.role_now)  # a better one may come
         if known is None:
             weakref.finalize(storage, self.drop, key).atexit = False
+
+    def parts(self, tensor: Any) -> list[Any]:
+        """Indices and values of a sparse tensor."""
+        if tensor.layout is self.torch.sparse_coo:
+            return [tensor._indices(), tensor._values()]
+        self.bound(f"a tensor of layout {tensor.layout}", "its memory is not counted")
+        return []
 
     def see_all(self, value: Any) -> None:
         for tensor in tensors(value):
@@ -209,7 +225,10 @@ class Meter:
                 if isinstance(part, self.torch.Tensor):
                     self.label(part, role, name)
             return
-        row = self.live.get(tensor.untyped_storage()._cdata) if tensor.device.type == "cuda" else None
+        try:
+            row = self.live.get(tensor.untyped_storage()._cdata) if tensor.device.type == "cuda" else None
+        except NotImplementedError:  # a sparse tensor, or one inside torch.func
+            row = None
         if row is not None and row[3] != role:
             row[3] = role
             self.recorder.label(row[0], row[1], role, name, tensor)
@@ -222,7 +241,7 @@ class Meter:
                 self.recorder.label(row[0], row[1], role)
 
 
-def _fake_mode(torch: Any, meter: Meter, spaces: Any) -> tuple[Any, Any]:
+def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any) -> tuple[Any, Any]:
     from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensor, FakeTensorMode
     from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -234,29 +253,6 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any) -> tuple[Any, Any]:
             if isinstance(a, FakeTensor):
                 a.constant = None
 
-    def upper_bound(func: Any, args: Any, kwargs: Any) -> Any:
-        """The largest result that an op with a data-dependent size can have."""
-        meter.bounds[str(func)] = meter.bounds.get(str(func), 0) + 1
-        name = func._schema.name
-        if name in ("aten::nonzero", "aten::argwhere"):
-            return args[0].new_empty((args[0].numel(), args[0].dim()), dtype=torch.int64)
-        if name == "aten::masked_select":
-            return args[0].new_empty((args[0].numel(),))
-        if name == "aten::index":
-            index: list[Any] = []
-            for i in args[1]:
-                if isinstance(i, Tensor) and i.dtype in (torch.bool, torch.uint8):
-                    index += [i.new_empty((i.numel(),), dtype=torch.int64) for _ in range(i.dim())]
-                else:
-                    index.append(i)
-            return func(args[0], index)
-        if name in ("aten::_unique2", "aten::unique_dim", "aten::unique_consecutive"):
-            n = args[0].numel()
-            return args[0].new_empty((n,)), args[0].new_empty((n,), dtype=torch.int64), args[0].new_empty((n,), dtype=torch.int64)
-        if name == "aten::repeat_interleave":
-            raise RuntimeError(f"{func}: the size of its result depends on data; a prediction cannot know it")
-        raise RuntimeError(f"{func}: the size of its result depends on data; a prediction cannot know it")
-
     tracing = torch._guards.TracingContext.try_get  # while a compiler captures a graph, ops only compute shapes
     added, added_in_place = aten.add.Tensor, aten.add_.Tensor
 
@@ -266,6 +262,7 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any) -> tuple[Any, Any]:
                 and torch._C._storage_Use_Count(a.untyped_storage()._cdata) <= 2)  # the fake tensor and its wrapper
 
     begin, end = meter.recorder.c.tide_op_begin, meter.recorder.c.tide_op_end
+    truths, one_at_a_time = values.Truths(), threading.RLock()
     names: dict[Any, int] = {}
 
     def name_of(func: Any) -> int:
@@ -276,7 +273,10 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any) -> tuple[Any, Any]:
 
     class MeterMode(TorchDispatchMode):
         def __torch_dispatch__(self, func: Any, types_: Any, args: Any = (), kwargs: Any = None) -> Any:
-            kwargs = kwargs or {}
+            with one_at_a_time:  # the fake mode has a state that threads share
+                return self.count(func, types_, args, kwargs or {})
+
+        def count(self, func: Any, types_: Any, args: Any, kwargs: Any) -> Any:
             if meter.paused or tracing() is not None:
                 return func(*args, **kwargs)
             if types_ and any(map(meter.wraps_type, types_)):
@@ -289,13 +289,18 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any) -> tuple[Any, Any]:
                 return None  # a fused optimizer step changes tensors and makes none; not all of them have a fake kernel
             token = begin(name_of(func))
             try:
-                out = func(*args, **kwargs)
+                answer = values.known_answer(func._schema.name, args) if func._schema.name in values.ANSWERED else None
+                out = answer[0] if answer else func(*args, **kwargs)
             except DataDependentOutputException:
                 meter.read += 1
                 end(token)
-                return _stand_in(args[0])
+                return values.read(torch, func, args[0], meter.value)
             except DynamicOutputShapeException:
-                out = upper_bound(func, args, kwargs)
+                out, how = values.sized(torch, func, args, kwargs)
+                meter.bound(str(func), how)
+            rule = truths.rules.get(func._schema.name)
+            if rule is not None:
+                truths.note(rule, args, out)
             spaces.results(func, args, kwargs, out)
             end(token)
             return out
@@ -303,10 +308,6 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any) -> tuple[Any, Any]:
         @classmethod
         def is_infra_mode(cls) -> bool:
             return True
-
-    def _stand_in(tensor: Any) -> Any:
-        kind = getattr(tensor, "dtype", torch.float32)
-        return False if kind == torch.bool else 0j if kind.is_complex else 0.0 if kind.is_floating_point else 0
 
     foreach: Any = importlib.import_module("torch.utils._foreach_utils")
     optimizer: Any = importlib.import_module("torch.optim.optimizer")
@@ -320,7 +321,7 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any) -> tuple[Any, Any]:
 
 def _by_engine() -> bool:
     """Returns whether the autograd engine itself called the op, not Python code (such as a recomputed forward pass)."""
-    frame = sys._getframe(2)
+    frame = sys._getframe(3)
     while frame is not None and frame.f_code.co_filename.endswith(("torch/_compile.py", "torch/_dynamo/eval_frame.py")):
         frame = frame.f_back
     return frame is None or frame.f_code.co_name == "_engine_run_backward"
@@ -488,7 +489,7 @@ def _patch_tensors(torch: Any, meter: Meter) -> None:
 
         meter.read += 1
         kind = str(self.dtype).rpartition(".")[2]
-        return np.zeros(tuple(self.shape), dtype="float32" if kind == "bfloat16" else kind)
+        return np.full(tuple(self.shape), meter.value, dtype="float32" if kind == "bfloat16" else kind)
 
     def tolist(self: Any) -> Any:
         return numpy(self).tolist() if isinstance(self, FakeTensor) else real_tolist(self)
@@ -499,6 +500,13 @@ def _patch_tensors(torch: Any, meter: Meter) -> None:
     Tensor.numpy, Tensor.tolist, Tensor.pin_memory = numpy, tolist, pin
     Tensor.__array__ = lambda self, dtype=None: numpy(self) if dtype is None else numpy(self).astype(dtype)
     Tensor.record_stream = lambda self, stream: None
+    real_format = Tensor.__format__
+
+    def text(self: Any, spec: str) -> str:
+        """f"{loss:.3f}": a tensor of one value is formatted as that value."""
+        return format(self.item(), spec) if isinstance(self, FakeTensor) and self.dim() == 0 else real_format(self, spec)
+
+    Tensor.__format__ = text
     real_resize = torch.UntypedStorage.resize_
 
     def resize(self: Any, size: int) -> Any:
@@ -740,6 +748,7 @@ def _torch_place() -> Any:
 def _imported() -> None:
     import torch
 
+    os.environ["TIDEMARK_PREDICT_OWNER"] = str(os.getpid())  # processes that it starts record nothing
     device = Device(os.environ.get("TIDEMARK_PREDICT_DEVICE", ""))
     _fake.tide_fake_devices(device.count)
     recorder = Recorder(os.environ["TIDEMARK_PREDICT_LIBRARY"], os.environ["TIDEMARK_PREDICT"], device)
@@ -756,14 +765,20 @@ def _imported() -> None:
     torch.nn.RNNBase.flatten_parameters = cudnn.flatten(torch, meter)
     getattr(torch._C, "_nn").scaled_dot_product_attention = torch.nn.functional.scaled_dot_product_attention = chosen
     torch._C._cuda_getCurrentRawStream = lambda i: 0  # asked for by imports of the fake mode, which look at torch.cuda as it was
-    fake, mode = _fake_mode(torch, meter, spaces)
+    values, scripts = _beside("tidemark_values"), _beside("tidemark_scripts")
+    fake, mode = _fake_mode(torch, meter, spaces, values)
     _patch_cuda(torch, device, meter)
     linear = torch.nn.functional.linear
     _patch_tensors(torch, meter)
     watch = Watch(torch, meter, int(os.environ.get("TIDEMARK_PREDICT_STEPS", "2")))
     watch.install()
-    if "TIDEMARK_PREDICT_WORLD" in os.environ:
-        _beside("tidemark_world").install(torch, int(os.environ["TIDEMARK_PREDICT_WORLD"]), meter)
+    world = int(os.environ.get("TIDEMARK_PREDICT_WORLD") or os.environ.get("WORLD_SIZE") or 0)  # or as a launcher set it
+    if world > 1 or "TIDEMARK_PREDICT_WORLD" in os.environ:
+        _beside("tidemark_world").install(torch, world, meter)
+    values.pack(torch, meter)
+    values.same_device(torch)
+    scripts.install(torch, device, spaces.unknown, (fake, mode), _say)
+    again = scripts.restart_on_value(meter.value, lambda: meter.read, _say)
     compiler = _beside("tidemark_graphs").Compiler(torch, watch)
     compiler.linear = linear
     used: list[bool] = []
@@ -785,10 +800,12 @@ def _imported() -> None:
             recorder.note(*compiler.note())
         for what, text in spaces.unknown.items():
             recorder.note("predicted.unknown", f"{what}: {text}")
-        for op, n in meter.bounds.items():
-            recorder.note("predicted.unknown", f"{op}: its size depends on data; the largest it can be was taken, {n} times")
+        for (op, how), n in meter.bounds.items():
+            recorder.note("predicted.unknown", f"{op}: {how}, {n} times")
+        recorder.note("predicted.value", str(meter.value))
         meter.closed = True
         recorder.c.tide_stop(None)
+        again()
 
     atexit.register(finish)
 
@@ -798,6 +815,12 @@ _fake: Any = None
 
 def install() -> None:
     global _fake
+    scripts = _beside("tidemark_scripts")
+    owner = os.environ.get("TIDEMARK_PREDICT_OWNER", str(os.getpid()))
+    if scripts.is_launcher(sys.orig_argv) or owner != str(os.getpid()):
+        return  # the process that trains is another one
+    if scripts.is_other_rank():
+        os._exit(0)
     place = _torch_place()
     if place is None:
         return  # a Python without torch: nothing to predict, which the command says

@@ -198,7 +198,7 @@ class Workspaces:
         half = x.dtype in (self.torch.float16, self.torch.bfloat16)
         tf32 = x.dtype == self.torch.float32 and self.torch.backends.cudnn.allow_tf32 and self.device.major >= 8
         if groups > 1 or not (half and self.device.major >= 7 or tf32):
-            self.unknown["cuDNN workspaces"] = "grouped convolutions, and those without tensor cores, are taken to need none"
+            self.unknown["cuDNN workspaces of grouped convolutions and those without tensor cores"] = "taken to need none"
             return None, last
         if self.torch.backends.cudnn.benchmark:
             self.unknown["cudnn.benchmark"] = "trials of algorithms take more workspace, which is not known"

@@ -132,8 +132,8 @@ static void put_unknown(const tide_model *m, const tide_out *to)
 	if (atoi(read) > 0)
 		fprintf(to->out,
 			"note: the program read %s tensor values; nothing is computed, so each "
-			"was 0\n",
-			read);
+			"was %d\n",
+			read, atoi(fact(m, "predicted.value")));
 }
 
 void tide__virtual_run_text(const tide_model *m, const tide_virtual_run *r, const tide_out *to)
