@@ -109,11 +109,13 @@ int tide__cli_usage(const tide_args *a, const char *fmt, ...)
 void tide__cli_note(const char *fmt, ...)
 {
 	char text[900];
+	int saved = errno; /* callers exit by it */
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
 	complain(text);
+	errno = saved;
 }
 
 void tide__cli_cut(uint64_t texts)

@@ -170,7 +170,7 @@ static bool missing_script(const tide_args *a)
 	const char *f = a->files[0];
 	if (!tide__is_script(f) || access(f, R_OK) == 0)
 		return false;
-	fprintf(stderr, "tidemark compile: %s: %s\n", f, strerror(errno));
+	tide__cli_note("tidemark compile: %s: %s", f, strerror(errno));
 	return true;
 }
 

@@ -52,7 +52,7 @@ static bool missing(const char *name)
 	bool path = strchr(name, '/') || tide__is_script(name);
 	if (!path || access(name, R_OK) == 0)
 		return false;
-	fprintf(stderr, "tidemark profile: %s: %s\n", name, strerror(errno));
+	tide__cli_note("tidemark profile: %s: %s", name, strerror(errno));
 	return true;
 }
 

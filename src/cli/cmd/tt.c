@@ -18,6 +18,7 @@
 #include "render/page/page.h"
 #include "render/report/tenstorrent/tt_files.h"
 #include "render/report/tenstorrent/tt_report.h"
+#include "render/text/format.h"
 #include "render/text/out.h"
 
 enum {
@@ -129,7 +130,10 @@ static const char *quoted(const char *path, char *out, size_t n)
 
 static int not_found(const char *what, const char *name)
 {
-	fprintf(tide__cli_errors(), "Error: %s not found: %s\n", what, name);
+	FILE *to = tide__cli_errors();
+	fprintf(to, "Error: %s not found: ", what);
+	tide__put_name(to, name, strlen(name), 0, false);
+	fputc('\n', to);
 	return 1;
 }
 
@@ -308,11 +312,14 @@ static int no_states(const tide_args *a, const char *log, const tide_model *m,
 	char word[2 * PATH_MAX];
 	if (!ops)
 		return tide__cli_fail(log, err);
-	fprintf(tide__cli_errors(),
-		"tidemark tt: %s: %lld operations, but no memory states. " LOGGING_OFF
-		"`tidemark ops %s` shows what ran.\n",
-		log, (long long)(m->facts.number[tide__fact_find(m, "loss.tt_no_blocks")] - 1),
-		quoted(log, word, sizeof word));
+	FILE *to = tide__cli_errors();
+	fputs("tidemark tt: ", to);
+	tide__put_name(to, log, strlen(log), 0, false);
+	fprintf(to, ": %lld operations, but no memory states. " LOGGING_OFF "`tidemark ops ",
+		(long long)(m->facts.number[tide__fact_find(m, "loss.tt_no_blocks")] - 1));
+	quoted(log, word, sizeof word);
+	tide__put_name(to, word, strlen(word), 0, false);
+	fputs("` shows what ran.\n", to);
 	return 1;
 }
 

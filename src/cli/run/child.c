@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/now.h"
+#include "cli/cli.h"
 #include "cli/run/place.h"
 
 bool tide__is_script(const char *name)
@@ -86,7 +87,7 @@ static void child_side(const char *command, const tide_child *c, int told)
 	if (c->hook)
 		tide__prepend("PYTHONPATH", c->hook, ':');
 	int why = become(c);
-	fprintf(stderr, "tidemark %s: %s: %s\n", command, c->argv[0], strerror(why));
+	tide__cli_note("tidemark %s: %s: %s", command, c->argv[0], strerror(why));
 	ssize_t sent = write(told, "x", 1);
 	(void)sent;
 	_exit(why == ENOENT ? 127 : 126);

@@ -154,7 +154,7 @@ static int run_once(const struct program *g, uint64_t size, const char *file)
 		char **argv = arguments(g, size);
 		if (argv)
 			execvp(argv[0], argv);
-		fprintf(stderr, "tidemark predict: %s: %s\n", g->a->files[0], strerror(errno));
+		tide__cli_note("tidemark predict: %s: %s", g->a->files[0], strerror(errno));
 		_exit(127);
 	}
 	if (pid > 0)

@@ -257,9 +257,12 @@ static void tell_heap(const char *file)
 	if (stat(file, &st) || st.st_size > LARGE ||
 	    tide__load(file, &(tide_load_options){ .what = TIDE_WANT_MEMORY }, &m, NULL) != TIDE_OK)
 		return;
-	if (tide__heap_report(m, &h, NULL) == TIDE_OK && h.pool)
-		fprintf(stderr, "tidemark run: %s; next: tidemark heap %s\n",
-			tide__heap_line(&h, line, sizeof line), file);
+	if (tide__heap_report(m, &h, NULL) == TIDE_OK && h.pool) {
+		fprintf(stderr, "tidemark run: %s; next: tidemark heap ",
+			tide__heap_line(&h, line, sizeof line));
+		put_quoted(file, stderr);
+		fputc('\n', stderr);
+	}
 	tide__heap_report_free(&h);
 	tide__model_free(m);
 }

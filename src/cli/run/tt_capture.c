@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "cli/cli.h"
 #include "cli/run/child.h"
 
 /* ---- the folder ---- */
@@ -74,7 +75,7 @@ static void become(char **argv, int out)
 	dup2(out, STDOUT_FILENO);
 	dup2(out, STDERR_FILENO);
 	execvp(argv[0], argv);
-	fprintf(stderr, "tidemark tt: %s: %s\n", argv[0], strerror(errno));
+	tide__cli_note("tidemark tt: %s: %s", argv[0], strerror(errno));
 	_exit(errno == ENOENT ? 127 : 126);
 }
 

@@ -13,11 +13,16 @@
 
 void tide__heading(const tide_out *to, const char *fmt, ...)
 {
+	char *text = NULL;
 	va_list ap;
-	fputs(to->style.color ? "\033[1m" : "", to->out);
 	va_start(ap, fmt);
-	vfprintf(to->out, fmt, ap);
+	int n = vasprintf(&text, fmt, ap);
 	va_end(ap);
+	fputs(to->style.color ? "\033[1m" : "", to->out);
+	if (n >= 0) {
+		tide__put_text(to, text); /* names of the input may be in it */
+		free(text);
+	}
 	fputs(to->style.color ? "\033[0m\n" : "\n", to->out);
 }
 
