@@ -17,6 +17,7 @@
 #include "render/picture/bars.h"
 #include "render/report/memory/training_sizes.h"
 #include "render/report/sizes_page.h"
+#include "render/text/format.h"
 
 #define DEFAULT_CAPACITY (UINT64_C(12) << 30)
 #define DEFAULT_PICTURE	 "memory_peak_visualization.png"
@@ -399,8 +400,11 @@ static int show(const struct work *w, bool json, const tide_value *output)
 		print_text(w, w->a->out);
 	if (rc != TIDE_OK)
 		return tide__cli_fail(output->text, &err);
-	if (png || svg)
-		fprintf(stdout, "Visualization saved to: %s\n", output->text);
+	if (png || svg) {
+		fputs("Visualization saved to: ", stdout);
+		tide__put_name(stdout, output->text, strlen(output->text), 0, false);
+		fputc('\n', stdout);
+	}
 	if (w->a->opt[TIDE_SIZES_PICTURE].set && !output->set) {
 		int code = default_picture(w);
 		if (code)

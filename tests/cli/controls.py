@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,10 @@ EVENT = {"action": "alloc", "addr": 4096, "size": 512, "stream": 0, "time_us": 1
 READERS = "info", "peak", "ops", "device", "objects", "predict", "dump", "hta", "timeline", "flame", "advice", "tt"
 OTHERS = (["objects", "--", NAME], ["predict", "--", NAME], ["compile", "--", NAME], ["profile", NAME], ["run", "--", NAME], ["ctl", NAME, "on"],
           ["run", "--heap", "-o", f"{NAME}.tide", "--", "/bin/true"], ["run", "-o", f"{NAME}/none.tide", "--", "/bin/true"], [NAME], ["gantt", NAME],
-          ["export", "a.json", "--to", NAME], ["peak", "a.json", "--group-by", NAME], ["diff", "a.json", "a.json", "--fail-if", NAME])
+          ["export", "a.json", "--to", NAME], ["peak", "a.json", "--group-by", NAME], ["diff", "a.json", "a.json", "--fail-if", NAME],
+          ["phases", "--logs", "summary.log", "-o", f"{NAME}.png"], ["tt", "--analyze", f"{NAME}.log", "-o", NAME],
+          ["tt", "--analyze", f"{NAME}.log", "-o", NAME])
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
@@ -30,6 +34,8 @@ with tempfile.TemporaryDirectory() as folder:
             json.dump(TRACE, f, ensure_ascii=ascii_only)
     with open(f"{NAME}.pickle", "wb") as f:
         pickle.dump({"segments": [], "device_traces": [[EVENT]]}, f)
+    shutil.copy(os.path.join(TESTS, "data/phaselog/both.log"), "summary.log")
+    shutil.copy(os.path.join(TESTS, "fuzz/ttlog.corpus/colours"), f"{NAME}.log")
     for command in [[c, file] for c in READERS for file in (f"{NAME}.json", f"{NAME}.pickle", f"{NAME}.none")] + list(OTHERS):
         done = subprocess.run([TIDEMARK, *command], capture_output=True, text=True, errors="replace", timeout=100, check=False)
         for text in done.stdout, done.stderr:

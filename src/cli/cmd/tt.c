@@ -155,12 +155,29 @@ static bool taken(const place *p, const char *end)
 	return !path_of(p, end, path) || !access(path, F_OK);
 }
 
+/* Prints the path of a file, control characters escaped. */
+static void put_path(FILE *out, const place *p, const char *end)
+{
+	tide__put_name(out, p->folder, strlen(p->folder), 0, false);
+	fputc('/', out);
+	tide__put_name(out, p->stem, strlen(p->stem), 0, false);
+	fputs(end, out);
+}
+
 static int refuse(const place *p, const char *end)
 {
-	fprintf(tide__cli_errors(),
-		"Error: %s/%s%s exists; --force replaces it, -o DIR writes elsewhere\n", p->folder,
-		p->stem, end);
+	FILE *out = tide__cli_errors();
+	fputs("Error: ", out);
+	put_path(out, p, end);
+	fputs(" exists; --force replaces it, -o DIR writes elsewhere\n", out);
 	return 1;
+}
+
+static void list_path(FILE *out, const place *p, const char *end)
+{
+	fputs("  - ", out);
+	put_path(out, p, end);
+	fputc('\n', out);
 }
 
 static int write_one(const place *p, const char *end, tide_tt *t,
@@ -287,10 +304,10 @@ static int write_files(const tide_args *a, const place *p, tide_tt *t)
 		return rc;
 	fprintf(out, "\nGenerated files:\n");
 	for (size_t i = 0; i < N_FILES; i++)
-		fprintf(out, "  - %s/%s%s\n", p->folder, p->stem, files[i].end);
-	fprintf(out, "  - %s/%s.tide\n", p->folder, p->stem);
+		list_path(out, p, files[i].end);
+	list_path(out, p, ".tide");
 	if (taken(p, "_report.html"))
-		fprintf(out, "  - %s/%s_report.html\n", p->folder, p->stem);
+		list_path(out, p, "_report.html");
 	return 0;
 }
 

@@ -177,7 +177,8 @@ tide_code tide__heap_text(const tide_model *m, const tide_heap *h, const tide_he
 	put_summary(h, to);
 	tide__grid_out(g, to, 2);
 	if (v->top && h->n > v->top)
-		fprintf(to->out, "  ... %zu stacks more (--top)\n", h->n - v->top);
+		fprintf(to->out, "  ... %zu more stack%s (--top)\n", h->n - v->top,
+			h->n - v->top == 1 ? "" : "s");
 	tide__put_model_losses(to, m);
 	return TIDE_OK;
 }
@@ -223,10 +224,12 @@ tide_code tide__heap_json(const tide_model *m, const tide_heap *h, const tide_he
 char *tide__heap_line(const tide_heap *h, char *buf, size_t n)
 {
 	char a[80], b[48], c[80], d[48];
-	snprintf(buf, n, "host heap: peak %s, %s allocations, %s in %s blocks not freed",
+	snprintf(buf, n, "host heap: peak %s, %s allocation%s, %s in %s block%s not freed",
 		 bytes_error(a, sizeof a, (double)h->total.peak, h->peak_error),
 		 tide__fmt_count(b, sizeof b, llround(h->total.count)),
+		 llround(h->total.count) == 1 ? "" : "s",
 		 bytes_error(c, sizeof c, (double)h->total.left, h->left_error),
-		 tide__fmt_count(d, sizeof d, llround(h->total.left_count)));
+		 tide__fmt_count(d, sizeof d, llround(h->total.left_count)),
+		 llround(h->total.left_count) == 1 ? "" : "s");
 	return buf;
 }
