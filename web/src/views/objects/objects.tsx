@@ -36,7 +36,7 @@ export function Objects() {
     const rows = mine ? every.filter((r) => (r.owners as string[]).includes(mine)) : every;
     return every[0] && (
       <Panel key={key} title={mine ? `Shared by ${mine} and others` : title}>
-        <Records label={key} rows={rows} keys={keys} sort={sort} listed text={text} note={more > 0 ? `${byKey('count', more)} more are not listed` : undefined} onPick={key === 'owners' ? pick : undefined} picked={(r) => r.name === owner.value} />
+        <Records label={key} rows={rows} keys={keys} sort={sort} listed text={text} note={more > 0 ? `${byKey('count', more)} more not listed` : undefined} onPick={key === 'owners' ? pick : undefined} picked={(r) => r.name === owner.value} />
       </Panel>
     );
   };
