@@ -17,10 +17,19 @@ AS = 400 << 20  # of `ulimit -v`, without --max-memory
 SLACK = 96 << 20  # what the program takes besides: itself, expanded input, buffers of output
 
 
-def ops(path):
-    subprocess.run([WRITER, "3000000", path + ".plain"], check=True, timeout=100)
+def packed(path, *words):
+    subprocess.run([WRITER, words[0], path + ".plain", *words[1:]], check=True, timeout=100)
     subprocess.run([TIDEMARK, "pack", path + ".plain", "-o", path], check=True, capture_output=True, timeout=100)
     os.unlink(path + ".plain")
+
+
+def ops(path):
+    packed(path, "3000000")
+
+
+def rings(path):
+    """Many threads with few ops each: every ring has a state of its own."""
+    packed(path, "800000", "200000")
 
 
 def event(i):
@@ -56,7 +65,7 @@ def measured(*command, limits=None):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for make, commands, answered in (ops, ("ops", "info", "report"), True), (shared_list, ("peak",), False), (shared_event, ("peak",), False):
+    for make, commands, answered in (ops, ("ops", "info", "report"), True), (rings, ("ops",), True), (shared_list, ("peak",), False), (shared_event, ("peak",), False):
         path = f"{folder}/{make.__name__}.trace"
         make(path)
         size = os.path.getsize(path)
