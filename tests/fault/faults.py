@@ -457,9 +457,10 @@ def shared_table():
 		f = os.path.join(d, "t.tide")
 		check("a table of its own", run("whosefd", os.path.join(d, "own.tide")) == "private\n")
 		check("the program's table", run("whosefd", os.path.join(d, "shared.tide"), preexec_fn=shared) == "shared\n")
-		run("closefd", f, preexec_fn=shared)
+		said = run("closefd", f, ok=(0, 3), preexec_fn=shared)
 		got = numbers(read(f))
-		check("complete all the same", sum(map(len, got.values())) == 120000 and len(got) == 6, {k: len(v) for k, v in got.items()})
+		complete = sum(map(len, got.values())) == 120000 and len(got) == 6
+		check("complete all the same, or told", complete or "stop: " in said, {k: len(v) for k, v in got.items()}, said)
 		told = 0
 		for i in range(3): # the race that only a table of its own ends
 			if told:

@@ -538,7 +538,8 @@ static int scene_siglock(char **v)
 	return 0;
 }
 
-/* closefd FILE: the program closes descriptors it does not know, and reuses their numbers. */
+/* closefd FILE: the program closes descriptors it does not know, and reuses their numbers. Exit
+ * status 3: the stop failed. */
 static int scene_closefd(char **v)
 {
 	char other[4096];
@@ -562,7 +563,11 @@ static int scene_closefd(char **v)
 				     (void *)(intptr_t)(2 * round + 1)) == 0);
 		join_all(t, 2);
 	}
-	CHECK(tide_stop(NULL) == TIDE_OK);
+	tide_error e = { 0 };
+	if (tide_stop(&e) != TIDE_OK) {
+		printf("stop: %s\n", e.text);
+		return 3;
+	}
 	for (int i = 0; i < 8; i++) {
 		snprintf(other, sizeof other, "%s.other%d", v[0], i);
 		CHECK(stat(other, &st) == 0 && st.st_size == 0);

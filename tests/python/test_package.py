@@ -438,7 +438,8 @@ class Recording(unittest.TestCase):
 
     def test_threads_that_python_ends_give_back_what_they_hold(self):
         """Before 3.14 Python ends a daemon thread where it wants the GIL back, in the middle of our functions. Every allocation that
-        these make themselves is traced by the C library; the process waits for its threads (exit status 1: sleep(1))."""
+        these make themselves is traced by the C library; the process waits for its threads (exit status 1: sleep(1)). Traces are opened by
+        C code alone: a thread that ends in Python code, after a trace was opened, never gives back the object in its frame."""
         debug, log = "libc_malloc_debug.so.0", path("mtrace")
         try:
             ctypes.CDLL(debug)
@@ -449,7 +450,8 @@ class Recording(unittest.TestCase):
                 with tidemark.op(f"op{i % 50}"):
                     tidemark.checkpoint("c")
         code = """if True:
-            import ctypes, sys, threading, time, tidemark
+            import collections, ctypes, functools, sys, threading, time, tidemark
+            opened = functools.partial(tidemark._native.Trace, sys.argv[1])
             t, c = tidemark.open(sys.argv[1]), ctypes.CDLL(None)
             positions = list(range(t.tables["memory_events"]))
             def loop(what):
@@ -458,7 +460,7 @@ class Recording(unittest.TestCase):
             t.ops(flat=True)
             c.dlvsym.restype, c.dlvsym.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p]
             ctypes.CFUNCTYPE(None)(c.dlvsym(ctypes.CDLL("libc_malloc_debug.so.0")._handle, b"mtrace", b"GLIBC_2.2.5"))()
-            for what in (lambda: t.ops(flat=True), lambda: tidemark.open(sys.argv[1]), lambda: t.native.totals(positions)) * 3:
+            for what in (lambda: t.ops(flat=True), lambda: collections.deque(iter(opened, None), 0), lambda: t.native.totals(positions)) * 3:
                 threading.Thread(target=loop, args=(what,), daemon=True).start()
             time.sleep(0.2)
             c.on_exit(c.sleep, None)
