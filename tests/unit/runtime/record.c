@@ -354,6 +354,12 @@ static void *mark_on(void *arg)
 	return NULL;
 }
 
+#ifdef __SANITIZE_THREAD__
+enum { RECOVERIES = 60 }; /* 0.1 s each there */
+#else
+enum { RECOVERIES = 300 };
+#endif
+
 /* The writer moves events from the rings into the file while both are read: none is missed. */
 static void recover_while_it_is_written(void **state)
 {
@@ -363,7 +369,7 @@ static void recover_while_it_is_written(void **state)
 	snprintf(copy, sizeof copy, "%s.copy", path);
 	start(1 << 20, 0);
 	assert_int_equal(pthread_create(&t, NULL, mark_on, &k), 0);
-	for (int i = 0; i < 300; i++) {
+	for (int i = 0; i < RECOVERIES; i++) {
 		tide_rewrite w;
 		tide_error err = { 0 };
 		uint64_t before = atomic_load(&k.made);
