@@ -34,7 +34,7 @@ deb:
 pictures: build
 	@tools/setup test
 	@mkdir -p out && $(BUILD)/examples/gpt --steps 12 -o out/pictures.tide >/dev/null
-	@$(BUILD)/examples/gpt --steps 12 --batch 4 -o out/larger.tide >/dev/null
+	@$(BUILD)/examples/gpt --steps 12 --batch 6 -o out/larger.tide >/dev/null
 	@DEMO=out/pictures.tide OTHER=out/larger.tide .venv/bin/node web/test/pictures.mjs $(BUILD)/src/tidemark . docs/guide/pictures
 
 # docs/ as a site in out/site, link-checked.

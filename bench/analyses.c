@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* How long the memory analyses take on a model of N events: half of them begins and ends of ops,
- * half allocations and frees, `live` allocations alive at once. The limit is memory bandwidth: the
- * columns that an analysis reads, once. Usage: bench_analyses EVENTS [LIVE] */
+/* Measures the memory analyses on a model of N events: half are begins and ends of ops, half
+ * allocations and frees, with `live` allocations alive at once. The limit is memory bandwidth: each
+ * column that an analysis uses is read once. Usage: bench_analyses EVENTS [LIVE] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

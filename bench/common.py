@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 
 def timed(command: list, env: dict | None = None) -> tuple[float, float, int]:
-    """Wall seconds, processor seconds and greatest resident bytes of one command, which must not fail; its output goes nowhere."""
+    """Returns wall seconds, CPU seconds and peak resident bytes of one command, which must not fail; its output is discarded."""
     start = time.perf_counter()
     p = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=env)
     _, status, used = os.wait4(p.pid, 0)
@@ -23,7 +23,7 @@ def timed(command: list, env: dict | None = None) -> tuple[float, float, int]:
 
 
 def grown(path: str | pathlib.Path, mb: int, *options: str) -> str:
-    """The trace at `path`; where there is none, one of `mb` MB is grown from that of a real training (kineto/grow.py)."""
+    """Returns the trace at `path`; if there is none, grows one of `mb` MB from that of a real training run (kineto/grow.py)."""
     if not os.path.exists(path):
         data = ROOT / "tests/data/kineto_gpt_train.json.gz"
         subprocess.run([sys.executable, ROOT / "bench/kineto/grow.py", data, str(mb), path, *options], check=True)

@@ -8,8 +8,8 @@
  *
  * The program in the file trains: ops nest four deep; allocations take the first fitting free block
  * of a heap that splits and joins, sizes as a transformer's (512 B .. 64 MiB, some always new);
- * lives are short, a step long, or for ever. So addresses come back as they do in life, with other
- * sizes too. */
+ * lifetimes are short, one step, or unlimited. So addresses are reused as in real programs, also
+ * with other sizes. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static void give(struct heap *h, unsigned k, uint64_t addr)
 	h->free_at[k][h->n[k]++] = addr;
 }
 
-/* A block of 2^k bytes; now and then a larger one is split for it. */
+/* Returns a block of 2^k bytes; sometimes a larger one is split for it. */
 static uint64_t take(struct heap *h, unsigned k)
 {
 	if (h->n[k])
@@ -174,7 +174,7 @@ static void alloc_one(struct gen *g, struct ring *r)
 {
 	unsigned k = 9 + (unsigned)(rnd() % 8); /* 512 B .. 64 KiB, */
 	if (rnd() % 16 == 0)
-		k += 10; /* and now and then large */
+		k += 10; /* and sometimes large */
 	uint64_t a = take(&g->heap, k);
 	tide_ring_slot *s = slot(g, r, TIDE_REC_ALLOC);
 	s->addr = a;
@@ -186,7 +186,7 @@ static void alloc_one(struct gen *g, struct ring *r)
 	g->live[g->n_live++] = (struct block){ a, k };
 }
 
-/* Any live block; mostly a young one. */
+/* Returns a live block, usually a recent one. */
 static void free_one(struct gen *g, struct ring *r)
 {
 	size_t young = g->n_live < 64 ? g->n_live : 64;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""tidemark.objects beside pympler's asizeof, on the same objects in the same process: bench/objects.py [ARRAYS]
+"""Compares tidemark.objects with pympler's asizeof, on the same objects in the same process: bench/objects.py [ARRAYS]
 
-Each object holds an array of 3 numbers; all share a unit. Times are CPU seconds of this process, the shortest of a few runs, so a busy
-machine counts little.
+Each object holds an array of 3 numbers; all share a unit. Times are CPU seconds of this process, the shortest of a few runs, so a
+busy machine has little effect.
 """
 import math
 import resource

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What one event costs the program that is traced.
+/* Measures the cost of one event for the traced program.
  *
  *     record cost FILE        ns an event: clock alone, one thread, two threads, LTTng-UST
  *     record sustained FILE   events/s that reach the file with nothing lost
  *     record count FILE N     N events and nothing else, for callgrind
  *
- * Costs are medians over batches of 2,000 events inside an op, alloc and free in turn; the rings
- * are larger than the whole run and faulted in before, and a loss fails the run. While a cost is
- * taken the writer thread runs at idle priority: it uses what the measured threads leave. All rows
- * are made in one run, batches of the rows in turn, so a machine that slows down slows all of them.
+ * Costs are medians over batches of 2,000 events inside an op, alternating alloc and free. The
+ * rings are larger than the whole run and faulted in before; a loss fails the run. While a cost is
+ * measured, the writer thread runs at idle priority and uses only time that the measured threads
+ * leave. All rows are measured in one run with alternating batches, so a machine that slows down
+ * affects all of them.
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -28,7 +29,7 @@
 #include "record_lttng.h"
 #endif
 
-enum { BATCH = 2000, ROUNDS = 600 }; /* a batch is short beside a time slice, for all rows */
+enum { BATCH = 2000, ROUNDS = 600 }; /* a batch is much shorter than a time slice, for all rows */
 
 static tide_pool pool;
 
@@ -39,7 +40,7 @@ static double now(void)
 	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
 }
 
-/* ---- what is measured: n events each ------------------------------------------------------- */
+/* ---- measured operations: n events each ------------------------------------------------------- */
 
 static volatile uint64_t sink;
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Load a large torch snapshot and answer `peak`, beside Python's pickle.load of the same file.
+"""Measures `tidemark peak` on a large torch snapshot, compared with Python's pickle.load of the same file.
 
     bench/snapshot.py BUILD [EVENTS ...]      (default 2000000: about 0.4 GB; 10000000 is about 2 GB)
 
-Every figure of a row is from this run, the tools in turn: wall and processor time of the best round, and
-the memory held besides the mapped file. Needs gcc (for snapshot_gen) and room for the file in TMPDIR.
+Every figure of a row is from this run, with alternating tools: wall and CPU time of the best round, and the memory besides the
+mapped file. Needs gcc (for snapshot_gen) and room for the file in TMPDIR.
 """
 import os
 import subprocess
@@ -54,7 +54,7 @@ def main():
                 size = os.path.getsize(path)
                 rounds = 3 if events <= 3000000 else 1
                 ours, off, on = [], [], []
-                for _ in range(rounds):  # in turn, so that a busy machine is busy for all
+                for _ in range(rounds):  # alternating, so that a busy machine affects all
                     ours += [tidemark(build, path) for _ in range(2)]
                     off.append(python(path, "off"))
                     on.append(python(path, "on"))

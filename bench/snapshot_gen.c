@@ -2,12 +2,12 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Write a large torch memory snapshot: `snapshot_gen EVENTS OUT.pickle [shuffle]`.
  *
- * Opcode for opcode what torch and Python's pickler write (protocol 4, frames of 64 KiB): an event
+ * Writes the same opcodes as torch and Python's pickler (protocol 4, frames of 64 KiB): an event
  * is one dict of eight keys; its stack is a list of reads of shared frame dicts, new for each
  * alloc, and one list is shared by the two events of a free. 520 frames, stacks about 56 deep, one
  * third each of alloc, free_requested, free_completed, about 200 bytes an event.
  *
- * The program it records trains: activations pile up in the forward half of a step and go in
+ * The recorded program trains: activations are allocated in the forward half of a step and freed in
  * reverse order in the backward half, with temporaries in between, in two pools (blocks up to 1
  * MiB, and larger ones). Like a stack, so that the final blocks are known without simulating the
  * allocator. */
@@ -260,8 +260,8 @@ struct block {
 	uint64_t addr, size, asked;
 };
 
-/* A step runs the same code as the one before: the same stacks in the same order. With `shuffle`
- * each is any of them instead, which no program does. */
+/* A step runs the same code as the previous one: the same stacks in the same order. With `shuffle`
+ * the stacks are in random order, as in no real program. */
 static bool shuffle;
 static unsigned in_step;
 
@@ -304,7 +304,7 @@ static void step(struct pool *pools, uint64_t events)
 		give(held[--n]);
 }
 
-/* The segments as they are at the end: everything was given back. */
+/* Writes the segments at the end, when all blocks are free. */
 static void segment(const struct pool *p)
 {
 	op('}'), memoize(), op('(');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* How fast a recording is replayed, and how long one "alive at T" query takes after loading.
+/* Measures how fast a recording is replayed, and the time of one "alive at T" query after loading.
  *
  *     bench_whatif FILE [ROUNDS]
  *

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Opens a trace and prints what was alive at the peak by module, and how long the device was idle.
+/* Opens a trace and prints the bytes alive at the peak by module, and how long the device was idle.
  *
  *     cc report.c $(pkg-config --cflags --libs tidemark) -o report && ./report trace.json.gz */
 #include <inttypes.h>

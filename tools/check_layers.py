@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Check who includes whom. The tables below are the architecture; ARCHITECTURE.md draws it."""
+"""Checks the include lines. The tables below define the architecture; ARCHITECTURE.md draws it."""
 import pathlib
 import re
 import sys
@@ -23,14 +23,14 @@ MAY = {  # folder of src/ -> folders it may include besides itself
     "serve": {"base", "format", "model", "import", "analyze", "render", "api"},
     "usage": {"base", "model", "import", "analyze", "render"},
     "cli": {"base", "config", "format", "model", "import", "analyze", "render", "api", "serve"},
-    # the extensions of the package: what the library and the recorder offer, never commands or the server
+    # the extensions of the package: they may use the library and the recorder, never commands or the server
     "python": {"base", "config", "model", "analyze", "api"},
 }
 
 ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" = files beside the rooms
     "analyze": {
         "common": set(),
-        "memory": {"common", "ops"},  # an allocation's module is of the op tree
+        "memory": {"common", "ops"},  # an allocation's module comes from the op tree
         "ops": {"common", "memory"},
         "device": {"common"},
         "timeline": {"common"},
@@ -51,10 +51,11 @@ ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" 
         "page": {"text", "report", "export"},
     },
     "cli": {
-        "": {"job", "run"},
-        "run": {"", "job"},
-        "job": {""},
-        "cmd": {"", "run", "job"},
+        "": {"job", "run", "output"},
+        "output": {""},
+        "run": {"", "job", "output"},
+        "job": {"", "output"},
+        "cmd": {"", "run", "job", "output"},
     },
     "import": {
         "": {"kineto", "tide", "torchsnap", "torchtrace", "tracker", "phaselog", "tenstorrent", "ttgraph", "objects"},  # the registry
@@ -77,30 +78,26 @@ ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" 
     },
 }
 
-# Render sees results. Where it includes the model itself, this is why.
+# Render uses results. Files that include the model itself, with the reason.
 SEES_MODEL = {
-    "render/text/": "names: texts of the model are cells of every table",
-    "render/export/": "other tools' files hold the rows of the trace themselves",
-    "render/page/": "sections hold columns of the trace, for views that zoom",
-    "render/report/info.h": "the report is on the model",
-    "render/report/objects.h": "measured objects are a table of their own, not a trace",
-    "render/report/tenstorrent/tt_ir.h": "the listing of the program is an attribute of the trace",
+    "render/text/": "Cells of tables are names, and names are texts of the model.",
+    "render/export/": "Files for other tools hold the rows of the trace, not a result about them.",
+    "render/page/": "Views that zoom need the columns of the trace; every sum on a page is a result.",
+    "render/report/info.h": "The report describes the model: its tables, sizes and losses.",
+    "render/report/objects.h": "Measured objects are a table of their own, not a trace.",
 }
-# Analyses never format. Where a result is a text, this is why.
+# Analyses never format: texts of results are made in src/render, names of rows in src/model/names.c. Exceptions, with
+# their reasons.
 FORMATS = {
-    "analyze/advice/": "advice is a sentence with its figures",
-    "analyze/device/advice.c": "the same",
-    "analyze/predict/training_sizes.c": "the same",
-    "analyze/device/hta_finish.c": "notes on ranks that do not fit together",
-    "analyze/device/hta_job.c": "the same; names of summed losses",
-    "analyze/compare/run_summary.c": "keys of runs: a program's name, a version",
-    "analyze/compare/thresholds.c": "a condition as it was given",
-    "analyze/common/lane_name.c": "names of lanes that have none: thread 7",
-    "analyze/common/stacks.c": "names of frames: function (file:line)",
-    "analyze/memory/": "names of groups, pools and ranges that have none",
-    "analyze/ops/flame.c": "names of roots: thread 7, cuda:0",
-    "analyze/allocator/sim/": "allocator settings as PYTORCH_CUDA_ALLOC_CONF spells them",
-    "analyze/compat/frame.c": "numbers as the tool that is imitated spells them",
+    "analyze/advice/": "A recommendation is a sentence with its figures; commands, pages, C and Python show the same sentence.",
+    "analyze/device/hta_finish.c": "A note lists ranks without a trace; text, JSON, pages and the C library show the same note.",
+    "analyze/device/hta_job.c": "The same: notes on ranks that do not fit together are part of the result.",
+    "analyze/memory/view_parts.c": "Allocations are grouped by this text: tensors that share a storage are one group.",
+    "analyze/memory/ledger/device_ledger.c": "Facts and counters of a GPU are looked up by keys that contain its number.",
+    "analyze/ops/flame.c": "Paths are merged by the texts of their frames, so a frame's text is its key.",
+    "analyze/allocator/sim/config.c": "Settings are written as PYTORCH_CUDA_ALLOC_CONF spells them, the inverse of the parser beside it.",
+    "analyze/allocator/sim/check.c": "The first difference between two replays is kept as a sentence: what differs depends on the event.",
+    "analyze/compat/frame.c": "Microseconds must be the double that a JSON reader makes of their text, also above 2^53 ns.",
 }
 
 # Modules of the package that may import a sub-package, and why.
@@ -111,16 +108,17 @@ INJECTED = {"base", "runtime", "capture"}
 FOREIGN = re.compile(r"^(zstd|isa-l|cairo|microhttpd|mpi|cmocka|zlib)")
 ONLY_CLI = re.compile(r"(?<![\w.>])(?:printf|puts|putchar|perror|exit|abort)\s*\(|\bstdout\b|\bstderr\b")
 FORMATTING = re.compile(r"(?<!\w)(?:v?snprintf|v?asprintf|v?fprintf|open_memstream|tide__fmt_\w+)\s*\(|\bFILE\s*\*")
+RESIZING = re.compile(r"\btide__realloc\s*\(")
 PYTHON = re.compile(r"^\s*(?:from\s+(\.+)(\w*)|import\s+tidemark\.(\w+))")
 
 
 def without_comments(text: str) -> str:
-    """The code alone, line numbers kept: no comments, no strings."""
+    """Returns the code without comments and strings, with the same line numbers."""
     return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', lambda m: "\n" * m[0].count("\n"), text, flags=re.S)
 
 
 def room(path: str) -> tuple[str, str]:
-    """Folder of src/ and room in it: "analyze/memory/peak.h" is ("analyze", "memory")."""
+    """Returns the folder of src/ and the room in it: "analyze/memory/peak.h" is ("analyze", "memory")."""
     parts = path.split("/")
     return parts[0], parts[1] if len(parts) > 2 else ""
 
@@ -130,7 +128,7 @@ def excused(path: str, table: dict[str, str]) -> bool:
 
 
 def include_fault(name: str, to: str) -> str:
-    """Why the file `name` may not include `to` (both seen from src/); "" = it may."""
+    """Returns the reason why the file `name` may not include `to` (both relative to src/); "" = it may."""
     (folder, mine), (top, theirs) = room(name), room(to)
     if "/" not in to:
         return ""
@@ -173,18 +171,20 @@ def check(path: pathlib.Path) -> list[str]:
     faults = includes(path, name, text)
     if folder != "cli":
         faults += lines_with(path, text, ONLY_CLI, "only src/cli prints or exits")
+    if folder != "base":
+        faults += lines_with(path, text, RESIZING, "arrays grow by TIDE_ROOM or TIDE_RESIZE (base/mem.h)")
     if folder == "analyze" and not excused(name, FORMATS):
         faults += lines_with(path, text, FORMATTING, "analyses never format")
     return faults
 
 
 def check_native(path: pathlib.Path) -> list[str]:
-    """A C extension of the package."""
+    """Checks a C extension of the package."""
     return includes(path, "python/native/" + path.name, path.read_text(encoding="utf-8"))
 
 
 def check_package(path: pathlib.Path) -> list[str]:
-    """Typed Python: a sub-package may import what lies above it, never the other way round."""
+    """Checks typed Python: a sub-package may import modules above it, never the other way round."""
     package = TOP / "python" / "tidemark"
     if path.parent != package or path.name == "__init__.py" or path.name in ABOVE:
         return []
@@ -197,13 +197,19 @@ def check_package(path: pathlib.Path) -> list[str]:
     return faults
 
 
+def check_unit_folders() -> list[str]:
+    """Checks that tests/unit has the folders of src/: a test is in the folder of its source."""
+    unit = TOP / "tests" / "unit"
+    return [f"{p}: src/ has no such folder" for p in sorted(unit.rglob("*")) if p.is_dir() and not (SRC / p.relative_to(unit)).is_dir()]
+
+
 def unused_excuses(files: list[str]) -> list[str]:
-    """An excuse for a file that is not there is a fault as well."""
+    """Reports exceptions for missing files."""
     return [f"tools/check_layers.py: nothing is at src/{k}" for k in (*SEES_MODEL, *FORMATS) if not any(f == k or (k.endswith("/") and f.startswith(k)) for f in files)]
 
 
 def rules_hold() -> None:
-    """The check itself: what it must see, and what it must let pass."""
+    """Tests the check itself: includes that it must refuse, and includes that it must accept."""
     for name, to in (("analyze/device/x.c", "analyze/memory/y.h"), ("analyze/memory/x.c", "import/import.h"), ("render/report/memory/x.c", "model/model.h"),
                      ("render/text/x.c", "render/page/page.h"), ("cli/job/x.c", "cli/cmd/y.h"), ("serve/store/x.c", "serve/http/http.h"),
                      ("python/native/module.c", "cli/cli.h"), ("runtime/x.c", "model/model.h")):
@@ -220,6 +226,7 @@ def main() -> int:
     native = sorted(p for p in (TOP / "python" / "native").glob("*.[ch]"))
     package = sorted((TOP / "python" / "tidemark").rglob("*.py"))
     faults = [f for p in files for f in check(p)] + [f for p in native for f in check_native(p)] + [f for p in package for f in check_package(p)]
+    faults += check_unit_folders()
     faults += unused_excuses([str(p.relative_to(SRC)) for p in files])
     print("\n".join(faults) if faults else f"{len(files) + len(native) + len(package)} files keep the layers")
     return bool(faults)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Bundle the front end: one script and one style sheet, minified, packed, pasted into the shell together
-// with their hashes, written as a C array.  node build.mjs page_shell.c [page_shell.d]
+// Bundles the front end: one script and one style sheet, minified and packed, inserted into the shell together with their hashes, written as a C array.  node build.mjs page_shell.c [page_shell.d]
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -21,7 +20,7 @@ const vars = { accent: 'a', band: 'b', bar: 'r', idle: 'i', line: 'l', link: 'k'
 const shortVars = (s) => s.replace(new RegExp(`--(${Object.keys(vars).join('|')})\\b`, 'g'), (_, name) => `--${vars[name]}`);
 const start = (await transform(readFileSync(join(here, 'src/start.js'), 'utf8'), { ...least, format: 'iife' })).code.trim();
 
-/** A shell around one program and its style sheet, and the bytes of code in it as the browser runs them. */
+/** Returns the shell around one program and its style sheet, and the bytes of its code as the browser runs it. */
 async function shell(program, sheet) {
   const result = await build({
     entryPoints: [join(here, 'src', program), join(here, 'src', sheet)],
@@ -35,7 +34,7 @@ async function shell(program, sheet) {
     jsxFactory: '_h',
     jsxFragment: '_Fragment',
     mangleProps: new RegExp(`^(${OWN.join('|')})$`),
-    inject: [join(here, 'src/h.ts')], // names that nothing local has
+    inject: [join(here, 'src/h.ts')], // names that no local variable has
     tsconfigRaw: {}, // the types' settings are not the bundle's
     metafile: true,
     legalComments: 'none',
@@ -58,7 +57,7 @@ function array(name, page) {
   return `extern const unsigned char ${name}[];\nextern const size_t ${name}_size;\n` + `const unsigned char ${name}[] = {\n${lines.join(',\n')}\n};\nconst size_t ${name}_size = sizeof ${name};\n`;
 }
 
-// Pages of one file hold what they need and no more; a server's page has its own parts in addition.
+// Pages of one file contain only the code that they need; a server's page has additional parts.
 const own = await shell('main.tsx', 'style.css');
 const served = await shell('served.tsx', 'served.css');
 writeFileSync(

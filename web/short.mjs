@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Strings and long names of the browser's properties that a bundle says often, said once: `x.currentTarget` becomes
-// `x[a]`, "button" becomes `b`, wherever that makes the code shorter. A minifier renames what is ours alone; this
-// does the rest. Short properties, and short ones in loops, stay as they are. And functions become arrows.
+// Stores frequent strings and long names of browser properties once: `x.currentTarget` becomes `x[a]`, "button" becomes `b`, if
+// that makes the code shorter. A minifier renames only our own names. Short properties, and those in loops, are unchanged.
+// Functions become arrows.
 import ts from 'typescript';
 
-const LONG = 4; // of a property, to be worth a detour
-const LOOPED = 7; // of one in a loop, where a detour costs time
-const SHORT = 2; // of a name that stands for it
+const LONG = 4; // minimum length of a replaced property
+const LOOPED = 7; // the same in a loop, where the lookup costs time
+const SHORT = 2; // length of the short name
 
 /** Properties that only the page's own code and preact's see, which esbuild may rename. test/names.test.ts checks that nothing
  *  else says them: no key of JSON, no text of the source. */
@@ -22,7 +22,7 @@ export const OWN = (
   'shouldComponentUpdate'
 ).split(' ');
 
-/** Does this run often: in a loop of its function, or in what a sort compares with? */
+/** Returns whether this runs often: in a loop of its function, or in the comparison of a sort. */
 function inLoop(node) {
   for (let n = node.parent; n; n = n.parent) {
     if (ts.isIterationStatement(n, false)) return true;
@@ -31,10 +31,10 @@ function inLoop(node) {
   return false;
 }
 
-/** The properties of a call of _h (src/h.ts), if it is one with properties written there. */
+/** Returns the properties of a call of _h (src/h.ts), if it has literal ones. */
 const propsOf = (node) => (ts.isCallExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === '_h' ? node.arguments[1] : undefined);
 
-/** Properties of an element, shorter: none at all, or a class alone. */
+/** Shortens the properties of an element: none, or only a class. */
 function shortProps(node) {
   const props = propsOf(node);
   if (props?.kind === ts.SyntaxKind.NullKeyword) return ts.factory.createNumericLiteral(0);
@@ -42,7 +42,7 @@ function shortProps(node) {
   return only && !more && ts.isPropertyAssignment(only) && only.name.text === 'class' ? only.initializer : undefined;
 }
 
-/** Where a text is said: [from, to, what stands there around the short name, bytes that it is shorter by]. */
+/** Occurrences of a text: [from, to, text around the short name, bytes saved]. */
 function place(node) {
   if (ts.isStringLiteral(node)) {
     if (ts.isExpressionStatement(node.parent)) return null; // a directive
@@ -64,15 +64,15 @@ function place(node) {
   return null;
 }
 
-/** Does a function use what an arrow does not have of its own? */
+/** Returns whether a function uses features that arrows lack. */
 function needsOwn(node) {
   if (node.kind === ts.SyntaxKind.ThisKeyword || (ts.isIdentifier(node) && node.text === 'arguments')) return true;
   const own = ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node) || ts.isClassLike(node) || ts.isMethodDeclaration(node);
   return !own && !!ts.forEachChild(node, (n) => needsOwn(n) || undefined);
 }
 
-/** `function f(a) { return b; }` as `let f = (a) => { return b; }` at the head of its block, where it is there as early as a
- *  declared one. Those that make objects, use `this` or `arguments`, or give values one by one stay. */
+/** `function f(a) { return b; }` as `let f = (a) => { return b; }` at the head of its block, where it is defined as early as a
+ * declared one. Constructors, generators and functions that use `this` or `arguments` are unchanged. */
 export function arrows(code) {
   const program = ts.createSourceFile('page.js', code, ts.ScriptTarget.ES2022, true);
   const makers = new Set();
@@ -106,7 +106,7 @@ export function arrows(code) {
   return ts.createPrinter().printFile(ts.transform(program, [step]).transformed[0]);
 }
 
-/** The same program, a function that is called at once, with what it says often in front. */
+/** Returns the same program as an immediately called function, with the frequent texts declared first. */
 export function shorten(code) {
   const said = new Map();
   const walk = (node) => {

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""The host heap beside heaptrack and memray: seconds a program takes, and bytes of file.
+"""Compares `tidemark run --heap` with heaptrack and memray: seconds of a program, and bytes of the file.
 
     bench/heap/heap.py BUILD [--python PYTHON] [ROUNDS]
 
-Each program prints its own CPU seconds (all threads of the process, so our writer thread counts) and wall seconds; rounds take turns, the
-least of each counts. memray runs with native stacks, without tracing Python's own allocators, which no other tool here sees. Instructions
-(callgrind) of the sampled mode: last rows."""
+Each program prints its own CPU seconds (all threads of the process, so our writer thread counts) and wall seconds; rounds
+alternate, and the lowest of each counts. memray runs with native stacks, without tracing Python's own allocators, which no other
+tool here sees. Instructions (callgrind) of the sampled mode: last rows."""
 import argparse
 import glob
 import os
@@ -85,10 +85,11 @@ def main() -> int:
                  "tidemark --heap=full": [tidemark, "run", "--heap=full", "--no-torch", "-o", f"{d}/f.tide", "--"]}
         if shutil.which("heaptrack"):
             tools["heaptrack"] = ["heaptrack", "-r", "-o", f"{d}/ht"]
-        files = {"tidemark --heap": f"{d}/s.tide", "tidemark --heap=full": f"{d}/f.tide", "heaptrack": f"{d}/ht*", "memray, native": f"{d}/m.bin"}
+        files = {"tidemark --heap": f"{d}/s.tide", "tidemark --heap=full": f"{d}/f.tide", "tidemark --heap=full, Python stacks": f"{d}/p.tide", "heaptrack": f"{d}/ht*", "memray, native": f"{d}/m.bin"}
         for program, command in programs.items():
             here = dict(tools)
             if command[0] == a.python:
+                here["tidemark --heap=full, Python stacks"] = [tidemark, "run", "--heap=full", "-o", f"{d}/p.tide", "--"]
                 here["memray, native"] = [a.python, "-m", "memray", "run", "-q", "-f", "--native", "-o", f"{d}/m.bin"]
             cpu, wall, bytes_ = {}, {}, {}
             for _ in range(a.rounds):

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A program that does little but malloc and free, 5 to 12 frames deep: pairs [N] [KEPT]. Every KEPT-th block
- * lives until 1,000 others came. Prints CPU seconds of this process, all threads. */
+/* A program that mostly calls malloc and free, 5 to 12 frames deep: pairs [N] [KEPT]. Every KEPT-th
+ * block lives until 1,000 later ones were allocated. Prints CPU seconds of this process, all
+ * threads. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

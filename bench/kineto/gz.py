@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Loading a trace from gzip beside the plain file, in turn, in one run.
+"""Compares loading a trace from gzip with loading the plain file, alternating in one run.
 
     bench/kineto/gz.py BUILD TRACE.json [ROUNDS]
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Load one trace and say what it took:  bench_kineto_load FILE [threads [what]]  (what:
+/* Loads one trace and prints its cost:  bench_kineto_load FILE [threads [what]]  (what:
  * TIDE_WANT_*, 0 = all) */
 #include <stdio.h>
 #include <stdlib.h>

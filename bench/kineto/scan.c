@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The importer's scan alone, one thread: every event's phase, category, name (interned), pid and
- * tid (as a lane), ts and dur in int64 ns, correlation, External id, device, stream. The
+/* Measures only the importer's scan, in one thread: every event's phase, category, name (interned),
+ * pid and tid (as a lane), ts and dur in int64 ns, correlation, External id, device, stream. The
  * counterpart of simdjson.cpp: the text is in memory before the clock starts, rows go to a vector
  * that is reused.
  *
@@ -49,7 +49,7 @@ static void count(const kin_out *o, totals *t)
 	}
 }
 
-/* In pieces, as the importer does; each piece's rows are counted and forgotten. */
+/* Parses in pieces, as the importer does; each piece's rows are counted and dropped. */
 static size_t scan(char *text, size_t n, totals *t)
 {
 	kin_out out = { 0 };

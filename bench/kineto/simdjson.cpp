@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The same scan through simdjson's on-demand interface: see scan.c. Fields are taken in the order
- * they come, names are interned in a hash table of our own kind, times become int64 ns from their
- * decimal text. */
+/* The same scan with simdjson's on-demand interface (see scan.c). Fields are read in the order of
+ * the text, names are interned in a hash table like ours, times are converted to int64 ns from
+ * their decimal text. */
 #include <simdjson.h>
 
 #include <cstdio>

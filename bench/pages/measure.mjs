@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// How long a page takes to its first picture and how long a frame takes while panning and zooming.
+// Measures the time to a page's first picture, and the time of a frame while panning and zooming.
 //   node measure.mjs PAGE.html [ROUNDS]
 // First picture: from the start of navigation until the view's canvas has been painted and shown.
 // Frames: time between animation frames while the window moves at every one of them.
@@ -10,7 +10,7 @@ const [file, rounds = '5'] = process.argv.slice(2);
 const median = (v) => [...v].sort((a, b) => a - b)[v.length >> 1];
 const { context, close } = await launch({ width: 1600, height: 900 });
 
-// Looks at every frame from the start on, so that no time of ours is in the figure.
+// Checks every frame from the start on, so that the figure includes no time of the test.
 await context.addInitScript(() => {
   const look = () => {
     const where = { overview: '.chart canvas', timeline: '.timeline canvas', memory: '.chart.memory canvas' }[new URLSearchParams(location.hash.slice(1)).get('view')];
@@ -26,7 +26,7 @@ async function first(view) {
   return { page, ms: await page.evaluate(() => window.firstPicture) };
 }
 
-/** Milliseconds between frames while keys move the window. */
+/** Returns the milliseconds between frames while keys move the window. */
 const frames = (page, keys) =>
   page.evaluate(
     (list) =>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""A report beside the analysis alone: `tidemark report` against `tidemark hta --json` of the same trace, in turn.
+"""Compares `tidemark report` with the analysis alone (`tidemark hta --json`) on the same trace, alternating.
 
     bench/pages/report.py BUILD [--mb 1000] [--runs 5]      the trace is kept in $TIDE_BENCH_DIR ($TMPDIR/tide-bench)
 """

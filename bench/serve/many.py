@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""The dashboard with many recordings: seconds to index them, to answer lists, and to draw the first page in a browser.
+"""Measures the dashboard with many recordings: seconds to index them, to answer lists, and to draw the first page in a browser.
 
     many.py BUILD [--count 10000] [--node NODE]
 """

@@ -6,7 +6,7 @@ import { launch } from '../../web/test/chromium.mjs';
 
 const [url, rounds = '5'] = process.argv.slice(2);
 const { context, close } = await launch({ width: 1600, height: 900 });
-// Looks at every frame from the start on, so that no time of ours is in the figure.
+// Checks every frame from the start on, so that the figure includes no time of the test.
 await context.addInitScript(() => {
   const look = () => {
     if (document.querySelector('.timeline canvas')) requestAnimationFrame(() => setTimeout(() => (window.firstPicture = performance.now()), 0));

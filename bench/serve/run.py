@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""The dashboard under load, and how soon it shows a large trace.
+"""Measures the dashboard under load, and the time until it shows a large trace.
 
     run.py BUILD [TRACE] [--requests 100000] [--clients 200]
 
@@ -37,7 +37,7 @@ def get(url):
 
 
 def load(url, rid):
-    """Seconds until the recording answers, and its length in ns."""
+    """Returns the seconds until the recording is available, and its length in ns."""
     t = time.monotonic()
     curve = get(f"{url}api/recordings/{rid}/curve?px=1")
     read = time.monotonic() - t

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* One op in a loop, without Python around it: what a callback adds to a call, in ns. bench/torch/live.py builds and calls it. */
+/* Measures what a callback adds to a call, in ns: one op in a loop, without Python.
+ * bench/torch/live.py builds and calls it. */
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -21,7 +22,8 @@ template <typename Work> double ns_a_call(int n, Work work)
 	return took.count() / n;
 }
 
-/* 60 KiB of code that does nothing, and a line in each of 4,096 pages: what a step of training leaves of the caches. */
+/* Empties the caches as a training step does: 60 KiB of code that does nothing, and a cache line in
+ * each of 4,096 pages. */
 __attribute__((noinline)) void forget()
 {
 	enum { PAGES = 4096, PAGE = 4096, LINE = 64 };
@@ -55,20 +57,21 @@ template <typename Each> void ten(const at::Tensor &x, Each each)
 
 } // namespace
 
-/* A view: an op and nothing else. */
+/* A view: an op without an allocation. */
 BENCH double bench_view(int n, int cuda)
 {
 	at::Tensor &x = four(cuda);
 	return ns_a_call(n, [&] { x.view({ 4 }); });
 }
 
-/* Ten kinds of ops in turn, some of which call others: where one's code and name happen to lie matters less. */
+/* Ten alternating kinds of ops, some of which call others, so that the addresses of one op's code
+ * and name matter less. */
 BENCH double bench_ten(int n, int cuda)
 {
 	return ns_a_call(n, [&] { ten(four(cuda), [](auto op) { op(); }); });
 }
 
-/* The same with cold caches: medians, of the ops alone (and two looks at the clock each). */
+/* The same with cold caches: medians of the ops alone (and two clock reads each). */
 BENCH double bench_cold(int n, int cuda)
 {
 	double sum = 0;

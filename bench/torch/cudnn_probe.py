@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What cuDNN asks the allocator for, on a GPU: convolutions and LSTMs of many shapes; a line of JSON each.
+"""Lists the memory that cuDNN requests from the allocator on a GPU, for convolutions and recurrent layers of many shapes; one
+line of JSON each.
 
     python cudnn_probe.py OUT.jsonl [--seconds 60]
     python cudnn_probe.py OUT.jsonl --more [--seconds 60]   grouped and plain f32 convolutions, one and three dimensions, GRUs and RNNs
+    python cudnn_probe.py OUT.jsonl --fine [--seconds 60]   patches of vision transformers, LSTMs, GRUs and RNNs, one size varied at a time
 
 Rules of python/hook/tidemark_cudnn.py come from such lines. A convolution has the bytes that its forward pass, the gradient of its
 input and that of its weights allocate, in order (results first, then workspaces); an LSTM those of its forward and backward pass.
@@ -23,7 +25,7 @@ DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 
 
 def recorded(calls) -> list[list[int]]:
-    """Bytes that each call allocates, in order."""
+    """Returns the bytes that each call allocates, in order."""
     memory = torch.cuda.memory
     memory._record_memory_history(context=None, max_entries=100_000)
     kept = []
@@ -152,16 +154,58 @@ def recurrents():
             yield kind, 512, 512, 2, 64, 128, dtype, True
 
 
+def patch(batch, width, size, image, dtype) -> dict:
+    aten, d = torch.ops.aten, DTYPES[dtype]
+    torch.backends.cudnn.allow_tf32 = True
+    a = torch.empty(batch, 3, image, image, dtype=d, device="cuda").normal_()
+    b = torch.empty(width, 3, size, size, dtype=d, device="cuda").normal_()
+    how = (None, [size] * 2, [0] * 2, [1] * 2, False, [0] * 2, 1)
+    g = torch.ones_like(aten.convolution(a, b, *how))
+    parts = recorded([lambda: aten.convolution(a, b, *how), lambda: aten.convolution_backward(g, a, b, None, *how[1:], [False, True, False])])
+    return {"what": "patch", "batch": batch, "width": width, "patch": size, "size": image, "dtype": dtype, "forward": parts[0], "wgrad": parts[1]}
+
+
+def patches():
+    for dtype in "f32", "bf16", "f16":
+        for width in 192, 384, 512, 576, 640, 768, 832, 896, 960, 1024, 1152, 1280:
+            for batch in 8, 16, 24, 28, 32, 36, 40, 44, 48, 56, 64, 96, 128:
+                yield batch, width, 16, 224, dtype
+        for width in 384, 768, 1024:
+            for batch in 8, 16, 32, 64, 128:
+                for size, image in (14, 224), (32, 224), (8, 224), (16, 384), (16, 256), (4, 32), (8, 64), (14, 518):
+                    if batch * image * image <= 128 * 256 * 256:
+                        yield batch, width, size, image, dtype
+
+
+def fine_recurrents():
+    shapes = [(512, 512, 2, 64, t, False) for t in (16, 32, 48, 64, 96, 100, 128, 200, 256)]
+    shapes += [(512, 512, n, 64, t, False) for n in (1, 3, 4, 6) for t in (64, 128)]
+    shapes += [(512, 512, 2, b, 128, False) for b in (8, 16, 24, 32, 48, 96, 128)]
+    shapes += [(h, h, 2, 64, 128, False) for h in (128, 256, 384, 640, 768, 1024, 1536, 2048)]
+    shapes += [(512, f, n, 64, 128, False) for f in (64, 128, 256, 384, 768, 1024, 2048) for n in (1, 2)]
+    shapes += [(512, f, 3, 48, 100, False) for f in (128, 1024)] + [(512, 256, 2, 64, 128, True)]
+    shapes += [(h, h, n, b, t, True) for h, n, b, t in ((512, 1, 64, 128), (512, 2, 32, 128), (256, 2, 64, 128), (768, 2, 48, 100), (512, 3, 64, 64), (512, 2, 64, 64))]
+    shapes += [(h, h, n, b, t, False) for h, n, b, t in ((256, 1, 64, 64), (1024, 1, 32, 64), (768, 1, 64, 128), (384, 1, 32, 200), (1536, 1, 32, 64), (200, 1, 20, 35),
+                                                         (650, 2, 20, 35), (300, 2, 30, 50))]
+    for kind in "LSTM", "GRU", "RNN":
+        for dtype in "f32", "f16":
+            for h, f, n, b, t, both in shapes:
+                yield kind, h, f, n, b, t, dtype, both
+
+
 def main() -> None:
     p = argparse.ArgumentParser()
     p.add_argument("out")
     p.add_argument("--more", action="store_true", help="the shapes that the rules do not cover")
+    p.add_argument("--fine", action="store_true", help="patches and recurrent layers, one size varied at a time")
     p.add_argument("--seconds", type=float, default=60)
     a = p.parse_args()
     began, n = time.monotonic(), 0
     shapes = list(more_convolutions() if a.more else convolutions())
-    random.Random(1).shuffle(shapes)  # where time runs out, some of each kind are there
+    random.Random(1).shuffle(shapes)  # if time runs out, the file has some of each kind
     todo = [(recurrent, s) for s in (recurrents() if a.more else (("LSTM", *s) for s in lstms()))] + [(convolution, s) for s in shapes]
+    if a.fine:
+        todo = [(recurrent, s) for s in fine_recurrents()] + [(patch, s) for s in patches()]
     with open(a.out, "w", encoding="utf-8") as f:
         for what, shape in todo:
             if time.monotonic() - began > a.seconds:

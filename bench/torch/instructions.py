@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Instructions that recording adds to a training step, counted by callgrind: the same on a busy machine as on a quiet one.
+"""Counts, with callgrind, the instructions that recording adds to a training step: the result is the same on a busy machine.
 
     instructions.py PYTHON OUT      (needs valgrind and a C compiler; the tidemark package on PYTHONPATH; some minutes)
 

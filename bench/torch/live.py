@@ -10,9 +10,9 @@
     live.py product OUT                ns an event × events a step, from what steps and calls left in OUT
     live.py exact OUT [--small ...]    the recording beside torch's own counters, to the byte
 
-Each tool's turn stands between two bare ones, over whose mean its median step is given: what the machine does slowly cancels, the
-more the shorter the turns are.
-Needs the tidemark package (bench/torch/gpu.sh says how). The recordings go to the folder OUT.
+Each tool's turn is between two bare turns, and its median step is divided by their mean: slow changes of the machine cancel out,
+the better the shorter the turns are. Needs the tidemark package (bench/torch/gpu.sh says how). The recordings go to the folder
+OUT.
 """
 import argparse
 import contextlib
@@ -63,7 +63,7 @@ def ours(**what):
 
 @contextlib.contextmanager
 def light(ops: bool):
-    """The hooks of memory, and of ops, alone: what is alive is not looked for and recorded at each turn."""
+    """Uses only the hooks of memory and of ops: live tensors are not searched and recorded at each turn."""
     capture._hook._capture.tide_torch_attach()
     if ops:
         capture._hook._library.tide_torch_ops_on(0)
@@ -98,7 +98,7 @@ def profiler():
     return torch.profiler.profile(activities=kinds, profile_memory=True)
 
 
-QUIET = 1.1  # times the lowest bare turn: beyond it something else ran on the machine's cores
+QUIET = 1.1  # times the lowest bare turn: above this, other work ran on the machine's cores
 EMPTY = "empty RecordFunction callback"
 TOOLS = {
     "bare": contextlib.nullcontext,
@@ -155,13 +155,13 @@ def spread(values: list[float]) -> tuple[float, float, float]:
 
 
 def error(values: list[float]) -> float:
-    """Standard error of the median: how far medians of as many values, drawn from these, lie apart."""
+    """Returns the standard error of the median: the spread of medians of as many values drawn from these."""
     draw = random.Random(1)
     return statistics.pstdev([statistics.median(draw.choices(values, k=len(values))) for _ in range(200)])
 
 
 def low(values: list[float]) -> float:
-    """The tenth percentile: what it costs when the machine does nothing else."""
+    """Returns the 10th percentile: the cost on an otherwise idle machine."""
     return statistics.quantiles(values, n=10, method="inclusive")[0] if len(values) > 1 else values[0]
 
 
@@ -187,7 +187,7 @@ def steps(a) -> None:
         times[k] += got
         return statistics.median(got)
 
-    for tool in tools.values():  # everything once: what is built or loaded is built or loaded now
+    for tool in tools.values():  # runs everything once, so that all building and loading happens now
         with tool():
             timed(step, 1)
     order = [k for k in tools if k != "bare"]
@@ -235,7 +235,7 @@ CPUS = os.sched_getaffinity(0)
 
 
 def settle(call) -> None:
-    """Pin this thread to the CPU that is quickest now; the recorder's writer thread stays where the kernel puts it."""
+    """Pins this thread to the CPU that is fastest now; the kernel places the recorder's writer thread."""
     def speed(cpu: int) -> float:
         os.sched_setaffinity(0, {cpu})
         call(200, CUDA)
@@ -245,7 +245,7 @@ def settle(call) -> None:
 
 
 def events(a) -> None:
-    """A tool's calls between two bare ones, again and again; the tenth percentile of the one over that of the others."""
+    """Runs a tool's calls between two bare ones, repeatedly. Returns its 10th percentile minus that of the bare ones."""
     works = loops()
     view = works["view"][0]
     tools = {k: v for k, v in TOOLS.items() if k not in ("bare", "torch.profiler", "_record_memory_history", "empty TorchDispatchMode")}
@@ -281,7 +281,7 @@ def events(a) -> None:
 
 
 def calls(a) -> None:
-    """Where a process's code and stack happen to lie moves a call by tens of ns: several processes, and their median."""
+    """Uses the median of several processes, because the addresses of code and stack change a call by tens of ns."""
     for old in glob.glob(os.path.join(a.out, "events-*.json")):
         os.unlink(old)
     until = time.monotonic() + a.seconds
@@ -306,7 +306,7 @@ def calls(a) -> None:
 
 
 def measured(folder: str) -> list[dict]:
-    """The processes' figures, of those that ran at the machine's speed."""
+    """Returns the figures of the processes that ran at the machine's full speed."""
     runs = []
     for file in glob.glob(os.path.join(folder, "events-*.json")):
         with open(file, encoding="utf-8") as f:

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""How far `tidemark predict` is off on real trainings: recorded at batches of 8 and 32, told for 16, 64 and 128, and recorded there.
+"""Measures the error of `tidemark predict` on real training runs: recorded at batches of 8 and 32, predicted for 16, 64 and 128,
+and recorded there.
 
     predict.py OUT [--program PATH] [--only CASES] [--keep]     all cases, as a table
     predict.py --train CASE --batch N                           one training
 
-PyTorch on the CPU is enough. Every training is a process of its own under `tidemark run`.
+PyTorch on the CPU is enough. Every training run is a separate process under `tidemark run`.
 """
 import argparse
 import contextlib
@@ -106,7 +107,7 @@ def gpt(torch, nn, what):
 
 def samples(torch, shape, vocab):
     class Made(torch.utils.data.Dataset):
-        """Every sample is made when it is asked for: a tensor, and something for a moment."""
+        """Every sample is made on request: a tensor, and a short-lived one."""
 
         def __init__(self, n):
             self.n = n

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Peaks of real training runs on a GPU, to hold predictions against.
+"""Measures peaks of real training runs on a GPU, to compare predictions with.
 
     python predict_accuracy.py                      run every configuration, write $OUT/predict_measured.json
-    python predict_accuracy.py --half development   one part only (or held-out, blind, blind2, blind3)
+    python predict_accuracy.py --half development   one part only (or held-out, blind, blind2 ... blind4)
     python predict_accuracy.py train gpt-s-f32      one configuration, as an ordinary training script
     python predict_accuracy.py compare FILE         blind predictions (predict_blind*.json) against FILE, as a table
     python predict_accuracy.py sizes --out DIR      snapshots of an LSTM and a ResNet at five batches, for predictions from recordings
 
-`train` knows nothing of Tidemark: it is the script that `tidemark predict ... -- python predict_accuracy.py train NAME`
-runs unchanged. Each configuration runs in a process of its own. The development half also gets the allocator's history
+`train` does not use Tidemark: it is the script that `tidemark predict ... -- python predict_accuracy.py train NAME`
+runs unchanged. Each configuration runs in a separate process. The development half also gets the allocator's history
 (sizes of allocations and frees, in order), from a second run, to look into where a prediction is off. The part `blind` was
 predicted and the prediction kept before anything was measured; four of its processes share the GPU at a time, and each keeps its
-history in $OUT/blind_histories.json.gz. `--half blind2` and `--half blind3` are such parts, too: blind3.jsonl, blind3_histories.json.gz.
+history in $OUT/blind_histories.json.gz. `--half blind2` to `blind4` are such parts, too: blind3.jsonl, blind3_histories.json.gz.
 """
 from __future__ import annotations
 
@@ -239,6 +239,10 @@ class GRU(LSTM):
     kind = nn.GRU
 
 
+class RNN(LSTM):
+    kind = nn.RNN
+
+
 class ConvBlock(nn.Module):
     """ConvNeXt's: a depthwise convolution, then two linear layers over channels."""
 
@@ -278,7 +282,7 @@ LLAMA_M = dict(width=2048, layers=22, heads=32, kv=4, hidden=5632, tokens=1024) 
 LLAMA_L = dict(width=2560, layers=32, heads=32, kv=8, hidden=6912, tokens=1024)
 
 # name: (half, model, its arguments, input, batch, options). Options: amp (f16 has a scaler), ckpt, opt, fused, foreach, accum, clip, set_none, last, compile
-D, H, B, B2, B3 = "development", "held-out", "blind", "blind2", "blind3"
+D, H, B, B2, B3, B4 = "development", "held-out", "blind", "blind2", "blind3", "blind4"
 CONFIGS = {
     "gpt-s-f32": (D, GPT, GPT_S, "text", 8, dict(opt="adamw")),
     "gpt-s-bf16-fused": (D, GPT, GPT_S, "text", 16, dict(amp="bf16", opt="adamw", fused=True)),
@@ -357,6 +361,20 @@ CONFIGS = {
     "more-gru-768-f32": (B3, GRU, dict(width=768), "short", 48, dict(opt="adamw")),
     "more-gpt-768-bf16-compiled": (B3, GPT, dict(width=768, layers=12, heads=12, tokens=512), "text", 12, dict(amp="bf16", opt="adamw", fused=True, compile=True)),
     "more-llama-1024-bf16-compiled": (B3, Llama, dict(width=1024, layers=10, heads=16, kv=4, hidden=2816, tokens=768), "text", 6, dict(amp="bf16", opt="adamw", compile=True)),
+    # after rules for patches, GRUs and RNNs were probed
+    "gpt-576-bf16": (B4, GPT, dict(width=576, layers=8, heads=9, tokens=448), "text", 11, dict(amp="bf16", opt="adamw")),
+    "llama-960-f32-fused": (B4, Llama, dict(width=960, layers=9, heads=15, kv=5, hidden=2560, tokens=384), "text", 6, dict(opt="adamw", fused=True)),
+    "resnet50-bf16-fused": (B4, ResNet, {}, "image", 52, dict(amp="bf16", opt="adamw", fused=True)),
+    "unet-32x4-bf16": (B4, UNet, dict(base=32), "mask", 9, dict(amp="bf16", opt="adamw")),
+    "vit-896-f32": (B4, ViT, dict(width=896, layers=7, heads=14), "image", 44, dict(opt="sgd")),
+    "vit-704-f32-ckpt": (B4, ViT, dict(width=704, layers=10, heads=11, ckpt=True), "image", 60, dict(opt="adamw")),
+    "vit-1088-f32-ckpt": (B4, ViT, dict(width=1088, layers=8, heads=17, ckpt=True), "image", 28, dict(opt="sgd")),
+    "lstm-704-f32": (B4, LSTM, dict(width=704, layers=3), "short", 40, dict(opt="adamw")),
+    "lstm-1280-bf16-sgd": (B4, LSTM, dict(width=1280, layers=2), "short", 52, dict(amp="bf16", opt="sgd")),
+    "gru-960-f32": (B4, GRU, dict(width=960, layers=3), "short", 44, dict(opt="adamw")),
+    "gru-1152-bf16": (B4, GRU, dict(width=1152, layers=2), "short", 60, dict(amp="bf16", opt="adamw", fused=True)),
+    "rnn-832-f32-sgd": (B4, RNN, dict(width=832, layers=2), "short", 72, dict(opt="sgd")),
+    "rnn-320-f32": (B4, RNN, dict(width=320, layers=2), "short", 96, dict(opt="adamw")),
 }
 
 
@@ -507,7 +525,7 @@ def snapshot(name: str, path: str, batch: int) -> None:
 
 def run_all(half: str | None, only: list[str], out: str) -> None:
     names = [n for n, c in CONFIGS.items() if (not half or c[0] == half) and (not only or n in only)]
-    names = [n for n in names if CONFIGS[n][0] not in (B, B2, B3)]
+    names = [n for n in names if CONFIGS[n][0] not in (B, B2, B3, B4)]
     device = torch.cuda.get_device_properties(0)
     result = {"torch": torch.__version__, "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version(), "python": sys.version.split()[0],
               "device": device.name, "total_memory": device.total_memory, "sm": f"{device.major}.{device.minor}",
@@ -525,7 +543,7 @@ def run_all(half: str | None, only: list[str], out: str) -> None:
 
 def compare(path: str) -> None:
     told, here = {}, os.path.dirname(os.path.abspath(__file__))
-    for name in "predict_blind.json", "predict_blind2.json", "predict_blind3.json":
+    for name in "predict_blind.json", "predict_blind2.json", "predict_blind3.json", "predict_blind4.json":
         with open(os.path.join(here, name), encoding="utf-8") as f:
             told.update(json.load(f)["predicted"])
     with open(path, encoding="utf-8") as f:
@@ -555,7 +573,7 @@ def main() -> None:
     p.add_argument("what", nargs="?", choices=("train", "measure", "history", "snapshot", "sizes", "list", "compare"))
     p.add_argument("name", nargs="?")
     p.add_argument("path", nargs="?")
-    p.add_argument("--half", choices=(D, H, B, B2, B3))
+    p.add_argument("--half", choices=(D, H, B, B2, B3, B4))
     p.add_argument("--history", action="store_true", help="measure: with the allocator's history")
     p.add_argument("--only", action="append", default=[])
     p.add_argument("--steps", type=int, default=3)
@@ -578,7 +596,7 @@ def main() -> None:
         snapshot(a.name, a.path, a.batch)
     elif a.what == "list":
         print("\n".join(f"{c[0]:12} {n}" for n, c in CONFIGS.items()))
-    elif a.half in (B, B2, B3):
+    elif a.half in (B, B2, B3, B4):
         run_blind(a.out, a.half, a.seconds)
     elif a.what == "sizes":
         run_sizes(a.out)

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""How far `tidemark predict` is off on a GPU: a GPT is recorded at batches of 4 and 16, told for 8, 32 and 64, and measured there.
+"""Measures the error of `tidemark predict` on a GPU: a GPT is recorded at batches of 4 and 16, predicted for 8, 32 and 64, and
+measured there.
 
     predict_gpu.py OUT [--cases f32,autocast+loader,bf16]
 
-Needs out/gpu, which `bench/torch/gpu.sh pack` makes, and torch. Every training is a process of its own; recordings stay in OUT (some
-100 KB each), figures in OUT/figures.json. A minute a case.
+Needs out/gpu, which `bench/torch/gpu.sh pack` makes, and torch. Every training run is a separate process; recordings stay in OUT
+(some 100 KB each), figures in OUT/figures.json. A minute a case.
 """
 import argparse
 import json

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Logs of the Tenstorrent runtime: time and memory of `tidemark info`, linear in the log, beside the original parser.
+"""Measures time and memory of `tidemark info` on logs of the Tenstorrent runtime, compared with the original parser.
 
     bench/tt/run.py build/src/tidemark [--mb 64,256,1024] [--kinds same,ranks,distinct] [--original FOLDER] [--original-mb 4]
 
 The log is that of tests/support/tt_emitter.py, many runs of one program, repeated up to the size that is wanted: of one rank, of
 four ranks, or with operations whose texts are all different. FOLDER holds
-the package memory_profiler of vkovinicTT/tt-swiss. CPU seconds count: the machine may be busy."""
+the package memory_profiler of vkovinicTT/tt-swiss. Figures are CPU seconds, because the machine may be busy."""
 import argparse
 import pathlib
 import resource

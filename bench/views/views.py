@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Timeline, flame, diff and exports on a grown trace; diff against Holistic Trace Analysis's.
+"""Measures timeline, flame, diff and exports on a grown trace, and compares diff with Holistic Trace Analysis's.
 
     views.py TIDEMARK MEGABYTES [--runs 5]
 
 Prints the median of the runs in wall and CPU seconds and the largest resident set. HTA's TraceDiff runs
-in the same session, on the pair of traces it is tested with ($TIDE_SHARED/data/hta/trace_diff), where its
-package (HolisticTraceAnalysis) is installed for this Python; otherwise the line says so."""
+in the same session, on the pair of traces it is tested with ($TIDE_SHARED/data/hta/trace_diff), if its package
+(HolisticTraceAnalysis) is installed for this Python; otherwise a line says so."""
 import argparse
 import os
 import pathlib

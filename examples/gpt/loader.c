@@ -23,7 +23,7 @@ struct loader {
 	unsigned seed;
 };
 
-/* A text with something to learn: a token follows from the one before it, now and then not. */
+/* A text with a pattern to learn: most tokens follow from the previous one. */
 static void fill(loader *l, int *batch)
 {
 	for (int r = 0; r < l->rows; r++) {

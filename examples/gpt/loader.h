@@ -6,9 +6,9 @@
 
 typedef struct loader loader;
 
-/* Batches of `rows` lines of `columns` tokens, each in [0, vocab). */
+/* Starts a loader of batches of `rows` lines of `columns` tokens, each in [0, vocab). */
 loader *loader_start(int rows, int columns, int vocab);
-/* The next batch; valid until the following call. */
+/* Returns the next batch; valid until the following call. */
 const int *loader_next(loader *l);
 void loader_stop(loader *l);
 

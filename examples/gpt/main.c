@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Train a small GPT on the CPU and record it with Tidemark's C API.
+/* Trains a small GPT on the CPU and records it with Tidemark's C API.
  *
  *     gpt [--steps N] [--layers N] [--width N] [--context N] [--batch N] [-o run.tide]
  *

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* A small GPT: token and position embedding, L blocks of attention and MLP, tied output.
  *
- * Memory follows the usual life: parameters for ever, optimizer state from its creation,
+ * Memory has the usual lifetimes: parameters live until the end, optimizer state from its creation,
  * activations from forward to backward, gradients from backward to the optimizer step. */
 #ifndef EXAMPLE_MODEL_H
 #define EXAMPLE_MODEL_H
@@ -23,7 +23,7 @@ void gpt_make_optimizer(gpt *m);
 /* tokens[B,T+1]: inputs are [.., :T], targets [.., 1:]. Returns the loss. */
 float gpt_forward(gpt *m, const int *tokens);
 void gpt_backward(gpt *m);
-/* Adam step with what backward left, then the gradients go. */
+/* Runs an Adam step with the gradients of backward, then frees them. */
 void gpt_update(gpt *m, int t, float rate);
 
 #endif

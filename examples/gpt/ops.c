@@ -96,7 +96,7 @@ void norm_back(float *dx, float *dg, float *db, const float *dy, const float *x,
 	}
 }
 
-/* Probabilities of row t over columns 0..t. */
+/* Computes the probabilities of row t over columns 0..t. */
 static void softmax_row(float *p, const float *q, const float *keys, int t, int stride, int d)
 {
 	float top = -INFINITY, sum = 0, scale = 1 / sqrtf((float)d);

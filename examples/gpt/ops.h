@@ -17,7 +17,7 @@ void unembed(float *y, const float *x, const float *e, int R, int D, int V);
 void unembed_back(float *dx, float *de, const float *dy, const float *x, const float *e, int R,
 		  int D, int V);
 
-/* Layer norm over D; stat[R,2] keeps mean and 1/std for the way back, which adds to dx. */
+/* Layer norm over D; stat[R,2] keeps mean and 1/std for backward, which adds to dx. */
 void norm(float *y, float *stat, const float *x, const float *g, const float *b, int R, int D);
 void norm_back(float *dx, float *dg, float *db, const float *dy, const float *x, const float *g,
 	       const float *stat, int R, int D);

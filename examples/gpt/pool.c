@@ -84,7 +84,7 @@ static struct block *new_segment(pool *p, size_t size)
 	return b;
 }
 
-/* Keep `size` bytes of b, make the rest a free block behind it. */
+/* Keeps `size` bytes of b and makes the rest a free block after it. */
 static void split(struct block *b, size_t size)
 {
 	struct block *rest = b->size - size >= ROUND ? calloc(1, sizeof *rest) : NULL;
@@ -97,7 +97,7 @@ static void split(struct block *b, size_t size)
 	b->size = size;
 }
 
-/* Take b's right neighbour into b. */
+/* Merges b's right neighbour into b. */
 static void join(struct block *b)
 {
 	struct block *gone = b->next;

@@ -15,11 +15,12 @@
 
 typedef struct pool pool;
 
-/* A pool on the host that Tidemark knows as `name`. NULL when memory is out. */
+/* Creates a pool on the host that Tidemark shows as `name`. Returns NULL if memory runs out. */
 pool *pool_new(int kind, const char *name);
 void pool_free(pool *p);
 
-/* n floats described as a tensor; exits the example when memory is out (after telling Tidemark). */
+/* Returns n floats described as a tensor. If memory runs out, records that and exits the
+ * example. */
 float *pool_take(pool *p, tide_name name, int role, int ndim, const uint64_t *shape);
 void pool_give(pool *p, float *data);
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""HTAAnalyzer: where device time went. Give it a trace: hta.py trace.json[.gz]; without one it profiles a model."""
+"""HTAAnalyzer: a breakdown of device time. `hta.py trace.json[.gz]` reads a trace; without one it profiles a model."""
 import sys
 import tempfile
 

@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """tidemark.objects: a physics simulation with units, before and after following the advice.
 
-1000 particles fall for 20 steps. Before: every particle has arrays of its own, an uncertainty, kilometres, and each step makes new units, as
-unit algebra does. After: particles are rows of one array, units are made once, in metres, and nothing nobody asked for is carried along.
-Both give the same heights.
+1000 particles fall for 20 steps. Before: every particle has its own arrays, an uncertainty and kilometres, and each step makes
+new units, as unit algebra does. After: particles are rows of one array, units are made once, in metres, and no unused uncertainty
+is kept. Both give the same heights.
 """
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""TimelineGenerator: how busy CPU and GPU were, and at once."""
+"""TimelineGenerator: active time of CPU and GPU, and their overlap."""
 import os
 import tempfile
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""UnifiedProfiler: what a block of code and a function took, and what changed between two of them."""
+"""UnifiedProfiler: time and memory of a block of code and a function, and the comparison of two sessions."""
 import tempfile
 
 import torch

@@ -36,16 +36,17 @@
  *     }
  *
  * Members of the nodes are those of `tidemark NAME --json`; docs/analyses/json.md defines each.
+ * Examples below use open traces `t` and `u`, a report `r` and an error `err`; they leave out
+ * messages and tide_report_free. The tests compile and run them.
  *
  * Ownership  A report borrows its traces: free it before they are closed. Nodes and texts are
  *            borrowed from their report until tide_report_free.
  * Threads    Any number of threads may find reports on one trace at the same time. One report is
  *            for one thread at a time.
- * Errors     Every find function returns TIDE_OK and sets *out, or returns a code, sets *out to
- * NULL
- *            and fills *err (may be NULL): TIDE_EUSAGE (an option is wrong; err->text names it),
- *            TIDE_ENOTFOUND (the trace lacks what was asked for), TIDE_ENOMEM. A trace without such
- *            data gives an empty report, not an error. */
+ * Errors     Every find function returns TIDE_OK and sets *out. On failure it returns a code, sets
+ *            *out to NULL and fills *err (may be NULL): TIDE_EUSAGE (an option is wrong; err->text
+ *            names it), TIDE_ENOTFOUND (the trace lacks the requested device, step or span), TIDE_ENOMEM. A trace
+ *            without such data gives an empty report, not an error. */
 #ifndef TIDEMARK_ANALYZE_H
 #define TIDEMARK_ANALYZE_H
 
@@ -124,7 +125,10 @@ TIDE_API const char *tide_node_text(const tide_node *v, size_t *n);
  * memory events such as "#1000", or "peak". Texts are borrowed for the call only. `top` = rows to
  * keep, 0 = all. NULL options = all defaults. */
 
-/** The trace's format, processes, devices, pools, lanes and facts. */
+/** The trace's format, processes, devices, pools, lanes and facts.
+ *
+ *      if (!tide_info_find(t, NULL, &r, &err))
+ *              printf("%s\n", tide_node_text(tide_node_get(tide_report_root(r), "format"), NULL)); */
 typedef struct tide_info_options {
 	size_t struct_size;
 	const char *file; /* display name of the trace; NULL = the path it was opened by */
@@ -136,7 +140,15 @@ typedef struct tide_info_options {
 TIDE_API tide_code tide_info_find(const tide_trace *t, const tide_info_options *o,
 				  tide_report **out, tide_error *err);
 
-/** Memory in use over time, per device and pool, and the largest allocations. */
+/** Memory in use over time, per device and pool, and the largest allocations.
+ *
+ *      tide_memory_options o = TIDE_MEMORY_OPTIONS_INIT;
+ *      o.at = "50%";
+ *      if (!tide_memory_find(t, &o, &r, &err)) {
+ *              const tide_node *largest = tide_node_get(tide_report_root(r), "largest");
+ *              printf("%" PRIu64 " bytes\n",
+ *                     tide_node_uint(tide_node_get(tide_node_at(largest, 0), "bytes"), 0));
+ *      } */
 typedef struct tide_memory_options {
 	size_t struct_size;
 	const char *device; /* NULL = all */
@@ -151,7 +163,11 @@ typedef struct tide_memory_options {
 TIDE_API tide_code tide_memory_find(const tide_trace *t, const tide_memory_options *o,
 				    tide_report **out, tide_error *err);
 
-/** Allocations alive at the memory peak, in groups that add up to it. */
+/** Allocations alive at the memory peak, in groups that add up to it.
+ *
+ *      if (!tide_peak_find(t, NULL, &r, &err))
+ *              printf("peak %" PRIu64 " bytes\n",
+ *                     tide_node_uint(tide_node_get(tide_report_root(r), "peak_bytes"), 0)); */
 typedef struct tide_peak_options {
 	size_t struct_size;
 	const char *device;   /* NULL = the one with the highest peak */
@@ -167,7 +183,12 @@ typedef struct tide_peak_options {
 TIDE_API tide_code tide_peak_find(const tide_trace *t, const tide_peak_options *o,
 				  tide_report **out, tide_error *err);
 
-/** Memory per phase, between the program's marks. */
+/** Memory per phase, between the program's marks.
+ *
+ *      tide_phases_options o = TIDE_PHASES_OPTIONS_INIT;
+ *      o.by = "annotation";
+ *      if (!tide_phases_find(t, &o, &r, &err))
+ *              printf("%zu phases\n", tide_node_count(tide_node_get(tide_report_root(r), "phases"))); */
 typedef struct tide_phases_options {
 	size_t struct_size;
 	const char *device; /* NULL = all */
@@ -182,7 +203,16 @@ typedef struct tide_phases_options {
 TIDE_API tide_code tide_phases_find(const tide_trace *t, const tide_phases_options *o,
 				    tide_report **out, tide_error *err);
 
-/** Ops with their counts, times and memory changes. */
+/** Ops with their counts, times and memory changes.
+ *
+ *      tide_ops_options o = TIDE_OPS_OPTIONS_INIT;
+ *      o.flat = true;
+ *      o.sort = "self";
+ *      if (!tide_ops_find(t, &o, &r, &err)) {
+ *              const tide_node *op = tide_node_at(tide_node_get(tide_report_root(r), "ops"), 0);
+ *              printf("%s: %" PRId64 " ns\n", tide_node_text(tide_node_get(op, "op"), NULL),
+ *                     tide_node_int(tide_node_get(op, "self_ns"), 0));
+ *      } */
 typedef struct tide_ops_options {
 	size_t struct_size;
 	const char *device; /* memory of this one; NULL = all */
@@ -200,7 +230,10 @@ typedef struct tide_ops_options {
 TIDE_API tide_code tide_ops_find(const tide_trace *t, const tide_ops_options *o, tide_report **out,
 				 tide_error *err);
 
-/** Forward, backward and memory figures of each module of a model. */
+/** Forward, backward and memory figures of each module of a model.
+ *
+ *      if (!tide_modules_find(t, NULL, &r, &err))
+ *              printf("%zu modules\n", tide_node_count(tide_node_get(tide_report_root(r), "modules"))); */
 typedef struct tide_modules_options {
 	size_t struct_size;
 	const char *sort; /* order forward backward alloc calls; NULL = order */
@@ -213,7 +246,12 @@ typedef struct tide_modules_options {
 TIDE_API tide_code tide_modules_find(const tide_trace *t, const tide_modules_options *o,
 				     tide_report **out, tide_error *err);
 
-/** Groups of allocations that grow from step to step. */
+/** Groups of allocations that grow from step to step.
+ *
+ *      tide_leaks_options o = TIDE_LEAKS_OPTIONS_INIT;
+ *      o.every = "10%";
+ *      if (!tide_leaks_find(t, &o, &r, &err))
+ *              printf("%zu grow\n", tide_node_count(tide_node_get(tide_report_root(r), "growing"))); */
 typedef struct tide_leaks_options {
 	size_t struct_size;
 	const char *device;   /* NULL = the one with the highest peak */
@@ -230,7 +268,13 @@ typedef struct tide_leaks_options {
 TIDE_API tide_code tide_leaks_find(const tide_trace *t, const tide_leaks_options *o,
 				   tide_report **out, tide_error *err);
 
-/** Segments and blocks of a caching allocator, and their fragmentation. */
+/** Segments and blocks of a caching allocator, and their fragmentation.
+ *
+ *      tide_allocator_options o = TIDE_ALLOCATOR_OPTIONS_INIT;
+ *      o.at = "peak";
+ *      if (!tide_allocator_find(t, &o, &r, &err))
+ *              printf("%" PRIu64 " bytes reserved, not in use\n",
+ *                     tide_node_uint(tide_node_get(tide_report_root(r), "free_bytes"), 0)); */
 typedef struct tide_allocator_options {
 	size_t struct_size;
 	const char *device; /* NULL = the one with the highest peak */
@@ -245,7 +289,10 @@ typedef struct tide_allocator_options {
 TIDE_API tide_code tide_allocator_find(const tide_trace *t, const tide_allocator_options *o,
 				       tide_report **out, tide_error *err);
 
-/** Failed allocations, their causes, and what would have made them succeed. */
+/** Failed allocations, their causes, and what would have made them succeed.
+ *
+ *      if (!tide_oom_find(t, NULL, &r, &err))
+ *              tide_report_print(r, stdout, NULL); */
 typedef struct tide_oom_options {
 	size_t struct_size;
 	const char *device;   /* NULL = all */
@@ -260,7 +307,18 @@ typedef struct tide_oom_options {
 TIDE_API tide_code tide_oom_find(const tide_trace *t, const tide_oom_options *o, tide_report **out,
 				 tide_error *err);
 
-/** The recorded requests under other allocator settings or on a smaller device. */
+/** The recorded requests under other allocator settings or on a smaller device.
+ *
+ *      const char *set[] = { "expandable_segments=True" };
+ *      tide_whatif_options o = TIDE_WHATIF_OPTIONS_INIT;
+ *      o.set = set;
+ *      o.n_set = 1;
+ *      if (!tide_whatif_find(t, &o, &r, &err)) {
+ *              const tide_node *results = tide_node_get(tide_report_root(r), "results");
+ *              printf("%" PRIu64 " bytes reserved\n",
+ *                     tide_node_uint(tide_node_get(tide_node_at(results, 0), "reserved_peak_bytes"),
+ *                                    0));
+ *      } */
 typedef struct tide_whatif_options {
 	size_t struct_size;
 	const char *device;	/* NULL = the one with the highest peak */
@@ -276,7 +334,13 @@ typedef struct tide_whatif_options {
 TIDE_API tide_code tide_whatif_find(const tide_trace *t, const tide_whatif_options *o,
 				    tide_report **out, tide_error *err);
 
-/** Activity of CPU and GPU over time, and their overlap. */
+/** Activity of CPU and GPU over time, and their overlap.
+ *
+ *      if (!tide_timeline_find(t, NULL, &r, &err)) {
+ *              const tide_node *sums = tide_node_get(tide_report_root(r), "summary");
+ *              printf("GPU active for %" PRId64 " ns\n",
+ *                     tide_node_int(tide_node_get(sums, "gpu_active_time_ns"), 0));
+ *      } */
 typedef struct tide_timeline_report_options {
 	size_t struct_size;
 	int64_t min_duration_ns; /* leave out shorter spans */
@@ -291,7 +355,12 @@ typedef struct tide_timeline_report_options {
 TIDE_API tide_code tide_timeline_find(const tide_trace *t, const tide_timeline_report_options *o,
 				      tide_report **out, tide_error *err);
 
-/** Time or memory as a tree of paths (a flame graph). */
+/** Time or memory as a tree of paths (a flame graph).
+ *
+ *      tide_flame_report_options o = TIDE_FLAME_REPORT_OPTIONS_INIT;
+ *      o.kind = "cpu";
+ *      if (!tide_flame_find(t, &o, &r, &err))
+ *              printf("%zu roots\n", tide_node_count(tide_node_get(tide_report_root(r), "children"))); */
 typedef struct tide_flame_report_options {
 	size_t struct_size;
 	/* cpu gpu memory; NULL = gpu if there is device work, else cpu, else memory */
@@ -316,7 +385,11 @@ typedef struct tide_flame_report_options {
 TIDE_API tide_code tide_flame_find(const tide_trace *t, const tide_flame_report_options *o,
 				   tide_report **out, tide_error *err);
 
-/** The chain of dependent work that determined the length of a step. */
+/** The chain of dependent work that determined the length of a step.
+ *
+ *      if (!tide_critical_path_find(t, NULL, &r, &err))
+ *              printf("%" PRId64 " ns\n",
+ *                     tide_node_int(tide_node_get(tide_report_root(r), "path_ns"), 0)); */
 typedef struct tide_critical_path_options {
 	size_t struct_size;
 	const char
@@ -335,14 +408,20 @@ typedef struct tide_critical_path_options {
 TIDE_API tide_code tide_critical_path_find(const tide_trace *t, const tide_critical_path_options *o,
 					   tide_report **out, tide_error *err);
 
-/** Device time of one trace, or of all ranks of a job: compute, communication, copies, idle. */
+/** Device time of one trace, or of all ranks of a job: compute, communication, copies, idle.
+ *
+ *      const tide_trace *ranks[] = { t, u };
+ *      if (!tide_hta_find(ranks, 2, NULL, &r, &err)) {
+ *              const tide_node *sums = tide_node_get(tide_report_root(r), "summary");
+ *              printf("%.1f %% idle\n", tide_node_real(tide_node_get(sums, "idle_pct"), 0));
+ *      } */
 typedef struct tide_hta_report_options {
 	size_t struct_size;
 	bool drop_last_step;
 	const char *steps;	 /* "3..5" or "3"; NULL = all */
 	int64_t kernel_wait_ns;	 /* shorter gaps count as kernel_wait */
-	int64_t short_cutoff_ns; /* longer launch calls count as outliers */
-	int64_t delay_cutoff_ns; /* longer launch delays count as outliers */
+	int64_t short_cutoff_ns; /* longer launch calls are outliers */
+	int64_t delay_cutoff_ns; /* longer launch delays are outliers */
 	size_t top;		 /* rows of long tables */
 	const char *const *file; /* names of the traces; NULL = the paths they were opened by */
 	const char *const *custom_collective; /* parts of names of custom collectives */
@@ -357,7 +436,11 @@ TIDE_API tide_code tide_hta_find(const tide_trace *const *traces, size_t n,
 				 const tide_hta_report_options *o, tide_report **out,
 				 tide_error *err);
 
-/** Kernels, copies and fills with their statistics. `by`: name type op stream; NULL = name. */
+/** Kernels, copies and fills with their statistics. `by`: name type op stream; NULL = name.
+ *
+ *      const tide_trace *one[] = { t };
+ *      if (!tide_kernels_find(one, 1, "op", NULL, &r, &err))
+ *              printf("%zu ops\n", tide_node_count(tide_node_get(tide_report_root(r), "kernels"))); */
 TIDE_API tide_code tide_kernels_find(const tide_trace *const *traces, size_t n, const char *by,
 				     const tide_hta_report_options *o, tide_report **out,
 				     tide_error *err);
@@ -375,12 +458,26 @@ typedef struct tide_predict_options {
 	{                                                      \
 		sizeof(tide_predict_options), NULL, 0, NULL, 0 \
 	}
-/** `size[i]` is the size of the work (batch, sequence length) that traces[i] recorded. */
+/** `size[i]` is the size of the work (batch, sequence length) that traces[i] recorded.
+ *
+ *      const tide_trace *traces[] = { t, u };
+ *      const uint64_t batch[] = { 8, 16 };
+ *      if (!tide_predict_find(traces, batch, 2, NULL, &r, &err))
+ *              tide_report_print(r, stdout, NULL); */
 TIDE_API tide_code tide_predict_find(const tide_trace *const *traces, const uint64_t *size,
 				     size_t n, const tide_predict_options *o, tide_report **out,
 				     tide_error *err);
 
-/** Differences from trace `a` to trace `b`. */
+/** Differences from trace `a` to trace `b`.
+ *
+ *      const char *limits[] = { "peak>+2%" };
+ *      tide_diff_report_options o = TIDE_DIFF_REPORT_OPTIONS_INIT;
+ *      o.fail_if = limits;
+ *      o.n_fail_if = 1;
+ *      if (!tide_diff_find(t, u, &o, &r, &err)) {
+ *              const tide_node *limit = tide_node_at(tide_node_get(tide_report_root(r), "fail_if"), 0);
+ *              printf("crossed: %d\n", tide_node_bool(tide_node_get(limit, "crossed"), false));
+ *      } */
 typedef struct tide_diff_report_options {
 	size_t struct_size;
 	const char *device;	    /* compare the memory of this one; NULL = the device with the
@@ -403,7 +500,11 @@ TIDE_API tide_code tide_diff_find(const tide_trace *a, const tide_trace *b,
 				  const tide_diff_report_options *o, tide_report **out,
 				  tide_error *err);
 
-/** The host heap: high-water mark, blocks that were not freed, temporary allocations. */
+/** The host heap: high-water mark, blocks that were not freed, temporary allocations.
+ *
+ *      if (!tide_heap_find(t, NULL, &r, &err))
+ *              printf("%" PRIu64 " bytes not freed\n",
+ *                     tide_node_uint(tide_node_get(tide_report_root(r), "left_bytes"), 0)); */
 typedef struct tide_heap_options {
 	size_t struct_size;
 	const char *sort; /* peak left allocated calls temporary; NULL = peak */
@@ -416,13 +517,24 @@ typedef struct tide_heap_options {
 TIDE_API tide_code tide_heap_find(const tide_trace *t, const tide_heap_options *o,
 				  tide_report **out, tide_error *err);
 
-/** Finds a GPU's memory by holder: PyTorch, other allocations, contexts, other processes. */
+/** Finds a GPU's memory by holder: PyTorch, other allocations, contexts, other processes.
+ *
+ *      if (!tide_device_find(t, &r, &err))
+ *              tide_report_json(r, stdout); */
 TIDE_API tide_code tide_device_find(const tide_trace *t, tide_report **out, tide_error *err);
 
-/** Every recommendation on the trace with its evidence, and a score. */
+/** Every recommendation on the trace with its evidence, and a score.
+ *
+ *      if (!tide_advice_find(t, &r, &err))
+ *              printf("score %" PRId64 "\n",
+ *                     tide_node_int(tide_node_get(tide_report_root(r), "score"), -1)); */
 TIDE_API tide_code tide_advice_find(const tide_trace *t, tide_report **out, tide_error *err);
 
-/** The work of torch.compile from a TORCH_TRACE log: graph breaks, recompiles, stages, kernels. */
+/** The work of torch.compile from a TORCH_TRACE log: graph breaks, recompiles, stages, kernels.
+ *
+ *      if (!tide_compile_find(t, NULL, &r, &err))
+ *              printf("%" PRIu64 " graph breaks\n",
+ *                     tide_node_uint(tide_node_get(tide_report_root(r), "graph_breaks"), 0)); */
 typedef struct tide_compile_options {
 	size_t struct_size;
 	size_t top;

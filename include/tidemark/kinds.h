@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Kinds of devices, pools and tensors: one list for the recorder, the files and the reports. A row is
- * the name in C (TIDE_DEVICE_CUDA, TIDE_POOL_DRAM, TIDE_ROLE_PARAMETER, TIDE_DTYPE_F32), the number in
- * files, and the name in reports. 0 is unknown. Numbers never change; new ones go to the end. */
+/* Kinds of devices, pools and tensors: one list for the recorder, the files and the reports. A row
+ * is the name in C (TIDE_DEVICE_CUDA, TIDE_POOL_DRAM, TIDE_ROLE_PARAMETER, TIDE_DTYPE_F32), the
+ * number in files, and the name in reports. 0 is unknown. Numbers never change; new ones go to the
+ * end. */
 #ifndef TIDEMARK_KINDS_H
 #define TIDEMARK_KINDS_H
 

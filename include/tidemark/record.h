@@ -64,8 +64,9 @@ typedef struct tide_options {
 	bool follow_fork; /* forked children record into NAME.PID.tide; default true */
 	bool as_child;	  /* write NAME.PID.tide as a child of the process that records, or
 		        * recorded, NAME.tide; default false */
-	/* keep about this many bytes, the latest: the older half moves to NAME.old.tide, whose previous content is removed;
-	 * live blocks are carried over. At least 1 MiB; default 0: everything is kept (or TIDEMARK_MAX_SIZE) */
+	/* keep about this many bytes, the latest: the older half moves to NAME.old.tide, whose
+	 * previous content is removed; live blocks are carried over. At least 1 MiB; default 0:
+	 * everything is kept (or TIDEMARK_MAX_SIZE) */
 	uint64_t max_file_bytes;
 } tide_options;
 #define TIDE_OPTIONS_INIT                                        \
@@ -123,9 +124,9 @@ TIDE_API tide_stack tide_stack_push(tide_stack parent, tide_name function, tide_
 TIDE_API tide_op tide_op_begin(tide_name name);
 /** The same with a number of yours (sequence, correlation ...) stored beside it. */
 TIDE_API tide_op tide_op_begin_arg(tide_name name, uint64_t arg);
-/** The same with its call stack and its origin. arg 0: none. stack 0: that of the enclosing op. origin is
- *  0; or thread << 1 for an op whose arg is a number of `thread`; or thread << 1 | 1 for an op that
- *  runs backward the last op that `thread` began under that number. */
+/** The same with its call stack and its origin. arg 0: none. stack 0: that of the enclosing op.
+ *  origin is 0; or thread << 1 for an op whose arg is a number of `thread`; or thread << 1 | 1 for
+ *  an op that runs backward the last op that `thread` began under that number. */
 TIDE_API tide_op tide_op_begin_full(tide_name name, uint64_t arg, tide_stack stack,
 				    uint32_t origin);
 /** End an op, and everything begun inside it that is still open: after an exception or longjmp, the
@@ -134,8 +135,9 @@ TIDE_API void tide_op_end(tide_op op);
 
 /* ---- memory ------------------------------------------------------------------------------ */
 
-/** Define a device, a pool of it, a stream of it; kinds are TIDE_DEVICE_CUDA …, TIDE_POOL_DRAM … (tidemark/kinds.h). Equal arguments give equal ids; capacity 0 = unknown.
- *  Take a lock: call once and keep the id. */
+/** Define a device, a pool of it, a stream of it; kinds are TIDE_DEVICE_CUDA …, TIDE_POOL_DRAM …
+ *  (tidemark/kinds.h). Equal arguments give equal ids; capacity 0 = unknown. Take a lock: call once
+ *  and keep the id. */
 TIDE_API tide_device tide_device_open(int kind, int index, const char *name, uint64_t capacity);
 TIDE_API tide_pool tide_pool_open(tide_device device, int kind, const char *name,
 				  uint64_t capacity);
@@ -146,7 +148,8 @@ TIDE_API void tide_alloc(tide_pool pool, uint64_t addr, uint64_t size, tide_stre
 /** The same with the call stack and the bytes the program requested (0 = same as size). */
 TIDE_API void tide_alloc_full(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream,
 			      tide_stack stack, uint64_t requested);
-/** The allocation at `addr` was freed. Any thread may free. Call before the memory can be reused. */
+/** The allocation at `addr` was freed. Any thread may free. Call before the memory can be
+ * reused. */
 TIDE_API void tide_free(tide_pool pool, uint64_t addr);
 
 /** An allocator took a segment from the device, or returned one or part of one. kind: 0 unknown,
@@ -163,11 +166,12 @@ typedef struct tide_tensor_info {
 	uint8_t ndim;	       /* at most 16 */
 	const uint64_t *shape; /* ndim numbers, borrowed for the call */
 } tide_tensor_info;
-/** Describe the allocation alive at `addr` in `pool`. The last description wins; fields it leaves unknown
- *  (name, role, requires_grad; dtype and shape together) keep their values. */
+/** Describe the allocation alive at `addr` in `pool`. The last description wins; fields it leaves
+ *  unknown (name, role, requires_grad; dtype and shape together) keep their values. */
 TIDE_API void tide_tensor(tide_pool pool, uint64_t addr, const tide_tensor_info *info);
-/** Describe a part of that allocation, starting `offset` bytes in: one of several tensors that share it
- *  (a gradient bucket, flattened parameters). The last description of an offset wins, as above. */
+/** Describe a part of that allocation, starting `offset` bytes in: one of several tensors that
+ *  share it (a gradient bucket, flattened parameters). The last description of an offset wins, as
+ *  above. */
 TIDE_API void tide_tensor_view(tide_pool pool, uint64_t addr, uint64_t offset,
 			       const tide_tensor_info *info);
 
@@ -178,8 +182,9 @@ TIDE_API void tide_oom(tide_pool pool, uint64_t size, int64_t free_bytes);
 /* ---- marks and counters ----------------------------------------------------------------- */
 
 enum { TIDE_PHASE = 1, TIDE_CHECKPOINT, TIDE_STEP };
-/** Set a mark at this moment. TIDE_PHASE ends a phase: everything since the previous one is called `name`.
- *  TIDE_STEP: step `value` begins (docs/analyses/leaks.md says when it is read as an end). */
+/** Set a mark at this moment. TIDE_PHASE ends a phase: everything since the previous one is called
+ *  `name`. TIDE_STEP: step `value` begins (docs/analyses/leaks.md says when it is read as an
+ *  end). */
 TIDE_API void tide_mark(int kind, tide_name name, int64_t value);
 /** Set a counter's value from now on. */
 TIDE_API void tide_counter(tide_name counter, double value);

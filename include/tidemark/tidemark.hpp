@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* RAII for record.h, C++11, header only: what is begun ends with its scope, exceptions included.
+/* RAII for record.h, C++11, header only: a recording, op or phase ends with its scope, also by an
+ * exception.
  *
  *     #include <tidemark/tidemark.hpp>
  *
@@ -28,7 +29,7 @@ namespace tidemark
 class recording
 {
 public:
-	/** Failure is quiet: ok() tells. */
+	/** Reports no failure; check ok(). */
 	explicit recording(const std::string &path, const tide_options *options = nullptr) noexcept
 	{
 		error_ = tide_error();

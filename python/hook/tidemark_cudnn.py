@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Memory that cuDNN takes beside tensors: workspaces of convolutions and of LSTMs.
+"""Predicts memory that cuDNN takes in addition to tensors: workspaces of convolutions, LSTMs, GRUs and RNNs.
 
-Without a GPU cuDNN's choice of algorithm cannot be asked for. The rules below reproduce what it asked for on an H200 (cuDNN 9, torch
-2.11, cudnn.benchmark off): two ResNets and two U-Nets, f32 (TF32) and bfloat16, then 508 convolutions and 42 LSTMs of
-bench/torch/cudnn_probe.py. Each rule gives three figures: the least, the likely and the most bytes. Docs: docs/analyses/predict.md, "Convolutions".
+Without a GPU, cuDNN's choice of algorithm is unknown. The rules below reproduce the workspaces that it requested on an H200
+(cuDNN 9, torch 2.11, cudnn.benchmark off): two ResNets and two U-Nets, f32 (TF32) and bfloat16, then 508 convolutions, 783
+convolutions of patches and 448 recurrent layers of bench/torch/cudnn_probe.py. Each rule gives three figures: the least, the
+likely and the most bytes. Docs: docs/analyses/predict.md, "Convolutions".
 
 Tensor cores want the channels last (NHWC). A convolution of NCHW tensors therefore takes one workspace that holds copies of its input,
 its output and its filter in that layout, channels padded to 16 bytes. Filters of 1 x 1 are the same in both layouts and need no copy;
-1 x 1 convolutions with stride 1 are matrix products, which also run on NCHW where a row of pixels is a multiple of 16 bytes.
+1 x 1 convolutions with stride 1 are matrix products, which also run on NCHW if a row of pixels is a multiple of 16 bytes.
 A gradient of weights adds partial sums in f32 that thread blocks join.
 """
 from __future__ import annotations
@@ -32,11 +33,27 @@ def _up(a: int, b: int) -> int:
     return -(-a // b)
 
 
+def _patch_sums(rows: int, kernel: int, samples: int, pixels: int, element: int) -> int:
+    """Returns the copies of the weights in the gradient of patches, from 783 shapes on an H200."""
+    if element == 2:
+        if kernel < 100:  # 8 x 8
+            return 0 if pixels <= 2048 else 23 if pixels < 50_000 else 7 if rows >= 768 else 77
+        return 0 if pixels < 3000 or kernel >= 1024 else 4 if pixels > 16_384 else 3
+    if kernel < 100:
+        return 11 if pixels >= 6000 else 4 if rows >= 768 else 8
+    if rows >= 768 or rows <= 256:
+        return 0
+    if samples >= 128 and pixels > 8192:
+        return 120 if rows <= 384 else 7
+    return 0 if samples % 16 == 0 or samples < 24 else 3
+
+
 def partial_sums(rows: int, kernel: int, channels: int, samples: int, pixels: int, element: int, processors: int) -> int:
-    """Bytes that the thread blocks of a weight gradient (rows x kernel * channels) join through: the sum over `pixels` of all samples is split."""
+    """Returns the bytes in which the thread blocks of a weight gradient (rows x kernel * channels) combine their sums: the sum
+    over `pixels` of all samples is split."""
     weights = 4 * rows * kernel * channels
     if channels <= 8 and kernel > 49:  # patches of a vision transformer
-        return 0 if element == 4 and rows >= 768 else (4 if samples >= 128 else 3) * weights
+        return _patch_sums(rows, kernel, samples, pixels, element) * weights
     if channels <= 32:
         return min((120 if element == 4 else 78) * weights, 6 * MIB)
     if kernel == 4 and rows >= 384:  # up-sampling, 2 x 2
@@ -52,7 +69,7 @@ def partial_sums(rows: int, kernel: int, channels: int, samples: int, pixels: in
 
 
 class Shape(NamedTuple):
-    """One convolution; x is what the forward pass reads, y what it makes."""
+    """One convolution; x is the input of the forward pass, y its output."""
     x: tuple[int, ...]
     y: tuple[int, ...]
     weight: tuple[int, ...]
@@ -68,7 +85,7 @@ class Shape(NamedTuple):
 
     @property
     def narrow(self) -> bool:
-        """An image's colours."""
+        """Returns whether the channels are an image's colours."""
         return self.x[1] * self.element < 16
 
     @property
@@ -76,8 +93,8 @@ class Shape(NamedTuple):
         return math.prod(self.weight[2:])
 
     def copies(self, padded: bool = True) -> tuple[int, int, int]:
-        """Bytes of x, y and the filter with their channels last."""
-        to = (self.pad if self.narrow else 16) // self.element if padded else 1
+        """Returns the bytes of x, y and the filter with their channels last."""
+        to = (self.pad if self.narrow and self.kernel <= 49 else 16) // self.element if padded else 1
 
         def one(shape: tuple[int, ...]) -> int:
             return shape[0] * _up(shape[1], to) * to * math.prod(shape[2:]) * self.element
@@ -86,18 +103,31 @@ class Shape(NamedTuple):
 
 
 def _pointwise(kind: int, s: Shape, copied: int) -> int:
-    """1 x 1 with stride 1: a matrix product, on NCHW where rows are aligned."""
+    """Returns the workspace of a 1 x 1 convolution with stride 1: a matrix product, on NCHW if rows are aligned."""
     samples, odd = s.x[0], s.x[0] % 16 != 0
     if kind == WGRAD:
         if s.element == 4 and s.weight[0] < 8:
             return copied
         one_each = s.pixels % 8 == 0 or s.element == 4 and samples <= 16 and s.pixels % 4 == 0
-        return 4 * samples * math.prod(s.weight) if one_each else copied  # one filter an image, summed afterwards
+        return 4 * samples * math.prod(s.weight) if one_each else copied  # one filter per image, summed afterwards
     if s.element == 2 and odd and (s.pixels % 8 if kind == FORWARD else s.x[1] > s.y[1] and 1024 <= s.pixels < 65536):
         return copied
     if s.element == 2 and s.pixels % 8 and samples >= 64 and min(s.x[1], s.y[1]) >= 512:
         return copied
     return 400 if s.pixels * s.element % 8 == 0 else copied
+
+
+def _patches(s: Shape, copied: int) -> int:
+    """The forward pass of a vision transformer's patches: the first convolution, with kernels of 8 x 8 and more."""
+    rows, samples = s.weight[0], s.x[0]
+    if s.element == 2:
+        return 0 if rows <= 384 and s.kernel < 1024 or s.x[3] * s.element % 8 else copied
+    if s.kernel < 100:  # 8 x 8: the output is written as it is
+        x, _, w = s.copies()
+        return x + w + 16
+    if samples > 48:
+        return copied
+    return 0 if rows < 960 else sum(s.copies(padded=False)) + 16
 
 
 def _narrow(kind: int, s: Shape, copied: int) -> int:
@@ -107,15 +137,17 @@ def _narrow(kind: int, s: Shape, copied: int) -> int:
     if kind == WGRAD and s.kernel <= 9 and s.element == 4:
         return 0
     if kind == WGRAD:
-        return 4 * math.prod(s.weight) if s.element == 2 and s.kernel >= 1024 else copied
-    if s.kernel <= 9 or s.kernel > 49 and (s.weight[0] <= 384 if s.element == 2 else s.x[0] < 32):
+        return 4 * math.prod(s.weight) if s.element == 2 and s.kernel >= 1024 and s.weight[0] <= 768 and s.x[0] >= 16 else copied
+    if s.kernel > 49:
+        return _patches(s, copied)
+    if s.kernel <= 9 or s.kernel == 16 and s.pixels <= 32 * 32:  # patches of 4 x 4 of small images
         return 0
     return sum(s.copies(padded=False)) + 16 if s.element == 4 and s.kernel <= 49 else copied
 
 
 @functools.lru_cache(maxsize=4096)
 def convolution(kind: int, s: Shape, processors: int) -> Bytes:
-    """The workspace of a forward pass, a gradient of the input (DGRAD) or of the weights (WGRAD)."""
+    """Returns the workspace of a forward pass, a gradient of the input (DGRAD) or of the weights (WGRAD)."""
     if s.transposed and kind != WGRAD:  # its forward pass is the gradient of a plain convolution, and the other way round
         return convolution(DGRAD - kind, s._replace(x=s.y, y=s.x, transposed=False), processors)
     x, y, w = s.copies()
@@ -140,44 +172,94 @@ def convolution(kind: int, s: Shape, processors: int) -> Bytes:
     return Bytes(0, likely, max(likely, most))
 
 
-# ---- LSTM ----
+# ---- LSTM, GRU, RNN ----
+
+LSTM, GRU, RNN = 4, 3, 1  # by their number of gates
+KEPT = {LSTM: 6, GRU: 7, RNN: 2}  # outputs per layer that the reserve holds; the last layer has one less
 
 
-def lstm_sizes(shape: Any, hidden: int, layers: int, ways: int, element: int) -> tuple[int, Bytes]:
-    """Bytes of the reserve, and of the workspace; shape is time, batch, features. As 42 LSTMs had them on an H200 (bench/torch/cudnn_probe.py)."""
-    t, b, features = shape
-    one = b * hidden * ways * element  # a state
-    steps = t * one
-    weights = ways * 4 * hidden * (features + hidden + (layers - 1) * (ways + 1) * hidden) * element
-    inputs = t * b * features * element
-    kept = (6 * layers - 1) * steps + 256
-    if ways == 2:
-        work = 8 * steps + 12 * layers * one + weights + 16 * MIB * (layers - 1) + (8 * MIB if element == 2 else 0)
-    elif element == 2 and layers == 1 and hidden <= 1024 and hidden % 128 == 0 and features % 128 == 0 and t >= 40 and b <= 128:
-        work = 22 * steps + 8 * one + weights + 8 * MIB  # PyTorch asks for the persistent algorithm
-    else:
-        work = 5 * steps + inputs + (10 * layers + (layers == 1)) * one + weights + 8 * MIB * layers
-    return kept, Bytes(max(work - 8 * MIB * layers, 512), work + 512, work + 8 * MIB * layers)
+class Recurrent(NamedTuple):
+    """One call of nn.LSTM, nn.GRU or nn.RNN; time, batch and features are those of its input."""
+    gates: int
+    time: int
+    batch: int
+    features: int
+    hidden: int
+    layers: int
+    ways: int
+    element: int
+
+    @property
+    def state(self) -> int:
+        return self.batch * self.hidden * self.ways * self.element
+
+    @property
+    def steps(self) -> int:
+        """Returns the bytes of the output."""
+        return self.time * self.state
+
+    @property
+    def inputs(self) -> int:
+        return self.time * self.batch * self.features * self.element
+
+    @property
+    def weights(self) -> int:
+        return self.ways * self.gates * self.hidden * (self.features + self.hidden + (self.layers - 1) * (self.ways + 1) * self.hidden) * self.element
+
+    def small(self, backward: bool) -> bool:
+        """Returns whether PyTorch requests cuDNN's algorithm for a small hidden size."""
+        if self.gates != RNN and self.ways == 2:
+            return False
+        return self.hidden <= ((256 if backward else 384) if self.gates == RNN else 128 if backward else 192)
+
+    @property
+    def persistent(self) -> bool:
+        """Returns whether PyTorch requests the persistent algorithm; a GRU has no other workspace for it."""
+        return (self.element == 2 and self.layers == self.ways == 1 and self.hidden <= 1024 and self.hidden % 128 == 0 and self.features % 128 == 0
+                and self.time >= 40 and self.batch <= 128 and self.gates != GRU)
 
 
-def gated_sizes(shape: Any, hidden: int, layers: int, ways: int, element: int, gates: int) -> tuple[int, Bytes]:
-    """The same of a GRU (3 gates) or a plain RNN (1), in proportion to an LSTM's: not measured, hence a wide range."""
-    kept, work = lstm_sizes(shape, hidden, layers, ways, element)
-    part = max(gates + 1, 2) / 5
-    likely = int(work.likely * part)
-    return int(kept * part), Bytes(likely // 2, likely, 2 * likely)
+def _sequences(r: Recurrent, backward: bool) -> int:
+    """Returns the bytes of copies of the input, outputs and gates in the workspace: the largest that a pass needs."""
+    t, i, layers = r.steps, r.inputs, r.layers
+    if r.ways == 2:
+        plain = max((r.gates + 3) * t + i, (5 if layers == 1 else 6) * t + 2 * i) + 2 * layers * r.state
+        return plain + (9 * t // 2 if r.small(backward) else 0)
+    if r.persistent or r.small(backward):
+        if r.gates == LSTM:
+            return max(21 * t + i - 2 * layers * r.state, 15 * t + 3 * i)
+        most = {RNN: 13 if layers == 1 else 14, GRU: 19}[r.gates]
+        return max(most * t + 2 * i, (most - 1) * t + 3 * i) + layers * r.state
+    more = layers if r.gates == LSTM else 0
+    if layers == 1:
+        return max((r.gates + 1) * t + i, max(4 * t + 2 * i, 3 * t + 3 * i) + more * r.state)
+    chunk = 16 * (layers + 1) if r.batch < 16 else 8 * (layers + 1) if r.time >= 128 or r.batch == 16 else 4 * (layers + 2)
+    return max((r.gates + 1) * t + i, max(3 * t + 2 * i, 2 * t + 3 * i) + (chunk + more) * r.state)
+
+
+def recurrent_sizes(r: Recurrent, backward: bool = False) -> tuple[int, Bytes]:
+    """Returns the bytes of the reserve and of the workspace, as in 406 calls of bench/torch/cudnn_probe.py on an H200."""
+    kept = (KEPT[r.gates] * r.layers - 1) * r.steps + 256
+    states = (10 if r.gates == LSTM else 5) * r.layers * r.state
+    work = _sequences(r, backward) + states + r.weights + 8 * MIB * r.layers * r.ways + 512
+    return kept, Bytes(max(work - 8 * MIB * r.layers * r.ways, 512), work, work + 8 * MIB * r.layers)
+
+
+def transformed(torch: Any) -> bool:
+    """Returns whether the code runs inside a transform of torch.func (grad, vmap)."""
+    level = getattr(getattr(torch._C, "_functorch", None), "maybe_current_level", None)
+    return level is not None and level() is not None
 
 
 def recurrent(torch: Any, spaces: Any, gates: int) -> Any:
-    """nn.LSTM (4 gates), nn.GRU (3) or nn.RNN (1) as cuDNN runs it: its outputs, what it keeps for the backward pass, its workspaces, one buffer for
-    weights' gradients. Returns a stand-in for torch._VF.lstm, gru or rnn_tanh, given the original."""
+    """Returns a replacement of torch._VF.lstm, gru or rnn_tanh, given the original: nn.LSTM (4 gates), nn.GRU (3) or nn.RNN (1)
+    as cuDNN runs it, with its outputs, its reserve for the backward pass, its workspaces and one buffer for the weights'
+    gradients."""
     name = {4: "LSTM", 3: "GRU"}.get(gates, "RNN")
 
-    def sizes(shape: Any, hidden: int, layers: int, ways: int, element: int) -> tuple[int, Bytes]:
-        if gates == 4:
-            return lstm_sizes(shape, hidden, layers, ways, element)
-        spaces.unknown[f"cuDNN's memory of a {name}"] = "taken in proportion to an LSTM's, not measured"
-        return gated_sizes(shape, hidden, layers, ways, element, gates)
+    def sizes(x: Any, hidden: int, layers: int, ways: int, backward: bool) -> tuple[int, Bytes]:
+        time, batch, features = x.shape
+        return recurrent_sizes(Recurrent(gates, time, batch, features, hidden, layers, ways, x.element_size()), backward)
 
     class Function(torch.autograd.Function):  # type: ignore[misc, name-defined]
         @staticmethod
@@ -186,7 +268,7 @@ def recurrent(torch: Any, spaces: Any, gates: int) -> Any:
             y = x.transpose(0, 1).contiguous() if first else x.contiguous()
             out = y.new_empty(y.shape[0], y.shape[1], hidden * ways)
             hy, cy = torch.empty_like(hx), torch.empty_like(cx) if cx is not None else None
-            kept, work = sizes(y.shape, hidden, layers, ways, y.element_size())
+            kept, work = sizes(y, hidden, layers, ways, False)
             with spaces.space(y.device.index or 0, work, name):
                 reserve = y.new_empty(kept if training else 0, dtype=torch.uint8)
             ctx.save_for_backward(x, hx, cx, out, reserve, *weights)
@@ -202,7 +284,7 @@ def recurrent(torch: Any, spaces: Any, gates: int) -> Any:
             g = grad.transpose(0, 1).contiguous() if first else grad.contiguous()
             dx, dhx, dcx = torch.empty_like(y), torch.empty_like(hx), torch.empty_like(cx) if cx is not None else None
             index = y.device.index or 0
-            work = sizes(y.shape, hidden, layers, ways, y.element_size())[1]
+            work = sizes(y, hidden, layers, ways, True)[1]
             with spaces.space(index, work, name):
                 pass
             del g, y  # the gradient of the weights transposes the input again
@@ -218,7 +300,7 @@ def recurrent(torch: Any, spaces: Any, gates: int) -> Any:
             return dx.transpose(0, 1) if first else dx, dhx, dcx, None, *grads
 
     class Flat(torch.autograd.Function):  # type: ignore[misc, name-defined]
-        """Autocast's copy of the weights: one buffer in half precision, whatever type the program chose."""
+        """Autocast's copy of the weights: one buffer in half precision, regardless of the program's type."""
 
         @staticmethod
         def forward(ctx: Any, *weights: Any) -> Any:
@@ -238,6 +320,10 @@ def recurrent(torch: Any, spaces: Any, gates: int) -> Any:
             packed = not isinstance(rest[0], (list, tuple)) if gates == 4 else isinstance(rest[1], torch.Tensor)
             if x.device.type != "cuda":
                 return plain(x, *rest)
+            if transformed(torch):
+                spaces.unknown[f"{name} under torch.func"] = "it ran step by step, which needs more memory than cuDNN does"
+                with torch.backends.cudnn.flags(enabled=False):
+                    return plain(x, *rest)
             if packed:  # every sequence has the full length (tidemark_values.py)
                 y, *states = run(x.view(rest[0].shape[0], -1, x.shape[-1]), *rest[1:8], False)
                 return y.reshape(x.shape[0], -1), *states
@@ -256,14 +342,16 @@ def recurrent(torch: Any, spaces: Any, gates: int) -> Any:
 
 
 def flatten(torch: Any, meter: Any) -> Any:
-    """nn.RNNBase.flatten_parameters on a GPU: the weights move into one buffer."""
+    """Returns a replacement of nn.RNNBase.flatten_parameters as on a GPU: the weights move into one buffer."""
 
     def flatten_parameters(self: Any) -> None:
         weights = [w for w in getattr(self, "_flat_weights", []) if isinstance(w, torch.Tensor)]
         if not weights or len(weights) != len(self._flat_weights) or any(w.device.type != "cuda" or w.dtype != weights[0].dtype for w in weights):
             return
+        if transformed(torch):
+            return  # weights of a torch.func transform have no storage
         if len({w.untyped_storage()._cdata for w in weights}) != len(weights):
-            return  # flat already, or shared
+            return  # already flat, or shared
         with torch.no_grad():
             flat, at = weights[0].new_empty(sum(w.numel() for w in weights)), 0
             for w in weights:

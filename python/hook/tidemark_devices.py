@@ -33,7 +33,7 @@ def counters(torch: Any, kind: str) -> dict[int, tuple[int, int | None]]:
 
 
 def _started(module: Any) -> bool:
-    """Returns whether the device is in use. Counting devices may initialize it, and then a forked child cannot use it any more."""
+    """Returns whether the device is in use. Counting devices may initialize it, and then a forked child cannot use it."""
     return bool(getattr(module, "is_initialized", lambda: True)())
 
 
@@ -187,7 +187,7 @@ class Devices:
         has = bool(counters(self.torch, kind))
         every = f"at steps and every {self.interval:g} s" if self.interval else "at steps"
         self.say(f"{kind}: its allocator reports nothing to PyTorch's profiler, so its allocations are not recorded; "
-                 + (f"what its own counters say is sampled {every}" if has else "it has no counters either, so its memory is not known"))
+                 + (f"its own counters are sampled {every}" if has else "it has no counters either, so its memory is unknown"))
 
     def record(self) -> None:
         """Records, if a recording is in progress, the kinds without recorded allocations and a sample of their counters."""

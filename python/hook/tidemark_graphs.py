@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """torch.compile in a prediction: graphs are captured and partitioned as for Inductor, then run op by op on virtual devices.
 
-Dynamo captures the program, AOTAutograd makes a forward and a backward graph, and the same partitioner as Inductor's chooses what the
-forward pass keeps and what the backward pass computes again. Nothing is fused: the graphs run through the meter as eager code
-does, so that temporaries inside a graph are an upper bound. What Dynamo cannot capture runs eagerly, as it would on a GPU.
+Dynamo captures the program, AOTAutograd makes a forward and a backward graph, and Inductor's partitioner chooses the tensors that
+the forward pass keeps and those that the backward pass recomputes. Nothing is fused: the graphs are metered like eager code, so
+temporaries inside a graph are an upper bound. Code that Dynamo cannot capture runs eagerly, as on a GPU.
 """
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Compiler:
                 functional.linear = wrapped
 
     def compile(self, model: Any = None, **kw: Any) -> Any:
-        """torch.compile, as a function or a decorator."""
+        """Replaces torch.compile, as a function or a decorator."""
         if model is None:
             return lambda m: self.compile(m, **kw)
         kw = {k: v for k, v in kw.items() if k in ("fullgraph", "dynamic")}

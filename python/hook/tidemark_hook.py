@@ -193,7 +193,7 @@ def _stacks(every: int) -> bool:
 
     why = Nest().outer()
     if why:
-        _say(f"Python stacks are not recorded: this Python keeps its frames in an unknown way (question {why})")
+        _say(f"Python stacks are not recorded: this Python has an unknown frame layout (question {why})")
         return False
     _capture.tide_torch_stack_every(every)
     _capture.tide_torch_frames_on(True)

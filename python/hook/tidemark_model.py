@@ -282,7 +282,7 @@ class Model:
         self.ops = ops
         why = self.capture.tide_torch_modules_on(self.torch.nn.Module.__call__, self.namer, self.runner)
         if why:
-            self.say(f"modules are not recorded: this Python calls functions in an unknown way (question {why})")
+            self.say(f"modules are not recorded: this Python has an unknown calling convention (question {why})")
         if self.phases is not None:
             self.phases.on()
         optimizers = importlib.import_module("torch.optim.optimizer")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Runs a training script without a GPU and records what its device memory would be.
+"""Runs a training script without a GPU and records the device memory that it would use.
 
-Read by Python under `tidemark predict -- PROGRAM`. torch gets CUDA devices that are not there (fake_cuda.cpp), every tensor is
+Read by Python under `tidemark predict -- PROGRAM`. torch gets virtual CUDA devices (fake_cuda.cpp), every tensor is
 fake (FakeTensorMode: shapes without data), and a dispatch mode records the storages that ops make and drop as allocations of
-a virtual device, in the order a GPU would see them. What libraries allocate beside tensors is added by
-tidemark_workspaces.py. Nothing is computed: numbers that the script reads from a tensor (.item(), .numpy()) are 0.
+a virtual device, in the order a GPU would see them. tidemark_workspaces.py adds memory that libraries allocate in addition to
+tensors. Nothing is computed: numbers that the script reads from a tensor (.item(), .numpy()) are 0.
 """
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import atexit
 import contextlib
 import ctypes
 import importlib.util
+import logging
 import os
 import sys
 import threading
@@ -23,6 +24,8 @@ from typing import Any
 PHASE, STEP = 1, 3
 PARAMETER, GRADIENT, OPTIMIZER, ACTIVATION, INPUT, TEMPORARY, BUFFER, WORKSPACE = 1, 2, 3, 4, 5, 6, 7, 9
 DTYPES = {"float32": 1, "float16": 2, "bfloat16": 3, "float64": 4, "int8": 5, "int16": 6, "int32": 7, "int64": 8, "uint8": 9, "bool": 13}
+MOST_INDICES = 1 << 22  # of one tensor, that are computed
+MOST_VALUES = 1 << 16  # of one tensor on the host, that ops compute from known ones
 
 
 class TensorInfo(ctypes.Structure):
@@ -48,7 +51,7 @@ def _say(text: str) -> None:
 
 
 class Stop(SystemExit):
-    """Enough steps: ends the script as sys.exit() would, its finally blocks and exit functions included."""
+    """Raised after enough steps: ends the script as sys.exit() would, including its finally blocks and exit functions."""
 
 
 class Device:
@@ -70,7 +73,7 @@ class Device:
 
 
 class Recorder:
-    """record.h through ctypes: one pool per virtual device; addresses are numbers that never come again."""
+    """Calls record.h through ctypes: one pool per virtual device; addresses are numbers that are never reused."""
 
     def __init__(self, library: str, path: str, device: Device) -> None:
         c: Any = ctypes.CDLL(library)
@@ -105,7 +108,7 @@ class Recorder:
         return known
 
     def alloc(self, index: int, size: int) -> int:
-        """The address of a new block, rounded as the caching allocator rounds."""
+        """Returns the address of a new block, with its size rounded as in the caching allocator."""
         block = (size + 511) // 512 * 512
         addr = self.next
         self.next += block
@@ -132,7 +135,7 @@ class Recorder:
 
 
 def tensors(value: Any) -> Any:
-    """The tensors among an op's arguments or results."""
+    """Yields the tensors among an op's arguments or results."""
     if value is None or isinstance(value, (int, float, str)):
         return
     if isinstance(value, (list, tuple)):
@@ -143,7 +146,7 @@ def tensors(value: Any) -> Any:
 
 
 class Meter:
-    """Storages of virtual devices that are alive, and what became of them. Called with the GIL held."""
+    """Tracks the live storages of virtual devices. Called with the GIL held."""
 
     def __init__(self, torch: Any, device: Device, recorder: Recorder) -> None:
         self.torch = torch
@@ -152,8 +155,8 @@ class Meter:
         self.live: dict[int, list[Any]] = {}  # storage -> [index, address, bytes, role]
         self.allocated: list[int] = [0] * device.count
         self.peak: list[int] = [0] * device.count
-        self.read: int = 0  # values the script asked for, that do not exist
-        self.value: int = int(os.environ.get("TIDEMARK_PREDICT_VALUE", "0"))  # what they are instead
+        self.read: int = 0  # values that the script read, which do not exist
+        self.value: int = int(os.environ.get("TIDEMARK_PREDICT_VALUE", "0"))  # their replacements
         self.bounds: dict[tuple[str, str], int] = {}  # ops whose result has a size that depends on data, how it was chosen, how often
         self.closed = False
         self.paused = 0  # > 0: results of ops are shapes without memory
@@ -167,7 +170,7 @@ class Meter:
         self.bounds[what, how] = self.bounds.get((what, how), 0) + 1
 
     def see(self, tensor: Any) -> None:
-        """A tensor that an op returned: its storage may be new."""
+        """Notes a tensor that an op returned: its storage may be new."""
         if tensor.device.type != "cuda" or self.wraps(tensor):
             return
         if tensor.layout is not self.torch.strided:  # a sparse tensor is made of two others
@@ -190,12 +193,12 @@ class Meter:
         addr = self.take(index, size)
         self.live[key] = [index, addr, size, 0]
         if self.role_now:
-            self.recorder.label(index, addr, self.role_now)  # a better one may come
+            self.recorder.label(index, addr, self.role_now)  # a more specific role may follow
         if known is None:
             weakref.finalize(storage, self.drop, key).atexit = False
 
     def parts(self, tensor: Any) -> list[Any]:
-        """Indices and values of a sparse tensor."""
+        """Returns indices and values of a sparse tensor."""
         if tensor.layout is self.torch.sparse_coo:
             return [tensor._indices(), tensor._values()]
         self.bound(f"a tensor of layout {tensor.layout}", "its memory is not counted")
@@ -220,7 +223,7 @@ class Meter:
             self.give(row[0], row[1], row[2])
 
     def label(self, tensor: Any, role: int, name: str | None = None) -> None:
-        if self.wraps(tensor):  # a shard, say: its parts are what has memory
+        if self.wraps(tensor):  # for example a shard: its parts have the memory
             for part in (getattr(tensor, n) for n in tensor.__tensor_flatten__()[0]):
                 if isinstance(part, self.torch.Tensor):
                     self.label(part, role, name)
@@ -234,7 +237,7 @@ class Meter:
             self.recorder.label(row[0], row[1], role, name, tensor)
 
     def unlabelled(self, role: int) -> None:
-        """Everything alive that has no role gets one."""
+        """Gives a role to all live tensors without one."""
         for row in self.live.values():
             if not row[3]:
                 row[3] = role
@@ -242,16 +245,21 @@ class Meter:
 
 
 def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any) -> tuple[Any, Any]:
-    from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensor, FakeTensorMode
+    from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensor, FakeTensorMode, UnsupportedOperatorException
     from torch.utils._python_dispatch import TorchDispatchMode
 
     aten = torch.ops.aten
     Tensor = torch.Tensor
 
-    def forget_constants(args: Any) -> None:
-        for a in tensors(args):
-            if isinstance(a, FakeTensor):
-                a.constant = None
+    def hide_values(func: Any, args: Any, kwargs: Any) -> list[Any]:
+        """Known values of a tensor that is copied to a device: the fake mode would compute there. Returns them, to be restored after the op."""
+        device = kwargs.get("device")
+        if func is not aten.copy_.default and (device is None or torch.device(device).type == "cpu"):
+            return []
+        hidden = [(a, a.constant) for a in tensors(args) if isinstance(a, FakeTensor) and a.constant is not None]
+        for a, _ in hidden:
+            a.constant = None
+        return [h for h in hidden if func is not aten.copy_.default or h[0] is not args[0]]
 
     tracing = torch._guards.TracingContext.try_get  # while a compiler captures a graph, ops only compute shapes
     added, added_in_place = aten.add.Tensor, aten.add_.Tensor
@@ -261,9 +269,19 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any) -> tuple[Any,
         return (isinstance(a, Tensor) and isinstance(b, Tensor) and a.shape == b.shape and a.dtype == b.dtype and a.device.type == "cuda"
                 and torch._C._storage_Use_Count(a.untyped_storage()._cdata) <= 2)  # the fake tensor and its wrapper
 
+    indices = {"aten::randint", "aten::randperm", "aten::arange", "aten::full", "aten::ones", "aten::zeros"}
+
+    def compute_indices(func: Any, args: Any, kwargs: Any, out: Any) -> None:
+        """Computes indices on the host, because a script slices its data by them; also values computed from single ones."""
+        if isinstance(out, FakeTensor) and out.device.type == "cpu" and not out.dtype.is_floating_point and out.numel() <= MOST_INDICES and next(tensors(args), None) is None:
+            with torch.utils._mode_utils.no_dispatch():
+                out.constant = func(*args, **kwargs)
+            out.fake_mode.fake_tensor_converter.add_constant_storage_mapping(out)  # an op that writes makes it unknown
+
     begin, end = meter.recorder.c.tide_op_begin, meter.recorder.c.tide_op_end
-    truths, one_at_a_time = values.Truths(), threading.RLock()
+    truths, known_values, one_at_a_time = values.Truths(meter.value), values.Known(torch, FakeTensor), threading.RLock()
     names: dict[Any, int] = {}
+    composite: dict[Any, bool] = {}
 
     def name_of(func: Any) -> int:
         n = names.get(func)
@@ -276,15 +294,44 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any) -> tuple[Any,
             with one_at_a_time:  # the fake mode has a state that threads share
                 return self.count(func, types_, args, kwargs or {})
 
+        def run_inner(self, func: Any, args: Any, kwargs: Any) -> Any:
+            """An op that runs others, such as flex attention: its results count, temporaries inside it do not."""
+            name = func.name()
+            if name == "run_dtensor_rng_op":  # sets a random state, then runs one op
+                with self:
+                    return args[2](*args[3:], **kwargs)
+            out = func(*args, **kwargs)
+            if not meter.paused and tracing() is None:
+                meter.bound(name, "temporaries inside it are not counted")
+                meter.see_all(out)
+            return out
+
+        supports_higher_order_operators = True
+
+        def take_apart(self, func: Any, args: Any, kwargs: Any) -> Any:
+            """In inference mode ops come whole that are made of others (linear, to): runs those. Returns NotImplemented for other ops."""
+            made = composite.get(func)
+            if made is None:
+                made = composite[func] = func.namespace == "aten" and torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd")
+            if not made:
+                return NotImplemented
+            with self:
+                return func.decompose(*args, **kwargs)
+
         def count(self, func: Any, types_: Any, args: Any, kwargs: Any) -> Any:
+            if isinstance(func, torch._ops.HigherOrderOperator):
+                return self.run_inner(func, args, kwargs)
             if meter.paused or tracing() is not None:
                 return func(*args, **kwargs)
             if types_ and any(map(meter.wraps_type, types_)):
                 return NotImplemented  # a tensor made of others: it calls ops on those
-            if kwargs.get("device") is not None or func is aten.copy_.default:
-                forget_constants(args)
+            if torch.is_inference_mode_enabled():
+                out = self.take_apart(func, args, kwargs)
+                if out is not NotImplemented:
+                    return out
+            hidden = hide_values(func, args, kwargs)
             if func is added and not kwargs and (meter.in_linear or _by_engine() and _alone(args)):
-                func = added_in_place  # gradients that meet are summed in place where nobody else holds the first; so is a bias
+                func = added_in_place  # gradients of one tensor are summed in place if nothing else holds the first; so is a bias
             if func._schema.name.startswith("aten::_fused_") and not func._schema.returns:
                 return None  # a fused optimizer step changes tensors and makes none; not all of them have a fake kernel
             token = begin(name_of(func))
@@ -292,12 +339,22 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any) -> tuple[Any,
                 answer = values.known_answer(func._schema.name, args) if func._schema.name in values.ANSWERED else None
                 out = answer[0] if answer else func(*args, **kwargs)
             except DataDependentOutputException:
-                meter.read += 1
                 end(token)
+                known = known_values.of(args[0])
+                if known is not None:
+                    return known_values.compute(func, args, kwargs)
+                meter.read += 1
                 return values.read(torch, func, args[0], meter.value)
             except DynamicOutputShapeException:
                 out, how = values.sized(torch, func, args, kwargs)
                 meter.bound(str(func), how)
+            except (NotImplementedError, UnsupportedOperatorException):
+                raise RuntimeError(f"{func}: PyTorch has no fake kernel for this op; a prediction cannot know the shape of its result") from None
+            for tensor, known in hidden:
+                tensor.constant = known
+            known_values.follow(func, args, kwargs, list(tensors(args)), out)
+            if func._schema.name in indices:
+                compute_indices(func, args, kwargs, out)
             rule = truths.rules.get(func._schema.name)
             if rule is not None:
                 truths.note(rule, args, out)
@@ -314,6 +371,7 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any) -> tuple[Any,
     for types_ in getattr(foreach, "_foreach_supported_types", None), getattr(optimizer, "_foreach_supported_types", None):
         if isinstance(types_, list) and FakeTensor not in types_:
             types_.append(FakeTensor)
+    importlib.import_module("torch._subclasses.fake_tensor").CONSTANT_NUMEL_LIMIT = MOST_VALUES  # type: ignore[attr-defined]
     for place in FakeTensorMode, FakeTensor, MeterMode:
         _plain(place.__torch_dispatch__)
     return FakeTensorMode(allow_non_fake_inputs=True), MeterMode()
@@ -335,11 +393,11 @@ def _plain(function: Any) -> None:
         function.__dynamo_disable = function
 
 
-# ---- what torch.cuda answers ----
+# ---- functions of torch.cuda ----
 
 
 class Stream:
-    """Work that never runs has no order."""
+    """Replaces streams and events: work that never runs has no order."""
 
     def __init__(self, device: Any = None, priority: int = 0, **kw: Any) -> None:
         self.device, self.priority, self.stream_id, self.device_index, self.cuda_stream = device, priority, 0, 0, 0
@@ -438,7 +496,7 @@ def _patch_cuda(torch: Any, device: Device, meter: Meter) -> None:
         "_is_compiled": lambda: True, "memory_summary": lambda *a, **k: "",
     }
     for name, value in answers.items():
-        if value is nothing:  # a function of its own each: the compiler looks functions up
+        if value is nothing:  # a separate function each: the compiler looks functions up
             answers[name] = value = lambda *args, **kw: None
         setattr(cuda, name, value)
     for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved", "reset_peak_memory_stats", "empty_cache",
@@ -461,35 +519,19 @@ def _patch_cuda(torch: Any, device: Device, meter: Meter) -> None:
         torch.accelerator.synchronize = nothing
 
 
-def _patch_tensors(torch: Any, meter: Meter) -> None:
-    """Numbers that do not exist, and what the fake mode refuses although it changes no memory."""
-    import copyreg
-
+def _patch_tensors(torch: Any, meter: Meter, values: Any) -> None:
+    """Replaces reads of numbers that do not exist, and calls that the fake mode refuses although they change no memory."""
     from torch._subclasses.fake_tensor import FakeTensor
 
-    def swap(a: Any, b: Any) -> None:
-        """torch.utils.swap_tensors, weak references or not: a module's move keeps its parameters' identity, tied ones included."""
-        a.__class__, b.__class__ = b.__class__, a.__class__
-        a.__dict__, b.__dict__ = b.__dict__, a.__dict__
-        for name in copyreg._slotnames(a.__class__):  # type: ignore[attr-defined]
-            if hasattr(a, name) and hasattr(b, name):
-                va, vb = getattr(a, name), getattr(b, name)
-                setattr(a, name, vb)
-                setattr(b, name, va)
-        torch._C._swap_tensor_impl(a, b)
-
-    torch.utils.swap_tensors = swap
+    torch.utils.swap_tensors = values.swap(torch)
     Tensor = torch.Tensor
     real_numpy, real_tolist = Tensor.numpy, Tensor.tolist
 
     def numpy(self: Any, *args: Any, **kw: Any) -> Any:
         if not isinstance(self, FakeTensor):
             return real_numpy(self, *args, **kw)
-        import numpy as np
-
-        meter.read += 1
-        kind = str(self.dtype).rpartition(".")[2]
-        return np.full(tuple(self.shape), meter.value, dtype="float32" if kind == "bfloat16" else kind)
+        meter.read += values.known_values(self) is None
+        return values.array(torch, self, meter.value)
 
     def tolist(self: Any) -> Any:
         return numpy(self).tolist() if isinstance(self, FakeTensor) else real_tolist(self)
@@ -498,6 +540,7 @@ def _patch_tensors(torch: Any, meter: Meter) -> None:
         return self
 
     Tensor.numpy, Tensor.tolist, Tensor.pin_memory = numpy, tolist, pin
+    setattr(FakeTensor, "tolist", tolist)
     Tensor.__array__ = lambda self, dtype=None: numpy(self) if dtype is None else numpy(self).astype(dtype)
     Tensor.record_stream = lambda self, stream: None
     real_format = Tensor.__format__
@@ -512,7 +555,7 @@ def _patch_tensors(torch: Any, meter: Meter) -> None:
     def resize(self: Any, size: int) -> Any:
         out = real_resize(self, size)
         row = meter.live.get(self._cdata)
-        if row is not None and row[2] != size:  # FSDP frees and refills its buffers so
+        if row is not None and row[2] != size:  # FSDP frees and refills its buffers this way
             meter.give(row[0], row[1], row[2])
             del meter.live[self._cdata]
             if size:
@@ -535,7 +578,8 @@ def _patch_tensors(torch: Any, meter: Meter) -> None:
     make = data.DataLoader.__init__
 
     def loader(self: Any, *args: Any, **kw: Any) -> None:
-        """Without workers: a process of its own has no fake tensors. Data of any number of workers look alike."""
+        """Runs a DataLoader without workers, because separate processes have no fake tensors. The data are the same for any
+        number of workers."""
         args = args[:5] + (0,) + args[6:] if len(args) > 5 else args
         for name in "num_workers", "prefetch_factor", "persistent_workers", "pin_memory", "timeout", "multiprocessing_context":
             kw.pop(name, None)
@@ -545,16 +589,23 @@ def _patch_tensors(torch: Any, meter: Meter) -> None:
 
 
 def _patch_makers(torch: Any) -> None:
-    """torch.tensor and its like fill memory themselves, beyond the fake mode's reach: on the host, then moved."""
+    """Handles torch.tensor and similar functions, which fill memory themselves and bypass the fake mode: makes the tensor on the
+    host, then moves it."""
+
+    overrides, contexts = importlib.import_module("torch.overrides"), importlib.import_module("torch.utils._device")
+
+    def default() -> Any:
+        """The device of `with torch.device(...)` or set_default_device. torch.get_default_device makes a tensor to find an index."""
+        return next((m.device for m in reversed(overrides._get_current_function_mode_stack()) if isinstance(m, contexts.DeviceContext)), torch.device("cpu"))
 
     def maker(real: Any) -> Any:
         def make(data: Any, *args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kw: Any) -> Any:
-            to = torch.device(device) if device is not None else torch.get_default_device()
+            to = torch.device(device) if device is not None else default()
             if to.type != "cuda" or isinstance(data, torch.Tensor) and real is not torch.tensor and not args:
                 if isinstance(data, torch.Tensor) and to.type == "cuda":
                     return data.to(to, dtype=dtype) if device is not None or dtype is not None else data
                 more = {"requires_grad": requires_grad} if requires_grad else {}
-                return real(data, *args, dtype=dtype, device=device, **more, **kw)
+                return real(data, *args, dtype=dtype, device=device if isinstance(data, torch.Tensor) else to, **more, **kw)
             kw.pop("pin_memory", None)
             out = real(data, *args, dtype=dtype, device="cpu", **kw).to(to)
             return out.requires_grad_() if requires_grad else out
@@ -577,7 +628,7 @@ def _patch_makers(torch: Any) -> None:
 
 
 class Watch:
-    """Ops, roles and phases: MODEL_CREATION, OPTIMIZER_CREATION, FORWARD_PASS, BACKWARD_PASS, OPTIMIZER_STEP."""
+    """Records ops, roles and phases: MODEL_CREATION, OPTIMIZER_CREATION, FORWARD_PASS, BACKWARD_PASS, OPTIMIZER_STEP."""
 
     def __init__(self, torch: Any, meter: Meter, steps: int) -> None:
         self.torch, self.meter, self.recorder = torch, meter, meter.recorder
@@ -585,8 +636,8 @@ class Watch:
         self.steps = 0
         self.forwards = self.backwards = 0
         self.depth = 0
-        self.names: dict[int, str] = {}
-        self.roots: dict[int, Any] = {}
+        self.names: dict[int, tuple[Any, str]] = {}  # by id, with a weak reference: an id may come again
+        self.roots: dict[int, Any] = {}  # weak references: a model that the program drops is freed
         self.open: list[tuple[int, int]] = []
         self.stepper: Any = None
         self.phase = "MODEL_CREATION"
@@ -595,7 +646,7 @@ class Watch:
 
     @contextlib.contextmanager
     def without_hooks(self) -> Any:
-        """Modules inside are called without hooks of the prediction."""
+        """Turns the hooks of the prediction off for modules called inside the block."""
         kept = [dict(t) for t in self.tables]
         self.hooked = False
         for t in self.tables:
@@ -608,7 +659,7 @@ class Watch:
                 t.update(k)
 
     def end(self, phase: str) -> None:
-        """A phase of that name ends here."""
+        """Ends a phase of that name here."""
         self.recorder.mark(PHASE, phase)
 
     def install(self) -> None:
@@ -642,21 +693,21 @@ class Watch:
         torch.optim.Optimizer.__init__ = init
 
     def path(self, module: Any) -> str:
-        name = self.names.get(id(module))
-        if name is None:
-            root = type(module).__name__
-            for path, m in module.named_modules():
-                self.names[id(m)] = f"nn.Module: {root}.{path}" if path else f"nn.Module: {root}"
-            self.roots[id(module)] = module
-            for n, p in module.named_parameters():
-                self.meter.label(p, PARAMETER, n)
-            for n, b in module.named_buffers():
-                self.meter.label(b, BUFFER, n)
-            name = self.names[id(module)]
-        return name
+        known = self.names.get(id(module))
+        if known is not None and known[0]() is module:
+            return known[1]
+        root = type(module).__name__
+        for path, m in module.named_modules():
+            self.names[id(m)] = weakref.ref(m), f"nn.Module: {root}.{path}" if path else f"nn.Module: {root}"
+        self.roots[id(module)] = weakref.ref(module)
+        for n, p in module.named_parameters():
+            self.meter.label(p, PARAMETER, n)
+        for n, b in module.named_buffers():
+            self.meter.label(b, BUFFER, n)
+        return self.names[id(module)][1]
 
     def begin(self) -> None:
-        """A forward pass begins, unless one has."""
+        """Begins a forward pass, unless one has begun."""
         if not self.depth and not self.backwards and self.phase != "TRAINING":
             self.end(self.phase)
             self.phase = "TRAINING"
@@ -696,7 +747,7 @@ class Watch:
             self.backwards -= 1
             if outer:
                 self.meter.role_now = 0
-                for root in list(self.roots.values()):
+                for root in [m for m in (r() for r in list(self.roots.values())) if m is not None]:
                     for n, p in root.named_parameters():
                         if p.grad is not None:
                             self.meter.label(p.grad, GRADIENT, n + ".grad")
@@ -732,7 +783,7 @@ class Watch:
 
 
 def _torch_place() -> Any:
-    """The torch that will be imported, as far as its files tell."""
+    """Returns the properties of the torch that will be imported that can be read from its files."""
     spec = importlib.util.find_spec("torch")
     if spec is None or not spec.origin:
         return None
@@ -764,20 +815,23 @@ def _imported() -> None:
         setattr(torch._VF, name, cudnn.recurrent(torch, spaces, gates)(getattr(torch._VF, name)))
     torch.nn.RNNBase.flatten_parameters = cudnn.flatten(torch, meter)
     getattr(torch._C, "_nn").scaled_dot_product_attention = torch.nn.functional.scaled_dot_product_attention = chosen
-    torch._C._cuda_getCurrentRawStream = lambda i: 0  # asked for by imports of the fake mode, which look at torch.cuda as it was
+    torch._C._cuda_getCurrentRawStream = lambda i: 0  # read by imports of the fake mode, which use the original torch.cuda
     values, scripts = _beside("tidemark_values"), _beside("tidemark_scripts")
     fake, mode = _fake_mode(torch, meter, spaces, values)
     _patch_cuda(torch, device, meter)
     linear = torch.nn.functional.linear
-    _patch_tensors(torch, meter)
+    _patch_tensors(torch, meter, values)
     watch = Watch(torch, meter, int(os.environ.get("TIDEMARK_PREDICT_STEPS", "2")))
     watch.install()
     world = int(os.environ.get("TIDEMARK_PREDICT_WORLD") or os.environ.get("WORLD_SIZE") or 0)  # or as a launcher set it
     if world > 1 or "TIDEMARK_PREDICT_WORLD" in os.environ:
         _beside("tidemark_world").install(torch, world, meter)
     values.pack(torch, meter)
+    values.splits(torch, meter)
+    logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)  # an op that fails also raises
     values.same_device(torch)
     scripts.install(torch, device, spaces.unknown, (fake, mode), _say)
+    _beside("tidemark_files").Checkpoints(torch, _say).install(importlib.import_module("torch._subclasses.fake_tensor").FakeTensor)
     again = scripts.restart_on_value(meter.value, lambda: meter.read, _say)
     compiler = _beside("tidemark_graphs").Compiler(torch, watch)
     compiler.linear = linear
@@ -791,6 +845,7 @@ def _imported() -> None:
     _plain(importlib.import_module("torch.utils.checkpoint").checkpoint)
     fake.__enter__()
     mode.__enter__()
+    scripts.make_lists_on_host(torch)
 
     def finish() -> None:
         recorder.note("predicted.steps", str(watch.steps))
@@ -818,12 +873,12 @@ def install() -> None:
     scripts = _beside("tidemark_scripts")
     owner = os.environ.get("TIDEMARK_PREDICT_OWNER", str(os.getpid()))
     if scripts.is_launcher(sys.orig_argv) or owner != str(os.getpid()):
-        return  # the process that trains is another one
+        return  # another process trains
     if scripts.is_other_rank():
         os._exit(0)
     place = _torch_place()
     if place is None:
-        return  # a Python without torch: nothing to predict, which the command says
+        return  # a Python without torch: nothing to predict, which the command reports
     if place.cuda:
         _say(f"torch {place.__version__} is built for CUDA {place.cuda}: it brings device guards and hooks of its own, which ask the driver and cannot be "
              f"replaced from outside. Predict with a build without CUDA of the same version (torch {place.__version__.split('+')[0]}+cpu) in another environment; "

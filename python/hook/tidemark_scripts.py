@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Habits of training scripts, in a prediction: threads, processes of other ranks, torch.jit, CUDA graphs, old tensor types, memory snapshots.
+"""Supports common features of training scripts in a prediction: threads, processes of other ranks, torch.jit, CUDA graphs, old
+tensor types, memory snapshots.
 
-Each has a stand-in that needs no device. Those that change the predicted memory are named as unknown in the report.
+Each has a replacement that needs no device. Those that change the predicted memory are listed as unknown in the report.
 """
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ TYPES = {"FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "flo
 
 
 def is_launcher(argv: list[str]) -> bool:
-    """Returns whether this process only starts the ranks of a job: torchrun and its like."""
+    """Returns whether this process only starts the ranks of a job (torchrun or a similar launcher)."""
     for i, word in enumerate(argv[1:], 1):
         if word == "-m":
             return i + 1 < len(argv) and argv[i + 1] in LAUNCHERS
@@ -34,7 +35,7 @@ def is_other_rank() -> bool:
 
 
 def install(torch: Any, device: Any, unknown: dict[str, str], modes: Any, say: Any) -> None:
-    _threads(modes)
+    _threads(torch, modes)
     _processes(torch, say)
     _jit(torch, unknown)
     _graphs(torch, unknown)
@@ -44,14 +45,21 @@ def install(torch: Any, device: Any, unknown: dict[str, str], modes: Any, say: A
         torch.nn.DataParallel.forward = lambda self, *args, **kw: self.module(*args, **kw)
 
 
-def _threads(modes: Any) -> None:
-    """Modes belong to a thread: those that the program starts, such as prefetchers of data, get them too."""
+def make_lists_on_host(torch: Any) -> None:
+    """Makes tensors from Python lists on the host first, in this thread. PyTorch would make an index such as x[[0, 1]] on the device
+    without calling a mode."""
+    getattr(torch._C, "_set_only_lift_cpu_tensors", lambda on: None)(True)
+
+
+def _threads(torch: Any, modes: Any) -> None:
+    """Gives the modes, which belong to a thread, to threads that the program starts, such as data prefetchers."""
     dispatch: Any = importlib.import_module("torch.utils._python_dispatch")
     inner: Any = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
 
     def bootstrap(self: Any) -> None:
         for mode in modes:
             dispatch._push_mode(mode)
+        make_lists_on_host(torch)
         try:
             inner(self)
         finally:
@@ -62,7 +70,7 @@ def _threads(modes: Any) -> None:
 
 
 def _processes(torch: Any, say: Any) -> None:
-    """torch.multiprocessing.spawn: the first process is this one, the others are not started."""
+    """Replaces torch.multiprocessing.spawn: this process is the first one, the others are not started."""
 
     def spawn(fn: Any, args: Any = (), nprocs: int = 1, *rest: Any, **kw: Any) -> None:
         if nprocs > 1:
@@ -75,7 +83,7 @@ def _processes(torch: Any, say: Any) -> None:
 
 
 def _jit(torch: Any, unknown: dict[str, str]) -> None:
-    """torch.jit: functions and modules run as the Python code that they are."""
+    """Replaces torch.jit: functions and modules run as Python code."""
 
     def same(what: Any = None, *args: Any, **kw: Any) -> Any:
         unknown["torch.jit"] = "scripted and traced code ran as Python; its fusions need less memory"
@@ -86,7 +94,7 @@ def _jit(torch: Any, unknown: dict[str, str]) -> None:
 
 
 def _graphs(torch: Any, unknown: dict[str, str]) -> None:
-    """CUDA graphs: what they capture runs once; a replay allocates nothing."""
+    """Replaces CUDA graphs: captured code runs once; a replay allocates nothing."""
 
     class CUDAGraph:
         def __init__(self, *args: Any, **kw: Any) -> None:
@@ -108,7 +116,7 @@ def _graphs(torch: Any, unknown: dict[str, str]) -> None:
 
 
 def _history(torch: Any, say: Any) -> None:
-    """torch.cuda.memory's snapshots: they are empty; `tidemark predict --keep` has what would be in them."""
+    """Replaces torch.cuda.memory's snapshots, which are empty; `tidemark predict --keep` has their content."""
 
     def dump(*args: Any, **kw: Any) -> None:
         say("torch.cuda.memory._dump_snapshot: no snapshot is written; --keep FILE keeps the predicted recording")
@@ -122,7 +130,7 @@ def _history(torch: Any, say: Any) -> None:
 
 
 def _old_types(torch: Any) -> None:
-    """torch.cuda.FloatTensor and its like, which scripts of older PyTorch use."""
+    """Defines torch.cuda.FloatTensor and similar types, which scripts for older PyTorch use."""
 
     class Kind(type):
         dtype: Any
@@ -167,8 +175,12 @@ def restart_on_value(value: int, was_read: Any, say: Any) -> Any:
         of_zero = issubclass(kind, (ZeroDivisionError, AssertionError)) or kind is ValueError and "math domain" in str(why)
         if of_zero and not value and was_read():
             found.append(f"{kind.__name__}: {why}" if str(why) else kind.__name__)
-        else:
-            inner(kind, why, trace)
+            return
+        inner(kind, why, trace)
+        if "RANK expected" in str(why):
+            say("the program is one rank of a job: add --world N, or run it by torchrun")
+        if was_read() and not issubclass(kind, KeyboardInterrupt):
+            say(f"values that the program reads from tensors are {value} in a prediction: the error above may follow from that")
 
     def again() -> None:
         if found:

@@ -1,28 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Values and sizes that depend on data, in a prediction: what a program reads from tensors, and results whose size cannot be known.
+"""Chooses values and sizes that depend on data in a prediction: numbers that a program reads from tensors, and results of unknown
+size.
 
-A number that the program reads is 0 (or TIDEMARK_PREDICT_VALUE), except for questions whose answer is known in a run that works: values
-are finite, parameters of a distribution are valid. A result whose size depends on data gets the largest size that it can have; where
-there is no largest size, a stated one.
+A number that the program reads is 0 (or TIDEMARK_PREDICT_VALUE), except for checks whose result is known in a run that works:
+values are finite, parameters of a distribution are valid. A result whose size depends on data gets the largest size that it can
+have; if there is no largest size, a stated one.
 """
 from __future__ import annotations
 
+import copyreg
 import math
+import operator
 import sys
 from typing import Any
 
-ANSWERED = {"aten::_use_cudnn_ctc_loss", "aten::_use_miopen_ctc_loss", "aten::_ctc_loss", "aten::_ctc_loss_backward"}  # ops without a fake kernel
+SYNC_NORM = {"aten::batch_norm_stats", "aten::batch_norm_gather_stats_with_counts", "aten::batch_norm_elemt", "aten::batch_norm_backward_reduce", "aten::batch_norm_backward_elemt"}
+CELLS = {"aten::_thnn_fused_lstm_cell", "aten::_thnn_fused_lstm_cell_backward_impl", "aten::_thnn_fused_gru_cell", "aten::_thnn_fused_gru_cell_backward"}
+ANSWERED = SYNC_NORM | CELLS | {"aten::_use_cudnn_ctc_loss", "aten::_use_miopen_ctc_loss", "aten::_ctc_loss", "aten::_ctc_loss_backward"}  # ops without a fake kernel
 LARGEST = "its size depends on data; the largest it can be was taken"
 
 
 class Truths:
-    """Booleans of tensors that are known without data: which comparisons ask for NaN and infinity, and what follows from them."""
+    """Tracks boolean tensors that are known without data: comparisons with NaN and infinity, and values derived from them.
 
-    def __init__(self) -> None:
+    A single number, such as a loss, compares with a Python number as the value does that the program would read from it."""
+
+    def __init__(self, value: int = 0) -> None:
+        self.value = value
         self.rules: dict[str, Any] = {
-            "aten::eq": lambda a, b: True if a is b else self.infinite(b, False), "aten::ne": lambda a, b: False if a is b else self.infinite(b, True),
-            "aten::lt": self.infinite, "aten::le": self.infinite, "aten::logical_not": self.no, "aten::bitwise_not": self.no,
+            **{f"aten::{name}": self.compare(getattr(operator, name)) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+            "aten::logical_not": self.no, "aten::bitwise_not": self.no,
             **dict.fromkeys(("aten::all", "aten::any", "aten::view", "aten::squeeze", "aten::_to_copy", "aten::clone"), lambda a, *rest: self.of(a)),
             **dict.fromkeys(("aten::mul", "aten::logical_and", "aten::bitwise_and"), self.both),
             **dict.fromkeys(("aten::logical_or", "aten::bitwise_or"), self.either),
@@ -32,11 +40,15 @@ class Truths:
     def of(tensor: Any) -> bool | None:
         return getattr(tensor, "_tide_truth", None)
 
-    @staticmethod
-    def infinite(*args: Any) -> bool | None:
-        """A comparison with infinity: `x < inf` and `x != inf` are true, `x == inf` is false."""
-        bound, answer = args if isinstance(args[1], bool) else (args[1], True)
-        return answer if isinstance(bound, float) and math.isinf(bound) else None
+    def compare(self, how: Any) -> Any:
+        def rule(a: Any, b: Any) -> bool | None:
+            """`x == x` is true, values are below infinity; else only a single number has a value."""
+            if a is b or isinstance(b, float) and math.isinf(b):
+                return bool(how(0, 0 if a is b else b))
+            single = isinstance(b, (int, float)) and a.numel() == 1 and a.dtype.is_floating_point
+            return bool(how(self.value, b)) if single else None
+
+        return rule
 
     def no(self, a: Any) -> bool | None:
         known = self.of(a)
@@ -51,7 +63,7 @@ class Truths:
         return True if x or y else None
 
     def note(self, rule: Any, args: Any, out: Any) -> None:
-        """Keeps the answer with the result of an op, if it is known."""
+        """Keeps the known value with the result of an op."""
         try:
             known = rule(*args)
             if known is not None:
@@ -60,8 +72,62 @@ class Truths:
             return  # other arguments than the rule is for
 
 
+def known_values(tensor: Any) -> Any:
+    """The values of a fake tensor as a real one on the host, or None."""
+    return tensor.constant if tensor.constant is not None else getattr(tensor, "_tide_known", None)
+
+
+class Known:
+    """Values of small tensors that the program made from numbers: they follow to the device and back, through ops on such tensors alone."""
+
+    MOST = 4096  # elements of a tensor on a device
+
+    def __init__(self, torch: Any, fake_type: Any) -> None:
+        self.torch, self.fake_type = torch, fake_type
+
+    def of(self, tensor: Any) -> Any:
+        """Returns the values as a real tensor, or None."""
+        if not isinstance(tensor, self.fake_type):
+            return tensor
+        return known_values(tensor)
+
+    def follow(self, func: Any, args: Any, kwargs: Any, inputs: list[Any], out: Any) -> None:
+        """Computes the values of an op's result, if all its inputs are known."""
+        if func._schema.is_mutable:
+            if inputs and getattr(inputs[0], "_tide_known", None) is not None:
+                inputs[0]._tide_known = None
+            return
+        results = [t for t in (out if isinstance(out, (list, tuple)) else (out,)) if isinstance(t, self.fake_type)]
+        if not inputs or not results or self.torch.Tag.nondeterministic_seeded in func.tags or any(self.of(t) is None for t in inputs):
+            return
+        if sum(t.numel() for t in results) > self.MOST or any(t.constant is not None or t.device.type == "meta" for t in results):
+            return
+        real = self.compute(func, args, kwargs)
+        for t, r in zip(results, real if isinstance(real, (list, tuple)) else (real,)):
+            self.keep(t, r)
+
+    def keep(self, tensor: Any, real: Any) -> None:
+        if not isinstance(real, self.torch.Tensor) or real.shape != tensor.shape or real.dtype != tensor.dtype:
+            return
+        if tensor.device.type == "cpu":
+            tensor.constant = real
+            tensor.fake_mode.fake_tensor_converter.add_constant_storage_mapping(tensor)
+        else:
+            tensor._tide_known = real
+
+    def compute(self, func: Any, args: Any, kwargs: Any) -> Any:
+        def known(x: Any) -> Any:
+            return type(x)(map(known, x)) if type(x) in (list, tuple) else self.of(x) if isinstance(x, self.torch.Tensor) else x
+
+        try:
+            with self.torch.utils._mode_utils.no_dispatch():
+                return func(*known(args), **{k: known(v) for k, v in kwargs.items() if k != "device"})
+        except Exception:  # an op without a CPU kernel for them: not known
+            return None
+
+
 def read(torch: Any, func: Any, tensor: Any, value: int) -> Any:
-    """The value that a program gets from a tensor without data."""
+    """Returns the value that a program reads from a tensor without data."""
     known = Truths.of(tensor)
     kind = getattr(tensor, "dtype", torch.float32)
     if known is not None:
@@ -71,6 +137,35 @@ def read(torch: Any, func: Any, tensor: Any, value: int) -> Any:
     if kind == torch.bool:
         return _from_distributions()  # `if not valid.all(): raise`
     return complex(value) if kind.is_complex else float(value) if kind.is_floating_point else value
+
+
+def array(torch: Any, tensor: Any, value: int) -> Any:
+    """numpy() of a fake tensor: its known values, else `value` everywhere."""
+    known = known_values(tensor)
+    if known is not None:
+        with torch.utils._mode_utils.no_dispatch():
+            return known.numpy().copy()
+    import numpy as np
+
+    kind = str(tensor.dtype).rpartition(".")[2]
+    return np.full(tuple(tensor.shape), value, dtype="float32" if kind == "bfloat16" else kind)
+
+
+def swap(torch: Any) -> Any:
+    """Returns torch.utils.swap_tensors without its check of weak references, which fake tensors have: a module's move keeps its parameters'
+    identity, tied ones included."""
+
+    def swap_tensors(a: Any, b: Any) -> None:
+        a.__class__, b.__class__ = b.__class__, a.__class__
+        a.__dict__, b.__dict__ = b.__dict__, a.__dict__
+        for name in copyreg._slotnames(a.__class__):  # type: ignore[attr-defined]
+            if hasattr(a, name) and hasattr(b, name):
+                va, vb = getattr(a, name), getattr(b, name)
+                setattr(a, name, vb)
+                setattr(b, name, va)
+        torch._C._swap_tensor_impl(a, b)
+
+    return swap_tensors
 
 
 def _from_distributions() -> bool:
@@ -85,7 +180,7 @@ def _from_distributions() -> bool:
 
 
 def known_answer(name: str, args: Any) -> Any:
-    """Results of ops that have no fake kernel: a tuple with the result, or None."""
+    """Returns a tuple with the result of an op that has no fake kernel, or None."""
     if name.startswith("aten::_use_"):
         return (False,)
     if name == "aten::_ctc_loss":
@@ -94,11 +189,39 @@ def known_answer(name: str, args: Any) -> Any:
         return ((probs.new_empty((probs.shape[1],)), probs.new_empty((probs.shape[1], probs.shape[0], 2 * int(longest) + 1))),)
     if name == "aten::_ctc_loss_backward":
         return (args[1].new_empty(args[1].shape),)
+    return _sync_norm(name, args) if name in SYNC_NORM else _cell(name, args)
+
+
+def _cell(name: str, args: Any) -> Any:
+    """Ops of LSTMCell and GRUCell: the new state, and the gates that the backward pass needs."""
+    if name == "aten::_thnn_fused_lstm_cell":
+        return ((args[2].new_empty(args[2].shape), args[2].new_empty(args[2].shape), args[0].new_empty(args[0].shape)),)
+    if name == "aten::_thnn_fused_gru_cell":
+        return ((args[2].new_empty(args[2].shape), args[2].new_empty((args[2].shape[0], 5 * args[2].shape[1]))),)
+    if name == "aten::_thnn_fused_lstm_cell_backward_impl":
+        cx, gates, bias = args[2], args[4], args[5]
+        return ((gates.new_empty(gates.shape), cx.new_empty(cx.shape), gates.new_empty((gates.shape[1],)) if bias else None),)
+    if name == "aten::_thnn_fused_gru_cell_backward":
+        grad, bias = args[0], args[2]
+        rows, wide = grad.shape[0], 3 * grad.shape[1]
+        return ((*(grad.new_empty((rows, wide)) for _ in range(2)), grad.new_empty(grad.shape), *(grad.new_empty((wide,)) if bias else None for _ in range(2))),)
     return None
 
 
+def _sync_norm(name: str, args: Any) -> Any:
+    """Ops of SyncBatchNorm: statistics of each channel in f32, or a tensor like the input."""
+    x = args[1] if "backward" in name else args[0]
+    channel = sys.modules["torch"].empty(x.shape[1], device=x.device)
+    if name.endswith("elemt"):
+        return (sys.modules["torch"].empty_like(x),)
+    if name.endswith("reduce"):
+        like, (inputs, weights, biases) = channel.new_empty, args[5:8]
+        return ((*(like(channel.shape) if inputs else None for _ in range(2)), like(channel.shape) if weights else None, like(channel.shape) if biases else None),)
+    return ((channel, channel.new_empty(channel.shape)),)
+
+
 def sized(torch: Any, func: Any, args: Any, kwargs: Any) -> tuple[Any, str]:
-    """The result of an op whose size depends on data, and how its size was chosen."""
+    """Returns the result of an op whose size depends on data, and how its size was chosen."""
     name, x = func._schema.name, args[0]
     if name in ("aten::nonzero", "aten::argwhere"):
         return x.new_empty((x.numel(), x.dim()), dtype=torch.int64), LARGEST
@@ -126,7 +249,7 @@ def sized(torch: Any, func: Any, args: Any, kwargs: Any) -> tuple[Any, str]:
 
 
 def pack(torch: Any, meter: Any) -> None:
-    """Packed sequences (torch.nn.utils.rnn): each sequence is taken to have the full length."""
+    """Replaces packed sequences (torch.nn.utils.rnn): each sequence is assumed to have the full length."""
 
     def packed(x: Any, lengths: Any, batch_first: bool) -> Any:
         y = x.transpose(0, 1) if batch_first else x
@@ -145,8 +268,36 @@ def pack(torch: Any, meter: Any) -> None:
     torch._VF._pack_padded_sequence, torch._VF._pad_packed_sequence = packed, padded
 
 
+def splits(torch: Any, meter: Any) -> None:
+    """Replaces the sizes of a split that the program read from a tensor (tokens per expert): parts are assumed to be equal."""
+
+    def shares(x: Any, sizes: Any, dim: int) -> Any:
+        if not isinstance(sizes, (list, tuple)) or not sizes or not meter.read or any(n != meter.value for n in sizes):
+            return sizes
+        whole, n = x.shape[dim], len(sizes)
+        if whole == sum(sizes):
+            return sizes
+        meter.bound("split", "its sizes depend on data; equal parts were taken")
+        return [whole // n + (i < whole % n) for i in range(n)]
+
+    def stand_in(plain: Any) -> Any:
+        def split(x: Any, *args: Any, **kw: Any) -> Any:
+            name = next((k for k in ("split_size_or_sections", "split_size", "split_sizes") if k in kw), None)
+            sizes = kw.pop(name) if name else args[0]
+            dim = kw.get("dim", args[1] if not name and len(args) > 1 else args[0] if name and args else 0)
+            return plain(x, shares(x, sizes, dim), dim)
+
+        return split
+
+    for place in torch, torch.Tensor, torch.functional:
+        for name in "split", "split_with_sizes":
+            if hasattr(place, name):
+                setattr(place, name, stand_in(getattr(place, name)))
+
+
 def same_device(torch: Any) -> None:
-    """torch.ctc_loss of fake tensors leaves lengths where they are, although a mean divides by them on the device."""
+    """Replaces torch.ctc_loss, which leaves the lengths of fake tensors on the host, although a mean divides by them on the
+    device."""
     plain = torch.ctc_loss
 
     def ctc_loss(probs: Any, targets: Any, *rest: Any) -> Any:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Device memory that libraries take beside the tensors ops return: kept workspaces, and temporaries inside an op.
+"""Predicts device memory that libraries take in addition to the tensors that ops return: kept workspaces, and temporaries inside
+an op.
 
 The rules follow what PyTorch's CUDA kernels do; their constants were read from allocator histories of real runs (H200, torch
-2.11) and are listed in docs/analyses/predict.md. cuDNN's own memory is in tidemark_cudnn.py. What cannot be known without the library
-(cuDNN's choice of algorithm) is named in `unknown` and recorded with its least and most bytes, never guessed silently.
+2.11) and are listed in docs/analyses/predict.md. cuDNN's own memory is in tidemark_cudnn.py. Sizes that are unknown without the
+library (cuDNN's choice of algorithm) are listed in `unknown` and recorded with their least and most bytes, never guessed
+silently.
 """
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ REDUCTIONS = {"aten::sum", "aten::mean", "aten::amax", "aten::amin", "aten::lina
 
 
 def _config(text: str) -> int:
-    """CUBLAS_WORKSPACE_CONFIG, ":4096:2:16:8": KiB and how many of each."""
+    """Returns the bytes of CUBLAS_WORKSPACE_CONFIG, such as ":4096:2:16:8": KiB and number of each."""
     numbers = [int(x) for x in text.split(":") if x.isdigit()]
     return sum(a * b << 10 for a, b in zip(numbers[::2], numbers[1::2]))
 
@@ -28,13 +30,14 @@ def _up(a: int, b: int) -> int:
 
 
 def _pow2(n: int) -> int:
-    """The largest power of two up to n."""
+    """Returns the largest power of two up to n."""
     return 1 << (max(n, 1).bit_length() - 1)
 
 
 def reduce_bytes(outputs: int, inputs: int, fast: bool, vector: int, processors: int, threads: int = 2048) -> tuple[int, int]:
-    """Bytes of the buffer through which the blocks of one reduction join their sums, and of their counters; 0, 0 where each block has its own output.
-    outputs: results; inputs: values each is made of; fast: reduced along the innermost dimension; vector: results a thread makes at once."""
+    """Returns the bytes of the buffer in which the blocks of one reduction combine their sums, and of their counters; 0, 0 if
+    each block has its own output. outputs: results; inputs: values each is made of; fast: reduced along the innermost dimension;
+    vector: results a thread makes at once."""
     width_of, height_of = (inputs, outputs) if fast else (_up(outputs, vector), inputs)
     most = 512 // (1 if fast else vector)
     dim0, dim1 = min(_pow2(width_of), most), min(_pow2(height_of), most)
@@ -102,7 +105,8 @@ class Workspaces:
 
     @contextlib.contextmanager
     def space(self, index: int, size: Any, what: str) -> Any:
-        """A workspace whose size cuDNN chooses (least, likely, most bytes): the likely size is taken, its label has the other two."""
+        """Allocates a workspace whose size cuDNN chooses (least, likely, most bytes) with the likely size; its label has the
+        other two."""
         addr = self.meter.take(index, size.likely) if size.likely else 0
         if addr and size.least != size.most:
             self.meter.recorder.label(index, addr, 9, f"cuDNN workspace of {what}: {size.least} to {size.most} bytes")
@@ -112,7 +116,7 @@ class Workspaces:
             self.meter.give(index, addr, size.likely)
 
     def results(self, func: Any, args: Any, kwargs: Any, out: Any) -> None:
-        """Records what an op made: its results, and workspaces of its own."""
+        """Records the results of an op, and its workspaces."""
         name = func._schema.name
         order, rule = self.orders.get(name), self.rules.get(name)
         first: Any = None
@@ -127,7 +131,7 @@ class Workspaces:
             rule(func, args, kwargs, out, index)
 
     def contiguous(self, tensor: Any, channels_last: bool = False) -> int:
-        """Bytes of the copy that a kernel makes of a tensor with gaps; 0 if it needs none."""
+        """Returns the bytes of the copy that a kernel makes of a tensor with gaps; 0 if it needs none."""
         if channels_last and tensor.dim() == 4:
             return 0 if tensor.is_contiguous(memory_format=self.torch.channels_last) else tensor.numel() * tensor.element_size()
         return 0 if tensor.is_contiguous() else tensor.numel() * tensor.element_size()
@@ -180,7 +184,7 @@ class Workspaces:
         self.meter.see_all(out[:2])  # seed and offset of dropout are on the host
 
     def efficient(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
-        """Sums of query gradients in f32, in blocks of 64 x 64 with a lock each."""
+        """Allocates sums of query gradients in f32, in blocks of 64 x 64 with a lock each."""
         grad, query, heads = args[0], args[1], args[1].shape[1]
         b, m, k = query.shape[0], query.shape[2], query.shape[3]
         delta = 4 * b * heads * m
@@ -188,12 +192,13 @@ class Workspaces:
         self.passing(index, 4 * b * heads * _up(m, 64) * _up(k, 64) * (64 * 64 + 4), delta)
 
     def cudnn_attention(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
-        """Sums of query gradients in f32, and one number a row."""
+        """Allocates sums of query gradients in f32, and one number per row."""
         q = args[1]
         self.passing(index, 4 * q.numel() + 4 * q.shape[0] * q.shape[1] * q.shape[2] + 256)
 
     def shape_of(self, x: Any, y: Any, weight: Any, stride: Any, transposed: bool, groups: int) -> tuple[Any, bool]:
-        """The convolution as cuDNN sees it (None: another library runs it, or one without tensor cores), and whether channels come last."""
+        """Returns the convolution as cuDNN sees it (None: another library runs it, or one without tensor cores), and whether
+        channels come last."""
         last = x.dim() == 4 and any(t.is_contiguous(memory_format=self.torch.channels_last) and not t.is_contiguous() for t in (x, weight))
         half = x.dtype in (self.torch.float16, self.torch.bfloat16)
         tf32 = x.dtype == self.torch.float32 and self.torch.backends.cudnn.allow_tf32 and self.device.major >= 8
@@ -233,7 +238,8 @@ class Workspaces:
 
 
 def attention(torch: Any, device: Any) -> Any:
-    """scaled_dot_product_attention as a GPU of this capability chooses it: cuDNN, memory-efficient, or plain."""
+    """Returns a replacement of scaled_dot_product_attention with the kernel that a GPU of this capability uses: cuDNN,
+    memory-efficient, or plain."""
     aten = torch.ops.aten
     plain = torch._C._nn.scaled_dot_product_attention
 

@@ -21,9 +21,30 @@ def install(torch: Any, world: int, meter: Any) -> None:
 
     dist.init_process_group = init
     dist.is_nccl_available = lambda: True
+    _objects(dist)
     _stand_in_for_ddp(torch)
     _real_meshes(torch)
     _shapes_alone(meter)
+
+
+def _objects(dist: Any) -> None:
+    """Collectives of Python objects, which read pickled data from tensors: every rank is taken to have the object of this one."""
+
+    def all_gather(outputs: list[Any], value: Any, *args: Any, **kw: Any) -> None:
+        outputs[:] = [value] * len(outputs)
+
+    def gather(value: Any, outputs: list[Any] | None = None, *args: Any, **kw: Any) -> None:
+        if outputs is not None:
+            outputs[:] = [value] * len(outputs)
+
+    def broadcast(values: list[Any], *args: Any, **kw: Any) -> None:
+        pass  # rank 0 sends
+
+    def scatter(outputs: list[Any], inputs: list[Any] | None = None, *args: Any, **kw: Any) -> None:
+        outputs[0] = inputs[0] if inputs else None
+
+    for place in dist, dist.distributed_c10d:
+        place.all_gather_object, place.gather_object, place.broadcast_object_list, place.scatter_object_list = all_gather, gather, broadcast, scatter
 
 
 def _stand_in_for_ddp(torch: Any) -> None:

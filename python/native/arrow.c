@@ -87,7 +87,7 @@ static const char *const formats[] = {
 static int schema_column(struct ArrowSchema *s, const char *table, const tide_column_view *c)
 {
 	schema_plain(s, formats[c->type], c->name);
-	if (!is_text(c) && !tide__words_of(table, c->name))
+	if (!is_text(c) && !tide__kind_names_of(table, c->name))
 		return 0;
 	s->dictionary = calloc(1, sizeof *s->dictionary);
 	if (!s->dictionary)
@@ -180,8 +180,8 @@ static size_t clean(const char *s, size_t n, char *out)
 /* The texts for the indices of a column: the trace's texts, or the names of an enumeration. */
 struct meaning {
 	const tide_trace *trace;
-	tide_words words; /* NULL: the trace's texts */
-	size_t known;	  /* number of values that have a name */
+	tide_kind_names words; /* NULL: the trace's texts */
+	size_t known;	       /* number of values that have a name */
 	size_t count;
 	char unknown[32]; /* text for a value without a name; consumers require distinct texts */
 };
@@ -207,7 +207,7 @@ static size_t highest(const uint8_t *v, size_t n)
 	return most;
 }
 
-static struct meaning meaning_of(tide_shared *s, const tide_column_view *c, tide_words words)
+static struct meaning meaning_of(tide_shared *s, const tide_column_view *c, tide_kind_names words)
 {
 	const tide_model *m = (const tide_model *)s->trace;
 	struct meaning d = { .trace = s->trace, .words = words };
@@ -217,7 +217,7 @@ static struct meaning meaning_of(tide_shared *s, const tide_column_view *c, tide
 	}
 	size_t most =
 		c->data ? highest((const uint8_t *)c->data + c->first, c->rows - c->first) : 0;
-	d.known = tide__words_count(words);
+	d.known = tide__kind_names_count(words);
 	d.count = most < d.known ? d.known : most + 1;
 	return d;
 }
@@ -254,7 +254,7 @@ static int dictionary(struct ArrowArray *a, tide_shared *s, struct meaning *m)
 	return 0;
 }
 
-/* Returns roles as in `peak --group-by role`, with concluded ones. NULL if memory ran out. */
+/* Returns roles as in `peak --group-by role`, including inferred ones. NULL if memory ran out. */
 static void *roles_of(const tide_shared *s, const tide_column_view *c)
 {
 	tide_roles r;
@@ -280,7 +280,7 @@ static int array_column(struct ArrowArray *a, tide_shared *s, const char *table,
 		return ENOMEM;
 	}
 	h->buffers[1] = data ? data + c->first * c->size : NULL;
-	tide_words words = tide__words_of(table, c->name);
+	tide_kind_names words = tide__kind_names_of(table, c->name);
 	if (!is_text(c) && !words)
 		return 0;
 	struct meaning m = meaning_of(s, c, words);

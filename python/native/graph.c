@@ -9,7 +9,7 @@
 #define MOST_PROBLEMS 100
 #define KNOWN	      1024
 #define WAYS	      4
-#define MAP_FROM      ((size_t)1 << 20)	 // bytes of a table that is mapped
+#define MAP_FROM      ((size_t)1 << 20)	 // tables of at least this many bytes are mapped
 #define MAP_FIRST     ((size_t)16 << 20) // room of nodes that are mapped, at first
 #define GC_HEAD	      16 // bytes before an object that the collector tracks; sys.getsizeof adds them
 #define MOST_BYTES    ((size_t)1 << 48) // larger than an address space: __sizeof__ is wrong
@@ -159,7 +159,8 @@ static int room_for_node(struct graph *g)
 	return (g->n + 1) * 4 > g->n_slots * 3 ? more_node_slots(g) : 0;
 }
 
-/* Returns the node of a key and makes it if it is new. `buffer` is the shape of a buffer, or NOTHING for an object. The caller has reserved space. */
+/* Returns the node of a key, created if it is new. `buffer` is the shape of a buffer, or NOTHING
+ * for an object. The caller has reserved space. */
 static uint32_t node_of(struct graph *g, void *key, uint32_t shape, uint32_t buffer)
 {
 	uint64_t h = node_hash(key);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The object graph below some owners: each object and each buffer is one node, however often it is shared.
+/* The object graph below some owners: each object and each buffer is one node, also if it is
+ * shared.
  *
- * graph.c has the tables, graph_expand.c finds what an object refers to, ndarray.c reads NumPy's arrays.
+ * graph.c has the tables, graph_expand.c finds the references of an object, ndarray.c reads NumPy's
+ * arrays.
  *
  * Edges come from tp_traverse, from the base of an ndarray, and from resolvers written in Python. The stack is explicit, so depth
- * costs memory only. Every object of the graph is held (one reference) until graph_free: code that runs during a walk cannot free
- * a node, and afterwards all reference counts are what they were.
+ * costs memory only. Every object of the graph is held (one reference) until graph_free: code that
+ * runs during a walk cannot free a node, and afterwards all reference counts are unchanged.
  *
  * All functions need the GIL. Those that return int return -1 with a Python exception set. */
 #ifndef TIDEMARK_GRAPH_H
@@ -102,7 +104,8 @@ int graph_node(struct graph *g, PyObject *o, uint32_t *at);
 int graph_expand(struct graph *g, uint32_t at);
 /* Pushes the memory of an array or of a resolved object alone: bases and buffers, whose bytes may not be known yet. */
 int graph_expand_outside(struct graph *g, uint32_t at);
-/* Finds how many bytes the node itself has (not of a FAST_NDARRAY, which graph_expand measures). A __sizeof__ that fails or lies becomes a problem, and the type's basic size is taken. */
+/* Finds how many bytes the node itself has (not of a FAST_NDARRAY, which graph_expand measures). A
+ * __sizeof__ that fails or is impossible becomes a problem, and the type's basic size is used. */
 int graph_measure(struct graph *g, uint32_t at);
 int graph_push(struct stack *s, uint32_t at);
 
@@ -113,8 +116,9 @@ int graph_knows(const struct graph *g, PyObject *o);
 int graph_shape(struct graph *g, PyObject *type, uint32_t *shape);
 /* Pushes the node of a buffer, made if it is new; one of 0 bytes is none. */
 int graph_push_buffer(struct graph *g, void *address, size_t bytes, PyObject *device);
-/* Makes a problem of the exception that is set, if any, whatever its class: code of a measured object raised it. MemoryError stays,
- * and so does what the handler of a signal raised (tidemark.objects._guard knows): then -1 is returned. */
+/* Converts the current exception, if any, of any class, to a problem: code of a measured object
+ * raised it. MemoryError stays, and so does an exception from a signal handler
+ * (tidemark.objects._guard detects those): then -1 is returned. */
 int graph_problem(struct graph *g, PyObject *type, const char *what);
 void *graph_grown(void *old, size_t *room, size_t size);
 #endif

@@ -3,7 +3,8 @@
 /* tidemark._native: the recorder and the tables of a trace, for Python.
  *
  * Stable ABI of CPython 3.10: one wheel serves every later version. No torch, no numpy. recorder.c
- * holds the functions over record.h, ticker.c the periodic checkpoints, config.c the settings, trace.c the type over trace.h, arrow.c the tables' way out. */
+ * holds the functions over record.h, ticker.c the periodic checkpoints, config.c the settings,
+ * trace.c the type over trace.h, arrow.c exports tables. */
 #ifndef TIDE_PYTHON_NATIVE_H
 #define TIDE_PYTHON_NATIVE_H
 
@@ -42,7 +43,7 @@ PyObject *tide__config(PyObject *self, PyObject *args);
 /* snapshots_every(seconds): a checkpoint snapshot_0001 ... every so often; 0 stops. */
 PyObject *tide__snapshots_every(PyObject *self, PyObject *args);
 
-/* instances(type): objects of the type, without giving up the GIL. */
+/* instances(type): objects of the type, without releasing the GIL. */
 PyObject *tide__instances(PyObject *self, PyObject *type);
 
 extern PyMethodDef tide__recorder_methods[];

@@ -4,8 +4,8 @@
  *
  * Pass 1 walks from each owner in turn and marks every node with the only owner that reaches it, or SHARED. A node is expanded at
  * most twice. Pass 2 adds up, per owner, its own nodes and the shared ones it reaches; owners that enter the shared part at the same
- * nodes (arrays with one unit) take the sum from a memo. The largest shared nodes have a bit each, so that pass 2 also finds who
- * reaches them. */
+ * nodes (arrays with one unit) take the sum from a memo. The largest shared nodes have a bit each,
+ * so that pass 2 also finds their owners. */
 #include "graph.h"
 
 #include <stdlib.h>

@@ -123,7 +123,7 @@ static PyObject *start(PyObject *self, PyObject *args, PyObject *kw)
 		return NULL;
 	if (ring < 0 || most < 0) {
 		Py_DECREF(path);
-		PyErr_SetString(PyExc_ValueError, "a number of bytes is not negative");
+		PyErr_SetString(PyExc_ValueError, "a number of bytes must not be negative");
 		return NULL;
 	}
 	opt.ring_bytes = (size_t)ring;

@@ -325,7 +325,7 @@ static int take_bytes(struct call *c, PyObject *value, uint64_t *out)
 	if (!text)
 		return -1;
 	if (!tide__parse_bytes(text, &v))
-		return PyErr_Format(PyExc_ValueError, "'%s' is no size such as 40GiB", text), -1;
+		return PyErr_Format(PyExc_ValueError, "'%s' is not a size such as 40GiB", text), -1;
 	*out = (uint64_t)v;
 	return 0;
 }
@@ -530,7 +530,8 @@ static tide_code print(struct call *c)
 }
 
 /* Finds a report without the GIL. Before 3.14, when a daemon thread takes the GIL back after the program
- * has ended, Python ends it by pthread_exit. The cleanup handler then frees what the call owns. */
+ * has ended, Python ends it by pthread_exit. The cleanup handler then frees the memory of the
+ * call. */
 static void find_aside(struct call *c, bool text)
 {
 	pthread_cleanup_push(forget, c);

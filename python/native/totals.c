@@ -123,7 +123,7 @@ PyObject *tide__totals(const tide_trace *t, PyObject *positions)
 {
 	source s;
 	if (!PyList_Check(positions))
-		return PyErr_Format(PyExc_TypeError, "a list of positions");
+		return PyErr_Format(PyExc_TypeError, "positions must be a list");
 	if (!source_of(t, &s))
 		return PyErr_Format(PyExc_KeyError, "memory_events");
 	Py_ssize_t n = PyList_Size(positions);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Prints the totals of checkpoints from a thread of its own. A checkpoint is one event; its totals are read from the recording.
+"""Prints the totals of checkpoints from a separate thread. A checkpoint is one event; its totals are read from the recording.
 
 The thread reads the recording so far, without the GIL, and prints its new checkpoints; then it sleeps REST times as long as that
 took. The remaining checkpoints are printed when the tracker stops.

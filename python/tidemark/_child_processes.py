@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Processes that multiprocessing starts by spawn or forkserver (a DataLoader's workers) record into files of their own, as forked ones do.
+"""Processes that multiprocessing starts by spawn or forkserver (a DataLoader's workers) record into separate files, as forked
+ones do.
 
 multiprocessing sends such a process its preparation data. We add a short script to them, which the process runs when it unpickles
 them. The process records from its import of torch on; without torch it writes no file. Never raises into the program.

@@ -94,7 +94,7 @@ class Live:
         if device["sampled"] is not None:  # its allocator reports nothing: show the samples of its own counter
             s = device["sampled"]
             own = s["own_peak_bytes"] or 0
-            told = f" {size(own)} as its own counter says," if own > (s["peak_bytes"] or 0) else ""
+            told = f" {size(own)} by its own counter," if own > (s["peak_bytes"] or 0) else ""
             return f"sampled {size(s['allocated_bytes'])}, at most{told} {size(s['peak_bytes'])} in {counted(s['samples'], 'sample')}{reserved}"
         return f"{size(t['live_bytes'])} in {counted(t['live_count'], 'allocation')}, peak {size(t['peak_bytes'])}{reserved}"
 

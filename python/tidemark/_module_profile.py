@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""The profile of a program that is tracked without any call of its own: `tidemark run` with one switch is enough.
+"""Makes the profile of a program that does not call the tracker itself: `tidemark run` with one setting is enough.
 
 Its modules become the operations, calls of innermost modules become the log, and ops come from the recording. Values that only a
 hook or torch's profiler sees (tensors in and out, input shapes, device time) are null.

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """Makes the tracker's JSON from its recording. Nothing here runs while the program does.
 
-Every total comes from the recording's memory events; a storage counts once, however many views it has. Columns are read in
+Every total comes from the recording's memory events; a storage counts once, for any number of views. Columns are read in
 place: the largest additional data are three numbers for each memory event.
 """
 from __future__ import annotations
@@ -45,7 +45,7 @@ UNKNOWN = {
     "tensors_accessed": "tensors_read and tensors_written together; null as above",
     "input_shapes": "of an op and of a module in the log; null: seen by track_pytorch_ops and track_model_with_hooks alone",
     "cuda_time_us": "null: no CUDA device, or ops from the recording (pytorch_operations_source)",
-    "reserved_bytes": "null: a device without a caching allocator, or one that has not told its total yet; else exact at the last sample",
+    "reserved_bytes": "null: a device without a caching allocator, or one that has not reported its total yet; else exact at the last sample",
     "logical_bytes": "elements × element size of the tensors whose shape is known; logical_unknown counts the others",
 }
 
@@ -530,7 +530,7 @@ def document(p: Profile, pytorch_operations: list[dict[str, Any]], known: Mappin
 
 def write(value: Any, put: Any) -> None:
     """Writes JSON, indented by 2 down to the tensors and their events, which are one line each. The standard library's C encoder
-    writes each record once, however many snapshots list it."""
+    writes each record once, for any number of snapshots that list it."""
     _write(value, put, "", {})
 
 

@@ -30,7 +30,7 @@ _found: dict[str, dict[str, int]] = {}  # by test
 _files: set[str] = set()  # names of recordings that are taken
 LEAST_LIMIT = 1024  # of limit_host_objects
 _walked = False  # live objects were measured once
-_before: list[tuple[int, dict[str, int], dict[str, int]]] = []  # live objects before the test; what our modules hold is not counted
+_before: list[tuple[int, dict[str, int], dict[str, int]]] = []  # live objects before the test; objects of our modules are not counted
 
 _UNITS = {"": 1, "B": 1, **{p + b: 2**n for p, n in zip("KMGT", (10, 20, 30, 40)) for b in ("B", "IB")}}  # as everywhere in Tidemark
 

@@ -241,7 +241,7 @@ class record:  # noqa: N801: reads as a verb
             start(path if number == 1 else f"{path.removesuffix('.tide')}.{number}.tide",
                   **{**(TORCH if with_torch else {}), **self._options})
         except _native.Error as why:
-            if why.code != ALREADY:  # another thread has called start() just now
+            if why.code != ALREADY:  # another thread has called start() meanwhile
                 raise
             self._tell()
             return

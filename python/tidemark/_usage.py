@@ -97,7 +97,7 @@ class MemoryUsageTracker:
 
     @staticmethod
     def _attach() -> bool:
-        """Attaches to PyTorch if the program has imported it and nobody records it yet. Returns whether it did."""
+        """Attaches to PyTorch if the program has imported it and it is not recorded yet. Returns whether it did."""
         if "torch" not in sys.modules:
             return False
         from . import torch as capture

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""PyTorch without computing: between enter() and leave() tensors are fake (shapes without data), and the memory that they would take is recorded.
+"""Runs PyTorch without computing: between enter() and leave() tensors are fake (shapes without data), and the memory that they
+would take is recorded.
 
 Used by MemoryUsageTracker.begin_capture(RunMode.NO_DISPATCH). A dispatch mode sees every op. Each new storage that an op returns
 becomes an allocation in a virtual pool of its device, which is freed with the storage. Older tensors stay real and are not counted.
@@ -11,7 +12,7 @@ import importlib
 import weakref
 from typing import Any
 
-from . import _native
+from . import _home, _native
 
 KINDS = {"cpu": 1, "cuda": 2, "mps": 4, "xpu": 5, "mtia": 6}  # device kinds of record.h
 DRAM, HEAP = 1, 5  # kinds of pools
@@ -29,13 +30,37 @@ class Virtual:
         self.next = 1 << 40
         self.read = 0
         self.open = True
+        self.values: Any = _home.hook("tidemark_values")
         self.modes: list[Any] = [FakeTensorMode(allow_non_fake_inputs=True), self._meter()]
+        self.replaced: list[tuple[Any, str, Any]] = []
+        self._replace(torch.utils, "swap_tensors", self.values.swap(torch))  # model.to(device)
+        for name, then in ("numpy", lambda a: a), ("tolist", lambda a: a.tolist()), ("__array__", lambda a: a):
+            self._replace(torch.Tensor, name, self._reader(getattr(torch.Tensor, name), then))
+        plain = torch.Tensor.__format__
+        self._replace(torch.Tensor, "__format__", lambda t, spec: format(t.item(), spec) if isinstance(t, FakeTensor) and t.dim() == 0 else plain(t, spec))
         for mode in self.modes:
             mode.__enter__()
+
+    def _replace(self, place: Any, name: str, value: Any) -> None:
+        self.replaced.append((place, name, getattr(place, name)))
+        setattr(place, name, value)
+
+    def _reader(self, real: Any, then: Any) -> Any:
+        """A method that reads a tensor's values: those of a fake one are 0."""
+
+        def read(tensor: Any, *args: Any, **kw: Any) -> Any:
+            if not isinstance(tensor, self.fake_type):
+                return real(tensor, *args, **kw)
+            self.read += 1
+            return then(self.values.array(self.torch, tensor, 0))
+
+        return read
 
     def leave(self) -> None:
         for mode in reversed(self.modes):
             mode.__exit__(None, None, None)
+        for place, name, value in reversed(self.replaced):
+            setattr(place, name, value)
         self.open = False
         _native.annotate("predicted.values_read", str(self.read))
 
@@ -51,8 +76,9 @@ class Virtual:
                     out = func(*args, **(kwargs or {}))
                 except fake.DataDependentOutputException:  # .item(): a fake tensor has no value
                     this.read += 1
-                    kind = getattr(args[0], "dtype", torch.float32)
-                    return False if kind == torch.bool else 0.0 if kind.is_floating_point else 0
+                    return this.values.read(torch, func, args[0], 0)
+                except fake.DynamicOutputShapeException:  # x[x > 0]: as many as there can be
+                    out, _ = this.values.sized(torch, func, args, kwargs or {})
                 this.see(out)
                 return out
 

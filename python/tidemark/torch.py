@@ -183,7 +183,7 @@ def _deleters() -> tuple[int, int]:
     mine, theirs = ([_words(s) for s in storages] for storages in (own, lent))
     found = [i for i, w in enumerate(mine[0]) if 4096 < w < 2**63 and all(m[i] == w for m in mine) and all(t[i] != w for t in theirs)]
     if len(found) != 1 or not all(map(_data, own)):  # fake tensors
-        raise LookupError("this torch keeps its storages in an unknown way")
+        raise LookupError("this torch has an unknown storage layout")
     return found[0], mine[0][found[0]]
 
 
@@ -403,7 +403,7 @@ def _attach(ops: bool, shapes: bool, stacks: bool | int, modules: bool) -> int:
         _hook.forget_rank()
         devices.again()
     devices.prepare()
-    held = hold() if (fresh or gap) and not _attached else []  # start() while attached holds them already
+    held = hold() if (fresh or gap) and not _attached else []  # start() while attached already holds them
     since = _settle(torch, held) if gap else -1
     slots = library.tide_torch_attach()
     if slots <= 0:
@@ -492,8 +492,8 @@ def _label(torch: Any, model: Any, optimizer: Any) -> None:
 
 def role(value: Any, role: str, name: str | None = None) -> int:
     """Give tensors a role: role(cache, "kv_cache"). `value` is a tensor, or a list, tuple, dict or dataclass of tensors; `role` is one
-    of parameter, gradient, optimizer, activation, input, temporary, buffer, kv_cache, workspace. The role holds for the whole life of
-    the tensors' storage, until another role is given. Returns the number of tensors; 0 without a recording."""
+    of parameter, gradient, optimizer, activation, input, temporary, buffer, kv_cache, workspace. The role applies to the whole
+    life of the tensors' storage, until another role is set. Returns the number of tensors; 0 without a recording."""
     import torch
 
     from ._profile import ROLES

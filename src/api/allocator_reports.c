@@ -3,7 +3,6 @@
 /* analyze.h: allocator, oom, whatif. */
 #include <string.h>
 
-#include "analyze/allocator/oom_settings.h"
 #include "api/report.h"
 #include "base/error.h"
 #include "render/report/allocator/allocator.h"
@@ -54,52 +53,46 @@ tide_code tide_allocator_find(const tide_trace *t, const tide_allocator_options 
 
 /* ---- oom ---- */
 
-struct oom {
-	const tide_model *m;
-	tide_oom_query q;
-};
-
 static tide_code oom_text(void *result, const tide_out *to)
 {
-	struct oom *x = result;
-	tide_error err;
-	return tide__oom_text(x->m, &x->q, to, &err);
+	tide__oom_text(result, to);
+	return TIDE_OK;
 }
 
 static tide_code oom_json(void *result, tide_json *j)
 {
-	struct oom *x = result;
-	tide_error err;
-	return tide__oom_json(x->m, &x->q, j, &err);
+	tide__oom_json(result, j);
+	return TIDE_OK;
 }
 
 static void oom_free(void *result)
 {
-	(void)result; /* events are found while they are written */
+	tide__oom_events_free(result);
 }
 
 tide_code tide_oom_find(const tide_trace *t, const tide_oom_options *given, tide_report **out,
 			tide_error *err)
 {
-	static const tide_report_type type = { "oom", sizeof(struct oom), oom_text, oom_json,
+	static const tide_report_type type = { "oom", sizeof(tide_oom_events), oom_text, oom_json,
 					       oom_free };
 	tide_oom_options o = TIDE_OOM_OPTIONS_INIT;
 	const tide_model *m = tide__model_of(t);
 	tide_report *r = tide__report_new(&type);
-	uint32_t device;
-	int by;
+	uint32_t device = TIDE_ANY;
+	int by = 0;
 	tide__options_take(&o, sizeof o, given);
 	tide_code rc = tide__take_device(m, o.device, &device, err);
 	if (rc == TIDE_OK)
 		rc = tide__take_word("group_by", o.group_by, tide__group_by_texts,
-				     (int)tide__groups_telling(m), &by, err);
+				     (int)tide__group_by_best(m), &by, err);
 	if (rc == TIDE_OK && o.events > TIDE_OOM_MOST_EVENTS)
 		rc = tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "events: at most %d",
 				TIDE_OOM_MOST_EVENTS);
-	if (rc == TIDE_OK && r) {
-		struct oom *x = (struct oom *)r->result;
-		*x = (struct oom){ m, { device, (tide_group_by)by, o.top, o.events } };
-	}
+	const tide_oom_query q = {
+		device, (tide_group_by)by, o.top, o.events, TIDE_OOM_LIST, true
+	};
+	if (rc == TIDE_OK && r)
+		rc = tide__oom_events_find(m, &q, (tide_oom_events *)r->result, err);
 	return tide__report_done(r, rc, out, err);
 }
 

@@ -12,6 +12,7 @@
 #include "render/report/compare/diff.h"
 #include "render/report/device/hta.h"
 #include "render/report/predict/predict.h"
+#include "model/names.h"
 
 /* ---- hta, kernels ---- */
 

@@ -308,7 +308,7 @@ tide_code tide_modules_find(const tide_trace *t, const tide_modules_options *giv
 
 struct leaks {
 	tide_leaks l;
-	tide_leaks_view v; /* its l is the one above */
+	tide_leaks_view v; /* result.l is the member above */
 };
 
 static tide_code leaks_text(void *result, const tide_out *to)
@@ -352,7 +352,7 @@ tide_code tide_leaks_find(const tide_trace *t, const tide_leaks_options *given, 
 	tide_code rc = tide__take_one_device(m, o.device, &device, err);
 	if (rc == TIDE_OK)
 		rc = tide__take_word("group_by", o.group_by, tide__group_by_texts,
-				     (int)tide__groups_telling(m), &by, err);
+				     (int)tide__group_by_best(m), &by, err);
 	if (rc == TIDE_OK)
 		rc = take_every(m, o.every, &every, err);
 	if (rc == TIDE_OK && r) {

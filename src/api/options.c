@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Option texts of analyze.h, read. */
+/* Parses the option texts of analyze.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -137,7 +137,8 @@ tide_code tide_advice_find(const tide_trace *t, tide_report **out, tide_error *e
 		x->m = tide__model_of(t);
 		rc = tide__hta_one(x->m, x->m->path, &job, err);
 		if (rc == TIDE_OK)
-			rc = tide__collect_findings(x->m, job, &x->f, err);
+			rc = tide__collect_findings(x->m, &(tide_findings_query){ .job = job },
+						    &x->f, err);
 		tide__hta_job_free(job);
 	}
 	return tide__report_done(r, rc, out, err);

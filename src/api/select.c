@@ -34,7 +34,7 @@ bool tide__parse_time(const char *text, int64_t end, int64_t *out)
 	long long whole = strtoll(text, &rest, 10);
 	bool exact = !errno && *rest != '.'; /* whole numbers stay exact */
 	if (strpbrk(text, "eExXpP"))
-		return false; /* strtod would read more than decimals */
+		return false; /* strtod would also accept exponents and hexadecimal numbers */
 	double v = strtod(text, &rest);
 	while (*rest == ' ')
 		rest++;

@@ -142,7 +142,8 @@ tide_code tide_flame_find(const tide_trace *t, const tide_flame_report_options *
 /* ---- critical path ---- */
 
 struct critical {
-	tide_model *own; /* the trace once more, with what only this report needs; else NULL */
+	tide_model *own; /* the trace, read again with the rows that only this report needs; else
+	                  * NULL */
 	tide_critical_path c;
 	tide_critical_view v;
 	char annotation[256], data_loading[256];
@@ -167,7 +168,7 @@ static void critical_free(void *result)
 	tide__model_free(x->own);
 }
 
-/* A Kineto trace is read again: its rows as written are kept for this report only. */
+/* Reads a Kineto trace again, keeping its rows as written, which only this report needs. */
 static tide_code with_rows(const tide_model *m, struct critical *x, tide_error *err)
 {
 	tide_load_options o = { .what = TIDE_WANT_SPANS | TIDE_WANT_RAW };

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Calls the kernel directly for what the recorder does with file descriptors.
+/* File operations of the recorder as direct system calls.
  *
- * The writer thread has its own descriptor table (runtime/errand.h), so one number means two files in
- * one process. Libraries that interpose open, close, read, pwrite, fstat or mmap keep notes by number:
- * ThreadSanitizer would report races between the recorder's file and a file of the program, and tools
- * that count I/O would charge the recorder's bytes to the program's file. These functions pass them
- * by. Results and errno are those of the C library's functions. Linux, 64 bits. */
+ * The writer thread has its own descriptor table (runtime/writer_tasks.h), so one number means two files
+ * in one process. Libraries that interpose open, close, read, pwrite, fstat or mmap keep notes by
+ * number: ThreadSanitizer would report races between the recorder's file and a file of the program,
+ * and tools that count I/O would attribute the recorder's bytes to the program's file. These
+ * functions bypass such libraries. Results and errno are those of the C library's functions. Linux,
+ * 64 bits. */
 #ifndef TIDE_BASE_DESCRIPTOR_H
 #define TIDE_BASE_DESCRIPTOR_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Setting a tide_error in one line: `return tide__fail(err, TIDE_ETRUNC, at, "chunk %u ends early", n)`. */
+/* Sets a tide_error in one line: `return tide__fail(err, TIDE_ETRUNC, at, "chunk %u ends early",
+ * n)`. */
 #ifndef TIDE_BASE_ERROR_H
 #define TIDE_BASE_ERROR_H
 

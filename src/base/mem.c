@@ -168,6 +168,17 @@ bool tide__grow(void *array, size_t *cap, size_t need, size_t size)
 	return true;
 }
 
+bool tide__array_resize(void *array, size_t n, size_t size)
+{
+	void *p;
+	memcpy(&p, array, sizeof p);
+	p = tide__realloc(p, n, size);
+	if (!p)
+		return false;
+	memcpy(array, &p, sizeof p);
+	return true;
+}
+
 void tide__free(void *p)
 {
 	goes(p);

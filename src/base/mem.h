@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* All heap allocation of the library, in one place so that tests can make the n-th one fail.
+/* Allocates all heap memory of the library, in one place so that tests can make the n-th allocation
+ * fail.
  *
  * Everything in libtidemark (never the recorder) allocates through these. Sizes are checked for
  * overflow here: callers pass count and element size, never a product of untrusted numbers. */
@@ -11,12 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Uninitialised memory for n elements; NULL on overflow or exhaustion. n = 0 gives a valid pointer.
+/* Returns uninitialised memory for n elements; NULL on overflow or if memory runs out. n = 0 gives
+ * a valid pointer.
  */
 void *tide__alloc(size_t n, size_t size);
 /* The same, zeroed. */
 void *tide__calloc(size_t n, size_t size);
-/* Grow or shrink; on failure returns NULL and p stays valid. */
+/* Grows or shrinks p; on failure returns NULL and p stays valid. */
 void *tide__realloc(void *p, size_t n, size_t size);
 /* NULL is fine. */
 void tide__free(void *p);
@@ -29,7 +31,11 @@ static inline bool tide__array_room(void *array, size_t *cap, size_t need, size_
 {
 	return need <= *cap || tide__grow(array, cap, need, size);
 }
-/* Copy of n bytes plus a terminating NUL. */
+/* Resizes `array` to exactly n elements, for arrays that share the capacity of another array and
+ * for large ones that rarely grow. Returns false if memory runs out; `array` is then unchanged. */
+#define TIDE_RESIZE(array, n) tide__array_resize(&(array), (n), sizeof *(array))
+bool tide__array_resize(void *array, size_t n, size_t size);
+/* Returns a copy of n bytes plus a terminating NUL. */
 char *tide__strndup(const char *s, size_t n);
 
 /* Sets a callback that is asked before every allocation of at least TIDE_MEM_LARGE more bytes; if
@@ -50,8 +56,9 @@ uint64_t tide__mem_live(void);
 bool tide__mem_refused(void);
 void tide__mem_forgive(void);
 
-/* From now on every allocation fails, in all threads: the program ends, and what is being read or found
- * unwinds as if memory had run out. Long loops that allocate nothing ask tide__mem_stopped. */
+/* Makes every allocation fail from now on, in all threads: the program is ending, and readers and
+ * analyses unwind as if memory had run out. Long loops that allocate nothing check
+ * tide__mem_stopped. */
 void tide__mem_stop(bool stop);
 bool tide__mem_stopped(void);
 

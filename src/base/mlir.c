@@ -247,7 +247,8 @@ static bool starts(tide_slice t, const char *word, size_t n)
 	return t.n >= n && !memcmp(t.s, word, n);
 }
 
-/* Reads dimensions such as "1x32x" from *p on; *p stops at anything else than a number and an x. */
+/* Reads dimensions such as "1x32x" from *p on; *p stops at the first text that is not a number and
+ * an x. */
 static unsigned dims(const char **p, const char *end, uint64_t *out)
 {
 	unsigned n = 0;

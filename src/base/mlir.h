@@ -32,8 +32,8 @@ typedef struct tide_mlir_op {
 	bool whole;	      /* every bracket was closed and the text ended with the op */
 } tide_mlir_op;
 
-/* Returns false if the text does not start with "name(". A text that ends early gives what was
- * read, with whole = false. */
+/* Returns false if the text does not start with "name(". For a text that ends early, the parts read
+ * so far are set, with whole = false. */
 bool tide__mlir_op(const char *s, size_t n, tide_mlir_op *out);
 
 /* Returns the next element of a comma-separated list, without surrounding blanks; commas inside
@@ -78,6 +78,10 @@ uint64_t tide__mlir_tile_bytes(uint64_t h, uint64_t w, tide_slice dtype);
 static inline bool tide__slice_is(tide_slice a, const char *text, size_t n)
 {
 	return a.n == n && a.s && !__builtin_memcmp(a.s, text, n);
+}
+static inline bool tide__slice_same(tide_slice a, tide_slice b)
+{
+	return a.n == b.n && (!a.n || !__builtin_memcmp(a.s, b.s, a.n));
 }
 #define TIDE_SLICE_IS(slice, literal) tide__slice_is((slice), (literal), sizeof(literal) - 1)
 

@@ -35,7 +35,8 @@ const char *tide__nearest(const char *word, const char *(*name)(const void *user
 			  const void *user, size_t n)
 {
 	const char *best = NULL;
-	unsigned best_d = strlen(word) < 4 ? 2 : 3; /* names this far away or farther are no hint */
+	unsigned best_d = strlen(word) < 4 ? 2 : 3; /* names at this distance or more are not
+	                                             * suggested */
 	for (size_t i = 0; i < n; i++) {
 		const char *s = name(user, i);
 		bool prefix = strlen(word) > 1 && !strncmp(s, word, strlen(word));

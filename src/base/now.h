@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Milliseconds of the monotonic clock, for progress displays and timeouts, never for figures. */
+/* Returns milliseconds of the monotonic clock, for progress displays and timeouts, never for
+ * figures. */
 #ifndef TIDE_BASE_NOW_H
 #define TIDE_BASE_NOW_H
 
@@ -14,7 +15,7 @@ static inline int64_t tide__now_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* The wall clock in so many milliseconds, for the functions of pthreads that wait until then. */
+/* Returns the wall clock this many milliseconds from now, for pthread functions with a deadline. */
 static inline struct timespec tide__in_ms(int64_t ms)
 {
 	struct timespec ts;

@@ -77,8 +77,9 @@ void tide__table_shrink(void *table, const tide_table_desc *d)
 	struct head *h = table;
 	if (h->cap <= h->n)
 		return;
-	h->cap = h->n ? h->n
-		      : 1; /* first: a column that will not shrink is too long, never too short */
+	h->cap =
+		h->n ? h->n : 1; /* set first: if a column fails to shrink it is too long, never too
+		            * short */
 	(void)resize(table, d, h->cap);
 }
 

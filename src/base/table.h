@@ -52,11 +52,11 @@ typedef struct tide_table_desc {
  * table is then unchanged. */
 bool tide__table_reserve(void *table, const tide_table_desc *d, size_t extra);
 
-/* Append one zeroed row, set *row to its index. False on exhaustion. */
+/* Appends one zeroed row and sets *row to its index. Returns false if memory runs out. */
 bool tide__table_push(void *table, const tide_table_desc *d, size_t *row);
 
-/* Asks the system for the pages of rows [from, to), which must be reserved, at once: cheaper than
- * one page fault each later. Only a hint. */
+/* Asks the system for all pages of rows [from, to), which must be reserved, in one call: cheaper
+ * than one page fault per page later. Only a hint. */
 void tide__table_fault_in(const void *table, const tide_table_desc *d, size_t from, size_t to);
 
 /* Frees the space of rows beyond n; frees everything. Both accept a zeroed table. */

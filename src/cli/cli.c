@@ -19,10 +19,10 @@
 #include "base/memory_limit.h"
 #include "base/nearest.h"
 #include "cli/options.h"
-#include "cli/outfile.h"
-#include "cli/page.h"
+#include "cli/output/outfile.h"
+#include "cli/output/page.h"
 #include "cli/job/distribute.h"
-#include "cli/wrap.h"
+#include "cli/output/wrap.h"
 #include "render/text/format.h"
 
 #ifndef TIDE_VERSION
@@ -31,7 +31,7 @@
 
 /* ---- errors ---- */
 
-/* Set while a command runs inside another program, on its thread. */
+/* Set while a command runs inside a test, on its thread. */
 static _Thread_local struct {
 	FILE *errors;
 	tide_model *model;
@@ -118,7 +118,7 @@ void tide__cli_note(const char *fmt, ...)
 	errno = saved;
 }
 
-void tide__cli_cut(uint64_t texts)
+void tide__cli_note_truncated(uint64_t texts)
 {
 	if (texts)
 		tide__cli_note("note: %llu long texts are cut; each is complete at its first use",
@@ -148,7 +148,7 @@ int tide__cli_done(const tide_args *a)
 	if (!fflush(a->out) && !bad)
 		return 0;
 	if (errno == EPIPE && !output_path(a) && !a->named)
-		return 128 + SIGPIPE; /* `| head` has read enough: not an error */
+		return 128 + SIGPIPE; /* the reader closed the pipe (`| head`): not an error */
 	tide__fail_errno(&err, "cannot write");
 	return tide__cli_fail(tide__cli_output_name(a), &err);
 }
@@ -157,7 +157,7 @@ int tide__cli_json_end(const tide_args *a, tide_json *j)
 {
 	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
 	bool whole = tide__json_end(j);
-	tide__cli_cut(j->cut);
+	tide__cli_note_truncated(j->cut);
 	if (whole || ferror(a->out))
 		return tide__cli_done(a);
 	return tide__cli_fail(a->n_files ? a->files[0] : NULL, &err);
@@ -209,7 +209,7 @@ static bool is_raw(const tide_args *a)
 	return false;
 }
 
-/* A report must not replace what it reports on. */
+/* Returns true if the output would replace the input. */
 static bool is_input(const tide_args *a, const struct stat *out)
 {
 	struct stat st;
@@ -219,7 +219,7 @@ static bool is_input(const tide_args *a, const struct stat *out)
 	return false;
 }
 
-/* a->out for the command. */
+/* Opens a->out for the command. */
 static int open_output(tide_args *a, struct output *o)
 {
 	struct stat st;
@@ -356,7 +356,7 @@ static int unknown(const char *word)
 	const char *near = tide__command_near(word);
 	if (!near && !stat(word, &st)) {
 		snprintf(text, sizeof text,
-			 "'%.60s' is a file: which command? e.g. tidemark info %.60s", word, word);
+			 "'%.60s' is a file, not a command; try: tidemark info %.60s", word, word);
 		return usage(NULL, text);
 	}
 	snprintf(text, sizeof text, "there is no command '%.80s'%s%s%s", word,

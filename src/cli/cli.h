@@ -105,8 +105,7 @@ typedef struct tide_command {
 	const tide_option *options;
 	size_t n_options;
 	size_t min_files, max_files; /* max SIZE_MAX = any number */
-	const char *wants;	     /* what they are, for the message if none is given; NULL =
-				      * "file" */
+	const char *wants;	     /* their name in the message if none is given; NULL = "file" */
 	/* Choices for completion: "show,update"; "" = names of commands; NULL = files. */
 	const char *words;
 	int (*run)(const tide_args *a);
@@ -117,7 +116,8 @@ typedef struct tide_command {
 	bool (*is_input)(const char *word);
 	bool own_output; /* run() writes the file of --output itself */
 	bool raw; /* output is for programs: never wrapped at the terminal's edge (nor is JSON) */
-	/* run() returns the exit status of another program: the file of --output is kept whatever it is. */
+	/* run() returns the exit status of another program: the file of --output is kept for any
+	 * status. */
 	bool passes_status;
 	/* View that `-o x.html` writes as a page instead of run(); "" = run() writes it, NULL =
 	 * none: such a name is refused. */
@@ -157,9 +157,9 @@ void tide__cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Calls tide__load with progress on stderr (a terminal, after 1 second) and prints the error.
  * Returns NULL on failure. `what` as in tide_load_options. */
 tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what);
-/* Remembers for the exit status whether a model that was loaded otherwise is incomplete. */
-void tide__cli_saw(const tide_model *m);
-/* Returns true if a model was loaded whose log is damaged or lacks parts: status 4. */
+/* Notes for the exit status whether a model that was not loaded by tide__cli_load is incomplete. */
+void tide__cli_remember(const tide_model *m);
+/* Returns true if a loaded model's log is damaged or incomplete: status 4. */
 bool tide__cli_incomplete(void);
 /* Returns true for "-", /dev/stdin in a pipe, <(command): inputs that can be read only once. */
 bool tide__cli_is_pipe(const char *file);
@@ -177,19 +177,20 @@ static inline void tide__cli_losses(const tide_args *a, const tide_model *m)
 /* Flushes `out`. Returns 0, or 1 with a message if writing failed. Every run() ends with it. */
 int tide__cli_done(const tide_args *a);
 /* Prints a note that this many long texts were cut (render/text/long_text.h); nothing for 0. */
-void tide__cli_cut(uint64_t texts);
-/* Ends a JSON report: tide__json_end, tide__cli_cut and tide__cli_done. Returns 1 with a message
- * if it is incomplete. */
+void tide__cli_note_truncated(uint64_t texts);
+/* Ends a JSON report: tide__json_end, tide__cli_note_truncated and tide__cli_done. Returns 1 with a
+ * message if it is incomplete. */
 int tide__cli_json_end(const tide_args *a, tide_json *j);
 
-/* Runs a command inside another program (the Python package); argv[0] is its name. Its output
- * goes to `out`, its messages to `errors`; returns its exit status. `m` (may be NULL) is the
- * loaded trace of m->path: it is used instead of loading that file again. Thread-safe. */
+/* Runs a command inside a test or a fuzz target; argv[0] is its name. No command runs another one:
+ * they share analyses and renderers. Its output goes to `out`, its messages to `errors`; returns
+ * its exit status. `m` (may be NULL) is the loaded trace of m->path: it is used instead of loading
+ * that file again. Thread-safe. */
 int tide__cli_ask(int argc, char **argv, tide_model *m, FILE *out, FILE *errors);
 /* Returns the stream for messages: standard error, or the one given to tide__cli_ask. */
 FILE *tide__cli_errors(void);
-/* Returns the model given to tide__cli_ask, with one more reference, if it is that of this file
- * and has what is wanted; else NULL. */
+/* Returns the model given to tide__cli_ask, with one more reference, if it is that of this file and
+ * has the requested data; else NULL. */
 tide_model *tide__cli_model(const char *file, unsigned what);
 
 /* main() of tidemark and tidemark-mpi. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Help, made from the command table: nothing is written twice. */
+/* Help, generated from the command table. */
 #include <string.h>
 
 #include "cli/cli.h"
@@ -42,8 +42,8 @@ static size_t word(const char *s)
 	return s[i] == ']' ? i + strcspn(s + i, " \n") : n;
 }
 
-/* Words of `text`, the first at column `indent`, broken before column `width`; a newline in it
- * stays. */
+/* Prints the words of `text`, starting at column `indent`, wrapped before column `width`; newlines
+ * stay. */
 static void wrap(FILE *out, const char *text, int indent, int width)
 {
 	int col = indent;
@@ -89,7 +89,7 @@ static void option_line(const tide_option *o, FILE *out, int width)
 	wrap(out, text, col, width);
 }
 
-/* "usage: ", what may be given on the lines below it. */
+/* Prints "usage: " and the arguments, wrapped below each other. */
 static void usage_line(const tide_command *c, FILE *out, int width)
 {
 	int col = fprintf(out, "usage: tidemark %s ", c->name);

@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 
-/* Text with scdoc's marks escaped. */
+/* Prints text with scdoc's marks escaped. */
 static void put(FILE *out, const char *s)
 {
 	for (; *s; s++) {

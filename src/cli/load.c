@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Loading a trace for a command, with progress on a terminal. "-" is standard input. */
+/* Loads a trace for a command, with progress on a terminal. "-" is standard input. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #include "base/mem.h"
 #include "cli/run/child.h"
 #include "cli/cli.h"
-#include "cli/progress.h"
-#include "format/written.h"
+#include "cli/output/progress.h"
+#include "format/recording_owner.h"
 
 /* ---- standard input and pipes ---- */
 
@@ -66,14 +66,16 @@ int tide__cli_spool(const char *file, char *path, size_t n, tide_error *err)
 	return fd;
 }
 
-/* The beginning of a recording that does not fit: as many events as do, the rest counted as a loss. */
+/* Reads the beginning of a recording that does not fit: as many events as fit; the rest is counted
+ * as a loss. */
 static tide_code load_beginning(const char *path, tide_load_options *opt, tide_model **m,
 				tide_error *err)
 {
 	enum { EVENT_BYTES = 256, LEAST_EVENTS = 1000, SMALLER = 8 };
 	tide_code rc = TIDE_ENOMEM;
 	uint64_t n = tide__mem_budget_now() / EVENT_BYTES;
-	for (; rc == TIDE_ENOMEM && n >= LEAST_EVENTS && tide__begun(path) != 0; n /= SMALLER) {
+	for (; rc == TIDE_ENOMEM && n >= LEAST_EVENTS && tide__recording_began(path) != 0;
+	     n /= SMALLER) {
 		opt->max_events = n;
 		tide__mem_forgive();
 		rc = tide__load(path, opt, m, err);
@@ -83,8 +85,8 @@ static tide_code load_beginning(const char *path, tide_load_options *opt, tide_m
 
 static bool incomplete;
 
-/* Losses of a Tenstorrent log. That JSON files lack deallocates is no damage. */
-void tide__cli_saw(const tide_model *m)
+/* Checks a Tenstorrent log for losses. JSON files lack deallocates, which is not damage. */
+void tide__cli_remember(const tide_model *m)
 {
 	bool log = tide__fact_find(m, "tt.lines") >= 0;
 	for (size_t i = 0; log && i < m->facts.n; i++) {
@@ -141,6 +143,6 @@ tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what)
 		return NULL;
 	}
 	tide__fmt_axis(m->axis);
-	tide__cli_saw(m);
+	tide__cli_remember(m);
 	return m;
 }

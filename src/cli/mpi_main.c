@@ -4,9 +4,9 @@
  *
  *     mpirun -n 8 tidemark-mpi hta DIR
  *
- * Process 0 runs the command and is the only one that prints; the others wait for work (distribute.h).
- * A command that has none to spread runs in process 0 alone. Messages over 1 GiB go in pieces,
- * because MPI counts in int. */
+ * Process 0 runs the command and is the only one that prints; the others wait for work
+ * (distribute.h). A command without distributable work runs in process 0 alone. Messages over 1 GiB
+ * go in pieces, because MPI counts in int. */
 #include <mpi.h>
 #include <time.h>
 
@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 	} else {
 		tide__distribute_worker();
 	}
-	share(&rc, sizeof rc); /* mpirun wants one answer from all */
+	share(&rc, sizeof rc); /* mpirun expects the same status from all */
 	MPI_Finalize();
 	return rc;
 }

@@ -148,16 +148,14 @@ static tide_code store(struct parse *p, const tide_option *o, tide_value *v, con
 	tide_code rc = take_value(o, text, v, p->err);
 	v->given = true;
 	if (rc == TIDE_OK && o->many) {
-		const char **list = tide__realloc(v->list, v->n_list + 1, sizeof *list);
-		if (!list)
+		if (!TIDE_RESIZE(v->list, v->n_list + 1))
 			return tide__nomem(p->err);
-		v->list = list;
 		v->list[v->n_list++] = text;
 	}
 	return rc;
 }
 
-/* The value of an option: `inl` when it stands in the same word, else the next word. */
+/* Gets the value of an option: `inl` if it is in the same word, else the next word. */
 static tide_code take_into(struct parse *p, const tide_option *o, tide_value *v, const char *inl)
 {
 	if (o->kind == TIDE_OPT_FLAG) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Values of settings and where each came from; the keys are one table. */
+/* Values of settings and the source of each; one table lists the keys. */
 #include "config/config.h"
 
 #include <stdio.h>
@@ -207,7 +207,7 @@ static tide_code open_table(const tide_toml_item *i, tide_error *err)
 
 /* State while reading one [[backend]] table. */
 struct table {
-	bool open, taken; /* taken: it is the one that counts, c has its values */
+	bool open, taken; /* this table is the selected one; c has its values */
 	unsigned line, seen[TIDE_CONFIG_N + 1];
 	char name[TIDE_CONFIG_TEXT];
 	tide_config c;
@@ -252,7 +252,7 @@ static tide_code item(struct reader *r, const tide_toml_item *i)
 		return rc;
 	if (!t->open)
 		return tide__fail(r->err, TIDE_EFORMAT, i->start,
-				  "line %u: %s stands before any [[backend]]", i->line, i->key);
+				  "line %u: %s is before the first [[backend]]", i->line, i->key);
 	if (t->seen[k])
 		return tide__fail(r->err, TIDE_EFORMAT, i->start,
 				  "line %u: %s is set on line %u already", i->line, i->key,

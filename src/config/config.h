@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Settings of recordings: what, how often, where to. One reader for the program and the Python
- * package.
+/* Settings of recordings: what to record, how often, and where. The program and the Python package
+ * use this one reader.
  *
  *     # tidemark.toml
  *     [[backend]]
@@ -11,8 +11,8 @@
  * Precedence, lowest first: the default; the file; the environment (TIDEMARK_INTERVAL); a flag or
  * an argument of a call. The file is the one that TIDEMARK_CONFIG names, else the nearest
  * tidemark.toml from the working folder upwards, else $XDG_CONFIG_HOME/tidemark/tidemark.toml
- * (~/.config); one file, never several merged. Of several [[backend]] tables, the one named by
- * TIDEMARK_BACKEND (or the caller) is used, else the first.
+ * (~/.config); one file, never several merged. If there are several [[backend]] tables, the one
+ * named by TIDEMARK_BACKEND (or the caller) is used, else the first.
  *
  * Anything unknown is an error with its line, so a misspelt setting is always reported. */
 #ifndef TIDE_CONFIG_CONFIG_H
@@ -29,7 +29,7 @@ typedef enum tide_config_kind {
 	TIDE_CONFIG_BOOL,
 	TIDE_CONFIG_AUTO,    /* BOOL, or "auto" = the recording program decides */
 	TIDE_CONFIG_SECONDS, /* 0, or 0.001 to 10,000,000 */
-	TIDE_CONFIG_WORDS,   /* any text; who uses it checks it */
+	TIDE_CONFIG_WORDS,   /* any text; its user checks it */
 	TIDE_CONFIG_PATH,    /* relative to the file's folder; from other sources to the working
 			      * folder */
 } tide_config_kind;
@@ -45,15 +45,16 @@ typedef enum tide_config_kind {
 	  "record shapes and dtypes of tensors (auto: in the tracker)")                           \
 	X(capture_stacks, "capture-stacks", AUTO, "auto", "record Python stacks (auto: no)")      \
 	X(run_heap, "run-heap", WORDS, "off", "host heap under tidemark run: off, sampled, full") \
-	X(run_rate, "run-rate", WORDS, "512KiB", "mean distance of its samples")                  \
+	X(run_rate, "run-rate", WORDS, "512KiB", "mean number of bytes between its samples")      \
 	X(run_mmap, "run-mmap", BOOL, "false",                                                    \
 	  "record mmap, mremap and munmap under tidemark run")                                    \
 	X(run_gpu, "run-gpu", BOOL, "false", "record CUDA under tidemark run")                    \
 	X(run_light, "run-light", BOOL, "false", "tidemark run --light")                          \
 	X(run_torch, "run-torch", BOOL, "true", "record PyTorch under tidemark run")              \
 	X(run_modules, "run-modules", BOOL, "true", "names of modules, labels, steps")            \
-	X(run_duration, "run-duration", WORDS, "", "switch recording off after so long")          \
-	X(run_max_size, "run-max-size", WORDS, "", "keep about the last so many bytes")           \
+	X(run_duration, "run-duration", WORDS, "", "switch recording off after this time")        \
+	X(run_max_size, "run-max-size", WORDS, "",                                                \
+	  "size of the newest part of a recording to keep")                                       \
 	X(run_signal, "run-signal", WORDS, "", "signal that switches recording off and on")
 
 typedef enum tide_config_key {
@@ -81,7 +82,7 @@ typedef struct tide_config_value {
 
 typedef struct tide_config {
 	char file[TIDE_CONFIG_TEXT];	/* "" = none */
-	char backend[TIDE_CONFIG_TEXT]; /* name of the table in use, "" = it has none */
+	char backend[TIDE_CONFIG_TEXT]; /* name of the table in use, "" = unnamed */
 	bool in_file;			/* the error is about the file (its text has the line) */
 	tide_config_value v[TIDE_CONFIG_N];
 } tide_config;

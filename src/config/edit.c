@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Changing one value: everything else in the file, comments and order included, stays as it is. */
+/* Changes one value. Everything else in the file, comments and order included, stays as it is. */
 #include <stdio.h>
 #include <string.h>
 
@@ -60,7 +60,7 @@ static tide_code look(const char *text, size_t n, const char *backend, const cha
 	return rc;
 }
 
-/* The value as TOML writes it; false: it does not fit. */
+/* Writes the value as TOML. Returns false if it does not fit. */
 static bool literal(tide_config_key k, const char *value, char *out, size_t room)
 {
 	size_t n = 0;

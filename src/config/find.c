@@ -71,7 +71,7 @@ tide_code tide__config_find(char *path, size_t n, tide_error *err)
 		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "TIDEMARK_CONFIG is too long");
 	if (access(path, F_OK))
 		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
-				  "TIDEMARK_CONFIG names a file that is not there: %.80s", named);
+				  "TIDEMARK_CONFIG names a missing file: %.80s", named);
 	return TIDE_OK;
 }
 

@@ -63,7 +63,7 @@ static tide_code comment(tide_toml *t, tide_error *err)
 	return TIDE_OK;
 }
 
-/* After an item: nothing but a comment. */
+/* Checks that only a comment follows an item. */
 static tide_code rest_of_line(tide_toml *t, tide_error *err)
 {
 	blanks(t);
@@ -71,7 +71,7 @@ static tide_code rest_of_line(tide_toml *t, tide_error *err)
 		return comment(t, err);
 	if (at_end_of_line(t))
 		return TIDE_OK;
-	return FAIL(t, err, "line %u: something follows that does not belong there", t->line + 1);
+	return FAIL(t, err, "line %u: unexpected text after the value", t->line + 1);
 }
 
 /* ---- strings ---- */
@@ -95,7 +95,7 @@ static size_t put_utf8(char *out, uint32_t c)
 	return 4;
 }
 
-/* After the backslash; bytes written to out, 0 = no such escape. */
+/* Reads an escape after its backslash. Returns the bytes written to out, 0 = no such escape. */
 static size_t escape(tide_toml *t, char *out)
 {
 	static const char from[] = "btnfr\"\\", to[] = "\b\t\n\f\r\"\\";
@@ -118,19 +118,19 @@ static size_t escape(tide_toml *t, char *out)
 		v = v << 4 | (uint32_t)((d - hex) & 15);
 	}
 	if (!digits || !v || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
-		return 0; /* NUL too: texts here end with one */
+		return 0; /* NUL is refused too: it ends texts in C */
 	t->at += 1 + digits;
 	return put_utf8(out, v);
 }
 
-/* A string of one line from its quote on. */
+/* Reads a one-line string, starting at its quote. */
 static tide_code string(tide_toml *t, char *out, size_t room, tide_error *err)
 {
 	int quote = peek(t);
 	size_t used = 0, n;
 	unsigned line = t->line + 1;
 	if (t->n - t->at > 2 && t->text[t->at + 1] == quote && t->text[t->at + 2] == quote)
-		return FAIL(t, err, "line %u: strings of several lines are not used here", line);
+		return FAIL(t, err, "line %u: multi-line strings are not supported", line);
 	for (t->at++; peek(t) != quote;) {
 		if (at_end_of_line(t))
 			return FAIL(t, err, "line %u: the string has no end", line);
@@ -188,7 +188,7 @@ bool tide__toml_number(const char *s, double *out)
 	return used && last;
 }
 
-/* true, false or a number: a word up to what ends it. */
+/* Reads true, false or a number: a word up to its delimiter. */
 static tide_code word(tide_toml *t, tide_toml_item *i, tide_error *err)
 {
 	size_t n = 0;
@@ -242,7 +242,7 @@ static tide_code key(tide_toml *t, tide_toml_item *i, tide_error *err)
 	}
 	blanks(t);
 	if (peek(t) == '.')
-		return FAIL(t, err, "line %u: dotted keys are not used here", i->line);
+		return FAIL(t, err, "line %u: dotted keys are not supported", i->line);
 	return TIDE_OK;
 }
 
@@ -274,7 +274,7 @@ static tide_code value(tide_toml *t, tide_toml_item *i, tide_error *err)
 	i->type = TIDE_TOML_STRING;
 	i->at = t->at;
 	if (peek(t) == '[' || peek(t) == '{')
-		return FAIL(t, err, "line %u: lists and inline tables are not used here", i->line);
+		return FAIL(t, err, "line %u: lists and inline tables are not supported", i->line);
 	rc = peek(t) == '"' || peek(t) == '\'' ? string(t, i->text, sizeof i->text, err)
 					       : word(t, i, err);
 	i->end = t->at;

@@ -9,9 +9,9 @@
  *
  * Read: comments, [table], [[table]], bare and quoted keys, one-line basic and literal strings,
  * integers, decimals, true and false. Arrays, inline tables, dates, dotted keys and multi-line
- * strings are legal TOML that no setting uses: they are errors that say so. Nothing is allocated.
- * An own reader is needed because changing one value and leaving the rest of the file alone
- * requires the byte range of every value. */
+ * strings are legal TOML that no setting uses: they are refused with an error that names them.
+ * Nothing is allocated. A separate reader is needed because changing one value without touching the
+ * rest of the file requires the byte range of every value. */
 #ifndef TIDE_CONFIG_TOML_H
 #define TIDE_CONFIG_TOML_H
 

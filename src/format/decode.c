@@ -29,7 +29,8 @@ static inline uint64_t add_ticks(uint64_t ticks, uint64_t dt)
 
 /* ---- by schema ---- */
 
-/* Move the memory of t, x, p, q on, known type or not. False: out of range. */
+/* Updates the state of t, x, p and q, for known and unknown types. Returns false if a value is out
+ * of range. */
 static bool remember(tide_cursor *c, const tide_record_type *t, unsigned flags, const tide_field *f)
 {
 	for (size_t i = 0; i < t->n; i++) {
@@ -90,7 +91,7 @@ static bool in_range(const tide_event *e)
 	}
 }
 
-/* BEGIN with nothing, with an argument, with that and a sequence number and its thread. */
+/* Fills a BEGIN: plain, with an argument, or with an argument, a stack and an origin. */
 static bool fill_begin(tide_event *e, unsigned tag, const tide_field *f, uint64_t *kind)
 {
 	e->tag = TIDE_REC_BEGIN;
@@ -144,7 +145,7 @@ static void fill_rare(tide_event *e, unsigned tag, const tide_field *f, uint64_t
 	}
 }
 
-/* The fields by their place in TIDE_RECORDS. False: out of range. */
+/* Fills the fields by their place in TIDE_RECORDS. Returns false if a value is out of range. */
 static bool fill(tide_event *e, unsigned tag, const tide_field *f)
 {
 	uint64_t name = 0, kind = 0;
@@ -237,7 +238,7 @@ static inline void take_addr(struct fast *s, unsigned tag, uint64_t *recent)
 	recent[TIDE_RECENT(s->addr)] = s->addr;
 }
 
-/* ALLOC, ALLOC_STACK, ALLOC_FULL. `wide` receives what does not fit its field. */
+/* Decodes ALLOC, ALLOC_STACK and ALLOC_FULL. `wide` receives values that do not fit their field. */
 static inline void fast_alloc(struct fast *s, unsigned tag, tide_event *e, uint64_t *recent,
 			      uint64_t *wide)
 {
@@ -307,9 +308,9 @@ static inline bool fast_one(struct fast *s, tide_event *e, uint64_t *recent, uin
 	}
 }
 
-/* Events at c->at until `room`, the end, or a record that is not one of the fast ones or is
- * malformed: that one is left for decode_any to judge. (A malformed one may already have written to
- * `recent`; decode_any then fails as well, and nothing reads it any more.) */
+/* Decodes events from c->at on until `room`, the end, or a record that has no fast decoder or is
+ * malformed: decode_any handles that one. (A malformed one may already have written to
+ * `recent`; decode_any then fails as well, and nothing reads it afterwards.) */
 static size_t decode_fast(tide_cursor *c, tide_event *out, size_t room)
 {
 	struct fast s = { c->at, c->ticks, c->addr, c->pool, c->stream, false }, good = s;

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Decodes the payload of an EVENTS chunk into plain events, many at a time.
  *
- * A cursor walks one payload. Delta fields are resolved and flags applied; numbers are range-checked,
- * ids are not (the caller checks whether a name exists). */
+ * A cursor walks one payload. Delta fields are resolved and flags applied; numbers are
+ * range-checked, ids are not (the caller checks whether a name exists). */
 #ifndef TIDE_FORMAT_DECODE_H
 #define TIDE_FORMAT_DECODE_H
 
@@ -20,7 +20,7 @@ typedef struct tide_event {
 			* DEPTH: ops open; ANNOTATE: length of the text; TENSOR, VIEW: number of
 			* dimensions */
 	union {
-		uint64_t requested;   /* ALLOC: bytes asked for, at most size; BEGIN of kind 2:
+		uint64_t requested;   /* ALLOC: bytes requested, at most size; BEGIN of kind 2:
 				       * stack | origin << 32 */
 		const uint8_t *bytes; /* ANNOTATE: the text; TENSOR: its dimensions, as varints;
 				       * VIEW: the same, then its offset, as a varint.
@@ -41,7 +41,7 @@ typedef struct tide_cursor {
 	uint64_t ticks, addr;		 /* previous values for the wire types t, x, p, q */
 	uint16_t pool, stream;
 	bool bad;	  /* the record at `at` is malformed: decoding stops */
-	uint64_t records; /* read so far, skipped ones included */
+	uint64_t records; /* records read so far, including skipped ones */
 	uint64_t skipped; /* records of unknown types */
 	uint64_t recent[256];
 } tide_cursor;

@@ -4,8 +4,8 @@
  *
  * A record is: one byte kind, one byte n (bytes that follow), z time, then varints as listed below.
  * Times are ns of Unix time; each is stored as the difference to the record before it in the same
- * event, the first one to 0. A reader skips unknown kinds by n; missing fields are 0. Records of one
- * event are otherwise independent. */
+ * event, the first one to 0. A reader skips unknown kinds by n; missing fields are 0. Records of
+ * one event are otherwise independent. */
 #ifndef TIDE_FORMAT_DEVICE_LOG_H
 #define TIDE_FORMAT_DEVICE_LOG_H
 
@@ -52,7 +52,7 @@ enum {				/* operations of VIRTUAL */
        TIDE_VIRTUAL_RETAIN,	/* cuMemRetainAllocationHandle */
 };
 
-enum { /* memory: where an allocation lies */
+enum { /* memory: the kind of memory of an allocation */
        TIDE_DEVICE_MEMORY_DEVICE = 1,
        TIDE_DEVICE_MEMORY_PINNED,
        TIDE_DEVICE_MEMORY_MANAGED,
@@ -67,8 +67,8 @@ typedef struct tide_device_log {
 	int64_t t; /* of the last record */
 } tide_device_log;
 
-/* Appends a record with `n` fields (at most TIDE_DEVICE_FIELDS). Returns false if it does not fit:
- * write the log out first. */
+/* Appends a record with `n` fields (at most TIDE_DEVICE_FIELDS). Returns false if it does not fit;
+ * then write the log out and try again. */
 bool tide__device_log_put(tide_device_log *l, unsigned kind, int64_t t, const uint64_t *v,
 			  size_t n);
 
@@ -77,7 +77,7 @@ bool tide__device_log_put(tide_device_log *l, unsigned kind, int64_t t, const ui
 typedef struct tide_device_rec {
 	unsigned kind;
 	int64_t t;
-	uint64_t v[TIDE_DEVICE_FIELDS]; /* in the order above; 0 = not there */
+	uint64_t v[TIDE_DEVICE_FIELDS]; /* in the order above; 0 = absent */
 } tide_device_rec;
 
 /* Reads the record at *at of n bytes and advances *at and *t. Returns false at the end, and at a

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The encoder. One pass over the slots, one small function a field group; the writer thread's time
- * is spent here, so the common records (alloc, free, begin, end) come first and touch nothing but
- * the 2 KiB table of recent addresses. Slots are not trusted: the ring file of a dead process goes
- * through here too. */
+/* The encoder. One pass over the slots, one small function per group of fields. The writer thread
+ * spends most of its time here, so the common records (alloc, free, begin, end) come first and
+ * touch nothing but the 2 KiB table of recent addresses. Slots are not trusted: the ring file of a
+ * dead process goes through here too. */
 #include "format/encode.h"
 
 #include <string.h>
@@ -57,7 +57,7 @@ size_t tide__encode_schema(uint8_t *out, uint32_t *count)
 	return (size_t)(p - out);
 }
 
-/* Tag and time. Returns the tag's place, for the flags that later fields set. */
+/* Writes tag and time. Returns the tag's place, for the flags that later fields set. */
 static inline uint8_t *put_tag(struct memory *m, uint8_t tag, uint64_t ticks)
 {
 	uint8_t *at = m->p;
@@ -145,8 +145,8 @@ static uint64_t word_of(const tide_ring_slot *slots, uint64_t mask, uint64_t q, 
 	return four[i % 4];
 }
 
-/* TENSOR, and VIEW: the same with an offset, which is the first word of its slots and its last
- * field. */
+/* Encodes TENSOR, and VIEW, which also has an offset: the first word of its slots, the last field
+ * of its record. */
 static void put_tensor(struct memory *m, const tide_ring_slot *s, const tide_ring_slot *slots,
 		       uint64_t mask, uint64_t q)
 {
@@ -222,7 +222,7 @@ static void put_rare(struct memory *m, const tide_ring_slot *s, const tide_ring_
 	}
 }
 
-/* ALLOC and what is like it. */
+/* Encodes ALLOC and similar events. */
 static inline void put_alloc(struct memory *m, const tide_ring_slot *s, const tide_ring_slot *next)
 {
 	uint8_t type = (uint8_t)s->head;
@@ -282,7 +282,8 @@ static inline void put_event(struct memory *m, tide_encoder *e, const tide_ring_
 		e->depth = 0;
 		return;
 	}
-	uint32_t before = depth + (type == TIDE_REC_END); /* an END's depth is that after it */
+	uint32_t before = depth + (type == TIDE_REC_END); /* the depth of an END is the depth after
+	                                                   * it */
 	if (before != e->depth)
 		put_depth(m, e, before, s->ticks);
 	uint8_t *tag;
@@ -331,7 +332,7 @@ size_t tide__encode_events(tide_encoder *e, const tide_ring_slot *slots, uint64_
 	while (q < head && m.p <= full) {
 		const tide_ring_slot *s = &slots[q & mask];
 		uint64_t more = tide__slot_more(s);
-		if (more >= head - q) { /* nonsense, or it reaches beyond the head */
+		if (more >= head - q) { /* invalid, or it reaches beyond the head */
 			e->bad++;
 			q++;
 			continue;

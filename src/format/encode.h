@@ -15,11 +15,13 @@
  *
  * Bit 7 covers all p and q fields of the record together: if set, both are present; if clear,
  * neither is. A record has at most one t, x, p and q each, and t comes first. Times within a ring
- * never decrease: after a clock steps back, the last time is repeated until the clock has caught up.
+ * never decrease: after a clock steps back, the last time is repeated until the clock has caught
+ * up.
  *
  * The open-op count (chunk.depth at the chunk's start; see tide.h): every slot holds the number of
- * ops open before it (END: after it); if that differs from the count, a DEPTH record with the slot's
- * time comes before the event's own record. So every event is one record, besides LANE and DEPTH. */
+ * ops open before it (END: after it); if that differs from the count, a DEPTH record with the
+ * slot's time comes before the event's own record. So every event is one record, besides LANE and
+ * DEPTH. */
 #ifndef TIDE_FORMAT_ENCODE_H
 #define TIDE_FORMAT_ENCODE_H
 
@@ -85,7 +87,7 @@ typedef struct tide_encoder {
 	uint64_t bad;	 /* malformed slots that were skipped (the recorder never writes any) */
 } tide_encoder;
 
-/* Continuation slots of a slot, or UINT64_MAX when it makes no sense. */
+/* Returns the number of continuation slots of a slot, or UINT64_MAX if the slot is invalid. */
 uint64_t tide__slot_more(const tide_ring_slot *s);
 
 /* Encodes slots [e->next, head) of a ring of mask + 1 slots, as many as fit, into one EVENTS chunk

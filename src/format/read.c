@@ -25,16 +25,18 @@
 #include "format/varint.h"
 
 enum {
-	KEPT = 64, /* packed chunks kept open: the rings need the same few again and again */
-	KEPT_BYTES = 64 << 20, /* total of them, unless a single one is larger */
+	KEPT = 64, /* expanded packed chunks that are kept: the rings use the same few repeatedly */
+	KEPT_BYTES = 64 << 20, /* their total bytes, unless a single one is larger */
 	HEAD_SEARCH =
-		64 << 10, /* without its magic a file is ours if a chunk begins in these bytes */
-	AGAIN = 16,	  /* times what the file may expand to: so much is expanded again at most */
+		64 << 10, /* a file without its magic is a recording if a chunk begins in these
+		           * bytes */
+	AGAIN = 16,	  /* times the limit of expanded bytes: at most this much is expanded
+			   * repeatedly */
 };
 
 struct outer {	       /* a packed chunk, expanded */
 	uint64_t at;   /* 0 = none: no chunk begins there */
-	uint64_t used; /* when, for choosing which one to drop */
+	uint64_t used; /* time of last use, to choose which one to drop */
 	tide_payload bytes;
 };
 
@@ -53,14 +55,14 @@ struct tide_reader {
 	uint64_t outer_at; /* the packed chunk being walked, 0 = none, and the next chunk in it */
 	size_t inner;
 	uint64_t expanded, max_expanded;
-	uint64_t opened; /* bytes of packed chunks expanded, those dropped and wanted again too */
+	uint64_t opened; /* bytes of packed chunks expanded, including repeated expansions */
 	tide_head_state head_state;
 	tide_file_gaps gaps;
 	uint64_t found_for, found; /* damage at found_for: the next valid chunk is at `found` */
-	uint64_t budget;	   /* bytes that may still be read in vain for that */
+	uint64_t budget;	   /* bytes that the search may still read */
 };
 
-/* Type of a chunk in words. */
+/* Returns the type of a chunk as text. */
 static const char *chunk_text(unsigned type)
 {
 	static const char *const texts[] = {
@@ -101,7 +103,7 @@ void tide__payload_free(tide_payload *p)
 	*p = (tide_payload){ 0 };
 }
 
-/* Exactly n bytes at `at`. */
+/* Reads exactly n bytes at `at`. */
 static tide_code read_at(tide_reader *r, void *buf, size_t n, uint64_t at, tide_error *err)
 {
 	size_t have = 0;
@@ -182,7 +184,7 @@ static tide_code check_head(tide_reader *r, tide_error *err)
 	return TIDE_OK;
 }
 
-/* The first calibration point of a chunk, as the head's. */
+/* Uses the first calibration point of a chunk as the head's. Returns false if it has none. */
 static bool start_of(const tide_payload *p, tide_file_head *h)
 {
 	tide_schema own;
@@ -198,7 +200,8 @@ static bool start_of(const tide_payload *p, tide_file_head *h)
 	return true;
 }
 
-/* A lost head's clock: from the first calibration point, else time counts from the first event. */
+/* Sets the clock of a lost head from the first calibration point; without one, time counts from the
+ * first event. */
 static void lost_clock(tide_reader *r)
 {
 	tide_chunk c;
@@ -283,7 +286,7 @@ const tide_file_gaps *tide__reader_gaps(const tide_reader *r)
 
 bool tide__reader_schema_lost(const tide_reader *r)
 {
-	return (r->gaps.n && r->head.minor == TIDE_FORMAT_MINOR) || r->head_state == TIDE_HEAD_LOST;
+	return (r->gaps.n && r->head.minor <= TIDE_FORMAT_MINOR) || r->head_state == TIDE_HEAD_LOST;
 }
 
 void tide__file_gaps_text(const tide_file_gaps *g, char *out, size_t n)
@@ -316,7 +319,7 @@ uint64_t tide__reader_at(const tide_reader *r)
 	return r->at;
 }
 
-/* No chunk, or only part of its head, at a position where one could begin. */
+/* Handles a position where a chunk could begin but has none, or only part of its head. */
 static tide_code at_edge(tide_reader *r, tide_chunk *c, tide_error *err)
 {
 	size_t n = r->at < r->size ? (size_t)(r->size - r->at) : 0;
@@ -395,7 +398,7 @@ static tide_code expand(tide_reader *r, const tide_chunk *c, tide_payload *out, 
 	return TIDE_OK;
 }
 
-/* The stored bytes into *out: kept from next(), or read again. */
+/* Gets the stored bytes in *out: kept from next(), or read again. */
 static tide_code stored_bytes(tide_reader *r, const tide_chunk *c, tide_payload *out,
 			      tide_error *err)
 {
@@ -448,7 +451,7 @@ static tide_code plain_payload(tide_reader *r, const tide_chunk *c, tide_payload
 	return rc ? rc : expand(r, c, out, err);
 }
 
-/* The packed chunk at `at`, expanded; valid until the next call. */
+/* Gets the packed chunk at `at`, expanded; valid until the next call. */
 static tide_code open_outer(tide_reader *r, uint64_t at, struct outer **out, tide_error *err)
 {
 	r->turn++;
@@ -465,7 +468,8 @@ static tide_code open_outer(tide_reader *r, uint64_t at, struct outer **out, tid
 		return rc;
 	r->opened += c.head.raw;
 	if (r->max_expanded && r->opened / AGAIN > r->max_expanded)
-		return tide__fail(err, TIDE_ELIMIT, at, "packed so that reading it would not end");
+		return tide__fail(err, TIDE_ELIMIT, at,
+				  "packed chunks are nested so that reading them would not end");
 	struct outer *o = make_place(r, c.head.raw);
 	o->at = 0;
 	if ((rc = plain_payload(r, &c, &o->bytes, err)))
@@ -490,7 +494,7 @@ static bool inner_chunk(const tide_payload *b, size_t inner, tide_chunk *c)
 
 static tide_code next_inner(tide_reader *r, tide_chunk *c, tide_error *err)
 {
-	struct outer *o;
+	struct outer *o = NULL;
 	tide_code rc = open_outer(r, r->outer_at, &o, err);
 	if (rc)
 		return rc;
@@ -610,7 +614,7 @@ out:
 static tide_code inner_payload(tide_reader *r, const tide_chunk *c, tide_payload *out,
 			       tide_error *err)
 {
-	struct outer *o;
+	struct outer *o = NULL;
 	tide_chunk same = { 0 };
 	tide_code rc = open_outer(r, c->at, &o, err);
 	if (rc)

@@ -9,17 +9,19 @@
  *             ... tide__reader_payload(r, &c, &buf, err) ...
  *
  * Nothing is mapped: the file may grow, shrink or be damaged while it is read. A damaged place is
- * skipped if a valid chunk follows it; tide__reader_gaps counts such places. The walk ends in one of
- * three states (tide__reader_state):
+ * skipped if a valid chunk follows it; tide__reader_gaps counts such places. The walk ends in one
+ * of three states (tide__reader_state):
  *
  *   TIDE_READER_CLOSED   the END chunk was read: the recording is complete
  *   TIDE_READER_EDGE     the file ends, or preallocated space begins, where a chunk could follow: the
  *                        recording is still running, or its process was killed. Calling
- *                        tide__reader_next later looks again: a live reader follows a recording so.
+ *                        tide__reader_next later checks again; a live reader follows a recording
+ *                        this way.
  *   TIDE_READER_DAMAGED  tide__reader_next failed: everything before that byte was delivered, and no
  *                        valid chunk follows it
  *
- * Packed chunks are unpacked on the way: the chunks inside are delivered as if they were in the file.
+ * Packed chunks are unpacked on the way: the chunks inside are delivered as if they were in the
+ * file.
  *
  * A reader belongs to one thread at a time. */
 #ifndef TIDE_FORMAT_READ_H
@@ -94,7 +96,7 @@ const char *tide__head_damage(tide_head_state s);
 /* Counts `c`, a chunk with a valid checksum, among the gaps: its payload cannot be used, because of
  * `why`. */
 void tide__reader_unusable(tide_reader *r, const tide_chunk *c, const tide_error *why);
-/* Bytes of the file as last seen, and where the next chunk would begin. */
+/* Return the bytes of the file as last seen; where the next chunk would begin. */
 uint64_t tide__reader_size(const tide_reader *r);
 uint64_t tide__reader_at(const tide_reader *r);
 

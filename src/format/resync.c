@@ -15,7 +15,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { BLOCK = 64 << 10, CANDIDATE = 4096 /* the least a failed candidate costs */ };
+enum { BLOCK = 64 << 10, CANDIDATE = 4096 /* minimum cost of a failed candidate */ };
 
 bool tide__chunk_plausible(const tide_chunk_head *h)
 {
@@ -48,7 +48,7 @@ static bool is_sound(int fd, uint64_t at, uint64_t size, uint64_t *budget)
 	if (read_some(fd, &h, sizeof h, at) != sizeof h || !tide__chunk_plausible(&h) ||
 	    h.stored > size - at - sizeof h)
 		return false;
-	XXH3_INITSTATE(&sum); /* resetting with a seed reads the old one */
+	XXH3_INITSTATE(&sum); /* initialise first: resetting with a seed reads the old state */
 	XXH3_64bits_reset_withSeed(&sum, XXH3_64bits(&h, offsetof(tide_chunk_head, checksum)));
 	for (uint64_t done = 0; done < h.stored;) {
 		size_t n =
@@ -71,7 +71,7 @@ static uint64_t skip_hole(int fd, uint64_t at, uint64_t size)
 {
 	off_t to = lseek(fd, (off_t)at, SEEK_DATA);
 	if (to < 0)
-		return errno == ENXIO ? size : at; /* ENXIO: nothing but hole up to the end */
+		return errno == ENXIO ? size : at; /* ENXIO: only a hole up to the end */
 	return (uint64_t)to > at ? (uint64_t)to : at;
 }
 

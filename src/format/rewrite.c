@@ -23,7 +23,7 @@
 #include "format/decode.h"
 #include "format/read.h"
 #include "format/newfile.h"
-#include "format/written.h"
+#include "format/recording_owner.h"
 
 enum { GROUP = 1 << 20, LEVEL = 3, LEVEL_MAX = 19 };
 
@@ -105,7 +105,7 @@ static tide_code put_chunk(struct sink *s, const tide_chunk_head *h, const void 
 		rc = write_all(s, h, sizeof *h, err);
 		return rc ? rc : write_all(s, payload, h->stored, err);
 	}
-	if (n > TIDE_CHUNK_RAW_MAX) { /* too large to stand inside another one */
+	if (n > TIDE_CHUNK_RAW_MAX) { /* too large for a packed chunk */
 		rc = flush_group(s, err);
 		if (!rc)
 			rc = write_all(s, h, sizeof *h, err);
@@ -144,7 +144,7 @@ static uint64_t count_events(const struct walk *k, const tide_chunk *c)
 	return events;
 }
 
-/* Losses so far per ring: the last count of each stands. */
+/* Keeps the losses per ring; counts are cumulative, so the last one is used. */
 static bool count_losses(struct walk *k)
 {
 	const tide_record_type *t = &k->schema.types[TIDE_REC_LOST];
@@ -170,7 +170,7 @@ static bool is_damage(tide_code rc)
 	return rc == TIDE_ETRUNC || rc == TIDE_ECORRUPT;
 }
 
-/* Returns true if something of the file is damaged so far. */
+/* Returns true if damage was found so far. */
 static bool has_gaps(const struct walk *k)
 {
 	return tide__reader_gaps(k->reader)->n ||
@@ -216,14 +216,14 @@ static tide_code pass(struct walk *k, const tide_chunk *c, tide_error *err)
 		return rc ? rc : tide__nomem(err);
 	if (h.type == TIDE_CHUNK_END && (rc = pass_more(k, err)))
 		return rc;
-	if (h.flags & TIDE_CHUNK_ZSTD) { /* as it was before it was compressed */
+	if (h.flags & TIDE_CHUNK_ZSTD) { /* restore the uncompressed chunk */
 		h.flags = 0;
 		tide__chunk_seal(&h, k->buf.bytes, (uint32_t)k->buf.n);
 	}
 	return put_chunk(&k->sink, &h, k->buf.bytes, err);
 }
 
-/* This version's schema in place of the one that is lost. */
+/* Writes this version's schema in place of the lost one. */
 static tide_code own_schema(struct walk *k, const tide_chunk *c, tide_error *err)
 {
 	uint8_t buf[TIDE_SCHEMA_MAX];
@@ -251,7 +251,7 @@ static tide_code walk_file(struct walk *k, tide_chunk *c, tide_error *err)
 	tide_code rc;
 	while ((rc = tide__reader_next(k->reader, c, err)) == TIDE_OK && c->head.type) {
 		tide_error e = { .offset = TIDE_NO_OFFSET };
-		if (is_damage(rc = take(k, c, &e))) { /* it costs this chunk only */
+		if (is_damage(rc = take(k, c, &e))) { /* only this chunk is lost */
 			tide__reader_unusable(k->reader, c, &e);
 		} else if (rc) {
 			if (err)
@@ -308,13 +308,13 @@ static uint8_t *put_text(uint8_t *p, const char *key, const char *text)
 	return tide__put_s(p, text, strlen(text));
 }
 
-/* Torn at its end, and the ring file had the rest. */
+/* Returns true if the file's end was truncated and the ring file had the rest. */
 static bool made_whole(const struct walk *k)
 {
 	return k->tail.found && !k->tail.missing && !k->tail.bad && !k->tail.log_gap;
 }
 
-/* Writes what could not be read as facts of the new file. */
+/* Writes facts about unreadable parts into the new file. */
 static tide_code pass_damage(struct walk *k, tide_error *err)
 {
 	const tide_error *d = &k->w->damage, *ends = &k->from->ends;
@@ -377,8 +377,9 @@ static tide_code pass_end(struct walk *k, tide_error *err)
 	return put_records(&k->sink, TIDE_CHUNK_END, 1, buf, (size_t)(p - buf), err);
 }
 
-/* The tail in the ring file. A writer that still runs may have moved events from there into the file since
- * that was read: then reads on. *closed: it closed the recording meanwhile. */
+/* Reads the tail in the ring file. A running writer may have moved events from there into the file
+ * since that was read; if so, continues with the file. *closed: the writer closed the recording
+ * meanwhile. */
 static tide_code read_tail(struct walk *k, tide_chunk *cut, tide_error *damage, bool *closed,
 			   tide_error *err)
 {
@@ -423,7 +424,7 @@ static tide_code rest_of(struct walk *k, tide_chunk *cut, tide_error *damage, bo
 	return rc;
 }
 
-/* Everything the file and its ring file have, and an end. */
+/* Writes all events of the file and its ring file, and an END chunk. */
 static tide_code walk_all(struct walk *k, tide_error *err)
 {
 	tide_chunk c = { 0 };
@@ -473,7 +474,8 @@ static tide_code put_head(struct walk *k, tide_error *err)
 	return write_all(&k->sink, &h, sizeof h, err);
 }
 
-/* The head comes first but is known last: reserves it, writes everything, then the head. */
+/* The head comes first but is known last: reserves its space, writes everything else, then the
+ * head. */
 static tide_code rewrite(struct walk *k, tide_error *err)
 {
 	tide_file_head none = { 0 };
@@ -508,13 +510,13 @@ static void free_walk(struct walk *k)
 	tide__free(k);
 }
 
-/* `out` as it was named, `place` what that leads to. */
+/* `out` is the given name, `place` the file it refers to. */
 static tide_code into(struct walk *k, const char *out, const char *place, tide_error *err)
 {
 	tide_newfile f;
 	uint64_t pid = tide__written_by(out);
 	struct stat st;
-	if (pid) /* it would continue to write to a file without a name */
+	if (pid) /* the writer would continue in an unnamed file */
 		return tide__fail(err, TIDE_EBUSY, TIDE_NO_OFFSET,
 				  "process %llu is recording into %s: write to another name",
 				  (unsigned long long)pid, out);
@@ -552,7 +554,7 @@ static tide_code tell_ends(const tide_rewrite_from *from, tide_code rc, tide_rew
 tide_code tide__rewrite(const tide_rewrite_from *from, const char *out, int level, tide_rewrite *w,
 			tide_error *err)
 {
-	char real[PATH_MAX]; /* a link leads to it and stays one */
+	char real[PATH_MAX]; /* a link that leads to it stays a link */
 	const char *place = realpath(out, real) ? real : out;
 	memset(w, 0, sizeof *w);
 	struct walk *k = tide__calloc(1, sizeof *k);

@@ -17,8 +17,8 @@
 
 #include "format/read.h"
 
-/* The input, if it is more than a path: a recording that was compressed as a whole and has been
- * expanded somewhere. */
+/* The input if it is not a plain path: a recording that was compressed as a whole and expanded into
+ * another file. */
 typedef struct tide_rewrite_from {
 	const char *path;  /* a readable copy of the recording */
 	const char *rings; /* path whose sibling is the ring file; NULL = `path` */
@@ -38,8 +38,8 @@ typedef struct tide_rewrite {
 	bool closed;	    /* the input was closed and intact: nothing had to be recovered */
 	bool cut_short;	    /* the input was not closed */
 	bool rings;	    /* the input was not closed and its ring file was present */
-	/* the error that ended the input early; code TIDE_OK if none. A closed input is never cut
-	 * short. */
+	/* the error that ended the input early; code TIDE_OK if none. A closed input never ends
+	 * early. */
 	tide_error damage;
 	tide_file_gaps gaps; /* damaged places between valid chunks, left out */
 	tide_head_state head;

@@ -83,7 +83,7 @@ static tide_ring_end end_of(void *user, uint32_t ring)
 	tide_code rc = tide__reader_payload(a->r, c, &a->buf, NULL);
 	a->no_memory |= rc == TIDE_ENOMEM;
 	if (rc)
-		return end; /* it was valid a moment ago: continue with the head's values */
+		return end; /* it changed since it was verified: use the head's values */
 	tide_cursor cur;
 	tide_event ev[64];
 	size_t n;

@@ -20,7 +20,7 @@ typedef struct tide_ring_ends {
 /* Adds a chunk of the file; call in order. Returns false if memory runs out. */
 bool tide__ring_ends_add(tide_ring_ends *e, const tide_chunk *c);
 
-/* Times that a reader reads on because a live writer moved events into the file. */
+/* Limit on repeated reads: a reader continues when a live writer moved events into the file. */
 enum { TIDE_LIVE_TRIES = 16 };
 
 /* Calls tide__rings_tail for a file whose chunks were all added. */

@@ -96,9 +96,8 @@ _Static_assert(sizeof(tide_ring_slot) == 32, "ring slot");
  *   LANE         a lane, b tid (64 bits)
  *   BEGIN        c name; depth: before it
  *   BEGIN_ARG    c name, a arg; depth: before it
- *   BEGIN_FULL   c name, a arg, b: bits 0..31 stack, 32..63 origin, nothing if arg is 0; depth:
- *   before
- *                it; encoded as the shortest record that can hold it
+ *   BEGIN_FULL   c name, a arg, b: bits 0..31 stack, 32..63 origin, nothing if arg is 0;
+ *                depth: before it; encoded as the shortest record that can hold it
  *   END          depth: after it (ops deeper than this end)
  *   ALLOC        a addr, b size + stream
  *   ALLOC_STACK  a addr, b size + stream, c stack
@@ -108,8 +107,9 @@ _Static_assert(sizeof(tide_ring_slot) == 32, "ring slot");
  *   SEG_FREE     a addr, b size
  *   TENSOR       a addr, c name, b: bits 0..7 dtype, 8..15 role, 16..23 requires_grad, 24..31 ndim;
  *                (ndim + 3) / 4 continuations, each four u64 of the shape
- *   VIEW         as TENSOR; (ndim + 4) / 4 continuations of u64: the offset in bytes, then the
- *   shape SAMPLE       a bits of the double, c counter
+ *   VIEW         as TENSOR; (ndim + 4) / 4 continuations of u64: the offset in bytes, then
+ *                the shape
+ *   SAMPLE       a bits of the double, c counter
  *   MARK         a value (int64), c name, b kind
  *   ANNOTATE     a length in bytes (<= 4096), c key; (a + 31) / 32 continuations with the text
  *   DEVICE_LOG   a length in bytes (<= 4096); (a + 31) / 32 continuations with the records

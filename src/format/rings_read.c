@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Reads with pread, block by block: one ring's waiting slots at a time are in memory, then only
- * what they encode to. The process may still be alive and recording; a slot that it overwrites
- * while we read is noticed by looking at the ring's head again, and counted as missing. */
+ * what they encode to. The process may still be alive and recording; slots that it overwrites
+ * meanwhile are detected by reading the ring's head again, and counted as missing. */
 #include "format/rings_read.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ struct rings {
 	tide_tail *tail;
 	tide_payload log; /* definitions not in the file: stream bytes [log_at, log_at + log.n) */
 	uint64_t log_at, log_end;
-	uint32_t last_ring; /* number of the RING block before */
+	uint32_t last_ring; /* number of the previous RING block */
 	tide_payload loss;  /* LOST records */
 	uint32_t n_loss;
 };
@@ -50,7 +50,7 @@ static bool append(tide_payload *p, const void *bytes, size_t n)
 	return true;
 }
 
-/* Up to n bytes at `at`; how many there were. */
+/* Reads up to n bytes at `at`. Returns how many there were. */
 static size_t read_some(const struct rings *r, void *buf, size_t n, uint64_t at)
 {
 	size_t have = 0;
@@ -116,7 +116,7 @@ static bool add_loss(struct rings *r, uint64_t ring, uint64_t full, uint64_t sig
 	return append(&r->loss, rec, (size_t)(p - rec));
 }
 
-/* Takes what the writer had not yet written of this ring. */
+/* Takes the events of this ring that the writer had not yet written. */
 static bool take_ring(struct rings *r, const tide_block_head *b, uint64_t at)
 {
 	tide_tail *t = r->tail;
@@ -130,7 +130,8 @@ static bool take_ring(struct rings *r, const tide_block_head *b, uint64_t at)
 	tide_ring_end end = r->ends(r->user, b->ring);
 	uint64_t from = end.next > b->tail ? end.next : b->tail, to = b->head;
 	if (from > end.next && to >= end.next && to - end.next <= slots)
-		from = end.next; /* written since the file was read, or lost there; here still */
+		from = end.next; /* written since the file was read, or lost there, but still in the
+		                  * ring */
 	if (!add_loss(r, b->ring, b->lost_full, b->lost_signal, b->lost_other))
 		return false;
 	if (from >= to && b->tail <= end.next)
@@ -142,7 +143,7 @@ static bool take_ring(struct rings *r, const tide_block_head *b, uint64_t at)
 	tide_ring_slot *s = read_slots(r, at + sizeof *b, slots, from, to);
 	if (!s)
 		return false;
-	tide_block_head now; /* was anything overwritten meanwhile? */
+	tide_block_head now; /* count slots that were overwritten meanwhile */
 	if (read_some(r, &now, sizeof now, at) == sizeof now && now.head > slots &&
 	    now.head - slots > from && now.head - slots <= to)
 		from = now.head - slots;
@@ -170,7 +171,7 @@ static bool take_log(struct rings *r, const tide_block_head *b, uint64_t at)
 		to = used;
 	if (b->first > from) {
 		r->tail->log_gap += b->first - from;
-		return true; /* a gap: ids behind it would be out of order */
+		return true; /* a gap: later ids would be out of order */
 	}
 	if (to <= from || to - r->log_at > LOG_MAX)
 		return true;
@@ -226,7 +227,7 @@ static bool add_defs(struct rings *r)
 
 typedef bool take_fn(struct rings *r, const tide_block_head *b, uint64_t at);
 
-/* Every block of one type. */
+/* Visits every block of one type. */
 static bool walk(struct rings *r, uint32_t type, take_fn *take)
 {
 	tide_block_head b;

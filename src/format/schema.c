@@ -47,7 +47,7 @@ static bool set_type(tide_record_type *t, const char *wire, size_t n, const char
 		if (!wire[i] || !strchr("vzsdatxpq", wire[i]))
 			return false;
 		if (strchr("txpq", wire[i]) && memchr(wire, wire[i], i))
-			return false; /* at most one of each, so that memory is one value each */
+			return false; /* at most one of each, so that the state is one value each */
 		t->wire[i] = wire[i];
 	}
 	for (size_t i = 0; i < n_names; i++)

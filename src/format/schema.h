@@ -29,7 +29,7 @@ typedef struct tide_schema {
 	bool plain; /* every type is exactly this version's: the fast decoder applies */
 } tide_schema;
 
-/* The schema of this version. */
+/* Gets the schema of this version. */
 void tide__schema_own(tide_schema *s);
 
 /* Reads a SCHEMA payload of n bytes (TIDE_PAD readable bytes follow it). `at` is its byte in the
@@ -43,8 +43,8 @@ const char *tide__record_text(unsigned tag);
 /* One record, field by field. */
 typedef struct tide_field {
 	uint64_t num;	      /* v; z (as two's complement); d (its bits); length of s; count of a;
-			       * t: the difference; x: the difference, or with TIDE_TAG_RECENT the index;
-			       * p, q: 0 when the tag says that they are not there */
+			       * t: the difference; x: the difference, or with TIDE_TAG_RECENT the
+			       * index; p, q: 0 if the tag marks them as absent */
 	const uint8_t *bytes; /* s: the text; a: the first varint */
 } tide_field;
 

@@ -22,7 +22,7 @@
 #define TIDE_RINGS_MAGIC "TIDERING"
 enum {
 	TIDE_FORMAT_MAJOR = 1, /* a reader refuses another major */
-	TIDE_FORMAT_MINOR = 2, /* and reads any minor: unknown chunks and records are skipped */
+	TIDE_FORMAT_MINOR = 4, /* and reads any minor: unknown chunks and records are skipped */
 	TIDE_FORMAT_MINOR_TABLES = 3, /* of files with TIDE_FILE_TABLES */
 };
 
@@ -128,46 +128,48 @@ static inline bool tide__arg_goes_on(uint64_t arg)
 {
 	return arg >> 29 == (TIDE_ARG_TASK | TIDE_ARG_AGAIN) >> 29;
 }
-#define TIDE_RECORDS(R) /* name, tag, text, wire types, field names */                          \
-	/* events: what a thread did */                                                         \
-	R(LANE, 1, "lane", "tvv", "dt,lane,tid") /* events of this thread follow; depth is 0 */ \
-	R(BEGIN, 2, "begin", "tv", "dt,name")	 /* an op begins inside the open one */         \
-	R(END, 3, "end", "t", "dt")		 /* the innermost op ends */                    \
-	R(ALLOC, 4, "alloc", "txvpq", "dt,addr,size,pool,stream")                               \
-	R(FREE, 5, "free", "txp", "dt,addr,pool")                                               \
-	R(SEG_ALLOC, 6, "segment_alloc", "txvpqv", "dt,addr,size,pool,stream,kind")             \
-	R(SEG_FREE, 7, "segment_free", "txvp", "dt,addr,size,pool")                             \
-	R(TENSOR, 8, "tensor", "txpvvvva", "dt,addr,pool,name,dtype,role,grad,shape")           \
-	R(SAMPLE, 9, "sample", "tvd", "dt,counter,value")                                       \
-	R(MARK, 10, "mark", "tvvz", "dt,kind,name,value")                                       \
-	R(ANNOTATE, 11, "annotation", "tvs", "dt,key,text")                                     \
-	R(OOM, 12, "oom", "tpvz", "dt,pool,size,free")                                          \
-	R(ALLOC_FULL, 13, "alloc_full", "txvpqvv", "dt,addr,size,pool,stream,stack,requested")  \
-	R(ALLOC_STACK, 14, "alloc_stack", "txvpqv", "dt,addr,size,pool,stream,stack")           \
-	R(BEGIN_ARG, 15, "begin_arg", "tvv", "dt,name,arg") /* BEGIN with a number */           \
-	R(DEPTH, 16, "depth", "tv", "dt,depth")		    /* so many ops are open now */      \
-	R(BEGIN_FULL, 17, "begin_full", "tvvvv",                                                \
-	  "dt,name,arg,stack,origin")			    /* BEGIN with its origin */         \
-	R(DEVICE_LOG, 18, "device_log", "ts", "dt,records") /* format/device_log.h */           \
-	R(VIEW, 19, "view", "txpvvvvav",                                                        \
+#define TIDE_RECORDS(R) /* name, tag, text, wire types, field names */                            \
+	/* events: what a thread did */                                                           \
+	R(LANE, 1, "lane", "tvv", "dt,lane,tid") /* events of this thread follow; depth is 0 */   \
+	R(BEGIN, 2, "begin", "tv", "dt,name")	 /* an op begins inside the open one */           \
+	R(END, 3, "end", "t", "dt")		 /* the innermost op ends */                      \
+	R(ALLOC, 4, "alloc", "txvpq", "dt,addr,size,pool,stream")                                 \
+	R(FREE, 5, "free", "txp", "dt,addr,pool")                                                 \
+	R(SEG_ALLOC, 6, "segment_alloc", "txvpqv", "dt,addr,size,pool,stream,kind")               \
+	R(SEG_FREE, 7, "segment_free", "txvp", "dt,addr,size,pool")                               \
+	R(TENSOR, 8, "tensor", "txpvvvva", "dt,addr,pool,name,dtype,role,grad,shape")             \
+	R(SAMPLE, 9, "sample", "tvd", "dt,counter,value")                                         \
+	R(MARK, 10, "mark", "tvvz", "dt,kind,name,value")                                         \
+	R(ANNOTATE, 11, "annotation", "tvs", "dt,key,text")                                       \
+	R(OOM, 12, "oom", "tpvz", "dt,pool,size,free")                                            \
+	R(ALLOC_FULL, 13, "alloc_full", "txvpqvv", "dt,addr,size,pool,stream,stack,requested")    \
+	R(ALLOC_STACK, 14, "alloc_stack", "txvpqv", "dt,addr,size,pool,stream,stack")             \
+	R(BEGIN_ARG, 15, "begin_arg", "tvv", "dt,name,arg") /* BEGIN with a number */             \
+	R(DEPTH, 16, "depth", "tv", "dt,depth")		    /* number of ops that are open now */ \
+	R(BEGIN_FULL, 17, "begin_full", "tvvvv",                                                  \
+	  "dt,name,arg,stack,origin")			    /* BEGIN with its origin */           \
+	R(DEVICE_LOG, 18, "device_log", "ts", "dt,records") /* format/device_log.h */             \
+	R(VIEW, 19, "view", "txpvvvvav",                                                          \
 	  "dt,addr,pool,name,dtype,role,grad,shape,offset") /* a part of the \
-		allocation at addr, `offset` bytes in */                  \
-	/* definitions: ids are dense from 1 in each kind, defined before use */                \
-	R(NAME, 32, "name", "vs", "id,text")                                                    \
-	R(FRAME, 33, "frame", "vvvv", "id,function,file,line")                                  \
-	R(STACK, 34, "stack", "vvv", "id,parent,frame")                                         \
-	R(DEVICE, 35, "device", "vvzvv", "id,kind,index,name,capacity")                         \
-	R(POOL, 36, "pool", "vvvvvv", "id,device,kind,name,capacity,banks")                     \
-	R(STREAM, 37, "stream", "vvzv", "id,device,number,name")                                \
-	R(THREAD, 38, "thread", "vvv", "lane,tid,name")                                         \
+		allocation at addr, `offset` bytes in */                    \
+	/* definitions: ids are dense from 1 in each kind, defined before use */                  \
+	R(NAME, 32, "name", "vs", "id,text")                                                      \
+	R(FRAME, 33, "frame", "vvvv", "id,function,file,line")                                    \
+	R(STACK, 34, "stack", "vvv", "id,parent,frame")                                           \
+	R(DEVICE, 35, "device", "vvzvv", "id,kind,index,name,capacity")                           \
+	R(POOL, 36, "pool", "vvvvvv", "id,device,kind,name,capacity,banks")                       \
+	R(STREAM, 37, "stream", "vvzv", "id,device,number,name")                                  \
+	R(THREAD, 38, "thread", "vvv", "lane,tid,name")                                           \
 	/* resolved native frames, found after the run; several rows for one frame: inlined
-	 * functions, outermost first */     \
-	R(SYMBOL, 39, "symbol", "vssv", "frame,function,file,line")                             \
-	/* other records */                                                                     \
-	R(TICK, 48, "tick", "vvz", "ticks,mono_raw,real") /* absolute values */                 \
-	R(FACT_TEXT, 49, "fact_text", "ss", "key,text")                                         \
-	R(FACT_NUM, 50, "fact_number", "sz", "key,number")                                      \
-	R(LOST, 51, "lost", "vvvv", "ring,full,signal,other")                                   \
+	 * functions, outermost first */       \
+	R(SYMBOL, 39, "symbol", "vssv", "frame,function,file,line")                               \
+	/* several STACK with ids from `id` on, outermost first, each the parent of the next */   \
+	R(STACKS, 40, "stacks", "vva", "id,parent,frames")                                        \
+	/* other records */                                                                       \
+	R(TICK, 48, "tick", "vvz", "ticks,mono_raw,real") /* absolute values */                   \
+	R(FACT_TEXT, 49, "fact_text", "ss", "key,text")                                           \
+	R(FACT_NUM, 50, "fact_number", "sz", "key,number")                                        \
+	R(LOST, 51, "lost", "vvvv", "ring,full,signal,other")                                     \
 	R(TOTAL, 52, "total", "vvv", "events,lost,rings")
 enum {
 #define R(name, tag, text, wire, fields) TIDE_REC_##name = tag,

@@ -20,7 +20,7 @@
 #include "base/mem.h"
 #include "import/source.h"
 
-/* One row per format: declare its importer, name it below. */
+/* To add a format, declare its importer here and name it below. */
 #define TIDE_IMPORTERS(X)          \
 	X(tide__import_tide)       \
 	X(tide__import_kineto)     \
@@ -47,7 +47,7 @@ enum {
 	STORED = 256 << 10, /* read for it: a block of zstd may have 128 KiB */
 };
 
-/* Read up to `room` bytes from the start of fd. */
+/* Reads up to `room` bytes from the start of fd. */
 static bool read_head(int fd, uint8_t *buf, size_t room, size_t *n)
 {
 	*n = 0;
@@ -120,7 +120,7 @@ static const tide_importer *by_name(const char *name)
 	return NULL;
 }
 
-/* Common files that are not traces, by their first bytes, with advice. */
+/* Common files that are not traces, recognised by their first bytes, with advice. */
 static const struct lookalike {
 	const char *magic;
 	size_t n;
@@ -153,7 +153,7 @@ static const char *skip(const char *s, const char *end, const char *set)
 	return s;
 }
 
-/* "[[1, 2, ...": no trace begins so. A row of the raw points has four numbers. */
+/* "[[1, 2, ...": no trace begins like this. A row of the raw points has 4 numbers. */
 static const char *timeline_json(const char *s, const char *end)
 {
 	static const char blank[] = " \t\r\n";
@@ -185,7 +185,7 @@ static const char *web_page(const char *s, const char *end)
 	size_t n = end - s < 4096 ? (size_t)(end - s) : 4096;
 	return memmem(s, n, title, sizeof title - 1)
 		       ? "a picture by torch.profiler's export_memory_timeline" INSTEAD
-		       : "a web page, not a trace: read what it was made of";
+		       : "a web page, not a trace: read the trace that it was made from";
 }
 
 /* A result of `tidemark objects`: its document begins with the format. */
@@ -287,8 +287,8 @@ bool tide__load_knows(const char *path)
 	return sniff_path(path, &imp, NULL) == TIDE_OK;
 }
 
-/* Views go through the pools for each device: a file that names more of them than any machine has
- * would keep them busy for minutes. */
+/* Limits devices and pools: views iterate over the pools of each device, and a file with more of
+ * them than any machine has would take minutes. */
 enum { MOST_DEVICES = 4096 };
 
 /* Figures are sums of sizes and of durations. All of a trace together must stay below 2^63 (8

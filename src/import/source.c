@@ -24,8 +24,8 @@ struct tide_source {
 	size_t left;
 	uint64_t size;	      /* stored bytes, 0 = unknown */
 	uint64_t consumed;    /* stored bytes taken from fd or data */
-	uint64_t most;	      /* of them, 0 = no limit */
-	uint64_t made, limit; /* packed: bytes given out, and how many may be */
+	uint64_t most;	      /* limit of those bytes, 0 = no limit */
+	uint64_t made, limit; /* packed: bytes delivered, and their limit */
 	tide_code failed;     /* sticky */
 	tide_error why;
 	bool packed, eof, member; /* member: inside a gzip member, a zstd frame */
@@ -35,7 +35,7 @@ struct tide_source {
 	size_t at, have;
 };
 
-/* Fill s->in again; s->have = 0 at the end. */
+/* Refills s->in; s->have = 0 at the end. */
 static tide_code refill(tide_source *s)
 {
 	s->at = s->have = 0;
@@ -182,7 +182,7 @@ void tide__source_close(tide_source *s)
 	tide__free(s);
 }
 
-/* Uncompressed: the bytes in s->in first, then directly into the caller's buffer. */
+/* Reads uncompressed data: the bytes in s->in first, then directly into the caller's buffer. */
 static tide_code read_plain(tide_source *s, uint8_t *buf, size_t n, size_t *got)
 {
 	size_t k = s->have - s->at < n ? s->have - s->at : n;
@@ -219,8 +219,8 @@ static tide_code read_plain(tide_source *s, uint8_t *buf, size_t n, size_t *got)
 	return TIDE_OK;
 }
 
-/* Between gzip members: another one follows, or only zeros (padding) and then the end. Returns
- * true to continue. */
+/* Handles the end of a gzip member: another one follows, or only zeros (padding) and then the end.
+ * Returns true to continue. */
 static bool next_member(tide_source *s, tide_code *rc)
 {
 	for (;;) {
@@ -331,7 +331,8 @@ static tide_code read_gzip(tide_source *s, uint8_t *buf, size_t n, size_t *got)
 		rc = inflate_some(s, buf + k, n - k, &more);
 		k += more;
 		if (rc == TIDE_OK && !more && s->member && s->at == at && at < s->have)
-			rc = gunzip_error(s, ISAL_INVALID_BLOCK); /* it neither takes nor gives */
+			rc = gunzip_error(s, ISAL_INVALID_BLOCK); /* it neither consumes nor
+			                                           * produces bytes */
 		if (rc == TIDE_OK && !more && s->member && s->at == s->have && !more_input(s, &rc))
 			break;
 	}

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <tidemark/error.h>
 
@@ -65,5 +66,11 @@ bool tide__is_packed(const void *head, size_t n);
  * were read. */
 uint64_t tide__source_size(const tide_source *s);
 uint64_t tide__source_consumed(const tide_source *s);
+
+/* Returns true if the first n bytes of a file contain a word: for recognising formats. */
+static inline bool tide__head_contains(const uint8_t *head, size_t n, const char *word)
+{
+	return memmem(head, n, word, strlen(word)) != NULL;
+}
 
 #endif

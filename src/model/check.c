@@ -28,7 +28,7 @@ static tide_code broken(const struct check *c, const char *rule, const char *tab
 /* ---- ids in range, none rows ---- */
 
 /* Columns of ids and the tables they refer to. Every table begins with its number of rows. */
-#define STRINGS SIZE_MAX /* in place of a table: the model's texts */
+#define STRINGS SIZE_MAX /* refers to the model's texts, not to a table */
 #define R(table, column, of)                                                                     \
 	{                                                                                        \
 #table, #column, offsetof(tide_model, table), offsetof(tide_##table, column), of \

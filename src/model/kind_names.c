@@ -10,7 +10,7 @@
 
 static const struct {
 	const char *table, *column;
-	tide_words words;
+	tide_kind_names words;
 } columns[] = {
 	{ "devices", "kind", tide__device_kind_text },
 	{ "pools", "kind", tide__pool_kind_text },
@@ -29,7 +29,7 @@ static const struct {
 	{ "flows", "kind", tide__flow_kind_text },
 };
 
-tide_words tide__words_of(const char *table, const char *column)
+tide_kind_names tide__kind_names_of(const char *table, const char *column)
 {
 	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
 		if (!strcmp(columns[i].table, table) && !strcmp(columns[i].column, column))
@@ -37,38 +37,12 @@ tide_words tide__words_of(const char *table, const char *column)
 	return NULL;
 }
 
-unsigned tide__words_count(tide_words words)
+unsigned tide__kind_names_count(tide_kind_names words)
 {
 	unsigned n = 1;
 	while (strcmp(words(n), "unknown"))
 		n++;
 	return n;
-}
-
-/* A pair goes when a version has had both. */
-static const struct {
-	const char *now, *before;
-} losses[] = {
-	{ "truncated_at", "truncated_at_byte" },
-	{ "compressed_at", "compressed_at_byte" },
-	{ "free_unknown", "frees_of_unknown_memory" },
-	{ "alloc_overlaps", "allocations_overlapping" },
-};
-
-const char *tide__loss_now(const char *key)
-{
-	for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
-		if (!strcmp(losses[i].before, key))
-			return losses[i].now;
-	return key;
-}
-
-const char *tide__loss_before(const char *key)
-{
-	for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
-		if (!strcmp(losses[i].now, key))
-			return losses[i].before;
-	return NULL;
 }
 
 static const struct {

@@ -5,18 +5,14 @@
 #ifndef TIDE_MODEL_KIND_NAMES_H
 #define TIDE_MODEL_KIND_NAMES_H
 
-/** Returns the text of a number, "unknown" if it has none: tide__role_text and the like. */
-typedef const char *(*tide_words)(unsigned k);
+/** Returns the text of a number, "unknown" if it has none: tide__role_text and similar
+ * functions. */
+typedef const char *(*tide_kind_names)(unsigned k);
 
 /** Returns the text function of a column, NULL if its values are plain numbers. */
-tide_words tide__words_of(const char *table, const char *column);
+tide_kind_names tide__kind_names_of(const char *table, const char *column);
 /** Returns how many numbers have a text; numbers start at 0 without gaps. */
-unsigned tide__words_count(tide_words words);
-
-/* Losses that had another name in the last version: today's name of one (else the key itself), and
- * the name before of one that was renamed (else NULL). Keys without "loss.". */
-const char *tide__loss_now(const char *key);
-const char *tide__loss_before(const char *key);
+unsigned tide__kind_names_count(tide_kind_names words);
 
 /* Returns the name that a table (column NULL) or a column had in the last version, NULL if it was
  * not renamed. Files of tables keep that name, so that every version reads them. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Sorting an array of row numbers, stable, fast where the rows are already in runs (traces are:
- * each thread's events come in order). Merge sort over natural runs, O(n log runs); `tmp` has room
- * for n. `less` is a constant at every call, so it is inlined. */
+/* Sorts an array of row numbers, stable, fast if the rows are already in runs (as in traces: each
+ * thread's events are in order). Merge sort over natural runs, O(n log runs); `tmp` has room for n.
+ * `less` is a constant at every call, so it is inlined. */
 #ifndef TIDE_MODEL_MERGESORT_H
 #define TIDE_MODEL_MERGESORT_H
 
@@ -13,7 +13,8 @@
 
 typedef bool tide_less(const void *ctx, uint32_t a, uint32_t b);
 
-/* End of the run that begins at i: at least 12 rows, by insertion where nature gives fewer. */
+/* Returns the end of the run that begins at i: at least 12 rows, extended by insertion sort if the
+ * natural run is shorter. */
 static inline __attribute__((always_inline)) size_t tide__run(uint32_t *v, size_t i, size_t n,
 							      tide_less *less, const void *ctx)
 {
@@ -30,7 +31,7 @@ static inline __attribute__((always_inline)) size_t tide__run(uint32_t *v, size_
 	return e;
 }
 
-/* Merge v[a..m) and v[m..e). */
+/* Merges v[a..m) and v[m..e). */
 static inline __attribute__((always_inline)) void tide__merge(uint32_t *v, uint32_t *tmp, size_t a,
 							      size_t m, size_t e, tide_less *less,
 							      const void *ctx)

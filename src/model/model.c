@@ -360,3 +360,11 @@ tide_stack_id tide__stack(tide_model *m, tide_stack_id parent, tide_frame_id fra
 	m->stacks.parent[id] = parent;
 	return (tide_stack_id){ id };
 }
+
+bool tide__l1_is_alone(const tide_model *m, uint32_t pool)
+{
+	for (uint32_t p = 1; p < m->pools.n; p++)
+		if (m->pools.device[p].i == m->pools.device[pool].i && !tide__pool_is_l1(m, p))
+			return false;
+	return true;
+}

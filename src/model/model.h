@@ -60,7 +60,7 @@ TIDE_ID(tide_process_id); /* a traced process */
 TIDE_ID(tide_device_id);  /* the host or an accelerator */
 TIDE_ID(tide_pool_id);	  /* a memory pool of a device */
 TIDE_ID(tide_lane_id);	  /* a thread, a stream, a communicator */
-TIDE_ID(tide_span_id);	  /* something that took time */
+TIDE_ID(tide_span_id);	  /* an op, kernel or range with a start and an end */
 TIDE_ID(tide_alloc_id);	  /* one allocation's life */
 TIDE_ID(tide_segment_id); /* memory an allocator took from the device */
 TIDE_ID(tide_mark_id);	  /* a named moment */
@@ -176,7 +176,7 @@ enum {
 #undef X
 };
 
-/* Text of a kind; "unknown" for any other number. */
+/* Return the text of a kind; "unknown" for any other number. */
 const char *tide__device_kind_text(unsigned k);
 const char *tide__pool_kind_text(unsigned k);
 const char *tide__lane_kind_text(unsigned k);
@@ -184,7 +184,8 @@ const char *tide__cat_text(unsigned k);
 const char *tide__mark_kind_text(unsigned k);
 const char *tide__role_text(unsigned k);
 const char *tide__dtype_text(unsigned k);
-/* Bytes of an element; 0 for an unknown type and for types whose elements share bytes. */
+/* Returns the bytes of an element; 0 for an unknown type and for types whose elements share
+ * bytes. */
 unsigned tide__dtype_bytes(unsigned k);
 const char *tide__segment_kind_text(unsigned k);
 const char *tide__flow_kind_text(unsigned k);
@@ -204,22 +205,24 @@ enum {				/* allocs.flags */
        TIDE_ALLOC_BEFORE = 1,	/* existed before the recording began; born is the trace's start */
        TIDE_ALLOC_OVERLAPS = 2, /* overlaps another live allocation: the source contradicts
 				 * itself */
-       TIDE_ALLOC_REUSED = 4,	/* its FREE was implied by a new alloc at the same address */
+       TIDE_ALLOC_REUSED = 4,	/* FREE inferred from a new alloc at the same address */
        TIDE_ALLOC_ROLE_CONCLUDED = 8, /* role is the source's conclusion, also if it is unknown */
        TIDE_ALLOC_ASKED = 16,	/* its free was requested while a stream still used it: exactly
 				 * one FREE_ASKED event, after which its program no longer counts
 				 * it */
        TIDE_ALLOC_SAMPLED = 32, /* represents other allocations too: size is the estimated total,
 				 * at least its own size (docs/analyses/heap.md) */
-       TIDE_ALLOC_HANDED = 64,	/* ended because another pool counts the same bytes from then on */
-       TIDE_ALLOC_ROLE_GUESSED = 128, /* role is the source's guess: any rule is better */
+       TIDE_ALLOC_HANDED = 64,	/* ended because another pool counts the same bytes from that
+                                 * moment */
+       TIDE_ALLOC_ROLE_GUESSED = 128, /* role is the source's guess: any of our rules overrides
+                                       * it */
 };
 enum {			      /* spans.flags */
        TIDE_SPAN_OPEN = 1,    /* never ended; t1 is the trace's end */
        TIDE_SPAN_LOST = 2,    /* its begin was lost; t0 is the first event inside it */
        TIDE_SPAN_UNWOUND = 4, /* ended by its parent's end (exception, longjmp, thread exit) */
-       TIDE_SPAN_AGAIN = 8,   /* continues a span that ended before: not a run of its own */
-       TIDE_SPAN_NO_END = 16, /* the source has no end of it: t1 - t0 is no duration */
+       TIDE_SPAN_AGAIN = 8,   /* continues a span that ended before; not counted as a run */
+       TIDE_SPAN_NO_END = 16, /* the source has no end of it: t1 - t0 is not a duration */
 };
 enum {				/* segments.flags */
        TIDE_SEGMENT_BEFORE = 1, /* existed before the recording began */
@@ -334,13 +337,13 @@ enum {				/* segments.flags */
 	C(tide_stack_id, stack, "call stack, where known")                       \
 	C(uint8_t, kind, "TIDE_MARK_*")
 
-#define TIDE_POOL_STATE_COLUMNS(C)                                                            \
-	C(int64_t, t, "ns")                                                                   \
-	C(uint64_t, allocated, "bytes allocated in one bank of the pool")                     \
-	C(uint64_t, free, "bytes free in one bank")                                           \
-	C(uint64_t, largest, "longest free stretch in one bank, bytes; UINT64_MAX = unknown") \
-	C(tide_pool_id, pool, "the pool")                                                     \
-	C(tide_span_id, span, "what ran next, or had run (when); 0 = nothing is known to")    \
+#define TIDE_POOL_STATE_COLUMNS(C)                                                              \
+	C(int64_t, t, "ns")                                                                     \
+	C(uint64_t, allocated, "bytes allocated in one bank of the pool")                       \
+	C(uint64_t, free, "bytes free in one bank")                                             \
+	C(uint64_t, largest, "largest contiguous free bytes in one bank; UINT64_MAX = unknown") \
+	C(tide_pool_id, pool, "the pool")                                                       \
+	C(tide_span_id, span, "the op that ran next or had run (see when); 0 = unknown")        \
 	C(uint8_t, when, "TIDE_STATE_*")
 
 #define TIDE_DOCUMENT_COLUMNS(C)                        \
@@ -475,7 +478,7 @@ tide_model *tide__model_hold(tide_model *m);
 /* Drops a reference; frees the model with the last one. NULL is allowed. */
 void tide__model_free(tide_model *m);
 
-/* Append one zeroed row; 0 on exhaustion or when ids would wrap (never a wrapped id).
+/* Append one zeroed row; 0 if memory runs out or when ids would wrap (never a wrapped id).
  *     uint32_t r = tide__push(&m->spans, &tide_spans_desc);  m->spans.t0[r] = ...;
  * For logs without ids use tide__table_push. */
 uint32_t tide__push(void *table, const tide_table_desc *d);
@@ -492,7 +495,7 @@ const char *tide__text(const tide_model *m, tide_str s, size_t *n);
  * OTHER and the name is one word ("npu"). Borrowed like tide__text's result. */
 const char *tide__device_kind_name(const tide_model *m, uint32_t device);
 
-/* Intern a frame, a stack node. Equal arguments give equal ids. 0 on exhaustion. */
+/* Intern a frame, a stack node. Equal arguments give equal ids. 0 if memory runs out. */
 tide_frame_id tide__frame(tide_model *m, tide_str function, tide_str file, uint32_t line);
 tide_stack_id tide__stack(tide_model *m, tide_stack_id parent, tide_frame_id frame);
 
@@ -507,12 +510,13 @@ static inline bool tide__fact_is_text(const tide_model *m, size_t row)
 }
 bool tide__fact_num(tide_model *m, const char *key, int64_t number);
 bool tide__fact_add(tide_model *m, const char *key, int64_t number);
-/* Row of a fact, or -1. */
+/* Returns the row of a fact, or -1. */
 int64_t tide__fact_find(const tide_model *m, const char *key);
 
-/* Time of memory event i. */
+/* Returns the time of memory event i. */
 int64_t tide__memory_event_time(const tide_model *m, size_t i);
-/* Index of the first memory event at time t or later; memory_events.n if there is none. */
+/* Returns the index of the first memory event at time t or later; memory_events.n if there is
+ * none. */
 size_t tide__memory_event_from(const tide_model *m, int64_t t);
 
 /* Returns the allocation that memory event i ends from its program's view (torch's
@@ -537,13 +541,30 @@ static inline uint32_t tide__memory_event_life(const tide_model *m, size_t i, bo
 	return *made ? m->memory_events.row[i] : tide__memory_event_ends(m, i);
 }
 
-/* Argument of a span: row in attrs, or -1. */
+/* Returns true for on-chip memory (L1), which is separate from the DRAM of its device. */
+static inline bool tide__pool_is_l1(const tide_model *m, uint32_t pool)
+{
+	return m->pools.kind[pool] == TIDE_POOL_L1 || m->pools.kind[pool] == TIDE_POOL_L1_SMALL;
+}
+
+/* Returns true if the device of an L1 pool has no other memory. */
+bool tide__l1_is_alone(const tide_model *m, uint32_t pool);
+
+/* Returns true if the pool counts in the figures of its device. L1 beside other memory does not: it
+ * has figures of its own only. */
+static inline bool tide__pool_in_device(const tide_model *m, uint32_t pool)
+{
+	return !tide__pool_is_l1(m, pool) || tide__l1_is_alone(m, pool);
+}
+
+/* Returns the row in attrs of a span's argument, or -1. */
 int64_t tide__attr_find(const tide_model *m, tide_span_id span, tide_str key);
 
-/* Verify every invariant above. TIDE_ECORRUPT with a text naming the invariant and the row. */
+/* Verifies every invariant above. Returns TIDE_OK, or TIDE_ECORRUPT with a text that names the
+ * invariant and the row. */
 tide_code tide__model_check(const tide_model *m, tide_error *err);
 
-/* Bytes of all tables, strings included. */
+/* Returns the bytes of all tables, strings included. */
 size_t tide__model_bytes(const tide_model *m);
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Live objects of a Python process at some moments: what `tidemark objects` reports.
+/* Snapshots of the live objects of a Python process, the input of `tidemark objects`.
  *
- * Figures are the ones docs/analyses/objects.md defines. Texts come from the measured program and may be anything. */
+ * Figures are the ones docs/analyses/objects.md defines. Texts come from the measured program and
+ * may contain any bytes. */
 #ifndef TIDE_MODEL_OBJECTS_H
 #define TIDE_MODEL_OBJECTS_H
 
@@ -55,10 +56,10 @@ typedef struct tide_objects {
 	char *program, *python;	  /* owned; NULL = unknown */
 	tide_objects_snapshot *v; /* owned; at least one */
 	size_t n, cap;
-	bool cut; /* the last snapshot of the file was cut off and is not here */
+	bool cut; /* the file's last snapshot was truncated and is left out */
 } tide_objects;
 
-/* A zeroed one is fine. */
+/* Frees it; a zeroed struct is allowed. */
 void tide__objects_free(tide_objects *o);
 
 #endif

@@ -62,7 +62,8 @@ static int64_t distance(int64_t a, int64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* Largest violation of the relations in one row, bytes; unknown figures violate nothing. */
+/* Returns the largest violation of the relations in one row, in bytes; unknown figures violate
+ * nothing. */
 static int64_t row_off(const tide_phase_row *r, const tide_phase_row *before)
 {
 	int64_t up, down, change, now, was = 0, seg, peak, old = 0, off = 0, more;

@@ -2,8 +2,9 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Memory summaries per phase, as a tracker prints them: figures without allocations.
  *
- * The log importer and the analysis of a recording both fill this, so that a log and a recording can
- * be compared. Sizes are bytes; a log's are rounded to 0.01 MiB. A figure that was not given is not
+ * The log importer and the analysis of a recording both fill this, so that a log and a recording
+ * can be compared. Sizes are bytes; a log's are rounded to 0.01 MiB. A figure that was not given is
+ * not
  * `known`. */
 #ifndef TIDE_MODEL_PHASE_SUMMARY_H
 #define TIDE_MODEL_PHASE_SUMMARY_H
@@ -44,7 +45,7 @@ typedef struct tide_phase_summary {
 	uint64_t parameters;	 /* 0 = unknown */
 	uint64_t capacity;	 /* bytes of the device; 0 = unknown */
 	int64_t overall, final;	 /* peak and use at the end */
-	bool has_overall, whole; /* whole: its totals were read */
+	bool has_overall, whole; /* true if its totals were read */
 	tide_phase_row *rows;	 /* owned */
 	size_t n, cap;
 	char *rank; /* owned: prefix of its lines if several ranks write one log, else "" */
@@ -71,8 +72,8 @@ void tide__phase_summaries_free(tide_phase_summaries *s);
 /* Gets the peak: the summary's own, else the highest cumulative peak. Returns false if it has
  * neither. */
 bool tide__phase_summary_peak(const tide_phase_summary *s, int64_t *out);
-/* Largest error in the three relations between its figures (phases.h), in bytes, and the row where
- * it is. A log that is rounded to 0.01 MiB has up to 0.02 MiB. */
+/* Returns the largest error in the 3 relations between its figures (phases.h), in bytes, and its
+ * row. A log that is rounded to 0.01 MiB has errors up to 0.02 MiB. */
 int64_t tide__phase_summary_off(const tide_phase_summary *s, size_t *row);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "model/mergesort.h"
 
-/* Order of two spans with the same start and end: the higher value is outside. */
+/* Returns the order of spans with the same start and end: a higher value is outside. */
 static unsigned outerness(unsigned cat)
 {
 	static const uint8_t of[] = {
@@ -80,7 +80,7 @@ static void renumber_model(tide_model *m, const uint32_t *now)
 		RENUMBER(m->attrs.span);
 }
 
-enum { SAME_START = 64 }; /* ops that begin with one of zero length: how many are compared */
+enum { SAME_START = 64 }; /* how many ops with the same start as a zero-length op are compared */
 
 /* The last span begun on a lane that can contain another; its ancestors are the spans still open
  * around it. */
@@ -90,9 +90,9 @@ struct open {
 	uint32_t older; /* the last one that began before t0 */
 };
 
-/* Returns the innermost of p and its ancestors that contains span i. If a span ends after an earlier
- * one, the earlier one cannot contain any later span: callers keep the result, never go back, and
- * the whole pass is linear. */
+/* Returns the innermost of p and its ancestors that contains span i. If a span ends after an
+ * earlier one, the earlier one cannot contain any later span: callers keep the result, never go
+ * back, and the whole pass is linear. */
 static uint32_t climb(const tide_spans *s, uint32_t p, uint32_t i)
 {
 	while (p && (s->t1[p] < s->t1[i] || s->t1[p] == s->t0[i]))
@@ -106,11 +106,23 @@ static uint32_t around(const tide_spans *s, const uint32_t *order, struct open *
 {
 	uint32_t p = on->top = climb(s, on->top, i);
 	for (int k = 0; p && s->t0[p] == s->t0[i] && k < SAME_START; k++, p = s->parent[p].i)
-		if (s->cat[p] != TIDE_CAT_OP || s->cat[i] != TIDE_CAT_OP || order[p] < order[i])
+		if (s->cat[p] != TIDE_CAT_OVERHEAD &&
+		    (s->cat[p] != TIDE_CAT_OP || s->cat[i] != TIDE_CAT_OP || order[p] < order[i]))
 			return p;
 	if (p && s->t0[p] == s->t0[i])
 		return p;
 	return on->older = climb(s, on->older, i);
+}
+
+/* Returns whether span i is the profiler's overhead and ends after a span that is still open.
+ * Reports leave overhead out, so the spans inside it must keep the parents that they would have
+ * without it. Overhead that nests properly does that; this has no parent and no children. Also
+ * closes the spans of the lane that have ended. */
+static bool is_overhead_across(const tide_spans *s, struct open *on, uint32_t i)
+{
+	while (on->top && s->t1[on->top] <= s->t0[i])
+		on->top = s->parent[on->top].i;
+	return s->cat[i] == TIDE_CAT_OVERHEAD && on->top && s->t1[on->top] < s->t1[i];
 }
 
 /* order: the place of every span in the input. */
@@ -131,6 +143,8 @@ static bool find_parents(tide_model *m, const uint32_t *order)
 			*on = (struct open){ s->t0[i], on->top, on->top };
 		if (s->t0[i] == s->t1[i]) {
 			s->parent[i].i = around(s, order, on, i);
+		} else if (is_overhead_across(s, on, i)) {
+			s->parent[i].i = 0;
 		} else {
 			s->parent[i].i = climb(s, on->top, i);
 			on->top = i;

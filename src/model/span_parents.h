@@ -5,7 +5,8 @@
  * Importers push spans in input order. tide__find_span_parents sorts them (by start; on equal start
  * the longer first, then the outer category, then input order), renumbers everything that refers to
  * them, and sets spans.parent to the innermost span of the same lane that contains each. A span that
- * only partly overlaps another is not inside it. A zero-length span contains nothing. One at the very
+ * only partly overlaps another is not inside it; overhead that does contains nothing, because reports
+ * leave it out. A zero-length span contains nothing. One at the very
  * end of another span follows it; a zero-length op that begins with another op and precedes it in the
  * input comes before it. */
 #ifndef TIDE_MODEL_SPAN_PARENTS_H

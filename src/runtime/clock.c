@@ -16,7 +16,8 @@
 uint32_t tide__clock_kind = TIDE_CLOCK_NS;
 
 #if defined(__x86_64__)
-/* A kernel that found the counters of its cores apart has stopped using them, and so must we. */
+/* Returns true if the kernel does not use the CPU's counter, because it found that the counters of
+ * its cores differ. */
 static bool kernel_distrusts(void)
 {
 	char name[32] = "";

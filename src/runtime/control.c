@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Switching a recording off and on from outside, and marks: words in the ring file's head, which the
- * writer thread looks at in every round. No socket, nothing to answer for the program. With
- * TIDEMARK_SIGNAL=number that signal switches too, unless the program has a handler for it. */
+/* Switches a recording off and on from outside, and sets marks. Requests are words in the ring
+ * file's head, which the writer thread checks in every round: no socket, no work for the program.
+ * With TIDEMARK_SIGNAL=number that signal switches too, unless the program has a handler for it. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 _Atomic bool tide__paused;
 static uint32_t key;
 static uint64_t answered;
-static _Atomic uint32_t signals; /* that came since the recording started */
+static _Atomic uint32_t signals; /* that came since the process started */
 static uint32_t signals_seen;
 
 static void came(int number)
@@ -22,7 +22,10 @@ static void came(int number)
 	atomic_fetch_add_explicit(&signals, 1, memory_order_relaxed);
 }
 
-static void watch_signal(void)
+/* Sets the handler at the start of the process: without it the signal would end a program that has
+ * not recorded anything yet. An odd number of signals before the recording starts it switched
+ * off. */
+__attribute__((constructor)) static void watch_signal(void)
 {
 	const char *text = getenv("TIDEMARK_SIGNAL");
 	int number = text ? atoi(text) : 0;
@@ -35,13 +38,16 @@ static void watch_signal(void)
 void tide__control_init(void)
 {
 	static const char name[] = "tidemark.control";
+	static bool again;
 	uint8_t len[2];
 	size_t n = (size_t)(tide__put_v(len, sizeof name - 1) - len);
 	key = tide__define(TIDE_REC_NAME, len, n, name, sizeof name - 1, UINT32_MAX - 1,
 			   &tide__rec.space);
 	answered = 0;
 	atomic_store(&tide__paused, false);
-	signals_seen = atomic_load(&signals);
+	if (again) /* in a forked child, or a second recording */
+		signals_seen = atomic_load(&signals);
+	again = true;
 	watch_signal();
 }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Ops that end on another thread than they began on (a future's callback closes a scope of
- * PyTorch).
+/* Ops that begin on one thread and end on another (a future's callback closes a scope of PyTorch).
  *
  * The ending thread marks the op in the owner's list of open ops and sends the owner's events to
- * the slow path until the op is closed there (settle, event.c): at its next event if it is the
- * innermost, else as soon as it becomes so. */
+ * the slow path. The owner closes the op (settle, event.c) at its next event if the op is its
+ * innermost one, otherwise once it becomes the innermost. */
 #include "runtime/recorder.h"
 
 static bool end_there(tide_thread *t, uint32_t known_by)

@@ -47,6 +47,13 @@ static const uint8_t *skip_v(const uint8_t *p, const uint8_t *end, uint64_t *v)
 	return NULL;
 }
 
+static const uint8_t *skip_all(const uint8_t *p, const uint8_t *end, uint64_t n)
+{
+	for (uint64_t v; p && n; n--)
+		p = skip_v(p, end, &v);
+	return p;
+}
+
 static const char *wire_of(uint8_t tag)
 {
 	switch (tag) {
@@ -70,11 +77,13 @@ size_t tide__def_size(const uint8_t *p, const uint8_t *end)
 		p = skip_v(p, end, &v);
 		if (!p)
 			return 0;
-		if (*wire == 's') {
-			if (v > (uint64_t)(end - p))
-				return 0;
-			p += v;
-		}
+		if (*wire != 's' && *wire != 'a')
+			continue;
+		if (v > (uint64_t)(end - p)) /* an element takes a byte or more */
+			return 0;
+		p = *wire == 's' ? p + v : skip_all(p, end, v);
+		if (!p)
+			return 0;
 	}
 	return (size_t)(p - start);
 }
@@ -90,7 +99,7 @@ static uint32_t hash_of(uint32_t tag, const void *head, size_t n_head, const voi
 	return (uint32_t)(h ^ h >> 32);
 }
 
-/* The record at `offset`: its fields after the id, their length, and the id. */
+/* Gets the record at `offset`: its fields after the id, their length, and the id. */
 static const uint8_t *fields_of(uint32_t offset, size_t *n, uint32_t *id)
 {
 	const uint8_t *p = text + offset,
@@ -159,7 +168,7 @@ static bool open_text(void)
 	return true;
 }
 
-/* Append the record to `text` and to the log. 0: no room. */
+/* Appends the record to `text` and to the log. Returns 0 if there is no space. */
 static uint32_t append(uint32_t tag, uint32_t id, const void *head, size_t n_head, const void *tail,
 		       size_t n_tail, tide_ring_file *log)
 {
@@ -200,6 +209,22 @@ uint32_t tide__define(uint32_t tag, const void *head, size_t n_head, const void 
 	return ++*n;
 }
 
+uint32_t tide__define_stacks(uint32_t parent, const uint32_t *frames, size_t n, tide_ring_file *log)
+{
+	uint8_t fields[(TIDE_STACKS_MAX + 2) * 5];
+	uint32_t *last = &count[TIDE_REC_STACK - FIRST_TAG], first = *last + 1;
+	if (n > TIDE_STACKS_MAX || *last >= UINT32_MAX - 1 - n || !open_text())
+		return 0;
+	uint8_t *p = tide__put_v(fields, parent);
+	p = tide__put_v(p, n);
+	for (size_t i = 0; i < n; i++)
+		p = tide__put_v(p, frames[i]);
+	if (!append(TIDE_REC_STACKS, first, fields, (size_t)(p - fields), NULL, 0, log))
+		return 0;
+	*last += (uint32_t)n;
+	return first;
+}
+
 bool tide__defs_replay(tide_ring_file *log)
 {
 	size_t n = (size_t)atomic_load_explicit(&used, memory_order_relaxed);
@@ -217,7 +242,7 @@ void tide__defs_rebuild(void)
 	entry_mask = n_entries = 0;
 	memset(count, 0, sizeof count);
 	uint64_t end = text ? atomic_load_explicit(&used, memory_order_relaxed) : 0;
-	bool room = true; /* without it equal definitions get new ids: nothing worse */
+	bool room = true; /* without it equal definitions only get new ids */
 	for (uint64_t at = 0; at < end;) {
 		size_t n;
 		uint32_t id, tag = text[at];
@@ -226,6 +251,13 @@ void tide__defs_rebuild(void)
 		uint64_t len;
 		const uint8_t *cut = tag == TIDE_REC_NAME ? skip_v(f, f + n, &len) : f + n;
 		size_t n_head = (size_t)(cut - f);
+		if (tag == TIDE_REC_STACKS) {	      /* these are never looked up */
+			cut = skip_v(f, f + n, &len); /* parent */
+			skip_v(cut, f + n, &len);
+			count[TIDE_REC_STACK - FIRST_TAG] = id + (uint32_t)len - 1;
+			at = (uint64_t)(f + n - text);
+			continue;
+		}
 		room = room && grow();
 		if (room) {
 			put_entry(entries, entry_mask, hash_of(tag, f, n_head, cut, n - n_head),

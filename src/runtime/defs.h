@@ -8,10 +8,11 @@
  * rebuilds its tables from them. During a recording each definition is also in its log (see
  * format/rings.h) before its id is returned.
  *
- * One hash table finds them all: two definitions are equal if their kind and encoded fields (without
- * the id) are. Static names have a second, lock-free table, from pointer to id. Everything else here
- * is called in a slow section. Memory: the records, at most TIDE_DEFS_MAX (less in a small address
- * space, limits.h), and 16 to 32 bytes of table for each; nothing is freed before the process ends. */
+ * One hash table finds them all: two definitions are equal if their kind and encoded fields
+ * (without the id) are. Static names have a second, lock-free table, from pointer to id. Everything
+ * else here is called in a slow section. Memory: the records, at most TIDE_DEFS_MAX (less in a
+ * small address space, limits.h), and 16 to 32 bytes of table for each; nothing is freed before the
+ * process ends. */
 #ifndef TIDE_RUNTIME_DEFS_H
 #define TIDE_RUNTIME_DEFS_H
 
@@ -28,6 +29,13 @@ enum { TIDE_DEFS_MAX = 256 << 20 };
  * runs out, or if the id would exceed `max`. */
 uint32_t tide__define(uint32_t tag, const void *head, size_t n_head, const void *tail,
 		      size_t n_tail, uint32_t max, tide_ring_file *log);
+
+enum { TIDE_STACKS_MAX = 32 };
+/* Defines n (at most TIDE_STACKS_MAX) stacks, frames[0] on top of `parent` and each next one on top
+ * of the previous one. Returns the first of n consecutive ids, or 0 as above. The caller guarantees
+ * that they are new: equal definitions are not looked up. */
+uint32_t tide__define_stacks(uint32_t parent, const uint32_t *frames, size_t n,
+			     tide_ring_file *log);
 
 /* Lock-free: returns the id of a static text that was seen before, else 0. */
 uint32_t tide__static_find(const char *text);

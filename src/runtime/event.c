@@ -10,7 +10,7 @@
 
 #include "runtime/recorder.h"
 
-/* Types of slots are tags of records. */
+/* Slot types equal record tags. */
 #define SAME(name) _Static_assert((int)TIDE_SLOT_##name == (int)TIDE_REC_##name, #name)
 SAME(END);
 SAME(ALLOC);
@@ -94,14 +94,14 @@ static __attribute__((noinline)) void long_way(uint32_t type, uint32_t pool, uin
 	leave(t);
 }
 
-/* A whole event of one slot. */
+/* Stores a whole event of one slot. */
 static inline void event(uint32_t type, uint32_t pool, uint64_t a, uint64_t b, uint32_t c)
 {
 	if (!TIDE_LIKELY(tide__quick_event(type, pool, a, b, c)))
 		long_way(type, pool, a, b, c);
 }
 
-/* The first slot of several, and those after it still to come. */
+/* Stores the first slot of several; the caller stores the others. */
 static inline void first_slot(tide_thread *t, uint32_t type, uint32_t pool, uint64_t a, uint64_t b,
 			      uint32_t c)
 {
@@ -262,13 +262,14 @@ void tide_segment_free(tide_pool pool, uint64_t addr, uint64_t size)
 
 void tide_oom(tide_pool pool, uint64_t size, int64_t free_bytes)
 {
-	if (size <= INT64_MAX && in_range(pool, 0)) /* requested, not allocated: any number */
+	if (size <= INT64_MAX && in_range(pool, 0)) /* requested, not allocated: any size is
+	                                             * valid */
 		event(TIDE_REC_OOM, pool, (uint64_t)free_bytes, size, 0);
 	else if (size > INT64_MAX)
 		out_of_range();
 }
 
-/* An event of one slot and `n` bytes in the slots after it. */
+/* Stores an event of one slot and `n` bytes in the following slots. */
 static void long_event(uint32_t type, uint32_t pool, uint64_t a, uint64_t b, uint32_t c,
 		       const void *bytes, size_t n)
 {

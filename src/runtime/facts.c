@@ -36,7 +36,7 @@ static void text(struct out *o, const char *key, const char *s, size_t n)
 	o->count++;
 }
 
-/* The command line, arguments parted by spaces. */
+/* Writes the command line, arguments separated by spaces. */
 static void command(struct out *o)
 {
 	static char buf[4096]; /* the stack may be small; lock held */
@@ -108,8 +108,8 @@ static void base(struct out *o)
 	}
 }
 
-/* Writes the mode of host-heap recording (capture/heap): the mean distance of samples in bytes, or
- * "full". */
+/* Writes the mode of host-heap recording (capture/heap): the mean number of bytes between samples,
+ * or "full". */
 static void heap(struct out *o)
 {
 	const char *how = getenv("TIDEMARK_HEAP");
@@ -134,7 +134,8 @@ size_t tide__facts(uint8_t *out, size_t cap, uint32_t *count)
 	rank(&o);
 	id(&o, "recording.id", tide__rec.id);
 	id(&o, "recording.first",
-	   tide__rec.first); /* its parent recording, or the one beside which it began */
+	   tide__rec.first); /* the recording of its parent, or the one that existed when it
+	                      * began */
 	if (run)
 		text(&o, "process.run", run, strnlen(run, 64));
 	base(&o);

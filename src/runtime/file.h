@@ -3,7 +3,7 @@
 /* A file that stays the recorder's even if the program closes the recorder's descriptor.
  *
  * Daemons close every descriptor they do not know, and the number may then refer to another file. The
- * writer thread has its own descriptor table for that reason (errand.h). If it has none, a descriptor
+ * writer thread has its own descriptor table for that reason (writer_tasks.h). If it has none, a descriptor
  * is compared with the file it was opened for before each use (one fstat per chunk or block, not per
  * event); if it differs, the file is opened again by its path. */
 #ifndef TIDE_RUNTIME_FILE_H

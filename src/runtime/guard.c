@@ -57,13 +57,13 @@ bool tide__slow_enter(tide_slow_section *s)
 	s->saved_errno = errno;
 	sigset_t all;
 	sigfillset(&all);
-	sigdelset(&all, SIGBUS); /* blocked, a fault would end the program (torn.h) */
+	sigdelset(&all, SIGBUS); /* blocked, a fault would end the program (ring_sigbus.h) */
 	pthread_sigmask(SIG_SETMASK, &all, &s->mask);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &s->cancel);
 	inside = 1;
 	tide__lock();
 	if (!atomic_load_explicit(&tide__guard.alive, memory_order_relaxed))
-		tide__awake();
+		tide__recorder_init();
 	return true;
 }
 

@@ -3,14 +3,14 @@
 /* The words that decide whether anything is recorded, and the recorder's one lock.
  *
  * They live in a page that the kernel wipes in every forked child, raw clone included
- * (MADV_WIPEONFORK). So in a child the generation reads 0, no thread's generation equals it, and
- * the first call takes the slow path, sees `alive` 0 and forgets everything inherited. The lock is
- * there too: if another thread held it at the fork, it is free in the child.
+ * (MADV_WIPEONFORK). In a child the generation is 0, which no thread has, so the first call takes the
+ * slow path, sees `alive` 0 and forgets everything inherited. The lock is in that page too: if
+ * another thread held it at the fork, it is free in the child.
  *
- * Slow sections (start, stop, a thread's first event, a new name) hold the lock with all signals but
- * SIGBUS (torn.h) blocked and cancellation off: no handler can run, jump out, or wait for the lock
- * inside one. A call made inside a slow section of its own thread comes from the recorder itself (for
- * example through an interposed malloc) and is ignored. */
+ * Slow sections (start, stop, a thread's first event, a new name) hold the lock with all signals
+ * but SIGBUS (ring_sigbus.h) blocked and cancellation off, so no signal handler can run in a slow section,
+ * leave it by longjmp, or deadlock on the lock. A call made inside a slow section of its own thread
+ * comes from the recorder itself (for example through an interposed malloc) and is ignored. */
 #ifndef TIDE_RUNTIME_GUARD_H
 #define TIDE_RUNTIME_GUARD_H
 

@@ -11,7 +11,7 @@
 
 enum { SHARE = 64 };
 
-/* The number that a file of the kernel's begins with. */
+/* Reads the number at the start of a kernel file. */
 static bool number_in(const char *path, uint64_t *out)
 {
 	char text[32];
@@ -31,10 +31,18 @@ uint64_t tide__limit_share(void)
 	uint64_t pages = 0;
 	if (getrlimit(RLIMIT_AS, &lim) != 0 || lim.rlim_cur == RLIM_INFINITY)
 		return UINT64_MAX;
-	if (!number_in("/proc/self/statm", &pages)) /* no descriptor left, no /proc: be modest */
+	if (!number_in("/proc/self/statm", &pages)) /* no descriptor left, or no /proc: assume a
+	                                             * small limit */
 		return lim.rlim_cur / SHARE / SHARE;
 	uint64_t used = pages * (uint64_t)sysconf(_SC_PAGESIZE);
 	return used < lim.rlim_cur ? (lim.rlim_cur - used) / SHARE : 0;
+}
+
+uint64_t tide__limit_file(void)
+{
+	struct rlimit lim;
+	return getrlimit(RLIMIT_FSIZE, &lim) == 0 && lim.rlim_cur != RLIM_INFINITY ? lim.rlim_cur
+										   : UINT64_MAX;
 }
 
 /* Handles containers, where the process's own group appears as the root. */

@@ -13,6 +13,9 @@
  * stacks, not with rings. UINT64_MAX: unlimited. */
 uint64_t tide__limit_share(void);
 
+/* Returns the bytes that a file may have (ulimit -f); UINT64_MAX: unlimited. */
+uint64_t tide__limit_file(void);
+
 /* Returns the bytes of memory that the process's control groups allow; UINT64_MAX: unlimited or
  * unknown. */
 uint64_t tide__limit_memory(void);

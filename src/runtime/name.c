@@ -53,15 +53,20 @@ tide_name tide_name_static(const char *text)
 }
 
 /* Lock held. */
-static uint32_t push_frame(tide_stack parent, tide_name function, tide_name file, uint32_t line)
+static uint32_t define_frame(tide_name function, tide_name file, uint32_t line)
 {
 	uint8_t f[32], *p = tide__put_v(f, function);
 	p = tide__put_v(p, file);
 	p = tide__put_v(p, line);
-	uint32_t id = tide__define(TIDE_REC_FRAME, f, (size_t)(p - f), NULL, 0, UINT32_MAX - 1,
-				   log_now());
+	return tide__define(TIDE_REC_FRAME, f, (size_t)(p - f), NULL, 0, UINT32_MAX - 1, log_now());
+}
+
+/* Lock held. */
+static uint32_t push_frame(tide_stack parent, tide_name function, tide_name file, uint32_t line)
+{
+	uint32_t id = define_frame(function, file, line);
 	if (id) {
-		p = tide__put_v(f, parent);
+		uint8_t f[16], *p = tide__put_v(f, parent);
 		p = tide__put_v(p, id);
 		id = tide__define(TIDE_REC_STACK, f, (size_t)(p - f), NULL, 0, UINT32_MAX - 1,
 				  log_now());
@@ -79,19 +84,26 @@ tide_stack tide_stack_push(tide_stack parent, tide_name function, tide_name file
 	return id;
 }
 
-uint32_t tide__stack_push_texts(uint32_t parent, const tide_text_frame *frames, size_t n,
-				uint32_t *ids)
+uint32_t tide__stack_push_texts(uint32_t parent, tide_text_frame *frames, size_t n)
 {
 	tide_slow_section s;
-	uint32_t id = parent;
-	memset(ids, 0, n * sizeof *ids);
-	if (!tide__slow_enter(&s))
+	uint32_t ids[TIDE_STACKS_MAX], first = 0;
+	size_t i = 0;
+	if (n > TIDE_STACKS_MAX || !tide__slow_enter(&s))
 		return 0;
-	for (size_t i = 0; i < n && (i == 0 || id); i++)
-		ids[i] = id = push_frame(id, define_name(frames[i].function),
-					 frames[i].file ? define_name(frames[i].file) : 0, 0);
+	for (; i < n; i++) {
+		tide_text_frame *f = &frames[i];
+		if (!f->id)
+			f->id = define_frame(define_name(f->function),
+					     f->file ? define_name(f->file) : 0, 0);
+		if (!f->id)
+			break;
+		ids[i] = f->id;
+	}
+	if (i == n)
+		first = tide__define_stacks(parent, ids, n, log_now());
 	tide__slow_leave(&s);
-	return id;
+	return first;
 }
 
 tide_device tide_device_open(int kind, int index, const char *name, uint64_t capacity)

@@ -58,8 +58,8 @@ typedef struct tide_recorder {
 	char path[4096];	    /* absolute, of the .tide file */
 	char base[4096];	    /*   "  , as first given: children's names are made from it */
 	uint8_t id[16];		    /* of this recording */
-	uint8_t first[16];	    /* of the first recording of its process family; 0: it is the
-				     * first */
+	uint8_t first[16];	    /* id of the first recording of its process family; 0 = this is
+	                             * the first */
 	uint64_t generations;	    /* recordings started so far */
 	uint32_t lanes;		    /* threads seen in this recording */
 	tide_ring_file space;
@@ -74,11 +74,11 @@ typedef struct tide_recorder {
 	bool stuck;		   /* a thread stayed busy: mappings must stay */
 	bool complete;		   /* the writer wrote everything, END included */
 	bool removed, rings_there; /* state found when the files were closed */
-	bool rings_left;	   /* the ring file exists under another name */
+	bool rings_left;	   /* the ring file has been renamed */
 	int close_error;	   /* 0, or why it could not close the file */
 	uint64_t log_written;	   /* bytes of the log that are in the file */
 	_Atomic uint64_t events;   /* written to the file */
-	uint64_t part_from;	   /* bytes that the file began with: definitions, what is live */
+	uint64_t part_from;	   /* bytes at the start of the file: definitions and live blocks */
 	uint64_t parts;		   /* files that were begun because one was full */
 	uint64_t events_before;	   /* events of earlier files that this one does not have */
 	tide_stats last;	   /* of the last recording that ended */
@@ -86,7 +86,7 @@ typedef struct tide_recorder {
 extern tide_recorder tide__rec __attribute__((visibility("hidden")));
 
 /* start.c: initialises at the first call of a process, or of a forked child. Lock held. */
-void tide__awake(void);
+void tide__recorder_init(void);
 /* start.c: a forked child's first event: starts its own file if follow_fork is set. Lock held. */
 void tide__follow(void);
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
-#include "runtime/errand.h"
+#include "runtime/writer_tasks.h"
 #include "runtime/guard.h"
 
 enum { LOG_BLOCK = 256 << 10 }; /* bytes of a LOG block, head page included */
@@ -48,7 +48,8 @@ static bool populate(void *at, size_t bytes)
 	return true;
 }
 
-/* Map `bytes` more at the end of the file; NULL leaves the file as it was. On the writer thread. */
+/* Maps `bytes` more at the end of the file. On failure returns NULL and leaves the file unchanged.
+ * Runs on the writer thread. */
 static void *extend_here(tide_ring_file *s, size_t bytes)
 {
 	int e = tide__file_allocate(&s->file, s->size, bytes);
@@ -63,7 +64,7 @@ static void *extend_here(tide_ring_file *s, size_t bytes)
 		munmap(at, bytes);
 	}
 	if (e != 0) {
-		/* A zero tail is as good as none, so it does not matter whether this works. */
+		/* A zeroed tail is harmless, so a failure is ignored. */
 		if (tide__file_ours(&s->file) && ftruncate(s->file.fd, (off_t)s->size) != 0)
 			errno = e;
 		errno = e;
@@ -259,8 +260,8 @@ void tide__ring_file_close(tide_ring_file *s, bool keep_maps)
 {
 	if (s->file.fd < 0 && !s->head)
 		return;
-	/* Forget the file first: a child forked meanwhile must not put pages where something
-	 * else may be mapped by now. Nothing stores into the mappings it inherits any more. */
+	/* Forget the file first: a child forked meanwhile must not map pages over other mappings.
+	 * Nothing stores into its inherited mappings. */
 	static tide_ring_file old; /* one recording ends at a time */
 	old = *s;
 	*s = (tide_ring_file){ .file.fd = -1 };
@@ -289,7 +290,7 @@ void tide__ring_file_detach(tide_ring_file *s)
 	*s = (tide_ring_file){ .file.fd = -1 };
 }
 
-/* ---- a file that was cut ------------------------------------------------------------------- */
+/* ---- a truncated file ------------------------------------------------------------------- */
 
 bool tide__ring_file_torn(const tide_ring_file *s)
 {

@@ -3,9 +3,9 @@
 /* The ring file: allocates blocks that can be stored into safely.
  *
  * A block's space is allocated on disk and its pages are faulted in before it is published; if that
- * fails, the result is NULL. So a store into a block raises SIGBUS only when another process cuts the
- * file (torn.h). Called with the recorder's lock held, except tide__log_* reads by the writer thread,
- * which also does everything that needs the file's descriptor (errand.h).
+ * fails, the result is NULL. So a store into a block raises SIGBUS only when another process
+ * truncates the file (ring_sigbus.h). Called with the recorder's lock held, except tide__log_* reads by
+ * the writer thread, which also does everything that needs the file's descriptor (writer_tasks.h).
  *
  * Descriptors (tide_block) are private memory, never freed, reused by the next recording: a pointer
  * to one stays valid for the process's life. */
@@ -50,7 +50,8 @@ typedef struct tide_ring_file {
 	uint32_t n_rings;
 	uint64_t ring_total; /* bytes of all rings */
 	uint64_t log_capacity;
-	_Atomic bool torn; /* the file was cut: the content of its mappings is gone (torn.h) */
+	_Atomic bool torn; /* the file was truncated: the content of its mappings is lost
+	                    * (ring_sigbus.h) */
 } tide_ring_file;
 
 /* Creates `path` (which must not exist). Returns 0 or an errno; call tide__ring_file_close after a
@@ -64,11 +65,11 @@ void tide__ring_file_detach(tide_ring_file *s);
 
 /* Returns a new ring of `bytes` (a power of two), published at once, or NULL. */
 tide_block *tide__ring_file_ring(tide_ring_file *s, size_t bytes);
-/* Frees a drained ring's disk space. No thread may store into it any more. */
+/* Frees a drained ring's disk space. No thread may store into it afterwards. */
 void tide__ring_file_punch(tide_ring_file *s, tide_block *ring, uint64_t from, uint64_t to);
 
-/* After the file was cut: if `at` lies in one of its mappings, replaces that mapping by private
- * memory. Async-signal-safe. */
+/* After the file was truncated: if `at` lies in one of its mappings, replaces that mapping by
+ * private memory. Async-signal-safe. */
 bool tide__ring_file_tear(tide_ring_file *s, const void *at);
 bool tide__ring_file_torn(const tide_ring_file *s);
 

@@ -7,7 +7,7 @@
 
 #include "base/descriptor.h"
 #include "runtime/clock.h"
-#include "runtime/errand.h"
+#include "runtime/writer_tasks.h"
 #include "runtime/ring_file.h"
 
 enum {

@@ -23,7 +23,7 @@ typedef struct tide_sink {
 	_Atomic uint64_t at; /* bytes written: offset of the next chunk */
 	uint64_t allocated;  /* bytes allocated to the file */
 	int error;	     /* errno of the last failure; 0 after a success */
-	uint64_t step;	     /* at most so much is taken ahead of need; 0: as it likes */
+	uint64_t step;	     /* at most this many bytes are allocated ahead; 0: unlimited */
 	bool misled;	     /* a chunk may have been written into a file of the program */
 	uint64_t failed_ns;  /* when space was last refused (CLOCK_MONOTONIC); 0: never */
 } tide_sink;
@@ -35,7 +35,7 @@ int tide__sink_open(tide_sink *s, const char *path, const tide_file_head *head);
  * (s->error). */
 bool tide__sink_put(tide_sink *s, const void *chunk, size_t n, bool last);
 
-/* Truncates the file to what was written and closes it. Returns 0 or an errno. */
+/* Truncates the file to the written bytes and closes it. Returns 0 or an errno. */
 int tide__sink_close(tide_sink *s);
 
 #endif

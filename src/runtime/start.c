@@ -16,16 +16,16 @@
 
 #include "base/descriptor.h"
 #include "base/error.h"
-#include "format/written.h"
+#include "format/recording_owner.h"
 #include "runtime/defs.h"
-#include "runtime/errand.h"
+#include "runtime/writer_tasks.h"
 #include "runtime/recorder.h"
 #include "runtime/limits.h"
-#include "runtime/torn.h"
+#include "runtime/ring_sigbus.h"
 
 tide_recorder tide__rec = { .space = { .file.fd = -1 }, .sink = { .file.fd = -1 } };
 
-static bool late;   /* the file's facts are written, and its family was learnt after that */
+static bool late;   /* the family became known after the file's facts were written */
 static bool follow; /* a forked child of a recording process that has not recorded yet */
 
 enum {
@@ -121,7 +121,7 @@ static int64_t family_since(void)
 /* run.tide -> run.PID.tide */
 static void child_path(char out[4096], const char *base)
 {
-	tide__childs_name(out, 4096, base, family_since());
+	tide__child_name(out, 4096, base, family_since());
 }
 
 /* Makes run.rank3.tide from run.tide, for another rank with the same name, else run.PID.tide. */
@@ -166,7 +166,7 @@ static tide_code no_space(tide_error *err)
 	return rc;
 }
 
-/* Both files under names of their own, complete as far as a start goes. */
+/* Creates both files under temporary names, complete up to the first event. */
 static tide_code make_files(const char *file, const char *rings, tide_error *err)
 {
 	tide_recorder *r = &tide__rec;
@@ -208,7 +208,7 @@ static tide_code launch_writer(tide_error *err)
 	if (e == 0)
 		return TIDE_OK;
 	errno = e;
-	return tide__fail_errno(err, "no thread for the recorder");
+	return tide__fail_errno(err, "cannot create the recorder's thread");
 }
 
 /* Makes the writer thread write the rest and end. */
@@ -230,7 +230,7 @@ static int one_at_a_time(const char *path)
 	int fd = tide__fd_open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	for (int i = 0; fd >= 0 && i < LOCK_WAIT_MS && flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
-			break; /* a file system that locks no folders (NFS) */
+			break; /* a file system that cannot lock folders (NFS) */
 		usleep(1000);
 	}
 	return fd;
@@ -291,7 +291,7 @@ struct opening {
 	tide_code rc;
 };
 
-/* Another name where another process records into that file: it is a rank of the same job. */
+/* If another process records into that file, it is a rank of the same job: use another name. */
 static void choose_path(bool follower)
 {
 	tide_recorder *r = &tide__rec;
@@ -322,7 +322,7 @@ static void open_files(void *arg)
 		o->rc = move_files(file, rings, o->err);
 	r->opened = o->rc == TIDE_OK;
 	if (r->opened) {
-		tide__control_init(); /* here: what it sets is the writer thread's */
+		tide__control_init(); /* here, because it sets state of the writer thread */
 		return;
 	}
 	tide__ring_file_close(&r->space, false);
@@ -489,7 +489,7 @@ static tide_code finish(tide_error *err)
 	bool torn = tide__ring_file_torn(&r->space);
 	tide__ring_file_close(&r->space, r->stuck);
 	if (r->rings_there && ((r->complete && !r->close_error) || r->removed))
-		unlink(r->rings_path); /* else another's, of the same name */
+		unlink(r->rings_path); /* else it is another recording's, with the same name */
 	if (r->removed)
 		return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
 				  "%s: removed or replaced while recording: the recording is lost",
@@ -502,8 +502,8 @@ static tide_code finish(tide_error *err)
 	if (torn)
 		return tide__fail(
 			err, TIDE_EIO, TIDE_NO_OFFSET,
-			"%s: its ring file was cut while recording: what was recorded before "
-			"that is there, the rest is lost",
+			"%s: its ring file was truncated while recording: events before that are "
+			"kept, later ones are lost",
 			r->path);
 	if (r->rings_left)
 		return tide__fail(
@@ -514,18 +514,17 @@ static tide_code finish(tide_error *err)
 	if (r->sink.misled)
 		return tide__fail(
 			err, TIDE_EIO, TIDE_NO_OFFSET,
-			"%s: complete, but the program closed the recorder's descriptor while "
-			"it wrote: part of the recording may also be in a file of the "
-			"program's",
+			"%s: complete, but the program closed the recorder's descriptor while it "
+			"wrote: part of the recording may also be in a file of the program",
 			r->path);
 	return TIDE_OK;
 }
 
-/* Lock held; given up while waiting. */
+/* The lock is held, and released while waiting. */
 static tide_code stop_locked(tide_error *err)
 {
 	tide_recorder *r = &tide__rec;
-	while (r->state == TIDE_STOPPING) { /* another thread is at it */
+	while (r->state == TIDE_STOPPING) { /* another thread is stopping it */
 		tide__unlock();
 		usleep(1000);
 		tide__lock();
@@ -591,7 +590,7 @@ static void first_call(void)
 	pthread_atfork(NULL, NULL, forked);
 }
 
-void tide__awake(void)
+void tide__recorder_init(void)
 {
 	static bool before;
 	if (before)

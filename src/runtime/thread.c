@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "runtime/defs.h"
-#include "runtime/errand.h"
+#include "runtime/writer_tasks.h"
 #include "runtime/recorder.h"
 #include "runtime/limits.h"
 
@@ -66,7 +66,8 @@ static tide_block *free_ring(tide_ring_file *s)
 
 /* Ring size for many threads: rings of 4 MiB would use up 1 GiB at the 256th thread. The first
  * FULL have the configured size, then it halves each time their number doubles; it shrinks
- * further, down to LEAST, if memory is short. 0: no memory. */
+ * further, down to LEAST, if memory is short or files may have few bytes: all rings are in one
+ * file, and the rest of it is for definitions. 0: no memory. */
 size_t tide__ring_size(void)
 {
 	enum { FULL = 32, LEAST = 65536 };
@@ -74,6 +75,9 @@ size_t tide__ring_size(void)
 	size_t bytes = r->opt.ring_bytes;
 	uint64_t most = r->opt.max_ring_bytes - r->space.ring_total, room = tide__limit_share();
 	most = room < most ? room : most;
+	uint64_t part = tide__limit_file() / 4;
+	while (bytes > LEAST && bytes > part)
+		bytes /= 2;
 	for (uint64_t n = r->space.n_rings; n >= FULL && bytes > LEAST; n /= 2)
 		bytes /= 2;
 	while (bytes > LEAST && bytes > most)
@@ -88,7 +92,7 @@ tide_block *tide__ring_that_fits(void)
 	tide_block *b = NULL;
 	errno = ENOMEM;
 	while (bytes >= LEAST && !(b = tide__ring_file_ring(&tide__rec.space, bytes)) &&
-	       errno == ENOSPC)
+	       (errno == ENOSPC || errno == EFBIG))
 		bytes /= 2;
 	return b;
 }
@@ -110,7 +114,7 @@ static tide_block *take_ring(void)
 	return b;
 }
 
-/* The thread's name as the kernel has it, as a definition. */
+/* Defines the thread's name, as the kernel has it. */
 static uint32_t own_name(void)
 {
 	char name[17] = "";
@@ -122,7 +126,7 @@ static uint32_t own_name(void)
 			    UINT32_MAX - 1, &tide__rec.space);
 }
 
-/* THREAD definition: in the log only, since lanes belong to a recording. */
+/* Writes a THREAD definition, into the log only, since lanes belong to a recording. */
 static bool define_lane(uint32_t lane, uint64_t tid)
 {
 	uint8_t rec[32], *p = rec;
@@ -145,7 +149,7 @@ static void put_lane(tide_thread *t, uint32_t lane)
 	atomic_store_explicit(&t->shared->head, t->quick.head, memory_order_release);
 }
 
-/* Look where the writer is: slots may be used up to the number returned. */
+/* Reads the writer's position: slots may be used up to the number returned. */
 static uint64_t look(tide_thread *t)
 {
 	uint64_t end =
@@ -157,7 +161,7 @@ static uint64_t look(tide_thread *t)
 	return end;
 }
 
-/* Give the thread a ring; without one it takes part all the same, as losses. */
+/* Gives the thread a ring. Without one it still takes part; its events count as losses. */
 static void attach(tide_thread *t)
 {
 	tide_block *b = take_ring();
@@ -229,7 +233,7 @@ tide_thread *tide__thread_join(void)
 	return t;
 }
 
-/* The thread ends (or a descriptor's last user has). */
+/* Handles the end of a thread (or of a descriptor's last user). */
 static void leave(void *thread)
 {
 	tide_thread *t = thread;
@@ -264,7 +268,7 @@ void tide__count_signal(tide_thread *t)
 		add(&t->file->lost_signal);
 }
 
-/* A thread without a ring asks again now and then: one may have become free. */
+/* A thread without a ring asks again from time to time, because one may have become free. */
 static bool ask_again(tide_thread *t)
 {
 	if (++t->denied % 256)

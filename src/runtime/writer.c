@@ -2,10 +2,11 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The writer thread: writes rings into the file.
  *
- * A round: note every ring's head; write the definitions logged by then (so the file never uses an
- * id before it defines it); write each ring that has enough to say, or has waited long enough;
- * raise the ring's tail once its chunk is in the file. Rings survive a kill, so there is no hurry:
- * small chunks would only waste space. All signals but SIGBUS are blocked in this thread. */
+ * A round: note every ring's head; write the definitions logged by then (so the file never uses
+ * an id before it defines it); write each ring that has enough events, or whose events have waited
+ * long enough; raise the ring's tail once its chunk is in the file. Rings survive a kill, so there
+ * is no hurry: small chunks would only waste space. All signals but SIGBUS are blocked in this
+ * thread. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,9 +14,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/carry.h"
+#include "runtime/live_blocks.h"
 #include "runtime/defs.h"
-#include "runtime/errand.h"
+#include "runtime/writer_tasks.h"
 #include "runtime/recorder.h"
 
 enum {
@@ -36,7 +37,7 @@ static uint64_t now_ns(void)
 	return tide__clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Seal and write buffer[64 ..] as a chunk of n payload bytes. */
+/* Seals and writes buffer[64 ..] as a chunk of n payload bytes. */
 static bool put_chunk(tide_chunk_head h, size_t n, bool last)
 {
 	tide__chunk_seal(&h, buffer + sizeof h, (uint32_t)n);
@@ -53,7 +54,7 @@ static bool write_clock(bool last)
 	p = tide__put_v(p, (uint64_t)c.mono_raw);
 	p = tide__put_z(p, c.real);
 	tick_ns = now_ns();
-	/* The first ones come early, so that a short recording, or one that is killed, has two. */
+	/* The first points are written early, so that a short or killed recording has two. */
 	uint64_t most = tide__rec.opt.tick_ms * UINT64_C(1000000);
 	tick_after_ns = tick_after_ns * 4 < most ? tick_after_ns * 4 : most;
 	return put_chunk((tide_chunk_head){ .type = TIDE_CHUNK_CLOCK, .count = 1 },
@@ -120,7 +121,8 @@ static uint64_t total_lost(void)
 	return sum;
 }
 
-/* Cumulative counts of every ring that lost something, if they changed since the last time. */
+/* Writes the cumulative counts of every ring that lost events, if they changed since the last
+ * time. */
 static bool write_losses(bool last)
 {
 	tide_recorder *r = &tide__rec;
@@ -178,7 +180,7 @@ static bool write_ring(tide_block *b, bool last)
 					   r->space.n_rings > 1, a_second_ago());
 		atomic_store_explicit(&b->shared->tail, trial.next, memory_order_release);
 		if (last && r->sink.failed_ns &&
-		    !r->stuck) /* disk full: what is written needs no second place */
+		    !r->stuck) /* disk full: free the ring's disk space */
 			tide__ring_file_punch(&r->space, b, from, trial.next);
 	}
 	return true;
@@ -301,16 +303,16 @@ static bool write_torn(void)
 static bool finish(void)
 {
 	unsigned moved;
-	if (tide__ring_file_torn(&tide__rec.space)) /* its counts are gone as well */
+	if (tide__ring_file_torn(&tide__rec.space)) /* its loss counts are lost as well */
 		return write_clock(true) && write_torn() && write_end();
 	return round_trip(true, &moved) && write_clock(true) && write_losses(true) && write_end();
 }
 
 /* ---- a recording that is limited in size --------------------------------------------------- */
 
-/* A file that is half as large as may be is closed and becomes NAME.old.tide; a new one begins with
- * the definitions and with what is live. So the two hold the last half of the limit at least, each
- * can be read alone, and both are whole files at every moment. */
+/* A file that reaches half of the limit is closed and renamed to NAME.old.tide; a new one begins
+ * with the definitions and the live blocks. So the two files hold at least the last half of the
+ * limit, each can be read alone, and both are complete at every moment. */
 enum { CARRY_RING = 0x7ffffffd };
 
 /* NAME.tide -> NAME.old.tide */
@@ -375,7 +377,7 @@ static bool write_carried(void)
 	return !note_encoder.next || put_chunk(h, 0, false);
 }
 
-/* Both names change at once, where the file system can do that. */
+/* Exchanges both names in one step, if the file system supports it. */
 static bool put_in_place(const char *fresh, const char *path, const char *old)
 {
 	if (syscall(SYS_renameat2, AT_FDCWD, fresh, AT_FDCWD, path, 2 /* RENAME_EXCHANGE */) == 0)

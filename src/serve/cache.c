@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Answers that were given, by their question. A list in order of use under one lock: it holds few
- * and large things, and the question is compared by its hash first. */
+/* Caches answers by request. A list in order of use under one lock: it has few, large entries, and
+ * requests are compared by hash first. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -41,7 +41,7 @@ static const tide_route routes[] = {
 	{ "api/recordings/ID/spans", " from to px ", tide__api_spans, true },
 	{ "api/recordings/ID/curve", " from to px device ", tide__api_curve, true },
 	{ "api/diff", " a b limit ", tide__api_diff, true },
-	{ "data/ID/pieces", " from to px g ", tide__data_pieces, true },
+	{ "data/ID/pieces", " from to px g ", tide__data_window, true },
 	{ "data/ID/perfetto", " g ", tide__data_perfetto, false },
 	{ "pair/ID/ID/ID", " g ", tide__data_pair, true },
 	{ "data/ID/ID", " g all quick from to px at phases ", tide__data_section, true },
@@ -103,7 +103,7 @@ const tide_route *tide__route_find(tide_request *r, unsigned *status)
 	return NULL;
 }
 
-/* Ids of the recordings that a request is about; false when there are none. */
+/* Gets the ids of the recordings that a request names. Returns false if there are none. */
 static bool ids_of(tide_store *s, const tide_route *t, const tide_request *r,
 		   char id[TIDE_ASK_RECS][TIDE_REC_ID], size_t *n)
 {
@@ -158,7 +158,8 @@ bool tide__answer_key(const tide_route *t, tide_store *s, const tide_request *r,
 
 /* ---- answers ---- */
 
-/* Text that is being made: it counts as it grows, and until the last client has taken it. */
+/* Text that is being written; it counts against the memory limit while it grows and until the last
+ * client has received it. */
 struct growing {
 	char *bytes;
 	size_t n, cap;
@@ -255,7 +256,7 @@ static void envelope(tide_json *j, const tide_route *t, const tide_request *r, i
 	tide__json_object_end(j);
 }
 
-/* Puts `text` into an envelope; it is freed. NULL: out of memory. */
+/* Puts `text`, which is freed, into an envelope. Returns NULL if memory runs out. */
 static tide_blob *wrapped(unsigned status, const tide_route *t, const tide_request *r, int64_t ns,
 			  const char *error, tide_code code, struct growing *text)
 {
@@ -289,8 +290,8 @@ void tide__kept_trace_drop(tide_kept_trace *h)
 	h->n = 0;
 }
 
-bool tide__answer(const tide_route *t, tide_store *s, tide_request *r, tide_waiter *w,
-		  tide_kept_trace *held, tide_blob **out)
+bool tide__route_answer(const tide_route *t, tide_store *s, tide_request *r, tide_waiter *w,
+			tide_kept_trace *held, tide_blob **out)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	struct growing g;
@@ -349,7 +350,7 @@ tide_code tide__ask_id(tide_ask *a, const char *id, tide_loaded **out, tide_erro
 	tide_code rc = tide__store_get(a->store, id, tide__request_get(a->req, "early"), a->waiter,
 				       out, err);
 	if (rc == TIDE_OK) {
-		strcpy(h->id[h->n], id); /* ids that the store knows fit */
+		strcpy(h->id[h->n], id); /* ids of the store fit */
 		h->l[h->n++] = *out;
 	}
 	return rc;

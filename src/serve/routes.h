@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* From a request to the bytes of its answer: the table of routes, the handlers behind it, and the
- * cache of answers. Independent of sockets (http.c), so that tests and the fuzzer can use it too.
+/* Converts a request to the bytes of its answer: the table of routes, their handlers, and the cache
+ * of answers. Independent of sockets (http.c), so that tests and the fuzzer can use it too.
  *
  * A handler is a function from a request and the recordings it names to text. It runs on a worker
  * thread; many run at once. Answers about recordings are cached as long as the recording has not
- * changed and the cache has space, so repeating a request costs nothing. */
+ * changed and the cache has space, so a repeated request costs almost nothing. */
 #ifndef TIDE_SERVE_ROUTES_H
 #define TIDE_SERVE_ROUTES_H
 
@@ -79,11 +79,11 @@ bool tide__answer_key(const tide_route *t, tide_store *s, const tide_request *r,
 		      size_t n);
 
 /* Runs a handler; `held` is empty on the first call. Returns false if the answer has to wait:
- * `w` is or was called, and its owner calls again; nothing of this call may be used any more.
+ * `w` is or was called, and its owner calls again; data of this call must not be used afterwards.
  * Returns true with the answer in *out, NULL if memory ran out. */
-bool tide__answer(const tide_route *t, tide_store *s, tide_request *r, tide_waiter *w,
-		  tide_kept_trace *held, tide_blob **out);
-/* {"error": "...", "has_real_data": false}. NULL on exhaustion. */
+bool tide__route_answer(const tide_route *t, tide_store *s, tide_request *r, tide_waiter *w,
+			tide_kept_trace *held, tide_blob **out);
+/* Returns {"error": "...", "has_real_data": false}. NULL if memory runs out. */
 tide_blob *tide__answer_error(unsigned status, const char *text);
 
 /* ---- for handlers ---- */
@@ -105,7 +105,7 @@ tide_handler tide__api_recordings, tide__api_recording, tide__api_alive,
 tide_handler tide__api_report;				       /* api_reports.c */
 tide_handler tide__api_search, tide__api_span, tide__api_sums; /* api_spans.c */
 tide_handler tide__api_spans, tide__api_curve;		       /* api_window.c */
-tide_handler tide__data_section, tide__data_pieces, tide__data_perfetto,
+tide_handler tide__data_section, tide__data_window, tide__data_perfetto,
 	tide__data_pair; /* data.c */
 
 #endif

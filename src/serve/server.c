@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Begin, watch, end. The order of ending: nothing new is read, workers finish what they have, then
- * connections close, then memory goes. */
+/* Starts, watches and stops the server. To stop it: nothing new is read, workers finish their
+ * requests, then connections close, then memory is freed. */
 #include "serve/server.h"
 
 #include <stdio.h>
@@ -21,11 +21,11 @@
 
 enum {
 	TICK_MS = 250,
-	LIST_MS = 2000,		 /* the list of files is made again, and takes at most a */
-	LIST_SHARE = 50,	 /* fiftieth of a core, however many there are */
-	BEAT_TICKS = 60,	 /* listeners get a sign of life */
+	LIST_MS = 2000,		 /* interval between listings of files, which take at most */
+	LIST_SHARE = 50,	 /* 1/50 of a core for any number of files */
+	BEAT_TICKS = 60,	 /* interval of keep-alive messages */
 	CACHE_BYTES = 256 << 20, /* of answers; 1/8 of the limit if that is less */
-	OWN_BYTES = 32 << 20,	 /* that the server has besides recordings and answers */
+	OWN_BYTES = 32 << 20,	 /* memory of the server besides recordings and answers */
 };
 
 /* ---- events ---- */
@@ -61,7 +61,7 @@ static void on_change(void *user, const char *id)
 		tide__http_wake(s, false);
 }
 
-/* New figures: pages request the list again. */
+/* Reports new figures, so that pages request the list again. */
 static void on_index(void *user)
 {
 	on_change(user, NULL);
@@ -89,7 +89,7 @@ static void *watch(void *arg)
 
 /* ---- begin ---- */
 
-/* The page: what it fetches is allowed to come from us alone. */
+/* Makes the shell of the page, which may fetch from this server only. */
 static void make_shell(tide_server *s)
 {
 	size_t used;
@@ -201,7 +201,7 @@ char *tide__server_url(const tide_server *s, char *buf, size_t n)
 bool tide__server_stop(tide_server *s)
 {
 	atomic_store(&s->stop, true);
-	tide__mem_stop(true); /* what is being read or found unwinds */
+	tide__mem_stop(true); /* makes readings and searches in progress end */
 	pthread_join(s->watcher, NULL);
 	tide__store_stop(s->store);
 	if (!tide__workers_stop(&s->workers))

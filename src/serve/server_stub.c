@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Stands in for the server where libmicrohttpd was not there to build it. */
+/* Replaces the server in a build without libmicrohttpd. */
 #include "base/error.h"
 #include "serve/server.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The tracker over the recorder and the reader: a capture is a recording with phase marks; its
- * figures are those of `tidemark phases`. State is one capture a process. */
+ * figures are those of `tidemark phases`. State is one capture per process. */
 #include <tidemark/usage.h>
 
 #include <stdlib.h>
@@ -20,10 +20,10 @@
 static struct {
 	char path[4096];
 	bool active;	/* between begin and end */
-	bool captured;	/* there is something to print */
+	bool captured;	/* a capture exists that can be printed */
 	bool own;	/* the recording is ours: stopped by the end ... */
 	bool temporary; /* ... and removed by clear */
-	uint64_t first; /* phase marks of a recording in progress that came before */
+	uint64_t first; /* phase marks that the recording in progress had before this capture */
 	tide_model *m;	/* owned: the capture as read; NULL = not read yet */
 	tide_phases p;
 } it;
@@ -102,7 +102,8 @@ void tide_usage_clear(void)
 	memset(&it, 0, sizeof it);
 }
 
-/* Read the capture, once until the next snapshot. A recording in progress is read as it is. */
+/* Reads the capture, once until the next snapshot. A recording in progress is read in its current
+ * state. */
 static tide_code read_capture(tide_error *err)
 {
 	if (it.m || !it.captured)
@@ -127,7 +128,7 @@ tide_code tide_usage_print(FILE *out, tide_error *err)
 
 /* ---- figures ---- */
 
-/* The scope that the text shows first: an accelerator's main memory, else the host's. */
+/* Returns the scope that the text shows first: an accelerator's main memory, else the host's. */
 static size_t shown_scope(uint32_t *device)
 {
 	size_t best = it.p.n_scopes;

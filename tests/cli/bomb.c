@@ -6,7 +6,7 @@
 
 #include "tidefile.h"
 
-/* Writes what ring 1 holds as a ring of its own. */
+/* Writes the content of ring 1 as a separate ring. */
 static void flush_as(tidefile *f, uint32_t ring)
 {
 	f->rings[0].enc = (tide_encoder){ .ring = ring };

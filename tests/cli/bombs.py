@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Small files that make large models: a command stops at --max-memory with one clear line, or answers from the beginning.
+"""Small files that make large models: a command stops at --max-memory with one clear line, or reports on the beginning.
 
 bombs.py TIDEMARK WRITER: WRITER is bomb.c."""
 import os
@@ -14,13 +14,13 @@ import tempfile
 TIDEMARK, WRITER = sys.argv[1:3]
 LIMIT = 128 << 20
 AS = 400 << 20  # of `ulimit -v`, without --max-memory
-SLACK = 96 << 20  # what the program takes besides: itself, expanded input, buffers of output
+SLACK = 96 << 20  # additional memory of the program: itself, expanded input, buffers of output
 
 
 def packed(path, *words):
-    subprocess.run([WRITER, words[0], path + ".plain", *words[1:]], check=True, timeout=100)
-    subprocess.run([TIDEMARK, "pack", path + ".plain", "-o", path], check=True, capture_output=True, timeout=100)
-    os.unlink(path + ".plain")
+    subprocess.run([WRITER, words[0], path, *words[1:]], check=True, timeout=400)
+    subprocess.run([TIDEMARK, "pack", path, "-o", path + ".tide"], check=True, capture_output=True, timeout=400)
+    os.replace(path + ".tide", path)
 
 
 def ops(path):
@@ -28,7 +28,7 @@ def ops(path):
 
 
 def rings(path):
-    """Many threads with few ops each: every ring has a state of its own."""
+    """Many threads with few ops each: every ring has its own state."""
     packed(path, "800000", "200000")
 
 
@@ -44,7 +44,7 @@ def shared_list(path):
 
 
 def shared_event(path):
-    """One event that a list names again and again: two bytes each."""
+    """One event that a list refers to repeatedly: two bytes each."""
     with open(path, "wb") as f:
         pickle.dump({"segments": [], "device_traces": [[event(1)] * 3000000]}, f, protocol=4)
 
@@ -55,7 +55,7 @@ def sanitized():
 
 
 def measured(*command, limits=None):
-    """Exit status, standard output and error, and the most memory it had (bytes)."""
+    """Returns exit status, standard output and error, and peak memory (bytes)."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         child = subprocess.Popen(command, stdout=out, stderr=err, preexec_fn=limits)
         _, status, used = os.wait4(child.pid, 0)
@@ -84,5 +84,5 @@ with tempfile.TemporaryDirectory() as folder:
             print(f"{make.__name__}: {commands[0]} in {AS >> 20} MiB of address space: {most >> 20} MiB, exit status {status}")
             assert "for lack of memory" in out if status == 0 else "more memory than the limit of" in err, (status, out, err)
     for wrong in "--max-memory=lots", "--max-memory":
-        done = subprocess.run([TIDEMARK, "peak", path, wrong], capture_output=True, text=True, timeout=100, check=False)
+        done = subprocess.run([TIDEMARK, "peak", path, wrong], capture_output=True, text=True, timeout=400, check=False)
         assert done.returncode == 2 and "--max-memory needs a" in done.stderr, done.stderr

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Writes a recording that is well-formed and makes no sense: ids that were never defined, sizes up
+/* Writes a recording that is well-formed but contradictory: ids that were never defined, sizes up
  * to the limits, frees of nothing, ops that never end, marks in between. Usage: cli_chaos SEED FILE
  */
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static uint64_t rnd(uint64_t n)
 	return (seed >> 16) % n;
 }
 
-/* Mostly small, now and then anything. */
+/* Returns mostly small numbers, sometimes any number. */
 static uint64_t number(uint64_t usual)
 {
 	return rnd(20) ? rnd(usual) : rnd(2) ? seed : U(1) << rnd(64);
@@ -109,7 +109,7 @@ int main(int argc, char **argv)
 		ev_lane(&f, ring, 0, ring, 100 + ring);
 	uint64_t t = 0;
 	for (uint64_t i = 0, n = 50 + rnd(400); i < n; i++) {
-		t += !rnd(3) ? 0 : rnd(60) ? rnd(50) : U(1) << rnd(56); /* now and then years */
+		t += !rnd(3) ? 0 : rnd(60) ? rnd(50) : U(1) << rnd(56); /* sometimes years */
 		event(&f, 1 + (unsigned)rnd(3), t);
 	}
 	tidefile_end(&f);

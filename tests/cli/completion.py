@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Completion in each real shell: completion.py TIDEMARK.
+"""Tests completion in real shells: completion.py TIDEMARK.
 
 bash and fish answer in a script; zsh only at a terminal, so one is made for it. Every command and option of the table must
 come out of bash and fish; a few rows are typed into zsh. A shell that is not installed is skipped with a line.
@@ -38,7 +38,7 @@ ROWS = [
 
 
 def bash(words: list, folder: str) -> list:
-    done = subprocess.run(["bash", "--norc", "-c", BASH, "bash", *words], cwd=folder, capture_output=True, text=True, timeout=20)
+    done = subprocess.run(["bash", "--norc", "-c", BASH, "bash", *words], cwd=folder, capture_output=True, text=True, timeout=120)
     assert not done.stderr, done.stderr
     return done.stdout.split()
 
@@ -46,13 +46,13 @@ def bash(words: list, folder: str) -> list:
 def fish(words: list, folder: str) -> list:
     ask = f"source c.fish; complete -C '{' '.join(words)}'"
     env = os.environ | {"HOME": folder, "XDG_CONFIG_HOME": folder, "XDG_DATA_HOME": folder, "TERM": "dumb"}
-    done = subprocess.run(["fish", "--no-config", "-c", ask], cwd=folder, env=env, capture_output=True, text=True, timeout=20)
+    done = subprocess.run(["fish", "--no-config", "-c", ask], cwd=folder, env=env, capture_output=True, text=True, timeout=120)
     assert not done.stderr, done.stderr
     return [line.split("\t")[0] for line in done.stdout.splitlines()]
 
 
 def table(program: str) -> dict:
-    """Commands and their options, as help tells them."""
+    """Returns commands and their options, from help."""
     listing = subprocess.run([program, "help"], capture_output=True, text=True, check=True).stdout
     names = re.findall(r"^  (\S+) ", listing.split("commands:\n")[1].split("\n\n")[0], re.M)
     told = {}
@@ -97,7 +97,7 @@ def wait_lines(file: Path, n: int) -> list:
 
 
 def zsh(folder: str) -> list:
-    """Type the rows into a zsh at a terminal; a key makes it tell what its line has become."""
+    """Types the rows into a zsh at a terminal; a key makes it print its line."""
     Path(folder, ".zshrc").write_text(ZSHRC)
     pid, fd = pty.fork()
     if not pid:

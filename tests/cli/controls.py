@@ -37,7 +37,7 @@ with tempfile.TemporaryDirectory() as folder:
     shutil.copy(os.path.join(TESTS, "data/phaselog/both.log"), "summary.log")
     shutil.copy(os.path.join(TESTS, "fuzz/ttlog.corpus/colours"), f"{NAME}.log")
     for command in [[c, file] for c in READERS for file in (f"{NAME}.json", f"{NAME}.pickle", f"{NAME}.none")] + list(OTHERS):
-        done = subprocess.run([TIDEMARK, *command], capture_output=True, text=True, errors="replace", timeout=100, check=False)
+        done = subprocess.run([TIDEMARK, *command], capture_output=True, text=True, errors="replace", timeout=400, check=False)
         for text in done.stdout, done.stderr:
             found = RAW.search(text)
             assert not found, (command, text[max(0, found.start() - 60):found.end() + 20])

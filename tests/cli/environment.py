@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""`tidemark run` adds to variables of the environment, however long they are, and drops nothing of them.
+"""`tidemark run` extends variables of the environment of any length, without dropping parts of them.
 
 environment.py TIDEMARK"""
 import json
@@ -21,16 +21,16 @@ TELL = "import json, os; print(json.dumps(dict(os.environ)))"
 with tempfile.TemporaryDirectory() as folder:
     for name, value in LONG.items():
         done = subprocess.run([TIDEMARK, "run", "-o", f"{folder}/x.tide", "--", sys.executable, "-c", TELL], capture_output=True, text=True,
-            timeout=100, check=True, env={**os.environ, name: value})
+            timeout=400, check=True, env={**os.environ, name: value})
         seen = json.loads(done.stdout)[name]
         assert len(value) > 8192 and seen.endswith(value), (name, len(value), len(seen))
         assert name == "LD_LIBRARY_PATH" or len(seen) > len(value), name  # and ours comes before
     gone = f"{folder}/gone"
     os.mkdir(gone)
-    done = subprocess.run(["sh", "-c", f'cd "{gone}" && rmdir "{gone}" && exec "{os.path.abspath(TIDEMARK)}" run -- true'], capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(["sh", "-c", f'cd "{gone}" && rmdir "{gone}" && exec "{os.path.abspath(TIDEMARK)}" run -- true'], capture_output=True, text=True, timeout=400, check=False)
     assert done.returncode == 2 and "working directory was removed" in done.stderr, done.stderr
-    odd = f"{folder}/a\x9b\u202e\x1b[31mb.tide"  # what a terminal would obey stays out of messages
+    odd = f"{folder}/a\x9b\u202e\x1b[31mb.tide"  # messages contain no control characters
     for command in ["run", "-o", odd, "--", "true"], ["peak", odd], ["run", "--", odd]:
-        done = subprocess.run([TIDEMARK, *command], capture_output=True, text=True, timeout=100, check=False)
+        done = subprocess.run([TIDEMARK, *command], capture_output=True, text=True, timeout=400, check=False)
         assert not any(c in done.stdout + done.stderr for c in "\x9b\u202e\x1b"), (command, done.stderr)
 print("environment: nothing dropped")

@@ -40,7 +40,7 @@ def missing(path, large):
 
 
 def op_hook(folder):
-    """The hook as tidemark_build.py makes it; None without a C++ compiler."""
+    """Builds the hook as tidemark_build.py does. Returns None without a C++ compiler."""
     cc, cxx = shutil.which("cc"), shutil.which("c++") or shutil.which("g++")
     if not cc or not cxx:
         return None

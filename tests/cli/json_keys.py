@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Members whose own members are names out of the trace, not of ours.
+# Members whose own members are names from the trace.
 NAMED = {"facts", "losses", "metrics", "tables", "edge_types", "path_by_type_ns", "settings", "args"}
 
 SNAPSHOT, OOM, TRACE, RECORDING, LOG, OBJECTS = "snapshot", "oom", "trace", "recording", "log", "result"
@@ -45,7 +45,7 @@ def main() -> int:
                  LOG: data / "torchtrace/job", OBJECTS: data / "objects.json"}
         for command, kind in REPORTS:
             given = [f"{n}={files[kind]}" for n in (1, 2)] if command == "predict" else [files[kind]]
-            done = subprocess.run([tidemark, command, "--json", *given], check=True, capture_output=True, timeout=120)
+            done = subprocess.run([tidemark, command, "--json", *given], check=True, capture_output=True, timeout=400)
             for key in sorted(members(json.loads(done.stdout.decode("utf-8")), set()) - words):
                 failed += 1
                 print(f"{command} --json of a {kind}: {key} is not in docs/analyses")

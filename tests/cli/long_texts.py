@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""A recording of 4 MB whose thousands of rows share four texts of 1 MB: no command writes the texts out for every row, each says
-what it cut, and what is cut tells its text apart. Usage: long_texts.py TIDEMARK CLI_LONG_TEXTS"""
+"""A recording of 4 MB whose thousands of rows share four texts of 1 MB: no command writes the texts in full for every row, each
+reports what it cut, and cut texts stay distinct. Usage: long_texts.py TIDEMARK CLI_LONG_TEXTS"""
 import json
 import pickle
 import re
@@ -12,7 +12,7 @@ import tempfile
 
 TIDEMARK, WRITER = sys.argv[1:3]
 LENGTH, ROWS = 1_000_000, 800
-MOST = 72 << 20  # each text a few times whole, 16 MiB of repeats in each table, and the rows
+MOST = 72 << 20  # each text a few times in full, 16 MiB of repeats in each table, and the rows
 COMMANDS = """info; info --json; memory; memory --json; phases; phases --json; peak; peak --json; peak -g stack --json; peak -g frame --json; peak -g stack --top 0
 peak -g tensor --json; peak -g op --json; peak -g stream --json; peak -g pool --json; ops; ops --json; ops --flat --json; modules --json; allocator --json; leaks --json
 oom --json; oom; whatif --capacity 1GiB --json; dump; dump --json; hta --json; kernels --json; timeline --json; flame; flame --json; flame --kind memory --json
@@ -30,7 +30,7 @@ def fail(what: str) -> None:
 
 def run(line: str, file: str) -> tuple[bytes, bytes]:
     command, *args = line.split()
-    done = subprocess.run([TIDEMARK, command, file, *(file if a == "FILE" else a for a in args)], capture_output=True, timeout=120)
+    done = subprocess.run([TIDEMARK, command, file, *(file if a == "FILE" else a for a in args)], capture_output=True, timeout=400)
     if done.returncode:
         fail(f"{line}: status {done.returncode}: {done.stderr[-300:]!r}")
     return done.stdout, done.stderr
@@ -50,12 +50,12 @@ def check(line: str, file: str) -> bytes:
 
 with tempfile.TemporaryDirectory() as folder:
     tide = f"{folder}/long.tide"
-    subprocess.run([WRITER, str(LENGTH), str(ROWS), tide], check=True, timeout=60)
+    subprocess.run([WRITER, str(LENGTH), str(ROWS), tide], check=True, timeout=300)
     out = {line.strip(): check(line.strip(), tide) for line in re.split("[;\n]", COMMANDS)}
     rows = [json.loads(row) for row in out["dump --json"].splitlines()]
     for table, column, first in (("spans", "name", "o"), ("frames", "function", "f"), ("frames", "file", "s"), ("marks", "name", "m")):
         texts = [r[column] for r in rows if r["table"] == table and r[column] and r[column].startswith(first + "x")]
-        if len(texts[0]) != LENGTH and table != "marks":  # the tables before have it whole
+        if len(texts[0]) != LENGTH and table != "marks":  # the previous tables have it in full
             fail(f"dump: {table}.{column} is not whole where it first stands")
         if len(texts) < ROWS or len({t for t in texts if len(t) < LENGTH}) != 1:
             fail(f"dump: {table}.{column}: {len(texts)} texts")

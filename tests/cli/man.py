@@ -75,7 +75,7 @@ def main() -> int:
             failed += 1
             print(f"tidemark-{name}: {line}")
     program_page, shared = (folder / "tidemark.1.scd").read_text(), set()
-    for name in names:  # what help shows of a command and its page leaves to the program's
+    for name in names:  # options that help shows and that only the program's page describes
         told = set(re.findall(r"^  (?:-\w, |    )--([\w-]+)", tidemark(program, "help", name).split("options:\n", 1)[1], re.M))
         own = {long[2:] for _, long in options(tidemark(program, "help", "--man", name))}
         shared |= told - own

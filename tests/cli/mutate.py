@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Every command that reads a trace, on damaged copies of every kind of input: bits flipped, cut short, stretches
-repeated, moved or zeroed, two kinds joined. It ends by itself with status 0 or 1, in bounded memory; status 1 has one
-line on stderr; what it says as JSON is JSON.
+"""Runs every command that reads a trace on damaged copies of every kind of input: bits flipped, truncated, parts repeated, moved
+or zeroed, two kinds joined. It ends by itself with status 0 or 1, in bounded memory; status 1 has one line on stderr; its JSON
+output is valid.
 
     mutate.py TIDEMARK CLI_SAMPLE SOURCE [MUTANTS]     mutants of each kind, default 6
 """
@@ -91,7 +91,7 @@ class Runner:
 
     def __call__(self, words, cwd):
         self.n += 1
-        done = subprocess.run([self.tidemark, *words], cwd=cwd, capture_output=True, timeout=120, preexec_fn=self.limit, check=False)
+        done = subprocess.run([self.tidemark, *words], cwd=cwd, capture_output=True, timeout=400, preexec_fn=self.limit, check=False)
         err = done.stderr.decode(errors="replace")
         what = " ".join(words)
         if done.returncode not in (0, 1) or "Sanitizer" in err or "runtime error" in err:
@@ -129,7 +129,7 @@ def main():
                 r = random.Random(f"{kind} {seed}")
                 name = f"m{seed}.{kind}"
                 with open(os.path.join(folder, name), "wb") as f:
-                    f.write(damage(r, data, kinds[r.choice(list(kinds))]) if seed else data)  # the first is whole
+                    f.write(damage(r, data, kinds[r.choice(list(kinds))]) if seed else data)  # the first is undamaged
                 some = list(commands(name))
                 for words in some if seed == 0 else r.sample(some, 10):
                     try:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Writes a recording whose allocator is sound at first and contradicts itself later: a segment
+/* Writes a recording whose allocator is consistent at first and contradicts itself later: a segment
  * begins inside another one. Usage: cli_odd FILE */
 #include "tidefile.h"
 

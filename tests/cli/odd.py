@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What a contradiction makes unknown of the allocator over time is unknown in JSON and on the page, from the same moment on.
+"""Figures of the allocator that a contradiction makes unknown are unknown in JSON and on the page, from the same moment on.
 
 odd.py TIDEMARK WRITER: WRITER records (odd.c)."""
 import json
@@ -18,9 +18,9 @@ FREE = {"frag_cached": "cached_free_bytes", "frag_split": "inactive_split_bytes"
 
 with tempfile.TemporaryDirectory() as folder:
     tide, html = f"{folder}/odd.tide", f"{folder}/odd.html"
-    subprocess.run([WRITER, tide], check=True, timeout=60)
-    done = subprocess.run([TIDEMARK, "allocator", tide, "--json", "--buckets", "500"], check=True, capture_output=True, timeout=60)
-    subprocess.run([TIDEMARK, "report", tide, "-o", html], check=True, timeout=60)
+    subprocess.run([WRITER, tide], check=True, timeout=300)
+    done = subprocess.run([TIDEMARK, "allocator", tide, "--json", "--buckets", "500"], check=True, capture_output=True, timeout=300)
+    subprocess.run([TIDEMARK, "report", tide, "-o", html], check=True, timeout=300)
     said = json.loads(done.stdout)
     page, columns = section(Path(html).read_text(), "allocator")
 
@@ -37,7 +37,7 @@ for p in known:  # the last point until then
     i = max((i for i in range(odd) if at["frag_t"][i] <= p["time_ns"]), default=None)
     for column, member in FREE.items():
         assert i is None or at[column][i] == p[member], (column, p)
-for i in range(odd, points):  # what is not known has no figure that could be shown
+for i in range(odd, points):  # unknown figures are absent
     assert all(at[column][i] == 0 for column in FREE), i
 assert over["worst_odd"] is (said["most_unused"][0]["cached_free_bytes"] is None)
 print("what is unknown:", "the same in JSON and on the page")

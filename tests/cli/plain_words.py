@@ -4,7 +4,7 @@
 """Comments, docstrings and documents use plain words: plain_words.py SOURCE.
 
 Every rule is a phrase that readers had to read twice, with its plain replacement. Code, code spans in backticks and
-quoted texts are not checked. First the rules must find the old sentences in OLD and accept the new ones in NEW."""
+quoted texts are not checked. A comment must not say "Returns" above a C function without a result. First the rules must find the old sentences in OLD and accept the new ones in NEW."""
 import ast
 import io
 import re
@@ -28,7 +28,18 @@ ANYWHERE = (
     (r"\bstretch(?:es)?\b", "interval (time), range (addresses)"),
     (r"\btak(?:es?|ing) turns\b", "alternate"),
     (r"\b(?:per|each|every|the|last|next|these|those|all|many|of|after|before|between) moves?\b(?! (?:to|back|up|past|on)\b)", "memory event"),
-    (r"\bwhoever\b|\bno more than that is known\b|\bwithout a line of code\b", "name the subject"),
+    (r"\bon exhaustion\b", "if memory runs out"),
+    (r"\bnobody knows\b|\b(?:is|are) known of\b", "is unknown, is known about"),
+    (r"\bwhoever\b|\bno more than that is known\b|\bwithout a line of code\b|\bnobody\b", "name the subject"),
+    (r"\basked (?:for|of)\b|\basks? for\b", "requested, requests, looked up"),
+    (r"\btells?\b(?! a reader)", "shows, says, marks"),
+    (r"\bwhatever\b|\bhowever (?:many|much|deep|long|large|often)\b", "for any, regardless of"),
+    (r"\b(?:in|out of) sight\b|\bto be seen\b", "visible, hidden"),
+    (r"\band (?:its|the) (?:like|kin)\b", "and similar"),
+    (r"\bjust now\b|\bany more\b|\ball the same\b|\bthe one before\b", "meanwhile, afterwards, still, the previous one"),
+    (r"\bas (?:it|they) (?:comes?|stands?)\b|\bin the making\b|\bis at it\b", "as written, being built, is working"),
+    (r"\bnot there\b|\bfewer will do\b|\bnonsense\b|\binvented\b|\bparted (?:by|as)\b", "missing, are enough, invalid, made up, separated"),
+    (r"\b(?:an?|one) (?!is\b)\w+ an? (?:thread|kind|process|row|file|stream|segment|pixel|event)\b", "per thread, per kind, …"),
 )
 BEGINNING = (  # of a comment or a docstring
     (r"(?:What|Whatever|Where|Who|Whose|Whoever|How (?:many|much|often|long))\b(?!-)", "begin with a verb or a noun: Returns the …, The …"),
@@ -67,6 +78,12 @@ def c_comments(text: str):
         held, begin, end = m[0], line, line if m[0].startswith("//") and alone else -1
     if held:
         yield begin, held
+
+
+def void_returns(text: str):
+    """Yields the line of each comment that says "Returns" above a C function without a result."""
+    for m in re.finditer(r"^/\*\*? Returns? (?:[^*]|\*(?!/))*\*/\n(?:static |inline |TIDE_\w+ )*void (?!\*)\w+\(", text, re.M):
+        yield text.count("\n", 0, m.start()) + 1
 
 
 def python_comments(text: str):
@@ -114,6 +131,8 @@ def check(source: Path) -> list:
         for line, text in read(f.read_text(encoding="utf-8")):
             text = re.sub(r"^[\s/*-]+", "", text)
             failures += [f"{f.relative_to(source)}:{line}: \"{phrase}\": write {advice}" for phrase, advice in wrong(text, rules, front)]
+        if read is c_comments:
+            failures += [f"{f.relative_to(source)}:{line}: \"Returns\" above a function without a result" for line in void_returns(f.read_text(encoding="utf-8"))]
     return failures
 
 
@@ -132,16 +151,30 @@ what is free is not told apart
 totals worked out from the recording
 the highest of 128 stretches
 two tasks that take turns
-after every move of the log"""
+after every move of the log
+False on exhaustion.
+nothing is known of its banks
+one function a kind
+a storage counts once, however many views it has
+the frames it asked for
+fields that are made when first asked for
+torch.tensor and its like
+only the rows in sight
+nobody may write it
+passes the arguments as they stand
+the program runs on if it is not there
+renamed by another process just now"""
 NEW = """Returns the address of the tensor's storage, 0 if it has no memory.
 The recording continues after a loss, and every report shows it.
 Returns whether a line is due.
 Moves entries back over the gap.
-Released segments are counted; blocks go on the free list."""
+Released segments are counted; blocks go on the free list.
+Returns the rows that are visible, one per pixel, for any number of spans."""
 
 
 def self_test() -> list:
-    missed = [f"not noticed: {s}" for s in OLD.splitlines() if not wrong(s, ANYWHERE, BEGINNING)]
+    missed = [] if list(void_returns("/* Returns the\n * size. */\nstatic void put(int a)\n")) else ["not noticed: Returns above void"]
+    missed += [f"not noticed: {s}" for s in OLD.splitlines() if not wrong(s, ANYWHERE, BEGINNING)]
     return missed + [f"wrongly noticed: {s}" for s in NEW.splitlines() if wrong(s, ANYWHERE, BEGINNING)]
 
 

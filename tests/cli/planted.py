@@ -3,8 +3,8 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """Links planted under the names of unfinished files are neither followed nor replaced: planted.py TIDEMARK WRITER.
 
-Where the file system has files without a name (O_TMPFILE), nothing can be planted. A seccomp filter refuses them here, so the
-program takes names that another user can guess. WRITER records (odd.c)."""
+On file systems with unnamed files (O_TMPFILE) nothing can be planted. A seccomp filter refuses those here, so that the program
+uses names that another user can guess. WRITER records (odd.c)."""
 import errno
 import os
 import subprocess
@@ -35,7 +35,7 @@ def run(folder, command, links):
             os.symlink("victim", f"out.tide.{os.getpid()}.{i}.part")
         refuse()
 
-    done = subprocess.run([TIDEMARK, *command], cwd=folder, preexec_fn=before, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([TIDEMARK, *command], cwd=folder, preexec_fn=before, capture_output=True, text=True, timeout=300, check=False)
     assert victim.read_text(encoding="ascii") == "precious", (command, links)
     assert len(list(Path(folder).glob("*.part"))) == links, (command, links, os.listdir(folder))
     return done
@@ -44,7 +44,7 @@ def run(folder, command, links):
 for name, command in COMMANDS.items():
     for links in (0, 1, 100):
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([WRITER, f"{folder}/in.tide"], check=True, timeout=60)
+            subprocess.run([WRITER, f"{folder}/in.tide"], check=True, timeout=300)
             done = run(folder, command, links)
             there = os.path.exists(f"{folder}/out.tide")
             assert there == (links < 100) and (done.returncode == 0) == there, (name, links, done)

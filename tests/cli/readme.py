@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Every command that the README shows under "What to ask" works as written, no document tells an option that a command
-does not have, no document or comment names a file that is not there, and docs/README.md has every document: readme.py TIDEMARK SAMPLE SOURCE.
+"""Every command that the README shows under "What to ask" works as written, no document names an option that a command lacks, no
+document or comment names a missing file, and docs/README.md has every document: readme.py TIDEMARK SAMPLE SOURCE.
 
-FILE, TRACE, SNAPSHOT, A and B become small inputs; what is in square brackets is tried too. `serve` only has to begin."""
+FILE, TRACE, SNAPSHOT, A and B become small inputs; parts in square brackets are tried too. `serve` only has to begin."""
 import re
 import shlex
 import subprocess
@@ -40,7 +40,7 @@ def run(program: str, words: list, folder: Path) -> str:
             said = p.stdout.readline()
             p.terminate()
             return "" if "http://" in said or "no server" in p.stderr.read() else f"it says {said!r}"
-    done = subprocess.run([program, *words[1:]], cwd=folder, capture_output=True, text=True, errors="replace", timeout=60)
+    done = subprocess.run([program, *words[1:]], cwd=folder, capture_output=True, text=True, errors="replace", timeout=300)
     fine = done.returncode == 0 or "no pages" in done.stderr
     return "" if fine else f"status {done.returncode}: {done.stderr.strip()}"
 
@@ -66,7 +66,7 @@ def wrong_options(program: str, source: Path) -> list:
 
 
 def wrong_files(source: Path) -> list:
-    """Links of documents, and paths in any text, that lead nowhere. Paths in web/ may begin there."""
+    """Returns broken links of documents, and missing paths in any text. Paths in web/ may begin there."""
     wrong, seen = [], 0
     named = re.compile(r"(?<![\w./-])(?:src|tests|docs|tools|bench|web|python|examples|include)/[\w./-]*\.(?:md|c|h|py|tsx?|mjs)\b")
     linked = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")

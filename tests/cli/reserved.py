@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Reserved bytes of a recording made by the API, as samples of a counter: the terminal, JSON and the page say the same.
+"""Reserved bytes of a recording made by the API, as samples of a counter: the terminal, JSON and the page agree.
 
 reserved.py TIDEMARK WRITER: WRITER records (reserved_writer.c)."""
 import json
@@ -26,7 +26,7 @@ def same(what: str, got: object, want: object) -> None:
 
 
 def text(command: str, *args: str) -> str:
-    return subprocess.run([TIDEMARK, command, *args], check=True, capture_output=True, text=True, timeout=60).stdout
+    return subprocess.run([TIDEMARK, command, *args], check=True, capture_output=True, text=True, timeout=300).stdout
 
 
 def ask(command: str, *args: str) -> dict:
@@ -38,7 +38,7 @@ def of(answer: dict, device: str) -> dict:
 
 
 def moments(tide: str) -> dict:
-    """Times of the checkpoints."""
+    """Returns the times of the checkpoints."""
     rows = [json.loads(r) for r in text("dump", tide, "--table", "marks", "--json").splitlines() if '"checkpoint"' in r]
     return {r["name"]: r["t"] for r in rows}
 
@@ -89,7 +89,7 @@ def check_page(tide: str, folder: str) -> None:
 
 with tempfile.TemporaryDirectory() as work:
     recording = f"{work}/x.tide"
-    subprocess.run([WRITER, recording], check=True, timeout=60)
+    subprocess.run([WRITER, recording], check=True, timeout=300)
     check_json(recording)
     check_text(recording)
     check_page(recording, work)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* reserved_writer FILE: records, by the API, a GPU whose allocator tells its total in a counter,
- * one that tells none, and the host; a failed request; a checkpoint after each change of the total.
+/* reserved_writer FILE: records, through the API, a GPU whose allocator reports its total in a
+ * counter, one that reports none, and the host; a failed request; a checkpoint after each change of
+ * the total.
  */
 #include <stdint.h>
 

@@ -3,10 +3,9 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """Golden tests of the command line.
 
-Every cases/NAME.cmd is a shell script; what it prints and how it ends must equal NAME.stdout,
-NAME.stderr (absent = empty) and NAME.exit (absent = 0). It runs in a fresh folder that holds the
-sample recordings, with `tidemark` on PATH. `tools/bless` (run.py --bless) rewrites the expectations:
-review the diff.
+Every cases/NAME.cmd is a shell script; its output and exit status must equal NAME.stdout, NAME.stderr (absent = empty) and
+NAME.exit (absent = 0). It runs in a fresh folder that holds the sample recordings, with `tidemark` on PATH. `tools/bless` (run.py
+--bless) rewrites the expectations: review the diff.
 """
 import difflib
 import os
@@ -33,7 +32,7 @@ def run(case: Path, tidemark: Path, sample: Path) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sample, folder], check=True)
         done = subprocess.run(["bash", str(case)], cwd=folder, env=environment(tidemark, folder),
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=300)
     return {".stdout": done.stdout, ".stderr": done.stderr,
             ".exit": b"%d\n" % done.returncode if done.returncode else b""}
 

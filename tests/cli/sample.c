@@ -187,8 +187,8 @@ static void steps(tidefile *f)
 	}
 }
 
-/* As PyTorch's hooks record it: a sample comes before what it is told with, and only where it
- * changed. The host's is not known. */
+/* As PyTorch's hooks record it: a sample comes before the event that reported it, and only if it
+ * changed. The host's total is unknown. */
 static void sampled(tidefile *f)
 {
 	enum { N_RESERVED = N_DONE + 1, HEAP = 5 };
@@ -212,8 +212,8 @@ static void sampled(tidefile *f)
 	ev_free(f, 1, 8000, HEAP, 0x5000);
 }
 
-/* As of devices whose allocators report nothing: samples at looks, and a peak that rose between two
- * of them; the other device's peak counter says nonsense. */
+/* Devices whose allocators report nothing: samples, and a peak that rose between two of them; the
+ * other device's peak counter has invalid values. */
 static void silent(tidefile *f)
 {
 	enum { N_NOW = N_DONE + 1, N_PEAK, N_NOW_TT, N_PEAK_TT };
@@ -237,8 +237,8 @@ static void silent(tidefile *f)
 	}
 }
 
-/* By turns on both devices: a block of 1 MiB beside a free one, then a request that fails. Both had
- * 48 MiB in one segment; the device had 2 MiB left, or 64 MiB and a limit refused. */
+/* Alternates between both devices: a block of 1 MiB beside a free one, then a request that fails.
+ * Both had 48 MiB in one segment; the device had 2 MiB left, or 64 MiB and a limit refused. */
 static void failed(tidefile *f)
 {
 	start(f);

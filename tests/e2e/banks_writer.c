@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Writes a recording of two accelerators whose memory is in banks, each a pool with a name of its
- * own, next to on-chip buffers; four phases, an out-of-memory event, and segments on the second
+/* Writes a recording of two accelerators whose memory is in banks, each a pool with its own name,
+ * next to on-chip buffers; four phases, an out-of-memory event, and segments on the second
  * device. */
 #include <stdio.h>
 
@@ -48,8 +48,8 @@ static void banked(tide_device device, uint64_t unit)
 	tide_oom(bank[0], unit * 90, (int64_t)(63 * unit));
 }
 
-/* An op of each kind: with nothing, with a number of its own, with its call stack and a number that
- * joins. */
+/* Records an op of each kind: plain, with a number, with a call stack and a number that links
+ * it. */
 static void ops(void)
 {
 	tide_stack main_py = tide_stack_push(0, TIDE_NAME("main"), TIDE_NAME("train.py"), 7);

@@ -102,7 +102,7 @@ def compare(where: Path) -> None:
 
 
 def rude(log: Path) -> None:
-    """Cut or damaged anywhere: one line of error or a report, never a signal."""
+    """A log truncated or damaged anywhere gives one error line or a report, never a signal."""
     raw = read(log).encode()
     with tempfile.TemporaryDirectory() as folder:
         bad = Path(folder) / "bad.log"

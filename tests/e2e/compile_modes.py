@@ -47,7 +47,7 @@ sys.exit(3)
 
 
 def oracle(recording: Path) -> tuple:
-    """Time and highest live bytes of every call that counts, from each row of the recording."""
+    """Returns time and highest live bytes of every counted call, from each row of the recording."""
     rows = subprocess.run([TIDEMARK, "dump", str(recording)], check=True, capture_output=True, text=True).stdout.split("\n")
     spans = [(int(m[1]), int(m[2]), m[3]) for r in rows if (m := re.match(r'spans \d+: t0=(\d+) t1=(\d+) lane=\d+ name="([^"]*)"', r))]
     allocs = [(int(m[1]), int(m[2]), int(m[3]) if m[3].isdigit() else 1 << 62) for r in rows if (m := re.match(r"allocs \d+: .* size=(\d+) .*born=(\d+) died=(\S+)", r))]
@@ -84,7 +84,7 @@ def main() -> int:
                "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", f"{folder}/xdg")}
         if " " in env.get("CXX", ""):  # inductor wants one word
             del env["CXX"]
-        for mine in ("default/log/mine.txt", "default/cache/mine.txt"):  # what is the user's stays
+        for mine in ("default/log/mine.txt", "default/cache/mine.txt"):  # the user's files stay
             (kept / mine).parent.mkdir(parents=True)
             (kept / mine).write_text("mine")
         (kept / "default/log/dedicated_log_torch_trace_old.log").write_text("of an earlier run")
@@ -105,7 +105,7 @@ def main() -> int:
         assert abs(got["speedup"] - eager["call_time"]["median_ns"] / got["call_time"]["median_ns"]) < 1e-3
         assert got["memory_savings_bytes"] == eager["call_peak"]["max_bytes"] - got["call_peak"]["max_bytes"]
         assert got["kernels"] == int(said["kernels"]) > 0 and got["graph_breaks"] == int(said["breaks"]) == 0, (got["kernels"], said)
-        assert got["caches"]["fx_graph"]["hit"] == 0, got["caches"]  # a cache of its own, and not the program's
+        assert got["caches"]["fx_graph"]["hit"] == 0, got["caches"]  # a separate cache, not the program's
         caches = re.findall(r"(?m)^cache (.*)$", done.stdout)
         assert len(set(caches)) == 2 and f"{folder}/own" not in caches and not any(map(os.path.exists, caches)), caches
         assert all((kept / mine).read_text() == "mine" for mine in ("default/log/mine.txt", "default/cache/mine.txt"))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""The critical path by HTA's rules against what HTA itself found: graph, path, events and shares."""
+"""Compares the critical path by HTA's rules with HTA's own results: graph, path, events and shares."""
 import glob
 import json
 import os
@@ -15,7 +15,7 @@ SHARED = os.path.join(os.environ.get("TIDE_SHARED", ""), "data")
 def run(want: dict, *more: str) -> dict:
     args = [TIDEMARK, "critical-path", os.path.join(SHARED, want["file"]), "--json", "--annotation", want["annotation"],
             "--instance", str(want["instance"] or 0), *more]
-    return json.loads(subprocess.run(args, check=True, capture_output=True, timeout=120).stdout)
+    return json.loads(subprocess.run(args, check=True, capture_output=True, timeout=400).stdout)
 
 
 def differences(want: dict, got: dict) -> list[str]:

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""A Chrome export read back answers every question as the trace it was made from.
+"""A Chrome export read back gives the same reports as the original trace.
 
-The answers of all commands, as JSON, for the traces of tests/data, those of $TIDE_SHARED/data where
-it is there, and small ones made here of what is hard to keep: rows that wait for the device, spans
-that cross, frees by another thread, several kinds of devices, async events, kernels whose launch was
-not recorded. Only places in the file and the order of lanes may differ; what needs the raw
-microseconds (--hta-compat) is left out."""
+Compares the JSON of all commands for the traces of tests/data, those of $TIDE_SHARED/data if it exists, and small ones made here
+with data that is hard to preserve: rows that wait for the device, spans that cross, frees by another thread, several kinds of
+devices, async events, kernels whose launch was not recorded. Only positions in the file and the order of lanes may differ;
+reports that need the raw microseconds (--hta-compat) are left out."""
 import json
 import os
 import pathlib
@@ -106,7 +105,7 @@ def crossing():
 
 
 def devices():
-    """An XPU's kernels and memory, and two devices of one number that only Tidemark's files tell apart."""
+    """An XPU's kernels and memory, and two devices with the same number that only Tidemark's files distinguish."""
     e = [span("cpu_op", "aten::mm", 9, 9, 0, 50), span("kernel", "k", 0, 7, 5, 9, device=0, stream=7),
          span("kernel", "t", 4000, 7, 5, 9, device=4000, stream=7), move(9, 10, 512, 4096, 12, 0, 512),
          move(9, 11, 1024, 8192, 20, 4000, 1024)]
@@ -157,7 +156,7 @@ def main():
             subprocess.run([TIDEMARK, "export", str(path), "-o", str(back)], capture_output=True, check=True)
             for question in QUESTIONS:
                 if question == "info" and "overlaid" in path.name:
-                    continue  # has threads of nothing but flows that end nowhere
+                    continue  # has threads with only flows that have no end
                 d = first_difference(ask(question, path), ask(question, back))
                 assert not d, f"{path}: {question}: {d}"
     print(f"{len(traces)} traces answer {len(QUESTIONS)} questions the same after an export")

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Our exports, read by other people's code where it is installed.
+"""Reads our exports with other tools, if they are installed.
 
     perfetto      Python package: its protobuf descriptors know every field we write
     go            `go tool pprof` reads the profiles and finds our totals
     speedscope    npm package: our profiles are as its file-format-schema.json says, to Python's jsonschema
 
-`tools/setup test` installs all of them: the Python packages into .venv, which runs this. What is missing is said, one line each;
-with none of them the test is skipped."""
+`tools/setup test` installs all of them: the Python packages into .venv, which runs this. Missing tools are reported, one line
+each; without any of them the test is skipped."""
 import gzip
 import json
 import os

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Does what the CUDA driver and NVTX do with an injected library, on a stand-in for CUPTI: 100 kernels on
- * two streams, launched by 100 calls inside two NVTX ranges, a copy, and device memory. */
+/* Plays the part of the CUDA driver and NVTX with an injected library, on a fake CUPTI: 100 kernels
+ * on two streams, launched by 100 calls inside two NVTX ranges, a copy, and device memory. */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -121,12 +121,13 @@ static void callback(void *user, int domain, uint32_t id, const void *data)
 static int other_profiler(void)
 {
 	int (*subscribe)(void **, cupti_callback_fn *, void *) = NULL;
-	void *p = dlsym(RTLD_DEFAULT, "cuptiSubscribe"), *s; /* what a linked program gets */
+	void *p = dlsym(RTLD_DEFAULT, "cuptiSubscribe"), *s; /* the function that a linked program
+	                                                      * gets */
 	memcpy(&subscribe, &p, sizeof p);
 	vmm_create(5, 4, 1, 0);
 	if (!subscribe || subscribe(&s, callback, NULL) != CUPTI_OK)
 		return 6;
-	vmm_create(6, 4, 1, 0); /* nobody tells it */
+	vmm_create(6, 4, 1, 0); /* it is not notified */
 	return 0;
 }
 

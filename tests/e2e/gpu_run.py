@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""`tidemark run --gpu` on a stand-in for CUPTI: what was told is in the recording, and the commands for Kineto traces read it.
+"""`tidemark run --gpu` on a fake CUPTI: all reported records are in the recording, and the commands for Kineto traces read it.
 
-gpu_run.py PROGRAM FAKE: gpu_prog.c and fake_cupti.c. Real devices: tests/gpu/inject.py."""
+gpu_run.py PROGRAM FAKE RUNTIME INJECT: gpu_prog.c and fake_cupti.c, the libraries of the recorder and of the injection. Real devices:
+tests/gpu/inject.py."""
 import json
 import os
 import subprocess
 import sys
 import tempfile
 
-TIDEMARK, (PROG, FAKE) = os.environ["TIDEMARK"], sys.argv[1:3]
+TIDEMARK, (PROG, FAKE, RUNTIME, INJECT) = os.environ["TIDEMARK"], sys.argv[1:5]
 failed = 0
 
 
@@ -31,7 +32,8 @@ MIB = 1 << 20
 
 
 def ledger(folder: str) -> None:
-    """Virtual memory counts once, pools with what they hold back, the driver's part apart; the lines add up to what NVML says."""
+    """Virtual memory counts once, pools with their unused bytes, the driver's part separately; the lines add up to NVML's
+    figure."""
     file = f"{folder}/more.tide"
     done = subprocess.run([TIDEMARK, "run", "--gpu", "--no-torch", "-o", file, "--", PROG, "more"], capture_output=True, text=True,
                           env={**os.environ, "TIDEMARK_CUPTI": FAKE, "TIDEMARK_NVML": FAKE, "TIDEMARK_LIBCUDA": FAKE})
@@ -52,7 +54,8 @@ def ledger(folder: str) -> None:
 
 
 def virtual_memory(folder: str) -> None:
-    """cuMemCreate is caught by CUPTI's callback: bytes live while a handle or a mapping holds them; another profiler gets the callbacks when it asks."""
+    """cuMemCreate is caught by CUPTI's callback: bytes live while a handle or a mapping holds them; another profiler gets the
+    callbacks when it subscribes."""
     file = f"{folder}/virtual.tide"
     env = {**os.environ, "TIDEMARK_CUPTI": FAKE, "TIDEMARK_NVML": FAKE, "TIDEMARK_LIBCUDA": FAKE, "FAKE_VIRTUAL": "1", "FAKE_TELLS": "1"}
     done = subprocess.run([TIDEMARK, "run", "--gpu", "--no-torch", "-o", file, "--", PROG, "more"], capture_output=True, text=True, env=env)
@@ -69,15 +72,16 @@ def virtual_memory(folder: str) -> None:
     done = subprocess.run([TIDEMARK, "run", "--gpu", "--no-torch", "-o", file, "--", PROG, "other"], capture_output=True, text=True, env=env)
     check("another profiler subscribes", done.returncode == 0, (done.returncode, done.stderr))
     report = ask("device", file)
+    last = ((report.get("devices") or [{}])[0].get("over_time") or [{}])[-1]  # the stand-in's NVML says the same at all times: the device's line is the first
     check("what came before is recorded, what came later is stated", report.get("losses", {}).get("virtual_memory") == 1
-          and (report.get("devices") or [{}])[0].get("other_bytes") == 4 * MIB, report)
+          and last.get("other_bytes") == 4 * MIB, report)
 
 
 def joined(folder: str) -> None:
     """Two processes on one device: each is a line, neither is among the other processes; the lines add up."""
     runs = [subprocess.Popen([TIDEMARK, "run", "--gpu", "--no-torch", "-o", f"{folder}/p{i}.tide", "--", PROG, "more"], stderr=subprocess.DEVNULL,
                              env={**os.environ, "TIDEMARK_CUPTI": FAKE, "TIDEMARK_NVML": FAKE, "TIDEMARK_LIBCUDA": FAKE, "FAKE_OTHERS_MIB": "800"}) for i in range(2)]
-    check("two runs", [r.wait(60) for r in runs] == [0, 0])
+    check("two runs", [r.wait(300) for r in runs] == [0, 0])
     report = ask("device", f"{folder}/p0.tide", f"{folder}/p1.tide")
     d = (report.get("devices") or [{}])[0]
     check("one device, two recordings", len(report.get("devices", [])) == 1 and len(report.get("recordings", [])) == 2, report)
@@ -86,6 +90,57 @@ def joined(folder: str) -> None:
     check("700 MiB each, and 100 of another process", [sum(p[k] or 0 for k in ("other_bytes", "pooled_bytes", "context_bytes", "profiler_bytes"))
           for p in last.get("processes", [])] == [700 * MIB] * 2 and last.get("others_bytes") == 100 * MIB, last)
     check("nothing is unexplained", last.get("nvml_used_bytes") == 2100 * MIB and last.get("unexplained_bytes") == 0, last)
+
+
+SESSION = """
+import ctypes, sys, threading
+runtime, inject, fake, path, how, other = sys.argv[1:]
+rt, cupti, gpu = ctypes.CDLL(runtime, mode=ctypes.RTLD_GLOBAL), ctypes.CDLL(fake), ctypes.CDLL(inject)
+def called(user, domain, id, data): pass
+keep = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32, ctypes.c_void_p)(called)
+theirs = ctypes.c_void_p()
+def subscribe(): return cupti.cuptiSubscribe(ctypes.byref(theirs), keep, None)
+if other == "before": subscribe()
+def work(first):
+    tids.add(threading.get_native_id())
+    for i in range(400): seen.append(cupti.fake_started(b"gemm", threading.get_native_id(), first + i))
+for turn in range(2):  # the second session finds rooms of threads that ended
+    seen, tids = [], set()
+    assert rt.tide_start(f"{path}{turn}.tide".encode(), None, None) == 0
+    assert gpu.tide_gpu_begin(how.encode()) == 0
+    threads = [threading.Thread(target=work, args=(1 + 1000 * k,)) for k in range(3)]
+    [t.start() for t in threads]; [t.join() for t in threads]
+    if other == "during":
+        gpu.tide_gpu_leave()
+        assert subscribe() == 0
+        cupti.cuptiUnsubscribe(theirs)
+    gpu.tide_gpu_end()
+    rt.tide_stop(None)
+    assert other == "before" or subscribe() == 0, "the subscription is free again"
+    other == "before" or cupti.cuptiUnsubscribe(theirs)
+    print(sum(seen), *sorted(tids), sep=',')
+"""
+
+
+def sessions(folder: str) -> None:
+    """A session in a running process: launches come by callbacks, or as records where another profiler has subscribed; each once, with its kernel."""
+    env = {**os.environ, "TIDEMARK_CUPTI": FAKE, "TIDEMARK_NVML": "/nowhere"}
+    for how, other, told in (("kernels,runtime,callbacks", "", 1200), ("kernels,runtime,callbacks", "before", 0), ("kernels,runtime", "", 0),
+                             ("kernels,launches,callbacks", "during", 1200)):
+        what = f"session: {how} {other}"
+        done = subprocess.run([sys.executable, "-c", SESSION, RUNTIME, INJECT, FAKE, f"{folder}/s", how, other], capture_output=True, text=True, env=env, check=False)
+        check(what, done.returncode == 0 and [line.split(",")[0] for line in done.stdout.split()] == [str(told)] * 2, (done.returncode, done.stdout, done.stderr))
+        for turn in range(2):
+            dump = subprocess.run([TIDEMARK, "dump", f"{folder}/s{turn}.tide", "--table", "spans", "--json"], capture_output=True, text=True, check=False)
+            spans = [json.loads(line) for line in dump.stdout.splitlines()]
+            calls, kernels = ([s for s in spans if s["cat"] == cat] for cat in ("runtime", "kernel"))
+            check(f"{what}: 1200 launches, by three threads", len(calls) == 1200 and {s["name"] for s in calls} == {"cudaLaunchKernel"} and len({s["lane"] for s in calls}) == 3,
+                  (len(calls), calls[:1]))
+            lanes = subprocess.run([TIDEMARK, "dump", f"{folder}/s{turn}.tide", "--table", "lanes", "--json"], capture_output=True, text=True, check=False)
+            rows = {row["row"]: row for row in map(json.loads, lanes.stdout.splitlines())}
+            tids = sorted(rows[lane]["number"] for lane in {s["lane"] for s in calls})
+            check(f"{what}: launches are on the lanes of their threads", tids == [int(t) for t in done.stdout.split()[turn].split(",")[1:]], (tids, done.stdout, rows))
+            check(f"{what}: each kernel has its launch", len(kernels) == 1200 and len({s["cause"] for s in kernels}) == 1200, (len(kernels), kernels[:1]))
 
 
 def main() -> int:
@@ -112,6 +167,7 @@ def main() -> int:
         ledger(folder)
         virtual_memory(folder)
         joined(folder)
+        sessions(folder)
     print("failed" if failed else "as told")
     return 1 if failed else 0
 

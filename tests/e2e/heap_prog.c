@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Programs that use the heap in every way there is, for heap_run.py: heap_prog WHAT. */
+/* Uses the heap in every possible way, for heap_run.py: heap_prog WHAT. */
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -116,15 +116,18 @@ static int grow(void)
 /* C++'s operators, if a library has them (own_new.c): 300 blocks, 100 of them deleted. */
 extern void *_Znwm(size_t n) __attribute__((weak));
 extern void *_Znam(size_t n) __attribute__((weak));
+extern void *_ZnwmSt11align_val_t(size_t n, size_t align) __attribute__((weak));
 extern void _ZdlPv(void *p) __attribute__((weak));
 extern void _ZdlPvm(void *p, size_t n) __attribute__((weak));
 
 __attribute__((noinline)) static int operators_here(void)
 {
-	if (!_Znwm || !_Znam || !_ZdlPv || !_ZdlPvm)
+	if (!_Znwm || !_Znam || !_ZnwmSt11align_val_t || !_ZdlPv || !_ZdlPvm)
 		return 2;
 	for (int i = 0; i < 300; i++)
-		kept[i] = i % 2 ? _Znwm(1000) : _Znam(1000);
+		kept[i] = i % 3 == 0   ? _Znwm(1000)
+			  : i % 3 == 1 ? _Znam(1000)
+				       : _ZnwmSt11align_val_t(1000, 64);
 	for (int i = 0; i < 50; i++) {
 		_ZdlPv(kept[i]);
 		_ZdlPvm(kept[50 + i], 1000);

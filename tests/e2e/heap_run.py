@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""`tidemark run --heap` on programs that use the heap in every way, and on ones that other people wrote.
+"""`tidemark run --heap` on programs that use the heap in every way, and on installed programs.
 
-heap_run.py PROGRAM LIBRARY: they are heap_prog.c and own_new.c. Every program must end as it does without us, and what it did must be in the recording."""
+heap_run.py PROGRAM LIBRARY: they are heap_prog.c and own_new.c. Every program must end as it does without recording, and the
+recording must have its allocations."""
 import json
 import math
 import os
@@ -30,7 +31,7 @@ def check(what: str, ok: bool, more: object = "") -> None:
 
 
 def run(folder: str, *command: str, how: str = "--heap=full", **kw) -> subprocess.CompletedProcess:
-    return subprocess.run([TIDEMARK, "run", how, "-o", f"{folder}/r.tide", "--", *command], capture_output=True, timeout=120, **kw)
+    return subprocess.run([TIDEMARK, "run", how, "-o", f"{folder}/r.tide", "--", *command], capture_output=True, timeout=400, **kw)
 
 
 def heap(file: str) -> dict:
@@ -43,7 +44,7 @@ def others(folder: str) -> list:
 
 def same_end(name: str, folder: str, *command: str, how: str = "--heap=full", **kw) -> bytes:
     """It ends and prints as without us. Returns what it printed."""
-    bare = subprocess.run(command, capture_output=True, timeout=120, **kw)
+    bare = subprocess.run(command, capture_output=True, timeout=400, **kw)
     ours = run(folder, *command, how=how, **kw)
     check(f"{name}: exit status", bare.returncode == ours.returncode, (bare.returncode, ours.returncode, ours.stderr[-300:]))
     return ours.stdout if ours.stdout == bare.stdout else b"differs: " + ours.stdout[:200]
@@ -116,7 +117,7 @@ def stripped(folder: str) -> None:
 
 
 def sampled(folder: str) -> None:
-    """Estimates lie within five standard errors of the truth, and are not the truth by chance of sampling nothing."""
+    """Estimates are within 5 standard errors of the true value, and are not equal to it only because nothing was sampled."""
     run(folder, PROG, "leak", how="--heap")
     r = heap(f"{folder}/r.tide")
     check("sampled: says so", r["sample_mean_bytes"] == 524288 and r["temporary"] is None, r)
@@ -136,7 +137,7 @@ def sampled(folder: str) -> None:
 
 
 def strangers(folder: str) -> None:
-    """Programs that other people wrote."""
+    """Runs installed programs of others."""
     script = "import json\ndef build():\n    return bytearray(5_000_000)\nx = build()\nprint(len(json.dumps(list(range(1000)))))\n"
     Path(f"{folder}/job.py").write_text(script)
     python = os.path.realpath(sys.executable)
@@ -180,6 +181,14 @@ def limits(folder: str) -> None:
     for text, which, most in (b"ulimit -n", resource.RLIMIT_NOFILE, 4), (b"ulimit -f", resource.RLIMIT_FSIZE, 10 << 10):
         ours = run(folder, PROG, "leak", preexec_fn=lambda: resource.setrlimit(which, (most, most)))
         check("limits: says which", ours.returncode == bare.returncode and text in ours.stderr, ours.stderr)
+    ours = run(folder, PROG, "leak", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)))
+    check("limits: small files are filled", ours.returncode == bare.returncode and heap(f"{folder}/r.tide")["recorded"], ours.stderr)
+    done = subprocess.run([TIDEMARK, "run", "--heap", "-o", f"{folder}/few.tide", "--", "/bin/true"], capture_output=True)
+    check("few samples are no figures", b"too few samples" in done.stderr and b"peak 0 B" not in done.stderr, done.stderr)
+    # the shell becomes a small program, which becomes a larger one
+    done = subprocess.run([TIDEMARK, "run", "--heap=full", "-o", f"{folder}/x.tide", "--", "/bin/sh", "-c", f"exec env {PROG} leak"], capture_output=True)
+    largest = max((f for f in os.listdir(folder) if f.startswith("x.") and f.endswith(".tide") and f != "x.tide"), key=lambda f: os.path.getsize(f"{folder}/{f}"))
+    check("exec: the largest recording is named", f"new program recorded: {folder}/{largest}".encode() in done.stderr, (largest, done.stderr))
 
 
 def killed(folder: str) -> None:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""--hta-compat against what Holistic Trace Analysis itself answered (TIDE_SHARED/data/expected/hta).
+"""Compares --hta-compat with the results of Holistic Trace Analysis itself (TIDE_SHARED/data/expected/hta).
 
-Skips where the reference data is not there. Compares HTA's printed digits: temporal breakdown, overlap, time
+Skipped without the reference data. Compares HTA's printed digits: temporal breakdown, overlap, time
 per set of types, kernels, idle per stream, queue lengths, bandwidth, launches, annotations, with and
-without the last step. Queue lengths and bandwidths only where HTA's own answer does not depend on its sort.
+without the last step. Queue lengths and bandwidths only if HTA's own result does not depend on its sort.
 """
 import glob
 import json
@@ -20,7 +20,7 @@ faults: list[str] = []
 
 def compat(files: list[str], keep: bool) -> dict:
     args = [TIDEMARK, "hta", "--hta-compat", "--json", *(["--keep-last-step"] if keep else []), *files]
-    return json.loads(subprocess.run(args, check=True, capture_output=True, timeout=300).stdout)["hta"]
+    return json.loads(subprocess.run(args, check=True, capture_output=True, timeout=900).stdout)["hta"]
 
 
 def rows(table) -> list[dict]:
@@ -60,7 +60,7 @@ def launches(want: dict, got: list[dict], what: str) -> None:
 
 
 def as_rank(got: dict, rank: int) -> None:
-    """The reference was made with one file given as this rank, whatever the file says."""
+    """The reference was made with one file given as this rank, regardless of the rank in the file."""
     for table in got.values():
         for row in table:
             if "rank" in row:
@@ -99,14 +99,14 @@ def check_diff() -> None:
         path = os.path.join(SHARED, "expected", "hta-extra", f"trace_diff__control_vs_test__{side}.json")
         want = json.load(open(path, encoding="utf-8"))
         args = [TIDEMARK, "diff", *traces, "--hta-compat", "--side", side.lower(), "--json"]
-        got = json.loads(subprocess.run(args, check=True, capture_output=True, timeout=120).stdout)
+        got = json.loads(subprocess.run(args, check=True, capture_output=True, timeout=400).stdout)
         if got["ops_diff_counts"] != want["ops_diff_counts"] or [got["control_iteration"]] != want["control_iter"]:
             faults.append(f"diff {side}: {got['ops_diff_counts']}, HTA says {want['ops_diff_counts']}")
         compare(f"diff {side}", rows(want.get("compare", [])), got["compare"], ["name"])
 
 
 def ask(*args: str) -> dict:
-    return json.loads(subprocess.run([TIDEMARK, *args, "--json"], check=True, capture_output=True, timeout=120).stdout)
+    return json.loads(subprocess.run([TIDEMARK, *args, "--json"], check=True, capture_output=True, timeout=400).stdout)
 
 
 def extra(name: str) -> dict:

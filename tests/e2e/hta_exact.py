@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""hta --json against numbers that were computed independently, to the nanosecond.
+"""Compares hta --json with numbers that were computed independently, to the nanosecond.
 
 Our own recordings and their numbers lie in tests/data and are always checked. The other traces and their
 numbers are checked where TIDE_SHARED has them; else one line says that they were skipped."""

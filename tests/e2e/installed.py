@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""An installed copy, as its users see it: headers, pkg-config, the example compiled as C and C++, and the symbols that are exported."""
+"""An installed copy, as its users see it: headers, pkg-config, the example compiled as C and C++,
+the examples of the headers, and the symbols that are exported."""
 import json
 import os
 import pathlib
@@ -8,6 +9,8 @@ import re
 import subprocess
 import sys
 import tempfile
+
+import header_examples
 
 source, build = pathlib.Path(os.environ["TIDE_SOURCE"]), os.environ["TIDE_BUILD"]
 trace = source / "tests/data/kineto_gpt_train.json.gz"
@@ -31,16 +34,18 @@ def declared(header: str) -> set[str]:
     return set(re.findall(r"TIDE_API[^;]*?\b(tide_\w+)\(", text))
 
 
-def symbols(root: pathlib.Path) -> None:
-    (library,) = root.rglob("libtidemark.so.*.*")
-    found = exported(library)
-    public = {n for n, v in found.items() if v == "TIDEMARK_0"}
-    others = {"record.h", "usage.h"}  # functions of libtidemark-rt and libtidemark-usage
-    headers = set().union(*(declared(p.name) for p in (source / "include/tidemark").glob("*.h") if p.name not in others))
-    assert public == headers, f"exported, in no header: {sorted(public - headers)}; in a header, not exported: {sorted(headers - public)}"
-    odd = {n for n, v in found.items() if v != "TIDEMARK_0" and not (v == "TIDEMARK_PRIVATE" and (n.startswith("tide__") or n.endswith("_desc")))}
-    assert not odd, f"exported by accident: {sorted(odd)}"
-    print(f"{len(public)} public symbols, {len(found) - len(public)} private ones")
+def symbols(root: pathlib.Path, name: str, version: str, headers: list[str], private: str) -> None:
+    """A library exports what its headers declare, and for parts of the same build what matches `private`; all of it has a version."""
+    (library,) = root.rglob(f"{name}.so.*.*")
+    found, every = exported(library), run("nm", "-D", "--defined-only", library)
+    bare = re.findall(r"^\S+ [A-Zi] (tide_\w+)$", every, re.M)
+    assert not bare, f"{name}: symbols without a version: {bare}"
+    public = {n for n, v in found.items() if v == version + "_0"}
+    named = set().union(*map(declared, headers))
+    assert public == named, f"{name}: exported, in no header: {sorted(public - named)}; in a header, not exported: {sorted(named - public)}"
+    odd = {n for n, v in found.items() if v != version + "_0" and not (v == version + "_PRIVATE" and re.fullmatch(private, n))}
+    assert not odd, f"{name}: exported by accident: {sorted(odd)}"
+    print(f"{name}: {len(public)} public symbols, {len(found) - len(public)} private ones")
 
 
 def example(root: pathlib.Path, compiler: str, flags: list[str], to: pathlib.Path) -> str:
@@ -66,7 +71,9 @@ def wanted() -> str:
 with tempfile.TemporaryDirectory() as folder:
     root = pathlib.Path(folder) / "root"
     run("meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", root)
-    symbols(root)
+    symbols(root, "libtidemark", "TIDEMARK", ["error.h", "trace.h", "analyze.h"], r"tide__\w+|tide_\w+_desc")
+    symbols(root, "libtidemark-rt", "TIDEMARK_RT", ["error.h", "record.h"], r"tide__\w+")
+    header_examples.check(source, root, pathlib.Path(folder), packaged(root, "--cflags", "--libs"))
     for compiler, flags in (("cc", ["-std=c11", "-Wall", "-Werror"]), ("c++", ["-x", "c++", "-std=c++17", "-Wall", "-Werror"])):
         got = example(root, compiler, flags, pathlib.Path(folder))
         assert got == wanted(), f"{compiler}:\n{got}\nwanted:\n{wanted()}"

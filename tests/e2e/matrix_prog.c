@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Rude programs for `tidemark run --heap`: matrix_prog WAY. With -DPLUGIN it is the library that `plugin`
- * loads and unloads, with -DOWN a program with a malloc of its own. */
+/* Difficult programs for `tidemark run --heap`: matrix_prog WAY. With -DPLUGIN it is the library
+ * that `plugin` loads and unloads, with -DOWN a program with a malloc of its own. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -46,6 +46,13 @@ __attribute__((noinline)) void *keep_some(size_t n)
 	return p;
 }
 
+#ifdef EARLY /* of a library: it runs before those of preloaded ones */
+__attribute__((constructor)) static void early(void)
+{
+	keep_some(7777);
+}
+#endif
+
 #ifndef PLUGIN
 static void *one_thread(void *unused)
 {
@@ -70,7 +77,7 @@ static int threads(void)
 	return made == N ? 0 : 3;
 }
 
-/* Code whose frames are in stacks goes, and other code comes. */
+/* Code whose frames are in stacks is unloaded, and other code is loaded. */
 static int plugin(const char *path)
 {
 	void *kept[200];
@@ -97,6 +104,22 @@ static int drops(void)
 	return setuid(0) == 0; /* it must not work any more */
 }
 
+/* A child that has ended when its parent ends without having waited for it. */
+static int orphan(void)
+{
+	int ends[2];
+	char byte;
+	keep_some(5);
+	if (pipe(ends))
+		return 6;
+	if (fork() == 0) {
+		keep_some(4321);
+		_exit(0);
+	}
+	close(ends[1]);
+	return read(ends[0], &byte, 1) != 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "";
@@ -106,7 +129,14 @@ int main(int argc, char **argv)
 		return plugin(argv[2]);
 	if (!strcmp(way, "drops"))
 		return drops();
+	if (!strcmp(way, "orphan"))
+		return orphan();
 	keep_some(3000);
+	if (!strcmp(way, "address")) {
+		void *(*volatile taken)(size_t) =
+			malloc; /* at a fixed address: an entry of its own */
+		free(taken(16));
+	}
 	printf("%s %d %d\n", way, (int)getuid(), (int)geteuid());
 	return 0;
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What torch.profiler's export_memory_timeline writes is refused by its name, and the trace of the same profiler, which the refusal
-asks for, has the allocations. Skipped without torch."""
+"""Output of torch.profiler's export_memory_timeline is refused by its name, and the trace of the same profiler, which the message
+names, has the allocations. Skipped without torch."""
 import os
 import subprocess
 import sys
@@ -26,10 +26,10 @@ if not os.path.exists(python):
     print("skipped: no Python with torch (TIDE_TORCH_PYTHON, tools/setup test)")
     sys.exit(77)
 with tempfile.TemporaryDirectory() as folder:
-    subprocess.run([python, "-c", PROGRAM, folder], check=True, timeout=240, capture_output=True)
+    subprocess.run([python, "-c", PROGRAM, folder], check=True, timeout=600, capture_output=True)
     for name, want in WANT.items():
-        done = subprocess.run([os.environ["TIDEMARK"], "info", f"{folder}/{name}"], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([os.environ["TIDEMARK"], "info", f"{folder}/{name}"], capture_output=True, text=True, timeout=300)
         assert done.returncode == 1 and want in done.stderr and "snapshot" in done.stderr, done.stderr
-    done = subprocess.run([os.environ["TIDEMARK"], "memory", f"{folder}/trace.json"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([os.environ["TIDEMARK"], "memory", f"{folder}/trace.json"], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0 and "Allocs" in done.stdout, done.stdout + done.stderr
 print("timelines are refused by name, the trace is read")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""tidemark-mpi prints what tidemark prints, byte for byte, whatever the number of processes; a bad rank is
-reported and stops nobody; a wrong command line ends all processes."""
+"""tidemark-mpi prints the same bytes as tidemark, for any number of processes; an unreadable rank is reported and does not stop
+the others; a wrong command line ends all processes."""
 import os
 import pathlib
 import shutil
@@ -18,7 +18,7 @@ ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIR
 
 
 def run(command: list[str]) -> tuple[int, bytes, bytes]:
-    done = subprocess.run(command, capture_output=True, env=ENV, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, env=ENV, timeout=400, check=False)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -42,6 +42,12 @@ EXPORT void *_Znwm(size_t n)
 	return __libc_malloc(n);
 }
 
+/* As jemalloc's: it calls a function of the malloc family after all. */
+EXPORT void *_ZnwmSt11align_val_t(size_t n, size_t align)
+{
+	return memalign(align, n);
+}
+
 /* As tcmalloc's: the library calls its own function through a slot. */
 EXPORT void *_Znam(size_t n)
 {

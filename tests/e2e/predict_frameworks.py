@@ -30,13 +30,15 @@ import pytorch_lightning as L
 class Net(L.LightningModule):
     def __init__(self):
         super().__init__()
-        self.net = nn.Sequential(nn.Linear(256, 1024, bias=False), nn.ReLU(), nn.Linear(1024, 256, bias=False))
+        self.net = nn.Sequential(nn.Linear(256, 1024, bias=False), nn.BatchNorm1d(1024, affine=False), nn.ReLU(), nn.Linear(1024, 256, bias=False))
     def training_step(self, batch, i):
         return self.net(batch[0]).pow(2).mean()
+    def validation_step(self, batch, i):
+        self.log("loss", self.net(batch[0]).pow(2).mean(), prog_bar=True)  # a metric that is copied, in inference mode
     def configure_optimizers(self):
         return torch.optim.AdamW(self.parameters())
 data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(64, 256)), batch_size=8)
-L.Trainer(accelerator="gpu", devices=1, max_steps=4, logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False).fit(Net(), data)
+L.Trainer(accelerator="gpu", devices=1, max_steps=4, precision="16-mixed", logger=False, enable_checkpointing=False, enable_model_summary=False).fit(Net(), data, data)
 """
 PHASES = ["MODEL_CREATION", "OPTIMIZER_CREATION", "FORWARD_PASS", "BACKWARD_PASS", "OPTIMIZER_STEP"]
 SCRIPTS = {"transformers": (TRAINER, 4 * (2 * (12 * 128 * 128 + 13 * 128) + (512 + 64) * 128 + 2 * 128)), "pytorch_lightning": (LIGHTNING, 2 * 256 * 1024 * 4)}

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""`tidemark predict` on real PyTorch: trainings recorded at batches of 8 and 32 are told to the byte at 64, where they are recorded too.
+"""`tidemark predict` on real PyTorch: training runs recorded at batches of 8 and 32 are predicted to the byte at 64, where they
+are also recorded.
 
 The trainings are those of bench/torch/predict.py. Skips where no Python with torch is found (TIDE_TORCH_PYTHON, or .venv of the checkout).
 """
@@ -27,7 +28,7 @@ def record(folder: str, case: str) -> dict[int, str]:
     runs = [subprocess.Popen([TIDEMARK, "run", "-o", files[n], "--", PYTHON, "-W", "ignore", TRAININGS, "--train", case, "--batch", str(n)],
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for n in SIZES]
     for run in runs:
-        _, said = run.communicate(timeout=200)
+        _, said = run.communicate(timeout=600)
         if run.returncode:
             sys.exit(f"{case}: {said.decode()[-2000:]}")
     return files

@@ -31,7 +31,7 @@ ARGS = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--n', re
 
 def run(folder: str, *words: str) -> subprocess.CompletedProcess:
     env = {**os.environ, "TIDEMARK_PYTHON": PYTHON, "PYTHONWARNINGS": "ignore"}
-    return subprocess.run([TIDEMARK, "profile", *([] if "-r" in words else ["-r", "p.tide"]), *words], cwd=folder, env=env, capture_output=True, text=True, timeout=300)
+    return subprocess.run([TIDEMARK, "profile", *([] if "-r" in words else ["-r", "p.tide"]), *words], cwd=folder, env=env, capture_output=True, text=True, timeout=900)
 
 
 def expect(done: subprocess.CompletedProcess, status: int, *said: str, never: str = "tidemark run") -> None:
@@ -72,12 +72,14 @@ def main() -> int:
         assert json.loads(done.stdout)["exit_status"] == 0 and "done ['1']" in done.stderr, (done.stdout[:300], done.stderr[:300])
         script = Path(folder, "works.py").read_text()
         Path(folder, "p.tide").unlink()
-        for words, why in ((("-r", "works.py"), "it exists and is no recording"), (("-r", "none/x.tide"), "No such file or directory"), (("-r", "."), "Is a directory"),
+        for words, why in ((("-r", "works.py"), "it exists and is not a recording"), (("-r", "none/x.tide"), "No such file or directory"), (("-r", "."), "Is a directory"),
                            (("-o", "none/x"), "No such file or directory"), (("--html", "none/x.html"), "No such file or directory")):
             expect(run(folder, *words, "works.py", "1"), 1, words[1], why, never="done [")  # before the program runs
             assert Path(folder, "works.py").read_text() == script
-        kept = subprocess.run([TIDEMARK, "run", "-o", "works.py", "--", PYTHON, "works.py", "1"], cwd=folder, capture_output=True, text=True)
-        assert kept.returncode == 1 and "is no recording" in kept.stderr and Path(folder, "works.py").read_text() == script, kept.stderr
+        Path(folder, "mine.tide").write_text(script)
+        for name, status, why in (("mine.tide", 1, "is not a recording"), ("works.py", 2, "this command writes no .py file")):
+            kept = subprocess.run([TIDEMARK, "run", "-o", name, "--", PYTHON, "works.py", "1"], cwd=folder, capture_output=True, text=True)
+            assert kept.returncode == status and why in kept.stderr and Path(folder, name).read_text() == script, kept.stderr
         hint = subprocess.run([TIDEMARK, "memory", "works.py"], cwd=folder, capture_output=True, text=True)
         assert hint.returncode == 1 and "a Python script, not a trace; try: tidemark profile --memory works.py" in hint.stderr, hint.stderr
     print("as it should be")

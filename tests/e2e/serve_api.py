@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""The dashboard's API: every answer is as docs/openapi.json says, figures are those of the commands, nothing is
-made up, and nobody is answered who may not ask."""
+"""The dashboard's API: every answer matches docs/openapi.json, figures are those of the commands, nothing is made up, and clients
+without access get no answer."""
 import gzip
 import json
 import os
@@ -25,7 +25,7 @@ def tidemark(*args):
 
 
 def check(server, path, query="", status=200, **names):
-    """Ask, and hold the answer to the document."""
+    """Sends a request and checks the answer against the document."""
     operation = DOC["paths"][path]["get"]
     response = operation["responses"][str(status)]
     if "$ref" in response:
@@ -36,6 +36,8 @@ def check(server, path, query="", status=200, **names):
     value = server.json(path.format(**names) + ("?" + query if query else ""), status)
     found = faults(DOC, response["content"]["application/json"]["schema"], value)
     assert not found, f"{path}?{query}: " + "; ".join(found[:5])
+    if path.startswith("/api/profiler/") and status == 200 and not value["has_real_data"]:
+        assert value.get("message"), f"{path}?{query}: no data and no reason"
     asked.add(path)
     return value
 
@@ -156,7 +158,7 @@ def thinned(server, rid):
     for query in ("px=8", "px=1024", "px=8&from=1000&to=9000000", "px=8&at=5000000", "px=1&phases=1"):
         some, less = section(server, f"/data/{rid}/memory?{query}")
         assert some["left_out"] >= 0 and len(less["role"]) + some["left_out"] == len(columns["role"]), query
-        assert ("phase_moves" in some) == ("phases" in query)
+        assert ("phase_events" in some) == ("phases" in query)
     assert len(less["role"]) < len(columns["role"])
     for query in ("px=0", "px=9000", "px=8&from=9&to=9", "px=8&at=-1", "px=8&phases=2", "quick=2"):
         assert server.ask(f"/data/{rid}/memory?{query}")[0] == 400, query
@@ -191,7 +193,7 @@ REPORTS = {"info": [], "memory": [], "peak": ["--group-by", "role"], "phases": [
 
 
 def reports(server, rid, trace):
-    """Every report is the very document that the command prints; what a page draws has its figures."""
+    """Every report is the document that the command prints; the page's data have its figures."""
     for name, words in REPORTS.items():
         done = subprocess.run([TIDEMARK, name, "--json", *words, str(trace)], capture_output=True, text=True, check=False)
         query = "&".join(f"{k[2:].replace('-', '_')}={v}" for k, v in zip(words[::2], words[1::2]))
@@ -206,7 +208,7 @@ def reports(server, rid, trace):
     assert main["devices"][main["device"]]["peak"] == peak["peak_bytes"]
     for by, key in ("role", "role"), ("op", "op"), ("module", "module"):
         groups = tidemark("peak", "--json", "--group-by", by, trace)["groups"]
-        assert [(g["bytes"], g["count"]) for g in groups][:len(main["why"][key])] == [(b, n) for _, b, n in main["why"][key]], by
+        assert [(g["bytes"], g["count"]) for g in groups][:len(main["peak_groups"][key])] == [(b, n) for _, b, n in main["peak_groups"][key]], by
     for name, query in ("nothing", ""), ("peak", "group_by=x"), ("peak", "top=x"), ("peak", "limit=1"):
         assert server.ask(f"/api/recordings/{rid}/reports/{name}?{query}")[0] in (400, 404), (name, query)
 
@@ -310,7 +312,7 @@ def the_users_token(folder):
         assert s.token == first, "kept over a restart"
     file.chmod(0o644)
     for why in "others can read", "not a token", "cannot read the token":
-        bad = subprocess.run([TIDEMARK, "serve", DATA, "--port", "0"], capture_output=True, text=True, timeout=60, env={**os.environ, "XDG_STATE_HOME": str(state)})
+        bad = subprocess.run([TIDEMARK, "serve", DATA, "--port", "0"], capture_output=True, text=True, timeout=300, env={**os.environ, "XDG_STATE_HOME": str(state)})
         assert bad.returncode == 1 and why in bad.stderr and str(file) in bad.stderr, bad.stderr
         if why == "others can read":
             file.write_text("short")
@@ -321,7 +323,7 @@ def the_users_token(folder):
     with Server(DATA, token=True, state="/proc/none") as s:  # nowhere to keep it: one for this run
         assert len(s.token) == 32 and s.ask("/")[0] == 401
     for args, why in (["--no-token", "--bind", "0.0.0.0"], "--no-token is for"), (["--no-token", "--token", "x" * 20], "exclude"):
-        bad = subprocess.run([TIDEMARK, "serve", "--port", "0", *args], capture_output=True, text=True, timeout=60)
+        bad = subprocess.run([TIDEMARK, "serve", "--port", "0", *args], capture_output=True, text=True, timeout=300)
         assert bad.returncode == 2 and why in bad.stderr, bad.stderr
 
 
@@ -400,7 +402,7 @@ def torn(folder):
 
 
 def files_change(folder):
-    """Files come, change, are no recordings, go."""
+    """Files appear, change, are not recordings, and disappear."""
     path = folder / "a.json"
     event = {"ph": "X", "cat": "cpu_op", "name": "first", "pid": 1, "tid": 1, "ts": 1, "dur": 5}
     with Server(folder) as s:
@@ -432,7 +434,7 @@ def run_trace(path, start_us, peak, step_us):
 
 
 def runs(folder):
-    """The table of runs: figures of each, held against the run before; tags and notes outlive the server."""
+    """The table of runs: figures of each, compared with the previous run; tags and notes survive a restart of the server."""
     mib = 1 << 20
     for i, (peak, step) in enumerate([(100, 1000), (102, 1000), (120, 1300)]):
         run_trace(folder / f"r{i}.json", 1_700_000_000_000_000 + i * 1_000_000, peak * mib, step)
@@ -449,6 +451,7 @@ def runs(folder):
         assert len(last["spark"]) == 48 and rows["bad.json"]["unreadable"] and rows["bad.json"]["peak_bytes"] is None
         g = v["groups"]
         assert [(x["program"], x["count"], x["regressions"]) for x in g] == [(None, 1, 0), ("train.py", 3, 1)], g  # bad.json is the newest file
+        assert g[0]["trend"] == [], "runs of unknown programs have nothing in common"
         assert g[1]["latest"] == last["id"] and g[1]["peak_bytes"] == 120 * mib and g[1]["step_change_pct"] == 30.0 and g[1]["latest_ns"] == last["start_ns"]
         assert [(t["peak_bytes"] // mib, t["step_ns"], t["peak_regression"], t["step_regression"]) for t in g[1]["trend"]] == [
             (100, 1_000_000, False, False), (102, 1_000_000, False, False), (120, 1_300_000, True, True)]
@@ -492,6 +495,26 @@ def runs(folder):
         last = wait_for("both", lambda: next((r for r in check(s, "/api/runs")["runs"] if r["name"] == "r2.json" and r["tags"]), None))
         assert (last["tags"], last["note"]) == (["theirs"], "ours"), last
     asked.add("/api/runs/{id}/note")
+    foreign_notes(folder)
+
+
+def foreign_notes(folder):
+    """Something else in the place of the file of tags stays as it is; the answer says what it is."""
+    notes, other = folder / ".tidemark-runs.sqlite", folder / "secret.txt"
+    other.write_text("secret")
+    for what, make in (("a link", lambda: notes.symlink_to(other)), ("a folder", notes.mkdir), ("not a database", lambda: notes.write_bytes(b"x" * 3000))):
+        for old in (notes, folder / ".tidemark-runs.sqlite-journal"):
+            old.unlink(missing_ok=True) if not old.is_dir() else old.rmdir()
+        make()
+        with Server(folder) as s:
+            v = wait_for("the index", lambda: (lambda v: v if not v["pending"] else None)(s.json("/api/runs")))
+            assert v["notes_file"] is None and any(r["peak_bytes"] for r in v["runs"]), what
+            answer = json.loads(s.ask(f"/api/runs/{v['runs'][0]['id']}/note?tags=mine", method="POST")[2])
+            assert not answer["kept"] and what in answer["message"], answer
+            assert s.json("/api/runs")["runs"][0]["tags"] == ["mine"], "until the server ends"
+    assert other.read_text() == "secret" and notes.read_bytes() == b"x" * 3000
+    notes.unlink()
+    other.unlink()
 
 
 def sessions_are_one_row(folder):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""A recording that is served while a real process writes it: what is in it grows, listeners are told, and the end of its
-writer is noticed, whether it closed the recording or was killed.   serve_live.py WRITER"""
+"""A recording that is served while a real process writes it: its content grows, listeners are notified, and the end of its writer is noticed, whether it closed the recording or was killed.   serve_live.py WRITER"""
 import json
 import pathlib
 import queue

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Clients that go away, stall, or send rubbish cost the dashboard nothing: it goes on answering others, and holds no
-more memory and no more descriptors afterwards."""
+"""Clients that disconnect, stall, or send invalid data do not harm the dashboard: it answers others, and uses no more memory and
+descriptors afterwards."""
 import concurrent.futures
 import random
 import socket
@@ -49,7 +49,7 @@ def opened_and_dropped(server, n=1000):
 
 
 def gone_while_waiting(server, rid, n=100):
-    """Questions whose asker leaves before the answer, large answers nobody takes."""
+    """Requests whose client leaves before the answer, and large answers that are not read."""
     for i in range(n):
         s = connect(server)
         target = f"/data/{rid}/spans?g={i}" if i % 2 else f"/api/recordings/{rid}/spans?px=8192&from={i}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""A dashboard server for tests: started on a free port, asked, ended; and a small checker of JSON schemas."""
+"""A dashboard server for tests: starts it on a free port, sends requests, stops it; and a small checker of JSON schemas."""
 import atexit
 import http.client
 import json
@@ -47,12 +47,12 @@ class Server:
     def __exit__(self, kind, *_):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=300)
         if kind is None:
             assert self.process.returncode == 0 and err == self.says, (self.process.returncode, out, err)
 
     def ask(self, target, method="GET", headers=None, body=None):
-        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
         c.request(method, target, body=body, headers=headers or {})
         r = c.getresponse()
         data = r.read()
@@ -76,7 +76,7 @@ class Server:
         return self.memory("VmRSS")
 
     def sanitized(self):
-        """Sanitizers map terabytes and keep shadows: what is held then says nothing of us."""
+        """Returns whether a sanitizer is used: it maps terabytes and shadow memory, so memory figures are meaningless."""
         return self.memory("VmSize") > 1 << 40
 
     def fds(self):
@@ -86,7 +86,7 @@ class Server:
 class Events:
     """The stream of /api/events."""
 
-    def __init__(self, server, timeout=30):
+    def __init__(self, server, timeout=200):
         self.c = http.client.HTTPConnection("127.0.0.1", server.port, timeout=timeout)
         self.c.request("GET", "/api/events")
         self.r = self.c.getresponse()

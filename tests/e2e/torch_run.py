@@ -63,17 +63,17 @@ def check(ok: bool, what: str) -> None:
 
 def run(script: str, out: str, *more: str) -> subprocess.CompletedProcess:
     args = [TIDEMARK, "run", *more, "-o", out, "--", PYTHON, "-W", "ignore", "-c", script]
-    return subprocess.run(args, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(args, capture_output=True, text=True, timeout=900, check=False)
 
 
 def ask(*args: str) -> dict:
-    return json.loads(subprocess.run([TIDEMARK, *args, "--json"], check=True, capture_output=True, timeout=60).stdout)
+    return json.loads(subprocess.run([TIDEMARK, *args, "--json"], check=True, capture_output=True, timeout=300).stdout)
 
 
 @lru_cache
 def unrecorded() -> str:
     """Returns the training's own output."""
-    return subprocess.run([PYTHON, "-W", "ignore", "-c", TRAIN], capture_output=True, text=True, timeout=300, check=True).stdout
+    return subprocess.run([PYTHON, "-W", "ignore", "-c", TRAIN], capture_output=True, text=True, timeout=900, check=True).stdout
 
 
 def training(folder: str) -> None:
@@ -151,7 +151,7 @@ def survives_kill(folder: str) -> None:
         children = subprocess.run(["pgrep", "-P", str(p.pid)], capture_output=True, text=True, check=False).stdout.split()
         for c in children:
             os.kill(int(c), signal.SIGKILL)
-        p.wait(timeout=30)
+        p.wait(timeout=200)
     peak = ask("peak", out)
     check(peak["alive_count"] >= 500, f"after kill -9: {peak['alive_count']} tensors alive, not 500")
     check(not peak["losses"], f"after kill -9: {peak['losses']}")
@@ -169,7 +169,7 @@ def interrupted(folder: str) -> None:
         p.stdout.readline()
         p.stdout.readline()
         os.killpg(p.pid, signal.SIGINT)
-        said = p.communicate(timeout=30)[1]
+        said = p.communicate(timeout=200)[1]
     check(p.returncode == -signal.SIGINT, f"SIGINT came out as {p.returncode}")
     peak = ask("peak", out)
     check(peak["alive_count"] >= 50 and not peak["losses"], f"after Ctrl-C: {peak['alive_count']} tensors alive, {peak['losses']}, {said[-300:]}")
@@ -179,7 +179,7 @@ def interrupted(folder: str) -> None:
     with subprocess.Popen([TIDEMARK, "run", "-o", out, "--", PYTHON, "-c", alone], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
         p.stdout.readline()
         p.send_signal(signal.SIGINT)  # to it alone: as a supervisor does
-        said = p.communicate(timeout=30)[0]
+        said = p.communicate(timeout=200)[0]
     check(said == "ended\n" and p.returncode == 0, f"SIGINT was not handed on: {said!r}, {p.returncode}")
 
 
@@ -190,7 +190,7 @@ def forked(folder: str) -> None:
     check(len(files) == 2, f"forked: files {files}")
     check("1 child process recorded" in done.stderr, f"forked: the child's recording is not told: {done.stderr[-300:]}")
     args = [TIDEMARK, "run", "-o", os.path.join(folder, "sh.tide"), "--", "sh", "-c", '"$0" -c "import torch; torch.ones(9)"; true', PYTHON]
-    done = subprocess.run(args, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(args, capture_output=True, text=True, timeout=900, check=False)
     check("nothing was recorded" not in done.stderr and "1 child process recorded" in done.stderr, f"a shell's child: {done.stderr[-300:]}")
 
 
@@ -208,7 +208,7 @@ def together(folder: str) -> None:
         time.sleep(0.05)
         os.close(fd)
         time.sleep(0.05)
-    said = [p.communicate(timeout=30)[1] for p in two]
+    said = [p.communicate(timeout=200)[1] for p in two]
     files = [line.split(": ", 1)[1].split(", ")[0] for text in said for line in text.splitlines() if "next:" in line]
     check(len(set(files)) == 2 and out in files, f"two runs at once: {said}")
     sizes = [ask("peak", f)["peak_bytes"] for f in files]
@@ -241,11 +241,12 @@ def replaced(folder: str) -> None:
     """A program that becomes another one, twice (exec): each keeps its recording."""
     out = os.path.join(folder, "exec.tide")
     args = [TIDEMARK, "run", "--no-ops", "-o", out, PYTHON, "-c", REPLACED, "1"]
-    done = subprocess.run(args, capture_output=True, text=True, timeout=300, check=False, env={**os.environ, "TEXT": REPLACED})
+    done = subprocess.run(args, capture_output=True, text=True, timeout=900, check=False, env={**os.environ, "TEXT": REPLACED})
     line = next((x for x in done.stderr.splitlines() if "replaced itself (exec)" in x), "")
     check(line.endswith(" and others beside it") and "child process" not in done.stderr, f"exec: {done.stderr[-300:]}")
-    first = line.partition("recorded: ")[2].removesuffix(" and others beside it")
-    files = [out, first, first.removesuffix(".tide") + ".2.tide"]
+    largest = line.partition("recorded: ")[2].removesuffix(" and others beside it")
+    stem = largest.removesuffix(".tide").removesuffix(".2")
+    files = [out, f"{stem}.tide", f"{stem}.2.tide"]
     sizes = [ask("peak", f)["peak_bytes"] if os.path.exists(f) else None for f in files]
     check(sizes == [4000, 8000, 12000], f"exec: {files} hold {sizes}")
     check(not any(os.path.exists(f + "-rings") for f in files), "exec: ring files are left")
@@ -257,7 +258,7 @@ def ranks(folder: str) -> None:
     with open(script, "w", encoding="utf-8") as f:
         f.write(RANKS)
     args = [TIDEMARK, "run", "-o", os.path.join(folder, "job.tide"), PYTHON, "-W", "ignore", script, os.path.join(folder, "meet")]
-    done = subprocess.run(args, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(args, capture_output=True, text=True, timeout=900, check=False)
     check("2 child processes recorded" in done.stderr, f"ranks: {done.stderr[-300:]}")
     files = [os.path.join(folder, f) for f in os.listdir(folder) if f.startswith("job.") and f.endswith(".tide")]
     found = sorted((p["rank"], p["world"]) for f in files for p in ask("info", f)["processes"])
@@ -286,11 +287,11 @@ def launched(folder: str) -> None:
     inside = os.path.join(folder, "launched")
     os.mkdir(inside)
     program = [PYTHON, "-W", "ignore", "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", str(free_port()), script]
-    if "--system" in sys.argv and subprocess.run(program, capture_output=True, timeout=300, check=False).returncode:
+    if "--system" in sys.argv and subprocess.run(program, capture_output=True, timeout=900, check=False).returncode:
         print("skipped launched: torchrun fails without us, too (torch 1.13 on Python 3.11)")
         return
     args = [TIDEMARK, "run", "-o", os.path.join(inside, "run.tide"), *program]
-    done = subprocess.run(args, capture_output=True, text=True, timeout=300, check=False, env={k: v for k, v in os.environ.items() if k != "RANK"})
+    done = subprocess.run(args, capture_output=True, text=True, timeout=900, check=False, env={k: v for k, v in os.environ.items() if k != "RANK"})
     files = sorted(f for f in os.listdir(inside) if f.endswith(".tide"))
     check({"run.rank0.tide", "run.rank1.tide"} <= set(files), f"torchrun: {files} {done.stderr[-500:]}")
     check("ranks 0 to 1" in done.stderr and "run.*.tide'" in done.stderr, f"torchrun: {done.stderr[-500:]}")
@@ -312,13 +313,13 @@ def wrong_programs(folder: str) -> None:
     script = os.path.join(folder, "script.py")
     with open(script, "w", encoding="utf-8") as f:
         f.write("import sys, torch; torch.ones(1); print(sys.argv[1:])")
-    done = subprocess.run([TIDEMARK, "run", "script.py"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([TIDEMARK, "run", "script.py"], cwd=folder, capture_output=True, text=True, timeout=300, check=False)
     check(done.returncode == 127 and done.stderr == "tidemark run: script.py: no such program in PATH; try: tidemark run -- python script.py\n",
           f"a script without Python: {done.returncode} {done.stderr!r}")
-    done = subprocess.run([TIDEMARK, "run", "-o", "/proc/x.tide", PYTHON, script], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([TIDEMARK, "run", "-o", "/proc/x.tide", PYTHON, script], capture_output=True, text=True, timeout=300, check=False)
     check(done.returncode == 1 and "/proc/x.tide: cannot write" in done.stderr and not done.stdout, f"a folder that takes no files: {done.stderr!r}")
     args = [TIDEMARK, "run", "-o", os.path.join(folder, "it's one.tide"), PYTHON, script, "--epochs", "3", "-o", "x"]
-    done = subprocess.run(args, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(args, capture_output=True, text=True, timeout=900, check=False)
     check(done.stdout.strip() == "['--epochs', '3', '-o', 'x']", f"the program's options: {done.stdout!r} {done.stderr[-300:]}")
     check(done.stderr.rstrip().endswith(" one.tide'") and "it'\\''s one" in done.stderr, f"a path to paste: {done.stderr!r}")
 

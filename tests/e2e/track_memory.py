@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""The tracker's faces: the C example, C++ compiled against the headers, Python where the package is; their text is read back by `tidemark phases`."""
+"""The interfaces of the tracker: the C example, C++ compiled against the headers, Python where the package is; their text is read
+back by `tidemark phases`."""
 import json
 import os
 import re

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Runs of tests/support/tt_emitter.py through `tidemark tt`: what it says is what the emitter did, op by op.
+"""Runs of tests/support/tt_emitter.py through `tidemark tt`: its report equals the emitter's own data, op by op.
 
 The emitter writes lines as the runtime does (constructed lines) and knows the truth. Figures of a log are
 rounded to 0.001 MB per bank: a state is within half of that, a change within all of it."""
@@ -27,7 +27,7 @@ def check(ok: bool, what: str) -> None:
 
 
 def run(*args: str, cwd: str | None = None, env: dict | None = None) -> subprocess.CompletedProcess:
-    return subprocess.run([TIDEMARK, *args], cwd=cwd, capture_output=True, text=True, timeout=120, env={**os.environ, **(env or {})}, check=False)
+    return subprocess.run([TIDEMARK, *args], cwd=cwd, capture_output=True, text=True, timeout=400, env={**os.environ, **(env or {})}, check=False)
 
 
 def emit(folder: pathlib.Path, name: str, *args: str) -> tuple[pathlib.Path, list]:
@@ -46,7 +46,7 @@ def kept(ops: list) -> list:
 
 
 def last_of_runs(ops: list) -> set[int]:
-    """Positions of the last operation of each run, whose effect only `after submit` tells."""
+    """Returns the positions of the last operation of each run, whose effect only `after submit` shows."""
     names = [o["name"] for o in ops]
     starts = [i for i, o in enumerate(ops) if o["name"] == "ttnn.get_device" and not o["const_eval"]]
     return {i - 1 for i in starts[1:]} | {len(names) - 1}
@@ -89,6 +89,7 @@ def one(folder: pathlib.Path, name: str, *args: str) -> None:
             same_change(o, memory["operations"][i], at not in last or rank["submit"], f"{name}: rank {rank['rank']} op {i}")
     totals(log, truth, name)
     shares(log, memory, name)
+    padding(log, truth, name)
 
 
 def shares(log: pathlib.Path, memory: dict, name: str) -> None:
@@ -98,6 +99,16 @@ def shares(log: pathlib.Path, memory: dict, name: str) -> None:
         state = memory["operations"][row["index"]]["memory"]["DRAM"]["totalBytesAllocatedPerBank_MB"]
         all_ = row["weights_bytes"] + row["activations_bytes"] + row["rest_bytes"]
         check(abs(all_ - round(state * MB) * BANKS["DRAM"]) <= BANKS["DRAM"], f"{name}: op {row['index']}: {all_} bytes of weights, activations and the rest, not {state} MB a bank")
+
+
+def padding(log: pathlib.Path, truth: list, name: str) -> None:
+    """Live tensors and their tiles are the emitter's: a cached result counts once, an ended run not at all."""
+    got = json.loads(run("tt", "--analyze", str(log), "--json").stdout)
+    tiles = [o["tiles"] for rank in truth for o in kept(rank["ops"])]
+    most = max(padded for _, padded in tiles)
+    check(got["live_padding"]["padded_bytes"] == most and [got["live_padding"]["logical_bytes"], most] in tiles, f"{name}: tiles hold {got['live_padding']}, not {most}")
+    pct = max(100 * (padded - logical) / logical for logical, padded in tiles if logical)
+    check(abs(got["peak_padding_overhead_pct"] - pct) < 1e-3, f"{name}: padding {got['peak_padding_overhead_pct']} %, not {pct}")
 
 
 def totals(log: pathlib.Path, truth: list, name: str) -> None:
@@ -160,7 +171,7 @@ def answers(path: pathlib.Path) -> dict:
 
 
 def recording(d: pathlib.Path) -> None:
-    """The .tide of a run says what its log says; pack and recover keep it; half of one is refused."""
+    """The .tide of a run gives the same reports as its log; pack and recover keep it; a truncated one is refused."""
     for name, args in (("same", ()), ("same4", ("--ranks", "4", "--noise", "0.2"))):
         log, _ = emit(d, name, *args)
         check(run("tt", "--analyze", str(log)).returncode == 0, f"{name}: --analyze")
@@ -308,6 +319,7 @@ def main() -> int:
         one(d, "bare", "--no-submit", "--no-modules", "--layers", "4", "--seed", "3")
         one(d, "noisy", "--noise", "0.2", "--colour", "--level", "DEBUG", "--small", " ", "--layers", "5", "--batch", "300")
         one(d, "ranks", "--ranks", "4", "--layers", "4")
+        one(d, "decode", "--decode", "--runs", "3", "--batch", "70")
         each_rank(d)
         damaged(d)
         recording(d)

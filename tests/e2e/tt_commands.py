@@ -52,7 +52,7 @@ def several(x: Logs) -> None:
 
 
 def no_clock(x: Logs) -> None:
-    """Commands about time say that there is none."""
+    """Commands about time report that the trace has none."""
     for words in (("info", str(x.a), str(x.b)), ("info", str(x.a)), ("timeline", str(x.a)), ("flame", str(x.a)), ("ops", str(x.a)), ("memory", str(x.a)), ("phases", str(x.a)), ("peak", str(x.a))):
         r = run(*words)
         assert r.returncode == 0 and not TIME.search(r.stdout), (words, r.stdout)
@@ -82,7 +82,7 @@ def compared(x: Logs) -> None:
 
 
 def wrong_file(x: Logs) -> None:
-    """Each JSON file that has no memory says what it is and which one has."""
+    """For each JSON file without memory, the message names its content and the file with memory."""
     files = x.d / "files"
     assert run("tt", "--analyze", str(x.a), "-o", str(files)).returncode == 0
     for name, what in (("a_operations.json", "operations"), ("a_inputs_registry.json", "arguments"), ("a_ir.json", "modules")):
@@ -93,9 +93,9 @@ def wrong_file(x: Logs) -> None:
 
 
 def skipping(x: Logs) -> None:
-    """What is to be skipped and is not there is said."""
+    """A message reports options that skip missing data."""
     r = run("tt", "--analyze", str(x.a), "--text", "--skip-runs", "9")
-    assert r.returncode == 2 and "9 runs are to be skipped, the log has 2" in r.stderr, r
+    assert r.returncode == 2 and "--skip-runs leaves out 9 runs, the log has 2" in r.stderr, r
     assert run("tt", "--analyze", str(x.a), "--text", "--skip-runs", "2").returncode == 2
     quiet = x.put("quiet_profile.log", x.text.replace("Got output shape:", "Output:"))
     r = run("tt", "--analyze", quiet, "--text", "--skip-warmup")

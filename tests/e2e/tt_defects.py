@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""The fifteen defects of the original memory profiler of Tenstorrent runs, a check each: what it got wrong is right here.
+"""Checks the 15 defects of the original memory profiler of Tenstorrent runs: each is correct here.
 
 Logs come from tests/support/tt_emitter.py (constructed lines), which knows the truth."""
 import json

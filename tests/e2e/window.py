@@ -104,10 +104,13 @@ def by_signal(folder: str) -> None:
     time.sleep(0.3)
     alive = run.poll() is None
     run.send_signal(signal.SIGTERM)
-    run.wait(30)
+    run.wait(200)
     check("the program lives through the signals", alive)
     info = ask("info", file)
     check("the recording says that it was switched off once", info.get("losses", {}).get("paused") == 1, info.get("losses"))
+    early = "import os, signal, sys; sys.stdin.readline(); os.kill(os.getpid(), signal.SIGUSR2); print('alive')"
+    done = subprocess.run([TIDEMARK, "run", "--signal", "USR2", "-o", file, "--", sys.executable, "-c", early], input="\n", capture_output=True, text=True, timeout=300)
+    check("a program that has recorded nothing yet lives through it, too", (done.returncode, done.stdout) == (0, "alive\n"), (done.returncode, done.stderr))
 
 
 sys.exit(main())

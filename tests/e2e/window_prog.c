@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* 1,000 blocks that stay, then as many that go as asked for, on two threads: for recordings that are limited in
- * size. The second thread frees what the first allocates. window_prog PAIRS [kill], or window_prog maps */
+/* Keeps 1,000 blocks, then allocates and frees the given number on two threads, for recordings that
+ * are limited in size. The second thread frees the blocks of the first. window_prog PAIRS [kill],
+ * or window_prog maps */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

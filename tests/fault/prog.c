@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The traced programs of the fault tests, one function a scene; faults.py runs them and looks at
- * what they leave behind. `prog SCENE FILE ARGS...`; exit 0 means the scene itself went as it
- * should.
+/* The traced programs of the fault tests, one function per scene; faults.py runs them and checks
+ * their files. `prog SCENE FILE ARGS...`; exit status 0 means that the scene itself succeeded.
  *
- * A thread's events are marks numbered 1, 2, 3 ... under the thread's name, so a reader can tell
- * what is missing. The number of the last call that returned is published in a page of the thread's
- * own (FILE.pub), which survives a kill. */
+ * A thread's events are marks numbered 1, 2, 3 ... under the thread's name, so a reader can find
+ * missing ones. Each thread publishes the number of its last call that returned in its own page of
+ * FILE.pub, which survives a kill. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -228,7 +227,7 @@ static int scene_fork(char **v)
 			}
 			wait_for(next);
 		}
-		tide_op_end(op); /* the parent's: not ours to end */
+		tide_op_end(op); /* the parent's: the child does not end it */
 		if (!strcmp(how, "_exit") || !strcmp(how, "clone"))
 			_exit(0);
 		exit(0);
@@ -331,7 +330,8 @@ static void *first_mark(void *unused)
 	return unused;
 }
 
-/* forkstart FILE N: a child forks at the moment its own recording starts. Each of both has one. */
+/* forkstart FILE N: a child forks at the moment its own recording starts. Parent and child have one
+ * recording each. */
 static int scene_forkstart(char **v)
 {
 	start(v[0], 65536);
@@ -576,7 +576,7 @@ static int scene_closefd(char **v)
 	return 0;
 }
 
-/* Takes every number it does not know for a file of its own, again and again. */
+/* Repeatedly replaces and closes every descriptor from 3 on, until stop_now. */
 static void *close_forever(void *file)
 {
 	char other[4096];
@@ -606,8 +606,8 @@ static int scene_whosefd(char **v)
 	return 0;
 }
 
-/* closerace FILE: what closefd does, at every moment of the recording: new threads, new names, chunks, and
- * the stop. Nothing of the recording may go into the program's files. */
+/* closerace FILE: the same as closefd, at every moment of the recording: new threads, new names,
+ * chunks, and the stop. No byte of the recording may go into the program's files. */
 static int scene_closerace(char **v)
 {
 	char other[4096];
@@ -636,7 +636,8 @@ static int scene_closerace(char **v)
 	return *e.text ? 1 : 0;
 }
 
-/* cutrings FILE: somebody cuts the ring file while threads record into it. They go on; the stop tells. */
+/* cutrings FILE: the ring file is truncated while threads record into it. They continue; the stop
+ * reports it. */
 static int scene_cutrings(char **v)
 {
 	char rings[4096];
@@ -662,8 +663,8 @@ static int scene_cutrings(char **v)
 	return 0;
 }
 
-/* together FILE N: N processes that have nothing to do with each other start into one file at the
- * same moment; each says which file it got. */
+/* together FILE N: N unrelated processes start to record into one file at the same moment; each
+ * prints the file it got. */
 static int scene_together(char **v)
 {
 	int n = atoi(v[1]), go[2], failed = 0, status;
@@ -702,7 +703,8 @@ static int scene_system(char **v)
 	return 0;
 }
 
-/* fullwait FILE N: a full disk is not waited for, whatever may be waited for a full ring. */
+/* fullwait FILE N: the recorder does not wait for a full disk, even if it may wait for a full
+ * ring. */
 static int scene_fullwait(char **v)
 {
 	tide_options o = TIDE_OPTIONS_INIT;

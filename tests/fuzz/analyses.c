@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Any file that some reader accepts, and then everything that can be asked of it: analyses, renderers and
- * exporters meet what readers let through. */
+/* Runs all analyses, renderers and exporters on any file that a reader accepts. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Settings from any bytes: an error with a line and a byte inside the input, or values; and a file
- * that is good stays good when a value is changed, with that value in it. */
+/* Settings from any bytes: an error with a line and a byte inside the input, or values. A valid
+ * file stays valid when a value is changed, and has the new value. */
 #include <stdlib.h>
 #include <string.h>
 

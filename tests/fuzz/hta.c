@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The holistic analysis on whatever the Kineto importer lets through: never a crash, a leak or a
- * hang, and every sum that must hold does. The first byte chooses the window. The same bytes are
- * also given to the reader of packed results. */
+/* The holistic analysis on every trace that the Kineto importer accepts: never a crash, a leak or a
+ * hang, and all sums hold. The first byte chooses the window. The same bytes are also given to the
+ * reader of packed results. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static tide_model *load(const uint8_t *data, size_t n)
 	return m;
 }
 
-/* Sums that hold whatever the input; one that reached the largest number is not compared. */
+/* Sums that hold for any input; a sum that reached the largest number is not compared. */
 static void check(const tide_hta *h)
 {
 	int64_t sets = 0, waits = 0, causes = 0;

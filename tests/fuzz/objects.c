@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Results of `tidemark objects` from any bytes: an error with a byte inside the input, or a document that is written and read again
- * with the same number of snapshots. */
+/* Results of `tidemark objects` from any bytes: an error with a byte inside the input, or a
+ * document that has the same number of snapshots after it was written and read again. */
 #include <stdlib.h>
 #include <string.h>
 

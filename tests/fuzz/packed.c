@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Fuzz packed input, gzip and zstd, of any trace inside: whatever comes in, no more comes out than
- * may, in pieces of any size, and loading gives an error or a model that holds all invariants. */
+/* Fuzz packed input, gzip and zstd, of any trace: for any input, the expansion stays within its
+ * limit, in pieces of any size, and loading gives an error or a model that holds all invariants. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static void load(const uint8_t *data, size_t size)
 	unlink(path);
 }
 
-/* recover and pack of it: an error that says something, or a file that loads. */
+/* recover and pack give an error with a text, or a file that loads. */
 static void rewrite(const uint8_t *data, size_t size)
 {
 	static char path[64], out[80];

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/predict/training_sizes.h"
+#include "render/report/memory/training_sizes.h"
 #include "import/phaselog/phaselog.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

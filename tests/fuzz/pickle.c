@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Torch snapshots: any bytes give one line of error or a model that holds its invariants; decoded
- * in stretches they give the same as decoded in turn. */
+ * in slices they give the same as decoded sequentially. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	tide_error turn = { 0 }, parts = { 0 };
 	size_t rows[2][3];
 	tide_code rc = import(data, n, 0, &turn, rows[0]);
-	if (!memmem(data, n, "\x95", 1)) /* no frames, no stretches */
+	if (!memmem(data, n, "\x95", 1)) /* no frames, no slices */
 		return 0;
 	if (rc != import(data, n, 64, &parts, rows[1]))
 		abort();

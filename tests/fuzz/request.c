@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What a client can send us: the target, taken apart, routed and answered over a small recording;
- * the Host, Origin, Cookie and token headers. Input: target, a newline, the headers' value. */
+/* Requests of a client: the target is parsed, routed and answered from a small recording; also the
+ * Host, Origin, Cookie and token headers. Input: target, a newline, the headers' value. */
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ static void begin(void)
 }
 
 /* Texts that begin with '@' name the recording: "@/spans" is /api/recordings/ID/spans; '#' is its
- * data, '=' it beside itself. */
+ * data, '=' compares it with itself. */
 static void spell(const char *text, char *buf, size_t n)
 {
 	if (text[0] == '@')
@@ -94,9 +94,9 @@ static void answer(const char *target)
 	(void)tide__answer_key(t, store, &r, key, sizeof key);
 	for (;;) {
 		came = false;
-		if (tide__answer(t, store, &r, &w, &held, &b))
+		if (tide__route_answer(t, store, &r, &w, &held, &b))
 			break;
-		while (!came) /* what takes long is found by another thread */
+		while (!came) /* another thread computes slow answers */
 			usleep(100);
 		r.wrong = NULL;
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Recordings that are well formed and say anything: the input is a list of events, 6 bytes each, which the
- * recorder's own encoder writes. So every input is a file that loads, and what is tried is the builder, the
- * model's rules and everything behind it, not the checks of a reader. */
+/* Well-formed recordings with arbitrary content: the input is a list of events, 6 bytes each, which
+ * the recorder's own encoder writes. So every input is a file that loads, and tests the builder,
+ * the model's rules and the code after them instead of the checks of a reader. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { EVENT = 6, MOST = 600 };
 
-/* Mostly near what came before; now and then far away. */
+/* Mostly close to the previous value, sometimes far away. */
 static uint64_t step(uint8_t b)
 {
 	return b < 200 ? b : UINT64_C(1) << (b - 200);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Fuzz .tide files of tables. The input is payloads of TABLE chunks, each after two bytes that say its
- * length; heads and checksums are put around them. Whatever comes in, loading gives one line of error,
- * or a model that holds all invariants, of which everything can be asked and which, written again,
- * loads again. */
+/* Fuzz .tide files of tables. The input is payloads of TABLE chunks, each after two bytes with its
+ * length; the target adds heads and checksums. For any input, loading gives one line of error, or a
+ * model that holds all invariants, that every analysis accepts, and that loads again after it was
+ * written. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Fuzz the .tide reader, the ring file and the builder.
  *
- * The input is two bytes (how much of the rest is the ring file, in 256 bytes), the ring file, the
- * .tide file. Checksums are put right first: they would keep the fuzzer out of everything behind
- * them. Whatever comes in, loading gives an error or a model that holds all invariants, and recover
- * and pack give a file that loads. */
+ * The input is two bytes (the length of the ring file in units of 256 bytes), the ring file, the
+ * .tide file. Checksums are corrected first, because wrong ones would stop every input before the
+ * code under test. For any input, loading gives an error or a model that holds all invariants, and
+ * recover and pack give a file that loads. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Compile logs: any bytes give one line of error, or a model that holds its invariants and a report
- * that can be made of it. */
+/* Compile logs: any bytes give one line of error, or a model that holds its invariants, and its
+ * report. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Logs of the Tenstorrent runtime: any bytes give one line of error, or a model that holds its
- * invariants and whose live bytes are what the last states said. */
+ * invariants and whose live bytes equal those of the last states. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* JSON files of Tenstorrent runs: the memory file, a NUL, the operations file, a NUL, the modules' file.
- * Any bytes give one line of error, or a model that holds its invariants and whose live bytes are what
- * the last states said. */
+/* JSON files of Tenstorrent runs: the memory file, a NUL, the operations file, a NUL, the modules'
+ * file. Any bytes give one line of error, or a model that holds its invariants and whose live bytes
+ * equal those of the last states. */
 #include <stdlib.h>
 #include <string.h>
 

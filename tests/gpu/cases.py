@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Cases of tests/gpu/run, each in a process of its own: what was recorded of a CUDA device equals PyTorch's own counters to the byte.
+"""Cases of tests/gpu/run, each in a separate process: the recording of a CUDA device equals PyTorch's own counters to the byte.
 
     python cases.py NAME
 """
@@ -28,7 +28,7 @@ DEVICE = "cuda:0"
 
 
 class Skip(Exception):
-    """The case cannot run here; the text says why."""
+    """The case cannot run here; the text has the reason."""
 
 
 def path(name: str) -> str:
@@ -52,7 +52,7 @@ def counters() -> dict:
 
 
 def fresh() -> dict:
-    """Counters from now on; what is alive stays."""
+    """Resets the counters; live tensors stay."""
     torch.cuda.synchronize()
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
@@ -286,7 +286,7 @@ def run():
                "keep = cases.churn(9); print('STATS' + json.dumps(cases.counters()), flush=True); os._exit(0)") % os.path.dirname(__file__)
     out = path("run.tide")
     done = subprocess.run([_home.program(), "run", "-o", out, "--", sys.executable, "-c", program], capture_output=True, text=True,
-                          check=False, timeout=200)
+                          check=False, timeout=600)
     if done.returncode:
         raise AssertionError(done.stderr[-2000:])
     stats = json.loads(done.stdout.split("STATS")[1].splitlines()[0])
@@ -379,7 +379,7 @@ def ends():
                    "tracker.initialize_memory_tracker('.', enabled=True)\n"
                    "x = torch.empty(1 << 20, device='cuda'); tracker.memory_checkpoint('here')\n"
                    f"os.kill(os.getpid(), {int(sig)}); time.sleep(60)")
-        done = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False, timeout=100)
+        done = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False, timeout=400)
         same("end", done.returncode, -sig)
         files = os.listdir(folder)
         if sig == signal.SIGTERM:
@@ -400,7 +400,7 @@ def plugin():
                 "@pytest.mark.limit_device_memory('10 MB')\ndef test_small(): torch.empty(8 << 20, dtype=torch.uint8, device='cuda')\n"
                 "@pytest.mark.limit_device_memory('10 MB')\ndef test_large(): torch.empty(12 << 20, dtype=torch.uint8, device='cuda')\n")
     done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--tidemark", "-rA", "test_x.py"],
-                          cwd=FOLDER, capture_output=True, text=True, check=False, timeout=200)
+                          cwd=FOLDER, capture_output=True, text=True, check=False, timeout=600)
     for line in ("PASSED test_x.py::test_small", "FAILED test_x.py::test_large",
                  f"cuda:0: {12 << 20:,} bytes above the start, the limit is 10,485,760"):
         if line not in done.stdout:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Holds our answers on the snapshots that snapshots.py took to PyTorch's own counters; needs no device.
+"""Compares our reports on the snapshots of snapshots.py with PyTorch's own counters; needs no device.
 
     python3 tests/gpu/check_snapshots.py PROGRAM FOLDER
 """
@@ -14,7 +14,7 @@ import sys
 
 
 def ask(program: str, *args: str):
-    done = subprocess.run([program, *args, "--json"], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([program, *args, "--json"], capture_output=True, text=True, check=False, timeout=300)
     if done.returncode:
         raise AssertionError(f"{args[0]}: exit {done.returncode}: {done.stderr.strip()}")
     return json.loads(done.stdout)
@@ -68,7 +68,7 @@ def rows(program: str, file: str, stats: dict, case: dict):
     yield "active bytes", state["active_bytes"], stats["active_bytes.all.current"]
     yield "asked for, active", state["requested_bytes"], stats["requested_bytes.all.current"]
     yield "inactive split bytes", state["inactive_split_bytes"], stats["inactive_split_bytes.all.current"]
-    told = subprocess.run([program, "whatif", file], capture_output=True, text=True, check=False, timeout=60)
+    told = subprocess.run([program, "whatif", file], capture_output=True, text=True, check=False, timeout=300)
     check = [x for x in told.stdout.splitlines() if x.startswith("check:")] or [told.stderr.strip()[:200]]
     yield "replay", check[0].startswith(FOLLOWS), True
 

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""tidemark.profiling on a real device, against torch.profiler; and what profiling costs.
+"""Compares tidemark.profiling with torch.profiler on a real device, and measures its cost.
 
     tests/gpu/pack                                          # once, anywhere: build-py/
-    python3 tests/gpu/profiling.py [fields] [compile] [cost]   # on the machine with the device; all three unless named
+    python3 tests/gpu/profiling.py [fields|nested|compile|cost]   # on the machine with the device; all four unless one is named
 
-Prints what it compared; $OUT/profiling.json has the figures. Exit status 1: a check failed, 77: no device.
+Prints what it compared; $OUT/profiling-PART.json has the figures. Exit status 1: a check failed, 77: no device.
 """
 import json
 import os
 import random
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -34,6 +35,7 @@ if not torch.cuda.is_available():
     sys.exit(77)
 from torch.profiler import ProfilerActivity, profile  # noqa: E402
 
+from tidemark import Trace  # noqa: E402
 from tidemark.profiling import TorchCompileAnalyzer, UnifiedProfiler  # noqa: E402
 from tidemark.profiling._recording import record_block  # noqa: E402
 
@@ -52,7 +54,7 @@ def check(what, ok, more=""):
 
 
 def keep():
-    with open(os.path.join(OUT, "profiling.json"), "w", encoding="utf-8") as f:
+    with open(os.path.join(OUT, f"profiling-{'-'.join(sys.argv[1:])}.json"), "w", encoding="utf-8") as f:
         json.dump(figures, f, indent=1)
 
 
@@ -88,6 +90,31 @@ def device_events(fn, n):
     return work, calls, prof.key_averages()
 
 
+def kernels_in_ops(path):
+    """Kernels whose launch lies in an op of its thread, and all kernels."""
+    t = Trace(path).native
+    t0, t1, cat, cause, lane = (t.view("spans", c) for c in ("t0", "t1", "cat", "cause", "lane"))
+    ops = {}
+    for i in range(1, len(t0)):
+        if cat[i] == 1:
+            ops.setdefault(lane[i], []).append((t0[i], t1[i]))
+    kernels = [i for i in range(1, len(t0)) if cat[i] == 6]
+    return sum(1 for i in kernels if cause[i] and any(a <= t0[cause[i]] and t1[cause[i]] <= b for a, b in ops.get(lane[cause[i]], ()))), len(kernels)
+
+
+def nested():
+    """torch.profiler, for the first time in this process, inside a session: it records the device as it would without us."""
+    m, x = torch.nn.Linear(64, 64).cuda(), torch.randn(8, 64, device="cuda")
+    m(x)
+    with UnifiedProfiler(FOLDER, recorder="tidemark", with_stack=False).profile("outer") as s:
+        m(x)
+        torch.cuda.synchronize()
+        work, calls, _ = device_events(lambda: m(x), 3)
+    check("torch.profiler in a session sees kernels and launches", len(work) == 3 == len(calls), f"{len(work)} {len(calls)}")
+    work, calls, _ = device_events(lambda: m(x), 3)
+    check("and after it", len(work) == 3 == len(calls), f"{len(work)} {len(calls)}; the session has {sum(k.call_count for k in s.kernels)} kernels")
+
+
 def fields():
     m = torch.nn.Sequential(torch.nn.Conv2d(3, 32, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(32 * 62 * 62, 256), torch.nn.LayerNorm(256),
                             torch.nn.Softmax(1)).cuda()
@@ -100,8 +127,17 @@ def fields():
 
     for _ in range(5):
         step()
+    first = UnifiedProfiler(FOLDER, recorder="tidemark", with_stack=False).profile_function(step, name="first", warmup=2, iterations=n)
+    known = sum(1 for k in first.kernels if k.grid and k.cpu_time_us)  # calls come by CUPTI's callbacks as long as torch.profiler has not run
+    check("host time of launches, before torch.profiler ran", known >= 0.9 * sum(1 for k in first.kernels if k.grid), f"{known} of {len(first.kernels)}")
     device_events(step, n)
     s = UnifiedProfiler(FOLDER, recorder="tidemark", with_stack=False).profile_function(step, name="fields", warmup=2, iterations=n)
+    one, two = ({k.name: (k.call_count, k.grid, k.block, k.stream) for k in x.kernels} for x in (first, s))
+    check("the same kernels before and after torch.profiler ran", one == two, f"{len(one)} {len(two)} {sorted(set(one.items()) ^ set(two.items()), key=str)[:2]}")
+    joined = [kernels_in_ops(x.recording_path) for x in (first, s)]
+    check("as many kernels have their op by callbacks as by records", joined[0] == joined[1] and joined[0][0] > 0.9 * joined[0][1], joined)
+    hosts = [sum(k.cpu_time_us or 0 for k in x.kernels) for x in (first, s)]
+    check("host time of launches by callbacks and by records", 0.5 < hosts[0] / hosts[1] < 2, f"{hosts[0]:.1f} and {hosts[1]:.1f} us")
     torch.cuda.reset_peak_memory_stats()
     step()
     torch.cuda.synchronize()
@@ -185,7 +221,7 @@ def once(way, fn, n):
             fn()
         torch.cuda.synchronize()
         return (time.perf_counter() - t) / n * 1e3
-    how = {"ops": {"gpu": ""}, "ops+kernels": {"gpu": "kernels"}, "launches": {"gpu": "kernels,launches"}, "runtime": {"gpu": "kernels,runtime"}, "all": {}, "no modules": {"with_modules": False}, "shapes+stacks": {"record_shapes": True, "with_stack": True},
+    how = {"ops": {"gpu": ""}, "ops+kernels": {"gpu": "kernels"}, "launches": {"gpu": "kernels,launches"}, "runtime": {"gpu": "kernels,runtime"}, "callbacks": {"gpu": "kernels,runtime,callbacks"}, "all": {}, "no modules": {"with_modules": False}, "shapes+stacks": {"record_shapes": True, "with_stack": True},
            "torch.profiler": {"recorder": "torch"}}[way]
     model = fn.__closure__[0].cell_contents
     with record_block(os.path.join(FOLDER, f"{way.replace(' ', '_')}.tide"), **{"recorder": "tidemark", "models": [model], **how}) as r:
@@ -198,45 +234,69 @@ def once(way, fn, n):
     return r.wall_ms / n
 
 
+def compare(fn, ways, n, seconds):
+    """Extra percent of each way, each recorded run between two bare ones, in shuffled order; the least of each; all bare ones."""
+    for w in ways:  # what is built or loaded once
+        once(w, fn, 2)
+    ratios, least, bare, begun, rounds = {w: [] for w in ways}, {w: 1e9 for w in ways}, [], time.monotonic(), 0
+    while rounds < 60 and time.monotonic() - begun < seconds:
+        rounds += 1
+        random.shuffle(ways)
+        before = once("bare", fn, n)
+        for w in ways:
+            got = once(w, fn, n)
+            after = once("bare", fn, n)
+            ratios[w].append(100 * (got / ((before + after) / 2) - 1))
+            least[w] = min(least[w], got)
+            bare += [after]
+            before = after
+    return ratios, least, bare
+
+
 def cost():
     limit = float(os.environ.get("TIDE_COST_S", "150"))
     for name, (model, x) in nets().items():
         def fn():
             return model(x)  # noqa: B023 (used before the next turn)
 
+        ways = ["all"]
+        if name == "launch-bound":  # TIDE_COST_WAYS: fewer of them, so that more rounds fit
+            ways = os.environ.get("TIDE_COST_WAYS", "ops,ops+kernels,launches,runtime,callbacks,all,no modules").split(",")
         with torch.no_grad():
             for _ in range(10):
                 fn()
             n = max(3, min(40, int(150 / once("bare", fn, 5))))
-            ways = ["ops", "ops+kernels", "launches", "runtime", "all", "no modules", "torch.profiler"] if name == "launch-bound" else ["all", "torch.profiler"]
-            for w in ways:  # what is built or loaded once
-                once(w, fn, 2)
-            ratios, least, bare, begun, rounds = {w: [] for w in ways}, {w: 1e9 for w in ways}, [], time.monotonic(), 0
-            while rounds < 60 and time.monotonic() - begun < limit:
-                rounds += 1
-                random.shuffle(ways)
-                before = once("bare", fn, n)
-                for w in ways:
-                    got = once(w, fn, n)
-                    after = once("bare", fn, n)
-                    ratios[w].append(100 * (got / ((before + after) / 2) - 1))
-                    least[w] = min(least[w], got)
-                    bare += [after]
-                    before = after
-        floor = min(bare)
-        print(f"{name}: {rounds} rounds of {n} calls; bare median {statistics.median(bare):.3f} ms, quartiles {[round(q, 3) for q in statistics.quantiles(bare)]}, least {floor:.3f}")
-        for w in sorted(ratios):
-            q = statistics.quantiles(ratios[w])
-            print(f"    {w:15} {q[1]:+6.1f} % (quartiles {q[0]:+.1f} .. {q[2]:+.1f}), least against least {100 * (least[w] / floor - 1):+.1f} %", flush=True)
-            figures[f"cost {name} {w}"] = {"median_pct": q[1], "q1": q[0], "q3": q[2], "least_pct": 100 * (least[w] / floor - 1), "rounds": rounds, "bare_ms": statistics.median(bare)}
-        most = 15 if name == "launch-bound" else 3
+            tell_cost(name, n, *compare(fn, ways, n, limit))
+    for name, (model, x) in nets().items():  # last: it keeps CUPTI's only subscription
+        def fn():
+            return model(x)  # noqa: B023
+
+        with torch.no_grad():
+            for _ in range(10):
+                fn()
+            n = max(3, min(40, int(150 / once("bare", fn, 5))))
+            tell_cost(name, n, *compare(fn, ["torch.profiler", "all"], n, limit / 3))
+
+
+def tell_cost(name, n, ratios, least, bare):
+    after = " after torch.profiler" if "torch.profiler" in ratios else ""
+    floor = min(bare)
+    print(f"{name}{after}: {len(next(iter(ratios.values())))} rounds of {n} calls; bare median {statistics.median(bare):.3f} ms, quartiles {[round(q, 3) for q in statistics.quantiles(bare)]}, least {floor:.3f}")
+    for w in sorted(ratios):
+        q = statistics.quantiles(ratios[w])
+        print(f"    {w:15} {q[1]:+6.1f} % (quartiles {q[0]:+.1f} .. {q[2]:+.1f}), least against least {100 * (least[w] / floor - 1):+.1f} %", flush=True)
+        figures[f"cost {name}{after} {w}"] = {"median_pct": q[1], "q1": q[0], "q3": q[2], "least_pct": 100 * (least[w] / floor - 1), "rounds": len(ratios[w]), "bare_ms": statistics.median(bare)}
+    most = 15 if name == "launch-bound" else 3
+    if not after:
         check(f"cost of profiling a function, {name}, at most {most} %", statistics.median(ratios["all"]) <= most, f"{statistics.median(ratios['all']):+.1f} %")
 
 
 def main():
     print(f"torch {torch.__version__}, {torch.cuda.get_device_name()}, Python {sys.version.split()[0]}", flush=True)
-    parts = {"fields": fields, "compile": compiled, "cost": cost}
-    for name in sys.argv[1:] or parts:
+    parts = {"fields": fields, "nested": nested, "compile": compiled, "cost": cost}
+    if not sys.argv[1:]:  # each in a process of its own: what torch.profiler was used for stays
+        return max(subprocess.run([sys.executable, __file__, name], check=False).returncode for name in parts)
+    for name in sys.argv[1:]:
         try:
             parts[name]()
         except Exception as why:  # the others may still tell something

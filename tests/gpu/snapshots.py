@@ -147,7 +147,7 @@ def one(name: str, folder: str) -> None:
 
 
 def start(name: str, folder: str) -> bool:
-    done = subprocess.run([sys.executable, "-W", "ignore", __file__, folder, name], capture_output=True, text=True, check=False, timeout=240)
+    done = subprocess.run([sys.executable, "-W", "ignore", __file__, folder, name], capture_output=True, text=True, check=False, timeout=600)
     print(done.stdout.strip() or f"{name}: {done.stderr.strip()[-400:]}", flush=True)
     return done.returncode != 0
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The allocator's analyses on recordings made here: random programs run on the simulator, and what
- * it does is written down as a trace. Then
+/* The allocator's analyses on recordings made here: random programs run on the simulator, and its
+ * actions are recorded as a trace. Then
  *   - replaying the trace under its own settings takes the same segments in the same order;
  *   - the state at any position equals a map of 512-byte cells painted from scratch;
  *   - the state over time equals the states at its positions;
@@ -114,7 +114,7 @@ static bool map(void *u, tide_sim_where at, uint64_t addr, uint64_t size)
 	return true;
 }
 
-/* The stretch that holds an address. */
+/* Returns the segment row that contains an address. */
 static uint32_t find_stretch(struct world *w, uint64_t addr)
 {
 	const tide_segments *s = &w->m->segments;
@@ -127,7 +127,8 @@ static uint32_t find_stretch(struct world *w, uint64_t addr)
 	return 0;
 }
 
-/* A stretch goes; what stays of it is taken again in the same moment, marked as a part. */
+/* A segment row is released; its remaining part is taken again at the same moment, marked as a
+ * part. */
 static void give(void *u, tide_sim_where at, uint64_t addr, uint64_t size)
 {
 	struct world *w = u;
@@ -183,7 +184,7 @@ static void begin(struct world *w, uint32_t seed)
 	w->c.capacity = (150 + rnd(w, 300)) * MIB;
 	w->c.expandable = rnd(w, 3) == 0;
 	/* not both: an expandable segment may then serve a refused request without taking memory,
-	 * and a trace does not tell that from an emptied cache */
+	 * and a trace looks the same after an emptied cache */
 	if (!w->c.expandable && rnd(w, 3) == 0)
 		w->c.max_split_size = (20 + rnd(w, 40)) * MIB;
 	for (int i = 0; rnd(w, 2) && i < TIDE_SIM_CLASSES; i++)
@@ -370,7 +371,7 @@ static bool asked_row(const tide_model *m, uint64_t position, uint32_t a)
 	return false;
 }
 
-struct area { /* cells of a segment, or of stretches that touch */
+struct area { /* cells of a segment, or of adjacent segment rows */
 	uint64_t addr, size;
 	uint32_t first;
 	uint8_t *cell;
@@ -529,7 +530,7 @@ static void check_point(const tide_model *m, uint32_t seed, const tide_fragmenta
 	tide__state_free(&s);
 }
 
-/* What a program counts as allocated is what the allocator counted. */
+/* The allocated bytes of the program equal those that the allocator counted. */
 static void test_usage(void **state)
 {
 	for (uint32_t seed = 0; seed < ROUNDS; seed++) {
@@ -603,7 +604,7 @@ static void test_over_time(void **state)
 	}
 }
 
-/* Stretches of two streams that touch are two segments: their free blocks stay two. */
+/* Adjacent segment rows of two streams are two segments: their free blocks are not merged. */
 static void test_touching_streams(void **state)
 {
 	struct world w = { .m = tide__model_new() };
@@ -624,8 +625,8 @@ static void test_touching_streams(void **state)
 	tide__model_free(w.m);
 }
 
-/* What was there before the recording is there at once: the segments without their blocks are no
- * state of the program. */
+/* The state from before the recording exists at once: segments without their blocks are no state of
+ * the program. */
 static void test_state_before(void **state)
 {
 	struct world w = { .m = tide__model_new() };
@@ -664,7 +665,8 @@ static void test_state_before(void **state)
 
 /* ---- savings, growth, room --------------------------------------------------------------- */
 
-/* The allocation that ends at event i: asked for, or freed without having been asked for before. */
+/* Returns the allocation that ends at event i: its free is requested there, or completed without a
+ * request before. */
 static uint32_t ended(const tide_model *m, size_t i)
 {
 	if (m->memory_events.kind[i] == TIDE_MEMORY_FREE_ASKED)
@@ -709,7 +711,8 @@ static void test_culprits(void **state)
 		peak = peak_without(w.m, 0, &position);
 		assert_int_equal(tide__live_set_at(w.m, position, 1, TIDE_ANY, &a, &err), TIDE_OK);
 		assert_int_equal(tide__find_groups(w.m, &a, TIDE_BY_STACK, &g, &err), TIDE_OK);
-		assert_int_equal(tide__find_peak_savings(w.m, 1, &g, 3, &c, &n, &err), TIDE_OK);
+		assert_int_equal(tide__find_peak_savings(w.m, 1, TIDE_ANY, &g, 3, &c, &n, &err),
+				 TIDE_OK);
 		assert_int_equal(n, g.n < 3 ? g.n : 3);
 		for (size_t i = 0; i < n; i++) {
 			uint64_t without = peak_without(w.m, (uint32_t)g.rows[i].key, &position);
@@ -741,7 +744,8 @@ static uint64_t held_before(const tide_model *m, uint32_t stack, int64_t t)
 	return live;
 }
 
-/* The least that a stack held in [from, to), what it held at the beginning included. */
+/* Returns the minimum of the bytes that a stack held in [from, to), including the value at the
+ * begin. */
 static uint64_t least_held(const tide_model *m, uint32_t stack, int64_t from, int64_t to)
 {
 	uint64_t least = held_before(m, stack, from);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Writes a random model in every export format, and beside them what is in it (truth.json), for
+/* Writes a random model in every export format, and its content as truth.json, for
  * check_exports.py to compare.   export_sample DIR SEED SPANS ALLOCS */
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* For tests that make recordings of allocators up: chance, and the order of what happened. */
+/* For tests that generate recordings of allocators: random numbers, and the order of events. */
 #ifndef TIDE_TESTS_MEMORY_EVENTS_H
 #define TIDE_TESTS_MEMORY_EVENTS_H
 

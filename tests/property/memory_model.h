@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Random models for the memory analyses, made the way a program would make them: threads that open
+/* Random models for the memory analyses, as programs produce them: threads that open
  * and close ops, allocate and free (each other's memory too), allocators that take segments, phase
  * marks in between. Small numbers and repeated times, so that everything that can coincide does. */
 #ifndef TIDE_TESTS_MEMORY_MODEL_H
@@ -174,7 +174,7 @@ static void mm_mark(struct mm *x)
 	x->m->marks.name[k] = tide__str(x->m, "PHASE");
 }
 
-/* A model of `steps` random things. Owned by the caller: tide__model_free. */
+/* Makes a model of `steps` random events. Owned by the caller: tide__model_free. */
 static tide_model *memory_model(uint32_t seed, size_t steps)
 {
 	struct mm x = { .m = tide__model_new(), .seed = seed * 2654435761u + 1 };

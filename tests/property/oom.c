@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* All out-of-memory events in one sweep against each by itself (which tests/property/allocator.c
  * checks against a painted map): on random recordings of several devices, with plain and expandable
- * segments, given back whole and in part, things in use beside segments, frees that wait, and in
- * some of them overlaps that contradict what else is said. Whose memory would have made room
- * against looking at every block for every group. */
+ * segments, released whole and in part, blocks outside segments, pending frees, and in some
+ * recordings contradictory overlaps. The groups whose memory would have made room are compared with
+ * a search through every block for every group. */
 #include <string.h>
 
 #include "analyze/allocator/fragmentation.h"
@@ -19,7 +19,7 @@ struct world {
 	tide_model *m;
 	uint64_t rng;
 	int64_t t;
-	bool odd;		       /* says things that contradict each other */
+	bool odd;		       /* contradictory recording */
 	uint8_t used[DEVICES][CELLS];  /* cells: alive there */
 	uint8_t taken[DEVICES][CELLS]; /* cells: in a segment */
 	uint32_t live[MOST], segment[MOST];
@@ -44,7 +44,7 @@ static bool is_clear(const uint8_t *cell, size_t at, size_t n)
 	return !n;
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 static void add_segment(struct world *w, uint32_t pool, size_t at, size_t n, uint8_t kind,
 			uint8_t flags)
@@ -73,7 +73,8 @@ static void take_segment(struct world *w, uint32_t pool)
 		add_segment(w, pool, at, n, kinds[rnd(w, 3)], 0);
 }
 
-/* Whole, or of an expandable one the middle: then its ends go on in the same moment. */
+/* Releases a segment whole, or the middle of an expandable one: then its ends are taken again at
+ * the same moment. */
 static void give_segment(struct world *w)
 {
 	tide_segments *s = &w->m->segments;
@@ -99,7 +100,7 @@ static void give_segment(struct world *w)
 		add_segment(w, pool, at + n - back, back, kind, TIDE_SEGMENT_PART);
 }
 
-/* Inside one segment, or in none; where it contradicts itself, anywhere. */
+/* Inside one segment, or in none; in a contradictory recording anywhere. */
 static void add_alloc(struct world *w, uint32_t pool)
 {
 	size_t n = rnd(w, 4), at = rnd(w, CELLS - 4), d = device_of(pool);
@@ -208,7 +209,7 @@ static void record(struct world *w, uint32_t seed)
 
 /* ---- whose memory would have made room ---- */
 
-/* Is block b in use by something else than stack `key`? A free that waits keeps its block. */
+/* Returns whether block b is in use by another stack than `key`. A pending free keeps its block. */
 static bool stays(const tide_model *m, const tide_live_set *a, const tide_state_block *b,
 		  uint64_t key)
 {
@@ -385,8 +386,8 @@ static bool count(void *user, const tide_oom *o)
 	return true;
 }
 
-/* The same events with 1 and with 1000 events at each: what is allocated on the way is the same but
- * for the list of events. */
+/* The same events with 1 and with 1000 events at each: the analysis allocates the same memory,
+ * except for the list of events. */
 static void test_work(void **state)
 {
 	uint64_t work[2];

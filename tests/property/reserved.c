@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Reserved bytes against a slow, obvious recomputation on random models: some devices have
- * segments, some a counter (or two, or one that says nonsense), some nothing, samples are in any
- * order. Every analysis that tells reserved bytes is asked, so that none can say something else. */
+ * segments, some a counter (or two, or one with impossible values), some nothing; samples are in
+ * any order. Every analysis that gives reserved bytes is compared, so that all agree. */
 #include <math.h>
 
 #include "analyze/memory/curve.h"
@@ -201,7 +201,7 @@ static void check_level(const tide_model *m, const struct steps *s, const tide_l
 			 at ? held(s, at, tide__memory_event_time(m, at - 1)) : start_of(s));
 }
 
-/* Highest that is known of [from, to): what was held when it began, and every step inside. */
+/* The highest known value in [from, to): the bytes held at its begin, and every step inside. */
 static uint64_t highest(const struct steps *s, int64_t from, int64_t to)
 {
 	uint64_t carried = start_of(s), most = TIDE_RESERVED_NONE;
@@ -230,7 +230,7 @@ static void check_usage(const tide_model *m, const struct steps *s, uint32_t d, 
 		assert_true(width > 0);
 		assert_int_equal(u.reserved_series[d * buckets + b], highest(s, from, to));
 	}
-	for (uint32_t p = 1; p < m->pools.n; p++) { /* a device's one pool has all of it */
+	for (uint32_t p = 1; p < m->pools.n; p++) { /* the only pool of a device has all of it */
 		if (m->pools.device[p].i != d || s->source != TIDE_RESERVED_SAMPLES)
 			continue;
 		bool only = d == 4;
@@ -354,7 +354,7 @@ static void check_oom(tide_model *m, const struct steps *s, uint32_t d, uint32_t
 		assert_int_equal(o.unallocated, want > o.at.allocated ? want - o.at.allocated : 0);
 	assert_int_equal(o.capacity,
 			 want == TIDE_RESERVED_NONE || o.device_free < 0 ? 0 : want + 1000);
-	if (s->source == TIDE_RESERVED_SEGMENTS) /* and what the blocks say is the same */
+	if (s->source == TIDE_RESERVED_SEGMENTS) /* and the blocks give the same */
 		assert_int_equal(o.at.reserved, want);
 	else
 		assert_int_equal(o.cause, TIDE_OOM_UNKNOWN);

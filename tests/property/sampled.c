@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Sampled bytes and own peaks against a slow, obvious recomputation on random models: counters of
- * devices that are there and that are not, with values that are no bytes and times out of order.
- * And no figure that is counted changes by them. */
+ * existing and of missing devices, with values that are no bytes and times out of order. Samples
+ * change no counted figure. */
 #include <math.h>
 
 #include "analyze/memory/sampled.h"
@@ -79,7 +79,7 @@ static struct list of_counter(const tide_model *m, const char *name)
 	return l;
 }
 
-/* What holds at some moment of a stretch: samples in it, and the last one before it. */
+/* Values that hold at some moment of an interval: samples in it, and the last one before it. */
 static uint64_t most_in(const tide_model *m, const struct list *l, size_t b, size_t buckets)
 {
 	uint64_t most = TIDE_SAMPLED_NONE, carried = TIDE_SAMPLED_NONE;
@@ -96,7 +96,7 @@ static uint64_t most_in(const tide_model *m, const struct list *l, size_t b, siz
 	return most;
 }
 
-/* The peak that it told itself, and how many samples were taken by then. */
+/* The peak that the device's counter reported, and the number of samples taken by then. */
 static void check_own(const tide_model *m, const tide_sampled_device *x, uint32_t d, int64_t t)
 {
 	struct list l = of_counter(m, names[d]), own = of_counter(m, peaks[d]);

@@ -217,7 +217,7 @@ class Asker:
         self.tool, self.path, self.wrong = tool, os.path.join(folder, "x.pickle"), 0
 
     def ask(self, name, *args):
-        p = subprocess.run([self.tool, args[0], self.path, *args[1:]], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+        p = subprocess.run([self.tool, args[0], self.path, *args[1:]], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=400)
         if p.returncode or p.stderr:
             self.fail(name, f"{' '.join(args)}: exit {p.returncode} {p.stderr.strip()}")
             return None

@@ -17,8 +17,7 @@
 
 enum { EVENTS = 400, RINGS = 3, POOLS = 2, DEEP = 64 };
 
-/* A call stack as the model ought to have it: one of the file's two, and "[backward]" so many
- * times. */
+/* An expected call stack: one of the file's two, and "[backward]" so many times. */
 struct trail {
 	int base, backward;
 };
@@ -313,7 +312,7 @@ int main(int argc, char **argv)
 		tidefile f;
 		seed = n;
 		make(&f);
-		if (n % 3 == 0) /* some are not closed: everything is in chunks all the same */
+		if (n % 3 == 0) /* some are not closed: everything is in chunks nevertheless */
 			for (unsigned r = 1; r <= RINGS; r++)
 				tidefile_flush(&f, r);
 		else

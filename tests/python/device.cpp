@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* A device of our own for PyTorch, as makers of accelerators register theirs (PrivateUse1): two devices with two streams each
- * whose memory is the host's, an allocator that rounds up to 256 bytes, takes segments of 1 MiB, runs out at 64 MiB and tells
- * of everything those whom tell_by() names (device_tell.c: c10, as the caching allocators do), and else nobody. What is no allocation
- * or copy runs on the CPU. For test_device.py and test_silent.py; device.py builds it. */
+ * whose memory is the host's, an allocator that rounds up to 256 bytes, takes segments of 1 MiB,
+ * runs out at 64 MiB, and reports to the function that tell_by() sets (device_tell.c: c10, as the
+ * caching allocators do), else to none. Ops other than allocations and copies run on the CPU. For
+ * test_device.py and test_silent.py; device.py builds it. */
 #include <ATen/EmptyTensor.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <ATen/native/CPUFallback.h>

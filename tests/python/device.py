@@ -44,7 +44,7 @@ def load() -> ctypes.CDLL:
 
 
 def teller() -> ctypes.CDLL:
-    """The library through which it can tell c10: telling(library, teller()) begins to."""
+    """Returns the library through which it can report to c10: telling(library, teller()) starts reporting."""
     return build(HERE / "device_tell.c", "gcc", "-O1")
 
 

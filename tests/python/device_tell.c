@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What the device of device.cpp tells PyTorch's profiler, in a library of its own: without it no
- * library but PyTorch's own calls c10's reports, as with a device that never reports. */
+/* Reports of the device of device.cpp to PyTorch's profiler, in a separate library: without it only
+ * PyTorch's own libraries call c10's reports, as with a device that never reports. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -67,7 +67,7 @@ def build(python: str) -> str:
     if done.returncode == 0:
         return ""
     if "No matching distribution" in done.stdout + done.stderr or "Could not find a version" in done.stdout + done.stderr:
-        return "meson-python is not to be had"
+        return "meson-python cannot be installed"
     print(done.stdout[-4000:], done.stderr[-4000:])
     sys.exit(1)
 

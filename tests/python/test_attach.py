@@ -88,7 +88,7 @@ class Attach(unittest.TestCase):
         """
         if not hasattr(getattr(torch.utils, "_python_dispatch", None), "_disable_current_modes"):
             self.skipTest("modes of this torch cannot be left out")
-        done = subprocess.run([sys.executable, "-c", code, tempfile.mkdtemp()], capture_output=True, text=True, timeout=200, check=False)
+        done = subprocess.run([sys.executable, "-c", code, tempfile.mkdtemp()], capture_output=True, text=True, timeout=600, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_workers_that_are_started_anew_keep_their_own_files(self):
@@ -121,7 +121,7 @@ class Attach(unittest.TestCase):
                         run("spawn", own, "own")
                     assert multiprocessing.spawn.get_preparation_data is before
             """)
-        done = subprocess.run([sys.executable, "anew.py", folder], cwd=folder, capture_output=True, text=True, timeout=200, check=False)
+        done = subprocess.run([sys.executable, "anew.py", folder], cwd=folder, capture_output=True, text=True, timeout=600, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         def facts(name):
             return tidemark.open(os.path.join(folder, name)).ask("info")["facts"]
@@ -244,7 +244,7 @@ class Attach(unittest.TestCase):
                 "  import torch\n  x = torch.ones(1717)\n"
                 "print(type(torch.__spec__.loader).__name__, any(type(f).__name__ == 'Watch' for f in sys.meta_path), tidemark.torch.attached())\n"
                 f"with tidemark.record({path('in2.tide')!r}, torch=False): y = torch.ones(1818)")
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=400, check=False)
         self.assertEqual(done.stdout.split(), ["SourceFileLoader", "False", "False"], done.stderr)
         t = tidemark.open(path("in.tide"))
         self.assertIn(4 * 1717, t.native.column("allocs", "size"))
@@ -260,7 +260,7 @@ class Attach(unittest.TestCase):
         commands = [[sys.executable, "-c", code.format("import tidemark", f"tidemark.record({inside!r})")],
                     [_home.program(), "run", "-o", outside, "--", sys.executable, "-c", code.format("import contextlib", "contextlib.nullcontext()")]]
         for command, file in zip(commands, (inside, outside)):
-            done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
             self.assertEqual((done.returncode, done.stdout), (0, "True\n"), done.stderr)
             self.assertIn("aten::mm", {o["op"] for o in tidemark.open(file).ops(flat=True)["ops"]})
 
@@ -270,7 +270,7 @@ class Attach(unittest.TestCase):
         env = {**os.environ, "CXX": "no-such-compiler", "XDG_CACHE_HOME": FOLDER, "PYTHONUNBUFFERED": ""}  # what stays in a buffer fails the exit
         for command in ([sys.executable, "-c", code], [_home.program(), "run", "-o", path("full_run.tide"), "--", sys.executable, "-c", code]):
             with open("/dev/full", "w", encoding="utf-8") as full:
-                done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, timeout=200, check=False, cwd=FOLDER, env=env, text=True)
+                done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, timeout=600, check=False, cwd=FOLDER, env=env, text=True)
             self.assertEqual((done.returncode, done.stdout), (0, "fine\n"))
 
     def test_threads_attach_and_detach_at_once(self):
@@ -296,7 +296,7 @@ class Attach(unittest.TestCase):
         for t in threads:
             t.start()
         for t in threads:
-            t.join(100)
+            t.join(400)
         tidemark.torch.detach()
         self.assertEqual(wrong, [])
         self.assertFalse(tidemark.recording())
@@ -352,7 +352,7 @@ class Attach(unittest.TestCase):
                     tidemark.torch.sweep()
             said = [str(w.message) for w in seen if "data pointer" in str(w.message)]
             assert not said, said
-            """, path("fake.tide")], capture_output=True, text=True, check=False, timeout=120)
+            """, path("fake.tide")], capture_output=True, text=True, check=False, timeout=400)
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_what_was_loaded_before_is_pytorchs(self):
@@ -623,14 +623,14 @@ class Attach(unittest.TestCase):
     def test_a_failed_allocation_ends_the_program_as_ever(self):
         code = "import torch; torch.empty(2**60)"
         done = subprocess.run([sys.executable, "-m", "tidemark", "run", "-o", path("last.tide"), "--", sys.executable, "-c", code],
-                              capture_output=True, text=True, timeout=300, check=False)
+                              capture_output=True, text=True, timeout=900, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("can't allocate memory", done.stderr)
         self.assertEqual([o["requested_bytes"] for o in tidemark.open(path("last.tide")).ask("oom")["ooms"]], [4 * 2**60])
 
     def test_interpreter_ends_while_recording(self):
         code = f"import torch, tidemark; tidemark.record({path('end.tide')!r}).__enter__(); x = torch.empty(999, dtype=torch.uint8)"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=400, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertFalse(os.path.exists(path("end.tide-rings")))
         self.assertEqual(tidemark.open(path("end.tide")).native.column("allocs", "size").count(999), 1)
@@ -638,14 +638,14 @@ class Attach(unittest.TestCase):
     def test_a_generator_that_python_closes_at_its_end(self):
         code = (f"import torch, tidemark\ndef g():\n    with tidemark.record({path('gen.tide')!r}, ops=False):\n        yield torch.empty(999)\n"
                 "its = g()\nnext(its)")
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=400, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertFalse(os.path.exists(path("gen.tide-rings")))
 
     def test_loader_workers_have_their_own_files(self):
         code = (f"import torch, tidemark\nwith tidemark.record({path('w.tide')!r}, ops=False):\n"
                 "  n = sum(b.numel() for b in torch.utils.data.DataLoader([torch.ones(5)] * 8, batch_size=2, num_workers=2))\nprint(n)")
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=400, check=False)
         self.assertEqual((done.returncode, done.stdout.strip()), (0, "40"), done.stderr)
         files = [f for f in os.listdir(FOLDER) if f.startswith("w.") and f.endswith(".tide")]
         self.assertEqual(len(files), 3, files)
@@ -742,7 +742,7 @@ class Attach(unittest.TestCase):
             command = [sys.executable, "-m", "tidemark", "run", "--stacks", "-o", path(f"first-{name}.tide"), "--", sys.executable, "-c", f"import torch\n{code}"]
             started[name] = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         for name, (_, want) in programs.items():
-            said, _ = started[name].communicate(timeout=300)
+            said, _ = started[name].communicate(timeout=900)
             with self.subTest(name):
                 self.assertEqual(started[name].returncode, 0, said)
                 self.assertEqual(os.path.exists(path(f"first-{name}.tide")), want is not None)
@@ -793,7 +793,7 @@ class Attach(unittest.TestCase):
             keep.clear()"""
         for i in range(3):
             done = subprocess.run([sys.executable, "-m", "tidemark", "run", "-o", path("once.tide"), "--", sys.executable, "-c", code],
-                                  capture_output=True, text=True, timeout=300, check=False)
+                                  capture_output=True, text=True, timeout=900, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             t = tidemark.open(path("once.tide"))
             self.assertEqual((t.memory()["losses"], t.native.column("allocs", "size").count(1000)), ({}, 8), i)
@@ -802,7 +802,7 @@ class Attach(unittest.TestCase):
         code = (f"import tidemark, torch\nwith tidemark.record({path('not.tide')!r}): x = torch.empty(5151, dtype=torch.uint8)\n"
                 "y = torch.empty(6161, dtype=torch.uint8)")
         done = subprocess.run([sys.executable, "-m", "tidemark", "run", "-o", path("one.tide"), "--", sys.executable, "-c", code],
-                              capture_output=True, text=True, timeout=300, check=False)
+                              capture_output=True, text=True, timeout=900, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         sizes = tidemark.open(path("one.tide")).native.column("allocs", "size")
         self.assertEqual((sizes.count(5151), sizes.count(6161), os.path.exists(path("not.tide"))), (1, 1, False))
@@ -810,7 +810,7 @@ class Attach(unittest.TestCase):
     def test_under_tidemark_run_a_file_that_is_removed_is_told(self):
         code = "import os, torch; x = torch.ones(3); os.unlink(os.environ['TIDEMARK_RECORD'])"
         done = subprocess.run([sys.executable, "-m", "tidemark", "run", "-o", path("gone.tide"), "--", sys.executable, "-c", code],
-                              capture_output=True, text=True, timeout=300, check=False)
+                              capture_output=True, text=True, timeout=900, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stderr.count(f"tidemark: {path('gone.tide')}: removed or replaced while recording: the recording is lost\n"), 1)
         self.assertEqual(os.listdir(FOLDER).count("gone.tide-rings"), 0)
@@ -818,7 +818,7 @@ class Attach(unittest.TestCase):
     def test_under_tidemark_run_counted_once(self):
         code = "import torch, tidemark; tidemark.torch.attach(ops=False); x = torch.empty(77777, dtype=torch.uint8)"
         done = subprocess.run([sys.executable, "-m", "tidemark", "run", "-o", path("run.tide"), "--", sys.executable, "-c", code],
-                              capture_output=True, text=True, timeout=300, check=False)
+                              capture_output=True, text=True, timeout=900, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(tidemark.open(path("run.tide")).native.column("allocs", "size").count(77777), 1)
 

@@ -93,7 +93,7 @@ def tearDownModule():
 
 def end_of(name: str) -> tuple:
     """Exit status, standard output and errors of a program."""
-    out, err = running[name].communicate(timeout=300)
+    out, err = running[name].communicate(timeout=900)
     return running[name].returncode, out.strip(), err
 
 
@@ -508,7 +508,7 @@ class NoHarm(unittest.TestCase):
     def test_little_memory_left(self):
         """Threads that begin when the program may take hardly any more: what we want of it we do without."""
         def run(*how: str) -> subprocess.CompletedProcess:
-            return subprocess.run([sys.executable, "-c", LITTLE_MEMORY, path("little.tide"), *how], capture_output=True, text=True, timeout=100, check=False)
+            return subprocess.run([sys.executable, "-c", LITTLE_MEMORY, path("little.tide"), *how], capture_output=True, text=True, timeout=400, check=False)
 
         bare = run()
         if bare.returncode or "done" not in bare.stdout:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What depends on CPython's insides, in every CPython that is to be had here: frames, module calls, the wheel itself.
+"""Tests code that depends on CPython's internals, in every installed CPython: frames, module calls, the wheel itself.
 
-Python frames read without the GIL are those that Python itself tells of. Each Python runs the first script below: it looks at its own stack from plain functions, generators, comprehensions, callbacks from C, made-up code, threads and
-deep recursion, through the capture library with the GIL given up, and writes down what sys._getframe says. No torch is needed.
+Python frames read without the GIL equal those that Python itself reports. Each Python runs the first script below: it reads its
+own stack from plain functions, generators, comprehensions, callbacks from C, made-up code, threads and deep recursion, through
+the capture library with the GIL given up, and writes down what sys._getframe says. No torch is needed.
 """
 import ctypes
 import glob
@@ -177,7 +178,7 @@ class Frames(unittest.TestCase):
 
     def run_in(self, python: str, *words: str) -> subprocess.CompletedProcess:
         env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-        done = subprocess.run([python, *words], capture_output=True, text=True, timeout=100, env=env, check=False)
+        done = subprocess.run([python, *words], capture_output=True, text=True, timeout=400, env=env, check=False)
         self.assertEqual(done.returncode, 0, done.stderr[-800:])
         return done
 

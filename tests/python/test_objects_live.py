@@ -96,7 +96,7 @@ class Live(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, name).write_text(code, encoding="utf-8")
             done = subprocess.run([_home.program(), "objects", "--keep", "kept", *options, "--", sys.executable, name, "argument"], cwd=folder,
-                                  capture_output=True, text=True, timeout=120, check=False)
+                                  capture_output=True, text=True, timeout=400, check=False)
             kept = pathlib.Path(folder, "kept")
             page = pathlib.Path(folder, "page.html")
             self.page = page.read_text(encoding="utf-8") if page.exists() else ""

@@ -118,7 +118,7 @@ class Plugin(unittest.TestCase):
         with open(os.path.join(folder, "test_x.py"), "w", encoding="utf-8") as f:
             f.write(suite)
         done = subprocess.run([sys.executable, "-W", "error", "-m", "pytest", "-p", "no:cacheprovider", "--tidemark", "-rA", *options, "test_x.py"],
-                              cwd=folder, capture_output=True, text=True, timeout=200, check=False)
+                              cwd=folder, capture_output=True, text=True, timeout=600, check=False)
         return done.stdout, folder
 
     def check(self, out):

@@ -24,7 +24,7 @@ def path(name: str) -> str:
 
 
 class Work:
-    """Allocations of the program's own, each at an address of its own: which op each should be in, and which it is in."""
+    """The program's allocations, each at a distinct address: the op that each should be in, and the op that it is in."""
 
     def __init__(self) -> None:
         self.pool = _native.pool(_native.device(_native.HOST, 0, "cpu"), _native.DRAM, "own")

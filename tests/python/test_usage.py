@@ -23,7 +23,7 @@ import torch, torch.nn as nn
 from tidemark import MemoryUsageTracker as T, RunMode
 width = int(sys.argv[2])
 guard = T.begin_capture(RunMode[sys.argv[1]])
-model = nn.Sequential(nn.Linear(width, width), nn.Tanh(), nn.Linear(width, width))
+model = nn.Sequential(nn.Linear(width, width), nn.Tanh(), nn.Linear(width, width)).to("cpu")
 T.snapshot("MODEL_CREATION")
 optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
 T.snapshot("OPTIMIZER_CREATION")
@@ -34,6 +34,9 @@ T.snapshot("BACKWARD_PASS")
 optimizer.step()
 optimizer.zero_grad()
 value = loss.item()
+f"{loss:.3f}"
+flat = model(torch.zeros(2, width)).detach()
+assert flat[flat > 0].dim() == 1 and flat.numpy().shape == (2, width) and len(flat.tolist()) == 2
 T.end_capture("FIRST_ITERATION_COMPLETE")
 T.print_memory_usage()
 for name, figures in T.get_memory_usage_all():
@@ -51,7 +54,7 @@ def run(*args: object) -> str:
 
 
 def check(test: unittest.TestCase, text: str) -> None:
-    """Names in order, and the three relations to what two decimals leave."""
+    """Names in order, and the 3 relations up to the rounding of two decimals."""
     rows = PHASE.findall(text)
     test.assertEqual([r[0] for r in rows], PHASES, text)
     current = peak = 0.0

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Replaces libcupti, NVML and libcuda on machines without a device: the functions that capture/cuda
  * looks up, and fake_*, by which a test makes records. tests/gpu/inject.py tests real devices. */
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,7 @@ int cuptiSubscribe(void **out, cupti_callback_fn *f, void *user);
 int cuptiUnsubscribe(void *s);
 int cuptiEnableCallback(uint32_t on, void *s, int domain, uint32_t id);
 bool fake_called(uint32_t id, const void *params, int result, uint32_t tid, uint32_t correlation);
+bool fake_started(const char *name, uint32_t tid, uint32_t correlation);
 
 int cuptiActivityRegisterCallbacks(cupti_request_fn *r, cupti_complete_fn *c)
 {
@@ -177,13 +179,29 @@ void fake_copy(uint64_t bytes, uint64_t start, uint64_t end, uint32_t stream, ui
 	put(&c, sizeof c);
 }
 
+static int thread_ids; /* 0 = the pthread_t's part, as CUPTI begins */
+
+int cuptiGetThreadIdType(int *type);
+int cuptiGetThreadIdType(int *type)
+{
+	*type = thread_ids;
+	return CUPTI_OK;
+}
+
+int cuptiSetThreadIdType(int type);
+int cuptiSetThreadIdType(int type)
+{
+	thread_ids = type;
+	return CUPTI_OK;
+}
+
 void fake_launch(uint32_t tid, uint64_t start, uint64_t end, uint32_t correlation)
 {
 	cupti_api a = { .kind = CUPTI_RUNTIME,
 			.id = 211,
 			.start = start,
 			.end = end,
-			.tid = tid,
+			.tid = thread_ids ? tid : ~tid,
 			.correlation = correlation };
 	put(&a, sizeof a);
 }
@@ -279,7 +297,7 @@ int cuptiActivityGetAttribute(int attr, size_t *size_, void *value)
 static struct {
 	cupti_callback_fn *f;
 	void *user;
-	bool on[1024]; /* driver functions */
+	bool on[2][1024]; /* functions of the driver, of the runtime */
 } subscriber;
 
 int cuptiSubscribe(void **out, cupti_callback_fn *f, void *user)
@@ -302,14 +320,15 @@ int cuptiUnsubscribe(void *s)
 
 int cuptiEnableCallback(uint32_t on, void *s, int domain, uint32_t id)
 {
-	if (s != &subscriber || domain != CUPTI_DOMAIN_DRIVER || id >= 1024)
+	bool runtime = domain == CUPTI_DOMAIN_RUNTIME;
+	if (s != &subscriber || (domain != CUPTI_DOMAIN_DRIVER && !runtime) || id >= 1024)
 		return 1;
-	subscriber.on[id] = on;
+	subscriber.on[runtime][id] = on;
 	return CUPTI_OK;
 }
 
 /* The program calls a function of the driver: a record of the call, and the subscriber's callbacks.
- * Before the call an output parameter holds anything; true = somebody was called. */
+ * Before the call an output parameter holds anything. Returns whether a subscriber was called. */
 bool fake_called(uint32_t id, const void *params, int result, uint32_t tid, uint32_t correlation)
 {
 	uint64_t data = 0;
@@ -321,7 +340,7 @@ bool fake_called(uint32_t id, const void *params, int result, uint32_t tid, uint
 			.start = fake_now(),
 			.tid = tid,
 			.correlation = correlation };
-	bool called = subscriber.f && subscriber.on[id];
+	bool called = subscriber.f && subscriber.on[0][id];
 	if (called)
 		subscriber.f(subscriber.user, CUPTI_DOMAIN_DRIVER, id, &c);
 	c.site = CUPTI_ON_EXIT;
@@ -340,6 +359,28 @@ bool fake_called(uint32_t id, const void *params, int result, uint32_t tid, uint
 				   .timestamp = a.end };
 		put(&m, sizeof m);
 	}
+	return called;
+}
+
+/* The program launches a kernel: the subscriber's callbacks, and records of the call and the
+ * kernel, as far as they are enabled. Returns whether a subscriber was called. */
+bool fake_started(const char *name, uint32_t tid, uint32_t correlation)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	uint64_t data = 0, start = fake_now();
+	int result = 0;
+	cupti_callback c = { .function = "", .data = &data, .correlation = correlation };
+	bool called = subscriber.f && subscriber.on[1][211];
+	if (called)
+		subscriber.f(subscriber.user, CUPTI_DOMAIN_RUNTIME, 211, &c);
+	c.site = CUPTI_ON_EXIT;
+	c.result = &result;
+	if (called)
+		subscriber.f(subscriber.user, CUPTI_DOMAIN_RUNTIME, 211, &c);
+	pthread_mutex_lock(&lock);
+	fake_launch(tid, start, fake_now(), correlation);
+	fake_kernel(name, fake_now(), fake_now() + 1000, 7, correlation);
+	pthread_mutex_unlock(&lock);
 	return called;
 }
 

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* Ids are equal, or both are texts that are: a model with more facts numbers its texts otherwise.
+/* Returns whether ids are equal, or are ids of equal texts: a model with more facts numbers its
+ * texts differently.
  */
 static int ids_differ(const tide_model *a, const tide_model *b, const uint32_t *x,
 		      const uint32_t *y, size_t n)

@@ -3,8 +3,8 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """Reads a section of a page (docs/formats/page.md).
 
-page_section.py PAGE SECTION COLUMN ...        the columns, one a line
-page_section.py PAGE SECTION --json MEMBER     a member of its JSON, one element a line
+page_section.py PAGE SECTION COLUMN ...        the columns, one per line
+page_section.py PAGE SECTION --json MEMBER     a member of its JSON, one element per line
 """
 import base64
 import gzip
@@ -35,7 +35,7 @@ def decode(enc: str, data: bytes, rows: int) -> list:
 
 
 def section(page: str, name: str) -> tuple:
-    """Its JSON, and its columns by name."""
+    """Returns the section's JSON, and its columns by name."""
     packed = re.search(rf'<script type="application/octet-stream" id="tide-{re.escape(name)}">([^<]*)</script>', page)
     if not packed:
         sys.exit(f"the page has no section {name}")

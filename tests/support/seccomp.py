@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""System calls that a kernel refuses: seccomp filters for the children that a test starts."""
+"""Makes the kernel refuse system calls: seccomp filters for the children that a test starts."""
 import ctypes
 import platform
 import struct
@@ -15,7 +15,7 @@ NUMBER, ARGUMENTS = 0, 16  # offsets in struct seccomp_data
 
 
 def number(name):
-    """None where it is not known."""
+    """Returns the number of a system call, None if it is unknown."""
     machine = {"x86_64": 0, "aarch64": 1}.get(platform.machine())
     return None if machine is None else CALLS[name][machine]
 

@@ -94,7 +94,8 @@ static struct totals totals_of(const tide_model *m, int64_t index)
 	for (size_t i = 0; i < m->memory_events.n; i++) {
 		uint32_t row = m->memory_events.row[i];
 		if (!started &&
-		    !is_old(m, i)) { /* what was there before is a state, not a sequence */
+		    !is_old(m, i)) { /* the state from before the recording is no sequence of
+		                      * events */
 			started = true;
 			t.allocated_peak = t.allocated;
 		}

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Made-up trainings: a loader that allocates for every sample, a forward and a backward pass whose
  * allocations are fixed + each x size bytes, steps that depend on the batch, a smaller last batch,
- * evaluation between epochs. Performed at a size, one is a model and its peak. */
+ * evaluation between epochs. A training that is performed at a size gives a model and its peak. */
 #ifndef TIDE_TESTS_SOME_TRAINING_H
 #define TIDE_TESTS_SOME_TRAINING_H
 

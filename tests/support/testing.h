@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* cmocka, and the four headers that it wants to be included before it. */
+/* cmocka, and the four headers that must be included before it. */
 #ifndef TIDE_TESTS_TESTING_H
 #define TIDE_TESTS_TESTING_H
 

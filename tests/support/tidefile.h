@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Making .tide files for tests, in memory: good ones, with the recorder's own encoder, and bad
- * ones, byte by byte. Running out of memory aborts: these are tests. */
+/* Makes .tide files for tests, in memory: valid ones with the recorder's own encoder, and invalid
+ * ones byte by byte. Running out of memory aborts the test. */
 #ifndef TIDE_TESTS_TIDEFILE_H
 #define TIDE_TESTS_TIDEFILE_H
 
@@ -24,11 +24,11 @@ void bytes_free(bytes *b);
  * with TIDE_TAG_POOL in the tag), d double, s const char *, a size_t count and const uint64_t *. */
 void record_add(bytes *b, unsigned tag, ...);
 
-typedef struct slots { /* what one ring recorded and no chunk holds yet */
+typedef struct slots { /* slots of one ring that no chunk holds yet */
 	tide_ring_slot *s;
 	size_t n, cap;
 	tide_encoder enc;
-	uint32_t depth; /* what the next slots say */
+	uint32_t depth; /* the depth of the next slots */
 	uint64_t ticks;
 } slots;
 
@@ -74,7 +74,7 @@ void ev_mark(tidefile *f, unsigned ring, uint64_t ticks, unsigned kind, uint32_t
 void ev_note(tidefile *f, unsigned ring, uint64_t ticks, uint32_t key, const char *text);
 void ev_oom(tidefile *f, unsigned ring, uint64_t ticks, unsigned pool, uint64_t size, int64_t left);
 
-/* Write what the ring holds as EVENTS chunks. */
+/* Writes the slots of a ring as EVENTS chunks. */
 void tidefile_flush(tidefile *f, unsigned ring);
 /* Flush all rings, END chunk. */
 void tidefile_end(tidefile *f);

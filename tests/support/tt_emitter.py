@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Writes logs as the Tenstorrent runtime does, and knows the truth.
+"""Writes logs as the Tenstorrent runtime does, and the true figures of the run.
 
 A small model of the runtime: banks with an address-ordered first-fit allocator, a program of
 operations that allocate their results and are followed by deallocates, const-eval programs behind
 load_cached, one rank or several. Every line it writes follows the grammar of the runtime's logger
-(constructed lines, not recorded ones). `--truth FILE` writes what really happened, op by op, and who holds
-memory after each. `--types alias` names layouts as module dumps do, `--types bare` leaves them out.
+(constructed lines, not recorded ones). `--truth FILE` writes the true memory op by op, and the holders of memory after each.
+`--types alias` names layouts as module dumps do, `--types bare` leaves them out.
+`--decode` adds a second program with the same weights, in another order of arguments, after each run of the first.
 `--ttrt FILE` writes the first rank's operations as ttrt's memory_results.json.
 
     tt_emitter.py --layers 4 --runs 2 --ranks 1 --seed 1 --truth truth.json > run.log
 """
 import argparse
 import json
+import math
 import random
 import sys
 
@@ -94,6 +96,7 @@ class Rank:
         self.noise = 0.0
         self.lines: list[str] = []
         self.alive: dict[int, list] = {}  # tensor -> [path of the op that made it, pool, bytes of a bank]
+        self.tiles: dict[int, tuple] = {}  # tensor -> pool, bytes of its elements, bytes of its tiles
         self.ttrt: list[dict] = []
         self.path: list[str] = []
         self.kept: list[Tensor] = []  # so that no two have one id
@@ -132,6 +135,7 @@ class Rank:
         self.ttrt.append({"loc": loc or "", "debug_str": text, **{n.lower(): self.view(n) for n, _, _ in POOLS}})
         self.ops.append({
             "alive": list(self.alive.values()),
+            "tiles": [sum(t[k] for t in self.tiles.values() if t[0] == "DRAM") for k in (1, 2)],
             "name": name, "op_type": op_type, "loc": loc, "const_eval": self.graph,
             "miss": self.graph in self.missed,
             "before": before, "after": {n: b.allocated() for n, b in self.banks.items()},
@@ -153,12 +157,13 @@ class Rank:
     def make(self, t: Tensor, name: str) -> None:
         t.at = self.banks[t.buffer.upper()].take(self.per_bank(t))
         self.alive[id(t)] = ["/".join([*self.path, name]), t.buffer.upper(), self.banks[t.buffer.upper()].used[t.at]]
+        self.tiles[id(t)] = (t.buffer.upper(), math.prod(t.shape) * (4 if t.dtype == "f32" else 2), t.bytes())
         self.kept.append(t)
 
     def drop(self, t: Tensor) -> None:
         if t.at is not None:
             self.banks[t.buffer.upper()].give(t.at)
-            del self.alive[id(t)]
+            del self.alive[id(t)], self.tiles[id(t)]
             t.at = None
 
     def run_op(self, n: int, name: str, op_type: str, ins: list[tuple[str, Tensor]], t: Tensor, attrs: str, loc: str) -> str:
@@ -179,7 +184,17 @@ def weights_of(layers: int, width: int) -> list[tuple[str, Tensor]]:
     return w
 
 
-def dump(r: Rank, weights: list[tuple[str, Tensor]], x: Tensor) -> None:
+class Program:
+    """A compiled module: its weights in the order of its arguments, its input, its cache of const-eval results."""
+
+    def __init__(self, name: str, weights: list[tuple[str, Tensor]], order: list[int], x: Tensor):
+        self.name, self.weights, self.x = name, weights, x
+        self.arg = {k: f"%arg{i + 1}" for i, k in enumerate(order)}  # weight -> SSA name
+        self.order, self.cache = order, {}
+
+
+def dump(r: Rank, p: Program) -> None:
+    weights, x = [p.weights[k] for k in p.order], p.x
     args = [f'%arg0: tensor<{"x".join(map(str, x.shape))}xbf16> {{ttcore.argument_type = #ttcore.argument_type<input>, ttir.name = "args_0"}}']
     for i, (name, t) in enumerate(weights):
         args.append(f'%arg{i + 1}: tensor<{"x".join(map(str, t.shape))}xbf16> {{ttcore.argument_type = #ttcore.argument_type<parameter>, ttir.name = "{name}"}}')
@@ -187,10 +202,10 @@ def dump(r: Rank, weights: list[tuple[str, Tensor]], x: Tensor) -> None:
         r.raw(f"2026-06-04 20:40:30.001 (   1.000s) [        ABCDEF]     module_builder.cc:120      1| MLIR Module {stage}:")
         if stage == "ttnn":
             r.raw(ALIASES)
-        r.raw("module @jit_forward {")
+        r.raw(f"module @jit_{p.name} {{")
         r.raw(f"  func.func @main({', '.join(args)}) -> tensor<1x32xbf16> {{")
         for i in range(len(weights) // 2):
-            r.raw(f'    %{i} = "{"stablehlo" if stage[0] == "s" else stage}.matmul"(%arg0, %arg{2 * i + 1}) : (tensor<1x32xbf16>, tensor<32x32xbf16>) -> tensor<1x32xbf16> loc(#loc{i + 1})')
+            r.raw(f'    %{i} = "{"stablehlo" if stage[0] == "s" else stage}.matmul"(%arg0, {p.arg[2 * i]}) : (tensor<1x32xbf16>, tensor<32x32xbf16>) -> tensor<1x32xbf16> loc(#loc{i + 1})')
         r.raw("    return %0 : tensor<1x32xbf16>")
         r.raw("  }")
         r.raw("}")
@@ -199,12 +214,13 @@ def dump(r: Rank, weights: list[tuple[str, Tensor]], x: Tensor) -> None:
         r.raw("------------------ END OF MLIR MODULE ------------------")
 
 
-def const_eval(r: Rank, k: int, ssa: str, n: int, w: Tensor, cache: dict) -> Tensor:
+def const_eval(r: Rank, p: Program, k: int, n: int) -> Tensor:
     """load_cached of one weight; on a miss its program runs: to_layout, typecast, deallocate."""
-    f = f"main_const_eval_{k}"
+    f, w, ssa, cache = f"main_const_eval_{k}", p.weights[k][1], p.arg[k], p.cache
     out = Tensor(w.shape, "bf16", "bfp_bf8" if k % 2 else "bf16", "dram")
     text = f"%{n} = ttcore.load_cached(@{f}, [{ssa}]) : ({w.type()}) -> {out.type()} loc(unknown)"
     r.op(text, "ttcore.load_cached", "LoadCachedOp", lambda: None, f"@{f}")
+    r.ops[-1]["weights"] = [p.weights[k][0]]
     if f in cache:
         r.line("Always", "DEBUG", f"Cache hit for function: {f}")
         return cache[f]
@@ -225,16 +241,17 @@ def const_eval(r: Rank, k: int, ssa: str, n: int, w: Tensor, cache: dict) -> Ten
     return out
 
 
-def forward(r: Rank, layers: int, width: int, batch: int, weights, cache: dict, submit: bool, oom: bool) -> None:
+def forward(r: Rank, p: Program, submit: bool, oom: bool) -> None:
+    layers, batch, width = len(p.weights) // 2, *p.x.shape[1:]
     if submit:
         r.block("before submit")
     r.line("RuntimeTTNN", "DEBUG", "Starting execution of program: main")
     r.path = ["main"]
-    n, x, name = 1, Tensor([1, batch, width], "bf16", "bf16", "dram"), "%arg0"
+    n, x, name = 1, p.x, "%arg0"
     r.op('%0 = "ttnn.get_device"() <{mesh_offset = #ttnn<mesh_offset 0x0>, mesh_shape = #ttnn<mesh_shape 1x1>}> : () -> !ttnn.device loc("get")', "ttnn.get_device", "GetDeviceOp", lambda: None, "get")
     ready = []
-    for k, (_, w) in enumerate(weights):
-        ready.append((f"%{n}", const_eval(r, k, f"%arg{k + 1}", n, w, cache)))
+    for k in range(len(p.weights)):
+        ready.append((f"%{n}", const_eval(r, p, k, n)))
         n += 1
     h = Tensor(x.shape, "bf16", "bf16", "dram")
     here = r.run_op(n, "ttnn.to_layout", "ToLayoutOp", [(name, x)], h, "layout = #ttnn.layout<tile>", "args_0.1")
@@ -266,12 +283,16 @@ def rank_lines(a: argparse.Namespace, prefix: str, seed: int) -> Rank:
     r = Rank(None, prefix, a.colour, a.level, rng, a.small)
     r.noise = a.noise
     weights = weights_of(a.layers, a.width)
-    cache: dict = {}
-    if a.modules:
-        dump(r, weights, Tensor([1, a.batch, a.width], "bf16", "bf16", "dram"))
+    order = list(range(len(weights)))
+    programs = [Program("forward", weights, order, Tensor([1, a.batch, a.width], "bf16", "bf16", "dram"))]
+    if a.decode:
+        programs.append(Program("decode", weights, order[::-1], Tensor([1, 1, a.width], "bf16", "bf16", "dram")))
     for run in range(a.runs):
-        forward(r, a.layers, a.width, a.batch, weights, cache, a.submit, a.oom and run + 1 == a.runs)
-        r.raw(f"Got output shape: [1, {a.batch}, {a.width}]")
+        for p in programs:
+            if a.modules and not run:
+                dump(r, p)
+            forward(r, p, a.submit, a.oom and run + 1 == a.runs)
+            r.raw(f"Got output shape: [1, {p.x.shape[1]}, {a.width}]")
     return r
 
 
@@ -286,6 +307,7 @@ def main() -> int:
     p.add_argument("--no-submit", dest="submit", action="store_false")
     p.add_argument("--no-modules", dest="modules", action="store_false")
     p.add_argument("--oom", action="store_true")
+    p.add_argument("--decode", action="store_true")
     p.add_argument("--exit", type=int, default=0)
     p.add_argument("--truth")
     p.add_argument("--ttrt")

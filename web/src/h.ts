@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Put into every file by build.mjs, to make the page's code smaller: JSX as calls of a short name, and short
-// names for what is used hundreds of times.
+// build.mjs adds this to every file, to make the page's code smaller: JSX as calls of a short name, and short names for
+// frequently used functions.
 import { type ComponentChildren, type ComponentType, Fragment as _Fragment, h } from 'preact';
 
-/** preact's h. Properties that are a text are a class alone: short.mjs writes `{ class: x }` so. */
+/** preact's h. If the properties are a text, it is the class: short.mjs writes `{ class: x }` this way. */
 const _h = (type: string | ComponentType<object>, props: string | object | null, ...kids: ComponentChildren[]) => h(type as string, (typeof props === 'string' ? { class: props } : props) as object, ...kids);
 
 const { abs, ceil, floor, log2, max, min, round } = Math;

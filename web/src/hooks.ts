@@ -10,11 +10,11 @@ interface Slot {
   value?: unknown;
   deps?: Deps;
   run?: () => unknown; // an effect that is due
-  undo?: unknown; // what the last one gave
+  undo?: unknown; // the cleanup that its last run returned
 }
 type Host = Component & { slots?: Slot[]; __v?: VNode };
 
-let host: Host; // that renders just now
+let host: Host; // the component that is being rendered
 let at = 0;
 let due: Host[] = [];
 

@@ -37,7 +37,7 @@ function openHelp(box: HTMLDialogElement | null) {
   if (box && !box.open) box.showModal();
 }
 
-/** Also one that was asked for and is not shown yet. */
+/** Also closes one that was requested and is not shown yet. */
 function closeHelp() {
   const box = document.querySelector<HTMLDialogElement>('dialog.help');
   if (box) box.close(); // restores the focus

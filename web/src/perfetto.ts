@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// "Open in Perfetto": its window is opened by a click, asked whether it is there until it says so, then
-// given the bytes. They go from window to window, past no server.
+// "Open in Perfetto": a click opens its window, which is pinged until it answers and then receives the bytes. They go from window
+// to window, through no server.
 const SITE = 'https://ui.perfetto.dev';
 
 export async function openInPerfetto(title: string, read: () => Promise<Uint8Array<ArrayBuffer>>, say: (text: string) => void): Promise<void> {
-  const other = window.open(SITE); // now: a browser lets nothing open later
-  if (!other) return say('The browser did not let a window open.');
+  const other = window.open(SITE); // now, because a browser blocks windows that are opened later
+  if (!other) return say('The browser blocked the window. Allow pop-ups for this page and click again.');
   say('Making the file…');
   const { buffer } = await read();
   say('Waiting for ui.perfetto.dev…');

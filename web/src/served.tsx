@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // The page as a server shows it: the list of recordings (/), one of them with the views of every page (/r/ID), two of
-// them compared (/diff/A/B). What it needs beyond those views is here and not in pages of one file.
+// them compared (/diff/A/B). Code that only a server's page needs is here, so that pages of one file do not contain it.
 import { signal } from './signals';
 import { render } from 'preact';
 import { useState } from './hooks';
@@ -22,16 +22,16 @@ import { forPhases } from './views/memory/phases';
 import { Recordings, status } from './views/dashboard/recordings';
 import { registry, type ViewRow } from './views/registry';
 
-// Spans: more are not sent whole. /r/ID?pieces shows any recording that way.
+// Recordings with more spans are not sent as a whole. /r/ID?pieces shows any recording that way.
 const MANY = new URLSearchParams(location.search).has('pieces') ? 0 : 1_500_000;
-const CROWD = MANY && 2_500_000; // the same for memory events
+const CROWD = MANY && 2_500_000; // the same limit for memory events
 const ids = /^\/(?:r\/[0-9a-f]+|diff\/[0-9a-f]+\/[0-9a-f]+)$/.test(location.pathname) ? location.pathname.split('/').slice(2) : [];
 const app = document.getElementById('app')!;
 const recs = signal<readonly Recording[]>([]); // those of `ids`
 const said = signal('');
 const gone = signal(''); // names of those that were removed
 const seen = signal(0); // of a live recording: when it was last read, ms
-/** The one that is looked at. */
+/** The id of the shown recording. */
 const here = (): string => ids[traceNumber()];
 const rec = (): Recording | undefined => recs.value[traceNumber()];
 
@@ -53,7 +53,7 @@ function Head() {
 
 /** Returns whether a recording is large: then the picture comes first, the analysis of device time later. */
 const large = (k: number): boolean => recs.value[k].size_bytes > 256 * 2 ** 20 || recs.value[k].memory_bytes > 256 * 2 ** 20;
-const later: Main['findings'] = [{ severity: 'low', what: '', text: 'Device time is being analysed: what it finds will be here.', view: 'hta', t: null }];
+const later: Main['findings'] = [{ severity: 'low', what: '', text: 'Device time is being analysed; the results will appear here.', view: 'hta', t: null }];
 async function findings(): Promise<void> {
   const k = traceNumber();
   const main = await getMain();
@@ -64,7 +64,7 @@ async function findings(): Promise<void> {
 }
 
 let last: Main | undefined;
-/** A recording that is being written: what is shown is how far it was when it was last read. */
+/** A recording that is being written: the page shows its state at the last reading. */
 function Live() {
   const r = rec();
   if (gone.value)
@@ -98,25 +98,25 @@ function settled(main: Main): Main {
   return main;
 }
 
-/** The critical path of a large recording takes a while: it is found when somebody asks. */
+/** The critical path of a large recording takes seconds: it is computed on request. */
 function OnRequest({ whose }: { whose: string }) {
   const [c, set] = useState<Critical | string>('');
   const n = useData(getMain)?.spans ?? 0;
-  if (typeof c !== 'string') return c.json.found ? <Path c={c} whose={whose} /> : <>{missing(c.json.why ?? 'nobody knows why', whose)}</>;
+  if (typeof c !== 'string') return c.json.found ? <Path c={c} whose={whose} /> : <>{missing(c.json.why ?? 'the reason is unknown', whose)}</>;
   const find = () => {
-    set('It is being found…');
+    set('Computing the critical path…');
     bytesOf(`/data/${here()}/critical?all=1`).then(gunzip).then((raw) => set(readCritical(open<CriticalJson>(raw))), (e: Error) => set(e.message));
   };
   return (
     <Panel title={`Critical path${whose}`}>
-      <p class="soft">{c || `Of ${plural(n, 'span')} it is computed on request, which takes some seconds.`}</p>
+      <p class="soft">{c || `With ${plural(n, 'span')} it is computed on request, which takes some seconds.`}</p>
       {!c && <p class="actions"><button onClick={find}>Find the critical path</button></p>}
     </Panel>
   );
 }
 const missing = asked.path;
 
-/** Views of a large recording ask the server for what pages of one file hold. */
+/** Views of a large recording request from the server the data that pages of one file contain. */
 function adapt(): void {
   const row = registry.find((r) => r.key === 'timeline') as ViewRow;
   const Whole = row.show;
@@ -126,7 +126,7 @@ function adapt(): void {
   const memory = registry.find((r) => r.key === 'memory') as ViewRow;
   const All = memory.show;
   memory.early = undefined;
-  memory.show = ({ main }) => (main.moves > CROWD ? <FarMemory id={here()} main={main} /> : <All main={main} />);
+  memory.show = ({ main }) => (main.events > CROWD ? <FarMemory id={here()} main={main} /> : <All main={main} />);
   const { get } = forPhases;
   forPhases.get = () => (crowded.has(traceNumber()) ? thinned(here(), 'px=1&phases=1') : get());
   asked.span = async (name, t0, t1) => {
@@ -136,7 +136,7 @@ function adapt(): void {
   asked.path = (why, whose) => (why === 'not computed yet' ? <OnRequest whose={whose} /> : missing(why, whose));
 }
 
-/** Until the recordings are in memory: how far they are. */
+/** Shown until the recordings are in memory, with their progress. */
 async function waitFor(): Promise<void> {
   const wanted = new Set<string>();
   app.textContent = '';
@@ -161,7 +161,7 @@ async function waitFor(): Promise<void> {
       app,
     );
     if (read) return;
-    // Asks for it, once: the answer comes when it was read, and holds one of the few connections that a browser has.
+    // Requests it once: the answer comes after it was read, and occupies one of the few connections of a browser.
     for (const r of list)
       if (!r.generation && !wanted.has(r.id)) {
         wanted.add(r.id);
@@ -171,14 +171,14 @@ async function waitFor(): Promise<void> {
   }
 }
 
-const crowded = new Set<number>(); // traces with more memory events than that
+const crowded = new Set<number>(); // limit of memory events
 const empty = ids.map(() => new Set<string>());
 /** Hides tabs without data. */
 function note(main: Main, k: number): void {
   const e = empty[k];
   e.clear();
   crowded.delete(k);
-  if (main.moves > CROWD) {
+  if (main.events > CROWD) {
     crowded.add(k);
     e.add('allocator'); // its rows are those of the whole memory section
   }

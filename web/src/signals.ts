@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Values that know who read them: an effect runs again, and a component renders again, when one that it
-// read changes. The few of the usual library's features that the page needs, in a tenth of its size.
+// Values that track their readers: an effect runs again, and a component renders again, when a value that it read changes. The
+// features of preact's signals that the page needs, in 1/10 of the size.
 import { type Component, options, type VNode } from 'preact';
 
 interface Reader {
@@ -9,7 +9,7 @@ interface Reader {
   wake: () => void;
 }
 
-let reader: Reader | undefined; // that runs just now
+let reader: Reader | undefined; // the effect that is running
 
 class Cell<T> {
   private readonly readers = new Set<Reader>();
@@ -41,7 +41,7 @@ export interface Signal<T> {
 }
 export const signal = <T>(value: T): Signal<T> => new Cell(value);
 
-/** Runs at once and whenever what it read last changes, until the function it returns is called. */
+/** Runs at once and again whenever a value that it read changes, until the returned function is called. */
 export function effect(run: () => void): () => void {
   const r: Reader = {
     read: new Set(),
@@ -68,7 +68,7 @@ export function computed<T>(make: () => T): { readonly value: T } {
   return cell;
 }
 
-// Components: what preact calls before it renders one (__r), after, when one throws (__e) and when one goes.
+// Hooks that preact calls before it renders a component (__r), after it, when one throws (__e) and when one is removed.
 interface Hooked extends VNode {
   __c?: Component & { reader?: Reader };
 }

@@ -18,7 +18,7 @@ export const help = signal(false);
 export const theme = signal<'auto' | 'light' | 'dark'>('auto');
 
 const kept = new Map<string, Signal<string>>();
-/** A choice of a view that the hash keeps under `key`; '' = not made. Asked for when modules load. */
+/** A choice of a view that the hash keeps under `key`; '' = not made. Created when modules load. */
 export function keep(key: string): Signal<string> {
   const s = kept.get(key) ?? signal('');
   kept.set(key, s);
@@ -28,17 +28,17 @@ export function keep(key: string): Signal<string> {
 /** The chosen stack or path of ops: its names from the outermost on, a line each; '' = none. */
 export const under = keep('under');
 
-/** Path of names in the flame graph that the next look at it is to mark. */
+/** Path of names that the flame graph marks when it is shown next. */
 export const frame = signal<string[] | null>(null);
 
-/** Show a view, if this page has it. */
+/** Shows a view, if this page has it. */
 export function go(v: View): void {
   if (views.value.includes(v)) view.value = v;
 }
 
 let end = 1;
 
-/** Show [t0, t1), kept inside the trace and not narrower than a nanosecond. */
+/** Shows [t0, t1), limited to the trace and at least a nanosecond wide. */
 export function look(t0: number, t1: number): void {
   const width = Math.min(Math.max(t1 - t0, Math.min(10, end)), end);
   const from = Math.min(Math.max(0, t0), end - width);
@@ -47,7 +47,7 @@ export function look(t0: number, t1: number): void {
 
 export const lookAll = (): void => look(0, end);
 
-/** Zoom by `factor` about time t. */
+/** Zooms by `factor` about time t. */
 export function zoom(factor: number, t: number): void {
   const [a, b] = range.value;
   look(t - (t - a) * factor, t + (b - t) * factor);
@@ -89,7 +89,7 @@ function write(): void {
   for (const [key, s] of kept) if (s.value) p.set(key, s.value);
   const hash = `#${p}`;
   if (hash === location.hash) return;
-  // Another view is a step that the browser's Back undoes; within one, the address just follows.
+  // A change of the view is a step that the browser's Back undoes; within a view only the address is updated.
   const was = new URLSearchParams(location.hash.slice(1)).get('view');
   history[was && was !== view.value ? 'pushState' : 'replaceState'](null, '', hash);
 }
@@ -123,7 +123,7 @@ export function keepTheme(): void {
   });
 }
 
-/** Another trace of the page: its length and views; what was chosen in the one before is dropped. */
+/** Selects another trace of the page: sets its length and views, and drops the selection of the previous one. */
 export function change(tEnd: number, keys: readonly View[]): void {
   end = Math.max(1, tEnd);
   views.value = keys;

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 import { describe, expect, it } from 'vitest';
 import { address, type Allocator, readAllocator, stateAt } from '../src/data/allocator';
-import { ASKED, type Cut, cutAt, type Memory, peakOf } from '../src/data/memory';
+import { ASKED, type Memory, peakOf, type Position, positionAt } from '../src/data/memory';
 import { columns, known } from '../src/views/memory/allocator_over_time';
 import { layout, step } from '../src/views/memory/map';
 import { random, someMemory } from './some';
@@ -61,12 +61,12 @@ function someAllocator(n: number): { m: Memory; a: Allocator; events: Event[] } 
     t += random(3);
     [make, make, make, end, end, letGo, give, take][random(8)]();
   }
-  const moves = events.filter((e) => e.kind === 'make' || e.kind === 'end');
+  const lives = events.filter((e) => e.kind === 'make' || e.kind === 'end');
   const m = someMemory(2);
   const count = blocks.length;
   const f = (v: number[]) => Float64Array.from(v);
   Object.assign(m, {
-    n: count, moves: moves.length, t: f(moves.map((e) => e.t)), who: Int32Array.from(moves, (e) => (e.kind === 'make' ? e.who : ~e.who)),
+    n: count, events: lives.length, t: f(lives.map((e) => e.t)), who: Int32Array.from(lives, (e) => (e.kind === 'make' ? e.who : ~e.who)),
     size: f(blocks.map((b) => b.size)), slack: f(blocks.map(() => 0)), flags: Uint8Array.from(blocks, (b) => b.flags), pool: new Int32Array(count),
     role: new Uint8Array(count),
   });
@@ -76,16 +76,16 @@ function someAllocator(n: number): { m: Memory; a: Allocator; events: Event[] } 
   const a: Allocator = {
     json: { bases: [null, '0x7f0000000000'], kinds: ['unknown', 'small', 'large', 'expandable'], over: [] },
     addr: f(blocks.map((b) => b.addr)),
-    segT: f(segE.map((e) => e.t)), segCut: f(segE.map(before)), segWho: Int32Array.from(segE, (e) => (e.kind === 'take' ? e.who : ~e.who)),
+    segT: f(segE.map((e) => e.t)), segPosition: f(segE.map(before)), segWho: Int32Array.from(segE, (e) => (e.kind === 'take' ? e.who : ~e.who)),
     segAddr: f(segs.map((s) => s.addr)), segSize: f(segs.map((s) => s.size)), segPool: new Int32Array(segs.length),
     segKind: Uint8Array.from(segs, (s) => s.kind), segStream: f(segs.map((s) => s.stream)),
-    holdT: f(holdE.map((e) => e.t)), holdCut: f(holdE.map(before)), holdRow: Int32Array.from(holdE, (e) => e.who),
+    holdT: f(holdE.map((e) => e.t)), holdPosition: f(holdE.map(before)), holdRow: Int32Array.from(holdE, (e) => e.who),
     over: new Map(),
   };
   return { m, a, events };
 }
 
-/** The same from cells painted one by one. */
+/** Computes the same from cells painted one by one. */
 function painted(m: Memory, a: Allocator, events: Event[]) {
   const use = new Map<number, 'live' | 'held'>();
   const segs = new Set<number>();
@@ -125,9 +125,9 @@ describe('the allocator', () => {
     for (let round = 0; round < 150; round++) {
       const { m, a, events } = someAllocator(80);
       const t = random(events[events.length - 1].t + 2);
-      const cuts: [Cut, Event[]][] = [[cutAt(m, t), events.filter((e) => e.t <= t)]];
+      const cuts: [Position, Event[]][] = [[positionAt(m, t), events.filter((e) => e.t <= t)]];
       const peak = peakOf(m, 1);
-      const at = events.filter((e) => e.kind === 'make' || e.kind === 'end')[peak.moves - 1];
+      const at = events.filter((e) => e.kind === 'make' || e.kind === 'end')[peak.events - 1];
       if (at) cuts.push([peak, events.slice(0, events.indexOf(at) + 1)]);
       for (const [cut, seen] of cuts) {
         const s = stateAt(m, a, cut, 1);
@@ -150,7 +150,7 @@ describe('the allocator', () => {
   it('a layout shows every byte of every segment once', () => {
     for (let round = 0; round < 60; round++) {
       const { m, a } = someAllocator(60);
-      const { segs } = stateAt(m, a, { moves: m.moves, t: 1e9, exact: false }, 1);
+      const { segs } = stateAt(m, a, { events: m.events, t: 1e9, exact: false }, 1);
       const width = 60 + random(900);
       const { pieces, height } = layout(segs, width, 'scale');
       segs.forEach((g, i) => {
@@ -169,7 +169,7 @@ describe('the allocator', () => {
   it('arrow keys reach every block, and no other', () => {
     for (let round = 0; round < 40; round++) {
       const { m, a } = someAllocator(60);
-      const s = stateAt(m, a, cutAt(m, m.t[random(m.moves)]), 1);
+      const s = stateAt(m, a, positionAt(m, m.t[random(m.events)]), 1);
       if (!s.segs.length) continue;
       const order = s.segs.map((_, i) => i).sort((x, y) => s.segs[y].size - s.segs[x].size);
       const way = [step(s, order, -1, 'ArrowRight')];
@@ -197,7 +197,7 @@ describe('the allocator', () => {
     }
   });
   it('after a contradiction what is free is not known', () => {
-    const over = [{ device: 1, points: 4, moves: 9, loose: 0, odd: 2, worst_odd: true }, { device: 2, points: 2, moves: 9, loose: 0, odd: null, worst_odd: false }];
+    const over = [{ device: 1, points: 4, events: 9, loose: 0, odd: 2, worst_odd: true }, { device: 2, points: 2, events: 9, loose: 0, odd: null, worst_odd: false }];
     const rows = over.reduce((n, o) => n + o.points + 1, 0);
     const section = { json: { bases: [null], kinds: [], over }, column: (name: string) => Float64Array.from({ length: name.startsWith('frag_') ? rows : 0 }, (_, i) => (name === 'frag_reserved' ? 10 * i : i)), ints: () => new Int32Array(0), bytes: () => new Uint8Array(0) };
     const a = readAllocator(section as never);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Chromium for tests: the system's own, headless, with a fresh profile and nothing that talks to a
-// network. Missing parts end the test with status 77 (skipped) and one line.
+// Chromium for tests: that of the system, headless, with a fresh profile and without network services. If it is missing, the test
+// ends with status 77 (skipped) and one line.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ export async function launch(viewport = { width: 1440, height: 900 }) {
   return { context, close };
 }
 
-/** A new page; what it complains about and asks for is kept. */
+/** Opens a new page and keeps its errors and requests. */
 export async function blank(context) {
   const page = await context.newPage();
   const troubles = [];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Colours can be told apart by people who see red, green or blue less, and text on them can be read.
+// Colours are distinguishable for people with each kind of colour blindness, and text on them is readable.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { boundColors, catColor, causeColors, groups, palette, typeColors } from '../src/draw/colors';
@@ -22,7 +22,7 @@ const eyes: Record<string, number[]> = {
 };
 const linear = (c: number) => (c <= 10.31 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
 
-/** CIE L*a*b* as eyes of a kind see it. */
+/** CIE L*a*b* of a colour as seen with a kind of colour blindness. */
 function seen(v: number, m: number[]): number[] {
   const c = [v >> 16, (v >> 8) & 255, v & 255].map(linear);
   const [r, g, b] = [0, 1, 2].map((i) => Math.min(1, Math.max(0, m[i * 3] * c[0] + m[i * 3 + 1] * c[1] + m[i * 3 + 2] * c[2])));

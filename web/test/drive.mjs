@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// A page in a real browser, driven as a person would: every view, zoom, pan, search, a moment, a
-// span; light and dark. No request leaves it, nothing complains, hostile names are text, and figures
-// are those that the commands print.
+// Drives a page in a real browser as a user would: every view, zoom, pan, search, a moment, a span; light and dark. The page
+// sends no request and logs no error, hostile names are shown as text, and figures equal those of the commands.
 //   node drive.mjs PROGRAM SOURCE [FOLDER FOR PICTURES]
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tidemark-page-'));
 
 const evil = '</script><img src=x onerror="document.title=\'owned\'"><script>alert(1)</script>';
 
-/** A trace whose every name is an attack. */
+/** A trace in which every name is an attack. */
 function hostileTrace() {
   const e = [];
   for (let i = 0; i < 40; i++) {
@@ -142,7 +141,7 @@ async function whole(name, file, word) {
   const link = page.url();
   await memory(page);
   await shot(page, `${name}-memory`);
-  // The figure behind the chart is the command's, to the byte.
+  // The figure of the chart equals the command's to the byte.
   await page.click('button:text-is("Go to the peak")');
   await settle(page);
   const unit = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
@@ -165,7 +164,7 @@ async function whole(name, file, word) {
   await shot(page, `${name}-dark`);
   clean(opened);
   await page.close();
-  // A link opens on what it was copied from.
+  // A copied link opens the same view.
   const again = await open(context, html, new URL(link).hash);
   await again.page.waitForSelector('.details');
   assert.ok((await again.page.textContent('.details h3')).includes(word));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Flame graphs, ops, kernels and device time, driven as a person would. Figures are those of the
-// commands, to the nanosecond and the byte.
+// Drives flame graphs, ops, kernels and device time as a user would. Figures equal those of the commands to the nanosecond and
+// the byte.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const tip = async (page, x, y) => {
   return page.textContent('.tip');
 };
 
-/** Totals by function of a tree from the command line, a function in itself once. */
+/** Totals by function of a tree from the command line; a recursive call counts once. */
 function functions(root) {
   const of = {};
   const walk = (node, open) => {
@@ -190,7 +190,7 @@ async function deviceTime(page) {
   await page.click('table[aria-label="critical path"] tbody tr >> nth=3');
   await page.waitForSelector('.timeline canvas');
   assert.ok((await hash(page)).get('span'), 'an edge leads to its span');
-  // Every table behind the bars holds the document's figures.
+  // Every table of the bars has the document's figures.
   const hta = json('hta', gpt);
   await go(page, 'Device time');
   await settle(page);
@@ -209,7 +209,7 @@ await drive(async ({ folder, make, visit }) => {
     await kernels(page);
     await deviceTime(page);
   });
-  // What a trace has nothing for is not offered.
+  // Trees without data are not offered.
   const plain = join(folder, 'plain.json');
   writeFileSync(plain, JSON.stringify({ traceEvents: [{ ph: 'X', cat: 'cpu_op', name: 'a', pid: 1, tid: 1, ts: 5, dur: 3 }] }));
   await visit(make('report', plain), '#view=flame', async (page) =>

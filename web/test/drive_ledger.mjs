@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Device memory by who holds it: figures are those of `tidemark device --json`, of one process and of two on one device.
+// Device memory by holder: figures equal those of `tidemark device --json`, for one process and for two on one device.
 //   node drive_ledger.mjs PROGRAM SOURCE [FOLDER FOR PICTURES]
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

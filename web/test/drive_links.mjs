@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// What is selected in one view and found in the others: a moment, a span, a stack, an allocation; blocks by keyboard
-// alone; modules as the command has them; a table behind every picture.
+// A selection in one view is shown in the others: a moment, a span, a stack, an allocation; blocks by keyboard alone; modules
+// equal those of the command; every picture has a table.
 //   node drive_links.mjs PROGRAM SOURCE [FOLDER FOR PICTURES]
 import assert from 'node:assert/strict';
 import { cells, data, drive, go, gpt, hash, json, settle, shot, soon } from './driver.mjs';
@@ -36,7 +36,7 @@ async function span(page) {
   assert.equal((await hash(page)).get('tree'), 'gpu');
 }
 
-/** An allocation, its stack in the flame graph, and what else was made there. */
+/** An allocation, its stack in the flame graph, and the other allocations of that stack. */
 async function stack(page) {
   await page.waitForSelector('table[aria-label="allocations alive"] tr');
   await page.click('table[aria-label="allocations alive"] tbody tr >> nth=2');
@@ -57,13 +57,13 @@ async function stack(page) {
   await soon(async () => assert.equal(Number(await page.getAttribute('#alive', 'data-bytes')), peak, 'the address keeps the stack'));
   await page.click('#alive button:has-text("made under")');
   await soon(async () => assert.ok(Number(await page.getAttribute('#alive', 'data-bytes')) > peak));
-  // The allocation's life stands in the timeline too.
+  // The allocation's lifetime is shown in the timeline too.
   await go(page, 'Timeline');
   await settle(page);
   assert.match((await hash(page)).get('alloc'), /^\d+$/);
 }
 
-/** Every block can be reached and chosen without a pointer; time stands still meanwhile. */
+/** Every block can be selected by keyboard, and the selected moment stays the same. */
 async function blocks(page) {
   await page.waitForSelector('.chart.blocks canvas');
   await page.focus('.chart.blocks canvas');
@@ -90,7 +90,7 @@ async function blocks(page) {
   await shot(page, 'blocks');
 }
 
-/** Modules: the rows of `tidemark modules`, and memory stacked by them as `peak --group-by module` has it. */
+/** Modules: the rows equal those of `tidemark modules`, and memory stacked by module equals `peak --group-by module`. */
 async function modules(page) {
   const want = json('modules', stacks).modules;
   await go(page, 'Ops');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// The page of live objects: its tables are those of `tidemark objects --json`, a click on an owner leaves what it shares, the
-// snapshots are switched, and names are text whatever they hold.
+// The page of live objects: its tables are those of `tidemark objects --json`, a click on an owner keeps only the objects that it
+// shares, snapshots can be switched, and hostile names are shown as text.
 //   node drive_objects.mjs PROGRAM SOURCE [FOLDER FOR PICTURES]
 import assert from 'node:assert/strict';
 import { cells, data, drive, hash, json, shot, soon } from './driver.mjs';

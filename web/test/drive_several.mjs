@@ -7,23 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { cells, data, drive, go, gpt, hash, json, picture, run, settle, shot } from './driver.mjs';
-
-/** A rank's trace: ops, kernels, and an all-reduce for which rank 2 comes late. */
-function rankTrace(rank, slow = 1, more = []) {
-  const e = [{ ph: 'X', cat: 'user_annotation', name: 'ProfilerStep#1', pid: 1, tid: 1, ts: 90, dur: 900 }];
-  for (let i = 0; i < 20; i++) {
-    const ts = 100 + i * 40;
-    const late = rank === 2 ? 9 : rank;
-    e.push({ ph: 'X', cat: 'cpu_op', name: 'aten::mm', pid: 1, tid: 1, ts, dur: 12 * slow });
-    e.push({ ph: 'X', cat: 'cuda_runtime', name: 'cudaLaunchKernel', pid: 1, tid: 1, ts: ts + 1, dur: 2, args: { correlation: 2 * i + 1 } });
-    e.push({ ph: 'X', cat: 'kernel', name: 'gemm', pid: 0, tid: 7, ts: ts + 4, dur: 10 * slow, args: { correlation: 2 * i + 1, device: 0, stream: 7 } });
-    e.push({ ph: 'X', cat: 'cpu_op', name: 'c10d::allreduce_', pid: 1, tid: 1, ts: ts + 26, dur: 4 });
-    e.push({ ph: 'X', cat: 'cuda_runtime', name: 'cudaLaunchKernel', pid: 1, tid: 1, ts: ts + 27, dur: 2, args: { correlation: 2 * i + 2 } });
-    e.push({ ph: 'X', cat: 'kernel', name: 'ncclDevKernel_AllReduce_Sum_bf16', pid: 0, tid: 9, ts: ts + 30 - 5 + late / 2, dur: 14 - late, args: { correlation: 2 * i + 2, device: 0, stream: 9 } });
-    e.push({ ph: 'i', s: 't', cat: 'cpu_instant_event', name: '[memory]', pid: 1, tid: 1, ts: ts + 3, args: { 'Device Type': 1, 'Device Id': 0, Addr: 4096 + i * 65536, Bytes: 1024 * (i + 1) * slow, 'Total Allocated': 0, 'Total Reserved': 1 << 20 } });
-  }
-  return JSON.stringify({ schemaVersion: 1, distributedInfo: { rank, world_size: 3, backend: 'nccl' }, deviceProperties: [{ id: 0, name: 'GPU', totalGlobalMem: 1 << 30 }], traceEvents: [...e, ...more] });
-}
+import { rankTrace } from './traces.mjs';
 
 const number = (s) => Number(s.replaceAll(',', ''));
 
@@ -71,12 +55,12 @@ async function ranks(folder, visit) {
   });
 }
 
-/** What does not fit is there with its device time, and the page says so. */
+/** Ranks without details have their device time, and the page says so. */
 async function bounded(folder, visit) {
   const html = join(folder, 'bounded.html');
   run('report', join(folder, 'job'), '--detail', '200', '-o', html);
   await visit(html, '#view=hta', async (page) => {
-    assert.match(await page.textContent('.losses'), /only the device time is here: 2\./);
+    assert.match(await page.textContent('.losses'), /by their device time only: 2\./);
     const options = page.locator('select[aria-label="Trace"] option');
     assert.deepEqual(await options.evaluateAll((list) => list.map((o) => o.disabled)), [false, true, true]);
     assert.equal((await cells(page, 'ranks')).length, 3, 'device time of all');
@@ -85,7 +69,7 @@ async function bounded(folder, visit) {
 
 const evil = '</script><img src=x onerror="document.title=\'owned\'">';
 
-/** Names that attack, on a page that compares. */
+/** Hostile names on a page that compares. */
 async function hostile(folder, visit) {
   const [a, b] = [join(folder, `a.json`), join(folder, 'b.json')];
   const op = (name, dur) => ({ ph: 'X', cat: 'cpu_op', name, pid: 1, tid: 1, ts: 960, dur });
@@ -150,7 +134,7 @@ async function twoRuns(folder, visit) {
   });
 }
 
-/** Two jobs of three ranks, of which one got slower: all of them in a table, that one in full. */
+/** Two jobs of three ranks, one of which got slower: a table has all of them, and that rank has details. */
 async function twoJobs(folder, visit) {
   const [a, b] = ['jobA', 'jobB'].map((n, k) => {
     mkdirSync(join(folder, n));
@@ -188,7 +172,7 @@ async function poor(folder, visit) {
   });
 }
 
-/** Which page two files give, and that a file which cannot be read does not stop the others. */
+/** The kind of page that two files give; an unreadable file does not stop the others. */
 function rules(folder) {
   const name = (n) => join(folder, n);
   const kind = (html) => execFileSync('grep', ['-c', 'id="tide-diff"', html], { encoding: 'utf8' }).trim() === '1';

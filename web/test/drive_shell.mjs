@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// What all views share: pages of one view, tabs only for what is there, help, light and dark (kept), paper,
-// small and wall screens, names for everything that can be pressed.
+// Functions of all views: pages of one view, tabs only for existing data, help, light and dark (stored), paper, small and wall
+// screens, names for all controls.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -83,7 +83,7 @@ await drive(async ({ folder, make, visit }) => {
     }
     await helpAndAbout(page);
     await themes(page);
-    // Back returns to the view before; the search box is left by Escape, its text stays.
+    // Back returns to the previous view; Escape leaves the search box and keeps its text.
     await go(page, 'Ops');
     await page.waitForFunction(() => location.hash.includes('view=ops'));
     await go(page, 'Timeline');
@@ -116,7 +116,7 @@ await drive(async ({ folder, make, visit }) => {
     assert.match(await page.textContent('main'), /[\d,]+ operations \| \d+ concurrent lanes \| [\d.]+ ms total time/);
     assert.match(await page.textContent('main'), /LinearRMSNormSiLUEmbeddingother/);
   });
-  // Tabs only for what the trace has.
+  // Tabs only for data that the trace has.
   const spans = join(folder, 'spans.json');
   writeFileSync(spans, JSON.stringify({ traceEvents: [{ ph: 'X', cat: 'cpu_op', name: 'one', pid: 1, tid: 1, ts: 0, dur: 5 }] }));
   await visit(make('report', spans), '', async (page) => {
@@ -137,7 +137,7 @@ await drive(async ({ folder, make, visit }) => {
       await shot(page, `timeline-${width}`);
     });
   }
-  // A phone and paper: nothing is wider than the screen or sheet; paper has no holes where rows were out of sight.
+  // A phone and paper: nothing is wider than the screen or sheet; paper has no gaps in place of rows outside the window.
   await visit(all, '', async (page) => {
     const wide = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     await page.setViewportSize({ width: 420, height: 800 });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// The timeline, driven as a person would: details, arrows from launch to kernel, areas and their sums,
-// lanes, the keyboard alone. Figures are those of the commands.
+// Drives the timeline as a user would: details, arrows from launch to kernel, areas and their sums, lanes, the keyboard alone.
+// Figures equal those of the commands.
 import assert from 'node:assert/strict';
 import { drive, gpt, hash, picture, run, settle, shot } from './driver.mjs';
 
@@ -45,7 +45,7 @@ async function arrows(page) {
   let followed = false;
   for (let dy = box.height - 40; dy > 120 && !followed; dy -= 6)
     for (let dx = 300; dx < box.width - 10 && !followed; dx += 4) {
-      // Only places where the pointer says that something can be clicked and no span is below it.
+      // Only places where the pointer's shape shows a link and no span is below it.
       await page.mouse.move(box.x + dx, box.y + dy);
       const on = await page.evaluate(() => document.querySelector('.timeline canvas').classList.contains('pointing') && !document.querySelector('.tip'));
       if (!on) continue;
@@ -63,7 +63,7 @@ async function areas(page) {
   await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press('0');
   await settle(page);
-  // Everything, as a table: what the command says, to the nanosecond.
+  // All spans as a table: equal to the command's output to the nanosecond.
   await page.keyboard.press('t');
   await page.waitForSelector('#sums tbody tr');
   await page.fill('input[aria-label="Filter spans by name"]', 'aten::mm');
@@ -154,7 +154,7 @@ async function low(page) {
   assert.equal(await picture(page, '.timeline'), before);
 }
 
-/** No pointer at all. */
+/** The keyboard alone. */
 async function keyboard(page) {
   await page.focus('.timeline canvas');
   await page.keyboard.press('Escape');
@@ -174,7 +174,7 @@ async function keyboard(page) {
   await page.waitForSelector('.details');
   assert.ok(told.startsWith(await page.textContent('.details h3')), 'Enter selects it');
   await page.keyboard.press('f');
-  await page.waitForFunction(() => location.hash.includes('t0='), null, { timeout: 10000 }); // f focuses it
+  await page.waitForFunction(() => location.hash.includes('t0='), null, { timeout: 60000 }); // f focuses it
   await page.keyboard.press('ArrowUp');
   assert.notEqual(await heard(), told);
   await page.keyboard.press('Escape');

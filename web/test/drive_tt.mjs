@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// The view of a Tenstorrent run: its figures are those of `tidemark tt`, a click on the chart chooses an
-// operation and shows its text and its line in the module, and no duration is anywhere.
+// The view of a Tenstorrent run: its figures equal those of `tidemark tt`, a click on the chart selects an operation and shows
+// its text and its line in the module, and no duration is shown.
 //   node drive_tt.mjs PROGRAM SOURCE [FOLDER FOR PICTURES]
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -49,7 +49,7 @@ async function view(page) {
   await shot(page, 'tenstorrent');
 }
 
-/** No clock, so nothing is said of how busy anything was. */
+/** Without a clock, no busy time is shown. */
 async function overview(page) {
   const text = await page.textContent('main');
   assert.match(text, /Covers/);
@@ -58,13 +58,29 @@ async function overview(page) {
   await shot(page, 'tenstorrent-overview');
 }
 
-/** Nothing is drawn where nothing is known; what is missing is named. */
+/** L1 and DRAM are separate memories: the memory view shows either, or both. */
+async function chip(page) {
+  const [dram, l1] = [...json('peak', log).devices, ...json('peak', log).on_chip].map((p) => p.peak_bytes);
+  const alive = async () => Number(await page.getAttribute('#alive', 'data-bytes'));
+  await soon(async () => assert.equal(await alive(), dram));
+  const before = await picture(page, 'main');
+  await page.click('[aria-label="Device"] button:text-is("tt:0 L1")');
+  await soon(async () => assert.equal(await alive(), l1));
+  assert.notEqual(await picture(page, 'main'), before);
+  assert.ok((await cells(page, 'allocations alive')).every((r) => r.includes('L1')), 'only allocations in L1');
+  await shot(page, 'tenstorrent-l1');
+}
+
+/** Unknown values are not drawn, and a text names them. */
 async function noStates(page) {
   const text = await page.textContent('main');
   assert.match(text, /Peak memoryunknown/);
   assert.match(text, /TT_RUNTIME_MEMORY_LOG_LEVEL=operation/, 'how to get them');
   assert.equal(await page.locator('main canvas').count(), 0, 'no empty chart');
   await shot(page, 'tenstorrent-no-states');
+  await go(page, 'Timeline');
+  await page.waitForSelector('main canvas');
+  assert.equal(await page.locator('.minimap').count(), 0, 'no empty map');
 }
 
 /** Every rank has a curve and peaks of its own; a click chooses an operation of the rank that is shown. */
@@ -99,6 +115,7 @@ async function ranks(page) {
 await drive(async ({ make, visit }) => {
   await visit(make('report', log), '#view=tenstorrent', view);
   await visit(make('report', log), '#view=overview', overview);
+  await visit(make('report', log), '#view=memory', chip);
   assert.equal(spawnSync(process.argv[2], ['report', bare, '-o', `${bare}.html`]).status, 4, 'the log is not complete');
   await visit(`${bare}.html`, '#view=overview', noStates);
   await visit(make('report', four), '#view=tenstorrent', ranks);

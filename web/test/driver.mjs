@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// What tests that drive pages share. Each is run as  node drive_X.mjs PROGRAM SOURCE [FOLDER FOR PICTURES].
+// Shared functions of the tests that drive pages. Run each as node drive_X.mjs PROGRAM SOURCE [FOLDER FOR PICTURES].
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -21,16 +21,16 @@ export const settle = (page) => page.waitForTimeout(250);
 export const shot = async (page, name) => pictures && (await page.screenshot({ path: join(pictures, `${name}.png`) }));
 /** Texts of the first n rows of a table. */
 export const cells = (page, label, n = 1e9) => page.locator(`table[aria-label="${label}"] tbody tr:not(.pad)`).evaluateAll((rows, k) => rows.slice(0, k).map((r) => [...r.cells].map((c) => c.textContent)), n);
-/** A short text that differs when the picture does. */
+/** Returns a short text that is different for different pictures. */
 export const picture = async (page, where) =>
   createHash('sha1').update(await page.evaluate((w) => document.querySelector(`${w} canvas`).toDataURL(), where)).digest('hex');
-/** What the address keeps, once it was written. */
+/** Returns the state in the address, after the page has written it. */
 export async function hash(page) {
   await settle(page);
   return new URLSearchParams(await page.evaluate(() => location.hash.slice(1)));
 }
 
-/** Pages draw and write their address a moment later, on a busy machine much later: ask until it is so. */
+/** Pages draw and write their address with a delay, which is long on a busy machine: check repeatedly. */
 export async function soon(check) {
   for (const end = Date.now() + 10000; ; ) {
     try {
@@ -42,7 +42,7 @@ export async function soon(check) {
   }
 }
 
-/** No error, no warning, no dialog, no request but for the page itself. */
+/** Checks that there was no error, no warning, no dialog, and no request except for the page itself. */
 export function clean({ troubles, requests }) {
   assert.deepEqual(troubles, [], 'the page complains');
   assert.ok(requests.every((r) => r.startsWith('file://') && r.includes('.html')), `the page asked for ${requests}`);
@@ -61,7 +61,7 @@ export async function drive(body, viewport) {
     }
     return made.get(key);
   };
-  /** Open it, do something with it, see that it stayed clean. */
+  /** Opens a page, runs the test's actions, and checks for errors. */
   const visit = async (html, at, act) => {
     const opened = await open(context, html, at);
     await settle(opened.page);

@@ -19,7 +19,7 @@ function someTree(n: number): Tree {
   return layOut({ names, name, parent, self, count }, random(2) ? 'heavy' : 'time');
 }
 
-/** Every node as a stack of names with its own weight: what a profiler would have sampled. */
+/** Every node as a stack of names with its own weight, like a profiler's samples. */
 const stacks = (t: Tree) => Array.from({ length: t.n }, (_, i) => ({ names: pathOf(t, i).map((p) => t.name[p]), self: t.self[i], count: t.count[i] }));
 
 /** Totals by path of a tree: "1/2/1" -> total. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { buildMip, groupBy, grouped, keyOf, levelAt, picture } from '../src/data/levels';
 import { phasePeaks } from '../src/data/memory_phases';
 import { stackFrames } from '../src/data/calls';
-import { aliveAt, cutAt, highest, madeUnder, type Memory, peakOf } from '../src/data/memory';
+import { highest, liveSetAt, madeUnder, type Memory, peakOf, positionAt } from '../src/data/memory';
 import { random, someMemory } from './some';
 import { after, visitRow } from '../src/data/spans';
 
@@ -62,19 +62,19 @@ describe('what a row shows', () => {
   });
 });
 
-/** Rows alive after moves [0, cut), the slow and obvious way; device 0 = all. */
+/** Rows alive after events [0, cut), the slow and obvious way; device 0 = all, -1 = pool 1 alone. */
 function alive(m: Memory, cut: number, device: number): number[] {
-  const moves = [...m.who.subarray(0, cut)];
-  const rows = moves.filter((w) => w >= 0 && !moves.includes(~w)).sort((a, b) => a - b);
-  return rows.filter((r) => !device || m.json.pools[m.pool[r]].device === device);
+  const events = [...m.who.subarray(0, cut)];
+  const rows = events.filter((w) => w >= 0 && !events.includes(~w)).sort((a, b) => a - b);
+  return rows.filter((r) => (device < 0 ? m.pool[r] === -device : !device || m.json.pools[m.pool[r]].device === device));
 }
-const truth = (m: Memory, device: number) => Array.from({ length: m.moves }, (_, i) => alive(m, i + 1, device).reduce((a, r) => a + m.size[r], 0));
+const truth = (m: Memory, device: number) => Array.from({ length: m.events }, (_, i) => alive(m, i + 1, device).reduce((a, r) => a + m.size[r], 0));
 
 describe('memory', () => {
   it('sums, peaks and pictures agree with the plain definition', () => {
     for (let round = 0; round < 10; round++) {
       const m = someMemory(100 + random(300));
-      for (const device of [1, 0]) {
+      for (const device of [1, 0, -1]) {
         const live = truth(m, device);
         for (const by of ['role', 'tensor', 'device', 'size'] as const) {
           const g = groupBy(m, device, by);
@@ -82,13 +82,13 @@ describe('memory', () => {
           expect(g.labels.length).toBeLessThanOrEqual(12);
           expect(mip.peak).toBe(Math.max(0, ...live));
           const peak = peakOf(m, device);
-          expect(peak).toMatchObject({ bytes: mip.peak, moves: live.indexOf(mip.peak) + 1, t: m.t[live.indexOf(mip.peak)] });
-          for (const cut of [0, 1, 63, 64, 65, m.moves]) {
-            const level = levelAt(m, g, mip, Math.min(cut, m.moves));
+          expect(peak).toMatchObject({ bytes: mip.peak, events: live.indexOf(mip.peak) + 1, t: m.t[live.indexOf(mip.peak)] });
+          for (const cut of [0, 1, 63, 64, 65, m.events]) {
+            const level = levelAt(m, g, mip, Math.min(cut, m.events));
             const rows = alive(m, cut, device);
             level.forEach((v, k) => expect(v).toBe(rows.filter((r) => g.of[r] === k).reduce((a, r) => a + m.size[r], 0)));
           }
-          const end = m.t[m.moves - 1] + 1;
+          const end = m.t[m.events - 1] + 1;
           const width = 50;
           const p = picture(m, g, mip, 0, end, width);
           expect(Math.max(...p.sum)).toBe(mip.peak);
@@ -98,14 +98,14 @@ describe('memory', () => {
             for (let k = 0; k < p.k; k++) sum += p.values[x * p.k + k];
             expect(sum).toBe(p.sum[x]);
             const inside = live.filter((_, i) => Math.floor(m.t[i] * (width / end)) === x);
-            const before = live[after(m.t, 0, m.moves, (x * end) / width) - 1] ?? 0;
+            const before = live[after(m.t, 0, m.events, (x * end) / width) - 1] ?? 0;
             if (inside.length) expect(p.sum[x]).toBeGreaterThanOrEqual(Math.max(...inside));
             else expect(p.sum[x]).toBe(before);
           }
         }
       }
-      const t = random(m.t[m.moves - 1] + 1);
-      expect([...aliveAt(m, cutAt(m, t), 2)]).toEqual(alive(m, after(m.t, 0, m.moves, t), 2));
+      const t = random(m.t[m.events - 1] + 1);
+      expect([...liveSetAt(m, positionAt(m, t), 2)]).toEqual(alive(m, after(m.t, 0, m.events, t), 2));
     }
   });
   it('what was made under a path is what has it in front', () => {
@@ -142,16 +142,16 @@ describe('memory', () => {
       expect(new Set(groups.map((g) => g.label)).size).toBe(groups.length);
     }
   });
-  it('the highest moment of a stretch of moves includes what it began with', () => {
+  it('the highest moment of an interval of events includes its first level', () => {
     for (let round = 0; round < 30; round++) {
       const m = someMemory(120);
       const on = Uint8Array.from(m.json.pools, (_, i) => (i === 1 ? 1 : 0));
-      const levels = [0, ...Array.from({ length: m.moves }, (_, i) => alive(m, i + 1, 0).filter((r) => m.pool[r] === 1).reduce((a, r) => a + m.size[r], 0))];
-      const from = random(m.moves);
-      const to = from + random(m.moves - from + 1);
+      const levels = [0, ...Array.from({ length: m.events }, (_, i) => alive(m, i + 1, 0).filter((r) => m.pool[r] === 1).reduce((a, r) => a + m.size[r], 0))];
+      const from = random(m.events);
+      const to = from + random(m.events - from + 1);
       const part = levels.slice(from, to + 1);
       const got = highest(m, on, from, to, levels[from]);
-      expect(got).toEqual({ bytes: Math.max(...part), moves: from + part.indexOf(Math.max(...part)), after: levels[to] });
+      expect(got).toEqual({ bytes: Math.max(...part), events: from + part.indexOf(Math.max(...part)), after: levels[to] });
     }
   });
 });
@@ -160,28 +160,28 @@ describe('phases', () => {
   it('a phase shows its first highest moment and everything alive then, once', () => {
     for (let round = 0; round < 40; round++) {
       const m = someMemory(20 + random(150));
-      const moves: number[] = [];
-      for (let left = m.moves; left > 0; left -= moves[moves.length - 1]) moves.push(Math.min(left, random(40)));
-      if (!random(2)) moves.push(0); // a phase in which nothing happens
+      const events: number[] = [];
+      for (let left = m.events; left > 0; left -= events[events.length - 1]) events.push(Math.min(left, random(40)));
+      if (!random(2)) events.push(0); // a phase in which nothing happens
       const pools = [[0], [1], [0, 1]][random(3)];
       const by = (['role', 'tensor', 'pool', 'size'] as const)[random(4)];
       const key = keyOf(m, by);
-      const { labels, peaks } = phasePeaks(m, moves, pools, by);
-      expect(peaks.length).toBe(moves.length);
+      const { labels, peaks } = phasePeaks(m, events, pools, by);
+      expect(peaks.length).toBe(events.length);
       expect(labels.length).toBeLessThanOrEqual(12);
       let from = 0;
       peaks.forEach((p, n) => {
-        const sets = Array.from({ length: moves[n] + 1 }, (_, i) => alive(m, from + i, 0).filter((r) => pools.includes(m.pool[r])));
+        const sets = Array.from({ length: events[n] + 1 }, (_, i) => alive(m, from + i, 0).filter((r) => pools.includes(m.pool[r])));
         const sums = sets.map((rows) => rows.reduce((a, r) => a + m.size[r], 0));
         const best = sums.indexOf(Math.max(...sums));
-        expect(p).toMatchObject({ top: sums[best], moves: from + best });
+        expect(p).toMatchObject({ top: sums[best], events: from + best });
         expect(p.parts.reduce((a, b) => a + b, 0)).toBe(p.top);
         const named = new Set(labels);
         labels.forEach((l, i) => {
           const rows = sets[best].filter((r) => (l === 'other' ? !named.has(key.label(key.of(r))) : key.label(key.of(r)) === l));
           expect(p.parts[i], l).toBe(rows.reduce((a, r) => a + m.size[r], 0));
         });
-        from += moves[n];
+        from += events[n];
       });
     }
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Properties that the build renames are nobody else's: what the C code says as a key would be lost.
+// The build renames only properties of our own code: a renamed key of the C code's JSON would be lost.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -13,7 +13,7 @@ for (const f of readdirSync(src, { recursive: true, encoding: 'utf8' }))
 const notKeys = new Set(['json', 'main']); // names of a format and of a section
 
 test('no renamed property is a key that C writes', () => {
-  expect(texts.has('peak_bytes')).toBe(true); // it looks at the right files
+  expect(texts.has('peak_bytes')).toBe(true); // the test reads the right files
   expect(OWN.filter((n: string) => texts.has(n) && !notKeys.has(n))).toEqual([]);
 });
 // json is a field of every section here; of the browser's, parse(await r.text()) does the same.

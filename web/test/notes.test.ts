@@ -31,7 +31,7 @@ function someSpans(): { spans: Spans; plain: Plain[] } {
     }
   };
   for (let track = 0; track < 3; track++) fill(track, 0, 200, 0);
-  // A span of no length never holds another, and two at one place are told apart by their row.
+  // A span of no length never holds another, and two at one place differ by their row.
   plain.sort((a, b) => a.track - b.track || a.depth - b.depth || a.t0 - b.t0 || a.t1 - b.t1);
   const rows = new Map<string, number>();
   for (const p of plain) rows.set(`${p.track}.${p.depth}`, (rows.get(`${p.track}.${p.depth}`) ?? 0) + 1);
@@ -64,7 +64,7 @@ function someSpans(): { spans: Spans; plain: Plain[] } {
     used: ['op'],
     cut: 0,
   } as Spans;
-  // The one around: the last of the row above that starts no later.
+  // The enclosing span: the last of the row above that starts no later.
   plain.forEach((p, i) => {
     plain.forEach((q, k) => {
       if (q.track === p.track && q.depth === p.depth - 1 && q.t0 <= p.t0 && k < i) p.parent = k;

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Takes the pictures of docs/, each of a page that is driven to what it shows (make pictures).
+// Takes the pictures of docs/: opens each page and drives it to the state of the picture (make pictures).
 //   node pictures.mjs PROGRAM SOURCE FOLDER
-// DEMO names a recording of examples/gpt: phases and memory that was recorded, not imported. OTHER: one with a larger batch.
-// LEDGER: one of a program on a GPU (tidemark run --gpu); without it that picture stays as it is.
+// DEMO names a recording of examples/gpt: phases and memory that were recorded, not imported. OTHER: a recording with a larger
+// batch. LEDGER: a recording of a program on a GPU (tidemark run --gpu); without it that picture is not replaced. ONLY=runs: the
+// table of runs alone.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { data, drive, go, gpt, run, settle, shot } from './driver.mjs';
 import { shrink } from './png.mjs';
+import { leakTrace, rankTrace } from './traces.mjs';
 
 const MOST = 60 * 1000; // bytes of a picture
+const started = Date.now();
 const folder = process.argv[4];
 const { DEMO: demo, OTHER: other, LEDGER: ledger } = process.env;
 assert.ok(folder && demo && other, 'pictures.mjs PROGRAM SOURCE FOLDER, with DEMO=FILE.tide OTHER=FILE.tide');
@@ -21,6 +24,15 @@ const search = async (page, text) => {
   await page.keyboard.press('Enter');
   await settle(page);
 };
+
+/** Takes the panel with this title alone, at most `high` pixels of it. */
+async function panel(page, title, name, high = 640) {
+  const box = page.locator(`section.panel:has(h2:text("${title}"))`).first();
+  await box.scrollIntoViewIfNeeded();
+  const { x, y, width, height } = await box.boundingBox();
+  const clip = { x, y: y + (await page.evaluate(() => scrollY)), width, height: Math.min(height, high) };
+  await page.screenshot({ path: join(folder, `${name}.png`), clip, fullPage: true });
+}
 
 async function kineto(page) {
   await shot(page, 'overview');
@@ -59,6 +71,28 @@ async function kineto(page) {
     await settle(page);
     await shot(page, name.toLowerCase().replace(' ', '-'));
   }
+  await panel(page, 'Device time', 'idle');
+  await panel(page, 'What to do', 'advice');
+  await panel(page, 'Critical path', 'critical-path', 480);
+  await panel(page, 'Launches', 'launches');
+}
+
+async function ranks(page) {
+  await go(page, 'Device time');
+  await settle(page);
+  await panel(page, 'Device time of', 'ranks', 256); // without the table, which has names of temporary files
+  await panel(page, 'Stragglers', 'stragglers');
+}
+
+async function snapshot(page) {
+  await shot(page, 'oom');
+  await go(page, 'Memory');
+  await settle(page);
+  await page.click('button:text-is("Go to the peak")');
+  await page.click('button:text-is("Allocator map")');
+  await page.setViewportSize({ width: 1280, height: 1320 });
+  await settle(page);
+  await shot(page, 'allocator');
 }
 
 async function recorded(page) {
@@ -75,8 +109,58 @@ async function recorded(page) {
   await shot(page, 'dark');
 }
 
+const GIB = 2 ** 30;
+/** A nightly run of train_gpt.py: four steps, `busy` of which a kernel takes, on memory that rises and falls. */
+function nightly(start, peak, step, busy) {
+  const memory = (ts, addr, bytes, total) => ({ ph: 'i', cat: 'cpu_instant_event', name: '[memory]', pid: 7, tid: 7, s: 't', ts, args: { 'Device Type': 1, 'Device Id': 0, Addr: addr, Bytes: bytes, 'Total Allocated': total, 'Total Reserved': peak } });
+  const [weights, part] = [Math.round(peak / 3), Math.round(peak / 9)];
+  const events = [{ ph: 'M', name: 'process_name', pid: 7, tid: 0, args: { name: 'python3 train_gpt.py' } }, memory(start, 2 ** 40, weights, weights)];
+  for (let k = 0; k < 4; k++) {
+    const ts = start + 10 + k * step;
+    events.push({ ph: 'X', cat: 'user_annotation', name: `ProfilerStep#${k}`, pid: 7, tid: 7, ts, dur: step - 1 });
+    events.push({ ph: 'X', cat: 'cuda_runtime', name: 'cudaLaunchKernel', pid: 7, tid: 7, ts: ts + 1, dur: 4, args: { correlation: k + 1 } });
+    events.push({ ph: 'X', cat: 'kernel', name: 'sm90_gemm', pid: 0, tid: 7, ts: ts + 5, dur: step * busy, args: { device: 0, stream: 7, correlation: k + 1 } });
+    for (let i = 0; i < 6; i++) events.push(memory(ts + (i * step) / 13, (i + 1) * 2 ** 36, part, weights + (i + 1) * part));
+    for (let i = 6; i-- > 0; ) events.push(memory(ts + ((13 - i) * step) / 14, (i + 1) * 2 ** 36, -part, weights + i * part));
+  }
+  return { deviceProperties: [{ id: 0, name: 'NVIDIA H200', totalGlobalMem: 141 * GIB }], traceEvents: events };
+}
+
+/** The dashboard over 30 nights; since the 19th a step needs a tenth more memory. */
+async function runs(context, temporary) {
+  const nights = join(temporary, 'nights');
+  let seed = 1;
+  const noise = () => (seed = (seed * 48271) % 2147483647) / 2147483647 - 0.5;
+  mkdirSync(nights);
+  for (let d = 1; d <= 30; d++) {
+    const start = new Date(2025, 5, d, 3, 30).getTime() * 1000;
+    writeFileSync(join(nights, `gpt_${d < 10 ? 0 : ''}${d}.json`), JSON.stringify(nightly(start, (d < 19 ? 30 : 33) * GIB * (1 + noise() / 100), 180000 * (1 + noise() / 50), 0.76 + noise() / 25)));
+  }
+  const server = spawn(process.argv[2], ['serve', nights, '--port', '0', '--no-token'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    const url = await new Promise((done) => server.stdout.on('data', (d) => done(String(d).trim().split(' ').pop())));
+    const asked = async () => (await fetch(`${url}api/runs`)).json();
+    while ((await asked()).pending) await new Promise((done) => setTimeout(done, 200));
+    const tag = async (name, tags, note) => fetch(`${url}api/runs/${(await asked()).runs.find((r) => r.name === name).id}/note?tags=${tags}&note=${note}`, { method: 'POST' });
+    await tag('gpt_30.json', 'baseline,fp8', 'a%20note');
+    await tag('gpt_19.json', 'longer%20context', '');
+    const page = await context.newPage();
+    await page.goto(url);
+    await page.selectOption('select[aria-label="Program"]', 'train_gpt.py');
+    await page.setViewportSize({ width: 1280, height: 640 });
+    await page.waitForSelector('.trend');
+    await settle(page);
+    await shot(page, 'runs');
+    await page.close();
+  } finally {
+    server.kill('SIGINT');
+  }
+}
+
 await drive(
-  async ({ folder: temporary, make, visit }) => {
+  async ({ context, folder: temporary, make, visit }) => {
+    await runs(context, temporary);
+    if (process.env.ONLY === 'runs') return;
     const log = join(temporary, 'train.log');
     const pair = join(temporary, 'pair.html');
     const shown = (tab, name) => async (page) => {
@@ -91,13 +175,27 @@ await drive(
     await visit(pair, '', shown('', 'compare'));
     if (ledger) await visit(make('report', ledger), '', shown('Device memory', 'device-memory'));
     await visit(make('report', gpt), '', kineto);
-    await visit(make('report', data('torchsnap/snapshot_oom.pickle.gz')), '', (page) => shot(page, 'oom'));
+    await visit(make('report', data('kineto_gpt_train_stack.json.gz')), '', async (page) => {
+      await go(page, 'Ops');
+      await page.click('button:text-is("Modules")');
+      await settle(page);
+      await panel(page, 'Modules', 'modules', 480);
+    });
+    const job = join(temporary, 'job');
+    mkdirSync(job);
+    for (let r = 0; r < 3; r++) writeFileSync(join(job, `rank-${r}.json`), rankTrace(r));
+    await visit(make('report', job), '', ranks);
+    const leak = join(temporary, 'leak.json');
+    writeFileSync(leak, leakTrace());
+    await visit(make('report', leak), '', shown('', 'leaks'));
+    await visit(make('report', data('torchsnap/snapshot_oom.pickle.gz')), '', snapshot);
     await visit(make('report', demo), '', recorded);
   },
   { width: 1280, height: 760 },
 );
 for (const name of readdirSync(folder).filter((n) => n.endsWith('.png'))) {
   const file = join(folder, name);
+  if (statSync(file).mtimeMs < started) continue; // not taken in this run
   const small = shrink(readFileSync(file));
   writeFileSync(file, small);
   console.log(`${name} ${small.length}`);

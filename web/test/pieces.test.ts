@@ -46,16 +46,16 @@ test('asks for more than is seen, once at a time, and only when it must', async 
   const p = new Provider(read, 1000, (v) => got.push(v));
   expect(p.visible(0, 1000, 100)).toBeUndefined();
   p.visible(100, 900, 100);
-  p.visible(200, 300, 100); // while one is asked for, only the last wish counts
+  p.visible(200, 300, 100); // during a request, only the last further one counts
   expect(asked).toEqual([[0, 1000, 100]]);
   await answer();
   expect(asked[1]).toEqual([150, 350, 200]);
   await answer();
   expect(got.length).toBe(2);
-  expect(p.visible(180, 280, 100)).toBe(got[1]); // inside, as sharp: nothing is asked
+  expect(p.visible(180, 280, 100)).toBe(got[1]); // inside, at the same resolution: no request
   expect(p.visible(210, 300, 100)).toBe(got[1]);
   expect(asked.length).toBe(2);
-  p.visible(220, 230, 100); // sharper
+  p.visible(220, 230, 100); // higher resolution
   expect(asked[2]).toEqual([215, 235, 200]);
   await answer();
   p.visible(0, 1000, 100); // elsewhere

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Small PNGs: reads what the browser writes (8 bits, RGB or RGBA, not interlaced) and writes at most 32
-// colours, the most used ones, each pixel its nearest. Pages are mostly flat, so that is hard to see.
+// colours, the most used ones, with the nearest colour for each pixel. Pages have few colours, so the difference is hardly
+// visible.
 import { deflateSync, inflateSync } from 'node:zlib';
 
 const COLORS = 32;
@@ -45,7 +46,7 @@ export function read(png) {
   return { width, height, rgb };
 }
 
-/** The most used colours: all that fill a hundredth; of the others those that are not near one that was taken already. */
+/** The most used colours: all that fill a hundredth of the picture; of the others, those that are not close to a chosen one. */
 function palette(rgb) {
   const count = new Map();
   for (let i = 0; i < rgb.length; i += 3) {

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { decode, open } from '../src/data/section';
 
-/** The writer of src/render/page/page_box.c, as plainly as it can be said. */
+/** A plain version of the writer in src/render/page/page_box.c. */
 function encode(enc: string, values: bigint[]): number[] {
   const out: number[] = [];
   let last = 0n;

@@ -48,7 +48,7 @@ describe('signals', () => {
     expect(runs).toBe(1);
     const t = signal(0);
     expect(() => effect(() => { void t.value; throw new Error('no'); })).toThrow('no');
-    expect(t.value).toBe(0); // read outside: nobody listens
+    expect(t.value).toBe(0); // read outside: no listener
   });
   it('many readers at random: each has seen the last state', () => {
     let seed = 3;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The recorder's inline fast path: tide_op_begin_full, tide_op_end, tide_alloc and tide_free in the common case.
+/* The recorder's inline fast path: tide_op_begin_full, tide_op_end, tide_alloc and tide_free in the
+ * common case.
  *
  * For code compiled against the libtidemark-rt it runs with: the recorder itself and the PyTorch
  * hooks. The layout below belongs to one version of the library and is not a public interface. All
@@ -58,7 +59,7 @@ typedef struct tide_quick {
 					   * in; 0 = none */
 	uint64_t head; /* next slot number (private copy of the ring's head) */
 	uint64_t room; /* first slot number that may not be used: last known tail + ring size. 0:
-		        * unknown, or another thread asked for the slow path at the next event */
+		        * unknown, or another thread requires the slow path at the next event */
 	tide_ring_slot *slots;
 	uint64_t mask;
 	TIDE_ATOMIC(uint64_t) * published; /* the ring's head, read by the writer thread */
@@ -342,13 +343,14 @@ TIDE_INLINE void tide__end(const void *op)
  * (src/format/device_log.h). */
 void tide__device_log(const void *bytes, uint32_t n) TIDE_QUICK_API;
 
-/* n frames, outermost first, on top of `parent`, under one lock: ids[i] is the stack that ends with frame i. Returns the
- * last one; 0 if it cannot be defined. */
+/* Defines n (at most 32) new stacks under one lock: frames on top of `parent`, outermost first.
+ * Returns the first of n consecutive ids, one that ends with each frame; 0 if they cannot be
+ * defined. Equal stacks are not looked for. */
 typedef struct tide_text_frame {
 	const char *function, *file; /* borrowed until it returns */
+	uint32_t id; /* of the frame; 0: it is defined by its texts, and filled in */
 } tide_text_frame;
-uint32_t tide__stack_push_texts(uint32_t parent, const tide_text_frame *frames, size_t n,
-				uint32_t *ids) TIDE_QUICK_API;
+uint32_t tide__stack_push_texts(uint32_t parent, tide_text_frame *frames, size_t n) TIDE_QUICK_API;
 
 static const uint64_t TIDE_SIZE_MAX = (UINT64_C(1) << 48) - 1;
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Measures the memory of arrays with metadata, and what they share.
+"""Measures the memory of arrays with metadata, and the objects that they share.
 
     >>> from tidemark import objects
     >>> print(objects.memory_report([x, y]))

@@ -76,7 +76,7 @@ def _same_exponents(dimensions: list[Any], problems: list[str]) -> list[str]:
     for d in dimensions:
         try:
             count[id(type(d)), d] += 1
-        except BaseException as e:  # it equals itself only
+        except BaseException as e:  # it equals only itself
             _duplicates.note(d, e, problems)
     return [f"{n} dimension objects created with same exponents - consider caching" for _, n in count.most_common(1) if n >= 2]
 
@@ -121,7 +121,7 @@ def of_set(r: SharedMetadataReport, many: Many, units: list[Any], dimensions: li
     equal = _same_exponents(dimensions, many.problems)
     found = _reuse(r, units, bool(equal)) + _same_unit(many, units) + equal
     if r.shared_savings_bytes:
-        found.append(f"Equal metadata objects: {size(r.shared_savings_bytes)} would vanish if they were one")
+        found.append(f"Equal metadata objects: sharing one would save {size(r.shared_savings_bytes)}")
     uncertainty = sum(many.uncertainty_bytes)
     if uncertainty:
         found += [f"Uncertainty arrays add {size(uncertainty)} memory overhead", "Consider uncertainty=None if not needed"]
@@ -129,7 +129,7 @@ def of_set(r: SharedMetadataReport, many: Many, units: list[Any], dimensions: li
 
 
 def _capacity(device: str) -> int:
-    """Bytes of a CUDA device's memory; 0 if unknown."""
+    """Returns the bytes of a CUDA device's memory; 0 if unknown."""
     torch = sys.modules.get("torch")
     if torch is None or not device.startswith("cuda") or not torch.cuda.is_available():
         return 0

@@ -49,7 +49,7 @@ def get(obj: Any, name: str) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """Each part is the name of an attribute or a function of the object. metadata may give a list of objects."""
+    """Each part is the name of an attribute or a function of the object. metadata may return a list of objects."""
     data: Part
     metadata: Part = None
     uncertainty: Part = None
@@ -81,7 +81,8 @@ def _masked(obj: Any) -> list[Any]:
 
 
 def _frame_arrays(obj: Any) -> list[Any]:
-    """A column as a Series would be noted in the frame (copy-on-write), so that each measurement finds more than the one before."""
+    """Returns the columns without making a Series: pandas notes each Series in the frame (copy-on-write), so that each
+    measurement would find more than the previous one."""
     if hasattr(obj, "_iter_column_arrays"):
         return list(obj._iter_column_arrays())
     return [obj.iloc[:, i].array for i in range(obj.shape[1])]
@@ -204,7 +205,7 @@ def array_size(array: Any, tell: Callable[[str], object] = _warn) -> tuple[int, 
 
 
 def inner_tensors(tensor: Any) -> list[Any]:
-    """Tensors that a sparse tensor, or a subclass that wraps others, consists of; of another one, none."""
+    """Returns the parts of a sparse tensor, or of a subclass that wraps tensors; none for any other tensor."""
     if hasattr(type(tensor), "__tensor_flatten__") and not _is_fake(tensor):
         return [getattr(tensor, name) for name in tensor.__tensor_flatten__()[0]]
     names = {"torch.sparse_coo": ("_indices", "_values"), "torch.sparse_csr": ("crow_indices", "col_indices", "values"), "torch.sparse_bsr": ("crow_indices", "col_indices", "values"),

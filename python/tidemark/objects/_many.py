@@ -113,7 +113,7 @@ class Group:
                 n, met, problems = _walk.total(list(more), [a, *data, *sigma]) if more else (0, False, [])
                 for text in problems:
                     self.tell(text)
-                if not met:  # the metadata leads to none of these: the figure is the same for other wrappers
+                if not met:  # the metadata refers to none of these, so the figure is the same for other wrappers
                     known[key] = n
             found.append(own + n)
         return found

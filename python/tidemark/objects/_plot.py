@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Lines over two logarithmic axes, as SVG. Text takes the colour of the page around it."""
+"""Draws lines over two logarithmic axes, as SVG. Text has the colour of the surrounding page."""
 from __future__ import annotations
 
 import math
@@ -16,8 +16,8 @@ _FONT = "font-size='11' font-family='sans-serif' fill='currentColor'"
 @dataclass
 class Series:
     name: str
-    points: list[tuple[float, float]]  # x above 0; y of 0 stands on the lowest line
-    absent: str = ""  # why it has no points
+    points: list[tuple[float, float]]  # x above 0; a y of 0 is drawn on the lowest line
+    absent: str = ""  # reason if it has no points
 
 
 def _short(n: float) -> str:

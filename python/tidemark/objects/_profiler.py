@@ -51,7 +51,7 @@ class _Traced:
         if self.mine:
             tracemalloc.start()
         self.before = None if self.mine else tracemalloc.take_snapshot()
-        self.witness = bytes(100)  # traced from here on, as long as nobody stops tracing
+        self.witness = bytes(100)  # traced from here on, unless other code stops tracing
         self.own = 0  # bytes that marks keep
         self.highest = self.base = self.peak_before = 0
         self.base, self.peak_before = tracemalloc.get_traced_memory()
@@ -144,8 +144,8 @@ class MemoryProfiler:
     """A context manager. Figures count from its beginning and stay readable after its end; tracing that others began continues.
 
     `sampled`: instead of tracing every allocation, reads the resident bytes of the process every `interval` seconds: below 1 % of the
-    program's time, without source lines. Where others trace, a peak below theirs shows as the highest value read (at marks and at the end).
-    Where others stop tracing inside the block, figures after that are None: unknown.
+    program's time, without source lines. If other code also traces, a peak below its peak is shown as the highest value read (at
+    marks and at the end). If other code stops tracing inside the block, later figures are None (unknown).
     """
 
     def __init__(self, *, sampled: bool = False, interval: float = 0.05) -> None:
@@ -256,12 +256,12 @@ class Growth:
 
     @property
     def per_call(self) -> float:
-        """The growth per call from the second call on, because the first one fills caches."""
+        """Returns the growth per call from the second call on, because the first one fills caches."""
         return (self.after[-1] - self.after[0]) / (len(self.after) - 1) if len(self.after) > 1 else 0.0
 
 
 def track_growth(operations: Iterable[Callable[[], Any]] | Callable[[], Any], repeat: int = 10) -> Growth:
-    """Runs the operations in order (a single one `repeat` times) and returns the bytes that each leaves behind."""
+    """Runs the operations in order (a single one `repeat` times) and returns the live bytes after each."""
     calls = [operations] * repeat if callable(operations) else list(operations)
     after, own = [0] * len(calls), 0  # own: bytes of the numbers in `after`
     with MemoryProfiler() as profiler:

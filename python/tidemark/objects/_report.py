@@ -105,7 +105,7 @@ def _summary(many: Many, apart: int) -> list[str]:
 
 
 def _has_memory(cls: type) -> bool:
-    """Returns whether the walk finds the memory of such an array; of others their own figure is taken."""
+    """Returns whether the walk finds the memory of such an array; for others their own figure is used."""
     return _walk.memory_only(cls) is not None or _kinds.module_of(cls).partition(".")[0] == "pandas"
 
 

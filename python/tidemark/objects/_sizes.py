@@ -19,14 +19,14 @@ LARGE = 100_000_000  # elements from which on arrays are mapped from an empty fi
 
 @dataclass
 class SizeRow:
-    """Bytes at one size; None: not known here."""
+    """Bytes at one size; None = unknown on this machine."""
     elements: int
     data_bytes: int
     overhead_bytes: int
     numpy_bytes: int | None  # header and elements of the plain array
     torch_bytes: int | None  # a plain tensor: object and elements
-    gpu_bytes: int | None  # what the device's allocator gave for the wrapper
-    gpu_plain_bytes: int | None  # what it gave for a plain tensor
+    gpu_bytes: int | None  # bytes that the device's allocator returned for the wrapper
+    gpu_plain_bytes: int | None  # bytes that it returned for a plain tensor
 
     @property
     def overhead_percent(self) -> float:
@@ -46,7 +46,7 @@ class SizeTable:
 
     def series(self) -> list[_plot.Series]:
         """Returns the overhead in percent of the data: that of the wrapper, and that of a plain array beyond its elements."""
-        every = (("wrapper", "data_bytes", "without data"), ("plain NumPy array", "numpy_bytes", "NumPy is not there"), ("plain torch tensor", "torch_bytes", "torch is not imported"),
+        every = (("wrapper", "data_bytes", "without data"), ("plain NumPy array", "numpy_bytes", "NumPy is not installed"), ("plain torch tensor", "torch_bytes", "torch is not imported"),
                  ("wrapper on the GPU", "gpu_bytes", "not measured: no CUDA device, or no wrap_tensor"), ("plain tensor on the GPU", "gpu_plain_bytes", "not measured: no CUDA device"))
         return [self._one(name, key, why) for name, key, why in every]
 
@@ -59,7 +59,8 @@ class SizeTable:
         return _plot.Series(name, points, "" if points else why)
 
     def svg(self) -> str:
-        """Overhead in percent of the data over elements, both axes logarithmic, one line per series; those that are absent are named."""
+        """Returns a plot of the overhead in percent of the data over elements, both axes logarithmic, one line per series;
+        missing series are named."""
         return _plot.Plot(self.series()).svg("elements; overhead in percent of the data")
 
 
@@ -68,7 +69,7 @@ def _known(n: int | None) -> str:
 
 
 def _array(n: int, folder: str) -> Any:
-    """A NumPy array of zeros; without NumPy a tensor."""
+    """Returns a NumPy array of zeros; without NumPy a tensor."""
     try:
         import numpy
     except ImportError:

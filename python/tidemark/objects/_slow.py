@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""The walk in Python, used if the extension cannot be loaded: gc.get_referents and __sizeof__, about 50 times slower.
+"""Walks objects in Python if the extension cannot be loaded, with gc.get_referents and __sizeof__: about 50 times slower.
 
 It returns the same as the extension (python/native/graph.h has the rules), and `problems` notes that it was used.
 """
@@ -166,7 +166,7 @@ def _by(graph: _Graph, buffers: bool) -> list[tuple[Any, int, int]]:
 
 
 class Slow:
-    """Has the functions of the extension."""
+    """Replaces the extension: has the same functions."""
 
     def __init__(self, why: object) -> None:
         self.why = f"the extension cannot be loaded ({why}): the walk runs in Python, about 50 times slower"

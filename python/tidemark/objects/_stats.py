@@ -74,8 +74,8 @@ def _metadata_bytes(obj: Any, data: list[Any], metadata: list[Any], uncertainty:
 
 
 def memory_stats(obj: Any, among: Iterable[Any] | str | None = None) -> MemoryStats:
-    """Returns the bytes of one object. With `among` (the other arrays, or "live": all live wrappers) the result also tells whether its
-    metadata is shared."""
+    """Returns the bytes of one object. With `among` (the other arrays, or "live": all live wrappers) the result also shows
+    whether its metadata is shared."""
     kind, arrays, more, sigma = _kinds.split(obj)
     data, device, metadata, uncertainty = 0, "", 0, 0
     for a in arrays:
@@ -149,7 +149,7 @@ def analyze(many: Many) -> SharedMetadataReport:
         problems.extend(p for p in found if p not in problems)
         return n
 
-    now = total(every)  # before hashes are asked for: pint's units keep them
+    now = total(every)  # before hashes are computed: pint's units keep them
     kept = first_of_equals(every, problems)
     kept_dimensions = _dimensions(kept)
     first_dimensions = first_of_equals(kept_dimensions, problems)

@@ -146,7 +146,7 @@ _MEMORY: dict[tuple[str, str], Resolver] = {
 
 
 def memory_only(cls: type) -> Any:
-    """As classify(), for the memory of arrays alone, without gradients. None: an unknown type."""
+    """Like classify(), for the memory of arrays only, without gradients. Returns None for an unknown type."""
     for _, names in _kinds.bases(cls):
         found = _MEMORY.get(names) or _RESOLVERS.get(names)
         if found is not None:
@@ -243,7 +243,7 @@ def shared_nodes(rows: list[tuple[Any, int, list[int], int]]) -> list[SharedNode
 
 
 def _insides_unknown(t: type) -> bool:
-    """Written in C, without tp_traverse and without a resolver: what it refers to cannot be seen."""
+    """Returns whether a type is written in C, without tp_traverse and without a resolver: its references cannot be found."""
     flags, module = _kinds.flags_of(t), _kinds.module_of(t)
     simple = module.partition(".")[0] == "numpy" or module == "builtins" and not flags & _HEAP_TYPE  # extensions name builtins, too
     return not flags & _HAS_GC and not simple and classify(t) is None

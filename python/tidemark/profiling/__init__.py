@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Profiles in one call: what is slow, what is large, what to change.
+"""Profiles in one call: shows what is slow, what is large and what to change.
 
     from tidemark.profiling import UnifiedProfiler
 
@@ -8,7 +8,8 @@
         loss.backward()
     print(session.cuda_time_ms, session.peak_memory_mb, session.recommendations)
 
-Everything here is thin: PyTorch records, Tidemark's engine answers. A figure that is not known is None.
+This package is a thin layer: Tidemark's recorder, or torch.profiler, records; Tidemark's analyses compute the figures. An unknown
+figure is None.
 """
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """Records one block of code: ops and allocations by Tidemark's recorder, kernels through CUPTI.
 
-torch.profiler records instead where it is asked for, or where ours cannot: a recording is in progress, no compiler for the op hook,
-no CUPTI. `Recording.why` says which. What is set up here is set up before the clock starts and taken down after it has stopped.
+torch.profiler records instead if it was requested or if ours cannot record: a recording is in progress, no compiler for the op
+hook, no CUPTI. `Recording.why` has the reason. Setup happens before the clock starts, cleanup after it has stopped.
 """
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ from .. import _home, _native
 from ._source import device
 
 RECORDERS = ("auto", "tidemark", "torch")
-# Launches join a kernel with the op that started it. Triton's go through the driver; its calls cost 3 to 4 % more where launches are all there is.
-EAGER, COMPILED = "kernels,runtime", "kernels,launches"
-_WHY = {1: "no recording is in progress", 2: "libcupti was not found", 3: "CUPTI refused: another profiler may hold it"}
+# Launches link a kernel to the op that started it. Triton launches through the driver; recording driver calls adds 3 to 4 % to
+# code that only launches. Callbacks cost less than CUPTI's records of calls, which are used if another profiler has subscribed to
+# CUPTI (torch.profiler, once it has run).
+EAGER, COMPILED = "kernels,runtime,callbacks", "kernels,launches,callbacks"
+_WHY = {1: "no recording is in progress", 2: "libcupti was not found", 3: "CUPTI refused: another profiler may be using it"}
 _inject: Any = None
 starting = threading.RLock()  # one recording begins or ends at a time
 _torch_runs = False  # torch.profiler records one of our blocks, in any thread
@@ -49,8 +51,27 @@ def _gpu() -> Any:
     if _inject is None:
         _inject = ctypes.CDLL(os.path.join(_home.LIBRARIES, "libtidemark-inject.so"))
         _inject.tide_gpu_begin.argtypes = [ctypes.c_char_p]
-        _inject.tide_gpu_end.restype = None
+        _inject.tide_gpu_end.restype = _inject.tide_gpu_leave.restype = None
     return _inject
+
+
+def _make_way(torch: Any, on: bool) -> None:
+    """While on, releases CUPTI's only subscription before torch.profiler begins, which would otherwise record no device work."""
+    module = torch.autograd.profiler
+    now = getattr(module, "_prepare_profiler", None)
+    before = getattr(now, "_tidemark", None)  # the original, if ours is there
+    if now is None or on == (before is not None):
+        return
+    if not on:
+        module._prepare_profiler = before
+        return
+
+    def prepare(*args: Any, **kw: Any) -> Any:
+        _gpu().tide_gpu_leave()
+        return now(*args, **kw)
+
+    prepare._tidemark = now  # type: ignore[attr-defined]
+    module._prepare_profiler = prepare
 
 
 def _profiled(torch: Any) -> bool:
@@ -71,7 +92,7 @@ def models_of(torch: Any, fn: Any, args: Iterable[Any]) -> list[Any]:
     return [m for m in seen if isinstance(m, torch.nn.Module)]
 
 
-def _begin(torch: Any, path: str, gpu: str, shapes: bool, stacks: bool, modules: bool, models: Iterable[Any]) -> bool:
+def _begin(torch: Any, path: str, name: str, gpu: str, shapes: bool, stacks: bool, modules: bool, models: Iterable[Any]) -> bool:
     """Attaches torch. Returns True if it was attached for this recording and must be detached. Names `models` before the clock starts."""
     from .. import _record
     from .. import torch as capture
@@ -84,12 +105,15 @@ def _begin(torch: Any, path: str, gpu: str, shapes: bool, stacks: bool, modules:
         if capture._hook._library is None:
             raise _Unable("ops cannot be recorded: no C++ compiler or no headers of torch")
         _record.start(path, follow_fork=False)
+        if name:
+            _native.annotate("session.name", name)
         if modules and capture._hook._model is not None:
             capture._hook._model.expect(models)
         if gpu and device(torch) and not _profiled(torch):
             rc = _gpu().tide_gpu_begin(gpu.encode())
             if rc in _WHY:
                 raise _Unable(_WHY[rc])
+            _make_way(torch, True)
     except BaseException as why:
         _end(fresh)
         with contextlib.suppress(OSError):
@@ -106,6 +130,7 @@ def _end(fresh: bool) -> None:
 
     if _inject is not None:
         _inject.tide_gpu_end()
+        _make_way(sys.modules["torch"], False)
     if _native.recording():
         _record.stop()
     if fresh:
@@ -154,10 +179,11 @@ def _torchs(torch: Any, r: Recording, cuda: Any, memory: bool, how: dict[str, An
 
 
 @contextlib.contextmanager
-def record_block(path: str, *, recorder: str = "auto", memory: bool = True, record_shapes: bool = False, with_stack: bool = False,
+def record_block(path: str, *, name: str = "", recorder: str = "auto", memory: bool = True, record_shapes: bool = False, with_stack: bool = False,
                  with_flops: bool = False, with_modules: bool = True, gpu: str | None = None, models: Iterable[Any] = ()) -> Iterator[Recording]:
-    """`path` ends in .tide. with_flops is torch.profiler's: ours ignores it. models: those that are about to run. gpu: what CUPTI records, by default with the
-    calls that start kernels; of the driver where torch.compile has been used."""
+    """`path` ends in .tide. name: the name of the session, kept in the recording. with_flops is an option of torch.profiler, ours
+    ignores it. models: those that are about to run. gpu: the kinds of events that CUPTI records, by default with the calls that
+    start kernels; driver calls if torch.compile has been used."""
     import torch
 
     if recorder not in RECORDERS:
@@ -170,7 +196,7 @@ def record_block(path: str, *, recorder: str = "auto", memory: bool = True, reco
     if recorder != "torch":
         try:
             with starting:
-                fresh = _begin(torch, path, gpu, record_shapes, with_stack, with_modules, models)
+                fresh = _begin(torch, path, name, gpu, record_shapes, with_stack, with_modules, models)
         except _Unable as why:
             if recorder == "tidemark":
                 raise _native.Error(str(why)) from why

@@ -9,6 +9,7 @@ import gzip
 import html
 import json
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -23,6 +24,7 @@ from .._home import program
 from .._trace import Trace
 
 MB = 1024 * 1024
+_LONGEST = 180  # bytes of a name in a file name: stamps and suffixes follow
 
 
 _exported: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()  # torch saves a trace only once: kept as long as its profiler
@@ -37,6 +39,11 @@ def _export(profiler: Any) -> str:
         profiler.export_chrome_trace(path)
         _exported[profiler] = path
     return path
+
+
+def file_name(name: str) -> str:
+    """Returns the name of a session as a part of a file name: no folders, not hidden, no longer than file systems allow."""
+    return re.sub(r"[^\w.-]+", "_", name).lstrip(".").encode(errors="replace")[:_LONGEST].decode(errors="ignore") or "profile"
 
 
 @contextlib.contextmanager
@@ -87,17 +94,26 @@ def synchronize(torch: Any) -> None:
 
 
 def finished(result: Any) -> Any:
-    """Runs what a call returned before it did its work: a generator to its end, a coroutine until it is done. Returns the result."""
+    """Completes the value that a call returned: runs a generator to its end, also an asynchronous one, a coroutine until it is done.
+    Returns the result."""
     if isinstance(result, types.GeneratorType):
         collections.deque(result, maxlen=0)
+    elif isinstance(result, types.AsyncGeneratorType):
+        finished(_exhaust(result))
     elif isinstance(result, types.CoroutineType):
         import asyncio
 
-        try:
+        if asyncio._get_running_loop() is None:  # get_running_loop() would raise, and its exception would be shown with the coroutine's own
             return asyncio.run(result)
-        finally:
-            result.close()  # a loop was running already: no second warning
+        result.close()  # no warning that it was never awaited
+        raise RuntimeError("an event loop is running, so this coroutine cannot be run to its end: await it inside a session instead "
+                           "(`with profiler.profile(...)` or `with profiler.track(...)`)")
     return result
+
+
+async def _exhaust(generator: types.AsyncGeneratorType[Any, None]) -> None:
+    async for _ in generator:
+        pass
 
 
 def timed(torch: Any, fn: Callable[[], Any], times: int) -> list[float]:
@@ -120,19 +136,21 @@ def spread(values: list[float]) -> dict[str, float]:
 def report_page(title: str, rows: list[tuple[str, str]], tables: list[tuple[str, list[str], list[list[Any]]]], notes: list[str]) -> str:
     """Returns a small offline page of facts and tables; everything is escaped."""
     def cell(v: Any) -> str:
-        return html.escape(f"{v:,.1f}" if isinstance(v, float) else "unknown" if v is None else str(v))
+        kind = " class=n" if isinstance(v, (int, float)) else ""
+        return f"<td{kind}>" + html.escape(f"{v:,.1f}" if isinstance(v, float) else "unknown" if v is None else str(v))
 
     parts = [f"<!doctype html><html lang=en><meta charset=utf-8><title>{html.escape(title)}</title>",
              "<style>body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1c2430;background:#fff}"
-             "table{border-collapse:collapse;margin:1rem 0}td,th{padding:.25rem .8rem;border-bottom:1px solid #d8dee8;text-align:left}"
+             "table{border-collapse:collapse;margin:1rem 0}td,th{padding:.25rem .8rem;border-bottom:1px solid #d8dee8;text-align:left;vertical-align:top}"
+             "td.n{text-align:right;font-variant-numeric:tabular-nums}"
              ".green{color:#1a7f37}.amber{color:#9a6700}.red{color:#cf222e}@media(prefers-color-scheme:dark){body{color:#d8dee8;background:#12161c}}</style>",
              f"<h1>{html.escape(title)}</h1><table>"]
     parts += [f"<tr><th>{html.escape(k)}<td>{v}" for k, v in rows]
     parts.append("</table>")
-    for name, heads, lines in tables:
-        parts.append(f"<h2>{html.escape(name)}</h2><table><tr>" + "".join(f"<th>{html.escape(h)}" for h in heads))
-        parts += ["<tr>" + "".join(f"<td>{cell(v)}" for v in line) for line in lines]
-        parts.append("</table>")
     if notes:
         parts.append("<h2>Recommendations</h2><ul>" + "".join(f"<li>{html.escape(n)}" for n in notes) + "</ul>")
+    for name, heads, lines in tables:
+        parts.append(f"<h2>{html.escape(name)}</h2><table><tr>" + "".join(f"<th>{html.escape(h)}" for h in heads))
+        parts += ["<tr>" + "".join(cell(v) for v in line) for line in lines]
+        parts.append("</table>")
     return "\n".join(parts) + "</html>\n"

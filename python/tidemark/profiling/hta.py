@@ -13,7 +13,7 @@ from typing import Any
 
 from .._trace import Trace, report_of
 from ._recording import record_block
-from ._source import finished, report_page, synchronize, trace_of
+from ._source import file_name, finished, report_page, synchronize, trace_of
 
 
 @dataclasses.dataclass
@@ -29,7 +29,7 @@ class HTAReport:
     comm_breakdown: dict[str, Any] = dataclasses.field(default_factory=dict)
     collective_ops: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     memory_bandwidth_gbps: float | None = None
-    memory_efficiency_pct: float | None = None  # part of the copies' time in which the device did other work, too; None: no copies
+    memory_efficiency_pct: float | None = None  # part of the copies' time in which the device also did other work; None: no copies
     recommendations: list[str] = dataclasses.field(default_factory=list)
     bottlenecks: list[str] = dataclasses.field(default_factory=list)
     raw_analysis: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -46,14 +46,14 @@ def _copies(ranks: list[dict[str, Any]]) -> float | None:
 
 
 def _hidden(ranks: list[dict[str, Any]]) -> float | None:
-    """Returns the percentage of copy and fill time in which the device computed or communicated, too; None without copies."""
+    """Returns the percentage of copy and fill time in which the device also computed or communicated; None without copies."""
     sets = [s for r in ranks for s in r.get("type_sets", []) if "memory" in s["types"]]
     whole = sum(s["time_ns"] for s in sets)
     return 100 * sum(s["time_ns"] for s in sets if len(s["types"]) > 1) / whole if whole else None
 
 
 def plain(text: str) -> str:
-    """Normalizes a text: keeps evidence in brackets at the end, merges blanks."""
+    """Returns the text with runs of blanks merged."""
     return re.sub(r"\s+", " ", text).strip()
 
 
@@ -105,7 +105,7 @@ class HTAAnalyzer:
         for _ in range(warmup):
             finished(fn(*args, **kwargs))
         os.makedirs(self.output_dir, exist_ok=True)
-        with record_block(os.path.join(os.path.abspath(self.output_dir), f"{name}.tide")) as recording:
+        with record_block(os.path.join(os.path.abspath(self.output_dir), f"{file_name(name)}.tide"), name=name) as recording:
             for _ in range(iterations):
                 finished(fn(*args, **kwargs))
             synchronize(torch)
@@ -142,8 +142,11 @@ def _doughnut(parts: list[tuple[str, float, str]]) -> str:
 def _page(r: HTAReport) -> str:
     rows: list[tuple[str, str]] = [("Device time", "unknown: the trace has no device work")]
     if r.gpu_idle_time_pct is not None and r.compute_time_pct is not None and r.communication_time_pct is not None:
-        other = max(0.0, 100 - r.gpu_idle_time_pct - r.compute_time_pct - r.communication_time_pct)
+        hidden = (r.comm_breakdown.get("overlap_pct") or 0.0) / 100 * r.communication_time_pct  # the circle has 100 %
+        exposed = r.communication_time_pct - hidden
+        other = max(0.0, 100 - r.gpu_idle_time_pct - r.compute_time_pct - exposed)
+        name = f"Communication ({r.communication_time_pct:.1f} %) not hidden by compute" if hidden else "Communication"
         rows = [("Device time", _doughnut([("Compute", r.compute_time_pct, "#2a7de1"), ("Idle", r.gpu_idle_time_pct, "#9aa7b8"),
-                                           ("Communication", r.communication_time_pct, "#e8833a"), ("Other", other, "#7a5cc2")]))]
+                                           (name, exposed, "#e8833a"), ("Other", other, "#7a5cc2")]))]
     top = [[k["name"], k["time_us"], k["count"]] for k in r.top_kernels[:10]]
     return report_page("Device time", rows, [("Longest kernels", ["Kernel", "Time (us)", "Count"], top)], r.recommendations)

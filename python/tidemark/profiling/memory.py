@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """Memory over time: sampled by a native thread, with exact peaks between samples from the allocators' events.
 
-The profiler records every allocation of PyTorch (as tidemark.record does); a sample is a moment in that recording, so it costs no
-look at the allocator, and what was highest between two of them is known.
+The profiler records every allocation of PyTorch (as tidemark.record does); a sample is a moment in that recording, so it does not
+query the allocator, and the peak between two samples is known.
 """
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class MemoryProfiler:
         _native.snapshots_every(self.sample_interval_ms / 1000)
 
     def stop_tracking(self, name: str | None = None) -> None:
-        """Ends the part of that name that began last, or the last one. The end of all is the end of the recording."""
+        """Ends the part of that name that began last, or the last one. The recording ends with its last part."""
         if not self._open:
             return
         import torch
@@ -234,7 +234,7 @@ class MemoryProfiler:
         return shots
 
     def get_peak_analysis(self) -> dict[str, Any]:
-        """Returns the peak, computed from every allocation and therefore exact; {} if nothing was tracked."""
+        """Returns the exact peak, computed from every allocation; {} if nothing was tracked."""
         trace = self._read()
         which = self._device(trace) if trace else None
         if trace is None or which is None:
@@ -250,13 +250,16 @@ class MemoryProfiler:
         """Returns {name: {start_ms, end_ms}} on the clock of the timeline; if a name was used again, the last one."""
         trace = self._read()
         found: dict[str, dict[str, float]] = {}
+        running: dict[str, list[dict[str, float]]] = {}  # parts of one name may be nested: an end belongs to the last begin
         if trace is not None:
             names, when = trace.native.column("marks", "name"), trace.native.view("marks", "t")
             for i in range(1, len(when)):
                 if names[i].startswith(_BEGIN):
-                    found[names[i][len(_BEGIN):]] = {"start_ms": when[i] / 1e6, "end_ms": trace.native.end / 1e6}
+                    name = names[i][len(_BEGIN):]
+                    found[name] = {"start_ms": when[i] / 1e6, "end_ms": trace.native.end / 1e6}
+                    running.setdefault(name, []).append(found[name])
                 elif names[i].startswith(_END):
-                    found[names[i][len(_END):]]["end_ms"] = when[i] / 1e6
+                    running[names[i][len(_END):]].pop()["end_ms"] = when[i] / 1e6
         return found
 
     def get_memory_snapshot(self) -> dict[str, Any]:

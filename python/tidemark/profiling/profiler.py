@@ -16,11 +16,9 @@ from typing import Any
 from .._native import Error
 from .._trace import Trace
 from ._recording import RECORDERS, Recording, models_of, record_block
-from ._source import MB, device, finished, write_page
+from ._source import MB, device, file_name, finished, write_page
 from .flame_graph import FlameGraphGenerator, kernel_kind
 from .hta import hta_of
-
-_LONGEST = 180  # bytes of a name in a file name: stamps and suffixes follow
 
 
 @dataclasses.dataclass
@@ -113,22 +111,22 @@ class UnifiedProfiler:
         if cuda:
             cuda.reset_peak_memory_stats()
             session.device_name = cuda.get_device_name()
-        block = record_block(str(self._path(session, "{name}_{stamp}.tide")), recorder=self.recorder, memory=self.enable_memory, models=models, **self._how)
+        block = record_block(str(self._path(session, "{name}_{stamp}.tide")), name=name, recorder=self.recorder, memory=self.enable_memory, models=models, **self._how)
         recording = None
         try:
             with block as recording:
                 yield session
         except BaseException:
             if recording is not None:
-                with contextlib.suppress(Error, OSError, RuntimeError):  # the program's own exception says more
+                with contextlib.suppress(Error, OSError, RuntimeError):  # the program's own exception is more informative
                     self._fill(session, recording, cuda)
             raise
         self._fill(session, recording, cuda)
 
     def profile_function(self, fn: Callable[..., Any], *args: Any, name: str = "function", warmup: int | None = None, iterations: int | None = None,
                          **kwargs: Any) -> ProfileSession:
-        """Profiles calls of fn after some unmeasured ones; every figure of the session is per call. A generator is run to its end, a coroutine
-        until it is done."""
+        """Profiles calls of fn after some unmeasured ones; every figure of the session is per call. A generator is run to its end (also an asynchronous
+        one), a coroutine until it is done."""
         warmup = self.warmup_iterations if warmup is None else warmup
         n = self.profile_iterations if iterations is None else iterations
         if n < 1 or warmup < 0:
@@ -150,7 +148,7 @@ class UnifiedProfiler:
         change its folder before the file is read. It is not hidden, and no longer than file systems allow."""
         self.output_dir.mkdir(parents=True, exist_ok=True)
         folder = self.output_dir.absolute()
-        safe = re.sub(r"[^\w.-]+", "_", session.name).lstrip(".").encode()[:_LONGEST].decode(errors="ignore") or "profile"
+        safe = file_name(session.name)
         stamp = datetime.datetime.fromisoformat(session.timestamp).strftime("%Y%m%d_%H%M%S")
         path, n = folder / suffix.format(name=safe, stamp=stamp), 1
         while path.exists() and "{stamp}" in suffix:

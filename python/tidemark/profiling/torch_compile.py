@@ -61,10 +61,10 @@ class CompileReport:
     caches: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
     cudagraph_skips: int | None = None
     cudagraph_recordings: int | None = None  # recorded graphs, including re-recordings
-    cudagraph_pool_mb: float | None = None  # device memory in the pools of CUDA graphs; peak_memory_mb includes what is free there
+    cudagraph_pool_mb: float | None = None  # device memory in the pools of CUDA graphs; peak_memory_mb includes their free bytes
     timing: dict[str, dict[str, float]] = dataclasses.field(default_factory=dict)
     memory_diff: dict[str, Any] | None = None  # compiled compared with eager, as in `tidemark diff`
-    error: str | None = None  # why the mode failed
+    error: str | None = None  # reason if the mode failed
 
 
 def _call(model: Callable[..., Any], inputs: Any) -> Callable[[], Any]:
@@ -101,20 +101,26 @@ def _fresh(torch: Any) -> Iterator[None]:
     gc.collect()
     if device(torch):
         torch.cuda.empty_cache()
-    with fresh():
-        yield
+    failed = None
+    with fresh():  # an exception is raised after it: torch keeps its cache folder if one passes through
+        try:
+            yield
+        except BaseException as why:
+            failed = why
     torch._dynamo.reset()
+    if failed is not None:
+        raise failed
 
 
 def _pools(cuda: Any) -> tuple[float, float]:
-    """MiB of the allocator's private pools, and what is free in them: a graph keeps that for itself."""
+    """Returns the MiB of the allocator's private pools, and the free part, which a graph keeps for itself."""
     private = [s for s in cuda.memory_snapshot() if tuple(s.get("segment_pool_id", (0, 0))) != (0, 0)]
     total = sum(s["total_size"] for s in private)
     return total / MB, (total - sum(s["allocated_size"] for s in private)) / MB
 
 
 def _peak(torch: Any, fn: Callable[[], Any]) -> tuple[float | None, MemoryProfiler | None]:
-    """Returns the peak of one call in MiB, and what recorded it; uses CUDA's own counter if there is a device."""
+    """Returns the peak of one call in MiB, and its source; uses CUDA's own counter if there is a device."""
     cuda = device(torch)
     recording = None
     host: float | None = None
@@ -225,12 +231,14 @@ class TorchCompileAnalyzer:
 
 
 def _finish(r: CompileReport) -> None:
-    r.eager_time_ms, r.compiled_time_ms = r.timing["eager_ms"]["mean"], r.timing["compiled_ms"]["mean"]
+    r.eager_time_ms, r.compiled_time_ms = r.timing["eager_ms"]["median"], r.timing["compiled_ms"]["median"]
     r.speedup = r.eager_time_ms / r.compiled_time_ms if r.compiled_time_ms else None
     if r.peak_memory_mb is not None and r.eager_peak_memory_mb is not None:
         r.memory_savings_mb = r.eager_peak_memory_mb - r.peak_memory_mb
     say = []
-    if r.speedup is not None and r.speedup < 1.0:
+    if r.backend == "inductor" and not r.fused_kernels and not r.ops_after_fusion:
+        say.append("No code was generated: both times are those of eager code.")
+    elif r.speedup is not None and r.speedup < 1.0:
         say.append(f"Compiled code is slower ({r.speedup:.2f}x). This can happen with small inputs or high compilation overhead. "
                    "Consider using mode='reduce-overhead' for inference.")
     elif r.speedup is not None and r.speedup < 1.2:
@@ -239,7 +247,7 @@ def _finish(r: CompileReport) -> None:
         say.append(f"Excellent speedup ({r.speedup:.2f}x)! torch.compile is working well for this workload.")
     if r.memory_savings_mb is not None and r.eager_peak_memory_mb and r.memory_savings_mb < -0.05 * r.eager_peak_memory_mb:
         say.append(f"Compiled code needs {-r.memory_savings_mb:.1f} MB more at its peak than eager ({r.peak_memory_mb:.1f} against "
-                   f"{r.eager_peak_memory_mb:.1f} MB); memory_diff tells which allocations.")
+                   f"{r.eager_peak_memory_mb:.1f} MB); memory_diff lists the allocations.")
     r.recommendations = [*say, *r.recommendations] or ["No significant issues detected."]
 
 
@@ -259,7 +267,7 @@ def _page(r: CompileReport) -> str:
     colour = "" if r.speedup is None else "green" if r.speedup >= 1.2 else "amber" if r.speedup >= 1.0 else "red"
 
     def ms(v: float | None) -> str:
-        return "unknown" if v is None else f"{v:.3f} ms"
+        return "unknown" if v is None else f"{v:.3f} ms" if v < 1000 else f"{v / 1000:.1f} s"
 
     rows = [("Speedup", "unknown" if r.speedup is None else f"<b class={colour}>{r.speedup:.2f}x</b>"), ("Eager", ms(r.eager_time_ms)),
             ("Compiled", ms(r.compiled_time_ms)), ("Compile time", ms(r.compile_time_ms)), ("Graph breaks", str(r.total_graph_breaks)),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* See compile_advice.h. One function a rule; a rule without evidence says nothing. */
+/* See compile_advice.h. One function per rule; a rule without evidence adds nothing. */
 #include "analyze/advice/compile_advice.h"
 
 #include <inttypes.h>
@@ -46,12 +46,14 @@ static void failures(rules *w)
 	const tide_compile_unit *u = w->r->units;
 	while (!u->fail_type.i)
 		u++;
+	char why[161];
+	tide__guard_text(tide__text(w->m, u->fail_reason, NULL), why, sizeof why);
 	snprintf(a->bottleneck, sizeof a->bottleneck, "%" PRIu64 " compiles failed", w->r->failed);
 	snprintf(a->text, sizeof a->text,
-		 "%" PRIu64
-		 " compiles failed and their frames run eagerly. The first is %.80s: %.60s.",
-		 w->r->failed, tide__text(w->m, u->function, NULL),
-		 tide__text(w->m, u->fail_type, NULL));
+		 "%" PRIu64 " compile%s failed and run%s eagerly. The first is %.80s: %.60s%s%s.",
+		 w->r->failed, w->r->failed == 1 ? "" : "s", w->r->failed == 1 ? "s" : "",
+		 tide__text(w->m, u->function, NULL), tide__text(w->m, u->fail_type, NULL),
+		 why[0] ? ": " : "", why);
 }
 
 static void breaks(rules *w)
@@ -66,15 +68,18 @@ static void breaks(rules *w)
 	bool high = r->total_ns > 0 && cost > r->total_ns / 5;
 	tide_advice *a = rule(w, "graph_breaks", "graph_breaks", (double)r->graph_breaks, 0,
 			      high ? TIDE_ADVICE_HIGH : TIDE_ADVICE_MEDIUM);
-	snprintf(a->bottleneck, sizeof a->bottleneck, "%" PRIu64 " graph breaks at %zu places",
-		 r->graph_breaks, r->n_breaks);
+	const char *breaks = r->graph_breaks == 1 ? "" : "s", *places = r->n_breaks == 1 ? "" : "s";
+	snprintf(a->bottleneck, sizeof a->bottleneck, "%" PRIu64 " graph break%s at %zu place%s",
+		 r->graph_breaks, breaks, r->n_breaks, places);
 	snprintf(
 		a->text, sizeof a->text,
-		"Found %" PRIu64 " graph breaks at %zu places, which took %.3f s of tracing again. "
+		"Found %" PRIu64
+		" graph break%s at %zu place%s, which took %.3f s of tracing again. "
 		"Consider using fullgraph=True and fixing breaks for best performance. The costliest "
 		"is at %.90s:%" PRId64 ": %.*s. %s.",
-		r->graph_breaks, r->n_breaks, seconds(cost), tide__text(w->m, b->file, NULL),
-		b->line, cut(b->reason.n, 80), b->reason.s, b->suggestion);
+		r->graph_breaks, breaks, r->n_breaks, places, seconds(cost),
+		tide__text(w->m, b->file, NULL), b->line, cut(b->reason.n, 80), b->reason.s,
+		b->suggestion);
 }
 
 static void recompiles(rules *w)
@@ -83,7 +88,8 @@ static void recompiles(rules *w)
 	if (!r->n_recompiles)
 		return;
 	const tide_recompile *x = &r->recompiles[0];
-	const char *reason = tide__text(w->m, x->reason, NULL);
+	char reason[161];
+	tide__guard_text(tide__text(w->m, x->reason, NULL), reason, sizeof reason);
 	bool shape = strstr(reason, "size mismatch") || strstr(reason, "shape");
 	int64_t ns = 0;
 	for (size_t i = 0; i < r->n_recompiles; i++)
@@ -94,7 +100,7 @@ static void recompiles(rules *w)
 		 r->recompiled, seconds(ns));
 	snprintf(
 		a->text, sizeof a->text,
-		"%" PRIu64 " recompiles took %.3f s. The costliest is of %.60s: %.160s. %s",
+		"%" PRIu64 " recompiles took %.3f s. The costliest is of %.60s: %s. %s",
 		r->recompiled, seconds(ns), tide__text(w->m, x->function, NULL), reason,
 		shape ? "Pad inputs to a few sizes, or use torch._dynamo.mark_dynamic or dynamic=True."
 		      : "Keep what the guard checks constant between calls.");

@@ -5,7 +5,7 @@
 #define TIDE_ANALYZE_ADVICE_COMPILE_ADVICE_H
 
 #include "analyze/compile/compile_report.h"
-#include "analyze/device/advice.h"
+#include "analyze/advice/time_advice.h"
 
 enum { TIDE_COMPILE_ADVICE_MAX = 8 };
 

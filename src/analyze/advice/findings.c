@@ -12,6 +12,7 @@
 
 #include "analyze/advice/compile_advice.h"
 #include "analyze/advice/memory_advice.h"
+#include "analyze/advice/size_text.h"
 #include "analyze/memory/usage.h"
 
 const char *const tide__area_text[TIDE_AREAS] = { "time", "memory", "allocator", "compile" };
@@ -26,8 +27,9 @@ static tide_finding *add(tide_findings *f, tide_area area, const char *id, int s
 		return NULL;
 	tide_finding *x = &f->v[f->n++];
 	*x = (tide_finding){
-		.area = area, .id = id, .severity = severity, .points = points[severity]
+		.area = area, .id = id, .severity = severity, .points = points[severity], .t = -1
 	};
+	snprintf(x->heading, sizeof x->heading, "%s", id);
 	return x;
 }
 
@@ -39,6 +41,7 @@ static void add_advice(tide_findings *f, tide_area area, const tide_advice *a)
 	x->figure = a->figure;
 	x->value = a->value;
 	x->threshold = a->threshold;
+	snprintf(x->heading, sizeof x->heading, "%s", a->bottleneck);
 	snprintf(x->text, sizeof x->text, "%s", a->text);
 }
 
@@ -63,7 +66,7 @@ static bool contains(const char *s, size_t n, const char *word)
 	return false;
 }
 
-/* Kernels that are known to be good at what they do, once each. */
+/* Names of kernels known to be efficient; each is mentioned once. */
 static void good_kernels(tide_findings *f, const tide_hta *sum)
 {
 	static const struct {
@@ -95,7 +98,7 @@ static void time_area(tide_findings *f, const tide_hta_job *job)
 	tide_advice v[TIDE_ADVICE_MAX];
 	if (!job)
 		return;
-	size_t n = tide__advise(job, v);
+	size_t n = tide__find_time_advice(job, v);
 	f->looked[TIDE_AREA_TIME] = true;
 	for (size_t i = 0; i < n; i++)
 		add_advice(f, TIDE_AREA_TIME, &v[i]);
@@ -106,46 +109,95 @@ static void time_area(tide_findings *f, const tide_hta_job *job)
 
 enum { FULL_PCT = 80, FULL_HIGH_PCT = 95 };
 
-static void nearly_full(tide_findings *f, const tide_model *m, uint32_t device, uint64_t peak)
+/* Adds a finding and returns true if the device was nearly full. */
+static bool nearly_full(tide_findings *f, const tide_model *m, uint32_t device,
+			const tide_level *peak)
 {
 	uint64_t capacity = m->devices.capacity[device];
-	double pct = capacity ? 100.0 * (double)peak / (double)capacity : 0;
+	double pct = capacity ? 100.0 * (double)peak->peak / (double)capacity : 0;
 	if (pct <= FULL_PCT)
-		return;
+		return false;
 	tide_finding *x = add(f, TIDE_AREA_MEMORY, "memory_usage",
 			      pct > FULL_HIGH_PCT ? TIDE_ADVICE_HIGH : TIDE_ADVICE_MEDIUM);
 	if (!x)
-		return;
+		return true;
 	x->figure = "peak_pct";
 	x->value = pct;
 	x->threshold = FULL_PCT;
-	x->bytes = peak;
+	x->device = device;
+	x->t = peak->peak_t;
+	x->bytes = peak->peak;
 	snprintf(x->text, sizeof x->text,
 		 "High memory usage: %.1f%% of %s:%" PRId64
-		 " (peak %.2f of %.2f GiB). Consider gradient "
-		 "checkpointing or mixed precision.",
+		 " (peak %s of %s). Consider gradient checkpointing or mixed precision.",
 		 pct, tide__device_kind_name(m, device), m->devices.index[device],
-		 (double)peak / (1 << 30), (double)capacity / (1 << 30));
+		 tide__size_text((double)peak->peak).text, tide__size_text((double)capacity).text);
+	return true;
 }
 
-/* Advice on less than 20 % of the peak has the severity info. */
-static int weight(uint64_t bytes, uint64_t peak)
+/* Adds a finding if requests to this device failed. Such a run never gets a good score. */
+static void out_of_memory(tide_findings *f, const tide_model *m, uint32_t device)
 {
-	return bytes > peak / 5 ? TIDE_ADVICE_MEDIUM : TIDE_ADVICE_INFO;
+	const tide_marks *k = &m->marks;
+	size_t n = 0, first = 0;
+	char room[64] = "";
+	for (size_t i = 1; i < k->n; i++)
+		if (k->kind[i] == TIDE_MARK_OOM && m->pools.device[k->pool[i].i].i == device &&
+		    !n++)
+			first = i;
+	tide_finding *x = n ? add(f, TIDE_AREA_MEMORY, "out_of_memory", TIDE_ADVICE_HIGH) : NULL;
+	if (!x)
+		return;
+	snprintf(x->heading, sizeof x->heading, "out of memory");
+	x->device = device;
+	x->t = k->t[first];
+	x->figure = "failed_requests";
+	x->value = (double)n;
+	x->bytes = k->value[first] > 0 ? (uint64_t)k->value[first] : 0;
+	if (k->extra[first] >= 0)
+		snprintf(room, sizeof room, " with %s free on the device",
+			 tide__size_text((double)k->extra[first]).text);
+	snprintf(x->text, sizeof x->text,
+		 "%s:%" PRId64 " ran out of memory %zu time%s, first when %s were requested%s. "
+		 "`tidemark oom` explains what held the memory and what would have helped.",
+		 tide__device_kind_name(m, device), m->devices.index[device], n, n == 1 ? "" : "s",
+		 tide__size_text((double)x->bytes).text, room);
 }
 
-static tide_code device_memory(tide_findings *f, const tide_model *m, uint32_t device,
-			       uint64_t peak, tide_error *err)
+struct memory {
+	const tide_model *m;
+	const tide_usage *u;
+	bool replay;
+};
+
+/* Returns true if the device has a caching allocator, whose settings could be tried. */
+static bool caches(const tide_model *m, uint32_t device)
+{
+	for (size_t i = 1; i < m->segments.n; i++)
+		if (m->pools.device[m->segments.pool[i].i].i == device)
+			return true;
+	return m->devices.kind[device] == TIDE_DEVICE_CUDA;
+}
+
+/* `full`: the device was already reported as nearly full, so `capacity` advice is skipped. */
+static tide_code device_memory(tide_findings *f, const struct memory *w, uint32_t device, bool full,
+			       tide_error *err)
 {
 	tide_memory_advices v = { .n = 0 };
-	tide_code rc = tide__find_full_device(m, device, &v, err);
+	f->untried |= !w->replay && caches(w->m, device);
+	tide_code rc = w->replay ? tide__find_full_device(w->m, device, &v, err)
+				 : tide__find_memory_advice(w->m, device, NULL, NULL, &v, err);
 	for (size_t i = 0; rc == TIDE_OK && i < v.n; i++) {
 		bool setting =
 			!strcmp(v.v[i].kind, "setting") || !strcmp(v.v[i].kind, "fragmentation");
+		if (full && !strcmp(v.v[i].kind, "capacity"))
+			continue;
 		tide_finding *x = add(f, setting ? TIDE_AREA_ALLOCATOR : TIDE_AREA_MEMORY,
-				      v.v[i].kind, weight(v.v[i].bytes, peak));
+				      v.v[i].kind, (int)v.v[i].severity);
 		if (!x)
 			break;
+		x->device = device;
+		x->t = w->u->devices[device].peak_t;
 		x->bytes = v.v[i].bytes;
 		x->figure = "bytes";
 		x->value = (double)v.v[i].bytes;
@@ -154,24 +206,45 @@ static tide_code device_memory(tide_findings *f, const tide_model *m, uint32_t d
 	return rc;
 }
 
-static tide_code memory_area(tide_findings *f, const tide_model *m, tide_error *err)
+/* Adds findings of a program without an accelerator. Only advice with evidence counts, so that a
+ * recording of malloc, for example, gets no score for areas that were not judged. */
+static tide_code host_memory(tide_findings *f, const struct memory *w, tide_error *err)
+{
+	const tide_devices *v = &w->m->devices;
+	tide_code rc = TIDE_OK;
+	for (uint32_t d = 1; d < v->n; d++)
+		if (v->kind[d] != TIDE_DEVICE_HOST && w->u->devices[d].peak)
+			return rc;
+	for (uint32_t d = 1; d < v->n && rc == TIDE_OK; d++)
+		if (w->u->devices[d].peak)
+			rc = device_memory(f, w, d, false, err);
+	return rc;
+}
+
+static tide_code memory_area(tide_findings *f, const tide_model *m, bool replay, tide_error *err)
 {
 	tide_usage u;
+	const struct memory w = { m, &u, replay };
+	for (uint32_t d = 1; d < m->devices.n; d++)
+		out_of_memory(f, m, d);
 	tide_code rc =
 		m->allocs.n > 1 ? tide__find_usage(m, UINT64_MAX, 0, &u, err) : TIDE_ENOTFOUND;
 	if (rc == TIDE_ENOTFOUND)
 		return TIDE_OK;
 	if (rc != TIDE_OK)
 		return rc;
-	bool history = tide__fact_find(m, "loss.no_history") < 0; /* else the peak is unknown */
+	bool history = tide__fact_find(m, "loss.no_history") < 0; /* otherwise the peak is
+	                                                           * unknown */
 	for (uint32_t d = 1; d < m->devices.n && rc == TIDE_OK; d++) {
 		if (m->devices.kind[d] == TIDE_DEVICE_HOST || !u.devices[d].peak)
 			continue;
 		if (history)
 			f->looked[TIDE_AREA_MEMORY] = f->looked[TIDE_AREA_ALLOCATOR] = true;
-		nearly_full(f, m, d, u.devices[d].peak);
-		rc = device_memory(f, m, d, u.devices[d].peak, err);
+		bool full = nearly_full(f, m, d, &u.devices[d]);
+		rc = device_memory(f, &w, d, full, err);
 	}
+	if (rc == TIDE_OK)
+		rc = host_memory(f, &w, err);
 	tide__usage_free(&u);
 	return rc;
 }
@@ -182,7 +255,7 @@ static tide_code compile_area(tide_findings *f, const tide_model *m, tide_error 
 {
 	tide_compile_report r;
 	tide_advice v[TIDE_COMPILE_ADVICE_MAX];
-	if (strcmp(m->format, "torchtrace"))
+	if (!m->format || strcmp(m->format, "torchtrace") != 0)
 		return TIDE_OK;
 	tide_code rc = tide__compile_report(m, &r, err);
 	if (rc != TIDE_OK)
@@ -204,7 +277,10 @@ static int by_severity(const void *a, const void *b)
 		return y->severity - x->severity;
 	if (x->area != y->area)
 		return (int)x->area - (int)y->area;
-	return x->bytes < y->bytes ? 1 : x->bytes > y->bytes ? -1 : strcmp(x->id, y->id);
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? 1 : -1;
+	int id = strcmp(x->id, y->id);
+	return id ? id : (x->device > y->device) - (x->device < y->device);
 }
 
 static void grade(tide_findings *f)
@@ -224,12 +300,13 @@ static void grade(tide_findings *f)
 		f->grade = f->score >= grades[i].least ? grades[i].grade : 0;
 }
 
-tide_code tide__collect_findings(const tide_model *m, const tide_hta_job *job, tide_findings *out,
-				 tide_error *err)
+tide_code tide__collect_findings(const tide_model *m, const tide_findings_query *q,
+				 tide_findings *out, tide_error *err)
 {
 	*out = (tide_findings){ .n = 0 };
-	time_area(out, job);
-	tide_code rc = memory_area(out, m, err);
+	time_area(out, q->job);
+	tide_code rc = memory_area(
+		out, m, !q->most_replayed || m->memory_events.n <= q->most_replayed, err);
 	if (rc == TIDE_OK)
 		rc = compile_area(out, m, err);
 	if (out->n)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Advice, one function a kind; each looks at its evidence and may add one line. */
+/* Advice, one function per kind; each checks its own condition and adds at most one line. */
 #include "analyze/advice/memory_advice.h"
 
 #include <stdarg.h>
@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/advice/size_text.h"
 #include "analyze/allocator/allocator_state.h"
 #include "analyze/memory/roles.h"
 #include "analyze/memory/usage.h"
-#include "analyze/device/advice.h"
+#include "analyze/advice/time_advice.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -54,24 +55,6 @@ static void raise_to(struct evidence *e, unsigned severity)
 		e->out->v[e->out->n - 1].severity = severity;
 }
 
-/* A size as commands and pages write it; steps may be small, all else has 1 MiB or more. */
-typedef struct {
-	char text[24];
-} size_text;
-
-static size_text size(double bytes)
-{
-	size_text out;
-	bool large = bytes >= 1024 * MIB, small = bytes < MIB;
-
-	snprintf(out.text, sizeof out.text, "%.2f %s",
-		 bytes / MIB / (large ? 1024 : 1) * (small ? 1024 : 1),
-		 large	 ? "GiB"
-		 : small ? "KiB"
-			 : "MiB");
-	return out;
-}
-
 /* ---- settings ---- */
 
 /* Returns the baseline for other settings: the recorded ones, with older blocks placed in the same
@@ -84,9 +67,9 @@ static const tide_sim_result *baseline(const struct evidence *e)
 	return NULL;
 }
 
-/* Returns true if the simulator under the recorded settings reserves what was reserved, within
- * 10 %. If not (the trace contradicts itself, or lacks much), its results for other settings are
- * no evidence. */
+/* Returns true if the simulator under the recorded settings reserves the recorded bytes within 10
+ * %. If not (the trace contradicts itself, or lacks much), its results for other settings are not
+ * used as evidence. */
 static bool like_recorded(const struct evidence *e, const tide_sim_result *base)
 {
 	uint64_t was = e->usage.devices[e->device].reserved_peak, is = base->st.reserved_peak;
@@ -113,8 +96,8 @@ static void advise_setting(struct evidence *e)
 	say(e, "setting", saved,
 	    "PYTORCH_CUDA_ALLOC_CONF=%s would have reserved %s at the highest instead of %s "
 	    "(replayed in a simulator%s)",
-	    text, size((double)best->st.reserved_peak).text,
-	    size((double)base->st.reserved_peak).text,
+	    text, tide__size_text((double)best->st.reserved_peak).text,
+	    tide__size_text((double)base->st.reserved_peak).text,
 	    e->sweep->recorded_known && !e->sweep->recorded.diverged && e->q && e->q->n_taken
 		    ? " that reproduces the recorded segments"
 		    : "");
@@ -172,7 +155,7 @@ static const struct {
 	  "backward pass)" },
 };
 
-/* Live bytes at the peak; memory that only a stream still uses does not count. */
+/* Returns the live bytes at the peak; memory that only a stream still uses does not count. */
 static uint64_t peak_of(const struct evidence *e)
 {
 	return e->device < e->usage.n_devices ? e->usage.devices[e->device].peak : 0;
@@ -190,8 +173,9 @@ static void advise_roles(struct evidence *e)
 			continue;
 		say(e, role_advice[i].kind, bytes,
 		    "%zu allocations that hold %s are %s of the %s at the peak (%.0f %%): %s", n,
-		    role_advice[i].what, size((double)bytes).text, size((double)peak).text,
-		    100.0 * (double)bytes / (double)peak, role_advice[i].text);
+		    role_advice[i].what, tide__size_text((double)bytes).text,
+		    tide__size_text((double)peak).text, 100.0 * (double)bytes / (double)peak,
+		    role_advice[i].text);
 	}
 }
 
@@ -203,14 +187,16 @@ static void advise_waste(struct evidence *e)
 		say(e, "waste", t->waste,
 		    "blocks are %s larger than requested at the peak (%.1f %%): rounding, and "
 		    "remainders too small to split off",
-		    size((double)t->waste).text, 100.0 * (double)t->waste / (double)t->active);
+		    tide__size_text((double)t->waste).text,
+		    100.0 * (double)t->waste / (double)t->active);
 	if (e->peak.known && t->inactive_split >= LEAST && t->inactive_split >= t->reserved / 10)
 		say(e, "fragmentation", t->inactive_split,
 		    "%s of the %s reserved (%.0f %%) are free between blocks in use at the peak, "
 		    "the largest block %s: they serve no larger request and cannot be released",
-		    size((double)t->inactive_split).text, size((double)t->reserved).text,
+		    tide__size_text((double)t->inactive_split).text,
+		    tide__size_text((double)t->reserved).text,
 		    100.0 * (double)t->inactive_split / (double)t->reserved,
-		    size((double)t->largest_free).text);
+		    tide__size_text((double)t->largest_free).text);
 }
 
 /* ---- room on the device ---- */
@@ -229,8 +215,9 @@ static void advise_capacity(struct evidence *e)
 	say(e, "capacity", most,
 	    "%s of the device's %s (%.0f %%) were %s at the peak: %s are left for a longer "
 	    "sequence, a larger batch or fragmentation",
-	    size((double)most).text, size((double)whole).text, 100.0 * (double)most / (double)whole,
-	    known ? "reserved" : "allocated", size(most < whole ? (double)(whole - most) : 0).text);
+	    tide__size_text((double)most).text, tide__size_text((double)whole).text,
+	    100.0 * (double)most / (double)whole, known ? "reserved" : "allocated",
+	    tide__size_text(most < whole ? (double)(whole - most) : 0).text);
 	raise_to(e, most > whole - whole / 20 ? TIDE_ADVICE_HIGH : TIDE_ADVICE_MEDIUM);
 }
 
@@ -239,7 +226,7 @@ static void advise_capacity(struct evidence *e)
 static tide_code advise_leaks(struct evidence *e, tide_error *err)
 {
 	tide_leaks l;
-	tide_group_by by = tide__groups_telling(e->m);
+	tide_group_by by = tide__group_by_best(e->m);
 	const char *what = by == TIDE_BY_STACK ? "call stack" : by == TIDE_BY_OP ? "op" : "group";
 	tide_code rc = tide__find_leaks(e->m, e->device, by, 0, &l, err);
 	bool grows = rc == TIDE_OK && l.known && l.n && l.total.growing;
@@ -249,11 +236,22 @@ static tide_code advise_leaks(struct evidence *e, tide_error *err)
 		say(e, "growth", more,
 		    "memory grows by %s per step over %zu steps; %zu %s%s throughout: see "
 		    "`tidemark leaks`",
-		    size(l.total.slope).text, l.steps.n, l.n, what, l.n == 1 ? " grows" : "s grow");
+		    tide__size_text(l.total.slope).text, l.steps.n, l.n, what,
+		    l.n == 1 ? " grows" : "s grow");
 	if (more >= MIB && more >= peak_of(e) / 10)
 		raise_to(e, more >= peak_of(e) / 2 ? TIDE_ADVICE_HIGH : TIDE_ADVICE_MEDIUM);
 	tide__leaks_free(&l);
 	return rc;
+}
+
+/* Raises advice on more than 20 % of the peak to at least medium, in every report. */
+static void raise_by_bytes(struct evidence *e)
+{
+	uint64_t peak = peak_of(e);
+
+	for (size_t i = 0; i < e->out->n; i++)
+		if (e->out->v[i].bytes > peak / 5 && e->out->v[i].severity < TIDE_ADVICE_MEDIUM)
+			e->out->v[i].severity = TIDE_ADVICE_MEDIUM;
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -300,6 +298,7 @@ tide_code tide__find_memory_advice(const tide_model *m, uint32_t device, const t
 		advise_waste(&e);
 		advise_capacity(&e);
 		rc = advise_leaks(&e, err);
+		raise_by_bytes(&e);
 	}
 	if (out->n)
 		qsort(out->v, out->n, sizeof *out->v, by_bytes);
@@ -313,27 +312,16 @@ tide_code tide__find_memory_advice(const tide_model *m, uint32_t device, const t
 tide_code tide__find_full_device(const tide_model *m, uint32_t device, tide_memory_advices *out,
 				 tide_error *err)
 {
-	tide_sim_config tries[32];
-	size_t n = 0;
 	tide_requests *q = NULL;
 	tide_sweep sweep = { 0 };
 	tide_code rc = tide__requests_new(m, (tide_device_id){ device }, &q, err);
 
 	if (rc == TIDE_OK && m->devices.kind[device] != TIDE_DEVICE_CUDA && !q->reserved_max) {
-		tide__requests_free(q); /* no caching allocator to speak of */
+		tide__requests_free(q); /* no caching allocator is recorded */
 		q = NULL;
 	}
-	if (q) {
-		tries[n++] = q->recorded;
-		for (size_t i = 0; tide__sim_standard[i] && n < 32; i++) {
-			tries[n] = tide__sim_defaults();
-			tide__sim_parse(&tries[n], tide__sim_standard[i], NULL);
-			if (!tide__sim_same(&tries[n], &q->recorded) &&
-			    (q->limit || !(tries[n].gc_threshold > 0)))
-				n++;
-		}
-		rc = tide__sim_sweep(q, tries, n, 0, &sweep, err);
-	}
+	if (q)
+		rc = tide__sim_sweep_standard(q, &sweep, err);
 	if (rc == TIDE_OK || rc == TIDE_ENOTFOUND || rc == TIDE_ELIMIT)
 		rc = tide__find_memory_advice(m, device, q, q ? &sweep : NULL, out, err);
 	tide__sweep_free(&sweep);

@@ -10,7 +10,7 @@
 
 typedef struct tide_memory_advice {
 	const char *kind;  /* "setting", "activations", ...: static text */
-	unsigned severity; /* TIDE_ADVICE_INFO ... (analyze/device/advice.h) */
+	unsigned severity; /* TIDE_ADVICE_INFO ... (analyze/advice/time_advice.h) */
 	char text[360];	   /* one line: the recommendation and its evidence */
 	uint64_t bytes;	   /* bytes concerned: saved, in use or lost */
 } tide_memory_advice;

@@ -35,7 +35,7 @@ typedef struct tide_allocator {
 tide_code tide__allocator_find(const tide_model *m, const tide_allocator_query *q,
 			       tide_allocator *out, tide_error *err);
 void tide__allocator_free(tide_allocator *x);
-/* Reserved minus in use at the moment; TIDE_RESERVED_NONE = unknown. */
+/* Returns reserved minus used bytes at the moment; TIDE_RESERVED_NONE = unknown. */
 uint64_t tide__allocator_unused(const tide_allocator *x);
 
 #endif

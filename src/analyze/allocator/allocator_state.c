@@ -141,7 +141,7 @@ static size_t cut(tide_state *s, tide_state_segment *g, const struct used *u, si
 	g->first = s->n_blocks;
 	for (; i < n && u[i].addr < end; i++) {
 		if (!u[i].size)
-			continue; /* divides nothing */
+			continue; /* zero bytes: divides nothing */
 		if (u[i].addr < at || u[i].size > end - u[i].addr) {
 			s->total.loose += u[i].size; /* in no segment, or overlapping */
 			continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Computes the totals of an allocator (free_blocks.h) after every memory event and keeps them at
- * equal distances. */
+ * equal intervals. */
 #include "analyze/allocator/fragmentation.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ static void apply(struct sweep *s, size_t i)
 
 /* ---- samples ----------------------------------------------------------------------------- */
 
-/* Reserved bytes of a device without segments: as sampled until t. */
+/* Sets the reserved bytes of a device without segments to the last sample up to t. */
 static void sampled_to(struct sweep *s, int64_t t)
 {
 	if (s->device == TIDE_ANY || s->r.devices[s->device] != TIDE_RESERVED_SAMPLES)
@@ -99,8 +99,8 @@ static size_t last_event(size_t events, size_t i, size_t points)
 	return events / points * (i + 1) + events % points * (i + 1) / points;
 }
 
-/* A point is never between the release of a segment and the re-creation of its remaining parts:
- * that is one operation. */
+/* Sweeps by memory events. No point is between the release of a segment and the re-creation of its
+ * remaining parts, because that is one operation. */
 static void sweep_by_events(struct sweep *s, tide_fragmentation *out, size_t points)
 {
 	const tide_model *m = s->g.m;

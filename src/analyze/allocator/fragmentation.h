@@ -15,11 +15,12 @@
 typedef struct tide_fragmentation {
 	tide_fragmentation_point *p; /* owned; the state at the end of each interval */
 	size_t n;
-	tide_fragmentation_point worst; /* where reserved - active was highest (first such) */
+	tide_fragmentation_point worst; /* where reserved - active was highest, the first of
+	                                 * equals */
 	uint64_t loose;			/* allocations that fit into no known free block */
 	bool known;			/* the trace has segments of this device */
 	uint8_t source; /* of `reserved`: TIDE_RESERVED_*. From samples only for one device, and
-			 * TIDE_RESERVED_NONE where unknown; the other bytes need segments */
+			 * TIDE_RESERVED_NONE if unknown; the other figures need segments */
 } tide_fragmentation;
 
 /* Uses `points` equal time intervals from 0 to the trace's end; device TIDE_ANY = all. */

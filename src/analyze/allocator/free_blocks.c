@@ -14,58 +14,66 @@
 
 static void add_gap(tide_free_blocks *s, uint64_t addr, uint64_t size, uint32_t owner)
 {
-	if (size && (!tide__ord_add(&s->by_addr, addr, size, owner) ||
-		     !tide__ord_add(&s->by_size, size, addr, owner)))
+	if (size && (!tide__ordered_put2(&s->by_addr, addr, size, owner) ||
+		     !tide__ordered_put2(&s->by_size, size, addr, owner)))
 		s->failed = true;
 }
 
 static void del_gap(tide_free_blocks *s, uint64_t addr, uint64_t size)
 {
-	tide__ord_del(&s->by_addr, addr, size);
-	tide__ord_del(&s->by_size, size, addr);
+	tide__ordered_del2(&s->by_addr, addr, size);
+	tide__ordered_del2(&s->by_size, size, addr);
 }
 
-/* Returns the free block around [addr, addr + size), NULL if there is none. */
-static const tide_ord *gap_around(const tide_free_blocks *s, uint64_t addr, uint64_t size)
-{
-	const tide_ord *g =
-		tide__ord_before(&s->by_addr, tide__ord_lower(&s->by_addr, addr, UINT64_MAX));
+typedef struct gap {
+	uint64_t addr, size; /* size 0 = no gap */
+	uint32_t owner;
+} gap;
 
-	if (!g || size > g->minor || addr - g->major > g->minor - size)
-		return NULL;
+static gap gap_at(const tide_free_blocks *s, tide_ordered_pos p)
+{
+	const tide_ordered *o = &s->by_addr;
+
+	if (!tide__ordered_ok(p))
+		return (gap){ 0 };
+	return (gap){ tide__ordered_key(o, p), tide__ordered_minor(o, p), tide__ordered_val(o, p) };
+}
+
+/* Returns the free block around [addr, addr + size), which is not empty. */
+static gap gap_around(const tide_free_blocks *s, uint64_t addr, uint64_t size)
+{
+	gap g = gap_at(s, tide__ordered_floor2(&s->by_addr, addr, UINT64_MAX));
+
+	if (size > g.size || addr - g.addr > g.size - size)
+		return (gap){ 0 };
 	return g;
 }
 
 /* Adds a gap and merges it with neighbours of the same owner. */
 static void open_gap(tide_free_blocks *s, uint64_t addr, uint64_t size, uint32_t owner)
 {
-	const tide_ord *g = tide__ord_before(&s->by_addr, tide__ord_lower(&s->by_addr, addr, 0));
+	gap g = addr ? gap_at(s, tide__ordered_floor2(&s->by_addr, addr - 1, UINT64_MAX))
+		     : (gap){ 0 };
 
-	if (g && g->value == owner && g->major + g->minor == addr) {
-		tide_ord was = *g;
-
-		del_gap(s, was.major, was.minor);
-		addr = was.major;
-		size += was.minor;
+	if (g.size && g.owner == owner && g.addr + g.size == addr) {
+		del_gap(s, g.addr, g.size);
+		addr = g.addr;
+		size += g.size;
 	}
-	g = tide__ord_at(&s->by_addr, tide__ord_lower(&s->by_addr, addr + size, 0));
-	if (g && g->value == owner && g->major == addr + size) {
-		tide_ord was = *g;
-
-		del_gap(s, was.major, was.minor);
-		size += was.minor;
+	g = gap_at(s, tide__ordered_ceil2(&s->by_addr, addr + size, 0));
+	if (g.size && g.owner == owner && g.addr == addr + size) {
+		del_gap(s, g.addr, g.size);
+		size += g.size;
 	}
 	add_gap(s, addr, size, owner);
 }
 
 /* Removes a part of a gap. */
-static void close_gap(tide_free_blocks *s, const tide_ord *g, uint64_t addr, uint64_t size)
+static void close_gap(tide_free_blocks *s, gap g, uint64_t addr, uint64_t size)
 {
-	tide_ord was = *g;
-
-	del_gap(s, was.major, was.minor);
-	add_gap(s, was.major, addr - was.major, was.value);
-	add_gap(s, addr + size, was.major + was.minor - addr - size, was.value);
+	del_gap(s, g.addr, g.size);
+	add_gap(s, g.addr, addr - g.addr, g.owner);
+	add_gap(s, addr + size, g.addr + g.size - addr - size, g.owner);
 }
 
 /* ---- memory events ----------------------------------------------------------------------- */
@@ -75,7 +83,8 @@ static bool plain(uint32_t owner)
 	return !(owner & EXPANDABLE);
 }
 
-/* Free bytes of a plain segment change their class when its first block is used or its last freed.
+/* Moves the free bytes of a plain segment to another class when its first block is used or its last
+ * one freed.
  */
 static void use_plain(tide_free_blocks *s, uint32_t segment, uint64_t before, uint64_t after)
 {
@@ -92,43 +101,33 @@ static void use_plain(tide_free_blocks *s, uint32_t segment, uint64_t before, ui
 	s->rows->used[segment] = after;
 }
 
-/* Returns true if any entry of a set overlaps [addr, addr + size). Entries do not overlap each
- * other. */
-static bool meets(const tide_ordset *set, uint64_t addr, uint64_t size)
-{
-	tide_ord_pos p = tide__ord_lower(set, addr, 0);
-	const tide_ord *e = tide__ord_at(set, p), *b = tide__ord_before(set, p);
-
-	return (e && e->major - addr < size) || (b && addr - b->major < b->minor);
-}
-
 /* Adds a range to a set whose ranges must not overlap. */
-static void hold(tide_free_blocks *s, tide_ordset *set, uint64_t addr, uint64_t size)
+static void hold(tide_free_blocks *s, tide_ordered *set, uint64_t addr, uint64_t size)
 {
 	if (s->odd)
 		return;
-	if (!size || size > UINT64_MAX - addr || meets(&s->segments, addr, size) ||
-	    meets(&s->loose, addr, size))
+	if (!size || size > UINT64_MAX - addr || tide__ordered_overlaps(&s->segments, addr, size) ||
+	    tide__ordered_overlaps(&s->loose, addr, size))
 		s->odd = true;
-	else if (!tide__ord_add(set, addr, size, 1))
+	else if (!tide__ordered_put2(set, addr, size, 1))
 		s->failed = true;
 }
 
 static void take(tide_free_blocks *s, uint32_t a)
 {
 	uint64_t addr = s->m->allocs.addr[a], size = s->m->allocs.size[a];
-	const tide_ord *g = size ? gap_around(s, addr, size) : NULL;
+	gap g = size ? gap_around(s, addr, size) : (gap){ 0 };
 
 	s->now.active += size;
 	s->now.allocated += size;
 	s->now.requested += s->m->allocs.requested[a];
-	if (!g) {
+	if (!g.size) {
 		s->n_loose += size;
-		if (size && s->has) /* it may be beside all segments */
+		if (size && s->has) /* it may be outside all segments */
 			hold(s, &s->loose, addr, size);
 		return;
 	}
-	uint32_t owner = g->value;
+	uint32_t owner = g.owner;
 
 	close_gap(s, g, addr, size);
 	s->rows->home[a] = owner + 1;
@@ -153,7 +152,7 @@ static void drop(tide_free_blocks *s, uint32_t a)
 	s->now.active -= size;
 	s->now.requested -= s->m->allocs.requested[a];
 	if (!s->rows->home[a]) {
-		tide__ord_del(&s->loose, addr, size);
+		tide__ordered_del2(&s->loose, addr, size);
 		return;
 	}
 	uint32_t owner = s->rows->home[a] - 1;
@@ -197,7 +196,7 @@ static void drop_segment(tide_free_blocks *s, uint32_t row, size_t i)
 	const tide_model *m = s->m;
 	uint64_t addr = m->segments.addr[row], end = addr + m->segments.size[row];
 
-	tide__ord_del(&s->segments, addr, end - addr);
+	tide__ordered_del2(&s->segments, addr, end - addr);
 	for (i++; i < m->memory_events.n && is_part(m, i, addr, end); i++) {
 		uint32_t part = m->memory_events.row[i];
 
@@ -207,10 +206,10 @@ static void drop_segment(tide_free_blocks *s, uint32_t row, size_t i)
 			end = m->segments.addr[part];
 		s->kept++;
 	}
-	const tide_ord *g = end > addr ? gap_around(s, addr, end - addr) : NULL;
+	gap g = end > addr ? gap_around(s, addr, end - addr) : (gap){ 0 };
 
-	if ((end > addr && !g) || (s->kept && plain(s->rows->owner[row])))
-		s->odd = true; /* it is in use, or only part of a plain segment is released */
+	if ((end > addr && !g.size) || (s->kept && plain(s->rows->owner[row])))
+		s->odd = true; /* the segment is in use, or only part of it is released */
 	s->now.reserved -= end - addr;
 	if (!plain(s->rows->owner[row]))
 		s->now.expandable_free -= end - addr;
@@ -218,7 +217,7 @@ static void drop_segment(tide_free_blocks *s, uint32_t row, size_t i)
 		s->now.inactive_split -= end - addr - s->rows->used[row];
 	else
 		s->now.cached -= end - addr;
-	if (g)
+	if (g.size)
 		close_gap(s, g, addr, end - addr);
 }
 
@@ -259,17 +258,17 @@ void tide__free_blocks_apply(tide_free_blocks *s, size_t i)
 
 uint64_t tide__free_blocks_largest(const tide_free_blocks *s)
 {
-	const tide_ord *l = tide__ord_last(&s->by_size);
+	tide_ordered_pos p = tide__ordered_last(&s->by_size);
 
-	return l ? l->major : 0;
+	return tide__ordered_ok(p) ? tide__ordered_key(&s->by_size, p) : 0;
 }
 
 void tide__free_blocks_free(tide_free_blocks *s)
 {
-	tide__ord_free(&s->by_addr);
-	tide__ord_free(&s->by_size);
-	tide__ord_free(&s->segments);
-	tide__ord_free(&s->loose);
+	tide__ordered_free(&s->by_addr);
+	tide__ordered_free(&s->by_size);
+	tide__ordered_free(&s->segments);
+	tide__ordered_free(&s->loose);
 }
 
 /* ---- rows -------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 #ifndef TIDE_ANALYZE_ALLOCATOR_FREE_BLOCKS_H
 #define TIDE_ANALYZE_ALLOCATOR_FREE_BLOCKS_H
 
-#include "analyze/allocator/sim/ordset.h"
+#include "base/ordered.h"
 #include "model/model.h"
 
 typedef struct tide_fragmentation_point {
@@ -32,13 +32,13 @@ typedef struct tide_gap_rows {
 
 typedef struct tide_free_blocks {
 	const tide_model *m;
-	tide_gap_rows *rows;	      /* borrowed */
-	tide_ordset by_addr, by_size; /* free blocks: (address, size), (size, address) -> owner */
-	tide_ordset segments, loose;  /* live segments: (address, size); loose: blocks in use
+	tide_gap_rows *rows;	       /* borrowed */
+	tide_ordered by_addr, by_size; /* free blocks: (address, size), (size, address) -> owner */
+	tide_ordered segments, loose;  /* live segments: (address, size); loose: blocks in use
 				       * outside any segment */
-	tide_fragmentation_point now; /* except largest_free, t and position */
-	uint64_t n_loose;	      /* bytes placed outside every known free block, in total */
-	size_t kept;	  /* parts of a just released segment that the next events take again */
+	tide_fragmentation_point now;  /* except largest_free, t and position */
+	uint64_t n_loose;	       /* bytes placed outside every known free block, in total */
+	size_t kept;	  /* parts of a segment just released that the next events take again */
 	bool has;	  /* segments, at any time */
 	bool odd, failed; /* failed: memory ran out */
 } tide_free_blocks;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Out of memory: the allocator's state at the event, and the same state with one group's blocks
- * counted as free. */
+ * counted as free, which shows the effect of freeing that group. */
 #include "analyze/allocator/oom.h"
 
 #include <string.h>
@@ -45,7 +45,7 @@ static tide_oom_room as_it_was(const tide_state *s)
 	return r;
 }
 
-/* The blocks of the first n groups, group after group, in address order. */
+/* Blocks of the first n groups, group after group, in address order. */
 struct sorted {
 	uint32_t *block;
 	size_t *end;	   /* per group: where its blocks end and the next one's begin */
@@ -83,7 +83,7 @@ static bool sort_blocks(const tide_model *m, const tide_state *s, const tide_liv
 	}
 	find_homes(s, of, n, out);
 	for (size_t k = 0; k < n; k++)
-		out->end[k + 1] += out->end[k]; /* now where group k + 1 begins ... */
+		out->end[k + 1] += out->end[k]; /* here the begin of group k + 1 ... */
 	for (size_t i = 0; i < s->n_blocks; i++)
 		if (out->group[i] < n)
 			out->block[out->end[out->group[i]]++] = (uint32_t)i; /* ... and ends */
@@ -91,8 +91,9 @@ static bool sort_blocks(const tide_model *m, const tide_state *s, const tide_liv
 	return true;
 }
 
-/* Free bytes in one piece around block i, had its group been free; *last is its last block. Free
- * blocks never touch, so this takes as many steps as it passes blocks of the group, or twice that.
+/* Returns the contiguous free bytes around block i if its group were free; *last is the last block.
+ * Free blocks are never adjacent, so the number of steps is at most twice the number of the group's
+ * blocks passed.
  */
 static uint64_t piece(const tide_state *s, const struct sorted *x, size_t i, size_t *last)
 {
@@ -134,7 +135,7 @@ static void judge_room(const tide_oom *o, tide_oom_room *r)
 		r->largest >= o->asked || (o->device_free >= 0 && r->released + left >= o->needed);
 }
 
-/* O(blocks), however many groups. */
+/* O(blocks) for any number of groups. */
 static tide_code try_rooms(const tide_model *m, const tide_state *s, const tide_live_set *a,
 			   size_t top, tide_oom *o, tide_error *err)
 {
@@ -160,7 +161,8 @@ static tide_code try_rooms(const tide_model *m, const tide_state *s, const tide_
 	return ok ? TIDE_OK : tide__nomem(err);
 }
 
-/* A bank needs contiguous bytes, and where a group's bytes are is unknown: only their number counts.
+/* A bank needs contiguous bytes, and where a group's bytes are is unknown: only their number
+ * counts.
  */
 static tide_code try_banks(const tide_model *m, size_t top, tide_oom *o, tide_error *err)
 {
@@ -199,7 +201,7 @@ static void judge_banks(tide_oom *o)
 	if (b->exact)
 		o->device_free = (int64_t)(b->free * b->n);
 	uint64_t room = b->free < b->size ? b->free : b->size;
-	if (room < b->need) { /* not if both are unknown */
+	if (room < b->need) { /* skipped if both are unknown */
 		o->cause = TIDE_OOM_FULL;
 		o->missing = (b->need - room) * b->n;
 	} else if (b->largest != TIDE_BANK_UNKNOWN && b->largest < b->need) {

@@ -16,11 +16,12 @@ typedef enum tide_oom_cause {
 	TIDE_OOM_FULL,	     /* all free bytes together were not enough */
 	TIDE_OOM_LIMITED,    /* the device had enough free memory: a limit on the process refused */
 } tide_oom_cause;
+enum { TIDE_OOM_CAUSES = TIDE_OOM_LIMITED + 1 };
 
 typedef struct tide_oom_room { /* effect of freeing one group */
 	size_t row;	       /* in `groups` */
 	uint64_t released;     /* bytes of whole segments that would be released to the device */
-	uint64_t largest;      /* largest free block afterwards */
+	uint64_t largest;      /* largest free block after that */
 	bool enough; /* either would serve the request; banks: enough bytes, if contiguous */
 } tide_oom_room;
 
@@ -46,7 +47,7 @@ typedef struct tide_oom {
 	tide_oom_room *room; /* owned; the largest groups, in their order */
 	size_t n_room;
 	bool segments_known;  /* segments and their free bytes are known */
-	bool rooms_known;     /* `room` has answers: segments or a bank's free bytes are known */
+	bool rooms_known;     /* `room` is valid: segments or a bank's free bytes are known */
 	tide_oom_banks banks; /* n > 0: the pool has banks, segments do not apply */
 } tide_oom;
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the number after `words`; TIDE_BANK_UNKNOWN if they are not there. */
+/* Returns the number after `words`; TIDE_BANK_UNKNOWN if the text lacks them. */
 static uint64_t number_after(const char *text, const char *words)
 {
 	const char *p = strstr(text, words);
@@ -73,7 +73,7 @@ void tide__oom_banks(const tide_model *m, uint32_t mark, tide_oom_banks *out)
 		return;
 	size_t row = state_before(&m->pool_states, pool, m->marks.t[mark]);
 	from_text(tide__text(m, m->marks.text[mark], NULL), out);
-	if (!row && out->need == TIDE_BANK_UNKNOWN) { /* nothing is known of its banks */
+	if (!row && out->need == TIDE_BANK_UNKNOWN) { /* its banks are unknown */
 		*out = none;
 		return;
 	}

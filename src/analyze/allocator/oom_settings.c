@@ -9,21 +9,13 @@ uint32_t tide__oom_device(const tide_model *m, uint32_t mark)
 
 static tide_code try_settings(const tide_model *m, tide_oom_trial *t, tide_error *err)
 {
-	tide_sim_config tries[32];
-	size_t n = 0;
 	tide_code rc = tide__requests_new(m, (tide_device_id){ t->device }, &t->q, err);
 
 	if (rc != TIDE_OK)
 		return rc == TIDE_ENOTFOUND ? TIDE_OK : rc;
 	if (!t->q->limit || !t->q->reserved_max)
-		return TIDE_OK; /* the room there was is not known */
-	tries[n++] = t->q->recorded;
-	for (size_t i = 0; tide__sim_standard[i] && n < 32; i++) {
-		tries[n] = tide__sim_defaults();
-		tide__sim_parse(&tries[n], tide__sim_standard[i], NULL);
-		n += !tide__sim_same(&tries[n], &t->q->recorded);
-	}
-	return tide__sim_sweep(t->q, tries, n, 0, &t->sweep, err);
+		return TIDE_OK; /* the capacity is unknown */
+	return tide__sim_sweep_standard(t->q, &t->sweep, err);
 }
 
 const tide_oom_trial *tide__oom_trial(tide_oom_trials *all, const tide_model *m, uint32_t mark,

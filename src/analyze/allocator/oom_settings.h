@@ -34,7 +34,7 @@ void tide__oom_trials_free(tide_oom_trials *all);
 size_t tide__oom_index(const tide_oom_trial *x, uint32_t mark);
 /* Returns true if a replay served the k-th of them. */
 bool tide__oom_served(const tide_sim_result *r, size_t k);
-/* Device row of an out-of-memory mark. */
+/* Returns the device row of an out-of-memory mark. */
 uint32_t tide__oom_device(const tide_model *m, uint32_t mark);
 
 #endif

@@ -13,11 +13,12 @@
 struct sweep {
 	const tide_model *m;
 	tide_gap_rows rows;
-	tide_free_blocks *gaps; /* those followed */
+	tide_free_blocks *gaps; /* allocators that are tracked */
 	uint32_t *which;	/* per device: its place in `gaps` + 1 */
 	size_t n_gaps;
 	tide_gap_rows all_rows; /* of: */
-	tide_free_blocks all;	/* every device as one, for events that name none; m = NULL: none */
+	tide_free_blocks all;	/* all devices as one, for events that name none; m = NULL:
+	                         * unused */
 	size_t event;
 	tide_reserved r;
 	size_t taken,

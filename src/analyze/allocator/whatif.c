@@ -25,7 +25,7 @@ static tide_code add_asked(const tide_whatif_query *q, tide_whatif *x, tide_erro
 {
 	tide_sim_config c = x->q->recorded;
 	if (c.gc_threshold > 0 && !x->capacity) {
-		c.gc_threshold = 0; /* recorded; without a capacity it means nothing */
+		c.gc_threshold = 0; /* recorded, but meaningless without a capacity */
 		x->gc_left_out = true;
 	}
 	for (size_t i = 0; i < q->n_set; i++)

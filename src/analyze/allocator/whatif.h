@@ -38,7 +38,7 @@ typedef struct tide_whatif {
 tide_code tide__whatif_find(const tide_model *m, const tide_whatif_query *q, tide_whatif *out,
 			    tide_error *err);
 void tide__whatif_free(tide_whatif *x);
-/* Time of a recorded request, ns. */
+/* Returns the time of a recorded request, ns. */
 int64_t tide__whatif_time(const tide_whatif *x, const tide_request *r);
 
 #endif

@@ -15,7 +15,7 @@ static bool is_op(const tide_model *m, uint32_t span)
 	       strncmp(tide__text(m, m->spans.name[span], NULL), "ProfilerStep#", 13) != 0;
 }
 
-/* A span that begins where an op ends follows it, unless the op has no length. */
+/* A span that begins where an op ends is after it, unless the op has no length. */
 static bool is_over(const tide_model *m, uint32_t op, int64_t t)
 {
 	int64_t end = tide__span_end(m, op);

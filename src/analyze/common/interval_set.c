@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Two arrays of bounds; every question is one walk or one binary search over them. */
+/* Two arrays of bounds; every query is one pass or one binary search over them. */
 #include "analyze/common/interval_set.h"
 
 #include "base/mem.h"
@@ -111,4 +111,22 @@ int64_t tide__interval_set_with_ns(const tide_interval_set *a, const tide_interv
 		sum += tide__interval_set_before_ns(b, sums, a->t1[i]) -
 		       tide__interval_set_before_ns(b, sums, a->t0[i]);
 	return sum;
+}
+
+void tide__interval_set_shares(const tide_interval_set *c, int64_t t_end, size_t n, int64_t *out)
+{
+	double width = (double)t_end / (double)n;
+	size_t at = 0;
+	for (size_t i = 0; i < n; i++) {
+		int64_t t0 = (int64_t)(width * (double)i), t1 = (int64_t)(width * (double)(i + 1));
+		int64_t sum = 0;
+		while (at < c->n && c->t1[at] <= t0)
+			at++;
+		for (size_t k = at; k < c->n && c->t0[k] < t1; k++) {
+			int64_t from = c->t0[k] > t0 ? c->t0[k] : t0;
+			int64_t to = c->t1[k] < t1 ? c->t1[k] : t1;
+			sum += to - from;
+		}
+		out[i] = t1 > t0 ? (int64_t)((double)sum / (double)(t1 - t0) * 1e6) : 0;
+	}
 }

@@ -42,7 +42,8 @@ typedef struct tide_interval_set {
 static inline bool tide__interval_set_add(tide_interval_set *c, int64_t t0, int64_t t1);
 void tide__interval_set_free(tide_interval_set *c);
 
-/* Length of the union; of the intersection of two unions; of the part inside [t0, t1). */
+/* Return the length of the union; of the intersection of two unions; of the part inside [t0,
+ * t1). */
 int64_t tide__interval_set_ns(const tide_interval_set *c);
 int64_t tide__interval_set_both_ns(const tide_interval_set *a, const tide_interval_set *b);
 int64_t tide__interval_set_inside_ns(const tide_interval_set *c, int64_t t0, int64_t t1);
@@ -51,10 +52,13 @@ int64_t tide__interval_set_inside_ns(const tide_interval_set *c, int64_t t0, int
  * length before t in O(log n). */
 int64_t *tide__interval_set_sums(const tide_interval_set *c);
 int64_t tide__interval_set_before_ns(const tide_interval_set *c, const int64_t *sums, int64_t t);
-/* Length of the intersection of a with b, whose sums these are: O(a log b), for many small sets
- * a. */
+/* Returns the length of the intersection of a with b, given the prefix sums of b: O(a log b), for
+ * many small sets a. */
 int64_t tide__interval_set_with_ns(const tide_interval_set *a, const tide_interval_set *b,
 				   const int64_t *sums);
+
+/* Writes the covered millionths of each of n equal intervals of [0, t_end). O(pieces + n). */
+void tide__interval_set_shares(const tide_interval_set *c, int64_t t_end, size_t n, int64_t *out);
 
 bool tide__interval_set_push(tide_interval_set *c, int64_t t0,
 			     int64_t t1); /* appends a separate piece */

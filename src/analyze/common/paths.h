@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Op paths: the names from the outermost span to one span, "train/forward/matmul", as nodes of a
- * tree. Spans with equal paths share a node, whatever their lane. Node 0 is the root: no op. */
+ * tree. Spans with equal paths share a node, also on different lanes. Node 0 is the root: no op. */
 #ifndef TIDE_ANALYZE_COMMON_PATHS_H
 #define TIDE_ANALYZE_COMMON_PATHS_H
 
@@ -15,7 +15,8 @@ typedef struct tide_paths {
 	tide_map spans; /* span -> node + 1, for tide__paths_span; replaced by `all` after
 			 * tide__paths_all */
 	uint32_t *of_span;
-	bool no_steps; /* set before use: "ProfilerStep#N" is no part of paths, so steps share nodes */
+	bool no_steps; /* set before use: leaves "ProfilerStep#N" out of paths, so steps share
+		        * nodes */
 } tide_paths;
 
 #define TIDE_NO_PATH UINT32_MAX /* out of memory */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A stack of open spans a lane, linked through `below`: a span is pushed once and popped once. */
+/* One stack of open spans per lane, linked through `below`: a span is pushed once and popped
+ * once. */
 #include "analyze/common/self_time.h"
 
 #include "analyze/common/interval_set.h"
@@ -20,7 +21,7 @@ bool tide__self_init(tide_self_times *t, const tide_model *m, tide_self_fn *add,
 	return ok;
 }
 
-/* Gives the time of `lane` up to `to` to the spans open in it. */
+/* Assigns the time of `lane` up to `to` to the spans open in it. */
 static void advance(tide_self_times *t, uint32_t lane, int64_t to)
 {
 	while (t->top[lane] && t->now[lane] < to) {

@@ -5,13 +5,14 @@
  * spans cross, the common time belongs to the later one, so that the self times of a lane add up to
  * the time that its spans cover.
  *
- * Begin every span that counts in ascending order, then end. Each call reports the time it assigns. */
+ * Begin every span that counts in ascending order, then end. Each call reports the time it
+ * assigns. */
 #ifndef TIDE_ANALYZE_COMMON_SELF_TIME_H
 #define TIDE_ANALYZE_COMMON_SELF_TIME_H
 
 #include "model/model.h"
 
-/* `ns` > 0 more of self time for `span`. */
+/* Called with `ns` > 0 of additional self time of `span`. */
 typedef void tide_self_fn(void *user, uint32_t span, int64_t ns);
 
 typedef struct tide_self_times {
@@ -20,7 +21,7 @@ typedef struct tide_self_times {
 	void *user;
 	uint32_t *top;	 /* owned; per lane: open span begun last */
 	uint32_t *below; /* owned; per span: the one under it */
-	int64_t *now;	 /* owned; per lane: everything before is given away */
+	int64_t *now;	 /* owned; per lane: time before this is assigned */
 } tide_self_times;
 
 /* Returns false if memory runs out. tide__self_free accepts that and a zeroed one. */

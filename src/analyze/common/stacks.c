@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Reading call stacks. The table of signs is the whole knowledge of PyTorch that is used. */
+/* Reads call stacks. The table of signs holds all assumptions about PyTorch. */
 #include "analyze/common/stacks.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 enum { FACE_NONE, FACE_MACHINE, FACE_ANY, FACE_AUTOGRAD, FACE_PYTHON, FACE_USER };
 
-/* Frames every stack has in it: how it was captured, the allocator itself. */
+/* Frames found in every stack: the capture and the allocator itself. */
 static const char *const machine[] = { "torch::unwind::",
 				       "torch::CapturedTraceback::",
 				       "torch::cuda::(anonymous namespace)::gather",
@@ -46,7 +46,7 @@ static int frame_rank(const tide_model *m, tide_frame_id f)
 		return tide__native_rank(function, n);
 	}
 	if (strstr(file, "/torch/") || strstr(file, "\\torch\\") || strstr(file, "/lib/python") ||
-	    strstr(file, "/hook/tidemark_")) /* our own, around an import */
+	    strstr(file, "/hook/tidemark_")) /* Tidemark's own frame around an import */
 		return FACE_PYTHON;
 	return FACE_USER;
 }
@@ -56,7 +56,7 @@ bool tide__frame_is_user(const tide_model *m, tide_frame_id f)
 	return frame_rank(m, f) == FACE_USER;
 }
 
-tide_frame_id tide__stack_face(const tide_model *m, tide_stack_id s)
+tide_frame_id tide__stack_main_frame(const tide_model *m, tide_stack_id s)
 {
 	tide_frame_id best = { 0 };
 	int rank = FACE_NONE;
@@ -72,7 +72,7 @@ tide_frame_id tide__stack_face(const tide_model *m, tide_stack_id s)
 	return best;
 }
 
-tide_frame_id *tide__stack_faces(const tide_model *m)
+tide_frame_id *tide__stack_main_frames(const tide_model *m)
 {
 	uint8_t *frame = tide__alloc(m->frames.n + 1, 1), *rank = tide__alloc(m->stacks.n + 1, 1);
 	tide_frame_id *out = tide__alloc(m->stacks.n + 1, sizeof *out);
@@ -99,35 +99,6 @@ tide_frame_id *tide__stack_faces(const tide_model *m)
 	return out;
 }
 
-size_t tide__bare_name(const char *s, size_t n)
-{
-	for (size_t i = 1; i < n; i++)
-		if (s[i] == '(' && (n - i < 21 || memcmp(s + i, "(anonymous namespace)", 21) != 0))
-			return i;
-	return n;
-}
-
-char *tide__frame_text(const tide_model *m, tide_frame_id f, char *buf, size_t n)
-{
-	size_t n_file, n_function; /* texts too long for the buffer are not examined */
-	const char *file = tide__text(m, m->frames.file[f.i], &n_file);
-	const char *function = tide__text(m, m->frames.function[f.i], &n_function);
-	const char *base = file + n_file, *far = file + (n_file > n ? n_file - n : 0);
-
-	while (base > far && !((base[-1] == '/' || base[-1] == '\\') && *base))
-		base--;
-	if (n_function > n)
-		n_function = n;
-	if (!f.i)
-		snprintf(buf, n, "unknown");
-	else if (*base && strcmp(base, "??") && m->frames.line[f.i])
-		snprintf(buf, n, "%.*s (%s:%u)", (int)n_function, function, base,
-			 m->frames.line[f.i]);
-	else
-		snprintf(buf, n, "%.*s", (int)tide__bare_name(function, n_function), function);
-	return buf;
-}
-
 /* "at::_ops::NAME::call(...)" -> NAME. */
 static const char *frame_op(const tide_model *m, tide_frame_id f, size_t *n)
 {
@@ -150,7 +121,8 @@ const char *tide__stack_op(const tide_model *m, tide_stack_id s, size_t *n)
 
 	for (; s.i; s = m->stacks.parent[s.i])
 		if ((here = frame_op(m, m->stacks.frame[s.i], &k))) {
-			op = here; /* the outermost stays: what was called, not what it called */
+			op = here; /* keep the outermost op: the one that was called, not those it
+			            * called */
 			*n = k;
 		}
 	return op;

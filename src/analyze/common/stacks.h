@@ -29,14 +29,11 @@ uint8_t *tide__stack_signs(const tide_model *m);
 /* Returns the frame that represents a stack: the innermost of the user's own Python, else the
  * innermost Python, else the innermost of an autograd node, else the innermost outside the
  * allocator and the capture itself. */
-tide_frame_id tide__stack_face(const tide_model *m, tide_stack_id s);
+tide_frame_id tide__stack_main_frame(const tide_model *m, tide_stack_id s);
 /* The same for every stack row; owned: tide__free. NULL if memory runs out. */
-tide_frame_id *tide__stack_faces(const tide_model *m);
+tide_frame_id *tide__stack_main_frames(const tide_model *m);
 /* Returns true if the frame is Python code outside torch and the interpreter. */
 bool tide__frame_is_user(const tide_model *m, tide_frame_id f);
-/* Writes "function (file:line)", the file without its folders, a native function without its
- * arguments; "unknown" for none. Returns buf. */
-char *tide__frame_text(const tide_model *m, tide_frame_id f, char *buf, size_t n);
 /* Returns the outermost op that a stack itself names (at::_ops::mm::call -> "mm"): text and
  * length, NULL if none. Borrowed from the model's strings. */
 const char *tide__stack_op(const tide_model *m, tide_stack_id s, size_t *n);
@@ -44,7 +41,4 @@ const char *tide__stack_op(const tide_model *m, tide_stack_id s, size_t *n);
 /* Ranks how well a native function represents a stack, higher is better: the allocator, the
  * interpreter and the capture itself are lowest, an autograd node highest. */
 int tide__native_rank(const char *function, size_t n);
-/* Returns the length of a C++ function's name without its arguments. */
-size_t tide__bare_name(const char *s, size_t n);
-
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The variance of n values is (n Q - S^2) / n^2. All of it is kept in 256 bits, and the rounded
- * root is found by bisection on exact comparisons: no floating point, the same answer on every
+ * root is found by bisection on exact comparisons: no floating point, the same result on every
  * machine. */
 #include "analyze/common/statistics.h"
 
@@ -58,7 +58,7 @@ static int compare(const wide *a, const wide *b)
 	return 0;
 }
 
-/* (k n)^2, k and n any 64-bit numbers. */
+/* Returns (k n)^2 for any 64-bit k and n. */
 static wide square_of_product(uint64_t k, uint64_t n)
 {
 	tide_u128 p = (tide_u128)k * n;
@@ -105,7 +105,7 @@ int64_t tide__stat_mean(const tide_stat *s)
 	return (int64_t)q;
 }
 
-/* 4 (n Q - S^2): the square of twice the deviation, times n^2. */
+/* Returns 4 (n Q - S^2): the square of twice the deviation, times n^2. */
 static wide four_variance(const tide_stat *s)
 {
 	wide q = { { s->sq[0], s->sq[1], s->sq[2] } }, sum = { { s->sum[0], s->sum[1] } };

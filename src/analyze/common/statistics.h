@@ -3,9 +3,9 @@
 /* Count, sum, sum of squares, minimum and maximum of integers, rounded only at the end.
  *
  * The sum has 128 bits and the squares 192, so no realistic input overflows them; merging two
- * halves of a job gives what one pass over both would give. Mean and population standard deviation
- * are rounded once, half to even, by integer arithmetic. Plain old data: copied and sent as
- * bytes. */
+ * halves of a job gives the same result as one pass over both. Mean and population standard
+ * deviation are rounded once, half to even, by integer arithmetic. Plain old data: copied and sent
+ * as bytes. */
 #ifndef TIDE_ANALYZE_COMMON_STATISTICS_H
 #define TIDE_ANALYZE_COMMON_STATISTICS_H
 
@@ -46,7 +46,8 @@ void tide__stat_merge(tide_stat *a, const tide_stat *b);
 
 /* Returns the sum, at most INT64_MAX. */
 int64_t tide__stat_sum(const tide_stat *s);
-/* Mean and population standard deviation to the nearest integer, half to even; 0 for n = 0. */
+/* Return mean and population standard deviation to the nearest integer, half to even; 0 for n =
+ * 0. */
 int64_t tide__stat_mean(const tide_stat *s);
 int64_t tide__stat_std(const tide_stat *s);
 
@@ -60,7 +61,7 @@ static inline int64_t tide__add_sat(int64_t a, int64_t b)
 /* Returns 100 a / b; NaN for b <= 0 (shown as unknown). */
 double tide__share_pct(int64_t a, int64_t b);
 
-/* Nearest-rank percentile: the position ceil(p n / 100) (from 1) in a sorted list. */
+/* Returns the position of a nearest-rank percentile in a sorted list: ceil(p n / 100), from 1. */
 static inline size_t tide__nearest_rank(size_t n, unsigned p)
 {
 	size_t k = (size_t)(((tide_u128)n * p + 99) / 100);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Boundaries of steps, for memory. */
+/* Finds step boundaries for memory analyses. */
 #include "analyze/common/step_boundaries.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ static bool from_distance(const tide_model *m, tide_step_boundaries *s, size_t *
 	for (int64_t t = 0; t < end; t += every)
 		if (!add(s, cap, t))
 			return false;
-	if (s->n > 3) { /* a program makes its model in the first */
+	if (s->n > 3) { /* a program creates its model in the first */
 		memmove(s->t, s->t + 1, (s->n - 1) * sizeof *s->t);
 		s->n--;
 	}
@@ -45,7 +45,7 @@ static bool from_distance(const tide_model *m, tide_step_boundaries *s, size_t *
 	return true;
 }
 
-/* Returns the process whose lanes alone are of the device, 0 = none or several. */
+/* Returns the only process that has lanes of the device, 0 = none or several. */
 static uint32_t process_of(const tide_model *m, uint32_t device)
 {
 	uint32_t found = 0;
@@ -60,7 +60,7 @@ static uint32_t process_of(const tide_model *m, uint32_t device)
 	return found;
 }
 
-/* Each ends where the next begins: what is between two ranges belongs to the one before. */
+/* Each step ends where the next begins: the time between two ranges belongs to the earlier one. */
 static bool from_steps(const tide_model *m, uint32_t device, tide_step_boundaries *s, size_t *cap)
 {
 	tide_steps k;
@@ -73,7 +73,7 @@ static bool from_steps(const tide_model *m, uint32_t device, tide_step_boundarie
 		s->t[s->n] = k.source == TIDE_STEPS_MARKS && k.v[k.n - 1].t1 < m->t_end
 				     ? k.v[k.n - 1].t1
 				     : m->t_end + 1;
-	if (ok && k.early) { /* a step, but its end is not like the others' */
+	if (ok && k.early) { /* a step, but with a different end than the others */
 		s->n--;
 		s->unlike = 1;
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Step boundaries for memory analyses (steps.h defines steps): each step ends where the next
- * begins; the last range ends with the trace. What follows the last mark is not a step: there a
- * program frees everything after its last step. */
+ * begins; the last range ends with the trace. The time after the last mark is not a step: a program
+ * frees its memory there. */
 #ifndef TIDE_ANALYZE_COMMON_STEP_BOUNDARIES_H
 #define TIDE_ANALYZE_COMMON_STEP_BOUNDARIES_H
 
@@ -18,8 +18,8 @@ typedef struct tide_step_boundaries {
 
 /* every_ns > 0: ignores the trace's own steps and uses boundaries at equal intervals, up to the
  * last allocation; the first of more than 3 intervals is dropped, because a program creates its
- * model there. `device`: that of one process has the ranges of that process as steps; 0 = any. A
- * trace without steps gives TIDE_OK and n = 0. */
+ * model there. If `device` belongs to one process, only ranges of that process are steps; 0 = any.
+ * A trace without steps gives TIDE_OK and n = 0. */
 tide_code tide__find_step_boundaries(const tide_model *m, uint32_t device, int64_t every_ns,
 				     tide_step_boundaries *out);
 void tide__step_boundaries_free(tide_step_boundaries *s);

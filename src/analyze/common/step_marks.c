@@ -9,7 +9,7 @@
 
 /* Times of the optimizers' steps. */
 typedef struct optimizer {
-	int64_t first_run;   /* of a model: their first mark; INT64_MAX = none */
+	int64_t first_run;   /* the mark of a model's first run; INT64_MAX = none */
 	int64_t first, last; /* of their steps: when they were made; first > last = none */
 	int64_t last_begun;  /* the last step's beginning */
 } optimizer;
@@ -37,7 +37,7 @@ static bool push(tide_step_marks *s, size_t *cap, int64_t t, int64_t number)
 	return true;
 }
 
-/* The program's own marks, or the optimizers'. */
+/* Selects the program's own marks, or the optimizers'. */
 static bool marks_of(const tide_model *m, bool optimizers, tide_step_marks *s, size_t *cap)
 {
 	for (size_t i = 1; i < m->marks.n; i++)
@@ -88,7 +88,7 @@ static bool shift(tide_step_marks *s, size_t *cap, int64_t begin)
 	if (!push(s, cap, 0, 0))
 		return false;
 	for (size_t i = s->n - 1; i > 0; i--)
-		s->v[i].t = s->v[i - 1].t; /* the numbers stay: one place further on */
+		s->v[i].t = s->v[i - 1].t; /* numbers are kept, shifted by one */
 	s->v[0].t = begin;
 	s->v[s->n - 1].number = last < INT64_MAX ? last + 1 : last;
 	return true;

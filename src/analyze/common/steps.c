@@ -35,7 +35,7 @@ static bool push(tide_steps *s, size_t *cap, tide_step step)
 	return true;
 }
 
-/* Step of each name that is one: slot[name] = index + 1. NULL in *slot when no name is. */
+/* Maps names to their step: slot[name] = index + 1. *slot is NULL if no name is a step's. */
 static bool name_slots(const tide_model *m, tide_steps *s, size_t *cap, uint32_t **slot)
 {
 	uint32_t names = tide__strings_count(m->strings);
@@ -86,7 +86,7 @@ static int by_number(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* "ProfilerStep#7" and "ProfilerStep#07" are one step; a name without host rows is none. */
+/* "ProfilerStep#7" and "ProfilerStep#07" are one step; a name without host rows is not a step. */
 static void tidy(tide_steps *s)
 {
 	size_t n = 0;
@@ -137,7 +137,7 @@ static bool from_marks(const tide_model *m, tide_steps *s, size_t *cap)
 		ok = push(s, cap, (tide_step){ k.v[i].number, k.v[i].t, m->t_end });
 	}
 	s->n -= s->n > 1;
-	s->early = k.early && s->n > 1; /* of one mark alone, that one is the step */
+	s->early = k.early && s->n > 1; /* a single mark is a step itself */
 	s->source = TIDE_STEPS_MARKS;
 	tide__step_marks_free(&k);
 	return ok;
@@ -251,7 +251,7 @@ tide_code tide__steps_find(const tide_model *m, tide_steps *out, tide_error *err
 	return tide__steps_of(m, 0, out, err);
 }
 
-tide_code tide__steps_said(const tide_model *m, tide_steps *out, tide_error *err)
+tide_code tide__steps_named(const tide_model *m, tide_steps *out, tide_error *err)
 {
 	tide_code rc = tide__steps_find(m, out, err);
 	if (out->source == TIDE_STEPS_RANGES)

@@ -42,7 +42,7 @@ tide_code tide__steps_find(const tide_model *m, tide_steps *out, tide_error *err
 /* The same, with ranges of one process only; 0 = of any. */
 tide_code tide__steps_of(const tide_model *m, uint32_t process, tide_steps *out, tide_error *err);
 /* The same, but n = 0 unless the trace names its steps by marks or the profiler. */
-tide_code tide__steps_said(const tide_model *m, tide_steps *out, tide_error *err);
+tide_code tide__steps_named(const tide_model *m, tide_steps *out, tide_error *err);
 void tide__steps_free(tide_steps *s);
 /* Returns the median length of a step (the upper one of two), ns; -1 without steps or memory. */
 int64_t tide__steps_median(const tide_steps *s);

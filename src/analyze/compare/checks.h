@@ -19,7 +19,7 @@ typedef struct tide_diff_checks {
 tide_code tide__diff_checks_parse(const char *const *text, size_t n, tide_diff_checks *c,
 				  size_t *bad, tide_error *err);
 void tide__diff_checks_free(tide_diff_checks *c);
-/* Check one diff. */
+/* Checks one diff. */
 void tide__diff_checks_run(tide_diff_checks *c, const tide_diff *d);
 
 #endif

@@ -3,6 +3,7 @@
 /* Both traces are counted into one tree of names and paths; a row of a table is a node of it. */
 #include "analyze/compare/diff.h"
 
+#include <math.h>
 #include "analyze/common/steps.h"
 
 #include <ctype.h>
@@ -176,8 +177,8 @@ static void memory_metrics(differ *d, int side, const tide_level *l)
 
 /* ---- host spans by name ---- */
 
-/* Per text of `f` its number among the diff's, where names that differ by an address are one; NULL
- * on exhaustion. */
+/* Maps texts of `f` to ids of the diff; names that differ only by an address share one. NULL if
+ * memory runs out. */
 static uint32_t *plain_names(differ *d, const tide_flame *f)
 {
 	uint32_t n = tide__strings_count(f->strings);
@@ -193,7 +194,7 @@ static uint32_t *plain_names(differ *d, const tide_flame *f)
 	return ok ? plain : NULL;
 }
 
-/* Totals by name: a node counts unless one of the same name is around it. */
+/* Sums totals by name: a node counts unless one of the same name is around it. */
 static bool op_totals(const tide_flame *f, const uint32_t *plain, size_t names, uint64_t *totals)
 {
 	const tide_nodes *t = &f->nodes;
@@ -279,7 +280,7 @@ static tide_code kernels(differ *d, int side)
 
 /* ---- memory at the peak ---- */
 
-/* Copy the paths of `f` below the kind's branch and count the weights there. */
+/* Copies the paths of `f` below the kind's branch and counts the weights there. */
 static bool add_paths(differ *d, int side, tide_diff_kind kind, const tide_flame *f)
 {
 	uint32_t *to = tide__calloc(f->nodes.n, sizeof *to);
@@ -291,7 +292,7 @@ static bool add_paths(differ *d, int side, tide_diff_kind kind, const tide_flame
 		size_t n;
 		const char *s = tide__flame_name(f, i, &n);
 		uint32_t *name = &names[f->nodes.name[i]];
-		if (i && !*name) /* once a text: it may be long, and of many nodes */
+		if (i && !*name) /* once per text: it may be long and shared by many nodes */
 			*name = tide__diff_text(d->out->tree, s, n);
 		if (i)
 			to[i] = tide__flame_child(d->out->tree, to[f->nodes.parent[i]], *name,
@@ -454,4 +455,9 @@ void tide__diff_free(tide_diff *d)
 	tide__flame_free(d->host[0]);
 	tide__flame_free(d->host[1]);
 	*d = (tide_diff){ 0 };
+}
+
+double tide__change_pct(uint64_t a, uint64_t b)
+{
+	return a ? 100.0 * ((double)b - (double)a) / (double)a : (double)NAN;
 }

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Compares two traces: single figures, and rows added, removed or changed by name and by path.
  *
- * Uses whatever both models have: host spans, device work, allocations. Names and paths are matched
- * by their text, so the two may come from different programs, machines and formats.
+ * Uses the data that both models have: host spans, device work, allocations. Names and paths are
+ * matched by their text, so the two may come from different programs, machines and formats.
  * Definitions: docs/analyses/diff.md. */
 #ifndef TIDE_ANALYZE_COMPARE_DIFF_H
 #define TIDE_ANALYZE_COMPARE_DIFF_H
@@ -12,20 +12,20 @@
 
 typedef enum tide_unit { TIDE_UNIT_COUNT, TIDE_UNIT_NS, TIDE_UNIT_BYTES } tide_unit;
 
-#define TIDE_METRICS(X) /* name, key, unit, description */                                 \
-	X(TIME, "time", NS, "earliest start to latest end of all work")                    \
-	X(STEP_TIME, "step_time", NS, "median step")                                       \
-	X(CPU_TIME, "cpu_time", NS, "CPU active: union of host work")                      \
-	X(GPU_TIME, "gpu_time", NS, "GPU active: union of device work")                    \
-	X(OVERLAP, "overlap", NS, "both active at once")                                   \
-	X(KERNEL_TIME, "kernel_time", NS, "durations of device work added up")             \
-	X(OPS, "ops", COUNT, "host spans that are work")                                   \
-	X(KERNELS, "kernels", COUNT, "kernels, copies and fills")                          \
-	X(PEAK, "peak", BYTES, "highest live bytes")                                       \
-	X(PEAK_REQUESTED, "peak_requested", BYTES, "bytes the program asked for of those") \
-	X(RESERVED, "reserved", BYTES, "highest bytes held in segments")                   \
-	X(LIVE_END, "live_end", BYTES, "live bytes at the end")                            \
-	X(ALLOCATED, "allocated", BYTES, "bytes of all allocations")                       \
+#define TIDE_METRICS(X) /* name, key, unit, description */                              \
+	X(TIME, "time", NS, "earliest start to latest end of all work")                 \
+	X(STEP_TIME, "step_time", NS, "median step")                                    \
+	X(CPU_TIME, "cpu_time", NS, "CPU active: union of host work")                   \
+	X(GPU_TIME, "gpu_time", NS, "GPU active: union of device work")                 \
+	X(OVERLAP, "overlap", NS, "both active at once")                                \
+	X(KERNEL_TIME, "kernel_time", NS, "durations of device work added up")          \
+	X(OPS, "ops", COUNT, "host spans that are work")                                \
+	X(KERNELS, "kernels", COUNT, "kernels, copies and fills")                       \
+	X(PEAK, "peak", BYTES, "highest live bytes")                                    \
+	X(PEAK_REQUESTED, "peak_requested", BYTES, "the requested part of those bytes") \
+	X(RESERVED, "reserved", BYTES, "highest bytes held in segments")                \
+	X(LIVE_END, "live_end", BYTES, "live bytes at the end")                         \
+	X(ALLOCATED, "allocated", BYTES, "bytes of all allocations")                    \
 	X(ALLOCS, "allocs", COUNT, "allocations")
 
 typedef enum tide_metric {
@@ -106,5 +106,8 @@ uint32_t tide__diff_text(tide_flame *tree, const char *s, size_t n);
 tide_diff_status tide__diff_status(const tide_diff_row *r);
 const char *tide__diff_status_text(tide_diff_status s); /* "added" ... */
 const char *tide__diff_kind_key(tide_diff_kind k);	/* "kernels" ... */
+
+/* Returns the change from a to b in percent of a; NaN (unknown) if a is 0. */
+double tide__change_pct(uint64_t a, uint64_t b);
 
 #endif

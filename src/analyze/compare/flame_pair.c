@@ -29,7 +29,7 @@ void tide__flame_pair_free(tide_flame_pair *p)
 	*p = (tide_flame_pair){ 0 };
 }
 
-/* The paths of `f` in the tree: to[i] is the node of its node i. */
+/* Adds the paths of `f` to the tree: to[i] is the node for its node i. */
 static bool add_paths(tide_flame *tree, const tide_flame *f, uint32_t *to)
 {
 	uint32_t *names = tide__flame_names(f);

@@ -3,8 +3,6 @@
 /* See run_summary.h. */
 #include "analyze/compare/run_summary.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +10,7 @@
 #include "analyze/compile/compile_report.h"
 #include "analyze/memory/usage.h"
 #include "base/mem.h"
+#include "model/names.h"
 
 /* ---- the program ---- */
 
@@ -25,7 +24,16 @@ static const char *base_name(const char *s, size_t n, size_t *out)
 	return from;
 }
 
-/* The first word that is a script, else the first word. */
+/* Copies n bytes of a text up to a NUL, cut at the room. The rest of `to` stays: it is zero. */
+static void copy(char *to, size_t room, const char *s, size_t n)
+{
+	n = strnlen(s, n);
+	n = n < room ? n : room - 1;
+	memcpy(to, s, n);
+	to[n] = '\0';
+}
+
+/* Writes the first word of the command line that is a script, else its first word. */
 static void name_program(const tide_model *m, char *out, size_t room)
 {
 	for (size_t p = 1; p < m->processes.n && !out[0]; p++) {
@@ -41,11 +49,33 @@ static void name_program(const tide_model *m, char *out, size_t room)
 			}
 		}
 		best = base_name(best, first, &k);
-		snprintf(out, room, "%.*s", (int)k, best);
+		copy(out, room, best, k);
 	}
 }
 
-/* ---- memory ---- */
+/* Adds the session of a profiler to the program: sessions of one script do different work. */
+static void name_session(const tide_model *m, char *out, size_t room)
+{
+	int64_t at = tide__fact_find(m, "session.name");
+	const char *name = at < 0 ? "" : tide__text(m, m->facts.text[at], NULL);
+	size_t n = strlen(out);
+	if (!*name)
+		return;
+	copy(out + n, room - n, ": ", n ? 2 : 0);
+	n = strlen(out);
+	copy(out + n, room - n, name, strlen(name));
+}
+
+/* ---- devices and memory ---- */
+
+static void name_device(const tide_model *m, uint32_t d, tide_run_summary *out)
+{
+	size_t n;
+	const char *name = tide__text(m, m->devices.name[d], &n);
+	copy(out->device, sizeof out->device, name, n);
+	if (!out->device[0])
+		tide__device_name(m, d, out->device, sizeof out->device);
+}
 
 static bool better(const tide_model *m, const tide_usage *u, uint32_t d, uint32_t best)
 {
@@ -82,11 +112,7 @@ static tide_code memory(const tide_model *m, tide_run_summary *out, tide_error *
 		out->peak_bytes = (int64_t)u.devices[best].peak;
 		if (m->devices.capacity[best])
 			out->capacity_bytes = (int64_t)m->devices.capacity[best];
-		snprintf(out->device, sizeof out->device, "%s",
-			 tide__text(m, m->devices.name[best], NULL));
-		if (!out->device[0])
-			snprintf(out->device, sizeof out->device, "%s:%" PRId64,
-				 tide__device_kind_name(m, best), m->devices.index[best]);
+		name_device(m, best, out);
 		draw(&u, best, out);
 	}
 	tide__usage_free(&u);
@@ -107,6 +133,14 @@ static tide_code steps(const tide_model *m, tide_run_summary *out, tide_error *e
 	return TIDE_OK;
 }
 
+/* Names the first device whose streams have work. */
+static void name_worker(const tide_model *m, tide_run_summary *out)
+{
+	for (size_t i = 1; i < m->lanes.n && !out->device[0]; i++)
+		if (m->lanes.kind[i] == TIDE_LANE_STREAM && m->lanes.device[i].i)
+			name_device(m, m->lanes.device[i].i, out);
+}
+
 static tide_code device_time(const tide_model *m, tide_run_summary *out, tide_error *err)
 {
 	tide_hta_job *job = NULL;
@@ -114,6 +148,8 @@ static tide_code device_time(const tide_model *m, tide_run_summary *out, tide_er
 	if (rc == TIDE_OK && job && job->sum->h.kernel_time > 0)
 		out->busy_ppm =
 			(int64_t)((double)job->sum->h.busy / (double)job->sum->h.kernel_time * 1e6);
+	if (out->busy_ppm >= 0)
+		name_worker(m, out); /* unless its memory named it */
 	tide__hta_job_free(job);
 	return rc;
 }
@@ -121,7 +157,7 @@ static tide_code device_time(const tide_model *m, tide_run_summary *out, tide_er
 static tide_code compile(const tide_model *m, tide_run_summary *out, tide_error *err)
 {
 	tide_compile_report r;
-	if (strcmp(m->format, "torchtrace"))
+	if (strcmp(out->format, "torchtrace") != 0)
 		return TIDE_OK;
 	tide_code rc = tide__compile_report(m, &r, err);
 	if (rc == TIDE_OK) {
@@ -143,13 +179,15 @@ static uint64_t losses(const tide_model *m)
 
 tide_code tide__run_summarize(const tide_model *m, tide_run_summary *out, tide_error *err)
 {
-	memset(out, 0, sizeof *out); /* padding too: it is kept as bytes */
+	memset(out, 0, sizeof *out); /* clears padding too: the struct is stored as bytes */
 	out->start_ns = m->wall_known ? m->wall0_ns : -1;
 	out->duration_ns = m->t_end;
 	out->peak_bytes = out->capacity_bytes = out->step_ns = out->steps = -1;
 	out->busy_ppm = out->rank = out->compile_ns = out->graph_breaks = -1;
-	snprintf(out->format, sizeof out->format, "%s", m->format ? m->format : "");
+	if (m->format)
+		copy(out->format, sizeof out->format, m->format, strlen(m->format));
 	name_program(m, out->program, sizeof out->program);
+	name_session(m, out->program, sizeof out->program);
 	for (size_t p = 1; p < m->processes.n && out->rank < 0; p++)
 		out->rank = m->processes.rank[p];
 	out->losses = losses(m);

@@ -11,9 +11,12 @@ enum { TIDE_RUN_SPARK = 48 };
 
 typedef struct tide_run_summary { /* -1 = unknown */
 	char format[16];
-	char program[128]; /* script or program without its folders; "" = unknown */
-	char device[64];   /* model of the device with the highest peak, or its kind and number */
-	int64_t start_ns;  /* Unix time */
+	char program
+		[128];	  /* script or program without its folders; "" = unknown. "train.py: step" =
+			    * session "step" of a profiler */
+	char device[64];  /* model of the device with the highest peak, else of the first one with
+			    * work; without a model its kind and number */
+	int64_t start_ns; /* Unix time */
 	int64_t duration_ns;
 	int64_t peak_bytes, capacity_bytes;
 	int64_t step_ns; /* median */
@@ -25,8 +28,8 @@ typedef struct tide_run_summary { /* -1 = unknown */
 	uint8_t n_spark, spark[TIDE_RUN_SPARK]; /* memory over time, 0 .. 31 of its highest */
 } tide_run_summary;
 
-/* Memory is that of the accelerator with the highest peak, or of the host if there is none.
- * O(spans + events). */
+/* Summarises a trace. Memory is that of the accelerator with the highest peak, or of the host if
+ * there is none. O(spans + events). */
 tide_code tide__run_summarize(const tide_model *m, tide_run_summary *out, tide_error *err);
 
 #endif

@@ -45,10 +45,11 @@ static const struct function {
 	{ "peak", TIDE_FAIL_PEAK, TIDE_UNIT_BYTES },
 };
 
-/* A role that there is: a misspelt one would be 0 in every trace, and the check never fail. */
+/* Accepts known roles only: a misspelt one would be 0 in every trace, and the check would never
+ * fail. */
 static bool some_role(const char *pattern, size_t n)
 {
-	for (unsigned k = 0; k < tide__words_count(tide__role_text); k++)
+	for (unsigned k = 0; k < tide__kind_names_count(tide__role_text); k++)
 		if (tide__glob(pattern, n, tide__role_text(k), strlen(tide__role_text(k))))
 			return true;
 	return false;
@@ -87,13 +88,14 @@ static const char *metric_name(const void *user, size_t k)
 
 static tide_code no_figure(parser *p, const char *name, size_t n)
 {
-	char word[32], text[128];
-	snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : 0), name);
+	char word[32] = "";
+	if (n < sizeof word)
+		memcpy(word, name, n);
 	const char *near = tide__nearest(word, metric_name, NULL, TIDE_N_METRICS);
 	if (!near)
 		return bad(p, name, "no such figure: see `tidemark diff --help`");
-	snprintf(text, sizeof text, "no such figure (did you mean %s?)", near);
-	return bad(p, name, text);
+	return tide__fail(p->err, TIDE_EUSAGE, (uint64_t)(name - p->text),
+			  "no such figure (did you mean %s?)", near);
 }
 
 static tide_code figure(parser *p)
@@ -183,7 +185,7 @@ static tide_code unit(parser *p)
 		return p->f->change ? TIDE_OK
 				    : bad(p, name, "a percentage is a change: write +2% or -2%");
 	}
-	if (!n) /* bytes and counts need none; neither does nothing at all */
+	if (!n) /* bytes, counts and 0 need no unit */
 		return p->f->unit != TIDE_UNIT_NS || !p->f->number
 			       ? TIDE_OK
 			       : bad(p, name, wanted[TIDE_UNIT_NS]);
@@ -238,7 +240,7 @@ bool tide__glob(const char *pattern, size_t n_pattern, const char *text, size_t 
 		} else if (i < n_pattern && pattern[i] == text[k]) {
 			i++;
 			k++;
-		} else if (star != SIZE_MAX) { /* let the last star take one more */
+		} else if (star != SIZE_MAX) { /* let the last star match one more character */
 			i = star + 1;
 			k = ++back;
 		} else {
@@ -252,7 +254,7 @@ bool tide__glob(const char *pattern, size_t n_pattern, const char *text, size_t 
 
 typedef struct column {
 	tide_diff_kind kind;
-	size_t at; /* offset of the pair in tide_diff_row */
+	size_t at; /* offset of the A, B pair in tide_diff_row */
 } column;
 
 static void add_matching(const tide_failif *f, const tide_diff *d, column c, tide_fail_result *r)
@@ -317,7 +319,8 @@ static const struct {
 
 /* ---- the decision ---- */
 
-/* number / scale × factor as limit of x, both sides times scale (and 100 for percent of a). */
+/* Compares x with number / scale × factor, both sides multiplied by scale (and by 100 for percent
+ * of a). */
 bool tide__failif_crossed(const tide_failif *f, uint64_t a, uint64_t b)
 {
 	wide x = f->change ? (wide)b - (wide)a : (wide)b;

@@ -87,7 +87,7 @@ bool tide__compat_queue_launch(const char *name)
 	return false;
 }
 
-/* N of "ProfilerStep#N", -1 if it is not one. */
+/* Returns N of "ProfilerStep#N", -1 for other names. */
 static int64_t step_number(const char *s)
 {
 	if (!starts(s, "ProfilerStep"))
@@ -145,7 +145,8 @@ static double us_as_double(int64_t ns)
 	return strtod(text, NULL);
 }
 
-/* HTA's times: ts rounded up, end rounded down, through doubles, if the file has decimals. */
+/* Computes HTA's times: ts rounded up, end rounded down, through doubles, if the file has
+ * decimals. */
 static void times(const tide_model *m, uint32_t s, int64_t ts0, bool decimals, int64_t *ts,
 		  int64_t *dur)
 {
@@ -170,7 +171,8 @@ static bool has_decimals(const tide_model *m, int64_t ts0)
 	return false;
 }
 
-/* Spans that are rows, by event; of those with one number the order stays. NULL on exhaustion. */
+/* Returns the spans that are rows, by event number; equal numbers keep their order. NULL if memory
+ * runs out. */
 static tide_keyed *in_order(const tide_model *m, size_t *n)
 {
 	tide_keyed *k = tide__alloc(2 * m->spans.n, sizeof *k);
@@ -186,7 +188,7 @@ static tide_keyed *in_order(const tide_model *m, size_t *n)
 /* Fills rows in file order: spans with a category and a duration. The caller sets their times. */
 static tide_code fill(const tide_model *m, tide_compat_frame *f, tide_error *err)
 {
-	bool kineto = m->format && !strcmp(m->format, "kineto"); /* an empty one has no rows */
+	bool kineto = m->format && !strcmp(m->format, "kineto"); /* an empty category has no rows */
 	if (!m->span_raw && (m->spans.n > 1 || !kineto))
 		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 				  "not a Kineto trace (of torch.profiler): no launches and "
@@ -236,7 +238,7 @@ static const char *name_of(const tide_model *m, const tide_compat_frame *f, size
 	return tide__text(m, m->spans.name[f->span[i].i], NULL);
 }
 
-/* Returns true for what HTA links as the GPU side: a stream and a correlation, or one of two
+/* Returns true for rows that HTA links as the GPU side: a stream and a correlation, or one of two
  * synchronisation names. */
 static bool gpu_side(const tide_model *m, const tide_compat_frame *f, size_t i)
 {
@@ -246,7 +248,7 @@ static bool gpu_side(const tide_model *m, const tide_compat_frame *f, size_t i)
 	return !strcmp(name, "Event Sync") || !strcmp(name, "Context Sync");
 }
 
-/* Each side gets the last row of the other side with its correlation. */
+/* Links each side to the last row of the other side with its correlation. */
 static bool link_rows(const tide_model *m, tide_compat_frame *f)
 {
 	tide_map last[2] = { { 0 }, { 0 } }; /* correlation -> row + 1, CPU and GPU side */
@@ -297,7 +299,7 @@ static bool distinct_steps(const struct step *s, size_t n, size_t *count)
 	return ok;
 }
 
-/* ---- which step a row is in: of those around its start the last of the file ---- */
+/* ---- the step of a row: the last in the file of those around its start ---- */
 
 struct sweep { /* in order of time; `heap`: steps that have begun, the last of the file on top */
 	const struct step *steps;
@@ -335,7 +337,7 @@ static int64_t step_at(struct sweep *w, int64_t ts)
 	for (; w->next < w->n && w->steps[w->begin[w->next].id].ts <= ts; w->next++)
 		rise(w, (uint32_t)w->begin[w->next].id);
 	while (w->n_heap && w->steps[w->heap[0]].end <= ts)
-		drop_top(w); /* times only grow: it is over for all that follow */
+		drop_top(w); /* times ascend, so it has ended for all later rows */
 	return w->n_heap ? w->steps[w->heap[0]].number : -1;
 }
 
@@ -396,7 +398,8 @@ static void keep_row(tide_compat_frame *f, size_t to, size_t from)
 	f->step[to] = f->step[from];
 }
 
-/* With two or more steps: keeps CPU rows up to a time, and the GPU rows with their correlations. */
+/* If there are two or more steps, keeps CPU rows up to a time, and the GPU rows with their
+ * correlations. */
 static bool drop(const tide_model *m, tide_compat_frame *f, bool keep_last)
 {
 	int64_t start = INT64_MIN, end = INT64_MIN;

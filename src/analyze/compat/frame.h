@@ -3,8 +3,8 @@
 /* A trace as a table of rows under Holistic Trace Analysis's rules, for `--hta-compat`.
  *
  * HTA keeps one flat table of rows in microseconds and decides by a row's `stream` argument, not by
- * its category, what ran on the GPU; it rounds times inwards and drops the last profiler step. To
- * print its numbers we need its table. Frames in µs follow HTA's rules, right or wrong;
+ * its category, whether it ran on the GPU; it rounds times inwards and drops the last profiler
+ * step. To print its numbers we need its table. Frames in µs follow HTA's rules, right or wrong;
  * docs/analyses/hta-compat.md lists the differences. Frames in ns keep exact times and every step:
  * the critical path uses those.
  *
@@ -48,7 +48,7 @@ int64_t tide__compat_frame_stream(const tide_compat_frame *f, int64_t number,
 /* Returns the row with event number `event`, or -1. */
 int64_t tide__compat_frame_row(const tide_compat_frame *f, int64_t event);
 
-/* HTA's kernel type, from the name alone. */
+/* HTA's kernel types, which depend only on the name. */
 typedef enum tide_compat_type {
 	TIDE_COMPAT_COMMUNICATION,
 	TIDE_COMPAT_MEMORY,

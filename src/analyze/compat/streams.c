@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Figures by stream, as HTA has them: idle time, queue length, bandwidth of copies, launches. */
+/* Figures by stream, as HTA computes them: idle time, queue length, bandwidth of copies,
+ * launches. */
 #include "analyze/compat/tables_impl.h"
 
 #include <stdlib.h>
@@ -92,8 +93,8 @@ static int by_stream_time(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-/* +1 where a launch was called, -1 where its GPU row started; all launches come before all starts
- * at one time. */
+/* Makes a point +1 for each launch call and -1 for each start of a GPU row; at equal times all
+ * launches come before all starts. */
 static struct point *queue_points(const tide_model *m, const tide_compat_frame *f, size_t *n)
 {
 	struct point *p = tide__alloc(2 * f->n, sizeof *p);

@@ -152,7 +152,7 @@ static int by_time(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Sweep the merged intervals of up to three types; into[set] receives the time each set ran. */
+/* Sweeps the merged intervals of up to 3 types; into[set] receives the time each set ran. */
 static bool sweep(const struct intervals *const *s, size_t n_types, int64_t into[8])
 {
 	size_t n = 0, k = 0;

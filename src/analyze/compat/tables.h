@@ -71,10 +71,10 @@ tide_code tide__compat_tables(const tide_model *m, const tide_compat_frame *f,
 			      tide_compat_tables *out, tide_error *err);
 void tide__compat_tables_free(tide_compat_tables *t);
 
-/* Text of a set of types as HTA writes it: "COMPUTATION overlapping COMMUNICATION". */
+/* Returns a set of types as HTA writes it: "COMPUTATION overlapping COMMUNICATION". */
 const char *tide__compat_set_text(unsigned set);
 
-/* describe() of n values; sorts them. */
+/* Computes pandas' describe() of n values; sorts them. */
 tide_compat_describe tide__compat_describe(double *v, size_t n);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A call is a range that the program named, so `phases` has its time and its memory; this picks the
- * calls among the ranges. */
+/* A compiled call is recorded as a range, so the phases analysis has its time and memory. This file
+ * selects those ranges. */
 #include "analyze/compile/compile_calls.h"
 
 #include <stdlib.h>
@@ -16,7 +16,8 @@ static bool named(const tide_model *m, tide_str s, const char *name)
 	return s.i && !strcmp(tide__text(m, s, NULL), name);
 }
 
-/* Moments at which the compiler had run, in order of time; NULL with *n 0: never, or no memory. */
+/* Returns the times at which the compiler ran, in order; NULL with *n 0 if it never ran or memory
+ * runs out. */
 static int64_t *compiler_runs(const tide_model *m, size_t *n)
 {
 	int64_t *t = NULL;

@@ -19,13 +19,15 @@ typedef struct tide_compile_calls {
 	uint64_t left_out; /* calls that are not in the figures */
 	tide_stat ns;	   /* time of a call */
 	int64_t median_ns; /* nearest rank; 0 without calls */
-	tide_stat peak;	   /* highest live bytes within a call, what was alive before included */
+	tide_stat peak;	   /* highest live bytes within a call, including memory from before */
 	int64_t median_peak;
 	uint32_t
-		device; /* whose bytes: the accelerator with the highest, else the host; 0 = none */
+		device; /* device of these bytes: the accelerator with the highest, else the host; 0
+		         * = none */
 } tide_compile_calls;
 
-/* Without any call all figures are 0. O(events + spans). TIDE_OK or TIDE_ENOMEM. */
+/* Finds the figures of calls; all are 0 without any call. O(events + spans). Returns TIDE_OK or
+ * TIDE_ENOMEM. */
 tide_code tide__find_compile_calls(const tide_model *m, tide_compile_calls *out, tide_error *err);
 
 #endif

@@ -95,7 +95,8 @@ static bool close_unit(work *w, uint32_t span)
 	u->backward =
 		!strcmp(tide__text(m, tide__attr_text(m, span, k->direction), NULL), "backward");
 	tide_str function = tide__attr_text(m, span, k->function);
-	if (function.i) { /* metrics of a backward graph do not name it: as the compile before */
+	if (function.i) { /* metrics of a backward graph have no name: use that of the previous
+	                   * compile */
 		u->function = function;
 		u->file = tide__attr_text(m, span, k->file);
 		u->line = tide__attr_number(m, span, k->line);
@@ -267,6 +268,36 @@ static bool sum_recompile(tide_compile_report *r, const tide_compile_unit *u)
 	return true;
 }
 
+/* Returns the length of the frame's number in "FRAME/COMPILE"; 0 = another kind of id. */
+static size_t frame_of(const tide_model *m, tide_str id)
+{
+	const char *text = tide__text(m, id, NULL), *slash = strchr(text, '/');
+	return slash ? (size_t)(slash - text) + 1 : 0;
+}
+
+/* A compile that failed early (at the limit of recompiles) does not name its function: it gets the
+ * name of the frame's previous compile. */
+static void name_functions(const tide_model *m, tide_compile_report *r)
+{
+	enum {
+		NEAR = 1000
+	}; /* how many compiles to go back, so that a log of many nameless ones
+	                       * stays cheap */
+	for (size_t i = 1; i < r->n_units; i++) {
+		tide_compile_unit *u = &r->units[i];
+		size_t n = u->function.i ? 0 : frame_of(m, u->id);
+		for (size_t k = i; n && k-- > 0 && i - k <= NEAR && !u->function.i;) {
+			const tide_compile_unit *b = &r->units[k];
+			if (b->process != u->process || frame_of(m, b->id) != n ||
+			    strncmp(tide__text(m, b->id, NULL), tide__text(m, u->id, NULL), n))
+				continue;
+			u->function = b->function;
+			u->file = b->file;
+			u->line = b->line;
+		}
+	}
+}
+
 static bool sum(tide_compile_report *r)
 {
 	r->ops = r->kernels = r->launches = r->external = -1;
@@ -277,7 +308,7 @@ static bool sum(tide_compile_report *r)
 		r->cudagraph_skips += u->cudagraph_skip.i != 0;
 		r->total_ns += u->total_ns > 0 ? u->total_ns : 0;
 		add_number(&r->kernels, u->kernels);
-		if (u->launches >= 0 && u->ops >= 0) { /* a ratio of the same code */
+		if (u->launches >= 0 && u->ops >= 0) { /* both are known */
 			add_number(&r->ops, u->ops);
 			add_number(&r->launches, u->launches);
 			add_number(&r->external, u->external);
@@ -327,7 +358,10 @@ tide_code tide__compile_report(const tide_model *m, tide_compile_report *out, ti
 			"not a compile log; TORCH_TRACE=FOLDER makes the program write one");
 	find_keys(m, &w.k);
 	w.inside = tide__calloc(m->spans.n, sizeof *w.inside);
-	bool ok = w.inside && walk(&w) && sum(out);
+	bool ok = w.inside && walk(&w);
+	if (ok)
+		name_functions(m, out);
+	ok = ok && sum(out);
 	tide__free(w.inside);
 	tide__map_free(&w.unit_of);
 	tide__map_free(&w.stage_of);

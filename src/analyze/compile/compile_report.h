@@ -88,10 +88,14 @@ typedef struct tide_compile_report {
 tide_code tide__compile_report(const tide_model *m, tide_compile_report *out, tide_error *err);
 void tide__compile_report_free(tide_compile_report *r);
 
-/* Operators per kernel call: ops / (launches + external); 0 = unknown. */
+/* Returns operators per kernel call: ops / (launches + external); 0 = unknown. */
 double tide__compile_fusion(const tide_compile_report *r);
 
 /* Returns a suggestion for a break, by its reason: static text. */
 const char *tide__break_suggestion(tide_slice reason);
+
+/* Copies the first line of a recompile's reason to out, runs of blanks as one: torch pads guards
+ * with blanks and adds the user's stack on further lines. Returns out. */
+char *tide__guard_text(const char *reason, char *out, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Graph breaks: taking the compiler's text apart, putting equal ones together, what they cost. */
+/* Graph breaks: parses the compiler's text, groups equal breaks and sums their cost. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -56,7 +56,7 @@ static tide_slice after(tide_slice text, const char *label)
 	return at ? line_at(at + strlen(label), text.s + text.n) : (tide_slice){ "", 0 };
 }
 
-/* Returns the line before "Explanation:", in older logs what follows "Reason:", else the first
+/* Returns the line before "Explanation:", in older logs the text after "Reason:", else the first
  * line. */
 static tide_slice reason_of(tide_slice text)
 {
@@ -84,7 +84,8 @@ static int64_t attempt_ns(const tide_model *m, uint32_t span)
 	return 0;
 }
 
-/* "torch_dynamo_resume_in_NAME_at_LINE" of the break's file and line. */
+/* Returns whether a function is "torch_dynamo_resume_in_NAME_at_LINE" of the break's file and
+ * line. */
 static bool resumes(const tide_model *m, const tide_compile_unit *u, const tide_graph_break *b)
 {
 	size_t n;

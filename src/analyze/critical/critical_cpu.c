@@ -74,7 +74,7 @@ static bool lock_edges(crit *c)
 	return ok;
 }
 
-/* Two neighbouring moments that lock_edges has dealt with. */
+/* Returns true for two neighbouring times that lock_edges has handled. */
 static bool share_lock(const crit *c, uint32_t a, uint32_t b)
 {
 	return locks(c, c->nodes[a].row) && locks(c, c->nodes[b].row) &&
@@ -133,9 +133,9 @@ static bool visit(crit *c, struct walk *w, uint32_t row, bool start, int64_t par
 	return ok;
 }
 
-/* Moments in order; a stack of open rows gives each its parent. An end closes its own row, and
- * rows that ended inside it leave the stack with it; HTA's closes the top, whatever ended, which
- * goes back in time where rows cross. */
+/* Visits starts and ends in order; a stack of open rows gives each its parent. An end closes its
+ * own row, and rows that ended inside it leave the stack with it; HTA closes the top of the stack
+ * for any end, which goes back in time if rows cross. */
 static bool walk_thread(crit *c, const struct moment *v, size_t n, uint8_t *over)
 {
 	uint32_t *stack = tide__alloc(n, sizeof *stack);
@@ -187,8 +187,8 @@ static int64_t only_thread(const crit *c, const char *text)
 	return tid;
 }
 
-/* Threads by process and number: rank per lane, from 0. The backward thread counts as the forward
- * one. */
+/* Compares threads by process and number. ranks() gives each lane a rank from 0; the backward
+ * thread counts as the forward one. */
 static int by_number(const void *pa, const void *pb)
 {
 	const struct thread *a = pa, *b = pb;
@@ -217,7 +217,8 @@ static uint32_t *ranks(const crit *c)
 	return rank;
 }
 
-/* Rows of the window that belong to CPU threads, thread by thread, each in order of rows. */
+/* Lists the rows of the window that belong to CPU threads, thread by thread, each in order of
+ * rows. */
 static tide_keyed *cpu_rows(const crit *c, size_t *n)
 {
 	uint32_t *rank = ranks(c);
@@ -241,8 +242,8 @@ static struct moment moment_of(const crit *c, uint32_t row, bool start)
 				start };
 }
 
-/* Moments of one thread in order. Exact ones are seldom at the same time: they are sorted by time,
- * and only those at one time by the rule; HTA's need its sort of them all. */
+/* Sorts the moments of one thread. Exact times are seldom equal: they are sorted by time, and the
+ * rule is applied to equal times only. HTA's times need its sort of all. */
 static struct moment *moments(const crit *c, const tide_keyed *k, size_t n)
 {
 	struct moment *v = tide__alloc(2 * n, sizeof *v);
@@ -294,8 +295,7 @@ static bool stack_edges(crit *c)
 	for (size_t i = 0, j; i < n && ok; i = j) {
 		for (j = i; j < n && k[j].key == k[i].key; j++)
 			;
-		if (!has_stream(c, k + i,
-				j - i)) /* a thread with GPU rows on it is no CPU thread */
+		if (!has_stream(c, k + i, j - i)) /* a thread with GPU rows is not a CPU thread */
 			ok = thread_edges(c, k + i, j - i, over);
 	}
 	tide__free(over);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The GPU side of the critical path: kernels in order, why each one waited, and what waited for
- * it. */
+/* The GPU side of the critical path: kernels in order, the cause of each wait, and the calls that
+ * waited for kernels. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "model/strings.h"
 
 #define RECORD "wait_on_cuda_event_record_corr_id"
-enum { KERNEL_GAP_US = 1500 };			     /* longer gaps are not the GPU's doing */
+enum { KERNEL_GAP_US = 1500 };			     /* longer gaps are not caused by the GPU */
 enum { MOST_WAITS = 1 << 20, MOST_WAITS_A_ROW = 8 }; /* edges to context synchronisations */
 
 static tide_str key_of(const crit *c, const char *key)
@@ -103,7 +103,7 @@ struct waits {
 	tide_map next; /* row of a cudaStreamWaitEvent -> row + 1 of the first launch after it */
 };
 
-/* The place where an event was recorded, taken from the rows that wait for it. */
+/* The place where an event was recorded, from the rows that wait for it. */
 struct recorded {
 	int64_t stream;
 	uint32_t gpu;
@@ -205,7 +205,7 @@ struct streams { /* of one GPU: the first and the last of them + 1 */
 };
 
 struct state {
-	struct last *last; /* one a stream, in order of appearance */
+	struct last *last; /* one per stream, in order of appearance */
 	size_t n_last;
 	struct streams *gpu; /* per device */
 	uint64_t waits_left; /* edges to context synchronisations that may still be made */

@@ -48,7 +48,7 @@ static bool room(tide_cg *g)
 	return g->n_edges < UINT32_MAX - 1 && TIDE_ROOM(g->edges, g->cap_edges, g->n_edges + 1);
 }
 
-enum { FEW = 8 }; /* edges of a node that are looked through one by one */
+enum { FEW = 8 }; /* edges of a node that are searched linearly */
 
 static uint64_t key_of(uint32_t from, uint32_t to)
 {
@@ -97,7 +97,8 @@ tide_cg_edge *tide__cg_edge(tide_cg *g, uint32_t from, uint32_t to, uint8_t type
 	return &g->edges[e];
 }
 
-/* Nodes generation by generation: those without an open predecessor, in order of appearance. */
+/* Visits nodes generation by generation: those without an open predecessor, in order of
+ * appearance. */
 static uint32_t *topological(const tide_cg *g, size_t *n)
 {
 	uint32_t *order = tide__alloc(g->n_ranked + 1, sizeof *order);

@@ -19,7 +19,7 @@ typedef struct tide_cg_edge {
 	int64_t weight;
 	uint32_t next_out, next_in; /* edge + 1 of the same node, in order of adding; 0 = last */
 	uint8_t type;
-	int64_t owner; /* the row its time is charged to, or -1 */
+	int64_t owner; /* the row its time is attributed to, or -1 */
 } tide_cg_edge;
 
 typedef struct tide_cg_node {

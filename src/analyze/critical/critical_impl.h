@@ -49,7 +49,7 @@ static inline void crit_put(tide_keyed *k, int64_t t, uint64_t id)
 void tide__critical_sort(tide_keyed *k, size_t n);
 
 /* Adds an edge between two nodes. Its length is the time between them, or 0 if `zero`; `parent` is
- * the row that the time is charged to (-1 = none). Returns false if memory runs out. */
+ * the row that the time is attributed to (-1 = none). Returns false if memory runs out. */
 bool tide__critical_edge(crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type, bool zero,
 			 int64_t parent);
 
@@ -64,7 +64,7 @@ static inline bool crit_exact(const crit *c)
 {
 	return c->f->unit > 1;
 }
-/* Ends of all device rows in order, inside the window or not (critical_wait.c). */
+/* Ends of all device rows in order, also outside the window (critical_wait.c). */
 typedef struct crit_ended {
 	int64_t t;
 	uint32_t row;

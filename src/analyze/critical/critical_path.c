@@ -33,7 +33,7 @@ const char *tide__cp_bound_text(tide_cp_bound b)
 
 /* ---- the window ---- */
 
-/* Exact frames: annotations of a stream repeat those of the host and are no windows of their own. */
+/* In exact frames, annotations of a stream repeat those of the host and do not make windows. */
 static bool matches(const crit *c, size_t i, const char *annotation)
 {
 	if (!*annotation)
@@ -68,7 +68,7 @@ static bool window(const crit *c, const tide_critical_search_options *opt, tide_
 	return out->window;
 }
 
-/* CPU rows that start in the window, and the GPU rows that they launched. */
+/* Selects CPU rows that start in the window, and the GPU rows that they launched. */
 static void clip(crit *c, const tide_critical_path *w)
 {
 	const tide_compat_frame *f = c->f;
@@ -144,7 +144,7 @@ static bool make_nodes(crit *c, const char *data)
 
 /* ---- edges ---- */
 
-/* Returns the row an edge's time is charged to: within one op that op; between ops the enclosing
+/* Returns the row an edge's time is attributed to: within one op that op; between ops the enclosing
  * op, which began last of those open (where ops cross, another one may end first). */
 static int64_t owner(const crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type,
 		     int64_t parent)
@@ -169,13 +169,14 @@ bool tide__critical_edge(crit *c, uint32_t from, uint32_t to, tide_cp_edge_type 
 		weight = 0; /* the host's clock and the device's disagree */
 	tide_cg_edge *e = tide__cg_edge(&c->g, from, to, (uint8_t)type, weight);
 	if (e && type == TIDE_CP_LAUNCH_DELAY && crit_exact(c))
-		e->owner = parent; /* what it waited for, from before the window */
+		e->owner = parent; /* the row it waited for, from before the window */
 	if (e && (type == TIDE_CP_OPERATOR || type == TIDE_CP_KERNEL_DELAY))
 		e->owner = owner(c, from, to, type, parent);
 	return e != NULL;
 }
 
-/* A synchronisation between rows of one stream would mean that we read the trace wrongly. */
+/* Checks for a synchronisation between rows of one stream, which would mean that the trace was
+ * misread. */
 static void validate(crit *c)
 {
 	for (size_t i = 0; i < c->g.n_edges; i++) {
@@ -189,7 +190,7 @@ static void validate(crit *c)
 
 /* ---- the result ---- */
 
-/* Exact frames: the rule of every other analysis (docs/analyses/hta.md). */
+/* In exact frames, uses the rule of all other analyses (docs/analyses/hta.md). */
 static bool communicates(const crit *c, size_t row, const char *name)
 {
 	if (!crit_exact(c))
@@ -208,7 +209,7 @@ static bool copies(const crit *c, size_t row, const char *name)
 				 (cat == TIDE_CAT_KERNEL && tide__copy_name(name)));
 }
 
-/* Exact frames: a begin long after the call is not launch overhead. */
+/* In exact frames, a begin long after the call is not launch overhead. */
 static tide_cp_bound late_launch(const crit *c, const tide_cg_edge *e)
 {
 	size_t call = c->nodes[e->from].row;

@@ -2,11 +2,11 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The critical path of a step: the chain of work and waiting that determined its length.
  *
- * Nodes of the graph are times: every CPU op, runtime call and GPU row launched in the window has a
- * begin and an end. Edges (tide_cp_edge) carry time along a call stack and through a kernel; from a
- * launch to its kernel if the queue was empty; otherwise from one kernel to the next on its stream.
- * Edges of dependencies and synchronisation carry 0. The longest path is the critical path.
- * docs/analyses/critical-path.md has every rule. Pure; O(rows log rows). */
+ * Nodes of the graph are times: every CPU op, runtime call and GPU row launched in the window has
+ * a begin and an end. Edges (tide_cp_edge) with time lead along a call stack, through a kernel, and
+ * to a kernel's start: from its launch if the queue was empty, otherwise from the previous kernel
+ * on its stream. Edges of dependencies and synchronisation have time 0. The longest path is the
+ * critical path. docs/analyses/critical-path.md has every rule. Pure; O(rows log rows). */
 #ifndef TIDE_ANALYZE_CRITICAL_CRITICAL_PATH_H
 #define TIDE_ANALYZE_CRITICAL_CRITICAL_PATH_H
 
@@ -49,7 +49,7 @@ typedef struct tide_cp_step { /* one edge of the path, in order */
 	tide_cp_edge_type type;
 	tide_cp_bound bound;
 	int64_t weight;	   /* the frame's unit */
-	tide_span_id span; /* span the time is charged to; none for dependencies */
+	tide_span_id span; /* span the time is attributed to; none for dependencies */
 	int64_t t0, t1;	   /* start and end */
 } tide_cp_step;
 
@@ -84,5 +84,18 @@ tide_code tide__find_critical_path(const tide_model *m, const tide_compat_frame 
 				   const tide_critical_search_options *opt, tide_critical_path *out,
 				   tide_error *err);
 void tide__critical_path_free(tide_critical_path *c);
+
+/* The longest edges of a path, in order of time, for pages. */
+typedef struct tide_cp_longest {
+	uint32_t *step; /* owned: indexes in `path` */
+	size_t n;
+	uint64_t left_out; /* edges with a weight that are not listed, and their sum */
+	int64_t left_out_time;
+} tide_cp_longest;
+
+/* Finds at most `most` edges (1 or more), all with a weight of 1 or more. Of equal ones the first
+ * are listed. Returns false if memory runs out. Release in any case. */
+bool tide__critical_longest(const tide_critical_path *c, size_t most, tide_cp_longest *out);
+void tide__critical_longest_free(tide_cp_longest *x);
 
 #endif

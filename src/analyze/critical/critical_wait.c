@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Calls that wait for the device. Most traces do not record what a synchronisation waited for
- * (CUDA writes such rows on request, HIP never does). Then it is assumed to be the row that
- * ended last on the device before the call did, among those launched before the call or by it,
- * if that end is after the call began. A waiting call has no self time; a call without a known
- * wait keeps it. */
+/* Handles calls that wait for the device. Most traces do not record which work a synchronisation
+ * waited for (CUDA writes such rows on request, HIP never does). Then it is assumed to be the row
+ * that ended last on the device before the call did, among those launched before the call or by it,
+ * if that end is after the call began. A waiting call has no self time; a call without a known wait
+ * keeps it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,14 +64,14 @@ size_t tide__critical_until(const crit_ended *e, size_t n, int64_t t)
 	return lo;
 }
 
-/* Returns true if a synchronisation row records what the call waited for. */
+/* Returns true if a synchronisation row records the work that the call waited for. */
 static bool told(const crit *c, size_t row)
 {
 	int64_t to = c->f->link[row] > 0 ? tide__compat_frame_row(c->f, c->f->link[row]) : -1;
 	return to >= 0 && crit_cat(c, (size_t)to) == TIDE_CAT_SYNC;
 }
 
-/* Returns what the call waited for, NULL = unknown. */
+/* Returns the device row that the call waited for, NULL = unknown. */
 static const crit_ended *waited_for(const crit *c, uint32_t call, const crit_ended *e, size_t n)
 {
 	int64_t t0 = c->f->ts[call];
@@ -84,8 +84,8 @@ static const crit_ended *waited_for(const crit *c, uint32_t call, const crit_end
 	return NULL;
 }
 
-/* waits, per node: the end of a call that waited. For work from before the window there is nothing
- * to lead an edge from. */
+/* waits[node] is set for the end of a call that waited. Work from before the window has no node to
+ * start an edge from. */
 static bool find_waits(crit *c, const crit_ended *e, size_t n, bool *waits)
 {
 	bool ok = true;

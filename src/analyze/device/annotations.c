@@ -5,7 +5,7 @@
  * The host side also counts the device rows launched inside an annotation, on its own thread:
  * inclusive, and once per name. Touching or overlapping ranges of one name are one interval, and
  * the rows launched in an interval are a difference of two prefix sums over its lane's launches; so
- * it does not matter whether ranges nest or cross. */
+ * the result is the same whether ranges nest or cross. */
 #include "analyze/device/hta_parts.h"
 #include "base/mem.h"
 
@@ -93,7 +93,7 @@ static uint32_t row_of(state *s, tide_str name, uint32_t gpu)
 	return (uint32_t)s->h->annotations.n;
 }
 
-/* Returns the interval that the lane is in or was in last; a new, empty one if there is none. */
+/* Returns the current or last interval of the lane; a new, empty one if there is none. */
 static stretch *stretch_of(state *s, uint32_t lane, uint32_t row, int64_t t)
 {
 	uint64_t key = (uint64_t)lane << 32 | row;

@@ -15,7 +15,7 @@
 #include "analyze/device/hta_parts.h"
 #include "base/mem.h"
 
-enum { MAX_KINDS = 64 }; /* real traces have five or six; the rest of a made-up one is "others" */
+enum { MAX_KINDS = 64 }; /* real traces have 5 or 6 kinds; any beyond the limit are "others" */
 
 typedef struct copy {
 	uint32_t kind; /* index of the copy row */
@@ -32,7 +32,8 @@ typedef struct stretch {
 	int64_t rate, ns;
 } stretch;
 
-/* "Memcpy HtoD (Pinned -> Device)" -> HtoD; anything else is its own kind. */
+/* Returns the kind of a copy: "Memcpy HtoD (Pinned -> Device)" is HtoD; any other name is a
+ * separate kind. */
 static tide_str kind_text(tide_hta *h, const tide_model *m, uint32_t span)
 {
 	size_t n;
@@ -164,7 +165,7 @@ static void summarise(tide_hta_copy *c, stretch *s, size_t n)
 	}
 }
 
-/* `list` is in order of start; pick those of one kind. */
+/* `list` is in order of start; picks those of one kind. */
 static void one_kind(tide_hta *h, uint32_t kind, const copy *list, size_t n, edge *e, stretch *s)
 {
 	size_t k = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Temporal breakdown: how the time between the first start and the last end on the device was used.
+/* Temporal breakdown of the time between the first start and the last end on the device.
  *
  * All figures are lengths of unions over every device and stream of the trace, so they never count
  * a moment twice. idle = kernel_time - busy; non_compute = busy - compute; the types may overlap
@@ -26,8 +26,8 @@ static int64_t edge(const tide_interval_set *l, size_t at, bool on)
 	return on ? l->t1[at] : at < l->n ? l->t0[at] : INT64_MAX;
 }
 
-/* Time during which exactly the lists in the mask run, for each of the 2^k masks of k <= 8 lists;
- * out[0] is the time between first start and last end when none runs. O(k x pieces). */
+/* Computes the time during which exactly the lists in the mask run, for each of the 2^k masks of k
+ * <= 8 lists; out[0] is the time between first start and last end when none runs. O(k x pieces). */
 static void cover_sets(const tide_interval_set *lists, unsigned k, int64_t *out)
 {
 	size_t at[8] = { 0 };
@@ -64,8 +64,8 @@ static bool is_host_work(unsigned cat)
 	       cat == TIDE_CAT_PYTHON;
 }
 
-/* Part of the device's idle time with recorded host activity: the union of host work inside
- * [first, end], minus the part during device work. */
+/* Computes the part of the device's idle time with recorded host activity: the union of host work
+ * inside [first, end], minus the part during device work. Returns false if memory runs out. */
 static bool idle_host_active(const tide_hta_input *in, const tide_interval_set *device,
 			     int64_t first, int64_t end, int64_t *out)
 {

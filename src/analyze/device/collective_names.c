@@ -45,7 +45,7 @@ bool tide__custom_collective(const char *name, const char *const *extra, size_t 
 	return false;
 }
 
-/* First match wins: longer and more special names stand before those they contain. */
+/* The first match is used: longer and more special names come before names that they contain. */
 static const tide_collective_kind kinds[] = {
 	{ "reducescatter", false, 1, false },
 	{ "allreduce", false, 2, false },

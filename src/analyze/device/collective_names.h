@@ -12,7 +12,7 @@
 bool tide__comm_name(const char *name);
 
 /* Returns true for kernels that exchange data between devices without a communication library;
- * `extra` adds name parts. They count as compute and are also listed apart. To add a new one,
+ * `extra` adds name parts. They count as compute and are also listed separately. To add a new one,
  * add a line to the table. */
 bool tide__custom_collective(const char *name, const char *const *extra, size_t n_extra);
 

@@ -48,7 +48,7 @@ static void extend(const tide_hta_input *in, const int64_t *sums, tide_hta_colle
 		   tide_union_length *u, int64_t a, int64_t b)
 {
 	const tide_interval_set *compute = &in->types[TIDE_GPU_COMPUTE];
-	int64_t from = u->any && a < u->end ? u->end : a; /* what the row adds to the union */
+	int64_t from = u->any && a < u->end ? u->end : a; /* its part of the union */
 	tide__union_length_add(u, a, b);
 	if (b > from)
 		c->overlap += tide__interval_set_before_ns(compute, sums, b) -
@@ -73,7 +73,7 @@ static bool room(groups *g, size_t n)
 	return true;
 }
 
-/* Returns the row of (group, desc, name) + 1, made if new; 0 if memory ran out. */
+/* Returns the row of (group, desc, name) + 1, created if new; 0 if memory ran out. */
 static uint32_t row_of(tide_hta *h, groups *g, const facts *f)
 {
 	uint64_t key = (uint64_t)f->group.i << 32 | f->desc.i;

@@ -7,7 +7,8 @@
 #include "analyze/device/collective_args.h"
 #include "base/map.h"
 
-/* A send or a receive is between two ranks: other ranks' rows are unrelated. */
+/* Returns true for a send or a receive, which is between two ranks: other ranks' rows are
+ * unrelated. */
 static bool between_two(const tide_model *m, uint32_t carrier, const tide_collective_keys *k)
 {
 	const tide_collective_kind *kind =

@@ -50,7 +50,7 @@ static const char *read_list(const char *s, shape *out)
 	return s + 1;
 }
 
-/* Shapes of the first inputs; others are not looked at. */
+/* Reads the shapes of the first inputs; others are ignored. */
 static bool read_dims(const char *s, shapes *out)
 {
 	out->n = 0;
@@ -109,7 +109,7 @@ static double product(const shape *s, size_t from)
 
 /* ---- matrix products ---- */
 
-/* Inputs k and k + 1, of two dimensions, or of three with a batch first. */
+/* Counts the product of inputs k and k + 1, of two dimensions, or of three with a batch first. */
 static bool matmul(const tide_flop_text *t, size_t k, size_t dims, tide_flop_cost *out)
 {
 	shapes s;
@@ -157,7 +157,7 @@ static double points(const shape *x, const shape *w, const shape *stride, const 
 	return span < 0 || s < 1 ? 0 : (double)(int64_t)(span / s) + 1;
 }
 
-/* Operations of one pass: `points` of the side that slides over. */
+/* Returns the operations of one pass of kernel `w` over `points` positions. */
 static double pass(double batch, double points, const shape *w)
 {
 	return 2 * batch * points * product(w, 0);
@@ -182,7 +182,7 @@ static bool convolution(const tide_flop_text *t, tide_flop_cost *out)
 	for (size_t i = 0; !transposed && i + 2 < x->n; i++)
 		slid *= points(x, w, &stride, &padding, &dilation, i);
 	out->flops = pass(x->d[0], slid, w);
-	/* the output size of a transposed one is not computed: its input counts twice */
+	/* the output size of a transposed convolution is not computed: its input counts twice */
 	out->elements = product(x, 0) + product(w, 0) +
 			(transposed ? product(x, 0) : x->d[0] * w->d[0] * slid);
 	return true;
@@ -228,8 +228,8 @@ static bool attention(const tide_flop_text *t, tide_flop_cost *out)
 {
 	return attention_of(t, 0, 1, 1, out);
 }
-/* Scores again, then the gradients of scores, values, queries and keys; the gradient comes
- * first. */
+/* Counts the scores again, then the gradients of scores, values, queries and keys; the gradient is
+ * the first input. */
 static bool attention_backward(const tide_flop_text *t, tide_flop_cost *out)
 {
 	return attention_of(t, 1, 3, 2, out);

@@ -6,10 +6,10 @@
  *
  *   mm, addmm, _scaled_mm, bmm, baddbmm    2 * batch * rows * columns * inner
  *   convolution                            2 * batch * output points * kernel points * C_out * C_in / groups
- *   convolution_backward                   the same for each of the two gradients that is asked for
+ *   convolution_backward                   the same for each of the 2 gradients that is requested
  *   fused attention                        2 matrix products, backward 5
  *
- * Elements are what a call has to read and write at least: inputs once, the result once. */
+ * Elements are the minimum that a call reads and writes: each input once, the result once. */
 #ifndef TIDE_ANALYZE_DEVICE_FLOP_RULES_H
 #define TIDE_ANALYZE_DEVICE_FLOP_RULES_H
 

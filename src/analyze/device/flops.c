@@ -127,7 +127,7 @@ static int most_first(const void *a, const void *b)
 	return (x->dims.i > y->dims.i) - (x->dims.i < y->dims.i);
 }
 
-/* Fills a row of calls that are alike; false if their shapes do not fit. */
+/* Fills a row for calls with equal shapes. Returns false if the shapes do not fit the op. */
 static bool fill(const job *w, const call *c, tide_flop_row *r)
 {
 	size_t rule;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Floating-point operations of the ops whose shapes a trace holds (flop_rules.h), and the time they took.
+/* Floating-point operations of the ops whose shapes a trace holds (flop_rules.h), and the time they
+ * took.
  *
- * The outermost op with a rule counts; what it calls does not count again. Time is that of the
+ * The outermost op with a rule counts; ops that it calls do not count again. Time is that of the
  * device rows that it and the ops in it launched; in a trace without device rows, the op's own.
  * docs/analyses/roofline.md defines the figures. */
 #ifndef TIDE_ANALYZE_DEVICE_FLOPS_H
@@ -12,10 +13,10 @@
 
 typedef struct tide_flop_row { /* calls of one op with one set of shapes */
 	tide_str name, dims, types, concrete;
-	const char *dtype; /* "bfloat16"; NULL = not known */
+	const char *dtype; /* "bfloat16"; NULL = unknown */
 	uint64_t calls;
 	double flops; /* of all calls */
-	double bytes; /* read and written at least, by all calls; 0 = not known */
+	double bytes; /* read and written at least, by all calls; 0 = unknown */
 	int64_t ns;   /* of all calls */
 } tide_flop_row;
 
@@ -24,8 +25,8 @@ typedef struct tide_flops {
 	size_t n;
 	bool device;	    /* times are of device rows */
 	uint64_t calls;	    /* of ops with a rule, outermost */
-	uint64_t shapeless; /* of them, those without usable shapes */
-	uint64_t timeless;  /* and those without a device row, in a trace that has some */
+	uint64_t shapeless; /* calls without usable shapes */
+	uint64_t timeless;  /* calls without a device row, in a trace that has device rows */
 	double flops;	    /* of all rows */
 	int64_t ns;
 } tide_flops;
@@ -44,8 +45,8 @@ typedef struct tide_device_peak {
 
 /* Returns the figures of a device by its name, NULL if it is not in the table. */
 const tide_device_peak *tide__device_peak(const char *name);
-/* The peak for a dtype as in a row; of float32 the one of TF32 where `tflops` is more than
- * plain float32 can be. 0 = not known. */
+/* Returns the peak for a dtype as in a row. For float32 it is TF32's if `tflops` is more than plain
+ * float32 can reach. 0 = unknown. */
 double tide__device_peak_of(const tide_device_peak *p, const char *dtype, double tflops);
 
 #endif

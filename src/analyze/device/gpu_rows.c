@@ -13,7 +13,7 @@
 const char *const tide__gpu_type_text[TIDE_GPU_TYPES] = { "compute", "communication", "memory",
 							  "other" };
 
-enum { /* what a name says, remembered per name */
+enum { /* classification of a name, computed once */
        NAME_SEEN = 1,
        NAME_COMM = 2,
        NAME_CUSTOM = 4,
@@ -141,7 +141,7 @@ static int by_end(const void *a, const void *b, void *spans)
 	return x < y ? -1 : x > y;
 }
 
-/* Spans are sorted by t0; put rows of the same t0 in order of t1, equal ones in order of id. */
+/* Spans are sorted by t0; sorts rows of equal t0 by t1, then by id. */
 static void order_ties(const tide_spans *sp, uint32_t *v, size_t n)
 {
 	for (size_t i = 0, k; i < n; i = k) {

@@ -10,7 +10,7 @@
  *            __amd_rocclr_fill: copies and fills that ROCm's runtime does with a kernel
  *   comm     kernels whose name starts with nccl, rccl or hccl, or contains ncclKernel,
  *            ncclDevKernel or rcclGenericKernel, or that carry the argument "Collective name"
- *   compute  every other kernel, including custom collectives (also listed apart)
+ *   compute  every other kernel, including custom collectives (also listed separately)
  *   other    MTIA bookkeeping rows only */
 #ifndef TIDE_ANALYZE_DEVICE_GPU_ROWS_H
 #define TIDE_ANALYZE_DEVICE_GPU_ROWS_H

@@ -9,9 +9,10 @@
 #include "analyze/device/hta_parts.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "model/losses.h"
 #include "model/strings.h"
 
-enum { MANY_ROWS = 10000 }; /* below, a second thread costs more than it saves */
+enum { MANY_ROWS = 10000 }; /* below this, a second thread costs more than it saves */
 
 tide_hta *tide__hta_new(void)
 {
@@ -45,7 +46,7 @@ struct any_table {
 void *tide__hta_push(void *table, size_t size)
 {
 	struct any_table t;
-	memcpy(&t, table, sizeof t); /* the tables differ in the type of v only */
+	memcpy(&t, table, sizeof t); /* the tables differ only in the type of v */
 	if (!tide__array_room(&t.v, &t.cap, t.n + 1, size))
 		return NULL;
 	void *row = (char *)t.v + t.n * size;
@@ -80,7 +81,8 @@ static void identify(const tide_model *m, tide_hta_head *h)
 {
 	h->spans = m->spans.n ? m->spans.n - 1 : 0;
 	h->wall0 = m->wall_known ? m->wall0_ns : 0;
-	for (size_t i = m->processes.n; i-- > 1;) { /* the first process that knows */
+	for (size_t i = m->processes.n; i-- > 1;) { /* backwards: the first process with a value
+	                                             * wins */
 		if (m->processes.rank[i] >= 0)
 			h->rank = m->processes.rank[i];
 		if (m->processes.world[i] > 0)
@@ -95,14 +97,13 @@ static void identify(const tide_model *m, tide_hta_head *h)
 static bool take_losses(const tide_model *m, tide_hta *h)
 {
 	for (size_t i = 0; i < m->facts.n; i++) {
-		size_t n;
-		const char *key = tide__text(m, m->facts.key[i], &n);
-		if (n <= 5 || memcmp(key, "loss.", 5))
+		const char *key = tide__loss_key(tide__text(m, m->facts.key[i], NULL));
+		if (!key)
 			continue;
 		tide_hta_loss *l = TIDE_HTA_PUSH(h, losses);
 		if (!l)
 			return false;
-		l->key = tide__hta_intern(h, key + 5, n - 5);
+		l->key = tide__hta_intern(h, key, strlen(key));
 		l->text = tide__hta_take(h, m, m->facts.text[i]);
 		l->number = m->facts.number[i];
 	}
@@ -111,7 +112,7 @@ static bool take_losses(const tide_model *m, tide_hta *h)
 
 typedef bool part(const tide_hta_input *, tide_hta *);
 
-/* Two groups that touch nothing in common: only the first takes texts over into the result. */
+/* Two groups of parts that share no data: only the first copies texts into the result. */
 static part *const with_texts[] = {
 	tide__part_kernels,	tide__part_launch,
 	tide__part_bandwidth,	tide__part_annotations,
@@ -205,7 +206,7 @@ tide_code tide__hta_analyze(const tide_model *m, const tide_hta_options *opt, ti
 	if (!h)
 		return tide__nomem(err);
 	identify(m, &h->h);
-	tide_code rc = tide__steps_said(m, &steps, err);
+	tide_code rc = tide__steps_named(m, &steps, err);
 	if (rc == TIDE_OK)
 		rc = tide__window_of(&steps, &in.opt.window, &window, err);
 	if (rc == TIDE_OK)

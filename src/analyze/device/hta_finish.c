@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The end of a job: percentiles from the kept durations, every table in its order, and notes on
- * what is missing. All orders are total (figures first, then texts), so equal input gives equal
+/* Finishes a job: computes percentiles from the kept durations, sorts every table, and adds notes
+ * on missing data. All orders are total (figures first, then texts), so equal input gives equal
  * bytes. */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 /* ---- percentiles ---- */
 
-/* Durations of a chunk; their number (at most `room`). */
+/* Decodes the durations of a chunk; returns their number (at most `room`). */
 static size_t decode(const tide_hta *sum, const tide_hta_chunk *c, uint64_t *out, size_t room)
 {
 	const uint8_t *p = sum->bytes.v + c->at, *end = p + c->bytes;
@@ -167,7 +167,7 @@ static bool note_duplicates(tide_hta_job *job)
 	for (size_t i = 1; i < job->n_ranks; i++) {
 		const tide_hta_rank *a = &job->ranks[i - 1], *b = &job->ranks[i];
 		if (a->h->h.rank >= 0 && a->h->h.rank == b->h->h.rank &&
-		    !tide__hta_job_note(job, "rank %" PRId64 " is there twice: %s and %s",
+		    !tide__hta_job_note(job, "rank %" PRId64 " has two traces: %s and %s",
 					a->h->h.rank, a->trace, b->trace))
 			return false;
 	}

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "model/losses.h"
 #include "model/strings.h"
 
 tide_hta_job *tide__hta_job_new(void)
@@ -70,7 +71,7 @@ static tide_str move(tide_hta_job *job, const tide_hta *h, tide_str s)
 	return tide__hta_intern(job->sum, text, n);
 }
 
-/* Row of `key` in a table of the sum, found or made: declares `row` or returns false. */
+/* Finds or creates the row of `key` in a table of the sum: declares `row`, or returns false. */
 #define ROW_OF(job, member, key)                                     \
 	__typeof__((job)->sum->member.v) row;                        \
 	bool fresh = false;                                          \
@@ -88,7 +89,7 @@ static tide_str move(tide_hta_job *job, const tide_hta *h, tide_str s)
 		row = &(job)->sum->member.v[at_ - 1];                \
 	}
 
-/* Hang a rank's chunk of durations before those the job has of the kernel. */
+/* Links a rank's chunk of durations in front of the job's chunks of the kernel. */
 static bool keep_chunk(tide_hta_job *job, const tide_hta *h, uint64_t chunk, tide_hta_kernel *row)
 {
 	if (!chunk || row->chunk == UINT64_MAX)
@@ -194,7 +195,7 @@ static bool add_annotation(tide_hta_job *job, const tide_hta *h, const tide_hta_
 	return true;
 }
 
-/* Over ranks, by collective only: group names are each rank's own. */
+/* Merges over ranks by collective only, because group names are local to a rank. */
 static bool add_collective(tide_hta_job *job, const tide_hta *h, tide_hta_collective *c)
 {
 	c->name = move(job, h, c->name);
@@ -213,14 +214,14 @@ static bool add_collective(tide_hta_job *job, const tide_hta *h, tide_hta_collec
 	return true;
 }
 
-/* Stays with its rank. */
+/* Kept per rank. */
 static bool add_stream(tide_hta_job *job, const tide_hta *h, tide_hta_stream *s)
 {
 	s->kind = move(job, h, s->kind);
 	return true;
 }
 
-/* Stays with its rank: stragglers are found by laying ranks side by side. */
+/* Kept per rank: stragglers are found by comparing ranks. */
 static bool add_comm(tide_hta_job *job, const tide_hta *h, tide_hta_comm *c)
 {
 	c->name = move(job, h, c->name);
@@ -248,18 +249,18 @@ static bool add_copy(tide_hta_job *job, const tide_hta *h, tide_hta_copy *c)
 	return true;
 }
 
-/* Counts of several traces add up. Texts and places (…_at) do not: of those the sum has the number
- * of traces, as …_traces. */
+/* Counts of several traces are added. Texts and positions (…_at) are not: the sum has the number of
+ * traces that have them, as …_traces. */
 static tide_str sum_key(tide_hta_job *job, const tide_hta_loss *l, bool *adds)
 {
 	size_t n;
 	const char *key = tide__hta_str(job->sum, l->key, &n);
 	char buf[256];
-	bool place = !l->text.i && n > 3 && !memcmp(key + n - 3, "_at", 3);
+	bool place = !l->text.i && tide__loss_is_place(key);
 	*adds = !l->text.i && !place;
 	if (*adds)
 		return l->key;
-	size_t len = place ? n - 3 : n;
+	size_t len = place && n > 3 ? n - 3 : n; /* without "_at" */
 	int k = snprintf(buf, sizeof buf, "%.*s_traces", (int)(len < 200 ? len : 200), key);
 	return tide__hta_intern(job->sum, buf, (size_t)k);
 }
@@ -355,7 +356,7 @@ static bool merge(tide_hta_job *job, tide_hta *h)
 	return ok && !job->sum->failed;
 }
 
-/* Frees what the job has taken over, and the rank's own texts. */
+/* Frees the parts of the rank that were moved to the job, and the rank's own texts. */
 static void slim(tide_hta *h)
 {
 #define DROP(member)             \

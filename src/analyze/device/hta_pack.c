@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A result as bytes and back, for processes of one job (tidemark-mpi): a mark with the layout's
- * size, the head, the texts in order of their ids, then every table as it stands in memory. Both
- * ends run the same program on machines of one kind; the mark refuses anything else. */
+/* Converts a result to bytes and back, for processes of one job (tidemark-mpi): a mark with the
+ * layout's size, the head, the texts in order of their ids, then every table as it is in memory.
+ * Both ends run the same program on machines of one kind; the mark refuses anything else. */
 #include <string.h>
 
 #include "analyze/device/hta.h"
@@ -128,7 +128,7 @@ static bool get_table(source *s, void *table, size_t size)
 	return true;
 }
 
-/* Ids and chunk places that later code follows without looking. */
+/* Checks ids and chunk positions that later code uses unchecked. */
 static bool is_sound(const tide_hta *h)
 {
 	uint32_t texts = tide__strings_count(h->strings);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Idle causes: what the launching thread did while a stream waited for it.
+/* Idle causes: the activity of the launching thread while a stream waited for it.
  *
- * Each host_wait gap (idle.c) is split at the launch call's start: what comes after is `launch`;
- * what comes before is given, moment by moment, to the innermost span of the launching thread.
- * Inside data loading or compilation everything counts as that. The causes add up to the host_wait
+ * Each host_wait gap (idle.c) is split at the launch call's start: time after it is `launch`; time
+ * before it is assigned, moment by moment, to the innermost span of the launching thread; the
+ * profiler's overhead is left out, as in ops.
+ * All time inside data loading or compilation counts as that. The causes add up to the host_wait
  * of all streams. One pass over the spans in order of start: per lane, the gaps are +1/-1 points,
  * and `weight` says how many of them cover the moment, so overlapping gaps of many streams cost no
  * more. */
@@ -20,7 +21,7 @@ const char *const tide__cause_text[TIDE_CAUSES] = {
 	"op",	"python",     "annotation",   "unrecorded", "launch",
 };
 
-enum { /* what a name says, remembered per name */
+enum { /* classification of a name, computed once */
        SEEN = 1,
        CALL_SYNC = 2,
        CALL_ALLOC = 4,
@@ -134,7 +135,8 @@ static void collect(sweep *s)
 		int64_t a = tide__row_t0(in, i), called = in->m->spans.t0[launch];
 		if (r->any && a > r->end && launch && called > r->end) {
 			uint32_t lane = in->m->spans.lane[launch].i;
-			if (called > a) /* a call after the start: clocks; all of it is before */
+			if (called > a) /* the call begins after the start (clocks differ): all of
+					 * it is before */
 				called = a;
 			s->points[s->n++] = (point){ lane, 1, r->end };
 			s->points[s->n++] = (point){ lane, -1, called };
@@ -158,12 +160,13 @@ static void take_points(sweep *s, lane_state *l)
 		l->weight += s->points[l->next++].step;
 }
 
-/* Bring a lane from `now` to `to`, closing spans and taking points on the way. */
+/* Advances a lane from `now` to `to`, closing spans and applying points. */
 static void advance(sweep *s, lane_state *l, int64_t to)
 {
 	while (l->now < to) {
 		int64_t next = to;
-		while (l->top && tide__span_end(s->in->m, l->top) <= l->now)
+		while (l->top && (tide__span_end(s->in->m, l->top) <= l->now ||
+				  s->in->m->spans.cat[l->top] == TIDE_CAT_OVERHEAD))
 			l->top = s->in->m->spans.parent[l->top].i;
 		if (l->top && tide__span_end(s->in->m, l->top) < next)
 			next = tide__span_end(s->in->m, l->top);
@@ -189,9 +192,12 @@ static void visit(sweep *s, uint32_t span)
 		return;
 	uint32_t parent = sp->parent[span].i;
 	int around = parent ? s->causes[parent] : TIDE_CAUSE_UNRECORDED;
-	s->causes[span] = (uint8_t)cause_of(s->in->m, s->names, span, around);
+	bool counts = sp->cat[span] != TIDE_CAT_OVERHEAD; /* the profiler's own work */
+	s->causes[span] = (uint8_t)(counts ? cause_of(s->in->m, s->names, span, around) : around);
 	advance(s, l, sp->t0[span]);
-	l->top = span;
+	/* A span that takes no time contains nothing; its parent may be outside the top one. */
+	if (counts && tide__span_end(s->in->m, span) > sp->t0[span])
+		l->top = span;
 }
 
 static void run(sweep *s)
@@ -216,8 +222,8 @@ static void run(sweep *s)
 	}
 }
 
-/* Finds the span name with most of the largest cause's time; of equals the first. It stays a
- * text of the model here: another thread may be copying texts into the result. */
+/* Finds the span name with most of the largest cause's time; the first of equals. It stays a text
+ * of the model here: another thread may be copying texts into the result. */
 static void name_longest(const sweep *s, size_t strings, tide_hta *h)
 {
 	uint32_t most = 0, best = 0;

@@ -2,14 +2,14 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Kernel breakdown: one row per (type, name) with statistics over single device rows.
  *
- * Sorted durations are kept beside it as varints of their differences (usually two bytes a row), so
- * that percentiles are exact nearest-rank ones even when many ranks are put together later. */
+ * Sorted durations are kept as varints of their differences (usually 2 bytes per row), so that
+ * percentiles are exact nearest-rank ones even after many ranks are merged. */
 #include "analyze/device/hta_parts.h"
 #include "analyze/common/sort.h"
 #include "analyze/common/span_args.h"
 #include "base/mem.h"
 
-/* Ids of the launch figures among the attributes' names; none where the trace has none. */
+/* Ids of the launch figures among the attributes' names; none if the trace lacks them. */
 typedef struct launch_keys {
 	tide_str grid, block, registers, shared;
 } launch_keys;
@@ -21,7 +21,7 @@ static launch_keys find_keys(const tide_model *m)
 			      tide__attr_key(m, "shared memory") };
 }
 
-/* The figures of row i, if it is the longest launch of its kernel so far. */
+/* Stores the figures of row i if it is the longest launch of its kernel so far. */
 static void see_launch(const tide_hta_input *in, tide_hta *h, const launch_keys *k, size_t i,
 		       tide_hta_kernel *row)
 {
@@ -38,7 +38,7 @@ static void see_launch(const tide_hta_input *in, tide_hta *h, const launch_keys 
 	row->shared = k->shared.i ? tide__attr_number(m, span, k->shared) : -1;
 }
 
-/* Kernel index of each row into `group`, statistics into the table. */
+/* Writes the kernel index of each row into `group` and statistics into the table. */
 static bool group_rows(const tide_hta_input *in, tide_hta *h, uint32_t *group)
 {
 	tide_map seen = { 0 };
@@ -96,7 +96,7 @@ static bool put_chunk(tide_hta *h, tide_hta_kernel *kernel, uint64_t *v, size_t 
 	return true;
 }
 
-/* Durations by kernel: a counting sort of the rows by group, then a sort of each group. */
+/* Groups durations by kernel: a counting sort of the rows by group, then a sort of each group. */
 static bool keep_durations(const tide_hta_input *in, tide_hta *h, const uint32_t *group)
 {
 	size_t n = in->rows->n;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Launch statistics: one value per launch call that has device rows in the window, whatever the
- * call is (CUDA, HIP, driver, graph, copy).
+/* Launch statistics: one value per launch call of any kind (CUDA, HIP, driver, graph, copy) that
+ * has device rows in the window.
  *
  *   cpu     duration of the call            delay  max(0, first device start - end of the call)
  *   gpu     sum of its rows' durations

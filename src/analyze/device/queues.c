@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Queue length per stream: how many launches were made and not yet begun on the device.
+/* Queue length per stream: the number of launches called and not yet begun on the device.
  *
  * An entry lives from the start of its launch call to the first start of one of its rows on the
  * stream; a graph launch is one entry of each stream it uses. All figures are weighted by time,
- * from the stream's first launch to its last start: mean = area / time, percentile p = the least
- * length below or at which the queue was for p % of the time, max = the greatest length that
- * lasted. A row that starts before its own launch (clocks) is counted as early and left out. */
+ * from the stream's first launch to its last start: mean = area / time, percentile p = the lowest
+ * length that the queue did not exceed for p % of the time, max = the greatest length that lasted.
+ * A row that starts before its own launch (clocks differ) is counted as early and left out. */
 #include "analyze/device/hta_parts.h"
 #include "analyze/common/sort.h"
 #include "base/mem.h"
@@ -16,13 +16,13 @@ typedef struct entries { /* grouped by stream: those of stream s are [at[s], at[
 	size_t *at;
 } entries;
 
-/* Order-preserving key of a time. */
+/* Returns an order-preserving key of a time. */
 static uint64_t key_of(int64_t t)
 {
 	return (uint64_t)t ^ (uint64_t)1 << 63;
 }
 
-/* First rows of each launch on each stream, in row order: mark[i] = 1. */
+/* Marks the first row of each launch on each stream, in row order: mark[i] = 1. */
 static bool mark_first(const tide_hta_input *in, uint8_t *mark)
 {
 	tide_map seen = { 0 };
@@ -46,7 +46,7 @@ static bool mark_first(const tide_hta_input *in, uint8_t *mark)
 
 static void collect(const tide_hta_input *in, tide_hta *h, const uint8_t *mark, entries *e)
 {
-	size_t *next = e->at; /* filled one place ahead, so that it ends as the start of each */
+	size_t *next = e->at; /* filled one index ahead, so that each ends as its start */
 	for (size_t i = 0; i < in->rows->n; i++) {
 		if (!mark[i])
 			continue;
@@ -69,13 +69,13 @@ static void add_area(tide_hta_stream *s, uint64_t length, uint64_t dt)
 	s->queue_area[1] = (uint64_t)(area >> 64);
 }
 
-/* Time spent at each length, in at_length[0 .. n]. */
+/* Sums the time at each length in at_length[0 .. n]. */
 static void sweep(tide_hta_stream *s, const uint64_t *begin, const uint64_t *end, size_t n,
 		  uint64_t *at_length)
 {
 	size_t i = 0, k = 0;
 	uint64_t now = begin[0];
-	while (k < n) { /* every end has its begin before it: i >= k throughout */
+	while (k < n) { /* every begin precedes its end, so i >= k always */
 		uint64_t next = i < n && begin[i] < end[k] ? begin[i] : end[k];
 		uint64_t length = i - k, dt = next - now;
 		if (dt) {

@@ -51,7 +51,7 @@ static int by_op(const void *a, const void *b)
 	return (x->span > y->span) - (x->span < y->span); /* spans are sorted by start */
 }
 
-/* `depth` becomes, per span, the match it is or is in; 0 = none. */
+/* Replaces `depth` per span by the match that it is or is inside; 0 = none. */
 static void find_ops(const tide_model *m, uint32_t *depth, const bool *match, uint32_t least)
 {
 	for (uint32_t s = 1; s < m->spans.n; s++)
@@ -121,7 +121,7 @@ static uint64_t hash_of(const struct build *b, uint32_t op, const struct row *r,
 	return h;
 }
 
-/* Returns the op's pattern and makes it if it is new. If unequal patterns have the same hash, the
+/* Returns the op's pattern, created if it is new. If unequal patterns have the same hash, the
  * next number is tried. */
 static tide_sequence *pattern(struct build *b, uint32_t op, const struct row *r, size_t n)
 {

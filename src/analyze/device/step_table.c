@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Steps: for each step its host duration and what the device did for the launches made in it.
+/* Fills the table of steps: the host duration of each step and the device work launched in it.
  * A step outside the window has no rows and is left out. */
 #include "analyze/device/hta_parts.h"
 #include "base/mem.h"

@@ -18,7 +18,8 @@ struct seen {
 			return (x) < (y) ? -1 : 1; \
 	} while (0)
 
-/* With a sequence number the step does not matter: ranks may begin to record in different steps. */
+/* Ignores the step if there is a sequence number, because ranks may begin to record in different
+ * steps. */
 static int same_collective(const tide_hta_comm *x, const tide_hta_comm *y)
 {
 	ORDER(x->group.i, y->group.i);
@@ -58,7 +59,8 @@ static struct seen *collect(const tide_hta_job *job, size_t *n)
 	return s;
 }
 
-/* More ranks than the group has: several groups that the trace does not distinguish. */
+/* Returns true if there are more ranks than the group has: several groups that the trace does not
+ * distinguish. */
 static bool too_many(const struct seen *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Spans name a module from the outermost one's class on (GPT.blocks.3.up), labels a tensor from
- * inside it (blocks.3.up.weight): what comes after the class is the same. Where a program has
- * several models, labels begin as the spans do (GPT.blocks.3.up.weight). */
+/* Spans name a module from the class of the outermost one (GPT.blocks.3.up); labels name a tensor
+ * from inside it (blocks.3.up.weight). The part after the class is equal. If a program has several
+ * models, labels begin like spans (GPT.blocks.3.up.weight). */
 #include "analyze/memory/alloc_module.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ struct book {
 	size_t cap;
 };
 
-/* Returns the path's row, made if need be; 0 = no memory. */
+/* Returns the path's row, created if needed; 0 if memory runs out. */
 static uint32_t path_row(struct book *b, const char *path, size_t n)
 {
 	uint32_t row = tide__strings_add(b->paths, path, n);
@@ -69,7 +69,7 @@ static size_t without_last(const char *name, size_t n)
 /* Returns the module that owns a tensor with this label. */
 static tide_str owner(const struct book *b, tide_str label, uint8_t role)
 {
-	static const uint8_t parts[] = { /* of the name that are not the module's */
+	static const uint8_t parts[] = { /* parts of the name beyond the module's */
 					 [TIDE_ROLE_PARAMETER] = 1,
 					 [TIDE_ROLE_BUFFER] = 1,
 					 [TIDE_ROLE_GRADIENT] = 2,

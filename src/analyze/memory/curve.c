@@ -13,7 +13,7 @@ struct sweep {
 	size_t step; /* steps of it taken so far */
 	int64_t from, to;
 	uint64_t live, reserved;
-	uint32_t at; /* the pixel that time has reached */
+	uint32_t at; /* pixel of the current time */
 	bool inside; /* `from` has passed */
 };
 
@@ -65,7 +65,8 @@ static bool change(const tide_model *m, uint32_t device, size_t i, int64_t *byte
 	bool taken;
 	uint32_t row = tide__memory_event_life(m, i, &taken);
 	*bytes = taken ? (int64_t)m->allocs.size[row] : -(int64_t)m->allocs.size[row];
-	return row && m->pools.device[m->allocs.pool[row].i].i == device;
+	uint32_t pool = row ? m->allocs.pool[row].i : 0;
+	return row && m->pools.device[pool].i == device && tide__pool_in_device(m, pool);
 }
 
 static void sweep(struct sweep *s, const tide_model *m, uint32_t device)
@@ -119,4 +120,15 @@ void tide__curve_free(tide_curve *c)
 	tide__free(c->live);
 	tide__free(c->reserved);
 	*c = (tide_curve){ 0 };
+}
+
+void tide__highest_of(const uint64_t *v, size_t n, uint64_t none, size_t parts, uint64_t *out)
+{
+	size_t each = n / parts;
+	for (size_t i = 0; i < parts; i++) {
+		out[i] = 0;
+		for (size_t k = i * each; k < (i + 1) * each; k++)
+			if (v[k] > out[i] && v[k] != none)
+				out[i] = v[k];
+	}
 }

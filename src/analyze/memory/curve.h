@@ -15,9 +15,13 @@ typedef struct tide_curve {
 				    * known value has TIDE_RESERVED_NONE */
 } tide_curve;
 
-/* 0 <= from < to, px >= 1. O(events + samples + px). TIDE_OK or TIDE_ENOMEM. */
+/* Needs 0 <= from < to, px >= 1. O(events + samples + px). Returns TIDE_OK or TIDE_ENOMEM. */
 tide_code tide__find_curve(const tide_model *m, uint32_t device, int64_t from, int64_t to,
 			   uint32_t px, tide_curve *out, tide_error *err);
 void tide__curve_free(tide_curve *c);
+
+/* Writes the highest of each of `parts` equal groups of the n values, a multiple of `parts`; values
+ * of `none` are unknown. 0 if a group has no known value. */
+void tide__highest_of(const uint64_t *v, size_t n, uint64_t none, size_t parts, uint64_t *out);
 
 #endif

@@ -34,8 +34,8 @@ struct sweep {
 	size_t cap;
 };
 
-/* 0 = before the window, 1 .. px = its intervals, px + 1 = after it. `last`: that of the event
- * before. */
+/* Returns 0 before the window, 1 .. px for its intervals, px + 1 after it. `last`: the result for
+ * the previous event. */
 static uint32_t stretch_of(const struct sweep *x, size_t i, uint32_t last)
 {
 	if (x->phases) {
@@ -93,7 +93,8 @@ static void apply(struct sweep *x, uint32_t pool, int64_t bytes, uint64_t positi
 {
 	if (!x->phases) {
 		change(&x->tops[x->n_tops - 1], bytes, position);
-		change(&x->tops[x->m->pools.device[pool].i], bytes, position);
+		if (tide__pool_in_device(x->m, pool))
+			change(&x->tops[x->m->pools.device[pool].i], bytes, position);
 		return;
 	}
 	for (int k = 0; k < TIDE_SCOPES_A_POOL; k++)
@@ -174,7 +175,7 @@ static void find_kept(struct sweep *x)
 	}
 }
 
-static tide_code thin(struct sweep *x, uint64_t most, tide_error *err)
+static tide_code downsample(struct sweep *x, uint64_t most, tide_error *err)
 {
 	const tide_model *m = x->m;
 	tide_downsampled_allocs *out = x->out;
@@ -209,7 +210,7 @@ tide_code tide__downsample_allocs(const tide_model *m, int64_t from, int64_t to,
 			   .at = at < 0 ? 0 : tide__position_at(m, at),
 			   .n_tops = m->devices.n + 1,
 			   .out = out };
-	return thin(&x, most, err);
+	return downsample(&x, most, err);
 }
 
 tide_code tide__downsample_phases(const tide_model *m, const tide_phases *p, uint64_t most,
@@ -220,7 +221,7 @@ tide_code tide__downsample_phases(const tide_model *m, const tide_phases *p, uin
 			   .px = p->n < UINT32_MAX ? (uint32_t)p->n : UINT32_MAX,
 			   .n_tops = p->n_scopes,
 			   .out = out };
-	return thin(&x, most, err);
+	return downsample(&x, most, err);
 }
 
 void tide__downsampled_allocs_free(tide_downsampled_allocs *t)

@@ -7,7 +7,7 @@
  * more). In each interval the first highest position of every device, and of all together, is kept;
  * so are the highest position of the whole recording and its end. An allocation that is made and
  * freed between two neighbouring kept positions, with no stream using it after that, is dropped: no
- * kept position sees it. The rest is a valid recording of its own: at every kept position its live
+ * kept position sees it. The rest is itself a valid recording: at every kept position its live
  * bytes, and the allocations they consist of, equal those of the whole; elsewhere they are not
  * higher. So the maximum of every interval is exact under any grouping. */
 #ifndef TIDE_ANALYZE_MEMORY_DOWNSAMPLE_ALLOCS_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Each kind of grouping is one function in a table: the key of an allocation. Adding a kind is
- * adding a row here and one in render/text/labels.c, which names the keys. */
+/* Each kind of grouping is one function in a table: the key of an allocation. To add a kind, add a
+ * row here and one in render/text/labels.c, which names the keys. */
 #include "analyze/memory/groups.h"
 
 #include <inttypes.h>
@@ -12,6 +12,7 @@
 #include "analyze/common/stacks.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "model/names.h"
 
 #define NO_KEY UINT64_MAX /* out of memory */
 
@@ -35,29 +36,9 @@ static uint64_t key_stack(tide_groups *g, const tide_model *m, uint32_t row)
 	return made_by(m, row, m->allocs.stack[row].i);
 }
 
-size_t tide__shape_text(const tide_model *m, tide_str name, unsigned dtype, uint64_t dims,
-			uint32_t ndim, char *buf, size_t n)
-{
-	size_t len, at;
-	const char *text = tide__text(m, name, &len);
-	at = len < n / 2 ? len : n / 2;
-	memcpy(buf, text, at);
-	at += (size_t)snprintf(buf + at, n - at, "%s%s[", at ? " " : "", tide__dtype_text(dtype));
-	for (uint32_t k = 0; k < ndim && at + 32 < n; k++)
-		at += (size_t)snprintf(buf + at, n - at, "%s%" PRIu64, k ? ", " : "",
-				       m->dims[dims + k]);
-	return at + (size_t)snprintf(buf + at, n - at, "]");
-}
-
-size_t tide__tensor_text(const tide_model *m, uint32_t t, char *buf, size_t n)
-{
-	const tide_tensors *x = &m->tensors;
-	return tide__shape_text(m, x->name[t], x->dtype[t], x->dims[t], x->ndim[t], buf, n);
-}
-
 static uint64_t key_tensor(tide_groups *g, const tide_model *m, uint32_t row)
 {
-	char buf[TIDE_TENSOR_TEXT];
+	char buf[TIDE_TENSOR_NAME];
 	uint32_t t = tide__map_get(&g->tensors, row);
 	static const char rest[] = "(rest of ";
 	size_t n = tide__storage_text(&g->parts, m, row, buf + sizeof rest - 1,
@@ -69,7 +50,7 @@ static uint64_t key_tensor(tide_groups *g, const tide_model *m, uint32_t row)
 		n += sizeof rest - 1;
 		buf[n++] = ')';
 	} else {
-		n = tide__tensor_text(m, t, buf, sizeof buf);
+		n = tide__tensor_name(m, t, buf, sizeof buf);
 	}
 	uint32_t label = tide__strings_add(g->labels, buf, n);
 	return label ? label : NO_KEY;
@@ -90,7 +71,7 @@ static uint64_t key_stream(tide_groups *g, const tide_model *m, uint32_t row)
 	return m->allocs.stream[row].i;
 }
 
-/* 0 for size 0, else 1 + log2. */
+/* Returns 0 for size 0, else 1 + log2 of the size. */
 static uint64_t key_size(tide_groups *g, const tide_model *m, uint32_t row)
 {
 	uint64_t size = m->allocs.size[row];
@@ -117,9 +98,9 @@ static uint64_t (*const keys[])(tide_groups *g, const tide_model *m, uint32_t ro
 
 static uint64_t view_tensor(tide_groups *g, const tide_model *m, uint32_t view)
 {
-	char buf[TIDE_TENSOR_TEXT];
+	char buf[TIDE_TENSOR_NAME];
 	uint32_t label =
-		tide__strings_add(g->labels, buf, tide__view_text(m, view, buf, sizeof buf));
+		tide__strings_add(g->labels, buf, tide__view_name(m, view, buf, sizeof buf));
 	return label ? label : NO_KEY;
 }
 
@@ -134,7 +115,7 @@ static uint64_t view_module(tide_groups *g, const tide_model *m, uint32_t view)
 	return name.i ? name.i : key_module(g, m, m->views.alloc[view].i);
 }
 
-/* The key of a part; NULL: such a grouping splits nothing. */
+/* Functions for the key of a part, by grouping. NULL: the grouping does not split allocations. */
 static uint64_t (*const view_keys[])(tide_groups *g, const tide_model *m, uint32_t view) = {
 	[TIDE_BY_TENSOR] = view_tensor,
 	[TIDE_BY_ROLE] = view_role,
@@ -147,7 +128,7 @@ static bool splits(tide_group_by by)
 
 /* ---- grouping ---- */
 
-/* alloc -> last tensor, for the allocations of the set only. */
+/* Maps alloc -> last tensor, for the allocations of the set only. */
 static bool index_tensors(tide_groups *g, const tide_model *m, const tide_live_set *set)
 {
 	tide_map in = { 0 };
@@ -295,7 +276,7 @@ tide_code tide__groups_in_roles(const tide_model *m, const tide_live_set *set, t
 		out->roles = out->own.role;
 	}
 	if (ok && by == TIDE_BY_FRAME)
-		ok = (out->faces = tide__stack_faces(m)) != NULL;
+		ok = (out->faces = tide__stack_main_frames(m)) != NULL;
 	ok = ok && (!tensors || index_tensors(out, m, set)) && collect(out, m, set) && sort(out);
 	return ok ? TIDE_OK : tide__nomem(err);
 }
@@ -314,7 +295,7 @@ void tide__groups_free(tide_groups *g)
 	*g = (tide_groups){ 0 };
 }
 
-tide_group_by tide__groups_telling(const tide_model *m)
+tide_group_by tide__group_by_best(const tide_model *m)
 {
 	bool op = false, role = false;
 	for (size_t i = 1; i < m->allocs.n; i++) {

@@ -14,15 +14,16 @@
 #include "analyze/memory/view_parts.h"
 #include "model/strings.h"
 
-#define TIDE_GROUP_BYS(X)                                                                         \
-	X(OP, "op")	    /* op path of the allocating span */                                  \
-	X(STACK, "stack")   /* whole call stack */                                                \
-	X(TENSOR, "tensor") /* name, type and shape of its content */                             \
-	X(ROLE, "role")	    /* parameter, gradient, activation ... */                             \
-	X(POOL, "pool")                                                                           \
-	X(STREAM, "stream")                                                                       \
-	X(SIZE, "size")	    /* size class: from one power of two to the next */                   \
-	X(FRAME, "frame")   /* the frame that represents the stack: stacks.h, tide__stack_face */ \
+#define TIDE_GROUP_BYS(X)                                                                      \
+	X(OP, "op")	    /* op path of the allocating span */                               \
+	X(STACK, "stack")   /* whole call stack */                                             \
+	X(TENSOR, "tensor") /* name, type and shape of its content */                          \
+	X(ROLE, "role")	    /* parameter, gradient, activation ... */                          \
+	X(POOL, "pool")                                                                        \
+	X(STREAM, "stream")                                                                    \
+	X(SIZE, "size") /* size class: from one power of two to the next */                    \
+	X(FRAME,                                                                               \
+	  "frame") /* the frame that represents the stack: stacks.h, tide__stack_main_frame */ \
 	X(MODULE, "module") /* the module it belongs to: alloc_module.h */
 
 typedef enum tide_group_by {
@@ -72,15 +73,8 @@ uint64_t tide__groups_view_key(tide_groups *g, const tide_model *m, uint32_t vie
 /* Returns the row of a key, SIZE_MAX if no allocation of the set has it. */
 size_t tide__groups_find(const tide_groups *g, uint64_t key);
 
-/* Writes "weights float32[64, 32]" into buf; returns its length. A long name is cut at half of
- * n, and dimensions that do not fit are left out. */
-enum { TIDE_TENSOR_TEXT = 1024 };
-size_t tide__tensor_text(const tide_model *m, uint32_t tensor, char *buf, size_t n);
-size_t tide__shape_text(const tide_model *m, tide_str name, unsigned dtype, uint64_t dims,
-			uint32_t ndim, char *buf, size_t n);
-
 /* Returns the most informative grouping of a trace's allocations: call stacks if any has one,
  * else ops if any has one, else roles if any is labelled, else sizes. */
-tide_group_by tide__groups_telling(const tide_model *m);
+tide_group_by tide__group_by_best(const tide_model *m);
 
 #endif

@@ -3,7 +3,7 @@
 /* Memory events that rebuild the state from before the recording.
  *
  * A trace that begins with live memory begins with events for it: first the segments, then the
- * blocks in them. A position between two of them is no state that ever existed, so reports take the
+ * blocks in them. A position between two of them is a state that never existed, so reports take the
  * end of such a run instead. */
 #ifndef TIDE_ANALYZE_MEMORY_INITIAL_STATE_H
 #define TIDE_ANALYZE_MEMORY_INITIAL_STATE_H

@@ -42,7 +42,7 @@ static struct line *line_of(struct lines *l, uint64_t key)
 	return &l->v[l->n++];
 }
 
-/* Steps step + 1 .. to have y. */
+/* Adds steps step + 1 .. to, which have y. */
 static void account(struct line *l, uint32_t to, uint32_t half, uint64_t y)
 {
 	if (l->step >= to)
@@ -64,7 +64,8 @@ static void account(struct line *l, uint32_t to, uint32_t half, uint64_t y)
 	l->step = to;
 }
 
-/* Steps step + 1 .. to have ended. Of an interval in which the group changed, the least counts. */
+/* Adds steps step + 1 .. to, which have ended. For an interval in which the group changed, the
+ * minimum counts. */
 static void catch_up(struct line *l, uint32_t to, uint32_t half)
 {
 	if (l->in && l->in == l->step + 1 && l->in <= to)
@@ -74,7 +75,7 @@ static void catch_up(struct line *l, uint32_t to, uint32_t half)
 
 struct at { /* the position of a memory event in the run */
 	uint32_t ended, half;
-	uint32_t in; /* of intervals the one it is in, 0 = before the first; of steps 0 */
+	uint32_t in; /* for intervals: the current one, 0 = before the first; for steps: 0 */
 	int64_t end;
 };
 
@@ -95,7 +96,9 @@ static void change(struct line *l, const struct at *at, const tide_allocs *t, ui
 
 static bool here(const tide_model *m, uint32_t device, uint32_t a)
 {
-	return device == TIDE_ANY || m->pools.device[m->allocs.pool[a].i].i == device;
+	uint32_t pool = m->allocs.pool[a].i;
+	return device == TIDE_ANY ||
+	       (m->pools.device[pool].i == device && tide__pool_in_device(m, pool));
 }
 
 static bool sweep(const tide_model *m, uint32_t device, tide_leaks *out, struct lines *l,

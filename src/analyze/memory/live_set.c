@@ -7,11 +7,17 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+static bool is_on(const tide_model *m, uint32_t row, uint32_t device)
+{
+	return device == TIDE_ANY || m->pools.device[m->allocs.pool[row].i].i == device;
+}
+
 static bool wanted(const tide_model *m, uint32_t row, uint32_t device, uint32_t pool)
 {
 	uint32_t p = m->allocs.pool[row].i;
-	return (pool == TIDE_ANY || p == pool) &&
-	       (device == TIDE_ANY || m->pools.device[p].i == device);
+	if (pool != TIDE_ANY)
+		return p == pool && is_on(m, row, device);
+	return is_on(m, row, device) && (device == TIDE_ANY || tide__pool_in_device(m, p));
 }
 
 /* Sets one bit per live alloc: ALLOC sets it, its end clears it. Returns their number. */
@@ -66,7 +72,7 @@ static bool less(const tide_model *m, uint32_t a, uint32_t b)
 	return x < y || (x == y && a > b);
 }
 
-/* Restore the heap (smallest on top) from the top down. */
+/* Restores the heap (smallest on top) from the top down. */
 static void sift(const tide_model *m, uint32_t *h, size_t n, size_t i)
 {
 	for (;;) {
@@ -114,7 +120,7 @@ tide_code tide__largest(const tide_model *m, const tide_live_set *in, uint32_t d
 		return tide__nomem(err);
 	for (size_t i = 0; i < n; i++) {
 		uint32_t row = in ? in->rows[i] : (uint32_t)i + 1;
-		if (wanted(m, row, device, TIDE_ANY))
+		if (is_on(m, row, device))
 			offer(m, out, top, row);
 	}
 	for (size_t k = out->n; k > 1; k--) { /* the heap becomes a list, largest first */

@@ -14,7 +14,8 @@ typedef struct tide_live_set {
 	size_t n;
 } tide_live_set;
 
-/* Finds everything alive after memory events [0, position) on `device` and `pool` (TIDE_ANY = all).
+/* Finds everything alive after memory events [0, position) on `device` and `pool` (TIDE_ANY = all;
+ * of a device: the pools that count in its figures, tide__pool_in_device).
  * O(position + allocs) time; one bit per alloc of scratch. Release with tide__live_set_free. */
 tide_code tide__live_set_at(const tide_model *m, uint64_t position, uint32_t device, uint32_t pool,
 			    tide_live_set *out, tide_error *err);
@@ -25,8 +26,8 @@ void tide__live_set_free(tide_live_set *a);
 tide_code tide__largest(const tide_model *m, const tide_live_set *in, uint32_t device, size_t top,
 			tide_live_set *out, tide_error *err);
 
-/* Returns true if the trace records memory of that device (TIDE_ANY: of any): it has an allocation or
- * a pool there. Otherwise what was allocated is unknown, not 0. O(pools). */
+/* Returns true if the trace records memory of that device (TIDE_ANY: of any): it has an allocation
+ * or a pool there. Otherwise the allocated bytes are unknown, not 0. O(pools). */
 bool tide__memory_known(const tide_model *m, uint32_t device);
 
 #endif

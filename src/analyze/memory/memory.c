@@ -29,7 +29,7 @@ tide_code tide__memory_find(const tide_model *m, const tide_memory_query *q, tid
 	if (rc == TIDE_OK)
 		rc = tide__relative(x->m, x->at.chosen ? x->at.t : INT64_MAX, &x->relative, err);
 	if (rc == TIDE_OK && x->at.chosen)
-		rc = tide__live_set_at(x->m, x->at.position, x->device, TIDE_ANY, &alive, err);
+		rc = tide__live_set_at(x->m, x->at.position, TIDE_ANY, TIDE_ANY, &alive, err);
 	if (rc == TIDE_OK)
 		rc = tide__largest(x->m, x->at.chosen ? &alive : NULL, x->device, q->top,
 				   &x->largest, err);
@@ -46,11 +46,22 @@ void tide__memory_free(tide_memory *x)
 	tide__live_set_free(&x->largest);
 }
 
+/* L1 does not count in the figures of its device, but is shown with it. */
+static bool has_l1(const tide_memory *x, uint32_t d)
+{
+	for (uint32_t p = 1; p < x->m->pools.n; p++)
+		if (x->m->pools.device[p].i == d && tide__pool_is_l1(x->m, p) &&
+		    x->whole.pools[p].allocs)
+			return true;
+	return false;
+}
+
 bool tide__memory_has(const tide_memory *x, uint32_t d)
 {
 	const tide_level *l = &x->whole.devices[d];
 	return (x->device == TIDE_ANY || x->device == d) &&
-	       (l->allocs || l->source || x->sampled.devices[d].n || x->relative.devices[d].events);
+	       (l->allocs || l->source || x->sampled.devices[d].n ||
+		x->relative.devices[d].events || has_l1(x, d));
 }
 
 bool tide__memory_counted(const tide_memory *x, uint32_t d)

@@ -14,8 +14,10 @@
 
 typedef struct tide_peak_query {
 	uint32_t device; /* TIDE_ANY = the device with the highest peak */
-	tide_moment at;	 /* chosen and not at_peak: that moment instead of the peak */
-	int by;		 /* tide_group_by, or TIDE_PEAK_BEST */
+	const char
+		*pool;	/* name: only this pool, of several the highest; NULL = all of the device */
+	tide_moment at; /* chosen and not at_peak: that moment instead of the peak */
+	int by;		/* tide_group_by, or TIDE_PEAK_BEST */
 } tide_peak_query;
 
 /* Groups by the property that most bytes have: op, else stack, else size. */
@@ -25,6 +27,8 @@ typedef struct tide_peak {
 	const tide_model *m; /* borrowed */
 	tide_usage usage;
 	uint32_t device;
+	uint32_t pool;		 /* row in pools; 0 = all of the device (tide__pool_in_device) */
+	const tide_level *level; /* in usage: of the pool or the device */
 	tide_moment at;
 	uint64_t position;
 	tide_live_set alive;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Savings by one sweep that follows the live bytes and, beside them, those of each group. */
+/* Savings by one sweep that tracks the live bytes and those of each group. */
 #include "analyze/memory/peak_savings.h"
 
 #include "base/error.h"
@@ -32,7 +32,16 @@ static bool assign_parts(const tide_model *m, tide_groups *g, struct sweep *s)
 	return true;
 }
 
-static bool assign(const tide_model *m, uint32_t device, tide_groups *g, struct sweep *s)
+static bool is_on(const tide_model *m, uint32_t a, uint32_t device, uint32_t pool)
+{
+	uint32_t p = m->allocs.pool[a].i;
+	if (pool != TIDE_ANY)
+		return p == pool;
+	return device == TIDE_ANY || (m->pools.device[p].i == device && tide__pool_in_device(m, p));
+}
+
+static bool assign(const tide_model *m, uint32_t device, uint32_t pool, tide_groups *g,
+		   struct sweep *s)
 {
 	enum { SLOTS = 1024 }; /* keys repeat: the last result is checked first */
 	struct {
@@ -41,11 +50,11 @@ static bool assign(const tide_model *m, uint32_t device, tide_groups *g, struct 
 	} found[SLOTS];
 
 	for (uint64_t i = 0; i < SLOTS; i++) {
-		found[i].key = i + 1; /* which belongs in another slot: not there */
+		found[i].key = i + 1; /* a key of another slot: absent */
 		found[i].group = NO_GROUP;
 	}
 	for (uint32_t a = 1; a < m->allocs.n; a++) {
-		if (device != TIDE_ANY && m->pools.device[m->allocs.pool[a].i].i != device) {
+		if (!is_on(m, a, device, pool)) {
 			s->group[a] = ELSEWHERE;
 			continue;
 		}
@@ -85,7 +94,7 @@ static void hold(struct sweep *s, uint32_t group, uint64_t bytes, bool born)
 		s->held[group] += born ? bytes : -bytes;
 }
 
-/* The allocation is in its group from now on, or no longer; its views in theirs. */
+/* Adds the allocation to its group or removes it, and its views to theirs. */
 static void hold_all(const tide_model *m, struct sweep *s, uint32_t a, bool born)
 {
 	uint64_t rest = m->allocs.size[a];
@@ -112,7 +121,7 @@ static void sweep_all(const tide_model *m, struct sweep *s, uint64_t *peak)
 		if (!born) {
 			live -= size;
 			hold_all(m, s, a, false);
-			continue; /* nothing can be higher now */
+			continue; /* no later value can be higher */
 		}
 		live += size;
 		hold_all(m, s, a, true);
@@ -123,8 +132,9 @@ static void sweep_all(const tide_model *m, struct sweep *s, uint64_t *peak)
 	}
 }
 
-tide_code tide__find_peak_savings(const tide_model *m, uint32_t device, tide_groups *g, size_t top,
-				  tide_peak_saving **out, size_t *n, tide_error *err)
+tide_code tide__find_peak_savings(const tide_model *m, uint32_t device, uint32_t pool,
+				  tide_groups *g, size_t top, tide_peak_saving **out, size_t *n,
+				  tide_error *err)
 {
 	struct sweep s = { .n = g->n < top ? g->n : top, .parts = &g->parts };
 	uint64_t peak = 0;
@@ -138,7 +148,7 @@ tide_code tide__find_peak_savings(const tide_model *m, uint32_t device, tide_gro
 	s.position = tide__calloc(s.n, sizeof *s.position);
 	s.part = tide__calloc(g->parts.n + 1, sizeof *s.part);
 	ok = *out && s.group && s.held && s.high && s.position && s.part &&
-	     assign(m, device, g, &s) && assign_parts(m, g, &s);
+	     assign(m, device, pool, g, &s) && assign_parts(m, g, &s);
 	if (ok) {
 		sweep_all(m, &s, &peak);
 		for (size_t i = 0; i < s.n; i++)

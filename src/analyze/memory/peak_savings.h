@@ -18,9 +18,11 @@ typedef struct tide_peak_saving {
 } tide_peak_saving;
 
 /* Finds exact savings of the `top` largest rows of `g`, which are the groups at the peak of
- * `device`. *out has one element per row, in their order; owned: tide__free. At most `top`
+ * `device`, or of `pool` (TIDE_ANY = the device). *out has one element per row, in their order;
+ * owned: tide__free. At most `top`
  * steps per memory event; far fewer if live bytes are rarely near the peak. */
-tide_code tide__find_peak_savings(const tide_model *m, uint32_t device, tide_groups *g, size_t top,
-				  tide_peak_saving **out, size_t *n, tide_error *err);
+tide_code tide__find_peak_savings(const tide_model *m, uint32_t device, uint32_t pool,
+				  tide_groups *g, size_t top, tide_peak_saving **out, size_t *n,
+				  tide_error *err);
 
 #endif

@@ -19,11 +19,6 @@ struct sweep {
 	uint64_t *start; /* scope -> use at the phase's start */
 };
 
-bool tide__pool_is_l1(const tide_model *m, uint32_t pool)
-{
-	return m->pools.kind[pool] == TIDE_POOL_L1 || m->pools.kind[pool] == TIDE_POOL_L1_SMALL;
-}
-
 static bool is_cb(const tide_model *m, uint32_t pool)
 {
 	const char *name = tide__text(m, m->pools.name[pool], NULL);
@@ -49,8 +44,8 @@ static void cut_phases(const tide_model *m, tide_phases *p)
 			(tide_phase){ 0, { 0 }, t0, m->t_end, from, m->memory_events.n, 1 };
 }
 
-/* Recordings have one category for all ops: a range that the program named is an outermost one that
- * is neither an op of the framework ("aten::mm"), nor a module, nor an optimizer's step. */
+/* Recordings have one category for all ops. A range that the program named is an outermost span
+ * that is not an op of the framework ("aten::mm"), a module or an optimizer's step. */
 static bool is_named_range(const tide_model *m, uint32_t s)
 {
 	const char *name = tide__text(m, m->spans.name[s], NULL);
@@ -70,7 +65,7 @@ static bool is_annotation(const tide_model *m, uint32_t s)
 	return true;
 }
 
-/* Ends a phase of events up to `to`, and before it one without a name if there were events. */
+/* Ends a phase with the events up to `to`; events before it become a phase without a name. */
 static void cut_until(const tide_model *m, tide_phases *p, uint64_t *from, int64_t *t, int64_t t1,
 		      tide_str name)
 {
@@ -136,7 +131,7 @@ bool tide__scope_has(const tide_model *m, const tide_scope *s, uint32_t pool)
 	return part == s->kind || (s->kind == TIDE_SCOPE_L1 && part != TIDE_SCOPE_MAIN);
 }
 
-/* A device's own figure counts for its main memory; otherwise all pools must have one. */
+/* Uses the device's own capacity for its main memory; otherwise all pools must have one. */
 uint64_t tide__scope_limit(const tide_model *m, const tide_scope *s)
 {
 	uint64_t sum = 0;
@@ -332,7 +327,7 @@ bool tide__phases_sum(tide_phases *p)
 	tide_map of = { 0 }; /* name + 1 -> its phase + 1 */
 	size_t n = 0;
 	bool ok = p->n < UINT32_MAX;
-	for (size_t i = 0; ok && i < p->n; i++) /* first, so that nothing is half done */
+	for (size_t i = 0; ok && i < p->n; i++) /* first, so that a failure changes nothing */
 		ok = tide__map_put(&of, (uint64_t)p->phases[i].name.i + 1, UINT32_MAX);
 	for (size_t i = 0; ok && i < p->n; i++) {
 		uint64_t key = (uint64_t)p->phases[i].name.i + 1;
@@ -341,7 +336,7 @@ bool tide__phases_sum(tide_phases *p)
 		if (at == UINT32_MAX) {
 			p->phases[n] = p->phases[i];
 			memmove(p->levels + n * p->n_scopes, from, p->n_scopes * sizeof *from);
-			/* the key is there: this needs no room */
+			/* the key exists: this allocates nothing */
 			(void)tide__map_put(&of, key, (uint32_t)++n);
 			p->last = n - 1;
 			continue;
@@ -365,4 +360,15 @@ void tide__phases_free(tide_phases *p)
 	tide__free(p->levels);
 	tide__free(p->of);
 	*p = (tide_phases){ 0 };
+}
+
+uint64_t tide__phase_life_events(const tide_model *m, const tide_phase *p, const uint8_t *drop)
+{
+	uint64_t n = 0;
+	for (uint64_t i = p->event0; i < p->event1; i++) {
+		bool made;
+		uint32_t row = tide__memory_event_life(m, i, &made);
+		n += row && !(drop && drop[row]);
+	}
+	return n;
 }

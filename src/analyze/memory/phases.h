@@ -42,7 +42,7 @@ typedef struct tide_phase_level { /* one scope in one phase */
 	int64_t change;
 	uint64_t peak;	  /* highest use since the trace's start */
 	uint64_t current; /* in use at the phase's end */
-	uint64_t top;	  /* highest use within the phase, including what was live at its start */
+	uint64_t top;	  /* highest use within the phase, including bytes live at its start */
 } tide_phase_level;
 
 typedef struct tide_phase {
@@ -55,7 +55,7 @@ typedef struct tide_phase {
 
 typedef struct tide_phases {
 	size_t n, n_scopes;
-	bool summed; /* one phase for each name */
+	bool summed; /* one phase per name */
 	size_t last; /* if summed: the phase with the trace's end */
 	tide_phase *phases;
 	tide_scope *scopes;		    /* pools in order of id, then devices, then the total */
@@ -82,7 +82,8 @@ bool tide__scope_has(const tide_model *m, const tide_scope *s, uint32_t pool);
 /* Returns the capacity of a scope in bytes; 0 = unknown, also if only a part is known. */
 uint64_t tide__scope_limit(const tide_model *m, const tide_scope *s);
 
-/* Returns true for on-chip memory, which is counted apart from main memory. */
-bool tide__pool_is_l1(const tide_model *m, uint32_t pool);
+/* Returns how many memory events of a phase begin or end an allocation's life; those of
+ * allocations with drop[row] != 0 do not count (NULL = all count). O(events of the phase). */
+uint64_t tide__phase_life_events(const tide_model *m, const tide_phase *p, const uint8_t *drop);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Memory events with sizes but no addresses, as PyTorch's profiler wrote them in 2021.
+/* Analyses memory events with sizes but no addresses, as PyTorch's profiler wrote them in 2021.
  *
- * A free cannot be matched with its allocation, and the live bytes at the start are unknown. Known
- * is the running sum of the sizes: live bytes relative to the start. Because live bytes are never
+ * A free cannot be matched with its allocation, and the live bytes at the start are unknown. The
+ * running sum of the sizes is known: live bytes relative to the start. Because live bytes are never
  * below 0, a sum that fell to −n shows that at least n bytes were alive at the start, so the peak
  * is at least the highest sum minus the lowest. Definitions: docs/analyses/memory.md. */
 #ifndef TIDE_ANALYZE_MEMORY_RELATIVE_H
@@ -33,8 +33,8 @@ static inline uint64_t tide__relative_least_peak(const tide_relative_device *x)
 	return (uint64_t)x->high - (uint64_t)x->low;
 }
 
-/* Up to time t (INT64_MAX: the end). O(counters + samples). Release with tide__relative_free,
- * also after failure. */
+/* Computes the sums up to time t (INT64_MAX: the end). O(counters + samples). Release with
+ * tide__relative_free, also after failure. */
 tide_code tide__relative(const tide_model *m, int64_t t, tide_relative *out, tide_error *err);
 void tide__relative_free(tide_relative *r);
 

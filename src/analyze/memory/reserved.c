@@ -2,13 +2,12 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "analyze/memory/reserved.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "model/device_counter.h"
 #include "model/strings.h"
 
 #define SEVERAL UINT32_MAX
@@ -18,22 +17,12 @@ struct sources {
 	tide_reserved *r;
 	tide_map names;	   /* name of a device's counter -> the device */
 	uint32_t *device;  /* by counter: the device whose reserved bytes it counts, 0 = none */
-	uint32_t *counter; /* by device: the one that is believed, 0 = none */
-	uint32_t *pool;	   /* by device: the one pool it has, 0 = none or several */
+	uint32_t *counter; /* by device: the counter in use, 0 = none */
+	uint32_t *pool;	   /* by device: its only pool, 0 = none or several */
 	uint64_t *level;   /* by device */
 };
 
 /* ---- which counters ---- */
-
-/* "torch.reserved_bytes.cuda:0": the kind, or for a kind without a number of ours the device's
- * name. 0 = the trace has no such text. */
-static uint32_t counter_name(const tide_model *m, uint32_t d)
-{
-	char text[160];
-	int n = snprintf(text, sizeof text, "torch.reserved_bytes.%s:%" PRId64,
-			 tide__device_kind_name(m, d), m->devices.index[d]);
-	return n < (int)sizeof text ? tide__strings_find(m->strings, text, (size_t)n) : 0;
-}
 
 static bool name_counters(struct sources *x)
 {
@@ -41,7 +30,7 @@ static bool name_counters(struct sources *x)
 	uint32_t total = tide__strings_find(m->strings, "Total Reserved", 14);
 	bool ok = true;
 	for (uint32_t d = 1; ok && d < m->devices.n; d++) {
-		uint32_t name = counter_name(m, d);
+		uint32_t name = tide__device_counter_name(m, "reserved", d);
 		if (name && !tide__map_get(&x->names, name))
 			ok = tide__map_put(&x->names, name, d);
 	}
@@ -53,7 +42,7 @@ static bool name_counters(struct sources *x)
 	return ok;
 }
 
-/* ---- what decides ---- */
+/* ---- choosing the source ---- */
 
 /* A device's counter is the first that has samples, all of them numbers of bytes. */
 static void choose_counters(struct sources *x)

@@ -48,7 +48,7 @@ void tide__reserved_free(tide_reserved *r);
  * TIDE_RESERVED_NONE if unknown. O(steps). */
 uint64_t tide__reserved_at(const tide_reserved *r, uint32_t device, uint64_t position, int64_t t);
 
-/* "segments", "samples"; NULL for unknown. */
+/* Returns "segments" or "samples"; NULL for unknown. */
 const char *tide__reserved_text(unsigned source);
 
 /* Returns true if a sample's value is a number of bytes: an integer, exact as a double. */

@@ -60,7 +60,7 @@ static uint8_t name_sign(const char *name)
 	return all;
 }
 
-/* Names repeat: work each out once. */
+/* Names repeat: each is classified once. */
 static uint8_t *signs_of_spans(const tide_model *m)
 {
 	const tide_spans *s = &m->spans;
@@ -82,7 +82,7 @@ static uint8_t *signs_of_spans(const tide_model *m)
 	return out;
 }
 
-/* ---- what came after --------------------------------------------------------------------- */
+/* ---- later events --------------------------------------------------------------------- */
 
 struct work {
 	const tide_model *m;
@@ -93,7 +93,8 @@ struct work {
 	uint32_t *not_opt;     /* next allocation outside an optimizer step */
 	uint8_t *label;	       /* per alloc: role a tensor gives it */
 	uint32_t *op;	       /* per span: the innermost op that it is or is in, 0 = none */
-	bool *idle;	       /* per lane: a thread that takes part in no pass */
+	bool *idle;	       /* per lane: a thread that takes part in no forward or backward
+			        * pass */
 };
 
 static bool alloc_work(struct work *w)
@@ -189,8 +190,8 @@ struct verdict {
 
 static const struct verdict unknown = { TIDE_ROLE_UNKNOWN, TIDE_RULE_NONE };
 
-/* Judges an allocation made in a phase that ends at memory event `end` (NEVER = the trace ends
- * first). */
+/* Returns the role of an allocation made in a phase that ends at memory event `end` (NEVER = the
+ * trace ends first). */
 static struct verdict kept_or_not(uint32_t died, uint32_t end, struct verdict kept,
 				  struct verdict dropped)
 {
@@ -270,7 +271,7 @@ static struct verdict judge(const struct work *w, uint32_t a)
 	return unknown;
 }
 
-/* Returns the verdict of the rules, or the profile's guess by shape if no rule applies. */
+/* Returns the role that the rules give, or the profile's guess by shape if no rule applies. */
 static struct verdict judged(const struct work *w, uint32_t a)
 {
 	struct verdict v = judge(w, a);

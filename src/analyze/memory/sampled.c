@@ -2,31 +2,15 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "analyze/memory/sampled.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "analyze/memory/reserved.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "model/strings.h"
-
-/* Returns a counter of a device, 0 = the trace has none. */
-static uint32_t counter_of(const tide_model *m, uint32_t d, const char *what)
-{
-	char text[160];
-	int n = snprintf(text, sizeof text, "torch.%s_bytes.%s:%" PRId64, what,
-			 tide__device_kind_name(m, d), m->devices.index[d]);
-	uint32_t name = n < (int)sizeof text ? tide__strings_find(m->strings, text, (size_t)n) : 0;
-	for (uint32_t c = 1; name && c < m->counters.n; c++)
-		if (m->counters.name[c].i == name)
-			return c;
-	return 0;
-}
+#include "model/device_counter.h"
 
 /* By counter: its device (0 = none, or the counter is ignored), and working space */
 struct counters {
-	uint32_t *device; /* whose bytes given out it counts */
-	uint32_t *peak;	  /* whose peak it is */
+	uint32_t *device; /* the device whose live bytes it counts */
+	uint32_t *peak;	  /* the device whose peak it counts */
 	int64_t *last;
 	int64_t *look; /* by device */
 };
@@ -36,7 +20,8 @@ static void choose(const tide_model *m, struct counters *k)
 	for (size_t c = 0; c < m->counters.n; c++)
 		k->last[c] = INT64_MIN;
 	for (uint32_t d = 1; d < m->devices.n; d++) {
-		uint32_t c = counter_of(m, d, "allocated"), p = counter_of(m, d, "peak");
+		uint32_t c = tide__device_counter(m, "allocated", d),
+			 p = tide__device_counter(m, "peak", d);
 		if (c && !k->device[c])
 			k->device[c] = d;
 		if (p && !k->peak[p])
@@ -73,7 +58,7 @@ static void add_all(const tide_model *m, tide_sampled *s, const uint32_t *device
 	}
 }
 
-/* ---- its own peak ---- */
+/* ---- peak counters ---- */
 
 static void own_peaks(const tide_model *m, tide_sampled *s, const uint32_t *peak, int64_t t)
 {
@@ -90,7 +75,7 @@ static void own_peaks(const tide_model *m, tide_sampled *s, const uint32_t *peak
 	}
 }
 
-/* A device is observed at its samples; a peak is recorded at one, after its sample. */
+/* A device is observed at its samples; a peak is recorded at a sample, after its value. */
 static void own_stretches(const tide_model *m, tide_sampled *s, const uint32_t *device,
 			  int64_t *look)
 {
@@ -102,7 +87,8 @@ static void own_stretches(const tide_model *m, tide_sampled *s, const uint32_t *
 		x->own_since = look[d];
 		look[d] = m->samples.t[i];
 	}
-	for (size_t d = 0; d < s->n_devices; d++) /* a time before the start: nobody's recording */
+	/* The start comes first, even if a sample has a negative time. */
+	for (size_t d = 0; d < s->n_devices; d++)
 		if (s->devices[d].own_since > s->devices[d].own_told)
 			s->devices[d].own_since = s->devices[d].own_told;
 }
@@ -122,7 +108,7 @@ static void raise(uint64_t *v, uint64_t to)
 		*v = to;
 }
 
-/* A sample holds until the next one of its device: in all intervals in between. */
+/* A sample is valid until the next one of its device, in all intervals between them. */
 static void carry(uint64_t *series, size_t from, size_t to, uint64_t bytes)
 {
 	for (size_t b = from; b <= to; b++)

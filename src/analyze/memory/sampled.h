@@ -49,8 +49,8 @@ typedef struct tide_sampled {
 	uint64_t *series; /* owned */
 } tide_sampled;
 
-/* At time t (INT64_MAX: the end); the series covers the whole trace. O(counters × devices +
- * samples + devices × buckets). Release with tide__sampled_free, also after failure. */
+/* Finds the figures at time t (INT64_MAX: the end); the series covers the whole trace. O(counters ×
+ * devices + samples + devices × buckets). Release with tide__sampled_free, also after failure. */
 tide_code tide__find_sampled(const tide_model *m, int64_t t, size_t buckets, tide_sampled *out,
 			     tide_error *err);
 void tide__sampled_free(tide_sampled *s);

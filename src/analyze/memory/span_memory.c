@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-/* Returns the span's row, made if needed; NULL if memory ran out. */
+/* Returns the span's row, created if needed; NULL if memory ran out. */
 static struct tide_span_bytes *row_of(tide_span_memory *s, uint32_t span)
 {
 	if (s->at[span])

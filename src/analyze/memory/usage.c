@@ -11,7 +11,7 @@ struct sweep {
 	tide_reserved r;
 	size_t step;	   /* steps of it taken so far */
 	uint64_t position; /* memory events applied so far */
-	size_t bucket;	   /* where in the series we are */
+	size_t bucket;	   /* current bucket of the series */
 	int64_t until;	   /* time at which that bucket ends */
 };
 
@@ -44,7 +44,7 @@ static void on_free(tide_level *l, uint64_t size, uint64_t requested)
 	l->count--;
 }
 
-/* Unknown is lower than any number. */
+/* Raises *v to the higher value; unknown is lower than any number. */
 static void raise(uint64_t *v, uint64_t to)
 {
 	if (to != TIDE_RESERVED_NONE && (*v == TIDE_RESERVED_NONE || to > *v))
@@ -66,7 +66,7 @@ static int64_t bucket_end(const tide_model *m, size_t b, size_t buckets)
 	return b + 1 >= buckets ? INT64_MAX : (int64_t)(span * (double)(b + 1) / (double)buckets);
 }
 
-/* Every device's value from now on counts in the current bucket. */
+/* Counts every device's value from now on in the current bucket. */
 static void fill(struct sweep *s)
 {
 	tide_usage *u = s->u;
@@ -92,7 +92,8 @@ static void apply(struct sweep *s, uint32_t row, bool taken)
 	const tide_model *m = s->m;
 	uint32_t pool = m->allocs.pool[row].i, device = m->pools.device[pool].i;
 	tide_level *l[] = { &s->u->pools[pool], &s->u->devices[device] };
-	for (int i = 0; i < 2; i++) {
+	int n = tide__pool_in_device(m, pool) ? 2 : 1;
+	for (int i = 0; i < n; i++) {
 		if (taken)
 			on_alloc(s, l[i], m->allocs.size[row], m->allocs.requested[row]);
 		else

@@ -12,7 +12,7 @@
 
 #include "analyze/memory/reserved.h"
 
-typedef struct tide_level { /* one pool, or all pools of one device */
+typedef struct tide_level { /* one pool, or all of one device (tide__pool_in_device) */
 	uint64_t bytes;	    /* live at the position */
 	uint64_t requested; /* bytes requested by the program, of these */
 	uint64_t count;	    /* live allocations at the position */

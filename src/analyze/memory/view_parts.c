@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Views sorted by allocation and offset, then one walk that clips what overlaps. */
+/* Sorts views by allocation and offset, then clips overlaps in one pass. */
 #include "analyze/memory/view_parts.h"
 
 #include <stdio.h>
@@ -97,11 +97,4 @@ size_t tide__storage_text(const tide_view_parts *p, const tide_model *m, uint32_
 	const char *text =
 		role < sizeof what / sizeof *what && what[role] ? what[role] : "shared storage";
 	return (size_t)snprintf(buf, n, "%s, %zu tensor%s", text, k, k == 1 ? "" : "s");
-}
-
-size_t tide__view_text(const tide_model *m, uint32_t view, char *buf, size_t n)
-{
-	const tide_views *v = &m->views;
-	return tide__shape_text(m, v->name[view], v->dtype[view], v->dims[view], v->ndim[view], buf,
-				n);
 }

@@ -36,7 +36,4 @@ const tide_view_part *tide__view_parts_of(const tide_view_parts *p, const tide_m
  * parts. */
 size_t tide__storage_text(const tide_view_parts *p, const tide_model *m, uint32_t alloc, char *buf,
 			  size_t n);
-/* Writes "weights float32[64, 32]" for a view, like tide__tensor_text for a tensor. */
-size_t tide__view_text(const tide_model *m, uint32_t view, char *buf, size_t n);
-
 #endif

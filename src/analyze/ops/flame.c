@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Filling the tree from a model: three ways to find a path and a weight, one tree.
- *
- * Paths are found lazily and remembered per span and per stack, so that a GPU graph only holds host
- * spans that launched something. All chains run towards smaller rows (S1, stacks.parent), which is
- * why they end on any input. */
+/* Fills the tree from a model, with 3 ways to find a path and a weight. Paths are found
+ * lazily and kept per span and per stack, so a GPU graph only holds host spans that launched
+ * something. All chains lead to smaller rows (S1, stacks.parent), so they end on any input. */
 #include "analyze/ops/flame.h"
 
 #include <inttypes.h>
@@ -13,7 +11,7 @@
 
 #include "analyze/memory/live_set.h"
 #include "analyze/common/interval_set.h"
-#include "analyze/common/lane_name.h"
+#include "model/names.h"
 #include "analyze/common/self_time.h"
 #include "analyze/memory/usage.h"
 #include "base/error.h"
@@ -30,12 +28,12 @@ typedef struct builder {
 	uint32_t *of_lane;  /* per lane: its node */
 	uint32_t *todo;	    /* chain being resolved, outermost last */
 	size_t n_todo, cap_todo;
-	tide_order_path *order; /* per lane, when the order of time is kept */
-	size_t long_bytes;	/* of long texts in frames' names so far */
+	tide_order_path *order; /* per lane, when time order is kept */
+	size_t long_bytes;	/* bytes of long texts in frames' names so far */
 	bool failed;
 } builder;
 
-/* Weight for a node, next in time on its lane (0 where lanes are one). */
+/* Adds weight for a node, next in time on its lane (0 if lanes are merged). */
 static void weigh(builder *b, uint32_t lane, uint32_t node, uint64_t self, uint64_t count)
 {
 	b->f->nodes.self[node] += self;
@@ -86,7 +84,7 @@ static char *put_part(builder *b, char *to, tide_str id)
 	return to + n;
 }
 
-/* "function (file:line)", as far as known. */
+/* Returns the id of the text "function (file:line)", as far as known. */
 static uint32_t frame_name(builder *b, tide_frame_id id)
 {
 	const tide_model *m = b->m;
@@ -130,7 +128,7 @@ static bool lane_node(builder *b, tide_lane_id lane, uint32_t *node)
 	size_t before = b->f->nodes.n;
 	tide__lane_name(b->m, lane, s, sizeof s - 40);
 	*node = tide__flame_child(b->f, 0, text(b, s), TIDE_NODE_LANE);
-	if (*node && *node < before) { /* another lane has it: one of another process */
+	if (*node && *node < before) { /* another lane has this name: one of another process */
 		size_t n = strlen(s);
 		snprintf(s + n, sizeof s - n, " of process %" PRId64,
 			 b->m->processes.pid[b->m->lanes.process[lane.i].i]);
@@ -152,7 +150,8 @@ static uint32_t child_of(builder *b, uint32_t node, uint32_t span)
 	return tide__flame_child(b->f, node, span_name(b, s->name[span]), type);
 }
 
-/* Node of the path down to `span`; parents first. */
+/* Gets the node of the path down to `span`, creating parents first. Returns false if memory runs
+ * out. */
 static bool span_path(builder *b, uint32_t span, uint32_t *node)
 {
 	const tide_spans *s = &b->m->spans;
@@ -221,7 +220,7 @@ static bool cpu_walk(builder *b, tide_self_times *times)
 		uint32_t node, around = b->of_span[s->parent[i].i];
 		if (!cpu_span(b, i))
 			continue;
-		if (around) /* as mostly: the way down to it is known */
+		if (around) /* the usual case: its path is known */
 			b->of_span[i] = (node = child_of(b, around - 1, i)) + 1;
 		else if (!span_path(b, i, &node))
 			return false;
@@ -265,9 +264,10 @@ static bool build_gpu(builder *b)
 
 /* ---- memory: peak and live set are those of analyze/memory/usage.h and live_set.h ---- */
 
-static tide_device_id device_of(const tide_model *m, size_t alloc)
+static bool is_of_device(const tide_model *m, size_t alloc, uint32_t device)
 {
-	return m->pools.device[m->allocs.pool[alloc].i];
+	uint32_t pool = m->allocs.pool[alloc].i;
+	return m->pools.device[pool].i == device && tide__pool_in_device(m, pool);
 }
 
 static bool any_stack(const tide_model *m)
@@ -297,7 +297,7 @@ static bool weigh_allocs(builder *b, const uint8_t *alive)
 			(b->opt->by == TIDE_FLAME_BY_AUTO && any_stack(m));
 	for (uint32_t i = 1; i < m->allocs.n; i++) {
 		uint32_t node;
-		if (device_of(m, i).i != b->f->device.i || (!alive[i] && !b->opt->allocated))
+		if (!is_of_device(m, i, b->f->device.i) || (!alive[i] && !b->opt->allocated))
 			continue;
 		if (!alloc_path(b, i, by_stack, &node))
 			return false;
@@ -308,7 +308,7 @@ static bool weigh_allocs(builder *b, const uint8_t *alive)
 	return true;
 }
 
-/* Bit per alloc: alive at the peak of the device that the graph is about. */
+/* One bit per alloc: alive at the peak of the device of the graph. */
 static bool find_peak(builder *b, uint8_t *alive)
 {
 	tide_usage u = { 0 };

@@ -32,7 +32,7 @@ enum { /* nodes.type */
        TIDE_NODE_SPAN,	 /* a host span */
        TIDE_NODE_KERNEL, /* device work */
        TIDE_NODE_FRAME,	 /* a frame of a call stack */
-       TIDE_NODE_NOTE,	 /* "[small kernels]" and the like: not a name of the trace */
+       TIDE_NODE_NOTE,	 /* a made-up name such as "[small kernels]", not from the trace */
 };
 
 #define TIDE_NODE_COLUMNS(C)                                                                       \

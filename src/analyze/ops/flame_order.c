@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* A flame graph's weights in order of time.
  *
- * Each lane remembers the row it is in at every level. Weight for a node goes to the row of that
- * node where the lane is in it already, else to new rows from the lowest common level down. So
- * neighbours of the same name share a row and a row's parent is always smaller. */
+ * Each lane remembers the row it is in at every level. Weight for a node goes to the node's row if
+ * the lane is already in it, else to new rows from the lowest common level down. So neighbours of
+ * the same name share a row and a row's parent is always smaller. */
 #include "analyze/ops/flame.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@
 
 static bool grow(tide_flame_order *o)
 {
-	size_t a = o->cap, b = a, c = a; /* the capacity is that of all four */
+	size_t a = o->cap, b = a, c = a; /* capacity shared by all 4 columns */
 	return TIDE_ROOM(o->node, a, o->n + 1) && TIDE_ROOM(o->parent, b, o->n + 1) &&
 	       TIDE_ROOM(o->self, c, o->n + 1) && TIDE_ROOM(o->count, o->cap, o->n + 1);
 }
@@ -45,8 +45,8 @@ static bool deep_enough(tide_order_path *p, size_t depth)
 
 /* ---- folding on the way: large traces never hold all their rows ---- */
 
-/* A row that its lane has left is whole. If it is the end of the table and smaller than a part of
- * all weights so far, it cannot be large enough in the end: it becomes part of a "[small]" one. */
+/* A row that its lane has left is complete. If it is at the end of the table and smaller than a
+ * part of all weights so far, it cannot become large enough: it is merged into a "[small]" row. */
 static bool leave(tide_flame_order *o, const tide_order_path *p, uint32_t row)
 {
 	uint64_t self = 0, count = 0, least = o->total / TIDE_ORDER_PARTS;
@@ -71,7 +71,7 @@ static bool leave(tide_flame_order *o, const tide_order_path *p, uint32_t row)
 	return true;
 }
 
-/* Levels that the path to `node` shares with where the lane is. */
+/* Counts the levels that the path to `node` shares with the lane's current path. */
 static size_t shared_levels(const tide_flame *f, const tide_order_path *p, uint32_t node,
 			    size_t depth)
 {
@@ -80,7 +80,7 @@ static size_t shared_levels(const tide_flame *f, const tide_order_path *p, uint3
 	return depth;
 }
 
-/* New rows for the levels below `level`. */
+/* Adds rows for the levels below `level`. */
 static bool enter(tide_flame *f, tide_order_path *p, uint32_t node, size_t level, size_t depth)
 {
 	tide_flame_order *o = &f->order;
@@ -95,7 +95,7 @@ static bool enter(tide_flame *f, tide_order_path *p, uint32_t node, size_t level
 	return true;
 }
 
-/* Returns the row of `node` on its lane, made if needed; UINT32_MAX if memory ran out. */
+/* Returns the row of `node` on its lane, created if needed; UINT32_MAX if memory ran out. */
 static uint32_t descend(tide_flame *f, tide_order_path *p, uint32_t node, size_t depth)
 {
 	tide_flame_order *o = &f->order;

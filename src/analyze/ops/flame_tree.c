@@ -90,7 +90,7 @@ static int by_total(const void *a, const void *b)
 	return x->node < y->node ? 1 : -1; /* equal: the one seen first comes first */
 }
 
-/* Put nodes in front of their parent's list, smallest first: lists end up largest first. */
+/* Prepends nodes to their parent's list, smallest first: lists end up largest first. */
 static bool order(tide_flame *f)
 {
 	tide_nodes *t = &f->nodes;
@@ -174,8 +174,8 @@ static uint32_t note(tide_flame *f, uint32_t parent, bool kernel)
 				 TIDE_NODE_NOTE);
 }
 
-/* Returns where the weight of `node` goes in the copy; `to` has that of all smaller rows. A node
- * below a folded one goes to the same place: see `sink`. */
+/* Returns the node of the copy that gets the weight of `node`; `to` has the result for all smaller
+ * rows. A node below a folded one goes to the same place: see `sink`. */
 static uint32_t fold_one(const tide_flame *f, const tide_flame_options *opt, tide_flame *into,
 			 uint32_t node, const uint32_t *to, uint8_t *sink, uint32_t *names)
 {

@@ -26,7 +26,7 @@ const char *tide__module_text(const tide_model *m, tide_str name)
 	return begins(m, name, PREFIX) ? text + strlen(PREFIX) : text;
 }
 
-/* Names repeat: is each one a module's? 1 no, 2 yes. */
+/* Names repeat, so each is classified once: 1 = not a module's, 2 = a module's. */
 static bool is_module(const tide_model *m, uint8_t *known, tide_str name)
 {
 	if (!known[name.i])
@@ -34,7 +34,7 @@ static bool is_module(const tide_model *m, uint8_t *known, tide_str name)
 	return known[name.i] == 2;
 }
 
-/* Returns true if there is a module at all; most traces have none. */
+/* Returns true if the trace has modules; most traces have none. */
 static bool any_module(const tide_model *m)
 {
 	for (uint32_t i = 1; i <= tide__strings_count(m->strings); i++)
@@ -52,14 +52,14 @@ struct sums { /* of a span and all that is nested in it */
 	uint64_t again_bytes;
 };
 
-enum { FORWARD, IN_BACKWARD, AGAIN }; /* where a span runs; AGAIN: in a recomputed module call */
+enum { FORWARD, IN_BACKWARD, AGAIN }; /* state of a span; AGAIN: in a recomputed module call */
 
 struct work {
 	const tide_model *m;
 	uint8_t *names;	   /* per name: is_module */
 	uint32_t *forward; /* per span: its forward op, if it is a backward op; 0 = none */
-	struct sums *of;   /* per span; NULL = not asked for */
-	uint8_t *where;	   /* per span: FORWARD ...; NULL = not asked for */
+	struct sums *of;   /* per span; NULL = not requested */
+	uint8_t *where;	   /* per span: FORWARD ...; NULL = not requested */
 	uint32_t *first; /* per outermost recomputed call: the call it repeats; 0 = not recorded */
 };
 
@@ -112,8 +112,8 @@ static bool is_backward(const struct work *w, uint32_t i)
 	return w->forward[i] || begins(w->m, w->m->spans.name[i], "autograd::engine::");
 }
 
-/* Checkpointed modules are called again while the backward runs. Such a call repeats the last one of
- * its name that ran forward. False on exhaustion. */
+/* Checkpointed modules are called again while the backward runs. Such a call repeats the last one
+ * of its name that ran forward. Returns false if memory runs out. */
 static bool find_again(struct work *w)
 {
 	const tide_spans *s = &w->m->spans;
@@ -159,7 +159,8 @@ static void add_up(struct work *w)
 			f->back_ops++;
 		}
 		bool again = begins_again(w, i);
-		if (again && w->first[i]) { /* a part of the modules around the call it repeats */
+		if (again && w->first[i]) { /* part of the modules around the call that it
+					     * repeats */
 			struct sums *up = &w->of[m->spans.parent[w->first[i]].i];
 			up->again_ns += length(m, i);
 			up->again_bytes += s->bytes;

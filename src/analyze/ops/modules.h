@@ -5,7 +5,7 @@
  * A module's calls are spans named "nn.Module: NAME". A backward op (the target of a FWD_BWD flow,
  * with the autograd engine's span around it) belongs to the place where its forward op ran, so its
  * time and allocations count for the modules around that op. A call inside a backward op is
- * recomputation (activation checkpointing) and counted apart, not in forward or backward.
+ * recomputation (activation checkpointing) and counted separately, not in forward or backward.
  * Definitions: docs/analyses/modules.md. */
 #ifndef TIDE_ANALYZE_OPS_MODULES_H
 #define TIDE_ANALYZE_OPS_MODULES_H
@@ -35,7 +35,7 @@ tide_code tide__find_modules(const tide_model *m, tide_modules *out, tide_error 
 tide_code tide__modules_of(const tide_model *m, tide_modules *out, tide_error *err);
 void tide__modules_free(tide_modules *x);
 
-/* A module's name without "nn.Module: ". Borrowed. */
+/* Returns a module's name without "nn.Module: ". Borrowed. */
 const char *tide__module_text(const tide_model *m, tide_str name);
 
 #endif

@@ -12,7 +12,7 @@ struct fold {
 	tide_op_flat *f;
 	tide_map index; /* name -> row + 1 */
 	uint32_t *row;	/* node -> row */
-	uint32_t *open; /* row -> nodes of that name around us */
+	uint32_t *open; /* row -> open nodes of that name around the current one */
 };
 
 static bool name_rows(struct fold *x)
@@ -64,7 +64,7 @@ static void walk(struct fold *x)
 			n = x->t->first[n];
 			continue;
 		}
-		while (n) { /* leave until there is a sibling */
+		while (n) { /* go up until there is a sibling */
 			x->open[x->row[n]]--;
 			if (x->t->next[n])
 				break;

@@ -20,7 +20,7 @@
 
 struct link {		      /* a span on a lane's chain */
 	uint32_t span, below; /* the link of the span around it, 0 = none */
-	int64_t base, top;    /* balance when it came on; the highest since */
+	int64_t base, top;    /* balance when it was added; the highest since */
 };
 
 struct build {
@@ -34,7 +34,7 @@ struct build {
 	int64_t *balance; /* lane -> running balance */
 	struct link *links;
 	size_t n_links, cap_links;
-	uint32_t unused; /* list of links free for use, by `below` */
+	uint32_t unused; /* list of unused links, by `below` */
 };
 
 /* ---- spans ---- */
@@ -54,13 +54,14 @@ static int64_t wall(const tide_model *m, uint32_t s)
 	return tide__span_end(m, s) - m->spans.t0[s];
 }
 
-/* The profiler's own work is no op of the program. */
+/* Returns true for the profiler's own work, which is not an op of the program. */
 static bool overhead(const tide_model *m, uint32_t s)
 {
 	return m->spans.cat[s] == TIDE_CAT_OVERHEAD;
 }
 
-/* Device waits and counters are device rows, not rows of a thread. */
+/* Returns true if a span has a node. Device waits and counters are device rows, not rows of a
+ * thread. */
 static bool wanted(const struct build *b, uint32_t s)
 {
 	unsigned cat = b->m->spans.cat[s];
@@ -96,7 +97,8 @@ static bool is_op(const tide_model *m, uint32_t s)
 	return m->spans.cat[s] == TIDE_CAT_OP && !(m->spans.flags[s] & TIDE_SPAN_AGAIN);
 }
 
-/* A registered operator: "aten::mul". A program's own ranges may nest under one name and are two. */
+/* Returns true for a registered operator: "aten::mul". A program's own ranges may nest under one
+ * name and are separate. */
 static bool is_dispatched(const tide_model *m, uint32_t s)
 {
 	return is_op(m, s) && strstr(tide__text(m, m->spans.name[s], NULL), "::");
@@ -155,7 +157,7 @@ static uint32_t push(struct build *b, uint32_t span, uint32_t below, int64_t bal
 	return at;
 }
 
-/* The innermost span of the chain is over: note its peak, hand its highest balance outwards. */
+/* Ends the innermost span of the chain: stores its peak and passes its highest balance outwards. */
 static uint32_t pop(struct build *b, uint32_t at)
 {
 	struct link *l = &b->links[at];
@@ -183,7 +185,7 @@ static bool enter(struct build *b, uint32_t lane, uint32_t span)
 		if (head && b->links[head].span == s)
 			break;
 		uint32_t at =
-			push(b, s, fresh, b->balance[lane]); /* innermost last: turned below */
+			push(b, s, fresh, b->balance[lane]); /* innermost last: reversed below */
 		if (!at)
 			return false;
 		fresh = at;
@@ -231,6 +233,13 @@ static bool one_event(struct build *b, uint32_t row, bool freed)
 	return true;
 }
 
+/* Memory of every device counts; of one device, the pools of its figures (not L1 beside DRAM). */
+static bool counted(const struct build *b, uint32_t pool)
+{
+	return b->opt->device == TIDE_ANY ||
+	       (b->m->pools.device[pool].i == b->opt->device && tide__pool_in_device(b->m, pool));
+}
+
 static bool all_events(struct build *b)
 {
 	const tide_model *m = b->m;
@@ -239,10 +248,7 @@ static bool all_events(struct build *b)
 		uint32_t row = tide__memory_event_life(m, i, &born);
 		if (!row)
 			continue;
-		if (b->opt->device != TIDE_ANY &&
-		    m->pools.device[m->allocs.pool[row].i].i != b->opt->device)
-			continue;
-		if (!one_event(b, row, !born))
+		if (counted(b, m->allocs.pool[row].i) && !one_event(b, row, !born))
 			return false;
 	}
 	for (size_t lane = 0; lane < m->lanes.n; lane++)
@@ -262,7 +268,7 @@ static void add(tide_op_sums *to, const tide_op_sums *s)
 }
 
 /* Parents are smaller than their children: from the last node down every sum is complete when it is
- * handed on. Walking down also leaves each list of children in ascending order. */
+ * added to its parent. Walking down also leaves each list of children in ascending order. */
 static void sum_up(tide_optree *t)
 {
 	for (uint32_t n = (uint32_t)t->n; n-- > 0;) {

@@ -4,7 +4,7 @@
  *
  * Spans with the same op path (analyze/common/paths.h) share a node. Every figure exists twice:
  * `self` covers the op itself, `all` includes everything nested in it. Node 0 is the root; its self
- * covers what is outside any op, its `all` is the whole trace.
+ * covers work outside any op, its `all` is the whole trace.
  *
  * Transient peak of a span: the maximum of its running balance (bytes allocated minus bytes freed,
  * inside it, on its thread); of a node: the highest of its spans.

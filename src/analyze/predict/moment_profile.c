@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Three passes over the memory events: which intervals train, how many spots a place has, and
+/* Three passes over the memory events find which intervals train, how many spots a place has, and
  * how high each was. Places are found by the hash of their names, so two runs agree on them. */
 #include "analyze/predict/moment_profile.h"
 
@@ -16,9 +16,9 @@ struct work {
 	const tide_model *m;
 	tide_moment_profile *out;
 	uint32_t device;
-	uint64_t *text;	    /* per text: its hash; 0 = not asked for yet */
+	uint64_t *text;	    /* per text: its hash; 0 = not computed yet */
 	uint32_t *of_span;  /* per span: its place */
-	uint32_t *of_stack; /* per stack: its place + 1; 0 = not asked for yet */
+	uint32_t *of_stack; /* per stack: its place + 1; 0 = not computed yet */
 	uint32_t *place;    /* per allocation */
 	uint32_t *stretch;  /* per allocation */
 	bool *trains;	    /* per interval */
@@ -80,8 +80,7 @@ static uint32_t add_place(tide_moment_profile *h, uint64_t hash, uint32_t parent
 	return p;
 }
 
-/* Returns the place `name` inside `parent`; UINT32_MAX = no memory, also for that of such a
- * parent. */
+/* Returns the place `name` inside `parent`; UINT32_MAX if memory ran out, now or for the parent. */
 static uint32_t inside(struct work *w, uint32_t parent, tide_str name)
 {
 	tide_moment_profile *h = w->out;
@@ -108,7 +107,8 @@ static bool name_spans(struct work *w)
 	return true;
 }
 
-/* Functions from the outermost inwards; a parent's id is smaller, so all below `s` come first. */
+/* Visits functions from the outermost inwards; a parent's id is smaller, so all stacks below `s`
+ * come first. */
 static uint32_t stack_place(struct work *w, uint32_t s)
 {
 	if (!s || w->of_stack[s])
@@ -143,7 +143,7 @@ static uint32_t alloc_place(struct work *w, uint32_t a)
 
 /* ---- intervals ---- */
 
-/* Calls of models: modules inside no other, and not run again by a backward pass. */
+/* Finds calls of models: modules inside no other, and not run again by a backward pass. */
 static bool note_calls(struct work *w, const tide_step_boundaries *boundaries)
 {
 	const tide_model *m = w->m;
@@ -183,7 +183,8 @@ static bool find_stretches(struct work *w)
 
 static bool of_device(const struct work *w, uint32_t a)
 {
-	return a && w->m->pools.device[w->m->allocs.pool[a].i].i == w->device;
+	uint32_t pool = a ? w->m->allocs.pool[a].i : 0;
+	return a && w->m->pools.device[pool].i == w->device && tide__pool_in_device(w->m, pool);
 }
 
 static bool place_all(struct work *w)
@@ -213,7 +214,7 @@ static struct tide_sort *sort_of(struct work *w, uint32_t a)
 	return &w->out->places[w->place[a]].sort[w->trains[w->stretch[a]]];
 }
 
-/* Counts how many of the same sort and place come before it in its interval: into spot_of. */
+/* Counts the allocations of the same sort and place before it in its interval: into spot_of. */
 static bool count_all(struct work *w)
 {
 	tide_moment_profile *h = w->out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Lines through two recordings. */
+/* Predicts with lines through two recordings. */
 #include "analyze/predict/predict.h"
 
 #include <math.h>
@@ -41,20 +41,21 @@ static void add(tide_lines *l, tide_spot a, tide_spot b, tide_line_kind kind, bo
 	l->v[l->n++] = (tide_line){ .at = { a, b }, .kind = kind, .per_size = per_size };
 }
 
-/* The last line is of these of the larger recording. */
+/* Sets the spots of the larger recording that the last line covers. */
 static void of_spots(tide_lines *l, size_t first, size_t n)
 {
 	l->v[l->n - 1].spot = (uint32_t)first;
 	l->v[l->n - 1].n_spots = (uint32_t)n;
 }
 
-/* Lines for a place that both have, in intervals of one sort. In a recording without intervals,
- * numbers count from its beginning: one may simply be longer. */
+/* Adds lines for a place that both have, in intervals of one sort. In a recording without
+ * intervals, numbers count from its beginning: one may simply be longer. */
 static void draw_same(tide_lines *l, const tide_moment_profile *const h[2],
 		      const struct tide_sort *const s[2])
 {
 	bool equal = s[0]->count == s[1]->count, whole = h[0]->stretches + h[1]->stretches == 2;
-	/* Exactly as the sizes: a place may also make some once for all samples. */
+	/* In the exact ratio of the sizes; a place may also make some allocations once for all
+	 * samples. */
 	bool per_size = (wide)s[1]->count * h[0]->size == (wide)s[0]->count * h[1]->size;
 	size_t least = s[0]->count < s[1]->count ? s[0]->count : s[1]->count;
 	size_t pairs = equal || (whole && !per_size) ? least : 0;
@@ -69,6 +70,8 @@ static void draw_same(tide_lines *l, const tide_moment_profile *const h[2],
 		return;
 	add(l, spots_from(h[0], s[0], s[0]->count > pairs ? pairs : 0),
 	    spots_from(h[1], s[1], s[1]->count > pairs ? pairs : 0), TIDE_LINE_GROUP, per_size);
+	for (size_t i = 0; i < 2; i++)
+		l->v[l->n - 1].count[i] = s[i]->count;
 	l->moments[TIDE_LINE_GROUP] += all - paired;
 	l->per_size += per_size ? all : 0;
 }
@@ -78,14 +81,15 @@ static void draw_same(tide_lines *l, const tide_moment_profile *const h[2],
 static void find_near(const tide_moment_profile *one, const tide_moment_profile *other, size_t sort,
 		      uint32_t *near)
 {
-	for (size_t p = 0; p < one->n_places; p++) { /* what is around it comes before it */
+	for (size_t p = 0; p < one->n_places; p++) { /* the enclosing place comes before it */
 		uint32_t q = same_place(other, one->places[p].hash);
 		bool has = q && other->places[q - 1].sort[sort].all.row;
 		near[p] = has ? q - 1 : p ? near[one->places[p].parent] : 0;
 	}
 }
 
-/* Lines for moments of the larger recording only: from the other's highest around it. */
+/* Adds lines for moments of the larger recording only, starting at the other's highest moment
+ * around them. */
 static void draw_larger(tide_lines *l, const tide_spot *around, const tide_moment_profile *b,
 			const struct tide_sort *s)
 {
@@ -93,7 +97,8 @@ static void draw_larger(tide_lines *l, const tide_spot *around, const tide_momen
 	of_spots(l, s->first, s->count);
 }
 
-/* Lines for moments of the smaller one only: the larger did not need them, so they do not grow. */
+/* Adds lines for moments of the smaller recording only: the larger one did not need them, so they
+ * do not grow. */
 static void draw_smaller(tide_lines *l, const tide_spot *around, const tide_moment_profile *a,
 			 const struct tide_sort *s)
 {
@@ -109,7 +114,7 @@ static void draw_alone(tide_lines *l, const tide_moment_profile *const h[2], siz
 {
 	const tide_place *p = &h[!me]->places[near];
 	tide_spot around = p->sort[sort].all;
-	if (!near) /* nothing in common: all there is */
+	if (!near) /* no place in common: the whole recording */
 		around = tide__spot_both(&p->sort[0].all, &p->sort[1].all);
 	(me ? draw_larger : draw_smaller)(l, &around, h[me], s);
 	l->moments[TIDE_LINE_AROUND] += s->times;
@@ -152,12 +157,13 @@ tide_code tide__find_lines(const tide_moment_profile *a, const tide_moment_profi
 void tide__lines_free(tide_lines *l)
 {
 	tide__free(l->v);
+	tide__free(l->squares);
 	*l = (tide_lines){ 0 };
 }
 
 /* ---- reading ---- */
 
-/* Rounded towards plus infinity; b > 0. */
+/* Returns a / b, rounded towards plus infinity; b > 0. */
 static wide up(wide a, wide b)
 {
 	return a / b + (a % b > 0);
@@ -195,10 +201,18 @@ static wide parabola(const tide_lines *l, const tide_line *v, uint64_t size)
 	       (wide)ceill(off * (x - x0) * (x - x2) / ((x1 - x0) * (x1 - x2)));
 }
 
+static wide beyond_line(const tide_lines *l, uint64_t excess, uint64_t size)
+{
+	long double x = (long double)l->size[0], y = (long double)l->size[1], s = (long double)size;
+	return excess ? (wide)ceill((long double)excess * (s - x) * (s - y) / (y * (y - x))) : 0;
+}
+
 /* Returns the value at a size on the line, or on its curve if it is bent. */
 static wide on_curve(const tide_lines *l, const tide_line *v, uint64_t size)
 {
 	wide a = height(l, v, 0), b = height(l, v, 1), line = on_line(l->size, a, b, size);
+	if (!l->mid)
+		return line + beyond_line(l, v->curve, size);
 	if (!v->bent || size == l->size[0] || size == l->size[1])
 		return line;
 	wide off = off_middle(l, v), mid = on_line(l->size, a, b, l->mid) + off;
@@ -224,9 +238,15 @@ int64_t tide__on_line(const tide_lines *l, uint64_t a, uint64_t b, uint64_t size
 	return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v;
 }
 
+int64_t tide__beyond_line(const tide_lines *l, uint64_t excess, uint64_t size)
+{
+	wide v = beyond_line(l, excess, size);
+	return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v;
+}
+
 uint64_t tide__predict(const tide_lines *l, uint64_t size, size_t *at)
 {
-	wide most = 0; /* no line counts below nothing */
+	wide most = 0; /* a line never counts below 0 */
 	size_t where = 0;
 	for (size_t k = 0; k < l->n; k++) {
 		wide v = on_curve(l, &l->v[k], size);
@@ -252,7 +272,10 @@ static wide steepest(const tide_lines *l, const tide_line *v, uint64_t size)
 	if (v->kind != TIDE_LINE_MOMENT && size < l->size[0])
 		b = (wide)v->at[1].least + (wide)l->more[1];
 	bool beyond = size < l->size[0] || size > l->size[1];
-	return v->below && beyond ? parabola(l, v, size) : on_line(l->size, a, b, size);
+	if (v->below && beyond)
+		return parabola(l, v, size);
+	return on_line(l->size, a, b, size) +
+	       (l->mid ? 0 : beyond_line(l, beyond ? v->steep : v->curve, size));
 }
 
 uint64_t tide__predict_most(const tide_lines *l, uint64_t size)
@@ -265,10 +288,10 @@ uint64_t tide__predict_most(const tide_lines *l, uint64_t size)
 	return bytes(most);
 }
 
-/* Curves grow ever faster, so sizes that fit have none that does not between them. */
+/* Curves grow ever faster, so the sizes that fit are contiguous. */
 static uint64_t fits_under_curves(const tide_lines *l, uint64_t capacity)
 {
-	const uint64_t tries[] = { l->size[1], l->mid, l->size[0], 1 };
+	const uint64_t tries[] = { l->size[1], l->mid ? l->mid : l->size[0], l->size[0], 1 };
 	uint64_t fits = 0, not = (uint64_t)TIDE_MOST_SIZE + 1;
 	for (size_t i = 0; i < 4 && !fits; i++)
 		if (tide__predict(l, tries[i], NULL) <= capacity)
@@ -285,7 +308,7 @@ static uint64_t fits_under_curves(const tide_lines *l, uint64_t capacity)
 
 uint64_t tide__predict_fits(const tide_lines *l, uint64_t capacity)
 {
-	if (l->bent)
+	if (l->bent || l->curved)
 		return fits_under_curves(l, capacity);
 	wide most = TIDE_MOST_SIZE;
 	for (size_t k = 0; k < l->n; k++) {
@@ -297,7 +320,7 @@ uint64_t tide__predict_fits(const tide_lines *l, uint64_t capacity)
 		most = size < most ? size : most;
 	}
 	if (most < 1 || tide__predict(l, (uint64_t)most, NULL) > capacity)
-		return 0; /* a line that falls is lower the larger the size: none smaller fits */
+		return 0; /* a falling line is lower at larger sizes: no smaller size fits */
 	return (uint64_t)most;
 }
 

@@ -36,9 +36,12 @@ typedef struct tide_line {
 	tide_spot at[2]; /* in the smaller and the larger recording */
 	tide_line_kind kind;
 	bool per_size;		/* GROUP: the number grows with the size */
+	uint32_t count[2];	/* GROUP: their number in an interval of both recordings */
 	bool bent;		/* MOMENT: `mid` is not on the line */
 	bool below;		/* MOMENT: `mid` is below the line, but not by more than rounding */
 	uint64_t mid;		/* bytes the middle recording held then */
+	uint64_t curve;		/* bytes then in the larger recording beyond linear growth */
+	uint64_t steep;		/* the same, at most */
 	uint32_t spot, n_spots; /* spots of the larger recording it covers: the first, their
 				 * number */
 } tide_line;
@@ -54,6 +57,10 @@ typedef struct tide_lines {
 					      * size */
 	uint64_t mid;			     /* size of a recording in between; 0 = none */
 	uint64_t bent;			     /* lines that are bent */
+	uint64_t curved;		     /* lines with allocations that grow with the square
+					      * of the size (squares.h) */
+	bool *squares;			     /* owned; per allocation of the larger recording:
+					      * is one of those. NULL = not looked for */
 } tide_lines;
 
 /* a->size < b->size; each has a moment. O(places + spots). Release with tide__lines_free in any
@@ -77,6 +84,9 @@ uint64_t tide__predict(const tide_lines *l, uint64_t size, size_t *at);
 uint64_t tide__predict_most(const tide_lines *l, uint64_t size);
 /* Returns the value at `size` on the line through (size[0], a) and (size[1], b), rounded up. */
 int64_t tide__on_line(const tide_lines *l, uint64_t a, uint64_t b, uint64_t size);
+/* Returns what `excess` bytes beyond linear growth in the larger recording (squares.h) add to their
+ * line at `size`: 0 at both recorded sizes, negative between them, rounded up. */
+int64_t tide__beyond_line(const tide_lines *l, uint64_t excess, uint64_t size);
 
 /* Returns the largest size whose prediction is at most `capacity`: 0 = not even 1 fits,
  * TIDE_MOST_SIZE = at least that, or memory does not grow with size. */

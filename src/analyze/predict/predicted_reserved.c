@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Requests of another size, simulated. */
+/* Simulates the requests of another work size. */
 #include "analyze/predict/predicted_reserved.h"
 
 #include "base/error.h"
@@ -8,8 +8,8 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-/* Per spot of the larger recording what it is in the smaller, or: */
-#define ALONE	(UINT64_MAX - 1) /* that has none: taken to grow as the size does */
+/* Per spot of the larger recording: its counterpart in the smaller one, or: */
+#define ALONE	(UINT64_MAX - 1) /* it has none: assumed to grow in proportion to the size */
 #define UNKNOWN UINT64_MAX	 /* the numbers differ: unknown */
 
 /* Returns a request's bytes in the smaller recording, scaled in proportion if it is not the largest
@@ -47,7 +47,8 @@ tide_code tide__find_predicted_reserved(const tide_model *m, uint32_t device,
 					tide_predicted_reserved *out, tide_error *err)
 {
 	uint8_t kind = m->devices.kind[device];
-	*out = (tide_predicted_reserved){ .size = { l->size[0], l->size[1] } };
+	*out = (tide_predicted_reserved){ .size = { l->size[0], l->size[1] },
+					  .squares = l->squares };
 	if (kind != TIDE_DEVICE_CUDA && kind != TIDE_DEVICE_HIP)
 		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
 				  "its allocator is not simulated");
@@ -94,6 +95,14 @@ static bool within(wide x, wide y, wide by)
 	return x > y ? x - y <= by : y - x <= by;
 }
 
+/* Returns the value at a size of an allocation that grows with its square, from the larger
+ * recording. */
+static uint64_t squared(const tide_predicted_reserved *r, size_t i, uint64_t size)
+{
+	wide y = r->size[1], v = (wide)r->was[i] * size / y * size / y;
+	return v > INT64_MAX ? INT64_MAX : v ? (uint64_t)v : 1;
+}
+
 /* If only block sizes are known, requests were smaller. An allocation that stays constant, or
  * grows in proportion, within that slack is assumed to do so exactly, by the smaller value. */
 static uint64_t resized(const tide_predicted_reserved *r, size_t i, uint64_t size)
@@ -102,6 +111,8 @@ static uint64_t resized(const tide_predicted_reserved *r, size_t i, uint64_t siz
 	wide v = (wide)a * size / r->size[0], w = (wide)b * size / r->size[1];
 	if (a == b)
 		return b;
+	if (r->squares && r->q->r[i].kind == TIDE_REQ_ALLOC && r->squares[r->q->r[i].id])
+		return size == r->size[0] ? a : squared(r, i, size);
 	if (!r->exact && within(v * r->size[0], w * r->size[0], (wide)slack(least) * size)) {
 		v = v < w ? v : w;
 		return v > INT64_MAX ? INT64_MAX : v ? (uint64_t)v : 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Predicts what PyTorch's caching allocator would reserve at another size of the work: replays
- * the requests of the larger recording in order, each scaled by a line through both recordings,
- * in the allocator simulator (sim/). Definitions: docs/analyses/predict.md. */
+/* Predicts the bytes that PyTorch's caching allocator would reserve at another size of the work:
+ * replays the requests of the larger recording in order, each scaled by a line through both
+ * recordings, in the allocator simulator (sim/). Definitions: docs/analyses/predict.md. */
 #ifndef TIDE_ANALYZE_PREDICT_PREDICTED_RESERVED_H
 #define TIDE_ANALYZE_PREDICT_PREDICTED_RESERVED_H
 
@@ -14,7 +14,8 @@ typedef struct tide_predicted_reserved {
 	uint64_t *was;	  /* owned; per request: bytes requested there */
 	uint64_t *from;	  /* owned; per request: in the smaller one */
 	uint64_t size[2];
-	bool exact; /* the recording has requested sizes, not only block sizes */
+	const bool *squares; /* borrowed from the lines; per allocation: grows with the square */
+	bool exact;	     /* the recording has requested sizes, not only block sizes */
 } tide_predicted_reserved;
 
 /* Returns TIDE_ENOTFOUND, with the reason, if the device's allocator cannot be simulated, or if

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/memory/usage.h"
+#include "analyze/predict/superlinear_allocs.h"
 #include "analyze/predict/virtual_run.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -36,7 +37,7 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Ops that hand their work to a library that chooses workspaces by the size of the work. */
+/* Ops whose library chooses workspaces by the size of the work. */
 static bool has_library(const tide_model *m)
 {
 	static const char *const words[] = { "cudnn", "miopen", "aten::lstm", "aten::gru",
@@ -50,8 +51,9 @@ static bool has_library(const tide_model *m)
 	return false;
 }
 
-/* A size that no recording has is on a thin basis far beyond the largest one, below the smallest
- * (a smaller size reserves no more than it), or where a library chooses. No allocator reserves less than is live; more than in proportion was not seen. */
+/* The prediction becomes a range if the size was not recorded and is far above the largest
+ * recording or below the smallest (which reserves no less), or if a library chooses workspaces. No
+ * allocator reserves less than the live bytes; growth beyond proportion was not observed. */
 static void tell_range(const tide_predict_answer *x, tide_predict_row *r)
 {
 	const tide_predict_run *z = tide__predict_last(x);
@@ -120,7 +122,7 @@ static bool tell_fits(tide_predict_answer *x)
 	x->fits = x->fits_reserved = tide__predict_fits(&x->live, x->capacity);
 	if (x->kept == TIDE_KEPT_LINE)
 		x->fits_reserved = tide__predict_fits(&x->reserved, x->capacity);
-	if (x->kept != TIDE_KEPT_SIM || x->fits == TIDE_MOST_SIZE) /* what does not grow */
+	if (x->kept != TIDE_KEPT_SIM || x->fits == TIDE_MOST_SIZE) /* it does not grow */
 		return true;
 	return tide__predicted_reserved_fits(&x->resized, x->fits, x->capacity,
 					     &x->fits_reserved) == TIDE_OK;
@@ -139,7 +141,7 @@ static bool tell_parts(tide_predict_answer *x, tide_error *err)
 	if (size && size != TIDE_MOST_SIZE && !tell_row(x, size, &x->whole))
 		return false;
 	if (x->live.v[x->whole.line].kind == TIDE_LINE_AROUND || x->live.v[x->whole.line].bent)
-		return true; /* what was alive at two different moments has no lines */
+		return true; /* live sets of two different moments have no common lines */
 	return tide__find_predicted_breakdown(m, device, &x->live, x->whole.line, x->whole.size,
 					      TIDE_BY_ROLE, &x->roles, err) == TIDE_OK &&
 	       tide__find_predicted_breakdown(m, device, &x->live, x->whole.line, x->whole.size,
@@ -151,6 +153,18 @@ static uint64_t slack_of(const tide_predict_run *r)
 {
 	unsigned kind = r->m->devices.kind[r->device];
 	return kind == TIDE_DEVICE_CUDA || kind == TIDE_DEVICE_HIP ? 2 << 20 : 0;
+}
+
+/* Returns the bytes by which one recorded size may exceed the request: requests are known, or
+ * blocks alone. */
+static uint64_t block_slack(const tide_predict_run *r)
+{
+	enum { ROUNDED = 512 };
+	const tide_allocs *a = &r->m->allocs;
+	for (size_t i = 1; i < a->n; i++)
+		if (a->requested[i] && a->requested[i] != a->size[i])
+			return ROUNDED;
+	return slack_of(r) ? TIDE_SIM_SMALL_MAX + ROUNDED : ROUNDED;
 }
 
 /* Returns the recording between a and b, except `without`, whose size is nearest to the middle of
@@ -177,6 +191,8 @@ static tide_code lines_of(const tide_predict_answer *x, size_t a, size_t b, size
 	tide_code rc = tide__find_lines(&x->v[a].held, &x->v[b].held, out, err);
 	if (rc == TIDE_OK && mid)
 		rc = tide__lines_bend(out, &mid->held, &x->v[b].held, slack_of(mid), err);
+	if (rc == TIDE_OK && !mid)
+		rc = tide__lines_square(out, x->v[b].m, &x->v[b].held, block_slack(&x->v[b]), err);
 	return rc;
 }
 
@@ -199,7 +215,7 @@ static bool leave_out(tide_predict_answer *x, tide_error *err)
 	return ok;
 }
 
-/* Adds what was reserved beyond the peak; it is assumed not to shrink as the work grows. */
+/* Adds the bytes reserved beyond the peak, which are assumed not to shrink as the work grows. */
 static void draw_reserved(tide_predict_answer *x)
 {
 	const tide_predict_run *a = &x->v[0], *b = tide__predict_last(x);
@@ -212,8 +228,8 @@ static void draw_reserved(tide_predict_answer *x)
 		x->kept = TIDE_KEPT_LINE;
 }
 
-/* Returns true if the simulator reserves at the recorded sizes what was reserved there, closely
- * enough. */
+/* Returns true if the simulator's reserved bytes at the recorded sizes are close enough to the
+ * recorded ones. */
 static bool sim_agrees(tide_predict_answer *x, bool *ok)
 {
 	const tide_predict_run *both[] = { &x->v[0], tide__predict_last(x) };
@@ -235,7 +251,7 @@ static bool draw_lines(tide_predict_answer *x, tide_error *err)
 		return false;
 	draw_reserved(x);
 	x->library = has_library(b->m);
-	/* If predicted, no allocator ran: only the simulator has reserved bytes. */
+	/* In predicted recordings no allocator ran: only the simulator has reserved bytes. */
 	bool predicted = tide__is_predicted(b->m);
 	if ((x->kept == TIDE_KEPT_UNKNOWN && !predicted) ||
 	    x->live.bent) /* requests are resized on lines */

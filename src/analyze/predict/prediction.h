@@ -27,7 +27,7 @@ enum {
 typedef struct tide_predict_row {
 	uint64_t size, peak, most;
 	uint64_t reserved; /* UINT64_MAX = unknown */
-	/* bounds of reserved bytes where the basis is thin; UINT64_MAX = no range */
+	/* bounds of reserved bytes if they are a range; UINT64_MAX = no range */
 	uint64_t reserved_least, reserved_most;
 	size_t line; /* the line that the peak is on */
 	const tide_predict_run *run;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A recording's sizes by role: what each role held at most, and what it held at the peak. */
+/* Finds the sizes of a recording by role: the highest bytes of each role, and its bytes at the
+ * peak. */
 #include <string.h>
 
 #include "analyze/memory/roles.h"
@@ -42,7 +43,7 @@ static void sweep(const tide_model *m, const tide_roles *roles, uint32_t device,
 	}
 }
 
-/* Elements of all parameters that a program described; 0 = none did. */
+/* Returns the number of elements of all described parameters; 0 = none is described. */
 static uint64_t count_parameters(const tide_model *m, uint32_t device)
 {
 	uint64_t sum = 0;
@@ -124,8 +125,8 @@ static tide_maybe_bytes some(int64_t bytes)
 	return (tide_maybe_bytes){ bytes > 0, bytes };
 }
 
-/* Returns the bytes of a role at the peak; unknown if nothing ever has the role and some bytes have
- * none: they may be of it. */
+/* Returns the bytes of a role at the peak; unknown if no allocation has the role and some bytes
+ * have no role, because they may belong to it. */
 static tide_maybe_bytes at_peak(const struct held *h, uint8_t role)
 {
 	return (tide_maybe_bytes){ h->most[role] > 0 || !h->at_peak[TIDE_ROLE_UNKNOWN],

@@ -45,7 +45,7 @@ bool tide__training_difference(const tide_training_sizes *t, tide_training_part 
 
 /* ---- phases by name ---- */
 
-/* "FORWARD_PASS__000012" is a FORWARD_PASS. */
+/* Returns whether names match: "FORWARD_PASS__000012" is a FORWARD_PASS. */
 static bool is_phase(const tide_phase_row *r, const char *name)
 {
 	size_t n = strlen(name);
@@ -155,7 +155,7 @@ static tide_maybe_bytes shown(const tide_training_sizes *t, tide_training_part p
 	return measured ? t->actual[p] : t->expected[p];
 }
 
-/* The rest of the peak is other; negative if theory exceeds the peak. */
+/* Sets the rest of the peak as other; negative if theory exceeds the peak. */
 static void rest(tide_training_sizes *t)
 {
 	int64_t sum = 0;
@@ -200,44 +200,4 @@ tide_code tide__training_sizes(const tide_phase_summary *s, const tide_sizes_opt
 	expected_sizes(o, out);
 	parts_at_peak(s, row, o->actual, out);
 	return TIDE_OK;
-}
-
-/* ---- advice ---- */
-
-static double mib(int64_t bytes)
-{
-	return (double)bytes / (1024 * 1024);
-}
-
-size_t tide__training_advice(const tide_training_sizes *t, tide_sentence *out, size_t room)
-{
-	size_t n = 0;
-	if (!t->capacity || (double)t->peak <= 0.9 * (double)t->capacity)
-		return 0;
-	int64_t act =
-		t->part[TIDE_PART_ACTIVATIONS].known ? t->part[TIDE_PART_ACTIVATIONS].bytes : 0;
-	int64_t rest = t->peak - act, left = (int64_t)t->capacity - rest;
-	double share = t->peak > 0 ? 100.0 * (double)act / (double)t->peak : 0;
-	if (n < room && act > 0)
-		snprintf(
-			out[n++].text, sizeof out->text,
-			"Enable gradient checkpointing (recompute activations): activations are %.2f MB, "
-			"%.1f%% of the peak.",
-			mib(act), share);
-	if (n < room && act > 0 && left > 0 && t->peak > (int64_t)t->capacity)
-		snprintf(
-			out[n++].text, sizeof out->text,
-			"Reduce the batch size: activations shrink with it; about %.0f%% of this batch fits.",
-			100.0 * (double)left / (double)act);
-	if (n < room && left > 0 && act > 0)
-		snprintf(
-			out[n++].text, sizeof out->text,
-			"Use gradient accumulation: smaller batches per iteration give the same batch per step.");
-	if (n < room && left <= 0)
-		snprintf(
-			out[n++].text, sizeof out->text,
-			"Without any activations %.2f MB are needed, more than the device has: shard or offload "
-			"the model and the optimizer state, or use a larger device.",
-			mib(rest));
-	return n;
 }

@@ -5,7 +5,7 @@
  *
  * Measured sizes come from a log's phases by their names (MODEL_CREATION, OPTIMIZER_CREATION,
  * FORWARD_PASS, BACKWARD_PASS; a suffix "__000012" is ignored), or from a recording by the roles of
- * its allocations: AdamW creates its state in the first step(), whatever the phase is named.
+ * its allocations: AdamW creates its state in the first step(), regardless of the phase's name.
  * docs/analyses/phases.md defines every figure. */
 #ifndef TIDE_ANALYZE_PREDICT_TRAINING_SIZES_H
 #define TIDE_ANALYZE_PREDICT_TRAINING_SIZES_H
@@ -68,12 +68,5 @@ tide_code tide__training_sizes(const tide_phase_summary *s, const tide_sizes_opt
 tide_code tide__training_recorded(const tide_model *m, uint32_t device, const char *title,
 				  const tide_sizes_options *o, tide_phase_summaries *all,
 				  tide_training_sizes *out, tide_error *err);
-
-/* Advice for a peak that does not fit, or barely (above 90 %): sentences for this summary.
- * Returns how many of out[] were filled, at most `room`. */
-typedef struct tide_sentence {
-	char text[240];
-} tide_sentence;
-size_t tide__training_advice(const tide_training_sizes *t, tide_sentence *out, size_t room);
 
 #endif

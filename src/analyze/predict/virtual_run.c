@@ -18,15 +18,15 @@ bool tide__is_predicted(const tide_model *m)
 
 enum {
 	VARIANTS = 16, /* simulations with other workspaces */
-	MARGIN = 64,   /* 1/64 of the range's ends is added to it */
+	MARGIN = 64,   /* the range is widened by 1/64 at both ends */
 };
 
 typedef struct span {
 	uint64_t least, most; /* bytes; 0, 0 = as recorded */
 } span;
 
-/* Returns the bytes that each allocation may have, by row: the name of a workspace tells them, as in
- * "cuDNN workspace of X: 100 to 200 bytes". Sets *n to their number. NULL without memory. */
+/* Returns the possible sizes of each allocation, by row: the name of a workspace contains them, as
+ * in "cuDNN workspace of X: 100 to 200 bytes". Sets *n to their number. NULL if memory runs out. */
 static span *spans_of(const tide_model *m, size_t *n)
 {
 	span *of = tide__calloc(m->allocs.n, sizeof *of);
@@ -45,8 +45,8 @@ static span *spans_of(const tide_model *m, size_t *n)
 	return of;
 }
 
-/* Makes workspaces as large as they may be in variant `k`: the smallest, the largest, then mixtures
- * in which half of the shapes keep the likely size. Equal shapes are treated alike, as cuDNN does. */
+/* Sets the sizes of workspaces in variant `k`: the smallest, the largest, then mixtures in which
+ * half of the shapes keep the likely size. Equal shapes are treated alike, as cuDNN does. */
 static void resize(tide_requests *q, const span *of, const uint64_t *likely, unsigned k)
 {
 	for (size_t i = 0; i < q->n; i++) {
@@ -64,7 +64,7 @@ static void resize(tide_requests *q, const span *of, const uint64_t *likely, uns
 	}
 }
 
-/* Finds what would be reserved with other workspaces. Leaves the sizes of requests changed. */
+/* Finds the reserved bytes with other workspaces. Leaves the sizes of requests changed. */
 static tide_code range(const tide_model *m, tide_requests *q, tide_sim_config c,
 		       tide_virtual_run *r)
 {
@@ -114,7 +114,7 @@ static tide_code simulate(const tide_model *m, const tide_sim_config *settings, 
 		r->out_alloc = q->r[sim.out_req].id;
 		r->out_event = q->r[sim.out_req].event;
 		r->out_reserved = sim.st.reserved;
-		c.capacity = 0; /* and how much it would have wanted */
+		c.capacity = 0; /* and the bytes it would have reserved */
 		rc = tide__sim_run(q, &c, TIDE_BEFORE_AGAIN, &sim);
 	}
 	r->allocated = sim.st.allocated_peak;

@@ -53,7 +53,8 @@ typedef struct tide_tt_op {
 typedef struct tide_tt_peak {
 	uint64_t bytes; /* highest allocated in one bank */
 	uint32_t state; /* row + 1 in pool_states, 0 = the pool was never seen */
-	uint32_t span;	/* the operation before that block, charged with it; 0 = unknown */
+	uint32_t span;	/* the operation before that block, which it is attributed to; 0 =
+	                 * unknown */
 	int64_t op;	/* its row in ops, or of the operation before a deallocate; -1 = none */
 	uint32_t pool;	/* row in pools */
 } tide_tt_peak;
@@ -69,16 +70,25 @@ typedef struct tide_tt_trend { /* of fragmentation, 1 - largest free / free */
 typedef struct tide_tt_weight { /* an argument of @main in a module dump; slices of its text */
 	tide_slice ssa, name, type, shape, dtype;
 	uint64_t bytes;
-	uint32_t module; /* document it comes from, row in documents */
+	uint32_t module;  /* document it comes from, row in documents */
+	uint32_t same;	  /* 1 + row of the same weight in an earlier module, 0 = it is the first */
+	uint32_t modules; /* of the first: how many modules have it */
 } tide_tt_weight;
+
+typedef struct tide_tt_model { /* arguments of all modules; a weight of several counts once */
+	uint64_t weights, inputs, bytes; /* bytes: of the weights */
+	uint64_t modules;
+	uint64_t unnamed; /* weights without a name: the same in another module is unknown */
+} tide_tt_model;
 
 typedef struct tide_tt_alias { /* "#name = value" of a ttnn module */
 	uint32_t module;       /* text of the module */
 	tide_slice name, value;
 } tide_tt_alias;
 
-typedef struct tide_tt_graph { /* a const-eval program */
+typedef struct tide_tt_graph { /* a const-eval program; every module has programs of its own */
 	tide_str name;
+	uint32_t module; /* number of its module, from 1; 0 = unknown, or the log has one module */
 	uint64_t ops, runs, loads; /* operations in it, runs, requests by load_cached */
 	bool miss;
 	int64_t change_all; /* DRAM bytes of all banks that it kept */
@@ -98,7 +108,7 @@ typedef struct tide_tt {
 	tide_tt_trend trend[TIDE_TT_POOLS];
 	tide_tt_weight *weights; /* owned: all arguments, in order of modules */
 	size_t n_weights;
-	tide_tt_graph *graphs; /* owned; by name */
+	tide_tt_graph *graphs; /* owned; by name and module */
 	size_t n_graphs;
 	size_t n_ranks;
 	uint32_t runs;	/* of outermost programs, of the rank with most */
@@ -122,7 +132,7 @@ void tide__tt_free(tide_tt *t);
 
 /* Returns the fragmentation of a state: 1 - largest / free; NaN if nothing is free. */
 double tide__tt_fragmentation(const tide_model *m, uint32_t state);
-/* Returns the position of an operation on the axis: what `--at "op N"` takes. */
+/* Returns the position of an operation on the axis, as `--at "op N"` uses it. */
 int64_t tide__tt_position(const tide_tt *t, size_t op);
 /* Returns the row of the operation at a span, or of the last before it; -1 = none. */
 int64_t tide__tt_op_at(const tide_tt *t, uint32_t span);
@@ -149,6 +159,11 @@ bool tide__tt_result(const tide_tt *t, const tide_tt_op *o, const tide_mlir_op *
  * Returns their number. */
 size_t tide__tt_weights(tide_tt *t, size_t op, uint32_t *out, size_t most);
 bool tide__tt_is_weight(const tide_tt_weight *w);
+/* Counts the arguments. Programs of one model share their weights: a weight with the same name,
+ * shape and dtype as one of an earlier module is the same. */
+tide_tt_model tide__tt_model(const tide_tt *t);
+/* Returns true if the log has two modules that differ. */
+bool tide__tt_several_modules(const tide_tt *t);
 
 /* ---- lists and sums ---- */
 
@@ -163,9 +178,9 @@ typedef struct tide_tt_row {
 	uint32_t op;
 } tide_tt_row;
 
-/* Returns the `most` highest rows, the first of equals first; of an operation that several ranks run
- * at one position, the highest. Their number in *n. Owned by the
- * caller. NULL if memory runs out. */
+/* Returns the `most` highest rows, the first of equals first; of an operation that several ranks
+ * run at one position, the highest. Their number in *n. Owned by the caller. NULL if memory runs
+ * out. */
 tide_tt_row *tide__tt_top(const tide_tt *t, tide_tt_by by, unsigned pool, size_t most, size_t *n);
 
 typedef struct tide_tt_count {
@@ -189,19 +204,20 @@ typedef struct
 	uint64_t weights, activations; /* as in tide_tt_parts */
 	uint64_t rest; /* made from arguments, before the first block, between programs */
 } tide_tt_share;
-/* Before each operation: out[0 .. t->n). The three together are the state of the pool, where the
- * operation has one. False on exhaustion. */
+/* Computes the parts before each operation: out[0 .. t->n). The three together equal the state of
+ * the pool, if the operation has one. Returns false if memory runs out. */
 bool tide__tt_shares(const tide_tt *t, unsigned pool, tide_tt_share *out);
 
 /* ---- padding ---- */
 
-typedef struct tide_tt_live { /* tensors made by operations and not deallocated yet */
+typedef struct tide_tt_live { /* live tensors made by operations */
 	uint64_t bytes, padded, n;
 } tide_tt_live;
 
-/* Padding after each operation, for DRAM (0) and L1 (1): out[op * 2 + k], t->n * 2 of them.
- * Values of different runs of a program are distinct, unless `flat`: then names alone count,
- * across programs, as in the original tool's files. */
+/* Computes the padding after each operation, for DRAM (0) and L1 (1): out[op * 2 + k], t->n * 2
+ * values. Values live until a deallocate or the end of their program's run, results of const-eval
+ * programs as those of load_cached, for all runs. `flat`: values are identified by name only,
+ * across programs, until a deallocate, as in the JSON files of a run. */
 tide_code tide__tt_padding(const tide_tt *t, bool flat, tide_tt_live *out, tide_error *err);
 
 #endif

@@ -15,9 +15,27 @@ keys tide__tt_keys(const tide_model *m);
 bool tide__tt_find_weights(tide_tt *t);
 bool tide__tt_find_graphs(tide_tt *t);
 
+/* Corrects t->module_of and the modules of operations by the arguments that runs use. */
+bool tide__tt_match_modules(tide_tt *t);
+/* Returns the row of the argument of that name in the module whose arguments begin at row `first` -
+ * 1; -1 = none. */
+int64_t tide__tt_argument_row(const tide_tt *t, uint32_t first, tide_slice ssa);
+
+/* Iterates over the values among an operation's operands, including those in brackets ([%arg1,
+ * %arg2]):
+ *
+ *     for (tide__tt_arguments_begin(&a, &p); tide__tt_arguments_next(&a);) use(a.ssa); */
+typedef struct tide_tt_argument {
+	tide_slice ssa, shape; /* shape: if typed */
+	bool typed;	       /* its type is a tensor */
+	tide_slice rest, inner, types;
+} tide_tt_argument;
+void tide__tt_arguments_begin(tide_tt_argument *a, const tide_mlir_op *p);
+bool tide__tt_arguments_next(tide_tt_argument *a);
+
 bool tide__tt_find_aliases(tide_tt *t);
-/* For each operation the last document of a kind that its rank, or nobody in particular, had before
- * it, else the last of any rank: use(t, op, row in documents + 1). False on exhaustion. */
+/* Calls use(t, op, row in documents + 1) for each operation with the last document of a kind before
+ * it: of its rank or without a rank, else of any rank. Returns false if memory runs out. */
 bool tide__tt_each_module(tide_tt *t, const char *kind, void (*use)(tide_tt *, size_t, size_t));
 /* Returns the right side of "#name = ..."; absent = not defined. */
 tide_slice tide__tt_alias(const tide_tt *t, uint32_t module, tide_slice name);

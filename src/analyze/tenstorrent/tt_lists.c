@@ -36,7 +36,7 @@ static uint64_t value_of(const tide_tt *t, const tide_tt_op *o, tide_tt_by by, u
 }
 
 /* Ranks that run one program have the same operation at the same position. A list keeps the highest
- * of them; else its ten rows show two or three operations. */
+ * of them; otherwise its 10 rows would show 2 or 3 operations. */
 static bool same_op(const tide_tt *t, uint32_t a, uint32_t b)
 {
 	return tide__tt_position(t, a) == tide__tt_position(t, b) &&
@@ -125,8 +125,9 @@ void tide__tt_parts_at_peak(const tide_tt *t, unsigned pool, tide_tt_parts *out)
 	}
 	for (size_t i = position;
 	     i < m->memory_events.n && m->memory_events.kind[i] == TIDE_MEMORY_ALLOC; i++) {
-		uint32_t a = m->memory_events
-				     .row[i]; /* existed before the first block, which reports it */
+		uint32_t a =
+			m->memory_events.row[i]; /* existed before the first block, which includes
+					       * it */
 		if (!(m->allocs.flags[a] & TIDE_ALLOC_BEFORE) || m->allocs.pool[a].i != k->pool)
 			break;
 		out->before += m->allocs.size[a];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Operations with their blocks, what each did, and where memory was highest. One pass over spans,
- * one over pool states. */
+/* Operations with their blocks, their changes, and the peaks. One pass over spans, one over pool
+ * states. */
 #include <math.h>
 #include <string.h>
 
@@ -21,8 +21,8 @@ static int kind_of(const tide_model *m, uint32_t span)
 									    : KEEP;
 }
 
-/* The end of the warm-up: every rank that prints its output has printed the first; -1 = none
- * has. */
+/* Returns the end of the warm-up: the time when every rank that prints its output has printed the
+ * first one; -1 = none has. */
 static int64_t end_of_warmup(const tide_model *m, bool *seen)
 {
 	int64_t t = -1;
@@ -37,7 +37,7 @@ static int64_t end_of_warmup(const tide_model *m, bool *seen)
 	return t;
 }
 
-/* The moment from which on operations count; -1 on exhaustion. */
+/* Returns the time from which operations count; -1 if memory runs out. */
 static int64_t begin_of(tide_tt *t, const tide_tt_options *opt)
 {
 	const tide_model *m = t->m;
@@ -81,8 +81,8 @@ static void read_attrs(const tide_model *m, const keys *k, size_t *at, tide_tt_o
 	}
 }
 
-/* Row + 1 in pool_states of the first state before each span, else of the first after it: of the
- * first operation of some files only that is known. 0 = none. */
+/* Returns row + 1 in pool_states of the first state before each span, or else of the first after
+ * it: some files have only that for their first operation. 0 = none. */
 static uint32_t *first_states(const tide_model *m)
 {
 	uint32_t *first = tide__calloc(m->spans.n, sizeof *first);
@@ -160,7 +160,7 @@ static bool list_ops(tide_tt *t, const tide_tt_options *opt)
 	return ok;
 }
 
-/* ---- what each did ---- */
+/* ---- changes by operation ---- */
 
 int64_t tide__tt_position(const tide_tt *t, size_t op)
 {
@@ -191,7 +191,7 @@ static uint32_t root_of(const tide_model *m, uint32_t span)
 	return span && m->spans.cat[span] == TIDE_CAT_USER ? span : 0;
 }
 
-/* Returns the span that the change from state a to state b of one pool is charged to, 0 =
+/* Returns the span that the change from state a to state b of one pool is attributed to, 0 =
  * unknown. */
 static uint32_t charged(const tide_model *m, size_t a, size_t b)
 {
@@ -225,7 +225,7 @@ static bool is_of_rank(const tide_model *m, uint32_t span, int64_t rank)
 	       (span && m->processes.rank[m->lanes.process[m->spans.lane[span].i].i] == rank);
 }
 
-/* Walk the states of every pool, each with the one before it. */
+/* Walks the states of every pool, each with its predecessor. */
 static bool changes(tide_tt *t, int64_t rank)
 {
 	const tide_model *m = t->m;
@@ -367,7 +367,7 @@ tide_code tide__tt_find(const tide_model *m, const tide_tt_options *opt, tide_tt
 		return no_rank(m, opt->rank, err);
 	if (opt->skip_runs && tide__fact_find(m, "loss.tt_no_blocks") < 0)
 		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
-				  "nothing is left: %u runs are to be skipped, the log has %u",
+				  "nothing is left: --skip-runs leaves out %u runs, the log has %u",
 				  opt->skip_runs, runs);
 	return tide__fail(
 		err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,

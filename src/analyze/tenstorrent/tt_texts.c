@@ -121,7 +121,7 @@ const char *tide__tt_name(const tide_tt *t, const tide_tt_op *o)
 	return tide__text(t->m, t->m->spans.name[o->span], NULL);
 }
 
-/* "@main_const_eval_0" of a load_cached. */
+/* Returns "@main_const_eval_0" of a load_cached. */
 static tide_slice function_of(const tide_mlir_op *p)
 {
 	tide_slice rest = p->operands, one;

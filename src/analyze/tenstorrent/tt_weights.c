@@ -3,8 +3,7 @@
 /* Arguments of @main in module dumps, which operations use them, and const-eval programs.
  *
  * Operands are matched by their SSA name: %arg3 of main is argument 3. Inside a const-eval program
- * %arg0 is what load_cached was given first. The module is the last one dumped before the
- * operation. */
+ * %arg0 is the first operand of load_cached. tt_modules.c finds the module of an operation. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +44,8 @@ static bool put_argument(tide_tt *t, tide_slice arg, uint32_t module)
 			       .shape = x.shape,
 			       .dtype = x.dtype,
 			       .bytes = x.bytes,
-			       .module = module };
+			       .module = module,
+			       .modules = 1 };
 	w->type = between(arg, "argument_type<", '>');
 	w->name = between(arg, "ttir.name = \"", '"');
 	if (!w->name.s)
@@ -53,7 +53,7 @@ static bool put_argument(tide_tt *t, tide_slice arg, uint32_t module)
 	return true;
 }
 
-/* The argument list of func.func @main. */
+/* Reads the argument list of func.func @main. Returns false if memory runs out. */
 static bool read_signature(tide_tt *t, tide_slice text, uint32_t module)
 {
 	static const char word[] = "func.func @main(";
@@ -135,6 +135,72 @@ static bool assign_loads(tide_tt *t)
 	return last != NULL;
 }
 
+/* ---- weights of several modules ---- */
+
+bool tide__tt_is_weight(const tide_tt_weight *w)
+{
+	return TIDE_SLICE_IS(w->type, "parameter") || TIDE_SLICE_IS(w->type, "constant");
+}
+
+static bool is_named(const tide_tt_weight *w)
+{
+	return w->name.s != w->ssa.s;
+}
+
+static uint64_t hash_of(const tide_tt_weight *w)
+{
+	const tide_slice parts[] = { w->name, w->shape, w->dtype };
+	uint64_t h = 14695981039346656037u;
+	for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
+		for (size_t i = 0; i <= parts[k].n; i++)
+			h = (h ^ (i < parts[k].n ? (uint8_t)parts[k].s[i] : 0)) * 1099511628211u;
+	return tide__mix(h);
+}
+
+static bool is_same(const tide_tt_weight *a, const tide_tt_weight *b)
+{
+	return a->module != b->module && tide__slice_same(a->name, b->name) &&
+	       tide__slice_same(a->shape, b->shape) && tide__slice_same(a->dtype, b->dtype);
+}
+
+/* Prefill and decode are two modules of one model: finds the weights that both have. */
+static bool find_same(tide_tt *t)
+{
+	tide_map first = { 0 };
+	bool ok = true;
+	for (size_t i = 0; ok && i < t->n_weights; i++) {
+		tide_tt_weight *w = &t->weights[i];
+		if (!tide__tt_is_weight(w) || !is_named(w))
+			continue;
+		uint64_t key = hash_of(w);
+		uint32_t row = tide__map_get(&first, key);
+		if (row && is_same(&t->weights[row - 1], w)) {
+			w->same = row;
+			t->weights[row - 1].modules++;
+		} else if (!row) {
+			ok = tide__map_put(&first, key, (uint32_t)i + 1);
+		}
+	}
+	tide__map_free(&first);
+	return ok;
+}
+
+tide_tt_model tide__tt_model(const tide_tt *t)
+{
+	tide_tt_model x = { 0 };
+	for (size_t i = 0; i < t->n_weights; i++) {
+		const tide_tt_weight *w = &t->weights[i];
+		x.modules += !i || w->module != w[-1].module;
+		x.inputs += TIDE_SLICE_IS(w->type, "input");
+		if (!tide__tt_is_weight(w) || w->same)
+			continue;
+		x.weights++;
+		x.bytes += w->bytes;
+		x.unnamed += !is_named(w);
+	}
+	return x;
+}
+
 bool tide__tt_find_weights(tide_tt *t)
 {
 	const char *kind = stage(t->m);
@@ -142,15 +208,10 @@ bool tide__tt_find_weights(tide_tt *t)
 	t->load_of = tide__calloc(t->n + 1, sizeof *t->load_of);
 	if (!t->module_of || !t->load_of || !assign_loads(t))
 		return false;
-	return !kind || assign_modules(t, kind);
+	return !kind || (assign_modules(t, kind) && find_same(t) && tide__tt_match_modules(t));
 }
 
 /* ---- uses ---- */
-
-bool tide__tt_is_weight(const tide_tt_weight *w)
-{
-	return TIDE_SLICE_IS(w->type, "parameter") || TIDE_SLICE_IS(w->type, "constant");
-}
 
 static tide_slice bare(tide_slice s)
 {
@@ -163,14 +224,13 @@ static tide_slice bare(tide_slice s)
 	return s;
 }
 
-/* Returns the argument of that name in the module that begins at `first`. */
-static int64_t argument(const tide_tt *t, uint32_t first, tide_slice ssa)
+int64_t tide__tt_argument_row(const tide_tt *t, uint32_t first, tide_slice ssa)
 {
 	if (!first)
 		return -1;
 	for (size_t k = first - 1;
 	     k < t->n_weights && t->weights[k].module == t->weights[first - 1].module; k++)
-		if (t->weights[k].ssa.n == ssa.n && !memcmp(t->weights[k].ssa.s, ssa.s, ssa.n))
+		if (tide__slice_same(t->weights[k].ssa, ssa))
 			return (int64_t)k;
 	return -1;
 }
@@ -182,11 +242,32 @@ static bool listed(const uint32_t *v, size_t n, uint32_t x)
 	return n > 0;
 }
 
+void tide__tt_arguments_begin(tide_tt_argument *a, const tide_mlir_op *p)
+{
+	*a = (tide_tt_argument){ .rest = p->operands, .types = p->in_types };
+}
+
+bool tide__tt_arguments_next(tide_tt_argument *a)
+{
+	tide_slice operand, type;
+	tide_mlir_tensor x;
+	while (!tide__mlir_next(&a->inner, &a->ssa)) {
+		if (!tide__mlir_next(&a->rest, &operand))
+			return false;
+		if (!operand.n || *operand.s != '@')
+			a->inner = bare(operand);
+	}
+	a->typed = tide__mlir_next(&a->types, &type) && tide__mlir_tensor(type, &x);
+	if (a->typed)
+		a->shape = x.shape;
+	return true;
+}
+
 size_t tide__tt_weights(tide_tt *t, size_t op, uint32_t *out, size_t most)
 {
 	size_t n = 0;
 	tide_mlir_op p;
-	tide_slice ssa, type, inner, one;
+	tide_tt_argument a;
 	if (t->ops[op].graph.i) {
 		if (!t->load_of[op])
 			return 0;
@@ -194,25 +275,14 @@ size_t tide__tt_weights(tide_tt *t, size_t op, uint32_t *out, size_t most)
 	}
 	if (!tide__tt_parse(t, &t->ops[op], &p))
 		return 0;
-	tide_slice types = p.in_types;
-	for (tide_slice rest = p.operands; tide__mlir_next(&rest, &ssa);) {
-		if (ssa.n && *ssa.s == '@')
+	for (tide__tt_arguments_begin(&a, &p); tide__tt_arguments_next(&a);) {
+		int64_t k = tide__tt_argument_row(t, t->module_of[op], a.ssa);
+		if (k < 0 || !tide__tt_is_weight(&t->weights[k]))
 			continue;
-		for (inner = bare(ssa); tide__mlir_next(&inner, &one);) {
-			tide_mlir_tensor x;
-			bool typed = tide__mlir_next(&types, &type) && tide__mlir_tensor(type, &x);
-			int64_t k = argument(t, t->module_of[op], one);
-			if (k < 0 || !tide__tt_is_weight(&t->weights[k]))
-				continue;
-			if (typed &&
-			    (x.shape.n != t->weights[k].shape.n ||
-			     (x.shape.n && memcmp(x.shape.s, t->weights[k].shape.s, x.shape.n)))) {
-				t->ambiguous++;
-				continue;
-			}
-			if (n < most && !listed(out, n, (uint32_t)k))
-				out[n++] = (uint32_t)k;
-		}
+		if (a.typed && !tide__slice_same(a.shape, t->weights[k].shape))
+			t->ambiguous++;
+		else if (n < most && !listed(out, n, (uint32_t)k))
+			out[n++] = (uint32_t)k;
 	}
 	return n;
 }
@@ -222,18 +292,36 @@ size_t tide__tt_weights(tide_tt *t, size_t op, uint32_t *out, size_t most)
 static int by_name(const void *a, const void *b)
 {
 	const tide_tt_graph *x = a, *y = b;
-	return (x->name.i > y->name.i) - (x->name.i < y->name.i);
+	int order = (x->name.i > y->name.i) - (x->name.i < y->name.i);
+	return order ? order : (x->module > y->module) - (x->module < y->module);
 }
 
-static tide_tt_graph *graph(tide_tt *t, tide_map *rows, tide_str name)
+/* Two modules may have programs of one name: those of an operation's module are meant. */
+static uint64_t graph_key(const tide_tt *t, size_t op, tide_str name)
 {
-	uint32_t row = tide__map_get(rows, name.i);
+	return (uint64_t)(tide__tt_several_modules(t) ? t->module_of[op] : 0) << 32 | name.i;
+}
+
+/* Returns the number of the module whose arguments begin at row `first` - 1, from 1; 0 for none. */
+static uint32_t module_number(const tide_tt *t, uint32_t first)
+{
+	uint32_t n = first ? 1 : 0;
+	for (uint32_t i = 1; i < first; i++)
+		n += t->weights[i].module != t->weights[i - 1].module;
+	return n;
+}
+
+static tide_tt_graph *graph(tide_tt *t, tide_map *rows, size_t op, tide_str name)
+{
+	uint64_t key = graph_key(t, op, name);
+	uint32_t row = tide__map_get(rows, key);
 	if (row)
 		return &t->graphs[row - 1];
 	if (!TIDE_ROOM(t->graphs, t->cap_graphs, t->n_graphs + 1) ||
-	    !tide__map_put(rows, name.i, (uint32_t)t->n_graphs + 1))
+	    !tide__map_put(rows, key, (uint32_t)t->n_graphs + 1))
 		return NULL;
-	t->graphs[t->n_graphs] = (tide_tt_graph){ .name = name };
+	uint32_t module = module_number(t, (uint32_t)(key >> 32));
+	t->graphs[t->n_graphs] = (tide_tt_graph){ .name = name, .module = module };
 	return &t->graphs[t->n_graphs++];
 }
 
@@ -260,7 +348,7 @@ bool tide__tt_find_graphs(tide_tt *t)
 		tide_str name = o->graph.i	? o->graph
 				: is_load(t, i) ? loaded(t, o)
 						: (tide_str){ 0 };
-		tide_tt_graph *g = name.i ? graph(t, &rows, name) : NULL;
+		tide_tt_graph *g = name.i ? graph(t, &rows, i, name) : NULL;
 		ok = !name.i || g;
 		if (!g)
 			continue;
@@ -274,12 +362,13 @@ bool tide__tt_find_graphs(tide_tt *t)
 		last_parent[o->lane] = parent;
 	}
 	tide__free(last_parent);
-	for (size_t i = 1; ok && i < t->m->allocs.n; i++) { /* what is still there at the end */
+	for (size_t i = 1; ok && i < t->m->allocs.n; i++) { /* bytes still alive at the end */
 		uint32_t s = t->m->allocs.span[i].i;
 		int64_t op = s && t->m->allocs.died[i] == TIDE_T_NEVER ? tide__tt_op_at(t, s) : -1;
-		uint32_t row = op >= 0 && t->ops[op].span == s
-				       ? tide__map_get(&rows, t->ops[op].graph.i)
-				       : 0;
+		uint32_t row =
+			op >= 0 && t->ops[op].span == s
+				? tide__map_get(&rows, graph_key(t, (size_t)op, t->ops[op].graph))
+				: 0;
 		if (row && t->m->pools.kind[t->m->allocs.pool[i].i] == TIDE_POOL_DRAM)
 			t->graphs[row - 1].change_all += (int64_t)t->m->allocs.size[i];
 	}

@@ -112,7 +112,7 @@ static bool put(tide_timeline_pieces *p, tide_timeline_piece piece)
 	return true;
 }
 
-/* Places [i, j) as one piece. */
+/* Makes one piece of places [i, j). */
 static bool put_range(const struct window *w, uint32_t i, uint32_t j)
 {
 	const tide_lod *l = w->l;
@@ -128,7 +128,7 @@ static bool is_long(const struct window *w, uint32_t place)
 	return (wide)tide__lod_length(w->l, place) * w->px >= w->width;
 }
 
-/* When the pixel after that of time t begins; `end` for the last one. */
+/* Returns the time at which the pixel after that of time t begins; `end` for the last one. */
 static int64_t next_pixel(const struct window *w, int64_t t, int64_t end)
 {
 	wide pixel = (wide)(uint64_t)(t - w->from) * w->px / w->width;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Level of detail of a timeline: what [from, to) shows on `px` pixels, for any number of spans.
+/* Level of detail of a timeline: the pieces that show [from, to) on `px` pixels, for any number of
+ * spans.
  *
  * A pixel is 1/px of the window; times map to pixels exactly (integers, no rounding). For each row
  * (analyze/timeline/timeline_rows.h):
@@ -45,7 +46,8 @@ static inline uint64_t tide__lod_length(const tide_lod *l, uint32_t place)
 	return l->busy[place + 1] - l->busy[place];
 }
 
-/* from < to, px >= 1. O(rows + pieces × log spans). Many threads may query one index at once. */
+/* Finds the pieces of a window; from < to, px >= 1. O(rows + pieces × log spans). Many threads may
+ * query one index at once. */
 tide_code tide__lod_visible(const tide_lod *l, int64_t from, int64_t to, uint32_t px,
 			    tide_timeline_pieces *out, tide_error *err);
 void tide__timeline_pieces_free(tide_timeline_pieces *p);

@@ -39,7 +39,7 @@ static bool hit(const tide_model *m, uint8_t *seen, tide_str s, const char *text
 	return seen[s.i] == 2;
 }
 
-/* Turn span numbers into places. */
+/* Converts span numbers to places. */
 static bool to_places(const tide_timeline_rows *rows, tide_found *f)
 {
 	tide_map at = { 0 };

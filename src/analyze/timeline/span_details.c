@@ -13,7 +13,8 @@ static int64_t length(const tide_model *m, const tide_timeline_rows *r, uint32_t
 	return (cut < end ? cut : end) - m->spans.t0[span];
 }
 
-/* Children come after their parent and begin before it ends (S1). Those that overlap count once. */
+/* Returns the self time: the length minus the children, which come after their parent and begin
+ * before it ends (S1). Overlapping ones count once. */
 static int64_t self_of(const tide_model *m, const tide_timeline_rows *r, uint32_t span)
 {
 	int64_t end = tide__span_end(m, span), self = length(m, r, span), covered = INT64_MIN;
@@ -26,8 +27,8 @@ static int64_t self_of(const tide_model *m, const tide_timeline_rows *r, uint32_
 	return self > 0 ? self : 0; /* a shortened span may be shorter than its children */
 }
 
-struct inside {	     /* of spans [first, first + n): is it the first one, or nested in it? */
-	uint8_t *in; /* owned */
+struct inside {	     /* the spans [first, first + n) */
+	uint8_t *in; /* owned; 1 for the first one and those nested in it */
 	uint32_t first, n;
 };
 
@@ -54,7 +55,7 @@ static bool inside(const struct inside *x, uint32_t s)
 
 /* Sums allocations and frees of a span. An allocation's span is the innermost one at that moment,
  * so only memory events in the span's time are examined. Returns false if memory ran out. */
-static bool memory_of(const tide_model *m, uint32_t span, tide_span_note *out)
+static bool memory_of(const tide_model *m, uint32_t span, tide_span_details *out)
 {
 	const tide_allocs *a = &m->allocs;
 	int64_t end = tide__span_end(m, span);
@@ -75,13 +76,13 @@ static bool memory_of(const tide_model *m, uint32_t span, tide_span_note *out)
 	return true;
 }
 
-static void add(tide_span_note *out, size_t most, tide_span_link l)
+static void add(tide_span_details *out, size_t most, tide_span_link l)
 {
 	if (out->all_links++ < most)
 		out->links[out->n_links++] = l;
 }
 
-static void links_of(const tide_model *m, uint32_t span, size_t most, tide_span_note *out)
+static void links_of(const tide_model *m, uint32_t span, size_t most, tide_span_details *out)
 {
 	const tide_flows *f = &m->flows;
 	uint32_t cause = m->spans.cause[span].i;
@@ -98,24 +99,25 @@ static void links_of(const tide_model *m, uint32_t span, size_t most, tide_span_
 	}
 }
 
-tide_code tide__span_note(const tide_model *m, const tide_timeline_rows *rows, uint32_t span,
-			  size_t most, tide_span_note *out, tide_error *err)
+tide_code tide__span_details_find(const tide_model *m, const tide_timeline_rows *rows,
+				  uint32_t span, size_t most, tide_span_details *out,
+				  tide_error *err)
 {
-	*out = (tide_span_note){ 0 };
+	*out = (tide_span_details){ 0 };
 	out->links = tide__alloc(most, sizeof *out->links);
 	if (!out->links)
 		return tide__nomem(err);
 	out->self = self_of(m, rows, span);
 	if (!memory_of(m, span, out)) {
-		tide__span_note_free(out);
+		tide__span_details_free(out);
 		return tide__nomem(err);
 	}
 	links_of(m, span, most, out);
 	return TIDE_OK;
 }
 
-void tide__span_note_free(tide_span_note *n)
+void tide__span_details_free(tide_span_details *n)
 {
 	tide__free(n->links);
-	*n = (tide_span_note){ 0 };
+	*n = (tide_span_details){ 0 };
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* One pass over the spans fills a cover per lane and one per side; the rest is arithmetic. */
+/* One pass over the spans fills an interval set per lane and one per side; the rest is
+ * arithmetic. */
 #include "analyze/timeline/timeline.h"
 
 #include <math.h>
@@ -78,7 +79,7 @@ static bool walk(const tide_model *m, const tide_timeline_options *opt, tide_tim
 	return true;
 }
 
-/* Keep the slots that were used, CPU before GPU, and free what the others cannot own. */
+/* Keeps the slots that were used, CPU before GPU, and frees the others. */
 static bool keep(tide_timeline *t, tide_timeline_lane *slots, size_t n)
 {
 	size_t used = 0;

@@ -12,7 +12,7 @@ struct lay {
 	const tide_model *m;
 	tide_tracks all;
 	tide_timeline_rows *out;
-	uint32_t *count; /* spans per level of the track at hand */
+	uint32_t *count; /* spans per level of the current track */
 	size_t cap_rows;
 };
 
@@ -21,7 +21,7 @@ static bool room(struct lay *x, uint32_t rows)
 	return TIDE_ROOM(x->out->first, x->cap_rows, (size_t)x->out->n_rows + rows + 1);
 }
 
-/* Spans of a track level by level; each level keeps the order of time. */
+/* Orders the spans of a track level by level; each level keeps time order. */
 static void spread(struct lay *x, const tide_track *t, uint32_t levels)
 {
 	tide_timeline_rows *out = x->out;
@@ -36,7 +36,7 @@ static void spread(struct lay *x, const tide_track *t, uint32_t levels)
 	out->first[out->n_rows] = out->n;
 }
 
-/* count[k + 1]: spans of level k. How many levels there are. */
+/* count[k + 1] is the number of spans of level k. Returns the number of levels. */
 static uint32_t count_levels(struct lay *x, const tide_track *t)
 {
 	const uint32_t *in = x->all.order + t->first, *level = x->all.level;
@@ -44,7 +44,8 @@ static uint32_t count_levels(struct lay *x, const tide_track *t)
 	x->count[0] = 0;
 	for (uint32_t i = 0; i < t->n; i++) {
 		uint32_t k = level[in[i]];
-		for (; levels <= k; levels++) /* a level begins with a span inside the one before */
+		for (; levels <= k; levels++) /* a level begins with a span inside the previous
+		                               * one */
 			x->count[levels + 1] = 0;
 		x->count[k + 1]++;
 	}
@@ -157,7 +158,7 @@ uint32_t tide__timeline_rows_track(const tide_timeline_rows *r, uint32_t place, 
 	return track;
 }
 
-/* Returns the span in one row, UINT32_MAX if it is not there. */
+/* Returns the span's position in one row, UINT32_MAX if it is not in it. */
 static uint32_t in_row(const tide_timeline_rows *r, const tide_model *m, uint32_t row,
 		       uint32_t span)
 {

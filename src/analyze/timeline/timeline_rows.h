@@ -28,7 +28,8 @@ typedef struct tide_timeline_rows {
 	tide_tracks cuts; /* the tracks' data about where spans end */
 } tide_timeline_rows;
 
-/* TIDE_OK or TIDE_ENOMEM. O(spans × tracks of a lane). tide__timeline_rows_free accepts a zeroed one. */
+/* Returns TIDE_OK or TIDE_ENOMEM. O(spans × tracks of a lane). tide__timeline_rows_free accepts a
+ * zeroed struct. */
 tide_code tide__find_timeline_rows(const tide_model *m, tide_timeline_rows *out, tide_error *err);
 void tide__timeline_rows_free(tide_timeline_rows *r);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Two passes in order of start, with stacks of open spans linked through `below`: the first decides
- * what leaves a lane's first track, the second places. */
+/* Two passes in order of start, with stacks of open spans linked through `below`: the first chooses
+ * the spans that leave a lane's first track, the second places them. */
 #include "analyze/timeline/tracks.h"
 
 #include <string.h>
@@ -91,7 +91,7 @@ static bool may(const nester *s, uint32_t track, uint32_t span)
 	return !s->out[span] || s->t->tracks[track].number;
 }
 
-/* The lane's spans nest: one track has them all. */
+/* Places a span of a lane whose spans all nest: one track holds them all. */
 static bool place_first(nester *s, uint32_t span)
 {
 	tide_lane_id lane = s->m->spans.lane[span];
@@ -170,7 +170,7 @@ tide_code tide__find_tracks(const tide_model *m, tide_tracks *out, tide_error *e
 	}
 	for (uint32_t i = 1; ok && i < m->spans.n; i++)
 		ok = s.crosses[m->spans.lane[i].i] ? place(&s, i) : place_first(&s, i);
-	out->order = s.below; /* has done its work */
+	out->order = s.below; /* its buffer is reused */
 	if (ok)
 		put_in_order(m, out);
 	tide__free(s.head);

@@ -47,8 +47,8 @@ static inline int64_t tide__track_end(const tide_tracks *t, const tide_model *m,
 	return row ? t->cut_end[row - 1] : tide__span_end(m, span);
 }
 
-/* Begins and ends of one track in time order, properly nested: at equal times, ends of earlier
- * spans come before begins, and a zero-length span begins and ends with nothing between. */
+/* Visits begins and ends of one track in time order, properly nested: at equal times, ends of
+ * earlier spans come before begins, and a zero-length span begins and ends with nothing between. */
 typedef struct tide_track_walk {
 	void (*begin)(void *user, uint32_t span, int64_t t);
 	void (*end)(void *user, uint32_t span, int64_t t);

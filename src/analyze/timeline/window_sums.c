@@ -15,7 +15,7 @@ struct sweep {
 	const bool *on;
 	int64_t from, to;
 	uint32_t *first; /* by name: its first row of `out` + 1; those of other categories follow */
-	uint32_t *track; /* per span: its track; made when a lane is in the area in part only */
+	uint32_t *track; /* per span: its track; built if only a part of a lane is in the area */
 	tide_window_sums *out;
 };
 

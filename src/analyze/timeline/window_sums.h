@@ -27,8 +27,8 @@ typedef struct tide_window_sums {
 	int64_t self; /* sum of all */
 } tide_window_sums;
 
-/* on[t] is true if track t of l->rows is in the area. from < to. O(spans in the window + names).
- * Returns TIDE_OK or TIDE_ENOMEM. */
+/* Sums the window. on[t] is true if track t of l->rows is in the area. from < to. O(spans in the
+ * window + names). Returns TIDE_OK or TIDE_ENOMEM. */
 tide_code tide__find_window_sums(const tide_lod *l, int64_t from, int64_t to, const bool *on,
 				 tide_window_sums *out, tide_error *err);
 void tide__window_sums_free(tide_window_sums *s); /* accepts a zeroed one */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "format/written.h"
+#include "format/recording_owner.h"
 
 bool tide__run_file(char *out, size_t n)
 {
@@ -18,7 +18,7 @@ bool tide__run_file(char *out, size_t n)
 	if (!path || !*path || strlen(path) + 48 > n)
 		return false;
 	bool ours = !pid || strtol(pid, NULL, 10) == (long)getpid();
-	if (ours && !(since && tide__begun(path) >= since))
+	if (ours && !(since && tide__recording_began(path) >= since))
 		snprintf(out, n, "%s", path);
 	else
 		tide__ranks_name(out, n, path, since);

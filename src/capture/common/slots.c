@@ -10,10 +10,10 @@ enum { SLOT_CALL = R_X86_64_JUMP_SLOT, SLOT_DATA = R_X86_64_GLOB_DAT };
 #elif defined __aarch64__
 enum { SLOT_CALL = R_AARCH64_JUMP_SLOT, SLOT_DATA = R_AARCH64_GLOB_DAT };
 #else
-#error "relocation types of this machine are not known"
+#error "relocation types of this machine are unknown"
 #endif
 
-/* Dynamic entries hold addresses; a loader that leaves them relative is put right. */
+/* Dynamic entries hold addresses; some loaders leave them relative, so the base is added. */
 static uintptr_t absolute(uintptr_t base, uintptr_t p)
 {
 	return p < base ? base + p : p;
@@ -58,7 +58,7 @@ static bool read_object(const struct dl_phdr_info *info, tide_object *o)
 }
 
 /* The loader makes whole pages read-only after relocation. The rest of the last page is data
- * that the program writes: with pages larger than the linker assumed, that may be much. */
+ * that the program writes: with pages larger than the linker assumed, that can be a large part. */
 bool tide__slot_put(const tide_object *o, uintptr_t *slot, uintptr_t value)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)slot & ~(page - 1);

@@ -26,7 +26,7 @@ typedef struct tide_object {
 
 /* Returns the function that takes the place of the one with this name; 0 = none does. */
 typedef uintptr_t tide_slot_hook(const char *name);
-/* Is called for a slot of such a name. Returns what it adds to the walk's result. */
+/* Called for a slot of such a name. Returns the number to add to the walk's result. */
 typedef int tide_slot_visit(const tide_object *o, uintptr_t *slot, uintptr_t hook);
 
 /* Visits the slots of all loaded libraries. Returns the sum of their results. */

@@ -27,6 +27,7 @@ enum { /* activity kinds */
 enum { CUPTI_OK = 0, CUPTI_NO_MORE = 12 };
 enum { CUPTI_ATTR_DEVICE_BUFFER_SIZE = 0, CUPTI_ATTR_ZEROED = 5, CUPTI_ATTR_PRE_ALLOCATE = 6 };
 enum { CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RUNTIME = 2 };
+enum { CUPTI_THREADS_DEFAULT = 0, CUPTI_THREADS_SYSTEM = 1 };
 
 typedef struct cupti_kernel {
 	uint32_t kind;
@@ -138,10 +139,12 @@ typedef struct cupti_api_table { /* functions of libcupti */
 	int (*subscribe)(void **subscriber, cupti_callback_fn *, void *user);
 	int (*unsubscribe)(void *subscriber);
 	int (*enable_callback)(uint32_t on, void *subscriber, int domain, uint32_t id);
+	int (*get_thread_ids)(int *type);
+	int (*set_thread_ids)(int type);
 } cupti_api_table;
 
-/* Callbacks: a subscriber is called on entry and exit of the driver's functions that it chose, on the
- * thread that calls them. `params` points to the function's arguments. */
+/* Callbacks: a subscriber is called on entry and exit of the driver's functions that it chose, on
+ * the thread that calls them. `params` points to the function's arguments. */
 enum { CUPTI_ON_EXIT = 1, CUPTI_MULTIPLE_SUBSCRIBERS = 39 };
 enum { /* driver functions by number */
        CUPTI_MEM_CREATE = 549,
@@ -189,10 +192,11 @@ typedef struct cuda_mem_retain {
 } cuda_mem_retain;
 
 /* NVML */
-typedef struct nvml_memory { /* v1: `used` includes what the driver and the firmware reserve */
+typedef struct nvml_memory { /* v1: `used` includes memory that the driver and the firmware
+                              * reserve */
 	uint64_t total, free, used;
 } nvml_memory;
-typedef struct nvml_memory2 { /* v2, which says how much that is */
+typedef struct nvml_memory2 { /* v2, which reports that memory separately */
 	uint32_t version, pad;
 	uint64_t total, reserved, free, used;
 } nvml_memory2;

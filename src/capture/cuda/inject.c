@@ -128,6 +128,8 @@ static bool find_functions(void *h)
 		{ "cuptiSubscribe", &c->subscribe, false },
 		{ "cuptiUnsubscribe", &c->unsubscribe, false },
 		{ "cuptiEnableCallback", &c->enable_callback, false },
+		{ "cuptiGetThreadIdType", &c->get_thread_ids, false },
+		{ "cuptiSetThreadIdType", &c->set_thread_ids, false },
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
 		void *p = dlsym(h, all[i].name);
@@ -179,8 +181,8 @@ static void switch_others(uint8_t on)
 			tide__cupti.enable_driver(id, on);
 }
 
-/* The same calls in a process that runs already, where CUPTI does not enable single ones: all, less the
- * others. */
+/* Selects the same calls in a process that is already running, where CUPTI cannot enable single
+ * calls: enables all, then disables the others. */
 static void enable_launches(void)
 {
 	tide__cupti.enable(CUPTI_RUNTIME);
@@ -197,7 +199,7 @@ static void enable_virtual_memory_calls(void)
 		tide__cupti.enable_driver(id, 1);
 }
 
-/* A note in the recording; "loss." keys are shown by every report. */
+/* Writes a note into the recording; every report shows "loss." keys. */
 static void note(const char *key, const char *text)
 {
 	tide_annotate(tide_intern(key), text);
@@ -210,8 +212,8 @@ uint64_t tide__gpu_now(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Calls of the runtime that neither start work nor wait for it, and that frameworks make all the
- * time. */
+/* Enables the calls of the runtime, except frequent ones that neither start work nor wait for
+ * it. */
 static void enable_runtime(void)
 {
 	static const uint16_t idle[] = { 10, 11, 12, 16,
@@ -219,6 +221,19 @@ static void enable_runtime(void)
 	tide__cupti.enable(CUPTI_RUNTIME);
 	for (size_t i = 0; tide__cupti.enable_runtime && i < sizeof idle / sizeof *idle; i++)
 		tide__cupti.enable_runtime(idle[i], 0);
+}
+
+/* By default CUPTI's records name a thread by its pthread_t, but the recorder's lanes have the
+ * kernel's thread ids. Without kernel thread ids, a launch would be on another lane than its op. */
+static int thread_ids = CUPTI_THREADS_DEFAULT; /* before us */
+
+static void use_system_threads(bool on)
+{
+	if (!tide__cupti.set_thread_ids || !tide__cupti.get_thread_ids)
+		return;
+	if (on)
+		tide__cupti.get_thread_ids(&thread_ids);
+	tide__cupti.set_thread_ids(on ? CUPTI_THREADS_SYSTEM : thread_ids);
 }
 
 static bool enable(unsigned want)
@@ -229,6 +244,7 @@ static bool enable(unsigned want)
 		tide__cupti.set_attribute(CUPTI_ATTR_ZEROED, &one, &yes);
 	if (tide__cupti.register_clock)
 		tide__cupti.register_clock(tide__gpu_now);
+	use_system_threads(true);
 	if (tide__cupti.register_callbacks(give_buffer, take_buffer) != CUPTI_OK)
 		return false;
 	int rc = CUPTI_OK;
@@ -238,6 +254,9 @@ static bool enable(unsigned want)
 		tide__cupti.enable(CUPTI_MEMCPY_PEER);
 		tide__cupti.enable(CUPTI_MEMSET);
 	}
+	if (want & TIDE_GPU_CALLBACKS && tide__launches_on(work_runtime, N_RUNTIME, work_driver,
+							   want & TIDE_GPU_LAUNCHES ? N_DRIVER : 0))
+		tide__gpu_wanted = want &= ~(unsigned)(TIDE_GPU_RUNTIME | TIDE_GPU_LAUNCHES);
 	if (want & TIDE_GPU_CALLS)
 		switch_calls(1);
 	if (want & TIDE_GPU_RUNTIME)
@@ -273,7 +292,7 @@ int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_complete_fn 
 	if (atomic_load(&started) && !atomic_exchange(&aside, true)) {
 		tide__cupti.flush_all(0);
 		note("loss.gpu_aside",
-		     "another profiler took CUPTI over: kernels and device memory from then on are its");
+		     "another profiler took over CUPTI: kernels and device memory after that are missing");
 	}
 	return real ? real(request, complete) : 999; /* CUPTI_ERROR_UNKNOWN */
 }
@@ -301,10 +320,11 @@ static unsigned bits_of(const char *text)
 	static const struct {
 		const char *name;
 		unsigned bit;
-	} words[] = { { "kernels", TIDE_GPU_KERNELS }, { "memory", TIDE_GPU_MEMORY },
-		      { "calls", TIDE_GPU_CALLS },     { "runtime", TIDE_GPU_RUNTIME },
-		      { "nvml", TIDE_GPU_NVML },       { "source", TIDE_GPU_SOURCE },
-		      { "virtual", TIDE_GPU_VIRTUAL }, { "launches", TIDE_GPU_LAUNCHES } };
+	} words[] = { { "kernels", TIDE_GPU_KERNELS },	  { "memory", TIDE_GPU_MEMORY },
+		      { "calls", TIDE_GPU_CALLS },	  { "runtime", TIDE_GPU_RUNTIME },
+		      { "nvml", TIDE_GPU_NVML },	  { "source", TIDE_GPU_SOURCE },
+		      { "virtual", TIDE_GPU_VIRTUAL },	  { "launches", TIDE_GPU_LAUNCHES },
+		      { "callbacks", TIDE_GPU_CALLBACKS } };
 	unsigned bits = 0;
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		bits |= text && strstr(text, words[i].name) ? words[i].bit : 0;
@@ -318,6 +338,7 @@ static void finish(void)
 	tide__nvml_last();
 	if (!atomic_load(&aside))
 		tide__cupti.flush_all(1);
+	use_system_threads(false);
 	atomic_store(&started, false);
 }
 
@@ -335,8 +356,9 @@ static size_t attribute(int which)
 	return ok ? value : 0;
 }
 
-/* Device memory of CUPTI's own buffers: those it allocates in advance for a context, in whole pages
- * of the driver. Measured on an H200: 12 MiB, 3 buffers of 3,200,000 bytes in 2 MiB pages. */
+/* Records the device memory of CUPTI's own buffers, which it allocates in advance for a context, in
+ * whole pages of the driver. Measured on an H200: 12 MiB, 3 buffers of 3,200,000 bytes in 2 MiB
+ * pages. */
 static void tell_own(unsigned want)
 {
 	enum { PAGE = 2 << 20 };
@@ -364,7 +386,8 @@ static int turn_on(unsigned want)
 	atomic_store(&started, true);
 	if (!enable(want)) {
 		atomic_store(&started, false);
-		note("loss.no_cupti", "CUPTI refused: another profiler may hold it");
+		tide__launches_off();
+		note("loss.no_cupti", "CUPTI refused: another profiler may be using it");
 		return TIDE_GPU_REFUSED;
 	}
 	return TIDE_GPU_ON;
@@ -392,7 +415,7 @@ int InitializeInjection(void)
 
 /* ---- in a process that runs already --------------------------------------------------------- */
 
-static bool session; /* begin() turned it on */
+static bool session; /* begin() enabled it */
 
 EXPORT int tide_gpu_begin(const char *what)
 {
@@ -405,20 +428,47 @@ EXPORT int tide_gpu_begin(const char *what)
 	return rc;
 }
 
-/* CUPTI delivers what it has, then is as it was; torch.profiler registers buffers of its own
- * again. */
+static const int kinds[] = { CUPTI_KERNEL, CUPTI_MEMCPY,  CUPTI_MEMCPY_PEER, CUPTI_MEMSET,
+			     CUPTI_MEMORY, CUPTI_RUNTIME, CUPTI_DRIVER };
+
+static void disable_kinds(void)
+{
+	for (size_t i = 0; tide__cupti.disable && i < sizeof kinds / sizeof *kinds; i++)
+		tide__cupti.disable(kinds[i]);
+}
+
+/* CUPTI returns our buffers before the other profiler registers its own, because that profiler
+ * could not handle ours. */
+EXPORT void tide_gpu_leave(void)
+{
+	if (!session || atomic_exchange(&aside, true))
+		return;
+	tide__launches_off();
+	if (tide__gpu_wanted & TIDE_GPU_LAUNCHES)
+		switch_others(1);
+	disable_kinds();
+	tide__cupti.flush_all(1);
+	use_system_threads(false);
+	note("loss.gpu_aside",
+	     "another profiler took over CUPTI: kernels and device memory after that are missing");
+}
+
+/* Makes CUPTI deliver its records, then restores its state; torch.profiler registers its own
+ * buffers again. */
 EXPORT void tide_gpu_end(void)
 {
-	static const int kinds[] = { CUPTI_KERNEL, CUPTI_MEMCPY,  CUPTI_MEMCPY_PEER, CUPTI_MEMSET,
-				     CUPTI_MEMORY, CUPTI_RUNTIME, CUPTI_DRIVER };
 	if (!session)
 		return;
 	session = false;
+	if (atomic_load(&aside)) {
+		atomic_store(&started, false);
+		return;
+	}
 	tide__virtual_off();
+	tide__launches_off();
 	if (tide__gpu_wanted & TIDE_GPU_LAUNCHES)
 		switch_others(1); /* restored for the next tool */
-	for (size_t i = 0; tide__cupti.disable && i < sizeof kinds / sizeof *kinds; i++)
-		tide__cupti.disable(kinds[i]);
+	disable_kinds();
 	if (tide__gpu_wanted & TIDE_GPU_CALLS)
 		switch_calls(0);
 	if (tide__cupti.flush_period)

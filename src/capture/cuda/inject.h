@@ -2,21 +2,21 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Records kernels, copies and device memory of any CUDA program, without changing it.
  *
- *     inject.c   the driver calls InitializeInjection (CUDA_INJECTION64_PATH): finds CUPTI, enables
- *                what is recorded, receives its buffers
+ *     inject.c   the driver calls InitializeInjection (CUDA_INJECTION64_PATH): finds CUPTI, enables its records, receives its buffers
  *     records.c  converts CUPTI's records to device logs (format/device_log.h)
  *     virtual.c  cuMemCreate, cuMemMap ..., which make no such records (CUPTI's callbacks)
+ *     launches.c calls that start work, by callbacks: cheaper than their activity records
  *     names.c    names of kernels and calls as ids of the recorder
  *     nvtx.c     ranges and marks of the program itself (NVTX_INJECTION64_PATH)
  *     nvml.c     a thread that samples the device: memory per process, clocks, power
  *
- * CUPTI's activity interface needs no subscriber; virtual.c is one, and leaves when torch.profiler or
- * another tool that links CUPTI subscribes. A tool that registers activity buffers later takes them over: the recording
- * notes that and stops recording them. Without CUPTI or a driver the program runs on and nothing is
- * recorded.
+ * CUPTI's activity interface needs no subscriber; virtual.c is one, and leaves when torch.profiler
+ * or another tool that links CUPTI subscribes. A tool that registers activity buffers later takes
+ * them over: the recording notes that and stops recording them. Without CUPTI or a driver the
+ * program continues and nothing is recorded.
  *
- * A process that runs already (tidemark.profiling) loads the library itself and calls tide_gpu_begin()
- * and tide_gpu_end() around what it measures.
+ * A process that is already running (tidemark.profiling) loads the library itself and calls
+ * tide_gpu_begin() and tide_gpu_end() around the measured code.
  *
  *   TIDEMARK_GPU         what is recorded: kernels, memory, calls, runtime, nvml, source,
  *                        virtual (cuMemCreate; with memory); comma-separated
@@ -40,10 +40,11 @@ enum {
 	TIDE_GPU_CALLS = 4,
 	TIDE_GPU_NVML = 8,
 	TIDE_GPU_SOURCE = 16,
-	TIDE_GPU_RUNTIME =
-		32, /* all calls of the CUDA runtime, less those of a list that only ask */
+	TIDE_GPU_RUNTIME = 32, /* all calls of the CUDA runtime except a list of queries */
 	TIDE_GPU_VIRTUAL = 64,
-	TIDE_GPU_LAUNCHES = 128 /* calls that start work or wait for it, in a running process */
+	TIDE_GPU_LAUNCHES = 128, /* calls that start work or wait for it, in a running process */
+	TIDE_GPU_CALLBACKS =
+		256 /* with RUNTIME or LAUNCHES: use callbacks if no other tool has subscribed */
 };
 
 extern cupti_api_table tide__cupti TIDE_HIDDEN;
@@ -57,25 +58,36 @@ enum { /* what tide_gpu_begin() returns */
        TIDE_GPU_ON = 0,
        TIDE_GPU_NOT_RECORDING = 1, /* no recording is in progress */
        TIDE_GPU_NO_CUPTI = 2,	   /* libcupti was not found */
-       TIDE_GPU_REFUSED = 3,	   /* CUPTI refused: another profiler may hold it */
+       TIDE_GPU_REFUSED = 3,	   /* CUPTI refused: another profiler may be using it */
        TIDE_GPU_INJECTED = 4	   /* `tidemark run --gpu` records already; end() leaves it on */
 };
-/* Record device work from now on into the recording in progress. `what` as in TIDEMARK_GPU, borrowed
- * for the call. Call it from one thread at a time. Work that was started before is not recorded. */
+/* Records device work from now on into the recording in progress. `what` has the syntax of
+ * TIDEMARK_GPU and is borrowed for the call. One thread may call it at a time. Work that was
+ * started before is not recorded. */
 int tide_gpu_begin(const char *what);
-/* Write what CUPTI still holds, and stop. The caller has synchronised its devices. Harmless without begin. */
+/* Lets another profiler of this process subscribe to CUPTI; later calls are not recorded. Does
+ * nothing without begin. */
+void tide_gpu_leave(void);
+/* Writes the records that CUPTI still holds, and stops. The caller must have synchronised its
+ * devices. Does nothing without begin. */
 void tide_gpu_end(void);
 
-/* CUPTI's own function; NULL if there is none. */
+/* Returns CUPTI's own function; NULL if there is none. */
 void *tide__cupti_function(const char *name) TIDE_HIDDEN;
-/* Unix time in ns, CUPTI's clock. torch.profiler sets another one (ticks of the CPU), which stays when it
- * has ended. */
+/* Returns Unix time in ns, CUPTI's default clock. torch.profiler sets another clock (CPU ticks),
+ * which remains set after it has ended. */
 uint64_t tide__gpu_now(void) TIDE_HIDDEN;
-/* Writes what CUPTI has, if its buffers are ours. */
+/* Writes the records that CUPTI holds, if its buffers are ours. */
 void tide__gpu_flush(void) TIDE_HIDDEN;
-/* Subscribe to calls about virtual memory; leave the subscription to others. Harmless when repeated. */
+/* Subscribes to calls about virtual memory; ends the subscription so that others can subscribe.
+ * Both may be repeated. */
 void tide__virtual_on(void) TIDE_HIDDEN;
 void tide__virtual_off(void) TIDE_HIDDEN;
+/* Subscribes to these functions, by CUPTI's numbers, and records each call. Returns false if
+ * another tool has subscribed. Off writes the recorded calls. One thread may call it at a time. */
+bool tide__launches_on(const uint16_t *runtime, size_t n_runtime, const uint16_t *driver,
+		       size_t n_driver) TIDE_HIDDEN;
+void tide__launches_off(void) TIDE_HIDDEN;
 
 /* Writes a completed buffer's records to the recording. */
 void tide__cupti_records(uint8_t *buffer, size_t valid) TIDE_HIDDEN;

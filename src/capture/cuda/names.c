@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Names by pointer: CUPTI keeps a kernel's name as long as its module is loaded, so one pointer may
- * come to mean another name. A few bytes of the text are compared too. */
+/* Names by pointer: CUPTI keeps a kernel's name as long as its module is loaded, so a pointer can
+ * later refer to another name. A few bytes of the text are compared too. */
 #include "capture/cuda/inject.h"
 
 #include <dlfcn.h>

@@ -189,7 +189,7 @@ static struct timespec in_ms(unsigned ms)
 	return t;
 }
 
-/* Waits, less than `ms` if the last sample is wanted; returns true then. */
+/* Waits `ms`, or until the last sample is requested. Returns true in the latter case. */
 static bool pause_for(unsigned ms)
 {
 	struct timespec until = in_ms(ms);
@@ -201,7 +201,7 @@ static bool pause_for(unsigned ms)
 	return last;
 }
 
-/* Short programs get samples too: the first come after 0, 100, 200, 400 ... ms. */
+/* So that short programs get samples too, the first are taken after 0, 100, 200, 400 ... ms. */
 static void *run(void *unused)
 {
 	bool last = false;

@@ -106,7 +106,8 @@ static tide_name name_of(const attributes *a)
 	}
 }
 
-/* Domains are handles that we make: ids of their names, shifted so that they are never NULL. */
+/* Returns the name of a domain. Its handle is the id of the name, shifted so that it is never
+ * NULL. */
 static tide_name domain_name(const void *domain)
 {
 	return (tide_name)((uintptr_t)domain >> 1);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* CUPTI's records into ours: one function a kind, in a table. Runs in CUPTI's own thread, or in one of
- * the program's that flushes; nothing is kept between buffers, so memory does not grow. */
+/* Converts CUPTI's records to ours: one function per kind, in a table. Runs in CUPTI's own thread,
+ * or in a thread of the program that flushes; nothing is kept between buffers, so memory does not
+ * grow. */
 #include "capture/cuda/inject.h"
 
 #include <tidemark/detail/quick.h>
@@ -34,7 +35,7 @@ static uint64_t size_of(int32_t v)
 static void put_kernel(tide_device_log *l, const void *record)
 {
 	const cupti_kernel *k = record;
-	if (!k->start) { /* no time was taken: too little device memory */
+	if (!k->start) { /* has no times: too little device memory to measure them */
 		uint64_t one = 1;
 		tide__log_put(l, TIDE_DEVICE_REC_LOST, 0, &one, 1);
 		return;
@@ -124,7 +125,7 @@ static void put_overhead(tide_device_log *l, const void *record)
 	tide__log_put(l, TIDE_DEVICE_REC_OVERHEAD, (int64_t)o->start, v, sizeof v / sizeof *v);
 }
 
-/* CUPTI's memory kinds as ours. */
+/* Maps CUPTI's memory kinds to ours. */
 static uint64_t memory_kind(const cupti_memory *m)
 {
 	switch (m->memory) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* cuMemCreate and its kin. CUPTI makes no memory record of them (13.0), so a subscriber is called
- * when they return; the reader computes the lifetimes (import/tide/virtual_memory.h).
+/* Records cuMemCreate and related calls. CUPTI makes no memory records for them (13.0), so a
+ * subscriber is called when they return; the reader computes the lifetimes
+ * (import/tide/virtual_memory.h).
  *
  * There is one subscriber per process. If another tool wants to subscribe (torch.profiler, at its
- * first profile), we leave first: the tool must not notice us. */
+ * first profile), we unsubscribe first, so that its subscription succeeds. */
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <pthread.h>
@@ -117,13 +118,14 @@ void tide__virtual_off(void)
 		tide__cupti.unsubscribe(s);
 }
 
-/* ---- another tool subscribes: these stand in front of CUPTI's, for tools that link it ---- */
+/* ---- another tool subscribes: these replace CUPTI's functions for tools that link it ---- */
 
 /* Writes the recorded events first: the other tool may change CUPTI's clock and its buffers. */
 static void leave(void)
 {
 	tide__gpu_flush();
 	tide__virtual_off();
+	tide__launches_off();
 }
 
 EXPORT int cuptiSubscribe(void **out, cupti_callback_fn *f, void *user);

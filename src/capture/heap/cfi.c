@@ -246,7 +246,7 @@ static bool read_fde(const tide_module *m, const uint8_t *fde, struct entry *e)
 	return !b.bad;
 }
 
-/* The entry of the function that holds pc, by the sorted table in .eh_frame_hdr. */
+/* Finds the entry of the function that contains pc in the sorted table of .eh_frame_hdr. */
 static bool find_entry(const tide_module *m, uintptr_t pc, struct entry *e)
 {
 	memset(e, 0, sizeof *e);
@@ -305,7 +305,8 @@ struct row {
 	int64_t fp; /* CFA + fp */
 };
 
-/* CFA as an expression: only "stored at register + offset", which realigned stacks use. */
+/* Parses a CFA expression; only "stored at register + offset" is supported, which realigned stacks
+ * use. */
 static void cfa_expression(struct bytes *b, struct row *r)
 {
 	uint64_t n = uleb(b);
@@ -363,7 +364,7 @@ static void unknown_rule(struct row *r, const struct entry *e, uint64_t reg)
 		r->ra_moved = true;
 }
 
-/* An instruction on the frame's address; false: it is none of these. */
+/* Executes an instruction on the frame's address. Returns false for any other instruction. */
 static bool cfa_rule(struct bytes *b, uint8_t op, struct row *r, const struct entry *e)
 {
 	switch (op) {
@@ -394,7 +395,7 @@ static bool cfa_rule(struct bytes *b, uint8_t op, struct row *r, const struct en
 	}
 }
 
-/* An instruction on a register; false: it is none of these. */
+/* Executes an instruction on a register. Returns false for any other instruction. */
 static bool register_rule(struct bytes *b, uint8_t op, struct row *r, const struct row *first,
 			  const struct entry *e)
 {
@@ -455,7 +456,7 @@ static void step(struct bytes *b, uint8_t op, struct row *r, const struct row *f
 	}
 }
 
-/* Run instructions up to pc. */
+/* Executes instructions up to pc. */
 static bool run(struct bytes b, const struct entry *e, const struct row *first, struct row *r,
 		uintptr_t pc)
 {

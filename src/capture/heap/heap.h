@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The host heap: every function of the malloc family is recorded and forwarded.
+/* Records the host heap: every function of the malloc family is recorded and forwarded.
  *
  *     hooks.c    the functions that replace malloc's; two tests and a jump if nothing is recorded
  *     record.c   decides what is recorded and with which stack; start, fork, switching on and off
- *     place.c    where sampled blocks are allocated
+ *     sampled_blocks.c  where sampled blocks are allocated
  *     tracked.c  addresses that were recorded, so that their frees are recorded too
  *     real.c     the original functions
  *     operators.c  operator new and delete of an allocator that has its own
- *     maps.c     mmap, mremap and munmap (TIDEMARK_MMAP=1), in a pool of their own
+ *     maps.c     mmap, mremap and munmap (TIDEMARK_MMAP=1), in a separate pool
  *
- * TIDEMARK_HEAP selects what is recorded: a number of bytes (mean distance of samples), "full", or
- * nothing: then this library only forwards. An allocation of s bytes is sampled with probability
+ * TIDEMARK_HEAP selects what is recorded: a number (the mean of the bytes between two samples),
+ * "full", or nothing: then this library only forwards. An allocation of s bytes is sampled with probability
  * 1 - exp(-s / mean); readers divide by that, so that sums of bytes and counts are unbiased
  * (docs/analyses/heap.md). A thread that is recording does not record its own calls. */
 #ifndef TIDE_CAPTURE_HEAP_HEAP_H
@@ -52,9 +52,10 @@ size_t tide__real_early_size(const void *p) TIDE_HIDDEN;
 /* ---- a thread ---- */
 
 typedef struct tide_heap_thread {
-	int64_t left; /* bytes until the next sample; below 0: due() of record.c decides */
-	bool inside;  /* inside the recorder: calls are only forwarded */
-	bool asking;  /* inside pthread_getattr_np, which allocates under the thread's lock */
+	int64_t left;	  /* bytes until the next sample; below 0: due() of record.c decides */
+	const void *last; /* the block recorded last */
+	bool inside;	  /* inside the recorder: calls are only forwarded */
+	bool asking;	  /* inside pthread_getattr_np, which allocates under the thread's lock */
 	uint64_t random;
 	tide_stack_bounds bounds;
 	tide_walks *walks; /* full mode; owned by the thread */
@@ -64,7 +65,7 @@ extern __thread tide_heap_thread tide__heap_self
 
 /* ---- recorded addresses ---- */
 
-/* A free asks three questions, each rarer than the one before:
+/* A free makes 3 checks, each needed more rarely than the previous one:
  *
  *     screen   does the address share no bit with this mask? 127 of 128 blocks of a sampled heap do
  *              share one, since sampled blocks are in the first 32 bytes of a page. The mask is 0
@@ -78,7 +79,8 @@ static inline bool tide__heap_placed(const void *p)
 {
 	return !((uintptr_t)p & TIDE_SCREEN);
 }
-/* One instruction. Whoever frees a block got it from the thread that had set the screen before. */
+/* One instruction. The thread that frees a block received it from a thread that had set the screen
+ * before. */
 static inline bool tide__heap_passes(const void *p)
 {
 #if defined(__x86_64__)
@@ -108,12 +110,12 @@ bool tide__tracked_take(const void *p) TIDE_HIDDEN; /* removes it; returns true 
 
 /* ---- sampled blocks ---- */
 
-/* As the original functions; the block is at the start of a page where that is possible. */
+/* Like the original functions, but the block is at the start of a page if possible. */
 void *tide__place_malloc(size_t n) TIDE_HIDDEN;
 void *tide__place_calloc(size_t n, size_t size) TIDE_HIDDEN;
 void *tide__place_aligned(void *(*f)(size_t, size_t), size_t align, size_t n) TIDE_HIDDEN;
 int tide__place_posix(void **out, size_t align, size_t n) TIDE_HIDDEN;
-/* Moves a block of `n` bytes there, if it is small. Returns where it is now. */
+/* Moves a block of `n` bytes to the start of a page, if it is small. Returns its address. */
 void *tide__place_again(void *p, size_t n) TIDE_HIDDEN;
 
 /* ---- recording ---- */
@@ -126,7 +128,7 @@ void *tide__heap_aligned(void *(*f)(size_t, size_t), size_t align, size_t n) TID
 void *tide__heap_paged(void *(*f)(size_t), size_t n) TIDE_HIDDEN;
 int tide__heap_posix(void **out, size_t align, size_t n) TIDE_HIDDEN;
 void tide__heap_free(void *p) TIDE_HIDDEN;
-/* Records a block that was allocated by another function than those above, if it is due. */
+/* Records a block that a function other than those above allocated, if a sample is due. */
 void tide__heap_made(const void *p, size_t n, tide_walk w) TIDE_HIDDEN;
 /* Records the end of a block, before it is freed. */
 void tide__heap_gone(const void *p) TIDE_HIDDEN;

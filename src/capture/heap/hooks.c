@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The malloc family, in place of libc's. Each function is as short as it can be: count down, or look
- * at a few bits of an address, and jump to the function behind it. */
+/* Replaces libc's malloc family. Each function is as short as possible: it counts down, or checks a
+ * few bits of an address, and jumps to the original function. */
 #include "capture/heap/heap.h"
 
 __thread tide_heap_thread tide__heap_self __attribute__((tls_model("initial-exec")));
@@ -122,7 +122,7 @@ int dlclose(void *handle)
 	return rc;
 }
 
-/* The recorder calls it too, for the bounds of a thread's stack at its first event. */
+/* The recorder also calls it, to find the bounds of a thread's stack at its first event. */
 int pthread_getattr_np(pthread_t t, pthread_attr_t *a)
 {
 	bool was = tide__heap_self.asking;

@@ -40,7 +40,7 @@ static struct {
 	uintptr_t low, high;
 } ours[OURS]; /* code of our libraries */
 static int n_ours;
-/* Wiped in forked children, where nothing is recorded yet. */
+/* The kernel clears it in forked children, where nothing is recorded yet. */
 static struct table {
 	_Atomic uint32_t lock;
 	uint32_t n;
@@ -91,7 +91,7 @@ void tide__maps_start(tide_pool p)
 	atomic_store(&on, true);
 }
 
-/* ---- what is mapped ---- */
+/* ---- the table of mappings ---- */
 
 static void lock(void)
 {

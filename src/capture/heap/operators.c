@@ -4,11 +4,11 @@
  *
  * libstdc++'s operators call malloc and free, where they are recorded. A library that replaces
  * malloc often has operators of its own, which do not call its malloc. They cannot be replaced by
- * functions of the same name, as malloc is: a library that is loaded late may bring operators that
- * we would hide. Instead, if malloc's library has them, the slots through which the loaded
+ * functions of the same name, as malloc is, because we would hide the operators of a library that
+ * is loaded later. Instead, if malloc's library has them, the slots through which the loaded
  * libraries call them are pointed at the functions here. Libraries loaded later are not seen.
  *
- * The operators take up to three words; each is called with the words that came, used or not.
+ * The operators take up to 3 words; each is called with all 3, whether it uses them or not.
  * Compiled with frame pointers, as record.c is. */
 #include "capture/heap/heap.h"
 
@@ -47,13 +47,18 @@ enum { FIRST_NEW = 0, FIRST_DELETE = 8, OPERATORS = 20 };
 static op *real[OPERATORS]; /* NULL: not the allocator's */
 static uintptr_t allocator; /* where malloc's library begins */
 
-#define X(i, name)                                                       \
-	static void *new_##i(uintptr_t n, uintptr_t a, uintptr_t b)      \
-	{                                                                \
-		void *p = real[i](n, a, b);                              \
-		if ((tide__heap_self.left -= (int64_t)n) < 0)            \
-			tide__heap_made(p, (size_t)n, TIDE_WALK_HERE()); \
-		return p;                                                \
+/* Some operators call a function of the malloc family after all, as jemalloc's aligned ones do: then
+ * the bytes were counted there. */
+#define X(i, name)                                                                          \
+	static void *new_##i(uintptr_t n, uintptr_t a, uintptr_t b)                         \
+	{                                                                                   \
+		int64_t before = tide__heap_self.left;                                      \
+		tide__heap_self.last = NULL;                                                \
+		void *p = real[i](n, a, b);                                                 \
+		bool counted = tide__heap_self.left != before || tide__heap_self.last == p; \
+		if (!counted && (tide__heap_self.left -= (int64_t)n) < 0)                   \
+			tide__heap_made(p, (size_t)n, TIDE_WALK_HERE());                    \
+		return p;                                                                   \
 	}
 NEWS(X)
 #undef X
@@ -90,7 +95,8 @@ static uintptr_t hook_for(const char *name)
 	return 0;
 }
 
-/* The allocator's own calls are part of calls that are recorded. */
+/* Replaces a slot, except in the allocator's own library: its calls belong to calls that are
+ * recorded. */
 static int take(const tide_object *o, uintptr_t *slot, uintptr_t hook)
 {
 	return !(allocator >= o->begin && allocator < o->end) && tide__slot_put(o, slot, hook);

@@ -35,7 +35,7 @@ static void *early(size_t align, size_t n)
 	return (void *)p;
 }
 
-/* A free asks for the class of an address alone, so that classes of this arena always say "maybe". */
+/* A free checks only the class of an address, so classes of this arena always count as recorded. */
 bool tide__real_early_mark(void)
 {
 	size_t n = atomic_load(&used);
@@ -143,7 +143,7 @@ void tide__real_find(void)
 {
 	int none = 0;
 	if (!atomic_compare_exchange_strong(&state, &none, 1))
-		return; /* done, or dlsym itself asks */
+		return; /* done, or called by dlsym itself */
 	tide_real r = tide__real;
 	look("malloc", &r.malloc);
 	look("free", &r.free);

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <tidemark/detail/quick.h>
 #include <tidemark/record.h>
@@ -19,15 +20,16 @@
 #include "capture/heap/stacks.h"
 
 enum { UNDECIDED, OFF, SAMPLED, FULL };
-enum { REST = 1 << 26 };     /* bytes between two looks while nothing is recorded */
-enum { SPARSE = 128 << 10 }; /* from this mean on a page for a sample is little: 3 % or less */
+enum { REST = 1 << 26 };     /* bytes between two checks while nothing is recorded */
+enum { SPARSE = 128 << 10 }; /* from this mean on, a page per sample adds 3 % or less */
 
 static _Atomic int mode;
 static double mean;
 static bool placing; /* sampled blocks are at the start of a page */
 static tide_pool pool;
 
-/* Set while what is tracked is this process's: wiped in forked children, as the table is. */
+/* Set while the tracked blocks belong to this process: wiped in forked children, as the table
+ * is. */
 static struct {
 	_Atomic uint32_t ready;
 	uint8_t pad[4092];
@@ -106,7 +108,7 @@ static void start(void)
 		return;
 	}
 	opt.ring_bytes = want == FULL ? 4 << 20 : 1 << 20;
-	opt.full_wait_us = 100000; /* missing frees would make the recording useless */
+	opt.full_wait_us = 100000; /* without frees the recording would be useless */
 	if (!tide_recording())
 		tide_start(path, &opt, NULL);
 	if (!tide_recording()) {
@@ -130,20 +132,35 @@ static void start(void)
 	atomic_store_explicit(&mode, want, memory_order_release);
 }
 
-/* A program that has a malloc of its own never calls ours. */
-static void say_if_not_ours(void)
+/* Calls malloc as the program does and returns true if ours counted the block. The symbol alone is
+ * not enough: an executable at a fixed address that takes malloc's address has an entry for it. */
+static bool counts_malloc(void)
 {
-	void *theirs = dlsym(RTLD_DEFAULT, "malloc"), *ours = (void *)(uintptr_t)malloc;
-	Dl_info a, b;
-	void *here = (void *)(uintptr_t)tide__heap_malloc;
-	if (theirs == ours && dladdr(theirs, &a) && dladdr(here, &b) && a.dli_fbase == b.dli_fbase)
-		return;
-	tide_annotate(tide_intern("loss.own_allocator"), "the program has a malloc of its own");
+	void *(*theirs)(size_t) = (void *(*)(size_t))(uintptr_t)dlsym(RTLD_DEFAULT, "malloc");
+	void (*give_back)(void *) = (void (*)(void *))(uintptr_t)dlsym(RTLD_DEFAULT, "free");
+	int64_t before = SELF->left = INT64_MAX / 2;
+	if (!theirs || !give_back)
+		return true;
+	give_back(theirs(1));
+	return SELF->left != before;
 }
 
-__attribute__((constructor)) static void begin(void)
+/* A program that defines its own malloc never calls ours. */
+static void say_if_not_ours(void)
 {
+	if (!counts_malloc())
+		tide_annotate(tide_intern("loss.own_allocator"),
+			      "the program defines its own malloc");
+}
+
+/* Starts the recording: at the first call that libc is ready for, often one of a constructor of another
+ * library, which all run before ours. */
+static __attribute__((noinline)) void begin(void)
+{
+	static atomic_flag begun = ATOMIC_FLAG_INIT;
 	int saved = errno;
+	if (atomic_flag_test_and_set(&begun))
+		return;
 	tide__real_find();
 	SELF->inside = true;
 	start();
@@ -156,12 +173,26 @@ __attribute__((constructor)) static void begin(void)
 	errno = saved;
 }
 
+/* A process that allocates nothing before main. */
+__attribute__((constructor)) static void load(void)
+{
+	begin();
+}
+
+/* libc's own constructor, the first of all, sets the environment. */
+static bool libc_is_ready(void)
+{
+	return environ != NULL;
+}
+
 /* Discards the tracked blocks in a forked child: they belong to the parent. */
 static __attribute__((noinline)) void begin_child(int m)
 {
 	uint32_t none = 0;
-	if (atomic_compare_exchange_strong(&page.ready, &none, 1))
-		tide__tracked_all(m == FULL);
+	if (!atomic_compare_exchange_strong(&page.ready, &none, 1))
+		return;
+	tide__heap_stacks_forked();
+	tide__tracked_all(m == FULL);
 }
 
 /* ---- what is recorded ---------------------------------------------------------------------- */
@@ -173,8 +204,14 @@ static inline bool due(tide_heap_thread *t, size_t n)
 	if (t->inside)
 		return false;
 	if (__builtin_expect(m <= OFF, 0)) {
-		t->left = m == OFF ? REST : 0;
-		return false;
+		if (m == UNDECIDED && libc_is_ready()) {
+			begin();
+			m = atomic_load_explicit(&mode, memory_order_acquire);
+		}
+		if (m <= OFF) {
+			t->left = m == OFF ? REST : 0;
+			return false;
+		}
 	}
 	if (__builtin_expect(!atomic_load_explicit(&page.ready, memory_order_relaxed), 0))
 		begin_child(m);
@@ -203,8 +240,8 @@ static inline void done(tide_heap_thread *t)
 /* ---- time ---------------------------------------------------------------------------------- */
 
 /* While one thread alone allocates, the order of its ring is the order of events, and times may be
- * coarse: 4,096 ticks, about 1.5 us. They then pack into next to nothing. From the second thread on
- * times are exact, since they order the threads' events. */
+ * coarse: 4,096 ticks, about 1.5 us. Such times compress to almost nothing. Once a second thread
+ * allocates, times are exact, since they order the threads' events. */
 enum { COARSE = 4095 };
 static _Atomic(tide_heap_thread *) only; /* the thread that allocates alone */
 static _Atomic uint64_t precise;	 /* all ones: several do */
@@ -288,6 +325,7 @@ static inline void record(tide_heap_thread *t, const void *p, size_t n, tide_wal
 {
 	int saved = errno;
 	know(t);
+	t->last = p;
 	if (p && (full() || tide__tracked_add(p)))
 		put_alloc(p, n, stack_of(t, w));
 	errno = saved;
@@ -410,7 +448,7 @@ void *tide__heap_realloc(void *p, size_t n)
 	return q;
 }
 
-/* ---- code that goes ------------------------------------------------------------------------ */
+/* ---- unmapped code ------------------------------------------------------------------------ */
 
 static int subs(struct dl_phdr_info *i, size_t n, void *out)
 {
@@ -427,7 +465,7 @@ void tide__heap_unloaded(void)
 		return;
 	SELF->inside = true;
 	dl_iterate_phdr(subs, &now);
-	if (atomic_exchange(&seen, now) != now) /* something was really unmapped */
+	if (atomic_exchange(&seen, now) != now) /* code was actually unmapped */
 		tide__heap_stacks_forget();
 	SELF->inside = false;
 }

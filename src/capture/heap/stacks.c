@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 
 #include "capture/heap/cfi.h"
 
-enum { DEEP = 128, BATCH = 32, FIRST_SLOTS = 1 << 14, MOST_SLOTS = 1 << 24 };
+enum { DEEP = 128, BATCH = 32 /* most at once */, FIRST_SLOTS = 1 << 14, MOST_SLOTS = 1 << 24 };
 
 /* ---- Python -------------------------------------------------------------------------------- */
 
@@ -25,7 +26,8 @@ static struct {
 	_Atomic(py_fn *) stack;
 } python;
 
-/* The interpreter may be loaded late (a program that embeds it): look now and then. */
+/* The interpreter may be loaded late (by a program that embeds it), so look for it from time to
+ * time. */
 static void find_python(void)
 {
 	uint32_t n = atomic_fetch_add_explicit(&python.tries, 1, memory_order_relaxed);
@@ -47,9 +49,15 @@ static void find_python(void)
 
 /* ---- known stacks -------------------------------------------------------------------------- */
 
+/* Maps keys to ids: nodes by parent and frame, frames and whole stacks by addresses of code.
+ * Entries by address are discarded when code is unmapped; nodes stay, so that their stacks are not
+ * defined again. */
+#define USED_BIT (UINT64_C(1) << 63)
+#define NODE_BIT (UINT64_C(1) << 62)
+
 struct known {
 	_Atomic uint64_t key; /* 0 = free; stored last */
-	_Atomic uint32_t id;
+	_Atomic uint32_t id;  /* 0 = forgotten */
 };
 struct table {
 	size_t mask;
@@ -57,7 +65,7 @@ struct table {
 	struct known at[];
 };
 
-static struct table *_Atomic table; /* an older one stays: threads may be reading it */
+static struct table *_Atomic table; /* the old table stays: threads may be reading it */
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 
 static struct table *make(size_t slots)
@@ -112,7 +120,7 @@ static tide_stack find(uint64_t key)
 static void remember(uint64_t key, tide_stack id)
 {
 	if (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
-		return; /* another thread is doing it: next time */
+		return; /* another thread is growing it; try again next time */
 	struct table *t = atomic_load(&table);
 	if (!t || (atomic_load(&t->n) + 1) * 2 > t->mask + 1)
 		t = grown(t);
@@ -123,8 +131,22 @@ static void remember(uint64_t key, tide_stack id)
 
 void tide__heap_stacks_forget(void)
 {
-	atomic_store(&table, NULL);
+	while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
+		sched_yield();
+	struct table *t = atomic_load(&table);
+	for (size_t i = 0; t && i <= t->mask; i++) {
+		uint64_t key = atomic_load_explicit(&t->at[i].key, memory_order_relaxed);
+		if (key && !(key & NODE_BIT))
+			atomic_store_explicit(&t->at[i].id, 0, memory_order_relaxed);
+	}
+	atomic_flag_clear_explicit(&busy, memory_order_release);
 	tide__unwind_forget();
+}
+
+void tide__heap_stacks_forked(void)
+{
+	atomic_flag_clear_explicit(&busy, memory_order_release);
+	tide__unwind_forked();
 }
 
 /* ---- defining one -------------------------------------------------------------------------- */
@@ -146,49 +168,66 @@ static const char *path_of(const tide_module *m)
 	return own;
 }
 
-/* Returns the frame at `pc`; `text` has room for its function. */
+static uint64_t frame_key(uintptr_t pc)
+{
+	uint64_t key = (pc ^ UINT64_C(0x94d049bb133111eb)) * UINT64_C(0x9e3779b97f4a7c15);
+	return ((key ^ key >> 29) | USED_BIT) & ~NODE_BIT;
+}
+
+static uint64_t node_key(tide_stack parent, uint32_t frame)
+{
+	uint64_t key = ((uint64_t)parent << 32 | frame) * UINT64_C(0xc2b2ae3d27d4eb4f);
+	return (key ^ key >> 31) | USED_BIT | NODE_BIT;
+}
+
+/* Returns the frame at `pc`; `text` has room for its function, if its id is not known. */
 static tide_text_frame frame_of(uintptr_t pc, char text[24])
 {
 	tide_module m;
+	uint32_t id = find(frame_key(pc));
+	if (id)
+		return (tide_text_frame){ NULL, NULL, id };
 	if (!tide__module_find(pc - 1, &m))
-		return (tide_text_frame){ "[code made at run time]", NULL };
+		return (tide_text_frame){ "[code made at run time]", NULL, 0 };
 	snprintf(text, 24, "0x%lx", (unsigned long)(pc - 1 - m.base));
-	return (tide_text_frame){ text, path_of(&m) };
+	return (tide_text_frame){ text, path_of(&m), 0 };
 }
 
-static uint64_t node_key(tide_stack parent, uintptr_t pc)
-{
-	uint64_t key = ((uint64_t)parent << 1 | 1) * UINT64_C(0xc2b2ae3d27d4eb4f) ^
-		       pc * UINT64_C(0x9e3779b97f4a7c15);
-	return (key ^ key >> 31) | UINT64_C(1) << 63;
-}
-
-/* The outer part is most often known from other stacks; the rest is defined at once, under one
- * lock. */
-static __attribute__((noinline)) tide_stack define(const uintptr_t *pc, size_t n, tide_stack outer,
-						   bool cut)
+/* Defines k new nodes on top of `id`; pc[-1] is the outermost. Returns the last one, or 0. */
+static tide_stack define_some(const uintptr_t *pc, size_t k, tide_stack id)
 {
 	tide_text_frame frames[BATCH]; /* a signal handler's stack may be small */
 	char texts[BATCH][24];
-	uint32_t ids[BATCH];
+	for (size_t i = 0; i < k; i++)
+		frames[i] = frame_of(pc[-1 - (ptrdiff_t)i], texts[i]);
+	tide_stack first = tide__stack_push_texts(id, frames, k);
+	for (size_t i = 0; first && i < k; i++) {
+		if (frames[i].function)
+			remember(frame_key(pc[-1 - (ptrdiff_t)i]), frames[i].id);
+		remember(node_key(id, frames[i].id), first + (uint32_t)i);
+		id = first + (uint32_t)i;
+	}
+	return first ? id : 0;
+}
+
+/* The outer part is usually known from other stacks; the remaining frames are defined together,
+ * under one lock. */
+static __attribute__((noinline)) tide_stack define(const uintptr_t *pc, size_t n, tide_stack outer,
+						   bool cut)
+{
 	tide_stack id = outer, next;
+	uint32_t frame;
 	if (cut)
 		id = tide_stack_push(id, tide_name_static("[outer frames left out]"), 0, 0);
-	while (n && (next = find(node_key(id, pc[n - 1])))) {
+	while (n && (frame = find(frame_key(pc[n - 1]))) && (next = find(node_key(id, frame)))) {
 		id = next;
 		n--;
 	}
-	while (n) {
-		size_t k = n < BATCH ? n : BATCH;
-		for (size_t i = 0; i < k; i++)
-			frames[i] = frame_of(pc[n - 1 - i], texts[i]);
-		if (!tide__stack_push_texts(id, frames, k, ids))
+	for (size_t k; n; n -= k) {
+		k = n < BATCH ? n : BATCH;
+		id = define_some(pc + n, k, id);
+		if (!id)
 			return 0;
-		for (size_t i = 0; i < k; i++) {
-			remember(node_key(id, pc[n - 1 - i]), ids[i]);
-			id = ids[i];
-		}
-		n -= k;
 	}
 	return id;
 }
@@ -203,7 +242,7 @@ tide_stack tide__heap_stack(tide_walk w, const tide_stack_bounds *b, tide_walks 
 	tide_walked r = tide__unwind(w, b, known, room, most, loop, end);
 	tide_stack outer = r.stopped ? atomic_load(&python.stack)() : 0;
 	uint64_t key = r.hash ^ (outer + 1) * UINT64_C(0xff51afd7ed558ccd);
-	key |= UINT64_C(1) << 63;
+	key = (key | USED_BIT) & ~NODE_BIT;
 	tide_stack id = find(key);
 	if (__builtin_expect(id != 0, 1))
 		return id;

@@ -18,6 +18,8 @@
 /* Returns the id of the stack that starts at `w`; 0 if it is not available. */
 tide_stack tide__heap_stack(tide_walk w, const tide_stack_bounds *b, tide_walks *known);
 
+/* Call in a forked child, before its first stack. */
+void tide__heap_stacks_forked(void);
 /* Call after code was unmapped: addresses may have a different meaning from now on. */
 void tide__heap_stacks_forget(void);
 

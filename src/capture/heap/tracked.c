@@ -18,7 +18,7 @@ static bool every; /* every address counts as recorded, or early ones do */
 static struct {
 	_Atomic uint32_t lock;
 	uint32_t n;
-	uint32_t n_odd; /* of them, those not at the start of a page */
+	uint32_t n_odd; /* blocks that are not at the start of a page */
 	uint8_t pad[4084];
 } held __attribute__((aligned(4096)));
 static uintptr_t *slots;
@@ -81,7 +81,7 @@ bool tide__tracked_add(const void *p)
 		slots[i] = (uintptr_t)p;
 		set_screen();
 		uint8_t *c = &tide__heap_classes[tide__heap_class(p)];
-		if (*c < 255) /* else it stays: a few frees more are looked up */
+		if (*c < 255) /* otherwise it stays, and a few more frees are looked up */
 			__atomic_store_n(c, (uint8_t)(*c + 1), __ATOMIC_RELAXED);
 		room = true;
 	}

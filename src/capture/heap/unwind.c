@@ -37,15 +37,15 @@ void tide__stack_bounds(tide_stack_bounds *b)
 
 /* ---- rows by return address ---------------------------------------------------------------- */
 
-/* A row in one word, so that it is read atomically: kind, fp_saved, offsets, and bits of its
- * address, which reveal a row that was replaced between two loads. */
+/* A row is packed into one word, so that it is read atomically: kind, fp_saved, offsets, and bits
+ * of its address, which reveal a row that was replaced between two loads. */
 enum { SLOTS = 1 << 19, MOST = SLOTS / 2, OFF_BITS = 21 };
 
 struct slot {
 	_Atomic uint64_t pc, row;
 };
 
-static struct slot *_Atomic rows; /* SLOTS of them; pages come as they are touched */
+static struct slot *_Atomic rows; /* SLOTS rows; the kernel allocates pages on first use */
 static _Atomic uint32_t n_rows;
 static _Atomic uint64_t generation = 1; /* of rows: grows when code is unmapped */
 static atomic_flag busy = ATOMIC_FLAG_INIT;
@@ -119,7 +119,8 @@ static __attribute__((noinline)) uint64_t learn(struct slot *t, uint64_t pc)
 	tide_cfi c = { TIDE_CFI_NONE, false, 0, 0 };
 	if (tide__module_find((uintptr_t)pc - 1, &m)) {
 		c = tide__cfi_find(&m, (uintptr_t)pc - 1);
-		if (c.kind == TIDE_CFI_NONE) { /* a signal's return: not behind a call */
+		if (c.kind == TIDE_CFI_NONE) { /* return address of a signal frame: it does not
+		                                * follow a call */
 			tide_cfi at = tide__cfi_find(&m, (uintptr_t)pc);
 			if (at.kind == TIDE_CFI_SIGNAL)
 				c = at;
@@ -146,6 +147,11 @@ static inline tide_cfi row_of(struct slot *t, uint64_t pc)
 		break;
 	}
 	return unpack(learn(t, pc));
+}
+
+void tide__unwind_forked(void)
+{
+	unlock();
 }
 
 void tide__unwind_forget(void)
@@ -175,7 +181,7 @@ static inline bool inside(const tide_stack_bounds *b, uintptr_t at)
 
 /* ---- walks that are known ---- */
 
-/* Stacks that are cut share no outer frames: each would be as many new nodes as it has frames. Nested
+/* Truncated stacks share no outer frames, so each would add as many nodes as it has frames. Nested
  * imports of Python have more than 128. */
 enum { WALKS = 32, FRAMES = 30, LOADS = 60, DEEPEST = 512 };
 
@@ -193,7 +199,7 @@ struct known_walk {
 };
 struct tide_walks {
 	struct known_walk at[WALKS];
-	struct known_walk *open; /* being filled; NULL: it grew too long */
+	struct known_walk *open; /* being filled; NULL: the walk is too long */
 	uintptr_t room[DEEPEST];
 };
 

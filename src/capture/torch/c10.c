@@ -22,9 +22,9 @@ static const char *const symbols[TIDE_C10_N][2] = {
 
 _Atomic(void *) tide__c10_found[TIDE_C10_N];
 
-/* Matches a library's name with an optional version suffix. Only its path is copied: iterating
- * over loaded libraries holds a lock, for which another thread may wait while holding the one
- * that dlopen needs. */
+/* Matches a library's name with an optional version suffix. Only its path is copied: iterating over
+ * loaded libraries holds a lock, and another thread may wait for it while holding the lock that
+ * dlopen needs. */
 static int is_it(struct dl_phdr_info *info, size_t size, void *user)
 {
 	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;

@@ -5,7 +5,8 @@
  *
  * All are looked up at once, on first use, in the library that defines them (RTLD_NEXT does not
  * find them if Python loaded PyTorch's libraries privately). The lookup takes the loader's lock,
- * which must be avoided inside an allocator's memory report. */
+ * which another thread may hold while it waits for the allocator's lock; so none is looked up
+ * inside an allocator's memory report. */
 #ifndef TIDE_CAPTURE_TORCH_C10_H
 #define TIDE_CAPTURE_TORCH_C10_H
 

@@ -8,7 +8,7 @@
 #include "capture/torch/c10.h"
 
 tide_c10_device tide__c10_devices[TIDE_C10_TYPES][TIDE_C10_INDEXES];
-static _Atomic(bool) silent[TIDE_C10_TYPES]; /* nothing of the type is ever reported */
+static _Atomic(bool) silent[TIDE_C10_TYPES]; /* no event of this type is ever reported */
 
 static unsigned place(const tide_c10_device *d)
 {
@@ -27,8 +27,8 @@ static unsigned index_of(const tide_c10_device *d)
 
 /* ---- types ---- */
 
-/* A returned std::string, in memory of the caller, with its layout in C. A short text is stored
- * inside, and may have been moved from where `text` points. */
+/* The layout of a returned std::string in memory of the caller. A short text is stored inside, and
+ * may have moved, so that `text` does not point to it. */
 typedef struct cxx_string {
 	char *text;
 	size_t n;
@@ -73,11 +73,12 @@ static const char *torch_name(unsigned type, char buf[TYPE_TEXT])
 {
 	name_fn *name = TIDE_C10(name_fn, TIDE_C10_TYPE_NAME);
 	valid_fn *valid = TIDE_C10(valid_fn, TIDE_C10_TYPE_VALID);
-	if (!name || !valid || !valid((int8_t)type)) /* it throws for other types */
+	if (!name || !valid || !valid((int8_t)type)) /* torch's function throws for other types */
 		return NULL;
 	cxx_string s = name((int8_t)type, true);
 	snprintf(buf, TYPE_TEXT, "%.*s", (int)(s.n < TYPE_TEXT ? s.n : TYPE_TEXT - 1),
-		 s.n < sizeof s.here ? s.here : s.text); /* a long one stays: C cannot delete */
+		 s.n < sizeof s.here ? s.here : s.text); /* a long text is leaked: C cannot call
+		                                          * operator delete */
 	return *buf ? buf : NULL;
 }
 
@@ -159,7 +160,7 @@ static tide_stream open_stream(tide_c10_device *d, int64_t number)
 		atomic_store_explicit(&d->streams[i].stream, s, memory_order_release);
 		break;
 	}
-	return s; /* beyond eight streams: asked of the recorder each time, which knows it */
+	return s; /* beyond 8 streams: the recorder looks it up each time */
 }
 
 TIDE_HOT tide_stream tide__device_stream(tide_c10_device *d)
@@ -212,7 +213,7 @@ static void sample(int what, unsigned type, unsigned index, uint64_t total)
 	if (type >= TIDE_C10_TYPES || index >= TIDE_C10_INDEXES)
 		return;
 	tide_c10_device *d = tide__device(type, index);
-	tide__device_pool(d); /* the device is there, with all of it cached even */
+	tide__device_pool(d); /* opens the device, also if all of its memory is cached */
 	tide_counter(counter_name(what, d), (double)total);
 }
 
@@ -233,7 +234,7 @@ void tide_torch_peak(unsigned type, unsigned index, uint64_t most)
 
 /* ---- all of them ---- */
 
-void tide__devices_unusual(void)
+void tide__devices_forget(void)
 {
 	for (unsigned i = 0; i < TIDE_C10_TYPES * TIDE_C10_INDEXES; i++) {
 		tide_c10_device *d = &tide__c10_devices[i / TIDE_C10_INDEXES][i % TIDE_C10_INDEXES];
@@ -242,7 +243,7 @@ void tide__devices_unusual(void)
 	}
 }
 
-void tide__devices_anew(void)
+void tide__devices_restart(void)
 {
 	for (unsigned i = 0; i < TIDE_C10_TYPES * TIDE_C10_INDEXES; i++) {
 		tide_c10_device *d = &tide__c10_devices[i / TIDE_C10_INDEXES][i % TIDE_C10_INDEXES];

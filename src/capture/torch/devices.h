@@ -22,7 +22,7 @@ TIDE_API void tide_torch_reserved(unsigned type, unsigned index, uint64_t total)
 
 /** Returns true if an allocator of this device type has reported anything in this process. */
 TIDE_API bool tide_torch_reports(unsigned type);
-/** Stops recording its allocations: no pool is returned for them any more. */
+/** Stops recording its allocations: no pool is returned for them from now on. */
 TIDE_API void tide_torch_silence(unsigned type);
 /** Records the allocated bytes of such a device, from its own counter: a sample. */
 TIDE_API void tide_torch_allocated(unsigned type, unsigned index, uint64_t total);
@@ -48,8 +48,8 @@ TIDE_API void tide_torch_streams_by(tide_torch_stream_fn *f);
 enum { TIDE_C10_TYPES = 32, TIDE_C10_INDEXES = 128, TIDE_C10_STREAMS = 8 };
 typedef struct tide_c10_device {
 	_Atomic(uint32_t) pool;	    /* + 1; 0 = not opened yet */
-	_Atomic(uint32_t) usual;    /* the same, once no further check of a report is needed */
-	_Atomic(bool) reported;	    /* something was reported */
+	_Atomic(uint32_t) usual;    /* the same, set once reports need no further check */
+	_Atomic(bool) reported;	    /* at least one event was reported */
 	_Atomic(uint64_t) reserved; /* last reported total + 1; 0 = none yet */
 	struct {
 		_Atomic(int64_t) number; /* + 1; 0 = free */
@@ -60,10 +60,10 @@ extern tide_c10_device tide__c10_devices[TIDE_C10_TYPES][TIDE_C10_INDEXES]
 	__attribute__((visibility("hidden")));
 
 /* Treats every device's next report as its first. */
-void tide__devices_unusual(void);
+void tide__devices_forget(void);
 
 /* New recording: reserved totals must be reported again. */
-void tide__devices_anew(void);
+void tide__devices_restart(void);
 
 tide_pool tide__device_open(tide_c10_device *d);
 tide_stream tide__device_stream(tide_c10_device *d); /* of the calling thread; 0 = unknown */

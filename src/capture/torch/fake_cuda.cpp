@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* CUDA devices that are not there, for `tidemark predict -- PROGRAM` on a machine without a GPU.
+/* Virtual CUDA devices, for `tidemark predict -- PROGRAM` on a machine without a GPU.
  *
  * Built against the user's torch (a build without CUDA) by python/hook/tidemark_build.py and loaded
- * before torch: it registers a device guard and CUDA's hooks, so that torch believes in the devices.
- * No memory and no kernel stands behind them: tensors there are fake (tidemark_predict.py). */
+ * before torch: it registers a device guard and CUDA's hooks, so that torch sees the devices. They
+ * have no memory and run no kernels: their tensors are fake (tidemark_predict.py). */
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/DeviceAccelerator.h>
 #include <ATen/detail/CUDAHooksInterface.h>
@@ -163,7 +163,7 @@ namespace at
 REGISTER_CUDA_HOOKS(CUDAHooks)
 }
 
-/* torch's own answer is fixed when it is built. This library comes first in the search of symbols, as
+/* torch's own result is fixed when torch is built. Symbols of this library are found first, because
  * torch's libraries are loaded as its dependencies. */
 namespace at::accelerator
 {

@@ -62,7 +62,7 @@ typedef struct places {
 	bool instr_is_number;
 	long first; /* address of the first instruction - address of the code object */
 	int thread; /* in a thread state: the innermost node ... */
-	int cframe; /* ... or, unless -1, a pointer to something that has it there */
+	int cframe; /* ... or, unless -1, a pointer to a struct that has it at this offset */
 	int file, name, line, lines; /* in a code object */
 	uintptr_t trampoline;	     /* 3.12: code of the frames where C calls Python */
 } places;
@@ -110,7 +110,7 @@ struct sample {
 	long lasti, first_line;
 };
 
-/* Returns the attribute's address; it lives on in `o`. */
+/* Returns the attribute's address; `o` keeps it alive. */
 static uintptr_t attr_of(uintptr_t o, const char *name)
 {
 	py *v = api.attr((py *)o, name);
@@ -165,7 +165,7 @@ static bool take_samples(struct sample *s)
 	return ok;
 }
 
-/* ---- questions; each leaves its answer in *p ---- */
+/* ---- offsets; each function stores its result in *p ---- */
 
 static bool find_code(const struct sample *s, int *out)
 {
@@ -330,7 +330,7 @@ size_t tide__frames(tide_pyframe *out, size_t max)
 	     node = load(node + (uintptr_t)at.prev)) {
 		uintptr_t code = plain(load(node + (uintptr_t)at.code));
 		if (!code || code == at.trampoline || load(code + 8) != (uintptr_t)api.code_type)
-			continue; /* C called Python here: no code of its own */
+			continue; /* frame where C called Python: it has no code */
 		out[n].code = code;
 		out[n].instr = instr_of(node);
 		out[n].sign = load(code + (uintptr_t)at.name) +
@@ -400,7 +400,7 @@ void tide_torch_frames_on(bool want)
 
 /* ---- words ---- */
 
-/* UTF-8 of a text object; reading characters changes nothing in it. */
+/* Writes a text object as UTF-8, without changing the object. */
 static void text_of(uintptr_t text, char *out, size_t n)
 {
 	size_t k = 0;
@@ -432,12 +432,22 @@ void tide__frame_texts(const tide_pyframe *f, char *function, size_t nf, char *f
 	text_of(load(f->code + (uintptr_t)at.file), file, ns);
 }
 
-uint32_t tide__frame_made_up(const tide_pyframe *f)
+static bool starts_with(py *text, const char *prefix)
+{
+	for (long i = 0, n = api.length(text); prefix[i]; i++)
+		if (i >= n || api.read_char(text, i) != (unsigned char)prefix[i])
+			return false;
+	return true;
+}
+
+/* The interpreter's own code ("<frozen importlib._bootstrap>") stays loaded, like code from a
+ * file. */
+uint32_t tide__frame_generated(const tide_pyframe *f)
 {
 	py *file = (py *)load(f->code + (uintptr_t)at.file);
 	py *lines = (py *)load(f->code + (uintptr_t)at.lines);
 	long n = api.length(file);
-	if (n <= 0 || api.read_char(file, 0) != '<')
+	if (!starts_with(file, "<") || starts_with(file, "<frozen "))
 		return 0;
 	uint32_t h = 1;
 	for (long i = 0; i < n; i++)

@@ -22,10 +22,11 @@
 
 #include <tidemark/error.h>
 
-/** Find where frames are. @return 0 on success; else the number of the failed check (frames.c).
- * GIL held. Later calls verify the result. */
+/** Finds where this Python stores frames. @return 0 on success; else the number of the failed check
+ * (frames.c). The GIL must be held. Later calls verify the result. */
 TIDE_API int tide_torch_frames_learn(void);
-/** Turn reading on or off; turn it off before the interpreter ends. Stays off if learning failed. */
+/** Turns reading on or off. Turn it off before the interpreter ends. It stays off if learning
+ * failed. */
 TIDE_API void tide_torch_frames_on(bool on);
 
 typedef struct tide_pyframe {
@@ -45,7 +46,8 @@ size_t tide__frames(tide_pyframe *out, size_t max);
 void tide__frame_texts(const tide_pyframe *f, char *function, size_t nf, char *file, size_t ns);
 uint32_t tide__frame_line(const tide_pyframe *f);
 /* Returns a number that identifies generated code (exec, generated functions: file "<string>" or
- * similar), because later code may have the same address and name. 0: code from a file. */
-uint32_t tide__frame_made_up(const tide_pyframe *f);
+ * similar), because later code may have the same address and name. 0: code from a file or the
+ * interpreter's own. */
+uint32_t tide__frame_generated(const tide_pyframe *f);
 
 #endif

@@ -13,7 +13,7 @@
 #include "capture/torch/hooks.h"
 #include "capture/torch/start.h"
 
-/* ---- slots that are ours, and what was in them ---- */
+/* ---- slots that we changed, and their original values ---- */
 
 enum { MAX_SLOTS = 1024 };
 typedef struct taken {
@@ -23,12 +23,12 @@ typedef struct taken {
 } taken;
 static taken kept[MAX_SLOTS];
 static int n_kept;
-static bool preloaded; /* a slot was ours before we took it */
+static bool preloaded; /* the slot already pointed to our hook */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- taking over, putting back ---- */
+/* ---- replacing and restoring slots ---- */
 
-/* This library, from its first byte to its last. */
+/* The first and last byte of this library. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 
@@ -37,8 +37,8 @@ static bool ours(uintptr_t f)
 	return f >= (uintptr_t)__ehdr_start && f < (uintptr_t)_end;
 }
 
-/* Neither an original, nor what the linker puts into a slot that is not used yet: another tool's.
- */
+/* Returns true for another tool's function: neither an original nor the linker's value of an unused
+ * slot. */
 static bool foreign(const tide_object *o, uintptr_t f)
 {
 	return !ours(f) && !tide__c10_is(f) && !(f >= o->begin && f < o->end);
@@ -113,7 +113,7 @@ int tide_torch_detach(void)
 	forget();
 	if (!preloaded)
 		tide__torch_rest(true);
-	tide__devices_unusual();
+	tide__devices_forget();
 	pthread_mutex_unlock(&lock);
 	return n;
 }

@@ -6,11 +6,10 @@
  * walks the loaded libraries and points those slots at the hooks (hooks.h); detaching restores
  * them. Libraries loaded after an attach are hooked by the next one. A slot that already points to
  * our hook is left alone, so attaching twice, or in a process that `tidemark run` started, is
- * harmless. So is a slot that another tool has patched over ours: its function calls the one it
- * found there, which is ours, attached or not. After detaching, the hooks forward calls and record
- * nothing; the library stays loaded for callers that still reach them (dlclose has no effect). A
- * function that another tool put into a slot before we attached is not called while we are
- * attached.
+ * harmless. A slot that another tool patched over our hook is also left alone: its function calls
+ * our hook, attached or not. After detaching, the hooks forward calls and record nothing; the
+ * library stays loaded for callers that still reach them (dlclose has no effect). A function that
+ * another tool put into a slot before we attached is not called while we are attached.
  *
  * Slots are words written atomically: threads that call at that moment use the old or the new
  * address, and both are valid. */
@@ -19,9 +18,9 @@
 
 #include <tidemark/error.h>
 
-/** Attach. @return number of hooked slots; 0 if no library with PyTorch's functions is loaded. */
+/** Attaches. @return number of hooked slots; 0 if no library with PyTorch's functions is loaded. */
 TIDE_API int tide_torch_attach(void);
-/** Detach. @return number of restored slots. */
+/** Detaches. @return number of restored slots. */
 TIDE_API int tide_torch_detach(void);
 /** Number of call sites of PyTorch's memory report in loaded libraries other than PyTorch's own:
  * 0 = no third-party device can be reporting. */

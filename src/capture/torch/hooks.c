@@ -13,7 +13,7 @@
 #include "capture/torch/stacks.h"
 #include "capture/torch/start.h"
 
-/* ---- what c10's functions are ---- */
+/* ---- types of c10's functions ---- */
 
 /* c10::Device travels as two bytes in one register: type, index. */
 typedef uint32_t c10_device;
@@ -45,14 +45,14 @@ static __thread __attribute__((tls_model("initial-exec"))) struct {
 } fresh[FRESH];
 static __thread __attribute__((tls_model("initial-exec"))) unsigned n_fresh;
 
-static _Atomic(bool) describes; /* ops do, what they return */
+static _Atomic(bool) describes; /* op results are recorded with shape and dtype */
 static _Atomic(bool) light;	/* every allocation with its Python stack, no ops */
 
 void tide_torch_alloc_stacks(bool on)
 {
 	atomic_store(&light, on);
 	if (on)
-		tide__devices_unusual();
+		tide__devices_forget();
 }
 
 static inline void put_alloc(tide_pool pool, void *p, uint64_t n, tide_stream stream)
@@ -67,7 +67,7 @@ void tide_torch_describes(bool on)
 {
 	atomic_store(&describes, on);
 	if (on)
-		tide__devices_unusual();
+		tide__devices_forget();
 }
 
 static void remember(tide_pool pool, void *p)
@@ -88,7 +88,7 @@ static inline void keep_in_mind(tide_pool pool, void *p)
 bool tide_torch_fresh(uint64_t addr, uint32_t shape, bool grad, tide_pool *pool)
 {
 	for (unsigned back = 1; back <= FRESH;
-	     back++) { /* the latest at an address is what is there */
+	     back++) { /* the latest allocation at an address is the live one */
 		unsigned i = (n_fresh - back) % FRESH;
 		if (fresh[i].addr != addr || !addr)
 			continue;
@@ -105,7 +105,7 @@ bool tide_torch_fresh(uint64_t addr, uint32_t shape, bool grad, tide_pool *pool)
 #define HOOK __attribute__((visibility("default")))
 
 /* alloc_cpu fails by throwing. The exception passes through here as through any C function built
- * with -fexceptions, and runs the cleanup handler on its way: so it is seen, but neither caught
+ * with -fexceptions, and runs the cleanup handler on its way: so it is noticed, but neither caught
  * nor delayed. On success `returned` is set, and the handler does nothing. */
 struct request {
 	size_t n;
@@ -185,7 +185,7 @@ static void make_usual(tide_c10_device *d, tide_pool pool)
 	if (pool > 4095 || !all_is_usual())
 		return;
 	atomic_store(&d->usual, (uint32_t)pool + 1);
-	if (!all_is_usual()) /* any more, since just now */
+	if (!all_is_usual()) /* another thread changed that meanwhile */
 		atomic_store(&d->usual, 0);
 }
 
@@ -198,7 +198,7 @@ static void record_report(void *p, int64_t size, size_t total_reserved, c10_devi
 	tide_pool pool = tide__device_pool(at);
 	if (!TIDE_LIKELY(atomic_load_explicit(&at->reported, memory_order_relaxed)))
 		atomic_store_explicit(&at->reported, true, memory_order_relaxed);
-	note_reserved(at, total_reserved, true); /* its segment was there before it */
+	note_reserved(at, total_reserved, true); /* its segment existed before it */
 	bool alloc = size >= 0;
 	if (alloc)
 		keep_in_mind(pool, p);
@@ -224,8 +224,8 @@ static __attribute__((noinline)) void report_otherwise(void *p, int64_t size, si
 static void report_alloc(void *p, int64_t size, size_t allocated, size_t total_reserved,
 			 c10_device d);
 
-/* Nearly always: a device's block, in segments that it had before. A free is in these lines, an
- * allocation in those after them, nothing else in either. */
+/* The usual case: a device's block in existing segments. These cache lines hold only the free, the
+ * following ones only the allocation. */
 static TIDE_HOT void report(void *p, int64_t size, size_t allocated, size_t total_reserved,
 			    c10_device d)
 {
@@ -316,6 +316,6 @@ const uintptr_t tide__torch_report_hook = (uintptr_t)report;
 
 bool tide__torch_ready(void)
 {
-	tide__devices_anew();
+	tide__devices_restart();
 	return tide__c10(TIDE_C10_ALLOC) && tide__c10(TIDE_C10_FREE);
 }

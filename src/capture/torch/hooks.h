@@ -23,12 +23,12 @@
 
 #include <tidemark/record.h>
 
-/** Enable or disable descriptions of op results: the latest allocations are kept for
- * tide_torch_fresh. */
+/** Enables or disables descriptions of op results; while enabled, the latest allocations are kept
+ * for tide_torch_fresh. */
 TIDE_API void tide_torch_describes(bool on);
 
-/** Enable or disable Python stacks for every allocation, for recordings without ops. Frames must
- * have been learnt (frames.h). */
+/** Enables or disables Python stacks for every allocation, for recordings without ops.
+ * tide_torch_frames_learn must have succeeded (frames.h). */
 TIDE_API void tide_torch_alloc_stacks(bool on);
 
 /** Returns true, and its pool, if the tensor at `addr`, with this shape hash and grad, should be

@@ -52,7 +52,7 @@ static struct entry {
 	uintptr_t module; /* 0 = free */
 	tide_name name;
 } * table;
-static size_t mask, used; /* used: taken slots, those of the dead included */
+static size_t mask, used; /* used: occupied slots, including those of freed modules */
 
 static size_t place_of(const struct entry *t, size_t m, uintptr_t module)
 {
@@ -94,8 +94,7 @@ void tide_torch_module_name(uintptr_t address, tide_name name)
 	if (!e->module && !name)
 		return;
 	used += !e->module;
-	e->module = address; /* kept for dead modules, so that entries behind them are still
-			      * found */
+	e->module = address; /* kept for freed modules, so that later entries are still found */
 	e->name = name;
 }
 
@@ -110,8 +109,8 @@ static py *namer, *runner_of_models, *function;
 static __thread unsigned inside; /* modules that run on this thread */
 static vectorcall **place, *original;
 
-/* A model begins to run: its labels may be out of date. Asked at most every 100 ms; races between
- * threads only ask once more. False as in learn(). */
+/* Called when a model begins to run, because its labels may be out of date. Runs at most every 100
+ * ms; a race between threads only runs it once more. Returns false as learn() does. */
 static __attribute__((noinline)) bool begins(py *module)
 {
 	static _Atomic int64_t due;
@@ -131,8 +130,8 @@ static __attribute__((noinline)) bool begins(py *module)
 	return true;
 }
 
-/* Asks for a name; a module without one is asked again at its next call. Returns false if an
- * exception is pending that is not ours (Ctrl+C). */
+/* Asks Python for the module's name; if there is none, asks again at the next call. Returns false
+ * if an exception is pending that is not ours (Ctrl+C). */
 static __attribute__((noinline)) bool learn(py *module)
 {
 	py *none = api.call_one(namer, module, NULL);

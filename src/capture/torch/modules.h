@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Modules as ops: each call of torch.nn.Module.__call__ is an op named after the module.
+/* Records modules as ops: each call of torch.nn.Module.__call__ is an op named after the module.
  *
  * No PyTorch hook is set, because any hook disables the fast path of Module.__call__ for every
  * module and for torch.compile; no attribute is changed, because torch.compile compares them. Only
@@ -15,7 +15,7 @@
 
 #include <tidemark/record.h>
 
-/** Record calls of the Python function `function`, whose first argument is a module;
+/** Records calls of the Python function `function`, whose first argument is a module;
  * namer(module) is called for a module without a name and calls tide_torch_module_name.
  * runner(module) is called when a named module starts inside no other, at most every 100 ms.
  * References to both are kept forever. @return 0, or the number of the step that this Python

@@ -2,12 +2,13 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* PyTorch's ops, through RecordFunction, and its tensors' labels: the one C++ file of the project.
  *
- * Built against the user's own torch when it is first used, and cached (python/hook/tidemark_hook.py); without a compiler
- * everything else still works. A start and an end of an op are stored in line (tidemark/detail/quick.h): no lock is taken, no GIL, no
- * input is read. Shapes of results and Python stacks are recorded only on request. Each thread asks
- * the recorder for the id of a name once. Every op carries its
- * autograd sequence number and thread, so that a reader joins backward to forward. -DNDEBUG must match the release
- * build of torch. */
+ * Built against the user's own torch when it is first used, and cached
+ * (python/hook/tidemark_hook.py); without a compiler everything else still works. A start and an
+ * end of an op are stored in line (tidemark/detail/quick.h): it takes no lock and not the GIL, and
+ * reads no input. Shapes of results and Python stacks are recorded only on request. Each thread
+ * requests the id of a name from the recorder once. Every op carries its autograd sequence number
+ * and thread, so that a reader joins backward to forward. -DNDEBUG must match the release build of
+ * torch. */
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/record_function.h>
@@ -54,7 +55,7 @@ struct Host {
 #define COLD	  __attribute__((noinline, cold))
 enum { SHAPES = 1, STACKS = 2, EMPTY = 4 };
 
-// ---- names: what a thread keeps, where it has what it needs to store an event ----
+// ---- names of ops, cached per thread beside its recording state ----
 
 /* Names of ops by the address of their schema, which is stable until the dispatcher reports that
  * the op is removed; the schema itself is not read. The table has few lines, which are used
@@ -95,7 +96,7 @@ uint64_t hash_of(std::string_view s) // words at a time: names are short and man
 struct Names {
 	Row rows[ROWS] = {};
 	Said said[SETS][WAYS];
-	unsigned turn = 0; // who goes next where all four of a set are taken
+	unsigned turn = 0; // entry to replace next if all 4 of a set are used
 	Names *next = nullptr;
 
 	static uint64_t hash(const void *schema)
@@ -116,7 +117,8 @@ struct Names {
 		return row(schema).at[column(schema)];
 	}
 };
-std::atomic<Names *> every{ nullptr }; // all there are: no lock, which a fork could leave locked
+std::atomic<Names *> every{ nullptr }; // list of all tables: lock-free, since a fork could leave a
+				       // lock held
 
 /* Returns a thread's names, which stay with its descriptor in the recorder and serve its next
  * thread. NULL if memory runs out. */
@@ -137,14 +139,14 @@ Names *make_names(tide_quick *t)
 	return n;
 }
 
-/* The name where `schema` is in the entry, else 0. */
+/* Returns the name if the entry holds `schema`, else 0. */
 INLINE tide_name named(const std::atomic<uint64_t> &entry, const void *schema)
 {
 	uint64_t e = entry.load(std::memory_order_relaxed);
 	return Row::is(e, schema) ? Row::name(e) : 0;
 }
 
-/* A removed op frees its schema: the dispatcher reports it before. No op is called during
+/* The dispatcher reports the removal of an op before it frees its schema. No op is called during
  * removal. */
 struct Listener : c10::OpRegistrationListener {
 	void onOperatorRegistered(const c10::OperatorHandle &) override
@@ -159,7 +161,7 @@ struct Listener : c10::OpRegistrationListener {
 	}
 };
 
-/* Longer ones are asked of the recorder each time. */
+/* Longer names are looked up in the recorder each time. */
 COLD tide_name learn(Names &names, Said *set, std::string_view text)
 {
 	tide_name name = tide_intern(text.data());
@@ -190,7 +192,7 @@ __attribute__((hot)) tide_name by_text(Names &names, const char *said)
  * tidemark_build.py): asking for the name would cost a call and a read of the distant schema. */
 #ifdef TIDE_SCHEMA_IN_FN
 template <typename Tag, auto member>
-struct Peek { // an explicit instantiation may name what is private
+struct Peek { // an explicit instantiation may name private members
 	friend constexpr auto peek(Tag)
 	{
 		return member;
@@ -228,7 +230,7 @@ bool registered(const at::RecordFunction &fn, const void *schema)
 	}
 }
 
-/* Stores a name at its place if that is free or its row is full, else anywhere in the row. */
+/* Stores a name in its own entry if that is free or its row is full, else anywhere in the row. */
 void keep(Names &names, const void *schema, tide_name name)
 {
 	Row &row = names.row(schema);
@@ -242,8 +244,8 @@ void keep(Names &names, const void *schema, tide_name name)
 					    std::memory_order_relaxed);
 }
 
-/* First use, or first use since others took its place. The schema of an unregistered op may be
- * freed without notice. */
+/* Handles the first use of a name, or the first use since its entry was replaced. The schema of an
+ * unregistered op may be freed without notice. */
 COLD tide_name by_schema(Names &names, const void *schema, const at::RecordFunction &fn)
 {
 	tide_name name = by_text(names, fn.name());
@@ -290,8 +292,8 @@ INLINE void store(tide_quick *t, const at::RecordFunction &fn, tide_name name)
 
 using Context = std::unique_ptr<at::ObserverContext>; // none
 
-/* A thread's first op: under `tidemark run` it begins the recording, which it is in, and so is what it allocates. Or there is
- * no memory for names. */
+/* Handles a thread's first op, or missing memory for names. Under `tidemark run` the first op
+ * starts the recording, which includes the op and its allocations. */
 template <bool stacks> COLD Context begun_first(const at::RecordFunction &fn)
 {
 	host.begins();
@@ -311,8 +313,8 @@ template <bool stacks> INLINE Context begun_otherwise(const at::RecordFunction &
 	return nullptr;
 }
 
-/* The usual case: an op of the dispatcher whose name is at its place. Nothing else is in these
- * lines. */
+/* The usual case: an op of the dispatcher whose name is in its own entry. These cache lines hold
+ * only this case. */
 template <bool stacks>
 INLINE Context begun(const at::RecordFunction &fn, Context (*otherwise)(const at::RecordFunction &))
 {
@@ -362,7 +364,7 @@ HOT __attribute__((noinline)) Context begin_otherwise_with_stack(const at::Recor
 	return begun_otherwise<true>(fn);
 }
 
-// ---- shapes, on demand: what an op returns, if its memory was just taken ----
+// ---- shapes, on request: results of an op whose memory was just allocated ----
 
 uint8_t dtype_of(c10::ScalarType type)
 {
@@ -444,7 +446,7 @@ void describe(const at::Tensor &t)
 template <bool stacks>
 void end_with_shapes(const at::RecordFunction &fn, at::ObserverContext *context)
 {
-	try { // a tensor without a shape of numbers (symbolic, nested) says so by throwing
+	try { // sizes() throws for a tensor without a numeric shape (symbolic, nested)
 		for (const c10::IValue &v : fn.outputs()) {
 			if (v.isTensor())
 				describe(v.toTensor());
@@ -468,7 +470,7 @@ struct Label {
 	tide_name name, grad_name;
 	uint8_t role;
 	uint64_t owner = 0; // the optimizer that has it; 0 = none
-	uint64_t addr = 0;  // where it was when last said
+	uint64_t addr = 0;  // address when it was last labelled
 };
 std::vector<Label> labels; // the GIL guards it
 
@@ -490,7 +492,7 @@ void say(const at::Tensor &t, uint64_t addr, tide_name name, uint8_t role)
 				 &shape.info);
 }
 
-/* Returns false if the tensor is gone. With `grad`, also labels its gradient: only in the step
+/* Returns false if the tensor was freed. With `grad`, also labels its gradient: only in the step
  * of its optimizer. Another thread may be creating or dropping the gradients of its own model
  * now, without the GIL. */
 bool refresh(Label &l, bool grad)
@@ -507,7 +509,7 @@ bool refresh(Label &l, bool grad)
 		return true;
 	const at::Tensor &its = t.grad();
 	uint64_t at = address_of(its);
-	if (at) // each step's gradient is a new allocation, often where the last one was
+	if (at) // each step's gradient is a new allocation, often at the previous address
 		say(its, at, l.grad_name, TIDE_ROLE_GRADIENT);
 	return true;
 }
@@ -595,12 +597,12 @@ extern "C" TIDE_API void tide_torch_say(void *impl, tide_name name, int role)
 		at::Tensor t(Strong::reclaim_copy(static_cast<Impl *>(impl)));
 		if (uint64_t addr = address_of(t))
 			say(t, addr, name, static_cast<uint8_t>(role));
-	} catch (...) { // no shape of numbers
+	} catch (...) { // no numeric shape
 	}
 }
 
-/* Tensor `impl` (Tensor._cdata) is called `name`; its gradients, unless 0, `grad_name`. `again`: it has another name, which
- * ends. GIL held. */
+/* Names the tensor `impl` (Tensor._cdata) `name`, and its gradients `grad_name` unless 0. `again`:
+ * it replaces another name. The GIL must be held. */
 extern "C" TIDE_API void tide_torch_label(void *impl, tide_name name, tide_name grad_name, int role,
 					  bool again)
 {
@@ -615,7 +617,7 @@ extern "C" TIDE_API void tide_torch_label(void *impl, tide_name name, tide_name 
 	try {
 		if (refresh(l, false))
 			labels.push_back(std::move(l));
-	} catch (...) { // no shape of numbers
+	} catch (...) { // no numeric shape
 	}
 }
 
@@ -631,8 +633,8 @@ extern "C" TIDE_API void tide_torch_owner(uint64_t owner, void *const *impls, si
 	}
 }
 
-/* Labels again what moved, and the gradients of optimizer `owner`, which has made a step.
- * Returns the number of tensors that are gone. GIL held. */
+/* Labels tensors that moved again, and the gradients of optimizer `owner` after its step. Returns
+ * the number of freed tensors. The GIL must be held. */
 extern "C" TIDE_API int tide_torch_labels(uint64_t owner)
 {
 	size_t kept = 0, n = labels.size();

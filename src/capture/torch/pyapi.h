@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Finds functions of the running Python by name: nothing of it is linked. */
+/* Finds functions of the running Python by name, without linking Python. */
 #ifndef TIDE_CAPTURE_TORCH_PYAPI_H
 #define TIDE_CAPTURE_TORCH_PYAPI_H
 

@@ -14,7 +14,7 @@ struct place { /* id 0 = free */
 	uintptr_t code, instr;
 	uint64_t sign;
 	tide_stack parent, id;
-	uint32_t made_up; /* tide__frame_made_up */
+	uint32_t made_up; /* tide__frame_generated */
 };
 
 struct known { /* of the last stack, outermost first */
@@ -29,7 +29,7 @@ struct own { /* a thread's */
 	bool cut; /* the last stack was */
 	struct place *places;
 	size_t mask, n;
-	const void *op;	      /* open, and with a stack; NULL: none */
+	const void *op;	      /* innermost open op with a stack; NULL = none */
 	uintptr_t top, instr; /* innermost frame when it started */
 	unsigned skipped;
 };
@@ -79,7 +79,7 @@ static size_t hash(const tide_pyframe *f, tide_stack parent)
 /* Returns true if generated code is still the same. */
 static bool still(const tide_pyframe *f, uint32_t made_up)
 {
-	return __builtin_expect(!made_up, 1) || made_up == tide__frame_made_up(f);
+	return __builtin_expect(!made_up, 1) || made_up == tide__frame_generated(f);
 }
 
 static struct place *slot(struct place *t, size_t mask, const tide_pyframe *f, tide_stack parent)
@@ -139,7 +139,7 @@ static const struct place *inside(struct own *o, const tide_pyframe *f, tide_sta
 	if (p->id)
 		return p;
 	*p = (struct place){ f->code, f->instr,		 f->sign,
-			     parent,  define(f, parent), tide__frame_made_up(f) };
+			     parent,  define(f, parent), tide__frame_generated(f) };
 	o->n += p->id != 0;
 	return p->id ? p : NULL;
 }
@@ -155,7 +155,7 @@ static bool same(const tide_pyframe *f, const struct known *k)
 /* Returns the frame that replaces the outermost frames of a stack deeper than DEEPEST. */
 static tide_stack left_out(void)
 {
-	static _Atomic tide_stack known; /* a process's: every recording of it has it */
+	static _Atomic tide_stack known; /* belongs to the process: valid in all its recordings */
 	tide_stack id = atomic_load_explicit(&known, memory_order_relaxed);
 	if (!id) {
 		id = tide_stack_push(0, tide_intern("[outer frames left out]"), 0, 0);
@@ -178,7 +178,7 @@ static tide_stack walk(struct own *o)
 	tide_stack id = k ? o->last[k - 1].id : cut ? left_out() : 0;
 	for (; k < n; k++) {
 		const struct place *p = inside(o, &f[n - 1 - k], id);
-		if (!p) { /* no stack rather than half of one */
+		if (!p) { /* record no stack rather than a partial one */
 			o->n_last = k;
 			return 0;
 		}
@@ -194,13 +194,13 @@ tide_stack tide_torch_stack(const void *op)
 	uintptr_t instr, top = tide__frames_top(&instr);
 	struct own *o = top ? own() : NULL;
 	if (!o || !tide_recording() || (o->op && top == o->top && instr == o->instr))
-		return 0; /* that op is still open, so its frames have not moved */
+		return 0; /* that op is still open, so its frames are unchanged */
 	bool outer = !o->op;
 	o->top = top;
 	o->instr = instr;
 	o->op = op;
 	if (outer && ++o->skipped < atomic_load_explicit(&every, memory_order_relaxed))
-		return 0; /* nor for what is inside it */
+		return 0; /* nor for ops inside it */
 	o->skipped = outer ? 0 : o->skipped;
 	return walk(o);
 }

@@ -22,14 +22,16 @@ static void start(void)
 	char path[PATH_MAX];
 	int saved = errno;
 	tide_options opt = TIDE_OPTIONS_INIT;
-	opt.ring_bytes = 4 << 20; /* ops come in bursts: more room, and rather wait than lose, as */
+	opt.ring_bytes = 4 << 20; /* ops come in bursts: use a larger ring and wait rather than lose
+	                           * events, as */
 	opt.full_wait_us = 1000;  /* tidemark.record() has it */
 	if (!tide_recording() && tide__run_file(path, sizeof path))
-		tide_start(path, &opt, NULL); /* if it cannot, the program runs on without */
+		tide_start(path, &opt, NULL); /* on failure the program continues unrecorded */
 	errno = saved;
 }
 
-static __thread __attribute__((tls_model("initial-exec"))) bool starting; /* this thread is at it */
+static __thread __attribute__((tls_model("initial-exec"))) bool starting; /* this thread is
+                                                                           * deciding */
 
 /* Resets the state in a forked child, where no thread is deciding. */
 static void forked(void)
@@ -47,7 +49,7 @@ static bool await_decision(void)
 	int saved = errno, expected = STARTING;
 	for (int i = 0; i < 10000 && atomic_load(&tide__torch_state) == STARTING; i++)
 		nanosleep(&pause, NULL);
-	/* or it takes too long: continue without */
+	/* or the wait takes too long: continue unrecorded */
 	atomic_compare_exchange_strong(&tide__torch_state, &expected, DECIDED);
 	errno = saved;
 	return expected != RESTING;

@@ -37,7 +37,7 @@ static int run(const tide_args *a)
 		return 1;
 	tide_code rc = tide__hta_one(m, a->files[0], &job, &err);
 	if (rc == TIDE_OK)
-		rc = tide__collect_findings(m, job, &f, &err);
+		rc = tide__collect_findings(m, &(tide_findings_query){ .job = job }, &f, &err);
 	int status = rc == TIDE_OK ? print(a, m, &f) : tide__cli_fail(a->files[0], &err);
 	tide__hta_job_free(job);
 	tide__model_free(m);
@@ -48,9 +48,9 @@ const tide_command tide__cmd_advice = {
 	.name = "advice",
 	.usage = "FILE [--json]",
 	.summary = "list every recommendation on a recording, with evidence and a score",
-	.help = "Recommendations on device time, device memory, the allocator's settings and "
-		"torch.compile, each with the figure it is based on and the points it costs. "
-		"Areas without data in the recording are not judged.",
+	.help = "Lists recommendations on device time, device memory, the allocator's settings and "
+		"torch.compile, each with the figure it is based on and the points it costs. Areas "
+		"without data in the recording are not judged.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = 1,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* allocator: segments and blocks at a moment, fragmentation over time, what would help. */
+/* allocator: segments and blocks at a moment, fragmentation over time, and advice. */
 #include "cli/cli.h"
 
 #include "cli/select.h"
@@ -66,10 +66,11 @@ const tide_command tide__cmd_allocator = {
 	.name = "allocator",
 	.usage = "FILE [--at TIME] [--map N] [--device DEVICE] [--json]",
 	.summary = "show the allocator's segments and blocks, and how fragmented they are",
-	.help = "At the trace's end, or at --at: bytes reserved, in use, lost to rounding and "
-		"free (and whether they can be released to the device), the largest free block, "
-		"and a map of the largest segments. Then reserved and used bytes over time, and "
-		"advice with its evidence. JSON has every segment with its blocks.",
+	.help = "Shows the bytes reserved, in use, lost to rounding and free (and whether they can "
+		"be released to the device), the largest free block, and a map of the largest "
+		"segments, at the end of the trace or at --at. Then it shows reserved and used "
+		"bytes over time, and advice with its evidence. JSON has every segment with its "
+		"blocks.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = 1,

@@ -12,11 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/compare/diff.h"
 #include "analyze/compile/compile_report.h"
 #include "base/error.h"
 #include "cli/run/child.h"
 #include "cli/cli.h"
-#include "cli/run/place.h"
+#include "cli/run/program_files.h"
+#include "render/report/compare/diff.h"
 #include "render/report/compile.h"
 #include "render/report/compile_runs.h"
 
@@ -44,20 +46,29 @@ static const tide_option options[] = {
 
 /* ---- one log ---- */
 
+/* Returns false if the folder cannot be read; loading it then reports the reason. */
+static bool folder_without_logs(const char *path)
+{
+	struct stat st;
+	return !stat(path, &st) && S_ISDIR(st.st_mode) && !access(path, R_OK | X_OK) &&
+	       !tide__load_knows(path);
+}
+
 static int report(const tide_args *a, const char *path, tide_json *j)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_compile_report r;
-	tide_model *m = tide__cli_load(a, path, TIDE_WANT_SPANS | TIDE_WANT_ARGS);
-	size_t top = tide__cli_top(&a->opt[O_TOP], j != NULL);
-	if (!m) {
-		struct stat st;
-		if (!stat(path, &st) && S_ISDIR(st.st_mode))
-			tide__cli_note("%s has no compile log; a program writes them there with "
-				       "TORCH_TRACE=%s",
-				       path, path);
+	if (folder_without_logs(path)) {
+		tide__cli_note(
+			"tidemark compile: %s: no compile log in this folder; TORCH_TRACE=%s "
+			"makes a program write them there",
+			path, path);
 		return 1;
 	}
+	tide_model *m = tide__cli_load(a, path, TIDE_WANT_SPANS | TIDE_WANT_ARGS);
+	size_t top = tide__cli_top(&a->opt[O_TOP], j != NULL);
+	if (!m)
+		return 1;
 	if (tide__compile_report(m, &r, &err) != TIDE_OK) {
 		tide__model_free(m);
 		return tide__cli_fail(path, &err);
@@ -96,7 +107,7 @@ static int report_file(const tide_args *a)
 
 typedef struct outcome {
 	tide_compile_run run;
-	char folder[512]; /* all that a run leaves */
+	char folder[512]; /* results of a run */
 	char log[544], recording[544];
 	bool started;
 } outcome;
@@ -136,7 +147,7 @@ static void remove_logs(const char *path)
 		closedir(d);
 }
 
-/* The folder and, of a run with a mode, log/ in it. A log of an earlier run is not kept. */
+/* Creates the folder and, for a run with a mode, log/ in it. A log of an earlier run is removed. */
 static bool make_folder(const tide_args *a, outcome *o, tide_error *err)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -207,7 +218,8 @@ static bool run_child(const tide_args *a, outcome *o, tide_child *c)
 	return ok;
 }
 
-/* Calls of the run, from its recording. Without one, or without calls, nothing is known. */
+/* Reads the calls of the run from its recording. Without a recording or calls, the figures are
+ * unknown. */
 static void read_calls(const tide_args *a, outcome *o)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -224,7 +236,7 @@ static void read_calls(const tide_args *a, outcome *o)
 	tide__model_free(m);
 }
 
-/* 0, or an exit status that ends the command: the program could not run at all. */
+/* Returns 0, or an exit status that ends the command if the program could not run at all. */
 static int run_mode(const tide_args *a, outcome *o)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -266,27 +278,55 @@ static void put_run(const tide_args *a, const outcome *o)
 
 /* ---- why memory differs ---- */
 
-/* `tidemark diff` of the two recordings, as text or as the member "memory_diff". */
-static void put_diff(const tide_args *a, const outcome *eager, const outcome *o, tide_json *j)
+/* Writes the diff of two models as text or as the member "memory_diff". False if memory runs out. */
+static bool diff_models(const tide_args *a, const tide_model *const m[2], const char *const file[2],
+			tide_json *j)
 {
-	char *argv[] = { (char *)(uintptr_t) "diff", (char *)(uintptr_t)eager->recording,
-			 (char *)(uintptr_t)o->recording,
-			 (char *)(uintptr_t)(j ? "--json" : "--top=5"), NULL };
-	char *text = NULL;
-	size_t n = 0;
-	FILE *to = open_memstream(&text, &n);
-	bool ok = to && o->run.recorded && eager->run.recorded &&
-		  tide__cli_ask(4, argv, NULL, to, tide__cli_errors()) == 0;
-	if (to)
-		fclose(to);
-	if (j)
-		tide__json_kraw(j, "memory_diff", ok ? text : NULL, n);
-	else if (ok)
-		fprintf(a->out, "\nMemory against eager\n%.*s", (int)n, text);
-	free(text);
+	const tide_diff_checks none = { 0 };
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_diff d = { 0 };
+	bool ok = tide__find_diff(m[0], m[1], NULL, &d, &err) == TIDE_OK;
+	if (ok && j) {
+		tide__json_key(j, "memory_diff");
+		ok = tide__diff_report_json(&d, m, &none, file, j);
+	} else if (ok) {
+		fputs("\nMemory against eager\n", a->out);
+		ok = tide__diff_report_text(&d, m, &none, file, 5, &a->to);
+		tide__cli_losses(a, m[0]);
+		tide__cli_losses(a, m[1]);
+	}
+	tide__diff_free(&d);
+	return ok;
 }
 
-/* ---- telling ---- */
+/* Returns what a recording is called: its file, or its mode if the file is removed in the end. */
+static const char *called(const tide_args *a, const outcome *o)
+{
+	return a->opt[O_LOG].set ? o->recording : o->run.mode;
+}
+
+/* Shows why the memory of a mode differs from eager's. Without a recording of both, the member is
+ * null, and the text has nothing. */
+static int put_diff(const tide_args *a, const outcome *eager, const outcome *o, tide_json *j)
+{
+	const char *const file[] = { eager->recording, o->recording }, *const name[] = {
+		called(a, eager), called(a, o)
+	};
+	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
+	tide_model *m[2] = { NULL, NULL };
+	bool ok = true;
+	for (int i = 0; i < 2 && o->run.recorded && eager->run.recorded; i++)
+		m[i] = tide__cli_load(a, file[i], 0);
+	if (m[0] && m[1])
+		ok = diff_models(a, (const tide_model *const[]){ m[0], m[1] }, name, j);
+	else if (j)
+		tide__json_knull(j, "memory_diff");
+	tide__model_free(m[0]);
+	tide__model_free(m[1]);
+	return ok ? 0 : tide__cli_fail(NULL, &err);
+}
+
+/* ---- output ---- */
 
 static int report_run(const tide_args *a, const outcome *eager, outcome *o, tide_json *j)
 {
@@ -298,8 +338,8 @@ static int report_run(const tide_args *a, const outcome *eager, outcome *o, tide
 		put_run(a, o);
 	}
 	int rc = o->run.logged ? report(a, o->log, j) : 0;
-	if (other && a->opt[O_MEMORY].set)
-		put_diff(a, eager, o, j);
+	if (other && a->opt[O_MEMORY].set && !rc)
+		rc = put_diff(a, eager, o, j);
 	if (j && other && !a->opt[O_COMPARE].set) {
 		tide__json_kobject(j, "eager");
 		tide__compile_run_json(&eager->run, &eager->run, j);
@@ -364,7 +404,7 @@ static int tell_runs(const tide_args *a, outcome runs[4], size_t n, int status)
 	return finish(a, json ? &j : NULL, rc, status);
 }
 
-/* Letters, digits and dashes: a mode is part of a folder's name. */
+/* Checks for letters, digits and dashes, because a mode is part of a folder's name. */
 static bool is_word(const char *s)
 {
 	return *s &&
@@ -425,13 +465,13 @@ const tide_command tide__cmd_compile = {
 	.name = "compile",
 	.usage = "LOG|FOLDER | [--mode MODE] [--compare] [--] PROGRAM|SCRIPT.py [ARGUMENT]...",
 	.summary = "report on torch.compile: graph breaks, recompiles, kernels, stages",
-	.help = "LOG is a file that torch writes with TORCH_TRACE=FOLDER, FOLDER one with the "
-		"logs of all ranks. A PROGRAM is run with the log on and then reported on; its "
-		"output and exit status pass through (with --json and without -o its output goes "
-		"to standard error). With --mode or --compare the program runs "
-		"eagerly and in each mode, each time in a separate process with an empty cache of "
-		"compiled code; the report compares time and peak memory of calls to what "
-		"torch.compile returned. Options go first.",
+	.help = "LOG is a file that torch writes with TORCH_TRACE=FOLDER; FOLDER holds the logs of "
+		"all ranks. A PROGRAM is run with the log on and then reported on; its output and "
+		"exit status pass through (with --json and without -o its output goes to standard "
+		"error). With --mode or --compare the program runs eagerly and in each mode, each "
+		"time in a separate process with an empty cache of compiled code; the report "
+		"compares time and peak memory of calls to the compiled functions. Options go "
+		"first.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

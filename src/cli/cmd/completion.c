@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Completion for bash, zsh and fish, made from the command table: one function a shell, each
- * writing a script that knows commands, their options, and what may follow an option. */
+/* Completion for bash, zsh and fish, generated from the command table: one function per shell
+ * writes a script that completes commands, their options, and the values of options. */
 #include <string.h>
 
 #include "cli/cli.h"
 
 #define SHELLS "bash,zsh,fish"
 
-/* Every command, in the order of help. */
+/* Writes every command, in the order of help. */
 #define EACH_COMMAND(c)                                \
 	const tide_command *const *c = tide__commands; \
 	*c;                                            \
@@ -25,7 +25,7 @@ static void names(FILE *out)
 		fprintf(out, "%s%s", c == tide__commands ? "" : " ", (*c)->name);
 }
 
-/* The words of a comma-separated list, "" = names of commands. */
+/* Writes the words of a comma-separated list, "" = names of commands. */
 static void words(FILE *out, const char *list)
 {
 	if (!*list)
@@ -34,8 +34,8 @@ static void words(FILE *out, const char *list)
 		fputc(*list == ',' ? ' ' : *list, out);
 }
 
-/* Text inside single quotes; characters of `special` get a backslash, `quote` is how the shell
- * writes a single quote there. */
+/* Writes text inside single quotes; characters of `special` get a backslash, `quote` is the shell's
+ * form of a single quote there. */
 static void quoted(FILE *out, const char *s, const char *special, const char *quote)
 {
 	for (; *s; s++) {
@@ -58,7 +58,7 @@ static void reply_words(FILE *out, const char *list)
 	fputs("' -- \"$cur\"))", out);
 }
 
-/* case arms: what may follow an option that takes a value */
+/* Writes case arms: the values of options that take one. */
 static void bash_values(FILE *out, const tide_command *c)
 {
 	const tide_option *o;

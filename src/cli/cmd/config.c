@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "cli/select.h"
 #include "render/text/out.h"
-#include "cli/outfile.h"
+#include "cli/output/outfile.h"
 #include "config/config.h"
 #include "config/toml.h"
 
@@ -97,7 +97,7 @@ static tide_grid *grid_of(const tide_config *c)
 	return g;
 }
 
-/* true, 5.0, "profiles"; null = the recording program decides. */
+/* Writes a value as JSON: true, 5.0, "profiles"; null = the recording program decides. */
 static void json_value(tide_json *j, tide_config_key k, const tide_config_value *v)
 {
 	switch (tide__config_kind(k)) {
@@ -146,7 +146,7 @@ static int show_json(const tide_args *a, const tide_config *c)
 	return tide__cli_json_end(a, &j);
 }
 
-/* Names of files and backends are others' texts. */
+/* Prints a name of a file or backend, escaped, because it may contain any bytes. */
 static void named(const tide_args *a, const char *what, const char *name)
 {
 	fputs(what, a->out);
@@ -272,7 +272,7 @@ static int update(const tide_args *a)
 	for (unsigned k = 0; k < TIDE_CONFIG_N; k++)
 		any |= a->opt[O_FIRST + k].set;
 	if (!any)
-		return tide__cli_usage(a, "which value? For example "
+		return tide__cli_usage(a, "no value to update; e.g. "
 					  "--backend-enable-memory-profiling true");
 	if (flags(a, &c, &err) != TIDE_OK)
 		return fail(a, &c, &err);
@@ -288,7 +288,8 @@ static int update(const tide_args *a)
 static int run(const tide_args *a)
 {
 	if (a->n_files == 0)
-		return tide__cli_usage(a, "show or update?");
+		return tide__cli_usage(a,
+				       "write `tidemark config show` or `tidemark config update`");
 	if (!strcmp(a->files[0], "show"))
 		return show(a);
 	if (!strcmp(a->files[0], "update"))

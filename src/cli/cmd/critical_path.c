@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* critical-path: the chain of work that decided how long a step took, and what bounds it. */
+/* critical-path: the chain of work that determined the length of a step, and its bounding
+ * resources. */
 #include "cli/cli.h"
 
 #include <inttypes.h>
@@ -54,7 +55,7 @@ static bool any_named(const tide_model *m, const char *part)
 	return false;
 }
 
-/* Names of the first few annotations, ", " between them. Returns buf. */
+/* Writes the names of the first few annotations, separated by ", ". Returns buf. */
 static const char *annotations(const tide_model *m, char *buf, size_t n)
 {
 	enum { MOST = 4 };
@@ -107,8 +108,8 @@ static void show(const tide_args *a, const tide_critical_view *v, tide_json *j, 
 	tide__critical_view_text(v, &a->to);
 }
 
-/* Reports on one trace: text, or a value into j. Returns the exit status; 2 if the trace lacks
- * what was requested. */
+/* Reports on one trace: text, or a value into j. Returns the exit status; 2 if the trace lacks the
+ * requested window. */
 static int one(const tide_args *a, const char *file, tide_critical_search_options o, tide_json *j,
 	       bool alone, bool first)
 {
@@ -155,8 +156,8 @@ static int one(const tide_args *a, const char *file, tide_critical_search_option
 	return rc;
 }
 
-/* Several traces: a rank that is unreadable, or lacks what was requested, is reported and does
- * not stop the rest. */
+/* Reports on several traces: a rank that is unreadable, or lacks the requested window, is reported
+ * and does not stop the rest. */
 static int several(const tide_args *a, const tide_rank_files *f,
 		   const tide_critical_search_options *o, tide_json *j)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* device: the ledger of a device's memory; of several recordings one ledger for all processes, then each. */
+/* device: the ledger of a device's memory; for several recordings one ledger of all processes, then
+ * one of each. */
 #include "cli/cli.h"
 
 #include "base/error.h"
@@ -100,10 +101,10 @@ const tide_command tide__cmd_device = {
 	.usage = "FILE... [--json]",
 	.summary =
 		"show where a GPU's memory is: PyTorch, other libraries, context, other processes",
-	.help = "Reads recordings of `tidemark run --gpu`. What NVML counts for the device is explained by "
-		"what was recorded, at the moment of highest use and over time; the rest is shown as "
-		"unexplained. Several files: one ledger of all processes on each device first, then "
-		"that of each recording.",
+	.help = "Reads recordings of `tidemark run --gpu`. Compares the used bytes that NVML "
+		"counts with the recorded allocations, at the moment of highest use and over "
+		"time; the difference is shown as unexplained. For several files, a ledger of all "
+		"processes on each device comes first, then that of each recording.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* diff: what changed from one trace to another, and whether it changed too much. */
+/* diff: differences between two traces, and thresholds on them. */
 #include "cli/cli.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "analyze/compare/diff.h"
-#include "cli/diff_checks.h"
-#include "cli/diff_compat.h"
+#include "cli/job/diff_checks.h"
+#include "cli/cmd/diff_compat.h"
 #include "cli/job/diff_ranks.h"
 #include "cli/job/ranks.h"
 #include "cli/select.h"
@@ -174,14 +174,14 @@ const tide_command tide__cmd_diff = {
 	.usage = "A B [--fail-if EXPR]... [--json] [-o FILE]",
 	.summary = "compare two traces; fail if a figure grew too much",
 	.help = "Compares time, host spans, device work and memory at the peak, as far as both "
-		"traces have them; formats may differ. Rows are sorted by the size of the "
-		"change. For two folders, every rank that both have is compared, the worst "
-		"first.\nEXPR is FIGURE COMPARE LIMIT, e.g. 'peak>+2%', 'gpu_time>+5%', "
-		"'kernel_time>100ms', 'count(aten::mm)>+10', 'peak(activation)>+64MiB'. Figures: "
-		"time, cpu_time, gpu_time, overlap, kernel_time, ops, kernels, peak, "
-		"peak_requested, reserved, live_end, allocated, allocs, and count, op_time, "
-		"self_time, kernel_time, peak of (NAME), where '*' matches any text. A limit "
-		"with a sign applies to the change, without one to B itself. Exit status 3 if an "
+		"traces have them; formats may differ. Rows are sorted by the size of the change. "
+		"For two folders, every rank that both have is compared, the worst first.\nEXPR is "
+		"FIGURE COMPARE LIMIT, e.g. 'peak>+2%', 'gpu_time>+5%', 'kernel_time>100ms', "
+		"'count(aten::mm)>+10', 'peak(activation)>+64MiB'. Figures: time, step_time, "
+		"cpu_time, gpu_time, overlap, kernel_time, ops, kernels, peak, peak_requested, "
+		"reserved, live_end, allocated, allocs, and count, op_time, self_time, "
+		"kernel_time, peak of (NAME), where '*' matches any text. A limit with a sign "
+		"applies to the change, one without a sign to B itself. The exit status is 3 if an "
 		"EXPR holds, 1 if a trace lacks its figure.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 2,

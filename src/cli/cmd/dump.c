@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* dump: every row of the model, table by table, straight from the column lists. Ids that are texts
- * come out as texts, kinds by name, times that never came as "-" / null. */
+/* dump: every row of the model, table by table, from the column lists. Ids of texts are printed as
+ * texts, kinds by name, ends that never came as "-" / null. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ TIDE_TABLES(T)
 
 struct table {
 	const tide_table_desc *desc;
-	const uint8_t *texts; /* per column: is it a tide_str */
+	const uint8_t *texts; /* per column: true if it holds tide_str */
 	const void *rows;
 	size_t n, first;
 };
@@ -58,7 +58,7 @@ static void list_tables(const tide_model *m, struct table *t)
 
 struct field {
 	const tide_column *c;
-	tide_words words; /* of a column whose numbers have some */
+	tide_kind_names words; /* texts of a column of kinds */
 	bool text;
 };
 
@@ -191,7 +191,7 @@ static void dump_table(struct dump *x, const struct table *t)
 		end = t->first + (size_t)a->opt[O_LIMIT].num;
 	for (size_t k = 0; k < t->desc->n_columns; k++)
 		f[k] = (struct field){ &t->desc->columns[k],
-				       tide__words_of(t->desc->name, t->desc->columns[k].name),
+				       tide__kind_names_of(t->desc->name, t->desc->columns[k].name),
 				       t->texts[k] != 0 };
 	for (size_t row = t->first; row < end && !ferror(a->out); row++)
 		(a->opt[O_JSON].set ? json_row : text_row)(x, t, f, row);
@@ -220,7 +220,7 @@ static int run(const tide_args *a)
 			dump_table(&x, &t[i]);
 	if (!a->opt[O_JSON].set)
 		tide__cli_losses(a, m);
-	tide__cli_cut(x.longs.cut);
+	tide__cli_note_truncated(x.longs.cut);
 	tide__long_free(&x.longs);
 	tide__model_free(m);
 	return tide__cli_done(a);
@@ -230,9 +230,9 @@ const tide_command tide__cmd_dump = {
 	.name = "dump",
 	.usage = "FILE [--table WORD] [--limit N] [--json]",
 	.summary = "print every row of a trace",
-	.help = "One line per row, table by table: the same for every format, because it shows "
-		"what the analyses read. Row 0 of tables with ids means none and is not printed. "
-		"Losses are facts.",
+	.help = "Prints one line per row, table by table. The tables are the same for every "
+		"format: they are the input of all analyses. Row 0 of tables with ids means none "
+		"and is not printed. Losses are facts.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = 1,

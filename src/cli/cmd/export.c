@@ -74,7 +74,7 @@ static void notes(const tide_export_stats *st)
 		tide__cli_note("note: %llu track%s added for spans that do not nest in their lane",
 			       (unsigned long long)st->extra_tracks,
 			       st->extra_tracks == 1 ? " was" : "s were");
-	tide__cli_cut(st->cut_texts);
+	tide__cli_note_truncated(st->cut_texts);
 	if (st->cut_spans)
 		tide__cli_note("note: %llu span%s cut short so that they nest",
 			       (unsigned long long)st->cut_spans,
@@ -117,7 +117,7 @@ static int64_t rank_of(const tide_model *m, const char *path)
 	return tide__rank_in_name(path);
 }
 
-/* Everything, with launch figures of kernels and shapes of ops. */
+/* All data, with launch figures of kernels and shapes of ops. */
 enum {
 	WANTED = TIDE_WANT_SPANS | TIDE_WANT_MEMORY | TIDE_WANT_ARGS | TIDE_WANT_FLOWS |
 		 TIDE_WANT_SHAPES
@@ -133,7 +133,7 @@ static const tide_model *load_rank(void *user, size_t i, int64_t *rank)
 	return r->m;
 }
 
-/* Unreadable traces are reported and left out. */
+/* Writes several ranks into one file; unreadable traces are reported and left out. */
 static int write_ranks(const tide_args *a, const tide_exporter *e, struct ranks *r)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };

@@ -142,7 +142,7 @@ static int one_trace(const tide_args *a, const char *file, const tide_flame_opti
 	return rc;
 }
 
-/* Add the tree of one more trace; the model is in memory only meanwhile. */
+/* Adds the tree of one more trace; its model is freed afterwards. */
 static int join(const tide_args *a, const char *file, const tide_flame_options *o, size_t done,
 		tide_flame *all)
 {
@@ -161,7 +161,8 @@ static int join(const tide_args *a, const char *file, const tide_flame_options *
 	return rc;
 }
 
-/* Several traces: one tree with a branch for each. Unreadable ones are reported and left out. */
+/* Joins several traces into one tree with a branch for each. Unreadable ones are reported and left
+ * out. */
 static int many_traces(const tide_args *a, const tide_rank_files *files,
 		       const tide_flame_options *o)
 {

@@ -10,8 +10,8 @@
 #include "analyze/timeline/timeline_rows.h"
 #include "base/error.h"
 #include "cli/cli.h"
-#include "cli/outfile.h"
-#include "cli/page.h"
+#include "cli/output/outfile.h"
+#include "cli/output/page.h"
 #include "render/text/format.h"
 #include "render/page/page.h"
 
@@ -21,7 +21,8 @@ static const tide_option options[] = {
 		       "the page (default: named after the input, with _gantt.html)" },
 };
 
-/* -o, or OUT, or the input's name with _gantt.html for its ending. */
+/* Writes the name of the page: -o, else OUT, else the input's name with the ending _gantt.html.
+ * Returns false if it is too long. */
 static bool name_page(const tide_args *a, char *out, size_t n)
 {
 	static const char *const endings[] = { ".gz", ".json", ".tide", ".pickle", ".pkl" };
@@ -95,7 +96,7 @@ static int tell(const tide_args *a, const tide_model *m, const char *page)
 	return tide__cli_done(a);
 }
 
-/* Prints errors in the words that scripts around the memory tracker expect. */
+/* Prints errors in the wording that scripts around the memory tracker expect. */
 static int complain(const char *what)
 {
 	fprintf(stderr, "Error: %s\n", what);

@@ -37,6 +37,6 @@ const tide_command tide__cmd_help = {
 	TIDE_COMMAND_OPTIONS(options),
 	.max_files = SIZE_MAX,
 	.words = "",
-	.raw = true, /* it knows the width itself */
+	.raw = true, /* the command wraps its output itself */
 	.run = run,
 };

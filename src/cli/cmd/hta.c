@@ -18,10 +18,10 @@ enum {
 };
 static const tide_option options[] = {
 	TIDE_RANKS_OPTION_ROWS,
-	[O_SHORT] = { "short-cutoff", 0, TIDE_OPT_INT, "NS", "longer launch calls are outliers",
-		      .def = "50000", .least = 1 },
-	[O_DELAY] = { "delay-cutoff", 0, TIDE_OPT_INT, "NS", "longer launch delays are outliers",
-		      .def = "100000", .least = 1 },
+	[O_SHORT] = { "short-cutoff", 0, TIDE_OPT_INT, "NS",
+		      "launch calls longer than NS are outliers", .def = "50000", .least = 1 },
+	[O_DELAY] = { "delay-cutoff", 0, TIDE_OPT_INT, "NS",
+		      "launch delays longer than NS are outliers", .def = "100000", .least = 1 },
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
 		    "rows of long tables, 0 = all; JSON has all unless given", .def = "10" },
 	[O_COMPAT] = { "hta-compat", 0, TIDE_OPT_FLAG, NULL,
@@ -63,14 +63,12 @@ const tide_command tide__cmd_hta = {
 	.name = "hta",
 	.usage = "TRACE... [--json] [-o FILE]",
 	.summary = "break down device time: compute, communication, copies, idle",
-	.help = "TRACE is a file, a folder of ranks or a pattern. For each rank: busy and idle "
-		"time, "
-		"time by type and the overlap of communication with compute, idle time of every "
-		"stream and what the host did meanwhile, launches, queues, copies, collectives, "
-		"steps. "
-		"For all together: kernels, ops, annotations, and recommendations with their "
-		"figures. "
-		"Everything is exact to the nanosecond; docs/analyses/ defines it.",
+	.help = "TRACE is a file, a folder of ranks or a pattern. For each rank it shows busy and "
+		"idle time, time by type, the overlap of communication with compute, idle time of "
+		"every stream and what the host did meanwhile, launches, queues, copies, "
+		"collectives and steps. For all ranks together it shows kernels, ops, annotations, "
+		"and recommendations with their figures. Figures are exact to the nanosecond; "
+		"docs/analyses/ defines them.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* info: what a trace is and holds. */
+/* info: format and content of a trace. */
 #include "cli/cli.h"
 
 #include "cli/job/each_rank.h"
@@ -41,9 +41,10 @@ const tide_command tide__cmd_info = {
 	.name = "info",
 	.usage = "FILE... [--json]",
 	.summary = "show the format and content of a trace",
-	.help = "Format, duration, start, processes, devices, pools, lanes, rows of every table, "
-		"facts and losses.\nSeveral files, a folder or a pattern: one row per trace; "
-		"recordings of one `tidemark run` are a group, children below their parents.",
+	.help = "Shows format, duration, start, processes, devices, pools, lanes, rows of every table, "
+		"facts and losses.\nFor several files, a folder or a pattern it prints one row per "
+		"trace; recordings of one `tidemark run` form a group, with children below their "
+		"parents.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

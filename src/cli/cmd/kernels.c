@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* kernels: what ran on the device, by name, type, op or stream. */
+/* kernels: device work by name, type, op or stream. */
 #include "cli/cli.h"
-#include "cli/hwcounters.h"
+#include "cli/cmd/kernels_counters.h"
 #include "cli/job/ranks.h"
-#include "cli/sequences.h"
+#include "cli/cmd/kernels_sequences.h"
 #include "render/report/device/hta.h"
 
 enum {
@@ -24,12 +24,13 @@ static const tide_option options[] = {
 	[O_BY] = { "by", 'b', TIDE_OPT_ENUM, "name,type,op,stream", "what to group by",
 		   .def = "name" },
 	[O_SEQUENCES] = { "sequences", 's', TIDE_OPT_TEXT, "OP",
-			  "instead: the sequences of kernels that ops with OP in their name "
-			  "launch" },
+			  "show the sequences of kernels that ops with OP in their name launch "
+			  "instead" },
 	[O_MIN] = { "min-kernels", 0, TIDE_OPT_INT, "N",
 		    "with --sequences: at least N kernels per op", .def = "3", .least = 1 },
 	[O_COUNTERS] = { "counters", 'c', TIDE_OPT_FLAG, NULL,
-			 "instead: hardware counters of kernels and the ops that launched them" },
+			 "show hardware counters of kernels and the ops that launched them "
+			 "instead" },
 	[O_JSON] = TIDE_OPTION_JSON,
 	[O_OUTPUT] = TIDE_OPTION_PAGE,
 };
@@ -66,7 +67,7 @@ const tide_command tide__cmd_kernels = {
 	.name = "kernels",
 	.usage = "TRACE... [--by name|type|op|stream] [--top N] [--json]",
 	.summary = "list kernels, copies and fills with their statistics",
-	.help = "TRACE is a file, a folder of ranks or a pattern. Count, sum, mean, minimum, "
+	.help = "TRACE is a file, a folder of ranks or a pattern. Shows count, sum, mean, minimum, "
 		"maximum, standard deviation and percentiles of single device rows, over all "
 		"ranks. --by op groups by the innermost op around the launch.",
 	TIDE_COMMAND_OPTIONS(options),

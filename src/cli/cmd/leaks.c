@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* leaks: what holds more memory after every step. */
+/* leaks: groups of allocations that hold more memory after every step. */
 #include "cli/cli.h"
 
 #include "cli/options.h"
@@ -46,7 +46,7 @@ static int answer(const tide_args *a, const tide_model *m, uint32_t device)
 	    (!tide__parse_time(a->opt[O_EVERY].text, m->t_end, &every) || every <= 0))
 		return tide__cli_usage(a, "--every needs a time such as 500ms or 5%%, not '%.60s'",
 				       a->opt[O_EVERY].text);
-	tide_group_by by = a->opt[O_BY].set ? choices[a->opt[O_BY].num] : tide__groups_telling(m);
+	tide_group_by by = a->opt[O_BY].set ? choices[a->opt[O_BY].num] : tide__group_by_best(m);
 	tide_leaks_view v = { m, device, &l,
 			      a->opt[O_TOP].num > 0 ? (size_t)a->opt[O_TOP].num : SIZE_MAX };
 	int rc = tide__find_leaks(m, device, by, every, &l, &err) == TIDE_OK

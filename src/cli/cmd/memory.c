@@ -31,7 +31,7 @@ static int show(const tide_args *a, const tide_memory *x)
 		return tide__cli_fail(a->files[0], &(tide_error){ .code = TIDE_ENOMEM,
 								  .offset = TIDE_NO_OFFSET });
 	int rc = tide__cli_done(a);
-	tide__cli_cut(cut);
+	tide__cli_note_truncated(cut);
 	return rc;
 }
 
@@ -62,8 +62,9 @@ const tide_command tide__cmd_memory = {
 	.name = "memory",
 	.usage = "FILE... [--at TIME] [--device DEVICE] [--json]",
 	.summary = "show memory in use over time, per device and pool",
-	.help = "Live and reserved bytes, peaks, a chart of the use over time, and the largest "
-		"allocations. Figures are those at the end of the trace, or at the time of --at.",
+	.help = "Shows live and reserved bytes, peaks, a chart of the use over time, and the "
+		"largest allocations. Figures are those at the end of the trace, or at the time of "
+		"--at.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

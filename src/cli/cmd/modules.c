@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* modules: what each module of a model took in time and memory, forward and backward. */
+/* modules: time and memory of each module of a model, forward and backward. */
 #include "cli/cli.h"
 
 #include "base/error.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* objects: what the live objects of a Python program cost, from a file or by running the
- * program. */
+/* objects: the memory of a Python program's live objects, from a file or by running the program. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,9 +9,9 @@
 #include "base/error.h"
 #include "cli/run/child.h"
 #include "cli/cli.h"
-#include "cli/outfile.h"
-#include "cli/page.h"
-#include "cli/run/place.h"
+#include "cli/output/outfile.h"
+#include "cli/output/page.h"
+#include "cli/run/program_files.h"
 #include "import/objects/objects.h"
 #include "render/page/page.h"
 #include "render/report/objects.h"
@@ -150,8 +149,8 @@ static int report(const tide_args *a, const char *path, const char *program)
 
 /* ---- running a program ---- */
 
-/* Returns the exit status that ends the command; `file` is where the program's Python left its
- * snapshots. */
+/* Returns the exit status that ends the command; `file` has the snapshots of the program's
+ * Python. */
 static int report_run(const tide_args *a, const tide_child *c, const char *file)
 {
 	struct stat st;
@@ -205,7 +204,7 @@ static int run_program(const tide_args *a)
 
 /* ---- which of the two ---- */
 
-/* A file that is no script and cannot be run is a result. */
+/* Returns true for a kept result: a file that is neither a script nor executable. */
 static bool is_result(const char *f)
 {
 	struct stat st;
@@ -229,10 +228,11 @@ static int run(const tide_args *a)
 const tide_command tide__cmd_objects = {
 	.name = "objects",
 	.usage = "FILE | [--at NAME] [--keep FILE] [--] PROGRAM|SCRIPT.py [ARGUMENT]...",
-	.summary = "tell what a Python program's live objects cost: by type, owner and module",
-	.help = "A PROGRAM is run, and its live objects are measured at its end, and where it calls "
-		"tidemark.objects.mark(NAME). Its output and its exit status are its own. FILE is "
-		"what --keep kept. The program's Python needs the package tidemark. Options go first.",
+	.summary = "show the memory of a Python program's live objects, by type, owner and module",
+	.help = "Runs PROGRAM and measures its live objects at its end, and at each call of "
+		"tidemark.objects.mark(NAME). Its output and exit status pass through. FILE is a "
+		"result that --keep wrote. The Python that runs PROGRAM needs the package "
+		"tidemark. Options go first.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

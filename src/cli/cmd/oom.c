@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* oom: why an allocation failed, and what would have made room. */
+/* oom: why an allocation failed, and what would have made it succeed. */
 #include "cli/cli.h"
 
-#include "analyze/allocator/oom_settings.h"
+#include "analyze/allocator/oom_events.h"
 #include "cli/select.h"
 #include "render/report/allocator/oom_report.h"
 
@@ -22,33 +22,41 @@ static const tide_option options[] = {
 static const tide_group_by choices[] = { TIDE_BY_OP,	 TIDE_BY_STACK, TIDE_BY_ROLE, TIDE_BY_POOL,
 					 TIDE_BY_STREAM, TIDE_BY_SIZE,	TIDE_BY_FRAME };
 
-static int answer(const tide_args *a, const tide_model *m, const tide_oom_query *q)
+static int print(const tide_args *a, const tide_oom_events *x)
+{
+	tide_json j;
+	if (!a->opt[O_JSON].set) {
+		tide__oom_text(x, &a->to);
+		return tide__cli_done(a);
+	}
+	tide__json_begin(&j, a->out, true);
+	tide__oom_json(x, &j);
+	return tide__cli_json_end(a, &j);
+}
+
+static int find_and_print(const tide_args *a, const tide_model *m, const tide_oom_query *q)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	if (!a->opt[O_JSON].set) {
-		tide_code rc = tide__oom_text(m, q, &a->to, &err);
-		return rc == TIDE_OK ? tide__cli_done(a) : tide__cli_fail(a->files[0], &err);
-	}
-	tide_json j;
-	tide__json_begin(&j, a->out, true);
-	tide_code rc = tide__oom_json(m, q, &j, &err);
-	if (rc == TIDE_OK)
-		return tide__cli_json_end(a, &j);
-	tide__json_free(&j);
-	return tide__cli_fail(a->files[0], &err);
+	tide_oom_events x;
+	tide_code rc = tide__oom_events_find(m, q, &x, &err);
+	int status = rc == TIDE_OK ? print(a, &x) : tide__cli_fail(a->files[0], &err);
+	tide__oom_events_free(&x);
+	return status;
 }
 
 static int run(const tide_args *a)
 {
 	tide_oom_query q = { .top = (size_t)a->opt[O_TOP].num,
-			     .full = (size_t)a->opt[O_EVENTS].num };
+			     .full = (size_t)a->opt[O_EVENTS].num,
+			     .others = a->opt[O_JSON].set ? TIDE_OOM_LIST : TIDE_OOM_SUM,
+			     .settings = true };
 	int rc = 2;
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY | TIDE_WANT_SPANS);
 	if (!m)
 		return 1;
-	q.by = a->opt[O_BY].set ? choices[a->opt[O_BY].num] : tide__groups_telling(m);
+	q.by = a->opt[O_BY].set ? choices[a->opt[O_BY].num] : tide__group_by_best(m);
 	if (tide__cli_device(a, &a->opt[O_DEVICE], m, &q.device))
-		rc = answer(a, m, &q);
+		rc = find_and_print(a, m, &q);
 	tide__model_free(m);
 	return rc;
 }
@@ -57,10 +65,10 @@ const tide_command tide__cmd_oom = {
 	.name = "oom",
 	.usage = "FILE [--group-by WORD] [--top N] [--events N] [--device DEVICE] [--json]",
 	.summary = "explain why an allocation failed and what would have helped",
-	.help = "For every out-of-memory event: what was requested, what was free on the device "
-		"and in the allocator, whether it was full, fragmented or limited, which call "
-		"stacks held enough memory to serve the request, and which allocator settings "
-		"serve it when the recording is replayed. The first --events events are "
+	.help = "Shows for every out-of-memory event what was requested, what was free on the "
+		"device and in the allocator, whether the device was full, fragmented or limited, "
+		"which call stacks held enough memory to serve the request, and which allocator "
+		"settings serve it when the recording is replayed. The first --events events are "
 		"explained in full, the others counted by device and cause.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,

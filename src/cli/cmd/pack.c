@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* pack: compress a recording with zstd. */
-#include "cli/rewrite.h"
+#include "cli/cmd/rewrite.h"
 
 enum { O_OUTPUT, O_JSON, O_LEVEL, O_NAMES };
 static const tide_option options[] = {
@@ -33,5 +33,6 @@ const tide_command tide__cmd_pack = {
 	.min_files = 1,
 	.max_files = 1,
 	.own_output = true,
+	.only = ".tide",
 	.run = run,
 };

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* peak: what was alive at the highest point, and in what groups. */
+/* peak: the allocations alive at the highest point, in groups. */
 #include "cli/cli.h"
 
 #include "cli/job/each_rank.h"
 #include "cli/select.h"
 #include "render/report/memory/peak.h"
 
-enum { O_BY, O_DEVICE, O_AT, O_TOP, O_JSON, O_OUTPUT };
+enum { O_BY, O_DEVICE, O_POOL, O_AT, O_TOP, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	[O_BY] = { "group-by", 'g', TIDE_OPT_ENUM,
 		   "op,stack,tensor,role,pool,stream,size,frame,module",
 		   "what to group by (default: op; stack if more bytes have one; size if none "
 		   "has either)" },
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
+	[O_POOL] = { "pool", 0, TIDE_OPT_TEXT, "NAME",
+		     "only this pool, e.g. L1, which a device's figures leave out" },
 	[O_AT] = TIDE_OPTION_AT,
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
 		    "groups to show, 0 = all; JSON has all unless given", .def = "20" },
@@ -41,6 +43,7 @@ static int run(const tide_args *a)
 	tide_peak x = { 0 };
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	int rc = 2;
+	q.pool = a->opt[O_POOL].set ? a->opt[O_POOL].text : NULL;
 	if (tide__cli_many(a))
 		return tide__cli_each_rank(a, &a->opt[O_DEVICE], a->opt[O_JSON].set);
 	tide_model *m = tide__cli_load(a, a->files[0],
@@ -59,12 +62,13 @@ static int run(const tide_args *a)
 
 const tide_command tide__cmd_peak = {
 	.name = "peak",
-	.usage = "FILE... [--group-by WORD] [--device DEVICE] [--at TIME] [--json]",
+	.usage = "FILE... [--group-by WORD] [--device DEVICE] [--pool NAME] [--at TIME] [--json]",
 	.summary = "show the allocations alive at the memory peak",
 	.help = "Takes the device with the highest peak unless --device names one, and shows all "
-		"allocations alive when it was first reached, in groups. The groups add up to "
-		"the peak. Saves: how much lower the peak of the whole trace would be without "
-		"that group.",
+		"allocations alive when it was first reached, in groups. The groups add up to the "
+		"peak. The column Saves shows how much lower the peak of the whole trace would be "
+		"without that group. L1 of a Tenstorrent device is separate from its DRAM and has "
+		"its own peak.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "cli/cli.h"
 
-#include "cli/page.h"
-#include "cli/phases_sizes.h"
+#include "cli/output/page.h"
+#include "cli/cmd/phases_sizes.h"
 #include "cli/select.h"
 #include "render/report/memory/phases.h"
 
@@ -17,7 +17,7 @@ static const tide_option options[] = {
 		   "what defines phases: marks, or ranges of record_function and NVTX",
 		   .def = "mark" },
 	[O_SUM] = { "sum", 's', TIDE_OPT_FLAG, NULL,
-		    "one entry for each name: sums of its stretches, the highest of their peaks" },
+		    "one row per phase name: its phases summed, and the highest of their peaks" },
 	[O_TRACKER] = { "tracker", 0, TIDE_OPT_FLAG, NULL,
 			"write DRAM and L1 lines in MB, in the format of memory trackers" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON, in bytes" },
@@ -41,7 +41,7 @@ static int show(const tide_args *a, const tide_model *m, const tide_phases *p,
 	}
 	uint64_t cut = tide__phases_text(m, p, v, &a->to);
 	int rc = tide__cli_done(a);
-	tide__cli_cut(cut);
+	tide__cli_note_truncated(cut);
 	return rc;
 }
 
@@ -85,10 +85,10 @@ const tide_command tide__cmd_phases = {
 	.name = "phases",
 	.usage = "FILE... [--capacity SIZE] [--fail-if EXPR]... [--device DEVICE] [--json]",
 	.summary = "show memory per phase, between the program's marks",
-	.help = "For every phase, per device and pool: allocations, deallocations, the highest "
-		"use above the phase's start, the change, and the cumulative peak and current "
-		"use, in MiB; JSON has exact bytes. For a text log with memory summaries, for "
-		"several files, and with a size option: model, optimizer state, gradients and "
+	.help = "Shows for every phase, per device and pool, allocations, deallocations, the "
+		"highest use above the phase's start, the change, and the cumulative peak and "
+		"current use, in MiB; JSON has exact bytes. For a text log with memory summaries, "
+		"for several files, and with a size option: model, optimizer state, gradients and "
 		"activations, measured and theoretical, the parts of the peak, whether it fits a "
 		"device, and advice if it does not.",
 	TIDE_COMMAND_OPTIONS(options),

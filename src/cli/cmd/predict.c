@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* predict: memory at sizes of the work (a batch, a sequence) that were not run, from recordings of
- * the same program at two that were; those between the two check it. */
+ * the same program at two other sizes; recordings between the two check the prediction. */
 #include "cli/cli.h"
 
 #include <inttypes.h>
@@ -13,6 +13,7 @@
 #include "cli/run/predict_program.h"
 #include "cli/select.h"
 #include "render/report/predict/predict.h"
+#include "model/names.h"
 
 enum { O_CAPACITY, O_AT, O_LIKE, O_WORLD, O_STEPS, O_CONF, O_KEEP, O_DEVICE, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
@@ -29,7 +30,7 @@ static const tide_option options[] = {
 	[O_WORLD] = { "world", 'w', TIDE_OPT_INT, "N", "with a program: run it as rank 0 of N",
 		      .least = 1, .most = 100000 },
 	[O_STEPS] = { "steps", 0, TIDE_OPT_INT, "N",
-		      "with a program: end it after this many optimizer steps (0: never)",
+		      "with a program: end it after this many optimizer steps, 0 = never",
 		      .def = "2", .most = 1000000 },
 	[O_CONF] = { "alloc-conf", 0, TIDE_OPT_TEXT, "TEXT",
 		     "with a program: PYTORCH_CUDA_ALLOC_CONF to simulate (default: the variable)" },
@@ -180,7 +181,7 @@ static int run_recordings(const tide_args *a)
 	return rc;
 }
 
-/* Sizes that a program was run at, as recordings. */
+/* Uses the runs of a program at several sizes as recordings. */
 static int of_runs(const tide_args *a, char **files, size_t n, uint64_t capacity)
 {
 	tide_args b = *a;
@@ -223,18 +224,18 @@ const tide_command tide__cmd_predict = {
 		"N=FILE N=FILE... [--capacity SIZE] [--at N]... | --like NAME [--at N]... -- PROGRAM [ARGUMENT]...",
 	.summary = "predict the memory of a program without a GPU, or of another batch size",
 	.help = "A program (a PyTorch script) runs on virtual devices: nothing is computed, no "
-		"device memory is used; its allocations are recorded and sent through a "
-		"simulator of the caching allocator. With {} among its arguments it runs once "
-		"per --at N, and those runs are used as recordings as below.\n\nWith recordings, "
-		"N is the size of the work in FILE: the batch size or the sequence length. "
-		"Allocations of the smallest and the largest recording are matched by op, "
-		"module, call stack and their number in a step. Each match gives a line through "
-		"the two, and the highest line at a size is its peak. If one recording makes "
-		"more allocations than the other at a place, such as a loader that allocates per "
-		"sample, the highest of them is used. With 3 recordings or more, each is also "
-		"predicted from the others: Off is the difference. Then follow the largest size "
-		"that fits, and the allocations at its peak by role and module, with the growth "
-		"of each per unit of size.",
+		"device memory is used; its allocations are recorded and sent through a simulator "
+		"of the caching allocator. With {} among its arguments it runs once per --at N, "
+		"and those runs are used as recordings as below.\n\nWith recordings, N is the size "
+		"of the work in FILE: the batch size or the sequence length. Allocations of the "
+		"smallest and the largest recording are matched by op, module, call stack and "
+		"their number in a step. Each match gives a straight line through the bytes at the "
+		"two sizes. The peak at a size is the highest of these lines there. If one "
+		"recording makes more allocations than the other at a place, such as a loader that "
+		"allocates per sample, the highest of them is used. With 3 recordings or more, "
+		"each is also predicted from the others: Off is the difference. Then follow the "
+		"largest size that fits, and the allocations at its peak by role and module, with "
+		"the growth of each per unit of size.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.wants = "recording or program",

@@ -2,11 +2,10 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* profile: runs a program, records it, and reports what was slow and large, with advice.
  *
- * Recording is `tidemark run` in a separate process, so that this command never has the program's
- * signals and memory; the reports read the recording as every command does. */
+ * Recording is `tidemark run` in a separate process, so that the program's signals and memory do
+ * not affect this command; the reports read the recording as every command does. */
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,8 +13,9 @@
 #include "api/report.h"
 #include "base/error.h"
 #include "cli/cli.h"
+#include "cli/output/page.h"
 #include "cli/run/child.h"
-#include "cli/run/place.h"
+#include "cli/run/program_files.h"
 
 enum { O_RECORDING, O_MEMORY, O_ITERATIONS, O_WARMUP, O_LIMIT, O_TOP, O_HTML, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
@@ -90,7 +90,7 @@ static bool may_write(const tide_args *a)
 	return true;
 }
 
-/* 0; or a status that ends the command: nothing was or could be run. */
+/* Returns 0, or a status that ends the command if nothing was or could be run. */
 static int run_all(const tide_args *a, runs *r)
 {
 	static const char *const env[] = { TIDE_RUN_ASKED, NULL };
@@ -140,7 +140,7 @@ static tide_code find_ops(const tide_trace *t, size_t top, tide_report **r, tide
 
 static tide_code find_memory(const tide_trace *t, size_t top, tide_report **r, tide_error *err)
 {
-	(void)top; /* as `tidemark memory` has it */
+	(void)top; /* as in `tidemark memory` */
 	return tide_memory_find(t, NULL, r, err);
 }
 
@@ -224,26 +224,6 @@ static int tell_json(const tide_args *a, const runs *r, const tide_model *m)
 	return tide__cli_json_end(a, &j);
 }
 
-/* `tidemark report` in a process of its own. Its exit status. */
-static int write_page(const tide_args *a)
-{
-	char self[PATH_MAX];
-	tide_error err = { .offset = TIDE_NO_OFFSET };
-	ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-	char *argv[] = { self,
-			 (char *)(uintptr_t) "report",
-			 (char *)(uintptr_t)a->opt[O_RECORDING].text,
-			 (char *)(uintptr_t) "-o",
-			 (char *)(uintptr_t)a->opt[O_HTML].text,
-			 NULL };
-	tide_child c = { .argv = argv };
-	self[len > 0 ? len : 0] = 0;
-	if (len > 0 && tide__child_run("profile", &c))
-		return c.status;
-	tide__fail_errno(&err, "cannot start a process");
-	return tide__cli_fail(NULL, &err);
-}
-
 static int tell(const tide_args *a, const runs *r)
 {
 	int rc = 0;
@@ -254,6 +234,11 @@ static int tell(const tide_args *a, const runs *r)
 		rc = tell_json(a, r, m);
 	else
 		tell_text(a, r, m);
+	if (a->opt[O_HTML].set) {
+		int page = tide__cli_page_built(a) ? tide__cli_page_file(a, m, a->opt[O_HTML].text)
+						   : 1;
+		rc = rc ? rc : page;
+	}
 	tide__model_free(m);
 	return rc;
 }
@@ -265,16 +250,15 @@ static int run(const tide_args *a)
 	if (rc)
 		return rc;
 	if (access(a->opt[O_RECORDING].text, R_OK) || !r.n) {
-		if (r.status != 126 && r.status != 127) /* it never ran, and that was reported */
+		if (r.status != 126 && r.status != 127) /* it never ran, which was already
+		                                         * reported */
 			tide__cli_note("nothing was recorded: %s did not use PyTorch%s",
-				       a->files[0], r.status ? " before it ended" : "");
+				       a->files[0],
+				       r.status ? " before it ended"
+						: "; `tidemark run --heap` records any program");
 		return r.status ? r.status : 1;
 	}
 	rc = tell(a, &r);
-	if (a->opt[O_HTML].set) {
-		int page = write_page(a);
-		rc = rc ? rc : page;
-	}
 	return r.status ? r.status : rc ? rc : tide__cli_done(a);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* recover: write a whole file from what a killed process left. */
-#include "cli/rewrite.h"
+/* recover: writes a complete file from the files of a killed process. */
+#include "cli/cmd/rewrite.h"
 
 enum { O_OUTPUT, O_JSON };
 static const tide_option options[] = {
@@ -18,7 +18,7 @@ static int run(const tide_args *a)
 const tide_command tide__cmd_recover = {
 	.name = "recover",
 	.usage = "IN [-o OUT]",
-	.summary = "write a complete file from what a killed process left",
+	.summary = "write a complete file from the files of a killed process",
 	.help = "Reads IN and, if its recording was not closed, the ring file IN-rings beside "
 		"it, and writes one closed file with every event, each once. A damaged chunk is "
 		"left out and reading continues at the next valid one; the new file records the "
@@ -31,5 +31,6 @@ const tide_command tide__cmd_recover = {
 	.min_files = 1,
 	.max_files = 1,
 	.own_output = true,
+	.only = ".tide",
 	.run = run,
 };

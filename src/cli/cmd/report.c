@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* report: everything about a trace, about all ranks of a job, or about two runs side by side, as
- * one page that needs nothing but a browser. */
+/* report: one offline page about a trace, about all ranks of a job, or comparing two runs. */
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "cli/page.h"
+#include "cli/output/page.h"
 #include "cli/job/job_report.h"
 
 enum { O_DIFF, O_RANKS, O_DETAIL, O_OUTPUT };
@@ -29,7 +28,7 @@ static bool is_folder(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-/* Two files as they were named: A is the first, also when it sorts behind B. */
+/* Returns true for two files, whose order is kept: A is the first, even if it sorts after B. */
 static bool two_files(const tide_args *a)
 {
 	return a->n_files == 2 && !is_folder(a->files[0]) && !is_folder(a->files[1]) &&

@@ -25,8 +25,8 @@
 #include "cli/cli.h"
 #include "cli/run/control.h"
 #include "cli/options.h"
-#include "cli/run/place.h"
-#include "cli/progress.h"
+#include "cli/run/program_files.h"
+#include "cli/output/progress.h"
 #include "cli/run/run_recordings.h"
 #include "config/config.h"
 #include "format/rings.h"
@@ -51,17 +51,18 @@ static const tide_option options[] = {
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
 		       "the recording (default run.tide in the configured folder)" },
 	[O_HEAP] = { "heap", 0, TIDE_OPT_FLAG, "full",
-		     "the host heap (malloc, operator new): samples, or with =full every call" },
-	[O_RATE] = { "rate", 0, TIDE_OPT_BYTES, "BYTES", "mean distance of the host heap's samples",
-		     .def = "512KiB" },
+		     "record the host heap (malloc, operator new): samples, or with =full every "
+		     "call" },
+	[O_RATE] = { "rate", 0, TIDE_OPT_BYTES, "BYTES",
+		     "mean number of bytes between samples of the host heap", .def = "512KiB" },
 	[O_MMAP] = { "mmap", 0, TIDE_OPT_FLAG, NULL,
-		     "mmap, mremap and munmap of the program, with stacks; implies --heap" },
+		     "mmap, mremap and munmap of the program, with stacks, in a separate pool" },
 	[O_GPU] = { "gpu", 0, TIDE_OPT_FLAG, NULL,
 		    "CUDA: kernels, copies, device memory, NVTX ranges (CUPTI, NVML)" },
 	[O_DURATION] = { "duration", 0, TIDE_OPT_TEXT, "TIME",
-			 "switch recording off after this time (30s, 500ms); the program runs on" },
+			 "switch recording off after this time (30s, 500ms); the program continues" },
 	[O_MAX_SIZE] = { "max-size", 0, TIDE_OPT_BYTES, "BYTES",
-			 "keep about the last so many bytes, for always-on use (at least 1MiB)" },
+			 "keep only about the last BYTES of the recording, for always-on use (at least 1MiB)" },
 	[O_SIGNAL] = { "signal", 0, TIDE_OPT_TEXT, "NAME",
 		       "switch recording off and on by this signal: USR1, USR2, PROF, IO, URG, WINCH" },
 	[O_LIGHT] = { "light", 0, TIDE_OPT_FLAG, NULL,
@@ -77,7 +78,7 @@ static const tide_option options[] = {
 
 /* ---- settings ---- */
 
-/* Options that the settings give where the command line does not. */
+/* Options that settings supply if the command line does not. */
 static const struct {
 	unsigned option;
 	tide_config_key key;
@@ -141,7 +142,8 @@ static bool use_settings(const tide_args *a, const tide_config *c, tide_error *e
 
 /* ---- where our files are ---- */
 
-/* A library of ours, beside this program; false with `err` set when it is not installed. */
+/* Finds one of our libraries beside this program. Returns false, with `err` set, if it is not
+ * installed. */
 static bool library(char *out, const char *name, tide_error *err)
 {
 	char in_tree[64], installed[PATH_MAX];
@@ -168,7 +170,8 @@ static bool find_libraries(const tide_args *a, libraries *l, tide_error *err)
 	       (!a->opt[O_GPU].set || library(l->gpu, "libtidemark-inject.so", err));
 }
 
-/* Ops need the hook that Python reads at its start, and the sources it builds. */
+/* Sets the variables for recording ops: the hook that Python reads at its start, and the sources it
+ * builds. */
 static void set_hook(const tide_args *a, const tide_config *c, bool ops)
 {
 	char hook[PATH_MAX], source[PATH_MAX], include[PATH_MAX];
@@ -204,7 +207,7 @@ static void hand_down(const tide_config *c)
 			setenv(tide__config_env((tide_config_key)k), c->v[k].text, 1);
 }
 
-/* The whole path of the recording: -o, else run.tide in the configured folder. */
+/* Writes the absolute path of the recording: -o, else run.tide in the configured folder. */
 static bool name_file(const tide_args *a, const tide_config *c, char *file, size_t n)
 {
 	char here[PATH_MAX] = "";
@@ -222,7 +225,8 @@ static bool name_file(const tide_args *a, const tide_config *c, char *file, size
 
 /* ---- the child ---- */
 
-/* A script in this folder is not found in PATH; most often Python was meant to run it. */
+/* Prints a hint for a script in this folder, which is not found in PATH: usually Python was meant
+ * to run it. */
 static void say_no_program(const char *name, int why)
 {
 	size_t n = strlen(name);
@@ -235,7 +239,8 @@ static void say_no_program(const char *name, int why)
 		tide__cli_note("tidemark run: %s: %s", name, text);
 }
 
-/* Paths are parted there by colons, and by spaces: a folder that has one in its name is searched.
+/* LD_PRELOAD separates paths by colons and spaces; if a folder's name contains one, the library is
+ * found through the search path.
  */
 static bool preload(char *library)
 {
@@ -247,7 +252,8 @@ static bool preload(char *library)
 	*slash = 0;
 	if (strpbrk(library, ":;")) {
 		fprintf(stderr,
-			"tidemark run: %s: nothing in a folder of that name can be preloaded\n",
+			"tidemark run: %s: a library cannot be preloaded from a folder with a "
+			"space, colon or semicolon in its name\n",
 			library);
 		return false;
 	}
@@ -306,7 +312,7 @@ static void set_gpu(char *path)
 	setenv("CUDA_INJECTION64_PATH", path, 1);
 	setenv("NVTX_INJECTION64_PATH", path, 1);
 	setenv("TIDEMARK_GPU", "kernels,memory,calls,nvml,source,virtual",
-	       0); /* who sets it knows better */
+	       0); /* the user's value takes precedence */
 	preload(path);
 }
 
@@ -351,7 +357,7 @@ static void say_if_static(const char *name)
 			path);
 }
 
-/* `told` is closed by a program that starts; an error is written into it otherwise. */
+/* `told` is closed when the program starts; otherwise an error is written into it. */
 static void become(const tide_args *a, const tide_config *c, libraries *l, const char *file,
 		   const char *id, int told)
 {
@@ -388,18 +394,31 @@ static void become(const tide_args *a, const tide_config *c, libraries *l, const
 
 /* ---- its end ---- */
 
-static void show_status(tide_progress *p, const char *file, int64_t ms, bool off)
+/* Returns the bytes written so far: the recorder allocates more, which is a hole until it is
+ * written. -1: the file is missing. */
+static off_t written(const char *file)
 {
 	struct stat st;
+	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	off_t n = fd < 0 ? -1 : lseek(fd, 0, SEEK_HOLE);
+	if (fd >= 0 && n < 0 && fstat(fd, &st) == 0)
+		n = st.st_blocks * 512;
+	if (fd >= 0)
+		close(fd);
+	return n;
+}
+
+static void show_status(tide_progress *p, const char *file, int64_t ms, bool off)
+{
 	char size[32], name[64];
 	const char *base = strrchr(file, '/');
-	bool there = stat(file, &st) == 0;
+	off_t bytes = written(file);
 	tide__fmt_name(name, sizeof name, base ? base + 1 : file, strlen(base ? base + 1 : file),
 		       40);
 	tide__progress_line(p, "\033[2m%s %lld s, %s %s\033[0m", off ? "recorded" : "recording",
 			    (long long)(ms / 1000), name,
-			    there ? tide__fmt_bytes(size, sizeof size, (double)st.st_blocks * 512)
-				  : "not begun");
+			    bytes >= 0 ? tide__fmt_bytes(size, sizeof size, (double)bytes)
+				       : "not begun");
 }
 
 /* Waits for the program; meanwhile shows its progress, and ends the recording after `limit_ms` (<
@@ -486,7 +505,7 @@ static int run(const tide_args *a)
 	tide__run_id(id);
 	int told[2] = { -1, -1 };
 	if (pipe2(told, O_CLOEXEC) < 0)
-		told[0] = told[1] = -1; /* a superfluous line may be printed */
+		told[0] = told[1] = -1; /* an unnecessary line may be printed */
 	pid_t pid = tide__child_fork();
 	if (pid == 0)
 		become(a, &c, &l, file, id, told[1]);
@@ -496,7 +515,7 @@ static int run(const tide_args *a)
 	}
 	close(told[1]);
 	int status = wait_for(pid, file, limit_ms);
-	signal(SIGINT, no_matter); /* a second Ctrl+C, too, was for the program */
+	signal(SIGINT, no_matter); /* a second Ctrl+C was also meant for the program */
 	signal(SIGQUIT, no_matter);
 	char x;
 	if (read(told[0], &x, 1) != 1)
@@ -526,4 +545,5 @@ const tide_command tide__cmd_run = {
 	.rest = true,
 	.run = run,
 	.own_output = true,
+	.only = ".tide",
 };

@@ -47,8 +47,8 @@ static bool is_folder(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-/* Every file of one argument. A folder without any, or a missing file, is not an error: recordings
- * may appear while we serve. */
+/* Adds every file of one argument. An empty folder or a missing file is not an error: recordings
+ * may appear later. */
 static bool list_one(char *arg, bool (*add)(void *to, const char *path),
 		     void (*folder)(void *to, const char *path), void *to)
 {
@@ -105,7 +105,7 @@ static int wait_for_end(tide_server *s, const sigset_t *ends)
 		;
 	if (!tide__server_stop(s)) {
 		fflush(stdout);
-		_exit(0); /* a thread still reads: nothing it uses may go */
+		_exit(0); /* a thread is still reading: its data must not be freed */
 	}
 	return 0;
 }
@@ -127,7 +127,7 @@ static int run(const tide_args *a)
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGHUP);
-	sigprocmask(SIG_BLOCK, &ends, NULL); /* for all threads: we wait for them */
+	sigprocmask(SIG_BLOCK, &ends, NULL); /* block them in all threads: we wait for them */
 	signal(SIGPIPE, SIG_IGN);
 	tide_server_options opt = { .address = v[O_BIND].text,
 				    .port = (uint16_t)v[O_PORT].num,

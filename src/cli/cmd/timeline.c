@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* timeline: CPU active, GPU active, both at once; per lane and stream. */
+/* timeline: active time of CPU and GPU and their overlap, per lane and stream. */
 #include "cli/cli.h"
 
 #include <string.h>
@@ -60,7 +60,8 @@ static int read_options(const tide_args *a, tide_timeline_options *o)
 	return 0;
 }
 
-/* One trace gives one document, several a list. Unreadable ones are reported and left out. */
+/* Writes one document for one trace, a list for several. Unreadable ones are reported and left
+ * out. */
 static int all(const tide_args *a, const tide_rank_files *files, const tide_timeline_options *o)
 {
 	bool json = a->opt[O_JSON].set, list = files->n > 1;
@@ -113,9 +114,9 @@ const tide_command tide__cmd_timeline = {
 	.usage = "TRACE... [--json [--events]] [-o FILE]",
 	.summary = "show when CPU and GPU were active, and their overlap",
 	.help = "Active time is the union of all spans of a side, so nested and concurrent ones "
-		"count once; overlap is the intersection of the two unions. User ranges, sync "
-		"rows and the profiler's own overhead are not work. Strips show each lane over "
-		"time: the height of a cell is the active part of it.",
+		"count once; overlap is the intersection of the two unions. User ranges, sync rows "
+		"and the profiler's own overhead are not work. A strip shows a lane over time: the "
+		"height of a cell is the active share of its interval.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "cli/outfile.h"
-#include "cli/page.h"
+#include "cli/output/outfile.h"
+#include "cli/output/page.h"
 #include "cli/run/tt_capture.h"
-#include "cli/tt_check.h"
+#include "cli/cmd/tt_check.h"
 #include "import/tide/tables.h"
 #include "render/page/page.h"
 #include "render/report/tenstorrent/tt_files.h"
@@ -89,7 +89,7 @@ static void stem_of(const char *path, char *out, size_t n)
 	cut_end(out, "_memory");
 }
 
-/* The folder's name without its date and time. */
+/* Writes the folder's name without its date and time. */
 static void stem_of_folder(const char *path, char *out, size_t n)
 {
 	char whole[PATH_MAX];
@@ -202,25 +202,9 @@ static int write_one(const place *p, const char *end, tide_tt *t,
 static int write_page(const tide_args *a, const place *p, const tide_model *m)
 {
 	char path[PATH_MAX];
-	tide_error err = { .offset = TIDE_NO_OFFSET };
-	tide_outfile o = { 0 };
 	if (!tide__cli_page_built(a))
 		return 0; /* a note says so */
-	if (!path_of(p, "_report.html", path))
-		return 1;
-	if (tide__outfile_open(&o, path, &err) != TIDE_OK)
-		return tide__cli_fail(path, &err);
-	char *files[] = { m->path, NULL };
-	tide_args page = { .cmd = a->cmd,
-			   .opt = a->opt,
-			   .files = files,
-			   .n_files = 1,
-			   .out = o.f,
-			   .named = path };
-	int rc = tide__cli_page_of(&page, m, NULL);
-	if (tide__outfile_close(&o, rc == 0, &err) != TIDE_OK)
-		rc = tide__cli_fail(path, &err);
-	return rc;
+	return path_of(p, "_report.html", path) ? tide__cli_page_file(a, m, path) : 1;
 }
 
 /* Writes the run as a recording: every command gives the same result for it as for the log. */
@@ -263,7 +247,8 @@ static int check_places(const place *p)
 	return !p->force && taken(p, "_report.html") ? refuse(p, "_report.html") : 0;
 }
 
-/* Standard output belongs to the requested report; everything else goes to standard error then. */
+/* Returns the stream for other output: standard error if standard output has the requested
+ * report. */
 static FILE *aside(const tide_args *a)
 {
 	return prints(a) ? tide__cli_errors() : a->out;
@@ -325,7 +310,8 @@ static int no_states(const tide_args *a, const char *log, const tide_model *m,
 {
 	bool ops = tide__fact_find(m, "loss.tt_no_blocks") >= 0;
 	if (!ops && (a->opt[O_RANK].set || a->opt[O_RUNS].num))
-		return tide__cli_usage(a, "%s", err->text); /* an option names what is not there */
+		return tide__cli_usage(a, "%s", err->text); /* an option names something that does
+							     * not exist */
 	char word[2 * PATH_MAX];
 	if (!ops)
 		return tide__cli_fail(log, err);
@@ -390,7 +376,7 @@ static int analyze(const tide_args *a, const char *log, const place *p, bool kee
 	return rc ? rc : tide__cli_done(a);
 }
 
-/* ---- the four ways ---- */
+/* ---- the four modes ---- */
 
 /* Makes the folder and those above it. Returns the exit status. */
 static int make_folder(const char *path)
@@ -400,7 +386,7 @@ static int make_folder(const char *path)
 	for (char *at = part + 1; *at; at++)
 		if (*at == '/') {
 			*at = 0;
-			mkdir(part, 0777); /* what matters is whether the last one is there */
+			mkdir(part, 0777); /* only the last folder's existence matters */
 			*at = '/';
 		}
 	if (!mkdir(part, 0777) || errno == EEXIST)
@@ -467,7 +453,7 @@ static bool find_stem(place *p)
 	return best < N_SOURCES;
 }
 
-/* The page goes beside its source, or into the folder of -o. */
+/* Chooses the place of the page: beside its source, or in the folder of -o. */
 static int page_place(const tide_args *a, const place *from, place *to)
 {
 	*to = *from;
@@ -528,7 +514,8 @@ static char **command_of(const tide_args *a)
 	return argv;
 }
 
-/* Both work, in any order: --analyze writes the page, too, so the other may replace it. */
+/* Prints the next commands. Both work, in any order: --analyze also writes the page, so --visualize
+ * may replace it. */
 static int later(const tide_args *a, const place *p)
 {
 	char log[PATH_MAX], word[2 * PATH_MAX];
@@ -574,7 +561,7 @@ static int run_script(const tide_args *a)
 	return status ? status : end;
 }
 
-/* Returns what cannot go together, NULL = nothing. */
+/* Returns options that exclude each other, NULL = none. */
 static const char *conflict(const tide_args *a)
 {
 	const tide_value *o = a->opt;
@@ -613,8 +600,8 @@ const tide_command tide__cmd_tt = {
 	.name = "tt",
 	.usage = "[--log] SCRIPT [ARGUMENT]... | --analyze LOG | --visualize DIR",
 	.summary = "run on Tenstorrent hardware and report memory op by op",
-	.help = "Runs the script (Python for .py) with the runtime's logging of memory turned on, shows what "
-		"it prints as it comes, and writes into logs/SCRIPT_YYYYMMDD_HHMMSS: the log, "
+	.help = "Runs the script (Python for .py) with the runtime's logging of memory turned on, "
+		"passes its output through, and writes into logs/SCRIPT_YYYYMMDD_HHMMSS: the log, "
 		"SCRIPT_memory.json and SCRIPT_operations.json (the nth element of both is the same "
 		"operation), SCRIPT_inputs_registry.json, SCRIPT_ir.json, SCRIPT.tide (a recording for every "
 		"other command) and SCRIPT_report.html. The exit "

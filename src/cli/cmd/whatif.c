@@ -72,13 +72,13 @@ const tide_command tide__cmd_whatif = {
 	.usage = "FILE [--set NAME=VALUE]... [--capacity SIZE] [--sweep] [--json]",
 	.summary = "replay a recording under other allocator settings or on a smaller device",
 	.help = "Sends every recorded request through a simulator of PyTorch's CUDA caching "
-		"allocator and shows what it would have reserved, how much of that would have "
-		"been unused, and where it would have run out. Settings have their "
+		"allocator and shows what it would have reserved, how much of that would have been "
+		"unused, and where it would have run out. Settings have their "
 		"PYTORCH_CUDA_ALLOC_CONF names: expandable_segments, max_split_size_mb, "
 		"max_non_split_rounding_mb, roundup_power2_divisions, "
-		"garbage_collection_threshold. Without --set a standard set is tried; best "
-		"first. The recorded settings are replayed too: if they reproduce the recorded "
-		"segments, the results are reliable.",
+		"garbage_collection_threshold. Without --set a standard set of settings is tried; "
+		"rows are sorted, best first. The recorded settings are replayed too: if they "
+		"reproduce the recorded segments, the results are reliable.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = 1,

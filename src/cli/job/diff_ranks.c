@@ -5,7 +5,6 @@
 #include "cli/job/diff_ranks.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +12,7 @@
 #include "cli/select.h"
 #include "render/text/out.h"
 #include "render/report/compare/diff.h"
+#include "render/report/compare/rank_diff.h"
 #include "render/text/losses.h"
 
 struct ranked {
@@ -27,7 +27,7 @@ struct job {
 	const tide_diff_ranks *o;
 	tide_diff_checks *c;
 	tide_json *json;	   /* NULL = text */
-	tide_diff_rank *rows;	   /* owned */
+	tide_rank_diff *rows;	   /* owned */
 	size_t n, failed, without; /* pairs compared; that could not be read; without the device */
 	size_t lossy;		   /* traces that lost something */
 };
@@ -120,18 +120,6 @@ static void pair_json(const struct job *j, int64_t rank, const char *const file[
 	tide__json_object_end(j->json);
 }
 
-static void keep(struct job *j, int64_t rank, const char *const file[2], const tide_diff *d)
-{
-	tide_diff_rank *r = &j->rows[j->n++];
-	*r = (tide_diff_rank){ .rank = rank, .path = { file[0], file[1] } };
-	memcpy(r->metric, d->metric, sizeof r->metric);
-	memcpy(r->known, d->known, sizeof r->known);
-	for (size_t i = 0; i < j->c->n; i++) {
-		r->crossed += j->c->r[i].decided && j->c->r[i].crossed;
-		r->undecided += !j->c->r[i].decided;
-	}
-}
-
 static int compare(struct job *j, int64_t rank, const char *const file[2], tide_model *const m[2])
 {
 	tide_diff_options o = { .no_lines = j->o->no_lines };
@@ -150,7 +138,7 @@ static int compare(struct job *j, int64_t rank, const char *const file[2], tide_
 	tide__cli_checks_note(j->c, where);
 	if (j->json)
 		pair_json(j, rank, file, m, &d);
-	keep(j, rank, file, &d);
+	tide__rank_diff_set(&j->rows[j->n++], rank, file, &d, j->c);
 	j->lossy += has_losses(m[0]) + has_losses(m[1]);
 	tide__diff_free(&d);
 	return 0;
@@ -169,71 +157,11 @@ static void pair(struct job *j, int64_t rank, const char *const file[2])
 
 /* ---- text ---- */
 
-/* Returns how much a figure grew; 0 if unknown. */
-static int64_t growth(const tide_diff_rank *r, tide_metric k)
-{
-	return r->known[k][0] && r->known[k][1] ? (int64_t)(r->metric[k][1] - r->metric[k][0]) : 0;
-}
-
-static int worst_first(const void *pa, const void *pb)
-{
-	static const tide_metric keys[] = { TIDE_METRIC_TIME, TIDE_METRIC_PEAK };
-	const tide_diff_rank *a = pa, *b = pb;
-	for (size_t i = 0; i < 2; i++)
-		if (growth(a, keys[i]) != growth(b, keys[i]))
-			return growth(a, keys[i]) > growth(b, keys[i]) ? -1 : 1;
-	return (a->rank > b->rank) - (a->rank < b->rank);
-}
-
-/* A, B, change, percent of one figure. */
-static void figure_cells(tide_grid *g, const tide_diff_rank *r, tide_metric k)
-{
-	for (int i = 0; i < 2; i++)
-		if (r->known[k][i])
-			tide__grid_uint(g, r->metric[k][i]);
-		else
-			tide__grid_none(g);
-	bool both = r->known[k][0] && r->known[k][1];
-	if (both)
-		tide__grid_int(g, growth(r, k));
-	else
-		tide__grid_none(g);
-	tide__grid_real(g, both ? tide__change_pct(r->metric[k][0], r->metric[k][1]) : (double)NAN);
-}
-
-static tide_grid *table(const struct job *j)
-{
-	static const tide_grid_col cols[] = {
-		{ "rank", "Rank", TIDE_CELL_PLAIN },
-		{ "time_a", "Time A", TIDE_CELL_NS, 4 },
-		{ "time_b", "Time B", TIDE_CELL_NS, 3 },
-		{ "time", "Change", TIDE_CELL_DELTA_NS },
-		{ "time_pct", "%", TIDE_CELL_DELTA_PCT },
-		{ "peak_a", "Peak A", TIDE_CELL_BYTES, 2 },
-		{ "peak_b", "Peak B", TIDE_CELL_BYTES, 1 },
-		{ "peak", "Change", TIDE_CELL_DELTA },
-		{ "peak_pct", "%", TIDE_CELL_DELTA_PCT },
-		{ "checks", "Checks", TIDE_CELL_TEXT },
-	};
-	size_t top = j->o->top && j->o->top < j->n ? j->o->top : j->n;
-	tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols - !j->c->n);
-	for (size_t i = 0; i < top; i++) {
-		const tide_diff_rank *r = &j->rows[i];
-		tide__grid_int(g, r->rank);
-		figure_cells(g, r, TIDE_METRIC_TIME);
-		figure_cells(g, r, TIDE_METRIC_PEAK);
-		if (j->c->n)
-			tide__grid_text(g, r->crossed	  ? "CROSSED"
-					   : r->undecided ? "UNKNOWN"
-							  : "fine");
-	}
-	return g;
-}
-
 static void print_text(struct job *j)
 {
 	FILE *out = j->a->out;
-	qsort(j->rows, j->n, sizeof *j->rows, worst_first);
+	size_t top = j->o->top && j->o->top < j->n ? j->o->top : j->n;
+	tide__rank_diff_sort(j->rows, j->n);
 	for (int i = 0; i < 2; i++) {
 		fprintf(out, "%c: ", "AB"[i]);
 		tide__put_text(&j->a->to, j->a->files[i]);
@@ -241,12 +169,11 @@ static void print_text(struct job *j)
 	}
 	fputc('\n', out);
 	tide__heading(&j->a->to, "%zu rank%s, worst first", j->n, j->n == 1 ? "" : "s");
-	tide_grid *g = table(j);
+	tide_grid *g = tide__rank_diff_grid(j->rows, top, j->c->n != 0);
 	tide__grid_print(g, out, &j->a->style, 0);
 	tide__grid_free(g);
-	if (j->o->top && j->n > j->o->top)
-		fprintf(out, "%zu more ranks are not shown (--top 0 shows all)\n",
-			j->n - j->o->top);
+	if (j->n > top)
+		fprintf(out, "%zu more ranks are not shown (--top 0 shows all)\n", j->n - top);
 	fprintf(out, "\n--rank %" PRId64 " shows what changed in one of them\n", j->rows[0].rank);
 	tell_alone(j, 0);
 	tell_alone(j, 1);
@@ -254,13 +181,13 @@ static void print_text(struct job *j)
 		fprintf(out, "note: ranks that could not be read and are not in this table: %zu\n",
 			j->failed);
 	if (j->lossy)
-		fprintf(out, "note: traces that lost something: %zu (--json and --rank say what)\n",
+		fprintf(out, "note: traces with losses: %zu (--json and --rank list them)\n",
 			j->lossy);
 }
 
 /* ---- all ---- */
 
-/* Both are in order of rank: the next pair at or after (*i, *k). */
+/* Finds the next pair at or after (*i, *k); both lists are in order of rank. */
 static bool next_pair(const struct job *j, size_t *i, size_t *k)
 {
 	while (*i < j->n_of[0] && *k < j->n_of[1]) {
@@ -320,7 +247,7 @@ int tide__diff_ranks_rows(const tide_args *a, const tide_rank_files f[2], tide_d
 	int rc = start(&j, f) ? 0 : tide__cli_fail(NULL, &err);
 	if (!rc) {
 		pairs(&j);
-		qsort(j.rows, j.n, sizeof *j.rows, worst_first);
+		tide__rank_diff_sort(j.rows, j.n);
 		for (int s = 0; s < 2; s++)
 			for (size_t i = 0; i < j.n_of[s]; i++)
 				out->alone[s] += !has(&j, !s, j.of[s][i].rank);

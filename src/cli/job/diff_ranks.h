@@ -4,8 +4,8 @@
 #ifndef TIDE_CLI_JOB_DIFF_RANKS_H
 #define TIDE_CLI_JOB_DIFF_RANKS_H
 
-#include "analyze/compare/diff.h"
-#include "cli/diff_checks.h"
+#include "analyze/compare/rank_diff.h"
+#include "cli/job/diff_checks.h"
 #include "cli/job/ranks.h"
 
 /* Returns true if all files of both sides have a rank in their names, unique on each side. */
@@ -23,15 +23,8 @@ int tide__diff_ranks_run(const tide_args *a, const tide_rank_files f[2], const t
 			 tide_diff_checks *c);
 
 /* The same figures for a page. */
-typedef struct tide_diff_rank {
-	int64_t rank;
-	const char *path[2]; /* borrowed from f */
-	uint64_t metric[TIDE_N_METRICS][2];
-	bool known[TIDE_N_METRICS][2];
-	size_t crossed, undecided; /* of the checks */
-} tide_diff_rank;
 typedef struct tide_diff_rows {
-	tide_diff_rank *v; /* owned: tide__free; worst first */
+	tide_rank_diff *v; /* owned: tide__free; worst first */
 	size_t n, failed;  /* failed: pairs that could not be read, already reported */
 	size_t alone[2];   /* ranks only in A, only in B */
 } tide_diff_rows;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The work order is one text of bytes: lengths and values in the order pack_order writes them. A
+/* The work order is one byte string: lengths and values in the order of pack_order. A
  * worker keeps its packed results until all are done, then sends them in the list's order; process
  * 0, done with its own share, takes one at a time, so it never holds more than the job and one
  * result. */
@@ -13,7 +13,7 @@
 #include "base/mem.h"
 
 const tide_distribute *tide__distribute;
-static bool order_sent; /* process 0: the workers have their work */
+static bool order_sent; /* process 0: the workers have received their work */
 
 /* ---- assignment ---- */
 
@@ -151,7 +151,7 @@ static void free_order(order *o)
 
 /* ---- results ---- */
 
-/* The message for one file: its outcome, then n bytes of packed result. */
+/* The message for one file: the outcome, then n bytes of packed result. */
 typedef struct outcome {
 	tide_error err; /* err.code is the outcome */
 	uint64_t n;
@@ -189,7 +189,7 @@ static int *assign(const tide_rank_files *f)
 	return owner;
 }
 
-/* This process's share, in the list's order; NULL on exhaustion. */
+/* Returns this process's share, in the list's order; NULL if memory runs out. */
 static done *do_share(const tide_rank_files *f, const tide_ranks_work *w, const int *owner)
 {
 	done *d = tide__calloc(f->n + 1, sizeof *d);

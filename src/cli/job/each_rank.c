@@ -12,12 +12,13 @@
 #include "cli/job/ranks.h"
 #include "cli/select.h"
 #include "import/import.h"
+#include "model/names.h"
 
 /* ---- the order ---- */
 
 struct place {
 	int64_t rank;	     /* INT64_MAX = none */
-	int64_t pid, parent; /* of files with a rank that others have, too; -1 = not known */
+	int64_t pid, parent; /* for files that share their rank with others; -1 = unknown */
 	bool started;	     /* by another process of its rank: a data loader's worker */
 	size_t at;
 	tide_rank_file file;
@@ -48,7 +49,7 @@ static void read_process(struct place *x)
 	tide__model_free(m);
 }
 
-/* Workers inherit their trainer's rank. */
+/* Finds data loader workers, which inherit their trainer's rank. */
 static void find_started(struct place *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -233,7 +234,7 @@ static tide_code leak_row(const struct one *x)
 	tide_leaks l = { 0 };
 	tide_code rc = TIDE_OK;
 	if (x->device)
-		rc = tide__find_leaks(x->m, x->device, tide__groups_telling(x->m), 0, &l, x->err);
+		rc = tide__find_leaks(x->m, x->device, tide__group_by_best(x->m), 0, &l, x->err);
 	if (rc == TIDE_OK) {
 		first_cells(x);
 		if (l.known)
@@ -300,7 +301,7 @@ static tide_code measure(const tide_args *a, const struct kind *k, const char *p
 	tide_code rc = tide__load(path, &opt, &m, err);
 	x.m = m;
 	if (rc == TIDE_OK) {
-		tide__cli_saw(m);
+		tide__cli_remember(m);
 		tide__fmt_axis(m->axis);
 		rc = find_device(&x, device);
 	}

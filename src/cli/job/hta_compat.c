@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/job/ranks.h"
+#include "model/losses.h"
 #include "render/report/compare/hta_compat.h"
 
 /* Returns the rank by HTA's rule: the trace's own, else 0. */
@@ -19,7 +20,7 @@ static int64_t rank_of(const tide_model *m)
 	return 0;
 }
 
-/* Names outlive the model as ids of the job's strings. */
+/* Converts names to ids of the job's strings, because the model is freed. */
 static bool keep_names(tide_compat_job *job, const tide_model *m, tide_compat_name *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -63,27 +64,20 @@ static tide_compat_loss *loss_of(tide_compat_job *job, const char *key, size_t n
 	return &job->losses[job->n_losses++];
 }
 
-static bool is_place(const char *key, size_t n)
-{
-	return n > 3 && !memcmp(key + n - 3, "_at", 3);
-}
-
-/* Keeps what the importer dropped or repaired. */
+/* Keeps notes on what the importer dropped or repaired. */
 static bool keep_losses(tide_compat_job *job, const tide_model *m)
 {
 	for (size_t i = 0; i < m->facts.n; i++) {
-		size_t n, n_text;
-		const char *key = tide__text(m, m->facts.key[i], &n);
-		const char *text = tide__text(m, m->facts.text[i], &n_text);
-		if (strncmp(key, "loss.", 5) || !(n_text || m->facts.number[i]))
+		tide_loss x;
+		if (!tide__loss_at(m, i, &x))
 			continue;
-		tide_compat_loss *l = loss_of(job, key + 5, n - 5);
+		tide_compat_loss *l = loss_of(job, x.key, strlen(x.key));
 		if (!l)
 			return false;
-		if (!l->number || !is_place(key, n))
-			l->number += m->facts.number[i];
-		if (n_text && !l->text.i)
-			l->text.i = tide__strings_add(job->strings, text, n_text);
+		if (!l->number || !tide__loss_is_place(x.key))
+			l->number += x.number;
+		if (x.n && !l->text.i)
+			l->text.i = tide__strings_add(job->strings, x.text, x.n);
 	}
 	return true;
 }

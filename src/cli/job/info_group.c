@@ -29,8 +29,8 @@ struct one {
 	uint8_t axis; /* of t_end */
 	uint64_t spans, allocs, devices;
 	char *format, *command, *path; /* owned */
-	int depth;		       /* 0 = its parent is not there */
-	size_t at;		       /* place among the arguments */
+	int depth;		       /* 0 = its parent is not in the list */
+	size_t at;		       /* index among the arguments */
 };
 
 struct all {
@@ -87,7 +87,7 @@ static int take_all(const tide_rank_files *f, struct all *x)
 		err = (tide_error){ .offset = TIDE_NO_OFFSET };
 		tide_code code = tide__load(f->v[i].path, &opt, &m, &err);
 		if (code == TIDE_OK)
-			tide__cli_saw(m);
+			tide__cli_remember(m);
 		if (code == TIDE_OK && !take(x, m, f->v[i].path))
 			code = tide__nomem(&err);
 		if (code != TIDE_OK)
@@ -211,7 +211,7 @@ static void extent(const struct one *v, size_t n, int64_t *start, int64_t *laste
 	*lasted = end - *start;
 }
 
-/* A program that replaces itself (exec) continues as another recording of the same process. */
+/* Returns the number of processes; a program that replaces itself (exec) has several recordings. */
 static size_t processes(const struct one *v, size_t n)
 {
 	size_t count = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* info of several traces: recordings of one `tidemark run` are a group, known by the run's id, with
- * children below their parents. Traces of no run come last. */
+/* info of several traces: recordings of one `tidemark run` form a group, identified by the run's
+ * id, with children below their parents. Traces of no run come last. */
 #ifndef TIDE_CLI_JOB_INFO_GROUP_H
 #define TIDE_CLI_JOB_INFO_GROUP_H
 

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/job/diff_ranks.h"
-#include "cli/page.h"
+#include "cli/output/page.h"
 #include "cli/job/distribute.h"
 #include "cli/job/each_rank.h"
 #include "render/page/page.h"
@@ -80,7 +80,7 @@ static void report_free(struct report *r)
 
 /* ---- one trace ---- */
 
-/* A copy: one goes into the job, the other is the trace's own. */
+/* Copies a result: one goes into the job, the other stays with the trace. */
 static tide_code copy_of(const tide_hta *h, tide_hta **out, tide_error *err)
 {
 	uint8_t *p;
@@ -140,7 +140,7 @@ static tide_code put_ledgers(struct report *r, tide_error *err)
 	return rc;
 }
 
-/* Sections of a trace as far as there is room; its result goes into the job. */
+/* Writes the sections of a trace if the detail limit allows; its result goes into the job. */
 static tide_code add_trace(struct report *r, const char *path, const char *title,
 			   const tide_model *m, tide_hta *h, tide_error *err)
 {
@@ -183,8 +183,8 @@ static tide_code finish(struct report *r, tide_error *err)
 	bool ranks = !strcmp(r->list.kind, "ranks");
 	if (r->brief)
 		note(r,
-		     "Traces of which only the device time is here: %" PRIu64
-		     ". The page holds no more spans and allocations in detail (--detail).",
+		     "Traces shown by their device time only: %" PRIu64
+		     ". The limit of spans and allocations in the page is reached (--detail raises it).",
 		     r->brief);
 	for (size_t i = 0; i < r->job->n_failed && i < MOST_FAILED; i++)
 		note_failed(r, &r->job->failed[i]);
@@ -245,23 +245,7 @@ int tide__report_ranks(const tide_args *a, const tide_rank_files *f, uint64_t de
 
 /* ---- two runs ---- */
 
-static tide_page_rank *rank_figures(const tide_diff_rows *rows)
-{
-	tide_page_rank *v = tide__calloc(rows->n, sizeof *v);
-	for (size_t i = 0; v && i < rows->n; i++) {
-		const tide_diff_rank *r = &rows->v[i];
-		v[i].rank = r->rank;
-		for (int s = 0; s < 2; s++) {
-			v[i].time.v[s] = r->metric[TIDE_METRIC_TIME][s];
-			v[i].time.known[s] = r->known[TIDE_METRIC_TIME][s];
-			v[i].peak.v[s] = r->metric[TIDE_METRIC_PEAK][s];
-			v[i].peak.known[s] = r->known[TIDE_METRIC_PEAK][s];
-		}
-	}
-	return v;
-}
-
-/* Notes what a page of two jobs leaves out. */
+/* Notes the parts that a page of two jobs leaves out. */
 static void note_jobs(struct report *r, const tide_diff_rows *rows)
 {
 	char *text = NULL;
@@ -284,14 +268,11 @@ static tide_code write_two(const tide_args *a, tide_model *const *m, tide_hta **
 {
 	static const char *const letters[] = { "A", "B" };
 	tide_page_two two = { { m[0], m[1] }, { a->files[0], a->files[1] }, NULL, 0 };
-	tide_page_rank *ranks = rows ? rank_figures(rows) : NULL;
 	struct report r;
 	char title[256];
-	two.ranks = ranks;
+	two.ranks = rows ? rows->v : NULL;
 	two.n_ranks = rows ? rows->n : 0;
 	tide_code rc = begin(&r, a, compare ? "diff" : "ranks", detail, err);
-	if (rc == TIDE_OK && rows && !ranks)
-		rc = tide__nomem(err);
 	if (rc == TIDE_OK && rows)
 		note_jobs(&r, rows);
 	for (int i = 0; i < 2 && rc == TIDE_OK; i++) {
@@ -306,7 +287,6 @@ static tide_code write_two(const tide_args *a, tide_model *const *m, tide_hta **
 	if (rc == TIDE_OK)
 		rc = finish(&r, err);
 	report_free(&r);
-	tide__free(ranks);
 	return rc;
 }
 
@@ -323,8 +303,8 @@ static bool kin(const tide_model *parent, const tide_model *child)
 	return pid > 0 && pid == number_of(child, "process.parent");
 }
 
-/* Parts of one job: of different ranks, or one process and what it started; and, where both know
- * the time of day, they ran at the same time. */
+/* Returns true for parts of one job: different ranks, or one process and a process it started; if
+ * both have the time of day, they also ran at the same time. */
 static bool same_job(tide_model *const *m, tide_hta *const *h)
 {
 	bool differ = h[0]->h.rank >= 0 && h[1]->h.rank >= 0 && h[0]->h.rank != h[1]->h.rank;

@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "cli/job/run_group.h"
 #include "cli/job/distribute.h"
-#include "cli/progress.h"
+#include "cli/output/progress.h"
 #include "format/rings.h"
 
 enum { MAX_DEPTH = 6 };
@@ -252,7 +252,7 @@ static tide_code one(const char *path, const tide_ranks_work *w, tide_progress *
 {
 	tide_load_options load = {
 		.threads = w->threads,
-		.single = tide__distribute, /* the other core is another process's */
+		.single = tide__distribute, /* the other core belongs to another process */
 		.what = TIDE_WANT_SPANS | w->want,
 		.progress = p ? tide__progress_read : NULL,
 		.user = p
@@ -320,7 +320,8 @@ static bool none_has_it(const tide_hta_job *job)
 	return job->n_failed > 0;
 }
 
-/* A pattern that names no kernel is probably a mistake; the figures are true without it. */
+/* Prints a note if a pattern matches no kernel, which is probably a mistake; the figures are still
+ * correct. */
 static void tell_unused(const tide_ranks_work *w, const tide_hta *sum)
 {
 	for (size_t p = 0; p < w->opt.n_custom; p++) {

@@ -78,7 +78,7 @@ enum { TIDE_RANKS_OPTIONS = 5 };
 	  .least = 1, .most = 1024 },                                                              \
 	{ "custom-collective", 0, TIDE_OPT_TEXT, "PART",                                           \
 	  "count kernels with PART in their name as custom collectives", .many = true },           \
-	{ "kernel-wait", 0, TIDE_OPT_INT, "NS", "gaps below are kernel_wait",                      \
+	{ "kernel-wait", 0, TIDE_OPT_INT, "NS", "gaps shorter than NS are kernel_wait",                      \
 	  .def = "30000", .least = 1 }
 /* clang-format on */
 /* Reads them from opt[first ..]; `window` receives the window as text. Returns 0, or 2 with a

@@ -56,7 +56,7 @@ static bool ends_in_tide(const char *path)
 	return n > 5 && !strcmp(path + n - 5, ".tide");
 }
 
-/* Cut ".NUMBER" off a name without its ".tide"; -1 = it does not end so. */
+/* Removes ".NUMBER" from a name without its ".tide". Returns -1 if there is none. */
 static int64_t cut_number(char *stem)
 {
 	char *dot = strrchr(stem, '.'), *end;
@@ -142,7 +142,7 @@ static void choose(member *v, size_t n)
 			   !(is_open(&v[i], last) && v[i].start + slack_ns >= began);
 }
 
-/* Control characters of a hostile name do not reach the terminal. */
+/* Prints a name with control characters escaped. */
 static void put_name(const member *x)
 {
 	const char *slash = strrchr(x->file->path, '/');
@@ -193,7 +193,7 @@ static void each_family(member *v, size_t n)
 
 /* ---- the list ---- */
 
-/* A list without a name with a number in it has no families: nothing is opened. */
+/* Returns false if no name has a number in it: there are no families, and no file is opened. */
 static bool may_have_any(const tide_rank_files *f)
 {
 	for (size_t i = 0; i < f->n; i++) {

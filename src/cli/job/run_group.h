@@ -4,10 +4,10 @@
  *
  * A process's children, and ranks that share one name, record into NAME.PID.tide beside NAME.tide;
  * the next run of that name replaces NAME.tide and leaves the others. So a family is NAME.tide and
- * the NAME.PID.tide (NAME.PID.2.tide) that process PID made. Of its members, those of the latest
- * run count: those with equal facts process.run (`tidemark run`), else recording.first (forked, or
- * started while the other was recorded), else, for recordings without either fact, those that began
- * within 10 seconds. */
+ * the NAME.PID.tide (NAME.PID.2.tide) that process PID made. Only members of the latest run count:
+ * those with equal facts process.run (`tidemark run`), else recording.first (forked, or started
+ * while the other was recorded), else, for recordings without either fact, those that began within
+ * 10 seconds. */
 #ifndef TIDE_CLI_JOB_RUN_GROUP_H
 #define TIDE_CLI_JOB_RUN_GROUP_H
 

@@ -17,7 +17,7 @@
 
 #include "base/now.h"
 #include "cli/cli.h"
-#include "cli/run/place.h"
+#include "cli/run/program_files.h"
 
 bool tide__is_script(const char *name)
 {
@@ -58,7 +58,7 @@ char **tide__child_recorded(char **program, const char *file, const char *const 
 	return v;
 }
 
-/* Only returns when it could not: the errno. */
+/* Returns only on failure, with the errno. */
 static int become(const tide_child *c)
 {
 	size_t n = 0;
@@ -99,7 +99,7 @@ static const int handed[] = {
 	SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM, SIGINT, SIGQUIT
 };
 enum { HANDED = sizeof handed / sizeof *handed };
-static struct sigaction before[HANDED]; /* what signals did without a child */
+static struct sigaction before[HANDED]; /* previous signal handlers */
 static volatile pid_t child;
 
 /* Forwards a signal of another process to the child. A terminal's signal (Ctrl+C) reaches the child
@@ -121,7 +121,7 @@ pid_t tide__child_fork(void)
 	for (size_t i = 0; i < HANDED; i++)
 		sigaddset(&these, handed[i]);
 	fflush(NULL);
-	sigprocmask(SIG_BLOCK, &these, &was); /* one that comes too early waits */
+	sigprocmask(SIG_BLOCK, &these, &was); /* a signal that comes too early is delayed */
 	child = fork();
 	for (size_t i = 0; child > 0 && i < HANDED; i++)
 		sigaction(handed[i], &on, &before[i]);
@@ -156,7 +156,7 @@ static int64_t now_ns(void)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* Wait for the end at most ms milliseconds (-1 = for ever); whether it came. */
+/* Waits at most ms milliseconds for the end (-1 = forever). Returns whether it came. */
 static bool ended(int pidfd, int64_t ms)
 {
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };

@@ -15,7 +15,7 @@ typedef struct tide_child {
 	const char *const *env; /* name, value, name, value, ..., NULL: set in the child */
 	const char *hook;	/* folder put first in PYTHONPATH; NULL = none */
 	bool out_to_err; /* its standard output goes to standard error: ours has a document */
-	int64_t limit_s; /* ended by SIGTERM, then SIGKILL, after this many seconds; 0 = never */
+	int64_t limit_s; /* seconds after which SIGTERM, then SIGKILL, end it; 0 = never */
 	/* results */
 	int status;   /* as an exit status: the program's own, 128 + signal, 126 or 127 */
 	bool started; /* false: it does not exist or cannot be run; a line was printed */
@@ -28,7 +28,8 @@ typedef struct tide_child {
 bool tide__child_run(const char *command, tide_child *c);
 
 /* Forks. Signals from the terminal reach the child directly; those sent to us are forwarded to it
- * until it has been waited for. One child at a time. The child has the signal handlers from before. */
+ * until it has been waited for. One child at a time. The child has the signal handlers from
+ * before. */
 pid_t tide__child_fork(void);
 /* Waits for the child, stops forwarding, and returns the status of waitpid. */
 int tide__child_wait(pid_t pid);
@@ -39,11 +40,12 @@ void tide__child_gone(void);
 bool tide__is_script(const char *name);
 char *tide__python_name(void);
 
-/* The command line of `tidemark run -o FILE OPTION... -- PROGRAM ...`, a .py file run by Python.
- * `options` ends with NULL. Owned by the caller: free(); its words are borrowed. NULL: no memory, or
- * this program does not know where it is. Set TIDE_RUN_ASKED in its environment. */
+/* Returns the command line of `tidemark run -o FILE OPTION... -- PROGRAM ...`; Python runs a .py
+ * file. `options` ends with NULL. Owned by the caller: free(); its words are borrowed. Returns NULL
+ * if memory runs out or the path of this program is unknown. Set TIDE_RUN_ASKED in its
+ * environment. */
 #define TIDE_RUN_ASKED \
-	"TIDEMARK_RUN_ASKED", "1" /* `run` leaves it to us to say what was recorded */
+	"TIDEMARK_RUN_ASKED", "1" /* `run` lets the caller report what was recorded */
 char **tide__child_recorded(char **program, const char *file, const char *const *options);
 
 #endif

@@ -15,7 +15,7 @@
 #include "format/rings.h"
 #include "format/tide.h"
 
-/* The ring file that a process has mapped; false if none. */
+/* Finds the ring file that a process has mapped. Returns false if there is none. */
 static bool find_rings(pid_t pid, char *out, size_t n)
 {
 	char line[PATH_MAX + 128];

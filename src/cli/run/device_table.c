@@ -26,7 +26,7 @@ static bool parse_row(char *line, tide_device_row *r)
 	       (!strcmp(cublas, "-") || tide__parse_bytes(cublas, &r->cublas));
 }
 
-/* Search one file; names it has are added to `names`. A file that is not there has no rows. */
+/* Searches one file; its names are added to `names`. A missing file has no rows. */
 static tide_code search(const char *path, const char *key, tide_device_row *out, char *names,
 			size_t room, tide_error *err)
 {

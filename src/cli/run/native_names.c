@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* libdw: symbol tables, line tables, inlined functions. C++ names are made readable by the C++
- * library of this machine, if it has one. */
+/* Uses libdw: symbol tables, line tables, inlined functions. The C++ library of this machine, if
+ * any, demangles C++ names. */
 #include "cli/run/native_names.h"
 
 #include <dlfcn.h>
@@ -13,23 +13,25 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "cli/run/native_functions.h"
 
 struct symbol {
 	GElf_Addr addr;
 	uint64_t size;	  /* 0 = unknown: up to the next one */
 	const char *name; /* libdw's */
-	int rank;	  /* of several at one address the highest counts */
+	int rank;	  /* rank: the highest of several at one address is used */
 };
 
 struct tide_native {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	GElf_Addr bias; /* of the file's addresses */
-	/* Functions by address, made at first use: dwfl_module_addrinfo looks at all symbols each time,
-	 * a million in libtorch_cpu.so. */
+	/* Functions by address, built on first use: dwfl_module_addrinfo reads all symbols each
+	 * time, a million in libtorch_cpu.so. */
 	struct symbol *symbols;
 	size_t n_symbols;
 	bool sorted;
+	tide_functions functions;
 };
 
 static const Dwfl_Callbacks callbacks = {
@@ -38,7 +40,8 @@ static const Dwfl_Callbacks callbacks = {
 	.section_address = dwfl_offline_section_address,
 };
 
-/* A path of a recording may be a device or a pipe, which would never end. */
+/* Returns true for a regular file: a path of a recording may be a device or a pipe, which would
+ * never end. */
 static bool is_file(const char *path)
 {
 	struct stat st;
@@ -50,7 +53,7 @@ tide_native *tide__native_open(const char *path)
 	tide_native *n = is_file(path) ? tide__calloc(1, sizeof *n) : NULL;
 	if (!n)
 		return NULL;
-	unsetenv("DEBUGINFOD_URLS"); /* else libdw asks servers for what is not here */
+	unsetenv("DEBUGINFOD_URLS"); /* else libdw asks servers for missing files */
 	n->dwfl = dwfl_begin(&callbacks);
 	if (n->dwfl) {
 		n->module = dwfl_report_offline(n->dwfl, path, path, -1);
@@ -69,6 +72,7 @@ void tide__native_close(tide_native *n)
 	if (n->dwfl)
 		dwfl_end(n->dwfl);
 	tide__free(n->symbols);
+	tide__functions_free(&n->functions);
 	tide__free(n);
 }
 
@@ -137,29 +141,20 @@ struct found { /* innermost first */
 static size_t scopes_at(tide_native *n, GElf_Addr addr, struct found *f)
 {
 	Dwarf_Addr bias;
-	Dwarf_Die *cu = dwfl_module_addrdie(n->module, addr, &bias), *scopes = NULL;
-	Dwarf_Die *lexical =
-		NULL; /* innermost first, but behind an inlined function as it was written */
-	int count = cu ? dwarf_getscopes(cu, addr - bias, &lexical) : 0;
-	if (count > 0) /* as it was compiled: the functions that it was inlined in */
-		count = dwarf_getscopes_die(&lexical[0], &scopes);
-	free(lexical);
+	Dwarf *dw = dwfl_module_getdwarf(n->module, &bias);
+	Dwarf_Die *cu = dwfl_module_addrdie(n->module, addr, &bias), function, scopes[INLINED];
+	if (!cu || !tide__function_at(&n->functions, dw, cu, addr - bias, &function))
+		return 0;
+	size_t count = tide__inlined_at(&function, addr - bias, scopes, INLINED), k = 0;
 	int line = 0;
 	Dwfl_Line *at = dwfl_module_getsrc(n->module, addr);
 	const char *file = at ? dwfl_lineinfo(at, NULL, &line, NULL, NULL, NULL) : NULL;
-	size_t k = 0;
 	uint32_t where = (uint32_t)(line > 0 ? line : 0);
-	for (int i = 0; i < count && k < INLINED; i++) {
-		int tag = dwarf_tag(&scopes[i]);
-		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
-			continue;
+	for (size_t i = count; i-- > 0;) {
 		const char *name = linkage_name(&scopes[i]);
 		f[k++] = (struct found){ name ? name : "??", file, where };
-		if (tag == DW_TAG_subprogram)
-			break;
 		call_place(cu, &scopes[i], &file, &where);
 	}
-	free(scopes);
 	return k;
 }
 
@@ -203,7 +198,7 @@ static void sort_symbols(tide_native *n)
 		qsort(n->symbols, n->n_symbols, sizeof *n->symbols, by_address);
 }
 
-/* The function around an address: the nearest before it that reaches so far. */
+/* Returns the function that contains an address: the nearest before it that extends to it. */
 static const char *symbol_at(tide_native *n, GElf_Addr at)
 {
 	enum { BACK = 64 }; /* functions inside others are rare */

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "cli/run/child.h"
 #include "cli/run/device_table.h"
-#include "cli/run/place.h"
+#include "cli/run/program_files.h"
 #include "cli/select.h"
 #include "render/report/predict/virtual_run.h"
 
@@ -24,7 +24,7 @@ struct program {
 	const tide_args *a;
 	const tide_predict_program *p;
 	tide_device_row device;
-	/* bytes the allocator can take: the device's less its context; 0 = unknown */
+	/* bytes available to the allocator: the device's minus its context; 0 = unknown */
 	uint64_t room;
 	tide_sim_config settings;
 	char folder[PATH_MAX]; /* of recordings */
@@ -70,7 +70,7 @@ static int find_device(struct program *g)
 	}
 	if (p->capacity->set) {
 		g->device.capacity = p->capacity->num;
-		g->device.context = 0; /* what the user says is what there is */
+		g->device.context = 0; /* the user's value takes precedence */
 	}
 	g->room = g->device.capacity > g->device.context
 			  ? (uint64_t)(g->device.capacity - g->device.context)
@@ -139,8 +139,23 @@ static char **arguments(const struct program *g, uint64_t size)
 	return argv;
 }
 
-/* Run the program; what it prints goes to standard error. 0, or an exit status after a message. */
-static int run_once(const struct program *g, uint64_t size, const char *file)
+/* Prints that the program failed, and the consequence. Returns 1. */
+static int say_failed(const struct program *g, int status, const char *then)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	if (WIFSIGNALED(status))
+		tide__fail(&err, TIDE_EIO, TIDE_NO_OFFSET, "the program was ended by signal %d%s",
+			   WTERMSIG(status), then);
+	else
+		tide__fail(&err, TIDE_EIO, TIDE_NO_OFFSET, "the program failed (exit status %d)%s",
+			   WEXITSTATUS(status), then);
+	tide__cli_fail(g->a->files[0], &err);
+	return 1;
+}
+
+/* Runs the program; its output goes to standard error. Returns 0, or an exit status: 2 after a
+ * message if it cannot be run, 1 if it failed, with its status in `failed`. */
+static int run_once(const struct program *g, uint64_t size, const char *file, int *failed)
 {
 	char library[PATH_MAX], source[PATH_MAX], include[PATH_MAX];
 	struct program copy = *g;
@@ -159,20 +174,10 @@ static int run_once(const struct program *g, uint64_t size, const char *file)
 	}
 	if (pid > 0)
 		status = tide__child_wait(pid);
-	if (pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status))
-		return 0;
-	tide_error err = { .offset = TIDE_NO_OFFSET };
+	*failed = status;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 		return 2;
-	if (WIFSIGNALED(status))
-		tide__fail(&err, TIDE_EIO, TIDE_NO_OFFSET, "the program was ended by signal %d",
-			   WTERMSIG(status));
-	else
-		tide__fail(&err, TIDE_EIO, TIDE_NO_OFFSET,
-			   "the program failed (exit status %d); its recording up to then is used",
-			   WEXITSTATUS(status));
-	tide__cli_fail(g->a->files[0], &err);
-	return 1;
+	return pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : 1;
 }
 
 /* ---- its recording ---- */
@@ -192,7 +197,25 @@ static int steps_of(const tide_model *m)
 	return at < 0 ? 0 : atoi(tide__text(m, m->facts.text[at], NULL));
 }
 
-static int show(const struct program *g, const char *file)
+static int print_run(const struct program *g, const tide_model *m, const tide_virtual_run *r)
+{
+	if (g->p->json) {
+		tide_json j;
+		tide__json_begin(&j, g->a->out, true);
+		tide__virtual_run_json(m, r, &j);
+		return tide__cli_json_end(g->a, &j);
+	}
+	tide__virtual_run_text(m, r, &g->a->to);
+	if (!r->failed && steps_of(m) < g->p->steps->num)
+		fprintf(g->a->out,
+			"note: the program was ended after %d optimizer steps; an "
+			"optimizer creates its state in the first\n",
+			steps_of(m));
+	return tide__cli_done(g->a);
+}
+
+/* `failed`: the wait status of a program that failed, else 0. */
+static int show(const struct program *g, const char *file, int failed)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_virtual_run r = { 0 };
@@ -200,26 +223,17 @@ static int show(const struct program *g, const char *file)
 				? NULL
 				: tide__cli_load(g->a, file, TIDE_WANT_MEMORY | TIDE_WANT_SPANS);
 	uint32_t device = m && tide__is_predicted(m) ? tide__device_find(m, "cuda:0") : 0;
-	int rc;
-	if (!m)
-		return no_recording(g);
-	if (!device || m->allocs.n < 2) {
-		rc = no_recording(g);
+	bool used = device && m->allocs.n >= 2;
+	int rc = !failed ? 0
+		 : used	 ? say_failed(g, failed, "; its recording up to then is used")
+			 : say_failed(g, failed, " before it put a tensor on a CUDA device");
+	if (!used) {
+		rc = failed ? rc : no_recording(g);
 	} else if (tide__virtual_run(m, device, g->room, &g->settings, &r, &err) != TIDE_OK) {
 		rc = tide__cli_fail(file, &err);
-	} else if (g->p->json) {
-		tide_json j;
-		tide__json_begin(&j, g->a->out, true);
-		tide__virtual_run_json(m, &r, &j);
-		rc = tide__cli_json_end(g->a, &j);
 	} else {
-		tide__virtual_run_text(m, &r, &g->a->to);
-		if (steps_of(m) < g->p->steps->num)
-			fprintf(g->a->out,
-				"note: the program was ended after %d optimizer steps; an "
-				"optimizer creates its state in the first\n",
-				steps_of(m));
-		rc = tide__cli_done(g->a);
+		r.failed = failed;
+		rc = print_run(g, m, &r);
 	}
 	tide__virtual_run_free(&r);
 	tide__model_free(m);
@@ -232,7 +246,7 @@ static int run_sizes(struct program *g,
 	const tide_value *at = g->p->at;
 	char *files[MOST_SIZES] = { 0 };
 	size_t n = at->set ? at->n_list : 0;
-	int rc = 0;
+	int rc = 0, failed = 0;
 	if (n < 2 || n > MOST_SIZES)
 		return tide__cli_usage(
 			g->a, "{} is replaced by a size: give 2 to 16 of them, e.g. --at 4 --at 8");
@@ -241,7 +255,9 @@ static int run_sizes(struct program *g,
 		if (asprintf(&files[i], "%" PRIu64 "=%s/%" PRIu64 ".tide", size, g->folder, size) <
 		    0)
 			return 1;
-		rc = run_once(g, size, strchr(files[i], '=') + 1);
+		rc = run_once(g, size, strchr(files[i], '=') + 1, &failed);
+		if (rc == 1)
+			say_failed(g, failed, "; nothing is predicted from the other sizes");
 	}
 	if (!rc)
 		rc = recorded(g->a, files, n, g->room);
@@ -260,8 +276,8 @@ static int run_one(struct program *g)
 		snprintf(file, sizeof file, "%s", g->p->keep->text);
 	else
 		snprintf(file, sizeof file, "%s/predicted.tide", g->folder);
-	int failed = run_once(g, 0, file);
-	int rc = failed == 2 ? 2 : show(g, file);
+	int status = 0, failed = run_once(g, 0, file, &status);
+	int rc = failed == 2 ? 2 : show(g, file, failed ? status : 0);
 	if (!g->p->keep->set)
 		unlink(file);
 	return failed ? failed : rc;
@@ -291,7 +307,7 @@ int tide__predict_program(const tide_args *a, const tide_predict_program *p,
 	if (rc)
 		return rc;
 	if (is_kept(a))
-		return show(&g, a->files[0]);
+		return show(&g, a->files[0], 0);
 	for (size_t i = 0; i < a->n_files; i++)
 		g.several |= strstr(a->files[i], "{}") != NULL;
 	if (p->at->set && !g.several)

@@ -103,7 +103,7 @@ static bool is_childs(const char *name, const char *stem, size_t n)
 /* ---- closing ---- */
 
 /* A process that was ended by a signal (Ctrl-C, an abort, kill -9) has not closed its recording.
- * No process writes it any more, so it is closed here: one complete file without its ring file. */
+ * No process writes it now, so it is closed here: one complete file without its ring file. */
 static void close_left(const char *file)
 {
 	char rings[PATH_MAX + sizeof TIDE_RINGS_SUFFIX];
@@ -121,29 +121,22 @@ static void close_left(const char *file)
 		tide__cli_fail(file, &err); /* both files stay, and every command reads them */
 }
 
-/* Resolves native frames, which are addresses until now. */
-static void name_frames(const char *file)
-{
-	tide_error err = { .offset = TIDE_NO_OFFSET };
-	if (tide__symbolise(file, 0, &err) != TIDE_OK)
-		tide__cli_fail(file, &err); /* it stays as it was */
-}
-
-/* ---- what there is ---- */
+/* ---- finding recordings ---- */
 
 typedef struct left {
 	const char *file, *id;
 	pid_t child;
 	bool failed, heap;
 	char own[PATH_MAX];    /* the program's; "" = none */
-	char became[PATH_MAX]; /* recording of the program it became by exec: one of them */
-	char other[PATH_MAX];  /* recording of a child process: one of them */
+	char became[PATH_MAX]; /* recording of the program it became by exec: the largest */
+	char other[PATH_MAX];  /* recording of a child process: the largest */
 	size_t n_became, n_other;
 	size_t n_ranks; /* of those with a rank: number, lowest and highest */
 	int64_t low, high;
+	tide_objects objects;
 } left;
 
-/* Processes that torchrun and its like started know their rank. */
+/* Notes the rank of a recording; processes that torchrun or similar launchers started have one. */
 static void note_rank(left *l, const char *path)
 {
 	int64_t rank = tide__rank_of(path);
@@ -154,8 +147,16 @@ static void note_rank(left *l, const char *path)
 	l->n_ranks++;
 }
 
-/* The part before it, of a recording that is limited in size. */
-static void name_old(const left *l, const char *path)
+/* Resolves native frames, which are addresses until now. */
+static void name_frames(left *l, const char *file)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	if (tide__symbolise(file, 0, &l->objects, &err) != TIDE_OK)
+		tide__cli_fail(file, &err); /* it stays unchanged */
+}
+
+/* Names the frames of the older part of a recording that is limited in size. */
+static void name_old(left *l, const char *path)
 {
 	char old[PATH_MAX + 16];
 	size_t n = strlen(path);
@@ -163,7 +164,31 @@ static void name_old(const left *l, const char *path)
 		n -= 5;
 	snprintf(old, sizeof old, "%.*s.old.tide", (int)n, path);
 	if (!access(old, F_OK) && made_by(old, l->id))
-		name_frames(old);
+		name_frames(l, old);
+}
+
+/* Keeps the path of the larger file. */
+static void keep_larger(char kept[PATH_MAX], const char *path)
+{
+	struct stat a, b;
+	if (!*kept || (stat(kept, &a) == 0 && stat(path, &b) == 0 && b.st_size > a.st_size))
+		snprintf(kept, PATH_MAX, "%s", path);
+}
+
+/* Returns true for a process that is gone, or that ended and whose parent does not wait for it: in
+ * containers the first process often reaps no orphans. */
+static bool has_ended(pid_t pid)
+{
+	char path[48], text[512];
+	snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+	FILE *f = fopen(path, "re");
+	size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+	if (f)
+		fclose(f);
+	text[n] = 0;
+	const char *name_end = strrchr(text, ')'); /* "17 (name) Z 1 ..." */
+	return (kill(pid, 0) && errno == ESRCH) ||
+	       (name_end && name_end[1] == ' ' && (name_end[2] == 'Z' || name_end[2] == 'X'));
 }
 
 static void note(left *l, const char *path)
@@ -171,24 +196,25 @@ static void note(left *l, const char *path)
 	pid_t pid = made_by(path, l->id);
 	if (!pid)
 		return;
-	if (pid == l->child || (kill(pid, 0) && errno == ESRCH)) {
+	if (pid == l->child || has_ended(pid)) {
 		close_left(path);
-		name_frames(path);
+		name_frames(l, path);
 		name_old(l, path);
 	}
 	if (pid != l->child) {
 		note_rank(l, path);
-		if (!l->n_other++)
-			snprintf(l->other, sizeof l->other, "%s", path);
+		l->n_other++;
+		keep_larger(l->other, path);
 	} else if (!*l->own) {
 		snprintf(l->own, sizeof l->own, "%s", path);
-	} else if (!l->n_became++) {
-		snprintf(l->became, sizeof l->became, "%s", path);
+	} else {
+		l->n_became++;
+		keep_larger(l->became, path);
 	}
 }
 
-/* The file itself first, then its like beside it: NAME.PID.tide is the program's own where another
- * run had the file at that moment. */
+/* Finds the recordings of the run: the file itself, then related files beside it. NAME.PID.tide is
+ * the program's own if another run used the file at that moment. */
 static void look(left *l)
 {
 	const char *stem = strrchr(l->file, '/') + 1;
@@ -219,7 +245,7 @@ static void look(left *l)
 static size_t visible(const char *s)
 {
 	size_t len = tide__utf8_len(s, strlen(s));
-	return len && !tide__unseen(s, len) ? len : 0;
+	return len && !tide__is_invisible(s, len) ? len : 0;
 }
 
 /* Writes a path quoted for a shell, without terminal escape sequences. */
@@ -334,7 +360,7 @@ static bool tell_limit(const char *file)
 		const char *text;
 	} limits[] = {
 		{ RLIMIT_NOFILE, 6, "files a process may open (ulimit -n)" },
-		{ RLIMIT_FSIZE, 8 << 20, "bytes a file may have (ulimit -f)" },
+		{ RLIMIT_FSIZE, 512 << 10, "bytes a file may have (ulimit -f)" },
 	};
 	struct rlimit r;
 	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
@@ -356,12 +382,15 @@ void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, 
 	bool asked = getenv("TIDEMARK_RUN_ASKED") !=
 		     NULL; /* set by `profile` and `compile`, which report themselves */
 	look(&l);
+	tide__objects_close(&l.objects);
 	if (*l.own && !asked)
 		tell_own(&l);
 	if (l.n_became)
 		tide__cli_note("tidemark run: the program replaced itself (exec); the new "
 			       "program recorded: %s%s",
 			       l.became, l.n_became > 1 ? " and others beside it" : "");
+	if (l.n_became && heap)
+		tell_heap(l.became);
 	if (l.n_other)
 		tell_group(&l);
 	if (!*l.own && !l.n_other && (tell_space(file) || tell_limit(file)))

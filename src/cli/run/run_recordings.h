@@ -17,7 +17,7 @@ enum { TIDE_RUN_ID = 48 };
 void tide__run_id(char id[TIDE_RUN_ID]);
 
 /* After the program (process `child` of run `id`) has ended: closes recordings that it and its
- * children left open, and prints on stderr where they are and what to ask next; `failed`: it may
+ * children left open, and prints on stderr where they are and the next command; `failed`: it may
  * have run out of memory; `heap`: its heap was recorded. `file` is the absolute path it had to
  * record into. */
 void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, bool heap);

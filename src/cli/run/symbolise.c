@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "cli/run/native_names.h"
 #include "format/encode.h"
 #include "format/read.h"
 #include "format/rewrite.h"
@@ -84,7 +83,7 @@ static bool read_records(struct work *w, const uint8_t *p, size_t n)
 		const tide_record_type *t = tag < TIDE_TAGS ? &w->schema.types[tag] : NULL;
 		p = t && t->n ? tide__fields_read(t, 0, p + 1, end, f) : NULL;
 		if (!p)
-			return true; /* damaged: what came before it is there */
+			return true; /* damaged: everything before it was read */
 		w->done |= tag == TIDE_REC_SYMBOL;
 		if ((tag == TIDE_REC_NAME && !keep_name(w, f)) ||
 		    (tag == TIDE_REC_FRAME && !keep_frame(w, f)))
@@ -141,22 +140,48 @@ static int by_file(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* An object that is not here any more: its frames keep their offset, behind the object's name. */
-static void look_up(struct work *w)
+static void close_last(tide_objects *o)
+{
+	o->n--;
+	tide__free(o->v[o->n].path);
+	tide__native_close(o->v[o->n].object);
+}
+
+void tide__objects_close(tide_objects *o)
+{
+	while (o->n)
+		close_last(o);
+}
+
+/* Returns the object of that path, opened if needed; borrowed until the next call. NULL if it cannot be
+ * read. */
+static tide_native *open_object(tide_objects *o, const char *path)
+{
+	for (size_t i = 0; i < o->n; i++)
+		if (!strcmp(o->v[i].path, path))
+			return o->v[i].object;
+	if (o->n == TIDE_OBJECTS_KEPT)
+		close_last(o);
+	char *copy = tide__alloc(strlen(path) + 1, 1);
+	if (!copy)
+		return NULL;
+	o->v[o->n].path = strcpy(copy, path);
+	return o->v[o->n++].object = tide__native_open(path);
+}
+
+/* Looks up all frames; those of a missing object keep their offset after the object's name. */
+static void look_up(struct work *w, tide_objects *objects)
 {
 	tide_native *object = NULL;
 	qsort(w->frames, w->n_frames, sizeof *w->frames, by_file);
 	for (size_t i = 0; i < w->n_frames && !w->nomem; i++) {
 		const struct frame *f = &w->frames[i];
-		if (!i || f->file != w->frames[i - 1].file) {
-			tide__native_close(object);
-			object = tide__native_open(name(w, f->file));
-		}
+		if (!i || f->file != w->frames[i - 1].file)
+			object = open_object(objects, name(w, f->file));
 		w->frame = f->id;
 		if (object)
 			tide__native_find(object, f->addr, put, w);
 	}
-	tide__native_close(object);
 }
 
 static tide_code rewrite(struct work *w, const char *path, int level, tide_error *err)
@@ -168,12 +193,12 @@ static tide_code rewrite(struct work *w, const char *path, int level, tide_error
 	return tide__rewrite(&from, path, level, &made, err);
 }
 
-tide_code tide__symbolise(const char *path, int level, tide_error *err)
+tide_code tide__symbolise(const char *path, int level, tide_objects *objects, tide_error *err)
 {
 	struct work w = { 0 };
 	tide_code rc = read_file(&w, path, err);
 	if (!rc && w.n_frames && !w.done) {
-		look_up(&w);
+		look_up(&w, objects);
 		rc = w.nomem ? tide__nomem(err) : rewrite(&w, path, level, err);
 	}
 	for (size_t i = 0; i < w.n_names; i++)

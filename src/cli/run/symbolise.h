@@ -4,13 +4,27 @@
 #ifndef TIDE_CLI_RUN_SYMBOLISE_H
 #define TIDE_CLI_RUN_SYMBOLISE_H
 
-#include <stdbool.h>
+#include <stddef.h>
 
 #include <tidemark/error.h>
+
+#include "cli/run/native_names.h"
+
+/* Programs and libraries that stay open between recordings: reading the debug information of one may
+ * take longer than a recording. Zero-initialised: empty. */
+enum { TIDE_OBJECTS_KEPT = 64 };
+typedef struct tide_objects {
+	struct {
+		char *path;	     /* owned */
+		tide_native *object; /* owned; NULL = it cannot be read */
+	} v[TIDE_OBJECTS_KEPT];	     /* when all are taken, the last one makes room */
+	size_t n;
+} tide_objects;
+void tide__objects_close(tide_objects *o);
 
 /* Rewrites the closed recording `path` with the meaning of its native frames (SYMBOL records),
  * packed with this level of zstd (0: the default). The names are those of the libraries that are
  * on this machine now. Files without native frames, or already symbolised, are left unchanged. */
-tide_code tide__symbolise(const char *path, int level, tide_error *err);
+tide_code tide__symbolise(const char *path, int level, tide_objects *objects, tide_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* No shell: the program is started directly, its status is its own. */
+/* The program is started directly, without a shell, so its exit status is passed through. */
 #include "cli/run/tt_capture.h"
 
 #include <errno.h>
@@ -70,7 +70,7 @@ static void become(char **argv, int out)
 	};
 	for (size_t i = 0; i < sizeof set / sizeof *set; i++)
 		setenv(set[i][0], set[i][1], 1);
-	unsetenv("TTMLIR_RUNTIME_LOGGER_FILE");	 /* the log is to come here */
+	unsetenv("TTMLIR_RUNTIME_LOGGER_FILE");	 /* remove it, so that the log comes here */
 	unsetenv("TTMLIR_RUNTIME_LOGGER_TYPES"); /* lines of every type */
 	dup2(out, STDOUT_FILENO);
 	dup2(out, STDERR_FILENO);
@@ -120,7 +120,7 @@ static bool pass(copy *c, tide_code *rc, tide_error *err)
 	return true;
 }
 
-/* Until the pipe ends; a grandchild that keeps it open has half a second after the program's end. */
+/* Reads until the pipe ends; a grandchild that keeps it open has 0.5 s after the program's end. */
 static tide_code pass_all(copy *c, pid_t child, int *status, tide_error *err)
 {
 	tide_code rc = TIDE_OK;

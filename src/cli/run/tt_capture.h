@@ -14,8 +14,8 @@
 tide_code tide__tt_folder(const char *base, const char *name, char *out, size_t n, tide_error *err);
 
 /* Runs argv with the runtime's logging on. Its output (both streams) goes to the descriptor `shown`
- * as it comes and into `log`; `times` gets a line "byte<TAB>Unix ns" for every piece received.
- * *status is the exit status, or 128 + the signal's number. Signals are forwarded. */
+ * as it is received and into `log`; `times` gets a line "byte<TAB>Unix ns" for every piece
+ * received. *status is the exit status, or 128 + the signal's number. Signals are forwarded. */
 tide_code tide__tt_capture(char **argv, const char *log, const char *times, int shown, int *status,
 			   tide_error *err);
 

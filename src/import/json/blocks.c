@@ -28,7 +28,7 @@ typedef struct ring {
 	pthread_mutex_t lock;
 	pthread_cond_t work;	       /* for workers: a block to parse, or room to fill one */
 	pthread_cond_t done;	       /* for the caller: the next block in order, or work */
-	size_t filled, claimed, taken; /* under the lock */
+	size_t filled, claimed, taken; /* guarded by the lock */
 	unsigned idle;		       /*   "  : threads that wait for a block to parse */
 	bool filling;		       /* "  : a thread is filling */
 	bool ended;		       /*   "  : the last block is filled */
@@ -48,10 +48,8 @@ static bool room(char **text, size_t *cap, size_t n)
 {
 	if (*cap >= n)
 		return true;
-	char *big = tide__realloc(*text, n, 1);
-	if (!big)
+	if (!TIDE_RESIZE(*text, n))
 		return false;
-	*text = big;
 	*cap = n;
 	return true;
 }
@@ -102,7 +100,7 @@ static void parse(kin_parser *c, kin_block_in *k)
 	kin_doc d = { .state = KIN_SOME_EVENTS, .limit = KIN_ITEM_MAX };
 	tide__kineto_out_clear(&k->out);
 	if (k->failed != TIDE_OK || !k->base)
-		return; /* the first block begins with the document's head: not for us */
+		return; /* the first block begins with the document's head, which load.c parses */
 	c->out = &k->out;
 	c->base = k->base;
 	if (tide__kineto_scan_text(&c->s, k->text, k->n))
@@ -154,7 +152,7 @@ static void parse_next(ring *g, kin_parser *c)
 		pthread_cond_signal(&g->done);
 }
 
-/* Fill or parse one block, whichever is needed more; false if neither can be done now. */
+/* Fills or parses one block, whichever is needed more. Returns false if neither is possible now. */
 static bool work(ring *g, kin_parser *c, bool fills)
 {
 	size_t ready = g->filled - g->claimed;
@@ -187,7 +185,7 @@ static void *work_thread(void *arg)
 	return NULL;
 }
 
-/* The caller's thread: takes what is next in order, else works like the others. */
+/* Makes the caller's thread take the next block in order, or else work like the others. */
 static tide_code take_all(ring *g, kin_parser *own, bool fills, kin_take *take, void *user,
 			  tide_error *err)
 {
@@ -224,7 +222,7 @@ static tide_code together(ring *g, unsigned threads, bool ahead, kin_take *take,
 	for (; started < more; started++) {
 		w[started] = (worker){ g, started + 1 < threads ? &parsers[started + 1] : NULL, 0 };
 		if (pthread_create(&w[started].thread, NULL, work_thread, &w[started]))
-			break; /* fewer will do */
+			break; /* fewer threads are enough */
 	}
 	bool fills = !ahead || started < more;
 	tide_code rc = take_all(g, &parsers[0], fills, take, user, err);

@@ -7,7 +7,7 @@ static bool digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* A parsed decimal text: mantissa × 10^exp, plus what did not fit into the mantissa. */
+/* A parsed decimal text: mantissa × 10^exp, and whether digits did not fit into the mantissa. */
 typedef struct decimal {
 	uint64_t mantissa; /* the first 19 significant digits */
 	int64_t exp;
@@ -64,7 +64,7 @@ static bool read_decimal(const char *s, const char *end, decimal *d)
 	return s == end;
 }
 
-/* mantissa / 10^k, half to even. */
+/* Returns mantissa / 10^k, rounded half to even. */
 static uint64_t divide(const decimal *d, int64_t k)
 {
 	uint64_t q = d->mantissa, digit_out = 0;

@@ -14,7 +14,7 @@ static const char *blank(const char *p, const char *end)
 	return p;
 }
 
-/* p is after the opening quote; the closing one, or NULL. */
+/* p is after the opening quote. Returns the closing quote, or NULL. */
 static const char *closing(const char *p, const char *end)
 {
 	for (; p < end && *p != '"'; p++)

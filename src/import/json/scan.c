@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The bit maps, made 64 bytes at a time: AVX2 where the machine has it, plain C elsewhere. Both
- * share one body; only "which of these 64 bytes are X" differs. */
+/* Builds the bit maps 64 bytes at a time, with AVX2 if the machine has it, else in plain C. Both
+ * share one body; only the comparison of 64 bytes differs. */
 #include "import/json/scan.h"
 
 #include <stdatomic.h>
@@ -18,14 +18,15 @@ typedef struct block {
 	uint64_t quote, slash, open, close, comma;
 } block;
 
-/* Bits of characters that a backslash escapes; *carry is 1 if the first one is. */
+/* Returns the bits of characters that a backslash escapes; *carry is 1 if the first one is
+ * escaped. */
 static inline uint64_t escaped_bits(uint64_t slash, uint64_t *carry)
 {
 	uint64_t out = 0;
 	slash &= ~*carry;
 	out |= *carry;
 	*carry = 0;
-	while (slash) { /* rare: one round per backslash that escapes */
+	while (slash) { /* rare: one iteration per escaping backslash */
 		unsigned i = (unsigned)__builtin_ctzll(slash);
 		if (i == 63) {
 			*carry = 1;

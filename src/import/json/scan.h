@@ -5,8 +5,8 @@
  * The scanner keeps four bit maps over a buffer, one bit per byte: quotes that open or close a
  * string; opening brackets, closing brackets and commas outside strings. Vector code builds them a
  * window ahead of the reader, so the text is read while it is in cache, and they turn "end of this
- * string" and "end of this object" into a few bit operations. Everything above is a plain reader of
- * JSON, so any layout gives the same result; nothing recurses.
+ * string" and "end of this object" into a few bit operations. The code above the scanner is a plain
+ * reader of JSON, so any layout gives the same result; nothing recurses.
  *
  * After damage (a stray quote swaps inside and outside), tide__kineto_scan_restart starts again at
  * a given byte. */
@@ -85,7 +85,7 @@ static inline bool kin_is_ws(char c)
 	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* The first byte at or after p that is not white space. */
+/* Returns the first byte at or after p that is not white space. */
 static inline size_t kin_ws(const char *b, size_t p)
 {
 	while (kin_is_ws(b[p]))

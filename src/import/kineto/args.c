@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Arguments of one event: known whole numbers into the event, what analyses need into attributes,
- * everything else stepped over (tide__kineto_args fetches it again when asked). */
+/* Reads the arguments of one event. Known whole numbers go into the event, arguments that analyses
+ * need become attributes, and all others are skipped (tide__kineto_args fetches them on
+ * request). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,8 @@ static bool add_sample(kin_parser *c, kin_slice key, kin_slice v)
 	return a->key || kin_oom(c);
 }
 
-/* Slices go by address here: copying one right after it was written stalls the processor. */
+/* Slices are passed by address, because copying one right after it was written stalls the
+ * processor. */
 static inline void take_number(kin_parser *c, kin_event *e, kin_key k, const kin_slice *v)
 {
 	int64_t n;
@@ -128,7 +130,7 @@ static inline bool take(kin_parser *c, kin_event *e, const kin_slice *key, const
 	uint32_t cats;
 	const char *text = tide__kineto_key_text(k, &cats);
 	bool handle = k == KIN_KEY_STREAM && v->n > 1 &&
-		      c->s.b[v->at + 1] == 'x'; /* "0x7f..": no number */
+		      c->s.b[v->at + 1] == 'x'; /* "0x7f..": not a decimal number */
 	if (!(cats & KIN_COLL) && !handle)
 		take_number(c, e, k, v);
 	else if (k == KIN_KEY_COLL_NAME)

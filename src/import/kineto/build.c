@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Rows of parsed blocks -> the model's tables, in input order, by one thread. What can only be
- * settled at the end (order, links, pairs, names) goes to scratch vectors for finish.c. */
+/* Adds rows of parsed blocks to the model's tables, in input order, in one thread. Data that can
+ * only be resolved at the end (order, links, pairs, names) goes to scratch vectors for finish.c. */
 #include <string.h>
 
 #include "base/mem.h"
 #include "import/kineto/kineto_impl.h"
 #include "import/kineto/keywords.h"
 
-/* Model string of a text; false on exhaustion. */
+/* Interns a text in the model; returns false if memory runs out. */
 static bool intern(kin_build *b, kin_text *t, uint32_t *id)
 {
 	*id = 0;
@@ -154,25 +154,19 @@ static bool grow_spans(kin_build *b)
 	tide_spans *s = &b->m->spans;
 	if (s->n >= UINT32_MAX - 1 || !tide__table_reserve(s, &tide_spans_desc, 1))
 		return false;
-	uint32_t *link = tide__realloc(b->link, s->cap, sizeof *link);
-	if (!link)
+	if (!TIDE_RESIZE(b->link, s->cap))
 		return false;
-	b->link = link;
 	if (b->want & TIDE_WANT_ARGS) {
-		uint64_t *src = tide__realloc(b->m->span_src, s->cap, sizeof *src);
-		if (!src)
+		if (!TIDE_RESIZE(b->m->span_src, s->cap))
 			return false;
-		b->m->span_src = src;
-		src[0] = 0;
+		b->m->span_src[0] = 0;
 	}
 	if (b->want & TIDE_WANT_RAW) {
-		tide_raw *raw = tide__realloc(b->m->span_raw, s->cap, sizeof *raw);
-		if (!raw)
+		if (!TIDE_RESIZE(b->m->span_raw, s->cap))
 			return false;
-		b->m->span_raw = raw;
-		raw[0] = (tide_raw){ -1, -1, -1 };
+		b->m->span_raw[0] = (tide_raw){ -1, -1, -1 };
 	}
-	link[0] = 0;
+	b->link[0] = 0;
 	b->cap_link = s->cap;
 	return true;
 }
@@ -185,8 +179,7 @@ static void saw(kin_build *b, int64_t t0, int64_t t1)
 		b->t_max = t1;
 }
 
-/* parent, cause and stack are written by finish: their pages need not exist while the
- * columns still grow. */
+/* finish writes parent, cause and stack, so their pages need not exist while the columns grow. */
 static uint32_t put_span(kin_build *b, int64_t t0, int64_t t1, uint32_t lane, uint32_t name,
 			 unsigned cat, uint64_t src)
 {
@@ -246,7 +239,7 @@ static bool add_span(kin_build *b, const kin_row *r, const kin_attr *a, const ti
 		return false;
 	if (r->flags & KIN_HAS_ID && !(b->link[i] = id_number(b, r->id)))
 		return false;
-	if (r->cat == TIDE_CAT_PYTHON) /* until spans are put in order: the caller's number */
+	if (r->cat == TIDE_CAT_PYTHON) /* until spans are sorted: the caller's number */
 		b->m->spans.parent[i].i = r->flags & KIN_HAS_CALLER ? id_number(b, r->ext) : 0;
 	if (r->flags & (KIN_HAS_EXT | KIN_HAS_SEQ | KIN_HAS_REC)) {
 		uint64_t id = r->flags & KIN_HAS_SEQ ? r->ext : id_number(b, r->ext);
@@ -285,7 +278,7 @@ static bool add_memory(kin_build *b, const kin_row *r, const kin_mem *mem)
 	return true;
 }
 
-/* "name" alone for a counter of one value, "name.key" for each of several. */
+/* Names a counter "name" if it has one value, else "name.key" for each value. */
 static bool add_counter(kin_build *b, const kin_row *r, const kin_attr *a)
 {
 	for (uint32_t i = 0; i < r->n_attrs; i++) {
@@ -339,8 +332,7 @@ static bool add_half(kin_build *b, const kin_row *r)
 	return h->lane && intern(b, r->name, &h->name);
 }
 
-/* A track of another thread (render/export/chrome_memory_owner.c): what comes on it is that
- * thread's. */
+/* Maps a track to the thread it belongs to (render/export/chrome_memory_owner.c). */
 static bool add_track(kin_build *b, const kin_row *r)
 {
 	kin_lane of = { .kind = TIDE_LANE_THREAD, .a = r->lane->a, .b = { .num = (int64_t)r->id } };
@@ -414,6 +406,8 @@ bool tide__kineto_add(kin_build *b, const kin_out *o)
 	}
 	for (unsigned i = 0; i < o->seen.n; i++)
 		tide__kineto_saw(&b->seen, o->seen.at[i].type, o->seen.at[i].device);
+	if (o->seen.any)
+		saw(b, o->seen.t_min, o->seen.t_max);
 	for (int i = 0; i < KIN_N_LOSS; i++)
 		b->loss[i] += o->loss[i];
 	b->events += o->events;

@@ -15,7 +15,7 @@ enum {
 	ITEM_LEAST = 64 << 10, /* the limit on one item never gets smaller than this */
 };
 
-/* `{ "` at p, white space between: could an event start here? */
+/* Returns whether an event could start at p: `{ "` with optional white space between. */
 static bool opens_object(const char *b, size_t n, size_t p)
 {
 	if (b[p] != '{')
@@ -87,7 +87,8 @@ static int lone_event(const char *b, size_t n, size_t p)
 	return 0;
 }
 
-/* Before a document: its bracket, or bytes that belong to none. Same p: more text is needed. */
+/* Handles text before a document: its bracket, or bytes outside any document. Returns the same p if
+ * more text is needed. */
 static size_t start(kin_parser *c, kin_doc *d, size_t p, bool final)
 {
 	const char *b = c->s.b;
@@ -161,7 +162,7 @@ static size_t item(kin_parser *c, kin_doc *d, size_t p, bool *stop)
 	return p;
 }
 
-/* After damage: on to the next event, or near the text's end if none begins in it. */
+/* After damage, advances to the next event, or near the text's end if none begins in it. */
 static size_t seek(kin_parser *c, kin_doc *d, size_t p)
 {
 	const char *b = c->s.b;
@@ -173,7 +174,7 @@ static size_t seek(kin_parser *c, kin_doc *d, size_t p)
 		return q;
 	}
 	while (q > p && (kin_is_ws(b[q - 1]) || b[q - 1] == ',' || b[q - 1] == '{'))
-		q--; /* `},` at the very end: what follows it decides */
+		q--; /* `},` at the very end: the next bytes decide */
 	if (q > p && b[q - 1] == '}')
 		q--;
 	return n - q < ITEM_LEAST ? q : n;
@@ -224,8 +225,7 @@ size_t tide__kineto_doc(kin_parser *c, kin_doc *d, size_t p, bool final)
 		if (c->why == KIN_MORE && seen == n && (!final || next_event(b, n, p + 1) == n))
 			return p;
 		if (c->why == KIN_MORE && d->limit > ITEM_LEAST)
-			d->limit /=
-				2; /* hostile input would have us look at everything each time */
+			d->limit /= 2; /* hostile input would make each search read everything */
 		drop(c, d);
 	}
 	return p;

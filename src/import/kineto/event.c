@@ -141,7 +141,7 @@ static bool thread_lane(kin_parser *c, const kin_event *e, unsigned kind, unsign
 	return r->lane || kin_oom(c);
 }
 
-/* "stream 7", as old traces call a stream's thread, is stream 7. */
+/* Parses "stream 7", the name of a stream's thread in old traces. */
 static kin_val stream_value(kin_val v)
 {
 	int64_t n;
@@ -151,7 +151,7 @@ static kin_val stream_value(kin_val v)
 	return v;
 }
 
-/* Device and stream from the arguments, else from pid and tid. */
+/* Finds device and stream from the arguments, else from pid and tid. */
 static bool stream_lane(kin_parser *c, const kin_event *e, unsigned kind, unsigned cat, kin_row *r)
 {
 	kin_val device = { .num = e->num[KIN_KEY_DEVICE] },
@@ -197,7 +197,7 @@ static int64_t external_id(const kin_event *e)
 					     : 0;
 }
 
-/* Launches and device rows meet by correlation, ops are found by External id. */
+/* Launches and device rows are matched by correlation, ops by External id. */
 static void set_ids(const kin_event *e, kin_row *r)
 {
 	int64_t ext = external_id(e), corr = kin_has(e, KIN_KEY_CORR) ? e->num[KIN_KEY_CORR] : -1;
@@ -269,7 +269,7 @@ static bool is(const kin_parser *c, kin_slice v, const char *text)
 	return v.type == '"' && v.n == n && !memcmp(c->s.b + v.at, text, n);
 }
 
-/* No device has 2^48 bytes; sums of such numbers would wrap. */
+/* Returns true for 2^48 bytes and more, which no device has: sums of such numbers would wrap. */
 static bool is_absurd(int64_t bytes)
 {
 	return bytes >= INT64_C(1) << 48 || bytes <= -(INT64_C(1) << 48);
@@ -278,12 +278,16 @@ static bool is_absurd(int64_t bytes)
 static bool emit_memory(kin_parser *c, kin_event *e)
 {
 #define GET(key, none) (kin_has(e, KIN_KEY_##key) ? e->num[KIN_KEY_##key] : (none))
-	if (!(c->want & TIDE_WANT_MEMORY)) {
+	bool wanted = c->want & TIDE_WANT_MEMORY,
+	     bad = !kin_has(e, KIN_KEY_MEM_BYTES) || is_absurd(e->num[KIN_KEY_MEM_BYTES]);
+	if (!wanted) {
 		tide__kineto_saw(&c->out->seen, (int32_t)GET(MEM_TYPE, 0),
 				 (int32_t)GET(MEM_DEVICE, -1));
+		if (!bad)
+			tide__kineto_saw_time(&c->out->seen, e->ts);
 		return true;
 	}
-	if (!kin_has(e, KIN_KEY_MEM_BYTES) || is_absurd(e->num[KIN_KEY_MEM_BYTES])) {
+	if (bad) {
 		c->out->loss[KIN_LOSS_MEMORY]++;
 		return true;
 	}
@@ -322,8 +326,8 @@ static bool emit_counter(kin_parser *c, kin_event *e)
 	return r && set_name(c, r, e->name);
 }
 
-/* ac2g and its older names repeat the correlation, our event_wait an argument; everything else is
- * kept. */
+/* Skips flows that repeat other data: ac2g and its older names repeat the correlation, our
+ * event_wait an argument. All others are kept. */
 static bool emit_flow(kin_parser *c, kin_event *e)
 {
 	static const char *const launch[] = { "ac2g", "async_cpu_to_gpu", "async_gpu", "async",
@@ -432,7 +436,8 @@ static bool emit(kin_parser *c, kin_event *e)
 	return true;
 }
 
-/* Only what is read before it is written: clearing all of it would cost as much as a member. */
+/* Clears only fields that are read before they are written: clearing all would cost as much as
+ * parsing a member. */
 static inline void begin(kin_event *e, size_t at, size_t attr0)
 {
 	e->at = at;

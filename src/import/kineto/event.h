@@ -10,7 +10,7 @@
 
 typedef struct kin_event {
 	size_t at;   /* its `{` */
-	size_t args; /* its arguments' `{`, 0 = none, or parsed already */
+	size_t args; /* position of its arguments' `{`; 0 = none, or already parsed */
 	int64_t ts, dur;
 	kin_slice name, pid, tid, id, cat_text, ts_at, dur_at;
 	uint32_t keys, keys_at_dur;  /* members read so far; members read before dur */

@@ -11,7 +11,7 @@
 
 enum { STEP = 64 << 10 };
 
-/* Read and throw away. */
+/* Reads and discards bytes. */
 static tide_code skip(tide_source *s, char *buf, uint64_t n, tide_error *err)
 {
 	n -= tide__source_skip(s, n);
@@ -21,7 +21,8 @@ static tide_code skip(tide_source *s, char *buf, uint64_t n, tide_error *err)
 		if (rc != TIDE_OK)
 			return rc;
 		if (!got)
-			return tide__fail(err, TIDE_ENOTFOUND, n, "the input is shorter than that");
+			return tide__fail(err, TIDE_ENOTFOUND, n,
+					  "the input ends before that event");
 		n -= got;
 	}
 	return TIDE_OK;
@@ -34,7 +35,7 @@ static bool find_args(kin_parser *c, void *user, kin_slice key, kin_slice value)
 	return true;
 }
 
-/* Read until the object at the start of the text is complete; *args receives the slice. */
+/* Reads until the object at the start of the text is complete; *args receives the slice. */
 static tide_code read_event(tide_source *s, char **text, kin_slice *args, tide_error *err)
 {
 	kin_parser c = { 0 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* After the last block: begin/end pairs become spans, times start at 0, spans are put in order and
- * linked, memory is paired, marks and samples are sorted, losses become facts. */
+/* Completes the model after the last block: begin/end pairs become spans, times start at 0, spans
+ * are sorted and linked, memory is paired, marks and samples are sorted, losses become facts. */
 #include <string.h>
 
 #include "base/error.h"
@@ -53,7 +53,7 @@ static uint64_t async_key(const kin_half *h)
 	return tide__mix(h->id ^ tide__mix((uint64_t)h->lane << 32 | h->name));
 }
 
-/* False on exhaustion; *open = the half that h closes, or NULL. */
+/* Returns false if memory runs out; *open is the half that h closes, or NULL. */
 static bool match(pairing *p, uint32_t i, const kin_half **open)
 {
 	const kin_half *v = p->b->halves, *h = &v[i];
@@ -249,7 +249,7 @@ tide_code tide__kineto_finish(kin_build *b, tide_error *err)
 		shift_times(b);
 	if (!(b->want & TIDE_WANT_MEMORY))
 		tide__kineto_kinds(b);
-	if (!(b->want & TIDE_WANT_RAW)) /* compatibility has the rows as they are written */
+	if (!(b->want & TIDE_WANT_RAW)) /* --hta-compat needs the rows as written */
 		ok = ok && tide__kineto_python_calls(b);
 	ok = ok && tide__kineto_memory_begin(b, &memory) && nest(b) && tide__kineto_link(b);
 	ok = tide__kineto_memory_end(memory, ok) && finish_marks(m) &&

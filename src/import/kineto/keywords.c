@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The words as two small hash tables, made on first use. */
+/* Two small hash tables of the words, built on first use. */
 #include "import/kineto/keywords.h"
 
 #include <pthread.h>

@@ -93,7 +93,7 @@ typedef enum kin_kind {
 enum {			/* kin_row.flags */
        KIN_HAS_ID = 1,	/* id: correlation (launches, device rows), External id (ops), or flow id */
        KIN_HAS_EXT = 2, /* ext: External id of a device row */
-       KIN_HAS_SEQ = 4, /* ext: Sequence number of an op; KIN_IS_BWD tells which side */
+       KIN_HAS_SEQ = 4, /* ext: Sequence number of an op; KIN_IS_BWD marks the backward side */
        KIN_IS_BWD = 8,
        KIN_HAS_REC = 16,    /* ext: correlation of the event record that a sync row waits for */
        KIN_HAS_CALLER = 32, /* id: Python id; ext: Python parent id */
@@ -122,10 +122,13 @@ typedef struct kin_mem {
 	int32_t type, device;
 } kin_mem;
 
-/* Device types by device number, from memory events: how the kind of a device is known if memory
- * is not loaded. At most this many are kept. */
+/* Times and devices of memory events, if memory is not loaded: t = 0 and the end must not depend on
+ * what is loaded. Device types by device number give the kind of a device; at most this many are
+ * kept. */
 enum { KIN_SEEN = 64 };
 typedef struct kin_seen {
+	bool any;	      /* t_min and t_max are set */
+	int64_t t_min, t_max; /* of the events */
 	unsigned n;
 	struct {
 		int32_t type, device;
@@ -388,8 +391,9 @@ bool tide__kineto_python_calls(kin_build *b);
 typedef struct kin_memory kin_memory;
 bool tide__kineto_memory_begin(kin_build *b, kin_memory **out);
 bool tide__kineto_memory_end(kin_memory *k, bool good);
-/* Notes a device's type if memory is not wanted. */
+/* Notes a device's type, and an event's time, if memory is not wanted. */
 void tide__kineto_saw(kin_seen *s, int32_t type, int32_t device);
+void tide__kineto_saw_time(kin_seen *s, int64_t t);
 void tide__kineto_kinds(kin_build *b);
 bool tide__kineto_metas(kin_build *b);
 bool tide__kineto_names(kin_build *b);

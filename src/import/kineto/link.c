@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Links between spans, once they are in order.
+/* Links spans after they were sorted.
  *
  *   cause       a device row's (and a sync row's) runtime or driver call: same correlation; all
- *               kernels of a graph launch share one. The earliest call where several claim it.
- *   flow LAUNCH op -> device row, only where the row's External id names another op than the one
- *               around its cause, or where the launch is not in the trace
+ *               kernels of a graph launch share one. The earliest if several calls have it.
+ *   flow LAUNCH op -> device row, only if the row's External id names another op than the one
+ *               around its cause, or if the launch is not in the trace
  *   flow WAIT   event record -> sync row that waits for it
  *   flow FWD_BWD, OTHER  flow events; without any, Sequence numbers give FWD_BWD */
 #include <string.h>
@@ -43,7 +43,7 @@ static uint32_t index_get(const index_t *x, uint64_t id)
 	return x->dense ? (id < x->n ? x->dense[id] : 0) : tide__map_get(&x->map, id);
 }
 
-/* The first span that has it keeps it. */
+/* The first span with an id keeps it. */
 static bool index_put(index_t *x, uint32_t id, uint32_t span)
 {
 	if (!id || index_get(x, id))
@@ -198,7 +198,8 @@ static inline bool ref_before(const void *ctx, uint32_t x, uint32_t y)
 	return r[x].span < r[y].span;
 }
 
-/* Forward: the last op that began with the number; backward: the node below the engine's row. */
+/* Links the last forward op that began with the number to the backward node below the engine's
+ * row. */
 static bool link_sequences(kin_build *b)
 {
 	size_t n = b->n_refs;

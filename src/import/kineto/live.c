@@ -31,7 +31,7 @@ static uint32_t new_node(kin_live *l)
 	return (uint32_t)++l->n;
 }
 
-/* Walk down to the first node of lower rank, split what is below it around the address. */
+/* Walks down to the first node of lower rank and splits the nodes below it at the address. */
 static void insert(kin_live *l, uint32_t i)
 {
 	kin_live_node *v = l->nodes, *k = &v[i];
@@ -84,7 +84,7 @@ void tide__kineto_live_del(kin_live *l, uint64_t addr)
 	if (!i)
 		return;
 	uint32_t a = v[i].left, b = v[i].right;
-	while (a && b) { /* join: the higher rank goes up */
+	while (a && b) { /* join: the node with the higher rank becomes the parent */
 		bool up = v[a].rank >= v[b].rank;
 		*at = up ? a : b;
 		at = up ? &v[a].right : &v[b].left;

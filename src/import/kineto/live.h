@@ -23,7 +23,7 @@ typedef struct kin_live {
 /* Returns false if memory runs out. *overlaps: not added, because it overlaps a live one or
  * wraps around. */
 bool tide__kineto_live_add(kin_live *l, uint64_t addr, uint64_t size, bool *overlaps);
-/* Remove the range that starts at addr, if there is one. */
+/* Removes the range that starts at addr, if there is one. */
 void tide__kineto_live_del(kin_live *l, uint64_t addr);
 void tide__kineto_live_fini(kin_live *l);
 

@@ -28,13 +28,13 @@ typedef struct loader {
 	kin_parser parser; /* of the building thread */
 	kin_out out;
 	kin_doc doc;
-	char *text; /* owned: bytes that could not be taken yet, from offset base on */
+	char *text; /* owned: bytes that were not parsed yet, from offset base on */
 	size_t n, cap;
 	uint64_t base;
 	kin_reader reader;
 } loader;
 
-/* Parse what can be parsed of the text that is left, keep the rest. */
+/* Parses the complete items of the remaining text and keeps the rest. */
 static tide_code step(loader *l, bool final, tide_error *err)
 {
 	kin_parser *c = &l->parser;
@@ -56,7 +56,7 @@ static tide_code step(loader *l, bool final, tide_error *err)
 	return TIDE_OK;
 }
 
-/* Add bytes to what is left. */
+/* Appends bytes to the rest of the previous block. */
 static bool keep(loader *l, const char *text, size_t n)
 {
 	if (!TIDE_ROOM(l->text, l->cap, l->n + n + KIN_PAD))
@@ -67,8 +67,8 @@ static bool keep(loader *l, const char *text, size_t n)
 	return true;
 }
 
-/* The next block in order. Its rows are good if reading really came to its start between two
- * events; else it is parsed again together with what was left before it. */
+/* Takes the next block in order. Its rows are valid if reading reached its start between two
+ * events; otherwise it is parsed again together with the rest before it. */
 static tide_code take(loader *l, kin_block_in *k, tide_error *err)
 {
 	bool between = l->doc.state == KIN_EVENTS || l->doc.state == KIN_ARRAY;
@@ -142,7 +142,8 @@ static uint64_t expected(const tide_source *src)
 									     : size;
 }
 
-/* Threads for one file: the requested number or the number of cores, one if it is small. */
+/* Returns the number of threads for one file: the requested number or the number of cores, 1 for a
+ * small file. */
 static unsigned choose_threads(const loader *l)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -171,7 +172,7 @@ static tide_code run(loader *l, tide_error *err)
 		rc = check_found(l, err);
 	if (rc == TIDE_OK && !note_end(l))
 		rc = tide__nomem(err);
-	tide__kineto_out_fini(&l->out); /* the model needs the room from here on */
+	tide__kineto_out_fini(&l->out); /* frees memory that the model needs from here on */
 	tide__free(l->text);
 	l->text = NULL;
 	l->build.threads = threads;
@@ -215,11 +216,6 @@ static tide_code load(const char *path, const tide_load_options *opt, tide_model
 	return rc;
 }
 
-static bool contains(const uint8_t *head, size_t n, const char *text)
-{
-	return memmem(head, n, text, strlen(text));
-}
-
 static int sniff(const uint8_t *head, size_t n)
 {
 	size_t p = n >= 3 && !memcmp(head, "\xef\xbb\xbf", 3) ? 3 : 0;
@@ -227,9 +223,10 @@ static int sniff(const uint8_t *head, size_t n)
 		p++;
 	if (p == n || (head[p] != '{' && head[p] != '['))
 		return 0;
-	if (contains(head, n, "\"traceEvents\"") || contains(head, n, "\"ph\""))
+	if (tide__head_contains(head, n, "\"traceEvents\"") ||
+	    tide__head_contains(head, n, "\"ph\""))
 		return 90;
-	return contains(head, n, "\"deviceProperties\"") ? 60 : 10;
+	return tide__head_contains(head, n, "\"deviceProperties\"") ? 60 : 10;
 }
 
 const tide_importer tide__import_kineto = {

@@ -12,8 +12,8 @@
  *
  * This needs no spans, so a separate thread may do it while spans are sorted and linked. It uses
  * b->memory_events and b->before, and the model's devices, pools, counters, samples and
- * memory_events, which the sorting and linking do not use, and keeps the allocations to itself. At the end each event finds
- * the span around it. */
+ * memory_events, which the sorting and linking do not use, and keeps its allocations private. At
+ * the end each event gets the span around it. */
 #include <pthread.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ typedef struct pool {
 	int64_t last_total, last_reserved;
 	int64_t sum;  /* sum of Bytes, if events have no addresses */
 	bool based;   /* first total seen */
-	int64_t base; /* bytes that were there before the first event */
+	int64_t base; /* bytes that existed before the first event */
 	kin_live live;
 	tide_map at; /* address -> alloc row */
 } pool;
@@ -81,6 +81,13 @@ void tide__kineto_saw(kin_seen *s, int32_t type, int32_t device)
 		s->at[s->n].type = type;
 		s->at[s->n++].device = device;
 	}
+}
+
+void tide__kineto_saw_time(kin_seen *s, int64_t t)
+{
+	s->t_min = s->any && s->t_min < t ? s->t_min : t;
+	s->t_max = s->any && s->t_max > t ? s->t_max : t;
+	s->any = true;
 }
 
 static bool saw_cuda(const kin_seen *s, int32_t device)
@@ -278,8 +285,8 @@ static bool replay(state *st)
 	return true;
 }
 
-/* Frees of memory never seen allocated: adds those allocations at the trace's start. An address
- * freed twice in a row gives one. */
+/* Adds allocations at the trace's start for frees without an allocation. An address that is freed
+ * twice in a row gives one. */
 static bool find_before(state *st)
 {
 	enum { LIVE = 1, GONE = 2 };
@@ -365,7 +372,8 @@ static void *pair(void *user)
 		st->order[i] = i;
 	if (st->order)
 		tide__mergesort(st->order, st->order + n, n, earlier, st->b->memory_events);
-	/* About as many allocations as frees; growing by halves would copy them several times. */
+	/* Reserves rows: about half of the events are allocations; growing step by step would copy
+	 * them several times. */
 	st->ok = st->order && find_cuda(st) &&
 		 tide__table_reserve(&st->allocs, &tide_allocs_desc, n / 2 + n / 16) &&
 		 tide__table_reserve(&st->b->m->memory_events, &tide_memory_events_desc, n) &&
@@ -377,28 +385,39 @@ static void *pair(void *user)
 
 typedef struct sweep {
 	const tide_spans *s;
-	uint32_t *last; /* per lane: last span begun */
-	uint32_t next;	/* next span to begin */
+	uint32_t *last;	   /* per lane: last span begun that takes time, overhead left out */
+	uint32_t *instant; /* per lane: last one that takes none */
+	uint32_t next;	   /* next span to begin */
 } sweep;
 
 /* Returns the innermost span of the lane at time t; times never go back between calls. */
 static uint32_t span_at(sweep *w, uint32_t lane, int64_t t)
 {
 	const tide_spans *s = w->s;
-	for (; w->next < s->n && s->t0[w->next] <= t; w->next++)
-		w->last[s->lane[w->next].i] = w->next;
-	uint32_t i = w->last[lane];
+	for (; w->next < s->n && s->t0[w->next] <= t; w->next++) {
+		uint32_t *begun = s->t1[w->next] > s->t0[w->next] ? w->last : w->instant;
+		if (s->cat[w->next] != TIDE_CAT_OVERHEAD) /* the profiler's: no op of the program */
+			begun[s->lane[w->next].i] = w->next;
+	}
+	/* The parent of a span that takes no time may be outside the span that begins with it. */
+	uint32_t i = w->instant[lane];
+	if (i > w->last[lane] && s->t0[i] == t)
+		return i;
+	i = w->last[lane];
 	while (i && s->t1[i] < t)
 		i = s->parent[i].i;
 	return i;
 }
 
-/* Allocations from before the trace have no lane. */
+/* Finds the span around each event. Allocations from before the trace have no lane and are
+ * skipped. */
 static bool find_spans(tide_model *m)
 {
 	tide_allocs *a = &m->allocs;
-	sweep w = { &m->spans, tide__calloc(m->lanes.n, sizeof *w.last), 1 };
-	for (size_t i = 0; w.last && i < m->memory_events.n; i++) {
+	sweep w = { &m->spans, tide__calloc(2 * m->lanes.n, sizeof *w.last), NULL, 1 };
+	bool ok = w.last;
+	w.instant = ok ? w.last + m->lanes.n : NULL;
+	for (size_t i = 0; ok && i < m->memory_events.n; i++) {
 		uint32_t row = m->memory_events.row[i];
 		if (m->memory_events.kind[i] == TIDE_MEMORY_FREE)
 			a->free_span[row].i = span_at(&w, a->free_span[row].i, a->died[row]);
@@ -406,7 +425,7 @@ static bool find_spans(tide_model *m)
 			a->span[row].i = span_at(&w, a->lane[row].i, a->born[row]);
 	}
 	tide__free(w.last);
-	return w.last;
+	return ok;
 }
 
 /* ---- beginning and end ---- */

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "import/kineto/kineto_impl.h"
 #include "import/json/number.h"
+#include "model/losses.h"
 
 typedef struct reading { /* one top-level value being read again */
 	kin_build *b;
@@ -30,6 +31,9 @@ static bool fact(reading *r, kin_parser *c, kin_slice key, kin_slice v)
 			   c->s.b + key.at);
 	if (len <= 0 || v.type == '{')
 		return true;
+	const char *loss = tide__loss_key(text);
+	if (loss && tide__loss_now(loss) != loss)
+		snprintf(text, sizeof text, "loss.%s", tide__loss_now(loss));
 	if (++r->facts > KIN_METAS_MAX) {
 		r->b->loss[KIN_LOSS_META]++;
 		return true;
@@ -67,7 +71,7 @@ static bool device_member(kin_parser *c, void *user, kin_slice key, kin_slice v)
 	return true;
 }
 
-/* "tt:0": kind and number of a device that has another number in this file. */
+/* Parses "tt:0": kind and number of a device that has another number in this file. */
 static void call_device(tide_devices *d, uint32_t row, const char *text)
 {
 	static const char *const kinds[] = {
@@ -128,7 +132,7 @@ static bool distributed_member(kin_parser *c, void *user, kin_slice key, kin_sli
 	return fact(r, c, key, v);
 }
 
-/* Losses from before the file was written (Tidemark's export) are kept. */
+/* Keeps losses from before the file was written (Tidemark's export). */
 static bool loss_member(kin_parser *c, void *user, kin_slice key, kin_slice v)
 {
 	static const char prefix[] = "loss.";
@@ -185,7 +189,8 @@ static bool read_meta(reading *r, kin_parser *c, const kin_meta *m)
 	return ok;
 }
 
-/* Old traces count from the epoch: 10^18 ns was in 2001. Newer ones count from a base. */
+/* Times of old traces count from the epoch (10^18 ns is in 2001), those of newer ones from a
+ * base. */
 static void set_wall(kin_build *b, int64_t base)
 {
 	tide_model *m = b->m;
@@ -240,7 +245,7 @@ bool tide__kineto_metas(kin_build *b)
 	return ok;
 }
 
-/* The last name given to a thread wins: it is the more specific one. */
+/* Uses the last name given to a thread: it is the more specific one. */
 bool tide__kineto_names(kin_build *b)
 {
 	tide_model *m = b->m;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Ends of Python calls.
+/* Corrects the ends of Python calls.
  *
  * PyTorch's Python tracer misses some returns (a generator that torch.compile resumed, a call that
  * a C extension left) and then lets the call run to the end of the recording. Nested by time, such
- * a call would take everything that follows on its thread. `Python parent id` names the caller, and
- * a call cannot outlast its caller: it is shortened to the caller's end, callers first, and
+ * a call would contain everything that follows on its thread. `Python parent id` names the caller,
+ * and a call cannot outlast its caller: it is shortened to the caller's end, callers first, and
  * counted. */
 #include "base/mem.h"
 #include "import/kineto/kineto_impl.h"
@@ -64,7 +64,7 @@ static void cut(calls *c, size_t call)
 	c->cut++;
 }
 
-/* Shortens each call once, after its callers; a cycle of ids ends where it closes. */
+/* Shortens each call once, after its callers; a cycle of ids is followed only once. */
 static void cut_all(calls *c)
 {
 	for (size_t k = 0; k < c->n; k++) {

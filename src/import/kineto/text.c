@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Texts and lanes of one parser: interned, never moved, found by hash. And JSON's escapes. */
+/* Texts and lanes of one parser (interned, never moved, found by hash), and JSON's escapes. */
 #include <string.h>
 
 #define XXH_INLINE_ALL
@@ -19,7 +19,7 @@ struct kin_block {
 
 enum { BLOCK = 1 << 16 };
 
-/* 8-aligned; NULL on exhaustion. */
+/* Returns 8-aligned memory; NULL if memory runs out. */
 static void *arena_take(kin_arena *a, size_t n)
 {
 	if (n > SIZE_MAX - 64)
@@ -215,7 +215,7 @@ static char *put_utf8(char *o, uint32_t c)
 	return o;
 }
 
-/* \uXXXX at s (after the u): bytes taken, 0 if it is not one. */
+/* Decodes \uXXXX at s (after the u). Returns the bytes read, 0 if it is not valid. */
 static size_t put_u(const char *s, size_t n, char **o)
 {
 	int hi = hex4(s, n);

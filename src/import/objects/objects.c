@@ -42,7 +42,7 @@ static bool ended(struct reader *r, const tide_plain_walk *w)
 	return w->bad ? fail(r, TIDE_ECORRUPT, w->p, "damaged JSON") : r->rc == TIDE_OK;
 }
 
-/* Returns a copy of a text with its escapes undone; of another value, as it stands. */
+/* Returns a copy of a text with its escapes decoded; of any other value, as written. */
 static char *text_of(struct reader *r, tide_plain v)
 {
 	char *out = tide__alloc(v.n + 1, 1);
@@ -54,7 +54,7 @@ static char *text_of(struct reader *r, tide_plain v)
 	if (v.type != '"' && v.n)
 		memcpy(out, v.at, v.n);
 	out[n] = 0;
-	for (size_t i = 0; i < n; i++) /* a NUL would end it early */
+	for (size_t i = 0; i < n; i++) /* a NUL would truncate it */
 		out[i] = out[i] ? out[i] : ' ';
 	return out;
 }
@@ -83,7 +83,7 @@ static const struct table {
 
 static bool set_text(struct reader *r, tide_plain v, char **out)
 {
-	tide__free(*out); /* a member that is there twice */
+	tide__free(*out); /* a member that occurs twice */
 	return (*out = text_of(r, v)) != NULL;
 }
 
@@ -129,7 +129,7 @@ static bool read_row(struct reader *r, const struct table *t, tide_plain o, tide
 	tide_plain key, v;
 	tide_plain_walk w = tide__plain_walk(o);
 	if (o.type != '{')
-		return fail(r, TIDE_ECORRUPT, o.at, "a row is no object");
+		return fail(r, TIDE_ECORRUPT, o.at, "a row is not an object");
 	while (tide__plain_next(&w, &key, &v))
 		if (!read_member(r, t, key, v, row))
 			return false;
@@ -144,7 +144,7 @@ static bool read_table(struct reader *r, const struct table *t, tide_plain list,
 	tide_plain key, v;
 	tide_plain_walk w = tide__plain_walk(list);
 	if (list.type != '[')
-		return fail(r, TIDE_ECORRUPT, list.at, "a table is no array");
+		return fail(r, TIDE_ECORRUPT, list.at, "a table is not an array");
 	while (tide__plain_next(&w, &key, &v)) {
 		if (to->n == MOST_ROWS)
 			return fail(r, TIDE_ELIMIT, v.at, "a table has more than 100,000 rows");
@@ -219,7 +219,7 @@ static bool read_snapshot(struct reader *r, tide_plain o, tide_objects_snapshot 
 	tide_plain key, v;
 	tide_plain_walk w = tide__plain_walk(o);
 	if (o.type != '{')
-		return fail(r, TIDE_ECORRUPT, o.at, "a snapshot is no object");
+		return fail(r, TIDE_ECORRUPT, o.at, "a snapshot is not an object");
 	while (tide__plain_next(&w, &key, &v))
 		if (!read_part(r, key, v, s))
 			return false;
@@ -281,8 +281,7 @@ static bool is_taken(const tide_objects *o, size_t before, const char *name)
 	return false;
 }
 
-/* Gives snapshot i a name of its own: "mark" if it has none, and " #2", " #3" ... if it is
- * taken. */
+/* Gives snapshot i a unique name: "mark" if it has none, and " #2", " #3" ... if it is taken. */
 static bool name_snapshot(struct reader *r, tide_objects *o, size_t i)
 {
 	char *was = o->v[i].at;
@@ -303,7 +302,8 @@ static bool name_snapshot(struct reader *r, tide_objects *o, size_t i)
 
 /* ---- lines ---- */
 
-/* Snapshots as the measured program appends them, one to a line. The last line may be cut off. */
+/* Reads snapshots as the measured program appends them, one per line. The last line may be
+ * truncated. */
 static bool read_lines(struct reader *r, const char *p, const char *end, tide_objects *o)
 {
 	tide_plain v;
@@ -335,8 +335,8 @@ static tide_code check_head(tide_plain doc, tide_error *err)
 	return TIDE_OK;
 }
 
-/* The text is one document, or a document on the first line and a snapshot on each of the others:
- * *rest is where these begin. */
+/* Parses a text that is one document, or a document on the first line and a snapshot on each
+ * following line: *rest is where these begin. */
 static bool first_value(const char *text, size_t n, tide_plain *doc, const char **rest)
 {
 	*rest = text + n;
@@ -357,7 +357,7 @@ tide_code tide__objects_read(const char *text, size_t n, tide_objects *o, tide_e
 	if (!n)
 		return tide__fail(err, TIDE_EFORMAT, 0, "the file is empty");
 	if (!first_value(text, n, &doc, &rest))
-		return tide__fail(err, TIDE_EFORMAT, 0, "not a JSON object, or cut off");
+		return tide__fail(err, TIDE_EFORMAT, 0, "not a JSON object, or truncated");
 	tide_code rc = check_head(doc, err);
 	if (rc != TIDE_OK)
 		return rc;
@@ -368,7 +368,7 @@ tide_code tide__objects_read(const char *text, size_t n, tide_objects *o, tide_e
 			return r.rc;
 	if (!o->n)
 		return tide__fail(err, TIDE_EFORMAT, 0,
-				  o->cut ? "its only snapshot is cut off" : "no snapshot in it");
+				  o->cut ? "its only snapshot is truncated" : "no snapshot in it");
 	return TIDE_OK;
 }
 

@@ -16,7 +16,7 @@ enum {
 	CHUNK = 64 << 10,
 	LINE = 2048, /* bytes of a line that are read */
 	TITLE = 200, /* of a title, a rank or a memory's name that are kept */
-	RANKS = 256, /* whose lines may be mixed */
+	RANKS = 256, /* ranks whose lines may be mixed */
 	PHASES = 1000000,
 	SCOPES = 64, /* memories of one summary */
 };
@@ -53,7 +53,7 @@ static int unit_shift(const char *u, size_t n)
 {
 	static const char units[] = "BKMGT";
 	if (!n)
-		return 20; /* trackers mean MB */
+		return 20; /* no unit: trackers mean MB */
 	const char *p = memchr(units, toupper((unsigned char)*u), 5);
 	bool ok =
 		p && (n == 1 || (n == 2 && u[1] == 'B') || (n == 3 && u[1] == 'i' && u[2] == 'B'));
@@ -89,7 +89,7 @@ static const char *size_at(const char *s, int64_t *out)
 	return s + unit;
 }
 
-/* "969,369,600": a count; 0 = none there. */
+/* Parses a count such as "969,369,600". Returns 0 if there is none. */
 static uint64_t count_at(const char *s)
 {
 	uint64_t v = 0;
@@ -187,13 +187,22 @@ static tide_phase_row *row_of(struct reader *r, struct writer *w, const char *sc
 
 /* ---- lines ---- */
 
+/* Fails because of a figure that is no size: the log ends within it, or it is no number. */
+static bool no_size(struct reader *r, const char *s)
+{
+	bool cut = strspn(s, " +-.0123456789M") == strlen(s);
+	return failed(r, TIDE_EFORMAT,
+		      cut ? "a figure of the memory summary is cut off"
+			  : "an impossible size in the memory summary");
+}
+
 static const char *const labels[] = {
 #define X(name, text) text,
 	TIDE_PHASE_FIGURES(X)
 #undef X
 };
 
-/* Take every figure of a line into its row. */
+/* Stores every figure of a line in its row. */
 static bool figures(struct reader *r, struct writer *w, const char *line, const char *scope)
 {
 	bool l1 = !strcmp(scope, "L1") ||
@@ -205,8 +214,7 @@ static bool figures(struct reader *r, struct writer *w, const char *line, const 
 		if (!s || (f >= TIDE_FIGURE_L1_CB) != l1)
 			continue;
 		if (!size_at(s, &v) || (v < 0 && f != TIDE_FIGURE_CHANGE))
-			return failed(r, TIDE_EFORMAT,
-				      "a size in the memory summary that cannot be");
+			return no_size(r, s);
 		if (!row && !(row = row_of(r, w, scope, l1)))
 			return false;
 		row->bytes[f] = v;
@@ -215,7 +223,7 @@ static bool figures(struct reader *r, struct writer *w, const char *line, const 
 	return true;
 }
 
-/* "  cuda:0 DRAM: Segment ..." -> "cuda:0 DRAM"; a line that begins with a figure is the last memory's. */
+/* "  cuda:0 DRAM: Segment ..." -> "cuda:0 DRAM"; a line that begins with a figure belongs to the previous memory. */
 static void scope_of(const char *line, const char *last, char *out)
 {
 	const char *best = NULL;
@@ -245,7 +253,7 @@ static bool totals(struct reader *r, struct writer *w, const char *line)
 	if (!x)
 		return false;
 	if (!size_at(after(s, " Peak"), &v) || v < 0)
-		return failed(r, TIDE_EFORMAT, "a size in the memory summary that cannot be");
+		return no_size(r, after(s, " Peak"));
 	x->overall = v;
 	x->has_overall = x->whole = true;
 	if (use && size_at(use, &v))
@@ -291,7 +299,7 @@ static void begin(struct reader *r, struct writer *w)
 	w->begun = r->at;
 }
 
-/* "--- NAME ---": a phase begins. */
+/* Parses "--- NAME ---", which begins a phase. */
 static bool phase_header(struct writer *w, const char *line)
 {
 	const char *s = strstr(line, "--- "), *e = s ? strstr(s + 4, " ---") : NULL;
@@ -322,14 +330,14 @@ static void inside(struct reader *r, struct writer *w, const char *line)
 		figures(r, w, line, scope);
 		return;
 	}
-	/* Totals end a summary; other lines may stand between its own. */
+	/* Totals end a summary; other lines may be between its own. */
 	if (w->n && r->out->v[w->last].whole && *line) {
 		w->open = false;
 		outside(r, w, line);
 	}
 }
 
-/* Drop ESC[...m; the line is changed in place. */
+/* Removes ESC[...m from the line, in place. */
 static void drop_colours(char *s)
 {
 	char *to = s;
@@ -345,7 +353,7 @@ static void drop_colours(char *s)
 	*to = 0;
 }
 
-/* "[1,0]<stdout>: text": the prefix goes to `rank`. */
+/* Moves the prefix of "[1,0]<stdout>: text" to `rank`. */
 static const char *split_rank(const char *s, char *rank)
 {
 	const char *p = s;
@@ -377,7 +385,7 @@ static void take_line(struct reader *r, char *line)
 
 /* ---- the stream ---- */
 
-/* Values known only from later in the log apply to the summaries that lack them. */
+/* Applies values from later in the log to the summaries that lack them. */
 static void finish(struct reader *r)
 {
 	for (size_t i = 0; i < r->out->n; i++) {
@@ -466,7 +474,7 @@ bool tide__phaselog_is_text(const char *path)
 		i++;
 	if (i == n || memchr(buf, 0, n) || !strncmp(buf, "TIDE", n < 4 ? n : 4))
 		return false;
-	if (buf[i] == '[') /* JSON, unless a log's own bracket follows it */
+	if (buf[i] == '[') /* JSON, unless a bracket of a log prefix follows */
 		return n - i > 8 && memchr(buf + i, '<', 16 < n - i ? 16 : n - i);
 	return buf[i] != '{' && (unsigned char)buf[i] != 0x80 && buf[i] != '<';
 }

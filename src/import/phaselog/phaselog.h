@@ -4,8 +4,8 @@
  *
  *     === Memory Usage Summary ===
  *     --- FORWARD_PASS ---
- *       DRAM: Segment Peak 996.35 MB, Allocations ... MB, Deallocations ... MB, Segment Change
- *       +192.95 MB DRAM: Cumulative Peak 6568.36 MB, Cumulative Current 5764.96 MB
+ *       DRAM: Segment Peak 996.35 MB, Allocations ... MB, Deallocations ... MB, Segment Change ...
+ *       DRAM: Cumulative Peak 6568.36 MB, Cumulative Current 5764.96 MB
  *       L1: Peak CB 0.00 MB, Peak Buffer 0.00 MB, Peak Total 0.00 MB
  *     === Final Totals ===
  *     Overall DRAM Peak: 8278.65 MB, Final DRAM Usage: 7428.04 MB
@@ -32,8 +32,8 @@ bool tide__phaselog_is_text(const char *path);
 bool tide__phaselog_has_any(const char *path);
 
 /* Reads every summary of a log. Returns TIDE_ENOTFOUND if there is none; TIDE_EFORMAT at an
- * impossible size; TIDE_ELIMIT beyond 1,000,000 phases. *out holds what was read in any case:
- * free it. A summary without totals has whole = false. */
+ * impossible size; TIDE_ELIMIT beyond 1,000,000 phases. *out holds the summaries read so far, also
+ * on failure: free it. A summary without totals has whole = false. */
 tide_code tide__phaselog_load(const char *path, tide_phase_summaries *out, tide_error *err);
 tide_code tide__phaselog_read(tide_source *s, tide_phase_summaries *out, tide_error *err);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The clocks of all ranks become one axis.
+/* Converts the clocks of all ranks to one axis.
  *
  * Each rank counted its own operations. Interval k of a rank reaches from the end of its outermost
  * program k - 1 to that of program k. Interval k begins at one position on all ranks: after the
  * longest interval k - 1. So ranks that run the same program have the same operation at the same
- * position, whatever the order of their lines; and the ends of the kth programs are one phase.
+ * position, for any order of their lines; and the ends of the kth programs are one phase.
  * Operations without a block have no position of their own.
  *
  * Then rows are sorted: ranks by their number, spans, states and marks by time and rank. */
@@ -16,7 +16,10 @@
 #include "import/tenstorrent/ttlog_impl.h"
 #include "model/mergesort.h"
 
-enum { TURN = TIDE_OP_NS / 4 }; /* an interval ends that long before the next one begins */
+enum {
+	TURN = TIDE_OP_NS / 4
+}; /* distance between the end of an interval and the begin of the
+                                 * next */
 
 typedef struct axis {
 	ttlog *x;
@@ -28,10 +31,16 @@ typedef struct axis {
 
 /* ---- positions ---- */
 
+/* Returns true if no two operations share a position. */
+static bool all_kept(const ttlog *x)
+{
+	return !x->skipped || !x->blocks;
+}
+
 static bool count_kept(axis *a, size_t rank)
 {
 	const tt_rank *r = &a->x->ranks[rank];
-	bool all = !a->x->skipped || !a->x->blocks;
+	bool all = all_kept(a->x);
 	uint32_t *v = a->before[rank] = tide__alloc(r->n_ops + 1, sizeof *v);
 	if (!v)
 		return tide__ttlog_nomem(a->x);
@@ -180,7 +189,7 @@ static tide_str join_names(ttlog *x, tide_str a, tide_str b)
 	return s;
 }
 
-/* The kth program of every rank ends in one mark. */
+/* Sets one mark where the kth program of all ranks ends. */
 static bool join_phases(axis *a)
 {
 	ttlog *x = a->x;
@@ -390,9 +399,20 @@ static bool sort_marks(ttlog *x)
 	return ok || tide__ttlog_nomem(x);
 }
 
+/* Returns true if there is one rank and all its operations have a position: its clock is the
+ * axis. */
+static bool is_axis(const ttlog *x)
+{
+	return x->n_ranks == 1 && all_kept(x);
+}
+
 bool tide__ttlog_axis(ttlog *x)
 {
 	axis a = { .x = x };
+	if (is_axis(x)) {
+		x->m->t_end = (int64_t)x->ranks[0].n_ops * TIDE_OP_NS;
+		return true;
+	}
 	a.before = tide__calloc(x->n_ranks + 1, sizeof *a.before);
 	bool ok = a.before || tide__ttlog_nomem(x);
 	for (size_t i = 0; ok && i < x->n_ranks; i++)

@@ -9,7 +9,7 @@
 #include "import/tenstorrent/ttlog_impl.h"
 #include "model/mergesort.h"
 
-/* ---- what is open ---- */
+/* ---- open spans ---- */
 
 static bool close_ranks(ttlog *x)
 {
@@ -27,8 +27,8 @@ static bool close_ranks(ttlog *x)
 	return ok;
 }
 
-/* A damaged log may end an operation after the program that it runs in: the program then ends with it. Parents
- * come before their children, so one pass from the end reaches them all. */
+/* Extends programs to the end of their operations: a damaged log may end an operation after its
+ * program. Parents come before their children, so one pass from the end is enough. */
 static void widen_parents(tide_spans *s)
 {
 	for (size_t i = s->n; i-- > 1;) {
@@ -73,7 +73,7 @@ static bool put_tensor(ttlog *x, const tt_life *l, uint32_t alloc)
 	return true;
 }
 
-/* Addresses are not known: each gets its own. */
+/* Addresses are unknown, so each allocation gets a distinct one. */
 static bool put_alloc(ttlog *x, const tt_life *l, uint64_t *next)
 {
 	tide_allocs *a = &x->m->allocs;
@@ -113,7 +113,7 @@ static bool birth_first(const tt_life *b, const tt_life *d)
 	return b->lane != d->lane ? b->lane < d->lane : b->seq_born < d->seq_died;
 }
 
-/* Births and deaths, each in order, merged. */
+/* Merges allocations and frees, each in order. */
 static bool put_events(ttlog *x, const uint32_t *births, size_t n, const uint32_t *deaths,
 		       size_t n_deaths)
 {

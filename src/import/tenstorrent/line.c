@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Parses one line of the log: MPI's rank before it, colours, the logger's prefix "type | LEVEL | ",
- * then the kind of message. Most bytes of a log are op texts and states: both are scanned once, by
- * memchr if possible. */
+/* Parses one line of the log: the launcher's rank before it, colours, the logger's prefix "type |
+ * LEVEL | ", then the kind of message. Most bytes of a log are op texts and states: both are
+ * scanned once, by memchr if possible. */
 #include <string.h>
 
 #include "import/tenstorrent/ttlog_impl.h"
@@ -19,7 +19,7 @@ static const char *digits(const char *p, const char *end)
 	return p;
 }
 
-/* "1,0]<stdout>:" at p: what follows it, and "1,0". NULL: it is not there. */
+/* Parses "1,0]<stdout>:" at p: returns the text after it and sets "1,0". NULL if it is absent. */
 static const char *rank_body(const char *p, const char *end, tide_slice *rank)
 {
 	const char *from = p, *c;
@@ -51,8 +51,8 @@ static const char *tag_begin(const char *p, const char *close, const char **body
 	return from > p && from[-1] == '[' ? from - 1 : NULL;
 }
 
-/* The tag of MPI at the beginning of a line: what follows it, and "1,0". Open MPI 4 may print a
- * time before it: "Thu May  7 10:39:20 2020[1,1]<stdout>:". */
+/* Parses the tag of MPI at the beginning of a line. Returns the text after it, and "1,0". Open MPI
+ * 4 may print a time before it: "Thu May 7 10:39:20 2020[1,1]<stdout>:". */
 static const char *rank_prefix(const char *p, const char *end, tide_slice *rank)
 {
 	const char *body, *close;
@@ -65,7 +65,23 @@ static const char *rank_prefix(const char *p, const char *end, tide_slice *rank)
 	return close && tag_begin(p, close, &body) ? rank_body(body, end, rank) : NULL;
 }
 
-/* Copy without ESC [ ... letter. Returns the bytes that are left. */
+/* Parses labels of other launchers: "12: " of `srun -l`, "[12] " of `mpirun -l` (MPICH),
+ * "[default12]:" of torchrun. Returns the text after the label, and "12"; NULL if there is none. */
+static const char *label(const char *p, const char *end, tide_slice *rank)
+{
+	bool bracket = p < end && *p == '[', word = false;
+	const char *from = p + bracket, *to;
+	for (; bracket && from < end && *from >= 'a' && *from <= 'z'; from++)
+		word = true;
+	to = digits(from, end);
+	if (to == from || to - from > 6)
+		return NULL;
+	*rank = (tide_slice){ from, (size_t)(to - from) };
+	const char *close = !bracket ? ": " : word ? "]:" : "] ";
+	return end - to >= 2 && !memcmp(to, close, 2) ? to + 2 : NULL;
+}
+
+/* Copies text without ESC [ ... letter. Returns the bytes copied. */
 static size_t uncolour(const char *s, size_t n, char *room)
 {
 	const char *end = s + n, *esc;
@@ -123,11 +139,20 @@ static const char *message(const char *s, const char *end)
 	return bar + (bar < end && *bar == ' ');
 }
 
+/* Returns where the label of srun before a logger's prefix begins: "12:" that ends at `at`. */
+static const char *label_before(const char *p, const char *at)
+{
+	const char *from = at - (at > p && at[-1] == ':');
+	while (from < at && from > p && from[-1] >= '0' && from[-1] <= '9')
+		from--;
+	return from < at - 1 ? from : at;
+}
+
 /* Finds where another writer's line begins inside a message: an MPI prefix, or a second logger's
  * prefix. */
-static const char *intruder(const char *p, const char *end, bool ranked)
+static const char *intruder(const char *p, const char *end, const tt_line *l)
 {
-	if (ranked) {
+	if (l->rank.s && !l->label) {
 		const char *c = p;
 		tide_slice rank;
 		while ((c = memmem(c, (size_t)(end - c), "]<std", 5))) {
@@ -147,7 +172,7 @@ static const char *intruder(const char *p, const char *end, bool ranked)
 			from--;
 		while (from > p && from[-1] == ' ')
 			from--;
-		return from;
+		return l->label ? label_before(p, from) : from;
 	}
 	return NULL;
 }
@@ -164,7 +189,8 @@ static const struct {
 		   { "L1 SMALL", 8, TT_L1_SMALL },
 		   { "TRACE", 5, TT_TRACE } };
 
-/* "1023.992 MB" as bytes; digits after thousandths are dropped. NULL: not whole. */
+/* Parses "1023.992 MB" as bytes; digits after thousandths are dropped. Returns NULL if it is
+ * incomplete. */
 static const char *megabytes(const char *p, const char *end, uint64_t *out)
 {
 	const char *from = p;
@@ -338,7 +364,19 @@ static const char *without_prefix(const char *s, const char *end)
 	return NULL;
 }
 
-void tide__ttlog_line(const char *s, size_t n, char *room, tt_line *out, tide_slice *rest)
+bool tide__ttlog_labelled(const char *s, size_t n, int64_t *number)
+{
+	const char *end = s + n, *p;
+	tide_slice rank;
+	if (!n || (*s != '[' && (*s < '0' || *s > '9')) || !(p = label(s, end, &rank)))
+		return false;
+	for (*number = 0; rank.n; rank.s++, rank.n--)
+		*number = *number * 10 + (*rank.s - '0');
+	return without_prefix(p, end) || memmem(p, (size_t)(end - p), "MLIR Module ", 12);
+}
+
+void tide__ttlog_line(const char *s, size_t n, bool labels, char *room, tt_line *out,
+		      tide_slice *rest)
 {
 	const char *end = s + n, *p, *from;
 	memset(out, 0, sizeof *out);
@@ -346,6 +384,10 @@ void tide__ttlog_line(const char *s, size_t n, char *room, tt_line *out, tide_sl
 	if (n && end[-1] == '\r')
 		end--;
 	p = rank_prefix(s, end, &out->rank);
+	if (!p && labels) {
+		p = label(s, end, &out->rank);
+		out->label = p != NULL;
+	}
 	s = p ? p : s;
 	if (memchr(s, 27, (size_t)(end - s))) {
 		end = room + uncolour(s, (size_t)(end - s), room);
@@ -358,7 +400,7 @@ void tide__ttlog_line(const char *s, size_t n, char *room, tt_line *out, tide_sl
 		out->all = (tide_slice){ s, (size_t)(end - s) };
 		return;
 	}
-	from = intruder(p, end, out->rank.s != NULL);
+	from = intruder(p, end, out);
 	if (from) {
 		*rest = (tide_slice){ from, (size_t)(end - from) };
 		end = from;

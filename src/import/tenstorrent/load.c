@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The log as lines, one pass, and how to know one. Plain, gzip or zstd. */
+/* Reads a log line by line in one pass (plain, gzip or zstd), and recognises logs. */
 #include <string.h>
 
 #include "base/error.h"
@@ -15,6 +15,12 @@ enum {
 
 /* ---- lines ---- */
 
+/* A line of another program that looks labelled creates no rank, unless a module begins there. */
+static bool makes_rank(const ttlog *x, const tt_line *l)
+{
+	return tide__ttlog_has_rank(x, l->rank) || memmem(l->all.s, l->all.n, "MLIR Module ", 12);
+}
+
 static bool take_line(ttlog *x, const char *s, size_t n)
 {
 	tide_slice rest = { s, n };
@@ -24,9 +30,11 @@ static bool take_line(ttlog *x, const char *s, size_t n)
 		return tide__ttlog_nomem(x);
 	for (unsigned part = 0; rest.s && part < 16; part++) {
 		tide_slice now = rest;
-		tide__ttlog_line(now.s, now.n, x->room, &l, &rest);
+		tide__ttlog_line(now.s, now.n, x->labels == TT_LABELS_RANKS, x->room, &l, &rest);
 		x->cut += l.cut;
 		bool other = l.what == TT_FOREIGN || l.what == TT_OTHER;
+		if (l.label && other && !makes_rank(x, &l))
+			l.rank.n = 0;
 		tt_rank *r = tide__ttlog_rank(x, l.rank, !other);
 		if (!r)
 			return false;
@@ -41,7 +49,26 @@ static bool take_line(ttlog *x, const char *s, size_t n)
 	return true;
 }
 
-/* Whole lines of buf[0 .. n); the bytes they took. `last`: what is left is a line, too. */
+/* Decides whether numbers before lines are ranks, which repeat, or line numbers, which increase. */
+static uint8_t labels_of(const char *s, size_t n)
+{
+	const char *end = s + n, *nl;
+	int64_t last = -1, now;
+	for (size_t seen = 0; s < end && seen < 1000; s = nl + 1) {
+		nl = memchr(s, '\n', (size_t)(end - s));
+		nl = nl ? nl : end;
+		if (!tide__ttlog_labelled(s, (size_t)(nl - s), &now))
+			continue;
+		if (now <= last)
+			return TT_LABELS_RANKS;
+		last = now;
+		seen++;
+	}
+	return TT_LABELS_NONE;
+}
+
+/* Handles the whole lines of buf[0 .. n); returns the bytes they took. `last`: the rest is also a
+ * line. */
 static size_t take_lines(ttlog *x, const char *buf, size_t n, bool last)
 {
 	size_t at = 0;
@@ -51,6 +78,9 @@ static size_t take_lines(ttlog *x, const char *buf, size_t n, bool last)
 			break;
 		x->long_lines += !nl && !last;
 		size_t k = nl ? (size_t)(nl - buf) - at : n - at;
+		int64_t number;
+		if (x->labels == TT_LABELS_UNKNOWN && tide__ttlog_labelled(buf + at, k, &number))
+			x->labels = labels_of(buf + at, n - at);
 		if (!take_line(x, buf + at, k))
 			break;
 		at += k + (nl != NULL);
@@ -167,9 +197,9 @@ static tide_code load(const char *path, const tide_load_options *opt, tide_model
 	return rc;
 }
 
-/* ---- is it one? ---- */
+/* ---- detecting the format ---- */
 
-/* Words that no other trace has at its start. */
+/* Returns true if the text contains a word that only these logs have at their start. */
 static bool has_marker(const char *s, size_t n)
 {
 	static const char *const words[] = { "memory state: MemoryView{", "Device memory state ",

@@ -33,7 +33,7 @@ static bool alias(ttlog *x, tide_str module, const char *s, const char *end)
 	       tide__ttlog_nomem(x);
 }
 
-/* Names of layouts in a ttnn module: operations may use them. */
+/* Reads the names of layouts in a ttnn module, which operations may use. */
 static bool layouts(ttlog *x, tt_rank *r, tide_str module, size_t n)
 {
 	const char *s = r->dump, *end = s + n;
@@ -127,8 +127,8 @@ static bool note(ttlog *x, tt_rank *r, const char *name, tide_slice text)
 				  .kind = TIDE_MARK_ANNOTATION });
 }
 
-/* The runtime throws, and those who catch it print the text again: the same request in the same
- * operation is one event. */
+/* The runtime throws, and code that catches the exception prints the text again: the same request
+ * in the same operation is one event. */
 static bool repeated(tt_rank *r, int64_t bytes, unsigned pool)
 {
 	tt_oom now = { r->n_ops + 1, bytes, pool };
@@ -172,7 +172,7 @@ static bool out_of_memory(ttlog *x, tt_rank *r, const char *p, const char *end)
 				  .kind = TIDE_MARK_OOM });
 }
 
-/* A new session, unless nothing ran since the last one began. */
+/* Begins a new session, unless nothing ran since the last one began. */
 static bool session(ttlog *x, tt_rank *r)
 {
 	char name[32];
@@ -184,7 +184,8 @@ static bool session(ttlog *x, tt_rank *r)
 	return note(x, r, "session", (tide_slice){ name, strlen(name) });
 }
 
-/* The session's name: path and test, with two colons between them. */
+/* Reads the session's name: path and test, separated by two colons. Returns false if memory runs
+ * out. */
 static bool name_session(ttlog *x, tt_rank *r, tide_slice l)
 {
 	const char *p = find(l, "::"), *end = l.s + l.n, *from = p;

@@ -2,10 +2,10 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Operations, programs and memory blocks of one rank, in the order of its lines.
  *
- * An operation's line comes first, its block after it, other lines anywhere between: the next header
- * of the rank is the operation's. Where a line of either was lost the header starts an operation of
- * its own, or the operation goes without a block. A block is of the moment before its operation
- * runs; the change to the next block of the rank is the operation's. */
+ * An operation's line comes first, its block after it, other lines anywhere between: the next
+ * header of the rank is the operation's. If one of the two lines was lost, the header starts a
+ * separate operation, or the operation has no block. A block describes the moment before its
+ * operation runs; the change up to the next block of the rank is attributed to the operation. */
 #include <stdio.h>
 #include <string.h>
 
@@ -63,7 +63,7 @@ static uint8_t kind_of(tide_slice name)
 					  : TT_KIND_OP;
 }
 
-/* "%4" of "%4, %5", "%4:2" or "%4#1"; without one, nothing. */
+/* Returns "%4" of "%4, %5", "%4:2" or "%4#1"; absent if there is none. */
 static tide_str ssa(ttlog *x, tide_slice s)
 {
 	size_t n = 1;
@@ -82,7 +82,7 @@ static tide_str ssa(ttlog *x, tide_slice s)
 	return id;
 }
 
-/* The SSA names of a list, `most` of them. */
+/* Gets the SSA names of a list, at most `most`. */
 static uint8_t names(ttlog *x, tide_slice list, tide_str *out, uint8_t most)
 {
 	tide_slice one;
@@ -218,7 +218,7 @@ static bool counts(uint8_t k)
 	return k == TT_KIND_OP || k == TT_KIND_LOAD_CACHED;
 }
 
-/* The operation is done with: what is known of it becomes attributes. */
+/* Ends the operation: its known properties become attributes. */
 static bool settle_op(ttlog *x, tt_rank *r)
 {
 	const tt_frame *g = graph_of(r);
@@ -268,7 +268,7 @@ static bool begin_op(ttlog *x, tt_rank *r, uint32_t op, tide_str type)
 
 /* ---- blocks ---- */
 
-/* Returns what the change up to this block is charged to. */
+/* Returns the span that the change up to this block is attributed to. */
 static tt_owner charged_to(const tt_rank *r)
 {
 	static const tt_owner nobody = { 0 };
@@ -285,7 +285,8 @@ static tt_owner charged_to(const tt_rank *r)
 	return r->depth ? (tt_owner){ .span = r->stack[0].span } : nobody;
 }
 
-/* Weights are what const-eval programs make; what an operation makes of arguments alone may be either. */
+/* Results of const-eval programs are weights; a result that is computed from arguments alone may be
+ * a weight or an activation. */
 static uint8_t role_of(const ttlog *x, const tt_rank *r)
 {
 	const tt_op *o = r->op ? &x->ops[r->op - 1] : NULL;
@@ -320,7 +321,7 @@ static bool take_pool(ttlog *x, tt_rank *r, unsigned pool, uint32_t span, const 
 	static const tt_owner nobody = { 0 };
 	if (!tide__ttlog_pool(x, r, pool, &r->state[pool]))
 		return false;
-	if (p->banks != r->state[pool].banks) { /* of another device: not this rank's */
+	if (p->banks != r->state[pool].banks) { /* belongs to another device than this rank's */
 		x->unmatched++;
 		return true;
 	}
@@ -453,7 +454,7 @@ static bool phase(ttlog *x, tt_rank *r, tide_str name, int64_t t)
 	return name.i || tide__ttlog_nomem(x);
 }
 
-/* The axis puts the runs of all ranks side by side: axis.c. */
+/* axis.c aligns the runs of all ranks. */
 static bool end_run(ttlog *x, tt_rank *r, int64_t t)
 {
 	if (!TIDE_ROOM(r->ends, r->cap_ends, r->n_ends + 1))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Ranks, the clock and spans. A rank is a process with one device and one lane; a log without
- * prefixes of MPI has one rank without a name. */
+ * prefixes of a launcher has one rank without a name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "import/tenstorrent/ttlog_impl.h"
+#include "model/strings.h"
 
-enum { RANKS_MOST = 1024 }; /* more are damage: their lines count to the last one */
+enum { RANKS_MOST = 1024 }; /* more than this is damage: their lines belong to the last rank */
 
 bool tide__ttlog_nomem(ttlog *x)
 {
@@ -19,13 +20,16 @@ bool tide__ttlog_nomem(ttlog *x)
 	return false;
 }
 
+/* Returns the number in "1,12" (MPI) or "12" (a label); -1 without a name. */
 static int64_t rank_number(tide_slice name)
 {
 	char text[32] = "";
-	const char *comma = name.s ? memchr(name.s, ',', name.n) : NULL;
-	if (comma)
-		snprintf(text, sizeof text, "%.*s", (int)(name.s + name.n - comma - 1), comma + 1);
-	return comma ? strtoll(text, NULL, 10) : -1;
+	const char *comma = name.n ? memchr(name.s, ',', name.n) : NULL;
+	const char *from = comma ? comma + 1 : name.s;
+	if (!name.n)
+		return -1;
+	snprintf(text, sizeof text, "%.*s", (int)(name.s + name.n - from), from);
+	return strtoll(text, NULL, 10);
 }
 
 static bool make_rows(ttlog *x, tt_rank *r, tide_slice name)
@@ -48,13 +52,23 @@ static bool make_rows(ttlog *x, tt_rank *r, tide_slice name)
 	m->lanes.kind[r->lane] = TIDE_LANE_THREAD;
 	m->lanes.number[r->lane] = number < 0 ? 0 : number;
 	if (number >= 0) {
-		snprintf(text, sizeof text, "MPI %.*s", (int)name.n, name.s);
+		snprintf(text, sizeof text, "%s %.*s", memchr(name.s, ',', name.n) ? "MPI" : "task",
+			 (int)name.n, name.s);
 		if (!(m->processes.command[r->process] = tide__str(m, text)).i)
 			return tide__ttlog_nomem(x);
 		snprintf(text, sizeof text, "rank %lld", (long long)number);
 	}
 	m->lanes.name[r->lane] = tide__str(m, text);
 	return m->lanes.name[r->lane].i || tide__ttlog_nomem(x);
+}
+
+bool tide__ttlog_has_rank(const ttlog *x, tide_slice name)
+{
+	uint32_t id = tide__strings_find(x->m->strings, name.s, name.n);
+	for (size_t i = 0; id && i < x->n_ranks; i++)
+		if (x->ranks[i].name.i == id)
+			return true;
+	return false;
 }
 
 tt_rank *tide__ttlog_rank(ttlog *x, tide_slice name, bool make)

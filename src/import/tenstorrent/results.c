@@ -70,7 +70,7 @@ static bool put_list(results *r, tide_plain list)
 	return ok;
 }
 
-/* Types without the parentheses around them. */
+/* Adds types without the parentheses around them. Returns false if memory runs out. */
 static bool put_types(results *r, tide_plain v)
 {
 	tide_slice s = text_in(r, v);
@@ -79,7 +79,7 @@ static bool put_types(results *r, tide_plain v)
 	return !s.s || put(r, s.s, s.n);
 }
 
-/* An operation as the log has it, from its parts in both files; `b` may have no value. */
+/* Writes an operation as a log has it, from its parts in both files; `b` may have no value. */
 static bool write_text(results *r, tide_plain a, tide_plain b)
 {
 	tide_plain result, name, inputs, attrs, in, out, loc;
@@ -210,7 +210,8 @@ static bool too_large(const tt_state *s)
 	       (s->largest > most && s->largest != UINT64_MAX);
 }
 
-/* The states of an element; bits of those that are there. Of several devices, the first. */
+/* Reads the states of an element (of the first device if there are several). Returns a bit for each
+ * state present. */
 static unsigned read_states(const results *r, tide_plain element, tt_state *out)
 {
 	tide_plain memory = element, v, first, key;
@@ -301,7 +302,8 @@ static bool memory_op(results *r, tide_plain a)
 	return take_states(r, k, TIDE_STATE_BEFORE, text_in(r, type), have, s);
 }
 
-/* ttrt's: `s` and *have are the states after the operation before, and become those after this. */
+/* Reads an operation of ttrt. `s` and *have are the states after the previous operation; they
+ * become those after this one. */
 static bool ttrt_op(results *r, tide_plain a, tt_state *s, unsigned *have)
 {
 	tide_plain text, loc;
@@ -357,8 +359,8 @@ static bool key_number(tide_plain key, uint64_t *out)
 	return true;
 }
 
-/* ttrt's operations by the numbers that are their keys ("10" after "2"); a list, and keys that are
- * no numbers, in the file's order. NULL: memory ran out. */
+/* Sorts ttrt's operations by their numeric keys ("10" after "2"). A list, and keys that are not
+ * numbers, keep the file's order. Returns NULL if memory runs out. */
 static entry *in_order(tide_plain_walk *w, size_t *n)
 {
 	entry *v = tide__alloc(1, sizeof *v);
@@ -560,12 +562,7 @@ static tide_code load(const char *path, const tide_load_options *opt, tide_model
 	return rc;
 }
 
-static bool contains(const uint8_t *head, size_t n, const char *word)
-{
-	return memmem(head, n, word, strlen(word));
-}
-
-/* Another file of the run: what it holds; NULL = none. */
+/* Returns the content of another file of the run; NULL = none. */
 static const char *other_file(const uint8_t *head, size_t n)
 {
 	static const struct {
@@ -576,7 +573,8 @@ static const char *other_file(const uint8_t *head, size_t n)
 		{ { "\"loc_index\"", "\"text\"" }, "modules" },
 	};
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-		if (contains(head, n, files[i].words[0]) && contains(head, n, files[i].words[1]))
+		if (tide__head_contains(head, n, files[i].words[0]) &&
+		    tide__head_contains(head, n, files[i].words[1]))
 			return files[i].what;
 	return NULL;
 }
@@ -588,10 +586,11 @@ static int sniff(const uint8_t *head, size_t n)
 		p++;
 	if (p == n || (head[p] != '{' && head[p] != '['))
 		return 0;
-	if (contains(head, n, "\"totalBytesAllocatedPerBank_MB\"") || other_file(head, n))
+	if (tide__head_contains(head, n, "\"totalBytesAllocatedPerBank_MB\"") ||
+	    other_file(head, n))
 		return 95;
-	return contains(head, n, "\"total_bytes_allocated_per_bank\"") &&
-			       contains(head, n, "\"debug_str\"")
+	return tide__head_contains(head, n, "\"total_bytes_allocated_per_bank\"") &&
+			       tide__head_contains(head, n, "\"debug_str\"")
 		       ? 95
 		       : 0;
 }

@@ -7,7 +7,7 @@
  *   line.c     one line: colours, rank, prefix; which of the runtime's messages it is
  *   ranks.c    ranks with their process, device, pools and lane; the clock; spans
  *   ops.c      operations, programs, memory blocks: the sequence on one rank
- *   lives.c    changes between blocks -> inferred allocations and frees
+ *   inferred_allocs.c  changes between blocks -> inferred allocations and frees
  *   modules.c  dumps of MLIR modules, sessions, out-of-memory lines
  *   axis.c     the clocks of all ranks as one axis, rows in its order
  *   finish.c   allocations and memory events in order, marks, facts
@@ -29,7 +29,7 @@ enum { TT_DRAM, TT_L1, TT_L1_SMALL, TT_TRACE, TT_POOLS };
 /* ---- one line ---- */
 
 typedef enum tt_what {
-	TT_FOREIGN,   /* not a message of the runtime; may contain one of modules.c's words */
+	TT_FOREIGN,   /* not a message of the runtime; may contain a keyword of modules.c */
 	TT_OP,	      /* text: the MLIR op */
 	TT_HEADER,    /* text: operation type, or "submit"; when: TIDE_STATE_* */
 	TT_STATE,     /* state of `pool` */
@@ -47,20 +47,29 @@ typedef struct tt_state { /* of one bank, bytes; largest: UINT64_MAX = unknown *
 
 typedef struct tt_line {
 	tt_what what;
-	tide_slice rank; /* "1,0"; absent without an MPI prefix */
+	tide_slice rank; /* "1,0" of an MPI prefix, "12" of a label; absent without either */
 	tide_slice text;
 	tide_slice all; /* the line without rank and colours */
 	unsigned pool;	/* TT_STATE */
 	uint8_t when;	/* TT_HEADER */
 	bool cut;	/* a runtime message that is cut off */
+	bool label;	/* rank is a label: "12: " */
 	tt_state state;
 } tt_line;
 
-/* Parses a line (without newline). `room` holds n bytes: colours are removed there. *rest is a
- * line that another writer began in the middle of it (parse it next), else absent. */
-void tide__ttlog_line(const char *s, size_t n, char *room, tt_line *out, tide_slice *rest);
+/* Returns true, and the label's number in *number, if the line is a label ("12: ") and then a
+ * message of the runtime or a module. The number may be a line number: `grep -n` writes the same
+ * form. */
+bool tide__ttlog_labelled(const char *s, size_t n, int64_t *number);
+/* Parses a line (without newline). `labels`: lines of the log have labels of ranks. `room` holds
+ * n bytes: colours are removed there. *rest is a line that another writer began in the middle of it
+ * (parse it next), else absent. */
+void tide__ttlog_line(const char *s, size_t n, bool labels, char *room, tt_line *out,
+		      tide_slice *rest);
 /* Parses "Device DRAM memory state: MemoryView{...}"; returns false if a number is missing. */
 bool tide__ttlog_state(tide_slice text, unsigned *pool, tt_state *out);
+
+enum { TT_LABELS_UNKNOWN, TT_LABELS_NONE, TT_LABELS_RANKS }; /* of the log's lines */
 
 /* ---- operations ---- */
 
@@ -85,7 +94,7 @@ typedef struct tt_frame { /* an open program, or the load_cached operation that 
 
 /* ---- lives ---- */
 
-/* A pool's live allocations. Rests: what rounding left of a freed one. */
+/* A pool's live allocations. Rests are remainders that rounding left of freed ones. */
 enum { TT_VALUES, TT_WEIGHTS, TT_RESTS, TT_LISTS };
 
 typedef struct tt_life { /* one inferred allocation */
@@ -106,7 +115,7 @@ typedef struct tt_pool {
 	uint32_t live[TT_LISTS]; /* heads of lists of lives */
 } tt_pool;
 
-typedef struct tt_owner {  /* the operation that a change is charged to */
+typedef struct tt_owner {  /* the operation that a change is attributed to */
 	uint32_t span;	   /* 0 = unknown */
 	uint32_t op;	   /* in ttlog.ops + 1, 0 = none */
 	uint32_t instance; /* of the program it is in */
@@ -126,7 +135,7 @@ typedef struct tt_oom { /* the last out-of-memory line of a rank */
 } tt_oom;
 
 typedef struct tt_rank {
-	tide_str name; /* "1,0", none without MPI */
+	tide_str name; /* "1,0" or "12", none if the log names no ranks */
 	uint32_t process, device, lane;
 	tt_pool pools[TT_POOLS];
 	uint64_t n_ops; /* operations that count on the axis */
@@ -149,7 +158,7 @@ typedef struct tt_rank {
 	tt_state state[TT_POOLS];
 	/* the last complete block */
 	uint64_t blocks;
-	tt_owner owner;	    /* what ran after it; span 0 = unknown */
+	tt_owner owner;	    /* the operation that ran after it; span 0 = unknown */
 	uint32_t last_root; /* span of the last outermost program */
 	tt_frame *stack;    /* owned */
 	size_t depth, cap_stack;
@@ -180,6 +189,7 @@ typedef struct ttlog {
 	tt_rank *ranks; /* owned */
 	size_t n_ranks, cap_ranks;
 	size_t last_rank;
+	uint8_t labels;	 /* TT_LABELS_* */
 	tt_rank outside; /* lines before the first rank: module dumps */
 	tt_op *ops;	 /* owned; by text */
 	size_t n_ops_known, cap_ops;
@@ -205,16 +215,17 @@ typedef struct ttlog {
 		unmatched, oom, dumps, dump_left_out, foreign, long_lines;
 	uint64_t results_only; /* operations read from files without deallocates */
 	uint64_t resolution;   /* bytes of one bank that a state may be off by */
-	const char *basis;     /* of allocations, in words */
+	const char *basis;     /* basis of the allocations, as a sentence */
 } ttlog;
 
 /* ---- load.c ---- */
 
-/* Keys of attributes; false on exhaustion. Then tide__ttlog_end frees what x owns. */
+/* Interns the keys of attributes. Returns false if memory runs out; tide__ttlog_end frees x in
+ * either case. */
 bool tide__ttlog_begin(ttlog *x);
 void tide__ttlog_end(ttlog *x);
 
-/* Remember that memory is out; false. */
+/* Records that memory ran out. Returns false. */
 bool tide__ttlog_nomem(ttlog *x);
 
 /* ---- ranks.c ---- */
@@ -223,6 +234,7 @@ bool tide__ttlog_nomem(ttlog *x);
  * name belongs to the rank of the line before; if there is none yet, `make` creates one, else
  * the line is outside all ranks. */
 tt_rank *tide__ttlog_rank(ttlog *x, tide_slice name, bool make);
+bool tide__ttlog_has_rank(const ttlog *x, tide_slice name);
 /* Returns the row of a pool with its first state; 0 if memory runs out. */
 uint32_t tide__ttlog_pool(ttlog *x, tt_rank *r, unsigned pool, const tt_state *s);
 /* Returns the time of an event between operations. */
@@ -230,24 +242,24 @@ int64_t tide__ttlog_between(tt_rank *r);
 /* Begins a span now, inside the innermost open one of the rank; 0 if memory runs out. */
 uint32_t tide__ttlog_span(ttlog *x, tt_rank *r, tide_str name, uint8_t cat, int64_t t0, int64_t t1);
 
-/* ---- ops.c: false on exhaustion ---- */
+/* ---- ops.c: false if memory runs out ---- */
 
 bool tide__ttlog_take(ttlog *x, tt_rank *r, const tt_line *l);
-/* The open operation has no block before it: the next one, after it, belongs to it. */
+/* Call if the open operation has no block before it: the next block belongs to it. */
 void tide__ttlog_block_after(tt_rank *r, const tide_model *m);
-/* End of the log, or of a rank's data: completes the block and the operation. */
+/* Completes the block and the operation at the end of the log or of a rank's data. */
 bool tide__ttlog_settle_rank(ttlog *x, tt_rank *r);
 
-/* ---- lives.c ---- */
+/* ---- inferred_allocs.c ---- */
 
-/* Notes that one bank of the pool has `now` bytes allocated: the change since the block before
- * is charged to `by`. */
+/* Notes that one bank of the pool has `now` bytes allocated: the change since the previous block is
+ * attributed to `by`. */
 bool tide__ttlog_change(ttlog *x, tt_rank *r, unsigned pool, uint64_t now, const tt_owner *by);
 
 /* ---- modules.c ---- */
 
 bool tide__ttlog_foreign(ttlog *x, tt_rank *r, const tt_line *l);
-/* Closes a dump that a runtime message interrupts; a missing end loses nothing. */
+/* Closes a dump that a runtime message interrupts; a missing end is not a loss. */
 bool tide__ttlog_dump_end(ttlog *x, tt_rank *r);
 
 /* ---- axis.c ---- */
@@ -260,17 +272,18 @@ bool tide__ttlog_axis(ttlog *x);
 
 bool tide__ttlog_finish(ttlog *x);
 
-/* The text of a results file, with its neighbours (may be NULL); for tests and the fuzzer, too. */
+/* Imports the text of a results file with its related files (may be NULL). Also used by tests and
+ * the fuzzer. */
 typedef struct tt_results {
 	const char *main, *operations, *ir; /* borrowed */
 	size_t n_main, n_operations, n_ir;
 } tt_results;
 tide_code tide__ttresults_import(const tt_results *in, tide_model *m, tide_error *err);
 
-/* A log of n bytes, for tests. */
+/* Imports a log of n bytes, for tests. */
 tide_code tide__ttlog_import(const char *text, size_t n, tide_model *m, tide_error *err);
 
-/* Thousandths of an MB (1024^2 bytes) as bytes. */
+/* Returns thousandths of an MB (1024^2 bytes) as bytes. */
 static inline uint64_t tide__ttlog_bytes(int64_t milli)
 {
 	return ((uint64_t)milli * 1048576 + 500) / 1000;

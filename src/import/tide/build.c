@@ -61,7 +61,7 @@ static bool begin_span(tide_build *b, tide_ring *r, int64_t t, uint32_t name, ui
 	s->name[i] = (tide_str){ name };
 	s->parent[i] = (tide_span_id){ r->top };
 	s->cause[i] = (tide_span_id){ 0 };
-	s->stack[i] = s->stack[r->top]; /* unless it says otherwise; row 0 has none */
+	s->stack[i] = s->stack[r->top]; /* unless the event overrides it; row 0 has none */
 	s->cat[i] = TIDE_CAT_OP;
 	s->flags[i] = flags;
 	return push_open(r, r->depth + 1, (uint32_t)i);
@@ -132,7 +132,7 @@ static bool on_depth(tide_build *b, tide_ring *r, uint64_t depth, int64_t t)
 		end_spans(b, r, depth, t, TIDE_SPAN_UNWOUND);
 		return true;
 	}
-	/* Begins were lost. One span represents all of them. */
+	/* Adds one span that represents all lost begins. */
 	b->op_begin_lost += depth - r->depth;
 	bool ok = begin_span(b, r, t, 0, TIDE_SPAN_LOST);
 	r->depth = depth;
@@ -354,7 +354,7 @@ static bool on_mark(tide_build *b, const tide_ring *r, const tide_event *e, int6
 	return true;
 }
 
-/* Handles what a process learns only while recording: its place in a job. Returns -1 for
+/* Returns the value of a fact that a process learns only while recording, such as its rank; -1 for
  * anything else. */
 static int64_t place_in_job(const char *key, const uint8_t *text, size_t n)
 {
@@ -384,7 +384,7 @@ static bool unreported(tide_model *m, const char *key, const uint8_t *text, size
 	return tide__fact_text(m, key, all);
 }
 
-/* `tidemark ctl`: a mark, or recording was switched off or on. */
+/* Handles events of `tidemark ctl`: a mark, or recording was switched off or on. */
 static bool on_control(tide_build *b, const tide_ring *r, const tide_event *e, int64_t t)
 {
 	bool mark = e->size >= 5 && !memcmp(e->bytes, "mark ", 5);
@@ -400,6 +400,17 @@ static bool on_control(tide_build *b, const tide_ring *r, const tide_event *e, i
 	return true;
 }
 
+/* Returns true for keys that describe the whole recording. A prediction may have several unknowns:
+ * they stay annotations. */
+static bool is_fact(const char *key)
+{
+	static const char *const prefixes[] = { "loss.", "gpu.", "predicted.", "session." };
+	for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+		if (!strncmp(key, prefixes[i], strlen(prefixes[i])))
+			return strcmp(key, "predicted.unknown") != 0;
+	return false;
+}
+
 static bool on_annotation(tide_build *b, const tide_ring *r, const tide_event *e, int64_t t)
 {
 	tide_str name = { tide__ids_get(&b->defs->names, e->name, &b->undefined) };
@@ -407,23 +418,16 @@ static bool on_annotation(tide_build *b, const tide_ring *r, const tide_event *e
 	int64_t number = place_in_job(key, e->bytes, (size_t)e->size);
 	if (number >= 0)
 		return tide__fact_num(b->m, key, number);
-	if (!strcmp(key, "recording.first") && e->size == 32) { /* learnt after the others */
+	if (!strcmp(key, "recording.first") && e->size == 32) { /* recorded after the others */
 		char id[33] = "";
 		memcpy(id, e->bytes, 32);
 		return tide__fact_text(b->m, key, id);
-	}
-	if (!strncmp(key, "predicted.", 10) && strcmp(key, "predicted.unknown") != 0) {
-		char text
-			[256]; /* a prediction says what it is of; several unknowns stay annotations */
-		snprintf(text, sizeof text, "%.*s", (int)(e->size < 255 ? e->size : 255),
-			 (const char *)e->bytes);
-		return tide__fact_text(b->m, key, text);
 	}
 	if (!strcmp(key, "tidemark.control"))
 		return on_control(b, r, e, t);
 	if (!strcmp(key, "loss.unreported_devices"))
 		return unreported(b->m, key, e->bytes, (size_t)e->size);
-	if (!strncmp(key, "loss.", 5) || !strncmp(key, "gpu.", 4)) {
+	if (is_fact(key)) {
 		char text[256];
 		snprintf(text, sizeof text, "%.*s", (int)(e->size < 255 ? e->size : 255),
 			 (const char *)e->bytes);
@@ -483,7 +487,7 @@ static bool on_rare(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
 
 /* ---- runs ---- */
 
-enum { AHEAD = 12 }; /* events: how far to look ahead, for memory to arrive in time */
+enum { AHEAD = 12 }; /* events to look ahead, so that prefetched memory arrives in time */
 
 /* Prefetches memory. With many live allocations, finding one and writing its end are cache misses:
  * prefetch the place 2 * AHEAD events before, the row AHEAD events before. */

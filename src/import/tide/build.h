@@ -4,7 +4,7 @@
  * tensors.
  *
  * For any events the model's invariants hold afterwards; repairs and omissions are counted here and
- * become facts of the model (docs/formats/tide.md, "What a reader repairs"). */
+ * become facts of the model (docs/formats/tide.md, "Errors, repairs and facts"). */
 #ifndef TIDE_IMPORT_TIDE_BUILD_H
 #define TIDE_IMPORT_TIDE_BUILD_H
 

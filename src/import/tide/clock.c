@@ -69,7 +69,8 @@ int64_t tide__timebase_slow(tide_timebase *tb, uint64_t ticks)
 	bool back = ticks < s->k0;
 	uint64_t d = back ? s->k0 - ticks : ticks - s->k0;
 	tide_u128 q = (tide_u128)d * s->dn;
-	q = (q + (back ? s->dk - 1 : 0)) / s->dk; /* towards minus infinity in both directions */
+	q = (q + (back ? s->dk - 1 : 0)) / s->dk; /* rounded towards minus infinity in both
+	                                           * directions */
 	if (q > TIDE_TIME_MAX)
 		return back ? 0 : TIDE_TIME_MAX;
 	int64_t t = back ? s->n0 - (int64_t)q : s->n0 + (int64_t)q;

@@ -9,7 +9,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "model/kind_names.h"
+#include "format/varint.h"
+#include "model/losses.h"
 
 struct reading {
 	tide_defs *d;
@@ -109,16 +110,34 @@ static bool read_frame(struct reading *r)
 		      tide__frame(r->d->m, name_of(r, f[1].num), name_of(r, f[2].num), line).i);
 }
 
-static bool read_stack(struct reading *r)
+static bool add_stack(struct reading *r, uint64_t id, uint64_t outer, uint64_t inner)
 {
 	tide_ids *ids = &r->d->stacks;
-	const tide_field *f = r->f;
-	int next = next_id(r, ids, f[0].num);
+	int next = next_id(r, ids, id);
 	if (next <= 0)
 		return next == 0;
-	tide_stack_id parent = { tide__ids_get(ids, f[1].num, &r->d->undefined) };
-	tide_frame_id frame = { tide__ids_get(&r->d->frames, f[2].num, &r->d->undefined) };
-	return define(r, ids, f[0].num, tide__stack(r->d->m, parent, frame).i);
+	tide_stack_id parent = { tide__ids_get(ids, outer, &r->d->undefined) };
+	tide_frame_id frame = { tide__ids_get(&r->d->frames, inner, &r->d->undefined) };
+	return define(r, ids, id, tide__stack(r->d->m, parent, frame).i);
+}
+
+static bool read_stack(struct reading *r)
+{
+	return add_stack(r, r->f[0].num, r->f[1].num, r->f[2].num);
+}
+
+static bool read_stacks(struct reading *r)
+{
+	const uint8_t *p = r->f[2].bytes;
+	uint64_t id = r->f[0].num, parent = r->f[1].num, frame;
+	bool bad = false;
+	for (uint64_t i = 0; i < r->f[2].num; i++) {
+		p = tide__varint(p, &frame, &bad); /* its length was checked */
+		if (!add_stack(r, id, parent, frame))
+			return false;
+		parent = id++;
+	}
+	return r->f[2].num > 0;
 }
 
 static uint8_t kind_of(uint64_t k)
@@ -228,10 +247,12 @@ static bool read_tick(struct reading *r)
 	return true;
 }
 
-/* Returns the current name of a loss that an older version wrote. */
+/* Returns the current key of a loss that an older version wrote; other keys are returned as
+ * they are. */
 static tide_str loss_key(tide_model *m, tide_str key)
 {
-	const char *was = tide__text(m, key, NULL) + 5, *now = tide__loss_now(was);
+	const char *was = tide__loss_key(tide__text(m, key, NULL));
+	const char *now = was ? tide__loss_now(was) : NULL;
 	char buf[64];
 	if (now == was)
 		return key;
@@ -244,9 +265,7 @@ static int64_t fact_row(struct reading *r)
 {
 	tide_model *m = r->d->m;
 	size_t row;
-	tide_str key = tide__strn(m, (const char *)r->f[0].bytes, (size_t)r->f[0].num);
-	if (!strncmp(tide__text(m, key, NULL), "loss.", 5))
-		key = loss_key(m, key);
+	tide_str key = loss_key(m, tide__strn(m, (const char *)r->f[0].bytes, (size_t)r->f[0].num));
 	uint32_t at = tide__map_get(&r->d->fact_rows, key.i);
 	if (at)
 		return (int64_t)at - 1;
@@ -285,7 +304,7 @@ static bool read_fact_num(struct reading *r)
 	return true;
 }
 
-/* Counts are totals so far: the last of a ring stands. */
+/* Counts are cumulative: the last one of a ring is used. */
 static bool read_lost(struct reading *r)
 {
 	tide_defs *d = r->d;
@@ -331,7 +350,7 @@ static bool (*const readers[TIDE_TAGS])(struct reading *r) = {
 	[TIDE_REC_THREAD] = read_thread,       [TIDE_REC_TICK] = read_tick,
 	[TIDE_REC_FACT_TEXT] = read_fact_text, [TIDE_REC_FACT_NUM] = read_fact_num,
 	[TIDE_REC_LOST] = read_lost,	       [TIDE_REC_TOTAL] = read_total,
-	[TIDE_REC_SYMBOL] = read_symbol,
+	[TIDE_REC_SYMBOL] = read_symbol,       [TIDE_REC_STACKS] = read_stacks,
 };
 
 tide_code tide__defs_read(tide_defs *d, const tide_schema *s, const uint8_t *p, size_t n,

@@ -47,7 +47,7 @@ static uint32_t host_row(tide_model *m)
 
 static uint32_t pool_row(tide_model *m, const struct tide_device_memory *v)
 {
-	/* cuMemCreate calls its memory pinned: that is its type, not its place */
+	/* cuMemCreate's "pinned" is a type of memory, not host memory */
 	bool pinned = v->memory == TIDE_DEVICE_MEMORY_PINNED && !v->call;
 	const char *name = pinned				     ? "pinned"
 			   : v->memory == TIDE_DEVICE_MEMORY_MANAGED ? "managed"
@@ -146,8 +146,8 @@ static void give_range(struct put *p, const struct tide_device_memory *v, int64_
 	}
 }
 
-/* Memory that is created without an address is known by a number that no address has: the n-th of its
- * size. cuMemRelease ends the latest one. */
+/* Memory created without an address is identified by a number that is no address: the n-th of its
+ * size. cuMemRelease frees the latest one. */
 static uint64_t made_up(struct tide_device_memory *v, tide_map *count)
 {
 	uint64_t key = v->bytes & ((UINT64_C(1) << 48) - 1);
@@ -239,7 +239,7 @@ bool tide__device_memory_put(tide_model *m, tide_defs *defs, struct tide_device_
 		if (!ok)
 			break;
 		if (!v[i].free && tide__map_get(&p.live, v[i].addr))
-			give(&p, v[i].addr, t); /* its free was not reported */
+			give(&p, v[i].addr, t); /* its free is missing in the records */
 		if (v[i].free)
 			give_range(&p, &v[i], t);
 		else

@@ -18,23 +18,23 @@ struct tide_device_memory {
 /* Physical memory is created, then mapped somewhere; CUPTI may report either. */
 enum { TIDE_VMM_NONE, TIDE_VMM_CREATE, TIDE_VMM_MAP };
 
-struct tide_device_pool { /* what a stream-ordered pool holds from `t` on */
+struct tide_device_pool { /* bytes that a stream-ordered pool holds from `t` on */
 	int64_t t;	  /* Unix ns */
 	uint64_t addr, bytes, used;
 	uint32_t device;
 	bool gone;
 };
 
-/* Put n of them (they are sorted here) into the model. False on exhaustion. */
+/* Sorts n of them and adds them to the model. Returns false if memory runs out. */
 bool tide__device_memory_put(tide_model *m, tide_defs *defs, struct tide_device_memory *v,
 			     size_t n);
 
-/* Put n states of pools into the model, as the counters cuda_pools.cuda:N.reserved_bytes and
- * .used_bytes (sums over the device's pools). False on exhaustion. */
+/* Adds n states of pools to the model, as the counters cuda_pools.cuda:N.reserved_bytes and
+ * .used_bytes (sums over the device's pools). Returns false if memory runs out. */
 bool tide__device_pools_put(tide_model *m, struct tide_device_pool *v, size_t n);
 
-/* device_rows.c: a moment of Unix time on the trace's axis; the row of CUDA device `index`, made when
- * there is none (0 on exhaustion). */
+/* device_rows.c: converts a moment of Unix time to the trace's axis; returns the row of CUDA device
+ * `index`, created if needed (0 if memory runs out). */
 int64_t tide__real_to_t(const tide_model *m, int64_t real);
 uint32_t tide__device_row(tide_model *m, uint32_t index);
 

@@ -321,7 +321,7 @@ static bool put_attr(struct finish *f, uint32_t span, tide_str *key, const char 
 	return true;
 }
 
-/* Three sizes as Kineto writes them. */
+/* Writes 3 sizes as Kineto does. */
 static bool put_sizes(struct finish *f, uint32_t span, tide_str *key, const char *name,
 		      const uint32_t v[3])
 {
@@ -372,7 +372,7 @@ static bool put_span(struct finish *f, const struct tide_device_span *s)
 	return true;
 }
 
-/* Work on a device was started by the call of the same correlation. */
+/* Sets the cause of device work: the call with the same correlation. */
 static void set_causes(struct finish *f, uint32_t first)
 {
 	for (size_t i = 0; i < f->d->n_spans; i++) {
@@ -384,7 +384,8 @@ static void set_causes(struct finish *f, uint32_t first)
 	}
 }
 
-/* Sets what analyses of Kineto traces need for each span: number, correlation and stream. */
+/* Sets the fields that analyses of Kineto traces need for each span: number, correlation and
+ * stream. */
 static bool put_raw(struct finish *f, uint32_t first)
 {
 	tide_model *m = f->m;
@@ -429,7 +430,7 @@ static bool facts(const tide_device_rows *d, tide_model *m)
 	       (!d->own_bytes || tide__fact_add(m, "gpu.profiler_bytes", (int64_t)d->own_bytes));
 }
 
-/* Calls about virtual memory that were recorded as calls: correlation -> TIDE_VMM_*. */
+/* Maps the correlation of recorded calls about virtual memory to TIDE_VMM_*. */
 static bool find_calls(struct finish *f, tide_map *by_correlation, uint64_t *creates)
 {
 	tide_device_rows *d = f->d;
@@ -450,8 +451,8 @@ static bool find_calls(struct finish *f, tide_map *by_correlation, uint64_t *cre
 	return ok;
 }
 
-/* Marks the memory records of cuMemCreate and cuMemMap by the correlation of those calls. If the calls
- * themselves were recorded (VIRTUAL), such records would count twice and are left out. Calls
+/* Marks the memory records of cuMemCreate and cuMemMap by the correlation of those calls. If the
+ * calls themselves were recorded (VIRTUAL), such records would count twice and are left out. Calls
  * without a memory record are a loss: CUPTI 13.0 makes none. */
 static bool set_calls(struct finish *f)
 {
@@ -489,7 +490,7 @@ static bool add_virtual_memory(tide_device_rows *d)
 	return n != SIZE_MAX;
 }
 
-/* A device that a framework named by its number alone gets the driver's name. */
+/* Gives the driver's name to devices that a framework named only by number. */
 static void name_devices(tide_model *m)
 {
 	tide_devices *d = &m->devices;

@@ -3,12 +3,12 @@
 /* Imports device activity (device_log events) into the model: kernels, copies and fills on streams,
  * the calls that launched them on threads, user ranges, and device memory.
  *
- * Drivers report all of it later, in pieces and out of order. So it is collected while events are
- * read and added at the end: spans are sorted again, memory events are merged by time.
+ * Drivers report device activity later, in pieces and out of order. So records are collected while
+ * events are read and added at the end: spans are sorted again, memory events are merged by time.
  *
- * If a framework's own pool is recorded on a device (PyTorch), device memory becomes segments: what
- * the framework and others took from the device. Without such a pool it becomes allocations of the
- * pool "cuda". No byte is counted twice either way. */
+ * If a framework's own pool is recorded on a device (PyTorch), device memory becomes segments,
+ * taken from the device by the framework and others. Without such a pool it becomes allocations of
+ * the pool "cuda". No byte is counted twice either way. */
 #ifndef TIDE_IMPORT_TIDE_DEVICE_ROWS_H
 #define TIDE_IMPORT_TIDE_DEVICE_ROWS_H
 

@@ -75,16 +75,14 @@ static bool pool_room(tide_live *l, uint32_t pool)
 	if (pool < l->n_pools)
 		return true;
 	size_t n = pool + 1;
-	tide_ordered *p = tide__realloc(l->pools, n, sizeof *p);
-	if (!p)
+	if (!TIDE_RESIZE(l->pools, n))
 		return false;
-	memset(p + l->n_pools, 0, (n - l->n_pools) * sizeof *p);
-	l->pools = p;
+	memset(l->pools + l->n_pools, 0, (n - l->n_pools) * sizeof *l->pools);
 	l->n_pools = n;
 	return true;
 }
 
-/* ---- the table is full: grow it, or forget the dead ---- */
+/* ---- a full table: grow it, or remove unused places ---- */
 
 static bool refill(tide_live *l, tide_place *old, size_t n_old, bool alive_only)
 {
@@ -127,14 +125,15 @@ static uint64_t clip(uint64_t size)
 	return size < TIDE_EXTENT_MAX ? size : TIDE_EXTENT_MAX;
 }
 
-/* Bytes the place really keeps others out of. */
+/* Returns the bytes that the place reserves for itself. */
 static uint64_t kept(const tide_live *l, const tide_place *p)
 {
 	uint64_t size = clip((*l->size)[p->row]);
 	return p->alive && size < p->extent ? size : p->extent;
 }
 
-/* Shorten the neighbour below so that it ends at addr. False: it is alive and reaches beyond. */
+/* Shortens the neighbour below so that it ends at addr. Returns false if it is live and reaches
+ * beyond. */
 static bool clear_below(tide_live *l, uint32_t pool, uint64_t addr)
 {
 	uint64_t key;
@@ -150,7 +149,8 @@ static bool clear_below(tide_live *l, uint32_t pool, uint64_t addr)
 	return true;
 }
 
-/* Remove dead places that begin inside (addr, addr + size). False: a live one is among them. */
+/* Removes unused places that begin inside (addr, addr + size). Returns false if a live one is among
+ * them. */
 static bool clear_above(tide_live *l, uint32_t pool, uint64_t addr, uint64_t size)
 {
 	uint64_t key;
@@ -159,7 +159,7 @@ static bool clear_above(tide_live *l, uint32_t pool, uint64_t addr, uint64_t siz
 		if (p->alive && kept(l, p))
 			return false;
 		tide__ordered_del(&l->pools[pool], key);
-		if (p->alive) /* of no size: it stays, and claims nothing */
+		if (p->alive) /* zero bytes: it stays and reserves nothing */
 			p->extent = 0;
 		else
 			forget(l, p);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A binary heap of rings by (time, number). The top ring hands out every event that is not later
- * than the runner-up's next one, so with one ring, or rings that alternate rarely, the heap is
- * hardly used. Damage inside a chunk (its checksum held, so it was written that way) loses the rest
- * of that chunk and is reported once, with its position. */
+/* A binary heap of rings by (time, number). The top ring delivers every event that is not later
+ * than the next event of the second ring, so with one ring, or rings that alternate rarely, the
+ * heap is hardly used. Damage inside a chunk (its checksum held, so it was written that way) loses
+ * the rest of that chunk and is reported once, with its position. */
 #include "import/tide/merge.h"
 
 #include <string.h>
@@ -69,7 +69,7 @@ tide_code tide__merge_add(tide_merge *g, const tide_chunk *c, tide_error *err)
 	if (!r)
 		return tide__nomem(err);
 	if (!c->head.slots && !c->head.raw && !r->n_chunks && c->head.first > r->slots) {
-		r->slots = c->head.first; /* what came before is not in this file, on purpose */
+		r->slots = c->head.first; /* earlier events are not in this file, on purpose */
 		return TIDE_OK;
 	}
 	if (c->head.first < r->slots || c->head.slots > UINT64_MAX - c->head.first) {
@@ -98,7 +98,7 @@ uint64_t tide__merge_records(const tide_merge *g)
 
 /* ---- one ring ---- */
 
-/* A chunk is over: keep its buffers for another one. */
+/* Ends a chunk and keeps its buffers for the next one. */
 static void close_batch(tide_merge *g, tide_ring *r)
 {
 	struct tide_batch *b = r->batch;
@@ -151,7 +151,7 @@ static size_t chunk_state(const tide_ring *r, struct tide_batch *b)
 	return n;
 }
 
-/* A malformed record: the rest of its chunk cannot be read. */
+/* Handles a malformed record: the rest of its chunk cannot be read. */
 static void give_up(tide_merge *g, const struct tide_batch *b)
 {
 	bool packed = b->chunk.head.flags & TIDE_CHUNK_ZSTD || b->chunk.inner;
@@ -193,7 +193,7 @@ static tide_code refill(tide_merge *g, tide_ring *r, tide_error *err)
 			return TIDE_OK;
 		tide_error e = { .offset = TIDE_NO_OFFSET };
 		tide_code rc = open_chunk(g, r, &e);
-		if (rc == TIDE_ECORRUPT || rc == TIDE_ETRUNC) { /* it costs this chunk only */
+		if (rc == TIDE_ECORRUPT || rc == TIDE_ETRUNC) { /* only this chunk is lost */
 			note_damage(g, rc, e.offset, e.text);
 			g->unread += r->batch->chunk.head.count;
 			close_batch(g, r);
@@ -231,7 +231,7 @@ static void sift_down(tide_merge *g, size_t i)
 	}
 }
 
-/* Returns the time of the ring's next event, or what its next chunk's head promises. */
+/* Returns the time of the ring's next event, or the time in the head of its next chunk. */
 static uint64_t next_time(const tide_ring *r)
 {
 	uint64_t t = r->n ? r->ev->ticks : r->chunks[r->next].head.ticks;
@@ -246,7 +246,7 @@ tide_code tide__merge_start(tide_merge *g, tide_error *err)
 		return tide__nomem(err);
 	for (size_t i = 0; i < g->n; i++) {
 		if (!g->rings[i].n_chunks)
-			continue; /* all it had was left out */
+			continue; /* all its chunks were left out */
 		g->key[i] = next_time(&g->rings[i]);
 		g->heap[g->n_heap++] = (uint32_t)i;
 	}

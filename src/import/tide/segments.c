@@ -73,7 +73,7 @@ static bool cut_segment(tide_build *b, uint32_t pool, uint32_t row, uint64_t add
 	return !back || keep_part(b, pool, row, addr + size, back, t);
 }
 
-/* A segment free takes everything of its range away: whole segments, or parts of them. */
+/* Handles a segment free: removes its whole range, that is whole segments or parts of them. */
 bool tide__build_segment_free(tide_build *b, const tide_event *e, int64_t t)
 {
 	const tide_segments *s = &b->m->segments;

@@ -24,7 +24,8 @@ static bool group(const tide_defs *d, struct names *of)
 	return true;
 }
 
-/* The frame under `parent`, as one stack node or several (inlined functions); 0 on exhaustion. */
+/* Adds the frame under `parent`, as one stack node or several (inlined functions). Returns 0 if
+ * memory runs out. */
 static tide_stack_id push(tide_defs *d, const struct names *of, tide_stack_id parent,
 			  uint32_t frame)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Each column grows as its pieces come, so that memory follows the bytes of the file and no number in
- * it. At the end all columns of a table have the same length, or the file is refused. */
+/* Each column grows as its pieces are read, so memory depends on the size of the file, not on
+ * numbers in it. At the end all columns of a table have the same length, or the file is refused. */
 #include "import/tide/tables.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ enum {
 	MOST_COLUMNS = 24,
 };
 
-typedef struct pile {	/* a column as far as it has come */
+typedef struct pile {	/* a column, as far as it was read */
 	uint8_t *bytes; /* owned */
 	size_t n, cap;	/* bytes */
 } pile;
@@ -115,7 +115,7 @@ static tide_code take_texts(tables *t, const piece *x, tide_error *err)
 		if (!id)
 			return tide__nomem(err);
 		if (id != n + 1)
-			return wrong(x, "a text comes twice", err);
+			return wrong(x, "a text occurs twice", err);
 	}
 	return TIDE_OK;
 }
@@ -201,7 +201,7 @@ static tide_code walk(tables *t, tide_reader *r, tide_error *err)
 
 /* ---- into the model ---- */
 
-/* The columns become the table's. One that the file does not have is zero. */
+/* Moves the columns into the table. A column that the file lacks is zero. */
 static tide_code hand_over(target *of, tide_error *err)
 {
 	const tide_table_desc *d = of->desc;
@@ -236,7 +236,7 @@ static tide_code trace(tables *t, tide_error *err)
 	int64_t v[4] = { 0 };
 	if (t->numbers.n < sizeof v)
 		return tide__fail(err, TIDE_ECORRUPT, TIDE_NO_OFFSET,
-				  "the file does not say what its times are");
+				  "the file does not define its time axis");
 	memcpy(v, t->numbers.bytes, sizeof v);
 	if (v[0] < 0 || v[0] > TIDE_AXIS_OPS || v[1] < 0)
 		return tide__fail(err, TIDE_ECORRUPT, TIDE_NO_OFFSET, "unknown axis, or no end");
@@ -252,12 +252,12 @@ static tide_code trace(tables *t, tide_error *err)
 	char *format = tide__strndup((const char *)t->format.bytes, t->format.n);
 	if (!format)
 		return tide__nomem(err);
-	tide__free(t->m->format); /* what it was before it became this file */
+	tide__free(t->m->format); /* format of the original trace */
 	t->m->format = format;
 	return TIDE_OK;
 }
 
-/* ---- numbers that other code uses without asking ---- */
+/* ---- numbers that other code uses without checks ---- */
 
 #define KIND(table, column, most)                                   \
 	{                                                           \
@@ -295,7 +295,7 @@ static tide_code check_kinds(const tide_model *m, tide_error *err)
 	return TIDE_OK;
 }
 
-/* Times that can be added and subtracted, banks that divide. */
+/* Checks that times can be added and subtracted, and that numbers of banks can be divided by. */
 static tide_code check_numbers(const tide_model *m, tide_error *err)
 {
 	const struct times {

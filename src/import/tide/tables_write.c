@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Columns are divided into pieces of 1 MiB, each a zstd frame: a reader needs no more memory than
- * that beside the table. */
+/* Writes a model's tables. A column is divided into pieces of 1 MiB, each a zstd frame, so a reader
+ * needs 1 MiB in addition to the table. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -57,7 +57,7 @@ static tide_code flush(sink *s)
 	return rc ? rc : put(s, s->packed, n);
 }
 
-/* The front of a payload: table, column, bytes of an element, number of the first one. */
+/* Writes the front of a payload: table, column, bytes of an element, number of the first one. */
 static void begin(sink *s, const char *table, const char *column, unsigned size, uint64_t first)
 {
 	uint8_t *p = tide__put_s(s->raw, table, strlen(table));
@@ -96,7 +96,7 @@ static tide_code table(sink *s, const void *t, const tide_table_desc *d)
 	return rc;
 }
 
-/* Texts in order of their ids; one may be longer than a piece. */
+/* Writes texts in order of their ids; a text may be longer than a piece. */
 static tide_code texts(sink *s, const tide_strings *all)
 {
 	uint32_t n = tide__strings_count(all);
@@ -115,15 +115,9 @@ static tide_code texts(sink *s, const tide_strings *all)
 						  k);
 			if (k + HEADER > PIECE) {
 				size_t room = ZSTD_compressBound(k + 2 * HEADER);
-				uint8_t *raw = tide__realloc(s->raw, k + 2 * HEADER, 1);
-				if (raw)
-					s->raw = raw;
-				uint8_t *packed = raw && room > s->room
-							  ? tide__realloc(s->packed, room, 1)
-							  : s->packed;
-				if (!raw || !packed)
+				if (!TIDE_RESIZE(s->raw, k + 2 * HEADER) ||
+				    (room > s->room && !TIDE_RESIZE(s->packed, room)))
 					return tide__nomem(s->err);
-				s->packed = packed;
 				s->room = room > s->room ? room : s->room;
 			}
 			s->n = (size_t)(tide__put_s(s->raw + s->n, text, k) - s->raw);
@@ -160,7 +154,7 @@ static tide_code front(sink *s, const tide_model *m)
 	return rc ? rc : put_plain(s, TIDE_CHUNK_SCHEMA, count, schema, n);
 }
 
-/* The number of TABLE chunks stands where a recording has its events. */
+/* The field of the number of events holds the number of TABLE chunks. */
 static tide_code back(sink *s)
 {
 	uint8_t end[64], *p = end;

@@ -51,7 +51,7 @@ static int sniff(const uint8_t *head, size_t n)
 	if (n >= 8 && !memcmp(head, TIDE_FILE_MAGIC, 8))
 		return 100;
 	for (const uint8_t *p = head,
-			   *end = head + n; /* its head is damaged: does a chunk follow? */
+			   *end = head + n; /* its head is damaged: check whether a chunk follows */
 	     (p = memmem(p, (size_t)(end - p), &magic, sizeof magic)) &&
 	     (size_t)(end - p) >= sizeof c;
 	     p++) {
@@ -195,7 +195,7 @@ static tide_code take_tail(struct load *l, tide_error *err)
 			return rc;
 	}
 	bool whole = !l->tail.missing && !l->tail.bad && !l->tail.log_gap;
-	if (whole) /* the file's end was torn, and the ring file makes up for all of it */
+	if (whole) /* the file's end was truncated, and the ring file has all missing events */
 		l->damage = (tide_error){ 0 };
 	return TIDE_OK;
 }
@@ -214,7 +214,7 @@ static tide_code take_cut(struct load *l, tide_error *err)
 	return take_chunk(l, &l->cut, err);
 }
 
-/* An error if damage hides every event: a report of nothing would look like an answer. */
+/* Fails if damage hides every event: an empty report would look like a result. */
 static tide_code any_events(const struct load *l, tide_error *err)
 {
 	const tide_file_gaps *g = tide__reader_gaps(l->reader);
@@ -225,8 +225,9 @@ static tide_code any_events(const struct load *l, tide_error *err)
 			  l->tail.found ? "" : ", and there is no ring file beside it");
 }
 
-/* The tail in the ring file. A writer that still runs may have moved events from there into the file since
- * that was read: then reads on. *closed: it closed the recording meanwhile. */
+/* Reads the tail in the ring file. A running writer may have moved events from there into the file
+ * since that was read; if so, continues with the file. *closed: the writer closed the recording
+ * meanwhile. */
 static tide_code read_tail(struct load *l, const char *path, bool *closed, tide_error *err)
 {
 	for (int i = 0;; i++) {
@@ -418,7 +419,7 @@ static bool process_facts(struct load *l)
 		p->rank[1] = f->number[at];
 	if ((at = tide__fact_find(l->m, "process.world_size")) >= 0)
 		p->world[1] = f->number[at];
-	if (tide__fact_find(l->m, "predicted.device") >= 0) /* nothing of it was ever allocated */
+	if (tide__fact_find(l->m, "predicted.device") >= 0) /* no memory of it was ever allocated */
 		for (uint32_t i = 1; i < l->m->allocs.n; i++)
 			l->m->allocs.basis[i] = TIDE_BASIS_VIRTUAL;
 	return true;
@@ -483,7 +484,7 @@ static tide_code load(const char *path, const tide_load_options *opt, tide_model
 		rc = load_all(l, path, err);
 	if (!rc && u.ends.code && !unpack_facts(m, &u.ends))
 		rc = tide__nomem(err);
-	else if (rc && u.ends.code) { /* too little came out: why */
+	else if (rc && u.ends.code) { /* too few bytes: report why */
 		rc = u.ends.code;
 		if (err)
 			*err = u.ends;

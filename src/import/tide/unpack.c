@@ -62,7 +62,7 @@ static tide_code copy(tide_source *s, uint8_t *buf, const tide_load_options *opt
 				*err = why;
 			return rc;
 		}
-		if (!done && got >= 8 && memcmp(buf, TIDE_FILE_MAGIC, 8)) /* not worth the room */
+		if (!done && got >= 8 && memcmp(buf, TIDE_FILE_MAGIC, 8)) /* too small to keep */
 			return tide__fail(err, TIDE_EFORMAT, 0, "not a .tide file");
 		if ((rc = put(u->fd, buf, got, err)) != TIDE_OK)
 			return rc;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Tensors that share an allocation. A view is known by its allocation and its offset; the last
- * description of it counts, as with tensors. */
+/* Reads tensors that share an allocation. A view is identified by its allocation and its offset;
+ * the last description of it counts, as with tensors. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -30,7 +30,8 @@ static bool read_view(const tide_event *e, uint64_t size, struct view *v)
 	return small && !bad && v->offset <= size && v->bytes <= size - v->offset;
 }
 
-/* Returns the row of this allocation's view at this offset, made if need be; 0 = no memory. */
+/* Returns the row of this allocation's view at this offset, created if needed; 0 if memory runs
+ * out. */
 static uint32_t row_of(tide_build *b, uint32_t alloc, uint64_t offset)
 {
 	char key[sizeof alloc + sizeof offset];
@@ -120,8 +121,8 @@ static bool add_up(struct sums *s, const tide_views *v)
 	return true;
 }
 
-/* Chooses the role of most bytes; of equals the first. A role given to the whole by a tensor
- * stays. */
+/* Chooses the role of most bytes, the first of equals. A role that a tensor gave to the whole
+ * allocation stays. */
 static bool choose(const struct sums *s, tide_model *m)
 {
 	const tide_views *v = &m->views;

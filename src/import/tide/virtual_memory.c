@@ -37,8 +37,8 @@ static int by_time(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Memory without an address gets one that no real memory has, after all that was created before
- * it. */
+/* Writes an allocation or a free. Memory without an address gets one that no real memory has, above
+ * all earlier ones. */
 static void put(struct track *k, uint32_t of, int64_t t, bool ends)
 {
 	const struct tide_virtual_call *c = &k->v[of - 1];

@@ -164,7 +164,7 @@ static unsigned read_key(tide_snap_reader *r, const tide_pickle *p, const uint8_
 	return k->key;
 }
 
-/* An integer at *at that fits 64 bits, negative ones as two's complement. */
+/* Reads an integer at *at that fits 64 bits, negative ones as two's complement. */
 static bool read_int(const uint8_t **pos, uint64_t *out)
 {
 	const uint8_t *at = *pos;
@@ -210,7 +210,7 @@ static bool read_frames(tide_pickle *p, const uint8_t **at, uint32_t *stack)
 	return tide__snap_stack(v, stack);
 }
 
-/* compile_context: only its absence, which is a text of its own in every event. */
+/* Reads an absent compile_context, which is a separate text in every event; fails for others. */
 static bool read_no_context(tide_pickle *p, const uint8_t **at)
 {
 	const uint64_t text = 0x412f4e038c; /* SHORT_BINUNICODE 3 N/A */
@@ -222,7 +222,7 @@ static bool read_no_context(tide_pickle *p, const uint8_t **at)
 	return tide__pickle_memo_op(p, at, none, op);
 }
 
-/* A text that is empty; the last one is known again by its value. */
+/* Reads an empty text; the last one is recognised by its value. */
 static bool read_empty(tide_snap_reader *r, tide_pickle *p, const uint8_t **at)
 {
 	size_t n;
@@ -235,7 +235,7 @@ static bool read_empty(tide_snap_reader *r, tide_pickle *p, const uint8_t **at)
 	return true;
 }
 
-/* pool_id of the default pool: a tuple of two zeroes. */
+/* Reads the pool_id of the default pool: a tuple of two zeroes. */
 static bool read_default_pool(tide_pickle *p, const uint8_t **at)
 {
 	const uint8_t *op = *at;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The words of a memory snapshot: keys of its dicts, and values that are one of a few. */
+/* The words of a memory snapshot: keys of its dicts, and enumerated values. */
 #ifndef TIDE_IMPORT_TORCHSNAP_KEYWORDS_H
 #define TIDE_IMPORT_TORCHSNAP_KEYWORDS_H
 

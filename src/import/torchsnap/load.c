@@ -4,7 +4,7 @@
  *
  *     pickle.c    bytes -> values; frames, stacks and events are compacted on the way
  *     parallel_decode.c      the same for long lists of events, by threads
- *     walk.c everything else -> plain arrays
+ *     schema_walk.c everything else -> plain arrays
  *     replay.c    plain arrays -> model
  *
  * A plain file is read into memory, never mapped: truncating a mapped file while it is decoded
@@ -76,7 +76,7 @@ static bool same(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Read `n` bytes, or as many as there are: *got. */
+/* Reads `n` bytes, or as many as the file has: *got. */
 static tide_code read_bytes(int fd, uint8_t *to, size_t n, size_t *got, tide_error *err)
 {
 	*got = 0;
@@ -120,7 +120,8 @@ static tide_code read_whole(int fd, struct stat *st, struct whole *w, tide_error
 			  "it changes while it is read: try again when it has been written");
 }
 
-/* A plain regular file's bytes. w->data stays NULL if it is something else: then it is streamed. */
+/* Reads the bytes of an uncompressed regular file. w->data stays NULL for any other input, which is
+ * streamed. */
 static tide_code open_whole(const char *path, struct whole *w, tide_error *err)
 {
 	struct stat st;
@@ -173,7 +174,8 @@ static bool has(const uint8_t *head, size_t n, const char *word)
 	return memmem(head, n, word, strlen(word)) != NULL;
 }
 
-/* A pickle starts with its protocol; protocols 0 and 1 do not, and begin with a dict or a list. */
+/* A pickle starts with its protocol number, except for protocols 0 and 1, which begin with a dict
+ * or a list. */
 static int sniff(const uint8_t *h, size_t n)
 {
 	if (n < 3)

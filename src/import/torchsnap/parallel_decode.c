@@ -45,7 +45,7 @@ struct member {
 
 struct tide_parallel_decode {
 	tide_snap_reader *r;
-	tide_pickle *p; /* the loading thread's alone: it is freed first where the pickle is bad */
+	tide_pickle *p; /* used by the loading thread only; freed first if the pickle is invalid */
 	const uint8_t *data; /* the input, which all threads read */
 	size_t n;
 	uint32_t gen;	/* of the memo: if it changes, entries were replaced and slices are
@@ -130,7 +130,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* ---- what the machine knows ---- */
+/* ---- the decoder's state ---- */
 
 /* Returns the list of events being built and its mark; NONE if there is none. */
 static tide_pv list_of(const tide_pickle *p, size_t *mark)
@@ -151,7 +151,7 @@ static tide_pv list_of(const tide_pickle *p, size_t *mark)
 										   : TIDE_PV_NONE;
 }
 
-/* Words among the memo entries made since the last time. */
+/* Collects words among the memo entries added since the last call. */
 static void look_at_memo(crew *c)
 {
 	const tide_pickle *p = c->p;
@@ -177,7 +177,7 @@ static void look_at_memo(crew *c)
 	v->version++;
 }
 
-/* ---- into place ---- */
+/* ---- appending slices ---- */
 
 /* Gets the stack of a run of a thread's decoder, 0 = none; returns false if it is not a stack. */
 static bool stack_of(crew *c, struct member *m, uint32_t run, uint32_t *stack)
@@ -198,7 +198,7 @@ static bool stack_of(crew *c, struct member *m, uint32_t run, uint32_t *stack)
 	return true;
 }
 
-/* The stack of an event, whose dict is memo entry `own`. */
+/* Gets the stack of an event whose dict is memo entry `own`. */
 static bool event_stack(crew *c, struct member *m, size_t own, uint32_t *stack)
 {
 	uint32_t at = *stack & ~(uint32_t)TIDE_STRETCH_MEMO;
@@ -214,7 +214,7 @@ static bool event_stack(crew *c, struct member *m, size_t own, uint32_t *stack)
 	return tide__snap_stack(tide__pickle_settle(c->p, tide__pickle_memo_get(c->p, at)), stack);
 }
 
-/* Reserves space for what a slice adds, in numbers that can be packed. */
+/* Reserves space for the entries of a slice, with numbers that can be packed. */
 static bool room(crew *c, const tide_event_slice *s)
 {
 	tide_snap *snap = c->r->s;
@@ -312,7 +312,7 @@ static struct job *arrive(crew *c, const uint8_t *op)
 			if (!work_once(c, &c->members[0]))
 				pthread_cond_wait(&c->changed, &c->lock);
 		} else if (j->s.from < op) {
-			j->state = JOB_FREE; /* passed by: it did not begin with an opcode */
+			j->state = JOB_FREE; /* skipped: it did not begin with an opcode */
 			c->front++;
 		} else {
 			return j;

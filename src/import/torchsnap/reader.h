@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Shared by snapshot.c (compacting while the pickle is decoded) and walk.c (the rest,
+/* Shared by snapshot.c (compacting while the pickle is decoded) and schema_walk.c (the rest,
  * afterwards). */
 #ifndef TIDE_IMPORT_TORCHSNAP_READER_H
 #define TIDE_IMPORT_TORCHSNAP_READER_H
@@ -78,7 +78,7 @@ const uint8_t *tide__snap_flat_event(void *user, tide_pickle *p, const uint8_t *
 const uint8_t *tide__parallel_decode_frame(void *user, tide_pickle *p, const uint8_t *op);
 void tide__parallel_decode_end(tide_snap_reader *r);
 
-/* walk.c */
+/* schema_walk.c */
 tide_code tide__snap_walk(tide_snap_reader *r, tide_pickle *p, tide_pv root);
 
 #endif

@@ -3,7 +3,7 @@
 /* Compacts the frequent parts of a snapshot as soon as they are decoded: a frame dict becomes a
  * frame of the model, a list of frames a stack, an event dict a 32-byte row (events.c). The keys
  * identify a dict (`filename`: a frame, `action`: an event); one whose values have wrong types
- * stays a dict, and walk.c reports it. */
+ * stays a dict, and schema_walk.c reports it. */
 #include "import/torchsnap/snapshot.h"
 
 #include <stdio.h>
@@ -118,7 +118,7 @@ static tide_pv make_frame(tide_snap_reader *r, tide_pickle *p, const tide_pv *kv
 			break;
 		case K_fx_node_op:
 		case K_fx_node_info:
-		case K_fx_original_trace: /* where the node came from, as a page of text: not kept
+		case K_fx_original_trace: /* the node's origin as a long text: not kept
 					   */
 			break;
 		default:
@@ -135,8 +135,8 @@ static tide_pv make_frame(tide_snap_reader *r, tide_pickle *p, const tide_pv *kv
 	return f.i ? tide__pv_made(MADE_FRAME, f.i) : tide__snap_nomem(r);
 }
 
-/* The pickle lists the innermost frame first; stacks are built from the outermost. What the last
- * stack had in common with this one needs no lookup. */
+/* The pickle lists the innermost frame first; stacks are built from the outermost. Frames that this
+ * stack shares with the previous one need no lookup. */
 static tide_pv make_stack(tide_snap_reader *r, const tide_pv *frames, size_t n)
 {
 	tide_stack_id at = { 0 };

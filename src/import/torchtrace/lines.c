@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* From text to records.
+/* Converts text to records.
  *
  *     V1115 02:21:30.484000 678 torch/_dynamo/convert_frame.py:276] {"dynamo_start": {...}, ...}
  *     <tab>payload, line by line

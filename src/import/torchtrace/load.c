@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* TORCH_TRACE logs: a file, plain or packed, or a folder with one file a process. A file is read
- * whole, at most 2 GiB of it. */
+/* Reads TORCH_TRACE logs: a file, plain or compressed, or a folder with one file per process. A
+ * file is read completely, at most 2 GiB. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -68,7 +68,7 @@ static bool read_text(tt *t, const char *text, size_t n, const char *name)
 
 /* ---- all files ---- */
 
-/* Notes before the first timed stage (-1) get its time; the earliest time is zero. */
+/* Gives notes before the first timed stage (-1) its time, and makes the earliest time zero. */
 static void shift(tt *t)
 {
 	tide_model *m = t->m;

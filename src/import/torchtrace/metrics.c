@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The compilation_metrics record: one a compile, written when it ends. Times become microseconds;
- * a log of an older torch has seconds under other names. What a log leaves out stays out. */
+/* Reads the compilation_metrics record: one per compile, written when it ends. Times become
+ * microseconds; logs of older versions of torch have seconds under other names. Missing values stay
+ * missing. */
 #include <string.h>
 
 #include "import/torchtrace/torchtrace_impl.h"
 
 enum { TEXT_MOST = 16 << 10 };
 
-/* `key` of the log -> attribute; a number is multiplied by scale, 0 = a text. The first of several
- * rows for one attribute that is there counts. */
+/* `key` of the log -> attribute; a number is multiplied by scale, 0 = a text. If several rows name
+ * one attribute, the first that the log has counts. */
 static const struct field {
 	const char *key, *attr;
 	int64_t scale;
@@ -54,7 +55,7 @@ static bool had(const bool *seen, size_t row)
 	return false;
 }
 
-/* A moment for logs without timed stages. */
+/* Sets a time for logs without timed stages. */
 static void see_time(tt *t, tide_plain metrics)
 {
 	tide_plain v;

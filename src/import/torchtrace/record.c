@@ -245,7 +245,7 @@ static bool intern(tt *t, tt_record *r, tide_plain pair)
 	return (s.i && tide__map_put(&t->strs, (uint64_t)number + 1, s.i)) || tide__tt_nomem(t);
 }
 
-/* "... at FILE:LINE" in the first line of a graph break. */
+/* Finds "... at FILE:LINE" in the first line of a graph break. */
 static bool break_place(tt *t, uint32_t s, size_t n)
 {
 	static const char lead[] = "Graph break in user code at ";
@@ -330,7 +330,7 @@ static bool output_code(tt *t, tt_record *r, tide_plain member)
 	       tide__tt_attr_string(t, s, "file", name, NAME_MOST);
 }
 
-/* Frames, outermost first; file names are ids of interned texts. */
+/* Reads frames, outermost first; file names are ids of interned texts. */
 static bool start(tt *t, tt_record *r, tide_plain member)
 {
 	tide_plain stack, key, f, v;

@@ -41,7 +41,7 @@ static bool begins(piece l, const char *word)
 	return (size_t)(l.end - l.p) >= n && !memcmp(l.p, word, n);
 }
 
-/* A line that calls a compiled kernel by its name. */
+/* Returns whether a line calls a compiled kernel by its name. */
 static bool launches(piece l)
 {
 	const char *p = l.p;

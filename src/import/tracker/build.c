@@ -60,7 +60,7 @@ static void shift(trk *t)
 
 /* ---- spans ---- */
 
-/* Log entries without an end last until the next one of their lane. */
+/* Ends log entries without an end at the next one of their lane. */
 static bool close_spans(trk *t)
 {
 	tide_model *m = t->m;
@@ -230,7 +230,7 @@ static bool put_alloc(trk *t, trk_life *l, uint32_t span, uint64_t *next)
 	uint64_t take = (l->size + 511) / 512 * 512;
 	if (!pool)
 		return false;
-	if (take > UINT64_MAX / 2 - *next) { /* more bytes than addresses */
+	if (take > UINT64_MAX / 2 - *next) { /* more bytes than the address space has */
 		t->bad++;
 		return true;
 	}

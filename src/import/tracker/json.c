@@ -15,7 +15,7 @@ static bool fail(trk *t, size_t p)
 		t->rc = t->c.why == KIN_NOMEM ? tide__nomem(t->err)
 			: t->c.why == KIN_MORE
 				? tide__fail(t->err, TIDE_ETRUNC, t->c.s.n,
-					     "the profile ends in the middle")
+					     "the profile is truncated")
 				: tide__fail(t->err, TIDE_ECORRUPT, p, "not JSON from here on");
 	return false;
 }
@@ -82,8 +82,8 @@ bool tide__tracker_fields(trk *t, kin_slice object, const char *const *names, si
 
 /* ---- values ---- */
 
-/* Digits and exponent of a decimal: value = digits / 10^scale. Digits past 19 are dropped: nanoseconds of
- * Unix time have 19. */
+/* Digits and exponent of a decimal: value = digits / 10^scale. Digits past 19 are dropped:
+ * nanoseconds of Unix time have 19. */
 static bool decimal(const char *s, size_t n, wide *digits, int *scale)
 {
 	size_t i = 0, used = 0, seen = 0;
@@ -139,7 +139,7 @@ bool tide__tracker_number(const trk *t, kin_slice v, int64_t scale, int64_t *out
 	return d <= INT64_MAX && d >= -INT64_MAX;
 }
 
-/* `n` digits at s as a number, -1 = they are not. */
+/* Parses `n` digits at s; -1 if they are not all digits. */
 static int64_t digits_at(const char *s, size_t left, size_t n)
 {
 	int64_t v = 0;
@@ -159,7 +159,7 @@ static int64_t days_from_civil(int64_t y, int64_t m, int64_t d)
 	return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
 }
 
-/* Z, +HH:MM: seconds east of UTC; false: no zone there. */
+/* Parses Z or +HH:MM to seconds east of UTC. Returns false if there is no zone. */
 static bool zone_at(const char *s, size_t n, int64_t *east)
 {
 	*east = 0;

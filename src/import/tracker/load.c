@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Memory profiles as JSON, as the tracker of the Python package writes them, and those of the tool
- * it replaces: the same names, fewer of them. The input is read whole, plain or packed, at most 2
- * GiB. */
+/* Reads memory profiles (JSON) of the Python package's tracker, and of other trackers that use a
+ * subset of its names. The input is read completely, plain or compressed, at most 2 GiB. */
 #include <string.h>
 
 #include "base/error.h"
@@ -58,24 +57,25 @@ tide_code tide__tracker_import(const char *text, size_t n, tide_model *m, tide_e
 	return rc;
 }
 
-static tide_code load(const char *path, const tide_load_options *opt, tide_model *m,
-		      tide_error *err)
+tide_code tide__tracker_load(const char *path, const tide_load_options *opt,
+			     tide_text_import *import, tide_model *m, tide_error *err)
 {
 	tide_whole_file in;
 	tide_code rc =
 		tide__source_read_all(path, opt->max_expanded, BYTES_MOST, KIN_PAD, &in, err);
 	if (rc == TIDE_OK)
-		rc = tide__tracker_import((const char *)in.data, in.n, m, err);
+		rc = import((const char *)in.data, in.n, m, err);
 	tide__free(in.data);
 	return rc;
 }
 
-static bool contains(const uint8_t *head, size_t n, const char *word)
+static tide_code load(const char *path, const tide_load_options *opt, tide_model *m,
+		      tide_error *err)
 {
-	return memmem(head, n, word, strlen(word)) != NULL;
+	return tide__tracker_load(path, opt, tide__tracker_import, m, err);
 }
 
-/* Two of its section names are enough; one in the first bytes, too. */
+/* Recognises the format by two of its section names, or one in the first bytes. */
 static int sniff(const uint8_t *head, size_t n)
 {
 	static const char *const words[] = {
@@ -92,7 +92,7 @@ static int sniff(const uint8_t *head, size_t n)
 	if (p == n || head[p] != '{')
 		return 0;
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		found += contains(head, n, words[i]);
+		found += tide__head_contains(head, n, words[i]);
 	return found > 1 ? 95 : found ? 50 : 0;
 }
 

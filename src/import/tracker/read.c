@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The sections of a profile, each into its rows. Times stay those of the document here. */
+/* Converts the sections of a profile to rows. Times stay those of the document. */
 #include <stdio.h>
 #include <string.h>
 
@@ -402,8 +402,8 @@ static void lifecycle(trk *t, kin_slice id, kin_slice life)
 		t->bad++;
 		return;
 	}
-	/* "role" is what its recording says, or what was concluded from that; a document without it
-	 * has a guess by shape alone */
+	/* "role" is recorded, or inferred from the recording; a document without it has a guess by
+	 * shape only */
 	bool recorded = v[FROM].type && tide__tracker_is(t, v[FROM], "recorded");
 	like.role = tide__tracker_role(t, v[ROLE].type ? v[ROLE] : v[PURPOSE]);
 	like.flags = recorded	    ? 0

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Sections that have no moments: sums of PyTorch's ops, and summaries of operations whose runs the
- * document does not list, or not all of them. */
+/* Reads sections without times: sums of PyTorch's ops, and summaries of operations whose runs the
+ * document lists only in part or not at all. */
 #include "import/tracker/tracker_impl.h"
 
 enum { SHAPES_MOST = 1000 };
@@ -13,7 +13,7 @@ static int64_t number(const trk *t, kin_slice v, int64_t scale)
 	return tide__tracker_number(t, v, scale, &n) ? n : TIDE_TOTAL_UNKNOWN;
 }
 
-/* A row whose figures are all unknown; SIZE_MAX on exhaustion. */
+/* Adds a row whose figures are all unknown; SIZE_MAX if memory runs out. */
 static size_t row_of(trk *t, tide_str name)
 {
 	tide_op_totals *x = &t->m->op_totals;

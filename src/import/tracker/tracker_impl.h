@@ -4,7 +4,7 @@
  *
  *   json.c    walks the document: members, elements, numbers, times
  *   read.c    sections -> rows, with the times of the document
- *   listed.c  tensors that snapshots list -> lifetimes, if the document has none
+ *   snapshot_allocs.c  tensors that snapshots list -> lifetimes, if the document has none
  *   sums.c    sections without moments -> sums of ops
  *   build.c   time zero, order, nesting, memory events, marks
  *   load.c    the input, sniffing
@@ -20,7 +20,7 @@
 typedef struct trk_where { /* where a tensor was allocated or freed */
 	int64_t id;	   /* operation_id of the enclosing entry of the log, 0 = none */
 	int64_t thread;	   /* TRK_NO_THREAD = unknown */
-	int64_t order;	   /* among all events: of those at one moment the lower comes first */
+	int64_t order;	   /* position among all events: orders events of equal time */
 	tide_str op;	   /* innermost operation */
 } trk_where;
 #define TRK_NO_THREAD INT64_MIN
@@ -33,10 +33,11 @@ typedef struct trk_life { /* one life of a tensor, times of the document */
 	uint32_t tensor; /* row in tensors, 0 = nothing known */
 	uint32_t row;	 /* in allocs, 0 = not made yet */
 	uint8_t role, flags;
-	bool listed; /* by snapshots: it was born and died some time before they were taken */
+	bool listed; /* from snapshots: allocated and freed at an unknown time before they were
+	              * taken */
 } trk_life;
 
-/* A tensor as one snapshot lists it, or bytes that no tensor of it has. */
+/* A tensor that one snapshot lists, or bytes of its total that no listed tensor has. */
 typedef struct trk_listed {
 	uint64_t key; /* the same in every snapshot that lists the same tensor */
 	uint64_t size;
@@ -62,7 +63,7 @@ typedef struct trk {
 	tide_error *err;
 	tide_code rc;	       /* first failure */
 	int64_t zone;	       /* ns to add to a time without a zone */
-	bool unix_time;	       /* some times count from the epoch: wall time is known */
+	bool unix_time;	       /* times count from the epoch: wall time is known */
 	uint32_t lane_of_none; /* lane of operations without a thread, 0 = not made yet */
 	tide_map lanes;	       /* thread -> lane */
 	tide_map devices;      /* tide__mix of a tensor's id -> its device's text + 1 */
@@ -104,7 +105,7 @@ bool tide__tracker_iso(const trk *t, kin_slice v, int64_t *ns, bool *zoned);
 tide_str tide__tracker_str(trk *t, kin_slice v);
 /* Interns any value's JSON. */
 tide_str tide__tracker_raw(trk *t, kin_slice v);
-/* Record damage at byte p, or that memory ran out; return false. */
+/* Record damage at byte p, or that memory ran out. Both return false. */
 bool tide__tracker_bad(trk *t, size_t p);
 bool tide__tracker_nomem(trk *t);
 
@@ -117,13 +118,15 @@ uint32_t tide__tracker_tensor(trk *t, kin_slice shape, kin_slice dtype, kin_slic
 /* Bytes of a record: `bytes`, else `mb` × 1,048,576. */
 bool tide__tracker_bytes(const trk *t, kin_slice bytes, kin_slice mb, uint64_t *out);
 
-/* ---- listed.c ---- */
+/* ---- snapshot_allocs.c ---- */
 
-/* The tensors that a snapshot lists of a device of `total` bytes; the rest of these as one more. */
+/* Adds the tensors that a snapshot lists for a device of `total` bytes, and one more for the
+ * remaining bytes. */
 bool tide__tracker_list(trk *t, kin_slice tensors, tide_str device, uint64_t total);
-/* Bytes of a snapshot that no device of it has. */
+/* Adds bytes of a snapshot that belong to none of its devices. */
 bool tide__tracker_list_rest(trk *t, uint64_t bytes);
-/* Lives: from the first snapshot that lists a tensor to the first one that no longer does. */
+/* Computes lifetimes: from the first snapshot that lists a tensor to the first later one that does
+ * not. */
 bool tide__tracker_listed_lives(trk *t);
 
 /* ---- sums.c ---- */
@@ -134,7 +137,11 @@ bool tide__tracker_sums(trk *t, kin_slice pytorch, kin_slice summary);
 
 bool tide__tracker_read(trk *t);
 bool tide__tracker_build(trk *t);
-/* Imports a whole document of n bytes, followed by KIN_PAD zeros. */
+/* An importer of a whole document of n bytes, followed by KIN_PAD zeros. */
+typedef tide_code tide_text_import(const char *text, size_t n, tide_model *m, tide_error *err);
+/* Reads a file, plain or compressed and at most 2 GiB, and imports it. */
+tide_code tide__tracker_load(const char *path, const tide_load_options *opt,
+			     tide_text_import *import, tide_model *m, tide_error *err);
 tide_code tide__tracker_import(const char *text, size_t n, tide_model *m, tide_error *err);
 
 #endif

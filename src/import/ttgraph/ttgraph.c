@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* One pass over the nodes in their order, with the whole document in memory. It uses the JSON walk
+/* Reads the nodes in order, in one pass, with the whole document in memory. It uses the JSON walk
  * of the tracker's importer. */
 #include "import/ttgraph/ttgraph.h"
 
@@ -13,8 +13,6 @@
 #include "import/source.h"
 #include "import/tracker/tracker_impl.h"
 #include "model/span_parents.h"
-
-#define BYTES_MOST ((size_t)1 << 31)
 
 enum { DEPTH = 4096, DEVICES = 256, GRID = 32, NS = 1000 };
 enum { DRAM, L1, SYSTEM, L1_SMALL, TRACE, CB, MEMORIES }; /* buffer_type, and circular buffers */
@@ -31,7 +29,8 @@ struct device {
 	uint32_t row, pool[MEMORIES];
 	int64_t core[GRID][GRID], most; /* circular buffers on each core, and the highest of one */
 	int x, y;			/* which */
-	uint32_t from;			/* alloc rows below it are no live circular buffers */
+	uint32_t from;			/* alloc rows below this one are not live circular
+	                                 * buffers */
 };
 
 struct graph {
@@ -130,7 +129,7 @@ static void add_event(struct graph *g, uint32_t row, uint8_t kind)
 	g->t.m->memory_events.kind[at] = kind;
 }
 
-/* Addresses are invented: those of banks and of NO_DISPATCH captures are not informative. */
+/* Makes up addresses: those of banks and of NO_DISPATCH captures carry no information. */
 static uint32_t take(struct graph *g, struct device *d, int memory, int64_t size)
 {
 	tide_model *m = g->t.m;
@@ -197,7 +196,7 @@ static int memory_of(struct graph *g, const kin_slice *v)
 	return DRAM;
 }
 
-/* DRAM: the whole buffer. On-chip: what one bank holds of it. */
+/* Adds an allocation: the whole buffer for DRAM, the part in one bank for on-chip memory. */
 static void buffer_allocate(struct graph *g, const kin_slice *v, int64_t link)
 {
 	int64_t size = 0, bank = 0, cores = 0, id = 0;
@@ -222,7 +221,7 @@ static void buffer_deallocate(struct graph *g, int64_t link)
 	if (row)
 		give(g, row);
 	else
-		g->unknown_buffer++; /* it was there before the capture */
+		g->unknown_buffer++; /* it existed before the capture */
 }
 
 /* "{[(x=0,y=0) - (x=0,y=7)], ...}": add `size` on each core, and keep the fullest. */
@@ -362,7 +361,7 @@ static void tensor(struct graph *g, const kin_slice *v, int64_t counter)
 	}
 }
 
-/* A buffer's connections are the tensors it holds. */
+/* Reads a buffer's connections, which are the tensors it holds. */
 static void buffer(struct graph *g, kin_slice connections, int64_t counter)
 {
 	kin_slice none, one;
@@ -503,7 +502,7 @@ static bool finish(struct graph *g)
 {
 	tide_model *m = g->t.m;
 	m->t_end = g->now + NS;
-	while (g->depth) { /* never ended: an incomplete operation */
+	while (g->depth) { /* without an end: an incomplete operation */
 		uint32_t row = g->stack[--g->depth];
 		m->spans.t1[row] = m->t_end;
 		m->spans.flags[row] |= TIDE_SPAN_OPEN;
@@ -553,18 +552,7 @@ tide_code tide__ttgraph_import(const char *text, size_t n, tide_model *m, tide_e
 static tide_code load(const char *path, const tide_load_options *opt, tide_model *m,
 		      tide_error *err)
 {
-	tide_whole_file in;
-	tide_code rc =
-		tide__source_read_all(path, opt->max_expanded, BYTES_MOST, KIN_PAD, &in, err);
-	if (rc == TIDE_OK)
-		rc = tide__ttgraph_import((const char *)in.data, in.n, m, err);
-	tide__free(in.data);
-	return rc;
-}
-
-static bool contains(const uint8_t *head, size_t n, const char *word)
-{
-	return memmem(head, n, word, strlen(word)) != NULL;
+	return tide__tracker_load(path, opt, tide__ttgraph_import, m, err);
 }
 
 static int sniff(const uint8_t *head, size_t n)
@@ -572,10 +560,12 @@ static int sniff(const uint8_t *head, size_t n)
 	size_t p = 0;
 	while (p < n && kin_is_ws((char)head[p]))
 		p++;
-	if (p == n || (head[p] != '[' && head[p] != '{') || !contains(head, n, "\"node_type\""))
+	if (p == n || (head[p] != '[' && head[p] != '{') ||
+	    !tide__head_contains(head, n, "\"node_type\""))
 		return 0;
-	return contains(head, n, "\"capture_start\"") || contains(head, n, "\"function_start\"") ||
-			       contains(head, n, "\"buffer_allocate\"")
+	return tide__head_contains(head, n, "\"capture_start\"") ||
+			       tide__head_contains(head, n, "\"function_start\"") ||
+			       tide__head_contains(head, n, "\"buffer_allocate\"")
 		       ? 97
 		       : 60;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Chrome trace JSON in PyTorch's dialect: what its profiler writes, our importer reads back as the
- * same spans, and Perfetto and chrome://tracing show.
+/* Writes Chrome trace JSON as PyTorch's profiler does. Our importer reads it back as the same
+ * spans; Perfetto and chrome://tracing show it.
  *
- * Spans are X events, strictly nested in each (pid, tid): what does not nest in its lane gets a tid
- * of its own. ts is in us with three decimals, from baseTimeNanoseconds. Kernels are linked to
+ * Spans are X events, strictly nested in each (pid, tid): spans that do not nest in their lane get
+ * a separate tid. ts is in us with three decimals, from baseTimeNanoseconds. Kernels are linked to
  * their launches by `correlation` (the launch's row) and by ac2g flows; memory becomes [memory]
  * instants and a counter per device. */
 #include <inttypes.h>
@@ -14,6 +14,7 @@
 #include "analyze/common/span_args.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "model/losses.h"
 #include "render/export/chrome.h"
 
 typedef struct property { /* one of deviceProperties */
@@ -65,8 +66,9 @@ static bool is_call(unsigned cat)
 	return cat == TIDE_CAT_RUNTIME || cat == TIDE_CAT_DRIVER;
 }
 
-/* Calls and what they did on the device meet by the call's row, ops and what they started by the
- * op's; a call or device row without the other has a number of its own, as PyTorch gives every one.
+/* Writes the numbers that link rows. Calls and device rows share the number of the call's row, ops
+ * and rows they started that of the op's row; a call or device row without a partner has a unique
+ * number, as in PyTorch's traces.
  */
 static void links(chrome *c, uint32_t i)
 {
@@ -85,7 +87,8 @@ static void links(chrome *c, uint32_t i)
 		tide__json_kuint(&c->j, sync ? TIDE_CHROME_RECORD : "External id", link_id(c, op));
 }
 
-/* Spans that began and ended as events of their own, in a group instead of on a thread. */
+/* Returns true for spans that began and ended as separate events, in a group instead of on a
+ * thread. */
 static bool in_group(const tide_model *m, uint32_t i)
 {
 	uint32_t lane = m->spans.lane[i].i;
@@ -108,7 +111,7 @@ static void pair(chrome *c, uint32_t i)
 	}
 }
 
-/* "[128, 1, 1]" as the list that it is; returns false for any other text. */
+/* Writes "[128, 1, 1]" as a list. Returns false for any other text. */
 static bool number_list(chrome *c, const char *key, const char *s)
 {
 	enum { MOST = 8 };
@@ -184,8 +187,9 @@ static int by_parent(const void *a, const void *b)
 	return (x->row > y->row) - (x->row < y->row);
 }
 
-/* Writes spans [from, to), which begin together, longest first in the table. Those that take no time
- * come directly after their parents: readers nest them by the order in the file (span_parents.h). */
+/* Writes spans [from, to), which begin together, longest first in the table. Those that take no
+ * time come directly after their parents: readers nest them by the order in the file
+ * (span_parents.h). */
 static bool same_start(chrome *c, uint32_t from, uint32_t to)
 {
 	const tide_spans *s = &c->m->spans;
@@ -313,14 +317,14 @@ static void losses(chrome *c)
 	tide__json_kuint(&c->j, "cut_spans", c->nest.n_cut);
 	for (size_t i = 0; i < m->facts.n; i++) {
 		const char *key = tide__text(m, m->facts.key[i], NULL);
-		if (!strncmp(key, "loss.", 5))
+		if (tide__loss_key(key))
 			put_fact(c, i, key);
 	}
 	tide__json_object_end(&c->j);
 }
 
-/* Writes the trace's metadata: facts of a prefix, under their names without it. Lists were
- * stored as text and are left out; so are facts that this file expresses otherwise. */
+/* Writes the trace's metadata: facts of a prefix, under their names without it. Lists, which were
+ * stored as text, are left out; so are facts that the file has in another form. */
 static void facts(chrome *c, const char *prefix)
 {
 	static const char *const not [] = { "schemaVersion",	       "displayTimeUnit", "events",
@@ -383,7 +387,7 @@ static bool prepare(chrome *c)
 	return true;
 }
 
-/* Everything that goes into traceEvents. */
+/* Writes all events of traceEvents. */
 static bool events(chrome *c)
 {
 	tide__chrome_meta(c);
@@ -394,7 +398,7 @@ static bool events(chrome *c)
 	return tide__chrome_samples(c) && tide__chrome_memory(c);
 }
 
-/* Counts changes, and frees what belongs to one trace. */
+/* Counts changes, and frees the data of one trace. */
 static void finish(chrome *c, tide_export_stats *st)
 {
 	for (uint32_t k = 1; k < c->nest.n_tracks; k++)

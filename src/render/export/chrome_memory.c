@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Chrome trace JSON of memory: an instant and a point of a curve for every memory event; marks and
- * counters.
+/* Writes memory as Chrome trace JSON: an instant and a point of a curve for every memory event;
+ * marks and counters.
  *
  * Readers find the op of a memory event by its thread and time, so it is written where its op is:
  * on the track of the span, which for a free is that of the freeing thread. A free outside any op
@@ -14,7 +14,7 @@
 #include "model/strings.h"
 #include "render/export/chrome.h"
 
-/* Device types as c10 numbers them; what it has no number for is its PrivateUse1. */
+/* Device types as c10 numbers them; a kind without a number is PrivateUse1. */
 static int64_t device_type(unsigned kind)
 {
 	static const uint8_t types[] = {
@@ -25,26 +25,31 @@ static int64_t device_type(unsigned kind)
 	return known ? types[kind] : 20;
 }
 
-static char *curve_name(const tide_model *m, uint32_t device, char *buf, size_t n)
+/* Writes the name of a device's curve, or of its separate memory (L1; 0 = none). Returns buf. */
+static char *curve_name(const tide_model *m, uint32_t device, uint32_t pool, char *buf, size_t n)
 {
 	char name[64];
-	snprintf(buf, n, "memory %s",
-		 tide__export_device(m, (tide_device_id){ device }, name, sizeof name));
+	snprintf(buf, n, pool ? "memory %s %.60s" : "memory %s",
+		 tide__export_device(m, (tide_device_id){ device }, name, sizeof name),
+		 pool ? tide__text(m, m->pools.name[pool], NULL) : "");
 	return buf;
 }
 
-static void curve_point(chrome *c, size_t event, uint32_t device, uint64_t bytes)
+static void curve_point(chrome *c, size_t event, uint32_t pool, uint64_t bytes)
 {
-	char name[80];
+	char name[140];
+	uint32_t device = c->m->pools.device[pool].i;
 	begin_on(c, "C", (tide_lane_id){ 0 });
-	tide__json_kstr(&c->j, "name", curve_name(c->m, device, name, sizeof name));
+	if (tide__pool_in_device(c->m, pool))
+		pool = 0;
+	tide__json_kstr(&c->j, "name", curve_name(c->m, device, pool, name, sizeof name));
 	ts(c, tide__memory_event_time(c->m, event));
 	begin_args(c);
 	tide__json_kuint(&c->j, "allocated", bytes);
 	end_args(c);
 }
 
-/* ---- where a event is written ---- */
+/* ---- where an event is written ---- */
 
 typedef struct sweep {	/* open spans of every lane as time advances */
 	uint32_t *last; /* owned; per lane: last span begun */
@@ -53,7 +58,8 @@ typedef struct sweep {	/* open spans of every lane as time advances */
 	bool state;	/* no history, only a final state */
 } sweep;
 
-/* Times never go back: what has ended is forgotten. */
+/* Returns true if a span is open on the lane at t. Times never go back, so ended spans are
+ * dropped. */
 static bool open_at(const tide_model *m, const sweep *w, uint32_t lane, int64_t t)
 {
 	uint32_t *i = &w->last[lane];
@@ -105,10 +111,11 @@ static void memory_event(chrome *c, sweep *w, size_t i, uint64_t *used, const ui
 	const tide_model *m = c->m;
 	bool add;
 	uint32_t row = tide__memory_event_life(m, i, &add);
-	uint32_t d = m->pools.device[m->allocs.pool[row].i].i;
+	uint32_t pool = m->allocs.pool[row].i, d = m->pools.device[pool].i;
 	bool host = m->devices.kind[d] == TIDE_DEVICE_HOST;
 	int64_t bytes = (int64_t)m->allocs.size[row];
-	used[d] += (uint64_t)(add ? bytes : -bytes);
+	uint64_t *sum = &used[tide__pool_in_device(m, pool) ? d : m->devices.n + pool];
+	*sum += (uint64_t)(add ? bytes : -bytes);
 	if (add && !w->state && m->allocs.flags[row] & TIDE_ALLOC_BEFORE)
 		return;
 	begin_memory_event(c, w, row, add, tide__memory_event_time(m, i));
@@ -121,11 +128,11 @@ static void memory_event(chrome *c, sweep *w, size_t i, uint64_t *used, const ui
 	tide__json_kuint(&c->j, "Addr", m->allocs.addr[row]);
 	tide__json_kint(&c->j, "Device Type", device_type(m->devices.kind[d]));
 	tide__json_kint(&c->j, "Device Id", host ? -1 : apart(c, c->device[d]));
-	tide__json_kuint(&c->j, "Total Allocated", used[d]);
+	tide__json_kuint(&c->j, "Total Allocated", *sum);
 	if (reserved[d] != TIDE_RESERVED_NONE)
 		tide__json_kuint(&c->j, "Total Reserved", reserved[d]);
 	end_args(c);
-	curve_point(c, i, d, used[d]);
+	curve_point(c, i, pool, *sum);
 }
 
 static bool is_total(const tide_model *m, uint32_t counter, const char *what)
@@ -139,7 +146,8 @@ bool tide__chrome_memory(chrome *c)
 {
 	const tide_model *m = c->m;
 	tide_reserved r = { 0 };
-	uint64_t *used = tide__calloc(m->devices.n, sizeof *used);
+	/* of every device, then of every pool */
+	uint64_t *used = tide__calloc(m->devices.n + m->pools.n, sizeof *used);
 	uint64_t *reserved = tide__calloc(m->devices.n, sizeof *reserved);
 	sweep w = { .last = tide__calloc(m->lanes.n, sizeof *w.last),
 		    .next = 1,
@@ -188,7 +196,7 @@ static uint8_t *memory_curves(const tide_model *m)
 	uint8_t *named = tide__calloc((size_t)tide__strings_count(m->strings) + 1, 1);
 	for (uint32_t d = 1; named && d < m->devices.n; d++) {
 		char name[80];
-		curve_name(m, d, name, sizeof name);
+		curve_name(m, d, 0, name, sizeof name);
 		named[tide__strings_find(m->strings, name, strlen(name))] = 1;
 	}
 	for (uint32_t k = 1; skip && named && m->allocs.n > 1 && k < m->counters.n; k++) {

@@ -3,14 +3,14 @@
 /* Numbers for Chrome trace JSON: every process, device and track gets a unique number in the file,
  * its own if that is free, and metadata events name them.
  *
- * The format identifies devices by number alone: of cuda:0 and tt:0 the second one gets another
- * number, and deviceProperties names it. A track that was added so that spans nest names its
- * thread, so that reading the file restores that thread. */
+ * The format identifies devices by number only. If a trace has cuda:0 and tt:0, the second one gets
+ * another number, and deviceProperties names it. A track that was added so that spans nest names
+ * its thread, so that reading the file restores that thread. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/common/lane_name.h"
+#include "model/names.h"
 #include "base/mem.h"
 #include "render/export/chrome.h"
 

@@ -16,13 +16,13 @@ typedef struct tide_export_options {
 	tide_flame_options flame; /* formats that hold a flame graph: which one */
 } tide_export_options;
 
-typedef struct tide_export_stats { /* what the format could not represent */
+typedef struct tide_export_stats { /* data that the format could not represent */
 	uint64_t cut_texts;	   /* long texts that many rows share: long_text.h */
 	uint64_t cut_spans;	   /* cut short so that spans nest strictly */
 	bool empty;		   /* a flame graph without any weight */
 	uint64_t extra_tracks;	   /* tracks added for spans that do not nest in their lane */
 	size_t traces;		   /* of tide__export_ranks: how many it holds */
-	size_t untimed;		   /* of those: without a clock in common with the first */
+	size_t untimed;		   /* traces without a clock in common with the first */
 } tide_export_stats;
 
 /* The traces of several ranks, one in memory at a time. */
@@ -43,7 +43,7 @@ typedef struct tide_exporter {
 	/* TIDE_OK, TIDE_ENOMEM, TIDE_EIO. `st` is zeroed by the caller. */
 	tide_code (*write)(const tide_model *m, const tide_export_options *opt, FILE *out,
 			   tide_export_stats *st, tide_error *err);
-	/* All of them into one file; NULL = the format holds one trace. */
+	/* Writes all of them into one file; NULL = the format holds one trace. */
 	tide_code (*write_ranks)(const tide_export_ranks *r, FILE *out, tide_export_stats *st,
 				 tide_error *err);
 } tide_exporter;
@@ -91,9 +91,9 @@ const tide_model *tide__export_next(tide_export_walk *w);
 /* Writes "rank 3", or "trace 3" (counted from 1) if unknown. Returns buf. */
 char *tide__export_rank(const tide_export_place *p, char *buf, size_t n);
 
-/* Category names as PyTorch's profiler writes them ("cpu_op", "gpu_memcpy" ...). */
+/* Returns the name of a category as PyTorch's profiler writes it ("cpu_op", "gpu_memcpy" ...). */
 const char *tide__kineto_cat(unsigned cat);
-/* "cuda:0". Returns buf. */
+/* Writes a device's name, "cuda:0". Returns buf. */
 char *tide__export_device(const tide_model *m, tide_device_id d, char *buf, size_t n);
 /* Returns the final code of a writer that counts failures. */
 tide_code tide__export_end(bool nomem, bool write_failed, tide_error *err);

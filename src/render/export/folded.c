@@ -13,13 +13,13 @@
 #include "render/report/ops/flame.h"
 #include "render/text/format.h"
 
-/* Would a terminal obey it? */
+/* Returns true if a terminal would interpret the character. */
 static bool is_control(const char *s, size_t len)
 {
-	return len ? tide__unseen(s, len) : (unsigned char)s[0] < 0xa0;
+	return len ? tide__is_invisible(s, len) : (unsigned char)s[0] < 0xa0;
 }
 
-/* A path as UTF-8: a bad byte 0xNN becomes U+00NN. */
+/* Writes a path as UTF-8: a bad byte 0xNN becomes U+00NN. */
 static void put(FILE *out, const char *s)
 {
 	size_t len, n = strlen(s);

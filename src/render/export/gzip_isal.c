@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* ISA-L behind a FILE. */
+/* A FILE that compresses with ISA-L. */
 #include "render/export/gzip_isal.h"
 
 #include <isa-l/igzip_lib.h>
@@ -16,7 +16,7 @@ typedef struct gz {
 	uint8_t out[OUT];
 } gz;
 
-/* Run the compressor until it has taken all input (and, at the end, given all output). */
+/* Runs the compressor until it has consumed all input (and, at the end, written all output). */
 static bool feed(void *state, uint8_t *in, uint32_t n, bool last, FILE *under)
 {
 	gz *g = state;

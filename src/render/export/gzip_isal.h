@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A FILE that compresses what is written to it into another FILE, so that every renderer can be
+/* A FILE that compresses its data into another FILE, so that the output of every renderer can be
  * compressed without changes. */
 #ifndef TIDE_RENDER_EXPORT_GZIP_ISAL_H
 #define TIDE_RENDER_EXPORT_GZIP_ISAL_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Stands in for gzip_zlib.c where zlib was not there: larger pages, nothing else. */
+/* Replaces gzip_zlib.c in a build without zlib: pages are larger, nothing else changes. */
 #include "render/export/gzip_isal.h"
 
 FILE *tide__gz_open_small(FILE *under)

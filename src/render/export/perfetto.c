@@ -5,13 +5,13 @@
  * There is one sequence. Names, categories and argument names are interned when first used. A lane
  * is a track below its process or device; spans are SLICE_BEGIN / SLICE_END pairs, written track
  * by track and strictly nested (analyze/timeline/tracks.h); launches are flows; memory, reserved
- * bytes and counters are counter tracks. Timestamps are ns from the trace's start on the boot clock, tied to
- * wall-clock time by a clock snapshot if the trace has it. Field numbers are those of
- * Perfetto's published trace protos. */
+ * bytes and counters are counter tracks. Timestamps are ns from the trace's start on the boot
+ * clock, tied to wall-clock time by a clock snapshot if the trace has it. Field numbers are those
+ * of Perfetto's published trace protos. */
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyze/common/lane_name.h"
+#include "model/names.h"
 #include "analyze/common/span_args.h"
 #include "analyze/memory/reserved.h"
 #include "analyze/timeline/tracks.h"
@@ -49,8 +49,8 @@ enum { I_CATEGORY = 1, I_NAME = 2, I_ARG = 3 }; /* InternedData */
 enum { CLEARED = 1, NEEDS = 2 };		/* sequence_flags */
 enum { CLOCK_REAL = 1, CLOCK_BOOT = 6 };
 
-/* uuids: one range a kind of track, so that they never meet */
-enum { U_PROCESS = 1, U_DEVICE, U_LANE, U_MEMORY, U_RESERVED, U_COUNTER, U_MARKS };
+/* uuids: one range per kind of track, so that they never collide */
+enum { U_PROCESS = 1, U_DEVICE, U_LANE, U_MEMORY, U_RESERVED, U_COUNTER, U_MARKS, U_POOL };
 typedef struct perfetto {
 	const tide_model *m;
 	tide_export_place place;
@@ -207,6 +207,14 @@ static void device_tracks(perfetto *f)
 			      true);
 		counter_track(f, uuid(f, U_RESERVED, d), uuid(f, U_DEVICE, d), "reserved bytes", 14,
 			      true);
+	}
+	for (uint32_t p = 1; p < m->pools.n; p++) { /* L1: a separate memory */
+		if (tide__pool_in_device(m, p))
+			continue;
+		snprintf(name, sizeof name, "%.60s allocated bytes",
+			 tide__text(m, m->pools.name[p], NULL));
+		counter_track(f, uuid(f, U_POOL, p), uuid(f, U_DEVICE, m->pools.device[p].i), name,
+			      strlen(name), true);
 	}
 }
 
@@ -399,7 +407,8 @@ static bool memory(perfetto *f)
 {
 	const tide_model *m = f->m;
 	tide_reserved r = { 0 };
-	uint64_t *used = tide__calloc(m->devices.n, sizeof *used);
+	/* of every device, then of every pool */
+	uint64_t *used = tide__calloc(m->devices.n + m->pools.n, sizeof *used);
 	bool ok = used && tide__find_reserved(m, &r, NULL) == TIDE_OK;
 	size_t k = 0;
 	for (size_t i = 0; ok && i < m->memory_events.n; i++) {
@@ -408,9 +417,12 @@ static bool memory(perfetto *f)
 		reserved_to(f, &r, &k, i);
 		if (!row)
 			continue;
-		uint32_t d = m->pools.device[m->allocs.pool[row].i].i;
-		used[d] += add ? m->allocs.size[row] : -m->allocs.size[row];
-		count(f, uuid(f, U_MEMORY, d), tide__memory_event_time(m, i), used[d]);
+		uint32_t pool = m->allocs.pool[row].i, d = m->pools.device[pool].i;
+		bool sum = tide__pool_in_device(m, pool);
+		uint64_t *v = &used[sum ? d : m->devices.n + pool];
+		*v += add ? m->allocs.size[row] : -m->allocs.size[row];
+		count(f, sum ? uuid(f, U_MEMORY, d) : uuid(f, U_POOL, pool),
+		      tide__memory_event_time(m, i), *v);
 	}
 	reserved_to(f, &r, &k, UINT64_MAX);
 	tide__reserved_free(&r);

@@ -2,10 +2,10 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* pprof's profile.proto, gzipped: `go tool pprof`, speedscope, Perfetto and others read it.
  *
- * A sample is a node of the flame graph with a self of its own; a location is a name (a frame of a
- * call stack brings its file and line). Time profiles have the values count and time; memory has
- * the four of heap profiles: alloc_objects, alloc_space, inuse_objects, inuse_space, where "in use"
- * is alive at the peak. */
+ * A sample is a node of the flame graph with a self value; a location is a name (with file and line
+ * for a frame of a call stack). Time profiles have the values count and time; memory has the four
+ * of heap profiles: alloc_objects, alloc_space, inuse_objects, inuse_space, where "in use" is alive
+ * at the peak. */
 #include <string.h>
 
 #include "base/error.h"
@@ -105,7 +105,8 @@ static void sample(pprof *w, uint32_t node)
 		tide__proto_flush(&w->p, w->out);
 }
 
-/* Location and function of a name, both numbered as the name; texts of its function and file. */
+/* Writes location and function of a name, both with the number of the name, and the texts of its
+ * function and file. */
 static void location(pprof *w, uint32_t name, uint32_t line, uint32_t function, uint32_t file)
 {
 	size_t at = tide__proto_begin(&w->p, F_LOCATION);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Writing protobuf wire format by hand, into one growing buffer.
+/* Writes protobuf wire format into one growing buffer.
  *
  *     tide__proto_u64(p, 1, iid);
  *     size_t at = tide__proto_begin(p, 11);      // a message inside
@@ -30,7 +30,7 @@ void tide__proto_fixed64(tide_proto *p, unsigned field, uint64_t v);
 void tide__proto_double(tide_proto *p, unsigned field, double v);
 void tide__proto_text(tide_proto *p, unsigned field, const char *s, size_t n);
 void tide__proto_str(tide_proto *p, unsigned field, const char *s);
-/* A bare varint, for packed fields inside begin/end. */
+/* Writes a bare varint, for packed fields inside begin/end. */
 void tide__proto_varint(tide_proto *p, uint64_t v);
 size_t tide__proto_begin(tide_proto *p, unsigned field);
 void tide__proto_end(tide_proto *p, size_t at);

@@ -84,7 +84,7 @@ static int by_place(const void *x, const void *y)
 	return (a->addr > b->addr) - (a->addr < b->addr);
 }
 
-/* Adjacent mapped ranges of one kind are one segment in torch. */
+/* Returns whether mapped ranges are adjacent and of one kind: torch writes them as one segment. */
 static bool continues(const shot *s, uint32_t a, uint32_t b, uint64_t end)
 {
 	const tide_segments *g = &s->m->segments;
@@ -111,7 +111,7 @@ static void put_segments(shot *s, uint32_t first, uint32_t last)
 			end += g->size[s->segs[i].row];
 		struct place from_here = { addr, device, 0 }, to_here = { end, device, 0 };
 		while (next < s->n_live && by_place(&s->live[next], &from_here) < 0)
-			next++; /* in no segment: the model says so too */
+			next++; /* in no segment, as in the model */
 		size_t from = next;
 		while (next < s->n_live && by_place(&s->live[next], &to_here) < 0)
 			next++;
@@ -198,7 +198,7 @@ static void put_settings(shot *s)
 
 /* ---- setting up ---- */
 
-/* Pinned memory of the host has places of its own in a snapshot. */
+/* Returns true for pinned memory of the host, which is separate in a snapshot. */
 static bool is_pinned(const tide_model *m, uint32_t device)
 {
 	bool pinned = false;
@@ -300,7 +300,7 @@ static tide_code write_snapshot(const tide_model *m, const tide_export_options *
 	(void)opt;
 	(void)st;
 	bool ok = prepare(&s);
-	if (ok) { /* traces first: the final state needs to know whose free was asked for */
+	if (ok) { /* traces first: the final state needs to know which frees were requested */
 		tide__pkl_begin(&s.p, out);
 		tide__pkl_dict(&s.p);
 		put_key(&s, "device_traces");

@@ -76,7 +76,7 @@ static void put_stretch(shot *s, enum word action, uint32_t row, uint64_t addr, 
 					      .t = t });
 }
 
-/* A segment goes. What a partial unmap left of it follows as new rows: those stay. */
+/* Writes the release of a segment. Parts that a partial unmap left follow as new rows and stay. */
 static void put_segment_end(shot *s, size_t event)
 {
 	const tide_segments *g = &s->m->segments;
@@ -111,7 +111,7 @@ static void put_memory_event(shot *s, size_t i)
 		row = m->pendings.alloc[row].i;
 		if (!s->asked[row] && (s->started || !(m->allocs.flags[row] & TIDE_ALLOC_BEFORE)))
 			put_alloc_event(s, W_free_requested, row, tide__memory_event_time(m, i));
-		s->asked[row] = 1; /* asked for before the first event: nothing to say */
+		s->asked[row] = 1; /* requested before the first event: nothing to write */
 		break;
 	case TIDE_MEMORY_FREE:
 		if (!s->asked[row])
@@ -174,7 +174,7 @@ static uint32_t device_of_mark(const shot *s, size_t i)
 	return k->kind[i] == TIDE_MARK_SNAPSHOT ? 0 : NO_DEVICE;
 }
 
-/* A counting sort of rows [from, n); within a device they keep their order. */
+/* Sorts rows [from, n) by device (counting sort); within a device they keep their order. */
 static bool sort_rows(const shot *s, size_t from, size_t n,
 		      uint32_t (*device)(const shot *s, size_t i), struct of_device *out)
 {
@@ -237,7 +237,7 @@ static int by_time(const void *a, const void *b)
 	return x->order < y->order ? -1 : 1;
 }
 
-/* Both ends of a span; a begin sorts before what is inside it, an end after. */
+/* Adds both ends of a span; a begin is sorted before the spans inside it, an end after them. */
 static size_t ends_of(const shot *s, uint32_t span, struct note *out)
 {
 	const tide_model *m = s->m;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Pieces that a snapshot is written of: words, stacks, pools, streams, times. Each frame and stack
+/* Writes the parts of a snapshot: words, stacks, pools, streams, times. Each frame and stack
  * is written once and shared through the memo. */
 #include "render/export/snapshot_writer.h"
 
@@ -136,7 +136,7 @@ uint32_t tide__snapshot_device(const shot *s, tide_pool_id pool)
 	return s->number[s->m->pools.device[pool.i].i];
 }
 
-/* A private pool's (a, b); (0, 0) for the others. */
+/* Writes a private pool's (a, b); (0, 0) for the others. */
 void tide__snapshot_pool_id(shot *s, tide_pool_id pool)
 {
 	unsigned a = 0, b = 0;

@@ -27,7 +27,7 @@ static void frame(tide_json *j, const char *s, size_t n)
 	tide__json_object_end(j);
 }
 
-/* A frame of a call stack: function, file and line apart. */
+/* Writes a frame of a call stack: function, file and line separately. */
 static void code_frame(speedscope *w, tide_frame_id id)
 {
 	const tide_frames *fr = &w->m->frames;
@@ -141,7 +141,7 @@ static bool evented(speedscope *w, uint32_t k)
 	return ok;
 }
 
-/* Outermost first; the chain is written backwards through `path`, which holds any depth. */
+/* Writes a path, outermost first; the chain is collected in `path`, which holds any depth. */
 static void sample(speedscope *w, const tide_flame *f, uint32_t node, uint32_t base, uint32_t *path)
 {
 	size_t n = 0;
@@ -188,7 +188,7 @@ static bool profiles(speedscope *w, tide_export_stats *st)
 	       sampled(w, w->memory, "bytes alive at the peak", w->memory_base);
 }
 
-/* A flame graph, or NULL in *f when there is nothing in it. */
+/* Builds a flame graph; *f is NULL if it is empty. */
 static bool flame(const tide_model *m, const tide_export_options *opt, tide_flame_kind kind,
 		  tide_flame **f, tide_error *err)
 {

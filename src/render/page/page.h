@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 
+#include "analyze/compare/rank_diff.h"
 #include "analyze/critical/critical_path.h"
 #include "analyze/device/hta_job.h"
 #include "analyze/memory/downsample_allocs.h"
@@ -26,9 +27,10 @@ struct tide_page_options {
 	const tide_model *critical_model;   /* the model of its spans */
 	const char *critical_why; /* why there is none; NULL = the page does not mention it */
 	const tide_downsampled_allocs
-		*thin;		   /* allocations that section "memory" leaves out; NULL = none */
-	const tide_phases *phases; /* with `thin`: count the memory events of these; may be NULL */
-	const char *only;	   /* the only view to write: "timeline" ...; NULL = all */
+		*downsampled; /* allocations that section "memory" leaves out; NULL = none */
+	const tide_phases
+		*phases;     /* with `downsampled`: count the memory events of these; may be NULL */
+	const char *only;    /* the only view to write: "timeline" ...; NULL = all */
 	unsigned number;     /* which of the page's traces: its sections are named NAME.number, 0:
 			  * NAME */
 	const tide_lod *lod; /* of the model; NULL = built when needed */
@@ -64,7 +66,7 @@ typedef struct tide_page_list {
 	const char *kind; /* "ranks" or "diff" */
 	struct tide_page_entry {
 		char *title, *file; /* owned by the caller */
-		bool detail;	    /* has its own sections */
+		bool detail;	    /* the trace has its own sections */
 	} * v;
 	size_t n;
 	char **notes; /* notes for the reader */
@@ -82,23 +84,16 @@ tide_page_fill tide__page_ledgers;
 
 /* Sections "diff" and "diffflame": two traces compared; for two jobs also the figures of all
  * ranks, in display order. */
-typedef struct tide_page_rank {
-	int64_t rank;
-	struct {
-		uint64_t v[2]; /* in A and B */
-		bool known[2];
-	} time, peak;
-} tide_page_rank;
 typedef struct tide_page_two {
 	const tide_model *m[2];
 	const char *file[2];
-	const tide_page_rank *ranks; /* borrowed; NULL = two traces */
+	const tide_rank_diff *ranks; /* borrowed; NULL = two traces */
 	size_t n_ranks;
 } tide_page_two;
 tide_page_fill tide__page_diff;
 tide_page_fill tide__page_diffflame;
 
-/* The whole page of live objects (model/objects.h); there is no trace in it. */
+/* Writes the whole page of live objects (model/objects.h), without a trace. */
 typedef struct tide_objects tide_objects;
 tide_code tide__page_objects(const tide_objects *o, FILE *out, tide_error *err);
 

@@ -26,8 +26,8 @@ struct geometry {
 	uint32_t *seg_place;
 	uint32_t n, n_segs; /* numbered so far */
 	uint64_t position;  /* memory events of the memory section so far */
-	int addr, seg_t, seg_cut, seg_back, seg_addr, seg_size, seg_pool, seg_kind, seg_stream;
-	int hold_t, hold_cut, hold_row;
+	int addr, seg_t, seg_position, seg_back, seg_addr, seg_size, seg_pool, seg_kind, seg_stream;
+	int hold_t, hold_position, hold_row;
 	int frag[9];
 };
 
@@ -75,7 +75,7 @@ static void put_segment(struct geometry *x, uint32_t row, int64_t t, bool taken)
 {
 	const tide_segments *s = &x->m->segments;
 	tide__box_put(x->b, x->seg_t, t);
-	tide__box_put(x->b, x->seg_cut, (int64_t)x->position);
+	tide__box_put(x->b, x->seg_position, (int64_t)x->position);
 	tide__box_put(x->b, x->seg_back, taken ? 0 : (int64_t)x->n_segs + 1 - x->seg_place[row]);
 	if (!taken)
 		return;
@@ -87,11 +87,11 @@ static void put_segment(struct geometry *x, uint32_t row, int64_t t, bool taken)
 	x->seg_place[row] = ++x->n_segs;
 }
 
-/* A block that its program freed while a stream used it is free only now. */
+/* Handles a block that its program freed while a stream used it: it is free only now. */
 static void put_hold(struct geometry *x, uint32_t row, int64_t t)
 {
 	tide__box_put(x->b, x->hold_t, t);
-	tide__box_put(x->b, x->hold_cut, (int64_t)x->position);
+	tide__box_put(x->b, x->hold_position, (int64_t)x->position);
 	tide__box_put(x->b, x->hold_row, x->place[row] - 1);
 }
 
@@ -131,7 +131,7 @@ static void put_events(struct geometry *x)
 
 static void put_point(struct geometry *x, const tide_fragmentation_point *p)
 {
-	enum { FREE = 5 }; /* from there on: what is free */
+	enum { FREE = 5 }; /* free blocks from there on */
 	const uint64_t v[] = { (uint64_t)p->t,	  p->reserved,	      p->active,
 			       p->allocated,	  p->requested,	      p->cached,
 			       p->inactive_split, p->expandable_free, p->largest_free };
@@ -139,8 +139,8 @@ static void put_point(struct geometry *x, const tide_fragmentation_point *p)
 		tide__box_put(x->b, x->frag[i], i >= FREE && p->odd ? 0 : (int64_t)v[i]);
 }
 
-/* Points of one device; the first of them is where most was unused. "odd": the first of the others
- * after the recording contradicted itself; what is free is not known from there on. */
+/* Writes the points of one device; the first is the one with most unused bytes. "odd": the first
+ * later point after the recording contradicted itself; free blocks are unknown from there on. */
 static bool over_time(struct geometry *x, uint32_t device, tide_error *err)
 {
 	tide_json *j = tide__box_json(x->b);
@@ -149,7 +149,7 @@ static bool over_time(struct geometry *x, uint32_t device, tide_error *err)
 	tide__json_object(j);
 	tide__json_kuint(j, "device", device);
 	tide__json_kuint(j, "points", f.n);
-	tide__json_kuint(j, "moves", x->m->memory_events.n);
+	tide__json_kuint(j, "events", x->m->memory_events.n);
 	tide__json_kuint(j, "loose", f.loose);
 	size_t odd = 0;
 	while (odd < f.n && !f.p[odd].odd)
@@ -190,7 +190,7 @@ static bool setup(struct geometry *x)
 	} cols[] = {
 		{ &x->addr, "addr", TIDE_COL_DELTA },
 		{ &x->seg_t, "seg_t", TIDE_COL_DELTA },
-		{ &x->seg_cut, "seg_cut", TIDE_COL_DELTA },
+		{ &x->seg_position, "seg_position", TIDE_COL_DELTA },
 		{ &x->seg_back, "seg_back", TIDE_COL_UINT },
 		{ &x->seg_addr, "seg_addr", TIDE_COL_DELTA },
 		{ &x->seg_size, "seg_size", TIDE_COL_UINT },
@@ -198,7 +198,7 @@ static bool setup(struct geometry *x)
 		{ &x->seg_kind, "seg_kind", TIDE_COL_BYTE },
 		{ &x->seg_stream, "seg_stream", TIDE_COL_INT },
 		{ &x->hold_t, "hold_t", TIDE_COL_DELTA },
-		{ &x->hold_cut, "hold_cut", TIDE_COL_DELTA },
+		{ &x->hold_position, "hold_position", TIDE_COL_DELTA },
 		{ &x->hold_row, "hold_row", TIDE_COL_DELTA },
 	};
 	for (size_t i = 0; i < sizeof cols / sizeof *cols; i++)
@@ -230,7 +230,9 @@ static void bases_json(const struct geometry *x, tide_json *j)
 bool tide__page_allocator(tide_box *b, const tide_model *m, const tide_page_options *opt,
 			  tide_error *err)
 {
-	struct geometry x = { .m = m, .b = b, .drop = opt->thin ? opt->thin->drop : NULL };
+	struct geometry x = { .m = m,
+			      .b = b,
+			      .drop = opt->downsampled ? opt->downsampled->drop : NULL };
 	if (m->segments.n <= 1)
 		return true;
 	bool ok = setup(&x);

@@ -140,7 +140,7 @@ static void group(char *out, const uint8_t *in)
 	out[3] = digits[in[2] & 63];
 }
 
-/* Whole groups of in[0..n); what they became is written. How many bytes that took, -1 = failed. */
+/* Encodes whole groups of in[0..n) and writes them. Returns the bytes consumed, -1 on failure. */
 static ssize_t groups(struct base64 *x, const uint8_t *in, size_t n)
 {
 	char out[4096];
@@ -216,7 +216,7 @@ static void put_u32(FILE *out, size_t v)
 		fputc((int)(v >> 8 * i & 255), out);
 }
 
-/* Two lengths, the list of columns, the JSON value, the columns' bytes. */
+/* Writes two lengths, the list of columns, the JSON value and the columns' bytes. */
 static bool write_body(tide_box *b, FILE *out)
 {
 	char *head = NULL;
@@ -239,7 +239,8 @@ static bool write_body(tide_box *b, FILE *out)
 	return ok && !ferror(out);
 }
 
-/* Small sections are compressed better; for large ones the time would be noticeable. */
+/* Chooses the compressor: the better one for small sections; for large ones it would take
+ * noticeable time. */
 static FILE *open_gz(const tide_box *b, FILE *under)
 {
 	size_t n = b->n_text;

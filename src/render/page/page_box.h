@@ -36,7 +36,7 @@ void tide__box_free(tide_box *b); /* NULL is allowed */
 /* Sets which of the page's traces it belongs to: "NAME.number"; 0, the default, is "NAME". */
 void tide__box_number(tide_box *b, unsigned number);
 
-/* A new column, at most 64; its `name` is a static text. */
+/* Adds a column, at most 64; its `name` is a static text. */
 int tide__box_column(tide_box *b, const char *name, tide_col_enc enc);
 void tide__box_put(tide_box *b, int column, int64_t v);
 

@@ -2,11 +2,10 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Sections of two traces compared: the document of `tidemark diff --json`, and flame graphs that
  * hold both. */
-#include <math.h>
-
 #include "analyze/compare/flame_pair.h"
 #include "base/mem.h"
 #include "render/report/compare/diff.h"
+#include "render/report/compare/rank_diff.h"
 #include "render/page/page_parts.h"
 
 enum { MOST_ROWS = 2000, FOLD = 20000, DEEP = 200 };
@@ -21,7 +20,7 @@ static void meanings(tide_json *j)
 	tide__json_object_end(j);
 }
 
-/* Rows of each status, also of those that are not in the page. */
+/* Writes the number of rows of each status, including rows that are not in the page. */
 static void counts(tide_json *j, const tide_diff *d)
 {
 	static const tide_diff_status all[] = { TIDE_DIFF_ADDED, TIDE_DIFF_REMOVED,
@@ -35,46 +34,6 @@ static void counts(tide_json *j, const tide_diff *d)
 		tide__json_object_end(j);
 	}
 	tide__json_object_end(j);
-}
-
-/* ---- two jobs ---- */
-
-static void side_by_side(tide_json *j, const char *name, const char *unit, const uint64_t *v,
-			 const bool *known)
-{
-	char key[32];
-	for (int i = 0; i < 2; i++) {
-		snprintf(key, sizeof key, "%s_%c_%s", name, "ab"[i], unit);
-		if (known[i])
-			tide__json_kuint(j, key, v[i]);
-		else
-			tide__json_knull(j, key);
-	}
-	snprintf(key, sizeof key, "%s_change_%s", name, unit);
-	if (known[0] && known[1])
-		tide__json_kint(j, key, (int64_t)(v[1] - v[0]));
-	else
-		tide__json_knull(j, key);
-	snprintf(key, sizeof key, "%s_pct", name);
-	double pct = known[0] && known[1] ? tide__change_pct(v[0], v[1]) : (double)NAN;
-	if (isfinite(pct))
-		tide__json_kfixed(j, key, pct, 4);
-	else
-		tide__json_knull(j, key);
-}
-
-static void ranks(tide_json *j, const tide_page_two *two)
-{
-	tide__json_karray(j, "ranks");
-	for (size_t i = 0; i < two->n_ranks; i++) {
-		const tide_page_rank *r = &two->ranks[i];
-		tide__json_object(j);
-		tide__json_kint(j, "rank", r->rank);
-		side_by_side(j, "time", "ns", r->time.v, r->time.known);
-		side_by_side(j, "peak", "bytes", r->peak.v, r->peak.known);
-		tide__json_object_end(j);
-	}
-	tide__json_array_end(j);
 }
 
 bool tide__page_diff(tide_box *b, const void *what, tide_error *err)
@@ -91,7 +50,8 @@ bool tide__page_diff(tide_box *b, const void *what, tide_error *err)
 	meanings(j);
 	counts(j, &d);
 	if (two->ranks)
-		ranks(j, two);
+		tide__grid_member(tide__rank_diff_grid(two->ranks, two->n_ranks, false), j,
+				  "ranks");
 	tide__json_object_end(j);
 	tide__diff_free(&d);
 	return ok;
@@ -148,7 +108,7 @@ static void tree_json(tide_json *j, const struct tree *t, const tide_flame_pair 
 	tide__json_object_end(j);
 }
 
-/* Threads have other numbers in every run, so they are one here. */
+/* Threads have different numbers in every run, so all threads are merged. */
 static bool one_tree(tide_box *b, const tide_page_two *two, const struct tree *t, tide_error *err)
 {
 	const tide_flame_options opt = {

@@ -11,7 +11,7 @@ enum { FOLD = 20000, FOLD_ORDER = TIDE_ORDER_PARTS, DEEP = TIDE_ORDER_DEEP };
 enum {
 	FEW = 100000,
 	FEW_ROWS = 5000
-}; /* up to so many nodes, and rows in order of time, nothing is folded */
+}; /* up to this many nodes, and rows in order of time, nothing is folded */
 
 #define COLUMNS(key)                                                  \
 	{                                                             \
@@ -57,7 +57,8 @@ static void put_tree(const struct columns *c, const tide_flame *f)
 		put(c, f->nodes.name[i], f->nodes.parent[i], f->nodes.self[i], f->nodes.count[i]);
 }
 
-/* The texts of the folded tree, `f`, serve its order too; what was folded there is added. */
+/* Writes the time order of the folded tree `f`, with its texts; counts nodes that were folded
+ * there. */
 static bool put_rows(const struct columns *c, const tide_flame *whole, tide_flame *f,
 		     const tide_flame_order *o)
 {

@@ -16,7 +16,7 @@ bool tide__page_ledger(tide_box *b, const tide_model *m, const tide_page_options
 		return true;
 	bool ok = tide__find_ledgers(m, &l, err) == TIDE_OK;
 	for (size_t i = 0; ok && i < l.n; i++)
-		tide__ledger_thin(&l.v[i], MOST_MOMENTS);
+		tide__ledger_downsample(&l.v[i], MOST_MOMENTS);
 	ok = ok && tide__device_json(m, &l, NULL, tide__box_json(b)) == TIDE_OK;
 	tide__ledgers_free(&l);
 	return ok;

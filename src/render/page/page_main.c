@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The first section: enough for the overview and the minimap, small enough to be available at
- * once. Curves are levels of detail computed here: the highest live bytes and the active part of
- * each of BUCKETS equal time intervals. */
+ * once. Curves have the highest live bytes and the active part of each of BUCKETS equal time
+ * intervals. */
 #include <string.h>
 
 #include "analyze/common/step_boundaries.h"
+#include "analyze/memory/curve.h"
 #include "analyze/memory/ledger/device_ledger.h"
 #include "analyze/memory/sampled.h"
 #include "analyze/timeline/timeline.h"
 #include "analyze/memory/usage.h"
 #include "base/error.h"
 #include "render/page/page_parts.h"
+#include "model/names.h"
 
-enum { BUCKETS = 1024, SMALL = 128, MOST_CURVES = 64, PPM = 1000000 };
+enum { BUCKETS = 1024, SMALL = 128, MOST_CURVES = 64 };
 
 static void text_member(tide_json *j, const char *key, const tide_model *m, tide_str s)
 {
@@ -31,7 +33,7 @@ static void identity(tide_json *j, const tide_model *m)
 	tide__json_kint_if(j, "wall0_ns", m->wall_known, m->wall0_ns);
 	tide__json_kuint(j, "spans", m->spans.n - 1);
 	tide__json_kuint(j, "allocs", m->allocs.n - 1);
-	tide__json_kuint(j, "moves", m->memory_events.n);
+	tide__json_kuint(j, "events", m->memory_events.n);
 	tide__json_karray(j, "processes");
 	for (size_t i = 1; i < m->processes.n && i <= 64; i++) {
 		tide__json_object(j);
@@ -44,7 +46,7 @@ static void identity(tide_json *j, const tide_model *m)
 	tide__json_array_end(j);
 }
 
-/* Samples of a device without allocations; null if it has allocations. */
+/* Writes the samples of a device without allocations; null if it has allocations. */
 static void sampled_json(tide_json *j, const tide_sampled_device *s)
 {
 	tide__json_key(j, "sampled");
@@ -83,19 +85,15 @@ static void device_json(tide_json *j, const tide_model *m, uint32_t d, const tid
 	tide__json_object_end(j);
 }
 
-/* The highest of each SMALL-th part of the intervals. */
 static void small_curve(tide_box *b, int col, const uint64_t *v)
 {
-	for (size_t i = 0; i < SMALL; i++) {
-		uint64_t most = 0;
-		for (size_t k = i * (BUCKETS / SMALL); k < (i + 1) * (BUCKETS / SMALL); k++)
-			most = v[k] > most && v[k] != TIDE_SAMPLED_NONE ? v[k] : most;
-		tide__box_put(b, col, (int64_t)most);
-	}
+	uint64_t highest[SMALL];
+	tide__highest_of(v, BUCKETS, TIDE_SAMPLED_NONE, SMALL, highest);
+	for (size_t i = 0; i < SMALL; i++)
+		tide__box_put(b, col, (int64_t)highest[i]);
 }
 
-static bool memory(tide_box *b, const tide_model *m, uint32_t *highest, int64_t *peak_t,
-		   tide_error *err)
+static bool memory(tide_box *b, const tide_model *m, tide_error *err)
 {
 	tide_json *j = tide__box_json(b);
 	tide_usage u = { 0 };
@@ -104,51 +102,39 @@ static bool memory(tide_box *b, const tide_model *m, uint32_t *highest, int64_t 
 	int each = tide__box_column(b, "each", TIDE_COL_DELTA);
 	bool ok = tide__find_usage(m, UINT64_MAX, BUCKETS, &u, err) == TIDE_OK &&
 		  tide__find_sampled(m, INT64_MAX, BUCKETS, &s, err) == TIDE_OK;
-	*highest = ok ? tide__usage_highest(&u) : 0;
-	*peak_t = *highest ? u.devices[*highest].peak_t : -1;
-	tide__json_kuint(j, "device", *highest);
+	uint32_t highest = ok ? tide__usage_highest(&u) : 0;
+	tide__json_kuint(j, "device", highest);
 	tide__json_key(j, "devices"); /* row 0 is none */
 	tide__json_array(j);
 	for (uint32_t d = 0; ok && d < u.n_devices; d++)
 		device_json(j, m, d, &u.devices[d], &s.devices[d]);
 	tide__json_array_end(j);
 	for (size_t i = 0; ok && i < BUCKETS; i++)
-		tide__box_put(b, col, (int64_t)u.live_series[*highest * u.buckets + i]);
+		tide__box_put(b, col, (int64_t)u.live_series[highest * u.buckets + i]);
 	for (uint32_t d = 0; ok && d < u.n_devices && d < MOST_CURVES; d++)
 		small_curve(b, each, (s.devices[d].n ? s.series : u.live_series) + d * u.buckets);
-	if (ok && *highest)
-		ok = tide__page_why(j, m, *highest, u.devices[*highest].peak_position, err);
+	if (ok && highest)
+		ok = tide__page_peak_groups(j, m, highest, u.devices[highest].peak_position, err);
 	tide__usage_free(&u);
 	tide__sampled_free(&s);
 	return ok;
 }
 
-/* Active millionths of each interval. */
+/* Writes the active millionths of each interval. */
 static void activity(tide_box *b, const char *name, const tide_interval_set *c, int64_t t_end)
 {
+	int64_t part[BUCKETS];
 	int col = tide__box_column(b, name, TIDE_COL_DELTA);
-	size_t at = 0;
-	for (int64_t i = 0; i < BUCKETS; i++) {
-		double width = (double)t_end / BUCKETS;
-		int64_t t0 = (int64_t)(width * (double)i), t1 = (int64_t)(width * (double)(i + 1));
-		int64_t sum = 0;
-		while (at < c->n && c->t1[at] <= t0)
-			at++;
-		for (size_t k = at; k < c->n && c->t0[k] < t1; k++) {
-			int64_t from = c->t0[k] > t0 ? c->t0[k] : t0;
-			int64_t to = c->t1[k] < t1 ? c->t1[k] : t1;
-			sum += to - from;
-		}
-		double part = t1 > t0 ? (double)sum / (double)(t1 - t0) : 0;
-		tide__box_put(b, col, (int64_t)(part * PPM));
-	}
+	tide__interval_set_shares(c, t_end, BUCKETS, part);
+	for (size_t i = 0; i < BUCKETS; i++)
+		tide__box_put(b, col, part[i]);
 }
 
 static bool time_sums(tide_box *b, const tide_model *m, tide_error *err)
 {
 	tide_json *j = tide__box_json(b);
 	tide_timeline t = { 0 };
-	/* without a clock nothing is known of times: 0, as if nothing had been active */
+	/* without a clock times are unknown: 0, as if nothing had been active */
 	bool ok = m->axis != TIDE_AXIS_TIME || tide__find_timeline(m, NULL, &t, err) == TIDE_OK;
 	if (ok) {
 		tide__json_kint(j, "cpu_ns", t.cpu_ns);
@@ -195,15 +181,13 @@ bool tide__page_main(tide_box *b, const tide_model *m, const tide_page_options *
 		     tide_error *err)
 {
 	tide_json *j = tide__box_json(b);
-	uint32_t device;
-	int64_t peak_t;
 	tide__json_object(j);
 	identity(j, m);
 	tide__json_key(j, "only");
 	opt->only ? tide__json_str(j, opt->only) : tide__json_null(j);
 	tide__json_kstr(j, "losses", opt->losses);
-	bool ok = memory(b, m, &device, &peak_t, err) && time_sums(b, m, err) &&
-		  tide__page_findings(j, m, opt, device, peak_t, err) && steps(j, m, err);
+	bool ok = memory(b, m, err) && time_sums(b, m, err) &&
+		  tide__page_findings(j, m, opt, err) && steps(j, m, err);
 	marks(j, m);
 	tide__json_object_end(j);
 	return ok;

@@ -11,6 +11,7 @@
 #include "analyze/memory/groups.h"
 #include "analyze/memory/alloc_module.h"
 #include "analyze/common/paths.h"
+#include "analyze/memory/phases.h"
 #include "analyze/memory/reserved.h"
 #include "analyze/memory/roles.h"
 #include "analyze/common/stacks.h"
@@ -18,6 +19,7 @@
 #include "base/mem.h"
 #include "model/strings.h"
 #include "render/page/page_stacks.h"
+#include "model/names.h"
 
 struct memory {
 	const tide_model *m;
@@ -52,17 +54,17 @@ static uint32_t face_of(struct memory *x, tide_stack_id s)
 
 /* ---- tensors ---- */
 
-/* "weights float32[64, 32]", or what it holds where several tensors share it; its number, 0 =
- * none. */
+/* Writes "weights float32[64, 32]", or a description if several tensors share it. Returns its
+ * number, 0 = none. */
 static uint32_t tensor_of(struct memory *x, uint32_t alloc)
 {
-	char buf[TIDE_TENSOR_TEXT];
+	char buf[TIDE_TENSOR_NAME];
 	uint32_t row = x->tensor[alloc];
 	size_t at = tide__storage_text(&x->parts, x->m, alloc, buf, sizeof buf);
 	if (!row && !at)
 		return 0;
 	if (!at)
-		at = tide__tensor_text(x->m, row, buf, sizeof buf);
+		at = tide__tensor_name(x->m, row, buf, sizeof buf);
 	uint32_t id = tide__strings_add(x->labels, buf, at);
 	if (!id)
 		tide__box_fail(x->b);
@@ -94,8 +96,8 @@ static void put_alloc(struct memory *x, uint32_t row)
 	x->place[row] = ++x->n;
 }
 
-/* Steps of the reserved bytes (analyze/memory/reserved.h), as changes of a pool; a device's
- * total that is not known by pool is assigned to its first pool. */
+/* Writes steps of the reserved bytes (analyze/memory/reserved.h) as changes of a pool; a device's
+ * total that is unknown by pool is assigned to its first pool. */
 static bool put_reserved(struct memory *x, tide_error *err)
 {
 	tide_reserved r;
@@ -155,6 +157,7 @@ static void pools_json(const struct memory *x, tide_json *j)
 		tide__json_kuint(j, "device", p->device[i].i);
 		tide__json_kuint(j, "capacity", p->capacity[i]);
 		tide__json_kuint(j, "banks", p->banks[i]);
+		tide__json_kbool(j, "on_chip", !tide__pool_in_device(x->m, i));
 		tide__json_object_end(j);
 	}
 	tide__json_array_end(j);
@@ -180,20 +183,12 @@ static void labels_json(const struct memory *x, tide_json *j)
 	tide__json_array_end(j);
 }
 
-/* Moves of the first phases that are in the section. */
+/* Writes the memory events of the first phases that are in the section. */
 static void phases_json(const struct memory *x, const tide_page_options *opt, tide_json *j)
 {
-	tide__json_karray(j, "phase_moves");
-	for (uint32_t p = 0; p < opt->thin->px && p < opt->phases->n; p++) {
-		uint64_t n = 0;
-		for (uint64_t i = opt->phases->phases[p].event0; i < opt->phases->phases[p].event1;
-		     i++) {
-			bool made;
-			uint32_t row = tide__memory_event_life(x->m, i, &made);
-			n += row && !x->drop[row];
-		}
-		tide__json_uint(j, n);
-	}
+	tide__json_karray(j, "phase_events");
+	for (uint32_t p = 0; p < opt->downsampled->px && p < opt->phases->n; p++)
+		tide__json_uint(j, tide__phase_life_events(x->m, &opt->phases->phases[p], x->drop));
 	tide__json_array_end(j);
 }
 
@@ -229,7 +224,7 @@ static bool setup(struct memory *x)
 		x->module = tide__box_column(x->b, "module", TIDE_COL_UINT);
 	x->place = tide__calloc(x->m->allocs.n, sizeof *x->place);
 	x->tensor = tide__calloc(x->m->allocs.n, sizeof *x->tensor);
-	x->faces = tide__stack_faces(x->m);
+	x->faces = tide__stack_main_frames(x->m);
 	x->labels = tide__strings_new();
 	return tide__page_stacks_init(&x->stacks, x->m, x->b, &x->names) &&
 	       tide__page_names_init(&x->names, x->m) && tide__paths_init(&x->paths) &&
@@ -241,7 +236,9 @@ static bool setup(struct memory *x)
 bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options *opt,
 		       tide_error *err)
 {
-	struct memory x = { .m = m, .b = b, .drop = opt->thin ? opt->thin->drop : NULL };
+	struct memory x = { .m = m,
+			    .b = b,
+			    .drop = opt->downsampled ? opt->downsampled->drop : NULL };
 	tide_json *j = tide__box_json(b);
 	bool ok = tide__modules_of(m, &x.modules, err) == TIDE_OK && setup(&x);
 	if (ok) {
@@ -254,9 +251,9 @@ bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options
 		pools_json(&x, j);
 		roles_json(j);
 		tide__json_kbool(j, "modules", x.any_module);
-		if (opt->thin) {
-			tide__json_kuint(j, "stretches", opt->thin->px);
-			tide__json_kuint(j, "left_out", m->allocs.n - 1 - opt->thin->kept);
+		if (opt->downsampled) {
+			tide__json_kuint(j, "intervals", opt->downsampled->px);
+			tide__json_kuint(j, "left_out", m->allocs.n - 1 - opt->downsampled->kept);
 			if (opt->phases)
 				phases_json(&x, opt, j);
 		}

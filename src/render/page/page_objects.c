@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Sections of a page about live objects: the first section says that there is no trace, "objects" is the document of
- * `tidemark objects --json`. */
+/* Sections of a page about live objects: the first section says that there is no trace,
+ * "objects" is the document of `tidemark objects --json`. */
 #include <string.h>
 
 #include "base/error.h"

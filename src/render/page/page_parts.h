@@ -12,17 +12,18 @@
 
 /* The shell: HTML with one TIDE_PAGE_MARK where the sections go. Empty when not built. */
 extern const unsigned char tide__page_shell[];
-extern const unsigned char tide__served_shell[]; /* the same plus what only a server's page has */
+extern const unsigned char tide__served_shell[]; /* the same with the parts that only a server's
+                                                  * page has */
 extern const size_t tide__served_shell_size;
 extern const size_t tide__page_shell_size;
 extern const size_t tide__page_code_size;     /* of its scripts and style, unpacked */
-extern const char tide__page_shell_missing[]; /* why there is no shell; "" when there is one */
+extern const char tide__page_shell_missing[]; /* reason if there is no shell; "" if there is one */
 #define TIDE_PAGE_MARK "<!--tide:data-->"
 
 typedef bool tide_page_part(tide_box *b, const tide_model *m, const tide_page_options *opt,
 			    tide_error *err);
 tide_page_part tide__page_allocator; /* page_allocator.c: addresses, and the state over time */
-tide_page_part tide__page_ledger;    /* page_ledger.c: device memory by who holds it */
+tide_page_part tide__page_ledger;    /* page_ledger.c: device memory by holder */
 tide_page_part tide__page_main;	     /* page_main.c: summary, curves, findings */
 tide_page_part tide__page_coarse;    /* page_window.c: the whole timeline in few pieces */
 tide_page_part tide__page_spans;     /* page_spans.c: the timeline's rows */
@@ -36,17 +37,17 @@ tide_page_part tide__page_hta;	     /* page_tables.c: the document of `tidemark 
 
 /* Writes the member "cats" of sections about spans. */
 void tide__page_cats_json(tide_json *j);
-/* Writes the member `why`: the largest groups of allocations alive after `position` memory events
- * (page_peak.c). */
-bool tide__page_why(tide_json *j, const tide_model *m, uint32_t device, uint64_t position,
-		    tide_error *err);
+/* Writes the member `peak_groups`: the largest groups of allocations alive after `position` memory
+ * events (page_peak.c). */
+bool tide__page_peak_groups(tide_json *j, const tide_model *m, uint32_t device, uint64_t position,
+			    tide_error *err);
 
-/* Member `findings` (page_findings.c); `peak_t` is the time of the device's peak, -1 = none. */
+/* Members `findings` and `untried` (page_findings.c). */
 bool tide__page_findings(tide_json *j, const tide_model *m, const tide_page_options *opt,
-			 uint32_t device, int64_t peak_t, tide_error *err);
+			 tide_error *err);
 
 /* Writes a window of the timeline at a zoom level as a section. */
-bool tide__page_pieces(tide_box *b, const tide_lod *l, int64_t from, int64_t to, uint32_t px,
+bool tide__page_window(tide_box *b, const tide_lod *l, int64_t from, int64_t to, uint32_t px,
 		       tide_error *err);
 
 /* Numbers the texts that a section uses, in order of first use; row 0 is "". */

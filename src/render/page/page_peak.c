@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Why memory is as high as it is at a device's peak: what is alive then by role, module, op and
- * code, the largest groups of each. The definitions and the order are those of `tidemark peak`. */
+/* Writes the live set at a device's peak by role, module, op, code and tensor: the largest groups of
+ * each (analyze/memory/peak_groups.h). */
 #include <stdlib.h>
 
-#include "analyze/memory/live_set.h"
-#include "analyze/memory/groups.h"
-#include "analyze/memory/roles.h"
+#include "analyze/memory/peak_groups.h"
 #include "render/text/labels.h"
 #include "render/page/page_parts.h"
 
@@ -14,12 +12,10 @@ enum { MOST = 6, MOST_ROLES = 12 };
 
 static const struct {
 	const char *key;
-	tide_group_by by;
 	size_t most;
-} kinds[] = {
-	{ "role", TIDE_BY_ROLE, MOST_ROLES }, { "module", TIDE_BY_MODULE, MOST },
-	{ "op", TIDE_BY_OP, MOST },	      { "stack", TIDE_BY_FRAME, MOST },
-	{ "tensor", TIDE_BY_TENSOR, MOST },
+} kinds[TIDE_PEAK_GROUPINGS] = {
+	{ "role", MOST_ROLES }, { "module", MOST }, { "op", MOST },
+	{ "stack", MOST },	{ "tensor", MOST },
 };
 
 static bool group_json(tide_json *j, const tide_model *m, const tide_groups *g, size_t row,
@@ -41,27 +37,21 @@ static bool group_json(tide_json *j, const tide_model *m, const tide_groups *g, 
 	return ok;
 }
 
-bool tide__page_why(tide_json *j, const tide_model *m, uint32_t device, uint64_t position,
-		    tide_error *err)
+bool tide__page_peak_groups(tide_json *j, const tide_model *m, uint32_t device, uint64_t position,
+			    tide_error *err)
 {
-	tide_live_set set = { 0 };
-	tide_roles roles = { 0 };
+	tide_peak_groups x;
 	tide_long longs = { 0 };
-	bool ok = tide__live_set_at(m, position, device, TIDE_ANY, &set, err) == TIDE_OK &&
-		  tide__find_roles(m, &roles) == TIDE_OK;
-	tide__json_kobject(j, "why");
-	for (size_t k = 0; ok && k < sizeof kinds / sizeof *kinds; k++) {
-		tide_groups g = { 0 };
-		ok = tide__groups_in_roles(m, &set, kinds[k].by, roles.role, &g, err) == TIDE_OK;
+	bool ok = tide__find_peak_groups(m, device, position, &x, err) == TIDE_OK;
+	tide__json_kobject(j, "peak_groups");
+	for (size_t k = 0; ok && k < TIDE_PEAK_GROUPINGS; k++) {
 		tide__json_karray(j, kinds[k].key);
-		for (size_t i = 0; ok && i < g.n && i < kinds[k].most; i++)
-			ok = group_json(j, m, &g, i, &longs);
+		for (size_t i = 0; ok && i < x.by[k].n && i < kinds[k].most; i++)
+			ok = group_json(j, m, &x.by[k], i, &longs);
 		tide__json_array_end(j);
-		tide__groups_free(&g);
 	}
 	tide__json_object_end(j);
 	tide__long_free(&longs);
-	tide__live_set_free(&set);
-	tide__roles_free(&roles);
+	tide__peak_groups_free(&x);
 	return ok;
 }

@@ -199,8 +199,8 @@ static void put_stacks(tide_box *b, const tide_model *m, const uint32_t *order, 
 	tide__page_stacks_free(&x.s);
 }
 
-void tide__page_notes(tide_box *b, const tide_model *m, const uint32_t *order,
-		      const uint32_t *place, uint32_t n, tide_page_names *names)
+void tide__page_span_details(tide_box *b, const tide_model *m, const uint32_t *order,
+			     const uint32_t *place, uint32_t n, tide_page_names *names)
 {
 	tide_json *j = tide__box_json(b);
 	put_memory(b, m, order, n);

@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The timeline's section: spans in rows that never overlap.
  *
- * Rows are those of analyze/timeline/timeline_rows.h: the page finds what a pixel shows by binary
- * search and needs no layout of its own. Times are the gap to the span before and the length, which
- * are short numbers. / */
+ * Rows are those of analyze/timeline/timeline_rows.h: the page finds the spans of a pixel by binary
+ * search and computes no layout. Times are stored as the gap to the previous span and the length,
+ * which are small numbers. / */
 #include "analyze/timeline/level_of_detail.h"
 #include "base/mem.h"
 #include "render/page/page_span_details.h"
@@ -18,7 +18,7 @@ struct spans {
 	const tide_timeline_rows *rows; /* its */
 	tide_page_names names;
 	uint32_t *place;     /* span -> its number + 1 */
-	uint32_t track, row; /* where `up` is; its values are asked for in order */
+	uint32_t track, row; /* position of `up`; its values are requested in order */
 	uint32_t above;	     /* place in the row above, at most */
 };
 
@@ -81,8 +81,8 @@ static int64_t cause(void *ctx, uint32_t i)
 	return x->place[x->m->spans.cause[x->rows->order[i]].i];
 }
 
-/* The span at place i as the page finds what is around it: the last one of the row above that
- * starts no later. 0 = none. */
+/* Returns the span around the one at place i as the page finds it: the last one of the row above
+ * that starts no later. 0 = none. */
 static uint32_t around(struct spans *x, uint32_t i)
 {
 	const uint32_t *in = x->rows->order, *first = x->rows->first;
@@ -159,7 +159,7 @@ bool tide__page_spans(tide_box *b, const tide_model *m, const tide_page_options 
 	if (ok) {
 		put_all(&x);
 		put_tracks(m, x.rows, j);
-		tide__page_notes(b, m, x.rows->order, x.place, x.rows->n, &x.names);
+		tide__page_span_details(b, m, x.rows->order, x.place, x.rows->n, &x.names);
 		tide__json_kuint(j, "cut", x.rows->cuts.n_cut);
 		tide__page_names_json(&x.names, m, "names", j);
 		tide__page_cats_json(j);

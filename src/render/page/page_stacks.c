@@ -37,8 +37,8 @@ uint32_t tide__page_frame(tide_page_stacks *x, tide_frame_id f)
 	return x->frame[f.i] = ++x->n_frames;
 }
 
-/* Climb to the nearest numbered node, remembering the way, then number it downwards: no recursion,
- * however deep. The way is kept in `up` as parent -> child. */
+/* Climbs to the nearest numbered node, then numbers the nodes on the way back down, without
+ * recursion. `up` keeps the path as parent -> child. */
 uint32_t tide__page_stack(tide_page_stacks *x, tide_stack_id s)
 {
 	const tide_stacks *v = &x->m->stacks;

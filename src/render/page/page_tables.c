@@ -5,6 +5,7 @@
 #include "analyze/memory/phases.h"
 #include "render/report/device/hta.h"
 #include "render/page/page_parts.h"
+#include "model/names.h"
 
 enum { MOST_KERNELS = 2000 };
 
@@ -44,15 +45,6 @@ static void level_json(tide_json *j, const tide_phase_level *l)
 	tide__json_array_end(j);
 }
 
-/* Moves [from, to) that the memory section has: those that begin or end a life. */
-static uint64_t lives(const tide_model *m, uint64_t from, uint64_t to)
-{
-	uint64_t n = 0;
-	for (uint64_t i = from; i < to; i++)
-		n += m->memory_events.kind[i] == TIDE_MEMORY_ALLOC || tide__memory_event_ends(m, i);
-	return n;
-}
-
 static void phase_json(tide_json *j, const tide_model *m, const tide_phases *p, size_t i)
 {
 	tide_str name = p->phases[i].name;
@@ -60,7 +52,7 @@ static void phase_json(tide_json *j, const tide_model *m, const tide_phases *p, 
 	name.i ? tide__json_ktext(j, "name", m, name) : tide__json_knull(j, "name");
 	tide__json_kint(j, "t0", p->phases[i].t0);
 	tide__json_kint(j, "t1", p->phases[i].t1);
-	tide__json_kuint(j, "moves", lives(m, p->phases[i].event0, p->phases[i].event1));
+	tide__json_kuint(j, "events", tide__phase_life_events(m, &p->phases[i], NULL));
 	tide__json_karray(j, "levels");
 	for (size_t k = 0; k < p->n_scopes; k++)
 		level_json(j, &p->levels[i * p->n_scopes + k]);
@@ -108,7 +100,7 @@ bool tide__page_job(tide_box *b, const void *what, tide_error *err)
 	return tide__hta_json(what, &view, tide__box_stream(b));
 }
 
-/* ---- what a page of several traces is ---- */
+/* ---- the list of traces of a page ---- */
 
 bool tide__page_contents(tide_box *b, const void *what, tide_error *err)
 {

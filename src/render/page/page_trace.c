@@ -3,11 +3,10 @@
 /* The sections of one trace, several at a time.
  *
  * Sections read a const model and each writes its own text, so any thread may fill them in any
- * order;
- * the page gets them in table order. Two inputs are made once for the sections that need them: the
- * rows of the timeline, and what the caller prepares. A free thread takes the next job of `turns`;
- * inputs come before the sections that need them, so a waiting thread waits for one that is
- * working. */
+ * order; the page gets them in table order. Two inputs are computed once for the sections that need
+ * them: the rows of the timeline, and the data that the caller prepares. A free thread takes the
+ * next job of `turns`; inputs come before the sections that need them, so a thread only ever waits
+ * for one that is working. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +21,12 @@ enum {
 	MOST_THREADS = 4, /* more would wait for the longest section */
 };
 
-/* ---- what there is to do ---- */
+/* ---- jobs ---- */
 
 enum { LOD, PREPARED, N_THINGS };
 enum { NEEDS_LOD = 1 << LOD, NEEDS_PREPARED = 1 << PREPARED };
 
-/* Sections and the views that cannot do without them: a page of one view holds no others. */
+/* Sections and the views that need them: a page of one view holds only its sections. */
 enum {
 	MAIN,
 	TABLES,
@@ -63,7 +62,7 @@ static const struct part {
 	[TT] = { "tt", tide__page_tt, " tenstorrent " },
 };
 
-/* Jobs: a section, or a thing (behind them). The longest first. */
+/* Order of jobs: inputs (numbers after those of the sections), then sections, the longest first. */
 static const uint8_t turns[] = {
 	N_PARTS + PREPARED, N_PARTS + LOD, SPANS, FLAME,  MAIN, MEMORY, OPS, COARSE, TABLES,
 	ALLOCATOR,	    CRITICAL,	   HTA,	  LEDGER, TT
@@ -91,7 +90,7 @@ bool tide__page_has(const char *only, const char *section)
 	return p && wanted(p, only);
 }
 
-/* ---- doing it ---- */
+/* ---- running jobs ---- */
 
 struct work {
 	const tide_model *m;
@@ -100,7 +99,7 @@ struct work {
 	pthread_mutex_t lock;
 	pthread_cond_t made;
 	size_t next;	/* under the lock: position in `turns` */
-	unsigned ready; /*   "  : things that are made, or failed */
+	unsigned ready; /*   "  : inputs that are ready, or failed */
 	struct {
 		char *text; /* malloc's: the element, "" = nothing to show */
 		size_t n;
@@ -119,7 +118,7 @@ static tide_code pack(tide_box *b, char **text, size_t *n, tide_error *err)
 	return ok ? TIDE_OK : tide__nomem(err);
 }
 
-/* A section that could not be filled has set the error, or memory ran out. */
+/* Returns the error of a section that could not be filled, or that memory ran out. */
 static tide_code why(tide_error *err)
 {
 	return err && err->code != TIDE_OK ? err->code : tide__nomem(err);
@@ -219,7 +218,7 @@ static void together(struct work *w)
 	pthread_t other[MOST_THREADS];
 	unsigned n = choose_threads(w->m) - 1, started = 0;
 	while (started < n && !pthread_create(&other[started], NULL, take_jobs, w))
-		started++; /* fewer will do */
+		started++; /* fewer threads are enough */
 	take_jobs(w);
 	for (unsigned i = 0; i < started; i++)
 		pthread_join(other[i], NULL);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The section of a Tenstorrent run: the tables of `tidemark tt`, a row of columns for each operation,
- * its text and the ttnn module. Empty, hence not written, for any other trace. */
+/* The section of a Tenstorrent run: the tables of `tidemark tt`, a row of columns for each
+ * operation, its text and the ttnn module. Empty, hence not written, for any other trace. */
 #include <math.h>
 #include <string.h>
 
 #include "analyze/tenstorrent/tt.h"
 #include "base/mem.h"
 #include "render/page/page_parts.h"
-#include "render/report/tenstorrent/tt_ir.h"
+#include "analyze/tenstorrent/tt_ir.h"
 #include "render/report/tenstorrent/tt_report.h"
 
 enum {
@@ -45,7 +45,7 @@ static uint64_t text_bytes(const tide_tt *t)
 	return all;
 }
 
-/* Numbers of texts, and the line of each operation in the module. */
+/* Writes columns with the numbers of texts and the line of each operation in the module. */
 static bool name_columns(tide_box *b, tide_json *j, const tide_tt *t, const tide_tt_ir *ir)
 {
 	tide_page_names names;
@@ -73,7 +73,7 @@ static bool name_columns(tide_box *b, tide_json *j, const tide_tt *t, const tide
 	return ok;
 }
 
-/* Weights and activations in DRAM before each operation, bytes of one bank. */
+/* Writes weights and activations in DRAM before each operation, in bytes of one bank. */
 static void share_columns(tide_box *b, const tide_tt *t)
 {
 	int w = tide__box_column(b, "weights", TIDE_COL_DELTA),

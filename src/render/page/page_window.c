@@ -50,7 +50,7 @@ static void put_tracks(const tide_lod *l, const tide_timeline_pieces *p, tide_js
 	tide__json_array_end(j);
 }
 
-bool tide__page_pieces(tide_box *b, const tide_lod *l, int64_t from, int64_t to, uint32_t px,
+bool tide__page_window(tide_box *b, const tide_lod *l, int64_t from, int64_t to, uint32_t px,
 		       tide_error *err)
 {
 	struct pieces x = { .l = l, .b = b };
@@ -85,8 +85,8 @@ bool tide__page_pieces(tide_box *b, const tide_lod *l, int64_t from, int64_t to,
 	return ok;
 }
 
-/* The first picture of a page of a large trace, shown while the rest is unpacked: the whole
- * timeline on more pixels than most screens have. */
+/* The first picture of a large trace, shown while the rest is unpacked: the whole timeline on more
+ * pixels than most screens have. */
 enum { COARSE_FROM = 50000, COARSE_PX = 2048 };
 
 bool tide__page_coarse(tide_box *b, const tide_model *m, const tide_page_options *opt,
@@ -96,7 +96,7 @@ bool tide__page_coarse(tide_box *b, const tide_model *m, const tide_page_options
 	if (m->spans.n < COARSE_FROM)
 		return true;
 	bool ok = (opt->lod || tide__lod_build(m, &own, err) == TIDE_OK) &&
-		  tide__page_pieces(b, opt->lod ? opt->lod : &own, 0,
+		  tide__page_window(b, opt->lod ? opt->lod : &own, 0,
 				    m->t_end > 0 ? m->t_end + 1 : 1, COARSE_PX, err);
 	tide__lod_free(&own);
 	return ok;

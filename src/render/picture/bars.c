@@ -26,7 +26,7 @@ struct picture {
 	cairo_t *c;
 	const tide_bar *bars;
 	size_t n;
-	double scale; /* points a byte */
+	double scale; /* points per byte */
 	int width;
 };
 

@@ -145,6 +145,7 @@ static tide_grid *recompiles(const tide_model *m, const tide_compile_report *r, 
 {
 	tide_grid *g =
 		tide__grid_new(recompile_cols, sizeof recompile_cols / sizeof *recompile_cols);
+	char reason[1024];
 	for (size_t i = 0; g && i < rows(r->n_recompiles, top); i++) {
 		const tide_recompile *x = &r->recompiles[i];
 		tide__grid_uint(g, x->count);
@@ -152,7 +153,8 @@ static tide_grid *recompiles(const tide_model *m, const tide_compile_report *r, 
 		text(g, m, x->function);
 		text(g, m, x->file);
 		maybe(g, x->line);
-		text(g, m, x->reason);
+		tide__grid_text(
+			g, tide__guard_text(tide__text(m, x->reason, NULL), reason, sizeof reason));
 	}
 	return g;
 }
@@ -191,24 +193,33 @@ enum { N_SECTIONS = sizeof sections / sizeof *sections };
 
 /* ---- text ---- */
 
+/* Prints "1 graph break", "2 graph breaks". */
+static void put_count(int64_t n, const char *noun, const char *after, FILE *out)
+{
+	fprintf(out, "%" PRId64 " %s%s%s", n, noun, n == 1 ? "" : "s", after);
+}
+
 static void head(const tide_compile_report *r, FILE *out)
 {
 	char total[32];
 	tide__fmt_ns(total, sizeof total, (double)r->total_ns);
-	fprintf(out, "%zu compiles, %s in all; %" PRIu64 " failed, %" PRIu64 " without an end\n",
-		r->n_units, total, r->failed, r->unfinished);
-	fprintf(out,
-		"%" PRIu64 " graph breaks at %zu places, %" PRIu64 " recompiles, %" PRIu64
-		" graphs without CUDA graphs\n",
-		r->graph_breaks, r->n_breaks, r->recompiled, r->cudagraph_skips);
-	if (r->kernels >= 0)
-		fprintf(out, "%" PRIu64 " generated modules with %" PRId64 " kernels", r->graphs,
-			r->kernels);
-	if (r->launches >= 0)
-		fprintf(out,
-			"; %" PRId64 " ops became %" PRId64 " kernel calls and %" PRId64
-			" library calls (%.1f ops a call)",
-			r->ops, r->launches, r->external, tide__compile_fusion(r));
+	put_count((int64_t)r->n_units, "compile", ", ", out);
+	fprintf(out, "%s in all; %" PRIu64 " failed, %" PRIu64 " without an end\n", total,
+		r->failed, r->unfinished);
+	put_count((int64_t)r->graph_breaks, "graph break", " at ", out);
+	put_count((int64_t)r->n_breaks, "place", ", ", out);
+	put_count((int64_t)r->recompiled, "recompile", ", ", out);
+	put_count((int64_t)r->cudagraph_skips, "graph", " without CUDA graphs\n", out);
+	if (r->kernels >= 0) {
+		put_count((int64_t)r->graphs, "generated module", " with ", out);
+		put_count(r->kernels, "kernel", "", out);
+	}
+	if (r->launches >= 0) {
+		fprintf(out, "; %" PRId64 " ops became ", r->ops);
+		put_count(r->launches, "kernel call", " and ", out);
+		put_count(r->external, "library call", "", out);
+		fprintf(out, " (%.1f ops a call)", tide__compile_fusion(r));
+	}
 	if (r->kernels >= 0)
 		fputc('\n', out);
 	for (size_t c = 0; c < TIDE_CACHES; c++)

@@ -43,13 +43,16 @@ void tide__compile_runs_text(const tide_compile_run *v, size_t n, FILE *out,
 	bool any = false;
 	for (size_t i = 0; i < n; i++)
 		any |= v[i].calls.ns.n > 0;
+	if (!any && n > 1)
+		fputs("No calls to compare: the compiled function was called at most once, "
+		      "and the first call is left out.\n",
+		      out);
 	tide_grid *g = any ? tide__grid_new(cols, sizeof cols / sizeof *cols) : NULL;
 	if (!g)
 		return;
 	for (size_t i = 0; i < n; i++)
 		row(g, &v[0], &v[i]);
-	fputs("Calls of what torch.compile returned, without the first and those that compiled:\n",
-	      out);
+	fputs("Calls of compiled functions, without the first and those that compiled:\n", out);
 	tide__grid_print(g, out, style, 2);
 	tide__grid_free(g);
 }

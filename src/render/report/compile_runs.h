@@ -10,14 +10,14 @@
 #include "render/text/grid.h"
 
 typedef struct tide_compile_run {
-	const char *mode; /* borrowed; NULL = as the program says */
+	const char *mode; /* borrowed; NULL = as set by the program */
 	int64_t wall_ns;  /* of the whole program, compiling included */
 	int status;
 	bool timed_out;
-	bool logged;   /* something was compiled */
+	bool logged;   /* at least one function was compiled */
 	bool recorded; /* `calls` and `device` are known */
 	tide_compile_calls calls;
-	char device[64]; /* whose bytes; "" = none */
+	char device[64]; /* device of the bytes; "" = none */
 } tide_compile_run;
 
 /* Returns the speedup of this run's median call over `eager`; 0 = unknown. */

@@ -28,7 +28,8 @@ void tide__findings_text(const tide_findings *f, FILE *out)
 	char safe[1024];
 	if (f->score < 0) {
 		fputs("The recording has no device work, no history of device memory and no compile "
-		      "log: no advice is possible.\n",
+		      "log, and its host memory shows no growth over steps and no dominating role: "
+		      "no advice is possible.\n",
 		      out);
 		return;
 	}

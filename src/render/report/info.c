@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "render/report/info.h"
+#include "render/text/labels.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -118,7 +119,7 @@ static void print_facts(const tide_out *to, const tide_model *m)
 	tide_grid *g = tide__grid_new(cols, 2);
 	for (size_t i = 0; i < m->facts.n; i++) {
 		char num[32];
-		if (!strncmp(tide__text(m, m->facts.key[i], NULL), "loss.", 5))
+		if (tide__loss_key(tide__text(m, m->facts.key[i], NULL)))
 			continue;
 		snprintf(num, sizeof num, "%" PRId64, m->facts.number[i]);
 		tide__name_cell(g, m, m->facts.key[i]);

@@ -5,6 +5,7 @@
 #define TIDE_RENDER_REPORT_INFO_H
 
 #include "model/kind_names.h"
+#include "model/losses.h"
 #include "model/model.h"
 #include "render/text/out.h"
 

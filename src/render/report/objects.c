@@ -49,7 +49,7 @@ static const tide_grid_col buffer_cols[] = {
 	{ "bytes", "Bytes", TIDE_CELL_BYTES },
 };
 
-/* The order of the text; JSON has the same. */
+/* The order of tables, in text and JSON. */
 static const struct table {
 	const char *key, *title, *none;
 	const tide_grid_col *cols;
@@ -73,7 +73,7 @@ static void cell_text(tide_grid *g, const char *s)
 	s ? tide__grid_text(g, s) : tide__grid_none(g);
 }
 
-/* The first few by name; JSON has all that are known. */
+/* Writes the first few names; JSON has all known ones. */
 static void cell_owners(tide_grid *g, const tide_objects_row *r)
 {
 	size_t shown = r->n_owners < MOST_OWNERS ? r->n_owners : MOST_OWNERS, room = 8, at = 0;
@@ -173,7 +173,8 @@ void tide__objects_text(const tide_objects *o, const tide_objects_snapshot *s, s
 	tide__put_text(to, o->program ? o->program : "a program");
 	fprintf(to->out, " at ");
 	tide__put_text(to, s->at);
-	fprintf(to->out, "\n%s reached from variables, of it %s by two owners or more; %s not\n",
+	fprintf(to->out,
+		"\n%s reached from variables, %s of them by 2 owners or more; %s not reached\n",
 		tide__fmt_bytes(named, sizeof named, (double)s->variables),
 		tide__fmt_bytes(shared, sizeof shared, (double)s->shared),
 		tide__fmt_bytes(other, sizeof other, (double)s->other));

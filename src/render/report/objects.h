@@ -10,9 +10,9 @@
 /* `top`: rows of each table, 0 = all. */
 void tide__objects_text(const tide_objects *o, const tide_objects_snapshot *s, size_t top,
 			const tide_out *to);
-/* One snapshot as an object: docs/analyses/json.md. */
+/* Writes one snapshot as an object: docs/analyses/json.md. */
 void tide__objects_snapshot_json(const tide_objects_snapshot *s, size_t top, tide_json *j);
-/* The document that tide__objects_read reads. */
+/* Writes the document that tide__objects_read reads. */
 void tide__objects_json(const tide_objects *o, size_t top, tide_json *j);
 
 #endif

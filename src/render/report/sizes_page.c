@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A log has no tensors: a part leads to the phases that it comes from. */
+/* Logs have no tensors, so a part links to the phases that it comes from. */
 #include "render/report/sizes_page.h"
 
 #include <string.h>
@@ -85,7 +85,7 @@ static void part(const tide_phase_summary *s, const tide_training_sizes *t, int 
 	}
 	fprintf(out, "%.2f MB, %.1f %% of the peak; %s.", mb(t->part[i].bytes),
 		t->peak ? 100.0 * (double)t->part[i].bytes / (double)t->peak : 0,
-		t->from_roles ? "what was alive at the peak in this role"
+		t->from_roles ? "live bytes of this role at the peak"
 		: theory      ? o->from_theory
 			      : o->from_log);
 	if (theory && t->actual[i].known)

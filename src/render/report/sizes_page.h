@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The notes below the bars of a page made from logs: where a part's bytes come from. */
+/* Writes the notes below the bars of a page made from logs: the phases that a part was computed
+ * from. */
 #ifndef TIDE_RENDER_REPORT_SIZES_PAGE_H
 #define TIDE_RENDER_REPORT_SIZES_PAGE_H
 
@@ -12,7 +13,7 @@
  * "b<number>-<part>", which names the phases it was computed from. */
 void tide__sizes_page_notes(const tide_phase_summary *s, const tide_training_sizes *t,
 			    size_t number, const char *title, FILE *out);
-/* A text with <, & and quotes escaped. */
+/* Writes a text with <, & and quotes escaped. */
 void tide__sizes_page_text(const char *text, FILE *out);
 
 #endif

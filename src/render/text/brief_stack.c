@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A call stack in one short line, innermost frame first, for tables that people read: the innermost
+/* Writes a call stack in one short line, innermost frame first, for tables in text: the innermost
  * Python frame and the user's own frames around it; without Python the frame that names the stack
- * (tide__stack_face). Two stacks may have the same short text: tables add their difference
+ * (tide__stack_main_frame). Two stacks may have the same short text: tables add their difference
  * (tide__stack_differs); JSON has them in full. */
 #include <string.h>
 
@@ -29,10 +29,11 @@ static tide_stack_id innermost_python(const tide_model *m, tide_stack_id s)
 static void put_frame(const tide_model *m, tide_frame_id f, FILE *out)
 {
 	char text[1024];
-	fputs(tide__frame_text(m, f, text, sizeof text), out);
+	fputs(tide__frame_name(m, f, text, sizeof text), out);
 }
 
-/* The stack of a forward op, for what its backward did (import/tide/forward_backward.h). */
+/* Returns true for the stack of a forward op that was given to its backward op
+ * (import/tide/forward_backward.h). */
 static bool is_backward(const tide_model *m, tide_stack_id s)
 {
 	tide_frame_id f = m->stacks.frame[s.i];
@@ -50,7 +51,7 @@ void tide__stack_brief(const tide_model *m, tide_stack_id s, FILE *out)
 	}
 	if (is_backward(m, s))
 		fputs("[backward] < ", out);
-	put_frame(m, at.i ? m->stacks.frame[at.i] : tide__stack_face(m, s), out);
+	put_frame(m, at.i ? m->stacks.frame[at.i] : tide__stack_main_frame(m, s), out);
 	while (at.i && (at = m->stacks.parent[at.i]).i) {
 		if (!tide__frame_is_user(m, m->stacks.frame[at.i]))
 			continue;
@@ -73,7 +74,7 @@ tide_frame_id tide__stack_differs(const tide_model *m, tide_stack_id a, tide_sta
 
 /* ---- paths of a flame graph ---- */
 
-/* "function (file:line)" of a node, in its parts. */
+/* The parts of a node's "function (file:line)". */
 struct place {
 	const char *function, *file; /* not terminated */
 	size_t n_function, n_file;   /* without the line */
@@ -137,7 +138,7 @@ static void put_place(const struct place *p, FILE *out)
 	}
 }
 
-/* The native function that names a path best, the innermost of those. */
+/* Writes the native function that represents a path best, the innermost of equals. */
 static void put_native(const tide_flame *f, uint32_t node, uint32_t root, FILE *out)
 {
 	struct place best = place_of(f, node);

@@ -24,7 +24,7 @@ static uint64_t held_at(const tide_chart *c, size_t i)
 	return c->reserved && c->reserved[i] != UINT64_MAX ? c->reserved[i] : 0;
 }
 
-/* Likewise, where live bytes are sampled. */
+/* The same for sampled live bytes. */
 static uint64_t live_at(const tide_chart *c, size_t i)
 {
 	return c->live[i] != UINT64_MAX ? c->live[i] : 0;
@@ -42,7 +42,7 @@ static uint64_t top_of(const tide_chart *c)
 	return top;
 }
 
-/* Eighths of a row that v fills out of `rows` rows. */
+/* Returns how many eighths of a row v fills out of `rows` rows. */
 static int eighths(uint64_t v, uint64_t top, int rows)
 {
 	int e = (int)((double)v / (double)top * 8 * rows + 0.5);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Single values as people read them: sizes, times, counts, and names made safe for a terminal. */
+/* Formats single values for readers: sizes, times, counts, and names made safe for a terminal. */
 #include "render/text/format.h"
 
 #include "model/model.h"
@@ -117,7 +117,8 @@ char *tide__fmt_count(char *buf, size_t n, int64_t v)
 
 /* ---- names ---- */
 
-/* Columns a code point takes: 0 for combining marks, 2 for East Asian wide forms and pictures. */
+/* Returns the columns of a code point: 0 for combining marks, 2 for East Asian wide forms and
+ * pictures. */
 static int cp_width(uint32_t c)
 {
 	static const struct {
@@ -153,7 +154,7 @@ static bool turns(uint32_t c)
 	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f);
 }
 
-bool tide__unseen(const char *s, size_t len)
+bool tide__is_invisible(const char *s, size_t len)
 {
 	uint32_t c = tide__code_point(s, len);
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || turns(c);
@@ -166,7 +167,7 @@ static size_t glyph(const char *s, size_t n, char out[8], int *width)
 {
 	size_t len = tide__utf8_len(s, n);
 	uint32_t c = len ? tide__code_point(s, len) : 0;
-	if (!len || tide__unseen(s, len)) {
+	if (!len || tide__is_invisible(s, len)) {
 		snprintf(out, 8, "\\x%02x", (uint8_t)s[0]);
 		*width = 4;
 		return 1;
@@ -219,11 +220,11 @@ static void emit(struct sink *k, const char *g)
 		memcpy(k->buf + k->used, g, len + 1);
 		k->used += len;
 	} else {
-		k->full = true; /* never half a character, nothing after a gap */
+		k->full = true; /* never part of a character, nothing after a gap */
 	}
 }
 
-/* Glyphs of s in at most `width` columns: the start and the end with a mark between them. */
+/* Writes s in at most `width` columns: the start and the end with a mark between them. */
 static void fit(struct sink *k, const char *s, size_t n, int width, const char *mark)
 {
 	int total = width > 0 ? tide__columns(s, n) : 0, pos = 0, w;
@@ -231,7 +232,7 @@ static void fit(struct sink *k, const char *s, size_t n, int width, const char *
 	int room = width - (int)(*mark == '.' ? strlen(mark) : 1);
 	int tail = room > 0 ? room / 2 : 0, head = room - tail;
 	char g[8];
-	for (size_t i = 0; !cut && k->out && i < n;) { /* nothing is in the way */
+	for (size_t i = 0; !cut && k->out && i < n;) { /* it fits */
 		size_t run = plain(s + i, n - i);
 		fwrite(s + i, 1, run, k->out);
 		i += run;

@@ -20,8 +20,8 @@ void tide__put_words(FILE *out, const char *s, int col, int indent, int width);
 
 /* Returns true if the valid character at s, `len` bytes, is invisible but affects a terminal: a
  * control character, a direction mark, an invisible one. */
-bool tide__unseen(const char *s, size_t len);
-/* The code point of the valid character at s. */
+bool tide__is_invisible(const char *s, size_t len);
+/* Returns the code point of the valid character at s. */
 uint32_t tide__code_point(const char *s, size_t len);
 
 #endif

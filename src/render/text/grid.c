@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Cells are kept as values, texts in one buffer; widths are known only when everything is in.
- * When the table is too wide, columns that may go do so until texts have a readable width; then
+/* Cells are kept as values, texts in one buffer; widths are known only when all cells were added.
+ * If the table is too wide, droppable columns are dropped until texts have a readable width; then
  * texts are shortened, the widest first. */
 #include "render/text/grid.h"
 
@@ -251,7 +251,7 @@ static void measure(const tide_grid *g, int *w)
 	}
 }
 
-/* Width of the table with texts of at most `text` columns. */
+/* Returns the width of the table with texts of at most `text` columns. */
 static int total_width(const tide_grid *g, const int *w, int text)
 {
 	int total = -GAP;
@@ -261,7 +261,7 @@ static int total_width(const tide_grid *g, const int *w, int text)
 	return total;
 }
 
-/* Nothing is known in any of its rows. */
+/* Returns true if all rows of the column are unknown. */
 static bool is_empty(const tide_grid *g, size_t k)
 {
 	for (size_t i = k; i < g->n; i += g->n_cols)
@@ -306,7 +306,7 @@ static void drop(const tide_grid *g, int *w, int room)
 	}
 }
 
-/* Take columns away from the widest text until the table fits or nothing more can give. */
+/* Narrows the widest text until the table fits or no text can be shortened further. */
 static void squeeze(const tide_grid *g, int *w, int room)
 {
 	for (int total = total_width(g, w, INT_MAX); total > room; total--) {
@@ -350,7 +350,7 @@ static void put_cell(FILE *out, const char *s, size_t n, int w, bool left, bool 
 	if (!left)
 		pad(out, w - cw);
 	for (; cut && in < w / 2 && (size_t)in < n && s[in] == ' '; in++)
-		fputc(' ', out); /* what is shortened is the name, not the room before it */
+		fputc(' ', out); /* the name is shortened, not the space before it */
 	tide__put_name(out, s + in, n - (size_t)in, cut ? w - in : 0, st->ascii);
 	if (left && !last)
 		pad(out, w - cw);
@@ -415,7 +415,7 @@ static void print_gone(const tide_grid *g, FILE *out, const int *w, int indent)
 	fputs(first ? "" : ")\n", out);
 }
 
-/* ---- kernels' names ---- */
+/* ---- kernel names ---- */
 
 struct shorts {
 	char (*name)[TIDE_KERNEL_NAME + 8]; /* per row */
@@ -444,7 +444,7 @@ static bool same_text(const tide_grid *g, size_t a, size_t b, size_t k)
 	return n[0] == n[1] && !memcmp(x, y, n[0]);
 }
 
-/* Short names of a column; where two names shorten alike, each with its tag. */
+/* Finds the short names of a column; names with the same short form get a tag. */
 static bool shorten(const tide_grid *g, size_t k, struct shorts *s)
 {
 	size_t rows = tide__grid_rows(g), n;
@@ -473,8 +473,8 @@ static bool shorten(const tide_grid *g, size_t k, struct shorts *s)
 	return ok;
 }
 
-/* A copy of the grid with short names; NULL = there is nothing to shorten, or no memory for it:
- * then names are whole. Owned by the caller. */
+/* Returns a copy of the grid with short names, owned by the caller; NULL if there is nothing to
+ * shorten or memory runs out: names are then complete. */
 static tide_grid *with_short_names(const tide_grid *g)
 {
 	size_t rows = tide__grid_rows(g);

@@ -42,7 +42,7 @@ static void newline(tide_json *j)
 		put(j, "  ", 2);
 }
 
-/* Writes what precedes a value or key here. */
+/* Writes the comma, newline and indent before a value or key. */
 static void lead(tide_json *j)
 {
 	if (j->keyed) {
@@ -177,8 +177,8 @@ static void quoted(tide_json *j, const char *s, size_t n)
 		size_t k = i; /* a run that needs no escape */
 		while (k < n) {
 			size_t len = tide__utf8_len(s + k, n - k);
-			if (!len ||
-			    (len == 1 ? !plain((unsigned char)s[k]) : tide__unseen(s + k, len)))
+			if (!len || (len == 1 ? !plain((unsigned char)s[k])
+					      : tide__is_invisible(s + k, len)))
 				break;
 			k += len;
 		}

@@ -57,7 +57,7 @@ void tide__json_begin_sink(tide_json *j, tide_json_sink *sink, void *user);
 /* Writes the final newline; returns false if anything failed (write error, unbalanced). j->cut
  * is kept. */
 bool tide__json_end(tide_json *j);
-/* Frees its memory, for a document without an end of its own. */
+/* Frees its memory, for a document that is not ended. */
 void tide__json_free(tide_json *j);
 
 void tide__json_object(tide_json *j);
@@ -81,7 +81,7 @@ void tide__json_maybe(tide_json *j, uint64_t v); /* UINT64_MAX = null */
 
 /* key and value in one call */
 void tide__json_kstr(tide_json *j, const char *key, const char *s);
-/* A JSON value that is written already, as another command's document; line ends after it are left out.
+/* Writes a complete JSON value as it is, without line ends after it.
  * NULL: null. */
 void tide__json_kraw(tide_json *j, const char *key, const char *text, size_t n);
 void tide__json_ktext(tide_json *j, const char *key, const tide_model *m, tide_str s);

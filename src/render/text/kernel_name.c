@@ -93,7 +93,7 @@ static const char *const fillers[] = {
 	"cudnnKernelDataType_t",
 };
 
-/* Functions that only run what their first argument is. */
+/* Functions that only run their first argument. */
 static const char *const shells[] = { "Kernel", "Kernel2", "device_kernel", "kernel" };
 
 /* Common prefixes and suffixes of functions and functors. */
@@ -103,7 +103,7 @@ static const char *const tails[] = { "_kernel_cuda", "_kernel_impl", "CUDAKernel
 				     "KernelImpl",   "_kernel",	     "_functor",
 				     "Functor",	     "_cuda",	     "Kernel" };
 
-/* Parts of plain names that tell the device or tool they were built for. */
+/* Parts of plain names that identify the device or tool they were built for. */
 static const char *const built_for[] = {
 	"cudnn_infer_", "cudnn_train_", "volta_",     "turing_",    "ampere_",
 	"hopper_",	"maxwell_",	"pascal_",    "sm70_xmma_", "sm75_xmma_",
@@ -269,7 +269,7 @@ static size_t cplusplus(const char *s, size_t n, struct text *t)
 
 /* ---- plain names ---- */
 
-/* Tensile: what is multiplied, and the tile. */
+/* Shortens a Tensile name to its operands and tile. */
 static size_t tensile(const char *s, size_t n, struct text *t)
 {
 	const char *tile = n > 5 && !memcmp(s, "Cijk_", 5) ? memmem(s, n, "_MT", 3) : NULL;

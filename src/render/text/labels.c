@@ -50,7 +50,7 @@ static void label_stack(const struct label *l, uint64_t key)
 {
 	enum {
 		MAX = 128
-	}; /* frames shown; the outermost of a deeper stack are left out and said so */
+	}; /* frames shown; the outermost of a deeper stack are left out, with a note */
 	const tide_stacks *t = &l->m->stacks;
 	uint32_t way[MAX], n = 0, s = (uint32_t)key;
 	if (!key) {
@@ -99,7 +99,7 @@ static void label_stream(const struct label *l, uint64_t key)
 		fprintf(l->out, "stream %" PRId64, lane->number[key]);
 }
 
-/* A power of two in its unit: "512 KiB". */
+/* Writes a power of two in its unit: "512 KiB". */
 static void power(unsigned shift, FILE *out)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
@@ -148,22 +148,11 @@ void tide__groups_label(const tide_groups *g, const tide_model *m, size_t row, t
 		kinds[g->by](&l, key);
 }
 
-const char *tide__device_name(const tide_model *m, uint32_t d, char *buf, size_t n)
-{
-	if (!d || d >= m->devices.n)
-		snprintf(buf, n, "?");
-	else if (m->devices.kind[d] == TIDE_DEVICE_HOST && !m->devices.index[d])
-		snprintf(buf, n, "cpu");
-	else
-		snprintf(buf, n, "%s:%" PRId64, tide__device_kind_name(m, d), m->devices.index[d]);
-	return buf;
-}
-
 const char *tide__sampled_when(const tide_sampled_device *x, char *buf, size_t n)
 {
 	char t[32], since[32];
 	if (tide__sampled_by_own(x))
-		snprintf(buf, n, "between %s and %s as its own counter says",
+		snprintf(buf, n, "between %s and %s by its own counter",
 			 tide__fmt_at(since, sizeof since, (double)x->own_since),
 			 tide__fmt_at(t, sizeof t, (double)x->own_told));
 	else if (x->peak == TIDE_SAMPLED_NONE)

@@ -9,6 +9,7 @@
 #include "analyze/ops/flame.h"
 #include "analyze/memory/groups.h"
 #include "analyze/memory/sampled.h"
+#include "model/names.h"
 #include "render/text/long_text.h"
 
 /* Writes the name of a group: "train/forward", "weights float32[64, 32]", "1 MiB - 2 MiB" ...
@@ -23,18 +24,16 @@ void tide__groups_brief(const tide_groups *g, const tide_model *m, size_t row, t
 
 /* Writes a stack in short form: "forward (model.py:34) < step (train.py:39)". */
 void tide__stack_brief(const tide_model *m, tide_stack_id s, FILE *out);
-/* The innermost frame of `a` that `b` does not have in its place; none if `b` begins with all of `a`. */
+/* Returns the innermost frame of `a` that differs from the frame of `b` at the same place; none if
+ * `b` begins with all of `a`. */
 tide_frame_id tide__stack_differs(const tide_model *m, tide_stack_id a, tide_stack_id b);
 
 /* The same for a path in a flame graph, from `node` up to, without, `root`; without Python, the
  * most informative native function. */
 void tide__path_brief(const tide_flame *f, uint32_t node, uint32_t root, FILE *out);
 
-/* Writes a device's display name: "cuda:0", "cpu"; "?" for none. Returns buf. */
-const char *tide__device_name(const tide_model *m, uint32_t device, char *buf, size_t n);
-
 /* Writes when a sampled device was at its highest known value: "at 1.000 s", or "between 1.000 s
- * and 2.000 s as its own counter says". Returns buf. */
+ * and 2.000 s by its own counter". Returns buf. */
 const char *tide__sampled_when(const tide_sampled_device *x, char *buf, size_t n);
 
 #endif

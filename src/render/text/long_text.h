@@ -23,7 +23,7 @@ typedef struct tide_long {	/* of one output; zeroed = nothing is written yet */
 	const tide_strings *of; /* the table of the ids */
 	uint8_t *seen;		/* owned: a bit per text of it */
 	uint32_t n;		/* texts it has bits for */
-	bool brief;		/* set: long texts are always cut */
+	bool brief;		/* true: long texts are always cut */
 	uint64_t again;		/* bytes of long texts that were written more than once */
 	uint64_t cut;		/* texts that were cut */
 	char text[TIDE_LONG_KEEP + 60];

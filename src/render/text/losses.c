@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Sentences for what was lost. Keys without one come out as words, so that a new one is never
- * hidden. */
+/* Losses as lines of a report. */
 #include "render/text/losses.h"
 
 #include <inttypes.h>
@@ -9,132 +8,8 @@
 #include <string.h>
 
 #include "analyze/memory/sampled.h"
-#include "model/kind_names.h"
 #include "render/text/format.h"
 #include "render/text/labels.h"
-
-static const struct sentence {
-	const char *key;
-	const char *text; /* %s = the number or the text, %t = the text of row `why` in brackets */
-	bool place;	  /* a byte offset: digits not grouped */
-	const char *why;
-} sentences[] = {
-	{ "events", "events lost while recording: %s" },
-	{ "rings_cut", "the ring file was cut while recording: later events are missing" },
-	{ "window_events", "events before the part that was kept (run --max-size), left out: %s; "
-			   "blocks that were live are carried over" },
-	{ "window_blocks", "live blocks that could not be carried over, for lack of memory: %s" },
-	{ "left_out_events",
-	  "only the beginning was read, for lack of memory; events left out: %s" },
-	{ "missing_events", "recorded events missing from the file: %s" },
-	{ "missing_slots", "ring slots missing from the file: %s" },
-	{ "truncated_at", "the file is truncated at byte %s%t; everything before it was read", true,
-	  "damage" },
-	{ "truncated_traces", "truncated traces: %s" },
-	{ "corrupt_traces", "damaged traces: %s" },
-	{ "compressed_at",
-	  "the compressed data cannot be read from byte %s on%t; everything before it was read",
-	  true, "compressed_input" },
-	{ "compressed_traces", "traces whose compressed data cannot be read to the end: %s" },
-	{ "corrupt_at", "the file is damaged at byte %s%t; everything before it was read", true,
-	  "damage" },
-	{ "gap_at", "the file is damaged at byte %s%t; everything before and after it was read",
-	  true, "gap_damage" },
-	{ "gap_bytes", "damaged bytes skipped: %s" },
-	{ "head", "%s" },
-	{ "not_closed", "the recording was not closed and there is no ring file beside it: its "
-			"last events are missing" },
-	{ "repeated_chunks", "chunks left out because they repeat others: %s" },
-	{ "unknown_chunks", "chunks of an unknown kind, skipped: %s" },
-	{ "unknown_records", "records of an unknown kind, skipped: %s" },
-	{ "unread_records", "unreadable records: %s" },
-	{ "free_unknown", "frees of unallocated addresses, left out: %s" },
-	{ "free_twice", "frees of addresses that were freed already, left out: %s" },
-	{ "alloc_reused", "allocations at addresses still in use (a free is missing): %s" },
-	{ "alloc_overlaps", "allocations that overlap another live one: %s" },
-	{ "python_calls_cut", "Python calls that end after their caller, cut to its end: %s" },
-	{ "op_begin", "ops whose begin was lost: %s" },
-	{ "op_end", "ends without an op, left out: %s" },
-	{ "undefined_ids", "uses of undefined names, pools, ...: %s" },
-	{ "tensor_unknown", "tensors at unallocated addresses, left out: %s" },
-	{ "view_outside", "views that reach beyond their allocation, left out: %s" },
-	{ "clock_uncalibrated", "the clock has no calibration points: times are estimates" },
-	{ "history_wrapped",
-	  "allocations and segments whose events are no longer in the history (it wrapped or was "
-	  "restarted): %s" },
-	{ "no_history",
-	  "the snapshot has no history, only the final state; allocations with unknown past: %s" },
-	{ "times_unknown", "events without a time: %s; their order is correct, and the times "
-			   "shown only count them, 1 ns each" },
-	{ "geometry_mismatch", "blocks in the final state that differ from the recorded ones: %s" },
-	{ "geometry_repairs", "events that contradict the allocator's rules: %s" },
-	{ "unknown_actions", "events of an unknown kind, skipped: %s" },
-	{ "trailing_bytes", "bytes after the end of the pickle, left out: %s" },
-	{ "annotations", "annotations that could not be placed: %s" },
-	{ "bad_lines", "lines of the log that are not records, left out: %s" },
-	{ "bad_payloads", "records of the log with unreadable contents, left out: %s" },
-	{ "unended_stages", "compile stages without an end in the log: %s" },
-	{ "lone_ends", "ends of compile stages that never began, left out: %s" },
-	{ "bad_records", "records without a usable time or size, left out: %s" },
-	{ "repeated_lifecycle_events",
-	  "events that repeat a tensor's birth or death, left out: %s" },
-	{ "operations_without_duration",
-	  "operations without an end, drawn up to the next one: %s" },
-	{ "tensor_lifecycles_left_out", "tensors whose lifetimes the profile leaves out: %s" },
-	{ "no_cupti", "the GPU was not recorded: %s" },
-	{ "gpu_aside", "%s" },
-	{ "device_records", "GPU records dropped by CUPTI: %s" },
-	{ "virtual_memory", "cuMemCreate calls whose bytes are unknown: %s; `device` counts "
-			    "them as context or unexplained" },
-	{ "device_log", "unreadable pieces of GPU records: %s" },
-	{ "paused", "times that recording was switched off (tidemark ctl): %s" },
-	{ "own_allocator", "the host heap was not recorded: %s" },
-	{ "tt_ops_without_block",
-	  "operations without a memory state in the log (lost lines?): %s; they are left out" },
-	{ "tt_no_blocks",
-	  "the log has no memory states: set TT_RUNTIME_MEMORY_LOG_LEVEL=operation (older "
-	  "builds: setMemoryLogLevel) and use a build with -DTT_RUNTIME_DEBUG=ON" },
-	{ "tt_no_op_lines", "the log has no operation lines, names come from memory states: set "
-			    "TTMLIR_RUNTIME_LOGGER_LEVEL=DEBUG" },
-	{ "tt_partial_blocks", "memory states with missing lines: %s" },
-	{ "tt_cut_lines", "truncated lines of the runtime: %s" },
-	{ "tt_loose_states", "lines of memory states that belong to no operation, left out: %s" },
-	{ "tt_unmatched", "programs and states that do not match the preceding lines: %s" },
-	{ "tt_unreadable_ops", "operations with unreadable text: %s" },
-	{ "tt_modules_left_out", "module dumps left out, more than 256 MiB of them: %s" },
-	{ "tt_long_lines", "lines of more than 16 MiB, read in parts: %s" },
-	{ "tt_results_only",
-	  "read from JSON files, which have no deallocates: the change of an operation includes "
-	  "those that followed it (operations: %s)" },
-	{ "unreported_devices",
-	  "devices whose allocators report nothing to PyTorch's profiler, so their allocations "
-	  "are missing: %s" },
-};
-
-/* Rows covered by another row: if that one exists, these have no note of their own. */
-static const struct {
-	const char *key, *by;
-} told[] = {
-	{ "damage", "truncated_at" },
-	{ "damage", "corrupt_at" },
-	{ "gap_damage", "gap_at" },
-	{ "gaps", "gap_at" },
-	{ "compressed_input", "compressed_at" },
-	{ "truncated_at", "compressed_at" },
-	{ "damage", "compressed_at" },
-	{ "not_closed", "compressed_at" },
-	{ "damage_traces", "truncated_traces" },
-	{ "damage_traces", "corrupt_traces" },
-	{ "compressed_input_traces", "compressed_traces" },
-};
-
-static const struct sentence *sentence_of(const char *key)
-{
-	for (size_t k = 0; k < sizeof sentences / sizeof *sentences; k++)
-		if (!strcmp(sentences[k].key, key))
-			return &sentences[k];
-	return NULL;
-}
 
 struct list {
 	tide_loss_at *at;
@@ -150,11 +25,12 @@ static bool find(const struct list *l, const char *key, tide_loss *out)
 	return false;
 }
 
-static bool is_told(const struct list *l, const char *key)
+static bool is_covered(const struct list *l, const char *key)
 {
+	const tide_loss_kind *kind = tide__loss_kind_of(key);
 	tide_loss by;
-	for (size_t k = 0; k < sizeof told / sizeof *told; k++)
-		if (!strcmp(told[k].key, key) && find(l, told[k].by, &by))
+	for (size_t k = 0; kind && k < sizeof kind->covered_by / sizeof *kind->covered_by; k++)
+		if (kind->covered_by[k] && find(l, kind->covered_by[k], &by))
 			return true;
 	return false;
 }
@@ -167,7 +43,7 @@ static void put_why(FILE *out, const struct list *l, const char *key)
 		fprintf(out, " (%s)", tide__fmt_name(buf, sizeof buf, why.text, why.n, 0));
 }
 
-static void put_sentence(FILE *out, const struct list *l, const struct sentence *s,
+static void put_sentence(FILE *out, const struct list *l, const tide_loss_kind *s,
 			 const tide_loss *x)
 {
 	char num[400];
@@ -187,7 +63,7 @@ static void put_sentence(FILE *out, const struct list *l, const struct sentence 
 	}
 }
 
-/* A key without a sentence comes out as words: "garbage bytes: 12". */
+/* Prints a key without a sentence as words: "garbage bytes: 12". */
 static void put_words(FILE *out, const tide_loss *x)
 {
 	char buf[400];
@@ -204,12 +80,12 @@ static void put_words(FILE *out, const tide_loss *x)
 
 static void put_loss(FILE *out, const tide_style *st, const struct list *l, const tide_loss *x)
 {
-	const struct sentence *s = sentence_of(x->key);
+	const tide_loss_kind *s = tide__loss_kind_of(x->key);
 	char *line = NULL;
 	size_t size;
 	FILE *f = open_memstream(&line, &size);
 	if (f) {
-		s ? put_sentence(f, l, s, x) : put_words(f, x);
+		s && s->text ? put_sentence(f, l, s, x) : put_words(f, x);
 		fclose(f);
 	}
 	fputs(st->color ? "\033[33mnote: " : "note: ", out);
@@ -225,7 +101,7 @@ size_t tide__put_loss_list(FILE *out, const tide_style *style, tide_loss_at *at,
 	size_t notes = 0;
 	tide_loss x;
 	for (size_t i = 0; i < n; i++)
-		if (at(user, i, &x) && !is_told(&l, x.key)) {
+		if (at(user, i, &x) && !is_covered(&l, x.key)) {
 			put_loss(out, style, &l, &x);
 			notes++;
 		}
@@ -234,17 +110,9 @@ size_t tide__put_loss_list(FILE *out, const tide_style *style, tide_loss_at *at,
 
 /* ---- all of a trace ---- */
 
-/* Gets a fact whose key starts with "loss." and has a value. */
 static bool loss_at(const void *user, size_t i, tide_loss *out)
 {
-	const tide_model *m = user;
-	const char *key = tide__text(m, m->facts.key[i], NULL);
-	if (strncmp(key, "loss.", 5) || (!m->facts.text[i].i && !m->facts.number[i]))
-		return false;
-	*out = (tide_loss){ .key = key + 5, .number = m->facts.number[i] };
-	if (m->facts.text[i].i)
-		out->text = tide__text(m, m->facts.text[i], &out->n);
-	return true;
+	return tide__loss_at(user, i, out);
 }
 
 static bool any_loss(const tide_model *m)
@@ -256,7 +124,7 @@ static bool any_loss(const tide_model *m)
 	return false;
 }
 
-/* Events that were read from a ring file, -1 = there was none to read. */
+/* Returns the number of events read from a ring file, -1 = there was none. */
 static int64_t from_rings(const tide_model *m)
 {
 	int64_t events = 0;

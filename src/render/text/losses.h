@@ -4,15 +4,9 @@
 #ifndef TIDE_RENDER_TEXT_LOSSES_H
 #define TIDE_RENDER_TEXT_LOSSES_H
 
-#include "model/model.h"
+#include "model/losses.h"
 #include "render/text/grid.h"
 
-/* One loss: `key` without "loss.", its value the text of n bytes or, when n is 0, the number. */
-typedef struct tide_loss {
-	const char *key, *text;
-	size_t n;
-	int64_t number;
-} tide_loss;
 /* Returns row i of a list of losses; false = no loss there. */
 typedef bool tide_loss_at(const void *user, size_t i, tide_loss *out);
 
@@ -26,7 +20,7 @@ size_t tide__put_loss_list(FILE *out, const tide_style *style, tide_loss_at *at,
 void tide__put_losses(const tide_model *m, FILE *out, const tide_style *style);
 /* The same as a text of plain lines, from malloc. NULL if memory runs out. */
 char *tide__losses_text(const tide_model *m);
-/* A loss as a member, and once more under the name it had in the last version, if that was another
+/* Writes a loss as a member, and again under its previous name if it was renamed
  * (docs/analyses/json.md). */
 void tide__loss_json(tide_json *j, const tide_loss *l);
 /* The same as JSON members: "losses": {"events": 12, ...}. Always present, {} when there is none.

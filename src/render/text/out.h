@@ -12,7 +12,7 @@
 #include "render/text/labels.h"
 #include "render/text/losses.h"
 
-/* Below a table whose memory columns are unknown. */
+/* Note below a table whose memory columns are unknown. */
 #define TIDE_NO_MEMORY_TEXT "\nThe trace holds no memory events: what was allocated is unknown.\n"
 
 typedef struct tide_out {

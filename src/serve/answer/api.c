@@ -8,6 +8,7 @@
 #include "analyze/memory/usage.h"
 #include "base/error.h"
 #include "render/page/page_parts.h"
+#include "model/names.h"
 
 const char tide__api_none[] = "this server has no recordings to serve";
 
@@ -43,7 +44,7 @@ void tide__api_stack(tide_json *j, const tide_model *m, tide_stack_id s)
 	char text[1024];
 	tide__json_karray(j, "stack");
 	for (int k = 0; s.i && k < MOST; k++, s = m->stacks.parent[s.i])
-		tide__json_str(j, tide__frame_text(m, m->stacks.frame[s.i], text, sizeof text));
+		tide__json_str(j, tide__frame_name(m, m->stacks.frame[s.i], text, sizeof text));
 	tide__json_array_end(j);
 }
 

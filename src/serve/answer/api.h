@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Shared by handlers: beginnings and ends of JSON answers, and values in the API's units. */
+/* Functions shared by handlers: begin and end JSON answers, write values in the API's units. */
 #ifndef TIDE_SERVE_ANSWER_API_H
 #define TIDE_SERVE_ANSWER_API_H
 
@@ -9,9 +9,9 @@
 
 /* {"has_real_data": real, "trace_file": name or null, ... */
 void tide__api_begin(tide_json *j, tide_ask *a, const tide_loaded *l, bool real);
-/* Writes "message": why there is no data; then the end of the document. */
+/* Writes "message" with the reason for missing data, then the end of the document. */
 tide_code tide__api_end(tide_json *j, const char *message, tide_error *err);
-/* Message if there is no recording at all. */
+/* The message if there is no recording at all. */
 extern const char tide__api_none[];
 
 void tide__api_mb(tide_json *j, const char *key, uint64_t bytes); /* 1 MB = 1024 × 1024 bytes */
@@ -24,7 +24,8 @@ void tide__api_rec_json(tide_json *j, const tide_rec *r);
 
 /* Gets the row of parameter "device", by default the highest peak. Returns false for status 400. */
 bool tide__api_device(tide_ask *a, const tide_loaded *l, uint32_t *out, tide_error *err);
-/* Parameters from, to (ns; by default the whole trace) and px. Returns false for status 400. */
+/* Gets the parameters from, to (ns; by default the whole trace) and px. Returns false for status
+ * 400. */
 typedef struct tide_api_window {
 	int64_t from, to;
 	int64_t px;

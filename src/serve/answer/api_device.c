@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* /api/profiler/kernels and hta: figures of the holistic analysis (`tidemark hta`). */
-#include "analyze/device/advice.h"
+#include "analyze/advice/time_advice.h"
 #include "base/error.h"
 #include "render/report/device/hta.h"
 #include "render/text/losses.h"
@@ -146,7 +146,7 @@ tide_code tide__api_hta(tide_ask *a, tide_error *err)
 	tide_code rc = job_of(a, &l, &job, err);
 	if (rc != TIDE_OK)
 		return rc;
-	size_t n = job ? tide__advise(job, advice) : 0;
+	size_t n = job ? tide__find_time_advice(job, advice) : 0;
 	tide__api_begin(&j, a, l, job);
 	if (job) {
 		put_breakdown(&j, &job->sum->h);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* /api/profiler/compile, torch, bottlenecks and optimization-score. What a recording does
- * not hold is null, with has_real_data false; nothing is guessed. */
+/* /api/profiler/compile, torch, bottlenecks and optimization-score. Data that a recording lacks are
+ * null, with has_real_data false; nothing is guessed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -189,11 +189,12 @@ static tide_code find(tide_ask *a, job *w, tide_error *err)
 	if (rc == TIDE_OK && w->l)
 		rc = tide__loaded_job(w->l, &w->job, err);
 	if (rc == TIDE_OK && w->l)
-		rc = tide__collect_findings(w->l->m, w->job, &w->f, err);
+		rc = tide__collect_findings(w->l->m, &(tide_findings_query){ .job = w->job }, &w->f,
+					    err);
 	return rc;
 }
 
-/* Faster at most by this if that share took no time at all. */
+/* Writes the highest possible speedup: if that share took no time at all. */
 static void put_speedup(tide_json *j, double pct)
 {
 	if (pct > 0 && pct < 100)
@@ -253,6 +254,16 @@ static void put_kernels(tide_json *j, const tide_hta *sum, int64_t all)
 	}
 }
 
+/* Returns why there is no judgement; NULL = there is one. */
+static const char *unjudged(const job *w)
+{
+	return !w->l ? tide__api_none
+	       : w->f.score >= 0
+		       ? NULL
+		       : "neither device work, device memory nor a compile log: there is nothing "
+			 "to judge";
+}
+
 tide_code tide__api_bottlenecks(tide_ask *a, tide_error *err)
 {
 	job w;
@@ -261,7 +272,7 @@ tide_code tide__api_bottlenecks(tide_ask *a, tide_error *err)
 	tide_code rc = find(a, &w, err);
 	if (rc != TIDE_OK)
 		return rc;
-	tide__api_begin(&j, a, w.l, w.l && w.f.score >= 0);
+	tide__api_begin(&j, a, w.l, !unjudged(&w));
 	for (int t = 0; w.job && t < TIDE_GPU_TYPES; t++)
 		all += w.job->sum->h.sum_of[t];
 	tide__json_karray(&j, "bottlenecks");
@@ -281,7 +292,7 @@ tide_code tide__api_bottlenecks(tide_ask *a, tide_error *err)
 		if (w.l->m->devices.name[d].i)
 			hardware = tide__text(w.l->m, w.l->m->devices.name[d], NULL);
 	tide__json_kstr(&j, "hardware", hardware);
-	return tide__api_end(&j, w.l ? NULL : tide__api_none, err);
+	return tide__api_end(&j, unjudged(&w), err);
 }
 
 /* ---- the score ---- */
@@ -306,19 +317,17 @@ static void put_points(tide_json *j, const char *key, const tide_findings *f, bo
 
 tide_code tide__api_score(tide_ask *a, tide_error *err)
 {
-	static const char nothing[] =
-		"neither device work, device memory nor a compile log: there is nothing to judge";
 	job w;
 	tide_json j;
 	tide_code rc = find(a, &w, err);
 	if (rc != TIDE_OK)
 		return rc;
-	bool real = w.l && w.f.score >= 0;
+	bool real = !unjudged(&w);
 	char grade[2] = { real ? w.f.grade : 0, 0 };
 	tide__api_begin(&j, a, w.l, real);
 	tide__json_kint_if(&j, "score", real, w.f.score);
 	tide__json_kstr(&j, "grade", real ? grade : NULL);
 	put_points(&j, "deductions", &w.f, false);
 	put_points(&j, "bonuses", &w.f, true);
-	return tide__api_end(&j, real ? NULL : w.l ? nothing : tide__api_none, err);
+	return tide__api_end(&j, unjudged(&w), err);
 }

@@ -16,6 +16,7 @@
 #include "render/page/page_parts.h"
 #include "render/report/ops/timeline.h"
 #include "serve/answer/api.h"
+#include "model/names.h"
 
 /* ---- flame ---- */
 
@@ -198,7 +199,7 @@ static int64_t length(const tide_model *m, uint32_t s)
 	return tide__span_end(m, s) - m->spans.t0[s];
 }
 
-/* Order of removal: shorter ones first, later ones of equals. */
+/* Orders spans for removal: shorter ones first, the later of equals first. */
 static bool worse(const tide_model *m, uint32_t x, uint32_t y)
 {
 	int64_t a = length(m, x), b = length(m, y);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* /api/recordings, what was alive in one of them, and /api/diff of two. */
+/* /api/recordings, the live allocations of a recording, and /api/diff of two. */
 #include <string.h>
 
 #include "analyze/memory/live_set.h"
@@ -14,10 +14,11 @@
 #include "render/text/losses.h"
 #include "render/page/page_parts.h"
 #include "serve/answer/api.h"
+#include "model/names.h"
 
 /* ---- the list ---- */
 
-enum { LIST_PAGE = 1000 }; /* recordings in an answer that does not say how many */
+enum { LIST_PAGE = 1000 }; /* default number of recordings in an answer */
 
 static const char *const states[] = { "idle", "loading", "ready", "failed" };
 static const char *const writers[] = { NULL, "running", "closed", "killed" };

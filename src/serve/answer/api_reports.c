@@ -51,7 +51,7 @@ static tide_code ops(query *q)
 {
 	tide_ops_options o = TIDE_OPS_OPTIONS_INIT;
 	o.device = q->device;
-	o.flat = true; /* a tree can be as deep as the input likes */
+	o.flat = true; /* the input decides how deep a tree is */
 	o.sort = q->sort;
 	o.top = q->top;
 	return tide_ops_find(q->t, &o, &q->report, q->err);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* /api/profiler/roofline: operations and bytes of ops with shapes against what the device can do. What is not known is
- * null; nothing is guessed. */
+/* /api/profiler/roofline: operations and bytes of ops with shapes, compared with the device's peaks.
+ * Unknown figures are null; nothing is guessed. */
 #include "analyze/device/flops.h"
 #include "base/error.h"
 #include "serve/answer/api.h"
@@ -9,9 +9,9 @@
 enum { POINTS = 200 }; /* listed at most; the sums are of all */
 
 typedef struct hardware {
-	const char *name; /* borrowed; NULL = not known */
+	const char *name; /* borrowed; NULL = unknown */
 	const tide_device_peak *known;
-	double tflops, gb_s; /* given, or 16 bit of the table; 0 = not known */
+	double tflops, gb_s; /* given, or 16 bit of the table; 0 = unknown */
 	bool given;	     /* one peak for every dtype */
 } hardware;
 
@@ -23,7 +23,7 @@ static void number(tide_json *j, const char *key, bool known, double v, int deci
 		tide__json_knull(j, key);
 }
 
-/* Returns false if a given figure is no number. */
+/* Returns false if a given figure is not a number. */
 static bool read_hardware(tide_ask *a, const tide_loaded *l, hardware *h)
 {
 	int64_t tflops = 0, gb_s = 0;
@@ -109,8 +109,8 @@ static const char *why(const tide_loaded *l, const tide_flops *f)
 	       : !f->calls ? "the recording has no matrix product, convolution or attention"
 	       : f->shapeless == f->calls
 		       ? "shapes of ops are not in the recording: record with torch.profiler and "
-			 "record_shapes=True (of a large file they are not kept)"
-		       : "no device time is known of the ops with shapes";
+			 "record_shapes=True (shapes of large files are not kept)"
+		       : "the ops with shapes have no recorded device time";
 }
 
 tide_code tide__api_roofline(tide_ask *a, tide_error *err)

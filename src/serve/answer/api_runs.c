@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* /api/runs: every recording with its figures, grouped by program, each run held against the one
- * before it; exports of a session belong to its recording; /api/runs/ID/note writes tags and a note (POST). */
+/* /api/runs: every recording with its figures, grouped by program, each run compared with the
+ * previous one; exports of a session belong to its recording; /api/runs/ID/note writes tags and a
+ * note (POST). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 #include "serve/answer/run_items.h"
 
 enum { LIMITS = 8 };
-typedef struct limits { /* as of `tidemark diff --fail-if` */
+typedef struct limits { /* conditions as in `tidemark diff --fail-if` */
 	char text[256];
 	const char *one[LIMITS]; /* in text */
 	tide_failif v[LIMITS];
@@ -21,7 +22,7 @@ typedef struct limits { /* as of `tidemark diff --fail-if` */
 
 typedef tide_run_item item;
 
-enum { LIST_PAGE = 1000 }; /* runs in an answer that does not say how many */
+enum { LIST_PAGE = 1000 }; /* default number of runs in an answer */
 
 /* ---- groups ---- */
 
@@ -30,7 +31,7 @@ static int same_text(const char *a, const char *b)
 	return strcmp(a, b);
 }
 
-/* Runs of one program on one device in one format belong together. */
+/* Orders runs by group: program, device and format. Returns 0 if two runs belong together. */
 static int group_order(const item *a, const item *b)
 {
 	int c = same_text(a->run->s.program, b->run->s.program);
@@ -56,7 +57,7 @@ static int newest_first(const void *a, const void *b)
 
 static void link_groups(item *v, size_t n, item **copy)
 {
-	/* order by group in a copy, so that `before` points at something that stays */
+	/* sorts a copy by group, so that pointers of `before` stay valid */
 	memcpy(*copy, v, n * sizeof *v);
 	if (n)
 		qsort(*copy, n, sizeof *v, by_group);

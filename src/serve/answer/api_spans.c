@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Spans of a recording by name, by number, and summed up over an area: what a page that holds all
- * of them finds by itself, for those that are too large. A span is known by its place in the
- * timeline's rows, as in the page. */
+/* Spans of a recording by name, by number, and summed over an area, for recordings that are too
+ * large for a page to hold all spans. A span is identified by its place in the timeline's rows, as
+ * in the page. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -96,7 +96,7 @@ static void put_args(tide_json *j, const tide_model *m, uint32_t s)
 	tide__json_object_end(j);
 }
 
-/* The spans around it, from the innermost on. */
+/* Writes the enclosing spans, innermost first. */
 static void put_around(tide_json *j, const char *key, const tide_lod *x, uint32_t span)
 {
 	const tide_spans *v = &x->m->spans;
@@ -120,7 +120,7 @@ static void put_cause(tide_json *j, const tide_lod *x, uint32_t span)
 	tide__json_object_end(j);
 }
 
-static void put_note(tide_json *j, const tide_lod *x, const tide_span_note *n, uint32_t span)
+static void put_note(tide_json *j, const tide_lod *x, const tide_span_details *n, uint32_t span)
 {
 	tide__json_kint(j, "self_ns", n->self);
 	tide__json_kuint_if(j, "allocated_bytes", n->memory, n->allocated);
@@ -176,10 +176,10 @@ static tide_code put_details(tide_ask *a, tide_loaded *l, const tide_lod *x, uin
 {
 	const tide_model *m = l->m;
 	uint32_t s = x->rows.order[place];
-	tide_span_note note;
+	tide_span_details note;
 	char label[400];
 	tide_json j;
-	tide_code rc = tide__span_note(m, &x->rows, s, MOST_LINKS, &note, err);
+	tide_code rc = tide__span_details_find(m, &x->rows, s, MOST_LINKS, &note, err);
 	if (rc != TIDE_OK)
 		return rc;
 	tide__api_begin(&j, a, l, true);
@@ -193,7 +193,7 @@ static tide_code put_details(tide_ask *a, tide_loaded *l, const tide_lod *x, uin
 	put_args(&j, m, s);
 	put_source(&j, l, s);
 	tide__api_stack(&j, m, m->spans.stack[s]);
-	tide__span_note_free(&note);
+	tide__span_details_free(&note);
 	return tide__api_end(&j, NULL, err);
 }
 
@@ -245,7 +245,7 @@ static bool tracks_of(tide_ask *a, uint32_t n_tracks, bool *on, uint64_t *n)
 			last = number(&s, first, n_tracks);
 		}
 		if (last == n_tracks || (*s && *s != '.')) {
-			a->req->wrong = "tracks is no list of tracks";
+			a->req->wrong = "tracks is not a list of tracks";
 			return false;
 		}
 		for (; first <= last; first++) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A window of time at the zoom asked: spans in pieces of at least a pixel, memory per pixel. The
- * size of the answer follows pixels and rows, never the length of the recording. */
+/* A time window at the requested zoom: spans in pieces of at least a pixel, memory per pixel. The
+ * size of the answer depends on pixels and rows, never on the length of the recording. */
 #include "analyze/memory/curve.h"
 #include "analyze/timeline/level_of_detail.h"
 #include "base/error.h"
 #include "render/page/page_parts.h"
 #include "render/report/ops/timeline.h"
 #include "serve/answer/api.h"
+#include "model/names.h"
 
 /* ---- spans ---- */
 

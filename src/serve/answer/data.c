@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* /data/ID/...: what the page fetches. Sections are the gzip members that a page of one file holds
- * (docs/formats/page.md); `pieces` is a window of the timeline in the same form; `perfetto` is the
- * recording for another viewer. /pair/A/B/...: the sections of a page that compares two. */
+/* /data/ID/...: data that the page fetches. Sections are the gzip members that a page of one file
+ * holds (docs/formats/page.md); `pieces` is a window of the timeline in the same form; `perfetto`
+ * is the recording for another viewer. /pair/A/B/...: the sections of a page that compares two. */
 #include <string.h>
 
 #include "base/error.h"
@@ -15,7 +15,7 @@
 
 enum { MOST_ALLOCS = 300000 }; /* in section "memory" at a zoom */
 
-/* Computed on first use; for a large recording, only if `all` is given. */
+/* Writes the critical path, computed on first use; for a large recording only if `all` is given. */
 static tide_code critical(tide_ask *a, tide_loaded *l, bool *given, tide_error *err)
 {
 	const char *bytes;
@@ -37,7 +37,7 @@ static tide_code thinned(tide_ask *a, tide_loaded *l, const char *name, tide_pag
 			 tide_error *err)
 {
 	tide_api_window w;
-	tide_downsampled_allocs thin = { 0 };
+	tide_downsampled_allocs downsampled = { 0 };
 	tide_phases phases = { 0 };
 	int64_t at = -1, by_phase = 0;
 	if (!tide__api_window(a, l, &w) ||
@@ -46,14 +46,14 @@ static tide_code thinned(tide_ask *a, tide_loaded *l, const char *name, tide_pag
 		return tide__ask_wrong(a, err);
 	tide_code rc = by_phase ? tide__find_phases(l->m, &phases, err)
 				: tide__downsample_allocs(l->m, w.from, w.to, (uint32_t)w.px, at,
-							  MOST_ALLOCS, &thin, err);
+							  MOST_ALLOCS, &downsampled, err);
 	if (rc == TIDE_OK && by_phase)
-		rc = tide__downsample_phases(l->m, &phases, MOST_ALLOCS, &thin, err);
-	opt->thin = &thin;
+		rc = tide__downsample_phases(l->m, &phases, MOST_ALLOCS, &downsampled, err);
+	opt->downsampled = &downsampled;
 	opt->phases = by_phase ? &phases : NULL;
 	if (rc == TIDE_OK)
 		rc = tide__page_section(name, l->m, opt, a->out, err);
-	tide__downsampled_allocs_free(&thin);
+	tide__downsampled_allocs_free(&downsampled);
 	tide__phases_free(&phases);
 	return rc;
 }
@@ -85,7 +85,7 @@ tide_code tide__data_section(tide_ask *a, tide_error *err)
 	return rc == TIDE_OK ? tide__page_section(name, l->m, &opt, a->out, err) : rc;
 }
 
-tide_code tide__data_pieces(tide_ask *a, tide_error *err)
+tide_code tide__data_window(tide_ask *a, tide_error *err)
 {
 	tide_loaded *l;
 	const tide_lod *x;
@@ -96,7 +96,7 @@ tide_code tide__data_pieces(tide_ask *a, tide_error *err)
 	if (!tide__api_window(a, l, &w))
 		return tide__ask_wrong(a, err);
 	tide_box *b = tide__box_new("pieces");
-	bool ok = b && tide__page_pieces(b, x, w.from, w.to, (uint32_t)w.px, err) &&
+	bool ok = b && tide__page_window(b, x, w.from, w.to, (uint32_t)w.px, err) &&
 		  tide__box_write_gzip(b, a->out);
 	tide__box_free(b);
 	a->type = BYTES;
@@ -114,7 +114,7 @@ static tide_code put_shared(tide_ask *a, const char *name, tide_page_fill *fill,
 	return ok ? TIDE_OK : tide__nomem(err);
 }
 
-/* Section "page": what a page of one file that compares two has. */
+/* Writes the section "page" of a page that compares two recordings. */
 static tide_code put_contents(tide_ask *a, const tide_page_two *two, tide_error *err)
 {
 	static char titles[2][2] = { "A", "B" };

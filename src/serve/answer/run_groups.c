@@ -152,10 +152,12 @@ static void put_figures(tide_json *j, const tide_run_item *x)
 	tide__json_kint_if(j, "step_ns", k && s->step_ns >= 0, s->step_ns);
 }
 
+/* Writes the trend of a group; runs of unknown programs are unrelated and have none. */
 static void put_trend(tide_json *j, const group *g)
 {
+	size_t n = !program(g->v[0])[0] ? 0 : g->n < TREND ? g->n : TREND;
 	tide__json_karray(j, "trend");
-	for (size_t i = g->n < TREND ? g->n : TREND; i-- > 0;) {
+	for (size_t i = n; i-- > 0;) {
 		tide__json_object(j);
 		tide__json_kstr(j, "id", g->v[i]->r->id);
 		put_figures(j, g->v[i]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Runs as /api/runs lists them: a recording, its figures, and what it belongs to. */
+/* Runs as /api/runs lists them: a recording, its figures and its group. */
 #ifndef TIDE_SERVE_ANSWER_RUN_ITEMS_H
 #define TIDE_SERVE_ANSWER_RUN_ITEMS_H
 
@@ -10,16 +10,16 @@
 typedef struct tide_run_item {
 	const tide_rec *r;
 	const tide_run *run;
-	const struct tide_run_item *before; /* the run before it; NULL = none */
+	const struct tide_run_item *before; /* the previous run; NULL = none */
 	const tide_rec *of;		    /* the recording that it is an export of; NULL = none */
 	int64_t when;			    /* ns, Unix time */
 	bool worse;			    /* crosses a limit */
 	bool worse_peak, worse_step;	    /* one on this figure */
 } tide_run_item;
 
-/* Sets `of` of every export: NAME.json, NAME.json.gz and NAME_memory.pickle beside NAME.tide are what a
- * profiling session writes. Moves exports behind the others, ordered by their recordings. Returns
- * the number of the others. */
+/* Sets `of` of every export: NAME.json, NAME.json.gz and NAME_memory.pickle beside NAME.tide are
+ * what a profiling session writes. Moves exports behind the others, ordered by their recordings.
+ * Returns the number of the others. */
 size_t tide__run_exports_apart(tide_run_item *v, size_t n);
 /* Writes `"exports": [{"id", "name"}]` of a recording; `v` are the exports as
  * tide__run_exports_apart leaves them. */

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "render/page/page_parts.h"
 #include "serve/answer/api.h"
+#include "model/names.h"
 
 enum { KEPT = 64, TOP_OPS = 12 };
 
@@ -98,7 +99,7 @@ size_t tide__events_read(tide_events *e, tide_place_in_events *p, char *buf, siz
 	return have;
 }
 
-/* ---- what a recording is by now ---- */
+/* ---- the current state of a recording ---- */
 
 static void put_devices(tide_json *j, const tide_model *m, const tide_usage *u)
 {
@@ -119,7 +120,7 @@ static void put_devices(tide_json *j, const tide_model *m, const tide_usage *u)
 	tide__json_array_end(j);
 }
 
-/* The ops that took longest, in order. */
+/* Writes the ops that took longest, in order. */
 static void put_ops(tide_json *j, const tide_model *m, const tide_op_flat *f)
 {
 	size_t top[TOP_OPS], n = 0;

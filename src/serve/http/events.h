@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Live messages for clients: a short log of server-sent events.
  *
- * Writers append; every reader has its own position and reads what came since. Old messages are
+ * Writers append; every reader has its own position and reads later messages. Old messages are
  * overwritten: a reader that is too slow gets the event "lost" and continues with the oldest
  * message, so no thread ever waits. Thread-safe. */
 #ifndef TIDE_SERVE_HTTP_EVENTS_H
@@ -20,7 +20,7 @@ typedef struct tide_place_in_events {
 	size_t at;     /* bytes of it already read */
 } tide_place_in_events;
 
-tide_events *tide__events_new(void); /* NULL on exhaustion */
+tide_events *tide__events_new(void); /* NULL if memory runs out */
 void tide__events_free(tide_events *e);
 
 /* Appends event `name` with one line of JSON. Dropped if memory runs out. */

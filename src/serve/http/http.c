@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* HTTP by libmicrohttpd: one thread with epoll over all connections. What takes time is given to
- * workers while the connection is set aside (suspended). */
+/* HTTP by libmicrohttpd: one thread with epoll over all connections. Slow work runs in workers
+ * while the connection is suspended. */
 #include "serve/http/http.h"
 
 #include <microhttpd.h>
@@ -61,7 +61,7 @@ static void drop_blob(void *cls)
 	tide__blob_drop(cls);
 }
 
-/* Takes the blob over; NULL = memory was out. */
+/* Takes ownership of the blob; NULL = memory ran out. */
 static enum MHD_Result reply_blob(struct MHD_Connection *c, tide_blob *b)
 {
 	char name[300];
@@ -105,7 +105,7 @@ static ssize_t read_events(void *cls, uint64_t pos, char *buf, size_t max)
 	if (!n && atomic_load(&k->server->stop)) {
 		n = MHD_CONTENT_READER_END_OF_STREAM;
 	} else if (!n && (!pos || k->beat) && max >= 3) {
-		memcpy(buf, ":\n\n", 3); /* a comment: is it still there? */
+		memcpy(buf, ":\n\n", 3); /* a comment, to detect a client that is gone */
 		k->beat = false;
 		n = 3;
 	} else if (!n) {
@@ -158,7 +158,7 @@ void tide__http_wake(tide_server *s, bool beat)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* ---- bytes as they come ---- */
+/* ---- received bytes ---- */
 
 /* libmicrohttpd accepts a bare LF as the end of a line and stops reading a header at a NUL,
  * while a proxy in front may not: the two would see different requests. This cannot be turned
@@ -215,7 +215,7 @@ static bool shows_token(const tide_server *s, struct MHD_Connection *c)
 	       tide__token_equal(s->token, value);
 }
 
-/* Requests that another site made a browser send. Following a link is allowed. */
+/* Returns true for requests that another site made a browser send. Following a link is allowed. */
 static bool foreign(struct MHD_Connection *c)
 {
 	const char *site = sent(c, "Sec-Fetch-Site"), *mode = sent(c, "Sec-Fetch-Mode");
@@ -241,21 +241,21 @@ static enum MHD_Result see_head(void *cls, enum MHD_ValueKind kind, const char *
 	return MHD_YES;
 }
 
-/* 0, or the status to refuse with and why. */
+/* Returns 0, or the status of a refusal and its reason. */
 static unsigned may_ask(const tide_server *s, struct MHD_Connection *c, const tide_request *r,
 			const char *method, const char **why)
 {
 	const char *host = sent(c, "Host"), *origin = sent(c, "Origin");
 	struct heads h = { 0 };
 	bool writes = tide__route_writes(r);
-	*why = "a note is written by POST";
+	*why = "notes are written by POST";
 	if (writes && strcmp(method, "POST"))
 		return 400;
 	*why = "only GET and HEAD are answered here";
 	if (!writes && strcmp(method, "GET") && strcmp(method, "HEAD"))
 		return 405;
 	MHD_get_connection_values_n(c, MHD_HEADER_KIND, see_head, &h);
-	*why = "a request here has no body";
+	*why = "this request must not have a body";
 	if (h.body || h.lengths > 1)
 		return 400;
 	*why = "lines of a request end with CR and LF, and hold no NUL";
@@ -290,7 +290,7 @@ static enum MHD_Result reply_shell(tide_server *s, struct MHD_Connection *c)
 		     "text/html; charset=utf-8", s->csp);
 }
 
-/* "?token=" is good once: it becomes a cookie, and the address loses it. */
+/* Handles "?token=": sets it as a cookie and redirects to the address without it. */
 static enum MHD_Result reply_cookie(tide_server *s, struct MHD_Connection *c, const tide_request *r)
 {
 	char text[TIDE_TOKEN_MOST + 128], place[3 * (TIDE_REQ_PART + 1)] = "/";
@@ -417,7 +417,7 @@ static void on_completed(void *cls, struct MHD_Connection *c, void **state,
 	*state = NULL;
 }
 
-/* Too many connections: closes the one idle for longest. Lock held. */
+/* If there are too many connections, closes the one idle for longest. The lock is held. */
 static void make_room(tide_server *s)
 {
 	tide_conn *oldest = NULL;

@@ -19,7 +19,7 @@ typedef struct tide_client {
 	void *connection;
 	tide_place_in_events place;
 	bool aside; /* suspended */
-	bool beat;  /* it is due a keep-alive message */
+	bool beat;  /* a keep-alive message is due */
 } tide_client;
 
 /* A connection, from accept to close. */

@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 
-/* The folder, and those above it that are not there, made for this user alone. */
+/* Creates the folder and missing parents, accessible to this user only. */
 static bool make_folder(char *path)
 {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -68,7 +68,8 @@ static tide_code read_token(const char *path, char token[TIDE_TOKEN_MOST + 1], t
 	return TIDE_OK;
 }
 
-/* Write it whole under another name, then link: of two servers that begin at once one makes it. */
+/* Writes the complete file under another name, then links it: if two servers start at once, one of
+ * them creates it. */
 static bool keep(const char *path, const char *token)
 {
 	char part[PATH_MAX + 32];
@@ -93,7 +94,8 @@ tide_code tide__token_kept(char token[TIDE_TOKEN_MOST + 1], tide_error *err)
 		return rc;
 	if (!tide__token_make(token))
 		return tide__fail_errno(err, "cannot make a token");
-	if (placed && !keep(path, token) && errno == EEXIST) /* another server's, this moment */
+	if (placed && !keep(path, token) && errno == EEXIST) /* another server has just created
+	                                                      * it */
 		return read_token(path, token, err);
 	return TIDE_OK;
 }

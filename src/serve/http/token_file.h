@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The user's token: made once, stored in a file that nobody else can read, so that addresses
+/* The user's token: made once, stored in a file that only this user can read, so that addresses
  * opened before a restart still work. */
 #ifndef TIDE_SERVE_HTTP_TOKEN_FILE_H
 #define TIDE_SERVE_HTTP_TOKEN_FILE_H

@@ -8,7 +8,7 @@
 #include "serve/http/exchange.h"
 
 enum {
-	MOST_TRIES = 16, /* recordings that leave memory as fast as they come */
+	MOST_TRIES = 16, /* limit for recordings that leave memory as soon as they are read */
 	END_MS = 700,	 /* that ending waits for a thread */
 };
 
@@ -38,7 +38,7 @@ static void come_back(tide_waiter *waiter)
 	pthread_mutex_unlock(&x->workers->lock);
 }
 
-/* False when it has to wait, or was answered by another thread already. */
+/* Returns false if the request has to wait, or was already answered by another thread. */
 static bool make(tide_workers *w, tide_exchange *x, bool stop, tide_blob **out)
 {
 	if (stop || ++x->tries > MOST_TRIES) {
@@ -47,7 +47,7 @@ static bool make(tide_workers *w, tide_exchange *x, bool stop, tide_blob **out)
 		return true;
 	}
 	x->req.wrong = NULL;
-	return tide__answer(x->route, w->store, &x->req, &x->waiter, &x->held, out);
+	return tide__route_answer(x->route, w->store, &x->req, &x->waiter, &x->held, out);
 }
 
 static void finish(tide_workers *w, tide_exchange *x, tide_blob *b)
@@ -91,7 +91,8 @@ bool tide__workers_start(tide_workers *w, tide_store *store, tide_cache *cache,
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t n = cores < 4   ? 4
 		   : cores > 8 ? 8
-			       : (size_t)cores; /* some may wait for one that makes */
+			       : (size_t)cores; /* some may wait for a thread that computes their
+			                         * input */
 	*w = (tide_workers){ .store = store, .cache = cache, .done = done };
 	w->last = &w->first;
 	pthread_mutex_init(&w->lock, NULL);

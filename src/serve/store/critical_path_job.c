@@ -38,13 +38,13 @@ struct tide_critical_path_job {
 /* ---- finding one ---- */
 
 struct critical {
-	tide_model *m; /* owned: what the path's spans are rows of */
+	tide_model *m; /* owned: the model whose rows the path's spans are */
 	tide_critical_path path;
-	char why[256]; /* why there is no path; "" = there is one */
+	char why[256]; /* reason if there is no path; "" = there is one */
 };
 
-/* The numbers of events that it needs are not in the model that answers use: it reads the file
- * again. */
+/* Reads the file again, because the model for answers lacks the event numbers that the critical
+ * path needs. */
 static void find(const tide_loaded *l, uint64_t max_bytes, struct critical *c)
 {
 	const tide_load_options load = { .what = TIDE_WANT_SPANS | TIDE_WANT_RAW };
@@ -100,7 +100,7 @@ static void wake(tide_waiter *w)
 	}
 }
 
-/* The first job, lock held on entry and on return. */
+/* Runs the first job. The lock is held on entry and on return. */
 static void do_first(tide_critical_path_job *s)
 {
 	struct job *k = s->first;
@@ -133,7 +133,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static struct job *job_of(tide_critical_path_job *s, tide_loaded *l)
 {

@@ -10,9 +10,12 @@
 
 #include "base/mem.h"
 #include "format/rings.h"
-#include "format/written.h"
+#include "format/recording_owner.h"
 
-enum { QUIET_MS = 2000 }; /* a writer that is not found is gone when nothing came for so long */
+enum {
+	QUIET_MS = 2000
+}; /* a writer that cannot be found has ended if nothing was written for this
+			   * long */
 
 /* Reads all available chunks; *came: how many of them have content. */
 static tide_reader_state drain(tide_follow *f, uint64_t *came)
@@ -51,14 +54,14 @@ void tide__follow_end(tide_follow *f)
 	*f = (tide_follow){ 0 };
 }
 
-/* The process that the file's head names, if it still has the ring file mapped: a number that was
- * given to another process does not fool us. */
+/* Returns true if the process named in the file's head still has the ring file mapped; a reused
+ * process id is not mistaken for it. */
 static bool writer_there(const tide_follow *f)
 {
 	uint64_t pid = tide__reader_head(f->reader)->pid;
 	struct stat st;
 	if (!f->same_host || !pid || pid > INT32_MAX)
-		return true; /* not to be known: as long as we do not know better */
+		return true; /* unknown: assume that it is running */
 	if (kill((pid_t)pid, 0) && errno == ESRCH)
 		return false;
 	return stat(f->rings, &st) || tide__has_mapped(pid, &st) != 0;

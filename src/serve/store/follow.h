@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Watches a .tide file that is being written: are there new chunks, was it closed, does its
- * writer still exist? Reads chunk heads as they appear, never the whole file again. */
+/* Watches a .tide file that is being written: finds new chunks, whether it was closed, and whether
+ * its writer still exists. Reads chunk heads as they appear, never the whole file again. */
 #ifndef TIDE_SERVE_STORE_FOLLOW_H
 #define TIDE_SERVE_STORE_FOLLOW_H
 
@@ -21,7 +21,7 @@ typedef enum tide_followed {
 	TIDE_FOLLOW_SAME,   /* nothing new */
 	TIDE_FOLLOW_GREW,   /* new chunks */
 	TIDE_FOLLOW_CLOSED, /* the recording is complete */
-	TIDE_FOLLOW_GONE,   /* its writer is gone, and nothing came for a while */
+	TIDE_FOLLOW_GONE,   /* its writer has ended, and nothing was written for a while */
 } tide_followed;
 
 /* Begins at the file's start; its current content does not count as new. Returns false if it is

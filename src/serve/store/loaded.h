@@ -51,7 +51,7 @@ tide_code tide__loaded_lod(tide_loaded *l, const tide_lod **out, tide_error *err
 /* Fills the options for page sections. `job`: also the holistic analysis. */
 tide_code tide__loaded_page(tide_loaded *l, bool job, tide_page_options *out, tide_error *err);
 
-/* The file's name without its folders. */
+/* Returns the file's name without its folders. */
 const char *tide__loaded_name(const tide_loaded *l);
 
 #endif

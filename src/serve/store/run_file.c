@@ -6,10 +6,11 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/mem.h"
 
-#define VERSION 1 /* of tide_run_summary: figures of other versions are computed again */
+#define VERSION 2 /* of tide_run_summary: figures of other versions are computed again */
 
 struct tide_run_file {
 	sqlite3 *db;
@@ -73,16 +74,31 @@ static void close_file(tide_run_file *f)
 	tide__free(f);
 }
 
+/* Describes the file: SQLite has one message for all of these cases. */
+static bool is_ours_to_open(const char *path, char *why)
+{
+	struct stat st;
+	if (lstat(path, &st) || S_ISREG(st.st_mode))
+		return true;
+	snprintf(why, TIDE_RUN_WHY, "it is %s",
+		 S_ISLNK(st.st_mode)   ? "a link"
+		 : S_ISDIR(st.st_mode) ? "a folder"
+				       : "not a regular file");
+	return false;
+}
+
 static tide_run_file *open_file(const char *path, bool (*take)(void *user, const tide_run_row *r),
-				void *user)
+				void *user, char *why)
 {
 	static const char sql[] =
 		"INSERT INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(path) DO UPDATE SET "
 		"size=?2, mtime_ns=?3, version=?4, figures=?5, tags=COALESCE(?8, tags), "
 		"note=COALESCE(?9, note)";
 	tide_run_file *f = tide__calloc(1, sizeof *f);
-	if (!f)
+	if (!f || !is_ours_to_open(path, why)) {
+		tide__free(f);
 		return NULL;
+	}
 	if (sqlite3_open_v2(path, &f->db,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW,
 			    NULL) == SQLITE_OK &&
@@ -90,11 +106,13 @@ static tide_run_file *open_file(const char *path, bool (*take)(void *user, const
 	    read_rows(f->db, take, user) &&
 	    sqlite3_prepare_v2(f->db, sql, -1, &f->put, NULL) == SQLITE_OK)
 		return f;
+	snprintf(why, TIDE_RUN_WHY, "%s", f->db ? sqlite3_errmsg(f->db) : "out of memory");
 	close_file(f);
 	return NULL;
 }
 
-/* Binds the text, or NULL for a column that stays as another server may have written it. */
+/* Binds the text, or NULL for a column that keeps its value, which another server may have
+ * written. */
 static void bind_if(sqlite3_stmt *s, int column, bool set, const char *text)
 {
 	if (set)
@@ -103,7 +121,7 @@ static void bind_if(sqlite3_stmt *s, int column, bool set, const char *text)
 		sqlite3_bind_null(s, column);
 }
 
-static bool put(tide_run_file *f, const tide_run_row *r, unsigned what)
+static bool put(tide_run_file *f, const tide_run_row *r, unsigned what, char *why)
 {
 	sqlite3_stmt *s = f->put;
 	sqlite3_bind_text(s, 1, r->path, -1, SQLITE_STATIC);
@@ -119,6 +137,8 @@ static bool put(tide_run_file *f, const tide_run_row *r, unsigned what)
 	bind_if(s, 8, what & TIDE_RUN_PUT_TAGS, r->tags);
 	bind_if(s, 9, what & TIDE_RUN_PUT_NOTE, r->note);
 	bool ok = sqlite3_step(s) == SQLITE_DONE;
+	if (!ok)
+		snprintf(why, TIDE_RUN_WHY, "%s", sqlite3_errmsg(f->db));
 	sqlite3_reset(s);
 	return ok;
 }

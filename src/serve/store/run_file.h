@@ -17,16 +17,17 @@ typedef struct tide_run_row {
 typedef struct tide_run_file tide_run_file;
 
 enum { TIDE_RUN_PUT_TAGS = 1, TIDE_RUN_PUT_NOTE = 2 };
+enum { TIDE_RUN_WHY = 120 }; /* bytes of a reason */
 
 struct tide_run_ops {
 	/* Opens or creates it and passes every row to `take`. Returns NULL if that fails (a
-	 * read-only folder, another program's file). */
+	 * read-only folder, another program's file, a link) and writes the reason to `why`. */
 	tide_run_file *(*open)(const char *path, bool (*take)(void *user, const tide_run_row *r),
-			       void *user);
-	/* Writes figures and, with TIDE_RUN_PUT_*, tags and note; of an existing row the others
+			       void *user, char why[TIDE_RUN_WHY]);
+	/* Writes figures and, with TIDE_RUN_PUT_*, tags and note. Other columns of an existing row
 	 * stay, because another server may have written them. Returns false if it could not be
-	 * written. */
-	bool (*put)(tide_run_file *f, const tide_run_row *r, unsigned what);
+	 * written, with the reason in `why`. */
+	bool (*put)(tide_run_file *f, const tide_run_row *r, unsigned what, char why[TIDE_RUN_WHY]);
 	void (*close)(tide_run_file *f);
 };
 

@@ -34,14 +34,15 @@ struct tide_run_index {
 	pthread_cond_t work;
 	pthread_t thread;
 	bool stop, started, opened;
-	bool pending;  /* some recording was left for later */
+	bool pending;  /* at least one recording was postponed */
 	uint64_t seen; /* version of the store that was read through; 0 = none */
 	row **rows;    /* owned */
 	size_t n, cap;
-	tide_map by_path;     /* hash of a path -> row + 1 */
-	tide_run_file *file;  /* owned; NULL = none */
-	char *file_name;      /* owned */
-	tide_run_index *next; /* in the list of all */
+	tide_map by_path;	/* hash of a path -> row + 1 */
+	tide_run_file *file;	/* owned; NULL = none */
+	char *file_name;	/* owned */
+	char why[TIDE_RUN_WHY]; /* why the file could not be opened or written; "" = unknown */
+	tide_run_index *next;	/* in the list of all */
 };
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -110,7 +111,7 @@ static char *common_folder(const tide_rec *r, size_t n)
 		       (own < len || strncmp(r[i].path, r[0].path, len) || (r[i].path[len] != '/')))
 			len--;
 	}
-	if (n && !len) { /* nothing in common: beside the first */
+	if (n && !len) { /* no common folder: use that of the first */
 		const char *slash = strrchr(r[0].path, '/');
 		len = slash ? (size_t)(slash - r[0].path) : 0;
 	}
@@ -132,7 +133,7 @@ static void open_file(tide_run_index *x, const tide_rec *r, size_t n)
 	tide__free(folder);
 	pthread_mutex_lock(&x->lock);
 	x->opened = true;
-	x->file = path && x->ops ? x->ops->open(path, take_row, x) : NULL;
+	x->file = path && x->ops ? x->ops->open(path, take_row, x, x->why) : NULL;
 	x->file_name = x->file ? path : NULL;
 	pthread_mutex_unlock(&x->lock);
 	if (!x->file_name)
@@ -183,13 +184,13 @@ static void read_one(tide_run_index *x, const tide_rec *r)
 			k->v.size = (int64_t)r->size;
 			k->v.mtime_ns = r->mtime_ns;
 			if (x->file)
-				x->ops->put(x->file, &k->v, 0);
+				x->ops->put(x->file, &k->v, 0, x->why);
 		}
 	}
 	pthread_mutex_unlock(&x->lock);
 }
 
-/* Reads what there is to read; false when there was nothing. */
+/* Indexes new and changed recordings; returns false if there was nothing to do. */
 static bool work_once(tide_run_index *x)
 {
 	size_t n, at = 0;
@@ -307,7 +308,7 @@ tide_run_index *tide__run_index_of(tide_store *store)
 	return x;
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 tide_run *tide__run_index_get(tide_run_index *x, const tide_rec *r, size_t n)
 {
@@ -374,17 +375,20 @@ tide_code tide__run_index_write(tide_run_index *x, const char *path, const char 
 			strcpy(k->v.note, note);
 		kept = x->file &&
 		       x->ops->put(x->file, &k->v,
-				   (tags ? TIDE_RUN_PUT_TAGS : 0) | (note ? TIDE_RUN_PUT_NOTE : 0));
+				   (tags ? TIDE_RUN_PUT_TAGS : 0) | (note ? TIDE_RUN_PUT_NOTE : 0),
+				   x->why);
+		if (!kept)
+			tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
+				   "kept until the server ends: .tidemark-runs.sqlite cannot be "
+				   "written%s%s",
+				   x->why[0] ? ": " : "", x->why);
 	}
 	pthread_mutex_unlock(&x->lock);
 	if (!k)
 		return tide__nomem(err);
 	if (x->changed)
 		x->changed(x->user);
-	return kept ? TIDE_OK
-		    : tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
-				 "kept until the server ends: the folder of the recordings cannot "
-				 "be written");
+	return kept ? TIDE_OK : TIDE_EIO;
 }
 
 const char *tide__run_index_file(tide_run_index *x)

@@ -28,12 +28,12 @@ typedef struct tide_run {
 /* Storage of rows (run_file.h); NULL in tide__run_index_new = none. */
 typedef struct tide_run_ops tide_run_ops;
 
-/* `changed` is called for new figures (from the index's thread), tags and notes (from the writer's). Returns NULL if memory runs
- * out. */
+/* `changed` is called for new figures (from the index's thread), tags and notes (from the
+ * writer's). Returns NULL if memory runs out. */
 tide_run_index *tide__run_index_new(tide_store *store, const tide_run_ops *ops,
 				    void (*changed)(void *user), void *user);
-/* NULL is fine. Waits for what is being read, but not longer than a second. Returns false if it is still
- * being read; then nothing was freed, and the program should exit. */
+/* Frees the index; NULL is allowed. Waits for a reading in progress, at most 1 second. Returns
+ * false if it is still being read; then nothing was freed, and the program should exit. */
 bool tide__run_index_free(tide_run_index *x);
 /* Returns the index of a store, or NULL: handlers have only the store. */
 tide_run_index *tide__run_index_of(tide_store *store);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* See store.h. One lock over the list, threads that read (store_read.c), one that watches (store_watch.c). Readings are handed
- * out counted, so replacing or evicting one never waits for those who still look at it. */
+/* See store.h. One lock over the list, threads that read (store_read.c), one that watches
+ * (store_watch.c). Readings are reference-counted, so replacing or evicting one never waits for its
+ * users. */
 #include "serve/store/store_impl.h"
 
 #include <inttypes.h>
@@ -101,7 +102,7 @@ void tide__store_rec_free(struct rec *x)
 	tide__free(x);
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 void tide__store_want(tide_store *s, struct rec *x)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Internals of the store, shared by store.c (the list, requests), store_watch.c and store_read.c (the
- * reading threads). */
+/* Internals of the store, shared by store.c (the list, requests), store_watch.c and store_read.c
+ * (the reading threads). */
 #ifndef TIDE_SERVE_STORE_STORE_IMPL_H
 #define TIDE_SERVE_STORE_STORE_IMPL_H
 
@@ -54,7 +54,8 @@ struct tide_store {
 	uint64_t version; /* counts changes of the list and of files */
 	bool stop;
 	bool active;	   /* some recording is in memory, read or wanted */
-	tide_watch *watch; /* owned; it and what follows: tide__store_poll's alone */
+	tide_watch *watch; /* owned; this and the following fields are used by tide__store_poll
+	                    * only */
 	bool relist, polls, said;
 	tide_critical_path_job *slow; /* owned */
 };
@@ -65,9 +66,9 @@ void tide__store_look_at(tide_store *s, struct rec *x);
 /* Reads it (again) as soon as a thread is free. Lock held. */
 void tide__store_want(tide_store *s, struct rec *x);
 void tide__store_id(const char *path, char id[TIDE_REC_ID]);
-/* NULL = there is none. Lock held. */
+/* Finds a recording by its id. Returns NULL if there is none. The lock is held. */
 struct rec *tide__store_find(const tide_store *s, const char *id);
-/* NULL if memory runs out. Lock held. */
+/* Adds a recording. Returns NULL if memory runs out. The lock is held. */
 struct rec *tide__store_add(tide_store *s, const char *path, const char *id);
 void tide__store_rec_free(struct rec *x);
 /* Calls the waiters. Without the lock. */

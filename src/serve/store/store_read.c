@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "format/tide.h"
-#include "format/written.h"
+#include "format/recording_owner.h"
 #include "import/import.h"
 #include "base/memory_limit.h"
 #include "serve/store/store_impl.h"
@@ -40,8 +40,8 @@ static void put_away(struct rec *x)
 		x->r.state = TIDE_REC_IDLE;
 }
 
-/* Keep the sum of all readings below the limit, and what they and answers really take below three quarters
- * of the budget; the one used last stays. Lock held. */
+/* Keeps the sum of all readings below the limit, and the real memory of readings and answers below
+ * 3/4 of the budget; the one used last stays. The lock is held. */
 static void evict(tide_store *s)
 {
 	for (;;) {
@@ -83,7 +83,8 @@ static void begin_following(struct rec *x, const tide_model *m)
 	if (x->following || x->r.writer == TIDE_WRITER_KILLED)
 		return;
 	if (!not_closed(m)) {
-		if (x->r.writer == TIDE_WRITER_RUNNING) /* it was, when the list was made */
+		if (x->r.writer == TIDE_WRITER_RUNNING) /* it was a regular file when the list was
+		                                         * made */
 			x->r.writer = TIDE_WRITER_CLOSED;
 		return;
 	}
@@ -105,7 +106,7 @@ static tide_waiter *settle(tide_store *s, struct rec *x, tide_loaded *l, const t
 		x->r.error = (tide_error){ 0 };
 		begin_following(x, l->m);
 		evict(s);
-	} else if (x->now) { /* a file that is being replaced: what we have is still true of then */
+	} else if (x->now) { /* the file is being replaced: keep the previous reading */
 		x->r.state = TIDE_REC_READY;
 	} else {
 		x->r.state = TIDE_REC_FAILED;
@@ -139,15 +140,16 @@ static tide_loaded *read_file(struct rec *x, uint64_t generation, uint64_t max_b
 		   (small ? TIDE_WANT_SHAPES : TIDE_WANT_ARGS);
 	on_progress(x, 0, 0);
 	tide_code rc = tide__load(path, &opt, &m, err);
-	for (int i = 0; rc == TIDE_ENOMEM && tide__mem_refused() && i < 3 && tide__begun(path);
+	for (int i = 0;
+	     rc == TIDE_ENOMEM && tide__mem_refused() && i < 3 && tide__recording_began(path);
 	     i++) {
-		opt.max_events /= 8; /* events that take more than EVENT_BYTES: fewer of them */
+		opt.max_events /= 8; /* events take more than EVENT_BYTES: read fewer of them */
 		tide__mem_forgive();
 		rc = tide__load(path, &opt, &m, err);
 	}
 	if (rc == TIDE_ENOMEM && !tide__mem_refused())
 		tide__fail(err, rc, TIDE_NO_OFFSET,
-			   "it takes more memory than there is (%" PRIu64 " MiB are free)",
+			   "it needs more memory than is available (%" PRIu64 " MiB are free)",
 			   tide__memory_limit() >> 20);
 	if (rc != TIDE_OK)
 		return NULL;
@@ -161,8 +163,8 @@ static tide_loaded *read_file(struct rec *x, uint64_t generation, uint64_t max_b
 	return l;
 }
 
-/* Bytes of a first look at it: a .tide file, or one of plain JSON; 0 = its beginning cannot be read
- * alone. */
+/* Returns the bytes of a preview: for a .tide file, or one of plain JSON; 0 = its beginning cannot
+ * be read alone. */
 static uint64_t beginning_of(const char *path)
 {
 	char head[64];
@@ -213,7 +215,7 @@ static void read_one(tide_store *s, struct rec *x)
 	x->read_mtime_ns = x->r.mtime_ns;
 	x->changed = false;
 	x->r.state = TIDE_REC_LOADING;
-	x->busy = true; /* it is not forgotten meanwhile */
+	x->busy = true; /* it is not removed meanwhile */
 	read_early(s, x);
 	pthread_mutex_unlock(&s->lock);
 	int64_t began = tide__now_ms();

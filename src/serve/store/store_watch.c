@@ -17,9 +17,9 @@
 
 enum {
 	AGAIN_MS = 400,	  /* least time between two readings of a file that changes */
-	AGAIN_TIMES = 3,  /* and at least so many times as long as one takes */
+	AGAIN_TIMES = 3,  /* and at least this many times as long as one scan takes */
 	SETTLE_MS = 1500, /* a file of another format that just changed may be half written */
-	LATE_MS = 500,	  /* a recording that waits so long gets a reader of its own */
+	LATE_MS = 500,	  /* a recording that waits this long gets its own reader */
 };
 
 struct listing {
@@ -30,7 +30,7 @@ struct listing {
 
 /* ---- the writer of a recording ---- */
 
-/* The writer of a recording: true when something about it changed. Lock held. */
+/* Checks the writer of a recording. Returns true if its state changed. The lock is held. */
 static bool follow(struct rec *x, int64_t now)
 {
 	if (!x->following)
@@ -60,7 +60,8 @@ static bool see_writer(struct rec *x)
 
 /* ---- the list ---- */
 
-/* Files that are named themselves, and what links lead to, are in no folder that was named. */
+/* Watches the folder of a file that was named itself or that a link leads to, because no given
+ * folder contains it. */
 static void watch_folder_of(struct listing *l, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -101,7 +102,7 @@ static void on_folder(void *to, const char *path)
 		tide__watch_unknown(l->s->watch);
 }
 
-/* Files that are gone. One that is being read stays until it was. */
+/* Removes files that no longer exist. One that is being read stays until then. */
 static bool forget_unlisted(tide_store *s)
 {
 	tide_waiter *waiters = NULL;
@@ -168,8 +169,8 @@ static void on_file(void *user, const char *path)
 
 /* ---- from time to time ---- */
 
-/* Read again what is in memory and has changed: not too often, not while it is being written by a
- * program that writes it at once. */
+/* Reads changed recordings in memory again, but not too often, and not while a program is writing
+ * the whole file. */
 static void read_again(tide_store *s, struct rec *x, int64_t now)
 {
 	struct timespec ts;
@@ -188,7 +189,7 @@ static bool is_active(const struct rec *x)
 	return x->now || x->following || x->busy || x->wanted;
 }
 
-/* A small recording waits behind slow ones: another thread reads it. Lock held. */
+/* Starts another thread if a small recording waits behind slow ones. The lock is held. */
 static void help(tide_store *s, const struct rec *x, int64_t now)
 {
 	if (!x->wanted || x->busy || x->r.size > TIDE_STORE_SMALL || now - x->wanted_ms < LATE_MS)
@@ -198,7 +199,8 @@ static void help(tide_store *s, const struct rec *x, int64_t now)
 		s->n_threads++;
 }
 
-/* `list`: it was just made. `seldom`: writers that ended without a word are looked for too. Lock held. */
+/* `list`: it was just made. `seldom`: also looks for writers that ended without closing their file.
+ * The lock is held. */
 static bool look_at_all(tide_store *s, bool list, bool seldom, int64_t now)
 {
 	bool changed = false, active = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* See watch.h. Folders are kept in order of their watch descriptors, which the kernel counts up: a new one
- * is the last, and an event finds its folder by bisection. */
+/* See watch.h. Folders are kept in order of their watch descriptors, which the kernel counts up: a
+ * new one is the last, and an event finds its folder by bisection. */
 #include "serve/store/watch.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ struct tide_watch {
 	struct folder *v; /* owned; in order of wd */
 	size_t n, cap;
 	bool unknown;
-	const char *why; /* it polls; NULL = it does not */
+	const char *why; /* reason for polling; NULL = not needed */
 };
 
 tide_watch *tide__watch_new(void)
@@ -182,7 +182,7 @@ bool tide__watch_polls(const tide_watch *w, const char **why)
 	return w->why || w->unknown;
 }
 
-/* ---- what happened ---- */
+/* ---- events ---- */
 
 struct taker {
 	tide_watch *w;

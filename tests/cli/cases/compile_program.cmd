@@ -9,6 +9,7 @@ print(sys.argv[1:], os.environ["TIDEMARK_COMPILE_MODE"], "TORCH_TRACE" in os.env
 sys.exit("no")
 P
 tidemark compile --mode eager x.py a --json | sed 's/: .* of/: N s of/'; echo "${PIPESTATUS[0]}"
+tidemark compile --mode default x.py 2>/dev/null | grep compare
 tidemark compile train.tide
 mkdir empty; tidemark compile empty
 tidemark compile empty --mode x

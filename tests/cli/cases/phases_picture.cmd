@@ -3,6 +3,7 @@ tidemark phases $d/both.log phases.tide -o bars.svg --title 'Two modes'
 grep -c 'cccccc\|80%, 80%, 80%\|rgb(80' bars.svg > /dev/null; head -c 5 bars.svg; echo
 tidemark phases $d/both.log --visualize_peak | tail -2
 head -c 4 memory_peak_visualization.png | tail -c 3; echo
+tidemark phases --logs $d/both.log --visualize_peak --output peak.png | tail -2; head -c 4 peak.png | tail -c 3; echo
 tidemark phases $d/both.log -o bars.html; grep -c '<svg' bars.html
 # a click on a part leads to the phases it comes from: every link has its target
 grep -o 'href="#[^"]*' bars.html | cut -c8- | sort -u > links; wc -l < links; while read id; do grep -q "id=\"$id\"" bars.html || echo "no $id"; done < links

@@ -8,6 +8,8 @@ if other == "begin":
     moves[1:1] = [(4, 1), (-4, 0)]
 if other == "samples":  # each with 50 bytes, all of them copied into one
     moves[1:1] = [(10 + i, 50) for i in range(n)] + [(5, 50 * n)] + [(-10 - i, 0) for i in range(n)] + [(-5, 0)]
+if other == "squares":  # attention: 9 KiB for each pair of tokens
+    moves[2:2] = [(6, 9216 * n * n), (-6, 0)]
 live, size, t = 0, {}, 0
 rows = [{"ph": "X", "cat": "cpu_op", "name": "train", "pid": 1, "tid": 1, "ts": 0, "dur": 100, "args": {}},
         {"ph": "X", "cat": "cpu_op", "name": "prepare", "pid": 1, "tid": 1, "ts": 15, "dur": 10, "args": {}}][: 2 if other == "begin" else 1]
@@ -34,6 +36,8 @@ echo "== another order"; tidemark predict 1=1.json 90=90.json --at 160
 echo "== an allocation for each sample"; tidemark predict 2=s2.json 10=s10.json --at 40 --at 400; tidemark peak s40.json --json | grep peak_bytes
 echo "== three"; tidemark predict 2=s2.json 10=s10.json 40=s40.json --at 400; tidemark predict 1=1.json 8=8.json 64=s40.json --at 400 | tail -12
 echo "== smaller than every recording"; tidemark predict 10=s10.json 40=s40.json --at 2 | grep "Reserved at"
+echo "== squares"; for n in 16 32; do trace $n squares > q$n.json; done
+tidemark predict 16=q16.json 32=q32.json --at 64 --capacity 1GiB; trace 64 squares > q64.json; tidemark peak q64.json --json | grep peak_bytes
 echo "== nothing in common"; sed 's/"train"/"other"/' 64.json > other.json; tidemark predict 1=1.json 64=other.json --at 128
 echo "== wrong"; tidemark predict 1.json 2=x; tidemark predict 1=1.json; tidemark predict 0=1.json 2=x; tidemark predict 1=1.json 1=8.json
 tidemark predict 1=1.json 2=none.json; echo $?; tidemark predict 1=1.json 8=8.json --device cuda:1; echo $?; tidemark predict 1=1.json 8=8.json --at 0

@@ -413,7 +413,7 @@ def check(seed, folder):
     path = os.path.join(folder, "t.json")
     with open(path, "w", encoding="utf-8") as f:
         json.dump({"traceEvents": events}, f)
-    run = subprocess.run([os.environ["TIDEMARK"], "critical-path", path, "--json"], capture_output=True, timeout=60, check=False)
+    run = subprocess.run([os.environ["TIDEMARK"], "critical-path", path, "--json"], capture_output=True, timeout=300, check=False)
     if run.returncode and not want["found"]:
         return "none", []
     got = json.loads(run.stdout)

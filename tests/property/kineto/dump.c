@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Prints what the importer made of a trace, one JSON array a line, for reference.py to compare.
+/* Prints the imported model of a trace, one JSON array per line, for reference.py to compare.
  *
  *     dump FILE [threads [block]] */
 #include <stdio.h>

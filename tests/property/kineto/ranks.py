@@ -272,7 +272,7 @@ def check(seed, folder):
         with open(files[-1], "w", encoding="utf-8") as f:
             json.dump({"distributedInfo": {"rank": number, "world_size": n}, "traceEvents": events}, f)
         ranks[number] = Rank(events, window)
-    got = json.loads(subprocess.run([os.environ["TIDEMARK"], "hta", "--json", *args, *files], capture_output=True, timeout=60,
+    got = json.loads(subprocess.run([os.environ["TIDEMARK"], "hta", "--json", *args, *files], capture_output=True, timeout=300,
                                     check=True).stdout)
     faults = []
     for g in got["ranks"]:

@@ -138,11 +138,17 @@ def build(path):
     for i, s in enumerate(spans, 1):
         s["id"] = i
         stack = open_on.setdefault(s["key"], [])
+        last = max((p for p in stack if p["t1"] > s["t0"]), key=lambda p: p["id"], default=None)
+        if s["cat"] == "overhead" and s["t0"] < s["t1"] and last and last["t1"] < s["t1"]:
+            s["parent"] = 0  # the profiler's own work across a span: no parent, no children
+            continue
         inside = [p for p in stack if p["t1"] >= s["t1"] and p["t0"] < p["t1"] != s["t0"] and not
-                  (s["t0"] == s["t1"] == p["t0"] and s["cat"] == p["cat"] == "op" and s["order"] < p["order"])]
+                  (s["t0"] == s["t1"] == p["t0"] and
+                   (p["cat"] == "overhead" or s["cat"] == p["cat"] == "op" and s["order"] < p["order"]))]
         s["parent"] = max((p["id"] for p in inside), default=0)
-        stack.append(s)
-        if len(stack) > 4000:
+        if s["t0"] < s["t1"]:
+            stack.append(s)
+        if len(stack) > 60:  # most have ended
             open_on[s["key"]] = [p for p in stack if p["t1"] >= s["t0"]]
         corr = signed(integer(s["args"].get("correlation")))
         s["corr"] = corr if corr is not None and corr >= 0 else None

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The hash map against an array, under growing and shrinking; and keys made to meet, which must
- * not. */
+/* The hash map against an array, under growing and shrinking; and keys chosen to collide, which
+ * must not. */
 #include "base/map.h"
 #include "base/mem.h"
 #include "testing.h"

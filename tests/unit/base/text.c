@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The small things about texts: errors of one line, UTF-8, the nearest name; and the heap's door.
+/* Texts: errors of one line, UTF-8, the nearest name; and the hook before large allocations.
  */
 #include <errno.h>
 #include <string.h>
@@ -94,7 +94,7 @@ static void test_nearest(void **state)
 	}
 }
 
-/* Large tables are asked for first, and a refusal is as if memory were out. */
+/* Before a large table is allocated, the hook is called; if it refuses, the allocation fails. */
 static size_t asked_for;
 static int refuse_large(size_t more, int grows)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The option parser: rows of words in, what they come to. */
+/* The option parser: each row is a list of arguments and the expected result. */
 #include <stdio.h>
 #include <string.h>
 

@@ -6,6 +6,7 @@
 #include "cli/select.h"
 #include "cli/options.h"
 #include "testing.h"
+#include "model/names.h"
 
 static void devices(void **state)
 {

@@ -240,7 +240,7 @@ static size_t long_schema(tidefile *f)
 {
 	static const uint8_t entry[] = {
 		40, 1, 'x', 1, 'v', 2, 'a'
-	}; /* two bytes of name, it says */
+	}; /* claims a name of two bytes */
 	f->b.n = 128;
 	tidefile_chunk(f, (tide_chunk_head){ .type = TIDE_CHUNK_SCHEMA }, entry, sizeof entry);
 	return 128 + 64;
@@ -416,7 +416,7 @@ static void test_codes(void **state)
 	assert_int_equal(err.sys_errno, 2);
 }
 
-/* A malformed event in a sound chunk: what is before it and what other chunks hold is there. */
+/* A malformed event in a sound chunk: events before it and those of other chunks are read. */
 static void test_bad_event(void **state)
 {
 	tidefile f;
@@ -441,8 +441,8 @@ static void test_bad_event(void **state)
 	tide__model_free(m);
 }
 
-/* Sizes of 2^48 bytes and more are malformed, whichever decoder meets them: in a file of this
- * version's schema ALLOC goes the fast way, OOM and SEG_ALLOC the general one. */
+/* Sizes of 2^48 bytes and more are malformed, in both decoders: in a file of this version's schema,
+ * the fast decoder reads ALLOC, the general one OOM and SEG_ALLOC. */
 static void test_size_range(void **state)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Records of a device log: what is put in comes out, and damage ends the walk. */
+/* Records of a device log: they are read back as written, and damage ends the walk. */
 #include "format/device_log.h"
 
 #include <string.h>

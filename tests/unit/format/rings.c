@@ -255,7 +255,7 @@ static void ops_with_a_loss(tidefile *f, bool flush)
 	tidefile_start_full(f);
 	ev_lane(f, 1, 1, 1, 100);
 	ev_begin(f, 1, 2, 1);
-	f->rings[0].depth = 2; /* one more began, and nobody saw it */
+	f->rings[0].depth = 2; /* one more began, but its event was lost */
 	ev_mark(f, 1, 3, 3, 1, 1);
 	if (flush)
 		tidefile_flush(f, 1);
@@ -327,7 +327,8 @@ static void test_one_ring_twice(void **state)
 	bytes_free(&twice);
 }
 
-/* A recording that was expanded elsewhere: its ring file is where it was, and it is whole again. */
+/* A recording that was expanded into another folder: its ring file is found in the original folder,
+ * and the recording is complete. */
 static void test_rings_elsewhere(void **state)
 {
 	tidefile f;

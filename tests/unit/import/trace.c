@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The public reading API: the example of its header, every table and column, and what is not there.
+/* The public reading API: the example of its header, every table and column, and missing ones.
  */
 #include <stdio.h>
 #include <string.h>

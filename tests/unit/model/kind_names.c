@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Words of columns: every column of kinds has them, and no two numbers share one. */
+/* Names of kinds: every column of kinds has names, and no two numbers share one. */
 #include <string.h>
 
 #include "model/model.h"
@@ -25,32 +25,32 @@ static void test_every_column_of_kinds(void **state)
 	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
 		for (size_t k = 0; k < tables[t]->n_columns; k++) {
 			const tide_column *c = &tables[t]->columns[k];
-			tide_words words = tide__words_of(tables[t]->name, c->name);
+			tide_kind_names words = tide__kind_names_of(tables[t]->name, c->name);
 			if (!words != !has_kinds(c))
 				fail_msg("%s.%s", tables[t]->name, c->name);
 			found += words != NULL;
 		}
 	assert_int_equal(found, 15);
-	assert_null(tide__words_of("allocs", "nothing"));
-	assert_null(tide__words_of("nothing", "kind"));
+	assert_null(tide__kind_names_of("allocs", "nothing"));
+	assert_null(tide__kind_names_of("nothing", "kind"));
 }
 
 static void test_no_word_twice(void **state)
 {
 	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
 		for (size_t k = 0; k < tables[t]->n_columns; k++) {
-			tide_words words =
-				tide__words_of(tables[t]->name, tables[t]->columns[k].name);
-			unsigned n = words ? tide__words_count(words) : 0;
+			tide_kind_names words =
+				tide__kind_names_of(tables[t]->name, tables[t]->columns[k].name);
+			unsigned n = words ? tide__kind_names_count(words) : 0;
 			for (unsigned i = 0; i < n; i++)
 				for (unsigned j = 0; j < i; j++)
 					assert_string_not_equal(words(i), words(j));
 		}
-	assert_int_equal(tide__words_count(tide__role_text), TIDE_ROLE_WORKSPACE + 1);
-	assert_int_equal(tide__words_count(tide__memory_event_text), TIDE_MEMORY_SEG_FREE + 1);
+	assert_int_equal(tide__kind_names_count(tide__role_text), TIDE_ROLE_WORKSPACE + 1);
+	assert_int_equal(tide__kind_names_count(tide__memory_event_text), TIDE_MEMORY_SEG_FREE + 1);
 }
 
-/* Users see the name of now; files of tables keep the one they were written with. */
+/* Users see the current name; files of tables keep the name they were written with. */
 static void test_renamed(void **state)
 {
 	assert_string_equal(tide__name_before("memory_events", NULL), "moves");

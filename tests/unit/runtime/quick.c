@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <tidemark/detail/quick.h>
@@ -29,7 +30,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* ---- what is in the file ---- */
+/* ---- the content of the file ---- */
 
 typedef struct spans {
 	tide_trace *t;
@@ -119,7 +120,7 @@ static void ended_elsewhere_is_ended(void **state)
 	begin(&around, "around");
 	begin(&given, "given");
 	begin(&after, "inside");
-	end_on_another(&given); /* not the innermost: it ends with what is around it */
+	end_on_another(&given); /* not the innermost: it ends with the ops around it */
 	tide__end(&after);
 	tide__end(&around);
 	begin(&after, "last");
@@ -155,7 +156,7 @@ static void they_do_not_pile_up(void **state)
 	tide_trace_close(s.t);
 }
 
-/* Nor where one of its thread's own is open inside it when it ends. */
+/* The same if an op of its own thread is open inside it when it ends. */
 static void nor_do_those_with_others_inside(void **state)
 {
 	enum { N = TIDE_DEPTH_MAX + 500 };
@@ -233,6 +234,35 @@ static void all_at_once(void **state)
 	tide_trace_close(s.t);
 }
 
+/* ---- stacks of several frames ---- */
+
+/* Ids are consecutive, frames get theirs, and a forked child continues after them. */
+static void stacks_together(void **state)
+{
+	tide_text_frame few[] = { { "outer", "a.c", 0 },
+				  { "inner", NULL, 0 },
+				  { "outer", "a.c", 0 } };
+	tide_text_frame many[33] = { { "x", NULL, 0 } };
+	uint32_t first = tide__stack_push_texts(0, few, 3);
+	assert_true(first > 0);
+	assert_true(few[0].id && few[1].id && few[0].id != few[1].id);
+	assert_int_equal(few[2].id, few[0].id);
+	assert_int_equal(tide__stack_push_texts(first + 2, few, 2), first + 3);
+	tide_name name = tide_name_static("one more");
+	assert_int_equal(tide_stack_push(first + 4, name, 0, 1), first + 5);
+	assert_int_equal(tide__stack_push_texts(0, many, 33), 0); /* too many */
+	int status;
+	pid_t pid = fork();
+	if (!pid) {
+		tide_stack old = tide_stack_push(first + 4, name, 0, 1);
+		_exit(old != first + 5				       ? 1
+		      : tide__stack_push_texts(0, few, 3) != first + 6 ? 2
+								       : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +271,7 @@ int main(void)
 		T(they_do_not_pile_up),
 		T(nor_do_those_with_others_inside),
 		T(all_at_once),
+		T(stacks_together),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

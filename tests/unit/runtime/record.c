@@ -334,7 +334,7 @@ static void recover_leaves_a_live_file_alone(void **state)
 	seen s = read_back();
 	assert_int_equal(s.n, 2);
 	seen_free(&s);
-	assert_int_equal(tide__recover(path, path, &w, &err), TIDE_OK); /* nobody's now */
+	assert_int_equal(tide__recover(path, path, &w, &err), TIDE_OK); /* no process owns it */
 	unlink(copy);
 }
 
@@ -412,7 +412,7 @@ static void ops_nest(void **state)
 	tide_op_end(c);
 	tide_op_end(b); /* both ended already: ignored */
 	tide_op d = tide_op_begin(TIDE_NAME("d"));
-	tide_op_end(b); /* d is at b's depth now: ignored all the same */
+	tide_op_end(b); /* d is at b's depth now: still ignored */
 	tide_mark(TIDE_STEP, 0, 0);
 	tide_op_end(d);
 	tide_op_end(a);
@@ -429,7 +429,8 @@ static void ops_nest(void **state)
 	seen_free(&s);
 }
 
-/* An op that is open when its recording stops is nothing to the next one, and its token too. */
+/* An op that is open when its recording stops has no effect on the next recording; nor has its
+ * token. */
 static void open_ops_end_with_the_recording(void **state)
 {
 	start(0, 0);
@@ -593,7 +594,7 @@ static void removed_is_told(void **state)
 	assert_int_equal(rename(other, path), 0);
 	unlink(path);
 	unlink(rings);
-	FILE *f = fopen(rings, "w"); /* another recording's by now */
+	FILE *f = fopen(rings, "w"); /* belongs to another recording */
 	assert_non_null(f);
 	fclose(f);
 	assert_true(tide_recording_removed());
@@ -848,7 +849,7 @@ static void whatever_is_recorded_comes_back(void **state)
 	assert_int_equal(st.lost_full + st.lost_signal + st.lost_other, 0);
 	seen s = read_back();
 	assert_int_equal(s.n, N);
-	seed = 1; /* not recording now: the same calls only say what must be there */
+	seed = 1; /* not recording: the same calls only return the expected events */
 	for (int i = 0; i < N; i++) {
 		tide_event want = record_one(name, text, shape);
 		assert_same((size_t)i, &want, &s.e[i], text, shape);

@@ -184,7 +184,7 @@ static void many_ask_at_once(void **state)
 	for (unsigned i = 0; i < ASKERS; i++)
 		pthread_join(t[i], NULL);
 	for (unsigned i = 0; i < ASKERS; i++)
-		/* half are about a file that changes, some about what is not there */
+		/* half of the requests are for a file that changes, some for a missing one */
 		assert_true(k[i].good > QUESTIONS / 8);
 	assert_true(atomic_load(&changes) > 0);
 	tide__store_stop(s);

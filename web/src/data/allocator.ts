@@ -2,13 +2,17 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // The allocator's segments and blocks at a moment, and its totals over time. The definitions are those
 // of docs/analyses/allocator.md; src/analyze/allocator/allocator_state.c is the same in C.
-import { ASKED, type Cut, type Memory } from './memory';
+import { ASKED, type Memory, type Position } from './memory';
 import { has, load, type Section, snake } from './section';
 
 export interface AllocatorJson {
-  bases: (string | null)[]; // per device: address of offset 0; null = not known
+  bases: (string | null)[]; // per device: address of offset 0; null = unknown
   kinds: string[];
-  over: { device: number; points: number; moves: number; loose: number; odd: number | null; worst_odd: boolean }[]; // odd: from that point on what is free is not known
+  over: { device: number; points: number; events: number; loose: number; odd: number | null; worst_odd: boolean }[]; // odd: from
+                                                                                                                     // that point
+                                                                                                                     // on free
+                                                                                                                     // blocks are
+                                                                                                                     // unknown
 }
 
 /** Totals after some memory events, one column each. Free bytes are NaN after the recording contradicted itself. */
@@ -28,17 +32,17 @@ export interface Allocator {
   json: AllocatorJson;
   addr: Float64Array; // per allocation: offset from its device's base
   segT: Float64Array; // per event of a segment
-  segCut: Float64Array; // number of earlier memory events
+  segPosition: Float64Array; // number of earlier memory events
   segWho: Int32Array; // reserved segment, or ~released segment
   segAddr: Float64Array; // per segment
   segSize: Float64Array;
   segPool: Int32Array;
   segKind: Uint8Array;
   segStream: Float64Array;
-  holdT: Float64Array; // per block that a stream kept: when it let go
-  holdCut: Float64Array;
+  holdT: Float64Array; // per block that a stream kept: when it was released
+  holdPosition: Float64Array;
   holdRow: Int32Array;
-  over: Map<number, { points: Over; worst: Over; moves: number; loose: number }>;
+  over: Map<number, { points: Over; worst: Over; events: number; loose: number }>;
 }
 
 const free = ['cached', 'split', 'expandable', 'largest'] as const;
@@ -46,17 +50,17 @@ const names = ['t', 'reserved', 'active', 'allocated', 'requested', 'cached', 's
 
 function readOver(s: Section<AllocatorJson>): Allocator['over'] {
   const cols = names.map((n) => s.column(`frag_${n}`));
-  const cut = (a: number, b: number) => Object.fromEntries(names.map((n, i) => [n, cols[i].subarray(a, b)])) as unknown as Over;
+  const slice = (a: number, b: number) => Object.fromEntries(names.map((n, i) => [n, cols[i].subarray(a, b)])) as unknown as Over;
   const out: Allocator['over'] = new Map();
   let at = 0;
   for (const o of s.json.over) {
-    const worst = cut(at, at + 1);
-    const points = cut(at + 1, at + 1 + o.points);
+    const worst = slice(at, at + 1);
+    const points = slice(at + 1, at + 1 + o.points);
     for (const key of free) {
       points[key].fill(NaN, o.odd ?? o.points);
       worst[key].fill(NaN, o.worst_odd ? 0 : 1);
     }
-    out.set(o.device, { worst, points, moves: o.moves, loose: o.loose });
+    out.set(o.device, { worst, points, events: o.events, loose: o.loose });
     at += 1 + o.points;
   }
   return out;
@@ -66,7 +70,7 @@ export function readAllocator(s: Section<AllocatorJson>): Allocator {
   const segWho = s.ints('seg_back');
   let made = 0;
   for (let i = 0; i < segWho.length; i++) segWho[i] = segWho[i] ? ~(made - segWho[i]) : made++;
-  const columns = Object.fromEntries(['addr', 'segT', 'segCut', 'segAddr', 'segSize', 'segStream', 'holdT', 'holdCut'].map((name) => [name, s.column(snake(name))]));
+  const columns = Object.fromEntries(['addr', 'segT', 'segPosition', 'segAddr', 'segSize', 'segStream', 'holdT', 'holdPosition'].map((name) => [name, s.column(snake(name))]));
   return { ...columns, json: s.json, segWho, segPool: s.ints('seg_pool'), segKind: s.bytes('seg_kind'), holdRow: s.ints('hold_row'), over: readOver(s) } as Allocator;
 }
 
@@ -79,7 +83,7 @@ export interface Seg {
   used: number;
   nUsed: number;
   row: number; // its first segment
-  stretches: number;
+  parts: number;
   first: number; // its blocks
   n: number;
 }
@@ -107,24 +111,24 @@ export interface State {
   total: Totals;
 }
 
-/** 1 - largest / free: 0 = all free bytes in one block (or none is free), towards 1 = crumbs. */
+/** Returns 1 - largest / free: 0 = all free bytes in one block (or none is free), near 1 = many small blocks. */
 export const fragmentation = (free: number, largest: number): number => (free ? 1 - largest / free : 0);
 
 export const EXPANDABLE = 'expandable';
 
-/** Returns whether an event with this time and this number of earlier memory events is before the cut. */
-const past = (cut: Cut, t: number, moves: number): boolean => (cut.exact ? moves < cut.moves : t <= cut.t);
+/** Returns whether an event with this time and this number of earlier memory events is before the position. */
+const past = (position: Position, t: number, events: number): boolean => (position.exact ? events < position.events : t <= position.t);
 
-function liveSegments(m: Memory, a: Allocator, cut: Cut, device: number): Seg[] {
+function liveSegments(m: Memory, a: Allocator, position: Position, device: number): Seg[] {
   const live = new Uint8Array(a.segAddr.length);
-  for (let i = 0; i < a.segWho.length && past(cut, a.segT[i], a.segCut[i]); i++) {
+  for (let i = 0; i < a.segWho.length && past(position, a.segT[i], a.segPosition[i]); i++) {
     const who = a.segWho[i];
     live[who < 0 ? ~who : who] = who < 0 ? 0 : 1;
   }
   const segs: Seg[] = [];
   for (let i = 0; i < live.length; i++)
     if (live[i] && m.json.pools[a.segPool[i]].device === device)
-      segs.push({ addr: a.segAddr[i], size: a.segSize[i], used: 0, nUsed: 0, row: i, stretches: 1, first: 0, n: 0 });
+      segs.push({ addr: a.segAddr[i], size: a.segSize[i], used: 0, nUsed: 0, row: i, parts: 1, first: 0, n: 0 });
   segs.sort((x, y) => x.addr - y.addr || x.row - y.row);
   const grows = (i: number) => a.json.kinds[a.segKind[i]] === EXPANDABLE;
   const out: Seg[] = [];
@@ -132,31 +136,31 @@ function liveSegments(m: Memory, a: Allocator, cut: Cut, device: number): Seg[] 
     const p = out[out.length - 1];
     if (p && p.addr + p.size === s.addr && grows(p.row) && grows(s.row) && a.segPool[p.row] === a.segPool[s.row] && a.segStream[p.row] === a.segStream[s.row]) {
       p.size += s.size;
-      p.stretches++;
+      p.parts++;
     } else out.push(s);
   }
   return out;
 }
 
 /** Returns the state of blocks: 1 in use, 2 freed but held by a stream, 0 free. */
-function inUse(m: Memory, a: Allocator, cut: Cut): Uint8Array {
+function inUse(m: Memory, a: Allocator, position: Position): Uint8Array {
   const { who, flags } = m;
   const use = new Uint8Array(m.n);
-  for (let i = 0; i < cut.moves; i++) {
+  for (let i = 0; i < position.events; i++) {
     const row = who[i];
     if (row >= 0) use[row] = 1;
     else use[~row] = flags[~row] & ASKED ? 2 : 0;
   }
-  for (let i = 0; i < a.holdRow.length && past(cut, a.holdT[i], a.holdCut[i]); i++) use[a.holdRow[i]] = 0;
+  for (let i = 0; i < a.holdRow.length && past(position, a.holdT[i], a.holdPosition[i]); i++) use[a.holdRow[i]] = 0;
   return use;
 }
 
-export function stateAt(m: Memory, a: Allocator, cut: Cut, device: number): State {
-  const use = inUse(m, a, cut);
+export function stateAt(m: Memory, a: Allocator, position: Position, device: number): State {
+  const use = inUse(m, a, position);
   const rows: number[] = [];
   for (let i = 0; i < m.n; i++) if (use[i] && m.json.pools[m.pool[i]].device === device) rows.push(i);
   rows.sort((x, y) => a.addr[x] - a.addr[y] || x - y);
-  const segs = liveSegments(m, a, cut, device);
+  const segs = liveSegments(m, a, position, device);
   const total: Totals = { reserved: 0, active: 0, allocated: 0, requested: 0, free: 0, cached: 0, split: 0, expandable: 0, largest: 0, loose: 0, freeBlocks: 0 };
   const s: State = { segs, addr: [], size: [], alloc: [], pending: [], total };
   const add = (g: Seg, addr: number, size: number, alloc: number) => {

@@ -12,7 +12,7 @@ export interface Calls {
   frameLine: Int32Array;
 }
 
-/** Columns that are read when they are first asked for. */
+/** Columns that are read on first use. */
 export function readCalls<T extends Calls>(s: Section<T['json']>, to = { json: s.json } as T): T {
   for (const name of ['stackFrame', 'stackParent', 'frameFunction', 'frameFile', 'frameLine'] as const) lazy(to as Calls, { [name]: () => s.ints(snake(name)) });
   return to;
@@ -25,10 +25,10 @@ function frameText(c: Calls, f: number): string {
   return `${names[c.frameFunction[f]] || '?'}${file ? ` (${file}${line ? `:${line}` : ''})` : ''}`;
 }
 
-/** The frame that names a stack best, as the commands choose it: not the allocator's own. */
+/** Returns the frame that represents a stack, as in the commands: not the allocator's own. */
 export const faceText = (c: Calls, face: number): string => (face ? frameText(c, face - 1) : '');
 
-/** Frames from the innermost on. */
+/** Returns the frames, innermost first. */
 export function stackFrames(c: Calls, stack: number): string[] {
   const out: string[] = [];
   for (let at = stack; at; at = c.stackParent[at - 1]) out.push(faceText(c, c.stackFrame[at - 1]));

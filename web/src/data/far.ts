@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Asks a server about spans of a recording that is too large to be sent: one span, sums over an area, matches of a
+// Requests spans of a recording that is too large to be sent from a server: one span, sums over an area, matches of a
 // search. The figures are those that data/notes.ts computes from loaded spans.
 import { askJson } from './live';
 import type { Sum } from './notes';
@@ -42,21 +42,21 @@ export interface SumsJson {
 }
 
 const KEPT = 300;
-// Arguments that a small recording's model keeps (TIDE_WANT_SHAPES); of a large one they are in the file.
+// Arguments that a small recording's model keeps (TIDE_WANT_SHAPES); for a large one they are in the file.
 const shown = ['Input Dims', 'Input type', 'Concrete Inputs', 'grid', 'block', 'shared memory', 'registers per thread', 'est. achieved occupancy %'];
 
-/** Arguments as pairs. */
+/** Returns the arguments as pairs. */
 export function argsOf(d: DetailsJson): [string, string][] {
   const text = (v: unknown) => (typeof v === 'string' ? v : JSON.stringify(v));
   const out = Object.entries(d.args).map(([k, v]): [string, string] => [k, text(v)]);
   try {
     const more = JSON.parse(d.source ?? '{}') as Record<string, unknown>;
     for (const k of shown) if (k in more && !(k in d.args)) out.push([k, text(more[k])]);
-  } catch {} // the file has something else there
+  } catch {} // the file has other data there
   return out;
 }
 
-/** Numbers as "0.3-7.12". */
+/** Returns numbers as "0.3-7.12". */
 function ranges(list: readonly number[]): string {
   const out: string[] = [];
   const v = [...list].sort((a, b) => a - b);
@@ -86,7 +86,7 @@ export class FarSpans {
     return p;
   }
 
-  /** The span of that name around [t0, t1], the shortest if there are several. */
+  /** Returns the span of that name around [t0, t1], the shortest if there are several. */
   named(name: string, t0: number, t1: number): Promise<DetailsJson> {
     return askJson<DetailsJson>(`${this.at}/span?name=${encodeURIComponent(name)}&from=${Math.round(t0)}&to=${Math.round(t1)}`);
   }

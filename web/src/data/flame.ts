@@ -47,7 +47,7 @@ export interface Tree {
 
 const nobody = new Int32Array(0);
 
-/** Sums towards the root: parents are smaller rows. */
+/** Adds up totals towards the root: parents are smaller rows. */
 function sumUp(parent: Int32Array, self: Float64Array): Float64Array {
   const total = self.slice();
   for (let i = parent.length - 1; i > 0; i--) total[parent[i]] += total[i];
@@ -56,7 +56,7 @@ function sumUp(parent: Int32Array, self: Float64Array): Float64Array {
 
 type Rows = Pick<Tree, 'names' | 'name' | 'parent' | 'self' | 'count'>;
 
-/** Depths and places. `heavy`: the largest child first; `time`: as the rows are. */
+/** Computes depths and positions. `heavy`: the largest child first; `time`: in the order of rows. */
 export function layOut(rows: Rows, order: Order, bytes = false, folded = 0, cut = 0): Tree {
   const { parent, self } = rows;
   const n = parent.length;
@@ -95,7 +95,7 @@ export function readTree(s: Section<FlameJson>, key: TreeName, order: Order): Tr
 
 export const nameOf = (t: Tree, node: number): string => t.names[t.name[node]] || '(unnamed)';
 
-/** The node of a path of names, or the last of its ancestors that is there (small ones are folded). */
+/** Returns the node of a path of names, or its nearest existing ancestor (small nodes are folded). */
 export function nodeAt(t: Tree, names: readonly string[]): number {
   let at = 0;
   for (const n of names) {
@@ -106,21 +106,21 @@ export function nodeAt(t: Tree, names: readonly string[]): number {
   return at;
 }
 
-/** Nodes from below the root down to this one. */
+/** Returns the nodes from below the root down to this one. */
 export function pathOf(t: Tree, node: number): number[] {
   const out: number[] = [];
   for (let i = node; i > 0; i = t.parent[i]) out.push(i);
   return out.reverse();
 }
 
-/** Per node: is there one of a kind of name (1 = yes) around it? */
+/** Returns per node whether a node with one of the names is around it (1 = yes). */
 function within(t: Tree, hit: Uint8Array): Uint8Array {
   const inside = new Uint8Array(t.n);
   for (let i = 1; i < t.n; i++) inside[i] = inside[t.parent[i]] | hit[t.name[t.parent[i]]];
   return inside;
 }
 
-/** Weight of everything in or below a name that is hit, each part once. */
+/** Returns the weight of everything at or below a matching name, each part once. */
 export function matched(t: Tree, hit: Uint8Array): number {
   const inside = within(t, hit);
   let sum = 0;
@@ -135,7 +135,7 @@ export interface Func {
   count: number;
 }
 
-/** Sums by name, in one walk: open[name] counts how often it is around the node at hand. */
+/** Sums by name, in one walk: open[name] counts how often it is around the current node. */
 export function functions(t: Tree): Func[] {
   const of = new Map<number, Func>();
   const open = new Int32Array(t.names.length);
@@ -159,7 +159,7 @@ export function functions(t: Tree): Func[] {
   return [...of.values()];
 }
 
-/** A tree in the making: rows found by (parent, name). */
+/** A tree that is being built: rows found by (parent, name). */
 class Grower {
   readonly name: number[] = [];
   readonly parent: number[] = [];
@@ -192,8 +192,8 @@ class Grower {
 }
 
 export interface Sandwich {
-  callers: Tree; // row 0 is the function; below it who called it, outwards
-  callees: Tree; // row 0 is the function; below it what it called
+  callers: Tree; // row 0 is the function; below it its callers, outwards
+  callees: Tree; // row 0 is the function; below it its callees
 }
 
 /** Callers and callees of a function, from its outermost occurrences: nested ones are callees. */
@@ -203,7 +203,7 @@ export const isPython = (name: string): boolean => /\.py\b/.test(name);
 /** Returns whether a tree of call stacks mixes Python and native frames. */
 export const isMixed = (t: Tree): boolean => t.bytes && t.names.some(isPython) && t.names.some((n) => n.includes('(') && !isPython(n));
 
-/** The same weights by Python frames alone: what native code holds counts for the frame that called it. */
+/** Returns the same weights by Python frames only: native code counts for the Python frame that called it. */
 export function pythonOnly(t: Tree): Tree {
   const none = t.names.length;
   const g = new Grower([...t.names, '[no Python frame]'], t.name[0]);
@@ -246,7 +246,7 @@ export interface DiffFlameJson {
   trees: Partial<Record<TreeName, { bytes: boolean; folded: number; names: string[] }>>;
 }
 
-/** Row widths: of one run, or of the larger of the two at every row. */
+/** Returns row widths: of one run, or the larger of the two at every row. */
 export function readDiffTree(s: Section<DiffFlameJson>, key: TreeName, width: Width): Tree {
   const j = s.json.trees[key]!;
   const parent = s.ints(`${key}_parent`);

@@ -2,12 +2,12 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Live bytes over time in at most a dozen groups, at any zoom, with every peak kept.
 //
-// Moves are taken in blocks. Of each block we keep the sums before it and the sums at its highest
-// moment; a wide view uses only blocks, a narrow one replays its memory events.
+// Memory events are grouped into blocks. Each block keeps the sums before it and the sums at its highest moment; a wide view uses
+// only blocks, a narrow one replays its memory events.
 import { after } from './spans';
 import { bytes } from './format';
 import { faceText } from './calls';
-import { aliveAt, type Memory, moduleText, onDevice, opPath, peakOf } from './memory';
+import { inPlace, liveSetAt, type Memory, moduleText, opPath, peakOf } from './memory';
 
 const BLOCK = 64;
 const REPLAY = 150000; // limit of memory events replayed for one picture
@@ -32,7 +32,7 @@ export interface Key {
 
 export function keyOf(m: Memory, by: By, devices: readonly string[] = []): Key {
   const column = (v: ArrayLike<number>, label: Key['label']): Key => ({ of: (row) => v[row], label });
-  // The origin of an allocation, or "before the recording" if it existed before and nothing more is known.
+  // Returns the origin of an allocation, or "before the recording" if it existed before and its origin is unknown.
   const maker = (v: ArrayLike<number>, text: (k: number) => string, none: string): Key => ({
     of: (row) => (v[row] || !(m.flags[row] & 1) ? v[row] : -1),
     label: (k) => (k < 0 ? '(before the recording)' : text(k) || none),
@@ -64,12 +64,12 @@ export function largest(sums: Map<number, number>, key: Key, by: By): { top: num
   return { top, labels };
 }
 
-/** The groups that hold most at the peak; the rest is "other". Device 0 = all. */
-export function groupBy(m: Memory, device: number, by: By, devices: readonly string[] = [], alive = aliveAt(m, peakOf(m, device), device)): Groups {
+/** Returns the groups that hold most at the peak; the rest is "other". Places are those of `inPlace`. */
+export function groupBy(m: Memory, where: number, by: By, devices: readonly string[] = [], alive = liveSetAt(m, peakOf(m, where), where)): Groups {
   const key = keyOf(m, by, devices);
-  const on = onDevice(m, device);
+  const on = inPlace(m, where);
   const sums = new Map<number, number>();
-  const seen = new Uint8Array(1 << 16); // most keys are small: a cheap first look
+  const seen = new Uint8Array(1 << 16); // most keys are small: check those first
   const add = (k: number, size: number) => {
     if (k >= 0 && k < seen.length) seen[k] = 1;
     sums.set(k, (sums.get(k) ?? 0) + size);
@@ -85,7 +85,7 @@ export function groupBy(m: Memory, device: number, by: By, devices: readonly str
   const { n, pool } = m;
   const of = new Uint8Array(n);
   const rest = labels.length - 1;
-  // Few keys are asked for again and again: a table of those that are small answers most.
+  // A few keys are looked up repeatedly: a table of the small ones serves most lookups.
   const table = new Uint8Array(1 << 16).fill(rest);
   for (const [k, i] of place) if (k >= 0 && k < table.length) table[k] = i;
   for (let i = 0; i < n; i++) {
@@ -104,7 +104,7 @@ export interface Group {
   largest: number;
 }
 
-/** Rows in groups; the groups divide them. */
+/** Assigns rows to groups, each row to one. */
 export function grouped(m: Memory, rows: Iterable<number>, by: By, devices: readonly string[]): Group[] {
   const key = keyOf(m, by, devices);
   const of = new Map<number, Group>();
@@ -122,7 +122,7 @@ export function grouped(m: Memory, rows: Iterable<number>, by: By, devices: read
 
 /** Returns all allocations of a device as one group. */
 export function oneGroup(m: Memory, device: number): Groups {
-  const on = onDevice(m, device);
+  const on = inPlace(m, device);
   return { labels: ['live'], of: Uint8Array.from(m.pool, (p) => (on[p] ? 0 : OTHER_DEVICE)) };
 }
 
@@ -139,7 +139,7 @@ export interface Mip {
 export function buildMip(m: Memory, g: Groups): Mip {
   const { who, size, t } = m;
   const k = g.labels.length;
-  const blocks = Math.ceil(m.moves / BLOCK);
+  const blocks = Math.ceil(m.events / BLOCK);
   const mip: Mip = {
     k,
     before: new Float64Array(blocks * k),
@@ -155,7 +155,7 @@ export function buildMip(m: Memory, g: Groups): Mip {
     mip.before.set(now, b * k);
     let best = -1;
     let last = 0; // memory event of the highest moment
-    const end = Math.min(m.moves, (b + 1) * BLOCK);
+    const end = Math.min(m.events, (b + 1) * BLOCK);
     for (let i = b * BLOCK; i < end; i++) {
       const row = who[i] < 0 ? ~who[i] : who[i];
       const group = g.of[row];
@@ -195,9 +195,9 @@ export function picture(m: Memory, g: Groups, mip: Mip, t0: number, t1: number, 
   const { who, size, t } = m;
   const k = mip.k;
   const out: Picture = { k, values: new Float64Array(width * k), sum: new Float64Array(width).fill(-1) };
-  let first = after(t, 0, m.moves, t0);
+  let first = after(t, 0, m.events, t0);
   while (first > 0 && t[first - 1] === t0) first--; // the highest of several memory events at t0 counts too
-  const end = after(t, first, m.moves, t1);
+  const end = after(t, first, m.events, t1);
   const scale = width / (t1 - t0);
   const now = levelAt(m, g, mip, first);
   const offer = (x: number, sum: number, from: Float64Array, at: number) => {
@@ -237,25 +237,25 @@ export function picture(m: Memory, g: Groups, mip: Mip, t0: number, t1: number, 
   return out;
 }
 
-/** Returns the sums after memory events [0, cut). */
-export function levelAt(m: Memory, g: Groups, mip: Mip, cut: number): Float64Array {
+/** Returns the sums after memory events [0, position). */
+export function levelAt(m: Memory, g: Groups, mip: Mip, position: number): Float64Array {
   const { who, size } = m;
-  const b = Math.min(Math.floor(cut / BLOCK), Math.max(0, Math.ceil(m.moves / BLOCK) - 1));
+  const b = Math.min(Math.floor(position / BLOCK), Math.max(0, Math.ceil(m.events / BLOCK) - 1));
   const now = mip.before.slice(b * mip.k, (b + 1) * mip.k);
-  for (let i = b * BLOCK; i < cut; i++) {
+  for (let i = b * BLOCK; i < position; i++) {
     const row = who[i] < 0 ? ~who[i] : who[i];
     if (g.of[row] !== OTHER_DEVICE) now[g.of[row]] += who[i] < 0 ? -size[row] : size[row];
   }
   return now;
 }
 
-/** Reserved bytes of a device as steps: (time, level from then on). */
-export function reserved(m: Memory, device: number): { t: Float64Array; v: Float64Array } {
+/** Reserved bytes of a place as steps: (time, level from then on). */
+export function reserved(m: Memory, place: number): { t: Float64Array; v: Float64Array } {
   const t: number[] = [];
   const v: number[] = [];
   let sum = 0;
   for (let i = 0; i < m.segT.length; i++) {
-    if (device && m.json.pools[m.segPool[i]].device !== device) continue;
+    if (place && (place < 0 || m.json.pools[m.segPool[i]].device !== place)) continue;
     sum += m.segBytes[i];
     t.push(m.segT[i]);
     v.push(sum);

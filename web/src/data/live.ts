@@ -41,8 +41,8 @@ export const bytesOf = async (target: string): Promise<Uint8Array<ArrayBuffer>> 
 const NAMES: ReadonlySet<string> = new Set(['main', 'tables', 'ops', 'hta', 'critical', 'spans', 'coarse', 'memory', 'flame', 'allocator', 'ledger']);
 const SHARED: ReadonlySet<string> = new Set(['page', 'diff', 'diffflame']);
 
-/** Sections of one recording, or of two that are compared; empty[k] are those that the k-th has nothing for, query(name, k):
- *  what of a section is asked for. */
+/** Sections of one recording, or of two that are compared; empty[k] are the sections that the k-th lacks, query(name, k) is the
+ * requested part of a section. */
 export function serverSource(ids: readonly string[], empty: readonly ReadonlySet<string>[], query: (name: string, k: number) => string): Source {
   const own = (name: string): [string, number] => (name.endsWith('.1') ? [name.slice(0, -2), 1] : [name, 0]);
   return {

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Allocations and memory events (moves). Event i makes an allocation (who[i] >= 0) or frees one (~who[i]).
+// Allocations and memory events. Event i makes an allocation (who[i] >= 0) or frees one (~who[i]).
 import { type Calls, faceText, readCalls } from './calls';
 import { isPython } from './flame';
 import { lazy, load, type Section, snake } from './section';
 import { after } from './spans';
 
 export interface MemoryJson {
-  pools: { name: string; device: number; capacity: number; banks: number }[];
+  pools: { name: string; device: number; capacity: number; banks: number; on_chip: boolean }[]; // on_chip: L1, in no figure of its device
   roles: string[];
   tensors: string[];
   names: string[];
   modules: boolean;
   // For a recording that is too large to be sent (src/analyze/memory/downsample_allocs.h): the number of intervals whose highest moment
 // is exact, and the number of omitted allocations, which live only between those moments.
-  stretches?: number;
+  intervals?: number;
   left_out?: number;
-  phase_moves?: number[]; // memory events of the first phases
+  phase_events?: number[]; // memory events of the first phases
 }
 
 export interface Memory extends Calls {
   n: number; // allocations
-  moves: number;
+  events: number;
   t: Float64Array; // per memory event
   who: Int32Array; // per memory event
   born: Float64Array;
@@ -44,12 +44,12 @@ export interface Memory extends Calls {
   opParent: Int32Array;
 }
 
-/** When every allocation began and ended. */
+/** Computes when every allocation began and ended. */
 function lives(m: Memory): { born: Float64Array; died: Float64Array } {
   const { who, t } = m;
   const born = new Float64Array(m.n);
   const died = new Float64Array(m.n).fill(Infinity);
-  for (let i = 0; i < m.moves; i++) {
+  for (let i = 0; i < m.events; i++) {
     if (who[i] < 0) died[~who[i]] = t[i];
     else born[who[i]] = t[i];
   }
@@ -62,7 +62,7 @@ export function readMemory(s: Section<MemoryJson>): Memory {
   const who = s.ints('back');
   const size = s.column('size');
   for (let i = 0, made = 0; i < who.length; i++) who[i] = who[i] ? ~(made - who[i]) : made++;
-  const m = readCalls(s, { n: size.length, moves: who.length, t, who, size, pool: s.ints('pool'), role: s.bytes('role'), flags: s.bytes('flags'), json: s.json } as Memory);
+  const m = readCalls(s, { n: size.length, events: who.length, t, who, size, pool: s.ints('pool'), role: s.bytes('role'), flags: s.bytes('flags'), json: s.json } as Memory);
   for (const name of ['slack', 'segT', 'segBytes'] as const) lazy(m, { [name]: () => s.column(snake(name)) });
   for (const name of ['op', 'stack', 'tensor', 'face', 'segPool', 'opName', 'opParent'] as const) lazy(m, { [name]: () => s.ints(snake(name)) });
   let both: ReturnType<typeof lives> | undefined;
@@ -76,47 +76,48 @@ export function readMemory(s: Section<MemoryJson>): Memory {
 
 export const ASKED = 16; // flag: the program freed it while a stream held it
 
-/** A moment: after `moves` memory events or, if not exact, after all events up to and at time t. */
-export interface Cut {
-  moves: number;
+/** A moment: after `events` memory events or, if not exact, after all events up to and at time t. */
+export interface Position {
+  events: number;
   t: number;
   exact: boolean;
 }
 
-export const cutAt = (m: Memory, t: number): Cut => ({ moves: after(m.t, 0, m.moves, t), t, exact: false });
+export const positionAt = (m: Memory, t: number): Position => ({ events: after(m.t, 0, m.events, t), t, exact: false });
 
-/** Returns which pools are on the device; 0 = any device. */
-export const onDevice = (m: Memory, device: number): Uint8Array => Uint8Array.from(m.json.pools, (p) => (!device || p.device === device ? 1 : 0));
+/** Returns which pools count in the figures of a place: a device (> 0), everything (0), or one pool on a chip (- its number). */
+export const inPlace = (m: Memory, place: number): Uint8Array =>
+  Uint8Array.from(m.json.pools, (p, i) => (!place || (place < 0 ? i === -place : p.device === place && !p.on_chip) ? 1 : 0));
 
 /** Returns the first highest moment of memory events [from, to) in some pools, including the level before them: number of events and bytes;
  * and the level after. */
-export function highest(m: Memory, on: Uint8Array, from: number, to: number, level: number): { moves: number; bytes: number; after: number } {
+export function highest(m: Memory, on: Uint8Array, from: number, to: number, level: number): { events: number; bytes: number; after: number } {
   const { who, size, pool } = m;
-  const best = { moves: from, bytes: level, after: level };
+  const best = { events: from, bytes: level, after: level };
   for (let i = from; i < to; i++) {
     const row = who[i] < 0 ? ~who[i] : who[i];
     if (!on[pool[row]]) continue;
     best.after += who[i] < 0 ? -size[row] : size[row];
     if (best.after > best.bytes) {
       best.bytes = best.after;
-      best.moves = i + 1;
+      best.events = i + 1;
     }
   }
   return best;
 }
 
-/** Returns the moment at which a device's live bytes are first highest. */
-export function peakOf(m: Memory, device: number): Cut & { bytes: number } {
-  const { moves, bytes } = highest(m, onDevice(m, device), 0, m.moves, 0);
-  return { moves, bytes, t: moves ? m.t[moves - 1] : 0, exact: true };
+/** Returns the moment at which a place's live bytes are first highest. */
+export function peakOf(m: Memory, place: number): Position & { bytes: number } {
+  const { events, bytes } = highest(m, inPlace(m, place), 0, m.events, 0);
+  return { events, bytes, t: events ? m.t[events - 1] : 0, exact: true };
 }
 
-/** Rows alive at a moment on a device. */
-export function aliveAt(m: Memory, cut: Cut, device: number): Int32Array {
+/** Rows alive at a moment in a place. */
+export function liveSetAt(m: Memory, position: Position, place: number): Int32Array {
   const { who, pool } = m;
-  const on = onDevice(m, device);
+  const on = inPlace(m, place);
   const alive = new Uint8Array(m.n);
-  for (let i = 0; i < cut.moves; i++) {
+  for (let i = 0; i < position.events; i++) {
     if (who[i] < 0) alive[~who[i]] = 0;
     else alive[who[i]] = on[pool[who[i]]];
   }
@@ -127,7 +128,7 @@ export function aliveAt(m: Memory, cut: Cut, device: number): Int32Array {
   return rows;
 }
 
-/** The innermost module that made it, forward or backward; '' = none. */
+/** Returns the innermost module that made it, forward or backward; '' = none. */
 export const moduleText = (m: Memory, name: number): string => m.json.names[name].replace('nn.Module: ', '');
 
 export function opPath(m: Memory, op: number): string {

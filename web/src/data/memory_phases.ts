@@ -5,8 +5,8 @@ import { type By, keyOf, largest } from './levels';
 import { highest, type Memory } from './memory';
 
 export interface PhasePeak {
-  top: number; // highest use within the phase, what it began with included
-  moves: number; // that moment: the first of equals
+  top: number; // highest use within the phase, including memory from before
+  events: number; // that moment: the first of equals
   t: number;
   parts: number[]; // bytes of each group
 }
@@ -16,27 +16,27 @@ export interface PhasePeaks {
   peaks: PhasePeak[];
 }
 
-/** moves: the number of memory events of each phase; pools: the pools to count. The parts of a phase add up to its top. */
-export function phasePeaks(m: Memory, moves: readonly number[], pools: readonly number[], by: By, devices: readonly string[] = []): PhasePeaks {
+/** events: the number of memory events of each phase; pools: the pools to count. The parts of a phase add up to its top. */
+export function phasePeaks(m: Memory, events: readonly number[], pools: readonly number[], by: By, devices: readonly string[] = []): PhasePeaks {
   const on = new Uint8Array(m.json.pools.length);
   for (const p of pools) on[p] = 1;
   const key = keyOf(m, by, devices);
   const peaks: PhasePeak[] = [];
   let from = 0;
   let level = 0;
-  for (const n of moves) {
+  for (const n of events) {
     const h = highest(m, on, from, from + n, level);
-    peaks.push({ top: h.bytes, moves: h.moves, t: h.moves ? m.t[h.moves - 1] : 0, parts: [] });
+    peaks.push({ top: h.bytes, events: h.events, t: h.events ? m.t[h.events - 1] : 0, parts: [] });
     level = h.after;
     from += n;
   }
-  // Sums of all groups at those moments: they come in order, so one sweep does.
+  // Sums all groups at those moments in one sweep, because they are in order.
   const now = new Map<number, number>();
   const most = new Map<number, number>();
   const then: Map<number, number>[] = [];
   let i = 0;
   for (const p of peaks) {
-    for (; i < p.moves; i++) {
+    for (; i < p.events; i++) {
       const row = m.who[i] < 0 ? ~m.who[i] : m.who[i];
       if (!on[m.pool[row]]) continue;
       const k = key.of(row);

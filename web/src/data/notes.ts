@@ -6,12 +6,12 @@ import { after, type Spans } from './spans';
 
 export interface Notes {
   parent: Int32Array; // -1 = none
-  self: Float64Array; // ns: its time less that of the spans directly inside it
-  allocated: Float64Array; // bytes, with what is nested in it
+  self: Float64Array; // ns: its time minus that of the spans directly inside it
+  allocated: Float64Array; // bytes, including nested spans
   freed: Float64Array;
 }
 
-/** The span around each: the last one of the row above that starts no later, unless `up` says otherwise. */
+/** Finds the span around each: the last one of the row above that starts no later, unless `up` overrides it. */
 export function parents(s: Pick<Spans, 'n' | 't0' | 'up' | 'tracks'>): Int32Array {
   const out = new Int32Array(s.n).fill(-1);
   for (const t of s.tracks)
@@ -27,7 +27,7 @@ export function parents(s: Pick<Spans, 'n' | 't0' | 'up' | 'tracks'>): Int32Arra
   return out;
 }
 
-/** Spans from the innermost to the outermost: nothing comes after what it is nested in. */
+/** Orders spans from the innermost to the outermost: a span comes before the one that contains it. */
 function inwardsFirst(parent: Int32Array): Int32Array {
   const depth = new Int32Array(parent.length).fill(-1);
   let deepest = 0;
@@ -81,7 +81,7 @@ export function notesOf(s: Spans): Notes {
   return n;
 }
 
-/** Spans around it, outermost first. */
+/** Returns the enclosing spans, outermost first. */
 export function chainOf(s: Spans, i: number, most = 200): number[] {
   const { parent } = notesOf(s);
   const out: number[] = [];
@@ -95,7 +95,7 @@ export interface Link {
   what: string; // launch, fwdbwd, wait ...
 }
 
-/** Everything that a span started or that started it, at most `most`; `all` says how many there are. */
+/** Returns the spans that a span started or that started it, at most `most`; `all` is their number. */
 export function linksOf(s: Spans, i: number, most = 200): { links: Link[]; all: number } {
   const links: Link[] = [];
   let all = 0;
@@ -111,7 +111,7 @@ export function linksOf(s: Spans, i: number, most = 200): { links: Link[]; all: 
   return { links, all };
 }
 
-/** Arguments as pairs. */
+/** Returns the arguments as pairs. */
 export const argsOf = (s: Spans, i: number): [string, string][] =>
   s.args[i] ? s.argTexts[s.args[i]].split('\n').map((l) => [l.slice(0, l.indexOf('\t')), l.slice(l.indexOf('\t') + 1)]) : [];
 
@@ -120,7 +120,7 @@ export interface Sum {
   cat: string;
   n: number;
   total: number; // ns inside the window, nested ones of the same name again
-  self: number; // ns inside the window, less what is directly inside; adds up to the time covered
+  self: number; // ns inside the window, minus spans directly inside; adds up to the covered time
   longest: number;
   at: number; // the longest
 }

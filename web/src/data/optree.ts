@@ -34,13 +34,13 @@ export interface OpTree {
 
 export function readOpTree(s: Section<OpsJson>): OpTree {
   const parent = s.ints('parent');
-  const known = (k: string) => (s.json.memory ? s.column(k) : s.column('count').fill(NaN)); // else shown as –
+  const known = (k: string) => (s.json.memory ? s.column(k) : s.column('count').fill(NaN)); // otherwise shown as –
   const depth = new Int32Array(parent.length);
   for (let i = 1; i < parent.length; i++) depth[i] = depth[parent[i]] + 1;
   return { n: parent.length, names: s.json.names, name: s.ints('name'), parent, depth, count: s.column('count'), wall: s.column('wall'), self: s.column('self'), alloc: known('alloc'), free: known('free'), peak: known('peak'), folded: s.json.folded };
 }
 
-/** Children of each row, largest first by a figure. */
+/** Returns the children of each row, largest first by a figure. */
 export function childrenOf(t: Pick<OpTree, 'n' | 'parent'>, figure: (i: number) => number): number[][] {
   const kids: number[][] = Array.from({ length: t.n }, () => []);
   for (let i = 1; i < t.n; i++) kids[t.parent[i]].push(i);
@@ -48,7 +48,7 @@ export function childrenOf(t: Pick<OpTree, 'n' | 'parent'>, figure: (i: number) 
   return kids;
 }
 
-/** The heaviest child of the heaviest child ...: `kids` are in that order. */
+/** Returns the path of heaviest children: `kids` are in that order. */
 export function hotPath(t: Pick<OpTree, 'name'>, kids: number[][]): Set<number> {
   const out = new Set<number>();
   for (let i = 0; ; ) {
@@ -86,7 +86,7 @@ export function visible(t: Pick<OpTree, 'n'>, kids: number[][], open: (i: number
   return out;
 }
 
-/** Rows whose name holds the text, and all around them. */
+/** Returns rows whose name contains the text, and their ancestors. */
 export function matching(t: OpTree, text: string): { hits: number; shown: Set<number>; around: Set<number> } {
   const low = text.toLowerCase();
   const hit = t.names.map((n) => n.toLowerCase().includes(low));

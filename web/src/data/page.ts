@@ -39,7 +39,7 @@ export interface Mark {
 /** A request that failed (src/render/report/allocator/oom.h). */
 export interface Oom {
   device: number;
-  capacity: number; // all the allocator could hold; 0 = not known
+  capacity: number; // all the allocator could hold; 0 = unknown
   by: string | null;
   lines: [name: string, bytes: number | null, more: string][];
   banks: number; // 0 = none
@@ -50,12 +50,12 @@ export interface MainJson {
   only: string | null; // the one view that the page is for
   format: string;
   t_end: number;
-  ledger: boolean; // device memory by who holds it is known
+  ledger: boolean; // device memory by holder is known
   axis: string; // "time", or "ops": the source has no clock, a time is 1000 × the number of an operation
   wall0_ns: number | null;
   spans: number;
   allocs: number;
-  moves: number;
+  events: number;
   processes: { pid: number; rank: number; command: string | null; host: string | null }[];
   losses: string;
   device: number;
@@ -64,11 +64,11 @@ export interface MainJson {
   gpu_ns: number;
   overlap_ns: number;
   total_ns: number;
-  findings: { severity: string; what: string; text: string; view: string; t: number | null; oom?: Oom; growing?: [string, number, number, number, number][] }[]; // growing: (by, bytes a step, after the first step, after the last, allocations)
+  findings: { severity: string; what: string; text: string; view: string; t: number | null; device?: number; ooms?: { t: number; text: string; oom: Oom }[]; growing?: [string, number, number, number, number][] }[]; // growing: (by, bytes a step, after the first step, after the last, allocations)
   untried: boolean; // too much to replay: settings of the allocator are not among the findings
   steps: number; // as `tidemark leaks` counts them
   marks: Mark[];
-  why?: Record<'role' | 'module' | 'op' | 'stack' | 'tensor', [string, number, number][]>; // (label, bytes, count) at the peak
+  peak_groups?: Record<'role' | 'module' | 'op' | 'stack' | 'tensor', [string, number, number][]>; // (label, bytes, count) at the peak
 }
 
 export interface Main extends MainJson {
@@ -76,7 +76,7 @@ export interface Main extends MainJson {
   each: Float64Array; // highest live bytes of every device, 128 intervals each
   cpu: Float64Array; // active millionths, per interval
   gpu: Float64Array;
-  now?: boolean; // it is still being written
+  now?: boolean; // the recording is still being written
 }
 
 export type OpRow = [string, number, number, number, number, number, number, number];
@@ -93,7 +93,7 @@ export interface Phase {
   name: string | null;
   t0: number;
   t1: number;
-  moves: number; // of the memory section
+  events: number; // of the memory section
   levels: number[][];
 }
 export interface Tables {
@@ -170,18 +170,18 @@ export interface PageJson {
 
 export interface Getter<T> {
   (): Promise<T>;
-  now?: () => T | undefined; // what it gave, so that a view can be drawn at once
+  now?: () => T | undefined; // its last result, so that a view can be drawn at once
 }
 const forgetters: (() => void)[] = [];
 /** Counts the changes of the recording. */
 export const version = signal(0);
-/** The recording has changed: everything is to be read again. */
+/** Call when the recording has changed: everything is read again. */
 export const forget = (): void => {
   forgetters.forEach((f) => f());
   version.value++;
 };
 
-/** Made once for each trace of the page. */
+/** Creates the data of a trace, once for each trace of the page. */
 export const once = <T>(make: () => Promise<T>): Getter<T> => {
   const kept = new Map<number, Promise<T>>();
   const given = new Map<number, T>();
@@ -200,7 +200,7 @@ export const once = <T>(make: () => Promise<T>): Getter<T> => {
   });
   return Object.assign(get, { now: () => given.get(traceNumber()) });
 };
-/** The first section of the k-th trace, whichever is at hand. */
+/** Returns the first section of the k-th trace, from whichever source has it. */
 export function mainOf(k: number): Promise<Main> {
   const was = traceNumber();
   setTrace(k);
@@ -230,7 +230,7 @@ export const getSpans: Getter<Spans> = once(async () => {
 export const getMemory: Getter<Memory> = once(loadMemory);
 export const getAllocator: () => Promise<Allocator | null> = once(loadAllocator);
 export const getFlame: () => Promise<Section<FlameJson>> = once(loadFlame);
-/** The JSON of a section; null = there is none. */
+/** Returns the JSON of a section; null = there is none. */
 const documentOf = async <T>(name: string, shared?: boolean): Promise<T> => ((shared ? hasShared : has)(name) ? (await load<T>(name, shared)).json : (null as T));
 export const getTables = once(() => documentOf<Tables>('tables'));
 export const getOps = once(async (): Promise<Ops> => {
@@ -257,5 +257,8 @@ export const getJob = single(() => documentOf<Hta>('job', true));
 export const getDiff = single(() => documentOf<DiffJson>('diff', true));
 export const getDiffFlame = single(() => load<DiffFlameJson>('diffflame', true));
 
-/** Bytes that a device has: as recorded, else what its allocator could hold where a request failed; 0 = unknown. */
-export const sizeOf = (main: MainJson, d: number): number => main.devices[d].capacity || main.findings.find((f) => f.oom?.device === d)?.oom?.capacity || 0;
+/** Failed requests that are explained in full. */
+export const oomsOf = (main: MainJson) => main.findings.flatMap((f) => f.ooms ?? []);
+/** Returns the bytes of a device: as recorded, else the bytes that its allocator could hold when a request failed; 0 =
+ * unknown. */
+export const sizeOf = (main: MainJson, d: number): number => main.devices[d].capacity || oomsOf(main).find((o) => o.oom.device === d)?.oom.capacity || 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// A window of the timeline in pieces of at least a pixel, made in C (src/analyze/timeline/level_of_detail.c): drawn as spans are,
-// because a row of pieces is as disjoint and as ordered as a row of spans.
+// A window of the timeline in pieces of at least a pixel, computed in C (src/analyze/timeline/level_of_detail.c). They are drawn
+// like spans, because the pieces of a row are disjoint and ordered, too.
 import { open, gunzip, type Section } from './section';
 import { readRows, type Spans, type SpansJson } from './spans';
 
@@ -53,7 +53,7 @@ export function readPieces(s: Section<PiecesJson>): Pieces {
 
 export const openPieces = async (packed: Uint8Array<ArrayBuffer>): Promise<Pieces> => readPieces(open<PiecesJson>(await gunzip(packed)));
 
-/** Pieces by window: asks for more than is seen, so that small steps need nothing new, and never for two at once. */
+/** Pieces by window: requests more than is visible, so that small steps need no request, and never two windows at once. */
 export class Provider {
   private have: Pieces | undefined;
   private asking = false;
@@ -83,14 +83,14 @@ export class Provider {
     while (this.wanted) {
       const [from, to, px] = this.wanted;
       this.wanted = undefined;
-      const pad = (to - from) / 2; // half a window on either side
+      const pad = (to - from) / 2; // half a window on each side
       const a = Math.max(0, Math.floor(from - pad));
       const b = Math.max(a + 1, Math.min(this.end, Math.ceil(to + pad)));
       try {
         this.have = await this.read(a, b, Math.min(8192, Math.max(1, Math.ceil((px * (b - a)) / (to - from)))));
         this.changed(this.have);
       } catch {
-        break; // the server is away: what there is stays, the next step asks again
+        break; // the server does not answer: keep the pieces, the next step asks again
       }
     }
     this.asking = false;

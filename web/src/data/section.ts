@@ -23,7 +23,7 @@ export async function gunzip(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Arra
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** Varints of a column into `out`. Values beyond 2^53 lose their last bits, as any number here does. */
+/** Reads the varints of a column into `out`. Values beyond 2^53 lose their last bits, like all numbers in JavaScript. */
 export function decode(enc: Column['enc'], from: Uint8Array, out: Float64Array | Int32Array): void {
   const n = out.length;
   let at = 0;
@@ -90,7 +90,7 @@ export function open<T>(raw: Uint8Array): Section<T> {
   };
 }
 
-/** Fields of `to` that are made when first asked for. */
+/** Defines fields of `to` that are computed on first use. */
 export function lazy<T extends object>(to: T, make: { [K in keyof T]?: () => T[K] }): T {
   for (const key of Object.keys(make) as (keyof T)[]) {
     let kept: T[typeof key] | undefined;
@@ -99,7 +99,7 @@ export function lazy<T extends object>(to: T, make: { [K in keyof T]?: () => T[K
   return to;
 }
 
-/** The column of a field: opName is op_name. */
+/** Returns the column of a field: opName is op_name. */
 export const snake = (name: string): string => name.replace(/[A-Z]/, (c) => `_${c.toLowerCase()}`);
 
 let trace = 0;
@@ -112,5 +112,5 @@ const own = (name: string): string => (trace ? `${name}.${trace}` : name);
 export const has = (name: string): boolean => source.has(own(name));
 export const hasShared = (name: string): boolean => source.has(name);
 
-/** A section: of the trace at hand, or `shared` by all. */
+/** Returns a section of the current trace, or one `shared` by all. */
 export const load = async <T>(name: string, shared = false): Promise<Section<T>> => open<T>(await gunzip(await source.read(shared ? name : own(name))));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// The source of sections: this document, or a server (served.tsx sets that). Both give the same bytes: a
-// gzip member, as defined in docs/formats/page.md.
+// The source of sections: this document, or a server (served.tsx sets that). Both return the same bytes: a gzip member, as
+// defined in docs/formats/page.md.
 
 export interface Source {
   has(section: string): boolean; // stays true once it was read
@@ -20,7 +20,7 @@ function fromBase64(text: string): Uint8Array<ArrayBuffer> {
 const there = typeof document === 'undefined' ? [] : [...document.querySelectorAll('script[id^="tide-"]')].map((e) => e.id.slice(5));
 const sections: ReadonlySet<string> = new Set(there);
 
-/** Sections in this document. The text of one is dropped once read: it is the largest thing here. */
+/** Sections in this document. The text of a section is dropped after reading, because it is large. */
 export let source: Source = {
   has: (name) => sections.has(name),
   async read(name) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Spans of the timeline. Rows never overlap themselves: what a pixel shows is found by search.
+// Spans of the timeline. Spans of a row never overlap: those of a pixel are found by binary search.
 import { type Calls, readCalls } from './calls';
 import { lazy, load, type Section } from './section';
 
@@ -36,10 +36,10 @@ export interface Spans {
   readonly cause: Int32Array; // number of the span that started it + 1, 0 = none
   readonly up: Int32Array; // the span around it: 0 = as in the row above, 1 = none, else its number + 2
   readonly flags: Uint8Array; // 1 never ended, 2 its begin was lost, 4 ended by its parent
-  readonly allocated: Float64Array; // bytes, in the span itself, not in what is nested in it
+  readonly allocated: Float64Array; // bytes, in the span itself, without nested spans
   readonly freed: Float64Array;
   readonly args: Int32Array; // row of argTexts
-  readonly calls?: Calls & { stack: Int32Array }; // where any span has a stack
+  readonly calls?: Calls & { stack: Int32Array }; // present if any span has a stack
   readonly flows: { from: Int32Array; to: Int32Array; kind: Uint8Array }; // numbers + 1
   flowKinds: string[];
   argTexts: string[];
@@ -75,7 +75,7 @@ export function readRows(s: Section<Pick<SpansJson, 'names' | 'cats' | 'cut'>>, 
 
 function readSpans(s: Section<SpansJson>): Spans {
   const { flow_kinds: flowKinds, args: argTexts, args_left_out: argsLeftOut } = s.json;
-  // Columns that only the details need are unpacked when first asked for.
+  // Columns that only the details need are unpacked on first use.
   return lazy({ ...readRows(s, s.json.tracks), flags: s.bytes('flags'), flowKinds, argTexts, argsLeftOut } as Spans, {
     cause: () => s.ints('cause'),
     up: () => s.ints('up'),
@@ -87,7 +87,7 @@ function readSpans(s: Section<SpansJson>): Spans {
   });
 }
 
-/** First index in [lo, hi) whose value is greater than t; hi if there is none. Values ascend. */
+/** Returns the first index in [lo, hi) whose value is greater than t; hi if there is none. Values ascend. */
 export function after(v: Float64Array, lo: number, hi: number, t: number): number {
   while (lo < hi) {
     const mid = (lo + hi) >>> 1;
@@ -97,7 +97,7 @@ export function after(v: Float64Array, lo: number, hi: number, t: number): numbe
   return lo;
 }
 
-/** The same from a good guess: looks 1, 2, 4 ... ahead first. */
+/** The same, starting near a guess: checks 1, 2, 4 ... ahead first. */
 function afterNear(v: Float64Array, lo: number, hi: number, t: number): number {
   let step = 1;
   let from = lo;
@@ -108,7 +108,7 @@ function afterNear(v: Float64Array, lo: number, hi: number, t: number): number {
   return after(v, from, Math.min(hi, from + step + 1), t);
 }
 
-/** The first span of [lo, hi) that ends after t, or begins there: one of no length is seen too. */
+/** Returns the first span of [lo, hi) that ends after t, or begins there, so that zero-length spans are found too. */
 export function firstIn(s: Pick<Spans, 't0' | 't1'>, lo: number, hi: number, t: number): number {
   let i = afterNear(s.t1, lo, hi, t);
   while (i > lo && s.t0[i - 1] >= t) i--;
@@ -117,8 +117,8 @@ export function firstIn(s: Pick<Spans, 't0' | 't1'>, lo: number, hi: number, t: 
 
 const TICK = 3; // pixels of a span of no length
 
-/** Calls `draw` for what is to be seen of a row in [t0, t1) on `width` pixels: at most about one span
- *  a pixel, each at least one pixel wide, however many there are. */
+/** Calls `draw` for the visible spans of a row in [t0, t1) on `width` pixels: at most about one span per pixel, each at least one
+ * pixel wide, for any number of spans. */
 export function visitRow(
   s: Pick<Spans, 't0' | 't1'>,
   row: Row,
@@ -137,19 +137,19 @@ export function visitRow(
     else {
       const at = Math.max(0, Math.min(x0, width - TICK));
       draw(at, at + TICK, i);
-      i = afterNear(s.t1, i, row.end, s.t0[i]); // others of no length at this very time
+      i = afterNear(s.t1, i, row.end, s.t0[i]); // other zero-length spans at the same time
     }
     if (i < row.end && s.t1[i] <= seen) i = firstIn(s, i, row.end, seen);
   }
 }
 
-/** The span of a row at time t, give or take `slack`; -1 for none. */
+/** Returns the span of a row at time t, within `slack`; -1 for none. */
 export function spanAt(s: Spans, row: Row, t: number, slack: number): number {
   const i = after(s.t1, row.first, row.end, t - slack);
   return i < row.end && s.t0[i] <= t + slack ? i : -1;
 }
 
-/** Track and row that hold a span. */
+/** Returns the track and row of a span. */
 export function placeOf(s: Spans, span: number): { track: number; row: number } {
   for (let t = 0; t < s.tracks.length; t++)
     for (let r = 0; r < s.tracks[t].rows.length; r++) {
@@ -159,7 +159,7 @@ export function placeOf(s: Spans, span: number): { track: number; row: number } 
   return { track: -1, row: -1 };
 }
 
-/** Spans whose name holds the text, in order of time. */
+/** Returns the spans whose name contains the text, in order of time. */
 export function searchSpans(s: Spans, text: string): Int32Array {
   const low = text.toLowerCase();
   const hit = s.names.map((n) => n.toLowerCase().includes(low));
@@ -168,7 +168,7 @@ export function searchSpans(s: Spans, text: string): Int32Array {
   return Int32Array.from(found).sort((a, b) => s.t0[a] - s.t0[b]);
 }
 
-/** The span of that name around [t0, t1], the shortest if there are several; -1 for none. */
+/** Returns the span of that name around [t0, t1], the shortest if there are several; -1 for none. */
 export function spanNamed(s: Spans, name: string, t0: number, t1: number): number {
   const n = s.names.indexOf(name);
   let best = -1;

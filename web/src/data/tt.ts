@@ -39,7 +39,7 @@ export interface Tt {
   name: Int32Array;
   text: Int32Array;
   graph: Int32Array;
-  ir: Int32Array; // line in the ttnn module, 0 = not there
+  ir: Int32Array; // line in the ttnn module, 0 = absent
   line: Float64Array; // in the log
   rank: Int32Array; // -1 = the log names none
   position: Float64Array; // on the axis: operations of all ranks at one position ran side by side

@@ -6,10 +6,10 @@ import { px } from '../ui/scale';
 import type { Ink } from './colors';
 import { face, upright, word } from './marks';
 
-/** The Gantt chart's axis is in milliseconds, however long it is. */
+/** The Gantt chart's axis is always in milliseconds. */
 export const unit = { ms: false };
 
-/** A tick's label: as many digits as the step needs. */
+/** Returns a tick's label, with as many digits as the step needs. */
 export function tickLabel(t: number, step: number, most: number): string {
   if (axis.ops) return `op ${(t / 1000).toFixed(step < 1000 ? 1 : 0)}`;
   const [one, name] = !unit.ms && most >= 1e9 && step >= 1e6 ? [1e9, 's'] : unit.ms || (most >= 1e6 && step >= 1) ? [1e6, 'ms'] : most >= 1e3 ? [1e3, '\u00b5s'] : [1, 'ns'];
@@ -17,7 +17,7 @@ export function tickLabel(t: number, step: number, most: number): string {
   return `${(t / one).toFixed(digits)} ${name}`;
 }
 
-/** Round times in [t0, t1], about one in `every` pixels. */
+/** Returns round times in [t0, t1], about one per `every` pixels. */
 export function ticks(t0: number, t1: number, width: number, every = 110): number[] {
   const rough = ((t1 - t0) * every) / Math.max(1, width);
   const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1)));

@@ -31,7 +31,7 @@ const cats: Record<string, number> = {
 };
 const plain = 0x8b98a5;
 
-/** The seven, and darker ones of the same for charts with more groups. */
+/** The 7 colours, and darker variants for charts with more groups. */
 export const groups = [BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE, YELLOW, NIGHT, 0x8a5f00, 0x00573f, 0x7f3800, GREY];
 
 /** Returns the colour of the i-th group; unknown and other are grey. */
@@ -62,12 +62,12 @@ function hash(s: string): number {
   return (h >>> 0) / 4294967296;
 }
 
-/** Colours of (category, name) as 0xRRGGBB, made when first asked for. */
+/** Colours of (category, name) as 0xRRGGBB, computed on first use. */
 /** Colours of a Gantt chart by type of module, as in the tracker's charts. */
 export const modules: Record<string, number> = { Linear: 0x4caf50, RMSNorm: 0x2196f3, SiLU: 0xff9800, Embedding: 0x9c27b0, other: 0x757575 };
 const moduleOf = (name: string): string => Object.keys(modules).find((k) => name.includes(k)) ?? 'other';
 
-/** A recorded module is known by its path, not its type: one colour a name of a part (`blocks.3.up`: up), numbers apart. */
+/** A recorded module has a path, not a type: one colour per name of its last part (`blocks.3.up`: up), ignoring numbers. */
 function ganttColor(name: string): number {
   const type = moduleOf(name);
   if (type !== 'other' || !name.startsWith('nn.Module: ')) return modules[type];
@@ -91,7 +91,7 @@ export function palette(catNames: string[], names: string[], gantt = false): (ca
 
 export const nameColor = (name: string, base: number): number => shade(base, (hash(name) - 0.5) * 0.5);
 
-/** Live memory, wherever it is drawn. */
+/** The colour of live memory in all charts. */
 export const MEMORY = ORANGE;
 export const GROWN = VERMILION;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Lines, boxes and words on a canvas, each in one call: what views draw on top of their pixels.
+// Draws lines, boxes and words on a canvas, each in one call, on top of a view's pixels.
 import { font } from '../ui/scale';
 
 type Ctx = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
 export type Point = readonly [x: number, y: number];
-/** Tells the corners of a line, one after another: nothing is kept of them, a picture has thousands. */
+/** Passes the corners of a line one after another, without keeping them, because a picture has thousands. */
 export type Walk = (to: (x: number, y: number) => void) => void;
 
 function path(ctx: Ctx, walk: Walk): void {
@@ -13,7 +13,7 @@ function path(ctx: Ctx, walk: Walk): void {
   walk((x, y) => ctx.lineTo(x, y));
 }
 
-/** A line; it leaves the canvas's settings as they are usual. */
+/** Draws a line and restores the canvas's default settings. */
 export function line(ctx: Ctx, color: string, walk: Walk, width = 1, dash: number[] = []): void {
   ctx.strokeStyle = color;
   ctx.lineWidth = width;
@@ -26,7 +26,7 @@ export function line(ctx: Ctx, color: string, walk: Walk, width = 1, dash: numbe
 
 export const through = (...points: readonly Point[]): Walk => (to) => points.forEach((p) => to(...p));
 
-/** A line down, in the middle of its pixels. */
+/** Draws a vertical line in the middle of its pixels. */
 export function upright(ctx: Ctx, color: string, x: number, y0: number, y1: number, width = 1, dash?: number[]): void {
   const at = Math.round(x) + 0.5;
   line(ctx, color, through([at, y0], [at, y1]), width, dash);
@@ -37,7 +37,7 @@ export function box(ctx: Ctx, color: string, x: number, y: number, w: number, h:
   ctx.fillRect(x, y, w, h);
 }
 
-/** A shape filled. */
+/** Fills a shape. */
 export function shape(ctx: Ctx, color: string, walk: Walk): void {
   ctx.fillStyle = color;
   path(ctx, walk);
@@ -63,7 +63,7 @@ export function word(ctx: Ctx, color: string, text: string, x: number, y: number
   ctx.fillText(text, x, y);
 }
 
-/** Levels that hold from one point in time to the next, as the corners of their line. */
+/** Returns the corners of a line of levels that are constant between two points in time. */
 export const stairs = (v: ArrayLike<number>, x: (i: number) => number, y: (v: number) => number): Walk => (to) => {
   for (let i = 0; i < v.length; i++) {
     to(x(i), y(v[i]));

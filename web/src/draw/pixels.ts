@@ -36,7 +36,7 @@ export class Pixels {
 
   show(ctx: CanvasRenderingContext2D): void {
     if (ctx.getTransform().a === 1) return ctx.putImageData(this.image, 0, 0);
-    // A finer screen: through a picture of our own size, in whole steps.
+    // Draws on a finer screen through a picture of the original size, scaled in whole steps.
     this.page ??= new OffscreenCanvas(this.width, this.height);
     this.page.getContext('2d')!.putImageData(this.image, 0, 0);
     ctx.imageSmoothingEnabled = false;
@@ -51,10 +51,10 @@ export function blank(kept: Pixels | undefined, size: { width: number; height: n
   return p;
 }
 
-/** 0xRRGGBB to the word of a pixel. */
+/** Converts 0xRRGGBB to the word of a pixel. */
 export const rgb = (v: number): number => (0xff000000 | ((v & 255) << 16) | (v & 0xff00) | (v >> 16)) >>> 0;
 
-/** Towards white (amount > 0) or black. */
+/** Shades a colour towards white (amount > 0) or black. */
 export function shade(v: number, amount: number): number {
   const to = amount > 0 ? 255 : 0;
   const part = Math.abs(amount);
@@ -65,8 +65,8 @@ export function shade(v: number, amount: number): number {
 export const css = (v: number): string => `#${v.toString(16).padStart(6, '0')}`;
 
 const linear = (c: number): number => (c <= 10 ? c / 3294.6 : ((c / 255 + 0.055) / 1.055) ** 2.4);
-/** Relative luminance, as WCAG defines it. */
+/** Returns the relative luminance, as WCAG defines it. */
 export const luminance = (v: number): number => 0.2126 * linear(v >> 16) + 0.7152 * linear((v >> 8) & 255) + 0.0722 * linear(v & 255);
 
-/** Colour of text that can be read on it: whichever of the two contrasts more. */
+/** Returns the colour of readable text on it: the one of two with more contrast. */
 export const inkOn = (v: number): string => (luminance(v) > 0.179 ? '#000' : '#fff');

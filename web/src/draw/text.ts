@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Names that fit: widths of letters are measured once a font, so that a frame with thousands of
-// names costs additions alone.
+// Shortens names to fit: widths of letters are measured once per font, so that a frame with thousands of names only costs
+// additions.
 const tables = new Map<string, Float32Array>();
 
 function widths(ctx: CanvasRenderingContext2D): Float32Array {
   let t = tables.get(ctx.font);
   if (!t) {
-    const most = ['M', '\u5b57'].map((c) => ctx.measureText(c).width); // what is not measured is as wide: it may be drawn as a box
+    const most = ['M', '\u5b57'].map((c) => ctx.measureText(c).width); // width of unmeasured characters, which may be drawn as a
+                                                                       // box
     t = new Float32Array(128).fill(Math.max(...most));
     for (let c = 32; c < 128; c++) t[c] = ctx.measureText(String.fromCharCode(c)).width;
     tables.set(ctx.font, t);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Rows of bars, each of one part or several, with names that can be read and figures beside them.
+// Rows of bars, each with one or several parts, names and figures.
 
 export interface Bar {
   name: string;
@@ -12,7 +12,7 @@ export interface Bar {
 }
 
 /** `full` is the length of a whole row; `limit` a line across all of them. A pick without a part is of the row. */
-/** A long name by both its ends: modules and paths differ in their last parts. */
+/** Shortens a long name, keeping both ends: modules and paths differ in their last parts. */
 export const middle = (name: string, most = 46): string => (name.length <= most ? name : `${name.slice(0, most / 2 - 6)}…${name.slice(-(most / 2 + 5))}`);
 
 export function Bars({ rows, full, limit, onPick, ...rest }: { rows: readonly Bar[]; full: number; limit?: number; onPick: (row: number, part?: number) => void } & Record<`data-${string}`, string>) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// A canvas that fills its parent and is drawn again whenever what it reads changes.
+// A canvas that fills its parent and is drawn again whenever a signal that it reads changes.
 import { effect } from '../signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from '../hooks';
@@ -35,7 +35,7 @@ export function Canvas({ draw, height, label, onWheelTime, ...rest }: Props) {
       if (!parent.clientWidth) return; // not laid out: its size will change
       const width = Math.max(1, Math.floor(parent.clientWidth));
       const high = Math.max(1, Math.floor(height ?? parent.clientHeight));
-      // Sharp text where a pixel of the page is several of the screen; views count in those of the page.
+      // Makes text sharp if a page pixel is several screen pixels; views use page pixels.
       const fine = Math.min(4, window.devicePixelRatio || 1);
       const [w, h] = [Math.round(width * fine), Math.round(high * fine)];
       if (canvas.width !== w || canvas.height !== h) {
@@ -58,8 +58,8 @@ export function Canvas({ draw, height, label, onWheelTime, ...rest }: Props) {
       });
       frame = requestAnimationFrame(next);
     };
-    // One frame is always asked for after a picture, so that a window which moves at every frame is
-    // drawn at every frame, not at every second one.
+    // One frame is always requested after a picture, so that a window that moves at every frame is drawn at every frame, not at
+    // every second one.
     const next = () => {
       frame = 0;
       if (dirty) paint();
@@ -71,7 +71,7 @@ export function Canvas({ draw, height, label, onWheelTime, ...rest }: Props) {
     again.current = request;
     const watch = new ResizeObserver(request);
     watch.observe(parent);
-    const print = matchMedia('print'); // in the colours of paper, at once: there is no frame to wait for
+    const print = matchMedia('print'); // at once, in the colours for printing: no frame will follow
     print.addEventListener('change', paint);
     paint();
     return () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// The whole trace in one strip: CPU and GPU activity, memory, and the window that is being looked at.
-// Drag its inside to move it, anywhere else to choose a new one.
+// The whole trace in one strip: CPU and GPU activity, memory, and the visible window. Drag inside the window to move it,
+// elsewhere to select a new one. A trace without any of these has no strip.
 import type { Main } from '../data/page';
 import { most, same } from '../data/sums';
 import { catColor, ink, MEMORY } from '../draw/colors';
@@ -12,7 +12,7 @@ import { Canvas, type Surface } from './canvas';
 import { px } from './scale';
 import { follow, inside } from './travel';
 
-/** Levels over the whole width, standing on y1. */
+/** Draws levels over the whole width, with y1 as the base. */
 export function strip({ ctx, width }: Surface, v: Float64Array, most: number, y0: number, y1: number, color: string): void {
   const levels = stairs(v, (i) => (i / v.length) * width, (y) => y1 - (most ? y / most : 0) * (y1 - y0));
   shape(ctx, color, (to) => {
@@ -22,12 +22,13 @@ export function strip({ ctx, width }: Surface, v: Float64Array, most: number, y0
   });
 }
 
-/** The whole in the colour of a panel. */
+/** Fills the strip with the colour of a panel. */
 export const wipe = ({ ctx, width, height }: Surface): void => box(ctx, getComputedStyle(document.documentElement).getPropertyValue('--panel'), 0, 0, width, height);
 
 export function Minimap({ main }: { main: Main }) {
   const HIGH = px(46);
   const end = Math.max(1, main.t_end);
+  if (!main.cpu_ns && !main.gpu_ns && !main.device) return null;
   const high = most(main.curve, same);
   const draw = (s: Surface) => {
     const c = ink();

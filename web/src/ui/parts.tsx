@@ -66,7 +66,7 @@ export function Choice<T extends string>({ label, value, options, onPick }: { la
   );
 }
 
-/** A choice that the hash keeps: the first option is what it is when nobody chose. */
+/** A choice that the address keeps; the first option is the default. */
 export function Kept<T extends string>({ label, of, options, then }: { label: string; of: Signal<string>; options: readonly (readonly [T, string])[]; then?: () => void }) {
   const pick = (v: T) => {
     of.value = v === options[0][0] ? '' : v;
@@ -75,7 +75,7 @@ export function Kept<T extends string>({ label, of, options, then }: { label: st
   return <Choice label={label} value={(of.value || options[0][0]) as T} options={options} onPick={pick} />;
 }
 
-/** A box for a text that is looked for; `rest` is for the box itself. */
+/** A search box; `rest` is for the box itself. */
 export const Search = ({ label, hint = label, value, set, ...rest }: { label: string; hint?: string; value: string; set: (v: string) => void } & Omit<JSX.HTMLAttributes<HTMLInputElement>, 'label'>) => (
   <input type="search" placeholder={hint} aria-label={label} value={value} onInput={(e) => set(e.currentTarget.value)} {...rest} />
 );

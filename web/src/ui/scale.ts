@@ -7,7 +7,7 @@ const steps: [string, number][] = [['(min-width: 3400px)', 2], ['(min-width: 240
 const walls = typeof matchMedia === 'function' ? steps.map(([limit, factor]): [MediaQueryList, number] => [matchMedia(limit), factor]) : [];
 const now = () => walls.find(([m]) => m.matches)?.[1] ?? 1;
 
-/** Factor for everything that has a size in pixels. */
+/** Factor for all sizes in pixels. */
 export const scale = signal(now());
 for (const [m] of walls) m.addEventListener('change', () => (scale.value = now()));
 

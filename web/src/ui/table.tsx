@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// A table of any length: sorted by a click on a heading, filtered by a text, only the rows in sight
+// A table of any length: sorted by a click on a heading, filtered by a text, only the visible rows
 // are in the document.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from '../hooks';
@@ -11,13 +11,13 @@ export interface Col<R> {
   key: string;
   title: string;
   value: (row: R) => number | string;
-  text?: (row: R) => string; // how it is shown; the value itself otherwise
+  text?: (row: R) => string; // its text; by default the value itself
   wide?: boolean; // takes the remaining width
   show?: (row: R) => ComponentChildren; // instead of its text
   bar?: (row: R) => number; // 0..1: a bar behind the figure
 }
 
-/** A column by its title: what it holds, and how a number of it is written. */
+/** A column by its title: its value, and the format of its numbers. */
 export const col = <R,>(title: string, value: (row: R) => number | string, text?: (v: number) => string, more?: Partial<Col<R>>): Col<R> => ({
   key: title,
   title,
@@ -37,10 +37,10 @@ interface Props<R> {
   label: string;
   height?: number;
   note?: string;
-  compact?: boolean; // no filter when there is little to filter
+  compact?: boolean; // no filter for a short table
 }
 
-const FEW = 6; // rows that need no filter
+const FEW = 6; // number of rows that need no filter
 
 function order<R>(rows: readonly R[], col: Col<R> | undefined, up: boolean): R[] {
   const out = [...rows];
@@ -64,7 +64,7 @@ export function rowKey(e: KeyboardEvent, pick: () => void): void {
   e.stopPropagation();
 }
 
-/** Room of rows that are out of sight; on paper it says how many they are. */
+/** Space of rows outside the visible part; in print it states their number. */
 export const Pad = ({ rows, high }: { rows: number; high: number }) =>
   rows > 0 ? <tr class="pad" style={{ height: `${rows * high}px` }}><td class="left" colSpan={99}>… {rows.toLocaleString('en-US')} more rows</td></tr> : null;
 
@@ -126,7 +126,7 @@ export function Table<R>({ cols, rows, sort, ascending, onPick, onKey, picked, l
                 onKeyDown={(e) => (e.target === e.currentTarget && onKey?.(r, e.key) ? e.preventDefault() : rowKey(e, () => onPick?.(r)))}
               >
                 {cols.map((c) => (
-                  <td key={c.key} class={texts.includes(c) ? 'left' : ''} title={c.wide ? String(c.value(r)) : undefined}>
+                  <td key={c.key} class={texts.includes(c) ? 'left' : ''} title={texts.includes(c) ? String(c.value(r)) : undefined}>
                     {c.bar && <i class="bar" style={{ width: `${Math.min(100, 100 * c.bar(r))}%` }} />}
                     <span>{c.show ? c.show(r) : c.text ? c.text(r) : String(c.value(r))}</span>
                   </td>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Moving in time with the pointer and the keyboard, the same in every view that has an axis.
+// Moves in time with the pointer and the keyboard, in the same way in every view with a time axis.
 import { useEffect } from '../hooks';
 import { help, look, lookAll, range, zoom } from '../state';
 
@@ -10,7 +10,7 @@ export function inside(e: { currentTarget: EventTarget | null; clientX: number; 
   return [e.clientX - box.left, e.clientY - box.top];
 }
 
-/** Follow the pointer until it is let go; one that a touch screen takes away (to scroll) was never there. */
+/** Follows the pointer until it is released; a pointer that a touch screen takes over (to scroll) is ignored. */
 export function follow(e: PointerEvent, move: (x: number, y: number) => void, up?: (x: number, y: number) => void): void {
   const el = e.currentTarget as HTMLElement;
   const on = (ev: PointerEvent) => (ev.type === 'pointerup' ? up : move)?.(...inside(ev));
@@ -20,7 +20,7 @@ export function follow(e: PointerEvent, move: (x: number, y: number) => void, up
   el.addEventListener('lostpointercapture', () => names.forEach((n) => el.removeEventListener(n, on)), { once: true });
 }
 
-/** Keys, wherever the focus is but where something is typed. */
+/** Handles keys, unless the focus is in a text field. */
 export function useKeys(press: (e: KeyboardEvent) => void): void {
   useEffect(() => {
     const key = (e: KeyboardEvent) => help.value || typing(e) || press(e);
@@ -62,7 +62,7 @@ export function dragTime(left: number, click: (x: number, y: number) => void, sc
   };
 }
 
-/** W S A D and the arrows, 0 for everything. True when the key was one of them. */
+/** Handles W S A D and the arrows, and 0 for the whole trace. Returns true if the key was one of them. */
 export function keyTime(e: KeyboardEvent): boolean {
   const [t0, t1] = range.value;
   const mid = (t0 + t1) / 2;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Replays a recording under its own settings against a device that gives the recorded answers, and
- * finds the first difference.
+/* Replays a recording under its own settings against a device that returns the recorded results,
+ * and finds the first difference.
  *
  * A trace shows which segments were released, not why: the device refused a request and the cache
  * was released, or the program emptied the cache; frees that waited for a stream completed before
@@ -16,7 +16,7 @@
 #include "analyze/allocator/sim/serve.h"
 #include "base/mem.h"
 
-/* ---- a device that answers what it answered ---------------------------------------------- */
+/* ---- a device that returns the recorded results ---------------------------------------------- */
 
 struct moved { /* an address range created before the recording showed its position */
 	uint64_t addr, size, to; /* to: its real address, 0 = not known yet */
@@ -32,7 +32,7 @@ struct script {
 	size_t now; /* the request being served */
 	size_t run; /* end of the last run of frees that was examined */
 	uint64_t next;
-	uint64_t copies, copied; /* made so far, and their bytes */
+	uint64_t copies, copied; /* copies made so far, and their bytes */
 	tide_sim_result *out;
 };
 
@@ -67,7 +67,7 @@ static uint64_t invent_script(struct script *d, uint64_t size)
 static bool refused(const struct script *d, const tide_taken *t)
 {
 	if (t)
-		return t->freed; /* something had to be released first */
+		return t->freed; /* a segment had to be released first */
 	return d->now < d->q->n && d->q->r[d->now].kind == TIDE_REQ_OOM;
 }
 
@@ -112,7 +112,7 @@ static uint64_t script_range(void *user, tide_sim_where where, uint64_t size)
 	return addr;
 }
 
-/* Returns the recorded address for an address of the simulator. `seen`: what is mapped now, at
+/* Returns the recorded address for an address of the simulator. `seen`: the part mapped now, at
  * first the beginning of a range. */
 static uint64_t real_addr(struct script *d, uint64_t addr, const tide_taken *seen)
 {
@@ -160,12 +160,12 @@ static void script_give(void *user, tide_sim_where where, uint64_t addr, uint64_
 		d->out->checked++;
 	}
 	if (done != size)
-		differ(d, "gives back %llu bytes at 0x%llx where the recording gave back %llu",
+		differ(d, "releases %llu bytes at 0x%llx where the recording released %llu",
 		       (unsigned long long)size, (unsigned long long)addr,
 		       (unsigned long long)done);
 }
 
-/* ---- stories ----------------------------------------------------------------------------- */
+/* ---- cases ----------------------------------------------------------------------------- */
 
 enum story {
 	PLAIN,	   /* nothing was released for it */
@@ -212,7 +212,7 @@ static void check_place(tide_sim *s, struct script *d)
 		       (unsigned long long)want);
 }
 
-/* Releases exactly what the recording released now, which was not predicted. */
+/* Releases the segments that the recording released here, which the simulator did not predict. */
 static void collect(tide_sim *s, struct script *d)
 {
 	const tide_requests *q = d->q;

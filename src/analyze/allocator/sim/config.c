@@ -28,7 +28,8 @@ static unsigned log2_floor(uint64_t v)
 	return 63u - (unsigned)__builtin_clzll(v);
 }
 
-/* Next multiple of a `divisions`-th of the power of two below size. size > 512 * divisions. */
+/* Returns the next multiple of 1/`divisions` of the power of two below size. size > 512 *
+ * divisions. */
 static uint64_t round_division(uint64_t size, uint32_t divisions)
 {
 	uint64_t floor = 1ull << log2_floor(size);
@@ -131,7 +132,8 @@ static bool divisions_ok(uint64_t v)
 	return v <= (1u << 20) && (v & (v - 1)) == 0;
 }
 
-/* "[256:1,512:2,>:4]": sizes in MiB, each a power of two; sizes below the first get its value. */
+/* Parses "[256:1,512:2,>:4]": sizes in MiB, each a power of two; sizes below the first get its
+ * value. */
 static bool parse_classes(uint32_t out[TIDE_SIM_CLASSES], const char *s)
 {
 	bool first = true;
@@ -210,7 +212,7 @@ static tide_code set_one(tide_sim_config *c, const char *key, const char *value,
 			  key);
 }
 
-/* The end of a value: the next comma outside brackets. */
+/* Returns the end of a value: the next comma outside brackets. */
 static const char *value_end(const char *s)
 {
 	int depth = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A copy of a simulator, to try something on. */
+/* Copies a simulator, so that requests can be tried on the copy. */
 #include "analyze/allocator/sim/impl.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 size_t tide__sim_bytes(const tide_sim *s)
 {
 	return s->n_blocks * sizeof *s->blocks + s->n_ids * sizeof *s->of +
-	       s->n_bins * sizeof(tide_ord_chunk) + tide__map_bytes(&s->bin_of);
+	       s->n_bins * sizeof(tide_ordered_node) + tide__map_bytes(&s->bin_of);
 }
 
 static void *duplicate(const void *p, size_t n, size_t size)
@@ -20,25 +20,6 @@ static void *duplicate(const void *p, size_t n, size_t size)
 	if (q && n && p)
 		memcpy(q, p, n * size);
 	return q;
-}
-
-static bool copy_set(tide_ordset *to, const tide_ordset *from)
-{
-	tide_ordset empty = { 0 };
-
-	*to = empty;
-	if (!from->n_chunks)
-		return true;
-	to->first = duplicate(from->first, from->n_chunks, sizeof *to->first);
-	to->chunk = tide__calloc(from->n_chunks, sizeof(*to->chunk));
-	if (!to->first || !to->chunk)
-		return false;
-	to->cap = from->n_chunks;
-	to->n = from->n;
-	for (size_t i = 0; i < from->n_chunks; i++, to->n_chunks++)
-		if (!(to->chunk[i] = duplicate(from->chunk[i], 1, sizeof **to->chunk)))
-			return false;
-	return true;
 }
 
 static bool copy_bins(tide_sim *c, const tide_sim *s)
@@ -54,8 +35,8 @@ static bool copy_bins(tide_sim *c, const tide_sim *s)
 
 		b->stream = s->bins[c->n_bins].stream;
 		b->bpool = s->bins[c->n_bins].bpool;
-		ok &= copy_set(&b->free, &s->bins[c->n_bins].free);
-		ok &= copy_set(&b->unmapped, &s->bins[c->n_bins].unmapped);
+		ok &= tide__ordered_copy(&b->free, &s->bins[c->n_bins].free);
+		ok &= tide__ordered_copy(&b->unmapped, &s->bins[c->n_bins].unmapped);
 	}
 	return ok;
 }

@@ -42,7 +42,7 @@ static void put_unmapped(tide_sim *s, uint32_t i)
 
 	k->state = BLOCK_UNMAPPED;
 	k->requested = 0;
-	if (!tide__ord_add(&s->bins[k->bin].unmapped, k->addr, 0, i))
+	if (!tide__ordered_put(&s->bins[k->bin].unmapped, k->addr, i))
 		s->failed = true;
 	tide__sim_room_grew(s, i);
 }
@@ -62,7 +62,8 @@ static uint64_t room_from(const tide_sim *s, uint32_t i, uint64_t size)
 	return bytes;
 }
 
-/* Returns the begin of an unmapped block's run: the block itself or the free block before it. */
+/* Returns the first block of an unmapped block's run: the block itself or the free block before
+ * it. */
 static uint32_t run_at(const tide_sim *s, uint32_t i)
 {
 	uint32_t before = s->blocks[i].prev;
@@ -70,21 +71,21 @@ static uint32_t run_at(const tide_sim *s, uint32_t i)
 	return idle(s, before) ? before : i;
 }
 
-/* Returns the first unmapped block of the chunk whose run is large enough; 0 = none, and the
- * largest is noted, so that the chunk is skipped until a block in it becomes idle. */
-static uint32_t search_chunk(const tide_sim *s, tide_ord_chunk *c, uint64_t size)
+/* Returns the first unmapped block of p's leaf whose run is large enough; 0 = none, and the largest
+ * becomes the leaf's bound, so that the leaf is skipped until a block in it becomes idle. */
+static uint32_t search_leaf(const tide_sim *s, tide_ordered *set, tide_ordered_pos p, uint64_t size)
 {
 	uint64_t most = 0;
 
-	for (uint32_t k = 0; k < c->n; k++) {
-		uint32_t i = run_at(s, c->e[k].value);
+	for (tide_ordered_pos e = p; e.leaf == p.leaf; e = tide__ordered_next(set, e)) {
+		uint32_t i = run_at(s, tide__ordered_val(set, e));
 		uint64_t room = room_from(s, i, size);
 
 		if (room >= size)
 			return i;
 		most = room > most ? room : most;
 	}
-	c->most = most;
+	*tide__ordered_leaf_bound(set, p) = most;
 	return 0;
 }
 
@@ -98,25 +99,31 @@ void tide__sim_room_grew(tide_sim *s, uint32_t i)
 		first = s->blocks[first].prev;
 	if (s->blocks[first].state != BLOCK_UNMAPPED)
 		first = s->blocks[first].next;
-	if (first && s->blocks[first].state == BLOCK_UNMAPPED)
-		tide__ord_touch(&s->bins[s->blocks[first].bin].unmapped, s->blocks[first].addr, 0);
+	if (!first || s->blocks[first].state != BLOCK_UNMAPPED)
+		return;
+	tide_ordered *set = &s->bins[s->blocks[first].bin].unmapped;
+	tide_ordered_pos p = tide__ordered_floor(set, s->blocks[first].addr);
+
+	if (tide__ordered_ok(p))
+		*tide__ordered_leaf_bound(set, p) = TIDE_ORDERED_UNBOUNDED;
 }
 
 /* Finds the lowest run of free and unmapped blocks that is large enough; creates a new range if
  * there is none. */
 static uint32_t find_room(tide_sim *s, uint32_t b, uint64_t size)
 {
-	const tide_ordset *set = &s->bins[b].unmapped;
+	tide_ordered *set = &s->bins[b].unmapped;
 
-	for (size_t k = 0; set->n && k < set->n_chunks; k++) {
-		tide_ord_chunk *c = set->chunk[k];
-		uint32_t i = c->most >= size ? search_chunk(s, c, size) : 0;
+	for (tide_ordered_pos p = tide__ordered_first(set); tide__ordered_ok(p);
+	     p = tide__ordered_next_leaf(set, p)) {
+		bool may = *tide__ordered_leaf_bound(set, p) >= size;
+		uint32_t i = may ? search_leaf(s, set, p, size) : 0;
 
 		if (i)
 			return i;
 	}
 	if (range_size(s, page_of(s, b)) < size)
-		return 0; /* one more range would be useless, and stay */
+		return 0; /* another range would not help, and would not be removed */
 	uint32_t r = tide__sim_new_range(s, b, 0);
 
 	if (!r)
@@ -139,7 +146,7 @@ static bool map_front(tide_sim *s, uint32_t i, uint64_t size)
 
 	if (!s->d.map(s->d.user, tide__sim_where_of(s, s->blocks[i].bin), addr, bytes))
 		return false;
-	tide__ord_del(&s->bins[s->blocks[i].bin].unmapped, addr, 0);
+	tide__ordered_del(&s->bins[s->blocks[i].bin].unmapped, addr);
 	if (bytes < s->blocks[i].size) {
 		uint32_t rest = tide__sim_new_block(s, s->blocks[i].bin, addr + bytes,
 						    s->blocks[i].size - bytes);
@@ -222,8 +229,8 @@ static void unmap_block(tide_sim *s, uint32_t i)
 	s->st.reserved -= to - from;
 	s->st.segments -= !r->mapped;
 	s->st.n_seg_free++;
-	if (!s->blocks[i].prev && !s->blocks[i].next) { /* the range is empty: give it up */
-		tide__ord_del(&s->bins[s->blocks[i].bin].unmapped, s->blocks[i].addr, 0);
+	if (!s->blocks[i].prev && !s->blocks[i].next) { /* the range is empty: drop it */
+		tide__ordered_del(&s->bins[s->blocks[i].bin].unmapped, s->blocks[i].addr);
 		tide__sim_drop_block(s, i);
 	}
 }
@@ -233,13 +240,15 @@ static size_t gather(const tide_sim *s, const bpool *p, uint32_t *out)
 	size_t n = 0;
 
 	for (uint32_t b = 0; b < p->n; b++) {
-		const tide_ordset *set = &s->bins[p->bins[b]].free;
-		tide_ord_pos at = tide__ord_first(set);
+		const tide_ordered *set = &s->bins[p->bins[b]].free;
 
-		for (const tide_ord *e; (e = tide__ord_at(set, at)); at = tide__ord_next(set, at)) {
-			if (s->blocks[e->value].range && out)
-				out[n] = e->value;
-			n += s->blocks[e->value].range != 0;
+		for (tide_ordered_pos at = tide__ordered_first(set); tide__ordered_ok(at);
+		     at = tide__ordered_next(set, at)) {
+			uint32_t i = tide__ordered_val(set, at);
+
+			if (s->blocks[i].range && out)
+				out[n] = i;
+			n += s->blocks[i].range != 0;
 		}
 	}
 	return n;

@@ -5,14 +5,14 @@
  *
  * A block is a row of `blocks`; 0 = none. Neighbours in the same segment are linked by prev/next in
  * address order. Every free block is in its bin's `free` set under (size, addr), every unmapped one
- * in `unmapped` under (addr, 0); blocks in use are in neither. Two neighbours are never both free
+ * in `unmapped` under its address; blocks in use are in neither. Two neighbours are never both free
  * and mapped, nor both unmapped: they are merged. */
 #ifndef TIDE_ANALYZE_ALLOCATOR_SIM_IMPL_H
 #define TIDE_ANALYZE_ALLOCATOR_SIM_IMPL_H
 
-#include "analyze/allocator/sim/ordset.h"
 #include "analyze/allocator/sim/sim.h"
 #include "base/map.h"
+#include "base/ordered.h"
 
 enum { BLOCK_SPARE, BLOCK_FREE, BLOCK_USED, BLOCK_PENDING, BLOCK_UNMAPPED };
 
@@ -29,7 +29,7 @@ typedef struct block {
 
 /* Free blocks of one (pool, small or large, stream). */
 typedef struct bin {
-	tide_ordset free, unmapped;
+	tide_ordered free, unmapped;
 	uint32_t stream, bpool;
 } bin;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The settings a trace was recorded under, from its facts "allocator.NAME", NAME as torch's
- * snapshots spell it. max_split_size is in bytes there (-1 = no limit), and divisions are listed
- * "MIB:DIVISIONS,..." for those sizes that have any. */
+/* Reads the settings that a trace was recorded under from its facts "allocator.NAME", with the
+ * names of torch's snapshots. max_split_size is in bytes there (-1 = no limit), and divisions are
+ * listed "MIB:DIVISIONS,..." for those sizes that have any. */
 #include "analyze/allocator/sim/requests.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-/* Give a free plain segment back; it is one block. */
+/* Releases a free plain segment, which is one block. */
 static void release_segment(tide_sim *s, uint32_t i)
 {
 	block *k = &s->blocks[i];
@@ -19,21 +19,28 @@ static void release_segment(tide_sim *s, uint32_t i)
 	tide__sim_drop_block(s, i);
 }
 
+/* Releases the segment at p; returns the position of the entry after it. */
+static tide_ordered_pos release_at(tide_sim *s, const tide_ordered *set, tide_ordered_pos p)
+{
+	uint64_t size = tide__ordered_key(set, p), addr = tide__ordered_minor(set, p);
+
+	release_segment(s, tide__ordered_val(set, p));
+	return tide__ordered_ceil2(set, size, addr);
+}
+
 /* Releases every completely free segment of a bin, in (size, address) order. */
 static void release_bin(tide_sim *s, uint32_t b)
 {
-	tide_ord_pos p = tide__ord_first(&s->bins[b].free);
-	const tide_ord *e;
+	const tide_ordered *set = &s->bins[b].free;
+	tide_ordered_pos p = tide__ordered_first(set);
 
-	while ((e = tide__ord_at(&s->bins[b].free, p))) {
-		tide_ord at = *e;
+	while (tide__ordered_ok(p)) {
+		uint32_t i = tide__ordered_val(set, p);
 
-		if (s->blocks[at.value].range || !tide__sim_whole(&s->blocks[at.value])) {
-			p = tide__ord_next(&s->bins[b].free, p);
-			continue;
-		}
-		release_segment(s, at.value);
-		p = tide__ord_lower(&s->bins[b].free, at.major, at.minor);
+		if (s->blocks[i].range || !tide__sim_whole(&s->blocks[i]))
+			p = tide__ordered_next(set, p);
+		else
+			p = release_at(s, set, p);
 	}
 }
 
@@ -44,7 +51,7 @@ static void release_half(tide_sim *s, uint32_t bp)
 	tide__sim_unmap_pool(s, &s->bpools[bp]);
 }
 
-/* Waits for streams: every requested free completes now. */
+/* Simulates waiting for streams: every requested free completes now. */
 static void finish_pending(tide_sim *s)
 {
 	while (s->n_pending)
@@ -78,19 +85,20 @@ bool tide__sim_release_oversize(tide_sim *s, uint32_t b, uint64_t size)
 	if (s->c.max_split_size == TIDE_SIM_NO_SPLIT_MAX)
 		return false;
 	uint64_t want = size < s->c.max_split_size ? s->c.max_split_size : size, got = 0;
-	const tide_ord *e =
-		tide__ord_at(&s->bins[b].free, tide__ord_lower(&s->bins[b].free, want, 0));
+	const tide_ordered *set = &s->bins[b].free;
+	tide_ordered_pos p = tide__ordered_ceil2(set, want, 0);
 
-	if (e) {
-		if (!tide__sim_whole(&s->blocks[e->value]))
+	if (tide__ordered_ok(p)) {
+		if (!tide__sim_whole(&s->blocks[tide__ordered_val(set, p)]))
 			return false;
-		release_segment(s, e->value);
+		release_segment(s, tide__ordered_val(set, p));
 		return true;
 	}
-	while (got < want && (e = tide__ord_last(&s->bins[b].free)) &&
-	       e->major >= s->c.max_split_size && tide__sim_whole(&s->blocks[e->value])) {
-		got += e->major;
-		release_segment(s, e->value);
+	while (got < want && tide__ordered_ok(p = tide__ordered_last(set)) &&
+	       tide__ordered_key(set, p) >= s->c.max_split_size &&
+	       tide__sim_whole(&s->blocks[tide__ordered_val(set, p)])) {
+		got += tide__ordered_key(set, p);
+		release_segment(s, tide__ordered_val(set, p));
 	}
 	return got >= want;
 }
@@ -109,13 +117,15 @@ static struct ages sum_ages(const tide_sim *s)
 	struct ages a = { 0, 0 };
 
 	for (uint32_t i = 0; i < s->bpools[1].n; i++) {
-		const tide_ordset *set = &s->bins[s->bpools[1].bins[i]].free;
-		tide_ord_pos p = tide__ord_first(set);
+		const tide_ordered *set = &s->bins[s->bpools[1].bins[i]].free;
 
-		for (const tide_ord *e; (e = tide__ord_at(set, p)); p = tide__ord_next(set, p)) {
-			if (!tide__sim_whole(&s->blocks[e->value]) || s->blocks[e->value].range)
+		for (tide_ordered_pos p = tide__ordered_first(set); tide__ordered_ok(p);
+		     p = tide__ordered_next(set, p)) {
+			const block *k = &s->blocks[tide__ordered_val(set, p)];
+
+			if (!tide__sim_whole(k) || k->range)
 				continue;
-			a.total += age(s, &s->blocks[e->value]);
+			a.total += age(s, k);
 			a.n++;
 		}
 	}
@@ -129,22 +139,19 @@ static uint64_t collect_once(tide_sim *s, struct ages *a)
 	uint64_t got = 0;
 
 	for (uint32_t i = 0; i < s->bpools[1].n; i++) {
-		uint32_t b = s->bpools[1].bins[i];
-		tide_ord_pos p = tide__ord_first(&s->bins[b].free);
+		const tide_ordered *set = &s->bins[s->bpools[1].bins[i]].free;
 
-		for (const tide_ord *e; (e = tide__ord_at(&s->bins[b].free, p));) {
-			tide_ord at = *e;
-			const block *k = &s->blocks[at.value];
+		for (tide_ordered_pos p = tide__ordered_first(set); tide__ordered_ok(p);) {
+			const block *k = &s->blocks[tide__ordered_val(set, p)];
 
 			if (!tide__sim_whole(k) || k->range || (double)age(s, k) < limit) {
-				p = tide__ord_next(&s->bins[b].free, p);
+				p = tide__ordered_next(set, p);
 				continue;
 			}
 			got += k->size;
 			a->total -= age(s, k);
 			a->n--;
-			release_segment(s, at.value);
-			p = tide__ord_lower(&s->bins[b].free, at.major, at.minor);
+			p = release_at(s, set, p);
 		}
 	}
 	return got;
@@ -170,19 +177,21 @@ tide_code tide__sim_empty_cache(tide_sim *s)
 	return s->failed ? TIDE_ENOMEM : TIDE_OK;
 }
 
-/* Free whole segments by address, of those in `at` (address -> place + 1): into found[place]. */
+/* Finds free whole segments at the addresses in `at` (address -> index + 1) and sets
+ * found[index]. */
 static void find_listed(const tide_sim *s, const tide_map *at, uint32_t *found)
 {
 	for (uint32_t b = 0; b < s->n_bins; b++) {
-		const tide_ordset *set = &s->bins[b].free;
-		tide_ord_pos p = tide__ord_first(set);
+		const tide_ordered *set = &s->bins[b].free;
 
-		for (const tide_ord *e; (e = tide__ord_at(set, p)); p = tide__ord_next(set, p)) {
-			uint32_t k = tide__map_get(at, e->minor);
+		for (tide_ordered_pos p = tide__ordered_first(set); tide__ordered_ok(p);
+		     p = tide__ordered_next(set, p)) {
+			uint32_t k = tide__map_get(at, tide__ordered_minor(set, p));
+			uint32_t i = tide__ordered_val(set, p);
 
-			if (k && !found[k - 1] && tide__sim_whole(&s->blocks[e->value]) &&
-			    !s->blocks[e->value].range)
-				found[k - 1] = e->value;
+			if (k && !found[k - 1] && tide__sim_whole(&s->blocks[i]) &&
+			    !s->blocks[i].range)
+				found[k - 1] = i;
 		}
 	}
 }

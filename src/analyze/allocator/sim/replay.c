@@ -5,12 +5,12 @@
 
 #include <string.h>
 
-#include "analyze/allocator/sim/ordset.h"
 #include "analyze/allocator/sim/serve.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/ordered.h"
 
-#define FIRST_ADDR 0x100000000000ull /* invented addresses of tide__sim_above begin here */
+#define FIRST_ADDR 0x100000000000ull /* made-up addresses of tide__sim_above begin here */
 #define TOP_ADDR   0x400000000000ull /* below the addresses that CUDA gives */
 
 /* ---- a device of a given capacity --------------------------------------------------------- */
@@ -18,9 +18,9 @@
 struct room {
 	const tide_requests *q;
 	uint64_t capacity, used; /* capacity 0 = unlimited */
-	uint64_t next;		 /* end of the next invented segment */
+	uint64_t next;		 /* end of the next made-up segment */
 	size_t at, now;		 /* in q->taken; the request being served */
-	tide_ordset held;	 /* plain segments: (address, size) */
+	tide_ordered held;	 /* plain segments: (address, size) */
 	bool failed;
 };
 
@@ -29,27 +29,19 @@ static bool has(const struct room *d, uint64_t size)
 	return !d->capacity || (size <= d->capacity && d->used <= d->capacity - size);
 }
 
-/* New segments lie below older ones, as cudaMalloc places them: of equal free blocks the newest
- * segment's is then the lowest, which best fit prefers. */
+/* Places new segments below older ones, as cudaMalloc does. Among equal free blocks, that of the
+ * newest segment is then the lowest, which best fit prefers. */
 static uint64_t invent(struct room *d, uint64_t size)
 {
 	size = (size + TIDE_SIM_LARGE_ROUND - 1) / TIDE_SIM_LARGE_ROUND * TIDE_SIM_LARGE_ROUND;
-	if (d->next <= size) /* after 64 TiB of segments: above all, and down again */
+	if (d->next <= size) /* after 64 TiB of segments: continue above all, downwards again */
 		d->next = UINT64_MAX / TIDE_SIM_LARGE_ROUND * TIDE_SIM_LARGE_ROUND;
 	d->next -= size;
 	return d->next;
 }
 
-static bool overlaps(const struct room *d, uint64_t addr, uint64_t size)
-{
-	tide_ord_pos p = tide__ord_lower(&d->held, addr, 0);
-	const tide_ord *e = tide__ord_at(&d->held, p), *b = tide__ord_before(&d->held, p);
-
-	return (e && e->major < addr + size) || (b && b->major + b->minor > addr);
-}
-
 /* Returns the address the recording got for this request, if it took a segment of this size and
- * the place is empty here too: then best fit meets the same ties. */
+ * that place is empty here too, so that best fit resolves ties in the same way. */
 static uint64_t recorded_addr(struct room *d, uint64_t size)
 {
 	const tide_requests *q = d->q;
@@ -58,7 +50,7 @@ static uint64_t recorded_addr(struct room *d, uint64_t size)
 		d->at++;
 	for (size_t i = d->at; i < q->n_taken && q->taken[i].req == d->now; i++)
 		if (!q->taken[i].freed && q->taken[i].size == size && !q->taken[i].expandable &&
-		    q->taken[i].addr && !overlaps(d, q->taken[i].addr, size))
+		    q->taken[i].addr && !tide__ordered_overlaps(&d->held, q->taken[i].addr, size))
 			return q->taken[i].addr;
 	return 0;
 }
@@ -73,7 +65,7 @@ static uint64_t room_take(void *user, tide_sim_where where, uint64_t size)
 
 	if (!addr)
 		addr = invent(d, size);
-	if (!tide__ord_add(&d->held, addr, size, 1))
+	if (!tide__ordered_put2(&d->held, addr, size, 1))
 		d->failed = true;
 	d->used += size;
 	return addr;
@@ -98,7 +90,7 @@ static void room_give(void *user, tide_sim_where where, uint64_t addr, uint64_t 
 {
 	struct room *d = user;
 
-	tide__ord_del(&d->held, addr, size);
+	tide__ordered_del2(&d->held, addr, size);
 	d->used -= size;
 }
 
@@ -115,8 +107,8 @@ uint64_t tide__sim_above(const tide_requests *q)
 	return (top / TIDE_SIM_LARGE_SEG + 1) * TIDE_SIM_LARGE_SEG;
 }
 
-/* Returns the end of the invented addresses: below all recorded ones, or far above them where these
- * are not CUDA's. */
+/* Returns the end of the made-up addresses: below all recorded ones, or far above them if those are
+ * not CUDA's. */
 static uint64_t below(const tide_requests *q)
 {
 	bool room = true;
@@ -306,7 +298,7 @@ static tide_code hold_kept(struct room *d)
 	for (size_t i = 0; i < d->q->n_before; i++) {
 		if (!has(d, d->q->before[i].size))
 			return TIDE_ELIMIT;
-		if (!tide__ord_add(&d->held, d->q->before[i].addr, d->q->before[i].size, 1))
+		if (!tide__ordered_put2(&d->held, d->q->before[i].addr, d->q->before[i].size, 1))
 			d->failed = true;
 		d->used += d->q->before[i].size;
 	}
@@ -328,7 +320,7 @@ tide_code tide__sim_run(const tide_requests *q, const tide_sim_config *c, tide_s
 		rc = hold_kept(&room);
 	if (s && rc == TIDE_OK)
 		rc = tide__sim_seed_all(s, q, before);
-	if (rc == TIDE_ELIMIT) { /* not even what was there before fits */
+	if (rc == TIDE_ELIMIT) { /* even the earlier segments do not fit */
 		out->out = true;
 		out->out_req = q->n;
 		out->out_free = room.capacity - room.used;
@@ -339,6 +331,6 @@ tide_code tide__sim_run(const tide_requests *q, const tide_sim_config *c, tide_s
 	if (s)
 		tide__sim_finish(s, out);
 	tide__sim_free_all(s);
-	tide__ord_free(&room.held);
+	tide__ordered_free(&room.held);
 	return room.failed ? TIDE_ENOMEM : rc;
 }

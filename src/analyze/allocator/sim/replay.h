@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Runs a request stream through the simulator: once against the recording (does the simulator
- * take the same segments in the same order?), then under any settings and capacity. */
+/* Runs a request stream through the simulator: once against the recording, to check that the
+ * simulator takes the same segments in the same order, then under any settings and capacity. */
 #ifndef TIDE_ANALYZE_ALLOCATOR_SIM_REPLAY_H
 #define TIDE_ANALYZE_ALLOCATOR_SIM_REPLAY_H
 
@@ -34,8 +34,8 @@ typedef struct tide_sim_result {
 	char why[200];	    /* the reason, one line */
 } tide_sim_result;
 
-/* Replays under the recorded settings with the recorded addresses and refusals as the device's
- * answers. Fills q->empty. Returns TIDE_OK even when the replay diverges; TIDE_ENOMEM. */
+/* Replays under the recorded settings with the recorded addresses and refusals as results of the
+ * device. Fills q->empty. Returns TIDE_OK even when the replay diverges; TIDE_ENOMEM. */
 tide_code tide__sim_check(tide_requests *q, tide_sim_result *out);
 
 /* Replays under `c`. Call tide__sim_check first, so that empty_cache() calls are known. */

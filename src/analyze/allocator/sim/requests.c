@@ -161,7 +161,7 @@ static bool add_before(struct build *b, uint32_t i, uint16_t pool)
 	return true;
 }
 
-/* A part stays when the rest is unmapped: less than the whole was released. */
+/* Handles a part that stays when the rest is unmapped: less than the whole was released. */
 static bool keep_part(tide_requests *q, uint64_t addr, uint64_t size)
 {
 	tide_taken *t = q->n_taken ? &q->taken[q->n_taken - 1] : NULL;
@@ -207,7 +207,7 @@ static bool add_segment(struct build *b, uint32_t i, bool freed)
 }
 
 /* Derives the capacity from an out-of-memory event. If the device itself had enough memory, a
- * limit on the process refused: it is at least what was reserved before. */
+ * limit on the process refused: it is at least the bytes reserved before. */
 static void note_limit(tide_requests *q, uint64_t reserved, uint64_t asked, int64_t device_free)
 {
 	if (device_free < 0 || !reserved)
@@ -261,7 +261,7 @@ static bool add_event(struct build *b, size_t i)
 	return true;
 }
 
-/* ---- what was there before --------------------------------------------------------------- */
+/* ---- the state before the recording --------------------------------------------------------------- */
 
 static int by_before(const void *a, const void *b)
 {
@@ -304,7 +304,7 @@ static void join_before(tide_requests *q)
 	q->n_before = k;
 }
 
-/* Give every segment its blocks; blocks that no segment holds go to the end. */
+/* Assigns blocks to segments; blocks in no segment go to the end. */
 static bool place_blocks(tide_requests *q)
 {
 	tide_sim_seed *loose = tide__alloc(q->n_blocks + 1, sizeof *loose);
@@ -343,7 +343,7 @@ static bool place_blocks(tide_requests *q)
 	return true;
 }
 
-/* Streams and pools of blocks from before, beside them. */
+/* Gets the streams and pools of the blocks from before the recording, row by row. */
 static void fill_block_homes(struct build *b)
 {
 	const tide_allocs *t = &b->m->allocs;
@@ -361,7 +361,8 @@ bool tide__wants_memory(const tide_requests *q, size_t i)
 	return i < q->n && (q->r[i].kind == TIDE_REQ_ALLOC || q->r[i].kind == TIDE_REQ_OOM);
 }
 
-/* The end of the current run of requests, so that each request is examined once, from the back. */
+/* The end of the current run of requests, kept so that each request is examined once, from the
+ * back. */
 struct run {
 	size_t from, to;
 };
@@ -476,7 +477,7 @@ tide_code tide__requests_new(const tide_model *m, tide_device_id device, tide_re
 	if (!q)
 		return tide__nomem(err);
 	q->device = device;
-	q->n_ids = (uint32_t)m->allocs.n + 1; /* one more for recorded out-of-memory requests */
+	q->n_ids = (uint32_t)m->allocs.n + 1; /* one more id, for recorded out-of-memory requests */
 	q->settings_known = tide__sim_recorded(m, &q->recorded);
 	rc = build(&b, err);
 	tide__free(b.stream_of);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The request stream of one device, taken from a trace: what the program requested from its
- * caching allocator, in order, and the segments that the allocator was recorded to take from the
- * device. */
+/* The request stream of one device, extracted from a trace: the program's requests to its caching
+ * allocator, in order, and the recorded segments that the allocator took from the device. */
 #ifndef TIDE_ANALYZE_ALLOCATOR_SIM_REQUESTS_H
 #define TIDE_ANALYZE_ALLOCATOR_SIM_REQUESTS_H
 
@@ -83,7 +82,7 @@ typedef struct tide_requests {
 tide_code tide__requests_new(const tide_model *m, tide_device_id device, tide_requests **out,
 			     tide_error *err);
 void tide__requests_free(tide_requests *q);
-/* Returns true if request i asks for memory, successfully or not. */
+/* Returns true if request i requests memory, successfully or not. */
 bool tide__wants_memory(const tide_requests *q, size_t i);
 
 /* Reads the settings from the trace's facts; returns false and sets the defaults if there are

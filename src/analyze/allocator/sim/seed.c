@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* State that was there before the first request: segments with the blocks in use in them, and the
- * check of every rule the simulator's state obeys. */
+/* Builds the state before the first request, segments with their blocks in use, and checks every
+ * invariant of the simulator's state. */
 #include "analyze/allocator/sim/impl.h"
 
 /* Returns a block appended to the chain that ends in `last`. */
@@ -36,7 +36,7 @@ static void append_unmapped(tide_sim *s, uint32_t b, uint32_t last, uint64_t add
 	if (!i)
 		return;
 	s->blocks[i].state = BLOCK_UNMAPPED;
-	if (!tide__ord_add(&s->bins[b].unmapped, addr, 0, i))
+	if (!tide__ordered_put(&s->bins[b].unmapped, addr, i))
 		s->failed = true;
 }
 
@@ -76,11 +76,13 @@ static bool seeds_ok(const tide_sim *s, uint64_t addr, uint64_t size, const tide
  * range, shortened so that the part follows. Creates a new range if there is none. */
 static uint32_t range_for(tide_sim *s, uint32_t b, uint64_t addr, uint64_t size, uint32_t *last)
 {
-	const tide_ord *e = tide__ord_last(&s->bins[b].unmapped);
+	tide_ordered_pos p = tide__ordered_last(&s->bins[b].unmapped);
+	uint32_t tail = tide__ordered_ok(p) ? tide__ordered_val(&s->bins[b].unmapped, p) : 0;
 
 	*last = 0;
-	if (e && addr >= e->major && addr + size <= e->major + s->blocks[e->value].size) {
-		uint32_t tail = e->value, r = s->blocks[tail].range;
+	if (tail && addr >= s->blocks[tail].addr &&
+	    addr + size <= s->blocks[tail].addr + s->blocks[tail].size) {
+		uint32_t r = s->blocks[tail].range;
 
 		if (addr > s->blocks[tail].addr) {
 			s->blocks[tail].size = addr - s->blocks[tail].addr;
@@ -89,7 +91,7 @@ static uint32_t range_for(tide_sim *s, uint32_t b, uint64_t addr, uint64_t size,
 			*last = s->blocks[tail].prev;
 			if (*last)
 				s->blocks[*last].next = 0;
-			tide__ord_del(&s->bins[b].unmapped, addr, 0);
+			tide__ordered_del(&s->bins[b].unmapped, addr);
 			tide__sim_drop_block(s, tail);
 		}
 		return r;
@@ -110,7 +112,7 @@ static void seed_blocks(tide_sim *s, uint32_t b, uint32_t *last, uint64_t addr, 
 	append_free(s, b, last, at, addr + size - at, r);
 }
 
-/* A part that begins with free bytes may follow free bytes of the part before it. */
+/* Merges free bytes at the begin of a part with free bytes at the end of the previous part. */
 static void join(tide_sim *s, uint32_t first)
 {
 	if (!first || s->blocks[first].state != BLOCK_FREE)

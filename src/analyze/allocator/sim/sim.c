@@ -3,7 +3,7 @@
 /* The allocator's operations: requests, splitting, merging and retry; release.c releases memory.
  *
  * docs/analyses/whatif.md states each rule; the tests compare this file with a slow simulator that
- * searches linearly, and with what real allocators recorded. */
+ * searches linearly, and with recordings of real allocators. */
 #include "analyze/allocator/sim/impl.h"
 
 #include <string.h>
@@ -60,7 +60,7 @@ void tide__sim_put_free(tide_sim *s, uint32_t i)
 	s->released = false;
 	k->state = BLOCK_FREE;
 	k->gc_base = pool_of(s, k->bin)->searches;
-	if (!tide__ord_add(&s->bins[k->bin].free, k->size, k->addr, i))
+	if (!tide__ordered_put2(&s->bins[k->bin].free, k->size, k->addr, i))
 		s->failed = true;
 	tide__sim_room_grew(s, i);
 }
@@ -69,7 +69,7 @@ void tide__sim_take_free(tide_sim *s, uint32_t i)
 {
 	block *k = &s->blocks[i];
 
-	tide__ord_del(&s->bins[k->bin].free, k->size, k->addr);
+	tide__ordered_del2(&s->bins[k->bin].free, k->size, k->addr);
 }
 
 void tide__sim_link(tide_sim *s, uint32_t prev, uint32_t i, uint32_t next)
@@ -90,7 +90,7 @@ void tide__sim_merge(tide_sim *s, uint32_t i, uint32_t other)
 	if (!other || o->state != (unmapped ? BLOCK_UNMAPPED : BLOCK_FREE))
 		return;
 	if (unmapped)
-		tide__ord_del(&s->bins[o->bin].unmapped, o->addr, 0);
+		tide__ordered_del(&s->bins[o->bin].unmapped, o->addr);
 	else
 		tide__sim_take_free(s, other);
 	if (k->prev == other) {
@@ -114,18 +114,13 @@ static bool need_pool(tide_sim *s, uint32_t pool)
 		return true;
 	if (pool >= UINT32_MAX / 4)
 		return false;
-	bpool *p = tide__realloc(s->bpools, 2 * ((size_t)pool + 1), sizeof *p);
-
-	if (!p)
+	if (!TIDE_RESIZE(s->bpools, 2 * ((size_t)pool + 1)) ||
+	    !TIDE_RESIZE(s->done, (size_t)pool + 1))
 		return false;
-	s->bpools = p;
-	uint8_t *done = tide__realloc(s->done, (size_t)pool + 1, 1);
+	size_t more = pool + 1 - s->n_pools;
 
-	if (!done)
-		return false;
-	s->done = done;
-	memset(p + 2 * (size_t)s->n_pools, 0, 2 * (size_t)(pool + 1 - s->n_pools) * sizeof *p);
-	memset(done + s->n_pools, 0, pool + 1 - s->n_pools);
+	memset(s->bpools + 2 * (size_t)s->n_pools, 0, 2 * more * sizeof *s->bpools);
+	memset(s->done + s->n_pools, 0, more);
 	s->n_pools = pool + 1;
 	return true;
 }
@@ -185,51 +180,48 @@ static uint64_t reach(const tide_sim *s, uint32_t i)
 	return k->size + (k->next && n->state == BLOCK_UNMAPPED ? n->size : 0);
 }
 
-/* With expandable segments a bigger block that reaches less far is the better fit. */
-static tide_ord_pos best_reach(const tide_sim *s, const bin *b, tide_ord_pos p)
+/* With expandable segments, a larger block that can grow less is the better fit. */
+static tide_ordered_pos best_reach(const tide_sim *s, const bin *b, tide_ordered_pos p)
 {
 	for (;;) {
-		uint32_t i = tide__ord_at(&b->free, p)->value;
-		tide_ord_pos next = tide__ord_next(&b->free, p);
-		const tide_ord *n = tide__ord_at(&b->free, next);
+		uint32_t i = tide__ordered_val(&b->free, p);
+		tide_ordered_pos next = tide__ordered_next(&b->free, p);
 
-		if (!s->blocks[i].range || !n || reach(s, n->value) >= reach(s, i))
+		if (!s->blocks[i].range || !tide__ordered_ok(next) ||
+		    reach(s, tide__ordered_val(&b->free, next)) >= reach(s, i))
 			return p;
 		p = next;
 	}
 }
 
 /* Returns the first block from p on that is not part of an expandable segment. */
-static tide_ord_pos skip_expandable(const tide_sim *s, const bin *b, tide_ord_pos p)
+static tide_ordered_pos skip_expandable(const tide_sim *s, const bin *b, tide_ordered_pos p)
 {
-	const tide_ord *e;
-
-	while ((e = tide__ord_at(&b->free, p)) && s->blocks[e->value].range)
-		p = tide__ord_next(&b->free, p);
+	while (tide__ordered_ok(p) && s->blocks[tide__ordered_val(&b->free, p)].range)
+		p = tide__ordered_next(&b->free, p);
 	return p;
 }
 
 /* Returns the free block that serves a rounded size; 0 if there is none. It stays in its set. */
 static uint32_t find_free(const tide_sim *s, const bin *b, uint64_t size)
 {
-	tide_ord_pos p = tide__ord_lower(&b->free, size, 0);
-	const tide_ord *e = tide__ord_at(&b->free, p);
+	tide_ordered_pos p = tide__ordered_ceil2(&b->free, size, 0);
 
-	if (!e)
+	if (!tide__ordered_ok(p))
 		return 0;
-	if (s->blocks[e->value].range) {
+	if (s->blocks[tide__ordered_val(&b->free, p)].range) {
 		p = s->c.expandable ? best_reach(s, b, p) : skip_expandable(s, b, p);
-		e = tide__ord_at(&b->free, p);
-		if (!e)
+		if (!tide__ordered_ok(p))
 			return 0;
 	}
 	bool over = size >= s->c.max_split_size;
+	uint64_t found = tide__ordered_key(&b->free, p);
 
-	if (!over && e->major >= s->c.max_split_size)
+	if (!over && found >= s->c.max_split_size)
 		return 0; /* oversize blocks are kept for oversize requests */
-	if (over && e->major - size >= s->c.max_non_split_rounding)
+	if (over && found - size >= s->c.max_non_split_rounding)
 		return 0;
-	return e->value;
+	return tide__ordered_val(&b->free, p);
 }
 
 /* ---- a block from the device ------------------------------------------------------------- */
@@ -273,6 +265,8 @@ static uint32_t new_memory(tide_sim *s, uint32_t b, uint64_t size)
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
+/* The split rule: returns true if the rest of a block is large enough to become a separate
+ * block. */
 static bool should_split(const tide_sim *s, const block *k, uint64_t size)
 {
 	uint64_t rest = k->size - size;
@@ -282,7 +276,7 @@ static bool should_split(const tide_sim *s, const block *k, uint64_t size)
 	return size < s->c.max_split_size && rest > TIDE_SIM_SMALL_MAX;
 }
 
-/* Keep the front of block i, make the rest a free block of its own. */
+/* Keeps the front of block i and makes the rest a separate free block. */
 static void split(tide_sim *s, uint32_t i, uint64_t size)
 {
 	uint32_t r = tide__sim_new_block(s, s->blocks[i].bin, s->blocks[i].addr + size,
@@ -417,7 +411,7 @@ tide_code tide__sim_pool_done(tide_sim *s, uint32_t pool)
 	return TIDE_OK;
 }
 
-/* ---- looking ----------------------------------------------------------------------------- */
+/* ---- queries ----------------------------------------------------------------------------- */
 
 bool tide__sim_block(const tide_sim *s, uint32_t id, uint64_t *addr, uint64_t *size)
 {
@@ -442,11 +436,11 @@ void tide__sim_free_blocks(const tide_sim *s, uint64_t *largest, uint64_t *inact
 {
 	*largest = *inactive_split = 0;
 	for (uint32_t b = 0; b < s->n_bins; b++) {
-		const tide_ordset *set = &s->bins[b].free;
-		tide_ord_pos p = tide__ord_first(set);
+		const tide_ordered *set = &s->bins[b].free;
 
-		for (const tide_ord *e; (e = tide__ord_at(set, p)); p = tide__ord_next(set, p)) {
-			const block *k = &s->blocks[e->value];
+		for (tide_ordered_pos p = tide__ordered_first(set); tide__ordered_ok(p);
+		     p = tide__ordered_next(set, p)) {
+			const block *k = &s->blocks[tide__ordered_val(set, p)];
 
 			if (k->size > *largest)
 				*largest = k->size;
@@ -482,8 +476,8 @@ void tide__sim_free_all(tide_sim *s)
 	if (!s)
 		return;
 	for (uint32_t b = 0; b < s->n_bins; b++) {
-		tide__ord_free(&s->bins[b].free);
-		tide__ord_free(&s->bins[b].unmapped);
+		tide__ordered_free(&s->bins[b].free);
+		tide__ordered_free(&s->bins[b].unmapped);
 	}
 	for (uint32_t p = 0; p < 2 * s->n_pools; p++)
 		tide__free(s->bpools[p].bins);

@@ -5,7 +5,7 @@
  * The simulator keeps blocks in segments exactly as the allocator does (rounding, small and large
  * pools, best fit by size then address, splitting, merging, garbage collection by age, release of
  * cached segments when the device refuses, expandable segments, private pools, streams) but owns no
- * memory: a tide_sim_device answers for the device. One thread at a time.
+ * memory: a tide_sim_device acts as the device. One thread at a time.
  *
  *     tide_sim *s = tide__sim_new(&config, &device, n_ids);
  *     tide__sim_alloc(s, id, bytes, stream, pool);  tide__sim_free(s, id);
@@ -92,9 +92,9 @@ size_t tide__sim_release_listed(tide_sim *s, const uint64_t *addr, size_t n);
 tide_sim *tide__sim_copy(const tide_sim *s, const tide_sim_device *d);
 size_t tide__sim_bytes(const tide_sim *s);
 
-/* Initial state: a segment and its blocks in use, sorted by address, inside it, disjoint.
- * Expandable: one mapped part; parts of one range come in address order. Returns TIDE_ECORRUPT
- * if they do not. */
+/* The initial state, added segment by segment with its blocks in use, which are sorted by address,
+ * disjoint and inside it. Expandable: one mapped part; parts of one range come in address order.
+ * Returns TIDE_ECORRUPT if they do not. */
 typedef struct tide_sim_seed {
 	uint64_t addr, size, requested;
 	uint32_t id;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Several settings, one after another, ranked. */
+/* Replays several settings, one after another, and ranks them. */
 #include "analyze/allocator/sim/sweep.h"
 
 #include <stdlib.h>
@@ -89,6 +89,21 @@ tide_code tide__sim_sweep(tide_requests *q, const tide_sim_config *c, size_t n, 
 	if (out->n)
 		qsort(out->v, out->n, sizeof *out->v, better);
 	return TIDE_OK;
+}
+
+tide_code tide__sim_sweep_standard(tide_requests *q, tide_sweep *out, tide_error *err)
+{
+	tide_sim_config tries[1 + sizeof tide__sim_standard / sizeof *tide__sim_standard];
+	size_t n = 0;
+	tries[n++] = q->recorded;
+	for (size_t i = 0; tide__sim_standard[i]; i++) {
+		tries[n] = tide__sim_defaults();
+		tide__sim_parse(&tries[n], tide__sim_standard[i], NULL);
+		if (!tide__sim_same(&tries[n], &q->recorded) &&
+		    (q->limit || !(tries[n].gc_threshold > 0)))
+			n++;
+	}
+	return tide__sim_sweep(q, tries, n, 0, out, err);
 }
 
 void tide__sweep_free(tide_sweep *s)

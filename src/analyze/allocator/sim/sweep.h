@@ -24,6 +24,9 @@ extern const char *const tide__sim_standard[];
  * all of it. Fills q->empty. Release with tide__sweep_free in any case. */
 tide_code tide__sim_sweep(tide_requests *q, const tide_sim_config *c, size_t n, uint64_t capacity,
 			  tide_sweep *out, tide_error *err);
+/* Replays under the recorded settings and all standard ones on the recorded device; those with
+ * garbage_collection_threshold only if its capacity is known. Otherwise as tide__sim_sweep. */
+tide_code tide__sim_sweep_standard(tide_requests *q, tide_sweep *out, tide_error *err);
 void tide__sweep_free(tide_sweep *s);
 
 #endif

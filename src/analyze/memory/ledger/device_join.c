@@ -73,7 +73,7 @@ static void sum_up(tide_joined_device *d, size_t k, const tide_ledger_at *told, 
 		d->highest = k;
 }
 
-/* The part whose NVML samples count: the one with most of them. */
+/* Returns the part whose NVML samples are used: the one with most of them. */
 static const tide_ledger *main_part(const struct part *parts, size_t n, size_t *own)
 {
 	*own = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The ledgers of several processes on one device, as one: at each moment that NVML was asked, what every
- * recorded process holds, what others hold, and the rest. Definitions: docs/analyses/device.md. */
+/* Joins the ledgers of several processes on one device: at each NVML sample, the bytes that every
+ * recorded process holds, the bytes that others hold, and the rest. Definitions:
+ * docs/analyses/device.md. */
 #ifndef TIDE_ANALYZE_MEMORY_LEDGER_DEVICE_JOIN_H
 #define TIDE_ANALYZE_MEMORY_LEDGER_DEVICE_JOIN_H
 
@@ -19,7 +20,8 @@ typedef struct tide_joined_device {
 	char name[96]; /* "" = unknown */
 	int64_t index; /* cuda:N in the recording whose NVML samples count */
 	tide_joined_at *at;
-	/* [moment * n_parts + k]: what part k holds at that moment (its t is 0 if it was not there) */
+	/* [moment * n_parts + k]: bytes of part k at that moment (its t is 0 if it did not
+	 * exist) */
 	tide_ledger_at *parts;
 	size_t *recordings; /* of part k: which recording */
 	int64_t *pids;	    /* of part k; -1 = unknown */

@@ -23,13 +23,13 @@ struct work {
 	tide_ledger *l;
 	uint32_t cuda; /* pool of CUPTI's allocations; 0 = none */
 	uint32_t counters[N_SERIES];
-	bool named; /* some of it is known to be the framework's, by its library */
-	bool gpu;   /* recorded with --gpu: NVML's or CUPTI's figures are there */
-	bool live;  /* the framework's memory events are there */
+	bool named; /* its library shows that some of it belongs to the framework */
+	bool gpu;   /* recorded with --gpu: NVML's or CUPTI's figures exist */
+	bool live;  /* the framework's memory events exist */
 	const tide_reserved *reserved;
 };
 
-/* ---- what there is ---- */
+/* ---- available data ---- */
 
 static uint32_t find_counter(const tide_model *m, int64_t index, int series)
 {
@@ -97,7 +97,8 @@ static bool find_moments(struct work *w)
 	return w->l->n || add_moment(w->l, &cap, w->m->t_end);
 }
 
-/* The value of a series at each moment: its first sample at or after it within the same look. */
+/* Sets the value of a series at each moment: its last sample at or after it and before the next
+ * moment. */
 static void fill_series(struct work *w, int series, size_t offset)
 {
 	const tide_samples *s = &w->m->samples;
@@ -128,7 +129,7 @@ static uint64_t value_before(const struct work *w, int series, size_t k, size_t 
 	return last;
 }
 
-/* Memory that stream-ordered pools hold back. */
+/* Finds the memory that stream-ordered pools hold but do not use. */
 static void fill_pooled(struct work *w)
 {
 	size_t a = 0, b = 0;
@@ -142,7 +143,7 @@ static void fill_pooled(struct work *w)
 	}
 }
 
-/* ---- what was recorded ---- */
+/* ---- recorded bytes ---- */
 
 struct sums {
 	uint64_t live;	    /* allocations of the framework's pools */
@@ -191,7 +192,7 @@ static void fill_recorded(struct work *w)
 	}
 }
 
-/* Without CUPTI the framework's own reserved bytes tell what it caches. */
+/* Without CUPTI, derives cached bytes from the framework's own reserved bytes. */
 static void fill_cached(struct work *w)
 {
 	const tide_reserved *r = w->reserved;
@@ -219,7 +220,8 @@ static uint64_t explained(const tide_ledger_at *a)
 	return known(a->live) + known(a->cached) + known(a->other) + known(a->pooled);
 }
 
-/* Memory of this process: what NVML counts for it, else what others do not use. */
+/* Returns the memory of this process: NVML's figure for it, else the part that others do not
+ * use. */
 static uint64_t of_process(const tide_ledger_at *a, uint64_t told)
 {
 	if (told != TIDE_LEDGER_UNKNOWN)
@@ -230,27 +232,36 @@ static uint64_t of_process(const tide_ledger_at *a, uint64_t told)
 		       : TIDE_LEDGER_UNKNOWN;
 }
 
-static void explain(struct work *w, const uint64_t *process)
+/* Finds the context at each moment: the bytes of this process that nothing explains and that stay,
+ * so the minimum over this moment and all later ones. `rest` is unknown if there is no allocation
+ * yet. */
+static void fill_context(tide_ledger *l, const uint64_t *rest)
+{
+	uint64_t least = TIDE_LEDGER_UNKNOWN;
+	size_t last = l->n;
+	for (size_t k = l->n; k-- > 0;) {
+		if (rest[k] != TIDE_LEDGER_UNKNOWN && last == l->n)
+			last = k;
+		least = rest[k] < least ? rest[k] : least;
+		l->at[k].context = least;
+	}
+	for (size_t k = last; k < l->n; k++) /* no allocation is left: use the last known value */
+		l->at[k].context = l->at[last].context;
+	l->context_first = least;
+}
+
+/* Subtracts all lines from the bytes in use. */
+static void explain(struct work *w, const uint64_t *process, const uint64_t *rest,
+		    uint64_t profiler)
 {
 	tide_ledger *l = w->l;
-	uint64_t least = TIDE_LEDGER_UNKNOWN;
-	int64_t own = tide__fact_find(w->m, "gpu.profiler_bytes");
-	uint64_t profiler =
-		own >= 0 && w->m->facts.number[own] > 0 ? (uint64_t)w->m->facts.number[own] : 0;
-	for (size_t k = 0; k < l->n; k++) {
-		uint64_t p = of_process(&l->at[k], process[k]), e = explained(&l->at[k]) + profiler;
-		bool begun = explained(&l->at[k]) > 0; /* before that there may be no context */
-		if (begun && p != TIDE_LEDGER_UNKNOWN && p >= e && p - e < least)
-			least = p - e;
-	}
+	fill_context(l, rest);
 	for (size_t k = 0; k < l->n; k++) {
 		tide_ledger_at *a = &l->at[k];
-		if (w->gpu || own >= 0)
-			a->profiler = profiler;
 		uint64_t p = of_process(a, process[k]), e = explained(a) + profiler;
-		a->context = least;
-		if (p != TIDE_LEDGER_UNKNOWN && least != TIDE_LEDGER_UNKNOWN && p < e + least)
-			a->context = p > e ? p - e : 0; /* it is still being made */
+		if (p != TIDE_LEDGER_UNKNOWN && a->context != TIDE_LEDGER_UNKNOWN &&
+		    (p < e || p - e < a->context))
+			a->context = p > e ? p - e : 0; /* the context is still being created */
 		if (a->used != TIDE_LEDGER_UNKNOWN)
 			a->unexplained = (int64_t)a->used -
 					 (int64_t)(explained(a) + profiler + known(a->context) +
@@ -260,6 +271,26 @@ static void explain(struct work *w, const uint64_t *process)
 	}
 	if (l->n && l->at[l->highest].used == TIDE_LEDGER_UNKNOWN)
 		l->highest = l->n - 1;
+}
+
+/* Finds the bytes of this process that no recorded allocation explains, and explains them. `rest`
+ * has room for every moment. */
+static void find_rest(struct work *w, const uint64_t *process, uint64_t *rest)
+{
+	int64_t own = tide__fact_find(w->m, "gpu.profiler_bytes");
+	uint64_t profiler =
+		own >= 0 && w->m->facts.number[own] > 0 ? (uint64_t)w->m->facts.number[own] : 0;
+	for (size_t k = 0; k < w->l->n; k++) {
+		tide_ledger_at *a = &w->l->at[k];
+		uint64_t p = of_process(a, process[k]), e = explained(a);
+		bool begun = e > 0; /* before this moment there may be no context */
+		rest[k] = begun && p != TIDE_LEDGER_UNKNOWN && p >= e + profiler
+				  ? p - e - profiler
+				  : TIDE_LEDGER_UNKNOWN;
+		if (w->gpu || own >= 0)
+			a->profiler = profiler;
+	}
+	explain(w, process, rest, profiler);
 }
 
 /* ---- holders of other memory ---- */
@@ -344,7 +375,8 @@ static bool fill(const tide_model *m, const tide_reserved *reserved, tide_ledger
 	look(&w);
 	if (!find_moments(&w))
 		return false;
-	uint64_t *process = tide__alloc(l->n, sizeof *process);
+	uint64_t *process = tide__alloc(l->n * 2, sizeof *process); /* then the remaining fields of
+	                                                             * each */
 	if (!process)
 		return false;
 	fill_series(&w, PROCESS, offsetof(tide_ledger_at, used)); /* kept aside, then replaced */
@@ -359,7 +391,7 @@ static bool fill(const tide_model *m, const tide_reserved *reserved, tide_ledger
 	fill_pooled(&w);
 	fill_recorded(&w);
 	fill_cached(&w);
-	explain(&w, process);
+	find_rest(&w, process, process + l->n);
 	tide__free(process);
 	return find_sources(&w);
 }
@@ -407,7 +439,7 @@ bool tide__has_ledger(const tide_model *m)
 	return false;
 }
 
-void tide__ledger_thin(tide_ledger *l, size_t most)
+void tide__ledger_downsample(tide_ledger *l, size_t most)
 {
 	size_t each = (l->n + most - 1) / most, kept = 0, highest = 0;
 	for (size_t i = 0; i < l->n && each > 1; i += each, kept++) {

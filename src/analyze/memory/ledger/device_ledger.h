@@ -12,14 +12,14 @@
 typedef struct tide_ledger_at { /* bytes at one moment; TIDE_LEDGER_UNKNOWN if not recorded */
 	int64_t t;
 	uint64_t total, used;  /* NVML, the whole device */
-	uint64_t reserved;     /* of `used`: the driver's and the firmware's own, no process's */
-	uint64_t live, cached; /* of the framework's allocator: in use, held back */
+	uint64_t reserved;     /* part of `used`: the driver and the firmware, no process */
+	uint64_t live, cached; /* of the framework's allocator: in use, cached */
 	uint64_t other;	       /* other device memory of this process, recorded by CUPTI */
 	uint64_t pooled;       /* held by stream-ordered pools (cudaMallocAsync) and not in use */
-	uint64_t context; /* the CUDA context, kernels' code: what is there besides, all the time */
-	uint64_t profiler;   /* CUPTI's own buffers */
-	uint64_t others;     /* other processes */
-	int64_t unexplained; /* used less all of the above; INT64_MIN = unknown */
+	uint64_t context;      /* the CUDA context and kernel code: unexplained memory that stays */
+	uint64_t profiler;     /* CUPTI's own buffers */
+	uint64_t others;       /* other processes */
+	int64_t unexplained;   /* used minus all of the above; INT64_MIN = unknown */
 } tide_ledger_at;
 
 typedef struct tide_ledger_source { /* holders of `other` at the highest moment */
@@ -36,6 +36,7 @@ typedef struct tide_ledger {
 	char name[96];	    /* "" = unknown */
 	tide_ledger_at *at; /* one per NVML sample; without NVML one, at the end */
 	size_t n, highest;  /* highest: index of the moment with most bytes used */
+	uint64_t context_first; /* `context` at the first allocation; it may grow */
 	tide_ledger_source *sources;
 	size_t n_sources;
 } tide_ledger;
@@ -51,6 +52,6 @@ void tide__ledgers_free(tide_ledgers *l);
 /* Returns true if a recording has device memory that NVML or CUPTI reported. */
 bool tide__has_ledger(const tide_model *m);
 /* Keeps at most `most` moments (more than 0): in each interval the one with most bytes in use. */
-void tide__ledger_thin(tide_ledger *l, size_t most);
+void tide__ledger_downsample(tide_ledger *l, size_t most);
 
 #endif

@@ -149,11 +149,11 @@ static bool body_room(tide_pickle *p, struct body *b, size_t n)
 	if (cap < b->n + n)
 		cap = b->n + n;
 	if (cap < 3)
-		cap = 3; /* 2 means: held inside */
+		cap = 3; /* 2 = items are stored inside the body */
 	if (cap > UINT32_MAX)
 		return tide__pickle_fail(p, TIDE_ELIMIT, NULL, "a container with over 2^32 items");
-	tide_pv *items = tide__realloc(b->cap > 2 ? b->items : NULL, cap, sizeof *items);
-	if (!items)
+	tide_pv *items = b->cap > 2 ? b->items : NULL;
+	if (!TIDE_RESIZE(items, cap))
 		return tide__pickle_nomem(p);
 	if (b->cap <= 2)
 		memcpy(items, b->in, sizeof b->in);
@@ -170,7 +170,7 @@ static bool in_a_row(const tide_pv *items, size_t n)
 	return true;
 }
 
-/* The items of a range, one by one again. */
+/* Converts a range back to single items. */
 static bool spell_out(tide_pickle *p, struct body *b)
 {
 	tide_pv first = b->in[0];
@@ -185,7 +185,7 @@ static bool spell_out(tide_pickle *p, struct body *b)
 	return true;
 }
 
-/* A long list of events is a range for as long as it can be. True: done. */
+/* Keeps a long list of events as a range as long as possible. Returns true if done. */
 static bool push_range(struct body *b, const tide_pv *items, size_t n)
 {
 	if (b->n ? !is_range(b) || items[0] != b->in[0] + ((uint64_t)b->n << 4) : n < 64)
@@ -279,7 +279,7 @@ static bool make_dict(tide_pickle *p, tide_pv v)
 	return client_ok(p);
 }
 
-/* A list on its way into a dict, under `key`. */
+/* Handles a list that is put into a dict under `key`. */
 static bool make_list(tide_pickle *p, tide_pv key, tide_pv v)
 {
 	uint64_t *obj = &p->objs[tide__pv_payload(v)];
@@ -291,7 +291,7 @@ static bool make_list(tide_pickle *p, tide_pv key, tide_pv v)
 		return false;
 	tide_pv *items = b ? items_of(b) : NULL;
 	size_t n = b ? b->n : 0;
-	for (size_t i = 0; i < n && i < 1; i++) /* the rest only if the first one looks right */
+	for (size_t i = 0; i < n && i < 1; i++) /* check the rest only if the first one matches */
 		items[i] = tide__pickle_settle(p, items[i]);
 	if (n && tide__pv_tag(items[0]) != TIDE_PV_MADE)
 		return true;
@@ -309,7 +309,7 @@ bool tide__pickle_append(tide_pickle *p, tide_pv list, tide_pv *items, size_t n,
 {
 	if (tide__pv_tag(list) != TIDE_PV_LIST)
 		return tide__pickle_fail(p, TIDE_ECORRUPT, at,
-					 "items are appended to what is no list");
+					 "items are appended to a value that is not a list");
 	for (size_t i = 0; i < n; i++) {
 		if (tide__pv_tag(items[i]) == TIDE_PV_DICT && !make_dict(p, items[i]))
 			return false;
@@ -321,7 +321,8 @@ bool tide__pickle_append(tide_pickle *p, tide_pv list, tide_pv *items, size_t n,
 bool tide__pickle_set(tide_pickle *p, tide_pv dict, tide_pv *items, size_t n, const uint8_t *at)
 {
 	if (tide__pv_tag(dict) != TIDE_PV_DICT)
-		return tide__pickle_fail(p, TIDE_ECORRUPT, at, "items are set in what is no dict");
+		return tide__pickle_fail(p, TIDE_ECORRUPT, at,
+					 "items are set in a value that is not a dict");
 	if (n % 2)
 		return tide__pickle_fail(p, TIDE_ECORRUPT, at, "a dict key without its value");
 	for (size_t i = 0; i < n; i += 2) {
@@ -361,12 +362,10 @@ tide_pv tide__pickle_tuple(tide_pickle *p, tide_pv *items, size_t n, const uint8
 
 bool tide__pickle_memo_room(tide_pickle *p, size_t cap)
 {
-	uint32_t *memo = tide__realloc(p->memo, cap, sizeof *memo);
-	if (!memo)
+	if (!TIDE_RESIZE(p->memo, cap))
 		return tide__pickle_nomem(p);
-	p->memo = memo;
 	p->cap_memo = cap;
-	tide__huge(memo, cap * sizeof *memo);
+	tide__huge(p->memo, cap * sizeof *p->memo);
 	return true;
 }
 
@@ -412,7 +411,7 @@ bool tide__pickle_memo_put(tide_pickle *p, uint64_t index, tide_pv v, const uint
 	} else if (!p->memo[index]) {
 		p->n_memo++;
 	} else {
-		p->gen++; /* lists that read the old entry mean something else now */
+		p->gen++; /* cached lists that read the old entry are invalid now */
 	}
 	p->memo[index] = packed;
 	return true;

@@ -61,7 +61,7 @@ tide_pv tide__pickle_long(const tide_pickle *p, const uint8_t *le, size_t n, con
 	return small_int(p, (int64_t)v, op);
 }
 
-/* Decimal text to a sign and 64 bits. */
+/* Parses decimal text to a sign and 64 bits. */
 static bool decimal(const uint8_t *s, size_t n, bool *neg, uint64_t *out)
 {
 	*neg = n && *s == '-';
@@ -101,7 +101,7 @@ static size_t line_len(const tide_pickle *p, const uint8_t *op)
 	return (size_t)(nl - op) - 1;
 }
 
-/* Sign and low 64 bits of a stored integer; false if it has more. */
+/* Gets sign and low 64 bits of a stored integer. Returns false if it has more. */
 static bool stored_int(const tide_pickle *p, const uint8_t *op, bool *neg, uint64_t *out)
 {
 	const uint8_t *le;
@@ -131,7 +131,7 @@ static bool stored_int(const tide_pickle *p, const uint8_t *op, bool *neg, uint6
 	return true;
 }
 
-/* Sign and magnitude of any integer value. */
+/* Gets sign and magnitude of any integer value. */
 static bool any_int(const tide_pickle *p, tide_pv v, bool *neg, uint64_t *mag)
 {
 	switch (tide__pv_tag(v)) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Lists of memo reads, decoded whole.
+/* Decodes lists of memo reads as a whole.
  *
- * A stack is a list of memo reads, 5 bytes a frame, and nine tenths of a snapshot are such
- * lists. A list that was met before, byte for byte, is the same list: its bytes are looked up as a
- * whole and never decoded again. Programs repeat themselves, so the run that followed the last two
- * the last time is tried first; then a hash table. Entries are void once a memo entry was replaced
+ * A stack is a list of memo reads, 5 bytes per frame, and 90 % of a snapshot are such lists. A list
+ * with the same bytes as an earlier one is the same list: its bytes are looked up as a whole and
+ * never decoded again. Programs repeat themselves, so the run that last followed the previous two
+ * is tried first, then a hash table. Entries become invalid when a memo entry is replaced
  * (`gen`). */
 #include "import/torchsnap/pickle/pickle_vm.h"
 
@@ -37,7 +37,7 @@ bool tide__pickle_memo_op(tide_pickle *p, const uint8_t **at, tide_pv v, const u
 		return true;
 	}
 	if (index != p->top_memo || p->n_memo != p->top_memo)
-		return false; /* not the next entry: it could not be undone */
+		return false; /* not the next entry: setting it could not be undone */
 	if (index >= p->cap_memo)
 		return tide__pickle_memo_put(p, index, v, op);
 	p->top_memo++;
@@ -55,7 +55,7 @@ bool tide__pickle_empty(tide_pickle *p, const uint8_t **at, tide_pv v, tide_pv *
 
 /* ---- runs ---- */
 
-/* Read the memo entries of a run into the space above the stack and make a list of them. */
+/* Reads the memo entries of a run into the space above the stack and makes a list of them. */
 static tide_pv make_run(tide_pickle *p, const uint8_t *at, const uint8_t *end)
 {
 	size_t base = p->sp, n = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The opcodes that snapshots have few of: a table of small functions, one a row, which also names
+/* The opcodes that are rare in snapshots: a table with one small function per opcode. It also names
  * the opcodes that are refused. The others are in the loop itself (pickle.c). */
 #include "import/torchsnap/pickle/pickle_vm.h"
 
@@ -106,7 +106,7 @@ static bool op_const(vm *v, const struct opcode *o, const uint8_t *op)
 	return push(v, tide__pv(TIDE_PV_CONST, o->tag));
 }
 
-/* Text or bytes behind a length of o->arg bytes. */
+/* Reads text or bytes after a length of o->arg bytes. */
 static bool op_counted(vm *v, const struct opcode *o, const uint8_t *op)
 {
 	const uint8_t *at = take(v, o->arg, op, o->name);
@@ -198,7 +198,7 @@ static bool op_empty(vm *v, const struct opcode *o, const uint8_t *op)
 	return push(v, tide__pickle_new(v, o->tag, op));
 }
 
-/* Replace n values on top by a tuple of them. */
+/* Replaces the n values on top by a tuple of them. */
 static bool tuple(vm *v, size_t n, const uint8_t *op)
 {
 	v->sp -= n;
@@ -210,7 +210,7 @@ static bool op_tuple_n(vm *v, const struct opcode *o, const uint8_t *op)
 	return tide__pickle_need(v, o->tag, op, o->name) && tuple(v, o->tag, op);
 }
 
-/* TUPLE, LIST, DICT, FROZENSET: everything above the mark. */
+/* TUPLE, LIST, DICT, FROZENSET: takes everything above the mark. */
 static bool op_collect(vm *v, const struct opcode *o, const uint8_t *op)
 {
 	size_t at = 0;
@@ -268,7 +268,7 @@ static bool op_setitems(vm *v, const struct opcode *o, const uint8_t *op)
 	       tide__pickle_set(v, v->stack[at - 1], v->stack + at, n, op);
 }
 
-/* Memo index of PUT, BINPUT, GET ...: o->arg bytes, or a line if 0. */
+/* Reads the memo index of PUT, BINPUT, GET ...: o->arg bytes, or a line if 0. */
 static bool memo_index(vm *v, const struct opcode *o, const uint8_t *op, uint64_t *index)
 {
 	size_t n;
@@ -309,7 +309,7 @@ static bool op_get(vm *v, const struct opcode *o, const uint8_t *op)
 
 /* ---- opcodes that are refused ---- */
 
-/* Copy at most 60 printable bytes for an error message. */
+/* Copies at most 60 printable bytes for an error message. */
 static void shown(char out[64], const uint8_t *s, size_t n)
 {
 	size_t i;
@@ -331,7 +331,7 @@ static bool op_refuse(vm *v, const struct opcode *o, const uint8_t *op)
 	return refuse(v, o->name, op, o->tag ? "refers to data outside of it" : "calls a function");
 }
 
-/* GLOBAL and INST: module and name, a line each. */
+/* GLOBAL and INST: reads module and name, a line each. */
 static bool op_global(vm *v, const struct opcode *o, const uint8_t *op)
 {
 	size_t n, m;
@@ -436,7 +436,7 @@ bool tide__pickle_cold(vm *v, const uint8_t *op)
 	if (!o->name)
 		return tide__pickle_fail(v, TIDE_ECORRUPT, op, "0x%02x is not a pickle opcode",
 					 *op);
-	if (!o->run) /* a hot one: the loop found too few bytes */
+	if (!o->run) /* a frequent opcode: the loop found too few bytes */
 		return tide__pickle_fail(v, TIDE_ETRUNC, op, "the input ends in the middle of %s",
 					 o->name);
 	return o->run(v, o, op) && !v->rc && !v->client->failed;

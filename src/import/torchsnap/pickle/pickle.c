@@ -82,7 +82,7 @@ static void report(vm *v, const uint8_t *at, uint64_t *shown_at)
 	v->client->progress(v->client->user, *shown_at);
 }
 
-/* ---- what most opcodes of a snapshot are: a value, and how far the next opcode is ---- */
+/* ---- the most frequent opcodes: each has a value and the distance to the next opcode ---- */
 
 static inline bool memo_read(vm *v, const uint8_t *op, uint32_t i)
 {
@@ -96,7 +96,7 @@ static inline bool push_int(vm *v, uint64_t value)
 	return true;
 }
 
-/* A text or a long number of at most 255 bytes. */
+/* Reads a text or a long number of at most 255 bytes. */
 static inline bool push_short(vm *v, const uint8_t *op)
 {
 	v->stack[v->sp++] = *op == 0x8a ? tide__pickle_long(v, op + 2, op[1], op)

@@ -10,10 +10,10 @@
  * Containers are compacted while they are read. The caller's `make` sees each dict when its items
  * are set or when it is put into a list, and each list when it becomes a dict's value; it may
  * replace the content by a (kind, id): a frame, a stack, an event. References through the memo then
- * see the same (kind, id), so shared objects stay shared. A replaced container must not change any
- * more; a pickle that changes one is rejected (pickled data never does).
+ * see the same (kind, id), so shared objects stay shared. A replaced container must not change
+ * afterwards; a pickle that changes one is rejected (pickled data never does).
  *
- * Memory: at most 96 bytes per input byte, whatever the input.
+ * Memory: at most 96 bytes per input byte, for any input.
  */
 #ifndef TIDE_IMPORT_TORCHSNAP_PICKLE_PICKLE_H
 #define TIDE_IMPORT_TORCHSNAP_PICKLE_PICKLE_H
@@ -71,20 +71,21 @@ typedef struct tide_pickle_client {
 	void *user;
 	const char *const *keywords; /* n_keywords texts, at most 255 bytes each */
 	size_t n_keywords;	     /* at most 255 */
-	/* A dict has its items: n values, key before value. Return TIDE_PV_NONE to keep it, or a
-	 * MADE value to replace it. Given values are settled (tide__pickle_settle). */
+	/* Called when a dict has its items: n values, key before value. Return TIDE_PV_NONE to keep
+	 * it, or a MADE value to replace it. The values are settled (tide__pickle_settle). */
 	tide_pv (*make_dict)(void *user, tide_pickle *p, const tide_pv *items, size_t n);
-	/* A list of n settled values becomes the value of `key` in a dict (NONE: key not known
-	 * yet). */
+	/* Called when a list of n settled values becomes the value of `key` in a dict (NONE: key
+	 * not known yet). */
 	tide_pv (*make_list)(void *user, tide_pickle *p, tide_pv key, const tide_pv *items,
 			     size_t n);
-	/* A dict begins at the byte before `at`. If the caller can read its form itself: return
-	 * the byte after it and set *made to its replacement. Return NULL, with nothing changed,
-	 * to let the decoder continue. May be NULL. For callers that use pickle_vm.h. */
+	/* Called when a dict begins at the byte before `at`. If the caller can read its form
+	 * itself, it returns the byte after it and sets *made to its replacement. Return NULL, with
+	 * nothing changed, to let the decoder continue. May be NULL. For callers that use
+	 * pickle_vm.h. */
 	const uint8_t *(*flat)(void *user, tide_pickle *p, const uint8_t *at, tide_pv *made);
-	/* A FRAME opcode at `op`: the caller may have decoded the following bytes in parallel.
-	 * If so, it stores the results and returns the byte to continue at; NULL: continue as
-	 * usual. May be NULL. */
+	/* Called at a FRAME opcode at `op`: the caller may have decoded the following bytes in
+	 * parallel. If so, it stores the results and returns the byte to continue at; NULL:
+	 * continue as usual. May be NULL. */
 	const uint8_t *(*frame)(void *user, tide_pickle *p, const uint8_t *op);
 	/* Set (with the error) by the callbacks above when memory runs out or a limit is hit. */
 	tide_code failed;

@@ -60,7 +60,7 @@ static tide_pool_id new_pool(replay *r, device *d, uint64_t id)
 /* Returns the pool row of a pool id; 0 if memory ran out. */
 tide_pool_id tide__replay_pool(replay *r, device *d, uint64_t id)
 {
-	enum { MOST = 4096 }; /* beyond it pools share the default one: hostile input only */
+	enum { MOST = 4096 }; /* more pools share the default pool; only hostile input has them */
 	tide_pool_id pool = { tide__map_get(&d->pools, id) };
 	if (pool.i)
 		return pool;
@@ -136,7 +136,7 @@ tide_code tide__replay_alloc(replay *r, const struct tide_replay_row *a)
 static void note_free(replay *r, device *d, uint32_t alloc)
 {
 	if (r->m->allocs.flags[alloc] & TIDE_ALLOC_ASKED)
-		return; /* they were freed when the free was requested */
+		return; /* its bytes were freed when the free was requested */
 	tide_span_id span = tide__snap_span_at(r->m, &d->spans, r->now);
 	if (span.i)
 		r->m->allocs.free_span[alloc] = span;
@@ -223,7 +223,7 @@ static uint64_t pool_id_of(const replay *r, uint32_t event)
 	return tide__snap_extra_of(r->s, event)->pool;
 }
 
-/* Pool, stream and kind of a range: from the final state, else from the event. */
+/* Finds pool, stream and kind of a range from the final state, else from the event. */
 static bool describe(replay *r, device *d, uint64_t addr, uint64_t size, bool mapped,
 		     uint32_t event, tide_geo_area *a)
 {
@@ -340,7 +340,7 @@ static tide_code on_alloc(replay *r, device *d, uint32_t event)
 	if (!size && e->extra & TIDE_SNAP_HAS_EXTRA)
 		size = tide__snap_extra_of(r->s, event)->block;
 	if (size < e->size || size > UINT64_MAX - e->addr)
-		size = 0; /* no block of it: the rules decide */
+		size = 0; /* its block is unknown: the rules decide */
 	tide_geo_taken t;
 	if (!tide__geo_take(&d->geo, e->addr, e->size, size, id, &t))
 		return nomem(r);
@@ -373,7 +373,7 @@ tide_code tide__replay_ask(replay *r, uint32_t alloc)
 	return add_event(r, TIDE_MEMORY_FREE_ASKED, row);
 }
 
-/* A free that completes at once is one memory event; one that waits for a stream is two. */
+/* Adds one memory event for a free that completes at once, two for one that waits for a stream. */
 static tide_code on_free_requested(replay *r, device *d, uint32_t event)
 {
 	const tide_snap_event *e = &r->s->events.v[event];
@@ -467,7 +467,7 @@ static tide_code on_context(replay *r, device *d, uint32_t event, const tide_sna
 	return r->m->marks.name[row].i ? TIDE_OK : nomem(r);
 }
 
-/* user_metadata of an alloc, or of an annotation, describes its content. */
+/* Stores user_metadata of an alloc or an annotation, which describes its content. */
 static tide_code on_metadata(replay *r, uint32_t alloc, const tide_snap_extra *x)
 {
 	uint32_t row = tide__push(&r->m->tensors, &tide_tensors_desc);
@@ -479,7 +479,7 @@ static tide_code on_metadata(replay *r, uint32_t alloc, const tide_snap_extra *x
 	return TIDE_OK;
 }
 
-/* Names what is alive at its address, long after it was allocated. */
+/* Names the allocation alive at its address, long after it was made. */
 static tide_code on_annotate(replay *r, device *d, uint32_t event)
 {
 	const tide_snap_event *e = &r->s->events.v[event];

@@ -201,7 +201,8 @@ static bool final_segments(const tide_snap *s, tide_snap_own own, ranges *r)
 	return true;
 }
 
-/* The segment that an event took is gone before it; one of the end is known by its event. */
+/* Before the event, the segment that it took did not exist; a segment of the final state is
+ * identified by its event. */
 static bool untake(ranges *r, const tide_snap_event *e, uint32_t event, tide_map *stay)
 {
 	tide_ordered_pos p;

@@ -3,8 +3,9 @@
 /* Finds the state before the history began: undoes every event from the final state, last to first.
  *
  * Undoing an alloc removes its block, undoing a completed free restores one; the same for segments
- * and mapped ranges. What is left at the first event existed before it. Blocks in the final state
- * are known to the byte; blocks freed during the history are known by their requested size. */
+ * and mapped ranges. Blocks and segments left at the first event existed before it. Blocks in the
+ * final state are known to the byte; blocks freed during the history are known by their requested
+ * size. */
 #ifndef TIDE_IMPORT_TORCHSNAP_REPLAY_BASELINE_H
 #define TIDE_IMPORT_TORCHSNAP_REPLAY_BASELINE_H
 
@@ -36,8 +37,9 @@ typedef struct tide_baseline {
 			    snap.segments + 1 */
 } tide_baseline;
 
-/* For one device: its trace and segments. `segment_events`: false if there are none (saves a
- * pass). *b must be zeroed; free it in any case. Returns false if memory runs out. */
+/* Computes the state before the history for one device from its trace and segments.
+ * `segment_events`: false if there are none (saves a pass). *b must be zeroed; free it in any case.
+ * Returns false if memory runs out. */
 bool tide__find_baseline(const tide_snap *s, const tide_snap_trace *t, tide_snap_own own,
 			 bool segment_events, tide_baseline *b);
 void tide__baseline_free(tide_baseline *b);

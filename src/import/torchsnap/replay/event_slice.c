@@ -11,7 +11,7 @@
 #include "import/torchsnap/pickle/memo_run.h"
 
 enum {
-	NEAR_END = 512,	  /* no event has more bytes, but for its stack */
+	NEAR_END = 512,	  /* no event has more bytes, except for its stack */
 	MOST_READS = 999, /* picklers write lists in batches of 1000: a longer list may continue */
 	SLOTS = TIDE_RUNS * 2, /* 2^16 */
 	MEMOIZE = 0x94,
@@ -131,7 +131,7 @@ static const uint8_t *other_run(tide_decoder *d, const uint8_t *p, uint32_t *run
 		}
 	}
 	if (d->n_runs >= TIDE_RUNS - 1 || len > d->cap_bytes - d->n_bytes)
-		return NULL; /* too many different ones: not the usual form */
+		return NULL; /* too many different runs: not the usual form */
 	*run = (uint32_t)d->n_runs++;
 	d->runs[*run] =
 		(tide_event_slice_run){ (uint64_t)(p - d->data), len, (uint32_t)d->n_bytes };
@@ -204,7 +204,7 @@ static inline const uint8_t *memoize(tide_event_slice *s, const uint8_t *p, uint
 {
 	if (*p != MEMOIZE)
 		return p;
-	s->memo[s->n_memo++] = packed; /* room for it was made */
+	s->memo[s->n_memo++] = packed; /* space is reserved */
 	return p + 1;
 }
 
@@ -238,7 +238,7 @@ static inline const uint8_t *read_frames(tide_decoder *d, tide_event_slice *s, c
 	return p;
 }
 
-/* Only the absence of a context, of metadata, of a pool: others are left to the machine. */
+/* Reads an absent context, metadata or pool; the decoder handles all others. */
 static inline const uint8_t *read_no_context(tide_decoder *d, tide_event_slice *s, const uint8_t *p)
 {
 	const uint64_t text = 0x412f4e038c; /* SHORT_BINUNICODE 3 N/A */
@@ -317,7 +317,7 @@ static inline const uint8_t *read_value(tide_decoder *d, tide_event_slice *s, un
 	case K_user_metadata:
 		p = read_word(&d->view, p, &packed);
 		return (packed & 15) == TIDE_PV_TEXT ? p
-						     : NULL; /* the view has the empty one only */
+						     : NULL; /* the view has only the empty text */
 	case K_pool_id:
 		return read_default_pool(d, s, p);
 	default:
@@ -363,7 +363,7 @@ static bool room(tide_event_slice *s)
 	       TIDE_ROOM(s->memo, s->cap_memo, s->n_memo + TIDE_SNAP_SHAPE + 1);
 }
 
-/* A frame begins at p and the input holds all of it. */
+/* Returns true if a frame begins at p and the input holds all of it. */
 static bool whole_frame(const tide_decoder *d, const uint8_t *p)
 {
 	return tide__load8(p + 1) <= (uint64_t)(d->data + d->n - p - 9);

@@ -135,7 +135,7 @@ static bool joinable(const block *a, const block *b)
 	       a->addr + a->size == b->addr;
 }
 
-/* The free block at p joins its free neighbours. */
+/* Merges the free block at p with its free neighbours. */
 static bool merge(tide_geo *g, tide_ordered_pos p)
 {
 	tide_ordered_pos next = tide__ordered_next(&g->index, p);
@@ -242,7 +242,8 @@ static bool take_orphan(tide_geo *g, uint64_t addr, uint32_t alloc, tide_geo_tak
 	return insert(g, (block){ .addr = addr, .size = t->size, .alloc = alloc });
 }
 
-/* The free block b (at p) serves `alloc`: split it or not. b->addr is the address. */
+/* Serves `alloc` from the free block b (at p), and splits it if the rules say so. b->addr is the
+ * address. */
 static bool serve(tide_geo *g, block *b, uint64_t requested, uint64_t known, uint32_t alloc,
 		  tide_geo_taken *t)
 {
@@ -299,7 +300,7 @@ static bool take(tide_geo *g, block *b, tide_ordered_pos p, uint64_t addr, uint6
 		g->mismatches += !grown && !g->set->exact;
 		if (!cut(g, addr))
 			return false;
-		if (grown) { /* the gap is the older block's now */
+		if (grown) { /* the gap now belongs to the older block */
 			p = tide__ordered_prev(&g->index, tide__ordered_floor(&g->index, addr));
 			if (!erase(g, p))
 				return false;

@@ -67,10 +67,10 @@ uint32_t tide__geo_beside(const tide_geo *g, uint64_t addr, uint64_t size);
 /* Adds a range of an area as free memory. *added = false if it overlaps an existing one (a
  * mismatch). All of these return false only if memory runs out. */
 bool tide__geo_add(tide_geo *g, uint64_t addr, uint64_t size, uint32_t area, bool *added);
-/* Removes it. Blocks still allocated in it stay, in no area (a mismatch). */
+/* Removes a range. Blocks still allocated in it stay, in no area (a mismatch). */
 bool tide__geo_remove(tide_geo *g, uint64_t addr, uint64_t size);
-/* `alloc` requested `requested` bytes and got `addr`. `known`: its block's size if the final
- * state has it, else 0. */
+/* Places `alloc`, which requested `requested` bytes and got `addr`. `known`: its block's size if
+ * the final state has it, else 0. */
 bool tide__geo_take(tide_geo *g, uint64_t addr, uint64_t requested, uint64_t known, uint32_t alloc,
 		    tide_geo_taken *t);
 /* Places an older allocation into free memory: `size` bytes anywhere inside a free range.

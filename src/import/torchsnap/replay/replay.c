@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Order and time of a snapshot's events, and the state before the first of them. */
+/* Finds the order and times of a snapshot's events, and the state before the first of them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static tide_code nomem(replay *r)
 
 /* ---- order and time ---- */
 
-enum { SLICE = 4096 }; /* events between two looks at whether the program ends */
+enum { SLICE = 4096 }; /* events between two checks for the end of the program */
 
 /* Returns the time of a device's next event, or its number without times. */
 static int64_t key_of(const replay *r, const device *d)
@@ -139,7 +139,8 @@ static tide_code begin(replay *r, device *d)
 	size_t n = d->base.blocks.n;
 	for (size_t i = 0; i < d->base.segments.n && !rc && !r->s->settings.bare; i++)
 		rc = old_segment(r, d, &d->base.segments.v[i]);
-	for (int asked = 1; asked >= 0; asked--) /* those first: they do not add to each other */
+	for (int asked = 1; asked >= 0; asked--) /* these first, because they do not add to each
+	                                          * other */
 		for (size_t i = 0; i < n && !rc; i++)
 			if (b[i].asked == asked)
 				rc = old_block(r, d, &b[i], i + 1 < n ? b[i + 1].addr : UINT64_MAX);
@@ -148,7 +149,7 @@ static tide_code begin(replay *r, device *d)
 
 /* ---- setting up ---- */
 
-enum { MOST_DEVICES = 4096 }; /* their numbers are below it: walk.c */
+enum { MOST_DEVICES = 4096 }; /* their numbers are below it: schema_walk.c */
 
 static uint16_t *place(replay *r, uint32_t number)
 {
@@ -164,11 +165,9 @@ static device *device_of(replay *r, uint32_t number)
 
 static bool new_device(replay *r, uint32_t number)
 {
-	device *devices = tide__realloc(r->devices, r->n + 1, sizeof *devices);
-	if (!devices)
+	if (!TIDE_RESIZE(r->devices, r->n + 1))
 		return false;
-	r->devices = devices;
-	device *d = &devices[r->n++];
+	device *d = &r->devices[r->n++];
 	*place(r, number) = (uint16_t)r->n;
 	*d = (device){ .number = number, .trace.device = number };
 	tide__geo_init(&d->geo, &r->s->settings);
@@ -299,7 +298,8 @@ static bool reserve(replay *r, bool threads)
 	size_t allocs = r->actions[TIDE_SNAP_ALLOC], memory_events = allocs;
 	for (unsigned a = TIDE_SNAP_FREE_COMPLETED; a <= TIDE_SNAP_SEGMENT_UNMAP; a++)
 		memory_events += r->actions[a];
-	for (size_t i = 0; i < r->s->blocks.n; i++) { /* those of them that are older */
+	for (size_t i = 0; i < r->s->blocks.n; i++) { /* rows of allocations older than the
+	                                               * history */
 		allocs += r->s->blocks.v[i].state != 0;
 		memory_events += r->s->blocks.v[i].state != 0;
 	}
@@ -307,14 +307,14 @@ static bool reserve(replay *r, bool threads)
 		return false;
 	r->faults.allocs = r->m->allocs;
 	r->faults.memory_events = r->m->memory_events;
-	r->faults.allocs.cap = r->m->allocs.n + allocs; /* no further than will be used */
+	r->faults.allocs.cap = r->m->allocs.n + allocs; /* only pages that will be used */
 	r->faults.memory_events.cap = r->m->memory_events.n + memory_events;
 	r->faults.runs = threads && allocs > WORTH_IT &&
 			 !pthread_create(&r->faults.thread, NULL, fault_in, &r->faults);
 	return true;
 }
 
-/* The state before is known: that many rows there will be. */
+/* Reserves the rows of the state before the history, once it is known. */
 static bool reserve_old(replay *r)
 {
 	size_t allocs = r->actions[TIDE_SNAP_ALLOC], memory_events = 0;
@@ -350,7 +350,7 @@ static void find_start(replay *r)
 {
 	for (size_t i = 0; i < r->s->traces.n; i++) {
 		survey(r, &r->s->traces.v[i]);
-		/* torch keeps one event where only the state is recorded */
+		/* torch writes one event if only the state is recorded */
 		r->history |= r->s->traces.v[i].n > 1;
 	}
 	for (size_t i = 0; i < r->s->notes.n && !r->s->events.n; i++)

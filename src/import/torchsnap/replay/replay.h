@@ -15,7 +15,7 @@
 
 tide_code tide__snap_replay(const tide_snap *s, bool threads, tide_model *m, tide_error *err);
 
-/* notes.c: external_annotations as spans, one lane per device and more if they cross each other.
+/* annotations.c: external_annotations as spans, one lane per device and more if they cross each other.
  * A span that began before t = 0 is cut there and keeps its start in the attribute start_ns. */
 typedef struct tide_snap_spans { /* innermost annotation over time, for one device */
 	tide_lane_id lane;	 /* its first lane; 0 = no annotations */

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/device/advice.h"
+#include "analyze/advice/time_advice.h"
 #include "base/mem.h"
 #include "render/text/chart.h"
 #include "render/text/format.h"
+#include "render/text/labels.h"
 
 enum { CHART_INDENT = 2, MAP_WIDTH = 40, MAP_LEFT = 56 /* columns beside the map */ };
 
@@ -26,7 +27,7 @@ static void put_line(const tide_out *to, const char *name, uint64_t bytes, const
 		more);
 }
 
-/* Prints what is known without segments. */
+/* Prints the figures that need no segments. */
 static void print_sampled(const tide_out *to, const tide_allocator *x)
 {
 	bool known = x->reserved != TIDE_RESERVED_NONE;
@@ -117,7 +118,7 @@ static uint64_t overlap(uint64_t a0, uint64_t a1, uint64_t b0, uint64_t b1)
 	return hi > lo ? hi - lo : 0;
 }
 
-/* Cells of a segment's bar. */
+/* Returns the number of cells of a segment's bar. */
 static int map_width(const tide_out *to)
 {
 	int room = to->style.width ? to->style.width - MAP_LEFT : MAP_WIDTH;
@@ -213,7 +214,7 @@ static void print_advice(const tide_out *to, const tide_allocator *x)
 	}
 }
 
-/* Otherwise what is in use is unknown. */
+/* Returns false if the bytes in use are unknown. */
 static bool known(const tide_allocator *x)
 {
 	return tide__memory_known(x->m, x->device);

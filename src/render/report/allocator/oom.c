@@ -13,7 +13,7 @@ static size_t bank_lines(const tide_oom *o, tide_oom_line *out)
 	const tide_oom_banks *b = &o->banks;
 	const char *when = b->exact ? "when it failed" : "before the operation";
 	const tide_oom_line lines[] = {
-		{ "asked for", true, o->asked, "" },
+		{ "requested", true, o->asked, "" },
 		{ "needed in each bank", true, b->need, "" },
 		{ "size of a bank", b->size != TIDE_BANK_UNKNOWN, b->size, "" },
 		{ "allocated in a bank", b->allocated != TIDE_BANK_UNKNOWN, b->allocated, when },
@@ -31,7 +31,7 @@ size_t tide__oom_lines(const tide_oom *o, tide_oom_line out[TIDE_OOM_LINES])
 	bool k = o->segments_known, d = o->device_free >= 0, r = o->reserved != TIDE_RESERVED_NONE;
 	bool limited = o->cause == TIDE_OOM_LIMITED;
 	const tide_oom_line lines[TIDE_OOM_LINES] = {
-		{ "asked for", true, o->asked, "" },
+		{ "requested", true, o->asked, "" },
 		{ "segment needed for it", true, o->needed, "requested from the device" },
 		{ "free on the device", d, (uint64_t)o->device_free, "" },
 		{ "reserved by the allocator", r, o->reserved,
@@ -41,7 +41,7 @@ size_t tide__oom_lines(const tide_oom *o, tide_oom_line out[TIDE_OOM_LINES])
 		{ "  largest free block", k, o->at.largest_free, "" },
 		{ "  between blocks in use", k, o->at.inactive_split,
 		  "inactive split: cannot be released" },
-		{ limited ? "limit on the process, below" : "all the allocator could hold",
+		{ limited ? "limit on the process, below" : "capacity of the allocator",
 		  limited || o->capacity, limited ? o->below : o->capacity,
 		  limited ? "reserved + segment needed" : "reserved + free on the device" },
 	};
@@ -120,7 +120,7 @@ const char *tide__oom_why(const tide_oom *o, char *buf, size_t n)
 
 /* ---- for pages ---- */
 
-/* The output of a label function, as a JSON text. */
+/* The output of a label function, to be written as a JSON text. */
 struct text {
 	FILE *f;
 	char *s;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "render/report/allocator/whatif.h"
+#include "render/text/labels.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -73,7 +74,7 @@ static void result_row(tide_grid *g, const tide_whatif *x, const tide_sim_result
 	tide__grid_text(g, r->anew ? "anew" : "kept");
 	tide__grid_text(g, r->same_settings && x->q->settings_known ? "yes" : "no");
 	tide__grid_uint(g, r->st.reserved_peak);
-	x->reserved == TIDE_RESERVED_NONE || r->out /* what it ended with is no saving */
+	x->reserved == TIDE_RESERVED_NONE || r->out /* a replay that ran out has no saving */
 		? tide__grid_none(g)
 		: tide__grid_int(g, (int64_t)(r->st.reserved_peak - x->reserved));
 	tide__grid_uint(g, r->st.allocated_peak);
@@ -155,7 +156,8 @@ static void print_check(const tide_out *to, const tide_whatif *x)
 	print_agreement(to, x);
 }
 
-/* Prints where replays run out, each place once: how many of them, the first by name. */
+/* Prints where replays run out, each place once, with the number of replays and the name of the
+ * first. */
 static void print_out(const tide_out *to, const tide_whatif *x, size_t first)
 {
 	char text[400], size[32], least[32], most[32], t[32], line[512];

@@ -24,11 +24,6 @@ char *tide__unit_text(char *buf, size_t n, tide_unit unit, int64_t v, bool sign)
 	return buf;
 }
 
-double tide__change_pct(uint64_t a, uint64_t b)
-{
-	return a ? 100.0 * ((double)b - (double)a) / (double)a : (double)NAN;
-}
-
 /* ---- figures ---- */
 
 static void figure_cell(tide_grid *g, tide_unit unit, uint64_t v, bool known)
@@ -132,7 +127,7 @@ static const tide_grid_col row_cols[TIDE_N_DIFF_KINDS][N_ROW_COLS] = {
 	[TIDE_DIFF_ROLE] = ROW_COLS("role", "Role", TIDE_CELL_BYTES, TIDE_CELL_DELTA, "bytes"),
 };
 
-/* For traces without a clock: only counts are compared. */
+/* Columns for traces without a clock, which compare only counts. */
 #define COUNT_COLS(TITLE)                                                                          \
 	{                                                                                          \
 		{ "delta", NULL, TIDE_CELL_NS }, { "pct", NULL, TIDE_CELL_DELTA_PCT },             \
@@ -153,7 +148,7 @@ static bool counts_only(const tide_diff *d, tide_diff_kind kind)
 	return !d->timed && (kind == TIDE_DIFF_OP || kind == TIDE_DIFF_KERNEL);
 }
 
-/* The path below the kind's branch; ops are parted as `tidemark peak` parts them. */
+/* Writes the path below the kind's branch; ops are separated as in `tidemark peak`. */
 static bool name_cell(tide_grid *g, const tide_diff *d, uint32_t node, bool ops)
 {
 	char *path = tide__flame_path(d->tree, node, tide__grid_longs(g));

@@ -10,10 +10,8 @@
 
 /* "12.34 MiB", "1.234 ms", "1,234"; with a sign for changes. Returns buf. */
 char *tide__unit_text(char *buf, size_t n, tide_unit unit, int64_t v, bool sign);
-/* Returns the change from a to b in percent of a; NaN (unknown) if a is 0. */
-double tide__change_pct(uint64_t a, uint64_t b);
 
-/* The figures, one row each: A, B, change. NULL on exhaustion. */
+/* Returns the figures, one row each: A, B, change. NULL if memory runs out. */
 tide_grid *tide__diff_metrics(const tide_diff *d);
 /* "metrics": {"peak": {"a", "b", "delta", "pct", "unit"}, ..}; unknown values are null. */
 void tide__diff_metrics_json(const tide_diff *d, tide_json *j);

@@ -8,7 +8,7 @@
 
 #include "render/text/losses.h"
 
-/* ---- small things ---- */
+/* ---- helpers ---- */
 
 static double pct(int64_t part, int64_t whole)
 {
@@ -26,7 +26,7 @@ static void kreal(tide_json *j, const char *key, double v)
 	tide__json_double(j, v);
 }
 
-/* HTA shows six decimals of averages in µs. */
+/* Rounds averages in µs to 6 decimals, as HTA shows them. */
 static double six(double v)
 {
 	return round(v * 1e6) / 1e6;

@@ -11,7 +11,7 @@
 typedef struct tide_compat_rank {
 	int64_t rank;	      /* 0 if the trace names none, as in HTA */
 	char *path;	      /* owned */
-	char *failed;	      /* owned; why it could not be read, NULL = it was read */
+	char *failed;	      /* owned; reason if it could not be read, NULL = it was read */
 	tide_compat_tables t; /* owned; names are ids of the job's strings */
 	size_t steps;	      /* different profiler steps */
 	bool dropped_last;

@@ -5,7 +5,7 @@
 #ifndef TIDE_RENDER_REPORT_DEVICE_HTA_H
 #define TIDE_RENDER_REPORT_DEVICE_HTA_H
 
-#include "analyze/device/advice.h"
+#include "analyze/advice/time_advice.h"
 #include "analyze/device/hta_job.h"
 #include "render/text/grid.h"
 

@@ -139,7 +139,7 @@ static void put_losses(tide_json *j, const tide_hta *texts, const tide_hta *h)
 	tide__json_object_end(j);
 }
 
-/* null: the trace has no device rows. */
+/* Writes a time; null if the trace has no device rows. */
 static void put_ns(tide_json *j, const char *key, int64_t ns, bool known)
 {
 	known ? tide__json_kint(j, key, ns) : tide__json_knull(j, key);
@@ -238,7 +238,7 @@ static void put_advice(tide_json *j, const tide_advice *a, const char *text)
 static void put_all_advice(tide_json *j, const tide_hta_job *job)
 {
 	tide_advice a[TIDE_ADVICE_MAX];
-	size_t n = tide__advise(job, a);
+	size_t n = tide__find_time_advice(job, a);
 	tide__json_karray(j, "recommendations");
 	for (size_t i = 0; i < n; i++)
 		put_advice(j, &a[i], a[i].text);
@@ -250,7 +250,7 @@ static void put_all_advice(tide_json *j, const tide_hta_job *job)
 	tide__json_array_end(j);
 }
 
-/* "failed", "notes" and "losses". */
+/* Writes "failed", "notes" and "losses". */
 static void put_troubles(const tide_hta_job *job, tide_json *j)
 {
 	tide__json_karray(j, "failed");
@@ -275,7 +275,8 @@ static void put_troubles(const tide_hta_job *job, tide_json *j)
 	put_losses(j, job->sum, job->sum);
 }
 
-/* Over all ranks: times are sums over ranks, percentages of the summed windows. */
+/* Writes figures over all ranks: times are sums over ranks, percentages are of the summed
+ * windows. */
 static void put_summary(tide_json *j, const tide_hta_job *job)
 {
 	const tide_hta_head *h = &job->sum->h;

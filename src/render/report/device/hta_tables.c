@@ -190,7 +190,7 @@ static uint64_t op_key(tide_str op, uint32_t why)
 	return (uint64_t)op.i << 2 | why;
 }
 
-/* The `top` first ops; false on exhaustion. */
+/* Fills the `top` first ops; returns false if memory runs out. */
 static bool shown_ops(const tide_hta *sum, size_t top, tide_map *shown)
 {
 	bool ok = true;
@@ -295,7 +295,7 @@ tide_grid *tide__grid_annotations(const tide_hta *sum, size_t top)
 	return g;
 }
 
-/* bytes / ns = GB/s (10^9 bytes); unknown without time. */
+/* Returns bytes / ns = GB/s (10^9 bytes); unknown without time. */
 static double gbps(uint64_t bytes, int64_t ns)
 {
 	return ns > 0 ? (double)bytes / (double)ns : NAN;
@@ -404,7 +404,7 @@ static void known_cell(tide_grid *g, int64_t v)
 		tide__grid_none(g);
 }
 
-/* The kind, and both: "cuda:0". */
+/* Adds the device's kind, and kind with number: "cuda:0". */
 static void device_cells(tide_grid *g, const tide_hta *texts, const tide_hta_stream *s)
 {
 	char name[160];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The holistic report for a terminal: one line and one bar a rank, then what all ranks spent their
- * time on, then what to do about it. Long jobs show the ranks that idle most. */
+/* The holistic report for a terminal: one line and one bar per rank, then the time of all ranks,
+ * then recommendations. Long jobs show the most idle ranks. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -115,7 +115,7 @@ static int idlest_first(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Traces of a rank that has another; they are in order of rank. */
+/* Returns the number of traces whose rank has another trace; traces are in order of rank. */
 static size_t repeated(const tide_hta_job *job)
 {
 	size_t n = 0;
@@ -249,13 +249,13 @@ static void print_launches(const tide_hta_job *job, FILE *out, const tide_style 
 	fputc('\n', out);
 }
 
-/* ---- advice and troubles ---- */
+/* ---- advice and problems ---- */
 
 static void print_advice(const tide_hta_job *job, FILE *out, const tide_style *st)
 {
 	static const char *const color[] = { "", "\033[33m", "\033[31m" };
 	tide_advice a[TIDE_ADVICE_MAX];
-	size_t n = tide__advise(job, a);
+	size_t n = tide__find_time_advice(job, a);
 	if (n)
 		heading(out, st, "Recommendations");
 	for (size_t i = 0; i < n; i++) {
@@ -266,7 +266,8 @@ static void print_advice(const tide_hta_job *job, FILE *out, const tide_style *s
 	}
 }
 
-/* For a single trace its own losses, with positions; for several the number of traces with each. */
+/* Returns the result with the losses: a single trace's own, with positions; for several the sum,
+ * with the number of traces that have each. */
 static const tide_hta *losses_of(const tide_hta_job *job)
 {
 	return job->n_ranks == 1 ? job->ranks[0].h : job->sum;
@@ -282,7 +283,7 @@ static bool loss_at(const void *user, size_t i, tide_loss *out)
 	return l->text.i || l->number;
 }
 
-/* Notes, ranks that failed, losses. */
+/* Prints notes, ranks that failed, and losses. */
 static void print_troubles(const tide_hta_job *job, FILE *out, const tide_style *st)
 {
 	if (job->n_notes + job->n_failed + job->sum->losses.n)

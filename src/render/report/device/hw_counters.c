@@ -8,7 +8,7 @@
 
 enum { DEEP = 64 };
 
-/* Ops around a span, outermost first; at most DEEP innermost ones. */
+/* Finds the ops around a span, outermost first; at most the DEEP innermost ones. */
 static size_t ops_around(const tide_model *m, tide_span_id s, uint32_t out[DEEP])
 {
 	size_t n = 0;
@@ -51,7 +51,7 @@ static void json_row(tide_json *j, const tide_model *m, const tide_hwcounter *h)
 	json_text(j, m, m->spans.name[h->range.i]);
 	tide__json_kint(j, "start_ns", m->spans.t0[h->range.i]);
 	tide__json_kint(j, "duration_ns", m->spans.t1[h->range.i] - m->spans.t0[h->range.i]);
-	tide__json_key(j, "op_stack"); /* outermost first; empty when the launch is not known */
+	tide__json_key(j, "op_stack"); /* outermost first; empty when the launch is unknown */
 	tide__json_array(j);
 	for (size_t i = 0; i < n; i++)
 		json_text(j, m, m->spans.name[ops[i]]);

@@ -20,7 +20,8 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* CUPTI names the library that made the call. libffi only carries calls of Python's ctypes and cffi. */
+/* Names the holder: CUPTI reports the library that made the call; libffi only forwards calls of
+ * Python's ctypes and cffi. */
 static const char *caller_name(const char *path)
 {
 	const char *name = base_name(path);
@@ -72,6 +73,17 @@ static void put_over_time(const tide_ledger *l, const tide_out *to)
 		tide__grid_out(g, to, 2);
 }
 
+/* Writes the context, and separately its growth since the first allocation. */
+static void put_context(const tide_ledger *l, const tide_ledger_at *a, const tide_out *to)
+{
+	char more[96] = "  (the minimum that was never explained)", b[32];
+	if (a->context != TIDE_LEDGER_UNKNOWN && a->context > l->context_first)
+		snprintf(more, sizeof more,
+			 "  (%s since the first allocation: code loaded later, or not reported)",
+			 tide__fmt_delta(b, sizeof b, (double)(a->context - l->context_first)));
+	put_line(to, "+ context and code", a->context, more);
+}
+
 static void put_ledger(const tide_model *m, const tide_ledger *l, const tide_out *to)
 {
 	const tide_ledger_at *a = &l->at[l->highest];
@@ -87,7 +99,7 @@ static void put_ledger(const tide_model *m, const tide_ledger *l, const tide_out
 	put_sources(m, l, to);
 	if (a->pooled && a->pooled != TIDE_LEDGER_UNKNOWN)
 		put_line(to, "+ pools, not in use", a->pooled, "  (cudaMallocAsync)");
-	put_line(to, "+ context and code", a->context, "  (the minimum that was never explained)");
+	put_context(l, a, to);
 	put_line(to, "+ CUPTI's buffers", a->profiler, "");
 	put_line(to, "+ other processes", a->others, "");
 	put_line(to, "+ driver and firmware", a->reserved, "  (NVML: reserved, no process's)");

@@ -8,6 +8,7 @@
 
 #include "analyze/common/stacks.h"
 #include "base/mem.h"
+#include "render/text/labels.h"
 
 static const tide_grid_col cols[] = {
 	{ "peak_bytes", "Peak", TIDE_CELL_BYTES },
@@ -74,7 +75,7 @@ static void put_stack(tide_grid *g, const tide_model *m, tide_stack_id s)
 {
 	enum { SHOWN = 4 };
 	char one[160], line[640] = "";
-	uint32_t face = tide__stack_face(m, s).i, i = s.i;
+	uint32_t face = tide__stack_main_frame(m, s).i, i = s.i;
 	size_t n = 0;
 	bool seen = false, python = tide__frame_is_user(m, (tide_frame_id){ face });
 	for (int k = 0; i && k < (python ? 2 : SHOWN); k++, i = m->stacks.parent[i].i) {
@@ -83,11 +84,11 @@ static void put_stack(tide_grid *g, const tide_model *m, tide_stack_id s)
 			break;
 		seen |= f.i == face;
 		n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", k ? " < " : "",
-				      tide__frame_text(m, f, one, sizeof one));
+				      tide__frame_name(m, f, one, sizeof one));
 	}
 	if (python && !seen)
 		snprintf(line + n, sizeof line - n, " < … %s",
-			 tide__frame_text(m, (tide_frame_id){ face }, one, sizeof one));
+			 tide__frame_name(m, (tide_frame_id){ face }, one, sizeof one));
 	tide__grid_text(g, *line ? line : "unknown");
 }
 
@@ -223,7 +224,16 @@ tide_code tide__heap_json(const tide_model *m, const tide_heap *h, const tide_he
 
 char *tide__heap_line(const tide_heap *h, char *buf, size_t n)
 {
+	enum { FEW = 4 }; /* sampled: the error is as large as the figures */
 	char a[80], b[48], c[80], d[48];
+	if (h->mean > 0 && h->samples < FEW) {
+		snprintf(buf, n,
+			 "host heap: too few samples (%s, 1 per %s on average), so little was "
+			 "allocated; --heap=full records every call",
+			 tide__fmt_count(b, sizeof b, (int64_t)h->samples),
+			 tide__fmt_bytes(a, sizeof a, h->mean));
+		return buf;
+	}
 	snprintf(buf, n, "host heap: peak %s, %s allocation%s, %s in %s block%s not freed",
 		 bytes_error(a, sizeof a, (double)h->total.peak, h->peak_error),
 		 tide__fmt_count(b, sizeof b, llround(h->total.count)),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "render/text/labels.h"
 
 enum {
 	MOST_POINTS = 1000,
@@ -33,7 +34,7 @@ static const tide_grid_col cols[] = {
 	{ "key", "Made by", TIDE_CELL_TEXT },
 };
 
-/* With equal intervals the minimum of each counts, and there are no steps. */
+/* Columns for equal intervals, which have no steps: the minimum of each interval counts. */
 static const tide_grid_col interval_cols[] = {
 	{ "slope_bytes_per_step", "Per interval", TIDE_CELL_BYTES },
 	{ "first_bytes", "Least in the first", TIDE_CELL_BYTES, 7 },
@@ -85,7 +86,7 @@ static void print_unknown(const tide_out *to, const tide_leaks_view *x)
 			tide__step_source_text(x->l->steps.source));
 }
 
-/* No group is listed: the device as a whole, by the same rule. */
+/* If no group is listed, describes the device as a whole by the same rule. */
 static void print_none(const tide_out *to, const tide_leaks *l)
 {
 	const tide_leak *t = &l->total;
@@ -222,7 +223,7 @@ bool tide__leaks_page(tide_json *j, const tide_model *m, uint32_t device, size_t
 {
 	tide_leaks l = { 0 };
 	char name[600];
-	bool ok = tide__find_leaks(m, device, tide__groups_telling(m), 0, &l, err) == TIDE_OK;
+	bool ok = tide__find_leaks(m, device, tide__group_by_best(m), 0, &l, err) == TIDE_OK;
 	tide_leaks_view x = { m, device, &l, most };
 
 	tide__json_karray(j, "growing");

@@ -6,6 +6,7 @@
 
 #include "analyze/common/paths.h"
 #include "render/text/chart.h"
+#include "render/text/labels.h"
 
 struct view {
 	const tide_memory *r;
@@ -38,7 +39,7 @@ static void sum_cell(tide_grid *g, bool counted, uint64_t v)
 	counted ? tide__grid_uint(g, v) : tide__grid_none(g);
 }
 
-/* counted: else its allocations are not in the trace, and what they sum up to is not known. */
+/* counted: false if its allocations are not in the trace; their sum is then unknown. */
 static void level_row(tide_grid *g, const char *name, size_t n, const char *kind,
 		      const tide_level *l, uint64_t capacity, bool counted)
 {
@@ -61,12 +62,14 @@ static void level_row(tide_grid *g, const char *name, size_t n, const char *kind
 	tide__known_cell(g, capacity);
 }
 
-/* Pools of a device, and their sum if there are several. */
+/* Adds the pools of a device, and the sum of those that count in its figures if there are
+ * several. */
 static tide_grid *levels(struct view *x, uint32_t d, bool sum)
 {
 	const tide_model *m = x->r->m;
 	bool counted = tide__memory_counted(x->r, d);
 	bool apart = false; /* the device's reserved bytes are known, a pool's are not */
+	size_t summed = 0;
 	tide_grid *g = tide__grid_new(level_cols, sizeof level_cols / sizeof *level_cols);
 	for (uint32_t p = 0; p < m->pools.n; p++) {
 		const tide_level *w = &x->r->whole.pools[p];
@@ -76,22 +79,26 @@ static tide_grid *levels(struct view *x, uint32_t d, bool sum)
 		const char *name = tide__long_text(&x->longs, m, m->pools.name[p], &n);
 		const char *kind = tide__pool_kind_text(m->pools.kind[p]);
 		apart |= x->r->whole.devices[d].source && !w->source;
+		summed += tide__pool_in_device(m, p);
 		level_row(g, n ? name : kind, n ? n : strlen(kind), kind, &x->r->usage.pools[p],
 			  m->pools.capacity[p], counted);
 	}
-	if (sum && (tide__grid_rows(g) > 1 || apart))
-		level_row(g, "all", 3, NULL, &x->r->usage.devices[d], m->devices.capacity[d],
-			  counted);
+	const char *all = summed < tide__grid_rows(g) ? "all but L1" : "all";
+	if (sum && (summed > 1 || apart))
+		level_row(g, all, strlen(all), NULL, &x->r->usage.devices[d],
+			  m->devices.capacity[d], counted);
 	return g;
 }
 
-static const tide_grid_col large_cols[] = {
-	{ "bytes", "Size", TIDE_CELL_BYTES },  { "requested_bytes", NULL, TIDE_CELL_BYTES },
-	{ "born_ns", "Born", TIDE_CELL_AT },   { "died_ns", NULL, TIDE_CELL_AT },
-	{ "lived_ns", "Lived", TIDE_CELL_NS }, { "device", NULL, TIDE_CELL_TEXT },
-	{ "pool", "Pool", TIDE_CELL_TEXT },    { "address", NULL, TIDE_CELL_HEX },
-	{ "op", "Op", TIDE_CELL_TEXT },
-};
+#define LARGE_COLUMNS(device)                                                                \
+	{ "bytes", "Size", TIDE_CELL_BYTES }, { "requested_bytes", NULL, TIDE_CELL_BYTES },  \
+		{ "born_ns", "Born", TIDE_CELL_AT }, { "died_ns", NULL, TIDE_CELL_AT },      \
+		{ "lived_ns", "Lived", TIDE_CELL_NS }, { "device", device, TIDE_CELL_TEXT }, \
+		{ "pool", "Pool", TIDE_CELL_TEXT }, { "address", NULL, TIDE_CELL_HEX },      \
+		{ "op", "Op", TIDE_CELL_TEXT },
+static const tide_grid_col large_of_one[] = { LARGE_COLUMNS(NULL) },
+			   large_of_many[] = { LARGE_COLUMNS("Device") };
+#undef LARGE_COLUMNS
 
 static void large_row(tide_grid *g, struct view *x, uint32_t row)
 {
@@ -114,9 +121,18 @@ static void large_row(tide_grid *g, struct view *x, uint32_t row)
 		tide__grid_none(g);
 }
 
+static size_t devices_shown(const struct view *x)
+{
+	size_t n = 0;
+	for (uint32_t d = 0; d < x->r->whole.n_devices; d++)
+		n += tide__memory_has(x->r, d);
+	return n;
+}
+
 static tide_grid *largest(struct view *x)
 {
-	tide_grid *g = tide__grid_new(large_cols, sizeof large_cols / sizeof *large_cols);
+	tide_grid *g = tide__grid_new(devices_shown(x) > 1 ? large_of_many : large_of_one,
+				      sizeof large_of_one / sizeof *large_of_one);
 	for (size_t i = 0; i < x->r->largest.n; i++)
 		large_row(g, x, x->r->largest.rows[i]);
 	return g;
@@ -136,7 +152,7 @@ static void print_sampled(const tide_out *to, const tide_sampled_device *s)
 		tide__fmt_count(n, sizeof n, (int64_t)s->n));
 }
 
-/* Sizes without addresses: what is known, and what is not. */
+/* Sizes without addresses: prints the known figures and names the unknown ones. */
 static void print_relative(const tide_out *to, const tide_relative_device *r)
 {
 	char n[32], high[32], low[32], now[32], t[2][32], least[32], got[32], gave[32];
@@ -161,6 +177,20 @@ static void print_relative(const tide_out *to, const tide_relative_device *r)
 		tide__fmt_bytes(least, sizeof least, (double)tide__relative_least_peak(r)));
 }
 
+/* Prints a note if the device has pools that do not count in its figures, and so not in the
+ * chart. */
+static void print_apart(const tide_out *to, const struct view *x, uint32_t d)
+{
+	const tide_model *m = x->r->m;
+	for (uint32_t p = 1; p < m->pools.n; p++)
+		if (m->pools.device[p].i == d && x->r->whole.pools[p].allocs &&
+		    !tide__pool_in_device(m, p)) {
+			fputs("  L1 is a separate memory: the chart does not include it.\n",
+			      to->out);
+			return;
+		}
+}
+
 static void print_device(const tide_out *to, struct view *x, uint32_t d)
 {
 	const tide_model *m = x->r->m;
@@ -180,6 +210,7 @@ static void print_device(const tide_out *to, struct view *x, uint32_t d)
 	if (tide__grid_rows(g))
 		tide__grid_print(g, to->out, &to->style, 2);
 	tide__grid_free(g);
+	print_apart(to, x, d);
 	if (w->devices[d].source == TIDE_RESERVED_SAMPLES)
 		fputs("  Reserved is sampled: exact at each sample, unknown between samples.\n",
 		      to->out);

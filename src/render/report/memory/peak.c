@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/common/stacks.h"
+#include "render/text/labels.h"
 
 const char *const tide__group_by_texts[] = {
 #define X(name, text) text,
@@ -54,7 +55,7 @@ static char *brief_text(const tide_peak *x, size_t row)
 	return f && !fclose(f) ? text : NULL;
 }
 
-/* The row of another stack with the same text, SIZE_MAX = none. like[0 .. n) per row. */
+/* Finds the row of another stack with the same text, SIZE_MAX = none; like[0 .. n) per row. */
 static void find_like(const tide_peak *x, size_t n, size_t *like)
 {
 	struct brief *v = calloc(n + 1, sizeof *v);
@@ -85,7 +86,7 @@ static void stack_cell(tide_grid *g, const tide_peak *x, size_t row, size_t like
 		      b = { (uint32_t)x->groups.rows[like].key };
 	tide_frame_id at = tide__stack_differs(x->m, a, b);
 	snprintf(all, sizeof all, "%.1000s  [stack %" PRIu32 "%s%s]", text ? text : "?", a.i,
-		 at.i ? ": " : "", at.i ? tide__frame_text(x->m, at, frame, sizeof frame) : "");
+		 at.i ? ": " : "", at.i ? tide__frame_name(x->m, at, frame, sizeof frame) : "");
 	tide__grid_text(g, all);
 	free(text);
 }
@@ -161,7 +162,7 @@ static void print_groups(const tide_out *to, const tide_peak *x, size_t top)
 	tide__grid_free(g);
 }
 
-/* Rules that determined the roles of live allocations. */
+/* Returns a table of the rules that determined the roles of live allocations. */
 static tide_grid *evidence(const tide_peak *x)
 {
 	static const tide_grid_col cols[] = {
@@ -184,6 +185,28 @@ static tide_grid *evidence(const tide_peak *x)
 	return g;
 }
 
+/* Writes "tt:0"; for a pool "tt:0 L1". */
+static const char *memory_name(const tide_model *m, uint32_t device, uint32_t pool, char *buf,
+			       size_t n)
+{
+	char name[64];
+	tide__device_name(m, device, name, sizeof name);
+	snprintf(buf, n, pool ? "%s %.60s" : "%s", name, tide__text(m, m->pools.name[pool], NULL));
+	return buf;
+}
+
+static void level_row(tide_grid *g, const char *name, const tide_level *l)
+{
+	if (!l->allocs)
+		return;
+	tide__grid_text(g, name);
+	tide__grid_uint(g, l->peak);
+	tide__grid_int(g, l->peak_t);
+	tide__grid_maybe(g, l->peak_reserved);
+	tide__grid_uint(g, l->peak_count);
+}
+
+/* Prints every device, and L1 beside its main memory. */
 static void print_devices(const tide_out *to, const tide_peak *x)
 {
 	static const tide_grid_col cols[] = {
@@ -195,15 +218,12 @@ static void print_devices(const tide_out *to, const tide_peak *x)
 	};
 	tide_grid *g = tide__grid_new(cols, 5);
 	for (uint32_t d = 0; d < x->usage.n_devices; d++) {
-		const tide_level *l = &x->usage.devices[d];
-		char name[64];
-		if (!l->allocs)
-			continue;
-		tide__grid_text(g, tide__device_name(x->m, d, name, sizeof name));
-		tide__grid_uint(g, l->peak);
-		tide__grid_int(g, l->peak_t);
-		tide__grid_maybe(g, l->peak_reserved);
-		tide__grid_uint(g, l->peak_count);
+		char name[140];
+		level_row(g, memory_name(x->m, d, 0, name, sizeof name), &x->usage.devices[d]);
+		for (uint32_t p = 1; p < x->m->pools.n; p++)
+			if (x->m->pools.device[p].i == d && !tide__pool_in_device(x->m, p))
+				level_row(g, memory_name(x->m, d, p, name, sizeof name),
+					  &x->usage.pools[p]);
 	}
 	if (tide__grid_rows(g) > 1) {
 		fputc('\n', to->out);
@@ -223,15 +243,14 @@ static void put_reserved(const tide_out *to, const tide_peak *x)
 	else
 		fprintf(to->out, ", %s reserved%s",
 			tide__fmt_bytes(bytes, sizeof bytes, (double)x->reserved),
-			x->usage.devices[x->device].source == TIDE_RESERVED_SAMPLES ? " (sampled)"
-										    : "");
+			x->level->source == TIDE_RESERVED_SAMPLES ? " (sampled)" : "");
 }
 
 static void print_head(const tide_out *to, const tide_peak *x)
 {
-	const tide_level *l = &x->usage.devices[x->device];
-	char name[64], bytes[32], t[32], count[32];
-	tide__device_name(x->m, x->device, name, sizeof name);
+	const tide_level *l = x->level;
+	char name[140], bytes[32], t[32], count[32];
+	memory_name(x->m, x->device, x->pool, name, sizeof name);
 	if (x->at.chosen && !x->at.at_peak)
 		tide__heading(to, "%s: %s alive at %s", name,
 			      tide__fmt_bytes(bytes, sizeof bytes, (double)x->bytes),
@@ -259,7 +278,7 @@ static void print_empty(const tide_out *to, const tide_peak *x)
 
 void tide__peak_text(const tide_peak *x, size_t top, const tide_out *to)
 {
-	if (!x->usage.devices[x->device].allocs) {
+	if (!x->level->allocs) {
 		print_empty(to, x);
 	} else {
 		print_head(to, x);
@@ -275,11 +294,14 @@ void tide__peak_text(const tide_peak *x, size_t top, const tide_out *to)
 	tide__put_model_losses(to, x->m);
 }
 
-static void json_level(tide_json *j, const tide_model *m, uint32_t d, const tide_level *l)
+static void json_level(tide_json *j, const tide_model *m, uint32_t d, uint32_t pool,
+		       const tide_level *l)
 {
 	char name[64];
 	tide__json_kstr(j, "device",
 			l->allocs || d ? tide__device_name(m, d, name, sizeof name) : NULL);
+	if (pool)
+		tide__json_ktext(j, "pool", m, m->pools.name[pool]);
 	tide__json_kuint(j, "peak_bytes", l->peak);
 	tide__json_kint(j, "peak_time_ns", l->peak_t);
 	tide__json_kmaybe(j, "reserved_bytes_at_peak", l->peak_reserved);
@@ -306,6 +328,17 @@ static void json_groups(tide_json *j, const tide_peak *x, size_t top)
 	tide__grid_member(g, j, "groups");
 }
 
+static void json_memory(tide_json *j, const tide_model *m, uint32_t device, uint32_t pool,
+			const tide_level *l)
+{
+	tide__json_object(j);
+	json_level(j, m, device, pool, l);
+	tide__json_kuint(j, "alive_count", l->peak_count);
+	tide__json_kuint(j, "requested_bytes", l->peak_requested);
+	tide__json_object_end(j);
+}
+
+/* Writes the devices, L1 separately from their main memory, because the sum is meaningless. */
 static void json_devices(tide_json *j, const tide_peak *x)
 {
 	tide__json_karray(j, "devices");
@@ -313,19 +346,20 @@ static void json_devices(tide_json *j, const tide_peak *x)
 		const tide_level *l = &x->usage.devices[d];
 		if (!l->allocs && !(d && d == x->device))
 			continue;
-		tide__json_object(j);
-		json_level(j, x->m, d, l);
-		tide__json_kuint(j, "alive_count", l->peak_count);
-		tide__json_kuint(j, "requested_bytes", l->peak_requested);
-		tide__json_object_end(j);
+		json_memory(j, x->m, d, 0, l);
 	}
+	tide__json_array_end(j);
+	tide__json_karray(j, "on_chip");
+	for (uint32_t p = 1; p < x->m->pools.n; p++)
+		if (!tide__pool_in_device(x->m, p) && x->usage.pools[p].allocs)
+			json_memory(j, x->m, x->m->pools.device[p].i, p, &x->usage.pools[p]);
 	tide__json_array_end(j);
 }
 
 void tide__peak_json(const tide_peak *x, size_t top, tide_json *j)
 {
 	tide__json_object(j);
-	json_level(j, x->m, x->device, &x->usage.devices[x->device]);
+	json_level(j, x->m, x->device, x->pool, x->level);
 	if (x->at.chosen && !x->at.at_peak)
 		tide__json_kint(j, "at_time_ns", x->at.t);
 	tide__json_kmaybe(j, "reserved_bytes", x->reserved);

@@ -8,6 +8,7 @@
 
 #include "analyze/memory/live_set.h"
 #include "render/text/format.h"
+#include "render/text/labels.h"
 
 struct report {
 	const tide_out *to; /* NULL in JSON */
@@ -84,7 +85,7 @@ static struct amount amount_of(uint64_t bytes)
 	return t;
 }
 
-/* A line that begins at column `indent`, broken between words where the terminal ends. */
+/* Prints a line that begins at column `indent`, wrapped at the terminal's width. */
 __attribute__((format(printf, 3, 4))) static void line(const struct report *r, int indent,
 						       const char *fmt, ...)
 {
@@ -111,7 +112,8 @@ static void main_lines(const struct report *r, const tide_scope *s, const tide_p
 		     amount_of(l->before_bytes).text);
 }
 
-/* The three L1 figures of a device stand in neighbouring scopes, ending with TIDE_SCOPE_L1. */
+/* Prints the 3 L1 figures of a device, which are in neighbouring scopes, ending with
+ * TIDE_SCOPE_L1. */
 static void l1_line(const struct report *r, size_t phase, size_t at)
 {
 	const tide_scope *s = &r->p->scopes[at];
@@ -132,7 +134,8 @@ static void l1_line(const struct report *r, size_t phase, size_t at)
 	     amount_of(buffer).text, amount_of(l[at].top).text);
 }
 
-/* A pool beside a device's first one that held nothing in this phase: its lines are left out. */
+/* Returns true for a pool, other than a device's first, that held nothing in this phase: its lines
+ * are left out. */
 static bool idle(const struct report *r, size_t k, const tide_phase_level *l)
 {
 	const tide_scope *s = r->p->scopes;

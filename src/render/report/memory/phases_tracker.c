@@ -28,7 +28,7 @@ static bool is_host(const tide_model *m, const tide_scope *s)
 	return m->devices.kind[s->device] == TIDE_DEVICE_HOST;
 }
 
-/* Accelerators if there are any, else the host; only `device` if given. */
+/* Selects accelerators if there are any, else the host; only `device` if given. */
 static bool is_shown(const tide_model *m, const tide_phases *p, uint32_t device, size_t k)
 {
 	const tide_scope *s = &p->scopes[k];

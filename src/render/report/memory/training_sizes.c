@@ -9,6 +9,48 @@
 #include "render/text/format.h"
 #include "render/text/grid.h"
 
+/* ---- advice ---- */
+
+static double mib(int64_t bytes)
+{
+	return (double)bytes / (1024 * 1024);
+}
+
+size_t tide__training_advice(const tide_training_sizes *t, tide_sentence *out, size_t room)
+{
+	size_t n = 0;
+	if (!t->capacity || (double)t->peak <= 0.9 * (double)t->capacity)
+		return 0;
+	int64_t act =
+		t->part[TIDE_PART_ACTIVATIONS].known ? t->part[TIDE_PART_ACTIVATIONS].bytes : 0;
+	int64_t rest = t->peak - act, left = (int64_t)t->capacity - rest;
+	double share = t->peak > 0 ? 100.0 * (double)act / (double)t->peak : 0;
+	if (n < room && act > 0)
+		snprintf(
+			out[n++].text, sizeof out->text,
+			"Enable gradient checkpointing (recompute activations): activations are %.2f MB, "
+			"%.1f%% of the peak.",
+			mib(act), share);
+	if (n < room && act > 0 && left > 0 && t->peak > (int64_t)t->capacity)
+		snprintf(
+			out[n++].text, sizeof out->text,
+			"Reduce the batch size: activations shrink with it; about %.0f%% of this batch fits.",
+			100.0 * (double)left / (double)act);
+	if (n < room && left > 0 && act > 0)
+		snprintf(
+			out[n++].text, sizeof out->text,
+			"Use gradient accumulation: smaller batches per iteration give the same batch per step.");
+	if (n < room && left <= 0)
+		snprintf(
+			out[n++].text, sizeof out->text,
+			"Without any activations %.2f MB are needed, more than the device has: shard or offload "
+			"the model and the optimizer state, or use a larger device.",
+			mib(rest));
+	return n;
+}
+
+/* ---- the report ---- */
+
 #define RULE "================================================================================"
 
 enum { ADVICE = 4 };

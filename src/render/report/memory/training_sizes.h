@@ -22,4 +22,11 @@ void tide__sizes_text(const tide_sizes_report *r, FILE *out);
 /* The same as one object, in bytes; unknown is null. */
 void tide__sizes_json(const tide_sizes_report *r, tide_json *j);
 
+/* Advice for a peak that does not fit, or barely (above 90 %): sentences for this summary.
+ * Returns how many of out[] were filled, at most `room`. */
+typedef struct tide_sentence {
+	char text[240];
+} tide_sentence;
+size_t tide__training_advice(const tide_training_sizes *t, tide_sentence *out, size_t room);
+
 #endif

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "render/text/format.h"
 #include "render/text/kernel_name.h"
+#include "render/text/labels.h"
 
 /* ---- JSON ---- */
 
@@ -137,7 +138,7 @@ static void print_head(FILE *out, const layout *l)
 
 /* ---- short kernel names ---- */
 
-/* Names of nodes by their short form: of forms that several names have, the tag is shown. */
+/* Names of nodes by their short form; if several names share a form, the tag is shown. */
 struct shorts {
 	tide_map first; /* hash of a short form -> a name that has it */
 	tide_map twice; /* hash -> 1: others have it, too */
@@ -176,7 +177,7 @@ static void shorts_free(struct shorts *x)
 	tide__map_free(&x->twice);
 }
 
-/* Writes the short form, with its tag where another name has the same; returns its length. */
+/* Writes the short form, with its tag if another name has the same form. Returns its length. */
 static size_t short_name(const struct shorts *x, const char *name, size_t n,
 			 char out[TIDE_KERNEL_NAME + 8])
 {
@@ -223,8 +224,8 @@ static void print_node(const tide_flame *f, FILE *out, const tide_style *style, 
 	fputc('\n', out);
 }
 
-/* Indent of each shown node: its parent's, one more where the parent has several shown children. An
- * only one is marked instead. */
+/* Prints the shown nodes. The indent of a node is its parent's, plus one if the parent has several
+ * shown children; an only child is marked instead. */
 static void print_shown(const tide_flame *f, FILE *out, const tide_style *style,
 			const uint8_t *shown, uint16_t *indent)
 {
@@ -242,7 +243,7 @@ static void print_shown(const tide_flame *f, FILE *out, const tide_style *style,
 		for (uint32_t c = t->child[node]; c; c = t->next[c])
 			indent[c] = (uint16_t)(indent[node] +
 					       (forks > 1 && indent[node] < MAX_INDENT ? 2 : 0));
-		/* shown children stand before the others: order of total */
+		/* shown children come before the others, in order of total */
 		uint32_t next = t->child[node];
 		while (!next || !shown[next]) {
 			if (!node)
@@ -293,7 +294,7 @@ struct path {
 	size_t n, cap;
 };
 
-/* A name and what stands before it; false: memory ran out. */
+/* Prepends a name and its separator. Returns false if memory runs out. */
 static bool add_name(struct path *p, const char *name, size_t n)
 {
 	if (!TIDE_ROOM(p->s, p->cap, p->n + n + 2))

@@ -15,7 +15,7 @@
 		{ "recompute_alloc_bytes", bytes, TIDE_CELL_BYTES },                               \
 		{ "module", "Module", TIDE_CELL_TEXT },
 
-/* Most models recompute nothing: then the text has no columns for it. */
+/* Columns without recomputation, for most models, and with it. */
 static const tide_grid_col cols[] = { COLS(NULL, NULL) };
 static const tide_grid_col all_cols[] = { COLS("Recompute", "Recompute alloc") };
 enum { N_COLS = sizeof cols / sizeof *cols };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "render/text/labels.h"
 
 struct report {
 	const tide_ops *x;
@@ -18,50 +19,10 @@ struct report {
 	tide_grid *g;
 };
 
-struct item {
-	int64_t key;
-	const char *name;
-	uint32_t at; /* node or row */
-};
-
-static int64_t sort_key(tide_ops_sort s, const tide_op_row *r)
+static tide_op_key key_of(const struct report *r, const tide_op_row *row, tide_str name,
+			  uint32_t at)
 {
-	switch (s) {
-	case TIDE_OPS_WALL:
-		return r->all.ns;
-	case TIDE_OPS_SELF:
-		return r->self.ns;
-	case TIDE_OPS_COUNT:
-		return (int64_t)r->count;
-	case TIDE_OPS_ALLOC:
-		return (int64_t)r->all.alloc_bytes;
-	case TIDE_OPS_FREE:
-		return (int64_t)r->all.free_bytes;
-	case TIDE_OPS_CHANGE:
-		return (int64_t)(r->all.alloc_bytes - r->all.free_bytes);
-	case TIDE_OPS_PEAK:
-		return (int64_t)r->peak;
-	default:
-		return 0;
-	}
-}
-
-/* Greatest key first; equals by name when that is the order, then by first appearance. */
-static int compare(const void *a, const void *b)
-{
-	const struct item *x = a, *y = b;
-	if (x->key != y->key)
-		return x->key < y->key ? 1 : -1;
-	int c = x->name ? strcmp(x->name, y->name) : 0;
-	return c ? c : x->at < y->at ? -1 : x->at > y->at;
-}
-
-static struct item item_of(const struct report *r, const tide_op_row *row, tide_str name,
-			   uint32_t at)
-{
-	return (struct item){ sort_key(r->sort, row),
-			      r->sort == TIDE_OPS_NAME ? tide__text(r->x->m, name, NULL) : NULL,
-			      at };
+	return tide__op_key(r->x->m, r->sort, row, name, at);
 }
 
 static const tide_grid_col cols[] = {
@@ -212,7 +173,8 @@ static int64_t most(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Share of the greatest time, bytes allocated or peak of any op, whichever is largest. */
+/* Returns the weight of a node: its share of the greatest time, allocated bytes or peak of any op,
+ * whichever is largest. */
 static int64_t weight(const tide_op_row *r, const tide_op_row *top)
 {
 	int64_t ns = share((uint64_t)most(r->all.ns, 0), (uint64_t)most(top->all.ns, 0));
@@ -234,20 +196,20 @@ static tide_op_row greatest(const tide_optree *t)
 	return top;
 }
 
-/* Keep the DIGEST heaviest nodes and what is around them. */
+/* Keeps the DIGEST heaviest nodes and their ancestors. */
 static bool digest(struct report *r)
 {
 	const tide_optree *t = &r->x->tree;
 	if (t->n <= DIGEST + 1)
 		return true;
-	struct item *items = malloc(t->n * sizeof *items);
+	tide_op_key *items = malloc(t->n * sizeof *items);
 	tide_op_row top = greatest(t);
 	r->keep = calloc(t->n, sizeof *r->keep);
 	bool ok = items && r->keep;
 	for (uint32_t i = 1; ok && i < t->n; i++)
-		items[i - 1] = (struct item){ weight(&t->rows[i], &top), NULL, i };
+		items[i - 1] = (tide_op_key){ weight(&t->rows[i], &top), NULL, i };
 	if (ok)
-		qsort(items, t->n - 1, sizeof *items, compare);
+		tide__op_keys_sort(items, t->n - 1);
 	r->hidden = t->n - 1;
 	for (size_t i = 0; ok && i < DIGEST; i++)
 		for (uint32_t n = items[i].at; n && !r->keep[n]; n = t->paths.parent[n]) {
@@ -259,7 +221,7 @@ static bool digest(struct report *r)
 }
 
 struct level { /* one open level of the walk */
-	struct item *items;
+	tide_op_key *items;
 	size_t n, at;
 };
 
@@ -272,10 +234,10 @@ static void heaviest_first(struct report *r, struct level *l)
 	}
 	for (size_t i = 0; i < l->n; i++)
 		l->items[i].key = weight(&r->x->tree.rows[l->items[i].at], &r->greatest);
-	qsort(l->items, l->n, sizeof *l->items, compare);
+	tide__op_keys_sort(l->items, l->n);
 	for (size_t i = 0; i < r->top; i++)
 		l->items[i].key = 0;
-	qsort(l->items, r->top, sizeof *l->items, compare);
+	tide__op_keys_sort(l->items, r->top);
 }
 
 static bool children(struct report *r, uint32_t node, struct level *l)
@@ -289,9 +251,9 @@ static bool children(struct report *r, uint32_t node, struct level *l)
 	for (uint32_t c = r->x->tree.first[node]; c; c = r->x->tree.next[c])
 		if (!r->keep || r->keep[c])
 			l->items[l->n++] =
-				item_of(r, &r->x->tree.rows[c], r->x->tree.paths.name[c], c);
+				key_of(r, &r->x->tree.rows[c], r->x->tree.paths.name[c], c);
 	if (r->sort != TIDE_OPS_ORDER)
-		qsort(l->items, l->n, sizeof *l->items, compare);
+		tide__op_keys_sort(l->items, l->n);
 	else if (l->n > r->top)
 		heaviest_first(r, l);
 	return true;
@@ -305,7 +267,7 @@ static void more_nodes(struct report *r, const struct level *l, size_t depth)
 	more_row(r, &rest, l->n - l->at, depth, false);
 }
 
-/* Depth first, without recursion: input decides how deep it goes. */
+/* Walks depth first, without recursion, because the input decides the depth. */
 static bool walk(struct report *r)
 {
 	size_t n = 0, cap = 0;
@@ -338,13 +300,13 @@ static bool walk(struct report *r)
 static bool flat_rows(struct report *r)
 {
 	size_t n = r->x->flat.n;
-	struct item *items = malloc(n * sizeof *items + 1);
+	tide_op_key *items = malloc(n * sizeof *items + 1);
 	if (!items)
 		return false;
 	for (size_t i = 0; i < n; i++)
-		items[i] = item_of(r, &r->x->flat.rows[i], r->x->flat.names[i], (uint32_t)i);
+		items[i] = key_of(r, &r->x->flat.rows[i], r->x->flat.names[i], (uint32_t)i);
 	if (r->sort != TIDE_OPS_ORDER)
-		qsort(items, n, sizeof *items, compare);
+		tide__op_keys_sort(items, n);
 	tide_op_row rest = { 0 };
 	for (size_t i = r->top; i < n; i++)
 		fold(&rest, &r->x->flat.rows[items[i].at]);
@@ -375,7 +337,7 @@ static void outside_note(const struct report *r)
 		tide__fmt_bytes(freed, sizeof freed, (double)s->free_bytes));
 }
 
-/* ---- sums that a profile has of ops without single calls ---- */
+/* ---- sums of ops whose single calls a profile lacks ---- */
 
 static const tide_grid_col sum_cols[] = {
 	{ "count", "Count", TIDE_CELL_COUNT },
@@ -394,7 +356,7 @@ static void known(tide_grid *g, int64_t v)
 	v == TIDE_TOTAL_UNKNOWN ? tide__grid_none(g) : tide__grid_int(g, v);
 }
 
-/* NULL on exhaustion. */
+/* NULL if memory runs out. */
 static tide_grid *sum_rows(const tide_model *m)
 {
 	const tide_op_totals *x = &m->op_totals;
@@ -482,7 +444,7 @@ static void print_json(const struct report *r, tide_json *j)
 	tide__json_object_end(j);
 }
 
-/* The rows as a grid. */
+/* Fills the grid with the rows. Returns false if memory runs out. */
 static bool make_rows(struct report *r, const tide_ops_view *v)
 {
 	r->sort = v->sort;

@@ -4,20 +4,9 @@
 #ifndef TIDE_RENDER_REPORT_OPS_OPS_H
 #define TIDE_RENDER_REPORT_OPS_OPS_H
 
+#include "analyze/ops/op_order.h"
 #include "analyze/ops/ops.h"
 #include "render/text/out.h"
-
-typedef enum tide_ops_sort {
-	TIDE_OPS_ORDER, /* of first appearance */
-	TIDE_OPS_WALL,
-	TIDE_OPS_SELF,
-	TIDE_OPS_COUNT,
-	TIDE_OPS_ALLOC,
-	TIDE_OPS_FREE,
-	TIDE_OPS_CHANGE,
-	TIDE_OPS_PEAK,
-	TIDE_OPS_NAME
-} tide_ops_sort;
 
 typedef struct tide_ops_view {
 	tide_ops_sort sort;

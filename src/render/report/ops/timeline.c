@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyze/common/lane_name.h"
 #include "analyze/common/stacks.h"
 #include "render/text/format.h"
 #include "render/text/labels.h"
@@ -181,7 +180,7 @@ static void put_place(const tide_model *m, tide_json *j, size_t i)
 		return;
 	}
 	if (m->spans.stack[i].i)
-		f = tide__stack_face(m, m->spans.stack[i]);
+		f = tide__stack_main_frame(m, m->spans.stack[i]);
 	if (f.i && m->frames.file[f.i].i)
 		tide__json_ktext(j, "file", m, m->frames.file[f.i]);
 	else
@@ -278,7 +277,7 @@ void tide__timeline_print(const tide_model *m, const tide_timeline *t, FILE *out
 {
 	char label[160];
 	if (m->axis == TIDE_AXIS_OPS) {
-		fputs("The source has no clock: nothing is known of times. Strips are over operations.\n\n",
+		fputs("The source has no clock: times are unknown. Strips run over operations.\n\n",
 		      out);
 		strips(m, t, out, style, top);
 		return;

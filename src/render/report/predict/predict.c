@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "render/report/predict/predict.h"
+#include "render/text/labels.h"
 
 #include <string.h>
 
@@ -14,12 +15,12 @@ static const tide_grid_col cols[] = {
 	{ "op", "Highest in", TIDE_CELL_TEXT, 0 },
 	{ "reserved_bytes", "Reserved", TIDE_CELL_BYTES, 0 },
 	{ "recorded_reserved_bytes", "Was reserved", TIDE_CELL_BYTES, 3 },
-	{ "reserved_least_bytes", NULL, TIDE_CELL_BYTES, 0 }, /* text says it below the table */
+	{ "reserved_least_bytes", NULL, TIDE_CELL_BYTES, 0 }, /* text has it below the table */
 	{ "reserved_most_bytes", NULL, TIDE_CELL_BYTES, 0 },
 };
 enum { LIVE_COLS = 7, TEXT_COLS = 9, ALL_COLS = sizeof cols / sizeof *cols };
 
-/* The ops around the peak's allocation; in text the innermost two. */
+/* Writes the ops around the peak's allocation; in text the innermost two. */
 static void op_cell(tide_grid *g, tide_predict_answer *x, size_t line, bool text)
 {
 	char buf[1024];
@@ -86,7 +87,7 @@ static const char *part_name(const tide_predict_answer *x, const tide_part *p, b
 					   : "(outside any module)";
 }
 
-/* Bytes for one more of the size, to the nearest. */
+/* Returns the bytes per unit of size, rounded to the nearest. */
 static int64_t each(const tide_lines *l, const tide_part *p)
 {
 	double by = (double)p->at[1] - (double)p->at[0];
@@ -94,7 +95,7 @@ static int64_t each(const tide_lines *l, const tide_part *p)
 	return (int64_t)(v < 0 ? v - 0.5 : v + 0.5);
 }
 
-/* At most `top` rows, 0 = all; what is left out is one more. */
+/* Prints at most `top` rows, 0 = all; the others are one more row. */
 static tide_grid *parts_table(const tide_predict_answer *x, bool module, size_t top)
 {
 	const tide_predicted_breakdown *p = module ? &x->modules : &x->roles;
@@ -170,9 +171,9 @@ static void print_off(const tide_out *to, const tide_predict_answer *x)
 	}
 	if (x->live.bent && x->n == 3) { /* no recording is left to check the curve with */
 		fprintf(to->out,
-			"Memory does not grow linearly with the size: the line through the "
-			"outermost recordings is up to %.2f %% off. Peaks come from a parabola "
-			"through all three; a fourth recording would show its error.\n",
+			"Memory does not grow linearly with the size: each recording predicted from "
+			"the other two is at most %.2f %% off. Peaks come from a parabola through "
+			"all three; a fourth recording would show its error.\n",
 			most);
 		return;
 	}
@@ -202,6 +203,22 @@ static void print_off(const tide_out *to, const tide_predict_answer *x)
 		      to->out);
 }
 
+/* Prints the basis of a curve through two recordings. */
+static void print_squares(const tide_out *to, const tide_predict_answer *x)
+{
+	const tide_predict_row *r = x->n_rows ? &x->rows[x->n_rows - 1] : NULL;
+	char b[2][32];
+	if (!r || !x->live.curved || !x->live.v[r->line].curve)
+		return;
+	fprintf(to->out,
+		"Some allocations grow with the square of the size, as attention does with the "
+		"sequence length: at %s they add %s to the line through both recordings.\n",
+		count(b[0], r->size),
+		tide__fmt_bytes(
+			b[1], sizeof b[1],
+			(double)tide__beyond_line(&x->live, x->live.v[r->line].curve, r->size)));
+}
+
 /* Explains a peak that does not come from one moment of both. */
 static void print_why(const tide_out *to, const tide_predict_answer *x)
 {
@@ -218,7 +235,7 @@ static void print_why(const tide_out *to, const tide_predict_answer *x)
 				: "The peak at %s is at an allocation of the larger recording "
 				  "only: a line from the other's highest moment around it.\n",
 			count(b, r->size));
-		return; /* one is enough */
+		return; /* one explanation is enough */
 	}
 }
 
@@ -246,7 +263,7 @@ static void print_parts(const tide_out *to, tide_predict_answer *x)
 		count(b[0], x->whole.size),
 		tide__fmt_bytes(b[1], sizeof b[1], (double)x->whole.peak));
 	tide__grid_out(parts_table(x, false, 0), to, 2);
-	if (x->modules.n < 2) /* nothing but "outside" */
+	if (x->modules.n < 2) /* only "outside" */
 		return;
 	fputc('\n', to->out);
 	tide__grid_out(parts_table(x, true, TOP), to, 2);
@@ -294,6 +311,7 @@ void tide__predict_text(tide_predict_answer *x, const tide_out *to)
 				"it.\n",
 		      to->out);
 	print_ranges(to, x);
+	print_squares(to, x);
 	print_why(to, x);
 	if (!x->live.moments[TIDE_LINE_MOMENT])
 		fputs("The recordings have no allocation in common: are both of the same "
@@ -365,6 +383,10 @@ void tide__predict_json(tide_predict_answer *x, tide_json *j)
 	static const char *const by[] = { NULL, "line", "simulator" };
 	by[x->kept] ? tide__json_kstr(j, "reserved_by", by[x->kept])
 		    : tide__json_knull(j, "reserved_by");
+	tide__json_kstr(j, "growth",
+			x->live.bent	 ? "parabola"
+			: x->live.curved ? "squares"
+					 : "linear");
 	json_parts(j, x);
 	tide__json_object_end(j);
 }

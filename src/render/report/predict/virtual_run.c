@@ -92,6 +92,10 @@ static void put_fit(const tide_model *m, const tide_virtual_run *r, const tide_o
 	if (!r->capacity)
 		return;
 	put_bytes(to, "Device memory", r->capacity, "");
+	if (!r->out && r->failed) {
+		fprintf(to->out, "  %-16sunknown: the program failed\n", "Fits");
+		return;
+	}
 	if (!r->out) {
 		fprintf(to->out, "  %-16s%s left\n", "Fits",
 			tide__fmt_bytes(a, sizeof a, (double)r->capacity - (double)r->reserved));
@@ -119,7 +123,7 @@ static void put_unknown(const tide_model *m, const tide_out *to)
 		    strcmp(tide__text(m, m->marks.name[k], NULL), "predicted.unknown") != 0)
 			continue;
 		if (!any)
-			fputs("\nnot known\n", to->out);
+			fputs("\nunknown\n", to->out);
 		any = true;
 		fputs("  ", to->out);
 		tide__put_text(to, tide__text(m, m->marks.text[k], NULL));
@@ -174,7 +178,7 @@ void tide__virtual_run_json(const tide_model *m, const tide_virtual_run *r, tide
 	tide__json_kuint(j, "least_reserved_bytes", r->least_reserved);
 	tide__json_kuint(j, "most_reserved_bytes", r->most_reserved);
 	tide__json_kuint_if(j, "capacity_bytes", r->capacity != 0, r->capacity);
-	if (r->capacity)
+	if (r->capacity && (r->out || !r->failed))
 		tide__json_kbool(j, "fits", !r->out);
 	else
 		tide__json_knull(j, "fits");

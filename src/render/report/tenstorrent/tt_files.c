@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Written operation by operation from the same rows, so that the two files cannot disagree. Figures in
- * MB (1024^2 bytes) are those of one bank. */
+/* Written operation by operation from the same rows, so that the two files cannot disagree. Figures
+ * in MB (1024^2 bytes) are those of one bank. */
 #include "render/report/tenstorrent/tt_files.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static void kdouble(tide_json *j, const char *key, double v)
 	tide__json_double(j, v);
 }
 
-/* Thousandths of an MB, as the log had them. */
+/* Returns thousandths of an MB, as in the log. */
 static int64_t milli(uint64_t bytes)
 {
 	return (int64_t)((bytes * 1000 + 524288) / 1048576);
@@ -96,8 +96,8 @@ static void json_rank(tide_json *j, const tide_tt *t, const tide_tt_op *o)
 	const char *name = tide__text(t->m, t->m->processes.command[o->process], NULL);
 	if (o->session)
 		tide__json_kuint(j, "program_index", o->session - 1);
-	if (!strncmp(name, "MPI ", 4))
-		tide__json_kstr(j, "rank", name + 4);
+	if (!strncmp(name, "MPI ", 4) || !strncmp(name, "task ", 5))
+		tide__json_kstr(j, "rank", strchr(name, ' ') + 1);
 }
 
 static void json_const_eval(tide_json *j, const tide_tt *t, const tide_tt_op *o)
@@ -162,7 +162,7 @@ static void json_memory_op(tide_json *j, const tide_tt *t, size_t i, const tide_
 	tide__json_object_end(j);
 }
 
-/* Names of sessions: texts of marks, in order. */
+/* Writes the names of sessions: texts of marks, in order. */
 static void json_programs(tide_json *j, const tide_tt *t)
 {
 	const tide_marks *k = &t->m->marks;
@@ -219,7 +219,7 @@ tide_code tide__tt_memory_json(tide_tt *t, FILE *out, tide_error *err)
 
 /* ---- operations ---- */
 
-/* Operands as the text parts them: by commas, brackets of lists stay. */
+/* Writes the operands, split at commas as in the text; brackets of lists stay. */
 static void json_inputs(tide_json *j, tide_slice list)
 {
 	const char *p = list.s, *end = list.s + list.n;
@@ -263,7 +263,7 @@ static void json_dims(tide_json *j, const char *key, const uint64_t *v, unsigned
 	tide__json_array_end(j);
 }
 
-/* Tile counts of the last two dimensions become elements; one dimension is a row of tiles. */
+/* Converts tile counts of the last two dimensions to elements; one dimension is a row of tiles. */
 static unsigned padded_shape(const tide_mlir_tensor *x, uint64_t *out)
 {
 	unsigned n = x->n_tiles;
@@ -378,22 +378,16 @@ tide_code tide__tt_operations_json(tide_tt *t, FILE *out, tide_error *err)
 
 tide_code tide__tt_registry_json(tide_tt *t, FILE *out, tide_error *err)
 {
-	uint64_t weights = 0, inputs = 0, bytes = 0;
+	tide_tt_model x = tide__tt_model(t);
 	tide_json j;
-	for (size_t i = 0; i < t->n_weights; i++) {
-		bool w = tide__tt_is_weight(&t->weights[i]);
-		weights += w;
-		inputs += TIDE_SLICE_IS(t->weights[i].type, "input");
-		bytes += w ? t->weights[i].bytes : 0;
-	}
 	tide__json_begin(&j, out, true);
 	tide__json_object(&j);
 	tide__json_kobject(&j, "metadata");
 	tide__json_kuint(&j, "total_entries", t->n_weights);
-	tide__json_kuint(&j, "total_weights", weights);
-	tide__json_kuint(&j, "total_inputs", inputs);
-	tide__json_kuint(&j, "total_weight_bytes", bytes);
-	kdouble(&j, "total_weight_MB", (double)bytes / MB);
+	tide__json_kuint(&j, "total_weights", x.weights);
+	tide__json_kuint(&j, "total_inputs", x.inputs);
+	tide__json_kuint(&j, "total_weight_bytes", x.bytes);
+	kdouble(&j, "total_weight_MB", (double)x.bytes / MB);
 	tide__json_object_end(&j);
 	tide__json_karray(&j, "entries");
 	for (size_t i = 0; i < t->n_weights; i++) {
@@ -410,6 +404,8 @@ tide_code tide__tt_registry_json(tide_tt *t, FILE *out, tide_error *err)
 		kslice(&j, "dtype", w->dtype);
 		tide__json_kuint(&j, "bytes", w->bytes);
 		kdouble(&j, "bytes_MB", (double)w->bytes / MB);
+		if (w->same)
+			tide__json_kuint(&j, "same_as", w->same - 1);
 		tide__json_object_end(&j);
 	}
 	tide__json_array_end(&j);

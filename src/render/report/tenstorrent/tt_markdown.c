@@ -12,7 +12,7 @@ static double mb(uint64_t bytes)
 	return (double)bytes / 1048576;
 }
 
-/* A cell: bars and newlines would end it. */
+/* Writes a cell without bars and newlines, which would end it. */
 static void put_md(FILE *out, const char *s, size_t n, size_t most)
 {
 	bool cut = n > most;
@@ -47,7 +47,7 @@ static void md_shapes(FILE *out, const tide_tt *t, size_t op)
 static void md_head(const tide_tt *t, const char *name, double pct, FILE *out)
 {
 	const tide_model *m = t->m;
-	uint64_t bytes = 0;
+	uint64_t bytes = tide__tt_model(t).bytes;
 	char ops[32];
 	fprintf(out, "# Memory Profile: %s\n\n> ", name);
 	for (unsigned p = 0; p < 2; p++) {
@@ -63,8 +63,6 @@ static void md_head(const tide_tt *t, const char *name, double pct, FILE *out)
 			fprintf(out, "Peak L1: %.2f MB/bank | ", mb(t->peak[p].bytes));
 	}
 	fprintf(out, "Ops: %s", tide__fmt_count(ops, sizeof ops, (int64_t)t->n));
-	for (size_t i = 0; i < t->n_weights; i++)
-		bytes += tide__tt_is_weight(&t->weights[i]) ? t->weights[i].bytes : 0;
 	if (bytes)
 		fprintf(out, " | Weights: %.1f MB", mb(bytes));
 	if (pct > 0)
@@ -98,7 +96,7 @@ static void md_config(tide_tt *t, FILE *out)
 		tide__fmt_count(c, sizeof c, (int64_t)(t->n - weight_ops)));
 }
 
-/* "36", of several ranks "36 (rank 2)". */
+/* Writes "36"; with several ranks "36 (rank 2)". */
 static void md_at(FILE *out, const tide_tt *t, int64_t op)
 {
 	if (op < 0) {
@@ -193,7 +191,7 @@ static void md_padding(const tide_tt *t, FILE *out)
 	tide__free(v);
 }
 
-/* "128.0 KB", in the units of the original. */
+/* Writes "128.0 KB", in the units of the original tool. */
 static void md_size(FILE *out, uint64_t bytes)
 {
 	if (bytes >= 1048576)
@@ -207,15 +205,12 @@ static void md_size(FILE *out, uint64_t bytes)
 static void md_weights(const tide_tt *t, FILE *out)
 {
 	size_t n, most = 20;
-	uint64_t all = 0;
 	const tide_tt_weight **v = tide__tt_largest_weights(t, &n);
-	for (size_t i = 0; i < n; i++)
-		all += v[i]->bytes;
 	if (n)
 		fprintf(out,
 			"## Model Weights (%.1f MB total)\n| Name | Shape | Type | Size |\n"
 			"|------|-------|------|------|\n",
-			mb(all));
+			mb(tide__tt_model(t).bytes));
 	for (size_t i = 0; i < n && i < most; i++) {
 		const tide_tt_weight *w = v[i];
 		fputs("| ", out);
@@ -255,11 +250,11 @@ static void md_distribution(const tide_tt *t, FILE *out)
 
 tide_code tide__tt_markdown(tide_tt *t, const char *name, FILE *out, tide_error *err)
 {
-	double pct;
-	tide_code rc = tide__tt_peak_padding(t, &pct, err);
+	tt_padding pad;
+	tide_code rc = tide__tt_live_padding(t, &pad, err);
 	if (rc != TIDE_OK)
 		return rc;
-	md_head(t, name, pct, out);
+	md_head(t, name, pad.pct, out);
 	md_config(t, out);
 	md_peaks(t, out);
 	md_top(t, TIDE_TT_BY_LEVEL, "Top 10 Memory Consumers (DRAM)", out);

@@ -47,14 +47,14 @@ static uint32_t banks_of(const tide_tt *t, const tide_tt_op *o, unsigned p)
 	return o->state[p] ? t->m->pools.banks[t->m->pool_states.pool[o->state[p] - 1].i] : 0;
 }
 
-/* Which operation: its rank, its element in the files, its position on the axis (what `--at "op N"`
- * takes). `rank`: the title of ranks, NULL if there is one. */
+/* Columns that identify an operation: its rank, its element in the files, its position on the axis
+ * (for `--at "op N"`). `rank`: the title of ranks, NULL if there is only one. */
 #define AT_COLUMNS(rank)                                                       \
 	{ "rank", rank, TIDE_CELL_PLAIN }, { "index", NULL, TIDE_CELL_COUNT }, \
 	{                                                                      \
 		"position", "Op#", TIDE_CELL_COUNT                             \
 	}
-/* Operation, location, shapes: the same last columns everywhere. */
+/* The last columns of every table: operation, location, shapes. */
 #define OP_COLUMNS                                                             \
 	{ "op", "Op", TIDE_CELL_TEXT }, { "loc", "Location", TIDE_CELL_TEXT }, \
 		{ "input_shapes", "Inputs", TIDE_CELL_TEXT, 6 },               \
@@ -81,7 +81,7 @@ static void op_cells(tide_grid *g, const tide_tt *t, int64_t op)
 	tide__grid_text(g, s.out);
 }
 
-/* The cells of AT_COLUMNS. */
+/* Adds the cells of AT_COLUMNS. */
 static void at_cells(tide_grid *g, const tide_tt *t, int64_t op)
 {
 	int64_t rank = op < 0 ? -1 : t->m->processes.rank[t->ops[op].process];
@@ -121,7 +121,8 @@ static void peak_row(tide_grid *g, const tide_tt *t, unsigned p, const tide_tt_p
 	tide__grid_uint(g, t->m->pool_states.free[k->state - 1]);
 	tide__grid_maybe(g, t->m->pool_states.largest[k->state - 1]);
 	tide__grid_real(g, 100 * tide__tt_fragmentation(t->m, k->state));
-	int64_t op = k->bytes ? k->op : -1; /* a pool that was never used has none to blame */
+	int64_t op = k->bytes ? k->op : -1; /* a pool that was never used has no operation at its
+	                                     * peak */
 	at_cells(g, t, op);
 	op_cells(g, t, op);
 	tide_mlir_op text;
@@ -250,18 +251,22 @@ static tide_grid *fragmentation(const tide_tt *t)
 
 static tide_grid *const_eval(const tide_tt *t)
 {
-	static const tide_grid_col cols[] = {
-		{ "graph", "Const-eval program", TIDE_CELL_TEXT },
-		{ "cache_miss", "Cache", TIDE_CELL_TEXT },
-		{ "loads", "Loads", TIDE_CELL_COUNT },
-		{ "runs", "Runs", TIDE_CELL_COUNT },
-		{ "operations", "Ops", TIDE_CELL_COUNT },
+#define COLUMNS(module)                                                                           \
+	{ "graph", "Const-eval program", TIDE_CELL_TEXT }, { "module", module, TIDE_CELL_COUNT }, \
+		{ "cache_miss", "Cache", TIDE_CELL_TEXT }, { "loads", "Loads", TIDE_CELL_COUNT }, \
+		{ "runs", "Runs", TIDE_CELL_COUNT }, { "operations", "Ops", TIDE_CELL_COUNT },    \
 		{ "kept_bytes", "DRAM kept", TIDE_CELL_BYTES },
-	};
-	tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols);
+	static const tide_grid_col one[] = { COLUMNS(NULL) }, many[] = { COLUMNS("Module") };
+#undef COLUMNS
+	tide_grid *g =
+		tide__grid_new(tide__tt_several_modules(t) ? many : one, sizeof one / sizeof *one);
 	for (size_t i = 0; i < t->n_graphs; i++) {
 		const tide_tt_graph *x = &t->graphs[i];
 		tide__grid_text(g, tide__text(t->m, x->name, NULL));
+		if (x->module)
+			tide__grid_uint(g, x->module);
+		else
+			tide__grid_none(g);
 		tide__grid_text(g, x->miss ? "miss" : "hit");
 		tide__grid_uint(g, x->loads);
 		tide__grid_uint(g, x->runs);
@@ -308,7 +313,7 @@ static bool at_peak_device(const tide_tt *t, size_t op)
 	       m->lanes.device[t->ops[op].lane].i == m->pools.device[t->peak[0].pool].i;
 }
 
-/* Returns how many they are, in rows[]. */
+/* Fills rows[] and returns their number. */
 static size_t peak_device_ops(const tide_tt *t, uint32_t *rows)
 {
 	size_t n = 0;
@@ -440,7 +445,7 @@ const tide_tt_weight **tide__tt_largest_weights(const tide_tt *t, size_t *n)
 	const tide_tt_weight **v = tide__alloc(t->n_weights + 1, sizeof *v);
 	*n = 0;
 	for (size_t i = 0; v && i < t->n_weights; i++)
-		if (tide__tt_is_weight(&t->weights[i]))
+		if (tide__tt_is_weight(&t->weights[i]) && !t->weights[i].same)
 			v[(*n)++] = &t->weights[i];
 	if (*n)
 		qsort(v, *n, sizeof *v, largest_first);
@@ -449,18 +454,21 @@ const tide_tt_weight **tide__tt_largest_weights(const tide_tt *t, size_t *n)
 
 static tide_grid *model_weights(const tide_tt *t, size_t most)
 {
-	static const tide_grid_col cols[] = {
-		{ "bytes", "Bytes", TIDE_CELL_BYTES }, { "shape", "Shape", TIDE_CELL_TEXT },
-		{ "dtype", "Type", TIDE_CELL_TEXT },   { "ssa", "Argument", TIDE_CELL_TEXT },
-		{ "name", "Weight", TIDE_CELL_TEXT },
-	};
+#define COLUMNS(modules)                                                                      \
+	{ "bytes", "Bytes", TIDE_CELL_BYTES }, { "shape", "Shape", TIDE_CELL_TEXT },          \
+		{ "dtype", "Type", TIDE_CELL_TEXT }, { "modules", modules, TIDE_CELL_COUNT }, \
+		{ "ssa", "Argument", TIDE_CELL_TEXT }, { "name", "Weight", TIDE_CELL_TEXT },
+	static const tide_grid_col one[] = { COLUMNS(NULL) }, several[] = { COLUMNS("Modules") };
+#undef COLUMNS
 	size_t n;
-	tide_grid *g = tide__grid_new(cols, 5);
+	tide_grid *g = tide__grid_new(tide__tt_model(t).modules > 1 ? several : one,
+				      sizeof one / sizeof *one);
 	const tide_tt_weight **v = tide__tt_largest_weights(t, &n);
 	for (size_t i = 0; i < n && i < most; i++) {
 		tide__grid_uint(g, v[i]->bytes);
 		text_or_none(g, v[i]->shape);
 		text_or_none(g, v[i]->dtype);
+		tide__grid_uint(g, v[i]->modules);
 		text_or_none(g, v[i]->ssa);
 		text_or_none(g, v[i]->name);
 	}
@@ -480,19 +488,56 @@ static void section(FILE *out, const tide_style *st, const char *title, tide_gri
 	tide__grid_free(g);
 }
 
-tide_code tide__tt_peak_padding(const tide_tt *t, double *pct, tide_error *err)
+tide_code tide__tt_live_padding(const tide_tt *t, tt_padding *out, tide_error *err)
 {
 	tide_tt_live *v = tide__alloc(t->n * 2, sizeof *v);
 	tide_code rc = v ? tide__tt_padding(t, false, v, err) : tide__nomem(err);
-	*pct = NAN;
+	*out = (tt_padding){ .pct = NAN, .op = -1 };
 	for (size_t i = 0; rc == TIDE_OK && i < t->n; i++) {
 		const tide_tt_live *x = &v[i * 2];
 		double p = 100.0 * ((double)x->padded - (double)x->bytes) / (double)x->bytes;
-		if (x->bytes && !(p <= *pct))
-			*pct = p;
+		if (x->bytes && !(p <= out->pct))
+			out->pct = p;
+		if (x->padded > out->most.padded) {
+			out->most = *x;
+			out->op = (int64_t)i;
+		}
 	}
 	tide__free(v);
 	return rc;
+}
+
+static void print_padding(const tt_padding *x, FILE *out)
+{
+	char a[32], b[32];
+	if (isnan(x->pct)) {
+		fputs("; tile padding unknown: no type has a layout in DRAM\n", out);
+		return;
+	}
+	fprintf(out,
+		"; tile padding of live tensors in DRAM at most %.1f %%; at their highest %s of "
+		"tiles hold %s\n",
+		x->pct, tide__fmt_bytes(a, sizeof a, (double)x->most.padded),
+		tide__fmt_bytes(b, sizeof b, (double)x->most.bytes));
+}
+
+static void json_padding(const tide_tt *t, const tt_padding *x, tide_json *j)
+{
+	if (isnan(x->pct))
+		tide__json_knull(j, "peak_padding_overhead_pct");
+	else
+		tide__json_kfixed(j, "peak_padding_overhead_pct", x->pct, 4);
+	if (x->op < 0) {
+		tide__json_knull(j, "live_padding");
+		return;
+	}
+	tide__json_kobject(j, "live_padding");
+	tide__json_kuint(j, "logical_bytes", x->most.bytes);
+	tide__json_kuint(j, "padded_bytes", x->most.padded);
+	tide__json_kuint(j, "tensors", x->most.n);
+	tide__json_kint(j, "index", x->op);
+	tide__json_kint(j, "position", tide__tt_position(t, (size_t)x->op));
+	tide__json_object_end(j);
 }
 
 static const char *peak_title(const tide_tt *t, char *buf, size_t n)
@@ -505,20 +550,39 @@ static const char *peak_title(const tide_tt *t, char *buf, size_t n)
 	return buf;
 }
 
+/* Writes "weights"; with several modules also their sum. */
+static const char *weights_title(const tide_tt *t, char *buf, size_t n)
+{
+	tide_tt_model x = tide__tt_model(t);
+	char bytes[32];
+	if (x.modules < 2)
+		return "weights";
+	snprintf(buf, n, "weights of %llu modules, each counted once: %s",
+		 (unsigned long long)x.modules, tide__fmt_bytes(bytes, sizeof bytes, x.bytes));
+	return buf;
+}
+
+static void unnamed_note(const tide_tt *t, FILE *out)
+{
+	tide_tt_model x = tide__tt_model(t);
+	if (x.modules > 1 && x.unnamed)
+		fprintf(out,
+			"note: %llu weights have no name; they count once for each module that has "
+			"them\n",
+			(unsigned long long)x.unnamed);
+}
+
 tide_code tide__tt_print(tide_tt *t, FILE *out, const tide_style *st, tide_error *err)
 {
-	double pct;
-	tide_code rc = tide__tt_peak_padding(t, &pct, err);
+	tt_padding pad;
+	tide_code rc = tide__tt_live_padding(t, &pad, err);
 	char a[32], title[96];
 	if (rc != TIDE_OK)
 		return rc;
 	fprintf(out, "%s operations", tide__fmt_count(a, sizeof a, (int64_t)t->n));
 	if (t->n_ranks > 1)
 		fprintf(out, " of %zu ranks", t->n_ranks);
-	if (isnan(pct))
-		fputs("; tile padding unknown: no type has a layout in DRAM\n", out);
-	else
-		fprintf(out, "; tile padding of live tensors in DRAM at most %.1f %%\n", pct);
+	print_padding(&pad, out);
 	section(out, st, "peaks (charged to the operation that ran before the state)", peaks(t));
 	section(out, st, peak_title(t, title, sizeof title), parts(t));
 	section(out, st, "weights against activations, DRAM of all banks before the operation",
@@ -531,7 +595,8 @@ tide_code tide__tt_print(tide_tt *t, FILE *out, const tide_style *st, tide_error
 	section(out, st, "tile padding", padding(t));
 	section(out, st, "const-eval", const_eval(t));
 	section(out, st, "out of memory", ooms(t));
-	section(out, st, "weights", model_weights(t, 20));
+	section(out, st, weights_title(t, title, sizeof title), model_weights(t, 20));
+	unnamed_note(t, out);
 	section(out, st, "operations by name", distribution(t, 15));
 	section(out, st, "operations without a memory state, left out", skipped(t));
 	if (t->peak[0].op < 0 && t->peak[0].bytes)
@@ -546,8 +611,8 @@ tide_code tide__tt_print(tide_tt *t, FILE *out, const tide_style *st, tide_error
 
 tide_code tide__tt_json(tide_tt *t, tide_json *j, tide_error *err)
 {
-	double pct;
-	tide_code rc = tide__tt_peak_padding(t, &pct, err);
+	tt_padding pad;
+	tide_code rc = tide__tt_live_padding(t, &pad, err);
 	if (rc != TIDE_OK)
 		return rc;
 	tide__json_kuint(j, "operations", t->n);
@@ -555,10 +620,7 @@ tide_code tide__tt_json(tide_tt *t, tide_json *j, tide_error *err)
 	tide__json_kuint(j, "deallocates_excluded", t->deallocates);
 	tide__json_kuint(j, "get_devices_excluded", t->get_devices);
 	tide__json_kuint(j, "operations_without_state", t->n_skipped);
-	if (isnan(pct))
-		tide__json_knull(j, "peak_padding_overhead_pct");
-	else
-		tide__json_kfixed(j, "peak_padding_overhead_pct", pct, 4);
+	json_padding(t, &pad, j);
 	tide__grid_member(peaks(t), j, "peaks");
 	tide__grid_member(parts(t), j, "dram_at_peak");
 	tide__grid_member(shares(t, 100), j, "dram_over_ops");
@@ -569,13 +631,15 @@ tide_code tide__tt_json(tide_tt *t, tide_json *j, tide_error *err)
 	tide__grid_member(padding(t), j, "padding");
 	tide__grid_member(const_eval(t), j, "const_eval");
 	tide__grid_member(ooms(t), j, "out_of_memory");
+	tide__json_kuint(j, "modules", tide__tt_model(t).modules);
+	tide__json_kuint(j, "weight_bytes", tide__tt_model(t).bytes);
 	tide__grid_member(model_weights(t, SIZE_MAX), j, "weights");
 	tide__grid_member(distribution(t, SIZE_MAX), j, "operations_by_name");
 	tide__grid_member(skipped(t), j, "skipped");
 	return TIDE_OK;
 }
 
-/* ---- the original's lines ---- */
+/* ---- lines of the original tool ---- */
 
 static int64_t fact(const tide_model *m, const char *key)
 {
@@ -585,23 +649,18 @@ static int64_t fact(const tide_model *m, const char *key)
 
 static void summary_weights(tide_tt *t, FILE *out)
 {
-	uint64_t weights = 0, inputs = 0, bytes = 0, direct = 0, ops = 0;
+	tide_tt_model x = tide__tt_model(t);
+	uint64_t direct = 0, ops = 0;
 	uint32_t one;
-	for (size_t i = 0; i < t->n_weights; i++) {
-		bool w = tide__tt_is_weight(&t->weights[i]);
-		weights += w;
-		bytes += w ? t->weights[i].bytes : 0;
-		inputs += TIDE_SLICE_IS(t->weights[i].type, "input");
-	}
 	for (size_t i = 0; i < t->n; i++) {
 		bool w = tide__tt_weights(t, i, &one, 1) > 0;
 		direct += w;
 		ops += w || t->ops[i].graph.i;
 	}
 	fprintf(out, "\nInputs Registry Summary:\n  Total entries: %zu\n", t->n_weights);
-	fprintf(out, "  Weights (parameter/constant): %llu\n", (unsigned long long)weights);
-	fprintf(out, "  Activations (input): %llu\n", (unsigned long long)inputs);
-	fprintf(out, "  Total weight size: %.2f MB\n", (double)bytes / 1048576);
+	fprintf(out, "  Weights (parameter/constant): %llu\n", (unsigned long long)x.weights);
+	fprintf(out, "  Activations (input): %llu\n", (unsigned long long)x.inputs);
+	fprintf(out, "  Total weight size: %.2f MB\n", (double)x.bytes / 1048576);
 	fprintf(out, "  Operations with direct weight inputs: %llu\n", (unsigned long long)direct);
 	fprintf(out, "  Weight operations (const_eval + direct): %llu\n", (unsigned long long)ops);
 	fprintf(out, "  Activation operations: %llu\n", (unsigned long long)(t->n - ops));
@@ -626,11 +685,14 @@ void tide__tt_summary(tide_tt *t, FILE *out)
 			(unsigned long long)ops);
 		fprintf(out, "  Const_eval graphs with cache miss: %llu\n",
 			(unsigned long long)missed);
-		for (size_t i = 0; i < t->n_graphs; i++)
-			fprintf(out, "    %s: %llu ops %s\n",
-				tide__text(t->m, t->graphs[i].name, NULL),
-				(unsigned long long)t->graphs[i].ops,
-				t->graphs[i].miss ? "(cache miss)" : "(cached)");
+		for (size_t i = 0; i < t->n_graphs; i++) {
+			const tide_tt_graph *g = &t->graphs[i];
+			fprintf(out, "    %s", tide__text(t->m, g->name, NULL));
+			if (g->module)
+				fprintf(out, " of module %u", g->module);
+			fprintf(out, ": %llu ops %s\n", (unsigned long long)g->ops,
+				g->miss ? "(cache miss)" : "(cached)");
+		}
 	}
 	if (t->n_weights)
 		summary_weights(t, out);

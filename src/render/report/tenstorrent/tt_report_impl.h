@@ -23,7 +23,11 @@ uint32_t tide__tt_next_peak(const tide_tt *t, unsigned p, uint32_t row);
  * caller; NULL if memory runs out. */
 const tide_tt_weight **tide__tt_largest_weights(const tide_tt *t, size_t *n);
 
-/* Finds the highest padding of live tensors in DRAM, percent; NaN if no type has a layout there. */
-tide_code tide__tt_peak_padding(const tide_tt *t, double *pct, tide_error *err);
+typedef struct tt_padding { /* of live tensors in DRAM, after an operation of a rank */
+	double pct;	    /* highest (padded - bytes) / bytes; NaN = no type has a layout */
+	tide_tt_live most;  /* where padded bytes are highest */
+	int64_t op;	    /* the operation there, -1 = none */
+} tt_padding;
+tide_code tide__tt_live_padding(const tide_tt *t, tt_padding *out, tide_error *err);
 
 #endif

@@ -3,7 +3,7 @@
 /* Why an allocation failed, at the bytes where one answer becomes another: a segment of 40 MiB that
  * holds 24 MiB of one stack, 8 MiB of another and 8 MiB free. (The figures themselves are checked
  * against slow ones in tests/property.) */
-#include "analyze/allocator/oom.h"
+#include "analyze/allocator/oom_events.h"
 #include "base/table.h"
 #include "testing.h"
 
@@ -101,9 +101,60 @@ static void test_edges(void **state)
 	}
 }
 
+static void add_oom(tide_model *m, uint64_t asked, int64_t t)
+{
+	uint32_t k = tide__push(&m->marks, &tide_marks_desc);
+
+	m->marks.kind[k] = TIDE_MARK_OOM;
+	m->marks.t[k] = t;
+	m->marks.position[k] = m->memory_events.n;
+	m->marks.pool[k].i = 1;
+	m->marks.value[k] = (int64_t)asked;
+}
+
+/* 3 events, 1 explained in full: the others are counted, summed and listed alike. */
+static void test_events(void **state)
+{
+	tide_model *m = make(24 * MIB, 0);
+	tide_error err = { 0 };
+	tide_oom_query q = { .device = TIDE_ANY, .by = TIDE_BY_STACK, .top = 2, .full = 1 };
+	tide_oom_events x;
+	const tide_oom_sum *s;
+
+	add_oom(m, 40 * MIB, 5);
+	add_oom(m, 30 * MIB, 7);
+	for (q.others = TIDE_OOM_COUNT; q.others <= TIDE_OOM_LIST; q.others++) {
+		assert_int_equal(tide__oom_events_find(m, &q, &x, &err), TIDE_OK);
+		assert_int_equal(x.n, 3);
+		assert_int_equal(x.n_full, 1);
+		assert_int_equal(x.others_t, 5);
+		assert_int_equal(x.v[0].n_room, 2);
+		assert_int_equal(x.n_v, q.others == TIDE_OOM_LIST ? 3 : 1);
+		assert_int_equal(x.sums != NULL, q.others != TIDE_OOM_COUNT);
+		s = x.sums ? &x.sums[TIDE_OOM_CAUSES + TIDE_OOM_FULL] : NULL;
+		if (s) {
+			assert_int_equal(s->n, 2);
+			assert_int_equal(s->least, 30 * MIB);
+			assert_int_equal(s->most, 40 * MIB);
+			assert_int_equal(s->first, 5);
+			assert_int_equal(s->last, 7);
+		}
+		for (size_t i = 1; i < x.n_v; i++) {
+			tide_oom one;
+			assert_int_equal(tide__find_oom(m, x.v[i].mark, q.by, 0, &one, &err), 0);
+			assert_int_equal(x.v[i].missing, one.missing);
+			assert_int_equal(x.v[i].t, i == 1 ? 5 : 7);
+			tide__oom_free(&one);
+		}
+		tide__oom_events_free(&x);
+	}
+	tide__model_free(m);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_edges) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_edges),
+					    cmocka_unit_test(test_events) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 #include "testing.h"
 
 /* The events, a letter every 10 ns: f a model's first run, marked; o an optimizer's step, 3 ns;
- * a the mark after it; a digit: the program marks step N; anything else: work. */
+ * a the mark after it; a digit: the program marks step N; any other letter: work. */
 static const struct row {
 	const char *name, *what;
 	const char *steps; /* number:from-to */

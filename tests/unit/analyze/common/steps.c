@@ -42,7 +42,7 @@ static void by_name(void **state)
 	       4);
 }
 
-/* A mark ends the step before it; nothing says where the last one's would end. */
+/* A mark ends the step before it; the end of the last step is unknown. */
 static void by_mark(void **state)
 {
 	static const uint8_t kinds[] = { TIDE_MARK_PHASE, TIDE_MARK_STEP, TIDE_MARK_CHECKPOINT,

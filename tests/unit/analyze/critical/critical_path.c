@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Critical paths of traces made by hand: what each synchronisation leads to, and that the first
- * event of a file is as good as any other. */
+/* Critical paths of traces made by hand: the edge of each synchronisation; and the first event of a
+ * file is treated as any other. */
 #include "some_model.h"
 #include "testing.h"
 

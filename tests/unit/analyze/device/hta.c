@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The holistic analysis against slow, obvious answers on random traces: every nanosecond asked on
- * its own for unions, overlap, idle and queues; plain loops for the rest. And known small cases. */
+/* The holistic analysis against slow, obvious answers on random traces: every nanosecond is checked
+ * by itself for unions, overlap, idle and queues; plain loops for the rest. And known small
+ * cases. */
 #include "analyze/device/hta.h"
 #include "analyze/device/hta_job.h"
 #include "base/mem.h"
@@ -547,7 +548,7 @@ static void test_launches(void **state)
 }
 
 /* Steps come from the host side; the window follows the launch, not the device start. */
-/* A launch where one step ends and the next begins is the next one's. */
+/* A launch at the end of one step and the begin of the next belongs to the next. */
 static void test_windows(void **state)
 {
 	tide_model *m = some_machine();
@@ -600,12 +601,15 @@ static void test_causes(void **state)
 	some_span(m, 1, TIDE_CAT_RUNTIME, "cudaDeviceSynchronize", 30, 40);
 	some_span(m, 1, TIDE_CAT_USER, "enumerate(DataLoader)#x", 45, 60);
 	some_span(m, 1, TIDE_CAT_PYTHON, "g", 50, 55);
+	some_span(m, 1, TIDE_CAT_OVERHEAD, "flush", 62, 66); /* the profiler's: no cause */
 	some_span(m, 1, TIDE_CAT_OP, "aten::add", 70, 88);
+	uint32_t none = some_span(m, 1, TIDE_CAT_OP, "aten::empty", 70, 70);
 	some_span(m, 1, TIDE_CAT_RUNTIME, "cudaMalloc", 75, 78);
 	uint32_t l1 = some_span(m, 1, TIDE_CAT_RUNTIME, "cudaLaunchKernel", 80, 85);
 	uint32_t k1 = some_span(m, 3, TIDE_CAT_KERNEL, "k", 91, 99);
 	m->spans.cause[k0].i = l0;
 	m->spans.cause[k1].i = l1;
+	m->spans.parent[none].i = m->spans.parent[none - 1].i; /* comes before aten::add */
 	tide_hta *h = analyze(m, NULL);
 	const int64_t want[TIDE_CAUSES] = {
 		[TIDE_CAUSE_SYNC] = 10, [TIDE_CAUSE_DATA] = 15,	  [TIDE_CAUSE_ALLOC] = 3,
@@ -749,7 +753,7 @@ static void test_early(void **state)
 	}
 }
 
-/* Numbers that later code would follow out of their tables are refused. */
+/* Numbers that later code would use as indices beyond the end of a table are refused. */
 static void test_unsound(void **state)
 {
 	enum { KERNEL_NAME, KERNEL_TYPE, KERNEL_CHUNK, PAIR_TYPE, STREAM_KIND, WAITED, CAUSE, N };

@@ -41,7 +41,7 @@ static void add_rank(tide_hta_job *job, int64_t rank, const struct row *rows, si
 	assert_int_equal(tide__hta_job_add(job, "trace", h, &err), TIDE_OK);
 }
 
-/* Two ranks are enough to lay side by side; one whose number is not known has none. */
+/* Two ranks are enough for a comparison; a rank of unknown number has none. */
 static void table(void **state)
 {
 	static const struct row a = { "reduce", 1, 0, 100 }, b = { "reduce", 1, 0, 30 };
@@ -89,7 +89,7 @@ static void the_shortest_came_last(void **state)
 	assert_int_equal(s.alone, 1); /* rank 1's row in step 2 */
 	assert_int_equal(s.v[0].rank, 1);
 	assert_int_equal(s.v[0].late_ns, 70);
-	assert_int_equal(s.v[0].last, 1); /* equal gathers are nobody's fault */
+	assert_int_equal(s.v[0].last, 1); /* equal gathers have no straggler */
 	assert_int_equal(s.v[0].worst_step, 1);
 	assert_int_equal(s.v[1].rank, 0);
 	assert_int_equal(s.v[1].late_ns, 15);

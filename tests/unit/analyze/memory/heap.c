@@ -60,7 +60,8 @@ static void few(void **state)
 	tide__model_free(m);
 }
 
-/* Random lives: sums over rows are the totals, and the peak is what a sum per moment finds. */
+/* Random lifetimes: sums over rows equal the totals, and the peak equals the maximum of a sum per
+ * moment. */
 static void oracle(void **state)
 {
 	tide_model *m = with_heap();

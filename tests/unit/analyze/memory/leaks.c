@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Growth over steps that are marked: what a program frees after its last step hides nothing. */
+/* Growth over marked steps: frees after the last step do not hide it. */
 #include "analyze/memory/leaks.h"
-#include "analyze/device/advice.h"
+#include "analyze/advice/time_advice.h"
 #include "analyze/advice/memory_advice.h"
 #include "base/mem.h"
 #include "some_model.h"
@@ -16,8 +16,8 @@ static void mark_step(tide_model *m, int64_t t)
 	m->marks.position[k] = m->memory_events.n;
 }
 
-/* Five steps that keep 100 bytes each; all of it is freed when the program ends, or with the very
- * end of the last step: that step did not see it go. */
+/* Five steps that keep 100 bytes each; all of it is freed when the program ends, or exactly at the
+ * end of the last step, which does not count as a free within the step. */
 static void freed_at(int64_t when)
 {
 	tide_model *m = some_machine();
@@ -72,7 +72,8 @@ static void few_steps(void **state)
 	}
 }
 
-/* The same without marks, looked at in even distances: the end of the program is none of them. */
+/* The same without marks, in intervals of equal length: the end of the program is not an
+ * interval. */
 static void even_distances_end_with_the_work(void **state)
 {
 	tide_model *m = some_machine();
@@ -106,8 +107,8 @@ static uint64_t live_at(const tide_model *m, int64_t t)
 	return live;
 }
 
-/* Each token keeps 64 KiB and uses a scratch that is fifty times that, for as long as intervals
- * are not in step with tokens their ends see it or not. */
+/* Each token keeps 64 KiB and uses a temporary buffer fifty times as large. Intervals are not
+ * aligned with tokens, so some of their ends see the buffer and others do not. */
 static void growth_under_a_rhythm(void **state)
 {
 	tide_model *m = some_machine();
@@ -166,19 +167,19 @@ static void telling(void **state)
 	tide_model *m = some_machine();
 	uint32_t a = some_alloc(m, 1, 512, 0);
 
-	assert_int_equal(tide__groups_telling(m), TIDE_BY_SIZE);
+	assert_int_equal(tide__group_by_best(m), TIDE_BY_SIZE);
 	m->allocs.role[a] = TIDE_ROLE_PARAMETER;
-	assert_int_equal(tide__groups_telling(m), TIDE_BY_ROLE);
+	assert_int_equal(tide__group_by_best(m), TIDE_BY_ROLE);
 	m->allocs.role[a] = TIDE_ROLE_UNKNOWN;
 	uint32_t t = tide__push(&m->tensors, &tide_tensors_desc);
 	m->tensors.alloc[t].i = a;
 	m->tensors.role[t] = TIDE_ROLE_PARAMETER;
-	assert_int_equal(tide__groups_telling(m), TIDE_BY_ROLE);
+	assert_int_equal(tide__group_by_best(m), TIDE_BY_ROLE);
 	m->allocs.span[a].i = some_span(m, 1, TIDE_CAT_OP, "op", 0, 9);
-	assert_int_equal(tide__groups_telling(m), TIDE_BY_OP);
+	assert_int_equal(tide__group_by_best(m), TIDE_BY_OP);
 	m->allocs.stack[a] = tide__stack(m, (tide_stack_id){ 0 },
 					 tide__frame(m, tide__str(m, "f"), (tide_str){ 0 }, 1));
-	assert_int_equal(tide__groups_telling(m), TIDE_BY_STACK);
+	assert_int_equal(tide__group_by_best(m), TIDE_BY_STACK);
 	tide__model_free(m);
 }
 
@@ -186,7 +187,7 @@ static void telling(void **state)
 static void advice_on_growth(void **state)
 {
 	static const struct {
-		uint64_t each, before; /* bytes kept a step, held all the time */
+		uint64_t each, before; /* bytes kept per step, bytes held all the time */
 		const char *want;      /* NULL = no advice */
 		unsigned severity;
 	} rows[] = {
@@ -227,7 +228,7 @@ static void advice_on_growth(void **state)
 	}
 }
 
-/* The device has 100 MiB: from 80 % on there is something to say. */
+/* The device has 100 MiB: from 80 % on there is advice. */
 static void advice_on_capacity(void **state)
 {
 	static const struct {

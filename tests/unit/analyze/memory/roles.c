@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Roles on traces made by hand: each row is a run of letters, what is made where and what is freed,
- * and the role of every allocation. Upper case makes: M in a module, F in a forward pass, B in a
- * backward pass, G accumulating a gradient, O in an optimizer step, S optimizer state, W workspace,
- * I input, U nowhere known. A lower-case letter frees the oldest one alive of its kind. */
+/* Roles on traces made by hand: each row is a string of letters (allocations with their place, and
+ * frees) and the expected role of every allocation. Upper case makes: M in a module, F in a forward
+ * pass, B in a backward pass, G accumulating a gradient, O in an optimizer step, S optimizer state,
+ * W workspace, I input, U nowhere known. A lower-case letter frees the oldest one alive of its
+ * kind. */
 #include <ctype.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "analyze/common/stacks.h"
 #include "base/mem.h"
 #include "testing.h"
+#include "model/names.h"
 
 static const struct frame {
 	char letter;
@@ -145,7 +147,7 @@ static void test_rows(void **state)
 	}
 }
 
-/* Whoever groups by role gets what the rules say. */
+/* Grouping by role gives the roles of the rules. */
 static void test_groups(void **state)
 {
 	static const tide_live_set none = { 0 };
@@ -211,14 +213,15 @@ static void test_faces(void **state)
 		s = tide__stack(m, s,
 				tide__frame(m, tide__str(m, push[i].function),
 					    tide__str(m, push[i].file), push[i].line));
-		assert_string_equal(tide__frame_text(m, tide__stack_face(m, s), buf, sizeof buf),
-				    push[i].face);
+		assert_string_equal(
+			tide__frame_name(m, tide__stack_main_frame(m, s), buf, sizeof buf),
+			push[i].face);
 	}
-	tide_frame_id *all = tide__stack_faces(m);
+	tide_frame_id *all = tide__stack_main_frames(m);
 
 	assert_non_null(all);
 	for (uint32_t i = 0; i < m->stacks.n; i++)
-		assert_int_equal(all[i].i, tide__stack_face(m, (tide_stack_id){ i }).i);
+		assert_int_equal(all[i].i, tide__stack_main_frame(m, (tide_stack_id){ i }).i);
 	tide__free(all);
 	size_t n;
 	const char *op = tide__stack_op(m, s, &n);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Memory of single spans: nothing is lost, and with what is nested they are the figures of the op
- * tree. */
+/* Memory of single spans: nothing is lost, and with nested spans included they equal the figures of
+ * the op tree. */
 #include "analyze/ops/op_tree.h"
 #include "analyze/memory/span_memory.h"
 #include "base/mem.h"
@@ -49,7 +49,7 @@ static void like_the_op_tree(void **state)
 				all[m->spans.parent[i].i].freed += all[i].freed;
 			}
 		}
-		size_t rows = m->spans.n; /* a node a span, and the root */
+		size_t rows = m->spans.n; /* one node per span, and the root */
 		for (size_t i = 1; i < m->spans.n; i++)
 			rows -= m->spans.cat[i] == TIDE_CAT_OVERHEAD; /* the profiler's own */
 		assert_int_equal(t.n, rows);

@@ -431,7 +431,7 @@ static void naive_add(struct naive *x, uint32_t lane, const char *path, uint64_t
 	x->v[row].count += count;
 }
 
-/* Moment by moment: what begins then, then who owns it. */
+/* At each moment: the spans that begin then, then the owner of the moment. */
 static void naive_cpu(const tide_model *m, uint32_t lane, struct naive *x)
 {
 	char path[400];
@@ -568,8 +568,8 @@ static void plain_add(tide_flame_order *o, const tide_flame *f, uint32_t *at, si
 
 enum { WEIGHTS = 150000, LANES = 3 };
 
-/* Folded on the way and then once more, a large order is what folding all its rows at the end
- * gives. */
+/* A large order that is folded while it is built, and once more at the end, equals one whose rows
+ * are all folded at the end. */
 static void order_folds_early(void **state)
 {
 	for (uint32_t seed = 1; seed <= 3; seed++) {
@@ -655,8 +655,8 @@ static void same_number(void **state)
 	tide__model_free(m);
 }
 
-/* 2,000 frames that share a function and a file of 64 KiB each: every frame has a name of its own,
- * and all of them together do not take what they would. */
+/* 2,000 frames that share a function and a file of 64 KiB each: every frame has its own name, and
+ * together they take far less memory than 2,000 copies of the texts. */
 static void shared_long_texts(void **state)
 {
 	enum { FRAMES = 2000, LONG = 1 << 16 };

@@ -250,7 +250,7 @@ static void recomputed(void **state)
 	tide__model_free(m);
 }
 
-/* Labels say whose part a tensor is, wherever it was made. */
+/* Labels name the module of a tensor, independent of the place of its allocation. */
 static const struct {
 	const char *name;
 	uint8_t role;

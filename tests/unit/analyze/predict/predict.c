@@ -8,6 +8,7 @@
 
 #include "analyze/predict/predict.h"
 #include "analyze/predict/predicted_reserved.h"
+#include "analyze/predict/superlinear_allocs.h"
 #include "some_training.h"
 #include "testing.h"
 
@@ -72,6 +73,134 @@ static uint64_t attention(uint64_t n, tide_moment_profile *h)
 	return forward > step ? forward : step;
 }
 
+/* The recording of `attention`, kept: squares are found in it. */
+static tide_model *attend(uint64_t n, uint64_t mixed, tide_moment_profile *h)
+{
+	tide_model *m = some_machine();
+	some_alloc(m, 1, 5000000, 1);
+	some_alloc(m, 1, 3000 * n, 2);
+	uint32_t b = some_alloc(m, 1, 16 * n * n, 3);
+	uint32_t c = mixed ? some_alloc(m, 1, mixed * n + 8 * n * n, 4) : 0;
+	some_alloc(m, 1, 1000 * n, 5);
+	some_free(m, b, 6);
+	if (c)
+		some_free(m, c, 7);
+	some_alloc(m, 1, 7000000, 8);
+	m->t_end = 10;
+	assert_int_equal(tide__find_moment_profile(m, 1, n, h, NULL), TIDE_OK);
+	return m;
+}
+
+/* Two recordings are enough for allocations that grow with the square and nothing else; where one
+ * is linear in part, the bound holds. */
+static void squares_show_in_two_recordings(void **state)
+{
+	for (uint64_t mixed = 0; mixed <= 9000; mixed += 3000) {
+		tide_moment_profile a, b, x;
+		tide_lines l;
+		tide_model *small = attend(96, mixed, &a), *large = attend(256, mixed, &b);
+		assert_int_equal(tide__find_lines(&a, &b, &l, NULL), TIDE_OK);
+		uint64_t straight = tide__predict(&l, 4096, NULL);
+		assert_int_equal(tide__lines_square(&l, large, &b, 0, NULL), TIDE_OK);
+		assert_true(l.curved > 0);
+		assert_true(l.squares[3] && !l.squares[1] && !l.squares[2]);
+		for (uint64_t n = 32; n <= 8192; n += 97) {
+			tide_model *m = attend(n, mixed, &x);
+			uint64_t got = tide__predict(&l, n, NULL);
+			if (!mixed)
+				assert_true(got >= x.peak && got <= x.peak + 2);
+			if (n > 256)
+				assert_true(tide__predict_most(&l, n) >= x.peak);
+			tide__model_free(m);
+			tide__moment_profile_free(&x);
+		}
+		assert_int_equal(tide__predict(&l, 96, NULL), a.peak);
+		assert_int_equal(tide__predict(&l, 256, NULL), b.peak);
+		assert_true(straight < tide__predict(&l, 4096, NULL) / 3);
+		uint64_t fits = tide__predict_fits(&l, 500000000);
+		assert_true(tide__predict(&l, fits, NULL) <= 500000000);
+		assert_true(tide__predict(&l, fits + 1, NULL) > 500000000);
+		tide__lines_free(&l);
+		tide__moment_profile_free(&a);
+		tide__moment_profile_free(&b);
+		tide__model_free(small);
+		tide__model_free(large);
+	}
+}
+
+/* A loop extends a cache by copying it and keeps every copy: one allocation for each of the size,
+ * each larger than the last. */
+static tide_model *extend(uint64_t n, tide_moment_profile *h)
+{
+	tide_model *m = some_machine();
+	for (uint64_t i = 1; i <= n; i++)
+		some_alloc(m, 1, 4096 * i, (int64_t)i);
+	m->t_end = (int64_t)n + 1;
+	assert_int_equal(tide__find_moment_profile(m, 1, n, h, NULL), TIDE_OK);
+	return m;
+}
+
+static void a_loop_that_extends_is_bounded(void **state)
+{
+	tide_moment_profile a, b, x;
+	tide_lines l;
+	tide_model *small = extend(8, &a), *large = extend(16, &b);
+	assert_int_equal(tide__find_lines(&a, &b, &l, NULL), TIDE_OK);
+	assert_int_equal(tide__lines_square(&l, large, &b, 0, NULL), TIDE_OK);
+	for (uint64_t n = 17; n < 200; n += 13) {
+		tide_model *m = extend(n, &x);
+		assert_true(tide__predict_most(&l, n) >= x.peak);
+		tide__model_free(m);
+		tide__moment_profile_free(&x);
+	}
+	tide__lines_free(&l);
+	tide__moment_profile_free(&a);
+	tide__moment_profile_free(&b);
+	tide__model_free(small);
+	tide__model_free(large);
+}
+
+/* Neither a batch (all in proportion), nor rounding, nor another algorithm is a square. */
+static void other_growth_is_no_square(void **state)
+{
+	static const struct {
+		const char *name;
+		uint64_t a, b, slack; /* bytes at 8 and 32 */
+		bool square;
+	} rows[] = {
+		{ "stays", 1000000, 1000000, 0, false },
+		{ "in proportion", 1000000, 4000000, 0, false },
+		{ "in proportion, rounded", 1000000, 4000512, 512, false },
+		{ "in part", 1000000, 2000000, 0, false },
+		{ "square", 1000000, 16000000, 0, true },
+		{ "square of a padded length", 1000000, 15700000, 0, true },
+		{ "another algorithm", 1000000, 40000000, 0, false },
+		{ "made at the larger size only", 0, 8 << 20, 0, false },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		tide_moment_profile h[2];
+		tide_model *m[2];
+		tide_lines l;
+		for (size_t k = 0; k < 2; k++) {
+			m[k] = some_machine();
+			some_alloc(m[k], 1, k ? rows[i].b : rows[i].a, 1);
+			m[k]->t_end = 2;
+			assert_int_equal(
+				tide__find_moment_profile(m[k], 1, k ? 32 : 8, &h[k], NULL),
+				TIDE_OK);
+		}
+		assert_int_equal(tide__find_lines(&h[0], &h[1], &l, NULL), TIDE_OK);
+		assert_int_equal(tide__lines_square(&l, m[1], &h[1], rows[i].slack, NULL), TIDE_OK);
+		if ((l.curved > 0) != rows[i].square)
+			fail_msg("%s", rows[i].name);
+		tide__lines_free(&l);
+		for (size_t k = 0; k < 2; k++) {
+			tide__moment_profile_free(&h[k]);
+			tide__model_free(m[k]);
+		}
+	}
+}
+
 static void a_third_recording_bends_lines(void **state)
 {
 	tide_moment_profile a, b, c, x;
@@ -93,7 +222,7 @@ static void a_third_recording_bends_lines(void **state)
 	tide__moment_profile_free(&x);
 	assert_int_equal(tide__predict(&l, 512, NULL), attention(512, &x));
 	tide__moment_profile_free(&x);
-	assert_true(straight < attention(4096, &x) / 2); /* what a line says there */
+	assert_true(straight < attention(4096, &x) / 2); /* the value of a straight line there */
 	tide__moment_profile_free(&x);
 	for (uint64_t cap = 20000000; cap < 3000000000; cap += 271828183) {
 		uint64_t fits = tide__predict_fits(&l, cap);
@@ -144,7 +273,7 @@ static void rounding_bends_nothing(void **state)
 
 /* ---- reserved bytes ---- */
 
-/* Five steps whatever the size, in blocks of 512 bytes; large enough for both pools. */
+/* Five steps at any size, in blocks of 512 bytes; large enough for both pools. */
 static tide_model *perform_large(uint64_t size)
 {
 	uint64_t peak;
@@ -172,7 +301,8 @@ static tide_sim_stats simulate(uint64_t size, uint64_t capacity, bool *out)
 	return got.st;
 }
 
-/* Requests of another size, simulated, are what the program at that size asks for, simulated. */
+/* The simulation of the predicted requests equals the simulation of the program's requests at that
+ * size. */
 static void reserved_bytes_are_those_of_the_program(void **state)
 {
 	for (unsigned round = 0; round < 40; round++) {
@@ -212,7 +342,7 @@ static void reserved_bytes_are_those_of_the_program(void **state)
 	}
 }
 
-/* ---- whatever the recordings are ---- */
+/* ---- arbitrary recordings ---- */
 
 static void two_sizes_are_as_recorded(void **state)
 {
@@ -333,6 +463,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_third_recording_bends_lines),
+		cmocka_unit_test(squares_show_in_two_recordings),
+		cmocka_unit_test(other_growth_is_no_square),
+		cmocka_unit_test(a_loop_that_extends_is_bounded),
 		cmocka_unit_test(rounding_bends_nothing),
 		cmocka_unit_test(trainings_are_predicted),
 		cmocka_unit_test(reserved_bytes_are_those_of_the_program),

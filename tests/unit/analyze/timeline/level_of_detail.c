@@ -306,7 +306,7 @@ static void sums_are_as_defined(void **state)
 
 /* ---- one span ---- */
 
-/* An allocation's span is one that was there at the time, as importers have it. */
+/* The span of an allocation was open at the time of the allocation, as in models of importers. */
 static void true_spans(tide_model *m)
 {
 	for (size_t i = 0; i < m->memory_events.n; i++) {
@@ -335,11 +335,11 @@ static bool child_at(const tide_model *m, const tide_timeline_rows *r, uint32_t 
 
 static void check_note(const tide_model *m, const tide_timeline_rows *r, uint32_t s)
 {
-	tide_span_note n;
+	tide_span_details n;
 	uint32_t place = tide__timeline_rows_place(r, m, s);
 	int64_t end = tide__timeline_rows_end(r, m, place), self = 0;
 	uint64_t got = 0, gave = 0, links = 0;
-	assert_int_equal(tide__span_note(m, r, s, 3, &n, NULL), TIDE_OK);
+	assert_int_equal(tide__span_details_find(m, r, s, 3, &n, NULL), TIDE_OK);
 	for (int64_t t = m->spans.t0[s]; t < end; t++) /* each ns that no child has */
 		self += !child_at(m, r, s, t);
 	for (uint32_t i = 1; i < m->spans.n; i++)
@@ -357,7 +357,7 @@ static void check_note(const tide_model *m, const tide_timeline_rows *r, uint32_
 	assert_int_equal(n.freed, n.memory ? gave : 0);
 	for (size_t i = 0; i < n.n_links; i++)
 		assert_int_equal(m->spans.cause[n.links[i].to].i, n.links[i].from);
-	tide__span_note_free(&n);
+	tide__span_details_free(&n);
 }
 
 static void notes_are_as_defined(void **state)
@@ -597,7 +597,7 @@ static void no_memory(void **state)
 		tide_lod l;
 		tide_timeline_pieces p = { 0 };
 		tide_window_sums sums = { 0 };
-		tide_span_note note = { 0 };
+		tide_span_details note = { 0 };
 		const bool on[64] = { true, true, true };
 		tide__mem_fail_at(n);
 		tide_code rc = tide__lod_build(m, &l, NULL);
@@ -606,10 +606,10 @@ static void no_memory(void **state)
 		if (rc == TIDE_OK)
 			rc = tide__find_window_sums(&l, 0, 100, on, &sums, NULL);
 		if (rc == TIDE_OK)
-			rc = tide__span_note(m, &l.rows, 5, 3, &note, NULL);
+			rc = tide__span_details_find(m, &l.rows, 5, 3, &note, NULL);
 		tide__mem_fail_at(0);
 		tide__window_sums_free(&sums);
-		tide__span_note_free(&note);
+		tide__span_details_free(&note);
 		tide__timeline_pieces_free(&p);
 		tide__lod_free(&l);
 		if (rc == TIDE_OK) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The Kineto importer over small texts: what becomes of each kind of event, and of damage. Each row
- * is a text and a description of the model it must give; blocks of several sizes must agree. */
+/* The Kineto importer over small texts: every kind of event, and damage. Each row is a text and a
+ * description of the expected model; blocks of several sizes must give the same model. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static tide_code load(const char *text, size_t n, size_t block, unsigned threads
 	return rc;
 }
 
-/* One line per thing: `cat name lane t0-t1 <parent name`, losses at the end. */
+/* One line per row: `cat name lane t0-t1 <parent name`, losses at the end. */
 static void describe(const tide_model *m, char *out, size_t room)
 {
 	size_t n = 0;
@@ -139,6 +139,10 @@ static const struct row {
 	  "runtime 'r1' thread2 0-1000\nkernel 'k2' stream7 2000-3000\n" },
 	{ "garbage after the end", EVENTS(OP("a", "1", "2")) " junk",
 	  "op 'a' thread2 0-2000\nfact loss.garbage_bytes=4\n" },
+	{ "losses of an export, one under the last version's name",
+	  "{\"traceEvents\":[" OP("a", "1", "2") "],\"tidemark\":{\"loss.events\":3,"
+						 "\"loss.truncated_at_byte\":7}}",
+	  "op 'a' thread2 0-2000\nfact loss.events=3\nfact loss.truncated_at=7\n" },
 	{ "events that are no objects", EVENTS("1,\"x\",null," OP("a", "1", "2") ",[{}]"),
 	  "op 'a' thread2 0-2000\nfact loss.events_not_objects=4\n" },
 	{ "commas too many and too few", EVENTS("," OP("a", "1", "2") OP("b", "4", "2") ",,"),
@@ -728,7 +732,55 @@ static void test_shapes(void **state)
 	unlink(path);
 }
 
-/* The vector code and the plain code make the same of every text. */
+/* An op that takes no time and comes before another at the same moment has only the allocations of
+ * that moment. */
+static void test_allocations_beside_an_instant(void **state)
+{
+	static const char text[] = EVENTS(OP("outer", "0", "9") "," OP("empty", "1", "0") "," OP(
+		"add", "1", "5") "," MEM("1", "8", "16", "8") "," MEM("3", "8", "32", "16"));
+	tide_load_options opt = { .what = TIDE_WANT_SPANS | TIDE_WANT_MEMORY };
+	tide_source *src;
+	tide_model *m = tide__model_new();
+	assert_int_equal(tide__source_memory(text, sizeof text - 1, 0, &src, NULL), 0);
+	assert_int_equal(tide__kineto_load(src, &opt, 0, m, NULL), TIDE_OK);
+	assert_int_equal(m->allocs.n, 3);
+	assert_string_equal(tide__text(m, m->spans.name[m->allocs.span[1].i], NULL), "empty");
+	assert_string_equal(tide__text(m, m->spans.name[m->allocs.span[2].i], NULL), "add");
+	tide__source_close(src);
+	tide__model_free(m);
+}
+
+/* t = 0, its wall-clock time and the end are the same, whatever is loaded. */
+static void test_window(void **state)
+{
+#define MEMORY(ts, bytes)                                                    \
+	"{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":2,\"ts\":" ts \
+	",\"args\":{\"Device Type\":1,\"Device Id\":0,\"Addr\":16," bytes "}}"
+	static const char text[] = "{\"baseTimeNanoseconds\":7000,\"traceEvents\":[" X(
+		"\"ts\":5,\"dur\":2,\"name\":\"op\",\"cat\":\"cpu_op\"") "," MEMORY("0",
+										    "\"Bytes\":281474976710656") "," /* left out */
+		MEMORY("2", "\"Bytes\":512") "," MEMORY("20", "\"Bytes\":-512") "]}";
+#undef MEMORY
+	static const unsigned what[] = { 0, TIDE_WANT_SPANS, TIDE_WANT_MEMORY,
+					 TIDE_WANT_SPANS | TIDE_WANT_MEMORY };
+	for (size_t i = 0; i < sizeof what / sizeof *what; i++)
+		for (size_t block = 0; block <= 64; block += 64) {
+			tide_load_options opt = { .what = what[i] };
+			tide_source *src;
+			tide_model *m = tide__model_new();
+			assert_int_equal(tide__source_memory(text, sizeof text - 1, 0, &src, NULL),
+					 0);
+			assert_int_equal(tide__kineto_load(src, &opt, block, m, NULL), TIDE_OK);
+			if (m->t_end != 18000 || m->wall0_ns != 9000 ||
+			    (m->spans.n > 1 && m->spans.t0[1] != 3000))
+				fail_msg("what %u, blocks of %zu: end %lld, wall %lld", what[i],
+					 block, (long long)m->t_end, (long long)m->wall0_ns);
+			tide__source_close(src);
+			tide__model_free(m);
+		}
+}
+
+/* The vector code and the plain code give the same model for every text. */
 static void test_portable(void **state)
 {
 	outcome(sample, sizeof sample - 1, 0, 1, got_a);
@@ -791,11 +843,19 @@ static void pools_by_device(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pools_by_device),    cmocka_unit_test(test_fetch),
-		cmocka_unit_test(test_portable),      cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_truncation),    cmocka_unit_test(test_bytes_changed),
-		cmocka_unit_test(test_threads_agree), cmocka_unit_test(test_exhaustion),
-		cmocka_unit_test(test_deep_nesting),  cmocka_unit_test(test_shapes),
+		cmocka_unit_test(pools_by_device),
+		cmocka_unit_test(test_fetch),
+		cmocka_unit_test(test_allocations_beside_an_instant),
+		cmocka_unit_test(test_allocations_beside_an_instant),
+		cmocka_unit_test(test_window),
+		cmocka_unit_test(test_portable),
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_truncation),
+		cmocka_unit_test(test_bytes_changed),
+		cmocka_unit_test(test_threads_agree),
+		cmocka_unit_test(test_exhaustion),
+		cmocka_unit_test(test_deep_nesting),
+		cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_devices),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Results of `tidemark objects`: what becomes of each member, and of damage. */
+/* Results of `tidemark objects`: how each member is read, and damage. */
 #include <stdio.h>
 #include <string.h>
 

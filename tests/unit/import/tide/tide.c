@@ -48,6 +48,14 @@ static void assert_text(const tide_model *m, tide_str s, const char *text)
 	assert_string_equal(tide__text(m, s, NULL), text);
 }
 
+static size_t losses(const tide_model *m)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < m->facts.n; i++)
+		n += !strncmp(tide__text(m, m->facts.key[i], NULL), "loss.", 5);
+	return n;
+}
+
 /* Asserts that there is no loss of any name. */
 static void assert_no_loss(const tide_model *m)
 {
@@ -86,6 +94,56 @@ static void test_definitions(void **state)
 	assert_int_equal(m->t_end, 6);
 	assert_string_equal(m->format, "tide");
 	tide__model_free(m);
+}
+
+/* Several stacks in one record: 3, 4, 5 on top of 2, then one more on top of 4. A record whose
+ * first stacks are known defines the others. */
+static void test_stacks_together(void **state)
+{
+	static const uint64_t down[] = { 1, 2, 1 }, up[] = { 1, 2, 1, 2 };
+	tidefile f;
+	bytes r = { 0 };
+	tidefile_start_full(&f);
+	record_add(&r, TIDE_REC_STACKS, (uint64_t)3, (uint64_t)2, (size_t)3, down);
+	record_add(&r, TIDE_REC_STACK, (uint64_t)6, (uint64_t)4, (uint64_t)2);
+	record_add(&r, TIDE_REC_STACKS, (uint64_t)4, (uint64_t)3, (size_t)4, up);
+	tidefile_records(&f, TIDE_CHUNK_DEFS, &r);
+	tidefile_end(&f);
+	tide_model *m = load(&f);
+	static const uint32_t parent[] = { 0, 0, 1, 2, 3, 4, 4, 6 },
+			      frame[] = { 0, 1, 2, 1, 2, 1, 2, 2 };
+	assert_no_loss(m);
+	assert_int_equal(m->stacks.n, 8);
+	for (size_t i = 1; i < 8; i++) {
+		assert_int_equal(m->stacks.parent[i].i, parent[i]);
+		assert_int_equal(m->stacks.frame[i].i, frame[i]);
+	}
+	tide__model_free(m);
+}
+
+/* Reading stops at a record without a stack, and at one that is out of order. */
+static void test_stacks_refused(void **state)
+{
+	static const struct {
+		uint64_t id;
+		size_t n;
+	} rows[] = { { 3, 0 }, { 5, 2 }, { UINT32_MAX - 1, 3 }, { UINT64_MAX, 2 }, { 0, 1 } };
+	static const uint64_t frames[] = { 1, 2, 1 };
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		tidefile f;
+		bytes r = { 0 };
+		tidefile_start_full(&f);
+		ev_lane(&f, 1, 1, 1, 100);
+		ev_mark(&f, 1, 2, 3, 1, 1);
+		tidefile_flush(&f, 1);
+		record_add(&r, TIDE_REC_STACKS, rows[i].id, (uint64_t)2, rows[i].n, frames);
+		tidefile_records(&f, TIDE_CHUNK_DEFS, &r);
+		tidefile_end(&f);
+		tide_model *m = load(&f);
+		assert_int_equal(m->stacks.n, 3);
+		assert_true(losses(m) > 0);
+		tide__model_free(m);
+	}
 }
 
 /* The rank that a process learns while it records takes precedence over its environment. */
@@ -152,7 +210,8 @@ static void test_memory(void **state)
 	assert_int_equal(m->lanes.number[a->stream[2].i], 7);
 	assert_int_equal(a->role[2], TIDE_ROLE_PARAMETER);
 	assert_int_equal(m->tensors.n,
-			 2); /* the last description counts, but for what it does not say */
+			 2); /* the last description counts, except for members that it leaves
+			      * out */
 	assert_int_equal(m->tensors.role[1], TIDE_ROLE_PARAMETER);
 	assert_int_equal(m->tensors.dtype[1], TIDE_DTYPE_F64);
 	assert_int_equal(m->tensors.ndim[1], 2);
@@ -492,7 +551,7 @@ static void test_beginning(void **state)
 	assert_int_equal(last - 1, CHUNKS * EACH);
 }
 
-/* Addresses that a fixed hash would put into one slot: they must not meet. */
+/* Addresses that a fixed hash would put into one slot: they must not collide. */
 static void test_addresses_made_to_meet(void **state)
 {
 	uint64_t inverse = 0x9e3779b97f4a7c15u; /* of itself, mod 2^64, by Newton's method */
@@ -519,11 +578,18 @@ static void test_addresses_made_to_meet(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_definitions),   cmocka_unit_test(test_place_in_job),
-		cmocka_unit_test(test_memory),	      cmocka_unit_test(test_ops),
-		cmocka_unit_test(test_repairs),	      cmocka_unit_test(test_lost_begin),
-		cmocka_unit_test(test_segment_parts), cmocka_unit_test(test_only_some),
-		cmocka_unit_test(test_beginning),     cmocka_unit_test(test_addresses_made_to_meet),
+		cmocka_unit_test(test_definitions),
+		cmocka_unit_test(test_place_in_job),
+		cmocka_unit_test(test_stacks_together),
+		cmocka_unit_test(test_stacks_refused),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_ops),
+		cmocka_unit_test(test_repairs),
+		cmocka_unit_test(test_lost_begin),
+		cmocka_unit_test(test_segment_parts),
+		cmocka_unit_test(test_only_some),
+		cmocka_unit_test(test_beginning),
+		cmocka_unit_test(test_addresses_made_to_meet),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

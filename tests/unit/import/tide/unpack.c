@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A recording compressed as a whole: expanded no further than it may be, and made whole again
- * (recover) from what there is, wherever the compressed bytes end or are damaged. */
+/* A recording compressed as a whole: it is expanded up to the limit, and recover restores all
+ * readable events, wherever the compressed bytes end or are damaged. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +116,8 @@ static void test_damage(void **state)
 	bytes_free(&b);
 }
 
-/* 64 MiB of zeros behind a recording: what the caller allows is expanded, and not a byte more. */
+/* 64 MiB of zeros after a recording: exactly the number of bytes that the caller allows is
+ * expanded. */
 static void test_bomb(void **state)
 {
 	bytes b = compressed(64 << 20);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Live bytes of cuMemCreate after every call, against a driver of ten handles that is played slowly; and calls that no driver
- * would make, which must come out balanced. */
+/* Live bytes of cuMemCreate after every call, compared with a plain model of a driver with ten
+ * handles; and calls that no driver would accept, which must still give balanced allocations and
+ * frees. */
 #include "import/tide/virtual_memory.h"
 
 #include <stdlib.h>

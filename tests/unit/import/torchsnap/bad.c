@@ -51,8 +51,8 @@ static const struct row {
 	ROW("append to nothing", P4 "Na.", TIDE_ECORRUPT, 3, "APPEND finds too few"),
 	ROW("append below a mark", P4 "](Na.", TIDE_ECORRUPT, 5, "APPEND finds too few"),
 	ROW("appends without mark", P4 "]e.", TIDE_ECORRUPT, 3, "no mark"),
-	ROW("appends to a number", P4 "K\x01(Ne.", TIDE_ECORRUPT, 6, "what is no list"),
-	ROW("setitems on a list", P4 "](NNu.", TIDE_ECORRUPT, 6, "what is no dict"),
+	ROW("appends to a number", P4 "K\x01(Ne.", TIDE_ECORRUPT, 6, "a value that is not a list"),
+	ROW("setitems on a list", P4 "](NNu.", TIDE_ECORRUPT, 6, "a value that is not a dict"),
 	ROW("odd items", P4 "}(Nu.", TIDE_ECORRUPT, 5, "without its value"),
 	ROW("tuple2 of one", P4 "N\x86.", TIDE_ECORRUPT, 3, "TUPLE2 finds too few"),
 	ROW("two results", P4 "NN.", TIDE_ECORRUPT, 4, "2 values"),
@@ -103,33 +103,33 @@ static const struct row {
 	       "aK\x01s.",
 	    TIDE_EFORMAT, 0, "neither segments nor"),
 	ROW("segments that are none", P4 "}\x8c\x08segmentsK\x01s.", TIDE_EFORMAT, -1,
-	    "segments is no list"),
+	    "segments is not a list"),
 	ROW("a segment that is none",
 	    P4 "}\x8c\x08segments]K\x01"
 	       "as.",
-	    TIDE_ECORRUPT, -1, "segments[0]: a segment that is no dict"),
+	    TIDE_ECORRUPT, -1, "segments[0]: a segment that is not a dict"),
 	ROW("an empty segment", P4 "}\x8c\x08segments]}as.", TIDE_ECORRUPT, 14,
 	    "without a possible address"),
 	ROW("traces that are none",
 	    P4 "}\x8c\x0d"
 	       "device_tracesNs.",
-	    TIDE_EFORMAT, -1, "device_traces is no list"),
+	    TIDE_EFORMAT, -1, "device_traces is not a list"),
 	ROW("a trace that is none",
 	    P4 "}\x8c\x0d"
 	       "device_traces]K\x01"
 	       "as.",
-	    TIDE_ECORRUPT, -1, "a trace that is no list"),
+	    TIDE_ECORRUPT, -1, "a trace that is not a list"),
 	ROW("an event that is none",
 	    P4 "}\x8c\x0d"
 	       "device_traces]]K\x01"
 	       "aas.",
-	    TIDE_ECORRUPT, -1, "device_traces[0]: item 0 is no allocator event"),
+	    TIDE_ECORRUPT, -1, "device_traces[0]: item 0 is not an allocator event"),
 	ROW("an event without size",
 	    P4 "}\x8c\x0d"
 	       "device_traces]]}\x8c\x06"
 	       "action\x8c\x05"
 	       "allocsaas.",
-	    TIDE_ECORRUPT, 20, "item 0 is no allocator event"),
+	    TIDE_ECORRUPT, 20, "item 0 is not an allocator event"),
 	ROW("a list in itself",
 	    P4 "]\x94h\x00"
 	       "a.",
@@ -174,7 +174,7 @@ static void each_says_why(void **state)
 }
 
 /* An opcode that needs n values refuses n - 1 of them, whether nothing lies below or a mark with
- * values under it; with n it does not complain of that. */
+ * values under it; with n values it gives no such error. */
 static void each_needs_its_values(void **state)
 {
 	static const struct {
@@ -220,7 +220,7 @@ static void each_needs_its_values(void **state)
 			}
 }
 
-/* Another value in place of frames gives no stack, and its bits do not become an id. */
+/* Another value in place of frames gives no stack, and its bits are not used as an id. */
 static void frames_that_are_none(void **state)
 {
 	(void)state;
@@ -362,7 +362,7 @@ static void every_allocation_fails(void **state)
 	}
 }
 
-/* Objects that refer to each other a million times over: linear work. */
+/* Objects that refer to each other a million times: the work is linear. */
 static void shared_things_stay_linear(void **state)
 {
 	(void)state;

@@ -124,7 +124,7 @@ static void oom_equals_torch(void **state)
 	tide__model_free(m);
 }
 
-/* gzip that becomes more than it may, and gzip that ends early. */
+/* gzip that expands beyond the limit, and gzip that ends early. */
 static void gzip_has_limits(void **state)
 {
 	(void)state;
@@ -149,7 +149,7 @@ static void gzip_has_limits(void **state)
 	assert_null(m);
 }
 
-/* A plain snapshot: 8 MiB of small numbers that nobody asks for, and something after them. */
+/* A plain snapshot: 8 MiB of small numbers that no reader needs, and a value after them. */
 static size_t make_long(char **out)
 {
 	enum { LONG = 8 << 20 };

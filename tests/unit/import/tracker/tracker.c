@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Memory profiles: what becomes of each field, in our documents and in those of the tool they
+/* Memory profiles: how each field is read, in our documents and in those of the tool they
  * follow. */
 #include <string.h>
 

@@ -5,6 +5,7 @@
  * a browser too. */
 #include "some_model.h"
 #include "analyze/device/hta_job.h"
+#include "analyze/advice/findings.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "render/page/page.h"
@@ -225,7 +226,7 @@ static void scopes(void **state)
 	tide__model_free(m);
 }
 
-/* Failed requests, advice on time and on memory: one does not stand in for another. */
+/* Failed requests, advice on time and advice on memory: a page has each of them. */
 static void all_findings(void **state)
 {
 	tide_model *m = some_machine();
@@ -249,13 +250,20 @@ static void all_findings(void **state)
 	tide_json j;
 	tide__json_begin(&j, out, false);
 	tide__json_object(&j);
-	assert_true(tide__page_findings(&j, m, &opt, 1, 0, &err));
+	assert_true(tide__page_findings(&j, m, &opt, &err));
 	fclose(out);
 	static const char *const wants[] = { "\"out of memory\"", "GPU idle", "\"activations\"",
 					     "\"untried\":false" };
 	for (size_t i = 0; i < 4; i++)
 		if (!strstr(text, wants[i]))
 			fail_msg("no %s in %s", wants[i], text);
+	for (size_t most = 0; most < 2; most++) { /* 1: less than the recording has */
+		static tide_findings f;
+		const tide_findings_query q = { .most_replayed = most };
+		some_alloc(m, 1, 4096, 0);
+		assert_int_equal(tide__collect_findings(m, &q, &f, &err), TIDE_OK);
+		assert_int_equal(f.untried, most == 1);
+	}
 	tide__hta_job_free(job);
 	free(text);
 	tide__model_free(m);

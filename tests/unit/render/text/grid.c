@@ -71,7 +71,7 @@ static void names(void **state)
 		  0, 64,
 		  "\\xe2\\x80\\xae"
 		  "evil" },
-		{ "a\xe2\x80\x8b", 0, 64, "a\\xe2\\x80\\x8b" }, /* nobody sees it */
+		{ "a\xe2\x80\x8b", 0, 64, "a\\xe2\\x80\\x8b" }, /* invisible */
 		{ "👩\xe2\x80\x8d💻", 0, 64, "👩\xe2\x80\x8d💻" },	/* joins */
 		{ "abcdef", 0, 4, "abc" },
 		{ "grün", 0, 4, "gr" },
@@ -156,7 +156,8 @@ static void text(void **state)
 	tide__grid_free(g);
 }
 
-/* A column without a known value goes before one that has values, even if only the other may go. */
+/* A column without a known value is dropped before one that has values, even if only the other is
+ * optional. */
 static void empty_columns_first(void **state)
 {
 	static const tide_grid_col c[] = {
@@ -177,7 +178,8 @@ static void empty_columns_first(void **state)
 	tide__grid_free(g);
 }
 
-/* Columns that may go, the highest first, until names are readable; said below. */
+/* Optional columns are dropped, the highest first, until names are readable; a line below names
+ * them. */
 static void giving_way(void **state)
 {
 	static const tide_grid_col c[] = {

@@ -111,10 +111,10 @@ static void folders_come_and_go(void **state)
 	take(w);
 	put("moved/c.tide", "y");
 	assert_false(take(w));
-	assert_string_equal(seen, " moved/c.tide "); /* by its name of now */
+	assert_string_equal(seen, " moved/c.tide "); /* by its current name */
 	tide__watch_begin(w);
 	tide__watch_folder(w, folder);
-	tide__watch_end(w); /* the other is let go */
+	tide__watch_end(w); /* the other is no longer watched */
 	take(w);
 	put("moved/c.tide", "z");
 	assert_false(take(w));

@@ -13,14 +13,14 @@ export const titleOf = (key: string) => {
   return /^p\d/.test(t) ? t : t[0].toUpperCase() + t.slice(1);
 };
 
-/** Rows of records as a table: a column for each of `keys` ("name,count,sum_ns:Total"), written by the key's
- *  end. `sort` has the bars; `listed`: rows stay in their order. */
+/** Shows records as a table: a column for each of `keys` ("name,count,sum_ns:Total"), formatted by the key's end. `sort` has the
+ * bars; `listed`: rows keep their order. */
 export function Records({ label, rows, keys, sort, wide = keys.split(/[,:]/)[0], height = 260, note, onPick, picked, text, listed }: { label: string; rows: Rec[]; keys: string; sort: string; wide?: string; height?: number; note?: string; onPick?: (r: Rec) => void; picked?: (r: Rec) => boolean; text?: (key: string, v: unknown) => string | undefined; listed?: boolean }) {
   const high = most(rows, (r) => Number(r[sort]) || 0);
   const cols: Col<Rec>[] = keys.split(',').map((k) => k.split(':')).map(([key, title]) => ({
     key,
     title: title ?? titleOf(key),
-    // what is not known sorts below every figure
+    // unknown values sort below every figure
     value: (r) => (typeof r[key] === 'number' ? (r[key] as number) : r[key] === null && key !== wide ? -Number.MAX_VALUE : String(r[key] ?? '')),
     text: (r) => text?.(key, r[key]) ?? byKey(key, r[key]),
     wide: key === wide,

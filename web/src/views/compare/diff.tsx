@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Two runs compared: figures, what was added, removed and changed, memory curves over each other, flame
-// graphs coloured by the change. The figures are the document of `tidemark diff --json`.
+// Two runs compared: figures, added, removed and changed rows, memory curves over each other, flame graphs coloured by change.
+// The figures are the document of `tidemark diff --json`.
 import { byKey, bytes, count, delta, ns, percent } from '../../data/format';
 import { getDiff, getMains, type Main } from '../../data/page';
 import { most as highest, same } from '../../data/sums';
@@ -107,7 +107,7 @@ function Figures({ metrics, what }: { metrics: Metrics; what: Record<string, str
   );
 }
 
-/** Keys that say their unit, so that cells are written as everywhere. */
+/** Keys that end in their unit, so that cells are formatted as in other tables. */
 function rowsOf(rows: Rec[], unit: 'ns' | 'bytes'): Rec[] {
   return rows.map((r) => ({ ...r, [`delta_${unit}`]: r.delta, [`a_${unit}`]: r.a, [`b_${unit}`]: r.b, size: Math.abs(Number(r.delta)), change_pct: r.pct, [`total_a_${unit}`]: r.total_a, [`total_b_${unit}`]: r.total_b }));
 }

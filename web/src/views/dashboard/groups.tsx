@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Runs by program: how many, the newest one's figures, how they went from run to run. A group opens to its runs.
+// Runs by program: their number, the figures of the newest run, and the trend. A group expands to its runs.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from '../../hooks';
 import { bytes, count, ns, plural } from '../../data/format';
@@ -29,7 +29,8 @@ function Trend({ of, value, bad, what }: { of: readonly Point[]; value: (p: Poin
   );
 }
 
-/** Runs of a group: those at hand, or, if they are not all, as the server has them. */
+/** Returns the runs of a group: those in memory if they are complete, else as the server lists
+ * them. */
 function useRuns(g: Group, all: Runs): Run[] {
   const here = all.runs.filter((r) => r.program === g.program);
   const [far, set] = useState<Run[]>([]);
@@ -45,7 +46,7 @@ function Open({ g, all, table }: { g: Group; all: Runs; table: (runs: Run[], lab
   return (
     <tr class="opened">
       <td class="left" colSpan={7}>
-        <Trends runs={runs} all={all} />
+        {g.program !== null && <Trends runs={runs} all={all} />}
         {table(runs, `runs of ${g.program ?? 'unknown programs'}`)}
         {runs.length < g.count && runs.length > 0 && <p class="soft">The newest {count(runs.length)} of {count(g.count)}.</p>}
       </td>

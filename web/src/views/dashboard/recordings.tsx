@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // The list of a server's recordings. The user opens one, or selects two to compare.
 import { useEffect, useRef, useState } from '../../hooks';
-import { bytes, ns, plural } from '../../data/format';
+import { bytes, common, ns, plural } from '../../data/format';
 import { askJson, listen, type Recording } from '../../data/live';
 import { col, Table } from '../../ui/table';
 import { keepText, keptText } from '../../state';
@@ -17,13 +17,21 @@ export function status(r: Recording): string {
   return writer ?? (r.generation ? 'in memory' : '');
 }
 
-/** Returns what the list says beside a name: nothing about a recording that is as it should be. */
-const told = (r: Recording): string => (status(r) === 'in memory' ? '' : status(r));
+/** Returns the note beside a name; nothing for a recording without problems. */
+const told = (r: Run): string => (status(r) !== 'in memory' && status(r)) || (r.unreadable ? 'cannot be read' : '');
 
 /** Returns the start of a recording; if unknown, the time of its file. */
 const began = (r: Run): number => r.start_ns ?? r.modified_ns;
 const when = (r: Run): string => new Date(began(r) / 1e6).toLocaleString([], { dateStyle: 'short', timeStyle: 'short' });
 const folder = (r: Recording): string => r.path.slice(0, -r.name.length - 1);
+
+/** The column of folders, relative to the one that contains all of them; none if there is only one. */
+function places(rows: readonly Run[]) {
+  const all = [...new Set(rows.map(folder))];
+  if (all.length < 2) return [];
+  const base = common(all).length + 1;
+  return [col<Run>('Folder', (r) => folder(r).slice(base) || '.')];
+}
 
 const narrow = matchMedia('(max-width: 760px)');
 
@@ -40,7 +48,7 @@ function useNarrow(): boolean {
 
 const PAGE = 500; // recordings listed at once
 
-/** The list, newest first, as long as the page lives. */
+/** The list, newest first, updated while the page is open. */
 function useList(most: number): { all: Runs | undefined; away: string; again: () => void } {
   const [all, set] = useState<Runs>();
   const want = useRef(most);
@@ -71,7 +79,7 @@ function useList(most: number): { all: Runs | undefined; away: string; again: ()
   return { all, away, again: () => again.current() };
 }
 
-/** Grouped by program, as it was last chosen; at first where there are many runs of several programs. */
+/** True if grouped by program: the last choice; by default if there are many runs of several programs. */
 const MANY = 50;
 function useGrouped(all: Runs | undefined): [boolean, () => void] {
   const [chosen, set] = useState(() => keptText('groups'));
@@ -93,24 +101,29 @@ function middle(name: string, most: number): string {
   return name.length <= most ? name : `${name.slice(0, head)}…${name.slice(name.length - (most - 1 - head))}`;
 }
 
-/** Peak and step time, with their change against the run before unless there is no room. */
+/** Returns the change since the previous run. A decrease of a live run is unknown: it may still reach the previous figure. */
+const changed = (r: Run, pct: number | null): number | null => (r.writer === 'running' && (pct ?? 0) < 0 ? null : pct);
+
+/** Peak and step time, with their change since the previous run if there is space. */
 const main = (all: Runs, small: boolean) => [
   col<Run>('Peak', (r) => known(r.peak_bytes), or(bytes), {
-    show: (r) => <Figure text={or(bytes)(known(r.peak_bytes))} change={r.peak_change_pct} bad={(r.peak_change_pct ?? 0) > limit(all.fail_if, 'peak')} brief={small} />,
+    show: (r) => <Figure text={or(bytes)(known(r.peak_bytes))} change={changed(r, r.peak_change_pct)} bad={(r.peak_change_pct ?? 0) > limit(all.fail_if, 'peak')} brief={small} />,
   }),
   col<Run>('Step', (r) => known(r.step_ns), or(ns), {
-    show: (r) => <Figure text={or(ns)(known(r.step_ns))} change={r.step_change_pct} bad={(r.step_change_pct ?? 0) > limit(all.fail_if, 'step')} brief={small} />,
+    show: (r) => <Figure text={or(ns)(known(r.step_ns))} change={changed(r, r.step_change_pct)} bad={(r.step_change_pct ?? 0) > limit(all.fail_if, 'step')} brief={small} />,
   }),
 ];
 
-/** Columns that need the room of a desk, in the order of interest: the last ones may have to be scrolled to. */
-const figures = (all: Runs, edit: (r: Run) => void, several: { programs: boolean; folders: boolean }) => [
+/** Columns for wide screens, in order of importance: the last ones may need scrolling. */
+const figures = (all: Runs, edit: (r: Run) => void, rows: readonly Run[]) => [
   { key: 'When', title: 'When', value: began, text: when },
-  ...(several.programs ? [col<Run>('Program', (r) => r.program ?? '–')] : []),
+  ...(new Set(rows.map((r) => r.program)).size > 1 ? [col<Run>('Program', (r) => r.program ?? '–')] : []),
+  col<Run>('Kind', (r) => r.format ?? '–'),
   col<Run>('Device', (r) => r.device ?? '–'),
   col<Run>('Memory', (r) => known(r.peak_bytes), undefined, { show: (r) => <Spark of={r.spark} />, text: () => '' }),
   ...main(all, false),
   col<Run>('GPU busy', (r) => known(r.gpu_busy_pct), percent),
+  col<Run>('Losses', (r) => known(r.losses), or((v) => (v ? String(v) : '0'))),
   col<Run>('Tags', (r) => [...r.tags, r.note ?? ''].join(' '), undefined, {
     show: (r) => (
       <button class="tags" title={r.note ?? 'Tags and a note'} tabIndex={-1} onClick={(e) => { e.stopPropagation(); edit(r); }}>
@@ -118,10 +131,8 @@ const figures = (all: Runs, edit: (r: Run) => void, several: { programs: boolean
       </button>
     ),
   }),
-  col<Run>('Losses', (r) => known(r.losses), or((v) => (v ? String(v) : '0'))),
-  col<Run>('Kind', (r) => r.format ?? '–'),
   col<Run>('Size', (r) => r.size_bytes, bytes),
-  ...(several.folders ? [col<Run>('Folder', folder)] : []),
+  ...places(rows),
 ];
 
 export function Recordings() {
@@ -139,7 +150,7 @@ export function Recordings() {
   const programs = [...new Set(all.runs.map((r) => r.program).filter((p): p is string => !!p))].sort();
   const list = program && !grouped ? all.runs.filter((r) => r.program === program) : all.runs;
   const worse = grouped ? all.groups.reduce((n, g) => n + g.regressions, 0) : list.filter((r) => r.regression).length;
-  // The older one is A, the one before; Swap turns them round.
+  // The older one is A ("before"); Swap exchanges them.
   const tick = (r: Run) => {
     chosen.current.set(r.id, r);
     const now = (two ?? []).includes(r.id) ? (two ?? []).filter((k) => k !== r.id) : [...(two ?? []), r.id].slice(-2);
@@ -154,23 +165,23 @@ export function Recordings() {
   };
   const name = (k: number) => chosen.current.get(two?.[k] ?? '')?.name;
   const columns = (rows: readonly Run[]) => [
-    // A link, so that it can be opened beside the list and its address copied.
+    // A link, so that it can be opened in another tab and its address copied.
     col<Run>('Name', (r) => r.name, undefined, {
       wide: true,
       show: (r) => (
         <>
           {!small && <input type="checkbox" aria-label={`compare ${r.name}`} tabIndex={-1} checked={!!two?.includes(r.id)} onClick={(e) => { e.stopPropagation(); tick(r); }} />}{' '}
-          {two ? middle(r.name, long) : <a href={`/r/${r.id}`} tabIndex={-1} onClick={(e) => e.stopPropagation()}>{middle(r.name, long)}</a>}
-          {small && r.state === 'failed' && <span class="worse"> !</span>}
+          {two ? middle(r.name, long(r)) : <a href={`/r/${r.id}`} tabIndex={-1} onClick={(e) => e.stopPropagation()}>{middle(r.name, long(r))}</a>}
+          {small && (r.state === 'failed' || r.unreadable) && <span class="worse" title="cannot be read"> !</span>}
           {small && r.writer === 'running' && <span class="live running">live</span>}
-          {!small && r.exports.map((x) => <> <a class="soft" href={`/r/${x.id}`} title={`Open ${x.name}, which the same session wrote`} tabIndex={-1} onClick={(e) => e.stopPropagation()}>{x.name.slice(r.name.length - 5)}</a></>)}
-          {!small && told(r) && <span class="soft"> {told(r)}</span>}
+          {!small && r.exports.map((x) => <> <a class="soft" href={`/r/${x.id}`} title={`Open ${x.name}, which the same session wrote`} tabIndex={-1} onClick={(e) => e.stopPropagation()}>{x.name.slice(x.name.lastIndexOf('.'))}</a></>)}
+          {!small && told(r) && <span class={r.state === 'failed' || r.unreadable ? 'worse' : 'soft'}> {told(r)}</span>}
         </>
       ),
     }),
-    ...(small ? main(all, true) : figures(all, setEdited, { programs: new Set(rows.map((r) => r.program)).size > 1, folders: new Set(rows.map(folder)).size > 1 })),
+    ...(small ? main(all, true) : figures(all, setEdited, rows)),
   ];
-  const long = small ? 16 : 40; // characters of a name
+  const long = (r: Run) => (small ? 16 : r.exports.length ? 22 : 30); // characters of a name: links to exports follow it
   const live = list.filter((r) => r.writer === 'running').length;
   const table = (rows: Run[], label: string, height: number) => <Table label={label} rows={rows} sort={small ? undefined : 'When'} height={height} onPick={pick} picked={(r) => !!two?.includes(r.id)} cols={columns(rows)} onKey={key} />;
   return (

@@ -9,6 +9,7 @@ import { parse } from '../../data/section';
 /** A run of /api/runs; null = unknown. */
 export interface Run extends Recording {
   indexed: boolean;
+  unreadable: boolean; // the index could not read it
   format: string | null;
   program: string | null;
   device: string | null;
@@ -29,7 +30,7 @@ export interface Run extends Recording {
   exports: { id: string; name: string }[]; // of the session that recorded it
 }
 
-/** The runs of one program; null = of those it is not known. Figures are those of the newest run. */
+/** The runs of one program; null = of unknown programs. Figures are those of the newest run. */
 export interface Group {
   program: string | null;
   count: number;
@@ -64,7 +65,7 @@ const LEVELS = '0123456789abcdefghijklmnopqrstuv';
 const W = 96;
 const H = 20;
 
-/** Memory over time: one point a character. */
+/** Memory over time: one point per character. */
 export function Spark({ of }: { of: string | null }) {
   if (!of) return <span class="soft">–</span>;
   const x = (i: number) => ((i * W) / Math.max(of.length - 1, 1)).toFixed(1);
@@ -79,7 +80,7 @@ export function Spark({ of }: { of: string | null }) {
 
 export const signed = (pct: number): string => `${pct > 0 ? '+' : ''}${pct.toFixed(1)} %`;
 
-/** A figure and its change against the run before, with a mark of its direction; brief: only a change that is bad, as a mark. */
+/** A figure and its change since the previous run, with a mark of its direction; brief: only a regression, as a mark. */
 export function Figure({ text, change, bad, brief }: { text: string; change: number | null; bad: boolean; brief?: boolean }) {
   return (
     <>
@@ -95,12 +96,12 @@ export function limit(fail_if: string[], what: string): number {
   return found ? parseFloat(found.slice(found.indexOf('+'))) : Infinity;
 }
 
-const DOTS = 60; // more runs than that are a line alone, with marks where it got worse
+const DOTS = 60; // above this many runs the trend is a line alone, with marks at regressions
 
 const day = (r: Run): string => new Date((r.start_ns ?? r.modified_ns) / 1e6).toLocaleDateString([], { dateStyle: 'short' });
 
-/** One figure over the runs of a program, oldest first; those that got worse are marked. The axis covers at least 10 % of the figure, so that
- *  noise looks like noise and a limit of some percent is seen. */
+/** One figure over the runs of a program, oldest first; those that got worse are marked. The axis covers at least 10 % of the
+ * figure, so that noise looks small and a limit of a few percent is visible. */
 function Trend({ title, runs, value, text, change, most }: { title: string; runs: Run[]; value: (r: Run) => number | null; text: (v: number) => string; change: (r: Run) => number | null; most: number }) {
   const known = runs.filter((r) => value(r) !== null);
   if (known.length < 2) return null;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// The critical path: what bounds the step, where its time is, and the path itself, moment by moment.
+// The critical path: bounding resources of the step, time by span, and the path itself over time.
 // The figures are the document of `tidemark critical-path --json`.
 import { useState } from '../../hooks';
 import { count, ns } from '../../data/format';
@@ -61,7 +61,7 @@ export function CriticalPath({ many }: { many: boolean }) {
   const page = useData(getPage);
   if (!c) return null;
   const whose = many ? `, ${page?.traces[traceNumber()]?.title ?? ''}` : '';
-  return c.json.found ? <Path c={c} whose={whose} /> : asked.path(c.json.why ?? 'nobody knows why', whose);
+  return c.json.found ? <Path c={c} whose={whose} /> : asked.path(c.json.why ?? 'the reason is unknown', whose);
 }
 
 export function Path({ c, whose }: { c: Critical; whose: string }) {
@@ -71,7 +71,7 @@ export function Path({ c, whose }: { c: Critical; whose: string }) {
   return (
     <Panel title={`Critical path of ${d.annotation ? `the first ${d.annotation}` : 'the whole trace'}${whose}`} extra={<Choice label="Show" value={shown} options={[['top', 'Where the time is'], ['path', 'The path']]} onPick={show} />}>
       <p class="soft">
-        Window {ns(d.window_ns)}, path {ns(d.path_ns)}: {count(d.path_nodes)} of {count(d.nodes)} moments. Shortening anything else does not make the step shorter.{d.path_ns < d.window_ns && ` For the other ${ns(d.window_ns - d.path_ns)} nothing is recorded on the path, or it waits for earlier work.`}
+        Window {ns(d.window_ns)}, path {ns(d.path_ns)}: {count(d.path_nodes)} of {count(d.nodes)} moments. Only work on this path determines the length of the step.{d.path_ns < d.window_ns && ` For the other ${ns(d.window_ns - d.path_ns)} nothing is recorded on the path, or it waits for earlier work.`}
       </p>
       <Bar slices={bounds} whole={d.path_ns} />
       <Legend items={legend(bounds, d.path_ns)} />

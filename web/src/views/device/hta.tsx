@@ -55,7 +55,7 @@ const causes = (r: Rec): Slice[] =>
 export const legend = (slices: Slice[], whole: number) => slices.map((s) => ({ color: s.color, text: s.name, value: `${ns(s.ns)} · ${percent((100 * s.ns) / (whole || 1))}` }));
 
 const sum = (slices: Slice[]) => add(slices, (s) => s.ns);
-/** Slices of the same name added up. */
+/** Adds up slices of the same name. */
 function merge(lists: Slice[][]): Slice[] {
   const seen = new Map<string, Slice>();
   for (const list of lists) for (const s of list) seen.set(s.name, { ...s, ns: (seen.get(s.name)?.ns ?? 0) + s.ns });
@@ -136,7 +136,7 @@ function launches(ranks: Rec[]): Rec[] {
   });
 }
 
-/** Each says what to do, then, of its own words in brackets, which figure made it speak. */
+/** Each item shows the recommendation, then its evidence, which is in brackets in the text. */
 function Advice({ list }: { list: Rec[] }) {
   if (!list.length) return <p class="soft">No rule found a problem.</p>;
   return (

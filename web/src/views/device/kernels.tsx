@@ -17,7 +17,7 @@ const MOST = 14;
 
 const num = (r: Rec, key: string): number => Number(r[key]) || 0;
 
-/** Bars that share one scale; each says its figures. */
+/** Bars on one scale, each with its figures. */
 function Shares({ rows, name, label, onPick }: { rows: Rec[]; name: (r: Rec) => string; label: string; onPick?: (r: Rec) => void }) {
   const high = most(rows, (r) => num(r, 'sum_ns'));
   return (
@@ -37,7 +37,7 @@ function Shares({ rows, name, label, onPick }: { rows: Rec[]; name: (r: Rec) => 
   );
 }
 
-/** Shortest to longest on a scale of powers of ten, with mean, median and the 90th and 99th hundredth. */
+/** Shortest to longest on a scale of powers of ten, with mean, median, 90th and 99th percentile. */
 function Spread({ rows }: { rows: Rec[] }) {
   const lo = Math.max(1, Math.min(...rows.map((r) => num(r, 'min_ns'))));
   const hi = Math.max(lo * 1.01, ...rows.map((r) => num(r, 'max_ns')));
@@ -104,7 +104,7 @@ function Body({ h }: { h: NonNullable<Hta> }) {
   );
 }
 
-/** Names as people read them; those that shorten alike are numbered. Tooltips have them whole. */
+/** Short names; equal short forms are numbered. Tooltips show full names. */
 function briefNames(rows: Rec[]): Map<string, string> {
   const all = new Map<string, number>();
   const out = new Map<string, string>();

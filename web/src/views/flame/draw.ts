@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Pictures of flame trees: which boxes are in sight, and how they are drawn.
+// Draws flame trees: finds the visible boxes and draws them.
 import { changeOf, nameOf, type Sides, type Tree } from '../../data/flame';
 import { ink, nameColor } from '../../draw/colors';
 import { face, word } from '../../draw/marks';
@@ -19,7 +19,7 @@ export interface Box {
   node: number;
 }
 
-/** Nodes to draw when `at` fills the width: its ancestors above it, what is below to its size. */
+/** Returns the nodes to draw when `at` fills the width: its ancestors above it, its descendants below, to scale. */
 export function boxes(t: Tree, at: number, width: number): Box[] {
   const out: Box[] = [];
   const scale = width / (t.total[at] || 1);
@@ -63,11 +63,11 @@ export function brief(name: string): string {
   }
   s = s.replace(/(?<=\S)\(.*$/, '').replace(/ \(.*\/([^/]+)\)$/, ' ($1)').replace(/^(?:\w+::)+(?=\w{3,}$)/, '');
   if (!s || (s.includes('<') && s.length < 12)) return name;
-  const tells = functor ?? (s.length < 9 ? /<(?:\w+::)*(\w{4,})/.exec(name)?.[1] : ''); // "Kernel" alone says nothing
+  const tells = functor ?? (s.length < 9 ? /<(?:\w+::)*(\w{4,})/.exec(name)?.[1] : ''); // "Kernel" alone is not informative
   return tells && name.includes('<') && !s.includes(tells) ? `${s} ‹${tells}›` : s;
 }
 
-/** The name, or what fits of its brief form; tooltips have it whole. */
+/** Returns the name, or the part of its short form that fits; tooltips show it in full. */
 export function fitBrief(ctx: CanvasRenderingContext2D, name: string, room: number): string {
   const text = fit(ctx, name, room);
   return text === name ? text : fit(ctx, brief(name), room);
@@ -80,7 +80,7 @@ export interface Look {
   cursor?: number; // node with the frame
 }
 
-/** Levels of the picture that a height has room for. */
+/** Returns the number of levels that fit into a height. */
 const topOf = (l: Look, level: number, height: number) => (l.up ? height - (level + 1) * rowHigh() : level * rowHigh());
 export const levelAt = (up: boolean, y: number, height: number): number => Math.floor((up ? height - y : y) / rowHigh());
 

@@ -34,7 +34,7 @@ const base: Record<TreeName, number> = { cpu: 0x4c8fd6, gpu: 0x1f9e89, memory: 0
 const keys = Object.keys(titles) as TreeName[];
 const changes: Change[] = ['grown', 'shrunk', 'new', 'gone', 'same'];
 
-/** Exact to the unit, in groups of three. */
+/** Formats an exact number, digits in groups of 3. */
 const whole = (t: Tree, v: number) => `${count(v)} ${t.bytes ? 'B' : 'ns'}`;
 const writer = (t: Tree) => (t.bytes ? bytes : ns);
 const share = (part: number, of: number) => percent((100 * part) / (of || 1));
@@ -84,7 +84,7 @@ interface GraphProps {
   onPick: (node: number, e: MouseEvent) => void;
 }
 
-/** One tree drawn. */
+/** Draws one tree. */
 function Graph({ t, at, color, flip, hit, label, mark, onPick }: GraphProps) {
   const seen = useRef<Box[]>([]);
   const height = (t.deepest + 1) * rowHigh() + 2;
@@ -119,7 +119,7 @@ function Graph({ t, at, color, flip, hit, label, mark, onPick }: GraphProps) {
   );
 }
 
-/** The node that an arrow key leads to. */
+/** Returns the node that an arrow key leads to. */
 export function step(t: Tree, from: number, key: string, flip: boolean): number {
   const inwards = flip ? 'ArrowUp' : 'ArrowDown';
   if (key === 'ArrowUp' || key === 'ArrowDown') return key === inwards ? (t.kids[from][0] ?? from) : t.parent[from];
@@ -208,7 +208,7 @@ function Picked({ t, node }: { t: Tree; node: number }) {
   );
 }
 
-/** Callers above, callees below, the functions to choose from beside them. */
+/** Shows callers above and callees below, with a list of functions beside them. */
 function SandwichView({ t, color, hit }: { t: Tree; color: number; hit?: Uint8Array }) {
   const rows = useMemo(() => functions(t), [t]);
   const first = useMemo(() => rows.reduce((a, f) => (f.self > a.self ? f : a), rows[0]), [rows]);
@@ -279,7 +279,7 @@ async function follow(t: Tree, k: TreeName): Promise<number> {
   if (asked) return nodeAt(t, asked);
   const i = span.value;
   if (i === null || !views.value.includes('timeline')) return 0;
-  const s = getSpans.now?.() ?? (served ? null : await getSpans()); // a server may have too many to ask for
+  const s = getSpans.now?.() ?? (served ? null : await getSpans()); // a server may have too many to request
   if (!s || i >= s.n) return 0;
   const path = framePath(s, i, k === 'gpu');
   return nodeAt(t, k === 'gpu' ? path : [s.tracks[placeOf(s, i).track].name.replace(/ · overlap .*/, ''), ...path]);
@@ -358,7 +358,7 @@ function Flames({ trees, read, two }: { trees: TreeName[]; read: (k: TreeName) =
   );
 }
 
-/** Time first; of a trace that timed nothing but annotations, memory, as the command does. */
+/** Selects time first; for a trace whose only times are annotations, memory, as the command does. */
 export function Flame({ main }: { main: Main }) {
   const section = useData(getFlame);
   const read = useMemo(() => (k: TreeName) => readTree(section!, k, mode.value === 'sandwich' ? 'heavy' : ((order.value || 'heavy') as Order)), [section, mode.value]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// The allocator over time: what it holds and cannot use, and how broken up that is.
+// The allocator over time: reserved but unused bytes, and their fragmentation.
 import { signal } from '../../signals';
 import { useMemo } from '../../hooks';
 import { type Allocator, fragmentation, type Over } from '../../data/allocator';
@@ -130,7 +130,7 @@ export function OverTime({ sc, a }: { sc: Scene; a: Allocator }) {
           ]}
         />
         <span class="grow" />
-        <span class="soft">{of.moves > o.t.length ? `One point per ${count(Math.ceil(of.moves / o.t.length))} memory events` : ''}</span>
+        <span class="soft">{of.events > o.t.length ? `One point per ${count(Math.ceil(of.events / o.t.length))} memory events` : ''}</span>
         <button onClick={() => (moment.value = w.t[0])}>Most unused: {bytes(w.reserved[0] - w.active[0])} at {ns(w.t[0])}</button>
       </div>
       <Fold title="These figures as a table">

@@ -37,7 +37,7 @@ let kept: Pixels | undefined;
 let last: Frame | undefined;
 const hover = signal<(Spot & { at: number; over: number }) | null>(null);
 
-/** Bytes of the axis: powers of two, no digits that say nothing. */
+/** Formats bytes of the axis: powers of two, without trailing zeros. */
 export const tick = (v: number): string => bytes(v).replace(/\.0+ |(\.\d*?)0+ /, '$1 ');
 
 export function drawScale({ ctx, height }: Surface, top: number, y: (v: number) => number, from: number, c: Ink): void {
@@ -50,7 +50,8 @@ export function drawScale({ ctx, height }: Surface, top: number, y: (v: number) 
 }
 
 let columns: Pixels | undefined;
-/** Columns of stacked bytes: `fill` puts those of a pixel, from below. Returns the y of a value. */
+/** Draws columns of stacked bytes: `fill` writes those of a pixel, from the bottom up. Returns a function from a value to its
+ * y. */
 export function stacked(s: Surface, high: number, top: number, fill: (x: number, put: (bytes: number, color: number) => void) => void): (v: number) => number {
   const c = ink();
   const from = left();
@@ -112,7 +113,7 @@ function within(f: Frame, t0: number, t1: number): [number, number] | undefined 
   return b < left() || a > left() + f.width ? undefined : [a, b - a];
 }
 
-/** Phases as a strip of bands with their names, and a line where one ends. */
+/** Draws phases as a strip of bands with their names, and a line at each end. */
 function phases({ ctx, height }: Surface, sc: Scene, f: Frame, c: Ink): void {
   face(ctx, 11);
   sc.phases.forEach((p, i) => {
@@ -160,17 +161,17 @@ function limit({ ctx }: Surface, sc: Scene, f: Frame, c: Ink): void {
   if (!sc.limit || y < f.top) return;
   line(ctx, RED, through([left(), y], [left() + f.width, y]), 1, [6, 4]);
   face(ctx, 11);
-  word(ctx, RED, `all there is: ${bytes(sc.limit)}`, left() + 6, y + (y < f.top + px(14) ? px(9) : -px(8)), 'left', halo(c));
+  word(ctx, RED, `capacity: ${bytes(sc.limit)}`, left() + 6, y + (y < f.top + px(14) ? px(9) : -px(8)), 'left', halo(c));
 }
 
-/** The chosen allocation's life as a line on the ground. */
+/** Draws the life of the selected allocation as a line at the bottom. */
 function life({ ctx, height }: Surface, sc: Scene, f: Frame, c: Ink): void {
   const row = alloc.value;
   const at = row !== null && row < sc.m.n && within(f, sc.m.born[row], Math.min(sc.m.died[row], sc.main.t_end));
   if (at) box(ctx, c.accent, at[0], height - 4, Math.max(2, at[1]), 4);
 }
 
-/** When the span that the timeline has selected ran. */
+/** Draws the time of the span that is selected in the timeline. */
 function selected({ ctx, width, height }: Surface, f: Frame, c: Ink): void {
   const all = getSpans.now?.();
   const i = span.value;

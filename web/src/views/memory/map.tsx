@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// The allocator at a moment: its segments and the blocks in them, to scale or a row a segment.
+// The allocator at a moment: its segments and the blocks in them, to scale or one row per segment.
 import { signal } from '../../signals';
 import { useEffect, useMemo, useRef, useState } from '../../hooks';
 import { address, type Allocator, EXPANDABLE, fragmentation, type Seg, type State, stateAt } from '../../data/allocator';
 import { bytes, count, ns, percent, plural } from '../../data/format';
-import type { Cut } from '../../data/memory';
+import type { Position } from '../../data/memory';
 import { faceText } from '../../data/calls';
 import { opPath } from '../../data/memory';
 import { sum } from '../../data/sums';
@@ -33,7 +33,7 @@ export interface Piece {
 
 const MOST_ROWS = 300;
 const GAP = 2;
-const shapes = { scale: [26, 20, 0], rows: [20, 15, 250] }; // a row, its bar, what stands before it
+const shapes = { scale: [26, 20, 0], rows: [20, 15, 250] }; // heights of a row and its bar, width of the label before it
 type Shape = keyof typeof shapes;
 const shape = signal<Shape>('scale');
 const hover = signal<(Spot & { seg: number; block: number }) | null>(null);
@@ -51,7 +51,7 @@ export function layout(segs: readonly Seg[], width: number, how: Shape): { piece
   }
   const total = sum(segs, (s) => s.size);
   const lines = Math.max(1, Math.min(60, 8 + Math.ceil((segs.length * (GAP + 2)) / w)));
-  const scale = total / Math.max(1, w * lines - segs.length * GAP) || 1; // bytes a pixel
+  const scale = total / Math.max(1, w * lines - segs.length * GAP) || 1; // bytes per pixel
   let x = 0;
   let y = 0;
   for (const seg of order) {
@@ -73,7 +73,7 @@ export function layout(segs: readonly Seg[], width: number, how: Shape): { piece
   return { pieces, height: y + row };
 }
 
-/** The block at byte `at` of a segment. */
+/** Returns the block at byte `at` of a segment. */
 function blockAt(s: State, g: Seg, at: number): number {
   let lo = g.first;
   let hi = g.first + g.n - 1;
@@ -85,7 +85,7 @@ function blockAt(s: State, g: Seg, at: number): number {
   return lo;
 }
 
-/** The block that an arrow key leads to: along a segment and into the next one, or to the next segment. */
+/** Returns the block that an arrow key leads to: along a segment and into the next one, or to the next segment. */
 export function step(s: State, order: readonly number[], block: number, key: string): number {
   const at = order.findIndex((k) => block >= s.segs[k].first && block < s.segs[k].first + s.segs[k].n);
   if (at < 0) return s.segs[order[0]].first;
@@ -98,7 +98,7 @@ export function step(s: State, order: readonly number[], block: number, key: str
 }
 
 type Free = 'split' | 'cached' | 'expandable';
-const freeText: Record<Free, string> = { split: 'inactive split: free, but its segment is partly in use', cached: 'whole free segment: can go back to the device', expandable: 'free in an expandable segment' };
+const freeText: Record<Free, string> = { split: 'inactive split: free, but its segment is partly in use', cached: 'whole free segment: can be released', expandable: 'free in an expandable segment' };
 const freeKind = (a: Allocator, g: Seg): Free => (a.json.kinds[a.segKind[g.row]] === EXPANDABLE ? 'expandable' : g.nUsed ? 'split' : 'cached');
 const freeColor = (dark: boolean): Record<Free, number> => (dark ? { split: 0x5a4a2c, cached: 0x2b343d, expandable: 0x24424f } : { split: 0xf6e3bf, cached: 0xe9edf1, expandable: 0xd3ecf5 });
 
@@ -188,9 +188,9 @@ function Totals({ st }: { st: State }) {
     ['reserved', 'Reserved', plural(st.segs.length, 'segment')],
     ['active', 'In use', `${plural(used, 'block')}; ${bytes(t.requested)} requested`],
     ['free', 'Free', plural(t.freeBlocks, 'block')],
-    ['cached', 'Whole segments', 'can go back to the device'],
+    ['cached', 'Whole segments', 'can be released'],
     ['split', 'Inactive split', 'cannot'],
-    ['expandable', 'Expandable', 'whole pages can go back'],
+    ['expandable', 'Expandable', 'whole pages can be released'],
     ['largest', 'Largest free block', ''],
     ['loose', 'In no known segment', ''],
   ];
@@ -224,8 +224,8 @@ function Blocks({ sc, a, st }: { sc: Scene; a: Allocator; st: State }) {
   return <Table label="blocks" rows={rows} sort="Size" height={420} cols={cols} onPick={(b) => st.alloc[b] >= 0 && (alloc.value = st.alloc[b])} picked={(b) => st.alloc[b] >= 0 && st.alloc[b] === alloc.value} />;
 }
 
-export function MapPanel({ sc, a, cut }: { sc: Scene; a: Allocator; cut: Cut }) {
-  const st = useMemo(() => stateAt(sc.m, a, cut, sc.dev), [sc.m, a, cut.moves, cut.t, cut.exact, sc.dev]);
+export function MapPanel({ sc, a, position }: { sc: Scene; a: Allocator; position: Position }) {
+  const st = useMemo(() => stateAt(sc.m, a, position, sc.dev), [sc.m, a, position.events, position.t, position.exact, sc.dev]);
   const how = shape.value;
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(1200);
@@ -240,7 +240,7 @@ export function MapPanel({ sc, a, cut }: { sc: Scene; a: Allocator; cut: Cut }) 
     const p = pieces.find((q) => y >= q.y && y < q.y + px(shapes[how][1]) && x >= q.x && x < q.x + q.w);
     return p && { seg: p.seg, block: blockAt(st, st.segs[p.seg], p.from + ((x - p.x) / p.w) * (p.to - p.from)) };
   };
-  /** Arrow keys go from block to block, Enter chooses. Time stands still meanwhile. */
+  /** Arrow keys go from block to block, Enter selects. They do not change the time. */
   const press = (e: KeyboardEvent) => {
     if (e.key === 'Enter' && st.alloc[cursor.value] >= 0) alloc.value = st.alloc[cursor.value];
     if (!e.key.startsWith('Arrow') || !st.segs.length) return;
@@ -271,14 +271,14 @@ export function MapPanel({ sc, a, cut }: { sc: Scene; a: Allocator; cut: Cut }) 
   ];
   return (
     <Panel
-      title={`The allocator of ${sc.name} at ${ns(cut.t)}${cut.exact ? ' (the peak)' : ''}`}
+      title={`The allocator of ${sc.name} at ${ns(position.t)}${position.exact ? ' (the peak)' : ''}`}
       extra={
         <Choice
           label="Layout"
           value={how}
           options={[
             ['scale', 'To scale'],
-            ['rows', 'A row a segment'],
+            ['rows', 'One row per segment'],
           ]}
           onPick={(v) => (shape.value = v)}
         />

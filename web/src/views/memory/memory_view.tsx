@@ -15,15 +15,15 @@ import { Choice, Loading, Panel, Square, useData } from '../../ui/parts';
 import { px } from '../../ui/scale';
 import { type Col, col, Table } from '../../ui/table';
 import { keyTime, useKeys } from '../../ui/travel';
-import { Alive, Chosen } from './alive';
+import { Chosen, LiveSet } from './live_set';
 import { Chart } from './chart';
 import { MapPanel } from './map';
 import { OverTime } from './allocator_over_time';
-import { brief, by, chosenBy, chosenDevice, device, focus, focusOf, inUse, makeScene, momentOf, pane, type Scene, waysOf } from './scene';
+import { brief, by, chosenBy, chosenPlace, device, focus, focusOf, makeScene, momentOf, pane, places, type Scene, waysOf } from './scene';
 
 const LINES = 60; // of the chart as a table
 
-/** Layers with their bytes at the moment; a click makes one stand out. */
+/** Layers with their bytes at the moment; a click highlights one. */
 function Layers({ sc, now }: { sc: Scene; now: Float64Array }) {
   const one = focusOf(sc.g);
   return (
@@ -76,7 +76,7 @@ function AsTable({ sc }: { sc: Scene }) {
 function Below({ sc, main, map }: { sc: Scene; main: Main; map?: Given }) {
   const own = useData(getAllocator);
   const a = map ? map.a : own;
-  const cut = momentOf(sc);
+  const position = momentOf(sc);
   const row = alloc.value;
   const known = !!a && a.json.bases[sc.dev] !== null;
   const dev = row !== null && row < sc.m.n ? sc.m.json.pools[sc.m.pool[row]].device : 0;
@@ -87,13 +87,13 @@ function Below({ sc, main, map }: { sc: Scene; main: Main; map?: Given }) {
       <Chosen m={sc.m} main={main} where={where} />
       {pane.value === 'table' && <AsTable sc={sc} />}
       {pane.value === 'map' && a === undefined && <Loading />}
-      {pane.value === 'map' && a && known && <MapPanel sc={sc} a={a} cut={cut} />}
+      {pane.value === 'map' && a && known && <MapPanel sc={sc} a={a} position={position} />}
       {pane.value === 'map' && a !== undefined && !known && (
         <p class="loading">
-          {sc.dev ? 'This trace has no segments: addresses of blocks are unknown. A memory snapshot of torch has them.' : 'Choose one device: a map is of one allocator.'}
+          {sc.dev ? 'This trace has no segments: addresses of blocks are unknown. A memory snapshot of torch has them.' : 'Select one device: a map shows one allocator.'}
         </p>
       )}
-      {pane.value !== 'map' && pane.value !== 'table' && <Alive sc={sc} cut={cut} />}
+      {pane.value !== 'map' && pane.value !== 'table' && <LiveSet sc={sc} position={position} />}
     </>
   );
 }
@@ -107,10 +107,10 @@ const panes: readonly (readonly ['alive' | 'map' | 'table', string])[] = [
 
 /** Steps to the memory event before or after the moment. */
 function step(sc: Scene, to: number): void {
-  const { t, moves } = sc.m;
+  const { t, events } = sc.m;
   const now = moment.value ?? sc.peak.t;
-  const i = to > 0 ? after(t, 0, moves, now) : after(t, 0, moves, now - 1) - 1;
-  if (i >= 0 && i < moves) moment.value = t[i];
+  const i = to > 0 ? after(t, 0, events, now) : after(t, 0, events, now - 1) - 1;
+  if (i >= 0 && i < events) moment.value = t[i];
 }
 
 export function MemoryView({ main }: { main: Main }) {
@@ -125,9 +125,10 @@ export interface Given {
 
 export function MemoryOf({ main, m, map }: { main: Main; m: Memory; map?: Given }) {
   const tables = useData(getTables);
-  const dev = chosenDevice(main);
+  const all = useMemo(() => places(main, m), [main, m]);
+  const place = chosenPlace(main, all);
   const how = chosenBy(main);
-  const made = useMemo(() => (m.n ? makeScene(main, m, dev, how) : null), [main, m, dev, how]);
+  const made = useMemo(() => (m.n ? makeScene(main, m, place, how) : null), [main, m, place, how]);
   const named = tables && tables.phases.length > 1 ? tables.phases : [];
   const sc = useMemo(() => made && { ...made, phases: named }, [made, tables]);
   useKeys((e) => {
@@ -139,9 +140,8 @@ export function MemoryOf({ main, m, map }: { main: Main; m: Memory; map?: Given 
     else if (e.key === 'Escape') moment.value = alloc.value = null;
   });
   if (!sc || !main.device) return <p class="loading">This trace has no allocations.</p>;
-  const devices = inUse(main);
-  const reservedText = dev || !sc.res.t.length ? held(main.devices[dev || main.device]) : 'reserved';
-  const cut = momentOf(sc);
+  const reservedText = place < 0 ? '' : place || !sc.res.t.length ? held(main.devices[place || main.device]) : 'reserved';
+  const position = momentOf(sc);
   return (
     <div class="stack">
       <div class="bar">
@@ -154,8 +154,8 @@ export function MemoryOf({ main, m, map }: { main: Main; m: Memory; map?: Given 
             focus.value = '';
           }}
         />
-        {devices.length > 1 && (
-          <Choice label="Device" value={dev ? String(dev) : 'all'} options={[...devices.map((d): [string, string] => [String(d), main.devices[d].device]), ['all', 'All']]} onPick={(v) => (device.value = v)} />
+        {all.length > 1 && (
+          <Choice label="Device" value={place ? String(place) : 'all'} options={[...all.map(([p, name]): [string, string] => [String(p), name]), ['all', 'All']]} onPick={(v) => (device.value = v)} />
         )}
         <span class="grow" />
         <span class="soft">
@@ -166,7 +166,7 @@ export function MemoryOf({ main, m, map }: { main: Main; m: Memory; map?: Given 
         <button onClick={() => look(0, main.t_end)}>Whole trace</button>
       </div>
       <Chart sc={sc} height={Math.max(px(320), Math.round(innerHeight * 0.36))} />
-      <Layers sc={sc} now={levelAt(m, sc.g, sc.mip, cut.moves)} />
+      <Layers sc={sc} now={levelAt(m, sc.g, sc.mip, position.events)} />
       <div class="bar">
         <Choice
           label="Below"
@@ -174,7 +174,7 @@ export function MemoryOf({ main, m, map }: { main: Main; m: Memory; map?: Given 
           options={panes.filter(([k]) => k !== 'map' || pane.value === k || main.devices.some((d) => d.reserved_source === 'segments'))}
           onPick={(v) => (pane.value = v === 'alive' ? '' : v)}
         />
-        <span class="soft">at {exact(cut.t)}{cut.exact ? ', the peak' : ''}; <kbd>,</kbd> <kbd>.</kbd> go to the previous and next memory event</span>
+        <span class="soft">at {exact(position.t)}{position.exact ? ', the peak' : ''}; <kbd>,</kbd> <kbd>.</kbd> go to the previous and next memory event</span>
       </div>
       <Below sc={sc} main={main} map={map} />
     </div>

@@ -17,7 +17,7 @@ import { brief, by, chosenBy, colorsOf, device, focus, waysOf } from './scene';
 
 const MOST_BARS = 400;
 const scopeKey = keep('scope');
-const limitKey = keep('limit'); // GiB, where the trace does not know it or another is wanted
+const limitKey = keep('limit'); // GiB, if the trace lacks it or the user enters another
 
 const scopeName = (s: Scope, t: Tables): string => {
   const many = new Set(t.scopes.filter((x) => x.scope === 'pool').map((x) => x.device)).size > 1;
@@ -26,13 +26,13 @@ const scopeName = (s: Scope, t: Tables): string => {
   return s.scope === 'total' ? 'all devices' : `${dev} ${what[s.scope] ?? s.scope}`.trim();
 };
 
-/** Bytes that there are of it: as recorded, or of all of a device. */
+/** Capacity in bytes: as recorded, or of the whole device. */
 function limitOf(main: Main, m: Memory, s: Scope): number {
   const d = m.json.pools[s.of[0]]?.device ?? 0;
   return s.limit || (s.scope !== 'total' && s.of.length === m.json.pools.filter((p) => p.device === d).length ? sizeOf(main, d) : 0);
 }
 
-/** Scopes that say something: a sum over one thing is that thing. */
+/** Returns the informative scopes: a sum over one pool is left out. */
 function shownScopes(t: Tables): { s: Scope; i: number }[] {
   const devices = new Set(t.scopes.filter((x) => x.scope === 'pool').map((x) => x.device)).size;
   return t.scopes
@@ -55,14 +55,14 @@ function show(p: { t0: number; t1: number }, t: number): void {
   go('memory');
 }
 
-/** Allocations for the bars; a server has its own way to them. */
+/** The function that gets the allocations for the bars; a server's page replaces it. */
 export const forPhases = { get: getMemory };
 
 function Histogram({ t, main, scope, at }: Bars) {
   const m = useData(forPhases.get);
   const how = chosenBy(main);
   const names = main.devices.map((d) => d.device);
-  const made = useMemo(() => m && phasePeaks(m, m.json.phase_moves ?? t.phases.map((p) => p.moves), scope.of, how, names), [m, scope, how]);
+  const made = useMemo(() => m && phasePeaks(m, m.json.phase_events ?? t.phases.map((p) => p.events), scope.of, how, names), [m, scope, how]);
   if (!m || !made) return <Loading />;
   const colors = colorsOf(made.labels, how).map(css);
   const own = Number(limitKey.value) * 1073741824;
@@ -94,7 +94,7 @@ function Histogram({ t, main, scope, at }: Bars) {
       />
       {t.phases.length > Math.min(MOST_BARS, made.peaks.length) && <p class="soft">The first {Math.min(MOST_BARS, made.peaks.length)} of {t.phases.length} phases; the table has all.</p>}
       <p class="soft">
-        {limit ? `Red line and percent: the limit of ${bytes(limit)}${own > 0 ? ', as given here' : ''}.` : 'The trace does not say how much memory there is: give a limit to compare with.'} A bar is the first highest moment of its phase ({scopeName(t.scopes[at], t)}){main.only ? '' : '; a click shows it in the memory view'}.
+        {limit ? `Red line and percent: the limit of ${bytes(limit)}${own > 0 ? ', as given here' : ''}.` : 'The trace lacks the capacity of the device: enter a limit to compare with.'} A bar is the first highest moment of its phase ({scopeName(t.scopes[at], t)}){main.only ? '' : '; a click shows it in the memory view'}.
       </p>
     </>
   );

@@ -20,7 +20,7 @@ const ask = async <T,>(id: string, section: string, query: string) => open<T>(aw
 export const thinned = async (id: string, query: string): Promise<Memory> => readMemory(await ask<MemoryJson>(id, 'memory', query));
 
 interface Have {
-  of: Main; // the recording as it was then
+  of: Main; // the version of the recording
   m: Memory;
   from: number;
   to: number;
@@ -66,13 +66,13 @@ export function FarMemory({ id, main }: { id: string; main: Main }) {
     );
   }, [have, mapped]);
   if (!have) return why ? <p class="error">{why}</p> : <Loading />;
-  const { left_out: left = 0, stretches = 0 } = have.m.json;
+  const { left_out: left = 0, intervals = 0 } = have.m.json;
   return (
     <>
       {why && <p class="error">{why}</p>}
       {left > 0 && (
         <p class="soft">
-          {count(main.allocs)} allocations, {count(have.m.n)} of them here: all that live at the highest moment of one of {count(stretches)} stretches of what is in sight. Peaks, and a moment that is chosen, are exact; between them memory is drawn no higher than it was. Look closer for more.
+          {count(main.allocs)} allocations, {count(have.m.n)} of them here: all that live at the highest moment of one of {count(intervals)} intervals of what is in sight. Peaks, and a moment that is chosen, are exact; between them memory is drawn no higher than it was. Look closer for more.
         </p>
       )}
       <MemoryOf main={main} m={have.m} map={mapped ? (map?.of === have && (at === null || have.at === at || !left) ? map : {}) : undefined} />

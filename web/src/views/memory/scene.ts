@@ -2,15 +2,15 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Shared by the parts of the memory view: the choices that the address keeps, and the data of a device.
 import { buildMip, type By, type Groups, groupBy, type Mip, reserved } from '../../data/levels';
-import { aliveAt, type Cut, cutAt, type Memory, peakOf } from '../../data/memory';
+import { liveSetAt, type Memory, peakOf, type Position, positionAt } from '../../data/memory';
 import { type Main, type Phase, sizeOf } from '../../data/page';
 import { groupColor } from '../../draw/colors';
 import { keep, moment } from '../../state';
 
 export const by = keep('by'); // how memory is stacked
-export const device = keep('dev'); // number of a device, 'all', or '' = the one with the highest peak
-export const focus = keep('focus'); // label of the one group that stands out
-export const pane = keep('pane'); // what is shown of the moment
+export const device = keep('dev'); // number of a place (`inPlace`), 'all', or '' = the device with the highest peak
+export const focus = keep('focus'); // label of the highlighted group
+export const pane = keep('pane'); // the pane below the chart
 
 const bys: readonly (readonly [By, string])[] = [
   ['role', 'Role'],
@@ -31,49 +31,60 @@ export function waysOf(main: Main, m: Memory): readonly (readonly [By, string])[
 export interface Scene {
   main: Main;
   m: Memory;
-  dev: number; // 0 = all
+  place: number; // `inPlace`
+  dev: number; // its device; 0 = all
   name: string;
-  limit: number; // bytes there are: the device's, or all the allocator could hold; 0 = unknown
+  limit: number; // capacity in bytes: the device's, or the most that the allocator could hold; 0 = unknown
   by: By;
   g: Groups;
   colors: number[];
   mip: Mip;
-  peak: Cut & { bytes: number };
-  atPeak: Int32Array; // what is alive then
+  peak: Position & { bytes: number };
+  atPeak: Int32Array; // allocations alive at the moment
   res: { t: Float64Array; v: Float64Array };
   phases: Phase[];
 }
 
-/** Devices that ever held anything. */
+/** Returns the devices that ever held memory. */
 export const inUse = (main: Main): number[] => main.devices.map((_, i) => i).filter((i) => i && main.devices[i].allocs > 0);
 
-export function chosenDevice(main: Main): number {
+/** Places that ever held anything, with their names: devices, and memories on their chips. */
+export function places(main: Main, m: Memory): [number, string][] {
+  const held = new Set(m.pool);
+  const chips = m.json.pools.flatMap((p, i): [number, string][] => (p.on_chip && held.has(i) ? [[-i, `${main.devices[p.device].device} ${p.name}`]] : []));
+  return [...inUse(main).map((d): [number, string] => [d, main.devices[d].device]), ...chips];
+}
+
+export function chosenPlace(main: Main, all: readonly [number, string][]): number {
   const d = Number(device.value);
   if (device.value === 'all' || (by.value === 'device' && !device.value)) return 0;
-  return main.devices[d]?.allocs ? d : main.device;
+  return all.some(([p]) => p === d) ? d : main.device;
 }
 
 /** Returns the grouping: the user's choice, else by role, or by code or op if most of the peak has no known role. */
 export function chosenBy(main: Main): By {
-  const why = main.why;
+  const why = main.peak_groups;
   const most = (how: 'role' | 'stack' | 'op') => why?.[how][0]?.[0] ?? 'unknown';
   const first = most('role') !== 'unknown' ? 'role' : most('stack')[0] !== '(' && most('stack') !== 'unknown' ? 'stack' : most('op')[0] !== '(' && most('op') !== 'unknown' ? 'op' : 'role';
   return bys.find(([k]) => k === by.value)?.[0] ?? first;
 }
 
-export function makeScene(main: Main, m: Memory, dev: number, how: By): Scene {
+export function makeScene(main: Main, m: Memory, place: number, how: By): Scene {
+  const chip = m.json.pools[-place];
+  const dev = place < 0 ? chip.device : place;
   const names = main.devices.map((d) => d.device);
-  const peak = peakOf(m, dev);
-  const atPeak = aliveAt(m, peak, dev);
-  const g = groupBy(m, dev, how, names, atPeak);
+  const peak = peakOf(m, place);
+  const atPeak = liveSetAt(m, peak, place);
+  const g = groupBy(m, place, how, names, atPeak);
   const used = dev ? [dev] : inUse(main);
-  const limits = used.map((d) => sizeOf(main, d));
-  const res = reserved(m, dev);
+  const limits = place < 0 ? [chip.capacity] : used.map((d) => sizeOf(main, d));
+  const res = reserved(m, place);
   return {
     main,
     m,
+    place,
     dev,
-    name: dev ? names[dev] : 'all devices',
+    name: place < 0 ? `${names[dev]} ${chip.name}` : dev ? names[dev] : 'all devices',
     limit: limits.every((v) => v > 0) ? limits.reduce((a, b) => a + b, 0) : 0,
     by: how,
     g,
@@ -86,17 +97,17 @@ export function makeScene(main: Main, m: Memory, dev: number, how: By): Scene {
   };
 }
 
-/** A role has the same colour wherever it appears. */
+/** Roles in the order of their colours, the same in all views. */
 const roles = ['parameter', 'optimizer', 'gradient', '', 'activation', 'temporary', 'input', 'buffer', 'workspace', 'kv_cache'];
 export const colorsOf = (labels: readonly string[], how: By): number[] => labels.map((l, i) => groupColor(l, how === 'role' ? roles.indexOf(l) : i));
 
-/** The moment that is looked at: the peak unless one was chosen. The peak's own time means the peak itself. */
-export function momentOf(sc: Scene): Cut {
+/** Returns the shown moment: the selected one, else the peak. The time of the peak means the peak itself. */
+export function momentOf(sc: Scene): Position {
   const t = moment.value;
-  return t === null || t === sc.peak.t ? sc.peak : cutAt(sc.m, Math.min(t, sc.main.t_end));
+  return t === null || t === sc.peak.t ? sc.peak : positionAt(sc.m, Math.min(t, sc.main.t_end));
 }
 
-/** Number of the group that stands out, -1 = none. Paths of ops may be written with or without blanks. */
+/** Returns the number of the highlighted group, -1 = none. Paths of ops may be written with or without blanks. */
 export function focusOf(g: Groups): number {
   const plain = (s: string) => s.replaceAll(' / ', '/');
   return focus.value ? g.labels.findIndex((l) => plain(l) === plain(focus.value)) : -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Ops: what ran inside what, how long, how often, and what it did to memory; as a tree and by name.
+// Ops: nesting, time, counts and memory changes, as a tree and by name.
 import { useMemo, useState } from '../../hooks';
 import { bytes, count, delta, ns, percent } from '../../data/format';
 import { childrenOf, hotPath, matching, type ModuleRow, type OpTree, sameRows, visible } from '../../data/optree';
@@ -14,7 +14,7 @@ import { col, Pad, rowKey, Table } from '../../ui/table';
 const shape = keep('ops');
 const TALL = 620;
 
-/** Buttons that take a name elsewhere. */
+/** Buttons that open another view for a name. */
 export function Follow({ name }: { name: string }) {
   const to = (view: string) => () => {
     query.value = name;

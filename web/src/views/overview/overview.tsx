@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Overview: description of the trace, its peak and the cause, advice, and losses.
 import { bytes, count, held, host, lasts, ns, percent, plural } from '../../data/format';
-import { type Device, getTables, type Main, sizeOf } from '../../data/page';
+import { type Device, getTables, type Main, oomsOf, sizeOf } from '../../data/page';
 import { drawAxis } from '../../draw/axis';
 import { GROWN, ink, MEMORY } from '../../draw/colors';
 import { box, face, word } from '../../draw/marks';
@@ -18,7 +18,7 @@ import { brief, by, colorsOf, device, focus, pane } from '../memory/scene';
 
 const CURVE = 128; // intervals of a device's small curve
 
-/** The memory view of the whole trace at a moment, stacked and with one group that stands out. */
+/** Opens the memory view of the whole trace at a moment, with its grouping and a highlighted group. */
 function toMemory(t: number | null, how = '', one = '', below = ''): void {
   moment.value = t;
   by.value = how;
@@ -60,12 +60,12 @@ const whys = [
 
 /** Live memory at the peak: by role, and by the most informative other grouping. */
 function Why({ main, d }: { main: Main; d: Device }) {
-  const why = main.why;
+  const why = main.peak_groups;
   if (!why) return null;
   const says = (k: (typeof whys)[number][0]) => why[k].some(([name]) => name[0] !== '(' && name !== 'unknown');
   const shown = whys.filter(([k]) => says(k)).slice(0, 3);
   return (
-    <Panel title={`What the ${bytes(d.peak)} at the peak are`} extra={<span class="soft hint">click one to see its allocations</span>}>
+    <Panel title={`The ${bytes(d.peak)} at the peak`} extra={<span class="soft hint">click one to see its allocations</span>}>
       {shown.map(([k, title]) => {
         const colors = colorsOf(why[k].map(([name]) => name), k);
         return (
@@ -84,7 +84,7 @@ function Why({ main, d }: { main: Main; d: Device }) {
   );
 }
 
-/** The view that shows a memory finding best. */
+/** The memory view that shows a finding best. */
 const places: Record<string, [how: string, one: string, below: string]> = {
   activations: ['role', 'activation', ''],
   gradients: ['role', 'gradient', ''],
@@ -95,45 +95,48 @@ const places: Record<string, [how: string, one: string, below: string]> = {
   'out of memory': ['stack', '', ''],
 };
 
-/** Requests that failed: what there was, and who held it. */
+/** Failed requests: free bytes, and the holders of the rest. */
 const Ooms = ({ main }: { main: Main }) => (
   <>
-    {main.findings.map(
-      ({ oom, text, t }, i) =>
-        oom && (
-          <Panel key={i} title={`Out of memory at ${ns(t!)}`} extra={!main.only && <button onClick={() => toMemory(t, 'stack')}>Show</button>}>
-            <p>{text}{oom.by && ` Asked for by ${oom.by}.`}</p>
-            <div class="two oom">
-              <section>
-                <h3>What held the memory</h3>
-                <Bars
-                  full={Math.max(...oom.holders.map((h) => h[1]))}
-                  rows={oom.holders.map(([name, size, n, enough]) => ({ name, parts: [{ size, color: css(MEMORY), title: plural(n, 'allocation') }], value: bytes(size), more: enough ? 'enough' : '' }))}
-                  onPick={() => toMemory(t, 'stack')}
-                />
-                <p class="soft">{oom.holders.some((h) => h[3]) && `Enough: freeing it would have served the request${oom.banks ? ' if contiguous' : ''}. `}<code>tidemark oom</code> says more.</p>
-              </section>
-              <Pairs class="facts" rows={oom.lines.map(([name, v, more]) => [<span title={more}>{name}</span>, v === null ? 'unknown' : bytes(v)])} />
-            </div>
-          </Panel>
-        ),
-    )}
+    {oomsOf(main).map(({ oom, text, t }, i) => (
+      <Panel key={i} title={`Out of memory at ${ns(t)}`} extra={!main.only && <button onClick={() => toMemory(t, 'stack')}>Show</button>}>
+        <p>{text}{oom.by && ` Requested by ${oom.by}.`}</p>
+        <div class="two oom">
+          <section>
+            <h3>What held the memory</h3>
+            <Bars
+              full={Math.max(...oom.holders.map((h) => h[1]))}
+              rows={oom.holders.map(([name, size, n, enough]) => ({ name, parts: [{ size, color: css(MEMORY), title: plural(n, 'allocation') }], value: bytes(size), more: enough ? 'enough' : '' }))}
+              onPick={() => toMemory(t, 'stack')}
+            />
+            <p class="soft">{oom.holders.some((h) => h[3]) && `Enough: freeing it would have served the request${oom.banks ? ' if contiguous' : ''}. `}<code>tidemark oom</code> says more.</p>
+          </section>
+          <Pairs class="facts" rows={oom.lines.map(([name, v, more]) => [<span title={more}>{name}</span>, v === null ? 'unknown' : bytes(v)])} />
+        </div>
+      </Panel>
+    ))}
   </>
 );
 
-/* A line of text with `commands` in it. */
+/* Shows a line of text with `commands` in it. */
 const told = (text: string) => text.split('`').map((t, i) => (i % 2 ? <code key={i}>{t}</code> : t));
 
-/* A finding's line without what its heading says already. */
+/* Returns a finding's line without the part that is in its heading. */
 function plain({ what, text, view }: Main['findings'][number]): string {
   const rest = what && text.startsWith(what) ? text.slice(what.length).replace(/^\W+/, '') : text;
   return rest.replace(view === 'hta' ? / \[[^[]*\]$/ : '', '').replace(/ \(([\d.]+%)\)/, (all, n) => (what.includes(n) ? '' : all));
 }
 
+function show(main: Main, { view, what, device: d, t }: Main['findings'][number]): void {
+  if (view !== 'memory') return go(view);
+  if (d && d !== main.device) device.value = String(d);
+  toMemory(t, ...(places[what] ?? []));
+}
+
 function Findings({ main }: { main: Main }) {
-  const list = main.findings.filter((f) => f.text && !f.oom);
-  const none = `No rule found ${main.findings.length ? 'another' : 'a'} problem in this trace.`;
-  const few = main.allocs > 0 && main.steps < 3 ? ' It has too few steps to tell whether memory grows from one to the next: `tidemark leaks --every 5%` looks at equal stretches of time.' : '';
+  const list = main.findings.filter((f) => f.text);
+  const none = 'No rule found a problem in this trace.';
+  const few = main.allocs > 0 && main.steps < 3 ? ' It has too few steps to tell whether memory grows from one to the next: `tidemark leaks --every 5%` looks at equal intervals.' : '';
   return (
     <>
       {!list.length && <p class="soft">{told(none + few)}</p>}
@@ -153,17 +156,17 @@ function Findings({ main }: { main: Main }) {
                       { size: first, color: css(MEMORY), title: `${bytes(first)} after the first step` },
                       { size: last - first, color: css(GROWN), title: `${bytes(last - first)} more after the last; ${plural(n, 'allocation')}` },
                     ],
-                    value: `+${bytes(slope)} a step`,
+                    value: `+${bytes(slope)} per step`,
                   }))}
                   onPick={() => toMemory(f.t, 'stack')}
                 />
               )}
             </div>
-            {!main.only && <button onClick={() => (f.view === 'memory' ? toMemory(f.t, ...(places[f.what] ?? [])) : go(f.view))}>Show</button>}
+            {!main.only && <button onClick={() => show(main, f)}>Show</button>}
           </li>
         ))}
       </ul>
-      {main.untried && <p class="soft">{told('Too many allocations to try allocator settings here: `tidemark allocator` does.')}</p>}
+      {main.untried && <p class="soft">{told('Allocator settings were not tried: the recording has too many memory events for a page, so advice on settings and retries is missing here. `tidemark advice` tries them.')}</p>}
     </>
   );
 }
@@ -182,7 +185,7 @@ function Card({ main, at }: { main: Main; at: number }) {
     const { peak, peak_t, own_peak, own_since, own_told, samples, last } = d.sampled;
     const own = own_peak !== null && own_peak > peak;
     const of = plural(samples, 'sample');
-    const when = own ? `at most, between ${ns(own_since)} and ${ns(own_told)} as its own counter says · ${bytes(peak)} at most in ${of}: other values in between are unknown` : `at most as sampled, at ${ns(peak_t)} · ${of} of its own counter: memory may have been higher in between`;
+    const when = own ? `at most, between ${ns(own_since)} and ${ns(own_told)} by its own counter · ${bytes(peak)} at most in ${of}: other values in between are unknown` : `at most as sampled, at ${ns(peak_t)} · ${of} of its own counter: memory may have been higher in between`;
     return (
       <div class="figure card">
         <span class="soft">{d.device}</span>
@@ -211,7 +214,7 @@ function Card({ main, at }: { main: Main; at: number }) {
 
 function Facts({ main }: { main: Main }) {
   const started = main.wall0_ns === null ? 'unknown' : new Date(main.wall0_ns / 1e6).toISOString().replace('T', ' ').replace('Z', ' UTC');
-  const process = (p: Main['processes'][0]) => [p.pid >= 0 && p.pid, p.rank >= 0 && `rank ${p.rank}`, p.command].filter((x) => x !== false && x !== '').join(' · ') + (p.host ? ` on ${p.host}` : '');
+  const process = (p: Main['processes'][0]) => [p.pid >= 0 && p.pid, p.rank >= 0 && `rank ${p.rank}`, p.command].filter((x) => x || x === 0).join(' · ') + (p.host ? ` on ${p.host}` : '');
   const idle = main.devices.filter((d, i) => i && !d.allocs && !d.sampled && (d.name || d.capacity));
   const rows: [string, string][] = [
     ['File', main.file],
@@ -305,7 +308,7 @@ export function Overview({ main }: { main: Main }) {
           </div>
         </Panel>
       ) : (
-        main.spans > 0 && main.axis !== 'ops' && <Minimap main={main} />
+        <Minimap main={main} />
       )}
       <div class="two late">
         <div class="stack">

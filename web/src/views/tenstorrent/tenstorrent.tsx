@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// A Tenstorrent run: memory over operations, what each did, and its text. The axis counts operations;
-// no duration is known.
+// A Tenstorrent run: memory over operations, the change by each, and its text. The axis counts operations; durations are unknown.
 import { useMemo, useState } from '../../hooks';
 import { byKey, bytes, count, delta, percent } from '../../data/format';
 import { changeOf, getTt, type Part, partOf, ranksOf, type Row, type Tt } from '../../data/tt';
@@ -34,7 +33,8 @@ const pick = (i: number): void => {
   opKey.value = String(i);
 };
 
-/** The highest of a column over each pixel: no operation is lost by drawing fewer. A rank that waits for others keeps its level. */
+/** Returns the highest value of a column in each pixel, so that no operation is lost. A rank that waits for others keeps its
+ * level. */
 function perPixel(t: Tt, p: Part, v: (i: number) => number, width: number): Float64Array {
   const out = new Float64Array(width);
   p.at.forEach((i, k) => {
@@ -109,7 +109,7 @@ function drawMemory(s: Surface, t: Tt, p: Part, pool: number, scale: boolean): v
   label(ctx, `op ${count(p.length)}`, width - 60, height - 4, pen.text);
 }
 
-/** Series one before the other, the highest first, on one scale from 0 that reaches at least to `top`. */
+/** Draws series in front of each other, the highest first, on one scale from 0 to at least `top`. */
 function drawStrip({ ctx, width, height }: Surface, t: Tt, p: Part, top: number, text: (v: number) => string, series: readonly (readonly [string, (i: number) => number])[]): void {
   const pen = ink();
   ctx.fillStyle = css(pen.back);
@@ -124,14 +124,14 @@ function drawStrip({ ctx, width, height }: Surface, t: Tt, p: Part, top: number,
   label(ctx, text(0), 4, height - 4, pen.text);
 }
 
-/** The operation under the pointer: the last that began there or before. */
+/** Returns the operation under the pointer: the last that began there or before. */
 function toOp(e: MouseEvent, t: Tt, p: Part): number {
   const box = (e.currentTarget as HTMLElement).getBoundingClientRect();
   const x = Math.floor(((e.clientX - box.left - LEFT) / Math.max(1, box.width - LEFT)) * p.length);
   return p.at.filter((i) => t.position[i] <= x).at(-1) ?? p.at[0];
 }
 
-/** Lines of the module around an operation's own. */
+/** Shows the lines of the module around an operation's line. */
 function IrLines({ t, at }: { t: Tt; at: number }) {
   const lines = useMemo(() => t.json.ir.split('\n'), [t]);
   const from = Math.max(0, at - 6);
@@ -165,7 +165,7 @@ function Details({ t, i }: { t: Tt; i: number }) {
 const titles: Record<string, string> = { position: 'Op#', op: 'Operation', loc: 'Location' };
 const title = (key: string): string => titles[key] ?? (key.charAt(0).toUpperCase() + key.slice(1)).replace(/_(bytes|pct|shapes)(?=_|$)/g, '').replace(/_/g, ' ');
 
-/** A table of the report as it comes; a click on a row chooses its operation. */
+/** Shows a table of the report; a click on a row selects its operation. */
 function Report({ name, rows, drop = [] }: { name: string; rows: readonly Row[]; drop?: readonly string[] }) {
   if (!rows.length) return null;
   const keys = Object.keys(rows[0]).filter((k) => !drop.includes(k) && k !== 'index' && (k !== 'rank' || rows.some((r) => r.rank !== null)));

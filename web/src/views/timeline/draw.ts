@@ -37,7 +37,7 @@ export interface Scene {
   area: Area | null;
   found: ReadonlySet<number> | null; // names that the search matches
   color: (cat: number, name: number) => number;
-  live?: (t0: number, t1: number, width: number) => Float64Array; // exact, once the memory section is read
+  live?: (t0: number, t1: number, width: number) => Float64Array; // exact after the memory section was read
   life?: [number, number]; // of the chosen allocation
   at?: (span: number) => Place | undefined; // where a span is, when `spans` are only pieces of it
 }
@@ -106,7 +106,7 @@ function head(ctx: Surface['ctx'], y: number, high: number, color: number, name:
   if (high > px(36)) word(ctx, c.soft, more, px(22), y + px(26));
 }
 
-/** Names of lanes, over what the spans reach. */
+/** Draws the names of lanes on top of the spans. */
 function heads({ ctx, width, height }: Surface, sc: Scene, base: number, c: Ink): void {
   const room = dims.value.left - px(30);
   let row = 0; // of a Gantt chart: lanes are counted through
@@ -133,7 +133,7 @@ const clip = ({ ctx }: Surface, x: number, y: number, w: number, h: number, draw
   ctx.restore();
 };
 
-/** Time of the window to pixels. */
+/** Converts times of the window to pixels. */
 const scaleOf = (sc: Scene, width: number) => (t: number) => dims.value.left + ((t - sc.t0) / (sc.t1 - sc.t0)) * width;
 
 function curve(s: Surface, sc: Scene, width: number, y0: number, high: number, c: Ink): void {
@@ -153,7 +153,7 @@ function curve(s: Surface, sc: Scene, width: number, y0: number, high: number, c
     const from = Math.max(0, Math.floor((sc.t0 / end) * v.length));
     const to = exact ? from : Math.min(v.length, Math.ceil((sc.t1 / end) * v.length));
     for (let i = from; i < to; i++) {
-      const a = Math.floor(x((i / v.length) * end)); // whole pixels: halves would let the ground through
+      const a = Math.floor(x((i / v.length) * end)); // whole pixels: halves would show the background
       column(a, Math.max(1, Math.ceil(x(((i + 1) / v.length) * end)) - a), v[i]);
     }
   });
@@ -166,7 +166,7 @@ function curve(s: Surface, sc: Scene, width: number, y0: number, high: number, c
 
 const markText = (m: Main['marks'][number]): string => (m.kind === 'oom' ? `out of memory: ${bytes(m.value)} requested` : m.kind === 'step' ? `step ${m.value}` : m.name || m.kind);
 
-/** Phases as bands with their names, marks as flags with theirs; both as lines through the lanes. */
+/** Draws phases as bands and marks as flags, both with names, and both as lines through the lanes. */
 function marks(s: Surface, sc: Scene, width: number, y0: number, high: number, c: Ink): void {
   const { ctx } = s;
   const { left, marks: row } = dims.value;
@@ -247,7 +247,7 @@ function arrow({ ctx }: Surface, sc: Scene, l: Link, width: number, base: number
   return { points, to: l.from === sc.span ? l.to : l.from };
 }
 
-/** The arrow within a few pixels of a point. */
+/** Returns the arrow within a few pixels of a point. */
 export function arrowAt(arrows: readonly Arrow[], x: number, y: number, near = 5): Arrow | undefined {
   return arrows.find((a) =>
     a.points.some(([x1, y1], i) => {

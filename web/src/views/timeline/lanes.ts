@@ -7,7 +7,7 @@ import type { Spans } from '../../data/spans';
 import { keep } from '../../state';
 import { narrow, px } from '../../ui/scale';
 
-/** "1" = low rows without names: everything deep at a glance. */
+/** "1" = low rows without names, for deep stacks. */
 export const compact = keep('low');
 
 /** Sizes in pixels of the screen at hand. */
@@ -27,7 +27,7 @@ export interface Arrangement {
   closed: ReadonlySet<number>;
 }
 
-const kept = keep('lanes'); // "o2.0.1_h3_c5.6": order, hidden, closed; only what is not as it comes
+const kept = keep('lanes'); // "o2.0.1_h3_c5.6": order, hidden, closed; only deviations from the default
 
 export function readArrangement(text: string, n: number): Arrangement {
   const part = (letter: string) =>
@@ -59,7 +59,7 @@ const flip = (set: ReadonlySet<number>, k: number): ReadonlySet<number> => {
 export const flipClosed = (a: Arrangement, track: number): Arrangement => ({ ...a, closed: flip(a.closed, track) });
 export const flipHidden = (a: Arrangement, track: number): Arrangement => ({ ...a, hidden: flip(a.hidden, track) });
 
-/** `track` to where `to` is now. */
+/** Moves `track` to the place of `to`. */
 export function moveTrack(a: Arrangement, track: number, to: number): Arrangement {
   const at = a.order.indexOf(to);
   const order = a.order.filter((k) => k !== track);
@@ -90,7 +90,7 @@ export function layout(s: Spans, a: Arrangement): { lanes: Lane[]; height: numbe
 
 export const laneAt = (lanes: readonly Lane[], y: number): Lane | undefined => lanes.find((l) => y >= l.y && y < l.y + l.height);
 
-/** The lane and row at height y. A closed lane shows its outermost row. */
+/** Returns the lane and row at height y. A closed lane shows its outermost row. */
 export function rowAt(lanes: readonly Lane[], y: number): { lane: Lane; row: number } | undefined {
   const lane = laneAt(lanes, y);
   return lane && { lane, row: lane.open ? Math.floor((y - lane.y - 2) / dims.value.row) : 0 };

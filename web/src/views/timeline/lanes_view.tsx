@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// The list of lanes: show, fold and move them, with the keyboard too.
+// The list of lanes: show, fold and move them, also with the keyboard.
 import { count } from '../../data/format';
 import type { Spans } from '../../data/spans';
 import { kindColor } from '../../draw/colors';

@@ -51,9 +51,9 @@ export function SpanTip({ main, spans }: { main: Main; spans: Spans }) {
 
 /** Texts of a span's flags. */
 const notes: [number, string][] = [
-  [1, 'It had not ended when the recording did.'],
-  [2, 'Its beginning was lost: it starts where something inside it was first seen.'],
-  [4, 'It ended because what is around it did.'],
+  [1, 'It had not ended when the recording ended.'],
+  [2, 'Its begin was lost: it starts with the first event inside it.'],
+  [4, 'It ended with the span around it.'],
 ];
 
 /** All details of one span. K identifies a span: its number here, or the server's record of it. */
@@ -68,7 +68,7 @@ export interface Told<K> {
   args: [string, string][];
   flags: number;
   inside: K[]; // from the outermost on
-  from?: K[]; // of device work: what launched it, and around that
+  from?: K[]; // for device work: its launch, and the spans around that
   links: { to: K; kind: string; starts: boolean; apart: number }[];
   all: number; // links, shown or not
   gpu: boolean; // where the flame graph has it
@@ -160,7 +160,7 @@ const InFlame = ({ lane, path, gpu }: { lane: string; path: string[]; gpu: boole
     </button>
   ) : null;
 
-/** Names from the outermost on: what it ran in, or what launched it, and itself. */
+/** Returns the names from the outermost on: the enclosing or launching spans, and the span itself. */
 export function framePath(s: Spans, i: number, gpu: boolean): string[] {
   const cause = gpu ? s.cause[i] - 1 : -1;
   return (cause < 0 ? [...chainOf(s, i), i] : [...chainOf(s, cause), cause, i]).map((k) => s.names[s.name[k]]);
@@ -169,7 +169,7 @@ export function framePath(s: Spans, i: number, gpu: boolean): string[] {
 /** Details of a span, if all spans are loaded. */
 export function SpanDetails({ main, spans, pick }: { main: Main; spans: Spans; pick: (k: number) => void }) {
   const i = span.value;
-  if (i === null || i >= spans.n) return <p class="soft hint">A click on a span shows its details, elsewhere it chooses a moment; shift and a drag sum up an area.</p>;
+  if (i === null || i >= spans.n) return <p class="soft hint">A click on a span shows its details, elsewhere it selects a moment; shift and drag sum up an area.</p>;
   const track = spans.tracks[placeOf(spans, i).track];
   const cause = spans.cause[i] - 1;
   const { links, all } = linksOf(spans, i);

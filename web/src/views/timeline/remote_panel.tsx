@@ -19,7 +19,7 @@ const MOST_ROWS = 2000;
 const title = (s: { name: string }): string => s.name || '(unnamed)';
 const words = (s: string): string => s.replaceAll('_', ' ');
 
-/** Details of a span, once they have come. */
+/** Shows the details of a span after they were received. */
 export function useDetails(far: FarSpans, n: number | null, wait = 0): DetailsJson | undefined {
   const [d, set] = useState<DetailsJson>();
   useEffect(() => {
@@ -36,7 +36,7 @@ export function useDetails(far: FarSpans, n: number | null, wait = 0): DetailsJs
 
 const memory = (d: DetailsJson): string => change(d.allocated_bytes === null || d.freed_bytes === null ? null : { allocated: d.allocated_bytes, freed: d.freed_bytes });
 
-/** A tooltip beside the pointer: the data of the piece at once, the rest when the server has sent it. */
+/** A tooltip beside the pointer: the data of the piece at once, the rest after the server sent it. */
 export function FarTip({ far, main, pieces, at }: { far: FarSpans; main: Main; pieces: Pieces; at: { x: number; y: number; i: number } }) {
   const { i } = at;
   const several = pieces.count[i] > 1;
@@ -58,7 +58,7 @@ export function FarTip({ far, main, pieces, at }: { far: FarSpans; main: Main; p
 }
 
 export function FarDetails({ d, main, pick }: { d: DetailsJson | undefined; main: Main; pick: (s: SpanJson) => void }) {
-  if (!d) return <p class="soft hint">A click on a span shows its details, on several it zooms in, elsewhere it chooses a moment; shift and a drag sum up an area.</p>;
+  if (!d) return <p class="soft hint">A click on a span shows its details, on merged spans it zooms in, elsewhere it selects a moment; shift and drag sum up an area.</p>;
   const s = d.span;
   const around = (list: SpanJson[]) => [...list].reverse();
   const told: Told<SpanJson> = {
@@ -106,7 +106,7 @@ export function FarSums({ far, lanes, area, open, pick, close }: { far: FarSpans
   );
 }
 
-/** Matches of the search: how many, and from one to the next in order of time. */
+/** Matches of the search: their number, and moving from one to the next in order of time. */
 export function useFind(far: FarSpans, pick: (s: SpanJson) => void) {
   const [found, set] = useState<{ total: number; at: number; n: number }>(); // at: place among the matches, -1 = none yet
   const q = query.value.trim();
@@ -122,7 +122,7 @@ export function useFind(far: FarSpans, pick: (s: SpanJson) => void) {
   }, [far, q]);
   const next = async (by: number) => {
     if (!q) return;
-    const here = found && found.at >= 0 && found.n === span.value; // else from what is in sight
+    const here = found && found.at >= 0 && found.n === span.value; // otherwise starting at the visible window
     let f = await far.search(q, here ? { skip: (found.at + by + found.total) % found.total } : { after: range.value[0] });
     if (!here && f.total && (by < 0 || !f.spans.length)) f = await far.search(q, { skip: by < 0 ? (f.before - 1 + f.total) % f.total : 0 });
     const s = f.spans[0];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// The timeline of a recording that is too large to be sent whole: pieces at the zoom that is looked at, from the server.
+// The timeline of a recording that is too large to be sent whole: pieces at the current zoom, from the server.
 // Spans shorter than a pixel are merged with their neighbours into one piece; everything else is as in views/timeline.tsx,
 // with details, sums, links and matches requested from the server (remote_panel.tsx).
 import { signal } from '../../signals';
@@ -22,7 +22,7 @@ import { type Acts, DRAWN, firstSeen, hover, placeIn, Stage, step, useStage } fr
 
 const cursor = signal<{ track: number; row: number; t: number } | null>(null); // where the keyboard is
 const newest = signal<Pieces | undefined>(undefined);
-let owner = ''; // the recording that both are of
+let owner = ''; // the recording of both
 
 interface Curve {
   from: number;
@@ -31,7 +31,7 @@ interface Curve {
 }
 const curve = signal<Curve | undefined>(undefined);
 
-/** Highest live bytes of each of `width` parts of [t0, t1), from a curve that holds the window. */
+/** Returns the highest live bytes of each of `width` parts of [t0, t1), from a curve that contains the window. */
 function liveFrom(c: Curve) {
   const per = c.v.length / (c.to - c.from);
   return (t0: number, t1: number, width: number): Float64Array =>

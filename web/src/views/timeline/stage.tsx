@@ -28,7 +28,7 @@ export const hover = signal<Hover | null>(null);
 
 export const placeIn = (s: Spans, i: number): Place => ({ ...placeOf(s, i), t0: s.t0[i], t1: s.t1[i] });
 
-/** The span that an arrow key leads to from `i`: along its row, out to what is around it, into it, to the next lane. */
+/** Returns the span that an arrow key leads to from `i`: along its row, to its parent, to a child, to the next lane. */
 export function step(s: Spans, lanes: readonly Lane[], i: number, key: string, around = -1): number {
   const p = placeOf(s, i);
   const { rows } = s.tracks[p.track];
@@ -57,7 +57,7 @@ export function firstSeen(s: Spans, lanes: readonly Lane[]): number {
   return -1;
 }
 
-/** Lanes as they are arranged, and how to bring a place of them into sight. */
+/** The arrangement of lanes, and functions that scroll a place into view. */
 export function useStage(main: Main, spans: Spans, phases: Parameters<typeof tops>[1], frame: { current: HTMLDivElement | null }) {
   const [table, setTable] = useState(false);
   const arranged = arrangement(spans);
@@ -70,7 +70,7 @@ export function useStage(main: Main, spans: Spans, phases: Parameters<typeof top
     setTable(false);
     writeArea(null);
   };
-  /** Bring a place into sight, and its lane out of hiding; `focus`: close up. */
+  /** Scrolls a place into view and shows its lane if hidden; `focus`: zooms in. */
   const reveal = (p: Place, focus?: boolean) => {
     const back = arranged.hidden.has(p.track) || (arranged.closed.has(p.track) && p.row > 0);
     const less = (s: ReadonlySet<number>) => new Set([...s].filter((k) => k !== p.track));
@@ -83,7 +83,7 @@ export function useStage(main: Main, spans: Spans, phases: Parameters<typeof top
     if (focus) lookAround(p.t0, p.t1);
     else if (p.t0 > b || p.t1 < a) look(p.t0 - (b - a) / 3, p.t0 + (2 * (b - a)) / 3);
   };
-  /** Reveals a match: zooms in if it would be too short to be seen, or is elsewhere. */
+  /** Shows a match: zooms in if it is too short to be visible, or outside the window. */
   const revealMatch = (p: Place) => {
     const [a, b] = range.value;
     reveal(p, p.t1 - p.t0 < (b - a) / 400 || p.t0 > b || p.t1 < a);
@@ -96,9 +96,9 @@ export interface Acts {
   found: { total: number; at: number } | null | undefined; // matches of the search; at: the one chosen, -1 = none
   next: (by: number) => unknown;
   walk: (key: string) => void; // an arrow key
-  enter: () => boolean; // is there anything under the keyboard? It is chosen
+  enter: () => boolean; // selects the item under the keyboard; returns whether there is one
   cursor: Signal<unknown>; // where the keyboard is
-  focus: () => unknown; // the selected one, close up
+  focus: () => unknown; // zooms to the selected one
   open: (i: number) => unknown; // a click on a span or piece
   follow: (span: number) => unknown; // a click on an arrow
 }
@@ -170,10 +170,10 @@ export function Stage({ g, acts, scene }: { g: ReturnType<typeof useStage>; acts
         <button onClick={() => next(1)} disabled={!found?.total} aria-label="Next match">›</button>
         {found && <span class="soft" id="matches" role="status">{found.at >= 0 ? `${count(found.at + 1)} of ` : ''}{count(found.total)} matches</span>}
         <span class="grow" />
-        {tool('Select area', 'A drag chooses an area ( r, or hold shift )', selecting.value, flipSelecting)}
+        {tool('Select area', 'A drag selects an area ( r, or hold shift )', selecting.value, flipSelecting)}
         {tool('Compact', 'Low rows without names ( c )', !!compact.value, flipLow)}
         {tool(`Lanes${hidden ? ` (${hidden} hidden)` : ''}`, 'Show, fold and move lanes ( l )', lists, flipLists)}
-        {tool('As table', 'What is in sight, by name ( t )', g.table, flipTable)}
+        {tool('As table', 'Visible spans by name ( t )', g.table, flipTable)}
         <button onClick={lookAll}>Whole trace</button>
       </div>
       {lists && <LaneList spans={spans} a={arranged} close={flipLists} />}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Threads, streams, memory and phases on one axis of true time.
+// Threads, streams, memory and phases on one time axis.
 import { signal } from '../../signals';
 import { useEffect, useMemo, useRef, useState } from '../../hooks';
 import { count, lasts } from '../../data/format';
@@ -21,7 +21,7 @@ import { Sums } from './window_sums';
 
 const cursor = signal<number | null>(null); // where the keyboard is
 
-/** The exact curve of live bytes, once the memory section is read: after the first picture. */
+/** The exact curve of live bytes, available after the memory section was read, which is after the first picture. */
 function useLive(main: Main) {
   const [live, set] = useState<(t0: number, t1: number, width: number) => Float64Array>();
   useEffect(() => {
@@ -41,7 +41,7 @@ export function Timeline({ main }: { main: Main }) {
   const whole = useData(getSpans);
   const coarse = useData(getCoarse);
   const tables = useData(getTables);
-  const [early] = useState(span.value === null); // else the address means a span of the whole
+  const [early] = useState(span.value === null); // otherwise the address refers to a span of the whole recording
   useEffect(() => {
     if (whole && early && coarse && span.value !== null) span.value = coarse.number[span.value];
   }, [whole]);
@@ -68,7 +68,7 @@ function Ready({ main, spans, phases }: { main: Main; spans: Spans; phases: Para
   const chosenNow = () => (span.value !== null && span.value < spans.n ? span.value : null);
   const chosen = chosenNow();
   const links = useMemo(() => (chosen !== null ? linksOf(spans, chosen, DRAWN).links : []), [spans, chosen]);
-  // Self times and memory of all spans, before the pointer asks for those of one.
+  // Computes self times and memory of all spans before the pointer needs those of one.
   useEffect(() => {
     const later = setTimeout(() => notesOf(spans), 600);
     return () => clearTimeout(later);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// The text behind the picture: what an area of the timeline, or all that is in sight, holds by name.
+// The table behind the picture: sums by name of an area of the timeline, or of the visible window.
 import { useEffect, useState } from '../../hooks';
 import { axis, count, lasts, ns, percent, plural } from '../../data/format';
 import { type Sum, sums } from '../../data/notes';

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "cli/output/progress.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/now.h"
+#include "cli/cli.h"
+
+void tide__progress_begin(tide_progress *p, const char *what)
+{
+	bool shows = tide__cli_errors() == stderr && isatty(STDERR_FILENO);
+	*p = (tide_progress){ .what = what, .next_ms = shows ? tide__now_ms() + 1000 : 0 };
+}
+
+/* Returns whether a line is due; the next one then is due 0.1 s later. */
+static bool due(tide_progress *p)
+{
+	int64_t now = p->next_ms ? tide__now_ms() : -1;
+	if (now < p->next_ms)
+		return false;
+	p->next_ms = now + 100;
+	return p->shown = true;
+}
+
+void tide__progress_line(tide_progress *p, const char *format, ...)
+{
+	va_list args;
+	if (!due(p))
+		return;
+	va_start(args, format);
+	fputc('\r', stderr);
+	vfprintf(stderr, format, args);
+	fputs("\033[K", stderr);
+	va_end(args);
+}
+
+void tide__progress_read(void *user, uint64_t done, uint64_t total)
+{
+	tide_progress *p = user;
+	char name[64], bytes[32], part[16] = "";
+	if (!p->next_ms)
+		return;
+	tide__fmt_name(name, sizeof name, p->what, strlen(p->what), 40);
+	tide__fmt_bytes(bytes, sizeof bytes, (double)done);
+	if (total)
+		snprintf(part, sizeof part, "%3.0f %%, ", 100.0 * (double)done / (double)total);
+	tide__progress_line(p, "reading %s: %s%s", name, part, bytes);
+}
+
+void tide__progress_end(tide_progress *p)
+{
+	if (p->shown)
+		fputs("\r\033[K", stderr);
+	p->shown = false;
+}

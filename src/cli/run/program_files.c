@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "cli/run/program_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "format/tide.h"
+
+bool tide__place(char *out, size_t n, const char *in_tree, const char *installed)
+{
+	char exe[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", exe, sizeof exe - 1);
+	if (len <= 0)
+		return false;
+	exe[len] = 0;
+	*strrchr(exe, '/') = 0;
+	if ((size_t)snprintf(out, n, "%s/%s", exe, in_tree) < n && access(out, R_OK) == 0)
+		return true;
+	bool whole = installed[0] == '/';
+	return (size_t)snprintf(out, n, "%s%s%s", whole ? "" : exe, whole ? "" : "/", installed) <
+		       n &&
+	       access(out, R_OK) == 0;
+}
+
+void tide__prepend(const char *name, const char *value, char between)
+{
+	const char *old = getenv(name);
+	char *both = NULL;
+	if (old && *old && asprintf(&both, "%s%c%s", value, between, old) < 0)
+		return; /* out of memory: keep the existing value */
+	setenv(name, both ? both : value, 1);
+	free(both);
+}
+
+/* ---- files that are to be written ---- */
+
+bool tide__may_write(const char *file, tide_error *err)
+{
+	char probe[PATH_MAX + 32]; /* a recording is written under such a name first */
+	struct stat st;
+	int fd = -1;
+	bool was = stat(file, &st) == 0;
+	if (was && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return true;
+	snprintf(probe, sizeof probe, "%s.%ld.new", file, (long)getpid());
+	if (was && S_ISDIR(st.st_mode))
+		errno = EISDIR;
+	else if (!was || access(file, W_OK) == 0)
+		fd = open(probe, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	if (fd >= 0) {
+		close(fd);
+		unlink(probe);
+		return true;
+	}
+	tide__fail_errno(err, "cannot write");
+	return false;
+}
+
+static bool is_recording(const char *file)
+{
+	char head[sizeof TIDE_FILE_MAGIC - 1];
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof head);
+	if (fd >= 0)
+		close(fd);
+	return n >= 0 && !memcmp(head, TIDE_FILE_MAGIC, (size_t)n);
+}
+
+bool tide__may_record(const char *file, tide_error *err)
+{
+	struct stat st;
+	bool was = stat(file, &st) == 0;
+	if (was && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+		tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET, "not a regular file");
+		return false;
+	}
+	if (!tide__may_write(file, err))
+		return false;
+	if (!was || is_recording(file))
+		return true;
+	tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
+		   "it exists and is not a recording, so it is not replaced: choose another file");
+	return false;
+}

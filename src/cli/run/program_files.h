@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Locates the program's own files, and sets variables for a child that needs them. */
+#ifndef TIDE_CLI_RUN_PROGRAM_FILES_H
+#define TIDE_CLI_RUN_PROGRAM_FILES_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <tidemark/trace.h>
+
+/* Finds the file in the build tree beside the program, else the installed one; a relative
+ * installed path (in a Python package) is relative to the program. Returns false if neither
+ * exists. */
+bool tide__place(char *out, size_t n, const char *in_tree, const char *installed);
+
+/* Finds the folder of Python hooks. */
+static inline bool tide__hook_folder(char *out, size_t n)
+{
+	return tide__place(out, n, TIDE_TREE "/python/hook", TIDE_DATADIR "/tidemark/hook");
+}
+
+/* Returns true if a file can be written there, without changing an existing file; a pipe or a
+ * device is not tried. */
+bool tide__may_write(const char *file, tide_error *err);
+/* The same for a recording, which replaces a regular file: an existing one must be empty or a
+ * recording. */
+bool tide__may_record(const char *file, tide_error *err);
+
+/* Prepends `value` to the variable, separated by `between`; sets it if empty. */
+void tide__prepend(const char *name, const char *value, char between);
+
+#endif
