@@ -73,7 +73,7 @@ static double query(const tide_model *m, uint32_t device, uint64_t position, tid
 	double t = now();
 
 	if (tide__live_set_at(m, position, device, TIDE_ANY, &a, &err) != TIDE_OK ||
-	    tide__groups_in_roles(m, &a, by, roles, &g, &err) != TIDE_OK)
+	    tide__groups_find_in_roles(m, &a, by, roles, &g, &err) != TIDE_OK)
 		exit(1);
 	t = now() - t;
 	tide__groups_free(&g);

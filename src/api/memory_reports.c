@@ -198,8 +198,8 @@ tide_code tide_phases_find(const tide_trace *t, const tide_phases_options *given
 		x->m = m;
 		x->v.device = device;
 		x->tracker = o.tracker;
-		rc = (by ? tide__phases_by_annotation : tide__find_phases)(m, &x->p, err);
-		if (rc == TIDE_OK && o.sum && !tide__phases_sum(&x->p))
+		rc = (by ? tide__phases_find_by_annotation : tide__find_phases)(m, &x->p, err);
+		if (rc == TIDE_OK && o.sum && !tide__phases_join(&x->p))
 			rc = tide__nomem(err);
 	}
 	return tide__report_done(r, rc, out, err);

@@ -52,7 +52,7 @@ tide_code tide_heap_find(const tide_trace *t, const tide_heap_options *given, ti
 		struct heap *x = (struct heap *)r->result;
 		x->m = tide__model_of(t);
 		x->v = (tide_heap_view){ .sort = (tide_heap_sort)sort, .top = o.top };
-		rc = tide__heap_report(x->m, &x->h, err);
+		rc = tide__heap_report_find(x->m, &x->h, err);
 	}
 	return tide__report_done(r, rc, out, err);
 }
@@ -135,7 +135,7 @@ tide_code tide_advice_find(const tide_trace *t, tide_report **out, tide_error *e
 	if (r) {
 		struct advice *x = (struct advice *)r->result;
 		x->m = tide__model_of(t);
-		rc = tide__hta_one(x->m, x->m->path, &job, err);
+		rc = tide__hta_job_find(x->m, x->m->path, &job, err);
 		if (rc == TIDE_OK)
 			rc = tide__collect_findings(x->m, &(tide_findings_query){ .job = job },
 						    &x->f, err);
@@ -188,7 +188,7 @@ tide_code tide_compile_find(const tide_trace *t, const tide_compile_options *giv
 		struct compile *x = (struct compile *)r->result;
 		x->m = tide__model_of(t);
 		x->top = o.top;
-		rc = tide__compile_report(x->m, &x->c, err);
+		rc = tide__compile_report_find(x->m, &x->c, err);
 	}
 	return tide__report_done(r, rc, out, err);
 }

@@ -67,7 +67,7 @@ static void ask(tide_model *m)
 	if (tide__tt_find(m, NULL, &t, &err) == TIDE_OK) {
 		uint32_t rows[8];
 		for (size_t i = 0; i < t->n && i < 1000; i++)
-			tide__tt_weights(t, i, rows, 8);
+			tide__tt_find_op_weights(t, i, rows, 8);
 	}
 	tide__tt_free(t);
 	ask_everything(m);

@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (tide__torchtrace_import(text, n, "log_rank_3", m, &err)) {
 		if (!err.text[0])
 			abort();
-	} else if (tide__model_check(m, &err) || tide__compile_report(m, &r, &err)) {
+	} else if (tide__model_check(m, &err) || tide__compile_report_find(m, &r, &err)) {
 		abort();
 	} else {
 		if (tide__compile_advise(m, &r, advice) > TIDE_COMPILE_ADVICE_MAX)

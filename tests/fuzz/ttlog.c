@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		if (tide__tt_find(m, NULL, &t, &err) == TIDE_OK) {
 			uint32_t rows[8];
 			for (size_t i = 0; i < t->n && i < 1000; i++)
-				tide__tt_weights(t, i, rows, 8);
+				tide__tt_find_op_weights(t, i, rows, 8);
 		}
 		tide__tt_free(t);
 	}

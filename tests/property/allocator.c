@@ -242,7 +242,7 @@ static void do_alloc(struct world *w, uint32_t slot)
 		 pool = rnd(w, 8) ? 0 : 1 + (uint32_t)rnd(w, 2);
 	uint32_t a = (uint32_t)w->m->allocs.n; /* the row it will have */
 
-	if (tide__sim_alloc(w->s, a, size, stream, pool) != TIDE_OK) {
+	if (tide__sim_allocate(w->s, a, size, stream, pool) != TIDE_OK) {
 		write_oom(w, size, stream, pool);
 		return;
 	}
@@ -327,7 +327,7 @@ static void test_replay(void **state)
 
 		record(&w, seed);
 		assert_int_equal(tide__requests_new(w.m, (tide_device_id){ 1 }, &q, &err), TIDE_OK);
-		assert_true(tide__sim_same(&q->recorded, &w.c));
+		assert_true(tide__sim_config_equals(&q->recorded, &w.c));
 		q->recorded.capacity = w.c.capacity; /* sizes address ranges */
 		assert_int_equal(tide__sim_check(q, &out), TIDE_OK);
 		if (out.diverged)
@@ -473,7 +473,7 @@ static void check_state(const tide_model *m, uint32_t seed, uint64_t position)
 	tide_state s;
 	tide_error err;
 
-	assert_int_equal(tide__state_at(m, position, 1, &s, &err), TIDE_OK);
+	assert_int_equal(tide__state_find_at(m, position, 1, &s, &err), TIDE_OK);
 	same(seed, position, "reserved", s.total.reserved, p.reserved);
 	same(seed, position, "active", s.total.active, p.active);
 	same(seed, position, "allocated", s.total.allocated, p.allocated);
@@ -517,7 +517,7 @@ static void check_point(const tide_model *m, uint32_t seed, const tide_fragmenta
 	tide_state s;
 	tide_error err;
 
-	assert_int_equal(tide__state_at(m, p->position, 1, &s, &err), TIDE_OK);
+	assert_int_equal(tide__state_find_at(m, p->position, 1, &s, &err), TIDE_OK);
 	same(seed, p->position, "reserved then", p->reserved, s.total.reserved);
 	same(seed, p->position, "active then", p->active, s.total.active);
 	same(seed, p->position, "allocated then", p->allocated, s.total.allocated);
@@ -568,7 +568,7 @@ static void check_by_events(const tide_model *m, uint32_t seed, size_t points)
 	tide_fragmentation f;
 	tide_error err;
 
-	assert_int_equal(tide__fragmentation_by_events(m, 1, points, &f, &err), TIDE_OK);
+	assert_int_equal(tide__fragmentation_find_by_events(m, 1, points, &f, &err), TIDE_OK);
 	assert_true(f.n <= want && f.n >= want / 2); /* none inside a partial free */
 	for (size_t i = 0; i < f.n; i++) {
 		check_point(m, seed, &f.p[i]);
@@ -654,7 +654,7 @@ static void test_state_before(void **state)
 	same(0, 0, "unused", f.worst.reserved - f.worst.active, 6 * 1024);
 	same(0, 0, "events", f.worst.position, 6);
 	tide__fragmentation_free(&f);
-	assert_int_equal(tide__fragmentation_by_events(w.m, 1, 6, &f, &err), TIDE_OK);
+	assert_int_equal(tide__fragmentation_find_by_events(w.m, 1, 6, &f, &err), TIDE_OK);
 	same(0, 0, "points", f.n, 1);
 	same(0, 0, "events at the end", f.p[0].position, 6);
 	tide__fragmentation_free(&f);
@@ -805,7 +805,7 @@ static void check_growth(const tide_model *m, uint32_t seed, tide_leaks *l, uint
 		assert_true(off < 1e-3 && off > -1e-3);
 	}
 	if (stack) {
-		assert_int_equal(tide__leak_series(m, 1, l, stack, series, &err), TIDE_OK);
+		assert_int_equal(tide__leaks_find_series(m, 1, l, stack, series, &err), TIDE_OK);
 		assert_memory_equal(y, series, n * sizeof *y);
 	}
 	free(y);
@@ -872,7 +872,7 @@ static void test_oom(void **state)
 		tide_error err;
 
 		record(&w, seed);
-		assert_int_equal(tide__oom_marks(w.m, 1, &rows, &n, &err), TIDE_OK);
+		assert_int_equal(tide__oom_marks_find(w.m, 1, &rows, &n, &err), TIDE_OK);
 		for (size_t i = 0; i < n && i < 2; i++, seen++) {
 			tide_oom o;
 

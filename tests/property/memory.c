@@ -242,7 +242,8 @@ static void largest(void **state)
 		uint32_t device = seed % 2 ? TIDE_ANY : 2;
 		size_t top = seed % 12;
 		tide_live_set l;
-		assert_int_equal(tide__largest(m, NULL, device, top, &l, NULL), TIDE_OK);
+		assert_int_equal(tide__live_set_find_largest(m, NULL, device, top, &l, NULL),
+				 TIDE_OK);
 		bool *taken = calloc(m->allocs.n, 1);
 		for (size_t i = 0; i < l.n; i++) { /* each is the best of what is left */
 			uint32_t best = 0;

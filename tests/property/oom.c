@@ -248,7 +248,7 @@ static void check_rooms(const tide_model *m, const tide_oom *o, uint32_t seed)
 		 device = pool ? m->pools.device[pool].i : TIDE_ANY;
 	tide_state s;
 	tide_live_set a;
-	assert_int_equal(tide__state_at(m, position, device, &s, NULL), TIDE_OK);
+	assert_int_equal(tide__state_find_at(m, position, device, &s, NULL), TIDE_OK);
 	assert_int_equal(tide__live_set_at(m, position, device, TIDE_ANY, &a, NULL), TIDE_OK);
 	assert_int_equal(o->n_room, o->groups.n);
 	for (size_t i = 0; i < o->n_room; i++)
@@ -326,7 +326,8 @@ static void test_sweep(void **state)
 		for (uint32_t d = 0; d < w.m->devices.n; d++) {
 			uint32_t device = d ? d : TIDE_ANY, *marks;
 			size_t n;
-			assert_int_equal(tide__oom_marks(w.m, device, &marks, &n, NULL), TIDE_OK);
+			assert_int_equal(tide__oom_marks_find(w.m, device, &marks, &n, NULL),
+					 TIDE_OK);
 			struct check c = { w.m, marks, .seed = seed, .odd = w.odd };
 			assert_int_equal(tide__find_ooms(w.m, device, check_one, &c, NULL),
 					 TIDE_OK);
@@ -346,11 +347,11 @@ static void check_over_time(const tide_model *m, uint32_t seed, size_t *known, s
 {
 	struct check c = { m, .seed = seed };
 	tide_fragmentation f;
-	assert_int_equal(tide__fragmentation_by_events(m, 1, SIZE_MAX, &f, NULL), TIDE_OK);
+	assert_int_equal(tide__fragmentation_find_by_events(m, 1, SIZE_MAX, &f, NULL), TIDE_OK);
 	for (; c.n < f.n; c.n++) {
 		const tide_fragmentation_point *p = &f.p[c.n];
 		tide_state s;
-		assert_int_equal(tide__state_at(m, p->position, 1, &s, NULL), TIDE_OK);
+		assert_int_equal(tide__state_find_at(m, p->position, 1, &s, NULL), TIDE_OK);
 		same(&c, "active", p->active, s.total.active);
 		same(&c, "allocated", p->allocated, s.total.allocated);
 		if (f.known && !p->odd) {

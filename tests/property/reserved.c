@@ -248,7 +248,7 @@ static void check_usage(const tide_model *m, const struct steps *s, uint32_t d, 
 	check_level(m, s, &u.devices[d], position, then);
 	tide__usage_free(&u);
 	position = tide__position_at(m, t);
-	assert_int_equal(tide__usage_at(m, position, t, 0, &u, NULL), TIDE_OK);
+	assert_int_equal(tide__usage_find_at(m, position, t, 0, &u, NULL), TIDE_OK);
 	check_level(m, s, &u.devices[d], position, t);
 	tide__usage_free(&u);
 }

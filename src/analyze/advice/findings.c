@@ -257,7 +257,7 @@ static tide_code compile_area(tide_findings *f, const tide_model *m, tide_error 
 	tide_advice v[TIDE_COMPILE_ADVICE_MAX];
 	if (!m->format || strcmp(m->format, "torchtrace") != 0)
 		return TIDE_OK;
-	tide_code rc = tide__compile_report(m, &r, err);
+	tide_code rc = tide__compile_report_find(m, &r, err);
 	if (rc != TIDE_OK)
 		return rc;
 	f->looked[TIDE_AREA_COMPILE] = true;

@@ -275,7 +275,7 @@ static tide_code gather(struct evidence *e, tide_error *err)
 		rc = tide__live_set_at(e->m, position, e->device, TIDE_ANY, &e->alive, err);
 	}
 	if (rc == TIDE_OK)
-		rc = tide__state_at(e->m, position, e->device, &e->peak, err);
+		rc = tide__state_find_at(e->m, position, e->device, &e->peak, err);
 	if (rc == TIDE_OK && tide__find_roles(e->m, &e->roles) != TIDE_OK)
 		rc = tide__nomem(err);
 	return rc;

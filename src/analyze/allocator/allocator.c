@@ -38,7 +38,7 @@ tide_code tide__allocator_find(const tide_model *m, const tide_allocator_query *
 	if (rc == TIDE_OK)
 		rc = find_reserved(x, position, err);
 	if (rc == TIDE_OK)
-		rc = tide__state_at(x->m, position, x->device, &x->state, err);
+		rc = tide__state_find_at(x->m, position, x->device, &x->state, err);
 	if (rc == TIDE_OK)
 		rc = tide__find_fragmentation(x->m, x->device, q->points, &x->over, err);
 	if (rc == TIDE_OK && q->advice)

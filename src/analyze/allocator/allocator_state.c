@@ -240,8 +240,8 @@ static bool active_at(const tide_model *m, uint64_t position, uint32_t device, t
 	return out->rows != NULL;
 }
 
-tide_code tide__state_at(const tide_model *m, uint64_t position, uint32_t device, tide_state *out,
-			 tide_error *err)
+tide_code tide__state_find_at(const tide_model *m, uint64_t position, uint32_t device,
+			      tide_state *out, tide_error *err)
 {
 	tide_live_set a;
 	tide_code rc = TIDE_OK;

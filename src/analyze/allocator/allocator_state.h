@@ -55,8 +55,8 @@ typedef struct tide_state {
 
 /* Finds the state of `device` (TIDE_ANY = all) at `position`: after memory events [0, position).
  * Release with tide__state_free. */
-tide_code tide__state_at(const tide_model *m, uint64_t position, uint32_t device, tide_state *out,
-			 tide_error *err);
+tide_code tide__state_find_at(const tide_model *m, uint64_t position, uint32_t device,
+			      tide_state *out, tide_error *err);
 void tide__state_free(tide_state *s);
 
 /* Returns 1 - largest_free / free: 0 = all free bytes in one block (or none free), near 1 = many

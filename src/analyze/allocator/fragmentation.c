@@ -155,8 +155,8 @@ tide_code tide__find_fragmentation(const tide_model *m, uint32_t device, size_t 
 	return fragments(m, device, points, sweep_all, out, err);
 }
 
-tide_code tide__fragmentation_by_events(const tide_model *m, uint32_t device, size_t points,
-					tide_fragmentation *out, tide_error *err)
+tide_code tide__fragmentation_find_by_events(const tide_model *m, uint32_t device, size_t points,
+					     tide_fragmentation *out, tide_error *err)
 {
 	size_t most = points < m->memory_events.n ? points : m->memory_events.n;
 

@@ -29,8 +29,8 @@ tide_code tide__find_fragmentation(const tide_model *m, uint32_t device, size_t 
 /* The same at equal numbers of memory events instead of equal times, so that busy periods get
  * more detail: after the last event of each of `points` parts, or after every event if there are
  * fewer. */
-tide_code tide__fragmentation_by_events(const tide_model *m, uint32_t device, size_t points,
-					tide_fragmentation *out, tide_error *err);
+tide_code tide__fragmentation_find_by_events(const tide_model *m, uint32_t device, size_t points,
+					     tide_fragmentation *out, tide_error *err);
 void tide__fragmentation_free(tide_fragmentation *f);
 
 #endif

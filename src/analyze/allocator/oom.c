@@ -16,8 +16,8 @@ static bool is_oom(const tide_model *m, uint32_t device, size_t i)
 	       (device == TIDE_ANY || m->pools.device[m->marks.pool[i].i].i == device);
 }
 
-tide_code tide__oom_marks(const tide_model *m, uint32_t device, uint32_t **rows, size_t *n,
-			  tide_error *err)
+tide_code tide__oom_marks_find(const tide_model *m, uint32_t device, uint32_t **rows, size_t *n,
+			       tide_error *err)
 {
 	*n = 0;
 	for (size_t i = 1; i < m->marks.n; i++)
@@ -189,7 +189,7 @@ void tide__oom_begin(const tide_model *m, uint32_t mark, tide_oom *out)
 	out->asked = m->marks.value[mark] > 0 ? (uint64_t)m->marks.value[mark] : 0;
 	out->needed = tide__sim_segment(out->asked);
 	out->device_free = m->marks.extra[mark];
-	tide__oom_banks(m, mark, &out->banks);
+	tide__oom_banks_find(m, mark, &out->banks);
 	if (out->banks.n)
 		out->needed = out->asked;
 }
@@ -268,7 +268,7 @@ tide_code tide__find_oom(const tide_model *m, uint32_t mark, tide_group_by by, s
 	tide_state s;
 
 	tide__oom_begin(m, mark, out);
-	tide_code rc = tide__state_at(m, m->marks.position[mark], device, &s, err);
+	tide_code rc = tide__state_find_at(m, m->marks.position[mark], device, &s, err);
 
 	if (rc != TIDE_OK)
 		return rc;

@@ -53,8 +53,8 @@ typedef struct tide_oom {
 
 /* Finds the rows of a device's out-of-memory marks (TIDE_ANY = all), in time order. *rows is
  * owned by the caller. */
-tide_code tide__oom_marks(const tide_model *m, uint32_t device, uint32_t **rows, size_t *n,
-			  tide_error *err);
+tide_code tide__oom_marks_find(const tide_model *m, uint32_t device, uint32_t **rows, size_t *n,
+			       tide_error *err);
 
 /* Explains one event and tries freeing the `top` largest groups. Release with tide__oom_free in
  * any case. O(events + allocs + cost of tide__find_groups): for the few events shown in full. */

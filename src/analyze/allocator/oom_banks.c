@@ -63,7 +63,7 @@ static void from_state(const tide_model *m, uint32_t pool, size_t row, tide_oom_
 	b->largest = m->pool_states.largest[row - 1];
 }
 
-void tide__oom_banks(const tide_model *m, uint32_t mark, tide_oom_banks *out)
+void tide__oom_banks_find(const tide_model *m, uint32_t mark, tide_oom_banks *out)
 {
 	static const tide_oom_banks none = { 0 };
 	uint32_t pool = m->marks.pool[mark].i, banks = pool ? m->pools.banks[pool] : 0;

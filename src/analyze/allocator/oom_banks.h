@@ -18,6 +18,6 @@ typedef struct tide_oom_banks { /* bytes of one bank; TIDE_BANK_UNKNOWN */
 
 /* Reads the figures in the event's text; those it lacks come from the pool's last state before it.
  * O(log states). */
-void tide__oom_banks(const tide_model *m, uint32_t mark, tide_oom_banks *out);
+void tide__oom_banks_find(const tide_model *m, uint32_t mark, tide_oom_banks *out);
 
 #endif

@@ -13,7 +13,7 @@ static tide_code try_settings(tide_oom_events *x, size_t i, tide_error *err)
 {
 	uint32_t mark = x->v[i].mark;
 	tide_oom_trial_of *t = &x->tried[i];
-	t->on = tide__oom_trial(&x->trials, x->m, mark, err);
+	t->on = tide__oom_trial_get(&x->trials, x->m, mark, err);
 	if (!t->on)
 		return err->code ? err->code : TIDE_ENOMEM;
 	t->index = tide__oom_index(t->on, mark);
@@ -89,7 +89,7 @@ tide_code tide__oom_events_find(const tide_model *m, const tide_oom_query *q, ti
 	memset(out, 0, sizeof *out);
 	out->m = m;
 	err = err ? err : &none;
-	tide_code rc = tide__oom_marks(m, q->device, &marks, &out->n, err);
+	tide_code rc = tide__oom_marks_find(m, q->device, &marks, &out->n, err);
 	if (rc != TIDE_OK)
 		return rc;
 	out->n_full = out->n < q->full ? out->n : q->full;

@@ -18,8 +18,8 @@ static tide_code try_settings(const tide_model *m, tide_oom_trial *t, tide_error
 	return tide__sim_sweep_standard(t->q, &t->sweep, err);
 }
 
-const tide_oom_trial *tide__oom_trial(tide_oom_trials *all, const tide_model *m, uint32_t mark,
-				      tide_error *err)
+const tide_oom_trial *tide__oom_trial_get(tide_oom_trials *all, const tide_model *m, uint32_t mark,
+					  tide_error *err)
 {
 	uint32_t device = tide__oom_device(m, mark);
 	tide_oom_trial *t = all->v;

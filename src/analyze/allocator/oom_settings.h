@@ -26,8 +26,8 @@ typedef struct tide_oom_trials {
 
 /* Returns the trial on the device of an out-of-memory mark, run on the first call for that
  * device. NULL with `err` set on failure. Release all with tide__oom_trials_free. */
-const tide_oom_trial *tide__oom_trial(tide_oom_trials *all, const tide_model *m, uint32_t mark,
-				      tide_error *err);
+const tide_oom_trial *tide__oom_trial_get(tide_oom_trials *all, const tide_model *m, uint32_t mark,
+					  tide_error *err);
 void tide__oom_trials_free(tide_oom_trials *all);
 
 /* Returns the index of a mark among the recorded out-of-memory requests of its device. */

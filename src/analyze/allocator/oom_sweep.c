@@ -162,7 +162,7 @@ tide_code tide__find_ooms(const tide_model *m, uint32_t device, tide_oom_fn *fn,
 	struct sweep x = { .m = m };
 	uint32_t *marks;
 	size_t n;
-	tide_code rc = tide__oom_marks(m, device, &marks, &n, err);
+	tide_code rc = tide__oom_marks_find(m, device, &marks, &n, err);
 	bool ok = rc == TIDE_OK && begin(&x, marks, n), go = true;
 	for (size_t i = 0; ok && go && i < n; i++) {
 		uint64_t position = m->marks.position[marks[i]];

@@ -7,7 +7,7 @@
 static bool tried(const tide_whatif *x, const tide_sim_config *c)
 {
 	for (size_t i = 0; i < x->n; i++)
-		if (tide__sim_same(&x->tries[i], c))
+		if (tide__sim_config_equals(&x->tries[i], c))
 			return true;
 	return false;
 }

@@ -22,7 +22,7 @@ static bool is_over(const tide_model *m, uint32_t op, int64_t t)
 	return end < t || (end == t && m->spans.t0[op] < t);
 }
 
-uint32_t *tide__innermost_ops(const tide_model *m)
+uint32_t *tide__innermost_ops_find(const tide_model *m)
 {
 	const tide_spans *s = &m->spans;
 	uint32_t *out = tide__calloc(s->n, sizeof *out);

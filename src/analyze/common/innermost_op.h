@@ -13,6 +13,6 @@
 
 /* Returns per span the op in which it began, 0 = none; for an op, the enclosing op. Owned by the
  * caller: tide__free. NULL if memory runs out. Linear; 4 bytes per span. */
-uint32_t *tide__innermost_ops(const tide_model *m);
+uint32_t *tide__innermost_ops_find(const tide_model *m);
 
 #endif

@@ -34,7 +34,7 @@ void tide__paths_free(tide_paths *p)
 	*p = (tide_paths){ 0 };
 }
 
-uint32_t tide__paths_child(tide_paths *p, uint32_t parent, tide_str name)
+uint32_t tide__paths_add_child(tide_paths *p, uint32_t parent, tide_str name)
 {
 	uint64_t key = (uint64_t)parent << 32 | name.i;
 	uint32_t node = tide__map_get(&p->nodes, key);
@@ -51,7 +51,7 @@ uint32_t tide__paths_child(tide_paths *p, uint32_t parent, tide_str name)
 	return node;
 }
 
-bool tide__paths_all(tide_paths *p, const tide_model *m)
+bool tide__paths_prepare_all(tide_paths *p, const tide_model *m)
 {
 	p->of_span = tide__calloc(m->spans.n, sizeof *p->of_span);
 	return p->of_span != NULL;
@@ -77,7 +77,7 @@ static bool is_step(const tide_model *m, uint32_t span)
 }
 
 /* Climbs to the nearest span whose node is known, then names nodes on the way back down. */
-uint32_t tide__paths_span(tide_paths *p, const tide_model *m, tide_span_id span)
+uint32_t tide__paths_add_span(tide_paths *p, const tide_model *m, tide_span_id span)
 {
 	uint32_t s = span.i, known = 0, n = 0;
 	for (; s && !(known = known_node(p, s)); n++)
@@ -93,7 +93,7 @@ uint32_t tide__paths_span(tide_paths *p, const tide_model *m, tide_span_id span)
 		way[k] = s;
 	while (n-- && node != TIDE_NO_PATH) {
 		if (!p->no_steps || !is_step(m, way[n]))
-			node = tide__paths_child(p, node, m->spans.name[way[n]]);
+			node = tide__paths_add_child(p, node, m->spans.name[way[n]]);
 		if (node != TIDE_NO_PATH && !remember(p, way[n], node))
 			node = TIDE_NO_PATH;
 	}

@@ -72,7 +72,7 @@ tide_frame_id tide__stack_main_frame(const tide_model *m, tide_stack_id s)
 	return best;
 }
 
-tide_frame_id *tide__stack_main_frames(const tide_model *m)
+tide_frame_id *tide__stack_main_frames_find(const tide_model *m)
 {
 	uint8_t *frame = tide__alloc(m->frames.n + 1, 1), *rank = tide__alloc(m->stacks.n + 1, 1);
 	tide_frame_id *out = tide__alloc(m->stacks.n + 1, sizeof *out);
@@ -208,7 +208,7 @@ static uint8_t frame_signs(const tide_model *m, uint32_t f, struct fits *fits)
 	return all;
 }
 
-uint8_t *tide__stack_signs(const tide_model *m)
+uint8_t *tide__stack_signs_find(const tide_model *m)
 {
 	uint8_t *frame = tide__calloc(m->frames.n + 1, 1), *out = tide__calloc(m->stacks.n + 1, 1);
 	struct fits *fits = tide__calloc((size_t)tide__strings_count(m->strings) + 1, sizeof *fits);

@@ -24,14 +24,14 @@ enum {
 };
 
 /* Returns one byte of signs per stack row; owned: tide__free. NULL if memory runs out. */
-uint8_t *tide__stack_signs(const tide_model *m);
+uint8_t *tide__stack_signs_find(const tide_model *m);
 
 /* Returns the frame that represents a stack: the innermost of the user's own Python, else the
  * innermost Python, else the innermost of an autograd node, else the innermost outside the
  * allocator and the capture itself. */
 tide_frame_id tide__stack_main_frame(const tide_model *m, tide_stack_id s);
 /* The same for every stack row; owned: tide__free. NULL if memory runs out. */
-tide_frame_id *tide__stack_main_frames(const tide_model *m);
+tide_frame_id *tide__stack_main_frames_find(const tide_model *m);
 /* Returns true if the frame is Python code outside torch and the interpreter. */
 bool tide__frame_is_user(const tide_model *m, tide_frame_id f);
 /* Returns the outermost op that a stack itself names (at::_ops::mm::call -> "mm"): text and

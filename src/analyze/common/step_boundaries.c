@@ -64,7 +64,7 @@ static uint32_t process_of(const tide_model *m, uint32_t device)
 static bool from_steps(const tide_model *m, uint32_t device, tide_step_boundaries *s, size_t *cap)
 {
 	tide_steps k;
-	bool ok = tide__steps_of(m, process_of(m, device), &k, NULL) == TIDE_OK;
+	bool ok = tide__steps_find_of_process(m, process_of(m, device), &k, NULL) == TIDE_OK;
 	for (size_t i = 0; ok && i < k.n; i++)
 		ok = add(s, cap, k.v[i].t0);
 	s->source = k.source;

@@ -112,7 +112,7 @@ static bool own(const tide_model *m, tide_step_marks *s, size_t *cap)
 	return shift(s, cap, o.first_run < first ? o.first_run : 0);
 }
 
-tide_code tide__step_marks(const tide_model *m, tide_step_marks *out)
+tide_code tide__step_marks_find(const tide_model *m, tide_step_marks *out)
 {
 	size_t cap = 0;
 	*out = (tide_step_marks){ 0 };

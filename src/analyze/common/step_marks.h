@@ -34,7 +34,7 @@ typedef struct tide_step_marks {
 } tide_step_marks;
 
 /* Returns TIDE_OK or TIDE_ENOMEM. Without marks n = 0. */
-tide_code tide__step_marks(const tide_model *m, tide_step_marks *out);
+tide_code tide__step_marks_find(const tide_model *m, tide_step_marks *out);
 void tide__step_marks_free(tide_step_marks *s);
 
 #endif

@@ -128,7 +128,7 @@ static bool from_profiler(const tide_model *m, tide_steps *s, size_t *cap)
 static bool from_marks(const tide_model *m, tide_steps *s, size_t *cap)
 {
 	tide_step_marks k;
-	bool ok = tide__step_marks(m, &k) == TIDE_OK;
+	bool ok = tide__step_marks_find(m, &k) == TIDE_OK;
 	for (size_t i = 0; ok && i < k.n; i++) {
 		if (s->n && s->v[s->n - 1].t0 >= k.v[i].t)
 			continue;
@@ -231,7 +231,8 @@ static bool from_ranges(const tide_model *m, uint32_t process, tide_steps *s, si
 	return ok;
 }
 
-tide_code tide__steps_of(const tide_model *m, uint32_t process, tide_steps *out, tide_error *err)
+tide_code tide__steps_find_of_process(const tide_model *m, uint32_t process, tide_steps *out,
+				      tide_error *err)
 {
 	size_t cap = 0;
 	*out = (tide_steps){ 0 };
@@ -248,10 +249,10 @@ tide_code tide__steps_of(const tide_model *m, uint32_t process, tide_steps *out,
 
 tide_code tide__steps_find(const tide_model *m, tide_steps *out, tide_error *err)
 {
-	return tide__steps_of(m, 0, out, err);
+	return tide__steps_find_of_process(m, 0, out, err);
 }
 
-tide_code tide__steps_named(const tide_model *m, tide_steps *out, tide_error *err)
+tide_code tide__steps_find_named(const tide_model *m, tide_steps *out, tide_error *err)
 {
 	tide_code rc = tide__steps_find(m, out, err);
 	if (out->source == TIDE_STEPS_RANGES)
@@ -297,8 +298,8 @@ int64_t tide__steps_at(const tide_steps *s, int64_t t)
 	return low && t < s->v[low - 1].t1 ? (int64_t)low - 1 : -1;
 }
 
-tide_code tide__window_of(const tide_steps *s, const tide_window *w, tide_span_window *out,
-			  tide_error *err)
+tide_code tide__window_resolve(const tide_steps *s, const tide_window *w, tide_span_window *out,
+			       tide_error *err)
 {
 	*out = (tide_span_window){ .all = true, .from = INT64_MIN, .to = INT64_MAX };
 	if (w->kind == TIDE_WINDOW_DROP_LAST && s->n >= 2)

@@ -40,9 +40,10 @@ typedef struct tide_steps {
 
 tide_code tide__steps_find(const tide_model *m, tide_steps *out, tide_error *err);
 /* The same, with ranges of one process only; 0 = of any. */
-tide_code tide__steps_of(const tide_model *m, uint32_t process, tide_steps *out, tide_error *err);
+tide_code tide__steps_find_of_process(const tide_model *m, uint32_t process, tide_steps *out,
+				      tide_error *err);
 /* The same, but n = 0 unless the trace names its steps by marks or the profiler. */
-tide_code tide__steps_named(const tide_model *m, tide_steps *out, tide_error *err);
+tide_code tide__steps_find_named(const tide_model *m, tide_steps *out, tide_error *err);
 void tide__steps_free(tide_steps *s);
 /* Returns the median length of a step (the upper one of two), ns; -1 without steps or memory. */
 int64_t tide__steps_median(const tide_steps *s);
@@ -63,7 +64,7 @@ typedef struct tide_span_window {
 	bool all;
 	int64_t from, to;
 } tide_span_window;
-tide_code tide__window_of(const tide_steps *s, const tide_window *w, tide_span_window *out,
-			  tide_error *err);
+tide_code tide__window_resolve(const tide_steps *s, const tide_window *w, tide_span_window *out,
+			       tide_error *err);
 
 #endif

@@ -120,7 +120,7 @@ static tide_diff_row *named_row(differ *d, tide_diff_kind kind, const char *s, s
 {
 	tide_flame *f = d->out->tree;
 	uint32_t name = tide__diff_text(f, s, n);
-	uint32_t node = name ? tide__flame_child(f, d->branch[kind], name, TIDE_NODE_SPAN) : 0;
+	uint32_t node = name ? tide__flame_get_child(f, d->branch[kind], name, TIDE_NODE_SPAN) : 0;
 	return node ? row_of(d, kind, node) : NULL;
 }
 
@@ -221,7 +221,7 @@ static bool op_totals(const tide_flame *f, const uint32_t *plain, size_t names, 
 static tide_diff_row *op_row(differ *d, uint32_t name)
 {
 	uint32_t node =
-		tide__flame_child(d->out->tree, d->branch[TIDE_DIFF_OP], name, TIDE_NODE_SPAN);
+		tide__flame_get_child(d->out->tree, d->branch[TIDE_DIFF_OP], name, TIDE_NODE_SPAN);
 	return node ? row_of(d, TIDE_DIFF_OP, node) : NULL;
 }
 
@@ -284,7 +284,7 @@ static tide_code kernels(differ *d, int side)
 static bool add_paths(differ *d, int side, tide_diff_kind kind, const tide_flame *f)
 {
 	uint32_t *to = tide__calloc(f->nodes.n, sizeof *to);
-	uint32_t *names = tide__flame_names(f);
+	uint32_t *names = tide__flame_names_new(f);
 	bool ok = to && names;
 	if (ok)
 		to[0] = d->branch[kind];
@@ -295,8 +295,8 @@ static bool add_paths(differ *d, int side, tide_diff_kind kind, const tide_flame
 		if (i && !*name) /* once per text: it may be long and shared by many nodes */
 			*name = tide__diff_text(d->out->tree, s, n);
 		if (i)
-			to[i] = tide__flame_child(d->out->tree, to[f->nodes.parent[i]], *name,
-						  f->nodes.type[i]);
+			to[i] = tide__flame_get_child(d->out->tree, to[f->nodes.parent[i]], *name,
+						      f->nodes.type[i]);
 		ok = to[i] != 0;
 		if (!ok || !f->nodes.count[i])
 			continue;
@@ -333,7 +333,8 @@ static tide_code roles(differ *d, int side, const tide_live_set *alive)
 	tide_roles r0 = { 0 };
 	if (tide__find_roles(d->m[side], &r0) != TIDE_OK)
 		return tide__nomem(d->err);
-	tide_code rc = tide__groups_in_roles(d->m[side], alive, TIDE_BY_ROLE, r0.role, &g, d->err);
+	tide_code rc =
+		tide__groups_find_in_roles(d->m[side], alive, TIDE_BY_ROLE, r0.role, &g, d->err);
 	for (size_t i = 0; rc == TIDE_OK && i < g.n; i++) {
 		const char *role = tide__role_text((unsigned)g.rows[i].key);
 		tide_diff_row *r = named_row(d, TIDE_DIFF_ROLE, role, strlen(role));
@@ -420,9 +421,9 @@ static tide_code begin(differ *d)
 	bool ok = d->out->tree != NULL;
 	for (unsigned k = 0; ok && k < TIDE_N_DIFF_KINDS; k++) {
 		const char *key = tide__diff_kind_key((tide_diff_kind)k);
-		d->branch[k] = tide__flame_child(d->out->tree, 0,
-						 tide__flame_text(d->out->tree, key, strlen(key)),
-						 TIDE_NODE_NOTE);
+		d->branch[k] = tide__flame_get_child(
+			d->out->tree, 0, tide__flame_text(d->out->tree, key, strlen(key)),
+			TIDE_NODE_NOTE);
 		ok = d->branch[k] != 0;
 	}
 	return ok ? TIDE_OK : tide__nomem(d->err);

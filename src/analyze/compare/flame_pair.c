@@ -32,7 +32,7 @@ void tide__flame_pair_free(tide_flame_pair *p)
 /* Adds the paths of `f` to the tree: to[i] is the node for its node i. */
 static bool add_paths(tide_flame *tree, const tide_flame *f, uint32_t *to)
 {
-	uint32_t *names = tide__flame_names(f);
+	uint32_t *names = tide__flame_names_new(f);
 	bool ok = names != NULL;
 	to[0] = 0;
 	for (uint32_t i = 1; ok && i < f->nodes.n; i++) {
@@ -41,7 +41,8 @@ static bool add_paths(tide_flame *tree, const tide_flame *f, uint32_t *to)
 		uint32_t *name = &names[f->nodes.name[i]];
 		if (!*name) /* once a text */
 			*name = tide__diff_text(tree, s, n);
-		to[i] = tide__flame_child(tree, to[f->nodes.parent[i]], *name, f->nodes.type[i]);
+		to[i] = tide__flame_get_child(tree, to[f->nodes.parent[i]], *name,
+					      f->nodes.type[i]);
 		ok = to[i] != 0;
 	}
 	tide__free(names);
@@ -103,14 +104,14 @@ static bool fold_nodes(const tide_flame_pair *p, const uint64_t *most, uint64_t 
 		if (sink[up] || deep)
 			to[i] = to[up];
 		else if (little)
-			to[i] = tide__flame_child(
+			to[i] = tide__flame_get_child(
 				out->tree, to[up],
 				tide__flame_text(out->tree, small, sizeof small - 1),
 				TIDE_NODE_NOTE);
 		else
-			to[i] = tide__flame_child(out->tree, to[up],
-						  tide__flame_copy(out->tree, p->tree, i, names),
-						  t->type[i]);
+			to[i] = tide__flame_get_child(
+				out->tree, to[up], tide__flame_copy(out->tree, p->tree, i, names),
+				t->type[i]);
 		out->folded += little && !sink[up];
 		if (!to[i] && !sink[up] && !deep)
 			return false;
@@ -122,7 +123,7 @@ static bool fold(const tide_flame_pair *p, uint64_t parts, uint32_t max_depth, t
 {
 	size_t n = p->tree->nodes.n, len;
 	uint64_t *most = larger_totals(p);
-	uint32_t *to = tide__calloc(n, sizeof *to), *names = tide__flame_names(p->tree);
+	uint32_t *to = tide__calloc(n, sizeof *to), *names = tide__flame_names_new(p->tree);
 	uint8_t *sink = tide__calloc(n, 1);
 	out->tree = tide__flame_new(tide__flame_name(p->tree, 0, &len));
 	bool ok =
@@ -141,8 +142,8 @@ static bool fold(const tide_flame_pair *p, uint64_t parts, uint32_t max_depth, t
 	return ok;
 }
 
-bool tide__flame_pair(const tide_flame *a, const tide_flame *b, uint64_t parts, uint32_t max_depth,
-		      tide_flame_pair *out)
+bool tide__flame_pair_build(const tide_flame *a, const tide_flame *b, uint64_t parts,
+			    uint32_t max_depth, tide_flame_pair *out)
 {
 	const tide_flame *const both[2] = { a, b };
 	tide_flame_pair whole = { 0 };

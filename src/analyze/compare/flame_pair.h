@@ -16,8 +16,8 @@ typedef struct tide_flame_pair {
 /* Folds nodes that are below 1/`parts` of the larger total in both graphs into "[small]" (0 =
  * none) and nodes deeper than max_depth into their ancestor (0 = none). Returns false if memory
  * runs out; free in any case. */
-bool tide__flame_pair(const tide_flame *a, const tide_flame *b, uint64_t parts, uint32_t max_depth,
-		      tide_flame_pair *out);
+bool tide__flame_pair_build(const tide_flame *a, const tide_flame *b, uint64_t parts,
+			    uint32_t max_depth, tide_flame_pair *out);
 void tide__flame_pair_free(tide_flame_pair *p);
 
 #endif

@@ -144,7 +144,7 @@ static void name_worker(const tide_model *m, tide_run_summary *out)
 static tide_code device_time(const tide_model *m, tide_run_summary *out, tide_error *err)
 {
 	tide_hta_job *job = NULL;
-	tide_code rc = tide__hta_one(m, m->path ? m->path : "", &job, err);
+	tide_code rc = tide__hta_job_find(m, m->path ? m->path : "", &job, err);
 	if (rc == TIDE_OK && job && job->sum->h.kernel_time > 0)
 		out->busy_ppm =
 			(int64_t)((double)job->sum->h.busy / (double)job->sum->h.kernel_time * 1e6);
@@ -159,7 +159,7 @@ static tide_code compile(const tide_model *m, tide_run_summary *out, tide_error 
 	tide_compile_report r;
 	if (strcmp(out->format, "torchtrace") != 0)
 		return TIDE_OK;
-	tide_code rc = tide__compile_report(m, &r, err);
+	tide_code rc = tide__compile_report_find(m, &r, err);
 	if (rc == TIDE_OK) {
 		out->compile_ns = r.total_ns;
 		out->graph_breaks = (int64_t)r.graph_breaks;

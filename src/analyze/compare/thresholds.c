@@ -50,7 +50,7 @@ static const struct function {
 static bool some_role(const char *pattern, size_t n)
 {
 	for (unsigned k = 0; k < tide__kind_names_count(tide__role_text); k++)
-		if (tide__glob(pattern, n, tide__role_text(k), strlen(tide__role_text(k))))
+		if (tide__glob_match(pattern, n, tide__role_text(k), strlen(tide__role_text(k))))
 			return true;
 	return false;
 }
@@ -230,7 +230,7 @@ tide_code tide__failif_parse(const char *text, tide_failif *out, tide_error *err
 
 /* ---- names ---- */
 
-bool tide__glob(const char *pattern, size_t n_pattern, const char *text, size_t n)
+bool tide__glob_match(const char *pattern, size_t n_pattern, const char *text, size_t n)
 {
 	size_t i = 0, k = 0, star = SIZE_MAX, back = 0;
 	while (k < n) {
@@ -264,7 +264,7 @@ static void add_matching(const tide_failif *f, const tide_diff *d, column c, tid
 		size_t n;
 		const char *name = tide__flame_name(d->tree, t->rows[i].node, &n);
 		uint64_t pair[2];
-		if (!tide__glob(f->pattern, f->n_pattern, name, n))
+		if (!tide__glob_match(f->pattern, f->n_pattern, name, n))
 			continue;
 		memcpy(pair, (const char *)&t->rows[i] + c.at, sizeof pair);
 		r->a += pair[0];
@@ -283,7 +283,7 @@ static uint64_t outermost_time(const tide_failif *f, const tide_flame *tree, boo
 	for (uint32_t i = 1; in && i < t->n; i++) {
 		size_t n;
 		const char *name = tide__flame_name(tree, i, &n);
-		bool hit = tide__glob(f->pattern, f->n_pattern, name, n);
+		bool hit = tide__glob_match(f->pattern, f->n_pattern, name, n);
 		if (hit && !in[t->parent[i]])
 			sum += t->total[i];
 		in[i] = hit || in[t->parent[i]];

@@ -56,6 +56,6 @@ bool tide__failif_crossed(const tide_failif *f, uint64_t a, uint64_t b);
 tide_fail_result tide__failif_check(const tide_failif *f, const tide_diff *d);
 
 /* Returns true if `text` matches the pattern, in which '*' matches any text. */
-bool tide__glob(const char *pattern, size_t n_pattern, const char *text, size_t n);
+bool tide__glob_match(const char *pattern, size_t n_pattern, const char *text, size_t n);
 
 #endif

@@ -476,7 +476,8 @@ int64_t tide__compat_frame_stream(const tide_compat_frame *f, int64_t number, ti
 	return f->unit > 1 && number >= 0 ? number ^ (int64_t)device.i << 31 : number;
 }
 
-tide_code tide__compat_frame_exact(const tide_model *m, tide_compat_frame *out, tide_error *err)
+tide_code tide__compat_frame_build_exact(const tide_model *m, tide_compat_frame *out,
+					 tide_error *err)
 {
 	*out = (tide_compat_frame){ 0 };
 	tide_code rc = fill(m, out, err);

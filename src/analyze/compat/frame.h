@@ -37,7 +37,8 @@ tide_code tide__compat_frame_build(const tide_model *m, bool keep_last, tide_com
 				   tide_error *err);
 /* The same rows with exact times and the category rule: ns from the trace's start, a stream only
  * for work or synchronisation on one, no step dropped. Input of the exact critical path. */
-tide_code tide__compat_frame_exact(const tide_model *m, tide_compat_frame *out, tide_error *err);
+tide_code tide__compat_frame_build_exact(const tide_model *m, tide_compat_frame *out,
+					 tide_error *err);
 void tide__compat_frame_free(tide_compat_frame *f);
 
 /* Returns the value of `stream` for a stream's number: in exact frames, streams of different

@@ -50,7 +50,7 @@ static struct gpu_row *gpu_rows(const tide_model *m, const tide_compat_frame *f,
 	return r;
 }
 
-bool tide__compat_idle(const tide_model *m, const tide_compat_frame *f, tide_compat_tables *t)
+bool tide__compat_find_idle(const tide_model *m, const tide_compat_frame *f, tide_compat_tables *t)
 {
 	size_t n;
 	struct gpu_row *r = gpu_rows(m, f, &n);
@@ -121,7 +121,7 @@ static struct point *queue_points(const tide_model *m, const tide_compat_frame *
 	return NULL;
 }
 
-bool tide__compat_queue(const tide_model *m, const tide_compat_frame *f, tide_compat_tables *t)
+bool tide__compat_find_queue(const tide_model *m, const tide_compat_frame *f, tide_compat_tables *t)
 {
 	size_t n;
 	struct point *p = queue_points(m, f, &n);
@@ -206,7 +206,8 @@ static struct flow *copy_flows(const tide_model *m, const tide_compat_frame *f, 
 	return w;
 }
 
-bool tide__compat_bandwidth(const tide_model *m, const tide_compat_frame *f, tide_compat_tables *t)
+bool tide__compat_find_bandwidth(const tide_model *m, const tide_compat_frame *f,
+				 tide_compat_tables *t)
 {
 	size_t n;
 	struct flow *w = copy_flows(m, f, &n);
@@ -257,7 +258,8 @@ static void count_launch(tide_compat_launches *l, int64_t cpu, int64_t gpu, int6
 	l->delay_outliers += delay > DELAY_CUTOFF_US;
 }
 
-bool tide__compat_launches(const tide_model *m, const tide_compat_frame *f, tide_compat_tables *t)
+bool tide__compat_find_launches(const tide_model *m, const tide_compat_frame *f,
+				tide_compat_tables *t)
 {
 	tide_map named = { 0 },
 		 cpu = { 0 }; /* correlations of launches; -> row + 1 of the CPU side */

@@ -294,16 +294,16 @@ static bool by_name(const tide_model *m, const tide_compat_frame *f, row_test in
 
 /* ---- all of it ---- */
 
-tide_code tide__compat_tables(const tide_model *m, const tide_compat_frame *f,
-			      tide_compat_tables *out, tide_error *err)
+tide_code tide__compat_tables_find(const tide_model *m, const tide_compat_frame *f,
+				   tide_compat_tables *out, tide_error *err)
 {
 	*out = (tide_compat_tables){ 0 };
 	bool ok =
 		breakdown(m, f, out) && by_name(m, f, is_gpu_row, &out->kernels, &out->n_kernels) &&
 		by_name(m, f, is_gpu_annotation, &out->annotations_gpu, &out->n_annotations_gpu) &&
 		by_name(m, f, is_cpu_annotation, &out->annotations_cpu, &out->n_annotations_cpu) &&
-		tide__compat_idle(m, f, out) && tide__compat_queue(m, f, out) &&
-		tide__compat_bandwidth(m, f, out) && tide__compat_launches(m, f, out);
+		tide__compat_find_idle(m, f, out) && tide__compat_find_queue(m, f, out) &&
+		tide__compat_find_bandwidth(m, f, out) && tide__compat_find_launches(m, f, out);
 	if (ok)
 		return TIDE_OK;
 	tide__compat_tables_free(out);

@@ -67,8 +67,8 @@ typedef struct tide_compat_tables {
 	tide_compat_launches launches;
 } tide_compat_tables;
 
-tide_code tide__compat_tables(const tide_model *m, const tide_compat_frame *f,
-			      tide_compat_tables *out, tide_error *err);
+tide_code tide__compat_tables_find(const tide_model *m, const tide_compat_frame *f,
+				   tide_compat_tables *out, tide_error *err);
 void tide__compat_tables_free(tide_compat_tables *t);
 
 /* Returns a set of types as HTA writes it: "COMPUTATION overlapping COMMUNICATION". */

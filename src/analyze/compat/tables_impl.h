@@ -8,9 +8,12 @@
 #include "analyze/compat/tables.h"
 
 const char *tide__compat_row_name(const tide_model *m, const tide_compat_frame *f, size_t i);
-bool tide__compat_idle(const tide_model *m, const tide_compat_frame *f, tide_compat_tables *t);
-bool tide__compat_queue(const tide_model *m, const tide_compat_frame *f, tide_compat_tables *t);
-bool tide__compat_bandwidth(const tide_model *m, const tide_compat_frame *f, tide_compat_tables *t);
-bool tide__compat_launches(const tide_model *m, const tide_compat_frame *f, tide_compat_tables *t);
+bool tide__compat_find_idle(const tide_model *m, const tide_compat_frame *f, tide_compat_tables *t);
+bool tide__compat_find_queue(const tide_model *m, const tide_compat_frame *f,
+			     tide_compat_tables *t);
+bool tide__compat_find_bandwidth(const tide_model *m, const tide_compat_frame *f,
+				 tide_compat_tables *t);
+bool tide__compat_find_launches(const tide_model *m, const tide_compat_frame *f,
+				tide_compat_tables *t);
 
 #endif

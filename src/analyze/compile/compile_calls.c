@@ -110,7 +110,7 @@ tide_code tide__find_compile_calls(const tide_model *m, tide_compile_calls *out,
 {
 	tide_phases p = { 0 };
 	*out = (tide_compile_calls){ 0 };
-	tide_code rc = tide__phases_by_annotation(m, &p, err);
+	tide_code rc = tide__phases_find_by_annotation(m, &p, err);
 	if (rc == TIDE_OK)
 		rc = count(m, &p, out, err);
 	tide__phases_free(&p);

@@ -44,6 +44,6 @@ typedef struct tide_compile_keys { /* ids of attribute names */
 bool tide__break_add(const tide_model *m, const tide_compile_keys *k, uint32_t span,
 		     tide_compile_report *r);
 /* Sums the compile time of the functions that resume after breaks. O(breaks × units). */
-void tide__breaks_resumed(const tide_model *m, tide_compile_report *r);
+void tide__breaks_add_resumed(const tide_model *m, tide_compile_report *r);
 
 #endif

@@ -348,7 +348,7 @@ static void order(tide_compile_report *r)
 		qsort(r->stages, r->n_stages, sizeof *r->stages, by_self);
 }
 
-tide_code tide__compile_report(const tide_model *m, tide_compile_report *out, tide_error *err)
+tide_code tide__compile_report_find(const tide_model *m, tide_compile_report *out, tide_error *err)
 {
 	work w = { .m = m, .r = out };
 	*out = (tide_compile_report){ 0 };
@@ -369,7 +369,7 @@ tide_code tide__compile_report(const tide_model *m, tide_compile_report *out, ti
 		tide__compile_report_free(out);
 		return tide__nomem(err);
 	}
-	tide__breaks_resumed(m, out);
+	tide__breaks_add_resumed(m, out);
 	order(out);
 	return TIDE_OK;
 }

@@ -85,7 +85,7 @@ typedef struct tide_compile_report {
 
 /* Returns TIDE_ENOMEM, or TIDE_EFORMAT for a trace without compile records; *out is then empty.
  * O(spans log spans). */
-tide_code tide__compile_report(const tide_model *m, tide_compile_report *out, tide_error *err);
+tide_code tide__compile_report_find(const tide_model *m, tide_compile_report *out, tide_error *err);
 void tide__compile_report_free(tide_compile_report *r);
 
 /* Returns operators per kernel call: ops / (launches + external); 0 = unknown. */

@@ -97,7 +97,7 @@ static bool resumes(const tide_model *m, const tide_compile_unit *u, const tide_
 	return at && strtoll(at + 4, NULL, 10) == b->line;
 }
 
-void tide__breaks_resumed(const tide_model *m, tide_compile_report *r)
+void tide__breaks_add_resumed(const tide_model *m, tide_compile_report *r)
 {
 	for (size_t i = 0; i < r->n_breaks; i++)
 		for (size_t k = 0; k < r->n_units; k++)

@@ -61,13 +61,13 @@ static bool lock_edges(crit *c)
 		while (!node->start && n && ok) {
 			uint32_t s = open[--n];
 			bool same = c->nodes[s].row == node->row;
-			ok = tide__critical_edge(c, s, i,
-						 same ? TIDE_CP_OPERATOR : TIDE_CP_DEPENDENCY,
-						 false, node->row);
+			ok = tide__critical_add_edge(c, s, i,
+						     same ? TIDE_CP_OPERATOR : TIDE_CP_DEPENDENCY,
+						     false, node->row);
 		}
 		if (!node->start && last >= 0 && !c->nodes[last].start && ok)
-			ok = tide__critical_edge(c, (uint32_t)last, i, TIDE_CP_DEPENDENCY, false,
-						 -1);
+			ok = tide__critical_add_edge(c, (uint32_t)last, i, TIDE_CP_DEPENDENCY,
+						     false, -1);
 		last = i;
 	}
 	tide__free(open);
@@ -124,8 +124,9 @@ static bool visit(crit *c, struct walk *w, uint32_t row, bool start, int64_t par
 	bool ok = true;
 	if (w->last >= 0 && !share_lock(c, (uint32_t)w->last, node)) {
 		tide_cp_edge_type type = start && !w->depth ? TIDE_CP_DEPENDENCY : TIDE_CP_OPERATOR;
-		ok = tide__critical_edge(c, (uint32_t)w->last, node, type,
-					 !start && !crit_exact(c) && is(c, row, BLOCKS), w->parent);
+		ok = tide__critical_add_edge(c, (uint32_t)w->last, node, type,
+					     !start && !crit_exact(c) && is(c, row, BLOCKS),
+					     w->parent);
 	}
 	w->last = node;
 	w->parent = parent;
@@ -303,7 +304,7 @@ static bool stack_edges(crit *c)
 	return ok;
 }
 
-bool tide__critical_cpu(crit *c)
+bool tide__critical_add_cpu(crit *c)
 {
 	return lock_edges(c) && stack_edges(c);
 }

@@ -225,7 +225,7 @@ static bool wait_for(crit *c, uint32_t gpu_node, int64_t cpu_row)
 {
 	if (cpu_row < 0 || !c->end[cpu_row])
 		return true;
-	return tide__critical_edge(c, gpu_node, c->end[cpu_row] - 1, TIDE_CP_SYNC, false, -1);
+	return tide__critical_add_edge(c, gpu_node, c->end[cpu_row] - 1, TIDE_CP_SYNC, false, -1);
 }
 
 static bool event_sync(crit *c, struct state *s, size_t row, bool stream_wait)
@@ -290,12 +290,12 @@ static bool delay_edge(crit *c, struct state *s, size_t row, int64_t sync_end, i
 			c->why = "a kernel's launch is not in the window";
 			return true;
 		}
-		return tide__critical_edge(c, c->begin[call] - 1, start, TIDE_CP_LAUNCH_DELAY,
-					   false, held_by);
+		return tide__critical_add_edge(c, c->begin[call] - 1, start, TIDE_CP_LAUNCH_DELAY,
+					       false, held_by);
 	}
 	if (l && c->nodes[start].t - last_t < KERNEL_GAP_US * f->unit &&
 	    (sync_end < 0 || c->nodes[sync_end].t < last_t))
-		return tide__critical_edge(c, l->node, start, TIDE_CP_KERNEL_DELAY, false, -1);
+		return tide__critical_add_edge(c, l->node, start, TIDE_CP_KERNEL_DELAY, false, -1);
 	return true;
 }
 
@@ -322,9 +322,9 @@ static bool kernel_row(crit *c, struct state *s, size_t row)
 		source = (uint32_t)(tide__critical_inferred(c, s->infer, row) + 1);
 	int64_t sync_end = source && c->end[source - 1] ? (int64_t)c->end[source - 1] - 1 : -1;
 	int64_t held_by = source && sync_end < 0 ? (int64_t)source - 1 : -1;
-	bool ok = tide__critical_edge(c, start, end, TIDE_CP_OPERATOR, false, -1);
+	bool ok = tide__critical_add_edge(c, start, end, TIDE_CP_OPERATOR, false, -1);
 	if (ok && sync_end >= 0)
-		ok = tide__critical_edge(c, (uint32_t)sync_end, start, TIDE_CP_SYNC, false, -1);
+		ok = tide__critical_add_edge(c, (uint32_t)sync_end, start, TIDE_CP_SYNC, false, -1);
 	ok = ok && delay_edge(c, s, row, sync_end, held_by);
 	struct last *l = last_on(s, c->f->stream[row]);
 	if (!l) {
@@ -352,7 +352,7 @@ static bool walk(crit *c, struct state *s)
 	return ok;
 }
 
-bool tide__critical_gpu(crit *c)
+bool tide__critical_add_gpu(crit *c)
 {
 	struct state s = { 0 };
 	size_t n;

@@ -75,7 +75,8 @@ static bool index_edges(tide_cg *g, uint32_t from)
 	return ok;
 }
 
-tide_cg_edge *tide__cg_edge(tide_cg *g, uint32_t from, uint32_t to, uint8_t type, int64_t weight)
+tide_cg_edge *tide__cg_add_edge(tide_cg *g, uint32_t from, uint32_t to, uint8_t type,
+				int64_t weight)
 {
 	uint32_t old = find(g, from, to), many = g->nodes[from].n_out;
 	if (old) {
@@ -160,7 +161,7 @@ static bool walk_back(const tide_cg *g, const struct best *best, uint32_t v, uin
 	return true;
 }
 
-bool tide__cg_longest(const tide_cg *g, uint32_t **path, size_t *n, bool *cyclic)
+bool tide__cg_find_longest(const tide_cg *g, uint32_t **path, size_t *n, bool *cyclic)
 {
 	size_t count;
 	uint32_t *order = topological(g, &count);

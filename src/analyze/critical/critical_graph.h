@@ -41,10 +41,11 @@ bool tide__cg_init(tide_cg *g, size_t n_nodes);
 void tide__cg_free(tide_cg *g);
 /* Adds or replaces an edge; its owner is unchanged (-1 when new). Returns NULL if memory runs
  * out. */
-tide_cg_edge *tide__cg_edge(tide_cg *g, uint32_t from, uint32_t to, uint8_t type, int64_t weight);
+tide_cg_edge *tide__cg_add_edge(tide_cg *g, uint32_t from, uint32_t to, uint8_t type,
+				int64_t weight);
 /* Finds the longest path by weight (negative weights count 0): edges in order in *path (owned by
  * the caller, tide__free). Returns false if memory runs out; sets *cyclic, without a path, if
  * the graph has a cycle. */
-bool tide__cg_longest(const tide_cg *g, uint32_t **path, size_t *n, bool *cyclic);
+bool tide__cg_find_longest(const tide_cg *g, uint32_t **path, size_t *n, bool *cyclic);
 
 #endif

@@ -50,13 +50,13 @@ void tide__critical_sort(tide_keyed *k, size_t n);
 
 /* Adds an edge between two nodes. Its length is the time between them, or 0 if `zero`; `parent` is
  * the row that the time is attributed to (-1 = none). Returns false if memory runs out. */
-bool tide__critical_edge(crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type, bool zero,
-			 int64_t parent);
+bool tide__critical_add_edge(crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type, bool zero,
+			     int64_t parent);
 
-bool tide__critical_cpu(crit *c); /* critical_cpu.c: runtime lock and call stacks */
-bool tide__critical_gpu(crit *c); /* critical_gpu.c: kernels, launches, synchronisation */
+bool tide__critical_add_cpu(crit *c); /* critical_cpu.c: runtime lock and call stacks */
+bool tide__critical_add_gpu(crit *c); /* critical_gpu.c: kernels, launches, synchronisation */
 /* critical_queue.c: fills c->queue */
-bool tide__critical_queue(crit *c);
+bool tide__critical_find_queue(crit *c);
 /* Returns true for a call that puts work on a stream and has a GPU row. */
 bool tide__critical_is_launch(const crit *c, size_t row);
 /* Returns true if times are exact and Tidemark's own rules apply, not HTA's. */
@@ -70,7 +70,8 @@ typedef struct crit_ended {
 	uint32_t row;
 	int64_t call; /* row that launched it, -1 = not in the trace */
 } crit_ended;
-crit_ended *tide__critical_ends(const crit *c, size_t *n); /* tide__free; NULL if memory runs out */
+crit_ended *tide__critical_find_ends(const crit *c,
+				     size_t *n); /* tide__free; NULL if memory runs out */
 /* Returns how many of them are at or before t. */
 size_t tide__critical_until(const crit_ended *e, size_t n, int64_t t);
 

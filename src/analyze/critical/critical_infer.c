@@ -94,7 +94,7 @@ bool tide__critical_infer_new(const crit *c, crit_infer **out)
 	crit_infer *x = tide__calloc(1, sizeof *x);
 	if (!x)
 		return false;
-	x->ends = tide__critical_ends(c, &x->n_ends);
+	x->ends = tide__critical_find_ends(c, &x->n_ends);
 	x->launches = tide__alloc(c->f->n, sizeof *x->launches);
 	x->waits = tide__alloc(c->f->n, sizeof *x->waits);
 	if (!x->ends || !x->launches || !x->waits) {

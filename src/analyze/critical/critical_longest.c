@@ -31,7 +31,7 @@ static int64_t least_shown(const tide_critical_path *c, size_t most, size_t *equ
 	return least;
 }
 
-bool tide__critical_longest(const tide_critical_path *c, size_t most, tide_cp_longest *out)
+bool tide__critical_find_longest(const tide_critical_path *c, size_t most, tide_cp_longest *out)
 {
 	size_t equals;
 	int64_t least = least_shown(c, most, &equals);

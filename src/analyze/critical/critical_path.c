@@ -156,8 +156,8 @@ static int64_t owner(const crit *c, uint32_t from, uint32_t to, tide_cp_edge_typ
 	return c->nodes[to].start || crosses ? parent : (int64_t)c->nodes[to].row;
 }
 
-bool tide__critical_edge(crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type, bool zero,
-			 int64_t parent)
+bool tide__critical_add_edge(crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type, bool zero,
+			     int64_t parent)
 {
 	if (from == to) {
 		c->why = "an edge leads from a moment to itself";
@@ -167,7 +167,7 @@ bool tide__critical_edge(crit *c, uint32_t from, uint32_t to, tide_cp_edge_type 
 	int64_t weight = free_ ? 0 : c->nodes[to].t - c->nodes[from].t;
 	if (weight < 0 && c->f->unit > 1)
 		weight = 0; /* the host's clock and the device's disagree */
-	tide_cg_edge *e = tide__cg_edge(&c->g, from, to, (uint8_t)type, weight);
+	tide_cg_edge *e = tide__cg_add_edge(&c->g, from, to, (uint8_t)type, weight);
 	if (e && type == TIDE_CP_LAUNCH_DELAY && crit_exact(c))
 		e->owner = parent; /* the row it waited for, from before the window */
 	if (e && (type == TIDE_CP_OPERATOR || type == TIDE_CP_KERNEL_DELAY))
@@ -302,7 +302,7 @@ static bool solve(crit *c, const char *data, tide_critical_path *out)
 		return true;
 	uint32_t *path;
 	size_t n;
-	bool cyclic, ok = tide__cg_longest(&c->g, &path, &n, &cyclic);
+	bool cyclic, ok = tide__cg_find_longest(&c->g, &path, &n, &cyclic);
 	if (cyclic)
 		out->why = "the graph of dependencies has a cycle";
 	else if (ok)
@@ -337,8 +337,8 @@ tide_code tide__find_critical_path(const tide_model *m, const tide_compat_frame 
 					    : "the trace has no spans";
 	} else if (ok) {
 		clip(&c, out);
-		ok = make_nodes(&c, opt->data_loading) && tide__critical_queue(&c) &&
-		     tide__critical_cpu(&c) && tide__critical_gpu(&c) &&
+		ok = make_nodes(&c, opt->data_loading) && tide__critical_find_queue(&c) &&
+		     tide__critical_add_cpu(&c) && tide__critical_add_gpu(&c) &&
 		     (!crit_exact(&c) || tide__critical_waits(&c)) &&
 		     solve(&c, opt->data_loading, out);
 	}

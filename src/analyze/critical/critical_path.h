@@ -79,7 +79,7 @@ typedef struct tide_critical_search_options {
 	const char *data_loading; /* names that contain it are data loading; NULL = none */
 } tide_critical_search_options;
 
-/* f: tide__compat_frame_build (compatible, µs) or tide__compat_frame_exact (ns). */
+/* f: tide__compat_frame_build (compatible, µs) or tide__compat_frame_build_exact (ns). */
 tide_code tide__find_critical_path(const tide_model *m, const tide_compat_frame *f,
 				   const tide_critical_search_options *opt, tide_critical_path *out,
 				   tide_error *err);
@@ -95,7 +95,7 @@ typedef struct tide_cp_longest {
 
 /* Finds at most `most` edges (1 or more), all with a weight of 1 or more. Of equal ones the first
  * are listed. Returns false if memory runs out. Release in any case. */
-bool tide__critical_longest(const tide_critical_path *c, size_t most, tide_cp_longest *out);
+bool tide__critical_find_longest(const tide_critical_path *c, size_t most, tide_cp_longest *out);
 void tide__critical_longest_free(tide_cp_longest *x);
 
 #endif

@@ -78,7 +78,7 @@ static size_t points(const crit *c, const tide_map *launch, const tide_map *firs
 	return n;
 }
 
-bool tide__critical_queue(crit *c)
+bool tide__critical_find_queue(crit *c)
 {
 	const tide_compat_frame *f = c->f;
 	struct point *p = tide__alloc(2 * f->n, sizeof *p);

@@ -30,7 +30,7 @@ static bool synchronizes(const char *n)
 
 enum { BACK = 64 }; /* ends examined; more than one is needed only if clocks disagree */
 
-crit_ended *tide__critical_ends(const crit *c, size_t *n)
+crit_ended *tide__critical_find_ends(const crit *c, size_t *n)
 {
 	const tide_compat_frame *f = c->f;
 	tide_keyed *k = tide__critical_reserve(f->n);
@@ -99,8 +99,8 @@ static bool find_waits(crit *c, const crit_ended *e, size_t n, bool *waits)
 			continue;
 		waits[c->end[i] - 1] = true;
 		if (c->end[w->row])
-			ok = tide__critical_edge(c, c->end[w->row] - 1, c->end[i] - 1, TIDE_CP_SYNC,
-						 false, -1);
+			ok = tide__critical_add_edge(c, c->end[w->row] - 1, c->end[i] - 1,
+						     TIDE_CP_SYNC, false, -1);
 	}
 	return ok;
 }
@@ -121,7 +121,7 @@ static void clear_weights(crit *c, bool *waits)
 bool tide__critical_waits(crit *c)
 {
 	size_t n;
-	crit_ended *e = tide__critical_ends(c, &n);
+	crit_ended *e = tide__critical_find_ends(c, &n);
 	bool *waits = tide__calloc(c->n_nodes, sizeof *waits);
 	bool ok = e && waits && find_waits(c, e, n, waits);
 	if (ok)

@@ -149,7 +149,7 @@ static bool lets_in(const state *s, uint32_t span)
 	return n && t >= tide__row_t0(s->in, 0) && t <= tide__row_t0(s->in, n - 1);
 }
 
-bool tide__part_annotations(const tide_hta_input *in, tide_hta *h)
+bool tide__hta_find_annotations(const tide_hta_input *in, tide_hta *h)
 {
 	state s = { .in = in, .h = h };
 	bool ok = index_launches(&s);

@@ -67,9 +67,9 @@ static bool one_row(const tide_hta_input *in, tide_hta *h, groups *g, size_t row
 	return true;
 }
 
-bool tide__part_attribution(const tide_hta_input *in, tide_hta *h)
+bool tide__hta_find_attribution(const tide_hta_input *in, tide_hta *h)
 {
-	groups g = { .op_of = tide__innermost_ops(in->m) };
+	groups g = { .op_of = tide__innermost_ops_find(in->m) };
 	bool ok = g.op_of;
 	for (size_t i = 0; ok && i < in->rows->n; i++)
 		ok = one_row(in, h, &g, i);

@@ -197,7 +197,7 @@ static bool unions(const tide_hta_input *in, tide_hta *h, tide_map *names)
 	return true;
 }
 
-bool tide__part_bandwidth(const tide_hta_input *in, tide_hta *h)
+bool tide__hta_find_bandwidth(const tide_hta_input *in, tide_hta *h)
 {
 	keys k = { tide__attr_key(in->m, "bytes"), tide__attr_key(in->m, "size") };
 	size_t most = 0, n = 0;

@@ -8,7 +8,7 @@
 #include "analyze/device/breakdown.h"
 #include "analyze/device/hta_parts.h"
 
-bool tide__gpu_unions(const tide_model *m, const tide_gpu_rows *rows, tide_interval_set *types)
+bool tide__gpu_unions_find(const tide_model *m, const tide_gpu_rows *rows, tide_interval_set *types)
 {
 	for (size_t i = 0; i < rows->n; i++) {
 		uint32_t s = rows->span[i];
@@ -121,7 +121,7 @@ static void fill_head(const tide_hta_input *in, const tide_union_length *sum, ti
 	h->set_ns[0] = h->idle; /* includes the time up to a row of length 0 at either end */
 }
 
-bool tide__part_breakdown(const tide_hta_input *in, tide_hta *r)
+bool tide__hta_find_breakdown(const tide_hta_input *in, tide_hta *r)
 {
 	tide_interval_set all = { 0 };
 	tide_union_length sum = { 0 }, custom = { 0 };

@@ -9,6 +9,7 @@
 
 /* Computes the unions by type. types[TIDE_GPU_TYPES] must be zeroed by the caller; free each.
  * Returns false if memory runs out. */
-bool tide__gpu_unions(const tide_model *m, const tide_gpu_rows *rows, tide_interval_set *types);
+bool tide__gpu_unions_find(const tide_model *m, const tide_gpu_rows *rows,
+			   tide_interval_set *types);
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { MAX_UP = 64 }; /* spans around a launch that are examined */
 
-tide_collective_keys tide__collective_keys(const tide_model *m)
+tide_collective_keys tide__collective_keys_find(const tide_model *m)
 {
 	return (tide_collective_keys){
 		.name = tide__attr_key(m, "Collective name"),

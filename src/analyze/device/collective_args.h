@@ -16,7 +16,7 @@ typedef struct tide_collective_keys {
 	tide_str name, group, desc, ranks, size, dtype, in, out, seq;
 } tide_collective_keys;
 
-tide_collective_keys tide__collective_keys(const tide_model *m);
+tide_collective_keys tide__collective_keys_find(const tide_model *m);
 
 /* Returns the span that carries a row's collective arguments, 0 = none. */
 uint32_t tide__collective_carrier(const tide_hta_input *in, const tide_collective_keys *k,

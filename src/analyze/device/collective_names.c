@@ -34,7 +34,7 @@ static const char *const custom[] = {
 	NULL,
 };
 
-bool tide__custom_collective(const char *name, const char *const *extra, size_t n_extra)
+bool tide__is_custom_collective(const char *name, const char *const *extra, size_t n_extra)
 {
 	for (const char *const *p = custom; *p; p++)
 		if (strstr(name, *p))

@@ -14,7 +14,7 @@ bool tide__comm_name(const char *name);
 /* Returns true for kernels that exchange data between devices without a communication library;
  * `extra` adds name parts. They count as compute and are also listed separately. To add a new one,
  * add a line to the table. */
-bool tide__custom_collective(const char *name, const char *const *extra, size_t n_extra);
+bool tide__is_custom_collective(const char *name, const char *const *extra, size_t n_extra);
 
 /* How a collective moves data. bytes = elements (in or out) x element size; bus bytes = bytes x
  * num (n - 1) / n for num > 0, else bytes; n = group size. */

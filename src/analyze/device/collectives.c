@@ -112,9 +112,9 @@ static void measure(tide_hta_collective *c, const facts *f, int64_t ns)
 		tide__bus_bytes(f->kind, (uint64_t)f->bytes, f->size > 0 ? (uint64_t)f->size : 0);
 }
 
-bool tide__part_collectives(const tide_hta_input *in, tide_hta *h)
+bool tide__hta_find_collectives(const tide_hta_input *in, tide_hta *h)
 {
-	tide_collective_keys k = tide__collective_keys(in->m);
+	tide_collective_keys k = tide__collective_keys_find(in->m);
 	groups g = { 0 };
 	int64_t *sums = tide__interval_set_sums(&in->types[TIDE_GPU_COMPUTE]);
 	bool ok = sums;

@@ -46,9 +46,9 @@ static bool one_row(const tide_hta_input *in, tide_hta *h, const tide_collective
 	return true;
 }
 
-bool tide__part_comms(const tide_hta_input *in, tide_hta *h)
+bool tide__hta_find_comms(const tide_hta_input *in, tide_hta *h)
 {
-	tide_collective_keys k = tide__collective_keys(in->m);
+	tide_collective_keys k = tide__collective_keys_find(in->m);
 	tide_map seen = { 0 }; /* name, group, step or sequence number -> rows so far */
 	bool ok = true;
 	for (size_t i = 0; ok && i < in->rows->n; i++)

@@ -187,7 +187,7 @@ tide_code tide__find_flops(const tide_model *m, tide_flops *out, tide_error *err
 		  .concrete = tide__attr_key(m, "Concrete Inputs") };
 	*out = (tide_flops){ 0 };
 	w.names = tide__calloc(tide__flop_ops_count, sizeof *w.names);
-	w.inner = tide__innermost_ops(m);
+	w.inner = tide__innermost_ops_find(m);
 	w.owner = tide__calloc(m->spans.n + 1, sizeof *w.owner);
 	tide_code rc = TIDE_OK;
 	for (size_t i = 0; w.names && i < tide__flop_ops_count; i++)

@@ -64,7 +64,7 @@ static uint8_t name_says(context *c, tide_str s)
 	v = NAME_SEEN;
 	if (tide__comm_name(text))
 		v |= NAME_COMM;
-	if (tide__custom_collective(text, c->extra, c->n_extra))
+	if (tide__is_custom_collective(text, c->extra, c->n_extra))
 		v |= NAME_CUSTOM;
 	if (tide__copy_name(text))
 		v |= NAME_COPY;
@@ -241,9 +241,9 @@ static void fill(context *c, const tide_steps *steps, tide_gpu_rows *r)
 	}
 }
 
-tide_code tide__gpu_rows(const tide_model *m, const tide_steps *steps, const tide_span_window *w,
-			 const char *const *extra, size_t n_extra, tide_gpu_rows *out,
-			 tide_error *err)
+tide_code tide__gpu_rows_find(const tide_model *m, const tide_steps *steps,
+			      const tide_span_window *w, const char *const *extra, size_t n_extra,
+			      tide_gpu_rows *out, tide_error *err)
 {
 	context c = { .m = m, .extra = extra, .n_extra = n_extra };
 	*out = (tide_gpu_rows){ 0 };

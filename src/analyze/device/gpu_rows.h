@@ -45,9 +45,9 @@ typedef struct tide_gpu_rows {
 
 /* Indexes the device rows in the window. `extra` adds n_extra name parts to the list of custom
  * collectives (collective_names.h); may be NULL. O(spans + attrs + strings). */
-tide_code tide__gpu_rows(const tide_model *m, const tide_steps *steps, const tide_span_window *w,
-			 const char *const *extra, size_t n_extra, tide_gpu_rows *out,
-			 tide_error *err);
+tide_code tide__gpu_rows_find(const tide_model *m, const tide_steps *steps,
+			      const tide_span_window *w, const char *const *extra, size_t n_extra,
+			      tide_gpu_rows *out, tide_error *err);
 void tide__gpu_rows_free(tide_gpu_rows *r);
 
 #endif

@@ -114,14 +114,14 @@ typedef bool part(const tide_hta_input *, tide_hta *);
 
 /* Two groups of parts that share no data: only the first copies texts into the result. */
 static part *const with_texts[] = {
-	tide__part_kernels,	tide__part_launch,
-	tide__part_bandwidth,	tide__part_annotations,
-	tide__part_attribution, tide__part_collectives,
-	tide__part_comms,	NULL,
+	tide__hta_find_kernels,	    tide__hta_find_launch,
+	tide__hta_find_bandwidth,   tide__hta_find_annotations,
+	tide__hta_find_attribution, tide__hta_find_collectives,
+	tide__hta_find_comms,	    NULL,
 };
 static part *const without_texts[] = {
-	tide__part_breakdown, tide__part_idle,	tide__part_idle_cause,
-	tide__part_queue,     tide__part_steps, NULL,
+	tide__hta_find_breakdown, tide__hta_find_idle,	tide__hta_find_idle_cause,
+	tide__hta_find_queue,	  tide__hta_find_steps, NULL,
 };
 
 typedef struct group {
@@ -175,7 +175,7 @@ static tide_code analyze_rows(tide_hta_input *in, tide_hta *h, tide_error *err)
 	tide_launch *launches = tide__find_launches(in->m, in->rows, &in->n_launches);
 	in->launches = launches;
 	in->types = types;
-	bool ok = launches && tide__gpu_unions(in->m, in->rows, types) && run_parts(in, h);
+	bool ok = launches && tide__gpu_unions_find(in->m, in->rows, types) && run_parts(in, h);
 	for (int t = 0; t < TIDE_GPU_TYPES; t++)
 		tide__interval_set_free(&types[t]);
 	tide__free(launches);
@@ -206,11 +206,12 @@ tide_code tide__hta_analyze(const tide_model *m, const tide_hta_options *opt, ti
 	if (!h)
 		return tide__nomem(err);
 	identify(m, &h->h);
-	tide_code rc = tide__steps_named(m, &steps, err);
+	tide_code rc = tide__steps_find_named(m, &steps, err);
 	if (rc == TIDE_OK)
-		rc = tide__window_of(&steps, &in.opt.window, &window, err);
+		rc = tide__window_resolve(&steps, &in.opt.window, &window, err);
 	if (rc == TIDE_OK)
-		rc = tide__gpu_rows(m, &steps, &window, in.opt.custom, in.opt.n_custom, &rows, err);
+		rc = tide__gpu_rows_find(m, &steps, &window, in.opt.custom, in.opt.n_custom, &rows,
+					 err);
 	if (rc == TIDE_OK) {
 		in.steps = &steps;
 		in.window = &window;

@@ -167,8 +167,8 @@ static bool note_duplicates(tide_hta_job *job)
 	for (size_t i = 1; i < job->n_ranks; i++) {
 		const tide_hta_rank *a = &job->ranks[i - 1], *b = &job->ranks[i];
 		if (a->h->h.rank >= 0 && a->h->h.rank == b->h->h.rank &&
-		    !tide__hta_job_note(job, "rank %" PRId64 " has two traces: %s and %s",
-					a->h->h.rank, a->trace, b->trace))
+		    !tide__hta_job_add_note(job, "rank %" PRId64 " has two traces: %s and %s",
+					    a->h->h.rank, a->trace, b->trace))
 			return false;
 	}
 	return true;
@@ -202,8 +202,8 @@ static bool note_missing(tide_hta_job *job)
 	}
 	if (!missing)
 		return true;
-	return tide__hta_job_note(job, "%" PRId64 " of %" PRId64 " ranks are missing:%s%s", missing,
-				  world, list, missing > listed ? " ..." : "");
+	return tide__hta_job_add_note(job, "%" PRId64 " of %" PRId64 " ranks are missing:%s%s",
+				      missing, world, list, missing > listed ? " ..." : "");
 }
 
 static bool note_empty(tide_hta_job *job)
@@ -217,18 +217,19 @@ static bool note_empty(tide_hta_job *job)
 	if (!empty)
 		return true;
 	if (empty == 1)
-		return tide__hta_job_note(job, "no device rows%s in %s",
-					  job->ranks[first].h->h.left_out ? " in the window" : "",
-					  job->ranks[first].trace);
-	return tide__hta_job_note(job, "no device rows in %zu traces, the first is %s", empty,
-				  job->ranks[first].trace);
+		return tide__hta_job_add_note(job, "no device rows%s in %s",
+					      job->ranks[first].h->h.left_out ? " in the window"
+									      : "",
+					      job->ranks[first].trace);
+	return tide__hta_job_add_note(job, "no device rows in %zu traces, the first is %s", empty,
+				      job->ranks[first].trace);
 }
 
 static bool write_notes(tide_hta_job *job)
 {
 	if (job->kept_too_many &&
-	    !tide__hta_job_note(job, "too many durations to keep: percentiles of some kernels "
-				     "are unknown"))
+	    !tide__hta_job_add_note(job, "too many durations to keep: percentiles of some kernels "
+					 "are unknown"))
 		return false;
 	return note_duplicates(job) && note_missing(job) && note_empty(job);
 }

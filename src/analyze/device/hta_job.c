@@ -48,7 +48,7 @@ void tide__hta_job_free(tide_hta_job *job)
 	tide__free(job);
 }
 
-bool tide__hta_job_note(tide_hta_job *job, const char *fmt, ...)
+bool tide__hta_job_add_note(tide_hta_job *job, const char *fmt, ...)
 {
 	char text[1000];
 	va_list ap;
@@ -402,7 +402,7 @@ tide_code tide__hta_job_fail(tide_hta_job *job, const char *trace, const tide_er
 	return TIDE_OK;
 }
 
-tide_code tide__hta_job_of(const char *trace, tide_hta *h, tide_hta_job **out, tide_error *err)
+tide_code tide__hta_job_make(const char *trace, tide_hta *h, tide_hta_job **out, tide_error *err)
 {
 	*out = NULL;
 	if (!h->h.rows) {
@@ -421,10 +421,11 @@ tide_code tide__hta_job_of(const char *trace, tide_hta *h, tide_hta_job **out, t
 	return rc;
 }
 
-tide_code tide__hta_one(const tide_model *m, const char *trace, tide_hta_job **out, tide_error *err)
+tide_code tide__hta_job_find(const tide_model *m, const char *trace, tide_hta_job **out,
+			     tide_error *err)
 {
 	tide_hta *h = NULL;
 	*out = NULL;
 	tide_code rc = tide__hta_analyze(m, NULL, &h, err);
-	return rc == TIDE_OK ? tide__hta_job_of(trace, h, out, err) : rc;
+	return rc == TIDE_OK ? tide__hta_job_make(trace, h, out, err) : rc;
 }

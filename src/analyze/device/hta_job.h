@@ -47,14 +47,14 @@ tide_code tide__hta_job_finish(tide_hta_job *job, tide_error *err);
 
 /* Makes a finished job of one rank; takes ownership of `h`. *out is NULL (with TIDE_OK) if it
  * has no device rows. Owned by the caller, also on failure. */
-tide_code tide__hta_job_of(const char *trace, tide_hta *h, tide_hta_job **out, tide_error *err);
+tide_code tide__hta_job_make(const char *trace, tide_hta *h, tide_hta_job **out, tide_error *err);
 /* Makes a finished job of one trace; *out is NULL (with TIDE_OK) if it has no device rows. Owned
  * by the caller, also on failure. */
-tide_code tide__hta_one(const tide_model *m, const char *trace, tide_hta_job **out,
-			tide_error *err);
+tide_code tide__hta_job_find(const tide_model *m, const char *trace, tide_hta_job **out,
+			     tide_error *err);
 
 /* Adds a note for the reader, printf-like. Returns false if memory runs out. */
-bool tide__hta_job_note(tide_hta_job *job, const char *fmt, ...)
+bool tide__hta_job_add_note(tide_hta_job *job, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 #endif

@@ -36,18 +36,18 @@ typedef struct tide_hta_input {
 /* Finds the launches of the rows, sorted by span; tide__free. NULL if memory runs out. */
 tide_launch *tide__find_launches(const tide_model *m, const tide_gpu_rows *rows, size_t *n);
 
-bool tide__part_breakdown(const tide_hta_input *in, tide_hta *h);   /* breakdown.c */
-bool tide__part_kernels(const tide_hta_input *in, tide_hta *h);	    /* kernels.c */
-bool tide__part_idle(const tide_hta_input *in, tide_hta *h);	    /* idle.c: makes the streams */
-bool tide__part_idle_cause(const tide_hta_input *in, tide_hta *h);  /* idle_cause.c */
-bool tide__part_launch(const tide_hta_input *in, tide_hta *h);	    /* launches.c */
-bool tide__part_queue(const tide_hta_input *in, tide_hta *h);	    /* queues.c: after idle */
-bool tide__part_bandwidth(const tide_hta_input *in, tide_hta *h);   /* bandwidth.c */
-bool tide__part_annotations(const tide_hta_input *in, tide_hta *h); /* annotations.c */
-bool tide__part_attribution(const tide_hta_input *in, tide_hta *h); /* attribution.c */
-bool tide__part_collectives(const tide_hta_input *in, tide_hta *h); /* collectives.c */
-bool tide__part_comms(const tide_hta_input *in, tide_hta *h);	    /* communication_rows.c */
-bool tide__part_steps(const tide_hta_input *in, tide_hta *h);	    /* step_table.c */
+bool tide__hta_find_breakdown(const tide_hta_input *in, tide_hta *h); /* breakdown.c */
+bool tide__hta_find_kernels(const tide_hta_input *in, tide_hta *h);   /* kernels.c */
+bool tide__hta_find_idle(const tide_hta_input *in, tide_hta *h); /* idle.c: makes the streams */
+bool tide__hta_find_idle_cause(const tide_hta_input *in, tide_hta *h);	/* idle_cause.c */
+bool tide__hta_find_launch(const tide_hta_input *in, tide_hta *h);	/* launches.c */
+bool tide__hta_find_queue(const tide_hta_input *in, tide_hta *h);	/* queues.c: after idle */
+bool tide__hta_find_bandwidth(const tide_hta_input *in, tide_hta *h);	/* bandwidth.c */
+bool tide__hta_find_annotations(const tide_hta_input *in, tide_hta *h); /* annotations.c */
+bool tide__hta_find_attribution(const tide_hta_input *in, tide_hta *h); /* attribution.c */
+bool tide__hta_find_collectives(const tide_hta_input *in, tide_hta *h); /* collectives.c */
+bool tide__hta_find_comms(const tide_hta_input *in, tide_hta *h);	/* communication_rows.c */
+bool tide__hta_find_steps(const tide_hta_input *in, tide_hta *h);	/* step_table.c */
 
 static inline int64_t tide__row_t0(const tide_hta_input *in, size_t row)
 {

@@ -29,7 +29,7 @@ static void gap(const tide_hta_input *in, tide_hta_stream *s, size_t row, int64_
 	}
 }
 
-bool tide__part_idle(const tide_hta_input *in, tide_hta *h)
+bool tide__hta_find_idle(const tide_hta_input *in, tide_hta *h)
 {
 	tide_union_length *u = tide__calloc(in->rows->n_streams, sizeof *u);
 	if (!u)

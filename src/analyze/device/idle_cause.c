@@ -239,7 +239,7 @@ static void name_longest(const sweep *s, size_t strings, tide_hta *h)
 	h->h.waited_in = (tide_str){ best };
 }
 
-bool tide__part_idle_cause(const tide_hta_input *in, tide_hta *h)
+bool tide__hta_find_idle_cause(const tide_hta_input *in, tide_hta *h)
 {
 	sweep s = { .in = in, .out = h->h.cause };
 	s.points = tide__alloc(2 * in->rows->n, sizeof *s.points);

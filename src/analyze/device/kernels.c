@@ -120,7 +120,7 @@ static bool keep_durations(const tide_hta_input *in, tide_hta *h, const uint32_t
 	return ok;
 }
 
-bool tide__part_kernels(const tide_hta_input *in, tide_hta *h)
+bool tide__hta_find_kernels(const tide_hta_input *in, tide_hta *h)
 {
 	uint32_t *group = tide__alloc(in->rows->n, sizeof *group);
 	bool ok = group && group_rows(in, h, group) && keep_durations(in, h, group);

@@ -120,7 +120,7 @@ static void percentiles(uint64_t *v, size_t n, uint64_t *scratch, int64_t *out)
 		out[p] = (int64_t)v[tide__nearest_rank(n, tide__pcts[p])];
 }
 
-bool tide__part_launch(const tide_hta_input *in, tide_hta *h)
+bool tide__hta_find_launch(const tide_hta_input *in, tide_hta *h)
 {
 	size_t n = in->n_launches;
 	uint64_t *cpu = tide__alloc(n, sizeof *cpu), *delay = tide__alloc(n, sizeof *delay);

@@ -147,7 +147,7 @@ static bool run(const tide_hta_input *in, tide_hta *h, uint8_t *mark, entries *e
 	return ok;
 }
 
-bool tide__part_queue(const tide_hta_input *in, tide_hta *h)
+bool tide__hta_find_queue(const tide_hta_input *in, tide_hta *h)
 {
 	size_t n = in->rows->n;
 	uint8_t *mark = tide__alloc(n, 1);

@@ -25,7 +25,7 @@ static bool put(tide_hta *h, const tide_step *step, const sums *s)
 	return true;
 }
 
-bool tide__part_steps(const tide_hta_input *in, tide_hta *h)
+bool tide__hta_find_steps(const tide_hta_input *in, tide_hta *h)
 {
 	const tide_steps *steps = in->steps;
 	sums *s = tide__calloc(steps->n, sizeof *s);

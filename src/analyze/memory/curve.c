@@ -122,7 +122,8 @@ void tide__curve_free(tide_curve *c)
 	*c = (tide_curve){ 0 };
 }
 
-void tide__highest_of(const uint64_t *v, size_t n, uint64_t none, size_t parts, uint64_t *out)
+void tide__curve_keep_highest(const uint64_t *v, size_t n, uint64_t none, size_t parts,
+			      uint64_t *out)
 {
 	size_t each = n / parts;
 	for (size_t i = 0; i < parts; i++) {

@@ -22,6 +22,7 @@ void tide__curve_free(tide_curve *c);
 
 /* Writes the highest of each of `parts` equal groups of the n values, a multiple of `parts`; values
  * of `none` are unknown. 0 if a group has no known value. */
-void tide__highest_of(const uint64_t *v, size_t n, uint64_t none, size_t parts, uint64_t *out);
+void tide__curve_keep_highest(const uint64_t *v, size_t n, uint64_t none, size_t parts,
+			      uint64_t *out);
 
 #endif

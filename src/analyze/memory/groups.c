@@ -27,7 +27,7 @@ static uint64_t made_by(const tide_model *m, uint32_t row, uint64_t key)
 
 static uint64_t key_op(tide_groups *g, const tide_model *m, uint32_t row)
 {
-	uint32_t node = tide__paths_span(&g->paths, m, m->allocs.span[row]);
+	uint32_t node = tide__paths_add_span(&g->paths, m, m->allocs.span[row]);
 	return node == TIDE_NO_PATH ? NO_KEY : made_by(m, row, node);
 }
 
@@ -230,7 +230,7 @@ static bool sort(tide_groups *g)
 tide_code tide__find_groups(const tide_model *m, const tide_live_set *set, tide_group_by by,
 			    tide_groups *out, tide_error *err)
 {
-	return tide__groups_in_roles(m, set, by, NULL, out, err);
+	return tide__groups_find_in_roles(m, set, by, NULL, out, err);
 }
 
 uint64_t tide__groups_key(tide_groups *g, const tide_model *m, uint32_t row)
@@ -252,14 +252,15 @@ size_t tide__groups_find(const tide_groups *g, uint64_t key)
 static bool find_owners(tide_groups *g, const tide_model *m, tide_error *err)
 {
 	tide_modules modules;
-	bool ok = tide__modules_of(m, &modules, err) == TIDE_OK;
+	bool ok = tide__modules_find_of_spans(m, &modules, err) == TIDE_OK;
 	ok = ok && tide__find_alloc_modules(m, &modules, &g->owners);
 	tide__modules_free(&modules);
 	return ok;
 }
 
-tide_code tide__groups_in_roles(const tide_model *m, const tide_live_set *set, tide_group_by by,
-				const uint8_t *roles, tide_groups *out, tide_error *err)
+tide_code tide__groups_find_in_roles(const tide_model *m, const tide_live_set *set,
+				     tide_group_by by, const uint8_t *roles, tide_groups *out,
+				     tide_error *err)
 {
 	*out = (tide_groups){ .by = by, .roles = roles };
 	bool tensors = by == TIDE_BY_TENSOR;
@@ -268,7 +269,7 @@ tide_code tide__groups_in_roles(const tide_model *m, const tide_live_set *set, t
 	if (ok && by == TIDE_BY_TENSOR)
 		ok = (out->labels = tide__strings_new()) != NULL;
 	if (ok && splits(by))
-		ok = tide__view_parts(m, &out->parts);
+		ok = tide__view_parts_find(m, &out->parts);
 	if (ok && by == TIDE_BY_MODULE)
 		ok = find_owners(out, m, err);
 	if (ok && by == TIDE_BY_ROLE && !roles) {
@@ -276,7 +277,7 @@ tide_code tide__groups_in_roles(const tide_model *m, const tide_live_set *set, t
 		out->roles = out->own.role;
 	}
 	if (ok && by == TIDE_BY_FRAME)
-		ok = (out->faces = tide__stack_main_frames(m)) != NULL;
+		ok = (out->faces = tide__stack_main_frames_find(m)) != NULL;
 	ok = ok && (!tensors || index_tensors(out, m, set)) && collect(out, m, set) && sort(out);
 	return ok ? TIDE_OK : tide__nomem(err);
 }

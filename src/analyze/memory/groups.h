@@ -61,8 +61,9 @@ typedef struct tide_groups {
 tide_code tide__find_groups(const tide_model *m, const tide_live_set *set, tide_group_by by,
 			    tide_groups *out, tide_error *err);
 /* The same with roles that are already known; `roles` is borrowed until tide__groups_free. */
-tide_code tide__groups_in_roles(const tide_model *m, const tide_live_set *set, tide_group_by by,
-				const uint8_t *roles, tide_groups *out, tide_error *err);
+tide_code tide__groups_find_in_roles(const tide_model *m, const tide_live_set *set,
+				     tide_group_by by, const uint8_t *roles, tide_groups *out,
+				     tide_error *err);
 void tide__groups_free(tide_groups *g);
 
 /* Returns the key of any allocation under the grouping (for TENSOR only of those in the set);

@@ -175,7 +175,7 @@ static int by_size(const void *a, const void *b)
 	return (x->stack.i > y->stack.i) - (x->stack.i < y->stack.i);
 }
 
-tide_code tide__heap_report(const tide_model *m, tide_heap *out, tide_error *err)
+tide_code tide__heap_report_find(const tide_model *m, tide_heap *out, tide_error *err)
 {
 	struct sweep s = { .m = m, .h = out };
 	memset(out, 0, sizeof *out);

@@ -29,7 +29,7 @@ typedef struct tide_heap {
 } tide_heap;
 
 /* Release with tide__heap_report_free in any case. O(events + stacks log stacks). */
-tide_code tide__heap_report(const tide_model *m, tide_heap *out, tide_error *err);
+tide_code tide__heap_report_find(const tide_model *m, tide_heap *out, tide_error *err);
 void tide__heap_report_free(tide_heap *h);
 
 /* Returns the size of a sampled block from its estimate: the s for which s / (1 - exp(-s /

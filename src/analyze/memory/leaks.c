@@ -217,8 +217,8 @@ void tide__leaks_free(tide_leaks *l)
 	memset(l, 0, sizeof *l);
 }
 
-tide_code tide__leak_series(const tide_model *m, uint32_t device, tide_leaks *l, uint64_t key,
-			    uint64_t *out, tide_error *err)
+tide_code tide__leaks_find_series(const tide_model *m, uint32_t device, tide_leaks *l, uint64_t key,
+				  uint64_t *out, tide_error *err)
 {
 	uint64_t now = 0, least = 0;
 	size_t ended = 0;

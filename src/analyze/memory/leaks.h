@@ -47,7 +47,7 @@ tide_code tide__find_leaks(const tide_model *m, uint32_t device, tide_group_by b
 void tide__leaks_free(tide_leaks *l);
 
 /* Writes y(1) .. y(n) of one key into out[n]. O(events). */
-tide_code tide__leak_series(const tide_model *m, uint32_t device, tide_leaks *l, uint64_t key,
-			    uint64_t *out, tide_error *err);
+tide_code tide__leaks_find_series(const tide_model *m, uint32_t device, tide_leaks *l, uint64_t key,
+				  uint64_t *out, tide_error *err);
 
 #endif

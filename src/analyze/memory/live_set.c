@@ -109,8 +109,8 @@ static void offer(const tide_model *m, tide_live_set *out, size_t top, uint32_t 
 	}
 }
 
-tide_code tide__largest(const tide_model *m, const tide_live_set *in, uint32_t device, size_t top,
-			tide_live_set *out, tide_error *err)
+tide_code tide__live_set_find_largest(const tide_model *m, const tide_live_set *in, uint32_t device,
+				      size_t top, tide_live_set *out, tide_error *err)
 {
 	size_t n = in ? in->n : m->allocs.n - 1;
 	if (top > n)

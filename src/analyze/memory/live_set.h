@@ -23,8 +23,8 @@ void tide__live_set_free(tide_live_set *a);
 
 /* Finds the `top` largest of `in` (NULL = of all allocs on `device`), by size, then by row. O(n
  * log top). */
-tide_code tide__largest(const tide_model *m, const tide_live_set *in, uint32_t device, size_t top,
-			tide_live_set *out, tide_error *err);
+tide_code tide__live_set_find_largest(const tide_model *m, const tide_live_set *in, uint32_t device,
+				      size_t top, tide_live_set *out, tide_error *err);
 
 /* Returns true if the trace records memory of that device (TIDE_ANY: of any): it has an allocation
  * or a pool there. Otherwise the allocated bytes are unknown, not 0. O(pools). */

@@ -21,18 +21,19 @@ tide_code tide__memory_find(const tide_model *m, const tide_memory_query *q, tid
 	if (rc != TIDE_OK)
 		return rc;
 	find_moment(x);
-	rc = tide__usage_at(x->m, x->at.position, x->at.chosen ? x->at.t : INT64_MAX, 0, &x->usage,
-			    err);
+	rc = tide__usage_find_at(x->m, x->at.position, x->at.chosen ? x->at.t : INT64_MAX, 0,
+				 &x->usage, err);
 	if (rc == TIDE_OK)
 		rc = tide__find_sampled(x->m, x->at.chosen ? x->at.t : INT64_MAX, q->buckets,
 					&x->sampled, err);
 	if (rc == TIDE_OK)
-		rc = tide__relative(x->m, x->at.chosen ? x->at.t : INT64_MAX, &x->relative, err);
+		rc = tide__relative_find(x->m, x->at.chosen ? x->at.t : INT64_MAX, &x->relative,
+					 err);
 	if (rc == TIDE_OK && x->at.chosen)
 		rc = tide__live_set_at(x->m, x->at.position, TIDE_ANY, TIDE_ANY, &alive, err);
 	if (rc == TIDE_OK)
-		rc = tide__largest(x->m, x->at.chosen ? &alive : NULL, x->device, q->top,
-				   &x->largest, err);
+		rc = tide__live_set_find_largest(x->m, x->at.chosen ? &alive : NULL, x->device,
+						 q->top, &x->largest, err);
 	tide__live_set_free(&alive);
 	return rc;
 }

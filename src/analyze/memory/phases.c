@@ -290,7 +290,7 @@ tide_code tide__find_phases(const tide_model *m, tide_phases *out, tide_error *e
 	return find(m, false, out, err);
 }
 
-tide_code tide__phases_by_annotation(const tide_model *m, tide_phases *out, tide_error *err)
+tide_code tide__phases_find_by_annotation(const tide_model *m, tide_phases *out, tide_error *err)
 {
 	uint32_t s = 1;
 	*out = (tide_phases){ 0 };
@@ -322,7 +322,7 @@ static void join_level(tide_phase_level *to, const tide_phase_level *l)
 	to->current = l->current;
 }
 
-bool tide__phases_sum(tide_phases *p)
+bool tide__phases_join(tide_phases *p)
 {
 	tide_map of = { 0 }; /* name + 1 -> its phase + 1 */
 	size_t n = 0;

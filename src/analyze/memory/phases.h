@@ -70,11 +70,11 @@ tide_code tide__find_phases(const tide_model *m, tide_phases *out, tide_error *e
  * inside no other such span) as phases, in order of their starts; the time between them is a
  * phase without a name. If ranges of several threads overlap, the earlier one counts. Returns
  * TIDE_ENOTFOUND if there is none. */
-tide_code tide__phases_by_annotation(const tide_model *m, tide_phases *out, tide_error *err);
+tide_code tide__phases_find_by_annotation(const tide_model *m, tide_phases *out, tide_error *err);
 /* Joins phases of one name, in order of first appearance. Allocations, frees and changes are summed;
  * peaks are the highest; `current` is that of the last; it reaches from the first start to the last end.
  * Returns false if memory runs out; `p` is then unchanged. */
-bool tide__phases_sum(tide_phases *p);
+bool tide__phases_join(tide_phases *p);
 void tide__phases_free(tide_phases *p);
 
 /* Returns true if `pool` counts in scope `s`. */

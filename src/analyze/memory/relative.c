@@ -26,7 +26,7 @@ static void add(tide_relative_device *x, int64_t t, int64_t sum)
 	}
 }
 
-tide_code tide__relative(const tide_model *m, int64_t t, tide_relative *out, tide_error *err)
+tide_code tide__relative_find(const tide_model *m, int64_t t, tide_relative *out, tide_error *err)
 {
 	static const char name[] = TIDE_RELATIVE_COUNTER;
 	const double most = (double)(INT64_C(1) << SUM_BITS);

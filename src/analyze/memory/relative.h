@@ -35,7 +35,7 @@ static inline uint64_t tide__relative_least_peak(const tide_relative_device *x)
 
 /* Computes the sums up to time t (INT64_MAX: the end). O(counters + samples). Release with
  * tide__relative_free, also after failure. */
-tide_code tide__relative(const tide_model *m, int64_t t, tide_relative *out, tide_error *err);
+tide_code tide__relative_find(const tide_model *m, int64_t t, tide_relative *out, tide_error *err);
 void tide__relative_free(tide_relative *r);
 
 #endif

@@ -117,7 +117,7 @@ static bool alloc_work(struct work *w)
 static bool gather_signs(struct work *w)
 {
 	const tide_model *m = w->m;
-	uint8_t *stack = tide__stack_signs(m), *span = signs_of_spans(m);
+	uint8_t *stack = tide__stack_signs_find(m), *span = signs_of_spans(m);
 	bool ok = stack && span;
 
 	for (size_t i = 1; ok && i < m->allocs.n; i++)

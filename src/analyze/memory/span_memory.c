@@ -17,7 +17,7 @@ static struct tide_span_bytes *row_of(tide_span_memory *s, uint32_t span)
 	return &s->v[s->n++];
 }
 
-bool tide__span_memory(const tide_model *m, tide_span_memory *out)
+bool tide__span_memory_find(const tide_model *m, tide_span_memory *out)
 {
 	const tide_allocs *a = &m->allocs;
 	*out = (tide_span_memory){ .n = 1, .cap = 1024 };

@@ -24,7 +24,7 @@ static inline struct tide_span_bytes tide__span_bytes(const tide_span_memory *s,
 
 /* O(events) time, 4 bytes per span and 16 per span with memory events. Returns false if memory
  * runs out. */
-bool tide__span_memory(const tide_model *m, tide_span_memory *out);
+bool tide__span_memory_find(const tide_model *m, tide_span_memory *out);
 void tide__span_memory_free(tide_span_memory *s); /* accepts a zeroed one */
 
 #endif

@@ -192,8 +192,8 @@ static void begin_reserved(tide_usage *u, const tide_reserved *r)
 	}
 }
 
-tide_code tide__usage_at(const tide_model *m, uint64_t position, int64_t t, size_t buckets,
-			 tide_usage *out, tide_error *err)
+tide_code tide__usage_find_at(const tide_model *m, uint64_t position, int64_t t, size_t buckets,
+			      tide_usage *out, tide_error *err)
 {
 	struct sweep s = { .m = m, .u = out, .until = bucket_end(m, 0, buckets ? buckets : 1) };
 	*out = (tide_usage){ .position = position < m->memory_events.n ? position
@@ -216,7 +216,7 @@ tide_code tide__find_usage(const tide_model *m, uint64_t position, size_t bucket
 	int64_t t = position >= m->memory_events.n ? INT64_MAX
 		    : position			   ? tide__memory_event_time(m, position - 1)
 						   : INT64_MIN;
-	return tide__usage_at(m, position, t, buckets, out, err);
+	return tide__usage_find_at(m, position, t, buckets, out, err);
 }
 
 void tide__usage_free(tide_usage *u)

@@ -46,8 +46,8 @@ tide_code tide__find_usage(const tide_model *m, uint64_t position, size_t bucket
 /* The same at time t, for sampled values: reserved bytes are those at t, which may be later than
  * the last event. tide__find_usage uses the time of that event or, after all events, the trace's
  * end. */
-tide_code tide__usage_at(const tide_model *m, uint64_t position, int64_t t, size_t buckets,
-			 tide_usage *out, tide_error *err);
+tide_code tide__usage_find_at(const tide_model *m, uint64_t position, int64_t t, size_t buckets,
+			      tide_usage *out, tide_error *err);
 void tide__usage_free(tide_usage *u);
 
 /* Returns the device with the highest peak (the first of equals), 0 if nothing was ever live. */

@@ -39,7 +39,7 @@ static bool clip(const tide_model *m, const struct place *p, size_t n, tide_view
 	return true;
 }
 
-bool tide__view_parts(const tide_model *m, tide_view_parts *out)
+bool tide__view_parts_find(const tide_model *m, tide_view_parts *out)
 {
 	*out = (tide_view_parts){ 0 };
 	size_t n = m->views.n > 1 ? m->views.n - 1 : 0;

@@ -23,7 +23,7 @@ typedef struct tide_view_parts {
 } tide_view_parts;
 
 /* O(views log views). Returns false if memory runs out. Release with tide__view_parts_free. */
-bool tide__view_parts(const tide_model *m, tide_view_parts *out);
+bool tide__view_parts_find(const tide_model *m, tide_view_parts *out);
 void tide__view_parts_free(tide_view_parts *p);
 
 /* Returns the parts of an allocation; *n is 0 if it has none. Borrowed until

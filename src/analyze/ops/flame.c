@@ -127,12 +127,12 @@ static bool lane_node(builder *b, tide_lane_id lane, uint32_t *node)
 		return true;
 	size_t before = b->f->nodes.n;
 	tide__lane_name(b->m, lane, s, sizeof s - 40);
-	*node = tide__flame_child(b->f, 0, text(b, s), TIDE_NODE_LANE);
+	*node = tide__flame_get_child(b->f, 0, text(b, s), TIDE_NODE_LANE);
 	if (*node && *node < before) { /* another lane has this name: one of another process */
 		size_t n = strlen(s);
 		snprintf(s + n, sizeof s - n, " of process %" PRId64,
 			 b->m->processes.pid[b->m->lanes.process[lane.i].i]);
-		*node = tide__flame_child(b->f, 0, text(b, s), TIDE_NODE_LANE);
+		*node = tide__flame_get_child(b->f, 0, text(b, s), TIDE_NODE_LANE);
 	}
 	return (b->of_lane[lane.i] = *node) != 0;
 }
@@ -147,7 +147,7 @@ static uint32_t child_of(builder *b, uint32_t node, uint32_t span)
 {
 	const tide_spans *s = &b->m->spans;
 	unsigned type = tide__cat_is_gpu(s->cat[span]) ? TIDE_NODE_KERNEL : TIDE_NODE_SPAN;
-	return tide__flame_child(b->f, node, span_name(b, s->name[span]), type);
+	return tide__flame_get_child(b->f, node, span_name(b, s->name[span]), type);
 }
 
 /* Gets the node of the path down to `span`, creating parents first. Returns false if memory runs
@@ -185,7 +185,7 @@ static bool stack_path(builder *b, uint32_t stack, uint32_t *node)
 	while (b->n_todo) {
 		uint32_t row = b->todo[--b->n_todo];
 		tide_frame_id frame = s->frame[row];
-		*node = tide__flame_child(b->f, *node, frame_name(b, frame), TIDE_NODE_FRAME);
+		*node = tide__flame_get_child(b->f, *node, frame_name(b, frame), TIDE_NODE_FRAME);
 		if (!*node)
 			return false;
 		b->f->nodes.frame[*node] = frame;
@@ -196,7 +196,7 @@ static bool stack_path(builder *b, uint32_t stack, uint32_t *node)
 
 static bool note_path(builder *b, const char *s, uint32_t *node)
 {
-	*node = tide__flame_child(b->f, 0, text(b, s), TIDE_NODE_NOTE);
+	*node = tide__flame_get_child(b->f, 0, text(b, s), TIDE_NODE_NOTE);
 	return *node != 0;
 }
 
@@ -253,8 +253,8 @@ static bool build_gpu(builder *b)
 		bool ok = cause ? span_path(b, cause, &node)
 				: note_path(b, "[launch not recorded]", &node);
 		if (ok)
-			node = tide__flame_child(b->f, node, span_name(b, s->name[i]),
-						 TIDE_NODE_KERNEL);
+			node = tide__flame_get_child(b->f, node, span_name(b, s->name[i]),
+						     TIDE_NODE_KERNEL);
 		if (!ok || !node)
 			return false;
 		weigh(b, 0, node, (uint64_t)(tide__span_end(b->m, i) - s->t0[i]), 1);

@@ -125,11 +125,11 @@ tide_flame *tide__flame_new(const char *root_name);
 uint32_t tide__flame_text(tide_flame *f, const char *s, size_t n); /* returns an id; 0 if memory
 								    * runs out */
 /* The same for a node's name in another graph. `names` maps its ids, 0 = not yet, so that each
- * text is copied once (tide__flame_names; tide__free). */
+ * text is copied once (tide__flame_names_new; tide__free). */
 uint32_t tide__flame_copy(tide_flame *into, const tide_flame *from, uint32_t node, uint32_t *names);
-uint32_t *tide__flame_names(const tide_flame *from);
+uint32_t *tide__flame_names_new(const tide_flame *from);
 /* Returns the child of `parent` named `name`, created if needed; 0 if memory runs out. */
-uint32_t tide__flame_child(tide_flame *f, uint32_t parent, uint32_t name, unsigned type);
+uint32_t tide__flame_get_child(tide_flame *f, uint32_t parent, uint32_t name, unsigned type);
 /* Computes totals from self weights, then orders children. Returns false if memory runs out. */
 bool tide__flame_finish(tide_flame *f);
 /* Adds all of `from` below a new node of `into` named `name`. Returns false if memory runs out. */

@@ -57,7 +57,7 @@ const char *tide__flame_name(const tide_flame *f, uint32_t node, size_t *n)
 	return tide__strings_get(f->strings, f->nodes.name[node], n);
 }
 
-uint32_t tide__flame_child(tide_flame *f, uint32_t parent, uint32_t name, unsigned type)
+uint32_t tide__flame_get_child(tide_flame *f, uint32_t parent, uint32_t name, unsigned type)
 {
 	uint64_t edge = (uint64_t)parent << 32 | name;
 	uint32_t node = tide__map_get(&f->edges, edge);
@@ -131,7 +131,7 @@ static void add_weights(tide_flame *into, uint32_t node, const tide_flame *from,
 	into->nodes.peak_count[node] += from->nodes.peak_count[other];
 }
 
-uint32_t *tide__flame_names(const tide_flame *from)
+uint32_t *tide__flame_names_new(const tide_flame *from)
 {
 	return tide__calloc((size_t)tide__strings_count(from->strings) + 1, sizeof(uint32_t));
 }
@@ -149,8 +149,8 @@ uint32_t tide__flame_copy(tide_flame *into, const tide_flame *from, uint32_t nod
 static uint32_t copy_child(tide_flame *into, uint32_t parent, const tide_flame *from, uint32_t node,
 			   uint32_t *names)
 {
-	uint32_t to = tide__flame_child(into, parent, tide__flame_copy(into, from, node, names),
-					from->nodes.type[node]);
+	uint32_t to = tide__flame_get_child(into, parent, tide__flame_copy(into, from, node, names),
+					    from->nodes.type[node]);
 	if (to)
 		into->nodes.frame[to] = from->nodes.frame[node];
 	return to;
@@ -170,8 +170,8 @@ static bool is_small(const tide_flame *f, const tide_flame_options *opt, uint32_
 static uint32_t note(tide_flame *f, uint32_t parent, bool kernel)
 {
 	const char *text = kernel ? "[small kernels]" : "[small]";
-	return tide__flame_child(f, parent, tide__flame_text(f, text, strlen(text)),
-				 TIDE_NODE_NOTE);
+	return tide__flame_get_child(f, parent, tide__flame_text(f, text, strlen(text)),
+				     TIDE_NODE_NOTE);
 }
 
 /* Returns the node of the copy that gets the weight of `node`; `to` has the result for all smaller
@@ -198,7 +198,7 @@ static bool fold_all(const tide_flame *f, const tide_flame_options *opt, tide_fl
 {
 	uint32_t *to = tide__calloc(f->nodes.n, sizeof *to);
 	uint8_t *sink = tide__calloc(f->nodes.n, 1);
-	uint32_t *names = tide__flame_names(f);
+	uint32_t *names = tide__flame_names_new(f);
 	bool ok = to && sink && names;
 	for (uint32_t i = 0; ok && i < f->nodes.n; i++) {
 		if (i)
@@ -232,12 +232,14 @@ tide_flame *tide__flame_fold(const tide_flame *f, const tide_flame_options *opt)
 
 bool tide__flame_join(tide_flame *into, const tide_flame *from, const char *name)
 {
-	uint32_t *to = tide__calloc(from->nodes.n, sizeof *to), *names = tide__flame_names(from);
+	uint32_t *to = tide__calloc(from->nodes.n, sizeof *to),
+		 *names = tide__flame_names_new(from);
 	bool ok = to && names;
 	for (uint32_t i = 0; ok && i < from->nodes.n; i++) {
 		to[i] = i ? copy_child(into, to[from->nodes.parent[i]], from, i, names)
-			  : tide__flame_child(into, 0, tide__flame_text(into, name, strlen(name)),
-					      TIDE_NODE_LANE);
+			  : tide__flame_get_child(into, 0,
+						  tide__flame_text(into, name, strlen(name)),
+						  TIDE_NODE_LANE);
 		ok = to[i] != 0;
 		if (ok)
 			add_weights(into, to[i], from, i);

@@ -241,7 +241,7 @@ tide_code tide__find_modules(const tide_model *m, tide_modules *out, tide_error 
 	return solve(m, out, true, err);
 }
 
-tide_code tide__modules_of(const tide_model *m, tide_modules *out, tide_error *err)
+tide_code tide__modules_find_of_spans(const tide_model *m, tide_modules *out, tide_error *err)
 {
 	return solve(m, out, false, err);
 }

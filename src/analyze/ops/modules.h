@@ -32,7 +32,7 @@ typedef struct tide_modules {
 /* O(spans + allocs + flows). Release with tide__modules_free in any case. */
 tide_code tide__find_modules(const tide_model *m, tide_modules *out, tide_error *err);
 /* The same, filling `of` only. */
-tide_code tide__modules_of(const tide_model *m, tide_modules *out, tide_error *err);
+tide_code tide__modules_find_of_spans(const tide_model *m, tide_modules *out, tide_error *err);
 void tide__modules_free(tide_modules *x);
 
 /* Returns a module's name without "nn.Module: ". Borrowed. */

@@ -79,7 +79,7 @@ static bool one_span(struct build *b, uint32_t s)
 {
 	const tide_model *m = b->m;
 	uint32_t up = b->nodes[m->spans.parent[s].i];
-	uint32_t node = tide__paths_child(&b->t->paths, up ? up - 1 : 0, m->spans.name[s]);
+	uint32_t node = tide__paths_add_child(&b->t->paths, up ? up - 1 : 0, m->spans.name[s]);
 	if (node == TIDE_NO_PATH || !room_for(b, node))
 		return false;
 	b->nodes[s] = node + 1;

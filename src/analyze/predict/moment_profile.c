@@ -251,7 +251,7 @@ static bool reserve_spots(tide_moment_profile *h)
 	return h->spots;
 }
 
-tide_spot tide__spot_both(const tide_spot *a, const tide_spot *b)
+tide_spot tide__spot_merge(const tide_spot *a, const tide_spot *b)
 {
 	if (!a->row || !b->row)
 		return a->row ? *a : *b;
@@ -279,7 +279,7 @@ static void measure_all(struct work *w)
 		size_t k = sort_of(w, a)->first + h->spot_of[a];
 		uint64_t asked = m->allocs.requested[a] ? m->allocs.requested[a] : bytes;
 		tide_spot now = { live, live, asked, i + 1, a };
-		h->spots[k] = tide__spot_both(&h->spots[k], &now);
+		h->spots[k] = tide__spot_merge(&h->spots[k], &now);
 		h->spot_of[a] = (uint32_t)k + 1;
 		h->peak = live > h->peak ? live : h->peak;
 	}
@@ -293,9 +293,9 @@ static void sum_places(tide_moment_profile *h)
 			struct tide_sort *s = &h->places[p].sort[k],
 					 *up = &h->places[h->places[p].parent].sort[k];
 			for (size_t i = 0; i < s->count; i++)
-				s->all = tide__spot_both(&s->all, &h->spots[s->first + i]);
+				s->all = tide__spot_merge(&s->all, &h->spots[s->first + i]);
 			if (p)
-				up->all = tide__spot_both(&up->all, &s->all);
+				up->all = tide__spot_merge(&up->all, &s->all);
 		}
 }
 
@@ -331,7 +331,7 @@ tide_code tide__find_moment_profile(const tide_model *m, uint32_t device, uint64
 {
 	struct work w = { .m = m, .out = out, .device = device };
 	*out = (tide_moment_profile){ .size = size };
-	bool ok = tide__modules_of(m, &w.modules, err) == TIDE_OK && prepare(&w) &&
+	bool ok = tide__modules_find_of_spans(m, &w.modules, err) == TIDE_OK && prepare(&w) &&
 		  name_spans(&w) && find_stretches(&w) && place_all(&w) && count_all(&w) &&
 		  reserve_spots(out);
 	if (ok) {

@@ -55,6 +55,6 @@ tide_code tide__find_moment_profile(const tide_model *m, uint32_t device, uint64
 void tide__moment_profile_free(tide_moment_profile *h);
 
 /* Merges two spots into one that represents the moments of both. */
-tide_spot tide__spot_both(const tide_spot *a, const tide_spot *b);
+tide_spot tide__spot_merge(const tide_spot *a, const tide_spot *b);
 
 #endif

@@ -32,7 +32,7 @@ static tide_spot spots_from(const tide_moment_profile *h, const struct tide_sort
 {
 	tide_spot all = { 0 };
 	for (size_t i = first; i < s->count; i++)
-		all = tide__spot_both(&all, &h->spots[s->first + i]);
+		all = tide__spot_merge(&all, &h->spots[s->first + i]);
 	return all;
 }
 
@@ -115,7 +115,7 @@ static void draw_alone(tide_lines *l, const tide_moment_profile *const h[2], siz
 	const tide_place *p = &h[!me]->places[near];
 	tide_spot around = p->sort[sort].all;
 	if (!near) /* no place in common: the whole recording */
-		around = tide__spot_both(&p->sort[0].all, &p->sort[1].all);
+		around = tide__spot_merge(&p->sort[0].all, &p->sort[1].all);
 	(me ? draw_larger : draw_smaller)(l, &around, h[me], s);
 	l->moments[TIDE_LINE_AROUND] += s->times;
 }
@@ -339,8 +339,8 @@ static void bend(const tide_lines *l, tide_line *v, uint64_t slack)
 	v->below = visible && !v->bent && off < 0;
 }
 
-tide_code tide__lines_bend(tide_lines *l, const tide_moment_profile *mid,
-			   const tide_moment_profile *b, uint64_t slack, tide_error *err)
+tide_code tide__lines_add_middle(tide_lines *l, const tide_moment_profile *mid,
+				 const tide_moment_profile *b, uint64_t slack, tide_error *err)
 {
 	tide_lines c = { 0 };
 	tide_map at = { 0 }; /* spot of b + 1 -> line of c + 1 */

@@ -74,8 +74,8 @@ void tide__lines_free(tide_lines *l);
  * the line through the outer two is used beyond them; below it (growth that quickens, such as
  * attention with the sequence length) the parabola through the three is used everywhere. `b` is
  * the larger recording of the lines. On TIDE_ENOMEM the lines stay straight. */
-tide_code tide__lines_bend(tide_lines *l, const tide_moment_profile *mid,
-			   const tide_moment_profile *b, uint64_t slack, tide_error *err);
+tide_code tide__lines_add_middle(tide_lines *l, const tide_moment_profile *mid,
+				 const tide_moment_profile *b, uint64_t slack, tide_error *err);
 
 /* Returns the highest bytes at `size`. `at` (may be NULL): the first line that reaches it. */
 uint64_t tide__predict(const tide_lines *l, uint64_t size, size_t *at);

@@ -190,9 +190,10 @@ static tide_code lines_of(const tide_predict_answer *x, size_t a, size_t b, size
 	const tide_predict_run *mid = between(x, a, b, without);
 	tide_code rc = tide__find_lines(&x->v[a].held, &x->v[b].held, out, err);
 	if (rc == TIDE_OK && mid)
-		rc = tide__lines_bend(out, &mid->held, &x->v[b].held, slack_of(mid), err);
+		rc = tide__lines_add_middle(out, &mid->held, &x->v[b].held, slack_of(mid), err);
 	if (rc == TIDE_OK && !mid)
-		rc = tide__lines_square(out, x->v[b].m, &x->v[b].held, block_slack(&x->v[b]), err);
+		rc = tide__lines_find_superlinear(out, x->v[b].m, &x->v[b].held,
+						  block_slack(&x->v[b]), err);
 	return rc;
 }
 

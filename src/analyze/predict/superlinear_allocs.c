@@ -118,8 +118,9 @@ static void bend_all(struct work *w)
 	}
 }
 
-tide_code tide__lines_square(tide_lines *l, const tide_model *m, const tide_moment_profile *b,
-			     uint64_t slack, tide_error *err)
+tide_code tide__lines_find_superlinear(tide_lines *l, const tide_model *m,
+				       const tide_moment_profile *b, uint64_t slack,
+				       tide_error *err)
 {
 	struct work w = { l, m, b, slack, NULL, NULL };
 	w.of_spot = tide__calloc(b->n_spots, sizeof *w.of_spot);

@@ -18,7 +18,8 @@
  * sets `curve` and `steep` of every line. `slack`: bytes by which a block may exceed its request
  * (an allocator's rounding). For lines through two recordings only. O(events + lines). On
  * TIDE_ENOMEM the lines stay straight. */
-tide_code tide__lines_square(tide_lines *l, const tide_model *m, const tide_moment_profile *b,
-			     uint64_t slack, tide_error *err);
+tide_code tide__lines_find_superlinear(tide_lines *l, const tide_model *m,
+				       const tide_moment_profile *b, uint64_t slack,
+				       tide_error *err);
 
 #endif

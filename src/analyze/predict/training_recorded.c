@@ -164,15 +164,16 @@ static tide_code reserved_peak(const tide_model *m, uint32_t device, tide_traini
 	return rc;
 }
 
-tide_code tide__training_recorded(const tide_model *m, uint32_t device, const char *title,
-				  const tide_sizes_options *o, tide_phase_summaries *all,
-				  tide_training_sizes *out, tide_error *err)
+tide_code tide__training_sizes_find_recorded(const tide_model *m, uint32_t device,
+					     const char *title, const tide_sizes_options *o,
+					     tide_phase_summaries *all, tide_training_sizes *out,
+					     tide_error *err)
 {
 	tide_roles roles = { 0 };
 	struct held h = { 0 };
 	tide_code rc = add_summary(m, device, title, all, err);
 	if (rc == TIDE_OK)
-		rc = tide__training_sizes(&all->v[all->n - 1], o, out, err);
+		rc = tide__training_sizes_find(&all->v[all->n - 1], o, out, err);
 	if (rc == TIDE_OK && (rc = tide__find_roles(m, &roles)) != TIDE_OK)
 		rc = tide__nomem(err);
 	if (rc == TIDE_OK) {

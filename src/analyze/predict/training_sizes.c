@@ -187,8 +187,8 @@ static void parts_at_peak(const tide_phase_summary *s, size_t row, bool actual,
 	rest(t);
 }
 
-tide_code tide__training_sizes(const tide_phase_summary *s, const tide_sizes_options *o,
-			       tide_training_sizes *out, tide_error *err)
+tide_code tide__training_sizes_find(const tide_phase_summary *s, const tide_sizes_options *o,
+				    tide_training_sizes *out, tide_error *err)
 {
 	*out = (tide_training_sizes){ .capacity = o->capacity ? o->capacity : s->capacity,
 				      .parameters = o->parameters ? o->parameters : s->parameters };

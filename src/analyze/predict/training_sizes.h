@@ -59,14 +59,15 @@ bool tide__training_difference(const tide_training_sizes *t, tide_training_part 
 
 /* Finds the sizes of a summary. Returns TIDE_ENOTFOUND if it has no peak. `s` is borrowed as
  * long as *out is used. */
-tide_code tide__training_sizes(const tide_phase_summary *s, const tide_sizes_options *o,
-			       tide_training_sizes *out, tide_error *err);
+tide_code tide__training_sizes_find(const tide_phase_summary *s, const tide_sizes_options *o,
+				    tide_training_sizes *out, tide_error *err);
 
 /* Adds a recording to `all` as a summary of one device's main memory, with sizes by role; then
  * finds sizes as above, measured by roles. `title` is copied. Returns TIDE_ENOTFOUND without
  * allocations. */
-tide_code tide__training_recorded(const tide_model *m, uint32_t device, const char *title,
-				  const tide_sizes_options *o, tide_phase_summaries *all,
-				  tide_training_sizes *out, tide_error *err);
+tide_code tide__training_sizes_find_recorded(const tide_model *m, uint32_t device,
+					     const char *title, const tide_sizes_options *o,
+					     tide_phase_summaries *all, tide_training_sizes *out,
+					     tide_error *err);
 
 #endif

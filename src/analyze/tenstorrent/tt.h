@@ -147,21 +147,22 @@ const char *tide__tt_name(const tide_tt *t, const tide_tt_op *o);
  * resolved through the aliases of its ttnn module. Absent = unknown. */
 tide_slice tide__tt_loc(const tide_tt *t, const tide_tt_op *o, const tide_mlir_op *p);
 /* Reads a tensor type of an operation, resolving layout aliases of its ttnn module. */
-bool tide__tt_tensor(const tide_tt *t, const tide_tt_op *o, tide_slice type, tide_mlir_tensor *out);
+bool tide__tt_read_tensor(const tide_tt *t, const tide_tt_op *o, tide_slice type,
+			  tide_mlir_tensor *out);
 /* Reads the type of the first result. */
-bool tide__tt_result(const tide_tt *t, const tide_tt_op *o, const tide_mlir_op *p,
-		     tide_mlir_tensor *out);
+bool tide__tt_read_result(const tide_tt *t, const tide_tt_op *o, const tide_mlir_op *p,
+			  tide_mlir_tensor *out);
 
 /* ---- weights ---- */
 
 /* Finds the weights among the operands of an operation, by SSA name: rows of t->weights in out[0
  * .. most). Operations of a const-eval program have those of the load_cached that ran it.
  * Returns their number. */
-size_t tide__tt_weights(tide_tt *t, size_t op, uint32_t *out, size_t most);
+size_t tide__tt_find_op_weights(tide_tt *t, size_t op, uint32_t *out, size_t most);
 bool tide__tt_is_weight(const tide_tt_weight *w);
 /* Counts the arguments. Programs of one model share their weights: a weight with the same name,
  * shape and dtype as one of an earlier module is the same. */
-tide_tt_model tide__tt_model(const tide_tt *t);
+tide_tt_model tide__tt_count_model(const tide_tt *t);
 /* Returns true if the log has two modules that differ. */
 bool tide__tt_several_modules(const tide_tt *t);
 
@@ -181,14 +182,15 @@ typedef struct tide_tt_row {
 /* Returns the `most` highest rows, the first of equals first; of an operation that several ranks
  * run at one position, the highest. Their number in *n. Owned by the caller. NULL if memory runs
  * out. */
-tide_tt_row *tide__tt_top(const tide_tt *t, tide_tt_by by, unsigned pool, size_t most, size_t *n);
+tide_tt_row *tide__tt_find_top(const tide_tt *t, tide_tt_by by, unsigned pool, size_t most,
+			       size_t *n);
 
 typedef struct tide_tt_count {
 	tide_str name;
 	uint64_t n;
 } tide_tt_count;
 /* Counts operations by name, most frequent first. Owned by the caller; NULL if memory runs out. */
-tide_tt_count *tide__tt_distribution(const tide_tt *t, size_t *n);
+tide_tt_count *tide__tt_count_by_name(const tide_tt *t, size_t *n);
 
 typedef struct tide_tt_parts { /* bytes of all banks that were live at a pool's peak */
 	uint64_t weights;      /* made by const-eval programs */
@@ -197,7 +199,7 @@ typedef struct tide_tt_parts { /* bytes of all banks that were live at a pool's 
 	uint64_t before;       /* before the first block */
 	uint64_t other;	       /* between programs */
 } tide_tt_parts;
-void tide__tt_parts_at_peak(const tide_tt *t, unsigned pool, tide_tt_parts *out);
+void tide__tt_find_parts_at_peak(const tide_tt *t, unsigned pool, tide_tt_parts *out);
 
 typedef struct
 	tide_tt_share { /* bytes of all banks that were live before an operation, of its rank */
@@ -206,7 +208,7 @@ typedef struct
 } tide_tt_share;
 /* Computes the parts before each operation: out[0 .. t->n). The three together equal the state of
  * the pool, if the operation has one. Returns false if memory runs out. */
-bool tide__tt_shares(const tide_tt *t, unsigned pool, tide_tt_share *out);
+bool tide__tt_find_shares(const tide_tt *t, unsigned pool, tide_tt_share *out);
 
 /* ---- padding ---- */
 
@@ -218,6 +220,6 @@ typedef struct tide_tt_live { /* live tensors made by operations */
  * values. Values live until a deallocate or the end of their program's run, results of const-eval
  * programs as those of load_cached, for all runs. `flat`: values are identified by name only,
  * across programs, until a deallocate, as in the JSON files of a run. */
-tide_code tide__tt_padding(const tide_tt *t, bool flat, tide_tt_live *out, tide_error *err);
+tide_code tide__tt_find_padding(const tide_tt *t, bool flat, tide_tt_live *out, tide_error *err);
 
 #endif

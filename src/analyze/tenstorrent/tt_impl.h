@@ -9,7 +9,7 @@
 typedef struct keys { /* text ids of attributes, 0 = not in the trace */
 	uint32_t line, mlir, type, graph, miss, session;
 } keys;
-keys tide__tt_keys(const tide_model *m);
+keys tide__tt_find_keys(const tide_model *m);
 
 /* Returns false if memory runs out. */
 bool tide__tt_find_weights(tide_tt *t);
@@ -36,7 +36,7 @@ bool tide__tt_arguments_next(tide_tt_argument *a);
 bool tide__tt_find_aliases(tide_tt *t);
 /* Calls use(t, op, row in documents + 1) for each operation with the last document of a kind before
  * it: of its rank or without a rank, else of any rank. Returns false if memory runs out. */
-bool tide__tt_each_module(tide_tt *t, const char *kind, void (*use)(tide_tt *, size_t, size_t));
+bool tide__tt_visit_modules(tide_tt *t, const char *kind, void (*use)(tide_tt *, size_t, size_t));
 /* Returns the right side of "#name = ..."; absent = not defined. */
 tide_slice tide__tt_alias(const tide_tt *t, uint32_t module, tide_slice name);
 

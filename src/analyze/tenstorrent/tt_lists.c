@@ -27,7 +27,7 @@ static uint64_t value_of(const tide_tt *t, const tide_tt_op *o, tide_tt_by by, u
 			       ? (uint64_t)o->change[pool]
 			       : 0;
 	case TIDE_TT_BY_PADDING:
-		return tide__tt_parse(t, o, &p) && tide__tt_result(t, o, &p, &x) && x.n_dims &&
+		return tide__tt_parse(t, o, &p) && tide__tt_read_result(t, o, &p, &x) && x.n_dims &&
 				       x.padded > x.bytes
 			       ? x.padded - x.bytes
 			       : 0;
@@ -43,7 +43,8 @@ static bool same_op(const tide_tt *t, uint32_t a, uint32_t b)
 	       t->m->spans.name[t->ops[a].span].i == t->m->spans.name[t->ops[b].span].i;
 }
 
-tide_tt_row *tide__tt_top(const tide_tt *t, tide_tt_by by, unsigned pool, size_t most, size_t *n)
+tide_tt_row *tide__tt_find_top(const tide_tt *t, tide_tt_by by, unsigned pool, size_t most,
+			       size_t *n)
 {
 	tide_tt_row *v = tide__alloc(t->n + 1, sizeof *v);
 	*n = 0;
@@ -73,7 +74,7 @@ static int most_first(const void *a, const void *b)
 	return (x->name.i > y->name.i) - (x->name.i < y->name.i);
 }
 
-tide_tt_count *tide__tt_distribution(const tide_tt *t, size_t *n)
+tide_tt_count *tide__tt_count_by_name(const tide_tt *t, size_t *n)
 {
 	tide_map rows = { 0 };
 	tide_tt_count *v = NULL;
@@ -103,7 +104,7 @@ tide_tt_count *tide__tt_distribution(const tide_tt *t, size_t *n)
 	return v;
 }
 
-void tide__tt_parts_at_peak(const tide_tt *t, unsigned pool, tide_tt_parts *out)
+void tide__tt_find_parts_at_peak(const tide_tt *t, unsigned pool, tide_tt_parts *out)
 {
 	const tide_model *m = t->m;
 	const tide_tt_peak *k = &t->peak[pool];
@@ -158,7 +159,7 @@ static bool is_earlier(const tide_model *m, size_t i, int64_t t)
 			  m->allocs.flags[m->memory_events.row[i]] & TIDE_ALLOC_BEFORE);
 }
 
-bool tide__tt_shares(const tide_tt *t, unsigned pool, tide_tt_share *out)
+bool tide__tt_find_shares(const tide_tt *t, unsigned pool, tide_tt_share *out)
 {
 	const tide_model *m = t->m;
 	tide_tt_share *pools = tide__calloc(m->pools.n, sizeof *pools);

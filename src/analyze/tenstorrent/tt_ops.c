@@ -133,7 +133,7 @@ static bool put_op(tide_tt *t, tide_tt_op o, uint32_t first)
 static bool list_ops(tide_tt *t, const tide_tt_options *opt)
 {
 	const tide_model *m = t->m;
-	keys k = tide__tt_keys(m);
+	keys k = tide__tt_find_keys(m);
 	int64_t from = begin_of(t, opt);
 	size_t at = 0;
 	bool ok = from >= 0;

@@ -120,8 +120,8 @@ static bool make(walk *w, const tide_tt_op *o)
 	lane *l = &w->lanes[o->lane];
 	tide_mlir_op p;
 	tide_mlir_tensor x;
-	if (!tide__tt_parse(w->t, o, &p) || !p.results.n || !tide__tt_result(w->t, o, &p, &x) ||
-	    !x.n_dims)
+	if (!tide__tt_parse(w->t, o, &p) || !p.results.n ||
+	    !tide__tt_read_result(w->t, o, &p, &x) || !x.n_dims)
 		return true;
 	bool dram = TIDE_SLICE_IS(x.buffer, "dram"), l1 = TIDE_SLICE_IS(x.buffer, "l1");
 	if ((!dram && !l1) || x.bytes > UINT64_MAX >> 20 || x.padded > UINT64_MAX >> 20)
@@ -190,7 +190,7 @@ static bool run(walk *w, tide_tt_live *out)
 {
 	const tide_tt *t = w->t;
 	const tide_attrs *a = &t->m->attrs;
-	keys k = tide__tt_keys(t->m);
+	keys k = tide__tt_find_keys(t->m);
 	size_t at = 0;
 	for (size_t i = 0; i < t->n; i++) {
 		const tide_tt_op *o = &t->ops[i];
@@ -204,7 +204,7 @@ static bool run(walk *w, tide_tt_live *out)
 	return true;
 }
 
-tide_code tide__tt_padding(const tide_tt *t, bool flat, tide_tt_live *out, tide_error *err)
+tide_code tide__tt_find_padding(const tide_tt *t, bool flat, tide_tt_live *out, tide_error *err)
 {
 	walk w = { .t = t, .flat = flat };
 	w.lanes = tide__calloc(t->m->lanes.n, sizeof *w.lanes);

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "model/strings.h"
 
-keys tide__tt_keys(const tide_model *m)
+keys tide__tt_find_keys(const tide_model *m)
 {
 #define K(text) tide__strings_find(m->strings, text, sizeof text - 1)
 	return (keys){ K("line"),	K("mlir"),	 K("op_type"),
@@ -60,7 +60,7 @@ static bool aliases_of(tide_tt *t, tide_str text)
 	return ok;
 }
 
-bool tide__tt_each_module(tide_tt *t, const char *kind, void (*use)(tide_tt *, size_t, size_t))
+bool tide__tt_visit_modules(tide_tt *t, const char *kind, void (*use)(tide_tt *, size_t, size_t))
 {
 	const tide_documents *d = &t->m->documents;
 	size_t *now = tide__calloc(t->m->lanes.n, sizeof *now), doc = 0, any = 0;
@@ -95,7 +95,7 @@ bool tide__tt_find_aliases(tide_tt *t)
 	tide__map_free(&seen);
 	if (t->n_aliases)
 		qsort(t->aliases, t->n_aliases, sizeof *t->aliases, by_name);
-	return ok && tide__tt_each_module(t, "mlir.ttnn", set_module);
+	return ok && tide__tt_visit_modules(t, "mlir.ttnn", set_module);
 }
 
 tide_slice tide__tt_alias(const tide_tt *t, uint32_t module, tide_slice name)
@@ -147,7 +147,8 @@ tide_slice tide__tt_loc(const tide_tt *t, const tide_tt_op *o, const tide_mlir_o
 		       : (tide_slice){ NULL, 0 };
 }
 
-bool tide__tt_tensor(const tide_tt *t, const tide_tt_op *o, tide_slice type, tide_mlir_tensor *out)
+bool tide__tt_read_tensor(const tide_tt *t, const tide_tt_op *o, tide_slice type,
+			  tide_mlir_tensor *out)
 {
 	if (!tide__mlir_tensor(type, out))
 		return false;
@@ -159,11 +160,11 @@ bool tide__tt_tensor(const tide_tt *t, const tide_tt_op *o, tide_slice type, tid
 	return true;
 }
 
-bool tide__tt_result(const tide_tt *t, const tide_tt_op *o, const tide_mlir_op *p,
-		     tide_mlir_tensor *out)
+bool tide__tt_read_result(const tide_tt *t, const tide_tt_op *o, const tide_mlir_op *p,
+			  tide_mlir_tensor *out)
 {
 	tide_slice rest = p->out_types, one;
 	if (rest.n > 1 && rest.s[0] == '(')
 		rest = (tide_slice){ rest.s + 1, rest.n - 2 };
-	return tide__mlir_next(&rest, &one) && tide__tt_tensor(t, o, one, out);
+	return tide__mlir_next(&rest, &one) && tide__tt_read_tensor(t, o, one, out);
 }

@@ -107,7 +107,7 @@ static bool assign_modules(tide_tt *t, const char *kind)
 		if (same == i || !first[same + 1])
 			ok = read_signature(t, (tide_slice){ s, n }, (uint32_t)i);
 	}
-	ok = ok && tide__tt_each_module(t, kind, set_weights);
+	ok = ok && tide__tt_visit_modules(t, kind, set_weights);
 	for (size_t i = 0; ok && i < t->n; i++) {
 		uint32_t at = first[t->module_of[i]];
 		t->module_of[i] = at <= t->n_weights ? at : 0;
@@ -185,7 +185,7 @@ static bool find_same(tide_tt *t)
 	return ok;
 }
 
-tide_tt_model tide__tt_model(const tide_tt *t)
+tide_tt_model tide__tt_count_model(const tide_tt *t)
 {
 	tide_tt_model x = { 0 };
 	for (size_t i = 0; i < t->n_weights; i++) {
@@ -263,7 +263,7 @@ bool tide__tt_arguments_next(tide_tt_argument *a)
 	return true;
 }
 
-size_t tide__tt_weights(tide_tt *t, size_t op, uint32_t *out, size_t most)
+size_t tide__tt_find_op_weights(tide_tt *t, size_t op, uint32_t *out, size_t most)
 {
 	size_t n = 0;
 	tide_mlir_op p;

@@ -153,8 +153,8 @@ static bool row(const struct window *w, uint32_t i, uint32_t end)
 	return true;
 }
 
-tide_code tide__lod_visible(const tide_lod *l, int64_t from, int64_t to, uint32_t px,
-			    tide_timeline_pieces *out, tide_error *err)
+tide_code tide__lod_find_visible(const tide_lod *l, int64_t from, int64_t to, uint32_t px,
+				 tide_timeline_pieces *out, tide_error *err)
 {
 	*out = (tide_timeline_pieces){ 0 };
 	struct window w = { l, from, (uint64_t)to - (uint64_t)from, px, out };

@@ -48,8 +48,8 @@ static inline uint64_t tide__lod_length(const tide_lod *l, uint32_t place)
 
 /* Finds the pieces of a window; from < to, px >= 1. O(rows + pieces × log spans). Many threads may
  * query one index at once. */
-tide_code tide__lod_visible(const tide_lod *l, int64_t from, int64_t to, uint32_t px,
-			    tide_timeline_pieces *out, tide_error *err);
+tide_code tide__lod_find_visible(const tide_lod *l, int64_t from, int64_t to, uint32_t px,
+				 tide_timeline_pieces *out, tide_error *err);
 void tide__timeline_pieces_free(tide_timeline_pieces *p);
 
 #endif

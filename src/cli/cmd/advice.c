@@ -35,7 +35,7 @@ static int run(const tide_args *a)
 	tide_model *m = tide__cli_load(a, a->files[0], 0);
 	if (!m)
 		return 1;
-	tide_code rc = tide__hta_one(m, a->files[0], &job, &err);
+	tide_code rc = tide__hta_job_find(m, a->files[0], &job, &err);
 	if (rc == TIDE_OK)
 		rc = tide__collect_findings(m, &(tide_findings_query){ .job = job }, &f, &err);
 	int status = rc == TIDE_OK ? print(a, m, &f) : tide__cli_fail(a->files[0], &err);

@@ -69,7 +69,7 @@ static int report(const tide_args *a, const char *path, tide_json *j)
 	size_t top = tide__cli_top(&a->opt[O_TOP], j != NULL);
 	if (!m)
 		return 1;
-	if (tide__compile_report(m, &r, &err) != TIDE_OK) {
+	if (tide__compile_report_find(m, &r, &err) != TIDE_OK) {
 		tide__model_free(m);
 		return tide__cli_fail(path, &err);
 	}

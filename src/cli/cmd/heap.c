@@ -40,8 +40,8 @@ static int run(const tide_args *a)
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY);
 	if (!m)
 		return 1;
-	int rc = tide__heap_report(m, &h, &err) == TIDE_OK ? show(a, m, &h)
-							   : tide__cli_fail(a->files[0], &err);
+	int rc = tide__heap_report_find(m, &h, &err) == TIDE_OK ? show(a, m, &h)
+								: tide__cli_fail(a->files[0], &err);
 	tide__heap_report_free(&h);
 	tide__model_free(m);
 	return rc;

@@ -17,9 +17,9 @@ int tide__cli_sequences(const tide_args *a, const char *op, const tide_window *w
 		return 1;
 	tide_steps steps = { 0 };
 	tide_span_window w = { .all = true };
-	tide_code rc = tide__steps_named(m, &steps, &err);
+	tide_code rc = tide__steps_find_named(m, &steps, &err);
 	if (rc == TIDE_OK)
-		rc = tide__window_of(&steps, window, &w, &err);
+		rc = tide__window_resolve(&steps, window, &w, &err);
 	tide__steps_free(&steps);
 	if (rc == TIDE_OK)
 		rc = tide__find_sequences(m, op, min_kernels, w.all ? INT64_MIN : w.from,

@@ -48,8 +48,8 @@ static int show(const tide_args *a, const tide_model *m, const tide_phases *p,
 static tide_code find(const tide_args *a, const tide_model *m, tide_phases *p, tide_error *err)
 {
 	tide_code rc =
-		(a->opt[O_BY].num ? tide__phases_by_annotation : tide__find_phases)(m, p, err);
-	if (rc == TIDE_OK && a->opt[O_SUM].set && !tide__phases_sum(p))
+		(a->opt[O_BY].num ? tide__phases_find_by_annotation : tide__find_phases)(m, p, err);
+	if (rc == TIDE_OK && a->opt[O_SUM].set && !tide__phases_join(p))
 		rc = tide__nomem(err);
 	return rc;
 }

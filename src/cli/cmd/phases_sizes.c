@@ -167,7 +167,7 @@ static int size_log(struct work *w, struct input *in)
 			tide__fail(&err, TIDE_ETRUNC, s->at,
 				   "a memory summary ends before its totals; it is left out");
 			w->rc = tide__cli_fail(in->file, &err);
-		} else if (tide__training_sizes(s, &o, &in->sizes[kept], &err) != TIDE_OK) {
+		} else if (tide__training_sizes_find(s, &o, &in->sizes[kept], &err) != TIDE_OK) {
 			w->rc = tide__cli_fail(in->file, &err);
 		} else {
 			int64_t off = tide__phase_summary_off(s, &row);
@@ -215,10 +215,10 @@ static int load_trace(struct work *w, struct input *in)
 	in->sizes = tide__calloc(1, sizeof *in->sizes);
 	if (tide__cli_one_device(w->a, w->device, m, &device, &rc)) {
 		const char *base = strrchr(in->file, '/');
-		tide_code code =
-			in->sizes ? tide__training_recorded(m, device, base ? base + 1 : in->file,
-							    &o, &in->all, in->sizes, &err)
-				  : TIDE_ENOMEM;
+		tide_code code = in->sizes ? tide__training_sizes_find_recorded(
+						     m, device, base ? base + 1 : in->file, &o,
+						     &in->all, in->sizes, &err)
+					   : TIDE_ENOMEM;
 		err.code = code;
 		rc = code == TIDE_OK ? 0 : tide__cli_fail(in->file, &err);
 	}

@@ -40,7 +40,7 @@ static tide_code analyze(tide_compat_job *job, tide_compat_rank *r, const tide_m
 	tide_code rc = tide__compat_frame_build(m, keep_last, &f, err);
 	if (rc != TIDE_OK)
 		return rc;
-	rc = tide__compat_tables(m, &f, &r->t, err);
+	rc = tide__compat_tables_find(m, &f, &r->t, err);
 	r->rank = rank_of(m);
 	r->steps = f.steps;
 	r->dropped_last = f.dropped_last;

@@ -154,7 +154,7 @@ static tide_code prepare(void *user, tide_page_options *opt, tide_error *err)
 	tide_code rc = h ? TIDE_OK : tide__hta_analyze(g->m, &alone, &h, err);
 	g->h = NULL;
 	if (rc == TIDE_OK)
-		rc = tide__hta_job_of(g->file, h, &g->job, err);
+		rc = tide__hta_job_make(g->file, h, &g->job, err);
 	opt->job = g->job;
 	if (rc == TIDE_OK && g->job && tide__page_has(opt->only, "critical")) {
 		find_critical(g->file, g->m, &g->crit);

@@ -283,7 +283,7 @@ static void tell_heap(const char *file)
 	if (stat(file, &st) || st.st_size > LARGE ||
 	    tide__load(file, &(tide_load_options){ .what = TIDE_WANT_MEMORY }, &m, NULL) != TIDE_OK)
 		return;
-	if (tide__heap_report(m, &h, NULL) == TIDE_OK && h.pool) {
+	if (tide__heap_report_find(m, &h, NULL) == TIDE_OK && h.pool) {
 		fprintf(stderr, "tidemark run: %s; next: tidemark heap ",
 			tide__heap_line(&h, line, sizeof line));
 		put_quoted(file, stderr);

@@ -145,7 +145,7 @@ static bool over_time(struct geometry *x, uint32_t device, tide_error *err)
 {
 	tide_json *j = tide__box_json(x->b);
 	tide_fragmentation f = { 0 };
-	bool ok = tide__fragmentation_by_events(x->m, device, POINTS, &f, err) == TIDE_OK;
+	bool ok = tide__fragmentation_find_by_events(x->m, device, POINTS, &f, err) == TIDE_OK;
 	tide__json_object(j);
 	tide__json_kuint(j, "device", device);
 	tide__json_kuint(j, "points", f.n);

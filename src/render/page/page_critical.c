@@ -42,8 +42,8 @@ static bool path(tide_box *b, const tide_critical_view *v, tide_json *j)
 {
 	tide_page_names names = { 0 };
 	tide_cp_longest l;
-	bool ok =
-		tide__critical_longest(v->c, MOST_EDGES, &l) && tide__page_names_init(&names, v->m);
+	bool ok = tide__critical_find_longest(v->c, MOST_EDGES, &l) &&
+		  tide__page_names_init(&names, v->m);
 	if (ok) {
 		edges(b, v, &l, &names);
 		tide__json_kuint(j, "path_left_out", l.left_out);

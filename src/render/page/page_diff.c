@@ -122,7 +122,7 @@ static bool one_tree(tide_box *b, const tide_page_two *two, const struct tree *t
 	bool ok = tide__find_flame(two->m[0], &opt, &f[0], err) == TIDE_OK &&
 		  tide__find_flame(two->m[1], &opt, &f[1], err) == TIDE_OK;
 	bool any = ok && (f[0]->nodes.total[0] || f[1]->nodes.total[0]);
-	ok = ok && (!any || tide__flame_pair(f[0], f[1], FOLD, DEEP, &p));
+	ok = ok && (!any || tide__flame_pair_build(f[0], f[1], FOLD, DEEP, &p));
 	if (ok && any) {
 		put_rows(b, t, &p);
 		tree_json(tide__box_json(b), t, &p);

@@ -88,7 +88,7 @@ static void device_json(tide_json *j, const tide_model *m, uint32_t d, const tid
 static void small_curve(tide_box *b, int col, const uint64_t *v)
 {
 	uint64_t highest[SMALL];
-	tide__highest_of(v, BUCKETS, TIDE_SAMPLED_NONE, SMALL, highest);
+	tide__curve_keep_highest(v, BUCKETS, TIDE_SAMPLED_NONE, SMALL, highest);
 	for (size_t i = 0; i < SMALL; i++)
 		tide__box_put(b, col, (int64_t)highest[i]);
 }

@@ -76,7 +76,7 @@ static uint32_t tensor_of(struct memory *x, uint32_t alloc)
 static void put_alloc(struct memory *x, uint32_t row)
 {
 	const tide_allocs *a = &x->m->allocs;
-	uint32_t node = tide__paths_span(&x->paths, x->m, a->span[row]);
+	uint32_t node = tide__paths_add_span(&x->paths, x->m, a->span[row]);
 	if (node == TIDE_NO_PATH) {
 		tide__box_fail(x->b);
 		node = 0;
@@ -224,13 +224,14 @@ static bool setup(struct memory *x)
 		x->module = tide__box_column(x->b, "module", TIDE_COL_UINT);
 	x->place = tide__calloc(x->m->allocs.n, sizeof *x->place);
 	x->tensor = tide__calloc(x->m->allocs.n, sizeof *x->tensor);
-	x->faces = tide__stack_main_frames(x->m);
+	x->faces = tide__stack_main_frames_find(x->m);
 	x->labels = tide__strings_new();
 	return tide__page_stacks_init(&x->stacks, x->m, x->b, &x->names) &&
 	       tide__page_names_init(&x->names, x->m) && tide__paths_init(&x->paths) &&
-	       tide__paths_all(&x->paths, x->m) && x->place && x->tensor && x->faces && x->labels &&
-	       tide__find_alloc_modules(x->m, &x->modules, &x->owners) &&
-	       tide__view_parts(x->m, &x->parts) && tide__find_roles(x->m, &x->roles) == TIDE_OK;
+	       tide__paths_prepare_all(&x->paths, x->m) && x->place && x->tensor && x->faces &&
+	       x->labels && tide__find_alloc_modules(x->m, &x->modules, &x->owners) &&
+	       tide__view_parts_find(x->m, &x->parts) &&
+	       tide__find_roles(x->m, &x->roles) == TIDE_OK;
 }
 
 bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options *opt,
@@ -240,7 +241,7 @@ bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options
 			    .b = b,
 			    .drop = opt->downsampled ? opt->downsampled->drop : NULL };
 	tide_json *j = tide__box_json(b);
-	bool ok = tide__modules_of(m, &x.modules, err) == TIDE_OK && setup(&x);
+	bool ok = tide__modules_find_of_spans(m, &x.modules, err) == TIDE_OK && setup(&x);
 	if (ok) {
 		for (size_t i = 1; i < m->tensors.n; i++)
 			x.tensor[m->tensors.alloc[i].i] = (uint32_t)i;

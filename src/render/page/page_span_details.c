@@ -36,7 +36,7 @@ static int64_t freed(void *ctx, uint32_t i)
 static void put_memory(tide_box *b, const tide_model *m, const uint32_t *order, uint32_t n)
 {
 	struct memory x = { .order = order };
-	if (tide__span_memory(m, &x.s)) {
+	if (tide__span_memory_find(m, &x.s)) {
 		tide__box_fill(b, "allocated", TIDE_COL_UINT, n, allocated, &x);
 		tide__box_fill(b, "freed", TIDE_COL_UINT, n, freed, &x);
 	} else {

@@ -79,7 +79,7 @@ static void share_columns(tide_box *b, const tide_tt *t)
 	int w = tide__box_column(b, "weights", TIDE_COL_DELTA),
 	    a = tide__box_column(b, "activations", TIDE_COL_DELTA);
 	tide_tt_share *v = tide__alloc(t->n, sizeof *v);
-	bool ok = v && tide__tt_shares(t, 0, v);
+	bool ok = v && tide__tt_find_shares(t, 0, v);
 	uint32_t banks = t->pool_row[0] ? t->m->pools.banks[t->pool_row[0]] : 0;
 	for (size_t i = 0; i < t->n; i++) {
 		tide__box_put(b, w, ok && banks ? (int64_t)(v[i].weights / banks) : 0);

@@ -65,7 +65,7 @@ bool tide__page_window(tide_box *b, const tide_lod *l, int64_t from, int64_t to,
 	x.busy = tide__box_column(b, "busy", TIDE_COL_UINT);
 	x.place = tide__box_column(b, "place", TIDE_COL_DELTA);
 	bool ok = tide__page_names_init(&x.names, l->m) &&
-		  tide__lod_visible(l, from, to, px, &p, err) == TIDE_OK;
+		  tide__lod_find_visible(l, from, to, px, &p, err) == TIDE_OK;
 	for (size_t i = 0; ok && i < p.n; i++)
 		put_piece(&x, &p.v[i], &last);
 	tide__json_object(j);

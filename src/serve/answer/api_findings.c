@@ -79,7 +79,7 @@ tide_code tide__api_compile(tide_ask *a, tide_error *err)
 	if (rc != TIDE_OK)
 		return rc;
 	bool log = l && !strcmp(l->m->format, "torchtrace");
-	if (log && (rc = tide__compile_report(l->m, &r, err)) != TIDE_OK)
+	if (log && (rc = tide__compile_report_find(l->m, &r, err)) != TIDE_OK)
 		return rc;
 	tide__api_begin(&j, a, l, log);
 	tide__json_knull(&j, "speedup"); /* a log has no eager run to compare with */

@@ -114,7 +114,7 @@ static void put_alloc(struct alive *x, uint32_t row)
 	const tide_model *m = x->m;
 	tide_json *j = &x->j;
 	char path[4096];
-	uint32_t node = tide__paths_span(&x->paths, m, m->allocs.span[row]);
+	uint32_t node = tide__paths_add_span(&x->paths, m, m->allocs.span[row]);
 	int64_t died = m->allocs.died[row];
 	tide__json_object(j);
 	tide__json_kuint(j, "bytes", m->allocs.size[row]);
@@ -161,7 +161,7 @@ static tide_code put_alive(tide_ask *a, tide_loaded *l, uint32_t device, uint64_
 	uint64_t bytes = 0;
 	tide_code rc = tide__live_set_at(l->m, position, device, TIDE_ANY, &all, err);
 	if (rc == TIDE_OK)
-		rc = tide__largest(l->m, &all, device, limit, &top, err);
+		rc = tide__live_set_find_largest(l->m, &all, device, limit, &top, err);
 	if (rc == TIDE_OK &&
 	    (!tide__paths_init(&x.paths) || tide__find_roles(l->m, &x.roles) != TIDE_OK))
 		rc = tide__nomem(err);

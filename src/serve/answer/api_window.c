@@ -57,7 +57,7 @@ tide_code tide__api_spans(tide_ask *a, tide_error *err)
 		return rc;
 	if (!tide__api_window(a, l, &w))
 		return tide__ask_wrong(a, err);
-	rc = tide__lod_visible(x, w.from, w.to, (uint32_t)w.px, &p, err);
+	rc = tide__lod_find_visible(x, w.from, w.to, (uint32_t)w.px, &p, err);
 	if (rc != TIDE_OK)
 		return rc;
 	tide__api_begin(&j, a, l, x->rows.n > 0);

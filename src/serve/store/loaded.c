@@ -55,7 +55,7 @@ tide_code tide__loaded_job(tide_loaded *l, const tide_hta_job **out, tide_error 
 	tide_code rc = TIDE_OK;
 	pthread_mutex_lock(&l->job_lock);
 	if (!l->job_made) {
-		rc = tide__hta_one(l->m, l->m->path, &l->job, err);
+		rc = tide__hta_job_find(l->m, l->m->path, &l->job, err);
 		l->job_made = rc == TIDE_OK;
 		if (rc != TIDE_OK) { /* to be tried again */
 			tide__hta_job_free(l->job);

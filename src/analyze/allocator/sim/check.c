@@ -329,7 +329,7 @@ static tide_code check_all(tide_sim *s, struct script *d)
 
 	for (size_t i = 0; i <= q->n; i++) {
 		size_t j = run_end(s, d, i);
-		tide_code rc = tide__sim_mark_done(s, q, j, &done);
+		tide_code rc = tide__sim_end_pools(s, q, j, &done);
 		enum story story = choose(s, d, i, j);
 
 		if (rc == TIDE_OK && story == EMPTIED && !note_empty(q, &cap, j))

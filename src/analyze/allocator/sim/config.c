@@ -306,7 +306,7 @@ void tide__sim_describe(const tide_sim_config *c, char *buf, size_t n)
 		put(&t, "default");
 }
 
-bool tide__sim_same(const tide_sim_config *a, const tide_sim_config *b)
+bool tide__sim_config_equals(const tide_sim_config *a, const tide_sim_config *b)
 {
 	return a->max_split_size == b->max_split_size &&
 	       a->max_non_split_rounding == b->max_non_split_rounding &&

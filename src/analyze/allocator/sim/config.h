@@ -43,7 +43,7 @@ tide_code tide__sim_parse(tide_sim_config *c, const char *text, tide_error *err)
 void tide__sim_describe(const tide_sim_config *c, char *buf, size_t n);
 
 /* Returns true if the settings are equal, ignoring the device. */
-bool tide__sim_same(const tide_sim_config *a, const tide_sim_config *b);
+bool tide__sim_config_equals(const tide_sim_config *a, const tide_sim_config *b);
 
 /* Returns the bytes a request is rounded to; UINT64_MAX on overflow. */
 uint64_t tide__sim_round(const tide_sim_config *c, uint64_t size);

@@ -86,8 +86,8 @@ void tide__sim_link(tide_sim *s, uint32_t prev, uint32_t i, uint32_t next);
 /* Merges neighbour `other` into `i` if both are free (or both unmapped); `i` itself is in no
  * set. */
 void tide__sim_merge(tide_sim *s, uint32_t i, uint32_t other);
-uint32_t tide__sim_bin(tide_sim *s, uint32_t bp,
-		       uint32_t stream); /* index + 1; 0 = out of memory */
+uint32_t tide__sim_get_bin(tide_sim *s, uint32_t bp,
+			   uint32_t stream); /* index + 1; 0 = out of memory */
 void tide__sim_count_reserved(tide_sim *s, uint64_t more);
 bool tide__sim_is_small(const tide_sim *s, uint32_t b);
 tide_sim_where tide__sim_where_of(const tide_sim *s, uint32_t b);

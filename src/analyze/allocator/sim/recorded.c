@@ -43,7 +43,7 @@ static void read_divisions(const char *s, uint32_t out[TIDE_SIM_CLASSES])
 	}
 }
 
-bool tide__sim_recorded(const tide_model *m, tide_sim_config *c)
+bool tide__sim_read_recorded(const tide_model *m, tide_sim_config *c)
 {
 	int64_t v;
 	bool known = false;

@@ -142,7 +142,7 @@ static bool first_of_kind(const tide_requests *q, tide_map *first)
 	return ok;
 }
 
-bool tide__sim_ranges(const tide_requests *q, uint64_t *begin)
+bool tide__sim_find_ranges(const tide_requests *q, uint64_t *begin)
 {
 	tide_map first = { 0 };
 	bool ok = first_of_kind(q, &first);
@@ -183,7 +183,7 @@ static tide_code seed_one(tide_sim *s, const tide_requests *q, const tide_before
 static tide_code seed_kept(tide_sim *s, const tide_requests *q)
 {
 	uint64_t *begin = tide__alloc(q->n_before, sizeof *begin);
-	tide_code rc = begin && tide__sim_ranges(q, begin) ? TIDE_OK : TIDE_ENOMEM;
+	tide_code rc = begin && tide__sim_find_ranges(q, begin) ? TIDE_OK : TIDE_ENOMEM;
 
 	for (size_t i = 0; rc == TIDE_OK && i < q->n_before; i++)
 		rc = seed_one(s, q, &q->before[i], begin[i]);
@@ -194,10 +194,10 @@ static tide_code seed_kept(tide_sim *s, const tide_requests *q)
 static tide_code seed_again(tide_sim *s, const tide_requests *q, size_t from)
 {
 	for (size_t i = from; i < q->n_blocks; i++) {
-		tide_code rc = tide__sim_alloc(s, q->blocks[i].id,
-					       q->blocks[i].requested ? q->blocks[i].requested
-								      : q->blocks[i].size,
-					       q->block_stream[i], q->block_pool[i]);
+		tide_code rc = tide__sim_allocate(s, q->blocks[i].id,
+						  q->blocks[i].requested ? q->blocks[i].requested
+									 : q->blocks[i].size,
+						  q->block_stream[i], q->block_pool[i]);
 
 		if (rc == TIDE_ENOMEM || rc == TIDE_ELIMIT)
 			return rc;
@@ -210,7 +210,7 @@ static tide_code try_oom(tide_sim *s, const tide_requests *q, const tide_request
 			 tide_sim_result *out)
 {
 	uint32_t id = q->n_ids - 1;
-	tide_code rc = tide__sim_alloc(s, id, r->size, r->stream, r->pool);
+	tide_code rc = tide__sim_allocate(s, id, r->size, r->stream, r->pool);
 
 	if (rc == TIDE_OK && out->oom_seen < 64)
 		out->oom_fit_mask |= 1ull << out->oom_seen;
@@ -226,7 +226,7 @@ tide_code tide__sim_serve(tide_sim *s, const tide_requests *q, const tide_reques
 {
 	switch (r->kind) {
 	case TIDE_REQ_ALLOC:
-		return tide__sim_alloc(s, r->id, r->size, r->stream, r->pool);
+		return tide__sim_allocate(s, r->id, r->size, r->stream, r->pool);
 	case TIDE_REQ_FREE:
 		return tide__sim_free(s, r->id);
 	case TIDE_REQ_FREE_ASKED:
@@ -245,12 +245,12 @@ void tide__sim_finish(const tide_sim *s, tide_sim_result *out)
 }
 
 /* Marks the private pools that are finished by request i. */
-tide_code tide__sim_mark_done(tide_sim *s, const tide_requests *q, size_t i, size_t *at)
+tide_code tide__sim_end_pools(tide_sim *s, const tide_requests *q, size_t i, size_t *at)
 {
 	tide_code rc = TIDE_OK;
 
 	for (; *at < q->n_done && q->done[*at].req <= i && rc == TIDE_OK; ++*at)
-		rc = tide__sim_pool_done(s, q->done[*at].pool);
+		rc = tide__sim_end_pool(s, q->done[*at].pool);
 	return rc;
 }
 
@@ -260,7 +260,7 @@ static tide_code run_all(tide_sim *s, struct room *d, tide_sim_result *out)
 	size_t e = 0, done = 0;
 
 	for (size_t i = 0; i < q->n; i++) {
-		if (tide__sim_mark_done(s, q, i, &done) != TIDE_OK)
+		if (tide__sim_end_pools(s, q, i, &done) != TIDE_OK)
 			return TIDE_ENOMEM;
 		while (e < q->n_empty && q->empty[e] <= i) {
 			tide__sim_empty_cache(s);

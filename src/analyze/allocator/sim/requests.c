@@ -478,7 +478,7 @@ tide_code tide__requests_new(const tide_model *m, tide_device_id device, tide_re
 		return tide__nomem(err);
 	q->device = device;
 	q->n_ids = (uint32_t)m->allocs.n + 1; /* one more id, for recorded out-of-memory requests */
-	q->settings_known = tide__sim_recorded(m, &q->recorded);
+	q->settings_known = tide__sim_read_recorded(m, &q->recorded);
 	rc = build(&b, err);
 	tide__free(b.stream_of);
 	tide__free(b.pool_of);

@@ -87,6 +87,6 @@ bool tide__wants_memory(const tide_requests *q, size_t i);
 
 /* Reads the settings from the trace's facts; returns false and sets the defaults if there are
  * none. */
-bool tide__sim_recorded(const tide_model *m, tide_sim_config *c);
+bool tide__sim_read_recorded(const tide_model *m, tide_sim_config *c);
 
 #endif

@@ -143,7 +143,7 @@ static void seed_stretch(tide_sim *s, uint32_t b, uint64_t addr, uint64_t size,
 
 tide_code tide__sim_seed_range(tide_sim *s, tide_sim_where where, uint64_t addr)
 {
-	uint32_t b = tide__sim_bin(s, 2 * where.pool + !where.small, where.stream);
+	uint32_t b = tide__sim_get_bin(s, 2 * where.pool + !where.small, where.stream);
 	uint32_t r = b ? tide__sim_new_range(s, b - 1, addr) : 0;
 
 	if (!r)
@@ -157,7 +157,7 @@ tide_code tide__sim_seed_segment(tide_sim *s, tide_sim_where where, uint64_t add
 {
 	if (!seeds_ok(s, addr, size, blocks, n))
 		return TIDE_ECORRUPT;
-	uint32_t b = tide__sim_bin(s, 2 * where.pool + !where.small, where.stream), last = 0;
+	uint32_t b = tide__sim_get_bin(s, 2 * where.pool + !where.small, where.stream), last = 0;
 
 	if (!b--)
 		return TIDE_ENOMEM;

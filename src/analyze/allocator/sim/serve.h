@@ -12,7 +12,7 @@ tide_code tide__sim_seed_all(tide_sim *s, const tide_requests *q, tide_sim_befor
 tide_code tide__sim_serve(tide_sim *s, const tide_requests *q, const tide_request *r,
 			  tide_sim_result *out);
 /* Marks the private pools that are done by request i; *at advances through q->done. */
-tide_code tide__sim_mark_done(tide_sim *s, const tide_requests *q, size_t i, size_t *at);
+tide_code tide__sim_end_pools(tide_sim *s, const tide_requests *q, size_t i, size_t *at);
 /* Writes the final figures. */
 void tide__sim_finish(const tide_sim *s, tide_sim_result *out);
 /* Returns an address above all recorded ones. */
@@ -22,6 +22,6 @@ uint64_t tide__sim_above(const tide_requests *q);
  * half, pool and stream: the lowest address mapped later below it, with nothing older in
  * between. For all others: their own address. begin has q->n_before rows. Returns false if
  * memory runs out. O(parts + segments taken). */
-bool tide__sim_ranges(const tide_requests *q, uint64_t *begin);
+bool tide__sim_find_ranges(const tide_requests *q, uint64_t *begin);
 
 #endif

@@ -143,7 +143,7 @@ static uint32_t new_bin(tide_sim *s, uint32_t bp, uint32_t stream)
 	return b + 1;
 }
 
-uint32_t tide__sim_bin(tide_sim *s, uint32_t bp, uint32_t stream)
+uint32_t tide__sim_get_bin(tide_sim *s, uint32_t bp, uint32_t stream)
 {
 	uint64_t key = ((uint64_t)bp << 32 | stream) + 1;
 
@@ -320,7 +320,8 @@ static void use(tide_sim *s, uint32_t i, uint32_t id, uint64_t requested)
 	note_peaks(&s->st);
 }
 
-tide_code tide__sim_alloc(tide_sim *s, uint32_t id, uint64_t size, uint32_t stream, uint32_t pool)
+tide_code tide__sim_allocate(tide_sim *s, uint32_t id, uint64_t size, uint32_t stream,
+			     uint32_t pool)
 {
 	uint64_t rounded = tide__sim_round(&s->c, size);
 
@@ -330,7 +331,8 @@ tide_code tide__sim_alloc(tide_sim *s, uint32_t id, uint64_t size, uint32_t stre
 		s->st.ooms++;
 		return TIDE_ELIMIT;
 	}
-	uint32_t bp = 2 * pool + (rounded > TIDE_SIM_SMALL_MAX), b = tide__sim_bin(s, bp, stream);
+	uint32_t bp = 2 * pool + (rounded > TIDE_SIM_SMALL_MAX),
+		 b = tide__sim_get_bin(s, bp, stream);
 
 	if (!b--) {
 		s->failed = true;
@@ -400,7 +402,7 @@ tide_code tide__sim_free(tide_sim *s, uint32_t id)
 	return s->failed ? TIDE_ENOMEM : TIDE_OK;
 }
 
-tide_code tide__sim_pool_done(tide_sim *s, uint32_t pool)
+tide_code tide__sim_end_pool(tide_sim *s, uint32_t pool)
 {
 	if (!need_pool(s, pool)) {
 		s->failed = true;

@@ -8,7 +8,7 @@
  * memory: a tide_sim_device acts as the device. One thread at a time.
  *
  *     tide_sim *s = tide__sim_new(&config, &device, n_ids);
- *     tide__sim_alloc(s, id, bytes, stream, pool);  tide__sim_free(s, id);
+ *     tide__sim_allocate(s, id, bytes, stream, pool);  tide__sim_free(s, id);
  *     const tide_sim_stats *now = tide__sim_stats(s);
  *
  * Streams are dense numbers 0.. in the order of the stream handles' values (that order decides
@@ -61,7 +61,8 @@ void tide__sim_free_all(tide_sim *s);
 
 /* Returns TIDE_OK; TIDE_ELIMIT when device memory runs out; TIDE_EUSAGE when the id is in use or
  * out of range; TIDE_ENOMEM when the simulator itself runs out (it is then unusable). */
-tide_code tide__sim_alloc(tide_sim *s, uint32_t id, uint64_t size, uint32_t stream, uint32_t pool);
+tide_code tide__sim_allocate(tide_sim *s, uint32_t id, uint64_t size, uint32_t stream,
+			     uint32_t pool);
 /* Frees the block. Unknown ids are ignored. */
 tide_code tide__sim_free(tide_sim *s, uint32_t id);
 /* Requests a free while a stream still uses the block, until tide__sim_free (or a full release). */
@@ -69,7 +70,7 @@ void tide__sim_free_asked(tide_sim *s, uint32_t id);
 /* Simulates torch.cuda.empty_cache(). */
 tide_code tide__sim_empty_cache(tide_sim *s);
 /* Marks a private pool whose graphs are gone: its segments may be released from now on. */
-tide_code tide__sim_pool_done(tide_sim *s, uint32_t pool);
+tide_code tide__sim_end_pool(tide_sim *s, uint32_t pool);
 
 /* Gets address and size of the block of a live id; returns false if it is not live. */
 bool tide__sim_block(const tide_sim *s, uint32_t id, uint64_t *addr, uint64_t *size);

@@ -54,7 +54,7 @@ static tide_code run_one(const tide_requests *q, const tide_sim_config *c, uint6
 	tide_code rc = tide__sim_run(q, &use, before, r);
 
 	r->order = out->n++;
-	r->same_settings = tide__sim_same(c, &q->recorded);
+	r->same_settings = tide__sim_config_equals(c, &q->recorded);
 	return rc;
 }
 
@@ -64,9 +64,9 @@ static tide_code run_both(const tide_requests *q, const tide_sim_config *c, uint
 {
 	tide_code rc = TIDE_OK;
 
-	if (tide__sim_same(c, &q->recorded))
+	if (tide__sim_config_equals(c, &q->recorded))
 		rc = run_one(q, c, capacity, TIDE_BEFORE_KEEP, out);
-	if (rc == TIDE_OK && (q->n_before || !tide__sim_same(c, &q->recorded)))
+	if (rc == TIDE_OK && (q->n_before || !tide__sim_config_equals(c, &q->recorded)))
 		rc = run_one(q, c, capacity, TIDE_BEFORE_AGAIN, out);
 	return rc;
 }
@@ -99,7 +99,7 @@ tide_code tide__sim_sweep_standard(tide_requests *q, tide_sweep *out, tide_error
 	for (size_t i = 0; tide__sim_standard[i]; i++) {
 		tries[n] = tide__sim_defaults();
 		tide__sim_parse(&tries[n], tide__sim_standard[i], NULL);
-		if (!tide__sim_same(&tries[n], &q->recorded) &&
+		if (!tide__sim_config_equals(&tries[n], &q->recorded) &&
 		    (q->limit || !(tries[n].gc_threshold > 0)))
 			n++;
 	}

@@ -157,7 +157,7 @@ static void json_series(tide_json *j, const tide_leaks_view *x, const tide_leak 
 	bool few = k - x->l->v < MOST_SERIES && x->l->steps.n <= MOST_POINTS;
 	uint64_t *y = few ? tide__calloc(x->l->steps.n, sizeof *y) : NULL;
 
-	if (!y || tide__leak_series(x->m, x->device, x->l, k->key, y, &err) != TIDE_OK) {
+	if (!y || tide__leaks_find_series(x->m, x->device, x->l, k->key, y, &err) != TIDE_OK) {
 		tide__json_knull(j, "bytes_after_step");
 	} else {
 		tide__json_karray(j, "bytes_after_step");

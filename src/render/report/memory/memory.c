@@ -105,7 +105,7 @@ static void large_row(tide_grid *g, struct view *x, uint32_t row)
 	const tide_model *m = x->r->m;
 	char device[64], path[4096];
 	uint32_t pool = m->allocs.pool[row].i;
-	uint32_t node = tide__paths_span(&x->paths, m, m->allocs.span[row]);
+	uint32_t node = tide__paths_add_span(&x->paths, m, m->allocs.span[row]);
 	int64_t born = m->allocs.born[row], died = m->allocs.died[row];
 	tide__grid_uint(g, m->allocs.size[row]);
 	tide__grid_uint(g, m->allocs.requested[row]);

@@ -181,7 +181,7 @@ tide_code tide__critical_view_run(const tide_model *m, bool compat,
 {
 	tide_compat_frame f;
 	tide_code rc = compat ? tide__compat_frame_build(m, false, &f, err)
-			      : tide__compat_frame_exact(m, &f, err);
+			      : tide__compat_frame_build_exact(m, &f, err);
 	if (rc != TIDE_OK)
 		return rc;
 	rc = tide__find_critical_path(m, &f, o, c, err);

@@ -25,7 +25,8 @@ static void op_cell(tide_grid *g, tide_predict_answer *x, size_t line, bool text
 {
 	char buf[1024];
 	const tide_model *m = tide__predict_last(x)->m;
-	uint32_t node = tide__paths_span(&x->paths, m, m->allocs.span[x->live.v[line].at[1].row]);
+	uint32_t node =
+		tide__paths_add_span(&x->paths, m, m->allocs.span[x->live.v[line].at[1].row]);
 	if (!node || node == TIDE_NO_PATH) {
 		tide__grid_none(g);
 		return;

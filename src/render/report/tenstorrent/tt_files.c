@@ -195,7 +195,7 @@ static void json_programs(tide_json *j, const tide_tt *t)
 tide_code tide__tt_memory_json(tide_tt *t, FILE *out, tide_error *err)
 {
 	tide_tt_live *pad = tide__alloc(t->n * 2, sizeof *pad);
-	tide_code rc = pad ? tide__tt_padding(t, true, pad, err) : tide__nomem(err);
+	tide_code rc = pad ? tide__tt_find_padding(t, true, pad, err) : tide__nomem(err);
 	tide_json j;
 	if (rc != TIDE_OK) {
 		tide__free(pad);
@@ -282,7 +282,7 @@ static void json_layout(tide_json *j, const tide_tt *t, const tide_tt_op *o, con
 {
 	tide_mlir_tensor x;
 	uint64_t shape[TIDE_MLIR_DIMS];
-	if (!tide__tt_result(t, o, p, &x) || !x.n_dims) {
+	if (!tide__tt_read_result(t, o, p, &x) || !x.n_dims) {
 		tide__json_knull(j, "output_layout_info");
 		return;
 	}
@@ -342,7 +342,7 @@ static void json_operation(tide_json *j, tide_tt *t, size_t i)
 	uint32_t rows[WEIGHTS];
 	tide_mlir_op p;
 	bool read = tide__tt_parse(t, o, &p);
-	size_t n = read ? tide__tt_weights(t, i, rows, WEIGHTS) : 0;
+	size_t n = read ? tide__tt_find_op_weights(t, i, rows, WEIGHTS) : 0;
 	tide__json_object(j);
 	kslice(j, "result", first_result(p.results));
 	tide__json_kstr(j, "mlir_op", tide__tt_name(t, o));
@@ -378,7 +378,7 @@ tide_code tide__tt_operations_json(tide_tt *t, FILE *out, tide_error *err)
 
 tide_code tide__tt_registry_json(tide_tt *t, FILE *out, tide_error *err)
 {
-	tide_tt_model x = tide__tt_model(t);
+	tide_tt_model x = tide__tt_count_model(t);
 	tide_json j;
 	tide__json_begin(&j, out, true);
 	tide__json_object(&j);

@@ -47,7 +47,7 @@ static void md_shapes(FILE *out, const tide_tt *t, size_t op)
 static void md_head(const tide_tt *t, const char *name, double pct, FILE *out)
 {
 	const tide_model *m = t->m;
-	uint64_t bytes = tide__tt_model(t).bytes;
+	uint64_t bytes = tide__tt_count_model(t).bytes;
 	char ops[32];
 	fprintf(out, "# Memory Profile: %s\n\n> ", name);
 	for (unsigned p = 0; p < 2; p++) {
@@ -89,7 +89,7 @@ static void md_config(tide_tt *t, FILE *out)
 		sep = " | ";
 	}
 	for (size_t i = 0; i < t->n; i++)
-		weight_ops += t->ops[i].graph.i || tide__tt_weights(t, i, &one, 1);
+		weight_ops += t->ops[i].graph.i || tide__tt_find_op_weights(t, i, &one, 1);
 	fprintf(out, "\n- Operations: %s total (%s weight, %s activation)\n\n",
 		tide__fmt_count(a, sizeof a, (int64_t)t->n),
 		tide__fmt_count(b, sizeof b, (int64_t)weight_ops),
@@ -141,7 +141,7 @@ static void md_peaks(const tide_tt *t, FILE *out)
 static void md_top(const tide_tt *t, tide_tt_by by, const char *title, FILE *out)
 {
 	size_t n;
-	tide_tt_row *v = tide__tt_top(t, by, 0, TT_TOP, &n);
+	tide_tt_row *v = tide__tt_find_top(t, by, 0, TT_TOP, &n);
 	if (n)
 		fprintf(out,
 			"## %s\n| Rank | Op# | Operation | Location | DRAM (MB) | Input | Output |\n"
@@ -163,7 +163,7 @@ static void md_top(const tide_tt *t, tide_tt_by by, const char *title, FILE *out
 static void md_padding(const tide_tt *t, FILE *out)
 {
 	size_t n;
-	tide_tt_row *v = tide__tt_top(t, TIDE_TT_BY_PADDING, 0, TT_TOP, &n);
+	tide_tt_row *v = tide__tt_find_top(t, TIDE_TT_BY_PADDING, 0, TT_TOP, &n);
 	if (n)
 		fputs("## Top 10 Padding Overhead\n| Rank | Op# | Operation | Logical | Padded | Overhead |\n"
 		      "|------|-----|-----------|---------|--------|----------|\n",
@@ -172,7 +172,7 @@ static void md_padding(const tide_tt *t, FILE *out)
 		tide_mlir_op p;
 		tide_mlir_tensor x;
 		if (!tide__tt_parse(t, &t->ops[v[i].op], &p) ||
-		    !tide__tt_result(t, &t->ops[v[i].op], &p, &x))
+		    !tide__tt_read_result(t, &t->ops[v[i].op], &p, &x))
 			continue;
 		fprintf(out, "| %zu | ", i + 1);
 		md_at(out, t, v[i].op);
@@ -210,7 +210,7 @@ static void md_weights(const tide_tt *t, FILE *out)
 		fprintf(out,
 			"## Model Weights (%.1f MB total)\n| Name | Shape | Type | Size |\n"
 			"|------|-------|------|------|\n",
-			mb(tide__tt_model(t).bytes));
+			mb(tide__tt_count_model(t).bytes));
 	for (size_t i = 0; i < n && i < most; i++) {
 		const tide_tt_weight *w = v[i];
 		fputs("| ", out);
@@ -232,7 +232,7 @@ static void md_distribution(const tide_tt *t, FILE *out)
 	size_t n;
 	uint64_t rest = 0;
 	char a[32];
-	tide_tt_count *v = tide__tt_distribution(t, &n);
+	tide_tt_count *v = tide__tt_count_by_name(t, &n);
 	fputs("## Operation Distribution\n", out);
 	for (size_t i = 0; v && i < n; i++) {
 		const char *name = tide__text(t->m, v[i].name, NULL), *dot = strrchr(name, '.');

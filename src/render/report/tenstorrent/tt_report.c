@@ -181,7 +181,7 @@ static tide_grid *top(const tide_tt *t, tide_tt_by by, unsigned pool)
 #undef COLUMNS
 	size_t n;
 	tide_grid *g = GRID(t, one, many);
-	tide_tt_row *v = tide__tt_top(t, by, pool, TT_TOP, &n);
+	tide_tt_row *v = tide__tt_find_top(t, by, pool, TT_TOP, &n);
 	for (size_t i = 0; v && i < n; i++) {
 		tide__grid_uint(g, v[i].value);
 		tide__grid_uint(g, v[i].value * banks_of(t, &t->ops[v[i].op], pool));
@@ -204,12 +204,12 @@ static tide_grid *padding(const tide_tt *t)
 #undef COLUMNS
 	size_t n;
 	tide_grid *g = GRID(t, one, many);
-	tide_tt_row *v = tide__tt_top(t, TIDE_TT_BY_PADDING, 0, TT_TOP, &n);
+	tide_tt_row *v = tide__tt_find_top(t, TIDE_TT_BY_PADDING, 0, TT_TOP, &n);
 	for (size_t i = 0; v && i < n; i++) {
 		tide_mlir_op p;
 		tide_mlir_tensor x;
 		if (!tide__tt_parse(t, &t->ops[v[i].op], &p) ||
-		    !tide__tt_result(t, &t->ops[v[i].op], &p, &x))
+		    !tide__tt_read_result(t, &t->ops[v[i].op], &p, &x))
 			continue;
 		tide__grid_uint(g, v[i].value);
 		tide__grid_real(g, x.bytes ? 100.0 * (double)v[i].value / (double)x.bytes : NAN);
@@ -284,7 +284,7 @@ static tide_grid *parts(const tide_tt *t)
 		{ "what", "What", TIDE_CELL_TEXT },
 	};
 	tide_tt_parts x;
-	tide__tt_parts_at_peak(t, 0, &x);
+	tide__tt_find_parts_at_peak(t, 0, &x);
 	const struct {
 		uint64_t bytes;
 		const char *what;
@@ -336,7 +336,7 @@ static tide_grid *shares(const tide_tt *t, size_t most)
 	tide_grid *g = GRID(t, one, many);
 	tide_tt_share *v = tide__alloc(t->n, sizeof *v);
 	uint32_t *rows = tide__alloc(t->n, sizeof *rows);
-	bool ok = v && rows && tide__tt_shares(t, 0, v);
+	bool ok = v && rows && tide__tt_find_shares(t, 0, v);
 	size_t all = ok ? peak_device_ops(t, rows) : 0, n = all < most ? all : most;
 	for (size_t k = 0; k < n; k++) {
 		size_t i = rows[n > 1 ? k * (all - 1) / (n - 1) : 0];
@@ -398,7 +398,7 @@ static tide_grid *distribution(const tide_tt *t, size_t most)
 		{ "op", "Op", TIDE_CELL_TEXT },
 	};
 	size_t n;
-	tide_tt_count *v = tide__tt_distribution(t, &n);
+	tide_tt_count *v = tide__tt_count_by_name(t, &n);
 	tide_grid *g = tide__grid_new(cols, 3);
 	for (size_t i = 0; v && i < n && i < most; i++) {
 		tide__grid_uint(g, v[i].n);
@@ -461,7 +461,7 @@ static tide_grid *model_weights(const tide_tt *t, size_t most)
 	static const tide_grid_col one[] = { COLUMNS(NULL) }, several[] = { COLUMNS("Modules") };
 #undef COLUMNS
 	size_t n;
-	tide_grid *g = tide__grid_new(tide__tt_model(t).modules > 1 ? several : one,
+	tide_grid *g = tide__grid_new(tide__tt_count_model(t).modules > 1 ? several : one,
 				      sizeof one / sizeof *one);
 	const tide_tt_weight **v = tide__tt_largest_weights(t, &n);
 	for (size_t i = 0; i < n && i < most; i++) {
@@ -491,7 +491,7 @@ static void section(FILE *out, const tide_style *st, const char *title, tide_gri
 tide_code tide__tt_live_padding(const tide_tt *t, tt_padding *out, tide_error *err)
 {
 	tide_tt_live *v = tide__alloc(t->n * 2, sizeof *v);
-	tide_code rc = v ? tide__tt_padding(t, false, v, err) : tide__nomem(err);
+	tide_code rc = v ? tide__tt_find_padding(t, false, v, err) : tide__nomem(err);
 	*out = (tt_padding){ .pct = NAN, .op = -1 };
 	for (size_t i = 0; rc == TIDE_OK && i < t->n; i++) {
 		const tide_tt_live *x = &v[i * 2];
@@ -553,7 +553,7 @@ static const char *peak_title(const tide_tt *t, char *buf, size_t n)
 /* Writes "weights"; with several modules also their sum. */
 static const char *weights_title(const tide_tt *t, char *buf, size_t n)
 {
-	tide_tt_model x = tide__tt_model(t);
+	tide_tt_model x = tide__tt_count_model(t);
 	char bytes[32];
 	if (x.modules < 2)
 		return "weights";
@@ -564,7 +564,7 @@ static const char *weights_title(const tide_tt *t, char *buf, size_t n)
 
 static void unnamed_note(const tide_tt *t, FILE *out)
 {
-	tide_tt_model x = tide__tt_model(t);
+	tide_tt_model x = tide__tt_count_model(t);
 	if (x.modules > 1 && x.unnamed)
 		fprintf(out,
 			"note: %llu weights have no name; they count once for each module that has "
@@ -631,8 +631,8 @@ tide_code tide__tt_json(tide_tt *t, tide_json *j, tide_error *err)
 	tide__grid_member(padding(t), j, "padding");
 	tide__grid_member(const_eval(t), j, "const_eval");
 	tide__grid_member(ooms(t), j, "out_of_memory");
-	tide__json_kuint(j, "modules", tide__tt_model(t).modules);
-	tide__json_kuint(j, "weight_bytes", tide__tt_model(t).bytes);
+	tide__json_kuint(j, "modules", tide__tt_count_model(t).modules);
+	tide__json_kuint(j, "weight_bytes", tide__tt_count_model(t).bytes);
 	tide__grid_member(model_weights(t, SIZE_MAX), j, "weights");
 	tide__grid_member(distribution(t, SIZE_MAX), j, "operations_by_name");
 	tide__grid_member(skipped(t), j, "skipped");
@@ -649,11 +649,11 @@ static int64_t fact(const tide_model *m, const char *key)
 
 static void summary_weights(tide_tt *t, FILE *out)
 {
-	tide_tt_model x = tide__tt_model(t);
+	tide_tt_model x = tide__tt_count_model(t);
 	uint64_t direct = 0, ops = 0;
 	uint32_t one;
 	for (size_t i = 0; i < t->n; i++) {
-		bool w = tide__tt_weights(t, i, &one, 1) > 0;
+		bool w = tide__tt_find_op_weights(t, i, &one, 1) > 0;
 		direct += w;
 		ops += w || t->ops[i].graph.i;
 	}

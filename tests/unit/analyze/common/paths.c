@@ -24,16 +24,16 @@ static void shared_nodes(void **state)
 	uint32_t a = span(m, 0, "train"), b = span(m, a, "forward"), c = span(m, b, "matmul");
 	uint32_t d = span(m, 0, "train"), e = span(m, d, "forward"), u = span(m, e, "");
 	assert_true(tide__paths_init(&p));
-	uint32_t node = tide__paths_span(&p, m, (tide_span_id){ c });
+	uint32_t node = tide__paths_add_span(&p, m, (tide_span_id){ c });
 	memset(buf, 'x', sizeof buf);
 	memset(small, 'x', sizeof small);
 	assert_string_equal(tide__paths_text(&p, m, node, buf, sizeof buf), "train/forward/matmul");
 	assert_string_equal(tide__paths_text(&p, m, node, small, sizeof small), ".../matmul");
 	assert_string_equal(tide__paths_text(&p, m, 0, buf, sizeof buf), "");
-	assert_int_equal(tide__paths_span(&p, m, (tide_span_id){ b }),
-			 tide__paths_span(&p, m, (tide_span_id){ e }));
-	assert_int_equal(tide__paths_span(&p, m, (tide_span_id){ 0 }), 0);
-	node = tide__paths_span(&p, m, (tide_span_id){ u });
+	assert_int_equal(tide__paths_add_span(&p, m, (tide_span_id){ b }),
+			 tide__paths_add_span(&p, m, (tide_span_id){ e }));
+	assert_int_equal(tide__paths_add_span(&p, m, (tide_span_id){ 0 }), 0);
+	node = tide__paths_add_span(&p, m, (tide_span_id){ u });
 	assert_string_equal(tide__paths_text(&p, m, node, buf, sizeof buf),
 			    "train/forward/(unnamed)");
 	assert_int_equal(p.n, 5);
@@ -79,7 +79,7 @@ static void deep(void **state)
 	tide__optree_free(&t);
 	tide_paths p;
 	assert_true(tide__paths_init(&p));
-	assert_int_equal(tide__paths_span(&p, m, (tide_span_id){ s }), DEPTH);
+	assert_int_equal(tide__paths_add_span(&p, m, (tide_span_id){ s }), DEPTH);
 	tide__paths_free(&p);
 	tide__model_free(m);
 }

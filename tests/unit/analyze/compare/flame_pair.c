@@ -40,7 +40,7 @@ static void both_weights(void **state)
 			for (int s = 0; s < 2; s++)
 				assert_int_equal(tide__find_flame(m[s], &opt, &f[s], NULL),
 						 TIDE_OK);
-			assert_true(tide__flame_pair(f[0], f[1], 0, 0, &p));
+			assert_true(tide__flame_pair_build(f[0], f[1], 0, 0, &p));
 			assert_int_equal(p.folded, 0);
 			for (uint32_t i = 0; i < p.tree->nodes.n; i++) {
 				path_of(p.tree, i, path, sizeof path);
@@ -65,7 +65,7 @@ static void folding(void **state)
 		tide_flame_pair p;
 		for (int s = 0; s < 2; s++)
 			assert_int_equal(tide__find_flame(m[s], &opt, &f[s], NULL), TIDE_OK);
-		assert_true(tide__flame_pair(f[0], f[1], 1 + seed % 20, seed % 5, &p));
+		assert_true(tide__flame_pair_build(f[0], f[1], 1 + seed % 20, seed % 5, &p));
 		for (int s = 0; s < 2; s++) {
 			uint64_t sum = 0, count = 0, want = 0;
 			for (uint32_t i = 0; i < p.tree->nodes.n; i++) {
@@ -93,7 +93,7 @@ static void no_memory(void **state)
 	assert_int_equal(tide__find_flame(m, &opt, &f, NULL), TIDE_OK);
 	for (uint64_t at = 1;; at++) {
 		tide__mem_fail_at(at);
-		bool ok = tide__flame_pair(f, f, 100, 0, &p);
+		bool ok = tide__flame_pair_build(f, f, 100, 0, &p);
 		tide__mem_fail_at(0);
 		tide__flame_pair_free(&p);
 		if (ok)

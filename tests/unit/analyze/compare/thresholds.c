@@ -186,8 +186,8 @@ static void globs(void **state)
 		{ "*ab", "aab", true },
 	};
 	for (size_t i = 0; i < sizeof g / sizeof *g; i++)
-		if (tide__glob(g[i].pattern, strlen(g[i].pattern), g[i].text, strlen(g[i].text)) !=
-		    g[i].match)
+		if (tide__glob_match(g[i].pattern, strlen(g[i].pattern), g[i].text,
+				     strlen(g[i].text)) != g[i].match)
 			fail_msg("'%s' on '%s'", g[i].pattern, g[i].text);
 }
 

@@ -51,12 +51,12 @@ static void random_graphs(void **state)
 		for (int i = 0; i < 14; i++) {
 			uint32_t a = (uint32_t)rand() % NODES, b = (uint32_t)rand() % NODES;
 			if (a < b)
-				assert_non_null(tide__cg_edge(&g, a, b, 0, rand() % 10 - 2));
+				assert_non_null(tide__cg_add_edge(&g, a, b, 0, rand() % 10 - 2));
 		}
 		uint32_t *path;
 		size_t n;
 		bool cyclic;
-		assert_true(tide__cg_longest(&g, &path, &n, &cyclic));
+		assert_true(tide__cg_find_longest(&g, &path, &n, &cyclic));
 		assert_false(cyclic);
 		assert_int_equal(path_length(&g, path, n), oracle(&g));
 		tide__free(path);
@@ -72,10 +72,10 @@ static void cycles_are_noticed(void **state)
 	size_t n;
 	bool cyclic;
 	assert_true(tide__cg_init(&g, 3));
-	tide__cg_edge(&g, 0, 1, 0, 1);
-	tide__cg_edge(&g, 1, 2, 0, 1);
-	tide__cg_edge(&g, 2, 1, 0, 1);
-	assert_true(tide__cg_longest(&g, &path, &n, &cyclic));
+	tide__cg_add_edge(&g, 0, 1, 0, 1);
+	tide__cg_add_edge(&g, 1, 2, 0, 1);
+	tide__cg_add_edge(&g, 2, 1, 0, 1);
+	assert_true(tide__cg_find_longest(&g, &path, &n, &cyclic));
 	assert_true(cyclic);
 	assert_int_equal(n, 0);
 	tide__free(path);
@@ -87,8 +87,8 @@ static void adding_again_replaces(void **state)
 	(void)state;
 	tide_cg g;
 	assert_true(tide__cg_init(&g, 2));
-	tide__cg_edge(&g, 0, 1, 0, 5);
-	tide__cg_edge(&g, 0, 1, 1, 7);
+	tide__cg_add_edge(&g, 0, 1, 0, 5);
+	tide__cg_add_edge(&g, 0, 1, 1, 7);
 	assert_int_equal(g.n_edges, 1);
 	assert_int_equal(g.edges[0].weight, 7);
 	assert_int_equal(g.edges[0].type, 1);
@@ -104,7 +104,7 @@ static void many_from_one(void **state)
 		assert_true(tide__cg_init(&g, nodes));
 		for (uint32_t i = 0; i < 2 * nodes; i++) {
 			uint32_t to = 1 + i * 7 % (nodes - 1);
-			tide_cg_edge *e = tide__cg_edge(&g, 0, to, 0, i);
+			tide_cg_edge *e = tide__cg_add_edge(&g, 0, to, 0, i);
 			assert_non_null(e);
 			assert_int_equal(e->to, to);
 		}

@@ -25,7 +25,7 @@ static void test_longest(void **state)
 		path[i].weight = weight[i];
 	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
 		tide_cp_longest l;
-		assert_true(tide__critical_longest(&c, rows[r].most, &l));
+		assert_true(tide__critical_find_longest(&c, rows[r].most, &l));
 		if (l.n != rows[r].n || l.left_out != rows[r].left_out ||
 		    l.left_out_time != rows[r].time)
 			fail_msg("%s: %zu, %d left out with %d", rows[r].name, l.n, (int)l.left_out,

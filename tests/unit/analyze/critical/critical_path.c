@@ -114,7 +114,7 @@ static void test_rows(void **state)
 		tide_compat_frame f;
 		tide_critical_path c;
 		tide_error err;
-		assert_int_equal(tide__compat_frame_exact(m, &f, &err), TIDE_OK);
+		assert_int_equal(tide__compat_frame_build_exact(m, &f, &err), TIDE_OK);
 		assert_int_equal(tide__find_critical_path(m, &f, &all, &c, &err), TIDE_OK);
 		if (!c.found || c.length != rows[i].length)
 			fail_msg("%s: %lld, not %lld (%s)", rows[i].name, (long long)c.length,

@@ -25,7 +25,7 @@ static void no_heap(void **state)
 	tide_model *m = some_machine();
 	tide_heap h;
 	some_alloc(m, 1, 10, 0);
-	assert_int_equal(tide__heap_report(m, &h, NULL), TIDE_OK);
+	assert_int_equal(tide__heap_report_find(m, &h, NULL), TIDE_OK);
 	assert_int_equal(h.pool, 0);
 	assert_int_equal(h.n, 0);
 	tide__heap_report_free(&h);
@@ -45,7 +45,7 @@ static void few(void **state)
 	some_alloc(m, 1, 1000, 4); /* another pool */
 	some_alloc(m, pool, 5, 5);
 	some_free(m, c, 6);
-	assert_int_equal(tide__heap_report(m, &h, NULL), TIDE_OK);
+	assert_int_equal(tide__heap_report_find(m, &h, NULL), TIDE_OK);
 	assert_int_equal(h.pool, pool);
 	assert_int_equal(h.total.peak, 115);
 	assert_int_equal(h.peak_t, 5);
@@ -83,7 +83,7 @@ static void oracle(void **state)
 	}
 	for (uint32_t i = 0; i < n_live; i++)
 		left += m->allocs.size[live[i]];
-	assert_int_equal(tide__heap_report(m, &h, NULL), TIDE_OK);
+	assert_int_equal(tide__heap_report_find(m, &h, NULL), TIDE_OK);
 	assert_int_equal(h.total.peak, most);
 	assert_int_equal(h.total.left, left);
 	uint64_t peak = 0, all = 0;

@@ -125,7 +125,7 @@ static void growth_under_a_rhythm(void **state)
 	assert_true(l.v[0].steady);
 	assert_true(l.total.slope > 3.6 * 65536 && l.total.slope < 3.8 * 65536);
 	assert_true(l.steps.n < 40);
-	assert_int_equal(tide__leak_series(m, 1, &l, l.v[0].key, y, NULL), TIDE_OK);
+	assert_int_equal(tide__leaks_find_series(m, 1, &l, l.v[0].key, y, NULL), TIDE_OK);
 	assert_int_equal(y[0], l.v[0].first);
 	assert_int_equal(y[(l.steps.n + 1) / 2 - 1], l.v[0].middle);
 	assert_int_equal(y[l.steps.n - 1], l.v[0].last);

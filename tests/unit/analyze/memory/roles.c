@@ -217,7 +217,7 @@ static void test_faces(void **state)
 			tide__frame_name(m, tide__stack_main_frame(m, s), buf, sizeof buf),
 			push[i].face);
 	}
-	tide_frame_id *all = tide__stack_main_frames(m);
+	tide_frame_id *all = tide__stack_main_frames_find(m);
 
 	assert_non_null(all);
 	for (uint32_t i = 0; i < m->stacks.n; i++)

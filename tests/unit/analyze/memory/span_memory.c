@@ -37,7 +37,7 @@ static void like_the_op_tree(void **state)
 		tide_span_memory s = { 0 };
 		random_frees(m);
 		own_names(m);
-		assert_true(tide__span_memory(m, &s));
+		assert_true(tide__span_memory_find(m, &s));
 		assert_int_equal(tide__find_op_tree(m, &opt, &t, NULL), TIDE_OK);
 		struct tide_span_bytes *all = calloc(m->spans.n, sizeof *all);
 		for (uint32_t i = (uint32_t)m->spans.n; i-- > 0;) {
@@ -74,7 +74,7 @@ static void memory_fails(void **state)
 	for (uint64_t at = 1; at <= 2; at++) {
 		tide_span_memory s = { 0 };
 		tide__mem_fail_at(at);
-		assert_false(tide__span_memory(m, &s));
+		assert_false(tide__span_memory_find(m, &s));
 		tide__mem_fail_at(0);
 		tide__span_memory_free(&s);
 	}

@@ -58,7 +58,7 @@ static const char *text_of(const tide_model *m, uint32_t alloc)
 {
 	static char buf[200];
 	tide_view_parts p;
-	assert_true(tide__view_parts(m, &p));
+	assert_true(tide__view_parts_find(m, &p));
 	buf[tide__storage_text(&p, m, alloc, buf, sizeof buf)] = 0;
 	tide__view_parts_free(&p);
 	return buf;
@@ -147,7 +147,7 @@ static void test_each_byte(void **state)
 			}
 		for (int at = 0; at < SIZE; at++)
 			want[byte[at]]++;
-		assert_true(tide__view_parts(m, &p));
+		assert_true(tide__view_parts_find(m, &p));
 		for (size_t i = 0; i < p.n; i++)
 			assert_int_equal(p.v[i].bytes, want[p.v[i].view]);
 		tide__view_parts_free(&p);

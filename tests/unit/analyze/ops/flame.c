@@ -586,13 +586,13 @@ static void order_folds_early(void **state)
 			uint32_t lane = i / (seed == 2 ? 1 : 500) % LANES, node = 0;
 			char name[8];
 			snprintf(name, sizeof name, "lane%u", lane);
-			node = tide__flame_child(f, 0, tide__flame_text(f, name, 5),
-						 TIDE_NODE_LANE);
+			node = tide__flame_get_child(f, 0, tide__flame_text(f, name, 5),
+						     TIDE_NODE_LANE);
 			for (unsigned d = (x = x * 1103515245 + 12345) >> 16 & 3; d; d--) {
 				x = x * 1103515245 + 12345;
 				snprintf(name, sizeof name, "n%u", x >> 16 & 3);
-				node = tide__flame_child(f, node, tide__flame_text(f, name, 2),
-							 TIDE_NODE_SPAN);
+				node = tide__flame_get_child(f, node, tide__flame_text(f, name, 2),
+							     TIDE_NODE_SPAN);
 			}
 			x = x * 1103515245 + 12345;
 			uint64_t self = (x >> 16) % 4000 ? x >> 20 & 15 : 50000;

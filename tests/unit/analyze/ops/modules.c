@@ -287,7 +287,7 @@ static void by_label(void **state)
 		m->tensors.role[t] = labelled[i].role;
 	}
 	tide_modules x;
-	assert_int_equal(tide__modules_of(m, &x, NULL), TIDE_OK);
+	assert_int_equal(tide__modules_find_of_spans(m, &x, NULL), TIDE_OK);
 	tide_alloc_modules owners;
 	assert_true(tide__find_alloc_modules(m, &x, &owners));
 	tide_str *owner = owners.alloc;

@@ -101,7 +101,7 @@ static void squares_show_in_two_recordings(void **state)
 		tide_model *small = attend(96, mixed, &a), *large = attend(256, mixed, &b);
 		assert_int_equal(tide__find_lines(&a, &b, &l, NULL), TIDE_OK);
 		uint64_t straight = tide__predict(&l, 4096, NULL);
-		assert_int_equal(tide__lines_square(&l, large, &b, 0, NULL), TIDE_OK);
+		assert_int_equal(tide__lines_find_superlinear(&l, large, &b, 0, NULL), TIDE_OK);
 		assert_true(l.curved > 0);
 		assert_true(l.squares[3] && !l.squares[1] && !l.squares[2]);
 		for (uint64_t n = 32; n <= 8192; n += 97) {
@@ -146,7 +146,7 @@ static void a_loop_that_extends_is_bounded(void **state)
 	tide_lines l;
 	tide_model *small = extend(8, &a), *large = extend(16, &b);
 	assert_int_equal(tide__find_lines(&a, &b, &l, NULL), TIDE_OK);
-	assert_int_equal(tide__lines_square(&l, large, &b, 0, NULL), TIDE_OK);
+	assert_int_equal(tide__lines_find_superlinear(&l, large, &b, 0, NULL), TIDE_OK);
 	for (uint64_t n = 17; n < 200; n += 13) {
 		tide_model *m = extend(n, &x);
 		assert_true(tide__predict_most(&l, n) >= x.peak);
@@ -190,7 +190,8 @@ static void other_growth_is_no_square(void **state)
 				TIDE_OK);
 		}
 		assert_int_equal(tide__find_lines(&h[0], &h[1], &l, NULL), TIDE_OK);
-		assert_int_equal(tide__lines_square(&l, m[1], &h[1], rows[i].slack, NULL), TIDE_OK);
+		assert_int_equal(tide__lines_find_superlinear(&l, m[1], &h[1], rows[i].slack, NULL),
+				 TIDE_OK);
 		if ((l.curved > 0) != rows[i].square)
 			fail_msg("%s", rows[i].name);
 		tide__lines_free(&l);
@@ -210,7 +211,7 @@ static void a_third_recording_bends_lines(void **state)
 	attention(1024, &b);
 	assert_int_equal(tide__find_lines(&a, &b, &l, NULL), TIDE_OK);
 	uint64_t straight = tide__predict(&l, 4096, NULL);
-	assert_int_equal(tide__lines_bend(&l, &c, &b, 0, NULL), TIDE_OK);
+	assert_int_equal(tide__lines_add_middle(&l, &c, &b, 0, NULL), TIDE_OK);
 	assert_true(l.bent > 0);
 	for (uint64_t n = 64; n <= 8192; n += 97) {
 		uint64_t want = attention(n, &x), got = tide__predict(&l, n, NULL);
@@ -248,7 +249,7 @@ static void rounding_bends_nothing(void **state)
 	held_at(16, &c, &peak);
 	held_at(32, &b, &peak);
 	assert_int_equal(tide__find_lines(&a, &b, &l, NULL), TIDE_OK);
-	assert_int_equal(tide__lines_bend(&l, &c, &b, 0, NULL), TIDE_OK);
+	assert_int_equal(tide__lines_add_middle(&l, &c, &b, 0, NULL), TIDE_OK);
 	assert_int_equal(l.bent, 0);
 	tide__lines_free(&l);
 	tide__moment_profile_free(&a);
@@ -258,7 +259,7 @@ static void rounding_bends_nothing(void **state)
 	attention(512, &c);
 	attention(1024, &b);
 	assert_int_equal(tide__find_lines(&a, &b, &l, NULL), TIDE_OK);
-	assert_int_equal(tide__lines_bend(&l, &c, &b, 1 << 30, NULL), TIDE_OK);
+	assert_int_equal(tide__lines_add_middle(&l, &c, &b, 1 << 30, NULL), TIDE_OK);
 	assert_int_equal(l.bent, 0);
 	for (uint64_t n = 64; n <= 8192; n += 97) { /* the bound assumes that it is not rounding */
 		uint64_t want = attention(n, &x);

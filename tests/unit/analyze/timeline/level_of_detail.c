@@ -93,7 +93,7 @@ static void compare(const tide_lod *l, int64_t from, int64_t to, uint32_t px)
 {
 	tide_timeline_pieces p;
 	tide_timeline_piece *want = calloc(l->rows.n + 1, sizeof *want);
-	assert_int_equal(tide__lod_visible(l, from, to, px, &p, NULL), TIDE_OK);
+	assert_int_equal(tide__lod_find_visible(l, from, to, px, &p, NULL), TIDE_OK);
 	for (uint32_t r = 0; r < l->rows.n_rows; r++) {
 		size_t n = expect(l, r, from, to, px, want), got = p.first[r + 1] - p.first[r];
 		assert_int_equal(got, n);
@@ -158,7 +158,7 @@ static void nothing_to_see(void **state)
 	tide_lod l;
 	tide_timeline_pieces p;
 	assert_int_equal(tide__lod_build(m, &l, NULL), TIDE_OK);
-	assert_int_equal(tide__lod_visible(&l, 0, 100, 10, &p, NULL), TIDE_OK);
+	assert_int_equal(tide__lod_find_visible(&l, 0, 100, 10, &p, NULL), TIDE_OK);
 	assert_int_equal(p.n, 0);
 	tide__timeline_pieces_free(&p);
 	tide__lod_free(&l);
@@ -602,7 +602,7 @@ static void no_memory(void **state)
 		tide__mem_fail_at(n);
 		tide_code rc = tide__lod_build(m, &l, NULL);
 		if (rc == TIDE_OK)
-			rc = tide__lod_visible(&l, 0, 100, 50, &p, NULL);
+			rc = tide__lod_find_visible(&l, 0, 100, 50, &p, NULL);
 		if (rc == TIDE_OK)
 			rc = tide__find_window_sums(&l, 0, 100, on, &sums, NULL);
 		if (rc == TIDE_OK)

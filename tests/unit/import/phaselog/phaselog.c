@@ -124,7 +124,7 @@ static void test_sizes(void **state)
 		make_rows(r, 4);
 		char *text = write_log(r, 4, names, "");
 		assert_int_equal(read_text(text, &all, &err), TIDE_OK);
-		assert_int_equal(tide__training_sizes(&all.v[0], &o, &t, &err), TIDE_OK);
+		assert_int_equal(tide__training_sizes_find(&all.v[0], &o, &t, &err), TIDE_OK);
 		assert_int_equal(t.actual[TIDE_PART_MODEL].bytes, bytes(r[0].up - r[0].down));
 		assert_int_equal(t.actual[TIDE_PART_ACTIVATIONS].bytes, bytes(r[2].up - r[2].down));
 		assert_int_equal(t.actual[TIDE_PART_GRADIENTS].bytes,

@@ -101,7 +101,7 @@ static void report(void **state)
 	assert_non_null(m);
 	assert_int_equal(tide__model_check(m, &err), TIDE_OK);
 	assert_int_equal(m->facts.number[tide__fact_find(m, "loss.bad_lines")], 1);
-	assert_int_equal(tide__compile_report(m, &r, &err), TIDE_OK);
+	assert_int_equal(tide__compile_report_find(m, &r, &err), TIDE_OK);
 	assert_int_equal(r.n_units, 1);
 	assert_int_equal(r.units[0].total_ns, 20000);
 	assert_string_equal(tide__text(m, r.units[0].function, NULL), "f");
@@ -124,7 +124,7 @@ static void out_of_memory(void **state)
 		tide_compile_report r = { 0 };
 		tide__mem_fail_at(n);
 		tide_model *m = load(&err);
-		bool whole = m && tide__compile_report(m, &r, &err) == TIDE_OK;
+		bool whole = m && tide__compile_report_find(m, &r, &err) == TIDE_OK;
 		uint64_t made = tide__mem_count();
 		tide__mem_fail_at(0);
 		tide__compile_report_free(&r);

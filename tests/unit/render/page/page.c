@@ -244,7 +244,7 @@ static void all_findings(void **state)
 	for (int64_t i = 0; i < 2; i++)
 		some_span(m, 3, TIDE_CAT_KERNEL, "k", 90 * i, 90 * i + 9);
 	tide_hta_job *job = NULL;
-	assert_int_equal(tide__hta_one(m, "x", &job, &err), TIDE_OK);
+	assert_int_equal(tide__hta_job_find(m, "x", &job, &err), TIDE_OK);
 	opt.job = job;
 	FILE *out = open_memstream(&text, &n);
 	tide_json j;

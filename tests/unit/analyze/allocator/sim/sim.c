@@ -77,7 +77,7 @@ static tide_code play(tide_sim *s, const char *w)
 	if (op == 'e')
 		return tide__sim_empty_cache(s);
 	if (op == 'd')
-		return tide__sim_pool_done(s, id);
+		return tide__sim_end_pool(s, id);
 	if (op == 'p') {
 		tide__sim_free_asked(s, id);
 		return TIDE_OK;
@@ -88,7 +88,7 @@ static tide_code play(tide_sim *s, const char *w)
 		stream = (uint32_t)strtoul(end + 1, &end, 10);
 	if (*end == '#')
 		pool = (uint32_t)strtoul(end + 1, &end, 10);
-	return tide__sim_alloc(s, id, size, stream, pool);
+	return tide__sim_allocate(s, id, size, stream, pool);
 }
 
 struct row {
@@ -411,7 +411,7 @@ static void test_ranges(void **state)
 					      .expandable = rng >> 11 & 3,
 					      .freed = !(rng >> 13 & 7) };
 		}
-		assert_true(tide__sim_ranges(&q, begin));
+		assert_true(tide__sim_find_ranges(&q, begin));
 		for (size_t i = 0; i < q.n_before; i++) {
 			assert_int_equal(begin[i], slow_begin(&q, i));
 			moved += begin[i] < before[i].addr;
@@ -458,7 +458,7 @@ static void test_recorded(void **state)
 			tide__fact_text(m, recorded[i].key, recorded[i].text);
 		else
 			tide__fact_num(m, recorded[i].key, recorded[i].number);
-		assert_int_equal(tide__sim_recorded(m, &c), recorded[i].known);
+		assert_int_equal(tide__sim_read_recorded(m, &c), recorded[i].known);
 		tide__sim_describe(&c, text, sizeof text);
 		assert_string_equal(text, recorded[i].described);
 		tide__model_free(m);
@@ -503,7 +503,7 @@ static void test_settings(void **state)
 		if ((rc == TIDE_OK) != (settings[i].described != NULL))
 			fail_msg("%s: %s", settings[i].text, rc == TIDE_OK ? "accepted" : err.text);
 		if (rc != TIDE_OK) {
-			assert_true(tide__sim_same(&c, &before));
+			assert_true(tide__sim_config_equals(&c, &before));
 			assert_true(err.text[0]);
 			continue;
 		}
@@ -552,21 +552,21 @@ static void many_holes(void **state)
 	assert_int_equal(tide__sim_parse(&c, "expandable_segments:True", &err), TIDE_OK);
 	tide_sim *s = tide__sim_new(&c, &dev, 4 * HOLES);
 	for (uint32_t i = 0; i < 2 * HOLES; i++)
-		assert_int_equal(tide__sim_alloc(s, i, 20 * M, 0, 0), TIDE_OK);
+		assert_int_equal(tide__sim_allocate(s, i, 20 * M, 0, 0), TIDE_OK);
 	for (uint32_t i = 0; i < 2 * HOLES; i += 2)
 		tide__sim_free(s, i);
 	tide__sim_empty_cache(s);
 	tide__sim_block(s, 2 * HOLES - 1, &last, &size);
 	for (uint32_t i = 0; i < HOLES; i++) {
-		assert_int_equal(tide__sim_alloc(s, 2 * HOLES + i, 40 * M, 0, 0), TIDE_OK);
+		assert_int_equal(tide__sim_allocate(s, 2 * HOLES + i, 40 * M, 0, 0), TIDE_OK);
 		assert_true(tide__sim_block(s, 2 * HOLES + i, &at, &size) && at > last);
 	}
 	tide__sim_block(s, 1, &first, &size);
-	assert_int_equal(tide__sim_alloc(s, 3 * HOLES, 20 * M, 0, 0), TIDE_OK);
+	assert_int_equal(tide__sim_allocate(s, 3 * HOLES, 20 * M, 0, 0), TIDE_OK);
 	assert_true(tide__sim_block(s, 3 * HOLES, &at, &size) &&
 		    at == first - 20 * M); /* the lowest */
 	tide__sim_free(s, 5);		   /* two holes and what was between them */
-	assert_int_equal(tide__sim_alloc(s, 3 * HOLES + 1, 60 * M, 0, 0), TIDE_OK);
+	assert_int_equal(tide__sim_allocate(s, 3 * HOLES + 1, 60 * M, 0, 0), TIDE_OK);
 	assert_true(tide__sim_block(s, 3 * HOLES + 1, &at, &size) && at == first + 60 * M);
 	assert_null(tide__sim_check_state(s));
 	tide__sim_free_all(s);

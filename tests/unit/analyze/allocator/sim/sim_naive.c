@@ -549,13 +549,13 @@ static void play(tide_sim *s, struct naive *v, uint32_t n_ids)
 		tide__sim_empty_cache(s);
 		release_all(v);
 	} else if (rnd(200) == 0) {
-		tide__sim_pool_done(s, 1);
+		tide__sim_end_pool(s, 1);
 		v->done[1] = true;
 	} else if (i == v->n) {
 		uint64_t size = random_size();
 		uint32_t stream = rnd(4) ? 0 : (uint32_t)rnd(3),
 			 pool = rnd(6) ? 0 : 1 + (uint32_t)rnd(2);
-		tide_code rc = tide__sim_alloc(s, id, size, stream, pool);
+		tide_code rc = tide__sim_allocate(s, id, size, stream, pool);
 
 		assert_int_equal(rc == TIDE_OK, naive_alloc(v, id, size, stream, pool));
 	} else if (v->p[i].state == USED && rnd(5) == 0) {
