@@ -159,7 +159,7 @@ static tide_code phases_text(void *result, const tide_out *to)
 {
 	struct phases *x = result;
 	if (x->tracker) { /* other tools read this text: no losses in it */
-		tide__phases_tracker(x->m, &x->p, x->v.device, to->out);
+		tide__phases_write_tracker(x->m, &x->p, x->v.device, to->out);
 		return TIDE_OK;
 	}
 	tide__phases_text(x->m, &x->p, &x->v, to);

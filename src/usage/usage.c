@@ -120,7 +120,7 @@ tide_code tide_usage_print(FILE *out, tide_error *err)
 	if (rc != TIDE_OK)
 		return rc;
 	if (it.m)
-		tide__phases_tracker(it.m, &it.p, TIDE_ANY, out);
+		tide__phases_write_tracker(it.m, &it.p, TIDE_ANY, out);
 	else
 		fputs("WARNING: No traces captured\n", out);
 	return TIDE_OK;

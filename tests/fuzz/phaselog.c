@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		size_t row;
 		(void)tide__phase_summary_off(&all.v[i], &row);
 		if (tide__training_sizes_find(&all.v[i], &o, &t, &err) == TIDE_OK)
-			(void)tide__training_advice(&t, advice, 4);
+			(void)tide__training_write_advice(&t, advice, 4);
 	}
 	tide__phase_summaries_free(&all);
 	tide__source_close(s);

@@ -39,7 +39,7 @@ static void ask_everything(tide_model *m)
 		(void)tide__export(tide__exporters[i], m, &opt, false, null, &st, &err);
 	}
 	tide_page_options page = { 0 };
-	(void)tide__page(m, &page, null, &err);
+	(void)tide__page_write(m, &page, null, &err);
 }
 
 #endif

@@ -47,7 +47,7 @@ static int write_page(const tide_args *a, const tide_objects *o)
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	if (!tide__cli_page_built(a))
 		return 1;
-	if (tide__page_objects(o, a->out, &err) != TIDE_OK)
+	if (tide__page_write_objects(o, a->out, &err) != TIDE_OK)
 		return tide__cli_fail(tide__cli_output_name(a), &err);
 	return tide__cli_done(a);
 }

@@ -35,7 +35,7 @@ static int show(const tide_args *a, const tide_model *m, const tide_phases *p,
 		return tide__cli_json_end(a, &j);
 	}
 	if (a->opt[O_TRACKER].set) { /* other tools read this text: no losses in it */
-		tide__phases_tracker(m, p, v->device, a->out);
+		tide__phases_write_tracker(m, p, v->device, a->out);
 		tide__put_losses(m, tide__cli_errors(), &(tide_style){ 0 });
 		return tide__cli_done(a);
 	}

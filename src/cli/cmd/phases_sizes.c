@@ -332,11 +332,11 @@ static tide_code draw_links(const struct work *w, bool links, FILE *out, tide_er
 	char(*titles)[400];
 	bool ok = list_bars(w, &bars, &titles, &n);
 	if (ok && links)
-		tide__bars_links(bars, n, out);
+		tide__bars_write_links(bars, n, out);
 	for (size_t i = 0; ok && !links && i < w->n; i++)
 		for (size_t j = 0; j < usable(&w->in[i]); j++, k++)
-			tide__sizes_page_notes(&w->in[i].all.v[j], &bars[k].sizes, k, bars[k].title,
-					       out);
+			tide__sizes_page_write_notes(&w->in[i].all.v[j], &bars[k].sizes, k,
+						     bars[k].title, out);
 	tide__free(bars);
 	tide__free(titles);
 	return ok ? TIDE_OK : tide__nomem(err);

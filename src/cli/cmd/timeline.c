@@ -35,8 +35,8 @@ static int one(const tide_args *a, const char *file, const tide_timeline_options
 		return 1;
 	tide_code code = tide__find_timeline(m, o, &t, &err);
 	if (code == TIDE_OK && list && !j)
-		tide__heading(&a->to, "%s",
-			      tide__fmt_name(name, sizeof name, file, strlen(file), 0));
+		tide__write_heading(&a->to, "%s",
+				    tide__fmt_name(name, sizeof name, file, strlen(file), 0));
 	if (code == TIDE_OK)
 		code = j ? tide__timeline_json(m, &t, o, file, a->opt[O_EVENTS].set, j)
 			 : tide__timeline_text(m, &t, (size_t)a->opt[O_TOP].num, &a->to);

@@ -278,7 +278,7 @@ static int write_files(const tide_args *a, const place *p, tide_tt *t)
 		rc = write_one(p, files[i].end, t, files[i].write);
 	if (rc)
 		return rc;
-	tide__tt_summary(t, out);
+	tide__tt_write_summary(t, out);
 	if (t->ambiguous)
 		fprintf(out, "  Arguments that match no weight's shape (ambiguous): %llu\n",
 			(unsigned long long)t->ambiguous);
@@ -341,7 +341,7 @@ static int print_report(const tide_args *a, tide_tt *t, const char *stem)
 		return rc == TIDE_OK ? tide__cli_json_end(a, &j) : tide__cli_fail(NULL, &err);
 	}
 	rc = a->opt[O_TEXT].set ? tide__tt_print(t, a->out, &a->style, &err)
-				: tide__tt_markdown(t, stem, a->out, &err);
+				: tide__tt_write_markdown(t, stem, a->out, &err);
 	return rc == TIDE_OK ? tide__cli_done(a) : tide__cli_fail(NULL, &err);
 }
 

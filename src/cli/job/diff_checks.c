@@ -32,7 +32,7 @@ void tide__cli_checks_note(const tide_diff_checks *c, const char *where)
 						: NULL;
 		if (!verdict)
 			continue;
-		tide__diff_checks_figures(c, i, text, sizeof text);
+		tide__diff_checks_write_figures(c, i, text, sizeof text);
 		tide__fmt_name(safe, sizeof safe, c->text[i], strlen(c->text[i]), 0);
 		tide__cli_note("tidemark diff: %s'%s' %s: %s", where, safe, verdict, text);
 	}

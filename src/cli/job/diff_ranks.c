@@ -168,7 +168,7 @@ static void print_text(struct job *j)
 		fputc('\n', out);
 	}
 	fputc('\n', out);
-	tide__heading(&j->a->to, "%zu rank%s, worst first", j->n, j->n == 1 ? "" : "s");
+	tide__write_heading(&j->a->to, "%zu rank%s, worst first", j->n, j->n == 1 ? "" : "s");
 	tide_grid *g = tide__rank_diff_grid(j->rows, top, j->c->n != 0);
 	tide__grid_print(g, out, &j->a->style, 0);
 	tide__grid_free(g);

@@ -317,13 +317,13 @@ static tide_code measure(const tide_args *a, const struct kind *k, const char *p
 static int print(const tide_args *a, tide_grid *g, bool json)
 {
 	if (!json) {
-		tide__grid_out(g, &a->to, 0);
+		tide__grid_write(g, &a->to, 0);
 		return tide__cli_done(a);
 	}
 	tide_json j;
 	tide__json_begin(&j, a->out, true);
 	tide__json_object(&j);
-	tide__grid_member(g, &j, "ranks");
+	tide__grid_write_member(g, &j, "ranks");
 	tide__json_object_end(&j);
 	return tide__cli_json_end(a, &j);
 }

@@ -229,7 +229,7 @@ static void heading(const tide_args *a, const struct one *v, size_t n)
 	char when[64] = "", lasts[32], more[48] = "";
 	int64_t start, lasted;
 	if (!*v->run) {
-		tide__heading(&a->to, "%zu trace%s without a run", n, n == 1 ? "" : "s");
+		tide__write_heading(&a->to, "%zu trace%s without a run", n, n == 1 ? "" : "s");
 		return;
 	}
 	extent(v, n, &start, &lasted);
@@ -240,8 +240,8 @@ static void heading(const tide_args *a, const struct one *v, size_t n)
 	size_t p = processes(v, n);
 	if (p != n)
 		snprintf(more, sizeof more, " in %zu recordings", n);
-	tide__heading(&a->to, "run %s: %zu process%s%s, %s%s", v->run, p, p == 1 ? "" : "es", more,
-		      tide__fmt_ns(lasts, sizeof lasts, (double)lasted), when);
+	tide__write_heading(&a->to, "run %s: %zu process%s%s, %s%s", v->run, p, p == 1 ? "" : "es",
+			    more, tide__fmt_ns(lasts, sizeof lasts, (double)lasted), when);
 }
 
 static int show_text(const tide_args *a, const struct all *x)
@@ -253,7 +253,7 @@ static int show_text(const tide_args *a, const struct all *x)
 		bool some = *x->v->run; /* no run at all: a plain table */
 		if (some)
 			heading(a, &x->v[i], to - i);
-		tide__grid_out(rows(&x->v[i], to - i, true), &a->to, some ? 2 : 0);
+		tide__grid_write(rows(&x->v[i], to - i, true), &a->to, some ? 2 : 0);
 	}
 	return tide__cli_done(a);
 }
@@ -273,11 +273,11 @@ static int show_json(const tide_args *a, const struct all *x)
 		tide__json_kuint(&j, "processes", processes(&x->v[i], to - i));
 		tide__json_kint(&j, "start_wall_ns", start);
 		tide__json_kint(&j, "duration_ns", lasted);
-		tide__grid_member(rows(&x->v[i], to - i, false), &j, "traces");
+		tide__grid_write_member(rows(&x->v[i], to - i, false), &j, "traces");
 		tide__json_object_end(&j);
 	}
 	tide__json_array_end(&j);
-	tide__grid_member(rows(x->v, x->n, false), &j, "ranks");
+	tide__grid_write_member(rows(x->v, x->n, false), &j, "ranks");
 	tide__json_object_end(&j);
 	return tide__cli_json_end(a, &j);
 }

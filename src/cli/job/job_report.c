@@ -134,7 +134,8 @@ static tide_code put_ledgers(struct report *r, tide_error *err)
 	if (rc == TIDE_OK && !files)
 		rc = tide__nomem(err);
 	if (rc == TIDE_OK && most > 1)
-		rc = tide__page_shared("ledgers", tide__page_ledgers, &all, r->a->out, err);
+		rc = tide__page_write_shared("ledgers", tide__page_write_ledgers, &all, r->a->out,
+					     err);
 	tide__joined_free(&joined);
 	tide__free(files);
 	return rc;
@@ -191,11 +192,11 @@ static tide_code finish(struct report *r, tide_error *err)
 	if (r->job->n_failed > MOST_FAILED)
 		note(r, "Files that could not be read, in all: %" PRIu64 ".", r->job->n_failed);
 	if (rc == TIDE_OK && ranks && r->job->sum->h.rows)
-		rc = tide__page_shared("job", tide__page_job, r->job, out, err);
+		rc = tide__page_write_shared("job", tide__page_write_job, r->job, out, err);
 	if (rc == TIDE_OK && ranks)
 		rc = put_ledgers(r, err);
 	if (rc == TIDE_OK)
-		rc = tide__page_shared("page", tide__page_contents, &r->list, out, err);
+		rc = tide__page_write_shared("page", tide__page_write_contents, &r->list, out, err);
 	return rc == TIDE_OK ? tide__page_end(out, err) : rc;
 }
 
@@ -281,9 +282,10 @@ static tide_code write_two(const tide_args *a, tide_model *const *m, tide_hta **
 		h[i] = NULL;
 	}
 	if (rc == TIDE_OK && compare)
-		rc = tide__page_shared("diff", tide__page_diff, &two, a->out, err);
+		rc = tide__page_write_shared("diff", tide__page_write_diff, &two, a->out, err);
 	if (rc == TIDE_OK && compare)
-		rc = tide__page_shared("diffflame", tide__page_diffflame, &two, a->out, err);
+		rc = tide__page_write_shared("diffflame", tide__page_write_diffflame, &two, a->out,
+					     err);
 	if (rc == TIDE_OK)
 		rc = finish(&r, err);
 	report_free(&r);

@@ -176,7 +176,7 @@ tide_code tide__cli_trace(const tide_args *a, const char *file, const tide_model
 					.losses = losses ? losses : "",
 					.prepare = hta ? prepare : NULL,
 					.user = &g };
-	tide_code rc = tide__page_trace(m, &opt, a->out, err);
+	tide_code rc = tide__page_write_trace(m, &opt, a->out, err);
 	if (rc == TIDE_OK && losses && tide__cli_incomplete() && !a->cmd->own_output)
 		fputs(losses, tide__cli_errors()); /* status 4 has a reason */
 	free(losses);

@@ -285,7 +285,7 @@ static void tell_heap(const char *file)
 		return;
 	if (tide__heap_report_find(m, &h, NULL) == TIDE_OK && h.pool) {
 		fprintf(stderr, "tidemark run: %s; next: tidemark heap ",
-			tide__heap_line(&h, line, sizeof line));
+			tide__heap_write_line(&h, line, sizeof line));
 		put_quoted(file, stderr);
 		fputc('\n', stderr);
 	}

@@ -370,7 +370,7 @@ static bool prepare(chrome *c)
 	const tide_spans *s = &m->spans;
 	c->causes = tide__calloc(s->n, 1);
 	c->from = tide__calloc(s->n, sizeof *c->from);
-	if (!c->causes || !c->from || !tide__chrome_number(c))
+	if (!c->causes || !c->from || !tide__chrome_assign_numbers(c))
 		return false;
 	for (uint32_t i = 1; i < s->n; i++)
 		if (tide__cat_is_gpu(s->cat[i]) && s->cause[i].i)
@@ -390,12 +390,12 @@ static bool prepare(chrome *c)
 /* Writes all events of traceEvents. */
 static bool events(chrome *c)
 {
-	tide__chrome_meta(c);
+	tide__chrome_write_meta(c);
 	if (!all_spans(c))
 		return false;
 	all_flows(c);
-	tide__chrome_marks(c);
-	return tide__chrome_samples(c) && tide__chrome_memory(c);
+	tide__chrome_write_marks(c);
+	return tide__chrome_write_samples(c) && tide__chrome_write_memory(c);
 }
 
 /* Counts changes, and frees the data of one trace. */

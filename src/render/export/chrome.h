@@ -100,16 +100,16 @@ static inline void begin_on(chrome *c, const char *ph, tide_lane_id lane)
 
 /* Numbers processes, devices and tracks, and writes the events that name them. Returns false if
  * memory runs out. */
-bool tide__chrome_number(chrome *c);
-void tide__chrome_meta(chrome *c);
+bool tide__chrome_assign_numbers(chrome *c);
+void tide__chrome_write_meta(chrome *c);
 /* Writes "tt:0" if the device's number and kind in the file do not show it; else returns NULL.
  * Returns buf. */
 char *tide__chrome_device_name(const chrome *c, uint32_t device, char *buf, size_t n);
 
 /* Write memory events with their totals; counters that are not derived from memory events.
  * Return false if memory runs out. */
-bool tide__chrome_memory(chrome *c);
-void tide__chrome_marks(chrome *c);
-bool tide__chrome_samples(chrome *c);
+bool tide__chrome_write_memory(chrome *c);
+void tide__chrome_write_marks(chrome *c);
+bool tide__chrome_write_samples(chrome *c);
 
 #endif

@@ -142,7 +142,7 @@ static bool is_total(const tide_model *m, uint32_t counter, const char *what)
 }
 
 /* Unknown reserved bytes are not written; the host has none, as in PyTorch's own traces. */
-bool tide__chrome_memory(chrome *c)
+bool tide__chrome_write_memory(chrome *c)
 {
 	const tide_model *m = c->m;
 	tide_reserved r = { 0 };
@@ -170,7 +170,7 @@ bool tide__chrome_memory(chrome *c)
 	return ok;
 }
 
-void tide__chrome_marks(chrome *c)
+void tide__chrome_write_marks(chrome *c)
 {
 	const tide_model *m = c->m;
 	for (uint32_t i = 1; i < m->marks.n; i++) {
@@ -212,7 +212,7 @@ static uint8_t *memory_curves(const tide_model *m)
 	return skip;
 }
 
-bool tide__chrome_samples(chrome *c)
+bool tide__chrome_write_samples(chrome *c)
 {
 	const tide_model *m = c->m;
 	uint8_t *skip = memory_curves(m);

@@ -91,7 +91,7 @@ static bool number_tracks(chrome *c)
 	return ok;
 }
 
-bool tide__chrome_number(chrome *c)
+bool tide__chrome_assign_numbers(chrome *c)
 {
 	c->pid = tide__calloc(c->nest.n_tracks, sizeof *c->pid);
 	c->tid = tide__calloc(c->nest.n_tracks, sizeof *c->tid);
@@ -156,7 +156,7 @@ static void process_metas(chrome *c)
 	}
 }
 
-void tide__chrome_meta(chrome *c)
+void tide__chrome_write_meta(chrome *c)
 {
 	const tide_model *m = c->m;
 	char text[64];

@@ -37,7 +37,7 @@ static int gz_close(void *cookie)
 	return ok ? 0 : -1;
 }
 
-FILE *tide__gz_cookie(void *state, const tide_gz_codec *codec, FILE *under)
+FILE *tide__gz_open_cookie(void *state, const tide_gz_codec *codec, FILE *under)
 {
 	static const cookie_io_functions_t io = { .write = gz_write, .close = gz_close };
 	if (!state)

@@ -16,6 +16,6 @@ typedef struct tide_gz_codec {
 
 /* Returns a stream over `state`, whose ownership is taken, also on failure; NULL on failure or
  * if `state` is NULL. */
-FILE *tide__gz_cookie(void *state, const tide_gz_codec *codec, FILE *under);
+FILE *tide__gz_open_cookie(void *state, const tide_gz_codec *codec, FILE *under);
 
 #endif

@@ -66,5 +66,5 @@ static gz *begin(void)
 FILE *tide__gz_open_small(FILE *under)
 {
 	static const tide_gz_codec codec = { feed, end };
-	return tide__gz_cookie(begin(), &codec, under);
+	return tide__gz_open_cookie(begin(), &codec, under);
 }

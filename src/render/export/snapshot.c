@@ -22,14 +22,14 @@ static void put_block(shot *s, uint64_t addr, uint64_t size, uint32_t alloc)
 {
 	const tide_allocs *a = &s->m->allocs;
 	tide__pkl_dict(&s->p);
-	tide__snapshot_uint(s, W_address, addr);
-	tide__snapshot_uint(s, W_size, size);
-	tide__snapshot_uint(s, W_requested_size, alloc ? a->requested[alloc] : 0);
-	tide__snapshot_word(s, W_state);
-	tide__snapshot_word(s, !alloc		 ? W_inactive
-			       : s->asked[alloc] ? W_active_pending_free
-						 : W_active_allocated);
-	tide__snapshot_frames(s, alloc);
+	tide__snapshot_write_uint(s, W_address, addr);
+	tide__snapshot_write_uint(s, W_size, size);
+	tide__snapshot_write_uint(s, W_requested_size, alloc ? a->requested[alloc] : 0);
+	tide__snapshot_write_word(s, W_state);
+	tide__snapshot_write_word(s, !alloc	       ? W_inactive
+				     : s->asked[alloc] ? W_active_pending_free
+						       : W_active_allocated);
+	tide__snapshot_write_frames(s, alloc);
 	tide__pkl_dict_end(&s->p);
 }
 
@@ -45,23 +45,23 @@ static void put_segment(shot *s, uint32_t device, uint64_t addr, uint64_t size, 
 		asked += a->requested[s->live[i].row];
 	}
 	tide__pkl_dict(&s->p);
-	tide__snapshot_uint(s, W_device, device);
-	tide__snapshot_uint(s, W_address, addr);
-	tide__snapshot_uint(s, W_total_size, size);
-	tide__snapshot_uint(s, W_allocated_size, used - waiting);
-	tide__snapshot_uint(s, W_active_size, used);
-	tide__snapshot_uint(s, W_requested_size, asked);
-	tide__snapshot_stream(s, stream);
-	tide__snapshot_word(s, W_segment_type);
+	tide__snapshot_write_uint(s, W_device, device);
+	tide__snapshot_write_uint(s, W_address, addr);
+	tide__snapshot_write_uint(s, W_total_size, size);
+	tide__snapshot_write_uint(s, W_allocated_size, used - waiting);
+	tide__snapshot_write_uint(s, W_active_size, used);
+	tide__snapshot_write_uint(s, W_requested_size, asked);
+	tide__snapshot_write_stream(s, stream);
+	tide__snapshot_write_word(s, W_segment_type);
 	bool small = kind == TIDE_SEGMENT_SMALL ||
 		     (kind == TIDE_SEGMENT_EXPANDABLE && size % (UINT64_C(20) << 20));
-	tide__snapshot_word(s, small ? W_small : W_large);
-	tide__snapshot_word(s, W_segment_pool_id);
-	tide__snapshot_pool_id(s, pool);
-	tide__snapshot_word(s, W_is_expandable);
+	tide__snapshot_write_word(s, small ? W_small : W_large);
+	tide__snapshot_write_word(s, W_segment_pool_id);
+	tide__snapshot_write_pool_id(s, pool);
+	tide__snapshot_write_word(s, W_is_expandable);
 	tide__pkl_bool(&s->p, kind == TIDE_SEGMENT_EXPANDABLE);
-	tide__snapshot_stack(s, stack);
-	tide__snapshot_word(s, W_blocks);
+	tide__snapshot_write_stack(s, stack);
+	tide__snapshot_write_word(s, W_blocks);
 	tide__pkl_list(&s->p);
 	for (size_t i = from; i < to; i++) {
 		uint32_t alloc = s->live[i].row;
@@ -306,14 +306,14 @@ static tide_code write_snapshot(const tide_model *m, const tide_export_options *
 		put_key(&s, "device_traces");
 		tide__pkl_list(&s.p);
 		for (uint32_t d = 0; d < s.devices; d++)
-			tide__snapshot_events(&s, d);
+			tide__snapshot_write_events(&s, d);
 		tide__pkl_list_end(&s.p);
 		put_key(&s, "segments");
 		put_segments(&s, 0, s.devices);
 		if (s.host) {
 			put_key(&s, "host_traces");
 			tide__pkl_list(&s.p);
-			tide__snapshot_events(&s, s.devices);
+			tide__snapshot_write_events(&s, s.devices);
 			tide__pkl_list_end(&s.p);
 			put_key(&s, "host_segments");
 			put_segments(&s, s.devices, s.devices + 1);
@@ -321,7 +321,7 @@ static tide_code write_snapshot(const tide_model *m, const tide_export_options *
 		put_key(&s, "allocator_settings");
 		put_settings(&s);
 		put_key(&s, "external_annotations");
-		ok = tide__snapshot_notes(&s);
+		ok = tide__snapshot_write_notes(&s);
 		tide__pkl_dict_end(&s.p);
 		tide__pkl_end(&s.p);
 	}

@@ -23,26 +23,26 @@ static void put_event(shot *s, const struct event *e)
 {
 	s->started = true;
 	tide__pkl_dict(&s->p);
-	tide__snapshot_word(s, W_action);
-	tide__snapshot_word(s, e->action);
-	tide__snapshot_uint(s, e->action == W_oom ? W_device_free : W_addr, e->addr);
-	tide__snapshot_uint(s, W_size, e->size);
-	tide__snapshot_stream(s, e->stream);
-	tide__snapshot_time(s, e->t);
-	tide__snapshot_word(s, W_compile_context);
+	tide__snapshot_write_word(s, W_action);
+	tide__snapshot_write_word(s, e->action);
+	tide__snapshot_write_uint(s, e->action == W_oom ? W_device_free : W_addr, e->addr);
+	tide__snapshot_write_uint(s, W_size, e->size);
+	tide__snapshot_write_stream(s, e->stream);
+	tide__snapshot_write_time(s, e->t);
+	tide__snapshot_write_word(s, W_compile_context);
 	tide__pkl_text(&s->p, "N/A", 3);
-	tide__snapshot_word(s, W_user_metadata);
+	tide__snapshot_write_word(s, W_user_metadata);
 	tide__snapshot_text(s, e->metadata);
 	if (s->private) {
-		tide__snapshot_word(s, W_pool_id);
-		tide__snapshot_pool_id(s, e->pool);
+		tide__snapshot_write_word(s, W_pool_id);
+		tide__snapshot_write_pool_id(s, e->pool);
 	}
 	if (e->block)
-		tide__snapshot_uint(s, W_block_size, e->block);
+		tide__snapshot_write_uint(s, W_block_size, e->block);
 	if (e->alloc)
-		tide__snapshot_frames(s, e->alloc);
+		tide__snapshot_write_frames(s, e->alloc);
 	else
-		tide__snapshot_stack(s, e->stack);
+		tide__snapshot_write_stack(s, e->stack);
 	tide__pkl_dict_end(&s->p);
 }
 
@@ -202,7 +202,7 @@ bool tide__snapshot_sort(shot *s)
 }
 
 /* Writes the events of a device. A mark comes before the memory event that follows it. */
-void tide__snapshot_events(shot *s, uint32_t device)
+void tide__snapshot_write_events(shot *s, uint32_t device)
 {
 	uint32_t mark = s->marks.first[device], event = s->events.first[device];
 	s->started = false;
@@ -251,7 +251,7 @@ static size_t ends_of(const shot *s, uint32_t span, struct note *out)
 	return m->spans.flags[span] & TIDE_SPAN_OPEN ? 1 : 2;
 }
 
-bool tide__snapshot_notes(shot *s)
+bool tide__snapshot_write_notes(shot *s)
 {
 	const tide_model *m = s->m;
 	struct note *notes = tide__alloc(m->spans.n * 2, sizeof *notes);
@@ -266,12 +266,13 @@ bool tide__snapshot_notes(shot *s)
 	for (size_t i = 0; i < n; i++) {
 		tide_device_id d = m->lanes.device[m->spans.lane[notes[i].span].i];
 		tide__pkl_dict(&s->p);
-		tide__snapshot_word(s, W_stage);
-		tide__snapshot_word(s, notes[i].end ? W_END : W_START);
-		tide__snapshot_word(s, W_name);
+		tide__snapshot_write_word(s, W_stage);
+		tide__snapshot_write_word(s, notes[i].end ? W_END : W_START);
+		tide__snapshot_write_word(s, W_name);
 		tide__snapshot_text(s, m->spans.name[notes[i].span]);
-		tide__snapshot_uint(s, W_device, s->number[d.i] < s->devices ? s->number[d.i] : 0);
-		tide__snapshot_time(s, notes[i].t);
+		tide__snapshot_write_uint(s, W_device,
+					  s->number[d.i] < s->devices ? s->number[d.i] : 0);
+		tide__snapshot_write_time(s, notes[i].t);
 		tide__pkl_dict_end(&s->p);
 	}
 	tide__pkl_list_end(&s->p);

@@ -13,7 +13,7 @@ static const char *const words[W_N] = {
 #undef W
 };
 
-void tide__snapshot_word(shot *s, enum word w)
+void tide__snapshot_write_word(shot *s, enum word w)
 {
 	if (s->word[w]) {
 		tide__pkl_get(&s->p, s->word[w] - 1);
@@ -36,9 +36,9 @@ void tide__snapshot_text(shot *s, tide_str t)
 		s->text[t.i] = tide__pkl_memo(&s->p) + 1;
 }
 
-void tide__snapshot_uint(shot *s, enum word key, uint64_t v)
+void tide__snapshot_write_uint(shot *s, enum word key, uint64_t v)
 {
-	tide__snapshot_word(s, key);
+	tide__snapshot_write_word(s, key);
 	tide__pkl_uint(&s->p, v);
 }
 
@@ -51,11 +51,11 @@ static void put_frame(shot *s, uint32_t f)
 		return;
 	}
 	tide__pkl_dict(&s->p);
-	tide__snapshot_word(s, W_name);
+	tide__snapshot_write_word(s, W_name);
 	tide__snapshot_text(s, s->m->frames.function[f]);
-	tide__snapshot_word(s, W_filename);
+	tide__snapshot_write_word(s, W_filename);
 	tide__snapshot_text(s, s->m->frames.file[f]);
-	tide__snapshot_uint(s, W_line, s->m->frames.line[f]);
+	tide__snapshot_write_uint(s, W_line, s->m->frames.line[f]);
 	tide__pkl_dict_end(&s->p);
 	s->frame[f] = tide__pkl_memo(&s->p) + 1;
 }
@@ -67,17 +67,17 @@ static void put_more(shot *s)
 {
 	static const char name[] = "[more frames]";
 	tide__pkl_dict(&s->p);
-	tide__snapshot_word(s, W_name);
+	tide__snapshot_write_word(s, W_name);
 	tide__pkl_text(&s->p, name, sizeof name - 1);
-	tide__snapshot_word(s, W_filename);
+	tide__snapshot_write_word(s, W_filename);
 	tide__pkl_text(&s->p, "", 0);
-	tide__snapshot_uint(s, W_line, 0);
+	tide__snapshot_write_uint(s, W_line, 0);
 	tide__pkl_dict_end(&s->p);
 }
 
-void tide__snapshot_stack(shot *s, uint32_t stack)
+void tide__snapshot_write_stack(shot *s, uint32_t stack)
 {
-	tide__snapshot_word(s, W_frames);
+	tide__snapshot_write_word(s, W_frames);
 	if (!stack) {
 		tide__pkl_empty_list(&s->p);
 		return;
@@ -100,22 +100,22 @@ void tide__snapshot_stack(shot *s, uint32_t stack)
 static void put_op(shot *s, tide_str name)
 {
 	tide__pkl_dict(&s->p);
-	tide__snapshot_word(s, W_name);
+	tide__snapshot_write_word(s, W_name);
 	tide__snapshot_text(s, name);
-	tide__snapshot_word(s, W_filename);
-	tide__snapshot_word(s, W_op);
-	tide__snapshot_uint(s, W_line, 0);
+	tide__snapshot_write_word(s, W_filename);
+	tide__snapshot_write_word(s, W_op);
+	tide__snapshot_write_uint(s, W_line, 0);
 	tide__pkl_dict_end(&s->p);
 }
 
-void tide__snapshot_frames(shot *s, uint32_t alloc)
+void tide__snapshot_write_frames(shot *s, uint32_t alloc)
 {
 	uint32_t span = s->m->allocs.span[alloc].i, at = span;
 	if (s->m->allocs.stack[alloc].i || !span) {
-		tide__snapshot_stack(s, s->m->allocs.stack[alloc].i);
+		tide__snapshot_write_stack(s, s->m->allocs.stack[alloc].i);
 		return;
 	}
-	tide__snapshot_word(s, W_frames);
+	tide__snapshot_write_word(s, W_frames);
 	if (s->path[span]) {
 		tide__pkl_get(&s->p, s->path[span] - 1);
 		return;
@@ -137,7 +137,7 @@ uint32_t tide__snapshot_device(const shot *s, tide_pool_id pool)
 }
 
 /* Writes a private pool's (a, b); (0, 0) for the others. */
-void tide__snapshot_pool_id(shot *s, tide_pool_id pool)
+void tide__snapshot_write_pool_id(shot *s, tide_pool_id pool)
 {
 	unsigned a = 0, b = 0;
 	if (s->m->pools.kind[pool.i] == TIDE_POOL_PRIVATE &&
@@ -149,17 +149,17 @@ void tide__snapshot_pool_id(shot *s, tide_pool_id pool)
 	tide__pkl_pair(&s->p, a, b);
 }
 
-void tide__snapshot_stream(shot *s, tide_lane_id lane)
+void tide__snapshot_write_stream(shot *s, tide_lane_id lane)
 {
-	tide__snapshot_word(s, W_stream);
+	tide__snapshot_write_word(s, W_stream);
 	tide__pkl_int(&s->p, lane.i ? s->m->lanes.number[lane.i] : 0);
 }
 
-void tide__snapshot_time(shot *s, int64_t t)
+void tide__snapshot_write_time(shot *s, int64_t t)
 {
 	if (!s->timed)
 		return;
 	int64_t ns = s->m->wall_known ? s->m->wall0_ns + t : t;
-	tide__snapshot_word(s, W_time_us);
+	tide__snapshot_write_word(s, W_time_us);
 	tide__pkl_int(&s->p, ns >= 0 ? ns / 1000 : -((-ns + 999) / 1000));
 }

@@ -54,27 +54,27 @@ typedef struct shot {
 } shot;
 
 /* Writes a repeated text: once in full, then by its memo number. */
-void tide__snapshot_word(shot *s, enum word w);
+void tide__snapshot_write_word(shot *s, enum word w);
 void tide__snapshot_text(shot *s, tide_str t);
-void tide__snapshot_uint(shot *s, enum word key, uint64_t v);
+void tide__snapshot_write_uint(shot *s, enum word key, uint64_t v);
 /* Writes key and list of frames; 0 = none. */
-void tide__snapshot_stack(shot *s, uint32_t stack);
+void tide__snapshot_write_stack(shot *s, uint32_t stack);
 /* Writes the frames of an allocation: its stack, else its op path, innermost first; 0 = none. */
-void tide__snapshot_frames(shot *s, uint32_t alloc);
+void tide__snapshot_write_frames(shot *s, uint32_t alloc);
 /* Returns the number of a pool's device in the snapshot. */
 uint32_t tide__snapshot_device(const shot *s, tide_pool_id pool);
 /* Writes a private pool's (a, b); (0, 0) for the others. */
-void tide__snapshot_pool_id(shot *s, tide_pool_id pool);
-void tide__snapshot_stream(shot *s, tide_lane_id lane);
+void tide__snapshot_write_pool_id(shot *s, tide_pool_id pool);
+void tide__snapshot_write_stream(shot *s, tide_lane_id lane);
 /* Writes key and microseconds, if times are known. */
-void tide__snapshot_time(shot *s, int64_t t);
+void tide__snapshot_write_time(shot *s, int64_t t);
 
 /* snapshot_events.c: finds the memory events and marks of each device; returns false if memory
  * runs out. */
 bool tide__snapshot_sort(shot *s);
 /* Writes the list of a device's events, in order. */
-void tide__snapshot_events(shot *s, uint32_t device);
+void tide__snapshot_write_events(shot *s, uint32_t device);
 /* Writes the list of annotations, by time; returns false if memory runs out. */
-bool tide__snapshot_notes(shot *s);
+bool tide__snapshot_write_notes(shot *s);
 
 #endif

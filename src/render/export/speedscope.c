@@ -129,7 +129,7 @@ static bool evented(speedscope *w, uint32_t k)
 		int64_t e = tide__track_end(&w->nest, m, w->nest.order[t->first + i]);
 		end = e > end ? e : end;
 	}
-	tide__lane_label(m, t->lane, name, 160);
+	tide__lane_write_label(m, t->lane, name, 160);
 	if (t->number)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ", overlapping %u",
 			 t->number);

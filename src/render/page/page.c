@@ -22,8 +22,8 @@ static tide_code no_pages(tide_error *err)
 			  tide__page_shell_missing);
 }
 
-tide_code tide__page_shared(const char *name, tide_page_fill *shared, const void *what, FILE *out,
-			    tide_error *err)
+tide_code tide__page_write_shared(const char *name, tide_page_fill *shared, const void *what,
+				  FILE *out, tide_error *err)
 {
 	tide_box *b = tide__box_new(name);
 	if (!b)
@@ -60,11 +60,12 @@ tide_code tide__page_end(FILE *out, tide_error *err)
 	return ferror(out) ? tide__fail_errno(err, "cannot write the page") : TIDE_OK;
 }
 
-tide_code tide__page(const tide_model *m, const tide_page_options *opt, FILE *out, tide_error *err)
+tide_code tide__page_write(const tide_model *m, const tide_page_options *opt, FILE *out,
+			   tide_error *err)
 {
 	tide_code rc = tide__page_begin(out, err);
 	if (rc == TIDE_OK)
-		rc = tide__page_trace(m, opt, out, err);
+		rc = tide__page_write_trace(m, opt, out, err);
 	return rc == TIDE_OK ? tide__page_end(out, err) : rc;
 }
 

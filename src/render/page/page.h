@@ -48,17 +48,18 @@ bool tide__page_has(const char *only, const char *section);
 
 /* Writes the page. Returns TIDE_OK, TIDE_ENOMEM, TIDE_EIO, TIDE_EUNSUPPORTED if the front end
  * was not built. */
-tide_code tide__page(const tide_model *m, const tide_page_options *opt, FILE *out, tide_error *err);
+tide_code tide__page_write(const tide_model *m, const tide_page_options *opt, FILE *out,
+			   tide_error *err);
 
 /* The same in parts, for pages of several traces: begin, traces and common sections in any
  * order, end. */
 typedef struct tide_box tide_box;
 typedef bool tide_page_fill(tide_box *b, const void *what, tide_error *err);
 tide_code tide__page_begin(FILE *out, tide_error *err);
-tide_code tide__page_trace(const tide_model *m, const tide_page_options *opt, FILE *out,
-			   tide_error *err);
-tide_code tide__page_shared(const char *name, tide_page_fill *fill, const void *what, FILE *out,
-			    tide_error *err);
+tide_code tide__page_write_trace(const tide_model *m, const tide_page_options *opt, FILE *out,
+				 tide_error *err);
+tide_code tide__page_write_shared(const char *name, tide_page_fill *fill, const void *what,
+				  FILE *out, tide_error *err);
 tide_code tide__page_end(FILE *out, tide_error *err);
 
 /* Section "page" of a page of several traces. */
@@ -72,15 +73,15 @@ typedef struct tide_page_list {
 	char **notes; /* notes for the reader */
 	size_t n_notes;
 } tide_page_list;
-tide_page_fill tide__page_contents; /* of a tide_page_list */
+tide_page_fill tide__page_write_contents; /* of a tide_page_list */
 /* Section "job": the document of `tidemark hta --json` for a tide_hta_job. */
-tide_page_fill tide__page_job;
+tide_page_fill tide__page_write_job;
 /* Section "ledgers": several processes on their devices. */
 typedef struct tide_page_ledgers {
 	const char *const *files;
 	const tide_joined *joined;
 } tide_page_ledgers;
-tide_page_fill tide__page_ledgers;
+tide_page_fill tide__page_write_ledgers;
 
 /* Sections "diff" and "diffflame": two traces compared; for two jobs also the figures of all
  * ranks, in display order. */
@@ -90,19 +91,19 @@ typedef struct tide_page_two {
 	const tide_rank_diff *ranks; /* borrowed; NULL = two traces */
 	size_t n_ranks;
 } tide_page_two;
-tide_page_fill tide__page_diff;
-tide_page_fill tide__page_diffflame;
+tide_page_fill tide__page_write_diff;
+tide_page_fill tide__page_write_diffflame;
 
 /* Writes the whole page of live objects (model/objects.h), without a trace. */
 typedef struct tide_objects tide_objects;
-tide_code tide__page_objects(const tide_objects *o, FILE *out, tide_error *err);
+tide_code tide__page_write_objects(const tide_objects *o, FILE *out, tide_error *err);
 
 /* ---- for a server: the same page with sections fetched one by one ---- */
 
 /* Writes one section as a gzip member; nothing if the trace has no such data. Returns
  * TIDE_ENOTFOUND if there is no such section. */
-tide_code tide__page_section(const char *name, const tide_model *m, const tide_page_options *opt,
-			     FILE *out, tide_error *err);
+tide_code tide__page_write_section(const char *name, const tide_model *m,
+				   const tide_page_options *opt, FILE *out, tide_error *err);
 /* Writes the server's shell with `data` (HTML) in place of sections and without its
  * Content-Security-Policy, which is copied to `csp` for the reply's header. */
 tide_code tide__page_shell_write(const char *data, FILE *out, char *csp, size_t n, tide_error *err);

@@ -202,9 +202,9 @@ static bool setup(struct geometry *x)
 		{ &x->hold_row, "hold_row", TIDE_COL_DELTA },
 	};
 	for (size_t i = 0; i < sizeof cols / sizeof *cols; i++)
-		*cols[i].at = tide__box_column(x->b, cols[i].name, cols[i].enc);
+		*cols[i].at = tide__box_add_column(x->b, cols[i].name, cols[i].enc);
 	for (size_t i = 0; i < sizeof frag_names / sizeof *frag_names; i++)
-		x->frag[i] = tide__box_column(x->b, frag_names[i], TIDE_COL_DELTA);
+		x->frag[i] = tide__box_add_column(x->b, frag_names[i], TIDE_COL_DELTA);
 	x->base = tide__calloc(x->m->devices.n, sizeof *x->base);
 	x->known = tide__calloc(x->m->devices.n, sizeof *x->known);
 	x->place = tide__calloc(x->m->allocs.n, sizeof *x->place);
@@ -227,8 +227,8 @@ static void bases_json(const struct geometry *x, tide_json *j)
 	tide__json_array_end(j);
 }
 
-bool tide__page_allocator(tide_box *b, const tide_model *m, const tide_page_options *opt,
-			  tide_error *err)
+bool tide__page_write_allocator(tide_box *b, const tide_model *m, const tide_page_options *opt,
+				tide_error *err)
 {
 	struct geometry x = { .m = m,
 			      .b = b,

@@ -60,7 +60,7 @@ void tide__box_free(tide_box *b)
 	tide__free(b);
 }
 
-void tide__box_number(tide_box *b, unsigned number)
+void tide__box_set_number(tide_box *b, unsigned number)
 {
 	b->number = number;
 }
@@ -87,7 +87,7 @@ void tide__box_fail(tide_box *b)
 
 /* ---- columns ---- */
 
-int tide__box_column(tide_box *b, const char *name, tide_col_enc enc)
+int tide__box_add_column(tide_box *b, const char *name, tide_col_enc enc)
 {
 	if (b->n_cols == MAX_COLUMNS) {
 		b->failed = true;
@@ -97,7 +97,7 @@ int tide__box_column(tide_box *b, const char *name, tide_col_enc enc)
 	return b->n_cols++;
 }
 
-uint8_t *tide__box_room(tide_box *b, int column, size_t n)
+uint8_t *tide__box_reserve(tide_box *b, int column, size_t n)
 {
 	struct column *c = &b->cols[column];
 	if (!TIDE_ROOM(c->buf, c->cap, c->n + n)) {
@@ -117,7 +117,7 @@ void tide__box_took(tide_box *b, int column, const uint8_t *end, uint32_t rows)
 void tide__box_put(tide_box *b, int column, int64_t v)
 {
 	struct column *c = &b->cols[column];
-	uint8_t *at = tide__box_room(b, column, TIDE_BOX_MOST);
+	uint8_t *at = tide__box_reserve(b, column, TIDE_BOX_MOST);
 	if (at)
 		tide__box_took(b, column, tide__box_code(at, c->enc, v, &c->last), 1);
 }

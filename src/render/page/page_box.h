@@ -3,7 +3,7 @@
 /* One section of a page: a JSON value and typed columns, compressed and written as text.
  *
  *     tide_box *b = tide__box_new("spans");
- *     int dur = tide__box_column(b, "dur", TIDE_COL_UINT);
+ *     int dur = tide__box_add_column(b, "dur", TIDE_COL_UINT);
  *     tide__box_put(b, dur, 1500);
  *     tide__json_object(tide__box_json(b)); ...      // one JSON value
  *     tide__box_write(b, out);  tide__box_free(b);
@@ -34,10 +34,10 @@ tide_box *tide__box_new(const char *name);
 void tide__box_free(tide_box *b); /* NULL is allowed */
 
 /* Sets which of the page's traces it belongs to: "NAME.number"; 0, the default, is "NAME". */
-void tide__box_number(tide_box *b, unsigned number);
+void tide__box_set_number(tide_box *b, unsigned number);
 
 /* Adds a column, at most 64; its `name` is a static text. */
-int tide__box_column(tide_box *b, const char *name, tide_col_enc enc);
+int tide__box_add_column(tide_box *b, const char *name, tide_col_enc enc);
 void tide__box_put(tide_box *b, int column, int64_t v);
 
 /* Adds a column with all its n values: `value` returns that of row i. It is a compile-time
@@ -96,7 +96,7 @@ static inline uint8_t *tide__box_code(uint8_t *at, tide_col_enc enc, int64_t v, 
 }
 
 /* Returns where the column's next bytes go, with n bytes free; NULL if memory runs out. */
-uint8_t *tide__box_room(tide_box *b, int column, size_t n);
+uint8_t *tide__box_reserve(tide_box *b, int column, size_t n);
 /* Notes that this many rows were written there, up to `end`. */
 void tide__box_took(tide_box *b, int column, const uint8_t *end, uint32_t rows);
 
@@ -104,12 +104,12 @@ static inline __attribute__((always_inline)) void tide__box_fill(tide_box *b, co
 								 tide_col_enc enc, uint32_t n,
 								 tide_box_value *value, void *ctx)
 {
-	int column = tide__box_column(b, name, enc);
+	int column = tide__box_add_column(b, name, enc);
 	int64_t last = 0;
-	if (!tide__box_room(b, column, (size_t)n + n / 4)) /* most values take one byte */
+	if (!tide__box_reserve(b, column, (size_t)n + n / 4)) /* most values take one byte */
 		return;
 	for (uint32_t i = 0, end; i < n; i = end) {
-		uint8_t *at = tide__box_room(b, column, (size_t)TIDE_BOX_ROWS * TIDE_BOX_MOST);
+		uint8_t *at = tide__box_reserve(b, column, (size_t)TIDE_BOX_ROWS * TIDE_BOX_MOST);
 		if (!at)
 			return;
 		end = n - i < TIDE_BOX_ROWS ? n : i + TIDE_BOX_ROWS;

@@ -23,11 +23,11 @@ static void enum_texts(tide_json *j)
 static void edges(tide_box *b, const tide_critical_view *v, const tide_cp_longest *l,
 		  tide_page_names *names)
 {
-	int t0 = tide__box_column(b, "t0", TIDE_COL_DELTA);
-	int dur = tide__box_column(b, "dur", TIDE_COL_UINT);
-	int type = tide__box_column(b, "type", TIDE_COL_BYTE);
-	int bound = tide__box_column(b, "bound", TIDE_COL_BYTE);
-	int name = tide__box_column(b, "name", TIDE_COL_UINT);
+	int t0 = tide__box_add_column(b, "t0", TIDE_COL_DELTA);
+	int dur = tide__box_add_column(b, "dur", TIDE_COL_UINT);
+	int type = tide__box_add_column(b, "type", TIDE_COL_BYTE);
+	int bound = tide__box_add_column(b, "bound", TIDE_COL_BYTE);
+	int name = tide__box_add_column(b, "name", TIDE_COL_UINT);
 	for (size_t i = 0; i < l->n; i++) {
 		const tide_cp_step *s = &v->c->path[l->step[i]];
 		tide__box_put(b, t0, s->t0 * v->ns);
@@ -55,8 +55,8 @@ static bool path(tide_box *b, const tide_critical_view *v, tide_json *j)
 	return ok;
 }
 
-bool tide__page_critical(tide_box *b, const tide_model *m, const tide_page_options *opt,
-			 tide_error *err)
+bool tide__page_write_critical(tide_box *b, const tide_model *m, const tide_page_options *opt,
+			       tide_error *err)
 {
 	static const tide_critical_path none = { .why = "unknown" };
 	tide_json *j = tide__box_json(b);

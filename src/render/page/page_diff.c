@@ -36,7 +36,7 @@ static void counts(tide_json *j, const tide_diff *d)
 	tide__json_object_end(j);
 }
 
-bool tide__page_diff(tide_box *b, const void *what, tide_error *err)
+bool tide__page_write_diff(tide_box *b, const void *what, tide_error *err)
 {
 	const tide_page_two *two = what;
 	tide_json *j = tide__box_json(b);
@@ -50,8 +50,8 @@ bool tide__page_diff(tide_box *b, const void *what, tide_error *err)
 	meanings(j);
 	counts(j, &d);
 	if (two->ranks)
-		tide__grid_member(tide__rank_diff_grid(two->ranks, two->n_ranks, false), j,
-				  "ranks");
+		tide__grid_write_member(tide__rank_diff_grid(two->ranks, two->n_ranks, false), j,
+					"ranks");
 	tide__json_object_end(j);
 	tide__diff_free(&d);
 	return ok;
@@ -82,7 +82,7 @@ static void put_rows(tide_box *b, const struct tree *t, const tide_flame_pair *p
 					     TIDE_COL_UINT, TIDE_COL_UINT,  TIDE_COL_UINT };
 	int col[6];
 	for (int c = 0; c < 6; c++)
-		col[c] = tide__box_column(b, t->columns[c], enc[c]);
+		col[c] = tide__box_add_column(b, t->columns[c], enc[c]);
 	for (size_t i = 0; i < p->tree->nodes.n; i++) {
 		tide__box_put(b, col[0], p->tree->nodes.name[i]);
 		tide__box_put(b, col[1], p->tree->nodes.parent[i]);
@@ -133,7 +133,7 @@ static bool one_tree(tide_box *b, const tide_page_two *two, const struct tree *t
 	return ok;
 }
 
-bool tide__page_diffflame(tide_box *b, const void *what, tide_error *err)
+bool tide__page_write_diffflame(tide_box *b, const void *what, tide_error *err)
 {
 	tide_json *j = tide__box_json(b);
 	bool ok = true;

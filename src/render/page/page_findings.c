@@ -43,7 +43,7 @@ static bool put_oom(tide_json *j, const tide_model *m, const tide_oom *o)
 	tide__json_kint(j, "t", o->t);
 	tide__json_kstr(j, "text", text);
 	tide__json_key(j, "oom");
-	bool ok = tide__oom_page(j, m, o);
+	bool ok = tide__oom_write_page(j, m, o);
 	tide__json_object_end(j);
 	return ok;
 }
@@ -85,13 +85,13 @@ static bool put(tide_json *j, const tide_model *m, const tide_finding *f, tide_e
 	if (!strcmp(f->id, "out_of_memory"))
 		ok = put_ooms(j, m, f->device, err);
 	else if (!strcmp(f->id, "growth"))
-		ok = tide__leaks_page(j, m, f->device, MOST_GROWING, err);
+		ok = tide__leaks_write_page(j, m, f->device, MOST_GROWING, err);
 	tide__json_object_end(j);
 	return ok;
 }
 
-bool tide__page_findings(tide_json *j, const tide_model *m, const tide_page_options *opt,
-			 tide_error *err)
+bool tide__page_write_findings(tide_json *j, const tide_model *m, const tide_page_options *opt,
+			       tide_error *err)
 {
 	const tide_findings_query q = { .job = opt->job,
 					.most_replayed = m->segments.n > 1

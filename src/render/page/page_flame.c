@@ -36,10 +36,10 @@ struct columns {
 
 static struct columns columns(tide_box *b, const char *const *names)
 {
-	return (struct columns){ b, tide__box_column(b, names[0], TIDE_COL_UINT),
-				 tide__box_column(b, names[1], TIDE_COL_DELTA),
-				 tide__box_column(b, names[2], TIDE_COL_UINT),
-				 tide__box_column(b, names[3], TIDE_COL_UINT) };
+	return (struct columns){ b, tide__box_add_column(b, names[0], TIDE_COL_UINT),
+				 tide__box_add_column(b, names[1], TIDE_COL_DELTA),
+				 tide__box_add_column(b, names[2], TIDE_COL_UINT),
+				 tide__box_add_column(b, names[3], TIDE_COL_UINT) };
 }
 
 static void put(const struct columns *c, uint32_t name, uint32_t parent, uint64_t self,
@@ -144,8 +144,8 @@ static bool one_tree(tide_box *b, const tide_model *m, const struct tree *t, tid
 	return ok;
 }
 
-bool tide__page_flame(tide_box *b, const tide_model *m, const tide_page_options *opt,
-		      tide_error *err)
+bool tide__page_write_flame(tide_box *b, const tide_model *m, const tide_page_options *opt,
+			    tide_error *err)
 {
 	tide_json *j = tide__box_json(b);
 	bool ok = true;

@@ -7,8 +7,8 @@
 
 enum { MOST_MOMENTS = 2000 };
 
-bool tide__page_ledger(tide_box *b, const tide_model *m, const tide_page_options *opt,
-		       tide_error *err)
+bool tide__page_write_ledger(tide_box *b, const tide_model *m, const tide_page_options *opt,
+			     tide_error *err)
 {
 	tide_ledgers l;
 	(void)opt;
@@ -22,7 +22,7 @@ bool tide__page_ledger(tide_box *b, const tide_model *m, const tide_page_options
 	return ok;
 }
 
-bool tide__page_ledgers(tide_box *b, const void *what, tide_error *err)
+bool tide__page_write_ledgers(tide_box *b, const void *what, tide_error *err)
 {
 	const tide_page_ledgers *x = what;
 	tide_json *j = tide__box_json(b);

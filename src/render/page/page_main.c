@@ -98,8 +98,8 @@ static bool memory(tide_box *b, const tide_model *m, tide_error *err)
 	tide_json *j = tide__box_json(b);
 	tide_usage u = { 0 };
 	tide_sampled s = { 0 };
-	int col = tide__box_column(b, "live", TIDE_COL_DELTA);
-	int each = tide__box_column(b, "each", TIDE_COL_DELTA);
+	int col = tide__box_add_column(b, "live", TIDE_COL_DELTA);
+	int each = tide__box_add_column(b, "each", TIDE_COL_DELTA);
 	bool ok = tide__find_usage(m, UINT64_MAX, BUCKETS, &u, err) == TIDE_OK &&
 		  tide__find_sampled(m, INT64_MAX, BUCKETS, &s, err) == TIDE_OK;
 	uint32_t highest = ok ? tide__usage_highest(&u) : 0;
@@ -114,7 +114,8 @@ static bool memory(tide_box *b, const tide_model *m, tide_error *err)
 	for (uint32_t d = 0; ok && d < u.n_devices && d < MOST_CURVES; d++)
 		small_curve(b, each, (s.devices[d].n ? s.series : u.live_series) + d * u.buckets);
 	if (ok && highest)
-		ok = tide__page_peak_groups(j, m, highest, u.devices[highest].peak_position, err);
+		ok = tide__page_write_peak_groups(j, m, highest, u.devices[highest].peak_position,
+						  err);
 	tide__usage_free(&u);
 	tide__sampled_free(&s);
 	return ok;
@@ -124,7 +125,7 @@ static bool memory(tide_box *b, const tide_model *m, tide_error *err)
 static void activity(tide_box *b, const char *name, const tide_interval_set *c, int64_t t_end)
 {
 	int64_t part[BUCKETS];
-	int col = tide__box_column(b, name, TIDE_COL_DELTA);
+	int col = tide__box_add_column(b, name, TIDE_COL_DELTA);
 	tide__interval_set_shares(c, t_end, BUCKETS, part);
 	for (size_t i = 0; i < BUCKETS; i++)
 		tide__box_put(b, col, part[i]);
@@ -177,8 +178,8 @@ static bool steps(tide_json *j, const tide_model *m, tide_error *err)
 	return ok;
 }
 
-bool tide__page_main(tide_box *b, const tide_model *m, const tide_page_options *opt,
-		     tide_error *err)
+bool tide__page_write_main(tide_box *b, const tide_model *m, const tide_page_options *opt,
+			   tide_error *err)
 {
 	tide_json *j = tide__box_json(b);
 	tide__json_object(j);
@@ -187,7 +188,7 @@ bool tide__page_main(tide_box *b, const tide_model *m, const tide_page_options *
 	opt->only ? tide__json_str(j, opt->only) : tide__json_null(j);
 	tide__json_kstr(j, "losses", opt->losses);
 	bool ok = memory(b, m, err) && time_sums(b, m, err) &&
-		  tide__page_findings(j, m, opt, err) && steps(j, m, err);
+		  tide__page_write_findings(j, m, opt, err) && steps(j, m, err);
 	marks(j, m);
 	tide__json_object_end(j);
 	return ok;

@@ -49,7 +49,7 @@ struct memory {
 /* Returns the frame that names a stack: its number in the page, 0 if there is none. */
 static uint32_t face_of(struct memory *x, tide_stack_id s)
 {
-	return tide__page_frame(&x->stacks, x->faces[s.i]);
+	return tide__page_stacks_add_frame(&x->stacks, x->faces[s.i]);
 }
 
 /* ---- tensors ---- */
@@ -86,7 +86,7 @@ static void put_alloc(struct memory *x, uint32_t row)
 	tide__box_put(x->b, x->pool, a->pool[row].i);
 	tide__box_put(x->b, x->role, x->roles.role[row]);
 	tide__box_put(x->b, x->op, node);
-	tide__box_put(x->b, x->call, tide__page_stack(&x->stacks, a->stack[row]));
+	tide__box_put(x->b, x->call, tide__page_stacks_add(&x->stacks, a->stack[row]));
 	tide__box_put(x->b, x->face, face_of(x, a->stack[row]));
 	tide__box_put(x->b, x->what, tensor_of(x, row));
 	tide__box_put(x->b, x->flags, a->flags[row]);
@@ -217,11 +217,11 @@ static bool setup(struct memory *x)
 		{ &x->op_parent, "op_parent", TIDE_COL_UINT },
 	};
 	for (size_t i = 0; i < sizeof cols / sizeof *cols; i++)
-		*cols[i].at = tide__box_column(x->b, cols[i].name, cols[i].enc);
+		*cols[i].at = tide__box_add_column(x->b, cols[i].name, cols[i].enc);
 	for (size_t i = 1; x->modules.any && i < x->m->spans.n && !x->any_module; i++)
 		x->any_module = x->modules.of[i].i != 0;
 	if (x->any_module)
-		x->module = tide__box_column(x->b, "module", TIDE_COL_UINT);
+		x->module = tide__box_add_column(x->b, "module", TIDE_COL_UINT);
 	x->place = tide__calloc(x->m->allocs.n, sizeof *x->place);
 	x->tensor = tide__calloc(x->m->allocs.n, sizeof *x->tensor);
 	x->faces = tide__stack_main_frames_find(x->m);
@@ -234,8 +234,8 @@ static bool setup(struct memory *x)
 	       tide__find_roles(x->m, &x->roles) == TIDE_OK;
 }
 
-bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options *opt,
-		       tide_error *err)
+bool tide__page_write_memory(tide_box *b, const tide_model *m, const tide_page_options *opt,
+			     tide_error *err)
 {
 	struct memory x = { .m = m,
 			    .b = b,

@@ -19,7 +19,7 @@ static bool fill_main(tide_box *b, const void *what, tide_error *err)
 	tide_json *j = tide__box_json(b);
 	(void)err;
 	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-		tide__box_column(b, columns[i], TIDE_COL_UINT);
+		tide__box_add_column(b, columns[i], TIDE_COL_UINT);
 	tide__json_object(j);
 	tide__json_kstr(j, "file", o->program ? o->program : "objects");
 	tide__json_kstr(j, "only", "objects");
@@ -43,12 +43,12 @@ static bool fill_objects(tide_box *b, const void *what, tide_error *err)
 	return true;
 }
 
-tide_code tide__page_objects(const tide_objects *o, FILE *out, tide_error *err)
+tide_code tide__page_write_objects(const tide_objects *o, FILE *out, tide_error *err)
 {
 	tide_code rc = tide__page_begin(out, err);
 	if (rc == TIDE_OK)
-		rc = tide__page_shared("main", fill_main, o, out, err);
+		rc = tide__page_write_shared("main", fill_main, o, out, err);
 	if (rc == TIDE_OK)
-		rc = tide__page_shared("objects", fill_objects, o, out, err);
+		rc = tide__page_write_shared("objects", fill_objects, o, out, err);
 	return rc == TIDE_OK ? tide__page_end(out, err) : rc;
 }

@@ -102,7 +102,7 @@ static void put_rows(tide_box *b, const tide_op_folded *x, tide_page_names *name
 		     { "free", TIDE_COL_UINT },	 { "peak", TIDE_COL_UINT } };
 	int first = 0;
 	for (size_t c = 0; c < sizeof cols / sizeof *cols; c++) {
-		int at = tide__box_column(b, cols[c].name, cols[c].enc);
+		int at = tide__box_add_column(b, cols[c].name, cols[c].enc);
 		first = c ? first : at;
 	}
 	for (uint32_t i = 0; i < x->n; i++) {
@@ -136,7 +136,8 @@ static bool tree(tide_box *b, const tide_ops *x, tide_json *j)
 	return ok;
 }
 
-bool tide__page_ops(tide_box *b, const tide_model *m, const tide_page_options *opt, tide_error *err)
+bool tide__page_write_ops(tide_box *b, const tide_model *m, const tide_page_options *opt,
+			  tide_error *err)
 {
 	const tide_ops_query q = { .device = TIDE_ANY, .flat = true };
 	tide_json *j = tide__box_json(b);

@@ -22,33 +22,34 @@ extern const char tide__page_shell_missing[]; /* reason if there is no shell; ""
 
 typedef bool tide_page_part(tide_box *b, const tide_model *m, const tide_page_options *opt,
 			    tide_error *err);
-tide_page_part tide__page_allocator; /* page_allocator.c: addresses, and the state over time */
-tide_page_part tide__page_ledger;    /* page_ledger.c: device memory by holder */
-tide_page_part tide__page_main;	     /* page_main.c: summary, curves, findings */
-tide_page_part tide__page_coarse;    /* page_window.c: the whole timeline in few pieces */
-tide_page_part tide__page_spans;     /* page_spans.c: the timeline's rows */
-tide_page_part tide__page_memory;    /* page_memory.c: allocations and memory events */
-tide_page_part tide__page_flame;     /* page_flame.c: four trees, also in time order */
-tide_page_part tide__page_critical;  /* page_critical.c: the critical path */
-tide_page_part tide__page_ops;	     /* page_ops.c: ops by name and as a tree */
-tide_page_part tide__page_tables;    /* page_tables.c: phases */
-tide_page_part tide__page_tt;	     /* page_tt.c: a Tenstorrent run, operation by operation */
-tide_page_part tide__page_hta;	     /* page_tables.c: the document of `tidemark hta --json` */
+tide_page_part
+	tide__page_write_allocator;	  /* page_allocator.c: addresses, and the state over time */
+tide_page_part tide__page_write_ledger;	  /* page_ledger.c: device memory by holder */
+tide_page_part tide__page_write_main;	  /* page_main.c: summary, curves, findings */
+tide_page_part tide__page_write_coarse;	  /* page_window.c: the whole timeline in few pieces */
+tide_page_part tide__page_write_spans;	  /* page_spans.c: the timeline's rows */
+tide_page_part tide__page_write_memory;	  /* page_memory.c: allocations and memory events */
+tide_page_part tide__page_write_flame;	  /* page_flame.c: four trees, also in time order */
+tide_page_part tide__page_write_critical; /* page_critical.c: the critical path */
+tide_page_part tide__page_write_ops;	  /* page_ops.c: ops by name and as a tree */
+tide_page_part tide__page_write_tables;	  /* page_tables.c: phases */
+tide_page_part tide__page_write_tt;	  /* page_tt.c: a Tenstorrent run, operation by operation */
+tide_page_part tide__page_write_hta;	  /* page_tables.c: the document of `tidemark hta --json` */
 
 /* Writes the member "cats" of sections about spans. */
 void tide__page_cats_json(tide_json *j);
 /* Writes the member `peak_groups`: the largest groups of allocations alive after `position` memory
  * events (page_peak.c). */
-bool tide__page_peak_groups(tide_json *j, const tide_model *m, uint32_t device, uint64_t position,
-			    tide_error *err);
+bool tide__page_write_peak_groups(tide_json *j, const tide_model *m, uint32_t device,
+				  uint64_t position, tide_error *err);
 
 /* Members `findings` and `untried` (page_findings.c). */
-bool tide__page_findings(tide_json *j, const tide_model *m, const tide_page_options *opt,
-			 tide_error *err);
+bool tide__page_write_findings(tide_json *j, const tide_model *m, const tide_page_options *opt,
+			       tide_error *err);
 
 /* Writes a window of the timeline at a zoom level as a section. */
-bool tide__page_window(tide_box *b, const tide_lod *l, int64_t from, int64_t to, uint32_t px,
-		       tide_error *err);
+bool tide__page_write_window(tide_box *b, const tide_lod *l, int64_t from, int64_t to, uint32_t px,
+			     tide_error *err);
 
 /* Numbers the texts that a section uses, in order of first use; row 0 is "". */
 typedef struct tide_page_names {

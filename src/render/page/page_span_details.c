@@ -50,9 +50,9 @@ static void put_memory(tide_box *b, const tide_model *m, const uint32_t *order, 
 static void put_flows(tide_box *b, const tide_model *m, const uint32_t *place, tide_json *j)
 {
 	const tide_flows *f = &m->flows;
-	int from = tide__box_column(b, "flow_from", TIDE_COL_DELTA);
-	int to = tide__box_column(b, "flow_to", TIDE_COL_DELTA);
-	int kind = tide__box_column(b, "flow_kind", TIDE_COL_BYTE);
+	int from = tide__box_add_column(b, "flow_from", TIDE_COL_DELTA);
+	int to = tide__box_add_column(b, "flow_to", TIDE_COL_DELTA);
+	int kind = tide__box_add_column(b, "flow_kind", TIDE_COL_BYTE);
 	for (size_t i = 0; i < f->n; i++) {
 		if (m->spans.cause[f->to[i].i].i == f->from[i].i) /* column "cause" has it */
 			continue;
@@ -178,7 +178,7 @@ struct calls {
 static int64_t stack(void *ctx, uint32_t i)
 {
 	struct calls *x = ctx;
-	return tide__page_stack(&x->s, x->s.m->spans.stack[x->order[i]]);
+	return tide__page_stacks_add(&x->s, x->s.m->spans.stack[x->order[i]]);
 }
 
 /* Writes the member "stacks": whether the column exists. */
@@ -199,8 +199,8 @@ static void put_stacks(tide_box *b, const tide_model *m, const uint32_t *order, 
 	tide__page_stacks_free(&x.s);
 }
 
-void tide__page_span_details(tide_box *b, const tide_model *m, const uint32_t *order,
-			     const uint32_t *place, uint32_t n, tide_page_names *names)
+void tide__page_write_span_details(tide_box *b, const tide_model *m, const uint32_t *order,
+				   const uint32_t *place, uint32_t n, tide_page_names *names)
 {
 	tide_json *j = tide__box_json(b);
 	put_memory(b, m, order, n);

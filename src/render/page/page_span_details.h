@@ -9,7 +9,7 @@
 
 /* order[0 .. n): spans as the page numbers them; place[span]: its number + 1. `names`: the texts of
  * the section, borrowed. */
-void tide__page_span_details(tide_box *b, const tide_model *m, const uint32_t *order,
-			     const uint32_t *place, uint32_t n, tide_page_names *names);
+void tide__page_write_span_details(tide_box *b, const tide_model *m, const uint32_t *order,
+				   const uint32_t *place, uint32_t n, tide_page_names *names);
 
 #endif

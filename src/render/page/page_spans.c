@@ -27,7 +27,7 @@ static void track(const tide_model *m, const tide_timeline_rows *r, const tide_r
 {
 	char label[400];
 	tide__json_object(j);
-	tide__json_kstr(j, "name", tide__lane_label(m, t->lane, label, sizeof label));
+	tide__json_kstr(j, "name", tide__lane_write_label(m, t->lane, label, sizeof label));
 	tide__json_kstr(j, "kind", tide__lane_kind_text(m->lanes.kind[t->lane.i]));
 	tide__json_kuint(j, "lane", t->lane.i);
 	tide__json_kuint(j, "track", t->number);
@@ -147,8 +147,8 @@ static void put_all(struct spans *x)
 	put_columns(x);
 }
 
-bool tide__page_spans(tide_box *b, const tide_model *m, const tide_page_options *opt,
-		      tide_error *err)
+bool tide__page_write_spans(tide_box *b, const tide_model *m, const tide_page_options *opt,
+			    tide_error *err)
 {
 	tide_lod own = { 0 };
 	struct spans x = { .m = m, .b = b, .lod = opt->lod ? opt->lod : &own };
@@ -159,7 +159,7 @@ bool tide__page_spans(tide_box *b, const tide_model *m, const tide_page_options 
 	if (ok) {
 		put_all(&x);
 		put_tracks(m, x.rows, j);
-		tide__page_span_details(b, m, x.rows->order, x.place, x.rows->n, &x.names);
+		tide__page_write_span_details(b, m, x.rows->order, x.place, x.rows->n, &x.names);
 		tide__json_kuint(j, "cut", x.rows->cuts.n_cut);
 		tide__page_names_json(&x.names, m, "names", j);
 		tide__page_cats_json(j);

@@ -25,7 +25,7 @@ bool tide__page_stacks_init(tide_page_stacks *x, const tide_model *m, tide_box *
 void tide__page_stacks_free(tide_page_stacks *x);
 
 /* Returns its number + 1; 0 for none. */
-uint32_t tide__page_stack(tide_page_stacks *x, tide_stack_id s);
-uint32_t tide__page_frame(tide_page_stacks *x, tide_frame_id f);
+uint32_t tide__page_stacks_add(tide_page_stacks *x, tide_stack_id s);
+uint32_t tide__page_stacks_add_frame(tide_page_stacks *x, tide_frame_id f);
 
 #endif

@@ -76,8 +76,8 @@ static bool phases(tide_json *j, const tide_model *m, tide_error *err)
 	return ok;
 }
 
-bool tide__page_tables(tide_box *b, const tide_model *m, const tide_page_options *opt,
-		       tide_error *err)
+bool tide__page_write_tables(tide_box *b, const tide_model *m, const tide_page_options *opt,
+			     tide_error *err)
 {
 	tide_json *j = tide__box_json(b);
 	tide__json_object(j);
@@ -88,13 +88,14 @@ bool tide__page_tables(tide_box *b, const tide_model *m, const tide_page_options
 
 /* ---- the holistic analysis: its own document, so that the two cannot disagree ---- */
 
-bool tide__page_hta(tide_box *b, const tide_model *m, const tide_page_options *opt, tide_error *err)
+bool tide__page_write_hta(tide_box *b, const tide_model *m, const tide_page_options *opt,
+			  tide_error *err)
 {
 	const tide_hta_view view = { .top = MOST_KERNELS, .window = "all" };
 	return !opt->job || tide__hta_json(opt->job, &view, tide__box_stream(b));
 }
 
-bool tide__page_job(tide_box *b, const void *what, tide_error *err)
+bool tide__page_write_job(tide_box *b, const void *what, tide_error *err)
 {
 	const tide_hta_view view = { .top = MOST_KERNELS, .window = "all" };
 	return tide__hta_json(what, &view, tide__box_stream(b));
@@ -102,7 +103,7 @@ bool tide__page_job(tide_box *b, const void *what, tide_error *err)
 
 /* ---- the list of traces of a page ---- */
 
-bool tide__page_contents(tide_box *b, const void *what, tide_error *err)
+bool tide__page_write_contents(tide_box *b, const void *what, tide_error *err)
 {
 	const tide_page_list *l = what;
 	tide_json *j = tide__box_json(b);

@@ -48,18 +48,18 @@ static const struct part {
 	const char *views; /* "" = all */
 	unsigned needs;
 } parts[] = {
-	[MAIN] = { "main", tide__page_main, "", NEEDS_PREPARED },
-	[TABLES] = { "tables", tide__page_tables, " overview timeline gantt memory phases " },
-	[OPS] = { "ops", tide__page_ops, " ops " },
-	[HTA] = { "hta", tide__page_hta, " kernels hta ", NEEDS_PREPARED },
-	[CRITICAL] = { "critical", tide__page_critical, " hta ", NEEDS_PREPARED },
-	[COARSE] = { "coarse", tide__page_coarse, " timeline gantt ", NEEDS_LOD },
-	[SPANS] = { "spans", tide__page_spans, " timeline gantt ", NEEDS_LOD },
-	[MEMORY] = { "memory", tide__page_memory, " memory phases " },
-	[FLAME] = { "flame", tide__page_flame, " flame " },
-	[ALLOCATOR] = { "allocator", tide__page_allocator, " memory " },
-	[LEDGER] = { "ledger", tide__page_ledger, " ledger " },
-	[TT] = { "tt", tide__page_tt, " tenstorrent " },
+	[MAIN] = { "main", tide__page_write_main, "", NEEDS_PREPARED },
+	[TABLES] = { "tables", tide__page_write_tables, " overview timeline gantt memory phases " },
+	[OPS] = { "ops", tide__page_write_ops, " ops " },
+	[HTA] = { "hta", tide__page_write_hta, " kernels hta ", NEEDS_PREPARED },
+	[CRITICAL] = { "critical", tide__page_write_critical, " hta ", NEEDS_PREPARED },
+	[COARSE] = { "coarse", tide__page_write_coarse, " timeline gantt ", NEEDS_LOD },
+	[SPANS] = { "spans", tide__page_write_spans, " timeline gantt ", NEEDS_LOD },
+	[MEMORY] = { "memory", tide__page_write_memory, " memory phases " },
+	[FLAME] = { "flame", tide__page_write_flame, " flame " },
+	[ALLOCATOR] = { "allocator", tide__page_write_allocator, " memory " },
+	[LEDGER] = { "ledger", tide__page_write_ledger, " ledger " },
+	[TT] = { "tt", tide__page_write_tt, " tenstorrent " },
 };
 
 /* Order of jobs: inputs (numbers after those of the sections), then sections, the longest first. */
@@ -129,7 +129,7 @@ static tide_code fill(struct work *w, size_t i, tide_error *err)
 	tide_box *b = tide__box_new(parts[i].name);
 	if (!b)
 		return tide__nomem(err);
-	tide__box_number(b, w->opt.number);
+	tide__box_set_number(b, w->opt.number);
 	tide_code rc = parts[i].fill(b, w->m, &w->opt, err)
 			       ? pack(b, &w->done[i].text, &w->done[i].n, err)
 			       : why(err);
@@ -239,8 +239,8 @@ static tide_code write_done(struct work *w, FILE *out, tide_error *err)
 	return ferror(out) ? tide__fail_errno(err, "cannot write the page") : TIDE_OK;
 }
 
-tide_code tide__page_trace(const tide_model *m, const tide_page_options *opt, FILE *out,
-			   tide_error *err)
+tide_code tide__page_write_trace(const tide_model *m, const tide_page_options *opt, FILE *out,
+				 tide_error *err)
 {
 	struct work *w = tide__calloc(1, sizeof *w);
 	if (!w)
@@ -262,8 +262,8 @@ tide_code tide__page_trace(const tide_model *m, const tide_page_options *opt, FI
 
 /* ---- for a server ---- */
 
-tide_code tide__page_section(const char *name, const tide_model *m, const tide_page_options *opt,
-			     FILE *out, tide_error *err)
+tide_code tide__page_write_section(const char *name, const tide_model *m,
+				   const tide_page_options *opt, FILE *out, tide_error *err)
 {
 	const struct part *p = part_named(name);
 	if (!p)

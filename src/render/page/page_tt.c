@@ -50,10 +50,10 @@ static bool name_columns(tide_box *b, tide_json *j, const tide_tt *t, const tide
 {
 	tide_page_names names;
 	bool whole = text_bytes(t) <= TEXTS_MOST;
-	int name = tide__box_column(b, "name", TIDE_COL_UINT),
-	    text = tide__box_column(b, "text", TIDE_COL_UINT),
-	    graph = tide__box_column(b, "graph", TIDE_COL_UINT),
-	    line = tide__box_column(b, "ir", TIDE_COL_UINT);
+	int name = tide__box_add_column(b, "name", TIDE_COL_UINT),
+	    text = tide__box_add_column(b, "text", TIDE_COL_UINT),
+	    graph = tide__box_add_column(b, "graph", TIDE_COL_UINT),
+	    line = tide__box_add_column(b, "ir", TIDE_COL_UINT);
 	bool ok = tide__page_names_init(&names, t->m);
 	for (size_t i = 0; ok && i < t->n; i++) {
 		const tide_tt_op *o = &t->ops[i];
@@ -76,8 +76,8 @@ static bool name_columns(tide_box *b, tide_json *j, const tide_tt *t, const tide
 /* Writes weights and activations in DRAM before each operation, in bytes of one bank. */
 static void share_columns(tide_box *b, const tide_tt *t)
 {
-	int w = tide__box_column(b, "weights", TIDE_COL_DELTA),
-	    a = tide__box_column(b, "activations", TIDE_COL_DELTA);
+	int w = tide__box_add_column(b, "weights", TIDE_COL_DELTA),
+	    a = tide__box_add_column(b, "activations", TIDE_COL_DELTA);
 	tide_tt_share *v = tide__alloc(t->n, sizeof *v);
 	bool ok = v && tide__tt_find_shares(t, 0, v);
 	uint32_t banks = t->pool_row[0] ? t->m->pools.banks[t->pool_row[0]] : 0;
@@ -95,10 +95,10 @@ static void state_columns(tide_box *b, const tide_tt *t)
 	static const char *const fragm[] = { "fragm0", "fragm1", "fragm2", "fragm3" };
 	static const char *const change[] = { "change0", "change1", "change2", "change3" };
 	for (unsigned p = 0; p < TIDE_TT_POOLS; p++) {
-		int a = tide__box_column(b, before[p], TIDE_COL_DELTA),
-		    h = tide__box_column(b, high[p], TIDE_COL_DELTA),
-		    f = tide__box_column(b, fragm[p], TIDE_COL_UINT),
-		    c = tide__box_column(b, change[p], TIDE_COL_INT);
+		int a = tide__box_add_column(b, before[p], TIDE_COL_DELTA),
+		    h = tide__box_add_column(b, high[p], TIDE_COL_DELTA),
+		    f = tide__box_add_column(b, fragm[p], TIDE_COL_UINT),
+		    c = tide__box_add_column(b, change[p], TIDE_COL_INT);
 		for (size_t i = 0; i < t->n; i++) {
 			const tide_tt_op *o = &t->ops[i];
 			double x = tide__tt_fragmentation(t->m, o->state[p]);
@@ -117,9 +117,9 @@ static void state_columns(tide_box *b, const tide_tt *t)
 		}
 	}
 	share_columns(b, t);
-	int line = tide__box_column(b, "line", TIDE_COL_DELTA),
-	    rank = tide__box_column(b, "rank", TIDE_COL_INT),
-	    position = tide__box_column(b, "position", TIDE_COL_DELTA);
+	int line = tide__box_add_column(b, "line", TIDE_COL_DELTA),
+	    rank = tide__box_add_column(b, "rank", TIDE_COL_INT),
+	    position = tide__box_add_column(b, "position", TIDE_COL_DELTA);
 	for (size_t i = 0; i < t->n; i++) {
 		tide__box_put(b, position, tide__tt_position(t, i));
 		tide__box_put(b, line, (int64_t)t->ops[i].line);
@@ -127,7 +127,8 @@ static void state_columns(tide_box *b, const tide_tt *t)
 	}
 }
 
-bool tide__page_tt(tide_box *b, const tide_model *m, const tide_page_options *opt, tide_error *err)
+bool tide__page_write_tt(tide_box *b, const tide_model *m, const tide_page_options *opt,
+			 tide_error *err)
 {
 	tide_tt *t = NULL;
 	tide_tt_ir ir = { { NULL, 0 }, NULL, 0 };

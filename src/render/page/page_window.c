@@ -35,7 +35,8 @@ static void put_tracks(const tide_lod *l, const tide_timeline_pieces *p, tide_js
 	for (uint32_t k = 0; k < l->rows.n_tracks; k++) {
 		const tide_row_track *t = &l->rows.tracks[k];
 		tide__json_object(j);
-		tide__json_kstr(j, "name", tide__lane_label(l->m, t->lane, label, sizeof label));
+		tide__json_kstr(j, "name",
+				tide__lane_write_label(l->m, t->lane, label, sizeof label));
 		tide__json_kstr(j, "kind", tide__lane_kind_text(l->m->lanes.kind[t->lane.i]));
 		tide__json_kuint(j, "lane", t->lane.i);
 		tide__json_kuint(j, "track", t->number);
@@ -50,20 +51,20 @@ static void put_tracks(const tide_lod *l, const tide_timeline_pieces *p, tide_js
 	tide__json_array_end(j);
 }
 
-bool tide__page_window(tide_box *b, const tide_lod *l, int64_t from, int64_t to, uint32_t px,
-		       tide_error *err)
+bool tide__page_write_window(tide_box *b, const tide_lod *l, int64_t from, int64_t to, uint32_t px,
+			     tide_error *err)
 {
 	struct pieces x = { .l = l, .b = b };
 	tide_timeline_pieces p = { 0 };
 	tide_json *j = tide__box_json(b);
 	int64_t last = from;
-	x.gap = tide__box_column(b, "gap", TIDE_COL_INT);
-	x.dur = tide__box_column(b, "dur", TIDE_COL_UINT);
-	x.name = tide__box_column(b, "name", TIDE_COL_UINT);
-	x.cat = tide__box_column(b, "cat", TIDE_COL_BYTE);
-	x.count = tide__box_column(b, "count", TIDE_COL_UINT);
-	x.busy = tide__box_column(b, "busy", TIDE_COL_UINT);
-	x.place = tide__box_column(b, "place", TIDE_COL_DELTA);
+	x.gap = tide__box_add_column(b, "gap", TIDE_COL_INT);
+	x.dur = tide__box_add_column(b, "dur", TIDE_COL_UINT);
+	x.name = tide__box_add_column(b, "name", TIDE_COL_UINT);
+	x.cat = tide__box_add_column(b, "cat", TIDE_COL_BYTE);
+	x.count = tide__box_add_column(b, "count", TIDE_COL_UINT);
+	x.busy = tide__box_add_column(b, "busy", TIDE_COL_UINT);
+	x.place = tide__box_add_column(b, "place", TIDE_COL_DELTA);
 	bool ok = tide__page_names_init(&x.names, l->m) &&
 		  tide__lod_find_visible(l, from, to, px, &p, err) == TIDE_OK;
 	for (size_t i = 0; ok && i < p.n; i++)
@@ -89,15 +90,15 @@ bool tide__page_window(tide_box *b, const tide_lod *l, int64_t from, int64_t to,
  * pixels than most screens have. */
 enum { COARSE_FROM = 50000, COARSE_PX = 2048 };
 
-bool tide__page_coarse(tide_box *b, const tide_model *m, const tide_page_options *opt,
-		       tide_error *err)
+bool tide__page_write_coarse(tide_box *b, const tide_model *m, const tide_page_options *opt,
+			     tide_error *err)
 {
 	tide_lod own = { 0 };
 	if (m->spans.n < COARSE_FROM)
 		return true;
 	bool ok = (opt->lod || tide__lod_build(m, &own, err) == TIDE_OK) &&
-		  tide__page_window(b, opt->lod ? opt->lod : &own, 0,
-				    m->t_end > 0 ? m->t_end + 1 : 1, COARSE_PX, err);
+		  tide__page_write_window(b, opt->lod ? opt->lod : &own, 0,
+					  m->t_end > 0 ? m->t_end + 1 : 1, COARSE_PX, err);
 	tide__lod_free(&own);
 	return ok;
 }

@@ -213,7 +213,7 @@ tide_code tide__bars_draw(const tide_bar *bars, size_t n, const char *title, boo
 						       cairo_status_to_string(st));
 }
 
-void tide__bars_links(const tide_bar *bars, size_t n, FILE *out)
+void tide__bars_write_links(const tide_bar *bars, size_t n, FILE *out)
 {
 	struct picture p = { .bars = bars, .n = n, .scale = HEIGHT / highest(bars, n) };
 	int width = LEFT + RIGHT + BAR * (int)(n < 2 ? 2 : n), height = TOP + HEIGHT + BOTTOM;

@@ -25,6 +25,6 @@ tide_code tide__bars_draw(const tide_bar *bars, size_t n, const char *title, boo
 
 /* Writes an SVG of the same size for a page: a link over every part of every bar, to "#b<bar>-<part>"
  * (numbers from 0). Nothing in a build without cairo. */
-void tide__bars_links(const tide_bar *bars, size_t n, FILE *out);
+void tide__bars_write_links(const tide_bar *bars, size_t n, FILE *out);
 
 #endif

@@ -17,7 +17,7 @@ tide_code tide__bars_draw(const tide_bar *bars, size_t n, const char *title, boo
 			  "this build draws no pictures: cairo was not found when it was built");
 }
 
-void tide__bars_links(const tide_bar *bars, size_t n, FILE *out)
+void tide__bars_write_links(const tide_bar *bars, size_t n, FILE *out)
 {
 	(void)bars, (void)n, (void)out;
 }

@@ -353,7 +353,7 @@ void tide__compile_json(const tide_model *m, const tide_compile_report *r, size_
 	for (size_t i = 0; i < N_SECTIONS; i++) {
 		tide_grid *g = sections[i].make(m, r, top);
 		if (g)
-			tide__grid_member(g, j, sections[i].key);
+			tide__grid_write_member(g, j, sections[i].key);
 		else
 			tide__json_knull(j, sections[i].key);
 	}

@@ -36,8 +36,8 @@ static tide_grid *processes(const tide_model *m)
 				      m->processes.rank[i], m->processes.world[i] };
 		for (int k = 0; k < 4; k++)
 			v[k] < 0 ? tide__grid_none(g) : tide__grid_int(g, v[k]);
-		tide__name_cell(g, m, m->processes.host[i]);
-		tide__name_cell(g, m, m->processes.command[i]);
+		tide__grid_put_name(g, m, m->processes.host[i]);
+		tide__grid_put_name(g, m, m->processes.command[i]);
 	}
 	return g;
 }
@@ -53,8 +53,8 @@ static tide_grid *devices(const tide_model *m)
 	for (uint32_t i = 1; i < m->devices.n; i++) {
 		char name[64];
 		tide__grid_text(g, tide__device_name(m, i, name, sizeof name));
-		tide__name_cell(g, m, m->devices.name[i]);
-		tide__known_cell(g, m->devices.capacity[i]);
+		tide__grid_put_name(g, m, m->devices.name[i]);
+		tide__grid_put_known(g, m->devices.capacity[i]);
 	}
 	return g;
 }
@@ -72,10 +72,10 @@ static tide_grid *pools(const tide_model *m)
 	for (uint32_t i = 1; i < m->pools.n; i++) {
 		char name[64];
 		tide__grid_text(g, tide__device_name(m, m->pools.device[i].i, name, sizeof name));
-		tide__name_cell(g, m, m->pools.name[i]);
+		tide__grid_put_name(g, m, m->pools.name[i]);
 		tide__grid_text(g, tide__pool_kind_text(m->pools.kind[i]));
-		tide__known_cell(g, m->pools.capacity[i]);
-		tide__known_cell(g, m->pools.banks[i]);
+		tide__grid_put_known(g, m->pools.capacity[i]);
+		tide__grid_put_known(g, m->pools.banks[i]);
 	}
 	return g;
 }
@@ -93,7 +93,7 @@ static tide_grid *lanes(const tide_model *m)
 		uint32_t p = m->lanes.process[i].i, d = m->lanes.device[i].i;
 		tide__grid_text(g, tide__lane_kind_text(m->lanes.kind[i]));
 		tide__grid_int(g, m->lanes.number[i]);
-		tide__name_cell(g, m, m->lanes.name[i]);
+		tide__grid_put_name(g, m, m->lanes.name[i]);
 		bool known = p && m->processes.pid[p] >= 0;
 		known ? tide__grid_int(g, m->processes.pid[p]) : tide__grid_none(g);
 		tide__grid_text(g, d ? tide__device_name(m, d, name, sizeof name) : NULL);
@@ -122,9 +122,9 @@ static void print_facts(const tide_out *to, const tide_model *m)
 		if (tide__loss_key(tide__text(m, m->facts.key[i], NULL)))
 			continue;
 		snprintf(num, sizeof num, "%" PRId64, m->facts.number[i]);
-		tide__name_cell(g, m, m->facts.key[i]);
+		tide__grid_put_name(g, m, m->facts.key[i]);
 		if (m->facts.text[i].i)
-			tide__name_cell(g, m, m->facts.text[i]);
+			tide__grid_put_name(g, m, m->facts.text[i]);
 		else
 			tide__grid_text(g, tide__fact_is_text(m, i) ? "\"\"" : num);
 	}
@@ -201,10 +201,10 @@ void tide__info_json(const tide_model *m, const char *file, tide_json *j)
 	tide__json_kint(j, "duration_ns", m->t_end);
 	tide__start_json(j, m);
 	tide__json_kuint(j, "model_bytes", tide__model_bytes(m));
-	tide__grid_member(processes(m), j, "processes");
-	tide__grid_member(devices(m), j, "devices");
-	tide__grid_member(pools(m), j, "pools");
-	tide__grid_member(lanes(m), j, "lanes");
+	tide__grid_write_member(processes(m), j, "processes");
+	tide__grid_write_member(devices(m), j, "devices");
+	tide__grid_write_member(pools(m), j, "pools");
+	tide__grid_write_member(lanes(m), j, "lanes");
 	tide__json_kobject(j, "tables");
 	for (size_t i = 0; i < n; i++) {
 		const char *before = tide__name_before(t[i].name, NULL);

@@ -126,12 +126,12 @@ static void put_table(const struct table *t, const tide_objects_snapshot *s, siz
 	if (!rows->n && !t->none)
 		return;
 	fputc('\n', to->out);
-	tide__heading(to, "%s", t->title);
+	tide__write_heading(to, "%s", t->title);
 	if (!rows->n) {
 		fprintf(to->out, "  %s\n", t->none);
 		return;
 	}
-	tide__grid_out(grid_of(t, rows, top), to, 2);
+	tide__grid_write(grid_of(t, rows, top), to, 2);
 	if (rows->all > shown)
 		fprintf(to->out, "  (%" PRIu64 " more)\n", rows->all - shown);
 }
@@ -141,7 +141,7 @@ static void put_texts(const char *title, const tide_objects_texts *t, const tide
 	if (!t->n)
 		return;
 	fputc('\n', to->out);
-	tide__heading(to, "%s", title);
+	tide__write_heading(to, "%s", title);
 	for (size_t i = 0; i < t->n; i++) {
 		fputs("  ", to->out);
 		tide__put_text(to, t->v[i]);
@@ -167,9 +167,9 @@ void tide__objects_text(const tide_objects *o, const tide_objects_snapshot *s, s
 			const tide_out *to)
 {
 	char all[32], named[32], other[32], shared[32], saved[32], n[32];
-	tide__heading(to, "%s in %s live objects",
-		      tide__fmt_bytes(all, sizeof all, (double)s->total),
-		      tide__fmt_count(n, sizeof n, (int64_t)s->objects));
+	tide__write_heading(to, "%s in %s live objects",
+			    tide__fmt_bytes(all, sizeof all, (double)s->total),
+			    tide__fmt_count(n, sizeof n, (int64_t)s->objects));
 	tide__put_text(to, o->program ? o->program : "a program");
 	fprintf(to->out, " at ");
 	tide__put_text(to, s->at);

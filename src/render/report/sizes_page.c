@@ -94,8 +94,8 @@ static void part(const tide_phase_summary *s, const tide_training_sizes *t, int 
 	fputs("</p>\n", out);
 }
 
-void tide__sizes_page_notes(const tide_phase_summary *s, const tide_training_sizes *t,
-			    size_t number, const char *title, FILE *out)
+void tide__sizes_page_write_notes(const tide_phase_summary *s, const tide_training_sizes *t,
+				  size_t number, const char *title, FILE *out)
 {
 	fputs("<h2>", out);
 	tide__sizes_page_text(title, out);

@@ -11,8 +11,8 @@
 
 /* Writes HTML for bar `number`: its phases as a table, and a paragraph for each part with the id
  * "b<number>-<part>", which names the phases it was computed from. */
-void tide__sizes_page_notes(const tide_phase_summary *s, const tide_training_sizes *t,
-			    size_t number, const char *title, FILE *out);
+void tide__sizes_page_write_notes(const tide_phase_summary *s, const tide_training_sizes *t,
+				  size_t number, const char *title, FILE *out);
 /* Writes a text with <, & and quotes escaped. */
 void tide__sizes_page_text(const char *text, FILE *out);
 

@@ -41,7 +41,7 @@ static bool is_backward(const tide_model *m, tide_stack_id s)
 	       !strcmp(tide__text(m, m->frames.function[f.i], NULL), "[backward]");
 }
 
-void tide__stack_brief(const tide_model *m, tide_stack_id s, FILE *out)
+void tide__stack_write_brief(const tide_model *m, tide_stack_id s, FILE *out)
 {
 	tide_stack_id at = innermost_python(m, s);
 	unsigned shown = 1;
@@ -154,7 +154,7 @@ static void put_native(const tide_flame *f, uint32_t node, uint32_t root, FILE *
 	put_some(best.function, tide__bare_name(best.function, best.n_function), out);
 }
 
-void tide__path_brief(const tide_flame *f, uint32_t node, uint32_t root, FILE *out)
+void tide__path_write_brief(const tide_flame *f, uint32_t node, uint32_t root, FILE *out)
 {
 	unsigned shown = 0;
 	bool python = false;
@@ -174,15 +174,15 @@ void tide__path_brief(const tide_flame *f, uint32_t node, uint32_t root, FILE *o
 		put_native(f, node, root, out);
 }
 
-void tide__groups_brief(const tide_groups *g, const tide_model *m, size_t row, tide_long *longs,
-			FILE *out)
+void tide__groups_write_brief(const tide_groups *g, const tide_model *m, size_t row,
+			      tide_long *longs, FILE *out)
 {
 	bool before = g->rows[row].key == TIDE_GROUP_BEFORE;
 	uint32_t key = before ? 0 : (uint32_t)g->rows[row].key;
 	if (g->by == TIDE_BY_STACK && !before)
-		tide__stack_brief(m, (tide_stack_id){ key }, out);
+		tide__stack_write_brief(m, (tide_stack_id){ key }, out);
 	else if (g->by == TIDE_BY_FRAME && key)
 		put_frame(m, (tide_frame_id){ key }, out);
 	else
-		tide__groups_label(g, m, row, longs, out);
+		tide__groups_write_label(g, m, row, longs, out);
 }

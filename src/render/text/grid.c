@@ -452,7 +452,7 @@ static bool shorten(const tide_grid *g, size_t k, struct shorts *s)
 	bool ok = (s->name = tide__calloc(rows + 1, sizeof *s->name)) != NULL;
 	for (size_t r = 0; ok && r < rows; r++) {
 		const char *text = cell_text(g, r, k, &n);
-		tide__kernel_short(text, n, s->name[r]);
+		tide__kernel_shorten(text, n, s->name[r]);
 		uint64_t h = hash_of(s->name[r]);
 		uint32_t was = tide__map_get(&s->first, h);
 		if (!was)
@@ -466,7 +466,7 @@ static bool shorten(const tide_grid *g, size_t k, struct shorts *s)
 			continue;
 		size_t at = strlen(s->name[r]);
 		s->name[r][at++] = ' ';
-		tide__kernel_tag(text, n, s->name[r] + at);
+		tide__kernel_write_tag(text, n, s->name[r] + at);
 	}
 	tide__map_free(&s->first);
 	tide__map_free(&twice);
@@ -606,7 +606,7 @@ void tide__grid_json(const tide_grid *g, tide_json *j)
 	tide__json_array_end(j);
 }
 
-void tide__grid_member(tide_grid *g, tide_json *j, const char *key)
+void tide__grid_write_member(tide_grid *g, tide_json *j, const char *key)
 {
 	tide__json_key(j, key);
 	tide__grid_json(g, j);

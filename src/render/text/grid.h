@@ -80,7 +80,7 @@ void tide__grid_maybe(tide_grid *g, uint64_t v); /* UINT64_MAX = unknown */
 void tide__grid_print(const tide_grid *g, FILE *out, const tide_style *style, int indent);
 void tide__grid_json(const tide_grid *g, tide_json *j); /* [ {..}, .. ] */
 /* Writes it as the member `key` and frees the grid. */
-void tide__grid_member(tide_grid *g, tide_json *j, const char *key);
+void tide__grid_write_member(tide_grid *g, tide_json *j, const char *key);
 void tide__grid_json_row(const tide_grid *g, size_t row, tide_json *j); /* one {..} */
 
 /* The same formats for single values; all return `buf`. */

@@ -327,7 +327,7 @@ static bool has(const char *s, size_t n, const char *part)
 	return memmem(s, n, part, strlen(part)) != NULL;
 }
 
-size_t tide__kernel_short(const char *name, size_t n, char out[TIDE_KERNEL_NAME])
+size_t tide__kernel_shorten(const char *name, size_t n, char out[TIDE_KERNEL_NAME])
 {
 	struct text t = { out, 0, TIDE_KERNEL_NAME };
 	const char *s = name;
@@ -351,7 +351,7 @@ size_t tide__kernel_short(const char *name, size_t n, char out[TIDE_KERNEL_NAME]
 	return middle_out(name, n, out, TIDE_KERNEL_NAME);
 }
 
-size_t tide__kernel_tag(const char *name, size_t n, char out[8])
+size_t tide__kernel_write_tag(const char *name, size_t n, char out[8])
 {
 	uint32_t h = 2166136261u;
 	for (size_t i = 0; i < n; i++)

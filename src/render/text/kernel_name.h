@@ -13,7 +13,7 @@
  *
  * The rules are tables (kernel_name.c). A name that no rule matches is unchanged; so are names of
  * host ops, Python functions and copies. If two names get one short form, tables add a number
- * derived from the whole name (tide__kernel_tag), which is the same in every table. */
+ * derived from the whole name (tide__kernel_write_tag), which is the same in every table. */
 #ifndef TIDE_RENDER_TEXT_KERNEL_NAME_H
 #define TIDE_RENDER_TEXT_KERNEL_NAME_H
 
@@ -23,9 +23,9 @@ enum { TIDE_KERNEL_NAME = 96 }; /* bytes of a short name, including NUL */
 
 /* Writes the short form of name[0..n) into out; returns its length. Unchanged names that do not
  * fit are cut in the middle. */
-size_t tide__kernel_short(const char *name, size_t n, char out[TIDE_KERNEL_NAME]);
+size_t tide__kernel_shorten(const char *name, size_t n, char out[TIDE_KERNEL_NAME]);
 
 /* Writes "#1a2b", which distinguishes names with the same short form. Returns its length, 5. */
-size_t tide__kernel_tag(const char *name, size_t n, char out[8]);
+size_t tide__kernel_write_tag(const char *name, size_t n, char out[8]);
 
 #endif

@@ -137,8 +137,8 @@ static void (*const kinds[])(const struct label *l, uint64_t key) = {
 	[TIDE_BY_SIZE] = label_size, [TIDE_BY_FRAME] = label_frame, [TIDE_BY_MODULE] = label_module,
 };
 
-void tide__groups_label(const tide_groups *g, const tide_model *m, size_t row, tide_long *longs,
-			FILE *out)
+void tide__groups_write_label(const tide_groups *g, const tide_model *m, size_t row,
+			      tide_long *longs, FILE *out)
 {
 	const struct label l = { g, m, longs, out };
 	uint64_t key = g->rows[row].key;

@@ -11,7 +11,7 @@
 #include "analyze/common/stacks.h"
 #include "render/text/format.h"
 
-void tide__heading(const tide_out *to, const char *fmt, ...)
+void tide__write_heading(const tide_out *to, const char *fmt, ...)
 {
 	char *text = NULL;
 	va_list ap;
@@ -36,7 +36,7 @@ void tide__put_model_losses(const tide_out *to, const tide_model *m)
 	tide__put_losses(m, to->out, &to->style);
 }
 
-void tide__grid_out(tide_grid *g, const tide_out *to, int indent)
+void tide__grid_write(tide_grid *g, const tide_out *to, int indent)
 {
 	tide__grid_print(g, to->out, &to->style, indent);
 	tide__grid_free(g);
@@ -68,12 +68,12 @@ void tide__start_json(tide_json *j, const tide_model *m)
 		tide__json_ktext(j, "alloc_basis", m, m->facts.text[basis]);
 }
 
-void tide__name_cell(tide_grid *g, const tide_model *m, tide_str s)
+void tide__grid_put_name(tide_grid *g, const tide_model *m, tide_str s)
 {
 	tide__grid_name(g, m->strings, s.i);
 }
 
-void tide__known_cell(tide_grid *g, uint64_t v)
+void tide__grid_put_known(tide_grid *g, uint64_t v)
 {
 	if (v)
 		tide__grid_uint(g, v);
@@ -81,7 +81,7 @@ void tide__known_cell(tide_grid *g, uint64_t v)
 		tide__grid_none(g);
 }
 
-char *tide__stack_line(const tide_model *m, tide_stack_id s, char *buf, size_t n)
+char *tide__stack_write_line(const tide_model *m, tide_stack_id s, char *buf, size_t n)
 {
 	size_t k, len = 0;
 	char *text = NULL;
@@ -89,7 +89,7 @@ char *tide__stack_line(const tide_model *m, tide_stack_id s, char *buf, size_t n
 	FILE *f = open_memstream(&text, &len);
 
 	if (f) {
-		tide__stack_brief(m, s, f);
+		tide__stack_write_brief(m, s, f);
 		fclose(f);
 	}
 	snprintf(buf, n, "%s%s%.*s", text ? text : "?", op ? ", in " : "",
@@ -123,17 +123,19 @@ void tide__stack_json(tide_json *j, const char *key, const tide_model *m, tide_s
 	tide__json_array_end(j);
 }
 
-char *tide__group_line(const tide_groups *g, const tide_model *m, size_t row, char *buf, size_t n)
+char *tide__group_write_line(const tide_groups *g, const tide_model *m, size_t row, char *buf,
+			     size_t n)
 {
 	char *text = NULL;
 	size_t len = 0;
 
 	if (g->by == TIDE_BY_STACK && g->rows[row].key && g->rows[row].key != TIDE_GROUP_BEFORE)
-		return tide__stack_line(m, (tide_stack_id){ (uint32_t)g->rows[row].key }, buf, n);
+		return tide__stack_write_line(m, (tide_stack_id){ (uint32_t)g->rows[row].key }, buf,
+					      n);
 	FILE *f = open_memstream(&text, &len);
 
 	if (f) {
-		tide__groups_label(g, m, row, &(tide_long){ .brief = true }, f);
+		tide__groups_write_label(g, m, row, &(tide_long){ .brief = true }, f);
 		fclose(f);
 	}
 	snprintf(buf, n, "%s", text ? text : "?");

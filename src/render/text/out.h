@@ -21,13 +21,14 @@ typedef struct tide_out {
 } tide_out;
 
 /* Prints a bold heading and a newline. */
-void tide__heading(const tide_out *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void tide__write_heading(const tide_out *to, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 /* Prints a text from the input: control bytes escaped, never shortened. */
 void tide__put_text(const tide_out *to, const char *text);
 /* Prints one line per loss or repair of the model, after a report. */
 void tide__put_model_losses(const tide_out *to, const tide_model *m);
 /* Prints a grid and frees it. */
-void tide__grid_out(tide_grid *g, const tide_out *to, int indent);
+void tide__grid_write(tide_grid *g, const tide_out *to, int indent);
 
 /* "2026-01-31 12:00:00.123456789 UTC". Returns buf. */
 const char *tide__wall_text(int64_t wall_ns, char *buf, size_t n);
@@ -35,15 +36,16 @@ const char *tide__wall_text(int64_t wall_ns, char *buf, size_t n);
 void tide__start_json(tide_json *j, const tide_model *m);
 
 /* Add cells: an interned text ("-" for none), a number (0 = unknown). */
-void tide__name_cell(tide_grid *g, const tide_model *m, tide_str s);
-void tide__known_cell(tide_grid *g, uint64_t v);
+void tide__grid_put_name(tide_grid *g, const tide_model *m, tide_str s);
+void tide__grid_put_known(tide_grid *g, uint64_t v);
 
 /* "function (file:line) < caller (file:line), in op": the stack in brief (labels.h) and its op.
  * Returns buf. */
-char *tide__stack_line(const tide_model *m, tide_stack_id s, char *buf, size_t n);
+char *tide__stack_write_line(const tide_model *m, tide_stack_id s, char *buf, size_t n);
 /* Member `key`: frames from the innermost on, [{"function", "file", "line"}]; [] for none. */
 void tide__stack_json(tide_json *j, const char *key, const tide_model *m, tide_stack_id s);
 /* Label of a group: stacks by their line, everything else as labels.h. Returns buf. */
-char *tide__group_line(const tide_groups *g, const tide_model *m, size_t row, char *buf, size_t n);
+char *tide__group_write_line(const tide_groups *g, const tide_model *m, size_t row, char *buf,
+			     size_t n);
 
 #endif

@@ -260,7 +260,7 @@ static void put_streams(tide_json *j, const tide_model *m, const tide_timeline *
 		const tide_timeline_lane *x = &t->lanes[i];
 		if (m->lanes.kind[x->lane.i] != TIDE_LANE_STREAM)
 			continue;
-		tide__json_kobject(j, tide__lane_label(m, x->lane, label, sizeof label));
+		tide__json_kobject(j, tide__lane_write_label(m, x->lane, label, sizeof label));
 		tide__json_kuint(j, "count", x->count);
 		tide__json_kint(j, "active_ns", x->active_ns);
 		tide__json_object_end(j);

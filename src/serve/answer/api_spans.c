@@ -185,7 +185,8 @@ static tide_code put_details(tide_ask *a, tide_loaded *l, const tide_lod *x, uin
 	tide__api_begin(&j, a, l, true);
 	tide__json_key(&j, "span");
 	put_place(&j, x, place);
-	tide__json_kstr(&j, "lane", tide__lane_label(m, m->spans.lane[s], label, sizeof label));
+	tide__json_kstr(&j, "lane",
+			tide__lane_write_label(m, m->spans.lane[s], label, sizeof label));
 	tide__json_kuint(&j, "flags", m->spans.flags[s]);
 	put_note(&j, x, &note, s);
 	put_around(&j, "parents", x, s);

@@ -31,7 +31,7 @@ static void put_track(tide_json *j, const tide_lod *x, const tide_timeline_piece
 {
 	char label[400];
 	tide__json_object(j);
-	tide__json_kstr(j, "name", tide__lane_label(x->m, t->lane, label, sizeof label));
+	tide__json_kstr(j, "name", tide__lane_write_label(x->m, t->lane, label, sizeof label));
 	tide__json_kstr(j, "kind", tide__lane_kind_text(x->m->lanes.kind[t->lane.i]));
 	tide__json_kuint(j, "track", t->number);
 	tide__json_karray(j, "rows");

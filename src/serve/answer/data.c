@@ -52,7 +52,7 @@ static tide_code thinned(tide_ask *a, tide_loaded *l, const char *name, tide_pag
 	opt->downsampled = &downsampled;
 	opt->phases = by_phase ? &phases : NULL;
 	if (rc == TIDE_OK)
-		rc = tide__page_section(name, l->m, opt, a->out, err);
+		rc = tide__page_write_section(name, l->m, opt, a->out, err);
 	tide__downsampled_allocs_free(&downsampled);
 	tide__phases_free(&phases);
 	return rc;
@@ -82,7 +82,7 @@ tide_code tide__data_section(tide_ask *a, tide_error *err)
 	if (rc == TIDE_OK && (!strcmp(name, "memory") || !strcmp(name, "allocator")) &&
 	    tide__request_get(a->req, "px"))
 		return thinned(a, l, name, &opt, err);
-	return rc == TIDE_OK ? tide__page_section(name, l->m, &opt, a->out, err) : rc;
+	return rc == TIDE_OK ? tide__page_write_section(name, l->m, &opt, a->out, err) : rc;
 }
 
 tide_code tide__data_window(tide_ask *a, tide_error *err)
@@ -96,7 +96,7 @@ tide_code tide__data_window(tide_ask *a, tide_error *err)
 	if (!tide__api_window(a, l, &w))
 		return tide__ask_wrong(a, err);
 	tide_box *b = tide__box_new("pieces");
-	bool ok = b && tide__page_window(b, x, w.from, w.to, (uint32_t)w.px, err) &&
+	bool ok = b && tide__page_write_window(b, x, w.from, w.to, (uint32_t)w.px, err) &&
 		  tide__box_write_gzip(b, a->out);
 	tide__box_free(b);
 	a->type = BYTES;
@@ -122,7 +122,7 @@ static tide_code put_contents(tide_ask *a, const tide_page_two *two, tide_error 
 	for (int i = 0; i < 2; i++)
 		v[i] = (struct tide_page_entry){ titles[i], (char *)(uintptr_t)two->file[i], true };
 	const tide_page_list list = { .kind = "diff", .v = v, .n = 2 };
-	return put_shared(a, "page", tide__page_contents, &list, err);
+	return put_shared(a, "page", tide__page_write_contents, &list, err);
 }
 
 tide_code tide__data_pair(tide_ask *a, tide_error *err)
@@ -142,7 +142,8 @@ tide_code tide__data_pair(tide_ask *a, tide_error *err)
 	a->type = BYTES;
 	if (page)
 		return put_contents(a, &two, err);
-	return put_shared(a, name, diff ? tide__page_diff : tide__page_diffflame, &two, err);
+	return put_shared(a, name, diff ? tide__page_write_diff : tide__page_write_diffflame, &two,
+			  err);
 }
 
 /* ---- for another viewer ---- */

@@ -80,7 +80,8 @@ static char *make(const tide_loaded *l, uint64_t max_bytes, size_t *n)
 					.critical_model = found ? c.m : NULL,
 					.critical_why = found ? NULL : c.why };
 	FILE *out = open_memstream(&bytes, n);
-	tide_code rc = out ? tide__page_section("critical", l->m, &opt, out, NULL) : TIDE_ENOMEM;
+	tide_code rc =
+		out ? tide__page_write_section("critical", l->m, &opt, out, NULL) : TIDE_ENOMEM;
 	if (out && (fclose(out) || rc != TIDE_OK)) {
 		free(bytes);
 		bytes = NULL;

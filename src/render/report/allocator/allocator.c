@@ -196,7 +196,7 @@ static void print_map(const tide_out *to, const tide_allocator *x, size_t top)
 	for (size_t i = 0; order && i < n && i < top; i++)
 		map_row(to, x, order[i], g);
 	fputs("\n", to->out);
-	tide__grid_out(g, to, 2);
+	tide__grid_write(g, to, 2);
 	if (n > top)
 		fprintf(to->out, "  (%zu more segments; --map 0 draws all)\n", n - top);
 	tide__free(order);
@@ -207,7 +207,7 @@ static void print_advice(const tide_out *to, const tide_allocator *x)
 	if (!x->advice.n)
 		return;
 	fputs("\n", to->out);
-	tide__heading(to, "What would help");
+	tide__write_heading(to, "What would help");
 	for (size_t i = 0; i < x->advice.n; i++) {
 		fputs("  - ", to->out);
 		tide__put_words(to->out, x->advice.v[i].text, 4, 4, to->style.width);
@@ -230,11 +230,12 @@ void tide__allocator_text(const tide_allocator *x, size_t map, const tide_out *t
 		return;
 	}
 	tide__device_name(x->m, x->device, name, sizeof name);
-	tide__heading(to, "%s: the allocator at %s%s", name,
-		      tide__fmt_at(t, sizeof t, (double)(x->at.chosen ? x->state.t : x->m->t_end)),
-		      x->at.at_peak  ? " (the peak)"
-		      : x->at.chosen ? ""
-				     : " (the end)");
+	tide__write_heading(
+		to, "%s: the allocator at %s%s", name,
+		tide__fmt_at(t, sizeof t, (double)(x->at.chosen ? x->state.t : x->m->t_end)),
+		x->at.at_peak  ? " (the peak)"
+		: x->at.chosen ? ""
+			       : " (the end)");
 	print_totals(to, x);
 	if (x->state.n_segments)
 		print_map(to, x, map);
@@ -346,11 +347,11 @@ static void json_over_time(tide_json *j, const tide_allocator *x)
 
 	for (size_t i = 0; i < x->over.n; i++)
 		point_row(g, &x->over.p[i], x);
-	tide__grid_member(g, j, "over_time");
+	tide__grid_write_member(g, j, "over_time");
 	g = tide__grid_new(point_cols, sizeof point_cols / sizeof *point_cols);
 	if (x->over.source)
 		point_row(g, &x->over.worst, x);
-	tide__grid_member(g, j, "most_unused");
+	tide__grid_write_member(g, j, "most_unused");
 }
 
 static void json_advice(tide_json *j, const tide_allocator *x)

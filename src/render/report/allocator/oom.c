@@ -24,7 +24,7 @@ static size_t bank_lines(const tide_oom *o, tide_oom_line *out)
 	return sizeof lines / sizeof *lines;
 }
 
-size_t tide__oom_lines(const tide_oom *o, tide_oom_line out[TIDE_OOM_LINES])
+size_t tide__oom_write_lines(const tide_oom *o, tide_oom_line out[TIDE_OOM_LINES])
 {
 	if (o->banks.n)
 		return bank_lines(o, out);
@@ -146,7 +146,7 @@ static bool text_put(struct text *t, tide_json *j)
 static void put_lines(tide_json *j, const tide_oom *o)
 {
 	tide_oom_line lines[TIDE_OOM_LINES];
-	size_t n = tide__oom_lines(o, lines);
+	size_t n = tide__oom_write_lines(o, lines);
 	tide__json_karray(j, "lines");
 	for (size_t i = 0; i < n; i++) {
 		tide__json_array(j);
@@ -168,7 +168,7 @@ static bool put_holders(tide_json *j, const tide_model *m, const tide_oom *o)
 		ok = text_open(&t);
 		if (!ok)
 			break;
-		tide__groups_brief(&o->groups, m, r->row, &(tide_long){ .brief = true }, t.f);
+		tide__groups_write_brief(&o->groups, m, r->row, &(tide_long){ .brief = true }, t.f);
 		tide__json_array(j);
 		ok = text_put(&t, j);
 		tide__json_uint(j, o->groups.rows[r->row].bytes);
@@ -180,7 +180,7 @@ static bool put_holders(tide_json *j, const tide_model *m, const tide_oom *o)
 	return ok;
 }
 
-bool tide__oom_page(tide_json *j, const tide_model *m, const tide_oom *o)
+bool tide__oom_write_page(tide_json *j, const tide_model *m, const tide_oom *o)
 {
 	tide_stack_id s = m->marks.stack[o->mark];
 	struct text t;
@@ -193,7 +193,7 @@ bool tide__oom_page(tide_json *j, const tide_model *m, const tide_oom *o)
 	if (!s.i) {
 		tide__json_null(j);
 	} else if ((ok = text_open(&t))) {
-		tide__stack_brief(m, s, t.f);
+		tide__stack_write_brief(m, s, t.f);
 		ok = text_put(&t, j);
 	}
 	put_lines(j, o);

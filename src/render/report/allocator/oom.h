@@ -18,7 +18,7 @@ typedef struct tide_oom_line {
 } tide_oom_line;
 
 /* Writes the request and the available memory, in display order. Returns the number of lines. */
-size_t tide__oom_lines(const tide_oom *o, tide_oom_line out[TIDE_OOM_LINES]);
+size_t tide__oom_write_lines(const tide_oom *o, tide_oom_line out[TIDE_OOM_LINES]);
 
 /* Writes why it was not enough, one or two sentences. Returns buf. */
 const char *tide__oom_why(const tide_oom *o, char *buf, size_t n);
@@ -26,6 +26,6 @@ const char *tide__oom_why(const tide_oom *o, char *buf, size_t n);
 /* Writes an object for pages: device, capacity (0 = unknown), banks (0 = none), by (its short
  * stack, null = unknown), lines [[name, bytes or null, more] ...], holders [[key, bytes, count,
  * enough or null] ...]. Returns false if memory runs out. */
-bool tide__oom_page(tide_json *j, const tide_model *m, const tide_oom *o);
+bool tide__oom_write_page(tide_json *j, const tide_model *m, const tide_oom *o);
 
 #endif

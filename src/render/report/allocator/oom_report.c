@@ -40,7 +40,8 @@ static tide_grid *rooms(const tide_oom_events *x, const tide_oom *o)
 				   : !r->enough	   ? "no"
 				   : o->banks.n	   ? "if contiguous"
 						   : "yes");
-		tide__grid_text(g, tide__group_line(&o->groups, x->m, r->row, text, sizeof text));
+		tide__grid_text(
+			g, tide__group_write_line(&o->groups, x->m, r->row, text, sizeof text));
 	}
 	return g;
 }
@@ -76,7 +77,7 @@ static tide_grid *tries(const tide_oom_trial_of *t)
 static void print_numbers(const tide_out *to, const tide_oom *o)
 {
 	tide_oom_line lines[TIDE_OOM_LINES];
-	size_t n = tide__oom_lines(o, lines);
+	size_t n = tide__oom_write_lines(o, lines);
 	char b[32];
 
 	for (const tide_oom_line *l = lines; l < lines + n; l++)
@@ -108,7 +109,7 @@ static void print_settings(const tide_out *to, const tide_oom_trial_of *t, const
 		fprintf(to->out, "None of %zu other settings serves the request (replayed).\n",
 			t->others);
 	else
-		tide__grid_out(tries(t), to, 2);
+		tide__grid_write(tries(t), to, 2);
 }
 
 static void print_one(const tide_oom_events *x, size_t i, const tide_out *to)
@@ -118,15 +119,15 @@ static void print_one(const tide_oom_events *x, size_t i, const tide_out *to)
 	uint32_t pool = x->m->marks.pool[o->mark].i;
 
 	tide__device_name(x->m, tide__oom_device(x->m, o->mark), name, sizeof name);
-	tide__heading(to, "%s%s%s ran out of memory at %s: %s requested", name,
-		      o->banks.n ? " " : "",
-		      o->banks.n ? tide__text(x->m, x->m->pools.name[pool], NULL) : "",
-		      tide__fmt_at(t, sizeof t, (double)o->t),
-		      tide__fmt_bytes(b, sizeof b, (double)o->asked));
+	tide__write_heading(to, "%s%s%s ran out of memory at %s: %s requested", name,
+			    o->banks.n ? " " : "",
+			    o->banks.n ? tide__text(x->m, x->m->pools.name[pool], NULL) : "",
+			    tide__fmt_at(t, sizeof t, (double)o->t),
+			    tide__fmt_bytes(b, sizeof b, (double)o->asked));
 	if (x->m->marks.stack[o->mark].i) {
 		fputs("by ", to->out);
-		tide__put_text(
-			to, tide__stack_line(x->m, x->m->marks.stack[o->mark], line, sizeof line));
+		tide__put_text(to, tide__stack_write_line(x->m, x->m->marks.stack[o->mark], line,
+							  sizeof line));
 		fputc('\n', to->out);
 	}
 	fputc('\n', to->out);
@@ -134,7 +135,7 @@ static void print_one(const tide_oom_events *x, size_t i, const tide_out *to)
 	fputc('\n', to->out);
 	print_cause(to, o);
 	fputs("\nMemory by group, and the effect of freeing it:\n\n", to->out);
-	tide__grid_out(rooms(x, o), to, 2);
+	tide__grid_write(rooms(x, o), to, 2);
 	print_settings(to, &x->tried[i], o);
 }
 
@@ -183,8 +184,8 @@ static void json_one(const tide_oom_events *x, size_t i, tide_json *j)
 	json_banks(j, &o->banks);
 	if (i < x->n_full) {
 		tide__stack_json(j, "stack", x->m, x->m->marks.stack[o->mark]);
-		tide__grid_member(rooms(x, o), j, "holders");
-		tide__grid_member(tries(&x->tried[i]), j, "settings");
+		tide__grid_write_member(rooms(x, o), j, "holders");
+		tide__grid_write_member(tries(&x->tried[i]), j, "settings");
 	} else {
 		tide__json_knull(j, "stack");
 		tide__json_knull(j, "holders");
@@ -208,7 +209,8 @@ static void print_rest(const tide_oom_events *x, const tide_out *to)
 	tide_grid *g = tide__grid_new(rest_cols, sizeof rest_cols / sizeof *rest_cols);
 	char name[64];
 
-	tide__heading(to, "%zu %srequests failed", x->n - x->n_full, x->n_full ? "more " : "");
+	tide__write_heading(to, "%zu %srequests failed", x->n - x->n_full,
+			    x->n_full ? "more " : "");
 	fputc('\n', to->out);
 	for (size_t i = 0; i < x->m->devices.n * TIDE_OOM_CAUSES; i++) {
 		const tide_oom_sum *s = &x->sums[i];
@@ -224,7 +226,7 @@ static void print_rest(const tide_oom_events *x, const tide_out *to)
 		tide__grid_int(g, s->first);
 		tide__grid_int(g, s->last);
 	}
-	tide__grid_out(g, to, 2);
+	tide__grid_write(g, to, 2);
 	fprintf(to->out, "\n--events N explains up to %d in full, --json has the figures of all.\n",
 		TIDE_OOM_MOST_EVENTS);
 }

@@ -190,7 +190,7 @@ static void print_out(const tide_out *to, const tide_whatif *x, size_t first)
 		hi > lo ? tide__fmt_bytes(most, sizeof most, (double)hi) : "");
 	if (s.i) {
 		fputs("    ", to->out);
-		tide__put_text(to, tide__stack_line(x->m, s, line, sizeof line));
+		tide__put_text(to, tide__stack_write_line(x->m, s, line, sizeof line));
 		fputc('\n', to->out);
 	}
 }
@@ -268,13 +268,14 @@ void tide__whatif_text(const tide_whatif *x, const tide_out *to)
 		return;
 	}
 	tide__device_name(x->m, x->device, name, sizeof name);
-	tide__heading(to, "%s: %s requests replayed %s %s", name,
-		      tide__fmt_count(n, sizeof n, (int64_t)x->q->n), x->capacity ? "within" : "in",
-		      x->capacity ? tide__fmt_bytes(b, sizeof b, (double)x->capacity)
-				  : "unlimited memory");
+	tide__write_heading(to, "%s: %s requests replayed %s %s", name,
+			    tide__fmt_count(n, sizeof n, (int64_t)x->q->n),
+			    x->capacity ? "within" : "in",
+			    x->capacity ? tide__fmt_bytes(b, sizeof b, (double)x->capacity)
+					: "unlimited memory");
 	print_check(to, x);
 	fputc('\n', to->out);
-	tide__grid_out(results(x), to, 2);
+	tide__grid_write(results(x), to, 2);
 	fputc('\n', to->out);
 	print_verdict(to, x);
 	for (size_t i = 0; i < x->sweep.n; i++)
@@ -360,7 +361,7 @@ void tide__whatif_json(const tide_whatif *x, tide_json *j)
 		tide__json_knull(j, "capacity_bytes");
 	tide__json_kuint(j, "requests", x->q->n);
 	json_check(j, x);
-	tide__grid_member(results(x), j, "results");
+	tide__grid_write_member(results(x), j, "results");
 	json_out(j, x);
 	tide__losses_json(j, x->m);
 	tide__json_object_end(j);

@@ -172,7 +172,7 @@ static bool brief_cell(tide_grid *g, const tide_diff *d, uint32_t node)
 		root = d->tree->nodes.parent[root]; /* the kind's branch */
 	FILE *f = open_memstream(&text, &n);
 	if (f)
-		tide__path_brief(d->tree, node, root, f);
+		tide__path_write_brief(d->tree, node, root, f);
 	bool ok = f && !fclose(f);
 	if (ok)
 		tide__grid_text(g, n ? text : "[outside]");
@@ -248,12 +248,12 @@ bool tide__diff_json(const tide_diff *d, size_t top, tide_json *j)
 		tide_grid *g = tide__diff_rows(d, (tide_diff_kind)k, top, false);
 		if (!g)
 			return false;
-		tide__grid_member(g, j, tide__diff_kind_key((tide_diff_kind)k));
+		tide__grid_write_member(g, j, tide__diff_kind_key((tide_diff_kind)k));
 	}
 	return true;
 }
 
-void tide__diff_checks_figures(const tide_diff_checks *c, size_t i, char *buf, size_t n)
+void tide__diff_checks_write_figures(const tide_diff_checks *c, size_t i, char *buf, size_t n)
 {
 	const tide_failif *f = &c->f[i];
 	const tide_fail_result *r = &c->r[i];
@@ -300,9 +300,9 @@ static bool table(const tide_out *to, const tide_diff *d, tide_diff_kind kind, c
 	if (!t->n)
 		return true;
 	fputc('\n', to->out);
-	tide__heading(to, "%s: %zu added, %zu removed, %zu changed, %zu the same", title,
-		      t->by_status[TIDE_DIFF_ADDED], t->by_status[TIDE_DIFF_REMOVED],
-		      t->by_status[TIDE_DIFF_CHANGED], t->by_status[TIDE_DIFF_SAME]);
+	tide__write_heading(to, "%s: %zu added, %zu removed, %zu changed, %zu the same", title,
+			    t->by_status[TIDE_DIFF_ADDED], t->by_status[TIDE_DIFF_REMOVED],
+			    t->by_status[TIDE_DIFF_CHANGED], t->by_status[TIDE_DIFF_SAME]);
 	tide_grid *g = tide__diff_rows(d, kind, top, true);
 	if (!g)
 		return false;
@@ -359,7 +359,7 @@ bool tide__diff_report_text(const tide_diff *d, const tide_model *const m[2],
 			   top))
 			return false;
 	for (size_t i = 0; i < c->n; i++) {
-		tide__diff_checks_figures(c, i, text, sizeof text);
+		tide__diff_checks_write_figures(c, i, text, sizeof text);
 		fprintf(to->out, "%s%s: ", i ? "" : "\n",
 			!c->r[i].decided  ? "UNKNOWN"
 			: c->r[i].crossed ? "CROSSED"

@@ -29,7 +29,7 @@ tide_grid *tide__diff_rows(const tide_diff *d, tide_diff_kind kind, size_t top, 
 bool tide__diff_json(const tide_diff *d, size_t top, tide_json *j);
 
 /* Writes "A 5.34 GiB, B 5.60 GiB (+4.87 %)"; unknown figures are shown as unknown. */
-void tide__diff_checks_figures(const tide_diff_checks *c, size_t i, char *buf, size_t n);
+void tide__diff_checks_write_figures(const tide_diff_checks *c, size_t i, char *buf, size_t n);
 /* Member "fail_if". */
 void tide__diff_checks_json(tide_json *j, const tide_diff_checks *c);
 

@@ -72,7 +72,7 @@ static void short_cell(tide_grid *g, const tide_hta *sum, tide_str s)
 	char brief[TIDE_KERNEL_NAME];
 	size_t n;
 	const char *name = tide__hta_str(sum, s, &n);
-	tide__grid_textn(g, brief, tide__kernel_short(name, n, brief));
+	tide__grid_textn(g, brief, tide__kernel_shorten(name, n, brief));
 }
 
 /* Adds the cells of the longest launch. */

@@ -70,7 +70,7 @@ static void put_over_time(const tide_ledger *l, const tide_out *to)
 			tide__grid_int(g, a->unexplained);
 	}
 	if (g)
-		tide__grid_out(g, to, 2);
+		tide__grid_write(g, to, 2);
 }
 
 /* Writes the context, and separately its growth since the first allocation. */
@@ -88,10 +88,10 @@ static void put_ledger(const tide_model *m, const tide_ledger *l, const tide_out
 {
 	const tide_ledger_at *a = &l->at[l->highest];
 	char t[32], b[32];
-	tide__heading(to, "cuda:%" PRId64 "%s%s, at %s", m->devices.index[l->device],
-		      m->devices.name[l->device].i ? " " : "",
-		      tide__text(m, m->devices.name[l->device], NULL),
-		      tide__fmt_ns(t, sizeof t, (double)a->t));
+	tide__write_heading(to, "cuda:%" PRId64 "%s%s, at %s", m->devices.index[l->device],
+			    m->devices.name[l->device].i ? " " : "",
+			    tide__text(m, m->devices.name[l->device], NULL),
+			    tide__fmt_ns(t, sizeof t, (double)a->t));
 	put_line(to, "in use (NVML)", a->used, "");
 	put_line(to, "= PyTorch, live", a->live, "");
 	put_line(to, "+ PyTorch, cached", a->cached, "");
@@ -114,7 +114,7 @@ tide_code tide__device_text(const tide_model *m, const tide_ledgers *l, const ch
 			    const tide_out *to)
 {
 	if (file)
-		tide__heading(to, "%s", file);
+		tide__write_heading(to, "%s", file);
 	if (!l->n)
 		fputs("This trace has no CUDA device: record it with `tidemark run --gpu`.\n",
 		      to->out);
@@ -216,8 +216,8 @@ static void put_joined(const char *const *files, const tide_joined_device *d, co
 	uint64_t sum = 0;
 	for (size_t i = 0; i < d->n_parts; i++)
 		sum += sum_of(&parts[i]);
-	tide__heading(to, "cuda:%" PRId64 "%s%s, %zu recorded processes", d->index,
-		      *d->name ? " " : "", d->name, d->n_parts);
+	tide__write_heading(to, "cuda:%" PRId64 "%s%s, %zu recorded processes", d->index,
+			    *d->name ? " " : "", d->name, d->n_parts);
 	put_line(to, "in use (NVML)", a->used, "");
 	put_line(to, "= recorded processes", sum, "");
 	for (size_t i = 0; i < d->n_parts; i++)

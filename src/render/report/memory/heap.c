@@ -138,11 +138,11 @@ static void put_summary(const tide_heap *h, const tide_out *to)
 	char a[80], b[48], c[48];
 	FILE *f = to->out;
 	if (h->mean > 0)
-		tide__heading(to, "host heap, sampled every %s on average: %s samples",
-			      tide__fmt_bytes(a, sizeof a, h->mean),
-			      tide__fmt_count(b, sizeof b, (int64_t)h->samples));
+		tide__write_heading(to, "host heap, sampled every %s on average: %s samples",
+				    tide__fmt_bytes(a, sizeof a, h->mean),
+				    tide__fmt_count(b, sizeof b, (int64_t)h->samples));
 	else
-		tide__heading(to, "host heap, every call");
+		tide__write_heading(to, "host heap, every call");
 	fprintf(f, "  high-water mark  %s at %s\n",
 		bytes_error(a, sizeof a, (double)h->total.peak, h->peak_error),
 		tide__fmt_ns(b, sizeof b, (double)h->peak_t));
@@ -176,7 +176,7 @@ tide_code tide__heap_text(const tide_model *m, const tide_heap *h, const tide_he
 		return TIDE_ENOMEM;
 	}
 	put_summary(h, to);
-	tide__grid_out(g, to, 2);
+	tide__grid_write(g, to, 2);
 	if (v->top && h->n > v->top)
 		fprintf(to->out, "  ... %zu more stack%s (--top)\n", h->n - v->top,
 			h->n - v->top == 1 ? "" : "s");
@@ -216,13 +216,13 @@ tide_code tide__heap_json(const tide_model *m, const tide_heap *h, const tide_he
 	tide__json_kuint(j, "left_bytes", h->total.left);
 	real_or_null(j, "left_error_bytes", h->left_error, true);
 	real_or_null(j, "left_count", h->total.left_count, true);
-	tide__grid_member(g, j, "stacks");
+	tide__grid_write_member(g, j, "stacks");
 	tide__losses_json(j, m);
 	tide__json_object_end(j);
 	return TIDE_OK;
 }
 
-char *tide__heap_line(const tide_heap *h, char *buf, size_t n)
+char *tide__heap_write_line(const tide_heap *h, char *buf, size_t n)
 {
 	enum { FEW = 4 }; /* sampled: the error is as large as the figures */
 	char a[80], b[48], c[80], d[48];

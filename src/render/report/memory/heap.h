@@ -27,6 +27,6 @@ tide_code tide__heap_json(const tide_model *m, const tide_heap *h, const tide_he
 			  tide_json *j);
 
 /* "host heap: peak 30.69 MiB, 1,657 allocations, 980.56 KiB in 11 blocks not freed". Returns buf. */
-char *tide__heap_line(const tide_heap *h, char *buf, size_t n);
+char *tide__heap_write_line(const tide_heap *h, char *buf, size_t n);
 
 #endif

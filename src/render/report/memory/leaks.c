@@ -20,7 +20,7 @@ static void name_of(const tide_leaks_view *x, const tide_leak *k, char *buf, siz
 
 	g.rows = &row;
 	g.n = 1;
-	tide__group_line(&g, x->m, 0, buf, n);
+	tide__group_write_line(&g, x->m, 0, buf, n);
 }
 
 static const tide_grid_col cols[] = {
@@ -130,9 +130,9 @@ void tide__leaks_text(const tide_leaks_view *x, const tide_out *to)
 		snprintf(source, sizeof source, "%s: %s", tide__step_source_text(l->steps.source),
 			 tide__text(x->m, l->steps.name, NULL));
 	const char *unit = intervals(l) ? "interval" : "step";
-	tide__heading(to, "%s: %s%s %s %s over %zu %ss", name, l->total.slope < 0 ? "-" : "+",
-		      tide__fmt_bytes(b, sizeof b, fabs(l->total.slope)), intervals(l) ? "an" : "a",
-		      unit, l->steps.n, unit);
+	tide__write_heading(to, "%s: %s%s %s %s over %zu %ss", name, l->total.slope < 0 ? "-" : "+",
+			    tide__fmt_bytes(b, sizeof b, fabs(l->total.slope)),
+			    intervals(l) ? "an" : "a", unit, l->steps.n, unit);
 	fprintf(to->out, "%ss from ", unit);
 	tide__put_text(to, source);
 	fputs("\n\n", to->out);
@@ -144,7 +144,7 @@ void tide__leaks_text(const tide_leaks_view *x, const tide_out *to)
 
 		for (size_t i = 0; i < l->n && i < x->top; i++)
 			leak_row(g, x, &l->v[i], NULL);
-		tide__grid_out(g, to, 2);
+		tide__grid_write(g, to, 2);
 		if (l->n > x->top)
 			fprintf(to->out, "  (%zu more)\n", l->n - x->top);
 	}
@@ -218,8 +218,8 @@ void tide__leaks_json(const tide_leaks_view *x, tide_json *j)
 	tide__json_object_end(j);
 }
 
-bool tide__leaks_page(tide_json *j, const tide_model *m, uint32_t device, size_t most,
-		      tide_error *err)
+bool tide__leaks_write_page(tide_json *j, const tide_model *m, uint32_t device, size_t most,
+			    tide_error *err)
 {
 	tide_leaks l = { 0 };
 	char name[600];

@@ -17,8 +17,8 @@ typedef struct tide_leaks_view {
 void tide__leaks_text(const tide_leaks_view *x, const tide_out *to);
 /* Writes the member "growing" of a page's finding: the steepest groups, [name, bytes per step,
  * after the first step, after the last, allocations]. */
-bool tide__leaks_page(tide_json *j, const tide_model *m, uint32_t device, size_t most,
-		      tide_error *err);
+bool tide__leaks_write_page(tide_json *j, const tide_model *m, uint32_t device, size_t most,
+			    tide_error *err);
 void tide__leaks_json(const tide_leaks_view *x, tide_json *j);
 
 #endif

@@ -59,7 +59,7 @@ static void level_row(tide_grid *g, const char *name, size_t n, const char *kind
 	sum_cell(g, counted, l->frees);
 	sum_cell(g, counted, l->alloc_bytes);
 	sum_cell(g, counted, l->free_bytes);
-	tide__known_cell(g, capacity);
+	tide__grid_put_known(g, capacity);
 }
 
 /* Adds the pools of a device, and the sum of those that count in its figures if there are
@@ -113,7 +113,7 @@ static void large_row(tide_grid *g, struct view *x, uint32_t row)
 	died == TIDE_T_NEVER ? tide__grid_none(g) : tide__grid_int(g, died);
 	died == TIDE_T_NEVER ? tide__grid_none(g) : tide__grid_int(g, died - born);
 	tide__grid_text(g, tide__device_name(m, m->pools.device[pool].i, device, sizeof device));
-	tide__name_cell(g, m, m->pools.name[pool]);
+	tide__grid_put_name(g, m, m->pools.name[pool]);
 	tide__grid_uint(g, m->allocs.addr[row]);
 	if (node && node != TIDE_NO_PATH)
 		tide__grid_text(g, tide__paths_text(&x->paths, m, node, path, sizeof path));
@@ -237,8 +237,8 @@ static void print_text(const tide_out *to, struct view *x)
 	char t[32];
 	bool any = false;
 	if (x->r->at.chosen)
-		tide__heading(to, "at %s%s", tide__fmt_at(t, sizeof t, (double)x->r->at.t),
-			      x->r->at.at_peak ? " (the peak)" : "");
+		tide__write_heading(to, "at %s%s", tide__fmt_at(t, sizeof t, (double)x->r->at.t),
+				    x->r->at.at_peak ? " (the peak)" : "");
 	for (uint32_t d = 0; d < x->r->whole.n_devices; d++) {
 		if (!tide__memory_has(x->r, d))
 			continue;
@@ -249,8 +249,8 @@ static void print_text(const tide_out *to, struct view *x)
 		fputs("The trace holds no memory events.\n", to->out);
 	if (x->r->largest.n) {
 		tide_grid *g = largest(x);
-		tide__heading(to, x->r->at.chosen ? "largest allocations alive then"
-						  : "largest allocations");
+		tide__write_heading(to, x->r->at.chosen ? "largest allocations alive then"
+							: "largest allocations");
 		tide__grid_print(g, to->out, &to->style, 2);
 		tide__grid_free(g);
 	}
@@ -364,7 +364,7 @@ static void print_json(tide_json *j, struct view *x)
 			json_device(j, x, d);
 	tide__json_array_end(j);
 	tide_grid *g = largest(x);
-	tide__grid_member(g, j, "largest");
+	tide__grid_write_member(g, j, "largest");
 	tide__losses_json(j, x->r->m);
 	tide__json_object_end(j);
 }

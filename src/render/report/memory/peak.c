@@ -51,7 +51,7 @@ static char *brief_text(const tide_peak *x, size_t row)
 	size_t n;
 	FILE *f = open_memstream(&text, &n);
 	if (f)
-		tide__groups_brief(&x->groups, x->m, row, &(tide_long){ .brief = true }, f);
+		tide__groups_write_brief(&x->groups, x->m, row, &(tide_long){ .brief = true }, f);
 	return f && !fclose(f) ? text : NULL;
 }
 
@@ -153,7 +153,7 @@ static void print_groups(const tide_out *to, const tide_peak *x, size_t top)
 		if (like && like[i] != SIZE_MAX)
 			stack_cell(g, x, i, like[i]);
 		else
-			label_cell(g, x, i, tide__groups_brief);
+			label_cell(g, x, i, tide__groups_write_brief);
 	}
 	free(like);
 	if (x->groups.n > top)
@@ -252,13 +252,13 @@ static void print_head(const tide_out *to, const tide_peak *x)
 	char name[140], bytes[32], t[32], count[32];
 	memory_name(x->m, x->device, x->pool, name, sizeof name);
 	if (x->at.chosen && !x->at.at_peak)
-		tide__heading(to, "%s: %s alive at %s", name,
-			      tide__fmt_bytes(bytes, sizeof bytes, (double)x->bytes),
-			      tide__fmt_at(t, sizeof t, (double)x->at.t));
+		tide__write_heading(to, "%s: %s alive at %s", name,
+				    tide__fmt_bytes(bytes, sizeof bytes, (double)x->bytes),
+				    tide__fmt_at(t, sizeof t, (double)x->at.t));
 	else
-		tide__heading(to, "%s: peak of %s at %s", name,
-			      tide__fmt_bytes(bytes, sizeof bytes, (double)l->peak),
-			      tide__fmt_at(t, sizeof t, (double)l->peak_t));
+		tide__write_heading(to, "%s: peak of %s at %s", name,
+				    tide__fmt_bytes(bytes, sizeof bytes, (double)l->peak),
+				    tide__fmt_at(t, sizeof t, (double)l->peak_t));
 	tide__fmt_count(count, sizeof count, (int64_t)x->alive.n);
 	fprintf(to->out, "%s allocation%s alive, %s requested", count, x->alive.n == 1 ? "" : "s",
 		tide__fmt_bytes(bytes, sizeof bytes, (double)x->requested));
@@ -319,13 +319,13 @@ static void json_groups(tide_json *j, const tide_peak *x, size_t top)
 	};
 	tide_grid *g = tide__grid_new(cols, 5);
 	for (size_t i = 0; i < x->groups.n && i < top; i++) {
-		label_cell(g, x, i, tide__groups_label);
+		label_cell(g, x, i, tide__groups_write_label);
 		tide__grid_uint(g, x->groups.rows[i].bytes);
 		tide__grid_uint(g, x->groups.rows[i].requested);
 		tide__grid_uint(g, x->groups.rows[i].count);
 		saving_cell(g, x, i);
 	}
-	tide__grid_member(g, j, "groups");
+	tide__grid_write_member(g, j, "groups");
 }
 
 static void json_memory(tide_json *j, const tide_model *m, uint32_t device, uint32_t pool,
@@ -370,7 +370,7 @@ void tide__peak_json(const tide_peak *x, size_t top, tide_json *j)
 	json_groups(j, x, top ? top : SIZE_MAX);
 	if (x->roles.role) {
 		tide_grid *g = evidence(x);
-		tide__grid_member(g, j, "evidence");
+		tide__grid_write_member(g, j, "evidence");
 	}
 	json_devices(j, x);
 	tide__start_json(j, x->m);

@@ -186,7 +186,7 @@ static void print_totals(const struct report *r)
 
 static void print_text(struct report *r)
 {
-	tide__heading(r->to, "=== Memory Usage Summary ===");
+	tide__write_heading(r->to, "=== Memory Usage Summary ===");
 	fputc('\n', r->to->out);
 	if (!r->p->n_scopes) {
 		fputs("WARNING: No traces captured\n", r->to->out);

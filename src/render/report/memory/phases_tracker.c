@@ -90,7 +90,8 @@ static void put_phase(const struct text *t, size_t n, uint32_t device)
 			one_memory(t, n, k);
 }
 
-void tide__phases_tracker(const tide_model *m, const tide_phases *p, uint32_t device, FILE *out)
+void tide__phases_write_tracker(const tide_model *m, const tide_phases *p, uint32_t device,
+				FILE *out)
 {
 	struct text t = { m, p, out, false };
 	size_t shown = 0, end = p->n;

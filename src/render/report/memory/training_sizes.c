@@ -16,7 +16,7 @@ static double mib(int64_t bytes)
 	return (double)bytes / (1024 * 1024);
 }
 
-size_t tide__training_advice(const tide_training_sizes *t, tide_sentence *out, size_t room)
+size_t tide__training_write_advice(const tide_training_sizes *t, tide_sentence *out, size_t room)
 {
 	size_t n = 0;
 	if (!t->capacity || (double)t->peak <= 0.9 * (double)t->capacity)
@@ -176,7 +176,7 @@ void tide__sizes_text(const tide_sizes_report *r, FILE *out)
 	print_kv(r, out);
 	print_peak(r, out);
 	print_parts(r, out);
-	size_t n = tide__training_advice(t, advice, ADVICE);
+	size_t n = tide__training_write_advice(t, advice, ADVICE);
 	if (n)
 		fputs("\n--- Advice ---\n", out);
 	for (size_t i = 0; i < n; i++)
@@ -241,7 +241,7 @@ void tide__sizes_json(const tide_sizes_report *r, tide_json *j)
 	maybe(j, "kv_cache_bytes", t->kv);
 	tide__json_kint_if(j, "kv_cache_expected_bytes", r->kv_expected >= 0, r->kv_expected);
 	tide__json_karray(j, "advice");
-	size_t n = tide__training_advice(t, advice, ADVICE);
+	size_t n = tide__training_write_advice(t, advice, ADVICE);
 	for (size_t i = 0; i < n; i++)
 		tide__json_str(j, advice[i].text);
 	tide__json_array_end(j);

@@ -27,6 +27,6 @@ void tide__sizes_json(const tide_sizes_report *r, tide_json *j);
 typedef struct tide_sentence {
 	char text[240];
 } tide_sentence;
-size_t tide__training_advice(const tide_training_sizes *t, tide_sentence *out, size_t room);
+size_t tide__training_write_advice(const tide_training_sizes *t, tide_sentence *out, size_t room);
 
 #endif

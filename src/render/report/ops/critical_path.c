@@ -155,8 +155,8 @@ void tide__critical_view_json(tide_json *j, const tide_critical_view *v)
 	tide__json_kuint(j, "edges", v->c->edges);
 	tide__json_kuint(j, "path_nodes", v->c->path_nodes);
 	json_types(j, v);
-	tide__grid_member(tide__critical_view_bounds(v), j, "bound_by");
-	tide__grid_member(tide__critical_view_top(v), j, "top");
+	tide__grid_write_member(tide__critical_view_bounds(v), j, "bound_by");
+	tide__grid_write_member(tide__critical_view_top(v), j, "top");
 }
 
 /* ---- running it ---- */
@@ -265,7 +265,7 @@ static void json_events(tide_json *j, const tide_critical_view *v)
 static void path_json(tide_json *j, const tide_critical_view *v)
 {
 	tide_grid *g = tide__critical_view_edges(v);
-	tide__grid_member(g, j, "path");
+	tide__grid_write_member(g, j, "path");
 }
 
 void tide__critical_view_report_json(const tide_critical_view *v, tide_json *j)

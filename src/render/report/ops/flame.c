@@ -162,7 +162,7 @@ static bool find_shorts(const tide_flame *f, const tide_style *style, struct sho
 		size_t n;
 		uint32_t id = f->nodes.name[i] + 1;
 		const char *name = tide__strings_get(f->strings, f->nodes.name[i], &n);
-		uint64_t key = hash(text, tide__kernel_short(name, n, text));
+		uint64_t key = hash(text, tide__kernel_shorten(name, n, text));
 		uint32_t had = tide__map_get(&x->first, key);
 		ok = had || tide__map_put(&x->first, key, id);
 		if (ok && had && had != id)
@@ -181,10 +181,10 @@ static void shorts_free(struct shorts *x)
 static size_t short_name(const struct shorts *x, const char *name, size_t n,
 			 char out[TIDE_KERNEL_NAME + 8])
 {
-	size_t len = tide__kernel_short(name, n, out);
+	size_t len = tide__kernel_shorten(name, n, out);
 	if (len != n && tide__map_get(&x->twice, hash(out, len))) {
 		out[len++] = ' ';
-		len += tide__kernel_tag(name, n, out + len);
+		len += tide__kernel_write_tag(name, n, out + len);
 	}
 	return len;
 }
@@ -384,18 +384,19 @@ static void heading(const tide_out *to, const tide_flame *f, const tide_model *m
 	char total[32], name[64], when[32];
 	tide__fmt_ns(total, sizeof total, (double)f->nodes.total[0]);
 	if (f->kind == TIDE_FLAME_CPU)
-		tide__heading(to, "CPU time by nesting, sum over threads: %s", total);
+		tide__write_heading(to, "CPU time by nesting, sum over threads: %s", total);
 	else if (f->kind == TIDE_FLAME_GPU)
-		tide__heading(to, "GPU time by launching op, sum over streams: %s", total);
+		tide__write_heading(to, "GPU time by launching op, sum over streams: %s", total);
 	else if (v->allocated || !m)
-		tide__heading(to, "Bytes %s: %s",
-			      v->allocated ? "ever allocated" : "alive at the peak",
-			      tide__fmt_bytes(total, sizeof total, (double)f->nodes.total[0]));
+		tide__write_heading(
+			to, "Bytes %s: %s", v->allocated ? "ever allocated" : "alive at the peak",
+			tide__fmt_bytes(total, sizeof total, (double)f->nodes.total[0]));
 	else
-		tide__heading(to, "%s at its peak, at %s: %s alive",
-			      tide__device_name(m, f->device.i, name, sizeof name),
-			      tide__fmt_at(when, sizeof when, (double)f->peak_ns),
-			      tide__fmt_bytes(total, sizeof total, (double)f->nodes.total[0]));
+		tide__write_heading(
+			to, "%s at its peak, at %s: %s alive",
+			tide__device_name(m, f->device.i, name, sizeof name),
+			tide__fmt_at(when, sizeof when, (double)f->peak_ns),
+			tide__fmt_bytes(total, sizeof total, (double)f->nodes.total[0]));
 }
 
 static bool print_text(const tide_out *to, const tide_flame *f, const tide_model *m,

@@ -116,7 +116,7 @@ tide_code tide__modules_json(const tide_model *m, const tide_modules *x, const t
 		return TIDE_ENOMEM;
 	tide__json_object(j);
 	tide__json_kuint(j, "count", x->n);
-	tide__grid_member(g, j, "modules");
+	tide__grid_write_member(g, j, "modules");
 	tide__losses_json(j, m);
 	tide__json_object_end(j);
 	return TIDE_OK;

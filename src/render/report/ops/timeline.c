@@ -10,7 +10,7 @@
 #include "render/text/format.h"
 #include "render/text/labels.h"
 
-char *tide__lane_label(const tide_model *m, tide_lane_id lane, char *buf, size_t n)
+char *tide__lane_write_label(const tide_model *m, tide_lane_id lane, char *buf, size_t n)
 {
 	uint32_t d = m->lanes.device[lane.i].i;
 	tide__lane_name(m, lane, buf, n);
@@ -123,7 +123,7 @@ tide_grid *tide__timeline_lanes(const tide_model *m, const tide_timeline *t, siz
 	for (size_t i = 0; g && i < t->n_lanes && (!top || i < top); i++) {
 		const tide_timeline_lane *l = &t->lanes[i];
 		uint32_t d = m->lanes.device[l->lane.i].i, p = m->lanes.process[l->lane.i].i;
-		tide__grid_text(g, tide__lane_label(m, l->lane, label, sizeof label));
+		tide__grid_text(g, tide__lane_write_label(m, l->lane, label, sizeof label));
 		tide__grid_text(g, side_text(l->side));
 		tide__grid_text(g, tide__lane_kind_text(m->lanes.kind[l->lane.i]));
 		tide__grid_int(g, m->lanes.number[l->lane.i]);
@@ -265,7 +265,7 @@ static void strips(const tide_model *m, const tide_timeline *t, FILE *out, const
 	char label[160];
 	for (size_t i = 0; i < t->n_lanes && (!top || i < top); i++)
 		strip(out, style, t, &t->lanes[i].cover,
-		      tide__lane_label(m, t->lanes[i].lane, label, sizeof label));
+		      tide__lane_write_label(m, t->lanes[i].lane, label, sizeof label));
 	if (top && top < t->n_lanes)
 		fprintf(out, "%zu more lanes are not shown (--top 0 shows all)\n",
 			t->n_lanes - top);
@@ -343,7 +343,7 @@ tide_code tide__timeline_json(const tide_model *m, const tide_timeline *t,
 	tide__json_kstr(j, "trace", file);
 	tide__start_json(j, m);
 	tide__timeline_summary_json(t, j);
-	tide__grid_member(g, j, "lanes");
+	tide__grid_write_member(g, j, "lanes");
 	if (events)
 		tide__timeline_events_json(m, o, j);
 	tide__losses_json(j, m);

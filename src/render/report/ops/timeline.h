@@ -8,7 +8,7 @@
 #include "render/text/out.h"
 
 /* Name of a lane: "thread 1234 (main)", "stream 7 on cuda:0". Returns buf. */
-char *tide__lane_label(const tide_model *m, tide_lane_id lane, char *buf, size_t n);
+char *tide__lane_write_label(const tide_model *m, tide_lane_id lane, char *buf, size_t n);
 
 /* Writes "summary": {..}: figures in ms and us with common profilers' names, and in ns. */
 void tide__timeline_summary_json(const tide_timeline *t, tide_json *j);

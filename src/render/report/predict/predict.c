@@ -263,11 +263,11 @@ static void print_parts(const tide_out *to, tide_predict_answer *x)
 	fprintf(to->out, "\nalive at the peak at size %s (%s), and growth per unit of size\n\n",
 		count(b[0], x->whole.size),
 		tide__fmt_bytes(b[1], sizeof b[1], (double)x->whole.peak));
-	tide__grid_out(parts_table(x, false, 0), to, 2);
+	tide__grid_write(parts_table(x, false, 0), to, 2);
 	if (x->modules.n < 2) /* only "outside" */
 		return;
 	fputc('\n', to->out);
-	tide__grid_out(parts_table(x, true, TOP), to, 2);
+	tide__grid_write(parts_table(x, true, TOP), to, 2);
 }
 
 /* Prints the ranges of reserved bytes, with the reason. */
@@ -299,11 +299,11 @@ void tide__predict_text(tide_predict_answer *x, const tide_out *to)
 {
 	char name[64], b[2][32];
 	const tide_predict_run *z = tide__predict_last(x);
-	tide__heading(to, "%s: peak by size, from recordings at %s and %s",
-		      tide__device_name(z->m, z->device, name, sizeof name),
-		      count(b[0], x->v[0].size), count(b[1], z->size));
+	tide__write_heading(to, "%s: peak by size, from recordings at %s and %s",
+			    tide__device_name(z->m, z->device, name, sizeof name),
+			    count(b[0], x->v[0].size), count(b[1], z->size));
 	print_joined(to, x);
-	tide__grid_out(table(x, true), to, 2);
+	tide__grid_write(table(x, true), to, 2);
 	fputc('\n', to->out);
 	if (x->kept)
 		fputs(x->kept == TIDE_KEPT_SIM
@@ -363,8 +363,8 @@ static void json_parts(tide_json *j, const tide_predict_answer *x)
 	tide__json_kobject(j, "peak_at");
 	tide__json_kuint(j, "size", x->whole.size);
 	tide__json_kuint(j, "peak_bytes", x->whole.peak);
-	tide__grid_member(parts_table(x, false, 0), j, "roles");
-	tide__grid_member(parts_table(x, true, 0), j, "modules");
+	tide__grid_write_member(parts_table(x, false, 0), j, "roles");
+	tide__grid_write_member(parts_table(x, true, 0), j, "modules");
 	tide__json_object_end(j);
 }
 
@@ -376,7 +376,7 @@ void tide__predict_json(tide_predict_answer *x, tide_json *j)
 	tide__json_kstr(j, "device", tide__device_name(z->m, z->device, name, sizeof name));
 	json_recordings(j, x);
 	json_joined(j, &x->live);
-	tide__grid_member(table(x, false), j, "sizes");
+	tide__grid_write_member(table(x, false), j, "sizes");
 	x->capacity ? tide__json_kuint(j, "capacity_bytes", x->capacity)
 		    : tide__json_knull(j, "capacity_bytes");
 	json_fit(j, "fits", x->capacity, x->fits);

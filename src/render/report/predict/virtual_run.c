@@ -69,7 +69,7 @@ static tide_grid *group_grid(const tide_model *m, const tide_groups *groups,
 	for (size_t i = 0; i < groups->n; i++)
 		all += groups->rows[i].bytes;
 	for (size_t i = 0; i < groups->n && i < most; i++) {
-		tide__grid_text(g, tide__group_line(groups, m, i, label, sizeof label));
+		tide__grid_text(g, tide__group_write_line(groups, m, i, label, sizeof label));
 		tide__grid_uint(g, groups->rows[i].bytes);
 		tide__grid_real(g, all ? 100.0 * (double)groups->rows[i].bytes / (double)all : 0);
 		tide__grid_uint(g, groups->rows[i].count);
@@ -142,9 +142,9 @@ static void put_unknown(const tide_model *m, const tide_out *to)
 
 void tide__virtual_run_text(const tide_model *m, const tide_virtual_run *r, const tide_out *to)
 {
-	tide__heading(to, "predicted for %s, torch %s, %s steps; nothing ran on a device",
-		      fact(m, "predicted.device"), fact(m, "predicted.torch"),
-		      fact(m, "predicted.steps"));
+	tide__write_heading(to, "predicted for %s, torch %s, %s steps; nothing ran on a device",
+			    fact(m, "predicted.device"), fact(m, "predicted.torch"),
+			    fact(m, "predicted.steps"));
 	put_bytes(to, "Peak allocated", r->allocated, "");
 	put_bytes(to, "Peak reserved", r->reserved, " (caching allocator simulated)");
 	if (r->least_reserved != r->most_reserved) {
@@ -154,11 +154,11 @@ void tide__virtual_run_text(const tide_model *m, const tide_virtual_run *r, cons
 	}
 	put_fit(m, r, to);
 	fputc('\n', to->out);
-	tide__grid_out(phase_grid(m, r), to, 2);
+	tide__grid_write(phase_grid(m, r), to, 2);
 	fputc('\n', to->out);
-	tide__grid_out(group_grid(m, &r->roles, role_cols, SIZE_MAX), to, 2);
+	tide__grid_write(group_grid(m, &r->roles, role_cols, SIZE_MAX), to, 2);
 	fputc('\n', to->out);
-	tide__grid_out(group_grid(m, &r->modules, module_cols, MODULES), to, 2);
+	tide__grid_write(group_grid(m, &r->modules, module_cols, MODULES), to, 2);
 	put_unknown(m, to);
 	tide__put_model_losses(to, m);
 }
@@ -186,9 +186,9 @@ void tide__virtual_run_json(const tide_model *m, const tide_virtual_run *r, tide
 			r->out ? phase_name(m, r, tide__virtual_phase(r, r->out_event)) : NULL);
 	tide__json_kuint_if(j, "runs_out_asking_bytes", r->out,
 			    r->out ? m->allocs.requested[r->out_alloc] : 0);
-	tide__grid_member(phase_grid(m, r), j, "phases");
-	tide__grid_member(group_grid(m, &r->roles, role_cols, SIZE_MAX), j, "roles");
-	tide__grid_member(group_grid(m, &r->modules, module_cols, SIZE_MAX), j, "modules");
+	tide__grid_write_member(phase_grid(m, r), j, "phases");
+	tide__grid_write_member(group_grid(m, &r->roles, role_cols, SIZE_MAX), j, "roles");
+	tide__grid_write_member(group_grid(m, &r->modules, module_cols, SIZE_MAX), j, "modules");
 	const char *eager = fact(m, "predicted.eager");
 	if (*eager)
 		tide__json_kstr(j, "eager", eager);

@@ -40,7 +40,7 @@ static void md_shapes(FILE *out, const tide_tt *t, size_t op)
 	tide_mlir_op p;
 	tt_shapes s = { "", "" };
 	if (tide__tt_parse(t, &t->ops[op], &p))
-		tide__tt_shapes(&p, &s);
+		tide__tt_find_shapes(&p, &s);
 	fprintf(out, "%s | %s |\n", *s.in ? s.in : "N/A", *s.out ? s.out : "N/A");
 }
 
@@ -248,10 +248,10 @@ static void md_distribution(const tide_tt *t, FILE *out)
 	tide__free(v);
 }
 
-tide_code tide__tt_markdown(tide_tt *t, const char *name, FILE *out, tide_error *err)
+tide_code tide__tt_write_markdown(tide_tt *t, const char *name, FILE *out, tide_error *err)
 {
 	tt_padding pad;
-	tide_code rc = tide__tt_live_padding(t, &pad, err);
+	tide_code rc = tide__tt_find_live_padding(t, &pad, err);
 	if (rc != TIDE_OK)
 		return rc;
 	md_head(t, name, pad.pct, out);

@@ -28,7 +28,7 @@ static void list_shapes(tide_slice list, char *buf, size_t n)
 						 (int)x.shape.n, x.shape.s);
 }
 
-void tide__tt_shapes(const tide_mlir_op *p, tt_shapes *s)
+void tide__tt_find_shapes(const tide_mlir_op *p, tt_shapes *s)
 {
 	list_shapes(p->in_types, s->in, sizeof s->in);
 	list_shapes(p->out_types, s->out, sizeof s->out);
@@ -74,7 +74,7 @@ static void op_cells(tide_grid *g, const tide_tt *t, int64_t op)
 	}
 	bool read = tide__tt_parse(t, &t->ops[op], &p);
 	if (read)
-		tide__tt_shapes(&p, &s);
+		tide__tt_find_shapes(&p, &s);
 	tide__grid_text(g, tide__tt_name(t, &t->ops[op]));
 	text_or_none(g, read ? tide__tt_loc(t, &t->ops[op], &p) : none);
 	tide__grid_text(g, s.in);
@@ -488,7 +488,7 @@ static void section(FILE *out, const tide_style *st, const char *title, tide_gri
 	tide__grid_free(g);
 }
 
-tide_code tide__tt_live_padding(const tide_tt *t, tt_padding *out, tide_error *err)
+tide_code tide__tt_find_live_padding(const tide_tt *t, tt_padding *out, tide_error *err)
 {
 	tide_tt_live *v = tide__alloc(t->n * 2, sizeof *v);
 	tide_code rc = v ? tide__tt_find_padding(t, false, v, err) : tide__nomem(err);
@@ -575,7 +575,7 @@ static void unnamed_note(const tide_tt *t, FILE *out)
 tide_code tide__tt_print(tide_tt *t, FILE *out, const tide_style *st, tide_error *err)
 {
 	tt_padding pad;
-	tide_code rc = tide__tt_live_padding(t, &pad, err);
+	tide_code rc = tide__tt_find_live_padding(t, &pad, err);
 	char a[32], title[96];
 	if (rc != TIDE_OK)
 		return rc;
@@ -612,7 +612,7 @@ tide_code tide__tt_print(tide_tt *t, FILE *out, const tide_style *st, tide_error
 tide_code tide__tt_json(tide_tt *t, tide_json *j, tide_error *err)
 {
 	tt_padding pad;
-	tide_code rc = tide__tt_live_padding(t, &pad, err);
+	tide_code rc = tide__tt_find_live_padding(t, &pad, err);
 	if (rc != TIDE_OK)
 		return rc;
 	tide__json_kuint(j, "operations", t->n);
@@ -621,21 +621,21 @@ tide_code tide__tt_json(tide_tt *t, tide_json *j, tide_error *err)
 	tide__json_kuint(j, "get_devices_excluded", t->get_devices);
 	tide__json_kuint(j, "operations_without_state", t->n_skipped);
 	json_padding(t, &pad, j);
-	tide__grid_member(peaks(t), j, "peaks");
-	tide__grid_member(parts(t), j, "dram_at_peak");
-	tide__grid_member(shares(t, 100), j, "dram_over_ops");
-	tide__grid_member(top(t, TIDE_TT_BY_GROWTH, 0), j, "top_growers_dram");
-	tide__grid_member(top(t, TIDE_TT_BY_GROWTH, 1), j, "top_growers_l1");
-	tide__grid_member(top(t, TIDE_TT_BY_LEVEL, 0), j, "top_consumers_dram");
-	tide__grid_member(fragmentation(t), j, "fragmentation");
-	tide__grid_member(padding(t), j, "padding");
-	tide__grid_member(const_eval(t), j, "const_eval");
-	tide__grid_member(ooms(t), j, "out_of_memory");
+	tide__grid_write_member(peaks(t), j, "peaks");
+	tide__grid_write_member(parts(t), j, "dram_at_peak");
+	tide__grid_write_member(shares(t, 100), j, "dram_over_ops");
+	tide__grid_write_member(top(t, TIDE_TT_BY_GROWTH, 0), j, "top_growers_dram");
+	tide__grid_write_member(top(t, TIDE_TT_BY_GROWTH, 1), j, "top_growers_l1");
+	tide__grid_write_member(top(t, TIDE_TT_BY_LEVEL, 0), j, "top_consumers_dram");
+	tide__grid_write_member(fragmentation(t), j, "fragmentation");
+	tide__grid_write_member(padding(t), j, "padding");
+	tide__grid_write_member(const_eval(t), j, "const_eval");
+	tide__grid_write_member(ooms(t), j, "out_of_memory");
 	tide__json_kuint(j, "modules", tide__tt_count_model(t).modules);
 	tide__json_kuint(j, "weight_bytes", tide__tt_count_model(t).bytes);
-	tide__grid_member(model_weights(t, SIZE_MAX), j, "weights");
-	tide__grid_member(distribution(t, SIZE_MAX), j, "operations_by_name");
-	tide__grid_member(skipped(t), j, "skipped");
+	tide__grid_write_member(model_weights(t, SIZE_MAX), j, "weights");
+	tide__grid_write_member(distribution(t, SIZE_MAX), j, "operations_by_name");
+	tide__grid_write_member(skipped(t), j, "skipped");
 	return TIDE_OK;
 }
 
@@ -666,7 +666,7 @@ static void summary_weights(tide_tt *t, FILE *out)
 	fprintf(out, "  Activation operations: %llu\n", (unsigned long long)(t->n - ops));
 }
 
-void tide__tt_summary(tide_tt *t, FILE *out)
+void tide__tt_write_summary(tide_tt *t, FILE *out)
 {
 	uint64_t ops = 0, missed = 0;
 	fprintf(out, "Parsing Summary:\n  Total operations parsed: %zu\n", t->n);

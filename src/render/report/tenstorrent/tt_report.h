@@ -12,8 +12,8 @@ tide_code tide__tt_print(tide_tt *t, FILE *out, const tide_style *style, tide_er
 /* Writes members of an open object: docs/analyses/json.md, "tt". */
 tide_code tide__tt_json(tide_tt *t, tide_json *j, tide_error *err);
 /* Writes Markdown for other programs, in the layout of the original tool; `name` is the title. */
-tide_code tide__tt_markdown(tide_tt *t, const char *name, FILE *out, tide_error *err);
+tide_code tide__tt_write_markdown(tide_tt *t, const char *name, FILE *out, tide_error *err);
 /* Prints the lines that the original tool prints after parsing. */
-void tide__tt_summary(tide_tt *t, FILE *out);
+void tide__tt_write_summary(tide_tt *t, FILE *out);
 
 #endif

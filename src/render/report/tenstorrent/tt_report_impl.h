@@ -13,7 +13,7 @@ extern const char *const tide__tt_pools[TIDE_TT_POOLS]; /* "DRAM" ... */
 typedef struct tt_shapes { /* "1x64x512, 256"; empty = unknown */
 	char in[160], out[96];
 } tt_shapes;
-void tide__tt_shapes(const tide_mlir_op *p, tt_shapes *s);
+void tide__tt_find_shapes(const tide_mlir_op *p, tt_shapes *s);
 
 /* Returns the next row of pools of a kind that has a peak, 0 = none: of every device that used it; of
  * a pool that no device used, that of the first device. Begin with row 0. */
@@ -28,6 +28,6 @@ typedef struct tt_padding { /* of live tensors in DRAM, after an operation of a 
 	tide_tt_live most;  /* where padded bytes are highest */
 	int64_t op;	    /* the operation there, -1 = none */
 } tt_padding;
-tide_code tide__tt_live_padding(const tide_tt *t, tt_padding *out, tide_error *err);
+tide_code tide__tt_find_live_padding(const tide_tt *t, tt_padding *out, tide_error *err);
 
 #endif

@@ -19,7 +19,7 @@ static char *page(const tide_model *m, size_t *n, tide_code *rc)
 	const tide_page_options opt = { .losses = "" };
 	char *text = NULL;
 	FILE *f = open_memstream(&text, n);
-	*rc = tide__page(m, &opt, f, NULL);
+	*rc = tide__page_write(m, &opt, f, NULL);
 	fclose(f);
 	return text;
 }
@@ -115,7 +115,7 @@ static void disk_is_full(void **state)
 		skip();
 	tide_model *m = some_model(11, 150, 50);
 	setvbuf(f, NULL, _IONBF, 0);
-	assert_int_equal(tide__page(m, &opt, f, NULL), TIDE_EIO);
+	assert_int_equal(tide__page_write(m, &opt, f, NULL), TIDE_EIO);
 	fclose(f);
 	tide__model_free(m);
 }
@@ -145,7 +145,7 @@ static tide_code page_with(const tide_model *m, const char *only, int *calls,
 	char *text = NULL;
 	size_t n;
 	FILE *f = open_memstream(&text, &n);
-	tide_code rc = tide__page(m, &opt, f, err);
+	tide_code rc = tide__page_write(m, &opt, f, err);
 	fclose(f);
 	assert_true(!memmem(text, n, "id=\"tide-critical\"", 18) ==
 		    (prepare == refuses || (only && strcmp(only, "hta"))));
@@ -187,7 +187,7 @@ static void threads_agree(void **state)
 	size_t n[3];
 	for (int i = 0; i < 3; i++) {
 		FILE *f = open_memstream(&text[i], &n[i]);
-		assert_int_equal(tide__page(m, opts[i], f, NULL), TIDE_OK);
+		assert_int_equal(tide__page_write(m, opts[i], f, NULL), TIDE_OK);
 		fclose(f);
 		assert_int_equal(n[i], n[0]);
 		assert_memory_equal(text[i], text[0], n[0]);
@@ -216,7 +216,7 @@ static void scopes(void **state)
 	some_alloc(m, 1, 512, 0);
 	FILE *out = open_memstream(&text, &n);
 	tide__box_json(b)->out = out;
-	assert_true(tide__page_tables(b, m, &opt, &err));
+	assert_true(tide__page_write_tables(b, m, &opt, &err));
 	fclose(out);
 	for (size_t i = 0; i < 3; i++)
 		if (!strstr(text, wants[i]))
@@ -250,7 +250,7 @@ static void all_findings(void **state)
 	tide_json j;
 	tide__json_begin(&j, out, false);
 	tide__json_object(&j);
-	assert_true(tide__page_findings(&j, m, &opt, &err));
+	assert_true(tide__page_write_findings(&j, m, &opt, &err));
 	fclose(out);
 	static const char *const wants[] = { "\"out of memory\"", "GPU idle", "\"activations\"",
 					     "\"untried\":false" };
@@ -285,7 +285,7 @@ static void longest_edges(void **state)
 	tide_error err;
 	FILE *out = open_memstream(&text, &n);
 	tide__box_json(b)->out = out;
-	assert_true(tide__page_critical(b, m, &opt, &err));
+	assert_true(tide__page_write_critical(b, m, &opt, &err));
 	fclose(out);
 	snprintf(want, sizeof want, "\"path_left_out\":%d,\"path_left_out_ns\":%d,", N - ROOM,
 		 N - ROOM);

@@ -80,7 +80,7 @@ static void table(void **state)
 {
 	char out[TIDE_KERNEL_NAME];
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		size_t n = tide__kernel_short(rows[i].name, strlen(rows[i].name), out);
+		size_t n = tide__kernel_shorten(rows[i].name, strlen(rows[i].name), out);
 		if (strcmp(out, rows[i].want) != 0 || n != strlen(out))
 			fail_msg("%.60s: %s, not %s", rows[i].name, out, rows[i].want);
 	}
@@ -96,7 +96,7 @@ static void bounded(void **state)
 		size_t n = (seed = seed * 1664525 + 1013904223) % (round % 5 ? 200 : sizeof name);
 		for (size_t i = 0; i < n; i++)
 			name[i] = some[(seed = seed * 1664525 + 1013904223) >> 8 & 15];
-		size_t k = tide__kernel_short(name, n, out);
+		size_t k = tide__kernel_shorten(name, n, out);
 		assert_true(k < TIDE_KERNEL_NAME && out[k] == 0 && (k || !n));
 	}
 }
@@ -123,8 +123,8 @@ static void distinct(void **state)
 	fclose(out);
 	char tag[2][8];
 	char want[600];
-	tide__kernel_tag("void f<4, float>(int)", 21, tag[0]);
-	tide__kernel_tag("void f<8, float>(int)", 21, tag[1]);
+	tide__kernel_write_tag("void f<4, float>(int)", 21, tag[0]);
+	tide__kernel_write_tag("void f<8, float>(int)", 21, tag[1]);
 	assert_string_not_equal(tag[0], tag[1]);
 	snprintf(want, sizeof want, "f<float> %s\nf<float> %s\nf<float> %s\nsgemm_64x64_nt\n",
 		 tag[0], tag[1], tag[0]);

@@ -19,7 +19,7 @@ static char *text_of(const tide_groups *g, const tide_model *m, size_t row, bool
 	size_t n;
 	FILE *f = open_memstream(&text, &n);
 	tide_long longs = { 0 };
-	(brief ? tide__groups_brief : tide__groups_label)(g, m, row, &longs, f);
+	(brief ? tide__groups_write_brief : tide__groups_write_label)(g, m, row, &longs, f);
 	tide__long_free(&longs);
 	fclose(f);
 	return text;
