@@ -16,35 +16,35 @@
 static const tide_route routes[] = {
 	{ "api/profiler/flame",
 	  " recording kind min_duration_us max_depth small_kernel_threshold_pct merge by ",
-	  tide__api_flame, true },
-	{ "api/profiler/memory", " recording device points ", tide__api_memory, true },
-	{ "api/profiler/timeline", " recording from to limit min_duration_us ", tide__api_timeline,
-	  true },
-	{ "api/profiler/kernels", " recording limit ", tide__api_kernels, true },
-	{ "api/profiler/hta", " recording ", tide__api_hta, true },
-	{ "api/profiler/compile", " recording ", tide__api_compile, true },
-	{ "api/profiler/torch", " recording ", tide__api_torch, true },
+	  tide__answer_flame, true },
+	{ "api/profiler/memory", " recording device points ", tide__answer_memory, true },
+	{ "api/profiler/timeline", " recording from to limit min_duration_us ",
+	  tide__answer_timeline, true },
+	{ "api/profiler/kernels", " recording limit ", tide__answer_kernels, true },
+	{ "api/profiler/hta", " recording ", tide__answer_hta, true },
+	{ "api/profiler/compile", " recording ", tide__answer_compile, true },
+	{ "api/profiler/torch", " recording ", tide__answer_torch, true },
 	{ "api/profiler/roofline", " recording peak_tflops memory_bandwidth_gb_s ",
-	  tide__api_roofline, true },
-	{ "api/profiler/bottlenecks", " recording ", tide__api_bottlenecks, true },
-	{ "api/profiler/optimization-score", " recording ", tide__api_score, true },
-	{ "api/runs", " fail_if limit program ", tide__api_runs, false },
+	  tide__answer_roofline, true },
+	{ "api/profiler/bottlenecks", " recording ", tide__answer_bottlenecks, true },
+	{ "api/profiler/optimization-score", " recording ", tide__answer_score, true },
+	{ "api/runs", " fail_if limit program ", tide__answer_runs, false },
 	{ "api/runs/ID/note", " tags note ", tide__api_run_note, false },
-	{ "api/recordings", " limit offset ids ", tide__api_recordings, false },
-	{ "api/recordings/ID", "", tide__api_recording, false },
-	{ "api/recordings/ID/alive", " at device limit ", tide__api_alive, true },
-	{ "api/recordings/ID/reports/ID", " device at group_by by sort top ", tide__api_report,
+	{ "api/recordings", " limit offset ids ", tide__answer_recordings, false },
+	{ "api/recordings/ID", "", tide__answer_recording, false },
+	{ "api/recordings/ID/alive", " at device limit ", tide__answer_alive, true },
+	{ "api/recordings/ID/reports/ID", " device at group_by by sort top ", tide__answer_report,
 	  true },
 	{ "api/recordings/ID/search", " q limit after skip ", tide__api_search, true },
-	{ "api/recordings/ID/span", " n name from to ", tide__api_span, true },
-	{ "api/recordings/ID/sums", " from to tracks limit ", tide__api_sums, true },
-	{ "api/recordings/ID/spans", " from to px ", tide__api_spans, true },
-	{ "api/recordings/ID/curve", " from to px device ", tide__api_curve, true },
-	{ "api/diff", " a b limit ", tide__api_diff, true },
-	{ "data/ID/pieces", " from to px g ", tide__data_window, true },
-	{ "data/ID/perfetto", " g ", tide__data_perfetto, false },
-	{ "pair/ID/ID/ID", " g ", tide__data_pair, true },
-	{ "data/ID/ID", " g all quick from to px at phases ", tide__data_section, true },
+	{ "api/recordings/ID/span", " n name from to ", tide__answer_span, true },
+	{ "api/recordings/ID/sums", " from to tracks limit ", tide__answer_sums, true },
+	{ "api/recordings/ID/spans", " from to px ", tide__answer_spans, true },
+	{ "api/recordings/ID/curve", " from to px device ", tide__answer_curve, true },
+	{ "api/diff", " a b limit ", tide__answer_diff, true },
+	{ "data/ID/pieces", " from to px g ", tide__answer_data_window, true },
+	{ "data/ID/perfetto", " g ", tide__answer_data_perfetto, false },
+	{ "pair/ID/ID/ID", " g ", tide__answer_data_pair, true },
+	{ "data/ID/ID", " g all quick from to px at phases ", tide__answer_data_section, true },
 };
 
 /* ---- routes ---- */
@@ -124,7 +124,7 @@ static bool ids_of(tide_store *s, const tide_route *t, const tide_request *r,
 	} else {
 		names[0] = tide__request_get(r, "recording");
 		if (!names[0])
-			return tide__store_newest(s, id[0]);
+			return tide__store_find_newest(s, id[0]);
 	}
 	for (size_t i = 0; i < *n; i++) {
 		if (!names[i] || strlen(names[i]) >= TIDE_REC_ID)
@@ -363,7 +363,7 @@ tide_code tide__ask_param(tide_ask *a, const char *key, tide_loaded **out, tide_
 	*out = NULL;
 	if (name)
 		return tide__ask_id(a, name, out, err);
-	while (tide__store_newest(a->store, id)) { /* unreadable recordings are skipped */
+	while (tide__store_find_newest(a->store, id)) { /* unreadable recordings are skipped */
 		tide_code rc = tide__ask_id(a, id, out, err);
 		if (rc == TIDE_OK || rc == TIDE_EBUSY)
 			return rc;

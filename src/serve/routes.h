@@ -95,17 +95,17 @@ tide_code tide__ask_param(tide_ask *a, const char *key, tide_loaded **out, tide_
 tide_code tide__ask_wrong(const tide_ask *a, tide_error *err);
 
 /* The handlers, by file. */
-tide_handler tide__api_flame, tide__api_memory, tide__api_timeline; /* api_profiler.c */
-tide_handler tide__api_kernels, tide__api_hta;			    /* api_device.c */
-tide_handler tide__api_compile, tide__api_torch, tide__api_roofline, tide__api_bottlenecks,
-	tide__api_score;			 /* api_findings.c */
-tide_handler tide__api_runs, tide__api_run_note; /* api_runs.c */
-tide_handler tide__api_recordings, tide__api_recording, tide__api_alive,
-	tide__api_diff;					       /* api_recordings.c */
-tide_handler tide__api_report;				       /* api_reports.c */
-tide_handler tide__api_search, tide__api_span, tide__api_sums; /* api_spans.c */
-tide_handler tide__api_spans, tide__api_curve;		       /* api_window.c */
-tide_handler tide__data_section, tide__data_window, tide__data_perfetto,
-	tide__data_pair; /* data.c */
+tide_handler tide__answer_flame, tide__answer_memory, tide__answer_timeline; /* api_profiler.c */
+tide_handler tide__answer_kernels, tide__answer_hta;			     /* api_device.c */
+tide_handler tide__answer_compile, tide__answer_torch, tide__answer_roofline,
+	tide__answer_bottlenecks, tide__answer_score; /* api_findings.c */
+tide_handler tide__answer_runs, tide__api_run_note;   /* api_runs.c */
+tide_handler tide__answer_recordings, tide__answer_recording, tide__answer_alive,
+	tide__answer_diff;					     /* api_recordings.c */
+tide_handler tide__answer_report;				     /* api_reports.c */
+tide_handler tide__api_search, tide__answer_span, tide__answer_sums; /* api_spans.c */
+tide_handler tide__answer_spans, tide__answer_curve;		     /* api_window.c */
+tide_handler tide__answer_data_section, tide__answer_data_window, tide__answer_data_perfetto,
+	tide__answer_data_pair; /* data.c */
 
 #endif

@@ -33,7 +33,7 @@ enum {
 static void tell(tide_server *s, const char *id)
 {
 	size_t n;
-	tide_rec *r = tide__store_list(s->store, &n);
+	tide_rec *r = tide__store_list_all(s->store, &n);
 	for (size_t i = 0; r && i < n; i++) {
 		tide_loaded *l = NULL;
 		tide_error err;
@@ -41,7 +41,7 @@ static void tell(tide_server *s, const char *id)
 			continue;
 		if (r[i].state == TIDE_REC_READY)
 			(void)tide__store_peek(s->store, id, &l, &err);
-		char *text = tide__events_recording(&r[i], l);
+		char *text = tide__events_write_recording(&r[i], l);
 		if (text)
 			tide__events_put(s->events, "recording", text);
 		free(text);
@@ -115,7 +115,7 @@ static tide_code make_token(tide_server *s, const tide_server_options *opt, tide
 	if (opt->token)
 		snprintf(s->token, sizeof s->token, "%s", opt->token);
 	else if (!opt->no_token)
-		return tide__token_kept(s->token, err);
+		return tide__token_read_or_create(s->token, err);
 	else if (!s->listener.loopback)
 		return tide__fail(
 			err, TIDE_EUSAGE, TIDE_NO_OFFSET,

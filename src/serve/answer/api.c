@@ -28,7 +28,7 @@ tide_code tide__api_end(tide_json *j, const char *message, tide_error *err)
 	return tide__json_end(j) ? TIDE_OK : tide__nomem(err);
 }
 
-void tide__api_mb(tide_json *j, const char *key, uint64_t bytes)
+void tide__answer_write_mb(tide_json *j, const char *key, uint64_t bytes)
 {
 	tide__json_kfixed(j, key, (double)bytes / (1 << 20), 6);
 }
@@ -38,7 +38,7 @@ void tide__api_name(tide_json *j, const char *key, const tide_model *m, tide_str
 	tide__json_ktext(j, key, m, s);
 }
 
-void tide__api_stack(tide_json *j, const tide_model *m, tide_stack_id s)
+void tide__answer_write_stack(tide_json *j, const tide_model *m, tide_stack_id s)
 {
 	enum { MOST = 64 };
 	char text[1024];
@@ -48,7 +48,7 @@ void tide__api_stack(tide_json *j, const tide_model *m, tide_stack_id s)
 	tide__json_array_end(j);
 }
 
-bool tide__api_device(tide_ask *a, const tide_loaded *l, uint32_t *out, tide_error *err)
+bool tide__answer_get_device(tide_ask *a, const tide_loaded *l, uint32_t *out, tide_error *err)
 {
 	const char *name = tide__request_get(a->req, "device");
 	char buf[64];
@@ -69,12 +69,12 @@ bool tide__api_device(tide_ask *a, const tide_loaded *l, uint32_t *out, tide_err
 	return false;
 }
 
-bool tide__api_window(tide_ask *a, const tide_loaded *l, tide_api_window *w)
+bool tide__answer_get_window(tide_ask *a, const tide_loaded *l, tide_api_window *w)
 {
 	*w = (tide_api_window){ .to = l->m->t_end > 0 ? l->m->t_end + 1 : 1, .px = 1000 };
-	if (!tide__request_int(a->req, "from", 0, INT64_MAX / 4, &w->from) ||
-	    !tide__request_int(a->req, "to", 1, INT64_MAX / 4, &w->to) ||
-	    !tide__request_int(a->req, "px", 1, 8192, &w->px))
+	if (!tide__request_get_int(a->req, "from", 0, INT64_MAX / 4, &w->from) ||
+	    !tide__request_get_int(a->req, "to", 1, INT64_MAX / 4, &w->to) ||
+	    !tide__request_get_int(a->req, "px", 1, 8192, &w->px))
 		return false;
 	if (w->from < w->to)
 		return true;

@@ -14,7 +14,7 @@ static tide_code job_of(tide_ask *a, tide_loaded **l, const tide_hta_job **job, 
 {
 	*job = NULL;
 	tide_code rc = tide__ask_param(a, "recording", l, err);
-	return rc == TIDE_OK && *l ? tide__loaded_job(*l, job, err) : rc;
+	return rc == TIDE_OK && *l ? tide__loaded_get_job(*l, job, err) : rc;
 }
 
 static const char *message(const tide_loaded *l, const tide_hta_job *job)
@@ -85,13 +85,13 @@ static void no_kernels(tide_json *j)
 	tide__json_object_end(j);
 }
 
-tide_code tide__api_kernels(tide_ask *a, tide_error *err)
+tide_code tide__answer_kernels(tide_ask *a, tide_error *err)
 {
 	tide_loaded *l;
 	const tide_hta_job *job;
 	int64_t limit = 50;
 	tide_json j;
-	if (!tide__request_int(a->req, "limit", 1, 10000, &limit))
+	if (!tide__request_get_int(a->req, "limit", 1, 10000, &limit))
 		return tide__ask_wrong(a, err);
 	tide_code rc = job_of(a, &l, &job, err);
 	if (rc != TIDE_OK)
@@ -137,7 +137,7 @@ static void put_breakdown(tide_json *j, const tide_hta_head *h)
 	tide__json_object_end(j);
 }
 
-tide_code tide__api_hta(tide_ask *a, tide_error *err)
+tide_code tide__answer_hta(tide_ask *a, tide_error *err)
 {
 	tide_loaded *l;
 	const tide_hta_job *job;

@@ -68,7 +68,7 @@ static void put_compile(tide_json *j, const tide_model *m, const tide_compile_re
 	tide__json_object_end(j);
 }
 
-tide_code tide__api_compile(tide_ask *a, tide_error *err)
+tide_code tide__answer_compile(tide_ask *a, tide_error *err)
 {
 	static const char no_log[] =
 		"not a compile log: TORCH_TRACE=FOLDER makes the program write one";
@@ -143,7 +143,7 @@ static tide_code top_ops(tide_json *j, const tide_model *m, tide_error *err)
 	return rc;
 }
 
-tide_code tide__api_torch(tide_ask *a, tide_error *err)
+tide_code tide__answer_torch(tide_ask *a, tide_error *err)
 {
 	tide_loaded *l;
 	tide_json j;
@@ -187,7 +187,7 @@ static tide_code find(tide_ask *a, job *w, tide_error *err)
 	*w = (job){ 0 };
 	tide_code rc = tide__ask_param(a, "recording", &w->l, err);
 	if (rc == TIDE_OK && w->l)
-		rc = tide__loaded_job(w->l, &w->job, err);
+		rc = tide__loaded_get_job(w->l, &w->job, err);
 	if (rc == TIDE_OK && w->l)
 		rc = tide__collect_findings(w->l->m, &(tide_findings_query){ .job = w->job }, &w->f,
 					    err);
@@ -264,7 +264,7 @@ static const char *unjudged(const job *w)
 			 "to judge";
 }
 
-tide_code tide__api_bottlenecks(tide_ask *a, tide_error *err)
+tide_code tide__answer_bottlenecks(tide_ask *a, tide_error *err)
 {
 	job w;
 	tide_json j;
@@ -315,7 +315,7 @@ static void put_points(tide_json *j, const char *key, const tide_findings *f, bo
 	tide__json_array_end(j);
 }
 
-tide_code tide__api_score(tide_ask *a, tide_error *err)
+tide_code tide__answer_score(tide_ask *a, tide_error *err)
 {
 	job w;
 	tide_json j;

@@ -29,12 +29,12 @@ static bool flame_options(tide_ask *a, const tide_model *m, tide_flame_options *
 {
 	size_t kind = tide__flame_mostly(m), by = 0;
 	int64_t min_ns = 0, depth = 200, small = 0, merge = 0;
-	if (!tide__request_choice(a->req, "kind", kinds, 3, &kind) ||
-	    !tide__request_choice(a->req, "by", bys, 3, &by) ||
-	    !tide__request_decimal(a->req, "min_duration_us", 3, INT64_MAX, &min_ns) ||
-	    !tide__request_int(a->req, "max_depth", 1, TIDE_FLAME_DEEP, &depth) ||
-	    !tide__request_decimal(a->req, "small_kernel_threshold_pct", 4, 1000000, &small) ||
-	    !tide__request_int(a->req, "merge", 0, 1, &merge))
+	if (!tide__request_get_choice(a->req, "kind", kinds, 3, &kind) ||
+	    !tide__request_get_choice(a->req, "by", bys, 3, &by) ||
+	    !tide__request_get_decimal(a->req, "min_duration_us", 3, INT64_MAX, &min_ns) ||
+	    !tide__request_get_int(a->req, "max_depth", 1, TIDE_FLAME_DEEP, &depth) ||
+	    !tide__request_get_decimal(a->req, "small_kernel_threshold_pct", 4, 1000000, &small) ||
+	    !tide__request_get_int(a->req, "merge", 0, 1, &merge))
 		return false;
 	*fold = !tide__request_get(a->req, "min_duration_us");
 	*o = (tide_flame_options){ .kind = (tide_flame_kind)kind,
@@ -82,7 +82,7 @@ static tide_code flame_of(tide_ask *a, const tide_loaded *l, tide_error *err)
 	return rc;
 }
 
-tide_code tide__api_flame(tide_ask *a, tide_error *err)
+tide_code tide__answer_flame(tide_ask *a, tide_error *err)
 {
 	tide_loaded *l;
 	tide_json j;
@@ -113,12 +113,12 @@ static void points(tide_json *j, const tide_model *m, const tide_usage *u, uint3
 		tide__json_kint(j, "time_ns", t);
 		tide__json_kfixed(j, "time_ms", (double)t / 1e6, 6);
 		tide__json_kuint(j, "allocated_bytes", live);
-		tide__api_mb(j, "allocated_mb", live);
+		tide__answer_write_mb(j, "allocated_mb", live);
 		if (held == TIDE_RESERVED_NONE)
 			tide__json_knull(j, "reserved_mb");
 		else
-			tide__api_mb(j, "reserved_mb", held);
-		tide__api_mb(j, "peak_mb", peak);
+			tide__answer_write_mb(j, "reserved_mb", held);
+		tide__answer_write_mb(j, "peak_mb", peak);
 		tide__json_object_end(j);
 	}
 }
@@ -126,9 +126,9 @@ static void points(tide_json *j, const tide_model *m, const tide_usage *u, uint3
 static void memory_summary(tide_json *j, const tide_level *x)
 {
 	tide__json_kobject(j, "summary");
-	tide__api_mb(j, "total_allocated_mb", x->alloc_bytes);
+	tide__answer_write_mb(j, "total_allocated_mb", x->alloc_bytes);
 	tide__json_kuint(j, "total_allocated_bytes", x->alloc_bytes);
-	tide__api_mb(j, "peak_allocated_mb", x->peak);
+	tide__answer_write_mb(j, "peak_allocated_mb", x->peak);
 	tide__json_kuint(j, "peak_allocated_bytes", x->peak);
 	tide__json_kint(j, "peak_time_ns", x->peak_t);
 	tide__json_kuint(j, "current_allocated_bytes", x->bytes);
@@ -143,7 +143,8 @@ static tide_code memory_of(tide_ask *a, const tide_loaded *l, tide_error *err)
 	char name[64];
 	tide_usage u;
 	tide_json j;
-	if (!tide__request_int(a->req, "points", 1, 20000, &n) || !tide__api_device(a, l, &d, err))
+	if (!tide__request_get_int(a->req, "points", 1, 20000, &n) ||
+	    !tide__answer_get_device(a, l, &d, err))
 		return tide__ask_wrong(a, err);
 	tide_code rc = tide__find_usage(l->m, UINT64_MAX, (size_t)n, &u, err);
 	if (rc != TIDE_OK)
@@ -158,7 +159,7 @@ static tide_code memory_of(tide_ask *a, const tide_loaded *l, tide_error *err)
 	tide__json_kstr(&j, "reserved_source",
 			real ? tide__reserved_text(u.devices[d].source) : NULL);
 	if (real) {
-		tide__api_mb(&j, "peak_mb", u.devices[d].peak);
+		tide__answer_write_mb(&j, "peak_mb", u.devices[d].peak);
 		memory_summary(&j, &u.devices[d]);
 	} else {
 		tide__json_knull(&j, "peak_mb");
@@ -169,7 +170,7 @@ static tide_code memory_of(tide_ask *a, const tide_loaded *l, tide_error *err)
 	return tide__api_end(&j, real ? NULL : "the trace has no allocations", err);
 }
 
-tide_code tide__api_memory(tide_ask *a, tide_error *err)
+tide_code tide__answer_memory(tide_ask *a, tide_error *err)
 {
 	tide_loaded *l;
 	tide_json j;
@@ -276,8 +277,9 @@ static tide_code timeline_of(tide_ask *a, const tide_loaded *l, tide_error *err)
 	int64_t limit = 1000;
 	tide_json j;
 	struct longest side[2] = { { 0 } };
-	if (!tide__api_window(a, l, &w) || !tide__request_int(a->req, "limit", 0, 100000, &limit) ||
-	    !tide__request_decimal(a->req, "min_duration_us", 3, INT64_MAX, &o.min_ns))
+	if (!tide__answer_get_window(a, l, &w) ||
+	    !tide__request_get_int(a->req, "limit", 0, 100000, &limit) ||
+	    !tide__request_get_decimal(a->req, "min_duration_us", 3, INT64_MAX, &o.min_ns))
 		return tide__ask_wrong(a, err);
 	tide_code rc = tide__find_timeline(l->m, &o, &t, err);
 	if (rc != TIDE_OK)
@@ -307,7 +309,7 @@ static tide_code timeline_of(tide_ask *a, const tide_loaded *l, tide_error *err)
 	return ok ? rc : tide__nomem(err);
 }
 
-tide_code tide__api_timeline(tide_ask *a, tide_error *err)
+tide_code tide__answer_timeline(tide_ask *a, tide_error *err)
 {
 	tide_loaded *l;
 	tide_json j;

@@ -54,16 +54,16 @@ static void put_rec(tide_json *j, const tide_rec *r)
 	tide__json_object_end(j);
 }
 
-tide_code tide__api_recordings(tide_ask *a, tide_error *err)
+tide_code tide__answer_recordings(tide_ask *a, tide_error *err)
 {
 	size_t n;
 	tide_json j;
 	int64_t limit = LIST_PAGE, from = 0;
 	const char *ids = tide__request_get(a->req, "ids");
-	if (!tide__request_int(a->req, "limit", 1, INT64_MAX, &limit) ||
-	    !tide__request_int(a->req, "offset", 0, INT64_MAX, &from))
+	if (!tide__request_get_int(a->req, "limit", 1, INT64_MAX, &limit) ||
+	    !tide__request_get_int(a->req, "offset", 0, INT64_MAX, &from))
 		return tide__ask_wrong(a, err);
-	tide_rec *r = tide__store_list(a->store, &n);
+	tide_rec *r = tide__store_list_all(a->store, &n);
 	if (!r)
 		return tide__nomem(err);
 	tide__json_begin(&j, a->out, false);
@@ -82,12 +82,12 @@ tide_code tide__api_recordings(tide_ask *a, tide_error *err)
 	return tide__api_end(&j, n ? NULL : tide__api_none, err);
 }
 
-tide_code tide__api_recording(tide_ask *a, tide_error *err)
+tide_code tide__answer_recording(tide_ask *a, tide_error *err)
 {
 	size_t n;
 	tide_json j;
 	tide_code rc = TIDE_ENOTFOUND;
-	tide_rec *r = tide__store_list(a->store, &n);
+	tide_rec *r = tide__store_list_all(a->store, &n);
 	if (!r)
 		return tide__nomem(err);
 	for (size_t i = 0; i < n; i++)
@@ -128,7 +128,7 @@ static void put_alloc(struct alive *x, uint32_t row)
 			node && node != TIDE_NO_PATH
 				? tide__paths_text(&x->paths, m, node, path, sizeof path)
 				: NULL);
-	tide__api_stack(j, m, m->allocs.stack[row]);
+	tide__answer_write_stack(j, m, m->allocs.stack[row]);
 	tide__json_object_end(j);
 }
 
@@ -138,7 +138,7 @@ static bool moment(tide_ask *a, const tide_model *m, uint32_t device, uint64_t *
 {
 	const char *at = tide__request_get(a->req, "at");
 	if (at && strcmp(at, "peak")) {
-		if (!tide__request_int(a->req, "at", 0, INT64_MAX, t))
+		if (!tide__request_get_int(a->req, "at", 0, INT64_MAX, t))
 			return false;
 		*position = tide__position_at(m, *t);
 		return true;
@@ -190,7 +190,7 @@ static tide_code put_alive(tide_ask *a, tide_loaded *l, uint32_t device, uint64_
 	return rc;
 }
 
-tide_code tide__api_alive(tide_ask *a, tide_error *err)
+tide_code tide__answer_alive(tide_ask *a, tide_error *err)
 {
 	tide_loaded *l;
 	uint32_t device;
@@ -199,8 +199,9 @@ tide_code tide__api_alive(tide_ask *a, tide_error *err)
 	tide_code rc = tide__ask_id(a, a->req->part[2], &l, err);
 	if (rc != TIDE_OK)
 		return rc;
-	if (!tide__request_int(a->req, "limit", 0, 100000, &limit) ||
-	    !tide__api_device(a, l, &device, err) || !moment(a, l->m, device, &position, &t, err))
+	if (!tide__request_get_int(a->req, "limit", 0, 100000, &limit) ||
+	    !tide__answer_get_device(a, l, &device, err) ||
+	    !moment(a, l->m, device, &position, &t, err))
 		return tide__ask_wrong(a, err);
 	return put_alive(a, l, device, position, t, (size_t)limit, err);
 }
@@ -224,7 +225,7 @@ static bool diff_table(tide_json *j, const tide_diff *d, tide_diff_kind kind, si
 	return true;
 }
 
-tide_code tide__api_diff(tide_ask *a, tide_error *err)
+tide_code tide__answer_diff(tide_ask *a, tide_error *err)
 {
 	tide_loaded *l[2];
 	tide_diff d;
@@ -232,7 +233,7 @@ tide_code tide__api_diff(tide_ask *a, tide_error *err)
 	int64_t limit = 100;
 	static const char *const sides[] = { "a", "b" };
 	if (!tide__request_get(a->req, "a") || !tide__request_get(a->req, "b") ||
-	    !tide__request_int(a->req, "limit", 1, 20000, &limit))
+	    !tide__request_get_int(a->req, "limit", 1, 20000, &limit))
 		return tide__ask_wrong(a, err);
 	for (int i = 0; i < 2; i++) {
 		tide_code rc = tide__ask_param(a, sides[i], &l[i], err);

@@ -149,7 +149,7 @@ static tide_code answer(tide_ask *a, tide_code (*find)(query *q), tide_error *er
 	tide_code rc = tide__ask_id(a, a->req->part[2], &l, err);
 	if (rc != TIDE_OK)
 		return rc;
-	if (!tide__request_int(a->req, "top", 0, 100000, &top))
+	if (!tide__request_get_int(a->req, "top", 0, 100000, &top))
 		return tide__ask_wrong(a, err);
 	query q = { .t = (const tide_trace *)l->m,
 		    .device = tide__request_get(a->req, "device"),
@@ -166,7 +166,7 @@ static tide_code answer(tide_ask *a, tide_code (*find)(query *q), tide_error *er
 	return rc;
 }
 
-tide_code tide__api_report(tide_ask *a, tide_error *err)
+tide_code tide__answer_report(tide_ask *a, tide_error *err)
 {
 	for (size_t i = 0; i < sizeof reports / sizeof *reports; i++)
 		if (!strcmp(reports[i].name, a->req->part[4]))

@@ -32,8 +32,8 @@ static bool read_hardware(tide_ask *a, const tide_loaded *l, hardware *h)
 		if (l->m->devices.kind[d] != TIDE_DEVICE_HOST && l->m->devices.name[d].i)
 			h->name = tide__text(l->m, l->m->devices.name[d], NULL);
 	h->known = tide__device_peak(h->name);
-	if (!tide__request_decimal(a->req, "peak_tflops", 3, INT64_MAX / 1000, &tflops) ||
-	    !tide__request_decimal(a->req, "memory_bandwidth_gb_s", 3, INT64_MAX / 1000, &gb_s))
+	if (!tide__request_get_decimal(a->req, "peak_tflops", 3, INT64_MAX / 1000, &tflops) ||
+	    !tide__request_get_decimal(a->req, "memory_bandwidth_gb_s", 3, INT64_MAX / 1000, &gb_s))
 		return false;
 	h->given = tflops > 0;
 	h->tflops = tflops ? (double)tflops / 1000 : h->known ? h->known->tflops_16 : 0;
@@ -113,7 +113,7 @@ static const char *why(const tide_loaded *l, const tide_flops *f)
 		       : "the ops with shapes have no recorded device time";
 }
 
-tide_code tide__api_roofline(tide_ask *a, tide_error *err)
+tide_code tide__answer_roofline(tide_ask *a, tide_error *err)
 {
 	tide_loaded *l;
 	tide_json j;

@@ -288,7 +288,7 @@ static tide_code list(tide_ask *a, tide_run_index *index, const tide_rec *r, siz
 	return rc;
 }
 
-tide_code tide__api_runs(tide_ask *a, tide_error *err)
+tide_code tide__answer_runs(tide_ask *a, tide_error *err)
 {
 	static const char usual[] = "peak>+5%,step_time>+5%";
 	const char *text = tide__request_get(a->req, "fail_if");
@@ -296,7 +296,7 @@ tide_code tide__api_runs(tide_ask *a, tide_error *err)
 	size_t n;
 	wanted w = { .program = tide__request_get(a->req, "program") };
 	tide_run_index *index = tide__run_index_of(a->store);
-	if (!tide__request_int(a->req, "limit", 1, INT64_MAX, &most))
+	if (!tide__request_get_int(a->req, "limit", 1, INT64_MAX, &most))
 		return tide__ask_wrong(a, err);
 	tide_code rc = read_limits(text ? text : usual, &w.limits, err);
 	if (rc != TIDE_OK)
@@ -304,7 +304,7 @@ tide_code tide__api_runs(tide_ask *a, tide_error *err)
 	if (!index)
 		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
 				  "this server keeps no index");
-	tide_rec *r = tide__store_list(a->store, &n);
+	tide_rec *r = tide__store_list_all(a->store, &n);
 	if (!r)
 		return tide__nomem(err);
 	w.most = (size_t)most;
@@ -320,7 +320,7 @@ tide_code tide__api_run_note(tide_ask *a, tide_error *err)
 	size_t n;
 	tide_json j;
 	tide_run_index *index = tide__run_index_of(a->store);
-	tide_rec *r = index ? tide__store_list(a->store, &n) : NULL;
+	tide_rec *r = index ? tide__store_list_all(a->store, &n) : NULL;
 	tide_code rc = tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "no such recording");
 	for (size_t i = 0; r && i < n; i++)
 		if (!strcmp(r[i].id, a->req->part[2]))

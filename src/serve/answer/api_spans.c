@@ -22,7 +22,7 @@ enum { MOST_AROUND = 64, MOST_LINKS = 200, MOST_SOURCE = 8192 };
 static tide_code lod_of(tide_ask *a, tide_loaded **l, const tide_lod **x, tide_error *err)
 {
 	tide_code rc = tide__ask_id(a, a->req->part[2], l, err);
-	return rc == TIDE_OK ? tide__loaded_lod(*l, x, err) : rc;
+	return rc == TIDE_OK ? tide__loaded_get_lod(*l, x, err) : rc;
 }
 
 static void span_members(tide_json *j, const tide_lod *x, uint32_t place)
@@ -61,9 +61,9 @@ tide_code tide__api_search(tide_ask *a, tide_error *err)
 	tide_json j;
 	int64_t limit = 100, after = INT64_MIN, skip = 0;
 	const char *q = tide__request_get(a->req, "q");
-	if (!q || !*q || !tide__request_int(a->req, "limit", 0, 20000, &limit) ||
-	    !tide__request_int(a->req, "after", 0, INT64_MAX, &after) ||
-	    !tide__request_int(a->req, "skip", 0, UINT32_MAX, &skip))
+	if (!q || !*q || !tide__request_get_int(a->req, "limit", 0, 20000, &limit) ||
+	    !tide__request_get_int(a->req, "after", 0, INT64_MAX, &after) ||
+	    !tide__request_get_int(a->req, "skip", 0, UINT32_MAX, &skip))
 		return tide__ask_wrong(a, err);
 	tide_code rc = lod_of(a, &l, &x, err);
 	if (rc != TIDE_OK || (rc = tide__search(l->m, &x->rows, q, after, (uint64_t)skip,
@@ -193,20 +193,20 @@ static tide_code put_details(tide_ask *a, tide_loaded *l, const tide_lod *x, uin
 	put_cause(&j, x, s);
 	put_args(&j, m, s);
 	put_source(&j, l, s);
-	tide__api_stack(&j, m, m->spans.stack[s]);
+	tide__answer_write_stack(&j, m, m->spans.stack[s]);
 	tide__span_details_free(&note);
 	return tide__api_end(&j, NULL, err);
 }
 
-tide_code tide__api_span(tide_ask *a, tide_error *err)
+tide_code tide__answer_span(tide_ask *a, tide_error *err)
 {
 	tide_loaded *l;
 	const tide_lod *x;
 	int64_t n = -1, from = 0, to = 0;
 	const char *name = tide__request_get(a->req, "name");
-	if (!tide__request_int(a->req, "n", 0, UINT32_MAX, &n) ||
-	    !tide__request_int(a->req, "from", 0, INT64_MAX / 4, &from) ||
-	    !tide__request_int(a->req, "to", from, INT64_MAX / 4, &to) || (n < 0) == !name)
+	if (!tide__request_get_int(a->req, "n", 0, UINT32_MAX, &n) ||
+	    !tide__request_get_int(a->req, "from", 0, INT64_MAX / 4, &from) ||
+	    !tide__request_get_int(a->req, "to", from, INT64_MAX / 4, &to) || (n < 0) == !name)
 		return tide__ask_wrong(a, err);
 	tide_code rc = lod_of(a, &l, &x, err);
 	if (rc != TIDE_OK)
@@ -296,7 +296,7 @@ static tide_code put_sums(tide_ask *a, tide_loaded *l, const tide_lod *x, const 
 	return rc;
 }
 
-tide_code tide__api_sums(tide_ask *a, tide_error *err)
+tide_code tide__answer_sums(tide_ask *a, tide_error *err)
 {
 	tide_loaded *l;
 	const tide_lod *x;
@@ -309,8 +309,8 @@ tide_code tide__api_sums(tide_ask *a, tide_error *err)
 	bool *on = tide__calloc((size_t)x->rows.n_tracks + 1, sizeof *on);
 	if (!on)
 		return tide__nomem(err);
-	if (tide__request_int(a->req, "limit", 1, 20000, &limit) && tide__api_window(a, l, &w) &&
-	    tracks_of(a, x->rows.n_tracks, on, &tracks))
+	if (tide__request_get_int(a->req, "limit", 1, 20000, &limit) &&
+	    tide__answer_get_window(a, l, &w) && tracks_of(a, x->rows.n_tracks, on, &tracks))
 		rc = put_sums(a, l, x, &w, on, tracks, (size_t)limit, err);
 	else
 		rc = tide__ask_wrong(a, err);

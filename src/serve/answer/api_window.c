@@ -45,7 +45,7 @@ static void put_track(tide_json *j, const tide_lod *x, const tide_timeline_piece
 	tide__json_object_end(j);
 }
 
-tide_code tide__api_spans(tide_ask *a, tide_error *err)
+tide_code tide__answer_spans(tide_ask *a, tide_error *err)
 {
 	tide_loaded *l;
 	const tide_lod *x;
@@ -53,9 +53,9 @@ tide_code tide__api_spans(tide_ask *a, tide_error *err)
 	tide_api_window w;
 	tide_json j;
 	tide_code rc = tide__ask_id(a, a->req->part[2], &l, err);
-	if (rc != TIDE_OK || (rc = tide__loaded_lod(l, &x, err)) != TIDE_OK)
+	if (rc != TIDE_OK || (rc = tide__loaded_get_lod(l, &x, err)) != TIDE_OK)
 		return rc;
-	if (!tide__api_window(a, l, &w))
+	if (!tide__answer_get_window(a, l, &w))
 		return tide__ask_wrong(a, err);
 	rc = tide__lod_find_visible(x, w.from, w.to, (uint32_t)w.px, &p, err);
 	if (rc != TIDE_OK)
@@ -85,7 +85,7 @@ static void put_series(tide_json *j, const char *key, const uint64_t *v, uint32_
 	tide__json_array_end(j);
 }
 
-tide_code tide__api_curve(tide_ask *a, tide_error *err)
+tide_code tide__answer_curve(tide_ask *a, tide_error *err)
 {
 	tide_loaded *l;
 	tide_curve c;
@@ -96,7 +96,7 @@ tide_code tide__api_curve(tide_ask *a, tide_error *err)
 	tide_code rc = tide__ask_id(a, a->req->part[2], &l, err);
 	if (rc != TIDE_OK)
 		return rc;
-	if (!tide__api_window(a, l, &w) || !tide__api_device(a, l, &device, err))
+	if (!tide__answer_get_window(a, l, &w) || !tide__answer_get_device(a, l, &device, err))
 		return tide__ask_wrong(a, err);
 	rc = tide__find_curve(l->m, device, w.from, w.to, (uint32_t)w.px, &c, err);
 	if (rc != TIDE_OK)

@@ -21,7 +21,7 @@ static tide_code critical(tide_ask *a, tide_loaded *l, bool *given, tide_error *
 	const char *bytes;
 	size_t n;
 	int64_t all = 0;
-	if (!tide__request_int(a->req, "all", 0, 1, &all))
+	if (!tide__request_get_int(a->req, "all", 0, 1, &all))
 		return tide__ask_wrong(a, err);
 	tide_code rc = tide__critical_path_job_run(tide__store_slow(a->store), l, all, a->waiter,
 						   &bytes, &n);
@@ -40,9 +40,9 @@ static tide_code thinned(tide_ask *a, tide_loaded *l, const char *name, tide_pag
 	tide_downsampled_allocs downsampled = { 0 };
 	tide_phases phases = { 0 };
 	int64_t at = -1, by_phase = 0;
-	if (!tide__api_window(a, l, &w) ||
-	    !tide__request_int(a->req, "at", 0, INT64_MAX / 4, &at) ||
-	    !tide__request_int(a->req, "phases", 0, 1, &by_phase))
+	if (!tide__answer_get_window(a, l, &w) ||
+	    !tide__request_get_int(a->req, "at", 0, INT64_MAX / 4, &at) ||
+	    !tide__request_get_int(a->req, "phases", 0, 1, &by_phase))
 		return tide__ask_wrong(a, err);
 	tide_code rc = by_phase ? tide__find_phases(l->m, &phases, err)
 				: tide__downsample_allocs(l->m, w.from, w.to, (uint32_t)w.px, at,
@@ -58,7 +58,7 @@ static tide_code thinned(tide_ask *a, tide_loaded *l, const char *name, tide_pag
 	return rc;
 }
 
-tide_code tide__data_section(tide_ask *a, tide_error *err)
+tide_code tide__answer_data_section(tide_ask *a, tide_error *err)
 {
 	tide_loaded *l;
 	tide_page_options opt;
@@ -75,25 +75,25 @@ tide_code tide__data_section(tide_ask *a, tide_error *err)
 		rc = critical(a, l, &given, err);
 	if (rc != TIDE_OK || given)
 		return rc;
-	if (!tide__request_int(a->req, "quick", 0, 1, &quick))
+	if (!tide__request_get_int(a->req, "quick", 0, 1, &quick))
 		return tide__ask_wrong(a, err);
-	rc = tide__loaded_page(l, !strcmp(name, "hta") || (!strcmp(name, "main") && !quick), &opt,
-			       err);
+	rc = tide__loaded_get_page_options(
+		l, !strcmp(name, "hta") || (!strcmp(name, "main") && !quick), &opt, err);
 	if (rc == TIDE_OK && (!strcmp(name, "memory") || !strcmp(name, "allocator")) &&
 	    tide__request_get(a->req, "px"))
 		return thinned(a, l, name, &opt, err);
 	return rc == TIDE_OK ? tide__page_write_section(name, l->m, &opt, a->out, err) : rc;
 }
 
-tide_code tide__data_window(tide_ask *a, tide_error *err)
+tide_code tide__answer_data_window(tide_ask *a, tide_error *err)
 {
 	tide_loaded *l;
 	const tide_lod *x;
 	tide_api_window w;
 	tide_code rc = tide__ask_id(a, a->req->part[1], &l, err);
-	if (rc != TIDE_OK || (rc = tide__loaded_lod(l, &x, err)) != TIDE_OK)
+	if (rc != TIDE_OK || (rc = tide__loaded_get_lod(l, &x, err)) != TIDE_OK)
 		return rc;
-	if (!tide__api_window(a, l, &w))
+	if (!tide__answer_get_window(a, l, &w))
 		return tide__ask_wrong(a, err);
 	tide_box *b = tide__box_new("pieces");
 	bool ok = b && tide__page_write_window(b, x, w.from, w.to, (uint32_t)w.px, err) &&
@@ -125,7 +125,7 @@ static tide_code put_contents(tide_ask *a, const tide_page_two *two, tide_error 
 	return put_shared(a, "page", tide__page_write_contents, &list, err);
 }
 
-tide_code tide__data_pair(tide_ask *a, tide_error *err)
+tide_code tide__answer_data_pair(tide_ask *a, tide_error *err)
 {
 	tide_loaded *l[2];
 	const char *name = a->req->part[3];
@@ -148,7 +148,7 @@ tide_code tide__data_pair(tide_ask *a, tide_error *err)
 
 /* ---- for another viewer ---- */
 
-tide_code tide__data_perfetto(tide_ask *a, tide_error *err)
+tide_code tide__answer_data_perfetto(tide_ask *a, tide_error *err)
 {
 	static const char suffix[] = ".pftrace";
 	tide_loaded *l;

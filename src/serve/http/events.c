@@ -164,7 +164,7 @@ static void put_figures(tide_json *j, const tide_model *m)
 	tide__usage_free(&u);
 }
 
-char *tide__events_recording(const tide_rec *rec, tide_loaded *l)
+char *tide__events_write_recording(const tide_rec *rec, tide_loaded *l)
 {
 	char *text = NULL;
 	size_t n = 0;

@@ -32,6 +32,6 @@ size_t tide__events_read(tide_events *e, tide_place_in_events *p, char *buf, siz
 
 /* Returns the line for a recording that was read (again), with its current state. `rec`: its
  * list entry; `l` may be NULL. From malloc; NULL if memory runs out. */
-char *tide__events_recording(const tide_rec *rec, tide_loaded *l);
+char *tide__events_write_recording(const tide_rec *rec, tide_loaded *l);
 
 #endif

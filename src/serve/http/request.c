@@ -124,8 +124,8 @@ const char *tide__request_get(const tide_request *r, const char *key)
 	return NULL;
 }
 
-bool tide__request_decimal(tide_request *r, const char *key, int decimals, int64_t most,
-			   int64_t *out)
+bool tide__request_get_decimal(tide_request *r, const char *key, int decimals, int64_t most,
+			       int64_t *out)
 {
 	const char *s = tide__request_get(r, key);
 	int64_t v = 0;
@@ -155,12 +155,13 @@ bool tide__request_decimal(tide_request *r, const char *key, int decimals, int64
 	return true;
 }
 
-bool tide__request_int(tide_request *r, const char *key, int64_t least, int64_t most, int64_t *out)
+bool tide__request_get_int(tide_request *r, const char *key, int64_t least, int64_t most,
+			   int64_t *out)
 {
 	int64_t v = least;
 	if (!tide__request_get(r, key))
 		return true;
-	if (!tide__request_decimal(r, key, 0, most, &v))
+	if (!tide__request_get_decimal(r, key, 0, most, &v))
 		return false;
 	if (v < least)
 		return refuse(r, "a parameter is not a number in range");
@@ -168,8 +169,8 @@ bool tide__request_int(tide_request *r, const char *key, int64_t least, int64_t 
 	return true;
 }
 
-bool tide__request_choice(tide_request *r, const char *key, const char *const *words, size_t n,
-			  size_t *out)
+bool tide__request_get_choice(tide_request *r, const char *key, const char *const *words, size_t n,
+			      size_t *out)
 {
 	const char *s = tide__request_get(r, key);
 	for (size_t i = 0; s && i < n; i++)

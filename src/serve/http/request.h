@@ -41,14 +41,15 @@ const char *tide__request_get(const tide_request *r, const char *key);
 
 /* Gets an integer from least to most; *out is unchanged if the key is absent. Returns false (and
  * sets r->wrong) for anything else. */
-bool tide__request_int(tide_request *r, const char *key, int64_t least, int64_t most, int64_t *out);
+bool tide__request_get_int(tide_request *r, const char *key, int64_t least, int64_t most,
+			   int64_t *out);
 /* Gets a non-negative decimal number with at most `decimals` decimals, as a count of
  * 10^-decimals. */
-bool tide__request_decimal(tide_request *r, const char *key, int decimals, int64_t most,
-			   int64_t *out);
+bool tide__request_get_decimal(tide_request *r, const char *key, int decimals, int64_t most,
+			       int64_t *out);
 /* Gets the index of one of `n` words. */
-bool tide__request_choice(tide_request *r, const char *key, const char *const *words, size_t n,
-			  size_t *out);
+bool tide__request_get_choice(tide_request *r, const char *key, const char *const *words, size_t n,
+			      size_t *out);
 
 /* ---- who may ask ---- */
 

@@ -85,7 +85,7 @@ static bool keep(const char *path, const char *token)
 	return ok;
 }
 
-tide_code tide__token_kept(char token[TIDE_TOKEN_MOST + 1], tide_error *err)
+tide_code tide__token_read_or_create(char token[TIDE_TOKEN_MOST + 1], tide_error *err)
 {
 	char path[PATH_MAX];
 	bool placed = place(path, sizeof path);

@@ -13,6 +13,6 @@
  * it. If nothing can be stored (no home, read-only) a token is made for this run only. Returns
  * TIDE_EIO if the file is not private to this user or not a token; the text names the file and
  * what to do. */
-tide_code tide__token_kept(char token[TIDE_TOKEN_MOST + 1], tide_error *err);
+tide_code tide__token_read_or_create(char token[TIDE_TOKEN_MOST + 1], tide_error *err);
 
 #endif

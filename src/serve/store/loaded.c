@@ -50,7 +50,7 @@ void tide__loaded_drop(tide_loaded *l)
 	tide__free(l);
 }
 
-tide_code tide__loaded_job(tide_loaded *l, const tide_hta_job **out, tide_error *err)
+tide_code tide__loaded_get_job(tide_loaded *l, const tide_hta_job **out, tide_error *err)
 {
 	tide_code rc = TIDE_OK;
 	pthread_mutex_lock(&l->job_lock);
@@ -67,7 +67,7 @@ tide_code tide__loaded_job(tide_loaded *l, const tide_hta_job **out, tide_error 
 	return rc;
 }
 
-tide_code tide__loaded_lod(tide_loaded *l, const tide_lod **out, tide_error *err)
+tide_code tide__loaded_get_lod(tide_loaded *l, const tide_lod **out, tide_error *err)
 {
 	tide_code rc = TIDE_OK;
 	pthread_mutex_lock(&l->lod_lock);
@@ -80,10 +80,11 @@ tide_code tide__loaded_lod(tide_loaded *l, const tide_lod **out, tide_error *err
 	return rc;
 }
 
-tide_code tide__loaded_page(tide_loaded *l, bool job, tide_page_options *out, tide_error *err)
+tide_code tide__loaded_get_page_options(tide_loaded *l, bool job, tide_page_options *out,
+					tide_error *err)
 {
 	*out = (tide_page_options){ .losses = l->losses, .critical_why = "not computed yet" };
-	return job ? tide__loaded_job(l, &out->job, err) : TIDE_OK;
+	return job ? tide__loaded_get_job(l, &out->job, err) : TIDE_OK;
 }
 
 const char *tide__loaded_name(const tide_loaded *l)

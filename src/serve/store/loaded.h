@@ -45,11 +45,12 @@ tide_loaded *tide__loaded_hold(tide_loaded *l);
 void tide__loaded_drop(tide_loaded *l); /* NULL is allowed */
 
 /* Gets the holistic analysis; *out is NULL if there are no device rows. Borrowed. */
-tide_code tide__loaded_job(tide_loaded *l, const tide_hta_job **out, tide_error *err);
+tide_code tide__loaded_get_job(tide_loaded *l, const tide_hta_job **out, tide_error *err);
 /* Gets the levels of detail. Borrowed. */
-tide_code tide__loaded_lod(tide_loaded *l, const tide_lod **out, tide_error *err);
+tide_code tide__loaded_get_lod(tide_loaded *l, const tide_lod **out, tide_error *err);
 /* Fills the options for page sections. `job`: also the holistic analysis. */
-tide_code tide__loaded_page(tide_loaded *l, bool job, tide_page_options *out, tide_error *err);
+tide_code tide__loaded_get_page_options(tide_loaded *l, bool job, tide_page_options *out,
+					tide_error *err);
 
 /* Returns the file's name without its folders. */
 const char *tide__loaded_name(const tide_loaded *l);

@@ -198,7 +198,7 @@ static bool work_once(tide_run_index *x)
 	if (version == x->seen && !x->pending)
 		return false;
 	x->pending = false;
-	tide_rec *r = tide__store_list(x->store, &n);
+	tide_rec *r = tide__store_list_all(x->store, &n);
 	if (!r)
 		return false;
 	if (!x->opened && n)

@@ -23,7 +23,7 @@ enum { END_MS = 700 }; /* that ending waits for a thread */
 
 /* ---- the list ---- */
 
-void tide__store_id(const char *path, char id[TIDE_REC_ID])
+void tide__store_make_id(const char *path, char id[TIDE_REC_ID])
 {
 	snprintf(id, TIDE_REC_ID, "%016" PRIx64, (uint64_t)XXH3_64bits(path, strlen(path)));
 }
@@ -163,7 +163,7 @@ uint64_t tide__store_generation(tide_store *s, const char *id, bool early)
 	return generation;
 }
 
-bool tide__store_newest(tide_store *s, char id[TIDE_REC_ID])
+bool tide__store_find_newest(tide_store *s, char id[TIDE_REC_ID])
 {
 	struct rec *best = NULL;
 	pthread_mutex_lock(&s->lock);
@@ -186,7 +186,7 @@ static int newest_first(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
-tide_rec *tide__store_list(tide_store *s, size_t *n)
+tide_rec *tide__store_list_all(tide_store *s, size_t *n)
 {
 	pthread_mutex_lock(&s->lock);
 	tide_rec *r = tide__calloc(s->n, sizeof *r);
@@ -230,9 +230,10 @@ tide_store *tide__store_new(const tide_store_options *opt)
 	s->slow = tide__critical_path_job_new(opt->max_bytes);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->work, NULL);
-	if (s->watch && s->slow && !pthread_create(&s->thread[0], NULL, tide__store_reader, s)) {
+	if (s->watch && s->slow &&
+	    !pthread_create(&s->thread[0], NULL, tide__store_run_reader, s)) {
 		s->n_threads = 1;
-		if (!pthread_create(&s->thread[1], NULL, tide__store_small_reader, s)) {
+		if (!pthread_create(&s->thread[1], NULL, tide__store_run_small_reader, s)) {
 			s->n_threads = 2;
 			return s;
 		}

@@ -72,7 +72,7 @@ void tide__store_stop(tide_store *s);
 bool tide__store_free(tide_store *s);
 
 /* Returns all recordings, newest first; owned by the caller. NULL if memory runs out. */
-tide_rec *tide__store_list(tide_store *s, size_t *n);
+tide_rec *tide__store_list_all(tide_store *s, size_t *n);
 void tide__store_list_free(tide_rec *r, size_t n);
 
 /* Gets a reading of a recording: TIDE_OK with a reference in *out (tide__loaded_drop).
@@ -88,7 +88,7 @@ tide_critical_path_job *tide__store_slow(tide_store *s);
 /* Returns the generation that tide__store_get would return, 0 = nothing yet. Counts as use. */
 uint64_t tide__store_generation(tide_store *s, const char *id, bool early);
 /* Gets the id of the newest recording that was not unreadable; returns false if there is none. */
-bool tide__store_newest(tide_store *s, char id[TIDE_REC_ID]);
+bool tide__store_find_newest(tide_store *s, char id[TIDE_REC_ID]);
 
 /* Returns a number that changes with the list and with the files in it. */
 uint64_t tide__store_version(tide_store *s);

@@ -65,7 +65,7 @@ int64_t tide__store_mtime(const struct stat *st); /* ns */
 void tide__store_look_at(tide_store *s, struct rec *x);
 /* Reads it (again) as soon as a thread is free. Lock held. */
 void tide__store_want(tide_store *s, struct rec *x);
-void tide__store_id(const char *path, char id[TIDE_REC_ID]);
+void tide__store_make_id(const char *path, char id[TIDE_REC_ID]);
 /* Finds a recording by its id. Returns NULL if there is none. The lock is held. */
 struct rec *tide__store_find(const tide_store *s, const char *id);
 /* Adds a recording. Returns NULL if memory runs out. The lock is held. */
@@ -75,7 +75,7 @@ void tide__store_rec_free(struct rec *x);
 void tide__store_wake(tide_waiter *w);
 
 /* store_read.c: threads; they end when the store stops. */
-void *tide__store_reader(void *store);
-void *tide__store_small_reader(void *store);
+void *tide__store_run_reader(void *store);
+void *tide__store_run_small_reader(void *store);
 
 #endif

@@ -266,13 +266,13 @@ static void read_them(tide_store *s, uint64_t most)
 	pthread_mutex_unlock(&s->lock);
 }
 
-void *tide__store_reader(void *arg)
+void *tide__store_run_reader(void *arg)
 {
 	read_them(arg, UINT64_MAX);
 	return NULL;
 }
 
-void *tide__store_small_reader(void *arg)
+void *tide__store_run_small_reader(void *arg)
 {
 	read_them(arg, TIDE_STORE_SMALL);
 	return NULL;

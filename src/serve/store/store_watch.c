@@ -70,7 +70,7 @@ static void watch_folder_of(struct listing *l, const char *path)
 		return;
 	memcpy(l->folder, path, n);
 	l->folder[n] = 0;
-	tide__watch_folder(l->s->watch, l->folder);
+	tide__watch_add_folder(l->s->watch, l->folder);
 }
 
 static bool on_path(void *to, const char *path)
@@ -81,7 +81,7 @@ static bool on_path(void *to, const char *path)
 	if (!real)
 		return true; /* gone since */
 	watch_folder_of(l, real);
-	tide__store_id(real, id);
+	tide__store_make_id(real, id);
 	pthread_mutex_lock(&l->s->lock);
 	struct rec *x = tide__store_find(l->s, id);
 	if (!x && (x = tide__store_add(l->s, real, id)))
@@ -97,9 +97,9 @@ static void on_folder(void *to, const char *path)
 {
 	struct listing *l = to;
 	if (path)
-		tide__watch_folder(l->s->watch, path);
+		tide__watch_add_folder(l->s->watch, path);
 	else
-		tide__watch_unknown(l->s->watch);
+		tide__watch_add_unknown(l->s->watch);
 }
 
 /* Removes files that no longer exist. One that is being read stays until then. */
@@ -156,7 +156,7 @@ static void on_file(void *user, const char *path)
 	tide__free(own);
 	if (!real)
 		return;
-	tide__store_id(real, id);
+	tide__store_make_id(real, id);
 	pthread_mutex_lock(&l->s->lock);
 	struct rec *x = tide__store_find(l->s, id);
 	if (x) {
@@ -195,7 +195,7 @@ static void help(tide_store *s, const struct rec *x, int64_t now)
 	if (!x->wanted || x->busy || x->r.size > TIDE_STORE_SMALL || now - x->wanted_ms < LATE_MS)
 		return;
 	if (s->n_threads < TIDE_STORE_READERS &&
-	    !pthread_create(&s->thread[s->n_threads], NULL, tide__store_small_reader, s))
+	    !pthread_create(&s->thread[s->n_threads], NULL, tide__store_run_small_reader, s))
 		s->n_threads++;
 }
 

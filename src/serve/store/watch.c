@@ -131,7 +131,7 @@ static bool add(tide_watch *w, int wd, const char *path)
 	return true;
 }
 
-void tide__watch_folder(tide_watch *w, const char *path)
+void tide__watch_add_folder(tide_watch *w, const char *path)
 {
 	if (w->why)
 		return;
@@ -162,7 +162,7 @@ void tide__watch_folder(tide_watch *w, const char *path)
 		w->why = "memory ran out";
 }
 
-void tide__watch_unknown(tide_watch *w)
+void tide__watch_add_unknown(tide_watch *w)
 {
 	w->unknown = true;
 }

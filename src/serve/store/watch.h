@@ -16,13 +16,13 @@ typedef struct tide_watch tide_watch;
 tide_watch *tide__watch_new(void);
 void tide__watch_free(tide_watch *w); /* NULL is fine */
 
-/* Sets the folders: begin, one tide__watch_folder for each, end. Folders that are already watched
+/* Sets the folders: begin, one tide__watch_add_folder for each, end. Folders that are already watched
  * stay watched; those that are not named again are dropped. Name a folder before you read it, so
  * that later changes are noticed. A folder that is missing or unreadable is left out. */
 void tide__watch_begin(tide_watch *w);
-void tide__watch_folder(tide_watch *w, const char *path);
+void tide__watch_add_folder(tide_watch *w, const char *path);
 /* Call if there are files in unknown folders (a pattern). */
-void tide__watch_unknown(tide_watch *w);
+void tide__watch_add_unknown(tide_watch *w);
 void tide__watch_end(tide_watch *w);
 
 /* Returns true if not all of it is watched. *why receives the reason that a user should know, or

@@ -167,7 +167,7 @@ static void many_ask_at_once(void **state)
 	size_t n;
 	assert_true(s && c && tide__workers_start(&w, s, c, done));
 	tide__store_poll(s, true);
-	tide_rec *r = tide__store_list(s, &n);
+	tide_rec *r = tide__store_list_all(s, &n);
 	assert_int_equal(n, 2);
 	for (unsigned i = 0; i < ASKERS; i++) {
 		k[i] = (struct asker){ .workers = &w, .seed = i + 1 };

@@ -63,21 +63,21 @@ static void values(void **state)
 	assert_string_equal(tide__request_get(&r, "q"), "a b\xc3\xa9 c");
 	assert_string_equal(tide__request_get(&r, "e"), "");
 	assert_null(tide__request_get(&r, "none"));
-	assert_true(tide__request_int(&r, "n", 0, 42, &v));
+	assert_true(tide__request_get_int(&r, "n", 0, 42, &v));
 	assert_int_equal(v, 42);
-	assert_true(tide__request_int(&r, "none", 0, 1, &v));
+	assert_true(tide__request_get_int(&r, "none", 0, 1, &v));
 	assert_int_equal(v, 42);
-	assert_false(tide__request_int(&r, "n", 0, 41, &v));
-	assert_false(tide__request_int(&r, "n", 43, 99, &v));
-	assert_false(tide__request_int(&r, "big", 0, INT64_MAX, &v));
-	assert_false(tide__request_int(&r, "neg", -5, 5, &v));
-	assert_false(tide__request_int(&r, "e", 0, 5, &v));
-	assert_true(tide__request_decimal(&r, "f", 3, 2000, &v));
+	assert_false(tide__request_get_int(&r, "n", 0, 41, &v));
+	assert_false(tide__request_get_int(&r, "n", 43, 99, &v));
+	assert_false(tide__request_get_int(&r, "big", 0, INT64_MAX, &v));
+	assert_false(tide__request_get_int(&r, "neg", -5, 5, &v));
+	assert_false(tide__request_get_int(&r, "e", 0, 5, &v));
+	assert_true(tide__request_get_decimal(&r, "f", 3, 2000, &v));
 	assert_int_equal(v, 1250);
-	assert_false(tide__request_decimal(&r, "f", 1, 2000, &v));
-	assert_true(tide__request_choice(&r, "w", words, 2, &k));
+	assert_false(tide__request_get_decimal(&r, "f", 1, 2000, &v));
+	assert_true(tide__request_get_choice(&r, "w", words, 2, &k));
 	assert_int_equal(k, 1);
-	assert_false(tide__request_choice(&r, "q", words, 2, &k));
+	assert_false(tide__request_get_choice(&r, "q", words, 2, &k));
 }
 
 static void hosts(void **state)

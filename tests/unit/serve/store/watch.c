@@ -54,7 +54,7 @@ static int setup(void **state)
 	tide_watch *w = tide__watch_new();
 	assert_non_null(w);
 	tide__watch_begin(w);
-	tide__watch_folder(w, folder);
+	tide__watch_add_folder(w, folder);
 	tide__watch_end(w);
 	*state = w;
 	return 0;
@@ -95,9 +95,9 @@ static void folders_come_and_go(void **state)
 	mkdir(in("sub"), 0700);
 	assert_true(take(w));
 	tide__watch_begin(w);
-	tide__watch_folder(w, folder);
-	tide__watch_folder(w, in("sub"));
-	tide__watch_folder(w, in("not there"));
+	tide__watch_add_folder(w, folder);
+	tide__watch_add_folder(w, in("sub"));
+	tide__watch_add_folder(w, in("not there"));
 	tide__watch_end(w);
 	assert_false(tide__watch_polls(w, &why));
 	put("sub/c.tide", "x");
@@ -105,15 +105,15 @@ static void folders_come_and_go(void **state)
 	assert_int_equal(rename(in("sub"), in("moved")), 0);
 	assert_true(take(w));
 	tide__watch_begin(w);
-	tide__watch_folder(w, folder);
-	tide__watch_folder(w, in("moved"));
+	tide__watch_add_folder(w, folder);
+	tide__watch_add_folder(w, in("moved"));
 	tide__watch_end(w);
 	take(w);
 	put("moved/c.tide", "y");
 	assert_false(take(w));
 	assert_string_equal(seen, " moved/c.tide "); /* by its current name */
 	tide__watch_begin(w);
-	tide__watch_folder(w, folder);
+	tide__watch_add_folder(w, folder);
 	tide__watch_end(w); /* the other is no longer watched */
 	take(w);
 	put("moved/c.tide", "z");
@@ -161,7 +161,7 @@ static void polls(void **state)
 	tide_watch *w = tide__watch_new();
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
 	tide__watch_begin(w);
-	tide__watch_folder(w, folder);
+	tide__watch_add_folder(w, folder);
 	tide__watch_end(w);
 	assert_true(tide__watch_polls(w, &why));
 	assert_non_null(why);
@@ -169,8 +169,8 @@ static void polls(void **state)
 	tide__watch_free(w);
 	w = *state;
 	tide__watch_begin(w);
-	tide__watch_folder(w, folder);
-	tide__watch_unknown(w);
+	tide__watch_add_folder(w, folder);
+	tide__watch_add_unknown(w);
 	tide__watch_end(w);
 	assert_true(tide__watch_polls(w, &why));
 	assert_null(why);
