@@ -59,12 +59,12 @@ static size_t scan(char *text, size_t n, totals *t)
 	size_t at = 0, piece = 512 << 10;
 	while (at < n) {
 		size_t len = n - at < piece ? n - at : piece;
-		size_t cut = at + len < n ? tide__kineto_last_event(text + at, len) : len;
+		size_t cut = at + len < n ? tide__kineto_find_last_event(text + at, len) : len;
 		len = cut ? cut : len;
 		tide__kineto_out_clear(&out);
 		c.base = at;
 		tide__kineto_scan_text(&c.s, text + at, len);
-		size_t p = tide__kineto_doc(&c, &d, 0, at + len >= n);
+		size_t p = tide__kineto_parse_doc(&c, &d, 0, at + len >= n);
 		count(&out, t);
 		if (!p)
 			break;

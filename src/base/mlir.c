@@ -163,7 +163,7 @@ static const char *types(const char *p, const char *end, tide_mlir_op *out)
 	return to;
 }
 
-bool tide__mlir_op(const char *s, size_t n, tide_mlir_op *out)
+bool tide__mlir_parse_op(const char *s, size_t n, tide_mlir_op *out)
 {
 	const char *end = s + n, *p = blanks(s, end);
 	*out = (tide_mlir_op){ .whole = true };
@@ -360,7 +360,7 @@ static void memref(tide_mlir_tensor *t, tide_slice layout)
 	t->tile_dtype = (tide_slice){ from, (size_t)(to - from) };
 }
 
-void tide__mlir_tensor_layout(tide_mlir_tensor *t, tide_slice layout)
+void tide__mlir_apply_layout(tide_mlir_tensor *t, tide_slice layout)
 {
 	t->layout = layout;
 	t->padded = t->bytes;
@@ -372,7 +372,7 @@ void tide__mlir_tensor_layout(tide_mlir_tensor *t, tide_slice layout)
 				  tide__mlir_tile_bytes(t->tile_h, t->tile_w, t->tile_dtype));
 }
 
-bool tide__mlir_tensor(tide_slice type, tide_mlir_tensor *t)
+bool tide__mlir_parse_tensor(tide_slice type, tide_mlir_tensor *t)
 {
 	static const char word[] = "tensor<";
 	memset(t, 0, sizeof *t);
@@ -394,6 +394,6 @@ bool tide__mlir_tensor(tide_slice type, tide_mlir_tensor *t)
 		const char *to = end[-1] == '>' ? end - 1 : end;
 		layout = trim(p + 1, to > p + 1 ? to : p + 1);
 	}
-	tide__mlir_tensor_layout(t, layout);
+	tide__mlir_apply_layout(t, layout);
 	return true;
 }

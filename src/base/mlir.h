@@ -34,7 +34,7 @@ typedef struct tide_mlir_op {
 
 /* Returns false if the text does not start with "name(". For a text that ends early, the parts read
  * so far are set, with whole = false. */
-bool tide__mlir_op(const char *s, size_t n, tide_mlir_op *out);
+bool tide__mlir_parse_op(const char *s, size_t n, tide_mlir_op *out);
 
 /* Returns the next element of a comma-separated list, without surrounding blanks; commas inside
  * brackets and strings do not separate. *rest advances. Returns false at the end. */
@@ -64,9 +64,9 @@ typedef struct tide_mlir_tensor {
 
 /* Reads a type as tide__mlir_next returns it. Returns false if it is not a tensor with a shape or
  * an element type. */
-bool tide__mlir_tensor(tide_slice type, tide_mlir_tensor *out);
+bool tide__mlir_parse_tensor(tide_slice type, tide_mlir_tensor *out);
 /* Applies a layout that was given as an alias and whose text was found elsewhere. */
-void tide__mlir_tensor_layout(tide_mlir_tensor *t, tide_slice layout);
+void tide__mlir_apply_layout(tide_mlir_tensor *t, tide_slice layout);
 
 /* Returns the bytes of one element: bf16 and f16 2, f32 4, f64 8, i/si/ui 8-64 by their bits, bool
  * and i1 1, any other 4. */

@@ -70,7 +70,7 @@ static tide_code expand_head(const uint8_t *in, size_t n, uint8_t *out, size_t *
 			     tide_error *err)
 {
 	tide_source *s;
-	tide_code rc = tide__source_memory(in, n, 0, &s, err);
+	tide_code rc = tide__source_open_memory(in, n, 0, &s, err);
 	if (rc != TIDE_OK)
 		return rc;
 	tide_error why = { .offset = TIDE_NO_OFFSET };

@@ -164,8 +164,8 @@ tide_code tide__source_open(const char *path, uint64_t max_expanded, tide_source
 	return make(fd, NULL, 0, size, max_expanded, out, err);
 }
 
-tide_code tide__source_memory(const void *data, size_t n, uint64_t max_expanded, tide_source **out,
-			      tide_error *err)
+tide_code tide__source_open_memory(const void *data, size_t n, uint64_t max_expanded,
+				   tide_source **out, tide_error *err)
 {
 	return make(-1, data, n, n, max_expanded, out, err);
 }
@@ -377,7 +377,7 @@ uint64_t tide__source_skip(tide_source *s, uint64_t n)
 	return n;
 }
 
-void tide__source_limit(tide_source *s, uint64_t n)
+void tide__source_set_limit(tide_source *s, uint64_t n)
 {
 	s->most = s->consumed + n;
 }

@@ -27,8 +27,8 @@ typedef struct tide_source tide_source;
 tide_code tide__source_open(const char *path, uint64_t max_expanded, tide_source **out,
 			    tide_error *err);
 /* The same for n bytes of memory, borrowed until the source is closed. */
-tide_code tide__source_memory(const void *data, size_t n, uint64_t max_expanded, tide_source **out,
-			      tide_error *err);
+tide_code tide__source_open_memory(const void *data, size_t n, uint64_t max_expanded,
+				   tide_source **out, tide_error *err);
 /* NULL is allowed. */
 void tide__source_close(tide_source *s);
 
@@ -57,7 +57,7 @@ tide_code tide__source_read_all(const char *path, uint64_t max_expanded, size_t 
 uint64_t tide__source_skip(tide_source *s, uint64_t n);
 
 /* Makes the input end after n more stored bytes. */
-void tide__source_limit(tide_source *s, uint64_t n);
+void tide__source_set_limit(tide_source *s, uint64_t n);
 
 /* Returns true if the input is gzip or zstd; the second checks given bytes. */
 bool tide__source_is_packed(const tide_source *s);

@@ -27,7 +27,7 @@ static tide_model *load(const uint8_t *data, size_t n)
 	tide_load_options opt = { .threads = 1, .what = TIDE_WANT_SPANS };
 	tide_error err = { 0 };
 	tide_source *src;
-	if (tide__source_memory(data, n, 1 << 20, &src, &err) != TIDE_OK)
+	if (tide__source_open_memory(data, n, 1 << 20, &src, &err) != TIDE_OK)
 		return NULL;
 	tide_model *m = tide__model_new();
 	if (tide__kineto_load(src, &opt, 0, m, &err) != TIDE_OK) {

@@ -17,7 +17,7 @@ static tide_model *load(const uint8_t *data, size_t n, size_t block, unsigned th
 	tide_load_options opt = { .threads = threads, .what = all ? ~0u : 0 };
 	tide_error err = { 0 };
 	tide_source *src;
-	if (tide__source_memory(data, n, 1 << 20, &src, &err) != TIDE_OK)
+	if (tide__source_open_memory(data, n, 1 << 20, &src, &err) != TIDE_OK)
 		return NULL;
 	tide_model *m = tide__model_new();
 	if (tide__kineto_load(src, &opt, block, m, &err) != TIDE_OK) {

@@ -23,7 +23,7 @@ static void drain(const uint8_t *data, size_t size)
 	static uint8_t buf[1 << 16];
 	tide_source *s;
 	size_t step = 1 + (size ? data[0] * (size_t)257 : 0), got = step, all = 0;
-	if (tide__source_memory(data, size, MOST, &s, NULL) != TIDE_OK)
+	if (tide__source_open_memory(data, size, MOST, &s, NULL) != TIDE_OK)
 		return;
 	bool packed = tide__source_is_packed(s);
 	tide_code rc = TIDE_OK;

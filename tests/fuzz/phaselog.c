@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_phase_summaries all = { 0 };
 	tide_source *s;
-	if (tide__source_memory(data, n, 1 << 20, &s, &err) != TIDE_OK)
+	if (tide__source_open_memory(data, n, 1 << 20, &s, &err) != TIDE_OK)
 		return 0;
 	if (tide__phaselog_read(s, &all, &err) != TIDE_OK && !err.text[0])
 		abort();

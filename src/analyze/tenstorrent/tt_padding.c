@@ -142,7 +142,7 @@ static void unmake(walk *w, uint32_t span, tide_str text)
 	tide_mlir_op p;
 	size_t n;
 	const char *s = tide__text(w->t->m, text, &n);
-	if (n && tide__mlir_op(s, n, &p) && memmem(p.name.s, p.name.n, "deallocate", 10))
+	if (n && tide__mlir_parse_op(s, n, &p) && memmem(p.name.s, p.name.n, "deallocate", 10))
 		drop(w, &w->lanes[w->t->m->spans.lane[span].i],
 		     tide__map_get(&w->rows, key_of(w, span, first_ssa(p.operands))));
 }

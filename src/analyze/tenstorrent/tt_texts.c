@@ -113,7 +113,7 @@ bool tide__tt_parse(const tide_tt *t, const tide_tt_op *o, tide_mlir_op *out)
 	size_t n;
 	const char *s = tide__text(t->m, o->text, &n);
 	memset(out, 0, sizeof *out);
-	return n && tide__mlir_op(s, n, out);
+	return n && tide__mlir_parse_op(s, n, out);
 }
 
 const char *tide__tt_name(const tide_tt *t, const tide_tt_op *o)
@@ -150,12 +150,12 @@ tide_slice tide__tt_loc(const tide_tt *t, const tide_tt_op *o, const tide_mlir_o
 bool tide__tt_read_tensor(const tide_tt *t, const tide_tt_op *o, tide_slice type,
 			  tide_mlir_tensor *out)
 {
-	if (!tide__mlir_tensor(type, out))
+	if (!tide__mlir_parse_tensor(type, out))
 		return false;
 	if (out->layout.n && *out->layout.s == '#' && !out->tiled && !out->buffer.s) {
 		tide_slice value = tide__tt_alias(t, o->module, out->layout);
 		if (value.n)
-			tide__mlir_tensor_layout(out, value);
+			tide__mlir_apply_layout(out, value);
 	}
 	return true;
 }

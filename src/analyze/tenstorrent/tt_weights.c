@@ -35,7 +35,7 @@ static bool put_argument(tide_tt *t, tide_slice arg, uint32_t module)
 		from++;
 	const char *to = memmem(from, (size_t)(end - from), "> {", 3);
 	tide_slice type = { from, (size_t)((to ? to + 1 : end) - from) };
-	if (!tide__mlir_tensor(type, &x))
+	if (!tide__mlir_parse_tensor(type, &x))
 		return true;
 	if (!TIDE_ROOM(t->weights, t->cap_weights, t->n_weights + 1))
 		return false;
@@ -63,7 +63,7 @@ static bool read_signature(tide_tt *t, tide_slice text, uint32_t module)
 		return true;
 	tide_mlir_op f; /* the signature reads like an operation: name(arguments) */
 	p += sizeof "func.func @" - 1;
-	if (!tide__mlir_op(p, (size_t)(end - p), &f))
+	if (!tide__mlir_parse_op(p, (size_t)(end - p), &f))
 		return true;
 	for (tide_slice rest = f.operands, one; ok && tide__mlir_next(&rest, &one);)
 		ok = !one.n || put_argument(t, one, module);
@@ -257,7 +257,7 @@ bool tide__tt_arguments_next(tide_tt_argument *a)
 		if (!operand.n || *operand.s != '@')
 			a->inner = bare(operand);
 	}
-	a->typed = tide__mlir_next(&a->types, &type) && tide__mlir_tensor(type, &x);
+	a->typed = tide__mlir_next(&a->types, &type) && tide__mlir_parse_tensor(type, &x);
 	if (a->typed)
 		a->shape = x.shape;
 	return true;

@@ -78,7 +78,7 @@ static void fill(kin_reader *r, kin_block_in *k)
 		r->damage = rc;
 		r->why = k->why;
 	}
-	cut = k->last ? 0 : tide__kineto_last_event(k->text, k->n);
+	cut = k->last ? 0 : tide__kineto_find_last_event(k->text, k->n);
 	if (cut) {
 		if (!room(&r->tail, &r->cap_tail, k->n - cut)) {
 			k->failed = TIDE_ENOMEM;
@@ -104,7 +104,7 @@ static void parse(kin_parser *c, kin_block_in *k)
 	c->out = &k->out;
 	c->base = k->base;
 	if (tide__kineto_scan_text(&c->s, k->text, k->n))
-		k->parsed = tide__kineto_doc(c, &d, 0, false);
+		k->parsed = tide__kineto_parse_doc(c, &d, 0, false);
 	else
 		c->why = KIN_NOMEM;
 	k->seeking = d.seeking;
@@ -242,8 +242,8 @@ static bool make_parsers(kin_reader *r, unsigned threads, unsigned want)
 	return true;
 }
 
-tide_code tide__kineto_blocks(kin_reader *r, unsigned threads, bool ahead, unsigned want,
-			      kin_take *take, void *user, tide_error *err)
+tide_code tide__kineto_read_blocks(kin_reader *r, unsigned threads, bool ahead, unsigned want,
+				   kin_take *take, void *user, tide_error *err)
 {
 	unsigned all = threads + ahead;
 	ring g = { .r = r, .n = all > 1 ? all + 3 : 1 };

@@ -44,8 +44,8 @@ typedef tide_code kin_take(void *user, kin_block_in *k, tide_error *err);
 
 /* Passes every block to `take`, in order; stops at the first that it refuses. `threads` parse,
  * including the caller's: 1 without `ahead` starts none. */
-tide_code tide__kineto_blocks(kin_reader *r, unsigned threads, bool ahead, unsigned want,
-			      kin_take *take, void *user, tide_error *err);
+tide_code tide__kineto_read_blocks(kin_reader *r, unsigned threads, bool ahead, unsigned want,
+				   kin_take *take, void *user, tide_error *err);
 void tide__kineto_reader_fini(kin_reader *r);
 
 #endif

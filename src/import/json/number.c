@@ -80,7 +80,7 @@ static uint64_t divide(const decimal *d, int64_t k)
 	return q + up;
 }
 
-kin_num tide__kineto_ns(const char *s, size_t n, int64_t *ns)
+kin_num tide__kineto_parse_ns(const char *s, size_t n, int64_t *ns)
 {
 	decimal d;
 	if (!read_decimal(s, s + n, &d))
@@ -148,7 +148,7 @@ static kin_num whole(const char *s, size_t n, uint64_t *u, bool *neg)
 	return rc;
 }
 
-kin_num tide__kineto_i64(const char *s, size_t n, int64_t *v)
+kin_num tide__kineto_parse_i64(const char *s, size_t n, int64_t *v)
 {
 	uint64_t u = 0;
 	bool neg;

@@ -17,9 +17,9 @@ typedef enum kin_num {
 
 /* Converts decimal microseconds (sign, digits, fraction, exponent) to nanoseconds, rounded half
  * to even if the text has more than 3 decimals. */
-kin_num tide__kineto_ns(const char *s, size_t n, int64_t *ns);
+kin_num tide__kineto_parse_ns(const char *s, size_t n, int64_t *ns);
 /* Parses an integer: sign, digits, or 0x and hex digits; no fraction or exponent. Magnitudes
  * over 63 bits wrap as two's complement only if unsigned. */
-kin_num tide__kineto_i64(const char *s, size_t n, int64_t *v);
+kin_num tide__kineto_parse_i64(const char *s, size_t n, int64_t *v);
 
 #endif

@@ -165,7 +165,7 @@ static bool decimal(const char *s, const char *end, wide *digits, int *ten)
 	return seen && s == end;
 }
 
-bool tide__plain_number(tide_plain v, int64_t scale, int64_t *out)
+bool tide__plain_parse_number(tide_plain v, int64_t scale, int64_t *out)
 {
 	wide d;
 	int ten;

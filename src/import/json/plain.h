@@ -7,7 +7,7 @@
  *
  *     tide_plain v, x;
  *     if (tide__plain_parse(text, n, &v) && tide__plain_get(v, "rank", &x))
- *         tide__plain_number(x, 1, &rank); */
+ *         tide__plain_parse_number(x, 1, &rank); */
 #ifndef TIDE_IMPORT_JSON_PLAIN_H
 #define TIDE_IMPORT_JSON_PLAIN_H
 
@@ -39,6 +39,6 @@ bool tide__plain_get(tide_plain object, const char *key, tide_plain *v);
 bool tide__plain_is(tide_plain s, const char *text);
 /* Returns a number times `scale`, rounded half away from zero; false if it is not a number or
  * too large. */
-bool tide__plain_number(tide_plain v, int64_t scale, int64_t *out);
+bool tide__plain_parse_number(tide_plain v, int64_t scale, int64_t *out);
 
 #endif

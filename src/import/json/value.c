@@ -9,7 +9,7 @@
 #include "import/json/number.h"
 #include "import/json/value.h"
 
-size_t tide__kineto_scalar(kin_parser *c, size_t p, kin_slice *v)
+size_t tide__kineto_parse_scalar(kin_parser *c, size_t p, kin_slice *v)
 {
 	const char *b = c->s.b;
 	size_t e = p;
@@ -23,7 +23,7 @@ size_t tide__kineto_scalar(kin_parser *c, size_t p, kin_slice *v)
 	return e;
 }
 
-size_t tide__kineto_container(kin_parser *c, size_t p, kin_slice *v)
+size_t tide__kineto_parse_container(kin_parser *c, size_t p, kin_slice *v)
 {
 	size_t e = tide__kineto_scan_skip(&c->s, p);
 	if (e == SIZE_MAX || e > c->s.n)
@@ -32,17 +32,17 @@ size_t tide__kineto_container(kin_parser *c, size_t p, kin_slice *v)
 	return e;
 }
 
-size_t tide__kineto_value(kin_parser *c, size_t p, kin_slice *v)
+size_t tide__kineto_parse_value(kin_parser *c, size_t p, kin_slice *v)
 {
 	return kin_value(c, p, v);
 }
 
-size_t tide__kineto_key(kin_parser *c, size_t p, kin_slice *key)
+size_t tide__kineto_parse_key(kin_parser *c, size_t p, kin_slice *key)
 {
 	return kin_member_key(c, p, key);
 }
 
-size_t tide__kineto_object(kin_parser *c, size_t p, kin_member *member, void *user)
+size_t tide__kineto_parse_object(kin_parser *c, size_t p, kin_member *member, void *user)
 {
 	const char *b = c->s.b;
 	if (b[p] != '{')
@@ -72,7 +72,7 @@ kin_text *tide__kineto_slice_text(kin_parser *c, kin_slice v)
 	return tide__kineto_text(&c->texts, c->scratch, n);
 }
 
-bool tide__kineto_slice_val(kin_parser *c, kin_slice v, kin_val *out)
+bool tide__kineto_parse_slice(kin_parser *c, kin_slice v, kin_val *out)
 {
 	uint64_t n;
 	*out = (kin_val){ 0 };
@@ -80,7 +80,7 @@ bool tide__kineto_slice_val(kin_parser *c, kin_slice v, kin_val *out)
 		out->num = (int64_t)n;
 		return true;
 	}
-	if (tide__kineto_i64(c->s.b + v.at, v.n, &out->num) == KIN_NUM_OK)
+	if (tide__kineto_parse_i64(c->s.b + v.at, v.n, &out->num) == KIN_NUM_OK)
 		return true;
 	out->num = 0;
 	out->text = tide__kineto_slice_text(c, v);

@@ -75,7 +75,7 @@ static inline size_t kin_scalar(kin_parser *c, size_t p, kin_slice *v)
 	uint64_t stop = kin_bits(s->commas, p) | kin_bits(s->closes, p);
 	uint64_t bad = kin_bits(s->quotes, p) | kin_bits(s->opens, p);
 	if (__builtin_expect(!stop || (bad & (stop ^ (stop - 1))), 0))
-		return tide__kineto_scalar(c, p, v);
+		return tide__kineto_parse_scalar(c, p, v);
 	size_t e = p + (size_t)__builtin_ctzll(stop);
 	if (__builtin_expect(e == p || e >= s->n, 0))
 		return kin_fail(c, e);
@@ -100,7 +100,7 @@ static inline size_t kin_skip(kin_parser *c, size_t p, kin_slice *v)
 			return e <= s->n ? e : kin_fail(c, e);
 		}
 	}
-	return tide__kineto_container(c, p, v);
+	return tide__kineto_parse_container(c, p, v);
 }
 
 /* Reads any value at p (not white space). Returns the byte after it, or KIN_FAIL. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Reads the arguments of one event. Known whole numbers go into the event, arguments that analyses
- * need become attributes, and all others are skipped (tide__kineto_args fetches them on
+ * need become attributes, and all others are skipped (tide__kineto_reread_args fetches them on
  * request). */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static bool add_attr(kin_parser *c, kin_text *key, bool coll, kin_slice v)
 	if (!a)
 		return kin_oom(c);
 	*a = (kin_attr){ .key = key, .coll = coll };
-	if (v.type != '"' && tide__kineto_i64(c->s.b + v.at, v.n, &a->number) == KIN_NUM_OK)
+	if (v.type != '"' && tide__kineto_parse_i64(c->s.b + v.at, v.n, &a->number) == KIN_NUM_OK)
 		return true;
 	a->number = 0;
 	a->text = tide__kineto_slice_text(c, v);
@@ -56,7 +56,7 @@ static inline void take_number(kin_parser *c, kin_event *e, kin_key k, const kin
 		e->has |= UINT64_C(1) << k;
 		return;
 	}
-	kin_num rc = tide__kineto_i64(c->s.b + v->at, v->n, &n);
+	kin_num rc = tide__kineto_parse_i64(c->s.b + v->at, v->n, &n);
 	if (rc == KIN_NUM_RANGE)
 		c->out->loss[KIN_LOSS_BIG_NUMBER]++;
 	if (rc != KIN_NUM_OK)

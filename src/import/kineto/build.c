@@ -71,7 +71,7 @@ static uint32_t process_row(kin_build *b, kin_val pid)
 	return row;
 }
 
-uint32_t tide__kineto_device_row(kin_build *b, unsigned kind, int64_t index)
+uint32_t tide__kineto_get_device_row(kin_build *b, unsigned kind, int64_t index)
 {
 	uint64_t key = tide__mix((uint64_t)index) ^ kind;
 	uint32_t row = tide__map_get(&b->device_of, key);
@@ -85,7 +85,7 @@ uint32_t tide__kineto_device_row(kin_build *b, unsigned kind, int64_t index)
 	return row;
 }
 
-uint32_t tide__kineto_counter_row(kin_build *b, uint32_t name, uint32_t unit, uint32_t device)
+uint32_t tide__kineto_get_counter_row(kin_build *b, uint32_t name, uint32_t unit, uint32_t device)
 {
 	uint64_t key = (uint64_t)device << 32 | name;
 	uint32_t row = tide__map_get(&b->counter_of, key);
@@ -122,7 +122,7 @@ static bool fill_lane(kin_build *b, const kin_lane *l, uint32_t row)
 	t->name[row].i = text;
 	if (stream)
 		t->device[row].i =
-			tide__kineto_device_row(b, TIDE_DEVICE_CUDA, l->a.text ? -1 : l->a.num);
+			tide__kineto_get_device_row(b, TIDE_DEVICE_CUDA, l->a.text ? -1 : l->a.num);
 	else
 		t->process[row].i = process_row(b, l->a);
 	return stream ? t->device[row].i : t->process[row].i;
@@ -294,7 +294,7 @@ static bool add_counter(kin_build *b, const kin_row *r, const kin_attr *a)
 			memcpy(text + n + 1, a[i].key->s, k);
 			name = tide__strn(b->m, text, n + 1 + k).i;
 		}
-		uint32_t counter = name ? tide__kineto_counter_row(b, name, 0, 0) : 0;
+		uint32_t counter = name ? tide__kineto_get_counter_row(b, name, 0, 0) : 0;
 		if (!counter || !tide__table_push(&b->m->samples, &tide_samples_desc, &row))
 			return false;
 		b->m->samples.t[row] = r->ts;

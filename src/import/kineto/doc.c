@@ -52,7 +52,7 @@ static size_t next_event(const char *b, size_t n, size_t p)
 	return n;
 }
 
-size_t tide__kineto_last_event(const char *b, size_t n)
+size_t tide__kineto_find_last_event(const char *b, size_t n)
 {
 	for (size_t p = n; p > 0;) {
 		const char *q = memrchr(b, '{', p);
@@ -112,7 +112,7 @@ static size_t top_member(kin_parser *c, kin_doc *d, size_t p)
 {
 	kin_slice key, value;
 	const char *b = c->s.b;
-	p = tide__kineto_key(c, p, &key);
+	p = tide__kineto_parse_key(c, p, &key);
 	if (p == KIN_FAIL)
 		return p;
 	if (key.n == 11 && !memcmp(b + key.at, "traceEvents", 11) && b[p] == '[') {
@@ -120,7 +120,7 @@ static size_t top_member(kin_parser *c, kin_doc *d, size_t p)
 		d->listed = true;
 		return p + 1;
 	}
-	p = tide__kineto_value(c, p, &value);
+	p = tide__kineto_parse_value(c, p, &value);
 	if (p == KIN_FAIL)
 		return p;
 	if (value.n > META_MAX) {
@@ -148,7 +148,7 @@ static size_t item(kin_parser *c, kin_doc *d, size_t p, bool *stop)
 		return p + 1;
 	}
 	if (b[p] == '{')
-		return tide__kineto_event(c, p);
+		return tide__kineto_parse_event(c, p);
 	if (b[p] == ']') {
 		*stop = d->state == KIN_SOME_EVENTS;
 		if (!*stop)
@@ -156,7 +156,7 @@ static size_t item(kin_parser *c, kin_doc *d, size_t p, bool *stop)
 		return p + !*stop;
 	}
 	kin_slice v;
-	p = b[p] == '}' || b[p] == ':' ? kin_fail(c, p) : tide__kineto_value(c, p, &v);
+	p = b[p] == '}' || b[p] == ':' ? kin_fail(c, p) : tide__kineto_parse_value(c, p, &v);
 	if (p != KIN_FAIL)
 		c->out->loss[KIN_LOSS_NOT_OBJECT]++;
 	return p;
@@ -189,7 +189,7 @@ static void drop(kin_parser *c, kin_doc *d)
 	d->seeking = true;
 }
 
-size_t tide__kineto_doc(kin_parser *c, kin_doc *d, size_t p, bool final)
+size_t tide__kineto_parse_doc(kin_parser *c, kin_doc *d, size_t p, bool final)
 {
 	const char *b = c->s.b;
 	size_t n = c->s.n;

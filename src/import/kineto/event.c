@@ -20,7 +20,8 @@ static inline size_t time_value(kin_parser *c, size_t p, int64_t *ns, uint8_t *s
 	if (p == KIN_FAIL)
 		return p;
 	const char *t = c->s.b + v->at;
-	*state = kin_simple_ns(t, v->n, ns) ? KIN_NUM_OK : (uint8_t)tide__kineto_ns(t, v->n, ns);
+	*state = kin_simple_ns(t, v->n, ns) ? KIN_NUM_OK
+					    : (uint8_t)tide__kineto_parse_ns(t, v->n, ns);
 	return p;
 }
 
@@ -31,7 +32,7 @@ static size_t args_value(kin_parser *c, kin_event *e, size_t p)
 	bool skip = e->ph == 'X' && e->cat == TIDE_CAT_OVERHEAD;
 	if (c->s.b[p] != '{' || !known || skip) {
 		e->args = c->s.b[p] == '{' && !skip ? p : 0;
-		return tide__kineto_value(c, p, &v);
+		return tide__kineto_parse_value(c, p, &v);
 	}
 	e->args = 0;
 	c->out->n_attrs = e->attr0; /* arguments that come twice: the last ones count */
@@ -122,7 +123,7 @@ static bool set_name(kin_parser *c, kin_row *r, kin_slice name)
 static bool value_or_zero(kin_parser *c, kin_slice v, kin_val *out)
 {
 	*out = (kin_val){ 0 };
-	return !v.type || tide__kineto_slice_val(c, v, out) || kin_oom(c);
+	return !v.type || tide__kineto_parse_slice(c, v, out) || kin_oom(c);
 }
 
 static bool thread_lane(kin_parser *c, const kin_event *e, unsigned kind, unsigned cat, kin_row *r)
@@ -135,7 +136,7 @@ static bool thread_lane(kin_parser *c, const kin_event *e, unsigned kind, unsign
 	}
 	if (!value_or_zero(c, e->pid, &pid) || !value_or_zero(c, e->tid, &tid))
 		return false;
-	r->lane = tide__kineto_lane(&c->lanes, kind, cat, pid, tid);
+	r->lane = tide__kineto_get_lane(&c->lanes, kind, cat, pid, tid);
 	if (known)
 		e->middle->lane = r->lane;
 	return r->lane || kin_oom(c);
@@ -146,7 +147,7 @@ static kin_val stream_value(kin_val v)
 {
 	int64_t n;
 	if (v.text && v.text->len > 7 && !memcmp(v.text->s, "stream ", 7) &&
-	    tide__kineto_i64(v.text->s + 7, v.text->len - 7, &n) == KIN_NUM_OK)
+	    tide__kineto_parse_i64(v.text->s + 7, v.text->len - 7, &n) == KIN_NUM_OK)
 		return (kin_val){ .num = n };
 	return v;
 }
@@ -163,7 +164,7 @@ static bool stream_lane(kin_parser *c, const kin_event *e, unsigned kind, unsign
 			return false;
 		stream = stream_value(stream);
 	}
-	r->lane = tide__kineto_lane(&c->lanes, kind, cat, device, stream);
+	r->lane = tide__kineto_get_lane(&c->lanes, kind, cat, device, stream);
 	return r->lane || kin_oom(c);
 }
 
@@ -361,7 +362,7 @@ static bool emit_half(kin_parser *c, kin_event *e)
 	if (!group.text || !value_or_zero(c, e->id, &id) || !value_or_zero(c, e->pid, &pid))
 		return kin_oom(c);
 	set_id(r, id.text ? id.text->hash : (uint64_t)id.num);
-	r->lane = tide__kineto_lane(&c->lanes, TIDE_LANE_OTHER, TIDE_CAT_OTHER, pid, group);
+	r->lane = tide__kineto_get_lane(&c->lanes, TIDE_LANE_OTHER, TIDE_CAT_OTHER, pid, group);
 	return r->lane || kin_oom(c);
 }
 
@@ -456,7 +457,7 @@ static inline void begin(kin_event *e, size_t at, size_t attr0)
 	e->name.n = e->cat_text.n = e->cat_text.at = 0;
 }
 
-size_t tide__kineto_event(kin_parser *c, size_t p)
+size_t tide__kineto_parse_event(kin_parser *c, size_t p)
 {
 	const char *b = c->s.b;
 	kin_event e;

@@ -57,7 +57,7 @@ static tide_code read_event(tide_source *s, char **text, kin_slice *args, tide_e
 			break;
 		}
 		*args = (kin_slice){ 0 };
-		size_t p = tide__kineto_object(&c, 0, find_args, args);
+		size_t p = tide__kineto_parse_object(&c, 0, find_args, args);
 		if (p != KIN_FAIL) {
 			if (!args->type)
 				*args = (kin_slice){ 0, (uint32_t)p, '{' };
@@ -72,7 +72,8 @@ static tide_code read_event(tide_source *s, char **text, kin_slice *args, tide_e
 	return rc;
 }
 
-tide_code tide__kineto_args(const char *path, uint64_t src, char **text, size_t *n, tide_error *err)
+tide_code tide__kineto_reread_args(const char *path, uint64_t src, char **text, size_t *n,
+				   tide_error *err)
 {
 	tide_source *s;
 	kin_slice args = { 0 };

@@ -250,7 +250,7 @@ tide_code tide__kineto_finish(kin_build *b, tide_error *err)
 	if (!(b->want & TIDE_WANT_MEMORY))
 		tide__kineto_kinds(b);
 	if (!(b->want & TIDE_WANT_RAW)) /* --hta-compat needs the rows as written */
-		ok = ok && tide__kineto_python_calls(b);
+		ok = ok && tide__kineto_cut_python_calls(b);
 	ok = ok && tide__kineto_memory_begin(b, &memory) && nest(b) && tide__kineto_link(b);
 	ok = tide__kineto_memory_end(memory, ok) && finish_marks(m) &&
 	     sort_rows(&m->samples, &tide_samples_desc, m->samples.n, 0, order_samples) &&

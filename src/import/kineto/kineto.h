@@ -20,7 +20,7 @@ tide_code tide__kineto_load(struct tide_source *src, const tide_load_options *op
  * has none. `src` is tide_model.span_src of the span minus 1. *text is owned by the caller
  * (tide__free). A gzip input is expanded up to there. Returns TIDE_ENOTFOUND if no event starts
  * at that byte. */
-tide_code tide__kineto_args(const char *path, uint64_t src, char **text, size_t *n,
-			    tide_error *err);
+tide_code tide__kineto_reread_args(const char *path, uint64_t src, char **text, size_t *n,
+				   tide_error *err);
 
 #endif

@@ -68,7 +68,7 @@ typedef struct kin_lanes {
 	kin_lane *last[8]; /* by kind */
 } kin_lanes;
 
-kin_lane *tide__kineto_lane(kin_lanes *l, unsigned kind, unsigned cat, kin_val a, kin_val b);
+kin_lane *tide__kineto_get_lane(kin_lanes *l, unsigned kind, unsigned cat, kin_val a, kin_val b);
 void tide__kineto_lanes_fini(kin_lanes *l);
 
 /* ---- content of a parsed block ---- */
@@ -252,23 +252,23 @@ static inline bool kin_oom(kin_parser *c)
 
 /* Reads the value at p (not white space). Returns the byte after it, or KIN_FAIL. value.h has
  * the inline versions. */
-size_t tide__kineto_value(kin_parser *c, size_t p, kin_slice *v);
-size_t tide__kineto_scalar(kin_parser *c, size_t p, kin_slice *v);
-size_t tide__kineto_container(kin_parser *c, size_t p, kin_slice *v);
+size_t tide__kineto_parse_value(kin_parser *c, size_t p, kin_slice *v);
+size_t tide__kineto_parse_scalar(kin_parser *c, size_t p, kin_slice *v);
+size_t tide__kineto_parse_container(kin_parser *c, size_t p, kin_slice *v);
 /* Reads `"key" :` at p (a quote). Returns the position of the value. */
-size_t tide__kineto_key(kin_parser *c, size_t p, kin_slice *key);
+size_t tide__kineto_parse_key(kin_parser *c, size_t p, kin_slice *key);
 /* Returns the text of a string slice with escapes decoded; of anything else, unchanged. NULL if
  * memory runs out. */
 kin_text *tide__kineto_slice_text(kin_parser *c, kin_slice v);
 /* Reads a number, the number in a string, or else the text. Returns false if memory runs out. */
-bool tide__kineto_slice_val(kin_parser *c, kin_slice v, kin_val *out);
+bool tide__kineto_parse_slice(kin_parser *c, kin_slice v, kin_val *out);
 /* Passes each member of an object to `member`. Returns the byte after the object; KIN_FAIL if it
  * is damaged or member returned false (having set c->why). */
 typedef bool kin_member(kin_parser *c, void *user, kin_slice key, kin_slice value);
-size_t tide__kineto_object(kin_parser *c, size_t p, kin_member *member, void *user);
+size_t tide__kineto_parse_object(kin_parser *c, size_t p, kin_member *member, void *user);
 
 /* Parses the event object at p. Returns the byte after it. Adds at most one row to c->out. */
-size_t tide__kineto_event(kin_parser *c, size_t p);
+size_t tide__kineto_parse_event(kin_parser *c, size_t p);
 
 /* ---- documents ---- */
 
@@ -295,10 +295,10 @@ typedef struct kin_doc {
  * beginning of an item (or a bracket that only the caller can interpret) and needs more text,
  * unless c->why is KIN_NOMEM or d->again is set. Damaged events are skipped and counted.
  * `final`: no more text follows. */
-size_t tide__kineto_doc(kin_parser *c, kin_doc *d, size_t p, bool final);
+size_t tide__kineto_parse_doc(kin_parser *c, kin_doc *d, size_t p, bool final);
 
 /* Returns the last position that looks like the start of an event after another, or 0. */
-size_t tide__kineto_last_event(const char *b, size_t n);
+size_t tide__kineto_find_last_event(const char *b, size_t n);
 
 /* ---- the builder ---- */
 
@@ -377,13 +377,13 @@ tide_code tide__kineto_finish(kin_build *b, tide_error *err);
 void tide__kineto_build_fini(kin_build *b);
 
 /* Return model rows, created on first use; 0 if memory runs out. */
-uint32_t tide__kineto_device_row(kin_build *b, unsigned kind, int64_t index);
-uint32_t tide__kineto_counter_row(kin_build *b, uint32_t name, uint32_t unit, uint32_t device);
+uint32_t tide__kineto_get_device_row(kin_build *b, unsigned kind, int64_t index);
+uint32_t tide__kineto_get_counter_row(kin_build *b, uint32_t name, uint32_t unit, uint32_t device);
 
 /* Parts of finish; each returns false if memory runs out. */
 bool tide__kineto_link(kin_build *b);
 /* Cuts Python calls at the end of their callers; runs before spans are sorted. */
-bool tide__kineto_python_calls(kin_build *b);
+bool tide__kineto_cut_python_calls(kin_build *b);
 /* Pairs allocations and frees between begin and end, in another thread if b->threads allows;
  * `out` is NULL if there are none, or if memory runs out. Every begin must be followed by an
  * end, which frees it and returns `good` unless it fails itself; `good` false means that there

@@ -44,7 +44,7 @@ static tide_code step(loader *l, bool final, tide_error *err)
 		return tide__nomem(err);
 	do {
 		tide__kineto_out_clear(&l->out);
-		p = tide__kineto_doc(c, &l->doc, p, final);
+		p = tide__kineto_parse_doc(c, &l->doc, p, final);
 		if (c->why == KIN_NOMEM || !tide__kineto_add(&l->build, &l->out))
 			return tide__nomem(err);
 		l->build.part = l->doc.documents;
@@ -166,8 +166,8 @@ static tide_code run(loader *l, tide_error *err)
 {
 	unsigned threads = choose_threads(l);
 	bool ahead = threads == 1 && reads_ahead(l);
-	tide_code rc =
-		tide__kineto_blocks(&l->reader, threads, ahead, l->build.want, take_block, l, err);
+	tide_code rc = tide__kineto_read_blocks(&l->reader, threads, ahead, l->build.want,
+						take_block, l, err);
 	if (rc == TIDE_OK)
 		rc = check_found(l, err);
 	if (rc == TIDE_OK && !note_end(l))
@@ -209,7 +209,7 @@ static tide_code load(const char *path, const tide_load_options *opt, tide_model
 	tide_source *src;
 	tide_code rc = tide__source_open(path, opt->max_expanded, &src, err);
 	if (rc == TIDE_OK && opt->max_bytes)
-		tide__source_limit(src, opt->max_bytes);
+		tide__source_set_limit(src, opt->max_bytes);
 	if (rc == TIDE_OK)
 		rc = tide__kineto_load(src, opt, 0, m, err);
 	tide__source_close(src);

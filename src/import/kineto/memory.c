@@ -65,8 +65,8 @@ static uint32_t device_row(state *st, unsigned kind, int64_t number)
 	kin_build *b = st->b;
 	if (kind == TIDE_DEVICE_HOST || kind == TIDE_DEVICE_CUDA ||
 	    tide__map_get(&st->cuda, tide__mix((uint64_t)number)))
-		return tide__kineto_device_row(b, kind, kind == TIDE_DEVICE_HOST ? 0 : number);
-	uint32_t row = tide__kineto_device_row(b, TIDE_DEVICE_CUDA, number);
+		return tide__kineto_get_device_row(b, kind, kind == TIDE_DEVICE_HOST ? 0 : number);
+	uint32_t row = tide__kineto_get_device_row(b, TIDE_DEVICE_CUDA, number);
 	if (row)
 		b->m->devices.kind[row] = (uint8_t)kind;
 	return row;
@@ -137,8 +137,8 @@ static bool pool_init(state *st, pool *p)
 	m->pools.device[p->row].i = device;
 	m->pools.name[p->row] = host ? st->heap : st->dram;
 	m->pools.kind[p->row] = host ? TIDE_POOL_HEAP : TIDE_POOL_DRAM;
-	p->total = tide__kineto_counter_row(st->b, st->total.i, st->bytes.i, device);
-	p->reserved = tide__kineto_counter_row(st->b, st->reserved.i, st->bytes.i, device);
+	p->total = tide__kineto_get_counter_row(st->b, st->total.i, st->bytes.i, device);
+	p->reserved = tide__kineto_get_counter_row(st->b, st->reserved.i, st->bytes.i, device);
 	p->last_total = p->last_reserved = -1;
 	return p->total && p->reserved;
 }
@@ -254,7 +254,7 @@ static bool do_free(state *st, pool *p, const kin_memory_event *v)
 static bool no_address(state *st, pool *p, const kin_memory_event *v)
 {
 	uint32_t device = st->b->m->pools.device[p->row].i;
-	uint32_t counter = tide__kineto_counter_row(st->b, st->since.i, 0, device);
+	uint32_t counter = tide__kineto_get_counter_row(st->b, st->since.i, 0, device);
 	tide_samples *s = &st->b->m->samples;
 	size_t row;
 	if (!counter || !tide__table_push(s, &tide_samples_desc, &row))

@@ -38,7 +38,7 @@ static bool fact(reading *r, kin_parser *c, kin_slice key, kin_slice v)
 		r->b->loss[KIN_LOSS_META]++;
 		return true;
 	}
-	if (v.type != '"' && tide__kineto_i64(c->s.b + v.at, v.n, &n) == KIN_NUM_OK)
+	if (v.type != '"' && tide__kineto_parse_i64(c->s.b + v.at, v.n, &n) == KIN_NUM_OK)
 		return tide__fact_num(r->b->m, text, n) || kin_oom(c);
 	kin_text *t = tide__kineto_slice_text(c, v);
 	if (!t)
@@ -54,7 +54,7 @@ static bool is(kin_parser *c, kin_slice v, const char *text)
 static int64_t whole(kin_parser *c, kin_slice v, int64_t none)
 {
 	int64_t n;
-	return tide__kineto_i64(c->s.b + v.at, v.n, &n) == KIN_NUM_OK ? n : none;
+	return tide__kineto_parse_i64(c->s.b + v.at, v.n, &n) == KIN_NUM_OK ? n : none;
 }
 
 static bool device_member(kin_parser *c, void *user, kin_slice key, kin_slice v)
@@ -81,7 +81,7 @@ static void call_device(tide_devices *d, uint32_t row, const char *text)
 	};
 	const char *colon = strchr(text, ':');
 	int64_t number;
-	if (!colon || tide__kineto_i64(colon + 1, strlen(colon + 1), &number) != KIN_NUM_OK)
+	if (!colon || tide__kineto_parse_i64(colon + 1, strlen(colon + 1), &number) != KIN_NUM_OK)
 		return;
 	for (uint8_t k = TIDE_DEVICE_CUDA; k < sizeof kinds / sizeof *kinds; k++)
 		if (!strncmp(text, kinds[k], (size_t)(colon - text)) && !kinds[k][colon - text]) {
@@ -93,7 +93,7 @@ static void call_device(tide_devices *d, uint32_t row, const char *text)
 static bool put_device(reading *r)
 {
 	tide_devices *d = &r->b->m->devices;
-	uint32_t row = tide__kineto_device_row(r->b, TIDE_DEVICE_CUDA, r->id);
+	uint32_t row = tide__kineto_get_device_row(r->b, TIDE_DEVICE_CUDA, r->id);
 	if (!row)
 		return false;
 	d->capacity[row] = r->memory > 0 ? (uint64_t)r->memory : 0;
@@ -111,7 +111,7 @@ static size_t read_devices(kin_parser *c, reading *r, size_t p)
 		r->id = -1;
 		r->memory = 0;
 		r->name = r->device = NULL;
-		p = tide__kineto_object(c, p, device_member, r);
+		p = tide__kineto_parse_object(c, p, device_member, r);
 		if (p == KIN_FAIL)
 			return p;
 		if (r->id >= 0 && !put_device(r))
@@ -148,12 +148,12 @@ static bool top_member(kin_parser *c, void *user, kin_slice key, kin_slice v)
 		return read_devices(c, r, v.at) != KIN_FAIL || c->why != KIN_NOMEM;
 	if (is(c, key, "distributedInfo") && v.type == '{') {
 		r->prefix = "distributed.";
-		return tide__kineto_object(c, v.at, distributed_member, r) != KIN_FAIL ||
+		return tide__kineto_parse_object(c, v.at, distributed_member, r) != KIN_FAIL ||
 		       c->why != KIN_NOMEM;
 	}
 	if (is(c, key, "tidemark") && v.type == '{') {
 		r->prefix = "";
-		return tide__kineto_object(c, v.at, loss_member, r) != KIN_FAIL ||
+		return tide__kineto_parse_object(c, v.at, loss_member, r) != KIN_FAIL ||
 		       c->why != KIN_NOMEM;
 	}
 	if (is(c, key, "baseTimeNanoseconds") && v.type == '0')
@@ -183,7 +183,7 @@ static bool read_meta(reading *r, kin_parser *c, const kin_meta *m)
 	*p++ = '}';
 	c->why = KIN_OK;
 	bool ok = tide__kineto_scan_text(&c->s, text, (size_t)(p - text));
-	if (ok && tide__kineto_object(c, 0, top_member, r) == KIN_FAIL)
+	if (ok && tide__kineto_parse_object(c, 0, top_member, r) == KIN_FAIL)
 		ok = c->why != KIN_NOMEM;
 	tide__free(text);
 	return ok;

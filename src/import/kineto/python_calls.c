@@ -78,7 +78,7 @@ static void cut_all(calls *c)
 	}
 }
 
-bool tide__kineto_python_calls(kin_build *b)
+bool tide__kineto_cut_python_calls(kin_build *b)
 {
 	const tide_spans *s = &b->m->spans;
 	calls c = { .b = b };

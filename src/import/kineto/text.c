@@ -150,7 +150,7 @@ static bool lanes_grow(kin_lanes *l)
 	return true;
 }
 
-kin_lane *tide__kineto_lane(kin_lanes *l, unsigned kind, unsigned cat, kin_val a, kin_val b)
+kin_lane *tide__kineto_get_lane(kin_lanes *l, unsigned kind, unsigned cat, kin_val a, kin_val b)
 {
 	if (l->last[kind & 7] && is_lane(l->last[kind & 7], kind, cat, a, b))
 		return l->last[kind & 7];

@@ -62,7 +62,7 @@ static char *text_of(struct reader *r, tide_plain v)
 static bool number(struct reader *r, tide_plain v, uint64_t *out)
 {
 	int64_t n;
-	if (!tide__plain_number(v, 1, &n) || n < 0)
+	if (!tide__plain_parse_number(v, 1, &n) || n < 0)
 		return fail(r, TIDE_ECORRUPT, v.at, "a figure is not a whole number from 0 on");
 	*out = (uint64_t)n;
 	return true;
@@ -328,7 +328,7 @@ static tide_code check_head(tide_plain doc, tide_error *err)
 	int64_t version = 0;
 	if (!tide__plain_get(doc, "format", &v) || !tide__plain_is(v, "tidemark-objects"))
 		return tide__fail(err, TIDE_EFORMAT, 0, "not a file of `tidemark objects`");
-	if (!tide__plain_get(doc, "version", &v) || !tide__plain_number(v, 1, &version) ||
+	if (!tide__plain_get(doc, "version", &v) || !tide__plain_parse_number(v, 1, &version) ||
 	    version != 1)
 		return tide__fail(err, TIDE_EFORMAT, 0,
 				  "another version of the format; this Tidemark reads version 1");

@@ -406,7 +406,7 @@ static bool is_axis(const ttlog *x)
 	return x->n_ranks == 1 && all_kept(x);
 }
 
-bool tide__ttlog_axis(ttlog *x)
+bool tide__ttlog_place_on_axis(ttlog *x)
 {
 	axis a = { .x = x };
 	if (is_axis(x)) {

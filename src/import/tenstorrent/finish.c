@@ -258,5 +258,6 @@ bool tide__ttlog_finish(ttlog *x)
 	bool ok = close_ranks(x);
 	widen_parents(&x->m->spans);
 	x->m->axis = TIDE_AXIS_OPS;
-	return ok && tide__ttlog_axis(x) && allocations(x) && marks(x) && sort_attrs(x) && facts(x);
+	return ok && tide__ttlog_place_on_axis(x) && allocations(x) && marks(x) && sort_attrs(x) &&
+	       facts(x);
 }

@@ -238,7 +238,7 @@ static const char *view(const char *p, const char *end, tt_state *s)
 	return banks && banks < 1u << 16 ? WORD(p, end, "}") : NULL;
 }
 
-bool tide__ttlog_state(tide_slice text, unsigned *pool, tt_state *out)
+bool tide__ttlog_parse_state(tide_slice text, unsigned *pool, tt_state *out)
 {
 	static const char between[] = " memory state: MemoryView{";
 	const char *p = text.s, *end = text.s + text.n;
@@ -294,7 +294,7 @@ static void device_line(tt_line *l, const char *p, const char *end)
 		return;
 	}
 	tide_slice all = { p - 7, (size_t)(end - p) + 7 };
-	l->cut = !tide__ttlog_state(all, &l->pool, &l->state);
+	l->cut = !tide__ttlog_parse_state(all, &l->pool, &l->state);
 	if (!l->cut)
 		l->what = TT_STATE;
 	else if (!memmem(p, (size_t)(end - p), "memory state", 12))
@@ -375,8 +375,8 @@ bool tide__ttlog_labelled(const char *s, size_t n, int64_t *number)
 	return without_prefix(p, end) || memmem(p, (size_t)(end - p), "MLIR Module ", 12);
 }
 
-void tide__ttlog_line(const char *s, size_t n, bool labels, char *room, tt_line *out,
-		      tide_slice *rest)
+void tide__ttlog_parse_line(const char *s, size_t n, bool labels, char *room, tt_line *out,
+			    tide_slice *rest)
 {
 	const char *end = s + n, *p, *from;
 	memset(out, 0, sizeof *out);

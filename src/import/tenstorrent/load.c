@@ -30,16 +30,17 @@ static bool take_line(ttlog *x, const char *s, size_t n)
 		return tide__ttlog_nomem(x);
 	for (unsigned part = 0; rest.s && part < 16; part++) {
 		tide_slice now = rest;
-		tide__ttlog_line(now.s, now.n, x->labels == TT_LABELS_RANKS, x->room, &l, &rest);
+		tide__ttlog_parse_line(now.s, now.n, x->labels == TT_LABELS_RANKS, x->room, &l,
+				       &rest);
 		x->cut += l.cut;
 		bool other = l.what == TT_FOREIGN || l.what == TT_OTHER;
 		if (l.label && other && !makes_rank(x, &l))
 			l.rank.n = 0;
-		tt_rank *r = tide__ttlog_rank(x, l.rank, !other);
+		tt_rank *r = tide__ttlog_get_rank(x, l.rank, !other);
 		if (!r)
 			return false;
 		if (other) {
-			if (!tide__ttlog_foreign(x, r, &l))
+			if (!tide__ttlog_read_foreign(x, r, &l))
 				return false;
 		} else if (!tide__ttlog_dump_end(x, &x->outside) || !tide__ttlog_dump_end(x, r) ||
 			   !tide__ttlog_take(x, r, &l)) {
@@ -179,7 +180,7 @@ tide_code tide__ttlog_import(const char *text, size_t n, tide_model *m, tide_err
 {
 	tide_load_options opt = { 0 };
 	tide_source *src;
-	tide_code rc = tide__source_memory(text, n, 0, &src, err);
+	tide_code rc = tide__source_open_memory(text, n, 0, &src, err);
 	if (rc == TIDE_OK)
 		rc = import(src, &opt, m, err);
 	tide__source_close(src);

@@ -209,7 +209,7 @@ static bool name_session(ttlog *x, tt_rank *r, tide_slice l)
 	return true;
 }
 
-bool tide__ttlog_foreign(ttlog *x, tt_rank *r, const tt_line *l)
+bool tide__ttlog_read_foreign(ttlog *x, tt_rank *r, const tt_line *l)
 {
 	tide_slice a = l->all;
 	const char *end = a.s + a.n, *p;

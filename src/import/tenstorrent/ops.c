@@ -113,10 +113,10 @@ static bool result_tensor(ttlog *x, tt_op *o, tide_str module, tide_slice types)
 	if (types.n > 1 && types.s[0] == '(')
 		types = (tide_slice){ types.s + 1, types.n - 2 };
 	o->pool = TT_POOLS;
-	if (!tide__mlir_next(&types, &one) || !tide__mlir_tensor(one, &t))
+	if (!tide__mlir_next(&types, &one) || !tide__mlir_parse_tensor(one, &t))
 		return true;
 	if (!t.buffer.n && t.layout.n && *t.layout.s == '#')
-		tide__mlir_tensor_layout(&t, layout_of(x, module, t.layout));
+		tide__mlir_apply_layout(&t, layout_of(x, module, t.layout));
 	o->pool = t.buffer.n ? pool_of(t.buffer) : TT_POOL_UNKNOWN;
 	o->dtype = dtype_of(t.tiled ? t.tile_dtype : t.dtype);
 	if (m->n_dims > UINT32_MAX - TIDE_MLIR_DIMS ||
@@ -132,7 +132,7 @@ static bool result_tensor(ttlog *x, tt_op *o, tide_str module, tide_slice types)
 static bool read_op(ttlog *x, tt_op *o, tide_str module, tide_slice text)
 {
 	tide_mlir_op p;
-	if (!tide__mlir_op(text.s, text.n, &p)) {
+	if (!tide__mlir_parse_op(text.s, text.n, &p)) {
 		x->unparsed++;
 		o->pool = TT_POOLS;
 		o->name = tide__str(x->m, "(unreadable operation)");
@@ -259,7 +259,8 @@ static bool begin_op(ttlog *x, tt_rank *r, uint32_t op, tide_str type)
 	x->deallocates += k == TT_KIND_DEALLOCATE;
 	x->get_devices += k == TT_KIND_GET_DEVICE;
 	r->cached_span = 0;
-	r->op_span = tide__ttlog_span(x, r, op ? x->ops[op - 1].name : type, TIDE_CAT_OP, t0, t1);
+	r->op_span =
+		tide__ttlog_begin_span(x, r, op ? x->ops[op - 1].name : type, TIDE_CAT_OP, t0, t1);
 	r->op_open = r->op_span != 0;
 	r->op_blocked = false;
 	r->op_line = x->line;
@@ -319,7 +320,7 @@ static bool take_pool(ttlog *x, tt_rank *r, unsigned pool, uint32_t span, const 
 {
 	tt_pool *p = &r->pools[pool];
 	static const tt_owner nobody = { 0 };
-	if (!tide__ttlog_pool(x, r, pool, &r->state[pool]))
+	if (!tide__ttlog_get_pool(x, r, pool, &r->state[pool]))
 		return false;
 	if (p->banks != r->state[pool].banks) { /* belongs to another device than this rank's */
 		x->unmatched++;
@@ -362,7 +363,7 @@ static bool finish_block(ttlog *x, tt_rank *r)
 	return ok;
 }
 
-void tide__ttlog_block_after(tt_rank *r, const tide_model *m)
+void tide__ttlog_expect_block_after(tt_rank *r, const tide_model *m)
 {
 	r->op_blocked = true;
 	if (counts(r->op_kind))
@@ -424,7 +425,7 @@ static bool start(ttlog *x, tt_rank *r, tide_slice text)
 	}
 	r->cached_span = 0;
 	int64_t t = tide__ttlog_between(r);
-	uint32_t span = tide__ttlog_span(x, r, name, TIDE_CAT_USER, t, t);
+	uint32_t span = tide__ttlog_begin_span(x, r, name, TIDE_CAT_USER, t, t);
 	tt_frame f = { span, ++x->instances, name, true, has(text, "const_eval") };
 	return span && push_frame(x, r, f);
 }

@@ -71,7 +71,7 @@ bool tide__ttlog_has_rank(const ttlog *x, tide_slice name)
 	return false;
 }
 
-tt_rank *tide__ttlog_rank(ttlog *x, tide_slice name, bool make)
+tt_rank *tide__ttlog_get_rank(ttlog *x, tide_slice name, bool make)
 {
 	tide_str s = { 0 };
 	if (!name.n && (!make || x->n_ranks) && (!x->n_ranks || x->ranks[x->n_ranks - 1].name.i))
@@ -103,7 +103,7 @@ tt_rank *tide__ttlog_rank(ttlog *x, tide_slice name, bool make)
 	return make_rows(x, r, name) ? r : NULL;
 }
 
-uint32_t tide__ttlog_pool(ttlog *x, tt_rank *r, unsigned pool, const tt_state *s)
+uint32_t tide__ttlog_get_pool(ttlog *x, tt_rank *r, unsigned pool, const tt_state *s)
 {
 	static const struct {
 		uint8_t kind;
@@ -144,7 +144,8 @@ int64_t tide__ttlog_between(tt_rank *r)
 	return r->now = t > r->now ? t : r->now;
 }
 
-uint32_t tide__ttlog_span(ttlog *x, tt_rank *r, tide_str name, uint8_t cat, int64_t t0, int64_t t1)
+uint32_t tide__ttlog_begin_span(ttlog *x, tt_rank *r, tide_str name, uint8_t cat, int64_t t0,
+				int64_t t1)
 {
 	tide_model *m = x->m;
 	uint32_t row = tide__push(&m->spans, &tide_spans_desc);

@@ -118,7 +118,7 @@ static bool number(tide_plain object, const char *key, int64_t scale, uint64_t *
 		return false;
 	if (v.type == '"')
 		v.type = '0';
-	if (!tide__plain_number(v, scale, &n) || n < 0)
+	if (!tide__plain_parse_number(v, scale, &n) || n < 0)
 		return false;
 	*out = (uint64_t)n;
 	return true;
@@ -283,7 +283,7 @@ static tt_rank *rank_of(results *r, tide_plain element)
 {
 	tide_plain v;
 	tide__plain_get(element, "rank", &v);
-	return tide__ttlog_rank(&r->x, text_in(r, v), true);
+	return tide__ttlog_get_rank(&r->x, text_in(r, v), true);
 }
 
 static bool memory_op(results *r, tide_plain a)
@@ -308,7 +308,7 @@ static bool ttrt_op(results *r, tide_plain a, tt_state *s, unsigned *have)
 {
 	tide_plain text, loc;
 	r->x.line++;
-	tt_rank *k = tide__ttlog_rank(&r->x, (tide_slice){ NULL, 0 }, true);
+	tt_rank *k = tide__ttlog_get_rank(&r->x, (tide_slice){ NULL, 0 }, true);
 	tide__plain_get(a, "debug_str", &text);
 	tide__plain_get(a, "loc", &loc);
 	r->n_text = 0;
@@ -326,7 +326,7 @@ static bool ttrt_op(results *r, tide_plain a, tt_state *s, unsigned *have)
 	*have = read_states(r, a, s);
 	if (!first || !*have)
 		return true;
-	tide__ttlog_block_after(k, r->x.m);
+	tide__ttlog_expect_block_after(k, r->x.m);
 	return take_states(r, k, TIDE_STATE_AFTER, type, *have, s);
 }
 
@@ -433,7 +433,7 @@ static tide_code walk(results *r, tide_plain ops, tide_error *err)
 	unsigned have = 0;
 	size_t n = 0;
 	bool ok = true, main = !r->bytes && has_graphs(ops);
-	tt_rank *k = main ? tide__ttlog_rank(&r->x, (tide_slice){ NULL, 0 }, true) : NULL;
+	tt_rank *k = main ? tide__ttlog_get_rank(&r->x, (tide_slice){ NULL, 0 }, true) : NULL;
 	if (main)
 		ok = k && say(r, k, TT_START, (tide_slice){ "main", 4 });
 	entry *v = ok ? in_order(&w, &n) : NULL;

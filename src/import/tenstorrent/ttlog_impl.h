@@ -64,10 +64,10 @@ bool tide__ttlog_labelled(const char *s, size_t n, int64_t *number);
 /* Parses a line (without newline). `labels`: lines of the log have labels of ranks. `room` holds
  * n bytes: colours are removed there. *rest is a line that another writer began in the middle of it
  * (parse it next), else absent. */
-void tide__ttlog_line(const char *s, size_t n, bool labels, char *room, tt_line *out,
-		      tide_slice *rest);
+void tide__ttlog_parse_line(const char *s, size_t n, bool labels, char *room, tt_line *out,
+			    tide_slice *rest);
 /* Parses "Device DRAM memory state: MemoryView{...}"; returns false if a number is missing. */
-bool tide__ttlog_state(tide_slice text, unsigned *pool, tt_state *out);
+bool tide__ttlog_parse_state(tide_slice text, unsigned *pool, tt_state *out);
 
 enum { TT_LABELS_UNKNOWN, TT_LABELS_NONE, TT_LABELS_RANKS }; /* of the log's lines */
 
@@ -233,20 +233,21 @@ bool tide__ttlog_nomem(ttlog *x);
 /* Returns the rank of a line, created if new; NULL if memory runs out. A line without a rank's
  * name belongs to the rank of the line before; if there is none yet, `make` creates one, else
  * the line is outside all ranks. */
-tt_rank *tide__ttlog_rank(ttlog *x, tide_slice name, bool make);
+tt_rank *tide__ttlog_get_rank(ttlog *x, tide_slice name, bool make);
 bool tide__ttlog_has_rank(const ttlog *x, tide_slice name);
 /* Returns the row of a pool with its first state; 0 if memory runs out. */
-uint32_t tide__ttlog_pool(ttlog *x, tt_rank *r, unsigned pool, const tt_state *s);
+uint32_t tide__ttlog_get_pool(ttlog *x, tt_rank *r, unsigned pool, const tt_state *s);
 /* Returns the time of an event between operations. */
 int64_t tide__ttlog_between(tt_rank *r);
 /* Begins a span now, inside the innermost open one of the rank; 0 if memory runs out. */
-uint32_t tide__ttlog_span(ttlog *x, tt_rank *r, tide_str name, uint8_t cat, int64_t t0, int64_t t1);
+uint32_t tide__ttlog_begin_span(ttlog *x, tt_rank *r, tide_str name, uint8_t cat, int64_t t0,
+				int64_t t1);
 
 /* ---- ops.c: false if memory runs out ---- */
 
 bool tide__ttlog_take(ttlog *x, tt_rank *r, const tt_line *l);
 /* Call if the open operation has no block before it: the next block belongs to it. */
-void tide__ttlog_block_after(tt_rank *r, const tide_model *m);
+void tide__ttlog_expect_block_after(tt_rank *r, const tide_model *m);
 /* Completes the block and the operation at the end of the log or of a rank's data. */
 bool tide__ttlog_settle_rank(ttlog *x, tt_rank *r);
 
@@ -258,7 +259,7 @@ bool tide__ttlog_change(ttlog *x, tt_rank *r, unsigned pool, uint64_t now, const
 
 /* ---- modules.c ---- */
 
-bool tide__ttlog_foreign(ttlog *x, tt_rank *r, const tt_line *l);
+bool tide__ttlog_read_foreign(ttlog *x, tt_rank *r, const tt_line *l);
 /* Closes a dump that a runtime message interrupts; a missing end is not a loss. */
 bool tide__ttlog_dump_end(ttlog *x, tt_rank *r);
 
@@ -266,7 +267,7 @@ bool tide__ttlog_dump_end(ttlog *x, tt_rank *r);
 
 /* Moves the times of all ranks to one axis, sorts spans, states and marks by it, and ranks by their
  * number. Operations without a block leave the axis. Sets model.t_end. */
-bool tide__ttlog_axis(ttlog *x);
+bool tide__ttlog_place_on_axis(ttlog *x);
 
 /* ---- finish.c ---- */
 

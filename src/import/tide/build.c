@@ -143,7 +143,7 @@ static bool on_lane(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
 {
 	end_spans(b, r, 0, t, TIDE_SPAN_UNWOUND);
 	r->file_lane = e->name;
-	r->lane = e->name ? tide__defs_lane(b->defs, e->name, e->size) : 0;
+	r->lane = e->name ? tide__defs_get_lane(b->defs, e->name, e->size) : 0;
 	if (r->lane && e->kind == 0)
 		b->m->lanes.number[r->lane] = (int64_t)e->size;
 	return r->lane || !e->name;

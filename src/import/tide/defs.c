@@ -203,7 +203,7 @@ static bool read_stream(struct reading *r)
 	return define(r, &r->d->streams, f[0].num, row);
 }
 
-uint32_t tide__defs_lane(tide_defs *d, uint64_t lane, uint64_t tid)
+uint32_t tide__defs_get_lane(tide_defs *d, uint64_t lane, uint64_t tid)
 {
 	tide_lanes *t = &d->m->lanes;
 	uint32_t row = tide__map_get(&d->lanes, lane);
@@ -220,7 +220,7 @@ uint32_t tide__defs_lane(tide_defs *d, uint64_t lane, uint64_t tid)
 
 static bool read_thread(struct reading *r)
 {
-	uint32_t row = tide__defs_lane(r->d, r->f[0].num, r->f[1].num);
+	uint32_t row = tide__defs_get_lane(r->d, r->f[0].num, r->f[1].num);
 	r->nomem = !row;
 	if (row && r->f[2].num)
 		r->d->m->lanes.name[row] = name_of(r, r->f[2].num);

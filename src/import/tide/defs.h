@@ -54,7 +54,7 @@ tide_code tide__defs_read(tide_defs *d, const tide_schema *s, const uint8_t *p, 
 			  uint64_t at, bool packed, tide_error *err);
 
 /* Returns the row of the thread, created on first use; 0 if memory runs out. */
-uint32_t tide__defs_lane(tide_defs *d, uint64_t lane, uint64_t tid);
+uint32_t tide__defs_get_lane(tide_defs *d, uint64_t lane, uint64_t tid);
 
 /* Returns the row of an id; 0, and counts it, if it is not defined. */
 static inline uint32_t tide__ids_get(const tide_ids *ids, uint64_t id, uint64_t *undefined)

@@ -52,7 +52,7 @@ static uint32_t pool_row(tide_model *m, const struct tide_device_memory *v)
 	const char *name = pinned				     ? "pinned"
 			   : v->memory == TIDE_DEVICE_MEMORY_MANAGED ? "managed"
 								     : "cuda";
-	uint32_t device = pinned ? host_row(m) : tide__device_row(m, v->device);
+	uint32_t device = pinned ? host_row(m) : tide__device_get_row(m, v->device);
 	for (uint32_t i = 1; i < m->pools.n; i++)
 		if (m->pools.device[i].i == device &&
 		    !strcmp(tide__text(m, m->pools.name[i], NULL), name))

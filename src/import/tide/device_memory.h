@@ -36,6 +36,6 @@ bool tide__device_pools_put(tide_model *m, struct tide_device_pool *v, size_t n)
 /* device_rows.c: converts a moment of Unix time to the trace's axis; returns the row of CUDA device
  * `index`, created if needed (0 if memory runs out). */
 int64_t tide__real_to_t(const tide_model *m, int64_t real);
-uint32_t tide__device_row(tide_model *m, uint32_t index);
+uint32_t tide__device_get_row(tide_model *m, uint32_t index);
 
 #endif

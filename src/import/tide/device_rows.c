@@ -195,7 +195,7 @@ int64_t tide__real_to_t(const tide_model *m, int64_t real)
 
 /* ---- places ---- */
 
-uint32_t tide__device_row(tide_model *m, uint32_t index)
+uint32_t tide__device_get_row(tide_model *m, uint32_t index)
 {
 	tide_devices *d = &m->devices;
 	char key[48];
@@ -232,7 +232,7 @@ static uint32_t lane_of(struct finish *f, const struct tide_device_span *s)
 	uint32_t row = tide__map_get(&f->lanes, key);
 	if (row)
 		return row;
-	uint32_t device = thread ? 0 : tide__device_row(f->m, s->place);
+	uint32_t device = thread ? 0 : tide__device_get_row(f->m, s->place);
 	for (uint32_t i = 1; i < l->n && !row; i++)
 		if (thread ? l->kind[i] == TIDE_LANE_THREAD && l->number[i] == s->place
 			   : l->kind[i] == TIDE_LANE_STREAM && l->device[i].i == device &&
@@ -485,7 +485,7 @@ static bool add_virtual_memory(tide_device_rows *d)
 		return true;
 	if (!TIDE_ROOM(d->memory, d->cap_memory, d->n_memory + 2 * d->n_calls))
 		return false;
-	size_t n = tide__virtual_memory(d->calls, d->n_calls, d->memory + d->n_memory);
+	size_t n = tide__virtual_memory_resolve(d->calls, d->n_calls, d->memory + d->n_memory);
 	d->n_memory += n == SIZE_MAX ? 0 : n;
 	return n != SIZE_MAX;
 }

@@ -133,7 +133,8 @@ static bool apply(struct track *k, uint32_t at)
 	}
 }
 
-size_t tide__virtual_memory(struct tide_virtual_call *v, size_t n, struct tide_device_memory *out)
+size_t tide__virtual_memory_resolve(struct tide_virtual_call *v, size_t n,
+				    struct tide_device_memory *out)
 {
 	struct track k = { .v = v, .out = out };
 	if (!n || n >= UINT32_MAX)

@@ -20,6 +20,7 @@ struct tide_virtual_call {
 
 /* Sorts n calls and writes the resulting allocations and frees into out (room for 2 * n). Returns
  * their number, SIZE_MAX if memory runs out. */
-size_t tide__virtual_memory(struct tide_virtual_call *v, size_t n, struct tide_device_memory *out);
+size_t tide__virtual_memory_resolve(struct tide_virtual_call *v, size_t n,
+				    struct tide_device_memory *out);
 
 #endif

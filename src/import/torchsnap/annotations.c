@@ -123,7 +123,7 @@ static struct lane *new_lane(notes *n, uint32_t device, unsigned number)
 	uint32_t row = tide__push(&m->lanes, &tide_lanes_desc);
 	if (!row)
 		return NULL;
-	m->lanes.device[row] = tide__snap_device(m, device);
+	m->lanes.device[row] = tide__snap_get_device(m, device);
 	m->lanes.number[row] = number;
 	m->lanes.kind[row] = TIDE_LANE_OTHER;
 	m->lanes.name[row] = tide__str(m, "annotations");
@@ -188,8 +188,8 @@ static bool new_span(notes *n, const struct range *g)
 	return true;
 }
 
-tide_code tide__snap_notes(const tide_snap *s, tide_model *m, int64_t base_us, int64_t end,
-			   bool events, tide_error *err)
+tide_code tide__snap_add_notes(const tide_snap *s, tide_model *m, int64_t base_us, int64_t end,
+			       bool events, tide_error *err)
 {
 	notes n = { .m = m };
 	bool ok = pair_up(s, base_us, end, events, &n);

@@ -62,7 +62,7 @@ static bool event_item(tide_snap_reader *r, tide_pickle *p, tide_pv key, tide_pv
 		return tide__pickle_u64(p, v, &e->e.size);
 	case K_stream:
 		return tide__pickle_i64(p, v, &number) &&
-		       tide__snap_stream(r, number, &e->e.stream);
+		       tide__snap_get_stream(r, number, &e->e.stream);
 	case K_time_us:
 		return tide__pickle_i64(p, v, &e->e.time_us);
 	case K_frames:
@@ -202,7 +202,7 @@ static bool read_frames(tide_pickle *p, const uint8_t **at, uint32_t *stack)
 		const uint8_t *after = tide__pickle_run(p, *at + 1, &v);
 		if (after)
 			*at = after;
-		else if (!tide__pickle_empty(p, at, tide__pv_made(MADE_STACK, 0), &v))
+		else if (!tide__pickle_read_empty(p, at, tide__pv_made(MADE_STACK, 0), &v))
 			return false;
 	} else {
 		v = tide__pickle_settle(p, read_memo(p, at));
@@ -219,7 +219,7 @@ static bool read_no_context(tide_pickle *p, const uint8_t **at)
 		return read_memo(p, at) == none;
 	const uint8_t *op = *at;
 	*at += 5;
-	return tide__pickle_memo_op(p, at, none, op);
+	return tide__pickle_read_memo(p, at, none, op);
 }
 
 /* Reads an empty text; the last one is recognised by its value. */
@@ -244,7 +244,7 @@ static bool read_default_pool(tide_pickle *p, const uint8_t **at)
 	if ((tide__load8(op) & 0xffffffffff) != 0x86004b004b) /* BININT1 0 BININT1 0 TUPLE2 */
 		return false;
 	*at += 5;
-	return tide__pickle_memo_op(p, at, tide__pv(TIDE_PV_PAIR, 0), op);
+	return tide__pickle_read_memo(p, at, tide__pv(TIDE_PV_PAIR, 0), op);
 }
 
 static bool read_item(tide_snap_reader *r, tide_pickle *p, unsigned key, const uint8_t **at,
@@ -267,7 +267,7 @@ static bool read_item(tide_snap_reader *r, tide_pickle *p, unsigned key, const u
 		e->have |= TIDE_EVENT_SIZE;
 		return read_int(at, &e->e.size);
 	case K_stream:
-		return read_int(at, &x) && tide__snap_stream(r, (int64_t)x, &e->e.stream);
+		return read_int(at, &x) && tide__snap_get_stream(r, (int64_t)x, &e->e.stream);
 	case K_time_us:
 		if (!read_int(at, &x))
 			return false;
@@ -306,7 +306,8 @@ static bool read_items(tide_snap_reader *r, tide_pickle *p, const uint8_t **at, 
 	return false;
 }
 
-const uint8_t *tide__snap_flat_event(void *user, tide_pickle *p, const uint8_t *at, tide_pv *made)
+const uint8_t *tide__snap_read_flat_event(void *user, tide_pickle *p, const uint8_t *at,
+					  tide_pv *made)
 {
 	tide_snap_reader *r = user;
 	struct event e; /* its extras stay unset: an event that has some is left to the machine */
@@ -314,7 +315,7 @@ const uint8_t *tide__snap_flat_event(void *user, tide_pickle *p, const uint8_t *
 	e.have = 0;
 	const uint8_t *op = at - 1;
 	size_t top = p->top_memo, n_memo = p->n_memo;
-	if (p->data + p->n - at < NEAR_END || !tide__pickle_memo_op(p, &at, TIDE_PV_NONE, op))
+	if (p->data + p->n - at < NEAR_END || !tide__pickle_read_memo(p, &at, TIDE_PV_NONE, op))
 		return NULL;
 	bool memoized = p->top_memo > top;
 	if (*at == '(' && (at++, read_items(r, p, &at, &e))) {

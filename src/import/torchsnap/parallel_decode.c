@@ -223,7 +223,7 @@ static bool room(crew *c, const tide_event_slice *s)
 	if (p->n_memo != p->top_memo || n >= 1u << 28 || top >= p->n ||
 	    c->r->m->stacks.n >= 1u << 28)
 		return false;
-	if (top > p->cap_memo && !tide__pickle_memo_room(p, top + top / 2))
+	if (top > p->cap_memo && !tide__pickle_memo_reserve(p, top + top / 2))
 		return false;
 	while (n > snap->events.cap)
 		if (!tide__pickle_room(&snap->events.v, &snap->events.cap, snap->events.cap,

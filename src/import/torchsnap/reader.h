@@ -61,7 +61,7 @@ static inline bool tide__snap_event_sane(const tide_snap_event *e, unsigned have
 
 /* Finds the index of a stream number; returns false if memory runs out (the reader's error is
  * set). */
-bool tide__snap_stream(tide_snap_reader *r, int64_t number, uint16_t *index);
+bool tide__snap_get_stream(tide_snap_reader *r, int64_t number, uint16_t *index);
 /* Gets a stack from a settled `frames` value; returns false for anything else. */
 bool tide__snap_stack(tide_pv v, uint32_t *stack);
 /* Gets (high, low) of a pool id: a pair, or a tuple or list of two integers. */
@@ -72,7 +72,8 @@ tide_pv tide__snap_nomem(tide_snap_reader *r);
 
 /* events.c */
 tide_pv tide__snap_make_event(tide_snap_reader *r, tide_pickle *p, const tide_pv *kv, size_t n);
-const uint8_t *tide__snap_flat_event(void *user, tide_pickle *p, const uint8_t *at, tide_pv *made);
+const uint8_t *tide__snap_read_flat_event(void *user, tide_pickle *p, const uint8_t *at,
+					  tide_pv *made);
 
 /* parallel_decode.c: slices begin and end at the pickle's FRAME opcodes. */
 const uint8_t *tide__parallel_decode_frame(void *user, tide_pickle *p, const uint8_t *op);

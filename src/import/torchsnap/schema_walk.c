@@ -173,7 +173,7 @@ static const char *segment(reader *r, tide_pv v, bool host, tide_snap_segment *g
 	if (device > 4095)
 		return "a segment of an impossible device";
 	(void)tide__pickle_i64(r->p, get(r, v, K_stream), &stream);
-	if (!tide__snap_stream(r, stream, &g->stream))
+	if (!tide__snap_get_stream(r, stream, &g->stream))
 		return "";
 	(void)tide__snap_pool_id(r->p, get(r, v, K_segment_pool_id), &g->pool);
 	(void)tide__snap_stack(get(r, v, K_frames), &g->stack);

@@ -26,7 +26,7 @@ tide_pv tide__snap_nomem(tide_snap_reader *r)
 	return TIDE_PV_NONE;
 }
 
-bool tide__snap_stream(tide_snap_reader *r, int64_t number, uint16_t *index)
+bool tide__snap_get_stream(tide_snap_reader *r, int64_t number, uint16_t *index)
 {
 	if (!r->s->streams.n || number != r->last_stream) {
 		size_t i = 0;
@@ -221,13 +221,13 @@ tide_code tide__snap_read(const uint8_t *data, size_t n, const tide_load_options
 					 .n_keywords = K_N,
 					 .make_dict = make_dict,
 					 .make_list = make_list,
-					 .flat = tide__snap_flat_event,
+					 .flat = tide__snap_read_flat_event,
 					 .frame = stretch ? tide__parallel_decode_frame : NULL,
 					 .progress = opt && opt->progress ? progress : NULL };
 	tide_pickle *p;
 	tide_pv root;
 	uint16_t zero;
-	if (!tide__snap_stream(&r, 0, &zero)) /* index 0: events that name no stream */
+	if (!tide__snap_get_stream(&r, 0, &zero)) /* index 0: events that name no stream */
 		return r.client.failed;
 	s->events.cap = n / 80 + 1; /* no event is shorter; untouched memory costs nothing */
 	s->events.v = tide__alloc(s->events.cap, sizeof *s->events.v);

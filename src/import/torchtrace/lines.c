@@ -45,7 +45,7 @@ static int64_t member(tide_plain o, const char *key, int64_t none)
 {
 	tide_plain v;
 	int64_t x;
-	return tide__plain_get(o, key, &v) && tide__plain_number(v, 1, &x) ? x : none;
+	return tide__plain_get(o, key, &v) && tide__plain_parse_number(v, 1, &x) ? x : none;
 }
 
 /* Writes frame_id / frame_compile_id, after autograd's own id if there is one. */
@@ -76,7 +76,7 @@ static void see_rank(tt *t, const tt_record *r)
 		p->pid[t->process] = r->pid;
 }
 
-bool tide__tt_lines(tt *t, const char *text, size_t n)
+bool tide__tt_read_lines(tt *t, const char *text, size_t n)
 {
 	const char *end = text + n, *p = text;
 	while (p < end && t->rc == TIDE_OK) {

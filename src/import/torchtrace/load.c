@@ -61,7 +61,7 @@ static void end_file(tt *t)
 
 static bool read_text(tt *t, const char *text, size_t n, const char *name)
 {
-	bool ok = new_process(t, name) && tide__tt_lines(t, text, n);
+	bool ok = new_process(t, name) && tide__tt_read_lines(t, text, n);
 	end_file(t);
 	return ok;
 }

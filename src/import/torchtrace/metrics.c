@@ -61,9 +61,10 @@ static void see_time(tt *t, tide_plain metrics)
 	tide_plain v;
 	int64_t at;
 	if (t->now < 0 &&
-	    ((tide__plain_get(metrics, "start_time_us", &v) && tide__plain_number(v, 1000, &at)) ||
+	    ((tide__plain_get(metrics, "start_time_us", &v) &&
+	      tide__plain_parse_number(v, 1000, &at)) ||
 	     (tide__plain_get(metrics, "start_time", &v) &&
-	      tide__plain_number(v, 1000000000, &at))) &&
+	      tide__plain_parse_number(v, 1000000000, &at))) &&
 	    at > 0)
 		t->now = at;
 }
@@ -76,10 +77,10 @@ static bool restarts(tt *t, uint32_t s, tide_plain metrics)
 	tide_plain_walk w = tide__plain_walk(list);
 	while (tide__plain_next(&w, &key, &v))
 		n++;
-	return list.type != '[' || tide__tt_attr_number(t, s, "restarts", n);
+	return list.type != '[' || tide__tt_set_attr_number(t, s, "restarts", n);
 }
 
-bool tide__tt_metrics(tt *t, const tt_record *r, tide_plain metrics, const char *direction)
+bool tide__tt_read_metrics(tt *t, const tt_record *r, tide_plain metrics, const char *direction)
 {
 	bool seen[N_FIELDS] = { false }, ok;
 	tide_plain v;
@@ -87,17 +88,18 @@ bool tide__tt_metrics(tt *t, const tt_record *r, tide_plain metrics, const char 
 	see_time(t, metrics);
 	if (tide__plain_get(metrics, "is_forward", &v) && v.type == 'f')
 		direction = "backward";
-	uint32_t s = tide__tt_note(t, r, "compile");
+	uint32_t s = tide__tt_add_note(t, r, "compile");
 	ok = s && tide__tt_attr_text(t, s, "direction", direction, strlen(direction)) &&
 	     restarts(t, s, metrics);
 	for (size_t i = 0; ok && i < N_FIELDS; i++) {
 		if (had(seen, i) || !tide__plain_get(metrics, fields[i].key, &v))
 			continue;
 		if (!fields[i].scale && v.type == '"') {
-			ok = tide__tt_attr_string(t, s, fields[i].attr, v, TEXT_MOST);
+			ok = tide__tt_set_attr_string(t, s, fields[i].attr, v, TEXT_MOST);
 			seen[i] = true;
-		} else if (fields[i].scale && tide__plain_number(v, fields[i].scale, &number)) {
-			ok = tide__tt_attr_number(t, s, fields[i].attr, number);
+		} else if (fields[i].scale &&
+			   tide__plain_parse_number(v, fields[i].scale, &number)) {
+			ok = tide__tt_set_attr_number(t, s, fields[i].attr, number);
 			seen[i] = true;
 		}
 	}

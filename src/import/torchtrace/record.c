@@ -34,7 +34,7 @@ static bool attr(tt *t, uint32_t span, const char *key, tide_str text, int64_t n
 	return true;
 }
 
-bool tide__tt_attr_number(tt *t, uint32_t span, const char *key, int64_t v)
+bool tide__tt_set_attr_number(tt *t, uint32_t span, const char *key, int64_t v)
 {
 	return attr(t, span, key, (tide_str){ 0 }, v == TIDE_FACT_EMPTY ? v + 1 : v);
 }
@@ -52,7 +52,7 @@ static bool room(tt *t, size_t n)
 	return TIDE_ROOM(t->scratch, t->room, n ? n : 1) || tide__tt_nomem(t);
 }
 
-bool tide__tt_attr_string(tt *t, uint32_t span, const char *key, tide_plain v, size_t most)
+bool tide__tt_set_attr_string(tt *t, uint32_t span, const char *key, tide_plain v, size_t most)
 {
 	if (v.type != '"')
 		return true;
@@ -62,7 +62,7 @@ bool tide__tt_attr_string(tt *t, uint32_t span, const char *key, tide_plain v, s
 	return tide__tt_attr_text(t, span, key, t->scratch, n < most ? n : most);
 }
 
-bool tide__tt_payload(tt *t, const tt_record *r, size_t most, size_t *n)
+bool tide__tt_copy_payload(tt *t, const tt_record *r, size_t most, size_t *n)
 {
 	bool start = true;
 	size_t have = r->n_payload < most ? r->n_payload : most;
@@ -96,13 +96,13 @@ static uint32_t push_span(tt *t, uint32_t lane, int64_t at, tide_str name, uint8
 	return row;
 }
 
-uint32_t tide__tt_note(tt *t, const tt_record *r, const char *name)
+uint32_t tide__tt_add_note(tt *t, const tt_record *r, const char *name)
 {
 	uint32_t s = push_span(t, t->lane, t->now, tide__str(t->m, name), TIDE_CAT_OTHER);
 	if (s && r->compile_id[0])
 		tide__tt_attr_text(t, s, "compile_id", r->compile_id, strlen(r->compile_id));
 	if (s && r->attempt >= 0)
-		tide__tt_attr_number(t, s, "attempt", r->attempt);
+		tide__tt_set_attr_number(t, s, "attempt", r->attempt);
 	return t->rc == TIDE_OK ? s : 0;
 }
 
@@ -132,7 +132,7 @@ static bool begin(tt *t, uint32_t lane, int64_t at, tide_str name, tide_plain ar
 	t->open[t->n_open++] = (tt_open){ span, lane };
 	t->m->spans.t1[span] = TIDE_T_NEVER;
 	return !tide__plain_get(args, "compile_id", &id) ||
-	       tide__tt_attr_string(t, span, "compile_id", id, NAME_MOST);
+	       tide__tt_set_attr_string(t, span, "compile_id", id, NAME_MOST);
 }
 
 /* Ends the innermost open stage of that name; those begun after it end with it. */
@@ -167,7 +167,7 @@ static bool end(tt *t, uint32_t lane, int64_t at, tide_str name)
 
 static bool cache_note(tt *t, const tt_record *r, const char *cache, const char *state, size_t n)
 {
-	uint32_t s = tide__tt_note(t, r, "cache");
+	uint32_t s = tide__tt_add_note(t, r, "cache");
 	return s && tide__tt_attr_text(t, s, "cache", cache, strlen(cache)) &&
 	       tide__tt_attr_text(t, s, "state", state, n);
 }
@@ -208,14 +208,15 @@ static bool event(tt *t, tt_record *r, tide_plain member)
 	(void)member;
 	if (!tide__plain_parse(r->payload, r->n_payload, &e) ||
 	    !tide__plain_get(e, "name", &name) || name.type != '"' ||
-	    !tide__plain_get(e, "ts", &ts) || !tide__plain_number(ts, 1000, &at) || at < 0 ||
+	    !tide__plain_get(e, "ts", &ts) || !tide__plain_parse_number(ts, 1000, &at) || at < 0 ||
 	    !tide__plain_get(e, "ph", &ph) || ph.type != '"' || ph.n != 1) {
 		t->bad_payloads++;
 		return true;
 	}
 	t->now = at;
 	tide__plain_get(e, "args", &args);
-	if (tide__plain_get(e, "tid", &tid) && (!tide__plain_number(tid, 1, &thread) || thread < 0))
+	if (tide__plain_get(e, "tid", &tid) &&
+	    (!tide__plain_parse_number(tid, 1, &thread) || thread < 0))
 		thread = 0;
 	uint32_t lane = lane_of(t, thread);
 	tide_str s = tide__strn(t->m, name.at, name.n < NAME_MOST ? name.n : NAME_MOST);
@@ -234,7 +235,8 @@ static bool intern(tt *t, tt_record *r, tide_plain pair)
 	int64_t number;
 	(void)r;
 	if (!tide__plain_next(&w, &key, &text) || text.type != '"' ||
-	    !tide__plain_next(&w, &key, &id) || !tide__plain_number(id, 1, &number) || number < 0) {
+	    !tide__plain_next(&w, &key, &id) || !tide__plain_parse_number(id, 1, &number) ||
+	    number < 0) {
 		t->bad_lines++;
 		return true;
 	}
@@ -259,7 +261,7 @@ static bool break_place(tt *t, uint32_t s, size_t n)
 		return true;
 	for (const char *p = colon + 1; p < stop && *p >= '0' && *p <= '9' && line < INT32_MAX; p++)
 		line = line * 10 + (*p - '0');
-	return tide__tt_attr_number(t, s, "line", line) &&
+	return tide__tt_set_attr_number(t, s, "line", line) &&
 	       tide__tt_attr_text(t, s, "file", t->scratch + skip,
 				  (size_t)(colon - t->scratch) - skip);
 }
@@ -267,28 +269,30 @@ static bool break_place(tt *t, uint32_t s, size_t n)
 static bool text_note(tt *t, const tt_record *r, const char *name, bool place)
 {
 	size_t n;
-	uint32_t s = tide__tt_note(t, r, name);
-	return s && tide__tt_payload(t, r, TEXT_MOST, &n) && (!place || break_place(t, s, n)) &&
+	uint32_t s = tide__tt_add_note(t, r, name);
+	return s && tide__tt_copy_payload(t, r, TEXT_MOST, &n) &&
+	       (!place || break_place(t, s, n)) &&
 	       tide__tt_attr_text(t, s, "reason", t->scratch, n);
 }
 
 static bool graph_note(tt *t, tt_record *r)
 {
-	uint32_t s = tide__tt_note(t, r, "post_grad_graph");
-	return s && tide__tt_attr_number(t, s, "ops", tide__tt_graph_ops(r->payload, r->n_payload));
+	uint32_t s = tide__tt_add_note(t, r, "post_grad_graph");
+	return s &&
+	       tide__tt_set_attr_number(t, s, "ops", tide__tt_graph_ops(r->payload, r->n_payload));
 }
 
 static bool recompile_note(tt *t, const tt_record *r)
 {
 	tide_plain list, key, v;
 	size_t n;
-	uint32_t s = tide__tt_note(t, r, "recompile");
+	uint32_t s = tide__tt_add_note(t, r, "recompile");
 	/* a list whose first reason is about the newest entry of the cache; newer logs: a text */
 	tide__plain_parse(r->payload, r->n_payload, &list);
 	tide_plain_walk w = tide__plain_walk(list);
 	if (s && tide__plain_next(&w, &key, &v) && v.type == '"')
-		return tide__tt_attr_string(t, s, "reason", v, TEXT_MOST);
-	return s && tide__tt_payload(t, r, TEXT_MOST, &n) &&
+		return tide__tt_set_attr_string(t, s, "reason", v, TEXT_MOST);
+	return s && tide__tt_copy_payload(t, r, TEXT_MOST, &n) &&
 	       tide__tt_attr_text(t, s, "reason", t->scratch, n);
 }
 
@@ -322,12 +326,12 @@ static bool output_code(tt *t, tt_record *r, tide_plain member)
 {
 	tide_plain name;
 	tt_code c = tide__tt_code(r->payload, r->n_payload);
-	uint32_t s = tide__tt_note(t, r, "output_code");
+	uint32_t s = tide__tt_add_note(t, r, "output_code");
 	tide__plain_get(member, "filename", &name);
-	return s && tide__tt_attr_number(t, s, "kernels", c.kernels) &&
-	       tide__tt_attr_number(t, s, "launches", c.launches) &&
-	       tide__tt_attr_number(t, s, "external", c.external) &&
-	       tide__tt_attr_string(t, s, "file", name, NAME_MOST);
+	return s && tide__tt_set_attr_number(t, s, "kernels", c.kernels) &&
+	       tide__tt_set_attr_number(t, s, "launches", c.launches) &&
+	       tide__tt_set_attr_number(t, s, "external", c.external) &&
+	       tide__tt_set_attr_string(t, s, "file", name, NAME_MOST);
 }
 
 /* Reads frames, outermost first; file names are ids of interned texts. */
@@ -343,10 +347,10 @@ static bool start(tt *t, tt_record *r, tide_plain member)
 		tide_str name = { 0 }, path = { 0 };
 		if (tide__plain_get(f, "name", &v) && v.type == '"')
 			name = tide__strn(t->m, v.at, v.n);
-		if (tide__plain_get(f, "filename", &v) && tide__plain_number(v, 1, &file) &&
+		if (tide__plain_get(f, "filename", &v) && tide__plain_parse_number(v, 1, &file) &&
 		    file >= 0)
 			path.i = tide__map_get(&t->strs, (uint64_t)file + 1);
-		if (!tide__plain_get(f, "line", &v) || !tide__plain_number(v, 1, &line) ||
+		if (!tide__plain_get(f, "line", &v) || !tide__plain_parse_number(v, 1, &line) ||
 		    line < 0 || line > UINT32_MAX)
 			line = 0;
 		tide_frame_id id = tide__frame(t->m, name, path, (uint32_t)line);
@@ -354,7 +358,7 @@ static bool start(tt *t, tt_record *r, tide_plain member)
 		if (!id.i || !at.i)
 			return tide__tt_nomem(t);
 	}
-	uint32_t s = tide__tt_note(t, r, "dynamo_start");
+	uint32_t s = tide__tt_add_note(t, r, "dynamo_start");
 	if (s)
 		t->m->spans.stack[s] = at;
 	return s;
@@ -362,12 +366,12 @@ static bool start(tt *t, tt_record *r, tide_plain member)
 
 static bool metrics(tt *t, tt_record *r, tide_plain member)
 {
-	return tide__tt_metrics(t, r, member, "forward");
+	return tide__tt_read_metrics(t, r, member, "forward");
 }
 
 static bool backward(tt *t, tt_record *r, tide_plain member)
 {
-	return tide__tt_metrics(t, r, member, "backward");
+	return tide__tt_read_metrics(t, r, member, "backward");
 }
 
 static const struct {

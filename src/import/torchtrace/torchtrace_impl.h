@@ -52,20 +52,20 @@ typedef struct tt_record {
 /* Returns true if a line of at least n bytes starts like a record. */
 bool tide__tt_is_line(const char *s, size_t n);
 /* Reads all records of a file's text. Returns false after a failure (t->rc). */
-bool tide__tt_lines(tt *t, const char *text, size_t n);
+bool tide__tt_read_lines(tt *t, const char *text, size_t n);
 
 /* ---- record.c, metrics.c ---- */
 
 bool tide__tt_record(tt *t, tt_record *r);
-bool tide__tt_metrics(tt *t, const tt_record *r, tide_plain metrics, const char *member);
+bool tide__tt_read_metrics(tt *t, const tt_record *r, tide_plain metrics, const char *member);
 /* Adds a zero-length span at t->now that describes r's compile; 0 after a failure. */
-uint32_t tide__tt_note(tt *t, const tt_record *r, const char *name);
-bool tide__tt_attr_number(tt *t, uint32_t span, const char *key, int64_t v);
+uint32_t tide__tt_add_note(tt *t, const tt_record *r, const char *name);
+bool tide__tt_set_attr_number(tt *t, uint32_t span, const char *key, int64_t v);
 bool tide__tt_attr_text(tt *t, uint32_t span, const char *key, const char *s, size_t n);
 /* Sets the attribute to a string value, escapes decoded, at most `most` bytes. */
-bool tide__tt_attr_string(tt *t, uint32_t span, const char *key, tide_plain v, size_t most);
+bool tide__tt_set_attr_string(tt *t, uint32_t span, const char *key, tide_plain v, size_t most);
 /* Copies a payload, without the tab at the start of each line, into t->scratch. */
-bool tide__tt_payload(tt *t, const tt_record *r, size_t most, size_t *n);
+bool tide__tt_copy_payload(tt *t, const tt_record *r, size_t most, size_t *n);
 bool tide__tt_nomem(tt *t);
 
 /* ---- source_text.c ---- */

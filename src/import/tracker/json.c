@@ -20,7 +20,7 @@ static bool fail(trk *t, size_t p)
 	return false;
 }
 
-bool tide__tracker_bad(trk *t, size_t p)
+bool tide__tracker_fail(trk *t, size_t p)
 {
 	kin_fail(&t->c, p);
 	return fail(t, p);
@@ -48,7 +48,7 @@ bool tide__tracker_next(trk *t, trk_walk *w, kin_slice *key, kin_slice *value)
 		return false;
 	if (w->begun) {
 		if (b[p] != ',')
-			return tide__tracker_bad(t, p);
+			return tide__tracker_fail(t, p);
 		p = kin_ws(b, p + 1);
 	}
 	w->begun = true;
@@ -67,8 +67,8 @@ bool tide__tracker_is(const trk *t, kin_slice s, const char *text)
 	return strlen(text) == s.n && !memcmp(t->c.s.b + s.at, text, s.n);
 }
 
-bool tide__tracker_fields(trk *t, kin_slice object, const char *const *names, size_t n,
-			  kin_slice *out)
+bool tide__tracker_find_fields(trk *t, kin_slice object, const char *const *names, size_t n,
+			       kin_slice *out)
 {
 	kin_slice key, value;
 	trk_walk w = tide__tracker_walk(t, object);
@@ -119,7 +119,7 @@ static bool decimal(const char *s, size_t n, wide *digits, int *scale)
 	return seen && i == n;
 }
 
-bool tide__tracker_number(const trk *t, kin_slice v, int64_t scale, int64_t *out)
+bool tide__tracker_parse_number(const trk *t, kin_slice v, int64_t scale, int64_t *out)
 {
 	wide d;
 	int ten;
@@ -173,7 +173,7 @@ static bool zone_at(const char *s, size_t n, int64_t *east)
 	return true;
 }
 
-bool tide__tracker_iso(const trk *t, kin_slice v, int64_t *ns, bool *zoned)
+bool tide__tracker_parse_iso(const trk *t, kin_slice v, int64_t *ns, bool *zoned)
 {
 	static const struct {
 		size_t at, n;
@@ -205,7 +205,7 @@ bool tide__tracker_iso(const trk *t, kin_slice v, int64_t *ns, bool *zoned)
 	return true;
 }
 
-tide_str tide__tracker_str(trk *t, kin_slice v)
+tide_str tide__tracker_intern(trk *t, kin_slice v)
 {
 	tide_str none = { 0 };
 	if (v.type != '"' || !v.n)
@@ -217,7 +217,7 @@ tide_str tide__tracker_str(trk *t, kin_slice v)
 	return s;
 }
 
-tide_str tide__tracker_raw(trk *t, kin_slice v)
+tide_str tide__tracker_intern_raw(trk *t, kin_slice v)
 {
 	tide_str s = v.n ? tide__strn(t->m, t->c.s.b + v.at, v.n) : (tide_str){ 0 };
 	if (!s.i && v.n)

@@ -16,9 +16,9 @@ enum { SHAPE_MOST = 1000, LANES_MOST = 4096 };
 static bool moment(const trk *t, kin_slice ns, kin_slice iso, int64_t *out)
 {
 	bool zoned;
-	if (tide__tracker_number(t, ns, 1, out))
+	if (tide__tracker_parse_number(t, ns, 1, out))
 		return *out >= 0 && *out < INT64_MAX / 2;
-	if (!tide__tracker_iso(t, iso, out, &zoned))
+	if (!tide__tracker_parse_iso(t, iso, out, &zoned))
 		return false;
 	*out += zoned ? 0 : t->zone;
 	return true;
@@ -33,12 +33,12 @@ static bool learn_zone(trk *t, kin_slice list, const char *ns_name)
 	bool zoned;
 	trk_walk w = tide__tracker_walk(t, list);
 	if (!tide__tracker_next(t, &w, &key, &first) ||
-	    !tide__tracker_fields(t, first, names, 2, v))
+	    !tide__tracker_find_fields(t, first, names, 2, v))
 		return t->rc == TIDE_OK;
-	if (!tide__tracker_number(t, v[0], 1, &ns) || ns < 0 || ns >= INT64_MAX / 2)
+	if (!tide__tracker_parse_number(t, v[0], 1, &ns) || ns < 0 || ns >= INT64_MAX / 2)
 		return true;
 	t->unix_time = true;
-	if (tide__tracker_iso(t, v[1], &iso, &zoned) && !zoned)
+	if (tide__tracker_parse_iso(t, v[1], &iso, &zoned) && !zoned)
 		t->zone =
 			(ns - iso + (ns > iso ? 500000000 : -500000000)) / 1000000000 * 1000000000;
 	return true;
@@ -63,7 +63,7 @@ static uint32_t new_lane(trk *t, int64_t number)
 static uint32_t lane(trk *t, kin_slice thread)
 {
 	int64_t number;
-	if (!tide__tracker_number(t, thread, 1, &number) || t->m->lanes.n > LANES_MOST) {
+	if (!tide__tracker_parse_number(t, thread, 1, &number) || t->m->lanes.n > LANES_MOST) {
 		if (!t->lane_of_none)
 			t->lane_of_none = new_lane(t, 0);
 		return t->lane_of_none;
@@ -91,15 +91,15 @@ static void attr(trk *t, uint32_t span, const char *key, tide_str text, int64_t 
 static void attr_text(trk *t, uint32_t span, const char *key, kin_slice v)
 {
 	if (v.type == '"' && v.n)
-		attr(t, span, key, tide__tracker_str(t, v), 0);
+		attr(t, span, key, tide__tracker_intern(t, v), 0);
 	else if ((v.type == '[' || v.type == '{') && v.n > 2 && v.n <= SHAPE_MOST)
-		attr(t, span, key, tide__tracker_raw(t, v), 0);
+		attr(t, span, key, tide__tracker_intern_raw(t, v), 0);
 }
 
 static void attr_number(trk *t, uint32_t span, const char *key, kin_slice v, int64_t scale)
 {
 	int64_t n;
-	if (tide__tracker_number(t, v, scale, &n))
+	if (tide__tracker_parse_number(t, v, scale, &n))
 		attr(t, span, key, (tide_str){ 0 }, n);
 }
 
@@ -112,7 +112,7 @@ static uint32_t put_span(trk *t, kin_slice start_ns, kin_slice timestamp, kin_sl
 		t->bad++;
 		return 0;
 	}
-	bool known = tide__tracker_number(t, duration, 1000, &took) && took >= 0 &&
+	bool known = tide__tracker_parse_number(t, duration, 1000, &took) && took >= 0 &&
 		     took < INT64_MAX / 2 - t0;
 	uint32_t in = lane(t, thread), row = in ? tide__push(&t->m->spans, &tide_spans_desc) : 0;
 	uint8_t *open = row ? KIN_PUSH(t, open) : NULL;
@@ -145,13 +145,13 @@ static void log_entry(trk *t, kin_slice entry)
 					      "module_type",  "memory_delta_mb", "input_shapes",
 					      "output_shape", "num_inputs",	 "num_outputs" };
 	kin_slice v[N];
-	if (!tide__tracker_fields(t, entry, names, N, v))
+	if (!tide__tracker_find_fields(t, entry, names, N, v))
 		return;
 	uint32_t row = put_span(t, v[START], v[STAMP], v[TOOK], v[THREAD],
-				tide__tracker_str(t, v[NAME]), TIDE_CAT_OP);
+				tide__tracker_intern(t, v[NAME]), TIDE_CAT_OP);
 	if (!row)
 		return;
-	if (!tide__tracker_number(t, v[ID], 1, &t->ids[row]))
+	if (!tide__tracker_parse_number(t, v[ID], 1, &t->ids[row]))
 		t->ids[row] = 0;
 	attr_number(t, row, "operation_id", v[ID], 1);
 	attr_text(t, row, "module_type", v[TYPE]);
@@ -171,7 +171,7 @@ static void operation_run(trk *t, kin_slice run, tide_str name)
 					      "post_total_mb",	   "peak_total_mb",
 					      "tensors_allocated", "tensors_deallocated" };
 	kin_slice v[N];
-	if (!tide__tracker_fields(t, run, names, N, v))
+	if (!tide__tracker_find_fields(t, run, names, N, v))
 		return;
 	uint32_t row = put_span(t, v[START], v[STAMP], v[TOOK], v[THREAD], name, TIDE_CAT_USER);
 	if (!row)
@@ -196,8 +196,8 @@ static void learn_devices(trk *t, kin_slice tensors, tide_str device)
 	kin_val v;
 	trk_walk w = tide__tracker_walk(t, tensors);
 	while (device.i && tide__tracker_next(t, &w, &none, &one))
-		if (tide__tracker_fields(t, one, names, 1, &id) && id.type == '0' &&
-		    tide__kineto_slice_val(&t->c, id, &v) && !v.text &&
+		if (tide__tracker_find_fields(t, one, names, 1, &id) && id.type == '0' &&
+		    tide__kineto_parse_slice(&t->c, id, &v) && !v.text &&
 		    !tide__map_put(&t->devices, (uint64_t)v.num, device.i))
 			tide__tracker_nomem(t);
 }
@@ -211,7 +211,7 @@ static void snapshot(trk *t, kin_slice snap)
 	kin_slice v[N], key, one, p[3];
 	int64_t at;
 	uint64_t bytes, all, sum = 0;
-	if (!tide__tracker_fields(t, snap, names, N, v))
+	if (!tide__tracker_find_fields(t, snap, names, N, v))
 		return;
 	if (!moment(t, v[TIME], v[STAMP], &at)) {
 		t->bad++;
@@ -223,17 +223,17 @@ static void snapshot(trk *t, kin_slice snap)
 		return;
 	}
 	*s = (trk_snap){ .t = at,
-			 .name = tide__tracker_str(t, v[NAME]),
+			 .name = tide__tracker_intern(t, v[NAME]),
 			 .first = t->n_totals,
 			 .first_listed = t->n_listed };
 	trk_walk w = tide__tracker_walk(t, v[DEVICES]);
 	while (w.object && tide__tracker_next(t, &w, &key, &one)) {
-		tide_str device = tide__tracker_str(t, key);
-		if (!device.i || !tide__tracker_fields(t, one, parts, 3, p))
+		tide_str device = tide__tracker_intern(t, key);
+		if (!device.i || !tide__tracker_find_fields(t, one, parts, 3, p))
 			continue;
 		learn_devices(t, p[2], device);
 		bool known = tide__tracker_bytes(t, p[0], p[1], &bytes);
-		if (t->list && !tide__tracker_list(t, p[2], device, known ? bytes : 0))
+		if (t->list && !tide__tracker_add_list(t, p[2], device, known ? bytes : 0))
 			return;
 		if (!known)
 			continue;
@@ -246,7 +246,7 @@ static void snapshot(trk *t, kin_slice snap)
 		sum = bytes > UINT64_MAX - sum ? UINT64_MAX : sum + bytes;
 	}
 	if (t->list && tide__tracker_bytes(t, v[BYTES], v[TOTAL], &all) && all > sum &&
-	    !tide__tracker_list_rest(t, all - sum))
+	    !tide__tracker_add_rest(t, all - sum))
 		return;
 	s = &t->snaps[t->n_snaps - 1];
 	s->n = t->n_totals - s->first;
@@ -258,7 +258,8 @@ static void snapshot(trk *t, kin_slice snap)
 bool tide__tracker_bytes(const trk *t, kin_slice bytes, kin_slice mb, uint64_t *out)
 {
 	int64_t n;
-	if ((!tide__tracker_number(t, bytes, 1, &n) && !tide__tracker_number(t, mb, MB, &n)) ||
+	if ((!tide__tracker_parse_number(t, bytes, 1, &n) &&
+	     !tide__tracker_parse_number(t, mb, MB, &n)) ||
 	    n < 0)
 		return false;
 	*out = (uint64_t)n;
@@ -296,8 +297,8 @@ static bool put_dim(trk *t, int64_t d)
 	return true;
 }
 
-uint32_t tide__tracker_tensor(trk *t, kin_slice shape, kin_slice dtype, kin_slice grad,
-			      uint8_t role)
+uint32_t tide__tracker_add_tensor(trk *t, kin_slice shape, kin_slice dtype, kin_slice grad,
+				  uint8_t role)
 {
 	tide_model *m = t->m;
 	kin_slice none, one;
@@ -318,7 +319,7 @@ uint32_t tide__tracker_tensor(trk *t, kin_slice shape, kin_slice dtype, kin_slic
 									     : 2;
 	trk_walk w = tide__tracker_walk(t, shape);
 	while (m->tensors.ndim[row] < 64 && tide__tracker_next(t, &w, &none, &one))
-		if (tide__tracker_number(t, one, 1, &d) && d >= 0 && put_dim(t, d))
+		if (tide__tracker_parse_number(t, one, 1, &d) && d >= 0 && put_dim(t, d))
 			m->tensors.ndim[row]++;
 	return row;
 }
@@ -327,20 +328,20 @@ uint32_t tide__tracker_tensor(trk *t, kin_slice shape, kin_slice dtype, kin_slic
 static tide_str device_of(trk *t, kin_slice id, kin_slice said)
 {
 	kin_val v;
-	tide_str device = tide__tracker_str(t, said);
-	if (!device.i && tide__kineto_slice_val(&t->c, id, &v) && !v.text)
+	tide_str device = tide__tracker_intern(t, said);
+	if (!device.i && tide__kineto_parse_slice(&t->c, id, &v) && !v.text)
 		device.i = tide__map_get(&t->devices, (uint64_t)v.num);
 	return device;
 }
 
 static trk_where where_of(trk *t, kin_slice op, kin_slice id, kin_slice thread, kin_slice order)
 {
-	trk_where w = { .op = tide__tracker_str(t, op) };
-	if (!tide__tracker_number(t, id, 1, &w.id))
+	trk_where w = { .op = tide__tracker_intern(t, op) };
+	if (!tide__tracker_parse_number(t, id, 1, &w.id))
 		w.id = 0;
-	if (!tide__tracker_number(t, thread, 1, &w.thread))
+	if (!tide__tracker_parse_number(t, thread, 1, &w.thread))
 		w.thread = TRK_NO_THREAD;
-	if (!tide__tracker_number(t, order, 1, &w.order))
+	if (!tide__tracker_parse_number(t, order, 1, &w.order))
 		w.order = 0;
 	return w;
 }
@@ -356,7 +357,7 @@ static void lives_of(trk *t, kin_slice events, trk_life like)
 	bool alive = false;
 	trk_walk w = tide__tracker_walk(t, events);
 	while (tide__tracker_next(t, &w, &none, &one) &&
-	       tide__tracker_fields(t, one, names, N, v)) {
+	       tide__tracker_find_fields(t, one, names, N, v)) {
 		bool born = v[KIND].type && tide__tracker_is(t, v[KIND], "allocated");
 		bool died = v[KIND].type && tide__tracker_is(t, v[KIND], "deallocated");
 		if (!born && !died)
@@ -396,7 +397,7 @@ static void lifecycle(trk *t, kin_slice id, kin_slice life)
 					      "role_source", "events" };
 	kin_slice v[N];
 	trk_life like = { 0 };
-	if (!tide__tracker_fields(t, life, names, N, v))
+	if (!tide__tracker_find_fields(t, life, names, N, v))
 		return;
 	if (!tide__tracker_bytes(t, v[BYTES], v[SIZE], &like.size)) {
 		t->bad++;
@@ -411,8 +412,8 @@ static void lifecycle(trk *t, kin_slice id, kin_slice life)
 		     : like.role    ? TIDE_ALLOC_ROLE_GUESSED
 				    : 0;
 	like.device = device_of(t, id, v[DEVICE]);
-	like.tensor = tide__tracker_tensor(t, v[SHAPE], v[DTYPE], v[GRAD],
-					   recorded ? like.role : TIDE_ROLE_UNKNOWN);
+	like.tensor = tide__tracker_add_tensor(t, v[SHAPE], v[DTYPE], v[GRAD],
+					       recorded ? like.role : TIDE_ROLE_UNKNOWN);
 	lives_of(t, v[EVENTS], like);
 }
 
@@ -432,19 +433,20 @@ static void metadata(trk *t, kin_slice v)
 	kin_slice f[N];
 	int64_t n;
 	char text[64];
-	if (!tide__tracker_fields(t, v, names, N, f))
+	if (!tide__tracker_find_fields(t, v, names, N, f))
 		return;
 	if (f[0].type == '"' && f[0].n < sizeof text) {
 		snprintf(text, sizeof text, "%.*s", (int)f[0].n, t->c.s.b + f[0].at);
 		if (!tide__fact_text(t->m, "tracker.generated_at", text))
 			tide__tracker_nomem(t);
 	}
-	if (!tide__tracker_number(t, f[LAST], 1, &t->start) || t->start < 0 ||
-	    !tide__tracker_number(t, f[LAST + 1], 1, &t->end) || t->end >= INT64_MAX / 2)
+	if (!tide__tracker_parse_number(t, f[LAST], 1, &t->start) || t->start < 0 ||
+	    !tide__tracker_parse_number(t, f[LAST + 1], 1, &t->end) || t->end >= INT64_MAX / 2)
 		t->end = t->start - 1;
 	for (int i = FIRST; i < LAST; i++) {
 		snprintf(text, sizeof text, "loss.%s", names[i]);
-		if (tide__tracker_number(t, f[i], 1, &n) && n > 0 && !tide__fact_num(t->m, text, n))
+		if (tide__tracker_parse_number(t, f[i], 1, &n) && n > 0 &&
+		    !tide__fact_num(t->m, text, n))
 			tide__tracker_nomem(t);
 	}
 }
@@ -462,7 +464,7 @@ static void operations(trk *t, kin_slice all)
 	kin_slice key, runs, none, one;
 	trk_walk w = tide__tracker_walk(t, all);
 	while (w.object && tide__tracker_next(t, &w, &key, &runs)) {
-		tide_str name = tide__tracker_str(t, key);
+		tide_str name = tide__tracker_intern(t, key);
 		trk_walk in = tide__tracker_walk(t, runs);
 		while (!in.object && tide__tracker_next(t, &in, &none, &one))
 			operation_run(t, one, name);
@@ -477,13 +479,13 @@ bool tide__tracker_read(trk *t)
 		"tensor_lifecycle", "pytorch_operations", "operation_summary"
 	};
 	kin_slice v[N], key, one;
-	size_t p = kin_ws(t->c.s.b, 0), e = tide__kineto_value(&t->c, p, &one);
+	size_t p = kin_ws(t->c.s.b, 0), e = tide__kineto_parse_value(&t->c, p, &one);
 	char first = t->c.s.b[p];
 	if (first != '{' && first != '[')
-		return tide__tracker_bad(t, p);
+		return tide__tracker_fail(t, p);
 	if (e == KIN_FAIL) /* the walk reports the damaged byte */
 		one = (kin_slice){ (uint32_t)p, 1, first };
-	if (!tide__tracker_fields(t, one, names, N, v))
+	if (!tide__tracker_find_fields(t, one, names, N, v))
 		return false;
 	metadata(t, v[META]);
 	if (!learn_zone(t, v[LOG], "start_ns") || !learn_zone(t, v[SNAPS], "time_ns"))
@@ -496,5 +498,5 @@ bool tide__tracker_read(trk *t)
 	w = tide__tracker_walk(t, v[LIVES]);
 	while (w.object && tide__tracker_next(t, &w, &key, &one))
 		lifecycle(t, key, one);
-	return t->rc == TIDE_OK && tide__tracker_sums(t, v[PYTORCH], v[SUMMARY]);
+	return t->rc == TIDE_OK && tide__tracker_read_sums(t, v[PYTORCH], v[SUMMARY]);
 }

@@ -32,12 +32,12 @@ static bool put_rest(trk *t, uint64_t bytes, tide_str device)
 				    .device = device });
 }
 
-bool tide__tracker_list_rest(trk *t, uint64_t bytes)
+bool tide__tracker_add_rest(trk *t, uint64_t bytes)
 {
 	return put_rest(t, bytes, (tide_str){ 0 });
 }
 
-bool tide__tracker_list(trk *t, kin_slice tensors, tide_str device, uint64_t total)
+bool tide__tracker_add_list(trk *t, kin_slice tensors, tide_str device, uint64_t total)
 {
 	enum { BYTES, SIZE, ID, SHAPE, DTYPE, GRAD, PURPOSE, OP, BY, N };
 	static const char *const names[N] = { "size_bytes", "size_mb",	 "tensor_id",
@@ -48,7 +48,7 @@ bool tide__tracker_list(trk *t, kin_slice tensors, tide_str device, uint64_t tot
 	trk_walk w = tide__tracker_walk(t, tensors);
 	while (!w.object && tide__tracker_next(t, &w, &none, &one)) {
 		trk_listed x = { .device = device };
-		if (!tide__tracker_fields(t, one, names, N, v))
+		if (!tide__tracker_find_fields(t, one, names, N, v))
 			return false;
 		if (!tide__tracker_bytes(t, v[BYTES], v[SIZE], &x.size)) {
 			t->bad++;
@@ -56,7 +56,7 @@ bool tide__tracker_list(trk *t, kin_slice tensors, tide_str device, uint64_t tot
 		}
 		kin_slice id = v[ID].type ? v[ID] : one;
 		x.key = hash(t->c.s.b + id.at, id.n, tide__mix(device.i + 1));
-		x.op = tide__tracker_str(t, v[OP].type ? v[OP] : v[BY]);
+		x.op = tide__tracker_intern(t, v[OP].type ? v[OP] : v[BY]);
 		x.shape = v[SHAPE];
 		x.dtype = v[DTYPE];
 		x.grad = v[GRAD];
@@ -88,7 +88,7 @@ static bool begin(trk *t, struct matching *x, const trk_listed *l, int64_t at, u
 			  .role = tide__tracker_role(t, l->purpose),
 			  .listed = true };
 	life.flags = life.role ? TIDE_ALLOC_ROLE_GUESSED : 0;
-	life.tensor = tide__tracker_tensor(t, l->shape, l->dtype, l->grad, TIDE_ROLE_UNKNOWN);
+	life.tensor = tide__tracker_add_tensor(t, l->shape, l->dtype, l->grad, TIDE_ROLE_UNKNOWN);
 	trk_life *to = t->n_lives < UINT32_MAX - 1 ? KIN_PUSH(t, lives) : NULL;
 	if (!to || !TIDE_ROOM(x->seen, x->cap_seen, t->n_lives) ||
 	    !TIDE_ROOM(x->living, x->cap_living, x->n_living + 1) ||

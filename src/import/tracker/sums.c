@@ -10,7 +10,7 @@ enum { SHAPES_MOST = 1000 };
 static int64_t number(const trk *t, kin_slice v, int64_t scale)
 {
 	int64_t n;
-	return tide__tracker_number(t, v, scale, &n) ? n : TIDE_TOTAL_UNKNOWN;
+	return tide__tracker_parse_number(t, v, scale, &n) ? n : TIDE_TOTAL_UNKNOWN;
 }
 
 /* Adds a row whose figures are all unknown; SIZE_MAX if memory runs out. */
@@ -37,9 +37,9 @@ static bool pytorch_op(trk *t, kin_slice op)
 					      "input_shapes" };
 	tide_op_totals *x = &t->m->op_totals;
 	kin_slice v[N];
-	if (!tide__tracker_fields(t, op, names, N, v))
+	if (!tide__tracker_find_fields(t, op, names, N, v))
 		return false;
-	tide_str name = tide__tracker_str(t, v[NAME]);
+	tide_str name = tide__tracker_intern(t, v[NAME]);
 	size_t row = name.i ? row_of(t, name) : SIZE_MAX;
 	if (row == SIZE_MAX) {
 		t->bad += !name.i;
@@ -51,7 +51,7 @@ static bool pytorch_op(trk *t, kin_slice op)
 	x->host_bytes[row] = number(t, v[CPU_MB], MB);
 	x->device_bytes[row] = number(t, v[CUDA_MB], MB);
 	if (v[SHAPES].type == '[' && v[SHAPES].n > 2 && v[SHAPES].n <= SHAPES_MOST)
-		x->shapes[row] = tide__tracker_raw(t, v[SHAPES]);
+		x->shapes[row] = tide__tracker_intern_raw(t, v[SHAPES]);
 	return t->rc == TIDE_OK;
 }
 
@@ -65,10 +65,10 @@ static bool operation(trk *t, kin_slice key, kin_slice said)
 	tide_op_totals *x = &t->m->op_totals;
 	kin_slice v[N];
 	int64_t count;
-	if (!tide__tracker_fields(t, said, names, N, v))
+	if (!tide__tracker_find_fields(t, said, names, N, v))
 		return false;
-	tide_str name = tide__tracker_str(t, key);
-	if (tide__tracker_number(t, v[COUNT], 1, &count) &&
+	tide_str name = tide__tracker_intern(t, key);
+	if (tide__tracker_parse_number(t, v[COUNT], 1, &count) &&
 	    tide__map_get(&t->timed, name.i) >= count)
 		return t->rc == TIDE_OK;
 	size_t row = row_of(t, name);
@@ -80,7 +80,7 @@ static bool operation(trk *t, kin_slice key, kin_slice said)
 	return t->rc == TIDE_OK;
 }
 
-bool tide__tracker_sums(trk *t, kin_slice pytorch, kin_slice summary)
+bool tide__tracker_read_sums(trk *t, kin_slice pytorch, kin_slice summary)
 {
 	kin_slice key, one;
 	bool ok = true;

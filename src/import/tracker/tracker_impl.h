@@ -92,29 +92,29 @@ trk_walk tide__tracker_walk(const trk *t, kin_slice v);
 /* Gets the next one; returns false at the end or after a failure (t->rc). */
 bool tide__tracker_next(trk *t, trk_walk *w, kin_slice *key, kin_slice *value);
 /* Gets the named members of an object in out[0 .. n); type 0 = absent. */
-bool tide__tracker_fields(trk *t, kin_slice object, const char *const *names, size_t n,
-			  kin_slice *out);
+bool tide__tracker_find_fields(trk *t, kin_slice object, const char *const *names, size_t n,
+			       kin_slice *out);
 bool tide__tracker_is(const trk *t, kin_slice s, const char *text);
 
 /* Gets a number times `scale`, rounded; returns false if it is none or does not fit. */
-bool tide__tracker_number(const trk *t, kin_slice v, int64_t scale, int64_t *out);
+bool tide__tracker_parse_number(const trk *t, kin_slice v, int64_t scale, int64_t *out);
 /* Parses "2025-01-13T10:29:45.123456", with or without a zone (*zoned). Ns since 1970 as if in
  * UTC. */
-bool tide__tracker_iso(const trk *t, kin_slice v, int64_t *ns, bool *zoned);
+bool tide__tracker_parse_iso(const trk *t, kin_slice v, int64_t *ns, bool *zoned);
 /* Interns a text; 0 for null and other values. */
-tide_str tide__tracker_str(trk *t, kin_slice v);
+tide_str tide__tracker_intern(trk *t, kin_slice v);
 /* Interns any value's JSON. */
-tide_str tide__tracker_raw(trk *t, kin_slice v);
+tide_str tide__tracker_intern_raw(trk *t, kin_slice v);
 /* Record damage at byte p, or that memory ran out. Both return false. */
-bool tide__tracker_bad(trk *t, size_t p);
+bool tide__tracker_fail(trk *t, size_t p);
 bool tide__tracker_nomem(trk *t);
 
 /* ---- tensors (read.c) ---- */
 
 uint8_t tide__tracker_role(const trk *t, kin_slice name);
 /* Returns the row in tensors; 0 if the shape is unknown. */
-uint32_t tide__tracker_tensor(trk *t, kin_slice shape, kin_slice dtype, kin_slice grad,
-			      uint8_t role);
+uint32_t tide__tracker_add_tensor(trk *t, kin_slice shape, kin_slice dtype, kin_slice grad,
+				  uint8_t role);
 /* Bytes of a record: `bytes`, else `mb` × 1,048,576. */
 bool tide__tracker_bytes(const trk *t, kin_slice bytes, kin_slice mb, uint64_t *out);
 
@@ -122,16 +122,16 @@ bool tide__tracker_bytes(const trk *t, kin_slice bytes, kin_slice mb, uint64_t *
 
 /* Adds the tensors that a snapshot lists for a device of `total` bytes, and one more for the
  * remaining bytes. */
-bool tide__tracker_list(trk *t, kin_slice tensors, tide_str device, uint64_t total);
+bool tide__tracker_add_list(trk *t, kin_slice tensors, tide_str device, uint64_t total);
 /* Adds bytes of a snapshot that belong to none of its devices. */
-bool tide__tracker_list_rest(trk *t, uint64_t bytes);
+bool tide__tracker_add_rest(trk *t, uint64_t bytes);
 /* Computes lifetimes: from the first snapshot that lists a tensor to the first later one that does
  * not. */
 bool tide__tracker_listed_lives(trk *t);
 
 /* ---- sums.c ---- */
 
-bool tide__tracker_sums(trk *t, kin_slice pytorch, kin_slice summary);
+bool tide__tracker_read_sums(trk *t, kin_slice pytorch, kin_slice summary);
 
 /* ---- read.c, build.c, load.c ---- */
 

@@ -53,7 +53,7 @@ static bool number(struct graph *g, kin_slice v, int64_t *out)
 {
 	if (v.type == '"')
 		v.type = '0';
-	return v.n && tide__tracker_number(&g->t, v, 1, out);
+	return v.n && tide__tracker_parse_number(&g->t, v, 1, out);
 }
 
 static bool is_true(struct graph *g, kin_slice v)
@@ -105,12 +105,12 @@ static void describe_device(struct graph *g, kin_slice one)
 					      "dram_size_per_channel" };
 	kin_slice v[N];
 	int64_t id, channels, size;
-	if (!tide__tracker_fields(&g->t, one, names, N, v) || !number(g, v[ID], &id))
+	if (!tide__tracker_find_fields(&g->t, one, names, N, v) || !number(g, v[ID], &id))
 		return;
 	struct device *d = device_of(g, id);
 	if (!d)
 		return;
-	g->t.m->devices.name[d->row] = tide__tracker_str(&g->t, v[ARCH]);
+	g->t.m->devices.name[d->row] = tide__tracker_intern(&g->t, v[ARCH]);
 	if (number(g, v[CHANNELS], &channels) && number(g, v[SIZE], &size) && channels > 0 &&
 	    size > 0 && size < INT64_MAX / channels)
 		g->t.m->devices.capacity[d->row] = (uint64_t)(channels * size);
@@ -295,7 +295,7 @@ static void function_start(struct graph *g, const kin_slice *v)
 	m->spans.t0[row] = g->now;
 	m->spans.t1[row] = TIDE_T_NEVER;
 	m->spans.lane[row].i = g->lane;
-	m->spans.name[row] = tide__tracker_str(&g->t, v[P_NAME]);
+	m->spans.name[row] = tide__tracker_intern(&g->t, v[P_NAME]);
 	m->spans.cat[row] = TIDE_CAT_OP;
 	g->stack[g->depth++] = row;
 }
@@ -390,8 +390,8 @@ static void node(struct graph *g, kin_slice one)
 	static const char *const names[N] = { "counter", "node_type", "params", "connections" };
 	kin_slice v[N], p[P_N];
 	int64_t counter;
-	if (!tide__tracker_fields(&g->t, one, names, N, v) ||
-	    !tide__tracker_fields(&g->t, v[PARAMS], params, P_N, p))
+	if (!tide__tracker_find_fields(&g->t, one, names, N, v) ||
+	    !tide__tracker_find_fields(&g->t, v[PARAMS], params, P_N, p))
 		return;
 	g->now += NS;
 	if (!number(g, v[COUNTER], &counter) || counter < 0) {
@@ -419,7 +419,7 @@ static void node(struct graph *g, kin_slice one)
 static bool linked(struct graph *g, kin_slice one, const char *type, kin_slice *v, int64_t *counter)
 {
 	static const char *const names[] = { "counter", "node_type", "params", "connections" };
-	return tide__tracker_fields(&g->t, one, names, 4, v) && number(g, v[0], counter) &&
+	return tide__tracker_find_fields(&g->t, one, names, 4, v) && number(g, v[0], counter) &&
 	       *counter >= 0 && tide__tracker_is(&g->t, v[1], type);
 }
 
@@ -436,7 +436,7 @@ static void describe_tensor(struct graph *g, kin_slice one)
 	kin_slice v[4], p[P_N];
 	int64_t counter;
 	if (linked(g, one, "tensor", v, &counter) &&
-	    tide__tracker_fields(&g->t, v[2], params, P_N, p))
+	    tide__tracker_find_fields(&g->t, v[2], params, P_N, p))
 		tensor(g, p, counter);
 }
 
@@ -456,15 +456,15 @@ static bool read_document(struct graph *g)
 	static const char *const names[N] = { "graph", "devices" };
 	trk *t = &g->t;
 	kin_slice v[N], top;
-	size_t p = kin_ws(t->c.s.b, 0), e = tide__kineto_value(&t->c, p, &top);
+	size_t p = kin_ws(t->c.s.b, 0), e = tide__kineto_parse_value(&t->c, p, &top);
 	char first = t->c.s.b[p];
 	if (first != '{' && first != '[')
-		return tide__tracker_bad(t, p);
+		return tide__tracker_fail(t, p);
 	if (e == KIN_FAIL) /* the walk reports the damaged byte */
 		top = (kin_slice){ (uint32_t)p, 1, first };
 	v[GRAPH] = top;
 	if (first == '{') {
-		if (!tide__tracker_fields(t, top, names, N, v))
+		if (!tide__tracker_find_fields(t, top, names, N, v))
 			return false;
 		each(g, v[DEVICES_OF], describe_device);
 	}

@@ -162,7 +162,8 @@ static void put_source(tide_json *j, const tide_loaded *l, uint32_t span)
 	char *text = NULL;
 	size_t n = 0;
 	if (same_file(l) && l->m->span_src[span])
-		(void)tide__kineto_args(l->m->path, l->m->span_src[span] - 1, &text, &n, NULL);
+		(void)tide__kineto_reread_args(l->m->path, l->m->span_src[span] - 1, &text, &n,
+					       NULL);
 	tide__json_key(j, "source");
 	if (text && n <= MOST_SOURCE)
 		tide__json_strn(j, text, n);

@@ -66,7 +66,7 @@ static void test_ops(void **state)
 		const struct row *r = &rows[i];
 		tide_mlir_op p;
 		print_message("%s\n", r->name);
-		assert_true(tide__mlir_op(r->text, strlen(r->text), &p));
+		assert_true(tide__mlir_parse_op(r->text, strlen(r->text), &p));
 		is(p.results, r->results);
 		is(p.name, r->op);
 		is(p.operands, r->operands);
@@ -81,7 +81,7 @@ static void test_ops(void **state)
 		"", " ", "%1 =", "name", "\"open(", "(", "%1 = %2 = x"
 	};
 	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-		assert_false(tide__mlir_op(none[i], strlen(none[i]), &p));
+		assert_false(tide__mlir_parse_op(none[i], strlen(none[i]), &p));
 }
 
 /* Every prefix of a text, and every text with a byte changed: no read beyond it (sanitizers look). */
@@ -94,9 +94,9 @@ static void test_prefixes(void **state)
 			tide_mlir_op p;
 			tide_mlir_tensor t;
 			tide_slice one;
-			if (tide__mlir_op(s, n, &p))
+			if (tide__mlir_parse_op(s, n, &p))
 				for (tide_slice rest = p.in_types; tide__mlir_next(&rest, &one);)
-					tide__mlir_tensor(one, &t);
+					tide__mlir_parse_tensor(one, &t);
 			free(s);
 		}
 }
@@ -135,7 +135,8 @@ static void test_tensors(void **state)
 	};
 	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
 		tide_mlir_tensor x;
-		assert_true(tide__mlir_tensor((tide_slice){ t[i].type, strlen(t[i].type) }, &x));
+		assert_true(
+			tide__mlir_parse_tensor((tide_slice){ t[i].type, strlen(t[i].type) }, &x));
 		is(x.shape, t[i].shape);
 		is(x.dtype, t[i].dtype);
 		is(x.buffer, t[i].buffer);
@@ -144,8 +145,8 @@ static void test_tensors(void **state)
 		assert_int_equal(x.tiled, t[i].tiled);
 	}
 	tide_mlir_tensor x;
-	assert_false(tide__mlir_tensor(S("!ttnn.device"), &x));
-	assert_true(tide__mlir_tensor(S("tensor<4294967296x4294967296x8xf32>"), &x));
+	assert_false(tide__mlir_parse_tensor(S("!ttnn.device"), &x));
+	assert_true(tide__mlir_parse_tensor(S("tensor<4294967296x4294967296x8xf32>"), &x));
 	assert_true(x.bytes == UINT64_MAX); /* too many to count */
 }
 

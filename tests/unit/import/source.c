@@ -78,7 +78,7 @@ static tide_code drain_memory(const void *data, size_t size, uint64_t limit, siz
 			      tide_error *err)
 {
 	tide_source *s;
-	assert_int_equal(tide__source_memory(data, size, limit, &s, err), TIDE_OK);
+	assert_int_equal(tide__source_open_memory(data, size, limit, &s, err), TIDE_OK);
 	tide_code rc = drain(s, step, n, err);
 	size_t again;
 	if (rc != TIDE_OK) /* a failure stays */
@@ -175,7 +175,7 @@ static void test_bomb(void **state)
 	tide_source *s;
 	uint64_t all = 0;
 	size_t got = MB;
-	assert_int_equal(tide__source_memory(bomb, n, 10 * MB, &s, NULL), TIDE_OK);
+	assert_int_equal(tide__source_open_memory(bomb, n, 10 * MB, &s, NULL), TIDE_OK);
 	while (got == MB) {
 		tide_code rc = tide__source_read(s, zeros, MB, &got, &err);
 		all += got;
@@ -213,7 +213,8 @@ static void test_exhaustion(void **state)
 	for (uint64_t i = 1; i < (zstd ? 3 : 4); i++) {
 		tide_source *s;
 		tide__mem_fail_at(i);
-		assert_int_equal(tide__source_memory(packed, n_packed, 0, &s, NULL), TIDE_ENOMEM);
+		assert_int_equal(tide__source_open_memory(packed, n_packed, 0, &s, NULL),
+				 TIDE_ENOMEM);
 		assert_null(s);
 	}
 	tide__mem_fail_at(0);

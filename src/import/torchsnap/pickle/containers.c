@@ -349,7 +349,7 @@ static bool small(tide_pv v)
 	return tide__pv_tag(v) == TIDE_PV_INT && tide__pv_payload(v) < 1u << 30;
 }
 
-tide_pv tide__pickle_tuple(tide_pickle *p, tide_pv *items, size_t n, const uint8_t *at)
+tide_pv tide__pickle_make_tuple(tide_pickle *p, tide_pv *items, size_t n, const uint8_t *at)
 {
 	if (n == 2 && small(items[0]) && small(items[1]))
 		return tide__pv(TIDE_PV_PAIR,
@@ -360,7 +360,7 @@ tide_pv tide__pickle_tuple(tide_pickle *p, tide_pv *items, size_t n, const uint8
 
 /* ---- memo ---- */
 
-bool tide__pickle_memo_room(tide_pickle *p, size_t cap)
+bool tide__pickle_memo_reserve(tide_pickle *p, size_t cap)
 {
 	if (!TIDE_RESIZE(p->memo, cap))
 		return tide__pickle_nomem(p);
@@ -401,8 +401,8 @@ bool tide__pickle_memo_put(tide_pickle *p, uint64_t index, tide_pv v, const uint
 					 "memo entry %llu in a pickle of %zu bytes",
 					 (unsigned long long)index, p->n);
 	if (index >= p->cap_memo &&
-	    !tide__pickle_memo_room(p, index < p->cap_memo * 3 / 2 ? p->cap_memo * 3 / 2 + 64
-								   : index + 1))
+	    !tide__pickle_memo_reserve(p, index < p->cap_memo * 3 / 2 ? p->cap_memo * 3 / 2 + 64
+								      : index + 1))
 		return false;
 	if (index >= p->top_memo) {
 		memset(p->memo + p->top_memo, 0, (index - p->top_memo) * sizeof *p->memo);

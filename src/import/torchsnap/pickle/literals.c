@@ -30,7 +30,8 @@ void tide__pickle_keys_init(tide_pickle *p)
 	}
 }
 
-tide_pv tide__pickle_word(const tide_pickle *p, const uint8_t *text, size_t n, const uint8_t *op)
+tide_pv tide__pickle_read_word(const tide_pickle *p, const uint8_t *text, size_t n,
+			       const uint8_t *op)
 {
 	if (n && n < 64) {
 		for (unsigned h = key_hash(text, n); p->keys[h]; h = (h + 1) & 255) {
@@ -51,7 +52,7 @@ static tide_pv small_int(const tide_pickle *p, int64_t v, const uint8_t *op)
 	return tide__pv(TIDE_PV_NUM, (uint64_t)(op - p->data));
 }
 
-tide_pv tide__pickle_long(const tide_pickle *p, const uint8_t *le, size_t n, const uint8_t *op)
+tide_pv tide__pickle_read_long(const tide_pickle *p, const uint8_t *le, size_t n, const uint8_t *op)
 {
 	if (n > 8)
 		return tide__pv(TIDE_PV_NUM, (uint64_t)(op - p->data));
@@ -79,7 +80,8 @@ static bool decimal(const uint8_t *s, size_t n, bool *neg, uint64_t *out)
 	return true;
 }
 
-tide_pv tide__pickle_decimal(const tide_pickle *p, const uint8_t *text, size_t n, const uint8_t *op)
+tide_pv tide__pickle_read_decimal(const tide_pickle *p, const uint8_t *text, size_t n,
+				  const uint8_t *op)
 {
 	size_t digits = 0;
 	uint64_t u;

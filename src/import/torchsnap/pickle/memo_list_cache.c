@@ -17,7 +17,7 @@
 
 /* ---- memo opcodes ---- */
 
-bool tide__pickle_memo_op(tide_pickle *p, const uint8_t **at, tide_pv v, const uint8_t *op)
+bool tide__pickle_read_memo(tide_pickle *p, const uint8_t **at, tide_pv v, const uint8_t *op)
 {
 	uint64_t index;
 	switch (**at) {
@@ -45,12 +45,12 @@ bool tide__pickle_memo_op(tide_pickle *p, const uint8_t **at, tide_pv v, const u
 	return tide__pickle_pack(p, v, &p->memo[index]);
 }
 
-bool tide__pickle_empty(tide_pickle *p, const uint8_t **at, tide_pv v, tide_pv *out)
+bool tide__pickle_read_empty(tide_pickle *p, const uint8_t **at, tide_pv v, tide_pv *out)
 {
 	const uint8_t *op = *at;
 	++*at;
 	*out = v;
-	return !p->rc && tide__pickle_memo_op(p, at, v, op) && **at != '(';
+	return !p->rc && tide__pickle_read_memo(p, at, v, op) && **at != '(';
 }
 
 /* ---- runs ---- */
@@ -159,7 +159,7 @@ const uint8_t *tide__pickle_run(tide_pickle *p, const uint8_t *at, tide_pv *made
 		*made = find_run(p, at, last, hash);
 		at = last + 1;
 	}
-	return *made && tide__pickle_memo_op(p, &memo, *made, op) ? at : NULL;
+	return *made && tide__pickle_read_memo(p, &memo, *made, op) ? at : NULL;
 }
 
 void tide__pickle_fast_free(tide_pickle *p)

@@ -48,7 +48,7 @@ static bool push(vm *v, tide_pv x)
 	return true;
 }
 
-bool tide__pickle_underflow(vm *v, const uint8_t *op, const char *name)
+bool tide__pickle_fail_underflow(vm *v, const uint8_t *op, const char *name)
 {
 	return tide__pickle_fail(v, TIDE_ECORRUPT, op, "%s finds too few values on the stack",
 				 name);
@@ -115,7 +115,7 @@ static bool op_counted(vm *v, const struct opcode *o, const uint8_t *op)
 	if (!text)
 		return false;
 	if (o->tag == TIDE_PV_TEXT)
-		return push(v, tide__pickle_word(v, text, (size_t)n, op));
+		return push(v, tide__pickle_read_word(v, text, (size_t)n, op));
 	return push(v, tide__pv(TIDE_PV_BYTES, (uint64_t)(op - v->data)));
 }
 
@@ -126,7 +126,7 @@ static bool op_long4(vm *v, const struct opcode *o, const uint8_t *op)
 	if (n > INT32_MAX)
 		return tide__pickle_fail(v, TIDE_ECORRUPT, op, "%s of negative length", o->name);
 	const uint8_t *le = at ? take(v, n, op, o->name) : NULL;
-	return le && push(v, tide__pickle_long(v, le, n, op));
+	return le && push(v, tide__pickle_read_long(v, le, n, op));
 }
 
 static bool op_binfloat(vm *v, const struct opcode *o, const uint8_t *op)
@@ -148,7 +148,7 @@ static bool op_decimal(vm *v, const struct opcode *o, const uint8_t *op)
 		return false;
 	if (*op == 'I' && n == 2 && s[0] == '0' && (s[1] == '0' || s[1] == '1'))
 		return push(v, tide__pv(TIDE_PV_CONST, 1u + (s[1] == '1')));
-	tide_pv x = tide__pickle_decimal(v, s, n, op);
+	tide_pv x = tide__pickle_read_decimal(v, s, n, op);
 	return x ? push(v, x)
 		 : tide__pickle_fail(v, TIDE_ECORRUPT, op, "%s is not a number", o->name);
 }
@@ -157,7 +157,7 @@ static bool op_unicode(vm *v, const struct opcode *o, const uint8_t *op)
 {
 	size_t n;
 	const uint8_t *s = line(v, op, o->name, &n);
-	return s && push(v, tide__pickle_word(v, s, n, op));
+	return s && push(v, tide__pickle_read_word(v, s, n, op));
 }
 
 static bool op_string(vm *v, const struct opcode *o, const uint8_t *op)
@@ -168,7 +168,7 @@ static bool op_string(vm *v, const struct opcode *o, const uint8_t *op)
 		return false;
 	if (n < 2 || s[0] != s[n - 1] || (s[0] != '\'' && s[0] != '"'))
 		return tide__pickle_fail(v, TIDE_ECORRUPT, op, "%s without its quotes", o->name);
-	return push(v, tide__pickle_word(v, s + 1, n - 2, op));
+	return push(v, tide__pickle_read_word(v, s + 1, n - 2, op));
 }
 
 static bool op_pop(vm *v, const struct opcode *o, const uint8_t *op)
@@ -202,7 +202,7 @@ static bool op_empty(vm *v, const struct opcode *o, const uint8_t *op)
 static bool tuple(vm *v, size_t n, const uint8_t *op)
 {
 	v->sp -= n;
-	return push(v, tide__pickle_tuple(v, v->stack + v->sp, n, op));
+	return push(v, tide__pickle_make_tuple(v, v->stack + v->sp, n, op));
 }
 
 static bool op_tuple_n(vm *v, const struct opcode *o, const uint8_t *op)
@@ -279,7 +279,7 @@ static bool memo_index(vm *v, const struct opcode *o, const uint8_t *op, uint64_
 		*index = tide__pickle_le(at, o->arg);
 		return true;
 	}
-	tide_pv x = tide__pickle_decimal(v, at, n, op);
+	tide_pv x = tide__pickle_read_decimal(v, at, n, op);
 	if (!tide__pickle_u64(v, x, index))
 		return tide__pickle_fail(v, TIDE_ECORRUPT, op, "%s without a number", o->name);
 	return true;
@@ -292,7 +292,7 @@ static bool op_put(vm *v, const struct opcode *o, const uint8_t *op)
 	       tide__pickle_memo_put(v, index, v->stack[v->sp - 1], op);
 }
 
-bool tide__pickle_no_memo(vm *v, const uint8_t *op, uint64_t index)
+bool tide__pickle_fail_no_memo(vm *v, const uint8_t *op, uint64_t index)
 {
 	return tide__pickle_fail(v, TIDE_ECORRUPT, op, "memo entry %llu does not exist",
 				 (unsigned long long)index);
@@ -304,7 +304,7 @@ static bool op_get(vm *v, const struct opcode *o, const uint8_t *op)
 	if (!memo_index(v, o, op, &index))
 		return false;
 	tide_pv x = tide__pickle_memo_get(v, index);
-	return x ? push(v, x) : tide__pickle_no_memo(v, op, index);
+	return x ? push(v, x) : tide__pickle_fail_no_memo(v, op, index);
 }
 
 /* ---- opcodes that are refused ---- */
@@ -430,7 +430,7 @@ static const struct opcode opcodes[256] = {
 	[0x98] = { "READONLY_BUFFER", op_refuse, 0, 1 },
 };
 
-bool tide__pickle_cold(vm *v, const uint8_t *op)
+bool tide__pickle_run_cold(vm *v, const uint8_t *op)
 {
 	const struct opcode *o = &opcodes[*op];
 	if (!o->name)

@@ -36,7 +36,7 @@ bool tide__pickle_nomem(tide_pickle *p)
 	return false;
 }
 
-bool tide__pickle_more(void *vec, size_t *cap, size_t n, size_t size)
+bool tide__pickle_reserve(void *vec, size_t *cap, size_t n, size_t size)
 {
 	void *v;
 	if (!tide__grow(vec, cap, n + 1, size))
@@ -87,7 +87,7 @@ static void report(vm *v, const uint8_t *at, uint64_t *shown_at)
 static inline bool memo_read(vm *v, const uint8_t *op, uint32_t i)
 {
 	v->stack[v->sp] = tide__pickle_memo_get(v, i);
-	return v->stack[v->sp++] || tide__pickle_no_memo(v, op, i);
+	return v->stack[v->sp++] || tide__pickle_fail_no_memo(v, op, i);
 }
 
 static inline bool push_int(vm *v, uint64_t value)
@@ -99,8 +99,8 @@ static inline bool push_int(vm *v, uint64_t value)
 /* Reads a text or a long number of at most 255 bytes. */
 static inline bool push_short(vm *v, const uint8_t *op)
 {
-	v->stack[v->sp++] = *op == 0x8a ? tide__pickle_long(v, op + 2, op[1], op)
-					: tide__pickle_word(v, op + 2, op[1], op);
+	v->stack[v->sp++] = *op == 0x8a ? tide__pickle_read_long(v, op + 2, op[1], op)
+					: tide__pickle_read_word(v, op + 2, op[1], op);
 	return true;
 }
 
@@ -185,7 +185,7 @@ static bool run(vm *v, tide_pv *root)
 		if (*op == '.')
 			return stop(v, op, root);
 		v->p = op + 1;
-		if (!tide__pickle_cold(v, op))
+		if (!tide__pickle_run_cold(v, op))
 			return false;
 		p = v->p;
 	}
@@ -206,7 +206,7 @@ tide_code tide__pickle_load(const uint8_t *data, size_t n, tide_pickle_client *c
 	v->n = n;
 	v->client = client;
 	tide__pickle_keys_init(v);
-	bool ok = tide__pickle_memo_room(v, n / 64) && run(v, root);
+	bool ok = tide__pickle_memo_reserve(v, n / 64) && run(v, root);
 	tide__free(v->stack);
 	tide__free(v->marks);
 	v->stack = NULL;

@@ -128,12 +128,12 @@ uint64_t tide__pickle_trailing(const tide_pickle *p);
 /* Returns TIDE_OK, or why tide__pickle_text failed since the load (memory). */
 tide_code tide__pickle_failed(const tide_pickle *p);
 
-bool tide__pickle_more(void *vec, size_t *cap, size_t n, size_t size);
+bool tide__pickle_reserve(void *vec, size_t *cap, size_t n, size_t size);
 /* Ensures space for element n of a vector of `size`-byte elements; `vec` is the address of its
  * pointer. Returns false if memory runs out. */
 static inline bool tide__pickle_room(void *vec, size_t *cap, size_t n, size_t size)
 {
-	return n < *cap || tide__pickle_more(vec, cap, n, size);
+	return n < *cap || tide__pickle_reserve(vec, cap, n, size);
 }
 
 #endif

@@ -88,9 +88,9 @@ bool tide__pickle_grow(tide_pickle *p, void *vec, size_t *cap, size_t n, size_t 
 
 /* Runs the opcode at `op`, its arguments at p->p. On false, p->rc or the client's failure has
  * the reason. */
-bool tide__pickle_cold(tide_pickle *p, const uint8_t *op);
-bool tide__pickle_no_memo(tide_pickle *p, const uint8_t *op, uint64_t index);
-bool tide__pickle_underflow(tide_pickle *p, const uint8_t *op, const char *name);
+bool tide__pickle_run_cold(tide_pickle *p, const uint8_t *op);
+bool tide__pickle_fail_no_memo(tide_pickle *p, const uint8_t *op, uint64_t index);
+bool tide__pickle_fail_underflow(tide_pickle *p, const uint8_t *op, const char *name);
 /* Returns the lowest stack height an opcode may reach: that of the topmost mark. */
 static inline size_t tide__pickle_floor(const tide_pickle *p)
 {
@@ -98,7 +98,7 @@ static inline size_t tide__pickle_floor(const tide_pickle *p)
 }
 static inline bool tide__pickle_need(tide_pickle *p, size_t n, const uint8_t *op, const char *name)
 {
-	return p->sp - tide__pickle_floor(p) >= n || tide__pickle_underflow(p, op, name);
+	return p->sp - tide__pickle_floor(p) >= n || tide__pickle_fail_underflow(p, op, name);
 }
 
 /* Memo entries are packed into 32 bits: a snapshot has three per event. Values with up to 28
@@ -128,9 +128,9 @@ bool tide__pickle_set(tide_pickle *p, tide_pv dict, tide_pv *items, size_t n, co
 /* Appends n MADE values with consecutive ids. */
 bool tide__pickle_append_row(tide_pickle *p, tide_pv list, tide_pv first, size_t n,
 			     const uint8_t *at);
-tide_pv tide__pickle_tuple(tide_pickle *p, tide_pv *items, size_t n, const uint8_t *at);
+tide_pv tide__pickle_make_tuple(tide_pickle *p, tide_pv *items, size_t n, const uint8_t *at);
 /* Reserves space for `cap` entries; it costs memory only once they are used. */
-bool tide__pickle_memo_room(tide_pickle *p, size_t cap);
+bool tide__pickle_memo_reserve(tide_pickle *p, size_t cap);
 bool tide__pickle_memo_put(tide_pickle *p, uint64_t index, tide_pv v, const uint8_t *at);
 void tide__pickle_containers_free(tide_pickle *p);
 
@@ -140,10 +140,10 @@ void tide__pickle_containers_free(tide_pickle *p);
 const uint8_t *tide__pickle_run(tide_pickle *p, const uint8_t *at, tide_pv *made);
 /* Reads `]` and a memo opcode at *at with nothing appended, and uses v for it. Returns false for
  * anything else. */
-bool tide__pickle_empty(tide_pickle *p, const uint8_t **at, tide_pv v, tide_pv *out);
+bool tide__pickle_read_empty(tide_pickle *p, const uint8_t **at, tide_pv v, tide_pv *out);
 /* Reads an optional memo opcode at *at, for v. Returns false if it does not set the next entry,
  * because resetting top_memo and n_memo could not undo that. */
-bool tide__pickle_memo_op(tide_pickle *p, const uint8_t **at, tide_pv v, const uint8_t *op);
+bool tide__pickle_read_memo(tide_pickle *p, const uint8_t **at, tide_pv v, const uint8_t *op);
 /* Returns the list that the memo reads [at, last) make, where *last is their APPENDS; NONE if
  * they are not a list. */
 tide_pv tide__pickle_run_made(tide_pickle *p, const uint8_t *at, const uint8_t *last);
@@ -151,13 +151,15 @@ void tide__pickle_fast_free(tide_pickle *p);
 
 /* literals.c */
 /* Returns the keyword with this text as a value, or TEXT at `off`. */
-tide_pv tide__pickle_word(const tide_pickle *p, const uint8_t *text, size_t n, const uint8_t *op);
+tide_pv tide__pickle_read_word(const tide_pickle *p, const uint8_t *text, size_t n,
+			       const uint8_t *op);
 void tide__pickle_keys_init(tide_pickle *p);
 /* Reads a little-endian two's complement integer of n bytes: INT if it fits, else NUM at `op`. */
-tide_pv tide__pickle_long(const tide_pickle *p, const uint8_t *le, size_t n, const uint8_t *op);
+tide_pv tide__pickle_read_long(const tide_pickle *p, const uint8_t *le, size_t n,
+			       const uint8_t *op);
 /* Reads a decimal integer (with an optional final L); NONE if it is not one. */
-tide_pv tide__pickle_decimal(const tide_pickle *p, const uint8_t *text, size_t n,
-			     const uint8_t *op);
+tide_pv tide__pickle_read_decimal(const tide_pickle *p, const uint8_t *text, size_t n,
+				  const uint8_t *op);
 
 static inline uint64_t tide__pickle_le(const uint8_t *at, size_t n)
 {

@@ -22,7 +22,7 @@ static tide_code nomem(replay *r)
 
 /* ---- devices, pools, streams ---- */
 
-tide_device_id tide__snap_device(tide_model *m, uint32_t number)
+tide_device_id tide__snap_get_device(tide_model *m, uint32_t number)
 {
 	bool host = number == TIDE_SNAP_HOST;
 	int64_t index = host ? 0 : number;
@@ -247,7 +247,7 @@ tide_code tide__replay_segment(replay *r, device *d, uint64_t addr, uint64_t siz
 	else if (!describe(r, d, addr, size, mapped, event, &a))
 		return nomem(r);
 	else
-		area = tide__geo_area(&d->geo, &a);
+		area = tide__geo_add_area(&d->geo, &a);
 	if (!area || !tide__geo_add(&d->geo, addr, size, area, &added))
 		return nomem(r);
 	return added ? new_segment(r, d, addr, size, &a, stack, flags) : TIDE_OK;

@@ -25,7 +25,7 @@ void tide__geo_free(tide_geo *g)
 	tide__free(g->mapped.v);
 }
 
-uint32_t tide__geo_area(tide_geo *g, const tide_geo_area *a)
+uint32_t tide__geo_add_area(tide_geo *g, const tide_geo_area *a)
 {
 	if (!g->areas.n) { /* 0 = none */
 		if (!TIDE_SNAP_ROOM(g->areas))

@@ -59,7 +59,7 @@ void tide__geo_init(tide_geo *g, const tide_snap_settings *set);
 void tide__geo_free(tide_geo *g);
 
 /* Returns the index of an area; 0 if memory runs out. Equal expandable areas are the same one. */
-uint32_t tide__geo_area(tide_geo *g, const tide_geo_area *a);
+uint32_t tide__geo_add_area(tide_geo *g, const tide_geo_area *a);
 
 /* Returns the expandable area that a range would continue, on either side; 0 = none. */
 uint32_t tide__geo_beside(const tide_geo *g, uint64_t addr, uint64_t size);

@@ -171,7 +171,7 @@ static bool new_device(replay *r, uint32_t number)
 	*place(r, number) = (uint16_t)r->n;
 	*d = (device){ .number = number, .trace.device = number };
 	tide__geo_init(&d->geo, &r->s->settings);
-	d->id = tide__snap_device(r->m, number);
+	d->id = tide__snap_get_device(r->m, number);
 	d->lanes = tide__calloc(r->s->streams.n + 1, sizeof *d->lanes);
 	return d->id.i && d->lanes && tide__replay_pool(r, d, 0).i;
 }
@@ -422,8 +422,8 @@ tide_code tide__snap_replay(const tide_snap *s, bool threads, tide_model *m, tid
 	if (!reserve(&r, threads) || !find_devices(&r) || !prepare(&r) || !reserve_old(&r))
 		rc = nomem(&r);
 	if (!rc && r.timed)
-		rc = tide__snap_notes(s, m, r.base_us, (r.end_us - r.base_us) * 1000,
-				      r.actions[TIDE_SNAP_USER_DEFINED] != 0, err);
+		rc = tide__snap_add_notes(s, m, r.base_us, (r.end_us - r.base_us) * 1000,
+					  r.actions[TIDE_SNAP_USER_DEFINED] != 0, err);
 	else if (!rc && s->notes.n && !tide__fact_num(m, "loss.annotations", (int64_t)s->notes.n))
 		rc = nomem(&r);
 	for (size_t i = 0; i < r.n && !rc; i++) {

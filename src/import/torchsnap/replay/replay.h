@@ -24,8 +24,8 @@ typedef struct tide_snap_spans { /* innermost annotation over time, for one devi
 } tide_snap_spans;
 /* `base_us` is t = 0 as Unix time; `end` the last event's t; `events`: some events are
  * annotations. */
-tide_code tide__snap_notes(const tide_snap *s, tide_model *m, int64_t base_us, int64_t end,
-			   bool events, tide_error *err);
+tide_code tide__snap_add_notes(const tide_snap *s, tide_model *m, int64_t base_us, int64_t end,
+			       bool events, tide_error *err);
 /* Returns true and fills *note if the event begins or ends a range. */
 bool tide__snap_note_of(const tide_model *m, const tide_snap_event *e, uint32_t device,
 			tide_snap_note *note);
@@ -34,6 +34,6 @@ tide_span_id tide__snap_span_at(const tide_model *m, tide_snap_spans *c, int64_t
 
 /* Returns the device row for a snapshot's device number, created on first use; 0 if memory runs
  * out. */
-tide_device_id tide__snap_device(tide_model *m, uint32_t number);
+tide_device_id tide__snap_get_device(tide_model *m, uint32_t number);
 
 #endif

@@ -248,7 +248,7 @@ static void json_types(tide_json *j, const char *shapes, const char *dtypes, tid
 	for (int k = 0; k < 2; k++) {
 		tide__json_karray(j, k ? dtypes : shapes);
 		for (tide_slice rest = list; tide__mlir_next(&rest, &one);)
-			if (tide__mlir_tensor(one, &x) && x.n_dims)
+			if (tide__mlir_parse_tensor(one, &x) && x.n_dims)
 				tide__json_strn(j, k ? x.dtype.s : x.shape.s,
 						k ? x.dtype.n : x.shape.n);
 		tide__json_array_end(j);

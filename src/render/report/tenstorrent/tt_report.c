@@ -23,7 +23,7 @@ static void list_shapes(tide_slice list, char *buf, size_t n)
 	if (list.n > 1 && list.s[0] == '(')
 		list = (tide_slice){ list.s + 1, list.n - 2 };
 	while (tide__mlir_next(&list, &one) && used + 1 < n)
-		if (tide__mlir_tensor(one, &x) && x.n_dims)
+		if (tide__mlir_parse_tensor(one, &x) && x.n_dims)
 			used += (size_t)snprintf(buf + used, n - used, "%s%.*s", used ? ", " : "",
 						 (int)x.shape.n, x.shape.s);
 }

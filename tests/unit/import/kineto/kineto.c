@@ -24,7 +24,7 @@ static tide_code load(const char *text, size_t n, size_t block, unsigned threads
 	tide_source *src;
 	tide_load_options opt = { .threads = threads };
 	*out = NULL;
-	tide_code rc = tide__source_memory(text, n, 0, &src, err);
+	tide_code rc = tide__source_open_memory(text, n, 0, &src, err);
 	tide_model *m = rc == TIDE_OK ? tide__model_new() : NULL;
 	if (m)
 		rc = tide__kineto_load(src, &opt, block, m, err);
@@ -671,8 +671,9 @@ static void test_fetch(void **state)
 	assert_int_equal(tide__load(path, NULL, &m, &err), TIDE_OK);
 	assert_non_null(m->span_src);
 	for (uint32_t i = 1; i < m->spans.n; i++) {
-		assert_int_equal(tide__kineto_args(path, m->span_src[i] - 1, &text, &len, &err),
-				 TIDE_OK);
+		assert_int_equal(
+			tide__kineto_reread_args(path, m->span_src[i] - 1, &text, &len, &err),
+			TIDE_OK);
 		assert_int_equal(len, strlen(text));
 		if (m->spans.cat[i] == TIDE_CAT_RUNTIME)
 			assert_string_equal(text, "{\"correlation\":5}");
@@ -680,8 +681,9 @@ static void test_fetch(void **state)
 			assert_true(text[0] == '{' && text[len - 1] == '}');
 		tide__free(text);
 	}
-	assert_int_equal(tide__kineto_args(path, 5, &text, &len, &err), TIDE_ENOTFOUND);
-	assert_int_equal(tide__kineto_args(path, 1 << 20, &text, &len, &err), TIDE_ENOTFOUND);
+	assert_int_equal(tide__kineto_reread_args(path, 5, &text, &len, &err), TIDE_ENOTFOUND);
+	assert_int_equal(tide__kineto_reread_args(path, 1 << 20, &text, &len, &err),
+			 TIDE_ENOTFOUND);
 	assert_null(text);
 	tide__model_free(m);
 	unlink(path);
@@ -741,7 +743,7 @@ static void test_allocations_beside_an_instant(void **state)
 	tide_load_options opt = { .what = TIDE_WANT_SPANS | TIDE_WANT_MEMORY };
 	tide_source *src;
 	tide_model *m = tide__model_new();
-	assert_int_equal(tide__source_memory(text, sizeof text - 1, 0, &src, NULL), 0);
+	assert_int_equal(tide__source_open_memory(text, sizeof text - 1, 0, &src, NULL), 0);
 	assert_int_equal(tide__kineto_load(src, &opt, 0, m, NULL), TIDE_OK);
 	assert_int_equal(m->allocs.n, 3);
 	assert_string_equal(tide__text(m, m->spans.name[m->allocs.span[1].i], NULL), "empty");
@@ -768,8 +770,8 @@ static void test_window(void **state)
 			tide_load_options opt = { .what = what[i] };
 			tide_source *src;
 			tide_model *m = tide__model_new();
-			assert_int_equal(tide__source_memory(text, sizeof text - 1, 0, &src, NULL),
-					 0);
+			assert_int_equal(
+				tide__source_open_memory(text, sizeof text - 1, 0, &src, NULL), 0);
 			assert_int_equal(tide__kineto_load(src, &opt, block, m, NULL), TIDE_OK);
 			if (m->t_end != 18000 || m->wall0_ns != 9000 ||
 			    (m->spans.n > 1 && m->spans.t0[1] != 3000))

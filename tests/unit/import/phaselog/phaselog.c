@@ -24,7 +24,7 @@ static tide_code read_text(const char *text, tide_phase_summaries *all, tide_err
 {
 	tide_source *s;
 	*all = (tide_phase_summaries){ 0 };
-	assert_int_equal(tide__source_memory(text, strlen(text), 0, &s, err), TIDE_OK);
+	assert_int_equal(tide__source_open_memory(text, strlen(text), 0, &s, err), TIDE_OK);
 	tide_code rc = tide__phaselog_read(s, all, err);
 	tide__source_close(s);
 	return rc;
@@ -187,7 +187,7 @@ static void test_nomem(void **state)
 		tide_error err = { 0 };
 		tide_source *s = NULL;
 		tide__mem_fail_at(n);
-		rc = tide__source_memory(text, sizeof text - 1, 0, &s, &err);
+		rc = tide__source_open_memory(text, sizeof text - 1, 0, &s, &err);
 		if (rc == TIDE_OK)
 			rc = tide__phaselog_read(s, &all, &err);
 		tide__mem_fail_at(0);

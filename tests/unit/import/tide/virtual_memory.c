@@ -119,7 +119,7 @@ static void as_a_driver(void **state)
 			v[i] = v[k];
 			v[k] = x;
 		}
-		size_t m = tide__virtual_memory(v, n, out), at = 0;
+		size_t m = tide__virtual_memory_resolve(v, n, out), at = 0;
 		uint64_t sum = 0;
 		assert_true(m <= 2 * CALLS);
 		for (size_t i = 0; i < n; i++) {
@@ -146,7 +146,7 @@ static void as_nobody(void **state)
 				.bytes = chance(3) ? (uint64_t)chance(4) * UNIT : UINT64_MAX >> 16,
 				.number = (uint32_t)i
 			};
-		size_t n = tide__virtual_memory(v, CALLS, out);
+		size_t n = tide__virtual_memory_resolve(v, CALLS, out);
 		assert_true(n <= 2 * CALLS);
 		for (size_t i = 0; i < n; i++) { /* no more frees than allocations, at any moment */
 			sum += out[i].free ? -1 : 1;

@@ -34,7 +34,8 @@ static void numbers(void **state)
 		tide_plain v;
 		int64_t got = 0;
 		assert_true(tide__plain_parse(rows[i].text, strlen(rows[i].text), &v));
-		if (tide__plain_number(v, rows[i].scale, &got) != rows[i].ok || got != rows[i].want)
+		if (tide__plain_parse_number(v, rows[i].scale, &got) != rows[i].ok ||
+		    got != rows[i].want)
 			fail_msg("%s: %lld", rows[i].text, (long long)got);
 	}
 }
