@@ -42,7 +42,7 @@ static void name(tide_model *m, tide_str *names, size_t n)
 	char text[32];
 	for (size_t i = 0; i < n; i++) {
 		snprintf(text, sizeof text, "op%zu", i);
-		names[i] = tide__str(m, text);
+		names[i] = tide__intern(m, text);
 	}
 }
 

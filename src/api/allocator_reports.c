@@ -48,7 +48,7 @@ tide_code tide_allocator_find(const tide_trace *t, const tide_allocator_options 
 		rc = tide__take_moment(m, o.at, &q.at, err);
 	if (rc == TIDE_OK && r)
 		rc = tide__allocator_find(m, &q, (tide_allocator *)r->result, err);
-	return tide__report_done(r, rc, out, err);
+	return tide__report_finish(r, rc, out, err);
 }
 
 /* ---- oom ---- */
@@ -93,7 +93,7 @@ tide_code tide_oom_find(const tide_trace *t, const tide_oom_options *given, tide
 	};
 	if (rc == TIDE_OK && r)
 		rc = tide__oom_events_find(m, &q, (tide_oom_events *)r->result, err);
-	return tide__report_done(r, rc, out, err);
+	return tide__report_finish(r, rc, out, err);
 }
 
 /* ---- whatif ---- */
@@ -131,5 +131,5 @@ tide_code tide_whatif_find(const tide_trace *t, const tide_whatif_options *given
 	tide_code rc = tide__take_one_device(m, o.device, &q.device, err);
 	if (rc == TIDE_OK && r)
 		rc = tide__whatif_find(m, &q, (tide_whatif *)r->result, err);
-	return tide__report_done(r, rc, out, err);
+	return tide__report_finish(r, rc, out, err);
 }

@@ -126,7 +126,7 @@ static tide_code hta_find(const tide_report_type *type, const tide_trace *const 
 		((struct hta *)r->result)->by = by;
 		rc = hta_job(traces, n, &o, (struct hta *)r->result, err);
 	}
-	return tide__report_done(r, rc, out, err);
+	return tide__report_finish(r, rc, out, err);
 }
 
 tide_code tide_hta_find(const tide_trace *const *traces, size_t n, const tide_hta_report_options *o,
@@ -240,7 +240,7 @@ tide_code tide_predict_find(const tide_trace *const *traces, const uint64_t *siz
 			rc = tide__predict_find(x, o.at ? o.at : at, o.at ? o.n_at : 2, err);
 		}
 	}
-	return tide__report_done(r, rc, out, err);
+	return tide__report_finish(r, rc, out, err);
 }
 
 /* ---- diff ---- */
@@ -305,5 +305,5 @@ tide_code tide_diff_find(const tide_trace *a, const tide_trace *b,
 		x->top = o.top;
 		rc = find_diff(&o, x, err);
 	}
-	return tide__report_done(r, rc, out, err);
+	return tide__report_finish(r, rc, out, err);
 }

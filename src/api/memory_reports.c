@@ -57,7 +57,7 @@ tide_code tide_info_find(const tide_trace *t, const tide_info_options *given, ti
 		const tide_model *m = tide__model_of(t);
 		*(struct info *)r->result = (struct info){ m, o.file ? o.file : m->path };
 	}
-	return tide__report_done(r, TIDE_OK, out, err);
+	return tide__report_finish(r, TIDE_OK, out, err);
 }
 
 /* ---- memory ---- */
@@ -93,7 +93,7 @@ tide_code tide_memory_find(const tide_trace *t, const tide_memory_options *given
 		rc = tide__take_moment(m, o.at, &q.at, err);
 	if (rc == TIDE_OK && r)
 		rc = tide__memory_find(m, &q, (tide_memory *)r->result, err);
-	return tide__report_done(r, rc, out, err);
+	return tide__report_finish(r, rc, out, err);
 }
 
 /* ---- peak ---- */
@@ -143,7 +143,7 @@ tide_code tide_peak_find(const tide_trace *t, const tide_peak_options *given, ti
 		p->top = o.top;
 		rc = tide__peak_find(m, &q, &p->x, err);
 	}
-	return tide__report_done(r, rc, out, err);
+	return tide__report_finish(r, rc, out, err);
 }
 
 /* ---- phases ---- */
@@ -202,7 +202,7 @@ tide_code tide_phases_find(const tide_trace *t, const tide_phases_options *given
 		if (rc == TIDE_OK && o.sum && !tide__phases_join(&x->p))
 			rc = tide__nomem(err);
 	}
-	return tide__report_done(r, rc, out, err);
+	return tide__report_finish(r, rc, out, err);
 }
 
 /* ---- ops ---- */
@@ -253,7 +253,7 @@ tide_code tide_ops_find(const tide_trace *t, const tide_ops_options *given, tide
 					.depth = all_if_0(o.depth) };
 		rc = tide__ops_find(m, &q, &x->x, err);
 	}
-	return tide__report_done(r, rc, out, err);
+	return tide__report_finish(r, rc, out, err);
 }
 
 /* ---- modules ---- */
@@ -301,7 +301,7 @@ tide_code tide_modules_find(const tide_trace *t, const tide_modules_options *giv
 		x->v = (tide_modules_view){ .sort = (tide_modules_sort)sort, .top = o.top };
 		rc = tide__find_modules(m, &x->x, err);
 	}
-	return tide__report_done(r, rc, out, err);
+	return tide__report_finish(r, rc, out, err);
 }
 
 /* ---- leaks ---- */
@@ -362,5 +362,5 @@ tide_code tide_leaks_find(const tide_trace *t, const tide_leaks_options *given, 
 		};
 		rc = tide__find_leaks(m, device, (tide_group_by)by, every, &x->l, err);
 	}
-	return tide__report_done(r, rc, out, err);
+	return tide__report_finish(r, rc, out, err);
 }

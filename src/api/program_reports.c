@@ -54,7 +54,7 @@ tide_code tide_heap_find(const tide_trace *t, const tide_heap_options *given, ti
 		x->v = (tide_heap_view){ .sort = (tide_heap_sort)sort, .top = o.top };
 		rc = tide__heap_report_find(x->m, &x->h, err);
 	}
-	return tide__report_done(r, rc, out, err);
+	return tide__report_finish(r, rc, out, err);
 }
 
 /* ---- device ---- */
@@ -92,7 +92,7 @@ tide_code tide_device_find(const tide_trace *t, tide_report **out, tide_error *e
 		x->m = tide__model_of(t);
 		rc = tide__find_ledgers(x->m, &x->l, err);
 	}
-	return tide__report_done(r, rc, out, err);
+	return tide__report_finish(r, rc, out, err);
 }
 
 /* ---- advice ---- */
@@ -141,7 +141,7 @@ tide_code tide_advice_find(const tide_trace *t, tide_report **out, tide_error *e
 						    &x->f, err);
 		tide__hta_job_free(job);
 	}
-	return tide__report_done(r, rc, out, err);
+	return tide__report_finish(r, rc, out, err);
 }
 
 /* ---- compile ---- */
@@ -190,5 +190,5 @@ tide_code tide_compile_find(const tide_trace *t, const tide_compile_options *giv
 		x->top = o.top;
 		rc = tide__compile_report_find(x->m, &x->c, err);
 	}
-	return tide__report_done(r, rc, out, err);
+	return tide__report_finish(r, rc, out, err);
 }

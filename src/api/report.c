@@ -16,7 +16,7 @@ tide_report *tide__report_new(const tide_report_type *type)
 	return r;
 }
 
-tide_code tide__report_done(tide_report *r, tide_code rc, tide_report **out, tide_error *err)
+tide_code tide__report_finish(tide_report *r, tide_code rc, tide_report **out, tide_error *err)
 {
 	*out = NULL;
 	if (!r)

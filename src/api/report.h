@@ -28,7 +28,7 @@ struct tide_report {
 /* Returns a report with a zeroed result; NULL if memory runs out. */
 tide_report *tide__report_new(const tide_report_type *type);
 /* Ends a find function: returns the report to the caller, or frees it. Returns rc. */
-tide_code tide__report_done(tide_report *r, tide_code rc, tide_report **out, tide_error *err);
+tide_code tide__report_finish(tide_report *r, tide_code rc, tide_report **out, tide_error *err);
 
 static inline const tide_model *tide__model_of(const tide_trace *t)
 {

@@ -57,7 +57,7 @@ tide_code tide_timeline_find(const tide_trace *t, const tide_timeline_report_opt
 		x->top = o.top;
 		rc = tide__find_timeline(x->m, &x->o, &x->t, err);
 	}
-	return tide__report_done(r, rc, out, err);
+	return tide__report_finish(r, rc, out, err);
 }
 
 /* ---- flame ---- */
@@ -136,7 +136,7 @@ tide_code tide_flame_find(const tide_trace *t, const tide_flame_report_options *
 		};
 		rc = tide__find_flame(m, &f, &x->f, err);
 	}
-	return tide__report_done(r, rc, out, err);
+	return tide__report_finish(r, rc, out, err);
 }
 
 /* ---- critical path ---- */
@@ -222,5 +222,5 @@ tide_code tide_critical_path_find(const tide_trace *t, const tide_critical_path_
 		o.last = o.first;
 	tide_code rc = r ? find_path(tide__model_of(t), &o, (struct critical *)r->result, err)
 			 : TIDE_ENOMEM;
-	return tide__report_done(r, rc, out, err);
+	return tide__report_finish(r, rc, out, err);
 }

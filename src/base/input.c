@@ -13,7 +13,7 @@
 
 static _Atomic bool no_links;
 
-void tide__input_no_links(void)
+void tide__input_refuse_links(void)
 {
 	atomic_store(&no_links, true);
 }

@@ -11,6 +11,6 @@ int tide__input_open(const char *path, int flags);
 /* Makes opening a path through a symbolic link fail with ELOOP from now on, in the whole process.
  * For a server whose list of realpath'ed files may be out of date: a link that replaced a file or
  * folder is not followed. Names in /proc/self/fd are exempt. */
-void tide__input_no_links(void);
+void tide__input_refuse_links(void);
 
 #endif

@@ -24,7 +24,7 @@ static _Atomic int64_t live;
 static _Atomic uint64_t budget = UINT64_MAX;
 static _Atomic bool refused;
 
-void tide__mem_budget(uint64_t bytes)
+void tide__mem_set_budget(uint64_t bytes)
 {
 	atomic_store(&budget, bytes);
 	tide__mem_forgive();

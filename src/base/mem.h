@@ -48,11 +48,11 @@ void tide__mem_ask(int (*ok)(size_t bytes, int grows));
 /* Sets the memory budget: an allocation that would exceed it fails, and tide__nomem reports the
  * budget. UINT64_MAX = none (the default). Blocks below 1 KiB are not counted, nor are allocations
  * made elsewhere (stdio buffers, zstd). */
-void tide__mem_budget(uint64_t bytes);
+void tide__mem_set_budget(uint64_t bytes);
 uint64_t tide__mem_budget_now(void);
 /* Returns the bytes currently counted. */
 uint64_t tide__mem_live(void);
-/* Returns true if the budget refused an allocation since tide__mem_budget or tide__mem_forgive. */
+/* Returns true if the budget refused an allocation since tide__mem_set_budget or tide__mem_forgive. */
 bool tide__mem_refused(void);
 void tide__mem_forgive(void);
 

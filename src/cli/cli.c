@@ -261,7 +261,7 @@ static int close_output(const tide_args *a, struct output *o, int rc)
 static void set_budget(const tide_args *a)
 {
 	const tide_value *v = &a->shared[TIDE_SHARED_MAX_MEMORY];
-	tide__mem_budget(v->given ? (uint64_t)v->num : tide__memory_limit_share());
+	tide__mem_set_budget(v->given ? (uint64_t)v->num : tide__memory_limit_share());
 }
 
 static int run(const tide_command *cmd, int argc, char **argv)

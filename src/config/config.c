@@ -92,7 +92,7 @@ tide_code tide__config_set(tide_config *c, tide_config_key k, const char *text,
 								 : "true or false";
 		break;
 	case TIDE_CONFIG_SECONDS:
-		if (!tide__toml_number(text, &v->number) || !good_seconds(v->number))
+		if (!tide__toml_parse_number(text, &v->number) || !good_seconds(v->number))
 			wants = "seconds, 0 or 0.001 to 10000000";
 		else
 			snprintf(v->text, sizeof v->text, "%s", text);
@@ -115,7 +115,7 @@ tide_code tide__config_set(tide_config *c, tide_config_key k, const char *text,
 		     : TIDE_OK;
 }
 
-void tide__config_defaults(tide_config *c)
+void tide__config_set_defaults(tide_config *c)
 {
 	memset(c, 0, sizeof *c);
 	for (unsigned k = 0; k < TIDE_CONFIG_N; k++)
@@ -243,7 +243,7 @@ static tide_code item(struct reader *r, const tide_toml_item *i)
 			return rc;
 		close_table(r);
 		memset(t, 0, sizeof *t);
-		tide__config_defaults(&t->c);
+		tide__config_set_defaults(&t->c);
 		t->open = true;
 		return TIDE_OK;
 	}

@@ -107,7 +107,7 @@ tide_code tide__config_load(const char *file, const char *backend, tide_config *
 tide_code tide__config_parse(const char *text, size_t n, const char *folder, const char *backend,
 			     tide_config *c, tide_error *err);
 /* Sets all values to their defaults. */
-void tide__config_defaults(tide_config *c);
+void tide__config_set_defaults(tide_config *c);
 
 /* Sets a value from the text of a flag or variable: true, false, yes, no, on, off, 1, 0. Returns
  * TIDE_EUSAGE with a line that begins with `who`. */

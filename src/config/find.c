@@ -113,7 +113,7 @@ static tide_code read_file(tide_config *c, const char *backend, tide_error *err)
 tide_code tide__config_load(const char *file, const char *backend, tide_config *c, tide_error *err)
 {
 	tide_code rc = TIDE_OK;
-	tide__config_defaults(c);
+	tide__config_set_defaults(c);
 	if (file)
 		snprintf(c->file, sizeof c->file, "%s", file);
 	else

@@ -158,7 +158,7 @@ static tide_code string(tide_toml *t, char *out, size_t room, tide_error *err)
 
 /* ---- numbers ---- */
 
-bool tide__toml_number(const char *s, double *out)
+bool tide__toml_parse_number(const char *s, double *out)
 {
 	uint64_t digits = 0;
 	int used = 0, scale = 0;
@@ -202,7 +202,7 @@ static tide_code word(tide_toml *t, tide_toml_item *i, tide_error *err)
 	i->flag = !strcmp(i->text, "true");
 	if (!i->flag && strcmp(i->text, "false")) {
 		i->type = TIDE_TOML_NUMBER;
-		if (!tide__toml_number(i->text, &i->number))
+		if (!tide__toml_parse_number(i->text, &i->number))
 			return FAIL(
 				t, err,
 				"line %u: '%.40s' is neither true, false nor a number (texts go "

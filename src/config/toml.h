@@ -63,6 +63,6 @@ tide_code tide__toml_next(tide_toml *t, tide_toml_item *i, tide_error *err);
 
 /* Parses a decimal number as in TOML and on the command line; returns false for anything else,
  * or more than 15 digits. Independent of the locale. */
-bool tide__toml_number(const char *text, double *out);
+bool tide__toml_parse_number(const char *text, double *out);
 
 #endif

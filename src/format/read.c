@@ -213,7 +213,7 @@ static void lost_clock(tide_reader *r)
 			r->head.start_ticks = c.head.ticks;
 			events = true;
 		}
-		if (c.head.type == TIDE_CHUNK_CLOCK && !tide__reader_payload(r, &c, &p, NULL))
+		if (c.head.type == TIDE_CHUNK_CLOCK && !tide__reader_read_payload(r, &c, &p, NULL))
 			known = start_of(&p, &r->head);
 	}
 	tide__payload_free(&p);
@@ -536,7 +536,7 @@ static tide_code read_chunk(tide_reader *r, tide_chunk *c, tide_error *err)
 	}
 }
 
-void tide__reader_limit(tide_reader *r, uint64_t max_expanded)
+void tide__reader_set_limit(tide_reader *r, uint64_t max_expanded)
 {
 	r->max_expanded = max_expanded;
 }
@@ -551,7 +551,7 @@ static void add_gap(tide_reader *r, uint64_t from, uint64_t to, const tide_error
 	r->gaps.bytes += to - from;
 }
 
-void tide__reader_unusable(tide_reader *r, const tide_chunk *c, const tide_error *why)
+void tide__reader_count_unusable(tide_reader *r, const tide_chunk *c, const tide_error *why)
 {
 	add_gap(r, c->at, c->at + sizeof c->head + c->head.stored, why);
 	r->gaps.why.offset = r->gaps.n == 1 ? why->offset : r->gaps.why.offset;
@@ -628,8 +628,8 @@ static tide_code inner_payload(tide_reader *r, const tide_chunk *c, tide_payload
 	return TIDE_OK;
 }
 
-tide_code tide__reader_payload(tide_reader *r, const tide_chunk *c, tide_payload *out,
-			       tide_error *err)
+tide_code tide__reader_read_payload(tide_reader *r, const tide_chunk *c, tide_payload *out,
+				    tide_error *err)
 {
 	if (c->memory) {
 		if (!make_room(out, c->head.stored))

@@ -6,7 +6,7 @@
  *     tide_chunk c;
  *     rc = tide__reader_open(path, &r, err);
  *     while ((rc = tide__reader_next(r, &c, err)) == TIDE_OK && c.head.type)
- *             ... tide__reader_payload(r, &c, &buf, err) ...
+ *             ... tide__reader_read_payload(r, &c, &buf, err) ...
  *
  * Nothing is mapped: the file may grow, shrink or be damaged while it is read. A damaged place is
  * skipped if a valid chunk follows it; tide__reader_gaps counts such places. The walk ends in one
@@ -95,7 +95,7 @@ void tide__file_gaps_text(const tide_file_gaps *g, char *out, size_t n);
 const char *tide__head_damage(tide_head_state s);
 /* Counts `c`, a chunk with a valid checksum, among the gaps: its payload cannot be used, because of
  * `why`. */
-void tide__reader_unusable(tide_reader *r, const tide_chunk *c, const tide_error *why);
+void tide__reader_count_unusable(tide_reader *r, const tide_chunk *c, const tide_error *why);
 /* Return the bytes of the file as last seen; where the next chunk would begin. */
 uint64_t tide__reader_size(const tide_reader *r);
 uint64_t tide__reader_at(const tide_reader *r);
@@ -103,7 +103,7 @@ uint64_t tide__reader_at(const tide_reader *r);
 /* Sets a limit: reading fails with TIDE_ELIMIT when the file expands to more than this, or when
  * repeated expansion of its packed chunks (which are dropped and expanded again on demand) adds up
  * to many times this. 0 = no limit. */
-void tide__reader_limit(tide_reader *r, uint64_t max_expanded);
+void tide__reader_set_limit(tide_reader *r, uint64_t max_expanded);
 
 /* Reads the next chunk and verifies its checksum; c->head.type is 0 at the end of the walk. Fails
  * if no valid chunk follows the damage: TIDE_ETRUNC when the file ends inside a chunk (offset: the
@@ -113,8 +113,8 @@ tide_code tide__reader_next(tide_reader *r, tide_chunk *c, tide_error *err);
 
 /* Reads the chunk's payload, decompressed. Returns TIDE_ECORRUPT if it does not expand to head.raw
  * bytes. */
-tide_code tide__reader_payload(tide_reader *r, const tide_chunk *c, tide_payload *out,
-			       tide_error *err);
+tide_code tide__reader_read_payload(tide_reader *r, const tide_chunk *c, tide_payload *out,
+				    tide_error *err);
 /* Reads the available part of a chunk that the file's end cuts off (never compressed). */
 tide_code tide__reader_salvage(tide_reader *r, const tide_chunk *c, tide_payload *out,
 			       tide_error *err);

@@ -242,7 +242,7 @@ static tide_code take(struct walk *k, const tide_chunk *c, tide_error *err)
 	if (!k->has_schema && c->head.type != TIDE_CHUNK_SCHEMA)
 		rc = own_schema(k, c, err);
 	if (!rc)
-		rc = tide__reader_payload(k->reader, c, &k->buf, err);
+		rc = tide__reader_read_payload(k->reader, c, &k->buf, err);
 	return rc ? rc : pass(k, c, err);
 }
 
@@ -252,7 +252,7 @@ static tide_code walk_file(struct walk *k, tide_chunk *c, tide_error *err)
 	while ((rc = tide__reader_next(k->reader, c, err)) == TIDE_OK && c->head.type) {
 		tide_error e = { .offset = TIDE_NO_OFFSET };
 		if (is_damage(rc = take(k, c, &e))) { /* only this chunk is lost */
-			tide__reader_unusable(k->reader, c, &e);
+			tide__reader_count_unusable(k->reader, c, &e);
 		} else if (rc) {
 			if (err)
 				*err = e;
@@ -266,8 +266,8 @@ static tide_code pass_tail(struct walk *k, tide_error *err)
 {
 	tide_chunk c;
 	tide_code rc;
-	for (size_t at = 0; (at = tide__tail_chunk(&k->tail, at, &c)), c.head.type;)
-		if ((rc = tide__reader_payload(k->reader, &c, &k->buf, err)) ||
+	for (size_t at = 0; (at = tide__tail_read_chunk(&k->tail, at, &c)), c.head.type;)
+		if ((rc = tide__reader_read_payload(k->reader, &c, &k->buf, err)) ||
 		    (rc = pass(k, &c, err)))
 			return rc;
 	k->w->recovered = k->tail.events;
@@ -385,9 +385,9 @@ static tide_code read_tail(struct walk *k, tide_chunk *cut, tide_error *damage, 
 {
 	for (int i = 0;; i++) {
 		uint64_t at = tide__reader_at(k->reader);
-		tide_code rc = tide__ring_ends_tail(&k->ends, k->reader, &k->schema,
-						    k->from->rings ? k->from->rings : k->from->path,
-						    &k->tail, err);
+		tide_code rc = tide__ring_ends_read_tail(
+			&k->ends, k->reader, &k->schema,
+			k->from->rings ? k->from->rings : k->from->path, &k->tail, err);
 		if (rc || (k->tail.found && !k->tail.missing) || i == TIDE_LIVE_TRIES)
 			return rc;
 		tide_error e = { 0 };
@@ -485,8 +485,8 @@ static tide_code rewrite(struct walk *k, tide_error *err)
 		return rc;
 	uint64_t size = tide__reader_size(k->reader);
 	k->w->bytes_in = stored ? stored : size;
-	tide__reader_limit(k->reader,
-			   (UINT64_C(256) << 20) + 256 * k->w->bytes_in + (stored ? size : 0));
+	tide__reader_set_limit(k->reader,
+			       (UINT64_C(256) << 20) + 256 * k->w->bytes_in + (stored ? size : 0));
 	if (k->sink.pack && !(k->sink.zstd = ZSTD_createCCtx()))
 		return tide__nomem(err);
 	if ((rc = write_all(&k->sink, &none, sizeof none, err)) || (rc = walk_all(k, err)) ||

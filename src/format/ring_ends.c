@@ -80,7 +80,7 @@ static tide_ring_end end_of(void *user, uint32_t ring)
 	const tide_chunk *c = &a->e->last[at - 1];
 	end = (tide_ring_end){ c->head.lane, c->head.depth, c->head.first + c->head.slots,
 			       c->head.ticks };
-	tide_code rc = tide__reader_payload(a->r, c, &a->buf, NULL);
+	tide_code rc = tide__reader_read_payload(a->r, c, &a->buf, NULL);
 	a->no_memory |= rc == TIDE_ENOMEM;
 	if (rc)
 		return end; /* it changed since it was verified: use the head's values */
@@ -94,12 +94,13 @@ static tide_ring_end end_of(void *user, uint32_t ring)
 	return end;
 }
 
-tide_code tide__ring_ends_tail(const tide_ring_ends *e, tide_reader *r, const tide_schema *schema,
-			       const char *path, tide_tail *tail, tide_error *err)
+tide_code tide__ring_ends_read_tail(const tide_ring_ends *e, tide_reader *r,
+				    const tide_schema *schema, const char *path, tide_tail *tail,
+				    tide_error *err)
 {
 	struct asking a = { .e = e, .r = r, .schema = schema };
-	tide_code rc = tide__rings_tail(path, tide__reader_head(r)->recording, schema, end_of, &a,
-					e->defs, tail, err);
+	tide_code rc = tide__rings_read_tail(path, tide__reader_head(r)->recording, schema, end_of,
+					     &a, e->defs, tail, err);
 	tide__payload_free(&a.buf);
 	return !rc && a.no_memory ? tide__nomem(err) : rc;
 }

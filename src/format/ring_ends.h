@@ -23,9 +23,10 @@ bool tide__ring_ends_add(tide_ring_ends *e, const tide_chunk *c);
 /* Limit on repeated reads: a reader continues when a live writer moved events into the file. */
 enum { TIDE_LIVE_TRIES = 16 };
 
-/* Calls tide__rings_tail for a file whose chunks were all added. */
-tide_code tide__ring_ends_tail(const tide_ring_ends *e, tide_reader *r, const tide_schema *schema,
-			       const char *path, tide_tail *tail, tide_error *err);
+/* Calls tide__rings_read_tail for a file whose chunks were all added. */
+tide_code tide__ring_ends_read_tail(const tide_ring_ends *e, tide_reader *r,
+				    const tide_schema *schema, const char *path, tide_tail *tail,
+				    tide_error *err);
 void tide__ring_ends_free(tide_ring_ends *e);
 
 #endif

@@ -277,10 +277,10 @@ static bool take_all(struct rings *r, const uint8_t recording[16])
 	return !r->n_loss || add_chunk(r, h, r->loss.bytes, r->loss.n);
 }
 
-tide_code tide__rings_tail(const char *tide_path, const uint8_t recording[16],
-			   const tide_schema *schema,
-			   tide_ring_end (*ends)(void *user, uint32_t ring), void *user,
-			   uint64_t defs_end, tide_tail *tail, tide_error *err)
+tide_code tide__rings_read_tail(const char *tide_path, const uint8_t recording[16],
+				const tide_schema *schema,
+				tide_ring_end (*ends)(void *user, uint32_t ring), void *user,
+				uint64_t defs_end, tide_tail *tail, tide_error *err)
 {
 	size_t n = strlen(tide_path) + sizeof TIDE_RINGS_SUFFIX;
 	struct rings r = { .schema = schema,
@@ -311,7 +311,7 @@ void tide__tail_free(tide_tail *t)
 	tide__payload_free(&t->bytes);
 }
 
-size_t tide__tail_chunk(const tide_tail *t, size_t at, tide_chunk *c)
+size_t tide__tail_read_chunk(const tide_tail *t, size_t at, tide_chunk *c)
 {
 	memset(c, 0, sizeof *c);
 	if (at + sizeof c->head > t->bytes.n)

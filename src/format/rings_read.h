@@ -31,14 +31,14 @@ typedef struct tide_tail {
  * it has no chunk of it), `defs_end` how much of the definitions log it holds. A missing ring file,
  * or one of another recording, is not an error: tail->found is false. Returns TIDE_ENOMEM,
  * TIDE_EIO. */
-tide_code tide__rings_tail(const char *tide_path, const uint8_t recording[16],
-			   const tide_schema *schema,
-			   tide_ring_end (*ends)(void *user, uint32_t ring), void *user,
-			   uint64_t defs_end, tide_tail *tail, tide_error *err);
+tide_code tide__rings_read_tail(const char *tide_path, const uint8_t recording[16],
+				const tide_schema *schema,
+				tide_ring_end (*ends)(void *user, uint32_t ring), void *user,
+				uint64_t defs_end, tide_tail *tail, tide_error *err);
 void tide__tail_free(tide_tail *t);
 
 /* Reads the chunk at byte `at` of the tail; c->head.type is 0 behind the last one. Returns the byte
  * after it. */
-size_t tide__tail_chunk(const tide_tail *t, size_t at, tide_chunk *c);
+size_t tide__tail_read_chunk(const tide_tail *t, size_t at, tide_chunk *c);
 
 #endif

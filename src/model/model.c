@@ -208,14 +208,14 @@ size_t tide__model_bytes(const tide_model *m)
 
 /* ---- strings, facts, attributes ---- */
 
-tide_str tide__strn(tide_model *m, const char *text, size_t n)
+tide_str tide__intern_n(tide_model *m, const char *text, size_t n)
 {
 	return (tide_str){ tide__strings_add(m->strings, text, n) };
 }
 
-tide_str tide__str(tide_model *m, const char *text)
+tide_str tide__intern(tide_model *m, const char *text)
 {
-	return tide__strn(m, text, strlen(text));
+	return tide__intern_n(m, text, strlen(text));
 }
 
 const char *tide__text(const tide_model *m, tide_str s, size_t *n)
@@ -239,7 +239,7 @@ static int64_t fact_row(tide_model *m, const char *key)
 	size_t row;
 	if (at >= 0)
 		return at;
-	tide_str k = tide__str(m, key);
+	tide_str k = tide__intern(m, key);
 	if (!k.i || !tide__table_push(&m->facts, &tide_facts_desc, &row))
 		return -1;
 	m->facts.key[row] = k;
@@ -251,12 +251,12 @@ bool tide__fact_text(tide_model *m, const char *key, const char *text)
 	int64_t row = fact_row(m, key);
 	if (row < 0)
 		return false;
-	m->facts.text[row] = tide__str(m, text);
+	m->facts.text[row] = tide__intern(m, text);
 	m->facts.number[row] = *text ? 0 : TIDE_FACT_EMPTY;
 	return m->facts.text[row].i || !*text;
 }
 
-bool tide__fact_num(tide_model *m, const char *key, int64_t number)
+bool tide__fact_set_number(tide_model *m, const char *key, int64_t number)
 {
 	int64_t row = fact_row(m, key);
 	if (row < 0)
@@ -328,7 +328,7 @@ static uint64_t pair(uint32_t hi, uint32_t lo)
 }
 
 /* A frame is interned in two steps: (function, file) gives a number, (number, line) the frame. */
-tide_frame_id tide__frame(tide_model *m, tide_str function, tide_str file, uint32_t line)
+tide_frame_id tide__frame_intern(tide_model *m, tide_str function, tide_str file, uint32_t line)
 {
 	uint32_t ff = tide__map_get(&m->frame_files, pair(function.i, file.i));
 	if (!ff) {
@@ -348,7 +348,7 @@ tide_frame_id tide__frame(tide_model *m, tide_str function, tide_str file, uint3
 	return (tide_frame_id){ id };
 }
 
-tide_stack_id tide__stack(tide_model *m, tide_stack_id parent, tide_frame_id frame)
+tide_stack_id tide__stack_intern(tide_model *m, tide_stack_id parent, tide_frame_id frame)
 {
 	uint32_t id = tide__map_get(&m->stack_nodes, pair(parent.i, frame.i));
 	if (id)

@@ -485,8 +485,8 @@ uint32_t tide__push(void *table, const tide_table_desc *d);
 
 /* Interns a text (model/strings.h has the table). Returns none if memory runs out, and for an empty
  * text. */
-tide_str tide__str(tide_model *m, const char *text);
-tide_str tide__strn(tide_model *m, const char *text, size_t n);
+tide_str tide__intern(tide_model *m, const char *text);
+tide_str tide__intern_n(tide_model *m, const char *text, size_t n);
 /* Returns the text of an id, NUL-terminated, "" for none. *n (may be NULL) receives its length.
  * Borrowed until the next intern or the model's end. May contain any bytes: renderers escape. */
 const char *tide__text(const tide_model *m, tide_str s, size_t *n);
@@ -496,8 +496,8 @@ const char *tide__text(const tide_model *m, tide_str s, size_t *n);
 const char *tide__device_kind_name(const tide_model *m, uint32_t device);
 
 /* Intern a frame, a stack node. Equal arguments give equal ids. 0 if memory runs out. */
-tide_frame_id tide__frame(tide_model *m, tide_str function, tide_str file, uint32_t line);
-tide_stack_id tide__stack(tide_model *m, tide_stack_id parent, tide_frame_id frame);
+tide_frame_id tide__frame_intern(tide_model *m, tide_str function, tide_str file, uint32_t line);
+tide_stack_id tide__stack_intern(tide_model *m, tide_stack_id parent, tide_frame_id frame);
 
 /* Facts. A loss is a fact whose key starts with "loss.": every report shows it.
  * tide__fact_add adds to an existing number. */
@@ -508,7 +508,7 @@ static inline bool tide__fact_is_text(const tide_model *m, size_t row)
 {
 	return m->facts.text[row].i || m->facts.number[row] == TIDE_FACT_EMPTY;
 }
-bool tide__fact_num(tide_model *m, const char *key, int64_t number);
+bool tide__fact_set_number(tide_model *m, const char *key, int64_t number);
 bool tide__fact_add(tide_model *m, const char *key, int64_t number);
 /* Returns the row of a fact, or -1. */
 int64_t tide__fact_find(const tide_model *m, const char *key);

@@ -52,7 +52,7 @@ void tide__clock_init(void)
 #endif
 }
 
-tide_triple tide__clock_triple(void)
+tide_triple tide__clock_read_triple(void)
 {
 	tide_triple best = { 0 };
 	uint64_t width = UINT64_MAX;

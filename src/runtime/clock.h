@@ -38,6 +38,6 @@ typedef struct tide_triple { /* three clocks read at one moment */
 } tide_triple;
 
 /* Reads all three as close together as possible: the tightest of several tries. */
-tide_triple tide__clock_triple(void);
+tide_triple tide__clock_read_triple(void);
 
 #endif

@@ -137,7 +137,7 @@ static bool grow(void)
 	if (entries && (n_entries + 1) * 2 <= entry_mask + 1)
 		return true;
 	size_t n = entries ? (entry_mask + 1) * 2 : 1024;
-	struct entry *bigger = tide__pages(n * sizeof *bigger);
+	struct entry *bigger = tide__pages_map(n * sizeof *bigger);
 	if (!bigger)
 		return false;
 	for (size_t i = 0; entries && i <= entry_mask; i++)
@@ -313,7 +313,7 @@ static void put_pointer(struct pointer_table *t, const char *p, uint32_t id)
 static struct pointer_table *grow_pointers(struct pointer_table *t)
 {
 	size_t n = t ? (t->mask + 1) * 2 : 1024, bytes = sizeof *t + n * sizeof t->at[0];
-	struct pointer_table *bigger = tide__pages(bytes);
+	struct pointer_table *bigger = tide__pages_map(bytes);
 	if (!bigger)
 		return NULL;
 	pointer_bytes += bytes;

@@ -54,7 +54,7 @@ static void command(struct out *o)
 		text(o, "process.command", buf, (size_t)n);
 }
 
-void tide__hex(char out[33], const uint8_t id[16])
+void tide__hex_write(char out[33], const uint8_t id[16])
 {
 	for (int i = 0; i < 16; i++)
 		snprintf(out + 2 * i, 3, "%02x", id[i]);
@@ -63,7 +63,7 @@ void tide__hex(char out[33], const uint8_t id[16])
 static void id(struct out *o, const char *key, const uint8_t bytes[16])
 {
 	char hex[33];
-	tide__hex(hex, bytes);
+	tide__hex_write(hex, bytes);
 	text(o, key, hex, 32);
 }
 
@@ -123,7 +123,7 @@ static void heap(struct out *o)
 		text(o, "capture.heap", "full", 4);
 }
 
-size_t tide__facts(uint8_t *out, size_t cap, uint32_t *count)
+size_t tide__facts_write(uint8_t *out, size_t cap, uint32_t *count)
 {
 	struct out o = { out, out + cap, 0 };
 	struct utsname u;

@@ -76,12 +76,12 @@ void tide__slow_leave(tide_slow_section *s)
 	errno = s->saved_errno;
 }
 
-void tide__slow_never(void)
+void tide__slow_mark_own_thread(void)
 {
 	inside = 1;
 }
 
-void *tide__pages(size_t bytes)
+void *tide__pages_map(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return p == MAP_FAILED ? NULL : p;

@@ -34,7 +34,7 @@ typedef struct tide_slow_section {
 bool tide__slow_enter(tide_slow_section *s);
 void tide__slow_leave(tide_slow_section *s);
 /* Marks this thread as the recorder's own: nothing it does is recorded. */
-void tide__slow_never(void);
+void tide__slow_mark_own_thread(void);
 
 /* Releases the lock inside a slow section, and takes it again. */
 void tide__lock(void);
@@ -49,6 +49,6 @@ void tide__wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_us);
 void tide__wake(_Atomic uint32_t *word);
 
 /* Returns zeroed anonymous pages, never from malloc; NULL on failure. */
-void *tide__pages(size_t bytes);
+void *tide__pages_map(size_t bytes);
 
 #endif

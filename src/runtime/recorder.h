@@ -105,11 +105,11 @@ size_t tide__ring_size(void);
 tide_block *tide__ring_that_fits(void);
 
 /* writer.c: the writer thread's body, and the chunks written before it starts. */
-void *tide__writer(void *unused);
+void *tide__writer_run(void *unused);
 bool tide__write_opening(void);
 /* facts.c: writes the FACTS payload; returns its bytes, *count records. */
-size_t tide__facts(uint8_t *out, size_t cap, uint32_t *count);
-void tide__hex(char out[33], const uint8_t id[16]);
+size_t tide__facts_write(uint8_t *out, size_t cap, uint32_t *count);
+void tide__hex_write(char out[33], const uint8_t id[16]);
 
 /* writer.c */
 enum { TIDE_FILE_BYTES_LEAST = 1 << 20 };
@@ -126,6 +126,6 @@ extern _Atomic bool tide__paused __attribute__((visibility("hidden")));
 void tide__write_note(uint32_t key, const char *text);
 
 /* start.c */
-void tide__stats_now(tide_stats *out);
+void tide__stats_read(tide_stats *out);
 
 #endif

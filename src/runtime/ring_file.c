@@ -20,7 +20,7 @@ static tide_block *descriptor(void)
 {
 	if (!spare) {
 		size_t n = 65536 / sizeof(tide_block);
-		tide_block *slab = tide__pages(n * sizeof *slab);
+		tide_block *slab = tide__pages_map(n * sizeof *slab);
 		if (!slab)
 			return NULL;
 		for (size_t i = 0; i < n; i++) {
@@ -92,7 +92,7 @@ static void *extend(tide_ring_file *s, size_t bytes)
 {
 	struct extension x = { s, bytes, NULL, EIO };
 	if (!tide__ring_file_torn(s))
-		tide__errand(run_extend, &x);
+		tide__errand_run(run_extend, &x);
 	if (!x.at)
 		errno = x.error;
 	return x.at;
@@ -128,7 +128,7 @@ static void publish(tide_block *b, _Atomic(tide_block *) *list)
 	atomic_store_explicit(list, b, memory_order_release);
 }
 
-tide_block *tide__ring_file_ring(tide_ring_file *s, size_t bytes)
+tide_block *tide__ring_file_add_ring(tide_ring_file *s, size_t bytes)
 {
 	tide_block *b = add_block(s, TIDE_BLOCK_RING, bytes + sizeof(tide_block_head));
 	if (!b)

@@ -64,7 +64,7 @@ void tide__ring_file_close(tide_ring_file *s, bool keep_maps);
 void tide__ring_file_detach(tide_ring_file *s);
 
 /* Returns a new ring of `bytes` (a power of two), published at once, or NULL. */
-tide_block *tide__ring_file_ring(tide_ring_file *s, size_t bytes);
+tide_block *tide__ring_file_add_ring(tide_ring_file *s, size_t bytes);
 /* Frees a drained ring's disk space. No thread may store into it afterwards. */
 void tide__ring_file_punch(tide_ring_file *s, tide_block *ring, uint64_t from, uint64_t to);
 

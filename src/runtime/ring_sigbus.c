@@ -32,7 +32,7 @@ static void on_bus(int sig, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-void tide__torn_watch(void)
+void tide__torn_watch_start(void)
 {
 	struct sigaction now,
 		mine = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO | SA_ONSTACK };

@@ -11,6 +11,6 @@
 #define TIDE_RUNTIME_RING_SIGBUS_H
 
 /* Sets the handler unless it is already set. In a slow section. */
-void tide__torn_watch(void);
+void tide__torn_watch_start(void);
 
 #endif

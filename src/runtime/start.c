@@ -134,7 +134,7 @@ static void beside_path(char out[4096], const char *base)
 
 static void fill_head(tide_file_head *h, const uint8_t id[16])
 {
-	tide_triple now = tide__clock_triple();
+	tide_triple now = tide__clock_read_triple();
 	*h = (tide_file_head){ .major = TIDE_FORMAT_MAJOR,
 			       .minor = TIDE_FORMAT_MINOR,
 			       .head_size = sizeof *h,
@@ -202,7 +202,7 @@ static tide_code launch_writer(tide_error *err)
 	pthread_attr_t attr;
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 256 << 10);
-	int e = pthread_create(&r->writer, &attr, tide__writer,
+	int e = pthread_create(&r->writer, &attr, tide__writer_run,
 			       NULL); /* inherits: all signals but SIGBUS blocked */
 	pthread_attr_destroy(&attr);
 	if (e == 0)
@@ -216,7 +216,7 @@ static void join_writer(void)
 {
 	tide_recorder *r = &tide__rec;
 	atomic_store_explicit(&r->finish, 1, memory_order_release);
-	tide__bell_ring();
+	tide__bell_wake();
 	pthread_join(r->writer, NULL);
 }
 
@@ -342,12 +342,12 @@ static tide_code start_locked(bool follower, tide_error *err)
 	tide_code rc = launch_writer(err);
 	if (rc != TIDE_OK)
 		return rc;
-	tide__errand(open_files, &o);
+	tide__errand_run(open_files, &o);
 	if (o.rc != TIDE_OK) {
 		join_writer();
 		return o.rc;
 	}
-	tide__torn_watch();
+	tide__torn_watch_start();
 	r->state = TIDE_RUNNING;
 	atomic_store_explicit(&tide__guard.generation, ++r->generations, memory_order_release);
 	return TIDE_OK;
@@ -397,7 +397,7 @@ tide_code tide_start(const char *path, const tide_options *opt, tide_error *err)
 		if (rc != TIDE_OK)
 			strcpy(r->path, before); /* still the last recording's */
 		else if (late)
-			tide__hex(first, r->first);
+			tide__hex_write(first, r->first);
 	}
 	tide__slow_leave(&s);
 	if (*first)
@@ -431,7 +431,7 @@ bool tide_recording_removed(void)
 	if (!tide__slow_enter(&s))
 		return false;
 	if (tide__rec.state == TIDE_RUNNING)
-		tide__errand(look_removed, &removed);
+		tide__errand_run(look_removed, &removed);
 	tide__slow_leave(&s);
 	return removed;
 }
@@ -482,7 +482,7 @@ static tide_code finish(tide_error *err)
 	tide_recorder *r = &tide__rec;
 	join_writer();
 	tide_stats now;
-	tide__stats_now(&now);
+	tide__stats_read(&now);
 	tide__lock(); /* others may be asking for them */
 	r->last = now;
 	tide__unlock();
@@ -628,7 +628,7 @@ __attribute__((destructor)) static void unload(void)
 
 /* ---- numbers ------------------------------------------------------------------------------- */
 
-void tide__stats_now(tide_stats *out)
+void tide__stats_read(tide_stats *out)
 {
 	tide_recorder *r = &tide__rec;
 	*out = (tide_stats){ .threads = r->lanes,
@@ -658,7 +658,7 @@ void tide_stats_get(tide_stats *out)
 	if (!tide__slow_enter(&s))
 		return;
 	if (tide__rec.state == TIDE_RUNNING)
-		tide__stats_now(out);
+		tide__stats_read(out);
 	else
 		*out = tide__rec.last;
 	tide__slow_leave(&s);

@@ -41,7 +41,7 @@ static tide_thread *descriptor(void)
 		r->free_threads = t->next_free;
 		return t;
 	}
-	t = tide__pages(sizeof *t);
+	t = tide__pages_map(sizeof *t);
 	if (!t)
 		return NULL;
 	t->next = atomic_load_explicit(&r->threads, memory_order_relaxed);
@@ -91,7 +91,7 @@ tide_block *tide__ring_that_fits(void)
 	size_t bytes = tide__ring_size();
 	tide_block *b = NULL;
 	errno = ENOMEM;
-	while (bytes >= LEAST && !(b = tide__ring_file_ring(&tide__rec.space, bytes)) &&
+	while (bytes >= LEAST && !(b = tide__ring_file_add_ring(&tide__rec.space, bytes)) &&
 	       (errno == ENOSPC || errno == EFBIG))
 		bytes /= 2;
 	return b;
@@ -110,7 +110,7 @@ static tide_block *take_ring(void)
 		return NULL;
 	tide_block *b = free_ring(s);
 	if (!b)
-		tide__errand(new_ring, &b);
+		tide__errand_run(new_ring, &b);
 	return b;
 }
 

@@ -47,7 +47,7 @@ static bool put_chunk(tide_chunk_head h, size_t n, bool last)
 
 static bool write_clock(bool last)
 {
-	tide_triple c = tide__clock_triple();
+	tide_triple c = tide__clock_read_triple();
 	uint8_t *start = buffer + sizeof(tide_chunk_head), *p = start;
 	*p++ = TIDE_REC_TICK;
 	p = tide__put_v(p, c.ticks);
@@ -154,7 +154,7 @@ static bool write_losses(bool last)
 static uint64_t a_second_ago(void)
 {
 	const tide_file_head *h = &tide__rec.head;
-	tide_triple now = tide__clock_triple();
+	tide_triple now = tide__clock_read_triple();
 	uint64_t ns = (uint64_t)(now.mono_raw - h->start_mono_raw),
 		 ticks = now.ticks - h->start_ticks;
 	return ns < 1000000000 ? 0 : now.ticks - ticks / (ns / 1000000000);
@@ -254,7 +254,7 @@ void tide__write_note(uint32_t key, const char *text)
 bool tide__write_opening(void)
 {
 	if (!buffer)
-		buffer = tide__pages(BUFFER);
+		buffer = tide__pages_map(BUFFER);
 	if (!buffer)
 		return false;
 	lost_sum = 0;
@@ -269,7 +269,7 @@ bool tide__write_opening(void)
 	if (!put_chunk(h, n, false))
 		return false;
 	h = (tide_chunk_head){ .type = TIDE_CHUNK_FACTS };
-	n = tide__facts(buffer + sizeof h, BUFFER - sizeof h, &h.count);
+	n = tide__facts_write(buffer + sizeof h, BUFFER - sizeof h, &h.count);
 	return put_chunk(h, n, false) && write_clock(false) && write_definitions(false);
 }
 
@@ -450,12 +450,12 @@ static void close_files(void)
 	r->opened = false;
 }
 
-void *tide__writer(void *unused)
+void *tide__writer_run(void *unused)
 {
 	tide_recorder *r = &tide__rec;
 	uint64_t delay = DELAY_MIN_US;
 	pthread_setname_np(pthread_self(), "tidemark");
-	tide__errand_home();
+	tide__errand_unshare();
 	while (!atomic_load_explicit(&r->finish, memory_order_acquire)) {
 		unsigned moved;
 		uint32_t seen = tide__bell();

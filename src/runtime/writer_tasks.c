@@ -41,10 +41,10 @@ static bool take_table(void)
 	return true;
 }
 
-void tide__errand_home(void)
+void tide__errand_unshare(void)
 {
 	here = true;
-	tide__slow_never();
+	tide__slow_mark_own_thread();
 	atomic_store(&own_table, take_table());
 }
 
@@ -53,7 +53,7 @@ bool tide__errand_private(void)
 	return atomic_load(&own_table);
 }
 
-void tide__errand(void (*what)(void *arg), void *arg)
+void tide__errand_run(void (*what)(void *arg), void *arg)
 {
 	if (here) {
 		what(arg);
@@ -62,7 +62,7 @@ void tide__errand(void (*what)(void *arg), void *arg)
 	errand.what = what;
 	errand.arg = arg;
 	atomic_store_explicit(&errand.state, ASKED, memory_order_release);
-	tide__bell_ring();
+	tide__bell_wake();
 	while (atomic_load_explicit(&errand.state, memory_order_acquire) != DONE)
 		tide__wait(&errand.state, ASKED, 0);
 	atomic_store_explicit(&errand.state, NONE, memory_order_relaxed);
@@ -93,7 +93,7 @@ void tide__bell_wait(uint32_t seen, uint64_t timeout_us)
 	tide__wait(&bell, seen, timeout_us);
 }
 
-void tide__bell_ring(void)
+void tide__bell_wake(void)
 {
 	atomic_fetch_add_explicit(&bell, 1, memory_order_release);
 	tide__wake(&bell);

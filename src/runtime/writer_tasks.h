@@ -17,13 +17,13 @@
 #include <stdint.h>
 
 /* Writer thread, at its start: creates its own, empty descriptor table. */
-void tide__errand_home(void);
+void tide__errand_unshare(void);
 /* Returns true if the writer thread has its own descriptor table. */
 bool tide__errand_private(void);
 
 /* Makes the writer thread call what(arg) and waits for it. On the writer thread, calls it directly.
  * In a slow section, between the writer's start and tide_stop. */
-void tide__errand(void (*what)(void *arg), void *arg);
+void tide__errand_run(void (*what)(void *arg), void *arg);
 /* Writer thread: runs a pending request, if any. */
 void tide__errand_look(void);
 /* In a forked child: forgets the writer thread, which does not exist there. */
@@ -33,6 +33,6 @@ void tide__errand_forget(void);
  * read. */
 uint32_t tide__bell(void);
 void tide__bell_wait(uint32_t seen, uint64_t timeout_us);
-void tide__bell_ring(void);
+void tide__bell_wake(void);
 
 #endif

@@ -169,9 +169,9 @@ tide_code tide__server_start(const tide_server_options *opt, tide_server **out, 
 		return rc;
 	}
 	if (opt->max_bytes < UINT64_MAX - OWN_BYTES)
-		tide__mem_budget(opt->max_bytes + OWN_BYTES);
+		tide__mem_set_budget(opt->max_bytes + OWN_BYTES);
 	tide__mem_ask(tide__memory_limit_for);
-	tide__input_no_links();
+	tide__input_refuse_links();
 	make_shell(s);
 	tide__store_poll(s->store, true);
 	s->index = tide__run_index_new(s->store, tide__run_file, on_index, s);

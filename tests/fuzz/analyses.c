@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	tide_load_options opt = { .max_expanded = 1 << 20, .threads = 1, .single = true };
 	if (!*path) {
 		snprintf(path, sizeof path, "/dev/shm/tide-fuzz-any-%d", (int)getpid());
-		tide__mem_budget(256 << 20);
+		tide__mem_set_budget(256 << 20);
 	}
 	FILE *f = fopen(path, "wb");
 	if (!f || fwrite(data, 1, size, f) != size || fclose(f))

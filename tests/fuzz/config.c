@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	char *out;
 	size_t n_out;
 	unsigned line;
-	tide__config_defaults(&c);
+	tide__config_set_defaults(&c);
 	if (tide__config_parse(text, n, "/f", NULL, &c, &err) != TIDE_OK) {
 		if (!err.text[0] || err.offset > n)
 			abort();
@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (tide__config_edit(text, n, NULL, TIDE_CONFIG_interval, "7.5", &out, &n_out, &line,
 			      &err) != TIDE_OK)
 		abort();
-	tide__config_defaults(&c);
+	tide__config_set_defaults(&c);
 	if (tide__config_parse(out, n_out, "/f", NULL, &c, &err) != TIDE_OK ||
 	    c.v[TIDE_CONFIG_interval].number != 7.5 || c.v[TIDE_CONFIG_interval].line != line)
 		abort();

@@ -90,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t ticks = 0;
 	if (!*path) {
 		snprintf(path, sizeof path, "/dev/shm/tide-fuzz-made-%d", (int)getpid());
-		tide__mem_budget(256 << 20);
+		tide__mem_set_budget(256 << 20);
 	}
 	tidefile_start_full(&f);
 	for (size_t i = 0; i < MOST && size >= EVENT; i++, data += EVENT, size -= EVENT)

@@ -160,10 +160,10 @@ static void set_facts(struct world *w)
 	char text[600] = "";
 	size_t at = 0;
 
-	tide__fact_num(w->m, "allocator.max_split_size",
-		       w->c.max_split_size == TIDE_SIM_NO_SPLIT_MAX ? -1
-								    : (int64_t)w->c.max_split_size);
-	tide__fact_num(w->m, "allocator.expandable_segments", w->c.expandable);
+	tide__fact_set_number(
+		w->m, "allocator.max_split_size",
+		w->c.max_split_size == TIDE_SIM_NO_SPLIT_MAX ? -1 : (int64_t)w->c.max_split_size);
+	tide__fact_set_number(w->m, "allocator.expandable_segments", w->c.expandable);
 	for (int i = 0; i < TIDE_SIM_CLASSES; i++)
 		if (w->c.roundup[i])
 			at += (size_t)snprintf(text + at, sizeof text - at, "%s%llu:%u",
@@ -205,8 +205,9 @@ static void begin(struct world *w, uint32_t seed)
 		char name[16];
 
 		snprintf(name, sizeof name, "f%d", i);
-		tide__stack(w->m, (tide_stack_id){ 0 },
-			    tide__frame(w->m, tide__str(w->m, name), (tide_str){ 0 }, 0));
+		tide__stack_intern(
+			w->m, (tide_stack_id){ 0 },
+			tide__frame_intern(w->m, tide__intern(w->m, name), (tide_str){ 0 }, 0));
 	}
 	d.user = w;
 	w->s = tide__sim_new(&w->c, &d, 4096);

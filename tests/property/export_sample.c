@@ -46,7 +46,7 @@ static void nasty_names(tide_model *m)
 					     "ünïcödé 漢字",
 					     "" };
 	for (uint32_t i = 1; i < m->spans.n; i += 3)
-		m->spans.name[i] = tide__str(m, names[i / 3 % 7]);
+		m->spans.name[i] = tide__intern(m, names[i / 3 % 7]);
 }
 
 static void arguments(tide_model *m)
@@ -55,9 +55,9 @@ static void arguments(tide_model *m)
 		size_t row;
 		tide__table_push(&m->attrs, &tide_attrs_desc, &row);
 		m->attrs.span[row].i = i;
-		m->attrs.key[row] = tide__str(m, i % 4 == 1 ? "Input \"Dims\"" : "bytes");
+		m->attrs.key[row] = tide__intern(m, i % 4 == 1 ? "Input \"Dims\"" : "bytes");
 		if (i % 4 == 1)
-			m->attrs.text[row] = tide__str(m, "[[2, 3]]");
+			m->attrs.text[row] = tide__intern(m, "[[2, 3]]");
 		else
 			m->attrs.number[row] = INT64_MAX - i;
 	}

@@ -50,7 +50,7 @@ static void mm_machine(struct mm *x)
 		uint32_t p = tide__push(&m->pools, &tide_pools_desc);
 		m->pools.device[p].i = pools[i].device;
 		m->pools.kind[p] = pools[i].kind;
-		m->pools.name[p] = tide__str(m, pools[i].name);
+		m->pools.name[p] = tide__intern(m, pools[i].name);
 	}
 	for (int i = 0; i < MM_THREADS; i++) {
 		uint32_t l = tide__push(&m->lanes, &tide_lanes_desc);
@@ -86,7 +86,7 @@ static void mm_begin(struct mm *x, uint32_t thread)
 	m->spans.t0[s] = x->t;
 	m->spans.t1[s] = TIDE_T_NEVER;
 	m->spans.cat[s] = TIDE_CAT_OP;
-	m->spans.name[s] = tide__str(m, name);
+	m->spans.name[s] = tide__intern(m, name);
 	x->open[thread][x->depth[thread]++] = s;
 }
 
@@ -171,7 +171,7 @@ static void mm_mark(struct mm *x)
 	x->m->marks.kind[k] = kinds[mm_random(x, 3)];
 	x->m->marks.t[k] = x->t;
 	x->m->marks.position[k] = x->m->memory_events.n;
-	x->m->marks.name[k] = tide__str(x->m, "PHASE");
+	x->m->marks.name[k] = tide__intern(x->m, "PHASE");
 }
 
 /* Makes a model of `steps` random events. Owned by the caller: tide__model_free. */

@@ -198,8 +198,9 @@ static void record(struct world *w, uint32_t seed)
 			w->m->pools.device[tide__push(&w->m->pools, &tide_pools_desc)].i = d;
 	}
 	for (uint32_t i = 0; i < 3; i++)
-		tide__stack(w->m, (tide_stack_id){ 0 },
-			    tide__frame(w->m, tide__str(w->m, "f"), (tide_str){ 0 }, i));
+		tide__stack_intern(
+			w->m, (tide_stack_id){ 0 },
+			tide__frame_intern(w->m, tide__intern(w->m, "f"), (tide_str){ 0 }, i));
 	for (int i = 0; i < STEPS; i++)
 		step(w);
 	w->m->t_end = w->t + 1;

@@ -35,7 +35,7 @@ static void add_samples(struct mm *x, uint32_t counter)
 static void add_counter(struct mm *x, const char *name, uint32_t device)
 {
 	uint32_t c = tide__push(&x->m->counters, &tide_counters_desc);
-	x->m->counters.name[c] = tide__str(x->m, name);
+	x->m->counters.name[c] = tide__intern(x->m, name);
 	x->m->counters.device[c].i = device;
 	add_samples(x, c);
 }
@@ -48,7 +48,7 @@ static tide_model *model(uint32_t seed)
 	uint32_t d = tide__push(&m->devices, &tide_devices_desc);
 	m->devices.kind[d] = TIDE_DEVICE_OTHER;
 	m->devices.index[d] = 7;
-	m->devices.name[d] = tide__str(m, "npu");
+	m->devices.name[d] = tide__intern(m, "npu");
 	for (uint32_t p = 1; p < m->pools.n; p++) /* the heap becomes the one pool of npu */
 		if (m->pools.device[p].i == 3)
 			m->pools.device[p].i = 4;

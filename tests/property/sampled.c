@@ -27,7 +27,7 @@ static void add_counter(struct mm *x, const char *name)
 	uint32_t n = mm_random(x, MOST), bad = mm_random(x, 4 * MOST),
 		 back = mm_random(x, 4 * MOST);
 	int64_t t = 0;
-	m->counters.name[c] = tide__str(m, name);
+	m->counters.name[c] = tide__intern(m, name);
 	for (uint32_t i = 0; i < n; i++) {
 		size_t row;
 		t += mm_random(x, (uint32_t)m->t_end / MOST + 2);

@@ -48,7 +48,7 @@ static uint32_t some_span(tide_model *m, uint32_t lane, unsigned cat, const char
 	uint32_t s = tide__push(&m->spans, &tide_spans_desc);
 	m->spans.lane[s].i = lane;
 	m->spans.cat[s] = (uint8_t)cat;
-	m->spans.name[s] = tide__str(m, name);
+	m->spans.name[s] = tide__intern(m, name);
 	m->spans.t0[s] = t0;
 	m->spans.t1[s] = t1;
 	if (t1 > m->t_end)
@@ -88,10 +88,10 @@ static void some_free(tide_model *m, uint32_t alloc, int64_t died)
 
 static tide_stack_id some_stack(tide_model *m, const char *outer, const char *inner)
 {
-	tide_str file = tide__str(m, "model.py");
-	tide_stack_id s =
-		tide__stack(m, (tide_stack_id){ 0 }, tide__frame(m, tide__str(m, outer), file, 10));
-	return tide__stack(m, s, tide__frame(m, tide__str(m, inner), file, 20));
+	tide_str file = tide__intern(m, "model.py");
+	tide_stack_id s = tide__stack_intern(
+		m, (tide_stack_id){ 0 }, tide__frame_intern(m, tide__intern(m, outer), file, 10));
+	return tide__stack_intern(m, s, tide__frame_intern(m, tide__intern(m, inner), file, 20));
 }
 
 /* ---- random ---- */

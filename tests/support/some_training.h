@@ -67,7 +67,7 @@ static uint32_t span(struct run *r, const char *name, int64_t t1, uint32_t paren
 	uint32_t s = tide__push(&r->m->spans, &tide_spans_desc);
 	r->m->spans.lane[s].i = 1;
 	r->m->spans.cat[s] = TIDE_CAT_OP;
-	r->m->spans.name[s] = tide__str(r->m, name);
+	r->m->spans.name[s] = tide__intern(r->m, name);
 	r->m->spans.t0[s] = r->t;
 	r->m->spans.t1[s] = r->m->t_end = t1;
 	r->m->spans.parent[s].i = parent;

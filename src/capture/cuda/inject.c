@@ -53,10 +53,10 @@ static void take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t 
 	size_t dropped = 0;
 	int saved = errno;
 	if (valid && atomic_load(&started))
-		tide__cupti_records(buffer, valid);
+		tide__cupti_read_records(buffer, valid);
 	if (tide__cupti.dropped && tide__cupti.dropped(context, stream, &dropped) == CUPTI_OK &&
 	    dropped)
-		tide__cupti_dropped(dropped);
+		tide__cupti_count_dropped(dropped);
 	memset(buffer, 0, valid < size ? valid : size);
 	pthread_mutex_lock(&lock);
 	bool keep = n_kept < KEPT;
@@ -254,8 +254,9 @@ static bool enable(unsigned want)
 		tide__cupti.enable(CUPTI_MEMCPY_PEER);
 		tide__cupti.enable(CUPTI_MEMSET);
 	}
-	if (want & TIDE_GPU_CALLBACKS && tide__launches_on(work_runtime, N_RUNTIME, work_driver,
-							   want & TIDE_GPU_LAUNCHES ? N_DRIVER : 0))
+	if (want & TIDE_GPU_CALLBACKS &&
+	    tide__launches_start(work_runtime, N_RUNTIME, work_driver,
+				 want & TIDE_GPU_LAUNCHES ? N_DRIVER : 0))
 		tide__gpu_wanted = want &= ~(unsigned)(TIDE_GPU_RUNTIME | TIDE_GPU_LAUNCHES);
 	if (want & TIDE_GPU_CALLS)
 		switch_calls(1);
@@ -268,7 +269,7 @@ static bool enable(unsigned want)
 		tide__cupti.enable(CUPTI_MEMORY_POOL);
 		enable_virtual_memory_calls();
 		if (want & TIDE_GPU_VIRTUAL)
-			tide__virtual_on();
+			tide__virtual_start();
 		if (want & TIDE_GPU_SOURCE && tide__cupti.enable_source)
 			tide__cupti.enable_source(1);
 	}
@@ -335,7 +336,7 @@ static void finish(void)
 {
 	if (!atomic_load(&started))
 		return;
-	tide__nvml_last();
+	tide__nvml_sample_last();
 	if (!atomic_load(&aside))
 		tide__cupti.flush_all(1);
 	use_system_threads(false);
@@ -386,7 +387,7 @@ static int turn_on(unsigned want)
 	atomic_store(&started, true);
 	if (!enable(want)) {
 		atomic_store(&started, false);
-		tide__launches_off();
+		tide__launches_stop();
 		note("loss.no_cupti", "CUPTI refused: another profiler may be using it");
 		return TIDE_GPU_REFUSED;
 	}
@@ -443,7 +444,7 @@ EXPORT void tide_gpu_leave(void)
 {
 	if (!session || atomic_exchange(&aside, true))
 		return;
-	tide__launches_off();
+	tide__launches_stop();
 	if (tide__gpu_wanted & TIDE_GPU_LAUNCHES)
 		switch_others(1);
 	disable_kinds();
@@ -464,8 +465,8 @@ EXPORT void tide_gpu_end(void)
 		atomic_store(&started, false);
 		return;
 	}
-	tide__virtual_off();
-	tide__launches_off();
+	tide__virtual_stop();
+	tide__launches_stop();
 	if (tide__gpu_wanted & TIDE_GPU_LAUNCHES)
 		switch_others(1); /* restored for the next tool */
 	disable_kinds();

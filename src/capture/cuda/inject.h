@@ -81,18 +81,18 @@ uint64_t tide__gpu_now(void) TIDE_HIDDEN;
 void tide__gpu_flush(void) TIDE_HIDDEN;
 /* Subscribes to calls about virtual memory; ends the subscription so that others can subscribe.
  * Both may be repeated. */
-void tide__virtual_on(void) TIDE_HIDDEN;
-void tide__virtual_off(void) TIDE_HIDDEN;
+void tide__virtual_start(void) TIDE_HIDDEN;
+void tide__virtual_stop(void) TIDE_HIDDEN;
 /* Subscribes to these functions, by CUPTI's numbers, and records each call. Returns false if
  * another tool has subscribed. Off writes the recorded calls. One thread may call it at a time. */
-bool tide__launches_on(const uint16_t *runtime, size_t n_runtime, const uint16_t *driver,
-		       size_t n_driver) TIDE_HIDDEN;
-void tide__launches_off(void) TIDE_HIDDEN;
+bool tide__launches_start(const uint16_t *runtime, size_t n_runtime, const uint16_t *driver,
+			  size_t n_driver) TIDE_HIDDEN;
+void tide__launches_stop(void) TIDE_HIDDEN;
 
 /* Writes a completed buffer's records to the recording. */
-void tide__cupti_records(uint8_t *buffer, size_t valid) TIDE_HIDDEN;
+void tide__cupti_read_records(uint8_t *buffer, size_t valid) TIDE_HIDDEN;
 /* Counts records that CUPTI dropped. */
-void tide__cupti_dropped(uint64_t n) TIDE_HIDDEN;
+void tide__cupti_count_dropped(uint64_t n) TIDE_HIDDEN;
 
 /* Returns the id of a kernel's demangled name; of a call, by domain (CUPTI_DOMAIN_*) and number. */
 tide_name tide__kernel_name(const char *mangled) TIDE_HIDDEN;
@@ -106,6 +106,6 @@ void tide__log_flush(tide_device_log *l) TIDE_HIDDEN;
 /* Samples devices every `ms` in a separate thread. */
 void tide__nvml_start(unsigned ms) TIDE_HIDDEN;
 /* Samples once more, at the end of the program, and stops. Waits 200 ms at most. */
-void tide__nvml_last(void) TIDE_HIDDEN;
+void tide__nvml_sample_last(void) TIDE_HIDDEN;
 
 #endif

@@ -128,8 +128,8 @@ static void called(void *user, int domain, uint32_t id, const void *data)
 	errno = saved;
 }
 
-bool tide__launches_on(const uint16_t *runtime, size_t n_runtime, const uint16_t *driver,
-		       size_t n_driver)
+bool tide__launches_start(const uint16_t *runtime, size_t n_runtime, const uint16_t *driver,
+			  size_t n_driver)
 {
 	const cupti_api_table *c = &tide__cupti;
 	if (!c->subscribe || !c->unsubscribe || !c->enable_callback || subscriber ||
@@ -142,7 +142,7 @@ bool tide__launches_on(const uint16_t *runtime, size_t n_runtime, const uint16_t
 	return true;
 }
 
-void tide__launches_off(void)
+void tide__launches_stop(void)
 {
 	void *s = subscriber;
 	if (!s)

@@ -222,7 +222,7 @@ static void *run(void *unused)
 	return unused;
 }
 
-void tide__nvml_last(void)
+void tide__nvml_sample_last(void)
 {
 	struct timespec until = in_ms(200);
 	pthread_mutex_lock(&thread.lock);

@@ -171,7 +171,7 @@ static void (*const puts_by_kind[64])(tide_device_log *, const void *) = {
 	[CUPTI_MEMORY] = put_memory, [CUPTI_MEMORY_POOL] = put_pool,
 };
 
-void tide__cupti_records(uint8_t *buffer, size_t valid)
+void tide__cupti_read_records(uint8_t *buffer, size_t valid)
 {
 	tide_device_log l;
 	void *record = NULL;
@@ -185,7 +185,7 @@ void tide__cupti_records(uint8_t *buffer, size_t valid)
 	tide__log_flush(&l);
 }
 
-void tide__cupti_dropped(uint64_t n)
+void tide__cupti_count_dropped(uint64_t n)
 {
 	tide_device_log l;
 	l.n = 0;

@@ -96,7 +96,7 @@ static void returned(void *user, int domain, uint32_t id, const void *data)
 	tide__log_flush(&l);
 }
 
-void tide__virtual_on(void)
+void tide__virtual_start(void)
 {
 	const cupti_api_table *c = &tide__cupti;
 	pthread_mutex_lock(&lock);
@@ -108,7 +108,7 @@ void tide__virtual_on(void)
 	pthread_mutex_unlock(&lock);
 }
 
-void tide__virtual_off(void)
+void tide__virtual_stop(void)
 {
 	pthread_mutex_lock(&lock);
 	void *s = subscriber;
@@ -124,8 +124,8 @@ void tide__virtual_off(void)
 static void leave(void)
 {
 	tide__gpu_flush();
-	tide__virtual_off();
-	tide__launches_off();
+	tide__virtual_stop();
+	tide__launches_stop();
 }
 
 EXPORT int cuptiSubscribe(void **out, cupti_callback_fn *f, void *user);

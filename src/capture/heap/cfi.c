@@ -282,7 +282,7 @@ static bool find_entry(const tide_module *m, uintptr_t pc, struct entry *e)
 	       pc < e->end;
 }
 
-bool tide__cfi_function(const tide_module *m, uintptr_t pc, uintptr_t *start, uintptr_t *end)
+bool tide__cfi_find_function(const tide_module *m, uintptr_t pc, uintptr_t *start, uintptr_t *end)
 {
 	struct entry e;
 	if (!find_entry(m, pc, &e))

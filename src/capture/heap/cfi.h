@@ -42,6 +42,6 @@ bool tide__module_find(uintptr_t pc, tide_module *out);
 tide_cfi tide__cfi_find(const tide_module *m, uintptr_t pc);
 /* Gets the first and last + 1 address of the function that contains `pc`, by its table; returns
  * false if unknown. */
-bool tide__cfi_function(const tide_module *m, uintptr_t pc, uintptr_t *start, uintptr_t *end);
+bool tide__cfi_find_function(const tide_module *m, uintptr_t pc, uintptr_t *start, uintptr_t *end);
 
 #endif

@@ -104,7 +104,7 @@ static inline bool tide__heap_maybe(const void *p)
 bool tide__real_early_mark(void) TIDE_HIDDEN; /* returns true if the arena was used */
 bool tide__tracked_init(void) TIDE_HIDDEN;
 /* Full mode: every address counts as recorded. */
-void tide__tracked_all(bool all) TIDE_HIDDEN;
+void tide__tracked_set_all(bool all) TIDE_HIDDEN;
 bool tide__tracked_add(const void *p) TIDE_HIDDEN;  /* returns false if the table is full */
 bool tide__tracked_take(const void *p) TIDE_HIDDEN; /* removes it; returns true if it was present */
 
@@ -143,6 +143,6 @@ void tide__maps_start(uint16_t pool) TIDE_HIDDEN;
 void tide__operators_start(void) TIDE_HIDDEN;
 
 /* Call after code was unmapped. */
-void tide__heap_unloaded(void) TIDE_HIDDEN;
+void tide__heap_forget_unloaded(void) TIDE_HIDDEN;
 
 #endif

@@ -118,7 +118,7 @@ size_t malloc_usable_size(void *p)
 int dlclose(void *handle)
 {
 	int rc = tide__real.dlclose(handle);
-	tide__heap_unloaded();
+	tide__heap_forget_unloaded();
 	return rc;
 }
 

@@ -127,7 +127,7 @@ static void start(void)
 	}
 	pool = tide_pool_open(tide_device_open(TIDE_DEVICE_HOST, 0, NULL, 0), TIDE_POOL_HEAP,
 			      "malloc", 0);
-	tide__tracked_all(want == FULL);
+	tide__tracked_set_all(want == FULL);
 	atomic_store(&page.ready, 1);
 	atomic_store_explicit(&mode, want, memory_order_release);
 }
@@ -192,7 +192,7 @@ static __attribute__((noinline)) void begin_child(int m)
 	if (!atomic_compare_exchange_strong(&page.ready, &none, 1))
 		return;
 	tide__heap_stacks_forked();
-	tide__tracked_all(m == FULL);
+	tide__tracked_set_all(m == FULL);
 }
 
 /* ---- what is recorded ---------------------------------------------------------------------- */
@@ -296,7 +296,7 @@ static inline void put_free(const void *p)
 static inline void know(tide_heap_thread *t)
 {
 	if (__builtin_expect(!t->bounds.high && !t->asking, 0)) {
-		tide__stack_bounds(&t->bounds);
+		tide__stack_bounds_find(&t->bounds);
 		meet(t);
 		know_walks(t);
 	}
@@ -305,7 +305,7 @@ static inline void know(tide_heap_thread *t)
 static inline tide_stack stack_of(tide_heap_thread *t, tide_walk w)
 {
 	static const tide_stack_bounds none = TIDE_NO_BOUNDS;
-	return tide__heap_stack(w, t->bounds.high ? &t->bounds : &none, t->walks);
+	return tide__heap_stack_walk(w, t->bounds.high ? &t->bounds : &none, t->walks);
 }
 
 tide_stack tide__heap_stack_now(tide_walk w)
@@ -457,7 +457,7 @@ static int subs(struct dl_phdr_info *i, size_t n, void *out)
 	return 1;
 }
 
-void tide__heap_unloaded(void)
+void tide__heap_forget_unloaded(void)
 {
 	static _Atomic unsigned long long seen;
 	unsigned long long now = 0;

@@ -40,7 +40,7 @@ static void find_python(void)
 	py_fn *f;
 	memcpy(&f, &stack, sizeof f);
 	if (!loop || !stack || !tide__module_find((uintptr_t)loop, &m) ||
-	    !tide__cfi_function(&m, (uintptr_t)loop, &start, &end))
+	    !tide__cfi_find_function(&m, (uintptr_t)loop, &start, &end))
 		return;
 	atomic_store(&python.stack, f);
 	atomic_store(&python.loop_end, end);
@@ -232,7 +232,7 @@ static __attribute__((noinline)) tide_stack define(const uintptr_t *pc, size_t n
 	return id;
 }
 
-tide_stack tide__heap_stack(tide_walk w, const tide_stack_bounds *b, tide_walks *known)
+tide_stack tide__heap_stack_walk(tide_walk w, const tide_stack_bounds *b, tide_walks *known)
 {
 	uintptr_t few[DEEP]; /* without walks; a signal handler's stack may be small */
 	size_t most = DEEP;

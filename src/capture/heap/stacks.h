@@ -16,7 +16,7 @@
 #include "capture/heap/unwind.h"
 
 /* Returns the id of the stack that starts at `w`; 0 if it is not available. */
-tide_stack tide__heap_stack(tide_walk w, const tide_stack_bounds *b, tide_walks *known);
+tide_stack tide__heap_stack_walk(tide_walk w, const tide_stack_bounds *b, tide_walks *known);
 
 /* Call in a forked child, before its first stack. */
 void tide__heap_stacks_forked(void);

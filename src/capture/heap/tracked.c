@@ -41,7 +41,7 @@ static void set_screen(void)
 			 __ATOMIC_RELAXED);
 }
 
-void tide__tracked_all(bool all)
+void tide__tracked_set_all(bool all)
 {
 	memset(tide__heap_classes, all ? 0xff : 0, sizeof tide__heap_classes);
 	every = tide__real_early_mark() || all;

@@ -15,7 +15,7 @@
 
 extern void *__libc_stack_end; /* glibc's: the outermost frame of the first thread */
 
-void tide__stack_bounds(tide_stack_bounds *b)
+void tide__stack_bounds_find(tide_stack_bounds *b)
 {
 	pthread_attr_t a;
 	void *low;

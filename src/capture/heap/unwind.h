@@ -25,7 +25,7 @@ typedef struct tide_stack_bounds {
 
 /* Finds the calling thread's bounds. May call malloc inside libc while libc holds the thread's
  * lock: do not call it inside pthread_getattr_np. */
-void tide__stack_bounds(tide_stack_bounds *b);
+void tide__stack_bounds_find(tide_stack_bounds *b);
 
 typedef struct tide_walk {
 	uintptr_t pc, sp, fp; /* of the calling function: return address, CFA, its frame pointer */

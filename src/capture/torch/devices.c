@@ -200,7 +200,7 @@ static tide_name counter_name(int what, const tide_c10_device *d)
 	return id;
 }
 
-void tide__device_reserved(tide_c10_device *d, uint64_t total)
+void tide__device_record_reserved(tide_c10_device *d, uint64_t total)
 {
 	if (type_of(d) == 0)
 		return;

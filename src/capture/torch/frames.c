@@ -321,7 +321,7 @@ uintptr_t tide__frames_top(uintptr_t *instr)
 	return node;
 }
 
-size_t tide__frames(tide_pyframe *out, size_t max)
+size_t tide__frames_read(tide_pyframe *out, size_t max)
 {
 	size_t n = 0;
 	if (!atomic_load_explicit(&on, memory_order_acquire))
@@ -345,9 +345,9 @@ static void find_trampoline(void)
 {
 	tide_pyframe f[64];
 	char function[64], file[64];
-	size_t n = tide__frames(f, 64);
+	size_t n = tide__frames_read(f, 64);
 	for (size_t i = 0; i < n; i++) {
-		tide__frame_texts(&f[i], function, sizeof function, file, sizeof file);
+		tide__frame_read_texts(&f[i], function, sizeof function, file, sizeof file);
 		if (!strcmp(function, "<interpreter trampoline>"))
 			at.trampoline = f[i].code;
 	}
@@ -357,7 +357,7 @@ static void find_trampoline(void)
 static bool agrees(void)
 {
 	tide_pyframe f[64];
-	size_t n = tide__frames(f, 64);
+	size_t n = tide__frames_read(f, 64);
 	py *thread = api.this_thread(), *frame = thread ? api.thread_frame(thread) : NULL;
 	bool ok = frame && n >= SAMPLES;
 	for (size_t i = 0; ok && frame; i++) {
@@ -426,7 +426,7 @@ static void text_of(uintptr_t text, char *out, size_t n)
 	out[k] = 0;
 }
 
-void tide__frame_texts(const tide_pyframe *f, char *function, size_t nf, char *file, size_t ns)
+void tide__frame_read_texts(const tide_pyframe *f, char *function, size_t nf, char *file, size_t ns)
 {
 	text_of(load(f->code + (uintptr_t)at.name), function, nf);
 	text_of(load(f->code + (uintptr_t)at.file), file, ns);

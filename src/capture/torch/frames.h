@@ -39,11 +39,12 @@ typedef struct tide_pyframe {
 /* Returns the innermost frame of this thread: 0 = none, or off. *instr: its position. */
 uintptr_t tide__frames_top(uintptr_t *instr);
 /* Reads all frames of this thread, innermost first, at most `max`. */
-size_t tide__frames(tide_pyframe *out, size_t max);
+size_t tide__frames_read(tide_pyframe *out, size_t max);
 
 /* Gets the texts of a frame's code, cut to fit, UTF-8, "" if unknown. Valid only right after
- * tide__frames returned it. */
-void tide__frame_texts(const tide_pyframe *f, char *function, size_t nf, char *file, size_t ns);
+ * tide__frames_read returned it. */
+void tide__frame_read_texts(const tide_pyframe *f, char *function, size_t nf, char *file,
+			    size_t ns);
 uint32_t tide__frame_line(const tide_pyframe *f);
 /* Returns a number that identifies generated code (exec, generated functions: file "<string>" or
  * similar), because later code may have the same address and name. 0: code from a file or the

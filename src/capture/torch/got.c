@@ -101,7 +101,7 @@ int tide_torch_attach(void)
 {
 	pthread_mutex_lock(&lock);
 	int n = tide__torch_ready() ? tide__slots_walk(hook_for, take) : 0;
-	tide__torch_rest(false);
+	tide__torch_pause(false);
 	pthread_mutex_unlock(&lock);
 	return n;
 }
@@ -112,7 +112,7 @@ int tide_torch_detach(void)
 	int n = tide__slots_walk(hook_for, give);
 	forget();
 	if (!preloaded)
-		tide__torch_rest(true);
+		tide__torch_pause(true);
 	tide__devices_forget();
 	pthread_mutex_unlock(&lock);
 	return n;

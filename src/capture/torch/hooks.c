@@ -170,7 +170,7 @@ static inline void note_reserved(tide_c10_device *d, uint64_t total, bool with_b
 {
 	uint64_t last = atomic_load_explicit(&d->reserved, memory_order_relaxed);
 	if (!TIDE_LIKELY(last == total + 1 || (!last && !total && with_block)))
-		tide__device_reserved(d, total);
+		tide__device_record_reserved(d, total);
 }
 
 /* While hooks record and no descriptions are wanted, no other check is needed. */

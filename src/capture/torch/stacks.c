@@ -125,7 +125,7 @@ static bool grow(struct own *o)
 static tide_stack define(const tide_pyframe *f, tide_stack parent)
 {
 	char function[512], file[1024];
-	tide__frame_texts(f, function, sizeof function, file, sizeof file);
+	tide__frame_read_texts(f, function, sizeof function, file, sizeof file);
 	return tide_stack_push(parent, tide_intern(function), tide_intern(file),
 			       tide__frame_line(f));
 }
@@ -167,7 +167,7 @@ static tide_stack left_out(void)
 static tide_stack walk(struct own *o)
 {
 	tide_pyframe f[DEEPEST + 1];
-	size_t n = tide__frames(f, DEEPEST + 1), k = 0;
+	size_t n = tide__frames_read(f, DEEPEST + 1), k = 0;
 	bool cut = n > DEEPEST;
 	n -= cut;
 	if (cut != o->cut)

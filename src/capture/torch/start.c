@@ -70,7 +70,7 @@ bool tide__torch_decide(void)
 	return true;
 }
 
-void tide__torch_rest(bool rest)
+void tide__torch_pause(bool rest)
 {
 	int from = rest ? DECIDED : RESTING;
 	if (rest && (getenv("TIDEMARK_RECORD") || !tide__torch_recording()))

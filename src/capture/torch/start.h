@@ -22,7 +22,7 @@ extern _Atomic int tide__torch_state __attribute__((visibility("hidden")));
 bool tide__torch_decide(void);
 /* Stops the hooks from recording, or resumes: detached. Has no effect in a process with
  * TIDEMARK_RECORD. */
-void tide__torch_rest(bool rest);
+void tide__torch_pause(bool rest);
 
 /* Returns true if there is a recording or one can be started now. Once that is decided, events
  * are always stored: without a recording they cost a few ns and are harmless. */

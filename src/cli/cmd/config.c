@@ -235,7 +235,7 @@ static tide_code change(const tide_args *a, const tide_config *c, char **text, s
 		*text = next;
 		*n = n_next;
 	}
-	tide__config_defaults(&again);
+	tide__config_set_defaults(&again);
 	return tide__config_parse(*text, *n, "", backend, &again, err);
 }
 
@@ -268,7 +268,7 @@ static int update(const tide_args *a)
 	static tide_config c;
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	bool any = false;
-	tide__config_defaults(&c);
+	tide__config_set_defaults(&c);
 	for (unsigned k = 0; k < TIDE_CONFIG_N; k++)
 		any |= a->opt[O_FIRST + k].set;
 	if (!any)

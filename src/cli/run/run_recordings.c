@@ -66,7 +66,7 @@ static pid_t made_by(const char *path, const char *id)
 	       c.head.type != TIDE_CHUNK_EVENTS) {
 		if (c.head.type != TIDE_CHUNK_FACTS)
 			continue;
-		if (tide__reader_payload(r, &c, &bytes, NULL) == TIDE_OK &&
+		if (tide__reader_read_payload(r, &c, &bytes, NULL) == TIDE_OK &&
 		    memmem(bytes.bytes, bytes.n, fact, n))
 			pid = (pid_t)tide__reader_head(r)->pid;
 		break;

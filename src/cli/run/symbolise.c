@@ -101,7 +101,7 @@ static tide_code read_file(struct work *w, const char *path, tide_error *err)
 	while (!rc && !(rc = tide__reader_next(r, &c, err)) && c.head.type) {
 		if (c.head.type == TIDE_CHUNK_EVENTS)
 			continue;
-		rc = tide__reader_payload(r, &c, &bytes, err);
+		rc = tide__reader_read_payload(r, &c, &bytes, err);
 		if (!rc && c.head.type == TIDE_CHUNK_SCHEMA)
 			rc = tide__schema_read(&w->schema, bytes.bytes, bytes.n, c.at, err);
 		else if (!rc && !read_records(w, bytes.bytes, bytes.n))

@@ -15,7 +15,7 @@ static bool intern(kin_build *b, kin_text *t, uint32_t *id)
 	if (!t || !t->len)
 		return true;
 	if (!t->global)
-		t->global = tide__strn(b->m, t->s, t->len).i;
+		t->global = tide__intern_n(b->m, t->s, t->len).i;
 	*id = t->global;
 	return *id != 0;
 }
@@ -292,7 +292,7 @@ static bool add_counter(kin_build *b, const kin_row *r, const kin_attr *a)
 			memcpy(text, r->name ? r->name->s : "", n);
 			text[n] = '.';
 			memcpy(text + n + 1, a[i].key->s, k);
-			name = tide__strn(b->m, text, n + 1 + k).i;
+			name = tide__intern_n(b->m, text, n + 1 + k).i;
 		}
 		uint32_t counter = name ? tide__kineto_get_counter_row(b, name, 0, 0) : 0;
 		if (!counter || !tide__table_push(&b->m->samples, &tide_samples_desc, &row))

@@ -232,9 +232,9 @@ static bool put_losses(kin_build *b)
 		KIN_LOSSES(X)
 #undef X
 	};
-	bool ok = tide__fact_num(b->m, "kineto.events", (int64_t)b->events);
+	bool ok = tide__fact_set_number(b->m, "kineto.events", (int64_t)b->events);
 	if (b->want & TIDE_WANT_RAW) /* raw ts of t = 0 */
-		ok = ok && tide__fact_num(b->m, "kineto.ts0_ns", b->t_min);
+		ok = ok && tide__fact_set_number(b->m, "kineto.ts0_ns", b->t_min);
 	for (int i = 0; i < KIN_N_LOSS; i++)
 		ok = ok && (!b->loss[i] || tide__fact_add(b->m, keys[i], (int64_t)b->loss[i]));
 	return ok;

@@ -122,10 +122,10 @@ static bool note_end(loader *l)
 	bool cut = l->n || l->doc.state == KIN_TOP || l->doc.state == KIN_EVENTS;
 	bool ok = true;
 	if (cut)
-		ok = tide__fact_num(m, "loss.truncated_at", (int64_t)end);
+		ok = tide__fact_set_number(m, "loss.truncated_at", (int64_t)end);
 	if (ok && l->reader.damage != TIDE_OK)
 		ok = tide__fact_text(m, "loss.compressed_input", l->reader.why.text) &&
-		     tide__fact_num(m, "loss.compressed_at", (int64_t)l->reader.why.offset);
+		     tide__fact_set_number(m, "loss.compressed_at", (int64_t)l->reader.why.offset);
 	return ok;
 }
 

@@ -433,12 +433,13 @@ static bool find_spans(tide_model *m)
 static bool texts(state *st)
 {
 	tide_model *m = st->b->m;
-	st->bytes = tide__str(m, "bytes");
-	st->total = tide__str(m, "Total Allocated");
-	st->reserved = tide__str(m, "Total Reserved");
-	st->heap = tide__str(m, "heap");
-	st->dram = tide__str(m, "DRAM");
-	st->since = tide__str(m, "Bytes since the trace's start"); /* analyze/memory/relative.h */
+	st->bytes = tide__intern(m, "bytes");
+	st->total = tide__intern(m, "Total Allocated");
+	st->reserved = tide__intern(m, "Total Reserved");
+	st->heap = tide__intern(m, "heap");
+	st->dram = tide__intern(m, "DRAM");
+	st->since =
+		tide__intern(m, "Bytes since the trace's start"); /* analyze/memory/relative.h */
 	return st->bytes.i && st->total.i && st->reserved.i && st->heap.i && st->dram.i &&
 	       st->since.i;
 }

@@ -39,7 +39,7 @@ static bool fact(reading *r, kin_parser *c, kin_slice key, kin_slice v)
 		return true;
 	}
 	if (v.type != '"' && tide__kineto_parse_i64(c->s.b + v.at, v.n, &n) == KIN_NUM_OK)
-		return tide__fact_num(r->b->m, text, n) || kin_oom(c);
+		return tide__fact_set_number(r->b->m, text, n) || kin_oom(c);
 	kin_text *t = tide__kineto_slice_text(c, v);
 	if (!t)
 		return kin_oom(c);
@@ -98,7 +98,7 @@ static bool put_device(reading *r)
 		return false;
 	d->capacity[row] = r->memory > 0 ? (uint64_t)r->memory : 0;
 	if (r->name && r->name->len)
-		d->name[row] = tide__strn(r->b->m, r->name->s, r->name->len);
+		d->name[row] = tide__intern_n(r->b->m, r->name->s, r->name->len);
 	if (r->device)
 		call_device(d, row, r->device->s);
 	return true;

@@ -183,7 +183,7 @@ static tide_str join_names(ttlog *x, tide_str a, tide_str b)
 		return a;
 	if ((size_t)snprintf(text, sizeof text, "%s | %s", old, more) >= sizeof text)
 		return a;
-	tide_str s = tide__str(x->m, text);
+	tide_str s = tide__intern(x->m, text);
 	if (!s.i)
 		tide__ttlog_nomem(x);
 	return s;

@@ -246,7 +246,7 @@ static bool facts(ttlog *x)
 	bool ok = true;
 	for (size_t i = 0; ok && i < sizeof rows / sizeof *rows; i++)
 		if (rows[i].n || rows[i].always)
-			ok = tide__fact_num(x->m, rows[i].key, (int64_t)rows[i].n);
+			ok = tide__fact_set_number(x->m, rows[i].key, (int64_t)rows[i].n);
 	if (ok && x->blocks)
 		ok = tide__fact_text(x->m, "alloc.basis", x->basis);
 	return (ok && tide__fact_text(x->m, "time.axis", tide__axis_text(TIDE_AXIS_OPS))) ||

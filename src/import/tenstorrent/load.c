@@ -123,7 +123,7 @@ bool tide__ttlog_begin(ttlog *x)
 	static const char *const names[] = { "line",	   "mlir",	 "op_type",
 					     "const_eval", "cache_miss", "session" };
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-		if (!(*keys[i] = tide__str(x->m, names[i])).i)
+		if (!(*keys[i] = tide__intern(x->m, names[i])).i)
 			return tide__ttlog_nomem(x);
 	return true;
 }
@@ -165,7 +165,7 @@ static tide_code import(tide_source *src, const tide_load_options *opt, tide_mod
 	tide_code rc = tide__ttlog_begin(&x) ? read_all(&x, src, opt) : x.rc;
 	if (rc == TIDE_ETRUNC && (x.op_lines || x.blocks)) { /* packed data that end early */
 		rc = TIDE_OK;
-		tide__fact_num(m, "loss.truncated_at", (int64_t)tide__source_consumed(src));
+		tide__fact_set_number(m, "loss.truncated_at", (int64_t)tide__source_consumed(src));
 	}
 	if (rc == TIDE_OK && !x.op_lines && !x.blocks)
 		rc = nothing(err);

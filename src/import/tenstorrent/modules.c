@@ -26,8 +26,8 @@ static bool alias(ttlog *x, tide_str module, const char *s, const char *end)
 	const char *at = memmem(s, (size_t)(end - s), eq, sizeof eq - 1);
 	if (!at || !memmem(at, (size_t)(end - at), "layout<", 7))
 		return true;
-	tide_str name = tide__strn(x->m, s, (size_t)(at - s)),
-		 value = tide__strn(x->m, at + 3, (size_t)(end - at - 3));
+	tide_str name = tide__intern_n(x->m, s, (size_t)(at - s)),
+		 value = tide__intern_n(x->m, at + 3, (size_t)(end - at - 3));
 	return (name.i && value.i &&
 		tide__map_put(&x->alias_of, (uint64_t)module.i << 32 | name.i, value.i)) ||
 	       tide__ttlog_nomem(x);
@@ -67,7 +67,7 @@ bool tide__ttlog_dump_end(ttlog *x, tt_rank *r)
 		return true;
 	}
 	x->doc_bytes += n;
-	tide_str text = tide__strn(x->m, r->dump, n), k = tide__str(x->m, kind);
+	tide_str text = tide__intern_n(x->m, r->dump, n), k = tide__intern(x->m, kind);
 	if (!text.i || !k.i || !tide__table_push(&x->m->documents, &tide_documents_desc, &row))
 		return tide__ttlog_nomem(x);
 	x->m->documents.t[row] = r->now;
@@ -99,7 +99,7 @@ static bool dump_begin(ttlog *x, tt_rank *r, const char *p, const char *end)
 		to++;
 	if (to == from || to == end || *to != ':')
 		return true;
-	r->stage = tide__strn(x->m, from, (size_t)(to - from));
+	r->stage = tide__intern_n(x->m, from, (size_t)(to - from));
 	r->n_dump = 0;
 	return r->stage.i || tide__ttlog_nomem(x);
 }
@@ -116,7 +116,7 @@ static bool mark(ttlog *x, tt_mark k)
 
 static bool note(ttlog *x, tt_rank *r, const char *name, tide_slice text)
 {
-	tide_str n = tide__str(x->m, name), s = tide__strn(x->m, text.s, text.n);
+	tide_str n = tide__intern(x->m, name), s = tide__intern_n(x->m, text.s, text.n);
 	if (!n.i)
 		return tide__ttlog_nomem(x);
 	return mark(x, (tt_mark){ .t = tide__ttlog_between(r),
@@ -155,7 +155,7 @@ static bool out_of_memory(ttlog *x, tt_rank *r, const char *p, const char *end)
 		       : end - q > 5 && !memcmp(q, "TRACE", 5)	  ? TT_TRACE
 								  : TT_POOLS;
 	}
-	tide_str text = tide__strn(x->m, p, (size_t)(end - p));
+	tide_str text = tide__intern_n(x->m, p, (size_t)(end - p));
 	if (!text.i)
 		return tide__ttlog_nomem(x);
 	if (repeated(r, bytes, pool))
@@ -201,7 +201,7 @@ static bool name_session(ttlog *x, tt_rank *r, tide_slice l)
 	for (size_t i = x->n_marks; i > 0; i--)
 		if (x->marks[i - 1].kind == TIDE_MARK_ANNOTATION &&
 		    !strcmp(tide__text(x->m, x->marks[i - 1].name, NULL), "session")) {
-			x->marks[i - 1].text = tide__strn(x->m, p + 2, (size_t)(to - p - 2));
+			x->marks[i - 1].text = tide__intern_n(x->m, p + 2, (size_t)(to - p - 2));
 			break;
 		}
 	x->session_named = true;

@@ -76,7 +76,7 @@ static tide_str ssa(ttlog *x, tide_slice s)
 	while (n < s.n && s.s[n] != ',' && s.s[n] != ':' && s.s[n] != '#' && s.s[n] != ' ' &&
 	       s.s[n] != ']')
 		n++;
-	tide_str id = tide__strn(x->m, s.s, n);
+	tide_str id = tide__intern_n(x->m, s.s, n);
 	if (!id.i)
 		tide__ttlog_nomem(x);
 	return id;
@@ -135,11 +135,11 @@ static bool read_op(ttlog *x, tt_op *o, tide_str module, tide_slice text)
 	if (!tide__mlir_parse_op(text.s, text.n, &p)) {
 		x->unparsed++;
 		o->pool = TT_POOLS;
-		o->name = tide__str(x->m, "(unreadable operation)");
+		o->name = tide__intern(x->m, "(unreadable operation)");
 		return o->name.i || tide__ttlog_nomem(x);
 	}
 	o->kind = kind_of(p.name);
-	o->name = tide__strn(x->m, p.name.s, p.name.n);
+	o->name = tide__intern_n(x->m, p.name.s, p.name.n);
 	o->n_results = names(x, p.results, o->results, TT_RESULTS);
 	o->n_operands = names(x, p.operands, o->operands, TT_OPERANDS);
 	return o->name.i ? result_tensor(x, o, module, p.out_types) : tide__ttlog_nomem(x);
@@ -149,7 +149,7 @@ static bool read_op(ttlog *x, tt_op *o, tide_str module, tide_slice text)
  * layout in another module. */
 static uint32_t op_of(ttlog *x, const tt_rank *r, tide_slice text)
 {
-	tide_str id = tide__strn(x->m, text.s, text.n),
+	tide_str id = tide__intern_n(x->m, text.s, text.n),
 		 module = r->layouts.i ? r->layouts : x->outside.layouts;
 	uint64_t key = (uint64_t)module.i << 32 | id.i;
 	uint32_t row = id.i ? tide__map_get(&x->op_of, key) : 0;
@@ -374,7 +374,7 @@ void tide__ttlog_expect_block_after(tt_rank *r, const tide_model *m)
 static bool header(ttlog *x, tt_rank *r, const tt_line *l)
 {
 	tide_str type = { 0 };
-	if (l->text.n && !(type = tide__strn(x->m, l->text.s, l->text.n)).i)
+	if (l->text.n && !(type = tide__intern_n(x->m, l->text.s, l->text.n)).i)
 		return tide__ttlog_nomem(x);
 	r->when = l->when;
 	r->have = 0;
@@ -415,7 +415,7 @@ static bool push_frame(ttlog *x, tt_rank *r, tt_frame f)
 
 static bool start(ttlog *x, tt_rank *r, tide_slice text)
 {
-	tide_str name = tide__strn(x->m, text.s, text.n);
+	tide_str name = tide__intern_n(x->m, text.s, text.n);
 	if ((text.n && !name.i) || r->depth > 4096)
 		return name.i ? true : tide__ttlog_nomem(x);
 	if (r->cached_span && r->depth) { /* the operation lasts as long as its program */
@@ -447,7 +447,7 @@ static bool phase(ttlog *x, tt_rank *r, tide_str name, int64_t t)
 		return tide__ttlog_nomem(x);
 	if (run > 1) {
 		snprintf(text, sizeof text, "%.200s (run %u)", tide__text(x->m, name, NULL), run);
-		name = tide__str(x->m, text);
+		name = tide__intern(x->m, text);
 	}
 	x->marks[x->n_marks++] = (tt_mark){
 		.t = t, .extra = -1, .name = name, .lane = r->lane, .kind = TIDE_MARK_PHASE
@@ -466,7 +466,7 @@ static bool end_run(ttlog *x, tt_rank *r, int64_t t)
 
 static bool finish(ttlog *x, tt_rank *r, tide_slice text)
 {
-	tide_str name = tide__strn(x->m, text.s, text.n);
+	tide_str name = tide__intern_n(x->m, text.s, text.n);
 	size_t at = r->depth;
 	r->cached_span = 0; /* its program did not follow: the next one is not inside it */
 	while (at > 0 && !(r->stack[at - 1].program && r->stack[at - 1].name.i == name.i))
@@ -516,7 +516,7 @@ bool tide__ttlog_take(ttlog *x, tt_rank *r, const tt_line *l)
 	case TT_FINISH:
 		return settle_op(x, r) && finish(x, r, l->text);
 	case TT_CACHE_MISS: {
-		tide_str f = tide__strn(x->m, l->text.s, l->text.n);
+		tide_str f = tide__intern_n(x->m, l->text.s, l->text.n);
 		return !f.i || tide__map_put(&x->missed, f.i, 1) || tide__ttlog_nomem(x);
 	}
 	default:

@@ -54,11 +54,11 @@ static bool make_rows(ttlog *x, tt_rank *r, tide_slice name)
 	if (number >= 0) {
 		snprintf(text, sizeof text, "%s %.*s", memchr(name.s, ',', name.n) ? "MPI" : "task",
 			 (int)name.n, name.s);
-		if (!(m->processes.command[r->process] = tide__str(m, text)).i)
+		if (!(m->processes.command[r->process] = tide__intern(m, text)).i)
 			return tide__ttlog_nomem(x);
 		snprintf(text, sizeof text, "rank %lld", (long long)number);
 	}
-	m->lanes.name[r->lane] = tide__str(m, text);
+	m->lanes.name[r->lane] = tide__intern(m, text);
 	return m->lanes.name[r->lane].i || tide__ttlog_nomem(x);
 }
 
@@ -83,7 +83,7 @@ tt_rank *tide__ttlog_get_rank(ttlog *x, tide_slice name, bool make)
 		if (n == name.n && (!n || !memcmp(text, name.s, n)))
 			return last;
 	}
-	if (name.n && !(s = tide__strn(x->m, name.s, name.n)).i) {
+	if (name.n && !(s = tide__intern_n(x->m, name.s, name.n)).i) {
 		tide__ttlog_nomem(x);
 		return NULL;
 	}
@@ -127,7 +127,7 @@ uint32_t tide__ttlog_get_pool(ttlog *x, tt_rank *r, unsigned pool, const tt_stat
 	m->pools.kind[row] = kinds[pool].kind;
 	m->pools.banks[row] = s->banks;
 	m->pools.capacity[row] = s->total * s->banks;
-	m->pools.name[row] = tide__str(m, kinds[pool].name);
+	m->pools.name[row] = tide__intern(m, kinds[pool].name);
 	if (pool == TT_DRAM)
 		m->devices.capacity[r->device] = m->pools.capacity[row];
 	return m->pools.name[row].i || tide__ttlog_nomem(x) ? row : 0;

@@ -260,7 +260,7 @@ static bool follow_graph(results *r, tt_rank *k, tide_plain element)
 	tide__plain_get(element, "const_eval_graph", &v);
 	tide__plain_get(element, "const_eval_cache_miss", &miss);
 	tide_slice s = text_in(r, v);
-	if (s.n && !(now = tide__strn(r->x.m, s.s, s.n)).i)
+	if (s.n && !(now = tide__intern_n(r->x.m, s.s, s.n)).i)
 		return tide__ttlog_nomem(&r->x);
 	if (now.i == r->graph.i)
 		return true;
@@ -391,10 +391,10 @@ static bool put_module(results *r, const char *kind, tide_plain module)
 	if (!tide__plain_get(module, "text", &text) || !text.n)
 		return true;
 	tide_slice s = text_in(r, text);
-	tide_str all = s.n ? tide__strn(r->x.m, s.s, s.n) : (tide_str){ 0 };
+	tide_str all = s.n ? tide__intern_n(r->x.m, s.s, s.n) : (tide_str){ 0 };
 	if (!all.i || !tide__table_push(d, &tide_documents_desc, &row))
 		return tide__ttlog_nomem(&r->x);
-	d->kind[row] = tide__str(r->x.m, kind);
+	d->kind[row] = tide__intern(r->x.m, kind);
 	d->text[row] = all;
 	r->x.dumps++;
 	return d->kind[row].i || tide__ttlog_nomem(&r->x);

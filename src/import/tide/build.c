@@ -20,7 +20,7 @@ bool tide__build_init(tide_build *b, tide_model *m, tide_defs *defs)
 	memset(b, 0, sizeof *b);
 	b->m = m;
 	b->defs = defs;
-	b->key_arg = tide__str(m, "arg");
+	b->key_arg = tide__intern(m, "arg");
 	return b->key_arg.i &&
 	       tide__live_init(&b->allocs, (const uint64_t *const *)&m->allocs.size) &&
 	       tide__live_init(&b->segments, (const uint64_t *const *)&m->segments.size);
@@ -87,7 +87,7 @@ static bool begin_more(tide_build *b, const tide_ring *r, const tide_event *e)
 	size_t row;
 	tide_attrs *a = &b->m->attrs;
 	bool joins = e->kind != 1 && e->requested >> 32;
-	if (joins && !b->key_sequence.i && !(b->key_sequence = tide__str(b->m, "sequence")).i)
+	if (joins && !b->key_sequence.i && !(b->key_sequence = tide__intern(b->m, "sequence")).i)
 		return false;
 	if (e->size || e->kind == 1) {
 		if (!tide__table_push(a, &tide_attrs_desc, &row))
@@ -395,8 +395,8 @@ static bool on_control(tide_build *b, const tide_ring *r, const tide_event *e, i
 	if (!row)
 		return false;
 	b->m->marks.name[row] =
-		mark ? tide__strn(b->m, (const char *)e->bytes + 5, (size_t)e->size - 5)
-		     : tide__str(b->m, off ? "recording off" : "recording on");
+		mark ? tide__intern_n(b->m, (const char *)e->bytes + 5, (size_t)e->size - 5)
+		     : tide__intern(b->m, off ? "recording off" : "recording on");
 	return true;
 }
 
@@ -417,7 +417,7 @@ static bool on_annotation(tide_build *b, const tide_ring *r, const tide_event *e
 	const char *key = tide__text(b->m, name, NULL);
 	int64_t number = place_in_job(key, e->bytes, (size_t)e->size);
 	if (number >= 0)
-		return tide__fact_num(b->m, key, number);
+		return tide__fact_set_number(b->m, key, number);
 	if (!strcmp(key, "recording.first") && e->size == 32) { /* recorded after the others */
 		char id[33] = "";
 		memcpy(id, e->bytes, 32);
@@ -437,7 +437,7 @@ static bool on_annotation(tide_build *b, const tide_ring *r, const tide_event *e
 	if (!row)
 		return false;
 	b->m->marks.name[row] = name;
-	b->m->marks.text[row] = tide__strn(b->m, (const char *)e->bytes, (size_t)e->size);
+	b->m->marks.text[row] = tide__intern_n(b->m, (const char *)e->bytes, (size_t)e->size);
 	return b->m->marks.text[row].i || !e->size;
 }
 

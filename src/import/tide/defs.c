@@ -90,7 +90,7 @@ static bool read_name(struct reading *r)
 	if (next <= 0)
 		return next == 0;
 	size_t n = (size_t)r->f[1].num;
-	tide_str s = tide__strn(r->d->m, (const char *)r->f[1].bytes, n);
+	tide_str s = tide__intern_n(r->d->m, (const char *)r->f[1].bytes, n);
 	if (!s.i && n)
 		return define(r, ids, r->f[0].num, 0);
 	ids->v[r->f[0].num] = s.i;
@@ -106,8 +106,9 @@ static bool read_frame(struct reading *r)
 	if (next <= 0)
 		return next == 0;
 	uint32_t line = f[3].num > UINT32_MAX ? 0 : (uint32_t)f[3].num;
-	return define(r, ids, f[0].num,
-		      tide__frame(r->d->m, name_of(r, f[1].num), name_of(r, f[2].num), line).i);
+	return define(
+		r, ids, f[0].num,
+		tide__frame_intern(r->d->m, name_of(r, f[1].num), name_of(r, f[2].num), line).i);
 }
 
 static bool add_stack(struct reading *r, uint64_t id, uint64_t outer, uint64_t inner)
@@ -118,7 +119,7 @@ static bool add_stack(struct reading *r, uint64_t id, uint64_t outer, uint64_t i
 		return next == 0;
 	tide_stack_id parent = { tide__ids_get(ids, outer, &r->d->undefined) };
 	tide_frame_id frame = { tide__ids_get(&r->d->frames, inner, &r->d->undefined) };
-	return define(r, ids, id, tide__stack(r->d->m, parent, frame).i);
+	return define(r, ids, id, tide__stack_intern(r->d->m, parent, frame).i);
 }
 
 static bool read_stack(struct reading *r)
@@ -257,7 +258,7 @@ static tide_str loss_key(tide_model *m, tide_str key)
 	if (now == was)
 		return key;
 	int n = snprintf(buf, sizeof buf, "loss.%s", now);
-	return tide__strn(m, buf, (size_t)n);
+	return tide__intern_n(m, buf, (size_t)n);
 }
 
 /* Returns the row of the fact, new or old; -1 if memory ran out. */
@@ -265,7 +266,8 @@ static int64_t fact_row(struct reading *r)
 {
 	tide_model *m = r->d->m;
 	size_t row;
-	tide_str key = loss_key(m, tide__strn(m, (const char *)r->f[0].bytes, (size_t)r->f[0].num));
+	tide_str key =
+		loss_key(m, tide__intern_n(m, (const char *)r->f[0].bytes, (size_t)r->f[0].num));
 	uint32_t at = tide__map_get(&r->d->fact_rows, key.i);
 	if (at)
 		return (int64_t)at - 1;
@@ -285,7 +287,7 @@ static bool read_fact_text(struct reading *r)
 	int64_t row = fact_row(r);
 	if (row < 0)
 		return false;
-	tide_str s = tide__strn(r->d->m, (const char *)r->f[1].bytes, (size_t)r->f[1].num);
+	tide_str s = tide__intern_n(r->d->m, (const char *)r->f[1].bytes, (size_t)r->f[1].num);
 	r->nomem = !s.i && r->f[1].num;
 	r->d->m->facts.text[row] = s;
 	r->d->m->facts.number[row] = s.i ? 0 : TIDE_FACT_EMPTY;
@@ -325,8 +327,8 @@ static bool read_symbol(struct reading *r)
 {
 	tide_defs *d = r->d;
 	const tide_field *f = r->f;
-	tide_str function = tide__strn(d->m, (const char *)f[1].bytes, (size_t)f[1].num);
-	tide_str file = tide__strn(d->m, (const char *)f[2].bytes, (size_t)f[2].num);
+	tide_str function = tide__intern_n(d->m, (const char *)f[1].bytes, (size_t)f[1].num);
+	tide_str file = tide__intern_n(d->m, (const char *)f[2].bytes, (size_t)f[2].num);
 	r->nomem = (f[1].num && !function.i) || (f[2].num && !file.i) ||
 		   !TIDE_ROOM(d->symbols, d->cap_symbols, d->n_symbols + 1);
 	if (r->nomem)

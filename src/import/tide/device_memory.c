@@ -60,7 +60,7 @@ static uint32_t pool_row(tide_model *m, const struct tide_device_memory *v)
 	uint32_t row = device ? tide__push(&m->pools, &tide_pools_desc) : 0;
 	if (row) {
 		m->pools.device[row] = (tide_device_id){ device };
-		m->pools.name[row] = tide__str(m, name);
+		m->pools.name[row] = tide__intern(m, name);
 		m->pools.kind[row] = pinned ? TIDE_POOL_PINNED : TIDE_POOL_DRAM;
 	}
 	return row;
@@ -82,9 +82,10 @@ static bool has_framework(const tide_model *m, uint32_t pool)
 static tide_stack_id source_stack(struct put *p, uint32_t name)
 {
 	tide_str s = { tide__ids_get(&p->defs->names, name, &p->defs->undefined) };
-	tide_frame_id f = s.i ? tide__frame(p->m, tide__str(p->m, "[device memory]"), s, 0)
-			      : (tide_frame_id){ 0 };
-	return f.i ? tide__stack(p->m, (tide_stack_id){ 0 }, f) : (tide_stack_id){ 0 };
+	tide_frame_id f =
+		s.i ? tide__frame_intern(p->m, tide__intern(p->m, "[device memory]"), s, 0)
+		    : (tide_frame_id){ 0 };
+	return f.i ? tide__stack_intern(p->m, (tide_stack_id){ 0 }, f) : (tide_stack_id){ 0 };
 }
 
 static void add_late(struct put *p, int64_t t, uint32_t row, unsigned kind)
@@ -271,7 +272,7 @@ static uint32_t counter_row(tide_model *m, uint32_t device, const char *what)
 			return i;
 	uint32_t row = tide__push(&m->counters, &tide_counters_desc);
 	if (row)
-		m->counters.name[row] = tide__str(m, name);
+		m->counters.name[row] = tide__intern(m, name);
 	return row;
 }
 

@@ -259,14 +259,14 @@ static tide_str copy_name(tide_model *m, const struct tide_device_span *s)
 	char name[96];
 	snprintf(name, sizeof name, "Memcpy %s (%s -> %s)", kinds[s->copy <= 10 ? s->copy : 0],
 		 places[s->source <= 7 ? s->source : 0], places[s->target <= 7 ? s->target : 0]);
-	return tide__str(m, name);
+	return tide__intern(m, name);
 }
 
 static tide_str sync_name(tide_model *m, const struct tide_device_span *s)
 {
 	static const char *const kinds[] = { "Unknown Sync", "Event Sync", "Stream Wait Event",
 					     "Stream Sync", "Context Sync" };
-	return tide__str(m, kinds[s->copy <= 4 ? s->copy : 0]);
+	return tide__intern(m, kinds[s->copy <= 4 ? s->copy : 0]);
 }
 
 static tide_str name_of(struct finish *f, const struct tide_device_span *s)
@@ -275,7 +275,7 @@ static tide_str name_of(struct finish *f, const struct tide_device_span *s)
 	case TIDE_DEVICE_REC_COPY:
 		return copy_name(f->m, s);
 	case TIDE_DEVICE_REC_FILL:
-		return tide__str(f->m, "Memset (Device)");
+		return tide__intern(f->m, "Memset (Device)");
 	case TIDE_DEVICE_REC_SYNC:
 		return sync_name(f->m, s);
 	default:
@@ -303,7 +303,7 @@ static bool push_attr(struct finish *f, uint32_t span, tide_str *key, const char
 {
 	tide_attrs *a = &f->m->attrs;
 	if (!key->i)
-		*key = tide__str(f->m, name);
+		*key = tide__intern(f->m, name);
 	if (!key->i || !tide__table_push(a, &tide_attrs_desc, row))
 		return false;
 	a->span[*row] = (tide_span_id){ span };
@@ -328,7 +328,7 @@ static bool put_sizes(struct finish *f, uint32_t span, tide_str *key, const char
 	char text[48];
 	size_t row;
 	snprintf(text, sizeof text, "[%u, %u, %u]", v[0], v[1], v[2]);
-	tide_str s = tide__str(f->m, text);
+	tide_str s = tide__intern(f->m, text);
 	if (!s.i || !push_attr(f, span, key, name, &row))
 		return false;
 	f->m->attrs.text[row] = s;

@@ -23,8 +23,9 @@ static bool link_ops(tide_forward_backward *j, tide_model *m, uint32_t from, uin
 	if (!s->stack[from].i)
 		return true;
 	if (!j->backward.i)
-		j->backward = tide__frame(m, tide__str(m, "[backward]"), (tide_str){ 0 }, 0);
-	tide_stack_id stack = tide__stack(m, s->stack[from], j->backward);
+		j->backward =
+			tide__frame_intern(m, tide__intern(m, "[backward]"), (tide_str){ 0 }, 0);
+	tide_stack_id stack = tide__stack_intern(m, s->stack[from], j->backward);
 	s->stack[to] = stack;
 	if (is_engine(m, s->parent[to].i))
 		s->stack[s->parent[to].i] = stack;

@@ -126,7 +126,7 @@ static tide_code open_chunk(tide_merge *g, tide_ring *r, tide_error *err)
 	r->batch = b;
 	b->chunk = *c;
 	b->started = false;
-	tide_code rc = tide__reader_payload(g->reader, c, &b->payload, err);
+	tide_code rc = tide__reader_read_payload(g->reader, c, &b->payload, err);
 	if (rc)
 		return rc;
 	uint64_t ticks = c->head.ticks > r->ticks ? c->head.ticks : r->ticks;

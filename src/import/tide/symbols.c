@@ -31,11 +31,11 @@ static tide_stack_id push(tide_defs *d, const struct names *of, tide_stack_id pa
 {
 	tide_stack_id at = parent;
 	if (!of[frame].n)
-		return tide__stack(d->m, parent, (tide_frame_id){ frame });
+		return tide__stack_intern(d->m, parent, (tide_frame_id){ frame });
 	for (uint32_t i = 0; i < of[frame].n; i++) {
 		const struct tide_symbol *s = &d->symbols[of[frame].first + i];
-		tide_frame_id f = tide__frame(d->m, s->function, s->file, s->line);
-		at = f.i ? tide__stack(d->m, at, f) : (tide_stack_id){ 0 };
+		tide_frame_id f = tide__frame_intern(d->m, s->function, s->file, s->line);
+		at = f.i ? tide__stack_intern(d->m, at, f) : (tide_stack_id){ 0 };
 		if (!at.i)
 			break;
 	}

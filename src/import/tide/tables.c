@@ -169,7 +169,7 @@ static tide_code take_chunk(tables *t, tide_reader *r, const tide_chunk *c, tide
 	piece x = { .at = c->at };
 	if (c->head.type != TIDE_CHUNK_TABLE && c->head.type != TIDE_CHUNK_END)
 		return TIDE_OK;
-	tide_code rc = tide__reader_payload(r, c, b, err);
+	tide_code rc = tide__reader_read_payload(r, c, b, err);
 	if (rc)
 		return rc;
 	if (c->head.type == TIDE_CHUNK_END)
@@ -358,7 +358,8 @@ tide_code tide__tables_read(tide_reader *r, tide_model *m, tide_error *err)
 	rc = rc ? rc : tide__model_check(m, err);
 	rc = rc ? rc : check_kinds(m, err);
 	rc = rc ? rc : check_numbers(m, err);
-	if (!rc && t->unknown && !tide__fact_num(m, "loss.unknown_chunks", (int64_t)t->unknown))
+	if (!rc && t->unknown &&
+	    !tide__fact_set_number(m, "loss.unknown_chunks", (int64_t)t->unknown))
 		rc = tide__nomem(err);
 	done(t);
 	return rc;

@@ -64,7 +64,7 @@ static int sniff(const uint8_t *head, size_t n)
 
 static bool fact_u64(tide_model *m, const char *key, uint64_t n)
 {
-	return tide__fact_num(m, key, n > INT64_MAX ? INT64_MAX : (int64_t)n);
+	return tide__fact_set_number(m, key, n > INT64_MAX ? INT64_MAX : (int64_t)n);
 }
 
 /* Sets a fact if n is not 0. */
@@ -77,7 +77,7 @@ static bool fact_some(tide_model *m, const char *key, uint64_t n)
 
 static tide_code read_defs(struct load *l, const tide_chunk *c, tide_error *err)
 {
-	tide_code rc = tide__reader_payload(l->reader, c, &l->buf, err);
+	tide_code rc = tide__reader_read_payload(l->reader, c, &l->buf, err);
 	if (rc)
 		return rc;
 	bool packed = c->head.flags & TIDE_CHUNK_ZSTD || c->inner;
@@ -145,7 +145,7 @@ static tide_code take_or_skip(struct load *l, const tide_chunk *c, tide_error *e
 	tide_error e = { .offset = TIDE_NO_OFFSET };
 	tide_code rc = take_chunk(l, c, &e);
 	if (is_damage(rc)) {
-		tide__reader_unusable(l->reader, c, &e);
+		tide__reader_count_unusable(l->reader, c, &e);
 		if (c->head.type == TIDE_CHUNK_DEFS)
 			l->defs.lost_bytes += c->head.raw;
 		return TIDE_OK;
@@ -189,7 +189,7 @@ static tide_code walk(struct load *l, tide_error *err)
 static tide_code take_tail(struct load *l, tide_error *err)
 {
 	tide_chunk c;
-	for (size_t at = 0; (at = tide__tail_chunk(&l->tail, at, &c)), c.head.type;) {
+	for (size_t at = 0; (at = tide__tail_read_chunk(&l->tail, at, &c)), c.head.type;) {
 		tide_code rc = take_chunk(l, &c, err);
 		if (rc)
 			return rc;
@@ -232,8 +232,8 @@ static tide_code read_tail(struct load *l, const char *path, bool *closed, tide_
 {
 	for (int i = 0;; i++) {
 		uint64_t at = tide__reader_at(l->reader);
-		tide_code rc =
-			tide__ring_ends_tail(&l->ends, l->reader, &l->schema, path, &l->tail, err);
+		tide_code rc = tide__ring_ends_read_tail(&l->ends, l->reader, &l->schema, path,
+							 &l->tail, err);
 		if (rc || (l->tail.found && !l->tail.missing) || i == TIDE_LIVE_TRIES)
 			return rc;
 		tide_error damage = l->damage;
@@ -433,7 +433,7 @@ static tide_code prepare(struct load *l, tide_error *err)
 	l->merge.reader = l->reader;
 	l->merge.schema = &l->schema;
 	uint64_t limit = (UINT64_C(256) << 20) + 256 * tide__reader_size(l->reader);
-	tide__reader_limit(l->reader, l->opt->max_expanded ? l->opt->max_expanded : limit);
+	tide__reader_set_limit(l->reader, l->opt->max_expanded ? l->opt->max_expanded : limit);
 	if (!process_row(l) || !tide__build_init(&l->build, l->m, &l->defs) ||
 	    !tide__timebase_add(&l->defs.clock, h->start_ticks, 0))
 		return tide__nomem(err);
@@ -454,7 +454,7 @@ static tide_code load_all(struct load *l, const char *path, tide_error *err)
 static tide_code load_tables(struct load *l, tide_error *err)
 {
 	uint64_t limit = (UINT64_C(256) << 20) + 256 * tide__reader_size(l->reader);
-	tide__reader_limit(l->reader, l->opt->max_expanded ? l->opt->max_expanded : limit);
+	tide__reader_set_limit(l->reader, l->opt->max_expanded ? l->opt->max_expanded : limit);
 	return tide__tables_read(l->reader, l->m, err);
 }
 

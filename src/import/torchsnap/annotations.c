@@ -126,7 +126,7 @@ static struct lane *new_lane(notes *n, uint32_t device, unsigned number)
 	m->lanes.device[row] = tide__snap_get_device(m, device);
 	m->lanes.number[row] = number;
 	m->lanes.kind[row] = TIDE_LANE_OTHER;
-	m->lanes.name[row] = tide__str(m, "annotations");
+	m->lanes.name[row] = tide__intern(m, "annotations");
 	if (!m->lanes.name[row].i || !m->lanes.device[row].i)
 		return NULL;
 	n->lanes.v[n->lanes.n] = (struct lane){ .device = device, .id = { row } };
@@ -176,7 +176,7 @@ static bool new_span(notes *n, const struct range *g)
 	l->open = row;
 	if (g->start < g->t0) {
 		size_t at;
-		tide_str key = tide__str(m, "start_ns");
+		tide_str key = tide__intern(m, "start_ns");
 		if (!key.i || !tide__table_push(&m->attrs, &tide_attrs_desc, &at))
 			return false;
 		m->attrs.span[at] = (tide_span_id){ row };
@@ -204,7 +204,7 @@ tide_code tide__snap_add_notes(const tide_snap *s, tide_model *m, int64_t base_u
 	for (size_t i = 0; i < n.ranges.n && ok; i++)
 		ok = new_span(&n, &n.ranges.v[i]);
 	if (ok && n.dropped)
-		ok = tide__fact_num(m, "loss.annotations", (int64_t)n.dropped);
+		ok = tide__fact_set_number(m, "loss.annotations", (int64_t)n.dropped);
 	tide__free(n.ranges.v);
 	tide__free(n.lanes.v);
 	return ok ? TIDE_OK : tide__nomem(err);

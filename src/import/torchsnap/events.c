@@ -28,7 +28,7 @@ static bool event_text(tide_snap_reader *r, tide_pickle *p, tide_pv v, tide_str 
 	const char *text = tide__pickle_text(p, v, &n);
 	if (!text)
 		return v == tide__pv(TIDE_PV_CONST, 0);
-	*out = tide__strn(r->m, text, n);
+	*out = tide__intern_n(r->m, text, n);
 	if (n && !out->i)
 		return tide__snap_nomem(r), false;
 	return true;

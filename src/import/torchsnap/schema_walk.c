@@ -320,7 +320,7 @@ static tide_code notes(reader *r, tide_pv v)
 		    note.time_us <= INT64_MIN / 2000 || note.time_us >= INT64_MAX / 2000)
 			return wrong(r, items[i], "external_annotations", i,
 				     "an annotation without a name and a time");
-		note.name = tide__strn(r->m, name, len);
+		note.name = tide__intern_n(r->m, name, len);
 		if (len && !note.name.i)
 			return nomem(r);
 		if (get_u64(r, at, K_device, &device))
@@ -391,7 +391,7 @@ static tide_code setting(reader *r, tide_pv key, tide_pv v)
 			r->s->settings.exact = i != 0;
 		if (!strcmp(fact, "allocator.no_segments"))
 			r->s->settings.bare = i != 0;
-		return tide__fact_num(r->m, fact, i) ? TIDE_OK : nomem(r);
+		return tide__fact_set_number(r->m, fact, i) ? TIDE_OK : nomem(r);
 	}
 	if (tide__pickle_f64(r->p, v, &f)) {
 		snprintf(number, sizeof number, "%.15g", f);
@@ -510,7 +510,7 @@ tide_code tide__snap_walk(tide_snap_reader *r, tide_pickle *p, tide_pv root)
 	if (!rc && tide__pickle_failed(p))
 		rc = nomem(r);
 	if (!rc && r->unknown_keys &&
-	    !tide__fact_num(r->m, "snapshot.unknown_keys", (int64_t)r->unknown_keys))
+	    !tide__fact_set_number(r->m, "snapshot.unknown_keys", (int64_t)r->unknown_keys))
 		rc = nomem(r);
 	return rc;
 }

@@ -79,7 +79,7 @@ static bool frame_text(tide_snap_reader *r, tide_pickle *p, tide_pv v, tide_str 
 	const char *text = tide__pickle_text(p, v, &len);
 	if (!text)
 		return false;
-	*out = tide__strn(r->m, text, len);
+	*out = tide__intern_n(r->m, text, len);
 	return out->i || !len || (tide__snap_nomem(r), false);
 }
 
@@ -91,7 +91,7 @@ static tide_str with_node(tide_snap_reader *r, tide_str name, tide_str node)
 		return name;
 	snprintf(text, sizeof text, "%.200s [%.200s]", tide__text(r->m, name, NULL),
 		 tide__text(r->m, node, NULL));
-	return tide__str(r->m, text);
+	return tide__intern(r->m, text);
 }
 
 static tide_pv make_frame(tide_snap_reader *r, tide_pickle *p, const tide_pv *kv, size_t n)
@@ -130,8 +130,8 @@ static tide_pv make_frame(tide_snap_reader *r, tide_pickle *p, const tide_pv *kv
 	tide_str full = with_node(r, name, node);
 	if (node.i && !full.i)
 		return tide__snap_nomem(r);
-	tide_frame_id f =
-		tide__frame(r->m, full, file, line > 0 && line <= UINT32_MAX ? (uint32_t)line : 0);
+	tide_frame_id f = tide__frame_intern(r->m, full, file,
+					     line > 0 && line <= UINT32_MAX ? (uint32_t)line : 0);
 	return f.i ? tide__pv_made(MADE_FRAME, f.i) : tide__snap_nomem(r);
 }
 
@@ -149,7 +149,7 @@ static tide_pv make_stack(tide_snap_reader *r, const tide_pv *frames, size_t n)
 		at.i = r->nodes[same - 1];
 	for (i = same; i < n; i++) {
 		(void)tide__pv_is(frames[n - 1 - i], MADE_FRAME, &id);
-		at = tide__stack(r->m, at, (tide_frame_id){ id });
+		at = tide__stack_intern(r->m, at, (tide_frame_id){ id });
 		if (!at.i || !tide__pickle_room(&r->frames, &r->cap_frames, i, sizeof *r->frames) ||
 		    !tide__pickle_room(&r->nodes, &r->cap_nodes, i, sizeof *r->nodes))
 			return tide__snap_nomem(r);
@@ -242,7 +242,7 @@ tide_code tide__snap_read(const uint8_t *data, size_t n, const tide_load_options
 		return rc;
 	rc = tide__snap_walk(&r, p, root);
 	if (!rc && tide__pickle_trailing(p) &&
-	    !tide__fact_num(m, "loss.trailing_bytes", (int64_t)tide__pickle_trailing(p)))
+	    !tide__fact_set_number(m, "loss.trailing_bytes", (int64_t)tide__pickle_trailing(p)))
 		rc = tide__nomem(err);
 	tide__pickle_free(p);
 	return rc;

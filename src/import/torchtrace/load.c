@@ -42,7 +42,7 @@ static bool new_process(tt *t, const char *name)
 	m->processes.world[t->process] = -1;
 	m->lanes.process[t->lane].i = t->process;
 	m->lanes.kind[t->lane] = TIDE_LANE_THREAD;
-	m->lanes.name[t->lane] = tide__str(m, "compiler");
+	m->lanes.name[t->lane] = tide__intern(m, "compiler");
 	t->now = -1;
 	return m->lanes.name[t->lane].i || tide__tt_nomem(t);
 }
@@ -97,7 +97,7 @@ static void shift(tt *t)
 
 static bool loss(tt *t, const char *key, uint64_t n)
 {
-	return !n || tide__fact_num(t->m, key, (int64_t)n) || tide__tt_nomem(t);
+	return !n || tide__fact_set_number(t->m, key, (int64_t)n) || tide__tt_nomem(t);
 }
 
 static tide_code finish(tt *t)
@@ -114,7 +114,8 @@ static tide_code finish(tt *t)
 	       loss(t, "loss.bad_payloads", t->bad_payloads) &&
 	       loss(t, "loss.unended_stages", t->unended) &&
 	       loss(t, "loss.lone_ends", t->lone_ends) &&
-	       (tide__fact_num(m, "torchtrace.records", (int64_t)t->records) || tide__tt_nomem(t)));
+	       (tide__fact_set_number(m, "torchtrace.records", (int64_t)t->records) ||
+		tide__tt_nomem(t)));
 	return t->rc;
 }
 

@@ -24,7 +24,7 @@ static bool attr(tt *t, uint32_t span, const char *key, tide_str text, int64_t n
 {
 	tide_attrs *a = &t->m->attrs;
 	size_t row;
-	tide_str k = tide__str(t->m, key);
+	tide_str k = tide__intern(t->m, key);
 	if (!span || !k.i || !tide__table_push(a, &tide_attrs_desc, &row))
 		return tide__tt_nomem(t);
 	a->span[row].i = span;
@@ -41,7 +41,7 @@ bool tide__tt_set_attr_number(tt *t, uint32_t span, const char *key, int64_t v)
 
 bool tide__tt_attr_text(tt *t, uint32_t span, const char *key, const char *s, size_t n)
 {
-	tide_str text = tide__strn(t->m, s, n);
+	tide_str text = tide__intern_n(t->m, s, n);
 	if (n && !text.i)
 		return tide__tt_nomem(t);
 	return attr(t, span, key, text, n ? 0 : TIDE_FACT_EMPTY);
@@ -98,7 +98,7 @@ static uint32_t push_span(tt *t, uint32_t lane, int64_t at, tide_str name, uint8
 
 uint32_t tide__tt_add_note(tt *t, const tt_record *r, const char *name)
 {
-	uint32_t s = push_span(t, t->lane, t->now, tide__str(t->m, name), TIDE_CAT_OTHER);
+	uint32_t s = push_span(t, t->lane, t->now, tide__intern(t->m, name), TIDE_CAT_OTHER);
 	if (s && r->compile_id[0])
 		tide__tt_attr_text(t, s, "compile_id", r->compile_id, strlen(r->compile_id));
 	if (s && r->attempt >= 0)
@@ -219,7 +219,7 @@ static bool event(tt *t, tt_record *r, tide_plain member)
 	    (!tide__plain_parse_number(tid, 1, &thread) || thread < 0))
 		thread = 0;
 	uint32_t lane = lane_of(t, thread);
-	tide_str s = tide__strn(t->m, name.at, name.n < NAME_MOST ? name.n : NAME_MOST);
+	tide_str s = tide__intern_n(t->m, name.at, name.n < NAME_MOST ? name.n : NAME_MOST);
 	if (!lane || !s.i)
 		return tide__tt_nomem(t);
 	return *ph.at == 'B'   ? begin(t, lane, at, s, args)
@@ -242,8 +242,8 @@ static bool intern(tt *t, tt_record *r, tide_plain pair)
 	}
 	if (!room(t, text.n))
 		return false;
-	tide_str s =
-		tide__strn(t->m, t->scratch, tide__kineto_unescape(text.at, text.n, t->scratch));
+	tide_str s = tide__intern_n(t->m, t->scratch,
+				    tide__kineto_unescape(text.at, text.n, t->scratch));
 	return (s.i && tide__map_put(&t->strs, (uint64_t)number + 1, s.i)) || tide__tt_nomem(t);
 }
 
@@ -346,15 +346,15 @@ static bool start(tt *t, tt_record *r, tide_plain member)
 	while (tide__plain_next(&w, &key, &f)) {
 		tide_str name = { 0 }, path = { 0 };
 		if (tide__plain_get(f, "name", &v) && v.type == '"')
-			name = tide__strn(t->m, v.at, v.n);
+			name = tide__intern_n(t->m, v.at, v.n);
 		if (tide__plain_get(f, "filename", &v) && tide__plain_parse_number(v, 1, &file) &&
 		    file >= 0)
 			path.i = tide__map_get(&t->strs, (uint64_t)file + 1);
 		if (!tide__plain_get(f, "line", &v) || !tide__plain_parse_number(v, 1, &line) ||
 		    line < 0 || line > UINT32_MAX)
 			line = 0;
-		tide_frame_id id = tide__frame(t->m, name, path, (uint32_t)line);
-		at = tide__stack(t->m, at, id);
+		tide_frame_id id = tide__frame_intern(t->m, name, path, (uint32_t)line);
+		at = tide__stack_intern(t->m, at, id);
 		if (!id.i || !at.i)
 			return tide__tt_nomem(t);
 	}

@@ -111,7 +111,7 @@ static bool name_device(tide_model *m, uint32_t d, tide_str device)
 	text[n] = 0;
 	m->devices.kind[d] = device_kind(text);
 	if (m->devices.kind[d] == TIDE_DEVICE_OTHER)
-		m->devices.name[d] = tide__str(m, text);
+		m->devices.name[d] = tide__intern(m, text);
 	return m->devices.kind[d] != TIDE_DEVICE_OTHER || m->devices.name[d].i;
 }
 
@@ -131,7 +131,7 @@ static uint32_t pool_of(trk *t, tide_str device)
 	bool host = m->devices.kind[d] == TIDE_DEVICE_HOST;
 	m->pools.device[row].i = d;
 	m->pools.kind[row] = host ? TIDE_POOL_HEAP : TIDE_POOL_DRAM;
-	m->pools.name[row] = tide__str(m, host ? "heap" : "DRAM");
+	m->pools.name[row] = tide__intern(m, host ? "heap" : "DRAM");
 	return m->pools.name[row].i || tide__tracker_nomem(t) ? row : 0;
 }
 
@@ -264,8 +264,8 @@ static bool place_listed(trk *t, const struct finder *f, const trk_life *l)
 		m->allocs.lane[l->row] = m->spans.lane[span];
 	if (span || !l->made.op.i)
 		return true;
-	tide_frame_id frame = tide__frame(m, l->made.op, (tide_str){ 0 }, 0);
-	m->allocs.stack[l->row] = tide__stack(m, (tide_stack_id){ 0 }, frame);
+	tide_frame_id frame = tide__frame_intern(m, l->made.op, (tide_str){ 0 }, 0);
+	m->allocs.stack[l->row] = tide__stack_intern(m, (tide_stack_id){ 0 }, frame);
 	return m->allocs.stack[l->row].i || tide__tracker_nomem(t);
 }
 
@@ -374,8 +374,8 @@ static uint32_t counter_of(trk *t, tide_map *known, tide_str device)
 		tide__tracker_nomem(t);
 		return 0;
 	}
-	m->counters.name[row] = tide__str(m, "snapshot total");
-	m->counters.unit[row] = tide__str(m, "bytes");
+	m->counters.name[row] = tide__intern(m, "snapshot total");
+	m->counters.unit[row] = tide__intern(m, "bytes");
 	m->counters.device[row] = m->pools.device[pool];
 	return (m->counters.name[row].i && m->counters.unit[row].i) || tide__tracker_nomem(t) ? row
 											      : 0;
@@ -446,7 +446,7 @@ static bool losses(trk *t)
 					    "loss.operations_without_duration" };
 	uint64_t n[] = { t->bad, t->repeated, t->without_end };
 	for (size_t i = 0; i < 3; i++)
-		if (n[i] && !tide__fact_num(t->m, keys[i], (int64_t)n[i]))
+		if (n[i] && !tide__fact_set_number(t->m, keys[i], (int64_t)n[i]))
 			return tide__tracker_nomem(t);
 	if (t->n_lives && t->lives[0].listed &&
 	    !tide__fact_text(t->m, "alloc.basis",

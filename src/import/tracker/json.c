@@ -211,7 +211,7 @@ tide_str tide__tracker_intern(trk *t, kin_slice v)
 	if (v.type != '"' || !v.n)
 		return none;
 	const kin_text *text = tide__kineto_slice_text(&t->c, v);
-	tide_str s = text ? tide__strn(t->m, text->s, text->len) : none;
+	tide_str s = text ? tide__intern_n(t->m, text->s, text->len) : none;
 	if (!s.i && (!text || text->len))
 		tide__tracker_nomem(t);
 	return s;
@@ -219,7 +219,7 @@ tide_str tide__tracker_intern(trk *t, kin_slice v)
 
 tide_str tide__tracker_intern_raw(trk *t, kin_slice v)
 {
-	tide_str s = v.n ? tide__strn(t->m, t->c.s.b + v.at, v.n) : (tide_str){ 0 };
+	tide_str s = v.n ? tide__intern_n(t->m, t->c.s.b + v.at, v.n) : (tide_str){ 0 };
 	if (!s.i && v.n)
 		tide__tracker_nomem(t);
 	return s;

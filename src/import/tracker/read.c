@@ -77,7 +77,7 @@ static uint32_t lane(trk *t, kin_slice thread)
 static void attr(trk *t, uint32_t span, const char *key, tide_str text, int64_t number)
 {
 	size_t row;
-	tide_str k = tide__str(t->m, key);
+	tide_str k = tide__intern(t->m, key);
 	if (!k.i || !tide__table_push(&t->m->attrs, &tide_attrs_desc, &row)) {
 		tide__tracker_nomem(t);
 		return;
@@ -446,7 +446,7 @@ static void metadata(trk *t, kin_slice v)
 	for (int i = FIRST; i < LAST; i++) {
 		snprintf(text, sizeof text, "loss.%s", names[i]);
 		if (tide__tracker_parse_number(t, f[i], 1, &n) && n > 0 &&
-		    !tide__fact_num(t->m, text, n))
+		    !tide__fact_set_number(t->m, text, n))
 			tide__tracker_nomem(t);
 	}
 }

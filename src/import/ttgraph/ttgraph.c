@@ -93,7 +93,7 @@ static uint32_t pool_of(struct graph *g, struct device *d, int memory)
 	}
 	m->pools.device[row].i = d->row;
 	m->pools.kind[row] = memories[memory].kind;
-	m->pools.name[row] = tide__str(m, memories[memory].name);
+	m->pools.name[row] = tide__intern(m, memories[memory].name);
 	return d->pool[memory] = row;
 }
 
@@ -482,11 +482,13 @@ static bool facts(struct graph *g)
 	char key[64], text[80];
 	bool ok = tide__fact_text(m, "ttgraph.time", "order only: 1 us a node");
 	if (g->depth)
-		ok &= tide__fact_num(m, "ttgraph.incomplete_operations", (int64_t)g->depth);
+		ok &= tide__fact_set_number(m, "ttgraph.incomplete_operations", (int64_t)g->depth);
 	if (g->unknown_buffer)
-		ok &= tide__fact_num(m, "ttgraph.freed_from_before", (int64_t)g->unknown_buffer);
+		ok &= tide__fact_set_number(m, "ttgraph.freed_from_before",
+					    (int64_t)g->unknown_buffer);
 	if (g->bad + g->without_start)
-		ok &= tide__fact_num(m, "loss.bad_records", (int64_t)(g->bad + g->without_start));
+		ok &= tide__fact_set_number(m, "loss.bad_records",
+					    (int64_t)(g->bad + g->without_start));
 	for (size_t i = 0; i < g->n_devices && ok; i++) {
 		if (!g->devices[i].most)
 			continue;

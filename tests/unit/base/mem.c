@@ -68,7 +68,7 @@ static void keeps_a_budget(void **state)
 	     *small = tide__alloc(100, 1);
 	uint64_t two = tide__mem_live() - before;
 	assert_in_range(two, 11 << 20, (11 << 20) + 8192);
-	tide__mem_budget(tide__mem_live() + (4 << 20));
+	tide__mem_set_budget(tide__mem_live() + (4 << 20));
 	assert_null(tide__alloc(5 << 20, 1));
 	assert_true(tide__mem_refused());
 	tide_error err = { 0 };
@@ -84,7 +84,7 @@ static void keeps_a_budget(void **state)
 	tide__free(b);
 	b = tide__alloc(8 << 20, 1); /* room again */
 	assert_non_null(b);
-	tide__mem_budget(UINT64_MAX);
+	tide__mem_set_budget(UINT64_MAX);
 	assert_false(tide__mem_refused());
 	tide__free(grown);
 	tide__free(b);

@@ -40,12 +40,12 @@ static void devices(void **state)
 						 { "Some 9000", "other:1" },
 						 { "a:b", "other:1" } };
 	for (size_t i = 0; i < sizeof called / sizeof *called; i++) {
-		m->devices.name[other] = tide__str(m, called[i][0]);
+		m->devices.name[other] = tide__intern(m, called[i][0]);
 		assert_string_equal(tide__device_name(m, other, buf, sizeof buf), called[i][1]);
 		assert_int_equal(tide__device_find(m, called[i][1]), other);
 	}
 	m->devices.kind[other] = TIDE_DEVICE_CUDA; /* a model's name is not one */
-	m->devices.name[other] = tide__str(m, "npu");
+	m->devices.name[other] = tide__intern(m, "npu");
 	assert_string_equal(tide__device_name(m, other, buf, sizeof buf), "cuda:1");
 	tide__model_free(m);
 }

@@ -14,7 +14,7 @@ static tide_config c;
 
 static tide_code parse(const char *text, const char *backend, tide_error *err)
 {
-	tide__config_defaults(&c);
+	tide__config_set_defaults(&c);
 	return tide__config_parse(text, strlen(text), "/etc/x", backend, &c, err);
 }
 
@@ -106,10 +106,10 @@ static void numbers(void **state)
 					   "1_", "1e5", "0x1", "nan", "1.2.3", "1234567890123456" };
 	double v;
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
-		if (!tide__toml_number(good[i].text, &v) || v != good[i].value)
+		if (!tide__toml_parse_number(good[i].text, &v) || v != good[i].value)
 			fail_msg("%s", good[i].text);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-		if (tide__toml_number(bad[i], &v))
+		if (tide__toml_parse_number(bad[i], &v))
 			fail_msg("'%s' is a number?", bad[i]);
 }
 
@@ -176,7 +176,7 @@ static void words_of_flags_and_variables(void **state)
 {
 	tide_error err = { 0 };
 	tide_config_key k = TIDE_CONFIG_capture_ops;
-	tide__config_defaults(&c);
+	tide__config_set_defaults(&c);
 	assert_int_equal(tide__config_set(&c, k, "Off", TIDE_FROM_FLAG, "--x", &err), TIDE_OK);
 	assert_false(c.v[k].flag);
 	assert_string_equal(c.v[k].text, "false");

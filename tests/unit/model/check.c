@@ -67,7 +67,7 @@ static tide_model *sound(void)
 	tide__table_push(&m->pool_states, &tide_pool_states_desc, &row);
 	tide__table_push(&m->documents, &tide_documents_desc, &row);
 	tide__table_push(&m->op_totals, &tide_op_totals_desc, &row);
-	tide__fact_num(m, "fact", 1);
+	tide__fact_set_number(m, "fact", 1);
 	return m;
 }
 

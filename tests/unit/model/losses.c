@@ -59,7 +59,7 @@ static void test_facts(void **state)
 	tide_loss x;
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		assert_true(tide__fact_num(m, rows[i].key, rows[i].number));
+		assert_true(tide__fact_set_number(m, rows[i].key, rows[i].number));
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (tide__loss_at(m, (size_t)tide__fact_find(m, rows[i].key), &x) != rows[i].loss)
 			fail_msg("%s", rows[i].key);

@@ -32,7 +32,7 @@ static tide_model *random_model(uint32_t seed, size_t n)
 		m->spans.t1[r] = m->spans.t0[r] + next(&seed) % (next(&seed) % 4 ? 8 : 40);
 		m->spans.lane[r].i = 1 + next(&seed) % 3;
 		m->spans.cat[r] = cats[next(&seed) % sizeof cats];
-		m->spans.name[r] = tide__strn(m, name, sizeof name);
+		m->spans.name[r] = tide__intern_n(m, name, sizeof name);
 		m->spans.cause[r].i = next(&seed) % (uint32_t)(n + 1);
 		if (m->spans.cause[r].i == r)
 			m->spans.cause[r].i = 0;

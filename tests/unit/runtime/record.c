@@ -91,7 +91,7 @@ static seen read_back(void)
 	if (tide__reader_open(path, &r, &err) != TIDE_OK)
 		fail_msg("%s", err.text);
 	for (tide_chunk c; tide__reader_next(r, &c, &err) == TIDE_OK && c.head.type;) {
-		assert_int_equal(tide__reader_payload(r, &c, &p, &err), TIDE_OK);
+		assert_int_equal(tide__reader_read_payload(r, &c, &p, &err), TIDE_OK);
 		assert_true(sizeof c.head + c.head.stored <= 256 << 10); /* the writer's room */
 		s.records += c.head.type == TIDE_CHUNK_DEFS ? c.head.count : 0;
 		if (c.head.type != TIDE_CHUNK_EVENTS)

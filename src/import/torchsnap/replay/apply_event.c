@@ -52,7 +52,7 @@ static tide_pool_id new_pool(replay *r, device *d, uint64_t id)
 	if (!row)
 		return (tide_pool_id){ 0 };
 	m->pools.device[row] = d->id;
-	m->pools.name[row] = tide__str(m, name);
+	m->pools.name[row] = tide__intern(m, name);
 	m->pools.kind[row] = host ? TIDE_POOL_PINNED : id ? TIDE_POOL_PRIVATE : TIDE_POOL_DRAM;
 	return (tide_pool_id){ m->pools.name[row].i ? row : 0 };
 }
@@ -83,7 +83,7 @@ tide_lane_id tide__replay_lane(replay *r, device *d, uint16_t stream)
 	m->lanes.device[row] = d->id;
 	m->lanes.number[row] = r->s->streams.v[stream];
 	m->lanes.kind[row] = TIDE_LANE_STREAM;
-	m->lanes.name[row] = tide__str(m, name);
+	m->lanes.name[row] = tide__intern(m, name);
 	if (!m->lanes.name[row].i)
 		return (tide_lane_id){ 0 };
 	d->lanes[stream] = row;
@@ -424,7 +424,7 @@ static tide_code on_oom(replay *r, device *d, uint32_t event)
 	r->m->marks.extra[row] = e->addr <= INT64_MAX ? (int64_t)e->addr : -1;
 	r->m->marks.pool[row] = tide__replay_pool_in(r, d, 0, event);
 	r->m->marks.lane[row] = tide__replay_lane(r, d, e->stream);
-	r->m->marks.name[row] = tide__str(r->m, "out of memory");
+	r->m->marks.name[row] = tide__intern(r->m, "out of memory");
 	return r->m->marks.name[row].i && r->m->marks.pool[row].i ? TIDE_OK : nomem(r);
 }
 
@@ -438,7 +438,7 @@ static tide_code on_moment(replay *r, device *d, uint32_t event)
 	uint32_t row = new_mark(r, snap ? TIDE_MARK_SNAPSHOT : TIDE_MARK_ANNOTATION, e);
 	if (!row)
 		return nomem(r);
-	r->m->marks.name[row] = tide__str(r->m, tide__snap_action_text[e->action]);
+	r->m->marks.name[row] = tide__intern(r->m, tide__snap_action_text[e->action]);
 	if (e->extra & TIDE_SNAP_HAS_EXTRA)
 		r->m->marks.text[row] = tide__snap_extra_of(r->s, event)->metadata;
 	return r->m->marks.name[row].i ? TIDE_OK : nomem(r);
@@ -462,7 +462,7 @@ static tide_code on_context(replay *r, device *d, uint32_t event, const tide_sna
 	uint32_t row = new_mark(r, TIDE_MARK_ANNOTATION, &r->s->events.v[event]);
 	if (!row)
 		return nomem(r);
-	r->m->marks.name[row] = tide__str(r->m, "compile_context");
+	r->m->marks.name[row] = tide__intern(r->m, "compile_context");
 	r->m->marks.text[row] = context;
 	return r->m->marks.name[row].i ? TIDE_OK : nomem(r);
 }

@@ -361,7 +361,7 @@ static void find_start(replay *r)
 
 static bool fact(replay *r, const char *key, uint64_t n)
 {
-	return !n || tide__fact_num(r->m, key, n > INT64_MAX ? INT64_MAX : (int64_t)n);
+	return !n || tide__fact_set_number(r->m, key, n > INT64_MAX ? INT64_MAX : (int64_t)n);
 }
 
 static tide_code facts(replay *r)
@@ -424,7 +424,8 @@ tide_code tide__snap_replay(const tide_snap *s, bool threads, tide_model *m, tid
 	if (!rc && r.timed)
 		rc = tide__snap_add_notes(s, m, r.base_us, (r.end_us - r.base_us) * 1000,
 					  r.actions[TIDE_SNAP_USER_DEFINED] != 0, err);
-	else if (!rc && s->notes.n && !tide__fact_num(m, "loss.annotations", (int64_t)s->notes.n))
+	else if (!rc && s->notes.n &&
+		 !tide__fact_set_number(m, "loss.annotations", (int64_t)s->notes.n))
 		rc = nomem(&r);
 	for (size_t i = 0; i < r.n && !rc; i++) {
 		for (uint32_t l = 1; l < m->lanes.n && !r.devices[i].spans.lane.i; l++)

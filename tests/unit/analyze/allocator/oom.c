@@ -21,13 +21,14 @@ static void add_event(tide_model *m, uint8_t kind, uint32_t row)
 static void alloc(tide_model *m, uint64_t addr, uint64_t size, const char *function)
 {
 	uint32_t r = tide__push(&m->allocs, &tide_allocs_desc);
-	tide_frame_id f = tide__frame(m, tide__str(m, function), tide__str(m, "me.py"), 1);
+	tide_frame_id f =
+		tide__frame_intern(m, tide__intern(m, function), tide__intern(m, "me.py"), 1);
 
 	m->allocs.addr[r] = addr;
 	m->allocs.size[r] = m->allocs.requested[r] = size;
 	m->allocs.pool[r].i = 1;
 	m->allocs.died[r] = TIDE_T_NEVER;
-	m->allocs.stack[r] = tide__stack(m, (tide_stack_id){ 0 }, f);
+	m->allocs.stack[r] = tide__stack_intern(m, (tide_stack_id){ 0 }, f);
 	add_event(m, TIDE_MEMORY_ALLOC, r);
 }
 

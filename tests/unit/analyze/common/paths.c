@@ -11,7 +11,7 @@ static uint32_t span(tide_model *m, uint32_t parent, const char *name)
 {
 	uint32_t s = tide__push(&m->spans, &tide_spans_desc);
 	m->spans.parent[s].i = parent;
-	m->spans.name[s] = tide__str(m, name);
+	m->spans.name[s] = tide__intern(m, name);
 	m->spans.lane[s].i = 1;
 	return s;
 }

@@ -39,7 +39,7 @@ static void mark(tide_model *m, int64_t t, const char *name, int64_t value)
 {
 	uint32_t k = tide__push(&m->marks, &tide_marks_desc);
 	m->marks.kind[k] = TIDE_MARK_STEP;
-	m->marks.name[k] = tide__str(m, name);
+	m->marks.name[k] = tide__intern(m, name);
 	m->marks.value[k] = value;
 	m->marks.t[k] = t;
 }

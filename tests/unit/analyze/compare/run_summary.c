@@ -22,7 +22,7 @@ static void test_session(void **state)
 	tide_model *m = some_model(3, 30, 20);
 	summarize(m, &s);
 	assert_string_equal(s.program, "");
-	m->processes.command[1] = tide__str(m, "/usr/bin/python3 /home/ml/train.py --lr 1");
+	m->processes.command[1] = tide__intern(m, "/usr/bin/python3 /home/ml/train.py --lr 1");
 	summarize(m, &s);
 	assert_string_equal(s.program, "train.py");
 	assert_true(tide__fact_text(m, "session.name", "forward pass"));
@@ -49,7 +49,7 @@ static void test_device(void **state)
 	summarize(m, &s);
 	assert_true(s.busy_ppm >= 0 && s.peak_bytes < 0);
 	assert_string_equal(s.device, "cuda:0");
-	m->devices.name[1] = tide__str(m, "Some GPU");
+	m->devices.name[1] = tide__intern(m, "Some GPU");
 	summarize(m, &s);
 	assert_string_equal(s.device, "Some GPU");
 	tide__model_free(m);

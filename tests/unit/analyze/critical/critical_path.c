@@ -75,7 +75,7 @@ static void attr(tide_model *m, uint32_t span, const char *key, int64_t number)
 	size_t r;
 	tide__table_push(&m->attrs, &tide_attrs_desc, &r);
 	m->attrs.span[r].i = span;
-	m->attrs.key[r] = tide__str(m, key);
+	m->attrs.key[r] = tide__intern(m, key);
 	m->attrs.number[r] = number;
 }
 
@@ -84,8 +84,8 @@ static tide_model *play(const struct event *e)
 {
 	tide_model *m = some_machine();
 	int64_t event[MOST + 1] = { 0 }, corr[MOST + 1] = { 0 }, lane[MOST + 1] = { 0 };
-	tide__str(m, "wait_on_stream");
-	tide__str(m, "wait_on_cuda_event_record_corr_id");
+	tide__intern(m, "wait_on_stream");
+	tide__intern(m, "wait_on_cuda_event_record_corr_id");
 	for (int64_t t = 0; t < 100; t++)
 		for (int i = 0; i < MOST && e[i].name; i++) {
 			if (e[i].t0 != t)

@@ -29,7 +29,7 @@ static tide_model *random_model(uint32_t seed)
 	tide_model *m = some_model(seed, 5 + seed % 70, 0);
 	for (size_t i = 1; i < m->spans.n; i++)
 		if (m->spans.cat[i] == TIDE_CAT_KERNEL)
-			m->spans.name[i] = tide__str(m, names[some_random(5)]);
+			m->spans.name[i] = tide__intern(m, names[some_random(5)]);
 	return m;
 }
 
@@ -429,7 +429,7 @@ static void add_attr(tide_model *m, uint32_t span, const char *key, const char *
 		     int64_t number)
 {
 	size_t r;
-	tide_str k = tide__str(m, key), t = tide__str(m, text ? text : "");
+	tide_str k = tide__intern(m, key), t = tide__intern(m, text ? text : "");
 	tide__table_push(&m->attrs, &tide_attrs_desc, &r);
 	while (r && (m->attrs.span[r - 1].i > span ||
 		     (m->attrs.span[r - 1].i == span && m->attrs.key[r - 1].i > k.i))) {
@@ -672,7 +672,7 @@ static uint32_t some_span_at(tide_model *m, uint32_t lane, unsigned cat, const c
 	uint32_t s = tide__push(&m->spans, &tide_spans_desc);
 	m->spans.lane[s].i = lane;
 	m->spans.cat[s] = (uint8_t)cat;
-	m->spans.name[s] = tide__str(m, name);
+	m->spans.name[s] = tide__intern(m, name);
 	m->spans.t0[s] = t0;
 	m->spans.t1[s] = t1;
 	m->t_end = t1;
@@ -807,7 +807,7 @@ static void test_device_kinds(void **state)
 	for (uint32_t i = 0; i < 4; i++) {
 		uint32_t d = tide__push(&m->devices, &tide_devices_desc);
 		m->devices.kind[d] = rows[i].kind;
-		m->devices.name[d] = tide__str(m, rows[i].name);
+		m->devices.name[d] = tide__intern(m, rows[i].name);
 		some_span(m, some_lane(m, TIDE_LANE_STREAM, 7, d), TIDE_CAT_KERNEL, "k",
 			  10 * (int64_t)i, 10 * (int64_t)i + 5);
 	}

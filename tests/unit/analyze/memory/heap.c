@@ -16,7 +16,7 @@ static tide_model *with_heap(void)
 	m->devices.kind[d] = TIDE_DEVICE_HOST;
 	uint32_t p = tide__push(&m->pools, &tide_pools_desc);
 	m->pools.device[p] = (tide_device_id){ d };
-	m->pools.name[p] = tide__str(m, "malloc");
+	m->pools.name[p] = tide__intern(m, "malloc");
 	return m;
 }
 

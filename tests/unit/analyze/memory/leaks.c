@@ -177,8 +177,9 @@ static void telling(void **state)
 	assert_int_equal(tide__group_by_best(m), TIDE_BY_ROLE);
 	m->allocs.span[a].i = some_span(m, 1, TIDE_CAT_OP, "op", 0, 9);
 	assert_int_equal(tide__group_by_best(m), TIDE_BY_OP);
-	m->allocs.stack[a] = tide__stack(m, (tide_stack_id){ 0 },
-					 tide__frame(m, tide__str(m, "f"), (tide_str){ 0 }, 1));
+	m->allocs.stack[a] =
+		tide__stack_intern(m, (tide_stack_id){ 0 },
+				   tide__frame_intern(m, tide__intern(m, "f"), (tide_str){ 0 }, 1));
 	assert_int_equal(tide__group_by_best(m), TIDE_BY_STACK);
 	tide__model_free(m);
 }

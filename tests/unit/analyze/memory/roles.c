@@ -72,14 +72,15 @@ static tide_stack_id stack_of(tide_model *m, char letter)
 {
 	for (size_t i = 0; i < sizeof frames / sizeof *frames; i++)
 		if (frames[i].letter == letter) {
-			tide_stack_id base =
-				tide__stack(m, (tide_stack_id){ 0 },
-					    tide__frame(m, tide__str(m, "run"),
-							tide__str(m, "/home/me/train.py"), 1));
+			tide_stack_id base = tide__stack_intern(
+				m, (tide_stack_id){ 0 },
+				tide__frame_intern(m, tide__intern(m, "run"),
+						   tide__intern(m, "/home/me/train.py"), 1));
 
-			return tide__stack(m, base,
-					   tide__frame(m, tide__str(m, frames[i].function),
-						       tide__str(m, frames[i].file), 7));
+			return tide__stack_intern(
+				m, base,
+				tide__frame_intern(m, tide__intern(m, frames[i].function),
+						   tide__intern(m, frames[i].file), 7));
 		}
 	fail_msg("no frame for %c", letter);
 	return (tide_stack_id){ 0 };
@@ -210,9 +211,10 @@ static void test_faces(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof push / sizeof *push; i++) {
-		s = tide__stack(m, s,
-				tide__frame(m, tide__str(m, push[i].function),
-					    tide__str(m, push[i].file), push[i].line));
+		s = tide__stack_intern(m, s,
+				       tide__frame_intern(m, tide__intern(m, push[i].function),
+							  tide__intern(m, push[i].file),
+							  push[i].line));
 		assert_string_equal(
 			tide__frame_name(m, tide__stack_main_frame(m, s), buf, sizeof buf),
 			push[i].face);

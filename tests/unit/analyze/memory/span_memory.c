@@ -22,7 +22,7 @@ static void own_names(tide_model *m)
 	char name[32];
 	for (size_t i = 1; i < m->spans.n; i++) {
 		snprintf(name, sizeof name, "span %zu", i);
-		m->spans.name[i] = tide__str(m, name);
+		m->spans.name[i] = tide__intern(m, name);
 		if (m->spans.cat[i] == TIDE_CAT_OVERHEAD)
 			m->spans.cat[i] = TIDE_CAT_OP;
 	}

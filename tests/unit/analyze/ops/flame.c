@@ -345,7 +345,7 @@ static void deep_chain(void **state)
 		uint32_t s = tide__push(&m->spans, &tide_spans_desc);
 		m->spans.lane[s].i = 1;
 		m->spans.cat[s] = TIDE_CAT_PYTHON;
-		m->spans.name[s] = tide__str(m, "recurse");
+		m->spans.name[s] = tide__intern(m, "recurse");
 		m->spans.t0[s] = i;
 		m->spans.t1[s] = 2 * DEEP + 1 - i;
 		m->spans.parent[s].i = i - 1;
@@ -666,11 +666,11 @@ static void shared_long_texts(void **state)
 	char *text = malloc(LONG);
 	size_t all = 0;
 	memset(text, 'x', LONG);
-	tide_str fn = tide__strn(m, text, LONG), file = tide__strn(m, text, LONG - 1);
+	tide_str fn = tide__intern_n(m, text, LONG), file = tide__intern_n(m, text, LONG - 1);
 	for (uint32_t i = 1; i <= FRAMES; i++) {
 		uint32_t a = some_alloc(m, 1, 100, i);
-		m->allocs.stack[a] =
-			tide__stack(m, (tide_stack_id){ 0 }, tide__frame(m, fn, file, i));
+		m->allocs.stack[a] = tide__stack_intern(m, (tide_stack_id){ 0 },
+							tide__frame_intern(m, fn, file, i));
 	}
 	assert_int_equal(tide__find_flame(m, &o, &f, NULL), TIDE_OK);
 	assert_int_equal(f->nodes.n, FRAMES + 1);

@@ -283,7 +283,7 @@ static void by_label(void **state)
 		of[i] = some_alloc(m, 1, 8, 100);
 		uint32_t t = tide__push(&m->tensors, &tide_tensors_desc);
 		m->tensors.alloc[t].i = of[i];
-		m->tensors.name[t] = tide__str(m, labelled[i].name);
+		m->tensors.name[t] = tide__intern(m, labelled[i].name);
 		m->tensors.role[t] = labelled[i].role;
 	}
 	tide_modules x;
@@ -312,7 +312,7 @@ static void at_random(void **state)
 		some_seed = n;
 		tide_model *m = some_model(n, 40, 0);
 		for (uint32_t i = 1; i < m->spans.n; i++)
-			m->spans.name[i] = tide__str(m, names[some_random(6)]);
+			m->spans.name[i] = tide__intern(m, names[some_random(6)]);
 		for (int i = 0; i < 25; i++) {
 			uint32_t from = 1 + some_random((uint32_t)m->spans.n - 1);
 			uint32_t to = 1 + some_random((uint32_t)m->spans.n - 1);

@@ -722,7 +722,7 @@ static void test_shapes(void **state)
 		assert_int_equal(tide__load(path, &opt, &m, NULL), TIDE_OK);
 		for (size_t i = 0; i < sizeof wants / sizeof *wants; i++) {
 			tide_span_id s = { wants[i].span };
-			int64_t at = tide__attr_find(m, s, tide__str(m, wants[i].key));
+			int64_t at = tide__attr_find(m, s, tide__intern(m, wants[i].key));
 			if ((at >= 0) != (what && wants[i].want))
 				fail_msg("%s, what %u", wants[i].key, what);
 			if (at >= 0)

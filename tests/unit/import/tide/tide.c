@@ -277,7 +277,7 @@ static void test_ops(void **state)
 		assert_int_equal(s->flags[i + 1], want[i].flags);
 		assert_text(m, s->name[i + 1], want[i].name);
 	}
-	int64_t at = tide__attr_find(m, (tide_span_id){ 3 }, tide__str(m, "arg"));
+	int64_t at = tide__attr_find(m, (tide_span_id){ 3 }, tide__intern(m, "arg"));
 	assert_true(at >= 0);
 	assert_int_equal(m->attrs.number[at], 99);
 	tide__model_free(m);

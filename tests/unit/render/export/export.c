@@ -108,7 +108,8 @@ static void deep_stack(void **state)
 	size_t n;
 	tide_code rc;
 	for (uint32_t i = 1; i <= 2049; i++)
-		s = tide__stack(m, s, tide__frame(m, tide__str(m, "f"), (tide_str){ 0 }, i));
+		s = tide__stack_intern(
+			m, s, tide__frame_intern(m, tide__intern(m, "f"), (tide_str){ 0 }, i));
 	m->spans.stack[1] = m->stacks.parent[s.i];
 	char *text = export(tide__exporter_find("chrome"), m, false, &n, &rc);
 	assert_null(strstr(text, "more frames"));

@@ -42,9 +42,10 @@ static void names_stay_packed(void **state)
 		skip();
 	tide_model *m = some_model(11, 150, 50);
 	static const char evil[] = "</script><img src=x onerror=alert(1)>";
-	m->spans.name[1] = tide__str(m, evil);
-	m->spans.stack[1] = tide__stack(m, (tide_stack_id){ 0 },
-					tide__frame(m, tide__str(m, evil), (tide_str){ 0 }, 1));
+	m->spans.name[1] = tide__intern(m, evil);
+	m->spans.stack[1] = tide__stack_intern(
+		m, (tide_stack_id){ 0 },
+		tide__frame_intern(m, tide__intern(m, evil), (tide_str){ 0 }, 1));
 	char *a = page(m, &n, &rc);
 	assert_int_equal(rc, TIDE_OK);
 	assert_null(memmem(a, n, "onerror", 7));
@@ -212,7 +213,7 @@ static void scopes(void **state)
 	char *text = NULL;
 	size_t n;
 	tide_error err;
-	m->pools.name[1] = tide__str(m, "DRAM");
+	m->pools.name[1] = tide__intern(m, "DRAM");
 	some_alloc(m, 1, 512, 0);
 	FILE *out = open_memstream(&text, &n);
 	tide__box_json(b)->out = out;

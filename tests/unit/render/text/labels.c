@@ -10,7 +10,8 @@
 static tide_stack_id frame(tide_model *m, tide_stack_id up, const char *fn, const char *file,
 			   uint32_t line)
 {
-	return tide__stack(m, up, tide__frame(m, tide__str(m, fn), tide__str(m, file), line));
+	return tide__stack_intern(
+		m, up, tide__frame_intern(m, tide__intern(m, fn), tide__intern(m, file), line));
 }
 
 static char *text_of(const tide_groups *g, const tide_model *m, size_t row, bool brief)
@@ -84,8 +85,8 @@ static void described(void **state)
 	m->tensors.dtype[t] = TIDE_DTYPE_BF16;
 	m->tensors.role[t] = TIDE_ROLE_GRADIENT;
 	check(m, TIDE_BY_TENSOR, "bfloat16[4, 8]", NULL);
-	m->tensors.name[t] = tide__str(m, "w");
-	m->pools.name[1] = tide__str(m, "staging");
+	m->tensors.name[t] = tide__intern(m, "w");
+	m->pools.name[1] = tide__intern(m, "staging");
 	m->allocs.stream[1].i = 1;
 	m->lanes.number[1] = 7;
 	check(m, TIDE_BY_TENSOR, "w bfloat16[4, 8]", NULL);

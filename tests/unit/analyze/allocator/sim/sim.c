@@ -457,7 +457,7 @@ static void test_recorded(void **state)
 		if (recorded[i].text)
 			tide__fact_text(m, recorded[i].key, recorded[i].text);
 		else
-			tide__fact_num(m, recorded[i].key, recorded[i].number);
+			tide__fact_set_number(m, recorded[i].key, recorded[i].number);
 		assert_int_equal(tide__sim_read_recorded(m, &c), recorded[i].known);
 		tide__sim_describe(&c, text, sizeof text);
 		assert_string_equal(text, recorded[i].described);

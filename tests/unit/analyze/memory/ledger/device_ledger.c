@@ -11,7 +11,7 @@ enum { MOST = 5 };
 static uint32_t some_counter(tide_model *m, const char *name)
 {
 	uint32_t c = tide__push(&m->counters, &tide_counters_desc);
-	m->counters.name[c] = tide__str(m, name);
+	m->counters.name[c] = tide__intern(m, name);
 	return c;
 }
 
@@ -49,7 +49,7 @@ static tide_model *model_of(const struct row *r)
 	tide_model *m = some_machine();
 	uint32_t used = some_counter(m, "nvml.cuda:0.used_bytes"),
 		 own = some_counter(m, "nvml.cuda:0.process_bytes"), a = 0;
-	m->pools.name[1] = tide__str(m, "cuda");
+	m->pools.name[1] = tide__intern(m, "cuda");
 	for (size_t k = 0; k < r->n; k++) {
 		int64_t t = (int64_t)(10 * (k + 1));
 		if (k == r->born)
