@@ -42,7 +42,7 @@ FILE *tide__cli_errors(void)
 	return inside.errors ? inside.errors : stderr;
 }
 
-tide_model *tide__cli_model(const char *file, unsigned what)
+tide_model *tide__cli_get_model(const char *file, unsigned what)
 {
 	bool same = inside.model && !strcmp(inside.model->path, file) &&
 		    !(what & (TIDE_WANT_RAW | TIDE_WANT_SHAPES));
@@ -96,7 +96,7 @@ static int usage(const char *cmd, const char *text)
 	return 2;
 }
 
-int tide__cli_usage(const tide_args *a, const char *fmt, ...)
+int tide__cli_fail_usage(const tide_args *a, const char *fmt, ...)
 {
 	char text[600];
 	va_list ap;
@@ -140,7 +140,7 @@ const char *tide__cli_output_name(const tide_args *a)
 	return path ? path : "standard output";
 }
 
-int tide__cli_done(const tide_args *a)
+int tide__cli_finish(const tide_args *a)
 {
 	tide_error err = { .code = TIDE_EIO, .offset = TIDE_NO_OFFSET };
 	bool bad = ferror(a->out);
@@ -159,7 +159,7 @@ int tide__cli_json_end(const tide_args *a, tide_json *j)
 	bool whole = tide__json_end(j);
 	tide__cli_note_truncated(j->cut);
 	if (whole || ferror(a->out))
-		return tide__cli_done(a);
+		return tide__cli_finish(a);
 	return tide__cli_fail(a->n_files ? a->files[0] : NULL, &err);
 }
 
@@ -228,7 +228,8 @@ static int open_output(tide_args *a, struct output *o)
 	o->path = output_path(a);
 	if (o->path) {
 		if (!stat(o->path, &st) && is_input(a, &st))
-			return tide__cli_usage(a, "--output would replace an input, %s", o->path);
+			return tide__cli_fail_usage(a, "--output would replace an input, %s",
+						    o->path);
 		if (tide__outfile_open(&o->file, o->path, &err) != TIDE_OK)
 			return tide__cli_fail(o->path, &err);
 		a->out = o->file.f;
@@ -275,17 +276,19 @@ static int run(const tide_command *cmd, int argc, char **argv)
 		rc = err.code == TIDE_EUSAGE ? usage(cmd->name, err.text)
 					     : tide__cli_fail(NULL, &err);
 	} else if (help) {
-		tide__help_command(cmd, stdout, width_of(STDOUT_FILENO, isatty(STDOUT_FILENO)));
-		rc = tide__cli_done(&a);
+		tide__help_print_command(cmd, stdout,
+					 width_of(STDOUT_FILENO, isatty(STDOUT_FILENO)));
+		rc = tide__cli_finish(&a);
 	} else if (tide__cli_no_page(&a)) {
-		rc = tide__cli_usage(&a, "this command writes text, not a page: `tidemark report` "
-					 "writes pages");
+		rc = tide__cli_fail_usage(&a,
+					  "this command writes text, not a page: `tidemark report` "
+					  "writes pages");
 	} else if (tide__cli_bad_ending(&a) && cmd->only) {
-		rc = tide__cli_usage(&a,
-				     "--output: this command writes no %.40s file; endings are %s",
-				     tide__cli_bad_ending(&a), cmd->only);
+		rc = tide__cli_fail_usage(
+			&a, "--output: this command writes no %.40s file; endings are %s",
+			tide__cli_bad_ending(&a), cmd->only);
 	} else if (tide__cli_bad_ending(&a)) {
-		rc = tide__cli_usage(
+		rc = tide__cli_fail_usage(
 			&a,
 			"--output: this command writes no %.40s file; endings are .txt, "
 			".json%s%s%s",
@@ -296,7 +299,8 @@ static int run(const tide_command *cmd, int argc, char **argv)
 		rc = open_output(&a, &o);
 		a.style.full_names = a.shared[TIDE_SHARED_FULL_NAMES].set;
 		if (!rc)
-			rc = tide__cli_is_page(&a) ? tide__cli_page(&a, cmd->page) : cmd->run(&a);
+			rc = tide__cli_is_page(&a) ? tide__cli_write_page(&a, cmd->page)
+						   : cmd->run(&a);
 		rc = close_output(&a, &o, rc);
 		if (!rc && tide__cli_incomplete())
 			rc = 4;
@@ -364,21 +368,21 @@ static int unknown(const char *word)
 	return usage(NULL, text);
 }
 
-int tide__cli_main(int argc, char **argv)
+int tide__cli_run_main(int argc, char **argv)
 {
 	if (argc < 2) {
-		tide__help_program(stderr, width_of(STDERR_FILENO, isatty(STDERR_FILENO)));
+		tide__help_print_program(stderr, width_of(STDERR_FILENO, isatty(STDERR_FILENO)));
 		return 2;
 	}
 	const char *word = argv[1];
 	tide_args plain = { .out = stdout };
 	if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
 		puts("tidemark " TIDE_VERSION);
-		return tide__cli_done(&plain);
+		return tide__cli_finish(&plain);
 	}
 	if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
-		tide__help_program(stdout, width_of(STDOUT_FILENO, isatty(STDOUT_FILENO)));
-		return tide__cli_done(&plain);
+		tide__help_print_program(stdout, width_of(STDOUT_FILENO, isatty(STDOUT_FILENO)));
+		return tide__cli_finish(&plain);
 	}
 	const tide_command *cmd = tide__command_find(word);
 	return cmd ? run(cmd, argc - 2, argv + 2) : unknown(word);

@@ -142,15 +142,16 @@ const tide_command *tide__command_find(const char *name);
 const char *tide__command_near(const char *word);
 /* Prints help of one command or of the whole program, in at most `width` columns (0 = any, then
  * 98). */
-void tide__help_command(const tide_command *c, FILE *out, int width);
-void tide__help_program(FILE *out, int width);
+void tide__help_print_command(const tide_command *c, FILE *out, int width);
+void tide__help_print_program(FILE *out, int width);
 /* Prints a skeleton of its man page (scdoc): everything in the table. */
-void tide__help_man(const tide_command *c, FILE *out);
+void tide__help_print_man(const tide_command *c, FILE *out);
 
 /* Prints "tidemark: FILE: text (byte N)" to stderr and returns 1. `file` may be NULL. */
 int tide__cli_fail(const char *file, const tide_error *err);
 /* Prints "tidemark CMD: text" and a hint to stderr and returns 2. */
-int tide__cli_usage(const tide_args *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int tide__cli_fail_usage(const tide_args *a, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 /* Prints one line that is not a failure to stderr: "note: ...". Names in it are escaped, long
  * lines wrapped at the terminal's edge. */
 void tide__cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -165,7 +166,7 @@ bool tide__cli_incomplete(void);
 bool tide__cli_is_pipe(const char *file);
 /* Copies all of it to an unlinked temporary file; `path` names that file while the returned
  * descriptor is open. Returns -1 with `err` set on failure. */
-int tide__cli_spool(const char *file, char *path, size_t n, tide_error *err);
+int tide__cli_copy_to_file(const char *file, char *path, size_t n, tide_error *err);
 /* Returns the name of the output for messages: the file of -o or "standard output". */
 const char *tide__cli_output_name(const tide_args *a);
 /* Prints one line per loss or repair of the model ("note: 12 events were lost ..."), after a
@@ -175,10 +176,10 @@ static inline void tide__cli_losses(const tide_args *a, const tide_model *m)
 	tide__put_losses(m, a->out, &a->style);
 }
 /* Flushes `out`. Returns 0, or 1 with a message if writing failed. Every run() ends with it. */
-int tide__cli_done(const tide_args *a);
+int tide__cli_finish(const tide_args *a);
 /* Prints a note that this many long texts were cut (render/text/long_text.h); nothing for 0. */
 void tide__cli_note_truncated(uint64_t texts);
-/* Ends a JSON report: tide__json_end, tide__cli_note_truncated and tide__cli_done. Returns 1 with a
+/* Ends a JSON report: tide__json_end, tide__cli_note_truncated and tide__cli_finish. Returns 1 with a
  * message if it is incomplete. */
 int tide__cli_json_end(const tide_args *a, tide_json *j);
 
@@ -191,9 +192,9 @@ int tide__cli_ask(int argc, char **argv, tide_model *m, FILE *out, FILE *errors)
 FILE *tide__cli_errors(void);
 /* Returns the model given to tide__cli_ask, with one more reference, if it is that of this file and
  * has the requested data; else NULL. */
-tide_model *tide__cli_model(const char *file, unsigned what);
+tide_model *tide__cli_get_model(const char *file, unsigned what);
 
 /* main() of tidemark and tidemark-mpi. */
-int tide__cli_main(int argc, char **argv);
+int tide__cli_run_main(int argc, char **argv);
 
 #endif

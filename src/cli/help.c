@@ -97,7 +97,7 @@ static void usage_line(const tide_command *c, FILE *out, int width)
 	fputc('\n', out);
 }
 
-void tide__help_command(const tide_command *c, FILE *out, int width)
+void tide__help_print_command(const tide_command *c, FILE *out, int width)
 {
 	width = fitting(width);
 	usage_line(c, out, width);
@@ -111,7 +111,7 @@ void tide__help_command(const tide_command *c, FILE *out, int width)
 		option_line(tide__command_option(c, i), out, width);
 }
 
-void tide__help_program(FILE *out, int width)
+void tide__help_print_program(FILE *out, int width)
 {
 	width = fitting(width);
 	fputs("usage: tidemark COMMAND [OPTIONS] FILE\n\n", out);

@@ -65,7 +65,7 @@ static void put_option(FILE *out, const tide_option *o)
 	fputs(o->many ? ". May be repeated.\n\n" : ".\n\n", out);
 }
 
-void tide__help_man(const tide_command *c, FILE *out)
+void tide__help_print_man(const tide_command *c, FILE *out)
 {
 	fprintf(out, "tidemark-%s(1)\n\n# NAME\n\ntidemark-%s - ", c->name, c->name);
 	put(out, c->summary);

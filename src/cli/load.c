@@ -52,7 +52,7 @@ static int copy_pipe(int from, char *path, size_t n, tide_error *err)
 	return fd;
 }
 
-int tide__cli_spool(const char *file, char *path, size_t n, tide_error *err)
+int tide__cli_copy_to_file(const char *file, char *path, size_t n, tide_error *err)
 {
 	if (!strcmp(file, "-"))
 		return copy_pipe(STDIN_FILENO, path, n, err);
@@ -105,7 +105,7 @@ bool tide__cli_incomplete(void)
 tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	tide_model *m = tide__cli_model(file, what);
+	tide_model *m = tide__cli_get_model(file, what);
 	tide_progress p;
 	tide_load_options opt = { .what = what, .progress = tide__progress_read, .user = &p };
 	char path[512];
@@ -126,7 +126,7 @@ tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what)
 	if (piped) {
 		const char *from = file;
 		file = strcmp(file, "-") ? file : "standard input";
-		if ((fd = tide__cli_spool(from, path, sizeof path, &err)) < 0) {
+		if ((fd = tide__cli_copy_to_file(from, path, sizeof path, &err)) < 0) {
 			tide__cli_fail(file, &err);
 			return NULL;
 		}

@@ -5,5 +5,5 @@
 
 int main(int argc, char **argv)
 {
-	return tide__cli_main(argc, argv);
+	return tide__cli_run_main(argc, argv);
 }

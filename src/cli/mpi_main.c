@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &s.n);
 	tide__distribute = &s;
 	if (s.me == 0) {
-		rc = tide__cli_main(argc, argv);
+		rc = tide__cli_run_main(argc, argv);
 		tide__distribute_end();
 	} else {
 		tide__distribute_worker();

@@ -10,7 +10,7 @@
 #include "cli/options.h"
 #include "render/text/labels.h"
 
-int tide__no_device(const tide_args *a, const tide_model *m, const char *text)
+int tide__cli_fail_no_device(const tide_args *a, const tide_model *m, const char *text)
 {
 	char list[300] = "", name[64];
 	for (uint32_t d = 1; d < m->devices.n && strlen(list) < 200; d++) {
@@ -18,29 +18,30 @@ int tide__no_device(const tide_args *a, const tide_model *m, const char *text)
 		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", d > 1 ? ", " : "",
 			 name);
 	}
-	return tide__cli_usage(a, "the trace has no device '%.60s'%s%s%s", text,
-			       *list ? " (it has " : "", list, *list ? ")" : "");
+	return tide__cli_fail_usage(a, "the trace has no device '%.60s'%s%s%s", text,
+				    *list ? " (it has " : "", list, *list ? ")" : "");
 }
 
-bool tide__cli_device(const tide_args *a, const tide_value *v, const tide_model *m, uint32_t *out)
+bool tide__cli_get_device(const tide_args *a, const tide_value *v, const tide_model *m,
+			  uint32_t *out)
 {
 	*out = TIDE_ANY;
 	if (!v->set)
 		return true;
 	*out = tide__device_find(m, v->text);
 	if (!*out)
-		tide__no_device(a, m, v->text);
+		tide__cli_fail_no_device(a, m, v->text);
 	return *out != 0;
 }
 
-bool tide__cli_one_device(const tide_args *a, const tide_value *v, const tide_model *m,
-			  uint32_t *out, int *rc)
+bool tide__cli_get_one_device(const tide_args *a, const tide_value *v, const tide_model *m,
+			      uint32_t *out, int *rc)
 {
 	tide_usage u = { 0 };
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 
 	*rc = 2;
-	if (!tide__cli_device(a, v, m, out))
+	if (!tide__cli_get_device(a, v, m, out))
 		return false;
 	if (*out != UINT32_MAX)
 		return true;
@@ -54,8 +55,8 @@ bool tide__cli_one_device(const tide_args *a, const tide_value *v, const tide_mo
 	return true;
 }
 
-bool tide__cli_moment(const tide_args *a, const tide_value *v, const tide_model *m,
-		      tide_moment *out)
+bool tide__cli_get_moment(const tide_args *a, const tide_value *v, const tide_model *m,
+			  tide_moment *out)
 {
 	*out = (tide_moment){ .position = UINT64_MAX, .t = m->t_end };
 	if (!v->set)
@@ -66,8 +67,8 @@ bool tide__cli_moment(const tide_args *a, const tide_value *v, const tide_model 
 		return true;
 	if (v->text[0] == '#' && tide__parse_position(v->text + 1, SIZE_MAX, &out->position)) {
 		if (out->position > m->memory_events.n) {
-			tide__cli_usage(a, "--at %.60s is after the last of %zu memory events",
-					v->text, m->memory_events.n);
+			tide__cli_fail_usage(a, "--at %.60s is after the last of %zu memory events",
+					     v->text, m->memory_events.n);
 			return false;
 		}
 		out->position = tide__after_initial(m, out->position);
@@ -83,16 +84,17 @@ bool tide__cli_moment(const tide_args *a, const tide_value *v, const tide_model 
 		return true;
 	}
 	if (!tide__parse_time(v->text, m->t_end, &out->t)) {
-		tide__cli_usage(a,
-				"--at needs a time such as 1.5s, 200ms, 50%%, a number of memory "
-				"events such as #1000, or peak, not '%.60s'",
-				v->text);
+		tide__cli_fail_usage(
+			a,
+			"--at needs a time such as 1.5s, 200ms, 50%%, a number of memory "
+			"events such as #1000, or peak, not '%.60s'",
+			v->text);
 		return false;
 	}
 	if (out->t > m->t_end) {
 		char end[32];
-		tide__cli_usage(a, "--at %.60s is after the end of the trace, %s", v->text,
-				tide__fmt_at(end, sizeof end, (double)m->t_end));
+		tide__cli_fail_usage(a, "--at %.60s is after the end of the trace, %s", v->text,
+				     tide__fmt_at(end, sizeof end, (double)m->t_end));
 		return false;
 	}
 	out->position = tide__position_at(m, out->t);

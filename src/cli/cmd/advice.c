@@ -17,7 +17,7 @@ static int print(const tide_args *a, const tide_model *m, const tide_findings *f
 	if (!a->opt[O_JSON].set) {
 		tide__findings_text(f, a->out);
 		tide__cli_losses(a, m);
-		return tide__cli_done(a);
+		return tide__cli_finish(a);
 	}
 	tide__json_begin(&j, a->out, true);
 	tide__json_object(&j);

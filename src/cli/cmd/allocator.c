@@ -29,14 +29,14 @@ static int show(const tide_args *a, const tide_allocator *x)
 	}
 	tide__allocator_text(x, a->opt[O_MAP].num > 0 ? (size_t)a->opt[O_MAP].num : SIZE_MAX,
 			     &a->to);
-	return tide__cli_done(a);
+	return tide__cli_finish(a);
 }
 
 static int answer(const tide_args *a, const tide_model *m, tide_allocator_query *q)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_allocator x = { 0 };
-	if (!tide__cli_moment(a, &a->opt[O_AT], m, &q->at))
+	if (!tide__cli_get_moment(a, &a->opt[O_AT], m, &q->at))
 		return 2;
 	int rc = tide__allocator_find(m, q, &x, &err) == TIDE_OK
 			 ? show(a, &x)
@@ -56,7 +56,7 @@ static int run(const tide_args *a)
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY | TIDE_WANT_SPANS);
 	if (!m)
 		return 1;
-	if (tide__cli_one_device(a, &a->opt[O_DEVICE], m, &q.device, &rc))
+	if (tide__cli_get_one_device(a, &a->opt[O_DEVICE], m, &q.device, &rc))
 		rc = answer(a, m, &q);
 	tide__model_free(m);
 	return rc;

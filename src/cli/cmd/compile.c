@@ -90,7 +90,7 @@ static int report_file(const tide_args *a)
 	tide_json j;
 	if (!a->opt[O_JSON].set) {
 		int rc = report(a, a->files[0], NULL);
-		return rc ? rc : tide__cli_done(a);
+		return rc ? rc : tide__cli_finish(a);
 	}
 	tide__json_begin(&j, a->out, true);
 	tide__json_object(&j);
@@ -207,7 +207,7 @@ static bool run_child(const tide_args *a, outcome *o, tide_child *c)
 			   .out_to_err = a->opt[O_JSON].set && !a->opt[O_OUTPUT].set,
 			   .limit_s = a->opt[O_LIMIT].num };
 	if (o->run.mode) {
-		recorded = tide__child_recorded(a->files, o->recording, how);
+		recorded = tide__child_make_command(a->files, o->recording, how);
 		c->argv = recorded;
 		c->env = mode;
 	}
@@ -352,7 +352,7 @@ static int report_run(const tide_args *a, const outcome *eager, outcome *o, tide
 
 static int finish(const tide_args *a, tide_json *j, int rc, int status)
 {
-	int end = j ? tide__cli_json_end(a, j) : tide__cli_done(a);
+	int end = j ? tide__cli_json_end(a, j) : tide__cli_finish(a);
 	return status ? status : rc ? rc : end;
 }
 
@@ -418,10 +418,10 @@ static int run_program(const tide_args *a)
 	size_t n = plan(a, runs), done = 0;
 	int rc = 0, status = 0;
 	if (a->opt[O_MODE].set && !is_word(a->opt[O_MODE].text))
-		return tide__cli_usage(a, "--mode needs a mode of torch.compile, not '%s'",
-				       a->opt[O_MODE].text);
+		return tide__cli_fail_usage(a, "--mode needs a mode of torch.compile, not '%s'",
+					    a->opt[O_MODE].text);
 	if (a->opt[O_MEMORY].set && !runs[0].run.mode)
-		return tide__cli_usage(a, "--memory needs --mode or --compare");
+		return tide__cli_fail_usage(a, "--memory needs --mode or --compare");
 	for (; done < n && !rc; done++) {
 		rc = run_mode(a, &runs[done]);
 		status = status ? status : runs[done].run.status;
@@ -450,10 +450,10 @@ static int run(const tide_args *a)
 {
 	bool log = is_log(a->files[0]);
 	if (log && a->n_files > 1)
-		return tide__cli_usage(a, "one log or folder at a time");
+		return tide__cli_fail_usage(a, "one log or folder at a time");
 	if (log && (a->opt[O_MODE].set || a->opt[O_COMPARE].set || a->opt[O_LOG].set ||
 		    a->opt[O_MEMORY].set))
-		return tide__cli_usage(
+		return tide__cli_fail_usage(
 			a,
 			"--mode, --compare, --memory and --keep-log are for a program, and "
 			"%s is a log",

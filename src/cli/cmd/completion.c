@@ -263,9 +263,9 @@ static int run(const tide_args *a)
 	for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
 		if (!strcmp(a->files[0], shells[i].name)) {
 			shells[i].write(a->out);
-			return tide__cli_done(a);
+			return tide__cli_finish(a);
 		}
-	return tide__cli_usage(a, "no completion for '%s', only for " SHELLS, a->files[0]);
+	return tide__cli_fail_usage(a, "no completion for '%s', only for " SHELLS, a->files[0]);
 }
 
 const tide_command tide__cmd_completion = {

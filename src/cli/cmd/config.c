@@ -53,7 +53,7 @@ static tide_code flags(const tide_args *a, tide_config *c, tide_error *err)
 static int fail(const tide_args *a, const tide_config *c, const tide_error *err)
 {
 	if (err->code == TIDE_EUSAGE && !c->in_file)
-		return tide__cli_usage(a, "%s", err->text);
+		return tide__cli_fail_usage(a, "%s", err->text);
 	return tide__cli_fail(c->in_file ? c->file : NULL, err);
 }
 
@@ -172,7 +172,7 @@ static int show(const tide_args *a)
 		if (*c.backend)
 			named(a, "backend: ", c.backend);
 		tide__grid_print(g, a->out, &a->style, 0);
-		end = tide__cli_done(a);
+		end = tide__cli_finish(a);
 	}
 	tide__grid_free(g);
 	return end;
@@ -260,7 +260,7 @@ static int write_it(const tide_args *a, tide_config *c)
 			tide__put_text(&a->to, c->v[k].text);
 			named(a, " in ", c->file);
 		}
-	return tide__cli_done(a);
+	return tide__cli_finish(a);
 }
 
 static int update(const tide_args *a)
@@ -272,8 +272,8 @@ static int update(const tide_args *a)
 	for (unsigned k = 0; k < TIDE_CONFIG_N; k++)
 		any |= a->opt[O_FIRST + k].set;
 	if (!any)
-		return tide__cli_usage(a, "no value to update; e.g. "
-					  "--backend-enable-memory-profiling true");
+		return tide__cli_fail_usage(a, "no value to update; e.g. "
+					       "--backend-enable-memory-profiling true");
 	if (flags(a, &c, &err) != TIDE_OK)
 		return fail(a, &c, &err);
 	if (a->opt[O_CONFIG].set)
@@ -288,13 +288,13 @@ static int update(const tide_args *a)
 static int run(const tide_args *a)
 {
 	if (a->n_files == 0)
-		return tide__cli_usage(a,
-				       "write `tidemark config show` or `tidemark config update`");
+		return tide__cli_fail_usage(
+			a, "write `tidemark config show` or `tidemark config update`");
 	if (!strcmp(a->files[0], "show"))
 		return show(a);
 	if (!strcmp(a->files[0], "update"))
 		return update(a);
-	return tide__cli_usage(a, "'%.40s' is neither show nor update", a->files[0]);
+	return tide__cli_fail_usage(a, "'%.40s' is neither show nor update", a->files[0]);
 }
 
 const tide_command tide__cmd_config = {

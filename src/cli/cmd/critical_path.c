@@ -83,13 +83,14 @@ static int no_window(const tide_args *a, const char *file, const tide_model *m,
 {
 	char list[400];
 	if (matches)
-		return tide__cli_usage(a,
-				       "%s: '%.80s' is in the names of %" PRId64
-				       " spans: --instance needs 0 to %" PRId64,
-				       file, o->annotation, matches, matches - 1);
+		return tide__cli_fail_usage(a,
+					    "%s: '%.80s' is in the names of %" PRId64
+					    " spans: --instance needs 0 to %" PRId64,
+					    file, o->annotation, matches, matches - 1);
 	annotations(m, list, sizeof list);
-	return tide__cli_usage(a, "%s: no span has '%.80s' in its name%s%s%s", file, o->annotation,
-			       *list ? " (annotations it has: " : "", list, *list ? ")" : "");
+	return tide__cli_fail_usage(a, "%s: no span has '%.80s' in its name%s%s%s", file,
+				    o->annotation, *list ? " (annotations it has: " : "", list,
+				    *list ? ")" : "");
 }
 
 /* Prints text, with the file's name if it is one of several, or adds a value to j. */
@@ -124,10 +125,10 @@ static int one(const tide_args *a, const char *file, tide_critical_search_option
 	int rc = 0;
 	if (o.first > 0 && !*o.annotation) { /* the whole trace is one window */
 		tide__model_free(m);
-		return tide__cli_usage(a,
-				       "%s: the trace has no steps: --instance needs "
-				       "--annotation",
-				       file);
+		return tide__cli_fail_usage(a,
+					    "%s: the trace has no steps: --instance needs "
+					    "--annotation",
+					    file);
 	}
 	if (tide__critical_view_run(m, compat, &o, &c, &err) != TIDE_OK) {
 		tide__model_free(m);
@@ -185,15 +186,15 @@ static int run(const tide_args *a)
 	tide_error err;
 	tide_json json, *j = a->opt[O_JSON].set ? &json : NULL;
 	if (!parse_instance(a->opt[O_INSTANCE].text, &o.first, &o.last))
-		return tide__cli_usage(a, "--instance needs N or A..B, not '%s'",
-				       a->opt[O_INSTANCE].text);
+		return tide__cli_fail_usage(a, "--instance needs N or A..B, not '%s'",
+					    a->opt[O_INSTANCE].text);
 	if (a->n_files == 1 && !strcmp(a->files[0], "-")) {
 		if (j)
 			tide__json_begin(j, a->out, true);
 		int rc = one(a, "-", o, j, true, true);
 		if (j && !rc)
 			tide__json_end(j);
-		return rc ? rc : tide__cli_done(a);
+		return rc ? rc : tide__cli_finish(a);
 	}
 	if (tide__ranks_expand(a->files, a->n_files, &f, &err) != TIDE_OK)
 		return tide__cli_fail(NULL, &err);
@@ -203,7 +204,7 @@ static int run(const tide_args *a)
 	if (j && (!rc || f.n > 1))
 		tide__json_end(j);
 	tide__ranks_free(&f);
-	return rc ? rc : tide__cli_done(a);
+	return rc ? rc : tide__cli_finish(a);
 }
 
 const tide_command tide__cmd_critical_path = {

@@ -18,15 +18,16 @@ static int run(const tide_args *a)
 	long pid = strtol(a->files[0], &end, 10);
 	uint64_t command = 0;
 	if (*end || pid <= 0)
-		return tide__cli_usage(a, "'%s' is not a process number", a->files[0]);
+		return tide__cli_fail_usage(a, "'%s' is not a process number", a->files[0]);
 	for (size_t i = 0; i < 3; i++)
 		if (!strcmp(a->files[1], words[i]))
 			command = i + 1;
 	if (!command)
-		return tide__cli_usage(a, "'%s' is not on, off or mark", a->files[1]);
+		return tide__cli_fail_usage(a, "'%s' is not on, off or mark", a->files[1]);
 	if ((a->n_files == 3) != (command == TIDE_CONTROL_MARK))
-		return tide__cli_usage(a, command == TIDE_CONTROL_MARK ? "a mark needs a name"
-								       : "only a mark has a name");
+		return tide__cli_fail_usage(a, command == TIDE_CONTROL_MARK
+						       ? "a mark needs a name"
+						       : "only a mark has a name");
 	if (tide__control_send((pid_t)pid, command, a->n_files == 3 ? a->files[2] : NULL, &err) !=
 	    TIDE_OK)
 		return tide__cli_fail(NULL, &err);

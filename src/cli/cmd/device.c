@@ -78,7 +78,7 @@ static int show(const tide_args *a, const struct all *x, const tide_joined *join
 		tide__devices_text((const char *const *)a->files, joined, &a->to);
 	for (size_t i = 0; i < x->n; i++)
 		tide__device_text(x->m[i], &x->l[i], x->n > 1 ? a->files[i] : NULL, &a->to);
-	return tide__cli_done(a);
+	return tide__cli_finish(a);
 }
 
 static int run(const tide_args *a)

@@ -55,7 +55,7 @@ static int find_devices(const tide_args *a, tide_model *const *m, tide_diff_opti
 	for (int i = 0; i < 2 && a->opt[O_DEVICE].set; i++) {
 		o->device[i] = tide__device_find(m[i], a->opt[O_DEVICE].text);
 		if (!o->device[i])
-			return tide__no_device(a, m[i], a->opt[O_DEVICE].text);
+			return tide__cli_fail_no_device(a, m[i], a->opt[O_DEVICE].text);
 	}
 	return 0;
 }
@@ -78,8 +78,8 @@ static int compare(const tide_args *a, tide_model *const *m, tide_diff_checks *c
 	tide__diff_free(&d);
 	if (!ok)
 		return tide__cli_fail(NULL, &err);
-	rc = tide__cli_done(a);
-	tide__cli_checks_note(c, "");
+	rc = tide__cli_finish(a);
+	tide__cli_print_checks(c, "");
 	return rc ? rc : tide__cli_checks_status(c);
 }
 
@@ -88,9 +88,9 @@ static int run_two(const tide_args *a)
 	tide_model *m[2] = { NULL, NULL };
 	tide_diff_checks c = { 0 };
 	if (a->opt[O_COMPAT].set)
-		return tide__cli_diff_compat(a, (int)a->opt[O_SIDE].num, a->opt[O_JSON].set,
-					     (size_t)a->opt[O_TOP].num);
-	int rc = tide__cli_checks(a, &a->opt[O_FAIL_IF], &c);
+		return tide__cli_run_diff_compat(a, (int)a->opt[O_SIDE].num, a->opt[O_JSON].set,
+						 (size_t)a->opt[O_TOP].num);
+	int rc = tide__cli_parse_checks(a, &a->opt[O_FAIL_IF], &c);
 	for (int i = 0; i < 2 && !rc; i++) {
 		m[i] = tide__cli_load(a, a->files[i], 0);
 		rc = m[i] ? 0 : 1;
@@ -113,9 +113,9 @@ static char *choose(const tide_args *a, size_t i, const tide_rank_files *f, int 
 		if (f->n == 1 || (rank->set && tide__rank_of(f->v[k].path) == rank->num))
 			return f->v[k].path;
 	*rc = rank->set
-		      ? tide__cli_usage(a, "%.200s has no trace with rank %" PRId64, a->files[i],
-					rank->num)
-		      : tide__cli_usage(
+		      ? tide__cli_fail_usage(a, "%.200s has no trace with rank %" PRId64,
+					     a->files[i], rank->num)
+		      : tide__cli_fail_usage(
 				a,
 				"%.200s has %zu traces: choose one with --rank N (two folders are "
 				"compared "
@@ -139,7 +139,7 @@ static int run_ranks(const tide_args *a, const tide_rank_files f[2])
 				    .top = (size_t)a->opt[O_TOP].num,
 				    .device = a->opt[O_DEVICE].set ? a->opt[O_DEVICE].text : NULL };
 	tide_diff_checks c = { 0 };
-	int rc = tide__cli_checks(a, &a->opt[O_FAIL_IF], &c);
+	int rc = tide__cli_parse_checks(a, &a->opt[O_FAIL_IF], &c);
 	if (!rc)
 		rc = tide__diff_ranks_run(a, f, &o, &c);
 	tide__diff_checks_free(&c);

@@ -17,7 +17,7 @@ static void show(const tide_args *a, const tide_opdiff *d, bool json, size_t top
 	tide__json_end(&j);
 }
 
-int tide__cli_diff_compat(const tide_args *a, int device, bool json, size_t top)
+int tide__cli_run_diff_compat(const tide_args *a, int device, bool json, size_t top)
 {
 	tide_model *m[2] = { NULL, NULL };
 	tide_compat_frame f[2] = { { 0 }, { 0 } };
@@ -39,7 +39,7 @@ int tide__cli_diff_compat(const tide_args *a, int device, bool json, size_t top)
 		} else {
 			show(a, &d, json, top);
 			tide__opdiff_free(&d);
-			rc = tide__cli_done(a);
+			rc = tide__cli_finish(a);
 		}
 	}
 	for (int i = 0; i < 2; i++) {

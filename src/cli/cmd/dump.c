@@ -223,7 +223,7 @@ static int run(const tide_args *a)
 	tide__cli_note_truncated(x.longs.cut);
 	tide__long_free(&x.longs);
 	tide__model_free(m);
-	return tide__cli_done(a);
+	return tide__cli_finish(a);
 }
 
 const tide_command tide__cmd_dump = {

@@ -34,7 +34,7 @@ static int list_formats(const tide_args *a)
 	for (const tide_exporter *const *e = tide__exporters; *e; e++)
 		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? ", " : "",
 			 (*e)->name);
-	return tide__cli_usage(a, "choose a format with --to (%s)", list);
+	return tide__cli_fail_usage(a, "choose a format with --to (%s)", list);
 }
 
 static const tide_exporter *format_of(const tide_args *a)
@@ -93,12 +93,12 @@ static int write_out(const tide_args *a, const tide_exporter *e, const tide_mode
 	if (a->opt[O_DEVICE].set) {
 		o.flame.device = tide__device_find(m, a->opt[O_DEVICE].text);
 		if (!o.flame.device)
-			return tide__no_device(a, m, a->opt[O_DEVICE].text);
+			return tide__cli_fail_no_device(a, m, a->opt[O_DEVICE].text);
 	}
 	if (tide__export(e, m, &o, wants_gzip(a), a->out, &st, &err) != TIDE_OK)
 		return tide__cli_fail(tide__cli_output_name(a), &err);
 	notes(&st);
-	return tide__cli_done(a);
+	return tide__cli_finish(a);
 }
 
 /* ---- several ranks ---- */
@@ -140,10 +140,11 @@ static int write_ranks(const tide_args *a, const tide_exporter *e, struct ranks 
 	tide_export_ranks of = { r->files.n, load_rank, r };
 	tide_export_stats st;
 	if (!e->write_ranks)
-		return tide__cli_usage(a,
-				       "%s holds one trace, and there are %zu (chrome and perfetto "
-				       "hold several)",
-				       e->name, r->files.n);
+		return tide__cli_fail_usage(
+			a,
+			"%s holds one trace, and there are %zu (chrome and perfetto "
+			"hold several)",
+			e->name, r->files.n);
 	if (tide__export_ranks(e, &of, wants_gzip(a), a->out, &st, &err) != TIDE_OK)
 		return tide__cli_fail(tide__cli_output_name(a), &err);
 	if (!st.traces)
@@ -156,7 +157,7 @@ static int write_ranks(const tide_args *a, const tide_exporter *e, struct ranks 
 			       "first one's start",
 			       st.untimed, st.traces);
 	notes(&st);
-	return tide__cli_done(a);
+	return tide__cli_finish(a);
 }
 
 static int run(const tide_args *a)
@@ -165,8 +166,8 @@ static int run(const tide_args *a)
 	if (!e)
 		return list_formats(a);
 	if ((e->binary || wants_gzip(a)) && isatty(fileno(a->out)))
-		return tide__cli_usage(a,
-				       "this would write binary data to the terminal: use -o FILE");
+		return tide__cli_fail_usage(
+			a, "this would write binary data to the terminal: use -o FILE");
 	bool one = a->n_files == 1 && !strcmp(a->files[0], "-");
 	struct ranks r = { .a = a };
 	tide_error err = { .offset = TIDE_NO_OFFSET };

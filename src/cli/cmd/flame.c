@@ -70,16 +70,16 @@ static int read_options(const tide_args *a, tide_flame_options *o)
 	};
 	o->max_depth = (uint32_t)v[O_DEPTH].num;
 	if (v[O_MIN_US].set && !tide__parse_decimal(v[O_MIN_US].text, 3, &n))
-		return tide__cli_usage(a,
-				       "--min-duration-us: '%.60s' is not a number of "
-				       "microseconds",
-				       v[O_MIN_US].text);
+		return tide__cli_fail_usage(a,
+					    "--min-duration-us: '%.60s' is not a number of "
+					    "microseconds",
+					    v[O_MIN_US].text);
 	o->min_value = (uint64_t)n;
 	n = 0;
 	if (v[O_SMALL].set && (!tide__parse_decimal(v[O_SMALL].text, 4, &n) || n > 1000000))
-		return tide__cli_usage(a,
-				       "--group-small: '%.60s' is not a percentage from 0 to 100",
-				       v[O_SMALL].text);
+		return tide__cli_fail_usage(
+			a, "--group-small: '%.60s' is not a percentage from 0 to 100",
+			v[O_SMALL].text);
 	o->small_ppm = (uint32_t)n;
 	return 0;
 }
@@ -92,13 +92,14 @@ static int build(const tide_args *a, const char *file, const tide_model *m,
 	if (!a->opt[O_KIND].set)
 		o.kind = tide__flame_mostly(m);
 	if (o.kind != TIDE_FLAME_MEMORY && m->axis == TIDE_AXIS_OPS)
-		return tide__cli_usage(a, "the trace has no clock, hence no times: --kind memory");
+		return tide__cli_fail_usage(
+			a, "the trace has no clock, hence no times: --kind memory");
 	if (o.kind == TIDE_FLAME_MEMORY)
 		o.min_value = a->opt[O_MIN_BYTES].set ? (uint64_t)a->opt[O_MIN_BYTES].num : 0;
 	if (a->opt[O_DEVICE].set) {
 		o.device = tide__device_find(m, a->opt[O_DEVICE].text);
 		if (!o.device)
-			return tide__no_device(a, m, a->opt[O_DEVICE].text);
+			return tide__cli_fail_no_device(a, m, a->opt[O_DEVICE].text);
 	}
 	return tide__find_flame(m, &o, f, &err) == TIDE_OK ? 0 : tide__cli_fail(file, &err);
 }
@@ -116,7 +117,7 @@ static int print(const tide_args *a, const tide_flame *f, const tide_model *m)
 		return tide__cli_json_end(a, &j);
 	}
 	if (tide__flame_report_text(f, m, &v, &a->to))
-		return tide__cli_done(a);
+		return tide__cli_finish(a);
 	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
 	return tide__cli_fail(a->files[0], &err);
 }
@@ -151,7 +152,7 @@ static int join(const tide_args *a, const char *file, const tide_flame_options *
 	tide_model *m = tide__cli_load(a, file, wanted(a));
 	int rc = m ? build(a, file, m, o, &f) : 1;
 	if (!rc && done && f->kind != all->kind)
-		rc = tide__cli_usage(a, "the traces hold different data: choose --kind");
+		rc = tide__cli_fail_usage(a, "the traces hold different data: choose --kind");
 	if (!rc && !tide__flame_join(all, f, file))
 		rc = tide__cli_fail(file, &err);
 	if (!rc && !a->opt[O_JSON].set)

@@ -55,7 +55,7 @@ static int write_page(const tide_args *a, const tide_model *m, const char *page)
 	one.n_files = 1;
 	one.out = file.f;
 	one.named = page;
-	int rc = tide__cli_page_of(&one, m, "gantt");
+	int rc = tide__cli_write_page_of(&one, m, "gantt");
 	if (tide__outfile_close(&file, !rc, &err) != TIDE_OK)
 		rc = tide__cli_fail(page, &err);
 	return rc;
@@ -93,7 +93,7 @@ static int tell(const tide_args *a, const tide_model *m, const char *page)
 	fputc('\n', a->out);
 	free(whole);
 	tide__cli_losses(a, m);
-	return tide__cli_done(a);
+	return tide__cli_finish(a);
 }
 
 /* Prints errors in the wording that scripts around the memory tracker expect. */
@@ -120,12 +120,12 @@ static int run(const tide_args *a)
 		return 1;
 	}
 	if (a->opt[O_OUTPUT].set && a->n_files > 1)
-		return tide__cli_usage(a, "two names are given for the page: %s and %s",
-				       a->files[1], a->opt[O_OUTPUT].text);
+		return tide__cli_fail_usage(a, "two names are given for the page: %s and %s",
+					    a->files[1], a->opt[O_OUTPUT].text);
 	if (!name_page(a, page, sizeof page))
-		return tide__cli_usage(a, "the name of the page is too long");
+		return tide__cli_fail_usage(a, "the name of the page is too long");
 	if (same_file(a->files[0], page))
-		return tide__cli_usage(a, "the page would replace its input, %s", page);
+		return tide__cli_fail_usage(a, "the page would replace its input, %s", page);
 	tide_model *m = tide__cli_load(a, a->files[0], 0);
 	if (!m)
 		return 1;
@@ -139,7 +139,7 @@ static int run(const tide_args *a)
 	} else if (!strcmp(page, "-")) {
 		tide_args one = *a;
 		one.n_files = 1;
-		rc = tide__cli_page_of(&one, m, "gantt");
+		rc = tide__cli_write_page_of(&one, m, "gantt");
 	} else {
 		rc = write_page(a, m, page);
 		if (!rc)

@@ -28,7 +28,7 @@ static int show(const tide_args *a, const tide_model *m, const tide_heap *h)
 			return tide__cli_json_end(a, &j);
 		tide__json_free(&j);
 	} else if (tide__heap_text(m, h, &v, &a->to) == TIDE_OK) {
-		return tide__cli_done(a);
+		return tide__cli_finish(a);
 	}
 	return tide__cli_fail(a->files[0], &err);
 }

@@ -14,20 +14,20 @@ static const tide_option options[] = {
 static int run(const tide_args *a)
 {
 	if (!a->n_files)
-		tide__help_program(a->out, a->style.width);
+		tide__help_print_program(a->out, a->style.width);
 	for (size_t i = 0; i < a->n_files; i++) {
 		const tide_command *c = tide__command_find(a->files[i]);
 		const char *near = c ? NULL : tide__command_near(a->files[i]);
 		if (!c)
-			return tide__cli_usage(a, "there is no command '%s'%s%s%s", a->files[i],
-					       near ? " (did you mean " : "", near ? near : "",
-					       near ? "?)" : "");
+			return tide__cli_fail_usage(a, "there is no command '%s'%s%s%s",
+						    a->files[i], near ? " (did you mean " : "",
+						    near ? near : "", near ? "?)" : "");
 		if (a->opt[O_MAN].set)
-			tide__help_man(c, a->out);
+			tide__help_print_man(c, a->out);
 		else
-			tide__help_command(c, a->out, a->style.width);
+			tide__help_print_command(c, a->out, a->style.width);
 	}
-	return tide__cli_done(a);
+	return tide__cli_finish(a);
 }
 
 const tide_command tide__cmd_help = {

@@ -38,13 +38,13 @@ static int run(const tide_args *a)
 	tide_ranks_work w;
 	tide_hta_job *job;
 	char window[80];
-	int rc = tide__ranks_options(a, O_RANKS, &w, window, sizeof window);
+	int rc = tide__ranks_read_options(a, O_RANKS, &w, window, sizeof window);
 	if (rc)
 		return rc;
 	w.opt.short_ns = a->opt[O_SHORT].num;
 	w.opt.delay_ns = a->opt[O_DELAY].num;
 	if (a->opt[O_COMPAT].set)
-		return tide__cli_hta_compat(a, a->opt[O_KEEP].set, a->opt[O_JSON].set);
+		return tide__cli_run_hta_compat(a, a->opt[O_KEEP].set, a->opt[O_JSON].set);
 	tide_hta_view view = { .window = window };
 	view.top = tide__cli_top(&a->opt[O_TOP], a->opt[O_JSON].set);
 	w.want = a->opt[O_JSON].set ? TIDE_WANT_SHAPES : 0; /* launch figures are in JSON only */
@@ -56,7 +56,7 @@ static int run(const tide_args *a)
 	else
 		tide__hta_text(job, &view, a->out, &a->style);
 	tide__hta_job_free(job);
-	return tide__cli_done(a);
+	return tide__cli_finish(a);
 }
 
 const tide_command tide__cmd_hta = {

@@ -22,13 +22,13 @@ static int show(const tide_args *a, const tide_model *m)
 		return tide__cli_json_end(a, &j);
 	}
 	tide__info_text(m, a->files[0], &a->to);
-	return tide__cli_done(a);
+	return tide__cli_finish(a);
 }
 
 static int run(const tide_args *a)
 {
 	if (tide__cli_many(a))
-		return tide__cli_info_group(a, a->opt[O_JSON].set);
+		return tide__cli_run_info_group(a, a->opt[O_JSON].set);
 	tide_model *m = tide__cli_load(a, a->files[0], 0);
 	if (!m)
 		return 1;

@@ -41,15 +41,15 @@ static int run(const tide_args *a)
 	tide_hta_job *job;
 	char window[80];
 	int by = (int)a->opt[O_BY].num;
-	int rc = tide__ranks_options(a, O_RANKS, &w, window, sizeof window);
+	int rc = tide__ranks_read_options(a, O_RANKS, &w, window, sizeof window);
 	if (rc)
 		return rc;
 	size_t top = tide__cli_top(&a->opt[O_TOP], a->opt[O_JSON].set);
 	if (a->opt[O_SEQUENCES].set)
-		return tide__cli_sequences(a, a->opt[O_SEQUENCES].text, &w.opt.window,
-					   (size_t)a->opt[O_MIN].num, top, a->opt[O_JSON].set);
+		return tide__cli_run_sequences(a, a->opt[O_SEQUENCES].text, &w.opt.window,
+					       (size_t)a->opt[O_MIN].num, top, a->opt[O_JSON].set);
 	if (a->opt[O_COUNTERS].set)
-		return tide__cli_hwcounters(a, top, a->opt[O_JSON].set);
+		return tide__cli_run_hwcounters(a, top, a->opt[O_JSON].set);
 	tide_hta_view view = { .top = top, .window = window };
 	w.want = a->opt[O_JSON].set ? TIDE_WANT_SHAPES : 0; /* launch figures are in JSON only */
 	rc = tide__ranks_run(a, &w, &job);
@@ -60,7 +60,7 @@ static int run(const tide_args *a)
 	else
 		tide__kernels_text(job, &view, by, a->out, &a->style);
 	tide__hta_job_free(job);
-	return tide__cli_done(a);
+	return tide__cli_finish(a);
 }
 
 const tide_command tide__cmd_kernels = {

@@ -5,12 +5,12 @@
 #include "analyze/device/hw_counters.h"
 #include "render/report/device/hw_counters.h"
 
-int tide__cli_hwcounters(const tide_args *a, size_t top, bool json)
+int tide__cli_run_hwcounters(const tide_args *a, size_t top, bool json)
 {
 	tide_hwcounters h;
 	tide_error err;
 	if (a->n_files != 1)
-		return tide__cli_usage(a, "--counters takes one trace");
+		return tide__cli_fail_usage(a, "--counters takes one trace");
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_SPANS);
 	if (!m)
 		return 1;
@@ -28,5 +28,5 @@ int tide__cli_hwcounters(const tide_args *a, size_t top, bool json)
 	}
 	tide__hwcounters_free(&h);
 	tide__model_free(m);
-	return tide__cli_done(a);
+	return tide__cli_finish(a);
 }

@@ -7,6 +7,6 @@
 #include "cli/cli.h"
 
 /* Reports on the first file. Returns the exit status. top 0 = all. */
-int tide__cli_hwcounters(const tide_args *a, size_t top, bool json);
+int tide__cli_run_hwcounters(const tide_args *a, size_t top, bool json);
 
 #endif

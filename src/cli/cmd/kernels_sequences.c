@@ -5,13 +5,13 @@
 #include "analyze/device/sequences.h"
 #include "render/report/device/sequences.h"
 
-int tide__cli_sequences(const tide_args *a, const char *op, const tide_window *window,
-			size_t min_kernels, size_t top, bool json)
+int tide__cli_run_sequences(const tide_args *a, const char *op, const tide_window *window,
+			    size_t min_kernels, size_t top, bool json)
 {
 	tide_sequences s;
 	tide_error err;
 	if (a->n_files != 1)
-		return tide__cli_usage(a, "--sequences takes one trace");
+		return tide__cli_fail_usage(a, "--sequences takes one trace");
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_SPANS);
 	if (!m)
 		return 1;
@@ -38,5 +38,5 @@ int tide__cli_sequences(const tide_args *a, const char *op, const tide_window *w
 	}
 	tide__sequences_free(&s);
 	tide__model_free(m);
-	return tide__cli_done(a);
+	return tide__cli_finish(a);
 }

@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 
 /* Reports on the first file. Returns the exit status. top 0 = all. */
-int tide__cli_sequences(const tide_args *a, const char *op, const tide_window *window,
-			size_t min_kernels, size_t top, bool json);
+int tide__cli_run_sequences(const tide_args *a, const char *op, const tide_window *window,
+			    size_t min_kernels, size_t top, bool json);
 
 #endif

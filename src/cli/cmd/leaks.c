@@ -32,7 +32,7 @@ static int show(const tide_args *a, const tide_leaks_view *v)
 		return tide__cli_json_end(a, &j);
 	}
 	tide__leaks_text(v, &a->to);
-	return tide__cli_done(a);
+	return tide__cli_finish(a);
 }
 
 static int answer(const tide_args *a, const tide_model *m, uint32_t device)
@@ -41,11 +41,12 @@ static int answer(const tide_args *a, const tide_model *m, uint32_t device)
 	tide_leaks l = { 0 };
 	int64_t every = 0;
 	if (a->opt[O_EVERY].set && !m->t_end)
-		return tide__cli_usage(a, "--every: the trace has no duration");
+		return tide__cli_fail_usage(a, "--every: the trace has no duration");
 	if (a->opt[O_EVERY].set &&
 	    (!tide__parse_time(a->opt[O_EVERY].text, m->t_end, &every) || every <= 0))
-		return tide__cli_usage(a, "--every needs a time such as 500ms or 5%%, not '%.60s'",
-				       a->opt[O_EVERY].text);
+		return tide__cli_fail_usage(
+			a, "--every needs a time such as 500ms or 5%%, not '%.60s'",
+			a->opt[O_EVERY].text);
 	tide_group_by by = a->opt[O_BY].set ? choices[a->opt[O_BY].num] : tide__group_by_best(m);
 	tide_leaks_view v = { m, device, &l,
 			      a->opt[O_TOP].num > 0 ? (size_t)a->opt[O_TOP].num : SIZE_MAX };
@@ -61,11 +62,11 @@ static int run(const tide_args *a)
 	uint32_t device;
 	int rc;
 	if (tide__cli_many(a))
-		return tide__cli_each_rank(a, &a->opt[O_DEVICE], a->opt[O_JSON].set);
+		return tide__cli_run_each_rank(a, &a->opt[O_DEVICE], a->opt[O_JSON].set);
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY | TIDE_WANT_SPANS);
 	if (!m)
 		return 1;
-	if (tide__cli_one_device(a, &a->opt[O_DEVICE], m, &device, &rc))
+	if (tide__cli_get_one_device(a, &a->opt[O_DEVICE], m, &device, &rc))
 		rc = answer(a, m, device);
 	tide__model_free(m);
 	return rc;

@@ -30,7 +30,7 @@ static int show(const tide_args *a, const tide_memory *x)
 	if (cut == UINT64_MAX)
 		return tide__cli_fail(a->files[0], &(tide_error){ .code = TIDE_ENOMEM,
 								  .offset = TIDE_NO_OFFSET });
-	int rc = tide__cli_done(a);
+	int rc = tide__cli_finish(a);
 	tide__cli_note_truncated(cut);
 	return rc;
 }
@@ -42,14 +42,14 @@ static int run(const tide_args *a)
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	int rc = 2;
 	if (tide__cli_many(a))
-		return tide__cli_each_rank(a, &a->opt[O_DEVICE], a->opt[O_JSON].set);
+		return tide__cli_run_each_rank(a, &a->opt[O_DEVICE], a->opt[O_JSON].set);
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY | TIDE_WANT_SPANS);
 	if (!m)
 		return 1;
 	q.buckets = a->opt[O_JSON].set ? (size_t)a->opt[O_BUCKETS].num
 				       : tide__memory_chart_buckets(&a->style);
-	if (tide__cli_device(a, &a->opt[O_DEVICE], m, &q.device) &&
-	    tide__cli_moment(a, &a->opt[O_AT], m, &q.at))
+	if (tide__cli_get_device(a, &a->opt[O_DEVICE], m, &q.device) &&
+	    tide__cli_get_moment(a, &a->opt[O_AT], m, &q.at))
 		rc = tide__memory_find(m, &q, &x, &err) == TIDE_OK
 			     ? show(a, &x)
 			     : tide__cli_fail(a->files[0], &err);

@@ -49,7 +49,7 @@ static int write_page(const tide_args *a, const tide_objects *o)
 		return 1;
 	if (tide__page_write_objects(o, a->out, &err) != TIDE_OK)
 		return tide__cli_fail(tide__cli_output_name(a), &err);
-	return tide__cli_done(a);
+	return tide__cli_finish(a);
 }
 
 static int write_json(const tide_args *a, const tide_objects *o, const tide_objects_snapshot *s)
@@ -112,8 +112,8 @@ static int no_such_mark(const tide_args *a, const tide_objects *o)
 		}
 		at += (size_t)n;
 	}
-	return tide__cli_usage(a, "there is no snapshot \"%s\"; there are %s", a->opt[O_AT].text,
-			       marks);
+	return tide__cli_fail_usage(a, "there is no snapshot \"%s\"; there are %s",
+				    a->opt[O_AT].text, marks);
 }
 
 static int show(const tide_args *a, const tide_objects *o, const tide_objects_snapshot *s)
@@ -123,7 +123,7 @@ static int show(const tide_args *a, const tide_objects *o, const tide_objects_sn
 	if (a->opt[O_JSON].set)
 		return write_json(a, o, s);
 	tide__objects_text(o, s, (size_t)a->opt[O_TOP].num, &a->to);
-	return tide__cli_done(a);
+	return tide__cli_finish(a);
 }
 
 /* `program` is NULL for a file. */
@@ -221,7 +221,7 @@ static int run(const tide_args *a)
 		return rc ? rc : run_program(a);
 	}
 	if (a->n_files > 1)
-		return tide__cli_usage(a, "one result at a time");
+		return tide__cli_fail_usage(a, "one result at a time");
 	return report(a, !strcmp(a->files[0], "-") ? "/dev/stdin" : a->files[0], NULL);
 }
 

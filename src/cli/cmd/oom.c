@@ -27,7 +27,7 @@ static int print(const tide_args *a, const tide_oom_events *x)
 	tide_json j;
 	if (!a->opt[O_JSON].set) {
 		tide__oom_text(x, &a->to);
-		return tide__cli_done(a);
+		return tide__cli_finish(a);
 	}
 	tide__json_begin(&j, a->out, true);
 	tide__oom_json(x, &j);
@@ -55,7 +55,7 @@ static int run(const tide_args *a)
 	if (!m)
 		return 1;
 	q.by = a->opt[O_BY].set ? choices[a->opt[O_BY].num] : tide__group_by_best(m);
-	if (tide__cli_device(a, &a->opt[O_DEVICE], m, &q.device))
+	if (tide__cli_get_device(a, &a->opt[O_DEVICE], m, &q.device))
 		rc = find_and_print(a, m, &q);
 	tide__model_free(m);
 	return rc;

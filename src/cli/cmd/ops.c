@@ -55,7 +55,7 @@ static int show(const tide_args *a, const tide_ops *x)
 			return tide__cli_json_end(a, &j);
 		tide__json_free(&j);
 	} else if (tide__ops_text(x, &v, &a->to) == TIDE_OK) {
-		return tide__cli_done(a);
+		return tide__cli_finish(a);
 	}
 	return tide__cli_fail(a->files[0], &err);
 }
@@ -69,7 +69,7 @@ static int run(const tide_args *a)
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_SPANS | TIDE_WANT_MEMORY);
 	if (!m)
 		return 1;
-	if (tide__cli_device(a, &a->opt[O_DEVICE], m, &q.device))
+	if (tide__cli_get_device(a, &a->opt[O_DEVICE], m, &q.device))
 		rc = tide__ops_find(m, &q, &x, &err) == TIDE_OK ? show(a, &x)
 								: tide__cli_fail(a->files[0], &err);
 	tide__ops_free(&x);

@@ -34,7 +34,7 @@ static int show(const tide_args *a, const tide_peak *x)
 		return tide__cli_json_end(a, &j);
 	}
 	tide__peak_text(x, top, &a->to);
-	return tide__cli_done(a);
+	return tide__cli_finish(a);
 }
 
 static int run(const tide_args *a)
@@ -45,13 +45,13 @@ static int run(const tide_args *a)
 	int rc = 2;
 	q.pool = a->opt[O_POOL].set ? a->opt[O_POOL].text : NULL;
 	if (tide__cli_many(a))
-		return tide__cli_each_rank(a, &a->opt[O_DEVICE], a->opt[O_JSON].set);
+		return tide__cli_run_each_rank(a, &a->opt[O_DEVICE], a->opt[O_JSON].set);
 	tide_model *m = tide__cli_load(a, a->files[0],
 				       TIDE_WANT_MEMORY | TIDE_WANT_SPANS | TIDE_WANT_FLOWS);
 	if (!m)
 		return 1;
-	if (tide__cli_device(a, &a->opt[O_DEVICE], m, &q.device) &&
-	    tide__cli_moment(a, &a->opt[O_AT], m, &q.at))
+	if (tide__cli_get_device(a, &a->opt[O_DEVICE], m, &q.device) &&
+	    tide__cli_get_moment(a, &a->opt[O_AT], m, &q.at))
 		rc = tide__peak_find(m, &q, &x, &err) == TIDE_OK
 			     ? show(a, &x)
 			     : tide__cli_fail(a->files[0], &err);

@@ -37,10 +37,10 @@ static int show(const tide_args *a, const tide_model *m, const tide_phases *p,
 	if (a->opt[O_TRACKER].set) { /* other tools read this text: no losses in it */
 		tide__phases_write_tracker(m, p, v->device, a->out);
 		tide__put_losses(m, tide__cli_errors(), &(tide_style){ 0 });
-		return tide__cli_done(a);
+		return tide__cli_finish(a);
 	}
 	uint64_t cut = tide__phases_text(m, p, v, &a->to);
-	int rc = tide__cli_done(a);
+	int rc = tide__cli_finish(a);
 	tide__cli_note_truncated(cut);
 	return rc;
 }
@@ -64,7 +64,7 @@ static int report_of(const tide_args *a)
 				       TIDE_WANT_MEMORY | (a->opt[O_BY].num ? TIDE_WANT_SPANS : 0));
 	if (!m)
 		return 1;
-	if (tide__cli_device(a, &a->opt[O_DEVICE], m, &v.device))
+	if (tide__cli_get_device(a, &a->opt[O_DEVICE], m, &v.device))
 		rc = find(a, m, &p, &err) == TIDE_OK ? show(a, m, &p, &v)
 						     : tide__cli_fail(a->files[0], &err);
 	tide__phases_free(&p);
@@ -77,8 +77,8 @@ static int run(const tide_args *a)
 	if (tide__wants_sizes(a))
 		return tide__sizes_run(a, &a->opt[O_DEVICE], a->opt[O_JSON].set, &a->opt[O_OUTPUT]);
 	if (!a->n_files)
-		return tide__cli_usage(a, "which file?");
-	return tide__cli_named_page(a) ? tide__cli_page(a, "phases") : report_of(a);
+		return tide__cli_fail_usage(a, "which file?");
+	return tide__cli_named_page(a) ? tide__cli_write_page(a, "phases") : report_of(a);
 }
 
 const tide_command tide__cmd_phases = {

@@ -112,18 +112,18 @@ static int read_options(struct work *w)
 				     .actual = v[TIDE_SIZES_ACTUAL].set };
 	w->kv = -1;
 	if (v[TIDE_SIZES_CAPACITY].set && !w->o.capacity)
-		return tide__cli_usage(w->a, "--capacity must be above 0 bytes");
+		return tide__cli_fail_usage(w->a, "--capacity must be above 0 bytes");
 	if (v[TIDE_SIZES_EACH].set) {
 		w->o.bytes_per_param = strtod(v[TIDE_SIZES_EACH].text, &end);
 		if (*end || !(w->o.bytes_per_param > 0 && w->o.bytes_per_param <= 64))
-			return tide__cli_usage(
+			return tide__cli_fail_usage(
 				w->a,
 				"--bytes-per-param needs a number above 0, at most 64, not "
 				"'%.80s'",
 				v[TIDE_SIZES_EACH].text);
 	}
 	if (v[TIDE_SIZES_KV].set && (w->kv = kv_bytes(v[TIDE_SIZES_KV].text)) < 0)
-		return tide__cli_usage(
+		return tide__cli_fail_usage(
 			w->a,
 			"--kv needs layers,heads,head_dim,tokens,dtype, e.g. 32,8,128,4096,bf16");
 	return 0;
@@ -213,7 +213,7 @@ static int load_trace(struct work *w, struct input *in)
 	if (!m)
 		return 1;
 	in->sizes = tide__calloc(1, sizeof *in->sizes);
-	if (tide__cli_one_device(w->a, w->device, m, &device, &rc)) {
+	if (tide__cli_get_one_device(w->a, w->device, m, &device, &rc)) {
 		const char *base = strrchr(in->file, '/');
 		tide_code code = in->sizes ? tide__training_sizes_find_recorded(
 						     m, device, base ? base + 1 : in->file, &o,
@@ -233,7 +233,7 @@ static int load_inputs(struct work *w)
 	w->n = w->a->n_files + logs->n_list;
 	w->in = tide__calloc(w->n, sizeof *w->in);
 	if (!w->n)
-		return tide__cli_usage(w->a, "which file?");
+		return tide__cli_fail_usage(w->a, "which file?");
 	for (size_t i = 0; w->in && i < w->n && !rc; i++) {
 		struct input *in = &w->in[i];
 		in->file = i < w->a->n_files ? w->a->files[i] : logs->list[i - w->a->n_files];
@@ -413,7 +413,7 @@ static int show(const struct work *w, bool json, const tide_value *output)
 		if (code)
 			return code;
 	}
-	return tide__cli_done(w->a);
+	return tide__cli_finish(w->a);
 }
 
 /* ---- thresholds ---- */
@@ -467,7 +467,7 @@ static int read_limit(const struct work *w, const char *text, struct limit *out)
 	};
 	limit += strspn(limit, " ");
 	if (limit == op || op[0] == '=' || !figure(&none, text, n, &v, &pct))
-		return tide__cli_usage(
+		return tide__cli_fail_usage(
 			w->a,
 			"--fail-if '%.100s': write e.g. 'peak>12GiB', 'usage>90%%' or "
 			"'activations>4GiB' (peak, reserved, usage, model, optimizer, gradients, "
@@ -476,13 +476,13 @@ static int read_limit(const struct work *w, const char *text, struct limit *out)
 	if (pct) {
 		out->bytes = (int64_t)(strtod(limit, &end) * 100);
 		if (end == limit || (*end && strcmp(end, "%")))
-			return tide__cli_usage(w->a,
-					       "--fail-if '%.100s': usage needs a "
-					       "percentage",
-					       text);
+			return tide__cli_fail_usage(w->a,
+						    "--fail-if '%.100s': usage needs a "
+						    "percentage",
+						    text);
 	} else if (!tide__parse_bytes(limit, &out->bytes)) {
-		return tide__cli_usage(w->a, "--fail-if '%.100s': '%.60s' is not a size", text,
-				       limit);
+		return tide__cli_fail_usage(w->a, "--fail-if '%.100s': '%.60s' is not a size", text,
+					    limit);
 	}
 	return 0;
 }

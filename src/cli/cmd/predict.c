@@ -54,7 +54,7 @@ static int parse(const tide_args *a, size_t i, tide_predict_run *r)
 	const char *text = a->files[i];
 	r->size = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
 	if (!r->size || r->size > TIDE_MOST_SIZE || *end != '=' || !end[1])
-		return tide__cli_usage(
+		return tide__cli_fail_usage(
 			a,
 			"'%.200s': write the size of the work, 1 to 1000000000, before "
 			"its recording, e.g. 8=a.tide 16=b.tide",
@@ -69,13 +69,13 @@ static int parse_all(const tide_args *a, tide_predict_answer *x)
 	for (size_t i = 0; i < x->n && !rc; i++)
 		rc = parse(a, i, &x->v[i]);
 	if (!rc && a->opt[O_CAPACITY].set && !a->opt[O_CAPACITY].num)
-		rc = tide__cli_usage(a, "--capacity must be above 0 bytes");
+		rc = tide__cli_fail_usage(a, "--capacity must be above 0 bytes");
 	if (!rc)
 		qsort(x->v, x->n, sizeof *x->v, by_size); /* its first member */
 	for (size_t i = 1; i < x->n && !rc; i++)
 		if (x->v[i].size == x->v[i - 1].size)
-			rc = tide__cli_usage(a, "there are two recordings of size %" PRIu64,
-					     x->v[i].size);
+			rc = tide__cli_fail_usage(a, "there are two recordings of size %" PRIu64,
+						  x->v[i].size);
 	return rc;
 }
 
@@ -95,7 +95,7 @@ static int load_all(const tide_args *a, tide_predict_answer *x, tide_error *err)
 			return 1;
 	const tide_predict_run *z = tide__predict_last(x);
 	uint32_t device;
-	if (!tide__cli_one_device(a, &a->opt[O_DEVICE], z->m, &device, &rc))
+	if (!tide__cli_get_one_device(a, &a->opt[O_DEVICE], z->m, &device, &rc))
 		return rc;
 	if (!device)
 		return nothing(z, err);
@@ -104,7 +104,7 @@ static int load_all(const tide_args *a, tide_predict_answer *x, tide_error *err)
 	for (size_t i = 0; i < x->n && !rc; i++) {
 		x->v[i].device = tide__device_find(x->v[i].m, name);
 		if (!x->v[i].device)
-			rc = tide__no_device(a, x->v[i].m, name);
+			rc = tide__cli_fail_no_device(a, x->v[i].m, name);
 		else if (tide__predict_measure(&x->v[i], err) != TIDE_OK)
 			rc = tide__cli_fail(x->v[i].file, err);
 	}
@@ -120,11 +120,12 @@ static int check_growth(const tide_args *a, const tide_predict_answer *x)
 	for (size_t i = 1; i < x->n; i++) {
 		const tide_predict_run *less = &x->v[i - 1], *more = &x->v[i];
 		if (more->peak < less->peak - less->peak / 16)
-			return tide__cli_usage(a,
-					       "%" PRIu64 "=%.200s holds less than %" PRIu64
-					       "=%.200s: are the sizes swapped, or is it another "
-					       "program?",
-					       more->size, more->file, less->size, less->file);
+			return tide__cli_fail_usage(
+				a,
+				"%" PRIu64 "=%.200s holds less than %" PRIu64
+				"=%.200s: are the sizes swapped, or is it another "
+				"program?",
+				more->size, more->file, less->size, less->file);
 	}
 	return 0;
 }
@@ -144,7 +145,7 @@ static int show(const tide_args *a, tide_predict_answer *x)
 {
 	if (!a->opt[O_JSON].set) {
 		tide__predict_text(x, &a->to);
-		return tide__cli_done(a);
+		return tide__cli_finish(a);
 	}
 	tide_json j;
 	tide__json_begin(&j, a->out, true);
@@ -211,9 +212,9 @@ static int run(const tide_args *a)
 					 .conf = &a->opt[O_CONF],
 					 .json = a->opt[O_JSON].set };
 	if (tide__predict_is_program(a))
-		return tide__predict_program(a, &p, of_runs);
+		return tide__predict_program_run(a, &p, of_runs);
 	if (a->n_files < 2)
-		return tide__cli_usage(
+		return tide__cli_fail_usage(
 			a, "more files are needed: 2 recordings as N=FILE, or -- and a program");
 	return run_recordings(a);
 }

@@ -103,7 +103,7 @@ static int run_all(const tide_args *a, runs *r)
 	unlink(a->opt[O_RECORDING].text);
 	for (int64_t i = 0; i < a->opt[O_WARMUP].num + a->opt[O_ITERATIONS].num; i++) {
 		bool warm = i < a->opt[O_WARMUP].num;
-		char **recorded = tide__child_recorded(a->files, a->opt[O_RECORDING].text, how);
+		char **recorded = tide__child_make_command(a->files, a->opt[O_RECORDING].text, how);
 		tide_child c = { .argv = warm ? a->files : recorded,
 				 .env = env,
 				 .out_to_err = a->opt[O_JSON].set && !a->opt[O_OUTPUT].set,
@@ -235,8 +235,9 @@ static int tell(const tide_args *a, const runs *r)
 	else
 		tell_text(a, r, m);
 	if (a->opt[O_HTML].set) {
-		int page = tide__cli_page_built(a) ? tide__cli_page_file(a, m, a->opt[O_HTML].text)
-						   : 1;
+		int page = tide__cli_page_built(a)
+				   ? tide__cli_write_page_file(a, m, a->opt[O_HTML].text)
+				   : 1;
 		rc = rc ? rc : page;
 	}
 	tide__model_free(m);
@@ -259,7 +260,7 @@ static int run(const tide_args *a)
 		return r.status ? r.status : 1;
 	}
 	rc = tell(a, &r);
-	return r.status ? r.status : rc ? rc : tide__cli_done(a);
+	return r.status ? r.status : rc ? rc : tide__cli_finish(a);
 }
 
 const tide_command tide__cmd_profile = {

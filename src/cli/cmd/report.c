@@ -46,7 +46,7 @@ static int jobs(const tide_args *a, bool *two)
 		if (tide__ranks_expand_all(&a->files[i], 1, &f[i], &err) != TIDE_OK)
 			rc = tide__cli_fail(NULL, &err);
 	if (*two && !rc)
-		rc = tide__report_jobs(a, f, (uint64_t)a->opt[O_DETAIL].num, two);
+		rc = tide__cli_write_jobs_page(a, f, (uint64_t)a->opt[O_DETAIL].num, two);
 	tide__ranks_free(&f[0]);
 	tide__ranks_free(&f[1]);
 	return rc;
@@ -63,9 +63,9 @@ static int several(const tide_args *a)
 		tide_args one = *a;
 		one.files = &f.v[0].path;
 		one.n_files = 1;
-		rc = tide__cli_page(&one, NULL);
+		rc = tide__cli_write_page(&one, NULL);
 	} else {
-		rc = tide__report_ranks(a, &f, (uint64_t)a->opt[O_DETAIL].num);
+		rc = tide__cli_write_ranks_page(a, &f, (uint64_t)a->opt[O_DETAIL].num);
 	}
 	tide__ranks_free(&f);
 	return rc;
@@ -74,18 +74,19 @@ static int several(const tide_args *a)
 static int run(const tide_args *a)
 {
 	if (!a->opt[O_OUTPUT].set && isatty(STDOUT_FILENO))
-		return tide__cli_usage(a, "a page cannot be shown on a terminal: use -o "
-					  "report.html");
+		return tide__cli_fail_usage(a, "a page cannot be shown on a terminal: use -o "
+					       "report.html");
 	if (a->opt[O_DIFF].set && a->opt[O_RANKS].set)
-		return tide__cli_usage(a, "--diff and --ranks exclude each other");
+		return tide__cli_fail_usage(a, "--diff and --ranks exclude each other");
 	if (a->opt[O_DIFF].set && !two_files(a))
-		return tide__cli_usage(a, "--diff compares two files: name two");
+		return tide__cli_fail_usage(a, "--diff compares two files: name two");
 	if (!tide__cli_page_built(a))
 		return 1;
 	if (a->n_files == 1 && !is_folder(a->files[0]) && !strpbrk(a->files[0], "*?["))
-		return tide__cli_page(a, NULL);
+		return tide__cli_write_page(a, NULL);
 	if (two_files(a) && !a->opt[O_RANKS].set)
-		return tide__report_two(a, a->opt[O_DIFF].set, (uint64_t)a->opt[O_DETAIL].num);
+		return tide__cli_write_two_page(a, a->opt[O_DIFF].set,
+						(uint64_t)a->opt[O_DETAIL].num);
 	bool two;
 	int rc = jobs(a, &two);
 	return two ? rc : several(a);

@@ -148,5 +148,5 @@ int tide__cli_rewrite(const tide_args *a, const tide_value *output, const char *
 	if (names && add_names(out, level, &w, &err))
 		return tide__cli_fail(out, &err);
 	report(a, out, &w, json);
-	return tide__cli_done(a);
+	return tide__cli_finish(a);
 }

@@ -149,7 +149,7 @@ static bool library(char *out, const char *name, tide_error *err)
 	char in_tree[64], installed[PATH_MAX];
 	snprintf(in_tree, sizeof in_tree, "capture/%s", name);
 	snprintf(installed, sizeof installed, TIDE_LIBDIR "/%s", name);
-	if (tide__place(out, PATH_MAX, in_tree, installed))
+	if (tide__program_file_find(out, PATH_MAX, in_tree, installed))
 		return true;
 	tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "%s is not installed beside this program",
 		   name);
@@ -176,9 +176,10 @@ static void set_hook(const tide_args *a, const tide_config *c, bool ops)
 {
 	char hook[PATH_MAX], source[PATH_MAX], include[PATH_MAX];
 	if (!tide__hook_folder(hook, sizeof hook) ||
-	    !tide__place(source, sizeof source, TIDE_TREE "/src/capture/torch/ops.cpp",
-			 TIDE_DATADIR "/tidemark/ops.cpp") ||
-	    !tide__place(include, sizeof include, TIDE_TREE "/include", TIDE_INCLUDEDIR)) {
+	    !tide__program_file_find(source, sizeof source, TIDE_TREE "/src/capture/torch/ops.cpp",
+				     TIDE_DATADIR "/tidemark/ops.cpp") ||
+	    !tide__program_file_find(include, sizeof include, TIDE_TREE "/include",
+				     TIDE_INCLUDEDIR)) {
 		fprintf(stderr,
 			"tidemark run: the op hook is not installed: ops are not recorded\n");
 		return;
@@ -415,10 +416,10 @@ static void show_status(tide_progress *p, const char *file, int64_t ms, bool off
 	off_t bytes = written(file);
 	tide__fmt_name(name, sizeof name, base ? base + 1 : file, strlen(base ? base + 1 : file),
 		       40);
-	tide__progress_line(p, "\033[2m%s %lld s, %s %s\033[0m", off ? "recorded" : "recording",
-			    (long long)(ms / 1000), name,
-			    bytes >= 0 ? tide__fmt_bytes(size, sizeof size, (double)bytes)
-				       : "not begun");
+	tide__progress_print(p, "\033[2m%s %lld s, %s %s\033[0m", off ? "recorded" : "recording",
+			     (long long)(ms / 1000), name,
+			     bytes >= 0 ? tide__fmt_bytes(size, sizeof size, (double)bytes)
+					: "not begun");
 }
 
 /* Waits for the program; meanwhile shows its progress, and ends the recording after `limit_ms` (<
@@ -477,29 +478,30 @@ static int run(const tide_args *a)
 	if (tide__config_load(NULL, NULL, &c, &err) != TIDE_OK)
 		return tide__cli_fail(c.in_file ? c.file : NULL, &err);
 	if (!use_settings(a, &c, &err))
-		return tide__cli_usage(a, "%s", err.text);
+		return tide__cli_fail_usage(a, "%s", err.text);
 	if (!find_libraries(a, &l, &err))
 		return tide__cli_fail(NULL, &err);
 	if (a->opt[O_MAX_SIZE].set && a->opt[O_MAX_SIZE].num < 1 << 20)
-		return tide__cli_usage(a, "--max-size needs 1MiB or more");
+		return tide__cli_fail_usage(a, "--max-size needs 1MiB or more");
 	if (a->opt[O_SIGNAL].set && !switch_signal(a->opt[O_SIGNAL].text))
-		return tide__cli_usage(
+		return tide__cli_fail_usage(
 			a, "--signal needs USR1, USR2, PROF, IO, URG or WINCH, not '%s'",
 			a->opt[O_SIGNAL].text);
 	if (a->opt[O_RATE].given && a->opt[O_RATE].num < 1)
-		return tide__cli_usage(a, "--rate needs a size of 1 byte or more");
+		return tide__cli_fail_usage(a, "--rate needs a size of 1 byte or more");
 	if (!*l.torch && !*l.heap && !*l.gpu)
-		return tide__cli_usage(
+		return tide__cli_fail_usage(
 			a, "nothing is left to record: --no-torch needs --heap or --gpu");
 	if (!name_file(a, &c, file, sizeof file))
-		return tide__cli_usage(
+		return tide__cli_fail_usage(
 			a, errno == ENOENT ? "the working directory was removed: change to another"
 					   : "the path of the recording is too long");
 	if (!tide__may_record(file, &err)) /* the recorder never fails its program */
 		return tide__cli_fail(file, &err);
 	if (a->opt[O_DURATION].set && !tide__parse_time(a->opt[O_DURATION].text, 0, &limit_ns))
-		return tide__cli_usage(a, "--duration needs a time such as 30s or 500ms, not '%s'",
-				       a->opt[O_DURATION].text);
+		return tide__cli_fail_usage(
+			a, "--duration needs a time such as 30s or 500ms, not '%s'",
+			a->opt[O_DURATION].text);
 	int64_t limit_ms = limit_ns < 0 ? -1 : limit_ns / 1000000;
 	say_if_static(a->files[0]);
 	tide__run_id(id);

@@ -55,7 +55,7 @@ static bool list_one(char *arg, bool (*add)(void *to, const char *path),
 	tide_rank_files files;
 	tide_error err;
 	bool ok = true;
-	tide_code rc = tide__ranks_list_folders(&arg, 1, folder, to, &files, &err);
+	tide_code rc = tide__ranks_find_in_folders(&arg, 1, folder, to, &files, &err);
 	if (rc != TIDE_OK)
 		return rc == TIDE_ENOTFOUND;
 	bool in_folder = is_folder(arg);
@@ -117,10 +117,10 @@ static int run(const tide_args *a)
 	tide_server *s;
 	sigset_t ends;
 	if (v[O_TOKEN].set && !tide__token_fine(v[O_TOKEN].text))
-		return tide__cli_usage(a, "--token needs %d to %d letters, digits, - or _",
-				       TIDE_TOKEN_LEAST, TIDE_TOKEN_MOST);
+		return tide__cli_fail_usage(a, "--token needs %d to %d letters, digits, - or _",
+					    TIDE_TOKEN_LEAST, TIDE_TOKEN_MOST);
 	if (v[O_TOKEN].set && v[O_NO_TOKEN].set)
-		return tide__cli_usage(a, "--token and --no-token exclude each other");
+		return tide__cli_fail_usage(a, "--token and --no-token exclude each other");
 	if (check_files(a))
 		return 1;
 	sigemptyset(&ends);
@@ -140,7 +140,7 @@ static int run(const tide_args *a)
 				    .user = (void *)(uintptr_t)a };
 	tide_code rc = tide__server_start(&opt, &s, &err);
 	if (rc == TIDE_EUSAGE)
-		return tide__cli_usage(a, "%s", err.text);
+		return tide__cli_fail_usage(a, "%s", err.text);
 	return rc == TIDE_OK ? wait_for_end(s, &ends) : tide__cli_fail(NULL, &err);
 }
 

@@ -52,11 +52,11 @@ static int read_options(const tide_args *a, tide_timeline_options *o)
 	*o = (tide_timeline_options){ .no_python = a->opt[O_NO_PYTHON].set,
 				      .no_runtime = a->opt[O_NO_RUNTIME].set };
 	if (a->opt[O_EVENTS].set && !a->opt[O_JSON].set)
-		return tide__cli_usage(a, "--events goes with --json");
+		return tide__cli_fail_usage(a, "--events goes with --json");
 	if (a->opt[O_MIN_US].set && !tide__parse_decimal(a->opt[O_MIN_US].text, 3, &o->min_ns))
-		return tide__cli_usage(a,
-				       "--min-duration-us: '%.60s' is not a number of microseconds",
-				       a->opt[O_MIN_US].text);
+		return tide__cli_fail_usage(
+			a, "--min-duration-us: '%.60s' is not a number of microseconds",
+			a->opt[O_MIN_US].text);
 	return 0;
 }
 
@@ -86,7 +86,7 @@ static int all(const tide_args *a, const tide_rank_files *files, const tide_time
 	if (done < files->n)
 		tide__cli_note("tidemark timeline: %zu of %zu traces could not be read",
 			       files->n - done, files->n);
-	return tide__cli_done(a);
+	return tide__cli_finish(a);
 }
 
 static int run(const tide_args *a)

@@ -204,7 +204,7 @@ static int write_page(const tide_args *a, const place *p, const tide_model *m)
 	char path[PATH_MAX];
 	if (!tide__cli_page_built(a))
 		return 0; /* a note says so */
-	return path_of(p, "_report.html", path) ? tide__cli_page_file(a, m, path) : 1;
+	return path_of(p, "_report.html", path) ? tide__cli_write_page_file(a, m, path) : 1;
 }
 
 /* Writes the run as a recording: every command gives the same result for it as for the log. */
@@ -310,7 +310,8 @@ static int no_states(const tide_args *a, const char *log, const tide_model *m,
 {
 	bool ops = tide__fact_find(m, "loss.tt_no_blocks") >= 0;
 	if (!ops && (a->opt[O_RANK].set || a->opt[O_RUNS].num))
-		return tide__cli_usage(a, "%s", err->text); /* an option names something that does
+		return tide__cli_fail_usage(a, "%s",
+					    err->text); /* an option names something that does
 							     * not exist */
 	char word[2 * PATH_MAX];
 	if (!ops)
@@ -342,7 +343,7 @@ static int print_report(const tide_args *a, tide_tt *t, const char *stem)
 	}
 	rc = a->opt[O_TEXT].set ? tide__tt_print(t, a->out, &a->style, &err)
 				: tide__tt_write_markdown(t, stem, a->out, &err);
-	return rc == TIDE_OK ? tide__cli_done(a) : tide__cli_fail(NULL, &err);
+	return rc == TIDE_OK ? tide__cli_finish(a) : tide__cli_fail(NULL, &err);
 }
 
 static int analyze(const tide_args *a, const char *log, const place *p, bool keep)
@@ -373,7 +374,7 @@ static int analyze(const tide_args *a, const char *log, const place *p, bool kee
 		tide__cli_losses(a, m);
 	tide__tt_free(t);
 	tide__model_free(m);
-	return rc ? rc : tide__cli_done(a);
+	return rc ? rc : tide__cli_finish(a);
 }
 
 /* ---- the four modes ---- */
@@ -491,7 +492,7 @@ static int visualize(const tide_args *a)
 	tide__model_free(m);
 	if (!rc)
 		fprintf(a->out, "Generated: %s/%s_report.html\n", to.folder, to.stem);
-	return rc ? rc : tide__cli_done(a);
+	return rc ? rc : tide__cli_finish(a);
 }
 
 /* Returns the command line of the script: run by Python for .py, else directly. */
@@ -526,7 +527,7 @@ static int later(const tide_args *a, const place *p)
 		log, quoted(log, word, sizeof word));
 	fprintf(a->out, "\nTo visualize later, run:\n  tidemark tt --force --visualize %s\n",
 		quoted(p->folder, word, sizeof word));
-	return tide__cli_done(a);
+	return tide__cli_finish(a);
 }
 
 static int run_script(const tide_args *a)
@@ -540,15 +541,15 @@ static int run_script(const tide_args *a)
 		return not_found("Script", a->files[0]);
 	stem_of(a->files[0], p.stem, sizeof p.stem);
 	const char *base = a->opt[O_FOLDER].set ? a->opt[O_FOLDER].text : "logs";
-	if (tide__tt_folder(base, p.stem, p.folder, sizeof p.folder, &err) != TIDE_OK)
+	if (tide__tt_create_folder(base, p.stem, p.folder, sizeof p.folder, &err) != TIDE_OK)
 		return tide__cli_fail(NULL, &err);
 	if (!path_of(&p, "_profile.log", log) || !path_of(&p, "_profile.times", times))
-		return tide__cli_usage(a, "the path is too long");
+		return tide__cli_fail_usage(a, "the path is too long");
 	char **argv = command_of(a);
-	tide_code rc =
-		argv ? tide__tt_capture(argv, log, times, prints(a) ? STDERR_FILENO : STDOUT_FILENO,
-					&status, &err)
-		     : tide__nomem(&err);
+	tide_code rc = argv ? tide__tt_capture_run(argv, log, times,
+						   prints(a) ? STDERR_FILENO : STDOUT_FILENO,
+						   &status, &err)
+			    : tide__nomem(&err);
 	free(argv);
 	if (rc != TIDE_OK)
 		return tide__cli_fail(log, &err);
@@ -585,15 +586,15 @@ static int run(const tide_args *a)
 {
 	const char *wrong = conflict(a);
 	if (wrong)
-		return tide__cli_usage(a, "%s", wrong);
+		return tide__cli_fail_usage(a, "%s", wrong);
 	if (a->opt[O_ANALYZE].set)
 		return analyze_log(a);
 	if (a->opt[O_VISUALIZE].set)
 		return visualize(a);
 	if (a->n_files)
 		return run_script(a);
-	tide__help_command(a->cmd, a->out, 0);
-	return tide__cli_done(a) ? 1 : 1;
+	tide__help_print_command(a->cmd, a->out, 0);
+	return tide__cli_finish(a) ? 1 : 1;
 }
 
 const tide_command tide__cmd_tt = {

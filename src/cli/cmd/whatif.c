@@ -31,7 +31,7 @@ static int show(const tide_args *a, const tide_whatif *x)
 		return tide__cli_json_end(a, &j);
 	}
 	tide__whatif_text(x, &a->to);
-	return tide__cli_done(a);
+	return tide__cli_finish(a);
 }
 
 static int answer(const tide_args *a, const tide_model *m, uint32_t device)
@@ -46,7 +46,7 @@ static int answer(const tide_args *a, const tide_model *m, uint32_t device)
 	tide_whatif x = { 0 };
 	tide_code rc = tide__whatif_find(m, &q, &x, &err);
 	int status = rc == TIDE_OK	 ? show(a, &x)
-		     : rc == TIDE_EUSAGE ? tide__cli_usage(a, "--set %s", err.text)
+		     : rc == TIDE_EUSAGE ? tide__cli_fail_usage(a, "--set %s", err.text)
 					 : tide__cli_fail(a->files[0], &err);
 	tide__whatif_free(&x);
 	return status;
@@ -57,11 +57,11 @@ static int run(const tide_args *a)
 	uint32_t device;
 	int rc;
 	if (a->opt[O_CAPACITY].set && a->opt[O_CAPACITY].num <= 0)
-		return tide__cli_usage(a, "--capacity needs a size such as 40GiB");
+		return tide__cli_fail_usage(a, "--capacity needs a size such as 40GiB");
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY);
 	if (!m)
 		return 1;
-	if (tide__cli_one_device(a, &a->opt[O_DEVICE], m, &device, &rc))
+	if (tide__cli_get_one_device(a, &a->opt[O_DEVICE], m, &device, &rc))
 		rc = answer(a, m, device);
 	tide__model_free(m);
 	return rc;

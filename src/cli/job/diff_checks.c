@@ -7,7 +7,7 @@
 
 #include "render/report/compare/diff.h"
 
-int tide__cli_checks(const tide_args *a, const tide_value *v, tide_diff_checks *c)
+int tide__cli_parse_checks(const tide_args *a, const tide_value *v, tide_diff_checks *c)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	size_t bad;
@@ -16,11 +16,11 @@ int tide__cli_checks(const tide_args *a, const tide_value *v, tide_diff_checks *
 		return 0;
 	if (rc == TIDE_ENOMEM)
 		return tide__cli_fail(NULL, &err);
-	return tide__cli_usage(a, "--fail-if '%.200s', character %" PRIu64 ": %s", v->list[bad],
-			       err.offset + 1, err.text);
+	return tide__cli_fail_usage(a, "--fail-if '%.200s', character %" PRIu64 ": %s",
+				    v->list[bad], err.offset + 1, err.text);
 }
 
-void tide__cli_checks_note(const tide_diff_checks *c, const char *where)
+void tide__cli_print_checks(const tide_diff_checks *c, const char *where)
 {
 	char text[256], safe[256];
 	for (size_t i = 0; i < c->n; i++) {

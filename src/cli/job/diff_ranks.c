@@ -129,13 +129,13 @@ static int compare(struct job *j, int64_t rank, const char *const file[2], tide_
 	for (int i = 0; i < 2 && j->o->device; i++) {
 		o.device[i] = tide__device_find(m[i], j->o->device);
 		if (!o.device[i])
-			return tide__no_device(j->a, m[i], j->o->device);
+			return tide__cli_fail_no_device(j->a, m[i], j->o->device);
 	}
 	if (tide__find_diff(m[0], m[1], &o, &d, &err) != TIDE_OK)
 		return tide__cli_fail(NULL, &err);
 	tide__diff_checks_run(j->c, &d);
 	snprintf(where, sizeof where, "rank %" PRId64 ": ", rank);
-	tide__cli_checks_note(j->c, where);
+	tide__cli_print_checks(j->c, where);
 	if (j->json)
 		pair_json(j, rank, file, m, &d);
 	tide__rank_diff_set(&j->rows[j->n++], rank, file, &d, j->c);
@@ -224,7 +224,7 @@ static int show(struct job *j)
 	if (j->json)
 		return tide__cli_json_end(j->a, j->json);
 	print_text(j);
-	return tide__cli_done(j->a);
+	return tide__cli_finish(j->a);
 }
 
 static bool start(struct job *j, const tide_rank_files f[2])
@@ -237,7 +237,7 @@ static bool start(struct job *j, const tide_rank_files f[2])
 	return j->of[0] && j->of[1] && j->rows;
 }
 
-int tide__diff_ranks_rows(const tide_args *a, const tide_rank_files f[2], tide_diff_rows *out)
+int tide__diff_ranks_find(const tide_args *a, const tide_rank_files f[2], tide_diff_rows *out)
 {
 	const tide_diff_ranks plain = { 0 };
 	tide_diff_checks none = { 0 };
@@ -272,8 +272,8 @@ int tide__diff_ranks_run(const tide_args *a, const tide_rank_files f[2], const t
 	if (!start(&j, f)) {
 		rc = tide__cli_fail(NULL, &err);
 	} else if (!next_pair(&j, &(size_t){ 0 }, &(size_t){ 0 })) {
-		rc = tide__cli_usage(a, "no rank is in both %.200s and %.200s", a->files[0],
-				     a->files[1]);
+		rc = tide__cli_fail_usage(a, "no rank is in both %.200s and %.200s", a->files[0],
+					  a->files[1]);
 	} else {
 		pairs(&j);
 		c->undecided |=

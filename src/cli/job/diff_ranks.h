@@ -29,6 +29,6 @@ typedef struct tide_diff_rows {
 	size_t alone[2];   /* ranks only in A, only in B */
 } tide_diff_rows;
 /* Returns the exit status; n = 0 and 0 if no rank is in both. */
-int tide__diff_ranks_rows(const tide_args *a, const tide_rank_files f[2], tide_diff_rows *out);
+int tide__diff_ranks_find(const tide_args *a, const tide_rank_files f[2], tide_diff_rows *out);
 
 #endif

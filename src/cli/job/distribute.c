@@ -167,7 +167,7 @@ static void do_one(const char *path, const tide_ranks_work *w, done *d)
 	tide_hta *h = NULL;
 	size_t n = 0;
 	memset(d, 0, sizeof *d);
-	tide_code rc = tide__ranks_one(path, w, &h, &d->o.err);
+	tide_code rc = tide__ranks_find_one(path, w, &h, &d->o.err);
 	if (rc == TIDE_OK)
 		rc = tide__hta_pack(h, &d->bytes, &n, &d->o.err);
 	tide__hta_free(h);

@@ -70,7 +70,7 @@ static void find_all_started(struct place *v, size_t n)
 	}
 }
 
-void tide__ranks_in_order(tide_rank_files *f)
+void tide__ranks_sort(tide_rank_files *f)
 {
 	struct place *v = malloc((f->n + 1) * sizeof *v);
 	for (size_t i = 0; v && i < f->n; i++) {
@@ -100,7 +100,7 @@ bool tide__cli_many(const tide_args *a)
 		return strpbrk(a->files[0], "*?[") != NULL;
 	if (!S_ISDIR(st.st_mode))
 		return false;
-	bool any = tide__ranks_list(a->files, 1, &f, &err) == TIDE_OK && f.n;
+	bool any = tide__ranks_find_all(a->files, 1, &f, &err) == TIDE_OK && f.n;
 	tide__ranks_free(&f);
 	return any; /* else it is a trace itself, or invalid: its reader reports it */
 }
@@ -318,7 +318,7 @@ static int print(const tide_args *a, tide_grid *g, bool json)
 {
 	if (!json) {
 		tide__grid_write(g, &a->to, 0);
-		return tide__cli_done(a);
+		return tide__cli_finish(a);
 	}
 	tide_json j;
 	tide__json_begin(&j, a->out, true);
@@ -342,17 +342,17 @@ static const char *for_one(const tide_args *a)
 	return NULL;
 }
 
-int tide__cli_each_rank(const tide_args *a, const tide_value *device, bool json)
+int tide__cli_run_each_rank(const tide_args *a, const tide_value *device, bool json)
 {
 	tide_rank_files f = { 0 };
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	const struct kind *k = kind_of(a);
 	const char *alone = for_one(a);
 	if (alone)
-		return tide__cli_usage(a, "--%s works with one trace only", alone);
+		return tide__cli_fail_usage(a, "--%s works with one trace only", alone);
 	if (tide__ranks_expand_all(a->files, a->n_files, &f, &err) != TIDE_OK)
 		return tide__cli_fail(NULL, &err);
-	tide__ranks_in_order(&f);
+	tide__ranks_sort(&f);
 	tide_grid *g = tide__grid_new(k->cols, k->n);
 	int rc = 0;
 	for (size_t i = 0; i < f.n; i++) {

@@ -15,10 +15,10 @@ bool tide__cli_many(const tide_args *a);
 
 /* Prints the command's rows. `device` may be NULL: the one with the highest peak. Returns the
  * exit status: 0, 1 if no trace could be read, 2 for a wrong argument. */
-int tide__cli_each_rank(const tide_args *a, const tide_value *device, bool json);
+int tide__cli_run_each_rank(const tide_args *a, const tide_value *device, bool json);
 
 /* Sorts files in display order: by rank, those without one last. */
 struct tide_rank_files;
-void tide__ranks_in_order(struct tide_rank_files *f);
+void tide__ranks_sort(struct tide_rank_files *f);
 
 #endif

@@ -122,7 +122,7 @@ static void free_job(tide_compat_job *job)
 	tide__strings_free(job->strings);
 }
 
-int tide__cli_hta_compat(const tide_args *a, bool keep_last, bool json)
+int tide__cli_run_hta_compat(const tide_args *a, bool keep_last, bool json)
 {
 	tide_rank_files f;
 	tide_error err;
@@ -141,5 +141,5 @@ int tide__cli_hta_compat(const tide_args *a, bool keep_last, bool json)
 		tide__compat_text(&job, a->out, &a->style);
 	free_job(&job);
 	tide__ranks_free(&f);
-	return good ? tide__cli_done(a) : 1;
+	return good ? tide__cli_finish(a) : 1;
 }

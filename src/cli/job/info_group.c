@@ -255,7 +255,7 @@ static int show_text(const tide_args *a, const struct all *x)
 			heading(a, &x->v[i], to - i);
 		tide__grid_write(rows(&x->v[i], to - i, true), &a->to, some ? 2 : 0);
 	}
-	return tide__cli_done(a);
+	return tide__cli_finish(a);
 }
 
 static int show_json(const tide_args *a, const struct all *x)
@@ -292,14 +292,14 @@ static void release(struct all *x)
 	tide__free(x->v);
 }
 
-int tide__cli_info_group(const tide_args *a, bool json)
+int tide__cli_run_info_group(const tide_args *a, bool json)
 {
 	tide_rank_files f = { 0 };
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	struct all x = { 0 };
-	if (tide__ranks_list(a->files, a->n_files, &f, &err) != TIDE_OK)
+	if (tide__ranks_find_all(a->files, a->n_files, &f, &err) != TIDE_OK)
 		return tide__cli_fail(NULL, &err);
-	tide__ranks_in_order(&f);
+	tide__ranks_sort(&f);
 	int rc = take_all(&f, &x);
 	if (x.n)
 		qsort(x.v, x.n, sizeof *x.v, by_run);

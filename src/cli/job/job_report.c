@@ -164,7 +164,7 @@ static tide_code add_trace(struct report *r, const char *path, const char *title
 		tide__hta_free(own);
 		return rc;
 	}
-	return tide__cli_trace(r->a, path, m, own, number, NULL, err);
+	return tide__cli_write_trace(r->a, path, m, own, number, NULL, err);
 }
 
 static tide_code begin(struct report *r, const tide_args *a, const char *kind, uint64_t detail,
@@ -226,13 +226,13 @@ static tide_code add_file(struct report *r, const char *path, tide_error *err)
 	return rc;
 }
 
-int tide__report_ranks(const tide_args *a, const tide_rank_files *f, uint64_t detail)
+int tide__cli_write_ranks_page(const tide_args *a, const tide_rank_files *f, uint64_t detail)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	struct report r;
 	tide_code rc = begin(&r, a, "ranks", detail, &err);
 	tide_rank_files shown = *f; /* its list is put in order: a page opens on its first trace */
-	tide__ranks_in_order(&shown);
+	tide__ranks_sort(&shown);
 	for (size_t i = 0; rc == TIDE_OK && i < f->n; i++)
 		rc = add_file(&r, f->v[i].path, &err);
 	bool none = rc == TIDE_OK && !r.list.n; /* every failure was reported */
@@ -241,7 +241,7 @@ int tide__report_ranks(const tide_args *a, const tide_rank_files *f, uint64_t de
 	report_free(&r);
 	if (none)
 		return 1;
-	return rc == TIDE_OK ? tide__cli_done(a) : tide__cli_fail(NULL, &err);
+	return rc == TIDE_OK ? tide__cli_finish(a) : tide__cli_fail(NULL, &err);
 }
 
 /* ---- two runs ---- */
@@ -335,21 +335,22 @@ static int report_pair(const tide_args *a, bool compare, uint64_t detail,
 		tide__hta_free(h[i]);
 		tide__model_free(m[i]);
 	}
-	return rc == TIDE_OK ? tide__cli_done(a) : tide__cli_fail(at, &err);
+	return rc == TIDE_OK ? tide__cli_finish(a) : tide__cli_fail(at, &err);
 }
 
-int tide__report_two(const tide_args *a, bool compare, uint64_t detail)
+int tide__cli_write_two_page(const tide_args *a, bool compare, uint64_t detail)
 {
 	return report_pair(a, compare, detail, NULL);
 }
 
-int tide__report_jobs(const tide_args *a, const tide_rank_files f[2], uint64_t detail, bool *two)
+int tide__cli_write_jobs_page(const tide_args *a, const tide_rank_files f[2], uint64_t detail,
+			      bool *two)
 {
 	tide_diff_rows rows = { 0 };
 	int rc = 0;
 	*two = tide__diff_pairs(f);
 	if (*two)
-		rc = tide__diff_ranks_rows(a, f, &rows);
+		rc = tide__diff_ranks_find(a, f, &rows);
 	*two &= rc || rows.n;
 	if (*two && !rc) {
 		char *files[2] = { (char *)(uintptr_t)rows.v[0].path[0],

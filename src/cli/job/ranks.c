@@ -181,18 +181,18 @@ tide_code tide__ranks_expand(char *const *args, size_t n, tide_rank_files *out, 
 
 tide_code tide__ranks_expand_all(char *const *args, size_t n, tide_rank_files *out, tide_error *err)
 {
-	return of_one_run(out, tide__ranks_list(args, n, out, err), err);
+	return of_one_run(out, tide__ranks_find_all(args, n, out, err), err);
 }
 
-tide_code tide__ranks_list(char *const *args, size_t n, tide_rank_files *out, tide_error *err)
+tide_code tide__ranks_find_all(char *const *args, size_t n, tide_rank_files *out, tide_error *err)
 {
 	*out = (tide_rank_files){ .snapshots = true };
 	return expand(args, n, out, err);
 }
 
-tide_code tide__ranks_list_folders(char *const *args, size_t n,
-				   void (*folder)(void *to, const char *path), void *to,
-				   tide_rank_files *out, tide_error *err)
+tide_code tide__ranks_find_in_folders(char *const *args, size_t n,
+				      void (*folder)(void *to, const char *path), void *to,
+				      tide_rank_files *out, tide_error *err)
 {
 	*out = (tide_rank_files){ .snapshots = true, .logs = true, .folder = folder, .to = to };
 	return expand(args, n, out, err);
@@ -263,7 +263,7 @@ static tide_code one(const char *path, const tide_ranks_work *w, tide_progress *
 	*out = NULL;
 	*err = (tide_error){ .offset = TIDE_NO_OFFSET };
 	if (tide__cli_is_pipe(path) &&
-	    (fd = tide__cli_spool(path, spooled, sizeof spooled, err)) < 0)
+	    (fd = tide__cli_copy_to_file(path, spooled, sizeof spooled, err)) < 0)
 		return err->code;
 	tide_code rc = tide__load(fd < 0 ? path : spooled, &load, &m, err);
 	if (rc == TIDE_OK)
@@ -278,8 +278,8 @@ static tide_code one(const char *path, const tide_ranks_work *w, tide_progress *
 	return rc;
 }
 
-tide_code tide__ranks_one(const char *path, const tide_ranks_work *w, tide_hta **out,
-			  tide_error *err)
+tide_code tide__ranks_find_one(const char *path, const tide_ranks_work *w, tide_hta **out,
+			       tide_error *err)
 {
 	return one(path, w, NULL, out, err);
 }
@@ -384,21 +384,21 @@ static bool parse_steps(const char *s, tide_window *w)
 	return end != s && !*end && !errno && w->first >= 0 && w->last >= w->first;
 }
 
-int tide__ranks_options(const tide_args *a, size_t first, tide_ranks_work *w, char *window,
-			size_t n_window)
+int tide__ranks_read_options(const tide_args *a, size_t first, tide_ranks_work *w, char *window,
+			     size_t n_window)
 {
 	const tide_value *o = a->opt + first;
 	*w = (tide_ranks_work){ 0 };
 	snprintf(window, n_window, "all");
 	if (o[0].set && o[1].set)
-		return tide__cli_usage(a, "--drop-last-step and --steps exclude each other");
+		return tide__cli_fail_usage(a, "--drop-last-step and --steps exclude each other");
 	if (o[0].set) {
 		w->opt.window.kind = TIDE_WINDOW_DROP_LAST;
 		snprintf(window, n_window, "drop-last-step");
 	}
 	if (o[1].set) {
 		if (!parse_steps(o[1].text, &w->opt.window))
-			return tide__cli_usage(a, "--steps needs A..B, not '%s'", o[1].text);
+			return tide__cli_fail_usage(a, "--steps needs A..B, not '%s'", o[1].text);
 		snprintf(window, n_window, "steps %" PRId64 "..%" PRId64, w->opt.window.first,
 			 w->opt.window.last);
 	}

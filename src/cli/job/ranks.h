@@ -39,12 +39,12 @@ tide_code tide__ranks_expand(char *const *args, size_t n, tide_rank_files *out, 
 tide_code tide__ranks_expand_all(char *const *args, size_t n, tide_rank_files *out,
 				 tide_error *err);
 /* The same, with compile logs and earlier runs, for commands that list files. */
-tide_code tide__ranks_list(char *const *args, size_t n, tide_rank_files *out, tide_error *err);
+tide_code tide__ranks_find_all(char *const *args, size_t n, tide_rank_files *out, tide_error *err);
 /* The same; `folder` is called with each folder before it is read, and with NULL if an argument is a
  * pattern. */
-tide_code tide__ranks_list_folders(char *const *args, size_t n,
-				   void (*folder)(void *to, const char *path), void *to,
-				   tide_rank_files *out, tide_error *err);
+tide_code tide__ranks_find_in_folders(char *const *args, size_t n,
+				      void (*folder)(void *to, const char *path), void *to,
+				      tide_rank_files *out, tide_error *err);
 void tide__ranks_free(tide_rank_files *f);
 
 /* Returns the rank in a file's name: the number after the last "rank", optionally after one of -
@@ -60,8 +60,8 @@ typedef struct tide_ranks_work {
 } tide_ranks_work;
 
 /* Loads, analyses and frees one file. Prints nothing. */
-tide_code tide__ranks_one(const char *path, const tide_ranks_work *w, tide_hta **out,
-			  tide_error *err);
+tide_code tide__ranks_find_one(const char *path, const tide_ranks_work *w, tide_hta **out,
+			       tide_error *err);
 
 /* Analyses all files of a command into a finished job (owned by the caller). Returns the exit
  * status: 0, 1 if no file could be read, 2 for a wrong argument or if no file has the requested
@@ -83,7 +83,7 @@ enum { TIDE_RANKS_OPTIONS = 5 };
 /* clang-format on */
 /* Reads them from opt[first ..]; `window` receives the window as text. Returns 0, or 2 with a
  * message. */
-int tide__ranks_options(const tide_args *a, size_t first, tide_ranks_work *w, char *window,
-			size_t n_window);
+int tide__ranks_read_options(const tide_args *a, size_t first, tide_ranks_work *w, char *window,
+			     size_t n_window);
 
 #endif

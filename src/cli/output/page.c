@@ -165,8 +165,8 @@ static tide_code prepare(void *user, tide_page_options *opt, tide_error *err)
 	return rc;
 }
 
-tide_code tide__cli_trace(const tide_args *a, const char *file, const tide_model *m, tide_hta *h,
-			  unsigned number, const char *view, tide_error *err)
+tide_code tide__cli_write_trace(const tide_args *a, const char *file, const tide_model *m,
+				tide_hta *h, unsigned number, const char *view, tide_error *err)
 {
 	struct given g = { .file = file, .m = m, .h = h };
 	char *losses = tide__losses_text(m);
@@ -186,20 +186,20 @@ tide_code tide__cli_trace(const tide_args *a, const char *file, const tide_model
 	return rc;
 }
 
-int tide__cli_page_of(const tide_args *a, const tide_model *m, const char *view)
+int tide__cli_write_page_of(const tide_args *a, const tide_model *m, const char *view)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_code rc = tide__page_begin(a->out, &err);
 	if (rc == TIDE_OK)
-		rc = tide__cli_trace(a, a->files[0], m, NULL, 0, view, &err);
+		rc = tide__cli_write_trace(a, a->files[0], m, NULL, 0, view, &err);
 	if (rc == TIDE_OK)
 		rc = tide__page_end(a->out, &err);
 	if (rc == TIDE_OK)
-		return tide__cli_done(a);
+		return tide__cli_finish(a);
 	return tide__cli_fail(ferror(a->out) ? tide__cli_output_name(a) : a->files[0], &err);
 }
 
-int tide__cli_page_file(const tide_args *a, const tide_model *m, const char *path)
+int tide__cli_write_page_file(const tide_args *a, const tide_model *m, const char *path)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_outfile o = { 0 };
@@ -212,7 +212,7 @@ int tide__cli_page_file(const tide_args *a, const tide_model *m, const char *pat
 			   .n_files = 1,
 			   .out = o.f,
 			   .named = path };
-	int rc = tide__cli_page_of(&page, m, NULL);
+	int rc = tide__cli_write_page_of(&page, m, NULL);
 	if (tide__outfile_close(&o, rc == 0, &err) != TIDE_OK)
 		rc = tide__cli_fail(path, &err);
 	return rc;
@@ -236,11 +236,11 @@ bool tide__cli_page_built(const tide_args *a)
 	return false;
 }
 
-int tide__cli_page(const tide_args *a, const char *view)
+int tide__cli_write_page(const tide_args *a, const char *view)
 {
 	struct stat st;
 	if (a->n_files > 1 || (!stat(a->files[0], &st) && S_ISDIR(st.st_mode)))
-		return tide__cli_usage(
+		return tide__cli_fail_usage(
 			a, "a page of one view shows one trace: name one file (`tidemark report` "
 			   "has all ranks)");
 	if (!tide__cli_page_built(a))
@@ -248,7 +248,7 @@ int tide__cli_page(const tide_args *a, const char *view)
 	tide_model *m = tide__cli_load(a, a->files[0], tide__cli_page_wants(a->files[0]));
 	if (!m)
 		return 1;
-	int rc = tide__cli_page_of(a, m, view);
+	int rc = tide__cli_write_page_of(a, m, view);
 	tide__model_free(m);
 	return rc;
 }

@@ -21,12 +21,12 @@ const char *tide__cli_bad_ending(const tide_args *a);
 bool tide__cli_named_page(const tide_args *a);
 
 /* Writes the page of the trace in a->files[0]: only `view`, NULL = everything. */
-int tide__cli_page(const tide_args *a, const char *view);
+int tide__cli_write_page(const tide_args *a, const char *view);
 /* The same for a loaded trace. */
-int tide__cli_page_of(const tide_args *a, const tide_model *m, const char *view);
+int tide__cli_write_page_of(const tide_args *a, const tide_model *m, const char *view);
 
 /* Writes the page of a loaded trace, with everything, into a file beside the command's output. */
-int tide__cli_page_file(const tide_args *a, const tide_model *m, const char *path);
+int tide__cli_write_page_file(const tide_args *a, const tide_model *m, const char *path);
 
 /* Returns the data that a page needs loaded: shapes, unless the input is very large. */
 unsigned tide__cli_page_wants(const char *file);
@@ -36,7 +36,7 @@ bool tide__cli_page_built(const tide_args *a);
 
 /* Writes the sections of the page's `number`-th trace, computing what they need. Takes ownership
  * of `h`; NULL = it is computed here if the view shows it. */
-tide_code tide__cli_trace(const tide_args *a, const char *file, const tide_model *m, tide_hta *h,
-			  unsigned number, const char *view, tide_error *err);
+tide_code tide__cli_write_trace(const tide_args *a, const char *file, const tide_model *m,
+				tide_hta *h, unsigned number, const char *view, tide_error *err);
 
 #endif

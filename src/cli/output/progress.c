@@ -25,7 +25,7 @@ static bool due(tide_progress *p)
 	return p->shown = true;
 }
 
-void tide__progress_line(tide_progress *p, const char *format, ...)
+void tide__progress_print(tide_progress *p, const char *format, ...)
 {
 	va_list args;
 	if (!due(p))
@@ -47,7 +47,7 @@ void tide__progress_read(void *user, uint64_t done, uint64_t total)
 	tide__fmt_bytes(bytes, sizeof bytes, (double)done);
 	if (total)
 		snprintf(part, sizeof part, "%3.0f %%, ", 100.0 * (double)done / (double)total);
-	tide__progress_line(p, "reading %s: %s%s", name, part, bytes);
+	tide__progress_print(p, "reading %s: %s%s", name, part, bytes);
 }
 
 void tide__progress_end(tide_progress *p)

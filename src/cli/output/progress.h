@@ -17,7 +17,7 @@ typedef struct tide_progress {
 
 void tide__progress_begin(tide_progress *p, const char *what);
 /* Shown if a line is due. */
-void tide__progress_line(tide_progress *p, const char *format, ...)
+void tide__progress_print(tide_progress *p, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* `progress` of tide_load_options, whose `user` is a tide_progress: "reading WHAT: 40 % (1.2
  * GiB)". */

@@ -32,7 +32,7 @@ char *tide__python_name(void)
 	return own && *own ? own : python;
 }
 
-char **tide__child_recorded(char **program, const char *file, const char *const *options)
+char **tide__child_make_command(char **program, const char *file, const char *const *options)
 {
 	static char self[PATH_MAX], run[] = "run", o[] = "-o", dashes[] = "--";
 	size_t n = 0, n_options = 0, at = 0;

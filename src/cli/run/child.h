@@ -46,6 +46,6 @@ char *tide__python_name(void);
  * environment. */
 #define TIDE_RUN_ASKED \
 	"TIDEMARK_RUN_ASKED", "1" /* `run` lets the caller report what was recorded */
-char **tide__child_recorded(char **program, const char *file, const char *const *options);
+char **tide__child_make_command(char **program, const char *file, const char *const *options);
 
 #endif

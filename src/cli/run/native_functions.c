@@ -86,7 +86,8 @@ static uint32_t unit_of(tide_functions *f, Dwarf_Die *cu)
 	return (uint32_t)++f->n_units;
 }
 
-bool tide__function_at(tide_functions *f, Dwarf *dw, Dwarf_Die *cu, Dwarf_Addr at, Dwarf_Die *out)
+bool tide__function_find_at(tide_functions *f, Dwarf *dw, Dwarf_Die *cu, Dwarf_Addr at,
+			    Dwarf_Die *out)
 {
 	enum { BACK = 64 }; /* functions inside others are rare */
 	uint32_t unit = unit_of(f, cu);
@@ -130,7 +131,7 @@ static bool inner(Dwarf_Die *die, Dwarf_Addr at, Dwarf_Die *out)
 	return false;
 }
 
-size_t tide__inlined_at(Dwarf_Die *die, Dwarf_Addr at, Dwarf_Die *out, size_t most)
+size_t tide__inlined_find_at(Dwarf_Die *die, Dwarf_Addr at, Dwarf_Die *out, size_t most)
 {
 	Dwarf_Die now = *die, next;
 	size_t n = 0;

@@ -26,11 +26,12 @@ typedef struct tide_functions { /* zero-initialised: empty */
 
 /* Finds the function of the unit `cu` around an address; of nested functions the innermost. The unit is
  * read at first use. Returns false if there is none or memory ran out. */
-bool tide__function_at(tide_functions *f, Dwarf *dw, Dwarf_Die *cu, Dwarf_Addr at, Dwarf_Die *out);
+bool tide__function_find_at(tide_functions *f, Dwarf *dw, Dwarf_Die *cu, Dwarf_Addr at,
+			    Dwarf_Die *out);
 
 /* Sets out[0 .. most) to the function `die` and the functions that were inlined into it at the address,
  * outermost first. Returns their number. */
-size_t tide__inlined_at(Dwarf_Die *die, Dwarf_Addr at, Dwarf_Die *out, size_t most);
+size_t tide__inlined_find_at(Dwarf_Die *die, Dwarf_Addr at, Dwarf_Die *out, size_t most);
 
 void tide__functions_free(tide_functions *f);
 

@@ -143,9 +143,9 @@ static size_t scopes_at(tide_native *n, GElf_Addr addr, struct found *f)
 	Dwarf_Addr bias;
 	Dwarf *dw = dwfl_module_getdwarf(n->module, &bias);
 	Dwarf_Die *cu = dwfl_module_addrdie(n->module, addr, &bias), function, scopes[INLINED];
-	if (!cu || !tide__function_at(&n->functions, dw, cu, addr - bias, &function))
+	if (!cu || !tide__function_find_at(&n->functions, dw, cu, addr - bias, &function))
 		return 0;
-	size_t count = tide__inlined_at(&function, addr - bias, scopes, INLINED), k = 0;
+	size_t count = tide__inlined_find_at(&function, addr - bias, scopes, INLINED), k = 0;
 	int line = 0;
 	Dwfl_Line *at = dwfl_module_getsrc(n->module, addr);
 	const char *file = at ? dwfl_lineinfo(at, NULL, &line, NULL, NULL, NULL) : NULL;

@@ -64,7 +64,7 @@ static int find_device(struct program *g)
 	if (p->like->set) {
 		tide_code rc = tide__device_table_find(table, p->like->text, &g->device, &err);
 		if (rc == TIDE_EUSAGE)
-			return tide__cli_usage(g->a, "%s", err.text);
+			return tide__cli_fail_usage(g->a, "%s", err.text);
 		if (rc != TIDE_OK)
 			return tide__cli_fail(NULL, &err);
 	}
@@ -78,7 +78,7 @@ static int find_device(struct program *g)
 	g->settings = tide__sim_defaults();
 	const char *conf = p->conf->set ? p->conf->text : getenv("PYTORCH_CUDA_ALLOC_CONF");
 	if (conf && *conf && tide__sim_parse(&g->settings, conf, &err) != TIDE_OK)
-		return tide__cli_usage(g->a, "PYTORCH_CUDA_ALLOC_CONF: %s", err.text);
+		return tide__cli_fail_usage(g->a, "PYTORCH_CUDA_ALLOC_CONF: %s", err.text);
 	return 0;
 }
 
@@ -86,11 +86,11 @@ static int find_places(struct program *g, char *library, char *source, char *inc
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	if (tide__hook_folder(g->hook, PATH_MAX) &&
-	    tide__place(source, PATH_MAX, TIDE_TREE "/src/capture/torch/fake_cuda.cpp",
-			TIDE_DATADIR "/tidemark/fake_cuda.cpp") &&
-	    tide__place(include, PATH_MAX, TIDE_TREE "/include", TIDE_INCLUDEDIR) &&
-	    (tide__place(library, PATH_MAX, "libtidemark-rt.so.0",
-			 TIDE_LIBDIR "/libtidemark-rt.so.0")))
+	    tide__program_file_find(source, PATH_MAX, TIDE_TREE "/src/capture/torch/fake_cuda.cpp",
+				    TIDE_DATADIR "/tidemark/fake_cuda.cpp") &&
+	    tide__program_file_find(include, PATH_MAX, TIDE_TREE "/include", TIDE_INCLUDEDIR) &&
+	    (tide__program_file_find(library, PATH_MAX, "libtidemark-rt.so.0",
+				     TIDE_LIBDIR "/libtidemark-rt.so.0")))
 		return 0;
 	tide__fail(&err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
 		   "the Python hook is not installed beside this program");
@@ -211,7 +211,7 @@ static int print_run(const struct program *g, const tide_model *m, const tide_vi
 			"note: the program was ended after %d optimizer steps; an "
 			"optimizer creates its state in the first\n",
 			steps_of(m));
-	return tide__cli_done(g->a);
+	return tide__cli_finish(g->a);
 }
 
 /* `failed`: the wait status of a program that failed, else 0. */
@@ -248,7 +248,7 @@ static int run_sizes(struct program *g,
 	size_t n = at->set ? at->n_list : 0;
 	int rc = 0, failed = 0;
 	if (n < 2 || n > MOST_SIZES)
-		return tide__cli_usage(
+		return tide__cli_fail_usage(
 			g->a, "{} is replaced by a size: give 2 to 16 of them, e.g. --at 4 --at 8");
 	for (size_t i = 0; i < n && !rc; i++) {
 		uint64_t size = strtoull(at->list[i], NULL, 10);
@@ -295,8 +295,8 @@ static bool make_folder(struct program *g)
 	return mkdtemp(g->folder) != NULL;
 }
 
-int tide__predict_program(const tide_args *a, const tide_predict_program *p,
-			  int (*recorded)(const tide_args *, char **, size_t, uint64_t))
+int tide__predict_program_run(const tide_args *a, const tide_predict_program *p,
+			      int (*recorded)(const tide_args *, char **, size_t, uint64_t))
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	struct program g = { .a = a, .p = p };
@@ -311,7 +311,7 @@ int tide__predict_program(const tide_args *a, const tide_predict_program *p,
 	for (size_t i = 0; i < a->n_files; i++)
 		g.several |= strstr(a->files[i], "{}") != NULL;
 	if (p->at->set && !g.several)
-		return tide__cli_usage(
+		return tide__cli_fail_usage(
 			a, "--at: write {} among the program's arguments, where the size goes");
 	if (!make_folder(&g)) {
 		tide__fail_errno(&err, "cannot make a folder for recordings");

@@ -16,8 +16,8 @@ typedef struct tide_predict_program {
 bool tide__predict_is_program(const tide_args *a);
 /* Runs it. If several sizes ran, `recorded` is called with N=FILE texts, to predict from
  * recordings. */
-int tide__predict_program(const tide_args *a, const tide_predict_program *p,
-			  int (*recorded)(const tide_args *a, char **files, size_t n,
-					  uint64_t capacity));
+int tide__predict_program_run(const tide_args *a, const tide_predict_program *p,
+			      int (*recorded)(const tide_args *a, char **files, size_t n,
+					      uint64_t capacity));
 
 #endif

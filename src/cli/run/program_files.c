@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "format/tide.h"
 
-bool tide__place(char *out, size_t n, const char *in_tree, const char *installed)
+bool tide__program_file_find(char *out, size_t n, const char *in_tree, const char *installed)
 {
 	char exe[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", exe, sizeof exe - 1);

@@ -13,12 +13,13 @@
 /* Finds the file in the build tree beside the program, else the installed one; a relative
  * installed path (in a Python package) is relative to the program. Returns false if neither
  * exists. */
-bool tide__place(char *out, size_t n, const char *in_tree, const char *installed);
+bool tide__program_file_find(char *out, size_t n, const char *in_tree, const char *installed);
 
 /* Finds the folder of Python hooks. */
 static inline bool tide__hook_folder(char *out, size_t n)
 {
-	return tide__place(out, n, TIDE_TREE "/python/hook", TIDE_DATADIR "/tidemark/hook");
+	return tide__program_file_find(out, n, TIDE_TREE "/python/hook",
+				       TIDE_DATADIR "/tidemark/hook");
 }
 
 /* Returns true if a file can be written there, without changing an existing file; a pipe or a

@@ -36,7 +36,8 @@ static bool make_parents(const char *path)
 	return !mkdir(part, 0777) || errno == EEXIST;
 }
 
-tide_code tide__tt_folder(const char *base, const char *name, char *out, size_t n, tide_error *err)
+tide_code tide__tt_create_folder(const char *base, const char *name, char *out, size_t n,
+				 tide_error *err)
 {
 	enum { TRIES = 3600 };
 	time_t now = time(NULL);
@@ -142,8 +143,8 @@ static tide_code pass_all(copy *c, pid_t child, int *status, tide_error *err)
 	return rc;
 }
 
-tide_code tide__tt_capture(char **argv, const char *log, const char *times, int shown, int *status,
-			   tide_error *err)
+tide_code tide__tt_capture_run(char **argv, const char *log, const char *times, int shown,
+			       int *status, tide_error *err)
 {
 	int ends[2] = { -1, -1 }, how = 0;
 	copy c = { .shown = shown,
