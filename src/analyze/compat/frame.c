@@ -3,7 +3,6 @@
 #include "analyze/compat/frame.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,13 +135,15 @@ static int64_t fact(const tide_model *m, const char *key, int64_t otherwise)
 
 /* Returns the double that a JSON reader makes of `ns` written as microseconds: nearest to the
  * decimal text. */
+__extension__ typedef unsigned __int128 wide;
 static double us_as_double(int64_t ns)
 {
-	char text[40];
 	uint64_t u = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
-	snprintf(text, sizeof text, "%s%llu.%03llu", ns < 0 ? "-" : "",
-		 (unsigned long long)(u / 1000), (unsigned long long)(u % 1000));
-	return strtod(text, NULL);
+	if (u <= UINT64_C(1) << 53)
+		return (double)ns / 1000; /* both are exact: one rounding, to the nearest */
+	wide scaled = (wide)u << 12;	  /* the quotient has 55 bits or more, so that ... */
+	wide q = scaled / 1000 | (scaled % 1000 != 0); /* ... the remainder only breaks ties */
+	return ldexp(ns < 0 ? -(double)q : (double)q, -12);
 }
 
 /* Computes HTA's times: ts rounded up, end rounded down, through doubles, if the file has
