@@ -332,8 +332,8 @@ static void test_replay(void **state)
 		q->recorded.capacity = w.c.capacity; /* sizes address ranges */
 		assert_int_equal(tide__sim_check(q, &out), TIDE_OK);
 		if (out.diverged)
-			fail_msg("round %u, request %zu of %zu: %s", seed, out.diverged_req, q->n,
-				 out.why);
+			fail_msg("round %u, request %zu of %zu: difference %d", seed,
+				 out.diverged_req, q->n, (int)out.difference.what);
 		assert_true(out.checked + out.followed == q->n_taken);
 		assert_int_equal(out.st.reserved, w.used);
 		assert_int_equal(out.st.active, tide__sim_stats(w.s)->active);

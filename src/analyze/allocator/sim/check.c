@@ -9,8 +9,6 @@
  * and the first one that matches the recording is taken. */
 #include "analyze/allocator/sim/replay.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "analyze/allocator/sim/serve.h"
@@ -36,17 +34,20 @@ struct script {
 	tide_sim_result *out;
 };
 
-__attribute__((format(printf, 2, 3))) static void differ(struct script *d, const char *fmt, ...)
+/* Keeps the first difference. */
+static void differ(struct script *d, tide_sim_differs what, uint64_t size, uint64_t addr,
+		   uint64_t recorded)
 {
-	va_list ap;
+	tide_sim_result *r = d->out;
 
-	if (d->out->diverged)
+	if (r->diverged)
 		return;
-	d->out->diverged = true;
-	d->out->diverged_req = d->now;
-	va_start(ap, fmt);
-	vsnprintf(d->out->why, sizeof d->out->why, fmt, ap);
-	va_end(ap);
+	r->diverged = true;
+	r->diverged_req = d->now;
+	r->difference.what = what;
+	r->difference.size = size;
+	r->difference.addr = addr;
+	r->difference.recorded = recorded;
 }
 
 static const tide_taken *upcoming(const struct script *d)
@@ -80,16 +81,11 @@ static uint64_t script_take(void *user, tide_sim_where where, uint64_t size)
 		return 0;
 	if (!t || t->size != size || t->stream != where.stream || t->pool != where.pool) {
 		if (!t)
-			differ(d, "takes a segment of %llu bytes where the recording took none",
-			       (unsigned long long)size);
+			differ(d, TIDE_SIM_TAKES_EXTRA, size, 0, 0);
 		else if (t->size != size)
-			differ(d, "takes a segment of %llu bytes where the recording took %llu",
-			       (unsigned long long)size, (unsigned long long)t->size);
+			differ(d, TIDE_SIM_TAKES_SIZE, size, 0, t->size);
 		else
-			differ(d,
-			       "takes a segment of %llu bytes that the recording took for another "
-			       "pool or stream",
-			       (unsigned long long)size);
+			differ(d, TIDE_SIM_TAKES_PLACE, size, 0, 0);
 		return invent_script(d, size);
 	}
 	d->at++;
@@ -142,9 +138,7 @@ static bool script_map(void *user, tide_sim_where where, uint64_t addr, uint64_t
 		d->out->checked++;
 	}
 	if (done != size)
-		differ(d, "maps %llu bytes at 0x%llx where the recording mapped %llu",
-		       (unsigned long long)size, (unsigned long long)addr,
-		       (unsigned long long)done);
+		differ(d, TIDE_SIM_MAPS, size, addr, done);
 	return true;
 }
 
@@ -160,9 +154,7 @@ static void script_give(void *user, tide_sim_where where, uint64_t addr, uint64_
 		d->out->checked++;
 	}
 	if (done != size)
-		differ(d, "releases %llu bytes at 0x%llx where the recording released %llu",
-		       (unsigned long long)size, (unsigned long long)addr,
-		       (unsigned long long)done);
+		differ(d, TIDE_SIM_RELEASES, size, addr, done);
 }
 
 /* ---- cases ----------------------------------------------------------------------------- */
@@ -207,9 +199,7 @@ static void check_place(tide_sim *s, struct script *d)
 		return;
 	addr = real_addr(d, addr, NULL);
 	if (addr != want)
-		differ(d, "puts %llu bytes at 0x%llx where the recording has them at 0x%llx",
-		       (unsigned long long)size, (unsigned long long)addr,
-		       (unsigned long long)want);
+		differ(d, TIDE_SIM_PUTS, size, addr, want);
 }
 
 /* Releases the segments that the recording released here, which the simulator did not predict. */
@@ -246,7 +236,7 @@ static tide_code tell(tide_sim *s, struct script *d, size_t i, size_t j, enum st
 	if (j < q->n && rc == TIDE_OK)
 		rc = tide__sim_serve(s, q, &q->r[j], d->out);
 	if (rc == TIDE_ELIMIT) {
-		differ(d, "runs out of memory where the recording did not");
+		differ(d, TIDE_SIM_RUNS_OUT, 0, 0, 0);
 		rc = TIDE_OK;
 	}
 	if (!d->out->diverged)
@@ -254,9 +244,8 @@ static tide_code tell(tide_sim *s, struct script *d, size_t i, size_t j, enum st
 	for (size_t k = i; story == AWAITED && k < j; k++) /* those that no release waited for */
 		tide__sim_free(s, q->r[k].id);
 	if ((t = upcoming(d)))
-		differ(d, "does not %s the segment of %llu bytes at 0x%llx as recorded",
-		       t->freed ? "give back" : "take", (unsigned long long)t->size,
-		       (unsigned long long)t->addr);
+		differ(d, t->freed ? TIDE_SIM_DOES_NOT_RELEASE : TIDE_SIM_DOES_NOT_TAKE, t->size,
+		       t->addr, 0);
 	while (upcoming(d))
 		d->at++;
 	return rc;

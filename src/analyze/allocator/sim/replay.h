@@ -12,6 +12,18 @@ typedef enum tide_sim_before {
 	TIDE_BEFORE_AGAIN, /* their blocks are requested again first, in address order */
 } tide_sim_before;
 
+typedef enum tide_sim_differs { /* what the replay does, unlike the recording; its figures */
+				TIDE_SIM_TAKES_EXTRA, /* takes a segment of `size` where the recording took none */
+				TIDE_SIM_TAKES_SIZE, /* ... where the recording took one of `recorded` bytes */
+				TIDE_SIM_TAKES_PLACE, /* ... that the recording took for another pool or stream */
+				TIDE_SIM_MAPS, /* maps `size` at `addr`, the recording `recorded` bytes */
+				TIDE_SIM_RELEASES, /* releases `size` at `addr`, the recording `recorded` bytes */
+				TIDE_SIM_PUTS, /* puts a block of `size` at `addr`, the recording at `recorded` */
+				TIDE_SIM_RUNS_OUT, /* runs out of memory; no figures */
+				TIDE_SIM_DOES_NOT_TAKE, /* does not take the segment of `size` at `addr` */
+				TIDE_SIM_DOES_NOT_RELEASE,
+} tide_sim_differs;
+
 typedef struct tide_sim_result {
 	tide_sim_config config;
 	tide_sim_stats st;     /* at the end, or when it ran out of memory */
@@ -28,10 +40,13 @@ typedef struct tide_sim_result {
 			        * known them */
 	bool diverged;	       /* ... until a different event was seen */
 	size_t diverged_req;
+	struct {
+		tide_sim_differs what;
+		uint64_t size, addr, recorded;
+	} difference;	    /* if diverged: the first one */
 	size_t order;	    /* sweep only: position in the requested list */
 	bool anew;	    /* blocks from before the recording were re-placed */
 	bool same_settings; /* sweep only: equal to the recorded ones */
-	char why[200];	    /* the reason, one line */
 } tide_sim_result;
 
 /* Replays under the recorded settings with the recorded addresses and refusals as results of the

@@ -101,11 +101,57 @@ static tide_grid *results(const tide_whatif *x)
 	return g;
 }
 
+/* Writes what the replay does at the first difference: the text after "it". */
+static const char *difference_text(const tide_sim_result *c, char *buf, size_t n)
+{
+	unsigned long long size = c->difference.size, addr = c->difference.addr;
+	unsigned long long recorded = c->difference.recorded;
+
+	switch (c->difference.what) {
+	case TIDE_SIM_TAKES_EXTRA:
+		snprintf(buf, n, "takes a segment of %llu bytes where the recording took none",
+			 size);
+		break;
+	case TIDE_SIM_TAKES_SIZE:
+		snprintf(buf, n, "takes a segment of %llu bytes where the recording took %llu",
+			 size, recorded);
+		break;
+	case TIDE_SIM_TAKES_PLACE:
+		snprintf(
+			buf, n,
+			"takes a segment of %llu bytes that the recording took for another pool or stream",
+			size);
+		break;
+	case TIDE_SIM_MAPS:
+		snprintf(buf, n, "maps %llu bytes at 0x%llx where the recording mapped %llu", size,
+			 addr, recorded);
+		break;
+	case TIDE_SIM_RELEASES:
+		snprintf(buf, n, "releases %llu bytes at 0x%llx where the recording released %llu",
+			 size, addr, recorded);
+		break;
+	case TIDE_SIM_PUTS:
+		snprintf(buf, n, "puts %llu bytes at 0x%llx where the recording has them at 0x%llx",
+			 size, addr, recorded);
+		break;
+	case TIDE_SIM_RUNS_OUT:
+		snprintf(buf, n, "runs out of memory where the recording did not");
+		break;
+	case TIDE_SIM_DOES_NOT_TAKE:
+	case TIDE_SIM_DOES_NOT_RELEASE:
+		snprintf(buf, n, "does not %s the segment of %llu bytes at 0x%llx as recorded",
+			 c->difference.what == TIDE_SIM_DOES_NOT_TAKE ? "take" : "give back", size,
+			 addr);
+		break;
+	}
+	return buf;
+}
+
 /* Prints whether replaying the recorded settings reproduces the recording. */
 static void print_agreement(const tide_out *to, const tide_whatif *x)
 {
 	const tide_sim_result *c = &x->sweep.recorded;
-	char n[32], t[32];
+	char n[32], t[32], why[200];
 
 	tide__fmt_count(n, sizeof n, (int64_t)c->checked);
 	if (!c->diverged && !x->q->n_taken)
@@ -123,7 +169,7 @@ static void print_agreement(const tide_out *to, const tide_whatif *x)
 					  t, sizeof t,
 					  (double)tide__whatif_time(x, &x->q->r[c->diverged_req]))
 				: "the end",
-			c->why);
+			difference_text(c, why, sizeof why));
 }
 
 static void print_check(const tide_out *to, const tide_whatif *x)
@@ -287,7 +333,7 @@ void tide__whatif_text(const tide_whatif *x, const tide_out *to)
 static void json_check(tide_json *j, const tide_whatif *x)
 {
 	const tide_sim_result *c = &x->sweep.recorded;
-	char text[400];
+	char text[400], why[200];
 
 	tide__sim_describe(&x->q->recorded, text, sizeof text);
 	tide__json_kobject(j, "recorded");
@@ -301,7 +347,8 @@ static void json_check(tide_json *j, const tide_whatif *x)
 		tide__json_kuint(j, "segment_events_followed", c->followed);
 		x->q->n ? tide__json_kbool(j, "reproduced", !c->diverged)
 			: tide__json_knull(j, "reproduced");
-		tide__json_kstr(j, "difference", c->diverged ? c->why : NULL);
+		tide__json_kstr(j, "difference",
+				c->diverged ? difference_text(c, why, sizeof why) : NULL);
 		tide__json_kuint(j, "simulated_reserved_peak_bytes", c->st.reserved_peak);
 		tide__json_kuint(j, "simulated_allocated_peak_bytes", c->st.allocated_peak);
 	} else {

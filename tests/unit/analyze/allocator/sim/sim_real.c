@@ -65,7 +65,8 @@ static void test_recorded(void **state)
 		assert_true(q->settings_known);
 		assert_int_equal(tide__sim_check(q, &out), TIDE_OK);
 		if (out.diverged)
-			fail_msg("%s: request %zu: %s", rows[i].file, out.diverged_req, out.why);
+			fail_msg("%s: request %zu: difference %d", rows[i].file, out.diverged_req,
+				 (int)out.difference.what);
 		same(rows[i].file, "recorded segment events", q->n_taken, rows[i].events);
 		same(rows[i].file, "reproduced", out.checked, rows[i].events);
 		same(rows[i].file, "empty_cache calls", q->n_empty, 0);
