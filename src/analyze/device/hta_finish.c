@@ -3,9 +3,7 @@
 /* Finishes a job: computes percentiles from the kept durations, sorts every table, and adds notes
  * on missing data. All orders are total (figures first, then texts), so equal input gives equal
  * bytes. */
-#include <inttypes.h>
 #include <stdlib.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "analyze/device/hta_job.h"
@@ -162,13 +160,19 @@ static void sort_all(tide_hta_job *job)
 
 /* ---- notes ---- */
 
+static bool add_note(tide_hta_job *job, tide_hta_note_kind kind, size_t first, int64_t n)
+{
+	if (!TIDE_ROOM(job->notes, job->cap_notes, job->n_notes + 1))
+		return false;
+	job->notes[job->n_notes++] = (tide_hta_note){ kind, first, n };
+	return true;
+}
+
 static bool note_duplicates(tide_hta_job *job)
 {
 	for (size_t i = 1; i < job->n_ranks; i++) {
-		const tide_hta_rank *a = &job->ranks[i - 1], *b = &job->ranks[i];
-		if (a->h->h.rank >= 0 && a->h->h.rank == b->h->h.rank &&
-		    !tide__hta_job_add_note(job, "rank %" PRId64 " has two traces: %s and %s",
-					    a->h->h.rank, a->trace, b->trace))
+		int64_t a = job->ranks[i - 1].h->h.rank, b = job->ranks[i].h->h.rank;
+		if (a >= 0 && a == b && !add_note(job, TIDE_HTA_TWO_TRACES, i - 1, 2))
 			return false;
 	}
 	return true;
@@ -178,9 +182,7 @@ static bool note_duplicates(tide_hta_job *job)
  * not an incomplete job. */
 static bool note_missing(tide_hta_job *job)
 {
-	int64_t next = 0, missing = 0, listed = 0, world = job->sum->h.world;
-	char list[200] = "";
-	size_t at = 0;
+	int64_t next = 0, missing = 0, world = job->sum->h.world;
 	if (job->n_ranks + job->n_failed < 2 || world <= 0)
 		return true;
 	for (size_t i = 0; i <= job->n_ranks; i++) {
@@ -188,10 +190,8 @@ static bool note_missing(tide_hta_job *job)
 		if (rank < 0 || rank > world)
 			rank = world;
 		for (; next < rank; next++, missing++) {
-			if (at < sizeof list - 24) {
-				at += (size_t)snprintf(list + at, sizeof list - at, " %" PRId64,
-						       next);
-				listed++;
+			if (job->n_missing < TIDE_HTA_MISSING_LISTED) {
+				job->missing[job->n_missing++] = next;
 			} else if (missing > 1000) {
 				missing += rank - next - 1;
 				next = rank - 1;
@@ -200,10 +200,7 @@ static bool note_missing(tide_hta_job *job)
 		if (next == rank)
 			next++;
 	}
-	if (!missing)
-		return true;
-	return tide__hta_job_add_note(job, "%" PRId64 " of %" PRId64 " ranks are missing:%s%s",
-				      missing, world, list, missing > listed ? " ..." : "");
+	return !missing || add_note(job, TIDE_HTA_MISSING, 0, missing);
 }
 
 static bool note_empty(tide_hta_job *job)
@@ -214,22 +211,12 @@ static bool note_empty(tide_hta_job *job)
 			empty++;
 			first = i;
 		}
-	if (!empty)
-		return true;
-	if (empty == 1)
-		return tide__hta_job_add_note(job, "no device rows%s in %s",
-					      job->ranks[first].h->h.left_out ? " in the window"
-									      : "",
-					      job->ranks[first].trace);
-	return tide__hta_job_add_note(job, "no device rows in %zu traces, the first is %s", empty,
-				      job->ranks[first].trace);
+	return !empty || add_note(job, TIDE_HTA_NO_ROWS, first, (int64_t)empty);
 }
 
-static bool write_notes(tide_hta_job *job)
+static bool find_notes(tide_hta_job *job)
 {
-	if (job->kept_too_many &&
-	    !tide__hta_job_add_note(job, "too many durations to keep: percentiles of some kernels "
-					 "are unknown"))
+	if (job->kept_too_many && !add_note(job, TIDE_HTA_NO_PERCENTILES, 0, 0))
 		return false;
 	return note_duplicates(job) && note_missing(job) && note_empty(job);
 }
@@ -239,5 +226,5 @@ tide_code tide__hta_job_finish(tide_hta_job *job, tide_error *err)
 	if (!percentiles(job->sum))
 		return tide__nomem(err);
 	sort_all(job);
-	return write_notes(job) ? TIDE_OK : tide__nomem(err);
+	return find_notes(job) ? TIDE_OK : tide__nomem(err);
 }

@@ -3,8 +3,6 @@
 #include "analyze/device/hta_job.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -39,26 +37,11 @@ void tide__hta_job_free(tide_hta_job *job)
 	}
 	for (size_t i = 0; i < job->n_failed; i++)
 		tide__free(job->failed[i].trace);
-	for (size_t i = 0; i < job->n_notes; i++)
-		tide__free(job->notes[i]);
 	tide__free(job->ranks);
 	tide__free(job->failed);
 	tide__free(job->notes);
 	tide__hta_free(job->sum);
 	tide__free(job);
-}
-
-bool tide__hta_job_add_note(tide_hta_job *job, const char *fmt, ...)
-{
-	char text[1000];
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
-	if (!TIDE_ROOM(job->notes, job->cap_notes, job->n_notes + 1))
-		return false;
-	job->notes[job->n_notes] = tide__strndup(text, strlen(text));
-	return job->notes[job->n_notes] && ++job->n_notes;
 }
 
 /* ---- merging -------------------------------------------------------------------------------- */
@@ -261,8 +244,10 @@ static tide_str sum_key(tide_hta_job *job, const tide_hta_loss *l, bool *adds)
 	if (*adds)
 		return l->key;
 	size_t len = place && n > 3 ? n - 3 : n; /* without "_at" */
-	int k = snprintf(buf, sizeof buf, "%.*s_traces", (int)(len < 200 ? len : 200), key);
-	return tide__hta_intern(job->sum, buf, (size_t)k);
+	len = len < 200 ? len : 200;
+	memcpy(buf, key, len);
+	memcpy(buf + len, "_traces", 7);
+	return tide__hta_intern(job->sum, buf, len + 7);
 }
 
 static bool add_loss(tide_hta_job *job, const tide_hta *h, tide_hta_loss *l)

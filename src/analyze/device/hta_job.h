@@ -20,14 +20,31 @@ typedef struct tide_hta_failed {
 	tide_error err;
 } tide_hta_failed;
 
+typedef enum tide_hta_note_kind {
+	TIDE_HTA_NO_PERCENTILES, /* too many durations: percentiles of some kernels are unknown */
+	TIDE_HTA_TWO_TRACES,	 /* ranks[first] and ranks[first + 1] are the same rank */
+	TIDE_HTA_MISSING,	 /* `n` ranks of the world have no trace; job->missing lists them */
+	TIDE_HTA_NO_ROWS,	 /* `n` traces have no device rows, the first is ranks[first] */
+} tide_hta_note_kind;
+
+typedef struct tide_hta_note {
+	tide_hta_note_kind kind;
+	size_t first;
+	int64_t n;
+} tide_hta_note;
+
+enum { TIDE_HTA_MISSING_LISTED = 100 }; /* ranks listed at most */
+
 typedef struct tide_hta_job {
 	tide_hta *sum;	      /* owned; head: sums over ranks; tables: merged over ranks */
 	tide_hta_rank *ranks; /* owned; after finish: by rank, unknown ones last, then by file */
 	size_t n_ranks, cap_ranks;
 	tide_hta_failed *failed; /* owned; by file */
 	size_t n_failed, cap_failed;
-	char **notes; /* owned; notes for the reader: missing ranks, no device rows ... */
+	tide_hta_note *notes; /* owned; render/report/device/hta.h writes them */
 	size_t n_notes, cap_notes;
+	int64_t missing[TIDE_HTA_MISSING_LISTED]; /* the first ranks without a trace */
+	size_t n_missing;
 	uint64_t max_kept;  /* bytes of durations kept for percentiles; default 1 GiB */
 	bool kept_too_many; /* the limit was reached: percentiles of some kernels are unknown */
 	tide_map kernels, apis, ops, op_kernels, annotations, collectives, copies, losses;
@@ -42,7 +59,7 @@ tide_code tide__hta_job_add(tide_hta_job *job, const char *trace, tide_hta *h, t
 /* Adds a rank that could not be read. */
 tide_code tide__hta_job_fail(tide_hta_job *job, const char *trace, const tide_error *why,
 			     tide_error *err);
-/* Sorts, computes percentiles, writes the notes. Call once, after the last rank. */
+/* Sorts, computes percentiles, finds the notes. Call once, after the last rank. */
 tide_code tide__hta_job_finish(tide_hta_job *job, tide_error *err);
 
 /* Makes a finished job of one rank; takes ownership of `h`. *out is NULL (with TIDE_OK) if it
@@ -52,9 +69,5 @@ tide_code tide__hta_job_make(const char *trace, tide_hta *h, tide_hta_job **out,
  * by the caller, also on failure. */
 tide_code tide__hta_job_find(const tide_model *m, const char *trace, tide_hta_job **out,
 			     tide_error *err);
-
-/* Adds a note for the reader, printf-like. Returns false if memory runs out. */
-bool tide__hta_job_add_note(tide_hta_job *job, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
 
 #endif

@@ -26,6 +26,10 @@ tide_grid *tide__grid_stragglers(const tide_hta_job *job);
 /* Streams of all ranks with their busy time and kernels' statistics. */
 tide_grid *tide__grid_streams(const tide_hta_job *job, size_t top);
 
+/* Writes note i of a job: missing ranks, traces without device rows. Returns buf. */
+enum { TIDE_HTA_NOTE = 1000 }; /* bytes that hold any note; longer paths are cut */
+char *tide__hta_note_text(const tide_hta_job *job, size_t i, char *buf, size_t n);
+
 typedef struct tide_hta_view {
 	size_t top;	    /* rows of long tables; 0 = all */
 	const char *window; /* the given window: "all", "drop-last-step", "steps 3..5" */

@@ -269,8 +269,10 @@ static void put_troubles(const tide_hta_job *job, tide_json *j)
 	}
 	tide__json_array_end(j);
 	tide__json_karray(j, "notes");
-	for (size_t i = 0; i < job->n_notes; i++)
-		tide__json_str(j, job->notes[i]);
+	for (size_t i = 0; i < job->n_notes; i++) {
+		char note[TIDE_HTA_NOTE];
+		tide__json_str(j, tide__hta_note_text(job, i, note, sizeof note));
+	}
 	tide__json_array_end(j);
 	put_losses(j, job->sum, job->sum);
 }

@@ -283,14 +283,54 @@ static bool loss_at(const void *user, size_t i, tide_loss *out)
 	return l->text.i || l->number;
 }
 
+static void missing_text(const tide_hta_job *job, int64_t missing, char *buf, size_t n)
+{
+	char list[200] = "";
+	size_t at = 0, i = 0;
+	for (; i < job->n_missing && at < sizeof list - 24; i++)
+		at += (size_t)snprintf(list + at, sizeof list - at, " %" PRId64, job->missing[i]);
+	snprintf(buf, n, "%" PRId64 " of %" PRId64 " ranks are missing:%s%s", missing,
+		 job->sum->h.world, list, missing > (int64_t)i ? " ..." : "");
+}
+
+char *tide__hta_note_text(const tide_hta_job *job, size_t i, char *buf, size_t n)
+{
+	const tide_hta_note *x = &job->notes[i];
+	const tide_hta_rank *r = &job->ranks[x->first];
+	switch (x->kind) {
+	case TIDE_HTA_NO_PERCENTILES:
+		snprintf(buf, n,
+			 "too many durations to keep: percentiles of some kernels are unknown");
+		break;
+	case TIDE_HTA_TWO_TRACES:
+		snprintf(buf, n, "rank %" PRId64 " has two traces: %s and %s", r->h->h.rank,
+			 r->trace, r[1].trace);
+		break;
+	case TIDE_HTA_MISSING:
+		missing_text(job, x->n, buf, n);
+		break;
+	case TIDE_HTA_NO_ROWS:
+		if (x->n == 1)
+			snprintf(buf, n, "no device rows%s in %s",
+				 r->h->h.left_out ? " in the window" : "", r->trace);
+		else
+			snprintf(buf, n, "no device rows in %" PRId64 " traces, the first is %s",
+				 x->n, r->trace);
+		break;
+	}
+	return buf;
+}
+
 /* Prints notes, ranks that failed, and losses. */
 static void print_troubles(const tide_hta_job *job, FILE *out, const tide_style *st)
 {
 	if (job->n_notes + job->n_failed + job->sum->losses.n)
 		fputc('\n', out);
 	for (size_t i = 0; i < job->n_notes; i++) {
+		char note[TIDE_HTA_NOTE];
 		fputs("note: ", out);
-		tide__put_words(out, job->notes[i], 6, 6, st->width);
+		tide__put_words(out, tide__hta_note_text(job, i, note, sizeof note), 6, 6,
+				st->width);
 	}
 	if (job->n_failed) {
 		char text[120];

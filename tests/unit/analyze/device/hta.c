@@ -460,7 +460,9 @@ static void test_empty(void **state)
 	assert_int_equal(tide__hta_job_add(job, "cpu.json", h, NULL), TIDE_OK);
 	assert_int_equal(tide__hta_job_finish(job, NULL), TIDE_OK);
 	assert_int_equal(job->n_notes, 1);
-	assert_string_equal(job->notes[0], "no device rows in cpu.json");
+	assert_int_equal(job->notes[0].kind, TIDE_HTA_NO_ROWS);
+	assert_int_equal(job->notes[0].n, 1);
+	assert_string_equal(job->ranks[job->notes[0].first].trace, "cpu.json");
 	tide__hta_job_free(job);
 	tide__model_free(m);
 }
