@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
+
 const char *tide__device_name(const tide_model *m, uint32_t d, char *buf, size_t n)
 {
 	if (!d || d >= m->devices.n)
@@ -52,6 +54,15 @@ char *tide__lane_name(const tide_model *m, tide_lane_id lane, char *buf, size_t 
 
 /* ---- frames ---- */
 
+char *tide__lane_name_in_process(const tide_model *m, tide_lane_id lane, char *buf, size_t n)
+{
+	enum { PROCESS = 40 }; /* bytes kept for it */
+	size_t at = strlen(tide__lane_name(m, lane, buf, n - PROCESS));
+	snprintf(buf + at, n - at, " of process %" PRId64,
+		 m->processes.pid[m->lanes.process[lane.i].i]);
+	return buf;
+}
+
 size_t tide__bare_name(const char *s, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
@@ -83,6 +94,43 @@ char *tide__frame_name(const tide_model *m, tide_frame_id f, char *buf, size_t n
 
 /* ---- tensors ---- */
 
+/* Appends a text of a frame, truncated if its bytes are used up (names.h), and returns its end. */
+static char *put_part(const tide_model *m, char *to, tide_str id, uint64_t *long_bytes)
+{
+	enum { LONG = 512, CUT = 200, WHOLE = 16 << 20 };
+	size_t n;
+	const char *s = tide__text(m, id, &n);
+	if (n > LONG && (*long_bytes += n) > WHOLE) {
+		for (n = CUT; n > CUT - 4 && ((unsigned char)s[n] & 0xc0) == 0x80;)
+			n--; /* not inside a character */
+		memcpy(to, s, n);
+		return to + n + sprintf(to + n, "... #%" PRIu32, id.i);
+	}
+	memcpy(to, s, n);
+	return to + n;
+}
+
+char *tide__frame_full_name(const tide_model *m, tide_frame_id f, bool line, uint64_t *long_bytes,
+			    size_t *n)
+{
+	tide_str fn = m->frames.function[f.i], src = m->frames.file[f.i];
+	size_t nf, ns;
+	tide__text(m, fn, &nf);
+	tide__text(m, src, &ns);
+	char *s = tide__alloc(nf + ns + 16, 1), *p = s;
+	if (!s)
+		return NULL;
+	p = put_part(m, p, fn, long_bytes);
+	if (ns) {
+		p = put_part(m, p + sprintf(p, " ("), src, long_bytes);
+		if (m->frames.line[f.i] && line)
+			p += snprintf(p, 12, ":%" PRIu32, m->frames.line[f.i]);
+		*p++ = ')';
+	}
+	*n = (size_t)(p - s);
+	return s;
+}
+
 static size_t shape_text(const tide_model *m, tide_str name, unsigned dtype, uint64_t dims,
 			 uint32_t ndim, char *buf, size_t n)
 {
@@ -107,4 +155,17 @@ size_t tide__view_name(const tide_model *m, uint32_t view, char *buf, size_t n)
 {
 	const tide_views *v = &m->views;
 	return shape_text(m, v->name[view], v->dtype[view], v->dims[view], v->ndim[view], buf, n);
+}
+
+size_t tide__storage_name(uint8_t role, size_t tensors, char *buf, size_t n)
+{
+	static const char *const what[] = {
+		[TIDE_ROLE_PARAMETER] = "flattened parameters",
+		[TIDE_ROLE_GRADIENT] = "gradient bucket",
+		[TIDE_ROLE_OPTIMIZER] = "flattened optimizer state",
+		[TIDE_ROLE_BUFFER] = "flattened buffers",
+	};
+	const char *text =
+		role < sizeof what / sizeof *what && what[role] ? what[role] : "shared storage";
+	return (size_t)snprintf(buf, n, "%s, %zu tensor%s", text, tensors, tensors == 1 ? "" : "s");
 }

@@ -41,13 +41,14 @@ static uint64_t key_tensor(tide_groups *g, const tide_model *m, uint32_t row)
 	char buf[TIDE_TENSOR_NAME];
 	uint32_t t = tide__map_get(&g->tensors, row);
 	static const char rest[] = "(rest of ";
-	size_t n = tide__storage_text(&g->parts, m, row, buf + sizeof rest - 1,
-				      sizeof buf - sizeof rest);
+	size_t n;
+	uint8_t role = tide__view_parts_role(&g->parts, m, row, &n);
 	if (!t && !n)
 		return 0;
 	if (n) { /* the views have rows of their own */
 		memcpy(buf, rest, sizeof rest - 1);
-		n += sizeof rest - 1;
+		n = tide__storage_name(role, n, buf + sizeof rest - 1, sizeof buf - sizeof rest) +
+		    sizeof rest - 1;
 		buf[n++] = ')';
 	} else {
 		n = tide__tensor_name(m, t, buf, sizeof buf);

@@ -3,7 +3,6 @@
 /* Sorts views by allocation and offset, then clips overlaps in one pass. */
 #include "analyze/memory/view_parts.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyze/memory/groups.h"
@@ -78,23 +77,12 @@ const tide_view_part *tide__view_parts_of(const tide_view_parts *p, const tide_m
 	return &p->v[at - 1];
 }
 
-size_t tide__storage_text(const tide_view_parts *p, const tide_model *m, uint32_t alloc, char *buf,
-			  size_t n)
+uint8_t tide__view_parts_role(const tide_view_parts *p, const tide_model *m, uint32_t alloc,
+			      size_t *n)
 {
-	static const char *const what[] = {
-		[TIDE_ROLE_PARAMETER] = "flattened parameters",
-		[TIDE_ROLE_GRADIENT] = "gradient bucket",
-		[TIDE_ROLE_OPTIMIZER] = "flattened optimizer state",
-		[TIDE_ROLE_BUFFER] = "flattened buffers",
-	};
-	size_t k;
-	const tide_view_part *v = tide__view_parts_of(p, m, alloc, &k);
-	if (!k)
-		return 0;
-	uint8_t role = m->views.role[v->view];
-	for (size_t i = 1; i < k; i++)
+	const tide_view_part *v = tide__view_parts_of(p, m, alloc, n);
+	uint8_t role = *n ? m->views.role[v->view] : 0;
+	for (size_t i = 1; i < *n; i++)
 		role = m->views.role[v[i].view] == role ? role : 0;
-	const char *text =
-		role < sizeof what / sizeof *what && what[role] ? what[role] : "shared storage";
-	return (size_t)snprintf(buf, n, "%s, %zu tensor%s", text, k, k == 1 ? "" : "s");
+	return role;
 }

@@ -31,9 +31,8 @@ void tide__view_parts_free(tide_view_parts *p);
 const tide_view_part *tide__view_parts_of(const tide_view_parts *p, const tide_model *m,
 					  uint32_t alloc, size_t *n);
 
-/* Writes a description of a shared allocation into buf: "gradient bucket, 4 tensors", "flattened
- * parameters, 12 tensors", "storage of 3 tensors" if roles differ. Returns its length, 0 without
- * parts. */
-size_t tide__storage_text(const tide_view_parts *p, const tide_model *m, uint32_t alloc, char *buf,
-			  size_t n);
+/* Returns the role that all views of an allocation have, 0 if they differ or it has none; *n is
+ * the number of views. */
+uint8_t tide__view_parts_role(const tide_view_parts *p, const tide_model *m, uint32_t alloc,
+			      size_t *n);
 #endif

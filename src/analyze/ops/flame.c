@@ -5,8 +5,6 @@
  * something. All chains lead to smaller rows (S1, stacks.parent), so they end on any input. */
 #include "analyze/ops/flame.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "analyze/memory/live_set.h"
@@ -29,7 +27,7 @@ typedef struct builder {
 	uint32_t *todo;	    /* chain being resolved, outermost last */
 	size_t n_todo, cap_todo;
 	tide_order_path *order; /* per lane, when time order is kept */
-	size_t long_bytes;	/* bytes of long texts in frames' names so far */
+	uint64_t long_bytes;	/* bytes of long texts in frames' names so far */
 	bool failed;
 } builder;
 
@@ -66,45 +64,16 @@ static uint32_t span_name(builder *b, tide_str id)
 	return b->names[id.i];
 }
 
-/* Appends a text to a frame's name and returns its end. Many frames may share one very long text,
- * and each has its own name (its line). Such texts are complete until they have used WHOLE bytes;
- * then they are truncated, and the number of the text keeps names distinct. */
-enum { LONG = 512, CUT = 200, WHOLE = 16 << 20 };
-static char *put_part(builder *b, char *to, tide_str id)
-{
-	size_t n;
-	const char *s = tide__text(b->m, id, &n);
-	if (n > LONG && (b->long_bytes += n) > WHOLE) {
-		for (n = CUT; n > CUT - 4 && ((unsigned char)s[n] & 0xc0) == 0x80;)
-			n--; /* not inside a character */
-		memcpy(to, s, n);
-		return to + n + sprintf(to + n, "... #%" PRIu32, id.i);
-	}
-	memcpy(to, s, n);
-	return to + n;
-}
-
 /* Returns the id of the text "function (file:line)", as far as known. */
 static uint32_t frame_name(builder *b, tide_frame_id id)
 {
-	const tide_model *m = b->m;
-	tide_str fn = m->frames.function[id.i], src = m->frames.file[id.i];
-	size_t nf, ns;
+	size_t n;
 	if (b->frames[id.i])
 		return b->frames[id.i];
-	tide__text(m, fn, &nf);
-	tide__text(m, src, &ns);
-	char *s = tide__alloc(nf + ns + 16, 1), *p = s;
+	char *s = tide__frame_full_name(b->m, id, !b->opt->no_lines, &b->long_bytes, &n);
 	if (!s)
 		return 0;
-	p = put_part(b, p, fn);
-	if (ns) {
-		p = put_part(b, p + sprintf(p, " ("), src);
-		if (m->frames.line[id.i] && !b->opt->no_lines)
-			p += snprintf(p, 12, ":%" PRIu32, m->frames.line[id.i]);
-		*p++ = ')';
-	}
-	b->frames[id.i] = tide__flame_text(b->f, s, (size_t)(p - s));
+	b->frames[id.i] = tide__flame_text(b->f, s, n);
 	tide__free(s);
 	return b->frames[id.i];
 }
@@ -129,9 +98,7 @@ static bool lane_node(builder *b, tide_lane_id lane, uint32_t *node)
 	tide__lane_name(b->m, lane, s, sizeof s - 40);
 	*node = tide__flame_get_child(b->f, 0, text(b, s), TIDE_NODE_LANE);
 	if (*node && *node < before) { /* another lane has this name: one of another process */
-		size_t n = strlen(s);
-		snprintf(s + n, sizeof s - n, " of process %" PRId64,
-			 b->m->processes.pid[b->m->lanes.process[lane.i].i]);
+		tide__lane_name_in_process(b->m, lane, s, sizeof s);
 		*node = tide__flame_get_child(b->f, 0, text(b, s), TIDE_NODE_LANE);
 	}
 	return (b->of_lane[lane.i] = *node) != 0;

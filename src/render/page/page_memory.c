@@ -60,11 +60,12 @@ static uint32_t tensor_of(struct memory *x, uint32_t alloc)
 {
 	char buf[TIDE_TENSOR_NAME];
 	uint32_t row = x->tensor[alloc];
-	size_t at = tide__storage_text(&x->parts, x->m, alloc, buf, sizeof buf);
+	size_t at;
+	uint8_t role = tide__view_parts_role(&x->parts, x->m, alloc, &at);
 	if (!row && !at)
 		return 0;
-	if (!at)
-		at = tide__tensor_name(x->m, row, buf, sizeof buf);
+	at = at ? tide__storage_name(role, at, buf, sizeof buf)
+		: tide__tensor_name(x->m, row, buf, sizeof buf);
 	uint32_t id = tide__strings_add(x->labels, buf, at);
 	if (!id)
 		tide__box_fail(x->b);

@@ -2,20 +2,25 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "analyze/memory/ledger/device_ledger.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/memory/reserved.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "model/device_counter.h"
 
 enum { USED, TOTAL, RESERVED, PROCESS, OTHERS, POOLS, POOLS_USED, N_SERIES };
-static const char *const series_names[] = {
-	"nvml.cuda:%lld.used_bytes",	   "nvml.cuda:%lld.total_bytes",
-	"nvml.cuda:%lld.reserved_bytes",   "nvml.cuda:%lld.process_bytes",
-	"nvml.cuda:%lld.others_bytes",	   "cuda_pools.cuda:%lld.reserved_bytes",
-	"cuda_pools.cuda:%lld.used_bytes",
+static const struct {
+	const char *source, *what; /* counter "SOURCE.cuda:N.WHAT" */
+} series_names[] = {
+	[USED] = { "nvml", "used_bytes" },
+	[TOTAL] = { "nvml", "total_bytes" },
+	[RESERVED] = { "nvml", "reserved_bytes" },
+	[PROCESS] = { "nvml", "process_bytes" },
+	[OTHERS] = { "nvml", "others_bytes" },
+	[POOLS] = { "cuda_pools", "reserved_bytes" },
+	[POOLS_USED] = { "cuda_pools", "used_bytes" },
 };
 
 struct work {
@@ -31,16 +36,6 @@ struct work {
 
 /* ---- available data ---- */
 
-static uint32_t find_counter(const tide_model *m, int64_t index, int series)
-{
-	char name[64];
-	snprintf(name, sizeof name, series_names[series], (long long)index);
-	for (uint32_t i = 1; i < m->counters.n; i++)
-		if (!strcmp(tide__text(m, m->counters.name[i], NULL), name))
-			return i;
-	return 0;
-}
-
 static bool is_framework(const tide_model *m, tide_stack_id stack)
 {
 	const char *library = tide__text(m, m->frames.file[m->stacks.frame[stack.i].i], NULL);
@@ -52,7 +47,8 @@ static void look(struct work *w)
 	const tide_model *m = w->m;
 	uint32_t d = w->l->device;
 	for (int i = 0; i < N_SERIES; i++)
-		w->counters[i] = find_counter(m, m->devices.index[d], i);
+		w->counters[i] =
+			tide__gpu_counter(m, series_names[i].source, series_names[i].what, d);
 	for (uint32_t i = 1; i < m->pools.n; i++)
 		if (m->pools.device[i].i == d &&
 		    !strcmp(tide__text(m, m->pools.name[i], NULL), "cuda"))
@@ -346,26 +342,17 @@ static bool find_sources(struct work *w)
 
 /* ---- which device, which process ---- */
 
-static const char *fact_text(const tide_model *m, const char *key)
-{
-	int64_t f = tide__fact_find(m, key);
-	return f >= 0 ? tide__text(m, m->facts.text[f], NULL) : "";
-}
-
 static void identify(const tide_model *m, tide_ledger *l)
 {
-	char key[64];
+	size_t n;
+	const char *name = tide__text(m, m->devices.name[l->device], &n);
 	l->index = m->devices.index[l->device];
 	l->wall0_ns = m->wall0_ns;
 	l->pid = m->processes.n > 1 ? m->processes.pid[1] : -1;
-	snprintf(key, sizeof key, "gpu.uuid.cuda:%lld", (long long)l->index);
-	const char *uuid = fact_text(m, key);
-	if (*uuid)
-		snprintf(l->id, sizeof l->id, "%.200s", uuid);
-	else
-		snprintf(l->id, sizeof l->id, "%.200s:%lld", fact_text(m, "host.name"),
-			 (long long)l->index);
-	snprintf(l->name, sizeof l->name, "%.95s", tide__text(m, m->devices.name[l->device], NULL));
+	tide__gpu_identity(m, l->device, l->id, sizeof l->id);
+	n = n < sizeof l->name ? n : sizeof l->name - 1;
+	memcpy(l->name, name, n);
+	l->name[n] = 0;
 }
 
 static bool fill(const tide_model *m, const tide_reserved *reserved, tide_ledger *l)

@@ -7,6 +7,7 @@
 
 #include "analyze/memory/groups.h"
 #include "import/import.h"
+#include "model/names.h"
 #include "models.h"
 #include "render/text/labels.h"
 #include "testing.h"
@@ -59,7 +60,9 @@ static const char *text_of(const tide_model *m, uint32_t alloc)
 	static char buf[200];
 	tide_view_parts p;
 	assert_true(tide__view_parts_find(m, &p));
-	buf[tide__storage_text(&p, m, alloc, buf, sizeof buf)] = 0;
+	size_t n;
+	uint8_t role = tide__view_parts_role(&p, m, alloc, &n);
+	buf[n ? tide__storage_name(role, n, buf, sizeof buf) : 0] = 0;
 	tide__view_parts_free(&p);
 	return buf;
 }
