@@ -90,14 +90,7 @@ SEES_MODEL = {
 # their reasons.
 FORMATS = {
     "analyze/advice/": "A recommendation is a sentence with its figures; commands, pages, C and Python show the same sentence.",
-    "analyze/device/hta_finish.c": "A note lists ranks without a trace; text, JSON, pages and the C library show the same note.",
-    "analyze/device/hta_job.c": "The same: notes on ranks that do not fit together are part of the result.",
-    "analyze/memory/view_parts.c": "Allocations are grouped by this text: tensors that share a storage are one group.",
-    "analyze/memory/ledger/device_ledger.c": "Facts and counters of a GPU are looked up by keys that contain its number.",
-    "analyze/ops/flame.c": "Paths are merged by the texts of their frames, so a frame's text is its key.",
     "analyze/allocator/sim/config.c": "Settings are written as PYTORCH_CUDA_ALLOC_CONF spells them, the inverse of the parser beside it.",
-    "analyze/allocator/sim/check.c": "The first difference between two replays is kept as a sentence: what differs depends on the event.",
-    "analyze/compat/frame.c": "Microseconds must be the double that a JSON reader makes of their text, also above 2^53 ns.",
 }
 
 # Modules of the package that may import a sub-package, and why.
@@ -107,7 +100,7 @@ ABOVE = {"_pytest.py": "the plugin measures objects where a test asks for it"}
 INJECTED = {"base", "runtime", "capture"}
 FOREIGN = re.compile(r"^(zstd|isa-l|cairo|microhttpd|mpi|cmocka|zlib)")
 ONLY_CLI = re.compile(r"(?<![\w.>])(?:printf|puts|putchar|perror|exit|abort)\s*\(|\bstdout\b|\bstderr\b")
-FORMATTING = re.compile(r"(?<!\w)(?:v?snprintf|v?asprintf|v?fprintf|open_memstream|tide__fmt_\w+)\s*\(|\bFILE\s*\*")
+FORMATTING = re.compile(r"(?<!\w)(?:v?s?n?printf|v?asprintf|v?fprintf|open_memstream|tide__fmt_\w+)\s*\(|\bFILE\s*\*")
 RESIZING = re.compile(r"\btide__realloc\s*\(")
 PYTHON = re.compile(r"^\s*(?:from\s+(\.+)(\w*)|import\s+tidemark\.(\w+))")
 
