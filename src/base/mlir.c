@@ -62,10 +62,10 @@ static const char *closing(const char *p, const char *end)
 
 /* Returns the text inside the brackets at *p and advances *p past them. If unclosed, returns the
  * rest. */
-static tide_slice inside(const char **p, const char *end, bool *whole)
+static tide_slice inside(const char **p, const char *end, bool *closed)
 {
 	const char *from = *p + 1, *to = closing(*p, end);
-	*whole &= to != NULL;
+	*closed &= to != NULL;
 	*p = to ? to + 1 : end;
 	to = to ? to : end;
 	return (tide_slice){ from, (size_t)(to - from) };
@@ -118,7 +118,7 @@ static bool at(const char *p, const char *end, const char *text, size_t n)
 }
 
 /* Returns the end of the types: the " loc(" outside of brackets, or the end of the text. */
-static const char *type_end(const char *p, const char *end)
+static const char *type_end(const char *p, const char *end, bool *closed)
 {
 	while (p < end) {
 		if (*p == ' ' && at(blanks(p, end), end, "loc(", 4))
@@ -127,6 +127,7 @@ static const char *type_end(const char *p, const char *end)
 			p = past_string(p, end);
 		} else if (kind[(uint8_t)*p] == OPEN) {
 			const char *to = closing(p, end);
+			*closed &= to != NULL;
 			p = to ? to + 1 : end;
 		} else {
 			p++;
@@ -153,7 +154,7 @@ static const char *arrow(const char *p, const char *end)
 
 static const char *types(const char *p, const char *end, tide_mlir_op *out)
 {
-	const char *to = type_end(p, end), *between = arrow(p, to);
+	const char *to = type_end(p, end, &out->closed), *between = arrow(p, to);
 	tide_slice in = trim(p, between);
 	if (in.n > 1 && in.s[0] == '(' && closing(in.s, in.s + in.n) == in.s + in.n - 1)
 		in = (tide_slice){ in.s + 1, in.n - 2 };
@@ -166,35 +167,35 @@ static const char *types(const char *p, const char *end, tide_mlir_op *out)
 bool tide__mlir_parse_op(const char *s, size_t n, tide_mlir_op *out)
 {
 	const char *end = s + n, *p = blanks(s, end);
-	*out = (tide_mlir_op){ .whole = true };
+	*out = (tide_mlir_op){ .whole = true, .closed = true };
 	if (p == end)
 		return false;
 	p = results(p, end, &out->results);
 	p = name(p, end, &out->name);
 	if (!p)
 		return false;
-	out->operands = inside(&p, end, &out->whole);
+	out->operands = inside(&p, end, &out->closed);
 	while ((p = blanks(p, end)) < end) {
 		if (at(p, end, "<{", 2)) {
-			tide_slice a = inside(&p, end, &out->whole);
+			tide_slice a = inside(&p, end, &out->closed);
 			bool closed = a.n && a.s[a.n - 1] == '}';
 			out->attrs = (tide_slice){ a.s + 1, a.n - 1 - closed };
 		} else if (*p == '{') {
-			out->more = inside(&p, end, &out->whole);
+			out->more = inside(&p, end, &out->closed);
 		} else if (*p == '[' || *p == '(' || *p == '<') {
-			inside(&p, end, &out->whole); /* successors, regions that were skipped */
+			inside(&p, end, &out->closed); /* successors, regions that were skipped */
 		} else if (*p == ':') {
 			p = types(p + 1, end, out);
 		} else if (at(p, end, "loc(", 4)) {
 			p += 3;
-			out->loc = inside(&p, end, &out->whole);
+			out->loc = inside(&p, end, &out->closed);
 			break;
 		} else {
 			p++;
 			out->whole = false;
 		}
 	}
-	out->whole &= out->loc.s != NULL;
+	out->whole &= out->closed && out->loc.s != NULL;
 	return true;
 }
 

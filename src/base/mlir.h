@@ -29,7 +29,8 @@ typedef struct tide_mlir_op {
 	tide_slice in_types;  /* between the parentheses after the colon */
 	tide_slice out_types; /* after the arrow, as written */
 	tide_slice loc;	      /* between the parentheses of loc( ) */
-	bool whole;	      /* every bracket was closed and the text ended with the op */
+	bool closed;	      /* every bracket was closed: false for a text that was cut */
+	bool whole;	      /* closed, and the text ended with the op */
 } tide_mlir_op;
 
 /* Returns false if the text does not start with "name(". For a text that ends early, the parts read

@@ -4,7 +4,7 @@
 """Every command that the README shows under "What to ask" works as written, no document names an option that a command lacks, no
 document or comment names a missing file, and docs/README.md has every document: readme.py TIDEMARK SAMPLE SOURCE.
 
-FILE, TRACE, SNAPSHOT, A and B become small inputs; parts in square brackets are tried too. `serve` only has to begin."""
+FILE, TRACE, LOG, SNAPSHOT, A and B become small inputs; parts in square brackets are tried too. `serve` only has to begin."""
 import re
 import shlex
 import subprocess
@@ -25,6 +25,7 @@ def inputs(folder: Path, source: Path) -> dict:
     data = source / "tests" / "data"
     return {"FILE": "train.tide", "A": "train.tide", "B": "train.tide", "FOLDER": str(folder),
             "TRACE": str(data / "kineto_gpt_train.json.gz"), "TRACE...": str(data / "kineto_gpt_train.json.gz"),
+            "LOG": str(source / "tests" / "fuzz" / "ttlog.corpus" / "plain"),
             "SNAPSHOT": str(data / "torchsnap" / "snapshot_oom.pickle.gz")}
 
 

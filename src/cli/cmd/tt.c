@@ -82,6 +82,8 @@ static void cut_end(char *name, const char *end)
 static void stem_of(const char *path, char *out, size_t n)
 {
 	snprintf(out, n, "%s", base_name(path));
+	cut_end(out, ".gz");
+	cut_end(out, ".zst");
 	char *dot = strrchr(out, '.');
 	if (dot && dot > out)
 		*dot = 0;
@@ -355,8 +357,12 @@ static int analyze(const tide_args *a, const char *log, const place *p, bool kee
 	o.skip_runs = (uint32_t)a->opt[O_RUNS].num;
 	o.rank = a->opt[O_RANK].set ? a->opt[O_RANK].num : -1;
 	tide_model *m = tide__cli_load(a, log, 0);
-	if (!m)
+	if (!m) {
+		if (!access(log, R_OK) && !tide__load_knows(log))
+			fputs("There is no line of the runtime in it. " LOGGING_OFF,
+			      tide__cli_errors());
 		return 1;
+	}
 	int rc;
 	if (tide__tt_find(m, &o, &t, &err) != TIDE_OK)
 		rc = no_states(a, log, m, &err);
@@ -556,9 +562,6 @@ static int run_script(const tide_args *a)
 	if (status)
 		fprintf(tide__cli_errors(), "Warning: Script exited with code %d\n", status);
 	int end = a->opt[O_LOG].set ? later(a, &p) : analyze(a, log, &p, true);
-	if (end && !a->opt[O_LOG].set && !tide__load_knows(log))
-		fprintf(tide__cli_errors(),
-			"The script's output has no line of the runtime. " LOGGING_OFF);
 	return status ? status : end;
 }
 

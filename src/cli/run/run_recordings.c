@@ -400,6 +400,6 @@ void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, 
 			"tidemark run: nothing was recorded into %s: the program %s, recorded into "
 			"a file of its own, or the file was removed",
 			file,
-			heap ? "is statically linked or set-uid"
-			     : "did not use PyTorch's allocators");
+			heap ? "is statically linked, set-uid or built with ThreadSanitizer"
+			     : "did not use PyTorch's allocators (--heap records any program)");
 }

@@ -138,6 +138,7 @@ static bool read_op(ttlog *x, tt_op *o, tide_str module, tide_slice text)
 		o->name = tide__intern(x->m, "(unreadable operation)");
 		return o->name.i || tide__ttlog_nomem(x);
 	}
+	o->cut = !p.closed;
 	o->kind = kind_of(p.name);
 	o->name = tide__intern_n(x->m, p.name.s, p.name.n);
 	o->n_results = names(x, p.results, o->results, TT_RESULTS);
@@ -509,6 +510,7 @@ bool tide__ttlog_take(ttlog *x, tt_rank *r, const tt_line *l)
 	case TT_OP: {
 		uint32_t op = op_of(x, r, l->text);
 		x->op_lines++;
+		x->cut += op && x->ops[op - 1].cut && !l->cut;
 		return op && settle_op(x, r) && begin_op(x, r, op, (tide_str){ 0 });
 	}
 	case TT_START:

@@ -83,6 +83,7 @@ typedef struct tt_op { /* an operation's text; created once for each distinct te
 	uint32_t tensor_dims, n_dims; /* shape of its first result in model.dims */
 	uint8_t dtype, kind, n_operands, n_results;
 	uint8_t pool; /* of its first result; TT_POOLS = another, or TT_POOL_UNKNOWN */
+	bool cut;     /* a bracket of the text is not closed */
 } tt_op;
 
 typedef struct tt_frame { /* an open program, or the load_cached operation that opened one */

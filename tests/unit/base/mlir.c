@@ -75,8 +75,12 @@ static void test_ops(void **state)
 		is(p.out_types, r->out);
 		is(p.loc, r->loc);
 		assert_int_equal(p.whole, r->whole);
+		assert_int_equal(p.closed, r->whole);
 	}
 	tide_mlir_op p;
+	static const char unlocated[] = "%1 = \"t.x\"(%0) : (i1) -> i1";
+	assert_true(tide__mlir_op(unlocated, sizeof unlocated - 1, &p));
+	assert_true(p.closed && !p.whole);
 	static const char *const none[] = {
 		"", " ", "%1 =", "name", "\"open(", "(", "%1 = %2 = x"
 	};

@@ -3,7 +3,7 @@
 // Threads, streams, memory and phases on one time axis.
 import { signal } from '../../signals';
 import { useEffect, useMemo, useRef, useState } from '../../hooks';
-import { count, lasts } from '../../data/format';
+import { axis, count, lasts } from '../../data/format';
 import { buildMip, oneGroup, picture } from '../../data/levels';
 import { linksOf, notesOf } from '../../data/notes';
 import { getCoarse, getMemory, getSpans, getTables, type Main } from '../../data/page';
@@ -55,7 +55,8 @@ export function Timeline({ main }: { main: Main }) {
 function ganttText(s: Spans): string {
   const lanes = sum(s.tracks, (t) => t.rows.length);
   const time = most(s.t1, same) + most(s.t0, (t) => -t, -Infinity);
-  return `${count(s.n)} operations | ${lanes} concurrent lanes | ${(time / 1e6).toFixed(2)} ms total time`;
+  const total = axis.ops ? 'axis: Operations' : `${(time / 1e6).toFixed(2)} ms total time · axis: Time (milliseconds)`;
+  return `${count(s.n)} operations | ${lanes} concurrent lanes | ${total}`;
 }
 
 function Ready({ main, spans, phases }: { main: Main; spans: Spans; phases: Parameters<typeof useStage>[2] }) {
@@ -113,7 +114,7 @@ function Ready({ main, spans, phases }: { main: Main; spans: Spans; phases: Para
   const at = cursor.value;
   return (
     <div class="stack timeline-view">
-      {gantt && <p>{ganttText(spans)} · axis: Time (milliseconds)</p>}
+      {gantt && <p>{ganttText(spans)}</p>}
       <Stage g={g} acts={acts} scene={{ span: span.value, cursor: at, links, found: hit, color, live, life: m && row !== null && row < m.n ? [m.born[row], m.died[row]] : undefined }} />
       <Legend items={(gantt ? Object.keys(modules) : spans.used).map((c) => ({ color: css(gantt ? modules[c] : catColor(c)), text: c.replaceAll('_', ' ') }))} />
       <p class="heard" aria-live="polite">{at !== null && at < spans.n ? `${title(spans, at)}, ${lasts(spans.t1[at] - spans.t0[at])}` : ''}</p>
