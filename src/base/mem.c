@@ -30,6 +30,14 @@ void tide__mem_set_budget(uint64_t bytes)
 	tide__mem_forgive();
 }
 
+void tide__mem_map_large(void)
+{
+	enum { MAPPED = 512 << 10 }; /* fixed thresholds: glibc raises its own after each free */
+	mallopt(M_MMAP_THRESHOLD, MAPPED);
+	mallopt(M_TRIM_THRESHOLD, 2 * MAPPED);
+	malloc_trim(0);
+}
+
 uint64_t tide__mem_budget_now(void)
 {
 	return atomic_load(&budget);

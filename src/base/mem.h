@@ -50,6 +50,10 @@ void tide__mem_ask(int (*ok)(size_t bytes, int grows));
  * made elsewhere (stdio buffers, zstd). */
 void tide__mem_set_budget(uint64_t bytes);
 uint64_t tide__mem_budget_now(void);
+/* Gives each large block its own mapping from now on: a freed one returns to the kernel at once, and
+ * a growing one moves without a second copy. The process then stays near its budget, at the cost of
+ * page faults. For servers. */
+void tide__mem_map_large(void);
 /* Returns the bytes currently counted. */
 uint64_t tide__mem_live(void);
 /* Returns true if the budget refused an allocation since tide__mem_set_budget or tide__mem_forgive. */

@@ -170,6 +170,7 @@ tide_code tide__server_start(const tide_server_options *opt, tide_server **out, 
 	}
 	if (opt->max_bytes < UINT64_MAX - OWN_BYTES)
 		tide__mem_set_budget(opt->max_bytes + OWN_BYTES);
+	tide__mem_map_large();
 	tide__mem_ask(tide__memory_limit_for);
 	tide__input_refuse_links();
 	make_shell(s);
