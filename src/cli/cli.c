@@ -121,8 +121,9 @@ void tide__cli_note(const char *fmt, ...)
 void tide__cli_note_truncated(uint64_t texts)
 {
 	if (texts)
-		tide__cli_note("note: %llu long texts are cut; each is complete at its first use",
-			       (unsigned long long)texts);
+		tide__cli_note(
+			"note: %llu long texts are cut; each is complete at its first use, a path keeps its inner end",
+			(unsigned long long)texts);
 }
 
 static const char *output_path(const tide_args *a)

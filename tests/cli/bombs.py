@@ -4,6 +4,8 @@
 """Small files that make large models: a command stops at --max-memory with one clear line, or reports on the beginning.
 
 bombs.py TIDEMARK WRITER: WRITER is bomb.c."""
+import gzip
+import json
 import os
 import pickle
 import resource
@@ -49,6 +51,13 @@ def shared_event(path):
         pickle.dump({"segments": [], "device_traces": [[event(1)] * 3000000]}, f, protocol=4)
 
 
+def equal_spans(path):
+    """Ops of equal times: each is inside the one before, and every path is as long as paths get."""
+    one = '{"ph":"X","cat":"cpu_op","name":"aten::add","pid":1,"tid":1,"ts":0,"dur":5}'
+    with gzip.open(path, "wt", compresslevel=1) as f:
+        f.write('{"traceEvents":[' + ",".join([one] * 60000) + "]}")
+
+
 def sanitized():
     """Sanitizers map terabytes: they cannot start in less address space."""
     return subprocess.run([TIDEMARK, "--version"], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (AS, AS)), capture_output=True, check=False).returncode != 0
@@ -83,6 +92,13 @@ with tempfile.TemporaryDirectory() as folder:
             status, out, err, most = measured(TIDEMARK, commands[0], path, limits=lambda: resource.setrlimit(resource.RLIMIT_AS, (AS, AS)))
             print(f"{make.__name__}: {commands[0]} in {AS >> 20} MiB of address space: {most >> 20} MiB, exit status {status}")
             assert "for lack of memory" in out if status == 0 else "more memory than the limit of" in err, (status, out, err)
+    equal_spans(f"{folder}/equal.json.gz")
+    status, out, err, most = measured(TIDEMARK, "ops", "--json", f"{folder}/equal.json.gz")
+    print(f"equal spans: {len(out) >> 20} MiB of JSON, {most >> 20} MiB")
+    assert status == 0 and len(out) < 120 << 20 and "long texts are cut" in err, (status, len(out), err)
+    assert sanitized() or most < 100 << 20, most >> 20
+    rows = json.loads(out)["ops"]
+    assert len(rows) == 60000 and rows[-1]["depth"] == 59999 and rows[-1]["path"].endswith("/aten::add"), rows[-1]
     for wrong in "--max-memory=lots", "--max-memory":
         done = subprocess.run([TIDEMARK, "peak", path, wrong], capture_output=True, text=True, timeout=400, check=False)
         assert done.returncode == 2 and "--max-memory needs a" in done.stderr, done.stderr

@@ -4,8 +4,10 @@
 
 #include <stdlib.h>
 
+#include "analyze/memory/relative.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "model/strings.h"
 
 static bool is_on(const tide_model *m, uint32_t row, uint32_t device)
 {
@@ -132,12 +134,24 @@ tide_code tide__live_set_find_largest(const tide_model *m, const tide_live_set *
 	return TIDE_OK;
 }
 
-bool tide__memory_known(const tide_model *m, uint32_t device)
+/* Returns true if memory events of the device have sizes, but no addresses (relative.h). */
+static bool only_sizes(const tide_model *m, uint32_t device)
 {
-	if (device == TIDE_ANY)
-		return m->pools.n > 1 || m->allocs.n > 1;
-	for (size_t p = 1; p < m->pools.n; p++)
-		if (m->pools.device[p].i == device)
+	static const char name[] = TIDE_RELATIVE_COUNTER;
+	uint32_t key = tide__strings_find(m->strings, name, sizeof name - 1);
+	for (size_t c = 1; key && c < m->counters.n; c++)
+		if (m->counters.name[c].i == key &&
+		    (device == TIDE_ANY || m->counters.device[c].i == device))
 			return true;
 	return false;
+}
+
+bool tide__memory_known(const tide_model *m, uint32_t device)
+{
+	if (device == TIDE_ANY && m->allocs.n > 1)
+		return true;
+	bool pool = false;
+	for (size_t p = 1; p < m->pools.n && !pool; p++)
+		pool = device == TIDE_ANY || m->pools.device[p].i == device;
+	return pool && !only_sizes(m, device);
 }

@@ -26,8 +26,9 @@ void tide__live_set_free(tide_live_set *a);
 tide_code tide__live_set_find_largest(const tide_model *m, const tide_live_set *in, uint32_t device,
 				      size_t top, tide_live_set *out, tide_error *err);
 
-/* Returns true if the trace records memory of that device (TIDE_ANY: of any): it has an allocation
- * or a pool there. Otherwise the allocated bytes are unknown, not 0. O(pools). */
+/* Returns true if the trace records allocations of that device (TIDE_ANY: of any): it has one, or a
+ * pool there whose memory events have addresses. Otherwise allocated bytes are unknown, not 0.
+ * O(pools + counters). */
 bool tide__memory_known(const tide_model *m, uint32_t device);
 
 #endif

@@ -91,6 +91,7 @@ tide_code tide__peak_find(const tide_model *m, const tide_peak_query *q, tide_pe
 	rc = choose(x, q->pool, err);
 	if (rc != TIDE_OK)
 		return rc;
+	x->known = x->level->allocs || tide__memory_known(m, x->device ? x->device : TIDE_ANY);
 	uint32_t pool = x->pool ? x->pool : TIDE_ANY;
 	x->position = x->at.chosen && !x->at.at_peak ? x->at.position : x->level->peak_position;
 	rc = find_reserved(x, err);

@@ -38,6 +38,7 @@ typedef struct tide_peak {
 	tide_roles roles;	   /* when grouped by role */
 	tide_peak_saving *savings; /* of the first n_savings groups; NULL if not at the peak */
 	size_t n_savings;
+	bool known;	 /* false: the trace records no allocations, the peak is unknown */
 	bool only_sizes; /* the trace has sizes of memory events, but no addresses */
 } tide_peak;
 

@@ -406,6 +406,7 @@ bool tide__kineto_add(kin_build *b, const kin_out *o)
 	}
 	for (unsigned i = 0; i < o->seen.n; i++)
 		tide__kineto_saw(&b->seen, o->seen.at[i].type, o->seen.at[i].device);
+	b->seen.hip |= o->seen.hip;
 	if (o->seen.any)
 		saw(b, o->seen.t_min, o->seen.t_max);
 	for (int i = 0; i < KIN_N_LOSS; i++)

@@ -281,15 +281,15 @@ static bool emit_memory(kin_parser *c, kin_event *e)
 #define GET(key, none) (kin_has(e, KIN_KEY_##key) ? e->num[KIN_KEY_##key] : (none))
 	bool wanted = c->want & TIDE_WANT_MEMORY,
 	     bad = !kin_has(e, KIN_KEY_MEM_BYTES) || is_absurd(e->num[KIN_KEY_MEM_BYTES]);
+	if (bad) {
+		c->out->loss[KIN_LOSS_MEMORY] += wanted;
+		return true;
+	}
+	c->out->seen.hip |= GET(MEM_TYPE, 0) == KIN_HIP;
 	if (!wanted) {
 		tide__kineto_saw(&c->out->seen, (int32_t)GET(MEM_TYPE, 0),
 				 (int32_t)GET(MEM_DEVICE, -1));
-		if (!bad)
-			tide__kineto_saw_time(&c->out->seen, e->ts);
-		return true;
-	}
-	if (bad) {
-		c->out->loss[KIN_LOSS_MEMORY]++;
+		tide__kineto_saw_time(&c->out->seen, e->ts);
 		return true;
 	}
 	kin_row *r = new_row(c, e, KIN_MEMORY);

@@ -125,8 +125,9 @@ typedef struct kin_mem {
 /* Times and devices of memory events, if memory is not loaded: t = 0 and the end must not depend on
  * what is loaded. Device types by device number give the kind of a device; at most this many are
  * kept. */
-enum { KIN_SEEN = 64 };
+enum { KIN_SEEN = 64, KIN_HIP = 6 }; /* KIN_HIP: torch's device type */
 typedef struct kin_seen {
+	bool hip;	      /* an event has the device type KIN_HIP, also if memory is loaded */
 	bool any;	      /* t_min and t_max are set */
 	int64_t t_min, t_max; /* of the events */
 	unsigned n;

@@ -48,11 +48,11 @@ typedef struct kin_memory {
 	bool ok;
 } state;
 
-/* Maps torch's device types to ours; ROCm sometimes calls its devices CUDA, see finish.c. */
+/* Maps torch's device types to ours. ROCm calls its devices CUDA or HIP: meta.c names them. */
 static unsigned device_kind(int32_t type)
 {
 	static const uint8_t of[] = {
-		[0] = TIDE_DEVICE_HOST, [1] = TIDE_DEVICE_CUDA, [6] = TIDE_DEVICE_CUDA,
+		[0] = TIDE_DEVICE_HOST, [1] = TIDE_DEVICE_CUDA, [KIN_HIP] = TIDE_DEVICE_CUDA,
 		[12] = TIDE_DEVICE_XPU, [13] = TIDE_DEVICE_MPS, [19] = TIDE_DEVICE_MTIA
 	};
 	bool known = type >= 0 && (size_t)type < sizeof of && of[type];

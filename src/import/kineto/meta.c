@@ -234,7 +234,7 @@ bool tide__kineto_metas(kin_build *b)
 	tide__kineto_parser_fini(&c);
 	tide__kineto_out_fini(&none);
 	set_wall(b, r.base);
-	set_device_kind(m, r.hip);
+	set_device_kind(m, r.hip || b->seen.hip);
 	for (size_t i = 1; i < m->processes.n; i++) {
 		m->processes.rank[i] = r.rank;
 		m->processes.world[i] = r.world;

@@ -594,6 +594,19 @@ void tide__grid_json_row(const tide_grid *g, size_t row, tide_json *j)
 	tide__json_object_end(j);
 }
 
+void tide__grid_json_rows(tide_grid *g, tide_json *j)
+{
+	if (tide__grid_failed(g)) {
+		j->failed = true;
+		return;
+	}
+	for (size_t r = 0; r < tide__grid_rows(g); r++)
+		tide__grid_json_row(g, r, j);
+	j->cut += g->longs.cut;
+	g->longs.cut = 0;
+	g->n = g->n_text = 0;
+}
+
 void tide__grid_json(const tide_grid *g, tide_json *j)
 {
 	if (tide__grid_failed(g))

@@ -82,6 +82,9 @@ void tide__grid_json(const tide_grid *g, tide_json *j); /* [ {..}, .. ] */
 /* Writes it as the member `key` and frees the grid. */
 void tide__grid_write_member(tide_grid *g, tide_json *j, const char *key);
 void tide__grid_json_row(const tide_grid *g, size_t row, tide_json *j); /* one {..} */
+/* Writes the rows as {..} of an open array and removes them from the grid, so that a table of any
+ * length needs little memory. */
+void tide__grid_json_rows(tide_grid *g, tide_json *j);
 
 /* The same formats for single values; all return `buf`. */
 char *tide__fmt_bytes(char *buf, size_t n, double bytes); /* "12.34 MiB" */

@@ -28,7 +28,7 @@ static void put(const struct label *l, tide_str s, const char *none)
 static void label_op(const struct label *l, uint64_t key)
 {
 	char buf[4096];
-	fputs(key ? tide__paths_text(&l->g->paths, l->m, (uint32_t)key, buf, sizeof buf)
+	fputs(key ? tide__long_path(l->longs, &l->g->paths, l->m, (uint32_t)key, buf, sizeof buf)
 		  : "(outside any op)",
 	      l->out);
 }

@@ -48,3 +48,13 @@ const char *tide__long_get(tide_long *l, const tide_strings *s, uint32_t id, siz
 		*n = len;
 	return text;
 }
+
+char *tide__long_path(tide_long *l, const tide_paths *p, const tide_model *m, uint32_t node,
+		      char *buf, size_t n)
+{
+	bool brief = l->paths > TIDE_LONG_PATHS && n > TIDE_LONG_KEEP;
+	tide__paths_text(p, m, node, buf, brief ? TIDE_LONG_KEEP : n);
+	l->paths += strlen(buf);
+	l->cut += brief && !strncmp(buf, ".../", 4);
+	return buf;
+}

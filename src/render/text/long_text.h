@@ -7,17 +7,26 @@
  * and again until such repeats have taken TIDE_LONG_AGAIN bytes. From then on a repeat is its first
  * bytes, its number in the table and its length, "abc... (text 7, 1048576 bytes)", which keeps
  * different texts distinct; the writer counts and reports them. So the output size depends on the
- * sum of rows and texts of the input, not on their product. */
+ * sum of rows and texts of the input, not on their product.
+ *
+ * The same holds for paths of nested spans: once those of an output have taken TIDE_LONG_PATHS
+ * bytes, a further path has only its inner end. */
 #ifndef TIDE_RENDER_TEXT_LONG_TEXT_H
 #define TIDE_RENDER_TEXT_LONG_TEXT_H
 
 #include <stdint.h>
 #include <stdio.h>
 
+#include "analyze/common/paths.h"
 #include "model/model.h"
 #include "model/strings.h"
 
-enum { TIDE_LONG = 4096, TIDE_LONG_AGAIN = 16 << 20, TIDE_LONG_KEEP = 200 };
+enum {
+	TIDE_LONG = 4096,
+	TIDE_LONG_AGAIN = 16 << 20,
+	TIDE_LONG_KEEP = 200,
+	TIDE_LONG_PATHS = 64 << 20
+};
 
 typedef struct tide_long {	/* of one output; zeroed = nothing is written yet */
 	const tide_strings *of; /* the table of the ids */
@@ -25,6 +34,7 @@ typedef struct tide_long {	/* of one output; zeroed = nothing is written yet */
 	uint32_t n;		/* texts it has bits for */
 	bool brief;		/* true: long texts are always cut */
 	uint64_t again;		/* bytes of long texts that were written more than once */
+	uint64_t paths;		/* bytes of paths that were written */
 	uint64_t cut;		/* texts that were cut */
 	char text[TIDE_LONG_KEEP + 60];
 } tide_long;
@@ -39,5 +49,9 @@ static inline const char *tide__long_text(tide_long *l, const tide_model *m, tid
 {
 	return tide__long_get(l, m->strings, s.i, n);
 }
+
+/* Writes the path of a node into buf (n bytes, at least TIDE_LONG_KEEP) and returns buf. */
+char *tide__long_path(tide_long *l, const tide_paths *p, const tide_model *m, uint32_t node,
+		      char *buf, size_t n);
 
 #endif

@@ -13,7 +13,7 @@
 #include "render/text/losses.h"
 
 /* Note below a table whose memory columns are unknown. */
-#define TIDE_NO_MEMORY_TEXT "\nThe trace holds no memory events: what was allocated is unknown.\n"
+#define TIDE_NO_MEMORY_TEXT "\nThe trace records no allocations: what was allocated is unknown.\n"
 
 typedef struct tide_out {
 	FILE *out;	  /* borrowed */

@@ -11,3 +11,8 @@ F
 tidemark memory old.json
 tidemark memory old.json --json --at 25us
 tidemark peak old.json
+tidemark peak old.json --json
+tidemark ops old.json
+tidemark ops old.json --json --flat
+tidemark leaks old.json --json
+tidemark timeline old.json --json | grep overlap

@@ -198,7 +198,8 @@ void tide__leaks_json(const tide_leaks_view *x, tide_json *j)
 	char name[64];
 
 	tide__json_object(j);
-	tide__json_kstr(j, "device", tide__device_name(x->m, x->device, name, sizeof name));
+	tide__json_kstr(j, "device",
+			x->device ? tide__device_name(x->m, x->device, name, sizeof name) : NULL);
 	tide__json_kstr(j, "steps_from", tide__step_source_text(x->l->steps.source));
 	tide__json_kstr(j, "step_name",
 			x->l->steps.name.i ? tide__text(x->m, x->l->steps.name, NULL) : NULL);

@@ -115,8 +115,9 @@ static void large_row(tide_grid *g, struct view *x, uint32_t row)
 	tide__grid_text(g, tide__device_name(m, m->pools.device[pool].i, device, sizeof device));
 	tide__grid_put_name(g, m, m->pools.name[pool]);
 	tide__grid_uint(g, m->allocs.addr[row]);
-	if (node && node != TIDE_NO_PATH)
-		tide__grid_text(g, tide__paths_text(&x->paths, m, node, path, sizeof path));
+	if (g && node && node != TIDE_NO_PATH)
+		tide__grid_text(g, tide__long_path(tide__grid_longs(g), &x->paths, m, node, path,
+						   sizeof path));
 	else
 		tide__grid_none(g);
 }

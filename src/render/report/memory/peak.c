@@ -294,16 +294,18 @@ void tide__peak_text(const tide_peak *x, size_t top, const tide_out *to)
 	tide__put_model_losses(to, x->m);
 }
 
-static void json_level(tide_json *j, const tide_model *m, uint32_t d, uint32_t pool,
+static void json_level(tide_json *j, const tide_peak *x, uint32_t d, uint32_t pool,
 		       const tide_level *l)
 {
+	const tide_model *m = x->m;
 	char name[64];
 	tide__json_kstr(j, "device",
 			l->allocs || d ? tide__device_name(m, d, name, sizeof name) : NULL);
 	if (pool)
 		tide__json_ktext(j, "pool", m, m->pools.name[pool]);
-	tide__json_kuint(j, "peak_bytes", l->peak);
-	tide__json_kint(j, "peak_time_ns", l->peak_t);
+	tide__json_kmaybe(j, "peak_bytes", x->known ? l->peak : UINT64_MAX);
+	x->known ? tide__json_kint(j, "peak_time_ns", l->peak_t)
+		 : tide__json_knull(j, "peak_time_ns");
 	tide__json_kmaybe(j, "reserved_bytes_at_peak", l->peak_reserved);
 	tide__json_kstr(j, "reserved_source", tide__reserved_text(l->source));
 }
@@ -328,11 +330,11 @@ static void json_groups(tide_json *j, const tide_peak *x, size_t top)
 	tide__grid_write_member(g, j, "groups");
 }
 
-static void json_memory(tide_json *j, const tide_model *m, uint32_t device, uint32_t pool,
+static void json_memory(tide_json *j, const tide_peak *x, uint32_t device, uint32_t pool,
 			const tide_level *l)
 {
 	tide__json_object(j);
-	json_level(j, m, device, pool, l);
+	json_level(j, x, device, pool, l);
 	tide__json_kuint(j, "alive_count", l->peak_count);
 	tide__json_kuint(j, "requested_bytes", l->peak_requested);
 	tide__json_object_end(j);
@@ -346,26 +348,26 @@ static void json_devices(tide_json *j, const tide_peak *x)
 		const tide_level *l = &x->usage.devices[d];
 		if (!l->allocs && !(d && d == x->device))
 			continue;
-		json_memory(j, x->m, d, 0, l);
+		json_memory(j, x, d, 0, l);
 	}
 	tide__json_array_end(j);
 	tide__json_karray(j, "on_chip");
 	for (uint32_t p = 1; p < x->m->pools.n; p++)
 		if (!tide__pool_in_device(x->m, p) && x->usage.pools[p].allocs)
-			json_memory(j, x->m, x->m->pools.device[p].i, p, &x->usage.pools[p]);
+			json_memory(j, x, x->m->pools.device[p].i, p, &x->usage.pools[p]);
 	tide__json_array_end(j);
 }
 
 void tide__peak_json(const tide_peak *x, size_t top, tide_json *j)
 {
 	tide__json_object(j);
-	json_level(j, x->m, x->device, x->pool, x->level);
+	json_level(j, x, x->device, x->pool, x->level);
 	if (x->at.chosen && !x->at.at_peak)
 		tide__json_kint(j, "at_time_ns", x->at.t);
 	tide__json_kmaybe(j, "reserved_bytes", x->reserved);
-	tide__json_kuint(j, "alive_count", x->alive.n);
-	tide__json_kuint(j, "alive_bytes", x->bytes);
-	tide__json_kuint(j, "requested_bytes", x->requested);
+	tide__json_kmaybe(j, "alive_count", x->known ? x->alive.n : UINT64_MAX);
+	tide__json_kmaybe(j, "alive_bytes", x->known ? x->bytes : UINT64_MAX);
+	tide__json_kmaybe(j, "requested_bytes", x->known ? x->requested : UINT64_MAX);
 	tide__json_kstr(j, "group_by", tide__group_by_texts[x->groups.by]);
 	json_groups(j, x, top ? top : SIZE_MAX);
 	if (x->roles.role) {

@@ -17,6 +17,7 @@ struct report {
 	tide_op_row greatest; /* figures that weights are shares of; count 0: not found yet */
 	size_t hidden;
 	tide_grid *g;
+	tide_json *j; /* borrowed; NULL = text. Rows are written one by one */
 };
 
 static tide_op_key key_of(const struct report *r, const tide_op_row *row, tide_str name,
@@ -117,19 +118,26 @@ static void name_text(tide_grid *g, const struct report *r, tide_str name, size_
 	tide__grid_textn(g, buf, at + keep);
 }
 
+static void row_done(struct report *r)
+{
+	if (r->j)
+		tide__grid_json_rows(r->g, r->j);
+}
+
 static void node_row(struct report *r, uint32_t node, size_t depth)
 {
 	char path[4096];
 	figures(r->g, &r->x->tree.rows[node], r->x->memory);
 	name_text(r->g, r, r->x->tree.paths.name[node], depth);
 	if (!r->to)
-		tide__grid_text(r->g, tide__paths_text(&r->x->tree.paths, r->x->m, node, path,
-						       sizeof path));
+		tide__grid_text(r->g, tide__long_path(tide__grid_longs(r->g), &r->x->tree.paths,
+						      r->x->m, node, path, sizeof path));
 	else
 		tide__grid_none(r->g);
 	tide__grid_uint(r->g, node);
 	tide__grid_uint(r->g, r->x->tree.paths.parent[node]);
 	tide__grid_uint(r->g, depth);
+	row_done(r);
 }
 
 /* Adds a hidden row to the "(N more)" row. */
@@ -274,7 +282,7 @@ static bool walk(struct report *r)
 	struct level *stack = NULL;
 	bool ok = TIDE_ROOM(stack, cap, 1) && children(r, 0, &stack[0]);
 	n = ok;
-	while (n && ok) {
+	while (n && ok && !(r->j && r->j->failed)) {
 		struct level *l = &stack[n - 1];
 		bool full = l->at == r->top && l->at < l->n;
 		if (l->at == l->n || full) {
@@ -315,6 +323,7 @@ static bool flat_rows(struct report *r)
 		name_text(r->g, r, r->x->flat.names[items[i].at], 0);
 		for (int k = 12; k < N_COLS; k++)
 			tide__grid_none(r->g);
+		row_done(r);
 	}
 	if (n > r->top && r->to)
 		more_row(r, &rest, n - r->top, 0, true);
@@ -420,8 +429,21 @@ static void outside_json(const struct report *r, tide_json *j)
 	tide__json_object_end(j);
 }
 
-static void print_json(const struct report *r, tide_json *j)
+/* Fills the grid with the rows; JSON writes them. Returns false if memory runs out. */
+static bool make_rows(struct report *r, const tide_ops_view *v)
 {
+	r->sort = v->sort;
+	r->top = v->top;
+	r->depth = v->depth;
+	r->g = tide__grid_new(cols, N_COLS);
+	bool ok = r->g && (!v->brief || digest(r)) && (r->x->has_flat ? flat_rows(r) : walk(r));
+	return ok && !tide__grid_failed(r->g);
+}
+
+/* Returns false if memory runs out; the document is then incomplete. */
+static bool print_json(struct report *r, const tide_ops_view *v)
+{
+	tide_json *j = r->j;
 	char name[64];
 	tide__json_object(j);
 	if (r->x->device == TIDE_ANY)
@@ -432,7 +454,9 @@ static void print_json(const struct report *r, tide_json *j)
 	tide__json_kbool(j, "flat", r->x->has_flat);
 	outside_json(r, j);
 	tide__json_key(j, "ops");
-	tide__grid_json(r->g, j);
+	tide__json_array(j);
+	bool ok = make_rows(r, v);
+	tide__json_array_end(j);
 	tide_grid *sums = r->x->m->op_totals.n ? sum_rows(r->x->m) : NULL;
 	if (sums) {
 		tide__json_key(j, "totals");
@@ -442,17 +466,7 @@ static void print_json(const struct report *r, tide_json *j)
 	tide__start_json(j, r->x->m);
 	tide__losses_json(j, r->x->m);
 	tide__json_object_end(j);
-}
-
-/* Fills the grid with the rows. Returns false if memory runs out. */
-static bool make_rows(struct report *r, const tide_ops_view *v)
-{
-	r->sort = v->sort;
-	r->top = v->top;
-	r->depth = v->depth;
-	r->g = tide__grid_new(cols, N_COLS);
-	bool ok = (!v->brief || digest(r)) && (r->x->has_flat ? flat_rows(r) : walk(r));
-	return ok && !tide__grid_failed(r->g);
+	return ok;
 }
 
 static void forget(struct report *r)
@@ -473,10 +487,8 @@ tide_code tide__ops_text(const tide_ops *x, const tide_ops_view *v, const tide_o
 
 tide_code tide__ops_json(const tide_ops *x, const tide_ops_view *v, tide_json *j)
 {
-	struct report r = { .x = x };
-	bool ok = make_rows(&r, v);
-	if (ok)
-		print_json(&r, j);
+	struct report r = { .x = x, .j = j };
+	bool ok = print_json(&r, v);
 	forget(&r);
 	return ok ? TIDE_OK : TIDE_ENOMEM;
 }

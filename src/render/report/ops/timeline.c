@@ -142,7 +142,10 @@ tide_grid *tide__timeline_lanes(const tide_model *m, const tide_timeline *t, siz
 		time_cell(g, m, l->active_ns);
 		tide__grid_real(g, m->axis == TIDE_AXIS_TIME ? tide__pct(l->active_ns, t->total_ns)
 							     : NAN);
-		time_cell(g, m, l->overlap_ns);
+		if (t->gpu_known)
+			time_cell(g, m, l->overlap_ns);
+		else
+			tide__grid_none(g);
 		time_cell(g, m, l->sum_ns);
 		tide__grid_int(g, l->t0);
 		tide__grid_int(g, l->t1);

@@ -842,10 +842,33 @@ static void pools_by_device(void **state)
 	tide__model_free(m);
 }
 
+/* Torch's device type 6 is HIP, whether or not memory is loaded. */
+static void hip_by_device_type(void **state)
+{
+	static const char text[] = EVENTS(
+		GPU("kernel", "k", "1", "5",
+		    "\"device\":0,\"stream\":7") ",{\"ph\":\"i\",\"name\":\"[memory]\",\"ts\":2,"
+						 "\"args\":{\"Bytes\":7,\"Addr\":64,"
+						 "\"Device Type\":6,\"Device Id\":0}}");
+	static const unsigned what[] = { 0, TIDE_WANT_SPANS, TIDE_WANT_SPANS | TIDE_WANT_MEMORY };
+	for (size_t i = 0; i < sizeof what / sizeof *what; i++) {
+		tide_load_options opt = { .what = what[i] };
+		tide_source *src;
+		tide_model *m = tide__model_new();
+		assert_int_equal(tide__source_memory(text, sizeof text - 1, 0, &src, NULL), 0);
+		assert_int_equal(tide__kineto_load(src, &opt, 0, m, NULL), TIDE_OK);
+		assert_int_equal(m->devices.n, 2);
+		assert_int_equal(m->devices.kind[1], TIDE_DEVICE_HIP);
+		tide__source_close(src);
+		tide__model_free(m);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pools_by_device),
+		cmocka_unit_test(hip_by_device_type),
 		cmocka_unit_test(test_fetch),
 		cmocka_unit_test(test_allocations_beside_an_instant),
 		cmocka_unit_test(test_allocations_beside_an_instant),

@@ -112,12 +112,37 @@ static void counted(void **state)
 	tide__strings_free(s);
 }
 
+/* Paths are complete until they have taken TIDE_LONG_PATHS bytes, then they keep their inner end. */
+static void paths(void **state)
+{
+	tide_model *m = tide__model_new();
+	tide_paths p;
+	tide_long l = { 0 };
+	uint32_t node = 0;
+	assert_true(tide__paths_init(&p));
+	for (int i = 0; i < 100; i++)
+		node = tide__paths_child(&p, node, tide__str(m, i < 99 ? "0123456789" : "last"));
+	char buf[4096];
+	tide__long_path(&l, &p, m, node, buf, sizeof buf);
+	assert_int_equal(strlen(buf), 99 * 11 + 4);
+	l.paths = TIDE_LONG_PATHS;
+	tide__long_path(&l, &p, m, node, buf, sizeof buf);
+	assert_int_equal(strlen(buf), 99 * 11 + 4);
+	assert_int_equal(l.cut, 0);
+	tide__long_path(&l, &p, m, node, buf, sizeof buf);
+	assert_true(strlen(buf) < TIDE_LONG_KEEP);
+	assert_memory_equal(buf, ".../0123", 8);
+	assert_string_equal(buf + strlen(buf) - 5, "/last");
+	assert_int_equal(l.cut, 1);
+	tide__paths_free(&p);
+	tide__model_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(short_ones),
-		cmocka_unit_test(again_and_again),
-		cmocka_unit_test(brief),
+		cmocka_unit_test(short_ones), cmocka_unit_test(again_and_again),
+		cmocka_unit_test(brief),      cmocka_unit_test(paths),
 		cmocka_unit_test(counted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
