@@ -45,7 +45,7 @@ def listen(server):
 
 
 def next_with(q, condition, what):
-    seen, end = [], time.monotonic() + 30
+    seen, end = [], time.monotonic() + 300
     while True:
         try:
             name, data = q.get(timeout=max(0, end - time.monotonic()))

@@ -108,7 +108,7 @@ class Events:
         self.c.close()
 
 
-def wait_for(what, condition, seconds=30):
+def wait_for(what, condition, seconds=300):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if (v := condition()):

@@ -19,6 +19,7 @@ export async function launch(viewport = { width: 1440, height: 900 }) {
   const { chromium } = await import('playwright-core');
   const profile = mkdtempSync(join(tmpdir(), 'tidemark-chromium-'));
   const context = await chromium.launchPersistentContext(profile, { executablePath, headless: true, args, viewport });
+  context.setDefaultTimeout(200000); // ends what hangs; a busy machine takes longer than the default of 30 s
   const close = async () => {
     await context.close();
     rmSync(profile, { recursive: true, force: true });
@@ -42,6 +43,6 @@ export async function open(context, file, hash = '') {
   const opened = await blank(context);
   const { page } = opened;
   await page.goto(pathToFileURL(file).href + hash);
-  await page.waitForSelector('header.top', { timeout: 60000 });
+  await page.waitForSelector('header.top');
   return opened;
 }

@@ -93,7 +93,7 @@ async function list(page) {
   const rows = await page.locator('tbody tr').allTextContents();
   for (const name of ['gpt.json.gz', 'evil.json', 'broken.json', 'live.tide']) assert.ok(rows.some((r) => r.includes(name)), name);
   await page.waitForSelector('tr:has-text("live.tide"):has-text("live: being written")'); // before a client opened it
-  await page.waitForSelector('tr:has-text("broken.json"):has-text("cannot be read")', { timeout: 60000 }); // likewise
+  await page.waitForSelector('tr:has-text("broken.json"):has-text("cannot be read")'); // likewise
   await shot(page, 'recordings');
   assert.match(await page.getAttribute('a:text-is("gpt.json.gz")', 'href'), /^\/r\/[0-9a-f]{16}$/, 'it can be opened beside the list');
   await page.click('tr:has-text("gpt.json.gz")');
@@ -104,7 +104,7 @@ async function list(page) {
 /** Figures, tags and a note of a run; two selected runs. */
 async function runs(page) {
   const row = 'tr:has-text("gpt.json.gz")';
-  await page.waitForSelector(`${row} svg.spark`, { timeout: 60000 }); // once the index has read it
+  await page.waitForSelector(`${row} svg.spark`); // once the index has read it
   const cells = await page.locator(`${row} td`).allInnerTexts();
   await shot(page, 'runs_first');
   const seen = (what) => page.locator(`th:has-text("${what}")`).evaluate((e) => e.getBoundingClientRect().right <= e.closest('.scroll').getBoundingClientRect().right);
@@ -119,7 +119,7 @@ async function runs(page) {
   await page.fill('form.notes input >> nth=1', 'a note');
   await page.click('form.notes button:text-is("Keep")');
   await page.waitForSelector(`${row} .tag:text-is("baseline")`);
-  await beside.page.waitForSelector(`${row} .tag:text-is("baseline")`, { timeout: 60000 }); // another client of the list sees it
+  await beside.page.waitForSelector(`${row} .tag:text-is("baseline")`); // another client of the list sees it
   await beside.page.close();
   assert.equal(await page.locator(`${row} b`).count(), 0, 'a tag is text');
   await page.click(`${row} button.tags`);
@@ -151,7 +151,7 @@ async function runs(page) {
 
 /** One figure over the runs of a program; a run that got worse is marked. */
 async function trends(page) {
-  await page.waitForSelector('tr:has-text("run2.json") svg.spark', { timeout: 60000 });
+  await page.waitForSelector('tr:has-text("run2.json") svg.spark');
   assert.match(await page.locator('tr:has-text("run2.json")').innerText(), /\+17\.6 %/);
   await page.selectOption('select[aria-label="Program"]', 'train.py');
   await page.waitForSelector('.trend');
@@ -165,7 +165,7 @@ async function trends(page) {
 
 /** Runs by program: groups that open, with the newest figures and their trends. A session and its exports are one row. */
 async function groups(page) {
-  await page.waitForSelector('tr:has-text("run2.json") svg.spark', { timeout: 60000 });
+  await page.waitForSelector('tr:has-text("run2.json") svg.spark');
   assert.equal(await page.locator('tbody tr:has-text("session_1")').count(), 1, 'a session is one row');
   assert.deepEqual(await page.locator('tr:has-text("session_1") td:first-child a').allInnerTexts(), ['session_1.tide', '.json', '.pickle']);
   await page.click('button:text-is("Group by program")');
@@ -393,7 +393,7 @@ async function stays(page, w) {
   await box.focus();
   const before = await rows();
   await w.tell('step 700');
-  await page.waitForFunction((n) => Number(document.querySelector('section.table .tablebar .soft')?.innerText.match(/of ([\d,]+) rows/)?.[1].replaceAll(',', '')) > n, before, { timeout: 60000 });
+  await page.waitForFunction((n) => Number(document.querySelector('section.table .tablebar .soft')?.innerText.match(/of ([\d,]+) rows/)?.[1].replaceAll(',', '')) > n, before);
   assert.equal(await rows(), before + 700, 'rows of what came since');
   assert.equal(await box.inputValue(), 'odd', 'the filter stays');
   assert.equal(await table.locator('th[aria-sort="descending"]').innerText(), 'Born ▼', 'the order stays');
@@ -409,13 +409,13 @@ async function stays(page, w) {
   assert.match(name, /odd|even/);
   const all = await page.locator('.bar').innerText();
   await w.tell('step 801');
-  await page.waitForFunction((was) => document.querySelector('.bar').innerText !== was, all, { timeout: 60000 });
+  await page.waitForFunction((was) => document.querySelector('.bar').innerText !== was, all);
   assert.equal(await zoomed.innerText(), name, 'the zoom stays');
 }
 
 /** Figures move as the program runs, without a reload. */
 async function live(page, w) {
-  const see = (re) => page.waitForFunction((r) => new RegExp(r).test(document.body.innerText), re.source, { timeout: 60000 });
+  const see = (re) => page.waitForFunction((r) => new RegExp(r).test(document.body.innerText), re.source);
   await page.waitForSelector('.live.running');
   assert.match(await text(page), /Live: still being written\. So far /);
   assert.doesNotMatch(await text(page), /Some data is missing/);
@@ -436,7 +436,7 @@ async function live(page, w) {
   await see(/1,?512|3,?024|even/);
   await shot(page, 'live');
   w.kill();
-  await page.waitForSelector('.live.killed', { timeout: 60000 });
+  await page.waitForSelector('.live.killed');
   assert.equal(await page.evaluate(() => window.same), true, 'no reload');
   await go(page, 'Overview');
   await see(/Nothing that was recorded is missing/);
@@ -451,7 +451,7 @@ async function perfetto(page) {
   const opened = context.waitForEvent('page');
   await page.click('button:text-is("Open in Perfetto")');
   const other = await opened;
-  await other.waitForFunction(() => /^\d+ gpt/.test(document.title), undefined, { timeout: 60000 });
+  await other.waitForFunction(() => /^\d+ gpt/.test(document.title));
   assert.ok(Number((await other.title()).split(' ')[0]) > 100000, 'the whole export arrived');
   await other.close();
 }

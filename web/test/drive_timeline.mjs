@@ -174,7 +174,7 @@ async function keyboard(page) {
   await page.waitForSelector('.details');
   assert.ok(told.startsWith(await page.textContent('.details h3')), 'Enter selects it');
   await page.keyboard.press('f');
-  await page.waitForFunction(() => location.hash.includes('t0='), null, { timeout: 60000 }); // f focuses it
+  await page.waitForFunction(() => location.hash.includes('t0=')); // f focuses it
   await page.keyboard.press('ArrowUp');
   assert.notEqual(await heard(), told);
   await page.keyboard.press('Escape');

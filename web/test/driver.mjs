@@ -17,7 +17,17 @@ export const gpt = data('kineto_gpt_train.json.gz');
 export const run = (...args) => execFileSync(program, args, { encoding: 'utf8', maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'pipe'] });
 export const json = (...args) => JSON.parse(run(...args, '--json'));
 export const go = (page, name) => page.click(`nav button:text-is("${name}")`);
-export const settle = (page) => page.waitForTimeout(250);
+/** Waits until the page has run its timers of up to 250 ms and drawn. The page's own clock waits, which is behind on a busy machine. */
+export const settle = (page) =>
+  page.evaluate(
+    () =>
+      new Promise((done) =>
+        setTimeout(() => {
+          setTimeout(done, 5000); // a page that is not seen draws nothing
+          requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)));
+        }, 250),
+      ),
+  );
 export const shot = async (page, name) => pictures && (await page.screenshot({ path: join(pictures, `${name}.png`) }));
 /** Texts of the first n rows of a table. */
 export const cells = (page, label, n = 1e9) => page.locator(`table[aria-label="${label}"] tbody tr:not(.pad)`).evaluateAll((rows, k) => rows.slice(0, k).map((r) => [...r.cells].map((c) => c.textContent)), n);
@@ -32,7 +42,7 @@ export async function hash(page) {
 
 /** Pages draw and write their address with a delay, which is long on a busy machine: check repeatedly. */
 export async function soon(check) {
-  for (const end = Date.now() + 10000; ; ) {
+  for (const end = Date.now() + 200000; ; ) {
     try {
       return await check();
     } catch (e) {
