@@ -855,7 +855,7 @@ static void hip_by_device_type(void **state)
 		tide_load_options opt = { .what = what[i] };
 		tide_source *src;
 		tide_model *m = tide__model_new();
-		assert_int_equal(tide__source_memory(text, sizeof text - 1, 0, &src, NULL), 0);
+		assert_int_equal(tide__source_open_memory(text, sizeof text - 1, 0, &src, NULL), 0);
 		assert_int_equal(tide__kineto_load(src, &opt, 0, m, NULL), TIDE_OK);
 		assert_int_equal(m->devices.n, 2);
 		assert_int_equal(m->devices.kind[1], TIDE_DEVICE_HIP);

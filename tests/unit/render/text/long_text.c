@@ -121,7 +121,8 @@ static void paths(void **state)
 	uint32_t node = 0;
 	assert_true(tide__paths_init(&p));
 	for (int i = 0; i < 100; i++)
-		node = tide__paths_child(&p, node, tide__str(m, i < 99 ? "0123456789" : "last"));
+		node = tide__paths_add_child(&p, node,
+					     tide__intern(m, i < 99 ? "0123456789" : "last"));
 	char buf[4096];
 	tide__long_path(&l, &p, m, node, buf, sizeof buf);
 	assert_int_equal(strlen(buf), 99 * 11 + 4);
