@@ -153,13 +153,11 @@ static const char *label_before(const char *p, const char *at)
 static const char *intruder(const char *p, const char *end, const tt_line *l)
 {
 	if (l->rank.s && !l->label) {
-		const char *c = p;
 		tide_slice rank;
-		while ((c = memmem(c, (size_t)(end - c), "]<std", 5))) {
+		for (const char *c = p; (c = memchr(c, ']', (size_t)(end - c))); c++) {
 			const char *body, *from = tag_begin(p, c, &body);
 			if (from && rank_body(body, end, &rank))
 				return from;
-			c += 5;
 		}
 	}
 	for (const char *bar = p; (bar = memchr(bar, '|', (size_t)(end - bar))); bar++) {

@@ -30,8 +30,13 @@ static bool take_line(ttlog *x, const char *s, size_t n)
 		return tide__ttlog_nomem(x);
 	for (unsigned part = 0; rest.s && part < 16; part++) {
 		tide_slice now = rest;
-		tide__ttlog_parse_line(now.s, now.n, x->labels == TT_LABELS_RANKS, x->room, &l,
-				       &rest);
+		if (tide__ttlog_find_repeat(x->repeats, now.s, now.n, &l)) {
+			rest.s = NULL;
+		} else {
+			bool labels = x->labels == TT_LABELS_RANKS;
+			tide__ttlog_parse_line(now.s, now.n, labels, x->room, &l, &rest);
+			tide__ttlog_remember(x->repeats, now.s, now.n, &l);
+		}
 		x->cut += l.cut;
 		bool other = l.what == TT_FOREIGN || l.what == TT_OTHER;
 		if (l.label && other && !makes_rank(x, &l))
@@ -142,6 +147,7 @@ void tide__ttlog_end(ttlog *x)
 	tide__free(x->lives);
 	tide__free(x->marks);
 	tide__free(x->room);
+	tide__free(x->repeats);
 	tide__map_free(&x->op_of);
 	tide__map_free(&x->alias_of);
 	tide__map_free(&x->life_of);
@@ -162,7 +168,9 @@ static tide_code import(tide_source *src, const tide_load_options *opt, tide_mod
 			tide_error *err)
 {
 	ttlog x = { .m = m, .err = err, .resolution = tide__ttlog_bytes(1) };
-	tide_code rc = tide__ttlog_begin(&x) ? read_all(&x, src, opt) : x.rc;
+	x.repeats = tide__calloc(1, sizeof *x.repeats);
+	bool ready = x.repeats ? tide__ttlog_begin(&x) : tide__ttlog_nomem(&x);
+	tide_code rc = ready ? read_all(&x, src, opt) : x.rc;
 	if (rc == TIDE_ETRUNC && (x.op_lines || x.blocks)) { /* packed data that end early */
 		rc = TIDE_OK;
 		tide__fact_set_number(m, "loss.truncated_at", (int64_t)tide__source_consumed(src));

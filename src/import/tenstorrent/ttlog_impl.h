@@ -5,6 +5,7 @@
  *   load.c     the input in lines, sniffing
  *   results.c  JSON files of a run instead of its log
  *   line.c     one line: colours, rank, prefix; which of the runtime's messages it is
+ *   repeats.c  states that repeat an earlier line
  *   ranks.c    ranks with their process, device, pools and lane; the clock; spans
  *   ops.c      operations, programs, memory blocks: the sequence on one rank
  *   inferred_allocs.c  changes between blocks -> inferred allocations and frees
@@ -68,6 +69,25 @@ void tide__ttlog_parse_line(const char *s, size_t n, bool labels, char *room, tt
 			    tide_slice *rest);
 /* Parses "Device DRAM memory state: MemoryView{...}"; returns false if a number is missing. */
 bool tide__ttlog_parse_state(tide_slice text, unsigned *pool, tt_state *out);
+
+enum { TT_REPEATS = 64, TT_REPEAT_LEAST = 64, TT_REPEAT_MOST = 384 };
+
+typedef struct tt_repeat {
+	size_t n; /* of its text; 0 = none */
+	size_t rank_at;
+	tt_line line;
+	char text[TT_REPEAT_MOST];
+} tt_repeat;
+
+typedef struct tt_repeats {
+	tt_repeat lines[TT_REPEATS];
+} tt_repeats;
+
+/* Returns true, and the state, if the line is one of those remembered. Only what, rank, label, pool
+ * and state of *out are set. */
+bool tide__ttlog_find_repeat(const tt_repeats *v, const char *s, size_t n, tt_line *out);
+/* Remembers the line if it is a whole state. */
+void tide__ttlog_remember(tt_repeats *v, const char *s, size_t n, const tt_line *line);
 
 enum { TT_LABELS_UNKNOWN, TT_LABELS_NONE, TT_LABELS_RANKS }; /* of the log's lines */
 
@@ -205,6 +225,7 @@ typedef struct ttlog {
 	size_t n_marks, cap_marks;
 	char *room; /* owned: a line without colours */
 	size_t cap_room;
+	tt_repeats *repeats; /* owned; NULL if the input is not a log */
 	uint64_t doc_bytes;
 	tide_str k_line, k_mlir, k_type, k_graph, k_miss,
 		k_session; /* keys of attributes, ascending */

@@ -218,9 +218,41 @@ static void results_without_memory(void **state)
 	out_of_memory(load_results);
 }
 
+/* A line is a repeat only if every byte is the same; its rank is that of the new line. */
+static void repeats(void **state)
+{
+	static const char text[] =
+		"[1,7]<stdout>:" STATE("DRAM", "12", "1024.000", "1.500", "1022.500", "1022.000");
+	size_t n = sizeof text - 2; /* without the newline */
+	tt_repeats *v = calloc(1, sizeof *v);
+	char room[sizeof text], copy[sizeof text];
+	tt_line l, again;
+	tide_slice rest;
+	assert_non_null(v);
+	assert_false(tide__ttlog_find_repeat(v, text, n, &again));
+	tide__ttlog_parse_line(text, n, false, room, &l, &rest);
+	tide__ttlog_remember(v, text, n, &l);
+	memcpy(copy, text, sizeof text);
+	assert_true(tide__ttlog_find_repeat(v, copy, n, &again));
+	assert_true(again.rank.s == copy + 1 && again.rank.n == 3 && again.what == TT_STATE);
+	assert_true(again.pool == TT_DRAM && again.state.allocated == 1572864 &&
+		    again.state.banks == 12);
+	for (size_t i = 0; i < n; i++) {
+		copy[i] ^= 1;
+		assert_false(tide__ttlog_find_repeat(v, copy, n, &again));
+		copy[i] ^= 1;
+	}
+	l.cut = true; /* a part of a line is not a state */
+	tide__ttlog_remember(v, copy, n - 1, &l);
+	assert_false(tide__ttlog_find_repeat(v, copy, n - 1, &again));
+	free(v);
+	(void)state;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(repeats),
 		cmocka_unit_test(every_row),
 		cmocka_unit_test(block_table),
 		cmocka_unit_test(ranks_side_by_side),
