@@ -50,8 +50,9 @@ sbom:
 	@tools/setup sbom
 	@mkdir -p out && .venv/bin/python tools/sbom out/tidemark.cdx.json
 
-check-all: test
-	@tools/check-all
+check-all:
+	@tools/setup test
+	@tools/check-all $(BUILD)
 
 clean:
 	rm -rf $(BUILD) build-*

