@@ -13,6 +13,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from extent import ALL, LARGE
+
 TIDEMARK = os.environ["TIDEMARK"]
 OURS = pathlib.Path(__file__).parents[1] / "data"
 DATA = pathlib.Path(os.environ.get("TIDE_SHARED", "")) / "data"
@@ -139,6 +142,7 @@ def names_of_devices(path):
 def main():
     traces = sorted(OURS.glob("kineto_*.json.gz")) + sorted(DATA.glob("hta/**/*.json.gz")) + \
         sorted(DATA.glob("tracelens/**/*.json.gz"))
+    traces = [path for path in traces if ALL or path.stat().st_size <= LARGE]
     with tempfile.TemporaryDirectory() as name:
         tmp = pathlib.Path(name)
         for make in (waits, crossing, devices, groups, marks):

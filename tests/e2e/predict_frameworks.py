@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from predict_program import PYTHON, predict  # noqa: E402
+from predict_program import PYTHON, build_hook, predict  # noqa: E402
 
 TRAINER = """
 import sys, torch
@@ -54,6 +54,7 @@ def main() -> int:
         if not PYTHON.exists() or not has(package):
             print(f"skipped: no {package} in .venv (tools/setup test)")
             continue
+        build_hook(str(PYTHON), predicts=True)
         with tempfile.TemporaryDirectory() as folder:
             d, err = predict("--like", "h200", "--", PYTHON, "SCRIPT", folder, script=script, folder=Path(folder))
         names = [p["phase"] for p in d["phases"]]

@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """`tidemark predict -- PROGRAM`: unchanged training scripts on virtual devices.
 
-Two configurations of bench/torch/predict_accuracy.py are compared with measurements on an H200 (torch 2.11); a small script
+A configuration of bench/torch/predict_accuracy.py is compared with measurements on an H200 (torch 2.11; `make check-all`); a small script
 against figures that follow from its shapes; awkward scripts against the messages they get.
 """
 import importlib
@@ -16,6 +16,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(os.environ["TIDE_SOURCE"])
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+from extent import ALL  # noqa: E402
+from torch_python import build_hook, lacks_torch  # noqa: E402
+
 TIDEMARK = os.environ["TIDEMARK"]
 PYTHON = ROOT / ".venv" / "bin" / "python"
 MIB = 1 << 20
@@ -308,7 +312,7 @@ def check_rules(folder: Path) -> None:
 def check_world(folder: Path) -> None:
     """FSDP2: a rank holds its shard of parameters, gradients and states. DDP: asserted by the script."""
     model = 4 * 4 * MIB
-    for world in 1, 8:
+    for world in (1, 8) if ALL else (8,):
         d, _ = predict("--like", "h200", "--world", world, "--", PYTHON, "SCRIPT", script=WORLD, folder=folder)
         roles = {r["role"]: r["bytes"] for r in d["roles"]}
         assert roles["parameter"] == model // world and roles["optimizer"] == 2 * model // world, (world, roles)
@@ -348,10 +352,11 @@ def check_measured(folder: Path) -> None:
 
 
 def main() -> int:
-    if not PYTHON.exists() or subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode:
-        print("SKIP: no PyTorch in .venv (tools/setup test)")
+    if why := lacks_torch(str(PYTHON)):
+        print(f"skipped: {why}")
         return 77
-    for check in (check_rules, check_exact, check_script, check_same_as_cpu, check_cudnn, check_world, check_compiled, check_cuda_build, check_sizes, check_messages, check_measured):
+    build_hook(str(PYTHON), predicts=True)
+    for check in (check_rules, check_exact, check_script, check_same_as_cpu, check_cudnn, check_world, check_compiled, check_cuda_build, check_sizes, check_messages, *([check_measured] if ALL else [])):
         with tempfile.TemporaryDirectory() as folder:
             check(Path(folder))
             print("ok", check.__name__, flush=True)

@@ -3,13 +3,12 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """`tidemark predict -- PROGRAM` with habits of training scripts: threads, launchers, torch.jit, packed sequences, checks of values, checkpoints, copies."""
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from predict_program import PYTHON, predict  # noqa: E402
+from predict_program import PYTHON, build_hook, lacks_torch, predict  # noqa: E402
 
 # Every part fails without its stand-in. The two steps at the end are those of the prediction.
 HABITS = """
@@ -197,15 +196,16 @@ def check_zero(folder: Path) -> None:
 
 def check_launcher(folder: Path) -> None:
     """torchrun: rank 0 is predicted, the others end at once; DDP has its buckets."""
-    d, err = predict("--like", "h200", "--", PYTHON, "-m", "torch.distributed.run", "--nproc-per-node", 2, "--master-port", 29561, "SCRIPT", script=RANKS, folder=folder)
+    d, err = predict("--like", "h200", "--", PYTHON, "-m", "torch.distributed.run", "--nproc-per-node", 2, "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0", "SCRIPT", script=RANKS, folder=folder)
     assert d["steps"] == 2 and "rank 0 of 2" in err and "rank 1" not in err, err
     assert "of model 8388608" in err, err  # and its buckets
 
 
 def main() -> int:
-    if not PYTHON.exists() or subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode:
-        print("SKIP: no PyTorch in .venv (tools/setup test)")
+    if why := lacks_torch(str(PYTHON)):
+        print(f"skipped: {why}")
         return 77
+    build_hook(str(PYTHON), predicts=True)
     for check in check_habits, check_zero, check_launcher:
         with tempfile.TemporaryDirectory() as folder:
             check(Path(folder))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
-from torch_python import lacks_torch  # noqa: E402
+from torch_python import build_hook, lacks_torch  # noqa: E402
 
 TIDEMARK = os.environ.get("TIDEMARK", str(ROOT / "build/src/tidemark"))
 VENV = ROOT / ".venv/bin/python"
@@ -46,6 +46,7 @@ def main() -> int:
     if why := lacks_torch(PYTHON):
         print(f"skipped: {why}")
         return 77
+    build_hook(PYTHON)
     with tempfile.TemporaryDirectory() as folder:
         for name, text in (("works", WORKS), ("fails", FAILS), ("hangs", HANGS), ("args", ARGS), ("exits", "import sys\nsys.exit(7)\n"), ("broken", "def f(:\n")):
             Path(folder, f"{name}.py").write_text(text)

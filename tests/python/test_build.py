@@ -5,12 +5,12 @@ import glob
 import importlib.util
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import types
 import unittest
 import unittest.mock
+
+import torch_fork
 
 CODE = "import torch, tidemark\nwith tidemark.record('r.tide'):\n    torch.ones(3).add(1)\nprint(tidemark.open('r.tide').native.tables()['spans'] > 0)"
 
@@ -22,8 +22,7 @@ class Build(unittest.TestCase):
         self.folder = tempfile.mkdtemp()
 
     def run_with(self, code=CODE, **env) -> tuple[str, str]:
-        done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=self.folder, capture_output=True, text=True, timeout=600, check=False,
-                              env={**os.environ, "XDG_CACHE_HOME": self.folder, **env})
+        done = torch_fork.run(code, cwd=self.folder, env={**os.environ, "XDG_CACHE_HOME": self.folder, **env})
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.strip(), done.stderr
 
@@ -31,12 +30,13 @@ class Build(unittest.TestCase):
         return glob.glob(os.path.join(self.folder, "tidemark", "*"))
 
     def quick_compiler(self) -> str:
-        """Returns a compiler that copies what the real one made for another test: the tests that use it are about the cache."""
+        """Returns a compiler that copies what the real one made for all tests: the tests that use it are about the cache."""
         if not Build.library:
-            self.assertEqual(self.run_with()[0], "True")
-            (built,) = self.built()
+            cache = os.environ["XDG_CACHE_HOME"]
+            loaded = "\nprint(next(line.split()[-1] for line in open('/proc/self/maps') if '/tidemark/ops-' in line))"
+            ops, built = self.run_with(CODE + loaded, XDG_CACHE_HOME=cache)[0].split()
+            self.assertEqual(ops, "True")
             Build.library = shutil.copy(built, os.path.join(tempfile.mkdtemp(), "ops.so"))
-            shutil.rmtree(os.path.join(self.folder, "tidemark"))
         script = os.path.join(self.folder, "copy")
         with open(script, "w", encoding="ascii") as f:
             f.write(f"#!/bin/sh\nexec cp {Build.library} ops.so\n")

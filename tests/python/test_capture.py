@@ -17,6 +17,8 @@ import torch
 from torch import nn
 
 import tidemark
+import torch_fork
+from extent import only_all
 
 FOLDER = tempfile.mkdtemp()
 NEVER = 2**63 - 1
@@ -38,7 +40,7 @@ def step_hooks() -> dict:
     return getattr(o, "_global_optimizer_post_hooks", {})
 
 
-# ---- programs of their own, which run while the tests in this process do: starting PyTorch takes most of their time ----
+# ---- programs of their own ----
 
 PROGRAMS = {
     "steps": ("import torch, tidemark\n"
@@ -72,29 +74,18 @@ PROGRAMS = {
              "time.sleep(0.3)"),
 }
 PROGRAMS["exit bare"] = PROGRAMS["exit"].replace("tidemark.record", "# ")
-running: dict = {}
 
 
 def setUpModule():
     with tidemark.record(path("first.tide"), stacks=True, shapes=True):  # builds what is built once, before others want it
         torch.ones(1)
-    if not COMPILES:
-        del PROGRAMS["compiled"]
-    env = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": path("inductor"), "TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_VEC_ISA_OK": "1"}
-    for name, code in PROGRAMS.items():
-        running[name] = subprocess.Popen([sys.executable, "-W", "ignore", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
-
-
-def tearDownModule():
-    for program in running.values():
-        program.kill()
-        program.communicate()
 
 
 def end_of(name: str) -> tuple:
     """Exit status, standard output and errors of a program."""
-    out, err = running[name].communicate(timeout=900)
-    return running[name].returncode, out.strip(), err
+    env = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": path("inductor")}
+    done = torch_fork.run(PROGRAMS[name], env=env)
+    return done.returncode, done.stdout.strip(), done.stderr
 
 
 class Trace:
@@ -480,7 +471,7 @@ class NoHarm(unittest.TestCase):
     def test_threads_gc_and_ops_do_not_lock_up(self):
         """Ops give the GIL up and take it again while others collect garbage that frees tensors."""
         train(1)  # so that nothing is imported while others hold the GIL
-        faulthandler.dump_traceback_later(100, exit=True)
+        faulthandler.dump_traceback_later(900, exit=True)
 
         class Cycle:
             pass
@@ -508,7 +499,7 @@ class NoHarm(unittest.TestCase):
     def test_little_memory_left(self):
         """Threads that begin when the program may take hardly any more: what we want of it we do without."""
         def run(*how: str) -> subprocess.CompletedProcess:
-            return subprocess.run([sys.executable, "-c", LITTLE_MEMORY, path("little.tide"), *how], capture_output=True, text=True, timeout=400, check=False)
+            return torch_fork.run(LITTLE_MEMORY, path("little.tide"), *how)
 
         bare = run()
         if bare.returncode or "done" not in bare.stdout:
@@ -525,6 +516,7 @@ class NoHarm(unittest.TestCase):
         self.assertEqual((rc, out.split()), (0, ["0", "5"]), err)
         self.assertTrue(tidemark.open(path("keys.tide")).ops(flat=True)["ops"])
 
+    @only_all  # test_attach.py compiles, too, in `make test`
     def test_compiled_code(self):
         if not COMPILES:
             self.skipTest("this torch compiles nothing")

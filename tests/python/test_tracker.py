@@ -22,6 +22,7 @@ from unittest import mock
 import torch
 
 import tidemark
+import torch_fork
 from tidemark import _home, tracker
 
 TENSOR = {"tensor_id", "size_mb", "size_bytes", "logical_bytes", "shape", "dtype", "device", "requires_grad", "operation", "allocated_by", "purpose", "purpose_source",
@@ -59,7 +60,7 @@ def tracking(interval=5.0):
 
 def child(code: str) -> tuple[subprocess.CompletedProcess, str]:
     folder = tempfile.mkdtemp()
-    return subprocess.run([sys.executable, "-c", CHILD + code], cwd=folder, capture_output=True, text=True, timeout=400, check=False), folder
+    return torch_fork.run(CHILD + code, cwd=folder), folder
 
 
 def saved(folder: str) -> dict:
@@ -365,11 +366,14 @@ class Document(unittest.TestCase):
 
     def test_periodic_and_reset(self):
         with tracking(interval=0.05) as (t, d):
-            time.sleep(0.4)
+            time.sleep(0.1)
             t.checkpoint("before")
             t.reset()
-            time.sleep(0.2)
-            summary = tracker.get_memory_summary()
+            for _ in range(6000):  # until the first snapshot after it
+                time.sleep(0.1)
+                summary = tracker.get_memory_summary()
+                if any(n.startswith("snapshot_0") for n in summary["checkpoints"]):
+                    break
         names = [s["checkpoint_name"] for s in d["snapshots"]]
         self.assertNotIn("before", names)
         self.assertTrue(any(n.startswith("snapshot_0") for n in names), names)
@@ -414,13 +418,16 @@ class Document(unittest.TestCase):
 
     def test_snapshots_need_no_gil(self):
         """They come while one C call holds the GIL throughout."""
-        with tracking(interval=0.05) as (t, d):
-            t.checkpoint("held")
-            ctypes.PyDLL(None).usleep(500_000)  # PyDLL keeps the GIL
-            t.checkpoint("given back")
-        names = [s["checkpoint_name"] for s in d["snapshots"]]
-        between = names[names.index("held") + 1 : names.index("given back")]
-        self.assertGreaterEqual(len([n for n in between if n.startswith("snapshot_")]), 3, names)
+        for microseconds in 500_000, 5_000_000, 50_000_000:  # on a loaded machine the thread that makes them may come late
+            with tracking(interval=0.05) as (t, d):
+                t.checkpoint("held")
+                ctypes.PyDLL(None).usleep(microseconds)  # PyDLL keeps the GIL
+                t.checkpoint("given back")
+            names = [s["checkpoint_name"] for s in d["snapshots"]]
+            between = [n for n in names[names.index("held") + 1 : names.index("given back")] if n.startswith("snapshot_")]
+            if len(between) >= 3:
+                break
+        self.assertGreaterEqual(len(between), 3, names)
 
     def test_several_in_one_second_keep_their_files(self):
         folder = tempfile.mkdtemp()

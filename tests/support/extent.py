@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 ALL = os.environ.get("TIDE_TESTS") == "all"
 SYSTEM = bool(os.environ.get("TIDE_SYSTEM_TORCH"))  # the second torch: tests/python/main.py --system
+LARGE = 1_000_000  # bytes of a trace that is left to `make check-all`
 
 
 def only_all(row: Callable) -> Callable:

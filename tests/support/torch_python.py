@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Asks a Python whether it has a PyTorch to test with, without importing it, which takes seconds."""
+"""Asks a Python whether it has a PyTorch to test with, without importing it, which takes seconds; builds the op hook for it once."""
+import fcntl
+import hashlib
 import os
 import subprocess
+import tempfile
+from pathlib import Path
 
 ASK = """
 import importlib.util, os, sys
@@ -18,3 +22,22 @@ def lacks_torch(python: str, **env: str) -> str:
         return f"{python} does not exist (tools/setup test makes it)"
     status = subprocess.run([python, "-c", ASK], env={**os.environ, **env}, capture_output=True, check=False).returncode
     return {0: "", 4: f"the torch of {python} has no headers (Debian: libtorch-dev)"}.get(status, f"{python} has no torch (tools/setup test installs it)")
+
+
+def build_hook(python: str, predicts: bool = False) -> None:
+    """Builds the op hook for the PyTorch of this Python in the cache that all tests share; the stand-in for CUDA if the test `predicts`.
+    Tests that begin together wait for one compiler instead of starting one each. test_build.py tests an empty cache, and what fails
+    here fails in the test that needs it."""
+    source, cache = Path(os.environ["TIDE_SOURCE"]), Path(os.environ["XDG_CACHE_HOME"])
+    key = hashlib.sha256(f"{python} {predicts}".encode())
+    for file in [*sorted((source / "src/capture/torch").glob("*.cpp")), *sorted((source / "include/tidemark").rglob("*.h"))]:
+        key.update(file.read_bytes())
+    stamp = cache / f"hook-{key.hexdigest()[:12]}"
+    cache.mkdir(parents=True, exist_ok=True)
+    with open(cache / f"hook-{predicts}.lock", "w", encoding="utf-8") as lock, tempfile.TemporaryDirectory() as folder:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not stamp.exists():
+            words = ["predict", "--like", "h200"] if predicts else ["run", "-o", f"{folder}/run.tide"]
+            code = f"import torch; torch.ones(1, device='{'cuda' if predicts else 'cpu'}')"
+            if subprocess.run([os.environ["TIDEMARK"], *words, "--", python, "-c", code], capture_output=True, check=False).returncode == 0:
+                stamp.touch()

@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
-from extent import ALL  # noqa: E402
+from extent import ALL, LARGE  # noqa: E402
 
 CATS = {"cpu_op": "op", "Operator": "op", "user_annotation": "user_annotation", "python_function": "python_function",
         "cuda_runtime": "runtime", "hip_runtime": "runtime", "Runtime": "runtime", "mtia_runtime": "runtime",
@@ -267,7 +267,7 @@ def run_shared(dump, shared):
     faults = []
     exact = json.load(open(f"{shared}/data/expected/exact.json"))["traces"]
     for path in sorted(glob.glob(f"{shared}/data/**/*.json.gz", recursive=True)):
-        if os.path.getsize(path) > 1_000_000 and not ALL:
+        if os.path.getsize(path) > LARGE and not ALL:
             continue
         faults += compare(dump, path, 2, 0)
         want = exact.get(os.path.relpath(path, f"{shared}/data"), {})
