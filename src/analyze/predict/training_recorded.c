@@ -178,8 +178,8 @@ tide_code tide__training_sizes_find_recorded(const tide_model *m, uint32_t devic
 		rc = tide__nomem(err);
 	if (rc == TIDE_OK) {
 		sweep(m, &roles, device, &h);
-		by_role(&h, !o->actual && (o->model || o->optimizer || o->bytes_per_param > 0),
-			out);
+		bool theory = o->model.known || o->optimizer.known || o->bytes_per_param > 0;
+		by_role(&h, theory && !o->actual, out);
 		rc = reserved_peak(m, device, out, err);
 	}
 	tide__roles_free(&roles);

@@ -121,28 +121,23 @@ static void actual_sizes(const tide_phase_summary *s, tide_training_sizes *t)
 
 /* ---- theory ---- */
 
-static tide_maybe_bytes given(uint64_t bytes)
-{
-	return (tide_maybe_bytes){ bytes != 0, (int64_t)bytes };
-}
-
 static void expected_sizes(const tide_sizes_options *o, tide_training_sizes *t)
 {
 	tide_maybe_bytes *e = t->expected;
 	double each = o->bytes_per_param > 0 ? o->bytes_per_param : 2;
-	e[TIDE_PART_MODEL] = given(o->model);
-	if (!o->model && t->parameters) {
+	e[TIDE_PART_MODEL] = o->model;
+	if (!o->model.known && t->parameters) {
 		double bytes = (double)t->parameters * each;
 		e[TIDE_PART_MODEL] = (tide_maybe_bytes){ true, bytes < 9e18 ? (int64_t)(bytes + 0.5)
 									    : INT64_MAX / 4 };
 		t->model_from_parameters = true;
 	}
 	int64_t model = e[TIDE_PART_MODEL].bytes;
-	e[TIDE_PART_OPTIMIZER] = given(o->optimizer);
-	e[TIDE_PART_GRADIENTS] = given(o->gradients);
-	if (!o->optimizer && e[TIDE_PART_MODEL].known && model < INT64_MAX / 2)
+	e[TIDE_PART_OPTIMIZER] = o->optimizer;
+	e[TIDE_PART_GRADIENTS] = o->gradients;
+	if (!o->optimizer.known && e[TIDE_PART_MODEL].known && model < INT64_MAX / 2)
 		e[TIDE_PART_OPTIMIZER] = (tide_maybe_bytes){ true, 2 * model };
-	if (!o->gradients && e[TIDE_PART_MODEL].known)
+	if (!o->gradients.known && e[TIDE_PART_MODEL].known)
 		e[TIDE_PART_GRADIENTS] = (tide_maybe_bytes){ true, model };
 }
 

@@ -28,11 +28,12 @@ typedef struct tide_maybe_bytes {
 } tide_maybe_bytes;
 
 typedef struct tide_sizes_options {
-	uint64_t capacity;		      /* 0 = the summary's, else unknown */
-	uint64_t model, optimizer, gradients; /* theoretical, 0 = derived from the parameters */
-	uint64_t parameters;		      /* 0 = the summary's */
-	double bytes_per_param;		      /* 0 = 2 (bf16) */
-	bool actual;			      /* parts show measured model and optimizer sizes */
+	uint64_t capacity;	/* 0 = the summary's, else unknown */
+	uint64_t parameters;	/* 0 = the summary's */
+	double bytes_per_param; /* 0 = 2 (bf16) */
+	bool actual;		/* parts show measured model and optimizer sizes */
+	/* theoretical; unknown = derived from the parameters. 0 is a size: SGD has no state. */
+	tide_maybe_bytes model, optimizer, gradients;
 } tide_sizes_options;
 
 typedef struct tide_training_sizes {

@@ -72,9 +72,24 @@ static int report_of(const tide_args *a)
 	return rc;
 }
 
+/* Returns the name of a given option that has no effect on sizes; NULL = none. */
+static const char *not_for_sizes(const tide_args *a)
+{
+	for (int i = O_BY; i <= O_TRACKER; i++)
+		if (a->opt[i].given)
+			return options[i].name;
+	return NULL;
+}
+
 static int run(const tide_args *a)
 {
-	if (tide__wants_sizes(a))
+	bool sizes = tide__wants_sizes(a);
+	if (sizes && not_for_sizes(a))
+		return tide__cli_fail_usage(a,
+				       "--%s works on one recording, without a size option, a "
+				       "picture or a log",
+				       not_for_sizes(a));
+	if (sizes)
 		return tide__sizes_run(a, &a->opt[O_DEVICE], a->opt[O_JSON].set, &a->opt[O_OUTPUT]);
 	if (!a->n_files)
 		return tide__cli_fail_usage(a, "which file?");

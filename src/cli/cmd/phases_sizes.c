@@ -100,14 +100,19 @@ static int64_t kv_bytes(const char *text)
 	return -1;
 }
 
+static tide_maybe_bytes given(const tide_value *v)
+{
+	return (tide_maybe_bytes){ v->set, v->set ? v->num : 0 };
+}
+
 static int read_options(struct work *w)
 {
 	const tide_value *v = w->a->opt;
 	char *end = NULL;
 	w->o = (tide_sizes_options){ .capacity = (uint64_t)v[TIDE_SIZES_CAPACITY].num,
-				     .model = (uint64_t)v[TIDE_SIZES_MODEL].num,
-				     .optimizer = (uint64_t)v[TIDE_SIZES_OPTIMIZER].num,
-				     .gradients = (uint64_t)v[TIDE_SIZES_GRADIENTS].num,
+				     .model = given(&v[TIDE_SIZES_MODEL]),
+				     .optimizer = given(&v[TIDE_SIZES_OPTIMIZER]),
+				     .gradients = given(&v[TIDE_SIZES_GRADIENTS]),
 				     .parameters = (uint64_t)v[TIDE_SIZES_PARAMETERS].num,
 				     .actual = v[TIDE_SIZES_ACTUAL].set };
 	w->kv = -1;
@@ -474,12 +479,13 @@ static int read_limit(const struct work *w, const char *text, struct limit *out)
 			"activations, other)",
 			text);
 	if (pct) {
-		out->bytes = (int64_t)(strtod(limit, &end) * 100);
-		if (end == limit || (*end && strcmp(end, "%")))
+		double percent = strtod(limit, &end);
+		out->bytes = percent > -1e9 && percent < 1e9 ? (int64_t)(percent * 100) : -1;
+		if (end == limit || out->bytes < 0 || (*end && strcmp(end, "%")))
 			return tide__cli_fail_usage(w->a,
-						    "--fail-if '%.100s': usage needs a "
-						    "percentage",
-						    text);
+					       "--fail-if '%.100s': usage needs a "
+					       "percentage",
+					       text);
 	} else if (!tide__parse_bytes(limit, &out->bytes)) {
 		return tide__cli_fail_usage(w->a, "--fail-if '%.100s': '%.60s' is not a size", text,
 					    limit);

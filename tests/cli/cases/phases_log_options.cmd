@@ -5,3 +5,9 @@ tidemark phases $d/efficient.log $d/both.log --json --bytes-per-param 4 | grep -
 { for i in $(seq 3000); do printf '%06d some line of a training log\r' $i; done; echo; printf '\033[32mgreen\033[0m\n[1,0]<stdout>:rank zero\n'
   sed -n '/=== Memory/,$p' $d/efficient.log | sed 's/^/[1,0]<stdout>:/; a noise of another program'; } | gzip > late.log.gz
 tidemark phases late.log.gz --capacity 12GiB | grep -E 'Section|Usage|viable'
+# 0 bytes is a size: SGD has no state, inference no gradients
+tidemark phases $d/efficient.log --optimizer-size 0 --gradients_size 0 | grep -A3 -E -- '--- (Optimizer|Gradients) S'
+# options without effect on sizes are refused
+for o in --tracker --sum --by=annotation; do tidemark phases $d/efficient.log $o 2>&1 | head -1; done
+tidemark phases phases.tide --tracker --capacity 1GiB 2>&1 | head -1
+tidemark phases $d/efficient.log --fail-if 'usage>nan%' 2>&1 | head -1
