@@ -37,7 +37,7 @@ public:
 	}
 	~phase()
 	{
-		if (!name_.empty())
+		if (!name_.empty() && tide_usage_snapshot(name_.c_str(), nullptr) != TIDE_OK)
 			tide_mark(TIDE_PHASE, tide_intern(name_.c_str()), 0);
 	}
 	phase(const phase &) = delete;

@@ -24,6 +24,12 @@ from typing import Any
 from . import _native, _record
 
 
+BEFORE = "(before the capture)"  # ends the part of a recording in progress that is not in the capture
+NO_MEMORY = dict.fromkeys(
+    [f"{name}_bytes" for name in ("allocations", "deallocations", "segment_peak", "segment_change", "cumulative_peak", "cumulative_current")], 0
+)
+
+
 class RunMode(enum.Enum):
     """NO_DISPATCH: PyTorch's ops compute and allocate nothing between begin and end; the memory that they would need is recorded."""
 
@@ -34,8 +40,9 @@ class RunMode(enum.Enum):
 class Guard:
     """Ends the capture and discards it when this object is deleted, unless release() was called."""
 
-    def __init__(self) -> None:
+    def __init__(self, capture: int) -> None:
         self._held = True
+        self._capture = capture
 
     def release(self) -> None:
         self._held = False
@@ -49,8 +56,9 @@ class Guard:
     def __del__(self) -> None:
         if self._held:
             self._held = False
-            with contextlib.suppress(Exception):
-                MemoryUsageTracker.clear()
+            if self._capture == MemoryUsageTracker._captures:  # in `guard = begin_capture()` the old guard goes after the new capture began
+                with contextlib.suppress(Exception):
+                    MemoryUsageTracker.clear()
 
 
 class MemoryUsageTracker:
@@ -58,6 +66,7 @@ class MemoryUsageTracker:
     _path: str | None = None
     _own = _temporary = _attached = False
     _virtual: Any = None
+    _captures = 0
 
     @classmethod
     def begin_capture(cls, mode: RunMode = RunMode.NORMAL, path: str | os.PathLike[str] | None = None) -> Guard:
@@ -73,7 +82,7 @@ class MemoryUsageTracker:
                 path = name
             _record.start(path, **_record.TORCH)
         else:
-            _record.phase("(before the capture)")
+            _record.phase(BEFORE)
         _record._phased = True  # snapshots are the phases
         cls._path = _record.path_now()
         if mode is RunMode.NO_DISPATCH:
@@ -82,7 +91,8 @@ class MemoryUsageTracker:
         else:
             cls._attached = cls._attach()
         cls._active = True
-        return Guard()
+        cls._captures += 1
+        return Guard(cls._captures)
 
     @staticmethod
     def _enter_virtual() -> Any:
@@ -155,11 +165,13 @@ class MemoryUsageTracker:
             return []
         from ._trace import report_of
 
-        out = []
+        out: list[tuple[str, dict[str, int]]] = []
         for p in report_of("phases", cls._path)["phases"]:
-            if p["name"] is not None:
+            if p["name"] == BEFORE and not cls._own:
+                out = []
+            elif p["name"] is not None:
                 rows = [m for m in p["memory"] if m["scope"] == "device"]
-                best = next((m for m in rows if m["device"] != "cpu"), rows[0] if rows else {})
+                best = next((m for m in rows if m["device"] != "cpu"), rows[0] if rows else NO_MEMORY)
                 out.append((p["name"], {k: v for k, v in best.items() if k.endswith("_bytes")}))
         return out
 

@@ -67,7 +67,7 @@ tide_code tide_usage_begin(tide_usage_mode mode, const char *path, tide_error *e
 	if (rc != TIDE_OK)
 		return rc;
 	if (!it.own) /* events before it are not part of this capture */
-		tide_mark(TIDE_PHASE, tide_intern("(before the capture)"), 0);
+		tide_mark(TIDE_PHASE, tide_intern(TIDE_BEFORE_CAPTURE), 0);
 	if (mode == TIDE_USAGE_NO_DISPATCH)
 		tide_annotate(tide_intern("predicted.device"), "NO_DISPATCH");
 	it.active = it.captured = true;
@@ -170,31 +170,41 @@ static void fill(size_t phase, tide_usage_figures *out)
 				     l1_top(phase, TIDE_SCOPE_L1, device) };
 }
 
+/* Returns the phase of the first snapshot: if the recording was in progress before, its earlier
+ * phases are none. */
+static size_t first_snapshot(void)
+{
+	return it.own ? 0 : tide__phases_capture(it.m, &it.p) + 1;
+}
+
 size_t tide_usage_count(void)
 {
-	size_t n = 0;
 	if (read_capture(NULL) != TIDE_OK || !it.m)
 		return 0;
+	size_t first = first_snapshot(), n = first;
 	while (n < it.p.n && it.p.phases[n].mark)
 		n++;
-	return n;
+	return n - first;
 }
 
 tide_code tide_usage_at(size_t k, const char **name, tide_usage_figures *out, tide_error *err)
 {
 	if (k >= tide_usage_count())
 		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "no snapshot %zu", k);
-	*name = tide__text(it.m, it.m->marks.name[it.p.phases[k].mark], NULL);
-	fill(k, out);
+	size_t n = first_snapshot() + k;
+	*name = tide__text(it.m, it.m->marks.name[it.p.phases[n].mark], NULL);
+	fill(n, out);
 	return TIDE_OK;
 }
 
 tide_code tide_usage_get(const char *name, tide_usage_figures *out, tide_error *err)
 {
-	size_t n = tide_usage_count(), found = n, many = 0;
+	size_t n = tide_usage_count(), many = 0;
+	tide_usage_figures figures, found = { 0 };
+	const char *called;
 	for (size_t k = 0; k < n; k++)
-		if (!strcmp(tide__text(it.m, it.m->marks.name[it.p.phases[k].mark], NULL), name)) {
-			found = k;
+		if (tide_usage_at(k, &called, &figures, err) == TIDE_OK && !strcmp(called, name)) {
+			found = figures;
 			many++;
 		}
 	if (!many)
@@ -204,6 +214,6 @@ tide_code tide_usage_get(const char *name, tide_usage_figures *out, tide_error *
 			err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 			"the name '%.80s' is ambiguous: %zu snapshots have it; ask for all", name,
 			many);
-	fill(found, out);
+	*out = found;
 	return TIDE_OK;
 }

@@ -24,7 +24,7 @@ CPP = """
 #include <tidemark/usage.hpp>
 #include <cstdio>
 using T = tidemark::MemoryUsageTracker;
-int main()
+int main(int, char **argv)
 {
 	tide_pool p = tide_pool_open(tide_device_open(TIDE_DEVICE_CUDA, 0, "x", 0), TIDE_POOL_DRAM, "DRAM", 0);
 	{
@@ -32,6 +32,7 @@ int main()
 		try { T::begin_capture(); return 1; } catch (const std::runtime_error &e) { std::puts(e.what()); }
 		tide_alloc(p, 4096, 3 << 20, 0);
 		T::snapshot("A");
+		if (T::get_memory_usage_all().size() != 1) return 2;
 		{ tidemark::phase again("A"); tide_free(p, 4096); }
 		T::end_capture();
 		T::print_memory_usage();
@@ -41,6 +42,22 @@ int main()
 	try { T::snapshot("B"); return 1; } catch (const std::runtime_error &e) { std::puts(e.what()); }
 	T::end_capture();
 	T::print_memory_usage();
+	{ // a capture without memory events has its snapshots
+		auto guard = T::begin_capture();
+		T::snapshot("IDLE");
+		T::print_memory_usage();
+		if (T::get_memory_usage("IDLE").current != 0) return 3;
+	}
+	// each capture in a recording shows its own snapshots, with the rest in one phase before them
+	if (tide_start(argv[1], NULL, NULL) != TIDE_OK) return 4;
+	for (const char *name : { "X", "Y" }) {
+		auto guard = T::begin_capture();
+		tide_alloc(p, 8192 + *name, 1 << 20, 0);
+		T::snapshot(name);
+		if (T::get_memory_usage_all().size() != 1 || T::get_memory_usage(name).change != 1 << 20) return 5;
+		T::end_capture("END");
+		if (*name == 'Y') T::print_memory_usage();
+	}
 	return 0;
 }
 """
@@ -84,8 +101,10 @@ def cpp() -> None:
         subprocess.run([compiler, "-std=c++11", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/include", source, "-o", program, BUILD / "src/libtidemark-usage.a",
                         BUILD / "src/libtidemark.a", BUILD / "src/libtide_base.a", f"-L{BUILD}/src", "-ltidemark-rt", f"-Wl,-rpath,{BUILD}/src",
                         "-lzstd", "-lisal", "-lz", "-lm", "-lpthread"], check=True)
-        out = subprocess.run([program], capture_output=True, text=True, check=True).stdout
-    check(out, ["A", "A", "END_TRACE"])
+        out = subprocess.run([program, f"{folder}/r.tide"], capture_output=True, text=True, check=True).stdout
+    captures = ["=== Memory Usage Summary" + part for part in out.split("=== Memory Usage Summary")[1:]]
+    for text, names in zip(captures, (["A", "A", "END_TRACE"], ["IDLE"], ["(before the capture)", "Y", "END"]), strict=True):
+        check(text, names)
     for line in ("MemoryUsageTracker: Capture already active", "the name 'A' is ambiguous", "snapshot without an active capture", "WARNING: No traces captured"):
         assert line in out, out
 

@@ -2,11 +2,13 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """MemoryUsageTracker: its text, its errors, the example's training loop with --track_memory, and NO_DISPATCH, which takes no memory."""
 import importlib.util
+import io
 import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import tidemark
@@ -84,6 +86,32 @@ class Faces(unittest.TestCase):
             with self.assertRaises(KeyError):
                 T.get_memory_usage("B")
         self.assertEqual(T.get_memory_usage_all(), [])  # the guard cleared it
+
+    def test_snapshots_without_memory(self) -> None:
+        T = tidemark.MemoryUsageTracker
+        with T.begin_capture():
+            T.snapshot("A")
+            T.end_capture("B")
+            out = io.StringIO()
+            T.print_memory_usage(out)
+            self.assertEqual([(r[0], r[1], r[4]) for r in PHASE.findall(out.getvalue())], [("A", "0.00", "+0.00"), ("B", "0.00", "+0.00")])
+            self.assertIn("Overall DRAM Peak: 0.00 MB, Final DRAM Usage: 0.00 MB\n", out.getvalue())
+            self.assertEqual(set(T.get_memory_usage("A").values()), {0})
+
+    def test_captures_in_a_recording(self) -> None:
+        """A capture shows its own snapshots, and a guard ends its own capture only."""
+        T = tidemark.MemoryUsageTracker
+        with tempfile.TemporaryDirectory() as folder, tidemark.record(pathlib.Path(folder, "r.tide")):
+            for name in ("A", "B"):
+                guard = T.begin_capture()  # drops the guard before
+                T.snapshot(name)
+                T.end_capture(name)
+                self.assertEqual([n for n, _ in T.get_memory_usage_all()], [name, name])
+                out = io.StringIO()
+                T.print_memory_usage(out)
+                self.assertEqual([r[0] for r in PHASE.findall(out.getvalue())], ["(before the capture)", name, name])
+            guard.release()
+            T.clear()
 
 
 @unittest.skipUnless(importlib.util.find_spec("torch"), "torch is not there")

@@ -372,3 +372,12 @@ uint64_t tide__phase_life_events(const tide_model *m, const tide_phase *p, const
 	}
 	return n;
 }
+
+size_t tide__phases_capture(const tide_model *m, const tide_phases *p)
+{
+	for (size_t n = p->summed ? 0 : p->n; n-- > 1;)
+		if (p->phases[n].name.i &&
+		    !strcmp(tide__text(m, p->phases[n].name, NULL), TIDE_BEFORE_CAPTURE))
+			return n;
+	return 0;
+}

@@ -77,6 +77,11 @@ tide_code tide__phases_find_by_annotation(const tide_model *m, tide_phases *out,
 bool tide__phases_join(tide_phases *p);
 void tide__phases_free(tide_phases *p);
 
+/* Name of the mark that a tracker's capture makes when it begins in a running recording. */
+#define TIDE_BEFORE_CAPTURE "(before the capture)"
+/* Returns the last phase with that name, where the last capture begins; 0 = none, or summed. */
+size_t tide__phases_capture(const tide_model *m, const tide_phases *p);
+
 /* Returns true if `pool` counts in scope `s`. */
 bool tide__scope_has(const tide_model *m, const tide_scope *s, uint32_t pool);
 /* Returns the capacity of a scope in bytes; 0 = unknown, also if only a part is known. */

@@ -23,7 +23,7 @@ void tide__phases_json(const tide_model *m, const tide_phases *p, const tide_pha
 
 /* Prints the report in the format of memory trackers: "DRAM" and "L1" lines in MB of 2^20 bytes
  * for each accelerator, or for the host if there is none. Events after the last mark are left
- * out. */
+ * out. If a capture began in a running recording, everything before it is one phase. */
 void tide__phases_write_tracker(const tide_model *m, const tide_phases *p, uint32_t device,
 				FILE *out);
 

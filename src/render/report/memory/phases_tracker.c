@@ -16,6 +16,7 @@ struct text {
 	const tide_phases *p;
 	FILE *out;
 	bool many;
+	size_t first; /* phases before this one belong to earlier captures: they are joined to it */
 };
 
 static double mb(int64_t bytes)
@@ -49,35 +50,55 @@ static const char *prefix(const struct text *t, const tide_scope *s, char *buf, 
 	return buf;
 }
 
-static uint64_t l1_top(const tide_phases *p, size_t phase, tide_scope_kind kind, uint32_t device)
+/* Returns the figures of phase n; those of the first one include all earlier phases. */
+static tide_phase_level level(const struct text *t, size_t n, size_t k)
 {
-	for (size_t k = 0; k < p->n_scopes; k++)
-		if (p->scopes[k].kind == kind && p->scopes[k].device == device)
-			return p->levels[phase * p->n_scopes + k].top;
+	const tide_phases *p = t->p;
+	tide_phase_level l = p->levels[n * p->n_scopes + k];
+	for (size_t i = 0; n == t->first && i < n; i++) {
+		const tide_phase_level *was = &p->levels[i * p->n_scopes + k];
+		l.alloc_bytes += was->alloc_bytes;
+		l.free_bytes += was->free_bytes;
+		l.change += was->change;
+		l.segment_peak = l.peak; /* above 0 bytes, the use before the first phase */
+		l.top = was->top > l.top ? was->top : l.top;
+	}
+	return l;
+}
+
+static uint64_t l1_top(const struct text *t, size_t phase, tide_scope_kind kind, uint32_t device)
+{
+	for (size_t k = 0; k < t->p->n_scopes; k++)
+		if (t->p->scopes[k].kind == kind && t->p->scopes[k].device == device)
+			return level(t, phase, k).top;
 	return 0;
 }
 
+/* Writes the lines of scope k in phase n; k = n_scopes: of a memory without an event. */
 static void one_memory(const struct text *t, size_t n, size_t k)
 {
-	const tide_scope *s = &t->p->scopes[k];
-	const tide_phase_level *l = &t->p->levels[n * t->p->n_scopes + k];
-	char at[80];
-	prefix(t, s, at, sizeof at);
+	bool any = k < t->p->n_scopes;
+	uint32_t device = any ? t->p->scopes[k].device : TIDE_ANY;
+	tide_phase_level l = any ? level(t, n, k) : (tide_phase_level){ 0 };
+	char at[80] = "";
+	if (any)
+		prefix(t, &t->p->scopes[k], at, sizeof at);
 	fprintf(t->out,
 		"  %sDRAM: Segment Peak %.2f MB, Allocations %.2f MB, Deallocations %.2f MB, Segment Change %+.2f MB\n",
-		at, mb((int64_t)l->segment_peak), mb((int64_t)l->alloc_bytes),
-		mb((int64_t)l->free_bytes), mb(l->change));
+		at, mb((int64_t)l.segment_peak), mb((int64_t)l.alloc_bytes),
+		mb((int64_t)l.free_bytes), mb(l.change));
 	fprintf(t->out, "  %sDRAM: Cumulative Peak %.2f MB, Cumulative Current %.2f MB\n", at,
-		mb((int64_t)l->peak), mb((int64_t)l->current));
+		mb((int64_t)l.peak), mb((int64_t)l.current));
 	fprintf(t->out, "  %sL1: Peak CB %.2f MB, Peak Buffer %.2f MB, Peak Total %.2f MB\n", at,
-		mb((int64_t)l1_top(t->p, n, TIDE_SCOPE_L1_CB, s->device)),
-		mb((int64_t)l1_top(t->p, n, TIDE_SCOPE_L1_BUFFER, s->device)),
-		mb((int64_t)l1_top(t->p, n, TIDE_SCOPE_L1, s->device)));
+		mb((int64_t)l1_top(t, n, TIDE_SCOPE_L1_CB, device)),
+		mb((int64_t)l1_top(t, n, TIDE_SCOPE_L1_BUFFER, device)),
+		mb((int64_t)l1_top(t, n, TIDE_SCOPE_L1, device)));
 }
 
 static void put_phase(const struct text *t, size_t n, uint32_t device)
 {
 	size_t len = 0;
+	bool any = false;
 	tide_str id = t->p->phases[n].name;
 	const char *name = id.i		     ? tide__text(t->m, id, &len)
 			   : n + 1 < t->p->n ? "(between)"
@@ -87,13 +108,35 @@ static void put_phase(const struct text *t, size_t n, uint32_t device)
 	fputs(" ---\n", t->out);
 	for (size_t k = 0; k < t->p->n_scopes; k++)
 		if (is_shown(t->m, t->p, device, k))
-			one_memory(t, n, k);
+			one_memory(t, n, k), any = true;
+	if (!any)
+		one_memory(t, n, t->p->n_scopes);
+}
+
+static void put_totals(const struct text *t, size_t last, uint32_t device)
+{
+	bool any = false;
+	fputs("\n=== Final Totals ===\n", t->out);
+	for (size_t k = 0; k < t->p->n_scopes; k++) {
+		const tide_phase_level *l = &t->p->levels[last * t->p->n_scopes + k];
+		char at[80];
+		if (is_shown(t->m, t->p, device, k)) {
+			prefix(t, &t->p->scopes[k], at, sizeof at);
+			fprintf(t->out,
+				"Overall %sDRAM Peak: %.2f MB, Final %sDRAM Usage: %.2f MB\n", at,
+				mb((int64_t)l->peak), at, mb((int64_t)l->current));
+			any = true;
+		}
+	}
+	if (!any)
+		fputs("Overall DRAM Peak: 0.00 MB, Final DRAM Usage: 0.00 MB\n", t->out);
+	fputc('\n', t->out);
 }
 
 void tide__phases_write_tracker(const tide_model *m, const tide_phases *p, uint32_t device,
 				FILE *out)
 {
-	struct text t = { m, p, out, false };
+	struct text t = { m, p, out, false, tide__phases_capture(m, p) };
 	size_t shown = 0, end = p->n;
 	for (size_t k = 0; k < p->n_scopes; k++)
 		shown += is_shown(m, p, device, k);
@@ -101,22 +144,13 @@ void tide__phases_write_tracker(const tide_model *m, const tide_phases *p, uint3
 	while (end > 1 &&
 	       !p->phases[end - 1].name.i) /* events after the last snapshot are not captured */
 		end--;
-	if (!shown || !end) {
+	/* a snapshot is a trace, also without a memory event */
+	if (!end || (!shown && (device != TIDE_ANY || !p->phases[0].name.i))) {
 		fputs("WARNING: No traces captured\n", out);
 		return;
 	}
 	fputs("=== Memory Usage Summary ===\n\n", out);
-	for (size_t n = 0; n < end; n++)
+	for (size_t n = t.first; n < end; n++)
 		put_phase(&t, n, device);
-	fputs("\n=== Final Totals ===\n", out);
-	for (size_t k = 0; k < p->n_scopes; k++) {
-		const tide_phase_level *l = &p->levels[(end - 1) * p->n_scopes + k];
-		char at[80];
-		if (is_shown(m, p, device, k)) {
-			prefix(&t, &p->scopes[k], at, sizeof at);
-			fprintf(out, "Overall %sDRAM Peak: %.2f MB, Final %sDRAM Usage: %.2f MB\n",
-				at, mb((int64_t)l->peak), at, mb((int64_t)l->current));
-		}
-	}
-	fputc('\n', out);
+	put_totals(&t, end - 1, device);
 }
