@@ -213,9 +213,14 @@ static int run(const tide_args *a)
 					 .json = a->opt[O_JSON].set };
 	if (tide__predict_is_program(a))
 		return tide__predict_program_run(a, &p, of_runs);
-	if (a->n_files < 2)
+	if (a->n_files < 2 && strchr(a->files[0], '='))
 		return tide__cli_fail_usage(
 			a, "more files are needed: 2 recordings as N=FILE, or -- and a program");
+	if (a->n_files < 2)
+		return tide__cli_fail_usage(a,
+				       "'%.200s' cannot be run; give a program, or 2 recordings "
+				       "as N=FILE",
+				       a->files[0]);
 	return run_recordings(a);
 }
 
@@ -224,7 +229,7 @@ const tide_command tide__cmd_predict = {
 	.usage =
 		"N=FILE N=FILE... [--capacity SIZE] [--at N]... | --like NAME [--at N]... -- PROGRAM [ARGUMENT]...",
 	.summary = "predict the memory of a program without a GPU, or of another batch size",
-	.help = "A program (a PyTorch script) runs on virtual devices: nothing is computed, no "
+	.help = "A program (a PyTorch script; Python runs a .py file) runs on virtual devices: nothing is computed, no "
 		"device memory is used; its allocations are recorded and sent through a simulator "
 		"of the caching allocator. With {} among its arguments it runs once per --at N, "
 		"and those runs are used as recordings as below.\n\nWith recordings, N is the size "

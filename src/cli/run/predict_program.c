@@ -46,7 +46,7 @@ bool tide__predict_is_program(const tide_args *a)
 	const char *s = a->files[0], *eq = strchr(s, '=');
 	if (eq && eq != s && strspn(s, "0123456789") == (size_t)(eq - s))
 		return false;
-	return is_kept(a) || access(s, F_OK) ||
+	return is_kept(a) || tide__is_script(s) || access(s, F_OK) ||
 	       !access(s, X_OK); /* else a recording without its size */
 }
 
@@ -124,15 +124,18 @@ static void set_environment(const struct program *g, const char *file, const cha
 	tide__prepend("PYTHONPATH", g->hook, ':');
 }
 
-/* Returns the arguments with every {} replaced by the size. Owned by the child, which does not
- * return. */
+/* Returns the arguments with every {} replaced by the size; Python runs a .py file. Owned by the
+ * child, which does not return. */
 static char **arguments(const struct program *g, uint64_t size)
 {
-	char **argv = tide__calloc(g->a->n_files + 1, sizeof *argv);
-	for (size_t i = 0; argv && i < g->a->n_files; i++) {
+	char **argv = tide__calloc(g->a->n_files + 2, sizeof *argv);
+	size_t n = 0;
+	if (argv && tide__is_script(g->a->files[0]) && !access(g->a->files[0], R_OK))
+		argv[n++] = tide__python_name();
+	for (size_t i = 0; argv && i < g->a->n_files; i++, n++) {
 		char *at = g->several ? strstr(g->a->files[i], "{}") : NULL;
-		argv[i] = g->a->files[i];
-		if (at && asprintf(&argv[i], "%.*s%" PRIu64 "%s", (int)(at - g->a->files[i]),
+		argv[n] = g->a->files[i];
+		if (at && asprintf(&argv[n], "%.*s%" PRIu64 "%s", (int)(at - g->a->files[i]),
 				   g->a->files[i], size, at + 2) < 0)
 			return NULL;
 	}

@@ -42,3 +42,5 @@ echo "== nothing in common"; sed 's/"train"/"other"/' 64.json > other.json; tide
 echo "== wrong"; tidemark predict 1.json 2=x; tidemark predict 1=1.json; tidemark predict 0=1.json 2=x; tidemark predict 1=1.json 1=8.json
 tidemark predict 1=1.json 2=none.json; echo $?; tidemark predict 1=1.json 8=8.json --device cuda:1; echo $?; tidemark predict 1=1.json 8=8.json --at 0
 tidemark predict 1=64.json 64=1.json; echo $?; tidemark predict 1=1.json 8=8.json --capacity 0B; echo $?
+echo "== programs"; echo 'import sys; print(sys.argv[1]); sys.exit(3)' > own.py; chmod -x own.py
+tidemark predict -- own.py argument; echo $?; tidemark predict -- 1.json; echo $?
