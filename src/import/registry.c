@@ -209,6 +209,8 @@ static const char *not_a_trace(const uint8_t *head, size_t n)
 	return why ? why : kept_objects(s, s + n);
 }
 
+#define SUMMARY "=== Memory Usage Summary ==="
+
 static tide_code unknown_format(const uint8_t *head, size_t n, tide_error *err)
 {
 	for (size_t i = 0; i < sizeof lookalikes / sizeof *lookalikes; i++)
@@ -216,6 +218,9 @@ static tide_code unknown_format(const uint8_t *head, size_t n, tide_error *err)
 			return tide__fail(err, TIDE_EFORMAT, 0, "%s", lookalikes[i].what);
 	if (n > 262 && !memcmp(head + 257, "ustar", 5))
 		return tide__fail(err, TIDE_EFORMAT, 0, "a tar archive: unpack it first");
+	if (memmem(head, n, SUMMARY, sizeof SUMMARY - 1))
+		return tide__fail(err, TIDE_EFORMAT, 0,
+				  "a log with memory summaries: tidemark phases FILE reads it");
 	char names[200] = "";
 	size_t used = 0;
 	for (size_t i = 0; importers[i] && used < sizeof names; i++)

@@ -439,10 +439,13 @@ def runs(folder):
     for i, (peak, step) in enumerate([(100, 1000), (102, 1000), (120, 1300)]):
         run_trace(folder / f"r{i}.json", 1_700_000_000_000_000 + i * 1_000_000, peak * mib, step)
     (folder / "bad.json").write_text("{bad")
+    (folder / "config.json").write_text('{"model_type": "gpt2"}\n')  # another program's: neither a recording nor a damaged one
+    (folder / "vocab.json").write_text('["a", "b"]')
     with Server(folder) as s:
         ready = lambda: (lambda v: v if not v["pending"] else None)(check(s, "/api/runs"))
         v = wait_for("the index", ready)
         rows = {r["name"]: r for r in v["runs"]}
+        assert v["other_files"] == 2 and not rows.keys() & {"config.json", "vocab.json"}, v
         assert [r["name"] for r in v["runs"] if r["program"]] == ["r2.json", "r1.json", "r0.json"], "newest first"
         last = rows["r2.json"]
         assert (last["program"], last["device"], last["peak_bytes"], last["step_ns"]) == ("train.py", "Some GPU", 120 * mib, 1_300_000), last

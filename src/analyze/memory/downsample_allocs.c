@@ -98,7 +98,8 @@ static void apply(struct sweep *x, uint32_t pool, int64_t bytes, uint64_t positi
 		return;
 	}
 	for (int k = 0; k < TIDE_SCOPES_A_POOL; k++)
-		change(&x->tops[x->phases->of[pool][k] - 1], bytes, position);
+		if (x->phases->of[pool][k])
+			change(&x->tops[x->phases->of[pool][k] - 1], bytes, position);
 }
 
 static int by_number(const void *a, const void *b)

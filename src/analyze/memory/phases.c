@@ -25,6 +25,13 @@ static bool is_cb(const tide_model *m, uint32_t pool)
 	return !strcmp(name, "CB") || !strcmp(name, "L1_CB");
 }
 
+/* Dataflow buffers and scratchpads are neither circular buffers nor buffers: they count in the
+ * whole L1 only. */
+static bool is_scratch(const tide_model *m, uint32_t pool)
+{
+	return !strcmp(tide__text(m, m->pools.name[pool], NULL), "SCRATCH");
+}
+
 /* ---- phases ---- */
 
 static void cut_phases(const tide_model *m, tide_phases *p)
@@ -104,6 +111,7 @@ static tide_scope_kind part_of(const tide_model *m, uint32_t k)
 {
 	return !tide__pool_is_l1(m, k) ? TIDE_SCOPE_MAIN
 	       : is_cb(m, k)	       ? TIDE_SCOPE_L1_CB
+	       : is_scratch(m, k)      ? TIDE_SCOPE_L1
 				       : TIDE_SCOPE_L1_BUFFER;
 }
 
@@ -175,8 +183,9 @@ static void make_scopes(struct sweep *s, const bool *touched, struct parts *part
 		if (!touched[k])
 			continue;
 		s->p->of[k][0] = add_scope(s->p, TIDE_SCOPE_POOL, d, k, 1);
-		parts[d].of[part_of(m, k)]++;
-		parts[d].of[TIDE_SCOPE_L1] += tide__pool_is_l1(m, k);
+		tide_scope_kind part = part_of(m, k);
+		parts[d].of[part]++;
+		parts[d].of[TIDE_SCOPE_L1] += tide__pool_is_l1(m, k) && part != TIDE_SCOPE_L1;
 		main += !tide__pool_is_l1(m, k);
 	}
 	for (uint32_t d = 0; d < m->devices.n; d++)
@@ -189,7 +198,7 @@ static void make_scopes(struct sweep *s, const bool *touched, struct parts *part
 		const uint32_t *of = parts[m->pools.device[k].i].of;
 		if (!touched[k])
 			continue;
-		s->p->of[k][1] = of[part_of(m, k)];
+		s->p->of[k][1] = part_of(m, k) == TIDE_SCOPE_L1 ? 0 : of[part_of(m, k)];
 		s->p->of[k][2] = tide__pool_is_l1(m, k) ? of[TIDE_SCOPE_L1] : total;
 	}
 }
@@ -232,8 +241,9 @@ static void run_phase(struct sweep *s, size_t n)
 			continue;
 		const uint32_t *of = s->p->of[m->allocs.pool[row].i];
 		for (int k = 0; k < TIDE_SCOPES_A_POOL; k++)
-			one(s, &l[of[k] - 1], of[k] - 1, row,
-			    born ? TIDE_MEMORY_ALLOC : TIDE_MEMORY_FREE);
+			if (of[k])
+				one(s, &l[of[k] - 1], of[k] - 1, row,
+				    born ? TIDE_MEMORY_ALLOC : TIDE_MEMORY_FREE);
 	}
 	for (size_t k = 0; k < s->p->n_scopes; k++) {
 		uint64_t before = n ? l[k - s->p->n_scopes].peak : 0;

@@ -21,7 +21,7 @@ typedef enum tide_scope_kind {
 	TIDE_SCOPE_POOL,      /* one pool */
 	TIDE_SCOPE_MAIN,      /* a device's pools that are not L1 */
 	TIDE_SCOPE_L1_CB,     /* a device's L1 circular buffers: L1 pools named "CB" or "L1_CB" */
-	TIDE_SCOPE_L1_BUFFER, /* its other L1 pools */
+	TIDE_SCOPE_L1_BUFFER, /* its other L1 pools, except those named "SCRATCH" */
 	TIDE_SCOPE_L1,	      /* all of its L1 */
 	TIDE_SCOPE_TOTAL,     /* main memory of all devices */
 } tide_scope_kind;
@@ -60,7 +60,7 @@ typedef struct tide_phases {
 	tide_phase *phases;
 	tide_scope *scopes;		    /* pools in order of id, then devices, then the total */
 	tide_phase_level *levels;	    /* [phase * n_scopes + scope] */
-	uint32_t (*of)[TIDE_SCOPES_A_POOL]; /* by pool: scopes it counts in, + 1; 0 = no events */
+	uint32_t (*of)[TIDE_SCOPES_A_POOL]; /* by pool: scopes it counts in, + 1; 0 = none */
 } tide_phases;
 
 /* Only pools with memory events have scopes. There is a tail if any event follows the last mark

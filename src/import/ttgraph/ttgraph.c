@@ -15,14 +15,16 @@
 #include "model/span_parents.h"
 
 enum { DEPTH = 4096, DEVICES = 256, GRID = 32, NS = 1000 };
-enum { DRAM, L1, SYSTEM, L1_SMALL, TRACE, CB, MEMORIES }; /* buffer_type, and circular buffers */
+/* buffer_type, circular buffers, and dataflow buffers with scratchpads */
+enum { DRAM, L1, SYSTEM, L1_SMALL, TRACE, CB, SCRATCH, MEMORIES };
 
 static const struct {
 	const char *name;
 	uint8_t kind;
 } memories[MEMORIES] = { { "DRAM", TIDE_POOL_DRAM },	      { "L1", TIDE_POOL_L1 },
 			 { "SYSTEM_MEMORY", TIDE_POOL_HEAP }, { "L1_SMALL", TIDE_POOL_L1_SMALL },
-			 { "TRACE", TIDE_POOL_TRACE },	      { "CB", TIDE_POOL_L1 } };
+			 { "TRACE", TIDE_POOL_TRACE },	      { "CB", TIDE_POOL_L1 },
+			 { "SCRATCH", TIDE_POOL_L1 } };
 
 struct device {
 	int64_t id;
@@ -252,7 +254,7 @@ static void on_cores(struct graph *g, struct device *d, kin_slice range, int64_t
 	}
 }
 
-static void circular_allocate(struct graph *g, const kin_slice *v)
+static void circular_allocate(struct graph *g, const kin_slice *v, int memory)
 {
 	int64_t size = 0, id = 0;
 	number(g, v[P_DEVICE], &id);
@@ -260,8 +262,13 @@ static void circular_allocate(struct graph *g, const kin_slice *v)
 	    size < 0 || size > INT64_MAX / 4096)
 		return;
 	struct device *d = device_of(g, id);
-	if (d && take(g, d, CB, size))
+	if (d && take(g, d, memory, size))
 		on_cores(g, d, v[P_RANGE], size);
+}
+
+static bool is_circular(const struct device *d, uint32_t pool)
+{
+	return pool && (pool == d->pool[CB] || pool == d->pool[SCRATCH]);
 }
 
 static void circular_free_all(struct graph *g, const kin_slice *v)
@@ -269,11 +276,11 @@ static void circular_free_all(struct graph *g, const kin_slice *v)
 	int64_t id = 0;
 	number(g, v[P_DEVICE], &id);
 	struct device *d = device_of(g, id);
-	if (!d || !d->pool[CB])
+	if (!d || (!d->pool[CB] && !d->pool[SCRATCH]))
 		return;
 	memset(d->core, 0, sizeof d->core);
 	for (uint32_t row = d->from ? d->from : 1; row < g->t.m->allocs.n; row++)
-		if (g->t.m->allocs.pool[row].i == d->pool[CB])
+		if (is_circular(d, g->t.m->allocs.pool[row].i))
 			give(g, row);
 	d->from = (uint32_t)g->t.m->allocs.n;
 }
@@ -403,9 +410,10 @@ static void node(struct graph *g, kin_slice one)
 		buffer_allocate(g, p, first_of(g, v[LINKS]));
 	else if (IS("buffer_deallocate"))
 		buffer_deallocate(g, first_of(g, v[LINKS]));
-	else if (IS("circular_buffer_allocate") || IS("dataflow_buffer_allocate") ||
-		 IS("scratchpad_allocate"))
-		circular_allocate(g, p);
+	else if (IS("circular_buffer_allocate"))
+		circular_allocate(g, p, CB);
+	else if (IS("dataflow_buffer_allocate") || IS("scratchpad_allocate"))
+		circular_allocate(g, p, SCRATCH);
 	else if (IS("circular_buffer_deallocate_all"))
 		circular_free_all(g, p);
 	else if (IS("function_start"))

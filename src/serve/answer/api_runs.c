@@ -214,7 +214,7 @@ static void put_item(tide_json *j, const item *x, const limits *l, const item *e
 typedef struct wanted {
 	limits limits;
 	const char *program; /* NULL = all; "" = runs whose program is unknown */
-	size_t most;
+	size_t most, others; /* files without a recording, which are not listed */
 } wanted;
 
 static bool is_wanted(const item *x, const wanted *w)
@@ -242,6 +242,7 @@ static tide_code put_all(tide_ask *a, tide_run_index *index, item *v, size_t n, 
 	tide__json_kbool(&j, "has_real_data", n > 0);
 	tide__json_kuint(&j, "count", n);
 	tide__json_kuint(&j, "pending", not_looked_at(v, n));
+	tide__json_kuint(&j, "other_files", w->others);
 	tide__json_kstr(&j, "notes_file", tide__run_index_file(index));
 	tide__json_karray(&j, "fail_if");
 	for (size_t i = 0; i < w->limits.n; i++)
@@ -260,19 +261,23 @@ static tide_code put_all(tide_ask *a, tide_run_index *index, item *v, size_t n, 
 	return ok ? rc : tide__nomem(err);
 }
 
-static tide_code list(tide_ask *a, tide_run_index *index, const tide_rec *r, size_t n,
-		      const wanted *w, tide_error *err)
+static tide_code list(tide_ask *a, tide_run_index *index, const tide_rec *r, size_t n_files,
+		      wanted *w, tide_error *err)
 {
-	tide_run *runs = tide__run_index_get(index, r, n);
-	item *v = tide__calloc(n ? n : 1, sizeof *v), *grouped = tide__calloc(n ? n : 1, sizeof *v);
+	size_t n = 0;
+	tide_run *runs = tide__run_index_get(index, r, n_files);
+	item *v = tide__calloc(n_files ? n_files : 1, sizeof *v),
+	     *grouped = tide__calloc(n_files ? n_files : 1, sizeof *v);
 	tide_code rc = runs && v && grouped ? TIDE_OK : tide__nomem(err);
-	for (size_t i = 0; rc == TIDE_OK && i < n; i++) {
+	for (size_t i = 0; rc == TIDE_OK && i < n_files; i++) {
 		const tide_run_summary *s = &runs[i].s;
-		v[i] = (item){ .r = &r[i],
-			       .run = &runs[i],
-			       .when = runs[i].known && s->start_ns > 0 ? s->start_ns
-									: r[i].mtime_ns };
+		if (!runs[i].other)
+			v[n++] = (item){ .r = &r[i],
+					 .run = &runs[i],
+					 .when = runs[i].known && s->start_ns > 0 ? s->start_ns
+										  : r[i].mtime_ns };
 	}
+	w->others = n_files - n;
 	if (rc == TIDE_OK) {
 		size_t own = tide__run_exports_apart(v, n);
 		link_groups(v, own, &grouped);
@@ -284,7 +289,7 @@ static tide_code list(tide_ask *a, tide_run_index *index, const tide_rec *r, siz
 	}
 	tide__free(v);
 	tide__free(grouped);
-	tide__run_index_give_back(runs, n);
+	tide__run_index_give_back(runs, n_files);
 	return rc;
 }
 

@@ -22,7 +22,7 @@ typedef struct row {
 	tide_run_row v;
 	int64_t tried_size, tried_mtime; /* of the file last read, successfully or not */
 	int64_t read_ms;
-	bool known, failed;
+	bool known, failed, other;
 } row;
 
 struct tide_run_index {
@@ -160,6 +160,25 @@ static bool next_of(tide_run_index *x, const tide_rec *r, size_t n, size_t *at)
 	return false;
 }
 
+/* Returns true for a whole JSON document: the first and the last character are brackets. */
+static bool is_json(const char *path)
+{
+	char head[64] = "", tail[65] = "";
+	FILE *f = fopen(path, "rb");
+	if (!f)
+		return false;
+	size_t n = fread(head, 1, sizeof head - 1, f);
+	long size = !fseek(f, 0, SEEK_END) ? ftell(f) : -1;
+	long from = size > 64 ? size - 64 : 0;
+	size_t m = size > 0 && !fseek(f, from, SEEK_SET) ? fread(tail, 1, sizeof tail - 1, f) : 0;
+	fclose(f);
+	const char *first = head + strspn(head, " \t\r\n");
+	while (m && strchr(" \t\r\n", tail[m - 1]))
+		m--;
+	char close = *first == '{' ? '}' : ']';
+	return n && m && (*first == '{' || *first == '[') && tail[m - 1] == close;
+}
+
 static void read_one(tide_run_index *x, const tide_rec *r)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -170,6 +189,7 @@ static void read_one(tide_run_index *x, const tide_rec *r)
 	if (rc == TIDE_OK)
 		rc = tide__run_summarize(m, &s, &err);
 	tide__model_free(m);
+	bool other = rc == TIDE_EFORMAT && is_json(r->path);
 	pthread_mutex_lock(&x->lock);
 	row *k = find(x, r->path, true);
 	if (k) {
@@ -177,6 +197,7 @@ static void read_one(tide_run_index *x, const tide_rec *r)
 		k->tried_mtime = r->mtime_ns;
 		k->read_ms = tide__now_ms();
 		k->failed = rc != TIDE_OK && rc != TIDE_ENOMEM;
+		k->other = other;
 		if (rc == TIDE_OK) {
 			k->known = true;
 			k->v.s = s;
@@ -328,6 +349,7 @@ tide_run *tide__run_index_get(tide_run_index *x, const tide_rec *r, size_t n)
 			continue;
 		v[i].known = k->known;
 		v[i].failed = k->failed;
+		v[i].other = k->other;
 		v[i].stale = k->v.size != (int64_t)r[i].size || k->v.mtime_ns != r[i].mtime_ns;
 		v[i].s = k->v.s;
 		strcpy(text, k->v.tags);

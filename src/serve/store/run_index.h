@@ -21,6 +21,7 @@ typedef struct tide_run {
 	bool known;  /* figures of the current file exist */
 	bool stale;  /* figures of an earlier state of the file */
 	bool failed; /* it cannot be read */
+	bool other;  /* a JSON document without a recording, e.g. a model's config.json */
 	tide_run_summary s;
 	const char *tags, *note; /* borrowed until the runs are released; "" = none */
 } tide_run;

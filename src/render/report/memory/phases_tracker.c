@@ -29,15 +29,27 @@ static bool is_host(const tide_model *m, const tide_scope *s)
 	return m->devices.kind[s->device] == TIDE_DEVICE_HOST;
 }
 
+/* Returns whether scope k represents its device: the main memory, else the L1. */
+static bool is_device(const tide_phases *p, size_t k)
+{
+	const tide_scope *s = &p->scopes[k];
+	if (s->kind != TIDE_SCOPE_MAIN && s->kind != TIDE_SCOPE_L1)
+		return false;
+	for (size_t i = 0; s->kind == TIDE_SCOPE_L1 && i < p->n_scopes; i++)
+		if (p->scopes[i].kind == TIDE_SCOPE_MAIN && p->scopes[i].device == s->device)
+			return false;
+	return true;
+}
+
 /* Selects accelerators if there are any, else the host; only `device` if given. */
 static bool is_shown(const tide_model *m, const tide_phases *p, uint32_t device, size_t k)
 {
 	const tide_scope *s = &p->scopes[k];
 	bool accelerated = false;
-	if (s->kind != TIDE_SCOPE_MAIN || (device != TIDE_ANY && s->device != device))
+	if (!is_device(p, k) || (device != TIDE_ANY && s->device != device))
 		return false;
 	for (size_t i = 0; i < p->n_scopes; i++)
-		accelerated |= p->scopes[i].kind == TIDE_SCOPE_MAIN && !is_host(m, &p->scopes[i]);
+		accelerated |= is_device(p, i) && !is_host(m, &p->scopes[i]);
 	return device != TIDE_ANY || !accelerated || !is_host(m, s);
 }
 
@@ -50,10 +62,13 @@ static const char *prefix(const struct text *t, const tide_scope *s, char *buf, 
 	return buf;
 }
 
-/* Returns the figures of phase n; those of the first one include all earlier phases. */
+/* Returns the figures of main memory in phase n; those of the first one include all earlier
+ * phases. */
 static tide_phase_level level(const struct text *t, size_t n, size_t k)
 {
 	const tide_phases *p = t->p;
+	if (k == p->n_scopes || p->scopes[k].kind == TIDE_SCOPE_L1)
+		return (tide_phase_level){ 0 };
 	tide_phase_level l = p->levels[n * p->n_scopes + k];
 	for (size_t i = 0; n == t->first && i < n; i++) {
 		const tide_phase_level *was = &p->levels[i * p->n_scopes + k];
@@ -61,17 +76,20 @@ static tide_phase_level level(const struct text *t, size_t n, size_t k)
 		l.free_bytes += was->free_bytes;
 		l.change += was->change;
 		l.segment_peak = l.peak; /* above 0 bytes, the use before the first phase */
-		l.top = was->top > l.top ? was->top : l.top;
 	}
 	return l;
 }
 
 static uint64_t l1_top(const struct text *t, size_t phase, tide_scope_kind kind, uint32_t device)
 {
+	uint64_t top = 0;
 	for (size_t k = 0; k < t->p->n_scopes; k++)
 		if (t->p->scopes[k].kind == kind && t->p->scopes[k].device == device)
-			return level(t, phase, k).top;
-	return 0;
+			for (size_t n = phase == t->first ? 0 : phase; n <= phase; n++)
+				top = t->p->levels[n * t->p->n_scopes + k].top > top
+					      ? t->p->levels[n * t->p->n_scopes + k].top
+					      : top;
+	return top;
 }
 
 /* Writes the lines of scope k in phase n; k = n_scopes: of a memory without an event. */
@@ -79,7 +97,7 @@ static void one_memory(const struct text *t, size_t n, size_t k)
 {
 	bool any = k < t->p->n_scopes;
 	uint32_t device = any ? t->p->scopes[k].device : TIDE_ANY;
-	tide_phase_level l = any ? level(t, n, k) : (tide_phase_level){ 0 };
+	tide_phase_level l = level(t, n, k);
 	char at[80] = "";
 	if (any)
 		prefix(t, &t->p->scopes[k], at, sizeof at);
@@ -118,13 +136,13 @@ static void put_totals(const struct text *t, size_t last, uint32_t device)
 	bool any = false;
 	fputs("\n=== Final Totals ===\n", t->out);
 	for (size_t k = 0; k < t->p->n_scopes; k++) {
-		const tide_phase_level *l = &t->p->levels[last * t->p->n_scopes + k];
+		tide_phase_level l = level(t, last, k);
 		char at[80];
 		if (is_shown(t->m, t->p, device, k)) {
 			prefix(t, &t->p->scopes[k], at, sizeof at);
 			fprintf(t->out,
 				"Overall %sDRAM Peak: %.2f MB, Final %sDRAM Usage: %.2f MB\n", at,
-				mb((int64_t)l->peak), at, mb((int64_t)l->current));
+				mb((int64_t)l.peak), at, mb((int64_t)l.current));
 			any = true;
 		}
 	}

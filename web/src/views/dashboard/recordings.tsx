@@ -146,7 +146,8 @@ export function Recordings() {
   const [byProgram, flip] = useGrouped(all);
   const grouped = byProgram && !small;
   if (!all) return <p class="loading">{away || 'Asking…'}</p>;
-  if (!all.runs.length) return <p class="loading">This server has no recordings yet. New ones appear here.</p>;
+  const others = all.other_files > 0 && <span class="soft" title="JSON documents without trace events, such as a model's config.json">{plural(all.other_files, 'other JSON file')} not listed</span>;
+  if (!all.runs.length) return <p class="loading">This server has no recordings yet. New ones appear here. {others}</p>;
   const programs = [...new Set(all.runs.map((r) => r.program).filter((p): p is string => !!p))].sort();
   const list = program && !grouped ? all.runs.filter((r) => r.program === program) : all.runs;
   const worse = grouped ? all.groups.reduce((n, g) => n + g.regressions, 0) : list.filter((r) => r.regression).length;
@@ -189,6 +190,7 @@ export function Recordings() {
       <header>
         <h2>{plural(list.length < all.runs.length ? list.length : all.count, 'recording')}{live > 0 && <>, <span class="live running">{live} live</span></>}{worse > 0 && <>, <span class="worse">{worse} worse than the run before</span></>}</h2>
         {all.pending > 0 && <span class="soft" role="status">{plural(all.pending, 'recording')} still to be looked at</span>}
+        {others}
         {away && <span class="error">{away}</span>}
         <span class="actions">
           {!small && programs.length > 0 && <button aria-pressed={grouped} onClick={flip}>Group by program</button>}

@@ -55,6 +55,7 @@ export interface Point {
 export interface Runs {
   count: number;
   pending: number;
+  other_files: number;
   notes_file: string | null;
   fail_if: string[];
   groups: Group[];
