@@ -564,10 +564,10 @@ def _patch_tensors(torch: Any, meter: Meter, values: Any) -> None:
 
     torch.UntypedStorage.resize_ = resize
     _patch_makers(torch)
-    linear = torch.nn.functional.linear
+    linear, transformed = torch.nn.functional.linear, _beside("tidemark_cudnn").transformed
 
     def linear_(*args: Any, **kw: Any) -> Any:
-        meter.in_linear = True
+        meter.in_linear = not transformed(torch)  # torch.func adds a bias out of place, to the batch's shape
         try:
             return linear(*args, **kw)
         finally:

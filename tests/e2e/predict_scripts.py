@@ -117,6 +117,9 @@ F.ctc_loss(torch.randn(50, 16, 30, device="cuda", requires_grad=True).log_softma
 plain = nn.Linear(64, 8, bias=False).cuda()
 assert torch.func.grad(lambda w: torch.func.functional_call(plain, {"weight": w}, (logits.detach(),)).sum())(plain.weight.detach()).shape == (8, 64)
 cell = nn.LSTM(8, 8).cuda()
+biased, samples = nn.Linear(8, 4).cuda(), torch.zeros(6, 8, device="cuda")
+each = torch.vmap(torch.func.grad(lambda p, x: torch.func.functional_call(biased, p, (x[None],)).sum()), in_dims=(None, 0))(dict(biased.named_parameters()), samples)
+assert each["bias"].shape == (6, 4) and each["weight"].shape == (6, 4, 8)  # gradients of each sample
 states = torch.func.grad(lambda p: torch.func.functional_call(cell, p, (torch.zeros(3, 2, 8, device="cuda"),))[0].sum())(dict(cell.named_parameters()))
 assert states["weight_hh_l0"].shape == (32, 8)
 tokens, counts = torch.randn(20, 8, device="cuda"), torch.bincount(index, minlength=6).tolist()
