@@ -86,9 +86,9 @@ static int run(const tide_args *a)
 	bool sizes = tide__wants_sizes(a);
 	if (sizes && not_for_sizes(a))
 		return tide__cli_fail_usage(a,
-				       "--%s works on one recording, without a size option, a "
-				       "picture or a log",
-				       not_for_sizes(a));
+					    "--%s works on one recording, without a size option, a "
+					    "picture or a log",
+					    not_for_sizes(a));
 	if (sizes)
 		return tide__sizes_run(a, &a->opt[O_DEVICE], a->opt[O_JSON].set, &a->opt[O_OUTPUT]);
 	if (!a->n_files)

@@ -483,9 +483,9 @@ static int read_limit(const struct work *w, const char *text, struct limit *out)
 		out->bytes = percent > -1e9 && percent < 1e9 ? (int64_t)(percent * 100) : -1;
 		if (end == limit || out->bytes < 0 || (*end && strcmp(end, "%")))
 			return tide__cli_fail_usage(w->a,
-					       "--fail-if '%.100s': usage needs a "
-					       "percentage",
-					       text);
+						    "--fail-if '%.100s': usage needs a "
+						    "percentage",
+						    text);
 	} else if (!tide__parse_bytes(limit, &out->bytes)) {
 		return tide__cli_fail_usage(w->a, "--fail-if '%.100s': '%.60s' is not a size", text,
 					    limit);

@@ -217,10 +217,11 @@ static int run(const tide_args *a)
 		return tide__cli_fail_usage(
 			a, "more files are needed: 2 recordings as N=FILE, or -- and a program");
 	if (a->n_files < 2)
-		return tide__cli_fail_usage(a,
-				       "'%.200s' cannot be run; give a program, or 2 recordings "
-				       "as N=FILE",
-				       a->files[0]);
+		return tide__cli_fail_usage(
+			a,
+			"'%.200s' cannot be run; give a program, or 2 recordings "
+			"as N=FILE",
+			a->files[0]);
 	return run_recordings(a);
 }
 
