@@ -77,7 +77,10 @@ typedef struct tide_print_options {
 TIDE_API tide_code tide_report_print(tide_report *r, FILE *out, const tide_print_options *o);
 /** Write the report as one JSON document. @return TIDE_OK, TIDE_EIO or TIDE_ENOMEM. */
 TIDE_API tide_code tide_report_json(tide_report *r, FILE *out);
-/** Name of the report: "peak", "ops" … Static text. */
+/** Name of the report: "peak", "ops" … Static text.
+ *
+ *      tide_peak_find(t, NULL, &r, &err);
+ *      printf("report %s\n", tide_report_name(r)); */
 TIDE_API const char *tide_report_name(const tide_report *r);
 /** Frees the report. NULL is allowed. */
 TIDE_API void tide_report_free(tide_report *r);
@@ -107,7 +110,13 @@ TIDE_API tide_node_kind tide_node_type(const tide_node *v);
 TIDE_API size_t tide_node_count(const tide_node *v);
 /** The i-th element or member; NULL if there is none. */
 TIDE_API const tide_node *tide_node_at(const tide_node *v, size_t i);
-/** Name of the i-th member of an object; NULL if there is none. */
+/** Name of the i-th member of an object; NULL if there is none.
+ *
+ *      tide_peak_find(t, NULL, &r, &err);
+ *      const tide_node *peak = tide_report_root(r);
+ *      for (size_t i = 0; i < tide_node_count(peak); i++)
+ *              printf("%s%s\n", tide_node_key(peak, i),
+ *                     tide_node_type(tide_node_at(peak, i)) == TIDE_NODE_NULL ? ": unknown" : ""); */
 TIDE_API const char *tide_node_key(const tide_node *v, size_t i);
 /** A member by name; NULL if there is none. O(members). */
 TIDE_API const tide_node *tide_node_get(const tide_node *v, const char *key);

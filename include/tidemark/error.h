@@ -44,7 +44,10 @@ typedef struct tide_error {
 
 #define TIDE_NO_OFFSET UINT64_MAX
 
-/** The fixed text that belongs to a code ("ok", "out of memory" ...). Never NULL. */
+/** The fixed text that belongs to a code ("ok", "out of memory" ...). Never NULL.
+ *
+ *      tide_code rc = TIDE_ETRUNC;
+ *      fprintf(stderr, "code %d: %s\n", (int)rc, tide_code_text(rc)); */
 TIDE_API const char *tide_code_text(tide_code code);
 
 #ifdef __cplusplus

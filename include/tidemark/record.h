@@ -83,77 +83,143 @@ typedef struct tide_options {
  *  @return TIDE_OK; TIDE_EBUSY when already recording (that recording continues undisturbed);
  *          TIDE_EIO when the file cannot be created or its space cannot be allocated (disk full,
  *          read-only ...); TIDE_EUSAGE for a bad option. On failure nothing is recorded and nothing
- *          else changes. */
+ *          else changes.
+ *
+ *      tide_options o = TIDE_OPTIONS_INIT;
+ *      tide_error err;
+ *      o.max_file_bytes = 64 << 20; // keep the last 64 MiB
+ *      if (tide_start("run.tide", &o, &err) != TIDE_OK)
+ *              fprintf(stderr, "not recording: %s\n", err.text); */
 TIDE_API tide_code tide_start(const char *path, const tide_options *opt, tide_error *err);
 
 /** Stop: wait for writers in flight (bounded), write everything, close the file.
  *  Does nothing when not recording. Also runs at exit.
  *  @return TIDE_OK; TIDE_EIO when the file could not be completed (missing events are counted in it
  *          or are in the ring file, which then stays) or when the file was removed meanwhile (the
- *          recording is lost). */
+ *          recording is lost).
+ *
+ *      tide_error err;
+ *      if (tide_stop(&err) != TIDE_OK)
+ *              fprintf(stderr, "the recording is incomplete: %s\n", err.text); */
 TIDE_API tide_code tide_stop(tide_error *err);
 
-/** Returns true while recording. */
+/** Returns true while recording.
+ *
+ *      if (!tide_recording())
+ *              tide_start("run.tide", NULL, NULL); */
 TIDE_API bool tide_recording(void);
 
 /** Returns true if the recording's file was removed or replaced (a moved file is not gone); false
- * when not recording. */
+ * when not recording.
+ *
+ *      if (tide_recording_removed()) {
+ *              tide_stop(NULL); // there is nothing left to write into
+ *              tide_start("again.tide", NULL, NULL);
+ *      } */
 TIDE_API bool tide_recording_removed(void);
 
 /** Path of this recording's file, or of the last one, NUL-terminated, at most n bytes.
- *  @return its length; 0 if nothing was recorded yet. */
+ *  @return its length; 0 if nothing was recorded yet.
+ *
+ *      char path[4096];
+ *      if (tide_recording_path(path, sizeof path))
+ *              printf("recorded into %s\n", path); */
 TIDE_API size_t tide_recording_path(char *out, size_t n);
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-/** Id of a text that lives as long as the process (a literal). Looked up by pointer: a few ns. */
+/** Id of a text that lives as long as the process (a literal). Looked up by pointer: a few ns.
+ *
+ *      tide_name forward_pass = tide_name_static("forward"); // or TIDE_NAME("forward") */
 TIDE_API tide_name tide_name_static(const char *text);
 #define TIDE_NAME(literal) tide_name_static("" literal)
 
-/** Id of any text; it is copied (at most 65,535 bytes). Takes a lock: keep the id, not the text. */
+/** Id of any text; it is copied (at most 65,535 bytes). Takes a lock: keep the id, not the text.
+ *
+ *      tide_name layers[12];
+ *      for (int i = 0; i < 12; i++) {
+ *              char text[32];
+ *              snprintf(text, sizeof text, "layer %d", i);
+ *              layers[i] = tide_intern(text);
+ *      } */
 TIDE_API tide_name tide_intern(const char *text);
 
 /** Build call stacks from the outermost frame inwards; equal arguments give equal ids. Takes a
- * lock. */
+ * lock.
+ *
+ *      tide_stack outer = tide_stack_push(0, TIDE_NAME("main"), TIDE_NAME("train.c"), 12);
+ *      tide_stack inner = tide_stack_push(outer, TIDE_NAME("step"), TIDE_NAME("train.c"), 34); */
 TIDE_API tide_stack tide_stack_push(tide_stack parent, tide_name function, tide_name file,
 				    uint32_t line);
 
 /* ---- ops -------------------------------------------------------------------------------- */
 
-/** Begin an op on this thread, inside the innermost open one. */
+/** Begin an op on this thread, inside the innermost open one.
+ *
+ *      tide_op op = tide_op_begin(TIDE_NAME("forward"));
+ *      forward();
+ *      tide_op_end(op); */
 TIDE_API tide_op tide_op_begin(tide_name name);
-/** The same with a number of yours (sequence, correlation ...) stored beside it. */
+/** The same with a number of yours (sequence, correlation ...) stored beside it.
+ *
+ *      tide_op op = tide_op_begin_arg(TIDE_NAME("forward"), 17); // batch 17
+ *      forward();
+ *      tide_op_end(op); */
 TIDE_API tide_op tide_op_begin_arg(tide_name name, uint64_t arg);
 /** The same with its call stack and its origin. arg 0: none. stack 0: that of the enclosing op.
  *  origin is 0; or thread << 1 for an op whose arg is a number of `thread`; or thread << 1 | 1 for
- *  an op that runs backward the last op that `thread` began under that number. */
+ *  an op that runs backward the last op that `thread` began under that number.
+ *
+ *      tide_stack stack = tide_stack_push(0, TIDE_NAME("step"), TIDE_NAME("train.c"), 34);
+ *      tide_op op = tide_op_begin_full(TIDE_NAME("forward"), 17, stack, 0);
+ *      forward();
+ *      tide_op_end(op); */
 TIDE_API tide_op tide_op_begin_full(tide_name name, uint64_t arg, tide_stack stack,
 				    uint32_t origin);
 /** End an op, and everything begun inside it that is still open: after an exception or longjmp, the
- *  end of an outer op is enough. Ending an op twice is ignored. */
+ *  end of an outer op is enough. Ending an op twice is ignored.
+ *
+ *      tide_op outer = tide_op_begin(TIDE_NAME("step"));
+ *      tide_op_begin(TIDE_NAME("forward"));
+ *      tide_op_end(outer); // ends "forward" and "step" */
 TIDE_API void tide_op_end(tide_op op);
 
 /* ---- memory ------------------------------------------------------------------------------ */
 
 /** Define a device, a pool of it, a stream of it; kinds are TIDE_DEVICE_CUDA …, TIDE_POOL_DRAM …
  *  (tidemark/kinds.h). Equal arguments give equal ids; capacity 0 = unknown. Take a lock: call once
- *  and keep the id. */
+ *  and keep the id.
+ *
+ *      tide_device gpu = tide_device_open(TIDE_DEVICE_CUDA, 0, "H200", 141ull << 30);
+ *      tide_pool dram = tide_pool_open(gpu, TIDE_POOL_DRAM, "DRAM", 141ull << 30);
+ *      tide_stream copies = tide_stream_open(gpu, 7, "copies"); */
 TIDE_API tide_device tide_device_open(int kind, int index, const char *name, uint64_t capacity);
 TIDE_API tide_pool tide_pool_open(tide_device device, int kind, const char *name,
 				  uint64_t capacity);
 TIDE_API tide_stream tide_stream_open(tide_device device, int64_t number, const char *name);
 
-/** `size` bytes (below 2^48) at `addr` were allocated from `pool`, inside the innermost open op. */
+/** `size` bytes (below 2^48) at `addr` were allocated from `pool`, inside the innermost open op.
+ *
+ *      tide_alloc(pool, (uintptr_t)p, bytes, stream); // stream 0: none */
 TIDE_API void tide_alloc(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream);
-/** The same with the call stack and the bytes the program requested (0 = same as size). */
+/** The same with the call stack and the bytes the program requested (0 = same as size).
+ *
+ *      tide_stack stack = tide_stack_push(0, TIDE_NAME("load"), TIDE_NAME("data.c"), 9);
+ *      tide_alloc_full(pool, (uintptr_t)p, 512, stream, stack, 500); // 500 rounded to 512 */
 TIDE_API void tide_alloc_full(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream,
 			      tide_stack stack, uint64_t requested);
 /** The allocation at `addr` was freed. Any thread may free. Call before the memory can be
- * reused. */
+ * reused.
+ *
+ *      tide_free(pool, (uintptr_t)p);
+ *      free(p); */
 TIDE_API void tide_free(tide_pool pool, uint64_t addr);
 
 /** An allocator took a segment from the device, or returned one or part of one. kind: 0 unknown,
- *  1 small, 2 large, 3 mapped part of an expandable segment, 4 host. */
+ *  1 small, 2 large, 3 mapped part of an expandable segment, 4 host.
+ *
+ *      tide_segment_alloc(pool, address, 20 << 20, stream, 2);
+ *      tide_segment_free(pool, address, 20 << 20); */
 TIDE_API void tide_segment_alloc(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream,
 				 int kind);
 TIDE_API void tide_segment_free(tide_pool pool, uint64_t addr, uint64_t size);
@@ -167,16 +233,28 @@ typedef struct tide_tensor_info {
 	const uint64_t *shape; /* ndim numbers, borrowed for the call */
 } tide_tensor_info;
 /** Describe the allocation alive at `addr` in `pool`. The last description wins; fields it leaves
- *  unknown (name, role, requires_grad; dtype and shape together) keep their values. */
+ *  unknown (name, role, requires_grad; dtype and shape together) keep their values.
+ *
+ *      const uint64_t shape[] = { 64, 32 };
+ *      tide_tensor_info info = { TIDE_NAME("weight"), TIDE_DTYPE_F32, TIDE_ROLE_PARAMETER, 1, 2, shape };
+ *      tide_tensor(pool, address, &info); */
 TIDE_API void tide_tensor(tide_pool pool, uint64_t addr, const tide_tensor_info *info);
 /** Describe a part of that allocation, starting `offset` bytes in: one of several tensors that
  *  share it (a gradient bucket, flattened parameters). The last description of an offset wins, as
- *  above. */
+ *  above.
+ *
+ *      const uint64_t shape[] = { 64, 32 };
+ *      tide_tensor_info info = { TIDE_NAME("a"), TIDE_DTYPE_F32, TIDE_ROLE_GRADIENT, 0, 2, shape };
+ *      tide_tensor_view(pool, address, 0, &info);
+ *      info.name = TIDE_NAME("b");
+ *      tide_tensor_view(pool, address, 64 * 32 * 4, &info); // behind the first one */
 TIDE_API void tide_tensor_view(tide_pool pool, uint64_t addr, uint64_t offset,
 			       const tide_tensor_info *info);
 
 /** An allocation failed: `size` bytes (below 2^63) were requested, `free_bytes` were free (-1 =
- * unknown). */
+ * unknown).
+ *
+ *      tide_oom(pool, 2ull << 30, 512 << 20); // 2 GiB requested, 512 MiB free */
 TIDE_API void tide_oom(tide_pool pool, uint64_t size, int64_t free_bytes);
 
 /* ---- marks and counters ----------------------------------------------------------------- */
@@ -184,11 +262,23 @@ TIDE_API void tide_oom(tide_pool pool, uint64_t size, int64_t free_bytes);
 enum { TIDE_PHASE = 1, TIDE_CHECKPOINT, TIDE_STEP };
 /** Set a mark at this moment. TIDE_PHASE ends a phase: everything since the previous one is called
  *  `name`. TIDE_STEP: step `value` begins (docs/analyses/leaks.md says when it is read as an
- *  end). */
+ *  end).
+ *
+ *      for (int64_t step = 0; step < 3; step++) {
+ *              tide_mark(TIDE_STEP, TIDE_NAME("step"), step);
+ *              forward();
+ *              tide_mark(TIDE_PHASE, TIDE_NAME("FORWARD_PASS"), 0);
+ *              backward();
+ *              tide_mark(TIDE_PHASE, TIDE_NAME("BACKWARD_PASS"), 0);
+ *      } */
 TIDE_API void tide_mark(int kind, tide_name name, int64_t value);
-/** Set a counter's value from now on. */
+/** Set a counter's value from now on.
+ *
+ *      tide_counter(TIDE_NAME("loss"), 0.25); */
 TIDE_API void tide_counter(tide_name counter, double value);
-/** Store an annotation; the text is copied (at most 4,096 bytes). */
+/** Store an annotation; the text is copied (at most 4,096 bytes).
+ *
+ *      tide_annotate(TIDE_NAME("config"), "batch 64, bf16"); */
 TIDE_API void tide_annotate(tide_name key, const char *text);
 
 /* ---- statistics of the recorder --------------------------------------------------------- */
@@ -204,7 +294,12 @@ typedef struct tide_stats {
 	uint32_t threads;    /* seen so far */
 	uint32_t rings;	     /* created so far (rings of finished threads are reused) */
 } tide_stats;
-/** Statistics of the recording in progress, or of the last one. */
+/** Statistics of the recording in progress, or of the last one.
+ *
+ *      tide_stats s;
+ *      tide_stats_get(&s);
+ *      printf("%" PRIu64 " events, %" PRIu64 " lost\n", s.events,
+ *             s.lost_full + s.lost_signal + s.lost_other); */
 TIDE_API void tide_stats_get(tide_stats *out);
 
 /* ---- details ---------------------------------------------------------------------

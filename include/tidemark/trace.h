@@ -66,11 +66,19 @@ TIDE_API tide_code tide_trace_open(const char *path, tide_trace **out, tide_erro
 /** Close the trace and free it. NULL is allowed. */
 TIDE_API void tide_trace_close(tide_trace *t);
 
-/** Name of the format the trace was read from: "tide", "kineto", "torchsnap" ... */
+/** Name of the format the trace was read from: "tide", "kineto", "torchsnap" ...
+ *
+ *      printf("a trace of format %s\n", tide_trace_format(t)); */
 TIDE_API const char *tide_trace_format(const tide_trace *t);
-/** The last time the trace covers, ns. */
+/** The last time the trace covers, ns.
+ *
+ *      printf("%.3f s long\n", (double)tide_trace_end(t) / 1e9); */
 TIDE_API int64_t tide_trace_end(const tide_trace *t);
-/** Unix time of the trace's start in ns. Returns false if the source does not record it. */
+/** Unix time of the trace's start in ns. Returns false if the source does not record it.
+ *
+ *      int64_t unix_ns;
+ *      if (tide_trace_wall(t, &unix_ns))
+ *              printf("began %" PRId64 " s after 1970\n", unix_ns / 1000000000); */
 TIDE_API bool tide_trace_wall(const tide_trace *t, int64_t *unix_ns);
 
 /** Text of an id that refers to "strings"; NUL-terminated, "" for 0 or an unknown id.
@@ -106,22 +114,54 @@ typedef struct tide_column_view {
 	const void *data;   /* rows elements */
 } tide_column_view;
 
-/** Number of tables; they are the same in every trace. */
+/** Number of tables; they are the same in every trace.
+ *
+ *      printf("%zu tables\n", tide_trace_tables()); */
 TIDE_API size_t tide_trace_tables(void);
-/** The i-th table. @return false (and *out untouched) if there is none. */
+/** The i-th table. @return false (and *out untouched) if there is none.
+ *
+ *      tide_table_view table;
+ *      for (size_t i = 0; tide_trace_table_at(t, i, &table); i++)
+ *              printf("%s: %zu rows\n", table.name, table.rows - table.first); */
 TIDE_API bool tide_trace_table_at(const tide_trace *t, size_t i, tide_table_view *out);
-/** A table by name. @return TIDE_OK or TIDE_ENOTFOUND. */
+/** A table by name. @return TIDE_OK or TIDE_ENOTFOUND.
+ *
+ *      tide_table_view spans;
+ *      if (tide_trace_table(t, "spans", &spans) == TIDE_OK)
+ *              printf("%zu spans\n", spans.rows - spans.first); */
 TIDE_API tide_code tide_trace_table(const tide_trace *t, const char *name, tide_table_view *out);
-/** The i-th column of a table. @return false if there is none. */
+/** The i-th column of a table. @return false if there is none.
+ *
+ *      tide_column_view c;
+ *      for (size_t i = 0; tide_trace_column_at(t, "spans", i, &c); i++)
+ *              printf("spans.%s: %s, %zu bytes each\n", c.name, c.doc, c.size); */
 TIDE_API bool tide_trace_column_at(const tide_trace *t, const char *table, size_t i,
 				   tide_column_view *out);
-/** A column by name. @return TIDE_OK or TIDE_ENOTFOUND; on failure *out is all zero. */
+/** A column by name. @return TIDE_OK or TIDE_ENOTFOUND; on failure *out is all zero.
+ *
+ *      tide_column_view begin;
+ *      if (tide_trace_column(t, "spans", "t0", &begin) == TIDE_OK && begin.rows > begin.first)
+ *              printf("first span at %" PRId64 " ns\n", ((const int64_t *)begin.data)[begin.first]); */
 TIDE_API tide_code tide_trace_column(const tide_trace *t, const char *table, const char *column,
 				     tide_column_view *out);
-/** Dimensions of all tensors: the columns dims and ndim of "tensors" index into this array. */
+/** Dimensions of all tensors: the columns dims and ndim of "tensors" index into this array.
+ *
+ *      tide_column_view dims, ndim;
+ *      tide_trace_column(t, "tensors", "dims", &dims);
+ *      tide_trace_column(t, "tensors", "ndim", &ndim);
+ *      size_t n;
+ *      const uint64_t *all = tide_trace_dims(t, &n);
+ *      printf("%zu dimensions of %zu tensors:", n, dims.rows - dims.first);
+ *      for (size_t i = dims.first; i < dims.rows; i++)
+ *              for (size_t k = 0; k < ((const uint32_t *)ndim.data)[i]; k++)
+ *                      printf(" %" PRIu64, all[((const uint64_t *)dims.data)[i] + k]); */
 TIDE_API const uint64_t *tide_trace_dims(const tide_trace *t, size_t *n);
 
-/** Value of a numeric fact. Returns false if there is no such fact or it is a text. */
+/** Value of a numeric fact. Returns false if there is no such fact or it is a text.
+ *
+ *      int64_t lost = 0;
+ *      tide_trace_fact(t, "loss.events", &lost);
+ *      printf("%" PRId64 " events were lost\n", lost); */
 TIDE_API bool tide_trace_fact(const tide_trace *t, const char *key, int64_t *number);
 
 #ifdef __cplusplus

@@ -37,20 +37,33 @@ typedef enum tide_usage_mode {
 
 /* Begin a capture. `path` is the recording; NULL = a temporary file.
  * Returns TIDE_EBUSY ("MemoryUsageTracker: Capture already active") or TIDE_EIO if the file cannot
- * be written. */
+ * be written.
+ *
+ *      tide_error err;
+ *      if (tide_usage_begin(TIDE_USAGE_NORMAL, "capture.tide", &err) != TIDE_OK)
+ *              fprintf(stderr, "%s\n", err.text); */
 tide_code tide_usage_begin(tide_usage_mode mode, const char *path, tide_error *err);
 
 /* End a phase: everything since the last snapshot, or since the begin, is called `name`. Names may
- * repeat. Returns TIDE_EUSAGE without a capture. */
+ * repeat. Returns TIDE_EUSAGE without a capture.
+ *
+ *      forward();
+ *      tide_usage_snapshot("FORWARD_PASS", NULL); */
 tide_code tide_usage_snapshot(const char *name, tide_error *err);
 
-/* Take a last snapshot (NULL: "END_TRACE") and end the capture. Does nothing without a capture. */
+/* Take a last snapshot (NULL: "END_TRACE") and end the capture. Does nothing without a capture.
+ *
+ *      tide_usage_end(NULL, NULL); */
 tide_code tide_usage_end(const char *name, tide_error *err);
 
-/* Print the last capture, ended or not; "WARNING: No traces captured" if there was none. */
+/* Print the last capture, ended or not; "WARNING: No traces captured" if there was none.
+ *
+ *      tide_usage_print(stdout, NULL); */
 tide_code tide_usage_print(FILE *out, tide_error *err);
 
-/* Discard the capture, ending it if it is in progress. */
+/* Discard the capture, ending it if it is in progress.
+ *
+ *      tide_usage_clear(); */
 void tide_usage_clear(void);
 
 typedef struct tide_usage_figures { /* bytes */
@@ -59,9 +72,20 @@ typedef struct tide_usage_figures { /* bytes */
 } tide_usage_figures;
 
 /* Figures of the snapshot with that name. Returns TIDE_ENOTFOUND if there is none, TIDE_EUSAGE if
- * several have the name (use tide_usage_count and tide_usage_at). */
+ * several have the name (use tide_usage_count and tide_usage_at).
+ *
+ *      tide_usage_figures f;
+ *      if (tide_usage_get("FORWARD_PASS", &f, NULL) == TIDE_OK)
+ *              printf("peak of the forward pass: %" PRId64 " bytes\n", f.segment_peak); */
 tide_code tide_usage_get(const char *name, tide_usage_figures *out, tide_error *err);
-/* Number of snapshots; the k-th snapshot with its name (borrowed until the next call here). */
+/* Number of snapshots; the k-th snapshot with its name (borrowed until the next call here).
+ *
+ *      for (size_t k = 0; k < tide_usage_count(); k++) {
+ *              const char *name;
+ *              tide_usage_figures f;
+ *              if (tide_usage_at(k, &name, &f, NULL) == TIDE_OK)
+ *                      printf("%s: %" PRId64 " bytes\n", name, f.current);
+ *      } */
 size_t tide_usage_count(void);
 tide_code tide_usage_at(size_t k, const char **name, tide_usage_figures *out, tide_error *err);
 

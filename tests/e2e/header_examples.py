@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""The examples in the comments of the installed headers: each compiles, as C and as C++, and those of trace.h and
-analyze.h run (as C). installed.py calls check()."""
+"""The examples in the comments of the installed headers: every function has one, each compiles, as C and as C++, and those of
+record.h, trace.h and analyze.h run (as C). installed.py calls check()."""
 import os
 import pathlib
 import re
@@ -13,6 +13,7 @@ import sys
 GIVEN = """
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #define UNUSED __attribute__((unused))
 static UNUSED void *p;
 static UNUSED size_t bytes = 1;
@@ -21,6 +22,10 @@ static UNUSED void model_create(void) {}
 static UNUSED void optimizer_create(void) {}
 static UNUSED void forward(void) {}
 static UNUSED void backward(void) {}
+"""
+RECORD = """
+static UNUSED tide_pool pool;
+static UNUSED tide_stream stream;
 """
 TRACES = {  # example's function -> a trace that has its data; the others use the first one
     "": "kineto_gpt_train.json.gz",
@@ -44,15 +49,21 @@ def blocks(text: str) -> list[str]:
     return found
 
 
+def whole(header: str, examples: list[str]) -> str:
+    """One program of all examples of a header that need no trace, each in a function of its own."""
+    includes = f"#include <tidemark/{header}>\n{GIVEN}{RECORD if header.startswith(('record', 'tidemark')) else ''}"
+    bodies = [re.sub(r"^#include.*$", "", code, flags=re.M).replace("...", "") for code in examples]
+    functions = "".join(f"static void example_{i}(void)\n{{\n{code}\n}}\n" for i, code in enumerate(bodies))
+    return f"{includes}{functions}int main(void)\n{{\n{''.join(f'example_{i}();' for i in range(len(bodies)))}\nreturn 0;\n}}\n"
+
+
 def program(header: str, code: str) -> str:
-    """A whole program around an example."""
+    """A whole program around an example that reads a trace, or is a program already."""
     includes = "".join(f"{x}\n" for x in re.findall(r"^#include.*$", code, re.M))
     code = re.sub(r"^#include.*$", "", code, flags=re.M).replace("...", "")
     head = f"{includes}#include <tidemark/{header}>\n{GIVEN}"
     if "int main" in code:
         return head + code
-    if header not in {"trace.h", "analyze.h"}:
-        return f"{head}int main(void)\n{{\n{code}\nreturn 0;\n}}\n"
     return f"""#include <tidemark/analyze.h>
 {head}
 static int example(const tide_trace *t, const tide_trace *u, tide_report *r, tide_error err)
@@ -86,25 +97,48 @@ def must(words: list[str], what: str, **more) -> str:
     return done.stdout
 
 
+def compiled(text: str, language: str, folder: pathlib.Path, flags: list[str], what: str) -> None:
+    """Compiles a program; to folder/example if the flags name a library."""
+    file = folder / ("example." + ("c" if language == "c" else "cpp"))
+    file.write_text(text)
+    std = ["cc", "-std=gnu2x"] if language == "c" else ["c++", "-std=c++17"]
+    link = ["-o", str(folder / "example")] if any(f.startswith("-l") for f in flags) else ["-fsyntax-only"]
+    must([*std, "-Wall", "-Werror", "-Wno-unused-variable", "-Wno-unused-but-set-variable", str(file), *flags, *link], what)
+
+
+def functions(header: pathlib.Path) -> set[str]:
+    """The functions that a C header declares."""
+    text = re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.S)
+    return set(re.findall(r"\b(tide_\w+)\([^;{}]*\);", text))
+
+
 def check(source: pathlib.Path, root: pathlib.Path, folder: pathlib.Path, flags: list[str]) -> None:
-    data, count, shown = source / "tests/data", 0, ""
+    data, count, shown, declared = source / "tests/data", 0, "", set()
     env = dict(os.environ, LD_LIBRARY_PATH=str(next(root.rglob("libtidemark.so")).parent))
     shutil.copy(data / TRACES[""], folder / "run.tide")  # the content decides
+    (folder / "record").mkdir()
+    include = [f for f in flags if not f.startswith("-l")]
     for header in sorted((source / "include/tidemark").glob("*.h*")):
-        for i, code in enumerate(blocks(header.read_text(encoding="utf-8"))):
-            count, shown = count + 1, shown + code
+        examples = blocks(header.read_text(encoding="utf-8"))
+        count, shown = count + len(examples), shown + "".join(examples)
+        declared |= functions(header) if header.suffix == ".h" else set()
+        languages = ["c++"] if header.suffix == ".hpp" else ["c", "c++"]
+        if header.name not in {"trace.h", "analyze.h"}:
+            plain = [code for code in examples if "int main" not in code]
+            for language in languages if plain else []:
+                runs = header.name == "record.h" and language == "c"
+                compiled(whole(header.name, plain), language, folder, [*include, "-ltidemark-rt"] if runs else include, header.name)
+                if runs:
+                    must([str(folder / "example")], header.name, env=env, cwd=folder / "record")
+            examples = [code for code in examples if "int main" in code]
+        for i, code in enumerate(examples):
+            what = f"{header.name}, example {i + 1}"
             runs = header.name in {"trace.h", "analyze.h"}
-            languages = ["c++"] if header.suffix == ".hpp" else ["c", "c++"]
             for language in languages:
-                what, file, to = f"{header.name}, example {i + 1}", folder / ("example." + ("c" if language == "c" else "cpp")), folder / "example"
-                file.write_text(program(header.name, code))
-                std = ["cc", "-std=gnu2x"] if language == "c" else ["c++", "-std=c++17"]
-                link = ["-o", str(to)] if runs and language == "c" else ["-fsyntax-only"]
-                must([*std, "-Wall", "-Werror", "-Wno-unused-variable", str(file), *flags, *link], what)
+                compiled(program(header.name, code), language, folder, flags if runs and language == "c" else include, what)
             if runs:
                 trace = str(data / trace_of(code))
-                out = must([str(to), trace, trace], what, env=env, cwd=folder)
+                out = must([str(folder / "example"), trace, trace], what, env=env, cwd=folder)
                 assert out or "printf" not in code, f"{what} prints nothing for {trace}"
-    find = set(re.findall(r"TIDE_API tide_code (tide_\w+_find)", (source / "include/tidemark/analyze.h").read_text(encoding="utf-8")))
-    assert len(find) > 20 and not (lack := {f for f in find if f + "(" not in shown}), f"no example of {sorted(lack)}"
+    assert len(declared) > 80 and not (lack := {f for f in declared if f + "(" not in shown}), f"no example of {sorted(lack)}"
     print(f"{count} examples of the headers compile")
