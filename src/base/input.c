@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -44,4 +42,19 @@ int tide__input_open(const char *path, int flags)
 	    !strncmp(path, ours, sizeof ours - 1))
 		return open(path, flags);
 	return open_strictly(path, flags);
+}
+
+bool tide__input_read_at(int fd, void *buf, size_t n, uint64_t at, size_t *got)
+{
+	for (*got = 0; *got < n;) {
+		ssize_t k = pread(fd, (char *)buf + *got, n - *got, (off_t)(at + *got));
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k < 0)
+			return false;
+		if (k == 0)
+			break;
+		*got += (size_t)k;
+	}
+	return true;
 }

@@ -117,21 +117,26 @@ static bool at(const char *p, const char *end, const char *text, size_t n)
 	return (size_t)(end - p) >= n && !memcmp(p, text, n);
 }
 
+/* Returns the end of the string, the brackets or the single character at p. Clears *closed if
+ * brackets are not closed. */
+static const char *past_item(const char *p, const char *end, bool *closed)
+{
+	if (kind[(uint8_t)*p] == QUOTE)
+		return past_string(p, end);
+	if (kind[(uint8_t)*p] != OPEN)
+		return p + 1;
+	const char *to = closing(p, end);
+	*closed &= to != NULL;
+	return to ? to + 1 : end;
+}
+
 /* Returns the end of the types: the " loc(" outside of brackets, or the end of the text. */
 static const char *type_end(const char *p, const char *end, bool *closed)
 {
 	while (p < end) {
 		if (*p == ' ' && at(blanks(p, end), end, "loc(", 4))
 			return p;
-		if (kind[(uint8_t)*p] == QUOTE) {
-			p = past_string(p, end);
-		} else if (kind[(uint8_t)*p] == OPEN) {
-			const char *to = closing(p, end);
-			*closed &= to != NULL;
-			p = to ? to + 1 : end;
-		} else {
-			p++;
-		}
+		p = past_item(p, end, closed);
 	}
 	return end;
 }
@@ -204,22 +209,15 @@ bool tide__mlir_parse_op(const char *s, size_t n, tide_mlir_op *out)
 bool tide__mlir_next(tide_slice *rest, tide_slice *one)
 {
 	const char *p, *end, *from;
+	bool closed = true; /* an element that is cut off ends with the text */
 	if (!rest->s)
 		return false;
 	p = from = blanks(rest->s, rest->s + rest->n);
 	end = rest->s + rest->n;
 	if (p == end)
 		return false;
-	while (p < end && *p != ',') {
-		if (kind[(uint8_t)*p] == QUOTE) {
-			p = past_string(p, end);
-		} else if (kind[(uint8_t)*p] == OPEN) {
-			const char *to = closing(p, end);
-			p = to ? to + 1 : end;
-		} else {
-			p++;
-		}
-	}
+	while (p < end && *p != ',')
+		p = past_item(p, end, &closed);
 	*one = trim(from, p);
 	*rest = p < end ? (tide_slice){ p + 1, (size_t)(end - p - 1) } : (tide_slice){ NULL, 0 };
 	return true;

@@ -5,7 +5,6 @@
  * ns per event. */
 #include "format/read.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -106,18 +105,11 @@ void tide__payload_free(tide_payload *p)
 /* Reads exactly n bytes at `at`. */
 static tide_code read_at(tide_reader *r, void *buf, size_t n, uint64_t at, tide_error *err)
 {
-	size_t have = 0;
-	while (have < n) {
-		ssize_t got = pread(r->fd, (char *)buf + have, n - have, (off_t)(at + have));
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return tide__fail_errno(err, "cannot read");
-		if (got == 0)
-			return tide__fail(err, TIDE_ETRUNC, at + have,
-					  "the file ends inside a chunk");
-		have += (size_t)got;
-	}
+	size_t have;
+	if (!tide__input_read_at(r->fd, buf, n, at, &have))
+		return tide__fail_errno(err, "cannot read");
+	if (have < n)
+		return tide__fail(err, TIDE_ETRUNC, at + have, "the file ends inside a chunk");
 	return TIDE_OK;
 }
 

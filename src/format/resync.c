@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/input.h"
+
 #include <zstd.h>
 
 #define XXH_INLINE_ALL
@@ -28,15 +30,8 @@ bool tide__chunk_plausible(const tide_chunk_head *h)
 /* Reads up to n bytes at `at`; returns how many there were. */
 static size_t read_some(int fd, void *buf, size_t n, uint64_t at)
 {
-	size_t have = 0;
-	while (have < n) {
-		ssize_t got = pread(fd, (char *)buf + have, n - have, (off_t)(at + have));
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			break;
-		have += (size_t)got;
-	}
+	size_t have;
+	tide__input_read_at(fd, buf, n, at, &have);
 	return have;
 }
 

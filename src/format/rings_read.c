@@ -5,7 +5,6 @@
  * meanwhile are detected by reading the ring's head again, and counted as missing. */
 #include "format/rings_read.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,15 +52,8 @@ static bool append(tide_payload *p, const void *bytes, size_t n)
 /* Reads up to n bytes at `at`. Returns how many there were. */
 static size_t read_some(const struct rings *r, void *buf, size_t n, uint64_t at)
 {
-	size_t have = 0;
-	while (have < n) {
-		ssize_t got = pread(r->fd, (char *)buf + have, n - have, (off_t)(at + have));
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			break;
-		have += (size_t)got;
-	}
+	size_t have;
+	tide__input_read_at(r->fd, buf, n, at, &have);
 	return have;
 }
 

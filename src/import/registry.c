@@ -7,7 +7,6 @@
  * row. */
 #include "import/import.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,23 +45,6 @@ enum {
 	HEAD = 64 << 10,    /* bytes shown to sniff, after expansion */
 	STORED = 256 << 10, /* read for it: a block of zstd may have 128 KiB */
 };
-
-/* Reads up to `room` bytes from the start of fd. */
-static bool read_head(int fd, uint8_t *buf, size_t room, size_t *n)
-{
-	*n = 0;
-	while (*n < room) {
-		ssize_t got = pread(fd, buf + *n, room - *n, (off_t)*n);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return false;
-		if (got == 0)
-			break;
-		*n += (size_t)got;
-	}
-	return true;
-}
 
 /* Decompresses the start of the data. Damage is ignored here: the importer will find it again
  * and report where; the bytes before it are enough to detect the format. */
@@ -241,7 +223,7 @@ static tide_code sniff_fd(const char *path, int fd, uint8_t *buf, const tide_imp
 		return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET, "%s",
 				  S_ISDIR(st.st_mode) ? "a folder, not a file"
 						      : "not a regular file");
-	if (!read_head(fd, buf, STORED, &n))
+	if (!tide__input_read_at(fd, buf, STORED, 0, &n))
 		return tide__fail_errno(err, "cannot read");
 	if (n == 0)
 		return tide__fail(err, TIDE_EFORMAT, 0, "the file is empty");

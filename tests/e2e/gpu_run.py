@@ -11,15 +11,9 @@ import subprocess
 import sys
 import tempfile
 
+from checks import check, result
+
 TIDEMARK, (PROG, FAKE, RUNTIME, INJECT) = os.environ["TIDEMARK"], sys.argv[1:5]
-failed = 0
-
-
-def check(what: str, ok: bool, more: object = "") -> None:
-    global failed
-    if not ok:
-        failed += 1
-        print(f"FAILED {what}: {str(more)[:1500]}")
 
 
 def ask(*args: str) -> dict:
@@ -168,8 +162,7 @@ def main() -> int:
         virtual_memory(folder)
         joined(folder)
         sessions(folder)
-    print("failed" if failed else "as told")
-    return 1 if failed else 0
+    return result("as told")
 
 
 sys.exit(main())

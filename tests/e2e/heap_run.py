@@ -16,18 +16,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+from checks import check, result
+
 TIDEMARK = os.environ["TIDEMARK"]
 PROG = sys.argv[1] if len(sys.argv) > 1 else ""
 OWN_NEW = sys.argv[2] if len(sys.argv) > 2 else ""
-failed = 0
 NODE = next((str(p) for p in [Path(__file__).resolve().parents[2] / ".venv/bin/node"] if p.exists()), "node")  # tools/setup
-
-
-def check(what: str, ok: bool, more: object = "") -> None:
-    global failed
-    if not ok:
-        failed += 1
-        print(f"FAILED {what}: {more}")
 
 
 def run(folder: str, *command: str, how: str = "--heap=full", **kw) -> subprocess.CompletedProcess:
@@ -258,8 +252,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for part in ways, operators, stripped, sampled, strangers, limits, killed, switched:
             part(folder)
-    print("failed" if failed else "all as without us")
-    return 1 if failed else 0
+    return result("all as without us")
 
 
 sys.exit(main())

@@ -8,15 +8,9 @@ import subprocess
 import sys
 import tempfile
 
+from checks import check, result
+
 TIDEMARK = os.environ["TIDEMARK"]
-failed = 0
-
-
-def check(what: str, ok: bool, more: object = "") -> None:
-    global failed
-    if not ok:
-        failed += 1
-        print(f"FAILED {what}: {str(more)[:1500]}")
 
 
 def run(*args: str) -> str:
@@ -54,8 +48,7 @@ def main() -> int:
         one = next((r for r in json.loads(run("info", folder, "--json")).get("runs", []) if any("exec ls" in t["command"] for t in r["traces"])), {})
         check("a program that replaces itself is one process", (one.get("processes"), len(one.get("traces", []))) == (1, 2), one)
         check("and says so", "1 process in 2 recordings" in run("info", folder), run("info", folder))
-    print("failed" if failed else "as told")
-    return 1 if failed else 0
+    return result("as told")
 
 
 sys.exit(main())

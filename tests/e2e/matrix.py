@@ -18,15 +18,9 @@ import tempfile
 import time
 import urllib.request
 
+from checks import check, result
+
 TIDEMARK, SOURCE = os.environ["TIDEMARK"], os.path.abspath(sys.argv[1])
-failed = 0
-
-
-def check(what: str, ok: bool, more: object = "") -> None:
-    global failed
-    if not ok:
-        failed += 1
-        print(f"FAILED {what}: {str(more)[:1500]}")
 
 
 def build(folder: str, name: str, *options: str) -> str:
@@ -152,8 +146,7 @@ def main() -> int:
         strange_programs(folder)
         orphans(folder)
         servers(folder)
-    print("failed" if failed else "as without us")
-    return 1 if failed else 0
+    return result("as without us")
 
 
 sys.exit(main())

@@ -13,16 +13,10 @@ import sys
 import tempfile
 import time
 
+from checks import check, result
+
 TIDEMARK, PROG = os.environ["TIDEMARK"], os.path.abspath(sys.argv[1])
 KEPT = sum(range(1000, 2000))
-failed = 0
-
-
-def check(what: str, ok: bool, more: object = "") -> None:
-    global failed
-    if not ok:
-        failed += 1
-        print(f"FAILED {what}: {str(more)[:1500]}")
 
 
 def ask(*args: str) -> dict:
@@ -73,8 +67,7 @@ def main() -> int:
             check(f"run_heap = {value}", (done.returncode == 2 and says in done.stderr) if says else done.returncode == 0, done.stderr)
         by_signal(folder)
         mapped(folder)
-    print("failed" if failed else "kept")
-    return 1 if failed else 0
+    return result("kept")
 
 
 def mapped(folder: str) -> None:

@@ -8,24 +8,9 @@
 
 #include "analyze/tenstorrent/tt.h"
 #include "import/tenstorrent/ttlog_impl.h"
+#include "tt_totals.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-/* Live bytes of every pool at the end against its last state. */
-static void check_totals(const tide_model *m)
-{
-	for (uint32_t p = 1; p < m->pools.n; p++) {
-		uint64_t live = 0, last = 0;
-		for (size_t i = 1; i < m->allocs.n; i++)
-			if (m->allocs.pool[i].i == p && m->allocs.died[i] == TIDE_T_NEVER)
-				live += m->allocs.size[i];
-		for (size_t i = 0; i < m->pool_states.n; i++)
-			if (m->pool_states.pool[i].i == p)
-				last = m->pool_states.allocated[i] * m->pools.banks[p];
-		if (live != last)
-			abort();
-	}
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {

@@ -33,10 +33,7 @@ static bool name_rows(struct fold *x)
 
 static void add(tide_op_sums *to, const tide_op_sums *s)
 {
-	to->allocs += s->allocs;
-	to->frees += s->frees;
-	to->alloc_bytes += s->alloc_bytes;
-	to->free_bytes += s->free_bytes;
+	tide__op_sums_add(to, s);
 	to->ns += s->ns;
 }
 

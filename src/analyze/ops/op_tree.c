@@ -259,25 +259,17 @@ static bool all_events(struct build *b)
 
 /* ---- nodes ---- */
 
-static void add(tide_op_sums *to, const tide_op_sums *s)
-{
-	to->allocs += s->allocs;
-	to->frees += s->frees;
-	to->alloc_bytes += s->alloc_bytes;
-	to->free_bytes += s->free_bytes;
-}
-
 /* Parents are smaller than their children: from the last node down every sum is complete when it is
  * added to its parent. Walking down also leaves each list of children in ascending order. */
 static void sum_up(tide_optree *t)
 {
 	for (uint32_t n = (uint32_t)t->n; n-- > 0;) {
 		tide_op_row *r = &t->rows[n];
-		add(&r->all, &r->self);
+		tide__op_sums_add(&r->all, &r->self);
 		if (!n)
 			break;
 		uint32_t up = t->paths.parent[n];
-		add(&t->rows[up].all, &r->all);
+		tide__op_sums_add(&t->rows[up].all, &r->all);
 		if (!up)
 			t->rows[0].all.ns += r->all.ns;
 		t->next[n] = t->first[up];

@@ -21,6 +21,15 @@ typedef struct tide_op_sums {
 	int64_t ns;			  /* self time, or wall time */
 } tide_op_sums;
 
+/* Adds counts and bytes; times are not added, because spans nest. */
+static inline void tide__op_sums_add(tide_op_sums *to, const tide_op_sums *s)
+{
+	to->allocs += s->allocs;
+	to->frees += s->frees;
+	to->alloc_bytes += s->alloc_bytes;
+	to->free_bytes += s->free_bytes;
+}
+
 typedef struct tide_op_row {
 	uint64_t count;	 /* spans */
 	uint64_t open;	 /* of these, never ended */

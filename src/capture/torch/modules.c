@@ -109,18 +109,11 @@ static py *namer, *runner_of_models, *function;
 static __thread unsigned inside; /* modules that run on this thread */
 static vectorcall **place, *original;
 
-/* Called when a model begins to run, because its labels may be out of date. Runs at most every 100
- * ms; a race between threads only runs it once more. Returns false as learn() does. */
-static __attribute__((noinline)) bool begins(py *module)
+/* Calls a Python function of ours with the module; an exception of it is dropped. Returns false if
+ * an exception is pending that is not ours (Ctrl+C). */
+static bool tell_python(py *f, py *module)
 {
-	static _Atomic int64_t due;
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	int64_t ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-	if (ms < due)
-		return true;
-	due = ms + 100;
-	py *none = api.call_one(runner_of_models, module, NULL);
+	py *none = api.call_one(f, module, NULL);
 	if (none)
 		api.drop(none);
 	else if (!api.raised(*api.exception))
@@ -130,18 +123,25 @@ static __attribute__((noinline)) bool begins(py *module)
 	return true;
 }
 
+/* Called when a model begins to run, because its labels may be out of date. Runs at most every 100
+ * ms; a race between threads only runs it once more. Returns false as tell_python() does. */
+static __attribute__((noinline)) bool begins(py *module)
+{
+	static _Atomic int64_t due;
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	int64_t ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	if (ms < due)
+		return true;
+	due = ms + 100;
+	return tell_python(runner_of_models, module);
+}
+
 /* Asks Python for the module's name; if there is none, asks again at the next call. Returns false
- * if an exception is pending that is not ours (Ctrl+C). */
+ * as tell_python() does. */
 static __attribute__((noinline)) bool learn(py *module)
 {
-	py *none = api.call_one(namer, module, NULL);
-	if (none)
-		api.drop(none);
-	else if (!api.raised(*api.exception))
-		return false;
-	else
-		api.clear();
-	return true;
+	return tell_python(namer, module);
 }
 
 static py *call(py *f, py *const *args, size_t n, py *keywords)

@@ -11,7 +11,6 @@
  * would crash the program. gzip is expanded into memory, at most to what tide_load_options allows
  * or
  * to the default of import/source.h (256 times the compressed size, 1 GiB at least). */
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
@@ -79,18 +78,8 @@ static bool same(const struct stat *a, const struct stat *b)
 /* Reads `n` bytes, or as many as the file has: *got. */
 static tide_code read_bytes(int fd, uint8_t *to, size_t n, size_t *got, tide_error *err)
 {
-	*got = 0;
-	while (*got < n) {
-		ssize_t k = pread(fd, to + *got, n - *got, (off_t)*got);
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k < 0)
-			return tide__fail_errno(err, "cannot read");
-		if (k == 0)
-			break;
-		*got += (size_t)k;
-	}
-	return TIDE_OK;
+	return tide__input_read_at(fd, to, n, 0, got) ? TIDE_OK
+						      : tide__fail_errno(err, "cannot read");
 }
 
 /* Reads again if the file changed meanwhile: torch writes a dump into the file of the previous one.

@@ -79,7 +79,7 @@ static void test_ops(void **state)
 	}
 	tide_mlir_op p;
 	static const char unlocated[] = "%1 = \"t.x\"(%0) : (i1) -> i1";
-	assert_true(tide__mlir_op(unlocated, sizeof unlocated - 1, &p));
+	assert_true(tide__mlir_parse_op(unlocated, sizeof unlocated - 1, &p));
 	assert_true(p.closed && !p.whole);
 	static const char *const none[] = {
 		"", " ", "%1 =", "name", "\"open(", "(", "%1 = %2 = x"
