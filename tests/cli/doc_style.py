@@ -19,7 +19,7 @@ SHORT = re.compile(r"^(?:base|config|format|runtime|capture|model|import|analyze
 
 
 def documents(source: Path) -> list:
-    return [source / n for n in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")] + sorted(source.glob("docs/**/*.md"))
+    return [source / n for n in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "bench/RESULTS.md")] + sorted(source.glob("docs/**/*.md"))
 
 
 def prose(text: str):
