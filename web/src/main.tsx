@@ -23,12 +23,12 @@ const keys: [string, string][] = [
   ['← → ↑ ↓', 'to the next span, frame, block or row; Enter selects'],
   ['f', 'focus the selected span (also a double click)'],
   ['shift + drag', 'sum up an area (also r, then drag)'],
-  ['t', 'what is in sight as a table'],
+  ['t', 'the visible spans as a table'],
   ['c', 'low rows, for deep stacks'],
   ['l', 'show, fold and move lanes (also click or drag their names)'],
   ['p', 'the moment of the peak (memory)'],
   [', .', 'the event before, the event after (memory)'],
-  ['Esc', 'drop the selection'],
+  ['Esc', 'clear the selection'],
   ['?', 'this help'],
 ];
 
@@ -56,7 +56,7 @@ function Help({ rows }: { rows: readonly ViewRow[] }) {
           <Facts class="" rows={rows.map((r) => [<b>{r.title}</b>, r.about])} />
           <Facts class="" rows={keys.map(([k, what]) => [<kbd>{k}</kbd>, what])} />
         </div>
-        <p class="soft">Copy the address to show the same. Figures are defined in docs/analyses.</p>
+        <p class="soft">The address stores the view: copy it to share the view. Figures are defined in docs/analyses.</p>
       </section>
     </dialog>
   );
@@ -70,8 +70,8 @@ function About({ row }: { row: ViewRow }) {
     <p class="about">
       {row.about}
       <button
-        aria-label="Do not explain views"
-        title="Do not explain views"
+        aria-label="Hide explanations of views"
+        title="Hide explanations of views"
         onClick={() => {
           keepText('about', 'no');
           set(true);

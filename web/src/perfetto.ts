@@ -7,7 +7,7 @@ const SITE = 'https://ui.perfetto.dev';
 export async function openInPerfetto(title: string, read: () => Promise<Uint8Array<ArrayBuffer>>, say: (text: string) => void): Promise<void> {
   const other = window.open(SITE); // now, because a browser blocks windows that are opened later
   if (!other) return say('The browser blocked the window. Allow pop-ups for this page and click again.');
-  say('Making the file…');
+  say('Writing the file…');
   const { buffer } = await read();
   say('Waiting for ui.perfetto.dev…');
   const answered = new Promise<boolean>((done) => {

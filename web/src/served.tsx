@@ -109,7 +109,7 @@ function OnRequest({ whose }: { whose: string }) {
   };
   return (
     <Panel title={`Critical path${whose}`}>
-      <p class="soft">{c || `With ${plural(n, 'span')} it is computed on request, which takes some seconds.`}</p>
+      <p class="soft">{c || `With ${plural(n, 'span')} it is computed on request, which takes a few seconds.`}</p>
       {!c && <p class="actions"><button onClick={find}>Find the critical path</button></p>}
     </Panel>
   );
@@ -151,7 +151,7 @@ async function waitFor(): Promise<void> {
       <div class="loading" role="status">
         {list.map((r) => (
           <p key={r.id}>
-            {r.name}, {bytes(r.size_bytes)}: {read ? 'read, the first figures are being made' : status(r) || 'about to be read'}
+            {r.name}, {bytes(r.size_bytes)}: {read ? 'read; computing the first figures' : status(r) || 'waiting to be read'}
             <br />
             <progress value={r.generation ? 1 : (r.progress ?? undefined)} max={1} />
           </p>

@@ -43,7 +43,7 @@ async function graph(page) {
     const said = await tip(page, box.x + 4, box.y + 19 + 8);
     assert.ok(said.startsWith(first.name), `${said} starts with ${first.name}`);
     assert.equal(whole(said, unit), first.value_ns ?? first.value, `${title}: its largest child`);
-    assert.match(said, /% of all · [\d.]+ % of what is around it/);
+    assert.match(said, /% of all · [\d.]+ % of its parent/);
   }
   await choose(page, 'What', 'CPU time');
   const heavy = await picture(page, '.flame');

@@ -199,7 +199,7 @@ async function ops(page) {
     return page.evaluate(() => document.querySelector('section.details').textContent);
   };
   assert.doesNotMatch(await told('bare'), /number|sequence|Stack/);
-  assert.match(await told('numbered'), /number given with it0/);
+  assert.match(await told('numbered'), /number passed with it0/);
   assert.match(await told('joined'), /sequence, the same forward and backward5.*Stack, 2 framesstep \(train\.py:21\)main \(train\.py:7\)/);
 }
 

@@ -59,7 +59,7 @@ static const struct table {
 #define COLS(c) c, sizeof c / sizeof *c
 	{ "owners", "By owner", "The program has no variables.", COLS(owner_cols),
 	  TIDE_OBJECTS_OWNERS },
-	{ "shared", "Shared by two owners or more", "Nothing is shared.", COLS(shared_cols),
+	{ "shared", "Shared by 2 or more owners", "Nothing is shared.", COLS(shared_cols),
 	  TIDE_OBJECTS_SHARED },
 	{ "duplicates", "Equal but separate", "No equal objects that are separate.",
 	  COLS(duplicate_cols), TIDE_OBJECTS_DUPLICATES },

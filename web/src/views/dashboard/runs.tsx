@@ -169,7 +169,7 @@ export function Notes({ run, done }: { run: Run; done: () => void }) {
     const answer = await fetch(`/api/runs/${run.id}/note?tags=${encodeURIComponent(list)}&note=${encodeURIComponent(note)}`, { method: 'POST' });
     const told = parse<{ kept?: boolean; message?: string; error?: string }>(await answer.text());
     if (answer.ok && told.kept) return done();
-    setSaid(told.message ?? told.error ?? 'it could not be kept');
+    setSaid(told.message ?? told.error ?? 'the change could not be saved');
   };
   return (
     <form class="notes" onSubmit={(e) => void write(e)} onKeyDown={(e) => e.key === 'Escape' && done()}>

@@ -71,7 +71,7 @@ export function Path({ c, whose }: { c: Critical; whose: string }) {
   return (
     <Panel title={`Critical path of ${d.annotation ? `the first ${d.annotation}` : 'the whole trace'}${whose}`} extra={<Choice label="Show" value={shown} options={[['top', 'Where the time is'], ['path', 'The path']]} onPick={show} />}>
       <p class="soft">
-        Window {ns(d.window_ns)}, path {ns(d.path_ns)}: {count(d.path_nodes)} of {count(d.nodes)} moments. Only work on this path determines the length of the step.{d.path_ns < d.window_ns && ` For the other ${ns(d.window_ns - d.path_ns)} nothing is recorded on the path, or it waits for earlier work.`}
+        Window {ns(d.window_ns)}, path {ns(d.path_ns)}: {count(d.path_nodes)} of {count(d.nodes)} moments. Only work on this path determines the length of the step.{d.path_ns < d.window_ns && ` For the other ${ns(d.window_ns - d.path_ns)} nothing is recorded on the path, or the path waits for earlier work.`}
       </p>
       <Bar slices={bounds} whole={d.path_ns} />
       <Legend items={legend(bounds, d.path_ns)} />

@@ -75,7 +75,7 @@ function Rank({ r }: { r: Rec }) {
       <Legend items={legend(parts, whole)} />
       <p class="soft">
         Busy {time('busy_ns')} of {ns(whole)}, idle {time('idle_ns')}
-        {overlap(r, `; of ${time('communication_ns')} of communication ${time('comm_comp_overlap_ns')} (${byKey('_pct', r.comm_comp_overlap_pct)}) ran behind compute`)}.
+        {overlap(r, `; ${time('comm_comp_overlap_ns')} (${byKey('_pct', r.comm_comp_overlap_pct)}) of ${time('communication_ns')} of communication overlapped compute`)}.
       </p>
       {waited > 0 && (
         <>
@@ -179,7 +179,7 @@ function Body({ h }: { h: NonNullable<Hta> }) {
       {section('Streams', streams(h.ranks), 'busy_ns', 'where:Stream,rank,rows,span_ns:Window,busy_ns,host_wait_ns:Waits for the host,kernel_wait_ns:Between kernels,other_ns,mean_queue,max_queue:Longest queue')}
       {section('Launches', launches(h.ranks), 'count', 'where:Rank,count:Launches,cpu_mean_ns:Mean call,cpu_p50_ns:p50,cpu_p99_ns:p99,cpu_max_ns:Longest,delay_mean_ns:Mean delay,delay_p50_ns:p50,delay_p99_ns:p99,delay_max_ns:Longest delay,short_kernels:Shorter than their launch,runtime_outliers:Slow calls,delay_outliers:Late starts')}
       {section('Launch calls', rows('launch_calls'), 'cpu_sum_ns', 'name:Call,launches,gpu_rows:Rows,cpu_sum_ns:On the CPU,cpu_mean_ns:Mean,cpu_max_ns:Longest,delay_mean_ns:Mean delay,delay_max_ns:Longest delay,gpu_sum_ns:On the device,short_kernels:Short')}
-      {section('Collectives', rows('collectives'), 'sum_ns', 'collective,group,group_size:Ranks,count,sum_ns:Total,mean_ns,max_ns,bytes,algbw_gb_s:GB/s,busbw_gb_s:Bus GB/s,overlap_ns:Behind compute,overlap_pct:Share')}
+      {section('Collectives', rows('collectives'), 'sum_ns', 'collective,group,group_size:Ranks,count,sum_ns:Total,mean_ns,max_ns,bytes,algbw_gb_s:GB/s,busbw_gb_s:Bus GB/s,overlap_ns:Overlap with compute,overlap_pct:Share')}
       {section('Copies', rows('copies'), 'sum_ns', 'kind:Copy,count,sum_ns:Total,bytes,mean_gb_s:GB/s,p50_gb_s:p50,peak_gb_s:Highest')}
       {section('Steps', h.ranks.flatMap((r) => ((r.steps as Rec[]) ?? []).map((s) => ({ ...s, rank: r.rank }))), 'duration_ns', 'step,rank,duration_ns:Host time,gpu_window_ns:Device window,busy_ns,compute_ns,communication_ns,memory_ns:Copies,gpu_rows:Rows', undefined, '')}
     </>

@@ -91,7 +91,7 @@ function Body({ h }: { h: NonNullable<Hta> }) {
           <Records label="kernel types" rows={types} sort="sum_ns" height={170} keys={`type,names,${PLAIN},union_ns`} />
         </Panel>
       </div>
-      <Panel title="How long they take" extra={<span class="soft">line: shortest to longest · bar: median to p90 · mark: mean</span>}>
+      <Panel title="Durations" extra={<span class="soft">line: shortest to longest · bar: median to p90 · mark: mean</span>}>
         <Spread rows={top} />
       </Panel>
       <Panel title="Kernels, copies and fills" extra={name ? <Follow name={name} /> : <span class="soft hint">Click a row to open it in the timeline or the flame graph</span>}>

@@ -56,7 +56,7 @@ function Lines({ t, node }: { t: Tree; node: number }) {
   return (
     <>
       <span>{w(t.total[node])} ({whole(t, t.total[node])})</span>
-      <span>{share(t.total[node], t.total[0])} of all{node ? ` · ${share(t.total[node], t.total[t.parent[node]])} of what is around it` : ''}</span>
+      <span>{share(t.total[node], t.total[0])} of all{node ? ` · ${share(t.total[node], t.total[t.parent[node]])} of its parent` : ''}</span>
       <span>itself {w(t.self[node])} ({whole(t, t.self[node])}) · {count(t.count[node])} {t.bytes ? 'allocations' : 'times'}</span>
     </>
   );

@@ -29,7 +29,7 @@ const layers = [
 const figures = [['reserved', 'Reserved'], ['active', 'In use'], ['split', 'Inactive split'], ['cached', 'Whole segments'], ['expandable', 'Expandable'], ['largest', 'Largest free']] as const;
 const INDEX = 0xd55e00;
 const UNKNOWN = 0x8a8f98;
-const WHY = 'the recording contradicted itself before about what lies where';
+const WHY = 'earlier events of the recording contradict each other';
 const dash = (write: (v: number) => string) => (v: number) => (v < 0 ? '–' : write(v));
 const hover = signal<(Spot & { point: number }) | null>(null);
 

@@ -46,7 +46,7 @@ export function Chosen({ m, main, where }: { m: Memory; main: Main; where?: stri
       <h3>{bytes(m.size[row])}{m.tensor[row] ? ` · ${m.json.tensors[m.tensor[row]]}` : ''}</h3>
       <Facts rows={facts} />
       <p class="crumbs">
-        <button onClick={() => look(m.born[row] - 1, Math.min(m.died[row], main.t_end) + 1)}>Show its life</button>
+        <button onClick={() => look(m.born[row] - 1, Math.min(m.died[row], main.t_end) + 1)}>Show its lifetime</button>
         {views.value.includes('timeline') && (
           <button
             onClick={() => {
@@ -55,7 +55,7 @@ export function Chosen({ m, main, where }: { m: Memory; main: Main; where?: stri
               go('timeline');
             }}
           >
-            What ran when it was made
+            Work at its allocation
           </button>
         )}
         {views.value.includes('flame') && (frames.length > 0 || m.op[row] > 0) && (

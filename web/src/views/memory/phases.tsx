@@ -173,7 +173,7 @@ export function Phases({ main }: { main: Main }) {
           Limit <input type="number" min="0" step="any" value={limitKey.value} placeholder={known ? (known / 1073741824).toPrecision(4) : 'unknown'} onChange={(e) => (limitKey.value = e.currentTarget.value)} /> GiB
         </label>
       </div>
-      <Panel title={`What is alive at the highest moment of each phase: ${scopeName(chosen.s, t)}`}>
+      <Panel title={`Live allocations at the peak of each phase: ${scopeName(chosen.s, t)}`}>
         <Histogram t={t} main={main} scope={chosen.s} at={chosen.i} />
       </Panel>
       <AsTable t={t} scopes={scopes} limit={(s) => limitOf(main, m, s)} />

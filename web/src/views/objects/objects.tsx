@@ -14,7 +14,7 @@ const owner = keep('owner');
 /** Key, title, columns, the column with a bar. */
 const TABLES = [
   ['owners', 'By owner', 'name:Owner,type,exclusive_bytes:Own alone,shared_bytes:Shared', 'exclusive_bytes'],
-  ['shared', 'Shared by two owners or more', 'what,bytes,owner_count:Owners,owners:Owned by', 'bytes'],
+  ['shared', 'Shared by 2 or more owners', 'what,bytes,owner_count:Owners,owners:Owned by', 'bytes'],
   ['duplicates', 'Equal but separate', 'value,type,count:Copies,bytes:To save', 'bytes'],
   ['types', 'By type', 'type,module,objects,bytes', 'bytes'],
   ['modules', 'By module', 'module,own:Of the program,variables,exclusive_bytes:Own alone,shared_bytes:Shared', 'exclusive_bytes'],

@@ -145,7 +145,7 @@ function Modules({ rows, all, onPick, picked }: { rows: ModuleRow[]; all: number
       label="modules"
       rows={rows}
       height={TALL}
-      note={rows.length < all ? `the first ${count(rows.length)} of ${count(all)}` : 'everything includes the modules inside'}
+      note={rows.length < all ? `the first ${count(rows.length)} of ${count(all)}` : 'all figures include nested modules'}
       onPick={(r) => onPick(name(r))}
       picked={(r) => name(r) === picked}
       cols={[
@@ -163,7 +163,7 @@ function Modules({ rows, all, onPick, picked }: { rows: ModuleRow[]; all: number
   );
 }
 
-const titles: Record<string, string> = { tree: 'Ops by what they ran inside', modules: 'Modules, in the order of their first calls' };
+const titles: Record<string, string> = { tree: 'Ops by enclosing op', modules: 'Modules, in the order of their first calls' };
 
 export function Ops() {
   const t = useData(getOps);

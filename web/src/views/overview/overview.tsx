@@ -53,7 +53,7 @@ function curve(main: Main) {
 const whys = [
   ['role', 'By role'],
   ['module', 'By module'],
-  ['stack', 'By the code that made it'],
+  ['stack', 'By allocating code'],
   ['op', 'By op'],
   ['tensor', 'By tensor'],
 ] as const;
@@ -242,7 +242,7 @@ export function Overview({ main }: { main: Main }) {
   const lost = losses.filter((l) => l !== rescued && l !== basis);
   const phase = tables?.phases.find((p) => d.peak_t >= p.t0 && d.peak_t <= p.t1 && p.name);
   const active = (label: string, v: number, none: string) => (
-    <Figure label={label} value={v ? percent((100 * v) / main.total_ns) : 'none'} sub={v ? `${ns(v)} of ${ns(main.total_ns)}` : none} title="Union of its spans, as part of the whole" />
+    <Figure label={label} value={v ? percent((100 * v) / main.total_ns) : 'none'} sub={v ? `${ns(v)} of ${ns(main.total_ns)}` : none} title="Union of its spans as a share of the trace" />
   );
   const cards = main.devices.map((_, i) => i).filter((i) => i && (main.devices[i].sampled || main.devices[i].allocs));
   const findings = (

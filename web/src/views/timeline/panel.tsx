@@ -24,7 +24,7 @@ function memoryOf(main: Main, s: Spans, i: number): { allocated: number; freed: 
 }
 
 export const change = (m: { allocated: number; freed: number } | null): string =>
-  !m ? 'not known (threads allocate)' : m.allocated || m.freed ? `${delta(m.allocated - m.freed)}: ${bytes(m.allocated)} allocated, ${bytes(m.freed)} freed` : 'none';
+  !m ? 'unknown (several threads allocate)' : m.allocated || m.freed ? `${delta(m.allocated - m.freed)}: ${bytes(m.allocated)} allocated, ${bytes(m.freed)} freed` : 'none';
 
 export function SpanTip({ main, spans }: { main: Main; spans: Spans }) {
   const h = hover.value;
@@ -37,7 +37,7 @@ export function SpanTip({ main, spans }: { main: Main; spans: Spans }) {
     <Tip at={h}>
       <b>{title(spans, i)}</b>
       <span>{kind(spans, i)} · {spans.tracks[placeOf(spans, i).track]?.name}</span>
-      <span>{lasts(spans.t1[i] - spans.t0[i])}{!axis.ops && `, of it ${lasts(notesOf(spans).self[i])} its own`}</span>
+      <span>{lasts(spans.t1[i] - spans.t0[i])}{!axis.ops && `, self ${lasts(notesOf(spans).self[i])}`}</span>
       <span>from {exact(spans.t0[i])} to {exact(spans.t1[i])}</span>
       {mem && <span>memory {change(mem)}</span>}
       {argsOf(spans, i).slice(0, 3).map(([k, v]) => <span key={k} class="cut">{argName(k)}: {v}</span>)}
@@ -77,7 +77,7 @@ export interface Told<K> {
 
 const LISTED = 12;
 /** Returns the meaning of a number recorded with an op. */
-export const argName = (k: string): string => (k === 'arg' ? 'number given with it' : k === 'sequence' ? 'sequence, the same forward and backward' : k);
+export const argName = (k: string): string => (k === 'arg' ? 'number passed with it' : k === 'sequence' ? 'sequence, the same forward and backward' : k);
 
 export function Details<K>({ d, name, pick, more }: { d: Told<K>; name: (k: K) => string; pick: (k: K) => void; more?: ComponentChildren }) {
   const title = (k: K) => name(k) || NAMELESS;

@@ -47,7 +47,7 @@ export function FarTip({ far, main, pieces, at }: { far: FarSpans; main: Main; p
       <b>{pieces.names[pieces.name[i]] || '(unnamed)'}</b>
       <span>{words(pieces.cats[pieces.cat[i]])} · {track?.name}</span>
       {several && <span>and {plural(pieces.count[i] - 1, 'shorter span')}, {ns(pieces.busy[i])} in all. A click looks closer.</span>}
-      <span>{ns(pieces.t1[i] - pieces.t0[i])}{d && `, of it ${ns(d.self_ns)} its own`}</span>
+      <span>{ns(pieces.t1[i] - pieces.t0[i])}{d && `, self ${ns(d.self_ns)}`}</span>
       <span>from {exact(pieces.t0[i])} to {exact(pieces.t1[i])}</span>
       {d && main.allocs > 0 && d.allocated_bytes !== null && <span>memory {memory(d)}</span>}
       {d && argsOf(d).slice(0, 3).map(([k, v]) => <span key={k} class="cut">{argName(k)}: {v}</span>)}

@@ -39,7 +39,7 @@ export function SumTable({ area, time, lanes, rows, names, pick, close }: { area
   return (
     <section class="panel" id="sums">
       <header>
-        <h2>{area ? 'The area' : 'What is in sight'}: {lasts(time)} of {plural(lanes, 'lane')}, {plural(n, 'span')}{!axis.ops && `, ${ns(all)} covered`}</h2>
+        <h2>{area ? 'The area' : 'Visible spans'}: {lasts(time)} of {plural(lanes, 'lane')}, {plural(n, 'span')}{!axis.ops && `, ${ns(all)} covered`}</h2>
         <button onClick={close}>Close</button>
       </header>
       <Table
