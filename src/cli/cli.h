@@ -171,7 +171,7 @@ int tide__cli_copy_to_file(const char *file, char *path, size_t n, tide_error *e
 const char *tide__cli_output_name(const tide_args *a);
 /* Prints one line per loss or repair of the model ("note: 12 events were lost ..."), after a
  * report. */
-static inline void tide__cli_losses(const tide_args *a, const tide_model *m)
+static inline void tide__cli_print_losses(const tide_args *a, const tide_model *m)
 {
 	tide__put_losses(m, a->out, &a->style);
 }

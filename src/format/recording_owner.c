@@ -98,7 +98,7 @@ static int stem_of(const char *base)
 	return (int)(n >= 5 && !strcmp(base + n - 5, ".tide") ? n - 5 : n);
 }
 
-void tide__child_name(char *out, size_t n, const char *base, int64_t since)
+void tide__child_make_name(char *out, size_t n, const char *base, int64_t since)
 {
 	enum { MOST = 10000 };
 	int stem = stem_of(base);
@@ -107,7 +107,7 @@ void tide__child_name(char *out, size_t n, const char *base, int64_t since)
 		snprintf(out, n, "%.*s.%ld.%d.tide", stem, base, (long)getpid(), i);
 }
 
-void tide__ranks_name(char *out, size_t n, const char *base, int64_t since)
+void tide__ranks_make_name(char *out, size_t n, const char *base, int64_t since)
 {
 	const char *rank = getenv("RANK"), *launcher = getenv("TIDEMARK_RUN_RANK");
 	size_t digits = rank ? strspn(rank, "0123456789") : 0;
@@ -118,5 +118,5 @@ void tide__ranks_name(char *out, size_t n, const char *base, int64_t since)
 		if (tide__recording_began(out) < since && !tide__written_by(out))
 			return;
 	}
-	tide__child_name(out, n, base, since);
+	tide__child_make_name(out, n, base, since);
 }

@@ -31,11 +31,11 @@ bool tide__recording_id(const char *path, uint8_t id[16]);
 /* Writes the name of this process's file beside `base` (run.tide): run.PID.tide. If that file was
  * begun at `since` or later, the name is run.PID.2.tide, run.PID.3.tide ...: process ids are reused
  * in a long run, and a program may replace itself by exec. */
-void tide__child_name(char *out, size_t n, const char *base, int64_t since);
+void tide__child_make_name(char *out, size_t n, const char *base, int64_t since);
 
 /* The same for a process that may be a rank of a job (RANK is set, as torchrun does, and `tidemark
  * run` itself was not started with that rank): run.rank3.tide. Processes that a rank starts inherit
  * RANK; the rank's file is there before theirs, so they get a number. */
-void tide__ranks_name(char *out, size_t n, const char *base, int64_t since);
+void tide__ranks_make_name(char *out, size_t n, const char *base, int64_t since);
 
 #endif

@@ -121,13 +121,13 @@ static int64_t family_since(void)
 /* run.tide -> run.PID.tide */
 static void child_path(char out[4096], const char *base)
 {
-	tide__child_name(out, 4096, base, family_since());
+	tide__child_make_name(out, 4096, base, family_since());
 }
 
 /* Makes run.rank3.tide from run.tide, for another rank with the same name, else run.PID.tide. */
 static void beside_path(char out[4096], const char *base)
 {
-	tide__ranks_name(out, 4096, base, family_since());
+	tide__ranks_make_name(out, 4096, base, family_since());
 }
 
 /* ---- start --------------------------------------------------------------------------------- */

@@ -90,6 +90,6 @@ int64_t tide__critical_inferred(const crit *c, const crit_infer *x, size_t row);
 
 /* critical_wait.c, exact frames: adds waits that no synchronisation row records. Returns false
  * if memory runs out. */
-bool tide__critical_waits(crit *c);
+bool tide__critical_add_waits(crit *c);
 
 #endif

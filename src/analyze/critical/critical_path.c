@@ -339,7 +339,7 @@ tide_code tide__find_critical_path(const tide_model *m, const tide_compat_frame 
 		clip(&c, out);
 		ok = make_nodes(&c, opt->data_loading) && tide__critical_find_queue(&c) &&
 		     tide__critical_add_cpu(&c) && tide__critical_add_gpu(&c) &&
-		     (!crit_exact(&c) || tide__critical_waits(&c)) &&
+		     (!crit_exact(&c) || tide__critical_add_waits(&c)) &&
 		     solve(&c, opt->data_loading, out);
 	}
 	tide__free(c.in);

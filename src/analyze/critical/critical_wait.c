@@ -118,7 +118,7 @@ static void clear_weights(crit *c, bool *waits)
 	}
 }
 
-bool tide__critical_waits(crit *c)
+bool tide__critical_add_waits(crit *c)
 {
 	size_t n;
 	crit_ended *e = tide__critical_find_ends(c, &n);

@@ -21,6 +21,6 @@ bool tide__run_file(char *out, size_t n)
 	if (ours && !(since && tide__recording_began(path) >= since))
 		snprintf(out, n, "%s", path);
 	else
-		tide__ranks_name(out, n, path, since);
+		tide__ranks_make_name(out, n, path, since);
 	return true;
 }

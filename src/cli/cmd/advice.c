@@ -16,7 +16,7 @@ static int print(const tide_args *a, const tide_model *m, const tide_findings *f
 	tide_json j;
 	if (!a->opt[O_JSON].set) {
 		tide__findings_text(f, a->out);
-		tide__cli_losses(a, m);
+		tide__cli_print_losses(a, m);
 		return tide__cli_finish(a);
 	}
 	tide__json_begin(&j, a->out, true);

@@ -78,7 +78,7 @@ static int report(const tide_args *a, const char *path, tide_json *j)
 		tide__losses_json(j, m);
 	} else {
 		tide__compile_text(m, &r, top, a->out, &a->style);
-		tide__cli_losses(a, m);
+		tide__cli_print_losses(a, m);
 	}
 	tide__compile_report_free(&r);
 	tide__model_free(m);
@@ -292,8 +292,8 @@ static bool diff_models(const tide_args *a, const tide_model *const m[2], const 
 	} else if (ok) {
 		fputs("\nMemory against eager\n", a->out);
 		ok = tide__diff_report_text(&d, m, &none, file, 5, &a->to);
-		tide__cli_losses(a, m[0]);
-		tide__cli_losses(a, m[1]);
+		tide__cli_print_losses(a, m[0]);
+		tide__cli_print_losses(a, m[1]);
 	}
 	tide__diff_free(&d);
 	return ok;

@@ -74,7 +74,7 @@ static int compare(const tide_args *a, tide_model *const *m, tide_diff_checks *c
 		ok = show(a, &d, m, c);
 	}
 	for (int i = 0; i < 2 && ok && !a->opt[O_JSON].set; i++)
-		tide__cli_losses(a, m[i]);
+		tide__cli_print_losses(a, m[i]);
 	tide__diff_free(&d);
 	if (!ok)
 		return tide__cli_fail(NULL, &err);

@@ -219,7 +219,7 @@ static int run(const tide_args *a)
 		if (chosen(a, t[i].desc->name))
 			dump_table(&x, &t[i]);
 	if (!a->opt[O_JSON].set)
-		tide__cli_losses(a, m);
+		tide__cli_print_losses(a, m);
 	tide__cli_note_truncated(x.longs.cut);
 	tide__long_free(&x.longs);
 	tide__model_free(m);

@@ -156,7 +156,7 @@ static int join(const tide_args *a, const char *file, const tide_flame_options *
 	if (!rc && !tide__flame_join(all, f, file))
 		rc = tide__cli_fail(file, &err);
 	if (!rc && !a->opt[O_JSON].set)
-		tide__cli_losses(a, m);
+		tide__cli_print_losses(a, m);
 	tide__flame_free(f);
 	tide__model_free(m);
 	return rc;

@@ -95,7 +95,7 @@ static int tell(const tide_args *a, const tide_model *m, const char *page)
 	tide__put_name(a->out, place, strlen(place), 0, false);
 	fputc('\n', a->out);
 	free(whole);
-	tide__cli_losses(a, m);
+	tide__cli_print_losses(a, m);
 	return tide__cli_finish(a);
 }
 

@@ -175,7 +175,7 @@ static int run_program(const tide_args *a)
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	const char *tmp = getenv("TMPDIR");
 	char hook[4096], folder[512], file[560];
-	if (!tide__hook_folder(hook, sizeof hook)) {
+	if (!tide__hook_folder_find(hook, sizeof hook)) {
 		tide__fail(&err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
 			   "the Python hook is not installed");
 		return tide__cli_fail(NULL, &err);

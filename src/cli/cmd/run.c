@@ -175,7 +175,7 @@ static bool find_libraries(const tide_args *a, libraries *l, tide_error *err)
 static void set_hook(const tide_args *a, const tide_config *c, bool ops)
 {
 	char hook[PATH_MAX], source[PATH_MAX], include[PATH_MAX];
-	if (!tide__hook_folder(hook, sizeof hook) ||
+	if (!tide__hook_folder_find(hook, sizeof hook) ||
 	    !tide__program_file_find(source, sizeof source, TIDE_TREE "/src/capture/torch/ops.cpp",
 				     TIDE_DATADIR "/tidemark/ops.cpp") ||
 	    !tide__program_file_find(include, sizeof include, TIDE_TREE "/include",

@@ -377,7 +377,7 @@ static int analyze(const tide_args *a, const char *log, const place *p, bool kee
 	if (!rc && keep)
 		rc = write_files(a, p, t);
 	if (!rc && keep && !prints(a))
-		tide__cli_losses(a, m);
+		tide__cli_print_losses(a, m);
 	tide__tt_free(t);
 	tide__model_free(m);
 	return rc ? rc : tide__cli_finish(a);

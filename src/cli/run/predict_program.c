@@ -85,7 +85,7 @@ static int find_device(struct program *g)
 static int find_places(struct program *g, char *library, char *source, char *include)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	if (tide__hook_folder(g->hook, PATH_MAX) &&
+	if (tide__hook_folder_find(g->hook, PATH_MAX) &&
 	    tide__program_file_find(source, PATH_MAX, TIDE_TREE "/src/capture/torch/fake_cuda.cpp",
 				    TIDE_DATADIR "/tidemark/fake_cuda.cpp") &&
 	    tide__program_file_find(include, PATH_MAX, TIDE_TREE "/include", TIDE_INCLUDEDIR) &&

@@ -16,7 +16,7 @@
 bool tide__program_file_find(char *out, size_t n, const char *in_tree, const char *installed);
 
 /* Finds the folder of Python hooks. */
-static inline bool tide__hook_folder(char *out, size_t n)
+static inline bool tide__hook_folder_find(char *out, size_t n)
 {
 	return tide__program_file_find(out, n, TIDE_TREE "/python/hook",
 				       TIDE_DATADIR "/tidemark/hook");

@@ -395,8 +395,8 @@ bool tide__kineto_memory_end(kin_memory *k, bool good);
 /* Notes a device's type, and an event's time, if memory is not wanted. */
 void tide__kineto_saw(kin_seen *s, int32_t type, int32_t device);
 void tide__kineto_saw_time(kin_seen *s, int64_t t);
-void tide__kineto_kinds(kin_build *b);
-bool tide__kineto_metas(kin_build *b);
-bool tide__kineto_names(kin_build *b);
+void tide__kineto_set_kinds(kin_build *b);
+bool tide__kineto_add_metas(kin_build *b);
+bool tide__kineto_add_names(kin_build *b);
 
 #endif

@@ -99,7 +99,7 @@ static bool saw_cuda(const kin_seen *s, int32_t device)
 }
 
 /* The same as device_row, for existing devices. */
-void tide__kineto_kinds(kin_build *b)
+void tide__kineto_set_kinds(kin_build *b)
 {
 	for (unsigned i = 0; i < b->seen.n; i++) {
 		int32_t device = b->seen.at[i].device;

@@ -222,7 +222,7 @@ static void set_device_kind(tide_model *m, bool hip)
 			m->devices.kind[i] = hip ? TIDE_DEVICE_HIP : TIDE_DEVICE_MTIA;
 }
 
-bool tide__kineto_metas(kin_build *b)
+bool tide__kineto_add_metas(kin_build *b)
 {
 	kin_out none = { 0 };
 	kin_parser c = { .out = &none, .want = b->want };
@@ -246,7 +246,7 @@ bool tide__kineto_metas(kin_build *b)
 }
 
 /* Uses the last name given to a thread: it is the more specific one. */
-bool tide__kineto_names(kin_build *b)
+bool tide__kineto_add_names(kin_build *b)
 {
 	tide_model *m = b->m;
 	for (size_t i = 0; i < b->n_names; i++) {

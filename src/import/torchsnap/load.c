@@ -94,7 +94,7 @@ static tide_code read_whole(int fd, struct stat *st, struct whole *w, tide_error
 		w->data = tide__alloc(n, 1);
 		if (!w->data)
 			return tide__nomem(err);
-		tide__huge(w->data, n);
+		tide__huge_pages_advise(w->data, n);
 		tide_code rc = read_bytes(fd, w->data, n, &got, err);
 		if (rc)
 			return rc;

@@ -233,7 +233,7 @@ tide_code tide__snap_read(const uint8_t *data, size_t n, const tide_load_options
 	s->events.v = tide__alloc(s->events.cap, sizeof *s->events.v);
 	if (!s->events.v)
 		return tide__nomem(err);
-	tide__huge(s->events.v, s->events.cap * sizeof *s->events.v);
+	tide__huge_pages_advise(s->events.v, s->events.cap * sizeof *s->events.v);
 	tide_code rc = tide__pickle_load(data, n, &r.client, &p, &root, err);
 	tide__parallel_decode_end(&r);
 	tide__free(r.frames);

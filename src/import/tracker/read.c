@@ -232,7 +232,7 @@ static void snapshot(trk *t, kin_slice snap)
 		if (!device.i || !tide__tracker_find_fields(t, one, parts, 3, p))
 			continue;
 		learn_devices(t, p[2], device);
-		bool known = tide__tracker_bytes(t, p[0], p[1], &bytes);
+		bool known = tide__tracker_parse_bytes(t, p[0], p[1], &bytes);
 		if (t->list && !tide__tracker_add_list(t, p[2], device, known ? bytes : 0))
 			return;
 		if (!known)
@@ -245,7 +245,7 @@ static void snapshot(trk *t, kin_slice snap)
 		*x = (trk_total){ device, bytes };
 		sum = bytes > UINT64_MAX - sum ? UINT64_MAX : sum + bytes;
 	}
-	if (t->list && tide__tracker_bytes(t, v[BYTES], v[TOTAL], &all) && all > sum &&
+	if (t->list && tide__tracker_parse_bytes(t, v[BYTES], v[TOTAL], &all) && all > sum &&
 	    !tide__tracker_add_rest(t, all - sum))
 		return;
 	s = &t->snaps[t->n_snaps - 1];
@@ -255,7 +255,7 @@ static void snapshot(trk *t, kin_slice snap)
 
 /* ---- tensors ---- */
 
-bool tide__tracker_bytes(const trk *t, kin_slice bytes, kin_slice mb, uint64_t *out)
+bool tide__tracker_parse_bytes(const trk *t, kin_slice bytes, kin_slice mb, uint64_t *out)
 {
 	int64_t n;
 	if ((!tide__tracker_parse_number(t, bytes, 1, &n) &&
@@ -399,7 +399,7 @@ static void lifecycle(trk *t, kin_slice id, kin_slice life)
 	trk_life like = { 0 };
 	if (!tide__tracker_find_fields(t, life, names, N, v))
 		return;
-	if (!tide__tracker_bytes(t, v[BYTES], v[SIZE], &like.size)) {
+	if (!tide__tracker_parse_bytes(t, v[BYTES], v[SIZE], &like.size)) {
 		t->bad++;
 		return;
 	}

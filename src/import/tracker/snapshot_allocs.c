@@ -50,7 +50,7 @@ bool tide__tracker_add_list(trk *t, kin_slice tensors, tide_str device, uint64_t
 		trk_listed x = { .device = device };
 		if (!tide__tracker_find_fields(t, one, names, N, v))
 			return false;
-		if (!tide__tracker_bytes(t, v[BYTES], v[SIZE], &x.size)) {
+		if (!tide__tracker_parse_bytes(t, v[BYTES], v[SIZE], &x.size)) {
 			t->bad++;
 			continue;
 		}

@@ -116,7 +116,7 @@ uint8_t tide__tracker_role(const trk *t, kin_slice name);
 uint32_t tide__tracker_add_tensor(trk *t, kin_slice shape, kin_slice dtype, kin_slice grad,
 				  uint8_t role);
 /* Bytes of a record: `bytes`, else `mb` × 1,048,576. */
-bool tide__tracker_bytes(const trk *t, kin_slice bytes, kin_slice mb, uint64_t *out);
+bool tide__tracker_parse_bytes(const trk *t, kin_slice bytes, kin_slice mb, uint64_t *out);
 
 /* ---- snapshot_allocs.c ---- */
 

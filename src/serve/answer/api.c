@@ -33,7 +33,7 @@ void tide__answer_write_mb(tide_json *j, const char *key, uint64_t bytes)
 	tide__json_kfixed(j, key, (double)bytes / (1 << 20), 6);
 }
 
-void tide__api_name(tide_json *j, const char *key, const tide_model *m, tide_str s)
+void tide__answer_write_name(tide_json *j, const char *key, const tide_model *m, tide_str s)
 {
 	tide__json_ktext(j, key, m, s);
 }

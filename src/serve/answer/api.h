@@ -16,7 +16,7 @@ extern const char tide__api_none[];
 
 void tide__answer_write_mb(tide_json *j, const char *key,
 			   uint64_t bytes); /* 1 MB = 1024 × 1024 bytes */
-void tide__api_name(tide_json *j, const char *key, const tide_model *m, tide_str s);
+void tide__answer_write_name(tide_json *j, const char *key, const tide_model *m, tide_str s);
 /* Writes "stack": frames from the innermost on, at most 64. */
 void tide__answer_write_stack(tide_json *j, const tide_model *m, tide_stack_id s);
 

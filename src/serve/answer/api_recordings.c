@@ -121,7 +121,7 @@ static void put_alloc(struct alive *x, uint32_t row)
 	tide__json_kuint(j, "requested_bytes", m->allocs.requested[row]);
 	tide__json_kint(j, "born_ns", m->allocs.born[row]);
 	tide__json_kint_if(j, "died_ns", died != TIDE_T_NEVER, died);
-	tide__api_name(j, "pool", m, m->pools.name[m->allocs.pool[row].i]);
+	tide__answer_write_name(j, "pool", m, m->pools.name[m->allocs.pool[row].i]);
 	tide__json_kuint(j, "address", m->allocs.addr[row]);
 	tide__json_kstr(j, "role", tide__role_text(x->roles.role[row]));
 	tide__json_kstr(j, "op",

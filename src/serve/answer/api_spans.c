@@ -31,7 +31,7 @@ static void span_members(tide_json *j, const tide_lod *x, uint32_t place)
 	uint32_t s = x->rows.order[place], row;
 	uint32_t track = tide__timeline_rows_track(&x->rows, place, &row);
 	tide__json_kuint(j, "n", place);
-	tide__api_name(j, "name", m, m->spans.name[s]);
+	tide__answer_write_name(j, "name", m, m->spans.name[s]);
 	tide__json_kstr(j, "cat", tide__cat_text(m->spans.cat[s]));
 	tide__json_kint(j, "t0_ns", m->spans.t0[s]);
 	tide__json_kint(j, "t1_ns", tide__timeline_rows_end(&x->rows, m, place));
@@ -89,7 +89,7 @@ static void put_args(tide_json *j, const tide_model *m, uint32_t s)
 	for (size_t i = tide__attr_first(m, s); i < m->attrs.n && m->attrs.span[i].i == s; i++) {
 		const char *key = tide__text(m, m->attrs.key[i], NULL);
 		if (m->attrs.text[i].i)
-			tide__api_name(j, key, m, m->attrs.text[i]);
+			tide__answer_write_name(j, key, m, m->attrs.text[i]);
 		else
 			tide__json_kint(j, key, m->attrs.number[i]);
 	}
@@ -262,7 +262,7 @@ static bool tracks_of(tide_ask *a, uint32_t n_tracks, bool *on, uint64_t *n)
 static void put_sum(tide_json *j, const tide_lod *x, const tide_sum *s)
 {
 	tide__json_object(j);
-	tide__api_name(j, "name", x->m, s->name);
+	tide__answer_write_name(j, "name", x->m, s->name);
 	tide__json_kstr(j, "cat", tide__cat_text(s->cat));
 	tide__json_kuint(j, "count", s->n);
 	tide__json_kint(j, "total_ns", s->total);

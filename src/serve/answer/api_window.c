@@ -21,7 +21,7 @@ static void put_piece(tide_json *j, const tide_lod *x, const tide_timeline_piece
 	tide__json_kuint(j, "count", p->count);
 	tide__json_kuint(j, "busy_ns", p->busy);
 	tide__json_kuint(j, "n", p->place);
-	tide__api_name(j, "name", x->m, x->m->spans.name[s]);
+	tide__answer_write_name(j, "name", x->m, x->m->spans.name[s]);
 	tide__json_kstr(j, "cat", tide__cat_text(x->m->spans.cat[s]));
 	tide__json_object_end(j);
 }

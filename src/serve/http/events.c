@@ -137,7 +137,7 @@ static void put_ops(tide_json *j, const tide_model *m, const tide_op_flat *f)
 	tide__json_karray(j, "ops");
 	for (size_t i = 0; i < n; i++) {
 		tide__json_object(j);
-		tide__api_name(j, "name", m, f->names[top[i]]);
+		tide__answer_write_name(j, "name", m, f->names[top[i]]);
 		tide__json_kuint(j, "count", f->rows[top[i]].count);
 		tide__json_kint(j, "self_ns", f->rows[top[i]].self.ns);
 		tide__json_object_end(j);

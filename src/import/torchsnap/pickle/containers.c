@@ -365,7 +365,7 @@ bool tide__pickle_memo_reserve(tide_pickle *p, size_t cap)
 	if (!TIDE_RESIZE(p->memo, cap))
 		return tide__pickle_nomem(p);
 	p->cap_memo = cap;
-	tide__huge(p->memo, cap * sizeof *p->memo);
+	tide__huge_pages_advise(p->memo, cap * sizeof *p->memo);
 	return true;
 }
 

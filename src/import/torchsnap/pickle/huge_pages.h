@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-static inline void tide__huge(void *p, size_t n)
+static inline void tide__huge_pages_advise(void *p, size_t n)
 {
 	const uintptr_t page = (uintptr_t)2 << 20;
 	uintptr_t from = ((uintptr_t)p + page - 1) & ~(page - 1),

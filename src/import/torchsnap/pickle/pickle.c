@@ -42,7 +42,7 @@ bool tide__pickle_reserve(void *vec, size_t *cap, size_t n, size_t size)
 	if (!tide__grow(vec, cap, n + 1, size))
 		return false;
 	memcpy(&v, vec, sizeof v);
-	tide__huge(v, *cap * size);
+	tide__huge_pages_advise(v, *cap * size);
 	return true;
 }
 

@@ -285,7 +285,7 @@ static bool room(replay *r, size_t allocs, size_t memory_events)
 		const tide_column *c = &tide_allocs_desc.columns[i];
 		void *at;
 		memcpy(&at, (const char *)t + c->at, sizeof at);
-		tide__huge(at, t->cap * c->size);
+		tide__huge_pages_advise(at, t->cap * c->size);
 	}
 	return true;
 }
