@@ -27,6 +27,7 @@ from extent import ALL  # noqa: E402
 from tide_read import Bad, Tide  # noqa: E402
 
 PROG = ""
+TIDEMARK = os.environ.get("TIDE_PROGRAM") or os.environ.get("TIDEMARK", "")  # tools/test: a program that is not sanitized
 ROUNDS = int(os.environ.get("TIDE_KILL_ROUNDS", "100" if ALL else "40"))
 THREADS = 8
 
@@ -77,9 +78,8 @@ def lane_of(t):
 def read(path):
 	"""The recording as tide_read.py sees it; the tidemark program must see the same."""
 	t = Tide(path)
-	tidemark = os.environ.get("TIDEMARK", "")
-	if os.access(tidemark, os.X_OK):
-		p = subprocess.run([tidemark, "info", "--json", path], capture_output=True, text=True, timeout=600)
+	if os.access(TIDEMARK, os.X_OK):
+		p = subprocess.run([TIDEMARK, "info", "--json", path], capture_output=True, text=True, timeout=600)
 		check("tidemark reads " + os.path.basename(path), p.returncode == 0, p.stderr)
 		facts = json.loads(p.stdout)["facts"]
 		check("tidemark: events", facts["tide.events"] == sum(1 for _ in t.all_events()), facts["tide.events"])
@@ -126,14 +126,14 @@ def killed(d, ring, pace, per_pace, after):
 	return t, published(f + ".pub")
 
 
-def says_so(tidemark, f):
+def says_so(f):
 	"""A command that reads the two directly tells how many events are from the rings, and the ring file's absence."""
-	p = subprocess.run([tidemark, "peak", f], capture_output=True, text=True, timeout=600)
+	p = subprocess.run([TIDEMARK, "peak", f], capture_output=True, text=True, timeout=600)
 	check("peak", p.returncode == 0, p.stderr)
 	check("peak says it read the ring file", "events were read from its ring file" in p.stdout, p.stdout)
 	alone = f + ".alone"
 	shutil.copy(f, alone)
-	p = subprocess.run([tidemark, "peak", alone], capture_output=True, text=True, timeout=600)
+	p = subprocess.run([TIDEMARK, "peak", alone], capture_output=True, text=True, timeout=600)
 	# An error when the kill met the first chunk's write: nothing is before it, and no events is no answer.
 	said = p.stderr if p.returncode == 1 and "before the first event" in p.stderr else p.stdout
 	check("peak says there is no ring file", "there is no ring file beside it" in said, p.stdout, p.stderr)
@@ -141,13 +141,12 @@ def says_so(tidemark, f):
 
 def recovered(f, t):
 	"""`tidemark recover` makes one closed file with the same events of the two."""
-	tidemark = os.environ.get("TIDEMARK", "")
-	if not os.access(tidemark, os.X_OK):
+	if not os.access(TIDEMARK, os.X_OK):
 		return
 	out = f.removesuffix(".tide") + ".recovered.tide"
-	p = subprocess.run([tidemark, "recover", f, "-o", out], capture_output=True, text=True, timeout=600)
+	p = subprocess.run([TIDEMARK, "recover", f, "-o", out], capture_output=True, text=True, timeout=600)
 	check("recover", p.returncode == 0, p.stderr)
-	says_so(tidemark, f)
+	says_so(f)
 	r = Tide(out)
 	check("recovered file is closed", r.clean)
 	check("recovered events", numbers(r) == numbers(t))
@@ -244,11 +243,10 @@ def shm_64mb():
 	with tmpfs("128k") as d:  # not even the smallest rings
 		print(run("nostart", os.path.join(d, "f.tide")).strip())
 		check("nothing left", os.listdir(d) == [], os.listdir(d))
-		tidemark = os.environ["TIDEMARK"]
-		if sanitized(tidemark):
+		if sanitized(TIDEMARK):
 			print("skipped tidemark run: a sanitizer's library cannot be preloaded")
 			return
-		ran = subprocess.run([tidemark, "run", "--heap", "-o", os.path.join(d, "f.tide"), "--", "/bin/true"], capture_output=True, text=True)
+		ran = subprocess.run([TIDEMARK, "run", "--heap", "-o", os.path.join(d, "f.tide"), "--", "/bin/true"], capture_output=True, text=True)
 		check("tidemark run says that there is no space", ran.returncode == 0 and "no space: 128 KiB are free" in ran.stderr, ran.stderr)
 
 
@@ -486,9 +484,8 @@ def cut_rings():
 		t = read(f)
 		got = numbers(t)
 		check("what was written before is there", all(v == list(range(1, len(v) + 1)) for v in got.values()) and sum(map(len, got.values())) > 100, got)
-		tidemark = os.environ.get("TIDEMARK", "")
-		if os.access(tidemark, os.X_OK):
-			p = subprocess.run([tidemark, "info", f], capture_output=True, text=True, timeout=600)
+		if os.access(TIDEMARK, os.X_OK):
+			p = subprocess.run([TIDEMARK, "info", f], capture_output=True, text=True, timeout=600)
 			check("info tells", "ring file was truncated" in p.stdout, p.stdout, p.stderr)
 
 
