@@ -205,7 +205,7 @@ class Model:
         try:
             self.learn_rank()
             if self.phases is not None:
-                self.phases.stepped()
+                self.phases.stepped(optimizer)
             self.mark_step(optimizer)
             if self.devices is not None:
                 self.devices.look()

@@ -6,6 +6,7 @@ phases of its own (tidemark.phase), this module marks none. Never raises into th
 from __future__ import annotations
 
 import sys
+import weakref
 from typing import Any
 
 PHASE = 1
@@ -22,6 +23,7 @@ class Phases:
         self.steps = self.depth = 0
         self.inner: Any = None
         self.make: Any = None
+        self.first: Any = None  # a weak reference to the optimizer whose steps are counted
 
     @staticmethod
     def own() -> bool:
@@ -46,10 +48,14 @@ class Phases:
             self.end(self.before)
             self.before = ""
 
-    def stepped(self) -> None:
-        if not self.before:
-            self.end("OPTIMIZER_STEP")
-            self.steps += 1
+    def stepped(self, optimizer: Any) -> None:
+        """Counts steps of the first optimizer: a program may have several, and each steps once per iteration."""
+        if self.before:
+            return
+        self.end("OPTIMIZER_STEP")
+        if self.first is None or self.first() is None:
+            self.first = weakref.ref(optimizer)
+        self.steps += self.first() is optimizer
 
     def backward(self, *args: Any, **kw: Any) -> Any:
         outer = self.depth == 0 and not self.before

@@ -25,9 +25,11 @@ TRAIN = """
 import torch
 torch.manual_seed(0); torch.set_num_threads(1)
 m = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
-o = torch.optim.AdamW(m.parameters())
+two = torch.optim.AdamW(m[0].parameters()), torch.optim.SGD(m[2].parameters(), 0.1)
 for i in range(5):
-    loss = m(torch.randn(16, 64)).square().mean(); loss.backward(); o.step(); o.zero_grad()
+    loss = m(torch.randn(16, 64)).square().mean(); loss.backward()
+    for o in two:
+        o.step(); o.zero_grad()
 print(f"{loss.item():.9f}")
 """
 VIEWS = """
@@ -86,6 +88,10 @@ def training(folder: str) -> None:
     check(ops.get("aten::addmm", {}).get("count") == 10, f"training: aten::addmm counted {ops.get('aten::addmm', {}).get('count')} times, not 10")
     check(any("AddmmBackward0" in n for n in ops), "training: no backward op")
     check(any(n.startswith("Optimizer.step") for n in ops), "training: no optimizer step")
+    names = [p["name"] for p in ask("phases", out)["phases"]]
+    step = ["FORWARD_PASS", "BACKWARD_PASS", "OPTIMIZER_STEP", "OPTIMIZER_STEP"]  # a loop with two optimizers: three iterations are marked
+    old = "OPTIMIZER_STEP" not in names and "1.13" in subprocess.run([PYTHON, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True).stdout
+    check(old or names == ["MODEL_CREATION", "OPTIMIZER_CREATION", *step, *step, *step[:3], None], f"training: phases {names}")
     memory = ask("memory", out)
     check(not memory["losses"], f"training: losses {memory['losses']}")
     check(run(TRAIN + "import sys; sys.exit(7)", out, "--no-ops").returncode == 7, "exit status 7 did not pass")
