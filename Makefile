@@ -51,7 +51,7 @@ sbom:
 	@mkdir -p out && .venv/bin/python tools/sbom out/tidemark.cdx.json
 
 check-all:
-	@tools/setup test
+	@tools/setup check
 	@tools/check-all $(BUILD)
 
 clean:

@@ -9,19 +9,23 @@ import tempfile
 from pathlib import Path
 
 ASK = """
-import importlib.util, os, sys
+import importlib.util, os, re, sys
 spec = importlib.util.find_spec("torch")
 headers = spec and os.path.join(os.path.dirname(spec.origin), "include", "ATen", "record_function.h")
-sys.exit(3 if not spec else 0 if os.path.exists(headers) else 4)
+version = os.path.join(os.path.dirname(spec.origin), "version.py") if spec else ""
+number = re.search(r"__version__ = '(\\d+)\\.(\\d+)", open(version).read()) if os.path.exists(version) else None
+old = number and (int(number[1]), int(number[2])) < (1, 13)
+sys.exit(3 if not spec else 5 if old else 0 if os.path.exists(headers) else 4)
 """
 
 
 def lacks_torch(python: str, **env: str) -> str:
-    """Returns "" if this Python has PyTorch with its headers, else what is missing and how to get it."""
+    """Returns "" if this Python has PyTorch 1.13 or newer with its headers, else what is missing and how to get it."""
     if not os.path.exists(python):
         return f"{python} does not exist (tools/setup test makes it)"
     status = subprocess.run([python, "-c", ASK], env={**os.environ, **env}, capture_output=True, check=False).returncode
-    return {0: "", 4: f"the torch of {python} has no headers (Debian: libtorch-dev)"}.get(status, f"{python} has no torch (tools/setup test installs it)")
+    why = {0: "", 4: f"the torch of {python} has no headers (Debian: libtorch-dev)", 5: f"the torch of {python} is older than 1.13"}
+    return why.get(status, f"{python} has no torch (tools/setup test installs it)")
 
 
 def build_hook(python: str, predicts: bool = False) -> None:
