@@ -243,6 +243,7 @@ static inline uintptr_t word_at(tide_walks *known, uintptr_t at)
 	return v;
 }
 
+#if defined(__x86_64__)
 /* The registers that a signal interrupted (ucontext_t of x86-64 Linux). */
 static bool leave_signal(tide_walk *w, const tide_stack_bounds *b, tide_walks *k)
 {
@@ -255,6 +256,7 @@ static bool leave_signal(tide_walk *w, const tide_stack_bounds *b, tide_walks *k
 	w->sp = word_at(k, at + 8 * RSP);
 	return true;
 }
+#endif
 
 static inline bool by_frame_pointer(tide_walk *w, const tide_stack_bounds *b, tide_walks *k)
 {
