@@ -164,7 +164,7 @@ class UnifiedProfiler:
         assert session.timeline_data is not None
         gpu = session.timeline_data["gpu_time_ms"]
         session.has_gpu_time = gpu is not None
-        session.cuda_time_ms, session.cpu_time_ms = gpu or 0.0, session.timeline_data["cpu_time_ms"]
+        session.cuda_time_ms, session.cpu_time_ms = gpu or 0.0, session.timeline_data["cpu_time_ms"] or 0.0
         self._memory(session, trace, cuda)
         self._kernels(session, trace)
         if self.enable_flame_graph:

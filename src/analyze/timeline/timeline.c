@@ -125,8 +125,11 @@ tide_code tide__find_timeline(const tide_model *m, const tide_timeline_options *
 	tide_timeline_lane *slots = tide__calloc(n, sizeof *slots);
 
 	*out = (tide_timeline){ 0 };
-	for (size_t i = 1; i < m->spans.n && !out->gpu_known; i++)
-		out->gpu_known = tide__cat_is_gpu(m->spans.cat[i]);
+	for (size_t i = 1; i < m->spans.n && !(out->cpu_known && out->gpu_known); i++) {
+		tide_side side = tide__side(m, i);
+		out->cpu_known |= side == TIDE_SIDE_CPU;
+		out->gpu_known |= side == TIDE_SIDE_GPU;
+	}
 	bool ok = slots && walk(m, opt ? opt : &none, out, slots) && keep(out, slots, n) &&
 		  sum_up(out);
 	for (size_t i = 0; slots && i < n; i++)

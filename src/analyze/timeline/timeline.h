@@ -34,7 +34,8 @@ typedef struct tide_timeline {
 	int64_t t0, t1; /* both 0 if nothing counts */
 	int64_t total_ns, cpu_ns, gpu_ns, overlap_ns;
 	uint64_t cpu_count, gpu_count;
-	bool gpu_known;	       /* the trace has work on a device; else its time is unknown, not 0 */
+	bool cpu_known;	       /* the trace has work of the host; else its time is unknown, not 0 */
+	bool gpu_known;	       /* the same for devices */
 	uint64_t python_count; /* of cpu_count: Python functions */
 	uint64_t left_out;     /* CPU and GPU spans excluded by the options */
 	uint64_t not_work;     /* spans of neither side */

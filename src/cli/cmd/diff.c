@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/compare/diff.h"
@@ -60,6 +61,30 @@ static int find_devices(const tide_args *a, tide_model *const *m, tide_diff_opti
 	return 0;
 }
 
+/* Prints the notes about losses of A and of B; once if they are the same. */
+static void print_losses(const tide_args *a, tide_model *const *m)
+{
+	char *text[2] = { NULL, NULL };
+	for (int i = 0; i < 2; i++) {
+		size_t n;
+		FILE *f = open_memstream(&text[i], &n);
+		if (f) {
+			tide__put_losses(m[i], f, &a->style);
+			fclose(f);
+		}
+	}
+	bool same = text[0] && text[1] && !strcmp(text[0], text[1]);
+	for (int i = 0; i < 2 - same; i++)
+		if (text[i] && *text[i])
+			fprintf(a->out, "\n%s:\n%s",
+				same ? "A and B"
+				: i  ? "B"
+				     : "A",
+				text[i] + (*text[i] == '\n'));
+	free(text[0]);
+	free(text[1]);
+}
+
 static int compare(const tide_args *a, tide_model *const *m, tide_diff_checks *c)
 {
 	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
@@ -73,8 +98,8 @@ static int compare(const tide_args *a, tide_model *const *m, tide_diff_checks *c
 		tide__diff_checks_run(c, &d);
 		ok = show(a, &d, m, c);
 	}
-	for (int i = 0; i < 2 && ok && !a->opt[O_JSON].set; i++)
-		tide__cli_print_losses(a, m[i]);
+	if (ok && !a->opt[O_JSON].set)
+		print_losses(a, m);
 	tide__diff_free(&d);
 	if (!ok)
 		return tide__cli_fail(NULL, &err);

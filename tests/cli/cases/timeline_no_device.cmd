@@ -11,3 +11,10 @@ tidemark timeline a.json
 tidemark timeline a.json --json | grep gpu
 tidemark gantt a.json -o a.html | grep lanes
 tidemark hta a.json --json | grep -m 10 -E '"(kernel_time|busy|idle|compute|communication|memory|other|non_compute|comm_comp_overlap|idle_host_active)_ns"'
+# only device rows: the host's time is unknown, as in diff
+cat > device.json <<'F'
+{"traceEvents":[{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":1,"dur":9,"args":{"device":0,"stream":7}}]}
+F
+tidemark timeline device.json
+tidemark timeline device.json --json | grep -E 'cpu|gpu|overlap|idle'
+tidemark diff device.json device.json --json | grep -A 2 -E 'cpu_time|gpu_time|overlap'

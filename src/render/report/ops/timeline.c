@@ -52,15 +52,16 @@ void tide__timeline_summary_json(const tide_timeline *t, tide_json *j)
 {
 	tide__json_kobject(j, "summary");
 	times(j, "total_time", "total_time_us", "total_time_ms", t->total_ns, true);
-	times(j, "cpu_active_time", "cpu_active_time_us", "cpu_time_ms", t->cpu_ns, true);
+	bool both = t->cpu_known && t->gpu_known;
+	times(j, "cpu_active_time", "cpu_active_time_us", "cpu_time_ms", t->cpu_ns, t->cpu_known);
 	times(j, "gpu_active_time", "gpu_active_time_us", "gpu_time_ms", t->gpu_ns, t->gpu_known);
-	times(j, "overlap_time", "overlap_time_us", "overlap_ms", t->overlap_ns, t->gpu_known);
+	times(j, "overlap_time", "overlap_time_us", "overlap_ms", t->overlap_ns, both);
 	tide__json_kint(j, "start_ns", t->t0);
 	tide__json_kint(j, "end_ns", t->t1);
 	tide__json_kint(j, "idle_time_ns", t->total_ns - t->cpu_ns - t->gpu_ns + t->overlap_ns);
-	share(j, "cpu_utilization", t->cpu_ns, t->total_ns, true);
+	share(j, "cpu_utilization", t->cpu_ns, t->total_ns, t->cpu_known);
 	share(j, "gpu_utilization", t->gpu_ns, t->total_ns, t->gpu_known);
-	share(j, "overlap_of_gpu", t->overlap_ns, t->gpu_ns, t->gpu_known);
+	share(j, "overlap_of_gpu", t->overlap_ns, t->gpu_ns, both);
 	tide__json_kuint(j, "cpu_events", t->cpu_count);
 	tide__json_kuint(j, "python_events", t->python_count);
 	tide__json_kuint(j, "gpu_events", t->gpu_count);
@@ -142,7 +143,7 @@ tide_grid *tide__timeline_lanes(const tide_model *m, const tide_timeline *t, siz
 		time_cell(g, m, l->active_ns);
 		tide__grid_real(g, m->axis == TIDE_AXIS_TIME ? tide__pct(l->active_ns, t->total_ns)
 							     : NAN);
-		if (t->gpu_known)
+		if (t->cpu_known && t->gpu_known)
 			time_cell(g, m, l->overlap_ns);
 		else
 			tide__grid_none(g);
@@ -287,17 +288,21 @@ void tide__timeline_print(const tide_model *m, const tide_timeline *t, FILE *out
 	}
 	fprintf(out, "%-12s %14s  from the first work to the end of the last\n", "Total",
 		tide__fmt_ns(label, sizeof label, (double)t->total_ns));
-	figure(out, "CPU active", t->cpu_ns, t->total_ns, "total");
-	if (t->gpu_known) {
+	if (t->cpu_known)
+		figure(out, "CPU active", t->cpu_ns, t->total_ns, "total");
+	else
+		fprintf(out, "%-12s %14s  no host work was recorded\n", "CPU active", "unknown");
+	if (t->gpu_known)
 		figure(out, "GPU active", t->gpu_ns, t->total_ns, "total");
-		figure(out, "Overlap", t->overlap_ns, t->gpu_ns, "GPU active");
-	} else {
+	else
 		fprintf(out, "%-12s %14s  no kernels were recorded\n", "GPU active", "unknown");
-	}
+	if (t->cpu_known && t->gpu_known)
+		figure(out, "Overlap", t->overlap_ns, t->gpu_ns, "GPU active");
 	figure(out, "Neither", t->total_ns - t->cpu_ns - t->gpu_ns + t->overlap_ns, t->total_ns,
 	       "total");
 	fputc('\n', out);
-	strip(out, style, t, &t->cpu, "CPU");
+	if (t->cpu_known)
+		strip(out, style, t, &t->cpu, "CPU");
 	if (t->gpu_known)
 		strip(out, style, t, &t->gpu, "GPU");
 	strips(m, t, out, style, top);
