@@ -100,7 +100,7 @@ class Maker:
                 key = r.choice(own)
                 size = -live.pop(key)
             elif r.random() < 0.07:
-                key, size = (device, 0x900000 + 4096 * t), -r.choice([64, 512])  # memory from before the trace
+                key, size = (device, 0x900000 + 4096 * len(self.events)), -r.choice([64, 512])  # memory from before the trace
             else:
                 key, size = (device, 0x100000 + 4096 * r.randint(0, 400)), r.choice([1, 512, 4096])
                 if key in live:
