@@ -239,6 +239,8 @@ def switched(folder: str) -> None:
     p.wait()
     text = subprocess.run([TIDEMARK, "dump", f"{folder}/c.tide"], capture_output=True, text=True).stdout
     check("ctl: the mark, off and on are in it", all(w in text for w in ('name="warm"', "recording off", "recording on")))
+    text = subprocess.run([TIDEMARK, "phases", f"{folder}/c.tide"], capture_output=True, text=True).stdout
+    check("ctl: the mark ends a phase", "--- warm ---" in text and "(after the last phase)" in text, text)
     seen = sum(x["count"] for x in heap(f"{folder}/c.tide")["stacks"] if "asked.py:5" in x["stack"])
     check("ctl: nothing was recorded while it was off", seen == 30, seen)
     check("ctl: of no recording", subprocess.run([TIDEMARK, "ctl", str(os.getpid()), "off"], capture_output=True).returncode == 1)

@@ -5,16 +5,21 @@
 privileges, set-uid, a server. Each behaves as without recording, and the recording is complete.
 
 matrix.py SOURCE: matrix_prog.c, compiled here four ways."""
+import contextlib
 import ctypes
+import fcntl
 import json
 import os
+import re
 import shutil
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import urllib.request
 
@@ -100,6 +105,24 @@ def orphans(folder: str) -> None:
     os.wait()
 
 
+def status_line(folder: str) -> None:
+    """The status is at the terminal's right margin: the program's own output is not glued to it, and the cursor stays."""
+    leader, follower = os.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    p = subprocess.Popen([TIDEMARK, "run", "--no-torch", "--heap=full", "-o", f"{folder}/status.tide", "--", "cat"], stdin=subprocess.PIPE, stdout=follower, stderr=follower)
+    os.close(follower)
+    shown = b""
+    while b"recording" not in shown or not shown.endswith(b"\x1b8"):
+        shown += os.read(leader, 4096)
+    check("status line: at the margin", re.fullmatch(rb"(\x1b7\x1b\[53G\x1b\[K\x1b\[2mrecording \d+ s, status.tide [^\x1b]*\x1b\[0m\x1b8)+", shown) is not None, shown)
+    p.stdin.close()
+    with contextlib.suppress(OSError):  # EIO: the last writer has gone
+        while os.read(leader, 4096):
+            pass
+    check("status line: the program ends", p.wait(400) == 0)
+    os.close(leader)
+
+
 def free_port() -> int:
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
@@ -145,6 +168,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         strange_programs(folder)
         orphans(folder)
+        status_line(folder)
         servers(folder)
     return result("as without us")
 

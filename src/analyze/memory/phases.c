@@ -34,12 +34,22 @@ static bool is_scratch(const tide_model *m, uint32_t pool)
 
 /* ---- phases ---- */
 
+/* Returns the kind of the marks that divide the trace: checkpoints if it has no phases. */
+static uint8_t dividing_kind(const tide_model *m)
+{
+	for (uint32_t k = 1; k < m->marks.n; k++)
+		if (m->marks.kind[k] == TIDE_MARK_PHASE)
+			return TIDE_MARK_PHASE;
+	return TIDE_MARK_CHECKPOINT;
+}
+
 static void cut_phases(const tide_model *m, tide_phases *p)
 {
 	uint64_t from = 0;
 	int64_t t0 = 0;
+	uint8_t kind = dividing_kind(m);
 	for (uint32_t k = 1; k < m->marks.n; k++) {
-		if (m->marks.kind[k] != TIDE_MARK_PHASE)
+		if (m->marks.kind[k] != kind)
 			continue;
 		p->phases[p->n++] = (tide_phase){ k,	m->marks.name[k],     t0, m->marks.t[k],
 						  from, m->marks.position[k], 1 };

@@ -3,9 +3,10 @@
 /* Memory per phase.
  *
  * A PHASE mark ends a phase and names it: the memory events since the previous mark (or the trace's
- * start). The events after the last mark are the tail, a phase without a name; a trace without
- * marks is one such phase. Figures are kept per scope: each pool, the main memory of each device,
- * its L1 circular buffers, its other L1 buffers, its whole L1, and all main memory together.
+ * start). CHECKPOINT marks do so if the trace has no PHASE. The events after the last mark are the
+ * tail, a phase without a name; a trace without marks is one such phase. Figures are kept per
+ * scope: each pool, the main memory of each device, its L1 circular buffers, its other L1 buffers,
+ * its whole L1, and all main memory together.
  *
  * For a scope and phases N = 0, 1, ... (current[-1] = peak[-1] = 0), exactly, in bytes:
  *     change[N]  = allocs[N] - frees[N]

@@ -417,7 +417,7 @@ static void show_status(tide_progress *p, const char *file, int64_t ms, bool off
 	const char *base = strrchr(file, '/');
 	off_t bytes = written(file);
 	tide__fmt_name(name, sizeof name, base ? base + 1 : file, strlen(base ? base + 1 : file),
-		       40);
+		       16);
 	tide__progress_print(p, "\033[2m%s %lld s, %s %s\033[0m", off ? "recorded" : "recording",
 			     (long long)(ms / 1000), name,
 			     bytes >= 0 ? tide__fmt_bytes(size, sizeof size, (double)bytes)
@@ -433,6 +433,7 @@ static int wait_for(pid_t pid, const char *file, int64_t limit_ms)
 	int64_t start = tide__now_ms();
 	tide_progress progress;
 	tide__progress_begin(&progress, file);
+	progress.aside = true;
 	while (fd >= 0 && (progress.next_ms || !off)) {
 		struct pollfd p = { fd, POLLIN, 0 };
 		int64_t ms = tide__now_ms() - start, left = off ? 1000 : limit_ms - ms;

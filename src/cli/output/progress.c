@@ -4,10 +4,13 @@
 
 #include <stdarg.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/now.h"
 #include "cli/cli.h"
+
+enum { ASIDE = 48 }; /* columns of a line at the margin */
 
 void tide__progress_begin(tide_progress *p, const char *what)
 {
@@ -25,15 +28,32 @@ static bool due(tide_progress *p)
 	return p->shown = true;
 }
 
+/* Moves to the place of the line and clears it. Between both calls the cursor's place is kept. */
+static void go(const tide_progress *p)
+{
+	struct winsize w = { 0 };
+	bool wide = !ioctl(STDERR_FILENO, TIOCGWINSZ, &w) && w.ws_col > ASIDE;
+	if (p->aside)
+		fprintf(stderr, "\0337\033[%dG\033[K", wide ? w.ws_col - ASIDE + 1 : 1);
+	else
+		fputs("\r\033[K", stderr);
+}
+
+static void come_back(const tide_progress *p)
+{
+	if (p->aside)
+		fputs("\0338", stderr);
+}
+
 void tide__progress_print(tide_progress *p, const char *format, ...)
 {
 	va_list args;
 	if (!due(p))
 		return;
 	va_start(args, format);
-	fputc('\r', stderr);
+	go(p);
 	vfprintf(stderr, format, args);
-	fputs("\033[K", stderr);
+	come_back(p);
 	va_end(args);
 }
 
@@ -52,7 +72,9 @@ void tide__progress_read(void *user, uint64_t done, uint64_t total)
 
 void tide__progress_end(tide_progress *p)
 {
-	if (p->shown)
-		fputs("\r\033[K", stderr);
+	if (p->shown) {
+		go(p);
+		come_back(p);
+	}
 	p->shown = false;
 }

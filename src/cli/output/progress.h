@@ -13,6 +13,8 @@ typedef struct tide_progress {
 	int64_t next_ms;  /* when the next line is due; 0 = never: standard error is not a
 	                   * terminal */
 	bool shown;
+	bool aside; /* another program writes to the terminal: the line is at its right margin, and
+	             * the cursor stays */
 } tide_progress;
 
 void tide__progress_begin(tide_progress *p, const char *what);

@@ -273,6 +273,17 @@ static void put_quoted(const char *path, FILE *out)
 	fputc('\'', out);
 }
 
+static void tell_lost(const tide_model *m)
+{
+	char n[32];
+	int64_t row = tide__fact_find(m, "loss.events");
+	if (row >= 0)
+		fprintf(stderr,
+			"tidemark run: %s events were lost: these figures are too low; is the disk "
+			"full?\n",
+			tide__fmt_count(n, sizeof n, m->facts.number[row]));
+}
+
 /* Prints one line about the host heap, if it was recorded. */
 static void tell_heap(const char *file)
 {
@@ -288,6 +299,7 @@ static void tell_heap(const char *file)
 			tide__heap_write_line(&h, line, sizeof line));
 		put_quoted(file, stderr);
 		fputc('\n', stderr);
+		tell_lost(m);
 	}
 	tide__heap_report_free(&h);
 	tide__model_free(m);
