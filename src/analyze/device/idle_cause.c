@@ -60,6 +60,13 @@ static uint8_t says(const tide_model *m, uint8_t *cache, tide_str name)
 	return cache[name.i] = v;
 }
 
+/* Data loading and compilation include all spans inside them, at any depth. */
+static bool includes_inner(int cause)
+{
+	return cause == TIDE_CAUSE_DATA || cause == TIDE_CAUSE_COMPILE;
+}
+
+/* `around` is the cause of the nearest outer span that includes its inner ones, else any other. */
 static int cause_of(const tide_model *m, uint8_t *cache, uint32_t span, int around)
 {
 	uint8_t v = says(m, cache, m->spans.name[span]);
@@ -72,9 +79,7 @@ static int cause_of(const tide_model *m, uint8_t *cache, uint32_t span, int arou
 			return TIDE_CAUSE_ALLOC;
 		if (v & CALL_COMPILE)
 			return TIDE_CAUSE_COMPILE;
-		return around == TIDE_CAUSE_DATA || around == TIDE_CAUSE_COMPILE
-			       ? around
-			       : TIDE_CAUSE_RUNTIME;
+		return includes_inner(around) ? around : TIDE_CAUSE_RUNTIME;
 	default:
 		break;
 	}
@@ -82,7 +87,7 @@ static int cause_of(const tide_model *m, uint8_t *cache, uint32_t span, int arou
 		return TIDE_CAUSE_DATA;
 	if (v & COMPILE)
 		return TIDE_CAUSE_COMPILE;
-	if (around == TIDE_CAUSE_DATA || around == TIDE_CAUSE_COMPILE)
+	if (includes_inner(around))
 		return around;
 	if (m->spans.cat[span] == TIDE_CAT_PYTHON)
 		return TIDE_CAUSE_PYTHON;
@@ -102,13 +107,18 @@ typedef struct lane_state {
 	uint32_t top; /* innermost open span, 0 = none */
 } lane_state;
 
+typedef struct span_cause {
+	uint8_t own;	/* TIDE_CAUSE_* of its own time */
+	uint8_t around; /* of spans inside it, see cause_of */
+} span_cause;
+
 typedef struct sweep {
 	const tide_hta_input *in;
 	point *points;
 	size_t n;
 	lane_state *lanes;
-	uint8_t *names;	 /* per string */
-	uint8_t *causes; /* per span of a lane with points: its cause */
+	uint8_t *names;	    /* per string */
+	span_cause *causes; /* per span of a lane with points */
 	int64_t *out;
 	int64_t *waits; /* per string and cause */
 } sweep;
@@ -172,7 +182,7 @@ static void advance(sweep *s, lane_state *l, int64_t to)
 			next = tide__span_end(s->in->m, l->top);
 		if (l->next < l->end && s->points[l->next].t < next)
 			next = s->points[l->next].t;
-		int c = l->top ? s->causes[l->top] : TIDE_CAUSE_UNRECORDED;
+		int c = l->top ? s->causes[l->top].own : TIDE_CAUSE_UNRECORDED;
 		if (l->weight) {
 			uint32_t name = l->top ? s->in->m->spans.name[l->top].i : 0;
 			int64_t *in = &s->waits[(size_t)name * TIDE_CAUSES + (size_t)c];
@@ -191,9 +201,12 @@ static void visit(sweep *s, uint32_t span)
 	if (l->next == l->end && !l->weight)
 		return;
 	uint32_t parent = sp->parent[span].i;
-	int around = parent ? s->causes[parent] : TIDE_CAUSE_UNRECORDED;
+	span_cause outer = parent ? s->causes[parent]
+				  : (span_cause){ TIDE_CAUSE_UNRECORDED, TIDE_CAUSE_UNRECORDED };
 	bool counts = sp->cat[span] != TIDE_CAT_OVERHEAD; /* the profiler's own work */
-	s->causes[span] = (uint8_t)(counts ? cause_of(s->in->m, s->names, span, around) : around);
+	int own = counts ? cause_of(s->in->m, s->names, span, outer.around) : outer.own;
+	int around = includes_inner(own) ? own : outer.around;
+	s->causes[span] = (span_cause){ (uint8_t)own, (uint8_t)around };
 	advance(s, l, sp->t0[span]);
 	/* A span that takes no time contains nothing; its parent may be outside the top one. */
 	if (counts && tide__span_end(s->in->m, span) > sp->t0[span])
@@ -247,7 +260,7 @@ bool tide__hta_find_idle_cause(const tide_hta_input *in, tide_hta *h)
 	size_t strings = tide__strings_count(in->m->strings);
 	s.names = tide__calloc(strings + 1, 1);
 	s.waits = tide__calloc(strings + 1, TIDE_CAUSES * sizeof *s.waits);
-	s.causes = tide__calloc(in->m->spans.n + 1, 1);
+	s.causes = tide__calloc(in->m->spans.n + 1, sizeof *s.causes);
 	bool ok = s.points && s.lanes && s.names && s.waits && s.causes;
 	if (ok) {
 		point *points = s.points;
