@@ -128,7 +128,8 @@ static tide_code steps(const tide_model *m, tide_run_summary *out, tide_error *e
 	if (rc != TIDE_OK)
 		return rc;
 	out->steps = (int64_t)s.n;
-	out->step_ns = tide__steps_median(&s);
+	int64_t median = m->axis == TIDE_AXIS_TIME ? tide__steps_median(&s) : -1;
+	out->step_ns = median > 0 ? median : -1; /* 0: events without times */
 	tide__steps_free(&s);
 	return TIDE_OK;
 }

@@ -55,9 +55,41 @@ static void test_device(void **state)
 	tide__model_free(m);
 }
 
+/* Makes steps of two spans of a host thread. */
+static void add_steps(tide_model *m)
+{
+	char name[32];
+	int n = 0;
+	for (uint32_t i = 1; i < m->spans.n && n < 2; i++) {
+		if (m->lanes.kind[m->spans.lane[i].i] != TIDE_LANE_THREAD ||
+		    m->spans.t1[i] == m->spans.t0[i])
+			continue;
+		snprintf(name, sizeof name, "ProfilerStep#%d", n++);
+		m->spans.name[i] = tide__intern(m, name);
+		m->spans.cat[i] = TIDE_CAT_USER;
+	}
+}
+
+/* A source without a clock has steps, but no duration of a step. */
+static void test_no_clock(void **state)
+{
+	tide_run_summary s;
+	tide_model *m = some_model(3, 30, 20);
+	add_steps(m);
+	summarize(m, &s);
+	assert_int_equal(s.steps, 2);
+	assert_true(s.step_ns > 0);
+	m->axis = TIDE_AXIS_OPS;
+	summarize(m, &s);
+	assert_int_equal(s.steps, 2);
+	assert_int_equal(s.step_ns, -1);
+	tide__model_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_session),
+					    cmocka_unit_test(test_no_clock),
 					    cmocka_unit_test(test_device) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
