@@ -250,7 +250,7 @@ def shm_64mb():
 		check("tidemark run says that there is no space", ran.returncode == 0 and "no space: 128 KiB are free" in ran.stderr, ran.stderr)
 	with tmpfs("3m") as d:  # it is full after a part
 		many = "for i in range(1000000): bytearray(600)"
-		ran = subprocess.run([tidemark, "run", "--heap=full", "-o", os.path.join(d, "f.tide"), "--", sys.executable, "-c", many], capture_output=True, text=True)
+		ran = subprocess.run([TIDEMARK, "run", "--heap=full", "-o", os.path.join(d, "f.tide"), "--", sys.executable, "-c", many], capture_output=True, text=True)
 		check("tidemark run says that events were lost", ran.returncode == 0 and "events were lost" in ran.stderr, ran.stderr)
 
 
