@@ -257,7 +257,8 @@ def _alive(found: list[Any], reported: dict[str, list[dict[str, Any]]]) -> dict[
 
 
 def _recorded() -> tuple[dict[Place, int], dict[Place, int]]:
-    """Returns the same from the recording in progress, and the time of the last allocation at each place."""
+    """Returns the same from the recording in progress, and the number of allocations at each place. (Times would not do: those of
+    the same allocation differ by some ns between two readings, because the clock is fitted to what was recorded until then.)"""
     from ._profile import device_names
 
     alive: dict[Place, int] = {}
@@ -266,11 +267,11 @@ def _recorded() -> tuple[dict[Place, int], dict[Place, int]]:
         t = _native.Trace(str(_record.path_now()))
         devices = [name.partition(":") for name in device_names(t)]
         pools = [devices[d] if t.text(n) in ("heap", "DRAM") else None for d, n in zip(t.view("pools", "device"), t.view("pools", "name"))]
-        for pool, at, size, born, died in zip(*(t.view("allocs", c) for c in ("pool", "addr", "size", "born", "died"))):
+        for pool, at, size, died in zip(*(t.view("allocs", c) for c in ("pool", "addr", "size", "died"))):
             device = pools[pool] if pool else None
             if device:
                 place = device[0], int(device[2] or 0), at
-                given[place] = max(born, given.get(place, -1))
+                given[place] = given.get(place, 0) + 1
                 if died == 2**63 - 1:
                     alive[place] = size
     return alive, given
@@ -291,21 +292,21 @@ def hold() -> list[Any]:
     return []
 
 
-def _settle(torch: Any, found: list[Any]) -> int:
-    """Runs before the hooks are installed again: frees in the recording the storages that no longer exist. Returns the time of the
-    last recorded allocation, -1 without any."""
+def _settle(torch: Any, found: list[Any]) -> dict[Place, int]:
+    """Runs before the hooks are installed again: frees in the recording the storages that no longer exist. Returns the number of
+    recorded allocations at each place."""
     now = _alive(found, _segments(torch))
     known, given = _recorded()
     for (kind, index, at), size in known.items():
         if now.get((kind, index, at)) != size:
             _native.free(pool_of(kind, index), at)
-    return max(given.values(), default=-1)
+    return given
 
 
-def _adopt(torch: Any, since: int) -> None:
+def _adopt(torch: Any, before: dict[Place, int]) -> None:
     """Records pre-existing storages, so that their frees match. The hooks are installed: meanwhile, allocations and frees of other
     threads are recorded. So a storage that the recording already has is skipped, and so is one at a place where the recording has
-    an allocation after `since`. The tensors in `found` cannot end meanwhile; a block counts only if two allocator snapshots have it."""
+    more allocations than `before`. The tensors in `found` cannot end meanwhile; a block counts only if two allocator snapshots have it."""
     found = tensors(torch)
     reported = _segments(torch)
     now = _alive(found, reported)
@@ -317,7 +318,7 @@ def _adopt(torch: Any, since: int) -> None:
         if not pool:  # its free would not be reported
             continue
         _hook.devices(torch).adopted(kind, at, pool)
-        if place not in known and given.get(place, -1) <= since and (kind not in reported or still.get(place) == size):
+        if place not in known and given.get(place, 0) <= before.get(place, 0) and (kind not in reported or still.get(place) == size):
             _native.alloc(pool, at, size)
     for (kind, index), total in _held(torch, reported, now).items():
         _load().tide_torch_reserved(_type_of(kind), index, total)
@@ -404,12 +405,12 @@ def _attach(ops: bool, shapes: bool, stacks: bool | int, modules: bool) -> int:
         devices.again()
     devices.prepare()
     held = hold() if (fresh or gap) and not _attached else []  # start() while attached already holds them
-    since = _settle(torch, held) if gap else -1
+    before = _settle(torch, held) if gap else {}
     slots = library.tide_torch_attach()
     if slots <= 0:
         raise RuntimeError("tidemark: libc10.so is not loaded, or does not export its allocation functions")
     if fresh or gap:
-        _adopt(torch, since)
+        _adopt(torch, before)
     del held
     devices.begin(slots)
     _attached, _asked = True, {"ops": ops, "shapes": shapes, "stacks": stacks, "modules": modules}
