@@ -43,10 +43,10 @@
  *            borrowed from their report until tide_report_free.
  * Threads    Any number of threads may find reports on one trace at the same time. One report is
  *            for one thread at a time.
- * Errors     Every find function returns TIDE_OK and sets *out. On failure it returns a code, sets
- *            *out to NULL and fills *err (may be NULL): TIDE_EUSAGE (an option is wrong; err->text
- *            names it), TIDE_ENOTFOUND (the trace lacks the requested device, step or span), TIDE_ENOMEM. A trace
- *            without such data gives an empty report, not an error. */
+ * Errors     On success a find function returns TIDE_OK and sets *out. On failure it returns a
+ *            code, sets *out to NULL and fills *err (may be NULL): TIDE_EUSAGE (an option is wrong;
+ *            err->text names it), TIDE_ENOTFOUND (the trace lacks the requested device, step or
+ *            span), TIDE_ENOMEM. A trace without such data gives an empty report, not an error. */
 #ifndef TIDEMARK_ANALYZE_H
 #define TIDEMARK_ANALYZE_H
 
@@ -182,7 +182,7 @@ typedef struct tide_peak_options {
 	const char *device;   /* NULL = the one with the highest peak */
 	const char *at;	      /* NULL = the peak */
 	const char *group_by; /* op stack tensor role pool stream size frame module; NULL = the
-			       * key that most bytes have */
+			       * key known for the most bytes */
 	size_t top;	      /* groups */
 } tide_peak_options;
 #define TIDE_PEAK_OPTIONS_INIT                                 \

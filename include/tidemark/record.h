@@ -20,12 +20,13 @@
  *
  * Promises
  *   - Any call is harmless at any time from any thread: before tide_start, after tide_stop, in a
- *     forked child, in a signal handler, during exit. Threads need no registration.
+ *     forked child, in a signal handler (see Signals below), during exit. Threads need no
+ *     registration.
  *   - errno is left alone. Nothing here raises, prints, exits or takes a lock of yours.
  *   - Except for a thread's first event, the first use of a name, and waiting on a full ring (off
  *     by default, bounded), an event takes no lock, makes no system call, allocates nothing.
- *   - An event whose call returned is in the file even if the process is killed the next moment
- *     (kill -9; not power loss), unless it was counted as lost. A loss is counted and shown in
+ *   - An event whose call returned is in one of the recording's two files even if the process is
+ *     killed the next moment (kill -9; not power loss), unless it was counted as lost. A loss is counted and shown in
  *     every report.
  *
  * (Ring size, memory bounds, fork, signals and clocks: see the end of this header.) */
@@ -47,7 +48,7 @@ extern "C" {
 typedef uint32_t tide_name;   /* an interned text */
 typedef uint32_t tide_stack;  /* an interned call stack */
 typedef uint16_t tide_device; /* the host or an accelerator */
-typedef uint16_t tide_pool;   /* a memory pool of a device; at most 4095 */
+typedef uint16_t tide_pool;   /* a memory pool of a device; at most 4095 pools a recording */
 typedef uint16_t tide_stream; /* a device queue */
 typedef uint32_t tide_op;     /* returned by tide_op_begin, taken by tide_op_end */
 
@@ -55,18 +56,19 @@ typedef uint32_t tide_op;     /* returned by tide_op_begin, taken by tide_op_end
 
 typedef struct tide_options {
 	size_t size; /* sizeof(tide_options): set by TIDE_OPTIONS_INIT */
-	size_t ring_bytes; /* per thread (from the 33rd on less); a power of two; default 1 MiB, 64 KiB .. 1 GiB */
+	/* per thread (from the 33rd on less): a power of two, 64 KiB .. 1 GiB; default 1 MiB */
+	size_t ring_bytes;
 	size_t max_ring_bytes; /* all threads together; default 1 GiB, or 1/8 of the container's
 			        * memory if that is less; threads beyond it count losses */
 	/* wait at most this long for room in a full ring; default 0: count a loss */
 	uint32_t full_wait_us;
 	uint32_t tick_ms; /* interval of clock calibration points; default 1000 */
 	bool follow_fork; /* forked children record into NAME.PID.tide; default true */
-	bool as_child;	  /* write NAME.PID.tide as a child of the process that records, or
-		        * recorded, NAME.tide; default false */
+	bool as_child;	  /* for a program that was started by a recorded one: write NAME.PID.tide
+			   * beside its parent's NAME.tide; default false */
 	/* keep about this many bytes, the latest: the older half moves to NAME.old.tide, whose
-	 * previous content is removed; live blocks are carried over. At least 1 MiB; default 0:
-	 * everything is kept (or TIDEMARK_MAX_SIZE) */
+	 * previous content is removed; live blocks are carried over. At least 1 MiB; default 0: the
+	 * environment variable TIDEMARK_MAX_SIZE in bytes, or everything without it */
 	uint64_t max_file_bytes;
 } tide_options;
 #define TIDE_OPTIONS_INIT                                        \
@@ -78,7 +80,8 @@ typedef struct tide_options {
  *  If another process is recording into it now, the file is NAME.PID.tide instead: ranks of a job
  *  that share one name each keep a recording (tide_recording_path returns the name used).
  *
- *  @param opt  may be NULL: defaults. Zero fields mean their default.
+ *  @param opt  may be NULL: defaults. Start from TIDE_OPTIONS_INIT; numbers that are 0 mean their
+ *              default.
  *  @param err  may be NULL.
  *  @return TIDE_OK; TIDE_EBUSY when already recording (that recording continues undisturbed);
  *          TIDE_EIO when the file cannot be created or its space cannot be allocated (disk full,
@@ -118,8 +121,9 @@ TIDE_API bool tide_recording(void);
  *      } */
 TIDE_API bool tide_recording_removed(void);
 
-/** Path of this recording's file, or of the last one, NUL-terminated, at most n bytes.
- *  @return its length; 0 if nothing was recorded yet.
+/** Writes the path of this recording's file, or of the last one, into `out`: NUL-terminated, cut to
+ *  n bytes.
+ *  @return the length of the whole path; 0 if nothing was recorded yet.
  *
  *      char path[4096];
  *      if (tide_recording_path(path, sizeof path))
@@ -128,13 +132,14 @@ TIDE_API size_t tide_recording_path(char *out, size_t n);
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-/** Id of a text that lives as long as the process (a literal). Looked up by pointer: a few ns.
+/** Returns the id of a text that lives as long as the process (a literal). Looked up by pointer: a few ns.
  *
  *      tide_name forward_pass = tide_name_static("forward"); // or TIDE_NAME("forward") */
 TIDE_API tide_name tide_name_static(const char *text);
 #define TIDE_NAME(literal) tide_name_static("" literal)
 
-/** Id of any text; it is copied (at most 65,535 bytes). Takes a lock: keep the id, not the text.
+/** Returns the id of any text, which is copied (at most 65,535 bytes). Takes a lock: keep the id,
+ *  not the text.
  *
  *      tide_name layers[12];
  *      for (int i = 0; i < 12; i++) {
@@ -167,8 +172,10 @@ TIDE_API tide_op tide_op_begin(tide_name name);
  *      tide_op_end(op); */
 TIDE_API tide_op tide_op_begin_arg(tide_name name, uint64_t arg);
 /** The same with its call stack and its origin. arg 0: none. stack 0: that of the enclosing op.
- *  origin is 0; or thread << 1 for an op whose arg is a number of `thread`; or thread << 1 | 1 for
- *  an op that runs backward the last op that `thread` began under that number.
+ *  origin joins backward ops with their forward ops by a thread number of yours and by arg:
+ *      0                a plain op
+ *      thread << 1      a forward op of `thread`; its backward op will have the same arg
+ *      thread << 1 | 1  the backward op of the last forward op of `thread` with this arg
  *
  *      tide_stack stack = tide_stack_push(0, TIDE_NAME("step"), TIDE_NAME("train.c"), 34);
  *      tide_op op = tide_op_begin_full(TIDE_NAME("forward"), 17, stack, 0);
@@ -260,9 +267,12 @@ TIDE_API void tide_oom(tide_pool pool, uint64_t size, int64_t free_bytes);
 /* ---- marks and counters ----------------------------------------------------------------- */
 
 enum { TIDE_PHASE = 1, TIDE_CHECKPOINT, TIDE_STEP };
-/** Set a mark at this moment. TIDE_PHASE ends a phase: everything since the previous one is called
- *  `name`. TIDE_STEP: step `value` begins (docs/analyses/leaks.md says when it is read as an
- *  end).
+/** Set a mark at this moment.
+ *      TIDE_PHASE       ends a phase: everything since the previous TIDE_PHASE is called `name`
+ *      TIDE_CHECKPOINT  a moment with a name; divides the recording if it has no TIDE_PHASE
+ *      TIDE_STEP        step `value` begins. Marks that are set after the work of a step are
+ *                       recognised (docs/analyses/leaks.md)
+ *  `value` is stored with the mark; only TIDE_STEP uses it.
  *
  *      for (int64_t step = 0; step < 3; step++) {
  *              tide_mark(TIDE_STEP, TIDE_NAME("step"), step);
@@ -284,7 +294,7 @@ TIDE_API void tide_annotate(tide_name key, const char *text);
 /* ---- statistics of the recorder --------------------------------------------------------- */
 
 typedef struct tide_stats {
-	uint64_t events;    /* recorded by all threads of this recording */
+	uint64_t events;    /* recorded by all threads of this recording, without lost ones */
 	uint64_t lost_full; /* dropped: ring full */
 	/* dropped: a signal handler recorded while its thread was recording */
 	uint64_t lost_signal;

@@ -447,7 +447,7 @@ size_t tide_recording_path(char *out, size_t n)
 	tide__follow();
 	if (tide__rec.generations) {
 		len = strlen(tide__rec.path);
-		snprintf(out, n, "%s", tide__rec.path);
+		snprintf(out, out ? n : 0, "%s", tide__rec.path);
 	}
 	tide__slow_leave(&s);
 	return len;
