@@ -44,7 +44,7 @@
  * Threads    Any number of threads may find reports on one trace at the same time. One report is
  *            for one thread at a time.
  * Errors     On success a find function returns TIDE_OK and sets *out. On failure it returns a
- *            code, sets *out to NULL and fills *err (may be NULL): TIDE_EUSAGE (an option is wrong;
+ *            code, sets *out to NULL and fills *err (may be NULL): TIDE_EUSAGE (an option is wrong,
  *            err->text names it), TIDE_ENOTFOUND (the trace lacks the requested device, step or
  *            span), TIDE_ENOMEM. A trace without such data gives an empty report, not an error. */
 #ifndef TIDEMARK_ANALYZE_H

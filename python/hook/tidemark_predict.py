@@ -791,7 +791,7 @@ def _torch_place() -> Any:
     with open(os.path.join(os.path.dirname(spec.origin), "version.py"), encoding="utf-8") as f:
         exec(f.read(), told)  # noqa: S102: torch's own file, which the import runs too
     version = [int(x) for x in told["__version__"].split("+")[0].split(".")[:2]]
-    return types.SimpleNamespace(__file__=spec.origin, __version__=told["__version__"], cuda=told.get("cuda"),
+    return types.SimpleNamespace(__file__=spec.origin, __version__=told["__version__"], release=version, cuda=told.get("cuda"),
                                  version=types.SimpleNamespace(git_version=told.get("git_version")),
                                  _C=types.SimpleNamespace(_GLIBCXX_USE_CXX11_ABI=version >= [2, 6]))
 
@@ -879,6 +879,9 @@ def install() -> None:
     place = _torch_place()
     if place is None:
         return  # a Python without torch: nothing to predict, which the command reports
+    if place.release < [2, 6]:
+        _say(f"torch {place.__version__} is too old: virtual CUDA devices need PyTorch 2.6 or newer")
+        os._exit(2)
     if place.cuda:
         _say(f"torch {place.__version__} is built for CUDA {place.cuda}: it brings device guards and hooks of its own, which ask the driver and cannot be "
              f"replaced from outside. Predict with a build without CUDA of the same version (torch {place.__version__.split('+')[0]}+cpu) in another environment; "

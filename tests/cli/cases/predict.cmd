@@ -43,4 +43,7 @@ echo "== wrong"; tidemark predict 1.json 2=x; tidemark predict 1=1.json; tidemar
 tidemark predict 1=1.json 2=none.json; echo $?; tidemark predict 1=1.json 8=8.json --device cuda:1; echo $?; tidemark predict 1=1.json 8=8.json --at 0
 tidemark predict 1=64.json 64=1.json; echo $?; tidemark predict 1=1.json 8=8.json --capacity 0B; echo $?
 echo "== programs"; echo 'import sys; print(sys.argv[1]); sys.exit(3)' > own.py; chmod -x own.py
-tidemark predict -- own.py argument; echo $?; tidemark predict -- 1.json; echo $?
+mkdir bin; printf '#!/bin/sh\necho "$@"; exit 3\n' > bin/python3; chmod +x bin/python3 # a Python without PyTorch
+PATH=$PWD/bin:$PATH tidemark predict -- own.py argument; echo $?; tidemark predict -- 1.json; echo $?
+mkdir -p old/torch; touch old/torch/__init__.py; echo "__version__ = '1.13.0a0'" > old/torch/version.py
+PYTHONPATH=$PWD/old tidemark predict -- own.py argument; echo $?
