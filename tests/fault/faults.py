@@ -243,7 +243,7 @@ def shm_64mb():
 	with tmpfs("128k") as d:  # not even the smallest rings
 		print(run("nostart", os.path.join(d, "f.tide")).strip())
 		check("nothing left", os.listdir(d) == [], os.listdir(d))
-		if sanitized(TIDEMARK):
+		if sanitized(PROG):
 			print("skipped tidemark run: a sanitizer's library cannot be preloaded")
 			return
 		ran = subprocess.run([TIDEMARK, "run", "--heap", "-o", os.path.join(d, "f.tide"), "--", "/bin/true"], capture_output=True, text=True)
