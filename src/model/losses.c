@@ -85,7 +85,8 @@ static const tide_loss_kind kinds[] = {
 	  "cuMemCreate calls whose bytes are unknown: %s; `device` counts them as "
 	  "context or unexplained" },
 	{ "device_log", "unreadable pieces of GPU records: %s" },
-	{ "paused", "times that recording was switched off (tidemark ctl): %s" },
+	{ "paused",
+	  "times that recording was switched off (tidemark ctl, --duration or a signal): %s" },
 	{ "own_allocator", "the host heap was not recorded: %s" },
 	{ "tt_ops_without_block",
 	  "operations without a memory state in the log (lost lines?): %s; they are left "

@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Switches a recording off and on from outside, and sets marks. Requests are words in the ring
  * file's head, which the writer thread checks in every round: no socket, no work for the program.
- * With TIDEMARK_SIGNAL=number that signal switches too, unless the program has a handler for it. */
+ * With TIDEMARK_SIGNAL=number that signal switches too, unless the program has a handler for it.
+ * TIDEMARK_UNTIL=ns (CLOCK_MONOTONIC) switches off once at that time, in every process of a run. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 _Atomic bool tide__paused;
 static uint32_t key;
 static uint64_t answered;
+static uint64_t until_ns;	 /* UINT64_MAX = no limit, or it has passed */
 static _Atomic uint32_t signals; /* that came since the process started */
 static uint32_t signals_seen;
 
@@ -35,6 +37,14 @@ __attribute__((constructor)) static void watch_signal(void)
 		sigaction(number, &mine, NULL);
 }
 
+static uint64_t read_until(void)
+{
+	const char *text = getenv("TIDEMARK_UNTIL");
+	char *end;
+	unsigned long long v = text ? strtoull(text, &end, 10) : 0;
+	return text && *text && !*end ? v : UINT64_MAX;
+}
+
 void tide__control_init(void)
 {
 	static const char name[] = "tidemark.control";
@@ -44,6 +54,7 @@ void tide__control_init(void)
 	key = tide__define(TIDE_REC_NAME, len, n, name, sizeof name - 1, UINT32_MAX - 1,
 			   &tide__rec.space);
 	answered = 0;
+	until_ns = read_until();
 	atomic_store(&tide__paused, false);
 	if (again) /* in a forked child, or a second recording */
 		signals_seen = atomic_load(&signals);
@@ -76,6 +87,10 @@ void tide__control_look(void)
 	if ((now - signals_seen) & 1)
 		pause_now(!atomic_load(&tide__paused));
 	signals_seen = now;
+	if (until_ns != UINT64_MAX && tide__clock_ns(CLOCK_MONOTONIC) >= until_ns) {
+		until_ns = UINT64_MAX;
+		pause_now(true);
+	}
 	if (seq == answered)
 		return;
 	answered = seq;

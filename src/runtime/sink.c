@@ -81,11 +81,23 @@ bool tide__sink_put(tide_sink *s, const void *chunk, size_t n, bool last)
 
 int tide__sink_open(tide_sink *s, const char *path, const tide_file_head *head)
 {
-	*s = (tide_sink){ 0 };
+	*s = (tide_sink){ .step = 1 }; /* at first only what is needed: the ring file comes next */
 	if (!tide__file_create(&s->file, path))
 		return errno;
 	tide__sink_put(s, head, sizeof *head, false);
+	s->step = 0;
 	return s->error;
+}
+
+bool tide__sink_give_back(tide_sink *s)
+{
+	uint64_t keep = (s->at + TIDE_SINK_RESERVE + 4095) & ~(uint64_t)4095;
+	if (s->file.fd < 0 || s->allocated <= keep || !tide__file_ours(&s->file) ||
+	    ftruncate(s->file.fd, (off_t)keep) != 0)
+		return false;
+	s->allocated = keep;
+	s->step = 1;
+	return true;
 }
 
 int tide__sink_close(tide_sink *s)

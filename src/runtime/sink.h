@@ -35,6 +35,10 @@ int tide__sink_open(tide_sink *s, const char *path, const tide_file_head *head);
  * (s->error). */
 bool tide__sink_put(tide_sink *s, const void *chunk, size_t n, bool last);
 
+/* Returns allocated space that is neither written nor reserved to the file system, and from now on
+ * allocates only what is needed. Returns false if there is none. */
+bool tide__sink_give_back(tide_sink *s);
+
 /* Truncates the file to the written bytes and closes it. Returns 0 or an errno. */
 int tide__sink_close(tide_sink *s);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
@@ -18,6 +19,7 @@
 #include "base/error.h"
 #include "format/recording_owner.h"
 #include "runtime/defs.h"
+#include "runtime/failure.h"
 #include "runtime/writer_tasks.h"
 #include "runtime/recorder.h"
 #include "runtime/limits.h"
@@ -148,21 +150,37 @@ static void fill_head(tide_file_head *h, const uint8_t id[16])
 	h->checksum = tide__file_head_sum(h);
 }
 
-/* Reports the required and the available space. */
-static tide_code no_space(tide_error *err)
+/* Reports why files could not be created: `e` is an errno. */
+static tide_code cannot_record(int e, tide_error *err)
 {
+	enum { LEAST = 600 }; /* KiB: reserve of the file, log and smallest ring */
 	tide_recorder *r = &tide__rec;
 	static char folder[4096]; /* the stack may be small; lock held */
 	struct statvfs v;
+	struct rlimit most;
+	tide_code rc;
 	snprintf(folder, sizeof folder, "%.4095s", r->path);
 	strrchr(folder, '/')[1] = 0;
-	uint64_t left = statvfs(folder, &v) == 0 ? (uint64_t)v.f_bavail * v.f_frsize : 0;
-	tide_code rc = tide__fail(
-		err, TIDE_EIO, TIDE_NO_OFFSET,
-		"%s: no space: a recording needs 1 MiB and %zu KiB a thread, %llu KiB are free",
-		r->path, r->opt.ring_bytes >> 10, (unsigned long long)(left >> 10));
+	errno = e;
+	if (e == ENOSPC && statvfs(folder, &v) == 0)
+		rc = tide__fail(
+			err, TIDE_EIO, TIDE_NO_OFFSET,
+			"%s: no space: %llu KiB are free, a recording needs about %d and more for "
+			"each thread",
+			r->path,
+			((unsigned long long)v.f_bavail * v.f_frsize + r->sink.allocated +
+			 r->space.size) >>
+				10, /* both files are removed */
+			LEAST);
+	else if (e == EFBIG && getrlimit(RLIMIT_FSIZE, &most) == 0)
+		rc = tide__fail(
+			err, TIDE_EIO, TIDE_NO_OFFSET,
+			"%s: a file may have %llu KiB (ulimit -f), a recording needs about %d",
+			r->path, (unsigned long long)most.rlim_cur >> 10, LEAST);
+	else
+		return tide__fail_errno(err, "%s: cannot record", r->path);
 	if (err)
-		err->sys_errno = ENOSPC;
+		err->sys_errno = e;
 	return rc;
 }
 
@@ -192,8 +210,7 @@ static tide_code make_files(const char *file, const char *rings, tide_error *err
 		r->space.file.path = r->rings_path;
 		return TIDE_OK;
 	}
-	errno = e;
-	return e == ENOSPC ? no_space(err) : tide__fail_errno(err, "%s: cannot record", r->path);
+	return cannot_record(e, err);
 }
 
 static tide_code launch_writer(tide_error *err)
@@ -331,21 +348,30 @@ static void open_files(void *arg)
 	unlink(rings);
 }
 
-/* r->path and r->opt are set. */
-static tide_code start_locked(bool follower, tide_error *err)
+static tide_code start_files(bool follower, tide_error *err)
 {
-	tide_recorder *r = &tide__rec;
 	struct opening o = { follower, err, TIDE_OK };
-	reset_counts();
-	family_since();
-	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 	tide_code rc = launch_writer(err);
 	if (rc != TIDE_OK)
 		return rc;
 	tide__errand_run(open_files, &o);
-	if (o.rc != TIDE_OK) {
+	if (o.rc != TIDE_OK)
 		join_writer();
-		return o.rc;
+	return o.rc;
+}
+
+/* r->path and r->opt are set. */
+static tide_code start_locked(bool follower, tide_error *err)
+{
+	tide_recorder *r = &tide__rec;
+	tide_error own = { .offset = TIDE_NO_OFFSET };
+	reset_counts();
+	family_since();
+	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+	tide_code rc = start_files(follower, err ? err : &own);
+	if (rc != TIDE_OK) {
+		tide__failure_tell(err ? err : &own);
+		return rc;
 	}
 	tide__torn_watch_start();
 	r->state = TIDE_RUNNING;

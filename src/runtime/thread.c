@@ -85,7 +85,7 @@ size_t tide__ring_size(void)
 	return bytes <= most ? bytes : 0;
 }
 
-tide_block *tide__ring_that_fits(void)
+static tide_block *largest_ring(void)
 {
 	enum { LEAST = 65536 };
 	size_t bytes = tide__ring_size();
@@ -95,6 +95,12 @@ tide_block *tide__ring_that_fits(void)
 	       (errno == ENOSPC || errno == EFBIG))
 		bytes /= 2;
 	return b;
+}
+
+tide_block *tide__ring_that_fits(void)
+{
+	tide_block *b = largest_ring();
+	return b || errno != ENOSPC || !tide__sink_give_back(&tide__rec.sink) ? b : largest_ring();
 }
 
 /* On the writer thread. */

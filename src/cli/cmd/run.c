@@ -17,13 +17,14 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/now.h"
 #include "cli/run/child.h"
 #include "cli/cli.h"
-#include "cli/run/control.h"
+#include "cli/run/failures.h"
 #include "cli/options.h"
 #include "cli/run/program_files.h"
 #include "cli/output/progress.h"
@@ -292,14 +293,21 @@ static int switch_signal(const char *name)
 }
 
 /* The recorder in the program reads these (runtime/start.c, runtime/control.c). */
-static void set_recorder(const tide_args *a)
+static void set_recorder(const tide_args *a, int64_t limit_ms)
 {
 	char number[32];
+	struct timespec now;
+	unsetenv("TIDEMARK_UNTIL");
 	unsetenv("TIDEMARK_MAX_SIZE");
 	unsetenv("TIDEMARK_SIGNAL");
 	snprintf(number, sizeof number, "%lld", (long long)a->opt[O_MAX_SIZE].num);
 	if (a->opt[O_MAX_SIZE].set)
 		setenv("TIDEMARK_MAX_SIZE", number, 1);
+	if (limit_ms >= 0 && clock_gettime(CLOCK_MONOTONIC, &now) == 0) {
+		snprintf(number, sizeof number, "%lld",
+			 (now.tv_sec * 1000LL + limit_ms) * 1000000 + now.tv_nsec);
+		setenv("TIDEMARK_UNTIL", number, 1);
+	}
 	if (!a->opt[O_SIGNAL].set)
 		return;
 	snprintf(number, sizeof number, "%d", switch_signal(a->opt[O_SIGNAL].text));
@@ -360,7 +368,7 @@ static void say_if_static(const char *name)
 
 /* `told` is closed when the program starts; otherwise an error is written into it. */
 static void become(const tide_args *a, const tide_config *c, libraries *l, const char *file,
-		   const char *id, int told)
+		   const char *id, int64_t limit_ms, int told)
 {
 	char pid[32];
 	snprintf(pid, sizeof pid, "%ld", (long)getpid());
@@ -375,7 +383,7 @@ static void become(const tide_args *a, const tide_config *c, libraries *l, const
 	bool heap = *l->heap && preload(l->heap); /* the last preloaded comes first */
 	unsetenv("TIDEMARK_HEAP");
 	unsetenv("TIDEMARK_MMAP");
-	set_recorder(a);
+	set_recorder(a, limit_ms);
 	if (*l->gpu)
 		set_gpu(l->gpu);
 	else
@@ -424,27 +432,23 @@ static void show_status(tide_progress *p, const char *file, int64_t ms, bool off
 					: "not begun");
 }
 
-/* Waits for the program; meanwhile shows its progress, and ends the recording after `limit_ms` (<
- * 0: never). */
-static int wait_for(pid_t pid, const char *file, int64_t limit_ms)
+/* Waits for the program, shows its progress and hears of processes that could not be recorded;
+ * recording ends after `limit_ms` (< 0: never). */
+static int wait_for(pid_t pid, const char *file, int64_t limit_ms, tide_failures *failures)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	bool off = limit_ms < 0;
 	int64_t start = tide__now_ms();
 	tide_progress progress;
 	tide__progress_begin(&progress, file);
 	progress.aside = true;
-	while (fd >= 0 && (progress.next_ms || !off)) {
-		struct pollfd p = { fd, POLLIN, 0 };
-		int64_t ms = tide__now_ms() - start, left = off ? 1000 : limit_ms - ms;
-		if (poll(&p, 1, left > 1000 ? 1000 : left < 0 ? 0 : (int)left) > 0)
+	while (fd >= 0) {
+		struct pollfd p[] = { { fd, POLLIN, 0 }, { failures->fd, POLLIN, 0 } };
+		poll(p, 2, progress.next_ms ? 1000 : -1);
+		tide__failures_read(failures);
+		if (p[0].revents)
 			break;
-		ms = tide__now_ms() - start;
-		if (!off && ms >= limit_ms) {
-			off = true;
-			tide__control_send(pid, TIDE_CONTROL_OFF, NULL, NULL);
-		}
-		show_status(&progress, file, ms, limit_ms >= 0 && off);
+		int64_t ms = tide__now_ms() - start;
+		show_status(&progress, file, ms, limit_ms >= 0 && ms >= limit_ms);
 	}
 	int status = tide__child_wait(pid);
 	tide__progress_end(&progress);
@@ -508,24 +512,27 @@ static int run(const tide_args *a)
 	int64_t limit_ms = limit_ns < 0 ? -1 : limit_ns / 1000000;
 	say_if_static(a->files[0]);
 	tide__run_id(id);
+	static tide_failures failures;
+	tide__failures_open(&failures, id);
 	int told[2] = { -1, -1 };
 	if (pipe2(told, O_CLOEXEC) < 0)
 		told[0] = told[1] = -1; /* an unnecessary line may be printed */
 	pid_t pid = tide__child_fork();
 	if (pid == 0)
-		become(a, &c, &l, file, id, told[1]);
+		become(a, &c, &l, file, id, limit_ms, told[1]);
 	if (pid < 0) {
 		tide__fail_errno(&err, "fork");
 		return tide__cli_fail(NULL, &err);
 	}
 	close(told[1]);
-	int status = wait_for(pid, file, limit_ms);
+	int status = wait_for(pid, file, limit_ms, &failures);
 	signal(SIGINT, no_matter); /* a second Ctrl+C was also meant for the program */
 	signal(SIGQUIT, no_matter);
 	char x;
 	if (read(told[0], &x, 1) != 1)
-		tide__run_tell(file, id, pid, status != 0, *l.heap != 0);
+		tide__run_tell(file, id, pid, status != 0, *l.heap != 0, &failures);
 	close(told[0]);
+	tide__failures_close(&failures);
 	return same_end(status);
 }
 

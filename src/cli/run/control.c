@@ -7,11 +7,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "cli/run/process_state.h"
 #include "format/rings.h"
 #include "format/tide.h"
 
@@ -34,18 +36,38 @@ static bool find_rings(pid_t pid, char *out, size_t n)
 	return found;
 }
 
-static bool ask(tide_rings_head *h, uint64_t command, const char *text)
+/* Waits for the answer to request `seq`: as long as the process runs, at most POLLS times. Returns
+ * NULL when it came, else the reason why it did not. */
+static const char *wait_answer(const tide_rings_head *h, int fd, uint64_t seq, pid_t pid)
 {
+	enum { POLLS = 1000, POLL_US = 10000 }; /* counted, so a loaded machine has more time */
+	for (int i = 0; i < POLLS; i++) {
+		struct stat st;
+		tide_process_state state = tide__process_state_read(pid);
+		bool removed = fstat(fd, &st) == 0 && st.st_nlink == 0;
+		/* after the state: an answer just before the end counts */
+		if (__atomic_load_n(&h->control_done, __ATOMIC_ACQUIRE) == seq)
+			return NULL;
+		if (state == TIDE_PROCESS_ENDED)
+			return "has ended";
+		if (removed)
+			return "has ended its recording";
+		if (state == TIDE_PROCESS_STOPPED)
+			return "is stopped: the request applies when it continues";
+		usleep(i < 100 ? POLL_US / 10 : POLL_US);
+	}
+	return "runs, but did not answer within 10 s: the request applies when it does";
+}
+
+/* As wait_answer. One request at a time: another `tidemark ctl` waits for the lock. */
+static const char *ask(tide_rings_head *h, int fd, uint64_t command, const char *text, pid_t pid)
+{
+	flock(fd, LOCK_EX);
 	uint64_t seq = __atomic_load_n(&h->control_seq, __ATOMIC_RELAXED) + 1;
 	snprintf(h->control_text, sizeof h->control_text, "%s", text ? text : "");
 	__atomic_store_n(&h->control, command, __ATOMIC_RELAXED);
 	__atomic_store_n(&h->control_seq, seq, __ATOMIC_RELEASE);
-	for (int i = 0; i < 1000; i++) {
-		if (__atomic_load_n(&h->control_done, __ATOMIC_ACQUIRE) == seq)
-			return true;
-		usleep(1000);
-	}
-	return false;
+	return wait_answer(h, fd, seq, pid);
 }
 
 tide_code tide__control_send(pid_t pid, uint64_t command, const char *text, tide_error *err)
@@ -63,16 +85,15 @@ tide_code tide__control_send(pid_t pid, uint64_t command, const char *text, tide
 		return tide__fail_errno(err, "%s", path);
 	}
 	tide_rings_head *h = mmap(NULL, sizeof *h, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
-	if (h == MAP_FAILED)
+	if (h == MAP_FAILED) {
+		close(fd);
 		return tide__fail_errno(err, "%s", path);
+	}
 	bool ours = !memcmp(h->magic, TIDE_RINGS_MAGIC, 8) && h->pid == (uint64_t)pid;
-	bool done = ours && ask(h, command, text);
+	const char *why =
+		ours ? ask(h, fd, command, text, pid) : "does not own the recording that it maps";
 	munmap(h, sizeof *h);
-	if (done)
-		return TIDE_OK;
-	return tide__fail(err, TIDE_EBUSY, TIDE_NO_OFFSET,
-			  ours ? "process %ld does not answer"
-			       : "the recording does not belong to process %ld",
-			  (long)pid);
+	close(fd); /* and unlocks it */
+	return why ? tide__fail(err, TIDE_EBUSY, TIDE_NO_OFFSET, "process %ld %s", (long)pid, why)
+		   : TIDE_OK;
 }

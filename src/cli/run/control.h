@@ -10,8 +10,8 @@
 #include <tidemark/error.h>
 
 /* Sends `command` (TIDE_CONTROL_*; text: of a mark) to the recording of process `pid` and waits
- * up to 1 second for its answer. Returns TIDE_ENOTFOUND if it records nothing, TIDE_EBUSY if it
- * does not answer. */
+ * for its answer while the process runs, up to 10 seconds. Returns TIDE_ENOTFOUND if it records
+ * nothing, TIDE_EBUSY if it does not answer: it ended, is stopped, or its recording ended. */
 tide_code tide__control_send(pid_t pid, uint64_t command, const char *text, tide_error *err);
 
 #endif

@@ -20,6 +20,7 @@
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/job/ranks.h"
+#include "cli/run/process_state.h"
 #include "cli/run/symbolise.h"
 #include "render/report/memory/heap.h"
 #include "format/encode.h"
@@ -27,6 +28,7 @@
 #include "format/rewrite.h"
 #include "format/rings.h"
 #include "format/tide.h"
+#include "format/varint.h"
 #include "render/text/format.h"
 
 enum { LARGE = 256 << 20 };
@@ -76,28 +78,22 @@ static pid_t made_by(const char *path, const char *id)
 	return pid;
 }
 
-/* "run.PID.tide", "run.PID.2.tide", "run.rank3.tide" or "run.rank3.PID.tide" of "run.tide", as
- * processes name theirs. */
+/* Returns true for names that processes of a run give their files: "run.tide" with a rank, any
+ * numbers, or both, such as run.PID.tide, run.rank3.tide, run.rank3.PID.tide; run.PID.2.PID.tide is
+ * a fork of the second program that a process became by exec. */
 static bool is_childs(const char *name, const char *stem, size_t n)
 {
 	if (strncmp(name, stem, n) != 0)
 		return false;
 	name += n;
-	if (!strncmp(name, ".rank", 5)) {
-		size_t digits = strspn(name + 5, "0123456789");
-		name += digits ? 5 + digits : 0;
-		if (digits && !strcmp(name, ".tide"))
-			return true;
+	size_t digits = strncmp(name, ".rank", 5) ? 0 : strspn(name + 5, "0123456789"), parts = 0;
+	if (digits) {
+		name += 5 + digits;
+		parts++;
 	}
-	for (int numbers = 0; numbers < 3; numbers++) {
-		if (numbers && !strcmp(name, ".tide"))
-			return true;
-		size_t digits = *name == '.' ? strspn(name + 1, "0123456789") : 0;
-		if (!digits)
-			return false;
+	for (; *name == '.' && (digits = strspn(name + 1, "0123456789")); parts++)
 		name += 1 + digits;
-	}
-	return false;
+	return parts && !strcmp(name, ".tide");
 }
 
 /* ---- closing ---- */
@@ -131,6 +127,7 @@ typedef struct left {
 	char became[PATH_MAX]; /* recording of the program it became by exec: the largest */
 	char other[PATH_MAX];  /* recording of a child process: the largest */
 	size_t n_became, n_other;
+	uint64_t lost;	/* events, in all recordings */
 	size_t n_ranks; /* of those with a rank: number, lowest and highest */
 	int64_t low, high;
 	tide_objects objects;
@@ -151,8 +148,9 @@ static void note_rank(left *l, const char *path)
 static void name_frames(left *l, const char *file)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	if (tide__symbolise(file, 0, &l->objects, &err) != TIDE_OK)
-		tide__cli_fail(file, &err); /* it stays unchanged */
+	if (tide__symbolise(file, 0, &l->objects, &err) != TIDE_OK) /* it stays unchanged */
+		tide__cli_note("tidemark run: %s: native frames stay addresses: %s", file,
+			       err.text);
 }
 
 /* Names the frames of the older part of a recording that is limited in size. */
@@ -167,6 +165,30 @@ static void name_old(left *l, const char *path)
 		name_frames(l, old);
 }
 
+/* Returns how many events a closed recording lost. */
+static uint64_t lost_events(const char *path)
+{
+	tide_reader *r = NULL;
+	tide_chunk c;
+	tide_payload bytes = { 0 };
+	uint64_t events, lost = 0;
+	if (tide__reader_open(path, &r, NULL) != TIDE_OK)
+		return 0;
+	while (tide__reader_next(r, &c, NULL) == TIDE_OK && c.head.type &&
+	       c.head.type != TIDE_CHUNK_END)
+		;
+	if (c.head.type == TIDE_CHUNK_END &&
+	    tide__reader_read_payload(r, &c, &bytes, NULL) == TIDE_OK && bytes.n &&
+	    *bytes.bytes == TIDE_REC_TOTAL) {
+		bool bad = false; /* padding follows the payload */
+		tide__varint(tide__varint(bytes.bytes + 1, &events, &bad), &lost, &bad);
+		lost = bad ? 0 : lost;
+	}
+	tide__payload_free(&bytes);
+	tide__reader_close(r);
+	return lost;
+}
+
 /* Keeps the path of the larger file. */
 static void keep_larger(char kept[PATH_MAX], const char *path)
 {
@@ -175,32 +197,17 @@ static void keep_larger(char kept[PATH_MAX], const char *path)
 		snprintf(kept, PATH_MAX, "%s", path);
 }
 
-/* Returns true for a process that is gone, or that ended and whose parent does not wait for it: in
- * containers the first process often reaps no orphans. */
-static bool has_ended(pid_t pid)
-{
-	char path[48], text[512];
-	snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-	FILE *f = fopen(path, "re");
-	size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
-	if (f)
-		fclose(f);
-	text[n] = 0;
-	const char *name_end = strrchr(text, ')'); /* "17 (name) Z 1 ..." */
-	return (kill(pid, 0) && errno == ESRCH) ||
-	       (name_end && name_end[1] == ' ' && (name_end[2] == 'Z' || name_end[2] == 'X'));
-}
-
 static void note(left *l, const char *path)
 {
 	pid_t pid = made_by(path, l->id);
 	if (!pid)
 		return;
-	if (pid == l->child || has_ended(pid)) {
+	if (pid == l->child || tide__process_state_read(pid) == TIDE_PROCESS_ENDED) {
 		close_left(path);
 		name_frames(l, path);
 		name_old(l, path);
 	}
+	l->lost += lost_events(path);
 	if (pid != l->child) {
 		note_rank(l, path);
 		l->n_other++;
@@ -273,17 +280,6 @@ static void put_quoted(const char *path, FILE *out)
 	fputc('\'', out);
 }
 
-static void tell_lost(const tide_model *m)
-{
-	char n[32];
-	int64_t row = tide__fact_find(m, "loss.events");
-	if (row >= 0)
-		fprintf(stderr,
-			"tidemark run: %s events were lost: these figures are too low; is the disk "
-			"full?\n",
-			tide__fmt_count(n, sizeof n, m->facts.number[row]));
-}
-
 /* Prints one line about the host heap, if it was recorded. */
 static void tell_heap(const char *file)
 {
@@ -299,7 +295,6 @@ static void tell_heap(const char *file)
 			tide__heap_write_line(&h, line, sizeof line));
 		put_quoted(file, stderr);
 		fputc('\n', stderr);
-		tell_lost(m);
 	}
 	tide__heap_report_free(&h);
 	tide__model_free(m);
@@ -346,21 +341,35 @@ static void tell_group(const left *l)
 	fputc('\n', stderr);
 }
 
-/* Prints a message and returns true if the file's folder has too little space for a recording. */
-static bool tell_space(const char *file)
+/* Returns the free bytes of the file system of `file`; UINT64_MAX if unknown. */
+static uint64_t free_bytes(const char *file)
 {
-	enum { NEEDS = 512 << 10 }; /* less is too little even for the smallest ring */
 	char folder[PATH_MAX];
 	struct statvfs v;
 	snprintf(folder, sizeof folder, "%s", file);
 	char *end = strrchr(folder, '/');
 	strcpy(end ? end + (end == folder) : folder, end ? "" : ".");
-	if (statvfs(*folder ? folder : "/", &v) != 0 || (uint64_t)v.f_bavail * v.f_frsize >= NEEDS)
-		return false;
-	tide__cli_note("tidemark run: nothing was recorded into %s: no space: %llu KiB are free, a "
-		       "recording needs at least 512",
-		       file, (unsigned long long)v.f_bavail * v.f_frsize >> 10);
-	return true;
+	return statvfs(*folder ? folder : "/", &v) == 0 ? (uint64_t)v.f_bavail * v.f_frsize
+							: UINT64_MAX;
+}
+
+/* Says that events are missing, and why as far as that can be seen now. */
+static void tell_lost(const left *l)
+{
+	enum { AHEAD = 16 << 20 }; /* more than the recorder allocates at once */
+	char n[32], size[32], why[128] = "they came faster than they could be written";
+	struct rlimit r;
+	uint64_t left_bytes = free_bytes(l->file);
+	if (!l->lost)
+		return;
+	if (getrlimit(RLIMIT_FSIZE, &r) == 0 && r.rlim_cur != RLIM_INFINITY)
+		snprintf(why, sizeof why, "a file may have %s (ulimit -f)",
+			 tide__fmt_bytes(size, sizeof size, (double)r.rlim_cur));
+	else if (left_bytes < AHEAD)
+		snprintf(why, sizeof why, "the disk had too little space, %s are free now",
+			 tide__fmt_bytes(size, sizeof size, (double)left_bytes));
+	tide__cli_note("tidemark run: %s events were lost, so figures are too low: %s",
+		       tide__fmt_count(n, sizeof n, (double)l->lost), why);
 }
 
 /* Prints a message and returns true if a limit of the process leaves no room for a recording. */
@@ -387,7 +396,19 @@ static bool tell_limit(const char *file)
 	return false;
 }
 
-void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, bool heap)
+static void tell_failures(const tide_failures *f, bool none)
+{
+	char n[32];
+	if (none)
+		tide__cli_note("tidemark run: nothing was recorded: %s", f->first);
+	else
+		tide__cli_note("tidemark run: %s process%s not recorded; process %ld: %s",
+			       tide__fmt_count(n, sizeof n, (double)f->n),
+			       f->n > 1 ? "es were" : " was", f->pid, f->first);
+}
+
+void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, bool heap,
+		    const tide_failures *failures)
 {
 	static left l; /* large */
 	l = (left){ .file = file, .id = id, .child = child, .failed = failed, .heap = heap };
@@ -405,9 +426,11 @@ void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, 
 		tell_heap(l.became);
 	if (l.n_other)
 		tell_group(&l);
-	if (!*l.own && !l.n_other && (tell_space(file) || tell_limit(file)))
-		return;
-	if (!*l.own && !l.n_other && !asked)
+	tell_lost(&l);
+	bool none = !*l.own && !l.n_other;
+	if (failures->n)
+		tell_failures(failures, none);
+	else if (none && !tell_limit(file) && !asked)
 		tide__cli_note(
 			"tidemark run: nothing was recorded into %s: the program %s, recorded into "
 			"a file of its own, or the file was removed",

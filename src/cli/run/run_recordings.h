@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "cli/run/failures.h"
+
 enum { TIDE_RUN_ID = 48 };
 
 /* Writes the id of a run that begins now, of this process: its time, then its process number. */
@@ -18,8 +20,9 @@ void tide__run_id(char id[TIDE_RUN_ID]);
 
 /* After the program (process `child` of run `id`) has ended: closes recordings that it and its
  * children left open, and prints on stderr where they are and the next command; `failed`: it may
- * have run out of memory; `heap`: its heap was recorded. `file` is the absolute path it had to
- * record into. */
-void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, bool heap);
+ * have run out of memory; `heap`: its heap was recorded; `failures`: processes that could not be
+ * recorded. `file` is the absolute path it had to record into. */
+void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, bool heap,
+		    const tide_failures *failures);
 
 #endif
