@@ -15,6 +15,7 @@ import ctypes
 import importlib.util
 import logging
 import os
+import signal
 import sys
 import threading
 import types
@@ -156,6 +157,7 @@ class Meter:
         self.allocated: list[int] = [0] * device.count
         self.peak: list[int] = [0] * device.count
         self.read: int = 0  # values that the script read, which do not exist
+        self.on_read: Any = None  # called for each
         self.value: int = int(os.environ.get("TIDEMARK_PREDICT_VALUE", "0"))  # their replacements
         self.bounds: dict[tuple[str, str], int] = {}  # ops whose result has a size that depends on data, how it was chosen, how often
         self.closed = False
@@ -165,6 +167,11 @@ class Meter:
         dispatch: Any = importlib.import_module("torch.utils._python_dispatch")
         self.wraps: Any = dispatch.is_traceable_wrapper_subclass
         self.wraps_type: Any = dispatch.is_traceable_wrapper_subclass_type
+
+    def note_read(self) -> None:
+        self.read += 1
+        if self.on_read is not None:
+            self.on_read()
 
     def bound(self, what: str, how: str) -> None:
         self.bounds[what, how] = self.bounds.get((what, how), 0) + 1
@@ -279,7 +286,7 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any) -> tuple[Any,
             out.fake_mode.fake_tensor_converter.add_constant_storage_mapping(out)  # an op that writes makes it unknown
 
     begin, end = meter.recorder.c.tide_op_begin, meter.recorder.c.tide_op_end
-    truths, known_values, one_at_a_time = values.Truths(meter.value), values.Known(torch, FakeTensor), threading.RLock()
+    truths, known_values, one_at_a_time = values.Truths(meter), values.Known(torch, FakeTensor), threading.RLock()
     names: dict[Any, int] = {}
     composite: dict[Any, bool] = {}
 
@@ -343,7 +350,7 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any) -> tuple[Any,
                 known = known_values.of(args[0])
                 if known is not None:
                     return known_values.compute(func, args, kwargs)
-                meter.read += 1
+                meter.note_read()
                 return values.read(torch, func, args[0], meter.value)
             except DynamicOutputShapeException:
                 out, how = values.sized(torch, func, args, kwargs)
@@ -530,7 +537,8 @@ def _patch_tensors(torch: Any, meter: Meter, values: Any) -> None:
     def numpy(self: Any, *args: Any, **kw: Any) -> Any:
         if not isinstance(self, FakeTensor):
             return real_numpy(self, *args, **kw)
-        meter.read += values.known_values(self) is None
+        if values.known_values(self) is None:
+            meter.note_read()
         return values.array(torch, self, meter.value)
 
     def tolist(self: Any) -> Any:
@@ -767,8 +775,8 @@ class Watch:
                 self.meter.label(p, PARAMETER)
         for state in optimizer.state.values():
             for name, value in state.items() if isinstance(state, dict) else ():
-                if isinstance(value, self.torch.Tensor):
-                    self.meter.label(value, OPTIMIZER, name)
+                for tensor in tensors(value):  # LBFGS and others keep lists
+                    self.meter.label(tensor, OPTIMIZER, name)
         self.end("OPTIMIZER_STEP")
         if self.stepper is None:
             self.stepper = weakref.ref(optimizer)
@@ -826,6 +834,9 @@ def _imported() -> None:
     world = int(os.environ.get("TIDEMARK_PREDICT_WORLD") or os.environ.get("WORLD_SIZE") or 0)  # or as a launcher set it
     if world > 1 or "TIDEMARK_PREDICT_WORLD" in os.environ:
         _beside("tidemark_world").install(torch, world, meter)
+    optimizers = _beside("tidemark_optimizers")
+    optimizers.install(torch, meter, spaces.unknown)
+    meter.on_read = lambda: optimizers.name_reader(torch, spaces.unknown)
     values.pack(torch, meter)
     values.splits(torch, meter)
     logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)  # an op that fails also raises
@@ -863,6 +874,19 @@ def _imported() -> None:
         again()
 
     atexit.register(finish)
+    _finish_on_terminate(finish)
+
+
+def _finish_on_terminate(finish: Any) -> None:
+    """Completes the recording of a program that is ended by SIGTERM (--timeout), unless the program handles that itself."""
+
+    def ended(number: int, frame: Any) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        finish()
+        os.kill(os.getpid(), number)
+
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, ended)
 
 
 _fake: Any = None

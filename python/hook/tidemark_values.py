@@ -26,8 +26,8 @@ class Truths:
 
     A single number, such as a loss, compares with a Python number as the value does that the program would read from it."""
 
-    def __init__(self, value: int = 0) -> None:
-        self.value = value
+    def __init__(self, meter: Any) -> None:
+        self.meter = meter  # its `value` replaces values that do not exist
         self.rules: dict[str, Any] = {
             **{f"aten::{name}": self.compare(getattr(operator, name)) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
             "aten::logical_not": self.no, "aten::bitwise_not": self.no,
@@ -46,7 +46,7 @@ class Truths:
             if a is b or isinstance(b, float) and math.isinf(b):
                 return bool(how(0, 0 if a is b else b))
             single = isinstance(b, (int, float)) and a.numel() == 1 and a.dtype.is_floating_point
-            return bool(how(self.value, b)) if single else None
+            return bool(how(self.meter.value, b)) if single else None
 
         return rule
 

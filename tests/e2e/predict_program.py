@@ -216,6 +216,15 @@ def check_messages(folder: Path) -> None:
         assert message in err, (args, err)
 
 
+def check_timeout(folder: Path) -> None:
+    """A program that does not end is ended, with the processes that it left."""
+    pid = folder / "pid"
+    _, err = predict("--capacity", "1GiB", "--timeout", 1, "--", "sh", "-c", f"sleep 3000 & echo $! >{pid}.new; mv {pid}.new {pid}; wait", folder=folder, fails=True)
+    assert "sh: the program was ended after 1 s (--timeout) before it put a tensor on a CUDA device" in err, err
+    assert not pid.exists() or not Path(f"/proc/{pid.read_text().strip()}").exists(), err
+    assert not list(folder.glob("tidemark-predict-*")), list(folder.iterdir())
+
+
 def requested_peaks(path: Path) -> list[int]:
     """Highest sum of requested bytes up to the mark of SAME (the first steps alone) and after it, workspaces of libraries left out: the slow way."""
     rows = [json.loads(line) for line in subprocess.run([TIDEMARK, "dump", str(path), "--json"], capture_output=True, text=True, check=True).stdout.splitlines()]
@@ -356,7 +365,7 @@ def main() -> int:
         print(f"skipped: {why}")
         return 77
     build_hook(str(PYTHON), predicts=True)
-    for check in (check_rules, check_exact, check_script, check_same_as_cpu, check_cudnn, check_world, check_compiled, check_cuda_build, check_sizes, check_messages, *([check_measured] if ALL else [])):
+    for check in (check_rules, check_exact, check_script, check_same_as_cpu, check_cudnn, check_world, check_compiled, check_cuda_build, check_sizes, check_messages, check_timeout, *([check_measured] if ALL else [])):
         with tempfile.TemporaryDirectory() as folder:
             check(Path(folder))
             print("ok", check.__name__, flush=True)

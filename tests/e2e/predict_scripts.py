@@ -137,6 +137,26 @@ with torch.cuda.graph(graph):
     model(logits)
 graph.replay()
 
+fit = nn.Linear(100, 100, bias=False).cuda()  # an optimizer that stops by values: as long a history as it can have
+lbfgs = torch.optim.LBFGS(fit.parameters(), max_iter=12, history_size=15, line_search_fn="strong_wolfe")
+def closure():
+    lbfgs.zero_grad()
+    loss = fit(torch.zeros(4, 100, device="cuda")).pow(2).mean()
+    loss.backward()
+    assert loss.item() == 0
+    return loss
+before = torch.cuda.memory_allocated()
+for history in 11, 15:
+    assert lbfgs.step(closure).item() == 0
+    assert len(lbfgs.state[fit.weight]["old_dirs"]) == history, len(lbfgs.state[fit.weight]["old_dirs"])
+    assert torch.cuda.memory_allocated() - before >= (2 * history + 3) * 40448 and lbfgs.param_groups[0]["max_iter"] == 12
+class Picky(torch.optim.SGD):
+    def step(self, closure=None):
+        if sum(p.grad.norm() for g in self.param_groups for p in g["params"] if p.grad is not None).item() > 1:
+            return None
+        return super().step(closure)
+Picky(fit.parameters(), lr=0.1).step()
+
 def work(rank, n):
     opt = torch.optim.SGD(model.parameters(), lr=0.1)
     for _ in range(2):
@@ -149,11 +169,12 @@ torch.cuda.memory._dump_snapshot("never.pickle")
 ZERO = """
 import math, torch, torch.nn as nn
 model = nn.Linear(64, 64).cuda()
-opt = torch.optim.SGD(model.parameters(), lr=0.1)
+opt, scaler = torch.optim.SGD(model.parameters(), lr=0.1), torch.amp.GradScaler("cuda")
 for _ in range(2):
     loss = model(torch.randn(16, 64, device="cuda")).pow(2).mean()
-    loss.backward()
-    opt.step()
+    scaler.scale(loss).backward()
+    scaler.step(opt)
+    scaler.update()
     print("psnr", 10 * math.log10(1 / loss.item()))
 """
 RANKS = """
@@ -187,12 +208,13 @@ def check_habits(folder: Path) -> None:
     assert "process 0 of 2 runs" in err and not (folder / "never.pickle").exists(), err[-2000:]
     told = " ".join(d["unknown"])
     for word in ("torch.jit: ", "CUDA graphs: ", "pack_padded_sequence: its size depends on data; the largest", "bincount.default: ", "one repetition each", "split: its sizes depend on data; equal parts",
-                 "LSTM under torch.func: it ran step by step"):
+                 "LSTM under torch.func: it ran step by step", "LBFGS: values decide how many iterations it makes; this is an upper bound, with 15 of at most 15",
+                 "Picky.step: it reads values"):
         assert word in told, (word, d["unknown"])
 
 
 def check_zero(folder: Path) -> None:
-    """A program that divides by a value it read runs once more: values are 1."""
+    """A program that divides by a value it read runs once more: values are 1, which its scaler does not take for an overflow."""
     d, err = predict("--like", "h200", "--", PYTHON, "SCRIPT", script=ZERO, folder=folder)
     assert d["steps"] == 2 and "ZeroDivisionError" in err and "once more with 1" in err and "psnr 0.0" in err and "Traceback" not in err, err
 

@@ -15,7 +15,19 @@
 #include "render/report/predict/predict.h"
 #include "model/names.h"
 
-enum { O_CAPACITY, O_AT, O_LIKE, O_WORLD, O_STEPS, O_CONF, O_KEEP, O_DEVICE, O_JSON, O_OUTPUT };
+enum {
+	O_CAPACITY,
+	O_AT,
+	O_LIKE,
+	O_WORLD,
+	O_STEPS,
+	O_LIMIT,
+	O_CONF,
+	O_KEEP,
+	O_DEVICE,
+	O_JSON,
+	O_OUTPUT
+};
 static const tide_option options[] = {
 	[O_CAPACITY] = { "capacity", 'c', TIDE_OPT_BYTES, "SIZE",
 			 "find the largest size that fits, e.g. 40GiB (default: the device's "
@@ -32,6 +44,9 @@ static const tide_option options[] = {
 	[O_STEPS] = { "steps", 0, TIDE_OPT_INT, "N",
 		      "with a program: end it after this many optimizer steps, 0 = never",
 		      .def = "2", .most = 1000000 },
+	[O_LIMIT] = { "timeout", 0, TIDE_OPT_INT, "SECONDS",
+		      "with a program: end it after this time, 0 = never", .def = "0",
+		      .most = 1000000 },
 	[O_CONF] = { "alloc-conf", 0, TIDE_OPT_TEXT, "TEXT",
 		     "with a program: PYTORCH_CUDA_ALLOC_CONF to simulate (default: the variable)" },
 	[O_KEEP] = { "keep", 'k', TIDE_OPT_FILE, "FILE",
@@ -208,6 +223,7 @@ static int run(const tide_args *a)
 					 .at = &a->opt[O_AT],
 					 .world = &a->opt[O_WORLD],
 					 .steps = &a->opt[O_STEPS],
+					 .limit = &a->opt[O_LIMIT],
 					 .keep = &a->opt[O_KEEP],
 					 .conf = &a->opt[O_CONF],
 					 .json = a->opt[O_JSON].set };

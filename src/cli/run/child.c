@@ -3,6 +3,7 @@
 /* See child.h. */
 #include "cli/run/child.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -174,11 +176,50 @@ static bool ended(int pidfd, int64_t ms)
 	return true;
 }
 
-static void wait_end(tide_child *c, pid_t pid)
+/* Returns a child of this process, or 0. */
+static pid_t any_child(void)
 {
-	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (c->limit_s > 0 && !ended(pidfd, c->limit_s * 1000)) {
-		c->timed_out = true;
+	DIR *d = opendir("/proc");
+	struct dirent *e;
+	pid_t found = 0;
+	while (d && !found && (e = readdir(d))) {
+		char path[300], line[512];
+		if (*e->d_name < '1' || *e->d_name > '9')
+			continue;
+		snprintf(path, sizeof path, "/proc/%s/stat", e->d_name);
+		FILE *f = fopen(path, "re");
+		size_t n = f ? fread(line, 1, sizeof line - 1, f) : 0;
+		line[n] = 0;
+		const char *name_end = strrchr(line, ')'); /* then state and parent */
+		int parent;
+		if (name_end && sscanf(name_end + 1, " %*c %d", &parent) == 1 && parent == getpid())
+			found = (pid_t)atoi(e->d_name);
+		if (f)
+			fclose(f);
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* Kills everything that the program started. Its orphans are our children (PR_SET_CHILD_SUBREAPER),
+ * and so are theirs once they are dead. */
+static void kill_rest(void)
+{
+	pid_t pid;
+	while ((pid = any_child()) > 0) {
+		kill(pid, SIGKILL);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+}
+
+int tide__child_wait_limit(pid_t pid, int64_t limit_s, bool *timed_out)
+{
+	int pidfd = limit_s > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	*timed_out = pidfd >= 0 && !ended(pidfd, limit_s * 1000);
+	if (*timed_out) {
+		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 		kill(pid, SIGTERM);
 		if (!ended(pidfd, 5000))
 			kill(pid, SIGKILL);
@@ -186,6 +227,14 @@ static void wait_end(tide_child *c, pid_t pid)
 	int status = tide__child_wait(pid);
 	if (pidfd >= 0)
 		close(pidfd);
+	if (*timed_out)
+		kill_rest();
+	return status;
+}
+
+static void wait_end(tide_child *c, pid_t pid)
+{
+	int status = tide__child_wait_limit(pid, c->limit_s, &c->timed_out);
 	c->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

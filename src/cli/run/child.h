@@ -15,7 +15,7 @@ typedef struct tide_child {
 	const char *const *env; /* name, value, name, value, ..., NULL: set in the child */
 	const char *hook;	/* folder put first in PYTHONPATH; NULL = none */
 	bool out_to_err; /* its standard output goes to standard error: ours has a document */
-	int64_t limit_s; /* seconds after which SIGTERM, then SIGKILL, end it; 0 = never */
+	int64_t limit_s; /* as of tide__child_wait_limit; 0 = never */
 	/* results */
 	int status;   /* as an exit status: the program's own, 128 + signal, 126 or 127 */
 	bool started; /* false: it does not exist or cannot be run; a line was printed */
@@ -33,6 +33,9 @@ bool tide__child_run(const char *command, tide_child *c);
 pid_t tide__child_fork(void);
 /* Waits for the child, stops forwarding, and returns the status of waitpid. */
 int tide__child_wait(pid_t pid);
+/* The same; after `limit_s` seconds (0 = never) it ends the child with SIGTERM, 5 s later with
+ * SIGKILL, and kills every process that the child started and left behind. */
+int tide__child_wait_limit(pid_t pid, int64_t limit_s, bool *timed_out);
 /* Stops forwarding; for a child whose end was seen by another waitpid. */
 void tide__child_gone(void);
 

@@ -142,11 +142,22 @@ static char **arguments(const struct program *g, uint64_t size)
 	return argv;
 }
 
+/* How a run of the program ended. */
+struct end {
+	int status; /* of waitpid */
+	bool timed_out;
+};
+
 /* Prints that the program failed, and the consequence. Returns 1. */
-static int say_failed(const struct program *g, int status, const char *then)
+static int say_failed(const struct program *g, const struct end *e, const char *then)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	if (WIFSIGNALED(status))
+	int status = e->status;
+	if (e->timed_out)
+		tide__fail(&err, TIDE_EIO, TIDE_NO_OFFSET,
+			   "the program was ended after %" PRId64 " s (--timeout)%s",
+			   g->p->limit->num, then);
+	else if (WIFSIGNALED(status))
 		tide__fail(&err, TIDE_EIO, TIDE_NO_OFFSET, "the program was ended by signal %d%s",
 			   WTERMSIG(status), then);
 	else
@@ -157,12 +168,12 @@ static int say_failed(const struct program *g, int status, const char *then)
 }
 
 /* Runs the program; its output goes to standard error. Returns 0, or an exit status: 2 after a
- * message if it cannot be run, 1 if it failed, with its status in `failed`. */
-static int run_once(const struct program *g, uint64_t size, const char *file, int *failed)
+ * message if it cannot be run, 1 if it failed; `e` has its end. */
+static int run_once(const struct program *g, uint64_t size, const char *file, struct end *e)
 {
 	char library[PATH_MAX], source[PATH_MAX], include[PATH_MAX];
 	struct program copy = *g;
-	int status = 0, rc = find_places(&copy, library, source, include);
+	int rc = find_places(&copy, library, source, include);
 	if (rc)
 		return rc;
 	pid_t pid = tide__child_fork();
@@ -176,11 +187,10 @@ static int run_once(const struct program *g, uint64_t size, const char *file, in
 		_exit(127);
 	}
 	if (pid > 0)
-		status = tide__child_wait(pid);
-	*failed = status;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+		e->status = tide__child_wait_limit(pid, g->p->limit->num, &e->timed_out);
+	if (WIFEXITED(e->status) && WEXITSTATUS(e->status) == 127)
 		return 2;
-	return pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : 1;
+	return pid > 0 && !e->status && !e->timed_out ? 0 : 1;
 }
 
 /* ---- its recording ---- */
@@ -209,16 +219,18 @@ static int print_run(const struct program *g, const tide_model *m, const tide_vi
 		return tide__cli_json_end(g->a, &j);
 	}
 	tide__virtual_run_text(m, r, &g->a->to);
-	if (!r->failed && steps_of(m) < g->p->steps->num)
+	if (!r->failed && !steps_of(m) && g->p->steps->num)
+		fputs("note: the program made no optimizer step; an optimizer creates its state in the first\n",
+		      g->a->out);
+	else if (!r->failed && steps_of(m) < g->p->steps->num)
 		fprintf(g->a->out,
-			"note: the program was ended after %d optimizer steps; an "
-			"optimizer creates its state in the first\n",
-			steps_of(m));
+			"note: the program ended after %d of %" PRId64 " optimizer steps\n",
+			steps_of(m), g->p->steps->num);
 	return tide__cli_finish(g->a);
 }
 
-/* `failed`: the wait status of a program that failed, else 0. */
-static int show(const struct program *g, const char *file, int failed)
+/* `failed`: the end of a program that failed, else NULL. */
+static int show(const struct program *g, const char *file, const struct end *failed)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_virtual_run r = { 0 };
@@ -235,7 +247,7 @@ static int show(const struct program *g, const char *file, int failed)
 	} else if (tide__virtual_run(m, device, g->room, &g->settings, &r, &err) != TIDE_OK) {
 		rc = tide__cli_fail(file, &err);
 	} else {
-		r.failed = failed;
+		r.failed = failed != NULL;
 		rc = print_run(g, m, &r);
 	}
 	tide__virtual_run_free(&r);
@@ -249,7 +261,8 @@ static int run_sizes(struct program *g,
 	const tide_value *at = g->p->at;
 	char *files[MOST_SIZES] = { 0 };
 	size_t n = at->set ? at->n_list : 0;
-	int rc = 0, failed = 0;
+	struct end e = { 0 };
+	int rc = 0;
 	if (n < 2 || n > MOST_SIZES)
 		return tide__cli_fail_usage(
 			g->a, "{} is replaced by a size: give 2 to 16 of them, e.g. --at 4 --at 8");
@@ -258,9 +271,9 @@ static int run_sizes(struct program *g,
 		if (asprintf(&files[i], "%" PRIu64 "=%s/%" PRIu64 ".tide", size, g->folder, size) <
 		    0)
 			return 1;
-		rc = run_once(g, size, strchr(files[i], '=') + 1, &failed);
+		rc = run_once(g, size, strchr(files[i], '=') + 1, &e);
 		if (rc == 1)
-			say_failed(g, failed, "; nothing is predicted from the other sizes");
+			say_failed(g, &e, "; nothing is predicted from the other sizes");
 	}
 	if (!rc)
 		rc = recorded(g->a, files, n, g->room);
@@ -279,8 +292,9 @@ static int run_one(struct program *g)
 		snprintf(file, sizeof file, "%s", g->p->keep->text);
 	else
 		snprintf(file, sizeof file, "%s/predicted.tide", g->folder);
-	int status = 0, failed = run_once(g, 0, file, &status);
-	int rc = failed == 2 ? 2 : show(g, file, failed ? status : 0);
+	struct end e = { 0 };
+	int failed = run_once(g, 0, file, &e);
+	int rc = failed == 2 ? 2 : show(g, file, failed ? &e : NULL);
 	if (!g->p->keep->set)
 		unlink(file);
 	return failed ? failed : rc;
@@ -310,7 +324,7 @@ int tide__predict_program_run(const tide_args *a, const tide_predict_program *p,
 	if (rc)
 		return rc;
 	if (is_kept(a))
-		return show(&g, a->files[0], 0);
+		return show(&g, a->files[0], NULL);
 	for (size_t i = 0; i < a->n_files; i++)
 		g.several |= strstr(a->files[i], "{}") != NULL;
 	if (p->at->set && !g.several)

@@ -11,3 +11,8 @@ tidemark phases $d/efficient.log --optimizer-size 0 --gradients_size 0 | grep -A
 for o in --tracker --sum --by=annotation; do tidemark phases $d/efficient.log $o 2>&1 | head -1; done
 tidemark phases phases.tide --tracker --capacity 1GiB 2>&1 | head -1
 tidemark phases $d/efficient.log --fail-if 'usage>nan%' 2>&1 | head -1
+# a runtime's log lacks circular buffers
+view='numBanks: 64, totalBytesPerBank: 1.270 MB, totalBytesAllocatedPerBank: 0.100 MB, totalBytesFreePerBank: 1.170 MB, largestContiguousBytesFreePerBank: 1.170 MB'
+state() { echo "Always | DEBUG | Device memory state before submit"; for k in DRAM L1; do echo "Always | DEBUG | Device $k memory state: MemoryView{$view}"; done; }
+{ state; echo 'RuntimeTTNN | DEBUG | Executing operation: %6 = "ttnn.add"(%2) <{x = 1}> : (tensor<4xf32>) -> tensor<4xf32> loc("add.3")'; state; } > runtime.log
+tidemark phases runtime.log | grep L1

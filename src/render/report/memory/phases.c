@@ -112,26 +112,25 @@ static void main_lines(const struct report *r, const tide_scope *s, const tide_p
 		     amount_of(l->before_bytes).text);
 }
 
-/* Prints the 3 L1 figures of a device, which are in neighbouring scopes, ending with
- * TIDE_SCOPE_L1. */
+/* Prints the L1 figures of a device, which are in neighbouring scopes, ending with TIDE_SCOPE_L1. A
+ * kind without a pool is left out: a runtime's log, for example, lacks circular buffers. */
 static void l1_line(const struct report *r, size_t phase, size_t at)
 {
 	const tide_scope *s = &r->p->scopes[at];
 	const tide_phase_level *l = r->p->levels + phase * r->p->n_scopes;
-	uint64_t cb = 0, buffer = 0;
-	char device[64];
+	char device[64], cb[64] = "", buffer[64] = "";
 	for (size_t k = at; k-- > 0 && r->p->scopes[k].device == s->device;) {
 		if (r->p->scopes[k].kind == TIDE_SCOPE_L1_CB)
-			cb = l[k].top;
+			snprintf(cb, sizeof cb, "Peak CB %s, ", amount_of(l[k].top).text);
 		else if (r->p->scopes[k].kind == TIDE_SCOPE_L1_BUFFER)
-			buffer = l[k].top;
+			snprintf(buffer, sizeof buffer, "Peak Buffer %s, ",
+				 amount_of(l[k].top).text);
 		else
 			break;
 	}
 	tide__device_name(r->m, s->device, device, sizeof device);
-	line(r, 2, "%s%sL1: Peak CB %s, Peak Buffer %s, Peak Total %s",
-	     r->many_devices ? device : "", r->many_devices ? " " : "", amount_of(cb).text,
-	     amount_of(buffer).text, amount_of(l[at].top).text);
+	line(r, 2, "%s%sL1: %s%sPeak Total %s", r->many_devices ? device : "",
+	     r->many_devices ? " " : "", cb, buffer, amount_of(l[at].top).text);
 }
 
 /* Returns true for a pool, other than a device's first, that held nothing in this phase: its lines

@@ -40,8 +40,8 @@ static tide_grid *phase_grid(const tide_model *m, const tide_virtual_run *r)
 	tide_grid *g = tide__grid_new(phase_cols, sizeof phase_cols / sizeof *phase_cols);
 	for (size_t n = 0; n < r->phases.n; n++) {
 		const tide_phase_level *l = level(r, n);
-		if (!r->phases.phases[n].mark && n) /* the end of the program */
-			continue;
+		if (!r->phases.phases[n].mark && n && !l->segment_peak)
+			continue; /* the end of the program, which only frees */
 		tide__grid_text(g, phase_name(m, r, n));
 		tide__grid_uint(g, l->top);
 		tide__grid_uint(g, l->segment_peak);
@@ -136,7 +136,7 @@ static void put_unknown(const tide_model *m, const tide_out *to)
 	if (atoi(read) > 0)
 		fprintf(to->out,
 			"note: the program read %s tensor values; nothing is computed, so each "
-			"was %d\n",
+			"was %d: loops and branches on them may differ on a device\n",
 			read, atoi(fact(m, "predicted.value")));
 }
 
