@@ -33,7 +33,8 @@ static const tide_option options[] = {
 		       "with a mode: record the stack of every allocation (calls take longer) and "
 		       "show why a mode's peak differs from eager's" },
 	[O_LOG] = { "keep-log", 0, TIDE_OPT_FILE, "FOLDER",
-		    "keep the logs of a run in FOLDER (default: a temporary one, removed)" },
+		    "keep the logs in FOLDER/run, with a mode in FOLDER/MODE/log (default: a "
+		    "temporary folder, removed)" },
 	[O_LIMIT] = { "timeout", 0, TIDE_OPT_INT, "SECONDS",
 		      "end PROGRAM after this time, 0 = "
 		      "never",
@@ -175,16 +176,6 @@ static bool make_folder(const tide_args *a, outcome *o, tide_error *err)
 	return ok;
 }
 
-/* Reports a missing script, which `run` would report in its own name. */
-static bool missing_script(const tide_args *a)
-{
-	const char *f = a->files[0];
-	if (!tide__is_script(f) || access(f, R_OK) == 0)
-		return false;
-	tide__cli_note("tidemark compile: %s: %s", f, strerror(errno));
-	return true;
-}
-
 static bool run_child(const tide_args *a, outcome *o, tide_child *c)
 {
 	const char *how[] = { a->opt[O_MEMORY].set ? "--light" : "--no-ops", "--no-modules", NULL };
@@ -241,8 +232,12 @@ static int run_mode(const tide_args *a, outcome *o)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_child c;
-	if (o->run.mode && missing_script(a))
-		return 127;
+	int status;
+	const char *why = tide__program_problem(a->files[0], &status);
+	if (why) { /* `run` would report it in its own name */
+		tide__cli_note("tidemark compile: %s: %s", a->files[0], why);
+		return status;
+	}
 	if (!make_folder(a, o, &err))
 		return tide__cli_fail(o->folder, &err);
 	if (!run_child(a, o, &c)) {

@@ -4,7 +4,6 @@
  *
  * Recording is `tidemark run` in a separate process, so that the program's signals and memory do
  * not affect this command; the reports read the recording as every command does. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,16 +45,6 @@ typedef struct runs {
 
 /* ---- running ---- */
 
-/* Reports a program that is missing or unreadable, so that the message does not mention `run`. */
-static bool missing(const char *name)
-{
-	bool path = strchr(name, '/') || tide__is_script(name);
-	if (!path || access(name, R_OK) == 0)
-		return false;
-	tide__cli_note("tidemark profile: %s: %s", name, strerror(errno));
-	return true;
-}
-
 static void count(runs *r, const tide_child *c)
 {
 	r->n++;
@@ -96,8 +85,12 @@ static int run_all(const tide_args *a, runs *r)
 	static const char *const env[] = { TIDE_RUN_ASKED, NULL };
 	const char *how[] = { a->opt[O_MEMORY].set ? "--no-ops" : NULL, NULL };
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	if (missing(a->files[0]))
-		return errno == ENOENT ? 127 : 126;
+	int status;
+	const char *why = tide__program_problem(a->files[0], &status);
+	if (why) { /* `run` would report it in its own name */
+		tide__cli_note("tidemark profile: %s: %s", a->files[0], why);
+		return status;
+	}
 	if (!may_write(a))
 		return 1;
 	unlink(a->opt[O_RECORDING].text);

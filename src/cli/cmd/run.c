@@ -233,8 +233,12 @@ static void say_no_program(const char *name, int why)
 {
 	size_t n = strlen(name);
 	bool here = access(name, F_OK) == 0, script = n > 3 && !strcmp(name + n - 3, ".py");
-	const char *text = here && why == ENOENT ? "no such program in PATH" : strerror(why);
-	if (here && script)
+	struct stat st;
+	bool folder = here && !stat(name, &st) && S_ISDIR(st.st_mode);
+	const char *text = folder		   ? "a folder, not a program"
+			   : here && why == ENOENT ? "no such program in PATH"
+						   : strerror(why);
+	if (here && script && !folder)
 		tide__cli_note("tidemark run: %s: %s; try: tidemark run -- python %s", name, text,
 			       name);
 	else

@@ -173,7 +173,12 @@ static int run_once(const struct program *g, uint64_t size, const char *file, st
 {
 	char library[PATH_MAX], source[PATH_MAX], include[PATH_MAX];
 	struct program copy = *g;
-	int rc = find_places(&copy, library, source, include);
+	int problem, rc = find_places(&copy, library, source, include);
+	const char *why = rc ? NULL : tide__program_problem(g->a->files[0], &problem);
+	if (why) {
+		tide__cli_note("tidemark predict: %s: %s", g->a->files[0], why);
+		return 2;
+	}
 	if (rc)
 		return rc;
 	pid_t pid = tide__child_fork();

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "cli/run/child.h"
 #include "format/tide.h"
 
 bool tide__program_file_find(char *out, size_t n, const char *in_tree, const char *installed)
@@ -37,6 +38,46 @@ void tide__prepend(const char *name, const char *value, char between)
 		return; /* out of memory: keep the existing value */
 	setenv(name, both ? both : value, 1);
 	free(both);
+}
+
+/* ---- programs ---- */
+
+/* Returns whether execvp would find the name in PATH. */
+static bool is_in_path(const char *name)
+{
+	char file[PATH_MAX];
+	struct stat st;
+	const char *dirs = getenv("PATH");
+	for (const char *d = dirs ? dirs : "/bin:/usr/bin"; *d;
+	     d += strcspn(d, ":"), d += *d == ':') {
+		int k = (int)strcspn(d, ":");
+		if ((size_t)snprintf(file, sizeof file, "%.*s/%s", k, d, name) < sizeof file &&
+		    !access(file, X_OK) && !stat(file, &st) && S_ISREG(st.st_mode))
+			return true;
+	}
+	return false;
+}
+
+const char *tide__program_problem(const char *name, int *status)
+{
+	struct stat st;
+	bool script = tide__is_script(name), path = script || strchr(name, '/');
+	if (!path && is_in_path(name))
+		return NULL;
+	*status = 127;
+	if (stat(name, &st)) {
+		*status = errno == ENOENT ? 127 : 126;
+		return strerror(errno);
+	}
+	if (!path && S_ISREG(st.st_mode) && !access(name, X_OK))
+		return "no such program in PATH; one in this folder is ./NAME";
+	*status = 126;
+	if (S_ISDIR(st.st_mode))
+		return "a folder, not a program";
+	if (access(name, script ? R_OK : X_OK) == 0)
+		return NULL;
+	return script ? strerror(errno)
+		      : "not a program: the file is not executable; `tidemark report` reads traces";
 }
 
 /* ---- files that are to be written ---- */

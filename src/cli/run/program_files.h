@@ -29,6 +29,11 @@ bool tide__may_write(const char *file, tide_error *err);
  * recording. */
 bool tide__may_record(const char *file, tide_error *err);
 
+/* Returns why a program cannot be run, before it is tried; NULL if nothing is known against it. A
+ * .py file is to be readable, a name without a slash is searched in PATH. `status` gets 126 or 127,
+ * as a shell would exit. The text is static or strerror's. */
+const char *tide__program_problem(const char *name, int *status);
+
 /* Prepends `value` to the variable, separated by `between`; sets it if empty. */
 void tide__prepend(const char *name, const char *value, char between);
 
