@@ -56,31 +56,69 @@ static tide_slice after(tide_slice text, const char *label)
 	return at ? line_at(at + strlen(label), text.s + text.n) : (tide_slice){ "", 0 };
 }
 
-/* Returns the line before "Explanation:", in older logs the text after "Reason:", else the first
- * line. */
+/* Returns the line before "Explanation:" without its label, in older logs the text after
+ * "Reason:", else the first line. */
 static tide_slice reason_of(tide_slice text)
 {
-	static const char mark[] = "\n  Explanation: ";
+	static const char mark[] = "\n  Explanation: ", label[] = "Graph Break Reason: ";
 	const char *at = memmem(text.s, text.n, mark, sizeof mark - 1);
 	if (at) {
 		const char *from = at;
 		while (from > text.s && from[-1] != '\n')
 			from--;
-		return (tide_slice){ from, (size_t)(at - from) };
+		size_t n = (size_t)(at - from), k = sizeof label - 1;
+		bool labelled = n > k && !memcmp(from, label, k);
+		return labelled ? (tide_slice){ from + k, n - k } : (tide_slice){ from, n };
 	}
 	tide_slice r = after(text, "Reason: ");
 	return r.n ? r : line_at(text.s, text.s + text.n);
 }
 
+/* Returns the reason with its explanation. Hints are left out: they name what else may have been
+ * meant, such as print. */
+static tide_slice told(tide_slice text, tide_slice reason)
+{
+	static const char *const marks[] = { "\n  Hint: ", "\n  Developer debug context" };
+	size_t left = (size_t)(text.s + text.n - reason.s), n = left;
+	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+		const char *at = memmem(reason.s, left, marks[i], strlen(marks[i]));
+		n = at && (size_t)(at - reason.s) < n ? (size_t)(at - reason.s) : n;
+	}
+	return n < left ? (tide_slice){ reason.s, n } : reason;
+}
+
 /* ---- costs ---- */
 
-/* Returns the duration of the attempt that the break ended: its code is traced again. */
-static int64_t attempt_ns(const tide_model *m, uint32_t span)
+/* Returns N of a span "compile_attempt_N"; -1 = another span. */
+static int64_t attempt(const tide_model *m, uint32_t span)
 {
 	static const char prefix[] = "compile_attempt_";
+	const char *name = tide__text(m, m->spans.name[span], NULL);
+	return strncmp(name, prefix, sizeof prefix - 1)
+		       ? -1
+		       : strtoll(name + sizeof prefix - 1, NULL, 10);
+}
+
+/* Returns whether the frame of this attempt was traced again: the next attempt is the one after it.
+ * Some breaks (a branch on data) keep what was traced before them. */
+static bool repeated(const tide_model *m, uint32_t span)
+{
+	const tide_spans *s = &m->spans;
+	uint32_t frame = s->parent[span].i;
+	int64_t end = frame ? s->t1[frame] : INT64_MAX;
+	for (uint32_t i = span + 1; i < s->n && s->t0[i] <= end; i++)
+		if (s->parent[i].i == frame && s->lane[i].i == s->lane[span].i &&
+		    attempt(m, i) >= 0)
+			return attempt(m, i) == attempt(m, span) + 1;
+	return false;
+}
+
+/* Returns the duration of the attempt that the break ended, if its code was traced again. */
+static int64_t attempt_ns(const tide_model *m, uint32_t span)
+{
 	for (uint32_t s = m->spans.parent[span].i; s; s = m->spans.parent[s].i)
-		if (!strncmp(tide__text(m, m->spans.name[s], NULL), prefix, sizeof prefix - 1))
-			return m->spans.t1[s] - m->spans.t0[s];
+		if (attempt(m, s) >= 0)
+			return repeated(m, s) ? m->spans.t1[s] - m->spans.t0[s] : 0;
 	return 0;
 }
 
@@ -122,10 +160,7 @@ bool tide__break_add(const tide_model *m, const tide_compile_keys *k, uint32_t s
 	b.reason = reason_of(text);
 	b.explanation = after(text, "\n  Explanation: ");
 	b.hint = after(text, "\n  Hint: ");
-	const char *more = memmem(text.s, text.n, "\n  Developer debug context", 26);
-	b.suggestion = tide__break_suggestion((tide_slice){
-		b.reason.s, (size_t)((more && more > b.reason.s ? more : b.reason.s + b.reason.n) -
-				     b.reason.s) });
+	b.suggestion = tide__break_suggestion(told(text, b.reason));
 	b.file = tide__attr_text(m, span, k->file);
 	b.id = tide__attr_text(m, span, k->compile_id);
 	b.line = tide__attr_number(m, span, k->line);

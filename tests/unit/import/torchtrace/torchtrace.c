@@ -75,7 +75,15 @@ static const char log_text[] = P
 	"{\"artifact\": {\"name\": \"dynamo_graph_break_reason\"}, \"frame_id\": 0, "
 	"\"frame_compile_id\": 0}\n\tGraph break in user code at /m.py:7\n\tGraph Break Reason: x\n"
 	"\t\n\tCall of numpy\n\t  Explanation: why\n\t  Hint: do that\n" P
-	"{\"chromium_event\": {}}\n\t{\"name\": \"compile_attempt_0\", \"ph\": \"E\", \"ts\": 25.5}\n"
+	"{\"chromium_event\": {}}\n\t{\"name\": \"compile_attempt_0\", \"ph\": \"E\", \"ts\": 25.5}\n" P
+	"{\"chromium_event\": {}}\n\t{\"name\": \"compile_attempt_1\", \"ph\": \"B\", \"ts\": 26}\n" P
+	"{\"artifact\": {\"name\": \"dynamo_graph_break_reason\"}, \"frame_id\": 0, "
+	"\"frame_compile_id\": 0}\n\tGraph break in user code at /m.py:8\n"
+	"\tGraph Break Reason: Call of open\n\t  Explanation: not traced\n"
+	"\t  Hint: for a logging function (e.g. `print`), ...\n" P
+	"{\"chromium_event\": {}}\n\t{\"name\": \"compile_attempt_1\", \"ph\": \"E\", \"ts\": 30}\n" P
+	"{\"chromium_event\": {}}\n\t{\"name\": \"compile_attempt_0\", \"ph\": \"B\", \"ts\": 31}\n" P
+	"{\"chromium_event\": {}}\n\t{\"name\": \"compile_attempt_0\", \"ph\": \"E\", \"ts\": 32}\n"
 	"nonsense\n" P "{\"compilation_metrics\": {\"co_name\": \"f\", \"co_filename\": \"/m.py\", "
 	"\"dynamo_cumulative_compile_time_us\": 20}, \"frame_id\": 0, \"frame_compile_id\": 0}\n";
 
@@ -106,13 +114,19 @@ static void report(void **state)
 	assert_int_equal(r.n_units, 1);
 	assert_int_equal(r.units[0].total_ns, 20000);
 	assert_string_equal(tide__text(m, r.units[0].function, NULL), "f");
-	assert_int_equal(r.n_breaks, 1);
+	assert_int_equal(r.n_breaks, 2);
 	const tide_graph_break *b = &r.breaks[0];
 	assert_int_equal(b->line, 7);
 	assert_int_equal(b->retrace_ns, 15500);
 	assert_memory_equal(b->reason.s, "Call of numpy", b->reason.n);
 	assert_memory_equal(b->hint.s, "do that", b->hint.n);
 	assert_string_equal(b->suggestion, "Use PyTorch operations instead of NumPy");
+	b = &r.breaks[1]; /* its attempt was the last one of the frame: nothing is traced again */
+	assert_int_equal(b->line, 8);
+	assert_int_equal(b->retrace_ns, 0);
+	assert_int_equal(b->reason.n, strlen("Call of open"));
+	assert_memory_equal(b->reason.s, "Call of open", b->reason.n);
+	assert_string_equal(b->suggestion, "Review and refactor to use supported operations");
 	tide__compile_report_free(&r);
 	tide__model_free(m);
 }
