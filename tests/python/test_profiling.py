@@ -104,6 +104,10 @@ class Faces(unittest.TestCase):
         self.assertIsNone(TimelineGenerator().export_visualization_data(data)["summary"]["gpu_time_ms"])
         report = HTAAnalyzer(self.folder).analyze_trace(str(path))
         self.assertEqual(set(report.comm_breakdown.values()), {None})
+        path.write_text(json.dumps({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 0, "dur": 50, "args": {"stream": 7, "device": 0}}]}))
+        data = TimelineGenerator().from_chrome_trace(path)  # and without rows of the host
+        self.assertEqual((data.has_cpu_time, data.cpu_active_time_us, data.has_gpu_time), (False, 0.0, True))
+        self.assertEqual({k: v for k, v in data.summary().items() if v is None}, dict.fromkeys(("cpu_time_ms", "overlap_ms", "cpu_utilization")))
 
     def test_hta(self) -> None:
         from tidemark.profiling import HTAAnalyzer
@@ -335,9 +339,14 @@ class WithTorch(unittest.TestCase):
         """A session without ops has a flame graph of 0 µs, not of bytes."""
         from tidemark.profiling import UnifiedProfiler
 
-        with UnifiedProfiler(self.folder, with_stack=False).profile("empty") as session:
+        profiler = UnifiedProfiler(self.folder, with_stack=False)
+        with profiler.profile("empty") as session:
             pass
         self.assertEqual((session.flame_graph_data["value"], session.flame_graph_data["kind"]), (0, "cpu"))
+        self.assertEqual((session.has_cpu_time, session.cpu_time_ms), (False, 0.0))  # unknown: null in documents
+        self.assertIsNone(json.loads(pathlib.Path(profiler.export_summary(session, os.path.join(self.folder, "e.json"))).read_text())["timing"]["cpu_ms"])
+        self.assertIsNone(profiler.compare_sessions(session, session)["timing_diff"]["cpu_ms"])
+        self.assertTrue(all(p["allocated_mb"] > 0 for p in session.memory_timeline), session.memory_timeline)  # the model was alive all the time
 
     def test_lost_recording(self) -> None:
         """The program's own exception is the one that is raised, also when its recording is gone."""
@@ -436,6 +445,8 @@ class WithTorch(unittest.TestCase):
         self.assertEqual(set(document), {"timeline", "peak_analysis", "markers"})
         profiler.reset()
         self.assertEqual((profiler.get_timeline(), profiler.get_peak_analysis()), ([], {}))
+        empty = MemoryProfiler().get_memory_snapshot()
+        self.assertEqual((empty["total_allocated_mb"], set(empty["allocations_by_size"].values())), (None, {None}))
 
     def test_memory_by_threads(self) -> None:
         """Threads that track at once share a recording; nothing is left behind when the profiler is gone."""

@@ -39,6 +39,7 @@ class Recording:
         self.recorder = "tidemark"
         self.why: str | None = None  # the reason why torch.profiler recorded
         self.wall_ms = 0.0
+        self.began_ns = 0  # Unix time at which the block began; 0: with the recording
         self.flops: dict[str, int] | None = None  # by op; only from torch.profiler
 
 
@@ -139,6 +140,7 @@ def _end(fresh: bool) -> None:
 
 @contextlib.contextmanager
 def _own(torch: Any, r: Recording, fresh: bool, cuda: Any) -> Iterator[Recording]:
+    r.began_ns = time.time_ns()
     begin = time.perf_counter()
     try:
         yield r

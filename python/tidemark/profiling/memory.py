@@ -263,7 +263,8 @@ class MemoryProfiler:
         return found
 
     def get_memory_snapshot(self) -> dict[str, Any]:
-        """Returns the live allocations at the end of the recording, and the current segments of CUDA's allocator, if there is one."""
+        """Returns the live allocations at the end of the recording (None: nothing was tracked), and the current segments of CUDA's allocator, if there
+        is one."""
         import torch
 
         trace = self._read()
@@ -281,8 +282,8 @@ class MemoryProfiler:
         if torch.cuda.is_available():
             segments = [{"address": s["address"], "size_mb": s["total_size"] / MB, "allocated_size_mb": s["allocated_size"] / MB, "device": s["device"]}
                         for s in torch.cuda.memory_snapshot()]
-        return {"segments": segments, "total_allocated_mb": total / MB, "total_reserved_mb": sum(s["size_mb"] for s in segments) if segments else None,
-                "allocations_by_size": sizes}
+        return {"segments": segments, "total_allocated_mb": total / MB if trace else None, "total_reserved_mb": sum(s["size_mb"] for s in segments) if segments else None,
+                "allocations_by_size": sizes if trace else dict.fromkeys(sizes)}
 
     def export(self, path: str | os.PathLike[str], format: str = "json") -> str:
         document = {"timeline": self.get_timeline(), "peak_analysis": self.get_peak_analysis(), "markers": self.markers()}

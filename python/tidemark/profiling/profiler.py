@@ -46,7 +46,7 @@ class ProfileSession:
     name: str = ""
     total_time_ms: float = 0.0
     cuda_time_ms: float = 0.0  # busy time of the device, a union of intervals; unknown, not 0, unless has_gpu_time
-    cpu_time_ms: float = 0.0  # busy time of the host
+    cpu_time_ms: float = 0.0  # busy time of the host; unknown, not 0, unless has_cpu_time
     peak_memory_mb: float | None = None
     allocated_memory_mb: float | None = None
     reserved_memory_mb: float | None = None
@@ -68,6 +68,7 @@ class ProfileSession:
     recorder: str = "tidemark"  # or "torch.profiler", and then why
     why: str | None = None
     has_gpu_time: bool = False  # False: no device work was recorded
+    has_cpu_time: bool = False  # False: no op of the host was recorded
     flops: dict[str, int] | None = None  # by op, with recorder="torch" and with_flops
 
 
@@ -162,10 +163,10 @@ class UnifiedProfiler:
         trace = Trace(path)
         session.timeline_data = trace.timeline()["summary"]
         assert session.timeline_data is not None
-        gpu = session.timeline_data["gpu_time_ms"]
-        session.has_gpu_time = gpu is not None
-        session.cuda_time_ms, session.cpu_time_ms = gpu or 0.0, session.timeline_data["cpu_time_ms"] or 0.0
-        self._memory(session, trace, cuda)
+        gpu, cpu = session.timeline_data["gpu_time_ms"], session.timeline_data["cpu_time_ms"]
+        session.has_gpu_time, session.has_cpu_time = gpu is not None, cpu is not None
+        session.cuda_time_ms, session.cpu_time_ms = gpu or 0.0, cpu or 0.0
+        self._memory(session, trace, recording, cuda)
         self._kernels(session, trace)
         if self.enable_flame_graph:
             self._flame(session, path)
@@ -188,20 +189,23 @@ class UnifiedProfiler:
         else:
             session.trace_path = path
 
-    def _memory(self, session: ProfileSession, trace: Trace, cuda: Any) -> None:
+    def _memory(self, session: ProfileSession, trace: Trace, recording: Recording, cuda: Any) -> None:
         if cuda:
             session.peak_memory_mb = cuda.max_memory_allocated() / MB
             session.allocated_memory_mb = cuda.memory_allocated() / MB
             session.reserved_memory_mb = cuda.memory_reserved() / MB
         if not self.enable_memory:
             return
-        devices = [d for d in trace.memory()["devices"] if d["totals"]["allocs"]]
+        memory = trace.memory()
+        devices = [d for d in memory["devices"] if d["totals"]["allocs"]]
         devices.sort(key=lambda d: d["device"] == "cpu")
         if not devices:
             return
         totals, series = devices[0]["totals"], devices[0].get("live_series_bytes") or []
         step = trace.native.end / 1e6 / max(len(series), 1)
-        session.memory_timeline = [{"time_ms": (i + 1) * step, "allocated_mb": b / MB} for i, b in enumerate(series)]
+        # Before the block began, the recorder was still learning which tensors are alive.
+        began = (recording.began_ns - memory["start_wall_ns"]) / 1e6 if recording.began_ns and memory["start_wall_ns"] else 0.0
+        session.memory_timeline = [{"time_ms": (i + 1) * step, "allocated_mb": b / MB} for i, b in enumerate(series) if i * step >= began or i + 1 == len(series)]
         if not cuda:
             session.peak_memory_mb, session.allocated_memory_mb = totals["peak_bytes"] / MB, totals["live_bytes"] / MB
 
@@ -271,16 +275,18 @@ class UnifiedProfiler:
         changes.sort(key=lambda c: -abs(c.get("baseline_us", 0) - c.get("optimized_us", 0)))
         known = baseline.peak_memory_mb is not None and optimized.peak_memory_mb is not None
         timed = baseline.has_gpu_time and optimized.has_gpu_time
+        host = baseline.has_cpu_time and optimized.has_cpu_time
         return {"speedup": baseline.total_time_ms / optimized.total_time_ms if optimized.total_time_ms else 0,
                 "timing_diff": {"total_ms": baseline.total_time_ms - optimized.total_time_ms, "cuda_ms": baseline.cuda_time_ms - optimized.cuda_time_ms if timed else None,
-                                "cpu_ms": baseline.cpu_time_ms - optimized.cpu_time_ms},
+                                "cpu_ms": baseline.cpu_time_ms - optimized.cpu_time_ms if host else None},
                 "memory_diff": {"peak_mb": (baseline.peak_memory_mb or 0) - (optimized.peak_memory_mb or 0) if known else None},
                 "kernel_changes": changes[:20]}
 
     def export_summary(self, session: ProfileSession, path: str | os.PathLike[str]) -> str:
         document = {
             "name": session.name, "iterations": session.iterations,
-            "timing": {"total_ms": session.total_time_ms, "cuda_ms": session.cuda_time_ms if session.has_gpu_time else None, "cpu_ms": session.cpu_time_ms},
+            "timing": {"total_ms": session.total_time_ms, "cuda_ms": session.cuda_time_ms if session.has_gpu_time else None,
+                       "cpu_ms": session.cpu_time_ms if session.has_cpu_time else None},
             "memory": {"peak_mb": session.peak_memory_mb, "allocated_mb": session.allocated_memory_mb, "reserved_mb": session.reserved_memory_mb},
             "kernels": [{"name": k.name, "duration_us": k.duration_us, "call_count": k.call_count, "grid": k.grid, "block": k.block,
                          "registers_per_thread": k.registers_per_thread, "shared_memory_bytes": k.shared_memory_bytes, "stream": k.stream}

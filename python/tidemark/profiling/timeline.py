@@ -45,6 +45,7 @@ class TimelineData:
     overlap_time_us: float = 0.0
     trace_path: str | None = None
     has_gpu_time: bool = False  # False: the trace has no device rows, and the device's times are unknown, not 0
+    has_cpu_time: bool = False  # the same for rows of the host
 
     @property
     def cpu_utilization(self) -> float:
@@ -58,7 +59,9 @@ class TimelineData:
         """Returns the summary; None is unknown."""
         known = {"total_time_ms": self.total_time_us / 1000, "cpu_time_ms": self.cpu_active_time_us / 1000, "gpu_time_ms": self.gpu_active_time_us / 1000,
                 "overlap_ms": self.overlap_time_us / 1000, "cpu_utilization": self.cpu_utilization, "gpu_utilization": self.gpu_utilization}
-        return {k: None if not self.has_gpu_time and k in ("gpu_time_ms", "overlap_ms", "gpu_utilization") else v for k, v in known.items()}
+        unknown = set() if self.has_gpu_time else {"gpu_time_ms", "overlap_ms", "gpu_utilization"}
+        unknown |= set() if self.has_cpu_time else {"cpu_time_ms", "overlap_ms", "cpu_utilization"}
+        return {k: None if k in unknown else v for k, v in known.items()}
 
 
 def union_us(intervals: list[tuple[float, float]]) -> float:
@@ -92,7 +95,8 @@ class TimelineGenerator:
         summary = trace.timeline()["summary"]
         data = TimelineData(events=self._events(trace), total_time_us=summary["total_time_us"], cpu_active_time_us=summary["cpu_active_time_us"] or 0.0,
                             gpu_active_time_us=summary["gpu_active_time_us"] or 0.0,  # null: no device rows
-                            overlap_time_us=summary["overlap_time_us"] or 0.0, trace_path=path, has_gpu_time=summary["gpu_active_time_us"] is not None)
+                            overlap_time_us=summary["overlap_time_us"] or 0.0, trace_path=path, has_gpu_time=summary["gpu_active_time_us"] is not None,
+                            has_cpu_time=summary["cpu_active_time_us"] is not None)
         for e in data.events:
             if e.event_type in _GPU:
                 data.gpu_events.append(e)
