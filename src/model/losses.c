@@ -7,36 +7,40 @@
 #include <string.h>
 
 static const tide_loss_kind kinds[] = {
-	{ "events", "events lost while recording: %s" },
-	{ "rings_cut", "the ring file was truncated while recording: later events are missing" },
+	{ "events", "events lost while recording: %s", .part = true },
+	{ "rings_cut", "the ring file was truncated while recording: later events are missing",
+	  .part = true },
 	{ "window_events",
 	  "events before the part that was kept (run --max-size), left out: %s; blocks "
-	  "that were live are carried over" },
-	{ "window_blocks", "live blocks that could not be carried over, for lack of memory: %s" },
-	{ "left_out_events",
-	  "only the beginning was read, for lack of memory; events left out: %s" },
-	{ "missing_events", "recorded events missing from the file: %s" },
-	{ "missing_slots", "ring slots missing from the file: %s" },
+	  "that were live are carried over",
+	  .part = true },
+	{ "window_blocks", "live blocks that could not be carried over, for lack of memory: %s",
+	  .part = true },
+	{ "left_out_events", "only the beginning was read, for lack of memory; events left out: %s",
+	  .part = true },
+	{ "missing_events", "recorded events missing from the file: %s", .part = true },
+	{ "missing_slots", "ring slots missing from the file: %s", .part = true },
 	{ "truncated_at", "the file is truncated at byte %s%t; everything before it was read",
 	  .place = true, .why = "damage", .covered_by = { "compressed_at" },
-	  .before = "truncated_at_byte" },
-	{ "truncated_traces", "truncated traces: %s" },
-	{ "corrupt_traces", "damaged traces: %s" },
+	  .before = "truncated_at_byte", .part = true },
+	{ "truncated_traces", "truncated traces: %s", .part = true },
+	{ "corrupt_traces", "damaged traces: %s", .part = true },
 	{ "compressed_at",
 	  "the compressed data cannot be read from byte %s on%t; everything before it "
 	  "was read",
-	  .place = true, .why = "compressed_input", .before = "compressed_at_byte" },
-	{ "compressed_traces", "traces whose compressed data cannot be read to the end: %s" },
+	  .place = true, .why = "compressed_input", .before = "compressed_at_byte", .part = true },
+	{ "compressed_traces", "traces whose compressed data cannot be read to the end: %s",
+	  .part = true },
 	{ "corrupt_at", "the file is damaged at byte %s%t; everything before it was read",
-	  .place = true, .why = "damage" },
+	  .place = true, .why = "damage", .part = true },
 	{ "gap_at", "the file is damaged at byte %s%t; everything before and after it was read",
-	  .place = true, .why = "gap_damage" },
+	  .place = true, .why = "gap_damage", .part = true },
 	{ "gap_bytes", "damaged bytes skipped: %s" },
 	{ "head", "%s" },
 	{ "not_closed",
 	  "the recording was not closed and there is no ring file beside it: its last "
 	  "events are missing",
-	  .covered_by = { "compressed_at" } },
+	  .covered_by = { "compressed_at" }, .part = true },
 	{ "repeated_chunks", "chunks left out because they repeat others: %s" },
 	{ "unknown_chunks", "chunks of an unknown kind, skipped: %s" },
 	{ "unknown_records", "records of an unknown kind, skipped: %s" },
@@ -56,10 +60,12 @@ static const tide_loss_kind kinds[] = {
 	{ "clock_uncalibrated", "the clock has no calibration points: times are estimates" },
 	{ "history_wrapped",
 	  "allocations and segments whose events are no longer in the history (it "
-	  "wrapped or was restarted): %s" },
+	  "wrapped or was restarted): %s",
+	  .part = true },
 	{ "no_history",
 	  "the snapshot has no history, only the final state; allocations with unknown "
-	  "past: %s" },
+	  "past: %s",
+	  .part = true },
 	{ "times_unknown",
 	  "events without a time: %s; their order is correct, and the times shown only "
 	  "count them, 1 ns each" },
@@ -181,6 +187,18 @@ bool tide__loss_is_place(const char *key)
 {
 	const tide_loss_kind *k = tide__loss_kind_of(key);
 	return k && k->place;
+}
+
+bool tide__lacks_part(const tide_model *m)
+{
+	for (size_t i = 0; i < m->facts.n; i++) {
+		tide_loss l;
+		const tide_loss_kind *k =
+			tide__loss_at(m, i, &l) ? tide__loss_kind_of(l.key) : NULL;
+		if (k && k->part)
+			return true;
+	}
+	return false;
 }
 
 const char *tide__loss_now(const char *key)

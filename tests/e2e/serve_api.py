@@ -471,6 +471,17 @@ def runs(folder):
         assert (rows["r2.json"], rows["r1.json"], rows["r0.json"]) == (["peak>+1MiB", "step_time>1.2ms"], ["peak>+1MiB"], []), rows
         for wrong in ("peek%3E%2B5%25", "gpu_time%3E%2B5%25", "count(a)%3E%2B5", "peak%3E5%25", "peak"):
             assert s.ask(f"/api/runs?fail_if={wrong}")[0] == 400, wrong
+        cut = folder / "cut.json"  # of a run between r1 and r2 the end is missing: its figures are lower bounds
+        run_trace(cut, 1_700_000_001_500_000, 10 * mib, 100)
+        whole = cut.read_text()
+        devices = whole[whole.index('"deviceProperties"'):-1]
+        cut.write_text("{" + devices + ", " + whole[1:whole.index(', "deviceProperties"') - 40])
+        rows = wait_for("the truncated run", lambda: (lambda r: r if r.get("cut.json", {}).get("indexed") else None)({r["name"]: r for r in s.json("/api/runs")["runs"]}))
+        part = rows["cut.json"]
+        assert (part["partial"], part["peak_bytes"], part["before"], part["peak_change_pct"], part["regression"]) == (True, 10 * mib, None, None, False), part
+        assert rows["r2.json"]["before"] == rows["r1.json"]["id"] and not rows["r2.json"]["partial"], "no run is compared with a part of one"
+        cut.unlink()
+        wait_for("the file gone", lambda: "cut.json" not in {r["name"] for r in s.json("/api/runs")["runs"]})
         plain, wrap = s.json("/api/profiler/hta"), s.json("/api/profiler/hta?wrap=1")
         assert wrap["result"] == plain and (wrap["tool"], wrap["status"], wrap["success"], wrap["arguments"]) == ("profiler.hta", "ok", True, {}), wrap
         assert wrap["duration_ms"] >= 0 and re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", wrap["timestamp"]) and "error" not in wrap

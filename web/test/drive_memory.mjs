@@ -160,6 +160,8 @@ async function ooms(page, file) {
     facts.forEach((text, k) => assert.equal(text, size(want[k]), `line ${k} of request ${i}`));
     const held = await panel.locator('.bars b').allTextContents();
     assert.deepEqual(held, o.holders.slice(0, 6).map((h) => size(h.bytes)));
+    const cut = await panel.locator('.bars .name').evaluateAll((all) => all.filter((e) => e.textContent.includes('…') || e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent));
+    assert.deepEqual(cut, [], 'names of callers are whole');
     assert.deepEqual(await panel.locator('.bars span').allTextContents(), o.holders.slice(0, 6).map((h) => (h.enough === 'yes' ? 'enough' : '')));
   }
 }

@@ -136,6 +136,7 @@ static bool from_marks(const tide_model *m, tide_steps *s, size_t *cap)
 			s->v[s->n - 1].t1 = k.v[i].t;
 		ok = push(s, cap, (tide_step){ k.v[i].number, k.v[i].t, m->t_end });
 	}
+	s->unended = s->n > 1 && !k.ended;
 	s->n -= s->n > 1;
 	s->early = k.early && s->n > 1; /* a single mark is a step itself */
 	s->source = TIDE_STEPS_MARKS;

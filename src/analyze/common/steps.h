@@ -33,7 +33,8 @@ typedef struct tide_step {
 typedef struct tide_steps {
 	tide_step *v; /* owned; sorted by (t0, number); profiler step numbers are distinct */
 	size_t n;
-	bool early; /* the last step ends before all of its work is done (step_marks.h) */
+	bool early;   /* the last step ends before all of its work is done (step_marks.h) */
+	bool unended; /* a last step, which is not in v, has a mark at its beginning and no end */
 	tide_step_source source;
 	tide_str name; /* RANGES: name of the range */
 } tide_steps;

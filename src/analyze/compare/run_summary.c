@@ -10,6 +10,7 @@
 #include "analyze/compile/compile_report.h"
 #include "analyze/memory/usage.h"
 #include "base/mem.h"
+#include "model/losses.h"
 #include "model/names.h"
 
 /* ---- the program ---- */
@@ -192,6 +193,7 @@ tide_code tide__run_summarize(const tide_model *m, tide_run_summary *out, tide_e
 	for (size_t p = 1; p < m->processes.n && out->rank < 0; p++)
 		out->rank = m->processes.rank[p];
 	out->losses = losses(m);
+	out->partial = tide__lacks_part(m);
 	tide_code rc = memory(m, out, err);
 	rc = rc == TIDE_OK ? steps(m, out, err) : rc;
 	rc = rc == TIDE_OK ? device_time(m, out, err) : rc;

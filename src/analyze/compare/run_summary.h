@@ -23,8 +23,9 @@ typedef struct tide_run_summary { /* -1 = unknown */
 	int64_t steps;
 	int64_t busy_ppm; /* device busy, millionths of its time window */
 	int64_t rank;
-	int64_t compile_ns, graph_breaks;	/* of a compile log */
-	uint64_t losses;			/* number of loss.* facts */
+	int64_t compile_ns, graph_breaks; /* of a compile log */
+	uint64_t losses;		  /* number of loss.* facts */
+	bool partial; /* a part of the run is missing: peak and duration are lower bounds */
 	uint8_t n_spark, spark[TIDE_RUN_SPARK]; /* memory over time, 0 .. 31 of its highest */
 } tide_run_summary;
 

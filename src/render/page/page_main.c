@@ -172,8 +172,10 @@ static bool steps(tide_json *j, const tide_model *m, tide_error *err)
 {
 	tide_steps s;
 	bool ok = tide__steps_find(m, &s, err) == TIDE_OK;
-	if (ok)
+	if (ok) {
 		tide__json_kuint(j, "steps", s.n);
+		tide__json_kbool(j, "unended_step", s.unended);
+	}
 	tide__steps_free(&s);
 	return ok;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* /api/runs: every recording with its figures, grouped by program, each run compared with the
- * previous one; exports of a session belong to its recording; /api/runs/ID/note writes tags and a
+ * previous whole one; exports of a session belong to its recording; /api/runs/ID/note writes tags and a
  * note (POST). */
 #include <stdlib.h>
 #include <string.h>
@@ -55,8 +55,18 @@ static int newest_first(const void *a, const void *b)
 	return x->when != y->when ? (x->when > y->when ? -1 : 1) : strcmp(x->r->path, y->r->path);
 }
 
+/* Returns whether the figures of a run are those of the whole run, so that others may be compared
+ * with it. */
+static bool is_whole(const item *x)
+{
+	return x->run->known && !x->run->s.partial && x->r->writer != TIDE_WRITER_RUNNING;
+}
+
+/* Links every run with the previous whole one of its group. A partial run is not compared: it may
+ * have been as large and as slow as the others. */
 static void link_groups(item *v, size_t n, item **copy)
 {
+	const item *whole = NULL; /* the last one of the group */
 	/* sorts a copy by group, so that pointers of `before` stay valid */
 	memcpy(*copy, v, n * sizeof *v);
 	if (n)
@@ -65,7 +75,9 @@ static void link_groups(item *v, size_t n, item **copy)
 		item *x = &(*copy)[i];
 		bool grouped = i && x->run->known && x->run->s.program[0] && x[-1].run->known &&
 			       !group_order(x, x - 1);
-		x->before = grouped ? x - 1 : NULL;
+		whole = grouped ? whole : NULL;
+		x->before = x->run->s.partial ? NULL : whole;
+		whole = is_whole(x) ? x : whole;
 	}
 }
 
@@ -198,6 +210,7 @@ static void put_item(tide_json *j, const item *x, const limits *l, const item *e
 	else
 		tide__json_knull(j, "gpu_busy_pct");
 	tide__json_kuint_if(j, "losses", k, s->losses);
+	tide__json_kbool(j, "partial", k && s->partial);
 	put_spark(j, u);
 	tide__json_kstr(j, "before", x->before ? x->before->r->id : NULL);
 	tide__run_change_json(j, "peak_change_pct", b ? b->peak_bytes : -1, k ? s->peak_bytes : -1);

@@ -150,6 +150,7 @@ static void put_figures(tide_json *j, const tide_run_item *x)
 	bool k = x->run->known;
 	tide__json_kint_if(j, "peak_bytes", k && s->peak_bytes >= 0, s->peak_bytes);
 	tide__json_kint_if(j, "step_ns", k && s->step_ns >= 0, s->step_ns);
+	tide__json_kbool(j, "partial", k && s->partial);
 }
 
 /* Writes the trend of a group; runs of unknown programs are unrelated and have none. */

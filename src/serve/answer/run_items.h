@@ -10,11 +10,13 @@
 typedef struct tide_run_item {
 	const tide_rec *r;
 	const tide_run *run;
-	const struct tide_run_item *before; /* the previous run; NULL = none */
-	const tide_rec *of;		    /* the recording that it is an export of; NULL = none */
-	int64_t when;			    /* ns, Unix time */
-	bool worse;			    /* crosses a limit */
-	bool worse_peak, worse_step;	    /* one on this figure */
+	const struct tide_run_item
+		*before;	     /* the previous whole run; NULL = none, or the run itself
+					     * is partial */
+	const tide_rec *of;	     /* the recording that it is an export of; NULL = none */
+	int64_t when;		     /* ns, Unix time */
+	bool worse;		     /* crosses a limit */
+	bool worse_peak, worse_step; /* one on this figure */
 } tide_run_item;
 
 /* Sets `of` of every export: NAME.json, NAME.json.gz and NAME_memory.pickle beside NAME.tide are

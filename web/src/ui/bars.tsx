@@ -11,19 +11,20 @@ export interface Bar {
   over?: boolean; // beyond the limit
 }
 
-/** `full` is the length of a whole row; `limit` a line across all of them. A pick without a part is of the row. */
 /** Shortens a long name, keeping both ends: modules and paths differ in their last parts. */
 export const middle = (name: string, most = 46): string => (name.length <= most ? name : `${name.slice(0, most / 2 - 6)}…${name.slice(-(most / 2 + 5))}`);
 
-export function Bars({ rows, full, limit, onPick, ...rest }: { rows: readonly Bar[]; full: number; limit?: number; onPick: (row: number, part?: number) => void } & Record<`data-${string}`, string>) {
+/** `full` is the length of a whole row; `limit` a line across all of them; `whole` shows names at full length, in several lines (call
+ * stacks). A pick without a part is of the row. */
+export function Bars({ rows, full, limit, whole, onPick, ...rest }: { rows: readonly Bar[]; full: number; limit?: number; whole?: boolean; onPick: (row: number, part?: number) => void } & Record<`data-${string}`, string>) {
   const pct = (v: number) => `${(100 * v) / full}%`;
   return (
-    <div class="bars" role="list" {...rest}>
+    <div class={whole ? 'bars whole' : 'bars'} role="list" {...rest}>
       {rows.map((r, n) => {
         let at = 0;
         return (
           <div key={n} class={r.over ? 'row over' : 'row'} role="listitem">
-            <button class="name" title={r.title ?? r.name} onClick={() => onPick(n)}>{middle(r.name)}</button>
+            <button class="name" title={r.title ?? r.name} onClick={() => onPick(n)}>{whole ? r.name : middle(r.name)}</button>
             <svg width="100%" role="img" aria-label={`${r.name}: ${r.value} ${r.more ?? ''}`}>
               {r.parts.map((p, i) => {
                 at += p.size;

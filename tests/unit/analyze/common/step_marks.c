@@ -16,6 +16,7 @@ static const struct row {
 	const char *name, *what;
 	const char *steps; /* number:from-to */
 	size_t n, unlike;
+	bool unended; /* the last mark begins a step without an end */
 } rows[] = {
 	{ "nothing is said", "foaoaoaw", "0:0-20 1:20-40 2:40-60", 3 },
 	{ "at the beginning", "0o1o2oww", "0:0-20 1:20-40 2:40-53", 2, 1 },
@@ -28,8 +29,8 @@ static const struct row {
 	{ "at the end, a step of the optimizer's in every second turn", "fw0wo1ww2wo3w",
 	  "0:0-20 1:20-50 2:50-80 3:80-110", 4 },
 	{ "at the beginning, the last turn is cut short", "0fo1o2ww", "0:0-30 1:30-50", 2 },
-	{ "no optimizer", "w0w1w2ww", "0:10-30 1:30-50", 2 },
-	{ "no optimizer, a model", "f0w1w2ww", "0:10-30 1:30-50", 2 },
+	{ "no optimizer", "w0w1w2ww", "0:10-30 1:30-50", 2, .unended = true },
+	{ "no optimizer, a model", "f0w1w2ww", "0:10-30 1:30-50", 2, .unended = true },
 	{ "a model that only runs", "wfwww", "0:10-50", 1 },
 	{ "said once, at the end", "foa5w", "5:0-30", 1 },
 	{ "said once, at the beginning", "5ow", "5:0-13", 1 },
@@ -75,6 +76,8 @@ static void habits(void **state)
 				 s.v[k].t0, s.v[k].t1);
 		if (strcmp(got, rows[i].steps))
 			fail_msg("%s: %s, not %s", rows[i].name, got, rows[i].steps);
+		if (s.unended != rows[i].unended)
+			fail_msg("%s: unended %d", rows[i].name, s.unended);
 		assert_int_equal(tide__find_step_boundaries(m, 0, 0, &b), TIDE_OK);
 		if (b.n != rows[i].n || b.unlike != rows[i].unlike)
 			fail_msg("%s: %zu + %zu steps", rows[i].name, b.n, b.unlike);

@@ -55,6 +55,31 @@ static void test_device(void **state)
 	tide__model_free(m);
 }
 
+/* Figures of a part of a run are lower bounds; other losses leave it whole. */
+static void test_partial(void **state)
+{
+	static const struct {
+		const char *loss;
+		bool partial;
+	} rows[] = { { "loss.alloc_overlaps", false },
+		     { "loss.truncated_at", true },
+		     { "loss.events", true },
+		     { "loss.not_closed", true } };
+	tide_run_summary s;
+	tide_model *m = some_model(3, 30, 20);
+	summarize(m, &s);
+	assert_false(s.partial);
+	tide__model_free(m);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		m = some_model(3, 30, 20);
+		assert_true(tide__fact_set_number(m, rows[i].loss, 7));
+		summarize(m, &s);
+		if (s.partial != rows[i].partial || s.losses != 1)
+			fail_msg("%s: %d", rows[i].loss, s.partial);
+		tide__model_free(m);
+	}
+}
+
 /* Makes steps of two spans of a host thread. */
 static void add_steps(tide_model *m)
 {
@@ -90,6 +115,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_session),
 					    cmocka_unit_test(test_no_clock),
+					    cmocka_unit_test(test_partial),
 					    cmocka_unit_test(test_device) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

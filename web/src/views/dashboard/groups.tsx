@@ -23,8 +23,8 @@ function Trend({ of, value, bad, what }: { of: readonly Point[]; value: (p: Poin
   const worse = known.filter(bad).length;
   return (
     <svg class="spark trendline" width={W} height={H} viewBox={`0 0 ${W} ${H}`} role="img" aria-label={`${what} over ${known.length} runs, ${worse} worse than the run before`}>
-      <polyline points={all.map((v, i) => `${x(i).toFixed(1)},${y(v).toFixed(1)}`).join(' ')} />
-      {known.map((p, i) => (bad(p) || i === known.length - 1) && <circle cx={x(i)} cy={y(all[i])} r={bad(p) ? 3 : 2} class={bad(p) ? 'worse' : ''} />)}
+      <polyline points={known.flatMap((p, i) => (p.partial ? [] : [`${x(i).toFixed(1)},${y(all[i]).toFixed(1)}`])).join(' ')} />
+      {known.map((p, i) => (bad(p) || p.partial || i === known.length - 1) && <circle cx={x(i)} cy={y(all[i])} r={bad(p) ? 3 : 2} class={bad(p) ? 'worse' : p.partial ? 'partial' : ''} />)}
     </svg>
   );
 }
@@ -77,7 +77,7 @@ export function Groups({ all, table }: { all: Runs; table: (runs: Run[], label: 
                   <td class="left"><button class="twist" aria-expanded={is} aria-label={`${is ? 'Close' : 'Open'} ${g.program ?? 'unknown programs'}`} onClick={(e) => { e.stopPropagation(); flip(key); }}>{is ? '▾' : '▸'}</button><span>{g.program ?? 'program not known'}</span></td>
                   <td>{count(g.count)}{g.live > 0 && <> <span class="live running">{g.live} live</span></>}{g.regressions > 0 && <span class="worse"> {g.regressions} worse</span>}</td>
                   <td><a href={`/r/${g.latest}`} title="Open the newest run" onClick={(e) => e.stopPropagation()}>{when(g.latest_ns)}</a></td>
-                  <td>{g.peak_bytes === null ? '–' : <Figure text={bytes(g.peak_bytes)} change={g.peak_change_pct} bad={bad(g.peak_change_pct, 'peak')} />}</td>
+                  <td>{g.peak_bytes === null ? '–' : <Figure text={bytes(g.peak_bytes)} change={g.peak_change_pct} bad={bad(g.peak_change_pct, 'peak')} partial={g.partial} />}</td>
                   <td><Trend of={g.trend} value={(p) => p.peak_bytes} bad={(p) => p.peak_regression} what="peak" /></td>
                   <td>{g.step_ns === null ? '–' : <Figure text={ns(g.step_ns)} change={g.step_change_pct} bad={bad(g.step_change_pct, 'step')} />}</td>
                   <td><Trend of={g.trend} value={(p) => p.step_ns} bad={(p) => p.step_regression} what="step time" /></td>
@@ -88,7 +88,7 @@ export function Groups({ all, table }: { all: Runs; table: (runs: Run[], label: 
           })}
         </tbody>
       </table>
-      <p class="soft hint">{plural(all.groups.length, 'program')}. A red mark is a run that is worse than the one before: {all.fail_if.join(', ')}.</p>
+      <p class="soft hint">{plural(all.groups.length, 'program')}. A red mark is a run that is worse than the one before: {all.fail_if.join(', ')}.{all.groups.some((g) => g.trend.some((p) => p.partial)) && ' A ring is a partial run, which is not compared.'}</p>
     </div>
   );
 }

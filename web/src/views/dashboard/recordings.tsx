@@ -18,7 +18,7 @@ export function status(r: Recording): string {
 }
 
 /** Returns the note beside a name; nothing for a recording without problems. */
-const told = (r: Run): string => (status(r) !== 'in memory' && status(r)) || (r.unreadable ? 'cannot be read' : '');
+const told = (r: Run): string => (status(r) !== 'in memory' && status(r)) || (r.unreadable ? 'cannot be read' : r.partial ? 'a part is missing' : '');
 
 /** Returns the start of a recording; if unknown, the time of its file. */
 const began = (r: Run): number => r.start_ns ?? r.modified_ns;
@@ -107,7 +107,7 @@ const changed = (r: Run, pct: number | null): number | null => (r.writer === 'ru
 /** Peak and step time, with their change since the previous run if there is space. */
 const main = (all: Runs, small: boolean) => [
   col<Run>('Peak', (r) => known(r.peak_bytes), or(bytes), {
-    show: (r) => <Figure text={or(bytes)(known(r.peak_bytes))} change={changed(r, r.peak_change_pct)} bad={(r.peak_change_pct ?? 0) > limit(all.fail_if, 'peak')} brief={small} />,
+    show: (r) => <Figure text={or(bytes)(known(r.peak_bytes))} change={changed(r, r.peak_change_pct)} bad={(r.peak_change_pct ?? 0) > limit(all.fail_if, 'peak')} brief={small} partial={r.partial && r.peak_bytes !== null} />,
   }),
   col<Run>('Step', (r) => known(r.step_ns), or(ns), {
     show: (r) => <Figure text={or(ns)(known(r.step_ns))} change={changed(r, r.step_change_pct)} bad={(r.step_change_pct ?? 0) > limit(all.fail_if, 'step')} brief={small} />,

@@ -20,6 +20,7 @@ export interface Run extends Recording {
   step_ns: number | null;
   gpu_busy_pct: number | null;
   losses: number | null;
+  partial: boolean; // a part of the run is missing: its figures are lower bounds and are not compared
   spark: string | null;
   before: string | null;
   peak_change_pct: number | null;
@@ -40,6 +41,7 @@ export interface Group {
   latest_ns: number;
   peak_bytes: number | null;
   step_ns: number | null;
+  partial: boolean;
   peak_change_pct: number | null;
   step_change_pct: number | null;
   trend: Point[]; // oldest first
@@ -50,7 +52,10 @@ export interface Point {
   step_ns: number | null;
   peak_regression: boolean;
   step_regression: boolean;
+  partial: boolean;
 }
+
+export const PARTIAL = 'a part of this run is missing, so it may have been higher; it is not compared with other runs';
 
 export interface Runs {
   count: number;
@@ -82,10 +87,10 @@ export function Spark({ of }: { of: string | null }) {
 export const signed = (pct: number): string => `${pct > 0 ? '+' : ''}${pct.toFixed(1)} %`;
 
 /** A figure and its change since the previous run, with a mark of its direction; brief: only a regression, as a mark. */
-export function Figure({ text, change, bad, brief }: { text: string; change: number | null; bad: boolean; brief?: boolean }) {
+export function Figure({ text, change, bad, brief, partial }: { text: string; change: number | null; bad: boolean; brief?: boolean; partial?: boolean }) {
   return (
     <>
-      {text}
+      {partial ? <span class="soft" title={PARTIAL}>≥ {text}</span> : text}
       {change !== null && Math.abs(change) >= 0.1 && (!brief || bad) && <small class={bad ? 'worse' : 'soft'} title={signed(change)}> {change > 0 ? '▲' : '▼'}{!brief && ` ${signed(change)}`}</small>}
     </>
   );
@@ -105,6 +110,7 @@ const day = (r: Run): string => new Date((r.start_ns ?? r.modified_ns) / 1e6).to
  * figure, so that noise looks small and a limit of a few percent is visible. */
 function Trend({ title, runs, value, text, change, most }: { title: string; runs: Run[]; value: (r: Run) => number | null; text: (v: number) => string; change: (r: Run) => number | null; most: number }) {
   const known = runs.filter((r) => value(r) !== null);
+  const whole = known.filter((r) => !r.partial);
   if (known.length < 2) return null;
   const [w, h, left, top, low] = [640, 132, 76, 10, 104];
   const all = known.map((r) => value(r)!);
@@ -116,7 +122,8 @@ function Trend({ title, runs, value, text, change, most }: { title: string; runs
   return (
     <figure class="trend">
       <figcaption>
-        {title} over {known.length} runs, now <b>{text(all[all.length - 1])}</b>
+        {title} over {known.length} runs{whole.length > 0 && <>, now <b>{text(value(whole[whole.length - 1])!)}</b></>}
+        {whole.length < known.length && <span class="soft" title={PARTIAL}>, {known.length - whole.length} partial ○</span>}
       </figcaption>
       <svg viewBox={`0 0 ${w} ${h}`} role="img" aria-label={`${title} over runs`}>
         {[to, (from + to) / 2, from].map((v) => (
@@ -127,15 +134,15 @@ function Trend({ title, runs, value, text, change, most }: { title: string; runs
         ))}
         <text x={left} y={h - 8}>{day(known[0])}</text>
         <text x={w} y={h - 8} text-anchor="end">{day(known[known.length - 1])}</text>
-        <polyline points={all.map((v, i) => `${x(i).toFixed(1)},${y(v).toFixed(1)}`).join(' ')} />
+        <polyline points={known.flatMap((r, i) => (r.partial ? [] : [`${x(i).toFixed(1)},${y(all[i]).toFixed(1)}`])).join(' ')} />
         {known.map((r, i) => {
           const c = change(r);
           const worse = c !== null && c > most;
-          if (!worse && known.length > DOTS) return null;
+          if (!worse && !r.partial && known.length > DOTS) return null;
           return (
             <a href={`/r/${r.id}`}>
-              <circle cx={x(i)} cy={y(all[i])} r={worse ? 5 : 3} class={worse ? 'worse' : ''}>
-                <title>{`${r.name}: ${text(all[i])}${c === null ? '' : `, ${signed(c)} against the run before`}`}</title>
+              <circle cx={x(i)} cy={y(all[i])} r={worse ? 5 : 3} class={worse ? 'worse' : r.partial ? 'partial' : ''}>
+                <title>{`${r.name}: ${text(all[i])}${r.partial ? `; ${PARTIAL}` : c === null ? '' : `, ${signed(c)} against the run before`}`}</title>
               </circle>
             </a>
           );

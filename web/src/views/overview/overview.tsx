@@ -105,6 +105,7 @@ const Ooms = ({ main }: { main: Main }) => (
           <section>
             <h3>What held the memory</h3>
             <Bars
+              whole
               full={Math.max(...oom.holders.map((h) => h[1]))}
               rows={oom.holders.map(([name, size, n, enough]) => ({ name, parts: [{ size, color: css(MEMORY), title: plural(n, 'allocation') }], value: bytes(size), more: enough ? 'enough' : '' }))}
               onPick={() => toMemory(t, 'stack')}
@@ -149,6 +150,7 @@ function Findings({ main }: { main: Main }) {
               <p>{told(plain(f))}</p>
               {f.growing && f.growing.length > 0 && (
                 <Bars
+                  whole
                   full={Math.max(...f.growing.map((g) => g[3]))}
                   rows={f.growing.map(([name, slope, first, last, n]) => ({
                     name,
@@ -261,7 +263,7 @@ export function Overview({ main }: { main: Main }) {
       {basis && <p class="details" role="note">{basis[0].toUpperCase() + basis.slice(1)}.</p>}
       {rescued && <p class="details" role="note">{rescued[0].toUpperCase() + rescued.slice(1)}.{lost.length ? '' : ' Nothing that was recorded is missing.'}</p>}
       <div class="figures">
-        <Figure label={main.axis === 'ops' ? 'Covers' : 'Duration'} value={lasts(main.t_end)} sub={main.steps ? plural(main.steps, 'step') : 'first event to last'} />
+        <Figure label={main.axis === 'ops' ? 'Covers' : 'Duration'} value={lasts(main.t_end)} sub={main.steps ? `${plural(main.steps, main.unended_step ? 'whole step' : 'step')}${main.unended_step ? ', and one whose end is not recorded' : ''}` : 'first event to last'} />
         {main.device > 0 ? (
           <>
             <Figure label={`Peak memory, ${d.device}`} value={bytes(d.peak)} sub={`at ${ns(d.peak_t)}${phase ? ` in ${phase.name}` : ''}`} title="Highest live bytes over all moments" />
