@@ -93,7 +93,7 @@ class TimelineGenerator:
     def _from(self, path: str) -> TimelineData:
         trace = Trace(path)
         summary = trace.timeline()["summary"]
-        data = TimelineData(events=self._events(trace), total_time_us=summary["total_time_us"], cpu_active_time_us=summary["cpu_active_time_us"] or 0.0,
+        data = TimelineData(events=self._events(trace), total_time_us=summary["total_time_us"] or 0.0, cpu_active_time_us=summary["cpu_active_time_us"] or 0.0,
                             gpu_active_time_us=summary["gpu_active_time_us"] or 0.0,  # null: no device rows
                             overlap_time_us=summary["overlap_time_us"] or 0.0, trace_path=path, has_gpu_time=summary["gpu_active_time_us"] is not None,
                             has_cpu_time=summary["cpu_active_time_us"] is not None)

@@ -18,3 +18,9 @@ F
 tidemark timeline device.json
 tidemark timeline device.json --json | grep -E 'cpu|gpu|overlap|idle'
 tidemark diff device.json device.json --json | grep -A 2 -E 'cpu_time|gpu_time|overlap'
+# no work at all: every time is unknown, as in `tidemark diff`
+cat > none.json <<'F'
+{"traceEvents":[{"ph":"X","cat":"user_annotation","name":"step","pid":9,"tid":1,"ts":0,"dur":50}]}
+F
+tidemark timeline --json none.json | grep -E 'total_time|idle'
+tidemark flame --kind gpu --json none.json | grep -o '"value.*"self_ns":[^,]*'

@@ -231,8 +231,8 @@ class Trace:
         cpu, gpu, both = union(work), union(self.gpu), work + self.gpu
         total = max((s.t1 for s in both), default=0) - min((s.t0 for s in both), default=0)
         known = bool(work and self.gpu)
-        return {"total_time_ns": total, "cpu_active_time_ns": length(cpu) if work else None, "gpu_active_time_ns": length(gpu) if self.gpu else None,
-                "overlap_time_ns": common(cpu, gpu) if known else None, "idle_time_ns": total - length(cpu) - length(gpu) + common(cpu, gpu),
+        return {"total_time_ns": total if both else None, "cpu_active_time_ns": length(cpu) if work else None, "gpu_active_time_ns": length(gpu) if self.gpu else None,
+                "overlap_time_ns": common(cpu, gpu) if known else None, "idle_time_ns": total - length(cpu) - length(gpu) + common(cpu, gpu) if known else None,
                 "cpu_events": len(work), "gpu_events": len(self.gpu), "not_work_events": len(self.spans) - len(both)}
 
     @staticmethod

@@ -27,14 +27,14 @@ static void put_pct(tide_json *j, const char *key, int64_t part, int64_t whole)
 }
 
 static void put_times(tide_json *j, const char *key, const char *const *names, const int64_t *ns,
-		      size_t n)
+		      size_t n, bool known)
 {
 	char member[64];
 	if (key)
 		tide__json_kobject(j, key);
 	for (size_t i = 0; i < n; i++) {
 		snprintf(member, sizeof member, "%s_ns", names[i]);
-		tide__json_kint(j, member, ns[i]);
+		known ? tide__json_kint(j, member, ns[i]) : tide__json_knull(j, member);
 	}
 	tide__json_object_end(j);
 }
@@ -117,7 +117,7 @@ static void put_stream(tide_json *j, const tide_hta *texts, const tide_hta_strea
 	tide__json_kuint(j, "overlapping_rows", s->overlapping);
 	tide__json_kint(j, "span_ns", s->span);
 	tide__json_kint(j, "busy_ns", s->busy);
-	put_times(j, "idle", tide__idle_text, s->idle, TIDE_IDLE_CLASSES);
+	put_times(j, "idle", tide__idle_text, s->idle, TIDE_IDLE_CLASSES, true);
 	put_counts(j, "gaps", tide__idle_text, s->gaps, TIDE_IDLE_CLASSES);
 	tide__json_kuint(j, "gaps_without_launch", s->unlaunched_gaps);
 	tide__json_kint(j, "gaps_without_launch_ns", s->unlaunched_ns);
@@ -168,15 +168,15 @@ static void put_breakdown(tide_json *j, const tide_hta_head *h)
 	put_ns(j, "idle_host_active_ns", h->idle_host_active, known);
 	tide__json_kuint(j, "gpu_rows", h->rows);
 	put_counts(j, "gpu_rows_by_type", tide__gpu_type_text, h->rows_of, TIDE_GPU_TYPES);
-	put_times(j, "sum_by_type", tide__gpu_type_text, h->sum_of, TIDE_GPU_TYPES);
+	put_times(j, "sum_by_type", tide__gpu_type_text, h->sum_of, TIDE_GPU_TYPES, known);
 	tide__json_kuint(j, "gpu_rows_outside_window", h->left_out);
 	tide__json_kuint(j, "gpu_rows_linked_to_launch", h->linked);
 	tide__json_kobject(j, "custom_collectives");
 	tide__json_kuint(j, "rows_counted_as_compute", h->custom_rows);
-	tide__json_kint(j, "union_ns", h->custom_ns);
+	put_ns(j, "union_ns", h->custom_ns, known);
 	tide__json_object_end(j);
 	put_sets(j, h);
-	put_times(j, "idle_causes", tide__cause_text, h->cause, TIDE_CAUSES);
+	put_times(j, "idle_causes", tide__cause_text, h->cause, TIDE_CAUSES, known);
 }
 
 static void put_launches(tide_json *j, const tide_hta_head *h, bool percentiles)

@@ -368,6 +368,14 @@ tide_grid *tide__grid_copies(const tide_hta *texts, const tide_hta *h)
 	return g;
 }
 
+static void known_cell(tide_grid *g, int64_t v)
+{
+	if (v >= 0)
+		tide__grid_int(g, v);
+	else
+		tide__grid_none(g);
+}
+
 tide_grid *tide__grid_steps(const tide_hta *h, size_t top)
 {
 	static const tide_grid_col cols[] = {
@@ -384,24 +392,17 @@ tide_grid *tide__grid_steps(const tide_hta *h, size_t top)
 	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
 	for (size_t i = 0; i < limit(h->steps.n, top); i++) {
 		const tide_hta_step *s = &h->steps.v[i];
+		bool known = h->h.rows || h->h.left_out; /* else -1: unknown */
 		tide__grid_int(g, s->number);
 		tide__grid_int(g, s->t0);
 		tide__grid_int(g, s->t1 - s->t0);
 		tide__grid_uint(g, s->rows);
-		tide__grid_int(g, s->last - s->first);
-		tide__grid_int(g, s->busy);
+		known_cell(g, known ? s->last - s->first : -1);
+		known_cell(g, known ? s->busy : -1);
 		for (int t = 0; t < TIDE_GPU_OTHER; t++)
-			tide__grid_int(g, s->type_ns[t]);
+			known_cell(g, known ? s->type_ns[t] : -1);
 	}
 	return g;
-}
-
-static void known_cell(tide_grid *g, int64_t v)
-{
-	if (v >= 0)
-		tide__grid_int(g, v);
-	else
-		tide__grid_none(g);
 }
 
 /* Adds the device's kind, and kind with number: "cuda:0". */

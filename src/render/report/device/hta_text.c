@@ -311,10 +311,13 @@ char *tide__hta_note_text(const tide_hta_job *job, size_t i, char *buf, size_t n
 		break;
 	case TIDE_HTA_NO_ROWS:
 		if (x->n == 1)
-			snprintf(buf, n, "no device rows%s in %s",
-				 r->h->h.left_out ? " in the window" : "", r->trace);
+			snprintf(buf, n, "no device rows%s in %s: %s",
+				 r->h->h.left_out ? " in the window" : "", r->trace,
+				 r->h->h.left_out ? "the GPU was idle" : "GPU time is unknown");
 		else
-			snprintf(buf, n, "no device rows in %" PRId64 " traces, the first is %s",
+			snprintf(buf, n,
+				 "no device rows in %" PRId64
+				 " traces, so their GPU time is unknown; the first is %s",
 				 x->n, r->trace);
 		break;
 	}

@@ -27,11 +27,17 @@ static void amount(const tide_flame *f, tide_json *j, const char *key, uint64_t 
 
 static void open_node(const tide_flame *f, tide_json *j, uint32_t node)
 {
+	static const char *const keys[] = { "value", "self", "value_ns", "self_ns" };
+	bool unknown = f->kind == TIDE_FLAME_GPU && !f->nodes.total[0]; /* not 0 */
 	tide__json_key(j, "name");
 	tide__json_text(j, f->strings, f->nodes.name[node]);
-	amount(f, j, "value", f->nodes.total[node]);
-	amount(f, j, "self", f->nodes.self[node]);
-	if (!f->bytes) {
+	for (size_t i = 0; unknown && i < 4; i++)
+		tide__json_knull(j, keys[i]);
+	if (!unknown) {
+		amount(f, j, "value", f->nodes.total[node]);
+		amount(f, j, "self", f->nodes.self[node]);
+	}
+	if (!unknown && !f->bytes) {
 		tide__json_kuint(j, "value_ns", f->nodes.total[node]);
 		tide__json_kuint(j, "self_ns", f->nodes.self[node]);
 	}
@@ -373,7 +379,8 @@ tide_grid *tide__flame_hot(const tide_flame *f, size_t top)
 static const char *what_is_missing(const tide_flame *f)
 {
 	static const char *const texts[] = { "the trace has no host spans",
-					     "the trace has no device work",
+					     "the trace has no device work: GPU time is "
+					     "unknown",
 					     "the trace has no allocations" };
 	return f->nodes.total[0] ? NULL : texts[f->kind];
 }

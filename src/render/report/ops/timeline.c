@@ -51,14 +51,18 @@ static void share(tide_json *j, const char *stem, int64_t part, int64_t whole, b
 void tide__timeline_summary_json(const tide_timeline *t, tide_json *j)
 {
 	tide__json_kobject(j, "summary");
-	times(j, "total_time", "total_time_us", "total_time_ms", t->total_ns, true);
-	bool both = t->cpu_known && t->gpu_known;
+	bool both = t->cpu_known && t->gpu_known, any = t->cpu_known || t->gpu_known;
+	times(j, "total_time", "total_time_us", "total_time_ms", t->total_ns, any);
 	times(j, "cpu_active_time", "cpu_active_time_us", "cpu_time_ms", t->cpu_ns, t->cpu_known);
 	times(j, "gpu_active_time", "gpu_active_time_us", "gpu_time_ms", t->gpu_ns, t->gpu_known);
 	times(j, "overlap_time", "overlap_time_us", "overlap_ms", t->overlap_ns, both);
 	tide__json_kint(j, "start_ns", t->t0);
 	tide__json_kint(j, "end_ns", t->t1);
-	tide__json_kint(j, "idle_time_ns", t->total_ns - t->cpu_ns - t->gpu_ns + t->overlap_ns);
+	if (both)
+		tide__json_kint(j, "idle_time_ns",
+				t->total_ns - t->cpu_ns - t->gpu_ns + t->overlap_ns);
+	else
+		tide__json_knull(j, "idle_time_ns");
 	share(j, "cpu_utilization", t->cpu_ns, t->total_ns, t->cpu_known);
 	share(j, "gpu_utilization", t->gpu_ns, t->total_ns, t->gpu_known);
 	share(j, "overlap_of_gpu", t->overlap_ns, t->gpu_ns, both);
@@ -296,10 +300,11 @@ void tide__timeline_print(const tide_model *m, const tide_timeline *t, FILE *out
 		figure(out, "GPU active", t->gpu_ns, t->total_ns, "total");
 	else
 		fprintf(out, "%-12s %14s  no kernels were recorded\n", "GPU active", "unknown");
-	if (t->cpu_known && t->gpu_known)
+	if (t->cpu_known && t->gpu_known) {
 		figure(out, "Overlap", t->overlap_ns, t->gpu_ns, "GPU active");
-	figure(out, "Neither", t->total_ns - t->cpu_ns - t->gpu_ns + t->overlap_ns, t->total_ns,
-	       "total");
+		figure(out, "Neither", t->total_ns - t->cpu_ns - t->gpu_ns + t->overlap_ns,
+		       t->total_ns, "total");
+	}
 	fputc('\n', out);
 	if (t->cpu_known)
 		strip(out, style, t, &t->cpu, "CPU");
