@@ -19,6 +19,7 @@
 #include "analyze/allocator/sim/replay.h"
 #include "analyze/memory/usage.h"
 #include "base/mem.h"
+#include "extent.h"
 #include "memory_events.h"
 #include "testing.h"
 
@@ -320,7 +321,7 @@ static void forget(struct world *w)
 
 static void test_replay(void **state)
 {
-	for (uint32_t seed = 0; seed < 2000; seed++) {
+	for (uint32_t seed = 0; seed < rounds(2000); seed++) {
 		struct world w;
 		tide_requests *q;
 		tide_sim_result out;
@@ -502,7 +503,7 @@ static void check_state(const tide_model *m, uint32_t seed, uint64_t position)
 
 static void test_state(void **state)
 {
-	for (uint32_t seed = 0; seed < ROUNDS / 4; seed++) {
+	for (uint32_t seed = 0; seed < rounds(ROUNDS) / 4; seed++) {
 		struct world w;
 
 		record(&w, seed);
@@ -534,7 +535,7 @@ static void check_point(const tide_model *m, uint32_t seed, const tide_fragmenta
 /* The allocated bytes of the program equal those that the allocator counted. */
 static void test_usage(void **state)
 {
-	for (uint32_t seed = 0; seed < ROUNDS; seed++) {
+	for (uint32_t seed = 0; seed < rounds(ROUNDS); seed++) {
 		struct world w;
 		tide_usage u;
 		tide_live_set a;
@@ -585,7 +586,7 @@ static void check_by_events(const tide_model *m, uint32_t seed, size_t points)
 
 static void test_over_time(void **state)
 {
-	for (uint32_t seed = 0; seed < ROUNDS; seed++) {
+	for (uint32_t seed = 0; seed < rounds(ROUNDS); seed++) {
 		struct world w;
 		tide_fragmentation f;
 		tide_error err;
@@ -699,7 +700,7 @@ static uint64_t peak_without(const tide_model *m, uint32_t stack, uint64_t *posi
 
 static void test_culprits(void **state)
 {
-	for (uint32_t seed = 0; seed < ROUNDS; seed++) {
+	for (uint32_t seed = 0; seed < rounds(ROUNDS); seed++) {
 		struct world w;
 		tide_live_set a;
 		tide_groups g;
@@ -815,7 +816,7 @@ static void check_growth(const tide_model *m, uint32_t seed, tide_leaks *l, uint
 
 static void test_leaks(void **state)
 {
-	for (uint32_t seed = 0; seed < ROUNDS; seed++) {
+	for (uint32_t seed = 0; seed < rounds(ROUNDS); seed++) {
 		struct world w;
 		tide_leaks l;
 		tide_error err;
@@ -866,7 +867,7 @@ static void test_oom(void **state)
 {
 	size_t seen = 0;
 
-	for (uint32_t seed = 0; seed < ROUNDS && seen < 12; seed++) {
+	for (uint32_t seed = 0; seed < rounds(ROUNDS) && seen < 12; seed++) {
 		struct world w;
 		uint32_t *rows;
 		size_t n;

@@ -7,6 +7,7 @@
 #include "analyze/memory/phases.h"
 #include "analyze/memory/usage.h"
 #include "base/mem.h"
+#include "extent.h"
 #include "memory_model.h"
 #include "testing.h"
 
@@ -162,7 +163,7 @@ static void check_series(const tide_model *m, const tide_usage *u)
 
 static void usage(void **state)
 {
-	for (uint32_t seed = 1; seed <= ROUNDS / 5; seed++) {
+	for (uint32_t seed = 1; seed <= rounds(ROUNDS) / 5; seed++) {
 		tide_model *m = memory_model(seed, 20 + seed * 4);
 		uint64_t position = seed % 3 ? UINT64_MAX : m->memory_events.n / 2;
 		uint64_t want = position < m->memory_events.n ? position : m->memory_events.n;
@@ -200,7 +201,7 @@ static void cut_at(void **state)
 
 static void alive_and_groups(void **state)
 {
-	for (uint32_t seed = 1; seed <= ROUNDS; seed++) {
+	for (uint32_t seed = 1; seed <= rounds(ROUNDS); seed++) {
 		tide_model *m = memory_model(seed, 20 + seed * 2);
 		uint64_t position = seed % 2 ? m->memory_events.n : seed % (m->memory_events.n + 1);
 		uint32_t device = seed % 4 ? TIDE_ANY : 1;
@@ -237,7 +238,7 @@ static void alive_and_groups(void **state)
 
 static void largest(void **state)
 {
-	for (uint32_t seed = 1; seed <= ROUNDS; seed++) {
+	for (uint32_t seed = 1; seed <= rounds(ROUNDS); seed++) {
 		tide_model *m = memory_model(seed, 100);
 		uint32_t device = seed % 2 ? TIDE_ANY : 2;
 		size_t top = seed % 12;
@@ -358,7 +359,7 @@ static void check_scope(tide_model *m, const tide_scope *s, uint32_t seed)
 
 static void phases(void **state)
 {
-	for (uint32_t seed = 1; seed <= ROUNDS / 3; seed++) {
+	for (uint32_t seed = 1; seed <= rounds(ROUNDS) / 3; seed++) {
 		tide_model *m = memory_model(seed, 10 + seed * 5);
 		tide_phases p;
 		uint64_t next = 0;
@@ -518,7 +519,7 @@ static uint64_t live_at_end(const tide_model *m, uint32_t device)
 
 static void optree(void **state)
 {
-	for (uint32_t seed = 1; seed <= ROUNDS; seed++) {
+	for (uint32_t seed = 1; seed <= rounds(ROUNDS); seed++) {
 		tide_model *m = memory_model(seed, 20 + seed * 2);
 		tide_optree_options opt = { .device = seed % 3 ? TIDE_ANY : 1 };
 		uint64_t end = live_at_end(m, opt.device);

@@ -13,6 +13,11 @@ SYSTEM = bool(os.environ.get("TIDE_SYSTEM_TORCH"))  # the second torch: tests/py
 LARGE = 1_000_000  # bytes of a trace that is left to `make check-all`
 
 
+def rounds(n: int) -> int:
+    """Returns how many of n rounds of a random test run: a quarter, or every round. (extent.h for tests in C)"""
+    return n if ALL else n // 4
+
+
 def only_all(row: Callable) -> Callable:
     """Leaves a unittest row to `make check-all`."""
     row.only_all = True

@@ -13,6 +13,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+from extent import rounds  # noqa: E402
+
 LAUNCH = ["cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel", "cudaMemcpyAsync", "cudaMemsetAsync", "hipLaunchKernel",
           "hipModuleLaunchKernel", "hipMemcpyWithStream"]
 LOCK = {"cudaHostAlloc", "cudaLaunchKernel", "cudaMemcpyAsync"}
@@ -425,7 +428,7 @@ def check(seed, folder):
 
 
 def main():
-    n = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    n = rounds(int(sys.argv[1])) if len(sys.argv) > 1 else 200
     seen = {"found": 0, "none": 0, "open": 0, "empty": 0}
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(n):

@@ -15,6 +15,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+from extent import rounds  # noqa: E402
+
 US = 1000
 CALLS = ["cudaLaunchKernel", "hipLaunchKernel", "cuLaunchKernelEx"]
 COLL = {"allreduce": "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "all_gather": "ncclDevKernel_AllGather_RING_LL",
@@ -282,7 +285,7 @@ def check(seed, folder):
 
 
 def main():
-    jobs = int(sys.argv[1]) if len(sys.argv) > 1 else 60
+    jobs = rounds(int(sys.argv[1])) if len(sys.argv) > 1 else 60
     for seed in range(jobs):
         with tempfile.TemporaryDirectory() as folder:
             faults = check(seed, folder)
