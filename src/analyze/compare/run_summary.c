@@ -34,23 +34,45 @@ static void copy(char *to, size_t room, const char *s, size_t n)
 	to[n] = '\0';
 }
 
-/* Writes the first word of the command line that is a script, else its first word. */
+/* Returns whether a program is Python itself: "python", "python3.11". */
+static bool is_python(const char *name, size_t n)
+{
+	static const char python[] = "python";
+	size_t k = sizeof python - 1;
+	return n >= k && !strncmp(name, python, k) && strspn(name + k, "0123456789.") >= n - k;
+}
+
+/* Returns the word that names the program, n bytes: the first script, else the module of
+ * `python -m`, else the first word. n = 0: unknown. Kineto's traces name only the interpreter, and
+ * its programs have nothing in common. */
+static const char *program_word(const char *command, size_t len, size_t *n)
+{
+	size_t k, first = 0;
+	const char *module = NULL, *name;
+	for (size_t i = 0; i < len; i += k + 1) {
+		const char *word = command + i;
+		k = strcspn(word, " ");
+		first = i ? first : k;
+		if (k > 3 && !strncmp(word + k - 3, ".py", 3)) {
+			*n = k;
+			return word;
+		}
+		if (!module && k == 2 && !strncmp(word, "-m", 2) && i + 3 < len)
+			module = word + 3;
+	}
+	name = base_name(command, first, &k);
+	bool python = is_python(name, k);
+	*n = !python ? first : module ? strcspn(module, " ") : 0;
+	return python && module ? module : command;
+}
+
 static void name_program(const tide_model *m, char *out, size_t room)
 {
 	for (size_t p = 1; p < m->processes.n && !out[0]; p++) {
-		size_t n, first = 0, k;
-		const char *c = tide__text(m, m->processes.command[p], &n), *best = c;
-		for (size_t i = 0; i < n; i += k + 1) {
-			k = strcspn(c + i, " ");
-			first = i ? first : k;
-			if (k > 3 && !strncmp(c + i + k - 3, ".py", 3)) {
-				best = c + i;
-				first = k;
-				break;
-			}
-		}
-		best = base_name(best, first, &k);
-		copy(out, room, best, k);
+		size_t n, k;
+		const char *c = tide__text(m, m->processes.command[p], &n);
+		const char *word = program_word(c, n, &k), *name = base_name(word, k, &n);
+		copy(out, room, name, n);
 	}
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 
-#define VERSION 3 /* of tide_run_summary: figures of other versions are computed again */
+#define VERSION 4 /* of tide_run_summary: figures of other versions are computed again */
 
 struct tide_run_file {
 	sqlite3 *db;

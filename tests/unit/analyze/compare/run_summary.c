@@ -41,6 +41,32 @@ static void test_session(void **state)
 	tide__model_free(m);
 }
 
+/* The name of the interpreter alone says nothing about the program. */
+static void test_program(void **state)
+{
+	static const struct {
+		const char *command, *program;
+	} rows[] = { { "/usr/bin/python3 /home/ml/train.py --lr 1", "train.py" },
+		     { "torchrun --nproc 8 train.py", "train.py" },
+		     { "python3 -m torch.distributed.run a/train.py", "train.py" },
+		     { "/usr/bin/python3.11 -m models.train --lr 1", "models.train" },
+		     { "python -m train", "train" },
+		     { "python3", "" },
+		     { "/opt/bin/python3.12 -c 1", "" },
+		     { "python3 -m", "" },
+		     { "pythonic -m x", "pythonic" },
+		     { "./build/server --port 1", "server" } };
+	tide_model *m = some_model(3, 30, 20);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		tide_run_summary s;
+		m->processes.command[1] = tide__intern(m, rows[i].command);
+		summarize(m, &s);
+		if (strcmp(s.program, rows[i].program))
+			fail_msg("%s: '%s'", rows[i].command, s.program);
+	}
+	tide__model_free(m);
+}
+
 /* Without memory events the device is the one that worked. */
 static void test_device(void **state)
 {
@@ -116,6 +142,7 @@ int main(void)
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_session),
 					    cmocka_unit_test(test_no_clock),
 					    cmocka_unit_test(test_partial),
+					    cmocka_unit_test(test_program),
 					    cmocka_unit_test(test_device) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
