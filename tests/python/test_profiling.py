@@ -514,6 +514,20 @@ class WithTorch(unittest.TestCase):
             self.assertIsNone(report.gpu_idle_time_pct)
 
 
+class Advice(unittest.TestCase):
+    def test_other_modes(self) -> None:
+        """A mode is not recommended to itself, nor to a backend without modes."""
+        from tidemark.profiling import CompileReport
+        from tidemark.profiling.torch_compile import _finish
+
+        for backend, mode, ms, said in (("inductor", "default", 2.0, "reduce-overhead"), ("inductor", "reduce-overhead", 2.0, ""), ("eager", "default", 2.0, ""),
+                                        ("inductor", "default", 0.9, "max-autotune"), ("inductor", "max-autotune", 0.9, "")):
+            report = CompileReport(backend=backend, mode=mode, fused_kernels=1, timing={"eager_ms": {"median": 1.0}, "compiled_ms": {"median": ms}})
+            _finish(report)
+            self.assertEqual("mode=" in report.recommendations[0], bool(said), report.recommendations)
+            self.assertIn(said, report.recommendations[0])
+
+
 @unittest.skipUnless(HAVE_TORCH and shutil.which("g++"), "torch or g++ is not there")
 class Compile(unittest.TestCase):
     def setUp(self) -> None:
@@ -558,6 +572,7 @@ class Compile(unittest.TestCase):
         self.assertIn("Graph breaks", page)
         bad = TorchCompileAnalyzer(output_dir=folder).compare_modes(f, torch.randn(4), modes=["no-such-mode"], warmup=0, iterations=1)
         self.assertTrue(bad["no-such-mode"].recommendations[0].startswith("Mode failed: "))
+        self.assertIsNone(bad["no-such-mode"].total_graph_breaks)
 
         def not_compiled(x: "torch.Tensor") -> "torch.Tensor":
             if torch.compiler.is_compiling():

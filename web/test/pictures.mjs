@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { data, drive, go, gpt, run, settle, shot } from './driver.mjs';
 import { shrink } from './png.mjs';
 import { leakTrace, rankTrace } from './traces.mjs';
@@ -109,44 +109,25 @@ async function recorded(page) {
   await shot(page, 'dark');
 }
 
-const GIB = 2 ** 30;
-/** A nightly run of train_gpt.py: four steps, `busy` of which a kernel takes, on memory that rises and falls. */
-function nightly(start, peak, step, busy) {
-  const memory = (ts, addr, bytes, total) => ({ ph: 'i', cat: 'cpu_instant_event', name: '[memory]', pid: 7, tid: 7, s: 't', ts, args: { 'Device Type': 1, 'Device Id': 0, Addr: addr, Bytes: bytes, 'Total Allocated': total, 'Total Reserved': peak } });
-  const [weights, part] = [Math.round(peak / 3), Math.round(peak / 9)];
-  const events = [{ ph: 'M', name: 'process_name', pid: 7, tid: 0, args: { name: 'python3 train_gpt.py' } }, memory(start, 2 ** 40, weights, weights)];
-  for (let k = 0; k < 4; k++) {
-    const ts = start + 10 + k * step;
-    events.push({ ph: 'X', cat: 'user_annotation', name: `ProfilerStep#${k}`, pid: 7, tid: 7, ts, dur: step - 1 });
-    events.push({ ph: 'X', cat: 'cuda_runtime', name: 'cudaLaunchKernel', pid: 7, tid: 7, ts: ts + 1, dur: 4, args: { correlation: k + 1 } });
-    events.push({ ph: 'X', cat: 'kernel', name: 'sm90_gemm', pid: 0, tid: 7, ts: ts + 5, dur: step * busy, args: { device: 0, stream: 7, correlation: k + 1 } });
-    for (let i = 0; i < 6; i++) events.push(memory(ts + (i * step) / 13, (i + 1) * 2 ** 36, part, weights + (i + 1) * part));
-    for (let i = 6; i-- > 0; ) events.push(memory(ts + ((13 - i) * step) / 14, (i + 1) * 2 ** 36, -part, weights + i * part));
-  }
-  return { deviceProperties: [{ id: 0, name: 'NVIDIA H200', totalGlobalMem: 141 * GIB }], traceEvents: events };
-}
-
-/** The dashboard over 30 nights; since the 19th a step needs a tenth more memory. */
+/** The dashboard over runs of examples/gpt, recorded now; from the 8th on the batch is larger. One file is truncated. */
 async function runs(context, temporary) {
-  const nights = join(temporary, 'nights');
-  let seed = 1;
-  const noise = () => (seed = (seed * 48271) % 2147483647) / 2147483647 - 0.5;
+  const nights = join(temporary, 'runs');
+  const program = join(dirname(process.argv[2]), '../examples/gpt');
   mkdirSync(nights);
-  for (let d = 1; d <= 30; d++) {
-    const start = new Date(2025, 5, d, 3, 30).getTime() * 1000;
-    writeFileSync(join(nights, `gpt_${d < 10 ? 0 : ''}${d}.json`), JSON.stringify(nightly(start, (d < 19 ? 30 : 33) * GIB * (1 + noise() / 100), 180000 * (1 + noise() / 50), 0.76 + noise() / 25)));
-  }
+  const name = (n) => join(nights, `gpt_${String(n).padStart(2, '0')}.tide`);
+  for (let n = 1; n <= 12; n++) execFileSync(program, ['--steps', '12', '--batch', n < 8 ? '4' : '5', '-o', name(n)]);
+  writeFileSync(name(5), readFileSync(name(5)).subarray(0, -2000));
   const server = spawn(process.argv[2], ['serve', nights, '--port', '0', '--no-token'], { stdio: ['ignore', 'pipe', 'inherit'] });
   try {
     const url = await new Promise((done) => server.stdout.on('data', (d) => done(String(d).trim().split(' ').pop())));
     const asked = async () => (await fetch(`${url}api/runs`)).json();
     while ((await asked()).pending) await new Promise((done) => setTimeout(done, 200));
     const tag = async (name, tags, note) => fetch(`${url}api/runs/${(await asked()).runs.find((r) => r.name === name).id}/note?tags=${tags}&note=${note}`, { method: 'POST' });
-    await tag('gpt_30.json', 'baseline,fp8', 'a%20note');
-    await tag('gpt_19.json', 'longer%20context', '');
+    await tag('gpt_12.tide', 'baseline', 'a%20note');
+    await tag('gpt_08.tide', 'batch%205', '');
     const page = await context.newPage();
     await page.goto(url);
-    await page.selectOption('select[aria-label="Program"]', 'train_gpt.py');
+    await page.selectOption('select[aria-label="Program"]', 'gpt');
     await page.setViewportSize({ width: 1280, height: 640 });
     await page.waitForSelector('.trend');
     await settle(page);

@@ -44,7 +44,7 @@ class CompileReport:
     backend: str = "inductor"
     mode: str = "default"
     graph_breaks: list[CompileBreak] = dataclasses.field(default_factory=list)
-    total_graph_breaks: int = 0
+    total_graph_breaks: int | None = 0  # None: the mode failed
     fused_kernels: int | None = None  # kernels generated
     ops_before_fusion: int | None = None
     ops_after_fusion: int | None = None
@@ -158,7 +158,7 @@ class TorchCompileAnalyzer:
             try:
                 reports[mode] = self._analyze(model, inputs, mode, warmup, iterations)
             except Exception as why:
-                reports[mode] = CompileReport(backend=self.backend, mode=mode, error=str(why).split("\n")[0], recommendations=[f"Mode failed: {why}"])
+                reports[mode] = CompileReport(backend=self.backend, mode=mode, total_graph_breaks=None, error=str(why).split("\n")[0], recommendations=[f"Mode failed: {why}"])
         return reports
 
     def _analyze(self, model: Callable[..., Any], inputs: Any, mode: str, warmup: int, iterations: int) -> CompileReport:
@@ -239,10 +239,11 @@ def _finish(r: CompileReport) -> None:
     if r.backend == "inductor" and not r.fused_kernels and not r.ops_after_fusion:
         say.append("No code was generated: both times are those of eager code.")
     elif r.speedup is not None and r.speedup < 1.0:
-        say.append(f"Compiled code is slower ({r.speedup:.2f}x). This can happen with small inputs or high compilation overhead. "
-                   "Consider using mode='reduce-overhead' for inference.")
+        other = "" if r.mode == "reduce-overhead" or r.backend != "inductor" else " Consider using mode='reduce-overhead' for inference."
+        say.append(f"Compiled code is slower ({r.speedup:.2f}x). This can happen with small inputs or high compilation overhead.{other}")
     elif r.speedup is not None and r.speedup < 1.2:
-        say.append(f"Modest speedup ({r.speedup:.2f}x). Try mode='max-autotune' for potentially better optimization.")
+        other = "" if r.mode == "max-autotune" or r.backend != "inductor" else " Try mode='max-autotune' for potentially better optimization."
+        say.append(f"Modest speedup ({r.speedup:.2f}x).{other}")
     elif r.speedup is not None and r.speedup >= 2.0:
         say.append(f"Excellent speedup ({r.speedup:.2f}x)! torch.compile is working well for this workload.")
     if r.memory_savings_mb is not None and r.eager_peak_memory_mb and r.memory_savings_mb < min(-0.1, -0.05 * r.eager_peak_memory_mb):
@@ -270,7 +271,7 @@ def _page(r: CompileReport) -> str:
         return "unknown" if v is None else f"{v:.3f} ms" if v < 1000 else f"{v / 1000:.1f} s"
 
     rows = [("Speedup", "unknown" if r.speedup is None else f"<b class={colour}>{r.speedup:.2f}x</b>"), ("Eager", ms(r.eager_time_ms)),
-            ("Compiled", ms(r.compiled_time_ms)), ("Compile time", ms(r.compile_time_ms)), ("Graph breaks", str(r.total_graph_breaks)),
+            ("Compiled", ms(r.compiled_time_ms)), ("Compile time", ms(r.compile_time_ms)), ("Graph breaks", "unknown" if r.total_graph_breaks is None else str(r.total_graph_breaks)),
             ("Fusion", "unknown" if r.fusion_ratio is None else f"{r.ops_before_fusion} ops, {r.ops_after_fusion} calls: {r.fusion_ratio:.1f}x")]
     breaks = [[b.count, f"{b.location}:{b.line_number}", b.reason, b.suggestion] for b in r.graph_breaks]
     stages = [[s["stage"], s["count"], s["self_ns"] / 1e6] for s in r.stages[:15]]

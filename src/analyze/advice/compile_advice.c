@@ -135,21 +135,22 @@ static void slow(rules *w)
 		 seconds(r->total_ns));
 	snprintf(
 		a->text, sizeof a->text,
-		"High compilation time (%.1f s; %" PRIu64 " graph cache hits, %" PRIu64
-		" misses). Keep TORCHINDUCTOR_CACHE_DIR between runs, or save compiled models with "
+		"High compilation time (%.1f s; %" PRIu64 " graph cache hit%s, %" PRIu64
+		" miss%s). Keep TORCHINDUCTOR_CACHE_DIR between runs, or save compiled models with "
 		"torch.export.",
-		seconds(r->total_ns), hits, misses);
+		seconds(r->total_ns), hits, hits == 1 ? "" : "s", misses, misses == 1 ? "" : "es");
 }
 
 static void fusion(rules *w)
 {
 	double f = tide__compile_fusion(w->r);
+	int64_t calls = w->r->launches + w->r->external;
 	if (f <= 2)
 		return;
 	tide_advice *a = rule(w, "fusion", "fusion_ratio", f, 2, TIDE_ADVICE_INFO);
 	snprintf(a->text, sizeof a->text,
-		 "Good kernel fusion: %" PRId64 " ops → %" PRId64 " kernel calls (%.1fx reduction)",
-		 w->r->ops, w->r->launches + w->r->external, f);
+		 "Good kernel fusion: %" PRId64 " ops → %" PRId64 " call%s (%.1fx reduction)",
+		 w->r->ops, calls, calls == 1 ? "" : "s", f);
 }
 
 static int by_severity(const void *a, const void *b)
