@@ -276,7 +276,7 @@ def file_size_limit():
 		if sanitized(PROG):
 			print("skipped tidemark run: a sanitizer's library cannot be preloaded")
 			return
-		for command in "exec /bin/true", "/bin/true; true":
+		for command in "exec /bin/true", "/bin/true; true", "sh -c 'exec /bin/true'; true":
 			ran = subprocess.run([TIDEMARK, "run", "--heap", "-o", os.path.join(d, "r.tide"), "--", "sh", "-c", "ulimit -f 100; " + command], capture_output=True, text=True)
 			check("tidemark run says which process was not recorded, and why", ran.returncode == 0 and "1 process was not recorded" in ran.stderr and "(ulimit -f)" in ran.stderr, ran.stderr)
 

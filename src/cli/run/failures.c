@@ -26,7 +26,10 @@ void tide__failures_read(tide_failures *f)
 		char *rest;
 		text[n] = 0;
 		long pid = strtol(text, &rest, 10);
-		if (f->n++ || *rest != ' ')
+		if (*rest != ' ')
+			continue;
+		tide__pids_add(&f->processes, pid);
+		if (*f->first)
 			continue;
 		f->pid = pid;
 		snprintf(f->first, sizeof f->first, "%s", rest + 1);

@@ -5,13 +5,12 @@
 #ifndef TIDE_CLI_RUN_FAILURES_H
 #define TIDE_CLI_RUN_FAILURES_H
 
-#include <stddef.h>
-
+#include "cli/run/process_state.h"
 #include "format/run_socket.h"
 
 typedef struct tide_failures {
 	int fd; /* -1: no socket, nothing will be heard */
-	size_t n;
+	tide_pids processes;
 	char first[TIDE_RUN_MESSAGE]; /* text of the first message */
 	long pid;		      /* its process */
 } tide_failures;

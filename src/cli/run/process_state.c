@@ -27,3 +27,14 @@ tide_process_state tide__process_state_read(pid_t pid)
 		return TIDE_PROCESS_ENDED;
 	return state == 'T' || state == 't' ? TIDE_PROCESS_STOPPED : TIDE_PROCESS_RUNS;
 }
+
+void tide__pids_add(tide_pids *s, long pid)
+{
+	enum { MOST = sizeof s->v / sizeof *s->v };
+	for (size_t i = 0; i < s->n && i < MOST; i++)
+		if (s->v[i] == pid)
+			return;
+	if (s->n < MOST)
+		s->v[s->n] = pid;
+	s->n++;
+}

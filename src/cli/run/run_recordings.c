@@ -123,10 +123,11 @@ typedef struct left {
 	const char *file, *id;
 	pid_t child;
 	bool failed, heap;
-	char own[PATH_MAX];    /* the program's; "" = none */
-	char became[PATH_MAX]; /* recording of the program it became by exec: the largest */
-	char other[PATH_MAX];  /* recording of a child process: the largest */
-	size_t n_became, n_other;
+	char own[PATH_MAX];	  /* the program's; "" = none */
+	char became[PATH_MAX];	  /* recording of the program it became by exec: the largest */
+	char other[PATH_MAX];	  /* recording of a child process: the largest */
+	size_t n_became, n_other; /* files */
+	tide_pids children;
 	uint64_t lost;	/* events, in all recordings */
 	size_t n_ranks; /* of those with a rank: number, lowest and highest */
 	int64_t low, high;
@@ -211,6 +212,7 @@ static void note(left *l, const char *path)
 	if (pid != l->child) {
 		note_rank(l, path);
 		l->n_other++;
+		tide__pids_add(&l->children, pid);
 		keep_larger(l->other, path);
 	} else if (!*l->own) {
 		snprintf(l->own, sizeof l->own, "%s", path);
@@ -330,8 +332,8 @@ static void tell_group(const left *l)
 	else if (l->n_ranks)
 		snprintf(ranks, sizeof ranks, ", rank %" PRId64, l->low);
 	snprintf(pattern, sizeof pattern, "%.*s.*.tide", (int)n, l->file);
-	fprintf(stderr, "tidemark run: %zu child process%s recorded%s: ", l->n_other,
-		l->n_other > 1 ? "es" : "", ranks);
+	fprintf(stderr, "tidemark run: %zu child process%s recorded%s: ", l->children.n,
+		l->children.n > 1 ? "es" : "", ranks);
 	tide__put_name(stderr, l->other, strlen(l->other), 0, false);
 	if (l->n_other > 1) {
 		fputs(" and others beside it", stderr);
@@ -399,12 +401,13 @@ static bool tell_limit(const char *file)
 static void tell_failures(const tide_failures *f, bool none)
 {
 	char n[32];
+	size_t k = f->processes.n;
 	if (none)
 		tide__cli_note("tidemark run: nothing was recorded: %s", f->first);
 	else
 		tide__cli_note("tidemark run: %s process%s not recorded; process %ld: %s",
-			       tide__fmt_count(n, sizeof n, (double)f->n),
-			       f->n > 1 ? "es were" : " was", f->pid, f->first);
+			       tide__fmt_count(n, sizeof n, (double)k), k > 1 ? "es were" : " was",
+			       f->pid, f->first);
 }
 
 void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, bool heap,
@@ -428,7 +431,7 @@ void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, 
 		tell_group(&l);
 	tell_lost(&l);
 	bool none = !*l.own && !l.n_other;
-	if (failures->n)
+	if (failures->processes.n)
 		tell_failures(failures, none);
 	else if (none && !tell_limit(file) && !asked)
 		tide__cli_note(
