@@ -16,6 +16,7 @@ _KINDS = (  # first match
     (("norm",), "Normalization"), (("attention",), "Attention"), (("elementwise", "pointwise"), "Elementwise"), (("reduce", "sum"), "Reduction"),
     (("copy", "memcpy"), "Memory Copy"), (("fill", "zero"), "Memory Fill"),
 )
+_ROOT = "GPU Execution"
 
 
 def kernel_kind(name: str) -> str:
@@ -61,17 +62,21 @@ class FlameGraphGenerator:
             flame["warnings"] = warnings
         return flame
 
-    def from_profiler(self, prof: Any, root_name: str = "GPU Execution", kind: str | None = None) -> dict[str, Any]:
-        """Returns the tree of a torch.profiler object: device work under the ops that launched it, or host time without device work."""
+    def from_profiler(self, prof: Any, root_name: str = _ROOT, kind: str | None = None) -> dict[str, Any]:
+        """Returns the tree of a torch.profiler object: device work under the ops that launched it, or host time without device work, whose root is
+        "CPU Execution" unless it is named."""
         with trace_of(prof) as path:
-            return self._from(path, kind, root_name)
+            flame = self._from(path, kind, root_name)
+        if flame["kind"] == "cpu" and root_name == _ROOT:
+            flame["name"] = "CPU Execution"
+        return flame
 
     def from_chrome_trace(self, path: str | os.PathLike[str], kind: str | None = None) -> dict[str, Any]:
         """Returns the tree of a trace, plain or gzip, or of a recording. If it cannot be read, `error` has the reason, and there are no children."""
         try:
             return self._from(os.fspath(path), kind, None)
         except Error as why:
-            return {"name": "GPU Execution", "value": 0, "children": [], "trace_path": os.fspath(path), "error": str(why)}
+            return {"name": _ROOT, "value": 0, "children": [], "trace_path": os.fspath(path), "error": str(why)}
 
     def from_kernel_list(self, kernels: list[dict[str, Any]], root_name: str = "GPU Kernels") -> dict[str, Any]:
         """Returns the tree of [{name, time_us}] by class, then by name."""
