@@ -10,8 +10,10 @@ reason; when nothing ran at all the exit status is 77.
 """
 import fcntl
 import hashlib
+import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,6 +26,7 @@ SOURCE = pathlib.Path(os.environ["TIDE_SOURCE"])
 BUILD = pathlib.Path(os.environ["TIDE_BUILD"])
 SITE = BUILD / "python-site"
 SYSTEM = "/usr/bin/python3"
+PLAIN = {"b_sanitize": "none", "buildtype": "debugoptimized"}  # options of a build whose objects the wheel's build can use
 HERE = pathlib.Path(__file__).resolve().parent
 RUN = """
 import sys, unittest
@@ -63,16 +66,35 @@ def fingerprint(python: str) -> str:
     return h.hexdigest()
 
 
+def copy_objects() -> str:
+    """Copies the build folder, without its tests, to one beside it, where paths in commands are the same: then the wheel's build compiles
+    only what is different in it. Returns that folder, "" for other flags than those of a plain build."""
+    options = json.loads((BUILD / "meson-info" / "intro-buildoptions.json").read_text(encoding="utf-8"))
+    if {o["name"]: o["value"] for o in options if o["name"] in PLAIN} != PLAIN:
+        return ""
+    to = BUILD.with_name(BUILD.name + "-python")
+    shutil.rmtree(to, ignore_errors=True)
+    to.mkdir()
+    for name in ("build.ninja", ".ninja_log", ".ninja_deps", "meson-private", "meson-info", "src", "web"):
+        if (BUILD / name).is_dir():
+            shutil.copytree(BUILD / name, to / name, symlinks=True)
+        elif (BUILD / name).exists():
+            shutil.copy2(BUILD / name, to / name)
+    return str(to)
+
+
 def build(python: str) -> str:
     """"" or why it cannot be built. A failing compiler is a failure, not a reason to skip."""
     if subprocess.run([python, "-m", "pip", "--version"], capture_output=True, check=False).returncode:
         return "pip is not there"
     subprocess.run(["rm", "-rf", str(SITE)], check=True)
-    command = [python, "-m", "pip", "install", "-q", "--no-deps", "--disable-pip-version-check", "--target", str(SITE), str(SOURCE),
-               f"--config-settings=build-dir={BUILD}/python-build"]
-    if not ALL:  # a third less to compile; `make check-all` has it as users do
-        command.append("--config-settings=setup-args=-Doptimization=1")
+    command = [python, "-m", "pip", "install", "-q", "--no-deps", "--disable-pip-version-check", "--target", str(SITE), str(SOURCE)]
+    copy = "" if ALL else copy_objects()  # `make check-all` has it as users do
+    command.append(f"--config-settings=build-dir={copy or BUILD / 'python-build'}")
     env = {k: v for k, v in os.environ.items() if k != "XDG_CACHE_HOME"}  # pip keeps its downloads there
+    if copy:
+        command.append(f"--config-settings=setup-args=-Dbuildtype={PLAIN['buildtype']}")
+        env["NINJA"] = shutil.which("ninja") or ""  # another one may not know this one's log, and would compile everything
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return ""

@@ -10,6 +10,8 @@
 
 #include <tidemark/trace.h>
 
+#include "places.h" /* of the build: TIDE_TREE, TIDE_LIBDIR, ... */
+
 /* Finds the file in the build tree beside the program, else the installed one; a relative
  * installed path (in a Python package) is relative to the program. Returns false if neither
  * exists. */
