@@ -62,11 +62,14 @@ void tide__control_init(void)
 	watch_signal();
 }
 
-static void pause_now(bool off)
+/* Returns false if the recording has not begun, or has ended: ask again in the next round. */
+static bool pause_now(bool off)
 {
 	uint64_t g = atomic_load(&tide__guard.generation);
-	if (!g || off == atomic_load(&tide__paused))
-		return;
+	if (!g)
+		return false;
+	if (off == atomic_load(&tide__paused))
+		return true;
 	if (off) { /* the flag first: a thread that sees another generation reads it */
 		tide__write_note(key, "off");
 		atomic_store(&tide__paused, true);
@@ -76,6 +79,7 @@ static void pause_now(bool off)
 		atomic_store(&tide__paused, false);
 		tide__write_note(key, "on");
 	}
+	return true;
 }
 
 void tide__control_look(void)
@@ -84,24 +88,21 @@ void tide__control_look(void)
 	uint64_t seq = h ? __atomic_load_n(&h->control_seq, __ATOMIC_ACQUIRE) : 0;
 	char text[sizeof h->control_text + 8] = "mark ";
 	uint32_t now = atomic_load_explicit(&signals, memory_order_relaxed);
-	if ((now - signals_seen) & 1)
-		pause_now(!atomic_load(&tide__paused));
-	signals_seen = now;
-	if (until_ns != UINT64_MAX && tide__clock_ns(CLOCK_MONOTONIC) >= until_ns) {
+	if (!((now - signals_seen) & 1) || pause_now(!atomic_load(&tide__paused)))
+		signals_seen = now;
+	if (until_ns != UINT64_MAX && tide__clock_ns(CLOCK_MONOTONIC) >= until_ns &&
+	    pause_now(true))
 		until_ns = UINT64_MAX;
-		pause_now(true);
-	}
 	if (seq == answered)
 		return;
-	answered = seq;
 	memcpy(text + 5, h->control_text, sizeof h->control_text);
 	text[sizeof h->control_text + 4] = 0;
-	switch (__atomic_load_n(&h->control, __ATOMIC_RELAXED)) {
+	uint64_t command = __atomic_load_n(&h->control, __ATOMIC_RELAXED);
+	switch (command) {
 	case TIDE_CONTROL_OFF:
-		pause_now(true);
-		break;
 	case TIDE_CONTROL_ON:
-		pause_now(false);
+		if (!pause_now(command == TIDE_CONTROL_OFF))
+			return;
 		break;
 	case TIDE_CONTROL_MARK:
 		tide__write_note(key, text);
@@ -109,5 +110,6 @@ void tide__control_look(void)
 	default:
 		break;
 	}
+	answered = seq;
 	__atomic_store_n(&h->control_done, seq, __ATOMIC_RELEASE);
 }
