@@ -295,6 +295,8 @@ def duration(folder: str) -> None:
     check("--duration: closed", not any("rings" in f for f in files), files)
     large = max(heap(f"{folder}/{f}")["peak_bytes"] for f in files)
     check("--duration: nothing was recorded later", large < 9_000_000, large)
+    done = subprocess.run([TIDEMARK, "run", "--no-torch", "--heap=full", "-o", "here.tide", "--", "true"], capture_output=True, text=True, cwd=folder)
+    check("paths are as a command in this folder names them", "tidemark run: here.tide, " in done.stderr and "tidemark heap here.tide\n" in done.stderr, done.stderr)
 
 
 def main() -> int:

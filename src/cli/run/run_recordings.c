@@ -282,6 +282,16 @@ static void put_quoted(const char *path, FILE *out)
 	fputc('\'', out);
 }
 
+/* Returns the path as a command in this folder would name it. */
+static const char *from_here(const char *path)
+{
+	char here[PATH_MAX];
+	size_t n = getcwd(here, sizeof here) ? strlen(here) : 0;
+	if (n > 1 && !strncmp(path, here, n) && path[n] == '/' && path[n + 1] != '-')
+		return path + n + 1;
+	return path;
+}
+
 /* Prints one line about the host heap, if it was recorded. */
 static void tell_heap(const char *file)
 {
@@ -295,7 +305,7 @@ static void tell_heap(const char *file)
 	if (tide__heap_report_find(m, &h, NULL) == TIDE_OK && h.pool) {
 		fprintf(stderr, "tidemark run: %s; next: tidemark heap ",
 			tide__heap_write_line(&h, line, sizeof line));
-		put_quoted(file, stderr);
+		put_quoted(from_here(file), stderr);
 		fputc('\n', stderr);
 	}
 	tide__heap_report_free(&h);
@@ -307,14 +317,16 @@ static void tell_own(const left *l)
 	struct stat st;
 	char size[32];
 	if (strcmp(l->own, l->file) != 0)
-		tide__cli_note("tidemark run: another process was recording into %s", l->file);
+		tide__cli_note("tidemark run: another process was recording into %s",
+			       from_here(l->file));
 	if (stat(l->own, &st))
 		return;
+	const char *own = from_here(l->own);
 	fputs("tidemark run: ", stderr);
-	tide__put_name(stderr, l->own, strlen(l->own), 0, false);
+	tide__put_name(stderr, own, strlen(own), 0, false);
 	fprintf(stderr, ", %s; next: tidemark peak ",
 		tide__fmt_bytes(size, sizeof size, (double)st.st_size));
-	put_quoted(l->own, stderr);
+	put_quoted(own, stderr);
 	fputs(l->failed ? " (tidemark oom, if memory ran out)\n" : "\n", stderr);
 	if (l->heap)
 		tell_heap(l->own);
@@ -334,11 +346,12 @@ static void tell_group(const left *l)
 	snprintf(pattern, sizeof pattern, "%.*s.*.tide", (int)n, l->file);
 	fprintf(stderr, "tidemark run: %zu child process%s recorded%s: ", l->children.n,
 		l->children.n > 1 ? "es" : "", ranks);
-	tide__put_name(stderr, l->other, strlen(l->other), 0, false);
+	const char *other = from_here(l->other);
+	tide__put_name(stderr, other, strlen(other), 0, false);
 	if (l->n_other > 1) {
 		fputs(" and others beside it", stderr);
 		fputs("; all of them: tidemark peak ", stderr);
-		put_quoted(pattern, stderr);
+		put_quoted(from_here(pattern), stderr);
 	}
 	fputc('\n', stderr);
 }
@@ -424,7 +437,7 @@ void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, 
 	if (l.n_became)
 		tide__cli_note("tidemark run: the program replaced itself (exec); the new "
 			       "program recorded: %s%s",
-			       l.became, l.n_became > 1 ? " and others beside it" : "");
+			       from_here(l.became), l.n_became > 1 ? " and others beside it" : "");
 	if (l.n_became && heap)
 		tell_heap(l.became);
 	if (l.n_other)
