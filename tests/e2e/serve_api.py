@@ -422,7 +422,7 @@ def files_change(folder):
         wait_for("a file gone", lambda: s.ask(f"/api/recordings/{rid}")[0] == 404)
 
 
-def run_trace(path, start_us, peak, step_us):
+def run_trace(path, start_us, peak, step_us, device="Some GPU"):
     """Two steps of train.py that allocate `peak` bytes on a device."""
     memory = {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 7, "tid": 7, "s": "t"}
     args = {"Device Type": 1, "Device Id": 0, "Addr": 4096, "Total Reserved": peak}
@@ -430,7 +430,7 @@ def run_trace(path, start_us, peak, step_us):
     events += [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{i}", "pid": 7, "tid": 7, "ts": start_us + i * step_us, "dur": step_us} for i in (0, 1)]
     events.append(memory | {"ts": start_us + 5, "args": args | {"Bytes": peak, "Total Allocated": peak}})
     events.append(memory | {"ts": start_us + 50, "args": args | {"Bytes": -peak, "Total Allocated": 0}})
-    path.write_text(json.dumps({"traceEvents": events, "deviceProperties": [{"id": 0, "name": "Some GPU", "totalGlobalMem": 1 << 34}]}))
+    path.write_text(json.dumps({"traceEvents": events, "deviceProperties": [{"id": 0, "name": device, "totalGlobalMem": 1 << 34}]}))
 
 
 def runs(folder):
@@ -480,6 +480,9 @@ def runs(folder):
         part = rows["cut.json"]
         assert (part["partial"], part["peak_bytes"], part["before"], part["peak_change_pct"], part["regression"]) == (True, 10 * mib, None, None, False), part
         assert rows["r2.json"]["before"] == rows["r1.json"]["id"] and not rows["r2.json"]["partial"], "no run is compared with a part of one"
+        run_trace(cut, 1_700_000_003_000_000, 10 * mib, 100, "Other GPU")  # the newest one: its trend has no run of another device
+        groups = wait_for("another device", lambda: (lambda g: g if [x["peak_bytes"] for x in g] == [None, 10 * mib] else None)(s.json("/api/runs")["groups"]))
+        assert groups[1]["count"] == 4 and [t["peak_bytes"] for t in groups[1]["trend"]] == [10 * mib], groups[1]
         cut.unlink()
         wait_for("the file gone", lambda: "cut.json" not in {r["name"] for r in s.json("/api/runs")["runs"]})
         plain, wrap = s.json("/api/profiler/hta"), s.json("/api/profiler/hta?wrap=1")

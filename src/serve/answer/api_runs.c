@@ -26,24 +26,10 @@ enum { LIST_PAGE = 1000 }; /* default number of runs in an answer */
 
 /* ---- groups ---- */
 
-static int same_text(const char *a, const char *b)
-{
-	return strcmp(a, b);
-}
-
-/* Orders runs by group: program, device and format. Returns 0 if two runs belong together. */
-static int group_order(const item *a, const item *b)
-{
-	int c = same_text(a->run->s.program, b->run->s.program);
-	c = c ? c : same_text(a->run->s.device, b->run->s.device);
-	c = c ? c : same_text(a->run->s.format, b->run->s.format);
-	return c ? c : (a->run->s.rank > b->run->s.rank) - (a->run->s.rank < b->run->s.rank);
-}
-
 static int by_group(const void *a, const void *b)
 {
 	const item *x = a, *y = b;
-	int c = group_order(x, y);
+	int c = tide__run_order(x, y);
 	if (c)
 		return c;
 	return x->when != y->when ? (x->when < y->when ? -1 : 1) : strcmp(x->r->path, y->r->path);
@@ -74,7 +60,7 @@ static void link_groups(item *v, size_t n, item **copy)
 	for (size_t i = 0; i < n; i++) {
 		item *x = &(*copy)[i];
 		bool grouped = i && x->run->known && x->run->s.program[0] && x[-1].run->known &&
-			       !group_order(x, x - 1);
+			       !tide__run_order(x, x - 1);
 		whole = grouped ? whole : NULL;
 		x->before = x->run->s.partial ? NULL : whole;
 		whole = is_whole(x) ? x : whole;

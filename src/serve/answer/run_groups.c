@@ -16,6 +16,15 @@ const char *tide__run_name(const tide_rec *r)
 	return slash ? slash + 1 : r->path;
 }
 
+int tide__run_order(const tide_run_item *a, const tide_run_item *b)
+{
+	const tide_run_summary *x = &a->run->s, *y = &b->run->s;
+	int c = strcmp(x->program, y->program);
+	c = c ? c : strcmp(x->device, y->device);
+	c = c ? c : strcmp(x->format, y->format);
+	return c ? c : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
 void tide__run_change_json(tide_json *j, const char *key, int64_t before, int64_t now)
 {
 	if (before > 0 && now >= 0)
@@ -153,12 +162,17 @@ static void put_figures(tide_json *j, const tide_run_item *x)
 	tide__json_kbool(j, "partial", k && s->partial);
 }
 
-/* Writes the trend of a group; runs of unknown programs are unrelated and have none. */
+/* Writes the trend of a group: the runs that the newest one can be compared with. Runs of unknown
+ * programs are unrelated and have none. */
 static void put_trend(tide_json *j, const group *g)
 {
-	size_t n = !program(g->v[0])[0] ? 0 : g->n < TREND ? g->n : TREND;
+	size_t n = 0, alike = 0;
+	for (; program(g->v[0])[0] && n < g->n && alike < TREND; n++)
+		alike += !tide__run_order(g->v[n], g->v[0]);
 	tide__json_karray(j, "trend");
 	for (size_t i = n; i-- > 0;) {
+		if (tide__run_order(g->v[i], g->v[0]))
+			continue;
 		tide__json_object(j);
 		tide__json_kstr(j, "id", g->v[i]->r->id);
 		put_figures(j, g->v[i]);

@@ -18,6 +18,7 @@ export interface Run extends Recording {
   peak_bytes: number | null;
   capacity_bytes: number | null;
   step_ns: number | null;
+  rank: number | null;
   gpu_busy_pct: number | null;
   losses: number | null;
   partial: boolean; // a part of the run is missing: its figures are lower bounds and are not compared
@@ -152,11 +153,15 @@ function Trend({ title, runs, value, text, change, most }: { title: string; runs
   );
 }
 
-/** Runs of one program on one device. */
+/** Runs of one program, newest first. The lines are those of the newest run's device, kind and rank: others cannot be compared with it. */
 export function Trends({ runs, all }: { runs: Run[]; all: Runs }) {
-  const oldest = [...runs].reverse();
+  const [newest] = runs;
+  if (!newest) return null;
+  const oldest = runs.filter((r) => r.device === newest.device && r.format === newest.format && r.rank === newest.rank).reverse();
+  const others = runs.length - oldest.length;
   return (
     <div class="trends">
+      {others > 0 && <p class="soft hint">{[newest.device, newest.format, newest.rank !== null && `rank ${newest.rank}`].filter(Boolean).join(', ')}: {oldest.length} of {runs.length} runs, as the newest one.</p>}
       <Trend title="Peak" runs={oldest} value={(r) => r.peak_bytes} text={bytes} change={(r) => r.peak_change_pct} most={limit(all.fail_if, 'peak')} />
       <Trend title="Step time" runs={oldest} value={(r) => r.step_ns} text={ns} change={(r) => r.step_change_pct} most={limit(all.fail_if, 'step')} />
     </div>
