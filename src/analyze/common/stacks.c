@@ -32,6 +32,16 @@ int tide__native_rank(const char *function, size_t n)
 									      : FACE_AUTOGRAD;
 }
 
+bool tide__file_is_user(const char *file, size_t n)
+{
+	static const char *const others[] = { "/torch/", "\\torch\\", "/lib/python",
+					      "/hook/tidemark_" };
+	bool user = n > 3 && !memcmp(file + n - 3, ".py", 3);
+	for (size_t i = 0; user && i < sizeof others / sizeof *others; i++)
+		user = !memmem(file, n, others[i], strlen(others[i]));
+	return user;
+}
+
 static int frame_rank(const tide_model *m, tide_frame_id f)
 {
 	size_t n;
@@ -45,10 +55,7 @@ static int frame_rank(const tide_model *m, tide_frame_id f)
 		const char *function = tide__text(m, m->frames.function[f.i], &n);
 		return tide__native_rank(function, n);
 	}
-	if (strstr(file, "/torch/") || strstr(file, "\\torch\\") || strstr(file, "/lib/python") ||
-	    strstr(file, "/hook/tidemark_")) /* Tidemark's own frame around an import */
-		return FACE_PYTHON;
-	return FACE_USER;
+	return tide__file_is_user(file, n) ? FACE_USER : FACE_PYTHON;
 }
 
 bool tide__frame_is_user(const tide_model *m, tide_frame_id f)

@@ -32,7 +32,10 @@ uint8_t *tide__stack_signs_find(const tide_model *m);
 tide_frame_id tide__stack_main_frame(const tide_model *m, tide_stack_id s);
 /* The same for every stack row; owned: tide__free. NULL if memory runs out. */
 tide_frame_id *tide__stack_main_frames_find(const tide_model *m);
-/* Returns true if the frame is Python code outside torch and the interpreter. */
+/* Returns true for a file of Python code outside torch, the interpreter and Tidemark's hook, which
+ * is around imports and compiled functions. */
+bool tide__file_is_user(const char *file, size_t n);
+/* Returns true if the frame is in such a file. */
 bool tide__frame_is_user(const tide_model *m, tide_frame_id f);
 /* Returns the outermost op that a stack itself names (at::_ops::mm::call -> "mm"): text and
  * length, NULL if none. Borrowed from the model's strings. */

@@ -106,12 +106,6 @@ static bool place_is_python(const struct place *p)
 	return p->n_file > 3 && !memcmp(p->file + p->n_file - 3, ".py", 3);
 }
 
-static bool place_is_user(const struct place *p)
-{
-	return place_is_python(p) && !memmem(p->file, p->n_file, "/torch/", 7) &&
-	       !memmem(p->file, p->n_file, "/lib/python", 11);
-}
-
 /* Writes the beginning of a text that is too long for a line. */
 static void put_some(const char *s, size_t n, FILE *out)
 {
@@ -160,7 +154,7 @@ void tide__path_write_brief(const tide_flame *f, uint32_t node, uint32_t root, F
 	bool python = false;
 	for (uint32_t i = node; i != root && i; i = f->nodes.parent[i]) {
 		struct place p = place_of(f, i);
-		if (!place_is_python(&p) || (shown && !place_is_user(&p)))
+		if (!place_is_python(&p) || (shown && !tide__file_is_user(p.file, p.n_file)))
 			continue;
 		fputs(shown ? " < " : "", out);
 		if (shown++ == MAX_FRAMES) {

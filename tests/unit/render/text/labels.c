@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "render/text/labels.h"
+#include "analyze/common/stacks.h"
 #include "testing.h"
 
 static tide_stack_id frame(tide_model *m, tide_stack_id up, const char *fn, const char *file,
@@ -55,6 +56,25 @@ static tide_model *one_alloc(void)
 	m->allocs.pool[a].i = p;
 	m->allocs.size[a] = 3 << 20;
 	return m;
+}
+
+/* Frames around the innermost one are in a brief stack if they are the user's. */
+static void user_files(void **state)
+{
+	static const struct {
+		const char *file;
+		bool user;
+	} rows[] = { { "/home/ml/train.py", true },
+		     { "/v/site-packages/torch/nn/module.py", false },
+		     { "C:\\v\\torch\\nn\\module.py", false },
+		     { "/usr/lib/python3.11/runpy.py", false },
+		     { "/p/python/hook/tidemark_compile.py", false },
+		     { "/home/ml/hook/tidemark.py", true },
+		     { "/home/ml/op.cpp", false },
+		     { ".py", false } };
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (tide__file_is_user(rows[i].file, strlen(rows[i].file)) != rows[i].user)
+			fail_msg("%s", rows[i].file);
 }
 
 static void bare(void **state)
@@ -133,6 +153,7 @@ static void stacks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(user_files),
 		cmocka_unit_test(bare),
 		cmocka_unit_test(described),
 		cmocka_unit_test(stacks),
