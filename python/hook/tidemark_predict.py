@@ -25,6 +25,7 @@ from typing import Any
 PHASE, STEP = 1, 3
 PARAMETER, GRADIENT, OPTIMIZER, ACTIVATION, INPUT, TEMPORARY, BUFFER, WORKSPACE = 1, 2, 3, 4, 5, 6, 7, 9
 DTYPES = {"float32": 1, "float16": 2, "bfloat16": 3, "float64": 4, "int8": 5, "int16": 6, "int32": 7, "int64": 8, "uint8": 9, "bool": 13}
+PATIENCE = 8  # times --steps: steps of one optimizer, until others have made theirs (a critic steps more often)
 MOST_INDICES = 1 << 22  # of one tensor, that are computed
 MOST_VALUES = 1 << 16  # of one tensor on the host, that ops compute from known ones
 
@@ -344,7 +345,13 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any) -> tuple[Any,
             token = begin(name_of(func))
             try:
                 answer = values.known_answer(func._schema.name, args) if func._schema.name in values.ANSWERED else None
+                if func._schema.name in values.SPARSE and any(isinstance(a, Tensor) and a.layout is torch.sparse_coo for a in args[:2]):
+                    answer = values.sparse_answer(torch, func, args, kwargs, func is aten.clone.default and _by_engine())
                 out = answer[0] if answer else func(*args, **kwargs)
+                if func is aten._coalesce.default:
+                    meter.bound(str(func), values.LARGEST)
+                elif func is added_in_place and args[0].layout is torch.sparse_coo:
+                    meter.bound("the sum of two sparse tensors", "its elements are counted once; they need more memory")
             except DataDependentOutputException:
                 end(token)
                 known = known_values.of(args[0])
@@ -477,9 +484,13 @@ def _patch_cuda(torch: Any, device: Device, meter: Meter) -> None:
 
     def stats(d: Any = None) -> dict[str, int]:
         now, most = allocated(d), highest(d)
-        out = {f"{kind}_bytes.all.{what}": value for kind in ("allocated", "reserved", "active", "requested")
-               for what, value in (("current", now), ("peak", most), ("allocated", most), ("freed", most - now))}
-        return {**out, "num_alloc_retries": 0, "num_ooms": 0}
+        names = ("current", "peak", "allocated", "freed")
+        counts = {f"{kind}.{pool}.{what}": 0 for kind in ("allocation", "segment", "active", "inactive_split", "allocated_bytes", "reserved_bytes", "active_bytes",
+                                                          "inactive_split_bytes", "requested_bytes") for pool in ("all", "small_pool", "large_pool") for what in names}
+        counts.update({f"{kind}.{what}": 0 for kind in ("oversize_allocations", "oversize_segments") for what in names})
+        known = {f"{kind}_bytes.all.{what}": value for kind in ("allocated", "reserved", "active", "requested")
+                 for what, value in (("current", now), ("peak", most), ("allocated", most), ("freed", most - now))}
+        return {**counts, **known, **dict.fromkeys(("num_alloc_retries", "num_ooms", "num_sync_all_streams", "num_device_alloc", "num_device_free"), 0), "max_split_size": -1}
 
     def nothing(*args: Any, **kw: Any) -> None:
         return None
@@ -648,6 +659,7 @@ class Watch:
         self.roots: dict[int, Any] = {}  # weak references: a model that the program drops is freed
         self.open: list[tuple[int, int]] = []
         self.stepper: Any = None
+        self.counts: Any = weakref.WeakKeyDictionary()  # steps of each optimizer
         self.phase = "MODEL_CREATION"
         self.hooked = True
         self.tables: Any = ()
@@ -694,6 +706,7 @@ class Watch:
 
         def init(this: Any, *args: Any, **kw: Any) -> None:
             make(this, *args, **kw)
+            self.counts[this] = 0
             if self.phase == "MODEL_CREATION":
                 self.end("MODEL_CREATION")
                 self.phase = "OPTIMIZER_CREATION"
@@ -778,13 +791,18 @@ class Watch:
                 for tensor in tensors(value):  # LBFGS and others keep lists
                     self.meter.label(tensor, OPTIMIZER, name)
         self.end("OPTIMIZER_STEP")
-        if self.stepper is None:
+        self.counts[optimizer] = self.counts.get(optimizer, 0) + 1
+        if self.stepper is None or self.stepper() is None:
             self.stepper = weakref.ref(optimizer)
         if self.stepper() is optimizer:
             self.steps += 1
             self.recorder.mark(STEP, "step", self.steps)
-            if self.limit and self.steps >= self.limit:
-                raise Stop(0)
+        if self.limit and (min(self.counts.values()) >= self.limit or self.counts[optimizer] >= PATIENCE * self.limit):
+            raise Stop(0)
+
+    def without_step(self) -> list[str]:
+        """Names optimizers whose state does not exist yet, although others have stepped."""
+        return [type(o).__name__ for o, n in list(self.counts.items()) if not n] if self.steps else []
 
 
 # ---- the start ----
@@ -868,6 +886,8 @@ def _imported() -> None:
             recorder.note("predicted.unknown", f"{what}: {text}")
         for (op, how), n in meter.bounds.items():
             recorder.note("predicted.unknown", f"{op}: {how}, {n} times")
+        for name in watch.without_step():
+            recorder.note("predicted.unknown", f"{name}: this optimizer made no step; its state is not counted")
         recorder.note("predicted.value", str(meter.value))
         meter.closed = True
         recorder.c.tide_stop(None)

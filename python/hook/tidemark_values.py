@@ -17,8 +17,9 @@ from typing import Any
 
 SYNC_NORM = {"aten::batch_norm_stats", "aten::batch_norm_gather_stats_with_counts", "aten::batch_norm_elemt", "aten::batch_norm_backward_reduce", "aten::batch_norm_backward_elemt"}
 CELLS = {"aten::_thnn_fused_lstm_cell", "aten::_thnn_fused_lstm_cell_backward_impl", "aten::_thnn_fused_gru_cell", "aten::_thnn_fused_gru_cell_backward"}
-ANSWERED = SYNC_NORM | CELLS | {"aten::_use_cudnn_ctc_loss", "aten::_use_miopen_ctc_loss", "aten::_ctc_loss", "aten::_ctc_loss_backward"}  # ops without a fake kernel
+ANSWERED = SYNC_NORM | CELLS | {"aten::_use_cudnn_ctc_loss", "aten::_use_miopen_ctc_loss", "aten::_ctc_loss", "aten::_ctc_loss_backward", "aten::sparse_mask"}  # ops without a fake kernel
 LARGEST = "its size depends on data; the largest it can be was taken"
+SPARSE = {"aten::clone", "aten::_coalesce", "aten::_to_copy", "aten::mul", "aten::div", "aten::neg", "aten::abs", "aten::sqrt", "aten::pow", "aten::add_"}  # their fake kernels lose the elements
 
 
 class Truths:
@@ -179,10 +180,34 @@ def _from_distributions() -> bool:
     return False
 
 
+def sparse_answer(torch: Any, func: Any, args: Any, kwargs: Any, steals: bool) -> Any:
+    """Returns a tuple with the result of an op on the elements of a sparse tensor, or None. `steals`: the autograd engine calls it, which
+    copies no gradient whose parts are contiguous."""
+    name, x = func._schema.name, args[0]
+    if name == "aten::add_":  # to a dense tensor: makes no tensor
+        return (x,) if x.layout is torch.strided else None
+    if "layout" in kwargs or any(isinstance(a, torch.Tensor) and a.dim() for a in args[1:]):
+        return None
+    indices, elements = x._indices(), x._values()
+    if name == "aten::_coalesce":  # all indices are assumed to differ
+        indices, elements = indices.clone(), elements.clone()
+    elif name != "aten::clone" or not (steals and indices.is_contiguous() and elements.is_contiguous()):
+        indices, elements = indices.clone(), func(elements, *args[1:], **kwargs)
+    return (_sparse(torch, x, indices, elements, name == "aten::_coalesce" or x.is_coalesced()),)
+
+
+def _sparse(torch: Any, like: Any, indices: Any, elements: Any, coalesced: bool) -> Any:
+    return torch.ops.aten._sparse_coo_tensor_with_dims_and_tensors(like.sparse_dim(), like.dense_dim(), like.shape, indices, elements, dtype=elements.dtype,
+                                                                   layout=torch.sparse_coo, device=elements.device, is_coalesced=coalesced)
+
+
 def known_answer(name: str, args: Any) -> Any:
     """Returns a tuple with the result of an op that has no fake kernel, or None."""
     if name.startswith("aten::_use_"):
         return (False,)
+    if name == "aten::sparse_mask":
+        dense, mask = args[:2]
+        return (_sparse(sys.modules["torch"], mask, mask._indices().clone(), dense.new_empty(mask._values().shape), mask.is_coalesced()),)
     if name == "aten::_ctc_loss":
         probs, targets, lengths = args[0], args[1], args[3]
         longest = targets.shape[1] if targets.dim() == 2 else max(lengths) if isinstance(lengths, (list, tuple)) and lengths else targets.numel()

@@ -210,7 +210,8 @@ def check_messages(folder: Path) -> None:
     _, err = predict("--like", "h200", "--", PYTHON, "SCRIPT", script="import argparse; argparse.ArgumentParser().parse_args(['--x'])", folder=folder, fails=True)
     lines = [line for line in err.splitlines() if line.startswith("tidemark")]
     assert len(lines) == 1 and "failed (exit status 2) before it put a tensor on a CUDA device" in lines[0], err
-    for args, message in ((("--like", "none", "--", "true"), "no device 'none'"), (("--at", "4", "--", "true"), "write {}"),
+    for args, message in ((("--like", "none", "--", "true"), "no device 'none'"), (("--at", "4", "--", "true"), "write {}"), (("--at", "4", "--at", "4", "--", "false", "{}"), "4 is there twice"),
+                          (("8=a.tide", "16=b.tide", "--like", "h200"), "--like is for a program, not for recordings; use --capacity"), (("none.tide",), "cannot open"),
                           (("--like", "h200", "--", "no-such-program"), "No such file")):
         _, err = predict(*args, folder=folder, fails=True)
         assert message in err, (args, err)

@@ -36,7 +36,8 @@ struct work {
 	int64_t kv;
 	struct input *in;
 	size_t n;
-	int rc; /* 1 = a summary was left out, with a message */
+	int rc;	     /* 1 = a summary was left out, with a message */
+	int assumed; /* > 0: the default capacity was used */
 };
 
 /* ---- options ---- */
@@ -167,6 +168,7 @@ static int size_log(struct work *w, struct input *in)
 	for (size_t k = 0; k < in->all.n; k++) {
 		tide_phase_summary *s = &in->all.v[k];
 		tide_sizes_options o = w->o;
+		bool known = o.capacity || s->capacity;
 		o.capacity = o.capacity ? o.capacity : s->capacity ? s->capacity : DEFAULT_CAPACITY;
 		if (!s->whole) {
 			tide__fail(&err, TIDE_ETRUNC, s->at,
@@ -176,6 +178,9 @@ static int size_log(struct work *w, struct input *in)
 			w->rc = tide__cli_fail(in->file, &err);
 		} else {
 			int64_t off = tide__phase_summary_off(s, &row);
+			if (!known && !w->assumed++)
+				tide__cli_note(
+					"note: device memory not provided, assuming 12 GiB (--capacity SIZE)");
 			if (off > (1 << 20) / 50 + 1)
 				tide__cli_note(
 					"note: %s: figures of phase %.80s contradict each other by %.2f MB",

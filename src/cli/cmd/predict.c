@@ -42,7 +42,7 @@ static const tide_option options[] = {
 	[O_WORLD] = { "world", 'w', TIDE_OPT_INT, "N", "with a program: run it as rank 0 of N",
 		      .least = 1, .most = 100000 },
 	[O_STEPS] = { "steps", 0, TIDE_OPT_INT, "N",
-		      "with a program: end it after this many optimizer steps, 0 = never",
+		      "with a program: end it after this many steps of each optimizer, 0 = never",
 		      .def = "2", .most = 1000000 },
 	[O_LIMIT] = { "timeout", 0, TIDE_OPT_INT, "SECONDS",
 		      "with a program: end it after this time, 0 = never", .def = "0",
@@ -216,6 +216,19 @@ static int of_runs(const tide_args *a, char **files, size_t n, uint64_t capacity
 	return rc;
 }
 
+/* Refuses options that only a program has. */
+static int check_options(const tide_args *a)
+{
+	static const int programs[] = { O_LIKE, O_WORLD, O_STEPS, O_LIMIT, O_CONF, O_KEEP };
+	for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+		if (a->opt[programs[i]].given)
+			return tide__cli_fail_usage(
+				a, "--%s is for a program, not for recordings%s",
+				options[programs[i]].name,
+				programs[i] == O_LIKE ? "; use --capacity" : "");
+	return 0;
+}
+
 static int run(const tide_args *a)
 {
 	const tide_predict_program p = { .like = &a->opt[O_LIKE],
@@ -238,7 +251,8 @@ static int run(const tide_args *a)
 			"'%.200s' cannot be run; give a program, or 2 recordings "
 			"as N=FILE",
 			a->files[0]);
-	return run_recordings(a);
+	int rc = check_options(a);
+	return rc ? rc : run_recordings(a);
 }
 
 const tide_command tide__cmd_predict = {

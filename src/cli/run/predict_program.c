@@ -239,7 +239,7 @@ static int show(const struct program *g, const char *file, const struct end *fai
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_virtual_run r = { 0 };
-	tide_model *m = access(file, R_OK)
+	tide_model *m = !is_kept(g->a) && access(file, R_OK)
 				? NULL
 				: tide__cli_load(g->a, file, TIDE_WANT_MEMORY | TIDE_WANT_SPANS);
 	uint32_t device = m && tide__is_predicted(m) ? tide__device_find(m, "cuda:0") : 0;
@@ -247,7 +247,14 @@ static int show(const struct program *g, const char *file, const struct end *fai
 	int rc = !failed ? 0
 		 : used	 ? say_failed(g, failed, "; its recording up to then is used")
 			 : say_failed(g, failed, " before it put a tensor on a CUDA device");
-	if (!used) {
+	if (is_kept(g->a) && !m) {
+		rc = 1;
+	} else if (is_kept(g->a) && !tide__is_predicted(m)) {
+		rc = tide__cli_fail_usage(g->a,
+					  "%s is a recording of a real run: give 2 with their "
+					  "sizes, e.g. 8=a.tide 16=b.tide",
+					  file);
+	} else if (!used) {
 		rc = failed ? rc : no_recording(g);
 	} else if (tide__virtual_run(m, device, g->room, &g->settings, &r, &err) != TIDE_OK) {
 		rc = tide__cli_fail(file, &err);
@@ -271,6 +278,11 @@ static int run_sizes(struct program *g,
 	if (n < 2 || n > MOST_SIZES)
 		return tide__cli_fail_usage(
 			g->a, "{} is replaced by a size: give 2 to 16 of them, e.g. --at 4 --at 8");
+	for (size_t i = 1; i < n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (strtoull(at->list[i], NULL, 10) == strtoull(at->list[k], NULL, 10))
+				return tide__cli_fail_usage(g->a, "--at: %s is there twice",
+							    at->list[i]);
 	for (size_t i = 0; i < n && !rc; i++) {
 		uint64_t size = strtoull(at->list[i], NULL, 10);
 		if (asprintf(&files[i], "%" PRIu64 "=%s/%" PRIu64 ".tide", size, g->folder, size) <

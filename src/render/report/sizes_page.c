@@ -37,7 +37,7 @@ static void cell(const tide_phase_row *r, tide_phase_figure f, FILE *out)
 {
 	int64_t v;
 	if (tide__phase_figure(r, f, &v))
-		fprintf(out, "<td>%+.2f</td>", mb(v));
+		fprintf(out, f == TIDE_FIGURE_CHANGE ? "<td>%+.2f</td>" : "<td>%.2f</td>", mb(v));
 	else
 		fputs("<td>–</td>", out);
 }

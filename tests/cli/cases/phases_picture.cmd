@@ -4,6 +4,6 @@ grep -c 'cccccc\|80%, 80%, 80%\|rgb(80' bars.svg > /dev/null; head -c 5 bars.svg
 tidemark phases $d/both.log --visualize_peak | tail -2
 head -c 4 memory_peak_visualization.png | tail -c 3; echo
 tidemark phases --logs $d/both.log --visualize_peak --output peak.png | tail -2; head -c 4 peak.png | tail -c 3; echo
-tidemark phases $d/both.log -o bars.html; grep -c '<svg' bars.html
+tidemark phases $d/both.log -o bars.html; grep -c '<svg' bars.html; grep -m1 -o '<td>FORWARD_PASS.*' bars.html
 # a click on a part leads to the phases it comes from: every link has its target
 grep -o 'href="#[^"]*' bars.html | cut -c8- | sort -u > links; wc -l < links; while read id; do grep -q "id=\"$id\"" bars.html || echo "no $id"; done < links
