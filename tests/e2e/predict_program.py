@@ -211,6 +211,7 @@ def check_messages(folder: Path) -> None:
     lines = [line for line in err.splitlines() if line.startswith("tidemark")]
     assert len(lines) == 1 and "failed (exit status 2) before it put a tensor on a CUDA device" in lines[0], err
     for args, message in ((("--like", "none", "--", "true"), "no device 'none'"), (("--at", "4", "--", "true"), "write {}"), (("--at", "4", "--at", "4", "--", "false", "{}"), "4 is there twice"),
+                          (("--capacity", "1GiB", "--at", "4", "--at", "8", "--", "sh", "-c", "echo size-{}+{} >&2; exit 7"), "size-4+4\n"),
                           (("8=a.tide", "16=b.tide", "--like", "h200"), "--like is for a program, not for recordings; use --capacity"), (("none.tide",), "cannot open"),
                           (("--like", "h200", "--", "no-such-program"), "No such file")):
         _, err = predict(*args, folder=folder, fails=True)
@@ -223,6 +224,9 @@ def check_timeout(folder: Path) -> None:
     _, err = predict("--capacity", "1GiB", "--timeout", 1, "--", "sh", "-c", f"sleep 3000 & echo $! >{pid}.new; mv {pid}.new {pid}; wait", folder=folder, fails=True)
     assert "sh: the program was ended after 1 s (--timeout) before it put a tensor on a CUDA device" in err, err
     assert not pid.exists() or not Path(f"/proc/{pid.read_text().strip()}").exists(), err
+    killed = "import os, torch; torch.zeros(2, 9, device='cuda').clone(); os.kill(os.getpid(), 9)"
+    d, err = predict("--like", "h200", "--", PYTHON, "SCRIPT", script=killed, folder=folder, fails=True)
+    assert d["steps"] is None and d["values_read"] is None and "ended by signal 9; its recording up to then is used" in err, (d, err)
     assert not list(folder.glob("tidemark-predict-*")), list(folder.iterdir())
 
 
@@ -277,7 +281,7 @@ for kind in nn.GRU, nn.RNN:
 """
     told = folder / "told.tide"
     d, _ = predict("--like", "h200", "--steps", 0, "--keep", told, "--", PYTHON, "SCRIPT", script=script, folder=folder)
-    assert d["steps"] == 2 and d["least_reserved_bytes"] < d["peak_reserved_bytes"] <= d["most_reserved_bytes"], d
+    assert d["steps"] == 6 and d["least_reserved_bytes"] < d["peak_reserved_bytes"] <= d["most_reserved_bytes"], d
     assert any("cuDNN" in u for u in d["unknown"]), d["unknown"]
     dump = subprocess.run([TIDEMARK, "dump", str(told), "--json"], capture_output=True, text=True, check=True).stdout.splitlines()
     rows = [r for r in map(json.loads, dump) if r["table"] == "allocs"]

@@ -124,6 +124,21 @@ static void set_environment(const struct program *g, const char *file, const cha
 	tide__prepend("PYTHONPATH", g->hook, ':');
 }
 
+/* Returns the word with every {} replaced. Owned by the caller: free(). */
+static char *replace_size(const char *word, uint64_t size)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+	for (const char *at; f && (at = strstr(word, "{}")); word = at + 2)
+		fprintf(f, "%.*s%" PRIu64, (int)(at - word), word, size);
+	if (f) {
+		fputs(word, f);
+		fclose(f);
+	}
+	return text;
+}
+
 /* Returns the arguments with every {} replaced by the size; Python runs a .py file. Owned by the
  * child, which does not return. */
 static char **arguments(const struct program *g, uint64_t size)
@@ -133,10 +148,9 @@ static char **arguments(const struct program *g, uint64_t size)
 	if (argv && tide__is_script(g->a->files[0]) && !access(g->a->files[0], R_OK))
 		argv[n++] = tide__python_name();
 	for (size_t i = 0; argv && i < g->a->n_files; i++, n++) {
-		char *at = g->several ? strstr(g->a->files[i], "{}") : NULL;
 		argv[n] = g->a->files[i];
-		if (at && asprintf(&argv[n], "%.*s%" PRIu64 "%s", (int)(at - g->a->files[i]),
-				   g->a->files[i], size, at + 2) < 0)
+		if (g->several && strstr(argv[n], "{}") &&
+		    !(argv[n] = replace_size(g->a->files[i], size)))
 			return NULL;
 	}
 	return argv;
@@ -267,6 +281,15 @@ static int show(const struct program *g, const char *file, const struct end *fai
 	return rc;
 }
 
+/* Removes a recording, and the rings that a killed program left. */
+static void remove_recording(const char *file)
+{
+	char rings[PATH_MAX + 32];
+	snprintf(rings, sizeof rings, "%s-rings", file);
+	unlink(file);
+	unlink(rings);
+}
+
 static int run_sizes(struct program *g,
 		     int (*recorded)(const tide_args *, char **, size_t, uint64_t))
 {
@@ -296,7 +319,7 @@ static int run_sizes(struct program *g,
 		rc = recorded(g->a, files, n, g->room);
 	for (size_t i = 0; i < n; i++) {
 		if (files[i] && !g->p->keep->set)
-			unlink(strchr(files[i], '=') + 1);
+			remove_recording(strchr(files[i], '=') + 1);
 		free(files[i]);
 	}
 	return rc;
@@ -313,7 +336,7 @@ static int run_one(struct program *g)
 	int failed = run_once(g, 0, file, &e);
 	int rc = failed == 2 ? 2 : show(g, file, failed ? &e : NULL);
 	if (!g->p->keep->set)
-		unlink(file);
+		remove_recording(file);
 	return failed ? failed : rc;
 }
 

@@ -142,9 +142,10 @@ static void put_unknown(const tide_model *m, const tide_out *to)
 
 void tide__virtual_run_text(const tide_model *m, const tide_virtual_run *r, const tide_out *to)
 {
+	const char *steps = fact(m, "predicted.steps"); /* missing if the program was killed */
 	tide__write_heading(to, "predicted for %s, torch %s, %s steps; nothing ran on a device",
 			    fact(m, "predicted.device"), fact(m, "predicted.torch"),
-			    fact(m, "predicted.steps"));
+			    *steps ? steps : "an unknown number of");
 	put_bytes(to, "Peak allocated", r->allocated, "");
 	put_bytes(to, "Peak reserved", r->reserved, " (caching allocator simulated)");
 	if (r->least_reserved != r->most_reserved) {
@@ -171,8 +172,10 @@ void tide__virtual_run_json(const tide_model *m, const tide_virtual_run *r, tide
 	tide__json_kbool(j, "predicted", true);
 	tide__json_kstr(j, "device", fact(m, "predicted.device"));
 	tide__json_kstr(j, "torch", fact(m, "predicted.torch"));
-	tide__json_kint(j, "steps", atoi(fact(m, "predicted.steps")));
-	tide__json_kint(j, "values_read", atoi(fact(m, "predicted.values_read")));
+	for (size_t i = 0; i < 2; i++) { /* null if the program was killed */
+		const char *text = fact(m, i ? "predicted.values_read" : "predicted.steps");
+		tide__json_kuint_if(j, i ? "values_read" : "steps", *text, (uint64_t)atoi(text));
+	}
 	tide__json_kuint(j, "peak_allocated_bytes", r->allocated);
 	tide__json_kuint(j, "peak_reserved_bytes", r->reserved);
 	tide__json_kuint(j, "least_reserved_bytes", r->least_reserved);
