@@ -296,6 +296,8 @@ def duration(folder: str) -> None:
     large = max(heap(f"{folder}/{f}")["peak_bytes"] for f in files)
     check("--duration: nothing was recorded later", large < 9_000_000, large)
     done = subprocess.run([TIDEMARK, "run", "--no-torch", "--heap=full", "-o", "here.tide", "--", "true"], capture_output=True, text=True, cwd=folder)
+    text = subprocess.run([TIDEMARK, "peak", f"{folder}/c.tide", "--group-by", "module"], capture_output=True, text=True).stdout
+    check("modules that were not recorded are unknown", "(modules not recorded)" in text and "outside any module" not in text, text)
     check("paths are as a command in this folder names them", "tidemark run: here.tide, " in done.stderr and "tidemark heap here.tide\n" in done.stderr, done.stderr)
 
 

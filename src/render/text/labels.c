@@ -127,8 +127,9 @@ static void label_frame(const struct label *l, uint64_t key)
 
 static void label_module(const struct label *l, uint64_t key)
 {
-	fputs(key ? tide__module_text(l->m, (tide_str){ (uint32_t)key }) : "(outside any module)",
-	      l->out);
+	/* modules are spans: without any, as under `run --light`, they are unknown */
+	const char *none = l->m->spans.n > 1 ? "(outside any module)" : "(modules not recorded)";
+	fputs(key ? tide__module_text(l->m, (tide_str){ (uint32_t)key }) : none, l->out);
 }
 
 static void (*const kinds[])(const struct label *l, uint64_t key) = {

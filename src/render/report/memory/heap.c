@@ -156,9 +156,10 @@ static void put_summary(const tide_heap *h, const tide_out *to)
 			tide__fmt_count(a, sizeof a, (int64_t)h->total.temporary),
 			h->total.count > 0 ? 100.0 * (double)h->total.temporary / h->total.count
 					   : 0);
-	fprintf(f, "  not freed        %s in %s blocks at the end\n\n",
+	fprintf(f, "  not freed        %s in %s block%s at the end\n\n",
 		bytes_error(a, sizeof a, (double)h->total.left, h->left_error),
-		tide__fmt_count(c, sizeof c, llround(h->total.left_count)));
+		tide__fmt_count(c, sizeof c, llround(h->total.left_count)),
+		llround(h->total.left_count) == 1 ? "" : "s");
 }
 
 tide_code tide__heap_text(const tide_model *m, const tide_heap *h, const tide_heap_view *v,
