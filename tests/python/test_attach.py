@@ -567,12 +567,13 @@ class Attach(unittest.TestCase):
         self.assertGreaterEqual(before, 4 * keep.numel())
         self.assertEqual(t.peak()["losses"], {})
 
-    def test_a_million_tiny_tensors(self):
+    def test_many_tiny_tensors(self):
+        n = 1_000_000 if ALL else 200_000
         with tidemark.record(path("m.tide"), ops=False):
-            for _ in range(1_000_000):
+            for _ in range(n):
                 torch.empty(3)
         t = tidemark.open(path("m.tide"))
-        self.assertEqual(t.native.column("allocs", "size").count(12), 1_000_000)
+        self.assertEqual(t.native.column("allocs", "size").count(12), n)
         self.assertEqual(t.memory()["losses"], {})
 
     def test_freed_in_another_thread(self):
@@ -666,7 +667,7 @@ class Attach(unittest.TestCase):
         if not shutil.which("g++") or not hasattr(torch, "compile"):
             self.skipTest("torch.compile needs torch 2 and g++")
         with tidemark.record(path("c.tide")):
-            f = torch.compile(lambda x: (x * 2 + 1).relu())
+            f = torch.compile(lambda x: (x * 2 + 1).relu(), backend="inductor" if ALL else "aot_eager")  # compile_modes has inductor's code
             y = f(torch.ones(1000))
         self.assertEqual(float(y.sum()), 3000)
         self.assertEqual(tidemark.open(path("c.tide")).memory()["losses"], {})
