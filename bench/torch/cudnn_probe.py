@@ -5,6 +5,7 @@ line of JSON each.
 
     python cudnn_probe.py OUT.jsonl [--seconds 60]
     python cudnn_probe.py OUT.jsonl --more [--seconds 60]   grouped and plain f32 convolutions, one and three dimensions, GRUs and RNNs
+    python cudnn_probe.py OUT.jsonl --wide [--seconds 60]   1 x 1 convolutions of many widths, dilated ones
     python cudnn_probe.py OUT.jsonl --fine [--seconds 60]   patches of vision transformers, LSTMs, GRUs and RNNs, one size varied at a time
 
 Rules of python/hook/tidemark_cudnn.py come from such lines. A convolution has the bytes that its forward pass, the gradient of its
@@ -45,13 +46,13 @@ def recorded(calls) -> list[list[int]]:
     return parts[:len(calls)]
 
 
-def convolution(x, w, stride, padding, transposed, dtype, last, groups=1, tf32=True) -> dict:
+def convolution(x, w, stride, padding, transposed, dtype, last, groups=1, tf32=True, dilation=1) -> dict:
     aten, d, dims = torch.ops.aten, DTYPES[dtype], len(x) - 2
     form = torch.channels_last if last else torch.contiguous_format
     torch.backends.cudnn.allow_tf32 = tf32
     a = torch.empty(x, dtype=d, device="cuda", memory_format=form).normal_()
     b = torch.empty(w, dtype=d, device="cuda", memory_format=form).normal_()
-    how = (None, [stride] * dims, [padding] * dims, [1] * dims, transposed, [0] * dims, groups)
+    how = (None, [stride] * dims, [padding] * dims, [dilation] * dims, transposed, [0] * dims, groups)
     y = aten.convolution(a, b, *how)
     g = torch.ones_like(y)
 
@@ -60,7 +61,7 @@ def convolution(x, w, stride, padding, transposed, dtype, last, groups=1, tf32=T
 
     parts = recorded([lambda: aten.convolution(a, b, *how), gradient([True, False, False]), gradient([False, True, False])])
     return {"what": "convolution", "x": x, "w": w, "y": list(y.shape), "stride": stride, "padding": padding, "transposed": transposed, "groups": groups,
-            "dtype": dtype, "tf32": tf32, "channels_last": last, "forward": parts[0], "dgrad": parts[1], "wgrad": parts[2]}
+            "dilation": dilation, "dtype": dtype, "tf32": tf32, "channels_last": last, "forward": parts[0], "dgrad": parts[1], "wgrad": parts[2]}
 
 
 def recurrent(kind, hidden, features, layers, batch, time_, dtype, both) -> dict:
@@ -145,6 +146,23 @@ def more_convolutions():
         yield *shape, 1, False
 
 
+def wide_convolutions():
+    """1 x 1 convolutions of EfficientNet, MobileNet, DenseNet and others, whose widths are no powers of two; dilated ones of DeepLab."""
+    pairs = [(16, 96, 112), (24, 144, 56), (48, 288, 28), (88, 528, 14), (120, 720, 14), (208, 1248, 7), (352, 1408, 7), (352, 2112, 7),  # EfficientNet-B2
+             (40, 240, 28), (80, 480, 14), (112, 672, 14), (192, 1152, 7), (320, 1280, 7), (40, 120, 28), (80, 200, 14), (160, 960, 7),  # B0, MobileNetV3
+             (256, 128, 28), (512, 256, 14), (1024, 512, 7), (128, 128, 56), (992, 128, 7), (96, 128, 56),  # DenseNet
+             (256, 1024, 14), (512, 2048, 7), (64, 256, 56), (1280, 256, 48), (2048, 256, 48), (256, 21, 48)]
+    for dtype in "f32", "bf16":
+        for batch in 6, 8, 16, 24, 32, 64:
+            for a, b, size in pairs:
+                yield (batch, a, size, size), (b, a, 1, 1), 1, 0, False, dtype, False
+                yield (batch, b, size, size), (a, b, 1, 1), 1, 0, False, dtype, False
+        for batch in 2, 4, 6, 8, 16:
+            for a, b, size, dilation in (256, 256, 48, 2), (512, 512, 48, 2), (512, 512, 48, 4), (2048, 256, 48, 12), (2048, 256, 48, 24), (2048, 256, 48, 36), \
+                    (2048, 256, 48, 1), (512, 512, 48, 1), (256, 256, 33, 2), (512, 512, 33, 4), (2048, 256, 33, 12), (2048, 256, 65, 6), (64, 64, 64, 2), (128, 128, 64, 4), (320, 128, 40, 6):
+                yield (batch, a, size, size), (b, a, 3, 3), 1, dilation, False, dtype, False, 1, True, dilation
+
+
 def recurrents():
     for kind in "GRU", "RNN":
         for dtype in "f32", "f16":
@@ -197,13 +215,14 @@ def main() -> None:
     p = argparse.ArgumentParser()
     p.add_argument("out")
     p.add_argument("--more", action="store_true", help="the shapes that the rules do not cover")
+    p.add_argument("--wide", action="store_true", help="1 x 1 convolutions of many widths, dilated ones")
     p.add_argument("--fine", action="store_true", help="patches and recurrent layers, one size varied at a time")
     p.add_argument("--seconds", type=float, default=60)
     a = p.parse_args()
     began, n = time.monotonic(), 0
-    shapes = list(more_convolutions() if a.more else convolutions())
+    shapes = list(more_convolutions() if a.more else wide_convolutions() if a.wide else convolutions())
     random.Random(1).shuffle(shapes)  # if time runs out, the file has some of each kind
-    todo = [(recurrent, s) for s in (recurrents() if a.more else (("LSTM", *s) for s in lstms()))] + [(convolution, s) for s in shapes]
+    todo = [(recurrent, s) for s in (recurrents() if a.more else () if a.wide else (("LSTM", *s) for s in lstms()))] + [(convolution, s) for s in shapes]
     if a.fine:
         todo = [(recurrent, s) for s in fine_recurrents()] + [(patch, s) for s in patches()]
     with open(a.out, "w", encoding="utf-8") as f:

@@ -4,7 +4,7 @@
 
 Without a GPU, cuDNN's choice of algorithm is unknown. The rules below reproduce the workspaces that it requested on an H200
 (cuDNN 9, torch 2.11, cudnn.benchmark off): two ResNets and two U-Nets, f32 (TF32) and bfloat16, then 508 convolutions, 783
-convolutions of patches and 448 recurrent layers of bench/torch/cudnn_probe.py. Each rule gives three figures: the least, the
+convolutions of patches, 672 of 1 x 1, 150 dilated ones and 448 recurrent layers of bench/torch/cudnn_probe.py. Each rule gives three figures: the least, the
 likely and the most bytes. Docs: docs/analyses/predict.md, "Convolutions".
 
 Tensor cores want the channels last (NHWC). A convolution of NCHW tensors therefore takes one workspace that holds copies of its input,
@@ -78,6 +78,8 @@ class Shape(NamedTuple):
     channels_last: bool
     transposed: bool = False
     pad: int = 16  # bytes that a few channels are padded to: 8 in float16
+    dilation: int = 1
+    groups: int = 1
 
     @property
     def pixels(self) -> int:
@@ -103,18 +105,36 @@ class Shape(NamedTuple):
 
 
 def _pointwise(kind: int, s: Shape, copied: int) -> int:
-    """Returns the workspace of a 1 x 1 convolution with stride 1: a matrix product, on NCHW if rows are aligned."""
-    samples, odd = s.x[0], s.x[0] % 16 != 0
+    """Returns the workspace of a 1 x 1 convolution with stride 1: a matrix product, which also runs on NCHW. Layers of few pixels (7 x 7)
+    and many channels are copied; which ones is as in 672 shapes on an H200."""
+    rows, columns, samples, tall = s.x[1], s.y[1], s.x[0], s.x[1] > s.y[1]
+    size, odd = rows * columns, s.pixels % 2
     if kind == WGRAD:
-        if s.element == 4 and s.weight[0] < 8:
-            return copied
-        one_each = s.pixels % 8 == 0 or s.element == 4 and samples <= 16 and s.pixels % 4 == 0
-        return 4 * samples * math.prod(s.weight) if one_each else copied  # one filter per image, summed afterwards
-    if s.element == 2 and odd and (s.pixels % 8 if kind == FORWARD else s.x[1] > s.y[1] and 1024 <= s.pixels < 65536):
-        return copied
-    if s.element == 2 and s.pixels % 8 and samples >= 64 and min(s.x[1], s.y[1]) >= 512:
-        return copied
-    return 400 if s.pixels * s.element % 8 == 0 else copied
+        return _pointwise_weights(s, copied)
+    if kind == FORWARD and s.element == 4:
+        copies = odd and size >= 1 << 20 and (samples >= 16 or tall)
+    elif kind == FORWARD:
+        copies = samples >= 8 if odd else s.pixels % 8 and samples > 16 and samples % 16 and size >= 112 * 672
+    elif s.element == 4:
+        copies = odd and max(rows, columns) >= 1280 and min(rows, columns) >= 320 and (tall or samples >= 16)
+    elif odd:
+        copies = samples >= 8 and (size >= 1 << 20 or columns >= 192 and samples <= 32 if tall else size >= 700_000)
+    else:
+        copies = samples > 16 and samples % 16 and s.pixels >= 3136 and rows >= columns >= 64
+    return copied if copies else 400
+
+
+def _pointwise_weights(s: Shape, copied: int) -> int:
+    """The gradient of weights is one filter per image, summed afterwards, unless the filter is large and the image small."""
+    rows, columns, samples = s.x[1], s.y[1], s.x[0]
+    size = rows * columns
+    if s.element == 4:
+        copies = rows <= 24 and 8 <= samples <= 32 or s.pixels < 64 and (size >= 1 << 20 or samples >= 16 and size >= 320 * 1280)
+    elif s.pixels < 64:
+        copies = size >= 1 << 20 or rows > columns >= 192 and samples >= 32
+    else:
+        copies = s.pixels < 256 and min(rows, columns) >= 256 and samples >= 24
+    return copied if copies else 4 * samples * size
 
 
 def _patches(s: Shape, copied: int) -> int:
@@ -151,14 +171,18 @@ def convolution(kind: int, s: Shape, processors: int) -> Bytes:
     if s.transposed and kind != WGRAD:  # its forward pass is the gradient of a plain convolution, and the other way round
         return convolution(DGRAD - kind, s._replace(x=s.y, y=s.x, transposed=False), processors)
     x, y, w = s.copies()
+    if s.groups > 1:
+        return Bytes(0, 512, 2 * (x + y) + w)
     if s.channels_last:
         x, y, w = x if s.narrow else 0, 0, w if s.narrow else 0
     channels = _up(s.weight[1], 16 // s.element) * (16 // s.element)
     partial = 0 if kind != WGRAD else partial_sums(s.weight[0], s.kernel, channels, s.x[0], s.x[0] * math.prod(s.y[2:]), s.element, processors)
+    if kind == WGRAD and s.dilation >= 12 and s.element == 4:  # the wide branches of DeepLab: the sum is split more often
+        partial = (18 if s.pixels >= 2048 else 4) * 4 * math.prod(s.weight)
     copied = x + y + w + partial + 147
     most = x + y + w + max(3 * processors * TILE, partial)
     if s.channels_last:
-        return Bytes(0, copied, most)
+        return Bytes(0, copied, max(copied, most))
     if s.kernel == 1 and set(s.stride) == {1}:
         likely = _pointwise(kind, s, copied)
     elif s.narrow:
@@ -168,7 +192,7 @@ def convolution(kind: int, s: Shape, processors: int) -> Bytes:
         if kind == FORWARD and s.element == 4 and (s.kernel == 1 and s.x[1] <= 256 or s.x[1] == 64 and (
                 s.y[1] == 128 and s.pixels >= 128 * 128 or s.y[1] == 64 and s.pixels <= 56 * 56 and s.x[0] <= 32)):
             copied = x + 4 * math.prod(s.weight) + 16  # these kernels write the output as it is
-        return Bytes(min(least, copied), copied, most)
+        return Bytes(min(least, copied), copied, max(copied, most))
     return Bytes(0, likely, max(likely, most))
 
 

@@ -280,11 +280,15 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any) -> tuple[Any,
     indices = {"aten::randint", "aten::randperm", "aten::arange", "aten::full", "aten::ones", "aten::zeros"}
 
     def compute_indices(func: Any, args: Any, kwargs: Any, out: Any) -> None:
-        """Computes indices on the host, because a script slices its data by them; also values computed from single ones."""
-        if isinstance(out, FakeTensor) and out.device.type == "cpu" and not out.dtype.is_floating_point and out.numel() <= MOST_INDICES and next(tensors(args), None) is None:
+        """Computes indices on the host, because a script slices its data by them, and small ones of a device."""
+        if not isinstance(out, FakeTensor) or out.dtype.is_floating_point or next(tensors(args), None) is not None:
+            return
+        if out.device.type == "cpu" and out.numel() <= MOST_INDICES:
             with torch.utils._mode_utils.no_dispatch():
                 out.constant = func(*args, **kwargs)
             out.fake_mode.fake_tensor_converter.add_constant_storage_mapping(out)  # an op that writes makes it unknown
+        elif out.device.type == "cuda" and out.numel() <= known_values.MOST and torch.Tag.nondeterministic_seeded not in func.tags:
+            known_values.keep(out, known_values.compute(func, args, kwargs))  # positions, masks of ones
 
     begin, end = meter.recorder.c.tide_op_begin, meter.recorder.c.tide_op_end
     truths, known_values, one_at_a_time = values.Truths(meter), values.Known(torch, FakeTensor), threading.RLock()
@@ -367,6 +371,7 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any) -> tuple[Any,
             for tensor, known in hidden:
                 tensor.constant = known
             known_values.follow(func, args, kwargs, list(tensors(args)), out)
+            known_values.fill(func, args, out)
             if func._schema.name in indices:
                 compute_indices(func, args, kwargs, out)
             rule = truths.rules.get(func._schema.name)
@@ -844,6 +849,7 @@ def _imported() -> None:
     torch._C._cuda_getCurrentRawStream = lambda i: 0  # read by imports of the fake mode, which use the original torch.cuda
     values, scripts = _beside("tidemark_values"), _beside("tidemark_scripts")
     fake, mode = _fake_mode(torch, meter, spaces, values)
+    kept = _beside("tidemark_disguise").install(torch)
     _patch_cuda(torch, device, meter)
     linear = torch.nn.functional.linear
     _patch_tensors(torch, meter, values)
@@ -876,7 +882,7 @@ def _imported() -> None:
     mode.__enter__()
     scripts.make_lists_on_host(torch)
 
-    def finish() -> None:
+    def finish(kept: Any = kept) -> None:
         recorder.note("predicted.steps", str(watch.steps))
         recorder.note("predicted.forwards", str(watch.forwards))
         recorder.note("predicted.values_read", str(meter.read))

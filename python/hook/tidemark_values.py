@@ -81,7 +81,10 @@ def known_values(tensor: Any) -> Any:
 class Known:
     """Values of small tensors that the program made from numbers: they follow to the device and back, through ops on such tensors alone."""
 
-    MOST = 4096  # elements of a tensor on a device
+    MOST = 1 << 16  # elements of a tensor on a device
+    FILLS: dict[str, Any] = {  # the value, from the op's arguments
+        **dict.fromkeys(("aten::zeros_like", "aten::new_zeros"), lambda args: 0), **dict.fromkeys(("aten::ones_like", "aten::new_ones"), lambda args: 1),
+        "aten::full_like": lambda args: args[1], "aten::new_full": lambda args: args[2]}
 
     def __init__(self, torch: Any, fake_type: Any) -> None:
         self.torch, self.fake_type = torch, fake_type
@@ -106,6 +109,17 @@ class Known:
         real = self.compute(func, args, kwargs)
         for t, r in zip(results, real if isinstance(real, (list, tuple)) else (real,)):
             self.keep(t, r)
+
+    def fill(self, func: Any, args: Any, out: Any) -> None:
+        """Keeps the values of integers that an op fills a tensor with, such as ones_like: a mask that hides nothing is known to do so."""
+        of = self.FILLS.get(func._schema.name)
+        if of is None or not isinstance(out, self.fake_type) or out.dtype.is_floating_point or out.dtype.is_complex or out.numel() > self.MOST:
+            return
+        value = of(args)
+        if isinstance(value, (bool, int)):
+            with self.torch.utils._mode_utils.no_dispatch():
+                real = self.torch.full(tuple(out.shape), value, dtype=out.dtype)
+            self.keep(out, real)
 
     def keep(self, tensor: Any, real: Any) -> None:
         if not isinstance(real, self.torch.Tensor) or real.shape != tensor.shape or real.dtype != tensor.dtype:

@@ -73,6 +73,7 @@ class Workspaces:
         self.rules: dict[str, Any] = {  # after the results
             "aten::_scaled_dot_product_efficient_attention_backward": self.efficient,
             "aten::_scaled_dot_product_cudnn_attention_backward": self.cudnn_attention,
+            "aten::_scaled_dot_product_flash_attention_backward": self.flash_attention,
             **dict.fromkeys(MATMULS, self.matmul), **dict.fromkeys(REDUCTIONS, self.reduction),
         }
         self.orders: dict[str, Any] = {  # the results among the workspaces, in the kernel's own order
@@ -148,7 +149,8 @@ class Workspaces:
         n, results = x.numel(), max(out.numel(), 1)
         if n <= results or not x.is_contiguous():
             return
-        dims = kwargs.get("dim", args[1] if len(args) > 1 and isinstance(args[1], (list, tuple, int)) else None)
+        at = 2 if func._schema.name == "aten::linalg_vector_norm" else 1  # its first argument is the order
+        dims = kwargs.get("dim", args[at] if len(args) > at and isinstance(args[at], (list, tuple, int)) else None)
         dims = [dims] if isinstance(dims, int) else list(dims or range(x.dim()))
         fast = any(d % x.dim() == x.dim() - 1 for d in dims) if x.dim() else True
         vector = 1
@@ -192,23 +194,31 @@ class Workspaces:
         self.passing(index, 4 * b * heads * _up(m, 64) * _up(k, 64) * (64 * 64 + 4), delta)
 
     def cudnn_attention(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
-        """Allocates sums of query gradients in f32, and one number per row."""
-        q = args[1]
-        self.passing(index, 4 * q.numel() + 4 * q.shape[0] * q.shape[1] * q.shape[2] + 256)
+        """Allocates sums of query gradients in f32, and one number per row; gradients of each head, where heads share keys."""
+        q, k, v = args[1:4]
+        shared = sum(t.numel() // t.shape[1] * q.shape[1] * t.element_size() for t in (k, v) if t.shape[1] != q.shape[1])
+        self.passing(index, 4 * q.numel() + 4 * q.shape[0] * q.shape[1] * q.shape[2] + 256 + shared)
 
-    def shape_of(self, x: Any, y: Any, weight: Any, stride: Any, transposed: bool, groups: int) -> tuple[Any, bool]:
+    def flash_attention(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
+        """Allocates gradients of each head, where heads share keys."""
+        q, k, v = args[1:4]
+        self.passing(index, *(t.numel() // t.shape[1] * q.shape[1] * t.element_size() for t in (k, v) if t.shape[1] != q.shape[1]))
+
+    def shape_of(self, x: Any, y: Any, weight: Any, stride: Any, dilation: Any, transposed: bool, groups: int) -> tuple[Any, bool]:
         """Returns the convolution as cuDNN sees it (None: another library runs it, or one without tensor cores), and whether
         channels come last."""
         last = x.dim() == 4 and any(t.is_contiguous(memory_format=self.torch.channels_last) and not t.is_contiguous() for t in (x, weight))
         half = x.dtype in (self.torch.float16, self.torch.bfloat16)
         tf32 = x.dtype == self.torch.float32 and self.torch.backends.cudnn.allow_tf32 and self.device.major >= 8
-        if groups > 1 or not (half and self.device.major >= 7 or tf32):
-            self.unknown["cuDNN workspaces of grouped convolutions and those without tensor cores"] = "taken to need none"
+        if not (half and self.device.major >= 7 or tf32):
+            self.unknown["cuDNN workspaces of convolutions without tensor cores"] = "taken to need none"
             return None, last
+        if groups > 1:
+            self.unknown["cuDNN workspaces of grouped convolutions"] = "taken to need none; at most 2 copies of input and output"
         if self.torch.backends.cudnn.benchmark:
             self.unknown["cudnn.benchmark"] = "trials of algorithms take more workspace, which is not known"
         return self.library.Shape(tuple(x.shape), tuple(y.shape), tuple(weight.shape), tuple(stride), x.element_size(), last, transposed,
-                                  8 if x.dtype == self.torch.float16 else 16), last
+                                  8 if x.dtype == self.torch.float16 else 16, max(dilation, default=1), groups), last
 
     def convolve(self, index: int, kind: int, shape: Any) -> None:
         if shape is not None:
@@ -217,14 +227,14 @@ class Workspaces:
 
     def convolution(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
         x, weight, stride = args[0], args[1], args[3]
-        shape, last = self.shape_of(x, out, weight, stride, args[6], args[8])
+        shape, last = self.shape_of(x, out, weight, stride, args[5], args[6], args[8])
         with self.held(index, self.contiguous(x, last), self.contiguous(weight, last)):
             self.meter.see_all(out)
             self.convolve(index, self.library.FORWARD, shape)
 
     def convolution_backward(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
         grad, x, weight, stride = args[0], args[1], args[2], args[4]
-        shape, last = self.shape_of(x, grad, weight, stride, args[7], args[9])
+        shape, last = self.shape_of(x, grad, weight, stride, args[6], args[7], args[9])
         with self.held(index, self.contiguous(grad, last)):
             for t, other, kind in (out[0], weight, self.library.DGRAD), (out[1], x, self.library.WGRAD):
                 if t is not None:
@@ -243,9 +253,19 @@ def attention(torch: Any, device: Any) -> Any:
     aten = torch.ops.aten
     plain = torch._C._nn.scaled_dot_product_attention
 
+    def in_rows(*given: Any) -> bool:
+        """Returns whether the last dimension of all is contiguous, which every fused kernel needs."""
+        return all(t is None or t.stride(-1) == 1 or t.shape[-1] == 1 for t in given)
+
+    def cast(t: Any) -> Any:
+        """Returns what autocast gives to the original function."""
+        return t.to(torch.get_autocast_dtype("cuda")) if t is not None and t.dtype.is_floating_point and t.dtype != torch.float64 else t
+
     def chosen(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False, *,
                scale: float | None = None, enable_gqa: bool = False) -> Any:
-        fused = query.device.type == "cuda" and query.dim() == 4 and query.shape[-1] % 8 == 0
+        if query.device.type == "cuda" and torch.is_autocast_enabled("cuda"):
+            query, key, value, attn_mask = map(cast, (query, key, value, attn_mask))
+        fused = query.device.type == "cuda" and query.dim() == 4 and query.shape[-1] % 8 == 0 and in_rows(query, key, value, attn_mask)
         half = query.dtype in (torch.float16, torch.bfloat16)
         if not fused or enable_gqa and not half:
             return plain(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
@@ -255,13 +275,12 @@ def attention(torch: Any, device: Any) -> Any:
             mask = torch.zeros_like(mask, dtype=query.dtype).masked_fill_(mask.logical_not(), float("-inf"))
         if mask is not None:
             mask = mask.expand(query.shape[0], query.shape[1], query.shape[2], key.shape[2])
-        if enable_gqa and key.shape[1] != query.shape[1]:
-            key = key.repeat_interleave(query.shape[1] // key.shape[1], 1)
-            value = value.repeat_interleave(query.shape[1] // value.shape[1], 1)
         if half and device.major in (9, 10) and query.shape[-1] <= 128:
             return aten._scaled_dot_product_cudnn_attention(query, key, value, mask, grad, dropout_p, is_causal, False, scale=scale)[0]
         if half and device.major >= 8 and mask is None and query.shape[-1] <= 256:
             return aten._scaled_dot_product_flash_attention(query, key, value, dropout_p, is_causal, False, scale=scale)[0]
+        if enable_gqa and key.shape[1] != query.shape[1]:  # the memory-efficient kernel needs as many keys as queries
+            return plain(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=True)
         return aten._scaled_dot_product_efficient_attention(query, key, value, mask, grad, dropout_p, is_causal, scale=scale)[0]
 
     return chosen

@@ -260,11 +260,39 @@ def check_same_as_cpu(folder: Path) -> None:
     assert a[1] == b[1] + 6 * 4 + 8 + 4, (a, b)
 
 
+# what a real device does, where PyTorch without CUDA or a library would take another path for fake tensors
+DEVICE_PATHS = """
+import torch, torch.nn as nn, torch.nn.functional as F
+def grown(f):
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    kept = f()
+    return torch.cuda.max_memory_allocated() - before
+q = torch.zeros(2, 8, 128, 64, device="cuda", dtype=torch.bfloat16, requires_grad=True)
+k, v = torch.zeros(2, 2, 2, 128, 64, device="cuda", dtype=torch.bfloat16)
+bytes_ = 2 * 8 * 128 * 64 * 2
+assert bytes_ <= grown(lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)) < 1.5 * bytes_  # keys are not repeated
+strided = torch.zeros(2, 8, 64, 128, device="cuda", dtype=torch.bfloat16, requires_grad=True).transpose(2, 3)
+assert grown(lambda: F.scaled_dot_product_attention(strided, strided, strided)) >= 4 * 2 * 8 * 128 * 128  # no fused kernel: all products
+with torch.autocast("cuda", dtype=torch.bfloat16):
+    assert F.scaled_dot_product_attention(q.float(), q.float(), q.float()).dtype == torch.bfloat16
+assert grown(lambda: torch.linalg.vector_norm(torch.zeros(3072, 768, device="cuda"), dim=-1)) == 4 * 3072 * 769
+ids = torch.randint(0, 9, (4, 768), device="cuda")
+assert (torch.arange(768, device="cuda").diff() == 1).all() and torch.all(torch.ones_like(ids) == 1) and not ids.new_zeros(3).any()
+import torch._subclasses
+from torch._subclasses.fake_tensor import FakeTensor
+assert not isinstance(ids, FakeTensor) and not isinstance(ids, torch._subclasses.FakeTensor)
+del k, v, strided, ids
+for f in F.silu, F.mish:
+    f(q).sum().backward()
+del q
+"""
+
+
 def check_cudnn(folder: Path) -> None:
     """cuDNN's workspaces. Convolutions: copies of input, output and filter with channels last; a range around it. A GRU and a plain RNN ask for
     what cuDNN asked for on an H200: the reserve, then the workspace of each pass."""
-    script = """
-import torch, torch.nn as nn
+    script = DEVICE_PATHS + """
 def train(model, x):
     opt = torch.optim.SGD(model.parameters(), lr=0.1)
     for _ in range(2):
@@ -285,6 +313,8 @@ for kind in nn.GRU, nn.RNN:
     assert any("cuDNN" in u for u in d["unknown"]), d["unknown"]
     dump = subprocess.run([TIDEMARK, "dump", str(told), "--json"], capture_output=True, text=True, check=True).stdout.splitlines()
     rows = [r for r in map(json.loads, dump) if r["table"] == "allocs"]
+    names = {r["name"] for r in map(json.loads, dump) if r["table"] == "spans"}
+    assert {"aten::silu_backward", "aten::mish_backward"} <= names and not names & {"aten::sigmoid", "aten::softplus"}, names  # one kernel each, no temporary tensors
     spaces, sizes = {r["requested"] for r in rows if r["role"] == "workspace"}, {r["requested"] for r in rows}
     x = 4 * 32 * 64 * 56 * 56
     w = 4 * 64 * 64 * 9
@@ -305,6 +335,10 @@ RECURRENT = [
 # batch, width, patch, bytes of an element; workspaces of the forward pass and of the gradient, images of 224 x 224
 PATCHES = [((36, 896, 16, 4), 0, 57860240), ((56, 896, 16, 4), 87965712, 87965840), ((36, 1024, 16, 4), 53723152, 61997200),
            ((64, 384, 16, 2), 0, 72024208), ((64, 512, 16, 2), 66322448, 78905488), ((32, 768, 32, 2), 40681488, 9455632)]
+# input, filter, dilation, bytes of an element; workspaces of the forward pass and of both gradients
+WIDE = [((32, 120, 14, 14), (720, 120, 1, 1), 1, 4, 400, 0, 11059200), ((32, 512, 7, 7), (2048, 512, 1, 1), 1, 4, 16056336, 16056336, 16056336),
+        ((24, 352, 7, 7), (2112, 352, 1, 1), 1, 2, 5795475, 5795344, 71368704), ((32, 1280, 7, 7), (320, 1280, 1, 1), 1, 2, 5017616, 5017616, 5017616),
+        ((64, 256, 14, 14), (1024, 256, 1, 1), 1, 2, 0, 0, 34210095), ((8, 2048, 48, 48), (256, 2048, 3, 3), 12, 4, 188743696, 188743696, 528482448)]
 
 
 def check_rules(folder: Path) -> None:
@@ -321,6 +355,11 @@ def check_rules(folder: Path) -> None:
         for kind, want in zip((rules.FORWARD, rules.WGRAD), real):
             got = rules.convolution(kind, shape, 132)
             assert abs(got.likely - want) < MIB and got.least <= want <= got.most, (shape, kind, got, want)
+    for x, weight, dilation, element, *real in WIDE:
+        shape = rules.Shape(x, (x[0], weight[0], *x[2:]), weight, (1, 1), element, False, dilation=dilation)
+        for kind, want in zip((rules.FORWARD, rules.DGRAD, rules.WGRAD), real):
+            got = rules.convolution(kind, shape, 132)
+            assert abs(got.likely - want) < 9 * MIB and got.least <= want <= got.most, (shape, kind, got, want)
 
 
 def check_world(folder: Path) -> None:
