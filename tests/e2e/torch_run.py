@@ -114,6 +114,21 @@ def where_it_comes_from(folder: str) -> None:
     check(not peak["losses"], f"whence: losses {peak['losses']}")
 
 
+def light(folder: str) -> None:
+    """Without ops, an allocation has its Python stack and its module, and the recording has phases."""
+    out = os.path.join(folder, "light.tide")
+    done = run(TRAIN, out, "--light")
+    check(done.stdout == unrecorded(), f"light: results changed: {done.stdout!r} {done.stderr[-300:]}")
+    rows = {m["module"]: m for m in ask("modules", out)["modules"]}
+    check(set(rows) == {"Sequential", "Sequential.0", "Sequential.1", "Sequential.2"}, f"light: modules {rows}")
+    check(all(r["forward_alloc_bytes"] and r["backward_ns"] is None and r["backward_alloc_bytes"] is None for r in rows.values()), f"light: backward is unknown: {rows}")
+    check(rows["Sequential.0"]["forward_alloc_bytes"] == 5 * 4 * 16 * 128, f"light: {rows['Sequential.0']}")
+    check(all(o["op"].startswith("nn.Module: ") for o in ask("ops", out, "--flat")["ops"]), "light: ops were recorded")
+    stacks = [g["key"] for g in ask("peak", out, "--group-by", "stack")["groups"]]
+    check(any("<string>:4" in k for k in stacks), f"light: stacks {stacks}")
+    check("FORWARD_PASS" in [p["name"] for p in ask("phases", out)["phases"]], "light: no phases")
+
+
 def profiler_keeps_its_events(folder: str) -> None:
     """In `tidemark profile`, which has the reports of the commands and writes the page."""
     out, page, seen = (os.path.join(folder, "profiled" + end) for end in (".tide", ".html", ".txt"))
@@ -329,7 +344,7 @@ def main() -> int:
     build_hook(PYTHON)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and so would its children
     with tempfile.TemporaryDirectory() as folder:
-        rows = (training, where_it_comes_from, profiler_keeps_its_events, ends, survives_kill, interrupted, forked, together, ranks, launched, programs_and_options)
+        rows = (training, where_it_comes_from, profiler_keeps_its_events, ends, survives_kill, interrupted, forked, together, ranks, launched, programs_and_options, light)
         if ALL:
             rows += (replaced,)  # heap_run has a program that becomes another one, too
         elif "--system" in sys.argv:

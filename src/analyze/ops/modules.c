@@ -107,6 +107,16 @@ static void find_modules(struct work *w, tide_str *of)
 	}
 }
 
+/* Returns true if a span is an op, not a call of a module. */
+static bool any_op(const struct work *w)
+{
+	const tide_spans *s = &w->m->spans;
+	for (uint32_t i = 1; i < s->n; i++)
+		if (s->cat[i] == TIDE_CAT_OP && !is_module(w->m, w->names, s->name[i]))
+			return true;
+	return false;
+}
+
 static bool is_backward(const struct work *w, uint32_t i)
 {
 	return w->forward[i] || begins(w->m, w->m->spans.name[i], "autograd::engine::");
@@ -229,6 +239,7 @@ static tide_code solve(const tide_model *m, tide_modules *out, bool sums, tide_e
 		find_modules(&w, out->of);
 	}
 	if (ok && sums && (ok = find_again(&w))) {
+		out->ops = any_op(&w);
 		add_up(&w);
 		ok = fill_rows(&w, out);
 	}

@@ -26,6 +26,7 @@ typedef struct tide_modules {
 	tide_str *of;	/* per span: its innermost module, forward or backward; or none */
 	bool any;	/* false: no span is in a module */
 	bool memory;	/* false: the trace does not record it: bytes are unknown */
+	bool ops;	/* false: no op was recorded: backward figures are unknown */
 	tide_map index; /* name -> row + 1 */
 } tide_modules;
 

@@ -67,7 +67,7 @@ static const tide_option options[] = {
 	[O_SIGNAL] = { "signal", 0, TIDE_OPT_TEXT, "NAME",
 		       "switch recording off and on by this signal: USR1, USR2, PROF, IO, URG, WINCH" },
 	[O_LIGHT] = { "light", 0, TIDE_OPT_FLAG, NULL,
-		      "always-on: PyTorch's allocations with their Python stack, no ops" },
+		      "always-on: PyTorch's allocations with Python stack and module, no ops" },
 	[O_NO_TORCH] = { "no-torch", 0, TIDE_OPT_FLAG, NULL, "do not record PyTorch" },
 	[O_NO_OPS] = { "no-ops", 0, TIDE_OPT_FLAG, NULL, "record memory only" },
 	[O_NO_MODULES] = { "no-modules", 0, TIDE_OPT_FLAG, NULL,
@@ -188,11 +188,11 @@ static void set_hook(const tide_args *a, const tide_config *c, bool ops)
 	setenv("TIDEMARK_OPS_SOURCE", source, 1);
 	bool stacks = a->opt[O_STACKS].set || c->v[TIDE_CONFIG_capture_stacks].flag;
 	bool shapes = a->opt[O_SHAPES].set || c->v[TIDE_CONFIG_capture_shapes].flag;
+	bool light = a->opt[O_LIGHT].set;
 	char capture[64];
-	snprintf(capture, sizeof capture, "%s%s%s%s%s", ops ? "" : "no-ops,",
-		 a->opt[O_LIGHT].set ? "light," : "",
-		 a->opt[O_NO_MODULES].set || !ops ? "" : "modules,", stacks ? "stacks," : "",
-		 shapes ? "shapes," : "");
+	snprintf(capture, sizeof capture, "%s%s%s%s%s", ops ? "" : "no-ops,", light ? "light," : "",
+		 a->opt[O_NO_MODULES].set || (!ops && !light) ? "" : "modules,",
+		 stacks ? "stacks," : "", shapes ? "shapes," : "");
 	setenv("TIDEMARK_CAPTURE", capture, 1);
 	setenv("TIDEMARK_INCLUDE", include, 1);
 	tide__prepend("PYTHONPATH", hook, ':');

@@ -57,17 +57,23 @@ static int compare(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-static void put_row(tide_grid *g, const tide_model *m, const tide_module_row *r, bool memory)
+static void put(tide_grid *g, bool known, uint64_t v)
+{
+	known ? tide__grid_uint(g, v) : tide__grid_none(g);
+}
+
+static void put_row(tide_grid *g, const tide_model *m, const tide_modules *x,
+		    const tide_module_row *r)
 {
 	tide__grid_uint(g, r->calls);
 	tide__grid_int(g, r->forward_ns);
-	tide__grid_int(g, r->backward_ns);
-	tide__grid_int(g, r->again_ns);
-	tide__grid_uint(g, r->backward_ops);
-	tide__grid_uint(g, r->again_calls);
-	const uint64_t bytes[] = { r->forward_bytes, r->backward_bytes, r->again_bytes };
-	for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
-		memory ? tide__grid_uint(g, bytes[i]) : tide__grid_none(g);
+	put(g, x->ops, (uint64_t)r->backward_ns);
+	put(g, x->ops, (uint64_t)r->again_ns);
+	put(g, x->ops, r->backward_ops);
+	put(g, x->ops, r->again_calls);
+	put(g, x->memory, r->forward_bytes);
+	put(g, x->memory && x->ops, r->backward_bytes);
+	put(g, x->memory && x->ops, r->again_bytes);
 	tide__grid_text(g, tide__module_text(m, r->name));
 }
 
@@ -80,7 +86,7 @@ static tide_grid *rows(const tide_model *m, const tide_modules *x, const tide_mo
 	if (items)
 		qsort(items, x->n, sizeof *items, compare);
 	for (size_t i = 0; items && i < x->n && (!v->top || i < v->top); i++)
-		put_row(g, m, &x->rows[items[i].row], x->memory);
+		put_row(g, m, x, &x->rows[items[i].row]);
 	if (!items || tide__grid_failed(g)) {
 		tide__grid_free(g);
 		g = NULL;
