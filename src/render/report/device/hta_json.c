@@ -48,18 +48,24 @@ static void put_counts(tide_json *j, const char *key, const char *const *names, 
 	tide__json_object_end(j);
 }
 
+/* Writes a time; null if it is not known. */
+static void put_ns(tide_json *j, const char *key, int64_t ns, bool known)
+{
+	known ? tide__json_kint(j, key, ns) : tide__json_knull(j, key);
+}
+
 static void put_stat(tide_json *j, const char *key, const tide_stat *s, const int64_t *pct)
 {
 	char member[16];
 	tide__json_kobject(j, key);
 	tide__json_kint(j, "sum_ns", tide__stat_sum(s));
-	tide__json_kint(j, "mean_ns", tide__stat_mean(s));
-	tide__json_kint(j, "min_ns", s->n ? s->min : 0);
-	tide__json_kint(j, "max_ns", s->n ? s->max : 0);
-	tide__json_kint(j, "std_ns", tide__stat_std(s));
+	put_ns(j, "mean_ns", tide__stat_mean(s), s->n);
+	put_ns(j, "min_ns", s->min, s->n);
+	put_ns(j, "max_ns", s->max, s->n);
+	put_ns(j, "std_ns", tide__stat_std(s), s->n);
 	for (int p = 0; pct && p < TIDE_PCTS; p++) {
 		snprintf(member, sizeof member, "p%u_ns", tide__pcts[p]);
-		tide__json_kint(j, member, pct[p]);
+		put_ns(j, member, pct[p], s->n);
 	}
 	tide__json_object_end(j);
 }
@@ -137,12 +143,6 @@ static void put_losses(tide_json *j, const tide_hta *texts, const tide_hta *h)
 			tide__loss_json(j, &x);
 	}
 	tide__json_object_end(j);
-}
-
-/* Writes a time; null if the trace has no device rows. */
-static void put_ns(tide_json *j, const char *key, int64_t ns, bool known)
-{
-	known ? tide__json_kint(j, key, ns) : tide__json_knull(j, key);
 }
 
 static void put_breakdown(tide_json *j, const tide_hta_head *h)
