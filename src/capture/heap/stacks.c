@@ -23,8 +23,26 @@ typedef tide_stack py_fn(void);
 static struct {
 	_Atomic uint32_t tries; /* looks for the interpreter so far */
 	_Atomic uintptr_t loop, loop_end;
+	_Atomic bool whole; /* the loop is the whole interpreter: see find_loop() */
 	_Atomic(py_fn *) stack;
 } python;
+
+/* Gets the code of the interpreter's loop. It has tens of KiB, unless every instruction is a
+ * function that calls the next one at its end (CPython 3.14 may be built so): then native frames
+ * end at the first one of the interpreter's own. */
+static bool find_loop(uintptr_t loop, uintptr_t *start, uintptr_t *end)
+{
+	enum { LEAST = 16 << 10 };
+	tide_module m;
+	if (!tide__module_find(loop, &m) || !tide__cfi_find_function(&m, loop, start, end))
+		return false;
+	if (*end - *start < LEAST) {
+		*start = m.start;
+		*end = m.end;
+		atomic_store(&python.whole, true);
+	}
+	return true;
+}
 
 /* The interpreter may be loaded late (by a program that embeds it), so look for it from time to
  * time. */
@@ -36,11 +54,9 @@ static void find_python(void)
 	void *loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
 	void *stack = dlsym(RTLD_DEFAULT, "tide_torch_stack_now");
 	uintptr_t start, end;
-	tide_module m;
 	py_fn *f;
 	memcpy(&f, &stack, sizeof f);
-	if (!loop || !stack || !tide__module_find((uintptr_t)loop, &m) ||
-	    !tide__cfi_find_function(&m, (uintptr_t)loop, &start, &end))
+	if (!loop || !stack || !find_loop((uintptr_t)loop, &start, &end))
 		return;
 	atomic_store(&python.stack, f);
 	atomic_store(&python.loop_end, end);
@@ -241,6 +257,8 @@ tide_stack tide__heap_stack_walk(tide_walk w, const tide_stack_bounds *b, tide_w
 	uintptr_t end = loop ? atomic_load_explicit(&python.loop_end, memory_order_relaxed) : 0;
 	tide_walked r = tide__unwind(w, b, known, room, most, loop, end);
 	tide_stack outer = r.stopped ? atomic_load(&python.stack)() : 0;
+	if (r.stopped && !outer && atomic_load_explicit(&python.whole, memory_order_relaxed))
+		r = tide__unwind(w, b, NULL, room = few, most = DEEP, 0, 0); /* no Python frame */
 	uint64_t key = r.hash ^ (outer + 1) * UINT64_C(0xff51afd7ed558ccd);
 	key = (key | USED_BIT) & ~NODE_BIT;
 	tide_stack id = find(key);
