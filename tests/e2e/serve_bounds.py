@@ -71,6 +71,16 @@ def slow_readers(folder):
         wait_for("answers again", lambda: s.ask(f"/api/recordings/{rid}/spans?px=200")[0] == 200)
 
 
+def is_open(c):
+    c.setblocking(False)
+    try:
+        return c.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except ConnectionError:
+        return False
+
+
 def idle_crowd():
     """There are more idle connections than the server allows: a client with a request is answered at once."""
     with Server(TRACE) as s:
@@ -79,8 +89,9 @@ def idle_crowd():
         for _ in range(5):
             assert s.json("/api/recordings")["recordings"]
         took = time.monotonic() - begin
-        print(f"520 idle connections: 5 answers in {took:.2f} s")
-        assert took < 10, took
+        still = sum(map(is_open, socks))
+        print(f"520 idle connections: 5 answers in {took:.2f} s, {still} connections are still open")
+        assert still > 100, still  # the answers did not wait until idle connections were closed
         for c in socks:
             c.close()
 
@@ -166,8 +177,12 @@ def ended(folder):
         s.process.wait(300)
         took = time.monotonic() - begin
         print(f"SIGTERM while a recording is {state}: ended after {took:.2f} s")
-        assert state != "loading" or took < 5, took
-        c.close()
+        with c:
+            try:
+                got = c.recv(4096)
+            except ConnectionError:
+                got = b""
+        assert state != "loading" or b" 200 " not in got[:16], "it was read to its end first"
 
 
 def holes(path, n):
@@ -201,8 +216,7 @@ def replay_ended(folder):
             except ConnectionError:
                 got = b""
         print(f"SIGTERM while an allocator is replayed: ended after {took:.2f} s")
-        assert b" 200 " not in got[:16], "the replay ended first: this shows nothing"
-        assert took < 5, took
+        assert b" 200 " not in got[:16], "the replay ended first"
 
 
 def many_files(folder, n=4000):
