@@ -112,6 +112,12 @@ def where_it_comes_from(folder: str) -> None:
     roles = {g["key"]: g["bytes"] for g in ask("peak", out, "--group-by", "role")["groups"]}
     check(roles.get("parameter") == 4 * (64 * 128 + 128 + 128 * 10 + 10), f"whence: parameters {roles}")
     check(not peak["losses"], f"whence: losses {peak['losses']}")
+    page = os.path.join(folder, "phases.html")
+    subprocess.run([TIDEMARK, "phases", out, "--capacity", "1MiB", "-o", page], check=True, capture_output=True, timeout=300)
+    with open(page, encoding="utf-8") as f:
+        text = f.read()
+    part = text[text.index('id="b0-1"'):text.index('id="b0-0"')]  # parameters
+    check([part.count(f"<td>{n}</td>") for n in ("0.weight", "0.bias", "2.weight", "2.bias")] == [1] * 4 and part.count("<tr>") == 5, f"whence: tensors of a part: {part}")
 
 
 def light(folder: str) -> None:

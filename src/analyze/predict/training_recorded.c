@@ -4,7 +4,9 @@
  * peak. */
 #include <string.h>
 
+#include "analyze/memory/live_set.h"
 #include "analyze/memory/roles.h"
+#include "analyze/ops/modules.h"
 #include "analyze/predict/training_sizes.h"
 #include "analyze/memory/usage.h"
 #include "base/error.h"
@@ -15,7 +17,14 @@ enum { ROLES = TIDE_ROLE_WORKSPACE + 1 };
 struct held { /* bytes by role */
 	int64_t now[ROLES], most[ROLES], at_peak[ROLES];
 	int64_t all, peak;
+	uint64_t peak_at; /* memory events up to the peak */
 };
+
+/* Role of a part; the other roles are TIDE_PART_OTHER. */
+static const uint8_t part_roles[TIDE_PARTS_N] = { [TIDE_PART_MODEL] = TIDE_ROLE_PARAMETER,
+						  [TIDE_PART_GRADIENTS] = TIDE_ROLE_GRADIENT,
+						  [TIDE_PART_OPTIMIZER] = TIDE_ROLE_OPTIMIZER,
+						  [TIDE_PART_ACTIVATIONS] = TIDE_ROLE_ACTIVATION };
 
 static bool counted(const tide_model *m, uint32_t row, uint32_t device)
 {
@@ -38,6 +47,7 @@ static void sweep(const tide_model *m, const tide_roles *roles, uint32_t device,
 			h->most[role] = h->now[role];
 		if (h->all > h->peak) {
 			h->peak = h->all;
+			h->peak_at = i + 1;
 			memcpy(h->at_peak, h->now, sizeof h->now);
 		}
 	}
@@ -135,22 +145,86 @@ static tide_maybe_bytes at_peak(const struct held *h, uint8_t role)
 
 static void by_role(const struct held *h, bool theory, tide_training_sizes *t)
 {
-	static const uint8_t roles[TIDE_PARTS_N] = { [TIDE_PART_MODEL] = TIDE_ROLE_PARAMETER,
-						     [TIDE_PART_GRADIENTS] = TIDE_ROLE_GRADIENT,
-						     [TIDE_PART_OPTIMIZER] = TIDE_ROLE_OPTIMIZER,
-						     [TIDE_PART_ACTIVATIONS] =
-							     TIDE_ROLE_ACTIVATION };
 	int64_t sum = 0;
 	t->from_roles = true;
 	for (int p = TIDE_PART_MODEL; p < TIDE_PARTS_N; p++) {
 		bool named = theory && t->expected[p].known &&
 			     (p == TIDE_PART_MODEL || p == TIDE_PART_OPTIMIZER);
-		t->actual[p] = some(h->most[roles[p]]);
-		t->part[p] = named ? t->expected[p] : at_peak(h, roles[p]);
+		t->actual[p] = some(h->most[part_roles[p]]);
+		t->part[p] = named ? t->expected[p] : at_peak(h, part_roles[p]);
 		sum += t->part[p].bytes;
 	}
 	t->part[TIDE_PART_OTHER] = (tide_maybe_bytes){ true, t->peak - sum };
 	t->kv = some(h->most[TIDE_ROLE_KV_CACHE]);
+}
+
+/* ---- tensors at the peak ---- */
+
+static tide_training_part part_of(uint8_t role)
+{
+	for (int p = TIDE_PART_MODEL; p < TIDE_PARTS_N; p++)
+		if (part_roles[p] == role)
+			return (tide_training_part)p;
+	return TIDE_PART_OTHER;
+}
+
+/* Inserts an allocation if it is among the largest; rows[i] is that of largest[i]. */
+static void insert(tide_part_tensors *t, uint32_t *rows, uint32_t row, int64_t bytes)
+{
+	size_t kept = t->n < TIDE_PART_TENSORS ? t->n : TIDE_PART_TENSORS, i = kept;
+	t->n++;
+	while (i && t->largest[i - 1].bytes < bytes)
+		i--;
+	if (i == TIDE_PART_TENSORS)
+		return;
+	size_t behind = (kept < TIDE_PART_TENSORS ? kept : TIDE_PART_TENSORS - 1) - i;
+	memmove(&t->largest[i + 1], &t->largest[i], behind * sizeof *t->largest);
+	memmove(&rows[i + 1], &rows[i], behind * sizeof *rows);
+	t->largest[i].bytes = bytes;
+	rows[i] = row;
+}
+
+static void copy(char *to, size_t room, const char *from)
+{
+	size_t n = strnlen(from, room - 1);
+	memcpy(to, from, n);
+	to[n] = 0;
+}
+
+static void name(const tide_model *m, const tide_modules *modules, uint32_t row,
+		 tide_part_tensor *t)
+{
+	uint32_t span = m->allocs.span[row].i;
+	if (span)
+		copy(t->op, sizeof t->op, tide__text(m, m->spans.name[span], NULL));
+	if (span && modules->of[span].i)
+		copy(t->module, sizeof t->module, tide__module_text(m, modules->of[span]));
+	for (uint32_t i = 1; i < m->tensors.n; i++)
+		if (m->tensors.alloc[i].i == row && m->tensors.name[i].i)
+			copy(t->name, sizeof t->name, tide__text(m, m->tensors.name[i], NULL));
+}
+
+static tide_code find_tensors(const tide_model *m, const tide_roles *roles, uint32_t device,
+			      uint64_t position, tide_training_sizes *out, tide_error *err)
+{
+	uint32_t rows[TIDE_PARTS_N][TIDE_PART_TENSORS] = { 0 };
+	tide_live_set alive = { 0 };
+	tide_modules modules = { 0 };
+	tide_code rc = tide__live_set_at(m, position, device, TIDE_ANY, &alive, err);
+	if (rc == TIDE_OK)
+		rc = tide__modules_find_of_spans(m, &modules, err);
+	for (size_t i = 0; rc == TIDE_OK && i < alive.n; i++) {
+		uint32_t row = alive.rows[i];
+		tide_training_part p = part_of(roles->role[row]);
+		if (counted(m, row, device))
+			insert(&out->tensors[p], rows[p], row, (int64_t)m->allocs.size[row]);
+	}
+	for (int p = 0; rc == TIDE_OK && p < TIDE_PARTS_N; p++)
+		for (size_t i = 0; i < TIDE_PART_TENSORS && rows[p][i]; i++)
+			name(m, &modules, rows[p][i], &out->tensors[p].largest[i]);
+	tide__modules_free(&modules);
+	tide__live_set_free(&alive);
+	return rc;
 }
 
 static tide_code reserved_peak(const tide_model *m, uint32_t device, tide_training_sizes *t,
@@ -180,8 +254,10 @@ tide_code tide__training_sizes_find_recorded(const tide_model *m, uint32_t devic
 		sweep(m, &roles, device, &h);
 		bool theory = o->model.known || o->optimizer.known || o->bytes_per_param > 0;
 		by_role(&h, theory && !o->actual, out);
-		rc = reserved_peak(m, device, out, err);
+		rc = find_tensors(m, &roles, device, h.peak_at, out, err);
 	}
+	if (rc == TIDE_OK)
+		rc = reserved_peak(m, device, out, err);
 	tide__roles_free(&roles);
 	return rc;
 }

@@ -36,6 +36,19 @@ typedef struct tide_sizes_options {
 	tide_maybe_bytes model, optimizer, gradients;
 } tide_sizes_options;
 
+enum { TIDE_PART_TENSORS = 8 };
+
+typedef struct tide_part_tensor {
+	int64_t bytes;
+	char name[80];		 /* its label; this and the following are "" if unknown */
+	char module[80], op[80]; /* that made it */
+} tide_part_tensor;
+
+typedef struct tide_part_tensors { /* alive at the peak */
+	tide_part_tensor largest[TIDE_PART_TENSORS];
+	size_t n; /* of all */
+} tide_part_tensors;
+
 typedef struct tide_training_sizes {
 	tide_maybe_bytes actual[TIDE_PARTS_N];	 /* OTHER is never known */
 	tide_maybe_bytes expected[TIDE_PARTS_N]; /* ACTIVATIONS and OTHER are never known */
@@ -46,6 +59,7 @@ typedef struct tide_training_sizes {
 	uint64_t capacity, parameters;
 	/* borrowed from the summary: the phase with the peak; NULL = unknown */
 	const char *peak_phase;
+	tide_part_tensors tensors[TIDE_PARTS_N]; /* of a recording; none of a log */
 	bool from_roles;	    /* from a recording: parts are those alive at its peak */
 	bool model_from_parameters; /* expected sizes were derived from the parameter count */
 } tide_training_sizes;

@@ -352,7 +352,7 @@ static tide_code draw_links(const struct work *w, bool links, FILE *out, tide_er
 	return ok ? TIDE_OK : tide__nomem(err);
 }
 
-/* Writes the picture as a separate page; a click on a part leads to the phases it comes from. */
+/* Writes the picture as a separate page; a click on a part leads to its tensors or phases. */
 static tide_code draw_page(const struct work *w, FILE *out, tide_error *err)
 {
 	char *text = NULL;
@@ -366,7 +366,7 @@ static tide_code draw_page(const struct work *w, FILE *out, tide_error *err)
 	      "<style>body{font-family:sans-serif;margin:2em}pre{overflow-x:auto}.bars{position:relative}"
 	      ".links{position:absolute;left:0;top:0}.links rect{fill:transparent}"
 	      ".links a:hover rect,.links a:focus rect{stroke:#000;stroke-width:2}:target{background:#ffd}"
-	      "td{text-align:right;padding:0 .7em}td:first-child{text-align:left}</style></head><body>\n"
+	      "td{text-align:right;padding:0 .7em}td:first-child,.tensors td:last-child{text-align:left}</style></head><body>\n"
 	      "<div class=\"bars\">",
 	      out);
 	tide_code rc = draw(w, true, out, err);

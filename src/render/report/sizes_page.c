@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Logs have no tensors, so a part links to the phases that it comes from. */
+/* A part of a recording has its largest tensors. Logs have none: a part links to the phases that
+ * it comes from. */
 #include "render/report/sizes_page.h"
 
 #include <string.h>
@@ -70,6 +71,29 @@ static void phase_link(const tide_phase_summary *s, const char *name, size_t num
 		}
 }
 
+/* Writes the largest tensors of a part; nothing for a log. */
+static void tensors(const tide_part_tensors *t, FILE *out)
+{
+	size_t shown = t->n < TIDE_PART_TENSORS ? t->n : TIDE_PART_TENSORS;
+	if (!t->n)
+		return;
+	fputs("<table class=\"tensors\"><tr><th>Tensor</th><th>MB</th><th>Made in</th></tr>\n",
+	      out);
+	for (size_t i = 0; i < shown; i++) {
+		fputs("<tr><td>", out);
+		tide__sizes_page_text(t->largest[i].name[0] ? t->largest[i].name : "(no name)",
+				      out);
+		fprintf(out, "</td><td>%.2f</td><td>", mb(t->largest[i].bytes));
+		tide__sizes_page_text(t->largest[i].module, out);
+		fputs(t->largest[i].module[0] && t->largest[i].op[0] ? ", " : "", out);
+		tide__sizes_page_text(t->largest[i].op, out);
+		fputs("</td></tr>\n", out);
+	}
+	fputs("</table>\n", out);
+	if (t->n > shown)
+		fprintf(out, "<p>and %zu more</p>\n", t->n - shown);
+}
+
 static void part(const tide_phase_summary *s, const tide_training_sizes *t, int i, size_t number,
 		 FILE *out)
 {
@@ -92,6 +116,7 @@ static void part(const tide_phase_summary *s, const tide_training_sizes *t, int 
 		fprintf(out, " Measured: %.2f MB.", mb(t->actual[i].bytes));
 	phase_link(s, o->phase, number, out);
 	fputs("</p>\n", out);
+	tensors(&t->tensors[i], out);
 }
 
 void tide__sizes_page_write_notes(const tide_phase_summary *s, const tide_training_sizes *t,

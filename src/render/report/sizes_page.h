@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Writes the notes below the bars of a page made from logs: the phases that a part was computed
- * from. */
+/* Writes the notes below the bars of a page: the tensors of a part, or the phases that it was
+ * computed from. */
 #ifndef TIDE_RENDER_REPORT_SIZES_PAGE_H
 #define TIDE_RENDER_REPORT_SIZES_PAGE_H
 
@@ -10,7 +10,7 @@
 #include "analyze/predict/training_sizes.h"
 
 /* Writes HTML for bar `number`: its phases as a table, and a paragraph for each part with the id
- * "b<number>-<part>", which names the phases it was computed from. */
+ * "b<number>-<part>", which names the phases it was computed from, and its largest tensors. */
 void tide__sizes_page_write_notes(const tide_phase_summary *s, const tide_training_sizes *t,
 				  size_t number, const char *title, FILE *out);
 /* Writes a text with <, & and quotes escaped. */
