@@ -4,14 +4,19 @@ SHELL := /bin/bash
 # tools/setup installs one in .venv where the system's is too old
 MESON = $$([ -x .venv/bin/meson ] && echo .venv/bin/meson || echo meson)
 
-.PHONY: all build demo pictures test wheel deb bench sbom check-all clean docs
+.PHONY: all build demo install pictures test wheel deb bench sbom check-all clean docs
 all: build
 
-# The program and the example, without tests; a build folder with tests is used as it is.
+# All that is installed, and the example, without tests; a build folder with tests is used as it is.
 build:
 	@tools/setup
 	@test -f $(BUILD)/build.ninja || { $(MESON) setup $(BUILD) . -Dtests=false >/dev/null && echo "building in $(BUILD)"; }
-	@ninja -C $(BUILD) --quiet src/tidemark examples/gpt
+	@ninja -C $(BUILD) --quiet everyday
+
+# Into /usr/local, where the compiler, pkg-config and CMake look. DESTDIR=FOLDER: below that folder, for packagers.
+install: build
+	@$(MESON) install -C $(BUILD) --no-rebuild --quiet
+	@[ -n "$(DESTDIR)" ] || ldconfig
 
 demo: build
 	@tools/demo $(BUILD)
