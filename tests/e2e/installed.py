@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""An installed copy, as its users see it: headers, pkg-config, the example compiled as C and C++,
+"""An installed copy, as its users see it: headers, pkg-config, CMake, the example compiled as C and C++,
 the examples of the headers, and the symbols that are exported."""
 import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -59,6 +60,29 @@ def packaged(root: pathlib.Path, *words: str) -> list[str]:
     return run("pkg-config", *words, "tidemark", env=env).split()
 
 
+def cmake_example(root: pathlib.Path, folder: pathlib.Path) -> str | None:
+    """Builds the example, and a program that records, by find_package(tidemark); None = there is no CMake."""
+    if not shutil.which("cmake"):
+        print("skipped: the CMake files: cmake is not installed")
+        return None
+    project = folder / "cmake"
+    project.mkdir()
+    (project / "rec.c").write_text('#include <tidemark/record.h>\nint main(void) { return tide_recording(); }\n')
+    (project / "CMakeLists.txt").write_text(f"""cmake_minimum_required(VERSION 3.16)
+project(example C)
+find_package(tidemark 0.1 REQUIRED)
+add_executable(report {source}/examples/report.c)
+target_link_libraries(report tidemark::tidemark)
+add_executable(rec rec.c)
+target_link_libraries(rec tidemark::rt)
+""")
+    prefix = next(root.rglob("tidemarkConfig.cmake")).parents[3]
+    run("cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", project / "build")
+    run(project / "build/rec")
+    return run(project / "build/report", trace)
+
+
 def wanted() -> str:
     """Returns the output of the program."""
     program = os.environ["TIDEMARK"]
@@ -78,3 +102,4 @@ with tempfile.TemporaryDirectory() as folder:
         got = example(root, compiler, flags, pathlib.Path(folder))
         assert got == wanted(), f"{compiler}:\n{got}\nwanted:\n{wanted()}"
         print(f"examples/report.c compiled by {compiler} says what the program says")
+    assert cmake_example(root, pathlib.Path(folder)) in (None, wanted()), "the example built by CMake"
