@@ -352,7 +352,20 @@ static tide_code draw_links(const struct work *w, bool links, FILE *out, tide_er
 	return ok ? TIDE_OK : tide__nomem(err);
 }
 
-/* Writes the picture as a separate page; a click on a part leads to its tensors or phases. */
+/* Writes the picture, with links over its parts. Nothing in a build without pictures. */
+static tide_code draw_bars(const struct work *w, FILE *out, tide_error *err)
+{
+	if (!tide__bars_built())
+		return TIDE_OK;
+	fputs("<div class=\"bars\">", out);
+	tide_code rc = draw(w, true, out, err);
+	rc = rc ? rc : draw_links(w, true, out, err);
+	fputs("</div>\n", out);
+	return rc;
+}
+
+/* Writes picture, tensors and text as a separate page; a click on a part leads to its tensors or
+ * phases. */
 static tide_code draw_page(const struct work *w, FILE *out, tide_error *err)
 {
 	char *text = NULL;
@@ -366,12 +379,9 @@ static tide_code draw_page(const struct work *w, FILE *out, tide_error *err)
 	      "<style>body{font-family:sans-serif;margin:2em}pre{overflow-x:auto}.bars{position:relative}"
 	      ".links{position:absolute;left:0;top:0}.links rect{fill:transparent}"
 	      ".links a:hover rect,.links a:focus rect{stroke:#000;stroke-width:2}:target{background:#ffd}"
-	      "td{text-align:right;padding:0 .7em}td:first-child,.tensors td:last-child{text-align:left}</style></head><body>\n"
-	      "<div class=\"bars\">",
+	      "td{text-align:right;padding:0 .7em}td:first-child,.tensors td:last-child{text-align:left}</style></head><body>\n",
 	      out);
-	tide_code rc = draw(w, true, out, err);
-	rc = rc ? rc : draw_links(w, true, out, err);
-	fputs("</div>\n", out);
+	tide_code rc = draw_bars(w, out, err);
 	rc = rc ? rc : draw_links(w, false, out, err);
 	fputs("<pre>", out);
 	tide__sizes_page_text(text, out);
@@ -403,6 +413,8 @@ static int show(const struct work *w, bool json, const tide_value *output)
 	tide_code rc = TIDE_OK;
 	if (json)
 		return print_json(w);
+	if ((png || svg) && !tide__bars_built())
+		print_text(w, stdout); /* only the picture is refused */
 	if (png || svg)
 		rc = draw(w, svg, w->a->out, &err);
 	else if (tide__cli_named_page(w->a))
