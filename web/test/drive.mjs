@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { launch, open } from './chromium.mjs';
-import { clean, go, gpt, json, picture, run, settle, shot } from './driver.mjs';
+import { clean, go, gpt, json, picture, redrawn, restored, run, settle, shot } from './driver.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-page-'));
 
@@ -48,7 +48,7 @@ async function timeline(page) {
   await page.mouse.move(box.x + 380, box.y + 150, { steps: 4 });
   await page.mouse.up();
   await settle(page);
-  assert.notEqual(await picture(page, '.timeline'), zoomed, 'a drag pans');
+  await redrawn(page, '.timeline', zoomed, 'a drag pans');
   for (const key of ['w', 'd', 'a', 's']) {
     const was = await hash(page);
     await page.keyboard.press(key);
@@ -118,10 +118,10 @@ async function flame(page) {
   const before = await picture(page, '.flame');
   await page.mouse.click(box.x + 60, box.y + 19 * 2 + 8);
   await settle(page);
-  assert.notEqual(await picture(page, '.flame'), before, 'a click zooms into a frame');
+  await redrawn(page, '.flame', before, 'a click zooms into a frame');
   await page.click('button:text-is("Reset")');
   await settle(page);
-  assert.equal(await picture(page, '.flame'), before, 'and back');
+  await restored(page, '.flame', before, 'and back');
   await page.click('summary');
   await page.waitForSelector('table tbody tr >> nth=3');
 }

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cells, drive, go, gpt, hash, json, picture, settle, shot } from './driver.mjs';
+import { cells, drive, go, gpt, hash, json, picture, redrawn, restored, settle, shot } from './driver.mjs';
 
 const choose = async (page, label, text) => {
   await page.click(`.choice[aria-label="${label}"] button:text-is("${text}")`);
@@ -49,16 +49,16 @@ async function graph(page) {
   const heavy = await picture(page, '.flame');
   await choose(page, 'Order', 'In order of time');
   const box = await page.locator('.flame canvas').boundingBox();
-  assert.notEqual(await picture(page, '.flame'), heavy, 'order of time is another picture');
+  await redrawn(page, '.flame', heavy, 'order of time is another picture');
   assert.equal(whole(await tip(page, box.x + 400, box.y + 8), 'ns'), json('flame', gpt, '--kind', 'cpu').value_ns, 'of the same whole');
   await shot(page, 'flame-time');
   await choose(page, 'Order', 'Largest first');
   await choose(page, 'Direction', 'Flame');
   await shot(page, 'flame-up');
   await page.mouse.move(box.x, box.y - 20);
-  assert.notEqual(await picture(page, '.flame'), heavy, 'upside down');
+  await redrawn(page, '.flame', heavy, 'upside down');
   await choose(page, 'Direction', 'Icicle');
-  assert.equal(await picture(page, '.flame'), heavy, 'and back');
+  await restored(page, '.flame', heavy, 'and back');
 }
 
 async function zoom(page) {
@@ -77,7 +77,7 @@ async function zoom(page) {
   assert.equal(await page.locator('nav[aria-label="Path"] button').count(), 3, 'a step of the path zooms out to it');
   await page.click('button:text-is("Reset")');
   await settle(page);
-  assert.equal(await picture(page, '.flame'), before, 'and back');
+  await restored(page, '.flame', before, 'and back');
   // The keyboard alone.
   const names = [];
   for (const key of ['ArrowDown', 'ArrowDown', 'ArrowRight', 'ArrowLeft', 'ArrowUp']) {
@@ -91,10 +91,10 @@ async function zoom(page) {
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
   await settle(page);
-  assert.notEqual(await picture(page, '.flame'), before, 'Enter zooms');
+  await redrawn(page, '.flame', before, 'Enter zooms');
   await page.keyboard.press('Escape');
   await settle(page);
-  assert.equal(await picture(page, '.flame'), before, 'Escape shows all');
+  await restored(page, '.flame', before, 'Escape shows all');
 }
 
 async function search(page) {

@@ -4,7 +4,7 @@
 //   node drive_ledger.mjs PROGRAM SOURCE [FOLDER FOR PICTURES]
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { cells, data, drive, go, gpt, json, picture, run, shot, soon } from './driver.mjs';
+import { cells, data, drive, go, gpt, json, picture, redrawn, run, shot, soon } from './driver.mjs';
 
 const [one, two] = [data('device/one.tide'), data('device/two.tide')];
 const MIB = 1 << 20;
@@ -28,7 +28,7 @@ async function alone(page) {
   await page.mouse.move(box.x + 90, box.y + 100); // the first moment
   await soon(async () => near((await legend(page, 0))[0][1], want.over_time[0].torch_live_bytes));
   await page.mouse.wheel(0, -400);
-  await soon(async () => assert.notEqual(await picture(page, '.chart.ledger'), before));
+  await redrawn(page, '.chart.ledger', before);
   await shot(page, 'ledger');
 }
 

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { writeFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { cells, data, drive, go, gpt, hash, json, picture, run, settle, shot } from './driver.mjs';
+import { cells, data, drive, go, gpt, hash, json, picture, redrawn, run, settle, shot } from './driver.mjs';
 import { rankTrace } from './traces.mjs';
 
 const number = (s) => Number(s.replaceAll(',', ''));
@@ -123,7 +123,7 @@ async function twoRuns(folder, visit) {
     await page.mouse.move(0, 0);
     await page.click('.choice[aria-label="Width"] button:text-is("A")');
     await settle(page);
-    assert.notEqual(await picture(page, '.flame'), before, 'widths of one run');
+    await redrawn(page, '.flame', before, 'widths of one run');
     await page.click('.choice[aria-label="What"] button:text-is("Memory at the peak")');
     await settle(page);
     await shot(page, 'diff');

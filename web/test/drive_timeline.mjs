@@ -3,7 +3,7 @@
 // Drives the timeline as a user would: details, arrows from launch to kernel, areas and their sums, lanes, the keyboard alone.
 // Figures equal those of the commands.
 import assert from 'node:assert/strict';
-import { drive, gpt, hash, picture, run, settle, shot } from './driver.mjs';
+import { drive, gpt, hash, picture, redrawn, restored, run, settle, shot } from './driver.mjs';
 
 const facts = (page) =>
   page.evaluate(() => Object.fromEntries([...document.querySelectorAll('.details .facts div')].map((d) => [d.querySelector('dt').textContent, d.querySelector('dd').textContent])));
@@ -54,7 +54,7 @@ async function arrows(page) {
     }
   assert.ok(followed, 'a click on the arrow follows it');
   assert.match((await facts(page)).Type, /runtime|driver/);
-  assert.notEqual(await picture(page, '.timeline'), before);
+  await redrawn(page, '.timeline', before);
 }
 
 async function areas(page) {
@@ -118,12 +118,12 @@ async function lanes(page) {
   await page.click('#lanes li:nth-child(2) input');
   await page.click('#lanes li:nth-child(4) button:text-is("↑")');
   assert.equal((await hash(page)).get('lanes'), 'o0.1.3.2_h1_c0', 'folded, hidden, moved');
-  assert.notEqual(await picture(page, '.timeline'), before);
+  await redrawn(page, '.timeline', before);
   await shot(page, 'timeline-lanes');
   await page.click('#lanes button:text-is("As it came")');
   await page.click('#lanes button:text-is("Close")');
   await settle(page);
-  assert.equal(await picture(page, '.timeline'), before, 'and back');
+  await restored(page, '.timeline', before, 'and back');
   // In the picture: a click on a name folds, a drag moves.
   const box = await canvas(page);
   await page.mouse.click(box.x + 60, box.y + 112);
@@ -151,7 +151,7 @@ async function low(page) {
   assert.ok((await height()) < was, 'lower rows need less room');
   await page.click('button:text-is("Compact")');
   await settle(page);
-  assert.equal(await picture(page, '.timeline'), before);
+  await restored(page, '.timeline', before);
 }
 
 /** The keyboard alone. */

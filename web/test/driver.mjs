@@ -7,7 +7,9 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { launch, open } from './chromium.mjs';
+import { launch, open, settle } from './chromium.mjs';
+
+export { settle };
 
 const [program, source, pictures] = process.argv.slice(2);
 if (pictures) mkdirSync(pictures, { recursive: true });
@@ -17,23 +19,16 @@ export const gpt = data('kineto_gpt_train.json.gz');
 export const run = (...args) => execFileSync(program, args, { encoding: 'utf8', maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'pipe'] });
 export const json = (...args) => JSON.parse(run(...args, '--json'));
 export const go = (page, name) => page.click(`nav button:text-is("${name}")`);
-/** Waits until the page has run its timers of up to 250 ms and drawn. The page's own clock waits, which is behind on a busy machine. */
-export const settle = (page) =>
-  page.evaluate(
-    () =>
-      new Promise((done) =>
-        setTimeout(() => {
-          setTimeout(done, 5000); // a page that is not seen draws nothing
-          requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)));
-        }, 250),
-      ),
-  );
 export const shot = async (page, name) => pictures && (await page.screenshot({ path: join(pictures, `${name}.png`) }));
 /** Texts of the first n rows of a table. */
 export const cells = (page, label, n = 1e9) => page.locator(`table[aria-label="${label}"] tbody tr:not(.pad)`).evaluateAll((rows, k) => rows.slice(0, k).map((r) => [...r.cells].map((c) => c.textContent)), n);
 /** Returns a short text that is different for different pictures. */
 export const picture = async (page, where) =>
   createHash('sha1').update(await page.evaluate((w) => document.querySelector(`${w} canvas`).toDataURL(), where)).digest('hex');
+/** Waits until the picture is another one than `was`. */
+export const redrawn = (page, where, was, why) => soon(async () => assert.notEqual(await picture(page, where), was, why));
+/** Waits until the picture is `was` again. */
+export const restored = (page, where, was, why) => soon(async () => assert.equal(await picture(page, where), was, why));
 /** Returns the state in the address, after the page has written it. */
 export async function hash(page) {
   await settle(page);

@@ -68,11 +68,24 @@ static int teardown(void **state)
 	return system(command);
 }
 
+/* Ends the test if other processes hold every instance of inotify: the list polls then, and says so. */
+static void needs_events(tide_watch *w)
+{
+	const char *why;
+	if (!tide__watch_polls(w, &why))
+		return;
+	assert_string_equal(why, "the kernel has no inotify instance left for this user");
+	put("a.tide", "x");
+	assert_false(take(w));
+	assert_string_equal(seen, "");
+	print_message("skipped: events of folders: %s\n", why);
+	skip();
+}
+
 static void names_and_content(void **state)
 {
 	tide_watch *w = *state;
-	const char *why;
-	assert_false(tide__watch_polls(w, &why));
+	needs_events(w);
 	assert_false(take(w)); /* nothing happened */
 	put("a.tide", "x");
 	assert_true(take(w)); /* came */
@@ -92,6 +105,7 @@ static void folders_come_and_go(void **state)
 {
 	tide_watch *w = *state;
 	const char *why;
+	needs_events(w);
 	mkdir(in("sub"), 0700);
 	assert_true(take(w));
 	tide__watch_begin(w);
@@ -128,6 +142,7 @@ static void overflow(void **state)
 {
 	tide_watch *w = *state;
 	long most = 16384;
+	needs_events(w);
 	FILE *f = fopen("/proc/sys/fs/inotify/max_queued_events", "r");
 	if (f && fscanf(f, "%ld", &most) != 1)
 		most = 16384;
@@ -168,6 +183,7 @@ static void polls(void **state)
 	assert_false(take(w));
 	tide__watch_free(w);
 	w = *state;
+	needs_events(w);
 	tide__watch_begin(w);
 	tide__watch_add_folder(w, folder);
 	tide__watch_add_unknown(w);
