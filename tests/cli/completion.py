@@ -13,8 +13,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from waiting import wait_for  # noqa: E402
 
 BASH = """source c.bash
 IFS= ; COMP_WORDS=("$@") ; COMP_CWORD=$(($# - 1)) ; unset IFS
@@ -38,7 +40,7 @@ ROWS = [
 
 
 def bash(words: list, folder: str) -> list:
-    done = subprocess.run(["bash", "--norc", "-c", BASH, "bash", *words], cwd=folder, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(["bash", "--norc", "-c", BASH, "bash", *words], cwd=folder, capture_output=True, text=True, timeout=600)
     assert not done.stderr, done.stderr
     return done.stdout.split()
 
@@ -46,7 +48,7 @@ def bash(words: list, folder: str) -> list:
 def fish(words: list, folder: str) -> list:
     ask = f"source c.fish; complete -C '{' '.join(words)}'"
     env = os.environ | {"HOME": folder, "XDG_CONFIG_HOME": folder, "XDG_DATA_HOME": folder, "TERM": "dumb"}
-    done = subprocess.run(["fish", "--no-config", "-c", ask], cwd=folder, env=env, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(["fish", "--no-config", "-c", ask], cwd=folder, env=env, capture_output=True, text=True, timeout=600)
     assert not done.stderr, done.stderr
     return [line.split("\t")[0] for line in done.stdout.splitlines()]
 
@@ -88,12 +90,11 @@ print ready > told
 
 
 def wait_lines(file: Path, n: int) -> list:
-    for _ in range(400):
-        lines = file.read_text().splitlines() if file.exists() else []
-        if len(lines) >= n:
-            return lines
-        time.sleep(0.05)
-    raise TimeoutError(f"zsh said only {lines}")
+    def lines() -> list:
+        return file.read_text().splitlines() if file.exists() else []
+
+    wait_for(f"{n} lines of zsh", lambda: len(lines()) >= n)
+    return lines()
 
 
 def zsh(folder: str) -> list:

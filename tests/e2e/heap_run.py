@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from checks import check, result
+from checks import check, result, wait_for
 
 TIDEMARK = os.environ["TIDEMARK"]
 PROG = sys.argv[1] if len(sys.argv) > 1 else ""
@@ -201,10 +201,7 @@ def killed(folder: str) -> None:
     p.stdin.close()
     out = p.stdout.read()
     check("killed: the program goes on", b"done" in out, out)
-    for _ in range(6000):
-        if not Path(f"{folder}/k.tide-rings").exists():
-            break
-        time.sleep(0.1)
+    wait_for("the end of the recording", lambda: not Path(f"{folder}/k.tide-rings").exists(), 600)
     r = heap(f"{folder}/k.tide")
     check("killed: the recording goes on", any(x["allocated_bytes"] >= 4_000_000 for x in r["stacks"]), r["peak_bytes"])
     check("killed: no names yet", not any("Py" in x["stack"] for x in r["stacks"]), r["stacks"][:2])
@@ -232,8 +229,7 @@ def switched(folder: str) -> None:
         check(f"ctl {words}", done.returncode == 0, done.stderr)
         make_ten()
     os.kill(int(child), signal.SIGSTOP)
-    while Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[0] != "T":
-        time.sleep(0.01)
+    wait_for("the stop", lambda: Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T")
     done = subprocess.run([TIDEMARK, "ctl", child, "on"], capture_output=True, text=True)
     check("ctl: a stopped process", done.returncode == 1 and "is stopped: the request applies when it continues" in done.stderr, done.stderr)
     os.kill(int(child), signal.SIGCONT)
@@ -256,8 +252,7 @@ def answered(folder: str) -> None:
     with open(rings, "r+b") as f, mmap.mmap(f.fileno(), 4096) as head:
         for number in 1, 2:
             p = subprocess.Popen([TIDEMARK, "ctl", str(os.getpid()), "mark", "late"], stderr=subprocess.PIPE, text=True)
-            while struct.unpack_from("<Q", head, seq)[0] != number:
-                time.sleep(0.01)
+            wait_for("the request", lambda: struct.unpack_from("<Q", head, seq)[0] == number)
             if number == 1:
                 time.sleep(1.3)  # once it gave up after a second
                 struct.pack_into("<Q", head, seq + 16, number)
@@ -272,7 +267,7 @@ UNTIL_OFF = """
 import ctypes, time
 lib = next(line.split()[-1] for line in open("/proc/self/maps") if "libtidemark-rt" in line)
 stats, read = (ctypes.c_uint64 * 8)(), ctypes.CDLL(lib).tide_stats_get
-for _ in range(20_000):
+for _ in range(600_000):
     read(stats)
     before = stats[0]
     bytearray(1_000_000)

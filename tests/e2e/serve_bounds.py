@@ -17,7 +17,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import seccomp
-from serving import SOURCE, Server, skip_unless_built, wait_for
+from serving import POLLS, SOURCE, Server, skip_unless_built, wait_for
 
 TRACE = SOURCE / "tests" / "data" / "kineto_gpt_train.json.gz"
 
@@ -32,7 +32,13 @@ def spans(path, n, name="span"):
 
 
 def connect(server):
-    return socket.create_connection(("127.0.0.1", server.port), 20)
+    return socket.create_connection(("127.0.0.1", server.port), 300)
+
+
+def one_of(tries, row, what):
+    """For a row in which the server races a clock, or us: on a loaded machine it may lose, but not every time."""
+    if not any(row() for _ in range(tries)):
+        raise AssertionError(f"{what}, {tries} times")
 
 
 def swapped(folder):
@@ -91,9 +97,9 @@ def idle_crowd():
         took = time.monotonic() - begin
         still = sum(map(is_open, socks))
         print(f"520 idle connections: 5 answers in {took:.2f} s, {still} connections are still open")
-        assert still > 100, still  # the answers did not wait until idle connections were closed
         for c in socks:
             c.close()
+        return still > 100  # else the answers waited until idle connections were closed, after 15 s
 
 
 def cpu_seconds(pid):
@@ -102,12 +108,12 @@ def cpu_seconds(pid):
     return (int(v[11]) + int(v[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def index_done(s):
-    """The figures of every recording are there: nothing is left to do."""
-    last = -1
-    while (now := cpu_seconds(s.process.pid)) - last > 0.02:
-        last = now
-        time.sleep(1)
+def is_idle(s):
+    before, begin = cpu_seconds(s.process.pid), time.monotonic()
+    time.sleep(8)
+    used = (cpu_seconds(s.process.pid) - before) / (time.monotonic() - begin)
+    print(f"{100 * used:.2f} % of a core while idle")
+    return s.sanitized() or used < 0.01
 
 
 def names(s):
@@ -149,8 +155,8 @@ def not_watched(folder):
     if seccomp.number("inotify_add_watch") is None:
         print("not watched: the numbers of system calls are not known here")
         return
-    says = "tidemark serve: looks for new files every 2 seconds: the limit fs.inotify.max_user_watches is reached\n"
-    with Server(folder, says=says, preexec_fn=seccomp.refuse(("inotify_add_watch", errno.ENOSPC))) as s:
+    with Server(folder, preexec_fn=seccomp.refuse(("inotify_add_watch", errno.ENOSPC))) as s:
+        s.says = POLLS + ("the kernel has no inotify instance left for this user\n" if s.inotify() is None else "the limit fs.inotify.max_user_watches is reached\n")
         look(s, folder)
 
 
@@ -163,11 +169,15 @@ def ended(folder):
             f.write((b"," + one) * 1000)
         f.write(b"]}")
     spans(folder / "quick.json", 10)
+    one_of(5, lambda: ended_once(folder), "it was read to its end first")
+
+
+def ended_once(folder):
     with Server(folder) as s:
         ids = {r["name"]: r["id"] for r in s.json("/api/recordings")["recordings"]}
         c = connect(s)
         c.sendall(f"GET /api/recordings/{ids['slow.json.gz']}/spans?px=100 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-        wait_for("its reading", lambda: s.json(f"/api/recordings/{ids['slow.json.gz']}")["state"] == "loading")
+        wait_for("its reading", lambda: s.json(f"/api/recordings/{ids['slow.json.gz']}")["state"] != "idle")
         begin = time.monotonic()
         assert s.ask(f"/api/recordings/{ids['quick.json']}/spans?px=100")[0] == 200
         print(f"another recording answers after {time.monotonic() - begin:.2f} s")
@@ -182,7 +192,7 @@ def ended(folder):
                 got = c.recv(4096)
             except ConnectionError:
                 got = b""
-        assert state != "loading" or b" 200 " not in got[:16], "it was read to its end first"
+        return state == "loading" and b" 200 " not in got[:16]
 
 
 def holes(path, n):
@@ -201,6 +211,10 @@ def replay_ended(folder):
     """SIGTERM while the allocator is replayed for an answer; meanwhile another recording answers."""
     holes(folder / "holes.pickle", 400000)
     spans(folder / "quick.json", 10)
+    one_of(5, lambda: replay_ended_once(folder), "the replay ended first")
+
+
+def replay_ended_once(folder):
     with Server(folder) as s:
         ids = {r["name"]: r["id"] for r in s.json("/api/recordings")["recordings"]}
         assert s.ask(f"/api/recordings/{ids['holes.pickle']}/reports/oom")[0] == 200  # it is read
@@ -216,7 +230,7 @@ def replay_ended(folder):
             except ConnectionError:
                 got = b""
         print(f"SIGTERM while an allocator is replayed: ended after {took:.2f} s")
-        assert b" 200 " not in got[:16], "the replay ended first"
+        return b" 200 " not in got[:16]
 
 
 def many_files(folder, n=4000):
@@ -235,14 +249,13 @@ def many_files(folder, n=4000):
         whole = s.ask("/api/recordings")[2]
         print(f"{n} files: the list without a limit is {len(whole)} bytes")
         assert len(json.loads(whole)["recordings"]) == 1000 and json.loads(whole)["total"] == n
-        index_done(s)
-        before = cpu_seconds(s.process.pid)
-        time.sleep(8)
-        used = (cpu_seconds(s.process.pid) - before) / 8
-        print(f"{n} files: {100 * used:.2f} % of a core while idle")
-        assert s.sanitized() or used < 0.01, used
+        wait_for("the index", lambda: not s.json("/api/runs?limit=1")["pending"], 600)
+        if s.inotify():
+            one_of(3, lambda: is_idle(s), "1 % of a core and more while idle")
+        else:
+            print("skipped: the processor time of an idle server: without inotify it looks at its files every 2 seconds")
         (folder / "new.json").write_text('{"traceEvents":[]}')
-        wait_for("a new file", lambda: s.json("/api/recordings?limit=1")["total"] == n + 1, 30)
+        wait_for("a new file", lambda: s.json("/api/recordings?limit=1")["total"] == n + 1)
 
 
 def main():
@@ -253,7 +266,7 @@ def main():
             test(folder)
         finally:
             shutil.rmtree(folder)
-    idle_crowd()
+    one_of(5, idle_crowd, "idle connections had to be closed before others were answered")
 
 
 main()

@@ -11,9 +11,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
-from checks import check, result
+from checks import check, result, wait_for
 
 TIDEMARK, PROG = os.environ["TIDEMARK"], os.path.abspath(sys.argv[1])
 KEPT = sum(range(1000, 2000))
@@ -91,10 +90,9 @@ def by_signal(folder: str) -> None:
                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert run.stdout is not None
     run.stdout.readline()
-    for _ in range(2):
-        time.sleep(0.2)
+    for said in "recording off", "recording on":
         run.send_signal(signal.SIGUSR2)
-    time.sleep(0.3)
+        wait_for(said, lambda: said in subprocess.run([TIDEMARK, "dump", file], capture_output=True, text=True).stdout)
     alive = run.poll() is None
     run.send_signal(signal.SIGTERM)
     run.wait(200)
