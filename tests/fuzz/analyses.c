@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "everything.h"
 #include "import/import.h"
+#include "scratch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -19,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	tide_error err = { 0 };
 	tide_load_options opt = { .max_expanded = 1 << 20, .threads = 1, .single = true };
 	if (!*path) {
-		snprintf(path, sizeof path, "/dev/shm/tide-fuzz-any-%d", (int)getpid());
+		scratch_path(path, sizeof path, "fuzz-any");
 		tide__mem_set_budget(256 << 20);
 	}
 	FILE *f = fopen(path, "wb");

@@ -12,6 +12,7 @@
 #include "import/import.h"
 #include "import/source.h"
 #include "import/tide/unpack.h"
+#include "scratch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -44,7 +45,7 @@ static void load(const uint8_t *data, size_t size)
 	tide_load_options opt = { .max_expanded = MOST, .threads = 1, .single = true };
 	tide_error err = { 0 };
 	tide_model *m;
-	snprintf(path, sizeof path, "/dev/shm/tide-packed-%d", (int)getpid());
+	scratch_path(path, sizeof path, "packed");
 	FILE *f = fopen(path, "wb");
 	if (!f || fwrite(data, 1, size, f) != size || fclose(f))
 		abort();
@@ -67,7 +68,7 @@ static void rewrite(const uint8_t *data, size_t size)
 	tide_unpacked u;
 	tide_rewrite w;
 	tide_model *m;
-	snprintf(path, sizeof path, "/dev/shm/tide-rewrite-%d", (int)getpid());
+	scratch_path(path, sizeof path, "rewrite");
 	snprintf(out, sizeof out, "%s.out", path);
 	FILE *f = fopen(path, "wb");
 	if (!f || fwrite(data, 1, size, f) != size || fclose(f))

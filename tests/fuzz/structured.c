@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "everything.h"
 #include "import/import.h"
+#include "scratch.h"
 #include "tidefile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -89,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	tide_error err = { 0 };
 	uint64_t ticks = 0;
 	if (!*path) {
-		snprintf(path, sizeof path, "/dev/shm/tide-fuzz-made-%d", (int)getpid());
+		scratch_path(path, sizeof path, "fuzz-made");
 		tide__mem_set_budget(256 << 20);
 	}
 	tidefile_start_full(&f);

@@ -15,6 +15,7 @@
 #include "format/encode.h"
 #include "import/import.h"
 #include "import/tide/tables.h"
+#include "scratch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -95,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	tide_error err = { 0 };
 	tide_model *m;
 	if (!*path) {
-		snprintf(path, sizeof path, "/dev/shm/tide-tables-%d.tide", (int)getpid());
+		scratch_path(path, sizeof path, "tables");
 		snprintf(again, sizeof again, "%s.again", path);
 	}
 	put_file(data, n);

@@ -16,6 +16,7 @@
 #include "format/read.h"
 #include "format/rewrite.h"
 #include "import/import.h"
+#include "scratch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -23,7 +24,7 @@ static char path[64], rings[80], out[80];
 
 static void names(void)
 {
-	snprintf(path, sizeof path, "/dev/shm/tide-fuzz-%d.tide", (int)getpid());
+	scratch_path(path, sizeof path, "fuzz");
 	snprintf(rings, sizeof rings, "%s-rings", path);
 	snprintf(out, sizeof out, "%s.out", path);
 }
