@@ -526,6 +526,8 @@ static int scene_siglock(char **v)
 	sigaction(SIGUSR1, &sa, NULL);
 	pthread_t t;
 	spawn(&t, 1, signal_forever);
+	while (atomic_load(&handled) == 0)
+		sched_yield();
 	char name[64];
 	for (int i = 0; i < atoi(v[1]); i++) {
 		snprintf(name, sizeof name, "fresh name %d", i);
@@ -647,7 +649,11 @@ static int scene_cutrings(char **v)
 	pace_us = 100;
 	per_pace = 100;
 	spawn(t, 2, numbered_thread);
-	usleep(300000); /* some chunks are in the file */
+	tide_stats s;
+	do { /* until some chunks are in the file */
+		usleep(1000);
+		tide_stats_get(&s);
+	} while (s.written < 1 << 14);
 	snprintf(rings, sizeof rings, "%s-rings", v[0]);
 	CHECK(truncate(rings, 0) == 0);
 	usleep(100000);
@@ -668,7 +674,9 @@ static int scene_cutrings(char **v)
 static int scene_together(char **v)
 {
 	int n = atoi(v[1]), go[2], failed = 0, status;
-	CHECK(pipe(go) == 0);
+	_Atomic int *recording = mmap(NULL, sizeof *recording, PROT_READ | PROT_WRITE,
+				      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(recording != MAP_FAILED && pipe(go) == 0);
 	for (int i = 0; i < n; i++) {
 		if (fork())
 			continue;
@@ -680,7 +688,9 @@ static int scene_together(char **v)
 		tide_mark(TIDE_STEP, TIDE_NAME("mine"), (uint64_t)i);
 		size_t len = tide_recording_path(into, sizeof into);
 		CHECK(len && len == strlen(into));
-		usleep(300000); /* all of them at the same time */
+		atomic_fetch_add(recording, 1);
+		for (int ms = 0; atomic_load(recording) < n && ms < 300000; ms++)
+			usleep(1000); /* all of them at the same time */
 		CHECK(tide_stop(NULL) == TIDE_OK);
 		printf("%d %s\n", i, strrchr(into, '/') + 1);
 		fflush(stdout);
@@ -722,7 +732,7 @@ static int scene_wait(char **v)
 {
 	tide_options o = TIDE_OPTIONS_INIT;
 	o.ring_bytes = 65536;
-	o.full_wait_us = 5000000;
+	o.full_wait_us = 600000000; /* however late the writer gets a processor */
 	open_published(v[0]);
 	CHECK(tide_start(v[0], &o, NULL) == TIDE_OK);
 	numbered(0, (uint64_t)atol(v[1]));
