@@ -160,6 +160,24 @@ static int training(void *cupti, int seconds)
 	return 0;
 }
 
+/* Until NVML has looked again, and what it saw is recorded: its next look has begun. Another
+ * program on the device (FAKE_MEETS) looks meanwhile, too: standard input ends when both have. */
+static void wait_for_nvml(void *cupti)
+{
+	uint64_t (*looks)(void) = NULL;
+	void *p = find(cupti, "fake_looks");
+	char byte;
+	memcpy(&looks, &p, sizeof p);
+	for (uint64_t last = looks() + 2; looks() < last;)
+		usleep(1000);
+	if (getenv("FAKE_MEETS")) {
+		puts("looked");
+		fflush(stdout);
+		while (read(0, &byte, 1) > 0)
+			;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *path = getenv("CUDA_INJECTION64_PATH"), *fake = getenv("TIDEMARK_CUPTI");
@@ -225,7 +243,7 @@ int main(int argc, char **argv)
 			create(64 << 20, now(), tid, 210);
 		}
 		async(0x7f9000000000, 4 << 20, now(), 32 << 20);
-		usleep(1200000);
+		wait_for_nvml(cupti);
 	}
 	return 0;
 }

@@ -73,8 +73,11 @@ def virtual_memory(folder: str) -> None:
 
 def joined(folder: str) -> None:
     """Two processes on one device: each is a line, neither is among the other processes; the lines add up."""
-    runs = [subprocess.Popen([TIDEMARK, "run", "--gpu", "--no-torch", "-o", f"{folder}/p{i}.tide", "--", PROG, "more"], stderr=subprocess.DEVNULL,
-                             env={**os.environ, "TIDEMARK_CUPTI": FAKE, "TIDEMARK_NVML": FAKE, "TIDEMARK_LIBCUDA": FAKE, "FAKE_OTHERS_MIB": "800"}) for i in range(2)]
+    runs = [subprocess.Popen([TIDEMARK, "run", "--gpu", "--no-torch", "-o", f"{folder}/p{i}.tide", "--", PROG, "more"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                             env={**os.environ, "TIDEMARK_CUPTI": FAKE, "TIDEMARK_NVML": FAKE, "TIDEMARK_LIBCUDA": FAKE, "FAKE_OTHERS_MIB": "800", "FAKE_MEETS": "1"}) for i in range(2)]
+    check("both look while the other one runs", [r.stdout.readline() for r in runs] == ["looked\n"] * 2)
+    for r in runs:
+        r.stdin.close()
     check("two runs", [r.wait(300) for r in runs] == [0, 0])
     report = ask("device", f"{folder}/p0.tide", f"{folder}/p1.tide")
     d = (report.get("devices") or [{}])[0]

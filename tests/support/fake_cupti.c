@@ -42,6 +42,8 @@ int cuptiUnsubscribe(void *s);
 int cuptiEnableCallback(uint32_t on, void *s, int domain, uint32_t id);
 bool fake_called(uint32_t id, const void *params, int result, uint32_t tid, uint32_t correlation);
 bool fake_started(const char *name, uint32_t tid, uint32_t correlation);
+/* Times that NVML was asked for a device's memory. */
+uint64_t fake_looks(void);
 
 int cuptiActivityRegisterCallbacks(cupti_request_fn *r, cupti_complete_fn *c)
 {
@@ -398,6 +400,13 @@ int cuDeviceGetName(char *name, int n, int d);
 
 enum { MIB = 1 << 20, OWN = 700 };
 
+static _Atomic uint64_t looks;
+
+uint64_t fake_looks(void)
+{
+	return looks;
+}
+
 static uint64_t own(void)
 {
 	return getenv("FAKE_GROWS") ? (uint64_t)480 * MIB + taken : (uint64_t)OWN * MIB;
@@ -426,6 +435,7 @@ int nvmlDeviceGetMemoryInfo(void *d, nvml_memory *m)
 	m->total = (uint64_t)140000 * MIB;
 	m->used = (uint64_t)600 * MIB + own() + others();
 	m->free = m->total - m->used;
+	looks++;
 	return 0;
 }
 
