@@ -160,13 +160,13 @@ def ends(folder: str) -> None:
 
 def survives_kill(folder: str) -> None:
     out = os.path.join(folder, "killed.tide")
-    script = "import time, torch\nkeep = [torch.ones(1000) for _ in range(500)]\nprint('ready', flush=True)\ntime.sleep(60)"
+    script = "import time, torch\nkeep = [torch.ones(1000) for _ in range(500)]\nprint('ready', flush=True)\ntime.sleep(600)"
     with subprocess.Popen([TIDEMARK, "run", "-o", out, "--", PYTHON, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as p:
         p.stdout.readline()
         children = subprocess.run(["pgrep", "-P", str(p.pid)], capture_output=True, text=True, check=False).stdout.split()
         for c in children:
             os.kill(int(c), signal.SIGKILL)
-        p.wait(timeout=200)
+        p.wait(timeout=600)
     check(p.returncode == -signal.SIGKILL, f"SIGKILL came out as {p.returncode}")
     peak = ask("peak", out)
     check(peak["alive_count"] >= 500, f"after kill -9: {peak['alive_count']} tensors alive, not 500")
@@ -179,24 +179,24 @@ def interrupted(folder: str) -> None:
     signal that comes just before."""
     out = os.path.join(folder, "interrupted.tide")
     script = ("import os, time, torch\nkeep = [torch.ones(1000) for _ in range(50)]\npid = os.fork()\nmore = torch.ones(77)\n"
-              "print('ready', flush=True)\nfor _ in range(600): time.sleep(0.1)")
+              "print('ready', flush=True)\nfor _ in range(6000): time.sleep(0.1)")
     with subprocess.Popen([TIDEMARK, "run", "-o", out, "--", PYTHON, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           start_new_session=True) as p:
         p.stdout.readline()
         p.stdout.readline()
         os.killpg(p.pid, signal.SIGINT)
-        said = p.communicate(timeout=200)[1]
+        said = p.communicate(timeout=600)[1]
     check(p.returncode == -signal.SIGINT, f"SIGINT came out as {p.returncode}")
     peak = ask("peak", out)
     check(peak["alive_count"] >= 50 and not peak["losses"], f"after Ctrl-C: {peak['alive_count']} tensors alive, {peak['losses']}, {said[-300:]}")
     check("1 child process recorded" in said, f"after Ctrl-C the child's recording is not told: {said[-300:]}")
     check("(tidemark oom, if memory ran out)" in said, f"after Ctrl-C: a program that failed may have run out of memory: {said[-300:]}")
     check(not os.path.exists(out + "-rings"), "after Ctrl-C the ring file is left")
-    alone = "import time\ntry:\n print('ready', flush=True)\n for _ in range(600): time.sleep(0.1)\nexcept KeyboardInterrupt:\n print('ended')"
+    alone = "import time\ntry:\n print('ready', flush=True)\n for _ in range(6000): time.sleep(0.1)\nexcept KeyboardInterrupt:\n print('ended')"
     with subprocess.Popen([TIDEMARK, "run", "-o", out, "--", PYTHON, "-c", alone], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
         p.stdout.readline()
         p.send_signal(signal.SIGINT)  # to it alone: as a supervisor does
-        said = p.communicate(timeout=200)[0]
+        said = p.communicate(timeout=600)[0]
     check(said == "ended\n" and p.returncode == 0, f"SIGINT was not handed on: {said!r}, {p.returncode}")
 
 
@@ -225,7 +225,7 @@ def together(folder: str) -> None:
         time.sleep(0.05)
         os.close(fd)
         time.sleep(0.05)
-    said = [p.communicate(timeout=200)[1] for p in two]
+    said = [p.communicate(timeout=600)[1] for p in two]
     files = [line.split(": ", 1)[1].split(", ")[0] for text in said for line in text.splitlines() if "next:" in line]
     check(len(set(files)) == 2 and out in files, f"two runs at once: {said}")
     sizes = [ask("peak", f)["peak_bytes"] for f in files]

@@ -3,7 +3,6 @@
 """Names of tensors (needs torch): shared storages, labels that move with their owner, two models of one class."""
 import gc
 import os
-import socket
 import tempfile
 import time
 import unittest
@@ -31,10 +30,7 @@ class one_process:  # noqa: N801
     """A process group of gloo with this process alone."""
 
     def __enter__(self) -> None:
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            port = s.getsockname()[1]
-        torch.distributed.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=0, world_size=1)
+        torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
 
     def __exit__(self, *_: object) -> None:
         torch.distributed.destroy_process_group()

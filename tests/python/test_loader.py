@@ -204,13 +204,13 @@ os._exit(0)
         """The program has the writing end of a pipe: it ends, then there is nothing more to read."""
         for i in range(60):
             ours, its = os.pipe()
-            command = [_home.program(), "run", "-o", os.path.join(self.folder, "r.tide"), "--", "sleep", "50"]
+            command = [_home.program(), "run", "-o", os.path.join(self.folder, "r.tide"), "--", "sleep", "3000"]
             run = subprocess.Popen(command, pass_fds=[its], stderr=subprocess.DEVNULL)
             os.close(its)
             time.sleep(i % 20 / 5000)
             run.terminate()
-            self.assertEqual(run.wait(120), -signal.SIGTERM)
-            self.assertEqual(select.select([ours], [], [], 20)[0], [ours], "the program runs on")
+            self.assertEqual(run.wait(300), -signal.SIGTERM)
+            self.assertEqual(select.select([ours], [], [], 300)[0], [ours], "the program runs on")
             os.close(ours)
 
 

@@ -483,12 +483,12 @@ class Ends(unittest.TestCase):
         self.assertEqual(self.check(saved(folder))[-1], "final")
 
     def test_interrupt(self):
-        done, folder = child("os.kill(os.getpid(), signal.SIGINT); time.sleep(9)")
+        done, folder = child("os.kill(os.getpid(), signal.SIGINT); time.sleep(300)")
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(self.check(saved(folder))[-1], "final")
 
     def test_terminate(self):
-        done, folder = child("os.kill(os.getpid(), signal.SIGTERM); time.sleep(9)")
+        done, folder = child("os.kill(os.getpid(), signal.SIGTERM); time.sleep(300)")
         self.assertEqual(done.returncode, -signal.SIGTERM, done.stderr)
         self.assertEqual(self.check(saved(folder))[-1], "final")
 
@@ -500,7 +500,7 @@ class Ends(unittest.TestCase):
             self.assertEqual(done.returncode, rc, done.stderr)
             self.assertNotIn("not reached", done.stdout)
             self.assertEqual(self.check(saved(folder))[-1], "final")
-        impatient = during.format("SIGINT").replace("    own(*a)", "    os.kill(os.getpid(), signal.SIGINT); time.sleep(9)")
+        impatient = during.format("SIGINT").replace("    own(*a)", "    os.kill(os.getpid(), signal.SIGINT); time.sleep(300)")
         done, folder = child(impatient)
         self.assertEqual(done.returncode, -signal.SIGINT, done.stderr)
         self.assertEqual([f for f in os.listdir(folder) if not f.endswith(".tide")], [])
@@ -508,12 +508,12 @@ class Ends(unittest.TestCase):
     def test_terminated_while_another_thread_saves(self):
         done, folder = child("import threading\nfrom tidemark import _profile\nown, at = _profile.write, threading.Event()\n"
                              "def write(*a):\n    at.set(); time.sleep(1); own(*a)\n_profile.write = write\n"
-                             "threading.Thread(target=stop_memory_tracker).start()\nat.wait()\nos.kill(os.getpid(), signal.SIGTERM)\ntime.sleep(9)")
+                             "threading.Thread(target=stop_memory_tracker).start()\nat.wait()\nos.kill(os.getpid(), signal.SIGTERM)\ntime.sleep(300)")
         self.assertEqual(done.returncode, -signal.SIGTERM, done.stderr)
         self.check(saved(folder))
 
     def test_terminated_inside_track_pytorch_ops(self):
-        done, folder = child("with track_pytorch_ops():\n    x.add(1); os.kill(os.getpid(), signal.SIGTERM); time.sleep(9)")
+        done, folder = child("with track_pytorch_ops():\n    x.add(1); os.kill(os.getpid(), signal.SIGTERM); time.sleep(300)")
         self.assertEqual(done.returncode, -signal.SIGTERM, done.stderr)
         self.assertIn("aten::add", {o["op_name"] for o in saved(folder)["pytorch_operations"]})
 
