@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """`tidemark run --heap` on programs that use the heap in every way, and on installed programs.
 
-heap_run.py PROGRAM LIBRARY: they are heap_prog.c and own_new.c. Every program must end as it does without recording, and the
+heap_run.py PROGRAM LIBRARY NO_NAMES: they are heap_prog.c, own_new.c and tidemark without libdw. Every program must end as it does without recording, and the
 recording must have its allocations."""
 import json
 import math
@@ -24,6 +24,8 @@ from checks import check, result, wait_for
 TIDEMARK = os.environ["TIDEMARK"]
 PROG = sys.argv[1] if len(sys.argv) > 1 else ""
 OWN_NEW = sys.argv[2] if len(sys.argv) > 2 else ""
+NO_NAMES = sys.argv[3] if len(sys.argv) > 3 else ""
+UNNAMED = "note: functions are addresses: `tidemark pack --names` names them"
 NODE = next((str(p) for p in [Path(__file__).resolve().parents[2] / ".venv/bin/node"] if p.exists()), "node")  # tools/setup
 
 
@@ -33,6 +35,10 @@ def run(folder: str, *command: str, how: str = "--heap=full", **kw) -> subproces
 
 def heap(file: str) -> dict:
     return json.loads(subprocess.run([TIDEMARK, "heap", "--json", file], check=True, capture_output=True).stdout)
+
+
+def text(file: str) -> str:
+    return subprocess.run([TIDEMARK, "heap", file], check=True, capture_output=True, text=True).stdout
 
 
 def others(folder: str) -> list:
@@ -205,9 +211,25 @@ def killed(folder: str) -> None:
     r = heap(f"{folder}/k.tide")
     check("killed: the recording goes on", any(x["allocated_bytes"] >= 4_000_000 for x in r["stacks"]), r["peak_bytes"])
     check("killed: no names yet", not any("Py" in x["stack"] for x in r["stacks"]), r["stacks"][:2])
+    check("killed: a note says so", UNNAMED in text(f"{folder}/k.tide"), text(f"{folder}/k.tide"))
     subprocess.run([TIDEMARK, "pack", "--names", f"{folder}/k.tide", "-o", f"{folder}/named.tide"], check=True, capture_output=True)
     named = heap(f"{folder}/named.tide")
+    check("killed: no note after it", UNNAMED not in text(f"{folder}/named.tide"), text(f"{folder}/named.tide"))
     check("killed: named by pack", any("Py" in x["stack"] for x in named["stacks"]) and named["allocated_bytes"] == r["allocated_bytes"], named["stacks"][:2])
+
+
+def no_reader(folder: str) -> None:
+    """A build without libdw says that functions stay addresses."""
+    if not NO_NAMES:
+        return
+    file = f"{folder}/n.tide"
+    done = subprocess.run([NO_NAMES, "run", "--heap=full", "-o", file, "--", PROG, "leak"], capture_output=True, text=True)
+    check("no libdw: run says so", "this build has no libdw" in done.stderr, done.stderr)
+    check("no libdw: so does heap", UNNAMED in text(file), text(file))
+    done = subprocess.run([NO_NAMES, "pack", "--names", file, "-o", f"{folder}/p.tide"], capture_output=True, text=True)
+    check("no libdw: so does pack", done.returncode == 0 and "this build has no libdw" in done.stderr, done.stderr)
+    subprocess.run([TIDEMARK, "pack", "--names", f"{folder}/p.tide", "-o", file], check=True, capture_output=True)
+    check("no libdw: named by another build", stack_of(heap(file), "leak_here"), heap(file)["stacks"][:2])
 
 
 def switched(folder: str) -> None:
@@ -298,7 +320,7 @@ def duration(folder: str) -> None:
 
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
-        for part in ways, operators, stripped, sampled, strangers, limits, killed, switched, answered, duration:
+        for part in ways, operators, stripped, sampled, strangers, limits, killed, no_reader, switched, answered, duration:
             part(folder)
     return result("all as without us")
 

@@ -130,6 +130,8 @@ static tide_code add_names(const char *out, int level, tide_rewrite *w, tide_err
 	tide_objects objects = { 0 };
 	tide_code rc = tide__symbolise(out, level, &objects, err);
 	tide__objects_close(&objects);
+	if (objects.unnamed)
+		tide__cli_note("tidemark pack: %s", tide__unnamed_advice());
 	if (!rc && stat(out, &st) == 0)
 		w->bytes_out = (uint64_t)st.st_size;
 	return rc;

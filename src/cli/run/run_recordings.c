@@ -432,6 +432,8 @@ void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, 
 		     NULL; /* set by `profile` and `compile`, which report themselves */
 	look(&l);
 	tide__objects_close(&l.objects);
+	if (l.objects.unnamed)
+		tide__cli_note("tidemark run: %s", tide__unnamed_advice());
 	if (*l.own && !asked)
 		tell_own(&l);
 	if (l.n_became)

@@ -193,11 +193,18 @@ static tide_code rewrite(struct work *w, const char *path, int level, tide_error
 	return tide__rewrite(&from, path, level, &made, err);
 }
 
+const char *tide__unnamed_advice(void)
+{
+	return "functions stay addresses: this build has no libdw; `tidemark pack --names` of a "
+	       "build with libdw names them";
+}
+
 tide_code tide__symbolise(const char *path, int level, tide_objects *objects, tide_error *err)
 {
 	struct work w = { 0 };
 	tide_code rc = read_file(&w, path, err);
 	if (!rc && w.n_frames && !w.done) {
+		objects->unnamed |= !tide__native_available();
 		look_up(&w, objects);
 		rc = w.nomem ? tide__nomem(err) : rewrite(&w, path, level, err);
 	}

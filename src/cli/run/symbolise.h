@@ -4,6 +4,7 @@
 #ifndef TIDE_CLI_RUN_SYMBOLISE_H
 #define TIDE_CLI_RUN_SYMBOLISE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <tidemark/error.h>
@@ -19,7 +20,11 @@ typedef struct tide_objects {
 		tide_native *object; /* owned; NULL = it cannot be read */
 	} v[TIDE_OBJECTS_KEPT];	     /* when all are taken, the last one makes room */
 	size_t n;
+	bool unnamed; /* native frames stayed addresses: this build has no libdw */
 } tide_objects;
+
+/* Returns what the user can do about `unnamed`. */
+const char *tide__unnamed_advice(void);
 void tide__objects_close(tide_objects *o);
 
 /* Rewrites the closed recording `path` with the meaning of its native frames (SYMBOL records),

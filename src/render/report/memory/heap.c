@@ -162,6 +162,26 @@ static void put_summary(const tide_heap *h, const tide_out *to)
 		llround(h->total.left_count) == 1 ? "" : "s");
 }
 
+/* Returns true if the innermost function of every stack is an address, as in a recording whose frames
+ * were not looked up. */
+static bool is_unnamed(const tide_model *m, const tide_heap *h)
+{
+	size_t known = 0;
+	for (size_t i = 0; i < h->n; i++) {
+		uint32_t s = h->rows[i].stack.i;
+		const char *file, *function;
+		if (!s)
+			continue;
+		uint32_t f = m->stacks.frame[s].i;
+		function = tide__text(m, m->frames.function[f], NULL);
+		file = tide__text(m, m->frames.file[f], NULL);
+		if (strncmp(function, "0x", 2) != 0 || file[0] != '/')
+			return false;
+		known++;
+	}
+	return known > 0;
+}
+
 tide_code tide__heap_text(const tide_model *m, const tide_heap *h, const tide_heap_view *v,
 			  const tide_out *to)
 {
@@ -182,6 +202,10 @@ tide_code tide__heap_text(const tide_model *m, const tide_heap *h, const tide_he
 		fprintf(to->out, "  ... %zu more stack%s (--top)\n", h->n - v->top,
 			h->n - v->top == 1 ? "" : "s");
 	tide__put_model_losses(to, m);
+	if (is_unnamed(m, h))
+		fputs("\nnote: functions are addresses: `tidemark pack --names` names them, on the "
+		      "machine that recorded them\n",
+		      to->out);
 	return TIDE_OK;
 }
 
