@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
+#include "runtime/writer_tasks.h"
+
+enum { TRIES = 1000 }; /* of a program that replaces descriptors all the time */
 
 /* Never returns 0, 1 or 2, to which a program that closed them may still write. */
 static int open_high(const char *path, int flags)
@@ -22,17 +25,6 @@ static int open_high(const char *path, int flags)
 	return high;
 }
 
-bool tide__file_create(tide_file *f, const char *path)
-{
-	struct stat st;
-	*f = (tide_file){ .fd = open_high(path, O_CREAT | O_EXCL), .path = path };
-	if (f->fd < 0 || tide__fd_stat(f->fd, &st) != 0)
-		return false;
-	f->dev = st.st_dev;
-	f->ino = st.st_ino;
-	return true;
-}
-
 static bool is(const tide_file *f, int fd)
 {
 	struct stat st;
@@ -44,19 +36,38 @@ bool tide__file_still(const tide_file *f)
 	return is(f, f->fd);
 }
 
+/* Closes neither the old number nor, if the program has just taken it too, the new one: they belong
+ * to other files. */
 bool tide__file_ours(tide_file *f)
 {
+	for (int i = 0; i < TRIES && !is(f, f->fd); i++)
+		f->fd = tide__file_there(f) ? open_high(f->path, 0) : -1;
 	if (is(f, f->fd))
 		return true;
-	int fd = f->path ? open_high(f->path, 0) : -1;
-	if (is(f, fd)) {
-		f->fd = fd; /* the old number belongs to another file: do not close it */
-		return true;
-	}
-	if (fd >= 0)
-		tide__fd_close(fd);
 	errno = EBADF;
 	return false;
+}
+
+bool tide__file_did(tide_file *f)
+{
+	if (tide__errand_private() || is(f, f->fd))
+		return true;
+	f->misled = true;
+	errno = EBADF;
+	return false;
+}
+
+bool tide__file_create(tide_file *f, const char *path)
+{
+	struct stat st;
+	*f = (tide_file){ .fd = open_high(path, O_CREAT | O_EXCL), .path = path };
+	if (f->fd < 0)
+		return false;
+	if ((tide__errand_private() ? tide__fd_stat(f->fd, &st) : stat(path, &st)) != 0)
+		return false;
+	f->dev = st.st_dev;
+	f->ino = st.st_ino;
+	return tide__file_ours(f);
 }
 
 bool tide__file_removed(const tide_file *f)
@@ -86,11 +97,22 @@ int tide__file_allocate(tide_file *f, uint64_t from, uint64_t n)
 	if (getrlimit(RLIMIT_FSIZE, &lim) == 0 && lim.rlim_cur != RLIM_INFINITY &&
 	    from + n > lim.rlim_cur)
 		return EFBIG;
-	if (!tide__file_ours(f))
-		return EBADF;
-	int e;
-	do
+	int e = EBADF;
+	for (int i = 0; i < TRIES && tide__file_ours(f); i++) {
 		e = posix_fallocate(f->fd, (off_t)from, (off_t)n);
-	while (e == EINTR);
+		bool did = tide__file_did(f);
+		if (did && e != EINTR)
+			return e;
+		e = did ? EINTR : EBADF;
+	}
 	return e;
+}
+
+int tide__file_truncate(tide_file *f, uint64_t n)
+{
+	if (tide__errand_private())
+		return ftruncate(f->fd, (off_t)n) == 0 ? 0 : errno;
+	if (!tide__file_there(f))
+		return EBADF;
+	return truncate(f->path, (off_t)n) == 0 ? 0 : errno;
 }

@@ -75,6 +75,7 @@ typedef struct tide_recorder {
 	bool complete;		   /* the writer wrote everything, END included */
 	bool removed, rings_there; /* state found when the files were closed */
 	bool rings_left;	   /* the ring file has been renamed */
+	bool misled;		   /* a file of the program may have been written to */
 	int close_error;	   /* 0, or why it could not close the file */
 	uint64_t log_written;	   /* bytes of the log that are in the file */
 	_Atomic uint64_t events;   /* written to the file */

@@ -59,14 +59,13 @@ static void *extend_here(tide_ring_file *s, size_t bytes)
 				  s->size);
 		e = at == MAP_FAILED ? errno : 0;
 	}
-	if (e == 0 && !populate(at, bytes)) {
+	if (e == 0 && !(tide__file_did(&s->file) && populate(at, bytes))) {
 		e = errno;
 		munmap(at, bytes);
 	}
 	if (e != 0) {
 		/* A zeroed tail is harmless, so a failure is ignored. */
-		if (tide__file_ours(&s->file) && ftruncate(s->file.fd, (off_t)s->size) != 0)
-			errno = e;
+		tide__file_truncate(&s->file, s->size);
 		errno = e;
 		return NULL;
 	}
@@ -147,7 +146,7 @@ void tide__ring_file_punch(tide_ring_file *s, tide_block *ring, uint64_t from, u
 		to = (from / n + 1) * n;
 	from = (from % n + per - 1) / per * per;
 	to = to % n ? to % n / per * per : n;
-	if (from < to && tide__file_ours(&s->file))
+	if (from < to && tide__errand_private())
 		fallocate(s->file.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 			  (off_t)(ring->offset + TIDE_PAGE + from * sizeof(tide_ring_slot)),
 			  (off_t)((to - from) * sizeof(tide_ring_slot)));

@@ -7,7 +7,6 @@
 
 #include "base/descriptor.h"
 #include "runtime/clock.h"
-#include "runtime/writer_tasks.h"
 #include "runtime/ring_file.h"
 
 enum {
@@ -50,12 +49,8 @@ static bool write_all(tide_sink *s, const void *bytes, size_t n, uint64_t at)
 			tide__file_ours(&s->file) ? tide__fd_write_at(s->file.fd, p, n, at) : -1;
 		if (w < 0 && errno == EINTR)
 			continue;
-		/* Shared descriptor table: if the number belongs to another file by now, the
-		 * bytes may have gone there. Write them to our file again; tide_stop reports it. */
-		if (w > 0 && !tide__errand_private() && !tide__file_still(&s->file)) {
-			s->misled = true;
+		if (w > 0 && !tide__file_did(&s->file)) /* write them again, to our file */
 			continue;
-		}
 		if (w <= 0) {
 			s->error = w < 0 ? errno : EIO;
 			return false;
@@ -92,8 +87,7 @@ int tide__sink_open(tide_sink *s, const char *path, const tide_file_head *head)
 bool tide__sink_give_back(tide_sink *s)
 {
 	uint64_t keep = (s->at + TIDE_SINK_RESERVE + 4095) & ~(uint64_t)4095;
-	if (s->file.fd < 0 || s->allocated <= keep || !tide__file_ours(&s->file) ||
-	    ftruncate(s->file.fd, (off_t)keep) != 0)
+	if (s->file.fd < 0 || s->allocated <= keep || tide__file_truncate(&s->file, keep) != 0)
 		return false;
 	s->allocated = keep;
 	s->step = 1;
@@ -104,7 +98,7 @@ int tide__sink_close(tide_sink *s)
 {
 	if (s->file.fd < 0)
 		return 0;
-	int e = tide__file_ours(&s->file) && ftruncate(s->file.fd, (off_t)s->at) == 0 ? 0 : errno;
+	int e = tide__file_truncate(&s->file, s->at);
 	int e2 = tide__file_close(&s->file);
 	return e ? e : e2;
 }

@@ -24,7 +24,6 @@ typedef struct tide_sink {
 	uint64_t allocated;  /* bytes allocated to the file */
 	int error;	     /* errno of the last failure; 0 after a success */
 	uint64_t step;	     /* at most this many bytes are allocated ahead; 0: unlimited */
-	bool misled;	     /* a chunk may have been written into a file of the program */
 	uint64_t failed_ns;  /* when space was last refused (CLOCK_MONOTONIC); 0: never */
 } tide_sink;
 

@@ -294,7 +294,8 @@ static void reset_counts(void)
 	tide_recorder *r = &tide__rec;
 	r->lanes = 0;
 	r->log_written = 0;
-	r->stuck = r->complete = r->opened = r->removed = r->rings_there = r->rings_left = false;
+	r->stuck = r->complete = r->opened = r->removed = r->rings_there = r->rings_left =
+		r->misled = false;
 	r->close_error = 0;
 	atomic_store(&r->finish, 0);
 	atomic_store(&r->no_space, false);
@@ -537,7 +538,7 @@ static tide_code finish(tide_error *err)
 			"%s: complete, but no longer at that path (its folder was moved, or the "
 			"program changed its root): remove its ring file %s where it is now",
 			r->path, strrchr(r->rings_path, '/') + 1);
-	if (r->sink.misled)
+	if (r->misled)
 		return tide__fail(
 			err, TIDE_EIO, TIDE_NO_OFFSET,
 			"%s: complete, but the program closed the recorder's descriptor while it "

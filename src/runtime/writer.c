@@ -418,6 +418,7 @@ static bool next_part(void)
 		return false;
 	}
 	tide__sink_close(&r->sink);
+	next.file.misled |= r->sink.file.misled;
 	r->sink = next;
 	r->sink.file.path = r->path;
 	r->log_written = defs;
@@ -447,6 +448,7 @@ static void close_files(void)
 	r->close_error = tide__sink_close(&r->sink);
 	r->sink.error = error;
 	tide__file_close(&r->space.file);
+	r->misled = r->sink.file.misled || r->space.file.misled;
 	r->opened = false;
 }
 
