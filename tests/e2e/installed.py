@@ -92,6 +92,20 @@ def wanted() -> str:
     return "\n".join([f"peak {peak['peak_bytes']} bytes", *rows, f"idle {sums['idle_ns']} ns of {sums['kernel_time_ns']} ns", ""])
 
 
+def strangers(root: pathlib.Path) -> None:
+    """Folders that are named as those of a checkout, and stand where it would, are not taken for one: /usr/include beside /usr/local/bin."""
+    program = next(root.rglob("bin/tidemark"))
+    tree = program.parents[2]
+    for name in "include", "python/hook":
+        (tree / name).mkdir(parents=True)
+    (tree / "src/capture/torch").mkdir(parents=True)
+    (tree / "src/capture/torch/ops.cpp").touch()
+    (program.parent / "capture").symlink_to(f"{build}/src/capture")
+    said = run(program, "run", "-o", tree / "r.tide", "--", "env", env=dict(os.environ, LD_LIBRARY_PATH=f"{build}/src"))
+    taken = [line for line in said.splitlines() if re.match(r"(TIDEMARK_INCLUDE|TIDEMARK_OPS_SOURCE|PYTHONPATH)=", line) and str(tree) in line]
+    assert "LD_PRELOAD=" in said and not taken, f"an installed program uses {taken}"
+
+
 with tempfile.TemporaryDirectory() as folder:
     root = pathlib.Path(folder) / "root"
     run("meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", root)
@@ -103,3 +117,4 @@ with tempfile.TemporaryDirectory() as folder:
         assert got == wanted(), f"{compiler}:\n{got}\nwanted:\n{wanted()}"
         print(f"examples/report.c compiled by {compiler} says what the program says")
     assert cmake_example(root, pathlib.Path(folder)) in (None, wanted()), "the example built by CMake"
+    strangers(root)

@@ -177,10 +177,10 @@ static void set_hook(const tide_args *a, const tide_config *c, bool ops)
 {
 	char hook[PATH_MAX], source[PATH_MAX], include[PATH_MAX];
 	if (!tide__hook_folder_find(hook, sizeof hook) ||
-	    !tide__program_file_find(source, sizeof source, TIDE_TREE "/src/capture/torch/ops.cpp",
-				     TIDE_DATADIR "/tidemark/ops.cpp") ||
-	    !tide__program_file_find(include, sizeof include, TIDE_TREE "/include",
-				     TIDE_INCLUDEDIR)) {
+	    !tide__source_file_find(source, sizeof source, TIDE_TREE "/src/capture/torch/ops.cpp",
+				    TIDE_DATADIR "/tidemark/ops.cpp") ||
+	    !tide__source_file_find(include, sizeof include, TIDE_TREE "/include",
+				    TIDE_INCLUDEDIR)) {
 		fprintf(stderr,
 			"tidemark run: the op hook is not installed: ops are not recorded\n");
 		return;

@@ -14,7 +14,9 @@
 #include "cli/run/child.h"
 #include "format/tide.h"
 
-bool tide__program_file_find(char *out, size_t n, const char *in_tree, const char *installed)
+/* Writes the path of a file, which is relative to the program's folder unless it begins with '/'.
+ * Returns false if it cannot be read. */
+static bool find(char *out, size_t n, const char *file)
 {
 	char exe[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", exe, sizeof exe - 1);
@@ -22,12 +24,22 @@ bool tide__program_file_find(char *out, size_t n, const char *in_tree, const cha
 		return false;
 	exe[len] = 0;
 	*strrchr(exe, '/') = 0;
-	if ((size_t)snprintf(out, n, "%s/%s", exe, in_tree) < n && access(out, R_OK) == 0)
-		return true;
-	bool whole = installed[0] == '/';
-	return (size_t)snprintf(out, n, "%s%s%s", whole ? "" : exe, whole ? "" : "/", installed) <
-		       n &&
+	bool whole = file[0] == '/';
+	return (size_t)snprintf(out, n, "%s%s%s", whole ? "" : exe, whole ? "" : "/", file) < n &&
 	       access(out, R_OK) == 0;
+}
+
+bool tide__program_file_find(char *out, size_t n, const char *in_build, const char *installed)
+{
+	return find(out, n, in_build) || find(out, n, installed);
+}
+
+/* A folder such as ../../include exists beside an installed program, too: /usr/include beside
+ * /usr/local/bin. So the tree has to have a file that nothing else has. */
+bool tide__source_file_find(char *out, size_t n, const char *in_tree, const char *installed)
+{
+	return (find(out, n, TIDE_TREE "/src/cli/run/program_files.c") && find(out, n, in_tree)) ||
+	       find(out, n, installed);
 }
 
 void tide__prepend(const char *name, const char *value, char between)
