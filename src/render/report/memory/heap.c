@@ -204,7 +204,7 @@ tide_code tide__heap_text(const tide_model *m, const tide_heap *h, const tide_he
 	tide__put_model_losses(to, m);
 	if (is_unnamed(m, h))
 		fputs("\nnote: functions are addresses: `tidemark pack --names` names them, on the "
-		      "machine that recorded them\n",
+		      "machine that recorded them and unless the program was stripped\n",
 		      to->out);
 	return TIDE_OK;
 }
