@@ -25,9 +25,10 @@ enum {
 /* The state of one writer of lines: a rank, or the log itself. */
 struct writer {
 	char rank[TITLE];
-	char title[TITLE];   /* its last line outside a summary */
-	char phase[TITLE];   /* of the lines that follow */
-	size_t first, n;     /* its open summary: one per memory, in reader.out */
+	char title[TITLE];  /* its last line outside a summary */
+	char phase[TITLE];  /* of the lines that follow */
+	size_t own[SCOPES]; /* its open summary: one per memory, rows of reader.out */
+	size_t n;
 	size_t last;	     /* the memory whose lines came last */
 	uint64_t begun;	     /* byte of its header */
 	uint64_t parameters; /* last seen; 0 = none */
@@ -141,10 +142,10 @@ static struct writer *writer_of(struct reader *r, const char *rank)
 /* Returns the summary of memory `scope` in the writer's open one, created if needed. */
 static tide_phase_summary *summary_of(struct reader *r, struct writer *w, const char *scope)
 {
-	for (size_t i = w->first, left = r->out->n; i < left; i++) {
-		tide_phase_summary *s = &r->out->v[i];
-		if (s->at == w->begun && !strcmp(s->rank, w->rank) && !strcmp(s->scope, scope)) {
-			w->last = i;
+	for (size_t i = 0; i < w->n; i++) {
+		tide_phase_summary *s = &r->out->v[w->own[i]];
+		if (!strcmp(s->scope, scope)) {
+			w->last = w->own[i];
 			return s;
 		}
 	}
@@ -160,8 +161,7 @@ static tide_phase_summary *summary_of(struct reader *r, struct writer *w, const 
 	s->at = w->begun;
 	s->parameters = w->parameters;
 	s->capacity = w->capacity;
-	w->last = r->out->n - 1;
-	w->n++;
+	w->last = w->own[w->n++] = r->out->n - 1;
 	return s;
 }
 
@@ -241,19 +241,16 @@ static void scope_of(const char *line, const char *last, char *out)
 		snprintf(out, TITLE, "%s", last);
 }
 
-/* "Overall DRAM Peak: X MB, Final DRAM Usage: Y MB" */
-static bool totals(struct reader *r, struct writer *w, const char *line)
+/* Stores the totals of memory `scope`; `s` is the text after " Peak". */
+static bool totals(struct reader *r, struct writer *w, const char *scope, const char *s)
 {
-	const char *s = strstr(line, "Overall ") + 8, *peak = strstr(s, " Peak"), *use;
-	char scope[TITLE];
 	int64_t v;
-	snprintf(scope, sizeof scope, "%.*s", (int)(peak - s < TITLE ? peak - s : TITLE - 1), s);
-	use = after(line, " Usage");
+	const char *use = after(s, " Usage");
 	tide_phase_summary *x = summary_of(r, w, scope);
 	if (!x)
 		return false;
-	if (!size_at(after(s, " Peak"), &v) || v < 0)
-		return no_size(r, after(s, " Peak"));
+	if (!size_at(s, &v) || v < 0)
+		return no_size(r, s);
 	x->overall = v;
 	x->has_overall = x->whole = true;
 	if (use && size_at(use, &v))
@@ -294,7 +291,6 @@ static void begin(struct reader *r, struct writer *w)
 	w->open = true;
 	w->number = 0;
 	w->phase[0] = 0;
-	w->first = r->out->n;
 	w->n = 0;
 	w->begun = r->at;
 }
@@ -311,12 +307,28 @@ static bool phase_header(struct writer *w, const char *line)
 	return true;
 }
 
+/* Parses the start of "Overall DRAM Peak: X MB, Final DRAM Usage: Y MB". Returns the text at X, or
+ * NULL for another line. Without a name it is the memory whose lines came last. */
+static const char *totals_at(const char *line, const char *last, char *scope)
+{
+	const char *s = strstr(line, "Overall "), *peak = s ? strstr(s + 7, " Peak") : NULL;
+	if (!peak)
+		return NULL;
+	size_t n = peak > s + 8 ? (size_t)(peak - s - 8) : 0;
+	if (n)
+		snprintf(scope, TITLE, "%.*s", (int)(n < TITLE ? n : TITLE - 1), s + 8);
+	else
+		snprintf(scope, TITLE, "%s", last);
+	return after(peak, " Peak");
+}
+
 static void inside(struct reader *r, struct writer *w, const char *line)
 {
 	char scope[TITLE];
-	const char *overall = strstr(line, "Overall ");
-	if (overall && strstr(overall, " Peak")) {
-		if (totals(r, w, line))
+	const char *last = w->n ? r->out->v[w->last].scope : "DRAM";
+	const char *total = totals_at(line, last, scope);
+	if (total) {
+		if (totals(r, w, scope, total))
 			w->title[0] = 0;
 		return;
 	}
@@ -326,7 +338,7 @@ static void inside(struct reader *r, struct writer *w, const char *line)
 	for (int f = 0; f < TIDE_FIGURES_N && w->phase[0]; f++)
 		figure |= strstr(line, labels[f]) != NULL;
 	if (figure) {
-		scope_of(line, w->n ? r->out->v[w->last].scope : "DRAM", scope);
+		scope_of(line, last, scope);
 		figures(r, w, line, scope);
 		return;
 	}

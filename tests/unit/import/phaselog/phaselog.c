@@ -164,6 +164,11 @@ static void test_bad(void **state)
 		{ "=== Memory Usage Summary ===\n--- A ---\n  Segment Change: +2.50 MB  # weights\n"
 		  "Overall DRAM Peak: 8.00 MB\n",
 		  TIDE_OK, true },
+		{ "=== Memory Usage Summary ===\nOverall Peak: 8.00 MB\n", TIDE_OK, true },
+		{ "=== Memory Usage Summary ===\nOverall Peak\n", TIDE_EFORMAT, false },
+		{ "=== Memory Usage Summary ===\nOverall  Peak Peak: x\n", TIDE_EFORMAT, false },
+		{ "=== Memory Usage Summary ===\nOverall", TIDE_ENOTFOUND, false },
+		{ "=== Memory Usage Summary ===\n Peak Overall \n", TIDE_ENOTFOUND, false },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		tide_error err = { 0 };
@@ -173,6 +178,39 @@ static void test_bad(void **state)
 			assert_int_equal(all.v[0].whole, rows[i].whole);
 		tide__phase_summaries_free(&all);
 	}
+}
+
+/* Totals without a memory's name belong to the memory whose lines came last; a summary that another
+ * rank interrupts keeps its memories apart. */
+static void test_scopes(void **state)
+{
+	static const char text[] =
+		"[1,0]<stdout>:=== Memory Usage Summary ===\n[1,0]<stdout>:--- A ---\n"
+		"[1,0]<stdout>:cuda:0 DRAM: Segment Peak 1 MB\n"
+		"[1,1]<stdout>:=== Memory Usage Summary ===\n[1,1]<stdout>:--- A ---\n"
+		"[1,1]<stdout>:cuda:0 DRAM: Segment Peak 2 MB\n"
+		"[1,0]<stdout>:heap: Segment Peak 3 MB\n"
+		"[1,0]<stdout>:cuda:0 DRAM: Cumulative Peak 4 MB\n"
+		"[1,1]<stdout>:Overall Peak: 5 MB, Final DRAM Usage: 6 MB\n"
+		"[1,0]<stdout>:Overall Peak: 7 MB\n[1,0]<stdout>:Overall heap Peak: 8 MB\n";
+	static const struct {
+		const char *rank, *scope;
+		int64_t overall, final;
+	} want[] = { { "[1,0]", "cuda:0 DRAM", 7, 0 },
+		     { "[1,1]", "cuda:0 DRAM", 5, 6 },
+		     { "[1,0]", "heap", 8, 0 } };
+	tide_error err = { 0 };
+	tide_phase_summaries all;
+	assert_int_equal(read_text(text, &all, &err), TIDE_OK);
+	assert_int_equal(all.n, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_string_equal(all.v[i].rank, want[i].rank);
+		assert_string_equal(all.v[i].scope, want[i].scope);
+		assert_int_equal(all.v[i].overall, want[i].overall << 20);
+		assert_int_equal(all.v[i].final, want[i].final << 20);
+		assert_int_equal(all.v[i].n, 1);
+	}
+	tide__phase_summaries_free(&all);
 }
 
 /* Every allocation fails once: TIDE_ENOMEM and nothing leaks. */
@@ -200,9 +238,8 @@ static void test_nomem(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_bad),	   cmocka_unit_test(test_scopes),
 		cmocka_unit_test(test_nomem),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
