@@ -211,6 +211,9 @@ static tide_code find_tensors(const tide_model *m, const tide_roles *roles, uint
 	tide_live_set alive = { 0 };
 	tide_modules modules = { 0 };
 	tide_code rc = tide__live_set_at(m, position, device, TIDE_ANY, &alive, err);
+	out->tensors = tide__calloc(TIDE_PARTS_N, sizeof *out->tensors);
+	if (rc == TIDE_OK && !out->tensors)
+		rc = tide__nomem(err);
 	if (rc == TIDE_OK)
 		rc = tide__modules_find_of_spans(m, &modules, err);
 	for (size_t i = 0; rc == TIDE_OK && i < alive.n; i++) {
@@ -245,6 +248,7 @@ tide_code tide__training_sizes_find_recorded(const tide_model *m, uint32_t devic
 {
 	tide_roles roles = { 0 };
 	struct held h = { 0 };
+	*out = (tide_training_sizes){ 0 };
 	tide_code rc = add_summary(m, device, title, all, err);
 	if (rc == TIDE_OK)
 		rc = tide__training_sizes_find(&all->v[all->n - 1], o, out, err);
@@ -258,6 +262,8 @@ tide_code tide__training_sizes_find_recorded(const tide_model *m, uint32_t devic
 	}
 	if (rc == TIDE_OK)
 		rc = reserved_peak(m, device, out, err);
+	if (rc != TIDE_OK)
+		tide__training_sizes_free(out);
 	tide__roles_free(&roles);
 	return rc;
 }

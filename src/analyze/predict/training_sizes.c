@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 
 static const struct {
 	const char *text, *key, *colour;
@@ -180,6 +181,12 @@ static void parts_at_peak(const tide_phase_summary *s, size_t row, bool actual,
 			figure(s, fed < backward ? fed : s->n, TIDE_FIGURE_CHANGE);
 	}
 	rest(t);
+}
+
+void tide__training_sizes_free(tide_training_sizes *t)
+{
+	tide__free(t->tensors);
+	t->tensors = NULL;
 }
 
 tide_code tide__training_sizes_find(const tide_phase_summary *s, const tide_sizes_options *o,

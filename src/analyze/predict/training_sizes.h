@@ -59,7 +59,7 @@ typedef struct tide_training_sizes {
 	uint64_t capacity, parameters;
 	/* borrowed from the summary: the phase with the peak; NULL = unknown */
 	const char *peak_phase;
-	tide_part_tensors tensors[TIDE_PARTS_N]; /* of a recording; none of a log */
+	tide_part_tensors *tensors; /* owned: one per part of a recording; NULL for a log */
 	bool from_roles;	    /* from a recording: parts are those alive at its peak */
 	bool model_from_parameters; /* expected sizes were derived from the parameter count */
 } tide_training_sizes;
@@ -77,9 +77,12 @@ bool tide__training_difference(const tide_training_sizes *t, tide_training_part 
 tide_code tide__training_sizes_find(const tide_phase_summary *s, const tide_sizes_options *o,
 				    tide_training_sizes *out, tide_error *err);
 
+/* Frees what *t owns. */
+void tide__training_sizes_free(tide_training_sizes *t);
+
 /* Adds a recording to `all` as a summary of one device's main memory, with sizes by role; then
  * finds sizes as above, measured by roles. `title` is copied. Returns TIDE_ENOTFOUND without
- * allocations. */
+ * allocations. Free *out if it succeeds. */
 tide_code tide__training_sizes_find_recorded(const tide_model *m, uint32_t device,
 					     const char *title, const tide_sizes_options *o,
 					     tide_phase_summaries *all, tide_training_sizes *out,

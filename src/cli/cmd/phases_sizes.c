@@ -26,7 +26,9 @@ struct input { /* one file */
 	const char *file;
 	tide_phase_summaries all;
 	tide_training_sizes *sizes; /* one per summary */
+	size_t usable;		    /* summaries with sizes, which come first */
 	bool log;
+	bool several; /* memories */
 };
 
 struct work {
@@ -143,15 +145,12 @@ static const char *title_of(const struct input *in, size_t k, char *buf, size_t 
 {
 	const tide_phase_summary *s = &in->all.v[k];
 	const char *base = strrchr(in->file, '/');
-	bool several = false;
-	for (size_t i = 0; i < in->all.n; i++)
-		several |= strcmp(in->all.v[i].scope, s->scope) != 0;
 	snprintf(buf, n, "%s%s%s%s%s%s",
 		 *s->title ? s->title
 		 : base	   ? base + 1
 			   : in->file,
-		 *s->rank ? " " : "", s->rank, several ? " (" : "", several ? s->scope : "",
-		 several ? ")" : "");
+		 *s->rank ? " " : "", s->rank, in->several ? " (" : "", in->several ? s->scope : "",
+		 in->several ? ")" : "");
 	if (!*s->title && in->log && in->all.n > 1)
 		snprintf(buf + strlen(buf), n - strlen(buf), " #%zu", k + 1);
 	return buf;
@@ -168,6 +167,7 @@ static int size_log(struct work *w, struct input *in)
 	for (size_t k = 0; k < in->all.n; k++) {
 		tide_phase_summary *s = &in->all.v[k];
 		tide_sizes_options o = w->o;
+		in->several |= strcmp(s->scope, in->all.v[0].scope) != 0;
 		bool known = o.capacity || s->capacity;
 		o.capacity = o.capacity ? o.capacity : s->capacity ? s->capacity : DEFAULT_CAPACITY;
 		if (!s->whole) {
@@ -191,18 +191,8 @@ static int size_log(struct work *w, struct input *in)
 				*s = swap;
 		}
 	}
-	for (size_t k = kept; k < in->all.n; k++) { /* freed with the others */
-		in->all.v[k].whole = false;
-	}
+	in->usable = kept; /* the others are freed with them */
 	return 0;
-}
-
-static size_t usable(const struct input *in)
-{
-	size_t n = 0;
-	while (n < in->all.n && in->all.v[n].whole)
-		n++;
-	return n;
 }
 
 static int load_log(struct work *w, struct input *in)
@@ -230,6 +220,7 @@ static int load_trace(struct work *w, struct input *in)
 						     &in->all, in->sizes, &err)
 					   : TIDE_ENOMEM;
 		err.code = code;
+		in->usable = code == TIDE_OK;
 		rc = code == TIDE_OK ? 0 : tide__cli_fail(in->file, &err);
 	}
 	tide__model_free(m);
@@ -251,7 +242,7 @@ static int load_inputs(struct work *w)
 	}
 	size_t any = 0;
 	for (size_t i = 0; w->in && i < w->n; i++)
-		any += usable(&w->in[i]);
+		any += w->in[i].usable;
 	return !w->in ? 1 : rc ? rc : any ? 0 : w->rc;
 }
 
@@ -274,10 +265,10 @@ static void print_text(const struct work *w, FILE *out)
 	char title[400];
 	size_t n = 0;
 	for (size_t i = 0; i < w->n; i++)
-		n += usable(&w->in[i]);
+		n += w->in[i].usable;
 	fprintf(out, "Found %zu memory usage %s\n\n", n, n == 1 ? "summary" : "summaries");
 	for (size_t i = 0; i < w->n; i++)
-		for (size_t k = 0; k < usable(&w->in[i]); k++) {
+		for (size_t k = 0; k < w->in[i].usable; k++) {
 			tide_sizes_report r = report_of(w, &w->in[i], k, title, sizeof title);
 			tide__sizes_text(&r, out);
 		}
@@ -292,7 +283,7 @@ static int print_json(const struct work *w)
 	tide__json_object(&j);
 	tide__json_karray(&j, "summaries");
 	for (size_t i = 0; i < w->n; i++)
-		for (size_t k = 0; k < usable(&w->in[i]); k++) {
+		for (size_t k = 0; k < w->in[i].usable; k++) {
 			tide_sizes_report r = report_of(w, &w->in[i], k, title, sizeof title);
 			tide__sizes_json(&r, &j);
 		}
@@ -307,14 +298,14 @@ static bool list_bars(const struct work *w, tide_bar **bars, char (**titles)[400
 {
 	size_t room = 0;
 	for (size_t i = 0; i < w->n; i++)
-		room += usable(&w->in[i]);
+		room += w->in[i].usable;
 	*n = 0;
 	*bars = tide__calloc(room, sizeof **bars);
 	*titles = tide__calloc(room, sizeof **titles);
 	if (!*bars || !*titles)
 		return false;
 	for (size_t i = 0; i < w->n; i++)
-		for (size_t k = 0; k < usable(&w->in[i]); k++, ++*n)
+		for (size_t k = 0; k < w->in[i].usable; k++, ++*n)
 			(*bars)[*n] =
 				(tide_bar){ title_of(&w->in[i], k, (*titles)[*n], sizeof **titles),
 					    w->in[i].sizes[k] };
@@ -344,7 +335,7 @@ static tide_code draw_links(const struct work *w, bool links, FILE *out, tide_er
 	if (ok && links)
 		tide__bars_write_links(bars, n, out);
 	for (size_t i = 0; ok && !links && i < w->n; i++)
-		for (size_t j = 0; j < usable(&w->in[i]); j++, k++)
+		for (size_t j = 0; j < w->in[i].usable; j++, k++)
 			tide__sizes_page_write_notes(&w->in[i].all.v[j], &bars[k].sizes, k,
 						     bars[k].title, out);
 	tide__free(bars);
@@ -547,7 +538,7 @@ static int check_all(const struct work *w)
 	int worst = 0;
 	for (size_t k = 0; k < f->n_list && !read_limit(w, f->list[k], &l); k++)
 		for (size_t i = 0; i < w->n; i++)
-			for (size_t s = 0; s < usable(&w->in[i]); s++) {
+			for (size_t s = 0; s < w->in[i].usable; s++) {
 				int rc = check_one(&l, &w->in[i].sizes[s],
 						   title_of(&w->in[i], s, title, sizeof title));
 				worst = rc == 3 || !worst ? (worst == 3 ? 3 : rc) : worst;
@@ -571,6 +562,8 @@ int tide__sizes_run(const tide_args *a, const tide_value *device, bool json,
 	if (!rc)
 		rc = w.rc;
 	for (size_t i = 0; w.in && i < w.n; i++) {
+		for (size_t k = 0; k < w.in[i].usable; k++)
+			tide__training_sizes_free(&w.in[i].sizes[k]);
 		tide__phase_summaries_free(&w.in[i].all);
 		tide__free(w.in[i].sizes);
 	}

@@ -116,7 +116,8 @@ static void part(const tide_phase_summary *s, const tide_training_sizes *t, int 
 		fprintf(out, " Measured: %.2f MB.", mb(t->actual[i].bytes));
 	phase_link(s, o->phase, number, out);
 	fputs("</p>\n", out);
-	tensors(&t->tensors[i], out);
+	if (t->tensors)
+		tensors(&t->tensors[i], out);
 }
 
 void tide__sizes_page_write_notes(const tide_phase_summary *s, const tide_training_sizes *t,
