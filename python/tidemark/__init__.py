@@ -57,7 +57,7 @@ def _later(name: str) -> object:
     if name == "__version__":
         from importlib.metadata import version
 
-        return version("tidemark")
+        return version("tidemark-profiler")
     if name in _LATER:
         value = getattr(importlib.import_module(f"tidemark.{_LATER[name]}"), name)
         globals()[name] = value

@@ -4,7 +4,7 @@
 import asyncio
 import contextlib
 import ctypes
-import importlib
+import importlib.metadata
 import inspect
 import io
 import json
@@ -816,8 +816,22 @@ class Reading(unittest.TestCase):
 class Habits(unittest.TestCase):
     def test_one_wheel_for_every_python_from_3_10(self):
         site = pathlib.Path(tidemark.__file__).parents[1]
-        (wheel,) = site.glob("tidemark-*.dist-info/WHEEL")
+        (wheel,) = site.glob("tidemark_profiler-*.dist-info/WHEEL")
         self.assertRegex(wheel.read_text(encoding="utf-8"), r"(?m)^Tag: cp310-abi3-linux_")
+
+    def test_metadata_of_a_public_release(self):
+        about = importlib.metadata.metadata("tidemark-profiler")
+        done = subprocess.run([sys.executable, "-m", "tidemark", "--version"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.stdout, f"tidemark {about['Version']}\n")
+        self.assertEqual(tidemark.__version__, about["Version"])
+        self.assertEqual((about["License-Expression"], about["License-File"]), ("Apache-2.0", "LICENSE"))
+        urls = dict(row.split(", ") for row in about.get_all("Project-URL"))
+        self.assertLessEqual({"Repository", "Documentation", "Changelog", "Issues"}, set(urls))
+        links = re.findall(r"\]\(([^()\s]+)\)", about.get_payload())
+        self.assertGreater(len(links), 10)
+        self.assertFalse([u for u in links if not u.startswith(("https://", "#"))])
+        self.assertIn(f"{urls['Repository']}/raw/v{about['Version']}/docs/guide/pictures/", about.get_payload())
+        self.assertIn("Programming Language :: Python :: 3.10", about.get_all("Classifier"))
 
     def test_a_star_does_not_hide_pytorch(self):
         done = run("torch = 1\nfrom tidemark import *\nprint(torch, record.__name__, initialize_memory_tracker.__name__)")
