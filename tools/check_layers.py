@@ -19,10 +19,11 @@ MAY = {  # folder of src/ -> folders it may include besides itself
     "import": {"base", "format", "model"},
     "analyze": {"base", "model"},
     "render": {"base", "model", "analyze"},
-    "api": {"base", "model", "import", "analyze", "render"},
-    "serve": {"base", "format", "model", "import", "analyze", "render", "api"},
+    "report": {"base", "model", "analyze", "render"},
+    "api": {"base", "model", "import", "analyze", "render", "report"},
+    "serve": {"base", "format", "model", "import", "analyze", "render", "report", "api"},
     "usage": {"base", "model", "import", "analyze", "render"},
-    "cli": {"base", "config", "format", "model", "import", "analyze", "render", "api", "serve"},
+    "cli": {"base", "config", "format", "model", "import", "analyze", "render", "report", "api", "serve"},
     # the extensions of the package: they may use the library and the recorder, never commands or the server
     "python": {"base", "config", "model", "analyze", "api"},
 }

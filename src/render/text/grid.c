@@ -154,7 +154,7 @@ static double as_double(const struct cell *c)
 }
 
 /* Writes a cell that is not a text. */
-static char *show_value(char *buf, size_t n, const struct cell *c, tide_cell type)
+static char *show_value(char *buf, size_t n, const struct cell *c, tide_kind type)
 {
 	double v = as_double(c);
 	switch (c->kind == NONE ? TIDE_CELL_TEXT : type) {
@@ -198,7 +198,7 @@ static char *show_value(char *buf, size_t n, const struct cell *c, tide_cell typ
 }
 
 /* Rows of one grid may come from traces with different axes. */
-static char *show(char *buf, size_t n, const struct cell *c, tide_cell type)
+static char *show(char *buf, size_t n, const struct cell *c, tide_kind type)
 {
 	uint8_t now = tide__fmt_axis_now();
 	tide__fmt_axis(c->axis);
@@ -207,7 +207,7 @@ static char *show(char *buf, size_t n, const struct cell *c, tide_cell type)
 	return buf;
 }
 
-static int cell_width(const tide_grid *g, const struct cell *c, tide_cell type)
+static int cell_width(const tide_grid *g, const struct cell *c, tide_kind type)
 {
 	char buf[400];
 	if (c->kind == TEXT)
@@ -217,35 +217,35 @@ static int cell_width(const tide_grid *g, const struct cell *c, tide_cell type)
 
 static bool is_text(const tide_grid *g, size_t k)
 {
-	return g->cols[k].type == TIDE_CELL_TEXT || g->cols[k].type == TIDE_CELL_BAR ||
-	       g->cols[k].type == TIDE_CELL_KERNEL;
+	return g->cols[k].kind == TIDE_CELL_TEXT || g->cols[k].kind == TIDE_CELL_BAR ||
+	       g->cols[k].kind == TIDE_CELL_KERNEL;
 }
 
 static bool may_shorten(const tide_grid *g, size_t k)
 {
-	return g->cols[k].type == TIDE_CELL_TEXT || g->cols[k].type == TIDE_CELL_KERNEL;
+	return g->cols[k].kind == TIDE_CELL_TEXT || g->cols[k].kind == TIDE_CELL_KERNEL;
 }
 
 /* An axis of ops has no durations. */
-static bool no_duration(tide_cell type)
+static bool no_duration(tide_kind type)
 {
 	return tide__fmt_by_ops() && (type == TIDE_CELL_NS || type == TIDE_CELL_DELTA_NS);
 }
 
 static bool shown(const tide_grid *g, size_t k)
 {
-	return g->cols[k].title && !no_duration(g->cols[k].type);
+	return g->cols[k].heading && !no_duration(g->cols[k].kind);
 }
 
 /* Columns without a title are for JSON only. */
 static void measure(const tide_grid *g, int *w)
 {
 	for (size_t k = 0; k < g->n_cols; k++)
-		w[k] = shown(g, k) ? tide__columns(g->cols[k].title, strlen(g->cols[k].title))
+		w[k] = shown(g, k) ? tide__columns(g->cols[k].heading, strlen(g->cols[k].heading))
 				   : GONE;
 	for (size_t i = 0; i < g->n / g->n_cols * g->n_cols; i++) {
 		size_t k = i % g->n_cols;
-		int cw = w[k] == GONE ? GONE : cell_width(g, &g->cells[i], g->cols[k].type);
+		int cw = w[k] == GONE ? GONE : cell_width(g, &g->cells[i], g->cols[k].kind);
 		if (cw > w[k])
 			w[k] = cw;
 	}
@@ -335,7 +335,7 @@ static void keep_narrow(const tide_grid *g, int *w)
 	for (size_t k = 0; k < g->n_cols; k++) {
 		int64_t blanks = 0;
 		for (size_t i = k; w[k] > ENOUGH && i < g->n; i += g->n_cols)
-			blanks += w[k] - cell_width(g, &g->cells[i], g->cols[k].type);
+			blanks += w[k] - cell_width(g, &g->cells[i], g->cols[k].kind);
 		if (blanks > MOST_BLANKS)
 			w[k] = ENOUGH;
 	}
@@ -375,7 +375,7 @@ static void print_head(const tide_grid *g, FILE *out, const tide_style *st, cons
 		const tide_grid_col *c = &g->cols[k];
 		if (w[k] == GONE)
 			continue;
-		put_cell(out, c->title, strlen(c->title), w[k], is_text(g, k), k == last, st);
+		put_cell(out, c->heading, strlen(c->heading), w[k], is_text(g, k), k == last, st);
 		pad(out, k == last ? 0 : GAP);
 	}
 	fputs(st->color ? "\033[0m\n" : "\n", out);
@@ -392,7 +392,7 @@ static void print_row(const tide_grid *g, const struct cell *row, FILE *out, con
 		if (w[k] == GONE)
 			continue;
 		const char *s = c->kind == TEXT ? g->text + c->at
-						: show(buf, sizeof buf, c, g->cols[k].type);
+						: show(buf, sizeof buf, c, g->cols[k].kind);
 		size_t n = c->kind == TEXT ? c->len : strlen(s);
 		put_cell(out, s, n, w[k], is_text(g, k), k == last, st);
 		pad(out, k == last ? 0 : GAP);
@@ -409,7 +409,7 @@ static void print_gone(const tide_grid *g, FILE *out, const int *w, int indent)
 			continue;
 		if (first)
 			fprintf(out, "%*s(no room for: ", indent, "");
-		fprintf(out, "%s%s", first ? "" : ", ", g->cols[k].title);
+		fprintf(out, "%s%s", first ? "" : ", ", g->cols[k].heading);
 		first = false;
 	}
 	fputs(first ? "" : ")\n", out);
@@ -481,7 +481,7 @@ static tide_grid *with_short_names(const tide_grid *g)
 	tide_grid *c = NULL;
 	for (size_t k = 0; k < g->n_cols; k++) {
 		struct shorts s = { 0 };
-		if (g->cols[k].type != TIDE_CELL_KERNEL || !shorten(g, k, &s)) {
+		if (g->cols[k].kind != TIDE_CELL_KERNEL || !shorten(g, k, &s)) {
 			tide__free(s.name);
 			continue;
 		}
@@ -557,7 +557,7 @@ static void print_grid(const tide_grid *g, FILE *out, const tide_style *style, i
 
 /* ---- JSON ---- */
 
-static void json_cell(const tide_grid *g, const struct cell *c, tide_cell type, tide_json *j)
+static void json_cell(const tide_grid *g, const struct cell *c, tide_kind type, tide_json *j)
 {
 	if (no_duration(type)) {
 		tide__json_null(j);
@@ -589,7 +589,7 @@ void tide__grid_json_row(const tide_grid *g, size_t row, tide_json *j)
 	tide__json_object(j);
 	for (size_t k = 0; k < g->n_cols; k++) {
 		tide__json_key(j, g->cols[k].key);
-		json_cell(g, &g->cells[row * g->n_cols + k], g->cols[k].type, j);
+		json_cell(g, &g->cells[row * g->n_cols + k], g->cols[k].kind, j);
 	}
 	tide__json_object_end(j);
 }

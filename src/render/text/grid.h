@@ -19,31 +19,24 @@
 #include <stdio.h>
 
 #include "render/text/json.h"
+#include "render/text/member.h"
 
-typedef enum tide_cell {
-	TIDE_CELL_TEXT,	     /* left aligned; may be shortened on a terminal, never in JSON */
-	TIDE_CELL_COUNT,     /* plain integer, digits grouped by a thin comma in text: 1,234 */
-	TIDE_CELL_BYTES,     /* integer bytes; text 12.34 MiB */
-	TIDE_CELL_DELTA,     /* signed bytes; text +12.34 MiB */
-	TIDE_CELL_NS,	     /* integer ns, a duration; text 1.234 ms; unknown on an axis of ops */
-	TIDE_CELL_AT,	     /* integer ns, a time; text 1.234 ms, on an axis of ops: op 1,234 */
-	TIDE_CELL_DELTA_NS,  /* signed ns; text +1.234 ms */
-	TIDE_CELL_PCT,	     /* double; text 12.3 %, JSON 4 decimals */
-	TIDE_CELL_DELTA_PCT, /* the same for a change; text +12.3 % */
-	TIDE_CELL_REAL,	     /* double; text %.2f */
-	TIDE_CELL_HEX,	     /* address; text 0x7f.., JSON integer */
-	TIDE_CELL_PLAIN,     /* integer that is a name: pid, rank; no grouping */
-	TIDE_CELL_KERNEL,    /* text: a kernel's name, shortened (kernel_name.h), JSON in full */
-	TIDE_CELL_BAR,	     /* a drawing: like a text, but never shortened */
-} tide_cell;
-
-typedef struct tide_grid_col {
-	const char *key;   /* JSON member */
-	const char *title; /* text heading; NULL = JSON only */
-	tide_cell type;
-	uint8_t give; /* if the terminal is too narrow, columns with the highest value are
-		       * dropped first; 0 = never */
-} tide_grid_col;
+/* Names of kinds in the tables of columns. */
+#define TIDE_CELL_TEXT	    TIDE_KIND_TEXT
+#define TIDE_CELL_COUNT	    TIDE_KIND_COUNT
+#define TIDE_CELL_BYTES	    TIDE_KIND_BYTES
+#define TIDE_CELL_DELTA	    TIDE_KIND_DELTA
+#define TIDE_CELL_NS	    TIDE_KIND_NS
+#define TIDE_CELL_AT	    TIDE_KIND_AT
+#define TIDE_CELL_DELTA_NS  TIDE_KIND_DELTA_NS
+#define TIDE_CELL_PCT	    TIDE_KIND_PCT
+#define TIDE_CELL_DELTA_PCT TIDE_KIND_DELTA_PCT
+#define TIDE_CELL_REAL	    TIDE_KIND_REAL
+#define TIDE_CELL_HEX	    TIDE_KIND_HEX
+#define TIDE_CELL_PLAIN	    TIDE_KIND_PLAIN
+#define TIDE_CELL_KERNEL    TIDE_KIND_KERNEL
+#define TIDE_CELL_BAR	    TIDE_KIND_BAR
+typedef tide_member tide_grid_col;
 
 typedef struct tide_style {
 	bool color;	 /* ANSI colours: only when stdout is a terminal and NO_COLOR is unset */
