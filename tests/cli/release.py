@@ -19,7 +19,7 @@ except ImportError:
     print("skipped: this Python has no tomllib (3.11)")
     sys.exit(77)
 
-program, source = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
+program, source = str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2]).resolve()
 sys.path.insert(0, str(source / "python" / "build"))
 from tidemark_metadata import described, relinked  # noqa: E402
 
