@@ -9,7 +9,7 @@
  * Access requires the token, because other users of this machine can reach its loopback address
  * too. Always: only GET, HEAD and POST for notes; a Host that no DNS name can lead to (so that no
  * web page can reach us under a name of its own; request.c), and our own Origin if there is one.
- * Bounded: the size of a request (16 KiB), the number of connections (512), the time to send a
+ * Bounded: the size of a request (16 KiB), the number of connections (512, or what `ulimit -n` leaves), the time to send a
  * request (15 s), to take an answer (30 s without progress), and waiting requests (1024). */
 #ifndef TIDE_SERVE_SERVER_H
 #define TIDE_SERVE_SERVER_H

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import pickle
+import resource
 import shutil
 import signal
 import socket
@@ -100,6 +101,18 @@ def idle_crowd():
         for c in socks:
             c.close()
         return still > 100  # else the answers waited until idle connections were closed, after 15 s
+
+
+def few_descriptors():
+    """Idle connections never take the descriptors that the server itself needs, so that a client with a request is let in."""
+    with Server(TRACE, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))) as s:
+        socks = [connect(s) for _ in range(60)]
+        for _ in range(5):
+            assert s.json("/api/recordings")["recordings"]
+            assert s.fds() <= 20, "room for files beside the idle connections"
+        assert s.json("/api/runs")["runs"]
+        for c in socks:
+            c.close()
 
 
 def cpu_seconds(pid):
@@ -266,6 +279,7 @@ def main():
             test(folder)
         finally:
             shutil.rmtree(folder)
+    few_descriptors()
     one_of(5, idle_crowd, "idle connections had to be closed before others were answered")
 
 

@@ -4,10 +4,12 @@
  * while the connection is suspended. */
 #include "serve/http/http.h"
 
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,8 +19,8 @@
 
 enum {
 	MOST_CONNECTIONS = 512,
-	CROWDED = 448,	       /* from here on, the connection idle for longest is closed */
-	MOST_CLIENTS = 256,    /* that take events */
+	LEAST_CONNECTIONS = 4,
+	SPARE_FDS = 12,	       /* descriptors for recordings, notes and libmicrohttpd itself */
 	REQUEST_BYTES = 16384, /* request line and headers */
 	STALL_S = 30,	       /* without a byte, either way */
 	ASK_MS = 15000,	       /* to send a whole request, or the next one */
@@ -128,7 +130,7 @@ static enum MHD_Result reply_events(tide_server *s, struct MHD_Connection *c)
 	pthread_mutex_lock(&s->lock);
 	for (tide_client *i = s->clients.next; i != &s->clients; i = i->next)
 		n++;
-	bool room = n < MOST_CLIENTS && !atomic_load(&s->stop);
+	bool room = n < s->connections / 2 && !atomic_load(&s->stop);
 	if (room) {
 		k->prev = &s->clients;
 		k->next = s->clients.next;
@@ -417,7 +419,7 @@ static void on_completed(void *cls, struct MHD_Connection *c, void **state,
 	*state = NULL;
 }
 
-/* If there are too many connections, closes the one idle for longest. The lock is held. */
+/* If 7/8 of the connections are in use, closes the one idle for longest. The lock is held. */
 static void make_room(tide_server *s)
 {
 	tide_conn *oldest = NULL;
@@ -428,7 +430,7 @@ static void make_room(tide_server *s)
 		    (!oldest || k->since_ms <= oldest->since_ms))
 			oldest = k; /* newest first: of equal ones the one that came first */
 	}
-	if (n <= CROWDED || !oldest)
+	if (n <= s->connections - s->connections / 8 - 1 || !oldest)
 		return;
 	oldest->gone = true;
 	shutdown(oldest->fd, SHUT_RDWR);
@@ -478,18 +480,35 @@ void tide__http_reap(tide_server *s, int64_t now_ms)
 
 /* ---- begin and end ---- */
 
+/* Returns how many connections there may be: what `ulimit -n` leaves beside the descriptors that are
+ * open now and the spare ones. Without these, accepting fails until an idle client is closed. */
+static unsigned find_room(void)
+{
+	struct rlimit lim;
+	if (getrlimit(RLIMIT_NOFILE, &lim) || lim.rlim_cur > MOST_FDS)
+		return MOST_CONNECTIONS;
+	rlim_t taken = SPARE_FDS, left;
+	for (int fd = 0; fd < (int)lim.rlim_cur; fd++)
+		taken += fcntl(fd, F_GETFD) >= 0;
+	left = lim.rlim_cur > taken ? lim.rlim_cur - taken : 0;
+	return left < LEAST_CONNECTIONS	 ? LEAST_CONNECTIONS
+	       : left > MOST_CONNECTIONS ? MOST_CONNECTIONS
+					 : (unsigned)left;
+}
+
 tide_code tide__http_start(tide_server *s, tide_error *err)
 {
 	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
 			 (s->listener.ipv6 ? MHD_USE_IPv6 : 0);
 	s->workers.done = on_answer;
+	s->connections = find_room();
 	s->daemon = MHD_start_daemon(
 		flags, 0, NULL, NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET, s->listener.fd,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned)MOST_CONNECTIONS,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_BYTES,
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STALL_S, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-		MHD_OPTION_URI_LOG_CALLBACK, on_target, s, MHD_OPTION_NOTIFY_COMPLETED,
-		on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_END);
+		MHD_OPTION_CONNECTION_LIMIT, s->connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)REQUEST_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STALL_S,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, on_target, s,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
+		on_connection, s, MHD_OPTION_END);
 	if (s->daemon)
 		return TIDE_OK;
 	close(s->listener.fd);

@@ -46,6 +46,7 @@ struct tide_server {
 	tide_events *events;
 	tide_workers workers;
 	void *daemon;
+	unsigned connections; /* that there may be; half of them may take events */
 	pthread_t watcher;
 	_Atomic bool stop;
 	pthread_mutex_t lock; /* protects the fields below */
