@@ -4,10 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/mem.h"
 
 static _Atomic bool no_links;
 
@@ -34,7 +38,35 @@ static int open_strictly(const char *path, int flags)
 					        * component only */
 }
 
-int tide__input_open(const char *path, int flags)
+/* Counts a file in the memory budget. One that is opened again soon, to detect its format for
+ * example, counts once. */
+static void count(int fd)
+{
+	enum { RECENT = 16 };
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static struct {
+		dev_t dev;
+		ino_t ino;
+	} recent[RECENT];
+	static size_t next;
+	struct stat st;
+	bool again = false;
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return;
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < RECENT; i++)
+		again |= recent[i].dev == st.st_dev && recent[i].ino == st.st_ino;
+	if (!again) {
+		recent[next].dev = st.st_dev;
+		recent[next].ino = st.st_ino;
+		next = (next + 1) % RECENT;
+	}
+	pthread_mutex_unlock(&lock);
+	if (!again)
+		tide__mem_add_input((uint64_t)st.st_size);
+}
+
+static int open_input(const char *path, int flags)
 {
 	static const char ours[] = "/proc/self/fd/";
 	flags |= O_RDONLY | O_CLOEXEC;
@@ -42,6 +74,13 @@ int tide__input_open(const char *path, int flags)
 	    !strncmp(path, ours, sizeof ours - 1))
 		return open(path, flags);
 	return open_strictly(path, flags);
+}
+
+int tide__input_open(const char *path, int flags)
+{
+	int fd = open_input(path, flags);
+	count(fd);
+	return fd;
 }
 
 bool tide__input_read_at(int fd, void *buf, size_t n, uint64_t at, size_t *got)

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Opens a file for reading, close-on-exec, with additional `flags` (O_NONBLOCK). Returns -1 and
- * sets errno on failure. */
+/* Opens a file for reading, close-on-exec, with additional `flags` (O_NONBLOCK), and counts it as an
+ * input of the memory budget (mem.h). Returns -1 and sets errno on failure. */
 int tide__input_open(const char *path, int flags);
 
 /* Makes opening a path through a symbolic link fail with ELOOP from now on, in the whole process.

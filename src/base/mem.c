@@ -24,10 +24,59 @@ static _Atomic int64_t live;
 static _Atomic uint64_t budget = UINT64_MAX;
 static _Atomic bool refused;
 
+static _Atomic uint64_t inputs, follow_most; /* follow_most 0: the budget is fixed */
+static _Atomic bool doubled;
+static void (*_Atomic tell_raised)(uint64_t bytes);
+
 void tide__mem_set_budget(uint64_t bytes)
 {
+	atomic_store(&follow_most, 0);
 	atomic_store(&budget, bytes);
 	tide__mem_forgive();
+}
+
+void tide__mem_follow_inputs(uint64_t most, void (*raised)(uint64_t bytes))
+{
+	tide__mem_set_budget(most);
+	atomic_store(&inputs, 0);
+	atomic_store(&doubled, false);
+	atomic_store(&tell_raised, raised);
+	atomic_store(&follow_most, most);
+}
+
+/* Returns the budget for the inputs so far. */
+static uint64_t share_of_inputs(void)
+{
+	uint64_t most = atomic_load(&follow_most), n = atomic_load(&inputs);
+	int twice = atomic_load(&doubled) ? 2 : 1;
+	uint64_t bytes = n < UINT64_MAX / TIDE_MEM_TIMES / 4
+				 ? (TIDE_MEM_BASE + TIDE_MEM_TIMES * n) * (uint64_t)twice
+				 : UINT64_MAX;
+	return bytes < most ? bytes : most;
+}
+
+void tide__mem_add_input(uint64_t bytes)
+{
+	if (!atomic_load(&follow_most))
+		return;
+	atomic_fetch_add(&inputs, bytes);
+	atomic_store(&budget, share_of_inputs());
+}
+
+/* Doubles a budget that follows the inputs, once. Returns true if there is more now. */
+static bool raise_budget(void)
+{
+	uint64_t had = atomic_load(&budget);
+	if (!atomic_load(&follow_most) || atomic_exchange(&doubled, true))
+		return false;
+	uint64_t now = share_of_inputs();
+	if (now <= had)
+		return false;
+	atomic_store(&budget, now);
+	void (*told)(uint64_t) = atomic_load(&tell_raised);
+	if (told)
+		told(now);
+	return true;
 }
 
 void tide__mem_map_large(void)
@@ -59,13 +108,16 @@ void tide__mem_forgive(void)
 	atomic_store(&refused, false);
 }
 
-static bool affordable(size_t more)
+static bool fits(size_t more)
 {
 	uint64_t most = atomic_load_explicit(&budget, memory_order_relaxed);
-	if (more < COUNTED || most == UINT64_MAX)
-		return true;
-	uint64_t now = tide__mem_live();
-	if (now <= most && more <= most - now)
+	uint64_t now = more < COUNTED || most == UINT64_MAX ? 0 : tide__mem_live();
+	return more < COUNTED || (now <= most && more <= most - now);
+}
+
+static bool affordable(size_t more)
+{
+	if (fits(more) || (raise_budget() && fits(more)))
 		return true;
 	atomic_store(&refused, true);
 	return false;

@@ -50,6 +50,14 @@ void tide__mem_ask(int (*ok)(size_t bytes, int grows));
  * made elsewhere (stdio buffers, zstd). */
 void tide__mem_set_budget(uint64_t bytes);
 uint64_t tide__mem_budget_now(void);
+/* Makes the budget follow the inputs, until tide__mem_set_budget: once something was read, it is
+ * TIDE_MEM_BASE and TIDE_MEM_TIMES the bytes of all inputs, at most `most`. If that is not enough, it
+ * is doubled once, and `raised` is called with the new budget (from any thread, without a lock). */
+#define TIDE_MEM_BASE  ((uint64_t)256 << 20)
+#define TIDE_MEM_TIMES 64
+void tide__mem_follow_inputs(uint64_t most, void (*raised)(uint64_t bytes));
+/* Counts an input. */
+void tide__mem_add_input(uint64_t bytes);
 /* Gives each large block its own mapping from now on: a freed one returns to the kernel at once, and
  * a growing one moves without a second copy. The process then stays near its budget, at the cost of
  * page faults. For servers. */

@@ -259,11 +259,21 @@ static int close_output(const tide_args *a, struct output *o, int rc)
 
 /* ---- main ---- */
 
+static void note_raised(uint64_t bytes)
+{
+	tide__cli_note("note: this needs much memory for its input; the limit is now %llu MiB "
+		       "(--max-memory sets it)",
+		       (unsigned long long)(bytes >> 20));
+}
+
 /* Sets the command's memory limit. A server has its own limit and answers many requests. */
 static void set_budget(const tide_args *a)
 {
 	const tide_value *v = &a->shared[TIDE_SHARED_MAX_MEMORY];
-	tide__mem_set_budget(v->given ? (uint64_t)v->num : tide__memory_limit_share());
+	if (v->given)
+		tide__mem_set_budget((uint64_t)v->num);
+	else
+		tide__mem_follow_inputs(tide__memory_limit_share(), note_raised);
 }
 
 static int run(const tide_command *cmd, int argc, char **argv)

@@ -90,7 +90,7 @@ static tide_code take_value(const tide_option *o, const char *text, tide_value *
 
 const tide_option tide__shared_options[TIDE_SHARED_N] = {
 	[TIDE_SHARED_MAX_MEMORY] = { "max-memory", 0, TIDE_OPT_BYTES, "BYTES",
-				     "memory limit (default: 80 % of free memory)" },
+				     "memory limit (default: 256 MiB + 64 times the input)" },
 	[TIDE_SHARED_FULL_NAMES] = { "full-names", 0, TIDE_OPT_FLAG, NULL,
 				     "print full kernel names" },
 	[TIDE_SHARED_FORMAT] = { "format", 0, TIDE_OPT_TEXT, "NAME",

@@ -40,7 +40,7 @@ def event(i):
 
 def shared_list(path):
     """One list of events that thousands of devices have."""
-    one = [event(i) for i in range(1000)]
+    one = [event(i) for i in range(5000)]
     with open(path, "wb") as f:
         pickle.dump({"segments": [], "device_traces": [one] * 4000}, f, protocol=4)
 
@@ -88,6 +88,13 @@ with tempfile.TemporaryDirectory() as folder:
             elif status:
                 assert status == 1 and len(err.splitlines()) == 1 and "more memory than the limit of 128 MiB (--max-memory)" in err, err
             assert answered == (status == 0), (command, status, err)
+        status, out, err, most = measured(TIDEMARK, commands[0], path)
+        default = 2 * ((256 << 20) + 64 * size)
+        print(f"{make.__name__}: {size >> 10} KiB, {commands[0]} without a limit: {most >> 20} MiB, exit status {status}")
+        assert sanitized() or most < default + SLACK, most >> 20
+        raised = f"note: this needs much memory for its input; the limit is now {default >> 20} MiB (--max-memory sets it)"
+        assert not err or err.splitlines()[0] == raised, err
+        assert status == 0 or f"more memory than the limit of {default >> 20} MiB (--max-memory)" in err, err
         if not sanitized():
             status, out, err, most = measured(TIDEMARK, commands[0], path, limits=lambda: resource.setrlimit(resource.RLIMIT_AS, (AS, AS)))
             print(f"{make.__name__}: {commands[0]} in {AS >> 20} MiB of address space: {most >> 20} MiB, exit status {status}")

@@ -42,6 +42,52 @@ static void asks_for_nothing_where_there_is_room(void **state)
 	tide__free(v);
 }
 
+static uint64_t raised_to, raised_times;
+
+static void note_raised(uint64_t bytes)
+{
+	raised_to = bytes;
+	raised_times++;
+}
+
+/* Takes or refuses one block of that many bytes. */
+static bool can_take(uint64_t bytes)
+{
+	void *p = tide__alloc(bytes, 1);
+	tide__free(p);
+	return p != NULL;
+}
+
+static void follows_the_inputs(void **state)
+{
+	const uint64_t most = TIDE_MEM_BASE * 8, slack = 1 << 20;
+	tide__mem_follow_inputs(most, note_raised);
+	assert_int_equal(tide__mem_budget_now(), most); /* nothing was read */
+	tide__mem_add_input(1 << 20);
+	assert_int_equal(tide__mem_budget_now(), TIDE_MEM_BASE + TIDE_MEM_TIMES * (1 << 20));
+	assert_true(can_take(TIDE_MEM_BASE));
+	assert_int_equal(raised_times, 0);
+	assert_true(can_take(TIDE_MEM_BASE * 2));
+	assert_int_equal(raised_times, 1);
+	assert_int_equal(raised_to, 2 * (TIDE_MEM_BASE + TIDE_MEM_TIMES * (1 << 20)));
+	assert_int_equal(tide__mem_budget_now(), raised_to);
+	assert_false(can_take(raised_to + slack)); /* once only */
+	assert_true(tide__mem_refused());
+	tide__mem_forgive();
+	tide__mem_add_input(1 << 20);
+	assert_int_equal(tide__mem_budget_now(), 2 * (TIDE_MEM_BASE + TIDE_MEM_TIMES * (2 << 20)));
+	tide__mem_add_input(UINT64_MAX / 2);
+	assert_int_equal(tide__mem_budget_now(), most);
+	assert_false(can_take(most + slack));
+	assert_int_equal(raised_times, 1);
+	tide__mem_set_budget(most / 2); /* fixed from now on */
+	tide__mem_add_input(1);
+	assert_int_equal(tide__mem_budget_now(), most / 2);
+	assert_false(can_take(most / 2 + slack));
+	assert_int_equal(raised_times, 1);
+	tide__mem_set_budget(UINT64_MAX);
+}
+
 static void stays_where_memory_is_out(void **state)
 {
 	uint64_t *v = NULL, *had;
@@ -115,6 +161,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(grows),
 		cmocka_unit_test(asks_for_nothing_where_there_is_room),
+		cmocka_unit_test(follows_the_inputs),
 		cmocka_unit_test(stays_where_memory_is_out),
 		cmocka_unit_test(keeps_a_budget),
 		cmocka_unit_test(maps_large_blocks),
