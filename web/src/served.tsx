@@ -53,7 +53,7 @@ function Head() {
 
 /** Returns whether a recording is large: then the picture comes first, the analysis of device time later. */
 const large = (k: number): boolean => recs.value[k].size_bytes > 256 * 2 ** 20 || recs.value[k].memory_bytes > 256 * 2 ** 20;
-const later: Main['findings'] = [{ severity: 'low', what: '', text: 'Device time is being analysed; the results will appear here.', view: 'hta', t: null }];
+const later: Main['findings'] = [{ severity: 'low', id: '', what: '', text: 'Device time is being analysed; the results will appear here.', view: 'hta', t: null }];
 async function findings(): Promise<void> {
   const k = traceNumber();
   const main = await getMain();

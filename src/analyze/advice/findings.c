@@ -13,9 +13,37 @@
 #include "analyze/advice/compile_advice.h"
 #include "analyze/advice/memory_advice.h"
 #include "analyze/advice/size_text.h"
+#include "analyze/memory/heap.h"
 #include "analyze/memory/usage.h"
 
 const char *const tide__area_text[TIDE_AREAS] = { "time", "memory", "allocator", "compile" };
+
+static const struct {
+	const char *id, *title;
+} titles[] = {
+	{ "out_of_memory", "Out of memory" },
+	{ "memory_usage", "The device's memory is nearly full" },
+	{ "capacity", "The device's memory is nearly full" },
+	{ "growth", "Memory grows from step to step" },
+	{ "kept", "Nearly everything is kept" },
+	{ "activations", "Activations hold much of the peak" },
+	{ "optimizer", "Optimizer state holds much of the peak" },
+	{ "gradients", "Gradients hold much of the peak" },
+	{ "waste", "Blocks are larger than requested" },
+	{ "fragmentation", "Free memory is fragmented" },
+	{ "setting", "Another allocator setting reserves less" },
+	{ "retries", "Requests waited for the cache to be released" },
+	{ "empty_cache", "The cache is emptied often" },
+};
+
+/* Returns the title of a finding whose analysis gives it none. */
+static const char *title_of(const char *id)
+{
+	for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+		if (!strcmp(titles[i].id, id))
+			return titles[i].title;
+	return id;
+}
 
 static tide_finding *add(tide_findings *f, tide_area area, const char *id, int severity)
 {
@@ -29,7 +57,7 @@ static tide_finding *add(tide_findings *f, tide_area area, const char *id, int s
 	*x = (tide_finding){
 		.area = area, .id = id, .severity = severity, .points = points[severity], .t = -1
 	};
-	snprintf(x->heading, sizeof x->heading, "%s", id);
+	snprintf(x->heading, sizeof x->heading, "%s", title_of(id));
 	return x;
 }
 
@@ -86,6 +114,7 @@ static void good_kernels(tide_findings *f, const tide_hta *sum)
 			tide_finding *x = add(f, TIDE_AREA_TIME, good[g].id, TIDE_ADVICE_INFO);
 			if (x) {
 				x->points = good[g].points;
+				snprintf(x->heading, sizeof x->heading, "%s", good[g].what);
 				snprintf(x->text, sizeof x->text, "%s: %.*s", good[g].what,
 					 (int)(n < 100 ? n : 100), name);
 			}
@@ -148,7 +177,6 @@ static void out_of_memory(tide_findings *f, const tide_model *m, uint32_t device
 	tide_finding *x = n ? add(f, TIDE_AREA_MEMORY, "out_of_memory", TIDE_ADVICE_HIGH) : NULL;
 	if (!x)
 		return;
-	snprintf(x->heading, sizeof x->heading, "out of memory");
 	x->device = device;
 	x->t = k->t[first];
 	x->figure = "failed_requests";
@@ -206,6 +234,42 @@ static tide_code device_memory(tide_findings *f, const struct memory *w, uint32_
 	return rc;
 }
 
+enum { KEPT_PCT = 80, KEPT_LEAST = 16 << 20 };
+
+/* Adds a finding if most of the host heap at its high-water mark was never freed. */
+static tide_code kept_heap(tide_findings *f, const tide_model *m, tide_error *err)
+{
+	tide_heap h = { 0 };
+	char error[48] = "";
+	tide_code rc = tide__heap_report_find(m, &h, err);
+	double pct = h.total.peak ? 100.0 * (double)h.total.left / (double)h.total.peak : 0;
+	tide_finding *x = rc == TIDE_OK && h.total.left >= KEPT_LEAST && pct >= KEPT_PCT
+				  ? add(f, TIDE_AREA_MEMORY, "kept", TIDE_ADVICE_MEDIUM)
+				  : NULL;
+	if (x) {
+		uint64_t most = 0;
+		for (size_t i = 0; i < h.n; i++)
+			most = h.rows[i].left > most ? h.rows[i].left : most;
+		if (h.left_error > 0)
+			snprintf(error, sizeof error, " ± %s", tide__size_text(h.left_error).text);
+		x->figure = "left_pct";
+		x->value = pct;
+		x->threshold = KEPT_PCT;
+		x->device = m->pools.device[h.pool].i;
+		x->t = h.peak_t;
+		x->bytes = h.total.left;
+		snprintf(x->text, sizeof x->text,
+			 "%s%s were never freed, %.0f %% of the %s at the high-water mark, and %s "
+			 "of them by one call stack: `tidemark heap` lists the stacks. Memory that "
+			 "the program does not need until its end can be freed earlier.",
+			 tide__size_text((double)h.total.left).text, error, pct,
+			 tide__size_text((double)h.total.peak).text,
+			 tide__size_text((double)most).text);
+	}
+	tide__heap_report_free(&h);
+	return rc == TIDE_ENOTFOUND ? TIDE_OK : rc;
+}
+
 /* Adds findings of a program without an accelerator. Only advice with evidence counts, so that a
  * recording of malloc, for example, gets no score for areas that were not judged. */
 static tide_code host_memory(tide_findings *f, const struct memory *w, tide_error *err)
@@ -218,7 +282,7 @@ static tide_code host_memory(tide_findings *f, const struct memory *w, tide_erro
 	for (uint32_t d = 1; d < v->n && rc == TIDE_OK; d++)
 		if (w->u->devices[d].peak)
 			rc = device_memory(f, w, d, false, err);
-	return rc;
+	return rc == TIDE_OK ? kept_heap(f, w->m, err) : rc;
 }
 
 static tide_code memory_area(tide_findings *f, const tide_model *m, bool replay, tide_error *err)

@@ -22,7 +22,7 @@ double tide__heap_own_size(double estimate, double mean)
 	return estimate <= mean ? 1 : (lo + hi) / 2;
 }
 
-static uint32_t find_pool(const tide_model *m)
+uint32_t tide__heap_pool(const tide_model *m)
 {
 	for (uint32_t i = 1; i < m->pools.n; i++)
 		if (!strcmp(tide__text(m, m->pools.name[i], NULL), "malloc") &&
@@ -179,7 +179,7 @@ tide_code tide__heap_report_find(const tide_model *m, tide_heap *out, tide_error
 {
 	struct sweep s = { .m = m, .h = out };
 	memset(out, 0, sizeof *out);
-	out->pool = find_pool(m);
+	out->pool = tide__heap_pool(m);
 	out->mean = mean_of(m);
 	if (!out->pool)
 		return TIDE_OK;

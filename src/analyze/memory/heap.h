@@ -28,6 +28,9 @@ typedef struct tide_heap {
 	size_t n;
 } tide_heap;
 
+/* Returns the pool of malloc and its family; 0 = none was recorded. */
+uint32_t tide__heap_pool(const tide_model *m);
+
 /* Release with tide__heap_report_free in any case. O(events + stacks log stacks). */
 tide_code tide__heap_report_find(const tide_model *m, tide_heap *out, tide_error *err);
 void tide__heap_report_free(tide_heap *h);

@@ -264,7 +264,9 @@ static bool weigh_allocs(builder *b, const uint8_t *alive)
 			(b->opt->by == TIDE_FLAME_BY_AUTO && any_stack(m));
 	for (uint32_t i = 1; i < m->allocs.n; i++) {
 		uint32_t node;
-		if (!is_of_device(m, i, b->f->device.i) || (!alive[i] && !b->opt->allocated))
+		bool weighs = b->opt->left ? m->allocs.died[i] == TIDE_T_NEVER
+					   : alive[i] || b->opt->allocated;
+		if (!weighs || !is_of_device(m, i, b->f->device.i))
 			continue;
 		if (!alloc_path(b, i, by_stack, &node))
 			return false;

@@ -8,8 +8,8 @@
  *   GPU     each kernel, copy and fill under the op and Python spans that launched it (its cause
  *           and that span's parents). The total is the sum of their durations, as in the kernel
  *           table.
- *   MEMORY  bytes alive at the peak of a device, or all bytes ever allocated on it, by call stack
- *           or by op path.
+ *   MEMORY  bytes alive at the peak of a device, all bytes ever allocated on it, or those not freed
+ *           at the end, by call stack or by op path.
  *
  * Always: total = self + the children's totals, in integers; root.total is the figure that
  * docs/analyses/flame.md defines. Folding (small nodes, depth) moves weight, never drops it. */
@@ -68,6 +68,7 @@ typedef struct tide_flame_options {
 	bool merge_steps;   /* all "ProfilerStep#N" become "ProfilerStep#*" */
 	bool allocated;	    /* MEMORY: weigh by all bytes ever allocated instead of those at the
 			   * peak */
+	bool left;	    /* MEMORY: weigh by the bytes that are not freed at the end */
 	tide_flame_by by;   /* MEMORY: AUTO = by stack if any allocation has one */
 	uint32_t device;    /* MEMORY: tide_device_id; 0 = the one with the highest peak */
 	uint64_t min_value; /* fold nodes with a smaller total into "[small]"; 0 = none */

@@ -77,6 +77,7 @@ static bool put(tide_json *j, const tide_model *m, const tide_finding *f, tide_e
 	bool ok = true;
 	tide__json_object(j);
 	tide__json_kstr(j, "severity", tide__severity_text[f->severity]);
+	tide__json_kstr(j, "id", f->id);
 	tide__json_kstr(j, "what", f->heading);
 	tide__json_kstr(j, "text", f->text);
 	tide__json_kstr(j, "view", views[f->area]);

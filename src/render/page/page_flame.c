@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The flame section: CPU time, device time, memory at the peak, memory ever allocated; each
- * twice, as a tree and in time order, in rows whose parents come first. Nodes narrower than a
+/* The flame section: CPU time, device time, memory at the peak, memory ever allocated, memory of
+ * the host heap that was not freed; each twice, as a tree and in time order, in rows whose parents come first. Nodes narrower than a
  * pixel are folded (and counted). */
+#include "analyze/memory/heap.h"
 #include "analyze/ops/flame.h"
 #include "base/mem.h"
 #include "render/page/page_parts.h"
@@ -20,13 +21,15 @@ enum {
 static const struct tree {
 	const char *key;
 	tide_flame_kind kind;
-	bool allocated;
+	bool allocated, left;
 	const char *tree[4], *order[4]; /* columns */
 } trees[] = {
-	{ "cpu", TIDE_FLAME_CPU, false, COLUMNS("cpu"), COLUMNS("cpu_order") },
-	{ "gpu", TIDE_FLAME_GPU, false, COLUMNS("gpu"), COLUMNS("gpu_order") },
-	{ "memory", TIDE_FLAME_MEMORY, false, COLUMNS("memory"), COLUMNS("memory_order") },
-	{ "allocated", TIDE_FLAME_MEMORY, true, COLUMNS("allocated"), COLUMNS("allocated_order") },
+	{ "cpu", TIDE_FLAME_CPU, false, false, COLUMNS("cpu"), COLUMNS("cpu_order") },
+	{ "gpu", TIDE_FLAME_GPU, false, false, COLUMNS("gpu"), COLUMNS("gpu_order") },
+	{ "memory", TIDE_FLAME_MEMORY, false, false, COLUMNS("memory"), COLUMNS("memory_order") },
+	{ "allocated", TIDE_FLAME_MEMORY, true, false, COLUMNS("allocated"),
+	  COLUMNS("allocated_order") },
+	{ "left", TIDE_FLAME_MEMORY, false, true, COLUMNS("left"), COLUMNS("left_order") },
 };
 
 struct columns {
@@ -131,9 +134,13 @@ static bool put_both(tide_box *b, const struct tree *t, const tide_flame *whole,
 static bool one_tree(tide_box *b, const tide_model *m, const struct tree *t, tide_json *j,
 		     tide_error *err)
 {
-	const tide_flame_options opt = {
-		.kind = t->kind, .merge_steps = true, .allocated = t->allocated, .ordered = true
-	};
+	const tide_flame_options opt = { .kind = t->kind,
+					 .merge_steps = true,
+					 .allocated = t->allocated,
+					 .left = t->left,
+					 .device = t->left ? m->pools.device[tide__heap_pool(m)].i
+							   : 0,
+					 .ordered = true };
 	tide_flame *whole = NULL;
 	if (tide__find_flame(m, &opt, &whole, err) != TIDE_OK)
 		return false;
@@ -151,7 +158,8 @@ bool tide__page_write_flame(tide_box *b, const tide_model *m, const tide_page_op
 	bool ok = true;
 	tide__json_object(j);
 	for (size_t i = 0; ok && i < sizeof trees / sizeof *trees; i++)
-		ok = one_tree(b, m, &trees[i], j, err);
+		if (!trees[i].left || tide__heap_pool(m))
+			ok = one_tree(b, m, &trees[i], j, err);
 	tide__json_object_end(j);
 	return ok;
 }

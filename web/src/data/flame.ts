@@ -4,7 +4,7 @@
 // (callers and callees of one function) are made here from the rows; docs/analyses/flame.md defines them.
 import { load, type Section } from './section';
 
-export type TreeName = 'cpu' | 'gpu' | 'memory' | 'allocated';
+export type TreeName = 'cpu' | 'gpu' | 'memory' | 'allocated' | 'left';
 export type Order = 'heavy' | 'time';
 
 interface TreeJson {
@@ -17,7 +17,7 @@ interface TreeJson {
   order_folded: number;
   order_cut: number;
 }
-export type FlameJson = Record<TreeName, TreeJson>;
+export type FlameJson = Partial<Record<TreeName, TreeJson>>;
 
 /** The same node in two runs: totals, selves and counts of each. */
 export interface Sides {
@@ -85,7 +85,7 @@ export function layOut(rows: Rows, order: Order, bytes = false, folded = 0, cut 
 }
 
 export function readTree(s: Section<FlameJson>, key: TreeName, order: Order): Tree {
-  const j = s.json[key];
+  const j = s.json[key]!;
   const timed = order === 'time';
   const c = timed ? `${key}_order` : key;
   const rows = { names: j.names, name: s.ints(`${c}_name`), parent: s.ints(`${c}_parent`), self: s.column(`${c}_self`), count: s.column(`${c}_count`) };

@@ -64,11 +64,12 @@ export interface MainJson {
   gpu_ns: number;
   overlap_ns: number;
   total_ns: number;
-  findings: { severity: string; what: string; text: string; view: string; t: number | null; device?: number; ooms?: { t: number; text: string; oom: Oom }[]; growing?: [string, number, number, number, number][] }[]; // growing: (by, bytes a step, after the first step, after the last, allocations)
+  findings: { severity: string; id: string; what: string; text: string; view: string; t: number | null; device?: number; ooms?: { t: number; text: string; oom: Oom }[]; growing?: [string, number, number, number, number][] }[]; // growing: (by, bytes a step, after the first step, after the last, allocations)
   untried: boolean; // too much to replay: settings of the allocator are not among the findings
   steps: number; // as `tidemark leaks` counts them
   unended_step: boolean; // one more began, and its end is not recorded
   marks: Mark[];
+  phases: number; // marks that end one
   peak_groups?: Record<'role' | 'module' | 'op' | 'stack' | 'tensor', [string, number, number][]>; // (label, bytes, count) at the peak
 }
 

@@ -13,7 +13,7 @@ import { frame, go, keep, moment, query, span, under, views } from '../../state'
 import { Canvas } from '../../ui/canvas';
 import { Choice, Fold, Kept, Legend, Loading, Search, useData } from '../../ui/parts';
 import { col, Table } from '../../ui/table';
-import { Tip } from '../../ui/tip';
+import { pointed, Tip } from '../../ui/tip';
 import { inside, useKeys } from '../../ui/travel';
 import { framePath } from '../timeline/panel';
 import { type Box, boxAt, boxes, brief, changeColors, drawFlame, levelAt, rowHigh } from './draw';
@@ -27,10 +27,10 @@ const chosen = keep('fn');
 const width = keep('width');
 const frames = keep('frames');
 const cursor = signal(-1);
-const hover = signal<{ x: number; y: number; tree: Tree; node: number } | null>(null);
+const hover = pointed<{ x: number; y: number; tree: Tree; node: number }>();
 
-const titles: Record<TreeName, string> = { cpu: 'CPU time', gpu: 'GPU time', memory: 'Memory at the peak', allocated: 'Memory allocated' };
-const base: Record<TreeName, number> = { cpu: 0x4c8fd6, gpu: 0x1f9e89, memory: 0xe09f3e, allocated: 0xc9a227 };
+const titles: Record<TreeName, string> = { cpu: 'CPU time', gpu: 'GPU time', memory: 'Memory at the peak', allocated: 'Memory allocated', left: 'Not freed' };
+const base: Record<TreeName, number> = { cpu: 0x4c8fd6, gpu: 0x1f9e89, memory: 0xe09f3e, allocated: 0xc9a227, left: 0xc4682f };
 const keys = Object.keys(titles) as TreeName[];
 const changes: Change[] = ['grown', 'shrunk', 'new', 'gone', 'same'];
 
@@ -362,9 +362,9 @@ function Flames({ trees, read, two }: { trees: TreeName[]; read: (k: TreeName) =
 export function Flame({ main }: { main: Main }) {
   const section = useData(getFlame);
   const read = useMemo(() => (k: TreeName) => readTree(section!, k, mode.value === 'sandwich' ? 'heavy' : ((order.value || 'heavy') as Order)), [section, mode.value]);
-  const kinds = keys.filter((k) => section?.json[k].total);
+  const kinds = keys.filter((k) => section?.json[k]?.total);
   if (!main.cpu_ns) kinds.sort((a, b) => Number(a === 'cpu') - Number(b === 'cpu'));
-  return section ? <Flames trees={kinds.length ? kinds : keys} read={read} /> : <Loading />;
+  return section ? <Flames trees={kinds.length ? kinds : ['cpu']} read={read} /> : <Loading />;
 }
 
 /** The flame graph of two runs, coloured by change. */

@@ -7,13 +7,13 @@ import { drawAxis } from '../../draw/axis';
 import { GROWN, ink, MEMORY } from '../../draw/colors';
 import { box, face, word } from '../../draw/marks';
 import { css } from '../../draw/pixels';
-import { go, lookAll, moment } from '../../state';
+import { go, keep, lookAll, moment } from '../../state';
 import { Bars } from '../../ui/bars';
 import { Canvas, type Surface } from '../../ui/canvas';
 import { Minimap, strip, wipe } from '../../ui/minimap';
 import { Facts as Pairs, Figure, Panel, useData } from '../../ui/parts';
 import { px } from '../../ui/scale';
-import { RED } from '../memory/chart';
+import { drawScale, left, RED } from '../memory/chart';
 import { brief, by, colorsOf, device, focus, pane } from '../memory/scene';
 
 const CURVE = 128; // intervals of a device's small curve
@@ -32,11 +32,16 @@ function curve(main: Main) {
   const d = main.devices[main.device];
   return (s: Surface) => {
     const c = ink();
-    const { ctx, width, height } = s;
+    const { ctx, height } = s;
+    const from = left();
+    const width = s.width - from;
     wipe(s);
-    drawAxis(ctx, 0, width, height, 0, main.t_end, c);
     const ooms = main.marks.filter((m) => m.kind === 'oom' && m.device === main.device);
-    strip(s, main.curve, d.peak, px(ooms.length ? 50 : 34), height, css(MEMORY));
+    const top = px(ooms.length ? 50 : 34);
+    drawScale(s, d.peak, (v) => height - (v / (d.peak || 1)) * (height - top), top, c);
+    ctx.translate(from, 0);
+    drawAxis(ctx, 0, width, height, 0, main.t_end, c);
+    strip({ ctx, width, height }, main.curve, d.peak, top, height, css(MEMORY));
     const at = (t: number, color: string, text = '', y = 0) => {
       const x = Math.min(width - 2, (t / Math.max(1, main.t_end)) * width);
       const right = t > main.t_end / 2;
@@ -47,6 +52,7 @@ function curve(main: Main) {
     face(ctx, 12, '600');
     for (const m of ooms) at(m.t, RED, 'out of memory', px(42));
     at(d.peak_t, c.accent, `peak ${bytes(d.peak)}`, px(26));
+    ctx.translate(-from, 0);
   };
 }
 
@@ -92,7 +98,7 @@ const places: Record<string, [how: string, one: string, below: string]> = {
   fragmentation: ['', '', 'map'],
   retries: ['', '', 'map'],
   empty_cache: ['', '', 'map'],
-  'out of memory': ['stack', '', ''],
+  out_of_memory: ['stack', '', ''],
 };
 
 /** Failed requests: free bytes, and the holders of the rest. */
@@ -128,10 +134,14 @@ function plain({ what, text, view }: Main['findings'][number]): string {
   return rest.replace(view === 'hta' ? / \[[^[]*\]$/ : '', '').replace(/ \(([\d.]+%)\)/, (all, n) => (what.includes(n) ? '' : all));
 }
 
-function show(main: Main, { view, what, device: d, t }: Main['findings'][number]): void {
+function show(main: Main, { view, id, device: d, t }: Main['findings'][number]): void {
+  if (id === 'kept') {
+    keep('tree').value = 'left';
+    return go('flame');
+  }
   if (view !== 'memory') return go(view);
   if (d && d !== main.device) device.value = String(d);
-  toMemory(t, ...(places[what] ?? []));
+  toMemory(t, ...(places[id] ?? []));
 }
 
 function Findings({ main }: { main: Main }) {
@@ -178,9 +188,12 @@ function Card({ main, at }: { main: Main; at: number }) {
   const v = main.each.subarray(at * CURVE, (at + 1) * CURVE);
   const line = Array.from(v, (y, x) => `${x},${30 - (28 * y) / ((d.sampled ?? d).peak || 1)}`).join(' ');
   const curve = v.length > 0 && (
-    <svg viewBox="0 0 127 30" preserveAspectRatio="none" height="34" aria-hidden="true">
-      <polygon points={`0,30 ${line} 127,30`} fill={css(MEMORY)} />
-    </svg>
+    <>
+      <svg viewBox="0 0 127 30" preserveAspectRatio="none" height="34" aria-hidden="true">
+        <polygon points={`0,30 ${line} 127,30`} fill={css(MEMORY)} />
+      </svg>
+      <small class="soft">0 to {bytes((d.sampled ?? d).peak)}, over {lasts(main.t_end)}</small>
+    </>
   );
   const size = sizeOf(main, at);
   if (d.sampled) {
@@ -305,7 +318,7 @@ export function Overview({ main }: { main: Main }) {
               draw={curve(main)}
               height={px(150)}
               label={`Live memory over time; peak ${bytes(d.peak)} at ${ns(d.peak_t)}`}
-              onClick={(e: MouseEvent) => toMemory(Math.round((e.offsetX / (e.currentTarget as HTMLElement).clientWidth) * main.t_end))}
+              onClick={(e: MouseEvent) => toMemory(Math.round((Math.max(0, e.offsetX - left()) / ((e.currentTarget as HTMLElement).clientWidth - left())) * main.t_end))}
             />
           </div>
         </Panel>
