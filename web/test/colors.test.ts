@@ -40,10 +40,16 @@ describe('colours', () => {
         set.forEach((a, i) => set.slice(0, i).forEach((b) => expect(apart(a, b, m), `${a.toString(16)} ${b.toString(16)} ${who}`).toBeGreaterThan(15)));
   });
   it('parts of any bar and states of two runs differ for every kind of eye', () => {
-    const sets: Record<string, number[]> = { types: Object.values(typeColors).map(parse), bounds: Object.values(boundColors).map(parse), causes: causeColors.map(parse), changes: Object.values(changeColors) };
+    const sets: Record<string, number[]> = { types: Object.values(typeColors).map(parse), bounds: Object.values(boundColors).map(parse), causes: Object.values(causeColors).map(parse), changes: Object.values(changeColors) };
     for (const [name, set] of Object.entries(sets))
       for (const [who, m] of Object.entries(eyes))
         set.forEach((a, i) => set.slice(0, i).forEach((b) => expect(apart(a, b, m), `${name}: ${a.toString(16)} ${b.toString(16)} ${who}`).toBeGreaterThan(11)));
+  });
+  it('each cause of waiting has a colour of its own', () => {
+    const source = readFileSync(new URL('../../src/analyze/device/idle_cause.c', import.meta.url), 'utf8');
+    const names = /tide__cause_text\[TIDE_CAUSES\] = \{([^}]*)\}/.exec(source)![1].match(/\w+/g);
+    expect(Object.keys(causeColors)).toEqual(names);
+    expect(new Set(Object.values(causeColors)).size).toBe(names!.length);
   });
   it('neighbours of a stacked chart differ', () => {
     for (const m of Object.values(eyes)) groups.forEach((a, i) => i && expect(apart(a, groups[i - 1], m)).toBeGreaterThan(11));

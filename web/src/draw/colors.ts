@@ -14,6 +14,7 @@ const YELLOW = 0xf0e442;
 const NIGHT = 0x00466e;
 const GREY = 0xa9b4bf;
 const STONE = 0x606a74;
+const BROWN = 0x5a2d00;
 
 const cats: Record<string, number> = {
   op: BLUE,
@@ -51,8 +52,8 @@ export const typeColors = texts({
 });
 /** Colours of the bounds of critical-path edges. */
 export const boundColors = texts({ cpu_bound: BLUE, data_loading: ORANGE, gpu_compute_bound: GREEN, gpu_communication_bound: PURPLE, gpu_memory_bound: STONE, gpu_kernel_kernel_overhead: VERMILION, gpu_kernel_launch_overhead: SKY, gpu_queued_behind_earlier_work: YELLOW, gpu_work_from_before_window: NIGHT });
-/** Colours of the causes of host wait, in the order of the figures. */
-export const causeColors = [BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW, NIGHT, STONE].map(css);
+/** Colours of the causes of host wait (tide__cause_text). */
+export const causeColors = texts({ sync: BROWN, allocation: ORANGE, data_loading: GREEN, compile: VERMILION, runtime: PURPLE, op: SKY, python: YELLOW, annotation: NIGHT, unrecorded: STONE, launch: BLUE });
 
 export const catColor = (cat: string): number => cats[cat] ?? plain;
 

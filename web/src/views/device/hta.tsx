@@ -50,7 +50,10 @@ const slicesOf = (parts: Part[]): Slice[] => order(parts).map((p) => ({ name: pa
 const rankName = (r: Rec) => (typeof r.rank === 'number' && r.rank >= 0 ? `Rank ${r.rank}` : 'This trace');
 const causes = (r: Rec): Slice[] =>
   Object.entries((r.idle_causes as Record<string, number>) ?? {})
-    .map(([k, v], i) => ({ name: k.replace(/_ns$/, '').replaceAll('_', ' '), color: causeColors[i % causeColors.length], ns: v }))
+    .map(([k, ns]) => {
+      const cause = k.replace(/_ns$/, '');
+      return { name: cause.replaceAll('_', ' '), color: causeColors[cause], ns };
+    })
     .filter((s) => s.ns > 0);
 export const legend = (slices: Slice[], whole: number) => slices.map((s) => ({ color: s.color, text: s.name, value: `${ns(s.ns)} · ${percent((100 * s.ns) / (whole || 1))}` }));
 
