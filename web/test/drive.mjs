@@ -29,7 +29,7 @@ function hostileTrace() {
 }
 
 const { context, close } = await launch();
-const views = ['Overview', 'Timeline', 'Memory', 'Flame', 'Ops', 'Kernels', 'Phases', 'Device time'];
+const views = ['Overview', 'Timeline', 'Memory', 'Flame', 'Ops', 'Kernels', 'Device time'];
 const hash = (page) => page.evaluate(() => new URLSearchParams(location.hash.slice(1)).toString());
 
 async function timeline(page) {

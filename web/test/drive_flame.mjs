@@ -134,11 +134,15 @@ async function sandwich(page) {
 async function ops(page) {
   const want = json('ops', gpt, '--flat');
   await go(page, 'Ops');
+  const head = await page.locator('table[aria-label="ops"] th').allTextContents();
+  assert.deepEqual(head.slice(0, 3), ['Op', 'Self ▼', 'Wall'], 'self time leads');
+  const most = (want.ops ?? want.rows ?? want).reduce((a, o) => (o.self_ns > a.self_ns ? o : a));
+  assert.equal((await cells(page, 'ops', 1))[0][0], most.name ?? most.op, 'the op with most self time is first');
   await page.fill('input[aria-label="Filter ops"]', 'aten::addmm');
   await settle(page);
   const [row] = await cells(page, 'ops', 1);
   const op = (want.ops ?? want.rows ?? want).find((o) => (o.name ?? o.op) === 'aten::addmm');
-  assert.equal(Number(row[1].replaceAll(',', '')), op.count, 'count as the command says');
+  assert.equal(Number(row[3].replaceAll(',', '')), op.count, 'count as the command says');
   await page.click('table[aria-label="ops"] tbody tr');
   await page.click('#follow button:text-is("In the flame graph")');
   await page.waitForSelector('#matched');

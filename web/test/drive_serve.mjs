@@ -232,7 +232,7 @@ async function phone(page) {
 /** Every tab has the same text as the report of the same file. */
 async function sameAsReport(page, html) {
   const report = await open(context, html);
-  for (const tab of ['Overview', 'Memory', 'Flame', 'Ops', 'Kernels', 'Phases', 'Timeline']) {
+  for (const tab of ['Overview', 'Memory', 'Flame', 'Ops', 'Kernels', 'Timeline']) {
     for (const p of [page, report.page]) {
       await go(p, tab);
       await p.waitForFunction(() => !/Reading…/.test(document.querySelector('main').innerText));

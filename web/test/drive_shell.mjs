@@ -3,9 +3,10 @@
 // Functions of all views: pages of one view, tabs only for existing data, help, light and dark (stored), paper, small and wall
 // screens, names for all controls.
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { drive, go, gpt, hash, settle, shot } from './driver.mjs';
+import { data, drive, go, gpt, hash, run, settle, shot } from './driver.mjs';
+import { rankTrace } from './traces.mjs';
 
 const tabs = (page) => page.locator('nav button').allTextContents();
 
@@ -71,10 +72,57 @@ async function helpAndAbout(page) {
   assert.equal(await page.locator('.about').count(), 0);
 }
 
+const beyond = (page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+
+/** A phone: no view of any page scrolls sideways. */
+async function phone(folder, make, visit) {
+  const job = join(folder, 'job');
+  const long = { ph: 'X', cat: 'kernel', name: `ncclDevKernel_AllReduce_Sum_bf16_RING_LL_${'word'.repeat(30)}`, pid: 0, tid: 7, ts: 20000, dur: 9000, args: { device: 0, stream: 7 } };
+  mkdirSync(job);
+  for (const r of [0, 1]) writeFileSync(join(job, `a_rank_with_a_long_name_as_folders_of_jobs_have_${r}.json`), rankTrace(r, 1, [long]));
+  run('report', ...[0, 1].map((r) => join(job, `a_rank_with_a_long_name_as_folders_of_jobs_have_${r}.json`)), '--diff', '-o', join(folder, 'two.html'));
+  const files = [gpt, data('kineto_compiled_infer.json.gz'), data('kineto_gpt_train_stack.json.gz'), data('torchsnap/snapshot_oom.pickle.gz'), data('torchsnap/snapshot_gpt_train.pickle.gz'), data('torchtrace/gpt.log.gz'), job];
+  for (const html of [...files.map((f) => make('report', f)), join(folder, 'two.html')])
+    await visit(html, '', async (page) => {
+      await page.setViewportSize({ width: 390, height: 844 });
+      for (const name of await tabs(page)) {
+        await go(page, name);
+        assert.ok((await beyond(page)) <= 0, `${html}: ${name} scrolls sideways on a phone`);
+      }
+    });
+}
+
+/** A tooltip goes when the view changes, and is not there when the user comes back. */
+async function tips(all, visit) {
+  await visit(all, '', async (page) => {
+    for (const [view, where, y] of [['Timeline', '.timeline', 150], ['Memory', '.chart.memory', 250], ['Flame', '.flame', 28]]) {
+      await go(page, view);
+      const box = await page.locator(`${where} canvas`).boundingBox();
+      const at = async () => {
+        await page.mouse.move(0, 0);
+        await page.mouse.move(box.x + 300, box.y + y);
+        await settle(page);
+        assert.equal(await page.locator('.tip').count(), 1, `${view}: a tooltip`);
+      };
+      await at();
+      await page.keyboard.press('1');
+      assert.equal(await page.locator('.tip').count(), 0, `${view}: gone with its view`);
+      await page.goBack();
+      assert.equal(await page.textContent('nav [aria-current]'), view);
+      assert.equal(await page.locator('.tip').count(), 0, `${view}: not there again`);
+      if (view === 'Flame') continue;
+      await at();
+      await page.keyboard.press('w');
+      assert.equal(await page.locator('.tip').count(), 0, `${view}: gone with the visible time`);
+      await page.keyboard.press('0');
+    }
+  });
+}
+
 await drive(async ({ folder, make, visit }) => {
   const all = make('report', gpt);
   await visit(all, '', async (page) => {
-    assert.deepEqual(await tabs(page), ['Overview', 'Timeline', 'Memory', 'Flame', 'Ops', 'Kernels', 'Phases', 'Device time']);
+    assert.deepEqual(await tabs(page), ['Overview', 'Timeline', 'Memory', 'Flame', 'Ops', 'Kernels', 'Device time'], 'no phases are marked');
     for (const [i, t] of (await tabs(page)).entries()) {
       await page.keyboard.press(String(i + 1));
       await settle(page);
@@ -137,15 +185,10 @@ await drive(async ({ folder, make, visit }) => {
       await shot(page, `timeline-${width}`);
     });
   }
-  // A phone and paper: nothing is wider than the screen or sheet; paper has no gaps in place of rows outside the window.
+  await phone(folder, make, visit);
+  await tips(all, visit);
+  // Paper: nothing is wider than the sheet, and no gaps in place of rows outside the window.
   await visit(all, '', async (page) => {
-    const wide = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    await page.setViewportSize({ width: 420, height: 800 });
-    for (const name of await tabs(page)) {
-      await go(page, name);
-      await settle(page);
-      assert.ok((await wide()) <= 0, `${name} scrolls sideways on a phone`);
-    }
     await page.setViewportSize({ width: 703, height: 1000 });
     await page.emulateMedia({ media: 'print' });
     assert.equal(await page.locator('.findings button:visible, .hint:visible').count(), 0, 'what cannot be clicked is not on paper');
@@ -153,7 +196,7 @@ await drive(async ({ folder, make, visit }) => {
       await page.evaluate((n) => [...document.querySelectorAll('nav button')].find((b) => b.textContent === n).click(), name);
       await page.waitForSelector('table tbody tr');
       await settle(page);
-      assert.ok((await wide()) <= 0, `${name} is wider than the sheet`);
+      assert.ok((await beyond(page)) <= 0, `${name} is wider than the sheet`);
     }
     const pad = await page.locator('.pad').first().evaluate((e) => [e.textContent, e.clientHeight]);
     assert.match(pad[0], /^… [\d,]+ more rows$/);

@@ -151,11 +151,14 @@ static bool time_sums(tide_box *b, const tide_model *m, tide_error *err)
 
 static void marks(tide_json *j, const tide_model *m)
 {
+	size_t phases = 0;
 	tide__json_key(j, "marks"); /* phases are in the tables */
 	tide__json_array(j);
 	for (size_t i = 1; i < m->marks.n; i++) {
-		if (m->marks.kind[i] == TIDE_MARK_PHASE)
+		if (m->marks.kind[i] == TIDE_MARK_PHASE) {
+			phases++;
 			continue;
+		}
 		tide__json_object(j);
 		tide__json_kstr(j, "kind", tide__mark_kind_text(m->marks.kind[i]));
 		tide__json_kint(j, "t", m->marks.t[i]);
@@ -166,6 +169,7 @@ static void marks(tide_json *j, const tide_model *m)
 		tide__json_object_end(j);
 	}
 	tide__json_array_end(j);
+	tide__json_kuint(j, "phases", phases);
 }
 
 static bool steps(tide_json *j, const tide_model *m, tide_error *err)

@@ -46,7 +46,7 @@ static bool by_name(tide_json *j, const tide_ops *x)
 	if (!v)
 		return false;
 	for (size_t i = 0; i < f->n; i++)
-		v[i] = tide__op_key(x->m, TIDE_OPS_WALL, &f->rows[i], f->names[i], (uint32_t)i);
+		v[i] = tide__op_key(x->m, TIDE_OPS_SELF, &f->rows[i], f->names[i], (uint32_t)i);
 	tide__op_keys_sort(v, f->n);
 	tide__json_kbool(j, "memory", x->memory);
 	tide__json_kuint(j, "ops_in_all", f->n);

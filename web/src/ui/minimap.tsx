@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // The whole trace in one strip: CPU and GPU activity, memory, and the visible window. Drag inside the window to move it,
 // elsewhere to select a new one. A trace without any of these has no strip.
+import { bytes } from '../data/format';
 import type { Main } from '../data/page';
 import { most, same } from '../data/sums';
 import { catColor, ink, MEMORY } from '../draw/colors';
@@ -61,9 +62,9 @@ export function Minimap({ main }: { main: Main }) {
   return (
     <div class="minimap" style={{ height: `${HIGH}px` }}>
       <Canvas draw={draw} height={HIGH} onPointerDown={down} label="Whole trace: CPU active, GPU active, live memory" />
-      {main.cpu_ns > 0 && <span class="key cpu">CPU</span>}
-      {main.gpu_ns > 0 && <span class="key gpu">GPU</span>}
-      {main.device > 0 && <span class="key mem">memory</span>}
+      {main.cpu_ns > 0 && <span class="key cpu">CPU, 0–100 %</span>}
+      {main.gpu_ns > 0 && <span class="key gpu">GPU, 0–100 %</span>}
+      {main.device > 0 && <span class="key mem">memory, 0–{bytes(main.devices[main.device].peak)}</span>}
     </div>
   );
 }

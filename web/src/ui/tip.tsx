@@ -2,10 +2,23 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // A tooltip beside the pointer.
 import type { ComponentChildren } from 'preact';
+import { effect, type Signal, signal } from '../signals';
+import { range, view } from '../state';
 
 export interface Spot {
   x: number;
   y: number;
+}
+
+/** Returns what the pointer is on; null = nothing. It is dropped when the view or the visible time changes: something else is there
+ * then. */
+export function pointed<T>(): Signal<T | null> {
+  const on = signal<T | null>(null);
+  effect(() => {
+    void [view.value, range.value];
+    on.value = null;
+  });
+  return on;
 }
 
 export function Tip({ at, children }: { at: Spot; children: ComponentChildren }) {

@@ -44,7 +44,7 @@ export const registry: readonly ViewRow[] = [
   { key: 'ops', title: 'Ops', about: 'What ran, how often, how long, and its memory.', needs: ['ops'], when: (m) => timed(m) && m.spans > 0, show: Ops },
   { key: 'objects', title: 'Objects', about: 'Owners of live objects, shared objects and duplicates. A click on an owner filters.', needs: ['objects'], show: Objects },
   { key: 'kernels', title: 'Kernels', about: 'Work on the device by name: count, time and share.', needs: ['hta'], show: Kernels },
-  { key: 'phases', title: 'Phases', about: 'Peak memory and kept bytes between marks.', needs: ['tables', 'memory'], when: (m) => m.allocs > 0, show: Phases },
+  { key: 'phases', title: 'Phases', about: 'Peak memory and kept bytes between marks.', needs: ['tables', 'memory'], when: (m) => m.allocs > 0 && m.phases > 0, show: Phases },
   { key: 'hta', title: 'Device time', about: 'What the device did, why it waited, and what would shorten a step.', needs: ['hta'], show: HtaView },
 ];
 

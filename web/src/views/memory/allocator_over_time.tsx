@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // The allocator over time: reserved but unused bytes, and their fragmentation.
-import { signal } from '../../signals';
 import { useMemo } from '../../hooks';
 import { type Allocator, fragmentation, type Over } from '../../data/allocator';
 import { bytes, count, exact, ns } from '../../data/format';
@@ -15,7 +14,7 @@ import { Canvas, type Surface } from '../../ui/canvas';
 import { Fold, Legend } from '../../ui/parts';
 import { type Col, col, Table } from '../../ui/table';
 import { px } from '../../ui/scale';
-import { type Spot, Tip } from '../../ui/tip';
+import { pointed, type Spot, Tip } from '../../ui/tip';
 import { dragTime, inside, wheelTime } from '../../ui/travel';
 import { left, stacked } from './chart';
 import type { Scene } from './scene';
@@ -31,7 +30,7 @@ const INDEX = 0xd55e00;
 const UNKNOWN = 0x8a8f98;
 const WHY = 'earlier events of the recording contradict each other';
 const dash = (write: (v: number) => string) => (v: number) => (v < 0 ? '–' : write(v));
-const hover = signal<(Spot & { point: number }) | null>(null);
+const hover = pointed<Spot & { point: number }>();
 
 export const known = (o: Over, i: number): boolean => i < 0 || !Number.isNaN(o.largest[i]);
 const freeOf = (o: Over, i: number): number => (known(o, i) ? o.split[i] + o.cached[i] + o.expandable[i] : Math.max(0, o.reserved[i] - o.active[i]));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Live memory over time as stacked layers, with phases, steps, limits and the chosen moment.
-import { signal } from '../../signals';
 import { useMemo } from '../../hooks';
 import { bytes, exact } from '../../data/format';
 import { type Picture, picture } from '../../data/levels';
@@ -16,7 +15,7 @@ import { alloc, moment, range, span } from '../../state';
 import { getSpans } from '../../data/page';
 import { Canvas, type Surface } from '../../ui/canvas';
 import { px } from '../../ui/scale';
-import { type Spot, Tip } from '../../ui/tip';
+import { pointed, type Spot, Tip } from '../../ui/tip';
 import { dragTime, inside, wheelTime } from '../../ui/travel';
 import { focusOf, type Scene } from './scene';
 
@@ -35,7 +34,7 @@ interface Frame {
 
 let kept: Pixels | undefined;
 let last: Frame | undefined;
-const hover = signal<(Spot & { at: number; over: number }) | null>(null);
+const hover = pointed<Spot & { at: number; over: number }>();
 
 /** Formats bytes of the axis: powers of two, without trailing zeros. */
 export const tick = (v: number): string => bytes(v).replace(/\.0+ |(\.\d*?)0+ /, '$1 ');

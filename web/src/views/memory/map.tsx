@@ -17,7 +17,7 @@ import { Canvas, type Surface } from '../../ui/canvas';
 import { Choice, Facts, Fold, Legend, Panel } from '../../ui/parts';
 import { type Col, col, Table } from '../../ui/table';
 import { px } from '../../ui/scale';
-import { type Spot, Tip } from '../../ui/tip';
+import { pointed, type Spot, Tip } from '../../ui/tip';
 import { inside } from '../../ui/travel';
 import type { Scene } from './scene';
 
@@ -36,7 +36,7 @@ const GAP = 2;
 const shapes = { scale: [26, 20, 0], rows: [20, 15, 250] }; // heights of a row and its bar, width of the label before it
 type Shape = keyof typeof shapes;
 const shape = signal<Shape>('scale');
-const hover = signal<(Spot & { seg: number; block: number }) | null>(null);
+const hover = pointed<Spot & { seg: number; block: number }>();
 const cursor = signal(-1); // block where the keyboard is
 
 /** Segments from the largest on: one after another at one scale, wrapped like words; or each in its own row. */

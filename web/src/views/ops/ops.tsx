@@ -29,14 +29,15 @@ export function Follow({ name }: { name: string }) {
   );
 }
 
-const figures: [string, (t: OpTree, i: number) => number, (v: number) => string][] = [
-  ['Count', (t, i) => t.count[i], count],
-  ['Wall', (t, i) => t.wall[i], ns],
-  ['Self', (t, i) => t.self[i], ns],
-  ['Allocated', (t, i) => t.alloc[i], bytes],
-  ['Freed', (t, i) => t.free[i], bytes],
-  ['Change', (t, i) => t.alloc[i] - t.free[i], delta],
-  ['Transient peak', (t, i) => t.peak[i], bytes],
+/** Columns: title, value of a node, text, and the member of a row by name. */
+const figures: [string, (t: OpTree, i: number) => number, (v: number) => string, number][] = [
+  ['Self', (t, i) => t.self[i], ns, 3],
+  ['Wall', (t, i) => t.wall[i], ns, 2],
+  ['Count', (t, i) => t.count[i], count, 1],
+  ['Allocated', (t, i) => t.alloc[i], bytes, 4],
+  ['Freed', (t, i) => t.free[i], bytes, 5],
+  ['Change', (t, i) => t.alloc[i] - t.free[i], delta, 6],
+  ['Transient peak', (t, i) => t.peak[i], bytes, 7],
 ];
 
 /** Keeps a set of rows of a tree; when the trace grows, the same rows of the new tree. */
@@ -170,7 +171,7 @@ export function Ops() {
   const s = getSpans.now?.();
   const [name, setName] = useState(s && span.value !== null && span.value < s.n ? s.names[s.name[span.value]] : '');
   if (!t) return <Loading />;
-  const high = most(t.ops, (r) => r[2]);
+  const high = most(t.ops, (r) => r[3]);
   const shapes: [string, string][] = [['table', 'By name'], ['tree', 'Tree']];
   if (t.modules.length) shapes.push(['modules', 'Modules']);
   return (
@@ -191,14 +192,14 @@ export function Ops() {
         <Table
           label="ops"
           rows={t.ops}
-          sort="Wall"
+          sort="Self"
           height={TALL}
-          note={t.ops.length < t.ops_in_all ? `the longest ${count(t.ops.length)} of ${count(t.ops_in_all)} names` : undefined}
+          note={t.ops.length < t.ops_in_all ? `the ${count(t.ops.length)} with most self time of ${count(t.ops_in_all)} names` : undefined}
           onPick={(r) => setName(r[0])}
           picked={(r) => r[0] === name}
           cols={[
             col('Op', (r: OpRow) => r[0], undefined, { wide: true }),
-            ...figures.map(([title, , text], i) => col<OpRow>(title, (r) => r[i + 1], text, i === 1 ? { bar: (r) => r[2] / high } : {})),
+            ...figures.map(([title, , text, at]) => col<OpRow>(title, (r) => r[at] as number, text, at === 3 ? { bar: (r) => r[3] / high } : {})),
           ]}
         />
       )}

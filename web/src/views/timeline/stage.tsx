@@ -10,6 +10,7 @@ import { after, firstIn, placeOf, spanAt, type Spans } from '../../data/spans';
 import { look, lookAll, lookAround, moment, query, range, span } from '../../state';
 import { Canvas } from '../../ui/canvas';
 import { Search } from '../../ui/parts';
+import { pointed } from '../../ui/tip';
 import { dragTime, inside, keyTime, useKeys, wheelTime } from '../../ui/travel';
 import { arrange, arrangement, compact, dims, type Lane, layout, rowAt } from './lanes';
 import { type Arrow, arrowAt, drawScene, type Place, type Scene, tops } from './draw';
@@ -24,7 +25,7 @@ export interface Hover {
   y: number;
   i: number; // span or piece
 }
-export const hover = signal<Hover | null>(null);
+export const hover = pointed<Hover>();
 
 export const placeIn = (s: Spans, i: number): Place => ({ ...placeOf(s, i), t0: s.t0[i], t1: s.t1[i] });
 
