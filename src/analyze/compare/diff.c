@@ -333,8 +333,8 @@ static tide_code roles(differ *d, int side, const tide_live_set *alive)
 	tide_roles r0 = { 0 };
 	if (tide__find_roles(d->m[side], &r0) != TIDE_OK)
 		return tide__nomem(d->err);
-	tide_code rc =
-		tide__groups_find_in_roles(d->m[side], alive, TIDE_BY_ROLE, r0.role, &g, d->err);
+	tide_code rc = tide__groups_find_in_roles(d->m[side], alive, TIDE_BY_ROLE, TIDE_NAMES_WHOLE,
+						  r0.role, &g, d->err);
 	for (size_t i = 0; rc == TIDE_OK && i < g.n; i++) {
 		const char *role = tide__role_text((unsigned)g.rows[i].key);
 		tide_diff_row *r = named_row(d, TIDE_DIFF_ROLE, role, strlen(role));

@@ -25,10 +25,49 @@ static uint64_t made_by(const tide_model *m, uint32_t row, uint64_t key)
 	return key || !before ? key : TIDE_GROUP_BEFORE;
 }
 
+/* Returns the label of a short name, noting the module that has it; 0 if memory runs out. */
+static uint32_t add_label(tide_groups *g, const char *text, size_t n, uint32_t first,
+			  tide_str module)
+{
+	uint32_t label = tide__strings_add(g->labels, text, n);
+	uint64_t member = (uint64_t)label << 32 | module.i;
+	if (!label || !TIDE_ROOM(g->of_label, g->cap_of_label, (size_t)label + 1))
+		return 0;
+	if (label == tide__strings_count(g->labels) && !tide__map_get(&g->members, label))
+		g->of_label[label] = (tide_group_label){ .first = first };
+	if (!tide__map_get(&g->members, label) && !tide__map_put(&g->members, label, 1))
+		return 0; /* module 0: the label itself */
+	if (!module.i || tide__map_get(&g->members, member))
+		return label;
+	g->of_label[label].modules++;
+	return tide__map_put(&g->members, member, 1) ? label : 0;
+}
+
+/* Returns the key of a path or module: itself, or the label of its short name. */
+static uint64_t named(tide_groups *g, uint32_t id)
+{
+	char text[TIDE_SHORT_NAME];
+	bool fold = g->kind == TIDE_NAMES_FOLDED;
+	tide_str module = { id };
+	size_t n;
+	if (g->kind == TIDE_NAMES_WHOLE || !id)
+		return id;
+	uint32_t label = tide__map_get(&g->label_of, id);
+	if (label)
+		return label;
+	if (g->by == TIDE_BY_OP)
+		n = tide__short_path(&g->names, &g->paths, id, fold, text, &module);
+	else
+		n = tide__short_module(&g->names, module, fold, text);
+	label = add_label(g, text, n, id, module);
+	return label && tide__map_put(&g->label_of, id, label) ? label : NO_KEY;
+}
+
 static uint64_t key_op(tide_groups *g, const tide_model *m, uint32_t row)
 {
 	uint32_t node = tide__paths_add_span(&g->paths, m, m->allocs.span[row]);
-	return node == TIDE_NO_PATH ? NO_KEY : made_by(m, row, node);
+	uint64_t key = node == TIDE_NO_PATH ? NO_KEY : named(g, node);
+	return key == NO_KEY ? NO_KEY : made_by(m, row, key);
 }
 
 static uint64_t key_stack(tide_groups *g, const tide_model *m, uint32_t row)
@@ -86,7 +125,8 @@ static uint64_t key_frame(tide_groups *g, const tide_model *m, uint32_t row)
 
 static uint64_t key_module(tide_groups *g, const tide_model *m, uint32_t row)
 {
-	return made_by(m, row, g->owners.alloc[row].i);
+	uint64_t key = named(g, g->owners.alloc[row].i);
+	return key == NO_KEY ? NO_KEY : made_by(m, row, key);
 }
 
 static uint64_t (*const keys[])(tide_groups *g, const tide_model *m, uint32_t row) = {
@@ -113,7 +153,7 @@ static uint64_t view_role(tide_groups *g, const tide_model *m, uint32_t view)
 static uint64_t view_module(tide_groups *g, const tide_model *m, uint32_t view)
 {
 	tide_str name = g->owners.view[view];
-	return name.i ? name.i : key_module(g, m, m->views.alloc[view].i);
+	return name.i ? named(g, name.i) : key_module(g, m, m->views.alloc[view].i);
 }
 
 /* Functions for the key of a part, by grouping. NULL: the grouping does not split allocations. */
@@ -231,7 +271,7 @@ static bool sort(tide_groups *g)
 tide_code tide__find_groups(const tide_model *m, const tide_live_set *set, tide_group_by by,
 			    tide_groups *out, tide_error *err)
 {
-	return tide__groups_find_in_roles(m, set, by, NULL, out, err);
+	return tide__groups_find_in_roles(m, set, by, TIDE_NAMES_WHOLE, NULL, out, err);
 }
 
 uint64_t tide__groups_key(tide_groups *g, const tide_model *m, uint32_t row)
@@ -259,15 +299,33 @@ static bool find_owners(tide_groups *g, const tide_model *m, tide_error *err)
 	return ok;
 }
 
-tide_code tide__groups_find_in_roles(const tide_model *m, const tide_live_set *set,
-				     tide_group_by by, const uint8_t *roles, tide_groups *out,
-				     tide_error *err)
+const char *tide__groups_short_name(const tide_groups *g, size_t row, char out[TIDE_SHORT_NAME],
+				    uint32_t *modules)
 {
+	uint32_t key = (uint32_t)g->rows[row].key;
+	bool whole = g->kind == TIDE_NAMES_WHOLE;
+	*modules = whole ? 1 : g->of_label[key].modules;
+	bool fold = g->kind == TIDE_NAMES_FOLDED && *modules > 1;
+	key = whole ? key : g->of_label[key].first;
+	if (g->by == TIDE_BY_OP)
+		tide__short_path(&g->names, &g->paths, key, fold, out, NULL);
+	else
+		tide__short_module(&g->names, (tide_str){ key }, fold, out);
+	return out;
+}
+
+tide_code tide__groups_find_in_roles(const tide_model *m, const tide_live_set *set,
+				     tide_group_by by, tide_group_names names, const uint8_t *roles,
+				     tide_groups *out, tide_error *err)
+{
+	bool tensors = by == TIDE_BY_TENSOR, named = by == TIDE_BY_OP || by == TIDE_BY_MODULE;
 	*out = (tide_groups){ .by = by, .roles = roles };
-	bool tensors = by == TIDE_BY_TENSOR;
+	out->kind = named ? names : TIDE_NAMES_WHOLE;
 	bool ok = by != TIDE_BY_OP || tide__paths_init(&out->paths);
 	out->paths.no_steps = true; /* one op over all steps */
-	if (ok && by == TIDE_BY_TENSOR)
+	if (ok && named)
+		ok = tide__short_names_init(&out->names, m);
+	if (ok && (tensors || out->kind != TIDE_NAMES_WHOLE))
 		ok = (out->labels = tide__strings_new()) != NULL;
 	if (ok && splits(by))
 		ok = tide__view_parts_find(m, &out->parts);
@@ -290,6 +348,10 @@ void tide__groups_free(tide_groups *g)
 	tide__map_free(&g->tensors);
 	tide__paths_free(&g->paths);
 	tide__strings_free(g->labels);
+	tide__short_names_free(&g->names);
+	tide__free(g->of_label);
+	tide__map_free(&g->label_of);
+	tide__map_free(&g->members);
 	tide__alloc_modules_free(&g->owners);
 	tide__view_parts_free(&g->parts);
 	tide__free(g->faces);

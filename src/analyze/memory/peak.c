@@ -107,7 +107,8 @@ tide_code tide__peak_find(const tide_model *m, const tide_peak_query *q, tide_pe
 	tide_group_by by = q->by == TIDE_PEAK_BEST ? default_by(x) : (tide_group_by)q->by;
 	if (by == TIDE_BY_ROLE && tide__find_roles(x->m, &x->roles) != TIDE_OK)
 		return tide__nomem(err);
-	rc = tide__groups_find_in_roles(x->m, &x->alive, by, x->roles.role, &x->groups, err);
+	rc = tide__groups_find_in_roles(x->m, &x->alive, by, q->names, x->roles.role, &x->groups,
+					err);
 	if (rc == TIDE_OK && by != TIDE_BY_TENSOR && !(x->at.chosen && !x->at.at_peak))
 		rc = tide__find_peak_savings(x->m, x->device, pool, &x->groups, SAVINGS,
 					     &x->savings, &x->n_savings, err);

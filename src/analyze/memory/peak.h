@@ -18,6 +18,7 @@ typedef struct tide_peak_query {
 		*pool;	/* name: only this pool, of several the highest; NULL = all of the device */
 	tide_moment at; /* chosen and not at_peak: that moment instead of the peak */
 	int by;		/* tide_group_by, or TIDE_PEAK_BEST */
+	tide_group_names names;
 } tide_peak_query;
 
 /* Groups by the property that most bytes have: op, else stack, else size. */

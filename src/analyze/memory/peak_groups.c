@@ -18,7 +18,8 @@ tide_code tide__find_peak_groups(const tide_model *m, uint32_t device, uint64_t 
 		rc = tide__nomem(err);
 	for (size_t k = 0; rc == TIDE_OK && k < TIDE_PEAK_GROUPINGS; k++)
 		rc = tide__groups_find_in_roles(m, &out->alive, tide__peak_groupings[k],
-						out->roles.role, &out->by[k], err);
+						TIDE_NAMES_FOLDED, out->roles.role, &out->by[k],
+						err);
 	return rc;
 }
 

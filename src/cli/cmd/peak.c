@@ -7,7 +7,7 @@
 #include "cli/select.h"
 #include "render/report/memory/peak.h"
 
-enum { O_BY, O_DEVICE, O_POOL, O_AT, O_TOP, O_JSON, O_OUTPUT };
+enum { O_BY, O_DEVICE, O_POOL, O_AT, O_TOP, O_UNFOLD, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	[O_BY] = { "group-by", 'g', TIDE_OPT_ENUM,
 		   "op,stack,tensor,role,pool,stream,size,frame,module",
@@ -19,6 +19,8 @@ static const tide_option options[] = {
 	[O_AT] = TIDE_OPTION_AT,
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
 		    "groups to show, 0 = all; JSON has all unless given", .def = "20" },
+	[O_UNFOLD] = { "unfold", 0, TIDE_OPT_FLAG, NULL,
+		       "a row for each layer instead of one for layers.*" },
 	[O_JSON] = TIDE_OPTION_JSON,
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
 		       "write to FILE; a name that ends in .html: the memory view as a page" },
@@ -40,6 +42,10 @@ static int show(const tide_args *a, const tide_peak *x)
 static int run(const tide_args *a)
 {
 	tide_peak_query q = { .by = a->opt[O_BY].set ? (int)a->opt[O_BY].num : TIDE_PEAK_BEST };
+	bool whole = a->opt[O_JSON].set || a->style.full_names;
+	q.names = whole			 ? TIDE_NAMES_WHOLE
+		  : a->opt[O_UNFOLD].set ? TIDE_NAMES_SHORT
+					 : TIDE_NAMES_FOLDED;
 	tide_peak x = { 0 };
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	int rc = 2;

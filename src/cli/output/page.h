@@ -8,7 +8,7 @@
 #include "analyze/device/hta_job.h"
 #include "cli/cli.h"
 
-/* Returns true if -o names a page and the command has one. --json always means JSON. */
+/* Returns true if -o names a page and the command has one, without --json. */
 bool tide__cli_is_page(const tide_args *a);
 /* Returns true if -o names a page and the command has none. */
 bool tide__cli_no_page(const tide_args *a);

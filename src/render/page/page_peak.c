@@ -26,7 +26,7 @@ static bool group_json(tide_json *j, const tide_model *m, const tide_groups *g, 
 	FILE *f = open_memstream(&text, &n);
 	if (!f)
 		return false;
-	tide__groups_write_label(g, m, row, longs, f);
+	tide__groups_write_brief(g, m, row, longs, f);
 	bool ok = fclose(f) == 0;
 	tide__json_array(j);
 	tide__json_strn(j, text, n);

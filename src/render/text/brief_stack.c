@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Writes a call stack in one short line, innermost frame first, for tables in text: the innermost
- * Python frame and the user's own frames around it; without Python the frame that names the stack
- * (tide__stack_main_frame). Two stacks may have the same short text: tables add their difference
+/* Writes a call stack in one short line for tables in text: the innermost line of the user, the Python
+ * frame of a library that it led to, and the user's frames around it; without Python the frame that
+ * names the stack (tide__stack_main_frame). Two stacks may have the same short text: tables add their difference
  * (tide__stack_differs); JSON has them in full. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "analyze/common/stacks.h"
@@ -41,9 +42,17 @@ static bool is_backward(const tide_model *m, tide_stack_id s)
 	       !strcmp(tide__text(m, m->frames.function[f.i], NULL), "[backward]");
 }
 
+/* Returns the innermost stack node with a frame of the user, or none. */
+static tide_stack_id innermost_user(const tide_model *m, tide_stack_id s)
+{
+	while (s.i && !tide__frame_is_user(m, m->stacks.frame[s.i]))
+		s = m->stacks.parent[s.i];
+	return s;
+}
+
 void tide__stack_write_brief(const tide_model *m, tide_stack_id s, FILE *out)
 {
-	tide_stack_id at = innermost_python(m, s);
+	tide_stack_id python = innermost_python(m, s), at = innermost_user(m, python);
 	unsigned shown = 1;
 	if (!s.i) {
 		fputs("(no stack)", out);
@@ -51,10 +60,14 @@ void tide__stack_write_brief(const tide_model *m, tide_stack_id s, FILE *out)
 	}
 	if (is_backward(m, s))
 		fputs("[backward] < ", out);
-	put_frame(m, at.i ? m->stacks.frame[at.i] : tide__stack_main_frame(m, s), out);
-	while (at.i && (at = m->stacks.parent[at.i]).i) {
-		if (!tide__frame_is_user(m, m->stacks.frame[at.i]))
-			continue;
+	if (at.i) {
+		put_frame(m, m->stacks.frame[at.i], out);
+		fputs(at.i == python.i ? "" : ", in ", out);
+	}
+	if (at.i != python.i || !at.i)
+		put_frame(m, python.i ? m->stacks.frame[python.i] : tide__stack_main_frame(m, s),
+			  out);
+	while (at.i && (at = innermost_user(m, m->stacks.parent[at.i])).i) {
 		fputs(" < ", out);
 		if (shown++ == MAX_FRAMES) {
 			fputs("...", out);
@@ -151,10 +164,13 @@ static void put_native(const tide_flame *f, uint32_t node, uint32_t root, FILE *
 void tide__path_write_brief(const tide_flame *f, uint32_t node, uint32_t root, FILE *out)
 {
 	unsigned shown = 0;
-	bool python = false;
+	struct place library = { 0 }; /* the innermost Python frame, if it is not the user's */
 	for (uint32_t i = node; i != root && i; i = f->nodes.parent[i]) {
 		struct place p = place_of(f, i);
-		if (!place_is_python(&p) || (shown && !tide__file_is_user(p.file, p.n_file)))
+		bool user = place_is_python(&p) && tide__file_is_user(p.file, p.n_file);
+		if (!shown && !library.function && place_is_python(&p) && !user)
+			library = p;
+		if (!user)
 			continue;
 		fputs(shown ? " < " : "", out);
 		if (shown++ == MAX_FRAMES) {
@@ -162,10 +178,25 @@ void tide__path_write_brief(const tide_flame *f, uint32_t node, uint32_t root, F
 			return;
 		}
 		put_place(&p, out);
-		python = true;
+		if (shown == 1 && library.function) {
+			fputs(", in ", out);
+			put_place(&library, out);
+		}
 	}
-	if (!python && node != root)
+	if (!shown && library.function)
+		put_place(&library, out);
+	else if (!shown && node != root)
 		put_native(f, node, root, out);
+}
+
+/* Writes "encoder.layers.*.fc1  addmm  (6x)". */
+static void put_short_name(const tide_groups *g, size_t row, FILE *out)
+{
+	char text[TIDE_SHORT_NAME];
+	uint32_t modules;
+	fputs(tide__groups_short_name(g, row, text, &modules), out);
+	if (modules > 1)
+		fprintf(out, "  (%" PRIu32 "x)", modules);
 }
 
 void tide__groups_write_brief(const tide_groups *g, const tide_model *m, size_t row,
@@ -173,7 +204,9 @@ void tide__groups_write_brief(const tide_groups *g, const tide_model *m, size_t 
 {
 	bool before = g->rows[row].key == TIDE_GROUP_BEFORE;
 	uint32_t key = before ? 0 : (uint32_t)g->rows[row].key;
-	if (g->by == TIDE_BY_STACK && !before)
+	if ((g->by == TIDE_BY_OP || g->by == TIDE_BY_MODULE) && key)
+		put_short_name(g, row, out);
+	else if (g->by == TIDE_BY_STACK && !before)
 		tide__stack_write_brief(m, (tide_stack_id){ key }, out);
 	else if (g->by == TIDE_BY_FRAME && key)
 		put_frame(m, (tide_frame_id){ key }, out);

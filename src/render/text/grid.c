@@ -10,37 +10,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/mem.h"
 #include "render/text/format.h"
-#include "render/text/kernel_name.h"
+#include "render/text/grid_impl.h"
 
-enum kind { NONE, INT, UINT, REAL, TEXT };
-
-struct cell {
-	uint8_t kind;
-	uint8_t axis; /* of a time: the unit that was set when it was added */
-	uint32_t len; /* of a text */
-	union {
-		int64_t i;
-		uint64_t u;
-		double d;
-		size_t at; /* of a text in the buffer */
-	};
-};
-
-struct tide_grid {
-	const tide_grid_col *cols; /* borrowed */
-	size_t n_cols;
-	struct cell *cells; /* row by row */
-	size_t n, cap;
-	char *text;
-	size_t n_text, cap_text;
-	bool failed;
-	tide_long longs;
-};
-
-enum { GAP = 2, MIN_TEXT = 12, READABLE = 28, GONE = -1 };
+enum { GAP = 2, MIN_TEXT = 12, READABLE = 28, READABLE_KERNEL = 48, GONE = TIDE_GRID_GONE };
 
 /* ---- filling ---- */
 
@@ -215,15 +189,21 @@ static int cell_width(const tide_grid *g, const struct cell *c, tide_kind type)
 	return (int)strlen(show(buf, sizeof buf, c, type));
 }
 
+/* Returns true for names that are kept short wherever they are printed. */
+static bool is_name(const tide_grid *g, size_t k)
+{
+	return g->cols[k].kind == TIDE_CELL_NAME || g->cols[k].kind == TIDE_CELL_KERNEL;
+}
+
 static bool is_text(const tide_grid *g, size_t k)
 {
 	return g->cols[k].kind == TIDE_CELL_TEXT || g->cols[k].kind == TIDE_CELL_BAR ||
-	       g->cols[k].kind == TIDE_CELL_KERNEL;
+	       is_name(g, k);
 }
 
 static bool may_shorten(const tide_grid *g, size_t k)
 {
-	return g->cols[k].kind == TIDE_CELL_TEXT || g->cols[k].kind == TIDE_CELL_KERNEL;
+	return g->cols[k].kind == TIDE_CELL_TEXT || is_name(g, k);
 }
 
 /* An axis of ops has no durations. */
@@ -306,14 +286,26 @@ static void drop(const tide_grid *g, int *w, int room)
 	}
 }
 
-/* Narrows the widest text until the table fits or no text can be shortened further. */
-static void squeeze(const tide_grid *g, int *w, int room)
+/* Returns the least width of a column that may be narrowed, INT_MAX = it may not. */
+static int least_on_terminal(const tide_grid *g, size_t k)
+{
+	return may_shorten(g, k) ? MIN_TEXT : INT_MAX;
+}
+
+static int least_of_names(const tide_grid *g, size_t k)
+{
+	int least = g->cols[k].kind == TIDE_CELL_KERNEL ? READABLE_KERNEL : READABLE;
+	return is_name(g, k) ? least : INT_MAX;
+}
+
+/* Narrows the widest text until the table fits or no text can be narrower. */
+static void squeeze(const tide_grid *g, int *w, int room,
+		    int (*least)(const tide_grid *g, size_t k))
 {
 	for (int total = total_width(g, w, INT_MAX); total > room; total--) {
 		size_t best = g->n_cols;
 		for (size_t k = 0; k < g->n_cols; k++)
-			if (may_shorten(g, k) && w[k] > MIN_TEXT &&
-			    (best == g->n_cols || w[k] > w[best]))
+			if (w[k] > least(g, k) && (best == g->n_cols || w[k] > w[best]))
 				best = k;
 		if (best == g->n_cols)
 			return;
@@ -345,13 +337,10 @@ static void keep_narrow(const tide_grid *g, int *w)
 static void put_cell(FILE *out, const char *s, size_t n, int w, bool left, bool last,
 		     const tide_style *st)
 {
-	int cw = tide__columns(s, n), in = 0;
-	bool cut = st->width && cw > w;
+	int cw = tide__columns(s, n);
 	if (!left)
 		pad(out, w - cw);
-	for (; cut && in < w / 2 && (size_t)in < n && s[in] == ' '; in++)
-		fputc(' ', out); /* the name is shortened, not the space before it */
-	tide__put_name(out, s + in, n - (size_t)in, cut ? w - in : 0, st->ascii);
+	tide__put_name(out, s, n, st->width && cw > w ? w : 0, st->ascii);
 	if (left && !last)
 		pad(out, w - cw);
 }
@@ -415,115 +404,13 @@ static void print_gone(const tide_grid *g, FILE *out, const int *w, int indent)
 	fputs(first ? "" : ")\n", out);
 }
 
-/* ---- kernel names ---- */
-
-struct shorts {
-	char (*name)[TIDE_KERNEL_NAME + 8]; /* per row */
-	tide_map first; /* hash of a short name -> row + 1 of the first that has it */
-};
-
-static const char *cell_text(const tide_grid *g, size_t row, size_t k, size_t *n)
-{
-	const struct cell *c = &g->cells[row * g->n_cols + k];
-	*n = c->kind == TEXT ? c->len : 0;
-	return c->kind == TEXT ? g->text + c->at : "";
-}
-
-static uint64_t hash_of(const char *s)
-{
-	uint64_t h = 0;
-	for (; *s; s++)
-		h = tide__mix(h ^ (unsigned char)*s);
-	return h + !h;
-}
-
-static bool same_text(const tide_grid *g, size_t a, size_t b, size_t k)
-{
-	size_t n[2];
-	const char *x = cell_text(g, a, k, &n[0]), *y = cell_text(g, b, k, &n[1]);
-	return n[0] == n[1] && !memcmp(x, y, n[0]);
-}
-
-/* Finds the short names of a column; names with the same short form get a tag. */
-static bool shorten(const tide_grid *g, size_t k, struct shorts *s)
-{
-	size_t rows = tide__grid_rows(g), n;
-	tide_map twice = { 0 }; /* short names of several names */
-	bool ok = (s->name = tide__calloc(rows + 1, sizeof *s->name)) != NULL;
-	for (size_t r = 0; ok && r < rows; r++) {
-		const char *text = cell_text(g, r, k, &n);
-		tide__kernel_shorten(text, n, s->name[r]);
-		uint64_t h = hash_of(s->name[r]);
-		uint32_t was = tide__map_get(&s->first, h);
-		if (!was)
-			ok = tide__map_put(&s->first, h, (uint32_t)r + 1);
-		else if (!same_text(g, r, was - 1, k))
-			ok = tide__map_put(&twice, h, 1);
-	}
-	for (size_t r = 0; ok && r < rows; r++) {
-		const char *text = cell_text(g, r, k, &n);
-		if (!tide__map_get(&twice, hash_of(s->name[r])))
-			continue;
-		size_t at = strlen(s->name[r]);
-		s->name[r][at++] = ' ';
-		tide__kernel_write_tag(text, n, s->name[r] + at);
-	}
-	tide__map_free(&s->first);
-	tide__map_free(&twice);
-	return ok;
-}
-
-/* Returns a copy of the grid with short names, owned by the caller; NULL if there is nothing to
- * shorten or memory runs out: names are then complete. */
-static tide_grid *with_short_names(const tide_grid *g)
-{
-	size_t rows = tide__grid_rows(g);
-	tide_grid *c = NULL;
-	for (size_t k = 0; k < g->n_cols; k++) {
-		struct shorts s = { 0 };
-		if (g->cols[k].kind != TIDE_CELL_KERNEL || !shorten(g, k, &s)) {
-			tide__free(s.name);
-			continue;
-		}
-		if (!c && (c = tide__grid_new(g->cols, g->n_cols))) {
-			c->cells = tide__alloc(g->n, sizeof *c->cells);
-			c->text = tide__alloc(g->n_text + 1, 1);
-			c->cap = c->n = c->cells ? g->n : 0;
-			c->cap_text = c->n_text = c->text ? g->n_text : 0;
-			c->failed = !c->cells || !c->text;
-			if (!c->failed) {
-				memcpy(c->cells, g->cells, g->n * sizeof *c->cells);
-				memcpy(c->text, g->text, g->n_text);
-			}
-		}
-		for (size_t r = 0; c && !c->failed && r < rows; r++) {
-			struct cell *at = &c->cells[r * c->n_cols + k];
-			size_t n = strlen(s.name[r]);
-			if (at->kind != TEXT)
-				continue;
-			if (!TIDE_ROOM(c->text, c->cap_text, c->n_text + n)) {
-				c->failed = true;
-				break;
-			}
-			memcpy(c->text + c->n_text, s.name[r], n);
-			at->at = c->n_text;
-			at->len = (uint32_t)n;
-			c->n_text += n;
-		}
-		tide__free(s.name);
-	}
-	if (c && c->failed) {
-		tide__grid_free(c);
-		c = NULL;
-	}
-	return c;
-}
+/* ---- printing ---- */
 
 static void print_grid(const tide_grid *g, FILE *out, const tide_style *style, int indent);
 
 void tide__grid_print(const tide_grid *g, FILE *out, const tide_style *style, int indent)
 {
-	tide_grid *c = g && !g->failed && !style->full_names ? with_short_names(g) : NULL;
+	tide_grid *c = g && !g->failed && !style->full_names ? tide__grid_short_kernels(g) : NULL;
 	print_grid(c ? c : g, out, style, indent);
 	tide__grid_free(c);
 }
@@ -539,13 +426,18 @@ static void print_grid(const tide_grid *g, FILE *out, const tide_style *style, i
 	if (style->width) {
 		give_way(g, w, style->width - indent);
 		drop(g, w, style->width - indent);
-		squeeze(g, w, style->width - indent);
+		squeeze(g, w, style->width - indent, least_on_terminal);
 	} else {
+		if (!style->full_names)
+			squeeze(g, w, TIDE_NAMES_WIDTH - indent, least_of_names);
 		keep_narrow(g, w);
 	}
+	tide_grid *cut = tide__grid_cut_names(g, w, style);
+	const tide_grid *rows = cut ? cut : g;
 	print_head(g, out, style, w, indent);
-	for (size_t r = 0; r < tide__grid_rows(g); r++)
-		print_row(g, g->cells + r * g->n_cols, out, style, w, indent);
+	for (size_t r = 0; r < tide__grid_rows(rows); r++)
+		print_row(rows, rows->cells + r * g->n_cols, out, style, w, indent);
+	tide__grid_free(cut);
 	print_gone(g, out, w, indent);
 	if (g->longs.cut)
 		fprintf(out,

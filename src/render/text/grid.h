@@ -35,14 +35,17 @@
 #define TIDE_CELL_HEX	    TIDE_KIND_HEX
 #define TIDE_CELL_PLAIN	    TIDE_KIND_PLAIN
 #define TIDE_CELL_KERNEL    TIDE_KIND_KERNEL
+#define TIDE_CELL_NAME	    TIDE_KIND_NAME
 #define TIDE_CELL_BAR	    TIDE_KIND_BAR
 typedef tide_member tide_grid_col;
+
+enum { TIDE_NAMES_WIDTH = 110 }; /* columns of a table with names, unless they must be complete */
 
 typedef struct tide_style {
 	bool color;	 /* ANSI colours: only when stdout is a terminal and NO_COLOR is unset */
 	int width;	 /* columns to fit into; 0 = do not shorten */
 	bool ascii;	 /* no box-drawing or block characters */
-	bool full_names; /* kernel names are not shortened */
+	bool full_names; /* names of kernels, modules and ops are not shortened */
 } tide_style;
 
 typedef struct tide_grid tide_grid;
@@ -66,9 +69,12 @@ void tide__grid_real(tide_grid *g, double v);	 /* NaN = unknown: "-" / null */
 void tide__grid_none(tide_grid *g);		 /* unknown: "-" / null */
 void tide__grid_maybe(tide_grid *g, uint64_t v); /* UINT64_MAX = unknown */
 
-/* If style->width is too small: droppable columns are dropped, as few as possible, then texts
+/* Without a width only names (NAME, KERNEL) are shortened, to TIDE_NAMES_WIDTH columns in all, but not
+ * below a readable width; with full_names not even those.
+ * If style->width is too small: droppable columns are dropped, as few as possible, then texts
  * are shortened, and as a last resort further number columns are dropped from the right. Dropped
- * columns are named in a line below the table. A number is never cut. Long texts that were cut
+ * columns are named in a line below the table. A number is never cut, and texts that differ look
+ * different (grid_names.c). Long texts that were cut
  * (tide__grid_name) are counted there, too; in JSON they are added to j->cut. */
 void tide__grid_print(const tide_grid *g, FILE *out, const tide_style *style, int indent);
 void tide__grid_json(const tide_grid *g, tide_json *j); /* [ {..}, .. ] */

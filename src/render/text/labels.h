@@ -18,11 +18,12 @@
 void tide__groups_write_label(const tide_groups *g, const tide_model *m, size_t row,
 			      tide_long *longs, FILE *out);
 
-/* The same for tables: stacks and frames in short form, innermost frame first. */
+/* The same for tables and pages: ops and modules by their short names (short_names.h), stacks and
+ * frames in short form, the user's innermost line first. */
 void tide__groups_write_brief(const tide_groups *g, const tide_model *m, size_t row,
 			      tide_long *longs, FILE *out);
 
-/* Writes a stack in short form: "forward (model.py:34) < step (train.py:39)". */
+/* Writes a stack in short form: "forward (model.py:34), in linear (functional.py:9) < step (train.py:39)". */
 void tide__stack_write_brief(const tide_model *m, tide_stack_id s, FILE *out);
 /* Returns the innermost frame of `a` that differs from the frame of `b` at the same place; none if
  * `b` begins with all of `a`. */

@@ -47,6 +47,7 @@ typedef enum tide_json_type {
 	X(TEXT,       STRING, "text") /* left aligned; shortened on a terminal only */            \
 	X(WORD,       STRING, "one word of a list")                                               \
 	X(KERNEL,     STRING, "name of a kernel") /* shortened in text (kernel_name.h) */         \
+	X(NAME,       STRING, "op, module or stack") /* short in text (short_names.h) */           \
 	X(COUNT,      UINT,   "number") /* 1,234 */                                               \
 	X(BYTES,      UINT,   "bytes") /* 12.34 MiB */                                            \
 	X(DELTA,      INT,    "bytes, negative for less") /* +12.34 MiB */                        \

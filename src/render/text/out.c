@@ -135,7 +135,7 @@ char *tide__group_write_line(const tide_groups *g, const tide_model *m, size_t r
 	FILE *f = open_memstream(&text, &len);
 
 	if (f) {
-		tide__groups_write_label(g, m, row, &(tide_long){ .brief = true }, f);
+		tide__groups_write_brief(g, m, row, &(tide_long){ .brief = true }, f);
 		fclose(f);
 	}
 	snprintf(buf, n, "%s", text ? text : "?");

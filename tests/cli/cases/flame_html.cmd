@@ -9,5 +9,5 @@ cat > a.json <<'END'
 {"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD","pid":0,"tid":8,"ts":130,"dur":20,"args":{"device":0,"stream":8,"correlation":3}}
 ]}
 END
-tidemark flame a.json --json -o flame.html && head -c 13 flame.html && echo
+tidemark flame a.json --json -o flame.json && head -c 13 flame.json && echo
 tidemark flame a.json a.json -o flame.html

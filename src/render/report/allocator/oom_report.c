@@ -18,7 +18,7 @@ static const char *const causes[TIDE_OOM_CAUSES] = { [TIDE_OOM_UNKNOWN] = "unkno
 		{ "largest_free_bytes", largest, TIDE_CELL_BYTES, 9 },                         \
 		{ "enough", "Enough", TIDE_CELL_TEXT },                                        \
 	{                                                                                      \
-		"key", "Made by", TIDE_CELL_TEXT                                               \
+		"key", "Made by", TIDE_CELL_NAME                                               \
 	}
 static const tide_grid_col room_cols[] = { ROOM_COLUMNS("Would release", "Largest block") },
 			   bank_cols[] = { ROOM_COLUMNS(NULL, NULL) }; /* banks have no segments */

@@ -31,7 +31,7 @@ static const tide_grid_col cols[] = {
 	{ "last_count", "Allocations", TIDE_CELL_COUNT },
 	{ "rose", "Rose", TIDE_CELL_COUNT, 8 },
 	{ "fell", "Fell", TIDE_CELL_COUNT, 8 },
-	{ "key", "Made by", TIDE_CELL_TEXT },
+	{ "key", "Made by", TIDE_CELL_NAME },
 };
 
 /* Columns for equal intervals, which have no steps: the minimum of each interval counts. */
@@ -43,7 +43,7 @@ static const tide_grid_col interval_cols[] = {
 	{ "last_count", "Allocations", TIDE_CELL_COUNT },
 	{ "rose", "Rose", TIDE_CELL_COUNT, 8 },
 	{ "fell", "Fell", TIDE_CELL_COUNT, 8 },
-	{ "key", "Made by", TIDE_CELL_TEXT },
+	{ "key", "Made by", TIDE_CELL_NAME },
 };
 
 static bool intervals(const tide_leaks *l)

@@ -11,6 +11,7 @@
 struct view {
 	const tide_memory *r;
 	tide_paths paths;
+	tide_short_names names; /* of text; m NULL: whole paths */
 	tide_long longs;
 };
 
@@ -90,20 +91,35 @@ static tide_grid *levels(struct view *x, uint32_t d, bool sum)
 	return g;
 }
 
+/* The op is short in text, its whole path in JSON. */
 #define LARGE_COLUMNS(device)                                                                \
 	{ "bytes", "Size", TIDE_CELL_BYTES }, { "requested_bytes", NULL, TIDE_CELL_BYTES },  \
 		{ "born_ns", "Born", TIDE_CELL_AT }, { "died_ns", NULL, TIDE_CELL_AT },      \
 		{ "lived_ns", "Lived", TIDE_CELL_NS }, { "device", device, TIDE_CELL_TEXT }, \
 		{ "pool", "Pool", TIDE_CELL_TEXT }, { "address", NULL, TIDE_CELL_HEX },      \
-		{ "op", "Op", TIDE_CELL_TEXT },
+		{ "op", "Op", TIDE_CELL_NAME },
 static const tide_grid_col large_of_one[] = { LARGE_COLUMNS(NULL) },
 			   large_of_many[] = { LARGE_COLUMNS("Device") };
 #undef LARGE_COLUMNS
 
+static void op_cell(tide_grid *g, struct view *x, uint32_t node)
+{
+	char path[4096];
+	if (!g || !node || node == TIDE_NO_PATH) {
+		tide__grid_none(g);
+	} else if (x->names.m) {
+		tide__short_path(&x->names, &x->paths, node, false, path, NULL);
+		tide__grid_text(g, path);
+	} else {
+		tide__grid_text(g, tide__long_path(tide__grid_longs(g), &x->paths, x->r->m, node,
+						   path, sizeof path));
+	}
+}
+
 static void large_row(tide_grid *g, struct view *x, uint32_t row)
 {
 	const tide_model *m = x->r->m;
-	char device[64], path[4096];
+	char device[64];
 	uint32_t pool = m->allocs.pool[row].i;
 	uint32_t node = tide__paths_add_span(&x->paths, m, m->allocs.span[row]);
 	int64_t born = m->allocs.born[row], died = m->allocs.died[row];
@@ -115,11 +131,7 @@ static void large_row(tide_grid *g, struct view *x, uint32_t row)
 	tide__grid_text(g, tide__device_name(m, m->pools.device[pool].i, device, sizeof device));
 	tide__grid_put_name(g, m, m->pools.name[pool]);
 	tide__grid_uint(g, m->allocs.addr[row]);
-	if (g && node && node != TIDE_NO_PATH)
-		tide__grid_text(g, tide__long_path(tide__grid_longs(g), &x->paths, m, node, path,
-						   sizeof path));
-	else
-		tide__grid_none(g);
+	op_cell(g, x, node);
 }
 
 static size_t devices_shown(const struct view *x)
@@ -263,9 +275,12 @@ uint64_t tide__memory_text(const tide_memory *r, const tide_out *to)
 	struct view x = { .r = r };
 	if (!tide__paths_init(&x.paths))
 		return UINT64_MAX;
+	if (!to->style.full_names)
+		tide__short_names_init(&x.names, r->m); /* else whole names */
 	print_text(to, &x);
 	uint64_t cut = x.longs.cut;
 	tide__paths_free(&x.paths);
+	tide__short_names_free(&x.names);
 	tide__long_free(&x.longs);
 	return cut;
 }

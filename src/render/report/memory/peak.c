@@ -136,7 +136,7 @@ static void print_groups(const tide_out *to, const tide_peak *x, size_t top)
 		{ "requested_bytes", "Requested", TIDE_CELL_BYTES, 5 },
 		{ "saving_bytes", x->savings ? "Saves" : NULL, TIDE_CELL_BYTES },
 		{ "count", "Count", TIDE_CELL_COUNT },
-		{ "key", by_titles[x->groups.by], TIDE_CELL_TEXT },
+		{ "key", by_titles[x->groups.by], TIDE_CELL_NAME },
 	};
 	tide_grid *g = tide__grid_new(cols, 6);
 	size_t shown = x->groups.n < top ? x->groups.n : top;
@@ -153,7 +153,9 @@ static void print_groups(const tide_out *to, const tide_peak *x, size_t top)
 		if (like && like[i] != SIZE_MAX)
 			stack_cell(g, x, i, like[i]);
 		else
-			label_cell(g, x, i, tide__groups_write_brief);
+			label_cell(g, x, i,
+				   to->style.full_names ? tide__groups_write_label
+							: tide__groups_write_brief);
 	}
 	free(like);
 	if (x->groups.n > top)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/common/short_names.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "render/text/format.h"
@@ -210,6 +211,12 @@ static void print_node(const tide_flame *f, FILE *out, const tide_style *style, 
 		} else {
 			name = tide__long_get(longs, f->strings, f->nodes.name[node], &n);
 		}
+	}
+	if (!style->full_names) {
+		size_t n_around;
+		const char *around = tide__strings_get(
+			f->strings, f->nodes.name[f->nodes.parent[node]], &n_around);
+		name = tide__short_nested(name, &n, around, n_around);
 	}
 	uint64_t all = f->nodes.total[0];
 	layout l = fit(style);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/common/short_names.h"
+
 #define COLS(time, bytes)                                                                          \
 	{ "calls", "Calls", TIDE_CELL_COUNT }, { "forward_ns", "Forward", TIDE_CELL_NS },          \
 		{ "backward_ns", "Backward", TIDE_CELL_NS },                                       \
@@ -13,7 +15,7 @@
 		{ "forward_alloc_bytes", "Fwd alloc", TIDE_CELL_BYTES },                           \
 		{ "backward_alloc_bytes", "Bwd alloc", TIDE_CELL_BYTES },                          \
 		{ "recompute_alloc_bytes", bytes, TIDE_CELL_BYTES },                               \
-		{ "module", "Module", TIDE_CELL_TEXT },
+		{ "module", "Module", TIDE_CELL_NAME },
 
 /* Columns without recomputation, for most models, and with it. */
 static const tide_grid_col cols[] = { COLS(NULL, NULL) };
@@ -62,9 +64,11 @@ static void put(tide_grid *g, bool known, uint64_t v)
 	known ? tide__grid_uint(g, v) : tide__grid_none(g);
 }
 
+/* `names`: NULL = whole names, for JSON. */
 static void put_row(tide_grid *g, const tide_model *m, const tide_modules *x,
-		    const tide_module_row *r)
+		    const tide_module_row *r, const tide_short_names *names)
 {
+	char text[TIDE_SHORT_NAME];
 	tide__grid_uint(g, r->calls);
 	tide__grid_int(g, r->forward_ns);
 	put(g, x->ops, (uint64_t)r->backward_ns);
@@ -74,10 +78,14 @@ static void put_row(tide_grid *g, const tide_model *m, const tide_modules *x,
 	put(g, x->memory, r->forward_bytes);
 	put(g, x->memory && x->ops, r->backward_bytes);
 	put(g, x->memory && x->ops, r->again_bytes);
-	tide__grid_text(g, tide__module_text(m, r->name));
+	if (names)
+		tide__grid_textn(g, text, tide__short_module(names, r->name, false, text));
+	else
+		tide__grid_text(g, tide__module_text(m, r->name));
 }
 
-static tide_grid *rows(const tide_model *m, const tide_modules *x, const tide_modules_view *v)
+static tide_grid *rows(const tide_model *m, const tide_modules *x, const tide_modules_view *v,
+		       const tide_short_names *names)
 {
 	struct item *items = malloc((x->n + 1) * sizeof *items);
 	tide_grid *g = tide__grid_new(any_again(x) ? all_cols : cols, N_COLS);
@@ -86,7 +94,7 @@ static tide_grid *rows(const tide_model *m, const tide_modules *x, const tide_mo
 	if (items)
 		qsort(items, x->n, sizeof *items, compare);
 	for (size_t i = 0; items && i < x->n && (!v->top || i < v->top); i++)
-		put_row(g, m, x, &x->rows[items[i].row]);
+		put_row(g, m, x, &x->rows[items[i].row], names);
 	if (!items || tide__grid_failed(g)) {
 		tide__grid_free(g);
 		g = NULL;
@@ -98,7 +106,10 @@ static tide_grid *rows(const tide_model *m, const tide_modules *x, const tide_mo
 tide_code tide__modules_text(const tide_model *m, const tide_modules *x, const tide_modules_view *v,
 			     const tide_out *to)
 {
-	tide_grid *g = rows(m, x, v);
+	tide_short_names names;
+	bool brief = tide__short_names_init(&names, m) && !to->style.full_names;
+	tide_grid *g = rows(m, x, v, brief ? &names : NULL);
+	tide__short_names_free(&names);
 	if (!g)
 		return TIDE_ENOMEM;
 	if (!x->n)
@@ -117,7 +128,7 @@ tide_code tide__modules_text(const tide_model *m, const tide_modules *x, const t
 tide_code tide__modules_json(const tide_model *m, const tide_modules *x, const tide_modules_view *v,
 			     tide_json *j)
 {
-	tide_grid *g = rows(m, x, v);
+	tide_grid *g = rows(m, x, v, NULL);
 	if (!g)
 		return TIDE_ENOMEM;
 	tide__json_object(j);

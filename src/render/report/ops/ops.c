@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/common/short_names.h"
+#include "analyze/ops/modules.h"
 #include "base/mem.h"
 #include "render/text/labels.h"
 
@@ -16,6 +18,7 @@ struct report {
 	bool *keep;	      /* owned; per node, NULL = all are shown */
 	tide_op_row greatest; /* figures that weights are shares of; count 0: not found yet */
 	size_t hidden;
+	tide_short_names names;
 	tide_grid *g;
 	tide_json *j; /* borrowed; NULL = text. Rows are written one by one */
 };
@@ -38,7 +41,7 @@ static const tide_grid_col cols[] = {
 	{ "change_bytes", "Change", TIDE_CELL_DELTA, 3 },
 	{ "self_change_bytes", NULL, TIDE_CELL_DELTA },
 	{ "peak_bytes", "Peak", TIDE_CELL_BYTES, 2 },
-	{ "op", "Op", TIDE_CELL_TEXT },
+	{ "op", "Op", TIDE_CELL_NAME },
 	{ "path", NULL, TIDE_CELL_TEXT },
 	{ "id", NULL, TIDE_CELL_COUNT },
 	{ "parent", NULL, TIDE_CELL_COUNT },
@@ -102,12 +105,24 @@ static int indent_of(const struct report *r, size_t depth, char *level, size_t n
 	return (int)(WIDE + (depth < ALL ? depth : ALL));
 }
 
-static void name_text(tide_grid *g, const struct report *r, tide_str name, size_t depth)
+/* `around`: the name of the row above in the tree, none in a flat table. */
+static void name_text(tide_grid *g, const struct report *r, tide_str name, size_t depth,
+		      tide_str around)
 {
 	char buf[600], level[32];
-	size_t n;
+	size_t n, n_around;
 	const char *text = tide__text(r->x->m, name, &n);
-	if (!r->to || !depth) {
+	const char *outer = tide__text(r->x->m, around, &n_around);
+	bool brief = r->to && !r->to->style.full_names;
+	const char *whole = text;
+	if (brief && r->names.m && r->x->has_flat && tide__module_text(r->x->m, name) != text) {
+		n = tide__short_module(&r->names, name, false, buf);
+		tide__grid_textn(g, buf, n);
+		return;
+	}
+	if (brief)
+		text = tide__short_nested(text, &n, outer, n_around);
+	if (!r->to || (!depth && text == whole)) {
 		n ? tide__grid_name(g, r->x->m->strings, name.i) : tide__grid_text(g, "(unnamed)");
 		return;
 	}
@@ -128,7 +143,8 @@ static void node_row(struct report *r, uint32_t node, size_t depth)
 {
 	char path[4096];
 	figures(r->g, &r->x->tree.rows[node], r->x->memory);
-	name_text(r->g, r, r->x->tree.paths.name[node], depth);
+	name_text(r->g, r, r->x->tree.paths.name[node], depth,
+		  r->x->tree.paths.name[r->x->tree.paths.parent[node]]);
 	if (!r->to)
 		tide__grid_text(r->g, tide__long_path(tide__grid_longs(r->g), &r->x->tree.paths,
 						      r->x->m, node, path, sizeof path));
@@ -320,7 +336,7 @@ static bool flat_rows(struct report *r)
 		fold(&rest, &r->x->flat.rows[items[i].at]);
 	for (size_t i = 0; i < n && i < r->top; i++) {
 		figures(r->g, &r->x->flat.rows[items[i].at], r->x->memory);
-		name_text(r->g, r, r->x->flat.names[items[i].at], 0);
+		name_text(r->g, r, r->x->flat.names[items[i].at], 0, (tide_str){ 0 });
 		for (int k = 12; k < N_COLS; k++)
 			tide__grid_none(r->g);
 		row_done(r);
@@ -436,7 +452,10 @@ static bool make_rows(struct report *r, const tide_ops_view *v)
 	r->top = v->top;
 	r->depth = v->depth;
 	r->g = tide__grid_new(cols, N_COLS);
+	if (r->to && !r->to->style.full_names)
+		tide__short_names_init(&r->names, r->x->m); /* else whole names */
 	bool ok = r->g && (!v->brief || digest(r)) && (r->x->has_flat ? flat_rows(r) : walk(r));
+	tide__short_names_free(&r->names);
 	return ok && !tide__grid_failed(r->g);
 }
 

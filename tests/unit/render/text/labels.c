@@ -131,7 +131,7 @@ static void stacks(void **state)
 	      "_call_impl (/v/site-packages/torch/module.py:77) > "
 	      "forward (/v/site-packages/torch/linear.py:134) > at::native::mm(at::Tensor const&) "
 	      "(mm.cpp)",
-	      "forward (linear.py:134) < step (train.py:9) < <module> (train.py:5)");
+	      "step (train.py:9), in forward (linear.py:134) < <module> (train.py:5)");
 	check(m, TIDE_BY_FRAME, "step (/home/me/train.py:9)", "step (train.py:9)");
 	for (int i = 0; i < 300; i++)
 		s = frame(m, s, "deep", "/home/me/train.py", (uint32_t)(100 + i));
