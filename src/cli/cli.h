@@ -17,8 +17,8 @@
  * old file alone.
  *
  * Only this folder prints or exits. Exit status: 0 success, 1 bad input, 2 bad usage (also if an
- * option names something that the trace lacks), 3 a --fail-if threshold was crossed, 4 done, but a
- * log of the Tenstorrent runtime is damaged or incomplete. */
+ * option names something that the trace lacks), 3 a --fail-if threshold was crossed, 4 done, but an
+ * input is cut off or damaged. */
 #ifndef TIDE_CLI_CLI_H
 #define TIDE_CLI_CLI_H
 
@@ -158,9 +158,12 @@ void tide__cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Calls tide__load with progress on stderr (a terminal, after 1 second) and prints the error.
  * Returns NULL on failure. `what` as in tide_load_options. */
 tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what);
-/* Notes for the exit status whether a model that was not loaded by tide__cli_load is incomplete. */
+struct tide_hta_job;
+/* Notes for the exit status whether a model that was not loaded by tide__cli_load, or one of these
+ * ranks, is cut off or damaged. */
 void tide__cli_remember(const tide_model *m);
-/* Returns true if a loaded model's log is damaged or incomplete: status 4. */
+void tide__cli_remember_ranks(const struct tide_hta_job *job);
+/* Returns true if an input is cut off or damaged: status 4. */
 bool tide__cli_incomplete(void);
 /* Returns true for "-", /dev/stdin in a pipe, <(command): inputs that can be read only once. */
 bool tide__cli_is_pipe(const char *file);

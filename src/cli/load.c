@@ -8,12 +8,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/device/hta_job.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/run/child.h"
 #include "cli/cli.h"
 #include "cli/output/progress.h"
 #include "format/recording_owner.h"
+#include "model/losses.h"
 
 /* ---- standard input and pipes ---- */
 
@@ -85,16 +87,24 @@ static tide_code load_beginning(const char *path, tide_load_options *opt, tide_m
 
 static bool incomplete;
 
-/* Checks a Tenstorrent log for losses. JSON files lack deallocates, which is not damage. */
+/* A log of the Tenstorrent runtime is incomplete with any loss of its own. Its JSON files lack
+ * deallocates, which is not damage. */
 void tide__cli_remember(const tide_model *m)
 {
 	bool log = tide__fact_find(m, "tt.lines") >= 0;
-	for (size_t i = 0; log && i < m->facts.n; i++) {
-		const char *key = tide__text(m, m->facts.key[i], NULL);
-		incomplete |=
-			!strcmp(key, "loss.truncated_at") ||
-			(!strncmp(key, "loss.tt_", 8) && strcmp(key, "loss.tt_results_only") != 0);
-	}
+	tide_loss x;
+	for (size_t i = 0; i < m->facts.n; i++)
+		if (tide__loss_at(m, i, &x))
+			incomplete |= tide__loss_is_damage(x.key) ||
+				      (log && !strncmp(x.key, "tt_", 3) &&
+				       strcmp(x.key, "tt_results_only") != 0);
+}
+
+void tide__cli_remember_ranks(const tide_hta_job *job)
+{
+	for (size_t i = 0; i < job->sum->losses.n; i++)
+		incomplete |= tide__loss_is_damage(
+			tide__hta_str(job->sum, job->sum->losses.v[i].key, NULL));
 }
 
 bool tide__cli_incomplete(void)

@@ -22,25 +22,26 @@ static const tide_loss_kind kinds[] = {
 	{ "missing_slots", "ring slots missing from the file: %s", .part = true },
 	{ "truncated_at", "the file is truncated at byte %s%t; everything before it was read",
 	  .place = true, .why = "damage", .covered_by = { "compressed_at" },
-	  .before = "truncated_at_byte", .part = true },
-	{ "truncated_traces", "truncated traces: %s", .part = true },
-	{ "corrupt_traces", "damaged traces: %s", .part = true },
+	  .before = "truncated_at_byte", .part = true, .damaged = true },
+	{ "truncated_traces", "truncated traces: %s", .part = true, .damaged = true },
+	{ "corrupt_traces", "damaged traces: %s", .part = true, .damaged = true },
 	{ "compressed_at",
 	  "the compressed data cannot be read from byte %s on%t; everything before it "
 	  "was read",
-	  .place = true, .why = "compressed_input", .before = "compressed_at_byte", .part = true },
+	  .place = true, .why = "compressed_input", .before = "compressed_at_byte", .part = true,
+	  .damaged = true },
 	{ "compressed_traces", "traces whose compressed data cannot be read to the end: %s",
-	  .part = true },
+	  .part = true, .damaged = true },
 	{ "corrupt_at", "the file is damaged at byte %s%t; everything before it was read",
-	  .place = true, .why = "damage", .part = true },
+	  .place = true, .why = "damage", .part = true, .damaged = true },
 	{ "gap_at", "the file is damaged at byte %s%t; everything before and after it was read",
-	  .place = true, .why = "gap_damage", .part = true },
+	  .place = true, .why = "gap_damage", .part = true, .damaged = true },
 	{ "gap_bytes", "damaged bytes skipped: %s" },
 	{ "head", "%s" },
 	{ "not_closed",
 	  "the recording was not closed and there is no ring file beside it: its last "
 	  "events are missing",
-	  .covered_by = { "compressed_at" }, .part = true },
+	  .covered_by = { "compressed_at" }, .part = true, .damaged = true },
 	{ "repeated_chunks", "chunks left out because they repeat others: %s" },
 	{ "unknown_chunks", "chunks of an unknown kind, skipped: %s" },
 	{ "unknown_records", "records of an unknown kind, skipped: %s" },
@@ -187,6 +188,20 @@ bool tide__loss_is_place(const char *key)
 {
 	const tide_loss_kind *k = tide__loss_kind_of(key);
 	return k && k->place;
+}
+
+bool tide__loss_is_damage(const char *key)
+{
+	static const char end[] = "_traces";
+	const tide_loss_kind *k = tide__loss_kind_of(key);
+	size_t n = strlen(key), tail = sizeof end - 1;
+	char place[64];
+	if (!k && n > tail && n < sizeof place && !strcmp(key + n - tail, end)) {
+		memcpy(place, key, n - tail);
+		memcpy(place + n - tail, "_at", 4);
+		k = tide__loss_kind_of(place);
+	}
+	return k && k->damaged;
 }
 
 bool tide__lacks_part(const tide_model *m)

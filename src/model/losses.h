@@ -17,7 +17,8 @@ typedef struct tide_loss_kind {
 	const char *why;  /* key of the loss that has the reason; NULL = none */
 	const char *covered_by[3]; /* keys of losses whose sentence includes this one */
 	const char *before;	   /* its key in the last version; NULL = the same */
-	bool part; /* a part of the run is missing: totals and peaks may be too low */
+	bool part;    /* a part of the run is missing: totals and peaks may be too low */
+	bool damaged; /* the file is cut off or damaged */
 } tide_loss_kind;
 
 /* One loss of a trace: `key` without "loss."; its value is the text of n bytes, or the number if n
@@ -40,6 +41,9 @@ const tide_loss_kind *tide__loss_kind_at(size_t i);
 const tide_loss_kind *tide__loss_kind_of(const char *key);
 /* Returns true if a key's value is a byte offset. */
 bool tide__loss_is_place(const char *key);
+/* Returns true if a key, or its count over traces ("truncated_at", "truncated_traces"), says that a
+ * file is cut off or damaged. */
+bool tide__loss_is_damage(const char *key);
 /* Returns true if a part of the run is missing from the trace. */
 bool tide__lacks_part(const tide_model *m);
 

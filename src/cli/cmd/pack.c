@@ -16,7 +16,7 @@ static const tide_option options[] = {
 static int run(const tide_args *a)
 {
 	return tide__cli_rewrite(a, &a->opt[O_OUTPUT], ".packed.tide", (int)a->opt[O_LEVEL].num,
-				 a->opt[O_NAMES].set, a->opt[O_JSON].set);
+				 a->opt[O_NAMES].set, true, a->opt[O_JSON].set);
 }
 
 const tide_command tide__cmd_pack = {

@@ -11,7 +11,7 @@ static const tide_option options[] = {
 
 static int run(const tide_args *a)
 {
-	return tide__cli_rewrite(a, &a->opt[O_OUTPUT], ".recovered.tide", -1, false,
+	return tide__cli_rewrite(a, &a->opt[O_OUTPUT], ".recovered.tide", -1, false, false,
 				 a->opt[O_JSON].set);
 }
 

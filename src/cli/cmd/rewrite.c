@@ -138,7 +138,7 @@ static tide_code add_names(const char *out, int level, tide_rewrite *w, tide_err
 }
 
 int tide__cli_rewrite(const tide_args *a, const tide_value *output, const char *ending, int level,
-		      bool names, bool json)
+		      bool names, bool tells, bool json)
 {
 	char out[PATH_MAX];
 	const char *in = a->files[0];
@@ -150,5 +150,7 @@ int tide__cli_rewrite(const tide_args *a, const tide_value *output, const char *
 	if (names && add_names(out, level, &w, &err))
 		return tide__cli_fail(out, &err);
 	report(a, out, &w, json);
-	return tide__cli_finish(a);
+	int rc = tide__cli_finish(a);
+	bool lacks = w.gaps.n || (w.damage.code && !(w.cut_short && w.rings));
+	return !rc && tells && lacks ? 4 : rc;
 }

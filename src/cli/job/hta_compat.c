@@ -92,6 +92,8 @@ static bool take(const tide_args *a, tide_compat_job *job, const char *path, boo
 	tide_code rc = tide__load(
 		path, &(tide_load_options){ .what = TIDE_WANT_SPANS | TIDE_WANT_RAW }, &m, &err);
 	if (rc == TIDE_OK)
+		tide__cli_remember(m);
+	if (rc == TIDE_OK)
 		rc = keep_losses(job, m) ? analyze(job, r, m, keep_last, &err) : tide__nomem(&err);
 	tide__model_free(m);
 	if (rc == TIDE_OK)

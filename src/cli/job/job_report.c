@@ -101,6 +101,8 @@ static tide_code load(const char *path, tide_model **m, tide_hta **h, tide_error
 	const tide_load_options opt = { .what = tide__cli_page_wants(path) };
 	tide_code rc = tide__load(path, &opt, m, err);
 	if (rc == TIDE_OK)
+		tide__cli_remember(*m);
+	if (rc == TIDE_OK)
 		rc = tide__hta_analyze(*m, NULL, h, err);
 	if (rc == TIDE_OK && (*h)->h.rank < 0 && tide__rank_in_name(path) >= 0) {
 		(*h)->h.rank = tide__rank_in_name(path);

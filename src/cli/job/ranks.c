@@ -354,6 +354,7 @@ int tide__ranks_run(const tide_args *a, const tide_ranks_work *w, tide_hta_job *
 	tide__ranks_free(&f);
 	if (rc == TIDE_OK && job->n_ranks) {
 		tell_unused(w, job->sum);
+		tide__cli_remember_ranks(job);
 		*out = job;
 		return 0;
 	}

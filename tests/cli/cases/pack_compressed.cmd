@@ -5,7 +5,7 @@ for z in gz zst; do
 	tidemark pack train.tide.$z -o p.tide --json | grep -v bytes_; tidemark recover p.tide -o r.tide > note; cmp train.tide r.tide && echo same
 	head -c 1000 train.tide.$z > cut.tide.$z; rm p.tide
 	tidemark recover cut.tide.$z && tidemark peak cut.recovered.tide | grep ^note
-	tidemark pack cut.tide.$z -o p.tide > note && tidemark peak p.tide | grep ^note
+	tidemark pack cut.tide.$z -o p.tide > note; echo "pack $?"; [ -e p.tide ] && tidemark peak p.tide | grep ^note
 	head -c 40 train.tide.$z > head.tide.$z; tidemark recover head.tide.$z; tidemark pack head.tide.$z
 	cp train.tide.$z bad.tide.$z; printf '\x99\x99\x99\x99\x99' | dd of=bad.tide.$z bs=1 seek=60 conv=notrunc status=none
 	tidemark recover bad.tide.$z; tidemark pack bad.tide.$z
