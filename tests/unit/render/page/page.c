@@ -253,7 +253,7 @@ static void all_findings(void **state)
 	tide__json_object(&j);
 	assert_true(tide__page_write_findings(&j, m, &opt, &err));
 	fclose(out);
-	static const char *const wants[] = { "\"out of memory\"", "GPU idle", "\"activations\"",
+	static const char *const wants[] = { "\"Out of memory\"", "GPU idle", "\"activations\"",
 					     "\"untried\":false" };
 	for (size_t i = 0; i < 4; i++)
 		if (!strstr(text, wants[i]))
