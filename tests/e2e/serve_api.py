@@ -422,11 +422,11 @@ def files_change(folder):
         wait_for("a file gone", lambda: s.ask(f"/api/recordings/{rid}")[0] == 404)
 
 
-def run_trace(path, start_us, peak, step_us, device="Some GPU"):
+def run_trace(path, start_us, peak, step_us, device="Some GPU", args_="--lr 1"):
     """Two steps of train.py that allocate `peak` bytes on a device."""
     memory = {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 7, "tid": 7, "s": "t"}
     args = {"Device Type": 1, "Device Id": 0, "Addr": 4096, "Total Reserved": peak}
-    events = [{"ph": "M", "name": "process_name", "pid": 7, "tid": 0, "args": {"name": "python3 /home/ml/train.py --lr 1"}}]
+    events = [{"ph": "M", "name": "process_name", "pid": 7, "tid": 0, "args": {"name": f"python3 /home/ml/train.py {args_}"}}]
     events += [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{i}", "pid": 7, "tid": 7, "ts": start_us + i * step_us, "dur": step_us} for i in (0, 1)]
     events.append(memory | {"ts": start_us + 5, "args": args | {"Bytes": peak, "Total Allocated": peak}})
     events.append(memory | {"ts": start_us + 50, "args": args | {"Bytes": -peak, "Total Allocated": 0}})
@@ -514,6 +514,26 @@ def runs(folder):
         assert (last["tags"], last["note"]) == (["theirs"], "ours"), last
     asked.add("/api/runs/{id}/note")
     foreign_notes(folder)
+
+
+def arguments(folder):
+    """Only runs with equal arguments are compared; the name of the recording in them does not count, the end of long ones does."""
+    mib = 1 << 20
+    folder.mkdir()
+    long = " ".join(f"--option{i} value" for i in range(40))
+    ways = ["--batch 1 -o x/a0.json", "--batch 9 -o x/a1.json", "--batch 1 -o y/a2.json", f"{long} 1", f"{long} 2", f"{long} 1"]
+    for i, words in enumerate(ways):
+        run_trace(folder / f"a{i}.json", 1_700_000_000_000_000 + i * 1_000_000, (100 + 50 * i) * mib, 1000, args_=words)
+    with Server(folder) as s:
+        v = wait_for("the index", lambda: (lambda v: v if not v["pending"] else None)(check(s, "/api/runs")))
+        rows = {r["name"]: r for r in v["runs"]}
+        before = {n: next((b["name"] for b in rows.values() if b["id"] == r["before"]), None) for n, r in rows.items()}
+        assert before == {"a0.json": None, "a1.json": None, "a2.json": "a0.json", "a3.json": None, "a4.json": None, "a5.json": "a3.json"}, before
+        assert [rows[f"a{i}.json"]["regression"] for i in range(6)] == [False, False, True, False, False, True]
+        assert rows["a0.json"]["arguments"] == "--batch 1 -o" and rows["a1.json"]["arguments"] == "--batch 9 -o"
+        texts = [rows[f"a{i}.json"]["arguments"] for i in (3, 4, 5)]
+        assert texts[0] == texts[2] != texts[1] and all(t.startswith(long[:200]) and len(t) < 256 for t in texts), texts
+        assert [t["id"] for t in v["groups"][0]["trend"]] == [rows["a3.json"]["id"], rows["a5.json"]["id"]]
 
 
 def foreign_notes(folder):
@@ -620,6 +640,7 @@ def main():
         runs(pathlib.Path(folder))
         sessions_are_one_row(pathlib.Path(folder) / "sessions")
         compile_logs(pathlib.Path(folder) / "logs")
+        arguments(pathlib.Path(folder) / "arguments")
     memory_is_bounded()
     assert asked == set(DOC["paths"]), f"never asked: {set(DOC['paths']) - asked}"
 

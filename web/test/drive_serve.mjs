@@ -6,9 +6,9 @@
 //   LIVE_WRITER=PROGRAM node drive_serve.mjs PROGRAM SOURCE [FOLDER FOR PICTURES]
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { blank, launch, open } from './chromium.mjs';
 import { go, picture, redrawn, settle, shot, soon } from './driver.mjs';
@@ -227,6 +227,39 @@ async function phone(page) {
   assert.deepEqual(wide, []);
   assert.deepEqual(await page.locator('th').allInnerTexts(), ['Name', 'Peak', 'Step']);
   assert.match(await page.locator('tr:has-text("run2.json")').innerText(), /120\.0 MiB ▲\s+1\.300 ms ▲/);
+}
+
+/** Runs with different arguments are not compared; the column shows the differing words, and checkboxes are always in sight. */
+async function argumentsOfRuns(context) {
+  const gpt = join(dirname(program), '../examples/gpt');
+  if (!existsSync(gpt)) return;
+  const own = mkdtempSync(join(tmpdir(), 'tidemark-arguments-'));
+  for (const [i, batch] of ['2', '2', '3'].entries()) execFileSync(gpt, ['--steps', '3', '--batch', batch, '-o', join(own, `g${i}.tide`)], { stdio: 'ignore' });
+  const s = await server(own, '--no-token');
+  try {
+    const { page, troubles } = await blank(context);
+    await page.goto(s.url);
+    await page.waitForSelector('th:has-text("Arguments")');
+    const at = (await page.locator('th').allInnerTexts()).indexOf('Arguments');
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 3 && !/looked at/.test(document.body.innerText));
+    const rows = await page.locator('tbody tr').evaluateAll((list, k) => list.map((r) => [r.cells[0].innerText.trim(), r.cells[k].innerText]), at);
+    assert.deepEqual(rows.sort(), [['g0.tide', '--batch 2'], ['g1.tide', '--batch 2'], ['g2.tide', '--batch 3']]);
+    assert.doesNotMatch(await page.locator('tr:has-text("g2.tide")').innerText(), /▲|▼/, 'other arguments are not compared');
+    await page.setViewportSize({ width: 900, height: 700 });
+    await page.locator('.scroll').evaluate((e) => (e.scrollLeft = 1e6));
+    for (const width of [900, 390]) {
+      await page.setViewportSize({ width, height: 700 });
+      const box = await page.locator('input[type=checkbox]').first().boundingBox();
+      assert.ok(box && box.x >= 0 && box.x + box.width < width, `a checkbox in sight at ${width}`);
+    }
+    for (const n of [0, 1]) await page.locator('input[type=checkbox]').nth(n).click();
+    assert.ok(await page.locator('button:text-is("Compare")').isEnabled());
+    assert.deepEqual(troubles, []);
+    await page.close();
+    await s.end();
+  } finally {
+    rmSync(own, { recursive: true, force: true });
+  }
 }
 
 /** Every tab has the same text as the report of the same file. */
@@ -511,6 +544,7 @@ try {
   assert.match(await page.locator('.error').innerText(), /cannot be shown/);
   await page.close();
   await s.end();
+  await argumentsOfRuns(context);
   console.log('ok');
 } finally {
   for (const c of children) c.kill('SIGKILL');

@@ -66,13 +66,58 @@ static const char *program_word(const char *command, size_t len, size_t *n)
 	return python && module ? module : command;
 }
 
-static void name_program(const tide_model *m, char *out, size_t room)
+/* Returns whether a word of a command names the file of the recording: "run.tide", "out/run.tide",
+ * "--trace=run.tide". */
+static bool names_file(const char *word, size_t n, const char *file)
 {
-	for (size_t p = 1; p < m->processes.n && !out[0]; p++) {
-		size_t n, k;
+	size_t k = strlen(file);
+	return k && n >= k && !strncmp(word + n - k, file, k) &&
+	       (n == k || strchr("/=", word[n - k - 1]));
+}
+
+/* Copies the words of `args`, n bytes, a blank between them. If they do not fit, their beginning
+ * and a hash (FNV-1a) of all of them, so that different arguments have different texts. */
+static void copy_arguments(tide_run_summary *out, const char *args, size_t n, const char *file)
+{
+	enum { ROOM = sizeof out->arguments, HASHED = 21 };
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	char text[ROOM + 1] = "";
+	size_t used = 0, k;
+	for (size_t i = 0; i < n; i += k + 1) {
+		k = strcspn(args + i, " ");
+		k = k < n - i ? k : n - i;
+		if (!k || names_file(args + i, k, file))
+			continue;
+		for (size_t b = 0; b <= k; b++) { /* with a blank behind it */
+			char c = b < k ? args[i + b] : ' ';
+			hash = (hash ^ (unsigned char)c) * UINT64_C(0x100000001b3);
+			if (used < ROOM)
+				text[used++] = c;
+		}
+	}
+	if (used && used < ROOM) {
+		copy(out->arguments, ROOM, text, used - 1);
+		return;
+	}
+	if (!used)
+		return;
+	memcpy(text + ROOM - HASHED, "... ", 4);
+	for (size_t i = ROOM - HASHED + 4; i < ROOM - 1; i++, hash >>= 4)
+		text[i] = "0123456789abcdef"[hash & 15];
+	copy(out->arguments, ROOM, text, ROOM - 1);
+}
+
+static void name_program(const tide_model *m, tide_run_summary *out)
+{
+	size_t n, k, skip;
+	const char *file = m->path ? base_name(m->path, strlen(m->path), &n) : "";
+	for (size_t p = 1; p < m->processes.n && !out->program[0]; p++) {
 		const char *c = tide__text(m, m->processes.command[p], &n);
-		const char *word = program_word(c, n, &k), *name = base_name(word, k, &n);
-		copy(out, room, name, n);
+		const char *word = program_word(c, n, &k), *name = base_name(word, k, &skip);
+		copy(out->program, sizeof out->program, name, skip);
+		skip = (size_t)(word - c) + k;
+		if (k && skip < n)
+			copy_arguments(out, c + skip, n - skip, file);
 	}
 }
 
@@ -210,7 +255,7 @@ tide_code tide__run_summarize(const tide_model *m, tide_run_summary *out, tide_e
 	out->busy_ppm = out->rank = out->compile_ns = out->graph_breaks = -1;
 	if (m->format)
 		copy(out->format, sizeof out->format, m->format, strlen(m->format));
-	name_program(m, out->program, sizeof out->program);
+	name_program(m, out);
 	name_session(m, out->program, sizeof out->program);
 	for (size_t p = 1; p < m->processes.n && out->rank < 0; p++)
 		out->rank = m->processes.rank[p];

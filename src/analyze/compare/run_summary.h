@@ -12,8 +12,10 @@ enum { TIDE_RUN_SPARK = 48 };
 typedef struct tide_run_summary { /* -1 = unknown */
 	char format[16];
 	char program
-		[128];	  /* script or program without its folders; "" = unknown. "train.py: step" =
+		[128]; /* script or program without its folders; "" = unknown. "train.py: step" =
 			    * session "step" of a profiler */
+	char arguments[256]; /* words after the program's; without the file of the recording, whose
+			      * name differs from run to run. Long ones end with a hash of all */
 	char device[64];  /* model of the device with the highest peak, else of the first one with
 			    * work; without a model its kind and number */
 	int64_t start_ns; /* Unix time */

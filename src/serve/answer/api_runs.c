@@ -181,6 +181,7 @@ static void put_item(tide_json *j, const item *x, const limits *l, const item *e
 	tide__json_kbool(j, "unreadable", u->failed);
 	tide__json_kstr(j, "format", k && s->format[0] ? s->format : NULL);
 	tide__json_kstr(j, "program", k && s->program[0] ? s->program : NULL);
+	tide__json_kstr(j, "arguments", k && s->program[0] ? s->arguments : NULL);
 	tide__json_kstr(j, "device", k && s->device[0] ? s->device : NULL);
 	maybe(j, "start_ns", k, s->start_ns);
 	maybe(j, "duration_ns", k, s->duration_ns);

@@ -20,6 +20,7 @@ int tide__run_order(const tide_run_item *a, const tide_run_item *b)
 {
 	const tide_run_summary *x = &a->run->s, *y = &b->run->s;
 	int c = strcmp(x->program, y->program);
+	c = c ? c : strcmp(x->arguments, y->arguments);
 	c = c ? c : strcmp(x->device, y->device);
 	c = c ? c : strcmp(x->format, y->format);
 	return c ? c : (x->rank > y->rank) - (x->rank < y->rank);

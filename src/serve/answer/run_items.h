@@ -32,7 +32,8 @@ void tide__run_exports_json(tide_json *j, const tide_run_item *v, size_t n, cons
 bool tide__run_groups_json(tide_json *j, const tide_run_item *v, size_t n);
 
 /* Functions of both lists. */
-/* Orders runs by program, device, format and rank. Returns 0 if two runs can be compared. */
+/* Orders runs by program, arguments, device, format and rank. Returns 0 if two runs can be
+ * compared. */
 int tide__run_order(const tide_run_item *a, const tide_run_item *b);
 void tide__run_change_json(tide_json *j, const char *key, int64_t before, int64_t now);
 const char *tide__run_name(const tide_rec *r); /* of its file, without the folder */

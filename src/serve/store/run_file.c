@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 
-#define VERSION 4 /* of tide_run_summary: figures of other versions are computed again */
+#define VERSION 5 /* of tide_run_summary: figures of other versions are computed again */
 
 struct tide_run_file {
 	sqlite3 *db;
@@ -54,6 +54,7 @@ static bool read_rows(sqlite3 *db, bool (*take)(void *user, const tide_run_row *
 			memcpy(&r.s, figures, sizeof r.s);
 			r.s.format[sizeof r.s.format - 1] = r.s.program[sizeof r.s.program - 1] = 0;
 			r.s.device[sizeof r.s.device - 1] = 0;
+			r.s.arguments[sizeof r.s.arguments - 1] = 0;
 			if (r.s.n_spark > TIDE_RUN_SPARK)
 				r.s.n_spark = 0;
 			r.size = sqlite3_column_int64(s, 1);

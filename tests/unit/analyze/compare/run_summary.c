@@ -67,6 +67,31 @@ static void test_program(void **state)
 	tide__model_free(m);
 }
 
+/* Words after the program's; the recording's own file differs from run to run. */
+static void test_arguments(void **state)
+{
+	static const struct {
+		const char *command, *arguments;
+	} rows[] = { { "python3 train.py --lr 1  --wd 2 ", "--lr 1 --wd 2" },
+		     { "python3 train.py", "" },
+		     { "./gpt --steps 3 -o /tmp/run.tide", "--steps 3 -o" },
+		     { "./gpt run.tide --trace=out/run.tide xrun.tide", "xrun.tide" },
+		     { "python3 -m models.train --lr 1", "--lr 1" },
+		     { "python3 -c 1", "" } };
+	tide_model *m = some_model(3, 30, 20);
+	char *path = m->path;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		tide_run_summary s;
+		m->processes.command[1] = tide__intern(m, rows[i].command);
+		m->path = (char *)(uintptr_t) "runs/run.tide";
+		summarize(m, &s);
+		if (strcmp(s.arguments, rows[i].arguments))
+			fail_msg("%s: '%s'", rows[i].command, s.arguments);
+	}
+	m->path = path;
+	tide__model_free(m);
+}
+
 /* Without memory events the device is the one that worked. */
 static void test_device(void **state)
 {
@@ -139,10 +164,10 @@ static void test_no_clock(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_session),
-					    cmocka_unit_test(test_no_clock),
-					    cmocka_unit_test(test_partial),
-					    cmocka_unit_test(test_program),
-					    cmocka_unit_test(test_device) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_session),	  cmocka_unit_test(test_no_clock),
+		cmocka_unit_test(test_partial),	  cmocka_unit_test(test_program),
+		cmocka_unit_test(test_arguments), cmocka_unit_test(test_device)
+	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -114,10 +114,18 @@ const main = (all: Runs, small: boolean) => [
   }),
 ];
 
+/** Returns a function to the words of a run's arguments in which these runs differ, each with the option before it. */
+function differing(rows: readonly Run[]): (r: Run) => string {
+  const all = rows.filter((r) => r.arguments).map((r) => r.arguments!.split(' '));
+  const same = (i: number) => all.every((w) => w[i] === all[0][i]);
+  return (r) => (r.arguments ?? '').split(' ').filter((word, i) => !same(i) || (word[0] === '-' && !same(i + 1))).join(' ') || '–';
+}
+
 /** Columns for wide screens, in order of importance: the last ones may need scrolling. */
 const figures = (all: Runs, edit: (r: Run) => void, rows: readonly Run[]) => [
   { key: 'When', title: 'When', value: began, text: when },
   ...(new Set(rows.map((r) => r.program)).size > 1 ? [col<Run>('Program', (r) => r.program ?? '–')] : []),
+  ...(new Set(rows.map((r) => `${r.program} ${r.arguments}`)).size > new Set(rows.map((r) => r.program)).size ? [col<Run>('Arguments', (r) => r.arguments ?? '', undefined, { text: differing(rows) })] : []),
   col<Run>('Kind', (r) => r.format ?? '–'),
   col<Run>('Device', (r) => r.device ?? '–'),
   col<Run>('Memory', (r) => known(r.peak_bytes), undefined, { show: (r) => <Spark of={r.spark} />, text: () => '' }),
@@ -171,7 +179,7 @@ export function Recordings() {
       wide: true,
       show: (r) => (
         <>
-          {!small && <input type="checkbox" aria-label={`compare ${r.name}`} tabIndex={-1} checked={!!two?.includes(r.id)} onClick={(e) => { e.stopPropagation(); tick(r); }} />}{' '}
+          <input type="checkbox" aria-label={`compare ${r.name}`} tabIndex={-1} checked={!!two?.includes(r.id)} onClick={(e) => { e.stopPropagation(); tick(r); }} />{' '}
           {two ? middle(r.name, long(r)) : <a href={`/r/${r.id}`} tabIndex={-1} onClick={(e) => e.stopPropagation()}>{middle(r.name, long(r))}</a>}
           {small && (r.state === 'failed' || r.unreadable) && <span class="worse" title="cannot be read"> !</span>}
           {small && r.writer === 'running' && <span class="live running">live</span>}

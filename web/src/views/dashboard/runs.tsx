@@ -12,6 +12,7 @@ export interface Run extends Recording {
   unreadable: boolean; // the index could not read it
   format: string | null;
   program: string | null;
+  arguments: string | null; // of the program
   device: string | null;
   start_ns: number | null;
   duration_ns: number | null;
@@ -157,11 +158,11 @@ function Trend({ title, runs, value, text, change, most }: { title: string; runs
 export function Trends({ runs, all }: { runs: Run[]; all: Runs }) {
   const [newest] = runs;
   if (!newest) return null;
-  const oldest = runs.filter((r) => r.device === newest.device && r.format === newest.format && r.rank === newest.rank).reverse();
+  const oldest = runs.filter((r) => r.arguments === newest.arguments && r.device === newest.device && r.format === newest.format && r.rank === newest.rank).reverse();
   const others = runs.length - oldest.length;
   return (
     <div class="trends">
-      {others > 0 && <p class="soft hint">{[newest.device, newest.format, newest.rank !== null && `rank ${newest.rank}`].filter(Boolean).join(', ')}: {oldest.length} of {runs.length} runs, as the newest one.</p>}
+      {others > 0 && <p class="soft hint">{[newest.arguments, newest.device, newest.format, newest.rank !== null && `rank ${newest.rank}`].filter(Boolean).join(', ')}: {oldest.length} of {runs.length} runs, as the newest one.</p>}
       <Trend title="Peak" runs={oldest} value={(r) => r.peak_bytes} text={bytes} change={(r) => r.peak_change_pct} most={limit(all.fail_if, 'peak')} />
       <Trend title="Step time" runs={oldest} value={(r) => r.step_ns} text={ns} change={(r) => r.step_change_pct} most={limit(all.fail_if, 'step')} />
     </div>
