@@ -87,11 +87,16 @@ def slow(path):
 
 def of_a_device(folder):
     path = DATA / "kineto_compiled_infer.json.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as f:
+        (folder / "lines.json").write_text(json.dumps(json.load(f), indent=1))  # one number a line
+    with Server(folder / "lines.json") as s:
+        lines = s.json("/api/profiler/roofline")
     with Server(path) as s:
         got = s.json("/api/profiler/roofline")
         given = s.json("/api/profiler/roofline?peak_tflops=500.5&memory_bandwidth_gb_s=1000")
         for wrong in ("peak_tflops=x", "peak_tflops=-1", "memory_bandwidth_gb_s=1e3"):
             assert s.ask(f"/api/profiler/roofline?{wrong}")[0] == 400, wrong
+    assert lines["baseline_points"] == got["baseline_points"] and lines["benchmark_details"] == got["benchmark_details"], lines
     want = slow(path)
     points = {(p["name"], p["input_dims"]): p for p in got["baseline_points"] if p["name"] in ("aten::mm", "aten::addmm")}
     assert len(points) == len(want) > 2, (len(points), len(want))

@@ -21,13 +21,12 @@ typedef struct shapes {
 
 static const char *blanks(const char *s)
 {
-	while (*s == ' ')
+	while (*s == ' ' || *s == '\n' || *s == '\t' || *s == '\r')
 		s++;
 	return s;
 }
 
-/* Reads a list of numbers >= 0, "[1, 2]". Returns its end; NULL if it is not a list, or too long.
- * */
+/* Reads a list of numbers >= 0, "[1, 2]". Returns its end; NULL if it is not a list, or too long. */
 static const char *read_list(const char *s, shape *out)
 {
 	out->n = 0;

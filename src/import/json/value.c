@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "import/kineto/kineto_impl.h"
+#include "import/json/compact.h"
 #include "import/json/number.h"
 #include "import/json/value.h"
 
@@ -64,6 +65,13 @@ size_t tide__kineto_parse_object(kin_parser *c, size_t p, kin_member *member, vo
 kin_text *tide__kineto_slice_text(kin_parser *c, kin_slice v)
 {
 	const char *s = c->s.b + v.at;
+	if (v.type == '[' || v.type == '{') {
+		size_t n = tide__json_compact(s, v.n, NULL, 0);
+		if (!TIDE_ROOM(c->scratch, c->room, n))
+			return NULL;
+		tide__json_compact(s, v.n, c->scratch, n);
+		return tide__kineto_text(&c->texts, c->scratch, n);
+	}
 	if (v.type != '"' || !c->s.slashes || !memchr(s, '\\', v.n))
 		return tide__kineto_text(&c->texts, s, v.n);
 	if (!TIDE_ROOM(c->scratch, c->room, v.n))

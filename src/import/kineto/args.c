@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/json/compact.h"
 #include "import/kineto/event.h"
 #include "import/json/value.h"
 
@@ -67,28 +68,6 @@ static inline void take_number(kin_parser *c, kin_event *e, kin_key k, const kin
 
 enum { SHAPE_MOST = 1000 }; /* bytes of an argument that is kept as text */
 
-enum { LIST_MOST = 64 };
-
-/* Adds a short list of numbers in one notation, "[128, 1, 1]", for any writer. */
-static bool add_list(kin_parser *c, kin_text *key, const kin_slice *v)
-{
-	char text[LIST_MOST * 2];
-	size_t n = 0;
-	for (size_t i = 0; i < v->n; i++) {
-		char b = c->s.b[v->at + i];
-		if (kin_is_ws(b))
-			continue;
-		text[n++] = b;
-		if (b == ',')
-			text[n++] = ' ';
-	}
-	kin_attr *a = key ? KIN_PUSH(c->out, attrs) : NULL;
-	if (!a)
-		return kin_oom(c);
-	*a = (kin_attr){ .key = key, .text = tide__kineto_text(&c->texts, text, n) };
-	return a->text || kin_oom(c);
-}
-
 /* Adds shapes and similar arguments, on request. A very long one is replaced by its length. */
 static bool take_shape(kin_parser *c, const kin_event *e, unsigned k, const kin_slice *v)
 {
@@ -100,14 +79,15 @@ static bool take_shape(kin_parser *c, const kin_event *e, unsigned k, const kin_
 	if (!(e->cat < 31 && cats >> e->cat & 1))
 		return true;
 	kin_text *key = tide__kineto_text(&c->texts, text, strlen(text));
-	if (v->type == '[' && v->n < LIST_MOST && !memchr(c->s.b + v->at, '"', v->n))
-		return add_list(c, key, v);
-	if (v->n <= SHAPE_MOST)
+	size_t len = v->type == '[' || v->type == '{'
+			     ? tide__json_compact(c->s.b + v->at, v->n, NULL, 0)
+			     : v->n;
+	if (len <= SHAPE_MOST)
 		return add_attr(c, key, false, *v);
 	kin_attr *a = key ? KIN_PUSH(c->out, attrs) : NULL;
 	if (!a)
 		return kin_oom(c);
-	int n = snprintf(many, sizeof many, "(%u bytes)", (unsigned)v->n);
+	int n = snprintf(many, sizeof many, "(%zu bytes)", len);
 	*a = (kin_attr){ .key = key, .text = tide__kineto_text(&c->texts, many, (size_t)n) };
 	return a->text || kin_oom(c);
 }

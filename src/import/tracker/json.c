@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "import/json/compact.h"
 #include "import/json/value.h"
 #include "import/tracker/tracker_impl.h"
 
@@ -217,10 +218,17 @@ tide_str tide__tracker_intern(trk *t, kin_slice v)
 	return s;
 }
 
-tide_str tide__tracker_intern_raw(trk *t, kin_slice v)
+tide_str tide__tracker_intern_shape(trk *t, kin_slice v)
 {
-	tide_str s = v.n ? tide__intern_n(t->m, t->c.s.b + v.at, v.n) : (tide_str){ 0 };
-	if (!s.i && v.n)
+	enum { SHAPE_MOST = 1000 };
+	char text[SHAPE_MOST];
+	if (v.type != '[' && v.type != '{')
+		return (tide_str){ 0 };
+	size_t n = tide__json_compact(t->c.s.b + v.at, v.n, text, SHAPE_MOST);
+	if (n <= 2 || n > SHAPE_MOST) /* empty, or no shape */
+		return (tide_str){ 0 };
+	tide_str s = tide__intern_n(t->m, text, n);
+	if (!s.i)
 		tide__tracker_nomem(t);
 	return s;
 }

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "import/tracker/tracker_impl.h"
 
-enum { SHAPE_MOST = 1000, LANES_MOST = 4096 };
+enum { LANES_MOST = 4096 };
 #define MB INT64_C(1048576)
 
 /* ---- moments ---- */
@@ -90,10 +90,11 @@ static void attr(trk *t, uint32_t span, const char *key, tide_str text, int64_t 
 
 static void attr_text(trk *t, uint32_t span, const char *key, kin_slice v)
 {
+	tide_str text;
 	if (v.type == '"' && v.n)
 		attr(t, span, key, tide__tracker_intern(t, v), 0);
-	else if ((v.type == '[' || v.type == '{') && v.n > 2 && v.n <= SHAPE_MOST)
-		attr(t, span, key, tide__tracker_intern_raw(t, v), 0);
+	else if ((text = tide__tracker_intern_shape(t, v)).i)
+		attr(t, span, key, text, 0);
 }
 
 static void attr_number(trk *t, uint32_t span, const char *key, kin_slice v, int64_t scale)

@@ -4,7 +4,6 @@
  * document lists only in part or not at all. */
 #include "import/tracker/tracker_impl.h"
 
-enum { SHAPES_MOST = 1000 };
 #define MB INT64_C(1048576)
 
 static int64_t number(const trk *t, kin_slice v, int64_t scale)
@@ -50,8 +49,8 @@ static bool pytorch_op(trk *t, kin_slice op)
 	x->device_ns[row] = number(t, v[CUDA], 1000);
 	x->host_bytes[row] = number(t, v[CPU_MB], MB);
 	x->device_bytes[row] = number(t, v[CUDA_MB], MB);
-	if (v[SHAPES].type == '[' && v[SHAPES].n > 2 && v[SHAPES].n <= SHAPES_MOST)
-		x->shapes[row] = tide__tracker_intern_raw(t, v[SHAPES]);
+	if (v[SHAPES].type == '[')
+		x->shapes[row] = tide__tracker_intern_shape(t, v[SHAPES]);
 	return t->rc == TIDE_OK;
 }
 

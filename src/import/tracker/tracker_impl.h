@@ -103,8 +103,9 @@ bool tide__tracker_parse_number(const trk *t, kin_slice v, int64_t scale, int64_
 bool tide__tracker_parse_iso(const trk *t, kin_slice v, int64_t *ns, bool *zoned);
 /* Interns a text; 0 for null and other values. */
 tide_str tide__tracker_intern(trk *t, kin_slice v);
-/* Interns any value's JSON. */
-tide_str tide__tracker_intern_raw(trk *t, kin_slice v);
+/* Interns the JSON of a list or an object in one notation; 0 for other values, and for one that is
+ * empty or too long for a shape. */
+tide_str tide__tracker_intern_shape(trk *t, kin_slice v);
 /* Record damage at byte p, or that memory ran out. Both return false. */
 bool tide__tracker_fail(trk *t, size_t p);
 bool tide__tracker_nomem(trk *t);
