@@ -39,8 +39,10 @@ enum { /* hints: an importer may skip unwanted data to save memory, but must not
 	       16, /* Kineto only, never implied by 0: span_raw, and the fact kineto.ts0_ns (raw
 			     * ts of t = 0) */
        TIDE_WANT_SHAPES =
-	       32, /* Kineto only, never implied by 0: shapes, types and scalars of ops, launch
-				* figures of kernels as attributes (KIN_SHAPES in kineto/words.h) */
+	       32, /* Kineto only, never implied by 0: shapes, types and scalars of ops as
+				* attributes (KIN_SHAPES in kineto/keywords.h) */
+       TIDE_WANT_LAUNCH = 64, /* Kineto only: grid, block, registers and shared memory of kernels as
+				* attributes (KIN_LAUNCH in kineto/keywords.h) */
 };
 
 struct tide_source;

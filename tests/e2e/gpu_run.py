@@ -149,7 +149,7 @@ def main() -> int:
         rows = {r["name"]: r for r in ask("kernels", file).get("kernels", [])}
         check("kernels, demangled", {n: r.get("count") for n, r in rows.items()} == {"add(float*, float*, int)": 50, "gemm": 50, "Memcpy HtoD (Pageable -> Device)": 1}, rows)
         launch = {k: rows.get("gemm", {}).get(k) for k in ("grid", "block", "registers_per_thread", "shared_memory_bytes", "device")}
-        check("figures of a launch", launch == {"grid": "[4, 1, 1]", "block": "[256, 1, 1]", "registers_per_thread": 32, "shared_memory_bytes": 0, "device": 0}, launch)
+        check("figures of a launch", launch == {"grid": [4, 1, 1], "block": [256, 1, 1], "registers_per_thread": 32, "shared_memory_bytes": 0, "device": 0}, launch)
         text = json.dumps(ask("timeline", file))
         check("timeline", "gpu" in text.lower(), text)
         hta = json.dumps(ask("hta", file))

@@ -26,6 +26,7 @@ from tidemark import _home
 from tidemark import _native as native
 
 FOLDER = tempfile.mkdtemp()
+DATA = pathlib.Path(os.environ["TIDE_SOURCE"]) / "tests" / "data"
 
 
 def path(name: str) -> str:
@@ -749,7 +750,7 @@ class Reading(unittest.TestCase):
         return way
 
     def test_analyses_are_the_programs_own(self):
-        """In this process, on the loaded trace, in threads at once: what the program prints."""
+        """In this process, on the loaded trace, in threads at once: what the program prints. Of our recording and of a Kineto trace."""
         with tidemark.record(path("an.tide"), torch=False):
             for i in range(50):
                 with tidemark.op("outer"), tidemark.op(f"op{i % 5}"):
@@ -757,7 +758,18 @@ class Reading(unittest.TestCase):
             tidemark.step(1)
             native.free(heap(), 0x2000)
         self.assertRegex(tidemark.__version__, r"^\d+\.\d+")
-        t = tidemark.open(path("an.tide"))
+        infer = DATA / "kineto_compiled_infer.json.gz"
+        launch = tidemark.open(infer).kernels(top=1)["kernels"][0]
+        self.assertEqual([len(launch[k]) for k in ("grid", "block")], [3, 3])
+        self.assertTrue(launch["registers_per_thread"] > 0 and launch["shared_memory_bytes"] is not None)
+        for t in (tidemark.open(path("an.tide")), tidemark.open(infer)):
+            self.programs_own(t)
+        for wrong, says in ((lambda: t.ask("nonsense"), "no such analysis"), (lambda: t.peak(group_by="x"), "group_by needs one of"),
+                            (lambda: t.peak(output="x"), "for the program itself"), (lambda: t.ask("run"), "no such analysis")):
+            with self.assertRaisesRegex(tidemark.Error, says):
+                wrong()
+
+    def programs_own(self, t):
         names = [n for n in dir(t) if callable(getattr(t, n)) and not n.startswith("_") and n not in ("ask", "report", "export")]
         self.assertLessEqual({"peak", "ops", "memory", "hta", "leaks", "critical_path"}, set(names))
 
@@ -773,16 +785,12 @@ class Reading(unittest.TestCase):
                 return str(why)
 
         for name in names:
-            with self.subTest(name):
+            with self.subTest(name, file=t.path):
                 want, found = program(name), []
                 many = [threading.Thread(target=lambda: found.append(here(name))) for _ in range(4)]
                 [x.start() for x in many]
                 [x.join() for x in many]
                 self.assertEqual(found, [want] * 4)
-        for wrong, says in ((lambda: t.ask("nonsense"), "no such analysis"), (lambda: t.peak(group_by="x"), "group_by needs one of"),
-                            (lambda: t.peak(output="x"), "for the program itself"), (lambda: t.ask("run"), "no such analysis")):
-            with self.assertRaisesRegex(tidemark.Error, says):
-                wrong()
 
     def test_analyses_outlive_the_trace_and_files(self):
         with tidemark.record(path("gone.tide"), torch=False):

@@ -8,7 +8,6 @@ import dataclasses
 import datetime
 import json
 import os
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -70,11 +69,6 @@ class ProfileSession:
     has_gpu_time: bool = False  # False: no device work was recorded
     has_cpu_time: bool = False  # False: no op of the host was recorded
     flops: dict[str, int] | None = None  # by op, with recorder="torch" and with_flops
-
-
-def _numbers(text: Any) -> tuple[int, ...] | None:
-    found = tuple(int(n) for n in re.findall(r"\d+", str(text))) if text else ()
-    return found or None
 
 
 class UnifiedProfiler:
@@ -213,8 +207,8 @@ class UnifiedProfiler:
         host = _launch_us(trace)
         for k in trace.kernels()["kernels"]:
             us = k["sum_ns"] / 1000
-            session.kernels.append(KernelInfo(k["name"], us, us, host.get(k["name"], 0.0) if host else None, k.get("device"), k.get("stream"), _numbers(k.get("grid")),
-                                              _numbers(k.get("block")), k.get("registers_per_thread"), k.get("shared_memory_bytes"), k["count"],
+            session.kernels.append(KernelInfo(k["name"], us, us, host.get(k["name"], 0.0) if host else None, k.get("device"), k.get("stream"), tuple(k.get("grid") or ()) or None,
+                                              tuple(k.get("block") or ()) or None, k.get("registers_per_thread"), k.get("shared_memory_bytes"), k["count"],
                                               kernel_kind(k["name"])))
         session.kernel_summary = {k.name: {"total_us": k.cuda_time_us, "count": k.call_count, "avg_us": k.cuda_time_us / k.call_count}
                                   for k in session.kernels[:20]}

@@ -120,7 +120,7 @@ static int64_t rank_of(const tide_model *m, const char *path)
 /* All data, with launch figures of kernels and shapes of ops. */
 enum {
 	WANTED = TIDE_WANT_SPANS | TIDE_WANT_MEMORY | TIDE_WANT_ARGS | TIDE_WANT_FLOWS |
-		 TIDE_WANT_SHAPES
+		 TIDE_WANT_SHAPES | TIDE_WANT_LAUNCH
 };
 
 static const tide_model *load_rank(void *user, size_t i, int64_t *rank)

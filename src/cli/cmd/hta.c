@@ -47,7 +47,7 @@ static int run(const tide_args *a)
 		return tide__cli_run_hta_compat(a, a->opt[O_KEEP].set, a->opt[O_JSON].set);
 	tide_hta_view view = { .window = window };
 	view.top = tide__cli_top(&a->opt[O_TOP], a->opt[O_JSON].set);
-	w.want = a->opt[O_JSON].set ? TIDE_WANT_SHAPES : 0; /* launch figures are in JSON only */
+	w.want = a->opt[O_JSON].set ? TIDE_WANT_LAUNCH : 0; /* launch figures are in JSON only */
 	rc = tide__ranks_run(a, &w, &job);
 	if (rc)
 		return rc;

@@ -51,7 +51,7 @@ static int run(const tide_args *a)
 	if (a->opt[O_COUNTERS].set)
 		return tide__cli_run_hwcounters(a, top, a->opt[O_JSON].set);
 	tide_hta_view view = { .top = top, .window = window };
-	w.want = a->opt[O_JSON].set ? TIDE_WANT_SHAPES : 0; /* launch figures are in JSON only */
+	w.want = a->opt[O_JSON].set ? TIDE_WANT_LAUNCH : 0; /* launch figures are in JSON only */
 	rc = tide__ranks_run(a, &w, &job);
 	if (rc)
 		return rc;

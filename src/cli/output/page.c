@@ -223,7 +223,7 @@ unsigned tide__cli_page_wants(const char *file)
 	struct stat st;
 	bool known = !stat(file, &st);
 	bool shapes = known && st.st_size <= SHAPES_UP_TO, raw = known && st.st_size <= RAW_UP_TO;
-	return TIDE_WANT_SPANS | TIDE_WANT_MEMORY | TIDE_WANT_FLOWS |
+	return TIDE_WANT_SPANS | TIDE_WANT_MEMORY | TIDE_WANT_FLOWS | TIDE_WANT_LAUNCH |
 	       (shapes ? TIDE_WANT_SHAPES : 0) | (raw ? TIDE_WANT_RAW : 0);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* One notation for JSON values that are kept as text: "[[2, 3], [4]]", for any white space in the
- * file has. Analyses that read such a text again, and figures that group by it, then do not depend
+/* One notation for JSON values that are kept as text: "[[2, 3], [4]]", for any white space in
+ * the file. Analyses that read such a text again, and figures that group by it, then do not depend
  * on who wrote the file. */
 #ifndef TIDE_IMPORT_JSON_COMPACT_H
 #define TIDE_IMPORT_JSON_COMPACT_H

@@ -68,12 +68,14 @@ static inline void take_number(kin_parser *c, kin_event *e, kin_key k, const kin
 
 enum { SHAPE_MOST = 1000 }; /* bytes of an argument that is kept as text */
 
-/* Adds shapes and similar arguments, on request. A very long one is replaced by its length. */
+/* Adds shapes of ops and launch figures of kernels, on request. A very long one is replaced by its
+ * length. */
 static bool take_shape(kin_parser *c, const kin_event *e, unsigned k, const kin_slice *v)
 {
 	uint32_t cats;
 	char many[40];
-	if (!(c->want & TIDE_WANT_SHAPES) || e->ph != 'X')
+	if (!(c->want & (e->cat == TIDE_CAT_KERNEL ? TIDE_WANT_LAUNCH : TIDE_WANT_SHAPES)) ||
+	    e->ph != 'X')
 		return true;
 	const char *text = tide__kineto_key_text((kin_key)k, &cats);
 	if (!(e->cat < 31 && cats >> e->cat & 1))

@@ -13,7 +13,7 @@ static const struct {
 	     KIN_KEYS(X)
 #undef X
 #define X(text, cat) { text, KIN_BIT(cat) },
-		     KIN_SHAPES(X)
+		     KIN_SHAPES(X) KIN_LAUNCH(X)
 #undef X
 },
   cats[] = {

@@ -63,12 +63,13 @@
 	X(MARK, "tidemark_mark", 0)                                        \
 	X(VALUE, "value", 0)
 
-/* Arguments that TIDE_WANT_SHAPES keeps as texts: name, category of the spans. Their numbers
+/* Arguments that TIDE_WANT_SHAPES or TIDE_WANT_LAUNCH keeps: name, category of the spans. Their numbers
  * follow those of the keys, so that events need no space for them. */
-#define KIN_SHAPES(X)                     \
-	X("Input Dims", OP)               \
-	X("Input type", OP)               \
-	X("Concrete Inputs", OP)          \
+#define KIN_SHAPES(X)       \
+	X("Input Dims", OP) \
+	X("Input type", OP) \
+	X("Concrete Inputs", OP)
+#define KIN_LAUNCH(X)                     \
 	X("grid", KERNEL)                 \
 	X("block", KERNEL)                \
 	X("shared memory", KERNEL)        \

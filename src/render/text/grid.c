@@ -449,6 +449,41 @@ static void print_grid(const tide_grid *g, FILE *out, const tide_style *style, i
 
 /* ---- JSON ---- */
 
+/* Reads "[8, 1, 1]". Returns how many integers it holds; 0 if it is none of at most `most`. */
+static size_t read_sizes(const char *s, size_t n, int64_t *v, size_t most)
+{
+	size_t many = 0;
+	for (size_t i = 1; n > 2 && *s == '[' && i < n && many < most;) {
+		size_t from = i;
+		for (v[many] = 0; i < n && i < from + 18 && s[i] >= '0' && s[i] <= '9'; i++)
+			v[many] = v[many] * 10 + (s[i] - '0');
+		if (i == from || i == n)
+			return 0;
+		many++;
+		if (s[i] == ']')
+			return i + 1 == n ? many : 0;
+		if (s[i++] != ',')
+			return 0;
+		i += i < n && s[i] == ' ';
+	}
+	return 0;
+}
+
+static void json_sizes(const char *s, size_t n, tide_json *j)
+{
+	enum { MOST = 8 };
+	int64_t v[MOST];
+	size_t many = read_sizes(s, n, v, MOST);
+	if (!many) {
+		tide__json_null(j);
+		return;
+	}
+	tide__json_array(j);
+	for (size_t k = 0; k < many; k++)
+		tide__json_int(j, v[k]);
+	tide__json_array_end(j);
+}
+
 static void json_cell(const tide_grid *g, const struct cell *c, tide_kind type, tide_json *j)
 {
 	if (no_duration(type)) {
@@ -469,7 +504,10 @@ static void json_cell(const tide_grid *g, const struct cell *c, tide_kind type, 
 			tide__json_double(j, c->d);
 		break;
 	case TEXT:
-		tide__json_strn(j, g->text + c->at, c->len);
+		if (type == TIDE_CELL_SIZES)
+			json_sizes(g->text + c->at, c->len, j);
+		else
+			tide__json_strn(j, g->text + c->at, c->len);
 		break;
 	default:
 		tide__json_null(j);

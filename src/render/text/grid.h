@@ -37,6 +37,7 @@
 #define TIDE_CELL_KERNEL    TIDE_KIND_KERNEL
 #define TIDE_CELL_NAME	    TIDE_KIND_NAME
 #define TIDE_CELL_BAR	    TIDE_KIND_BAR
+#define TIDE_CELL_SIZES	    TIDE_KIND_SIZES
 typedef tide_member tide_grid_col;
 
 enum { TIDE_NAMES_WIDTH = 110 }; /* columns of a table with names, unless they must be complete */

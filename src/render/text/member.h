@@ -63,6 +63,7 @@ typedef enum tide_json_type {
 	X(BOOL,       BOOL,   "true or false")                                                    \
 	X(OBJECT,     OBJECT, "object")                                                           \
 	X(TABLE,      ARRAY,  "rows, each an object")                                             \
+	X(SIZES,      ARRAY,  "integers") /* a text "[8, 1, 1]", in JSON a list */                \
 	X(LIST,       ARRAY,  "values of one kind")                                               \
 	X(MAP,        OBJECT, "values of one kind; the trace gives their names")                  \
 	X(ANY,        ANY,    "any value, as the trace has it")                                   \

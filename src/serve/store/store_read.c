@@ -136,7 +136,7 @@ static tide_loaded *read_file(struct rec *x, uint64_t generation, uint64_t max_b
 	opt.max_bytes = max_bytes;
 	if (max_bytes)
 		opt.progress = NULL;
-	opt.what = TIDE_WANT_SPANS | TIDE_WANT_MEMORY | TIDE_WANT_FLOWS |
+	opt.what = TIDE_WANT_SPANS | TIDE_WANT_MEMORY | TIDE_WANT_FLOWS | TIDE_WANT_LAUNCH |
 		   (small ? TIDE_WANT_SHAPES : TIDE_WANT_ARGS);
 	on_progress(x, 0, 0);
 	tide_code rc = tide__load(path, &opt, &m, err);

@@ -716,14 +716,18 @@ static void test_shapes(void **state)
 		      { 2, "block", "[4, 1, 1]" },
 		      { 2, "registers per thread", "" },
 		      { 2, "Input Dims", NULL } };
-	for (unsigned what = 0; what <= TIDE_WANT_SHAPES; what += TIDE_WANT_SHAPES) {
+	static const unsigned whats[] = { 0, TIDE_WANT_SPANS, TIDE_WANT_SPANS | TIDE_WANT_LAUNCH,
+					  TIDE_WANT_SPANS | TIDE_WANT_SHAPES };
+	for (size_t w = 0; w < sizeof whats / sizeof *whats; w++) {
 		tide_model *m = NULL;
-		tide_load_options opt = { .what = what ? what | TIDE_WANT_SPANS : 0 };
+		tide_load_options opt = { .what = whats[w] };
+		unsigned what = whats[w] ? whats[w] : TIDE_WANT_LAUNCH;
 		assert_int_equal(tide__load(path, &opt, &m, NULL), TIDE_OK);
 		for (size_t i = 0; i < sizeof wants / sizeof *wants; i++) {
 			tide_span_id s = { wants[i].span };
+			unsigned kind = wants[i].span == 2 ? TIDE_WANT_LAUNCH : TIDE_WANT_SHAPES;
 			int64_t at = tide__attr_find(m, s, tide__intern(m, wants[i].key));
-			if ((at >= 0) != (what && wants[i].want))
+			if ((at >= 0) != (what & kind && wants[i].want))
 				fail_msg("%s, what %u", wants[i].key, what);
 			if (at >= 0)
 				assert_string_equal(tide__text(m, m->attrs.text[at], NULL),

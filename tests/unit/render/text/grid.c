@@ -132,6 +132,45 @@ static char *printed(const tide_grid *g, const tide_style *st, bool json)
 	return text;
 }
 
+/* A list of integers in a text is a list in JSON; anything else is unknown. */
+static void sizes(void **state)
+{
+	static const tide_grid_col one[] = { { "v", "V", TIDE_CELL_SIZES } };
+	static const struct {
+		const char *text, *json;
+	} rows[] = { { "[8, 1, 1]", "[8,1,1]" },
+		     { "[4,2]", "[4,2]" },
+		     { "[7]", "[7]" },
+		     { "[]", "null" },
+		     { "[", "null" },
+		     { "", "null" },
+		     { "[1, 2", "null" },
+		     { "[1, ]", "null" },
+		     { "[1] ", "null" },
+		     { "[-1]", "null" },
+		     { "[1.5]", "null" },
+		     { "[99999999999999999999]", "null" },
+		     { "[1,2,3,4,5,6,7,8]", "[1,2,3,4,5,6,7,8]" },
+		     { "[1,2,3,4,5,6,7,8,9]", "null" },
+		     { "\"[1]\"", "null" } };
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		tide_grid *g = tide__grid_new(one, 1);
+		tide_style wide = { 0 };
+		char want[64];
+		tide__grid_text(g, rows[i].text);
+		char *s = printed(g, &wide, true);
+		snprintf(want, sizeof want, "[{\"v\":%s}]", rows[i].json);
+		for (char *from = s, *to = s;; from++) /* without its white space */
+			if (!strchr(" \n", *from) || !*from)
+				if (!(*to++ = *from))
+					break;
+		if (strcmp(s, want))
+			fail_msg("%s: %s", rows[i].text, s);
+		free(s);
+		tide__grid_free(g);
+	}
+}
+
 static void text(void **state)
 {
 	tide_grid *g = sample();
@@ -312,10 +351,15 @@ static void no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers),	 cmocka_unit_test(names),
-		cmocka_unit_test(text),		 cmocka_unit_test(empty_columns_first),
-		cmocka_unit_test(giving_way),	 cmocka_unit_test(sentences),
-		cmocka_unit_test(one_long_name), cmocka_unit_test(json),
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(names),
+		cmocka_unit_test(sizes),
+		cmocka_unit_test(text),
+		cmocka_unit_test(empty_columns_first),
+		cmocka_unit_test(giving_way),
+		cmocka_unit_test(sentences),
+		cmocka_unit_test(one_long_name),
+		cmocka_unit_test(json),
 		cmocka_unit_test(no_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
