@@ -250,6 +250,22 @@ static PyObject *alloc(PyObject *self, PyObject *const *a, Py_ssize_t n)
 	Py_RETURN_NONE;
 }
 
+/* An allocation that the program made before it was recorded: its stack says so, and readers make a
+ * flag of it (docs/formats/tide.md). */
+static PyObject *alloc_before(PyObject *self, PyObject *const *a, Py_ssize_t n)
+{
+	uint64_t v[3];
+	if (count_of("alloc_before", n, 3, 3))
+		return NULL;
+	for (Py_ssize_t i = 0; i < n; i++)
+		if (u64(a[i], &v[i]))
+			return NULL;
+	comes();
+	tide_stack from = tide_stack_push(0, tide_intern(TIDE_BEFORE_RECORDING), 0, 0);
+	tide_alloc_full((tide_pool)v[0], v[1], v[2], 0, from, v[2]);
+	Py_RETURN_NONE;
+}
+
 static PyObject *free_(PyObject *self, PyObject *const *a, Py_ssize_t n)
 {
 	uint64_t in, addr;
@@ -367,6 +383,8 @@ PyMethodDef tide__recorder_methods[] = {
 	{ "device", device, METH_VARARGS, "device(kind, index, name=None, capacity=0) -> id" },
 	{ "pool", pool, METH_VARARGS, "pool(device, kind, name=None, capacity=0) -> id" },
 	{ "alloc", CALL(alloc), METH_FASTCALL, "alloc(pool, addr, size, stream=0)" },
+	{ "alloc_before", CALL(alloc_before), METH_FASTCALL,
+	  "alloc_before(pool, addr, size): it existed before the recording" },
 	{ "free", CALL(free_), METH_FASTCALL, "free(pool, addr)" },
 	{ "tensor", CALL(tensor), METH_VARARGS | METH_KEYWORDS,
 	  "tensor(pool, addr, shape=None, dtype=0, role=0, requires_grad=2, name=None, offset=-1)" },

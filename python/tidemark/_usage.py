@@ -30,6 +30,12 @@ NO_MEMORY = dict.fromkeys(
 )
 
 
+def _capture() -> Any:
+    from . import torch
+
+    return torch
+
+
 class RunMode(enum.Enum):
     """NO_DISPATCH: PyTorch's ops compute and allocate nothing between begin and end; the memory that they would need is recorded."""
 
@@ -90,6 +96,8 @@ class MemoryUsageTracker:
             cls._virtual = cls._enter_virtual()
         else:
             cls._attached = cls._attach()
+            if cls._own and cls._attached and _capture().adopted():
+                _record.phase(BEFORE)
         cls._active = True
         cls._captures += 1
         return Guard(cls._captures)
@@ -110,11 +118,9 @@ class MemoryUsageTracker:
         """Attaches to PyTorch if the program has imported it and it is not recorded yet. Returns whether it did."""
         if "torch" not in sys.modules:
             return False
-        from . import torch as capture
-
-        if capture.attached():
+        if _capture().attached():
             return False
-        capture.attach(ops=False)
+        _capture().attach(ops=False)
         return True
 
     @classmethod
@@ -133,9 +139,7 @@ class MemoryUsageTracker:
             cls._virtual.leave()
             cls._virtual = None
         if cls._attached:
-            from . import torch as capture
-
-            capture.detach()
+            _capture().detach()
         if cls._own:
             _record.stop()
 
@@ -167,7 +171,7 @@ class MemoryUsageTracker:
 
         out: list[tuple[str, dict[str, int]]] = []
         for p in report_of("phases", cls._path)["phases"]:
-            if p["name"] == BEFORE and not cls._own:
+            if p["name"] == BEFORE:
                 out = []
             elif p["name"] is not None:
                 rows = [m for m in p["memory"] if m["scope"] == "device"]

@@ -303,10 +303,15 @@ def _settle(torch: Any, found: list[Any]) -> dict[Place, int]:
     return given
 
 
-def _adopt(torch: Any, before: dict[Place, int]) -> None:
+def adopted() -> bool:
+    """Returns whether the recording in progress has allocations so far."""
+    return bool(_recorded()[0])
+
+
+def _adopt(torch: Any, before: dict[Place, int], gap: bool) -> None:
     """Records pre-existing storages, so that their frees match. The hooks are installed: meanwhile, allocations and frees of other
     threads are recorded. So a storage that the recording already has is skipped, and so is one at a place where the recording has
-    more allocations than `before`. The tensors in `found` cannot end meanwhile; a block counts only if two allocator snapshots have it."""
+    more allocations than `before`. Without a `gap`, they are from before the recording. The tensors in `found` cannot end meanwhile; a block counts only if two allocator snapshots have it."""
     found = tensors(torch)
     reported = _segments(torch)
     now = _alive(found, reported)
@@ -319,7 +324,7 @@ def _adopt(torch: Any, before: dict[Place, int]) -> None:
             continue
         _hook.devices(torch).adopted(kind, at, pool)
         if place not in known and given.get(place, 0) <= before.get(place, 0) and (kind not in reported or still.get(place) == size):
-            _native.alloc(pool, at, size)
+            (_native.alloc if gap else _native.alloc_before)(pool, at, size)
     for (kind, index), total in _held(torch, reported, now).items():
         _load().tide_torch_reserved(_type_of(kind), index, total)
     sweep(found)
@@ -410,7 +415,7 @@ def _attach(ops: bool, shapes: bool, stacks: bool | int, modules: bool) -> int:
     if slots <= 0:
         raise RuntimeError("tidemark: libc10.so is not loaded, or does not export its allocation functions")
     if fresh or gap:
-        _adopt(torch, before)
+        _adopt(torch, before, bool(gap))
     del held
     devices.begin(slots)
     _attached, _asked = True, {"ops": ops, "shapes": shapes, "stacks": stacks, "modules": modules}

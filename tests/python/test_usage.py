@@ -3,9 +3,12 @@
 """MemoryUsageTracker: its text, its errors, the example's training loop with --track_memory, and NO_DISPATCH, which takes no memory."""
 import importlib.util
 import io
+import json
 import os
 import pathlib
 import re
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -121,6 +124,35 @@ class Training(unittest.TestCase):
         check(self, out)
         self.assertIn("Total parameters: ", out)
         self.assertNotIn("===", run(example, "--steps", 1, "--device", "cpu"))
+
+    def test_tensors_from_before(self) -> None:
+        """Tensors from before the capture are no allocations of its first phase, and the report of the recording names them."""
+        code = """
+import json, sys, torch, tidemark
+before = torch.zeros(1 << 20)
+T = tidemark.MemoryUsageTracker
+guard = T.begin_capture(path=sys.argv[1])
+T.snapshot("EMPTY")
+kept = torch.zeros(1 << 18)
+T.snapshot("ONE")
+del before
+T.end_capture("GONE")
+print(json.dumps(T.get_memory_usage_all()))
+T.print_memory_usage(sys.stderr)
+guard.release()
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "u.tide")
+            done = subprocess.run([sys.executable, "-c", code, file], capture_output=True, text=True, timeout=300, check=True)
+            figures = {name: (f["allocations_bytes"], f["deallocations_bytes"], f["cumulative_current_bytes"]) for name, f in json.loads(done.stdout)}
+            start = figures["EMPTY"][2]  # and what importing torch keeps
+            self.assertGreaterEqual(start, 4 << 20)
+            self.assertEqual(figures, {"EMPTY": (0, 0, start), "ONE": (1 << 20, 0, start + (1 << 20)), "GONE": (0, 4 << 20, start - (3 << 20))})
+            self.assertEqual([r[0] for r in PHASE.findall(done.stderr)], ["(before the capture)", "EMPTY", "ONE", "GONE"])
+            first = tidemark.open(file).phases()["phases"][0]["memory"][0]
+            self.assertEqual((first["before_bytes"], first["allocations_bytes"]), (start, start))
+            alive = tidemark.open(file).peak(group_by="op")["groups"]
+            self.assertEqual([g["bytes"] for g in alive if "before the recording" in str(g)], [start])
 
     def test_no_dispatch(self) -> None:
         """The same bytes as a real run, phase by phase; nothing is taken or computed; torch is itself again afterwards."""

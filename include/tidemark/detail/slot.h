@@ -15,4 +15,7 @@ typedef struct tide_ring_slot { /* 32 bytes */
 	uint32_t head;	/* bits 0..7 type, 8..19 pool, 20..31 depth: open ops at the event */
 } tide_ring_slot;
 
+/* The only frame of the stack of an allocation that existed before it was recorded. */
+#define TIDE_BEFORE_RECORDING "(before the recording)"
+
 #endif

@@ -43,8 +43,9 @@ struct reader {
 	struct writer *writers;
 	size_t n_writers, cap_writers;
 	size_t phases;
-	uint64_t parameters, capacity; /* first of the whole log */
-	uint64_t at;		       /* byte of the line */
+	uint64_t parameters, capacity;		 /* last that any writer gave */
+	uint64_t late_parameters, late_capacity; /* since the last summary began */
+	uint64_t at;				 /* byte of the line */
 	tide_code rc;
 };
 
@@ -265,16 +266,12 @@ static void learn(struct reader *r, struct writer *w, const char *line)
 	uint64_t n;
 	if (((s = after(line, "Total parameters")) ||
 	     (!strncmp(line, "params ", 7) && (s = after(line, "params")))) &&
-	    (n = count_at(s))) {
-		w->parameters = n;
-		r->parameters = r->parameters ? r->parameters : n;
-	}
+	    (n = count_at(s)))
+		w->parameters = r->parameters = r->late_parameters = n;
 	if (((s = after(line, "Available Device Memory")) ||
 	     (!strncmp(line, "memory ", 7) && (s = after(line, "memory")))) &&
-	    size_at(s, &v) && v > 0) {
-		w->capacity = (uint64_t)v;
-		r->capacity = r->capacity ? r->capacity : (uint64_t)v;
-	}
+	    size_at(s, &v) && v > 0)
+		w->capacity = r->capacity = r->late_capacity = (uint64_t)v;
 }
 
 static void outside(struct reader *r, struct writer *w, const char *line)
@@ -293,6 +290,9 @@ static void begin(struct reader *r, struct writer *w)
 	w->phase[0] = 0;
 	w->n = 0;
 	w->begun = r->at;
+	w->parameters = w->parameters ? w->parameters : r->parameters;
+	w->capacity = w->capacity ? w->capacity : r->capacity;
+	r->late_parameters = r->late_capacity = 0; /* what came before belongs to this one */
 }
 
 /* Parses "--- NAME ---", which begins a phase. */
@@ -397,13 +397,14 @@ static void take_line(struct reader *r, char *line)
 
 /* ---- the stream ---- */
 
-/* Applies values from later in the log to the summaries that lack them. */
+/* Applies values that follow the last summary to those that lack them. Values between summaries
+ * belong to the later one. */
 static void finish(struct reader *r)
 {
 	for (size_t i = 0; i < r->out->n; i++) {
 		tide_phase_summary *s = &r->out->v[i];
-		s->parameters = s->parameters ? s->parameters : r->parameters;
-		s->capacity = s->capacity ? s->capacity : r->capacity;
+		s->parameters = s->parameters ? s->parameters : r->late_parameters;
+		s->capacity = s->capacity ? s->capacity : r->late_capacity;
 	}
 }
 

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tidemark/detail/slot.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "format/varint.h"
@@ -21,7 +23,8 @@ bool tide__build_init(tide_build *b, tide_model *m, tide_defs *defs)
 	b->m = m;
 	b->defs = defs;
 	b->key_arg = tide__intern(m, "arg");
-	return b->key_arg.i &&
+	b->before = tide__intern(m, TIDE_BEFORE_RECORDING);
+	return b->key_arg.i && b->before.i &&
 	       tide__live_init(&b->allocs, (const uint64_t *const *)&m->allocs.size) &&
 	       tide__live_init(&b->segments, (const uint64_t *const *)&m->segments.size);
 }
@@ -186,6 +189,14 @@ static bool hand_over(tide_build *b, const tide_event *e, int64_t t)
 	return !make_room(b, 4, NULL);
 }
 
+/* Returns true for the stack of allocations that existed before they were recorded. */
+static bool is_before(const tide_build *b, tide_stack_id stack)
+{
+	const tide_stacks *s = &b->m->stacks;
+	return !s->parent[stack.i].i && stack.i &&
+	       b->m->frames.function[s->frame[stack.i].i].i == b->before.i;
+}
+
 static inline bool on_alloc(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
 {
 	tide_allocs *a = &b->m->allocs;
@@ -212,6 +223,10 @@ static inline bool on_alloc(tide_build *b, tide_ring *r, const tide_event *e, in
 	a->stream[i] = (tide_lane_id){ tide__ids_get(&b->defs->streams, e->stream, &b->undefined) };
 	a->role[i] = 0;
 	a->flags[i] = 0;
+	if (e->name && is_before(b, a->stack[i])) {
+		a->flags[i] = TIDE_ALLOC_BEFORE;
+		a->stack[i] = (tide_stack_id){ 0 };
+	}
 	a->basis[i] = TIDE_BASIS_EXACT;
 	if (heap && b->sample_mean > 0)
 		estimate(b, i);

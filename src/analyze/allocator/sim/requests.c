@@ -21,6 +21,7 @@ struct build {
 	uint64_t reserved;
 	uint32_t last_stream; /* of the latest allocation: an OOM mark may not name one */
 	size_t mark;	      /* next mark to look at */
+	bool first_state;     /* segments from before the recording are known */
 };
 
 /* ---- numbering --------------------------------------------------------------------------- */
@@ -116,7 +117,7 @@ static bool add_alloc(struct build *b, size_t event, uint32_t a)
 	if (!pool)
 		return true;
 	b->q->memory_events++;
-	if (t->flags[a] & TIDE_ALLOC_BEFORE)
+	if (t->flags[a] & TIDE_ALLOC_BEFORE && b->first_state)
 		return push_block(b, a);
 	b->last_stream = b->stream_of[t->stream[a].i];
 	return push(b, (tide_request){ t->requested[a] ? t->requested[a] : t->size[a], a,
@@ -477,6 +478,8 @@ tide_code tide__requests_new(const tide_model *m, tide_device_id device, tide_re
 	if (!q)
 		return tide__nomem(err);
 	q->device = device;
+	for (size_t i = 1; i < m->segments.n; i++)
+		b.first_state |= m->segments.flags[i] & TIDE_SEGMENT_BEFORE;
 	q->n_ids = (uint32_t)m->allocs.n + 1; /* one more id, for recorded out-of-memory requests */
 	q->settings_known = tide__sim_read_recorded(m, &q->recorded);
 	rc = build(&b, err);

@@ -235,11 +235,44 @@ static void test_nomem(void **state)
 	assert_int_equal(rc, TIDE_OK);
 }
 
+/* A value between two summaries belongs to the later one, before both to both; after the last one,
+ * to those that have none. */
+static void test_whose_values(void **state)
+{
+#define SUMMARY \
+	"=== Memory Usage Summary ===\n--- A ---\n DRAM: Segment Peak 1 MB\nOverall DRAM Peak: 2 MB\n"
+	static const struct {
+		const char *name, *text;
+		unsigned first, second; /* MB */
+	} rows[] = {
+		{ "between", SUMMARY "memory  80 MB\n" SUMMARY, 0, 80 },
+		{ "before both", "memory  40 MB\n" SUMMARY "x\n" SUMMARY, 40, 40 },
+		{ "before each", "memory  40 MB\n" SUMMARY "memory  80 MB\n" SUMMARY, 40, 80 },
+		{ "after", SUMMARY "x\n" SUMMARY "memory  20 MB\n", 20, 20 },
+		{ "between and after", SUMMARY "memory  80 MB\n" SUMMARY "memory  20 MB\n", 20,
+		  80 },
+		{ "of another rank", "[1,1]<stdout>:memory  8 MB\n" SUMMARY "x\n" SUMMARY, 8, 8 },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		tide_phase_summaries all;
+		tide_error err = { 0 };
+		assert_int_equal(read_text(rows[i].text, &all, &err), TIDE_OK);
+		assert_int_equal(all.n, 2);
+		if (all.v[0].capacity != (uint64_t)rows[i].first << 20 ||
+		    all.v[1].capacity != (uint64_t)rows[i].second << 20)
+			fail_msg("%s: %u and %u MB", rows[i].name,
+				 (unsigned)(all.v[0].capacity >> 20),
+				 (unsigned)(all.v[1].capacity >> 20));
+		tide__phase_summaries_free(&all);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_bad),	   cmocka_unit_test(test_scopes),
+		cmocka_unit_test(test_whose_values),
 		cmocka_unit_test(test_nomem),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
