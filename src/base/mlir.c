@@ -239,6 +239,15 @@ tide_slice tide__mlir_loc_name(tide_slice loc)
 	return (tide_slice){ NULL, 0 };
 }
 
+tide_slice tide__mlir_last_list(tide_slice s)
+{
+	const char *p = s.s, *end = s.s + s.n;
+	bool closed = true;
+	while (p < end && *p != '[')
+		p = past_item(p, end, &closed);
+	return p < end && closed ? inside(&p, end, &closed) : (tide_slice){ NULL, 0 };
+}
+
 /* ---- tensors ---- */
 
 static bool starts(tide_slice t, const char *word, size_t n)
@@ -297,7 +306,7 @@ uint64_t tide__mlir_dtype_bytes(tide_slice d)
 uint64_t tide__mlir_tile_bytes(uint64_t h, uint64_t w, tide_slice d)
 {
 	uint64_t n = times(h, w);
-	if (!starts(d, "bfp_", 4))
+	if (!starts(d, "bfp", 3))
 		return times(n, tide__mlir_dtype_bytes(d));
 	char bits = d.n ? d.s[d.n - 1] : '8';
 	uint64_t mantissa = bits == '2' ? n / 4 : bits == '4' ? n / 2 : n;
@@ -317,10 +326,70 @@ static tide_slice buffer_alias(const char *p, const char *end)
 	return (tide_slice){ from, (size_t)(to - from) };
 }
 
-/* memref<2x4x!ttcore.tile<32x32, bfp_bf8>, #ttnn.buffer_type<dram>> */
-static void memref(tide_mlir_tensor *t, tide_slice layout)
+/* Reads "!ttcore.tile<32x32, bfp_bf8>" at *p and advances past it. Returns false if it is none. */
+static bool tile_type(const char **p, const char *end, uint64_t *h, uint64_t *w, tide_slice *dtype)
 {
-	static const char word[] = "memref<", tile[] = ".tile<", buffer[] = "buffer_type<";
+	static const char word[] = ".tile<";
+	size_t near = (size_t)(end - *p < 24 ? end - *p : 24);
+	const char *c = *p < end && **p == '!' ? memmem(*p, near, word, sizeof word - 1) : NULL;
+	uint64_t v[2] = { 0 };
+	if (!c)
+		return false;
+	c += sizeof word - 1;
+	for (int k = 0; k < 2; k++) {
+		while (c < end && *c >= '0' && *c <= '9' && v[k] < 1u << 20)
+			v[k] = v[k] * 10 + (uint64_t)(*c++ - '0');
+		c += !k && c < end && *c == 'x';
+	}
+	if (!v[0] || !v[1] || c == end || *c != ',')
+		return false;
+	const char *from = c = blanks(c + 1, end);
+	while (c < end && is_name(*c))
+		c++;
+	*dtype = (tide_slice){ from, (size_t)(c - from) };
+	*h = v[0];
+	*w = v[1];
+	*p = c < end && *c == '>' ? c + 1 : c;
+	return true;
+}
+
+/* Reads "8x8" of a grid: shards in each of its dimensions. */
+static void read_grid(tide_mlir_tensor *t, tide_slice s)
+{
+	const char *c = s.s, *end = s.s + s.n;
+	for (t->n_grid = 0; c < end && *c >= '0' && *c <= '9' && t->n_grid < TIDE_MLIR_DIMS;) {
+		uint64_t v = 0;
+		while (c < end && *c >= '0' && *c <= '9' && v <= UINT64_MAX / 16)
+			v = v * 10 + (uint64_t)(*c++ - '0');
+		t->grid[t->n_grid++] = v;
+		c += c < end && *c == 'x';
+	}
+}
+
+/* #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <8x8>, memref<1x1x!ttcore.tile<32x32, bf16>, #l1>, <block_sharded>> */
+static void shards(tide_mlir_tensor *t, tide_slice layout)
+{
+	const char *end = layout.s + layout.n, *from = memchr(layout.s, '<', layout.n);
+	const char *to = from ? closing(from, end) : NULL;
+	if (!from)
+		return;
+	to = to ? to : end;
+	tide_slice rest = { from + 1, (size_t)(to - from - 1) }, one;
+	while (tide__mlir_next(&rest, &one)) {
+		if (one.n > 2 && *one.s == '<' && one.s[1] >= '0' && one.s[1] <= '9')
+			read_grid(t, (tide_slice){ one.s + 1, one.n - 1 });
+		else if (one.n > 9 && *one.s == '<' && memmem(one.s, one.n, "_sharded", 8))
+			t->sharded = true;
+	}
+	if (!t->sharded)
+		t->n_grid = 0;
+}
+
+/* memref<2x4x!ttcore.tile<32x32, bfp_bf8>, #ttnn.buffer_type<dram>>. Returns the bytes of one element
+ * of the memref; 0 = unknown. */
+static uint64_t memref(tide_mlir_tensor *t, tide_slice layout)
+{
+	static const char word[] = "memref<", buffer[] = "buffer_type<";
 	const char *end = layout.s + layout.n;
 	const char *p = memmem(layout.s, layout.n, word, sizeof word - 1);
 	const char *b = memmem(layout.s, layout.n, buffer, sizeof buffer - 1);
@@ -331,32 +400,19 @@ static void memref(tide_mlir_tensor *t, tide_slice layout)
 		t->buffer = (tide_slice){ from, (size_t)(to - from) };
 	}
 	if (!p)
-		return;
+		return 0;
 	if (!b)
 		t->buffer = buffer_alias(p, end);
 	p += sizeof word - 1;
 	t->n_tiles = dims(&p, end, t->tiles);
-	const char *in = p < end && *p == '!' ? memmem(p, (size_t)(end - p < 24 ? end - p : 24),
-						       tile, sizeof tile - 1)
-					      : NULL;
-	if (!in)
-		return;
-	p = in + sizeof tile - 1;
-	uint64_t h = 0, w = 0;
-	while (p < end && *p >= '0' && *p <= '9' && h < 1u << 20)
-		h = h * 10 + (uint64_t)(*p++ - '0');
-	p += p < end && *p == 'x';
-	while (p < end && *p >= '0' && *p <= '9' && w < 1u << 20)
-		w = w * 10 + (uint64_t)(*p++ - '0');
-	if (!h || !w || p == end || *p != ',')
-		return;
-	const char *from = blanks(p + 1, end), *to = from;
-	while (to < end && is_name(*to))
-		to++;
-	t->tiled = true;
-	t->tile_h = h;
-	t->tile_w = w;
-	t->tile_dtype = (tide_slice){ from, (size_t)(to - from) };
+	t->tiled = tile_type(&p, end, &t->tile_h, &t->tile_w, &t->tile_dtype);
+	if (t->tiled)
+		return tide__mlir_tile_bytes(t->tile_h, t->tile_w, t->tile_dtype);
+	const char *from = p;
+	while (p < end && is_name(*p))
+		p++;
+	tide_slice dtype = { from, (size_t)(p - from) };
+	return dtype.n && t->n_tiles ? tide__mlir_dtype_bytes(dtype) : 0;
 }
 
 void tide__mlir_apply_layout(tide_mlir_tensor *t, tide_slice layout)
@@ -365,10 +421,11 @@ void tide__mlir_apply_layout(tide_mlir_tensor *t, tide_slice layout)
 	t->padded = t->bytes;
 	if (!layout.s)
 		return;
-	memref(t, layout);
-	if (t->tiled)
-		t->padded = times(product(t->tiles, t->n_tiles),
-				  tide__mlir_tile_bytes(t->tile_h, t->tile_w, t->tile_dtype));
+	uint64_t each = memref(t, layout);
+	shards(t, layout);
+	if (t->tiled || (t->sharded && each))
+		t->padded = times(times(product(t->tiles, t->n_tiles), each),
+				  product(t->grid, t->n_grid));
 }
 
 bool tide__mlir_parse_tensor(tide_slice type, tide_mlir_tensor *t)
@@ -382,12 +439,18 @@ bool tide__mlir_parse_tensor(tide_slice type, tide_mlir_tensor *t)
 	if (t->n_dims)
 		t->shape = (tide_slice){ from, (size_t)(p - from - 1) };
 	const char *d = p;
-	while (p < end && is_name(*p))
-		p++;
-	t->dtype = (tide_slice){ d, (size_t)(p - d) };
+	uint64_t n = product(t->dims, t->n_dims), h, w;
+	if (tile_type(&p, end, &h, &w, &t->dtype)) {
+		uint64_t all = times(n, tide__mlir_tile_bytes(h, w, t->dtype));
+		t->bytes = all == UINT64_MAX ? all : all / (h * w) + (all % (h * w) != 0);
+	} else {
+		while (p < end && is_name(*p))
+			p++;
+		t->dtype = (tide_slice){ d, (size_t)(p - d) };
+		t->bytes = times(n, tide__mlir_dtype_bytes(t->dtype));
+	}
 	if (!t->dtype.n)
 		return false;
-	t->bytes = times(product(t->dims, t->n_dims), tide__mlir_dtype_bytes(t->dtype));
 	tide_slice layout = { NULL, 0 };
 	if (p < end && *p == ',') {
 		const char *to = end[-1] == '>' ? end - 1 : end;
@@ -395,4 +458,28 @@ bool tide__mlir_parse_tensor(tide_slice type, tide_mlir_tensor *t)
 	}
 	tide__mlir_apply_layout(t, layout);
 	return true;
+}
+
+unsigned tide__mlir_padded_shape(const tide_mlir_tensor *t, uint64_t *out)
+{
+	bool whole = t->tiled || (t->sharded && t->n_tiles);
+	unsigned n = whole ? t->n_tiles : t->n_dims, first = 0;
+	const uint64_t *from = whole ? t->tiles : t->dims;
+	if (t->tiled && n < 2) { /* a row of tiles */
+		out[0] = t->tile_h;
+		out[1] = times(n ? t->tiles[0] : 1, t->tile_w);
+		return 2;
+	}
+	memcpy(out, from, n * sizeof *out);
+	if (t->tiled) {
+		out[n - 2] = times(out[n - 2], t->tile_h);
+		out[n - 1] = times(out[n - 1], t->tile_w);
+	}
+	for (unsigned k = t->n_grid;
+	     whole && n && k-- > 0;) { /* the last dimensions of both match */
+		unsigned back = t->n_grid - 1 - k;
+		first = back < n ? n - 1 - back : 0;
+		out[first] = times(out[first], t->grid[k]);
+	}
+	return n;
 }

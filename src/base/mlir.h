@@ -45,6 +45,9 @@ bool tide__mlir_next(tide_slice *rest, tide_slice *one);
  * the alias of an alias (#loc12); absent for anything else. */
 tide_slice tide__mlir_loc_name(tide_slice loc);
 
+/* Returns the text between the square brackets at the end of "fused<...>[a, b]"; absent = none. */
+tide_slice tide__mlir_last_list(tide_slice s);
+
 enum { TIDE_MLIR_DIMS = 16 }; /* dimensions that are kept */
 
 typedef struct tide_mlir_tensor {
@@ -58,22 +61,32 @@ typedef struct tide_mlir_tensor {
 	uint64_t tiles[TIDE_MLIR_DIMS];
 	uint64_t tile_h, tile_w;
 	tide_slice tile_dtype;
+	bool sharded;	 /* the memref is that of one shard */
+	unsigned n_grid; /* shards in each dimension of the grid; 0 = one */
+	uint64_t grid[TIDE_MLIR_DIMS];
 	tide_slice buffer; /* "dram", "l1", "system_memory" */
 	uint64_t bytes;	   /* elements × size of dtype; UINT64_MAX on overflow */
-	uint64_t padded; /* tiles × bytes of a tile of its own dtype; equals bytes if not tiled */
+	/* tiles of all shards × bytes of a tile of its own dtype; without tiles the elements of all
+	 * shards; equals bytes if neither tiled nor sharded */
+	uint64_t padded;
 } tide_mlir_tensor;
 
-/* Reads a type as tide__mlir_next returns it. Returns false if it is not a tensor with a shape or
+/* Reads a type as tide__mlir_next returns it. An element type may be a tile: then the shape counts
+ * elements, and each has its part of the tile's bytes. Returns false if it is not a tensor with a shape or
  * an element type. */
 bool tide__mlir_parse_tensor(tide_slice type, tide_mlir_tensor *out);
 /* Applies a layout that was given as an alias and whose text was found elsewhere. */
 void tide__mlir_apply_layout(tide_mlir_tensor *t, tide_slice layout);
 
+/* Writes the shape of the memory that holds the tensor, in elements: the memref's of all shards, else
+ * the tensor's. Returns its dimensions, at most TIDE_MLIR_DIMS. */
+unsigned tide__mlir_padded_shape(const tide_mlir_tensor *t, uint64_t *out);
+
 /* Returns the bytes of one element: bf16 and f16 2, f32 4, f64 8, i/si/ui 8-64 by their bits, bool
  * and i1 1, any other 4. */
 uint64_t tide__mlir_dtype_bytes(tide_slice dtype);
-/* Returns the bytes of a tile of h × w elements. Block floats (bfp_bf8, bfp_f8, bfp_bf4 ...) share
- * one exponent byte among 16 elements. */
+/* Returns the bytes of a tile of h × w elements. Block floats (bfp_bf8, bfp_f8, bfp_bf4, bfp8 ...)
+ * share one exponent byte among 16 elements. */
 uint64_t tide__mlir_tile_bytes(uint64_t h, uint64_t w, tide_slice dtype);
 
 static inline bool tide__slice_is(tide_slice a, const char *text, size_t n)

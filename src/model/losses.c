@@ -107,6 +107,8 @@ static const tide_loss_kind kinds[] = {
 	{ "tt_cut_lines", "truncated lines of the runtime: %s" },
 	{ "tt_loose_states", "lines of memory states that belong to no operation, left out: %s" },
 	{ "tt_unmatched", "programs and states that do not match the preceding lines: %s" },
+	{ "tt_unfinished", "programs and module dumps that the log does not finish: %s; it is cut "
+			   "off, or the program failed" },
 	{ "tt_unreadable_ops", "operations with unreadable text: %s" },
 	{ "tt_modules_left_out", "module dumps left out, more than 256 MiB of them: %s" },
 	{ "tt_long_lines", "lines of more than 16 MiB, read in parts: %s" },

@@ -17,6 +17,7 @@
 #ifndef TIDE_ANALYZE_TENSTORRENT_TT_H
 #define TIDE_ANALYZE_TENSTORRENT_TT_H
 
+#include "base/map.h"
 #include "base/mlir.h"
 #include "model/model.h"
 
@@ -117,6 +118,7 @@ typedef struct tide_tt {
 	uint32_t *module_of;
 	/* owned; per op in a const-eval program: 1 + the load_cached that ran it */
 	uint32_t *load_of;
+	tide_map cached;	/* (program's run, value) -> 1 + the load_cached that made it */
 	uint64_t ambiguous;	/* operands whose argument has another shape in the dump */
 	tide_tt_alias *aliases; /* owned; sorted by module and name */
 	size_t n_aliases;
@@ -143,9 +145,14 @@ int64_t tide__tt_op_at(const tide_tt *t, uint32_t span);
 bool tide__tt_parse(const tide_tt *t, const tide_tt_op *o, tide_mlir_op *out);
 /* Returns its name: from the MLIR text, else the type in the header. Borrowed. */
 const char *tide__tt_name(const tide_tt *t, const tide_tt_op *o);
-/* Returns its location: the name in loc( ), or the function for a load_cached without one,
- * resolved through the aliases of its ttnn module. Absent = unknown. */
-tide_slice tide__tt_loc(const tide_tt *t, const tide_tt_op *o, const tide_mlir_op *p);
+enum { TIDE_TT_LOC = 1000 }; /* bytes of a location that are shown */
+/* Returns its location as one line: a name, a file with line and column, "a, b" of fused ones,
+ * "f at g" of a call; the function for a load_cached without one. Aliases of its ttnn module are
+ * resolved. Absent = unknown. The text is in `out` or borrowed from the trace. */
+tide_slice tide__tt_loc(const tide_tt *t, const tide_tt_op *o, const tide_mlir_op *p,
+			char out[TIDE_TT_LOC]);
+/* Returns the first name in its location, by which module dumps are searched. Borrowed. */
+tide_slice tide__tt_loc_name(const tide_tt *t, const tide_tt_op *o, const tide_mlir_op *p);
 /* Reads a tensor type of an operation, resolving layout aliases of its ttnn module. */
 bool tide__tt_read_tensor(const tide_tt *t, const tide_tt_op *o, tide_slice type,
 			  tide_mlir_tensor *out);
@@ -156,7 +163,8 @@ bool tide__tt_read_result(const tide_tt *t, const tide_tt_op *o, const tide_mlir
 /* ---- weights ---- */
 
 /* Finds the weights among the operands of an operation, by SSA name: rows of t->weights in out[0
- * .. most). Operations of a const-eval program have those of the load_cached that ran it.
+ * .. most). Operations of a const-eval program have those of the load_cached that ran it, and so have
+ * operations that use its result.
  * Returns their number. */
 size_t tide__tt_find_op_weights(tide_tt *t, size_t op, uint32_t *out, size_t most);
 bool tide__tt_is_weight(const tide_tt_weight *w);

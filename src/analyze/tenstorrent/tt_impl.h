@@ -37,6 +37,8 @@ bool tide__tt_find_aliases(tide_tt *t);
 /* Calls use(t, op, row in documents + 1) for each operation with the last document of a kind before
  * it: of its rank or without a rank, else of any rank. Returns false if memory runs out. */
 bool tide__tt_visit_modules(tide_tt *t, const char *kind, void (*use)(tide_tt *, size_t, size_t));
+/* Returns "@main_const_eval_0" of a load_cached; absent for other operations. */
+tide_slice tide__tt_function(const tide_mlir_op *p);
 /* Returns the right side of "#name = ..."; absent = not defined. */
 tide_slice tide__tt_alias(const tide_tt *t, uint32_t module, tide_slice name);
 

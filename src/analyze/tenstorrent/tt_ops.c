@@ -316,6 +316,7 @@ void tide__tt_free(tide_tt *t)
 	tide__free(t->graphs);
 	tide__free(t->module_of);
 	tide__free(t->load_of);
+	tide__map_free(&t->cached);
 	tide__free(t->aliases);
 	tide__free(t->peaks);
 	tide__free(t);

@@ -121,15 +121,16 @@ const char *tide__tt_name(const tide_tt *t, const tide_tt_op *o)
 	return tide__text(t->m, t->m->spans.name[o->span], NULL);
 }
 
-/* Returns "@main_const_eval_0" of a load_cached. */
-static tide_slice function_of(const tide_mlir_op *p)
+tide_slice tide__tt_function(const tide_mlir_op *p)
 {
 	tide_slice rest = p->operands, one;
-	return tide__mlir_next(&rest, &one) && one.n && *one.s == '@' ? one
-								      : (tide_slice){ NULL, 0 };
+	bool load = p->name.s && memmem(p->name.s, p->name.n, "load_cached", 11);
+	return load && tide__mlir_next(&rest, &one) && one.n && *one.s == '@'
+		       ? one
+		       : (tide_slice){ NULL, 0 };
 }
 
-tide_slice tide__tt_loc(const tide_tt *t, const tide_tt_op *o, const tide_mlir_op *p)
+tide_slice tide__tt_loc_name(const tide_tt *t, const tide_tt_op *o, const tide_mlir_op *p)
 {
 	tide_slice name = tide__mlir_loc_name(p->loc);
 	for (int hops = 0; hops < 8 && name.n && *name.s == '#'; hops++) {
@@ -140,11 +141,7 @@ tide_slice tide__tt_loc(const tide_tt *t, const tide_tt_op *o, const tide_mlir_o
 	}
 	if (name.n && *name.s == '#')
 		name.n = 0;
-	if (name.n)
-		return name;
-	return p->name.s && memmem(p->name.s, p->name.n, "load_cached", 11)
-		       ? function_of(p)
-		       : (tide_slice){ NULL, 0 };
+	return name.n ? name : tide__tt_function(p);
 }
 
 bool tide__tt_read_tensor(const tide_tt *t, const tide_tt_op *o, tide_slice type,

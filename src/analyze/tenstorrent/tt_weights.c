@@ -121,6 +121,32 @@ static bool is_load(const tide_tt *t, size_t i)
 	return strstr(tide__tt_name(t, &t->ops[i]), "load_cached") != NULL;
 }
 
+/* Returns the key of a value in a run of a program, or on its rank outside of programs. */
+static uint64_t value_key(const tide_tt *t, const tide_tt_op *o, tide_slice ssa)
+{
+	uint32_t run = t->m->spans.parent[o->span].i;
+	uint64_t h = 14695981039346656037u;
+	for (size_t i = 0; i < ssa.n && ssa.s[i] != '#' && ssa.s[i] != ':'; i++)
+		h = (h ^ (uint8_t)ssa.s[i]) * 1099511628211u;
+	return tide__mix(h ^ ((uint64_t)!run << 63 | (run ? run : o->lane)));
+}
+
+/* Remembers which operation made the values that are results of const-eval programs. */
+static bool find_cached(tide_tt *t)
+{
+	tide_mlir_op p;
+	tide_slice one;
+	bool ok = true;
+	for (size_t i = 0; ok && i < t->n; i++) {
+		if (!is_load(t, i) || !tide__tt_parse(t, &t->ops[i], &p))
+			continue;
+		for (tide_slice rest = p.results; ok && tide__mlir_next(&rest, &one);)
+			ok = tide__map_put(&t->cached, value_key(t, &t->ops[i], one),
+					   (uint32_t)i + 1);
+	}
+	return ok;
+}
+
 /* A const-eval program is run by the last load_cached of its rank. */
 static bool assign_loads(tide_tt *t)
 {
@@ -206,7 +232,7 @@ bool tide__tt_find_weights(tide_tt *t)
 	const char *kind = stage(t->m);
 	t->module_of = tide__calloc(t->n + 1, sizeof *t->module_of);
 	t->load_of = tide__calloc(t->n + 1, sizeof *t->load_of);
-	if (!t->module_of || !t->load_of || !assign_loads(t))
+	if (!t->module_of || !t->load_of || !assign_loads(t) || !find_cached(t))
 		return false;
 	return !kind || (assign_modules(t, kind) && find_same(t) && tide__tt_match_modules(t));
 }
@@ -263,28 +289,44 @@ bool tide__tt_arguments_next(tide_tt_argument *a)
 	return true;
 }
 
-size_t tide__tt_find_op_weights(tide_tt *t, size_t op, uint32_t *out, size_t most)
+typedef struct found { /* weights of an operation */
+	uint32_t *out;
+	size_t n, most;
+} found;
+
+/* `used`: also those of the const-eval programs whose results the operation uses. */
+static void add_weights(tide_tt *t, size_t op, found *f, bool used)
 {
-	size_t n = 0;
 	tide_mlir_op p;
 	tide_tt_argument a;
+	if (!tide__tt_parse(t, &t->ops[op], &p))
+		return;
+	for (tide__tt_arguments_begin(&a, &p); tide__tt_arguments_next(&a);) {
+		int64_t k = tide__tt_argument_row(t, t->module_of[op], a.ssa);
+		uint32_t load =
+			used && k < 0 ? tide__map_get(&t->cached, value_key(t, &t->ops[op], a.ssa))
+				      : 0;
+		if (load && load - 1 < op)
+			add_weights(t, load - 1, f, false);
+		if (k < 0 || !tide__tt_is_weight(&t->weights[k]))
+			continue;
+		if (a.typed && !tide__slice_same(a.shape, t->weights[k].shape))
+			t->ambiguous += used;
+		else if (f->n < f->most && !listed(f->out, f->n, (uint32_t)k))
+			f->out[f->n++] = (uint32_t)k;
+	}
+}
+
+size_t tide__tt_find_op_weights(tide_tt *t, size_t op, uint32_t *out, size_t most)
+{
+	found f = { out, 0, most };
 	if (t->ops[op].graph.i) {
 		if (!t->load_of[op])
 			return 0;
 		op = t->load_of[op] - 1;
 	}
-	if (!tide__tt_parse(t, &t->ops[op], &p))
-		return 0;
-	for (tide__tt_arguments_begin(&a, &p); tide__tt_arguments_next(&a);) {
-		int64_t k = tide__tt_argument_row(t, t->module_of[op], a.ssa);
-		if (k < 0 || !tide__tt_is_weight(&t->weights[k]))
-			continue;
-		if (a.typed && !tide__slice_same(a.shape, t->weights[k].shape))
-			t->ambiguous++;
-		else if (n < most && !listed(out, n, (uint32_t)k))
-			out[n++] = (uint32_t)k;
-	}
-	return n;
+	add_weights(t, op, &f, true);
+	return f.n;
 }
 
 /* ---- const-eval programs ---- */

@@ -14,12 +14,15 @@
 static bool close_ranks(ttlog *x)
 {
 	bool ok = true;
+	x->unfinished = x->outside.stage.i != 0;
 	for (size_t i = 0; ok && i < x->n_ranks; i++) {
 		tt_rank *r = &x->ranks[i];
+		x->unfinished += (r->stage.i != 0) + (r->submitted && !r->depth);
 		ok = tide__ttlog_settle_rank(x, r) && tide__ttlog_dump_end(x, r);
 		int64_t t = tide__ttlog_between(r);
 		for (; ok && r->depth; r->depth--) {
 			uint32_t s = r->stack[r->depth - 1].span;
+			x->unfinished += r->stack[r->depth - 1].program;
 			x->m->spans.t1[s] = t > x->m->spans.t1[s] ? t : x->m->spans.t1[s];
 			x->m->spans.flags[s] |= TIDE_SPAN_OPEN;
 		}
@@ -238,6 +241,7 @@ static bool facts(ttlog *x)
 		{ "loss.tt_cut_lines", x->cut, false },
 		{ "loss.tt_loose_states", x->loose, false },
 		{ "loss.tt_unmatched", x->unmatched, false },
+		{ "loss.tt_unfinished", x->repeats ? x->unfinished : 0, false },
 		{ "loss.tt_unreadable_ops", x->unparsed, false },
 		{ "loss.tt_modules_left_out", x->dump_left_out, false },
 		{ "loss.tt_long_lines", x->long_lines, false },

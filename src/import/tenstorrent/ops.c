@@ -29,7 +29,8 @@ static const struct {
 	{ D("ui16", U16) },	{ D("u32", U32) },	{ D("ui32", U32) },
 	{ D("u64", U64) },	{ D("ui64", U64) },	{ D("i1", BOOL) },
 	{ D("bool", BOOL) },	{ D("bfp_bf8", BFP8) }, { D("bfp_f8", BFP8) },
-	{ D("bfp_bf4", BFP4) }, { D("bfp_f4", BFP4) },
+	{ D("bfp_bf4", BFP4) }, { D("bfp_f4", BFP4) },	{ D("bfp8", BFP8) },
+	{ D("bfp4", BFP4) },
 #undef D
 };
 
@@ -381,6 +382,7 @@ static bool header(ttlog *x, tt_rank *r, const tt_line *l)
 	r->have = 0;
 	if (l->when != TIDE_STATE_BEFORE) {
 		r->in_block = true;
+		r->submitted = l->when == TIDE_STATE_BETWEEN;
 		return settle_op(x, r);
 	}
 	bool dealloc = TIDE_SLICE_IS(l->text, "DeallocateOp"),

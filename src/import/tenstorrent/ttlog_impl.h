@@ -185,6 +185,7 @@ typedef struct tt_rank {
 	size_t depth, cap_stack;
 	tt_oom oom;
 	uint32_t cached_span; /* a load_cached whose program may follow */
+	bool submitted;	      /* a state "before submit" came last, not one "after submit" */
 	/* a module dump that is being read */
 	char *dump; /* owned */
 	size_t n_dump, cap_dump;
@@ -234,7 +235,7 @@ typedef struct ttlog {
 	bool session_named;
 	/* counts */
 	uint64_t op_lines, blocks, deallocates, get_devices, skipped, partial, cut, unparsed, loose,
-		unmatched, oom, dumps, dump_left_out, foreign, long_lines;
+		unmatched, unfinished, oom, dumps, dump_left_out, foreign, long_lines;
 	uint64_t results_only; /* operations read from files without deallocates */
 	uint64_t resolution;   /* bytes of one bank that a state may be off by */
 	const char *basis;     /* basis of the allocations, as a sentence */

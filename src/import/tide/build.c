@@ -23,8 +23,7 @@ bool tide__build_init(tide_build *b, tide_model *m, tide_defs *defs)
 	b->m = m;
 	b->defs = defs;
 	b->key_arg = tide__intern(m, "arg");
-	b->before = tide__intern(m, TIDE_BEFORE_RECORDING);
-	return b->key_arg.i && b->before.i &&
+	return b->key_arg.i &&
 	       tide__live_init(&b->allocs, (const uint64_t *const *)&m->allocs.size) &&
 	       tide__live_init(&b->segments, (const uint64_t *const *)&m->segments.size);
 }
@@ -193,8 +192,10 @@ static bool hand_over(tide_build *b, const tide_event *e, int64_t t)
 static bool is_before(const tide_build *b, tide_stack_id stack)
 {
 	const tide_stacks *s = &b->m->stacks;
-	return !s->parent[stack.i].i && stack.i &&
-	       b->m->frames.function[s->frame[stack.i].i].i == b->before.i;
+	if (!stack.i || s->parent[stack.i].i)
+		return false;
+	tide_str function = b->m->frames.function[s->frame[stack.i].i];
+	return !strcmp(tide__text(b->m, function, NULL), TIDE_BEFORE_RECORDING);
 }
 
 static inline bool on_alloc(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)

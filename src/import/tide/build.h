@@ -48,7 +48,6 @@ typedef struct tide_build {
 	struct tide_stray *strays;
 	size_t n_strays, cap_strays;
 	tide_str key_arg, key_sequence; /* "arg"; "sequence", 0 = not needed yet */
-	tide_str before;		/* TIDE_BEFORE_RECORDING */
 	uint32_t malloc_pool;		/* row of the pool of the host heap; 0 = none */
 	double sample_mean;		/* bytes between its samples; 0 = it has every allocation */
 	uint64_t events;		/* without LANE and DEPTH */

@@ -60,7 +60,7 @@ static bool name_columns(tide_box *b, tide_json *j, const tide_tt *t, const tide
 		tide_mlir_op p;
 		tide_slice loc = { NULL, 0 };
 		if (tide__tt_parse(t, o, &p))
-			loc = tide__tt_loc(t, o, &p);
+			loc = tide__tt_loc_name(t, o, &p);
 		tide__box_put(b, name, tide__page_name(&names, b, t->m->spans.name[o->span]));
 		tide__box_put(b, text, whole ? tide__page_name(&names, b, o->text) : 0);
 		tide__box_put(b, graph, tide__page_name(&names, b, o->graph));

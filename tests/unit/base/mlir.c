@@ -12,6 +12,10 @@
 	"#ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<" tiles \
 	"x!ttcore.tile<32x32, " tile ">, #ttnn.buffer_type<" buffer ">>, <interleaved>>"
 
+#define SHARDED(grid, tiles, tile, how)                                     \
+	"#ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <" grid ">, memref<" tiles \
+	"x!ttcore.tile<32x32, " tile ">, #ttnn.buffer_type<l1>>, <" how "_sharded>>"
+
 static void is(tide_slice s, const char *text)
 {
 	if (!text) {
@@ -133,6 +137,22 @@ static void test_tensors(void **state)
 		{ "tensor<1x32xf32, #ttnn.ttnn_layout<(d0) -> (d0), <1x1>, memref<1x32xf32, "
 		  "#ttnn.buffer_type<system_memory>>>>",
 		  "1x32", "f32", "system_memory", 128, 128, false },
+		/* a memref of one shard, on 8 x 8 cores, in 64 rows, of elements */
+		{ "tensor<256x256xbf16, " SHARDED("8x8", "1x1", "bf16", "block") ">", "256x256",
+		  "bf16", "l1", 131072, 131072, true },
+		{ "tensor<250x256xbf16, " SHARDED("64x1", "1x2", "bfp_bf8", "height") ">",
+		  "250x256", "bf16", "l1", 128000, 139264, true },
+		{ "tensor<100x64xf32, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <4x1, (d0, d1) -> (0, d0, d1)>, "
+		  "memref<32x64xf32, #l1>, <height_sharded>, core_ranges = <[#ttnn.core_range<(0,0), (3,0)>]>>>",
+		  "100x64", "f32", "l1", 25600, 32768, false },
+		/* elements that are a part of a tile */
+		{ "tensor<64x128x!ttcore.tile<32x32, bfp_bf8>, " LAYOUT("2x4", "bfp_bf8",
+									"dram") ">",
+		  "64x128", "bfp_bf8", "dram", 8704, 8704, true },
+		{ "tensor<33x1x!ttcore.tile<32x32, bfp_bf4>, " LAYOUT("2x1", "bfp_bf4", "l1") ">",
+		  "33x1", "bfp_bf4", "l1", 19, 1152, true },
+		{ "tensor<32x32x!tt.tile<32x32, bfp8>, #ttnn_layout3>", "32x32", "bfp8", NULL, 1088,
+		  1088, false },
 		{ "tensor<512xf32, #ttnn_layout11>", "512", "f32", NULL, 2048, 2048, false },
 		{ "tensor<f32>", NULL, "f32", NULL, 4, 4, false },
 		{ "tensor<8xui16>", "8", "ui16", NULL, 16, 16, false },

@@ -134,6 +134,7 @@ static void json_memory_op(tide_json *j, const tide_tt *t, size_t i, const tide_
 {
 	const tide_tt_op *o = &t->ops[i];
 	tide_mlir_op p;
+	char room[TIDE_TT_LOC];
 	bool read = tide__tt_parse(t, o, &p);
 	tide__json_object(j);
 	tide__json_kuint(j, "index", i);
@@ -142,7 +143,7 @@ static void json_memory_op(tide_json *j, const tide_tt *t, size_t i, const tide_
 	else
 		tide__json_knull(j, "op_type");
 	tide__json_kstr(j, "mlir_op", tide__tt_name(t, o));
-	kslice(j, "loc", read ? tide__tt_loc(t, o, &p) : (tide_slice){ NULL, 0 });
+	kslice(j, "loc", read ? tide__tt_loc(t, o, &p, room) : (tide_slice){ NULL, 0 });
 	tide__json_kobject(j, "memory");
 	for (unsigned k = 0; k < TIDE_TT_POOLS; k++)
 		if (o->state[k]) {
@@ -263,21 +264,6 @@ static void json_dims(tide_json *j, const char *key, const uint64_t *v, unsigned
 	tide__json_array_end(j);
 }
 
-/* Converts tile counts of the last two dimensions to elements; one dimension is a row of tiles. */
-static unsigned padded_shape(const tide_mlir_tensor *x, uint64_t *out)
-{
-	unsigned n = x->n_tiles;
-	if (n < 2) {
-		out[0] = x->tile_h;
-		out[1] = (n ? x->tiles[0] : 1) * x->tile_w;
-		return 2;
-	}
-	memcpy(out, x->tiles, n * sizeof *out);
-	out[n - 2] *= x->tile_h;
-	out[n - 1] *= x->tile_w;
-	return n;
-}
-
 static void json_layout(tide_json *j, const tide_tt *t, const tide_tt_op *o, const tide_mlir_op *p)
 {
 	tide_mlir_tensor x;
@@ -296,12 +282,13 @@ static void json_layout(tide_json *j, const tide_tt *t, const tide_tt_op *o, con
 		json_dims(j, "memref_shape", x.tiles, x.n_tiles);
 		json_dims(j, "tile_size", tile, 2);
 		kslice(j, "tile_dtype", x.tile_dtype);
-		json_dims(j, "padded_shape", shape, padded_shape(&x, shape));
+		json_dims(j, "padded_shape", shape, tide__mlir_padded_shape(&x, shape));
 	} else {
 		tide__json_knull(j, "memref_shape");
 		tide__json_knull(j, "tile_size");
-		json_dims(j, "padded_shape", x.dims, x.n_dims);
+		json_dims(j, "padded_shape", shape, tide__mlir_padded_shape(&x, shape));
 	}
+	json_dims(j, "shard_grid", x.grid, x.n_grid);
 	tide__json_kuint(j, "padded_bytes", x.padded);
 	kslice(j, "buffer_type", x.buffer);
 	kdouble(j, "overhead_pct",
@@ -341,6 +328,7 @@ static void json_operation(tide_json *j, tide_tt *t, size_t i)
 	static const tide_slice none = { NULL, 0 };
 	uint32_t rows[WEIGHTS];
 	tide_mlir_op p;
+	char room[TIDE_TT_LOC];
 	bool read = tide__tt_parse(t, o, &p);
 	size_t n = read ? tide__tt_find_op_weights(t, i, rows, WEIGHTS) : 0;
 	tide__json_object(j);
@@ -353,7 +341,7 @@ static void json_operation(tide_json *j, tide_tt *t, size_t i)
 	json_types(j, "input_shapes", "input_dtypes", p.in_types);
 	json_types(j, "output_shapes", "output_dtypes", p.out_types);
 	json_layout(j, t, o, &p);
-	kslice(j, "loc", read ? tide__tt_loc(t, o, &p) : none);
+	kslice(j, "loc", read ? tide__tt_loc(t, o, &p, room) : none);
 	tide__json_kuint(j, "index", i);
 	json_const_eval(j, t, o);
 	tide__json_kbool(j, "is_weight_op", o->graph.i || n);

@@ -27,8 +27,9 @@ static void md_op(FILE *out, const tide_tt *t, int64_t op)
 {
 	tide_mlir_op p;
 	tide_slice loc = { NULL, 0 };
+	char room[TIDE_TT_LOC];
 	if (op >= 0 && tide__tt_parse(t, &t->ops[op], &p))
-		loc = tide__tt_loc(t, &t->ops[op], &p);
+		loc = tide__tt_loc(t, &t->ops[op], &p, room);
 	const char *name = op >= 0 ? tide__tt_name(t, &t->ops[op]) : "unknown";
 	put_md(out, name, strlen(name), 80);
 	fputs(" | ", out);
@@ -178,11 +179,10 @@ static void md_padding(const tide_tt *t, FILE *out)
 		md_at(out, t, v[i].op);
 		fprintf(out, " | %s | %.*s (%.*s) | ", tide__tt_name(t, &t->ops[v[i].op]),
 			(int)x.shape.n, x.shape.s, (int)x.dtype.n, x.dtype.s);
-		for (unsigned d = 0; d < x.n_tiles; d++)
-			fprintf(out, "%s%llu", d ? "x" : "",
-				(unsigned long long)(x.tiles[d] * (d + 2 == x.n_tiles	? x.tile_h
-								   : d + 1 == x.n_tiles ? x.tile_w
-											: 1)));
+		uint64_t padded[TIDE_MLIR_DIMS];
+		unsigned dims = tide__mlir_padded_shape(&x, padded);
+		for (unsigned d = 0; d < dims; d++)
+			fprintf(out, "%s%llu", d ? "x" : "", (unsigned long long)padded[d]);
 		fprintf(out, " | %.2f MB (%.1f%%) |\n", mb(v[i].value),
 			x.bytes ? 100.0 * (double)v[i].value / (double)x.bytes : 0);
 	}

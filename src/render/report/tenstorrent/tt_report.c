@@ -67,6 +67,7 @@ static void op_cells(tide_grid *g, const tide_tt *t, int64_t op)
 	static const tide_slice none = { NULL, 0 };
 	tide_mlir_op p;
 	tt_shapes s = { "", "" };
+	char room[TIDE_TT_LOC];
 	if (op < 0) {
 		for (int i = 0; i < 4; i++)
 			tide__grid_none(g);
@@ -76,7 +77,7 @@ static void op_cells(tide_grid *g, const tide_tt *t, int64_t op)
 	if (read)
 		tide__tt_find_shapes(&p, &s);
 	tide__grid_text(g, tide__tt_name(t, &t->ops[op]));
-	text_or_none(g, read ? tide__tt_loc(t, &t->ops[op], &p) : none);
+	text_or_none(g, read ? tide__tt_loc(t, &t->ops[op], &p, room) : none);
 	tide__grid_text(g, s.in);
 	tide__grid_text(g, s.out);
 }

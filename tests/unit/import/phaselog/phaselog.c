@@ -270,10 +270,9 @@ static void test_whose_values(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_bad),	   cmocka_unit_test(test_scopes),
-		cmocka_unit_test(test_whose_values),
-		cmocka_unit_test(test_nomem),
+		cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_bad),	     cmocka_unit_test(test_scopes),
+		cmocka_unit_test(test_whose_values), cmocka_unit_test(test_nomem),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
