@@ -38,9 +38,12 @@ static void print_idle(const tide_trace *t)
 		return;
 	}
 	const tide_node *sum = tide_node_get(tide_report_root(r), "summary");
-	printf("idle %" PRId64 " ns of %" PRId64 " ns\n",
-	       tide_node_int(tide_node_get(sum, "idle_ns"), -1),
-	       tide_node_int(tide_node_get(sum, "kernel_time_ns"), -1));
+	int64_t idle = tide_node_int(tide_node_get(sum, "idle_ns"), -1);
+	int64_t window = tide_node_int(tide_node_get(sum, "kernel_time_ns"), -1);
+	if (idle < 0 || window < 0) /* null: unknown */
+		puts("idle unknown: no kernels were recorded");
+	else
+		printf("idle %" PRId64 " ns of %" PRId64 " ns\n", idle, window);
 	tide_report_free(r);
 }
 

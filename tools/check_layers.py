@@ -25,7 +25,7 @@ MAY = {  # folder of src/ -> folders it may include besides itself
     "usage": {"base", "model", "import", "analyze", "render"},
     "cli": {"base", "config", "format", "model", "import", "analyze", "render", "report", "api", "serve"},
     # the extensions of the package: they may use the library and the recorder, never commands or the server
-    "python": {"base", "config", "model", "analyze", "api"},
+    "python": {"base", "config", "model", "analyze", "report", "api"},
 }
 
 ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" = files beside the rooms

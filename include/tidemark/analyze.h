@@ -131,7 +131,7 @@ TIDE_API const char *tide_node_text(const tide_node *v, size_t *n);
 
 /* ---- the reports ------------------------------------------------------------------------- *
  * `device` is a name such as "cuda:0"; `at` a time such as "1.5s", "200ms", "50%", a number of
- * memory events such as "#1000", or "peak". Texts are borrowed for the call only. `top` = rows to
+ * memory events such as "#1000", "op 7" on an axis of ops, or "peak". Texts are borrowed for the call only. `top` = rows to
  * keep, 0 = all. NULL options = all defaults. */
 
 /** The trace's format, processes, devices, pools, lanes and facts.

@@ -21,7 +21,7 @@
 
 #include <tidemark/analyze.h>
 
-#include "api/select.h"
+#include "report/select.h"
 #include "reserved.h"
 #include "roles.h"
 

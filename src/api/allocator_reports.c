@@ -43,9 +43,9 @@ tide_code tide_allocator_find(const tide_trace *t, const tide_allocator_options 
 	tide_allocator_query q = { .points = o.buckets ? o.buckets : 1,
 				   .buckets = tide__allocator_chart_buckets(&(tide_style){ 0 }),
 				   .advice = !o.no_advice };
-	tide_code rc = tide__take_one_device(m, o.device, &q.device, err);
+	tide_code rc = tide__take_one_device("device", o.device, m, &q.device, err);
 	if (rc == TIDE_OK)
-		rc = tide__take_moment(m, o.at, &q.at, err);
+		rc = tide__take_moment("at", o.at, m, &q.at, err);
 	if (rc == TIDE_OK && r)
 		rc = tide__allocator_find(m, &q, (tide_allocator *)r->result, err);
 	return tide__report_finish(r, rc, out, err);
@@ -81,7 +81,7 @@ tide_code tide_oom_find(const tide_trace *t, const tide_oom_options *given, tide
 	uint32_t device = TIDE_ANY;
 	int by = 0;
 	tide__options_take(&o, sizeof o, given);
-	tide_code rc = tide__take_device(m, o.device, &device, err);
+	tide_code rc = tide__take_device("device", o.device, m, &device, err);
 	if (rc == TIDE_OK)
 		rc = tide__take_word("group_by", o.group_by, tide__group_by_texts,
 				     (int)tide__group_by_best(m), &by, err);
@@ -128,7 +128,7 @@ tide_code tide_whatif_find(const tide_trace *t, const tide_whatif_options *given
 				.set = o.set,
 				.n_set = o.n_set,
 				.standard = o.sweep || !o.n_set };
-	tide_code rc = tide__take_one_device(m, o.device, &q.device, err);
+	tide_code rc = tide__take_one_device("device", o.device, m, &q.device, err);
 	if (rc == TIDE_OK && r)
 		rc = tide__whatif_find(m, &q, (tide_whatif *)r->result, err);
 	return tide__report_finish(r, rc, out, err);

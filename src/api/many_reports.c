@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "api/report.h"
-#include "api/select.h"
+#include "report/select.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "render/report/compare/diff.h"
@@ -206,13 +206,13 @@ static tide_code measure(const tide_predict_options *o, tide_predict_answer *x, 
 	const tide_model *last = tide__predict_last(x)->m;
 	uint32_t device;
 	char name[64];
-	tide_code rc = tide__take_one_device(last, o->device, &device, err);
+	tide_code rc = tide__take_one_device("device", o->device, last, &device, err);
 	if (rc != TIDE_OK)
 		return rc;
 	tide__device_name(last, device, name, sizeof name);
 	x->capacity = o->capacity ? o->capacity : last->devices.capacity[device];
 	for (size_t i = 0; i < x->n && rc == TIDE_OK; i++) {
-		rc = tide__take_device(x->v[i].m, name, &x->v[i].device, err);
+		rc = tide__take_device("device", name, x->v[i].m, &x->v[i].device, err);
 		if (rc == TIDE_OK)
 			rc = tide__predict_measure(&x->v[i], err);
 	}
@@ -279,7 +279,7 @@ static tide_code find_diff(const tide_diff_report_options *o, struct diff *x, ti
 	size_t bad;
 	tide_code rc = tide__diff_checks_parse(o->fail_if, o->n_fail_if, &x->c, &bad, err);
 	for (int i = 0; i < 2 && rc == TIDE_OK && o->device; i++)
-		rc = tide__take_device(x->m[i], o->device, &d.device[i], err);
+		rc = tide__take_device("device", o->device, x->m[i], &d.device[i], err);
 	if (rc == TIDE_OK)
 		rc = tide__find_diff(x->m[0], x->m[1], &d, &x->d, err);
 	if (rc == TIDE_OK)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "api/report.h"
-#include "api/select.h"
+#include "report/select.h"
 #include "base/error.h"
 #include "render/report/info.h"
 #include "render/report/memory/leaks.h"
@@ -88,9 +88,9 @@ tide_code tide_memory_find(const tide_trace *t, const tide_memory_options *given
 	tide_report *r = tide__report_new(&type);
 	tide__options_take(&o, sizeof o, given);
 	tide_memory_query q = { .buckets = o.buckets ? o.buckets : 1, .top = o.top };
-	tide_code rc = tide__take_device(m, o.device, &q.device, err);
+	tide_code rc = tide__take_device("device", o.device, m, &q.device, err);
 	if (rc == TIDE_OK)
-		rc = tide__take_moment(m, o.at, &q.at, err);
+		rc = tide__take_moment("at", o.at, m, &q.at, err);
 	if (rc == TIDE_OK && r)
 		rc = tide__memory_find(m, &q, (tide_memory *)r->result, err);
 	return tide__report_finish(r, rc, out, err);
@@ -132,9 +132,9 @@ tide_code tide_peak_find(const tide_trace *t, const tide_peak_options *given, ti
 	tide_report *r = tide__report_new(&type);
 	tide__options_take(&o, sizeof o, given);
 	tide_peak_query q = { 0 };
-	tide_code rc = tide__take_device(m, o.device, &q.device, err);
+	tide_code rc = tide__take_device("device", o.device, m, &q.device, err);
 	if (rc == TIDE_OK)
-		rc = tide__take_moment(m, o.at, &q.at, err);
+		rc = tide__take_moment("at", o.at, m, &q.at, err);
 	if (rc == TIDE_OK)
 		rc = tide__take_word("group_by", o.group_by, tide__group_by_texts, TIDE_PEAK_BEST,
 				     &q.by, err);
@@ -190,7 +190,7 @@ tide_code tide_phases_find(const tide_trace *t, const tide_phases_options *given
 	uint32_t device;
 	int by;
 	tide__options_take(&o, sizeof o, given);
-	tide_code rc = tide__take_device(m, o.device, &device, err);
+	tide_code rc = tide__take_device("device", o.device, m, &device, err);
 	if (rc == TIDE_OK)
 		rc = tide__take_word("by", o.by, bys, 0, &by, err);
 	if (rc == TIDE_OK && r) {
@@ -242,7 +242,7 @@ tide_code tide_ops_find(const tide_trace *t, const tide_ops_options *given, tide
 	tide__options_take(&o, sizeof o, given);
 	tide_ops_query q = { .streams = o.streams, .flat = o.flat };
 	int sort;
-	tide_code rc = tide__take_device(m, o.device, &q.device, err);
+	tide_code rc = tide__take_device("device", o.device, m, &q.device, err);
 	if (rc == TIDE_OK)
 		rc = tide__take_word("sort", o.sort, sorts, o.flat ? TIDE_OPS_WALL : TIDE_OPS_ORDER,
 				     &sort, err);
@@ -349,7 +349,7 @@ tide_code tide_leaks_find(const tide_trace *t, const tide_leaks_options *given, 
 	int64_t every;
 	int by;
 	tide__options_take(&o, sizeof o, given);
-	tide_code rc = tide__take_one_device(m, o.device, &device, err);
+	tide_code rc = tide__take_one_device("device", o.device, m, &device, err);
 	if (rc == TIDE_OK)
 		rc = tide__take_word("group_by", o.group_by, tide__group_by_texts,
 				     (int)tide__group_by_best(m), &by, err);

@@ -10,6 +10,7 @@
 #include "analyze/memory/moment.h"
 #include "model/model.h"
 #include "render/text/out.h"
+#include "report/select.h"
 
 typedef struct tide_report_type {
 	const char *name;
@@ -38,17 +39,5 @@ static inline const tide_model *tide__model_of(const tide_trace *t)
 /* Copies the caller's options over the defaults: a caller built against an older header has a
  * shorter struct. NULL: the defaults alone. */
 void tide__options_take(void *own, size_t size, const void *given);
-
-/* Parse option texts. All fail with TIDE_EUSAGE or TIDE_ENOTFOUND and one line of text. NULL
- * texts give the default: TIDE_ANY, the end, -1. */
-tide_code tide__take_device(const tide_model *m, const char *text, uint32_t *out, tide_error *err);
-/* The same; the device with the highest peak by default. */
-tide_code tide__take_one_device(const tide_model *m, const char *text, uint32_t *out,
-				tide_error *err);
-tide_code tide__take_moment(const tide_model *m, const char *text, tide_moment *out,
-			    tide_error *err);
-/* Returns the index of a word in a NULL-terminated list; `otherwise` for NULL. */
-tide_code tide__take_word(const char *option, const char *text, const char *const *words,
-			  int otherwise, int *out, tide_error *err);
 
 #endif

@@ -97,7 +97,7 @@ static tide_code flame_options(const tide_model *m, const tide_flame_report_opti
 	if (rc == TIDE_OK)
 		rc = tide__take_word("by", o->by, bys, 0, &by, err);
 	if (rc == TIDE_OK && o->device)
-		rc = tide__take_device(m, o->device, &f->device, err);
+		rc = tide__take_device("device", o->device, m, &f->device, err);
 	if (rc == TIDE_OK && o->max_depth > TIDE_FLAME_DEEP)
 		rc = tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "max_depth: at most %d",
 				TIDE_FLAME_DEEP);

@@ -5,30 +5,32 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Edit distance, capped: only small distances matter. */
+/* Edit distance, capped: only small distances matter. Two neighbours that changed places, "hat" for
+ * "hta", are 1 edit. */
 static unsigned distance(const char *a, const char *b)
 {
 	enum { MAX = 32 };
 	size_t na = strlen(a), nb = strlen(b);
-	unsigned row[MAX + 1];
+	unsigned d[MAX + 1][MAX + 1];
 	if (na > MAX || nb > MAX)
 		return MAX;
 	for (size_t j = 0; j <= nb; j++)
-		row[j] = (unsigned)j;
+		d[0][j] = (unsigned)j;
 	for (size_t i = 1; i <= na; i++) {
-		unsigned diag = row[0];
-		row[0] = (unsigned)i;
+		d[i][0] = (unsigned)i;
 		for (size_t j = 1; j <= nb; j++) {
-			unsigned best = diag + (a[i - 1] != b[j - 1]);
-			diag = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
+			unsigned best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+			if (d[i - 1][j] + 1 < best)
+				best = d[i - 1][j] + 1;
+			if (d[i][j - 1] + 1 < best)
+				best = d[i][j - 1] + 1;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    d[i - 2][j - 2] + 1 < best)
+				best = d[i - 2][j - 2] + 1;
+			d[i][j] = best;
 		}
 	}
-	return row[nb];
+	return d[na][nb];
 }
 
 const char *tide__nearest(const char *word, const char *(*name)(const void *user, size_t i),

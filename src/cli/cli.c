@@ -290,6 +290,10 @@ static int run(const tide_command *cmd, int argc, char **argv)
 		tide__help_print_command(cmd, stdout,
 					 width_of(STDOUT_FILENO, isatty(STDOUT_FILENO)));
 		rc = tide__cli_finish(&a);
+	} else if (tide__cli_imply_json(&a), tide__cli_not_json(&a)) {
+		rc = tide__cli_fail_usage(&a,
+					  "--json writes JSON, -o names a %s file: leave out one",
+					  tide__cli_not_json(&a));
 	} else if (tide__cli_no_page(&a)) {
 		rc = tide__cli_fail_usage(&a,
 					  "this command writes text, not a page: `tidemark report` "

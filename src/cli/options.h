@@ -8,7 +8,7 @@
 #ifndef TIDE_CLI_OPTIONS_H
 #define TIDE_CLI_OPTIONS_H
 
-#include "api/select.h"
+#include "report/select.h"
 #include "cli/cli.h"
 
 /* Fills a->opt and a->files from argv[0..argc) (the words after the command's name); texts are

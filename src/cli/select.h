@@ -6,7 +6,7 @@
 
 #include "analyze/memory/moment.h"
 #include "analyze/memory/usage.h"
-#include "api/select.h"
+#include "report/select.h"
 #include "cli/cli.h"
 
 #define TIDE_OPTION_DEVICE                                                              \

@@ -67,6 +67,13 @@ static void on_index(void *user)
 	on_change(user, NULL);
 }
 
+static void on_note(void *user, const char *line)
+{
+	tide_server *s = user;
+	if (s->note)
+		s->note(s->note_user, line);
+}
+
 static void *watch(void *arg)
 {
 	tide_server *s = arg;
@@ -175,7 +182,10 @@ tide_code tide__server_start(const tide_server_options *opt, tide_server **out, 
 	tide__input_refuse_links();
 	make_shell(s);
 	tide__store_poll(s->store, true);
-	s->index = tide__run_index_new(s->store, tide__run_file, on_index, s);
+	s->note = opt->note;
+	s->note_user = opt->user;
+	s->index = tide__run_index_new(
+		s->store, &(tide_run_index_options){ tide__run_file, on_index, on_note, s });
 	if (!s->index)
 		rc = tide__nomem(err);
 	else if (!tide__workers_start(&s->workers, s->store, s->cache, NULL))

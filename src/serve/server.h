@@ -28,7 +28,7 @@ typedef struct tide_server_options {
 	/* As in store.h. */
 	bool (*list)(void *user, bool (*add)(void *to, const char *path),
 		     void (*folder)(void *to, const char *path), void *to);
-	void (*note)(void *user, const char *why);
+	void (*note)(void *user, const char *line); /* prints one line; also for the index */
 	void *user;
 } tide_server_options;
 

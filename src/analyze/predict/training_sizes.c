@@ -193,7 +193,8 @@ tide_code tide__training_sizes_find(const tide_phase_summary *s, const tide_size
 				    tide_training_sizes *out, tide_error *err)
 {
 	*out = (tide_training_sizes){ .capacity = o->capacity ? o->capacity : s->capacity,
-				      .parameters = o->parameters ? o->parameters : s->parameters };
+				      .parameters = o->parameters ? o->parameters : s->parameters,
+				      .parameters_given = o->parameters != 0 };
 	if (!tide__phase_summary_peak(s, &out->peak))
 		return tide__fail(err, TIDE_ENOTFOUND, s->at, "a memory summary without a peak");
 	size_t row = peak_row(s, out->peak);

@@ -61,6 +61,7 @@ typedef struct tide_training_sizes {
 	const char *peak_phase;
 	tide_part_tensors *tensors; /* owned: one per part of a recording; NULL for a log */
 	bool from_roles;	    /* from a recording: parts are those alive at its peak */
+	bool parameters_given;	    /* the parameter count is an option's, not the summary's */
 	bool model_from_parameters; /* expected sizes were derived from the parameter count */
 } tide_training_sizes;
 

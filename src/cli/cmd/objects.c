@@ -133,6 +133,11 @@ static int report(const tide_args *a, const char *path, const char *program)
 	tide_objects o = { 0 };
 	int rc = 0;
 	if (tide__objects_load(path, &o, &err) != TIDE_OK) {
+		if (!program && !tide__cli_is_pipe(path) && tide__load_knows(path))
+			tide__fail(&err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+				   "a trace, not a result of `tidemark objects --keep`; try: "
+				   "tidemark info %.80s",
+				   path);
 		rc = tide__cli_fail(path, &err);
 	} else {
 		rc = a->opt[O_KEEP].set ? keep(a, &o) : 0;

@@ -5,6 +5,7 @@
  * The program runs as a child with libtidemark-torch preloaded (PyTorch's allocators and ops), and
  * libtidemark-heap if the host heap is requested; this process waits, forwards signals, and ends as
  * the program ended: same status, or by the same signal. */
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -177,10 +178,9 @@ static void set_hook(const tide_args *a, const tide_config *c, bool ops)
 {
 	char hook[PATH_MAX], source[PATH_MAX], include[PATH_MAX];
 	if (!tide__hook_folder_find(hook, sizeof hook) ||
-	    !tide__source_file_find(source, sizeof source, TIDE_TREE "/src/capture/torch/ops.cpp",
+	    !tide__source_file_find(source, sizeof source, "src/capture/torch/ops.cpp",
 				    TIDE_DATADIR "/tidemark/ops.cpp") ||
-	    !tide__source_file_find(include, sizeof include, TIDE_TREE "/include",
-				    TIDE_INCLUDEDIR)) {
+	    !tide__source_file_find(include, sizeof include, "include", TIDE_INCLUDEDIR)) {
 		fprintf(stderr,
 			"tidemark run: the op hook is not installed: ops are not recorded\n");
 		return;
@@ -407,6 +407,22 @@ static void become(const tide_args *a, const tide_config *c, libraries *l, const
 	_exit(why == ENOENT ? 127 : 126);
 }
 
+/* Says that --gpu will record nothing. The driver's library alone decides if no device file is seen:
+ * containers and other systems name theirs differently. */
+static void say_if_no_gpu(void)
+{
+	void *driver = NULL;
+	if (access("/dev/nvidiactl", F_OK) && access("/dev/dxg", F_OK))
+		driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+	else
+		return;
+	if (driver)
+		dlclose(driver);
+	else
+		tide__cli_note("tidemark run: --gpu: this machine has no NVIDIA driver "
+			       "(/dev/nvidiactl, libcuda.so.1): no GPU work will be recorded");
+}
+
 /* ---- its end ---- */
 
 /* Returns the bytes written so far: the recorder allocates more, which is a hole until it is
@@ -514,6 +530,8 @@ static int run(const tide_args *a)
 			a, "--duration needs a time such as 30s or 500ms, not '%s'",
 			a->opt[O_DURATION].text);
 	int64_t limit_ms = limit_ns < 0 ? -1 : limit_ns / 1000000;
+	if (*l.gpu)
+		say_if_no_gpu();
 	say_if_static(a->files[0]);
 	tide__run_id(id);
 	static tide_failures failures;
@@ -534,7 +552,7 @@ static int run(const tide_args *a)
 	signal(SIGQUIT, no_matter);
 	char x;
 	if (read(told[0], &x, 1) != 1)
-		tide__run_tell(file, id, pid, status != 0, *l.heap != 0, &failures);
+		tide__run_tell(file, id, pid, status != 0, *l.heap != 0, *l.gpu != 0, &failures);
 	close(told[0]);
 	tide__failures_close(&failures);
 	return same_end(status);

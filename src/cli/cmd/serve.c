@@ -78,9 +78,9 @@ static bool list(void *user, bool (*add)(void *to, const char *path),
 	return ok;
 }
 
-static void note(void *user, const char *why)
+static void note(void *user, const char *line)
 {
-	tide__cli_note("tidemark serve: looks for new files every 2 seconds: %s", why);
+	tide__cli_note("tidemark serve: %s", line);
 }
 
 /* Reports arguments that do not exist at once. */

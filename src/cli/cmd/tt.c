@@ -585,8 +585,32 @@ static const char *conflict(const tide_args *a)
 		       : NULL;
 }
 
-static int run(const tide_args *a)
+/* Returns true for a log or a recording: an existing file that is neither a script nor executable. */
+static bool is_log(const char *f)
 {
+	struct stat st;
+	size_t n = strlen(f);
+	return !stat(f, &st) && S_ISREG(st.st_mode) && access(f, X_OK) &&
+	       !(n > 3 && !strcmp(f + n - 3, ".py"));
+}
+
+/* Takes `tt LOG` as `tt --analyze LOG`. */
+static bool take_log(const tide_args *a, tide_args *as)
+{
+	const tide_value *o = a->opt;
+	*as = *a;
+	if (a->n_files != 1 || o[O_ANALYZE].set || o[O_VISUALIZE].set || o[O_LOG].set ||
+	    !is_log(a->files[0]))
+		return false;
+	as->opt[O_ANALYZE] = (tide_value){ .set = true, .given = true, .text = a->files[0] };
+	as->n_files = 0;
+	return true;
+}
+
+static int run(const tide_args *given)
+{
+	tide_args as;
+	const tide_args *a = take_log(given, &as) ? &as : given;
 	const char *wrong = conflict(a);
 	if (wrong)
 		return tide__cli_fail_usage(a, "%s", wrong);
@@ -602,7 +626,7 @@ static int run(const tide_args *a)
 
 const tide_command tide__cmd_tt = {
 	.name = "tt",
-	.usage = "[--log] SCRIPT [ARGUMENT]... | --analyze LOG | --visualize DIR",
+	.usage = "[--log] SCRIPT [ARGUMENT]... | [--analyze] LOG | --visualize DIR",
 	.summary = "run on Tenstorrent hardware and report memory op by op",
 	.help = "Runs the script (Python for .py) with the runtime's logging of memory turned on, "
 		"passes its output through, and writes into logs/SCRIPT_YYYYMMDD_HHMMSS: the log, "
@@ -618,6 +642,7 @@ const tide_command tide__cmd_tt = {
 	.max_files = SIZE_MAX,
 	.wants = "script",
 	.rest = true,
+	.is_input = is_log,
 	.run = run,
 	.own_output = true,
 };

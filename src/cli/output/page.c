@@ -64,6 +64,23 @@ const char *tide__cli_bad_ending(const tide_args *a)
 		       : end;
 }
 
+const char *tide__cli_not_json(const tide_args *a)
+{
+	const tide_value *out = value_of(a, "output");
+	const char *end = out && value_of(a, "json") ? strrchr(out->text, '.') : NULL;
+	return end && listed(".html,.png,.svg", end) ? end : NULL;
+}
+
+void tide__cli_imply_json(const tide_args *a)
+{
+	const tide_value *out = value_of(a, "output");
+	const char *end = out ? strrchr(out->text, '.') : NULL;
+	for (size_t i = 0; end && !strcasecmp(end, ".json") && i < a->cmd->n_options; i++)
+		if (!strcmp(a->cmd->options[i].name, "json") &&
+		    a->cmd->options[i].kind == TIDE_OPT_FLAG)
+			a->opt[i].set = true;
+}
+
 bool tide__cli_is_page(const tide_args *a)
 {
 	return a->cmd->page && *a->cmd->page && page_named(a);

@@ -17,6 +17,10 @@ bool tide__cli_no_page(const tide_args *a);
  * without an ending, numeric endings and devices are accepted, and any name if a command writes
  * bytes. */
 const char *tide__cli_bad_ending(const tide_args *a);
+/* Returns the ending of -o's name if --json was given and it names a page or a picture, else NULL. */
+const char *tide__cli_not_json(const tide_args *a);
+/* A name of -o that ends in .json requests JSON: sets --json of a command that has it. */
+void tide__cli_imply_json(const tide_args *a);
 /* Returns true if -o names a page, whether or not the command has one. */
 bool tide__cli_named_page(const tide_args *a);
 

@@ -86,9 +86,9 @@ static int find_places(struct program *g, char *library, char *source, char *inc
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	if (tide__hook_folder_find(g->hook, PATH_MAX) &&
-	    tide__source_file_find(source, PATH_MAX, TIDE_TREE "/src/capture/torch/fake_cuda.cpp",
+	    tide__source_file_find(source, PATH_MAX, "src/capture/torch/fake_cuda.cpp",
 				   TIDE_DATADIR "/tidemark/fake_cuda.cpp") &&
-	    tide__source_file_find(include, PATH_MAX, TIDE_TREE "/include", TIDE_INCLUDEDIR) &&
+	    tide__source_file_find(include, PATH_MAX, "include", TIDE_INCLUDEDIR) &&
 	    (tide__program_file_find(library, PATH_MAX, "libtidemark-rt.so.0",
 				     TIDE_LIBDIR "/libtidemark-rt.so.0")))
 		return 0;

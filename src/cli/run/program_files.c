@@ -34,11 +34,30 @@ bool tide__program_file_find(char *out, size_t n, const char *in_build, const ch
 	return find(out, n, in_build) || find(out, n, installed);
 }
 
-/* A folder such as ../../include exists beside an installed program, too: /usr/include beside
- * /usr/local/bin. So the tree has to have a file that nothing else has. */
+/* Reads the path of the source tree from the file that the build writes beside the program. Returns
+ * false if there is none, as beside an installed program, or if the tree was moved: it must have a
+ * file that nothing else has. */
+static bool find_tree(char *tree)
+{
+	char file[PATH_MAX], own[PATH_MAX];
+	FILE *f = find(file, sizeof file, "source_tree") ? fopen(file, "r") : NULL;
+	bool got = f && fgets(tree, PATH_MAX, f);
+	if (f)
+		fclose(f);
+	if (!got)
+		return false;
+	tree[strcspn(tree, "\n")] = 0;
+	return *tree == '/' &&
+	       (size_t)snprintf(own, sizeof own, "%s/src/cli/run/program_files.c", tree) <
+		       sizeof own &&
+	       access(own, R_OK) == 0;
+}
+
 bool tide__source_file_find(char *out, size_t n, const char *in_tree, const char *installed)
 {
-	return (find(out, n, TIDE_TREE "/src/cli/run/program_files.c") && find(out, n, in_tree)) ||
+	char tree[PATH_MAX];
+	return (find_tree(tree) && (size_t)snprintf(out, n, "%s/%s", tree, in_tree) < n &&
+		access(out, R_OK) == 0) ||
 	       find(out, n, installed);
 }
 

@@ -10,21 +10,20 @@
 
 #include <tidemark/trace.h>
 
-#include "places.h" /* of the build: TIDE_TREE, TIDE_LIBDIR, ... */
+#include "places.h" /* of the build: TIDE_LIBDIR, TIDE_DATADIR, ... */
 
 /* Finds a file of the build beside the program, else the installed one. Relative paths begin at the
  * program's folder; those of installed files are relative in a Python package. Returns false if
  * neither exists. */
 bool tide__program_file_find(char *out, size_t n, const char *in_build, const char *installed);
-/* The same for a file of the source tree, TIDE_TREE "/...", if the program is in that tree's build
- * folder. */
+/* The same for a file of the source tree, whose path is relative to it, if the program is in a build
+ * folder of that tree. */
 bool tide__source_file_find(char *out, size_t n, const char *in_tree, const char *installed);
 
 /* Finds the folder of Python hooks. */
 static inline bool tide__hook_folder_find(char *out, size_t n)
 {
-	return tide__source_file_find(out, n, TIDE_TREE "/python/hook",
-				      TIDE_DATADIR "/tidemark/hook");
+	return tide__source_file_find(out, n, "python/hook", TIDE_DATADIR "/tidemark/hook");
 }
 
 /* Returns true if a file can be written there, without changing an existing file; a pipe or a

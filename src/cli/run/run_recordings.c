@@ -423,7 +423,7 @@ static void tell_failures(const tide_failures *f, bool none)
 			       f->pid, f->first);
 }
 
-void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, bool heap,
+void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, bool heap, bool gpu,
 		    const tide_failures *failures)
 {
 	static left l; /* large */
@@ -454,5 +454,6 @@ void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, 
 			"a file of its own, or the file was removed",
 			file,
 			heap ? "is statically linked, set-uid or built with ThreadSanitizer"
-			     : "did not use PyTorch's allocators (--heap records any program)");
+			: gpu ? "used neither PyTorch's allocators nor CUDA (--heap records any program)"
+			      : "did not use PyTorch's allocators (--heap records any program)");
 }

@@ -20,9 +20,9 @@ void tide__run_id(char id[TIDE_RUN_ID]);
 
 /* After the program (process `child` of run `id`) has ended: closes recordings that it and its
  * children left open, and prints on stderr where they are and the next command; `failed`: it may
- * have run out of memory; `heap`: its heap was recorded; `failures`: processes that could not be
+ * have run out of memory; `heap`, `gpu`: its heap, its GPU work was recorded; `failures`: processes that could not be
  * recorded. `file` is the absolute path it had to record into. */
-void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, bool heap,
+void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, bool heap, bool gpu,
 		    const tide_failures *failures);
 
 #endif

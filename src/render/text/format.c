@@ -160,6 +160,17 @@ bool tide__is_invisible(const char *s, size_t len)
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || turns(c);
 }
 
+bool tide__is_visible_text(const char *s, size_t most)
+{
+	size_t n = strnlen(s, most + 1);
+	for (size_t i = 0, len; i < n && n <= most; i += len) {
+		len = tide__utf8_len(s + i, n - i);
+		if (!len || (s[i] != '\n' && tide__is_invisible(s + i, len)))
+			return false;
+	}
+	return n <= most;
+}
+
 /* Converts the character at s for a terminal: its bytes and columns. C0, DEL, C1 controls,
  * direction marks, invisible ones and bad bytes become \xNN (bytewise). Returns the input bytes
  * used. */

@@ -21,6 +21,9 @@ void tide__put_words(FILE *out, const char *s, int col, int indent, int width);
 /* Returns true if the valid character at s, `len` bytes, is invisible but affects a terminal: a
  * control character, a direction mark, an invisible one. */
 bool tide__is_invisible(const char *s, size_t len);
+/* Returns true for valid UTF-8 of at most `most` bytes in which every character is visible; line
+ * feeds are allowed. */
+bool tide__is_visible_text(const char *s, size_t most);
 /* Returns the code point of the valid character at s. */
 uint32_t tide__code_point(const char *s, size_t len);
 

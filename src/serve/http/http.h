@@ -41,7 +41,9 @@ struct tide_server {
 	size_t n_shell;
 	char csp[1024]; /* of the page */
 	tide_store *store;
-	struct tide_run_index *index; /* owned */
+	struct tide_run_index *index;		    /* owned */
+	void (*note)(void *user, const char *line); /* may be NULL */
+	void *note_user;
 	tide_cache *cache;
 	tide_events *events;
 	tide_workers workers;

@@ -17,11 +17,12 @@ typedef struct tide_run_row {
 typedef struct tide_run_file tide_run_file;
 
 enum { TIDE_RUN_PUT_TAGS = 1, TIDE_RUN_PUT_NOTE = 2 };
-enum { TIDE_RUN_WHY = 120 }; /* bytes of a reason */
+enum { TIDE_RUN_WHY = 160 }; /* bytes of a reason */
 
 struct tide_run_ops {
-	/* Opens or creates it and passes every row to `take`. Returns NULL if that fails (a
-	 * read-only folder, another program's file, a link) and writes the reason to `why`. */
+	/* Opens or creates it and passes every row to `take`. A file that is not ours is renamed
+	 * and replaced by a new one: then `why` says so, else it is "". Returns NULL if it cannot be
+	 * opened (a read-only folder, a link) and writes the reason to `why`. */
 	tide_run_file *(*open)(const char *path, bool (*take)(void *user, const tide_run_row *r),
 			       void *user, char why[TIDE_RUN_WHY]);
 	/* Writes figures and, with TIDE_RUN_PUT_*, tags and note. Other columns of an existing row

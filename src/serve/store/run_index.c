@@ -4,6 +4,7 @@
 #include "serve/store/run_index.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,6 +14,7 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "import/import.h"
+#include "render/text/format.h"
 #include "serve/store/run_file.h"
 
 enum { WAIT_MS = 300, LIVE_MS = 5000, END_MS = 700 };
@@ -27,9 +29,7 @@ typedef struct row {
 
 struct tide_run_index {
 	tide_store *store;
-	const tide_run_ops *ops; /* borrowed; NULL = nothing is kept */
-	void (*changed)(void *user);
-	void *user;
+	tide_run_index_options opt;
 	pthread_mutex_t lock; /* for all below */
 	pthread_cond_t work;
 	pthread_t thread;
@@ -121,6 +121,7 @@ static char *common_folder(const tide_rec *r, size_t n)
 static void open_file(tide_run_index *x, const tide_rec *r, size_t n)
 {
 	static const char name[] = "/.tidemark-runs.sqlite";
+	char line[900] = "";
 	char *folder = common_folder(r, n);
 	if (!folder)
 		return;
@@ -133,9 +134,16 @@ static void open_file(tide_run_index *x, const tide_rec *r, size_t n)
 	tide__free(folder);
 	pthread_mutex_lock(&x->lock);
 	x->opened = true;
-	x->file = path && x->ops ? x->ops->open(path, take_row, x, x->why) : NULL;
+	x->file = path && x->opt.ops ? x->opt.ops->open(path, take_row, x, x->why) : NULL;
 	x->file_name = x->file ? path : NULL;
+	if (x->file && x->why[0])
+		snprintf(line, sizeof line,
+			 "%.600s was not written by tidemark and is not used: %s", path, x->why);
+	if (x->file)
+		x->why[0] = 0;
 	pthread_mutex_unlock(&x->lock);
+	if (line[0] && x->opt.note)
+		x->opt.note(x->opt.user, line);
 	if (!x->file_name)
 		tide__free(path);
 }
@@ -205,7 +213,7 @@ static void read_one(tide_run_index *x, const tide_rec *r)
 			k->v.size = (int64_t)r->size;
 			k->v.mtime_ns = r->mtime_ns;
 			if (x->file)
-				x->ops->put(x->file, &k->v, 0, x->why);
+				x->opt.ops->put(x->file, &k->v, 0, x->why);
 		}
 	}
 	pthread_mutex_unlock(&x->lock);
@@ -236,15 +244,15 @@ static bool work_once(tide_run_index *x)
 		at += step;
 		read_one(x, &r[at++]);
 		any = true;
-		if (x->changed && tide__now_ms() - told > 1000) {
+		if (x->opt.changed && tide__now_ms() - told > 1000) {
 			told = tide__now_ms();
-			x->changed(x->user);
+			x->opt.changed(x->opt.user);
 		}
 	}
 	tide__store_list_free(r, n);
 	x->seen = version;
-	if (any && x->changed)
-		x->changed(x->user);
+	if (any && x->opt.changed)
+		x->opt.changed(x->opt.user);
 	return any;
 }
 
@@ -266,16 +274,13 @@ static void *work(void *arg)
 
 /* ---- life ---- */
 
-tide_run_index *tide__run_index_new(tide_store *store, const tide_run_ops *ops,
-				    void (*changed)(void *user), void *user)
+tide_run_index *tide__run_index_new(tide_store *store, const tide_run_index_options *opt)
 {
 	tide_run_index *x = tide__calloc(1, sizeof *x);
 	if (!x)
 		return NULL;
 	x->store = store;
-	x->ops = ops;
-	x->changed = changed;
-	x->user = user;
+	x->opt = *opt;
 	pthread_mutex_init(&x->lock, NULL);
 	pthread_cond_init(&x->work, NULL);
 	x->started = !pthread_create(&x->thread, NULL, work, x);
@@ -311,7 +316,7 @@ bool tide__run_index_free(tide_run_index *x)
 	tide__free(x->rows);
 	tide__map_free(&x->by_path);
 	if (x->file)
-		x->ops->close(x->file);
+		x->opt.ops->close(x->file);
 	tide__free(x->file_name);
 	pthread_mutex_destroy(&x->lock);
 	pthread_cond_destroy(&x->work);
@@ -367,23 +372,15 @@ void tide__run_index_give_back(tide_run *v, size_t n)
 	tide__free(v);
 }
 
-/* Returns true for a short text without control characters. */
-static bool is_text(const char *s, size_t room)
-{
-	size_t n = strlen(s);
-	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)s[i] < ' ' && s[i] != '\n')
-			return false;
-	return n < room;
-}
-
 tide_code tide__run_index_write(tide_run_index *x, const char *path, const char *tags,
 				const char *note, tide_error *err)
 {
-	if ((tags && !is_text(tags, TIDE_RUN_TAGS)) || (note && !is_text(note, TIDE_RUN_NOTE)))
+	if ((tags && !tide__is_visible_text(tags, TIDE_RUN_TAGS - 1)) ||
+	    (note && !tide__is_visible_text(note, TIDE_RUN_NOTE - 1)))
 		return tide__fail(
 			err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-			"tags have at most 255 bytes and a note 511, without control characters");
+			"tags have at most 255 bytes and a note 511, in UTF-8 and without "
+			"control characters and marks of direction");
 	pthread_mutex_lock(&x->lock);
 	row *k = find(x, path, true);
 	bool kept = false;
@@ -395,10 +392,10 @@ tide_code tide__run_index_write(tide_run_index *x, const char *path, const char 
 			strcpy(k->v.tags, tags);
 		if (note)
 			strcpy(k->v.note, note);
-		kept = x->file &&
-		       x->ops->put(x->file, &k->v,
-				   (tags ? TIDE_RUN_PUT_TAGS : 0) | (note ? TIDE_RUN_PUT_NOTE : 0),
-				   x->why);
+		kept = x->file && x->opt.ops->put(x->file, &k->v,
+						  (tags ? TIDE_RUN_PUT_TAGS : 0) |
+							  (note ? TIDE_RUN_PUT_NOTE : 0),
+						  x->why);
 		if (!kept)
 			tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
 				   "kept until the server ends: .tidemark-runs.sqlite cannot be "
@@ -408,8 +405,8 @@ tide_code tide__run_index_write(tide_run_index *x, const char *path, const char 
 	pthread_mutex_unlock(&x->lock);
 	if (!k)
 		return tide__nomem(err);
-	if (x->changed)
-		x->changed(x->user);
+	if (x->opt.changed)
+		x->opt.changed(x->opt.user);
 	return kept ? TIDE_OK : TIDE_EIO;
 }
 

@@ -26,13 +26,20 @@ typedef struct tide_run {
 	const char *tags, *note; /* borrowed until the runs are released; "" = none */
 } tide_run;
 
-/* Storage of rows (run_file.h); NULL in tide__run_index_new = none. */
+/* Storage of rows (run_file.h). */
 typedef struct tide_run_ops tide_run_ops;
 
-/* `changed` is called for new figures (from the index's thread), tags and notes (from the
- * writer's). Returns NULL if memory runs out. */
-tide_run_index *tide__run_index_new(tide_store *store, const tide_run_ops *ops,
-				    void (*changed)(void *user), void *user);
+typedef struct tide_run_index_options {
+	const tide_run_ops *ops; /* NULL = nothing is kept */
+	/* Called for new figures (from the index's thread), tags and notes (from the writer's). */
+	void (*changed)(void *user);
+	/* Called from the index's thread with one line: a file that is not ours was set aside. */
+	void (*note)(void *user, const char *line);
+	void *user; /* of both, which may be NULL */
+} tide_run_index_options;
+
+/* Returns NULL if memory runs out. */
+tide_run_index *tide__run_index_new(tide_store *store, const tide_run_index_options *opt);
 /* Frees the index; NULL is allowed. Waits for a reading in progress, at most 1 second. Returns
  * false if it is still being read; then nothing was freed, and the program should exit. */
 bool tide__run_index_free(tide_run_index *x);
@@ -44,8 +51,8 @@ tide_run_index *tide__run_index_of(tide_store *store);
 tide_run *tide__run_index_get(tide_run_index *x, const tide_rec *r, size_t n);
 void tide__run_index_give_back(tide_run *v, size_t n);
 
-/* Sets tags ("a,b") and note of a recording; NULL = unchanged. Returns TIDE_EUSAGE: too long, or
- * not a text; TIDE_EIO: the file cannot be written (they are kept until the server ends). */
+/* Sets tags ("a,b") and note of a recording; NULL = unchanged. Returns TIDE_EUSAGE: too long,
+ * invalid UTF-8, or characters that are not visible; TIDE_EIO: the file cannot be written (they are kept until the server ends). */
 tide_code tide__run_index_write(tide_run_index *x, const char *path, const char *tags,
 				const char *note, tide_error *err);
 /* Returns where they are stored; NULL = nowhere. Borrowed until the index is freed. */

@@ -52,8 +52,8 @@ typedef struct tide_store_options {
 	 * could not be made. */
 	bool (*list)(void *list_user, bool (*add)(void *to, const char *path),
 		     void (*folder)(void *to, const char *path), void *to);
-	/* Called once if folders cannot be watched, with the reason. May be NULL. */
-	void (*note)(void *list_user, const char *why);
+	/* Called once with one line if folders cannot be watched. May be NULL. */
+	void (*note)(void *list_user, const char *line);
 	void *list_user;
 	/* Called when the list (id NULL) or a recording changed. From a thread of the store or
 	 * the one that calls tide__store_poll; no lock is held. */

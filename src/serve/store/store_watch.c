@@ -139,8 +139,11 @@ static void make_list(struct listing *l)
 	if (!s->relist && forget_unlisted(s))
 		l->changed = true;
 	s->polls = tide__watch_polls(s->watch, &why);
-	if (why && !s->said && s->opt.note)
-		s->opt.note(s->opt.list_user, why);
+	if (why && !s->said && s->opt.note) {
+		char line[200];
+		snprintf(line, sizeof line, "looks for new files every 2 seconds: %s", why);
+		s->opt.note(s->opt.list_user, line);
+	}
 	s->said |= why != NULL;
 }
 

@@ -116,7 +116,8 @@ tide_code tide__device_text(const tide_model *m, const tide_ledgers *l, const ch
 	if (file)
 		tide__write_heading(to, "%s", file);
 	if (!l->n)
-		fputs("This trace has no CUDA device: record it with `tidemark run --gpu`.\n",
+		fputs("This trace has no CUDA device: `tidemark run --gpu` records one, on a "
+		      "machine with an NVIDIA GPU.\n",
 		      to->out);
 	for (size_t i = 0; i < l->n; i++)
 		put_ledger(m, &l->v[i], to);

@@ -154,9 +154,11 @@ void tide__sizes_text(const tide_sizes_report *r, FILE *out)
 	char text[80], count[40];
 	const tide_training_sizes *t = r->t;
 	if (t->model_from_parameters)
-		fprintf(out,
-			"Model size not provided, calculated from %s: %s (%s parameters, %s%g bytes each%s)\n",
-			t->from_roles ? "the recording" : "logs",
+		fprintf(out, "Model size %s%s: %s (%s parameters, %s%g bytes each%s)\n",
+			t->parameters_given ? "" : "not provided, ",
+			t->parameters_given ? "from the given parameters"
+			: t->from_roles	    ? "calculated from the recording"
+					    : "calculated from logs",
 			mb(t->expected[TIDE_PART_MODEL].bytes, text, sizeof text),
 			tide__fmt_count(count, sizeof count, (int64_t)t->parameters),
 			r->typed ? "" : "assuming ", r->bytes_per_param, r->typed ? "" : ", bf16");
