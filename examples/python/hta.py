@@ -12,10 +12,7 @@ if len(sys.argv) > 1:
     report = analyzer.analyze_trace(sys.argv[1])
 else:
     report = analyzer.profile_and_analyze(torch.nn.Linear(256, 256), torch.randn(64, 256), warmup=1, iterations=5)
-if report.gpu_idle_time_pct is None:
-    print("no device work in the trace")
-else:
-    print(f"idle {report.gpu_idle_time_pct:.1f} %, compute {report.compute_time_pct:.1f} %, communication {report.communication_time_pct:.1f} %")
+print(f"idle {report.gpu_idle_time_pct:.1f} %, compute {report.compute_time_pct:.1f} %, communication {report.communication_time_pct:.1f} %")
 for kernel in report.top_kernels[:5]:
     print(f"  {kernel['name'][:60]}: {kernel['time_us']:.0f} us")
 for text in report.recommendations:

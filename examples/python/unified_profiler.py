@@ -12,8 +12,7 @@ x = torch.randn(64, 256)
 profiler = UnifiedProfiler(output_dir=tempfile.mkdtemp())
 with profiler.profile("step") as session:
     model(x).sum().backward()
-busy = f"{session.cuda_time_ms:.2f} ms" if session.has_gpu_time else "unknown"
-print(f"{session.device_name}: {session.total_time_ms:.2f} ms, GPU busy {busy}, peak {session.peak_memory_mb:.2f} MB")
+print(f"{session.device_name}: {session.total_time_ms:.2f} ms, GPU busy {session.cuda_time_ms:.2f} ms, peak {session.peak_memory_mb:.2f} MB")
 for kernel in session.kernels[:5]:
     print(f"  {kernel.name}: {kernel.cuda_time_us:.0f} us, grid {kernel.grid}, block {kernel.block}")
 print("trace:", session.trace_path)

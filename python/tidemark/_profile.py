@@ -24,6 +24,7 @@ from ._trace import Trace
 OPERATION = 0x7469_6465_0000_0001  # number attached to ops of track_operation
 MODULE = 0x7469_6465_8000_0000  # number attached to ops of module hooks: this + the entry's id
 RESET = "tidemark.reset"  # name of the checkpoint that discards earlier ones
+PART = "tidemark.part."  # begins the names of the marks of tidemark.profiling.MemoryProfiler, which are no checkpoints
 MB = 1024 * 1024
 NEVER = 2**63 - 1
 OPERATIONS = 5_000  # limit of operations in a profile: those that changed memory most
@@ -240,7 +241,7 @@ class Profile:
 
     def _checkpoints(self, t: Any) -> None:
         marks = list(zip(*(t.view("marks", c) for c in ("kind", "name", "t", "position", "value"))))[1:]
-        marks = [m for m in marks if m[0] == 2]
+        marks = [m for m in marks if m[0] == 2 and not self.text(m[1]).startswith(PART)]
         self.checkpoints = [(self.text(name), at, position) for _, name, at, position, _ in marks]
         cleared = [i for i, c in enumerate(self.checkpoints) if c[0] == RESET]
         if cleared:

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Delays SIGINT and SIGTERM until a piece of work is complete."""
+"""Delays SIGINT and SIGTERM until a piece of work is complete; keeps data when SIGTERM ends the process."""
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import threading
+from collections.abc import Callable
 from typing import Any
 
 
@@ -44,3 +46,34 @@ class Afterwards:
             for number in dict.fromkeys(self._came):
                 signal.pthread_kill(threading.get_ident(), number)
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+_endings: list[tuple[int, Callable[[], None]]] = []  # (process, what SIGTERM calls before it ends that process), the newest last
+
+
+def _on_term(number: int, frame: object) -> None:
+    for process, call in reversed(list(_endings)):
+        if process == os.getpid():
+            with contextlib.suppress(Exception):  # the next one has data, too
+                call()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+
+
+def at_term(call: Callable[[], None]) -> Callable[[], None]:
+    """Makes SIGTERM call `call` before it ends this process, the newest first. Returns a function that cancels this. A handler of the
+    program is not replaced: then `call` is never called."""
+    entry = os.getpid(), call
+    _endings.append(entry)
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        with contextlib.suppress(ValueError):  # the main thread of another interpreter
+            signal.signal(signal.SIGTERM, _on_term)
+
+    def cancel() -> None:
+        if entry in _endings:
+            _endings.remove(entry)
+        if not _endings and threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is _on_term:
+            with contextlib.suppress(ValueError):
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    return cancel

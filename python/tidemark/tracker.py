@@ -21,7 +21,6 @@ import importlib
 import itertools
 import marshal
 import os
-import signal
 import sys
 import threading
 import weakref
@@ -30,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from . import _home, _native, _profile, _record, _tasks
 from ._config import config
 from ._home import say
-from ._signals import Afterwards
+from ._signals import Afterwards, at_term
 from ._checkpoint_printer import CheckpointPrinter
 
 if TYPE_CHECKING:
@@ -186,7 +185,7 @@ class MemoryTracker:
         capture.attach(ops=settings.capture_ops, shapes=shapes, stacks=bool(settings.capture_stacks))
         _native.snapshots_every(self.interval)
         atexit.register(self.stop)
-        self._watch_term()
+        self._calm = at_term(self._on_term)
 
     def _release(self) -> None:
         """Restores PyTorch and the recorder."""
@@ -197,19 +196,10 @@ class MemoryTracker:
         if self._mine:
             _record.stop()
 
-    def _watch_term(self) -> None:
-        """Makes SIGTERM save the profile before it ends the process. A handler of the program is not replaced."""
-        if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-            return
-
-        def on_term(number: int, frame: object) -> None:
-            if os.getpid() == self._owner:
-                self.stop()
-                self._ended.wait()  # another thread may be saving
-            signal.signal(number, signal.SIG_DFL)
-            os.kill(os.getpid(), number)
-
-        signal.signal(signal.SIGTERM, on_term)
+    def _on_term(self) -> None:
+        """Saves the profile before SIGTERM ends the process."""
+        self.stop()
+        self._ended.wait()  # another thread may be saving
 
     # ---- while it runs ----
 
@@ -458,6 +448,7 @@ class MemoryTracker:
                 return ""
             finally:
                 self._ended.set()
+                self._calm()
 
     def _end(self) -> str:
         _native.snapshots_every(0)

@@ -9,11 +9,13 @@
     print(session.cuda_time_ms, session.peak_memory_mb, session.recommendations)
 
 This package is a thin layer: Tidemark's recorder, or torch.profiler, records; Tidemark's analyses compute the figures. An unknown
-figure is None.
+figure is UNKNOWN: its text is "unknown" in every format, every comparison with it is false; data_of() makes it None for documents.
 """
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from .._unknown import UNKNOWN, Unknown, data_of, known
 
 if TYPE_CHECKING:
     from .flame_graph import FlameGraphGenerator as FlameGraphGenerator
@@ -39,7 +41,8 @@ _LATER = {
     "TorchCompileAnalyzer": "torch_compile",
 }
 __all__ = ["CompileBreak", "CompileReport", "FlameGraphGenerator", "HTAAnalyzer", "HTAReport", "KernelInfo", "MemoryProfiler", "MemorySnapshot",
-           "ProfileSession", "TimelineData", "TimelineEvent", "TimelineGenerator", "TorchCompileAnalyzer", "UnifiedProfiler", "profile_memory"]
+           "ProfileSession", "TimelineData", "TimelineEvent", "TimelineGenerator", "TorchCompileAnalyzer", "UNKNOWN", "UnifiedProfiler", "Unknown", "data_of", "known",
+           "profile_memory"]
 
 
 def __getattr__(name: str) -> object:

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import datetime
 import functools
 import os
+import shutil
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .. import _home, _native
+from .._signals import at_term
 from ._source import device
 
 RECORDERS = ("auto", "tidemark", "torch")
@@ -29,6 +33,26 @@ _WHY = {1: "no recording is in progress", 2: "libcupti was not found", 3: "CUPTI
 _inject: Any = None
 starting = threading.RLock()  # one recording begins or ends at a time
 _torch_runs = False  # torch.profiler records one of our blocks, in any thread
+
+
+def rescue(paths: Iterable[str], name: str) -> None:
+    """Runs before SIGTERM ends the process: ends the recording, moves temporary ones into the working directory, says where they are."""
+    from .. import _record
+
+    whole = not _native.recording() or _record.stop()
+    for path in paths:
+        if not os.path.exists(path):
+            continue
+        if path.startswith(os.path.join(tempfile.gettempdir(), "tidemark-")):
+            stem = f"{name}_{datetime.datetime.now().strftime('%Y%m%d_%H%M%S')}_{os.getpid()}"
+            kept = next(n for i in range(1, 1 << 30) if not os.path.exists(n := os.path.abspath(f"{stem}{f'_{i}' if i > 1 else ''}.tide")))
+            for ending in "", "-rings":
+                with contextlib.suppress(OSError):
+                    shutil.move(path + ending, kept + ending)
+            shutil.rmtree(os.path.dirname(path), ignore_errors=True)
+            path = kept
+        use = f"`tidemark report {path}` shows it" if whole else f"`tidemark recover {path}` writes a clean copy"
+        _home.say(f"SIGTERM ended the recording {path}: {use}")
 
 
 class Recording:
@@ -140,6 +164,7 @@ def _end(fresh: bool) -> None:
 
 @contextlib.contextmanager
 def _own(torch: Any, r: Recording, fresh: bool, cuda: Any) -> Iterator[Recording]:
+    calm = at_term(lambda: rescue([r.path], "profile"))
     r.began_ns = time.time_ns()
     begin = time.perf_counter()
     try:
@@ -150,6 +175,7 @@ def _own(torch: Any, r: Recording, fresh: bool, cuda: Any) -> Iterator[Recording
         r.wall_ms = (time.perf_counter() - begin) * 1000
         with starting:
             _end(fresh)
+        calm()
 
 
 @contextlib.contextmanager

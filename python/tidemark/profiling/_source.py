@@ -3,6 +3,7 @@
 """Shared by the profiling classes: opening a trace from any input, timing with synchronised devices, pages."""
 from __future__ import annotations
 
+import atexit
 import collections
 import contextlib
 import gzip
@@ -21,24 +22,86 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._home import program
+from .._native import Error
 from .._trace import Trace
 
 MB = 1024 * 1024
 _LONGEST = 180  # bytes of a name in a file name: stamps and suffixes follow
 
 
-_exported: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()  # torch saves a trace only once: kept as long as its profiler
+def _events_of_profiler(profiler: Any) -> list[Any]:
+    """Returns the events of a torch.profiler object, or of one of torch.autograd.profiler. Raises Error while it has none."""
+    inner = getattr(profiler, "profiler", profiler)
+    if inner is None or getattr(inner, "function_events", None) is None and getattr(inner, "kineto_results", None) is None:
+        raise Error("torch.profiler has recorded nothing yet")
+    if getattr(inner, "kineto_results", profiler) is None:
+        raise Error("torch.profiler is still running: its events are there after its block")
+    return list(profiler.events() if hasattr(profiler, "events") else profiler.function_events)
+
+
+def _category(e: Any) -> str:
+    """Returns the category that torch's own export gives an event; torch before 2.9 does not say."""
+    known = getattr(e, "activity_type", None)
+    if known:
+        return str(known)
+    if "CPU" not in str(e.device_type):
+        return "gpu_memcpy" if e.name.startswith("Memcpy") else "gpu_memset" if e.name.startswith("Memset") else "kernel"
+    runtime = e.name.startswith(("cuda", "hip"))
+    return "cuda_runtime" if runtime else "user_annotation" if getattr(e, "is_user_annotation", False) else "cpu_op"
+
+
+def _arguments(e: Any) -> dict[str, Any]:
+    """Returns the arguments of an event in a Chrome trace: torch's own, and the ids that link a kernel with its op."""
+    given_text = getattr(e, "event_metadata", None) or ("" if hasattr(e, "event_metadata") else getattr(e, "metadata_json", ""))
+    given: Any = given_text
+    if isinstance(given_text, str) and given_text:
+        with contextlib.suppress(ValueError):
+            given = json.loads(given_text if given_text.lstrip().startswith("{") else f"{{{given_text}}}")
+    args: dict[str, Any] = dict(given) if isinstance(given, dict) else {}
+    if _category(e) == "cpu_op":
+        args["External id"] = e.id
+    elif "External id" not in args and getattr(e, "linked_correlation_id", None):
+        args["External id"] = e.linked_correlation_id
+    if _category(e) not in ("cpu_op", "user_annotation", "python_function"):
+        args.setdefault("correlation", e.id)
+    if "CPU" not in str(e.device_type):
+        args |= {"stream": getattr(e, "device_resource_id", e.thread), "device": e.device_index}
+    if getattr(e, "input_shapes", None):
+        args["Input Dims"] = [list(s) for s in e.input_shapes]
+    return args
 
 
 def _export(profiler: Any) -> str:
-    path = _exported.get(profiler)
-    if path is None:
-        folder = tempfile.mkdtemp(prefix="tidemark-")
-        weakref.finalize(profiler, shutil.rmtree, folder, ignore_errors=True)
-        path = os.path.join(folder, "trace.json")
-        profiler.export_chrome_trace(path)
-        _exported[profiler] = path
+    """Writes the events of a profiler as a Chrome trace, in a file that lives as long as the profiler. torch's own export stays the
+    user's: torch saves a trace only once."""
+    rows = []
+    for e in _events_of_profiler(profiler):
+        if e.name == "[memory]" or getattr(e, "is_async", False):
+            continue
+        host = "CPU" in str(e.device_type)
+        rows.append({"ph": "X", "cat": _category(e), "name": e.name, "ts": e.time_range.start, "dur": e.time_range.end - e.time_range.start, "pid": os.getpid() if host else e.device_index,
+                     "tid": getattr(e, "device_resource_id", 0) or e.thread, "args": _arguments(e)})
+    folder = tempfile.mkdtemp(prefix="tidemark-")
+    weakref.finalize(profiler, shutil.rmtree, folder, ignore_errors=True)
+    path = os.path.join(folder, "trace.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"traceEvents": rows}, file)
     return path
+
+
+def remove(folder: str, process: int) -> None:
+    """Removes a folder of a process; its forked children leave it alone."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def output_folder(given: str | os.PathLike[str] | None, name: str) -> str:
+    """Returns the folder for files: the given one, else a temporary one that is removed when the process ends."""
+    if given is not None:
+        return os.fspath(given)
+    folder = tempfile.mkdtemp(prefix=f"tidemark-{name}-")
+    atexit.register(remove, folder, os.getpid())
+    return folder
 
 
 def file_name(name: str) -> str:
@@ -48,7 +111,7 @@ def file_name(name: str) -> str:
 
 @contextlib.contextmanager
 def trace_of(source: Any) -> Iterator[str]:
-    """Returns the path of a trace, given a path, a Trace or a torch.profiler object (which exports a file that lives as long as it)."""
+    """Returns the path of a trace, given a path, a Trace or a torch.profiler object that has ended (its file lives as long as it)."""
     if isinstance(source, Trace):
         yield source.path
     elif isinstance(source, (str, os.PathLike)):
@@ -137,7 +200,7 @@ def report_page(title: str, rows: list[tuple[str, str]], tables: list[tuple[str,
     """Returns a small offline page of facts and tables; everything is escaped."""
     def cell(v: Any) -> str:
         kind = " class=n" if isinstance(v, (int, float)) else ""
-        return f"<td{kind}>" + html.escape(f"{v:,.1f}" if isinstance(v, float) else "unknown" if v is None else str(v))
+        return f"<td{kind}>" + html.escape(f"{v:,.1f}" if isinstance(v, float) else str(v))
 
     parts = [f"<!doctype html><html lang=en><meta charset=utf-8><title>{html.escape(title)}</title>",
              "<style>body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1c2430;background:#fff}"

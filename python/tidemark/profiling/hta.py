@@ -12,24 +12,25 @@ from collections.abc import Callable
 from typing import Any
 
 from .._trace import Trace, report_of
+from .._unknown import UNKNOWN, data_of, known
 from ._recording import record_block
-from ._source import file_name, finished, report_page, synchronize, trace_of
+from ._source import file_name, finished, output_folder, report_page, synchronize, trace_of
 
 
 @dataclasses.dataclass
 class HTAReport:
-    """Percentages are of the device's window (first start to last end of its work); None: the trace has no device work."""
+    """Percentages are of the device's window (first start to last end of its work); UNKNOWN: the trace has no device work."""
 
-    gpu_idle_time_pct: float | None = None
-    compute_time_pct: float | None = None
-    communication_time_pct: float | None = None
-    memory_time_pct: float | None = None
+    gpu_idle_time_pct: float = UNKNOWN
+    compute_time_pct: float = UNKNOWN
+    communication_time_pct: float = UNKNOWN
+    memory_time_pct: float = UNKNOWN
     top_kernels: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     kernel_launch_stats: dict[str, Any] = dataclasses.field(default_factory=dict)
     comm_breakdown: dict[str, Any] = dataclasses.field(default_factory=dict)
     collective_ops: list[dict[str, Any]] = dataclasses.field(default_factory=list)
-    memory_bandwidth_gbps: float | None = None
-    memory_efficiency_pct: float | None = None  # part of the copies' time in which the device also did other work; None: no copies
+    memory_bandwidth_gbps: float = UNKNOWN
+    memory_efficiency_pct: float = UNKNOWN  # part of the copies' time in which the device also did other work; UNKNOWN: no copies
     recommendations: list[str] = dataclasses.field(default_factory=list)
     bottlenecks: list[str] = dataclasses.field(default_factory=list)
     raw_analysis: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -39,17 +40,17 @@ def _sum(ranks: list[dict[str, Any]], key: str) -> int:
     return sum(r[key] for r in ranks)
 
 
-def _copies(ranks: list[dict[str, Any]]) -> float | None:
+def _copies(ranks: list[dict[str, Any]]) -> float:
     """Returns the mean bandwidth of all copies whose bytes are known."""
     rows = [c for r in ranks for c in r.get("copies", []) if c.get("bytes") and c.get("sum_ns")]
-    return sum(c["bytes"] for c in rows) / sum(c["sum_ns"] for c in rows) if rows else None
+    return sum(c["bytes"] for c in rows) / sum(c["sum_ns"] for c in rows) if rows else UNKNOWN
 
 
-def _hidden(ranks: list[dict[str, Any]]) -> float | None:
-    """Returns the percentage of copy and fill time in which the device also computed or communicated; None without copies."""
+def _hidden(ranks: list[dict[str, Any]]) -> float:
+    """Returns the percentage of copy and fill time in which the device also computed or communicated; UNKNOWN without copies."""
     sets = [s for r in ranks for s in r.get("type_sets", []) if "memory" in s["types"]]
     whole = sum(s["time_ns"] for s in sets)
-    return 100 * sum(s["time_ns"] for s in sets if len(s["types"]) > 1) / whole if whole else None
+    return 100 * sum(s["time_ns"] for s in sets if len(s["types"]) > 1) / whole if whole else UNKNOWN
 
 
 def plain(text: str) -> str:
@@ -75,13 +76,13 @@ def hta_of(trace: Trace | str) -> HTAReport:
     compute = [k for k in rows if k["type"] != "memory"]
     launched = sum(k["count"] for k in compute)
     report.kernel_launch_stats = {"total_kernels": launched, "unique_kernels": len(compute),
-                                  "avg_kernel_time_us": sum(k["sum_ns"] for k in compute) / launched / 1000 if launched else None}
+                                  "avg_kernel_time_us": sum(k["sum_ns"] for k in compute) / launched / 1000 if launched else UNKNOWN}
     overlap = _sum(ranks, "comm_comp_overlap_ns")
     communication = _sum(ranks, "communication_ns")
     report.comm_breakdown = {"communication_us": communication / 1000, "overlapped_us": overlap / 1000, "exposed_us": (communication - overlap) / 1000,
-                             "overlap_pct": 100 * overlap / communication if communication else None}
+                             "overlap_pct": 100 * overlap / communication if communication else UNKNOWN}
     if not ranks:
-        report.comm_breakdown = dict.fromkeys(report.comm_breakdown)
+        report.comm_breakdown = dict.fromkeys(report.comm_breakdown, UNKNOWN)
     report.collective_ops = [c for r in ranks for c in r.get("collectives", [])]
     report.memory_bandwidth_gbps, report.memory_efficiency_pct = _copies(ranks), _hidden(ranks)
     report.recommendations = [plain(r["text"] if isinstance(r, dict) else r) for r in raw.get("recommendations", [])]
@@ -90,8 +91,9 @@ def hta_of(trace: Trace | str) -> HTAReport:
 
 
 class HTAAnalyzer:
-    def __init__(self, output_dir: str | os.PathLike[str] = "artifacts/runs/analysis/hta") -> None:
-        self.output_dir = os.fspath(output_dir)
+    def __init__(self, output_dir: str | os.PathLike[str] | None = None) -> None:
+        """output_dir: where traces go; None: a temporary folder, removed when the process ends."""
+        self.output_dir = output_folder(output_dir, "hta")
 
     def analyze_trace(self, trace: Any) -> HTAReport:
         """Analyses a path (file, folder of ranks, recording), a Trace, or a torch.profiler object."""
@@ -122,7 +124,7 @@ class HTAAnalyzer:
         }
         if format not in ("json", "html"):
             raise ValueError(f"format is 'json' or 'html', not {format!r}")
-        text = json.dumps(document, indent=2) if format == "json" else _page(report)
+        text = json.dumps(data_of(document), indent=2) if format == "json" else _page(report)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         return os.fspath(path)
@@ -141,7 +143,7 @@ def _doughnut(parts: list[tuple[str, float, str]]) -> str:
 
 def _page(r: HTAReport) -> str:
     rows: list[tuple[str, str]] = [("Device time", "unknown: the trace has no device work")]
-    if r.gpu_idle_time_pct is not None and r.compute_time_pct is not None and r.communication_time_pct is not None:
+    if known(r.gpu_idle_time_pct):
         hidden = (r.comm_breakdown.get("overlap_pct") or 0.0) / 100 * r.communication_time_pct  # the circle has 100 %
         exposed = r.communication_time_pct - hidden
         other = max(0.0, 100 - r.gpu_idle_time_pct - r.compute_time_pct - exposed)

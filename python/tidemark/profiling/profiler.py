@@ -12,43 +12,48 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from .. import _native
 from .._native import Error
 from .._trace import Trace
-from ._recording import RECORDERS, Recording, models_of, record_block
-from ._source import MB, device, file_name, finished, write_page
+from .._unknown import UNKNOWN, data_of, figure, known
+from ._recording import RECORDERS, Recording, models_of, record_block, starting
+from ._source import MB, device, file_name, finished, output_folder, write_page
 from .flame_graph import FlameGraphGenerator, kernel_kind
 from .hta import hta_of
+from .memory import MemoryProfiler
 
 
 @dataclasses.dataclass
 class KernelInfo:
-    """All launches of one kernel. Grid, block, registers and shared memory are those of its longest launch; None: not recorded."""
+    """All launches of one kernel. Grid, block, registers and shared memory are those of its longest launch; UNKNOWN (None of
+    several numbers): not recorded."""
 
     name: str
     duration_us: float  # of all launches, on the device
     cuda_time_us: float
-    cpu_time_us: float | None  # host time of the calls that launched it; None: launches were not recorded
-    device_index: int | None = None
-    stream: int | None = None
+    cpu_time_us: float  # host time of the calls that launched it; UNKNOWN: launches were not recorded
+    device_index: float = UNKNOWN
+    stream: float = UNKNOWN
     grid: tuple[int, ...] | None = None
     block: tuple[int, ...] | None = None
-    registers_per_thread: int | None = None
-    shared_memory_bytes: int | None = None
+    registers_per_thread: float = UNKNOWN
+    shared_memory_bytes: float = UNKNOWN
     call_count: float = 1
     kind: str = "Other"
 
 
 @dataclasses.dataclass
 class ProfileSession:
-    """Times in milliseconds, sizes in MiB. Figures of profile_function() are per iteration; `iterations` is their number."""
+    """Times in milliseconds, sizes in MiB; an unknown figure is UNKNOWN. Figures of profile_function() are per iteration; `iterations` is
+    their number."""
 
     name: str = ""
     total_time_ms: float = 0.0
-    cuda_time_ms: float = 0.0  # busy time of the device, a union of intervals; unknown, not 0, unless has_gpu_time
-    cpu_time_ms: float = 0.0  # busy time of the host; unknown, not 0, unless has_cpu_time
-    peak_memory_mb: float | None = None
-    allocated_memory_mb: float | None = None
-    reserved_memory_mb: float | None = None
+    cuda_time_ms: float = UNKNOWN  # busy time of the device, a union of intervals; UNKNOWN without device work
+    cpu_time_ms: float = UNKNOWN  # busy time of the host; UNKNOWN without its ops
+    peak_memory_mb: float = UNKNOWN  # highest live bytes of the device (else of the host) in the session, with what was alive before
+    allocated_memory_mb: float = UNKNOWN  # the same at its end
+    reserved_memory_mb: float = UNKNOWN
     kernels: list[KernelInfo] = dataclasses.field(default_factory=list)
     kernel_summary: dict[str, dict[str, float]] = dataclasses.field(default_factory=dict)
     bottlenecks: list[str] = dataclasses.field(default_factory=list)
@@ -62,7 +67,7 @@ class ProfileSession:
     device_name: str = "cpu"
     timestamp: str = ""
     iterations: int = 1
-    overhead_pct: float | None = None  # device idle while the host worked, in percent of the device's window
+    overhead_pct: float = UNKNOWN  # device idle while the host worked, in percent of the device's window
     recording_path: Path | None = None  # .tide: every command of Tidemark reads it
     recorder: str = "tidemark"  # or "torch.profiler", and then why
     why: str | None = None
@@ -71,16 +76,47 @@ class ProfileSession:
     flops: dict[str, int] | None = None  # by op, with recorder="torch" and with_flops
 
 
+class _Peak:
+    """CUDA's own peak of a session, in MiB. Its counter is one for the process, so a session that begins notes it for those around it."""
+
+    open: list[_Peak] = []
+
+    def __init__(self, cuda: Any) -> None:
+        self.cuda = cuda
+        self.high = 0
+        self.figures: tuple[float, float, float] = (UNKNOWN, UNKNOWN, UNKNOWN)  # peak, allocated, reserved
+
+    @classmethod
+    def _note(cls, cuda: Any) -> None:
+        for p in cls.open:
+            p.high = max(p.high, cuda.max_memory_allocated())
+
+    def __enter__(self) -> None:
+        if self.cuda:
+            with starting:
+                self._note(self.cuda)
+                self.cuda.reset_peak_memory_stats()
+                self.open.append(self)
+
+    def __exit__(self, *why: object) -> None:
+        if self.cuda:
+            with starting:
+                self._note(self.cuda)
+                self.open.remove(self)
+                self.figures = self.high / MB, self.cuda.memory_allocated() / MB, self.cuda.memory_reserved() / MB
+
+
 class UnifiedProfiler:
-    """recorder: "tidemark" records with Tidemark's own recorder and CUPTI, "torch" with torch.profiler, "auto" with ours if possible.
+    """output_dir: where the files of sessions go; None: a temporary folder, removed when the process ends.
+    recorder: "tidemark" records with Tidemark's own recorder and CUPTI, "torch" with torch.profiler, "auto" with ours if possible.
     with_stack and record_shapes cost most; with_flops needs "torch"."""
 
-    def __init__(self, output_dir: str | os.PathLike[str] = "./profiles", enable_trace: bool = True, enable_memory: bool = True, enable_flame_graph: bool = True,
+    def __init__(self, output_dir: str | os.PathLike[str] | None = None, enable_trace: bool = True, enable_memory: bool = True, enable_flame_graph: bool = True,
                  warmup_iterations: int = 3, profile_iterations: int = 10, record_shapes: bool = True, with_stack: bool = True, with_flops: bool = True,
                  with_modules: bool = True, recorder: str = "auto") -> None:
         if recorder not in RECORDERS:
             raise ValueError(f"recorder is one of {', '.join(RECORDERS)}, not {recorder!r}")
-        self.output_dir = Path(output_dir)
+        self.output_dir = Path(output_folder(output_dir, "profile"))
         self.enable_trace = enable_trace
         self.enable_memory = enable_memory
         self.enable_flame_graph = enable_flame_graph
@@ -104,19 +140,28 @@ class UnifiedProfiler:
         session = ProfileSession(name=name, timestamp=datetime.datetime.now().isoformat(timespec="seconds"))
         cuda = device(torch)
         if cuda:
-            cuda.reset_peak_memory_stats()
             session.device_name = cuda.get_device_name()
         block = record_block(str(self._path(session, "{name}_{stamp}.tide")), name=name, recorder=self.recorder, memory=self.enable_memory, models=models, **self._how)
-        recording = None
+        recording, peak = None, _Peak(cuda)
         try:
-            with block as recording:
+            with block as recording, self._memory_of(recording, cuda) as memory, peak:
                 yield session
         except BaseException:
             if recording is not None:
                 with contextlib.suppress(Error, OSError, RuntimeError):  # the program's own exception is more informative
-                    self._fill(session, recording, cuda)
+                    self._fill(session, recording, peak, memory)
             raise
-        self._fill(session, recording, cuda)
+        self._fill(session, recording, peak, memory)
+
+    @contextlib.contextmanager
+    def _memory_of(self, recording: Recording, cuda: Any) -> Iterator[MemoryProfiler | None]:
+        """Reads the host's memory from the recording in progress while torch.profiler records the session: torch.profiler does not know what
+        was alive before."""
+        if recording.recorder == "tidemark" or cuda or not self.enable_memory or not _native.recording():
+            yield None
+            return
+        with MemoryProfiler(device="cpu").track() as memory:
+            yield memory
 
     def profile_function(self, fn: Callable[..., Any], *args: Any, name: str = "function", warmup: int | None = None, iterations: int | None = None,
                          **kwargs: Any) -> ProfileSession:
@@ -151,20 +196,21 @@ class UnifiedProfiler:
             path = folder / suffix.format(name=safe, stamp=f"{stamp}_{n}")
         return path
 
-    def _fill(self, session: ProfileSession, recording: Recording, cuda: Any) -> None:
+    def _fill(self, session: ProfileSession, recording: Recording, peak: _Peak, memory: MemoryProfiler | None) -> None:
         path = Path(recording.path)
         session.total_time_ms, session.recorder, session.why, session.flops = recording.wall_ms, recording.recorder, recording.why, recording.flops
         trace = Trace(path)
         session.timeline_data = trace.timeline()["summary"]
         assert session.timeline_data is not None
-        gpu, cpu = session.timeline_data["gpu_time_ms"], session.timeline_data["cpu_time_ms"]
-        session.has_gpu_time, session.has_cpu_time = gpu is not None, cpu is not None
-        session.cuda_time_ms, session.cpu_time_ms = gpu or 0.0, cpu or 0.0
-        self._memory(session, trace, recording, cuda)
+        session.cuda_time_ms, session.cpu_time_ms = figure(session.timeline_data["gpu_time_ms"]), figure(session.timeline_data["cpu_time_ms"])
+        session.has_gpu_time, session.has_cpu_time = known(session.cuda_time_ms), known(session.cpu_time_ms)
+        session.peak_memory_mb, session.allocated_memory_mb, session.reserved_memory_mb = peak.figures
+        if self.enable_memory:
+            self._memory(session, trace, recording, peak, memory)
         self._kernels(session, trace)
         if self.enable_flame_graph:
             self._flame(session, path)
-        self._advise(session, trace, cuda)
+        self._advise(session, trace, peak.cuda)
         self._files(session, path)
 
     def _files(self, session: ProfileSession, path: Path) -> None:
@@ -183,32 +229,31 @@ class UnifiedProfiler:
         else:
             session.trace_path = path
 
-    def _memory(self, session: ProfileSession, trace: Trace, recording: Recording, cuda: Any) -> None:
-        if cuda:
-            session.peak_memory_mb = cuda.max_memory_allocated() / MB
-            session.allocated_memory_mb = cuda.memory_allocated() / MB
-            session.reserved_memory_mb = cuda.memory_reserved() / MB
-        if not self.enable_memory:
+    def _memory(self, session: ProfileSession, trace: Trace, recording: Recording, peak: _Peak, joined: MemoryProfiler | None) -> None:
+        if joined is not None:
+            found = joined.get_peak_analysis()
+            session.memory_timeline = [{k: p[k] for k in ("time_ms", "allocated_mb")} for p in joined.get_timeline()]
+            session.peak_memory_mb, session.allocated_memory_mb = found["peak_allocated_mb"], found["current_allocated_mb"]
             return
         memory = trace.memory()
         devices = [d for d in memory["devices"] if d["totals"]["allocs"]]
         devices.sort(key=lambda d: d["device"] == "cpu")
-        if not devices:
+        if not devices or (recording.recorder != "tidemark" and devices[0]["device"] == "cpu"):  # torch.profiler counts the host from 0
             return
         totals, series = devices[0]["totals"], devices[0].get("live_series_bytes") or []
         step = trace.native.end / 1e6 / max(len(series), 1)
         # Before the block began, the recorder was still learning which tensors are alive.
         began = (recording.began_ns - memory["start_wall_ns"]) / 1e6 if recording.began_ns and memory["start_wall_ns"] else 0.0
         session.memory_timeline = [{"time_ms": (i + 1) * step, "allocated_mb": b / MB} for i, b in enumerate(series) if i * step >= began or i + 1 == len(series)]
-        if not cuda:
+        if not peak.cuda:
             session.peak_memory_mb, session.allocated_memory_mb = totals["peak_bytes"] / MB, totals["live_bytes"] / MB
 
     def _kernels(self, session: ProfileSession, trace: Trace) -> None:
         host = _launch_us(trace)
         for k in trace.kernels()["kernels"]:
             us = k["sum_ns"] / 1000
-            session.kernels.append(KernelInfo(k["name"], us, us, host.get(k["name"], 0.0) if host else None, k.get("device"), k.get("stream"), tuple(k.get("grid") or ()) or None,
-                                              tuple(k.get("block") or ()) or None, k.get("registers_per_thread"), k.get("shared_memory_bytes"), k["count"],
+            session.kernels.append(KernelInfo(k["name"], us, us, host.get(k["name"], 0.0) if host else UNKNOWN, figure(k.get("device")), figure(k.get("stream")), tuple(k.get("grid") or ()) or None,
+                                              tuple(k.get("block") or ()) or None, figure(k.get("registers_per_thread")), figure(k.get("shared_memory_bytes")), k["count"],
                                               kernel_kind(k["name"])))
         session.kernel_summary = {k.name: {"total_us": k.cuda_time_us, "count": k.call_count, "avg_us": k.cuda_time_us / k.call_count}
                                   for k in session.kernels[:20]}
@@ -232,7 +277,7 @@ class UnifiedProfiler:
                 do("Consider using torch.compile or Tensor Cores")
             elif top.kind == "Elementwise":
                 do("Multiple elementwise ops - consider kernel fusion")
-        if cuda and session.peak_memory_mb is not None:
+        if cuda and known(session.peak_memory_mb):
             share = session.peak_memory_mb * MB / cuda.get_device_properties(cuda.current_device()).total_memory
             if share > 0.8:
                 say(f"High memory usage: {100 * share:.1f}% of GPU memory")
@@ -256,7 +301,7 @@ class UnifiedProfiler:
     # ---- documents ----
 
     def compare_sessions(self, baseline: ProfileSession, optimized: ProfileSession) -> dict[str, Any]:
-        """Compares two sessions. Positive differences mean that `optimized` takes less."""
+        """Compares two sessions. Positive differences mean that `optimized` takes less; UNKNOWN: unknown in one of them."""
         a, b = ({k.name: k.cuda_time_us for k in s.kernels} for s in (baseline, optimized))
         changes: list[dict[str, Any]] = []
         for name in {**a, **b}:
@@ -267,20 +312,15 @@ class UnifiedProfiler:
             elif abs(a[name] - b[name]) > 100:
                 changes.append({"name": name, "baseline_us": a[name], "optimized_us": b[name], "diff_us": a[name] - b[name]})
         changes.sort(key=lambda c: -abs(c.get("baseline_us", 0) - c.get("optimized_us", 0)))
-        known = baseline.peak_memory_mb is not None and optimized.peak_memory_mb is not None
-        timed = baseline.has_gpu_time and optimized.has_gpu_time
-        host = baseline.has_cpu_time and optimized.has_cpu_time
         return {"speedup": baseline.total_time_ms / optimized.total_time_ms if optimized.total_time_ms else 0,
-                "timing_diff": {"total_ms": baseline.total_time_ms - optimized.total_time_ms, "cuda_ms": baseline.cuda_time_ms - optimized.cuda_time_ms if timed else None,
-                                "cpu_ms": baseline.cpu_time_ms - optimized.cpu_time_ms if host else None},
-                "memory_diff": {"peak_mb": (baseline.peak_memory_mb or 0) - (optimized.peak_memory_mb or 0) if known else None},
-                "kernel_changes": changes[:20]}
+                "timing_diff": {"total_ms": baseline.total_time_ms - optimized.total_time_ms, "cuda_ms": baseline.cuda_time_ms - optimized.cuda_time_ms,
+                                "cpu_ms": baseline.cpu_time_ms - optimized.cpu_time_ms},
+                "memory_diff": {"peak_mb": baseline.peak_memory_mb - optimized.peak_memory_mb}, "kernel_changes": changes[:20]}
 
     def export_summary(self, session: ProfileSession, path: str | os.PathLike[str]) -> str:
         document = {
             "name": session.name, "iterations": session.iterations,
-            "timing": {"total_ms": session.total_time_ms, "cuda_ms": session.cuda_time_ms if session.has_gpu_time else None,
-                       "cpu_ms": session.cpu_time_ms if session.has_cpu_time else None},
+            "timing": {"total_ms": session.total_time_ms, "cuda_ms": session.cuda_time_ms, "cpu_ms": session.cpu_time_ms},
             "memory": {"peak_mb": session.peak_memory_mb, "allocated_mb": session.allocated_memory_mb, "reserved_mb": session.reserved_memory_mb},
             "kernels": [{"name": k.name, "duration_us": k.duration_us, "call_count": k.call_count, "grid": k.grid, "block": k.block,
                          "registers_per_thread": k.registers_per_thread, "shared_memory_bytes": k.shared_memory_bytes, "stream": k.stream}
@@ -289,7 +329,7 @@ class UnifiedProfiler:
             "device": session.device_name, "timestamp": session.timestamp, "recorder": session.recorder,
         }
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(document, file, indent=2)
+            json.dump(data_of(document), file, indent=2)
         return os.fspath(path)
 
 
@@ -313,7 +353,7 @@ def _per_call(s: ProfileSession, n: int) -> None:
     s.cpu_time_ms /= n
     for k in s.kernels:
         k.duration_us, k.cuda_time_us = k.duration_us / n, k.cuda_time_us / n
-        k.cpu_time_us = None if k.cpu_time_us is None else k.cpu_time_us / n
+        k.cpu_time_us /= n
         k.call_count = int(k.call_count) // n if k.call_count % n == 0 else k.call_count / n
     for row in s.kernel_summary.values():
         row["total_us"] /= n

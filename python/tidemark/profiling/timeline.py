@@ -9,6 +9,7 @@ import os
 from typing import Any
 
 from .._trace import Trace
+from .._unknown import UNKNOWN, data_of, figure, known
 from ._source import trace_of, write_page
 
 # category of a span in the engine -> type of an event here
@@ -40,28 +41,30 @@ class TimelineData:
     gpu_events: list[TimelineEvent] = dataclasses.field(default_factory=list)
     streams: dict[int, list[TimelineEvent]] = dataclasses.field(default_factory=dict)
     total_time_us: float = 0.0
-    cpu_active_time_us: float = 0.0
-    gpu_active_time_us: float = 0.0
-    overlap_time_us: float = 0.0
+    cpu_active_time_us: float = UNKNOWN  # UNKNOWN: the trace has no rows of the host
+    gpu_active_time_us: float = UNKNOWN  # the same for rows of the device
+    overlap_time_us: float = UNKNOWN
     trace_path: str | None = None
-    has_gpu_time: bool = False  # False: the trace has no device rows, and the device's times are unknown, not 0
-    has_cpu_time: bool = False  # the same for rows of the host
+
+    @property
+    def has_gpu_time(self) -> bool:
+        return known(self.gpu_active_time_us)
+
+    @property
+    def has_cpu_time(self) -> bool:
+        return known(self.cpu_active_time_us)
 
     @property
     def cpu_utilization(self) -> float:
-        return self.cpu_active_time_us / self.total_time_us if self.total_time_us else 0.0
+        return self.cpu_active_time_us / self.total_time_us if self.total_time_us else UNKNOWN
 
     @property
     def gpu_utilization(self) -> float:
-        return self.gpu_active_time_us / self.total_time_us if self.total_time_us else 0.0
+        return self.gpu_active_time_us / self.total_time_us if self.total_time_us else UNKNOWN
 
-    def summary(self) -> dict[str, float | None]:
-        """Returns the summary; None is unknown."""
-        known = {"total_time_ms": self.total_time_us / 1000, "cpu_time_ms": self.cpu_active_time_us / 1000, "gpu_time_ms": self.gpu_active_time_us / 1000,
+    def summary(self) -> dict[str, float]:
+        return {"total_time_ms": self.total_time_us / 1000, "cpu_time_ms": self.cpu_active_time_us / 1000, "gpu_time_ms": self.gpu_active_time_us / 1000,
                 "overlap_ms": self.overlap_time_us / 1000, "cpu_utilization": self.cpu_utilization, "gpu_utilization": self.gpu_utilization}
-        unknown = set() if self.has_gpu_time else {"gpu_time_ms", "overlap_ms", "gpu_utilization"}
-        unknown |= set() if self.has_cpu_time else {"cpu_time_ms", "overlap_ms", "cpu_utilization"}
-        return {k: None if k in unknown else v for k, v in known.items()}
 
 
 def union_us(intervals: list[tuple[float, float]]) -> float:
@@ -93,10 +96,8 @@ class TimelineGenerator:
     def _from(self, path: str) -> TimelineData:
         trace = Trace(path)
         summary = trace.timeline()["summary"]
-        data = TimelineData(events=self._events(trace), total_time_us=summary["total_time_us"] or 0.0, cpu_active_time_us=summary["cpu_active_time_us"] or 0.0,
-                            gpu_active_time_us=summary["gpu_active_time_us"] or 0.0,  # null: no device rows
-                            overlap_time_us=summary["overlap_time_us"] or 0.0, trace_path=path, has_gpu_time=summary["gpu_active_time_us"] is not None,
-                            has_cpu_time=summary["cpu_active_time_us"] is not None)
+        data = TimelineData(events=self._events(trace), total_time_us=summary["total_time_us"] or 0.0, cpu_active_time_us=figure(summary["cpu_active_time_us"]),
+                            gpu_active_time_us=figure(summary["gpu_active_time_us"]), overlap_time_us=figure(summary["overlap_time_us"]), trace_path=path)
         for e in data.events:
             if e.event_type in _GPU:
                 data.gpu_events.append(e)
@@ -149,7 +150,7 @@ class TimelineGenerator:
                 "left_out": {"cpu": max(0, len(timeline.cpu_events) - limit), "gpu": max(0, len(timeline.gpu_events) - limit)}}
         if path is not None:
             with open(path, "w", encoding="utf-8") as file:
-                json.dump(data, file, indent=2)
+                json.dump(data_of(data), file, indent=2)
         return data
 
     def generate_html_viewer(self, timeline: TimelineData, path: str | os.PathLike[str]) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 
 from .._native import Error
 from .._trace import report_of
+from .._unknown import UNKNOWN, data_of, figure, known
 from ._source import MB, device, report_page, spread, synchronize, timed
 from .memory import MemoryProfiler, compare_memory
 
@@ -28,7 +29,7 @@ MODES = ("default", "reduce-overhead", "max-autotune")
 class CompileBreak:
     reason: str
     location: str | None
-    line_number: int | None
+    line_number: float
     suggestion: str
     count: int = 1
     retrace_ms: float = 0.0  # discarded tracing
@@ -38,30 +39,30 @@ class CompileBreak:
 
 @dataclasses.dataclass
 class CompileReport:
-    """None means unknown. Times are medians per call; timing has their spread."""
+    """UNKNOWN means unknown. Times are medians per call; timing has their spread."""
 
-    compile_time_ms: float | None = None
+    compile_time_ms: float = UNKNOWN
     backend: str = "inductor"
     mode: str = "default"
     graph_breaks: list[CompileBreak] = dataclasses.field(default_factory=list)
-    total_graph_breaks: int | None = 0  # None: the mode failed
-    fused_kernels: int | None = None  # kernels generated
-    ops_before_fusion: int | None = None
-    ops_after_fusion: int | None = None
-    fusion_ratio: float | None = None
-    peak_memory_mb: float | None = None
-    eager_peak_memory_mb: float | None = None
-    memory_savings_mb: float | None = None
-    eager_time_ms: float | None = None
-    compiled_time_ms: float | None = None
-    speedup: float | None = None
+    total_graph_breaks: float = 0  # UNKNOWN: the mode failed
+    fused_kernels: float = UNKNOWN  # kernels generated
+    ops_before_fusion: float = UNKNOWN
+    ops_after_fusion: float = UNKNOWN
+    fusion_ratio: float = UNKNOWN
+    peak_memory_mb: float = UNKNOWN
+    eager_peak_memory_mb: float = UNKNOWN
+    memory_savings_mb: float = UNKNOWN
+    eager_time_ms: float = UNKNOWN
+    compiled_time_ms: float = UNKNOWN
+    speedup: float = UNKNOWN
     recommendations: list[str] = dataclasses.field(default_factory=list)
     recompiles: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     stages: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     caches: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
-    cudagraph_skips: int | None = None
-    cudagraph_recordings: int | None = None  # recorded graphs, including re-recordings
-    cudagraph_pool_mb: float | None = None  # device memory in the pools of CUDA graphs; peak_memory_mb includes their free bytes
+    cudagraph_skips: float = UNKNOWN
+    cudagraph_recordings: float = UNKNOWN  # recorded graphs, including re-recordings
+    cudagraph_pool_mb: float = UNKNOWN  # device memory in the pools of CUDA graphs; peak_memory_mb includes their free bytes
     timing: dict[str, dict[str, float]] = dataclasses.field(default_factory=dict)
     memory_diff: dict[str, Any] | None = None  # compiled compared with eager, as in `tidemark diff`
     error: str | None = None  # reason if the mode failed
@@ -119,16 +120,16 @@ def _pools(cuda: Any) -> tuple[float, float]:
     return total / MB, (total - sum(s["allocated_size"] for s in private)) / MB
 
 
-def _peak(torch: Any, fn: Callable[[], Any]) -> tuple[float | None, MemoryProfiler | None]:
+def _peak(torch: Any, fn: Callable[[], Any]) -> tuple[float, MemoryProfiler | None]:
     """Returns the peak of one call in MiB, and its source; uses CUDA's own counter if there is a device."""
     cuda = device(torch)
     recording = None
-    host: float | None = None
+    host: float = UNKNOWN
     with contextlib.suppress(Error, OSError, RuntimeError, ImportError):
         memory = MemoryProfiler(stacks=True)
         with memory.track("call"):
             fn()
-        host, recording = memory.get_peak_analysis().get("peak_allocated_mb"), memory
+        host, recording = memory.get_peak_analysis()["peak_allocated_mb"], memory
     if cuda:
         synchronize(torch)
         cuda.reset_peak_memory_stats()
@@ -139,11 +140,12 @@ def _peak(torch: Any, fn: Callable[[], Any]) -> tuple[float | None, MemoryProfil
 
 
 class TorchCompileAnalyzer:
-    def __init__(self, backend: str = "inductor", mode: str = "default", output_dir: str | os.PathLike[str] = "./compile_analysis",
+    def __init__(self, backend: str = "inductor", mode: str = "default", output_dir: str | os.PathLike[str] | None = None,
                  capture_logs: bool = True) -> None:
+        """output_dir: where logs of the compiler stay; None: they are not kept."""
         self.backend = backend
         self.mode = mode
-        self.output_dir = os.fspath(output_dir)
+        self.output_dir = None if output_dir is None else os.fspath(output_dir)
         self.capture_logs = capture_logs  # the log stays in output_dir/MODE
 
     def analyze(self, model: Callable[..., Any], inputs: Any, warmup: int = 3, iterations: int = 10) -> CompileReport:
@@ -158,7 +160,7 @@ class TorchCompileAnalyzer:
             try:
                 reports[mode] = self._analyze(model, inputs, mode, warmup, iterations)
             except Exception as why:
-                reports[mode] = CompileReport(backend=self.backend, mode=mode, total_graph_breaks=None, error=str(why).split("\n")[0], recommendations=[f"Mode failed: {why}"])
+                reports[mode] = CompileReport(backend=self.backend, mode=mode, total_graph_breaks=UNKNOWN, error=str(why).split("\n")[0], recommendations=[f"Mode failed: {why}"])
         return reports
 
     def _analyze(self, model: Callable[..., Any], inputs: Any, mode: str, warmup: int, iterations: int) -> CompileReport:
@@ -175,7 +177,7 @@ class TorchCompileAnalyzer:
         report.eager_peak_memory_mb, eager_recording = _peak(torch, eager)
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tidemark-compile-"))
-            if self.capture_logs:
+            if self.capture_logs and self.output_dir is not None:
                 folder = os.path.join(self.output_dir, mode)
                 os.makedirs(folder, exist_ok=True)
                 for old in glob.glob(os.path.join(glob.escape(folder), "dedicated_log_torch_trace_*.log")):
@@ -189,11 +191,11 @@ class TorchCompileAnalyzer:
                     compiled()
                 report.timing["compiled_ms"] = spread(timed(torch, compiled, iterations))
                 report.peak_memory_mb, recording = _peak(torch, compiled)
-                report.cudagraph_pool_mb = _pools(torch.cuda)[0] if device(torch) else None
+                report.cudagraph_pool_mb = _pools(torch.cuda)[0] if device(torch) else UNKNOWN
             report.timing["first_call_ms"] = spread([first])
             self._counted(torch, report)
             self._logged(report, folder)
-        if eager_recording and recording:
+        if eager_recording and recording and eager_recording.path != recording.path:  # the same: both joined the recording in progress
             report.memory_diff = compare_memory(eager_recording.path, recording.path)
         _finish(report)
         return report
@@ -214,17 +216,17 @@ class TorchCompileAnalyzer:
         got = report_of("compile", folder)
         report.compile_time_ms = got["compile_ns"] / 1e6
         report.total_graph_breaks = got["graph_breaks"]
-        report.graph_breaks = [CompileBreak(b["reason"] or "", b["location"], b["line_number"], b["suggestion"], b["count"], b["retrace_ns"] / 1e6,
+        report.graph_breaks = [CompileBreak(b["reason"] or "", b["location"], figure(b["line_number"]), b["suggestion"], b["count"], b["retrace_ns"] / 1e6,
                                             b["resume_ns"] / 1e6, b["hint"]) for b in got["graph_breaks_list"]]
-        report.fused_kernels, report.ops_before_fusion, report.ops_after_fusion = got["kernels"], got["ops_before_fusion"], got["ops_after_fusion"]
-        report.fusion_ratio = got["fusion_ratio"]
+        report.fused_kernels, report.ops_before_fusion, report.ops_after_fusion = (figure(got[k]) for k in ("kernels", "ops_before_fusion", "ops_after_fusion"))
+        report.fusion_ratio = figure(got["fusion_ratio"])
         report.recompiles, report.stages, report.caches = got["recompiles_list"], got["stages"], got["caches"]
         report.recommendations = [r["text"] for r in got["recommendations"]]
 
     def export_report(self, report: CompileReport, path: str | os.PathLike[str], format: str = "json") -> str:
         if format not in ("json", "html"):
             raise ValueError(f"format is 'json' or 'html', not {format!r}")
-        text = json.dumps(_document(report), indent=2) if format == "json" else _page(report)
+        text = json.dumps(data_of(_document(report)), indent=2) if format == "json" else _page(report)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         return os.fspath(path)
@@ -232,21 +234,20 @@ class TorchCompileAnalyzer:
 
 def _finish(r: CompileReport) -> None:
     r.eager_time_ms, r.compiled_time_ms = r.timing["eager_ms"]["median"], r.timing["compiled_ms"]["median"]
-    r.speedup = r.eager_time_ms / r.compiled_time_ms if r.compiled_time_ms else None
-    if r.peak_memory_mb is not None and r.eager_peak_memory_mb is not None:
-        r.memory_savings_mb = r.eager_peak_memory_mb - r.peak_memory_mb
+    r.speedup = r.eager_time_ms / r.compiled_time_ms if r.compiled_time_ms else UNKNOWN
+    r.memory_savings_mb = r.eager_peak_memory_mb - r.peak_memory_mb
     say = []
     if r.backend == "inductor" and not r.fused_kernels and not r.ops_after_fusion:
         say.append("No code was generated: both times are those of eager code.")
-    elif r.speedup is not None and r.speedup < 1.0:
+    elif known(r.speedup) and r.speedup < 1.0:
         other = "" if r.mode == "reduce-overhead" or r.backend != "inductor" else " Consider using mode='reduce-overhead' for inference."
         say.append(f"Compiled code is slower ({r.speedup:.2f}x). This can happen with small inputs or high compilation overhead.{other}")
-    elif r.speedup is not None and r.speedup < 1.2:
+    elif known(r.speedup) and r.speedup < 1.2:
         other = "" if r.mode == "max-autotune" or r.backend != "inductor" else " Try mode='max-autotune' for potentially better optimization."
         say.append(f"Modest speedup ({r.speedup:.2f}x).{other}")
-    elif r.speedup is not None and r.speedup >= 2.0:
+    elif known(r.speedup) and r.speedup >= 2.0:
         say.append(f"Excellent speedup ({r.speedup:.2f}x)! torch.compile is working well for this workload.")
-    if r.memory_savings_mb is not None and r.eager_peak_memory_mb and r.memory_savings_mb < min(-0.1, -0.05 * r.eager_peak_memory_mb):
+    if known(r.memory_savings_mb) and r.memory_savings_mb < min(-0.1, -0.05 * r.eager_peak_memory_mb):
         say.append(f"Compiled code needs {-r.memory_savings_mb:.1f} MB more at its peak than eager ({r.peak_memory_mb:.1f} against "
                    f"{r.eager_peak_memory_mb:.1f} MB); memory_diff lists the allocations.")
     r.recommendations = [*say, *r.recommendations] or ["No significant issues detected."]
@@ -265,14 +266,14 @@ def _document(r: CompileReport) -> dict[str, Any]:
 
 
 def _page(r: CompileReport) -> str:
-    colour = "" if r.speedup is None else "green" if r.speedup >= 1.2 else "amber" if r.speedup >= 1.0 else "red"
+    colour = "" if not known(r.speedup) else "green" if r.speedup >= 1.2 else "amber" if r.speedup >= 1.0 else "red"
 
-    def ms(v: float | None) -> str:
-        return "unknown" if v is None else f"{v:.3f} ms" if v < 1000 else f"{v / 1000:.1f} s"
+    def ms(v: float) -> str:
+        return "unknown" if not known(v) else f"{v:.3f} ms" if v < 1000 else f"{v / 1000:.1f} s"
 
-    rows = [("Speedup", "unknown" if r.speedup is None else f"<b class={colour}>{r.speedup:.2f}x</b>"), ("Eager", ms(r.eager_time_ms)),
-            ("Compiled", ms(r.compiled_time_ms)), ("Compile time", ms(r.compile_time_ms)), ("Graph breaks", "unknown" if r.total_graph_breaks is None else str(r.total_graph_breaks)),
-            ("Fusion", "unknown" if r.fusion_ratio is None else f"{r.ops_before_fusion} ops, {r.ops_after_fusion} calls: {r.fusion_ratio:.1f}x")]
+    rows = [("Speedup", "unknown" if not known(r.speedup) else f"<b class={colour}>{r.speedup:.2f}x</b>"), ("Eager", ms(r.eager_time_ms)),
+            ("Compiled", ms(r.compiled_time_ms)), ("Compile time", ms(r.compile_time_ms)), ("Graph breaks", str(r.total_graph_breaks)),
+            ("Fusion", "unknown" if not known(r.fusion_ratio) else f"{r.ops_before_fusion} ops, {r.ops_after_fusion} calls: {r.fusion_ratio:.1f}x")]
     breaks = [[b.count, f"{b.location}:{b.line_number}", b.reason, b.suggestion] for b in r.graph_breaks]
     stages = [[s["stage"], s["count"], s["self_ns"] / 1e6] for s in r.stages[:15]]
     return report_page(f"torch.compile, mode {r.mode}", rows, [("Graph breaks", ["Count", "Place", "Reason", "Suggestion"], breaks),
