@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "format/recording_owner.h"
 
+#include "format/launcher.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -109,12 +111,14 @@ void tide__child_make_name(char *out, size_t n, const char *base, int64_t since)
 
 void tide__ranks_make_name(char *out, size_t n, const char *base, int64_t since)
 {
-	const char *rank = getenv("RANK"), *launcher = getenv("TIDEMARK_RUN_RANK");
-	size_t digits = rank ? strspn(rank, "0123456789") : 0;
-	bool ours = digits && digits <= 9 && !rank[digits] && since &&
-		    !(launcher && !strcmp(launcher, rank));
+	char place[128];
+	long rank;
+	const char *launcher = getenv("TIDEMARK_RUN_RANK");
+	tide__job_place(place, sizeof place);
+	bool ours = since && tide__job_number(TIDE_JOB_RANK, &rank) &&
+		    !(launcher && !strcmp(launcher, place));
 	if (ours) {
-		snprintf(out, n, "%.*s.rank%s.tide", stem_of(base), base, rank);
+		snprintf(out, n, "%.*s.rank%ld.tide", stem_of(base), base, rank);
 		if (tide__recording_began(out) < since && !tide__written_by(out))
 			return;
 	}

@@ -33,9 +33,9 @@ bool tide__recording_id(const char *path, uint8_t id[16]);
  * in a long run, and a program may replace itself by exec. */
 void tide__child_make_name(char *out, size_t n, const char *base, int64_t since);
 
-/* The same for a process that may be a rank of a job (RANK is set, as torchrun does, and `tidemark
- * run` itself was not started with that rank): run.rank3.tide. Processes that a rank starts inherit
- * RANK; the rank's file is there before theirs, so they get a number. */
+/* The same for a process that may be a rank of a job (a launcher has set its rank, launcher.h, and
+ * `tidemark run` itself was not started with that rank): run.rank3.tide. Processes that a rank
+ * starts inherit its rank; the rank's file is there before theirs, so they get a number. */
 void tide__ranks_make_name(char *out, size_t n, const char *base, int64_t since);
 
 #endif

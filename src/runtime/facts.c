@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
+#include "format/launcher.h"
 #include "runtime/recorder.h"
 
 struct out {
@@ -67,31 +68,22 @@ static void id(struct out *o, const char *key, const uint8_t bytes[16])
 	text(o, key, hex, 32);
 }
 
-/* Rank and size of a distributed job, from the variables of the usual launchers. */
+/* Rank and size of a distributed job, as its launcher says. */
 static void rank(struct out *o)
 {
 	static const struct {
-		const char *key, *names[4];
+		const char *key;
+		tide_job_number what;
 	} rows[] = {
-		{ "process.rank", { "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID" } },
-		{ "process.local_rank",
-		  { "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-		    "SLURM_LOCALID" } },
-		{ "process.world_size",
-		  { "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS" } },
+		{ "process.rank", TIDE_JOB_RANK },
+		{ "process.local_rank", TIDE_JOB_LOCAL_RANK },
+		{ "process.world_size", TIDE_JOB_WORLD_SIZE },
 	};
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		for (size_t k = 0; k < 4; k++) {
-			const char *v = getenv(rows[i].names[k]);
-			char *end;
-			if (!v || !*v)
-				continue;
-			long n = strtol(v, &end, 10);
-			if (*end == 0) {
-				number(o, rows[i].key, n);
-				break;
-			}
-		}
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		long value;
+		if (tide__job_number(rows[i].what, &value))
+			number(o, rows[i].key, value);
+	}
 }
 
 /* Writes the name requested for all processes of a job, if this process has another: run.tide for

@@ -31,6 +31,7 @@
 #include "cli/output/progress.h"
 #include "cli/run/run_recordings.h"
 #include "config/config.h"
+#include "format/launcher.h"
 #include "format/rings.h"
 
 enum {
@@ -374,12 +375,13 @@ static void say_if_static(const char *name)
 static void become(const tide_args *a, const tide_config *c, libraries *l, const char *file,
 		   const char *id, int64_t limit_ms, int told)
 {
-	char pid[32];
+	char pid[32], place[128];
 	snprintf(pid, sizeof pid, "%ld", (long)getpid());
+	tide__job_place(place, sizeof place);
 	setenv("TIDEMARK_RECORD", file, 1);
 	setenv("TIDEMARK_RECORD_PID", pid, 1);
 	setenv("TIDEMARK_RUN", id, 1);
-	setenv("TIDEMARK_RUN_RANK", getenv("RANK") ? getenv("RANK") : "", 1);
+	setenv("TIDEMARK_RUN_RANK", place, 1);
 	hand_down(c);
 	/* AddressSanitizer refuses to start if a preloaded library comes before it. */
 	tide__prepend("ASAN_OPTIONS", "verify_asan_link_order=0", ':');
