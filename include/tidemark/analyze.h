@@ -184,10 +184,11 @@ typedef struct tide_peak_options {
 	const char *group_by; /* op stack tensor role pool stream size frame module; NULL = the
 			       * key known for the most bytes */
 	size_t top;	      /* groups */
+	const char *pool;     /* only this pool, e.g. "L1"; NULL = all of the device */
 } tide_peak_options;
-#define TIDE_PEAK_OPTIONS_INIT                                 \
-	{                                                      \
-		sizeof(tide_peak_options), NULL, NULL, NULL, 0 \
+#define TIDE_PEAK_OPTIONS_INIT                                       \
+	{                                                            \
+		sizeof(tide_peak_options), NULL, NULL, NULL, 0, NULL \
 	}
 TIDE_API tide_code tide_peak_find(const tide_trace *t, const tide_peak_options *o,
 				  tide_report **out, tide_error *err);
@@ -264,8 +265,7 @@ TIDE_API tide_code tide_modules_find(const tide_trace *t, const tide_modules_opt
 typedef struct tide_leaks_options {
 	size_t struct_size;
 	const char *device;   /* NULL = the one with the highest peak */
-	const char *group_by; /* op stack role pool stream size frame; NULL = the key that most
-			       * bytes have */
+	const char *group_by; /* as in peak; NULL = the key that most bytes have */
 	const char *every;    /* compare at regular intervals such as "500ms" or "5%"; NULL = at
 			       * steps */
 	size_t top;

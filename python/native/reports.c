@@ -21,7 +21,7 @@
 
 #include <tidemark/analyze.h>
 
-#include "report/select.h"
+#include "report/registry.h"
 #include "reserved.h"
 #include "roles.h"
 
@@ -52,11 +52,8 @@ struct field {
 union options {
 	tide_info_options info;
 	tide_memory_options memory;
-	tide_peak_options peak;
 	tide_phases_options phases;
-	tide_ops_options ops;
 	tide_modules_options modules;
-	tide_leaks_options leaks;
 	tide_allocator_options allocator;
 	tide_oom_options oom;
 	tide_whatif_options whatif;
@@ -71,7 +68,10 @@ union options {
 };
 
 struct call {
+	const tide_report_type *described; /* or else: */
 	const struct report *type;
+	tide_pair *pairs; /* owned; texts of `keep` */
+	size_t n_pairs;
 	union options o;
 	const char *by;		   /* kernels */
 	uint64_t *sizes;	   /* predict: owned */
@@ -110,25 +110,13 @@ static tide_code find_memory(struct call *c)
 {
 	return tide_memory_find(c->traces[0], &c->o.memory, &c->report, &c->err);
 }
-static tide_code find_peak(struct call *c)
-{
-	return tide_peak_find(c->traces[0], &c->o.peak, &c->report, &c->err);
-}
 static tide_code find_phases(struct call *c)
 {
 	return tide_phases_find(c->traces[0], &c->o.phases, &c->report, &c->err);
 }
-static tide_code find_ops(struct call *c)
-{
-	return tide_ops_find(c->traces[0], &c->o.ops, &c->report, &c->err);
-}
 static tide_code find_modules(struct call *c)
 {
 	return tide_modules_find(c->traces[0], &c->o.modules, &c->report, &c->err);
-}
-static tide_code find_leaks(struct call *c)
-{
-	return tide_leaks_find(c->traces[0], &c->o.leaks, &c->report, &c->err);
 }
 static tide_code find_allocator(struct call *c)
 {
@@ -205,19 +193,9 @@ static const struct report reports[] = {
 	{ "memory", { F(tide_memory_options, device, TEXT), F(tide_memory_options, at, TEXT), F(tide_memory_options, top, SIZE),
 		      F(tide_memory_options, buckets, SIZE) },
 	  find_memory, sizeof(tide_memory_options), { .memory = TIDE_MEMORY_OPTIONS_INIT } },
-	{ "peak", { F(tide_peak_options, device, TEXT), F(tide_peak_options, at, TEXT), F(tide_peak_options, group_by, TEXT),
-		    F(tide_peak_options, top, SIZE) },
-	  find_peak, sizeof(tide_peak_options), { .peak = TIDE_PEAK_OPTIONS_INIT } },
 	{ "phases", { F(tide_phases_options, device, TEXT), F(tide_phases_options, by, TEXT), F(tide_phases_options, tracker, FLAG), F(tide_phases_options, sum, FLAG) }, find_phases, sizeof(tide_phases_options), { .phases = TIDE_PHASES_OPTIONS_INIT } },
-	{ "ops", { F(tide_ops_options, device, TEXT), F(tide_ops_options, flat, FLAG), F(tide_ops_options, streams, FLAG),
-		   F(tide_ops_options, sort, TEXT), F(tide_ops_options, top, SIZE), F(tide_ops_options, depth, SIZE),
-		   { "all", OF_TEXT, 0, 0 } },
-	  find_ops, sizeof(tide_ops_options), { .ops = TIDE_OPS_OPTIONS_INIT } },
 	{ "modules", { F(tide_modules_options, sort, TEXT), F(tide_modules_options, top, SIZE) }, find_modules, sizeof(tide_modules_options),
 	  { .modules = TIDE_MODULES_OPTIONS_INIT } },
-	{ "leaks", { F(tide_leaks_options, device, TEXT), F(tide_leaks_options, group_by, TEXT), F(tide_leaks_options, every, TEXT),
-		     F(tide_leaks_options, top, SIZE) },
-	  find_leaks, sizeof(tide_leaks_options), { .leaks = TIDE_LEAKS_OPTIONS_INIT } },
 	{ "allocator", { F(tide_allocator_options, device, TEXT), F(tide_allocator_options, at, TEXT), F(tide_allocator_options, buckets, SIZE),
 			 F(tide_allocator_options, no_advice, FLAG), { "map", OF_TEXT, 0, 0 } },
 	  find_allocator, sizeof(tide_allocator_options), { .allocator = TIDE_ALLOCATOR_OPTIONS_INIT } },
@@ -418,6 +396,41 @@ static int take_options(struct call *c, PyObject *options)
 	return 0;
 }
 
+/* ---- options of described reports: texts ---- */
+
+static int add_pair(struct call *c, const char *name, PyObject *value)
+{
+	tide_pair *v = realloc(c->pairs, (c->n_pairs + 1) * sizeof *v);
+	if (!v)
+		return PyErr_NoMemory(), -1;
+	c->pairs = v;
+	const char *text = value == Py_True    ? "true"
+			   : value == Py_False ? "false"
+					       : text_of(c, value);
+	c->pairs[c->n_pairs++] = (tide_pair){ name, text };
+	return text ? 0 : -1;
+}
+
+static int take_pairs(struct call *c, PyObject *options)
+{
+	Py_ssize_t at = 0;
+	PyObject *key, *value;
+	int rc = 0;
+	while (!rc && PyDict_Next(options, &at, &key, &value)) {
+		const char *name = text_of(c, key);
+		bool list = PyList_Check(value) || PyTuple_Check(value);
+		rc = name ? 0 : -1;
+		if (!rc && value != Py_None && !list)
+			rc = add_pair(c, name, value);
+		for (Py_ssize_t i = 0; !rc && list && i < PySequence_Size(value); i++) {
+			PyObject *one = PySequence_GetItem(value, i);
+			rc = one ? add_pair(c, name, one) : -1;
+			Py_XDECREF(one);
+		}
+	}
+	return rc;
+}
+
 /* ---- traces ---- */
 
 /* Takes capsules, or for predict pairs of a size and a capsule. */
@@ -515,6 +528,7 @@ static void forget(void *call)
 		free(c->arrays[i]);
 	free(c->arrays);
 	free(c->text);
+	free(c->pairs);
 	free(c->traces);
 	free(c->sizes);
 }
@@ -529,13 +543,21 @@ static tide_code print(struct call *c)
 	return fclose(out) && rc == TIDE_OK ? TIDE_ENOMEM : rc;
 }
 
+static tide_code find_report(struct call *c)
+{
+	if (!c->described)
+		return c->type->find(c);
+	return tide__report_find_pairs(c->described, (const tide_model *const *)c->traces, c->n,
+				       c->pairs, c->n_pairs, &c->report, &c->err);
+}
+
 /* Finds a report without the GIL. Before 3.14, when a daemon thread takes the GIL back after the program
  * has ended, Python ends it by pthread_exit. The cleanup handler then frees the memory of the
  * call. */
 static void find_aside(struct call *c, bool text)
 {
 	pthread_cleanup_push(forget, c);
-	Py_BEGIN_ALLOW_THREADS c->rc = c->type->find(c);
+	Py_BEGIN_ALLOW_THREADS c->rc = find_report(c);
 	if (c->rc == TIDE_OK && text)
 		c->rc = print(c);
 	else if (c->rc == TIDE_OK && !(c->root = tide_report_root(c->report)))
@@ -565,11 +587,14 @@ static PyObject *find_as(PyObject *args, bool text)
 	PyObject *traces, *options, *error, *out = NULL;
 	if (!PyArg_ParseTuple(args, "sOOO", &name, &traces, &options, &error))
 		return NULL;
-	c.type = report_named(name);
-	if (!c.type || !PyList_Check(traces) || !PyDict_Check(options))
+	c.described = tide__report_named(name);
+	c.type = c.described ? NULL : report_named(name);
+	if ((!c.described && !c.type) || !PyList_Check(traces) || !PyDict_Check(options))
 		return Py_NewRef(Py_NotImplemented);
 	c.keep = PyList_New(0);
-	int known = c.keep ? take_options(&c, options) : -1;
+	int known = !c.keep	  ? -1
+		    : c.described ? take_pairs(&c, options)
+				  : take_options(&c, options);
 	if (known == 1)
 		out = Py_NewRef(Py_NotImplemented);
 	else if (!known && !take_traces(&c, traces))

@@ -3,7 +3,7 @@
 /* analyze.h: allocator, oom, whatif. */
 #include <string.h>
 
-#include "api/report.h"
+#include "report/report.h"
 #include "base/error.h"
 #include "render/report/allocator/allocator.h"
 #include "render/report/allocator/oom_report.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/report.h"
+#include "report/report.h"
 #include "report/select.h"
 #include "base/error.h"
 #include "base/mem.h"

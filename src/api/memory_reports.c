@@ -3,7 +3,7 @@
 /* analyze.h: info, memory, peak, phases, ops, modules, leaks. */
 #include <string.h>
 
-#include "api/report.h"
+#include "report/report.h"
 #include "report/select.h"
 #include "base/error.h"
 #include "render/report/info.h"
@@ -13,11 +13,6 @@
 #include "render/report/ops/ops.h"
 #include "render/report/memory/peak.h"
 #include "render/report/memory/phases.h"
-
-static size_t all_if_0(size_t top)
-{
-	return top ? top : SIZE_MAX;
-}
 
 /* ---- info ---- */
 
@@ -96,56 +91,6 @@ tide_code tide_memory_find(const tide_trace *t, const tide_memory_options *given
 	return tide__report_finish(r, rc, out, err);
 }
 
-/* ---- peak ---- */
-
-struct peak {
-	tide_peak x;
-	size_t top;
-};
-
-static tide_code peak_text(void *result, const tide_out *to)
-{
-	struct peak *p = result;
-	tide__peak_text(&p->x, p->top, to);
-	return TIDE_OK;
-}
-
-static tide_code peak_json(void *result, tide_json *j)
-{
-	struct peak *p = result;
-	tide__peak_json(&p->x, p->top, j);
-	return TIDE_OK;
-}
-
-static void peak_free(void *result)
-{
-	tide__peak_free(&((struct peak *)result)->x);
-}
-
-tide_code tide_peak_find(const tide_trace *t, const tide_peak_options *given, tide_report **out,
-			 tide_error *err)
-{
-	static const tide_report_type type = { "peak", sizeof(struct peak), peak_text, peak_json,
-					       peak_free };
-	tide_peak_options o = TIDE_PEAK_OPTIONS_INIT;
-	const tide_model *m = tide__model_of(t);
-	tide_report *r = tide__report_new(&type);
-	tide__options_take(&o, sizeof o, given);
-	tide_peak_query q = { 0 };
-	tide_code rc = tide__take_device("device", o.device, m, &q.device, err);
-	if (rc == TIDE_OK)
-		rc = tide__take_moment("at", o.at, m, &q.at, err);
-	if (rc == TIDE_OK)
-		rc = tide__take_word("group_by", o.group_by, tide__group_by_texts, TIDE_PEAK_BEST,
-				     &q.by, err);
-	if (rc == TIDE_OK && r) {
-		struct peak *p = (struct peak *)r->result;
-		p->top = o.top;
-		rc = tide__peak_find(m, &q, &p->x, err);
-	}
-	return tide__report_finish(r, rc, out, err);
-}
-
 /* ---- phases ---- */
 
 struct phases {
@@ -205,57 +150,6 @@ tide_code tide_phases_find(const tide_trace *t, const tide_phases_options *given
 	return tide__report_finish(r, rc, out, err);
 }
 
-/* ---- ops ---- */
-
-struct ops {
-	tide_ops x;
-	tide_ops_view v;
-};
-
-static tide_code ops_text(void *result, const tide_out *to)
-{
-	struct ops *x = result;
-	return tide__ops_text(&x->x, &x->v, to);
-}
-
-static tide_code ops_json(void *result, tide_json *j)
-{
-	struct ops *x = result;
-	return tide__ops_json(&x->x, &x->v, j);
-}
-
-static void ops_free(void *result)
-{
-	tide__ops_free(&((struct ops *)result)->x);
-}
-
-tide_code tide_ops_find(const tide_trace *t, const tide_ops_options *given, tide_report **out,
-			tide_error *err)
-{
-	static const tide_report_type type = { "ops", sizeof(struct ops), ops_text, ops_json,
-					       ops_free };
-	static const char *const sorts[] = { "order", "wall",	"self", "count", "alloc",
-					     "free",  "change", "peak", "name",	 NULL };
-	tide_ops_options o = TIDE_OPS_OPTIONS_INIT;
-	const tide_model *m = tide__model_of(t);
-	tide_report *r = tide__report_new(&type);
-	tide__options_take(&o, sizeof o, given);
-	tide_ops_query q = { .streams = o.streams, .flat = o.flat };
-	int sort;
-	tide_code rc = tide__take_device("device", o.device, m, &q.device, err);
-	if (rc == TIDE_OK)
-		rc = tide__take_word("sort", o.sort, sorts, o.flat ? TIDE_OPS_WALL : TIDE_OPS_ORDER,
-				     &sort, err);
-	if (rc == TIDE_OK && r) {
-		struct ops *x = (struct ops *)r->result;
-		x->v = (tide_ops_view){ .sort = (tide_ops_sort)sort,
-					.top = all_if_0(o.top),
-					.depth = all_if_0(o.depth) };
-		rc = tide__ops_find(m, &q, &x->x, err);
-	}
-	return tide__report_finish(r, rc, out, err);
-}
-
 /* ---- modules ---- */
 
 struct modules {
@@ -300,67 +194,6 @@ tide_code tide_modules_find(const tide_trace *t, const tide_modules_options *giv
 		x->m = m;
 		x->v = (tide_modules_view){ .sort = (tide_modules_sort)sort, .top = o.top };
 		rc = tide__find_modules(m, &x->x, err);
-	}
-	return tide__report_finish(r, rc, out, err);
-}
-
-/* ---- leaks ---- */
-
-struct leaks {
-	tide_leaks l;
-	tide_leaks_view v; /* result.l is the member above */
-};
-
-static tide_code leaks_text(void *result, const tide_out *to)
-{
-	tide__leaks_text(&((struct leaks *)result)->v, to);
-	return TIDE_OK;
-}
-
-static tide_code leaks_json(void *result, tide_json *j)
-{
-	tide__leaks_json(&((struct leaks *)result)->v, j);
-	return TIDE_OK;
-}
-
-static void leaks_free(void *result)
-{
-	tide__leaks_free(&((struct leaks *)result)->l);
-}
-
-static tide_code take_every(const tide_model *m, const char *text, int64_t *out, tide_error *err)
-{
-	*out = 0;
-	if (!text || (tide__parse_time(text, m->t_end, out) && *out > 0))
-		return TIDE_OK;
-	return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-			  "every: '%.60s' is not a time such as 500ms or 5%%", text);
-}
-
-tide_code tide_leaks_find(const tide_trace *t, const tide_leaks_options *given, tide_report **out,
-			  tide_error *err)
-{
-	static const tide_report_type type = { "leaks", sizeof(struct leaks), leaks_text,
-					       leaks_json, leaks_free };
-	tide_leaks_options o = TIDE_LEAKS_OPTIONS_INIT;
-	const tide_model *m = tide__model_of(t);
-	tide_report *r = tide__report_new(&type);
-	uint32_t device;
-	int64_t every;
-	int by;
-	tide__options_take(&o, sizeof o, given);
-	tide_code rc = tide__take_one_device("device", o.device, m, &device, err);
-	if (rc == TIDE_OK)
-		rc = tide__take_word("group_by", o.group_by, tide__group_by_texts,
-				     (int)tide__group_by_best(m), &by, err);
-	if (rc == TIDE_OK)
-		rc = take_every(m, o.every, &every, err);
-	if (rc == TIDE_OK && r) {
-		struct leaks *x = (struct leaks *)r->result;
-		x->v = (tide_leaks_view){
-			.m = m, .device = device, .l = &x->l, .top = all_if_0(o.top)
-		};
-		rc = tide__find_leaks(m, device, (tide_group_by)by, every, &x->l, err);
 	}
 	return tide__report_finish(r, rc, out, err);
 }

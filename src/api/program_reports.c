@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* analyze.h: heap, device, advice, compile. */
 #include "analyze/device/hta_job.h"
-#include "api/report.h"
+#include "report/report.h"
 #include "base/error.h"
 #include "render/report/compile.h"
 #include "render/report/memory/device.h"

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "api/report.h"
+#include "report/report.h"
 #include "base/error.h"
 #include "import/import.h"
 #include "render/report/ops/critical_path.h"

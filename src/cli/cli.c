@@ -357,13 +357,13 @@ int tide__cli_ask(int argc, char **argv, tide_model *m, FILE *out, FILE *errors)
 
 static const char *command_name(const void *user, size_t i)
 {
-	return tide__commands[i]->name;
+	return tide__command_list()[i]->name;
 }
 
 const char *tide__command_near(const char *word)
 {
 	size_t n = 0;
-	while (tide__commands[n])
+	while (tide__command_list()[n])
 		n++;
 	return tide__nearest(word, command_name, NULL, n);
 }

@@ -28,30 +28,7 @@
 
 #include "import/import.h"
 #include "render/text/out.h"
-
-typedef enum tide_opt_kind {
-	TIDE_OPT_FLAG,	/* no value; with `arg`: optional =VALUE, one of those */
-	TIDE_OPT_INT,	/* int64, decimal, from `least` to `most` */
-	TIDE_OPT_BYTES, /* 4096, 2GiB, 1.5 MB */
-	TIDE_OPT_TEXT,	/* any text */
-	TIDE_OPT_FILE,	/* a path: completion offers files */
-	TIDE_OPT_ENUM,	/* one of `choices`, comma-separated list in `arg` */
-} tide_opt_kind;
-
-typedef struct tide_option {
-	const char *name; /* long name without dashes */
-	char letter;	  /* short form, 0 = none */
-	tide_opt_kind kind;
-	const char *arg;  /* value's name in help ("N", "FILE"), or for ENUM "text,json,html" */
-	const char *help; /* one line */
-	const char *def;  /* default, parsed like a value and shown by help; NULL = unset */
-	bool many;	  /* may be given several times: every value is kept in opt.list */
-	int64_t least;	  /* of INT; default 0: no option takes negative numbers */
-	int64_t most;	  /* of INT; 0 = no limit */
-	bool unit;	  /* of BYTES: a number without a unit is an error: 80 does not mean 80
-			   * bytes */
-	const char *also; /* alternative long name, NULL = none */
-} tide_option;
+#include "report/option.h"
 
 /* Options shared by nearly every command. PAGE: like OUTPUT, and .html makes a page. */
 /* clang-format off */
@@ -60,15 +37,6 @@ typedef struct tide_option {
 #define TIDE_OPTION_PAGE   { "output", 'o', TIDE_OPT_FILE, "FILE", \
 			     "write to FILE; a name that ends in .html: as a page" }
 /* clang-format on */
-
-typedef struct tide_value {
-	bool set;	  /* given, or has a default */
-	bool given;	  /* given on the command line */
-	const char *text; /* as written */
-	int64_t num;	  /* INT, BYTES; ENUM: index of the choice */
-	const char **list;
-	size_t n_list;
-} tide_value;
 
 /* Returns the rows that --top allows, 0 = all: JSON has all rows unless --top was given. */
 static inline size_t tide__cli_top(const tide_value *top, bool json)
@@ -109,6 +77,7 @@ typedef struct tide_command {
 	/* Choices for completion: "show,update"; "" = names of commands; NULL = files. */
 	const char *words;
 	int (*run)(const tide_args *a);
+	const struct tide_report_type *report; /* that it shows; NULL = none */
 	bool rest; /* from the first word that is not an option on, everything is another
 		    * program's command line */
 	/* With `rest`: returns true if a word is a file to read after all, so that options may
@@ -130,11 +99,14 @@ typedef struct tide_command {
 
 #define TIDE_COMMAND_OPTIONS(table) .options = table, .n_options = sizeof(table) / sizeof *(table)
 
-/* NULL-terminated; the order is the order of help. */
-extern const tide_command *const tide__commands[];
+/* Returns all commands, NULL-terminated, in the order of help. */
+const tide_command *const *tide__command_list(void);
 
 /* The options of a command by index: its own, the shared ones, --help; then NULL. */
 const tide_option *tide__command_option(const tide_command *c, size_t i);
+
+/* Returns the value of an option by its name; NULL if the command has no such option. */
+const tide_value *tide__cli_option(const tide_args *a, const char *name);
 
 /* Finds a command by its name, or NULL. */
 const tide_command *tide__command_find(const char *name);

@@ -117,7 +117,7 @@ void tide__help_print_program(FILE *out, int width)
 	fputs("usage: tidemark COMMAND [OPTIONS] FILE\n\n", out);
 	wrap(out, "Tidemark shows what a program did with memory and time.", 0, width);
 	fputs("\ncommands:\n", out);
-	for (const tide_command *const *c = tide__commands; *c; c++) {
+	for (const tide_command *const *c = tide__command_list(); *c; c++) {
 		fprintf(out, "  %-14s ", (*c)->name);
 		wrap(out, (*c)->summary, 17, width);
 	}

@@ -12,78 +12,12 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 
-/* ---- values ---- */
-
-static bool parse_int(const char *text, int64_t *out)
-{
-	char *end;
-	errno = 0;
-	long long v = strtoll(text, &end, 10);
-	if (end == text || *end || errno || isspace((unsigned char)*text))
-		return false;
-	*out = v;
-	return true;
-}
-
-/* Returns the index of the choice among a comma-separated list, or -1. */
-static int choice(const char *choices, const char *text)
-{
-	size_t n = strlen(text);
-	int i = 0;
-	for (const char *c = choices; n; c++, i++) {
-		size_t k = strcspn(c, ",");
-		if (k == n && !memcmp(c, text, n))
-			return i;
-		c += k;
-		if (!*c)
-			break;
-	}
-	return -1;
-}
-
-static tide_code in_range(const tide_option *o, const char *text, int64_t v, tide_error *err)
-{
-	if (v >= o->least && (!o->most || v <= o->most))
-		return TIDE_OK;
-	if (o->most)
-		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-				  "--%s needs %" PRId64 " to %" PRId64 ", not '%s'", o->name,
-				  o->least, o->most, text);
-	return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-			  "--%s needs %" PRId64 " or more, not '%s'", o->name, o->least, text);
-}
-
 /* Parses one value of an option's kind. */
 static tide_code take_value(const tide_option *o, const char *text, tide_value *v, tide_error *err)
 {
-	v->set = true;
-	v->text = text;
-	switch (o->kind) {
-	case TIDE_OPT_INT:
-		if (!parse_int(text, &v->num))
-			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-					  "--%s needs an integer, not '%s'", o->name, text);
-		return in_range(o, text, v->num, err);
-	case TIDE_OPT_BYTES:
-		if (o->unit && *text && !text[strspn(text, "0123456789.")])
-			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-					  "--%s needs a unit: %.40sGiB, or %.40sB for bytes",
-					  o->name, text, text);
-		if (!tide__parse_bytes(text, &v->num))
-			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-					  "--%s needs a size such as 4096 or 2GiB, not '%s'",
-					  o->name, text);
-		break;
-	case TIDE_OPT_ENUM:
-		v->num = choice(o->arg, text);
-		if (v->num < 0)
-			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-					  "--%s needs one of %s, not '%s'", o->name, o->arg, text);
-		break;
-	default:
-		break;
-	}
-	return TIDE_OK;
+	char name[80];
+	snprintf(name, sizeof name, "--%s", o->name);
+	return tide__option_parse(o, name, text, v, err);
 }
 
 /* ---- the walk ---- */
@@ -160,7 +94,7 @@ static tide_code take_into(struct parse *p, const tide_option *o, tide_value *v,
 {
 	if (o->kind == TIDE_OPT_FLAG) {
 		if (inl && o->arg) {
-			v->num = choice(o->arg, inl);
+			v->num = tide__word_index(o->arg, inl);
 			return v->num >= 0 ? store(p, o, v, inl)
 					   : tide__fail(p->err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 							"--%s needs =%s or nothing, not '%s'",

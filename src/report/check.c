@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
+#include "report/report.h"
+
 static const char *const item_names[] = {
 	[TIDE_JSON_OPEN_OBJECT] = "an object", [TIDE_JSON_OPEN_ARRAY] = "an array",
 	[TIDE_JSON_TEXT] = "a text",	       [TIDE_JSON_INT] = "a negative integer",
@@ -178,4 +181,23 @@ bool tide__check_put(void *user, const tide_json_item *item)
 		count(c);
 		return true;
 	}
+}
+
+char *tide__report_check(const tide_report_type *type, void *result)
+{
+	tide_check *c = type->members ? tide__alloc(1, sizeof *c) : NULL;
+	tide_json j;
+	char *text = NULL;
+	if (!c)
+		return NULL;
+	tide__check_begin(c, type->members);
+	tide__json_begin_sink(&j, tide__check_put, c);
+	tide__json_object(&j);
+	type->json(result, &j);
+	tide__json_object_end(&j);
+	tide__json_end(&j);
+	if (*c->text && (text = tide__alloc(sizeof c->text, 1)))
+		memcpy(text, c->text, sizeof c->text);
+	tide__free(c);
+	return text;
 }

@@ -12,6 +12,8 @@
 #include "render/text/json.h"
 #include "render/text/member.h"
 
+struct tide_report_type;
+
 enum { TIDE_CHECK_DEPTH = 256, TIDE_CHECK_MEMBERS = 128 };
 
 typedef struct tide_check_level {
@@ -34,5 +36,9 @@ typedef struct tide_check {
 void tide__check_begin(tide_check *c, const tide_member *members);
 /* The sink; `user` is a tide_check. Returns false after a fault. */
 bool tide__check_put(void *user, const tide_json_item *item);
+
+/* Checks a whole result. Returns NULL if it is as described, else the fault: owned by the caller
+ * (tide__free). */
+char *tide__report_check(const struct tide_report_type *type, void *result);
 
 #endif

@@ -27,6 +27,9 @@
 	  "frame") /* the frame that represents the stack: stacks.h, tide__stack_main_frame */ \
 	X(MODULE, "module") /* the module it belongs to: alloc_module.h */
 
+/* The same words in one list, for options. */
+#define TIDE_GROUP_BY_WORDS "op,stack,tensor,role,pool,stream,size,frame,module"
+
 typedef enum tide_group_by {
 #define X(name, text) TIDE_BY_##name,
 	TIDE_GROUP_BYS(X)

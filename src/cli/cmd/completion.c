@@ -9,9 +9,9 @@
 #define SHELLS "bash,zsh,fish"
 
 /* Writes every command, in the order of help. */
-#define EACH_COMMAND(c)                                \
-	const tide_command *const *c = tide__commands; \
-	*c;                                            \
+#define EACH_COMMAND(c)                                      \
+	const tide_command *const *c = tide__command_list(); \
+	*c;                                                  \
 	c++
 
 static const tide_option *option(const tide_command *c, size_t i)
@@ -22,7 +22,7 @@ static const tide_option *option(const tide_command *c, size_t i)
 static void names(FILE *out)
 {
 	for (EACH_COMMAND(c))
-		fprintf(out, "%s%s", c == tide__commands ? "" : " ", (*c)->name);
+		fprintf(out, "%s%s", c == tide__command_list() ? "" : " ", (*c)->name);
 }
 
 /* Writes the words of a comma-separated list, "" = names of commands. */

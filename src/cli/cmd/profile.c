@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/report.h"
+#include "report/report.h"
 #include "base/error.h"
 #include "cli/cli.h"
 #include "cli/output/page.h"

@@ -101,6 +101,13 @@ char *tide__stack_write_line(const tide_model *m, tide_stack_id s, char *buf, si
 /* Many rows may share one deep stack, so deep ones are truncated, with a note. */
 enum { MOST_FRAMES = 2048 };
 
+const tide_member tide__stack_members[] = {
+	{ "function", NULL, TIDE_KIND_TEXT, .meaning = "function" },
+	{ "file", NULL, TIDE_KIND_TEXT, .meaning = "source file; empty: unknown" },
+	{ "line", NULL, TIDE_KIND_COUNT, .meaning = "line; 0: unknown" },
+	{ 0 },
+};
+
 void tide__stack_json(tide_json *j, const char *key, const tide_model *m, tide_stack_id s)
 {
 	tide__json_karray(j, key);

@@ -18,6 +18,7 @@
 typedef struct tide_out {
 	FILE *out;	  /* borrowed */
 	tide_style style; /* width and capabilities of the terminal */
+	uint64_t *cut;	  /* receives the number of long texts that were cut; may be NULL */
 } tide_out;
 
 /* Prints a bold heading and a newline. */
@@ -43,6 +44,7 @@ void tide__grid_put_known(tide_grid *g, uint64_t v);
  * Returns buf. */
 char *tide__stack_write_line(const tide_model *m, tide_stack_id s, char *buf, size_t n);
 /* Member `key`: frames from the innermost on, [{"function", "file", "line"}]; [] for none. */
+extern const tide_member tide__stack_members[]; /* of a frame */
 void tide__stack_json(tide_json *j, const char *key, const tide_model *m, tide_stack_id s);
 /* Label of a group: stacks by their line, everything else as labels.h. Returns buf. */
 char *tide__group_write_line(const tide_groups *g, const tide_model *m, size_t row, char *buf,

@@ -3,7 +3,7 @@
 /* The reports of tidemark/analyze.h on a recording: the JSON that `tidemark NAME --json` prints. */
 #include <string.h>
 
-#include "api/report.h"
+#include "report/registry.h"
 #include "base/error.h"
 #include "serve/answer/api.h"
 
@@ -29,16 +29,6 @@ static tide_code memory(query *q)
 	return tide_memory_find(q->t, &o, &q->report, q->err);
 }
 
-static tide_code peak(query *q)
-{
-	tide_peak_options o = TIDE_PEAK_OPTIONS_INIT;
-	o.device = q->device;
-	o.at = q->at;
-	o.group_by = q->group_by;
-	o.top = q->top;
-	return tide_peak_find(q->t, &o, &q->report, q->err);
-}
-
 static tide_code phases(query *q)
 {
 	tide_phases_options o = TIDE_PHASES_OPTIONS_INIT;
@@ -47,31 +37,12 @@ static tide_code phases(query *q)
 	return tide_phases_find(q->t, &o, &q->report, q->err);
 }
 
-static tide_code ops(query *q)
-{
-	tide_ops_options o = TIDE_OPS_OPTIONS_INIT;
-	o.device = q->device;
-	o.flat = true; /* the input decides how deep a tree is */
-	o.sort = q->sort;
-	o.top = q->top;
-	return tide_ops_find(q->t, &o, &q->report, q->err);
-}
-
 static tide_code modules(query *q)
 {
 	tide_modules_options o = TIDE_MODULES_OPTIONS_INIT;
 	o.sort = q->sort;
 	o.top = q->top;
 	return tide_modules_find(q->t, &o, &q->report, q->err);
-}
-
-static tide_code leaks(query *q)
-{
-	tide_leaks_options o = TIDE_LEAKS_OPTIONS_INIT;
-	o.device = q->device;
-	o.group_by = q->group_by;
-	o.top = q->top;
-	return tide_leaks_find(q->t, &o, &q->report, q->err);
 }
 
 static tide_code allocator(query *q)
@@ -132,14 +103,12 @@ static const struct {
 	const char *name;
 	tide_code (*find)(query *q);
 } reports[] = {
-	{ "info", info },     { "memory", memory },
-	{ "peak", peak },     { "phases", phases },
-	{ "ops", ops },	      { "modules", modules },
-	{ "leaks", leaks },   { "allocator", allocator },
-	{ "oom", oom },	      { "timeline", timeline },
-	{ "hta", hta },	      { "kernels", kernels },
-	{ "heap", heap },     { "device", device },
-	{ "advice", advice },
+	{ "info", info },	    { "memory", memory },
+	{ "phases", phases },	    { "modules", modules },
+	{ "allocator", allocator }, { "oom", oom },
+	{ "timeline", timeline },   { "hta", hta },
+	{ "kernels", kernels },	    { "heap", heap },
+	{ "device", device },	    { "advice", advice },
 };
 
 static tide_code answer(tide_ask *a, tide_code (*find)(query *q), tide_error *err)
@@ -166,8 +135,32 @@ static tide_code answer(tide_ask *a, tide_code (*find)(query *q), tide_error *er
 	return rc;
 }
 
+/* Finds a described report: every parameter is an option of it. */
+static tide_code answer_described(tide_ask *a, const tide_report_type *type, tide_error *err)
+{
+	tide_pair pairs[TIDE_REQ_PAIRS];
+	size_t n = 0;
+	tide_loaded *l;
+	tide_report *report;
+	tide_code rc = tide__ask_id(a, a->req->part[2], &l, err);
+	if (rc != TIDE_OK)
+		return rc;
+	for (size_t i = 0; i < a->req->n_pairs; i++)
+		if (strcmp(a->req->pair[i].key, "token") != 0)
+			pairs[n++] = (tide_pair){ a->req->pair[i].key, a->req->pair[i].value };
+	const tide_model *m = l->m;
+	rc = tide__report_find_pairs(type, &m, 1, pairs, n, &report, err);
+	if (rc == TIDE_OK)
+		rc = tide_report_json(report, a->out);
+	tide_report_free(report);
+	return rc;
+}
+
 tide_code tide__answer_report(tide_ask *a, tide_error *err)
 {
+	const tide_report_type *type = tide__report_named(a->req->part[4]);
+	if (type)
+		return answer_described(a, type, err);
 	for (size_t i = 0; i < sizeof reports / sizeof *reports; i++)
 		if (!strcmp(reports[i].name, a->req->part[4]))
 			return answer(a, reports[i].find, err);

@@ -234,7 +234,7 @@ static void no_memory(void **state)
 /* The table itself: names unique, letters unique, -h free, summaries present, defaults valid. */
 static void command_table(void **state)
 {
-	for (const tide_command *const *c = tide__commands; *c; c++) {
+	for (const tide_command *const *c = tide__command_list(); *c; c++) {
 		tide_args a = { 0 };
 		bool help;
 		char h[] = "--help";

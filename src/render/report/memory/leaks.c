@@ -197,7 +197,6 @@ void tide__leaks_json(const tide_leaks_view *x, tide_json *j)
 {
 	char name[64];
 
-	tide__json_object(j);
 	tide__json_kstr(j, "device",
 			x->device ? tide__device_name(x->m, x->device, name, sizeof name) : NULL);
 	tide__json_kstr(j, "steps_from", tide__step_source_text(x->l->steps.source));
@@ -216,7 +215,6 @@ void tide__leaks_json(const tide_leaks_view *x, tide_json *j)
 	tide__json_array_end(j);
 	tide__json_kuint(j, "growing_count", x->l->n);
 	tide__losses_json(j, x->m);
-	tide__json_object_end(j);
 }
 
 bool tide__leaks_write_page(tide_json *j, const tide_model *m, uint32_t device, size_t most,

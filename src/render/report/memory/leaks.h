@@ -19,6 +19,7 @@ void tide__leaks_text(const tide_leaks_view *x, const tide_out *to);
  * after the first step, after the last, allocations]. */
 bool tide__leaks_write_page(tide_json *j, const tide_model *m, uint32_t device, size_t most,
 			    tide_error *err);
+/* Writes its members. */
 void tide__leaks_json(const tide_leaks_view *x, tide_json *j);
 
 #endif

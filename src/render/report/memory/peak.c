@@ -164,16 +164,18 @@ static void print_groups(const tide_out *to, const tide_peak *x, size_t top)
 	tide__grid_free(g);
 }
 
+const tide_member tide__peak_evidence_members[] = {
+	{ "bytes", "Bytes", TIDE_KIND_BYTES, .meaning = "live bytes" },
+	{ "count", "Count", TIDE_KIND_COUNT, .meaning = "live allocations" },
+	{ "rule", "Because", TIDE_KIND_TEXT, .meaning = "the rule that determined their role" },
+	{ 0 },
+};
+
 /* Returns a table of the rules that determined the roles of live allocations. */
 static tide_grid *evidence(const tide_peak *x)
 {
-	static const tide_grid_col cols[] = {
-		{ "bytes", "Bytes", TIDE_CELL_BYTES },
-		{ "count", "Count", TIDE_CELL_COUNT },
-		{ "rule", "Because", TIDE_CELL_TEXT },
-	};
 	uint64_t bytes[TIDE_RULES_N] = { 0 }, count[TIDE_RULES_N] = { 0 };
-	tide_grid *g = tide__grid_new(cols, 3);
+	tide_grid *g = tide__grid_new(tide__peak_evidence_members, 3);
 	for (size_t i = 0; i < x->alive.n; i++) {
 		bytes[x->roles.rule[x->alive.rows[i]]] += x->m->allocs.size[x->alive.rows[i]];
 		count[x->roles.rule[x->alive.rows[i]]]++;
@@ -312,16 +314,19 @@ static void json_level(tide_json *j, const tide_peak *x, uint32_t d, uint32_t po
 	tide__json_kstr(j, "reserved_source", tide__reserved_text(l->source));
 }
 
+const tide_member tide__peak_group_members[] = {
+	{ "key", NULL, TIDE_KIND_TEXT, .may = TIDE_MAY_BE_NULL, .meaning = "the group" },
+	{ "bytes", NULL, TIDE_KIND_BYTES, .meaning = "live bytes" },
+	{ "requested_bytes", NULL, TIDE_KIND_BYTES, .meaning = "the requested part of them" },
+	{ "count", NULL, TIDE_KIND_COUNT, .meaning = "live allocations" },
+	{ "saving_bytes", NULL, TIDE_KIND_BYTES, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "how much lower the peak of the whole trace would be without the group" },
+	{ 0 },
+};
+
 static void json_groups(tide_json *j, const tide_peak *x, size_t top)
 {
-	static const tide_grid_col cols[] = {
-		{ "key", "", TIDE_CELL_TEXT },
-		{ "bytes", "", TIDE_CELL_BYTES },
-		{ "requested_bytes", "", TIDE_CELL_BYTES },
-		{ "count", "", TIDE_CELL_COUNT },
-		{ "saving_bytes", "", TIDE_CELL_BYTES },
-	};
-	tide_grid *g = tide__grid_new(cols, 5);
+	tide_grid *g = tide__grid_new(tide__peak_group_members, 5);
 	for (size_t i = 0; i < x->groups.n && i < top; i++) {
 		label_cell(g, x, i, tide__groups_write_label);
 		tide__grid_uint(g, x->groups.rows[i].bytes);
@@ -362,7 +367,6 @@ static void json_devices(tide_json *j, const tide_peak *x)
 
 void tide__peak_json(const tide_peak *x, size_t top, tide_json *j)
 {
-	tide__json_object(j);
 	json_level(j, x, x->device, x->pool, x->level);
 	if (x->at.chosen && !x->at.at_peak)
 		tide__json_kint(j, "at_time_ns", x->at.t);
@@ -379,5 +383,4 @@ void tide__peak_json(const tide_peak *x, size_t top, tide_json *j)
 	json_devices(j, x);
 	tide__start_json(j, x->m);
 	tide__losses_json(j, x->m);
-	tide__json_object_end(j);
 }

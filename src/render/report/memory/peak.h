@@ -10,9 +10,12 @@
 /* Names of the groupings, as options and JSON spell them; NULL ends the list. */
 extern const char *const tide__group_by_texts[];
 
+/* Columns of the tables "groups" and "evidence". */
+extern const tide_member tide__peak_group_members[], tide__peak_evidence_members[];
+
 /* Print the report; `top` groups are shown, 0 = all. */
 void tide__peak_text(const tide_peak *x, size_t top, const tide_out *to);
-/* Write it as one JSON object. */
+/* Write its members. */
 void tide__peak_json(const tide_peak *x, size_t top, tide_json *j);
 
 #endif

@@ -29,25 +29,35 @@ static tide_op_key key_of(const struct report *r, const tide_op_row *row, tide_s
 	return tide__op_key(r->x->m, r->sort, row, name, at);
 }
 
-static const tide_grid_col cols[] = {
-	{ "count", "Count", TIDE_CELL_COUNT },
-	{ "open", NULL, TIDE_CELL_COUNT },
-	{ "wall_ns", "Wall", TIDE_CELL_NS },
-	{ "self_ns", "Self", TIDE_CELL_NS, 4 },
-	{ "allocs", NULL, TIDE_CELL_COUNT },
-	{ "frees", NULL, TIDE_CELL_COUNT },
-	{ "alloc_bytes", "Allocated", TIDE_CELL_BYTES, 8 },
-	{ "free_bytes", "Freed", TIDE_CELL_BYTES, 9 },
-	{ "change_bytes", "Change", TIDE_CELL_DELTA, 3 },
-	{ "self_change_bytes", NULL, TIDE_CELL_DELTA },
-	{ "peak_bytes", "Peak", TIDE_CELL_BYTES, 2 },
-	{ "op", "Op", TIDE_CELL_NAME },
-	{ "path", NULL, TIDE_CELL_TEXT },
-	{ "id", NULL, TIDE_CELL_COUNT },
-	{ "parent", NULL, TIDE_CELL_COUNT },
-	{ "depth", NULL, TIDE_CELL_COUNT },
+const tide_member tide__ops_columns[] = {
+	{ "count", "Count", TIDE_KIND_COUNT, .meaning = "number of runs" },
+	{ "open", NULL, TIDE_KIND_COUNT, .meaning = "runs that never ended" },
+	{ "wall_ns", "Wall", TIDE_KIND_NS, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "time, nested ops included; null: no run ended" },
+	{ "self_ns", "Self", TIDE_KIND_NS, 4, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "time without nested ops" },
+	{ "allocs", NULL, TIDE_KIND_COUNT, .may = TIDE_MAY_BE_NULL, .meaning = "allocations" },
+	{ "frees", NULL, TIDE_KIND_COUNT, .may = TIDE_MAY_BE_NULL, .meaning = "frees" },
+	{ "alloc_bytes", "Allocated", TIDE_KIND_BYTES, 8, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "allocated bytes" },
+	{ "free_bytes", "Freed", TIDE_KIND_BYTES, 9, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "freed bytes" },
+	{ "change_bytes", "Change", TIDE_KIND_DELTA, 3, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "allocated minus freed" },
+	{ "self_change_bytes", NULL, TIDE_KIND_DELTA, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "the same without nested ops" },
+	{ "peak_bytes", "Peak", TIDE_KIND_BYTES, 2, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "highest value of this balance in any run" },
+	{ "op", "Op", TIDE_KIND_NAME, .may = TIDE_MAY_BE_NULL, .meaning = "name" },
+	{ "path", NULL, TIDE_KIND_TEXT, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "names from the root on" },
+	{ "id", NULL, TIDE_KIND_COUNT, .may = TIDE_MAY_BE_NULL, .meaning = "number of the node" },
+	{ "parent", NULL, TIDE_KIND_COUNT, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "node that it is in; 0: none" },
+	{ "depth", NULL, TIDE_KIND_COUNT, .may = TIDE_MAY_BE_NULL, .meaning = "level in the tree" },
+	{ 0 },
 };
-enum { N_COLS = sizeof cols / sizeof *cols };
+enum { N_COLS = sizeof tide__ops_columns / sizeof *tide__ops_columns - 1 };
 
 static void no_figures(tide_grid *g, int n)
 {
@@ -364,16 +374,25 @@ static void outside_note(const struct report *r)
 
 /* ---- sums of ops whose single calls a profile lacks ---- */
 
-static const tide_grid_col sum_cols[] = {
-	{ "count", "Count", TIDE_CELL_COUNT },
-	{ "cpu_ns", "CPU time", TIDE_CELL_NS },
-	{ "device_ns", "Device time", TIDE_CELL_NS },
-	{ "host_bytes", "Host", TIDE_CELL_DELTA },
-	{ "device_bytes", "Device", TIDE_CELL_DELTA },
-	{ "change_bytes", "Change", TIDE_CELL_DELTA },
-	{ "most_bytes", "Most", TIDE_CELL_DELTA },
-	{ "op", "Op", TIDE_CELL_TEXT },
-	{ "input_shapes", "Input shapes", TIDE_CELL_TEXT },
+const tide_member tide__ops_total_columns[] = {
+	{ "count", "Count", TIDE_KIND_COUNT, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "number of calls" },
+	{ "cpu_ns", "CPU time", TIDE_KIND_NS, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "CPU time of all calls" },
+	{ "device_ns", "Device time", TIDE_KIND_NS, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "device time of all calls" },
+	{ "host_bytes", "Host", TIDE_KIND_DELTA, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "change of host memory" },
+	{ "device_bytes", "Device", TIDE_KIND_DELTA, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "change of device memory" },
+	{ "change_bytes", "Change", TIDE_KIND_DELTA, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "change of memory" },
+	{ "most_bytes", "Most", TIDE_KIND_DELTA, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "largest change of one call" },
+	{ "op", "Op", TIDE_KIND_TEXT, .may = TIDE_MAY_BE_NULL, .meaning = "name" },
+	{ "input_shapes", "Input shapes", TIDE_KIND_TEXT, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "shapes of its inputs" },
+	{ 0 },
 };
 
 static void known(tide_grid *g, int64_t v)
@@ -385,7 +404,9 @@ static void known(tide_grid *g, int64_t v)
 static tide_grid *sum_rows(const tide_model *m)
 {
 	const tide_op_totals *x = &m->op_totals;
-	tide_grid *g = tide__grid_new(sum_cols, sizeof sum_cols / sizeof *sum_cols);
+	tide_grid *g = tide__grid_new(
+		tide__ops_total_columns,
+		sizeof tide__ops_total_columns / sizeof *tide__ops_total_columns - 1);
 	for (size_t i = 0; g && i < x->n; i++) {
 		const int64_t v[] = { x->count[i],	x->cpu_ns[i],	    x->device_ns[i],
 				      x->host_bytes[i], x->device_bytes[i], x->change_bytes[i],
@@ -451,7 +472,7 @@ static bool make_rows(struct report *r, const tide_ops_view *v)
 	r->sort = v->sort;
 	r->top = v->top;
 	r->depth = v->depth;
-	r->g = tide__grid_new(cols, N_COLS);
+	r->g = tide__grid_new(tide__ops_columns, N_COLS);
 	if (r->to && !r->to->style.full_names)
 		tide__short_names_init(&r->names, r->x->m); /* else whole names */
 	bool ok = r->g && (!v->brief || digest(r)) && (r->x->has_flat ? flat_rows(r) : walk(r));
@@ -464,7 +485,6 @@ static bool print_json(struct report *r, const tide_ops_view *v)
 {
 	tide_json *j = r->j;
 	char name[64];
-	tide__json_object(j);
 	if (r->x->device == TIDE_ANY)
 		tide__json_knull(j, "device");
 	else
@@ -484,7 +504,6 @@ static bool print_json(struct report *r, const tide_ops_view *v)
 	}
 	tide__start_json(j, r->x->m);
 	tide__losses_json(j, r->x->m);
-	tide__json_object_end(j);
 	return ok;
 }
 

@@ -15,9 +15,12 @@ typedef struct tide_ops_view {
 	bool brief;   /* only the rows that matter most (text) */
 } tide_ops_view;
 
+/* Columns of the tables "ops" and "totals". */
+extern const tide_member tide__ops_columns[], tide__ops_total_columns[];
+
 /* Print the report. Returns TIDE_OK or TIDE_ENOMEM; nothing is printed then. */
 tide_code tide__ops_text(const tide_ops *x, const tide_ops_view *v, const tide_out *to);
-/* Write it as one JSON object. TIDE_OK or TIDE_ENOMEM. */
+/* Write its members. TIDE_OK or TIDE_ENOMEM. */
 tide_code tide__ops_json(const tide_ops *x, const tide_ops_view *v, tide_json *j);
 
 #endif

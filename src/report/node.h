@@ -4,8 +4,8 @@
  *
  * It is built from the items that a report writes (render/text/json.h), so it always equals the
  * report's JSON. */
-#ifndef TIDE_API_NODE_H
-#define TIDE_API_NODE_H
+#ifndef TIDE_REPORT_NODE_H
+#define TIDE_REPORT_NODE_H
 
 #include <tidemark/analyze.h>
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "api/report.h"
+#include "report/report.h"
 
 #include <string.h>
 
-#include "api/node.h"
+#include "report/node.h"
 #include "base/error.h"
 #include "base/mem.h"
+
+const tide_member tide__member_any = { "", NULL, TIDE_KIND_ANY, .meaning = "value" };
 
 tide_report *tide__report_new(const tide_report_type *type)
 {
@@ -52,11 +54,23 @@ tide_code tide_report_print(tide_report *r, FILE *out, const tide_print_options 
 	return rc != TIDE_OK ? rc : fflush(out) || ferror(out) ? TIDE_EIO : TIDE_OK;
 }
 
+tide_code tide__report_write(const tide_report_type *type, void *result, tide_json *j)
+{
+	if (!type->members)
+		return type->json(result, j);
+	tide__json_object(j);
+	tide__json_kstr(j, "report", type->name);
+	tide__json_kint(j, "version", type->version);
+	tide_code rc = type->json(result, j);
+	tide__json_object_end(j);
+	return rc;
+}
+
 tide_code tide_report_json(tide_report *r, FILE *out)
 {
 	tide_json j;
 	tide__json_begin(&j, out, true);
-	tide_code rc = r->type->json(r->result, &j);
+	tide_code rc = tide__report_write(r->type, r->result, &j);
 	if (rc != TIDE_OK) {
 		tide__json_free(&j);
 		return rc;
@@ -71,7 +85,7 @@ const tide_node *tide_report_root(tide_report *r)
 	tide_node_builder b = { 0 };
 	tide_json j;
 	tide__json_begin_sink(&j, tide__node_put, &b);
-	tide_code rc = r->type->json(r->result, &j);
+	tide_code rc = tide__report_write(r->type, r->result, &j);
 	bool whole = tide__json_end(&j);
 	r->root = tide__node_finish(&b, rc == TIDE_OK && whole);
 	return r->root;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* An open container is the last element of its parent, so its address stays until it is closed. */
-#include "api/node.h"
+#include "report/node.h"
 
 #include <string.h>
 

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* A report as a command: its options, JSON or text. */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/job/each_rank.h"
+#include "cli/report_run.h"
+#include "report/check.h"
+
+static int fail(const tide_args *a, const tide_error *err)
+{
+	if (err->code == TIDE_EUSAGE || err->code == TIDE_ENOTFOUND)
+		return tide__cli_fail_usage(a, "%s", err->text);
+	return tide__cli_fail(a->files[0], err);
+}
+
+/* In tests: returns false, with a message, if the report writes other members than it describes. */
+static bool as_described(const tide_args *a, const tide_report_type *type, void *result)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	char *fault = getenv("TIDEMARK_TEST_REPORTS") ? tide__report_check(type, result) : NULL;
+	if (!fault)
+		return true;
+	tide__fail(&err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s is not as described: %.180s", type->name,
+		   fault);
+	tide__cli_fail(a->files[0], &err);
+	tide__free(fault);
+	return false;
+}
+
+static int show(const tide_args *a, const tide_report_type *type, void *result, bool json)
+{
+	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
+	uint64_t cut = 0;
+	tide_out to = { .out = a->out, .style = a->style, .cut = &cut };
+	if (json) {
+		tide_json j;
+		if (!as_described(a, type, result))
+			return 1;
+		tide__json_begin(&j, a->out, true);
+		if (tide__report_write(type, result, &j) == TIDE_OK)
+			return tide__cli_json_end(a, &j);
+		tide__json_free(&j);
+	} else if (type->text(result, &to) == TIDE_OK) {
+		int rc = tide__cli_finish(a);
+		tide__cli_note_truncated(cut);
+		return rc;
+	}
+	return tide__cli_fail(a->files[0], &err);
+}
+
+/* Finds the report on a loaded trace and prints it. */
+static int answer(const tide_args *a, const tide_report_type *type, const tide_model *m, bool json)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_report *r = tide__report_new(type);
+	tide_report_ask ask = {
+		.models = &m, .n = 1, .opt = a->opt, .document = json, .style = &a->style
+	};
+	tide_code rc = r ? TIDE_OK : tide__nomem(&err);
+	tide__report_show_all_rows(type, a->opt, json);
+	if (rc == TIDE_OK)
+		rc = tide__options_resolve(type->options, type->n_options, "--", m, a->opt, &err);
+	if (rc == TIDE_OK)
+		rc = type->find(&ask, r->result, &err);
+	int status = rc == TIDE_OK ? show(a, type, r->result, json) : fail(a, &err);
+	tide_report_free(r);
+	return status;
+}
+
+int tide__cli_run_report(const tide_args *a)
+{
+	const tide_report_type *type = a->cmd->report;
+	bool json = a->opt[type->n_options].set; /* --json is the first after the report's own */
+	if (type->each_rank && tide__cli_many(a))
+		return tide__cli_run_each_rank(a, tide__cli_option(a, "device"), json);
+	tide_model *m = tide__cli_load(a, a->files[0], type->want);
+	if (!m)
+		return 1;
+	int status = answer(a, type, m, json);
+	tide__model_free(m);
+	return status;
+}
+
+/* ---- the command ---- */
+
+/* "FILE... [--flat] [--top N] [--json] [-o FILE]" */
+static void write_usage(const tide_report_type *type, char *buf, size_t n)
+{
+	size_t at = (size_t)snprintf(buf, n, "%s", type->each_rank ? "FILE..." : "FILE");
+	for (size_t i = 0; i < type->n_options && at < n; i++) {
+		const tide_option *o = &type->options[i];
+		const char *arg = o->kind == TIDE_OPT_ENUM ? "WORD" : o->arg;
+		at += (size_t)snprintf(buf + at, n - at, " [--%s%s%s]", o->name, arg ? " " : "",
+				       arg ? arg : "");
+	}
+	if (at < n)
+		snprintf(buf + at, n - at, " [--json] [-o FILE]");
+}
+
+void tide__report_command_make(const tide_report_type *type, tide_report_command *out)
+{
+	static const tide_option json = TIDE_OPTION_JSON, file = TIDE_OPTION_OUTPUT,
+				 page = TIDE_OPTION_PAGE;
+	size_t n = type->n_options;
+	for (size_t i = 0; i < n; i++)
+		out->options[i] = type->options[i];
+	out->options[n] = json;
+	out->options[n + 1] = type->page ? page : file;
+	write_usage(type, out->usage, sizeof out->usage);
+	out->command = (tide_command){
+		.name = type->name,
+		.usage = out->usage,
+		.summary = type->summary,
+		.help = type->help,
+		.options = out->options,
+		.n_options = n + 2,
+		.min_files = 1,
+		.max_files = type->each_rank ? SIZE_MAX : 1,
+		.run = tide__cli_run_report,
+		.page = type->page,
+		.report = type,
+	};
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Finds reports with the options of C, HTTP and Python. The command line has cli/job/report_run.c. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "report/check.h"
+#include "report/report.h"
+
+/* ---- the call ---- */
+
+void tide__report_show_all_rows(const tide_report_type *type, tide_value *v, bool document)
+{
+	for (size_t i = 0; i < type->n_options && document; i++)
+		if (type->options[i].whole && !v[i].given)
+			v[i].num = 0;
+}
+
+static tide_code call(const tide_report_type *type, const tide_model *const *models, size_t n,
+		      tide_value *v, tide_report **out, tide_error *err)
+{
+	tide_report *r = tide__report_new(type);
+	tide_report_ask ask = { .models = models, .n = n, .opt = v, .document = true };
+	tide_code rc;
+	tide__report_show_all_rows(type, v, true);
+	/* With several traces, those of the last: the largest, or the newest. */
+	rc = tide__options_resolve(type->options, type->n_options, "", models[n - 1], v, err);
+	if (rc == TIDE_OK && r)
+		rc = type->find(&ask, r->result, err);
+	return tide__report_finish(r, rc, out, err);
+}
+
+/* ---- C ---- */
+
+static const char *text_at(const unsigned char *at)
+{
+	const char *text;
+	memcpy(&text, at, sizeof text);
+	return text;
+}
+
+static int64_t number_at(const unsigned char *at)
+{
+	uint64_t v; /* size_t, uint64_t or int64_t */
+	memcpy(&v, at, sizeof v);
+	return v > INT64_MAX && v + 1 ? INT64_MAX : (int64_t)v;
+}
+
+/* Takes a list of texts: a pointer, then their number. */
+static tide_code take_texts(const unsigned char *at, tide_value *v, tide_error *err)
+{
+	const char *const *list;
+	size_t n;
+	memcpy(&list, at, sizeof list);
+	memcpy(&n, at + sizeof list, sizeof n);
+	if (n && !TIDE_RESIZE(v->list, n))
+		return tide__nomem(err);
+	for (size_t i = 0; i < n; i++)
+		v->list[i] = list[i];
+	v->n_list = n;
+	v->set = v->given = n;
+	return TIDE_OK;
+}
+
+static tide_code take_field(const tide_option *o, const unsigned char *at, tide_value *v,
+			    tide_error *err)
+{
+	if (o->many)
+		return take_texts(at, v, err);
+	if (o->kind == TIDE_OPT_FLAG) {
+		v->set = v->given = *at != 0;
+	} else if (o->kind == TIDE_OPT_REAL) {
+		memcpy(&v->real, at, sizeof v->real);
+		v->set = v->given = true;
+	} else if (o->kind == TIDE_OPT_INT || o->kind == TIDE_OPT_BYTES) {
+		int64_t num = number_at(at);
+		if (!num && (o->least > 0 || o->kind == TIDE_OPT_BYTES))
+			return TIDE_OK; /* 0 where it means nothing: the default */
+		v->num = num;
+		v->set = v->given = true;
+	} else if (text_at(at)) {
+		v->given = true;
+		char name[80];
+		snprintf(name, sizeof name, "%s", o->name);
+		for (char *c = name; *c; c++)
+			*c = *c == '-' ? '_' : *c;
+		return tide__option_parse(o, name, text_at(at), v, err);
+	}
+	return TIDE_OK;
+}
+
+static size_t field_size(const tide_option *o)
+{
+	return o->kind == TIDE_OPT_FLAG ? sizeof(bool)
+	       : o->many		? sizeof(void *) + sizeof(size_t)
+					: sizeof(uint64_t);
+}
+
+tide_code tide__report_find_c(const tide_report_type *type, const tide_trace *const *traces,
+			      size_t n, const void *options, tide_report **out, tide_error *err)
+{
+	tide_value *v = tide__calloc(type->n_options + 1, sizeof *v);
+	const unsigned char *own = options;
+	size_t size = 0; /* a caller built against an older header has a shorter struct */
+	tide_code rc = v ? TIDE_OK : tide__nomem(err);
+	*out = NULL;
+	if (own)
+		memcpy(&size, own, sizeof size);
+	if (own && !size)
+		size = type->struct_size;
+	if (v)
+		tide__options_begin(type->options, type->n_options, v);
+	for (size_t i = 0; i < type->n_options && rc == TIDE_OK; i++) {
+		const tide_option *o = &type->options[i];
+		if (o->field && o->field + field_size(o) <= size)
+			rc = take_field(o, own + o->field, &v[i], err);
+	}
+	if (rc == TIDE_OK)
+		rc = call(type, (const tide_model *const *)traces, n, v, out, err);
+	if (v)
+		tide__options_end(v, type->n_options);
+	tide__free(v);
+	return rc;
+}
+
+/* ---- names and texts ---- */
+
+static bool same_name(const char *a, const char *b)
+{
+	for (; *a && *b; a++, b++)
+		if (*a != *b && !(*a == '_' && *b == '-') && !(*a == '-' && *b == '_'))
+			return false;
+	return *a == *b;
+}
+
+/* A flag is "true" or "false". */
+static tide_code take_flag(const char *name, const char *text, tide_value *v, tide_error *err)
+{
+	int yes = tide__word_index("false,true,0,1", text);
+	if (yes < 0)
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+				  "%s needs true or false, not '%.60s'", name, text);
+	v->set = v->given = yes & 1;
+	return TIDE_OK;
+}
+
+static tide_code take_pair(const tide_report_type *type, const tide_pair *pair, tide_value *v,
+			   tide_error *err)
+{
+	for (size_t i = 0; i < type->n_options; i++) {
+		const tide_option *o = &type->options[i];
+		if (!same_name(o->name, pair->name))
+			continue;
+		if (o->many) {
+			if (!TIDE_RESIZE(v[i].list, v[i].n_list + 1))
+				return tide__nomem(err);
+			v[i].list[v[i].n_list++] = pair->text;
+		}
+		if (o->kind == TIDE_OPT_FLAG)
+			return take_flag(pair->name, pair->text, &v[i], err);
+		v[i].given = true;
+		return tide__option_parse(o, pair->name, pair->text, &v[i], err);
+	}
+	return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s has no option '%.60s'", type->name,
+			  pair->name);
+}
+
+tide_code tide__report_find_pairs(const tide_report_type *type, const tide_model *const *models,
+				  size_t n, const tide_pair *pairs, size_t n_pairs,
+				  tide_report **out, tide_error *err)
+{
+	tide_value *v = tide__calloc(type->n_options + 1, sizeof *v);
+	tide_code rc = v ? TIDE_OK : tide__nomem(err);
+	*out = NULL;
+	if (v)
+		tide__options_begin(type->options, type->n_options, v);
+	for (size_t i = 0; i < n_pairs && rc == TIDE_OK; i++)
+		rc = take_pair(type, &pairs[i], v, err);
+	if (rc == TIDE_OK)
+		rc = call(type, models, n, v, out, err);
+	if (v)
+		tide__options_end(v, type->n_options);
+	tide__free(v);
+	return rc;
+}
