@@ -16,18 +16,22 @@
 static const tide_route routes[] = {
 	{ "api/profiler/flame",
 	  " recording kind min_duration_us max_depth small_kernel_threshold_pct merge by ",
-	  tide__answer_flame, true },
-	{ "api/profiler/memory", " recording device points ", tide__answer_memory, true },
+	  tide__answer_flame, true, TIDE_HAS_HOST | TIDE_HAS_DEVICE | TIDE_HAS_MEMORY },
+	{ "api/profiler/memory", " recording device points ", tide__answer_memory, true,
+	  TIDE_HAS_MEMORY },
 	{ "api/profiler/timeline", " recording from to limit min_duration_us ",
-	  tide__answer_timeline, true },
-	{ "api/profiler/kernels", " recording limit ", tide__answer_kernels, true },
-	{ "api/profiler/hta", " recording ", tide__answer_hta, true },
-	{ "api/profiler/compile", " recording ", tide__answer_compile, true },
-	{ "api/profiler/torch", " recording ", tide__answer_torch, true },
+	  tide__answer_timeline, true, TIDE_HAS_HOST | TIDE_HAS_DEVICE },
+	{ "api/profiler/kernels", " recording limit ", tide__answer_kernels, true,
+	  TIDE_HAS_DEVICE },
+	{ "api/profiler/hta", " recording ", tide__answer_hta, true, TIDE_HAS_DEVICE },
+	{ "api/profiler/compile", " recording ", tide__answer_compile, false, TIDE_HAS_COMPILE },
+	{ "api/profiler/torch", " recording ", tide__answer_torch, true, TIDE_HAS_HOST },
 	{ "api/profiler/roofline", " recording peak_tflops memory_bandwidth_gb_s ",
-	  tide__answer_roofline, true },
-	{ "api/profiler/bottlenecks", " recording ", tide__answer_bottlenecks, true },
-	{ "api/profiler/optimization-score", " recording ", tide__answer_score, true },
+	  tide__answer_roofline, true, TIDE_HAS_DEVICE },
+	{ "api/profiler/bottlenecks", " recording ", tide__answer_bottlenecks, true,
+	  TIDE_HAS_DEVICE | TIDE_HAS_MEMORY | TIDE_HAS_COMPILE },
+	{ "api/profiler/optimization-score", " recording ", tide__answer_score, true,
+	  TIDE_HAS_DEVICE | TIDE_HAS_MEMORY | TIDE_HAS_COMPILE },
 	{ "api/runs", " fail_if limit program ", tide__answer_runs, false },
 	{ "api/runs/ID/note", " tags note ", tide__api_run_note, false },
 	{ "api/recordings", " limit offset ids ", tide__answer_recordings, false },
@@ -103,6 +107,22 @@ const tide_route *tide__route_find(tide_request *r, unsigned *status)
 	return NULL;
 }
 
+/* Returns what a recording must have to answer a request that names none. */
+static unsigned needs_of(const tide_route *t, const tide_request *r)
+{
+	static const struct {
+		const char *kind; /* of a flame graph */
+		unsigned needs;
+	} kinds[] = { { "cpu", TIDE_HAS_HOST },
+		      { "gpu", TIDE_HAS_DEVICE },
+		      { "memory", TIDE_HAS_MEMORY } };
+	const char *kind = tide__request_get(r, "kind");
+	for (size_t i = 0; kind && i < sizeof kinds / sizeof *kinds; i++)
+		if (!strcmp(kind, kinds[i].kind))
+			return kinds[i].needs;
+	return t->needs ? t->needs : TIDE_HAS_ANY;
+}
+
 /* Gets the ids of the recordings that a request names. Returns false if there are none. */
 static bool ids_of(tide_store *s, const tide_route *t, const tide_request *r,
 		   char id[TIDE_ASK_RECS][TIDE_REC_ID], size_t *n)
@@ -124,7 +144,7 @@ static bool ids_of(tide_store *s, const tide_route *t, const tide_request *r,
 	} else {
 		names[0] = tide__request_get(r, "recording");
 		if (!names[0])
-			return tide__store_find_newest(s, id[0]);
+			return tide__store_find_newest(s, needs_of(t, r), !r->hasty, id[0]);
 	}
 	for (size_t i = 0; i < *n; i++) {
 		if (!names[i] || strlen(names[i]) >= TIDE_REC_ID)
@@ -295,9 +315,13 @@ bool tide__route_answer(const tide_route *t, tide_store *s, tide_request *r, tid
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	struct growing g;
-	tide_ask a = {
-		.store = s, .req = r, .waiter = w, .type = JSON, .status = 200, .held = held
-	};
+	tide_ask a = { .store = s,
+		       .route = t,
+		       .req = r,
+		       .waiter = w,
+		       .type = JSON,
+		       .status = 200,
+		       .held = held };
 	struct timespec begun, ended;
 	clock_gettime(CLOCK_MONOTONIC, &begun);
 	a.out = grow_open(&g);
@@ -363,7 +387,8 @@ tide_code tide__ask_param(tide_ask *a, const char *key, tide_loaded **out, tide_
 	*out = NULL;
 	if (name)
 		return tide__ask_id(a, name, out, err);
-	while (tide__store_find_newest(a->store, id)) { /* unreadable recordings are skipped */
+	while (tide__store_find_newest(a->store, needs_of(a->route, a->req), !a->req->hasty,
+				       id)) { /* unreadable recordings are skipped */
 		tide_code rc = tide__ask_id(a, id, out, err);
 		if (rc == TIDE_OK || rc == TIDE_EBUSY)
 			return rc;

@@ -35,7 +35,7 @@ tide_blob *tide__cache_get(tide_cache *c, const char *key);
 /* Keeps it if it fits; removes the oldest answers. */
 void tide__cache_put(tide_cache *c, const char *key, tide_blob *b);
 
-enum { TIDE_ASK_RECS = 2 };
+enum { TIDE_ASK_RECS = 9 }; /* recordings that an answer may use */
 
 /* Recordings that an answer uses; they stay while it waits for another. */
 typedef struct tide_kept_trace {
@@ -48,6 +48,7 @@ void tide__kept_trace_drop(tide_kept_trace *h);
 typedef struct tide_ask {
 	/* the request */
 	tide_store *store;
+	const struct tide_route *route;
 	tide_request *req;
 	tide_waiter *waiter; /* called when a recording has been read */
 	/* the answer */
@@ -64,7 +65,9 @@ typedef struct tide_route {
 	const char *path;   /* "api/recordings/ID/spans": ID matches any part */
 	const char *params; /* " from to px ": allowed parameters; "" = none */
 	tide_handler *run;
-	bool kept; /* depends only on the request and its recordings */
+	bool kept;	/* depends only on the request and its recordings */
+	unsigned needs; /* TIDE_HAS_HOST ...: what the recording of a request that names none must
+			 * have; any of them */
 } tide_route;
 
 /* Returns the route of a request; NULL with *status 404, or 400 for an unknown parameter. */
@@ -88,7 +91,8 @@ tide_blob *tide__answer_error(unsigned status, const char *text);
 
 /* ---- for handlers ---- */
 
-/* Gets the recording with this id, or the one that parameter `key` names, else the newest. */
+/* Gets the recording with this id, or the one that parameter `key` names, else the newest that can
+ * answer (needs of the route). */
 tide_code tide__ask_id(tide_ask *a, const char *id, tide_loaded **out, tide_error *err);
 tide_code tide__ask_param(tide_ask *a, const char *key, tide_loaded **out, tide_error *err);
 /* Returns TIDE_EUSAGE with the request's error text. */
@@ -97,9 +101,10 @@ tide_code tide__ask_wrong(const tide_ask *a, tide_error *err);
 /* The handlers, by file. */
 tide_handler tide__answer_flame, tide__answer_memory, tide__answer_timeline; /* api_profiler.c */
 tide_handler tide__answer_kernels, tide__answer_hta;			     /* api_device.c */
-tide_handler tide__answer_compile, tide__answer_torch, tide__answer_roofline,
-	tide__answer_bottlenecks, tide__answer_score; /* api_findings.c */
-tide_handler tide__answer_runs, tide__api_run_note;   /* api_runs.c */
+tide_handler tide__answer_compile;					     /* api_compile.c */
+tide_handler tide__answer_torch, tide__answer_roofline, tide__answer_bottlenecks,
+	tide__answer_score;			    /* api_findings.c */
+tide_handler tide__answer_runs, tide__api_run_note; /* api_runs.c */
 tide_handler tide__answer_recordings, tide__answer_recording, tide__answer_alive,
 	tide__answer_diff;					     /* api_recordings.c */
 tide_handler tide__answer_report;				     /* api_reports.c */

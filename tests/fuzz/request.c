@@ -55,7 +55,7 @@ static void begin(void)
 	close(fd);
 	store = tide__store_new(&opt);
 	tide__store_poll(store, true);
-	if (!tide__store_find_newest(store, id))
+	if (!tide__store_find_newest(store, TIDE_HAS_ANY, true, id))
 		abort();
 	while (tide__store_get(store, id, false, &w, &l, &err) == TIDE_EBUSY)
 		while (!came)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/common/interval_set.h"
 #include "analyze/common/steps.h"
 #include "analyze/compile/compile_report.h"
 #include "analyze/memory/usage.h"
@@ -246,6 +247,21 @@ static uint64_t losses(const tide_model *m)
 	return n;
 }
 
+uint8_t tide__run_what(const tide_model *m)
+{
+	unsigned has = TIDE_HAS_KNOWN;
+	has |= m->allocs.n > 1 ? TIDE_HAS_MEMORY : 0;
+	has |= m->format && !strcmp(m->format, "torchtrace") ? TIDE_HAS_COMPILE : 0;
+	for (uint32_t i = 1; i < m->spans.n; i++) {
+		unsigned side = tide__side(m, i);
+		has |= side == TIDE_SIDE_CPU ? TIDE_HAS_HOST : 0;
+		has |= side == TIDE_SIDE_GPU ? TIDE_HAS_DEVICE : 0;
+		if ((has & (TIDE_HAS_HOST | TIDE_HAS_DEVICE)) == (TIDE_HAS_HOST | TIDE_HAS_DEVICE))
+			break;
+	}
+	return (uint8_t)has;
+}
+
 tide_code tide__run_summarize(const tide_model *m, tide_run_summary *out, tide_error *err)
 {
 	memset(out, 0, sizeof *out); /* clears padding too: the struct is stored as bytes */
@@ -260,6 +276,7 @@ tide_code tide__run_summarize(const tide_model *m, tide_run_summary *out, tide_e
 	for (size_t p = 1; p < m->processes.n && out->rank < 0; p++)
 		out->rank = m->processes.rank[p];
 	out->losses = losses(m);
+	out->has = tide__run_what(m);
 	out->partial = tide__lacks_part(m);
 	tide_code rc = memory(m, out, err);
 	rc = rc == TIDE_OK ? steps(m, out, err) : rc;

@@ -9,6 +9,15 @@
 
 enum { TIDE_RUN_SPARK = 48 };
 
+enum {			     /* what a recording has */
+       TIDE_HAS_HOST = 1,    /* work of the host */
+       TIDE_HAS_DEVICE = 2,  /* work of a device */
+       TIDE_HAS_MEMORY = 4,  /* allocations */
+       TIDE_HAS_COMPILE = 8, /* a log of torch.compile */
+       TIDE_HAS_KNOWN = 16,  /* the file was read in its present state */
+       TIDE_HAS_ANY = 15
+};
+
 typedef struct tide_run_summary { /* -1 = unknown */
 	char format[16];
 	char program
@@ -27,9 +36,13 @@ typedef struct tide_run_summary { /* -1 = unknown */
 	int64_t rank;
 	int64_t compile_ns, graph_breaks; /* of a compile log */
 	uint64_t losses;		  /* number of loss.* facts */
+	uint8_t has;			  /* TIDE_HAS_HOST ... */
 	bool partial; /* a part of the run is missing: peak and duration are lower bounds */
 	uint8_t n_spark, spark[TIDE_RUN_SPARK]; /* memory over time, 0 .. 31 of its highest */
 } tide_run_summary;
+
+/* Returns what a trace has: TIDE_HAS_HOST ... */
+uint8_t tide__run_what(const tide_model *m);
 
 /* Summarises a trace. Memory is that of the accelerator with the highest peak, or of the host if
  * there is none. O(spans + events). */

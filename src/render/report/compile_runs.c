@@ -77,18 +77,12 @@ static void spread(tide_json *j, const char *key, const tide_stat *s, int64_t me
 	tide__json_object_end(j);
 }
 
-void tide__compile_run_json(const tide_compile_run *r, const tide_compile_run *eager, tide_json *j)
+void tide__compile_calls_json(const tide_compile_run *r, const tide_compile_run *eager,
+			      tide_json *j)
 {
 	const tide_compile_calls *c = &r->calls;
 	double speedup = tide__compile_speedup(eager, r);
 	bool memory = c->ns.n && c->device;
-	tide__json_kstr(j, "mode", r->mode);
-	tide__json_kint(j, "wall_ns", r->wall_ns);
-	tide__json_kint(j, "exit_status", r->status);
-	tide__json_kbool(j, "timed_out", r->timed_out);
-	tide__json_kbool(j, "has_real_data", r->logged);
-	if (!r->mode)
-		return;
 	tide__json_kint_if(j, "calls", r->recorded, (int64_t)c->ns.n);
 	tide__json_kint_if(j, "calls_left_out", r->recorded, (int64_t)c->left_out);
 	if (c->ns.n)
@@ -107,4 +101,15 @@ void tide__compile_run_json(const tide_compile_run *r, const tide_compile_run *e
 	bool both = memory && eager && eager->calls.ns.n && eager->calls.device;
 	tide__json_kint_if(j, "memory_savings_bytes", both,
 			   both ? eager->calls.peak.max - c->peak.max : 0);
+}
+
+void tide__compile_run_json(const tide_compile_run *r, const tide_compile_run *eager, tide_json *j)
+{
+	tide__json_kstr(j, "mode", r->mode);
+	tide__json_kint(j, "wall_ns", r->wall_ns);
+	tide__json_kint(j, "exit_status", r->status);
+	tide__json_kbool(j, "timed_out", r->timed_out);
+	tide__json_kbool(j, "has_real_data", r->logged);
+	if (r->mode)
+		tide__compile_calls_json(r, eager, j);
 }

@@ -26,6 +26,10 @@ double tide__compile_speedup(const tide_compile_run *eager, const tide_compile_r
 /* Writes one row per run, nothing if no run has calls. */
 void tide__compile_runs_text(const tide_compile_run *v, size_t n, FILE *out,
 			     const tide_style *style);
+/* Writes the figures of the calls: members of an object that is open; `eager` NULL = there is none to
+ * compare with. */
+void tide__compile_calls_json(const tide_compile_run *r, const tide_compile_run *eager,
+			      tide_json *j);
 /* Members of an object that is open; `eager` NULL = there is none to compare with. */
 void tide__compile_run_json(const tide_compile_run *r, const tide_compile_run *eager, tide_json *j);
 

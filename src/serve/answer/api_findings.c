@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* /api/profiler/compile, torch, bottlenecks and optimization-score. Data that a recording lacks are
+/* /api/profiler/torch, bottlenecks and optimization-score. Data that a recording lacks are
  * null, with has_real_data false; nothing is guessed. */
 #include <stdlib.h>
 #include <string.h>
@@ -13,87 +13,6 @@
 #include "base/mem.h"
 #include "render/report/compile.h"
 #include "serve/answer/api.h"
-
-/* ---- compile ---- */
-
-static void no_compile(tide_json *j)
-{
-	static const char *const numbers[] = { "compile_time_ms", "graph_breaks", "fusion_ratio" };
-	static const char *const lists[] = { "recommendations", "graph_breaks_list" };
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		tide__json_knull(j, numbers[i]);
-	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-		tide__json_karray(j, lists[i]);
-		tide__json_array_end(j);
-	}
-}
-
-static void put_breaks(tide_json *j, const tide_model *m, const tide_compile_report *r)
-{
-	tide__json_karray(j, "graph_breaks_list");
-	for (size_t i = 0; i < r->n_breaks && i < 100; i++) {
-		const tide_graph_break *b = &r->breaks[i];
-		tide__json_object(j);
-		tide__json_kstrn(j, "reason", b->reason.s, b->reason.n);
-		tide__json_ktext(j, "location", m, b->file);
-		tide__json_kint_if(j, "line_number", b->line > 0, b->line);
-		tide__json_kstr(j, "suggestion", b->suggestion);
-		tide__json_kuint(j, "count", b->count);
-		tide__json_kint(j, "retrace_ns", b->retrace_ns);
-		tide__json_kint(j, "resume_ns", b->resume_ns);
-		tide__json_object_end(j);
-	}
-	tide__json_array_end(j);
-}
-
-static void put_compile(tide_json *j, const tide_model *m, const tide_compile_report *r)
-{
-	tide_advice v[TIDE_COMPILE_ADVICE_MAX];
-	size_t n = tide__compile_advise(m, r, v);
-	double fusion = tide__compile_fusion(r);
-	tide__json_kmilli(j, "compile_time_ms", r->total_ns / 1000);
-	tide__json_kuint(j, "graph_breaks", r->graph_breaks);
-	tide__json_key(j, "fusion_ratio");
-	if (fusion > 0)
-		tide__json_fixed(j, fusion, 4);
-	else
-		tide__json_null(j);
-	put_breaks(j, m, r);
-	tide__json_karray(j, "recommendations");
-	for (size_t i = 0; i < n; i++)
-		tide__json_str(j, v[i].text);
-	tide__json_array_end(j);
-	tide__json_kobject(j, "report");
-	tide__compile_json(m, r, 100, j);
-	tide__json_object_end(j);
-}
-
-tide_code tide__answer_compile(tide_ask *a, tide_error *err)
-{
-	static const char no_log[] =
-		"not a compile log: TORCH_TRACE=FOLDER makes the program write one";
-	tide_loaded *l;
-	tide_json j;
-	tide_compile_report r;
-	tide_code rc = tide__ask_param(a, "recording", &l, err);
-	if (rc != TIDE_OK)
-		return rc;
-	bool log = l && !strcmp(l->m->format, "torchtrace");
-	if (log && (rc = tide__compile_report_find(l->m, &r, err)) != TIDE_OK)
-		return rc;
-	tide__api_begin(&j, a, l, log);
-	tide__json_knull(&j, "speedup"); /* a log has no eager run to compare with */
-	tide__json_knull(&j, "mode_comparison");
-	tide__json_karray(&j, "compile_benchmarks");
-	tide__json_array_end(&j);
-	if (log) {
-		put_compile(&j, l->m, &r);
-		tide__compile_report_free(&r);
-	} else {
-		no_compile(&j);
-	}
-	return tide__api_end(&j, log ? NULL : l ? no_log : tide__api_none, err);
-}
 
 /* ---- torch ---- */
 

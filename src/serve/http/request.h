@@ -31,6 +31,7 @@ typedef struct tide_request {
 	} pair[TIDE_REQ_PAIRS];
 	size_t n_pairs;
 	const char *wrong; /* not NULL: why it is refused (400), as text */
+	bool hasty;	   /* it waited for several recordings: only what is known counts */
 } tide_request;
 
 /* Parses "/path?query". Returns false and sets r->wrong if it is malformed. */

@@ -47,6 +47,7 @@ static bool make(tide_workers *w, tide_exchange *x, bool stop, tide_blob **out)
 		return true;
 	}
 	x->req.wrong = NULL;
+	x->req.hasty = x->tries > MOST_TRIES / 2;
 	return tide__route_answer(x->route, w->store, &x->req, &x->waiter, &x->held, out);
 }
 

@@ -13,7 +13,7 @@
 #include "render/text/format.h"
 #include "serve/store/run_file_check.h"
 
-#define VERSION 5 /* of tide_run_summary: figures of other versions are computed again */
+#define VERSION 6 /* of tide_run_summary: figures of other versions are computed again */
 #define TABLE                                                                                     \
 	"(path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER, version INTEGER, figures BLOB, " \
 	"tags TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '')"

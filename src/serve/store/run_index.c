@@ -219,6 +219,22 @@ static void read_one(tide_run_index *x, const tide_rec *r)
 	pthread_mutex_unlock(&x->lock);
 }
 
+/* Tells the store what the known recordings have. */
+static void note_all(tide_run_index *x, const tide_rec *r, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		pthread_mutex_lock(&x->lock);
+		const row *k = r[i].has ? NULL : find(x, r[i].path, false);
+		unsigned has = k && k->known && k->v.size == (int64_t)r[i].size &&
+					       k->v.mtime_ns == r[i].mtime_ns
+				       ? k->v.s.has
+				       : 0;
+		pthread_mutex_unlock(&x->lock);
+		if (has)
+			tide__store_note(x->store, &r[i], has);
+	}
+}
+
 /* Indexes new and changed recordings; returns false if there was nothing to do. */
 static bool work_once(tide_run_index *x)
 {
@@ -232,6 +248,7 @@ static bool work_once(tide_run_index *x)
 		return false;
 	if (!x->opened && n)
 		open_file(x, r, n);
+	note_all(x, r, n);
 	bool any = false;
 	int64_t told = tide__now_ms();
 	for (;;) {
@@ -242,7 +259,8 @@ static bool work_once(tide_run_index *x)
 		if (!more)
 			break;
 		at += step;
-		read_one(x, &r[at++]);
+		read_one(x, &r[at]);
+		note_all(x, &r[at++], 1);
 		any = true;
 		if (x->opt.changed && tide__now_ms() - told > 1000) {
 			told = tide__now_ms();

@@ -77,8 +77,10 @@ void tide__store_look_at(tide_store *s, struct rec *x)
 	struct stat st;
 	if (stat(x->r.path, &st))
 		return;
-	if (x->r.size != (uint64_t)st.st_size || x->r.mtime_ns != tide__store_mtime(&st))
+	if (x->r.size != (uint64_t)st.st_size || x->r.mtime_ns != tide__store_mtime(&st)) {
 		s->version++;
+		x->r.has = 0;
+	}
 	x->r.size = (uint64_t)st.st_size;
 	x->r.mtime_ns = tide__store_mtime(&st);
 	if (!x->following && (x->r.size != x->read_size || x->r.mtime_ns != x->read_mtime_ns))
@@ -163,19 +165,35 @@ uint64_t tide__store_generation(tide_store *s, const char *id, bool early)
 	return generation;
 }
 
-bool tide__store_find_newest(tide_store *s, char id[TIDE_REC_ID])
+bool tide__store_find_newest(tide_store *s, unsigned needs, bool unknown, char id[TIDE_REC_ID])
 {
-	struct rec *best = NULL;
+	struct rec *best = NULL, *any = NULL;
 	pthread_mutex_lock(&s->lock);
-	for (size_t i = 0; i < s->n && !s->stop; i++) /* a stopped store returns none:
-						       * tide__store_get */
-		if (s->recs[i]->r.state != TIDE_REC_FAILED &&
-		    (!best || s->recs[i]->r.mtime_ns > best->r.mtime_ns))
-			best = s->recs[i];
+	for (size_t i = 0; i < s->n && !s->stop; i++) { /* a stopped store returns none:
+							 * tide__store_get */
+		struct rec *x = s->recs[i];
+		if (x->r.state == TIDE_REC_FAILED)
+			continue;
+		if (!any || x->r.mtime_ns > any->r.mtime_ns)
+			any = x;
+		if ((x->r.has ? x->r.has & needs : unknown) &&
+		    (!best || x->r.mtime_ns > best->r.mtime_ns))
+			best = x;
+	}
+	best = best ? best : any;
 	if (best)
 		memcpy(id, best->r.id, TIDE_REC_ID);
 	pthread_mutex_unlock(&s->lock);
 	return best;
+}
+
+void tide__store_note(tide_store *s, const tide_rec *r, unsigned has)
+{
+	pthread_mutex_lock(&s->lock);
+	struct rec *x = tide__store_find(s, r->id);
+	if (x && !x->r.has && x->r.size == r->size && x->r.mtime_ns == r->mtime_ns)
+		x->r.has = has;
+	pthread_mutex_unlock(&s->lock);
 }
 
 static int newest_first(const void *a, const void *b)

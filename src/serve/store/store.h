@@ -10,6 +10,7 @@
 #ifndef TIDE_SERVE_STORE_STORE_H
 #define TIDE_SERVE_STORE_STORE_H
 
+#include "analyze/compare/run_summary.h"
 #include "serve/store/critical_path_job.h"
 
 typedef struct tide_store tide_store;
@@ -43,6 +44,7 @@ typedef struct tide_rec {
 	uint64_t early;	      /* of its beginning, until the whole is read for the first time; 0
 			       * = none */
 	uint64_t bytes;	      /* memory it uses */
+	unsigned has;	      /* TIDE_HAS_HOST ...; 0 = not known */
 	tide_error error;
 } tide_rec;
 
@@ -87,8 +89,12 @@ tide_code tide__store_peek(tide_store *s, const char *id, tide_loaded **out, tid
 tide_critical_path_job *tide__store_slow(tide_store *s);
 /* Returns the generation that tide__store_get would return, 0 = nothing yet. Counts as use. */
 uint64_t tide__store_generation(tide_store *s, const char *id, bool early);
-/* Gets the id of the newest recording that was not unreadable; returns false if there is none. */
-bool tide__store_find_newest(tide_store *s, char id[TIDE_REC_ID]);
+/* Gets the id of the newest readable recording that has any of `needs` (TIDE_HAS_HOST ...); with
+ * `unknown`, one that was not read yet counts too. If none has, it is the newest readable one.
+ * Returns false if there is none. */
+bool tide__store_find_newest(tide_store *s, unsigned needs, bool unknown, char id[TIDE_REC_ID]);
+/* Notes what a recording has, if its file is still in this state. */
+void tide__store_note(tide_store *s, const tide_rec *r, unsigned has);
 
 /* Returns a number that changes with the list and with the files in it. */
 uint64_t tide__store_version(tide_store *s);

@@ -103,6 +103,7 @@ static tide_waiter *settle(tide_store *s, struct rec *x, tide_loaded *l, const t
 		x->r.state = TIDE_REC_READY;
 		x->r.generation = l->generation;
 		x->r.bytes = l->bytes;
+		x->r.has = tide__run_what(l->m);
 		x->r.error = (tide_error){ 0 };
 		begin_following(x, l->m);
 		evict(s);
