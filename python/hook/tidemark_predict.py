@@ -150,16 +150,16 @@ def tensors(value: Any) -> Any:
 class Meter:
     """Tracks the live storages of virtual devices. Called with the GIL held."""
 
-    def __init__(self, torch: Any, device: Device, recorder: Recorder) -> None:
+    def __init__(self, torch: Any, device: Device, recorder: Recorder, allocator: Any) -> None:
         self.torch = torch
         self.device = device
         self.recorder = recorder
         self.live: dict[int, list[Any]] = {}  # storage -> [index, address, bytes, role]
-        self.allocated: list[int] = [0] * device.count
-        self.peak: list[int] = [0] * device.count
+        self.allocators: list[Any] = [allocator() for _ in range(device.count)]
         self.read: int = 0  # values that the script read, which do not exist
         self.on_read: Any = None  # called for each
         self.value: int = int(os.environ.get("TIDEMARK_PREDICT_VALUE", "0"))  # their replacements
+        self.loops = _beside("tidemark_loops").Loops(os.path.dirname(torch.__file__))
         self.bounds: dict[tuple[str, str], int] = {}  # ops whose result has a size that depends on data, how it was chosen, how often
         self.closed = False
         self.paused = 0  # > 0: results of ops are shapes without memory
@@ -196,8 +196,8 @@ class Meter:
         if not size:
             return
         index = tensor.device.index or 0
-        if index >= len(self.allocated):
-            raise RuntimeError(f"CUDA error: invalid device ordinal (the prediction has {len(self.allocated)})")
+        if index >= len(self.allocators):
+            raise RuntimeError(f"CUDA error: invalid device ordinal (the prediction has {len(self.allocators)})")
         addr = self.take(index, size)
         self.live[key] = [index, addr, size, 0]
         if self.role_now:
@@ -217,13 +217,13 @@ class Meter:
             self.see(tensor)
 
     def take(self, index: int, size: int) -> int:
-        self.allocated[index] += (size + 511) // 512 * 512
-        self.peak[index] = max(self.peak[index], self.allocated[index])
-        return self.recorder.alloc(index, size)
+        addr = self.recorder.alloc(index, size)
+        self.allocators[index].take(addr, size)
+        return addr
 
     def give(self, index: int, addr: int, size: int) -> None:
-        self.allocated[index] -= (size + 511) // 512 * 512
         self.recorder.free(index, addr)
+        self.allocators[index].give(addr)
 
     def drop(self, key: int) -> None:
         row = self.live.pop(key, None)
@@ -252,11 +252,11 @@ class Meter:
                 self.recorder.label(row[0], row[1], role)
 
 
-def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any) -> tuple[Any, Any]:
+def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any, known: Any) -> tuple[Any, Any]:
     from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensor, FakeTensorMode, UnsupportedOperatorException
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    aten = torch.ops.aten
+    aten, encoder = torch.ops.aten, _beside("tidemark_encoder")
     Tensor = torch.Tensor
 
     def hide_values(func: Any, args: Any, kwargs: Any) -> list[Any]:
@@ -291,7 +291,8 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any) -> tuple[Any,
             known_values.keep(out, known_values.compute(func, args, kwargs))  # positions, masks of ones
 
     begin, end = meter.recorder.c.tide_op_begin, meter.recorder.c.tide_op_end
-    truths, known_values, one_at_a_time = values.Truths(meter), values.Known(torch, FakeTensor), threading.RLock()
+    known_values, one_at_a_time = known.Known(torch, FakeTensor), threading.RLock()
+    truths = known.Truths(meter, known_values)
     names: dict[Any, int] = {}
     composite: dict[Any, bool] = {}
 
@@ -341,6 +342,9 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any) -> tuple[Any,
                 out = self.take_apart(func, args, kwargs)
                 if out is not NotImplemented:
                     return out
+            if func is aten._transformer_encoder_layer_fwd.default and args[0].device.type == "cuda" and not args[0].is_nested:
+                with self:
+                    return encoder.layer(torch, args)
             hidden = hide_values(func, args, kwargs)
             if func is added and not kwargs and (meter.in_linear or _by_engine() and _alone(args)):
                 func = added_in_place  # gradients of one tensor are summed in place if nothing else holds the first; so is a bias
@@ -358,28 +362,35 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any) -> tuple[Any,
                     meter.bound("the sum of two sparse tensors", "its elements are counted once; they need more memory")
             except DataDependentOutputException:
                 end(token)
-                known = known_values.of(args[0])
-                if known is not None:
-                    return known_values.compute(func, args, kwargs)
-                meter.note_read()
-                return values.read(torch, func, args[0], meter.value)
+                value = known_values.compute(func, args, kwargs)
+                return self.read(func, args[0]) if value is None else value
             except DynamicOutputShapeException:
-                out, how = values.sized(torch, func, args, kwargs)
-                meter.bound(str(func), how)
+                out, how = known_values.sized(func, args, kwargs, list(tensors(args))), ""
+                if out is None:
+                    out, how = values.sized(torch, func, args, kwargs, known_values.count)
+                if how:
+                    meter.bound(str(func), how)
             except (NotImplementedError, UnsupportedOperatorException):
                 raise RuntimeError(f"{func}: PyTorch has no fake kernel for this op; a prediction cannot know the shape of its result") from None
-            for tensor, known in hidden:
-                tensor.constant = known
+            for tensor, constant in hidden:
+                tensor.constant = constant
+            truths.note(func, args, kwargs, out)
             known_values.follow(func, args, kwargs, list(tensors(args)), out)
             known_values.fill(func, args, out)
             if func._schema.name in indices:
                 compute_indices(func, args, kwargs, out)
-            rule = truths.rules.get(func._schema.name)
-            if rule is not None:
-                truths.note(rule, args, out)
             spaces.results(func, args, kwargs, out)
             end(token)
             return out
+
+        def read(self, func: Any, tensor: Any) -> Any:
+            """Returns the value that the program reads from a tensor without known values."""
+            single = str(func._schema.returns[0].type) != "bool"  # torch.equal has two tensors
+            truth = truths.read(tensor) if single else None
+            if truth is not None:
+                return values.read(torch, func, tensor, meter.value, truth)
+            meter.note_read()
+            return meter.loops.answer(values.read(torch, func, tensor, meter.value))
 
         @classmethod
         def is_infra_mode(cls) -> bool:
@@ -478,24 +489,26 @@ def _patch_cuda(torch: Any, device: Device, meter: Meter) -> None:
     def set_device(d: Any) -> None:
         current[0] = index(d)
 
-    def allocated(d: Any = None) -> int:
-        return meter.allocated[index(d)]
+    def figure(kind: str, what: str) -> Any:
+        return lambda d=None: getattr(meter.allocators[index(d)].figures[kind], what)
 
-    def highest(d: Any = None) -> int:
-        return meter.peak[index(d)]
+    allocated, highest, reserved, highest_reserved = (figure(kind, what) for kind in ("allocated_bytes", "reserved_bytes") for what in ("now", "peak"))
 
     def reset(d: Any = None) -> None:
-        meter.peak[index(d)] = meter.allocated[index(d)]
+        meter.allocators[index(d)].reset()
 
     def stats(d: Any = None) -> dict[str, int]:
-        now, most = allocated(d), highest(d)
-        names = ("current", "peak", "allocated", "freed")
-        counts = {f"{kind}.{pool}.{what}": 0 for kind in ("allocation", "segment", "active", "inactive_split", "allocated_bytes", "reserved_bytes", "active_bytes",
-                                                          "inactive_split_bytes", "requested_bytes") for pool in ("all", "small_pool", "large_pool") for what in names}
-        counts.update({f"{kind}.{what}": 0 for kind in ("oversize_allocations", "oversize_segments") for what in names})
-        known = {f"{kind}_bytes.all.{what}": value for kind in ("allocated", "reserved", "active", "requested")
-                 for what, value in (("current", now), ("peak", most), ("allocated", most), ("freed", most - now))}
-        return {**counts, **known, **dict.fromkeys(("num_alloc_retries", "num_ooms", "num_sync_all_streams", "num_device_alloc", "num_device_free"), 0), "max_split_size": -1}
+        return dict(meter.allocators[index(d)].answer())
+
+    def information(d: Any = None) -> tuple[int, int]:
+        """The device's free and total bytes: what neither the allocator nor the context has."""
+        room = meter.allocators[index(d)].room or device.capacity
+        return max(room - reserved(d), 0), device.capacity
+
+    def empty_cache() -> None:
+        meter.recorder.note("torch.cuda.empty_cache", "")
+        for allocator in meter.allocators:
+            allocator.empty_cache()
 
     def nothing(*args: Any, **kw: Any) -> None:
         return None
@@ -508,9 +521,9 @@ def _patch_cuda(torch: Any, device: Device, meter: Meter) -> None:
         "get_device_name": lambda d=None: device.name, "get_device_capability": lambda d=None: (device.major, device.minor),
         "get_device_properties": lambda d=None: device.properties(), "is_bf16_supported": lambda *a, **k: device.major >= 8,
         "is_initialized": lambda: True, "init": nothing, "_lazy_init": nothing, "_lazy_call": lambda f, **k: None, "synchronize": nothing,
-        "empty_cache": nothing, "ipc_collect": nothing, "memory_allocated": allocated, "max_memory_allocated": highest,
-        "memory_reserved": allocated, "max_memory_reserved": highest, "reset_peak_memory_stats": reset, "reset_max_memory_allocated": reset,
-        "mem_get_info": lambda d=None: (device.capacity - allocated(d), device.capacity), "memory_stats": stats,
+        "empty_cache": empty_cache, "ipc_collect": nothing, "memory_allocated": allocated, "max_memory_allocated": highest,
+        "memory_reserved": reserved, "max_memory_reserved": highest_reserved, "reset_peak_memory_stats": reset, "reset_max_memory_allocated": reset,
+        "reset_max_memory_cached": reset, "memory_cached": reserved, "max_memory_cached": highest_reserved, "mem_get_info": information, "memory_stats": stats,
         "manual_seed": nothing, "manual_seed_all": nothing, "seed": nothing, "seed_all": nothing, "initial_seed": lambda: 0,
         "get_rng_state": seeds, "set_rng_state": nothing, "get_rng_state_all": lambda: [seeds()], "set_rng_state_all": nothing,
         "is_current_stream_capturing": lambda: False, "current_stream": lambda d=None: Stream(d), "default_stream": lambda d=None: Stream(d),
@@ -523,7 +536,7 @@ def _patch_cuda(torch: Any, device: Device, meter: Meter) -> None:
             answers[name] = value = lambda *args, **kw: None
         setattr(cuda, name, value)
     for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved", "reset_peak_memory_stats", "empty_cache",
-                 "mem_get_info", "memory_stats"):
+                 "mem_get_info", "memory_stats", "memory_cached", "max_memory_cached", "reset_max_memory_allocated", "reset_max_memory_cached"):
         if hasattr(cuda.memory, name):
             setattr(cuda.memory, name, answers[name])
     for name in ("get_rng_state", "set_rng_state", "manual_seed", "manual_seed_all"):
@@ -540,9 +553,12 @@ def _patch_cuda(torch: Any, device: Device, meter: Meter) -> None:
         torch.accelerator.is_available = lambda: True
         torch.accelerator.device_count = lambda: device.count
         torch.accelerator.synchronize = nothing
+        for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved", "reset_peak_memory_stats", "empty_cache", "memory_stats"):
+            if hasattr(torch.accelerator, name):
+                setattr(torch.accelerator, name, answers[name])
 
 
-def _patch_tensors(torch: Any, meter: Meter, values: Any) -> None:
+def _patch_tensors(torch: Any, meter: Meter, values: Any, known: Any) -> None:
     """Replaces reads of numbers that do not exist, and calls that the fake mode refuses although they change no memory."""
     from torch._subclasses.fake_tensor import FakeTensor
 
@@ -553,9 +569,10 @@ def _patch_tensors(torch: Any, meter: Meter, values: Any) -> None:
     def numpy(self: Any, *args: Any, **kw: Any) -> Any:
         if not isinstance(self, FakeTensor):
             return real_numpy(self, *args, **kw)
-        if values.known_values(self) is None:
+        found = known.known_values(self)
+        if found is None:
             meter.note_read()
-        return values.array(torch, self, meter.value)
+        return values.array(torch, self, meter.value, found)
 
     def tolist(self: Any) -> Any:
         return numpy(self).tolist() if isinstance(self, FakeTensor) else real_tolist(self)
@@ -834,10 +851,12 @@ def _imported() -> None:
     device = Device(os.environ.get("TIDEMARK_PREDICT_DEVICE", ""))
     _fake.tide_fake_devices(device.count)
     recorder = Recorder(os.environ["TIDEMARK_PREDICT_LIBRARY"], os.environ["TIDEMARK_PREDICT"], device)
-    meter = Meter(torch, device, recorder)
+    allocators = _beside("tidemark_allocator")
+    settings, room = os.environ.get("TIDEMARK_PREDICT_CONF", ""), int(device.pairs.get("room", 0))
+    meter = Meter(torch, device, recorder, lambda: allocators.Allocator(os.environ["TIDEMARK_PREDICT_SIMULATOR"], settings, room))
     recorder.note("predicted.device", device.name)
     recorder.note("predicted.torch", torch.__version__)
-    recorder.note("predicted.settings", os.environ.get("PYTORCH_CUDA_ALLOC_CONF", ""))
+    recorder.note("predicted.settings", settings)
     rules = _beside("tidemark_workspaces")
     cudnn = _beside("tidemark_cudnn")
     spaces = rules.Workspaces(torch, meter, device, cudnn)
@@ -847,12 +866,12 @@ def _imported() -> None:
     torch.nn.RNNBase.flatten_parameters = cudnn.flatten(torch, meter)
     getattr(torch._C, "_nn").scaled_dot_product_attention = torch.nn.functional.scaled_dot_product_attention = chosen
     torch._C._cuda_getCurrentRawStream = lambda i: 0  # read by imports of the fake mode, which use the original torch.cuda
-    values, scripts = _beside("tidemark_values"), _beside("tidemark_scripts")
-    fake, mode = _fake_mode(torch, meter, spaces, values)
+    values, known, scripts = _beside("tidemark_values"), _beside("tidemark_known"), _beside("tidemark_scripts")
+    fake, mode = _fake_mode(torch, meter, spaces, values, known)
     kept = _beside("tidemark_disguise").install(torch)
     _patch_cuda(torch, device, meter)
     linear = torch.nn.functional.linear
-    _patch_tensors(torch, meter, values)
+    _patch_tensors(torch, meter, values, known)
     watch = Watch(torch, meter, int(os.environ.get("TIDEMARK_PREDICT_STEPS", "2")))
     watch.install()
     world = int(os.environ.get("TIDEMARK_PREDICT_WORLD") or os.environ.get("WORLD_SIZE") or 0)  # or as a launcher set it
@@ -882,7 +901,10 @@ def _imported() -> None:
     mode.__enter__()
     scripts.make_lists_on_host(torch)
 
-    def finish(kept: Any = kept) -> None:
+    def finish(kept: Any = kept, why: str = "") -> None:
+        why = meter.loops.note() or why or scripts.failure()
+        if why:
+            recorder.note("predicted.unended", why)
         recorder.note("predicted.steps", str(watch.steps))
         recorder.note("predicted.forwards", str(watch.forwards))
         recorder.note("predicted.values_read", str(meter.read))
@@ -908,7 +930,7 @@ def _finish_on_terminate(finish: Any) -> None:
 
     def ended(number: int, frame: Any) -> None:
         signal.signal(number, signal.SIG_DFL)
-        finish()
+        finish(why=f"it was ended by signal {number}")
         os.kill(os.getpid(), number)
 
     if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:

@@ -165,6 +165,14 @@ def _old_types(torch: Any) -> None:
     torch.Tensor.type, torch.set_default_tensor_type = type_, set_default
 
 
+_failed: list[str] = []
+
+
+def failure() -> str:
+    """Returns a sentence with the error that ended the program, or ""."""
+    return f"it failed: {_failed[0]}" if _failed else ""
+
+
 def restart_on_value(value: int, was_read: Any, say: Any) -> Any:
     """Watches for an error that values of 0 cause, such as a division by a loss: returns a function that starts the program once more with 1, or does
     nothing; it is called when everything else has ended."""
@@ -176,6 +184,7 @@ def restart_on_value(value: int, was_read: Any, say: Any) -> Any:
         if of_zero and not value and was_read():
             found.append(f"{kind.__name__}: {why}" if str(why) else kind.__name__)
             return
+        _failed.append(kind.__name__)
         inner(kind, why, trace)
         if "RANK expected" in str(why):
             say("the program is one rank of a job: add --world N, or run it by torchrun")

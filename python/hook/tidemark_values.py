@@ -10,8 +10,6 @@ have; if there is no largest size, a stated one.
 from __future__ import annotations
 
 import copyreg
-import math
-import operator
 import sys
 from typing import Any
 
@@ -22,131 +20,11 @@ LARGEST = "its size depends on data; the largest it can be was taken"
 SPARSE = {"aten::clone", "aten::_coalesce", "aten::_to_copy", "aten::mul", "aten::div", "aten::neg", "aten::abs", "aten::sqrt", "aten::pow", "aten::add_"}  # their fake kernels lose the elements
 
 
-class Truths:
-    """Tracks boolean tensors that are known without data: comparisons with NaN and infinity, and values derived from them.
-
-    A single number, such as a loss, compares with a Python number as the value does that the program would read from it."""
-
-    def __init__(self, meter: Any) -> None:
-        self.meter = meter  # its `value` replaces values that do not exist
-        self.rules: dict[str, Any] = {
-            **{f"aten::{name}": self.compare(getattr(operator, name)) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
-            "aten::logical_not": self.no, "aten::bitwise_not": self.no,
-            **dict.fromkeys(("aten::all", "aten::any", "aten::view", "aten::squeeze", "aten::_to_copy", "aten::clone"), lambda a, *rest: self.of(a)),
-            **dict.fromkeys(("aten::mul", "aten::logical_and", "aten::bitwise_and"), self.both),
-            **dict.fromkeys(("aten::logical_or", "aten::bitwise_or"), self.either),
-        }
-
-    @staticmethod
-    def of(tensor: Any) -> bool | None:
-        return getattr(tensor, "_tide_truth", None)
-
-    def compare(self, how: Any) -> Any:
-        def rule(a: Any, b: Any) -> bool | None:
-            """`x == x` is true, values are below infinity; else only a single number has a value."""
-            if a is b or isinstance(b, float) and math.isinf(b):
-                return bool(how(0, 0 if a is b else b))
-            single = isinstance(b, (int, float)) and a.numel() == 1 and a.dtype.is_floating_point
-            return bool(how(self.meter.value, b)) if single else None
-
-        return rule
-
-    def no(self, a: Any) -> bool | None:
-        known = self.of(a)
-        return None if known is None else not known
-
-    def both(self, a: Any, b: Any) -> bool | None:
-        x, y = self.of(a), self.of(b)
-        return None if x is None or y is None else x and y
-
-    def either(self, a: Any, b: Any) -> bool | None:
-        x, y = self.of(a), self.of(b)
-        return True if x or y else None
-
-    def note(self, rule: Any, args: Any, out: Any) -> None:
-        """Keeps the known value with the result of an op."""
-        try:
-            known = rule(*args)
-            if known is not None:
-                out._tide_truth = known
-        except (TypeError, AttributeError, IndexError):
-            return  # other arguments than the rule is for
-
-
-def known_values(tensor: Any) -> Any:
-    """The values of a fake tensor as a real one on the host, or None."""
-    return tensor.constant if tensor.constant is not None else getattr(tensor, "_tide_known", None)
-
-
-class Known:
-    """Values of small tensors that the program made from numbers: they follow to the device and back, through ops on such tensors alone."""
-
-    MOST = 1 << 16  # elements of a tensor on a device
-    FILLS: dict[str, Any] = {  # the value, from the op's arguments
-        **dict.fromkeys(("aten::zeros_like", "aten::new_zeros"), lambda args: 0), **dict.fromkeys(("aten::ones_like", "aten::new_ones"), lambda args: 1),
-        "aten::full_like": lambda args: args[1], "aten::new_full": lambda args: args[2]}
-
-    def __init__(self, torch: Any, fake_type: Any) -> None:
-        self.torch, self.fake_type = torch, fake_type
-
-    def of(self, tensor: Any) -> Any:
-        """Returns the values as a real tensor, or None."""
-        if not isinstance(tensor, self.fake_type):
-            return tensor
-        return known_values(tensor)
-
-    def follow(self, func: Any, args: Any, kwargs: Any, inputs: list[Any], out: Any) -> None:
-        """Computes the values of an op's result, if all its inputs are known."""
-        if func._schema.is_mutable:
-            if inputs and getattr(inputs[0], "_tide_known", None) is not None:
-                inputs[0]._tide_known = None
-            return
-        results = [t for t in (out if isinstance(out, (list, tuple)) else (out,)) if isinstance(t, self.fake_type)]
-        if not inputs or not results or self.torch.Tag.nondeterministic_seeded in func.tags or any(self.of(t) is None for t in inputs):
-            return
-        if sum(t.numel() for t in results) > self.MOST or any(t.constant is not None or t.device.type == "meta" for t in results):
-            return
-        real = self.compute(func, args, kwargs)
-        for t, r in zip(results, real if isinstance(real, (list, tuple)) else (real,)):
-            self.keep(t, r)
-
-    def fill(self, func: Any, args: Any, out: Any) -> None:
-        """Keeps the values of integers that an op fills a tensor with, such as ones_like: a mask that hides nothing is known to do so."""
-        of = self.FILLS.get(func._schema.name)
-        if of is None or not isinstance(out, self.fake_type) or out.dtype.is_floating_point or out.dtype.is_complex or out.numel() > self.MOST:
-            return
-        value = of(args)
-        if isinstance(value, (bool, int)):
-            with self.torch.utils._mode_utils.no_dispatch():
-                real = self.torch.full(tuple(out.shape), value, dtype=out.dtype)
-            self.keep(out, real)
-
-    def keep(self, tensor: Any, real: Any) -> None:
-        if not isinstance(real, self.torch.Tensor) or real.shape != tensor.shape or real.dtype != tensor.dtype:
-            return
-        if tensor.device.type == "cpu":
-            tensor.constant = real
-            tensor.fake_mode.fake_tensor_converter.add_constant_storage_mapping(tensor)
-        else:
-            tensor._tide_known = real
-
-    def compute(self, func: Any, args: Any, kwargs: Any) -> Any:
-        def known(x: Any) -> Any:
-            return type(x)(map(known, x)) if type(x) in (list, tuple) else self.of(x) if isinstance(x, self.torch.Tensor) else x
-
-        try:
-            with self.torch.utils._mode_utils.no_dispatch():
-                return func(*known(args), **{k: known(v) for k, v in kwargs.items() if k != "device"})
-        except Exception:  # an op without a CPU kernel for them: not known
-            return None
-
-
-def read(torch: Any, func: Any, tensor: Any, value: int) -> Any:
-    """Returns the value that a program reads from a tensor without data."""
-    known = Truths.of(tensor)
+def read(torch: Any, func: Any, tensor: Any, value: int, known: Any = None) -> Any:
+    """Returns the value that a program reads from a tensor without data. `known`: its value, if it has one."""
     kind = getattr(tensor, "dtype", torch.float32)
     if known is not None:
-        return known if kind == torch.bool else kind.is_floating_point and float(known) or int(known)
+        return bool(known) if kind == torch.bool else float(known) if kind.is_floating_point else int(known)
     if str(func._schema.returns[0].type) == "bool":
         return False  # torch.equal
     if kind == torch.bool:
@@ -154,9 +32,8 @@ def read(torch: Any, func: Any, tensor: Any, value: int) -> Any:
     return complex(value) if kind.is_complex else float(value) if kind.is_floating_point else value
 
 
-def array(torch: Any, tensor: Any, value: int) -> Any:
+def array(torch: Any, tensor: Any, value: int, known: Any = None) -> Any:
     """numpy() of a fake tensor: its known values, else `value` everywhere."""
-    known = known_values(tensor)
     if known is not None:
         with torch.utils._mode_utils.no_dispatch():
             return known.numpy().copy()
@@ -259,21 +136,26 @@ def _sync_norm(name: str, args: Any) -> Any:
     return ((channel, channel.new_empty(channel.shape)),)
 
 
-def sized(torch: Any, func: Any, args: Any, kwargs: Any) -> tuple[Any, str]:
-    """Returns the result of an op whose size depends on data, and how its size was chosen."""
+def sized(torch: Any, func: Any, args: Any, kwargs: Any, count: Any) -> tuple[Any, str]:
+    """Returns the result of an op whose size depends on data, and how its size was chosen ("": it is known). `count`: returns the number of true elements
+    of a mask, or None."""
     name, x = func._schema.name, args[0]
     if name in ("aten::nonzero", "aten::argwhere"):
         return x.new_empty((x.numel(), x.dim()), dtype=torch.int64), LARGEST
     if name == "aten::masked_select":
-        return x.new_empty((x.numel(),)), LARGEST
+        n = count(args[1]) if x.shape == args[1].shape else None
+        return x.new_empty((x.numel() if n is None else n,)), LARGEST if n is None else ""
     if name == "aten::index":
         index: list[Any] = []
+        how = ""
         for i in args[1]:
             if isinstance(i, torch.Tensor) and i.dtype in (torch.bool, torch.uint8):
-                index += [i.new_empty((i.numel(),), dtype=torch.int64) for _ in range(i.dim())]
+                n = count(i)
+                how = how or (LARGEST if n is None else "")
+                index += [i.new_empty((i.numel() if n is None else n,), dtype=torch.int64) for _ in range(i.dim())]
             else:
                 index.append(i)
-        return func(x, index), LARGEST
+        return func(x, index), how
     if name in ("aten::_unique2", "aten::unique_dim", "aten::unique_consecutive"):
         n = x.numel()
         return (x.new_empty((n,)), x.new_empty((n,), dtype=torch.int64), x.new_empty((n,), dtype=torch.int64)), LARGEST

@@ -78,7 +78,7 @@ class Virtual:
                     this.read += 1
                     return this.values.read(torch, func, args[0], 0)
                 except fake.DynamicOutputShapeException:  # x[x > 0]: as many as there can be
-                    out, _ = this.values.sized(torch, func, args, kwargs or {})
+                    out, _ = this.values.sized(torch, func, args, kwargs or {}, lambda mask: None)
                 this.see(out)
                 return out
 

@@ -298,6 +298,39 @@ del q
 """
 
 
+READS = """
+import torch, torch.nn as nn
+model = nn.Sequential(*[nn.Linear(1500, 1500) for _ in range(8)]).cuda()
+optimizer = torch.optim.AdamW(model.parameters())
+for _ in range(2):
+    model(torch.randn(999, 1500, device="cuda")).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+x = [torch.empty((7 << 20) + 3000 * i, dtype=torch.uint8, device="cuda") for i in range(9)]  # blocks with remainders
+del x[::2]
+before = torch.cuda.memory_reserved()
+torch.cuda.empty_cache()
+assert torch.cuda.memory_reserved() < before
+y = torch.empty(900 << 20, dtype=torch.uint8, device="cuda")
+stats, (free, total) = torch.cuda.memory_stats(), torch.cuda.mem_get_info()
+for kind in "allocated", "reserved":
+    now, most = getattr(torch.cuda, f"memory_{kind}")(), getattr(torch.cuda, f"max_memory_{kind}")()
+    assert now == stats[f"{kind}_bytes.all.current"] and most == stats[f"{kind}_bytes.all.peak"] >= now, (kind, now, most, stats)
+assert stats["requested_bytes.all.peak"] < torch.cuda.max_memory_allocated() < torch.cuda.max_memory_reserved() and stats["segment.all.current"] > 3
+assert 0 < total - free - torch.cuda.memory_reserved() < 1 << 30  # the context
+print("read", torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved())
+torch.cuda.reset_peak_memory_stats()
+assert torch.cuda.max_memory_reserved() == torch.cuda.memory_reserved()
+"""
+
+
+def check_reads(folder: Path) -> None:
+    """What the program reads of its memory is what the report prints."""
+    for more in (), ("--alloc-conf", "roundup_power2_divisions:4"):
+        d, err = predict("--like", "h200", "--steps", 0, *more, "--", PYTHON, "SCRIPT", script=READS, folder=folder)
+        assert f"read {d['peak_allocated_bytes']} {d['peak_reserved_bytes']}" in err, (d, err)
+
+
 def check_cudnn(folder: Path) -> None:
     """cuDNN's workspaces. Convolutions: copies of input, output and filter with channels last; a range around it. A GRU and a plain RNN ask for
     what cuDNN asked for on an H200: the reserve, then the workspace of each pass."""
@@ -406,6 +439,14 @@ def check_cuda_build(folder: Path) -> None:
     assert "torch 2.11.0+cu130 is built for CUDA 13.0" in err and "torch 2.11.0+cpu" in err and "it was run" not in err, err
 
 
+def check_programs(folder: Path) -> None:
+    """Programs of bench/torch/predict_programs.py that need no cuDNN workspaces have the H200's allocated bytes."""
+    measured = json.loads((ROOT / "tests/data/predict_programs.json").read_text())["programs"]
+    for name in ("encoder-f16", *(("bert-f16", "llama-greedy", "llama-sample", "llama-eos-f16-pad") if ALL else ())):
+        d, _ = predict("--like", "h200", "--steps", 0, "--", PYTHON, ROOT / "bench/torch/predict_programs.py", "run", name, folder=folder)
+        assert [d["peak_allocated_bytes"], d["peak_reserved_bytes"]] == measured[name], (name, d["peak_allocated_bytes"], d["peak_reserved_bytes"], measured[name])
+
+
 def check_measured(folder: Path) -> None:
     for name, (allocated, reserved) in MEASURED.items():
         d, _ = predict("--like", "h200", "--steps", 0, "--", PYTHON, ROOT / "bench/torch/predict_accuracy.py", "train", name, folder=folder)
@@ -418,7 +459,7 @@ def main() -> int:
         print(f"skipped: {why}")
         return 77
     build_hook(str(PYTHON), predicts=True)
-    for check in (check_rules, check_exact, check_script, check_same_as_cpu, check_cudnn, check_world, check_compiled, check_cuda_build, check_sizes, check_messages, check_timeout, *([check_measured] if ALL else [])):
+    for check in (check_rules, check_exact, check_script, check_same_as_cpu, check_reads, check_programs, check_cudnn, check_world, check_compiled, check_cuda_build, check_sizes, check_messages, check_timeout, *([check_measured] if ALL else [])):
         with tempfile.TemporaryDirectory() as folder:
             check(Path(folder))
             print("ok", check.__name__, flush=True)

@@ -97,6 +97,26 @@ static tide_code range(const tide_model *m, tide_requests *q, tide_sim_config c,
 	return rc;
 }
 
+/* Finds where the program emptied the cache: the requests before which it did. */
+static tide_code find_emptied(const tide_model *m, tide_requests *q)
+{
+	size_t cap = 0, i = 0;
+	tide__free(q->empty);
+	q->empty = NULL;
+	q->n_empty = 0;
+	for (uint32_t k = 1; k < m->marks.n; k++) {
+		if (m->marks.kind[k] != TIDE_MARK_ANNOTATION ||
+		    strcmp(tide__text(m, m->marks.name[k], NULL), "torch.cuda.empty_cache") != 0)
+			continue;
+		while (i < q->n && q->r[i].event < m->marks.position[k])
+			i++;
+		if (!TIDE_ROOM(q->empty, cap, q->n_empty + 1))
+			return TIDE_ENOMEM;
+		q->empty[q->n_empty++] = (uint32_t)i;
+	}
+	return TIDE_OK;
+}
+
 /* Replays the requests with `capacity` bytes. The first refused request ends the run. */
 static tide_code simulate(const tide_model *m, const tide_sim_config *settings, tide_virtual_run *r,
 			  tide_error *err)
@@ -108,7 +128,9 @@ static tide_code simulate(const tide_model *m, const tide_sim_config *settings, 
 	if (rc != TIDE_OK)
 		return rc;
 	c.capacity = r->capacity;
-	rc = tide__sim_run(q, &c, TIDE_BEFORE_AGAIN, &sim);
+	rc = find_emptied(m, q);
+	if (rc == TIDE_OK)
+		rc = tide__sim_run(q, &c, TIDE_BEFORE_AGAIN, &sim);
 	r->out = rc == TIDE_OK && sim.out;
 	if (r->out) {
 		r->out_alloc = q->r[sim.out_req].id;
@@ -116,6 +138,10 @@ static tide_code simulate(const tide_model *m, const tide_sim_config *settings, 
 		r->out_reserved = sim.st.reserved;
 		c.capacity = 0; /* and the bytes it would have reserved */
 		rc = tide__sim_run(q, &c, TIDE_BEFORE_AGAIN, &sim);
+	}
+	if (rc != TIDE_OK) {
+		tide__requests_free(q);
+		return tide__nomem(err);
 	}
 	r->allocated = sim.st.allocated_peak;
 	r->reserved = r->least_reserved = r->most_reserved = sim.st.reserved_peak;
@@ -140,10 +166,19 @@ static tide_code at_peak(const tide_model *m, tide_virtual_run *r, tide_error *e
 	return rc;
 }
 
+/* A program that was killed left no number of steps. */
+static const char *unended(const tide_model *m)
+{
+	int64_t why = tide__fact_find(m, "predicted.unended");
+	if (why >= 0)
+		return tide__text(m, m->facts.text[why], NULL);
+	return tide__fact_find(m, "predicted.steps") < 0 ? "it was killed" : NULL;
+}
+
 tide_code tide__virtual_run(const tide_model *m, uint32_t device, uint64_t capacity,
 			    const tide_sim_config *settings, tide_virtual_run *out, tide_error *err)
 {
-	*out = (tide_virtual_run){ .device = device, .capacity = capacity };
+	*out = (tide_virtual_run){ .device = device, .capacity = capacity, .unended = unended(m) };
 	tide_code rc = tide__find_phases(m, &out->phases, err);
 	if (rc == TIDE_OK)
 		rc = simulate(m, settings, out, err);

@@ -22,7 +22,8 @@ typedef struct tide_virtual_run {
 	uint64_t reserved;  /* peak of bytes taken from the device */
 	/* the same with the smallest and the largest workspaces that cuDNN may choose */
 	uint64_t least_reserved, most_reserved;
-	bool failed;	       /* the program failed: more may follow. Set by the caller */
+	const char *unended;   /* why the program did not end by itself, so that more may follow;
+				* NULL = it did. Of the model, or set by the caller */
 	bool out;	       /* it runs out of memory ... */
 	uint32_t out_alloc;    /* ... in this allocation ... */
 	uint64_t out_event;    /* ... at this memory event */

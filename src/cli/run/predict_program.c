@@ -27,9 +27,11 @@ struct program {
 	/* bytes available to the allocator: the device's minus its context; 0 = unknown */
 	uint64_t room;
 	tide_sim_config settings;
+	const char *conf;      /* their text, or NULL */
 	char folder[PATH_MAX]; /* of recordings */
 	char hook[PATH_MAX];
-	bool several; /* arguments have {} */
+	char simulator[PATH_MAX]; /* the library with the allocator's simulator */
+	bool several;		  /* arguments have {} */
 };
 
 /* Returns whether the only argument is a kept recording of an earlier prediction. */
@@ -77,6 +79,7 @@ static int find_device(struct program *g)
 			  : 0;
 	g->settings = tide__sim_defaults();
 	const char *conf = p->conf->set ? p->conf->text : getenv("PYTORCH_CUDA_ALLOC_CONF");
+	g->conf = conf;
 	if (conf && *conf && tide__sim_parse(&g->settings, conf, &err) != TIDE_OK)
 		return tide__cli_fail_usage(g->a, "PYTORCH_CUDA_ALLOC_CONF: %s", err.text);
 	return 0;
@@ -89,8 +92,10 @@ static int find_places(struct program *g, char *library, char *source, char *inc
 	    tide__source_file_find(source, PATH_MAX, "src/capture/torch/fake_cuda.cpp",
 				   TIDE_DATADIR "/tidemark/fake_cuda.cpp") &&
 	    tide__source_file_find(include, PATH_MAX, "include", TIDE_INCLUDEDIR) &&
-	    (tide__program_file_find(library, PATH_MAX, "libtidemark-rt.so.0",
-				     TIDE_LIBDIR "/libtidemark-rt.so.0")))
+	    tide__program_file_find(library, PATH_MAX, "libtidemark-rt.so.0",
+				    TIDE_LIBDIR "/libtidemark-rt.so.0") &&
+	    tide__program_file_find(g->simulator, PATH_MAX, "libtidemark.so.0",
+				    TIDE_LIBDIR "/libtidemark.so.0"))
 		return 0;
 	tide__fail(&err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
 		   "the Python hook is not installed beside this program");
@@ -108,12 +113,16 @@ static void set_environment(const struct program *g, const char *file, const cha
 			 d->capability, d->processors);
 	if (d->capacity)
 		n += snprintf(text + n, sizeof text - (size_t)n, ";capacity=%" PRId64, d->capacity);
+	if (g->room)
+		n += snprintf(text + n, sizeof text - (size_t)n, ";room=%" PRIu64, g->room);
 	if (d->cublas >= 0)
 		snprintf(text + n, sizeof text - (size_t)n, ";cublas=%" PRId64, d->cublas);
 	setenv("TIDEMARK_PREDICT", file, 1);
 	setenv("TIDEMARK_PREDICT_DEVICE", text, 1);
 	setenv("TIDEMARK_PREDICT_LIBRARY", library, 1);
 	setenv("TIDEMARK_PREDICT_SOURCE", source, 1);
+	setenv("TIDEMARK_PREDICT_SIMULATOR", g->simulator, 1);
+	setenv("TIDEMARK_PREDICT_CONF", g->conf ? g->conf : "", 1);
 	setenv("TIDEMARK_INCLUDE", include, 1);
 	snprintf(number, sizeof number, "%" PRId64, g->p->steps->num);
 	setenv("TIDEMARK_PREDICT_STEPS", number, 1);
@@ -238,10 +247,10 @@ static int print_run(const struct program *g, const tide_model *m, const tide_vi
 		return tide__cli_json_end(g->a, &j);
 	}
 	tide__virtual_run_text(m, r, &g->a->to);
-	if (!r->failed && !steps_of(m) && g->p->steps->num)
+	if (!r->unended && !steps_of(m) && g->p->steps->num)
 		fputs("note: the program made no optimizer step; an optimizer creates its state in the first\n",
 		      g->a->out);
-	else if (!r->failed && steps_of(m) < g->p->steps->num)
+	else if (!r->unended && steps_of(m) < g->p->steps->num)
 		fprintf(g->a->out,
 			"note: the program ended after %d of %" PRId64 " optimizer steps\n",
 			steps_of(m), g->p->steps->num);
@@ -273,8 +282,11 @@ static int show(const struct program *g, const char *file, const struct end *fai
 	} else if (tide__virtual_run(m, device, g->room, &g->settings, &r, &err) != TIDE_OK) {
 		rc = tide__cli_fail(file, &err);
 	} else {
-		r.failed = failed != NULL;
+		if (failed && !r.unended)
+			r.unended = "it failed";
 		rc = print_run(g, m, &r);
+		if (!rc && r.unended)
+			rc = 1;
 	}
 	tide__virtual_run_free(&r);
 	tide__model_free(m);

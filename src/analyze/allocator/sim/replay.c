@@ -11,7 +11,6 @@
 #include "base/ordered.h"
 
 #define FIRST_ADDR 0x100000000000ull /* made-up addresses of tide__sim_above begin here */
-#define TOP_ADDR   0x400000000000ull /* below the addresses that CUDA gives */
 
 /* ---- a device of a given capacity --------------------------------------------------------- */
 
@@ -29,15 +28,13 @@ static bool has(const struct room *d, uint64_t size)
 	return !d->capacity || (size <= d->capacity && d->used <= d->capacity - size);
 }
 
-/* Places new segments below older ones, as cudaMalloc does. Among equal free blocks, that of the
- * newest segment is then the lowest, which best fit prefers. */
-static uint64_t invent(struct room *d, uint64_t size)
+uint64_t tide__sim_invent(uint64_t *next, uint64_t size)
 {
 	size = (size + TIDE_SIM_LARGE_ROUND - 1) / TIDE_SIM_LARGE_ROUND * TIDE_SIM_LARGE_ROUND;
-	if (d->next <= size) /* after 64 TiB of segments: continue above all, downwards again */
-		d->next = UINT64_MAX / TIDE_SIM_LARGE_ROUND * TIDE_SIM_LARGE_ROUND;
-	d->next -= size;
-	return d->next;
+	if (*next <= size) /* after 64 TiB of segments: continue above all, downwards again */
+		*next = UINT64_MAX / TIDE_SIM_LARGE_ROUND * TIDE_SIM_LARGE_ROUND;
+	*next -= size;
+	return *next;
 }
 
 /* Returns the address the recording got for this request, if it took a segment of this size and
@@ -64,7 +61,7 @@ static uint64_t room_take(void *user, tide_sim_where where, uint64_t size)
 	uint64_t addr = recorded_addr(d, size);
 
 	if (!addr)
-		addr = invent(d, size);
+		addr = tide__sim_invent(&d->next, size);
 	if (!tide__ordered_put2(&d->held, addr, size, 1))
 		d->failed = true;
 	d->used += size;
@@ -73,7 +70,9 @@ static uint64_t room_take(void *user, tide_sim_where where, uint64_t size)
 
 static uint64_t room_range(void *user, tide_sim_where where, uint64_t size)
 {
-	return invent(user, size);
+	struct room *d = user;
+
+	return tide__sim_invent(&d->next, size);
 }
 
 static bool room_map(void *user, tide_sim_where where, uint64_t addr, uint64_t size)
@@ -114,10 +113,10 @@ static uint64_t below(const tide_requests *q)
 	bool room = true;
 
 	for (size_t i = 0; room && i < q->n_taken; i++)
-		room = !q->taken[i].addr || q->taken[i].addr >= TOP_ADDR;
+		room = !q->taken[i].addr || q->taken[i].addr >= TIDE_SIM_TOP_ADDR;
 	for (size_t i = 0; room && i < q->n_before; i++)
-		room = q->before[i].addr >= TOP_ADDR;
-	return room ? TOP_ADDR : tide__sim_above(q) + TOP_ADDR;
+		room = q->before[i].addr >= TIDE_SIM_TOP_ADDR;
+	return room ? TIDE_SIM_TOP_ADDR : tide__sim_above(q) + TIDE_SIM_TOP_ADDR;
 }
 
 /* ---- running ----------------------------------------------------------------------------- */

@@ -7,6 +7,8 @@
 
 #include "analyze/allocator/sim/requests.h"
 
+#define TIDE_SIM_TOP_ADDR 0x400000000000ull /* below the addresses that CUDA gives */
+
 typedef enum tide_sim_before {
 	TIDE_BEFORE_KEEP,  /* segments that existed before the recording are kept */
 	TIDE_BEFORE_AGAIN, /* their blocks are requested again first, in address order */
@@ -56,5 +58,10 @@ tide_code tide__sim_check(tide_requests *q, tide_sim_result *out);
 /* Replays under `c`. Call tide__sim_check first, so that empty_cache() calls are known. */
 tide_code tide__sim_run(const tide_requests *q, const tide_sim_config *c, tide_sim_before before,
 			tide_sim_result *out);
+
+/* Returns the address of a new segment below the older ones, as cudaMalloc places them: among equal
+ * free blocks, that of the newest segment is then the lowest, which best fit prefers. *next: the
+ * address of the segment before. */
+uint64_t tide__sim_invent(uint64_t *next, uint64_t size);
 
 #endif

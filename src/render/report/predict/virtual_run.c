@@ -92,8 +92,8 @@ static void put_fit(const tide_model *m, const tide_virtual_run *r, const tide_o
 	if (!r->capacity)
 		return;
 	put_bytes(to, "Device memory", r->capacity, "");
-	if (!r->out && r->failed) {
-		fprintf(to->out, "  %-16sunknown: the program failed\n", "Fits");
+	if (r->unended) {
+		fprintf(to->out, "  %-16sunknown: the program did not end by itself\n", "Fits");
 		return;
 	}
 	if (!r->out) {
@@ -143,12 +143,17 @@ static void put_unknown(const tide_model *m, const tide_out *to)
 void tide__virtual_run_text(const tide_model *m, const tide_virtual_run *r, const tide_out *to)
 {
 	const char *steps = fact(m, "predicted.steps"); /* missing if the program was killed */
+	if (r->unended) {
+		fputs("no prediction: the program did not end by itself (", to->out);
+		tide__put_text(to, r->unended);
+		fputs("); it may need more than this\n", to->out);
+	}
 	tide__write_heading(to, "predicted for %s, torch %s, %s steps; nothing ran on a device",
 			    fact(m, "predicted.device"), fact(m, "predicted.torch"),
 			    *steps ? steps : "an unknown number of");
 	put_bytes(to, "Peak allocated", r->allocated, "");
 	put_bytes(to, "Peak reserved", r->reserved, " (caching allocator simulated)");
-	if (r->least_reserved != r->most_reserved) {
+	if (!r->unended && r->least_reserved != r->most_reserved) {
 		put_bytes(to, "  at least", r->least_reserved,
 			  " (with the smallest workspaces that cuDNN may choose)");
 		put_bytes(to, "  at most", r->most_reserved, " (with the largest)");
@@ -170,6 +175,8 @@ void tide__virtual_run_json(const tide_model *m, const tide_virtual_run *r, tide
 {
 	tide__json_object(j);
 	tide__json_kbool(j, "predicted", true);
+	tide__json_kbool(j, "ended", !r->unended);
+	tide__json_kstr(j, "unended", r->unended);
 	tide__json_kstr(j, "device", fact(m, "predicted.device"));
 	tide__json_kstr(j, "torch", fact(m, "predicted.torch"));
 	for (size_t i = 0; i < 2; i++) { /* null if the program was killed */
@@ -178,16 +185,18 @@ void tide__virtual_run_json(const tide_model *m, const tide_virtual_run *r, tide
 	}
 	tide__json_kuint(j, "peak_allocated_bytes", r->allocated);
 	tide__json_kuint(j, "peak_reserved_bytes", r->reserved);
-	tide__json_kuint(j, "least_reserved_bytes", r->least_reserved);
-	tide__json_kuint(j, "most_reserved_bytes", r->most_reserved);
+	tide__json_kuint_if(j, "least_reserved_bytes", !r->unended, r->least_reserved);
+	tide__json_kuint_if(j, "most_reserved_bytes", !r->unended, r->most_reserved);
 	tide__json_kuint_if(j, "capacity_bytes", r->capacity != 0, r->capacity);
-	if (r->capacity && (r->out || !r->failed))
+	if (r->capacity && !r->unended)
 		tide__json_kbool(j, "fits", !r->out);
 	else
 		tide__json_knull(j, "fits");
 	tide__json_kstr(j, "runs_out_in",
-			r->out ? phase_name(m, r, tide__virtual_phase(r, r->out_event)) : NULL);
-	tide__json_kuint_if(j, "runs_out_asking_bytes", r->out,
+			r->out && !r->unended
+				? phase_name(m, r, tide__virtual_phase(r, r->out_event))
+				: NULL);
+	tide__json_kuint_if(j, "runs_out_asking_bytes", r->out && !r->unended,
 			    r->out ? m->allocs.requested[r->out_alloc] : 0);
 	tide__grid_write_member(phase_grid(m, r), j, "phases");
 	tide__grid_write_member(group_grid(m, &r->roles, role_cols, SIZE_MAX), j, "roles");
