@@ -3,7 +3,7 @@
 /* File operations of the recorder as direct system calls.
  *
  * The writer thread has its own descriptor table (runtime/writer_tasks.h), so one number means two files
- * in one process. Libraries that interpose open, close, read, pwrite, fstat or mmap keep notes by
+ * in one process. Libraries that interpose open, close, read, pread, pwrite, fstat or mmap keep notes by
  * number: ThreadSanitizer would report races between the recorder's file and a file of the program,
  * and tools that count I/O would attribute the recorder's bytes to the program's file. These
  * functions bypass such libraries. Results and errno are those of the C library's functions. Linux,
@@ -35,6 +35,11 @@ static inline int tide__fd_stat(int fd, struct stat *st)
 static inline ssize_t tide__fd_read(int fd, void *buf, size_t n)
 {
 	return (ssize_t)syscall(SYS_read, fd, buf, n);
+}
+
+static inline ssize_t tide__fd_read_at(int fd, void *buf, size_t n, uint64_t at)
+{
+	return (ssize_t)syscall(SYS_pread64, fd, buf, n, at);
 }
 
 static inline ssize_t tide__fd_write_at(int fd, const void *buf, size_t n, uint64_t at)

@@ -14,20 +14,44 @@
 #ifndef TIDE_RUNTIME_GUARD_H
 #define TIDE_RUNTIME_GUARD_H
 
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <tidemark/detail/quick.h>
+#include <tidemark/record.h>
 
 _Static_assert(sizeof(tide_guard) == TIDE_PAGE, "guard page");
 enum { TIDE_ALIVE = 1, TIDE_FOLLOWER };
 
+/* ---- a program that forbids itself system calls ----
+ *
+ * From the moment at which a thread of this process requests a seccomp filter or strict mode, threads
+ * other than the recorder's make no system call for the recorder, since a filter may end the program
+ * for it: signals are not blocked, waits spin, and the writer thread finds requests in its next round
+ * instead of being woken. A handler that leaves a slow section by longjmp then stops the recording
+ * of all threads that need the lock; a wait for the lock is bounded. */
+extern _Atomic bool tide__no_calls __attribute__((visibility("hidden")));
+TIDE_API void tide__calls_forbid(void);
+TIDE_API bool tide__calls_forbidden(void);
+/* Pauses for a moment between two looks at a word: lets another thread run, if calls are allowed. */
+void tide__pause(void);
+/* Returns the calling thread's number. Makes no system call if they are forbidden. */
+uint64_t tide__thread_number(void);
+
 typedef struct tide_slow_section {
-	sigset_t mask;
+	bool blocked;  /* signals are blocked, */
+	uint64_t mask; /* as the kernel has it */
 	int saved_errno, cancel;
 } tide_slow_section;
+
+/* Blocks all signals but SIGBUS, and but the 2 that libc uses itself; returns what was blocked
+ * before. tide__signals_restore takes that back. Not pthread_sigmask, which unblocks those 2 where
+ * libc has blocked them (its thread for timers then dies of one), and which a sanitizer replaces by
+ * a function that does not work before its own start. */
+TIDE_API uint64_t tide__signals_block(void);
+TIDE_API void tide__signals_restore(uint64_t before);
 
 /* Begins a slow section. Returns false if this thread is in one already. Initialises the recorder
  * (first call, or forked child) when needed. */
@@ -35,9 +59,13 @@ bool tide__slow_enter(tide_slow_section *s);
 void tide__slow_leave(tide_slow_section *s);
 /* Marks this thread as the recorder's own: nothing it does is recorded. */
 void tide__slow_mark_own_thread(void);
+/* Marks the thread on this stack as the recorder's own, before it runs: a sanitizer, which replaces
+ * pthread_create, allocates on the new thread before that thread calls our function. */
+void tide__slow_own_stack(const void *low, size_t bytes);
 
-/* Releases the lock inside a slow section, and takes it again. */
-void tide__lock(void);
+/* Releases the lock inside a slow section, and takes it again. Returns false, without the lock, if
+ * another thread keeps it while system calls are forbidden. */
+bool tide__lock(void);
 void tide__unlock(void);
 
 /* Asks the kernel to wipe the page in children. Returns false if unsupported; fork handlers must do

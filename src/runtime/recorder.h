@@ -68,9 +68,11 @@ typedef struct tide_recorder {
 	_Atomic(tide_thread *) threads; /* all descriptors; grows only */
 	tide_thread *free_threads;
 	pthread_t writer;
-	_Atomic uint32_t finish;   /* 1: the writer must write the rest and end */
+	_Atomic uint32_t finish; /* 1: the writer must write the rest and end */
+	_Atomic uint32_t writer_ended;
 	bool opened;		   /* writer thread: both files are open */
 	_Atomic bool no_space;	   /* the disk was full in the writer's last round */
+	tide_quick *stopper;	   /* thread that called tide_stop; NULL: it records nothing */
 	bool stuck;		   /* a thread stayed busy: mappings must stay */
 	bool complete;		   /* the writer wrote everything, END included */
 	bool removed, rings_there; /* state found when the files were closed */

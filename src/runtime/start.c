@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -20,6 +21,7 @@
 #include "format/recording_owner.h"
 #include "runtime/defs.h"
 #include "runtime/failure.h"
+#include "runtime/last_thread.h"
 #include "runtime/writer_tasks.h"
 #include "runtime/recorder.h"
 #include "runtime/limits.h"
@@ -27,13 +29,15 @@
 
 tide_recorder tide__rec = { .space = { .file.fd = -1 }, .sink = { .file.fd = -1 } };
 
+static bool ending; /* the process: nothing is released */
 static bool late;   /* the family became known after the file's facts were written */
 static bool follow; /* a forked child of a recording process that has not recorded yet */
 
 enum {
-	BUSY_WAIT_MS = 1000, /* how long stop waits for threads that are storing an event */
-	LOCK_WAIT_MS = 200,  /* how long a start waits for others in the same folder */
+	LOCK_WAIT_MS = 200, /* how long a start waits for others in the same folder */
+	WRITER_STACK = 256 << 10,
 };
+static void *writer_stack;
 
 /* ---- options and names --------------------------------------------------------------------- */
 
@@ -218,12 +222,20 @@ static tide_code launch_writer(tide_error *err)
 	tide_recorder *r = &tide__rec;
 	pthread_attr_t attr;
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, 256 << 10);
+	if (!writer_stack) /* kept for the process's life */
+		writer_stack = tide__pages_map(WRITER_STACK);
+	if (!writer_stack)
+		return tide__fail(err, TIDE_ENOMEM, TIDE_NO_OFFSET, "no memory for a thread");
+	mprotect(writer_stack, TIDE_PAGE, PROT_NONE);
+	pthread_attr_setstack(&attr, writer_stack, WRITER_STACK);
+	tide__slow_own_stack(writer_stack, WRITER_STACK);
 	int e = pthread_create(&r->writer, &attr, tide__writer_run,
 			       NULL); /* inherits: all signals but SIGBUS blocked */
 	pthread_attr_destroy(&attr);
-	if (e == 0)
+	if (e == 0) {
+		tide__thread_uncount();
 		return TIDE_OK;
+	}
 	errno = e;
 	return tide__fail_errno(err, "cannot create the recorder's thread");
 }
@@ -232,9 +244,14 @@ static tide_code launch_writer(tide_error *err)
 static void join_writer(void)
 {
 	tide_recorder *r = &tide__rec;
+	tide__thread_recount();
 	atomic_store_explicit(&r->finish, 1, memory_order_release);
 	tide__bell_wake();
-	pthread_join(r->writer, NULL);
+	while (!atomic_load_explicit(&r->writer_ended, memory_order_acquire))
+		tide__wait(&r->writer_ended, 0, 0);
+	/* Not pthread_join, which ends a program whose seccomp filter refuses its system call. */
+	while (!ending && pthread_tryjoin_np(r->writer, NULL) == EBUSY)
+		tide__pause();
 }
 
 /* Serialises starts in one folder. Returns -1 if that is impossible: then two processes may briefly
@@ -298,6 +315,7 @@ static void reset_counts(void)
 		r->misled = false;
 	r->close_error = 0;
 	atomic_store(&r->finish, 0);
+	atomic_store(&r->writer_ended, 0);
 	atomic_store(&r->no_space, false);
 	atomic_store(&r->events, 0);
 	r->parts = r->events_before = 0;
@@ -482,41 +500,18 @@ size_t tide_recording_path(char *out, size_t n)
 
 /* ---- stop ---------------------------------------------------------------------------------- */
 
-static void barrier_everywhere(void)
-{
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0 ||
-	    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0)
-		return;
-	/* No membarrier: a store buffer does not outlive a scheduling quantum. */
-	usleep(50000);
-}
-
-/* Wait, bounded, until no thread is storing an event. */
-static bool quiet(void)
-{
-	tide_thread *t = atomic_load_explicit(&tide__rec.threads, memory_order_acquire);
-	for (int ms = 0; t; t = t->next)
-		while (atomic_load_explicit(&t->quick.busy, memory_order_acquire)) {
-			if (&t->quick == tide__self || ms++ >= BUSY_WAIT_MS)
-				return false;
-			usleep(1000);
-		}
-	return true;
-}
-
 static tide_code finish(tide_error *err)
 {
 	tide_recorder *r = &tide__rec;
 	join_writer();
 	tide_stats now;
 	tide__stats_read(&now);
-	tide__lock(); /* others may be asking for them */
+	while (!tide__lock()) /* others may be asking for them */
+		;
 	r->last = now;
 	tide__unlock();
 	bool torn = tide__ring_file_torn(&r->space);
-	tide__ring_file_close(&r->space, r->stuck);
-	if (r->rings_there && ((r->complete && !r->close_error) || r->removed))
-		unlink(r->rings_path); /* else it is another recording's, with the same name */
+	tide__ring_file_close(&r->space, r->stuck || ending);
 	if (r->removed)
 		return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
 				  "%s: removed or replaced while recording: the recording is lost",
@@ -553,18 +548,19 @@ static tide_code stop_locked(tide_error *err)
 	tide_recorder *r = &tide__rec;
 	while (r->state == TIDE_STOPPING) { /* another thread is stopping it */
 		tide__unlock();
-		usleep(1000);
-		tide__lock();
+		tide__pause();
+		while (!tide__lock())
+			;
 	}
 	if (r->state == TIDE_IDLE)
 		return TIDE_OK;
 	r->state = TIDE_STOPPING;
 	atomic_store_explicit(&tide__guard.generation, 0, memory_order_seq_cst);
 	tide__unlock();
-	barrier_everywhere();
-	r->stuck = !quiet();
+	r->stopper = tide__self;
 	tide_code rc = finish(err);
-	tide__lock();
+	while (!tide__lock())
+		;
 	r->state = TIDE_IDLE;
 	return rc;
 }
@@ -600,6 +596,7 @@ static void forget(void)
 		tide__file_close(&r->sink.file);
 	r->sink.file.fd = -1;
 	tide__errand_forget();
+	tide__program_forget();
 	r->opened = false;
 	r->state = TIDE_IDLE;
 	r->free_threads = NULL;
@@ -614,6 +611,7 @@ static void first_call(void)
 	tide__guard_init();
 	tide__clock_init();
 	tide__thread_init();
+	tide__threads_init();
 	pthread_atfork(NULL, NULL, forked);
 }
 
@@ -649,8 +647,10 @@ __attribute__((constructor)) static void load(void)
 __attribute__((destructor)) static void unload(void)
 {
 	if (atomic_load_explicit(&tide__guard.alive,
-				 memory_order_relaxed)) /* 0: a child that never recorded */
+				 memory_order_relaxed)) { /* 0: a child that never recorded */
+		ending = true;
 		tide_stop(NULL);
+	}
 }
 
 /* ---- numbers ------------------------------------------------------------------------------- */

@@ -125,7 +125,7 @@ static uint32_t own_name(void)
 {
 	char name[17] = "";
 	uint8_t len[2];
-	if (prctl(PR_GET_NAME, name) != 0 || !name[0])
+	if (tide__calls_forbidden() || prctl(PR_GET_NAME, name) != 0 || !name[0])
 		return 0;
 	size_t n = strlen(name);
 	return tide__define(TIDE_REC_NAME, len, (size_t)(tide__put_v(len, n) - len), name, n,
@@ -210,7 +210,7 @@ static tide_thread *join_locked(void)
 			add(&tide__rec.space.head->lost_other);
 			return NULL;
 		}
-		t->tid = (uint64_t)syscall(SYS_gettid);
+		t->tid = tide__thread_number();
 		tide__self = &t->quick;
 		pthread_setspecific(key, t);
 	}
@@ -304,7 +304,7 @@ static bool wait_for_room(tide_thread *t, uint64_t n)
 		return false;
 	for (; now < end && !atomic_load_explicit(&tide__rec.no_space, memory_order_relaxed);
 	     now = tide__clock_ns(CLOCK_MONOTONIC)) {
-		sched_yield();
+		tide__pause();
 		if (fits(t, n))
 			return true;
 	}

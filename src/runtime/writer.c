@@ -9,6 +9,7 @@
  * thread. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/membarrier.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -16,6 +17,7 @@
 
 #include "runtime/live_blocks.h"
 #include "runtime/defs.h"
+#include "runtime/last_thread.h"
 #include "runtime/writer_tasks.h"
 #include "runtime/recorder.h"
 
@@ -25,6 +27,7 @@ enum {
 	MAX_AGE_MS = 250,   /* or they have waited this long */
 	DELAY_MIN_US = 250, /* pauses between rounds */
 	DELAY_MAX_US = 5000,
+	BUSY_WAIT_MS = 1000,	/* how long stop waits for threads that are storing an event */
 	LOSS_MAX = BUFFER / 48, /* rings in one LOSS chunk */
 };
 
@@ -452,19 +455,61 @@ static void close_files(void)
 	r->opened = false;
 }
 
+static void barrier_everywhere(void)
+{
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0 ||
+	    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0)
+		return;
+	/* No membarrier: a store buffer does not outlive a scheduling quantum. */
+	usleep(50000);
+}
+
+/* Wait, bounded, until no thread is storing an event. */
+static bool quiet(void)
+{
+	tide_thread *t = atomic_load_explicit(&tide__rec.threads, memory_order_acquire);
+	for (int ms = 0; t; t = t->next)
+		while (atomic_load_explicit(&t->quick.busy, memory_order_acquire)) {
+			if (&t->quick == tide__rec.stopper || ms++ >= BUSY_WAIT_MS)
+				return false;
+			usleep(1000);
+		}
+	return true;
+}
+
+/* Ends the recording: on this thread, because the program may have forbidden its threads to make
+ * system calls. */
+static void end_recording(bool alone)
+{
+	tide_recorder *r = &tide__rec;
+	if (!alone) {
+		barrier_everywhere();
+		r->stuck = !quiet();
+	}
+	r->complete = finish();
+	close_files();
+	if (r->rings_there && ((r->complete && !r->close_error) || r->removed))
+		unlink(r->rings_path); /* else it is another recording's, with the same name */
+}
+
 void *tide__writer_run(void *unused)
 {
 	tide_recorder *r = &tide__rec;
 	uint64_t delay = DELAY_MIN_US;
 	pthread_setname_np(pthread_self(), "tidemark");
 	tide__errand_unshare();
+	tide__program_watch();
 	while (!atomic_load_explicit(&r->finish, memory_order_acquire)) {
 		unsigned moved;
 		uint32_t seen = tide__bell();
 		tide__errand_look();
 		if (!r->opened) {
-			tide__bell_wait(seen, 0);
+			tide__bell_wait(seen, DELAY_MAX_US);
 			continue;
+		}
+		if (tide__program_gone(now_ns())) {
+			end_recording(true);
+			tide__program_end();
 		}
 		tide__control_look();
 		bool fine = round_trip(false, &moved);
@@ -480,9 +525,9 @@ void *tide__writer_run(void *unused)
 			delay = DELAY_MAX_US;
 		tide__bell_wait(seen, delay);
 	}
-	if (r->opened) {
-		r->complete = finish();
-		close_files();
-	}
+	if (r->opened)
+		end_recording(false);
+	atomic_store_explicit(&r->writer_ended, 1, memory_order_release);
+	tide__wake(&r->writer_ended);
 	return unused;
 }

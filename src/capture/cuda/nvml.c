@@ -8,12 +8,14 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "runtime/guard.h"
+#include "runtime/last_thread.h"
 
 enum { DEVICES = 16, PROCESSES = 256 };
 
@@ -219,6 +221,7 @@ static void *run(void *unused)
 	thread.done = true;
 	pthread_cond_broadcast(&thread.changed);
 	pthread_mutex_unlock(&thread.lock);
+	tide__thread_recount();
 	return unused;
 }
 
@@ -237,12 +240,12 @@ void tide__nvml_sample_last(void)
 void tide__nvml_start(unsigned ms)
 {
 	pthread_t t;
-	sigset_t all, before;
 	every_ms = ms ? ms : 1000;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the program's */
+	uint64_t before = tide__signals_block(); /* signals are the program's */
 	thread.running = pthread_create(&t, NULL, run, NULL) == 0;
-	if (thread.running)
+	if (thread.running) {
 		pthread_detach(t);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+		tide__thread_uncount();
+	}
+	tide__signals_restore(before);
 }

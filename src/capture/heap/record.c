@@ -160,6 +160,8 @@ static void say_if_not_ours(void)
 			      "the program defines its own malloc");
 }
 
+static void know_main(void);
+
 /* Starts the recording: at the first call that libc is ready for, often one of a constructor of another
  * library, which all run before ours. */
 static __attribute__((noinline)) void begin(void)
@@ -172,6 +174,7 @@ static __attribute__((noinline)) void begin(void)
 	SELF->inside = true;
 	start();
 	if (atomic_load(&mode) > OFF) {
+		know_main(); /* a filter may forbid its system calls later */
 		say_if_not_ours();
 		tide__operators_start();
 	}
@@ -186,10 +189,23 @@ __attribute__((constructor)) static void load(void)
 	begin();
 }
 
+/* A sanitizer that is preloaded or linked calls malloc while it looks up the functions that it
+ * replaces: until it is done, most calls of libc go through a pointer that is NULL. It is done when
+ * our constructor runs, since libraries later in the search order are initialised first. */
+extern void __asan_init(void) __attribute__((weak));
+extern void __hwasan_init(void) __attribute__((weak));
+extern void __lsan_init(void) __attribute__((weak));
+extern void __msan_init(void) __attribute__((weak));
+
+static bool has_sanitizer(void)
+{
+	return __asan_init || __hwasan_init || __lsan_init || __msan_init;
+}
+
 /* libc's own constructor, the first of all, sets the environment. */
 static bool libc_is_ready(void)
 {
-	return environ != NULL;
+	return environ != NULL && !has_sanitizer();
 }
 
 /* Discards the tracked blocks in a forked child: they belong to the parent. */
@@ -307,6 +323,12 @@ static inline void know(tide_heap_thread *t)
 		meet(t);
 		know_walks(t);
 	}
+}
+
+static void know_main(void)
+{
+	know(SELF);
+	tide__heap_stacks_start();
 }
 
 static inline tide_stack stack_of(tide_heap_thread *t, tide_walk w)

@@ -184,6 +184,14 @@ static const char *path_of(const tide_module *m)
 	return own;
 }
 
+void tide__heap_stacks_start(void)
+{
+	static const tide_module program = { .path = "" };
+	tide_module m;
+	path_of(&program);
+	tide__module_find((uintptr_t)tide__heap_stacks_start, &m);
+}
+
 static uint64_t frame_key(uintptr_t pc)
 {
 	uint64_t key = (pc ^ UINT64_C(0x94d049bb133111eb)) * UINT64_C(0x9e3779b97f4a7c15);

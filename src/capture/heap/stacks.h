@@ -15,6 +15,10 @@
 
 #include "capture/heap/unwind.h"
 
+/* Does what would be too late at the first stack: a seccomp filter may forbid its system calls then,
+ * and dlsym cannot be called inside free. */
+void tide__heap_stacks_start(void);
+
 /* Returns the id of the stack that starts at `w`; 0 if it is not available. */
 tide_stack tide__heap_stack_walk(tide_walk w, const tide_stack_bounds *b, tide_walks *known);
 

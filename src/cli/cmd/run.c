@@ -479,6 +479,16 @@ static int wait_for(pid_t pid, const char *file, int64_t limit_ms, tide_failures
 	return status;
 }
 
+/* A seccomp filter ended the program, for a call of its own or for one of the recorder's. */
+static void say_if_filtered(int status)
+{
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
+		fprintf(stderr,
+			"tidemark run: a seccomp filter ended the program (SIGSYS). If it ends well "
+			"without Tidemark, the filter forbids a system call that the recorder makes: "
+			"`tidemark help run` lists them\n");
+}
+
 /* Ends in the same way as the program. */
 static int same_end(int status)
 {
@@ -557,6 +567,7 @@ static int run(const tide_args *a)
 		tide__run_tell(file, id, pid, status != 0, *l.heap != 0, *l.gpu != 0, &failures);
 	close(told[0]);
 	tide__failures_close(&failures);
+	say_if_filtered(status);
 	return same_end(status);
 }
 
@@ -573,7 +584,11 @@ const tide_command tide__cmd_run = {
 		"the exit status pass through. Child processes, and programs started by exec, "
 		"record into NAME.PID.tide. The recording survives kill -9, and is complete "
 		"after Ctrl-C. Settings (tidemark config) define where recordings go and what is "
-		"captured; options go first.",
+		"captured; options go first. From the moment "
+		"at which the program requests a seccomp filter, by prctl or syscall, the recorder "
+		"makes no system calls on the program's threads but mmap, and its own thread calls "
+		"futex, pread64, pwrite64, fstat, fallocate, ftruncate and, at the end, openat, "
+		"close, unlink and membarrier: a filter for all threads has to allow those.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.wants = "program",
