@@ -9,6 +9,15 @@
 #include "cli/job/each_rank.h"
 #include "cli/report_run.h"
 #include "report/check.h"
+#include "report/csv.h"
+
+/* Options that follow those of the report. */
+enum { O_JSON, O_CSV, O_OUTPUT, N_OUTPUT_OPTIONS };
+
+static bool has(const tide_args *a, int option)
+{
+	return a->opt[a->cmd->report->n_options + (size_t)option].set;
+}
 
 static int fail(const tide_args *a, const tide_error *err)
 {
@@ -31,12 +40,25 @@ static bool as_described(const tide_args *a, const tide_report_type *type, void 
 	return false;
 }
 
-static int show(const tide_args *a, const tide_report_type *type, void *result, bool json)
+static int show_csv(const tide_args *a, const tide_report_type *type, void *result)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_code rc = tide__csv_write(type, result, 0, a->out);
+	if (rc == TIDE_ENOMEM) {
+		err.code = rc;
+		return tide__cli_fail(a->files[0], &err);
+	}
+	return tide__cli_finish(a);
+}
+
+static int show(const tide_args *a, const tide_report_type *type, void *result)
 {
 	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
 	uint64_t cut = 0;
 	tide_out to = { .out = a->out, .style = a->style, .cut = &cut };
-	if (json) {
+	if (has(a, O_CSV))
+		return show_csv(a, type, result);
+	if (has(a, O_JSON)) {
 		tide_json j;
 		if (!as_described(a, type, result))
 			return 1;
@@ -53,20 +75,21 @@ static int show(const tide_args *a, const tide_report_type *type, void *result, 
 }
 
 /* Finds the report on a loaded trace and prints it. */
-static int answer(const tide_args *a, const tide_report_type *type, const tide_model *m, bool json)
+static int answer(const tide_args *a, const tide_report_type *type, const tide_model *m)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_report *r = tide__report_new(type);
+	bool document = has(a, O_JSON) || has(a, O_CSV);
 	tide_report_ask ask = {
-		.models = &m, .n = 1, .opt = a->opt, .document = json, .style = &a->style
+		.models = &m, .n = 1, .opt = a->opt, .document = document, .style = &a->style
 	};
 	tide_code rc = r ? TIDE_OK : tide__nomem(&err);
-	tide__report_show_all_rows(type, a->opt, json);
+	tide__report_show_all_rows(type, a->opt, document);
 	if (rc == TIDE_OK)
 		rc = tide__options_resolve(type->options, type->n_options, "--", m, a->opt, &err);
 	if (rc == TIDE_OK)
 		rc = type->find(&ask, r->result, &err);
-	int status = rc == TIDE_OK ? show(a, type, r->result, json) : fail(a, &err);
+	int status = rc == TIDE_OK ? show(a, type, r->result) : fail(a, &err);
 	tide_report_free(r);
 	return status;
 }
@@ -74,20 +97,19 @@ static int answer(const tide_args *a, const tide_report_type *type, const tide_m
 int tide__cli_run_report(const tide_args *a)
 {
 	const tide_report_type *type = a->cmd->report;
-	bool json = a->opt[type->n_options].set; /* --json is the first after the report's own */
 	if (type->each_rank && tide__cli_many(a))
-		return tide__cli_run_each_rank(a, tide__cli_option(a, "device"), json);
+		return tide__cli_run_each_rank(a, tide__cli_option(a, "device"), has(a, O_JSON));
 	tide_model *m = tide__cli_load(a, a->files[0], type->want);
 	if (!m)
 		return 1;
-	int status = answer(a, type, m, json);
+	int status = answer(a, type, m);
 	tide__model_free(m);
 	return status;
 }
 
 /* ---- the command ---- */
 
-/* "FILE... [--flat] [--top N] [--json] [-o FILE]" */
+/* "FILE... [--flat] [--top N] [--json] [--csv] [-o FILE]" */
 static void write_usage(const tide_report_type *type, char *buf, size_t n)
 {
 	size_t at = (size_t)snprintf(buf, n, "%s", type->each_rank ? "FILE..." : "FILE");
@@ -98,18 +120,19 @@ static void write_usage(const tide_report_type *type, char *buf, size_t n)
 				       arg ? arg : "");
 	}
 	if (at < n)
-		snprintf(buf + at, n - at, " [--json] [-o FILE]");
+		snprintf(buf + at, n - at, " [--json] [--csv] [-o FILE]");
 }
 
 void tide__report_command_make(const tide_report_type *type, tide_report_command *out)
 {
-	static const tide_option json = TIDE_OPTION_JSON, file = TIDE_OPTION_OUTPUT,
-				 page = TIDE_OPTION_PAGE;
+	static const tide_option json = TIDE_OPTION_JSON, csv = TIDE_OPTION_CSV,
+				 file = TIDE_OPTION_OUTPUT, page = TIDE_OPTION_PAGE;
 	size_t n = type->n_options;
 	for (size_t i = 0; i < n; i++)
 		out->options[i] = type->options[i];
-	out->options[n] = json;
-	out->options[n + 1] = type->page ? page : file;
+	out->options[n + O_JSON] = json;
+	out->options[n + O_CSV] = csv;
+	out->options[n + O_OUTPUT] = type->page ? page : file;
 	write_usage(type, out->usage, sizeof out->usage);
 	out->command = (tide_command){
 		.name = type->name,
@@ -117,7 +140,7 @@ void tide__report_command_make(const tide_report_type *type, tide_report_command
 		.summary = type->summary,
 		.help = type->help,
 		.options = out->options,
-		.n_options = n + 2,
+		.n_options = n + N_OUTPUT_OPTIONS,
 		.min_files = 1,
 		.max_files = type->each_rank ? SIZE_MAX : 1,
 		.run = tide__cli_run_report,

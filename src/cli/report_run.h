@@ -11,7 +11,7 @@ enum { TIDE_REPORT_MAX_OPTIONS = 24 };
 
 typedef struct tide_report_command {
 	tide_command command; /* borrows the other members */
-	tide_option options[TIDE_REPORT_MAX_OPTIONS + 2];
+	tide_option options[TIDE_REPORT_MAX_OPTIONS + 3];
 	char usage[600];
 } tide_report_command;
 

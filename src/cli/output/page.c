@@ -59,6 +59,7 @@ const char *tide__cli_bad_ending(const tide_args *a)
 	if (a->cmd->only)
 		return listed(a->cmd->only, end) ? NULL : end;
 	return listed(".txt,.text,.log,.out,.md,.json,.jsonl,.html", end) ||
+			       (a->cmd->report && listed(".csv", end)) ||
 			       listed(a->cmd->endings, end)
 		       ? NULL
 		       : end;
@@ -75,8 +76,9 @@ void tide__cli_imply_json(const tide_args *a)
 {
 	const tide_value *out = value_of(a, "output");
 	const char *end = out ? strrchr(out->text, '.') : NULL;
-	for (size_t i = 0; end && !strcasecmp(end, ".json") && i < a->cmd->n_options; i++)
-		if (!strcmp(a->cmd->options[i].name, "json") &&
+	bool form = end && (!strcasecmp(end, ".json") || !strcasecmp(end, ".csv"));
+	for (size_t i = 0; form && i < a->cmd->n_options; i++)
+		if (!strcasecmp(a->cmd->options[i].name, end + 1) &&
 		    a->cmd->options[i].kind == TIDE_OPT_FLAG)
 			a->opt[i].set = true;
 }

@@ -19,7 +19,8 @@ bool tide__cli_no_page(const tide_args *a);
 const char *tide__cli_bad_ending(const tide_args *a);
 /* Returns the ending of -o's name if --json was given and it names a page or a picture, else NULL. */
 const char *tide__cli_not_json(const tide_args *a);
-/* A name of -o that ends in .json requests JSON: sets --json of a command that has it. */
+/* A name of -o that ends in .json or .csv requests that form: sets --json or --csv of a command
+ * that has it. */
 void tide__cli_imply_json(const tide_args *a);
 /* Returns true if -o names a page, whether or not the command has one. */
 bool tide__cli_named_page(const tide_args *a);
