@@ -155,6 +155,9 @@ describe('flame trees', () => {
       ['ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)', 'ncclDevKernel_AllReduce_Sum_bf16_RING_LL'],
       ['void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_128x128>(Params)', 'Kernel ‹cutlass_80_tensorop_s1688gemm_128x128›'],
       ['<module>', '<module>'],
+      ['<script>alert(1)</script>', '<script>alert(1)</script>'],
+      ['my <b>own</b> range', 'my <b>own</b> range'],
+      ['train.py: <listcomp>', 'train.py: <listcomp>'],
       ['thread 678 (python3)', 'thread 678 (python3)'],
     ])
       expect(brief(long)).toBe(short);

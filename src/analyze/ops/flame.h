@@ -150,7 +150,8 @@ bool tide__flame_order_add(tide_flame *f, tide_order_path *path, uint32_t node, 
 			   uint64_t count);
 /* Makes a copy in which rows with a total below `min` are merged into one "[small]" between
  * their neighbours. Returns false if memory runs out. */
-bool tide__flame_order_fold(const tide_flame_order *o, uint64_t min, tide_flame_order *out);
+bool tide__flame_order_fold(const tide_flame_order *o, uint64_t min, uint32_t deep,
+			    tide_flame_order *out);
 void tide__flame_order_free(tide_flame_order *o); /* accepts a zeroed one */
 
 /* Returns the default tree of a trace: GPU if there is device work, else CPU, else memory. */

@@ -142,17 +142,23 @@ typedef struct folder {
 	uint32_t *to;	 /* per row: row of the copy */
 	uint8_t *sink;	 /* per row: everything below is folded into the same row */
 	uint32_t *last;	 /* per row of the copy: its last child, 0 = none */
+	uint32_t *depth; /* per row: levels below the root */
+	uint64_t min;
+	uint32_t deep; /* levels that stay, 0 = all */
 } folder;
 
 /* Returns the row of the copy for `row`; UINT32_MAX if memory ran out. */
-static uint32_t place(folder *x, uint32_t row, uint64_t min, tide_flame_order *out)
+static uint32_t place(folder *x, uint32_t row, tide_flame_order *out)
 {
 	uint32_t parent = x->o->parent[row], into = x->to[parent];
-	if (x->sink[parent]) {
+	x->depth[row] = x->depth[parent] + 1;
+	bool deep = x->deep && x->depth[row] > x->deep;
+	if (x->sink[parent] || deep) {
+		out->cut += deep && !x->sink[parent];
 		x->sink[row] = 1;
 		return into;
 	}
-	bool heap = x->o->node[row] == TIDE_ORDER_SMALL, small = heap || x->total[row] < min;
+	bool heap = x->o->node[row] == TIDE_ORDER_SMALL, small = heap || x->total[row] < x->min;
 	uint32_t before = x->last[into], node = small ? TIDE_ORDER_SMALL : x->o->node[row];
 	x->sink[row] = small;
 	out->folded += small && !heap;
@@ -163,7 +169,7 @@ static uint32_t place(folder *x, uint32_t row, uint64_t min, tide_flame_order *o
 	return x->last[into] = (uint32_t)out->n - 1;
 }
 
-static bool fold(folder *x, uint64_t min, tide_flame_order *out)
+static bool fold(folder *x, tide_flame_order *out)
 {
 	const tide_flame_order *o = x->o;
 	memcpy(x->total, o->self, o->n * sizeof *x->total);
@@ -171,7 +177,7 @@ static bool fold(folder *x, uint64_t min, tide_flame_order *out)
 		x->total[o->parent[i]] += x->total[i];
 	for (uint32_t i = 0; i < o->n; i++) {
 		if (i)
-			x->to[i] = place(x, i, min, out);
+			x->to[i] = place(x, i, out);
 		else if (!push(out, 0, 0))
 			return false;
 		if (x->to[i] == UINT32_MAX)
@@ -182,17 +188,25 @@ static bool fold(folder *x, uint64_t min, tide_flame_order *out)
 	return true;
 }
 
-bool tide__flame_order_fold(const tide_flame_order *o, uint64_t min, tide_flame_order *out)
+bool tide__flame_order_fold(const tide_flame_order *o, uint64_t min, uint32_t deep,
+			    tide_flame_order *out)
 {
 	size_t n = o->n;
-	folder x = { o, tide__alloc(n, sizeof *x.total), tide__calloc(n, sizeof *x.to),
-		     tide__calloc(n, 1), tide__calloc(n, sizeof *x.last) };
+	folder x = { .o = o,
+		     .total = tide__alloc(n, sizeof *x.total),
+		     .to = tide__calloc(n, sizeof *x.to),
+		     .sink = tide__calloc(n, 1),
+		     .last = tide__calloc(n, sizeof *x.last),
+		     .depth = tide__calloc(n, sizeof *x.depth),
+		     .min = min,
+		     .deep = deep };
 	*out = (tide_flame_order){ .cut = o->cut, .folded = o->folded, .total = o->total };
-	bool ok = x.total && x.to && x.sink && x.last && (!n || fold(&x, min, out));
+	bool ok = x.total && x.to && x.sink && x.last && x.depth && (!n || fold(&x, out));
 	tide__free(x.total);
 	tide__free(x.to);
 	tide__free(x.sink);
 	tide__free(x.last);
+	tide__free(x.depth);
 	if (!ok)
 		tide__flame_order_free(out);
 	return ok;

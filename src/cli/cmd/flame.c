@@ -7,6 +7,7 @@
 
 #include "cli/decimal.h"
 #include "cli/job/ranks.h"
+#include "cli/output/page.h"
 #include "cli/select.h"
 #include "render/report/ops/flame.h"
 
@@ -84,24 +85,45 @@ static int read_options(const tide_args *a, tide_flame_options *o)
 	return 0;
 }
 
+/* Completes the options by what the trace has. */
+static int settle(const tide_args *a, const tide_model *m, tide_flame_options *o)
+{
+	if (!a->opt[O_KIND].set)
+		o->kind = tide__flame_mostly(m);
+	if (o->kind != TIDE_FLAME_MEMORY && m->axis == TIDE_AXIS_OPS)
+		return tide__cli_fail_usage(
+			a, "the trace has no clock, hence no times: --kind memory");
+	if (o->kind == TIDE_FLAME_MEMORY)
+		o->min_value = a->opt[O_MIN_BYTES].set ? (uint64_t)a->opt[O_MIN_BYTES].num : 0;
+	if (!a->opt[O_DEVICE].set)
+		return 0;
+	o->device = tide__device_find(m, a->opt[O_DEVICE].text);
+	return o->device ? 0 : tide__cli_fail_no_device(a, m, a->opt[O_DEVICE].text);
+}
+
 static int build(const tide_args *a, const char *file, const tide_model *m,
 		 const tide_flame_options *base, tide_flame **f)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_flame_options o = *base;
-	if (!a->opt[O_KIND].set)
-		o.kind = tide__flame_mostly(m);
-	if (o.kind != TIDE_FLAME_MEMORY && m->axis == TIDE_AXIS_OPS)
-		return tide__cli_fail_usage(
-			a, "the trace has no clock, hence no times: --kind memory");
-	if (o.kind == TIDE_FLAME_MEMORY)
-		o.min_value = a->opt[O_MIN_BYTES].set ? (uint64_t)a->opt[O_MIN_BYTES].num : 0;
-	if (a->opt[O_DEVICE].set) {
-		o.device = tide__device_find(m, a->opt[O_DEVICE].text);
-		if (!o.device)
-			return tide__cli_fail_no_device(a, m, a->opt[O_DEVICE].text);
-	}
+	int rc = settle(a, m, &o);
+	if (rc)
+		return rc;
 	return tide__find_flame(m, &o, f, &err) == TIDE_OK ? 0 : tide__cli_fail(file, &err);
+}
+
+/* Writes the tree as a page: that of --kind or --allocated alone, else all, the default one first. */
+static int write_page(const tide_args *a, const char *file, const tide_flame_options *base)
+{
+	tide_flame_options o = *base;
+	if (!tide__cli_page_built(a))
+		return 1;
+	tide_model *m = tide__cli_load(a, file, tide__cli_page_wants(file));
+	int rc = m ? settle(a, m, &o) : 1;
+	if (!rc)
+		rc = tide__cli_write_flame_page(a, m, &o, a->opt[O_KIND].set || o.allocated);
+	tide__model_free(m);
+	return rc;
 }
 
 static int print(const tide_args *a, const tide_flame *f, const tide_model *m)
@@ -132,6 +154,8 @@ static unsigned wanted(const tide_args *a)
 static int one_trace(const tide_args *a, const char *file, const tide_flame_options *o)
 {
 	tide_flame *f = NULL;
+	if (tide__cli_named_page(a))
+		return write_page(a, file, o);
 	tide_model *m = tide__cli_load(a, file, wanted(a));
 	if (!m)
 		return 1;
@@ -197,6 +221,9 @@ static int run(const tide_args *a)
 		return one_trace(a, "-", &o);
 	if (tide__ranks_expand(a->files, a->n_files, &files, &err) != TIDE_OK)
 		rc = tide__cli_fail(NULL, &err);
+	else if (files.n != 1 && tide__cli_named_page(a))
+		rc = tide__cli_fail_usage(a, "a page of one view shows one trace: name one file "
+					     "(`tidemark report` has all ranks)");
 	else
 		rc = files.n == 1 ? one_trace(a, files.v[0].path, &o) : many_traces(a, &files, &o);
 	tide__ranks_free(&files);
@@ -216,5 +243,5 @@ const tide_command tide__cmd_flame = {
 	.min_files = 1,
 	.max_files = SIZE_MAX,
 	.run = run,
-	.page = "flame",
+	.page = "", /* with options */
 };

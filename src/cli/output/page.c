@@ -184,17 +184,15 @@ static tide_code prepare(void *user, tide_page_options *opt, tide_error *err)
 	return rc;
 }
 
-tide_code tide__cli_write_trace(const tide_args *a, const char *file, const tide_model *m,
-				tide_hta *h, unsigned number, const char *view, tide_error *err)
+/* Writes the sections of a trace; `opt` has the view and what it shows. */
+static tide_code write_sections(const tide_args *a, const char *file, const tide_model *m,
+				tide_hta *h, tide_page_options opt, tide_error *err)
 {
 	struct given g = { .file = file, .m = m, .h = h };
 	char *losses = tide__losses_text(m);
-	bool hta = tide__page_has(view, "hta");
-	const tide_page_options opt = { .only = view,
-					.number = number,
-					.losses = losses ? losses : "",
-					.prepare = hta ? prepare : NULL,
-					.user = &g };
+	opt.losses = losses ? losses : "";
+	opt.prepare = tide__page_has(opt.only, "hta") ? prepare : NULL;
+	opt.user = &g;
 	tide_code rc = tide__page_write_trace(m, &opt, a->out, err);
 	if (rc == TIDE_OK && losses && tide__cli_incomplete() && !a->cmd->own_output)
 		fputs(losses, tide__cli_errors()); /* status 4 has a reason */
@@ -205,17 +203,36 @@ tide_code tide__cli_write_trace(const tide_args *a, const char *file, const tide
 	return rc;
 }
 
-int tide__cli_write_page_of(const tide_args *a, const tide_model *m, const char *view)
+tide_code tide__cli_write_trace(const tide_args *a, const char *file, const tide_model *m,
+				tide_hta *h, unsigned number, const char *view, tide_error *err)
+{
+	return write_sections(a, file, m, h, (tide_page_options){ .only = view, .number = number },
+			      err);
+}
+
+static int write_whole(const tide_args *a, const tide_model *m, tide_page_options opt)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_code rc = tide__page_begin(a->out, &err);
 	if (rc == TIDE_OK)
-		rc = tide__cli_write_trace(a, a->files[0], m, NULL, 0, view, &err);
+		rc = write_sections(a, a->files[0], m, NULL, opt, &err);
 	if (rc == TIDE_OK)
 		rc = tide__page_end(a->out, &err);
 	if (rc == TIDE_OK)
 		return tide__cli_finish(a);
 	return tide__cli_fail(ferror(a->out) ? tide__cli_output_name(a) : a->files[0], &err);
+}
+
+int tide__cli_write_page_of(const tide_args *a, const tide_model *m, const char *view)
+{
+	return write_whole(a, m, (tide_page_options){ .only = view });
+}
+
+int tide__cli_write_flame_page(const tide_args *a, const tide_model *m,
+			       const tide_flame_options *flame, bool only)
+{
+	return write_whole(
+		a, m, (tide_page_options){ .only = "flame", .flame = flame, .flame_only = only });
 }
 
 int tide__cli_write_page_file(const tide_args *a, const tide_model *m, const char *path)

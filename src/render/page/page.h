@@ -29,8 +29,12 @@ struct tide_page_options {
 	const tide_downsampled_allocs
 		*downsampled; /* allocations that section "memory" leaves out; NULL = none */
 	const tide_phases
-		*phases;     /* with `downsampled`: count the memory events of these; may be NULL */
-	const char *only;    /* the only view to write: "timeline" ...; NULL = all */
+		*phases;  /* with `downsampled`: count the memory events of these; may be NULL */
+	const char *only; /* the only view to write: "timeline" ...; NULL = all */
+	/* What the section "flame" shows; NULL = all trees in full. `flame_only`: the tree of its
+	 * kind alone; else all trees with its limits, that of its kind first. */
+	const tide_flame_options *flame;
+	bool flame_only;
 	unsigned number;     /* which of the page's traces: its sections are named NAME.number, 0:
 			  * NAME */
 	const tide_lod *lod; /* of the model; NULL = built when needed */

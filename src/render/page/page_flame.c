@@ -84,11 +84,12 @@ static bool put_rows(const struct columns *c, const tide_flame *whole, tide_flam
 }
 
 static bool put_order(tide_box *b, const struct tree *t, const tide_flame *whole, tide_flame *f,
-		      tide_json *j)
+		      const tide_flame_options *fold, tide_json *j)
 {
 	tide_flame_order o = { 0 };
 	uint64_t min = whole->order.n > FEW_ROWS ? whole->nodes.total[0] / FOLD_ORDER : 0;
-	bool ok = tide__flame_order_fold(&whole->order, min, &o);
+	min = fold->min_value > min ? fold->min_value : min;
+	bool ok = tide__flame_order_fold(&whole->order, min, fold->max_depth, &o);
 	if (ok) {
 		struct columns c = columns(b, t->order);
 		ok = put_rows(&c, whole, f, &o);
@@ -115,51 +116,68 @@ static void tree_json(tide_json *j, const tide_flame *f, uint64_t total)
 	tide__json_array_end(j);
 }
 
-static bool put_both(tide_box *b, const struct tree *t, const tide_flame *whole, tide_json *j)
+static bool put_both(tide_box *b, const struct tree *t, const tide_flame *whole,
+		     const tide_flame_options *limits, tide_json *j)
 {
-	bool many = whole->nodes.n > FEW;
-	const tide_flame_options opt = { .min_value = many ? whole->nodes.total[0] / FOLD : 0,
-					 .max_depth = DEEP };
+	uint64_t least = whole->nodes.n > FEW ? whole->nodes.total[0] / FOLD : 0;
+	tide_flame_options opt = *limits, order = *limits;
+	opt.min_value = least > limits->min_value ? least : limits->min_value;
+	opt.max_depth = limits->max_depth && limits->max_depth < DEEP ? limits->max_depth : DEEP;
 	tide_flame *f = tide__flame_fold(whole, &opt);
 	if (!f)
 		return false;
 	struct columns c = columns(b, t->tree);
 	put_tree(&c, f);
-	bool ok = put_order(b, t, whole, f, j);
+	bool ok = put_order(b, t, whole, f, &order, j);
 	tree_json(j, f, whole->nodes.total[0]);
 	tide__flame_free(f);
 	return ok;
 }
 
-static bool one_tree(tide_box *b, const tide_model *m, const struct tree *t, tide_json *j,
-		     tide_error *err)
+static bool one_tree(tide_box *b, const tide_model *m, const struct tree *t,
+		     const tide_flame_options *base, tide_json *j, tide_error *err)
 {
-	const tide_flame_options opt = { .kind = t->kind,
-					 .merge_steps = true,
-					 .allocated = t->allocated,
-					 .left = t->left,
-					 .device = t->left ? m->pools.device[tide__heap_pool(m)].i
-							   : 0,
-					 .ordered = true };
+	tide_flame_options opt = *base, limits = { 0 };
+	opt.kind = t->kind;
+	opt.allocated = t->allocated;
+	opt.left = t->left;
+	opt.device = t->left ? m->pools.device[tide__heap_pool(m)].i : base->device;
+	opt.ordered = true;
+	opt.min_value = opt.small_ppm = opt.max_depth = 0; /* after the order of time is known */
+	if (t->kind == base->kind)
+		limits.min_value = base->min_value;
+	limits.small_ppm = base->small_ppm;
+	limits.max_depth = base->max_depth;
 	tide_flame *whole = NULL;
 	if (tide__find_flame(m, &opt, &whole, err) != TIDE_OK)
 		return false;
 	tide__json_kobject(j, t->key);
-	bool ok = put_both(b, t, whole, j);
+	bool ok = put_both(b, t, whole, &limits, j);
 	tide__json_object_end(j);
 	tide__flame_free(whole);
 	return ok;
 }
 
+static bool is_asked(const struct tree *t, const tide_flame_options *o)
+{
+	return t->kind == o->kind && t->allocated == o->allocated && !t->left;
+}
+
 bool tide__page_write_flame(tide_box *b, const tide_model *m, const tide_page_options *opt,
 			    tide_error *err)
 {
+	static const tide_flame_options all = { .merge_steps = true };
+	const tide_flame_options *base = opt->flame ? opt->flame : &all;
 	tide_json *j = tide__box_json(b);
 	bool ok = true;
 	tide__json_object(j);
+	for (size_t i = 0; opt->flame && i < sizeof trees / sizeof *trees; i++)
+		if (is_asked(&trees[i], base))
+			tide__json_kstr(j, "first", trees[i].key);
 	for (size_t i = 0; ok && i < sizeof trees / sizeof *trees; i++)
-		if (!trees[i].left || tide__heap_pool(m))
-			ok = one_tree(b, m, &trees[i], j, err);
+		if ((!trees[i].left || tide__heap_pool(m)) &&
+		    (!opt->flame_only || is_asked(&trees[i], base)))
+			ok = one_tree(b, m, &trees[i], base, j, err);
 	tide__json_object_end(j);
 	return ok;
 }

@@ -17,7 +17,7 @@ interface TreeJson {
   order_folded: number;
   order_cut: number;
 }
-export type FlameJson = Partial<Record<TreeName, TreeJson>>;
+export type FlameJson = Partial<Record<TreeName, TreeJson>> & { first?: TreeName };
 
 /** The same node in two runs: totals, selves and counts of each. */
 export interface Sides {

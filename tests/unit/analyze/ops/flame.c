@@ -527,7 +527,7 @@ static void order_folds(void **state)
 			tide_flame *f;
 			assert_int_equal(tide__find_flame(m, &opt, &f, NULL), TIDE_OK);
 			uint64_t min = f->nodes.total[0] / (1 + seed % 30);
-			assert_true(tide__flame_order_fold(&f->order, min, &o));
+			assert_true(tide__flame_order_fold(&f->order, min, 0, &o));
 			if (o.n)
 				check_order(f, &o);
 			uint64_t *total = calloc(o.n + 1, sizeof *total);
@@ -601,8 +601,8 @@ static void order_folds_early(void **state)
 		}
 		uint64_t min = f->order.total / TIDE_ORDER_PARTS;
 		assert_true(f->order.folded > 0 && f->order.n < all.n);
-		assert_true(tide__flame_order_fold(&all, min, &want));
-		assert_true(tide__flame_order_fold(&f->order, min, &got));
+		assert_true(tide__flame_order_fold(&all, min, 0, &want));
+		assert_true(tide__flame_order_fold(&f->order, min, 0, &got));
 		assert_int_equal(got.n, want.n);
 		assert_memory_equal(got.node, want.node, want.n * sizeof *want.node);
 		assert_memory_equal(got.parent, want.parent, want.n * sizeof *want.parent);

@@ -54,12 +54,12 @@ function changeColor(s: Sides, i: number): number {
 /** Shortens long names of generated code: drops `void`, namespaces and arguments; keeps the functor that distinguishes instances of a
  * template. */
 export function brief(name: string): string {
-  if (name.length > 4000) return name;
+  if (name.length > 4000 || name.startsWith('<')) return name; // no C++ name begins so, but `<script>` of a user does
   const functor = /[<,:( ](?!\w*kernel\b)(\w*(?:Functor|functor)\w*)/.exec(name)?.[1] ?? /[<, ](?:\w+::)*(\w+(?:Ops?|_kernel_cuda))\b/.exec(name)?.[1];
   let s = name.replace(/^void /, '').replace(/\(anonymous namespace\)::/g, '');
   for (let last = ''; last !== s; ) {
     last = s;
-    s = s.replace(/<[^<>]*>/g, '');
+    s = s.replace(/(?<=[\w>)])<(?!\/)[^<>]*>/g, ''); // arguments follow a name; <b> and </b> are text
   }
   s = s.replace(/(?<=\S)\(.*$/, '').replace(/ \(.*\/([^/]+)\)$/, ' ($1)').replace(/^(?:\w+::)+(?=\w{3,}$)/, '');
   if (!s || (s.includes('<') && s.length < 12)) return name;
