@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """tidemark.profiling with a real torch: figures against torch's own."""
 import asyncio
+import collections
 import importlib.util
 import json
 import os
@@ -87,6 +88,12 @@ class Faces(unittest.TestCase):
         path = maker.export_chrome_trace(data, os.path.join(self.folder, "t.json"))
         again = maker.from_chrome_trace(path)
         self.assertAlmostEqual(again.gpu_active_time_us, data.gpu_active_time_us, 1)
+        train = maker.from_chrome_trace(TRACE.parent / "kineto_gpt_train_stack.json.gz")  # half of its time is in annotations alone
+        again = maker.from_chrome_trace(maker.export_chrome_trace(train, os.path.join(self.folder, "train.json")))
+        self.assertIn("user_annotation", {e.category for e in train.events})
+        self.assertEqual(collections.Counter((e.category, e.name) for e in again.events), collections.Counter((e.category, e.name) for e in train.events))
+        for figure in ("cpu_active_time_us", "gpu_active_time_us", "overlap_time_us"):
+            self.assertAlmostEqual(getattr(again, figure), getattr(train, figure), 1, figure)
         shown = maker.export_visualization_data(data)
         self.assertEqual(set(shown["summary"]), {"total_time_ms", "cpu_time_ms", "gpu_time_ms", "overlap_ms"})
         self.assertLessEqual(len(shown["cpu_timeline"]), 500)

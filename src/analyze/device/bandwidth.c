@@ -106,7 +106,6 @@ static bool take(const tide_hta_input *in, tide_hta *h, const keys *k, tide_map 
 		c->timeless++;
 		return true;
 	}
-	c->rate_bytes += (uint64_t)bytes;
 	list[(*n)++] = (copy){ kind - 1, a, b, rate_of(bytes, b - a) };
 	return true;
 }

@@ -145,9 +145,8 @@ typedef struct tide_hta_copy {
 				   * duration */
 	int64_t sized_busy;	  /* union of rows with known bytes and a duration */
 	uint64_t bytes;		  /* of all sized rows */
-	uint64_t rate_bytes;   /* of those with a duration: rate_bytes / sized_busy is the mean */
-	double peak;	       /* bytes per second; concurrent rows are added */
-	double pct[TIDE_PCTS]; /* of the time in sized_busy */
+	double peak;		  /* bytes per second; concurrent rows are added */
+	double pct[TIDE_PCTS];	  /* of the time in sized_busy */
 } tide_hta_copy;
 
 typedef struct tide_hta_loss {

@@ -224,7 +224,6 @@ static bool add_copy(tide_hta_job *job, const tide_hta *h, tide_hta_copy *c)
 	row->timeless += c->timeless;
 	row->sized_busy = tide__add_sat(row->sized_busy, c->sized_busy);
 	row->bytes += c->bytes;
-	row->rate_bytes += c->rate_bytes;
 	row->peak = c->peak > row->peak ? c->peak : row->peak;
 	for (int p = 0; p < TIDE_PCTS; p++) /* percentiles of a single rank are known */
 		row->pct[p] = fresh ? c->pct[p] : NAN;

@@ -58,6 +58,12 @@ static double variance(const tide_model *m, uint32_t row, double mean)
 	return size * size * (1 - (p < 1 ? p : 1));
 }
 
+/* Returns its contribution to the variance of a number of blocks: (1 - p) / p^2. `n` is 1 / p. */
+static double count_variance(double n)
+{
+	return n > 1 ? n * n - n : 0;
+}
+
 struct sweep {
 	const tide_model *m;
 	tide_heap *h;
@@ -129,7 +135,7 @@ static bool add_all(struct sweep *s, size_t peak)
 	const tide_model *m = s->m;
 	tide_heap *h = s->h;
 	int64_t peak_time = h->peak_t;
-	double peak_var = 0, left_var = 0;
+	double peak_var = 0, left_var = 0, count_var = 0, left_count_var = 0;
 	uint64_t most = h->total.peak;
 	uint8_t *at_peak = tide__calloc(m->allocs.n + 1, 1);
 	if (!at_peak)
@@ -153,6 +159,8 @@ static bool add_all(struct sweep *s, size_t peak)
 		add(&h->total, m->allocs.size[a], n, false, left, temp);
 		peak_var += at_peak[a] ? v : 0;
 		left_var += left ? v : 0;
+		count_var += count_variance(n);
+		left_count_var += left ? count_variance(n) : 0;
 		h->samples++;
 	}
 	tide__free(at_peak);
@@ -160,6 +168,8 @@ static bool add_all(struct sweep *s, size_t peak)
 	h->peak_t = peak_time;
 	h->peak_error = sqrt(peak_var);
 	h->left_error = sqrt(left_var);
+	h->count_error = sqrt(count_var);
+	h->left_count_error = sqrt(left_count_var);
 	return true;
 }
 

@@ -24,6 +24,7 @@ typedef struct tide_heap {
 	tide_heap_row total; /* sum of all stacks; its stack is none */
 	int64_t peak_t;	     /* when the high-water mark was reached */
 	double peak_error, left_error; /* standard errors of the estimates, bytes; 0 when exact */
+	double count_error, left_count_error; /* of the numbers of blocks in `total` */
 	tide_heap_row *rows; /* per stack, by peak, then left, then allocated, descending */
 	size_t n;
 } tide_heap;

@@ -31,7 +31,7 @@ struct tide_page_options {
 	const tide_phases
 		*phases;  /* with `downsampled`: count the memory events of these; may be NULL */
 	const char *only; /* the only view to write: "timeline" ...; NULL = all */
-	/* What the section "flame" shows; NULL = all trees in full. `flame_only`: the tree of its
+	/* Limits of the section "flame"; NULL = all trees in full. `flame_only`: it has the tree of its
 	 * kind alone; else all trees with its limits, that of its kind first. */
 	const tide_flame_options *flame;
 	bool flame_only;

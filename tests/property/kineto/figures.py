@@ -18,6 +18,7 @@ OPS = ["aten::mm", "aten::add", "aten::mul", "op é", "DataLoader.next", "nccl:a
 PYTHON = ["nn.Module: Linear_0", "torch/_dynamo/eval_frame.py(3): fn", "torch/utils/data/dataloader.py(630): next"]
 CALLS = ["cudaLaunchKernel", "cudaMemcpyAsync", "cudaGraphLaunch", "cudaDeviceSynchronize", "cudaMalloc", "hipMemcpy", "cuModuleLoadData"]
 KERNELS = ["gemm", "ncclDevKernel_AllReduce", "__amd_rocclr_copyBuffer", "multimem_all_reduce", "foo_ncclKernel_x"]
+COPIES = ["Memcpy HtoD (Pinned -> Device)", "Memcpy HtoD (Pageable -> Device)", "Memcpy DtoH", "Copy of another tool"]
 CATS = {"cpu_op": "op", "cuda_runtime": "runtime", "cuda_driver": "driver", "gpu_memcpy": "memcpy", "foo": "other"}
 GPU = {"kernel", "memcpy"}
 KEPT = 1179, 1225  # an op within a synchronization within data loading
@@ -63,7 +64,8 @@ class Maker:
         if r.random() < 0.75:
             self.row("kernel", r.choice(KERNELS), begin, end, device, stream, **args, **({"Collective name": "allreduce"} if r.random() < 0.1 else {}))
         else:
-            self.row("gpu_memcpy", "Memcpy HtoD", begin, end, device, stream, **args)
+            size = {"bytes": r.choice([0, 1, 7, 4096, 1 << 20])} if r.random() < 0.8 else {}
+            self.row("gpu_memcpy", r.choice(COPIES), begin, end, device, stream, **args, **size)
 
     def host_row(self, begin, end, pid, tid):
         cat = self.r.choice(["cpu_op"] * 6 + ["python_function"] * 2 + ["user_annotation", "overhead", "foo"])
@@ -309,6 +311,31 @@ class Trace:
             out.setdefault((s.name, self.type(s)), []).append(s.ns())
         return {k: (len(v), sum(v), min(v), max(v), sorted(v)[-(-len(v) * 50 // 100) - 1], sorted(v)[-(-len(v) * 99 // 100) - 1]) for k, v in out.items()}
 
+    def copies(self):
+        """docs/analyses/bandwidth.md: copies by kind; rates in 10^9 bytes per second, weighted by the time in which a sized copy runs."""
+        kinds = {}
+        for s in self.gpu:
+            if self.type(s) == "memory":
+                kinds.setdefault(s.name.removeprefix("Memcpy ").split(" ")[0] if s.name.startswith("Memcpy ") else s.name, []).append(s)
+        out = {}
+        for kind, rows in kinds.items():
+            sized = [s for s in rows if "bytes" in s.args]
+            lasting = [s for s in sized if s.t1 > s.t0]
+            total, time = sum(s.args["bytes"] for s in sized), length(union(lasting))
+            times, parts = sorted({t for s in lasting for t in (s.t0, s.t1)}), []
+            for a, b in zip(times, times[1:]):
+                over = [s.args["bytes"] * 10**9 // s.ns() for s in lasting if s.t0 <= a and b <= s.t1]
+                if over:
+                    parts.append((sum(over), b - a))
+            parts.sort()
+            rates = []
+            for p in (50, 90, 95, 99):
+                below = [rate for i, (rate, _) in enumerate(parts) if sum(ns for _, ns in parts[:i + 1]) * 100 >= p * time]
+                rates.append(below[0] / 1e9 if below else None)
+            out[kind] = (len(rows), sum(s.ns() for s in rows), length(union(rows)), total if sized else None, len(sized), total / time if time else None, *rates,
+                         parts[-1][0] / 1e9 if parts else None)
+        return out
+
     def by_op(self):
         """Device rows and time by the innermost op around the launch."""
         out = {}
@@ -409,6 +436,11 @@ def answers(file, t):
         for key, value in want.items():
             yield "hta " + key, got[key], value
         yield "kernels", {(k["name"], k["type"]): tuple(k[f] for f in ("count", "sum_ns", "min_ns", "max_ns", "p50_ns", "p99_ns")) for k in ask("kernels", file)["kernels"]}, t.kernels()
+        fields = ("count", "sum_ns", "union_ns", "bytes", "rows_with_bytes", "mean_gb_s", "p50_gb_s", "p90_gb_s", "p95_gb_s", "p99_gb_s", "peak_gb_s")
+        rates, want = {c["kind"]: tuple(c[f] for f in fields) for c in hta["copies"]}, t.copies()
+        near = {k: tuple(b if a is not None and b is not None and abs(a - b) <= 1e-9 * max(abs(a), abs(b)) + 1e-12 else a for a, b in zip(rates[k], want[k]))
+                for k in rates if k in want}
+        yield "copies", {**rates, **near}, want
         yield "device time by op", {o["op"]: (o["count"], o["sum_ns"]) for o in hta["ops"]}, t.by_op()
     outside, ops = t.attribute(), ask("ops", file)
     by_id, want = {o["id"]: o for o in ops["ops"]}, t.ops()

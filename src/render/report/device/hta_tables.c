@@ -360,7 +360,7 @@ tide_grid *tide__grid_copies(const tide_hta *texts, const tide_hta *h)
 		tide__grid_int(g, c->busy);
 		c->sized ? tide__grid_uint(g, c->bytes) : tide__grid_none(g);
 		tide__grid_uint(g, c->sized);
-		tide__grid_real(g, gbps(c->rate_bytes, c->sized_busy));
+		tide__grid_real(g, gbps(c->bytes, c->sized_busy));
 		for (int p = 0; p < TIDE_PCTS; p++)
 			tide__grid_real(g, known ? c->pct[p] / 1e9 : NAN);
 		tide__grid_real(g, known ? c->peak / 1e9 : NAN);

@@ -237,10 +237,12 @@ tide_code tide__heap_json(const tide_model *m, const tide_heap *h, const tide_he
 	tide__json_kint(j, "peak_ns", h->peak_t);
 	tide__json_kuint(j, "allocated_bytes", h->total.allocated);
 	real_or_null(j, "count", h->total.count, true);
+	real_or_null(j, "count_error", h->count_error, true);
 	real_or_null(j, "temporary", (double)h->total.temporary, h->mean <= 0);
 	tide__json_kuint(j, "left_bytes", h->total.left);
 	real_or_null(j, "left_error_bytes", h->left_error, true);
 	real_or_null(j, "left_count", h->total.left_count, true);
+	real_or_null(j, "left_count_error", h->left_count_error, true);
 	tide__grid_write_member(g, j, "stacks");
 	tide__losses_json(j, m);
 	tide__json_object_end(j);

@@ -26,10 +26,19 @@ static void amount(const tide_flame *f, tide_json *j, const char *key, uint64_t 
 		tide__json_milli(j, (int64_t)v);
 }
 
+/* Returns true if nothing was recorded: rows that last 0 ns are something. */
+static bool is_empty(const tide_flame *f)
+{
+	bool any = f->nodes.total[0] > 0;
+	for (size_t i = 0; !any && i < f->nodes.n; i++)
+		any = f->nodes.count[i] > 0;
+	return !any;
+}
+
 static void open_node(const tide_flame *f, tide_json *j, uint32_t node)
 {
 	static const char *const keys[] = { "value", "self", "value_ns", "self_ns" };
-	bool unknown = f->kind == TIDE_FLAME_GPU && !f->nodes.total[0]; /* not 0 */
+	bool unknown = f->kind == TIDE_FLAME_GPU && is_empty(f); /* not 0 */
 	tide__json_key(j, "name");
 	tide__json_text(j, f->strings, f->nodes.name[node]);
 	for (size_t i = 0; unknown && i < 4; i++)
@@ -389,7 +398,7 @@ static const char *what_is_missing(const tide_flame *f)
 					     "the trace has no device work: GPU time is "
 					     "unknown",
 					     "the trace has no allocations" };
-	return f->nodes.total[0] ? NULL : texts[f->kind];
+	return is_empty(f) ? texts[f->kind] : NULL;
 }
 
 static void heading(const tide_out *to, const tide_flame *f, const tide_model *m,

@@ -513,7 +513,6 @@ static void test_copies(void **state)
 	const tide_hta_copy *k = &h->copies.v[0];
 	assert_string_equal(tide__hta_str(h, k->kind, NULL), "HtoD");
 	assert_int_equal(k->bytes, 1507);
-	assert_int_equal(k->rate_bytes, 1500);
 	assert_int_equal(k->timeless, 1);
 	assert_int_equal(k->sized_busy, 150);
 	assert_true(k->peak == 15e9);

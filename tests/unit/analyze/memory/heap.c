@@ -98,6 +98,44 @@ static void oracle(void **state)
 	tide__model_free(m);
 }
 
+/* Blocks that are recorded with probability P: over many recordings, the square of an error is on
+ * average the square of its standard error, for bytes and for blocks. */
+static void errors(void **state)
+{
+	enum { BLOCKS = 40, TIMES = 4000 };
+	const double mean = 1000;
+	double size[BLOCKS], bytes = 0, off_n = 0, off_bytes = 0, err_n = 0, err_bytes = 0,
+			     sum_n = 0;
+	for (int k = 0; k < BLOCKS; k++)
+		bytes += size[k] = 100 + 97 * k;
+	for (int r = 0; r < TIMES; r++) {
+		tide_model *m = with_heap();
+		uint32_t pool = (uint32_t)m->pools.n - 1;
+		tide_heap h;
+		tide__fact_set_number(m, "capture.heap", (int64_t)mean);
+		for (int k = 0; k < BLOCKS; k++) {
+			double p = -expm1(-size[k] / mean);
+			if ((double)some_random(1000000) >= p * 1e6)
+				continue;
+			uint32_t a = some_alloc(m, pool, (uint64_t)(size[k] / p + 0.5), k);
+			m->allocs.flags[a] |= TIDE_ALLOC_SAMPLED;
+		}
+		assert_int_equal(tide__heap_report_find(m, &h, NULL), TIDE_OK);
+		assert_true(h.mean == mean);
+		off_n += (h.total.left_count - BLOCKS) * (h.total.left_count - BLOCKS);
+		off_bytes += ((double)h.total.left - bytes) * ((double)h.total.left - bytes);
+		err_n += h.left_count_error * h.left_count_error;
+		err_bytes += h.left_error * h.left_error;
+		sum_n += h.total.left_count;
+		assert_true(h.count_error == h.left_count_error);
+		tide__heap_report_free(&h);
+		tide__model_free(m);
+	}
+	assert_true(fabs(sum_n / TIMES / BLOCKS - 1) < 0.02);
+	assert_true(fabs(err_n / off_n - 1) < 0.15);
+	assert_true(fabs(err_bytes / off_bytes - 1) < 0.15);
+}
+
 static void own_sizes(void **state)
 {
 	const double mean = 524288, sizes[] = { 1, 16, 100, 5000, 524288, 3e6, 1e9 };
@@ -111,6 +149,7 @@ static void own_sizes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(no_heap), cmocka_unit_test(few),
-					    cmocka_unit_test(oracle), cmocka_unit_test(own_sizes) };
+					    cmocka_unit_test(oracle), cmocka_unit_test(errors),
+					    cmocka_unit_test(own_sizes) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

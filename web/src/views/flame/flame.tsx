@@ -364,7 +364,7 @@ export function Flame({ main }: { main: Main }) {
   const read = useMemo(() => (k: TreeName) => readTree(section!, k, mode.value === 'sandwich' ? 'heavy' : ((order.value || 'heavy') as Order)), [section, mode.value]);
   const kinds = keys.filter((k) => section?.json[k]?.total);
   if (!main.cpu_ns) kinds.sort((a, b) => Number(a === 'cpu') - Number(b === 'cpu'));
-  const first = section?.json.first; // what the command was asked for
+  const first = section?.json.first; // the kind that the command chose
   if (first) kinds.sort((a, b) => Number(b === first) - Number(a === first));
   return section ? <Flames trees={kinds.length ? kinds : ['cpu']} read={read} /> : <Loading />;
 }
