@@ -13,10 +13,11 @@
  *
  * It counts what the program records through record.h (tide_alloc, tide_free) and, under `tidemark
  * run`, PyTorch's tensors. A capture is a recording: if one is in progress, the marks go into it;
- * otherwise a temporary recording is made, which tide_usage_clear removes.
+ * otherwise a temporary recording is made, which tide_usage_clear or the end of the program removes.
  *
  * Link with libtidemark-usage (and the recorder). One capture per process; functions may be called
- * from any thread, one call at a time. `err` may be NULL everywhere. */
+ * from any thread, one call at a time. `err` may be NULL everywhere; any other pointer that is NULL
+ * where the function does not say so is refused with TIDE_EUSAGE. */
 #ifndef TIDEMARK_USAGE_H
 #define TIDEMARK_USAGE_H
 

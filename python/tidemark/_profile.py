@@ -47,6 +47,7 @@ UNKNOWN = {
     "input_shapes": "of an op and of a module in the log; null: seen by track_pytorch_ops and track_model_with_hooks alone",
     "cuda_time_us": "null: no CUDA device, or ops from the recording (pytorch_operations_source)",
     "reserved_bytes": "null: a device without a caching allocator, or one that has not reported its total yet; else exact at the last sample",
+    "borrowed_bytes": "storages over memory that is not PyTorch's (from_numpy), in no total; when the profile was saved; null: it was not saved by its program",
     "logical_bytes": "elements × element size of the tensors whose shape is known; logical_unknown counts the others",
 }
 
@@ -129,6 +130,12 @@ class Profile:
         if number not in self._texts:
             self._texts[number] = self.trace.text(number)
         return self._texts[number]
+
+    def annotated(self, key: str) -> int | None:
+        """Returns a number that the program annotated, the last one."""
+        marks = zip(self.trace.column("marks", "name"), self.trace.column("marks", "text"))
+        texts = [text for name, text in marks if name == key]
+        return int(texts[-1]) if texts else None
 
     # ---- indexing ----
 
@@ -341,13 +348,25 @@ class Profile:
         taken = self._taken.get(s, [])
         return taken, sum(1 for a in taken if self.died[a] <= self.t1[self.parts(s)[-1]])
 
+    def outermost(self, spans: list[int]) -> list[int]:
+        """Returns the runs that are not inside another run of the same operation: an operation that calls itself counts once."""
+        of_name = set(spans)
+        out = []
+        for s in spans:
+            o = self.within[self.parent[s]]
+            while o and o not in of_name:
+                o = self.within[self.parent[o]]
+            if not o:
+                out.append(s)
+        return out
+
     def by_operation(self) -> dict[str, list[int]]:
         out: dict[str, list[int]] = {}
         for s in self.operations:
             out.setdefault(self.name(s), []).append(s)
         return out
 
-    def graph(self, names: dict[str, list[int]], deltas: dict[str, list[int]],
+    def graph(self, names: dict[str, list[int]], totals: dict[str, int],
               seen: dict[int, tuple[set[int], set[int]]]) -> dict[str, Any]:
         children: dict[str, dict[str, None]] = {n: {} for n in names}
         for s in self.operations:
@@ -356,11 +375,11 @@ class Profile:
                 children[self.name(outer)][self.name(s)] = None
         out: dict[str, Any] = {}
         for n, spans in names.items():
-            taken = [a for s in spans for a in self._inside(s)[0]]
+            taken = [a for s in self.outermost(spans) for a in self._inside(s)[0]]
             watched = [seen[s] for s in spans if s in seen]
             read, written = set().union(*(w[0] for w in watched)), set().union(*(w[1] for w in watched))
             out[n] = {
-                "invocations": len(spans), "total_memory_delta_mb": mb(sum(deltas[n])),
+                "invocations": len(spans), "total_memory_delta_mb": mb(totals[n]),
                 "tensors_allocated": len(taken), "tensors_read": len(read) if watched else None,
                 "tensors_written": len(written) if watched else None, "child_operations": list(children[n]),
                 "tensor_details": {"allocated": self._purposes(taken), "read": self._purposes(sorted(read)) if watched else None},
@@ -499,6 +518,7 @@ def document(p: Profile, pytorch_operations: list[dict[str, Any]], known: Mappin
     seen = p.accesses(known)
     every = p.by_operation()
     deltas = {n: [p.delta(s) for s in spans] for n, spans in every.items()}
+    totals = {n: sum(p.delta(s) for s in p.outermost(spans)) for n, spans in every.items()}
     chosen = listed(every, deltas)
     names = {n: every[n] for n in chosen}
     shots = snapshots(p)
@@ -512,17 +532,17 @@ def document(p: Profile, pytorch_operations: list[dict[str, Any]], known: Mappin
             "operation_log_enabled": bool(log), "snapshots_left_out": len(p.checkpoints) - len(shots),
             "operations_left_out": len(every) - len(names), "operation_runs_left_out": len(p.operations) - sum(map(len, chosen.values())),
             "operation_log_left_out": len(p.modules) - len(log), "tensor_lifecycles_left_out": omitted, "recording": p.path,
-            "start_ns": p.unix(0), "end_ns": p.unix(p.end),
+            "borrowed_bytes": p.annotated("borrowed.bytes"), "borrowed_storages": p.annotated("borrowed.storages"), "start_ns": p.unix(0), "end_ns": p.unix(p.end),
             "pytorch_operations_source": source if pytorch_operations else None, "unknown": UNKNOWN,
         },
         "snapshots": shots,
         "operation_allocations": {n: [p.invocation(s, seen.get(s)) for s in spans] for n, spans in chosen.items()},
         "operation_summary": {
-            n: {"invocation_count": len(d), "total_memory_delta_mb": round(mb(sum(d)), 2),
-                "avg_memory_delta_mb": round(mb(sum(d)) / len(d), 2), "max_memory_delta_mb": round(mb(max(d)), 2)}
+            n: {"invocation_count": len(d), "total_memory_delta_mb": round(mb(totals[n]), 2),
+                "avg_memory_delta_mb": round(mb(totals[n]) / len(d), 2), "max_memory_delta_mb": round(mb(max(d)), 2)}
             for n, d in ((n, deltas[n]) for n in names)
         },
-        "operation_graph": p.graph(names, deltas, seen),
+        "operation_graph": p.graph(names, totals, seen),
         "tensor_lifecycle": lives,
         "pytorch_operations": pytorch_operations,
         "operation_log": log,

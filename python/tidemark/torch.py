@@ -341,6 +341,20 @@ def sweep(found: list[Any] | None = None) -> None:
         _sweep(torch, tensors(torch) if found is None else found)
 
 
+def borrowed() -> tuple[int, int]:
+    """Returns the number and the bytes of live storages whose memory is not PyTorch's (from_numpy, frombuffer): no total has them, because
+    PyTorch does not allocate them. Scans every object of the garbage collector."""
+    import torch
+
+    with unseen():
+        known: dict[Place, int] = {}
+        for t in tensors(torch):
+            place = _place(t)
+            if place and place[0] == "cpu" and place[2] and place[3] and place[:3] not in known and _borrowed(t):
+                known[place[:3]] = place[3]
+    return len(known), sum(known.values())
+
+
 def _sweep(torch: Any, found: list[Any]) -> None:
     done: set[tuple[str, int, int]] = set()
     for t in found:

@@ -30,10 +30,16 @@ from . import _home, _native, _profile, _record, _tasks
 from ._config import config
 from ._home import say
 from ._signals import Afterwards, at_term
+from ._unknown import UNKNOWN
 from ._checkpoint_printer import CheckpointPrinter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+__all__ = [  # without `profile`: `from tidemark.tracker import *` must not hide the program's own
+    "MemoryTracker", "create_hook_tracker", "get_hook_data", "get_memory_summary", "get_memory_tracker", "initialize_memory_tracker", "memory_checkpoint",
+    "save_memory_profile", "stop_memory_tracker", "track_model_with_hooks", "track_operation", "track_pytorch_ops",
+]
 
 LOG = 1_000_000  # the operation log keeps this many entries, the latest
 
@@ -134,10 +140,20 @@ def _tensors_in(value: Any, kind: type, depth: int = 0) -> list[Any]:
     return [t for v in value for t in _tensors_in(v, kind, depth + 1)] if isinstance(value, (list, tuple, set, frozenset)) else []
 
 
+def _flag(value: object) -> bool:
+    """Returns a switch, which may come from a file or an argument as text, by the words of tidemark.toml."""
+    if isinstance(value, str):
+        known = next((flag for flag, words in ((True, ("true", "yes", "on", "1")), (False, ("false", "no", "off", "0", ""))) if value.strip().lower() in words), None)
+        if known is None:
+            raise ValueError(f"enabled is true or false, not {value!r}")
+        return known
+    return bool(value)
+
+
 class MemoryTracker:
     def __init__(self, output_dir: str | os.PathLike[str] = ".", enabled: bool = False, interval: float = 5.0) -> None:
         self.output_dir: str = os.path.abspath(os.fspath(output_dir))
-        self.enabled: bool = bool(enabled)
+        self.enabled: bool = _flag(enabled)
         self.interval: float = float(interval)
         self._lock = threading.RLock()  # reentrant: SIGTERM's handler saves at any point of the program
         self._ids = itertools.count(1)
@@ -404,6 +420,9 @@ class MemoryTracker:
                           ("pytorch_operations", "{} PyTorch operations captured"), ("operation_log", "Operation log with {} entries")):
             if found[key]:
                 lines.append("   • " + text.format(len(found[key])))
+        told = found["metadata"]
+        if told["borrowed_bytes"]:
+            lines.append(f"   • {told['borrowed_storages']} tensors over memory that is not PyTorch's: {_profile.mb(told['borrowed_bytes']):.2f} MB, in no total")
         _say(*lines)
         return target
 
@@ -413,6 +432,8 @@ class MemoryTracker:
 
         try:
             capture.sweep()
+            for key, n in zip(("borrowed.storages", "borrowed.bytes"), capture.borrowed()):
+                _native.annotate(key, str(n))
         except Exception as why:  # custom tensor types must not prevent the profile
             say(f"not every tensor could be described: {why}")
 
@@ -425,8 +446,8 @@ class MemoryTracker:
         highest = max(totals, default=None, key=lambda x: x[0])
         out: dict[str, Any] = {
             "num_snapshots": len(totals), "checkpoints": [n for _, n in totals],
-            "peak_memory_mb": _profile.mb(highest[0]) if highest else None, "peak_memory_checkpoint": highest[1] if highest else None,
-            "final_memory_mb": _profile.mb(totals[-1][0]) if totals else None, "true_peak_memory_mb": _profile.mb(max(p.bytes)),
+            "peak_memory_mb": _profile.mb(highest[0]) if highest else UNKNOWN, "peak_memory_checkpoint": highest[1] if highest else None,
+            "final_memory_mb": _profile.mb(totals[-1][0]) if totals else UNKNOWN, "true_peak_memory_mb": _profile.mb(max(p.bytes)),
         }
         names = p.by_operation()
         if names:

@@ -18,6 +18,8 @@
 #include "render/report/memory/phases.h"
 
 static struct {
+	pid_t owner;  /* process of the capture */
+	bool watched; /* the end of the process removes a temporary recording */
 	char path[4096];
 	bool active;	/* between begin and end */
 	bool captured;	/* a capture exists that can be printed */
@@ -47,6 +49,21 @@ static bool temporary(char *out, size_t n)
 	return fd >= 0;
 }
 
+/* Removes the temporary recording of a program that ends without tide_usage_clear. A forked child
+ * leaves its parent's alone. */
+static void at_exit(void)
+{
+	if (it.temporary && it.owner == getpid())
+		tide_usage_clear();
+}
+
+static void watch_exit(void)
+{
+	it.owner = getpid();
+	if (!it.watched)
+		it.watched = !atexit(at_exit);
+}
+
 tide_code tide_usage_begin(tide_usage_mode mode, const char *path, tide_error *err)
 {
 	tide_options o = TIDE_OPTIONS_INIT;
@@ -60,6 +77,7 @@ tide_code tide_usage_begin(tide_usage_mode mode, const char *path, tide_error *e
 	it.temporary = it.own && !path;
 	if (it.own && path)
 		snprintf(it.path, sizeof it.path, "%s", path);
+	watch_exit();
 	if (it.temporary && !temporary(it.path, sizeof it.path))
 		return tide__fail_errno(err, "cannot make a temporary file");
 	if (it.own)
@@ -79,6 +97,8 @@ tide_code tide_usage_snapshot(const char *name, tide_error *err)
 	if (!it.active)
 		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 				  "MemoryUsageTracker: snapshot without an active capture");
+	if (!name)
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "a snapshot needs a name");
 	forget_read();
 	tide_mark(TIDE_PHASE, tide_intern(name), 0);
 	return TIDE_OK;
@@ -99,7 +119,9 @@ void tide_usage_clear(void)
 	forget_read();
 	if (it.temporary && *it.path)
 		unlink(it.path);
+	bool watched = it.watched;
 	memset(&it, 0, sizeof it);
+	it.watched = watched;
 }
 
 /* Reads the capture, once until the next snapshot. A recording in progress is read in its current
@@ -116,6 +138,8 @@ static tide_code read_capture(tide_error *err)
 
 tide_code tide_usage_print(FILE *out, tide_error *err)
 {
+	if (!out)
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "no file to print into");
 	tide_code rc = read_capture(err);
 	if (rc != TIDE_OK)
 		return rc;
@@ -177,6 +201,8 @@ static size_t first_snapshot(void)
 	return it.own ? 0 : tide__phases_capture(it.m, &it.p) + 1;
 }
 
+#define NOWHERE "a name and a place for the figures are needed, not NULL"
+
 size_t tide_usage_count(void)
 {
 	if (read_capture(NULL) != TIDE_OK || !it.m)
@@ -189,6 +215,8 @@ size_t tide_usage_count(void)
 
 tide_code tide_usage_at(size_t k, const char **name, tide_usage_figures *out, tide_error *err)
 {
+	if (!name || !out)
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, NOWHERE);
 	if (k >= tide_usage_count())
 		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "no snapshot %zu", k);
 	size_t n = first_snapshot() + k;
@@ -199,6 +227,8 @@ tide_code tide_usage_at(size_t k, const char **name, tide_usage_figures *out, ti
 
 tide_code tide_usage_get(const char *name, tide_usage_figures *out, tide_error *err)
 {
+	if (!name || !out)
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, NOWHERE);
 	size_t n = tide_usage_count(), many = 0;
 	tide_usage_figures figures, found = { 0 };
 	const char *called;

@@ -58,6 +58,16 @@ int main(int, char **argv)
 		T::end_capture("END");
 		if (*name == 'Y') T::print_memory_usage();
 	}
+	tide_usage_clear();
+	if (tide_recording()) tide_stop(NULL);
+	// NULL is refused, and the end of the program removes the temporary recording
+	const char *name;
+	tide_usage_figures f;
+	if (tide_usage_begin(TIDE_USAGE_NORMAL, NULL, NULL) != TIDE_OK) return 6;
+	if (tide_usage_snapshot(NULL, NULL) != TIDE_EUSAGE || tide_usage_snapshot("LAST", NULL) != TIDE_OK) return 7;
+	if (tide_usage_get(NULL, &f, NULL) != TIDE_EUSAGE || tide_usage_get("LAST", NULL, NULL) != TIDE_EUSAGE || tide_usage_get("LAST", &f, NULL) != TIDE_OK) return 8;
+	if (tide_usage_at(0, NULL, &f, NULL) != TIDE_EUSAGE || tide_usage_at(0, &name, NULL, NULL) != TIDE_EUSAGE) return 9;
+	if (tide_usage_print(NULL, NULL) != TIDE_EUSAGE) return 10;
 	return 0;
 }
 """
@@ -101,7 +111,10 @@ def cpp() -> None:
         subprocess.run([compiler, "-std=c++11", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/include", source, "-o", program, BUILD / "src/libtidemark-usage.a",
                         BUILD / "src/libtidemark.a", BUILD / "src/libtide_base.a", f"-L{BUILD}/src", "-ltidemark-rt", f"-Wl,-rpath,{BUILD}/src",
                         "-lzstd", "-lisal", "-lz", "-lm", "-lpthread"], check=True)
-        out = subprocess.run([program, f"{folder}/r.tide"], capture_output=True, text=True, check=True).stdout
+        rest = Path(folder) / "rest"
+        rest.mkdir()
+        out = subprocess.run([program, f"{folder}/r.tide"], capture_output=True, text=True, check=True, env={**os.environ, "TMPDIR": str(rest)}).stdout
+        assert not list(rest.iterdir()), list(rest.iterdir())
     captures = ["=== Memory Usage Summary" + part for part in out.split("=== Memory Usage Summary")[1:]]
     for text, names in zip(captures, (["A", "A", "END_TRACE"], ["IDLE"], ["(before the capture)", "Y", "END"]), strict=True):
         check(text, names)

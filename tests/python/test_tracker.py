@@ -254,6 +254,45 @@ class Document(unittest.TestCase):
         big = [x for x in now["device_breakdown"]["cpu"]["tensors"] if x["size_bytes"] == 1 << 20]
         self.assertEqual([x["shape"] for x in big], [[256, 1024]])
 
+    def test_recursion_counts_once(self):
+        """10 operations of one name, each inside the previous one, keep 1 MB each: 10 MB, not 55."""
+        kept = []
+
+        def deeper(t, n):
+            with t.track_operation("walk"):
+                kept.append(torch.empty(1 << 20, dtype=torch.uint8))
+                if n > 1:
+                    with t.track_operation("other"):
+                        deeper(t, n - 1)
+
+        with tracking() as (t, d):
+            deeper(t, 10)
+            deeper(t, 1)
+            kept.clear()
+        summary = d["operation_summary"]["walk"]
+        self.assertEqual(summary, {"invocation_count": 11, "total_memory_delta_mb": 11.0, "avg_memory_delta_mb": 1.0, "max_memory_delta_mb": 10.0})
+        self.assertEqual(d["operation_summary"]["other"]["total_memory_delta_mb"], 9.0)
+        node = d["operation_graph"]["walk"]
+        self.assertEqual((node["invocations"], node["total_memory_delta_mb"], node["tensors_allocated"]), (11, 11.0, 11))
+        self.assertEqual(sum(r["memory_delta_mb"] for r in d["operation_allocations"]["walk"]), 56)  # each run has its own difference
+
+    def test_borrowed_memory_has_its_own_figure(self):
+        import numpy
+
+        before = tidemark.torch.borrowed()
+        lent = torch.from_numpy(numpy.zeros(3 << 20, numpy.uint8))
+        view = lent[5:]
+        own = torch.zeros(1 << 20, dtype=torch.uint8)
+        with tracking() as (t, d):
+            t.checkpoint("here")
+        meta, (shot, *_) = d["metadata"], d["snapshots"]
+        self.assertEqual((meta["borrowed_storages"], meta["borrowed_bytes"]), (before[0] + 1, before[1] + (3 << 20)))
+        self.assertLess(shot["total_bytes"], 3 << 20)
+        self.assertGreaterEqual(shot["total_bytes"], 1 << 20)
+        self.assertIsNone(tracker.profile(meta["recording"])["metadata"].get("nothing"))
+        self.assertEqual(tracker.profile(meta["recording"])["metadata"]["borrowed_bytes"], meta["borrowed_bytes"])
+        del lent, view, own
+
     def test_nested_attribution_and_peak_inside(self):
         with tracking() as (t, d):
             with t.track_operation("outer"):
@@ -482,6 +521,21 @@ class Ends(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.check(saved(folder))[-1], "final")
 
+    def test_switches_and_names(self):
+        for word, on in (("no", False), ("off", False), ("False", False), ("0", False), (0, False), (None, False)):
+            self.assertEqual(tracker.MemoryTracker(enabled=word).enabled, on, word)
+        with self.assertRaisesRegex(ValueError, "enabled is true or false, not 'maybe'"):
+            tracker.MemoryTracker(enabled="maybe")
+        with contextlib.redirect_stdout(io.StringIO()):
+            started = tracker.MemoryTracker(tempfile.mkdtemp(), enabled="yes")
+            started.stop()
+        self.assertTrue(started.enabled)
+        self.assertEqual(f"{started.get_summary()['final_memory_mb']:.0f}".isdigit(), True)
+        names: dict = {"profile": "mine"}
+        exec("from tidemark.tracker import *", names)
+        self.assertEqual(names["profile"], "mine")
+        self.assertEqual({"initialize_memory_tracker", "MemoryTracker", "track_operation"} - set(names), set())
+
     def test_interrupt(self):
         done, folder = child("os.kill(os.getpid(), signal.SIGINT); time.sleep(300)")
         self.assertNotEqual(done.returncode, 0)
@@ -491,6 +545,24 @@ class Ends(unittest.TestCase):
         done, folder = child("os.kill(os.getpid(), signal.SIGTERM); time.sleep(300)")
         self.assertEqual(done.returncode, -signal.SIGTERM, done.stderr)
         self.assertEqual(self.check(saved(folder))[-1], "final")
+
+    def test_terminate_keeps_recordings_of_other_classes(self):
+        """MemoryProfiler and UnifiedProfiler: the recordings are where the program was started, or in output_dir; stderr has their names; nothing
+        stays among temporary files."""
+        two = ("from tidemark.profiling import MemoryProfiler\np = MemoryProfiler(device='cpu')\nwith p.track('one'): torch.ones(1 << 20)\n"
+               "p.start_tracking('two')\nkept = torch.ones(1 << 20)\n")
+        session = "from tidemark.profiling import UnifiedProfiler\ns = UnifiedProfiler({}).profile('it')\ns.__enter__()\nkept = torch.ones(1 << 20)\n"
+        for code, names in ((two, ["memory", "memory"]), (session.format(""), ["profile"]), (session.format("'out'"), ["out/it"])):
+            folder, rest = tempfile.mkdtemp(), tempfile.mkdtemp()
+            done = torch_fork.run("import os, signal, time\n" + code + "os.kill(os.getpid(), signal.SIGTERM)\ntime.sleep(300)", cwd=folder, env={**os.environ, "TMPDIR": rest})
+            self.assertEqual(done.returncode, -signal.SIGTERM, done.stderr)
+            files = sorted(glob.glob(os.path.join(folder, "**", "*.tide"), recursive=True))
+            self.assertEqual([os.path.relpath(f, folder).partition("_2")[0] for f in files], names)
+            self.assertEqual([n for n in os.listdir(rest) if n.startswith("tidemark-memory")], [])
+            for f in files:
+                self.assertIn(f"SIGTERM ended the recording {f}: `tidemark report {f}` shows it", done.stderr)
+                self.assertGreaterEqual(tidemark.open(f).memory()["devices"][0]["totals"]["peak_bytes"], 4 << 20)
+            self.assertEqual(glob.glob(os.path.join(folder, "**", "*rings*"), recursive=True), [])
 
     def test_signals_in_the_middle_of_saving_come_after_it(self):
         during = ("from tidemark import _profile\nown = _profile.write\ndef write(*a):\n    os.kill(os.getpid(), signal.{})\n"
