@@ -53,7 +53,6 @@ union options {
 	tide_info_options info;
 	tide_memory_options memory;
 	tide_phases_options phases;
-	tide_modules_options modules;
 	tide_allocator_options allocator;
 	tide_oom_options oom;
 	tide_whatif_options whatif;
@@ -113,10 +112,6 @@ static tide_code find_memory(struct call *c)
 static tide_code find_phases(struct call *c)
 {
 	return tide_phases_find(c->traces[0], &c->o.phases, &c->report, &c->err);
-}
-static tide_code find_modules(struct call *c)
-{
-	return tide_modules_find(c->traces[0], &c->o.modules, &c->report, &c->err);
 }
 static tide_code find_allocator(struct call *c)
 {
@@ -194,8 +189,6 @@ static const struct report reports[] = {
 		      F(tide_memory_options, buckets, SIZE) },
 	  find_memory, sizeof(tide_memory_options), { .memory = TIDE_MEMORY_OPTIONS_INIT } },
 	{ "phases", { F(tide_phases_options, device, TEXT), F(tide_phases_options, by, TEXT), F(tide_phases_options, tracker, FLAG), F(tide_phases_options, sum, FLAG) }, find_phases, sizeof(tide_phases_options), { .phases = TIDE_PHASES_OPTIONS_INIT } },
-	{ "modules", { F(tide_modules_options, sort, TEXT), F(tide_modules_options, top, SIZE) }, find_modules, sizeof(tide_modules_options),
-	  { .modules = TIDE_MODULES_OPTIONS_INIT } },
 	{ "allocator", { F(tide_allocator_options, device, TEXT), F(tide_allocator_options, at, TEXT), F(tide_allocator_options, buckets, SIZE),
 			 F(tide_allocator_options, no_advice, FLAG), { "map", OF_TEXT, 0, 0 } },
 	  find_allocator, sizeof(tide_allocator_options), { .allocator = TIDE_ALLOCATOR_OPTIONS_INIT } },

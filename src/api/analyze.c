@@ -14,3 +14,4 @@
 FIND_IN_TRACE(peak, tide_peak_options)
 FIND_IN_TRACE(ops, tide_ops_options)
 FIND_IN_TRACE(leaks, tide_leaks_options)
+FIND_IN_TRACE(modules, tide_modules_options)

@@ -9,7 +9,6 @@
 #include "render/report/info.h"
 #include "render/report/memory/leaks.h"
 #include "render/report/memory/memory.h"
-#include "render/report/ops/modules.h"
 #include "render/report/ops/ops.h"
 #include "render/report/memory/peak.h"
 #include "render/report/memory/phases.h"
@@ -146,54 +145,6 @@ tide_code tide_phases_find(const tide_trace *t, const tide_phases_options *given
 		rc = (by ? tide__phases_find_by_annotation : tide__find_phases)(m, &x->p, err);
 		if (rc == TIDE_OK && o.sum && !tide__phases_join(&x->p))
 			rc = tide__nomem(err);
-	}
-	return tide__report_finish(r, rc, out, err);
-}
-
-/* ---- modules ---- */
-
-struct modules {
-	const tide_model *m;
-	tide_modules x;
-	tide_modules_view v;
-};
-
-static tide_code modules_text(void *result, const tide_out *to)
-{
-	struct modules *x = result;
-	return tide__modules_text(x->m, &x->x, &x->v, to);
-}
-
-static tide_code modules_json(void *result, tide_json *j)
-{
-	struct modules *x = result;
-	return tide__modules_json(x->m, &x->x, &x->v, j);
-}
-
-static void modules_free(void *result)
-{
-	tide__modules_free(&((struct modules *)result)->x);
-}
-
-tide_code tide_modules_find(const tide_trace *t, const tide_modules_options *given,
-			    tide_report **out, tide_error *err)
-{
-	static const tide_report_type type = { "modules", sizeof(struct modules), modules_text,
-					       modules_json, modules_free };
-	static const char *const sorts[] = {
-		"order", "forward", "backward", "alloc", "calls", NULL
-	};
-	tide_modules_options o = TIDE_MODULES_OPTIONS_INIT;
-	const tide_model *m = tide__model_of(t);
-	tide_report *r = tide__report_new(&type);
-	int sort;
-	tide__options_take(&o, sizeof o, given);
-	tide_code rc = tide__take_word("sort", o.sort, sorts, 0, &sort, err);
-	if (rc == TIDE_OK && r) {
-		struct modules *x = (struct modules *)r->result;
-		x->m = m;
-		x->v = (tide_modules_view){ .sort = (tide_modules_sort)sort, .top = o.top };
-		rc = tide__find_modules(m, &x->x, err);
 	}
 	return tide__report_finish(r, rc, out, err);
 }

@@ -16,7 +16,7 @@
 	COMMAND(phases)                \
 	REPORT(peak)                   \
 	REPORT(ops)                    \
-	COMMAND(modules)               \
+	REPORT(modules)                \
 	COMMAND(allocator)             \
 	COMMAND(heap)                  \
 	COMMAND(objects)               \

@@ -9,7 +9,8 @@
 #define TIDE_REPORTS(X) \
 	X(peak)         \
 	X(ops)          \
-	X(leaks)
+	X(leaks)        \
+	X(modules)
 
 #define X(name) extern const tide_report_type tide__report_##name;
 TIDE_REPORTS(X)

@@ -37,14 +37,6 @@ static tide_code phases(query *q)
 	return tide_phases_find(q->t, &o, &q->report, q->err);
 }
 
-static tide_code modules(query *q)
-{
-	tide_modules_options o = TIDE_MODULES_OPTIONS_INIT;
-	o.sort = q->sort;
-	o.top = q->top;
-	return tide_modules_find(q->t, &o, &q->report, q->err);
-}
-
 static tide_code allocator(query *q)
 {
 	tide_allocator_options o = TIDE_ALLOCATOR_OPTIONS_INIT;
@@ -103,12 +95,12 @@ static const struct {
 	const char *name;
 	tide_code (*find)(query *q);
 } reports[] = {
-	{ "info", info },	    { "memory", memory },
-	{ "phases", phases },	    { "modules", modules },
-	{ "allocator", allocator }, { "oom", oom },
-	{ "timeline", timeline },   { "hta", hta },
-	{ "kernels", kernels },	    { "heap", heap },
-	{ "device", device },	    { "advice", advice },
+	{ "info", info },     { "memory", memory },
+	{ "phases", phases }, { "allocator", allocator },
+	{ "oom", oom },	      { "timeline", timeline },
+	{ "hta", hta },	      { "kernels", kernels },
+	{ "heap", heap },     { "device", device },
+	{ "advice", advice },
 };
 
 static tide_code answer(tide_ask *a, tide_code (*find)(query *q), tide_error *err)

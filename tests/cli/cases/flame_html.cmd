@@ -10,4 +10,5 @@ cat > a.json <<'END'
 ]}
 END
 tidemark flame a.json --json -o flame.json && head -c 13 flame.json && echo
-tidemark flame a.json a.json -o flame.html
+cp a.json b.json
+tidemark flame a.json b.json -o flame.html
