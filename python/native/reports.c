@@ -51,7 +51,6 @@ struct field {
 /* A union of all options structs: each report uses one. */
 union options {
 	tide_info_options info;
-	tide_memory_options memory;
 	tide_phases_options phases;
 	tide_allocator_options allocator;
 	tide_oom_options oom;
@@ -104,10 +103,6 @@ struct report {
 static tide_code find_info(struct call *c)
 {
 	return tide_info_find(c->traces[0], &c->o.info, &c->report, &c->err);
-}
-static tide_code find_memory(struct call *c)
-{
-	return tide_memory_find(c->traces[0], &c->o.memory, &c->report, &c->err);
 }
 static tide_code find_phases(struct call *c)
 {
@@ -185,9 +180,6 @@ static tide_code find_compile(struct call *c)
 /* clang-format off */
 static const struct report reports[] = {
 	{ "info", { { 0 } }, find_info, sizeof(tide_info_options), { .info = TIDE_INFO_OPTIONS_INIT } },
-	{ "memory", { F(tide_memory_options, device, TEXT), F(tide_memory_options, at, TEXT), F(tide_memory_options, top, SIZE),
-		      F(tide_memory_options, buckets, SIZE) },
-	  find_memory, sizeof(tide_memory_options), { .memory = TIDE_MEMORY_OPTIONS_INIT } },
 	{ "phases", { F(tide_phases_options, device, TEXT), F(tide_phases_options, by, TEXT), F(tide_phases_options, tracker, FLAG), F(tide_phases_options, sum, FLAG) }, find_phases, sizeof(tide_phases_options), { .phases = TIDE_PHASES_OPTIONS_INIT } },
 	{ "allocator", { F(tide_allocator_options, device, TEXT), F(tide_allocator_options, at, TEXT), F(tide_allocator_options, buckets, SIZE),
 			 F(tide_allocator_options, no_advice, FLAG), { "map", OF_TEXT, 0, 0 } },

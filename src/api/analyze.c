@@ -11,6 +11,7 @@
 		return tide__report_find_c(&tide__report_##name, &t, 1, o, out, err);          \
 	}
 
+FIND_IN_TRACE(memory, tide_memory_options)
 FIND_IN_TRACE(peak, tide_peak_options)
 FIND_IN_TRACE(ops, tide_ops_options)
 FIND_IN_TRACE(leaks, tide_leaks_options)

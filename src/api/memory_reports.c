@@ -54,42 +54,6 @@ tide_code tide_info_find(const tide_trace *t, const tide_info_options *given, ti
 	return tide__report_finish(r, TIDE_OK, out, err);
 }
 
-/* ---- memory ---- */
-
-static tide_code memory_text(void *result, const tide_out *to)
-{
-	return tide__memory_text(result, to) == UINT64_MAX ? TIDE_ENOMEM : TIDE_OK;
-}
-
-static tide_code memory_json(void *result, tide_json *j)
-{
-	tide__memory_json(result, j);
-	return TIDE_OK;
-}
-
-static void memory_free(void *result)
-{
-	tide__memory_free(result);
-}
-
-tide_code tide_memory_find(const tide_trace *t, const tide_memory_options *given, tide_report **out,
-			   tide_error *err)
-{
-	static const tide_report_type type = { "memory", sizeof(tide_memory), memory_text,
-					       memory_json, memory_free };
-	tide_memory_options o = TIDE_MEMORY_OPTIONS_INIT;
-	const tide_model *m = tide__model_of(t);
-	tide_report *r = tide__report_new(&type);
-	tide__options_take(&o, sizeof o, given);
-	tide_memory_query q = { .buckets = o.buckets ? o.buckets : 1, .top = o.top };
-	tide_code rc = tide__take_device("device", o.device, m, &q.device, err);
-	if (rc == TIDE_OK)
-		rc = tide__take_moment("at", o.at, m, &q.at, err);
-	if (rc == TIDE_OK && r)
-		rc = tide__memory_find(m, &q, (tide_memory *)r->result, err);
-	return tide__report_finish(r, rc, out, err);
-}
-
 /* ---- phases ---- */
 
 struct phases {

@@ -12,7 +12,7 @@
 
 #define TIDE_COMMANDS(COMMAND, REPORT) \
 	COMMAND(info)                  \
-	COMMAND(memory)                \
+	REPORT(memory)                 \
 	COMMAND(phases)                \
 	REPORT(peak)                   \
 	REPORT(ops)                    \

@@ -7,6 +7,7 @@
 #include "report/report.h"
 
 #define TIDE_REPORTS(X) \
+	X(memory)       \
 	X(peak)         \
 	X(ops)          \
 	X(leaks)        \

@@ -20,15 +20,6 @@ static tide_code info(query *q)
 	return tide_info_find(q->t, NULL, &q->report, q->err);
 }
 
-static tide_code memory(query *q)
-{
-	tide_memory_options o = TIDE_MEMORY_OPTIONS_INIT;
-	o.device = q->device;
-	o.at = q->at;
-	o.top = q->top ? q->top : o.top;
-	return tide_memory_find(q->t, &o, &q->report, q->err);
-}
-
 static tide_code phases(query *q)
 {
 	tide_phases_options o = TIDE_PHASES_OPTIONS_INIT;
@@ -95,12 +86,18 @@ static const struct {
 	const char *name;
 	tide_code (*find)(query *q);
 } reports[] = {
-	{ "info", info },     { "memory", memory },
-	{ "phases", phases }, { "allocator", allocator },
-	{ "oom", oom },	      { "timeline", timeline },
-	{ "hta", hta },	      { "kernels", kernels },
-	{ "heap", heap },     { "device", device },
+	/* clang-format off */
+	{ "info", info },
+	{ "phases", phases },
+	{ "allocator", allocator },
+	{ "oom", oom },
+	{ "timeline", timeline },
+	{ "hta", hta },
+	{ "kernels", kernels },
+	{ "heap", heap },
+	{ "device", device },
 	{ "advice", advice },
+	/* clang-format on */
 };
 
 static tide_code answer(tide_ask *a, tide_code (*find)(query *q), tide_error *err)

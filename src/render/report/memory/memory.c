@@ -15,25 +15,33 @@ struct view {
 	tide_long longs;
 };
 
-static const tide_grid_col level_cols[] = {
-	{ "pool", "Pool", TIDE_CELL_TEXT },
-	{ "kind", NULL, TIDE_CELL_TEXT },
-	{ "live_bytes", "Live", TIDE_CELL_BYTES },
-	{ "live_requested_bytes", NULL, TIDE_CELL_BYTES },
-	{ "live_count", "Count", TIDE_CELL_COUNT },
-	{ "reserved_bytes", "Reserved", TIDE_CELL_BYTES },
-	{ "peak_bytes", "Peak", TIDE_CELL_BYTES },
-	{ "peak_time_ns", "At", TIDE_CELL_AT },
-	{ "peak_count", NULL, TIDE_CELL_COUNT },
-	{ "reserved_bytes_at_peak", NULL, TIDE_CELL_BYTES },
-	{ "reserved_peak_bytes", NULL, TIDE_CELL_BYTES },
-	{ "reserved_source", NULL, TIDE_CELL_TEXT },
-	{ "allocs", "Allocs", TIDE_CELL_COUNT, 8 },
-	{ "frees", "Frees", TIDE_CELL_COUNT, 9 },
-	{ "alloc_bytes", NULL, TIDE_CELL_BYTES },
-	{ "free_bytes", NULL, TIDE_CELL_BYTES },
-	{ "capacity_bytes", NULL, TIDE_CELL_BYTES },
+#define UNKNOWN .may = TIDE_MAY_BE_NULL
+const tide_member tide__memory_level_members[] = {
+	{ "pool", "Pool", TIDE_KIND_TEXT, .meaning = "pool; all: of the device" },
+	{ "kind", NULL, TIDE_KIND_TEXT, UNKNOWN, .meaning = "what the pool is" },
+	{ "live_bytes", "Live", TIDE_KIND_BYTES, UNKNOWN, .meaning = "live bytes at at_time_ns" },
+	{ "live_requested_bytes", NULL, TIDE_KIND_BYTES, UNKNOWN,
+	  .meaning = "the requested part of them" },
+	{ "live_count", "Count", TIDE_KIND_COUNT, UNKNOWN, .meaning = "live allocations" },
+	{ "reserved_bytes", "Reserved", TIDE_KIND_BYTES, UNKNOWN,
+	  .meaning = "reserved bytes at at_time_ns" },
+	{ "peak_bytes", "Peak", TIDE_KIND_BYTES, UNKNOWN, .meaning = "highest live bytes" },
+	{ "peak_time_ns", "At", TIDE_KIND_AT, UNKNOWN, .meaning = "when they were first reached" },
+	{ "peak_count", NULL, TIDE_KIND_COUNT, UNKNOWN, .meaning = "live allocations at the peak" },
+	{ "reserved_bytes_at_peak", NULL, TIDE_KIND_BYTES, UNKNOWN,
+	  .meaning = "reserved bytes at the peak" },
+	{ "reserved_peak_bytes", NULL, TIDE_KIND_BYTES, UNKNOWN,
+	  .meaning = "highest reserved bytes" },
+	{ "reserved_source", NULL, TIDE_KIND_WORD, UNKNOWN, .words = "segments,samples",
+	  .meaning = "where reserved bytes come from" },
+	{ "allocs", "Allocs", TIDE_KIND_COUNT, 8, UNKNOWN, .meaning = "allocations" },
+	{ "frees", "Frees", TIDE_KIND_COUNT, 9, UNKNOWN, .meaning = "frees" },
+	{ "alloc_bytes", NULL, TIDE_KIND_BYTES, UNKNOWN, .meaning = "sum of all allocations" },
+	{ "free_bytes", NULL, TIDE_KIND_BYTES, UNKNOWN, .meaning = "sum of all frees" },
+	{ "capacity_bytes", NULL, TIDE_KIND_BYTES, UNKNOWN, .meaning = "size of the memory" },
+	{ 0 },
 };
+enum { N_LEVEL = sizeof tide__memory_level_members / sizeof(tide_member) - 1 };
 
 static void sum_cell(tide_grid *g, bool counted, uint64_t v)
 {
@@ -71,7 +79,7 @@ static tide_grid *levels(struct view *x, uint32_t d, bool sum)
 	bool counted = tide__memory_counted(x->r, d);
 	bool apart = false; /* the device's reserved bytes are known, a pool's are not */
 	size_t summed = 0;
-	tide_grid *g = tide__grid_new(level_cols, sizeof level_cols / sizeof *level_cols);
+	tide_grid *g = tide__grid_new(tide__memory_level_members, N_LEVEL);
 	for (uint32_t p = 0; p < m->pools.n; p++) {
 		const tide_level *w = &x->r->whole.pools[p];
 		if (m->pools.device[p].i != d || (!w->allocs && !w->source))
@@ -92,15 +100,24 @@ static tide_grid *levels(struct view *x, uint32_t d, bool sum)
 }
 
 /* The op is short in text, its whole path in JSON. */
-#define LARGE_COLUMNS(device)                                                                \
-	{ "bytes", "Size", TIDE_CELL_BYTES }, { "requested_bytes", NULL, TIDE_CELL_BYTES },  \
-		{ "born_ns", "Born", TIDE_CELL_AT }, { "died_ns", NULL, TIDE_CELL_AT },      \
-		{ "lived_ns", "Lived", TIDE_CELL_NS }, { "device", device, TIDE_CELL_TEXT }, \
-		{ "pool", "Pool", TIDE_CELL_TEXT }, { "address", NULL, TIDE_CELL_HEX },      \
-		{ "op", "Op", TIDE_CELL_NAME },
-static const tide_grid_col large_of_one[] = { LARGE_COLUMNS(NULL) },
-			   large_of_many[] = { LARGE_COLUMNS("Device") };
-#undef LARGE_COLUMNS
+#define LARGE_MEMBERS(head)                                                                      \
+	{ "bytes", "Size", TIDE_KIND_BYTES, .meaning = "size" },                                 \
+		{ "requested_bytes", NULL, TIDE_KIND_BYTES,                                      \
+		  .meaning = "the requested part of it" },                                       \
+		{ "born_ns", "Born", TIDE_KIND_AT, .meaning = "when it was allocated" },         \
+		{ "died_ns", NULL, TIDE_KIND_AT, UNKNOWN,                                        \
+		  .meaning = "when it was freed; null: alive at the end" },                      \
+		{ "lived_ns", "Lived", TIDE_KIND_NS, UNKNOWN, .meaning = "died_ns - born_ns" },  \
+		{ "device", head, TIDE_KIND_TEXT, .meaning = "device" },                         \
+		{ "pool", "Pool", TIDE_KIND_TEXT, UNKNOWN, .meaning = "pool" },                  \
+		{ "address", NULL, TIDE_KIND_HEX, .meaning = "address" },                        \
+		{ "op", "Op", TIDE_KIND_NAME, UNKNOWN, .meaning = "path of the op it is from" }, \
+	{                                                                                        \
+		0                                                                                \
+	}
+const tide_member tide__memory_largest_members[] = { LARGE_MEMBERS(NULL) };
+static const tide_member large_of_many[] = { LARGE_MEMBERS("Device") };
+enum { N_LARGE = sizeof large_of_many / sizeof *large_of_many - 1 };
 
 static void op_cell(tide_grid *g, struct view *x, uint32_t node)
 {
@@ -144,8 +161,8 @@ static size_t devices_shown(const struct view *x)
 
 static tide_grid *largest(struct view *x)
 {
-	tide_grid *g = tide__grid_new(devices_shown(x) > 1 ? large_of_many : large_of_one,
-				      sizeof large_of_one / sizeof *large_of_one);
+	tide_grid *g = tide__grid_new(
+		devices_shown(x) > 1 ? large_of_many : tide__memory_largest_members, N_LARGE);
 	for (size_t i = 0; i < x->r->largest.n; i++)
 		large_row(g, x, x->r->largest.rows[i]);
 	return g;
@@ -270,19 +287,20 @@ static void print_text(const tide_out *to, struct view *x)
 	tide__put_model_losses(to, x->r->m);
 }
 
-uint64_t tide__memory_text(const tide_memory *r, const tide_out *to)
+tide_code tide__memory_text(const tide_memory *r, const tide_out *to)
 {
 	struct view x = { .r = r };
 	if (!tide__paths_init(&x.paths))
-		return UINT64_MAX;
+		return TIDE_ENOMEM;
 	if (!to->style.full_names)
 		tide__short_names_init(&x.names, r->m); /* else whole names */
 	print_text(to, &x);
-	uint64_t cut = x.longs.cut;
+	if (to->cut)
+		*to->cut += x.longs.cut;
 	tide__paths_free(&x.paths);
 	tide__short_names_free(&x.names);
 	tide__long_free(&x.longs);
-	return cut;
+	return TIDE_OK;
 }
 
 static void json_series(tide_json *j, const char *key, const uint64_t *v, size_t n)
@@ -347,7 +365,7 @@ static void json_device(tide_json *j, struct view *x, uint32_t d)
 	tide__json_key(j, "name");
 	n ? tide__json_strn(j, model, n) : tide__json_null(j);
 	tide__json_key(j, "totals");
-	tide_grid *g = tide__grid_new(level_cols, sizeof level_cols / sizeof *level_cols);
+	tide_grid *g = tide__grid_new(tide__memory_level_members, N_LEVEL);
 	level_row(g, "all", 3, NULL, l, m->devices.capacity[d], tide__memory_counted(x->r, d));
 	if (tide__grid_rows(g))
 		tide__grid_json_row(g, 0, j);
@@ -370,7 +388,6 @@ static void json_device(tide_json *j, struct view *x, uint32_t d)
 
 static void print_json(tide_json *j, struct view *x)
 {
-	tide__json_object(j);
 	tide__json_kint(j, "at_time_ns", x->r->at.t);
 	tide__json_kint(j, "duration_ns", x->r->m->t_end);
 	tide__start_json(j, x->r->m);
@@ -382,7 +399,6 @@ static void print_json(tide_json *j, struct view *x)
 	tide_grid *g = largest(x);
 	tide__grid_write_member(g, j, "largest");
 	tide__losses_json(j, x->r->m);
-	tide__json_object_end(j);
 }
 
 void tide__memory_json(const tide_memory *r, tide_json *j)

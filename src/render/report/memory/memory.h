@@ -9,9 +9,12 @@
 
 /* Returns the points over time that a chart of this width shows: tide_memory_query.buckets. */
 size_t tide__memory_chart_buckets(const tide_style *style);
-/* Prints the report. Returns how many long texts were cut; UINT64_MAX if memory ran out. */
-uint64_t tide__memory_text(const tide_memory *x, const tide_out *to);
-/* Write it as one JSON object. */
+/* Columns of a pool and of a device's totals, and of the table "largest". */
+extern const tide_member tide__memory_level_members[], tide__memory_largest_members[];
+
+/* Prints the report. TIDE_OK or TIDE_ENOMEM. */
+tide_code tide__memory_text(const tide_memory *x, const tide_out *to);
+/* Writes its members. */
 void tide__memory_json(const tide_memory *x, tide_json *j);
 
 #endif
