@@ -29,6 +29,7 @@
 #include "import/import.h"
 #include "render/text/out.h"
 #include "report/option.h"
+#include "report/report.h"
 
 /* Options shared by nearly every command. PAGE: like OUTPUT, and .html makes a page. */
 /* clang-format off */
@@ -102,6 +103,9 @@ typedef struct tide_command {
 
 /* Returns all commands, NULL-terminated, in the order of help. */
 const tide_command *const *tide__command_list(void);
+
+/* Returns the group of a command in the program's help; `i` is its place in the list. */
+tide_report_group tide__command_group(size_t i);
 
 /* The options of a command by index: its own, the shared ones, --help; then NULL. */
 const tide_option *tide__command_option(const tide_command *c, size_t i);

@@ -111,16 +111,47 @@ void tide__help_print_command(const tide_command *c, FILE *out, int width)
 		option_line(tide__command_option(c, i), out, width);
 }
 
+/* Groups of commands by the question that they answer; a note may follow the commands. */
+static const struct {
+	const char *title, *note;
+} groups[TIDE_GROUPS] = {
+	[TIDE_GROUP_MEMORY] = { "What holds memory?", NULL },
+	[TIDE_GROUP_TIME] = { "Why is it slow?", NULL },
+	[TIDE_GROUP_RANKS] = { "Many ranks",
+			       "hta, report, diff, export, info, peak, memory and leaks take a "
+			       "folder or a pattern of ranks: `tidemark hta DIR`." },
+	[TIDE_GROUP_COMPARE] = { "What changed?", NULL },
+	[TIDE_GROUP_RECORD] = { "Record", NULL },
+	[TIDE_GROUP_FILES] = { "Files and pages", NULL },
+	[TIDE_GROUP_HELP] = { "Help", NULL },
+};
+
+static void print_group(tide_report_group group, FILE *out, int width)
+{
+	const tide_command *const *list = tide__command_list();
+	fprintf(out, "\n%s\n", groups[group].title);
+	for (size_t i = 0; list[i]; i++) {
+		if (tide__command_group(i) != group)
+			continue;
+		fprintf(out, "  %-14s ", list[i]->name);
+		wrap(out, list[i]->summary, 17, width);
+	}
+	if (groups[group].note) {
+		fputs("  ", out);
+		wrap(out, groups[group].note, 2, width);
+	}
+}
+
 void tide__help_print_program(FILE *out, int width)
 {
 	width = fitting(width);
-	fputs("usage: tidemark COMMAND [OPTIONS] FILE\n\n", out);
-	wrap(out, "Tidemark shows what a program did with memory and time.", 0, width);
-	fputs("\ncommands:\n", out);
-	for (const tide_command *const *c = tide__command_list(); *c; c++) {
-		fprintf(out, "  %-14s ", (*c)->name);
-		wrap(out, (*c)->summary, 17, width);
-	}
+	fputs("usage: tidemark FILE\n       tidemark COMMAND [OPTIONS] FILE\n\n", out);
+	wrap(out,
+	     "Tidemark shows where your accelerator's memory and time go. `tidemark FILE` gives "
+	     "the first answers about any recording or trace, and names the commands to ask next.",
+	     0, width);
+	for (int group = 0; group < TIDE_GROUPS; group++)
+		print_group((tide_report_group)group, out, width);
 	fputc('\n', out);
 	wrap(out,
 	     "`tidemark help COMMAND` or `tidemark COMMAND --help` explains one.\n"

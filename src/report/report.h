@@ -33,13 +33,16 @@ typedef enum tide_report_input {
 	TIDE_INPUT_SIZES, /* traces of one program at several sizes of its work */
 } tide_report_input;
 
-/* The question that help groups reports by. */
+/* The question that help groups commands by, in its order. */
 typedef enum tide_report_group {
 	TIDE_GROUP_MEMORY,
 	TIDE_GROUP_TIME,
 	TIDE_GROUP_RANKS,
 	TIDE_GROUP_COMPARE,
+	TIDE_GROUP_RECORD,
 	TIDE_GROUP_FILES,
+	TIDE_GROUP_HELP,
+	TIDE_GROUPS
 } tide_report_group;
 
 /* One call: traces and options. */
