@@ -56,7 +56,7 @@ def fish(words: list, folder: str) -> list:
 def table(program: str) -> dict:
     """Returns commands and their options, from help."""
     listing = subprocess.run([program, "help"], capture_output=True, text=True, check=True).stdout
-    names = re.findall(r"^  (\S+) ", listing.split("commands:\n")[1].split("\n\n")[0], re.M)
+    names = re.findall(r"^  ([a-z-]+) {2,}\S", listing, re.M)
     told = {}
     for name in names:
         text = subprocess.run([program, "help", name], capture_output=True, text=True, check=True).stdout

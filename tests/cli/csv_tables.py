@@ -62,7 +62,7 @@ def check(where: str, text: str, document: dict) -> list[str]:
 
 def main() -> int:
     tidemark, sample, source = sys.argv[1], sys.argv[2], Path(sys.argv[3])
-    commands = [c for c in re.findall(r"^  (\S+) ", run(tidemark, "help"), re.M) if "--csv" in run(tidemark, c, "--help")]
+    commands = [c for c in re.findall(r"^  ([a-z-]+) {2,}\S", run(tidemark, "help"), re.M) if "--csv" in run(tidemark, c, "--help")]
     faults, compared = [], 0
     with tempfile.TemporaryDirectory() as folder:
         run(sample, folder)

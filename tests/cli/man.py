@@ -67,8 +67,7 @@ def check(program: str, folder: Path, name: str) -> list:
 
 def main() -> int:
     program, folder = sys.argv[1], Path(sys.argv[2])
-    listing = tidemark(program, "help").split("commands:\n", 1)[1].split("\n\n", 1)[0]
-    names = [line.split()[0] for line in listing.splitlines()]
+    names = re.findall(r"^  ([a-z-]+) {2,}\S", tidemark(program, "help"), re.M)
     failed = 0
     for name in names:
         for line in check(program, folder, name):

@@ -629,8 +629,7 @@ class Reading(unittest.TestCase):
         def ask(*words):
             return subprocess.run([_home.program(), *words], capture_output=True, text=True, check=True).stdout
 
-        lines = ask("help").split("commands:\n")[1].split("\n\n")[0].splitlines()
-        commands = [line.split()[0] for line in lines if line[2] != " "]  # else the rest of a long one, where COLUMNS is set
+        commands = re.findall(r"^  ([a-z-]+) {2,}\S", ask("help"), re.M)
         writers = {"pack", "recover", "config", "run", "profile", "tt", "serve", "dump", "objects"}  # no answers about a trace; dump: many lines
         asked = [c for c in commands if c not in writers and "--json" in ask("help", c)]
         self.assertIn("whatif", asked)
