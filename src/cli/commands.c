@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The only list of commands: dispatch, help, completion and the man-page check use it. To add a
- * command, write cmd/NAME.c, add it to meson.build, and add a line here with its group in the program's
- * help; a report (report/report.h) needs only the line. */
+ * command, write cmd/NAME.c, add it to meson.build, and add a line here with its group in the
+ * program's help. A report (report/report.h) needs no line: REPORT only says where help shows it. */
 #include <pthread.h>
 #include <string.h>
 
@@ -48,28 +48,38 @@
 	COMMAND(completion, HELP)      \
 	COMMAND(help, HELP)
 
-#define NONE(name, ...)
+#define NONE(name)
 #define EXTERN(name, group) extern const tide_command tide__cmd_##name;
 TIDE_COMMANDS(EXTERN, NONE)
 
-#define COUNT(name, ...) +1
-enum { N_COMMANDS = 0 TIDE_COMMANDS(COUNT, COUNT), N_REPORTS = 0 TIDE_COMMANDS(NONE, COUNT) };
+#define COUNT(name, group) +1
+enum { MOST_COMMANDS = TIDE_REPORTS_MOST TIDE_COMMANDS(COUNT, NONE) };
 
-static tide_report_command reports[N_REPORTS];
-static const tide_command *list[N_COMMANDS + 1];
-static tide_report_group group_of[N_COMMANDS];
+static tide_report_command reports[TIDE_REPORTS_MOST];
+static size_t n_reports;
+static const tide_command *list[MOST_COMMANDS + 1];
+static tide_report_group group_of[MOST_COMMANDS];
+static size_t n_list;
+
+static void put_report(const tide_report_type *type)
+{
+	for (size_t i = 0; i < n_reports; i++)
+		if (reports[i].command.report == type)
+			return;
+	tide__report_command_make(type, &reports[n_reports]);
+	group_of[n_list] = type->group;
+	list[n_list++] = &reports[n_reports++].command;
+}
 
 static void make_list(void)
 {
-	size_t n = 0, n_reports = 0;
-#define PUT_COMMAND(name, group)          \
-	group_of[n] = TIDE_GROUP_##group; \
-	list[n++] = &tide__cmd_##name;
-#define PUT_REPORT(name)                                                      \
-	tide__report_command_make(&tide__report_##name, &reports[n_reports]); \
-	group_of[n] = tide__report_##name.group;                              \
-	list[n++] = &reports[n_reports++].command;
+#define PUT_COMMAND(name, group)               \
+	group_of[n_list] = TIDE_GROUP_##group; \
+	list[n_list++] = &tide__cmd_##name;
+#define PUT_REPORT(name) put_report(&tide__report_##name);
 	TIDE_COMMANDS(PUT_COMMAND, PUT_REPORT)
+	for (size_t i = 0; tide__reports[i]; i++)
+		put_report(tide__reports[i]);
 }
 
 const tide_command *const *tide__command_list(void)

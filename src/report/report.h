@@ -8,7 +8,7 @@
  *     1. Write the analysis in src/analyze: a pure function that fills a result.
  *     2. Write a file NAME.c in a folder of src/report: options, members, find, json, a text if tables alone do not
  *        say it, and one `const tide_report_type tide__report_NAME`.
- *     3. Add X(NAME) to registry.h, and the file to meson.build.
+ *     3. Add the file to report_src in meson.build.
  *     4. Describe its figures in docs/analyses.
  *
  * find() computes; json() writes every figure once, the members that `members` lists, without the
