@@ -52,16 +52,12 @@ struct field {
 union options {
 	tide_info_options info;
 	tide_phases_options phases;
-	tide_allocator_options allocator;
-	tide_oom_options oom;
-	tide_whatif_options whatif;
 	tide_timeline_report_options timeline;
 	tide_flame_report_options flame;
 	tide_critical_path_options critical;
 	tide_hta_report_options hta;
 	tide_predict_options predict;
 	tide_diff_report_options diff;
-	tide_heap_options heap;
 	tide_compile_options compile;
 };
 
@@ -108,18 +104,6 @@ static tide_code find_phases(struct call *c)
 {
 	return tide_phases_find(c->traces[0], &c->o.phases, &c->report, &c->err);
 }
-static tide_code find_allocator(struct call *c)
-{
-	return tide_allocator_find(c->traces[0], &c->o.allocator, &c->report, &c->err);
-}
-static tide_code find_oom(struct call *c)
-{
-	return tide_oom_find(c->traces[0], &c->o.oom, &c->report, &c->err);
-}
-static tide_code find_whatif(struct call *c)
-{
-	return tide_whatif_find(c->traces[0], &c->o.whatif, &c->report, &c->err);
-}
 static tide_code find_timeline(struct call *c)
 {
 	return tide_timeline_find(c->traces[0], &c->o.timeline, &c->report, &c->err);
@@ -149,17 +133,9 @@ static tide_code find_diff(struct call *c)
 	return tide_diff_find(c->traces[0], c->traces[1], &c->o.diff, &c->report, &c->err);
 }
 
-static tide_code find_heap(struct call *c)
-{
-	return tide_heap_find(c->traces[0], &c->o.heap, &c->report, &c->err);
-}
 static tide_code find_device(struct call *c)
 {
 	return tide_device_find(c->traces[0], &c->report, &c->err);
-}
-static tide_code find_advice(struct call *c)
-{
-	return tide_advice_find(c->traces[0], &c->report, &c->err);
 }
 static tide_code find_compile(struct call *c)
 {
@@ -181,15 +157,6 @@ static tide_code find_compile(struct call *c)
 static const struct report reports[] = {
 	{ "info", { { 0 } }, find_info, sizeof(tide_info_options), { .info = TIDE_INFO_OPTIONS_INIT } },
 	{ "phases", { F(tide_phases_options, device, TEXT), F(tide_phases_options, by, TEXT), F(tide_phases_options, tracker, FLAG), F(tide_phases_options, sum, FLAG) }, find_phases, sizeof(tide_phases_options), { .phases = TIDE_PHASES_OPTIONS_INIT } },
-	{ "allocator", { F(tide_allocator_options, device, TEXT), F(tide_allocator_options, at, TEXT), F(tide_allocator_options, buckets, SIZE),
-			 F(tide_allocator_options, no_advice, FLAG), { "map", OF_TEXT, 0, 0 } },
-	  find_allocator, sizeof(tide_allocator_options), { .allocator = TIDE_ALLOCATOR_OPTIONS_INIT } },
-	{ "oom", { F(tide_oom_options, device, TEXT), F(tide_oom_options, group_by, TEXT), F(tide_oom_options, top, SIZE),
-		   F(tide_oom_options, events, SIZE) },
-	  find_oom, sizeof(tide_oom_options), { .oom = TIDE_OOM_OPTIONS_INIT } },
-	{ "whatif", { F(tide_whatif_options, device, TEXT), F(tide_whatif_options, capacity, BYTES), F(tide_whatif_options, sweep, FLAG),
-		      { "set", TEXTS, offsetof(tide_whatif_options, set), offsetof(tide_whatif_options, n_set) } },
-	  find_whatif, sizeof(tide_whatif_options), { .whatif = TIDE_WHATIF_OPTIONS_INIT } },
 	{ "timeline", { { "min_duration_us", MICROSECONDS, offsetof(tide_timeline_report_options, min_duration_ns), 0 },
 			F(tide_timeline_report_options, no_python, FLAG), F(tide_timeline_report_options, no_runtime, FLAG),
 			F(tide_timeline_report_options, events, FLAG), F(tide_timeline_report_options, top, SIZE) },
@@ -214,10 +181,7 @@ static const struct report reports[] = {
 	{ "diff", { F(tide_diff_report_options, device, TEXT), F(tide_diff_report_options, no_lines, FLAG), F(tide_diff_report_options, top, SIZE),
 		    { "fail_if", TEXTS, offsetof(tide_diff_report_options, fail_if), offsetof(tide_diff_report_options, n_fail_if) } },
 	  find_diff, sizeof(tide_diff_report_options), { .diff = TIDE_DIFF_REPORT_OPTIONS_INIT }, true },
-	{ "heap", { F(tide_heap_options, sort, TEXT), F(tide_heap_options, top, SIZE) }, find_heap, sizeof(tide_heap_options),
-	  { .heap = TIDE_HEAP_OPTIONS_INIT } },
 	{ "device", { { 0 } }, find_device, 0, { .info = TIDE_INFO_OPTIONS_INIT } },
-	{ "advice", { { 0 } }, find_advice, 0, { .info = TIDE_INFO_OPTIONS_INIT } },
 	{ "compile", { F(tide_compile_options, top, SIZE) }, find_compile, sizeof(tide_compile_options), { .compile = TIDE_COMPILE_OPTIONS_INIT } },
 };
 /* clang-format on */

@@ -14,13 +14,13 @@
 	REPORT(memory)                 \
 	COMMAND(phases, MEMORY)        \
 	REPORT(peak)                   \
-	COMMAND(allocator, MEMORY)     \
-	COMMAND(heap, MEMORY)          \
+	REPORT(allocator)              \
+	REPORT(heap)                   \
 	COMMAND(objects, MEMORY)       \
 	COMMAND(device, MEMORY)        \
 	REPORT(leaks)                  \
-	COMMAND(oom, MEMORY)           \
-	COMMAND(whatif, MEMORY)        \
+	REPORT(oom)                    \
+	REPORT(whatif)                 \
 	COMMAND(predict, MEMORY)       \
 	COMMAND(hta, TIME)             \
 	COMMAND(kernels, TIME)         \
@@ -30,7 +30,7 @@
 	COMMAND(timeline, TIME)        \
 	COMMAND(flame, TIME)           \
 	COMMAND(compile, TIME)         \
-	COMMAND(advice, TIME)          \
+	REPORT(advice)                 \
 	COMMAND(diff, COMPARE)         \
 	COMMAND(run, RECORD)           \
 	COMMAND(profile, RECORD)       \

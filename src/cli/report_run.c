@@ -81,7 +81,13 @@ static int answer(const tide_args *a, const tide_report_type *type, const tide_m
 	tide_report *r = tide__report_new(type);
 	bool document = has(a, O_JSON) || has(a, O_CSV);
 	tide_report_ask ask = {
-		.models = &m, .n = 1, .opt = a->opt, .document = document, .style = &a->style
+		.models = &m,
+		.n = 1,
+		.files = (const char *const *)a->files,
+		.opt = a->opt,
+		.dashes = "--",
+		.document = document,
+		.style = &a->style,
 	};
 	tide_code rc = r ? TIDE_OK : tide__nomem(&err);
 	tide__report_show_all_rows(type, a->opt, document);

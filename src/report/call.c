@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Finds reports with the options of C, HTTP and Python. The command line has cli/job/report_run.c. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -21,7 +22,9 @@ static tide_code call(const tide_report_type *type, const tide_model *const *mod
 		      tide_value *v, tide_report **out, tide_error *err)
 {
 	tide_report *r = tide__report_new(type);
-	tide_report_ask ask = { .models = models, .n = n, .opt = v, .document = true };
+	tide_report_ask ask = {
+		.models = models, .n = n, .opt = v, .dashes = "", .document = true
+	};
 	tide_code rc;
 	tide__report_show_all_rows(type, v, true);
 	/* With several traces, those of the last: the largest, or the newest. */
@@ -77,6 +80,10 @@ static tide_code take_field(const tide_option *o, const unsigned char *at, tide_
 		int64_t num = number_at(at);
 		if (!num && (o->least > 0 || o->kind == TIDE_OPT_BYTES))
 			return TIDE_OK; /* 0 where it means nothing: the default */
+		if (o->most && (num < o->least || num > o->most))
+			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+					  "%s needs %" PRId64 " to %" PRId64, o->name, o->least,
+					  o->most);
 		v->num = num;
 		v->set = v->given = true;
 	} else if (text_at(at)) {
@@ -159,8 +166,10 @@ static tide_code take_pair(const tide_report_type *type, const tide_pair *pair, 
 		}
 		if (o->kind == TIDE_OPT_FLAG)
 			return take_flag(pair->name, pair->text, &v[i], err);
+		tide_option plain = *o;
+		plain.unit = false; /* a program's number is in bytes */
 		v[i].given = true;
-		return tide__option_parse(o, pair->name, pair->text, &v[i], err);
+		return tide__option_parse(&plain, pair->name, pair->text, &v[i], err);
 	}
 	return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s has no option '%.60s'", type->name,
 			  pair->name);

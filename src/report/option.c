@@ -64,7 +64,7 @@ static tide_code parse_bytes(const tide_option *o, const char *name, tide_value 
 		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 				  "%s needs a unit: %.40sGiB, or %.40sB for bytes", name, text,
 				  text);
-	if (!tide__parse_bytes(text, &v->num))
+	if (!tide__parse_bytes(text, &v->num) || v->num < o->least)
 		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 				  "%s needs a size such as 4096 or 2GiB, not '%s'", name, text);
 	return TIDE_OK;

@@ -40,10 +40,10 @@ typedef struct tide_option {
 	const char *help; /* one line */
 	const char *def;  /* default, parsed like a value and shown by help; NULL = unset */
 	bool many;	  /* may be given several times: every value is kept in opt.list */
-	int64_t least;	  /* of INT; default 0: no option takes negative numbers */
+	int64_t least;	  /* of INT, BYTES; default 0: no option takes negative numbers */
 	int64_t most;	  /* of INT; 0 = no limit */
-	bool unit;	  /* of BYTES: a number without a unit is an error: 80 does not mean 80
-			   * bytes */
+	bool unit;	  /* of BYTES, on the command line: a number without a unit is an error: 80
+			   * does not mean 80 bytes */
 	const char *also; /* alternative long name, NULL = none */
 	/* Reports only: */
 	uint16_t field; /* offset in the options struct of analyze.h; 0 = not in C */

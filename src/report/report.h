@@ -49,9 +49,11 @@ typedef enum tide_report_group {
 typedef struct tide_report_ask {
 	const tide_model *const *models; /* borrowed until the report is freed */
 	size_t n;
-	const tide_value *opt;	 /* as the description's options; devices and moments are found */
-	bool document;		 /* JSON, C, HTTP, Python: everything; else a text */
-	const tide_style *style; /* of the text; NULL for documents */
+	const tide_value *opt;	  /* as the description's options; devices and moments are found */
+	const char *const *files; /* names of the traces; NULL = their paths */
+	const char *dashes;	  /* before an option's name in messages: "--" or "" */
+	bool document;		  /* JSON, C, HTTP, Python: everything; else a text */
+	const tide_style *style;  /* of the text; NULL for documents */
 } tide_report_ask;
 
 typedef struct tide_report_type {
@@ -120,6 +122,12 @@ struct tide_report {
 	tide_node *root; /* owned; NULL = not built yet */
 	_Alignas(16) unsigned char result[];
 };
+
+/* The name of the i-th trace in messages and documents. */
+static inline const char *tide__ask_file(const tide_report_ask *ask, size_t i)
+{
+	return ask->files && ask->files[i] ? ask->files[i] : ask->models[i]->path;
+}
 
 /* Returns a report with a zeroed result; NULL if memory runs out. */
 tide_report *tide__report_new(const tide_report_type *type);

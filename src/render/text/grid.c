@@ -195,15 +195,15 @@ static bool is_name(const tide_grid *g, size_t k)
 	return g->cols[k].kind == TIDE_CELL_NAME || g->cols[k].kind == TIDE_CELL_KERNEL;
 }
 
-static bool is_text(const tide_grid *g, size_t k)
-{
-	return g->cols[k].kind == TIDE_CELL_TEXT || g->cols[k].kind == TIDE_CELL_BAR ||
-	       is_name(g, k);
-}
-
 static bool may_shorten(const tide_grid *g, size_t k)
 {
-	return g->cols[k].kind == TIDE_CELL_TEXT || is_name(g, k);
+	tide_kind type = g->cols[k].kind;
+	return type == TIDE_KIND_TEXT || type == TIDE_KIND_WORD || is_name(g, k);
+}
+
+static bool is_text(const tide_grid *g, size_t k)
+{
+	return may_shorten(g, k) || g->cols[k].kind == TIDE_KIND_BAR;
 }
 
 /* An axis of ops has no durations. */

@@ -165,7 +165,8 @@ static int cut_width(const tide_grid *g, size_t k, const struct widths *x)
 {
 	tide_kind type = g->cols[k].kind;
 	bool name = type == TIDE_CELL_NAME || type == TIDE_CELL_KERNEL;
-	bool cut = x->style->width ? name || type == TIDE_CELL_TEXT : name && !x->style->full_names;
+	bool text = name || type == TIDE_KIND_TEXT || type == TIDE_KIND_WORD;
+	bool cut = x->style->width ? text : name && !x->style->full_names;
 	return cut && x->w[k] != TIDE_GRID_GONE && x->w[k] < TIDE_CUT_NAME / 5 ? x->w[k] : 0;
 }
 

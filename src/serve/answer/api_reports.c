@@ -28,23 +28,6 @@ static tide_code phases(query *q)
 	return tide_phases_find(q->t, &o, &q->report, q->err);
 }
 
-static tide_code allocator(query *q)
-{
-	tide_allocator_options o = TIDE_ALLOCATOR_OPTIONS_INIT;
-	o.device = q->device;
-	o.at = q->at;
-	return tide_allocator_find(q->t, &o, &q->report, q->err);
-}
-
-static tide_code oom(query *q)
-{
-	tide_oom_options o = TIDE_OOM_OPTIONS_INIT;
-	o.device = q->device;
-	o.group_by = q->group_by;
-	o.top = q->top ? q->top : o.top;
-	return tide_oom_find(q->t, &o, &q->report, q->err);
-}
-
 static tide_code timeline(query *q)
 {
 	return tide_timeline_find(q->t, NULL, &q->report, q->err);
@@ -64,22 +47,9 @@ static tide_code kernels(query *q)
 	return tide_kernels_find(&q->t, 1, q->by, &o, &q->report, q->err);
 }
 
-static tide_code heap(query *q)
-{
-	tide_heap_options o = TIDE_HEAP_OPTIONS_INIT;
-	o.sort = q->sort;
-	o.top = q->top;
-	return tide_heap_find(q->t, &o, &q->report, q->err);
-}
-
 static tide_code device(query *q)
 {
 	return tide_device_find(q->t, &q->report, q->err);
-}
-
-static tide_code advice(query *q)
-{
-	return tide_advice_find(q->t, &q->report, q->err);
 }
 
 static const struct {
@@ -89,14 +59,14 @@ static const struct {
 	/* clang-format off */
 	{ "info", info },
 	{ "phases", phases },
-	{ "allocator", allocator },
-	{ "oom", oom },
-	{ "timeline", timeline },
+
+
+		{ "timeline", timeline },
 	{ "hta", hta },
 	{ "kernels", kernels },
-	{ "heap", heap },
-	{ "device", device },
-	{ "advice", advice },
+
+		{ "device", device },
+
 	/* clang-format on */
 };
 

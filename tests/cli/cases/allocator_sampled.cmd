@@ -1,3 +1,3 @@
 tidemark allocator sampled.tide --no-advice
-tidemark allocator sampled.tide --no-advice --json --buckets 3 --at 900ns | head -21
+tidemark allocator sampled.tide --no-advice --json --buckets 3 --at 900ns | head -23
 tidemark allocator sampled.tide --no-advice --json --buckets 3

@@ -15,4 +15,4 @@ tidemark modules a.json --json | grep bytes
 tidemark diff a.json a.json --json | grep -e peak -e alloc -A 4 | grep -c null
 tidemark phases a.json
 tidemark allocator a.json
-tidemark allocator a.json --json | head -13
+tidemark allocator a.json --json | head -15

@@ -314,17 +314,26 @@ static void json_segments(tide_json *j, const tide_allocator *x)
 	tide__json_array_end(j);
 }
 
-static const tide_grid_col point_cols[] = {
-	{ "time_ns", "", TIDE_CELL_AT },
-	{ "reserved_bytes", "", TIDE_CELL_BYTES },
-	{ "active_bytes", "", TIDE_CELL_BYTES },
-	{ "allocated_bytes", "", TIDE_CELL_BYTES },
-	{ "requested_bytes", "", TIDE_CELL_BYTES },
-	{ "cached_free_bytes", "", TIDE_CELL_BYTES },
-	{ "inactive_split_bytes", "", TIDE_CELL_BYTES },
-	{ "expandable_free_bytes", "", TIDE_CELL_BYTES },
-	{ "largest_free_block_bytes", "", TIDE_CELL_BYTES },
+const tide_member tide__allocator_point_members[] = {
+	{ "time_ns", "", TIDE_KIND_AT, .meaning = "end of the interval" },
+	{ "reserved_bytes", "", TIDE_KIND_BYTES, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "reserved bytes" },
+	{ "active_bytes", "", TIDE_KIND_BYTES, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "in use, with blocks that wait to be freed" },
+	{ "allocated_bytes", "", TIDE_KIND_BYTES, .may = TIDE_MAY_BE_NULL, .meaning = "allocated" },
+	{ "requested_bytes", "", TIDE_KIND_BYTES, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "the requested part of them" },
+	{ "cached_free_bytes", "", TIDE_KIND_BYTES, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "free in whole segments" },
+	{ "inactive_split_bytes", "", TIDE_KIND_BYTES, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "free beside blocks in use" },
+	{ "expandable_free_bytes", "", TIDE_KIND_BYTES, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "free in expandable segments" },
+	{ "largest_free_block_bytes", "", TIDE_KIND_BYTES, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "the largest free block" },
+	{ 0 },
 };
+enum { N_POINT = sizeof tide__allocator_point_members / sizeof(tide_member) - 1 };
 
 static void point_row(tide_grid *g, const tide_fragmentation_point *p, const tide_allocator *x)
 {
@@ -343,12 +352,12 @@ static void point_row(tide_grid *g, const tide_fragmentation_point *p, const tid
 
 static void json_over_time(tide_json *j, const tide_allocator *x)
 {
-	tide_grid *g = tide__grid_new(point_cols, sizeof point_cols / sizeof *point_cols);
+	tide_grid *g = tide__grid_new(tide__allocator_point_members, N_POINT);
 
 	for (size_t i = 0; i < x->over.n; i++)
 		point_row(g, &x->over.p[i], x);
 	tide__grid_write_member(g, j, "over_time");
-	g = tide__grid_new(point_cols, sizeof point_cols / sizeof *point_cols);
+	g = tide__grid_new(tide__allocator_point_members, N_POINT);
 	if (x->over.source)
 		point_row(g, &x->over.worst, x);
 	tide__grid_write_member(g, j, "most_unused");
@@ -372,7 +381,6 @@ void tide__allocator_json(const tide_allocator *x, tide_json *j)
 {
 	char name[64];
 
-	tide__json_object(j);
 	if (x->device)
 		tide__json_kstr(j, "device", tide__device_name(x->m, x->device, name, sizeof name));
 	else
@@ -383,5 +391,4 @@ void tide__allocator_json(const tide_allocator *x, tide_json *j)
 	json_advice(j, x);
 	tide__start_json(j, x->m);
 	tide__losses_json(j, x->m);
-	tide__json_object_end(j);
 }

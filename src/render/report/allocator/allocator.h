@@ -11,7 +11,9 @@
 size_t tide__allocator_chart_buckets(const tide_style *style);
 /* Prints the report with a map of the `map` largest segments (SIZE_MAX = all). */
 void tide__allocator_text(const tide_allocator *x, size_t map, const tide_out *to);
-/* Writes it as one JSON object. */
+/* Rows of the tables "over_time" and "most_unused". */
+extern const tide_member tide__allocator_point_members[];
+/* Writes its members. */
 void tide__allocator_json(const tide_allocator *x, tide_json *j);
 
 #endif

@@ -12,21 +12,32 @@ static const char *const causes[TIDE_OOM_CAUSES] = { [TIDE_OOM_UNKNOWN] = "unkno
 						     [TIDE_OOM_FULL] = "full",
 						     [TIDE_OOM_LIMITED] = "limited" };
 
-#define ROOM_COLUMNS(released, largest)                                                        \
-	{ "bytes", "Holds", TIDE_CELL_BYTES }, { "count", "Allocations", TIDE_CELL_COUNT, 5 }, \
-		{ "released_bytes", released, TIDE_CELL_BYTES, 4 },                            \
-		{ "largest_free_bytes", largest, TIDE_CELL_BYTES, 9 },                         \
-		{ "enough", "Enough", TIDE_CELL_TEXT },                                        \
+#define UNKNOWN .may = TIDE_MAY_BE_NULL
+#define ROOM_MEMBERS(released, largest)                                                        \
+	{ "bytes", "Holds", TIDE_KIND_BYTES, .meaning = "live bytes of the group" },           \
+		{ "count", "Allocations", TIDE_KIND_COUNT, 5, .meaning = "live allocations" }, \
+		{ "released_bytes", released,                                                  \
+		  TIDE_KIND_BYTES,  4,                                                         \
+		  UNKNOWN,	    .meaning = "freeing the group would release this" },       \
+		{ "largest_free_bytes",                                                        \
+		  largest,                                                                     \
+		  TIDE_KIND_BYTES,                                                             \
+		  9,                                                                           \
+		  UNKNOWN,                                                                     \
+		  .meaning = "and make this the largest free block" },                         \
+		{ "enough", "Enough", TIDE_KIND_WORD, .words = "yes,no,if contiguous,unknown", \
+		  .meaning = "whether the request would then succeed" },                       \
+		{ "key", "Made by", TIDE_KIND_NAME, .meaning = "the group" },                  \
 	{                                                                                      \
-		"key", "Made by", TIDE_CELL_NAME                                               \
+		0                                                                              \
 	}
-static const tide_grid_col room_cols[] = { ROOM_COLUMNS("Would release", "Largest block") },
-			   bank_cols[] = { ROOM_COLUMNS(NULL, NULL) }; /* banks have no segments */
+const tide_member tide__oom_holder_members[] = { ROOM_MEMBERS("Would release", "Largest block") };
+static const tide_member bank_cols[] = { ROOM_MEMBERS(NULL, NULL) }; /* banks have no segments */
+enum { N_ROOM = sizeof bank_cols / sizeof *bank_cols - 1 };
 
 static tide_grid *rooms(const tide_oom_events *x, const tide_oom *o)
 {
-	tide_grid *g = tide__grid_new(o->banks.n ? bank_cols : room_cols,
-				      sizeof room_cols / sizeof *room_cols);
+	tide_grid *g = tide__grid_new(o->banks.n ? bank_cols : tide__oom_holder_members, N_ROOM);
 	char text[600];
 
 	for (size_t i = 0; i < o->n_room; i++) {
@@ -46,17 +57,23 @@ static tide_grid *rooms(const tide_oom_events *x, const tide_oom *o)
 	return g;
 }
 
-static const tide_grid_col setting_cols[] = {
-	{ "settings", "Settings", TIDE_CELL_TEXT },
-	{ "older_allocations", NULL, TIDE_CELL_TEXT },
-	{ "served", "Served", TIDE_CELL_TEXT },
-	{ "reserved_peak_bytes", "Reserved peak", TIDE_CELL_BYTES },
-	{ "retries", "Retries", TIDE_CELL_COUNT, 9 },
+const tide_member tide__oom_setting_members[] = {
+	{ "settings", "Settings", TIDE_KIND_TEXT, .meaning = "allocator settings" },
+	{ "older_allocations", NULL, TIDE_KIND_WORD, .words = "kept,anew",
+	  .meaning = "allocations older than the recording: kept in place, or placed anew" },
+	{ "served", "Served", TIDE_KIND_WORD, .words = "yes,no,runs out earlier",
+	  .meaning = "whether the request succeeds when replayed" },
+	{ "reserved_peak_bytes", "Reserved peak", TIDE_KIND_BYTES,
+	  .meaning = "highest reserved bytes" },
+	{ "retries", "Retries", TIDE_KIND_COUNT, 9,
+	  .meaning = "requests that needed the cache to be emptied" },
+	{ 0 },
 };
+enum { N_SETTING = sizeof tide__oom_setting_members / sizeof(tide_member) - 1 };
 
 static tide_grid *tries(const tide_oom_trial_of *t)
 {
-	tide_grid *g = tide__grid_new(setting_cols, sizeof setting_cols / sizeof *setting_cols);
+	tide_grid *g = tide__grid_new(tide__oom_setting_members, N_SETTING);
 	char text[400];
 
 	for (size_t i = 0; i < t->on->sweep.n; i++) {
@@ -250,12 +267,10 @@ void tide__oom_text(const tide_oom_events *x, const tide_out *to)
 
 void tide__oom_json(const tide_oom_events *x, tide_json *j)
 {
-	tide__json_object(j);
 	tide__json_karray(j, "ooms");
 	for (size_t i = 0; i < x->n_v; i++)
 		json_one(x, i, j);
 	tide__json_array_end(j);
 	tide__json_kuint(j, "explained_count", x->n_full);
 	tide__losses_json(j, x->m);
-	tide__json_object_end(j);
 }

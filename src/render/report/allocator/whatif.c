@@ -7,30 +7,46 @@
 #include <math.h>
 #include <string.h>
 
-static const tide_grid_col cols[] = {
-	{ "settings", "Settings", TIDE_CELL_TEXT },
-	{ "older_allocations", NULL, TIDE_CELL_TEXT },
-	{ "recorded_settings", NULL, TIDE_CELL_TEXT },
-	{ "reserved_peak_bytes", "Reserved peak", TIDE_CELL_BYTES },
-	{ "reserved_peak_delta_bytes", "Change", TIDE_CELL_DELTA },
-	{ "allocated_peak_bytes", "Allocated peak", TIDE_CELL_BYTES, 6 },
-	{ "active_at_reserved_peak_bytes", NULL, TIDE_CELL_BYTES },
-	{ "unused_at_peak_pct", "Unused", TIDE_CELL_PCT, 7 },
-	{ "segments_peak", "Segments", TIDE_CELL_COUNT, 9 },
-	{ "segments_taken", NULL, TIDE_CELL_COUNT },
-	{ "segments_given_back", NULL, TIDE_CELL_COUNT },
-	{ "alloc_retries", "Retries", TIDE_CELL_COUNT, 8 },
-	{ "inactive_split_bytes_at_end", NULL, TIDE_CELL_BYTES },
-	{ "largest_free_bytes_at_end", NULL, TIDE_CELL_BYTES },
-	{ "gc_bytes", NULL, TIDE_CELL_BYTES },
-	{ "recorded_ooms", NULL, TIDE_CELL_COUNT },
-	{ "recorded_ooms_served", "OOMs served", TIDE_CELL_COUNT, 5 },
-	{ "runs_out", "Runs out", TIDE_CELL_TEXT },
-	{ "runs_out_time_ns", NULL, TIDE_CELL_NS },
-	{ "runs_out_event", NULL, TIDE_CELL_COUNT },
-	{ "runs_out_bytes", NULL, TIDE_CELL_BYTES },
-	{ "runs_out_device_free_bytes", NULL, TIDE_CELL_BYTES },
+const tide_member tide__whatif_result_members[] = {
+	{ "settings", "Settings", TIDE_KIND_TEXT, .meaning = "allocator settings" },
+	{ "older_allocations", NULL, TIDE_KIND_WORD, .words = "kept,anew",
+	  .meaning = "allocations older than the recording: kept in place, or placed anew" },
+	{ "recorded_settings", NULL, TIDE_KIND_WORD, .words = "yes,no",
+	  .meaning = "whether they are those of the recording" },
+	{ "reserved_peak_bytes", "Reserved peak", TIDE_KIND_BYTES,
+	  .meaning = "highest reserved bytes" },
+	{ "reserved_peak_delta_bytes", "Change", TIDE_KIND_DELTA, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "difference from the recording" },
+	{ "allocated_peak_bytes", "Allocated peak", TIDE_KIND_BYTES, 6,
+	  .meaning = "highest allocated bytes" },
+	{ "active_at_reserved_peak_bytes", NULL, TIDE_KIND_BYTES,
+	  .meaning = "bytes in use at the reserved peak" },
+	{ "unused_at_peak_pct", "Unused", TIDE_KIND_PCT, 7, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "part of the reserved peak that was not in use" },
+	{ "segments_peak", "Segments", TIDE_KIND_COUNT, 9, .meaning = "most segments at a time" },
+	{ "segments_taken", NULL, TIDE_KIND_COUNT, .meaning = "segments taken from the device" },
+	{ "segments_given_back", NULL, TIDE_KIND_COUNT, .meaning = "segments given back" },
+	{ "alloc_retries", "Retries", TIDE_KIND_COUNT, 8,
+	  .meaning = "requests that needed the cache to be emptied" },
+	{ "inactive_split_bytes_at_end", NULL, TIDE_KIND_BYTES,
+	  .meaning = "free bytes beside blocks in use at the end" },
+	{ "largest_free_bytes_at_end", NULL, TIDE_KIND_BYTES,
+	  .meaning = "largest free block at the end" },
+	{ "gc_bytes", NULL, TIDE_KIND_BYTES, .meaning = "released by garbage collection" },
+	{ "recorded_ooms", NULL, TIDE_KIND_COUNT, .meaning = "failed requests of the recording" },
+	{ "recorded_ooms_served", "OOMs served", TIDE_KIND_COUNT, 5, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "of these, requests that succeed now" },
+	{ "runs_out", "Runs out", TIDE_KIND_TEXT, .meaning = "whether and when memory runs out" },
+	{ "runs_out_time_ns", NULL, TIDE_KIND_NS, .may = TIDE_MAY_BE_NULL, .meaning = "when" },
+	{ "runs_out_event", NULL, TIDE_KIND_COUNT, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "at this memory event" },
+	{ "runs_out_bytes", NULL, TIDE_KIND_BYTES, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "at this request" },
+	{ "runs_out_device_free_bytes", NULL, TIDE_KIND_BYTES, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "free on the device then" },
+	{ 0 },
 };
+enum { N_COLS = sizeof tide__whatif_result_members / sizeof(tide_member) - 1 };
 
 static void out_cells(tide_grid *g, const tide_whatif *x, const tide_sim_result *r)
 {
@@ -94,7 +110,7 @@ static void result_row(tide_grid *g, const tide_whatif *x, const tide_sim_result
 
 static tide_grid *results(const tide_whatif *x)
 {
-	tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols);
+	tide_grid *g = tide__grid_new(tide__whatif_result_members, N_COLS);
 
 	for (size_t i = 0; i < x->sweep.n; i++)
 		result_row(g, x, &x->sweep.v[i]);
@@ -380,7 +396,6 @@ static void json_out(tide_json *j, const tide_whatif *x)
 
 static void json_nothing(const tide_whatif *x, tide_json *j)
 {
-	tide__json_object(j);
 	tide__json_knull(j, "device");
 	tide__json_knull(j, "capacity_bytes");
 	tide__json_kuint(j, "requests", 0);
@@ -389,7 +404,6 @@ static void json_nothing(const tide_whatif *x, tide_json *j)
 	tide__json_karray(j, "runs_out");
 	tide__json_array_end(j);
 	tide__losses_json(j, x->m);
-	tide__json_object_end(j);
 }
 
 void tide__whatif_json(const tide_whatif *x, tide_json *j)
@@ -400,7 +414,6 @@ void tide__whatif_json(const tide_whatif *x, tide_json *j)
 		json_nothing(x, j);
 		return;
 	}
-	tide__json_object(j);
 	tide__json_kstr(j, "device", tide__device_name(x->m, x->device, name, sizeof name));
 	if (x->capacity)
 		tide__json_kuint(j, "capacity_bytes", x->capacity);
@@ -411,5 +424,4 @@ void tide__whatif_json(const tide_whatif *x, tide_json *j)
 	tide__grid_write_member(results(x), j, "results");
 	json_out(j, x);
 	tide__losses_json(j, x->m);
-	tide__json_object_end(j);
 }

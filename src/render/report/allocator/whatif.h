@@ -8,6 +8,9 @@
 #include "render/text/out.h"
 
 void tide__whatif_text(const tide_whatif *x, const tide_out *to);
+/* Rows of the table "results". */
+extern const tide_member tide__whatif_result_members[];
+/* Writes its members. */
 void tide__whatif_json(const tide_whatif *x, tide_json *j);
 
 #endif

@@ -10,16 +10,18 @@
 #include "base/mem.h"
 #include "render/text/labels.h"
 
-static const tide_grid_col cols[] = {
-	{ "peak_bytes", "Peak", TIDE_CELL_BYTES },
-	{ "left_bytes", "Not freed", TIDE_CELL_BYTES },
-	{ "left_count", "Blocks", TIDE_CELL_COUNT },
-	{ "allocated_bytes", "Allocated", TIDE_CELL_BYTES },
-	{ "count", "Calls", TIDE_CELL_COUNT },
-	{ "temporary", "Temporary", TIDE_CELL_COUNT, 3 },
-	{ "stack", "Stack", TIDE_CELL_TEXT },
+const tide_member tide__heap_stack_members[] = {
+	{ "peak_bytes", "Peak", TIDE_KIND_BYTES, .meaning = "live bytes at the high-water mark" },
+	{ "left_bytes", "Not freed", TIDE_KIND_BYTES, .meaning = "bytes not freed at the end" },
+	{ "left_count", "Blocks", TIDE_KIND_COUNT, .meaning = "blocks not freed" },
+	{ "allocated_bytes", "Allocated", TIDE_KIND_BYTES, .meaning = "sum of all allocations" },
+	{ "count", "Calls", TIDE_KIND_COUNT, .meaning = "allocations" },
+	{ "temporary", "Temporary", TIDE_KIND_COUNT, 3, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "allocations whose block the next heap event frees; null: sampled" },
+	{ "stack", "Stack", TIDE_KIND_TEXT, .meaning = "the innermost frames" },
+	{ 0 },
 };
-enum { N_COLS = sizeof cols / sizeof *cols };
+enum { N_COLS = sizeof tide__heap_stack_members / sizeof(tide_member) - 1 };
 
 /* ---- rows ---- */
 
@@ -109,7 +111,7 @@ static void put_row(tide_grid *g, const tide_model *m, const tide_heap *h, const
 static tide_grid *rows(const tide_model *m, const tide_heap *h, const tide_heap_view *v)
 {
 	struct item *order = tide__alloc(h->n + 1, sizeof *order);
-	tide_grid *g = order ? tide__grid_new(cols, N_COLS) : NULL;
+	tide_grid *g = order ? tide__grid_new(tide__heap_stack_members, N_COLS) : NULL;
 	for (size_t i = 0; g && i < h->n; i++)
 		order[i] = (struct item){ key_of(&h->rows[i], v->sort), i };
 	if (g && h->n)
@@ -228,7 +230,6 @@ tide_code tide__heap_json(const tide_model *m, const tide_heap *h, const tide_he
 		tide__grid_free(g);
 		return TIDE_ENOMEM;
 	}
-	tide__json_object(j);
 	tide__json_kbool(j, "recorded", h->pool != 0);
 	real_or_null(j, "sample_mean_bytes", h->mean, h->mean > 0);
 	tide__json_kuint(j, "samples", h->samples);
@@ -245,7 +246,6 @@ tide_code tide__heap_json(const tide_model *m, const tide_heap *h, const tide_he
 	real_or_null(j, "left_count_error", h->left_count_error, true);
 	tide__grid_write_member(g, j, "stacks");
 	tide__losses_json(j, m);
-	tide__json_object_end(j);
 	return TIDE_OK;
 }
 

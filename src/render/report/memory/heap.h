@@ -20,7 +20,9 @@ typedef struct tide_heap_view {
 	size_t top; /* rows, 0 = all */
 } tide_heap_view;
 
-/* Both return TIDE_OK or TIDE_ENOMEM; nothing is written then. */
+/* Rows of the table "stacks". */
+extern const tide_member tide__heap_stack_members[];
+/* As text; as members of an open object. Both return TIDE_OK or TIDE_ENOMEM; nothing is written then. */
 tide_code tide__heap_text(const tide_model *m, const tide_heap *h, const tide_heap_view *v,
 			  const tide_out *to);
 tide_code tide__heap_json(const tide_model *m, const tide_heap *h, const tide_heap_view *v,
