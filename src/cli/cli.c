@@ -21,6 +21,7 @@
 #include "cli/options.h"
 #include "cli/output/outfile.h"
 #include "cli/output/page.h"
+#include "cli/report_tables.h"
 #include "cli/job/distribute.h"
 #include "cli/output/wrap.h"
 #include "render/text/format.h"
@@ -130,7 +131,7 @@ static const char *output_path(const tide_args *a)
 {
 	for (size_t k = 0; k < a->cmd->n_options && !a->cmd->own_output; k++)
 		if (!strcmp(a->cmd->options[k].name, "output") && a->opt[k].set &&
-		    strcmp(a->opt[k].text, "-"))
+		    strcmp(a->opt[k].text, "-") && !tide__report_folder(a))
 			return a->opt[k].text;
 	return NULL;
 }

@@ -34,7 +34,8 @@
 /* Options shared by nearly every command. PAGE: like OUTPUT, and .html makes a page. */
 /* clang-format off */
 #define TIDE_OPTION_JSON   { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" }
-#define TIDE_OPTION_CSV    { "csv", 0, TIDE_OPT_FLAG, NULL, "print the main table as CSV" }
+#define TIDE_OPTION_CSV    { "csv", 0, TIDE_OPT_FLAG, NULL, \
+			     "print the main table as CSV; with -o DIR/, write all tables" }
 #define TIDE_OPTION_OUTPUT { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" }
 #define TIDE_OPTION_PAGE   { "output", 'o', TIDE_OPT_FILE, "FILE", \
 			     "write to FILE; a name that ends in .html: as a page" }

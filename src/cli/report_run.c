@@ -8,8 +8,8 @@
 #include "cli/cli.h"
 #include "cli/job/each_rank.h"
 #include "cli/report_run.h"
+#include "cli/report_tables.h"
 #include "report/check.h"
-#include "report/csv.h"
 
 /* Options that follow those of the report. */
 enum { O_JSON, O_CSV, O_OUTPUT, N_OUTPUT_OPTIONS };
@@ -40,24 +40,13 @@ static bool as_described(const tide_args *a, const tide_report_type *type, void 
 	return false;
 }
 
-static int show_csv(const tide_args *a, const tide_report_type *type, void *result)
-{
-	tide_error err = { .offset = TIDE_NO_OFFSET };
-	tide_code rc = tide__csv_write(type, result, 0, a->out);
-	if (rc == TIDE_ENOMEM) {
-		err.code = rc;
-		return tide__cli_fail(a->files[0], &err);
-	}
-	return tide__cli_finish(a);
-}
-
 static int show(const tide_args *a, const tide_report_type *type, void *result)
 {
 	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
 	uint64_t cut = 0;
 	tide_out to = { .out = a->out, .style = a->style, .cut = &cut };
 	if (has(a, O_CSV))
-		return show_csv(a, type, result);
+		return tide__report_put_tables(a, type, result);
 	if (has(a, O_JSON)) {
 		tide_json j;
 		if (!as_described(a, type, result))

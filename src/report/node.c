@@ -37,25 +37,13 @@ static tide_node *place(tide_node_builder *b)
 	return &in->v[in->n++];
 }
 
-/* Valid UTF-8: a bad byte 0xNN becomes the character U+00NN, as in JSON. */
+/* Returns a copy in valid UTF-8. */
 static char *clean(const char *s, size_t n, size_t *out)
 {
 	char *text = tide__alloc(2 * n + 1, 1);
-	size_t k = 0;
-	for (size_t i = 0; text && i < n;) {
-		size_t len = tide__utf8_len(s + i, n - i);
-		if (len) {
-			memcpy(text + k, s + i, len);
-			k += len;
-			i += len;
-		} else {
-			text[k++] = (char)(0xc0 | (unsigned char)s[i] >> 6);
-			text[k++] = (char)(0x80 | ((unsigned char)s[i++] & 0x3f));
-		}
-	}
+	*out = text ? tide__utf8_clean(s, n, text) : 0;
 	if (text)
-		text[k] = 0;
-	*out = k;
+		text[*out] = 0;
 	return text;
 }
 

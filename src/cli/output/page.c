@@ -59,7 +59,7 @@ const char *tide__cli_bad_ending(const tide_args *a)
 	if (a->cmd->only)
 		return listed(a->cmd->only, end) ? NULL : end;
 	return listed(".txt,.text,.log,.out,.md,.json,.jsonl,.html", end) ||
-			       (a->cmd->report && listed(".csv", end)) ||
+			       (a->cmd->report && listed(".csv,.arrow", end)) ||
 			       listed(a->cmd->endings, end)
 		       ? NULL
 		       : end;
@@ -76,9 +76,13 @@ void tide__cli_imply_json(const tide_args *a)
 {
 	const tide_value *out = value_of(a, "output");
 	const char *end = out ? strrchr(out->text, '.') : NULL;
-	bool form = end && (!strcasecmp(end, ".json") || !strcasecmp(end, ".csv"));
+	const char *form = !end				? NULL
+			   : !strcasecmp(end, ".json")	? "json"
+			   : !strcasecmp(end, ".csv")	? "csv"
+			   : !strcasecmp(end, ".arrow") ? "csv" /* the same tables */
+							: NULL;
 	for (size_t i = 0; form && i < a->cmd->n_options; i++)
-		if (!strcasecmp(a->cmd->options[i].name, end + 1) &&
+		if (!strcmp(a->cmd->options[i].name, form) &&
 		    a->cmd->options[i].kind == TIDE_OPT_FLAG)
 			a->opt[i].set = true;
 }

@@ -7,7 +7,7 @@ for columns in 60 80 120; do
 	for c in info peak ops modules hta kernels flame timeline critical-path; do tidemark $c trace.json.gz; done >> out
 	tidemark hta --hta-compat trace.json.gz >> out
 	tidemark diff oom.pickle.gz train.tide >> out
-	for c in $(tidemark help | sed -n 's/^  \([a-z-]*\) .*/\1/p') ; do tidemark help $c; done >> out
+	for c in $(COLUMNS=120 tidemark help | sed -n 's/^  \([a-z-]*\) .*/\1/p') ; do tidemark help $c; done >> out
 	python3 -c 'import sys
 wide = [x for x in open("out", encoding="utf-8").read().splitlines() if len(x) > int(sys.argv[1])]
 print(f"{sys.argv[1]} columns: {len(wide)} lines are wider", *wide[:3], sep="\n")' $columns
