@@ -50,7 +50,6 @@ struct field {
 
 /* A union of all options structs: each report uses one. */
 union options {
-	tide_info_options info;
 	tide_phases_options phases;
 	tide_timeline_report_options timeline;
 	tide_flame_report_options flame;
@@ -96,10 +95,6 @@ struct report {
 #member, kind_, offsetof(st, member), 0 \
 	}
 
-static tide_code find_info(struct call *c)
-{
-	return tide_info_find(c->traces[0], &c->o.info, &c->report, &c->err);
-}
 static tide_code find_phases(struct call *c)
 {
 	return tide_phases_find(c->traces[0], &c->o.phases, &c->report, &c->err);
@@ -155,7 +150,6 @@ static tide_code find_compile(struct call *c)
 
 /* clang-format off */
 static const struct report reports[] = {
-	{ "info", { { 0 } }, find_info, sizeof(tide_info_options), { .info = TIDE_INFO_OPTIONS_INIT } },
 	{ "phases", { F(tide_phases_options, device, TEXT), F(tide_phases_options, by, TEXT), F(tide_phases_options, tracker, FLAG), F(tide_phases_options, sum, FLAG) }, find_phases, sizeof(tide_phases_options), { .phases = TIDE_PHASES_OPTIONS_INIT } },
 	{ "timeline", { { "min_duration_us", MICROSECONDS, offsetof(tide_timeline_report_options, min_duration_ns), 0 },
 			F(tide_timeline_report_options, no_python, FLAG), F(tide_timeline_report_options, no_runtime, FLAG),
@@ -496,8 +490,11 @@ static tide_code find_report(struct call *c)
 {
 	if (!c->described)
 		return c->type->find(c);
-	return tide__report_find_pairs(c->described, (const tide_model *const *)c->traces, c->n,
-				       c->pairs, c->n_pairs, &c->report, &c->err);
+	const tide_report_traces in = { .models = (const tide_model *const *)c->traces,
+					.n = c->n,
+					.sizes = c->sizes };
+	return tide__report_find_pairs(c->described, &in, c->pairs, c->n_pairs, &c->report,
+				       &c->err);
 }
 
 /* Finds a report without the GIL. Before 3.14, when a daemon thread takes the GIL back after the program

@@ -8,7 +8,9 @@
 	tide_code tide_##name##_find(const tide_trace *t, const options *o, tide_report **out, \
 				     tide_error *err)                                          \
 	{                                                                                      \
-		return tide__report_find_c(&tide__report_##name, &t, 1, o, out, err);          \
+		const tide_model *m = tide__model_of(t);                                       \
+		const tide_report_traces in = { .models = &m, .n = 1 };                        \
+		return tide__report_find_c(&tide__report_##name, &in, o, out, err);            \
 	}
 
 FIND_IN_TRACE(memory, tide_memory_options)
@@ -24,5 +26,19 @@ FIND_IN_TRACE(modules, tide_modules_options)
 /* Without options. */
 tide_code tide_advice_find(const tide_trace *t, tide_report **out, tide_error *err)
 {
-	return tide__report_find_c(&tide__report_advice, &t, 1, NULL, out, err);
+	const tide_model *m = tide__model_of(t);
+	const tide_report_traces in = { .models = &m, .n = 1 };
+	return tide__report_find_c(&tide__report_advice, &in, NULL, out, err);
+}
+
+/* ---- with names of the traces ---- */
+
+tide_code tide_info_find(const tide_trace *t, const tide_info_options *given, tide_report **out,
+			 tide_error *err)
+{
+	tide_info_options o = TIDE_INFO_OPTIONS_INIT;
+	const tide_model *m = tide__model_of(t);
+	tide__options_take(&o, sizeof o, given);
+	const tide_report_traces in = { .models = &m, .n = 1, .files = &o.file };
+	return tide__report_find_c(&tide__report_info, &in, NULL, out, err);
 }

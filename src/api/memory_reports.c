@@ -13,47 +13,6 @@
 #include "render/report/memory/peak.h"
 #include "render/report/memory/phases.h"
 
-/* ---- info ---- */
-
-struct info {
-	const tide_model *m;
-	const char *file;
-};
-
-static tide_code info_text(void *result, const tide_out *to)
-{
-	struct info *x = result;
-	tide__info_text(x->m, x->file, to);
-	return TIDE_OK;
-}
-
-static tide_code info_json(void *result, tide_json *j)
-{
-	struct info *x = result;
-	tide__info_json(x->m, x->file, j);
-	return TIDE_OK;
-}
-
-static void info_free(void *result)
-{
-	(void)result; /* owns nothing */
-}
-
-tide_code tide_info_find(const tide_trace *t, const tide_info_options *given, tide_report **out,
-			 tide_error *err)
-{
-	static const tide_report_type type = { "info", sizeof(struct info), info_text, info_json,
-					       info_free };
-	tide_info_options o = TIDE_INFO_OPTIONS_INIT;
-	tide_report *r = tide__report_new(&type);
-	tide__options_take(&o, sizeof o, given);
-	if (r) {
-		const tide_model *m = tide__model_of(t);
-		*(struct info *)r->result = (struct info){ m, o.file ? o.file : m->path };
-	}
-	return tide__report_finish(r, TIDE_OK, out, err);
-}
-
 /* ---- phases ---- */
 
 struct phases {

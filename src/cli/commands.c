@@ -37,7 +37,7 @@
 	COMMAND(tt, RECORD)            \
 	COMMAND(ctl, RECORD)           \
 	COMMAND(config, RECORD)        \
-	COMMAND(info, FILES)           \
+	REPORT(info)                   \
 	COMMAND(dump, FILES)           \
 	COMMAND(report, FILES)         \
 	COMMAND(serve, FILES)          \

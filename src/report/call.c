@@ -18,17 +18,22 @@ void tide__report_show_all_rows(const tide_report_type *type, tide_value *v, boo
 			v[i].num = 0;
 }
 
-static tide_code call(const tide_report_type *type, const tide_model *const *models, size_t n,
-		      tide_value *v, tide_report **out, tide_error *err)
+static tide_code call(const tide_report_type *type, const tide_report_traces *in, tide_value *v,
+		      tide_report **out, tide_error *err)
 {
 	tide_report *r = tide__report_new(type);
-	tide_report_ask ask = {
-		.models = models, .n = n, .opt = v, .dashes = "", .document = true
-	};
+	tide_report_ask ask = { .models = in->models,
+				.n = in->n,
+				.files = in->files,
+				.sizes = in->sizes,
+				.opt = v,
+				.dashes = "",
+				.document = true };
 	tide_code rc;
 	tide__report_show_all_rows(type, v, true);
 	/* With several traces, those of the last: the largest, or the newest. */
-	rc = tide__options_resolve(type->options, type->n_options, "", models[n - 1], v, err);
+	rc = tide__options_resolve(type->options, type->n_options, "", in->models[in->n - 1], v,
+				   err);
 	if (rc == TIDE_OK && r)
 		rc = type->find(&ask, r->result, err);
 	return tide__report_finish(r, rc, out, err);
@@ -104,8 +109,8 @@ static size_t field_size(const tide_option *o)
 					: sizeof(uint64_t);
 }
 
-tide_code tide__report_find_c(const tide_report_type *type, const tide_trace *const *traces,
-			      size_t n, const void *options, tide_report **out, tide_error *err)
+tide_code tide__report_find_c(const tide_report_type *type, const tide_report_traces *in,
+			      const void *options, tide_report **out, tide_error *err)
 {
 	tide_value *v = tide__calloc(type->n_options + 1, sizeof *v);
 	const unsigned char *own = options;
@@ -124,7 +129,7 @@ tide_code tide__report_find_c(const tide_report_type *type, const tide_trace *co
 			rc = take_field(o, own + o->field, &v[i], err);
 	}
 	if (rc == TIDE_OK)
-		rc = call(type, (const tide_model *const *)traces, n, v, out, err);
+		rc = call(type, in, v, out, err);
 	if (v)
 		tide__options_end(v, type->n_options);
 	tide__free(v);
@@ -175,9 +180,9 @@ static tide_code take_pair(const tide_report_type *type, const tide_pair *pair, 
 			  pair->name);
 }
 
-tide_code tide__report_find_pairs(const tide_report_type *type, const tide_model *const *models,
-				  size_t n, const tide_pair *pairs, size_t n_pairs,
-				  tide_report **out, tide_error *err)
+tide_code tide__report_find_pairs(const tide_report_type *type, const tide_report_traces *in,
+				  const tide_pair *pairs, size_t n_pairs, tide_report **out,
+				  tide_error *err)
 {
 	tide_value *v = tide__calloc(type->n_options + 1, sizeof *v);
 	tide_code rc = v ? TIDE_OK : tide__nomem(err);
@@ -187,7 +192,7 @@ tide_code tide__report_find_pairs(const tide_report_type *type, const tide_model
 	for (size_t i = 0; i < n_pairs && rc == TIDE_OK; i++)
 		rc = take_pair(type, &pairs[i], v, err);
 	if (rc == TIDE_OK)
-		rc = call(type, models, n, v, out, err);
+		rc = call(type, in, v, out, err);
 	if (v)
 		tide__options_end(v, type->n_options);
 	tide__free(v);

@@ -45,15 +45,24 @@ typedef enum tide_report_group {
 	TIDE_GROUPS
 } tide_report_group;
 
+/* The traces of a call. Models and names are borrowed until the report is freed. */
+typedef struct tide_report_traces {
+	const tide_model *const *models;
+	size_t n;
+	const char *const *files; /* their names; NULL = their paths */
+	const uint64_t *sizes;	  /* TIDE_INPUT_SIZES: the size of the work of each */
+} tide_report_traces;
+
 /* One call: traces and options. */
 typedef struct tide_report_ask {
-	const tide_model *const *models; /* borrowed until the report is freed */
+	const tide_model *const *models; /* as above */
 	size_t n;
-	const tide_value *opt;	  /* as the description's options; devices and moments are found */
-	const char *const *files; /* names of the traces; NULL = their paths */
-	const char *dashes;	  /* before an option's name in messages: "--" or "" */
-	bool document;		  /* JSON, C, HTTP, Python: everything; else a text */
-	const tide_style *style;  /* of the text; NULL for documents */
+	const char *const *files;
+	const uint64_t *sizes;
+	const tide_value *opt;	 /* as the description's options; devices and moments are found */
+	const char *dashes;	 /* before an option's name in messages: "--" or "" */
+	bool document;		 /* JSON, C, HTTP, Python: everything; else a text */
+	const tide_style *style; /* of the text; NULL for documents */
 } tide_report_ask;
 
 typedef struct tide_report_type {
@@ -151,15 +160,15 @@ void tide__report_show_all_rows(const tide_report_type *type, tide_value *v, boo
 /* ---- doors: find a report with options as each door has them ---- */
 
 /* C: an options struct of analyze.h; NULL = defaults. */
-tide_code tide__report_find_c(const tide_report_type *type, const tide_trace *const *traces,
-			      size_t n, const void *options, tide_report **out, tide_error *err);
+tide_code tide__report_find_c(const tide_report_type *type, const tide_report_traces *in,
+			      const void *options, tide_report **out, tide_error *err);
 
 /* HTTP, Python: names and texts. */
 typedef struct tide_pair {
 	const char *name, *text; /* borrowed; name with '_' or '-' */
 } tide_pair;
-tide_code tide__report_find_pairs(const tide_report_type *type, const tide_model *const *models,
-				  size_t n, const tide_pair *pairs, size_t n_pairs,
-				  tide_report **out, tide_error *err);
+tide_code tide__report_find_pairs(const tide_report_type *type, const tide_report_traces *in,
+				  const tide_pair *pairs, size_t n_pairs, tide_report **out,
+				  tide_error *err);
 
 #endif

@@ -9,6 +9,7 @@
 #include "analyze/memory/leaks.h"
 #include "analyze/memory/usage.h"
 #include "base/error.h"
+#include "cli/job/info_group.h"
 #include "cli/job/ranks.h"
 #include "cli/select.h"
 #include "import/import.h"
@@ -350,6 +351,8 @@ int tide__cli_run_each_rank(const tide_args *a, const tide_value *device, bool j
 	const char *alone = for_one(a);
 	if (alone)
 		return tide__cli_fail_usage(a, "--%s works with one trace only", alone);
+	if (!strcmp(a->cmd->name, "info"))
+		return tide__cli_run_info_group(a, json);
 	if (tide__ranks_expand_all(a->files, a->n_files, &f, &err) != TIDE_OK)
 		return tide__cli_fail(NULL, &err);
 	tide__ranks_sort(&f);

@@ -23,14 +23,20 @@ static size_t tables_of(const tide_model *m, struct table *t)
 	return n;
 }
 
+#define UNKNOWN .may = TIDE_MAY_BE_NULL
+const tide_member tide__info_processes_members[] = {
+	{ "pid", "Pid", TIDE_KIND_PLAIN, UNKNOWN, .meaning = "process id" },
+	{ "parent_pid", NULL, TIDE_KIND_PLAIN, UNKNOWN, .meaning = "its parent" },
+	{ "rank", "Rank", TIDE_KIND_PLAIN, UNKNOWN, .meaning = "rank" },
+	{ "world", "World", TIDE_KIND_PLAIN, UNKNOWN, .meaning = "number of ranks" },
+	{ "host", "Host", TIDE_KIND_TEXT, UNKNOWN, .meaning = "host name" },
+	{ "command", "Command", TIDE_KIND_TEXT, UNKNOWN, .meaning = "command line" },
+	{ 0 },
+};
+
 static tide_grid *processes(const tide_model *m)
 {
-	static const tide_grid_col cols[] = {
-		{ "pid", "Pid", TIDE_CELL_PLAIN },   { "parent_pid", NULL, TIDE_CELL_PLAIN },
-		{ "rank", "Rank", TIDE_CELL_PLAIN }, { "world", "World", TIDE_CELL_PLAIN },
-		{ "host", "Host", TIDE_CELL_TEXT },  { "command", "Command", TIDE_CELL_TEXT },
-	};
-	tide_grid *g = tide__grid_new(cols, 6);
+	tide_grid *g = tide__grid_new(tide__info_processes_members, 6);
 	for (size_t i = 1; i < m->processes.n; i++) {
 		const int64_t v[] = { m->processes.pid[i], m->processes.parent_pid[i],
 				      m->processes.rank[i], m->processes.world[i] };
@@ -42,14 +48,16 @@ static tide_grid *processes(const tide_model *m)
 	return g;
 }
 
+const tide_member tide__info_devices_members[] = {
+	{ "device", "Device", TIDE_KIND_TEXT, .meaning = "device" },
+	{ "name", "Name", TIDE_KIND_TEXT, UNKNOWN, .meaning = "its model" },
+	{ "capacity_bytes", "Memory", TIDE_KIND_BYTES, UNKNOWN, .meaning = "its memory" },
+	{ 0 },
+};
+
 static tide_grid *devices(const tide_model *m)
 {
-	static const tide_grid_col cols[] = {
-		{ "device", "Device", TIDE_CELL_TEXT },
-		{ "name", "Name", TIDE_CELL_TEXT },
-		{ "capacity_bytes", "Memory", TIDE_CELL_BYTES },
-	};
-	tide_grid *g = tide__grid_new(cols, 3);
+	tide_grid *g = tide__grid_new(tide__info_devices_members, 3);
 	for (uint32_t i = 1; i < m->devices.n; i++) {
 		char name[64];
 		tide__grid_text(g, tide__device_name(m, i, name, sizeof name));
@@ -59,16 +67,18 @@ static tide_grid *devices(const tide_model *m)
 	return g;
 }
 
+const tide_member tide__info_pools_members[] = {
+	{ "device", "Device", TIDE_KIND_TEXT, .meaning = "device" },
+	{ "pool", "Pool", TIDE_KIND_TEXT, UNKNOWN, .meaning = "name" },
+	{ "kind", "Kind", TIDE_KIND_TEXT, .meaning = "what the pool is" },
+	{ "capacity_bytes", "Capacity", TIDE_KIND_BYTES, UNKNOWN, .meaning = "its size" },
+	{ "banks", "Banks", TIDE_KIND_COUNT, UNKNOWN, .meaning = "its banks" },
+	{ 0 },
+};
+
 static tide_grid *pools(const tide_model *m)
 {
-	static const tide_grid_col cols[] = {
-		{ "device", "Device", TIDE_CELL_TEXT },
-		{ "pool", "Pool", TIDE_CELL_TEXT },
-		{ "kind", "Kind", TIDE_CELL_TEXT },
-		{ "capacity_bytes", "Capacity", TIDE_CELL_BYTES },
-		{ "banks", "Banks", TIDE_CELL_COUNT },
-	};
-	tide_grid *g = tide__grid_new(cols, 5);
+	tide_grid *g = tide__grid_new(tide__info_pools_members, 5);
 	for (uint32_t i = 1; i < m->pools.n; i++) {
 		char name[64];
 		tide__grid_text(g, tide__device_name(m, m->pools.device[i].i, name, sizeof name));
@@ -80,14 +90,18 @@ static tide_grid *pools(const tide_model *m)
 	return g;
 }
 
+const tide_member tide__info_lanes_members[] = {
+	{ "kind", "Kind", TIDE_KIND_TEXT, .meaning = "thread, stream or queue" },
+	{ "number", "Number", TIDE_KIND_PLAIN, .meaning = "its number" },
+	{ "name", "Name", TIDE_KIND_TEXT, UNKNOWN, .meaning = "its name" },
+	{ "process", "Process", TIDE_KIND_PLAIN, UNKNOWN, .meaning = "process id" },
+	{ "device", "Device", TIDE_KIND_TEXT, UNKNOWN, .meaning = "device" },
+	{ 0 },
+};
+
 static tide_grid *lanes(const tide_model *m)
 {
-	static const tide_grid_col cols[] = {
-		{ "kind", "Kind", TIDE_CELL_TEXT },	{ "number", "Number", TIDE_CELL_PLAIN },
-		{ "name", "Name", TIDE_CELL_TEXT },	{ "process", "Process", TIDE_CELL_PLAIN },
-		{ "device", "Device", TIDE_CELL_TEXT },
-	};
-	tide_grid *g = tide__grid_new(cols, 5);
+	tide_grid *g = tide__grid_new(tide__info_lanes_members, 5);
 	for (uint32_t i = 1; i < m->lanes.n; i++) {
 		char name[64];
 		uint32_t p = m->lanes.process[i].i, d = m->lanes.device[i].i;
@@ -195,7 +209,6 @@ void tide__info_json(const tide_model *m, const char *file, tide_json *j)
 {
 	struct table t[MAX_TABLES];
 	size_t n = tables_of(m, t);
-	tide__json_object(j);
 	tide__json_kstr(j, "file", file);
 	tide__json_kstr(j, "format", m->format);
 	tide__json_kint(j, "duration_ns", m->t_end);
@@ -215,5 +228,4 @@ void tide__info_json(const tide_model *m, const char *file, tide_json *j)
 	tide__json_object_end(j);
 	json_facts(j, m);
 	tide__losses_json(j, m);
-	tide__json_object_end(j);
 }

@@ -11,6 +11,10 @@
 
 /* `file`: display name of the trace. */
 void tide__info_text(const tide_model *m, const char *file, const tide_out *to);
+/* Rows of the tables of these names. */
+extern const tide_member tide__info_processes_members[], tide__info_devices_members[],
+	tide__info_pools_members[], tide__info_lanes_members[];
+/* Writes its members. */
 void tide__info_json(const tide_model *m, const char *file, tide_json *j);
 
 #endif

@@ -15,11 +15,6 @@ typedef struct query {
 	tide_error *err;
 } query;
 
-static tide_code info(query *q)
-{
-	return tide_info_find(q->t, NULL, &q->report, q->err);
-}
-
 static tide_code phases(query *q)
 {
 	tide_phases_options o = TIDE_PHASES_OPTIONS_INIT;
@@ -57,8 +52,8 @@ static const struct {
 	tide_code (*find)(query *q);
 } reports[] = {
 	/* clang-format off */
-	{ "info", info },
-	{ "phases", phases },
+
+		{ "phases", phases },
 
 
 		{ "timeline", timeline },
@@ -108,7 +103,8 @@ static tide_code answer_described(tide_ask *a, const tide_report_type *type, tid
 		if (strcmp(a->req->pair[i].key, "token") != 0)
 			pairs[n++] = (tide_pair){ a->req->pair[i].key, a->req->pair[i].value };
 	const tide_model *m = l->m;
-	rc = tide__report_find_pairs(type, &m, 1, pairs, n, &report, err);
+	const tide_report_traces in = { .models = &m, .n = 1 };
+	rc = tide__report_find_pairs(type, &in, pairs, n, &report, err);
 	if (rc == TIDE_OK)
 		rc = tide_report_json(report, a->out);
 	tide_report_free(report);
