@@ -19,7 +19,7 @@ MAY = {  # folder of src/ -> folders it may include besides itself
     "import": {"base", "format", "model"},
     "analyze": {"base", "model"},
     "render": {"base", "model", "analyze"},
-    "report": {"base", "model", "analyze", "render"},
+    "report": {"base", "model", "import", "analyze", "render"},
     "api": {"base", "model", "import", "analyze", "render", "report"},
     "serve": {"base", "format", "model", "import", "analyze", "render", "report", "api"},
     "usage": {"base", "model", "import", "analyze", "render"},

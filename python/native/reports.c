@@ -51,9 +51,7 @@ struct field {
 /* A union of all options structs: each report uses one. */
 union options {
 	tide_phases_options phases;
-	tide_timeline_report_options timeline;
 	tide_flame_report_options flame;
-	tide_critical_path_options critical;
 	tide_hta_report_options hta;
 	tide_predict_options predict;
 	tide_diff_report_options diff;
@@ -99,17 +97,9 @@ static tide_code find_phases(struct call *c)
 {
 	return tide_phases_find(c->traces[0], &c->o.phases, &c->report, &c->err);
 }
-static tide_code find_timeline(struct call *c)
-{
-	return tide_timeline_find(c->traces[0], &c->o.timeline, &c->report, &c->err);
-}
 static tide_code find_flame(struct call *c)
 {
 	return tide_flame_find(c->traces[0], &c->o.flame, &c->report, &c->err);
-}
-static tide_code find_critical(struct call *c)
-{
-	return tide_critical_path_find(c->traces[0], &c->o.critical, &c->report, &c->err);
 }
 static tide_code find_hta(struct call *c)
 {
@@ -151,10 +141,6 @@ static tide_code find_compile(struct call *c)
 /* clang-format off */
 static const struct report reports[] = {
 	{ "phases", { F(tide_phases_options, device, TEXT), F(tide_phases_options, by, TEXT), F(tide_phases_options, tracker, FLAG), F(tide_phases_options, sum, FLAG) }, find_phases, sizeof(tide_phases_options), { .phases = TIDE_PHASES_OPTIONS_INIT } },
-	{ "timeline", { { "min_duration_us", MICROSECONDS, offsetof(tide_timeline_report_options, min_duration_ns), 0 },
-			F(tide_timeline_report_options, no_python, FLAG), F(tide_timeline_report_options, no_runtime, FLAG),
-			F(tide_timeline_report_options, events, FLAG), F(tide_timeline_report_options, top, SIZE) },
-	  find_timeline, sizeof(tide_timeline_report_options), { .timeline = TIDE_TIMELINE_REPORT_OPTIONS_INIT } },
 	{ "flame", { F(tide_flame_report_options, kind, TEXT), F(tide_flame_report_options, by, TEXT), F(tide_flame_report_options, device, TEXT),
 		     F(tide_flame_report_options, merge, FLAG), F(tide_flame_report_options, merge_steps, FLAG),
 		     F(tide_flame_report_options, allocated, FLAG), F(tide_flame_report_options, max_depth, SIZE),
@@ -163,10 +149,6 @@ static const struct report reports[] = {
 		     { "min_duration_us", MICROSECONDS, offsetof(tide_flame_report_options, min_value), 0 },
 		     { "min_bytes", BYTES, offsetof(tide_flame_report_options, min_value), 0 } },
 	  find_flame, sizeof(tide_flame_report_options), { .flame = TIDE_FLAME_REPORT_OPTIONS_INIT } },
-	{ "critical-path", { F(tide_critical_path_options, annotation, TEXT), F(tide_critical_path_options, data_loading, TEXT),
-			     F(tide_critical_path_options, path, FLAG), F(tide_critical_path_options, top, SIZE),
-			     F(tide_critical_path_options, hta_compat, FLAG), { "instance", RANGE, offsetof(tide_critical_path_options, first), 0 } },
-	  find_critical, sizeof(tide_critical_path_options), { .critical = TIDE_CRITICAL_PATH_OPTIONS_INIT } },
 	{ "hta", { HTA_FIELDS }, find_hta, sizeof(tide_hta_report_options), { .hta = TIDE_HTA_REPORT_OPTIONS_INIT }, true },
 	{ "kernels", { HTA_FIELDS }, find_kernels, sizeof(tide_hta_report_options), { .hta = TIDE_HTA_REPORT_OPTIONS_INIT }, true },
 	{ "predict", { F(tide_predict_options, device, TEXT), F(tide_predict_options, capacity, BYTES),

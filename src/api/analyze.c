@@ -42,3 +42,5 @@ tide_code tide_info_find(const tide_trace *t, const tide_info_options *given, ti
 	const tide_report_traces in = { .models = &m, .n = 1, .files = &o.file };
 	return tide__report_find_c(&tide__report_info, &in, NULL, out, err);
 }
+FIND_IN_TRACE(timeline, tide_timeline_report_options)
+FIND_IN_TRACE(critical_path, tide_critical_path_options)

@@ -24,10 +24,10 @@
 	COMMAND(predict, MEMORY)       \
 	COMMAND(hta, TIME)             \
 	COMMAND(kernels, TIME)         \
-	COMMAND(critical_path, TIME)   \
+	REPORT(critical_path)          \
 	REPORT(ops)                    \
 	REPORT(modules)                \
-	COMMAND(timeline, TIME)        \
+	REPORT(timeline)               \
 	COMMAND(flame, TIME)           \
 	COMMAND(compile, TIME)         \
 	REPORT(advice)                 \

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "import/import.h"
 #include "report/check.h"
 #include "report/report.h"
 
@@ -16,6 +17,24 @@ void tide__report_show_all_rows(const tide_report_type *type, tide_value *v, boo
 	for (size_t i = 0; i < type->n_options && document; i++)
 		if (type->options[i].whole && !v[i].given)
 			v[i].num = 0;
+}
+
+bool tide__report_flag(const tide_report_type *type, const tide_value *v, const char *name)
+{
+	for (size_t i = 0; name && i < type->n_options; i++)
+		if (!strcmp(type->options[i].name, name))
+			return v[i].set;
+	return name && !*name;
+}
+
+/* Reads a Kineto trace again, with its rows as written, for the reports that want them: other
+ * readers keep nothing more. */
+static tide_code with_rows(const tide_model *m, tide_model **own, tide_error *err)
+{
+	tide_load_options o = { .what = TIDE_WANT_SPANS | TIDE_WANT_RAW };
+	if (!m->format || strcmp(m->format, "kineto"))
+		return TIDE_OK;
+	return tide__load(m->path, &o, own, err);
 }
 
 static tide_code call(const tide_report_type *type, const tide_report_traces *in, tide_value *v,
@@ -29,11 +48,17 @@ static tide_code call(const tide_report_type *type, const tide_report_traces *in
 				.opt = v,
 				.dashes = "",
 				.document = true };
-	tide_code rc;
+	tide_code rc = TIDE_OK;
+	const tide_model *one;
 	tide__report_show_all_rows(type, v, true);
 	/* With several traces, those of the last: the largest, or the newest. */
-	rc = tide__options_resolve(type->options, type->n_options, "", in->models[in->n - 1], v,
-				   err);
+	if (r && (type->want & TIDE_WANT_RAW))
+		rc = with_rows(in->models[0], &r->own, err);
+	if (r && (one = r->own))
+		ask.models = &one;
+	if (rc == TIDE_OK)
+		rc = tide__options_resolve(type->options, type->n_options, "",
+					   in->models[in->n - 1], v, err);
 	if (rc == TIDE_OK && r)
 		rc = type->find(&ask, r->result, err);
 	return tide__report_finish(r, rc, out, err);
@@ -81,7 +106,8 @@ static tide_code take_field(const tide_option *o, const unsigned char *at, tide_
 	} else if (o->kind == TIDE_OPT_REAL) {
 		memcpy(&v->real, at, sizeof v->real);
 		v->set = v->given = true;
-	} else if (o->kind == TIDE_OPT_INT || o->kind == TIDE_OPT_BYTES) {
+	} else if (o->kind == TIDE_OPT_INT || o->kind == TIDE_OPT_BYTES ||
+		   o->kind == TIDE_OPT_DECIMAL) {
 		int64_t num = number_at(at);
 		if (!num && (o->least > 0 || o->kind == TIDE_OPT_BYTES))
 			return TIDE_OK; /* 0 where it means nothing: the default */
@@ -90,6 +116,11 @@ static tide_code take_field(const tide_option *o, const unsigned char *at, tide_
 					  "%s needs %" PRId64 " to %" PRId64, o->name, o->least,
 					  o->most);
 		v->num = num;
+		v->set = v->given = true;
+	} else if (o->pair) {
+		memcpy(&v->num, at, sizeof v->num);
+		memcpy(&v->last, at + sizeof v->num, sizeof v->last);
+		v->last = v->last < v->num ? v->num : v->last;
 		v->set = v->given = true;
 	} else if (text_at(at)) {
 		v->given = true;
@@ -105,6 +136,7 @@ static tide_code take_field(const tide_option *o, const unsigned char *at, tide_
 static size_t field_size(const tide_option *o)
 {
 	return o->kind == TIDE_OPT_FLAG ? sizeof(bool)
+	       : o->pair		? 2 * sizeof(int64_t)
 	       : o->many		? sizeof(void *) + sizeof(size_t)
 					: sizeof(uint64_t);
 }

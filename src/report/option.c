@@ -29,6 +29,48 @@ static bool parse_real(const char *text, double *out)
 	return *text && !text[strspn(text, "0123456789.")] && !*end;
 }
 
+/* Parses a decimal number as a count of 10^-decimals. Returns false for anything else, for more
+ * decimals, and on overflow. */
+static bool parse_decimal(const char *s, int decimals, int64_t *out)
+{
+	int64_t v = 0;
+	int left = -1; /* decimals left; -1 before the point */
+	bool digits = false;
+	for (; *s; s++) {
+		if (*s == '.' && left < 0) {
+			left = decimals;
+			continue;
+		}
+		if (*s < '0' || *s > '9' || !left || v > (INT64_MAX - 9) / 10)
+			return false;
+		v = v * 10 + (*s - '0');
+		digits = true;
+		left -= left > 0;
+	}
+	for (left = left < 0 ? decimals : left; left; left--) {
+		if (v > INT64_MAX / 10)
+			return false;
+		v *= 10;
+	}
+	*out = v;
+	return digits;
+}
+
+/* "3" or "3..5" */
+static bool parse_range(const char *s, tide_value *v)
+{
+	char *end;
+	errno = 0;
+	v->num = v->last = strtoll(s, &end, 10);
+	if (end == s || errno || v->num < 0)
+		return false;
+	if (!strncmp(end, "..", 2)) {
+		s = end + 2;
+		v->last = strtoll(s, &end, 10);
+	}
+	return end != s && !*end && !errno && v->last >= v->num;
+}
+
 int tide__word_index(const char *words, const char *text)
 {
 	size_t n = strlen(text);
@@ -85,6 +127,21 @@ tide_code tide__option_parse(const tide_option *o, const char *name, const char 
 		if (!parse_real(text, &v->real))
 			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 					  "%s needs a number, not '%s'", name, text);
+		if (o->most && v->real > (double)o->most)
+			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+					  "%s needs 0 to %" PRId64 ", not '%s'", name, o->most,
+					  text);
+		return TIDE_OK;
+	case TIDE_OPT_DECIMAL:
+		if (!parse_decimal(text, o->decimals, &v->num))
+			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+					  "%s needs a number with at most %d decimals, not '%.60s'",
+					  name, o->decimals, text);
+		return TIDE_OK;
+	case TIDE_OPT_RANGE:
+		if (!parse_range(text, v))
+			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+					  "%s needs N or A..B, not '%.60s'", name, text);
 		return TIDE_OK;
 	case TIDE_OPT_BYTES:
 		return parse_bytes(o, name, v, err);

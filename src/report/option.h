@@ -22,7 +22,9 @@
 typedef enum tide_opt_kind {
 	TIDE_OPT_FLAG,	     /* no value; with `arg`: optional =VALUE, one of those */
 	TIDE_OPT_INT,	     /* int64, decimal, from `least` to `most` */
-	TIDE_OPT_REAL,	     /* a decimal number, not negative */
+	TIDE_OPT_REAL,	     /* a decimal number, not negative, at most `most` */
+	TIDE_OPT_DECIMAL,    /* the same, exactly: `num` counts 10^-decimals */
+	TIDE_OPT_RANGE,	     /* N or A..B, from 0: `num` and `last` */
 	TIDE_OPT_BYTES,	     /* 4096, 2GiB, 1.5 MB */
 	TIDE_OPT_TEXT,	     /* any text */
 	TIDE_OPT_FILE,	     /* a path: completion offers files */
@@ -41,12 +43,14 @@ typedef struct tide_option {
 	const char *def;  /* default, parsed like a value and shown by help; NULL = unset */
 	bool many;	  /* may be given several times: every value is kept in opt.list */
 	int64_t least;	  /* of INT, BYTES; default 0: no option takes negative numbers */
-	int64_t most;	  /* of INT; 0 = no limit */
+	int64_t most;	  /* of INT and REAL; 0 = no limit */
+	int decimals;	  /* of DECIMAL */
 	bool unit;	  /* of BYTES, on the command line: a number without a unit is an error: 80
 			   * does not mean 80 bytes */
 	const char *also; /* alternative long name, NULL = none */
 	/* Reports only: */
 	uint16_t field; /* offset in the options struct of analyze.h; 0 = not in C */
+	bool pair;	/* RANGE: two int64_t in C; else a text */
 	bool text_only; /* changes the text report alone: not offered by HTTP and Python */
 	bool whole;	/* INT, rows to show: documents (JSON, C, HTTP, Python) have all rows
 			  * unless the option was given */
@@ -59,7 +63,8 @@ typedef struct tide_value {
 	bool set;	  /* given, or has a default */
 	bool given;	  /* given by the caller */
 	const char *text; /* as written */
-	int64_t num;	  /* INT, BYTES; ENUM: index of the choice */
+	int64_t num;	  /* INT, BYTES, DECIMAL; ENUM: index of the choice; RANGE: first */
+	int64_t last;	  /* RANGE */
 	double real;	  /* REAL */
 	const char **list;
 	size_t n_list;

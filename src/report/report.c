@@ -97,5 +97,6 @@ void tide_report_free(tide_report *r)
 		return;
 	tide__node_free(r->root);
 	r->type->free(r->result);
+	tide__model_free(r->own);
 	tide__free(r);
 }

@@ -74,7 +74,8 @@ typedef struct tide_report_type {
 	tide_code (*json)(void *result, tide_json *j);
 	/* Frees what the result owns, also after a failed find(). */
 	void (*free)(void *result);
-	/* Fills a zeroed result. Fails with TIDE_EUSAGE, TIDE_ENOTFOUND or TIDE_ENOMEM. */
+	/* Fills a zeroed result. Fails with TIDE_EUSAGE, TIDE_ENOTFOUND or TIDE_ENOMEM. A text in err
+	 * after TIDE_OK is a note, which the command line prints. */
 	tide_code (*find)(const tide_report_ask *ask, void *result, tide_error *err);
 	tide_report_input input;
 	tide_report_group group;
@@ -88,6 +89,10 @@ typedef struct tide_report_type {
 	size_t struct_size;	    /* of the options struct of analyze.h; 0 = none */
 	const char *page;	    /* the view of the page that `-o x.html` writes; NULL = none */
 	bool each_rank;		    /* several traces: a row for each, by cli/job/each_rank.h */
+	const char *list; /* several traces: a document for each, in a list of this name */
+	/* Large documents are written without indentation: "" = always, else if this flag is given;
+	 * NULL = never. */
+	const char *compact;
 } tide_report_type;
 
 #define TIDE_REPORT_OPTIONS(table) .options = table, .n_options = sizeof(table) / sizeof *(table)
@@ -128,6 +133,7 @@ extern const tide_member tide__member_any;
 struct tide_node;
 struct tide_report {
 	const tide_report_type *type;
+	tide_model *own; /* owned: the trace, read again with what only this report wants */
 	tide_node *root; /* owned; NULL = not built yet */
 	_Alignas(16) unsigned char result[];
 };
@@ -153,6 +159,9 @@ static inline const tide_model *tide__model_of(const tide_trace *t)
 /* Copies the caller's options over the defaults: a caller built against an older header has a
  * shorter struct. NULL: the defaults alone. */
 void tide__options_take(void *own, size_t size, const void *given);
+
+/* Returns true if a flag of the report is given. `name` "": always; NULL: never. */
+bool tide__report_flag(const tide_report_type *type, const tide_value *v, const char *name);
 
 /* Rows to show: a document has all of them unless the caller gave a number. */
 void tide__report_show_all_rows(const tide_report_type *type, tide_value *v, bool document);

@@ -191,7 +191,7 @@ static tide_code fill(const tide_model *m, tide_compat_frame *f, tide_error *err
 {
 	bool kineto = m->format && !strcmp(m->format, "kineto"); /* an empty category has no rows */
 	if (!m->span_raw && (m->spans.n > 1 || !kineto))
-		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+		return tide__fail(err, TIDE_EUNSUPPORTED, TIDE_NO_OFFSET,
 				  "no launches and kernels to follow: GPU time is unknown; "
 				  "torch.profiler and `tidemark run --gpu` record them");
 	size_t n;

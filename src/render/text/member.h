@@ -96,6 +96,31 @@ typedef struct tide_member {
 	const char *words; /* WORD: "segments,samples" */
 } tide_member;
 
+/* Entries in one line: a member, one that may be unknown, one that may be absent. */
+#define TIDE_MEMBER(key_, kind_, text)                                  \
+	{                                                               \
+		.key = key_, .kind = TIDE_KIND_##kind_, .meaning = text \
+	}
+#define TIDE_MEMBER_MAYBE(key_, kind_, text)                                                     \
+	{                                                                                        \
+		.key = key_, .kind = TIDE_KIND_##kind_, .may = TIDE_MAY_BE_NULL, .meaning = text \
+	}
+#define TIDE_MEMBER_IF(key_, kind_, text)                                                          \
+	{                                                                                          \
+		.key = key_, .kind = TIDE_KIND_##kind_, .may = TIDE_MAY_BE_ABSENT, .meaning = text \
+	}
+/* An object, a table or a list with these members. */
+#define TIDE_MEMBER_OF(key_, kind_, list, text)                                          \
+	{                                                                                \
+		.key = key_, .kind = TIDE_KIND_##kind_, .members = list, .meaning = text \
+	}
+/* A column of a text table; `may` as in tide_member. */
+#define TIDE_COLUMN(key_, heading_, kind_, may_, text)                                    \
+	{                                                                                 \
+		.key = key_, .heading = heading_, .kind = TIDE_KIND_##kind_, .may = may_, \
+		.meaning = text                                                           \
+	}
+
 /* Returns the entry of a list with this key, or NULL. */
 const tide_member *tide__member_find(const tide_member *list, const char *key, size_t n);
 /* Returns the number of entries of a list. NULL counts as empty. */

@@ -23,11 +23,6 @@ static tide_code phases(query *q)
 	return tide_phases_find(q->t, &o, &q->report, q->err);
 }
 
-static tide_code timeline(query *q)
-{
-	return tide_timeline_find(q->t, NULL, &q->report, q->err);
-}
-
 static tide_code hta(query *q)
 {
 	tide_hta_report_options o = TIDE_HTA_REPORT_OPTIONS_INIT;
@@ -52,16 +47,10 @@ static const struct {
 	tide_code (*find)(query *q);
 } reports[] = {
 	/* clang-format off */
-
-		{ "phases", phases },
-
-
-		{ "timeline", timeline },
+	{ "phases", phases },
 	{ "hta", hta },
 	{ "kernels", kernels },
-
-		{ "device", device },
-
+	{ "device", device },
 	/* clang-format on */
 };
 
@@ -114,6 +103,8 @@ static tide_code answer_described(tide_ask *a, const tide_report_type *type, tid
 tide_code tide__answer_report(tide_ask *a, tide_error *err)
 {
 	const tide_report_type *type = tide__report_named(a->req->part[4]);
+	if (type && (type->want & TIDE_WANT_RAW)) /* reads the file again: critical_path_job.h */
+		type = NULL;
 	if (type)
 		return answer_described(a, type, err);
 	for (size_t i = 0; i < sizeof reports / sizeof *reports; i++)

@@ -17,14 +17,16 @@ static double pct(int64_t part, int64_t whole)
 
 /* ---- grids ---- */
 
+const tide_member tide__critical_bounds_columns[] = {
+	TIDE_COLUMN("bound", "Bound by", TEXT, 0, "resource that bounds this part of the path"),
+	TIDE_COLUMN("time_ns", "Time", NS, 0, "time on the path"),
+	TIDE_COLUMN("pct", "Share", PCT, 0, "of the path"),
+	{ 0 },
+};
+
 tide_grid *tide__critical_view_bounds(const tide_critical_view *v)
 {
-	static const tide_grid_col cols[] = {
-		{ "bound", "Bound by", TIDE_CELL_TEXT },
-		{ "time_ns", "Time", TIDE_CELL_NS },
-		{ "pct", "Share", TIDE_CELL_PCT },
-	};
-	tide_grid *g = tide__grid_new(cols, 3);
+	tide_grid *g = tide__grid_new(tide__critical_bounds_columns, 3);
 	for (int b = TIDE_CP_BOUND_NONE + 1; b < TIDE_CP_BOUND_COUNT; b++) {
 		if (!v->c->by_bound[b])
 			continue;
@@ -80,16 +82,18 @@ static struct top *collect(const tide_critical_view *v, size_t *n)
 	return t;
 }
 
+const tide_member tide__critical_top_columns[] = {
+	TIDE_COLUMN("name", "On the path", KERNEL, 0, "span"),
+	TIDE_COLUMN("bound", "Bound by", TEXT, 0, "resource that bounds it"),
+	{ "edges", "Edges", TIDE_KIND_COUNT, 5, .meaning = "edges of the path" },
+	TIDE_COLUMN("time_ns", "Time", NS, 0, "time on the path"),
+	TIDE_COLUMN("pct", "Share", PCT, 0, "of the path"),
+	{ 0 },
+};
+
 tide_grid *tide__critical_view_top(const tide_critical_view *v)
 {
-	static const tide_grid_col cols[] = {
-		{ "name", "On the path", TIDE_CELL_KERNEL },
-		{ "bound", "Bound by", TIDE_CELL_TEXT },
-		{ "edges", "Edges", TIDE_CELL_COUNT, 5 },
-		{ "time_ns", "Time", TIDE_CELL_NS },
-		{ "pct", "Share", TIDE_CELL_PCT },
-	};
-	tide_grid *g = tide__grid_new(cols, 5);
+	tide_grid *g = tide__grid_new(tide__critical_top_columns, 5);
 	size_t n, most = v->top;
 	struct top *t = collect(v, &n);
 	for (size_t i = 0; t && i < n && (!most || i < most); i++) {
@@ -102,28 +106,6 @@ tide_grid *tide__critical_view_top(const tide_critical_view *v)
 		tide__grid_real(g, pct(t[i].time, v->c->length));
 	}
 	tide__free(t);
-	return g;
-}
-
-tide_grid *tide__critical_view_edges(const tide_critical_view *v)
-{
-	static const tide_grid_col cols[] = {
-		{ "start_ns", "At", TIDE_CELL_NS },	  { "time_ns", "Time", TIDE_CELL_NS },
-		{ "type", "Edge", TIDE_CELL_TEXT },	  { "bound", NULL, TIDE_CELL_TEXT },
-		{ "name", "Charged to", TIDE_CELL_TEXT },
-	};
-	tide_grid *g = tide__grid_new(cols, 5);
-	for (size_t i = 0; i < v->c->n_path; i++) {
-		const tide_cp_step *s = &v->c->path[i];
-		size_t len;
-		const char *name =
-			s->span.i ? tide__text(v->m, v->m->spans.name[s->span.i], &len) : NULL;
-		tide__grid_int(g, s->t0 * v->ns);
-		tide__grid_int(g, s->weight * v->ns);
-		tide__grid_text(g, tide__cp_edge_text(s->type));
-		tide__grid_text(g, tide__cp_bound_text(s->bound));
-		name ? tide__grid_textn(g, name, len) : tide__grid_none(g);
-	}
 	return g;
 }
 
@@ -187,94 +169,4 @@ tide_code tide__critical_view_run(const tide_model *m, bool compat,
 	rc = tide__find_critical_path(m, &f, o, c, err);
 	tide__compat_frame_free(&f);
 	return rc;
-}
-
-static void print_grid(const tide_out *to, tide_grid *g, const char *title)
-{
-	fprintf(to->out, "\n%s\n", title);
-	tide__grid_print(g, to->out, &to->style, 2);
-	tide__grid_free(g);
-}
-
-static void print_top(const tide_critical_view *v, const tide_out *to)
-{
-	tide_critical_view every = *v;
-	every.top = 0;
-	tide_grid *all = tide__critical_view_top(&every);
-	size_t n = tide__grid_rows(all);
-	tide__grid_free(all);
-	print_grid(to, tide__critical_view_top(v), "Where the time is");
-	if (v->top && n > v->top)
-		fprintf(to->out, "  %zu more row%s not shown (--top 0 shows all)\n", n - v->top,
-			n - v->top == 1 ? " is" : "s are");
-}
-
-static void print_text(const tide_critical_view *v, const tide_out *to)
-{
-	char window[32], length[32], rest[32], text[200];
-	FILE *out = to->out;
-	fprintf(out, "Critical path of %s", *v->annotation ? "\"" : "the whole trace");
-	tide__put_text(to, v->annotation);
-	fputs(*v->annotation ? "\"" : "", out);
-	if (*v->annotation && v->c->matches > 1 && v->first == v->last)
-		fprintf(out, ", number %" PRId64 " of 0 to %" PRId64 " (--instance)", v->first,
-			v->c->matches - 1);
-	fputc('\n', out);
-	if (!v->c->found) {
-		fprintf(out, "  none: %s\n", v->c->why ? v->c->why : "unknown");
-		return;
-	}
-	tide__fmt_ns(window, sizeof window, (double)((v->c->end - v->c->start) * v->ns));
-	tide__fmt_ns(length, sizeof length, (double)(v->c->length * v->ns));
-	tide__fmt_ns(rest, sizeof rest, (double)((v->c->end - v->c->start - v->c->length) * v->ns));
-	fprintf(out, "  window %s, path %s, %zu of %zu moments, %zu edges in all\n", window, length,
-		v->c->path_nodes, v->c->nodes, v->c->edges);
-	if (v->c->length > v->c->end - v->c->start)
-		fputs("  longer than the window: the device continues with work launched in it\n",
-		      out);
-	else if (v->c->length < v->c->end - v->c->start) {
-		snprintf(text, sizeof text,
-			 "the other %s: nothing was recorded on the chain (between outermost ops), "
-			 "or it "
-			 "waited for work from before the window",
-			 rest);
-		fputs("  ", out);
-		tide__put_words(out, text, 2, 2, to->style.width);
-	}
-	print_grid(to, tide__critical_view_bounds(v), "What bounds it");
-	print_top(v, to);
-	if (v->path)
-		print_grid(to, tide__critical_view_edges(v), "Edge by edge");
-}
-
-void tide__critical_view_text(const tide_critical_view *v, const tide_out *to)
-{
-	print_text(v, to);
-	tide__put_model_losses(to, v->m);
-}
-
-static void json_events(tide_json *j, const tide_critical_view *v)
-{
-	tide__json_key(j, "path_events"); /* numbers of the events in the file, from 0 */
-	tide__json_array(j);
-	for (size_t i = 0; i < v->c->n_events; i++)
-		tide__json_int(j, v->c->events[i]);
-	tide__json_array_end(j);
-}
-
-static void path_json(tide_json *j, const tide_critical_view *v)
-{
-	tide_grid *g = tide__critical_view_edges(v);
-	tide__grid_write_member(g, j, "path");
-}
-
-void tide__critical_view_report_json(const tide_critical_view *v, tide_json *j)
-{
-	tide__json_object(j);
-	tide__critical_view_json(j, v);
-	json_events(j, v);
-	if (v->path)
-		path_json(j, v);
-	tide__losses_json(j, v->m);
-	tide__json_object_end(j);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A critical path as tables and JSON, the same for the command and the page. */
+/* A critical path as tables and JSON, the same for the report and the page. */
 #ifndef TIDE_RENDER_REPORT_OPS_CRITICAL_PATH_H
 #define TIDE_RENDER_REPORT_OPS_CRITICAL_PATH_H
 
@@ -14,15 +14,12 @@ typedef struct tide_critical_view {
 	const char *annotation; /* annotation that defines the window; "" = the whole trace */
 	int64_t ns;		/* ns in one unit of the frame */
 	size_t top;		/* rows of tide__critical_view_top, 0 = all */
-	int64_t first, last;	/* occurrences of the annotation that make the window */
-	bool path;		/* also every edge of the path */
 } tide_critical_view;
 
-/* Tables: bounding resources, time by span, edge by edge. The caller frees; NULL if memory runs
- * out. */
+/* Tables: bounding resources, time by span. The caller frees; NULL if memory runs out. */
 tide_grid *tide__critical_view_bounds(const tide_critical_view *v);
 tide_grid *tide__critical_view_top(const tide_critical_view *v);
-tide_grid *tide__critical_view_edges(const tide_critical_view *v);
+extern const tide_member tide__critical_bounds_columns[], tide__critical_top_columns[];
 /* Members of an open object: everything but the path itself. */
 void tide__critical_view_json(tide_json *j, const tide_critical_view *v);
 
@@ -33,9 +30,5 @@ const char *tide__critical_view_window(const tide_model *m);
 tide_code tide__critical_view_run(const tide_model *m, bool compat,
 				  const tide_critical_search_options *o, tide_critical_path *out,
 				  tide_error *err);
-
-/* The whole report as text and as one JSON object. */
-void tide__critical_view_text(const tide_critical_view *v, const tide_out *to);
-void tide__critical_view_report_json(const tide_critical_view *v, tide_json *j);
 
 #endif
