@@ -427,7 +427,7 @@ class Attach(unittest.TestCase):
         tidemark.torch._load()
         tidemark.start(path("held.tide"))
         try:
-            tidemark.torch._adopt(fake, {})
+            tidemark.torch._adopt(fake, {}, False)
             now = {d["device"]: d["totals"] for d in tidemark.live().devices}
             self.assertEqual((now["cuda:0"]["reserved_bytes"], now["cuda:0"]["live_bytes"]), (22 << 20, 512))
             p = Profile(path("held.tide"))

@@ -172,7 +172,8 @@ static void tell_part(const tide_args *a, const struct part *p, const tide_model
 	else
 		fprintf(a->out, "\n%s\n", p->title);
 	if (rc == TIDE_OK)
-		rc = j ? r->type->json(r->result, j) : r->type->text(r->result, &a->to);
+		rc = j ? tide__report_write(r->type, r->result, j)
+		       : r->type->text(r->result, &a->to);
 	else if (j)
 		tide__json_null(j);
 	if (rc != TIDE_OK)
