@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "capture/heap/cfi.h"
+#include "runtime/guard.h"
 
 /* ---- bounds -------------------------------------------------------------------------------- */
 
