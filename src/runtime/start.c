@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Start, stop, fork and exit: the life of a recording. Everything here runs in slow sections. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
@@ -34,10 +35,11 @@ static bool late;   /* the family became known after the file's facts were writt
 static bool follow; /* a forked child of a recording process that has not recorded yet */
 
 enum {
-	LOCK_WAIT_MS = 200, /* how long a start waits for others in the same folder */
-	WRITER_STACK = 256 << 10,
+	LOCK_WAIT_MS = 200,	  /* how long a start waits for others in the same folder */
+	WRITER_STACK = 256 << 10, /* besides the thread-local variables of all libraries */
 };
 static void *writer_stack;
+static size_t writer_stack_size;
 
 /* ---- options and names --------------------------------------------------------------------- */
 
@@ -217,18 +219,30 @@ static tide_code make_files(const char *file, const char *rings, tide_error *err
 	return cannot_record(e, err);
 }
 
+/* Returns the bytes of a stack that the C library needs itself: mainly thread-local variables of the
+ * program and its libraries, which are there before the first function runs. */
+static size_t find_least_stack(void)
+{
+	size_t (*least)(const pthread_attr_t *);
+	void *found = dlsym(RTLD_DEFAULT, "__pthread_get_minstack"); /* glibc */
+	memcpy(&least, &found, sizeof least);
+	return found ? (least(NULL) + TIDE_PAGE - 1) & ~(size_t)(TIDE_PAGE - 1) : 0;
+}
+
 static tide_code launch_writer(tide_error *err)
 {
 	tide_recorder *r = &tide__rec;
 	pthread_attr_t attr;
 	pthread_attr_init(&attr);
-	if (!writer_stack) /* kept for the process's life */
-		writer_stack = tide__pages_map(WRITER_STACK);
+	if (!writer_stack) { /* kept for the process's life */
+		writer_stack_size = WRITER_STACK + find_least_stack();
+		writer_stack = tide__pages_map(writer_stack_size);
+	}
 	if (!writer_stack)
 		return tide__fail(err, TIDE_ENOMEM, TIDE_NO_OFFSET, "no memory for a thread");
 	mprotect(writer_stack, TIDE_PAGE, PROT_NONE);
-	pthread_attr_setstack(&attr, writer_stack, WRITER_STACK);
-	tide__slow_own_stack(writer_stack, WRITER_STACK);
+	pthread_attr_setstack(&attr, writer_stack, writer_stack_size);
+	tide__slow_own_stack(writer_stack, writer_stack_size);
 	int e = pthread_create(&r->writer, &attr, tide__writer_run,
 			       NULL); /* inherits: all signals but SIGBUS blocked */
 	pthread_attr_destroy(&attr);
