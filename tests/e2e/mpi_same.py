@@ -45,11 +45,12 @@ def main() -> int:
         ranks(pathlib.Path(name))
         for args in (["hta", "--json"], ["hta"], ["kernels", "--by", "op", "--json"]):
             rc, out, err = run([TIDEMARK, *args, name])
-            if rc or b"rank-5.json" not in err or not out:
+            if rc != 4 or b"rank-5.json" not in err or not out:  # 4: rank 4 is cut off
                 print(f"{args}: exit {rc}, stderr {err!r}")
                 faults += 1
             for n in (1, 2, 3):
                 rc_n, out_n, err_n = spread(n, *args, name)
+                err_n = err_n.partition(b"-" * 58)[0]  # mpirun explains the status
                 if (rc_n, out_n, err_n) != (rc, out, err):
                     print(f"{args} with {n} processes differs: exit {rc_n}, {len(out_n)} bytes, stderr {err_n!r}")
                     faults += 1

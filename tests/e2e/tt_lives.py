@@ -63,7 +63,7 @@ def apart(d: pathlib.Path) -> None:
     check(peak["alive_bytes"] == peak["peak_bytes"] == sum(g["bytes"] for g in peak["groups"]), "groups add up to the peak")
     text = run("peak", str(log)).stdout
     check("tt:1 L1" in text and "all" not in run("memory", str(log)).stdout.split("largest")[0].replace("Allocs", ""), f"text: {text}")
-    check(run("peak", str(log), "--pool", "L7").returncode == 1 and "no pool 'L7'" in run("peak", str(log), "--pool", "L7").stderr, "a pool that is not there")
+    check(run("peak", str(log), "--pool", "L7").returncode == 2 and "no pool 'L7'" in run("peak", str(log), "--pool", "L7").stderr, "a pool that is not there")
     dram = next(p for p in memory["devices"][0]["pools"] if p["pool"] == "DRAM")
     ops = json.loads(run("ops", str(log), "--device", "tt:0", "--flat", "--json").stdout)
     check(sum(o["self_change_bytes"] for o in ops["ops"]) == dram["live_bytes"], "ops of a device count DRAM alone")

@@ -64,7 +64,7 @@ static bool is_library_frame(text t)
 	       memmem(t.s, t.n, "/lib/python", 11) || memmem(t.s, t.n, "/torch/", 7);
 }
 
-/* Returns a range's name without folders: "src/train.py(7): step" -> "train.py(7): step". */
+/* Returns a range's name without folders: "job/train.py(7): step" -> "train.py(7): step". */
 static text base_name(text t)
 {
 	const char *mark = memmem(t.s, t.n, ".py(", 4);

@@ -185,7 +185,7 @@ class Rank:
             for e in known:
                 for t in range(e["ts"], e["ts"] + e["dur"]):
                     rate[t] = rate.get(t, 0) + fractions.Fraction(e["args"]["bytes"], e["dur"] * US)
-            moved = sum(e["args"]["bytes"] for e in known if e["dur"])
+            moved = sum(e["args"]["bytes"] for e in known)
             d = {"count": len(v), **stats([US * e["dur"] for e in v], False), "union_ns": US * len(ticks(v)),
                  "bytes": sum(e["args"]["bytes"] for e in known) if known else None, "rows_with_bytes": len(known),
                  "mean_gb_s": moved / (US * len(rate)) if rate else None, "peak_gb_s": float(max(rate.values())) if rate else None}

@@ -29,7 +29,7 @@ static const struct row {
 	{ "aten::square|aten::pow", "square  pow", "square  pow" },
 	{ "aten::div|aten::div", "div", "div" },
 	{ "ProfilerStep#3|aten::div", "div", "div" },
-	{ "src/gen.py(7): step|torch/nn/functional.py(9): linear|aten::addmm",
+	{ "job/gen.py(7): step|torch/nn/functional.py(9): linear|aten::addmm",
 	  "gen.py(7): step  addmm", "gen.py(7): step  addmm" },
 	{ "", "", "" },
 };
