@@ -41,6 +41,7 @@ ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" 
         "critical": {"common", "compat", "device"},
         "allocator": {"common", "memory", "advice"},  # its result has advice
         "advice": {"common", "memory", "device", "allocator", "compile"},
+        "overview": {"common", "memory", "ops", "device", "advice"},
         "predict": {"common", "memory", "ops", "allocator"},
         "compare": {"common", "memory", "ops", "device", "timeline", "compile"},
     },

@@ -532,6 +532,12 @@ TIDE_API tide_code tide_heap_find(const tide_trace *t, const tide_heap_options *
  *              tide_report_json(r, stdout); */
 TIDE_API tide_code tide_device_find(const tide_trace *t, tide_report **out, tide_error *err);
 
+/** The first answers: the peak and its largest groups, where time went, the gravest findings.
+ *
+ *      if (!tide_overview_find(t, &r, &err))
+ *              tide_report_print(r, stdout, NULL); */
+TIDE_API tide_code tide_overview_find(const tide_trace *t, tide_report **out, tide_error *err);
+
 /** Every recommendation on the trace with its evidence, and a score.
  *
  *      if (!tide_advice_find(t, &r, &err))

@@ -140,6 +140,10 @@ class Trace:
         """Return the contents of the trace."""
         return self.ask("info", **options)
 
+    def overview(self, **options: Any) -> dict[str, Any]:
+        """Return the first answers: the peak and its groups, where time went, the gravest findings."""
+        return self.ask("overview", **options)
+
     def memory(self, **options: Any) -> dict[str, Any]:
         """Return live bytes, peaks and the largest allocations of every device."""
         return self.ask("memory", **options)

@@ -44,3 +44,10 @@ tide_code tide_info_find(const tide_trace *t, const tide_info_options *given, ti
 }
 FIND_IN_TRACE(timeline, tide_timeline_report_options)
 FIND_IN_TRACE(critical_path, tide_critical_path_options)
+
+tide_code tide_overview_find(const tide_trace *t, tide_report **out, tide_error *err)
+{
+	const tide_model *m = tide__model_of(t);
+	const tide_report_traces in = { .models = &m, .n = 1 };
+	return tide__report_find_c(&tide__report_overview, &in, NULL, out, err);
+}

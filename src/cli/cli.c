@@ -24,6 +24,7 @@
 #include "cli/report_tables.h"
 #include "cli/job/distribute.h"
 #include "cli/output/wrap.h"
+#include "render/report/hints.h"
 #include "render/text/format.h"
 
 #ifndef TIDE_VERSION
@@ -369,14 +370,35 @@ const char *tide__command_near(const char *word)
 	return tide__nearest(word, command_name, NULL, n);
 }
 
-static int unknown(const char *word)
+/* A folder of ranks: its traces, and the commands that take all of them. */
+static int show_folder(int argc, char **argv)
+{
+	static const tide_hint steps[] = {
+		{ "hta FILE", "device time of all ranks, stragglers" },
+		{ "peak FILE", "the memory peak of every rank" },
+		{ "report FILE -o job.html", "all of it as one page" },
+	};
+	int rc = run(tide__command_find("info"), argc, argv);
+	if (rc || argc != 1)
+		return rc;
+	puts("\nNext");
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+		tide__put_hint(&steps[i], argv[0], stdout);
+	return rc;
+}
+
+/* `tidemark FILE`: argv[0] is the first word after the program's name. */
+static int without_command(int argc, char **argv)
 {
 	char text[200];
 	struct stat st;
-	const char *near = tide__command_near(word);
-	if (!near && !stat(word, &st)) {
-		snprintf(text, sizeof text,
-			 "'%.60s' is a file, not a command; try: tidemark info %.60s", word, word);
+	const char *word = argv[0], *near = tide__command_near(word);
+	if (!stat(word, &st) && S_ISDIR(st.st_mode) && !tide__load_knows(word))
+		return show_folder(argc, argv);
+	if (!stat(word, &st) || !strcmp(word, "-"))
+		return run(tide__command_find("overview"), argc, argv);
+	if (!near && strpbrk(word, "./")) {
+		snprintf(text, sizeof text, "there is no file '%.80s'", word);
 		return usage(NULL, text);
 	}
 	snprintf(text, sizeof text, "there is no command '%.80s'%s%s%s", word,
@@ -401,5 +423,5 @@ int tide__cli_run_main(int argc, char **argv)
 		return tide__cli_finish(&plain);
 	}
 	const tide_command *cmd = tide__command_find(word);
-	return cmd ? run(cmd, argc - 2, argv + 2) : unknown(word);
+	return cmd ? run(cmd, argc - 2, argv + 2) : without_command(argc - 1, argv + 1);
 }

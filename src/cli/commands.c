@@ -37,6 +37,7 @@
 	COMMAND(tt, RECORD)            \
 	COMMAND(ctl, RECORD)           \
 	COMMAND(config, RECORD)        \
+	REPORT(overview)               \
 	REPORT(info)                   \
 	COMMAND(dump, FILES)           \
 	COMMAND(report, FILES)         \
@@ -48,7 +49,7 @@
 	COMMAND(completion, HELP)      \
 	COMMAND(help, HELP)
 
-#define NONE(name)
+#define NONE(...)
 #define EXTERN(name, group) extern const tide_command tide__cmd_##name;
 TIDE_COMMANDS(EXTERN, NONE)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 NAMED = {"facts", "losses", "metrics", "tables", "edge_types", "path_by_type_ns", "settings", "args"}
 
 SNAPSHOT, OOM, TRACE, RECORDING, LOG, OBJECTS = "snapshot", "oom", "trace", "recording", "log", "result"
-REPORTS = [("info", RECORDING), ("info", TRACE), ("memory", SNAPSHOT), ("memory", RECORDING), ("peak", SNAPSHOT), ("phases", RECORDING),
+REPORTS = [("overview", TRACE), ("overview", RECORDING), ("info", RECORDING), ("info", TRACE), ("memory", SNAPSHOT), ("memory", RECORDING), ("peak", SNAPSHOT), ("phases", RECORDING),
            ("ops", RECORDING), ("modules", RECORDING), ("heap", RECORDING), ("device", RECORDING), ("allocator", SNAPSHOT), ("leaks", SNAPSHOT), ("oom", OOM), ("whatif", SNAPSHOT), ("whatif", OOM),
            ("hta", TRACE), ("kernels", TRACE), ("critical-path", TRACE), ("timeline", TRACE), ("flame", TRACE), ("predict", SNAPSHOT),
            ("compile", LOG), ("objects", OBJECTS), ("advice", TRACE), ("advice", SNAPSHOT)]

@@ -187,7 +187,7 @@ def pair(server, a, b, files):
     asked.add("/pair/{a}/{b}/{section}")
 
 
-REPORTS = {"info": [], "memory": [], "peak": ["--group-by", "role"], "phases": [], "ops": [], "modules": [], "leaks": [], "allocator": [],
+REPORTS = {"overview": [], "info": [], "memory": [], "peak": ["--group-by", "role"], "phases": [], "ops": [], "modules": [], "leaks": [], "allocator": [],
            "oom": [], "timeline": [], "hta": [], "kernels": ["--by", "type"], "heap": [], "device": [], "advice": []}
 
 

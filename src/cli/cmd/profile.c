@@ -15,6 +15,7 @@
 #include "cli/output/page.h"
 #include "cli/run/child.h"
 #include "cli/run/program_files.h"
+#include "render/report/hints.h"
 
 enum { O_RECORDING, O_MEMORY, O_ITERATIONS, O_WARMUP, O_LIMIT, O_TOP, O_HTML, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
@@ -199,6 +200,11 @@ static void tell_text(const tide_args *a, const runs *r, const tide_model *m)
 			tide__fmt_ns(most, sizeof most, (double)r->most));
 	fprintf(a->out, ", exit status %d, recorded in %s\n", r->status, a->opt[O_RECORDING].text);
 	tell_parts(a, m, NULL);
+	tide_hint hints[TIDE_HINTS];
+	size_t n = tide__hints_find(tide__holds(m), hints);
+	fputs("\nNext\n", a->out);
+	for (size_t i = 0; i < n; i++)
+		tide__put_hint(&hints[i], a->opt[O_RECORDING].text, a->out);
 }
 
 static int tell_json(const tide_args *a, const runs *r, const tide_model *m)

@@ -17,11 +17,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/job/ranks.h"
 #include "cli/run/process_state.h"
 #include "cli/run/symbolise.h"
+#include "render/report/hints.h"
 #include "render/report/memory/heap.h"
 #include "format/encode.h"
 #include "format/read.h"
@@ -30,6 +30,7 @@
 #include "format/tide.h"
 #include "format/varint.h"
 #include "render/text/format.h"
+#include "render/text/quoted.h"
 
 enum { LARGE = 256 << 20 };
 
@@ -123,6 +124,7 @@ typedef struct left {
 	const char *file, *id;
 	pid_t child;
 	bool failed, heap;
+	unsigned holds;		  /* TIDE_HOLDS_*, as far as options say */
 	char own[PATH_MAX];	  /* the program's; "" = none */
 	char became[PATH_MAX];	  /* recording of the program it became by exec: the largest */
 	char other[PATH_MAX];	  /* recording of a child process: the largest */
@@ -249,39 +251,6 @@ static void look(left *l)
 
 /* ---- messages ---- */
 
-/* Returns the bytes of the character at s that a terminal may get as it is; 0: it must be
- * escaped. */
-static size_t visible(const char *s)
-{
-	size_t len = tide__utf8_len(s, strlen(s));
-	return len && !tide__is_invisible(s, len) ? len : 0;
-}
-
-/* Writes a path quoted for a shell, without terminal escape sequences. */
-static void put_quoted(const char *path, FILE *out)
-{
-	bool hidden = false;
-	for (const char *c = path; *c && !hidden; c += visible(c) ? visible(c) : 1)
-		hidden = !visible(c);
-	if (!hidden && !path[strcspn(path, " \t\n\"'\\$`!*?[](){}<>|&;#~")]) {
-		fputs(path, out);
-		return;
-	}
-	fputs(hidden ? "$'" : "'", out);
-	for (const char *c = path; *c; c++) {
-		if (hidden && (!visible(c) || *c == '\\' || *c == '\''))
-			fprintf(out, "\\x%02x", (unsigned char)*c);
-		else if (*c == '\'')
-			fputs("'\\''", out);
-		else if (visible(c) > 1) {
-			fwrite(c, 1, visible(c), out);
-			c += visible(c) - 1;
-		} else
-			fputc(*c, out);
-	}
-	fputc('\'', out);
-}
-
 /* Returns the path as a command in this folder would name it. */
 static const char *from_here(const char *path)
 {
@@ -303,10 +272,7 @@ static void tell_heap(const char *file)
 	    tide__load(file, &(tide_load_options){ .what = TIDE_WANT_MEMORY }, &m, NULL) != TIDE_OK)
 		return;
 	if (tide__heap_report_find(m, &h, NULL) == TIDE_OK && h.pool) {
-		fprintf(stderr, "tidemark run: %s; next: tidemark heap ",
-			tide__heap_write_line(&h, line, sizeof line));
-		put_quoted(from_here(file), stderr);
-		fputc('\n', stderr);
+		fprintf(stderr, "tidemark run: %s\n", tide__heap_write_line(&h, line, sizeof line));
 	}
 	tide__heap_report_free(&h);
 	tide__model_free(m);
@@ -324,12 +290,16 @@ static void tell_own(const left *l)
 	const char *own = from_here(l->own);
 	fputs("tidemark run: ", stderr);
 	tide__put_name(stderr, own, strlen(own), 0, false);
-	fprintf(stderr, ", %s; next: tidemark peak ",
-		tide__fmt_bytes(size, sizeof size, (double)st.st_size));
-	put_quoted(own, stderr);
-	fputs(l->failed ? " (tidemark oom, if memory ran out)\n" : "\n", stderr);
+	fprintf(stderr, ", %s\n", tide__fmt_bytes(size, sizeof size, (double)st.st_size));
 	if (l->heap)
 		tell_heap(l->own);
+	fputs("next:\n", stderr);
+	static const tide_hint first = { "FILE", "the first answers" };
+	tide_hint hints[TIDE_HINTS];
+	size_t n = tide__hints_find(l->holds, hints);
+	tide__put_hint(&first, own, stderr);
+	for (size_t i = 0; i < n; i++)
+		tide__put_hint(&hints[i], own, stderr);
 }
 
 /* "run.tide" -> "run.*.tide": all recordings of a run but the program's own. */
@@ -351,7 +321,7 @@ static void tell_group(const left *l)
 	if (l->n_other > 1) {
 		fputs(" and others beside it", stderr);
 		fputs("; all of them: tidemark peak ", stderr);
-		put_quoted(from_here(pattern), stderr);
+		tide__put_quoted(from_here(pattern), stderr);
 	}
 	fputc('\n', stderr);
 }
@@ -428,6 +398,9 @@ void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, 
 {
 	static left l; /* large */
 	l = (left){ .file = file, .id = id, .child = child, .failed = failed, .heap = heap };
+	l.holds = TIDE_HOLDS_ALLOCS | (failed ? TIDE_HOLDS_FAILURE : 0) |
+		  (heap ? TIDE_HOLDS_HEAP : 0) |
+		  (gpu ? TIDE_HOLDS_DEVICE_ROWS | TIDE_HOLDS_OPS : 0);
 	bool asked = getenv("TIDEMARK_RUN_ASKED") !=
 		     NULL; /* set by `profile` and `compile`, which report themselves */
 	look(&l);

@@ -13,6 +13,7 @@
 #include "analyze/memory/usage.h"
 #include "base/error.h"
 #include "render/page/page_parts.h"
+#include "render/report/hints.h"
 #include "model/names.h"
 
 enum { BUCKETS = 1024, SMALL = 128, MOST_CURVES = 64 };
@@ -184,6 +185,15 @@ static bool steps(tide_json *j, const tide_model *m, tide_error *err)
 	return ok;
 }
 
+/* Commands for a terminal in the folder of the file. */
+static void hints_json(tide_json *j, const tide_model *m)
+{
+	tide_hint hints[TIDE_HINTS];
+	const char *slash = m->path ? strrchr(m->path, '/') : NULL;
+	size_t n = tide__hints_find(tide__holds(m), hints);
+	tide__hints_json(hints, n, slash ? slash + 1 : m->path, j);
+}
+
 bool tide__page_write_main(tide_box *b, const tide_model *m, const tide_page_options *opt,
 			   tide_error *err)
 {
@@ -193,6 +203,7 @@ bool tide__page_write_main(tide_box *b, const tide_model *m, const tide_page_opt
 	tide__json_key(j, "only");
 	opt->only ? tide__json_str(j, opt->only) : tide__json_null(j);
 	tide__json_kstr(j, "losses", opt->losses);
+	hints_json(j, m);
 	bool ok = memory(b, m, err) && time_sums(b, m, err) &&
 		  tide__page_write_findings(j, m, opt, err) && steps(j, m, err);
 	marks(j, m);

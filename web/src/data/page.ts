@@ -58,6 +58,8 @@ export interface MainJson {
   events: number;
   processes: { pid: number; rank: number; command: string | null; host: string | null }[];
   losses: string;
+  /** Commands for a terminal. */
+  next: { command: string; answers: string }[];
   device: number;
   devices: Device[];
   cpu_ns: number;

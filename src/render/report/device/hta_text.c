@@ -293,6 +293,11 @@ static void missing_text(const tide_hta_job *job, int64_t missing, char *buf, si
 		 job->sum->h.world, list, missing > (int64_t)i ? " ..." : "");
 }
 
+/* How to get GPU time. */
+#define RECORD_GPU                                                              \
+	"; `tidemark run --gpu -- PROGRAM` records it, or torch.profiler with " \
+	"ProfilerActivity.CUDA"
+
 char *tide__hta_note_text(const tide_hta_job *job, size_t i, char *buf, size_t n)
 {
 	const tide_hta_note *x = &job->notes[i];
@@ -313,12 +318,14 @@ char *tide__hta_note_text(const tide_hta_job *job, size_t i, char *buf, size_t n
 		if (x->n == 1)
 			snprintf(buf, n, "no device rows%s in %s: %s",
 				 r->h->h.left_out ? " in the window" : "", r->trace,
-				 r->h->h.left_out ? "the GPU was idle" : "GPU time is unknown");
+				 r->h->h.left_out ? "the GPU was idle"
+						  : "GPU time is unknown" RECORD_GPU);
 		else
-			snprintf(buf, n,
-				 "no device rows in %" PRId64
-				 " traces, so their GPU time is unknown; the first is %s",
-				 x->n, r->trace);
+			snprintf(
+				buf, n,
+				"no device rows in %" PRId64
+				" traces, so their GPU time is unknown; the first is %s" RECORD_GPU,
+				x->n, r->trace);
 		break;
 	}
 	return buf;

@@ -248,6 +248,21 @@ function Facts({ main }: { main: Main }) {
   );
 }
 
+/** Commands to ask next in a terminal, with the name of this file. */
+function Next({ main }: { main: Main }) {
+  return (
+    <Panel title="More in a terminal">
+      <ul class="next">
+        {main.next.map((x) => (
+          <li key={x.command}>
+            <code>{x.command}</code> {x.answers}
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
 export function Overview({ main }: { main: Main }) {
   const tables = useData(getTables);
   const d = main.devices[main.device];
@@ -339,6 +354,7 @@ export function Overview({ main }: { main: Main }) {
           <Panel title="This trace">
             <Facts main={main} />
           </Panel>
+          <Next main={main} />
         </div>
       </div>
     </div>
