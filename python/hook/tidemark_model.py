@@ -8,6 +8,7 @@ Never raises into the program.
 """
 from __future__ import annotations
 
+import collections
 import contextlib
 import ctypes
 import importlib
@@ -21,6 +22,8 @@ from typing import Any
 PARAMETER, GRADIENT, OPTIMIZER, BUFFER = 1, 2, 3, 7
 STEP = 3
 ROOM = 1000  # minimum number of names before dead ones are removed
+CONTAINERS = (list, tuple, dict, collections.deque)  # of tensors in an optimizer's state
+DEPTH = 8  # of containers in containers; one may contain itself
 SHARE = 50  # examining a model's tensors again takes at most 1/SHARE of the time
 
 
@@ -66,6 +69,9 @@ class Model:
         self.names: dict[int, str] = {}  # address of a labelled tensor -> name
         self.room: int = ROOM  # number of roots and names at which dead ones are removed
         self.states: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # optimizer -> size of its state when last examined
+        self.containers: weakref.WeakKeyDictionary[Any, list[Any]] = weakref.WeakKeyDictionary()  # optimizer -> parameters whose state has lists or dicts
+        self.said: dict[int, weakref.ref[Any]] = {}  # tensors in such lists that have their label
+        self.said_room: int = ROOM  # number of them at which dead ones are removed
         self.owners: weakref.WeakKeyDictionary[Any, list[int]] = weakref.WeakKeyDictionary()  # optimizer -> number, parameters and labels when last examined
         self.numbers: itertools.count[int] = itertools.count(1)
         self.labelled: int = 0  # labels given so far
@@ -220,8 +226,10 @@ class Model:
             return
         if self.ops.tide_torch_labels(self.own(optimizer)):  # some labelled tensors were freed: others may have their addresses
             self.relabel()
-        if self.states.get(optimizer) != len(optimizer.state):
+        if self.states.get(optimizer) != self.size_of(optimizer.state):
             self.label_state(optimizer)
+        elif self.containers.get(optimizer):
+            self.label_containers(optimizer)
         self.label_wrapped(optimizer)
 
     def label_wrapped(self, optimizer: Any) -> None:
@@ -265,16 +273,61 @@ class Model:
             self.ops.tide_torch_owner(owner[0], (ctypes.c_void_p * many)(*cdata), many)
         return owner[0]
 
+    @staticmethod
+    def size_of(state: Any) -> int:
+        return len(state) + sum(len(s) for s in list(state.values()) if isinstance(s, dict))
+
     def label_state(self, optimizer: Any) -> None:
         """Labels the state that an optimizer keeps for its parameters with their names."""
         if not self.ops:
             return
-        self.states[optimizer] = len(optimizer.state)
+        self.states[optimizer] = self.size_of(optimizer.state)
+        kept: list[Any] = []
         for p, state in list(optimizer.state.items()):  # another thread's optimizer may be adding to it
-            name = self.names.get(getattr(p, "_cdata", 0), "parameter")
-            for key, value in list(state.items()) if isinstance(state, dict) else ():
+            values = list(state.items()) if isinstance(state, dict) else ()
+            for key, value in values:
                 if isinstance(value, self.torch.Tensor):
-                    self.watch(value, f"{name}.{key}", OPTIMIZER)
+                    self.watch(value, f"{self.owner_name(p)}.{key}", OPTIMIZER)
+            if any(isinstance(value, CONTAINERS) for _, value in values):
+                kept.append(self.reference(p))
+        self.containers[optimizer] = kept
+        if kept:
+            self.label_containers(optimizer)
+
+    def owner_name(self, p: Any) -> str:
+        return self.names.get(getattr(p, "_cdata", 0), "parameter")
+
+    @staticmethod
+    def reference(key: Any) -> Any:
+        """Returns a function that returns a key of a state as long as it exists: a reference of ours must not keep a parameter."""
+        try:
+            return weakref.ref(key)
+        except TypeError:  # a text
+            return lambda: key
+
+    def label_containers(self, optimizer: Any) -> None:
+        """Labels the tensors in lists and dicts of an optimizer's state (the history of LBFGS, factors for each dimension). They may be others after
+        every step, so we keep references to tensors only, and weak ones."""
+        for reference in self.containers[optimizer]:
+            p = reference()
+            state = optimizer.state.get(p) if p is not None else None
+            for key, value in list(state.items()) if isinstance(state, dict) else ():
+                if isinstance(value, CONTAINERS):
+                    self.label_in(value, f"{self.owner_name(p)}.{key}", 0)
+        if len(self.said) > self.said_room:
+            self.said = {key: r for key, r in self.said.items() if r() is not None}
+            self.said_room = ROOM + 2 * len(self.said)
+
+    def label_in(self, value: Any, name: str, depth: int) -> None:
+        if isinstance(value, self.torch.Tensor):
+            known = self.said.get(id(value))
+            if known is None or known() is not value:
+                self.said[id(value)] = weakref.ref(value)
+                for t in inner(value):
+                    self.ops.tide_torch_say(t._cdata, self.intern(name), OPTIMIZER)
+        elif isinstance(value, CONTAINERS) and depth < DEPTH:
+            for key, v in list(value.items() if isinstance(value, dict) else enumerate(value)):
+                self.label_in(v, f"{name}.{key}", depth + 1)
 
     # ---- on and off ----
 
@@ -312,6 +365,7 @@ class Model:
             if self.ops:
                 self.ops.tide_torch_labels_clear()
             self.names.clear()
+            self.said.clear()
 
     def in_child(self) -> None:
         self.lock = threading.RLock()  # the thread that held it does not exist in the child

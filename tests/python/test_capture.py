@@ -202,6 +202,28 @@ class Joins(unittest.TestCase):
         self.assertEqual(len(mine), 1)  # exp's backward: grad * result
         self.assertEqual(t.own(mine[0][3])[0][1], line)
 
+    def test_calls_of_torchscript(self):
+        """Scripted and traced functions and modules: their calls are ops around the ops that they run."""
+        def scaled(x: torch.Tensor) -> torch.Tensor:
+            return x * 2
+
+        def summed(x):
+            return (x * 3).sum()
+
+        scripted, traced = torch.jit.script(scaled), torch.jit.trace(summed, torch.ones(3))
+        module = torch.jit.trace(nn.Sequential(nn.Linear(4, 4), nn.ReLU()), torch.ones(2, 4))
+        with tidemark.record(path("script.tide")):
+            for _ in range(3):
+                scripted(torch.ones(5))
+                traced(torch.ones(3))
+                module(torch.ones(2, 4))
+        t = Trace(path("script.tide"))
+        self.assertEqual((len(t.rows("scaled")), len(t.rows("summed"))), (3, 3))
+        self.assertEqual({t.names[t.parents[i]] for i in t.rows("aten::mul")} - {"aten::mul"}, {"scaled", "summed"})
+        around = [t.parents[i] for i in t.rows("aten::linear")]
+        self.assertEqual([t.names[i] for i in around], ["forward"] * 3)
+        self.assertEqual(sum(a[1] for a in t.allocs if t.names[a[2]] == "aten::mul"), 3 * (5 + 3) * 4)
+
     def test_stacks_are_pythons_own(self):
         lines = {}
 

@@ -36,6 +36,67 @@ class one_process:  # noqa: N801
         torch.distributed.destroy_process_group()
 
 
+class Soap(torch.optim.Optimizer):
+    """Keeps lists of tensors, also in dicts, and replaces one of them in each step."""
+
+    def __init__(self, params) -> None:
+        super().__init__(params, {})
+
+    @torch.no_grad()
+    def step(self, closure=None) -> None:
+        for p in (p for g in self.param_groups for p in g["params"]):
+            state = self.state[p]
+            if not state:
+                state["GG"] = [torch.zeros(d, d) for d in p.shape]
+                state["more"] = {"t": (torch.zeros_like(p),)}
+            state["GG"][0] = state["GG"][0] + 1
+            p.add_(p.grad, alpha=-1e-3)
+
+
+@unittest.skipUnless(NEW, "needs hooks of optimizers, torch 2")
+class Containers(unittest.TestCase):
+    def test_tensors_in_lists_and_dicts_of_a_state_have_their_role(self):
+        """The history of LBFGS and lists, dicts and tuples of another optimizer: every byte has its name, also of tensors made by a later step."""
+        with tidemark.record(path("lists.tide")):
+            lbfgs_model, soap_model = nn.Linear(300, 1, bias=False), nn.Linear(64, 48, bias=False)
+            lbfgs = torch.optim.LBFGS(lbfgs_model.parameters(), max_iter=4, history_size=5)
+            soap = Soap(soap_model.parameters())
+            x, y = torch.randn(16, 300), torch.randn(16, 1)
+
+            def closure():
+                lbfgs.zero_grad()
+                loss = ((lbfgs_model(x) - y) ** 2).mean()
+                loss.backward()
+                return loss
+
+            for _ in range(3):
+                lbfgs.step(closure)
+                soap.zero_grad()
+                soap_model(torch.randn(4, 64)).sum().backward()
+                soap.step()
+            kept = lbfgs.state[lbfgs_model.weight]
+            self.assertEqual(len(kept["old_dirs"]), 5)
+        tensors = groups(tidemark.open(path("lists.tide")), "tensor")
+        for key in "old_dirs", "old_stps":
+            for i in range(5):
+                self.assertEqual([v for k, v in tensors.items() if k.startswith(f"weight.{key}.{i} ") or k.startswith(f"Linear.weight.{key}.{i} ")], [300 * 4], (key, i, tensors))
+        for name, n in ("GG.0", 48 * 48 * 4), ("GG.1", 64 * 64 * 4), ("more.t.0", 64 * 48 * 4):
+            self.assertEqual([v for k, v in tensors.items() if f"weight.{name} " in k], [n], (name, tensors))
+
+    def test_a_list_does_not_keep_its_tensors(self):
+        """Our references are weak: what an optimizer drops is freed at once."""
+        import weakref
+
+        with tidemark.record(path("weak.tide")):
+            model = nn.Linear(8, 8)
+            soap = Soap(model.parameters())
+            model(torch.randn(2, 8)).sum().backward()
+            soap.step()
+            old = [weakref.ref(soap.state[p]["GG"][0]) for p in model.parameters()]
+            soap.step()
+            self.assertEqual([r() for r in old], [None, None])
+
+
 @unittest.skipUnless(NEW and torch.distributed.is_available(), "needs torch.distributed of torch 2")
 class Shared(unittest.TestCase):
     def test_a_bucket_of_ddp_is_split_by_view(self):

@@ -585,6 +585,7 @@ extern "C" TIDE_API void tide_torch_ops_on(int want)
 	host.describes(want & SHAPES);
 	handle.store(at::addGlobalCallback(callback(want).scopes(
 		{ at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
+		  at::RecordScope::TORCHSCRIPT_FUNCTION, at::RecordScope::CUSTOM_CLASS,
 		  at::RecordScope::USER_SCOPE })));
 	if (!(want & EMPTY))
 		host.streams_by(&current_stream);
