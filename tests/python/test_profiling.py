@@ -68,6 +68,53 @@ class Faces(unittest.TestCase):
                            ("vectorized_elementwise", "Elementwise"), ("reduce_kernel", "Reduction"), ("Memcpy DtoH", "Memory Copy"), ("foo", "Other")):
             self.assertEqual(kernel_kind(name), kind)
 
+    def test_pages_draw_the_data(self) -> None:
+        """A page shows the object that is exported: after edits, with its limits, and when the trace has changed meanwhile."""
+        from page_section import section
+        from tidemark.profiling import FlameGraphGenerator, TimelineGenerator
+
+        def drawn(page: str, key: str) -> dict[tuple[str, ...], int]:
+            info, columns = section(pathlib.Path(page).read_text(), "flame")
+            self.assertEqual([k for k in info if k in ("cpu", "gpu", "memory")], [key])
+            paths, own = [()], {}
+            for i, (name, parent, self_) in enumerate(zip(*(columns[f"{key}_{c}"] for c in ("name", "parent", "self")))):
+                paths += [(*paths[parent], info[key]["names"][name])] if i else []
+                own[paths[i]] = own.get(paths[i], 0) + self_
+            return {p: n for p, n in own.items() if n}
+
+        def wanted(node: dict, scale: int, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], int]:
+            path = (*path, node["name"])
+            own = {path: round(scale * (node["value"] - sum(c["value"] for c in node["children"])))}
+            for c in node["children"]:
+                for p, n in wanted(c, scale, path).items():
+                    own[p] = own.get(p, 0) + n
+            return {p: n for p, n in own.items() if n}
+
+        maker = FlameGraphGenerator(min_duration_us=100, max_depth=6)
+        trace = shutil.copy(TRACE, self.folder)
+        trees = {kind: maker.from_chrome_trace(trace, kind=kind) for kind in ("gpu", "cpu", "memory")}
+        trees["list"] = maker.from_kernel_list([{"name": "ns::sgemm_x", "time_us": 900}, {"name": "softmax", "time_us": 95}])
+        data = TimelineGenerator(min_duration_us=0).from_chrome_trace(trace)
+        pathlib.Path(trace).write_text('{"traceEvents": []}')
+        out = os.path.join(self.folder, "page.html")
+        for kind, tree in trees.items():
+            first = tree["children"][0]
+            first["name"] = "edited <b>"
+            tree["children"].append({"name": "mine", "value": 5000, "children": []})
+            tree["value"] += 5000
+            with self.subTest(kind):
+                key = "gpu" if kind == "list" else kind
+                want, scale = wanted(tree, 1 if key == "memory" else 1000), 1
+                if key == "gpu":  # a node with children and a part of its own launches that part
+                    want = {p if not any(q[:len(p)] == p and q != p for q in want) else (*p, p[-1]): n for p, n in want.items()}
+                self.assertEqual(drawn(maker.export(tree, out, "html"), key), want)
+        data.events = [e for e in data.events if e.event_type == "cuda_kernel"][:7]
+        data.events[0].name = "edited <b>"
+        page = TimelineGenerator().generate_html_viewer(data, out)
+        info, columns = section(pathlib.Path(page).read_text(), "spans")
+        self.assertEqual(len(columns["dur"]), 7)
+        self.assertIn("edited <b>", info["names"])
+
     def test_timeline(self) -> None:
         from tidemark.profiling import TimelineGenerator
         from tidemark.profiling.timeline import union_us

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from typing import Any
 
 from .._native import Error
@@ -97,21 +98,18 @@ class FlameGraphGenerator:
         return {"name": root_name, "value": total, "children": sorted(children, key=lambda n: -float(str(n["value"])))}
 
     def export(self, data: dict[str, Any], path: str | os.PathLike[str], format: str = "json") -> str:
-        """Writes the tree as json, or as html: the program's page of the original trace, or of the tree."""
+        """Writes the tree as json, or as html: the program's page of this tree, as it is now (edited, cut, or of a trace that has gone)."""
         out = os.fspath(path)
         if format == "json":
             with open(out, "w", encoding="utf-8") as file:
                 json.dump(data, file, indent=2)
-        elif format == "html" and data.get("trace_path") and os.path.exists(data["trace_path"]):
-            write_page("flame", data["trace_path"], out)
         elif format == "html":
-            import tempfile
-
+            kind = data.get("kind") or "gpu"
             with tempfile.TemporaryDirectory(prefix="tidemark-") as folder:
                 trace = os.path.join(folder, "flame.json")
                 with open(trace, "w", encoding="utf-8") as file:
-                    json.dump({"traceEvents": list(_events(data))}, file)
-                write_page("flame", trace, out, "--kind", "cpu")
+                    json.dump({"traceEvents": _events(data, kind)}, file)
+                write_page("flame", trace, out, "--kind", kind, "--max-depth", "1000", "--merge", "--by", "op")
         else:
             raise ValueError(f"format is 'json' or 'html', not {format!r}")
         return out
@@ -121,9 +119,32 @@ def _node(tree: dict[str, Any]) -> dict[str, Any]:
     return {"name": tree["name"], "value": tree["value"], "self": tree.get("self", 0), "children": [_node(c) for c in tree.get("children", [])]}
 
 
-def _events(node: dict[str, Any], start: float = 0.0) -> Any:
-    """Returns the tree as nested events of one thread, so that the page can draw it."""
-    yield {"ph": "X", "cat": "cpu_op", "name": node["name"], "ts": start, "dur": node["value"], "pid": 1, "tid": 1}
-    for child in node.get("children", []):
-        yield from _events(child, start)
-        start += child["value"]
+def _events(data: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    """Returns the tree as a trace whose flame graph of that kind it is. Spans of one thread nest as the nodes do; a node's own part is time in which no
+    child runs (cpu), a kernel that its span launched (gpu), or an allocation in it (memory). A kernel without children needs no span of its own."""
+    found: list[dict[str, Any]] = []
+    at = device = 0  # the next free ns of the host and of the device
+    steps: list[tuple[dict[str, Any], dict[str, Any], bool]] = [(data, {}, True)]
+    while steps:
+        node, around, begins = steps.pop()
+        if not begins:
+            around["dur"] = (at - round(1000 * around["ts"])) / 1000
+            continue
+        children = node.get("children") or []
+        own = max(0.0, float(node["value"]) - sum(float(c["value"]) for c in children))
+        ns, span = round(1000 * own), around
+        if kind != "gpu" or children or not around:
+            span = {"ph": "X", "cat": "cuda_runtime" if kind == "gpu" else "cpu_op", "name": node["name"], "ts": at / 1000, "pid": 1, "tid": 1,
+                    "args": {"correlation": len(found) + 1}}
+            found.append(span)
+            steps.append((node, span, False))
+            steps += [(c, span, True) for c in reversed(children)]
+        if kind == "memory" and round(own):
+            found.append({"ph": "i", "s": "t", "name": "[memory]", "ts": at / 1000, "pid": 1, "tid": 1,
+                          "args": {"Bytes": round(own), "Addr": (len(found) + 1) << 40, "Device Type": 1, "Device Id": 0}})
+        elif kind == "gpu" and ns:
+            found.append({"ph": "X", "cat": "kernel", "name": node["name"], "ts": device / 1000, "dur": ns / 1000, "pid": 0, "tid": 7,
+                          "args": {"device": 0, "stream": 7, "correlation": span["args"]["correlation"]}})
+            device += ns
+        at += ns if kind == "cpu" else 2
+    return found

@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import tempfile
 from typing import Any
 
 from .._trace import Trace
@@ -156,16 +157,11 @@ class TimelineGenerator:
         return data
 
     def generate_html_viewer(self, timeline: TimelineData, path: str | os.PathLike[str]) -> str:
-        """Writes the program's offline page, with every event and a row per stream."""
-        import tempfile
-
-        if timeline.trace_path and os.path.exists(timeline.trace_path):
-            write_page("timeline", timeline.trace_path, os.fspath(path))
-        else:
-            with tempfile.TemporaryDirectory(prefix="tidemark-") as folder:
-                trace = os.path.join(folder, "timeline.json")
-                self.export_chrome_trace(timeline, trace)
-                write_page("timeline", trace, os.fspath(path))
+        """Writes the program's offline page of the timeline's events, as they are now, with a row per thread and stream."""
+        with tempfile.TemporaryDirectory(prefix="tidemark-") as folder:
+            trace = os.path.join(folder, "timeline.json")
+            self.export_chrome_trace(timeline, trace)
+            write_page("timeline", trace, os.fspath(path))
         return os.fspath(path)
 
 
