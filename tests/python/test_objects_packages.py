@@ -70,6 +70,38 @@ class Packages(unittest.TestCase):
         self.assertEqual(objects.memory_stats(DimTensor(torch.empty(10, device="meta"), units.m)).device, "meta")
 
     @needs("pint")
+    @needs("astropy")
+    def test_arrays_that_share_a_unit_without_a_symbol(self):
+        """Units of pint and astropy have no text `symbol`: their own text names them."""
+        import astropy.units as u
+        import pint
+
+        meters = [np.arange(4.0) * u.m for _ in range(6)]
+        self.assertIn("6 arrays share same unit 'm' - good!", objects.analyze_shared_metadata(meters).recommendations)
+        one = pint.UnitRegistry().Quantity(np.zeros(4), "meter")
+        shared = [one._REGISTRY.Quantity(np.zeros(4), one._units) for _ in range(6)]
+        found = objects.analyze_shared_metadata(shared)
+        if found.unique_units == 1:
+            self.assertIn("6 arrays share same unit 'meter' - good!", found.recommendations)
+        self.assertFalse([r for r in found.recommendations + objects.analyze_shared_metadata([np.zeros(3) * u.Unit("2 km")] * 2).recommendations if " at 0x" in r])
+
+    @needs("dimtensor")
+    def test_memory_stats_of_a_class_that_is_not_ours(self):
+        from dimtensor import DimArray
+
+        had = "memory_stats" in vars(DimArray)
+        objects.add_memory_stats(DimArray)
+        try:
+            x = DimArray([1.0, 2.0, 3.0])
+            self.assertEqual(x.memory_stats(), objects.memory_stats(x))
+            self.assertEqual(x.memory_stats().data_bytes, 24)
+        finally:
+            if not had:
+                del DimArray.memory_stats
+        with self.assertRaises(TypeError):
+            objects.add_memory_stats(int)
+
+    @needs("pint")
     def test_pint(self):
         import pint
         s = objects.memory_stats(pint.UnitRegistry().Quantity(np.zeros(4), "m/s"))

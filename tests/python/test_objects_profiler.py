@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """MemoryProfiler and track_growth."""
 import sys
+import threading
 import tracemalloc
 import unittest
 
@@ -27,6 +28,26 @@ class Profiler(unittest.TestCase):
         self.assertEqual(len(kept), 100)
         with self.assertRaises(RuntimeError):
             p.mark("late")
+
+    def test_other_threads_are_counted_and_named(self):
+        kept, end = [], threading.Event()
+
+        def work():
+            kept.append(bytes(300_000))
+            end.wait(60)
+
+        with objects.MemoryProfiler() as alone:
+            pass
+        self.assertNotIn("threads of the process", alone.report())
+        with objects.MemoryProfiler() as p:
+            thread = threading.Thread(target=work)
+            thread.start()
+            while not kept:
+                pass
+        end.set()
+        thread.join()
+        self.assertGreater(p.get_stats().current_bytes, 300_000)
+        self.assertIn("All 2 threads of the process are counted", p.report())
 
     def test_tracing_of_others_goes_on(self):
         tracemalloc.start(3)

@@ -164,6 +164,33 @@ class Faces(unittest.TestCase):
         self.assertEqual((data.has_cpu_time, data.cpu_active_time_us, data.has_gpu_time), (False, UNKNOWN, True))
         self.assertEqual({k for k, v in data.summary().items() if v is UNKNOWN}, {"cpu_time_ms", "overlap_ms", "cpu_utilization"})
 
+    def test_hta_says_why_it_has_no_figures(self) -> None:
+        from tidemark.profiling import HTAAnalyzer
+
+        path = pathlib.Path(self.folder, "cpu.json")
+        path.write_text(json.dumps({"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 50}]}))
+        report = HTAAnalyzer().analyze_trace(path)
+        self.assertIn("no device rows", report.why or "")
+        self.assertRegex(report.recommendations[0], "^No device rows.* `tidemark ops`")
+        text = HTAAnalyzer().export_report(report, os.path.join(self.folder, "cpu.html"), "html")
+        self.assertIn("No device rows", pathlib.Path(text).read_text())
+        self.assertIsNone(HTAAnalyzer().analyze_trace(TRACE).why)
+
+    def test_names_to_switch_by(self) -> None:
+        """Code for other suites changes one import; their command changes one name."""
+        import tidemark.memory_profiler
+        from tidemark import tracker
+        from tidemark.memory_profiler import get_memory_tracker, memory_checkpoint
+
+        self.assertIs(get_memory_tracker, tracker.get_memory_tracker)
+        self.assertIs(memory_checkpoint, tracker.memory_checkpoint)
+        self.assertIs(tidemark.memory_profiler.profile, tracker.profile)
+        for name in tracker.__all__:
+            self.assertIs(getattr(tidemark.memory_profiler, name), getattr(tracker, name))
+        done = subprocess.run([sys.executable, "-m", "tidemark.profiling", "hta", str(TRACE), "--json"], capture_output=True, text=True)
+        self.assertEqual((done.returncode, len(json.loads(done.stdout)["ranks"])), (0, 1), done.stderr)
+        self.assertEqual(subprocess.run([sys.executable, "-m", "tidemark.profiling"], capture_output=True).returncode, 2)
+
     def test_hta(self) -> None:
         from tidemark.profiling import HTAAnalyzer
 
@@ -320,6 +347,36 @@ class WithTorch(unittest.TestCase):
             self.assertAlmostEqual(k["cpu_time_us"], 10 * count, 2)
             self.assertAlmostEqual(got["cuda_time_ms"], 0.1 * count, 4)
             self.assertTrue(any("Single kernel dominates: " + name in b for b in got["bottlenecks"]), got["bottlenecks"])
+
+    def test_advice_without_a_device(self) -> None:
+        """A session of the host has its largest op, and bottlenecks by the ops' own times."""
+        import time
+
+        import tidemark
+        from tidemark.profiling import UnifiedProfiler
+
+        x = self.torch.randn(400, 400)
+        profiler = UnifiedProfiler(os.path.join(self.folder, "host"), with_stack=False, record_shapes=False)
+        with profiler.profile("one") as one:
+            for _ in range(20):
+                x @ x
+            time.sleep(0.05)
+        ops = sorted(tidemark.open(one.recording_path).ops(flat=True)["ops"], key=lambda o: -o["self_ns"])
+        share = 100 * ops[0]["self_ns"] / sum(o["self_ns"] for o in ops)
+        self.assertEqual([b for b in one.bottlenecks if b.startswith("Single op")], [f"Single op dominates: {ops[0]['op']} ({share:.1f}%)"] * (share > 50))
+        self.assertIn(f"{ops[0]['op']} took most of the ops' own time: {share:.1f}%", one.recommendations[-1])
+        idle = 100 * (1 - one.cpu_time_ms / one.total_time_ms)
+        self.assertEqual([b for b in one.bottlenecks if b.startswith("Outside")], [f"Outside ops: {idle:.1f}% of total time"] * (idle > 30))
+        with profiler.profile("many") as many:
+            small = self.torch.ones(2)
+            for _ in range(2000):
+                small + small
+        ops = tidemark.open(many.recording_path).ops(flat=True)["ops"]
+        count, mean = sum(o["count"] for o in ops), sum(o["self_ns"] for o in ops) / sum(o["count"] for o in ops)
+        self.assertEqual([b for b in many.bottlenecks if b.startswith("Many")], [f"Many small ops: {count} ops, {mean / 1000:.1f} us each"] * (mean < 10_000))
+        with profiler.profile("empty") as empty:
+            pass
+        self.assertEqual((empty.bottlenecks, empty.recommendations), ([], []))
 
     def test_exception(self) -> None:
         from tidemark.profiling import UnifiedProfiler

@@ -40,7 +40,15 @@ class MemoryStatsMixin:
         return memory_stats(self)
 
 
+def add_memory_stats(*classes: type) -> None:
+    """Gives classes of other packages .memory_stats(): add_memory_stats(DimArray, DimTensor). The classes are known or registered; an own
+    method of that name stays. Raises TypeError for a class that cannot be changed."""
+    for cls in classes:
+        if not hasattr(cls, "memory_stats"):
+            cls.memory_stats = MemoryStatsMixin.memory_stats  # type: ignore[attr-defined]
+
+
 __all__ = ["Allocation", "ComparisonStats", "Footprint", "GPUMemoryStats", "Growth", "MemoryProfiler", "MemoryStats", "MemoryStatsMixin", "Owner", "ProfileStats",
-           "SharedMetadataReport", "SharedNode", "SizeRow", "SizeTable", "analyze_shared_metadata", "calculate_metadata_size", "compare_to_baseline", "footprint", "get_overhead_ratio",
+           "SharedMetadataReport", "SharedNode", "SizeRow", "SizeTable", "add_memory_stats", "analyze_shared_metadata", "calculate_metadata_size", "compare_to_baseline", "footprint", "get_overhead_ratio",
            "gpu_memory_stats", "gpu_recommendations", "mark", "memory_overhead", "memory_report", "memory_stats", "metadata_overhead", "overhead_by_size", "register", "save", "snapshot",
            "track_growth", "without_uncertainty"]

@@ -17,6 +17,7 @@ SMALL_BYTES = 1000  # an array with less data is small
 SMALL_OVERHEAD = 0.5
 LARGE_BYTES = 1_000_000
 LARGE_OVERHEAD = 0.01
+LONGEST_UNIT = 60  # characters of a unit's name
 GOOD_REUSE = 0.1  # unique units / arrays
 POOR_REUSE = 0.5
 FEW_ELEMENTS = 100
@@ -61,8 +62,12 @@ def _reuse(r: SharedMetadataReport, units: list[Any], equal: bool) -> list[str]:
 
 
 def _symbol(unit: Any) -> str | None:
+    """Returns the name of a unit: its symbol, else its text (astropy, pint); None if that is not a name."""
     symbol = _kinds.get(unit, "symbol")
-    return symbol if type(symbol) is str and symbol else None
+    if type(symbol) is str and symbol:
+        return symbol
+    text = _kinds.str_of(unit)
+    return text if text and len(text) <= LONGEST_UNIT and not text.startswith("<") else None
 
 
 def _same_unit(many: Many, units: list[Any]) -> list[str]:

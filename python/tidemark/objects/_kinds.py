@@ -47,6 +47,16 @@ def get(obj: Any, name: str) -> Any:
         return None
 
 
+def str_of(obj: Any) -> str:
+    """Returns str(obj); "" if that fails."""
+    try:
+        text = str(obj)
+    except BaseException as e:
+        _guard.pass_signals(e)
+        return ""
+    return text if type(text) is str else ""
+
+
 @dataclasses.dataclass(frozen=True)
 class Kind:
     """Each part is the name of an attribute or a function of the object. metadata may return a list of objects."""

@@ -141,7 +141,8 @@ class _Sampled:
 
 
 class MemoryProfiler:
-    """A context manager. Figures count from its beginning and stay readable after its end; tracing that others began continues.
+    """A context manager. Figures count from its beginning and stay readable after its end; tracing that others began continues. They are those of
+    the whole process, with all its threads, because Python traces allocations without their thread.
 
     `sampled`: instead of tracing every allocation, reads the resident bytes of the process every `interval` seconds: below 1 % of the
     program's time, without source lines. If other code also traces, a peak below its peak is shown as the highest value read (at
@@ -158,6 +159,7 @@ class MemoryProfiler:
         self._devices_marked: dict[str, int] = {}
         self._stats = ProfileStats(0, 0)
         self._host: int | None = 0
+        self._threads = 1  # at the begin or the end, the larger number
         self.device_bytes: dict[str, int] = {}  # change of allocated bytes, by device
         self.growth: list[tuple[str, int | None]] = []  # name of each mark, and the change since the previous one
         self.device_growth: list[tuple[str, dict[str, int]]] = []  # the same for devices
@@ -168,6 +170,7 @@ class MemoryProfiler:
         self._devices_before = self._devices_marked = _devices()
         self.growth, self.device_growth, self.device_bytes, self._marked = [], [], {}, 0
         self._stats, self._host = ProfileStats(0, 0), 0
+        self._threads = threading.active_count()
         self._source = _Sampled(self.interval) if self.sampled else _Traced()
         return self
 
@@ -176,6 +179,7 @@ class MemoryProfiler:
         if source is None:
             return
         self._stats = self.get_stats(at_end=True)
+        self._threads = max(self._threads, threading.active_count() - self.sampled)  # without our own
         self.device_bytes = self._device_change(self._devices_before)
         self._source = None
         source.stop()
@@ -233,6 +237,8 @@ class MemoryProfiler:
         s = self.get_stats()
         how = " (resident, sampled)" if self.sampled else ""
         lines = ["Memory Profiling Results", RULE, f"Current memory: {_text(s.current_bytes)}{how}", f"Peak memory:    {_text(s.peak_bytes)}{how}"]
+        if self._threads > 1:
+            lines.append(f"All {self._threads} threads of the process are counted")
         if s.current_bytes is None:
             lines.append("Other code stopped tracing inside the block: what came after is unknown")
         lines += [f"Device {d}: {n:+,} bytes" for d, n in self.delta().items() if d != "host" and n is not None]

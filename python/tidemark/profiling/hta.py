@@ -34,6 +34,7 @@ class HTAReport:
     recommendations: list[str] = dataclasses.field(default_factory=list)
     bottlenecks: list[str] = dataclasses.field(default_factory=list)
     raw_analysis: dict[str, Any] = dataclasses.field(default_factory=dict)
+    why: str | None = None  # why figures of the device are UNKNOWN
 
 
 def _sum(ranks: list[dict[str, Any]], key: str) -> int:
@@ -87,6 +88,9 @@ def hta_of(trace: Trace | str) -> HTAReport:
     report.memory_bandwidth_gbps, report.memory_efficiency_pct = _copies(ranks), _hidden(ranks)
     report.recommendations = [plain(r["text"] if isinstance(r, dict) else r) for r in raw.get("recommendations", [])]
     report.bottlenecks = [plain(b["text"] if isinstance(b, dict) else b) for b in raw.get("bottlenecks", [])]
+    if not ranks:
+        report.why = "; ".join(raw.get("notes", [])) or "the trace has no device work: its figures are unknown"
+        report.recommendations.append(f"{report.why[:1].upper()}{report.why[1:]}. `tidemark ops`, `flame` and `timeline` show the host's time.")
     return report
 
 
@@ -120,7 +124,7 @@ class HTAAnalyzer:
             "kernel_analysis": {"top_kernels": report.top_kernels[:10], "launch_stats": report.kernel_launch_stats},
             "communication": {"breakdown": report.comm_breakdown, "collective_ops": report.collective_ops[:10]},
             "memory": {"bandwidth_gbps": report.memory_bandwidth_gbps, "efficiency_pct": report.memory_efficiency_pct},
-            "recommendations": report.recommendations, "bottlenecks": report.bottlenecks,
+            "recommendations": report.recommendations, "bottlenecks": report.bottlenecks, "why": report.why,
         }
         if format not in ("json", "html"):
             raise ValueError(f"format is 'json' or 'html', not {format!r}")

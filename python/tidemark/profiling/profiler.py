@@ -283,6 +283,8 @@ class UnifiedProfiler:
                 say(f"High memory usage: {100 * share:.1f}% of GPU memory")
                 do("Consider gradient checkpointing or mixed precision")
         if not session.kernels:
+            if not cuda:
+                _advise_host(session, trace)
             return
         report = hta_of(trace)
         ranks = [r for r in report.raw_analysis["ranks"] if r.get("kernel_time_ns")]
@@ -331,6 +333,26 @@ class UnifiedProfiler:
         with open(path, "w", encoding="utf-8") as file:
             json.dump(data_of(document), file, indent=2)
         return os.fspath(path)
+
+
+def _advise_host(session: ProfileSession, trace: Trace) -> None:
+    """Bottlenecks and recommendations of a session without device work, from the self times of its ops."""
+    ops = sorted((o for o in trace.ops(flat=True)["ops"] if o["self_ns"]), key=lambda o: -o["self_ns"])
+    whole, count = sum(o["self_ns"] for o in ops), sum(o["count"] for o in ops)
+    if not whole:
+        return
+    say, do = session.bottlenecks.append, session.recommendations.append
+    top, share = ops[0], 100 * ops[0]["self_ns"] / whole
+    if share > 50:
+        say(f"Single op dominates: {top['op']} ({share:.1f}%)")
+    idle = 100 * (1 - session.cpu_time_ms / session.total_time_ms) if known(session.cpu_time_ms) and session.total_time_ms else UNKNOWN
+    if idle > 30:
+        say(f"Outside ops: {idle:.1f}% of total time")
+        do("No op of PyTorch ran in that time: look at Python code, data loading and waiting (`tidemark flame`, with_stack=True)")
+    if count > 1000 and whole / count < 10_000:
+        say(f"Many small ops: {count} ops, {whole / count / 1000:.1f} us each")
+        do("Consider torch.compile for fusion, or larger batches")
+    do(f"{top['op']} took most of the ops' own time: {share:.1f}%, {top['self_ns'] / 1e6 / session.iterations:.3f} ms in {top['count']} calls")
 
 
 def _launch_us(trace: Trace) -> dict[str, float]:
