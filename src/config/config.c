@@ -127,7 +127,8 @@ void tide__config_set_defaults(tide_config *c)
 
 static tide_code wants(const tide_toml_item *i, const char *what, tide_error *err)
 {
-	static const char *const kinds[] = { "the text", "the number", "the switch" };
+	static const char *const kinds[] = { "the text", "the number", "the switch",
+					     "another kind of value" };
 	return tide__fail(err, TIDE_EFORMAT, i->at, "line %u: %s needs %s, not %s %.40s", i->line,
 			  i->key, what, kinds[i->type], i->text);
 }
@@ -181,13 +182,21 @@ static tide_code from_item(tide_config *c, tide_config_key k, const char *folder
 	return TIDE_OK;
 }
 
-/* Finds the key an item sets; TIDE_CONFIG_N = name. An error for anything else. */
-static tide_code key_of(const tide_toml_item *i, size_t *k, tide_error *err)
+enum {
+	FOREIGN = TIDE_CONFIG_N + 1,
+	SURE = 6 /* letters of a misspelt key; shorter ones, and beginnings, may be another program's */
+};
+
+/* Finds the key an item sets; TIDE_CONFIG_N = name, FOREIGN = another program's. An error for
+ * anything else. */
+static tide_code key_of(const tide_toml_item *i, bool foreign, size_t *k, tide_error *err)
 {
 	for (*k = 0; *k <= TIDE_CONFIG_N; ++*k)
 		if (!strcmp(i->key, name_at(NULL, *k)))
 			return TIDE_OK;
 	const char *near = tide__nearest(i->key, name_at, NULL, TIDE_CONFIG_N + 1);
+	if (foreign && (!near || strlen(i->key) < SURE || !strncmp(near, i->key, strlen(i->key))))
+		return TIDE_OK; /* *k is FOREIGN */
 	return tide__fail(err, TIDE_EFORMAT, i->start, "line %u: unknown key '%.40s'%s%s%s",
 			  i->line, i->key, near ? " (did you mean " : "", near ? near : "",
 			  near ? "?)" : "");
@@ -216,6 +225,7 @@ struct table {
 struct reader {
 	tide_config *out;
 	const char *folder, *backend; /* backend NULL = the first */
+	bool foreign;
 	struct table t;
 	bool found;
 	tide_error *err;
@@ -239,16 +249,21 @@ static tide_code item(struct reader *r, const tide_toml_item *i)
 	size_t k;
 	if (i->what != TIDE_TOML_VALUE) {
 		rc = open_table(i, r->err);
-		if (rc != TIDE_OK)
+		if (rc != TIDE_OK && !r->foreign)
 			return rc;
 		close_table(r);
+		t->open = false;
+		if (rc != TIDE_OK)
+			return TIDE_OK;
 		memset(t, 0, sizeof *t);
 		tide__config_set_defaults(&t->c);
 		t->open = true;
 		return TIDE_OK;
 	}
-	rc = key_of(i, &k, r->err);
-	if (rc != TIDE_OK)
+	if (r->foreign && !t->open)
+		return TIDE_OK;
+	rc = key_of(i, r->foreign, &k, r->err);
+	if (rc != TIDE_OK || k == FOREIGN)
 		return rc;
 	if (!t->open)
 		return tide__fail(r->err, TIDE_EFORMAT, i->start,
@@ -261,19 +276,26 @@ static tide_code item(struct reader *r, const tide_toml_item *i)
 	if (k < TIDE_CONFIG_N)
 		return from_item(&t->c, (tide_config_key)k, r->folder, i, r->err);
 	if (i->type != TIDE_TOML_STRING || !*i->text)
-		return wants(i, "a text in quotes", r->err);
+		return r->foreign ? TIDE_OK : wants(i, "a text in quotes", r->err);
 	snprintf(t->name, sizeof t->name, "%s", i->text);
 	return TIDE_OK;
 }
 
-tide_code tide__config_parse(const char *text, size_t n, const char *folder, const char *backend,
-			     tide_config *c, tide_error *err)
+bool tide__config_is_foreign(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return strcmp(slash ? slash + 1 : path, "tidemark.toml") != 0;
+}
+
+tide_code tide__config_parse(const char *text, size_t n, const char *folder, bool foreign,
+			     const char *backend, tide_config *c, tide_error *err)
 {
 	static _Thread_local struct reader r; /* tens of kilobytes: not on a stack */
 	static _Thread_local tide_toml_item i;
-	tide_toml t = { .text = text, .n = n };
+	tide_toml t = { .text = text, .n = n, .foreign = foreign };
 	tide_code rc;
 	memset(&r, 0, sizeof r);
+	r.foreign = foreign;
 	r.out = c;
 	r.folder = folder;
 	r.backend = backend;

@@ -14,7 +14,9 @@
  * (~/.config); one file, never several merged. If there are several [[backend]] tables, the one
  * named by TIDEMARK_BACKEND (or the caller) is used, else the first.
  *
- * Anything unknown is an error with its line, so a misspelt setting is always reported. */
+ * Anything unknown is an error with its line, so a misspelt setting is always reported. A file with
+ * another name than tidemark.toml belongs to another program, which has [[backend]] tables, too: its
+ * own keys and tables are skipped, unless they are nearly those of a setting. */
 #ifndef TIDE_CONFIG_CONFIG_H
 #define TIDE_CONFIG_CONFIG_H
 
@@ -103,9 +105,12 @@ tide_code tide__config_find(char *path, size_t n, tide_error *err);
  * TIDE_ENOTFOUND. On failure c->file and c->in_file show whether the file is at fault. */
 tide_code tide__config_load(const char *file, const char *backend, tide_config *c, tide_error *err);
 
-/* The same for a text in memory: no environment, no files. Paths are relative to `folder`. */
-tide_code tide__config_parse(const char *text, size_t n, const char *folder, const char *backend,
-			     tide_config *c, tide_error *err);
+/* The same for a text in memory: no environment, no files. Paths are relative to `folder`.
+ * foreign: the text belongs to another program. */
+tide_code tide__config_parse(const char *text, size_t n, const char *folder, bool foreign,
+			     const char *backend, tide_config *c, tide_error *err);
+/* Returns whether a file of this name belongs to another program. */
+bool tide__config_is_foreign(const char *path);
 /* Sets all values to their defaults. */
 void tide__config_set_defaults(tide_config *c);
 
@@ -117,8 +122,8 @@ tide_code tide__config_set(tide_config *c, tide_config_key k, const char *text,
 /* Returns the file's text with one value changed: replaces its bytes, adds one line, or adds a
  * table at the end. *out is allocated (tide__free), *line is the value's line. `backend` as
  * above, NULL = the first. The value must have been checked by tide__config_set. */
-tide_code tide__config_edit(const char *text, size_t n, const char *backend, tide_config_key k,
-			    const char *value, char **out, size_t *n_out, unsigned *line,
-			    tide_error *err);
+tide_code tide__config_edit(const char *text, size_t n, bool foreign, const char *backend,
+			    tide_config_key k, const char *value, char **out, size_t *n_out,
+			    unsigned *line, tide_error *err);
 
 #endif

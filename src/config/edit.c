@@ -23,11 +23,11 @@ static size_t after_line(const char *text, size_t n, size_t at)
 	return p ? (size_t)(p - text) + 1 : n;
 }
 
-static tide_code look(const char *text, size_t n, const char *backend, const char *key,
-		      struct spot *out, tide_error *err)
+static tide_code look(const char *text, size_t n, bool foreign, const char *backend,
+		      const char *key, struct spot *out, tide_error *err)
 {
 	static _Thread_local tide_toml_item i;
-	tide_toml t = { .text = text, .n = n };
+	tide_toml t = { .text = text, .n = n, .foreign = foreign };
 	struct spot now = { 0 };
 	bool named = false, ours = !backend;
 	tide_code rc = TIDE_OK;
@@ -38,8 +38,11 @@ static tide_code look(const char *text, size_t n, const char *backend, const cha
 		if (i.what == TIDE_TOML_END)
 			break;
 		if (i.what != TIDE_TOML_VALUE) {
-			now = (struct spot){ .table = true };
+			bool backends = i.what == TIDE_TOML_TABLES && !strcmp(i.key, "backend");
+			now = (struct spot){ .table = backends || !foreign };
 			ours = !backend;
+		} else if (!now.table && foreign) {
+			continue;
 		} else if (backend && !strcmp(i.key, "name")) {
 			ours = !strcmp(i.text, backend);
 			named |= ours;
@@ -50,8 +53,8 @@ static tide_code look(const char *text, size_t n, const char *backend, const cha
 			now.line = i.line;
 		}
 		if (!now.key) {
-			now.to = after_line(text, n, i.start);
-			now.line = i.line + 1;
+			now.to = after_line(text, n, i.end);
+			now.line = t.line + 2;
 		}
 	}
 	if (rc == TIDE_OK && backend && !named)
@@ -92,15 +95,15 @@ static unsigned lines(const char *text, size_t n)
 	return k;
 }
 
-tide_code tide__config_edit(const char *text, size_t n, const char *backend, tide_config_key k,
-			    const char *value, char **out, size_t *n_out, unsigned *line,
-			    tide_error *err)
+tide_code tide__config_edit(const char *text, size_t n, bool foreign, const char *backend,
+			    tide_config_key k, const char *value, char **out, size_t *n_out,
+			    unsigned *line, tide_error *err)
 {
 	struct spot s;
 	char put[2 * TIDE_CONFIG_TEXT], word[TIDE_CONFIG_TEXT + TIDE_CONFIG_TEXT / 2];
 	const char *name = tide__config_name(k);
 	*out = NULL;
-	tide_code rc = look(text, n, backend, name, &s, err);
+	tide_code rc = look(text, n, foreign, backend, name, &s, err);
 	if (rc != TIDE_OK)
 		return rc;
 	if (!s.table)

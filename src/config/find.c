@@ -104,7 +104,8 @@ static tide_code read_file(tide_config *c, const char *backend, tide_error *err)
 	c->in_file = true;
 	tide_code rc = slurp(c->file, &text, &n, err);
 	if (rc == TIDE_OK)
-		rc = tide__config_parse(text, n, folder, backend, c, err);
+		rc = tide__config_parse(text, n, folder, tide__config_is_foreign(c->file), backend,
+					c, err);
 	tide__free(text);
 	c->in_file = rc != TIDE_OK;
 	return rc;

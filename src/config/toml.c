@@ -241,9 +241,75 @@ static tide_code key(tide_toml *t, tide_toml_item *i, tide_error *err)
 		t->at += n;
 	}
 	blanks(t);
-	if (peek(t) == '.')
+	if (peek(t) == '.' && !t->foreign)
 		return FAIL(t, err, "line %u: dotted keys are not supported", i->line);
 	return TIDE_OK;
+}
+
+/* ---- items of other programs ---- */
+
+/* Skips a string of any kind, from its quote. Returns false if it has no end. */
+static bool skip_string(tide_toml *t)
+{
+	char quote = t->text[t->at];
+	size_t many = 1;
+	if (t->n - t->at > 2 && t->text[t->at + 1] == quote && t->text[t->at + 2] == quote)
+		many = 3;
+	for (t->at += many; t->at < t->n; t->at++) {
+		size_t k = 0;
+		while (k < many && t->at + k < t->n && t->text[t->at + k] == quote)
+			k++;
+		if (k == many) {
+			t->at += many;
+			while (many == 3 && peek(t) == quote) /* quotes before the last three */
+				t->at++;
+			return true;
+		}
+		if (at_end_of_line(t) && many == 1)
+			return false;
+		if (quote == '"' && t->text[t->at] == '\\' && t->at + 1 < t->n)
+			t->at++;
+		t->line += t->text[t->at] == '\n';
+	}
+	return false;
+}
+
+/* Skips to the end of a header or value, which may have several lines in brackets or quotes. */
+static tide_code skip(tide_toml *t, tide_toml_item *i, tide_error *err)
+{
+	size_t depth = 0;
+	while (t->at < t->n && (depth || !at_end_of_line(t))) {
+		char c = t->text[t->at];
+		if (c == '"' || c == '\'') {
+			if (!skip_string(t))
+				return FAIL(t, err, "line %u: the string has no end", i->line);
+			continue;
+		}
+		if (c == '#') {
+			while (!at_end_of_line(t))
+				t->at++;
+			continue;
+		}
+		depth += c == '[' || c == '{';
+		depth -= depth && (c == ']' || c == '}');
+		t->line += c == '\n';
+		t->at++;
+	}
+	i->type = TIDE_TOML_OTHER;
+	*i->text = 0;
+	i->end = t->at;
+	return depth ? FAIL(t, err, "line %u: the value has no end", i->line) : TIDE_OK;
+}
+
+/* Reads an item again as one of another program, from its first byte. Its key stays if it was read;
+ * an empty one is of no setting. */
+static tide_code other(tide_toml *t, tide_toml_item *i, tide_toml_what what, tide_error *err)
+{
+	t->at = i->start;
+	t->line = i->line - 1;
+	i->what = what;
+	i->at = i->start;
+	return skip(t, i, err);
 }
 
 static tide_code header(tide_toml *t, tide_toml_item *i, tide_error *err)
@@ -258,6 +324,7 @@ static tide_code header(tide_toml *t, tide_toml_item *i, tide_error *err)
 	for (size_t k = 0; k < many; k++, t->at++)
 		if (peek(t) != ']')
 			return FAIL(t, err, "line %u: ] is missing", i->line);
+	i->end = t->at;
 	return rest_of_line(t, err);
 }
 
@@ -299,5 +366,12 @@ tide_code tide__toml_next(tide_toml *t, tide_toml_item *i, tide_error *err)
 	i->start = t->at;
 	if (rc != TIDE_OK || peek(t) < 0)
 		return rc;
-	return peek(t) == '[' ? header(t, i, err) : value(t, i, err);
+	bool table = peek(t) == '[';
+	*i->key = i->key[TIDE_TOML_KEY - 1] = 0; /* a text whatever fails */
+	rc = table ? header(t, i, err) : value(t, i, err);
+	if (rc == TIDE_OK || !t->foreign)
+		return rc;
+	if (table || peek(t) == '.') /* [[a.b]], a.b = 1 */
+		*i->key = 0;
+	return other(t, i, table ? TIDE_TOML_TABLE : TIDE_TOML_VALUE, err);
 }

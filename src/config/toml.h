@@ -9,7 +9,8 @@
  *
  * Read: comments, [table], [[table]], bare and quoted keys, one-line basic and literal strings,
  * integers, decimals, true and false. Arrays, inline tables, dates, dotted keys and multi-line
- * strings are legal TOML that no setting uses: they are refused with an error that names them.
+ * strings are legal TOML that no setting uses: they are refused with an error that names them; in a
+ * file of another program (`foreign`) they are items of type TIDE_TOML_OTHER.
  * Nothing is allocated. A separate reader is needed because changing one value without touching the
  * rest of the file requires the byte range of every value. */
 #ifndef TIDE_CONFIG_TOML_H
@@ -38,12 +39,14 @@ typedef enum tide_toml_type {
 	TIDE_TOML_STRING,
 	TIDE_TOML_NUMBER,
 	TIDE_TOML_BOOL,
+	TIDE_TOML_OTHER, /* foreign files only; no content */
 } tide_toml_type;
 
 typedef struct tide_toml {
 	const char *text; /* borrowed */
 	size_t n, at;
 	unsigned line; /* of `at`, from 0 */
+	bool foreign;  /* skip what no setting uses */
 } tide_toml;
 
 typedef struct tide_toml_item {
@@ -51,7 +54,7 @@ typedef struct tide_toml_item {
 	tide_toml_type type;
 	unsigned line;		   /* from 1 */
 	size_t start;		   /* first byte of the item */
-	size_t at, end;		   /* bytes of the value */
+	size_t at, end;		   /* bytes of the value; end also of a table's header */
 	char key[TIDE_TOML_KEY];   /* of the table or the value */
 	char text[TIDE_TOML_TEXT]; /* STRING: its content; else as written */
 	double number;

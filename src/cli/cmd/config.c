@@ -227,8 +227,9 @@ static tide_code change(const tide_args *a, const tide_config *c, char **text, s
 			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 					  "auto is the default: remove %s from the file",
 					  tide__config_name((tide_config_key)k));
-		tide_code rc = tide__config_edit(*text, *n, backend, (tide_config_key)k,
-						 c->v[k].text, &next, &n_next, &line, err);
+		tide_code rc = tide__config_edit(*text, *n, tide__config_is_foreign(c->file),
+						 backend, (tide_config_key)k, c->v[k].text, &next,
+						 &n_next, &line, err);
 		if (rc != TIDE_OK)
 			return rc;
 		tide__free(*text);
@@ -236,7 +237,8 @@ static tide_code change(const tide_args *a, const tide_config *c, char **text, s
 		*n = n_next;
 	}
 	tide__config_set_defaults(&again);
-	return tide__config_parse(*text, *n, "", backend, &again, err);
+	return tide__config_parse(*text, *n, "", tide__config_is_foreign(c->file), backend, &again,
+				  err);
 }
 
 static int write_it(const tide_args *a, tide_config *c)

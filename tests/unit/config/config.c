@@ -15,7 +15,7 @@ static tide_config c;
 static tide_code parse(const char *text, const char *backend, tide_error *err)
 {
 	tide__config_set_defaults(&c);
-	return tide__config_parse(text, strlen(text), "/etc/x", backend, &c, err);
+	return tide__config_parse(text, strlen(text), "/etc/x", false, backend, &c, err);
 }
 
 static void mistakes_have_their_line(void **state)
@@ -95,6 +95,62 @@ static void values_and_their_lines(void **state)
 	assert_int_equal(parse(text, "third", &err), TIDE_ENOTFOUND);
 }
 
+/* A file of another program: its own keys, tables and kinds of values are skipped. */
+static void files_of_other_programs(void **state)
+{
+	static const char text[] =
+		"host = \"127.0.0.1\"\nname = 5\nat = 1979-05-27T07:32:00Z\n"
+		"list = [\n  \"a]\", # ]\n  'b', [1, 2],\n]\n"
+		"[auth]\ninterval = \"never\"\nsecret = '''a\n[[backend]]\n'''\n"
+		"[[backend]]\nmodel.path = \"x\"\ndevice = [\"cuda:0\"]\noutput = { a = 1, b = [2] }\nnode = 1\n"
+		"enable_memory_profiling = true\nfloat = 1e5\n\"odd key\" = 0x1f\n"
+		"text = \"\"\"one\n\\\"\" two\"\"\"\ninterval = 2.5\n"
+		"[backend.more]\ninterval = [9]\n[[other]]\ninterval = {}\n";
+	static const struct {
+		const char *text, *says;
+	} bad[] = {
+		{ "[[backend]]\nx = [1, 2\n", "line 2: the value has no end" },
+		{ "[[backend]]\nx = \"\"\"a\n\"\"\n", "line 2: the string has no end" },
+		{ "[[backend]]\nx = ['a\n']\n", "line 2: the string has no end" },
+		{ "[[backend]]\n\ninterval = [1]",
+		  "line 3: interval needs seconds, 0 or 0.001 to 10000000, not another kind of "
+		  "value " },
+		{ "[[backend]]\nx = [\n]\nintervall = 1",
+		  "line 4: unknown key 'intervall' (did you mean interval?)" },
+	};
+	tide_error err = { 0 };
+	char *out;
+	size_t n;
+	unsigned line;
+	tide__config_set_defaults(&c);
+	assert_int_equal(tide__config_parse(text, sizeof text - 1, "/f", true, NULL, &c, &err),
+			 TIDE_OK);
+	assert_true(c.v[TIDE_CONFIG_enable_memory_profiling].flag);
+	assert_true(c.v[TIDE_CONFIG_interval].number == 2.5);
+	assert_int_equal(c.v[TIDE_CONFIG_interval].line, 23);
+	assert_int_equal(tide__config_parse(text, sizeof text - 1, "/f", false, NULL, &c, &err),
+			 TIDE_EFORMAT);
+	assert_string_equal(err.text, "line 1: unknown key 'host'");
+	assert_int_equal(tide__config_edit(text, sizeof text - 1, true, NULL, TIDE_CONFIG_interval,
+					   "7", &out, &n, &line, &err),
+			 TIDE_OK);
+	assert_int_equal(line, 23);
+	assert_int_equal(n, sizeof text - 1 - 2);
+	assert_non_null(strstr(out, "two\"\"\"\ninterval = 7\n[backend.more]"));
+	tide__free(out);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		tide__config_set_defaults(&c);
+		assert_int_equal(tide__config_parse(bad[i].text, strlen(bad[i].text), "/f", true,
+						    NULL, &c, &err),
+				 TIDE_EFORMAT);
+		assert_string_equal(err.text, bad[i].says);
+	}
+	assert_true(tide__config_is_foreign("/a/config.toml"));
+	assert_true(tide__config_is_foreign("pie.toml"));
+	assert_false(tide__config_is_foreign("/a/tidemark.toml"));
+	assert_false(tide__config_is_foreign("tidemark.toml"));
+}
+
 static void numbers(void **state)
 {
 	static const struct {
@@ -138,7 +194,7 @@ static void edits_leave_the_rest(void **state)
 		size_t n;
 		unsigned line;
 		tide_error err = { 0 };
-		assert_int_equal(tide__config_edit(rows[i].before, strlen(rows[i].before),
+		assert_int_equal(tide__config_edit(rows[i].before, strlen(rows[i].before), false,
 						   rows[i].backend, TIDE_CONFIG_interval,
 						   rows[i].value, &out, &n, &line, &err),
 				 TIDE_OK);
@@ -158,8 +214,8 @@ static void paths_are_quoted(void **state)
 	size_t n;
 	unsigned line;
 	tide_error err = { 0 };
-	assert_int_equal(tide__config_edit("", 0, NULL, TIDE_CONFIG_output_dir, "/a \"b\\c\t", &out,
-					   &n, &line, &err),
+	assert_int_equal(tide__config_edit("", 0, false, NULL, TIDE_CONFIG_output_dir,
+					   "/a \"b\\c\t", &out, &n, &line, &err),
 			 TIDE_OK);
 	assert_string_equal(out, "[[backend]]\noutput_dir = \"/a \\\"b\\\\c\\u0009\"\n");
 	assert_int_equal(parse(out, NULL, &err), TIDE_OK);
@@ -167,8 +223,8 @@ static void paths_are_quoted(void **state)
 	tide__free(out);
 	memset(long_path, '\x01', sizeof long_path - 1);
 	long_path[sizeof long_path - 1] = 0;
-	assert_int_equal(tide__config_edit("", 0, NULL, TIDE_CONFIG_output_dir, long_path, &out, &n,
-					   &line, &err),
+	assert_int_equal(tide__config_edit("", 0, false, NULL, TIDE_CONFIG_output_dir, long_path,
+					   &out, &n, &line, &err),
 			 TIDE_ELIMIT);
 }
 
@@ -223,6 +279,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(mistakes_have_their_line),
 		cmocka_unit_test(values_and_their_lines),
+		cmocka_unit_test(files_of_other_programs),
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(edits_leave_the_rest),
 		cmocka_unit_test(paths_are_quoted),
