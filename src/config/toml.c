@@ -367,7 +367,7 @@ tide_code tide__toml_next(tide_toml *t, tide_toml_item *i, tide_error *err)
 	if (rc != TIDE_OK || peek(t) < 0)
 		return rc;
 	bool table = peek(t) == '[';
-	*i->key = i->key[TIDE_TOML_KEY - 1] = 0; /* a text whatever fails */
+	*i->key = i->key[TIDE_TOML_KEY - 1] = 0; /* a text after any failure */
 	rc = table ? header(t, i, err) : value(t, i, err);
 	if (rc == TIDE_OK || !t->foreign)
 		return rc;
