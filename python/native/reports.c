@@ -118,10 +118,6 @@ static tide_code find_diff(struct call *c)
 	return tide_diff_find(c->traces[0], c->traces[1], &c->o.diff, &c->report, &c->err);
 }
 
-static tide_code find_device(struct call *c)
-{
-	return tide_device_find(c->traces[0], &c->report, &c->err);
-}
 static tide_code find_compile(struct call *c)
 {
 	return tide_compile_find(c->traces[0], &c->o.compile, &c->report, &c->err);
@@ -157,7 +153,6 @@ static const struct report reports[] = {
 	{ "diff", { F(tide_diff_report_options, device, TEXT), F(tide_diff_report_options, no_lines, FLAG), F(tide_diff_report_options, top, SIZE),
 		    { "fail_if", TEXTS, offsetof(tide_diff_report_options, fail_if), offsetof(tide_diff_report_options, n_fail_if) } },
 	  find_diff, sizeof(tide_diff_report_options), { .diff = TIDE_DIFF_REPORT_OPTIONS_INIT }, true },
-	{ "device", { { 0 } }, find_device, 0, { .info = TIDE_INFO_OPTIONS_INIT } },
 	{ "compile", { F(tide_compile_options, top, SIZE) }, find_compile, sizeof(tide_compile_options), { .compile = TIDE_COMPILE_OPTIONS_INIT } },
 };
 /* clang-format on */

@@ -24,12 +24,16 @@ FIND_IN_TRACE(leaks, tide_leaks_options)
 FIND_IN_TRACE(modules, tide_modules_options)
 
 /* Without options. */
-tide_code tide_advice_find(const tide_trace *t, tide_report **out, tide_error *err)
-{
-	const tide_model *m = tide__model_of(t);
-	const tide_report_traces in = { .models = &m, .n = 1 };
-	return tide__report_find_c(&tide__report_advice, &in, NULL, out, err);
-}
+#define FIND_PLAIN(name)                                                                      \
+	tide_code tide_##name##_find(const tide_trace *t, tide_report **out, tide_error *err) \
+	{                                                                                     \
+		const tide_model *m = tide__model_of(t);                                      \
+		const tide_report_traces in = { .models = &m, .n = 1 };                       \
+		return tide__report_find_c(&tide__report_##name, &in, NULL, out, err);        \
+	}
+
+FIND_PLAIN(advice)
+FIND_PLAIN(device)
 
 /* ---- with names of the traces ---- */
 

@@ -10,44 +10,6 @@
 #include "render/report/memory/heap.h"
 #include "render/text/losses.h"
 
-/* ---- device ---- */
-
-struct device {
-	const tide_model *m;
-	tide_ledgers l;
-};
-
-static tide_code device_text(void *result, const tide_out *to)
-{
-	struct device *x = result;
-	return tide__device_text(x->m, &x->l, NULL, to);
-}
-
-static tide_code device_json(void *result, tide_json *j)
-{
-	struct device *x = result;
-	return tide__device_json(x->m, &x->l, NULL, j);
-}
-
-static void device_free(void *result)
-{
-	tide__ledgers_free(&((struct device *)result)->l);
-}
-
-tide_code tide_device_find(const tide_trace *t, tide_report **out, tide_error *err)
-{
-	static const tide_report_type type = { "device", sizeof(struct device), device_text,
-					       device_json, device_free };
-	tide_report *r = tide__report_new(&type);
-	tide_code rc = TIDE_ENOMEM;
-	if (r) {
-		struct device *x = (struct device *)r->result;
-		x->m = tide__model_of(t);
-		rc = tide__find_ledgers(x->m, &x->l, err);
-	}
-	return tide__report_finish(r, rc, out, err);
-}
-
 /* ---- compile ---- */
 
 struct compile {

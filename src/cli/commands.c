@@ -17,7 +17,7 @@
 	REPORT(allocator)              \
 	REPORT(heap)                   \
 	COMMAND(objects, MEMORY)       \
-	COMMAND(device, MEMORY)        \
+	REPORT(device)                 \
 	REPORT(leaks)                  \
 	REPORT(oom)                    \
 	REPORT(whatif)                 \
@@ -49,6 +49,9 @@
 	COMMAND(completion, HELP)      \
 	COMMAND(help, HELP)
 
+/* The commands that take more than the traces of their report. */
+#define TIDE_COMMANDS_MORE(MORE)
+
 #define NONE(...)
 #define EXTERN(name, group) extern const tide_command tide__cmd_##name;
 TIDE_COMMANDS(EXTERN, NONE)
@@ -62,12 +65,25 @@ static const tide_command *list[MOST_COMMANDS + 1];
 static tide_report_group group_of[MOST_COMMANDS];
 static size_t n_list;
 
+#define MORE_EXTERN(name) extern const tide_command tide__cmd_##name;
+TIDE_COMMANDS_MORE(MORE_EXTERN)
+
+static const tide_command *more_of(const tide_report_type *type)
+{
+#define MORE_NAMED(name)                  \
+	if (type == &tide__report_##name) \
+		return &tide__cmd_##name;
+	TIDE_COMMANDS_MORE(MORE_NAMED)
+	(void)type;
+	return NULL;
+}
+
 static void put_report(const tide_report_type *type)
 {
 	for (size_t i = 0; i < n_reports; i++)
 		if (reports[i].command.report == type)
 			return;
-	tide__report_command_make(type, &reports[n_reports]);
+	tide__report_command_make(type, more_of(type), &reports[n_reports]);
 	group_of[n_list] = type->group;
 	list[n_list++] = &reports[n_reports++].command;
 }

@@ -13,12 +13,12 @@
 #include "cli/report_tables.h"
 #include "report/check.h"
 
-/* Options that follow those of the report. */
+/* The last options. */
 enum { O_JSON, O_CSV, O_OUTPUT, N_OUTPUT_OPTIONS };
 
 static bool has(const tide_args *a, int option)
 {
-	return a->opt[a->cmd->report->n_options + (size_t)option].set;
+	return a->opt[a->cmd->n_options - N_OUTPUT_OPTIONS + (size_t)option].set;
 }
 
 /* `file`: its name, if the trace is one of several. */
@@ -71,20 +71,23 @@ static bool is_document(const tide_args *a)
 	return has(a, O_JSON) || has(a, O_CSV);
 }
 
-static tide_code find(const tide_args *a, const tide_report_type *type, const char *file,
-		      const tide_model *m, tide_report *r, tide_error *err)
+static tide_code find(const tide_args *a, const tide_report_traces *in, tide_report *r,
+		      tide_error *err)
 {
-	tide_report_ask ask = { .models = &m,
-				.n = 1,
+	const tide_report_type *type = a->cmd->report;
+	tide_report_ask ask = { .models = in->models,
+				.n = in->n,
+				.files = in->files,
+				.sizes = in->sizes,
 				.opt = a->opt,
-				.files = &file,
 				.dashes = "--",
 				.document = is_document(a),
 				.style = &a->style };
 	if (!r)
 		return tide__nomem(err);
 	tide__report_show_all_rows(type, a->opt, ask.document);
-	tide_code rc = tide__options_resolve(type->options, type->n_options, "--", m, a->opt, err);
+	tide_code rc = tide__options_resolve(type->options, type->n_options, "--",
+					     in->models[in->n - 1], a->opt, err);
 	if (rc == TIDE_OK)
 		rc = type->find(&ask, r->result, err);
 	if (rc == TIDE_OK && *err->text)
@@ -92,19 +95,55 @@ static tide_code find(const tide_args *a, const tide_report_type *type, const ch
 	return rc;
 }
 
+int tide__cli_answer(const tide_args *a, const tide_report_traces *in, tide_report **out)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	const tide_report_type *type = a->cmd->report;
+	tide_report *r = tide__report_new(type);
+	int status = find(a, in, r, &err) == TIDE_OK
+			     ? show(a, type, r->result)
+			     : fail(a, type->list ? in->files[0] : NULL, &err);
+	if (out && !status)
+		*out = r;
+	else
+		tide_report_free(r);
+	return status;
+}
+
 /* Loads one trace, finds the report and prints it. */
 static int answer_one(const tide_args *a, const tide_report_type *type, const char *file)
 {
-	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_model *m = tide__cli_load(a, file, type->want);
 	if (!m)
 		return 1;
-	tide_report *r = tide__report_new(type);
-	int status = find(a, type, file, m, r, &err) == TIDE_OK
-			     ? show(a, type, r->result)
-			     : fail(a, type->list ? file : NULL, &err);
-	tide_report_free(r);
+	int status = tide__cli_answer(
+		a,
+		&(tide_report_traces){
+			.models = (const tide_model *const *)&m, .n = 1, .files = &file },
+		NULL);
 	tide__model_free(m);
+	return status;
+}
+
+/* ---- several traces, one document ---- */
+
+int tide__cli_answer_all(const tide_args *a, char **files, const uint64_t *sizes, size_t n,
+			 tide_report **out)
+{
+	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
+	tide_model **m = tide__calloc(n, sizeof *m);
+	int status = m ? 0 : tide__cli_fail(NULL, &err);
+	for (size_t i = 0; i < n && !status; i++)
+		status = (m[i] = tide__cli_load(a, files[i], a->cmd->report->want)) ? 0 : 1;
+	const tide_report_traces in = { .models = (const tide_model *const *)m,
+					.n = n,
+					.files = (const char *const *)files,
+					.sizes = sizes };
+	if (!status)
+		status = tide__cli_answer(a, &in, out);
+	for (size_t i = 0; m && i < n; i++)
+		tide__model_free(m[i]);
+	tide__free(m);
 	return status;
 }
 
@@ -120,7 +159,10 @@ static int add_one(const tide_args *a, const tide_report_type *type, const char 
 	if (!m)
 		return 1;
 	tide_report *r = tide__report_new(type);
-	tide_code rc = find(a, type, file, m, r, &err);
+	const tide_report_traces in = { .models = (const tide_model *const *)&m,
+					.n = 1,
+					.files = &file };
+	tide_code rc = find(a, &in, r, &err);
 	int status = rc == TIDE_OK ? 0 : fail(a, file, &err);
 	if (rc == TIDE_OK && j && !as_described(a, type, r->result)) {
 		status = 1;
@@ -188,6 +230,8 @@ int tide__cli_run_report(const tide_args *a)
 		return tide__cli_run_each_rank(a, tide__cli_option(a, "device"), has(a, O_JSON));
 	if (type->list && (a->n_files > 1 || strcmp(a->files[0], "-") != 0))
 		return answer_files(a, type);
+	if (type->input == TIDE_INPUT_RANKS)
+		return tide__cli_answer_all(a, a->files, NULL, a->n_files, NULL);
 	return answer_one(a, type, a->files[0]);
 }
 
@@ -195,7 +239,7 @@ int tide__cli_run_report(const tide_args *a)
 
 static bool takes_many(const tide_report_type *type)
 {
-	return type->each_rank || type->list;
+	return type->each_rank || type->list || type->input == TIDE_INPUT_RANKS;
 }
 
 /* "FILE... [--flat] [--top N] [--json] [--csv] [-o FILE]" */
@@ -212,28 +256,38 @@ static void write_usage(const tide_report_type *type, char *buf, size_t n)
 		snprintf(buf + at, n - at, " [--json] [--csv] [-o FILE]");
 }
 
-void tide__report_command_make(const tide_report_type *type, tide_report_command *out)
+/* Appends n options. Returns their new number. */
+static size_t append(tide_report_command *out, size_t at, const tide_option *o, size_t n)
+{
+	for (size_t i = 0; i < n && at < TIDE_REPORT_MAX_OPTIONS; i++)
+		out->options[at++] = o[i];
+	return at;
+}
+
+void tide__report_command_make(const tide_report_type *type, const tide_command *more,
+			       tide_report_command *out)
 {
 	static const tide_option json = TIDE_OPTION_JSON, csv = TIDE_OPTION_CSV,
 				 file = TIDE_OPTION_OUTPUT, page = TIDE_OPTION_PAGE;
-	size_t n = type->n_options;
-	for (size_t i = 0; i < n; i++)
-		out->options[i] = type->options[i];
+	size_t n = append(out, 0, type->options, type->n_options);
+	if (more)
+		n = append(out, n, more->options, more->n_options);
 	out->options[n + O_JSON] = json;
 	out->options[n + O_CSV] = csv;
 	out->options[n + O_OUTPUT] = type->page ? page : file;
 	write_usage(type, out->usage, sizeof out->usage);
-	out->command = (tide_command){
-		.name = type->name,
-		.usage = out->usage,
-		.summary = type->summary,
-		.help = type->help,
-		.options = out->options,
-		.n_options = n + N_OUTPUT_OPTIONS,
-		.min_files = 1,
-		.max_files = takes_many(type) ? SIZE_MAX : 1,
-		.run = tide__cli_run_report,
-		.page = type->page,
-		.report = type,
-	};
+	out->command = more ? *more : (tide_command){ 0 };
+	if (!more) {
+		out->command.min_files = 1;
+		out->command.max_files = takes_many(type) ? SIZE_MAX : 1;
+		out->command.run = tide__cli_run_report;
+		out->command.page = type->page;
+	}
+	out->command.usage = out->command.usage ? out->command.usage : out->usage;
+	out->command.help = out->command.help ? out->command.help : type->help;
+	out->command.name = type->name;
+	out->command.summary = type->summary;
+	out->command.options = out->options;
+	out->command.n_options = n + N_OUTPUT_OPTIONS;
+	out->command.report = type;
 }

@@ -17,7 +17,11 @@ bool tide__page_write_ledger(tide_box *b, const tide_model *m, const tide_page_o
 	bool ok = tide__find_ledgers(m, &l, err) == TIDE_OK;
 	for (size_t i = 0; ok && i < l.n; i++)
 		tide__ledger_downsample(&l.v[i], MOST_MOMENTS);
-	ok = ok && tide__device_json(m, &l, NULL, tide__box_json(b)) == TIDE_OK;
+	if (ok) {
+		tide__json_object(tide__box_json(b));
+		tide__device_json(m, &l, NULL, tide__box_json(b));
+		tide__json_object_end(tide__box_json(b));
+	}
 	tide__ledgers_free(&l);
 	return ok;
 }

@@ -37,11 +37,6 @@ static tide_code kernels(query *q)
 	return tide_kernels_find(&q->t, 1, q->by, &o, &q->report, q->err);
 }
 
-static tide_code device(query *q)
-{
-	return tide_device_find(q->t, &q->report, q->err);
-}
-
 static const struct {
 	const char *name;
 	tide_code (*find)(query *q);
@@ -50,7 +45,7 @@ static const struct {
 	{ "phases", phases },
 	{ "hta", hta },
 	{ "kernels", kernels },
-	{ "device", device },
+
 	/* clang-format on */
 };
 

@@ -110,8 +110,8 @@ static void put_ledger(const tide_model *m, const tide_ledger *l, const tide_out
 		put_over_time(l, to);
 }
 
-tide_code tide__device_text(const tide_model *m, const tide_ledgers *l, const char *file,
-			    const tide_out *to)
+void tide__device_text(const tide_model *m, const tide_ledgers *l, const char *file,
+		       const tide_out *to)
 {
 	if (file)
 		tide__write_heading(to, "%s", file);
@@ -122,7 +122,6 @@ tide_code tide__device_text(const tide_model *m, const tide_ledgers *l, const ch
 	for (size_t i = 0; i < l->n; i++)
 		put_ledger(m, &l->v[i], to);
 	tide__put_model_losses(to, m);
-	return TIDE_OK;
 }
 
 static void at_json(tide_json *j, const tide_ledger_at *a)
@@ -141,10 +140,8 @@ static void at_json(tide_json *j, const tide_ledger_at *a)
 	tide__json_kint_if(j, "unexplained_bytes", a->unexplained != INT64_MIN, a->unexplained);
 }
 
-tide_code tide__device_json(const tide_model *m, const tide_ledgers *l, const char *file,
-			    tide_json *j)
+void tide__device_json(const tide_model *m, const tide_ledgers *l, const char *file, tide_json *j)
 {
-	tide__json_object(j);
 	if (file)
 		tide__json_kstr(j, "file", file);
 	tide__json_karray(j, "devices");
@@ -176,8 +173,6 @@ tide_code tide__device_json(const tide_model *m, const tide_ledgers *l, const ch
 	}
 	tide__json_array_end(j);
 	tide__losses_json(j, m);
-	tide__json_object_end(j);
-	return TIDE_OK;
 }
 
 /* ---- several processes ---- */
@@ -230,11 +225,10 @@ static void put_joined(const char *const *files, const tide_joined_device *d, co
 					    : tide__fmt_delta(b, sizeof b, (double)a->unexplained));
 }
 
-tide_code tide__devices_text(const char *const *files, const tide_joined *j, const tide_out *to)
+void tide__devices_text(const char *const *files, const tide_joined *j, const tide_out *to)
 {
 	for (size_t i = 0; i < j->n; i++)
 		put_joined(files, &j->v[i], to);
-	return TIDE_OK;
 }
 
 static void joined_at_json(tide_json *j, const tide_joined_device *d, size_t k,

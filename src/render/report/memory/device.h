@@ -8,15 +8,14 @@
 #include "analyze/memory/ledger/device_ledger.h"
 #include "render/text/out.h"
 
-/* Both return TIDE_OK or TIDE_ENOMEM. `file` names the recording if there are several; may be
+/* As text; as members of an open object. `file` names the recording if there are several; may be
  * NULL. */
-tide_code tide__device_text(const tide_model *m, const tide_ledgers *l, const char *file,
-			    const tide_out *to);
-tide_code tide__device_json(const tide_model *m, const tide_ledgers *l, const char *file,
-			    tide_json *j);
+void tide__device_text(const tide_model *m, const tide_ledgers *l, const char *file,
+		       const tide_out *to);
+void tide__device_json(const tide_model *m, const tide_ledgers *l, const char *file, tide_json *j);
 
 /* Several processes on their devices (device_join.h); `files` names the recordings. */
-tide_code tide__devices_text(const char *const *files, const tide_joined *j, const tide_out *to);
+void tide__devices_text(const char *const *files, const tide_joined *j, const tide_out *to);
 void tide__devices_json(const char *const *files, const tide_joined *d, tide_json *j);
 
 #endif
