@@ -51,7 +51,6 @@ struct field {
 /* A union of all options structs: each report uses one. */
 union options {
 	tide_phases_options phases;
-	tide_flame_report_options flame;
 	tide_hta_report_options hta;
 	tide_predict_options predict;
 	tide_diff_report_options diff;
@@ -97,10 +96,6 @@ static tide_code find_phases(struct call *c)
 {
 	return tide_phases_find(c->traces[0], &c->o.phases, &c->report, &c->err);
 }
-static tide_code find_flame(struct call *c)
-{
-	return tide_flame_find(c->traces[0], &c->o.flame, &c->report, &c->err);
-}
 static tide_code find_hta(struct call *c)
 {
 	return tide_hta_find(c->traces, c->n, &c->o.hta, &c->report, &c->err);
@@ -137,14 +132,6 @@ static tide_code find_compile(struct call *c)
 /* clang-format off */
 static const struct report reports[] = {
 	{ "phases", { F(tide_phases_options, device, TEXT), F(tide_phases_options, by, TEXT), F(tide_phases_options, tracker, FLAG), F(tide_phases_options, sum, FLAG) }, find_phases, sizeof(tide_phases_options), { .phases = TIDE_PHASES_OPTIONS_INIT } },
-	{ "flame", { F(tide_flame_report_options, kind, TEXT), F(tide_flame_report_options, by, TEXT), F(tide_flame_report_options, device, TEXT),
-		     F(tide_flame_report_options, merge, FLAG), F(tide_flame_report_options, merge_steps, FLAG),
-		     F(tide_flame_report_options, allocated, FLAG), F(tide_flame_report_options, max_depth, SIZE),
-		     F(tide_flame_report_options, top, SIZE), F(tide_flame_report_options, hot, FLAG),
-		     { "group_small", PERCENT, offsetof(tide_flame_report_options, small_pct), 0 },
-		     { "min_duration_us", MICROSECONDS, offsetof(tide_flame_report_options, min_value), 0 },
-		     { "min_bytes", BYTES, offsetof(tide_flame_report_options, min_value), 0 } },
-	  find_flame, sizeof(tide_flame_report_options), { .flame = TIDE_FLAME_REPORT_OPTIONS_INIT } },
 	{ "hta", { HTA_FIELDS }, find_hta, sizeof(tide_hta_report_options), { .hta = TIDE_HTA_REPORT_OPTIONS_INIT }, true },
 	{ "kernels", { HTA_FIELDS }, find_kernels, sizeof(tide_hta_report_options), { .hta = TIDE_HTA_REPORT_OPTIONS_INIT }, true },
 	{ "predict", { F(tide_predict_options, device, TEXT), F(tide_predict_options, capacity, BYTES),

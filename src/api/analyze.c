@@ -55,3 +55,4 @@ tide_code tide_overview_find(const tide_trace *t, tide_report **out, tide_error 
 	const tide_report_traces in = { .models = &m, .n = 1 };
 	return tide__report_find_c(&tide__report_overview, &in, NULL, out, err);
 }
+FIND_IN_TRACE(flame, tide_flame_report_options)

@@ -28,7 +28,7 @@
 	REPORT(ops)                    \
 	REPORT(modules)                \
 	REPORT(timeline)               \
-	COMMAND(flame, TIME)           \
+	REPORT(flame)                  \
 	COMMAND(compile, TIME)         \
 	REPORT(advice)                 \
 	COMMAND(diff, COMPARE)         \

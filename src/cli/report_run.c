@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/job/each_rank.h"
 #include "cli/job/ranks.h"
+#include "cli/output/page.h"
 #include "cli/report_run.h"
 #include "cli/report_tables.h"
 #include "report/check.h"
@@ -71,18 +72,30 @@ static bool is_document(const tide_args *a)
 	return has(a, O_JSON) || has(a, O_CSV);
 }
 
+static tide_report_ask ask_for(const tide_args *a, const tide_report_traces *in)
+{
+	return (tide_report_ask){ .models = in->models,
+				  .n = in->n,
+				  .files = in->files,
+				  .sizes = in->sizes,
+				  .opt = a->opt,
+				  .dashes = "--",
+				  .document = is_document(a),
+				  .style = &a->style };
+}
+
+static tide_model *load(const tide_args *a, const char *file)
+{
+	const tide_report_type *type = a->cmd->report;
+	tide_report_ask ask = ask_for(a, &(tide_report_traces){ .n = 0 });
+	return tide__cli_load(a, file, type->wants ? type->wants(&ask) : type->want);
+}
+
 static tide_code find(const tide_args *a, const tide_report_traces *in, tide_report *r,
 		      tide_error *err)
 {
 	const tide_report_type *type = a->cmd->report;
-	tide_report_ask ask = { .models = in->models,
-				.n = in->n,
-				.files = in->files,
-				.sizes = in->sizes,
-				.opt = a->opt,
-				.dashes = "--",
-				.document = is_document(a),
-				.style = &a->style };
+	tide_report_ask ask = ask_for(a, in);
 	if (!r)
 		return tide__nomem(err);
 	tide__report_show_all_rows(type, a->opt, ask.document);
@@ -113,7 +126,7 @@ int tide__cli_answer(const tide_args *a, const tide_report_traces *in, tide_repo
 /* Loads one trace, finds the report and prints it. */
 static int answer_one(const tide_args *a, const tide_report_type *type, const char *file)
 {
-	tide_model *m = tide__cli_load(a, file, type->want);
+	tide_model *m = load(a, file);
 	if (!m)
 		return 1;
 	int status = tide__cli_answer(
@@ -121,6 +134,31 @@ static int answer_one(const tide_args *a, const tide_report_type *type, const ch
 		&(tide_report_traces){
 			.models = (const tide_model *const *)&m, .n = 1, .files = &file },
 		NULL);
+	tide__model_free(m);
+	return status;
+}
+
+/* Writes the page that the options describe. */
+static int draw(const tide_args *a, const tide_report_type *type, const char *file)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_page_options page = { 0 };
+	if (!tide__cli_page_built(a))
+		return 1;
+	tide_model *m = tide__cli_load(a, file, tide__cli_page_wants(file));
+	if (!m)
+		return 1;
+	tide_report *r = tide__report_new(type);
+	tide_report_ask ask = ask_for(
+		a, &(tide_report_traces){
+			   .models = (const tide_model *const *)&m, .n = 1, .files = &file });
+	tide_code rc = r ? TIDE_OK : tide__nomem(&err);
+	if (rc == TIDE_OK)
+		rc = tide__options_resolve(type->options, type->n_options, "--", m, a->opt, &err);
+	if (rc == TIDE_OK)
+		rc = type->draw(&ask, r->result, &page, &err);
+	int status = rc == TIDE_OK ? tide__cli_write_page_with(a, m, &page) : fail(a, NULL, &err);
+	tide_report_free(r);
 	tide__model_free(m);
 	return status;
 }
@@ -134,7 +172,7 @@ int tide__cli_answer_all(const tide_args *a, char **files, const uint64_t *sizes
 	tide_model **m = tide__calloc(n, sizeof *m);
 	int status = m ? 0 : tide__cli_fail(NULL, &err);
 	for (size_t i = 0; i < n && !status; i++)
-		status = (m[i] = tide__cli_load(a, files[i], a->cmd->report->want)) ? 0 : 1;
+		status = (m[i] = load(a, files[i])) ? 0 : 1;
 	const tide_report_traces in = { .models = (const tide_model *const *)m,
 					.n = n,
 					.files = (const char *const *)files,
@@ -155,7 +193,7 @@ static int add_one(const tide_args *a, const tide_report_type *type, const char 
 {
 	char name[600];
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	tide_model *m = tide__cli_load(a, file, type->want);
+	tide_model *m = load(a, file);
 	if (!m)
 		return 1;
 	tide_report *r = tide__report_new(type);
@@ -212,15 +250,81 @@ static int answer_list(const tide_args *a, const tide_report_type *type, const t
 	return json ? tide__cli_json_end(a, &j) : tide__cli_finish(a);
 }
 
+/* ---- several traces, one document, loaded one by one ---- */
+
+/* Adds one trace; its model is freed afterwards. */
+static int join_one(const tide_args *a, const tide_report_type *type, const char *file,
+		    tide_report *all)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_model *m = load(a, file);
+	if (!m)
+		return 1;
+	tide_report *r = tide__report_new(type);
+	const tide_report_traces in = { .models = (const tide_model *const *)&m,
+					.n = 1,
+					.files = &file };
+	tide_code rc = find(a, &in, r, &err);
+	if (rc == TIDE_OK)
+		rc = type->join(all->result, r->result, file, &err);
+	int status = rc == TIDE_OK ? 0 : fail(a, rc == TIDE_EUSAGE ? NULL : file, &err);
+	if (!status && !is_document(a))
+		tide__cli_print_losses(a, m);
+	tide_report_free(r);
+	tide__model_free(m);
+	return status;
+}
+
+/* Traces that cannot be read are reported and left out. */
+static int answer_joined(const tide_args *a, const tide_report_type *type, const tide_rank_files *f)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_report *all = tide__report_new(type);
+	size_t done = 0;
+	int status = all ? 0 : tide__cli_fail(NULL, (tide__nomem(&err), &err));
+	for (size_t i = 0; i < f->n && status != 2 && all; i++) {
+		status = join_one(a, type, f->v[i].path, all);
+		done += !status;
+	}
+	if (done && status != 2) {
+		tide_code rc = type->join(all->result, NULL, NULL, &err);
+		status = rc == TIDE_OK ? show(a, type, all->result) : tide__cli_fail(NULL, &err);
+		if (done < f->n)
+			tide__cli_note("tidemark %s: %zu of %zu traces could not be read",
+				       type->name, f->n - done, f->n);
+	}
+	tide_report_free(all);
+	return status;
+}
+
+/* ---- which of these ---- */
+
+static int answer_file(const tide_args *a, const tide_report_type *type, const char *file)
+{
+	return (type->draw && tide__cli_named_page(a) ? draw : answer_one)(a, type, file);
+}
+
 static int answer_files(const tide_args *a, const tide_report_type *type)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_rank_files f;
+	int status;
 	if (tide__ranks_expand(a->files, a->n_files, &f, &err) != TIDE_OK)
 		return tide__cli_fail(NULL, &err);
-	int status = f.n == 1 ? answer_one(a, type, f.v[0].path) : answer_list(a, type, &f);
+	if (f.n == 1)
+		status = answer_file(a, type, f.v[0].path);
+	else if (type->draw && tide__cli_named_page(a))
+		status = tide__cli_fail_usage(a, "a page of one view shows one trace: name one "
+						 "file (`tidemark report` has all ranks)");
+	else
+		status = (type->join ? answer_joined : answer_list)(a, type, &f);
 	tide__ranks_free(&f);
 	return status;
+}
+
+static bool takes_many(const tide_report_type *type)
+{
+	return type->each_rank || type->list || type->join || type->input == TIDE_INPUT_RANKS;
 }
 
 int tide__cli_run_report(const tide_args *a)
@@ -228,19 +332,14 @@ int tide__cli_run_report(const tide_args *a)
 	const tide_report_type *type = a->cmd->report;
 	if (type->each_rank && tide__cli_many(a))
 		return tide__cli_run_each_rank(a, tide__cli_option(a, "device"), has(a, O_JSON));
-	if (type->list && (a->n_files > 1 || strcmp(a->files[0], "-") != 0))
+	if ((type->list || type->join) && (a->n_files > 1 || strcmp(a->files[0], "-") != 0))
 		return answer_files(a, type);
 	if (type->input == TIDE_INPUT_RANKS)
 		return tide__cli_answer_all(a, a->files, NULL, a->n_files, NULL);
-	return answer_one(a, type, a->files[0]);
+	return answer_file(a, type, a->files[0]);
 }
 
 /* ---- the command ---- */
-
-static bool takes_many(const tide_report_type *type)
-{
-	return type->each_rank || type->list || type->input == TIDE_INPUT_RANKS;
-}
 
 /* "FILE... [--flat] [--top N] [--json] [--csv] [-o FILE]" */
 static void write_usage(const tide_report_type *type, char *buf, size_t n)

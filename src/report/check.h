@@ -14,7 +14,7 @@
 
 struct tide_report_type;
 
-enum { TIDE_CHECK_DEPTH = 256, TIDE_CHECK_MEMBERS = 128 };
+enum { TIDE_CHECK_DEPTH = 2100, /* more than a JSON writer has */ TIDE_CHECK_MEMBERS = 128 };
 
 typedef struct tide_check_level {
 	const tide_member *list; /* an object: its members */

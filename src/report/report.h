@@ -65,6 +65,8 @@ typedef struct tide_report_ask {
 	const tide_style *style; /* of the text; NULL for documents */
 } tide_report_ask;
 
+struct tide_page_options;
+
 typedef struct tide_report_type {
 	const char *name; /* "peak", "critical-path" */
 	size_t size;	  /* of the result */
@@ -74,6 +76,14 @@ typedef struct tide_report_type {
 	tide_code (*json)(void *result, tide_json *j);
 	/* Frees what the result owns, also after a failed find(). */
 	void (*free)(void *result);
+	/* Optional: adds the result of one of several traces, loaded one by one, to theirs; `one` =
+	 * NULL after the last. TIDE_OK, TIDE_EUSAGE or TIDE_ENOMEM. */
+	tide_code (*join)(void *all, void *one, const char *file, tide_error *err);
+	/* Optional: what to load for these options, instead of `want`. There are no models yet. */
+	unsigned (*wants)(const tide_report_ask *ask);
+	/* Optional, with page "": what the page of a zeroed result shows, instead of find(). */
+	tide_code (*draw)(const tide_report_ask *ask, void *result, struct tide_page_options *page,
+			  tide_error *err);
 	/* Fills a zeroed result. Fails with TIDE_EUSAGE, TIDE_ENOTFOUND or TIDE_ENOMEM. A text in err
 	 * after TIDE_OK is a note, which the command line prints. */
 	tide_code (*find)(const tide_report_ask *ask, void *result, tide_error *err);

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-enum { NESTED = 4, NESTED_MOST = 256 };
+enum { NESTED = 4, NESTED_MOST = 2100 };
 
 /* ---- columns ---- */
 

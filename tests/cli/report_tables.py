@@ -90,6 +90,7 @@ def check_arrow(where: str, file: Path, report: str, name: str, wanted: list) ->
 
 def main() -> int:
     tidemark, sample, source = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    csv.field_size_limit(1 << 30)  # a tree is one field
     commands = [c for c in re.findall(r"^  ([a-z-]+) {2,}\S", run(tidemark, "help"), re.M) if "--csv" in run(tidemark, c, "--help")]
     faults, compared = [], 0
     with tempfile.TemporaryDirectory() as folder:

@@ -232,11 +232,9 @@ int tide__cli_write_page_of(const tide_args *a, const tide_model *m, const char 
 	return write_whole(a, m, (tide_page_options){ .only = view });
 }
 
-int tide__cli_write_flame_page(const tide_args *a, const tide_model *m,
-			       const tide_flame_options *flame, bool only)
+int tide__cli_write_page_with(const tide_args *a, const tide_model *m, const tide_page_options *opt)
 {
-	return write_whole(
-		a, m, (tide_page_options){ .only = "flame", .flame = flame, .flame_only = only });
+	return write_whole(a, m, *opt);
 }
 
 int tide__cli_write_page_file(const tide_args *a, const tide_model *m, const char *path)

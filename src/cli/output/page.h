@@ -6,7 +6,7 @@
 #define TIDE_CLI_OUTPUT_PAGE_H
 
 #include "analyze/device/hta_job.h"
-#include "analyze/ops/flame.h"
+#include "render/page/page.h"
 #include "cli/cli.h"
 
 /* Returns true if -o names a page and the command has one, without --json. */
@@ -31,10 +31,9 @@ int tide__cli_write_page(const tide_args *a, const char *view);
 /* The same for a loaded trace. */
 int tide__cli_write_page_of(const tide_args *a, const tide_model *m, const char *view);
 
-/* Writes the page of view "flame": the tree of the options' kind alone (`only`), or all, that one
- * first. */
-int tide__cli_write_flame_page(const tide_args *a, const tide_model *m,
-			       const tide_flame_options *flame, bool only);
+/* The same with a view and what options change in it. */
+int tide__cli_write_page_with(const tide_args *a, const tide_model *m,
+			      const tide_page_options *opt);
 
 /* Writes the page of a loaded trace, with everything, into a file beside the command's output. */
 int tide__cli_write_page_file(const tide_args *a, const tide_model *m, const char *path);

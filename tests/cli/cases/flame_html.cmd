@@ -9,6 +9,6 @@ cat > a.json <<'END'
 {"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD","pid":0,"tid":8,"ts":130,"dur":20,"args":{"device":0,"stream":8,"correlation":3}}
 ]}
 END
-tidemark flame a.json --json -o flame.json && head -c 13 flame.json && echo
+tidemark flame a.json --json -o flame.json && head -c 42 flame.json && echo
 cp a.json b.json
 tidemark flame a.json b.json -o flame.html
