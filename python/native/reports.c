@@ -50,7 +50,6 @@ struct field {
 
 /* A union of all options structs: each report uses one. */
 union options {
-	tide_phases_options phases;
 	tide_hta_report_options hta;
 	tide_predict_options predict;
 	tide_diff_report_options diff;
@@ -92,10 +91,6 @@ struct report {
 #member, kind_, offsetof(st, member), 0 \
 	}
 
-static tide_code find_phases(struct call *c)
-{
-	return tide_phases_find(c->traces[0], &c->o.phases, &c->report, &c->err);
-}
 static tide_code find_hta(struct call *c)
 {
 	return tide_hta_find(c->traces, c->n, &c->o.hta, &c->report, &c->err);
@@ -131,7 +126,6 @@ static tide_code find_compile(struct call *c)
 
 /* clang-format off */
 static const struct report reports[] = {
-	{ "phases", { F(tide_phases_options, device, TEXT), F(tide_phases_options, by, TEXT), F(tide_phases_options, tracker, FLAG), F(tide_phases_options, sum, FLAG) }, find_phases, sizeof(tide_phases_options), { .phases = TIDE_PHASES_OPTIONS_INIT } },
 	{ "hta", { HTA_FIELDS }, find_hta, sizeof(tide_hta_report_options), { .hta = TIDE_HTA_REPORT_OPTIONS_INIT }, true },
 	{ "kernels", { HTA_FIELDS }, find_kernels, sizeof(tide_hta_report_options), { .hta = TIDE_HTA_REPORT_OPTIONS_INIT }, true },
 	{ "predict", { F(tide_predict_options, device, TEXT), F(tide_predict_options, capacity, BYTES),

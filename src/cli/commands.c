@@ -12,7 +12,7 @@
 
 #define TIDE_COMMANDS(COMMAND, REPORT) \
 	REPORT(memory)                 \
-	COMMAND(phases, MEMORY)        \
+	REPORT(phases)                 \
 	REPORT(peak)                   \
 	REPORT(allocator)              \
 	REPORT(heap)                   \
@@ -50,7 +50,7 @@
 	COMMAND(help, HELP)
 
 /* The commands that take more than the traces of their report. */
-#define TIDE_COMMANDS_MORE(MORE)
+#define TIDE_COMMANDS_MORE(MORE) MORE(phases)
 
 #define NONE(...)
 #define EXTERN(name, group) extern const tide_command tide__cmd_##name;

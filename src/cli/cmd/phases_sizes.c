@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "cli/output/outfile.h"
 #include "cli/output/page.h"
+#include "cli/report_run.h"
 #include "cli/select.h"
 #include "import/phaselog/phaselog.h"
 #include "render/picture/bars.h"
@@ -33,7 +34,6 @@ struct input { /* one file */
 
 struct work {
 	const tide_args *a;
-	const tide_value *device;
 	tide_sizes_options o;
 	int64_t kv;
 	struct input *in;
@@ -50,15 +50,6 @@ static bool ends(const tide_value *out, const char *end)
 	return n > k && !strcasecmp(out->text + n - k, end);
 }
 
-static const tide_value *output_of(const tide_args *a)
-{
-	static const tide_value none = { 0 };
-	for (size_t i = 0; i < a->cmd->n_options; i++)
-		if (!strcmp(a->cmd->options[i].name, "output"))
-			return &a->opt[i];
-	return &none;
-}
-
 /* Returns true for a log of summaries. A runtime's log is also text and may contain summaries. */
 static bool is_summary_log(const char *path)
 {
@@ -68,10 +59,11 @@ static bool is_summary_log(const char *path)
 
 bool tide__wants_sizes(const tide_args *a)
 {
+	const tide_value *out = tide__cli_option(a, "output");
 	for (int i = 0; i < TIDE_SIZES_OPTIONS_N; i++)
-		if (a->opt[i].given)
+		if (tide__cli_more(a)[i].given)
 			return true;
-	if (a->n_files > 1 || ends(output_of(a), ".png") || ends(output_of(a), ".svg"))
+	if (a->n_files > 1 || ends(out, ".png") || ends(out, ".svg"))
 		return true;
 	return a->n_files == 1 && is_summary_log(a->files[0]);
 }
@@ -110,7 +102,7 @@ static tide_maybe_bytes given(const tide_value *v)
 
 static int read_options(struct work *w)
 {
-	const tide_value *v = w->a->opt;
+	const tide_value *v = tide__cli_more(w->a);
 	char *end = NULL;
 	w->o = (tide_sizes_options){ .capacity = (uint64_t)v[TIDE_SIZES_CAPACITY].num,
 				     .model = given(&v[TIDE_SIZES_MODEL]),
@@ -213,7 +205,7 @@ static int load_trace(struct work *w, struct input *in)
 	if (!m)
 		return 1;
 	in->sizes = tide__calloc(1, sizeof *in->sizes);
-	if (tide__cli_get_one_device(w->a, w->device, m, &device, &rc)) {
+	if (tide__cli_get_one_device(w->a, tide__cli_option(w->a, "device"), m, &device, &rc)) {
 		const char *base = strrchr(in->file, '/');
 		tide_code code = in->sizes ? tide__training_sizes_find_recorded(
 						     m, device, base ? base + 1 : in->file, &o,
@@ -229,7 +221,7 @@ static int load_trace(struct work *w, struct input *in)
 
 static int load_inputs(struct work *w)
 {
-	const tide_value *logs = &w->a->opt[TIDE_SIZES_LOGS];
+	const tide_value *logs = &tide__cli_more(w->a)[TIDE_SIZES_LOGS];
 	int rc = 0;
 	w->n = w->a->n_files + logs->n_list;
 	w->in = tide__calloc(w->n, sizeof *w->in);
@@ -319,7 +311,8 @@ static tide_code draw(const struct work *w, bool svg, FILE *out, tide_error *err
 	char(*titles)[400];
 	tide_code rc = list_bars(w, &bars, &titles, &n) ? TIDE_OK : tide__nomem(err);
 	if (rc == TIDE_OK)
-		rc = tide__bars_draw(bars, n, w->a->opt[TIDE_SIZES_TITLE].text, svg, out, err);
+		rc = tide__bars_draw(bars, n, tide__cli_more(w->a)[TIDE_SIZES_TITLE].text, svg, out,
+				     err);
 	tide__free(bars);
 	tide__free(titles);
 	return rc;
@@ -397,12 +390,13 @@ static int default_picture(const struct work *w)
 	return 0;
 }
 
-static int show(const struct work *w, bool json, const tide_value *output)
+static int show(const struct work *w)
 {
+	const tide_value *output = tide__cli_option(w->a, "output");
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	bool png = ends(output, ".png"), svg = ends(output, ".svg");
 	tide_code rc = TIDE_OK;
-	if (json)
+	if (tide__cli_option(w->a, "json")->set)
 		return print_json(w);
 	if ((png || svg) && !tide__bars_built())
 		print_text(w, stdout); /* only the picture is refused */
@@ -415,13 +409,14 @@ static int show(const struct work *w, bool json, const tide_value *output)
 	if (rc != TIDE_OK)
 		return tide__cli_fail(output->text, &err);
 	if (png || svg) {
-		if (w->a->opt[TIDE_SIZES_PICTURE].set) /* text and picture were requested */
+		if (tide__cli_more(w->a)[TIDE_SIZES_PICTURE]
+			    .set) /* text and picture were requested */
 			print_text(w, stdout);
 		fputs("Visualization saved to: ", stdout);
 		tide__put_name(stdout, output->text, strlen(output->text), 0, false);
 		fputc('\n', stdout);
 	}
-	if (w->a->opt[TIDE_SIZES_PICTURE].set && !output->set) {
+	if (tide__cli_more(w->a)[TIDE_SIZES_PICTURE].set && !output->set) {
 		int code = default_picture(w);
 		if (code)
 			return code;
@@ -522,7 +517,7 @@ static int check_one(const struct limit *l, const tide_training_sizes *t, const 
 /* Returns 2 after a message if a threshold cannot be read, before anything is loaded or printed. */
 static int read_limits(const struct work *w)
 {
-	const tide_value *f = &w->a->opt[TIDE_SIZES_FAIL_IF];
+	const tide_value *f = &tide__cli_more(w->a)[TIDE_SIZES_FAIL_IF];
 	struct limit l;
 	int rc = 0;
 	for (size_t k = 0; k < f->n_list && !rc; k++)
@@ -532,7 +527,7 @@ static int read_limits(const struct work *w)
 
 static int check_all(const struct work *w)
 {
-	const tide_value *f = &w->a->opt[TIDE_SIZES_FAIL_IF];
+	const tide_value *f = &tide__cli_more(w->a)[TIDE_SIZES_FAIL_IF];
 	char title[400];
 	struct limit l;
 	int worst = 0;
@@ -546,17 +541,16 @@ static int check_all(const struct work *w)
 	return worst;
 }
 
-int tide__sizes_run(const tide_args *a, const tide_value *device, bool json,
-		    const tide_value *output)
+int tide__sizes_run(const tide_args *a)
 {
-	struct work w = { .a = a, .device = device };
+	struct work w = { .a = a };
 	int rc = read_options(&w);
 	if (!rc)
 		rc = read_limits(&w);
 	if (!rc)
 		rc = load_inputs(&w);
 	if (!rc)
-		rc = show(&w, json, output);
+		rc = show(&w);
 	if (!rc)
 		rc = check_all(&w);
 	if (!rc)

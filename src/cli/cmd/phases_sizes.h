@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* `phases` of logs, of several files, and with size options: parts of a training step's memory
- * (analyze/predict/training_sizes.h). The options come first in the command's table. */
+ * (analyze/predict/training_sizes.h). The command's further options (cli/report_run.h). */
 #ifndef TIDE_CLI_CMD_PHASES_SIZES_H
 #define TIDE_CLI_CMD_PHASES_SIZES_H
 
@@ -52,7 +52,6 @@ enum {
 /* Returns true if the size analysis is requested: by any of its options, several files, a
  * picture, or a log. */
 bool tide__wants_sizes(const tide_args *a);
-int tide__sizes_run(const tide_args *a, const tide_value *device, bool json,
-		    const tide_value *output);
+int tide__sizes_run(const tide_args *a);
 
 #endif

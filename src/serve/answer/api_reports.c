@@ -15,14 +15,6 @@ typedef struct query {
 	tide_error *err;
 } query;
 
-static tide_code phases(query *q)
-{
-	tide_phases_options o = TIDE_PHASES_OPTIONS_INIT;
-	o.device = q->device;
-	o.by = q->by;
-	return tide_phases_find(q->t, &o, &q->report, q->err);
-}
-
 static tide_code hta(query *q)
 {
 	tide_hta_report_options o = TIDE_HTA_REPORT_OPTIONS_INIT;
@@ -42,8 +34,8 @@ static const struct {
 	tide_code (*find)(query *q);
 } reports[] = {
 	/* clang-format off */
-	{ "phases", phases },
-	{ "hta", hta },
+
+		{ "hta", hta },
 	{ "kernels", kernels },
 
 	/* clang-format on */

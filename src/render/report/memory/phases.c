@@ -246,14 +246,12 @@ static void json_phase(tide_json *j, const struct report *r, size_t n)
 
 static void print_json(const struct report *r, tide_json *j)
 {
-	tide__json_object(j);
 	tide__json_karray(j, "phases");
 	for (size_t n = 0; n < r->p->n; n++)
 		json_phase(j, r, n);
 	tide__json_array_end(j);
 	tide__start_json(j, r->m);
 	tide__losses_json(j, r->m);
-	tide__json_object_end(j);
 }
 
 static bool several_devices(const tide_phases *p)
@@ -273,14 +271,14 @@ static struct report report_of(const tide_model *m, const tide_phases *p, const 
 	};
 }
 
-uint64_t tide__phases_text(const tide_model *m, const tide_phases *p, const tide_phases_view *v,
-			   const tide_out *to)
+void tide__phases_text(const tide_model *m, const tide_phases *p, const tide_phases_view *v,
+		       const tide_out *to)
 {
 	struct report r = report_of(m, p, v, to);
 	print_text(&r);
-	uint64_t cut = r.longs.cut;
+	if (to->cut)
+		*to->cut += r.longs.cut;
 	tide__long_free(&r.longs);
-	return cut;
 }
 
 void tide__phases_json(const tide_model *m, const tide_phases *p, const tide_phases_view *v,

@@ -14,10 +14,9 @@ typedef struct tide_phases_view {
 	uint32_t device; /* TIDE_ANY = all */
 } tide_phases_view;
 
-/* Print the report. Returns how many long texts were cut. */
-uint64_t tide__phases_text(const tide_model *m, const tide_phases *p, const tide_phases_view *v,
-			   const tide_out *to);
-/* Write it as one JSON object, in bytes. */
+void tide__phases_text(const tide_model *m, const tide_phases *p, const tide_phases_view *v,
+		       const tide_out *to);
+/* Writes its members. */
 void tide__phases_json(const tide_model *m, const tide_phases *p, const tide_phases_view *v,
 		       tide_json *j);
 
