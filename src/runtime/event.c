@@ -117,19 +117,12 @@ static inline tide_ring_slot *slot_after(tide_thread *t, uint64_t n)
 	return &t->quick.slots[(t->quick.head + n) & t->quick.mask];
 }
 
-static void count_other(tide_thread *t)
-{
-	_Atomic uint64_t *lost =
-		t->shared ? &t->shared->lost_other : (_Atomic uint64_t *)&t->file->lost_other;
-	atomic_fetch_add_explicit(lost, 1, memory_order_relaxed);
-}
-
 static __attribute__((noinline, cold)) void out_of_range(void)
 {
 	tide_thread *t = enter(false);
 	if (!t)
 		return;
-	count_other(t);
+	tide__count_other(t);
 	leave(t);
 }
 
@@ -159,7 +152,7 @@ static __attribute__((noinline)) tide_op begin_long_way(uint32_t type, tide_name
 		else
 			t->quick.skipped += 2;
 	} else {
-		count_other(t);
+		tide__count_other(t);
 	}
 	leave(t);
 	return op;
@@ -235,7 +228,7 @@ void tide_alloc_full(tide_pool pool, uint64_t addr, uint64_t size, tide_stream s
 	if (reserve(t, 2)) {
 		first_slot(t, TIDE_REC_ALLOC_FULL, pool, addr, b, stack);
 		*slot_after(t, 1) = (tide_ring_slot){ .ticks = requested };
-		atomic_fetch_add_explicit(&t->shared->extra, 1, memory_order_relaxed);
+		tide__count_extra(t, 1);
 		tide__commit(&t->quick, 2);
 	}
 	leave(t);
@@ -285,7 +278,7 @@ static void long_event(uint32_t type, uint32_t pool, uint64_t a, uint64_t b, uin
 			memset(s, 0, sizeof *s);
 			memcpy(s, (const char *)bytes + at, part);
 		}
-		atomic_fetch_add_explicit(&t->shared->extra, more, memory_order_relaxed);
+		tide__count_extra(t, more);
 		tide__commit(&t->quick, 1 + more);
 	}
 	leave(t);

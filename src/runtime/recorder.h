@@ -100,6 +100,25 @@ tide_thread *tide__thread_join(void);
 bool tide__make_room(tide_thread *t, uint64_t n);
 /* Counts an event of a signal handler that interrupted its thread while recording. */
 void tide__count_signal(tide_thread *t);
+/* Counts an event that has no ring, or whose values are out of range. */
+void tide__count_other(tide_thread *t);
+/* Adds to a count in the ring file and to its private copy. */
+static inline void tide__count(_Atomic uint64_t *in_file, _Atomic uint64_t *mine, uint64_t n)
+{
+	atomic_fetch_add_explicit(in_file, n, memory_order_relaxed);
+	atomic_fetch_add_explicit(mine, n, memory_order_relaxed);
+}
+/* Counts slots that are no events of their own. Called by a ring's owner. */
+static inline void tide__count_extra(tide_thread *t, uint64_t n)
+{
+	_Atomic uint64_t *mine = &t->ring->counts.extra;
+	n += atomic_load_explicit(mine, memory_order_relaxed);
+	atomic_store_explicit(mine, n, memory_order_relaxed);
+	atomic_store_explicit(&t->shared->extra, n, memory_order_relaxed);
+}
+/* Returns the events of a ring that cannot get into the file because the ring file was truncated;
+ * 0 if it was not, or while the program records. */
+uint64_t tide__events_cut(const tide_block *b);
 bool tide__thread_init(void);
 /* Returns the bytes of the next ring; 0 if there is no memory for one. */
 size_t tide__ring_size(void);

@@ -28,6 +28,12 @@ typedef struct tide_shared {
 } tide_shared;
 #define TIDE_SHARED(block_head) ((tide_shared *)(void *)&(block_head)->head)
 
+/* The counts of a ring file, or of a ring, in private memory: those in the file are for readers
+ * after a kill, and are gone once it is truncated. */
+typedef struct tide_counts {
+	_Atomic uint64_t lost_full, lost_signal, lost_other, extra;
+} tide_counts;
+
 typedef struct tide_block {
 	struct tide_block *next;  /* in its list; set before the block is published */
 	tide_block_head *at;	  /* the mapping */
@@ -37,6 +43,8 @@ typedef struct tide_block {
 	uint64_t n_slots;	  /* RING: as in the head page, which could be cut off */
 	uint64_t first, capacity; /* LOG: bytes of the stream before it, and in it */
 	bool owned;		  /* RING: a thread records into it (under the lock) */
+	uint64_t left;		  /* RING: its head when the last owner left it (under the lock) */
+	tide_counts counts;	  /* RING */
 	uint64_t goal;		  /* RING, writer thread: head as seen at the start of this round */
 	uint64_t flushed_ns;	  /*   "  : when it last wrote a chunk of it */
 	tide_encoder encoder;	  /*   "  */
@@ -50,7 +58,8 @@ typedef struct tide_ring_file {
 	uint32_t n_rings;
 	uint64_t ring_total; /* bytes of all rings */
 	uint64_t log_capacity;
-	_Atomic bool torn; /* the file was truncated: the content of its mappings is lost
+	tide_counts counts; /* of threads without a ring */
+	_Atomic bool torn;  /* the file was truncated: the content of its mappings is lost
 	                    * (ring_sigbus.h) */
 } tide_ring_file;
 

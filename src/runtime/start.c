@@ -669,6 +669,13 @@ __attribute__((destructor)) static void unload(void)
 
 /* ---- numbers ------------------------------------------------------------------------------- */
 
+static void add_lost(tide_stats *out, const tide_counts *lost)
+{
+	out->lost_full += atomic_load(&lost->lost_full);
+	out->lost_signal += atomic_load(&lost->lost_signal);
+	out->lost_other += atomic_load(&lost->lost_other);
+}
+
 void tide__stats_read(tide_stats *out)
 {
 	tide_recorder *r = &tide__rec;
@@ -679,14 +686,13 @@ void tide__stats_read(tide_stats *out)
 	if (!r->space.head)
 		return;
 	out->memory += r->space.size;
-	out->lost_signal = atomic_load((_Atomic uint64_t *)&r->space.head->lost_signal);
-	out->lost_other = atomic_load((_Atomic uint64_t *)&r->space.head->lost_other);
+	bool torn = tide__ring_file_torn(&r->space);
+	add_lost(out, &r->space.counts);
 	for (tide_block *b = atomic_load(&r->space.rings); b; b = b->next) {
-		out->lost_full += atomic_load(&b->shared->lost_full);
-		out->lost_signal += atomic_load(&b->shared->lost_signal);
-		out->lost_other += atomic_load(&b->shared->lost_other);
-		uint64_t extra = atomic_load(&b->shared->extra);
-		out->events += atomic_load(&b->shared->head) - extra;
+		add_lost(out, &b->counts);
+		out->lost_other += tide__events_cut(b);
+		uint64_t extra = atomic_load(&b->counts.extra);
+		out->events += torn ? b->encoder.events : atomic_load(&b->shared->head) - extra;
 	}
 }
 

@@ -151,7 +151,7 @@ static void put_lane(tide_thread *t, uint32_t lane)
 	tide_ring_slot *s = &t->quick.slots[t->quick.head & t->quick.mask];
 	*s = (tide_ring_slot){ tide__ticks(), lane, t->tid, 0, TIDE_REC_LANE };
 	t->quick.head++;
-	atomic_fetch_add_explicit(&t->shared->extra, 1, memory_order_relaxed);
+	tide__count_extra(t, 1);
 	atomic_store_explicit(&t->shared->head, t->quick.head, memory_order_release);
 }
 
@@ -188,14 +188,24 @@ static void attach(tide_thread *t)
 	t->quick.published = &b->shared->head;
 	t->quick.slots = b->slots;
 	t->quick.mask = b->n_slots - 1;
-	t->quick.head = atomic_load_explicit(&b->shared->head, memory_order_relaxed);
+	t->quick.head = b->left;
 	look(t);
 	put_lane(t, lane);
 }
 
-static void add(uint64_t *word)
+static void count_without_ring(tide_rings_head *file, bool signal)
 {
-	atomic_fetch_add_explicit((_Atomic uint64_t *)word, 1, memory_order_relaxed);
+	tide_counts *mine = &tide__rec.space.counts;
+	tide__count((_Atomic uint64_t *)(signal ? &file->lost_signal : &file->lost_other),
+		    signal ? &mine->lost_signal : &mine->lost_other, 1);
+}
+
+void tide__count_other(tide_thread *t)
+{
+	if (t->shared)
+		tide__count(&t->shared->lost_other, &t->ring->counts.lost_other, 1);
+	else
+		count_without_ring(t->file, false);
 }
 
 static tide_thread *join_locked(void)
@@ -207,7 +217,7 @@ static tide_thread *join_locked(void)
 	tide_thread *t = tide__thread(tide__self);
 	if (!t) {
 		if (!tide__thread_init() || !(t = descriptor())) {
-			add(&tide__rec.space.head->lost_other);
+			count_without_ring(tide__rec.space.head, false);
 			return NULL;
 		}
 		t->tid = tide__thread_number();
@@ -249,8 +259,10 @@ static void leave(void *thread)
 	if (&t->quick == tide__self) { /* not so in a forked child, where t was the parent's */
 		uint64_t now = atomic_load_explicit(&tide__guard.generation, memory_order_relaxed) &
 			       ~TIDE_PAUSED_BIT;
-		if (t->ring && t->quick.generation && t->quick.generation == now)
+		if (t->ring && t->quick.generation && t->quick.generation == now) {
+			t->ring->left = t->quick.head;
 			t->ring->owned = false;
+		}
 		t->ring = NULL;
 		atomic_store_explicit(&t->quick.generation, 0, memory_order_relaxed);
 		atomic_store_explicit(&t->quick.busy, 0, memory_order_relaxed);
@@ -269,9 +281,23 @@ void tide__count_signal(tide_thread *t)
 	    atomic_load_explicit(&tide__guard.generation, memory_order_relaxed))
 		return;
 	if (t->shared)
-		atomic_fetch_add_explicit(&t->shared->lost_signal, 1, memory_order_relaxed);
+		tide__count(&t->shared->lost_signal, &t->ring->counts.lost_signal, 1);
 	else
-		add(&t->file->lost_signal);
+		count_without_ring(t->file, true);
+}
+
+/* The published head may be gone, too: the owner's is private. */
+uint64_t tide__events_cut(const tide_block *b)
+{
+	uint64_t head = b->left;
+	if (!tide__ring_file_torn(&tide__rec.space) || atomic_load(&tide__guard.generation))
+		return 0;
+	for (tide_thread *t = atomic_load_explicit(&tide__rec.threads, memory_order_acquire); t;
+	     t = t->next)
+		if (t->ring == b && atomic_load(&t->quick.generation) == tide__rec.generations)
+			head = __atomic_load_n(&t->quick.head, __ATOMIC_RELAXED);
+	uint64_t known = b->encoder.events + atomic_load(&b->counts.extra);
+	return head > known ? head - known : 0;
 }
 
 /* A thread without a ring asks again from time to time, because one may have become free. */
@@ -315,13 +341,13 @@ static bool wait_for_room(tide_thread *t, uint64_t n)
 bool tide__make_room(tide_thread *t, uint64_t n)
 {
 	if (!t->shared && !ask_again(t)) {
-		add(&t->file->lost_other);
+		count_without_ring(t->file, false);
 		return false;
 	}
 	if (fits(t, n) || (tide__rec.opt.full_wait_us && wait_for_room(t, n))) {
 		t->in_vain = 0;
 		return true;
 	}
-	atomic_fetch_add_explicit(&t->shared->lost_full, 1, memory_order_relaxed);
+	tide__count(&t->shared->lost_full, &t->ring->counts.lost_full, 1);
 	return false;
 }

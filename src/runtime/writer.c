@@ -97,14 +97,11 @@ static bool write_definitions(bool last)
 
 /* ---- losses -------------------------------------------------------------------------------- */
 
-static uint64_t get(const uint64_t *word)
-{
-	return atomic_load_explicit((const _Atomic uint64_t *)word, memory_order_relaxed);
-}
-
-static uint8_t *put_lost(uint8_t *p, uint32_t ring, uint64_t full, uint64_t sig, uint64_t other,
+static uint8_t *put_lost(uint8_t *p, uint32_t ring, const tide_counts *lost, uint64_t cut,
 			 uint32_t *count)
 {
+	uint64_t full = atomic_load(&lost->lost_full), sig = atomic_load(&lost->lost_signal),
+		 other = atomic_load(&lost->lost_other) + cut;
 	if (!(full | sig | other))
 		return p;
 	++*count;
@@ -115,12 +112,18 @@ static uint8_t *put_lost(uint8_t *p, uint32_t ring, uint64_t full, uint64_t sig,
 	return tide__put_v(p, other);
 }
 
+static uint64_t sum_of(const tide_counts *lost)
+{
+	return atomic_load(&lost->lost_full) + atomic_load(&lost->lost_signal) +
+	       atomic_load(&lost->lost_other);
+}
+
 static uint64_t total_lost(void)
 {
 	const tide_ring_file *s = &tide__rec.space;
-	uint64_t sum = get(&s->head->lost_signal) + get(&s->head->lost_other);
+	uint64_t sum = sum_of(&s->counts);
 	for (tide_block *b = atomic_load_explicit(&s->rings, memory_order_acquire); b; b = b->next)
-		sum += get(&b->at->lost_full) + get(&b->at->lost_signal) + get(&b->at->lost_other);
+		sum += sum_of(&b->counts) + tide__events_cut(b);
 	return sum;
 }
 
@@ -134,12 +137,10 @@ static bool write_losses(bool last)
 		return true;
 	tide_chunk_head h = { .type = TIDE_CHUNK_LOSS };
 	uint8_t *start = buffer + sizeof h;
-	uint8_t *p = put_lost(start, 0, 0, get(&r->space.head->lost_signal),
-			      get(&r->space.head->lost_other), &h.count);
+	uint8_t *p = put_lost(start, 0, &r->space.counts, 0, &h.count);
 	tide_block *b = atomic_load_explicit(&r->space.rings, memory_order_acquire);
 	for (; b; b = b->next) {
-		p = put_lost(p, b->encoder.ring, get(&b->at->lost_full), get(&b->at->lost_signal),
-			     get(&b->at->lost_other), &h.count);
+		p = put_lost(p, b->encoder.ring, &b->counts, tide__events_cut(b), &h.count);
 		if (h.count >= LOSS_MAX) {
 			if (!put_chunk(h, (size_t)(p - start), last))
 				return false;
@@ -306,8 +307,8 @@ static bool write_torn(void)
 static bool finish(void)
 {
 	unsigned moved;
-	if (tide__ring_file_torn(&tide__rec.space)) /* its loss counts are lost as well */
-		return write_clock(true) && write_torn() && write_end();
+	if (tide__ring_file_torn(&tide__rec.space))
+		return write_clock(true) && write_torn() && write_losses(true) && write_end();
 	return round_trip(true, &moved) && write_clock(true) && write_losses(true) && write_end();
 }
 
@@ -482,7 +483,9 @@ static bool quiet(void)
 static void end_recording(bool alone)
 {
 	tide_recorder *r = &tide__rec;
-	if (!alone) {
+	if (alone) {
+		atomic_store(&tide__guard.generation, 0);
+	} else {
 		barrier_everywhere();
 		r->stuck = !quiet();
 	}

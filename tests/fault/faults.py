@@ -508,6 +508,10 @@ def cut_rings():
 		if os.access(TIDEMARK, os.X_OK):
 			p = subprocess.run([TIDEMARK, "info", f], capture_output=True, text=True, timeout=600)
 			check("info tells", "ring file was truncated" in p.stdout, p.stdout, p.stderr)
+			p = subprocess.run([TIDEMARK, "info", "--json", f], capture_output=True, text=True, timeout=600)
+			facts = json.loads(p.stdout)["facts"]
+			calls = int(re.search(r"(\d+) calls", said)[1])
+			check("events and losses add up to the calls", facts["tide.events"] + facts.get("loss.events", 0) == calls, facts, calls)
 
 
 def system():

@@ -641,8 +641,28 @@ static int scene_closerace(char **v)
 	return *e.text ? 1 : 0;
 }
 
+enum { ANNOTATED = 30 };
+static void *annotating_thread(void *unused)
+{
+	for (int i = 0; i < ANNOTATED; i++)
+		tide_annotate(TIDE_NAME("note"), "another text that is longer than one slot");
+	return unused;
+}
+
+/* Every call of a recording was an event or a loss. Prints the number of calls. */
+static void check_counts(uint64_t calls)
+{
+	tide_stats s;
+	tide_stats_get(&s);
+	uint64_t lost = s.lost_full + s.lost_signal + s.lost_other;
+	fprintf(stderr, "%llu calls, %llu events, %llu lost\n", (unsigned long long)calls,
+		(unsigned long long)s.events, (unsigned long long)lost);
+	CHECK(s.events + lost == calls);
+	printf("%llu calls\n", (unsigned long long)calls);
+}
+
 /* cutrings FILE: the ring file is truncated while threads record into it. They continue; the stop
- * reports it. */
+ * reports it, and no call is counted twice or not at all. */
 static int scene_cutrings(char **v)
 {
 	char rings[4096];
@@ -653,6 +673,9 @@ static int scene_cutrings(char **v)
 	per_pace = 100;
 	spawn(t, 2, numbered_thread);
 	tide_stats s;
+	uint64_t calls = 0;
+	for (; calls < 50; calls++) /* events of several slots */
+		tide_annotate(TIDE_NAME("note"), "a text that is longer than one slot of a ring");
 	do { /* until some chunks are in the file */
 		usleep(1000);
 		tide_stats_get(&s);
@@ -663,9 +686,12 @@ static int scene_cutrings(char **v)
 	tide_intern("a name after that");
 	stop_now = 1;
 	join_all(t, 2);
+	spawn(t, 1, annotating_thread); /* gets no ring, or one whose counts are lost */
+	join_all(t, 1);
 	tide_error e = { 0 };
 	CHECK(tide_stop(&e) == TIDE_EIO);
 	puts(e.text);
+	check_counts(calls + ANNOTATED + published[0] + published[PAGE_WORDS]);
 	start(v[1], 1 << 20); /* and another recording is as good as ever */
 	tide_mark(TIDE_STEP, tide_intern("again"), 1);
 	CHECK(tide_stop(&e) == TIDE_OK);
