@@ -29,6 +29,7 @@ from tide_read import Bad, Tide  # noqa: E402
 PROG = ""
 TIDEMARK = os.environ.get("TIDE_PROGRAM") or os.environ.get("TIDEMARK", "")  # tools/test: a program that is not sanitized
 ROUNDS = int(os.environ.get("TIDE_KILL_ROUNDS", "100" if ALL else "40"))
+WINDOW_ROUNDS = max(ROUNDS // 8, 4)  # tide_read.py takes a second for each
 THREADS = 8
 
 
@@ -195,6 +196,69 @@ def kill_unpaced():
 			lost += t.lost_total()
 	print("%d events kept, %d counted as lost" % (total, lost))
 	check("the test provokes losses", lost > 0)
+
+
+# ---- kill -9 of a recording that is limited in size
+
+
+def live_blocks(t):
+	"""Addresses of live blocks at the end: those carried over from the previous file, then each ring's events in order."""
+	live = set()
+	for ring in sorted(t.events, reverse=True):  # CARRY_RING is the largest
+		for name, f in t.events[ring]:
+			if name.startswith("alloc"):
+				live.add(f["addr"])
+			elif name == "free":
+				live.discard(f["addr"])
+	return live
+
+
+def previous_part(f):
+	"""The file that was full before this one. A kill may come before it has its name."""
+	fresh = [os.path.join(os.path.dirname(f), x) for x in os.listdir(os.path.dirname(f)) if x.endswith(".new")]
+	named = f.removesuffix(".tide") + ".old.tide"
+	for path in [*fresh, named]:
+		if os.path.exists(path):
+			try:
+				t = Tide(path)
+			except Bad:  # the next part, which was being written
+				continue
+			if path == named or sum(1 for n, _ in t.all_events() if n == "mark"):
+				return t
+	return None
+
+
+def kill_window():
+	rng = random.Random(int(os.environ.get("TIDE_SEED", "3")))
+	parts = events = 0
+	for i in range(WINDOW_ROUNDS):
+		with folder() as d:
+			f = os.path.join(d, "k.tide")
+			p = subprocess.Popen([PROG, "killwindow", f], stdout=subprocess.PIPE, text=True)
+			check("ready", p.stdout.readline() == "ready\n")
+			time.sleep(rng.uniform(0, 0.3))
+			p.send_signal(signal.SIGKILL)
+			p.wait()
+			p.stdout.close()
+			t, pub = read(f), published(f + ".pub", 4)
+			got, live = numbers(t), live_blocks(t)
+			check("no loss", t.lost_total() == 0, t.lost)
+			later = t.facts.get("loss.window_events", 0) > 0
+			old = numbers(previous_part(f)) if later else {}
+			for k in range(4):
+				about = "round %d: thread %d: " % (i, k)
+				values = old.get("thread-%d" % k, []) + got["thread-%d" % k]
+				last = values[-1] if values else 0
+				check(about + "both files together miss nothing", values == list(range(last - len(values) + 1, last + 1)), values[:3], values[-3:])
+				check(about + "begins with 1 unless a file is full", later or not values or values[0] == 1, values[:3])
+				check(about + "nothing that returned is missing", pub[k] <= last <= pub[k] + 1, pub[k], last)
+				mine = {(a - (k + 1 << 40)) // 512 for a in live if a >> 40 == k + 1}
+				sure, most = set(range(max(last - 49, 1), pub[k] + 1)), set(range(max(pub[k] - 49, 1), last + 1))
+				check(about + "live blocks", sure <= mine <= most, sorted(sure - mine), sorted(mine - most))
+				events += len(values)
+			parts += later
+	print("%d kills, %d of them after a file was full, %d steps" % (WINDOW_ROUNDS, parts, events))
+	check("files got full", parts > 0)
 
 
 # ---- disk full
@@ -586,6 +650,7 @@ def clocks():
 TESTS = {
 	"kill-paced": kill_paced,
 	"kill-unpaced": kill_unpaced,
+	"kill-window": kill_window,
 	"disk-full": disk_full,
 	"shm-64mb": shm_64mb,
 	"read-only": read_only,

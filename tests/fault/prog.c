@@ -123,6 +123,51 @@ static int scene_kill(char **v)
 	return 0;
 }
 
+static tide_pool blocks;
+
+/* Steps until the kill: a mark, a new block, and the free of one of 50 steps ago. Publishes the
+ * number of the last whole step. */
+static void *stepping_thread(void *arg)
+{
+	enum { LIVE = 50 };
+	long i = (long)(intptr_t)arg;
+	tide_name name = thread_name(i);
+	for (uint64_t n = 1;; n++) {
+		uint64_t base = (uint64_t)(i + 1) << 40;
+		tide_mark(TIDE_STEP, name, (int64_t)n);
+		tide_alloc(blocks, base + n * 512, 100 + n % 400, 0);
+		if (n > LIVE)
+			tide_free(blocks, base + (n - LIVE) * 512);
+		atomic_store_explicit(&published[i * PAGE_WORDS], n, memory_order_relaxed);
+		if (n % 100 == 0)
+			usleep(500);
+	}
+	return NULL;
+}
+
+/* killwindow FILE: 4 threads record into a file of at most 1 MiB until they are killed. None of
+ * them loses an event: they wait for the writer. */
+static int scene_killwindow(char **v)
+{
+	pthread_t t[4];
+	tide_options o = TIDE_OPTIONS_INIT;
+	tide_error e = { 0 };
+	o.max_file_bytes = 1 << 20;
+	o.full_wait_us = 100000000;
+	open_published(v[0]);
+	if (tide_start(v[0], &o, &e) != TIDE_OK) {
+		fprintf(stderr, "start: %s\n", e.text);
+		exit(3);
+	}
+	blocks = tide_pool_open(tide_device_open(TIDE_DEVICE_CUDA, 0, "any", 0), TIDE_POOL_DRAM,
+				"any", 0);
+	spawn(t, 4, stepping_thread);
+	puts("ready");
+	fflush(stdout);
+	join_all(t, 4);
+	return 0;
+}
+
 /* full FILE THREADS EACH MODE: threads record EACH marks; then `stop`, or `abort` (killed). */
 static int scene_full(char **v)
 {
@@ -774,17 +819,29 @@ static const struct {
 	int (*run)(char **);
 	int args;
 } scenes[] = {
-	{ "kill", scene_kill, 4 },	     { "full", scene_full, 4 },
-	{ "nostart", scene_nostart, 1 },     { "fsize", scene_fsize, 1 },
-	{ "fork", scene_fork, 2 },	     { "noop", scene_noop, 1 },
-	{ "forkstorm", scene_forkstorm, 2 }, { "threads", scene_threads, 2 },
-	{ "twice", scene_twice, 1 },	     { "stop", scene_stop, 2 },
-	{ "signal", scene_signal, 2 },	     { "siglock", scene_siglock, 2 },
-	{ "wait", scene_wait, 2 },	     { "closefd", scene_closefd, 1 },
-	{ "whosefd", scene_whosefd, 1 },     { "system", scene_system, 1 },
-	{ "fullwait", scene_fullwait, 2 },   { "closerace", scene_closerace, 1 },
-	{ "cutrings", scene_cutrings, 2 },   { "together", scene_together, 2 },
-	{ "forkstop", scene_forkstop, 2 },   { "forkstart", scene_forkstart, 2 },
+	{ "kill", scene_kill, 4 },
+	{ "full", scene_full, 4 },
+	{ "nostart", scene_nostart, 1 },
+	{ "fsize", scene_fsize, 1 },
+	{ "fork", scene_fork, 2 },
+	{ "noop", scene_noop, 1 },
+	{ "forkstorm", scene_forkstorm, 2 },
+	{ "threads", scene_threads, 2 },
+	{ "twice", scene_twice, 1 },
+	{ "stop", scene_stop, 2 },
+	{ "signal", scene_signal, 2 },
+	{ "siglock", scene_siglock, 2 },
+	{ "wait", scene_wait, 2 },
+	{ "closefd", scene_closefd, 1 },
+	{ "whosefd", scene_whosefd, 1 },
+	{ "system", scene_system, 1 },
+	{ "fullwait", scene_fullwait, 2 },
+	{ "closerace", scene_closerace, 1 },
+	{ "killwindow", scene_killwindow, 1 },
+	{ "cutrings", scene_cutrings, 2 },
+	{ "together", scene_together, 2 },
+	{ "forkstop", scene_forkstop, 2 },
+	{ "forkstart", scene_forkstart, 2 },
 };
 
 int main(int argc, char **argv)
