@@ -72,6 +72,13 @@ typedef struct tide_chunk_head { /* 64 bytes */
 } tide_chunk_head;
 _Static_assert(sizeof(tide_chunk_head) == 64, "chunk head");
 
+/* Ring numbers of EVENTS chunks that no thread recorded. */
+enum {
+	TIDE_RING_CARRIED = 0x7ffffffd, /* live blocks of the part before, and its last frees, whose
+					 * blocks may be missing */
+	TIDE_RING_NOTES = 0x7ffffffe,	/* annotations of the writer thread */
+};
+
 #define TIDE_CHUNK_MAGIC   0x4b4e4843u /* "CHNK" */
 #define TIDE_CHUNK_RAW_MAX (64u << 20)
 

@@ -227,7 +227,7 @@ static bool round_trip(bool last, unsigned *moved)
 /* ---- notes --------------------------------------------------------------------------------- */
 
 /* The writer has no ring: its annotations are chunks of a ring number that is otherwise unused. */
-enum { NOTE_SLOTS = 8, NOTE_RING = 0x7ffffffe };
+enum { NOTE_SLOTS = 8 };
 static tide_encoder note_encoder;
 
 void tide__write_note(uint32_t key, const char *text)
@@ -235,7 +235,7 @@ void tide__write_note(uint32_t key, const char *text)
 	tide_ring_slot slots[NOTE_SLOTS];
 	size_t n = strnlen(text, (NOTE_SLOTS - 1) * sizeof *slots);
 	uint64_t q = note_encoder.next, more = (n + sizeof *slots - 1) / sizeof *slots;
-	note_encoder.ring = NOTE_RING;
+	note_encoder.ring = TIDE_RING_NOTES;
 	memset(slots, 0, sizeof slots);
 	slots[q % NOTE_SLOTS] = (tide_ring_slot){ tide__ticks(), n, 0, key, TIDE_REC_ANNOTATE };
 	for (uint64_t i = 0; i < more; i++) {
@@ -317,8 +317,6 @@ static bool finish(void)
 /* A file that reaches half of the limit is closed and renamed to NAME.old.tide; a new one begins
  * with the definitions and the live blocks. So the two files hold at least the last half of the
  * limit, each can be read alone, and both are complete at every moment. */
-enum { CARRY_RING = 0x7ffffffd };
-
 /* NAME.tide -> NAME.old.tide */
 static void old_path(char *out, size_t n, const char *path)
 {
@@ -355,7 +353,7 @@ static bool write_carried(void)
 	size_t n;
 	uint64_t lost;
 	const tide_ring_slot *slots = tide__carry_all(a_second_ago(), &n, &lost);
-	tide_encoder e = { .ring = CARRY_RING };
+	tide_encoder e = { .ring = TIDE_RING_CARRIED };
 	if (!write_window(lost))
 		return false;
 	while (e.next < n) {
@@ -376,17 +374,27 @@ static bool write_carried(void)
 			return false;
 	}
 	tide_chunk_head h = { .type = TIDE_CHUNK_EVENTS,
-			      .ring = NOTE_RING,
+			      .ring = TIDE_RING_NOTES,
 			      .first = note_encoder.next };
 	return !note_encoder.next || put_chunk(h, 0, false);
 }
 
-/* Exchanges both names in one step, if the file system supports it. */
+static bool exchange(const char *a, const char *b)
+{
+	return syscall(SYS_renameat2, AT_FDCWD, a, AT_FDCWD, b, 2 /* RENAME_EXCHANGE */) == 0;
+}
+
+/* At every moment `path` is one of the two files, if the file system can exchange names or link. */
 static bool put_in_place(const char *fresh, const char *path, const char *old)
 {
-	if (syscall(SYS_renameat2, AT_FDCWD, fresh, AT_FDCWD, path, 2 /* RENAME_EXCHANGE */) == 0)
-		return rename(fresh, old) == 0;
-	return rename(path, old) == 0 && rename(fresh, path) == 0;
+	if (exchange(fresh, path)) {
+		if (rename(fresh, old) == 0)
+			return true;
+		exchange(fresh, path);
+		return false;
+	}
+	unlink(old);
+	return (link(path, old) == 0 || rename(path, old) == 0) && rename(fresh, path) == 0;
 }
 
 /* Starts the next part of a recording. The new file is complete before the old one is renamed; if a
@@ -413,7 +421,9 @@ static bool next_part(void)
 	r->sink = was; /* its end */
 	r->log_written = log_written;
 	atomic_store(&r->events, events);
-	if (!ok || !write_clock(true) || !write_losses(true) || !write_end() ||
+	/* The END comes after the exchange: a file with one needs no ring file, and before the
+	 * exchange the ring file still belongs to this one. */
+	if (!ok || !write_clock(true) || !write_losses(true) ||
 	    !put_in_place(fresh, r->path, old)) {
 		tide__file_close(&next.file);
 		unlink(fresh);
@@ -421,6 +431,7 @@ static bool next_part(void)
 		r->events_before -= events;
 		return false;
 	}
+	write_end(); /* else readers say that it was not closed */
 	tide__sink_close(&r->sink);
 	next.file.misled |= r->sink.file.misled;
 	r->sink = next;

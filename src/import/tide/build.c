@@ -250,8 +250,10 @@ static inline bool on_alloc(tide_build *b, tide_ring *r, const tide_event *e, in
 
 /* Notes a free without a live allocation. The end of the import decides whether the address was
  * freed before or never allocated. */
-static bool stray_free(tide_build *b, const tide_event *e)
+static bool stray_free(tide_build *b, const tide_ring *r, const tide_event *e)
 {
+	if (r->number == TIDE_RING_CARRIED) /* of a block in the part before */
+		return true;
 	if (b->malloc_pool && tide__build_pool(b, e) == b->malloc_pool) {
 		b->heap_older++; /* allocated before the recording, or by the parent */
 		return true;
@@ -267,7 +269,7 @@ static inline bool on_free(tide_build *b, tide_ring *r, const tide_event *e, int
 {
 	uint32_t row = tide__live_take(&b->allocs, tide__build_pool(b, e), e->addr);
 	if (__builtin_expect(!row, 0))
-		return stray_free(b, e);
+		return stray_free(b, r, e);
 	if (__builtin_expect(b->m->allocs.flags[row] & TIDE_ALLOC_HANDED, 0))
 		return true;
 	end_alloc(b, row, t, r->top);
