@@ -245,6 +245,28 @@ static int open_output(tide_args *a, struct output *o)
 	return 0;
 }
 
+static _Thread_local char wrote[200]; /* what the output file holds; "" = nothing to say */
+
+void tide__cli_wrote(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(wrote, sizeof wrote, fmt, ap);
+	va_end(ap);
+}
+
+/* Standard output and device files need no line. */
+static void say_written(const tide_args *a, const char *path)
+{
+	struct stat st;
+	char name[400], size[32];
+	if (!*wrote || !path || stat(path, &st) || !S_ISREG(st.st_mode))
+		return;
+	tide__cli_note("tidemark %s: wrote %s, %s: %s", a->cmd->name,
+		       tide__fmt_name(name, sizeof name, path, strlen(path), 0),
+		       tide__fmt_bytes(size, sizeof size, (double)st.st_size), wrote);
+}
+
 static int close_output(const tide_args *a, struct output *o, int rc)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -256,6 +278,8 @@ static int close_output(const tide_args *a, struct output *o, int rc)
 	}
 	if (tide__outfile_close(&o->file, keep, &err) != TIDE_OK)
 		rc = tide__cli_fail(o->path, &err);
+	else if (keep)
+		say_written(a, o->path);
 	return rc;
 }
 
@@ -315,6 +339,8 @@ static int run(const tide_command *cmd, int argc, char **argv)
 		set_budget(&a);
 		rc = open_output(&a, &o);
 		a.style.full_names = a.shared[TIDE_SHARED_FULL_NAMES].set;
+		if (tide__cli_named_page(&a))
+			tide__cli_wrote("a page, to open in a browser");
 		if (!rc)
 			rc = tide__cli_is_page(&a) ? tide__cli_write_page(&a, cmd->page)
 						   : cmd->run(&a);

@@ -156,6 +156,9 @@ static inline void tide__cli_print_losses(const tide_args *a, const tide_model *
 {
 	tide__put_losses(m, a->out, &a->style);
 }
+/* Sets what the file of --output holds ("a page"): once it is in place, a line on stderr says its name,
+ * its size and that. */
+void tide__cli_wrote(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Flushes `out`. Returns 0, or 1 with a message if writing failed. Every run() ends with it. */
 int tide__cli_finish(const tide_args *a);
 /* Prints a note that this many long texts were cut (render/text/long_text.h); nothing for 0. */

@@ -98,6 +98,10 @@ static int write_out(const tide_args *a, const tide_exporter *e, const tide_mode
 	if (tide__export(e, m, &o, wants_gzip(a), a->out, &st, &err) != TIDE_OK)
 		return tide__cli_fail(tide__cli_output_name(a), &err);
 	notes(&st);
+	char spans[32], allocs[32];
+	tide__cli_wrote("spans: %s, allocations: %s; %s",
+			tide__fmt_count(spans, sizeof spans, (int64_t)m->spans.n - 1),
+			tide__fmt_count(allocs, sizeof allocs, (int64_t)m->allocs.n - 1), e->what);
 	return tide__cli_finish(a);
 }
 
@@ -157,6 +161,7 @@ static int write_ranks(const tide_args *a, const tide_exporter *e, struct ranks 
 			       "first one's start",
 			       st.untimed, st.traces);
 	notes(&st);
+	tide__cli_wrote("traces: %zu; %s", st.traces, e->what);
 	return tide__cli_finish(a);
 }
 

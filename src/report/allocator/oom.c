@@ -3,6 +3,7 @@
 /* oom: why an allocation failed, and what would have made it succeed. */
 #include "analyze/allocator/oom_events.h"
 #include "render/report/allocator/oom_report.h"
+#include "render/report/allocator/standing.h"
 #include "report/report.h"
 
 enum { O_BY, O_TOP, O_EVENTS, O_DEVICE };
@@ -18,6 +19,12 @@ static const tide_option options[] = {
 	[O_DEVICE] = { TIDE_REPORT_DEVICE, TIDE_FIELD(tide_oom_options, device) },
 };
 
+struct oom {
+	tide_oom_events x;
+	tide_standing now; /* if there is no event */
+	size_t top;
+};
+
 static tide_code find(const tide_report_ask *ask, void *result, tide_error *err)
 {
 	const tide_model *m = ask->models[0];
@@ -30,24 +37,41 @@ static tide_code find(const tide_report_ask *ask, void *result, tide_error *err)
 		.others = ask->document ? TIDE_OOM_LIST : TIDE_OOM_SUM,
 		.settings = true,
 	};
-	return tide__oom_events_find(m, &q, result, err);
+	struct oom *o = result;
+	o->top = q.top;
+	tide_code rc = tide__oom_events_find(m, &q, &o->x, err);
+	return rc == TIDE_OK && !o->x.n ? tide__standing_find(m, q.device, q.by, &o->now, err) : rc;
 }
 
 static tide_code write_text(void *result, const tide_out *to)
 {
-	tide__oom_text(result, to);
+	const struct oom *o = result;
+	tide__oom_text(&o->x, to);
+	if (o->now.known) {
+		fputc('\n', to->out);
+		tide__standing_text(&o->now, o->x.m, o->top, to);
+	}
+	tide__put_model_losses(to, o->x.m);
 	return TIDE_OK;
 }
 
 static tide_code write_json(void *result, tide_json *j)
 {
-	tide__oom_json(result, j);
+	const struct oom *o = result;
+	if (o->now.known) {
+		tide__json_kobject(j, "now");
+		tide__standing_json(&o->now, o->x.m, o->top, j);
+		tide__json_object_end(j);
+	}
+	tide__oom_json(&o->x, j);
 	return TIDE_OK;
 }
 
 static void free_oom(void *result)
 {
-	tide__oom_events_free(result);
+	struct oom *o = result;
+	tide__oom_events_free(&o->x);
+	tide__standing_free(&o->now);
 }
 
 #define UNKNOWN .may = TIDE_MAY_BE_NULL
@@ -98,6 +122,9 @@ static const tide_member event[] = {
 };
 
 static const tide_member members[] = {
+	{ "now", NULL, TIDE_KIND_OBJECT, .may = TIDE_MAY_BE_ABSENT,
+	  .members = tide__standing_members,
+	  .meaning = "without failed requests, with segments: the allocator at the end" },
 	{ "ooms", NULL, TIDE_KIND_TABLE, .members = event, .meaning = "failed requests" },
 	{ "explained_count", NULL, TIDE_KIND_COUNT,
 	  .meaning = "the first events, which have stack, holders and settings" },
@@ -114,12 +141,14 @@ const tide_report_type tide__report_oom = {
 		"device and in the allocator, whether the device was full, fragmented or limited, "
 		"which call stacks held enough memory to serve the request, and which allocator "
 		"settings serve it when the recording is replayed. The first --events events are "
-		"explained in full, the others counted by device and cause.",
+		"explained in full, the others counted by device and cause. Without such an event "
+		"it shows what holds the allocator's memory at the end, and what to record next "
+		"time.",
 	TIDE_REPORT_OPTIONS(options),
 	.members = members,
 	.version = 1,
 	.struct_size = sizeof(tide_oom_options),
-	.size = sizeof(tide_oom_events),
+	.size = sizeof(struct oom),
 	.find = find,
 	.json = write_json,
 	.text = write_text,

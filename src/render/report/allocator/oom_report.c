@@ -262,7 +262,6 @@ void tide__oom_text(const tide_oom_events *x, const tide_out *to)
 			fputc('\n', to->out);
 		print_rest(x, to);
 	}
-	tide__put_model_losses(to, x->m);
 }
 
 void tide__oom_json(const tide_oom_events *x, tide_json *j)

@@ -7,7 +7,7 @@
 #include "analyze/allocator/oom_events.h"
 #include "render/text/out.h"
 
-/* Needs the sums of events that are not explained in full (TIDE_OOM_SUM). */
+/* Without losses. Needs the sums of events that are not explained in full (TIDE_OOM_SUM). */
 void tide__oom_text(const tide_oom_events *x, const tide_out *to);
 /* Rows of the tables "holders" and "settings" of an event. */
 extern const tide_member tide__oom_holder_members[], tide__oom_setting_members[];
