@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What holds a device's memory at the end of a trace: the answer about running out of memory that a
+/* The memory of a device at the end of a trace, by holder: the answer about running out of it that a
  * snapshot without a failed request still has. Definitions: docs/analyses/oom.md. */
 #ifndef TIDE_ANALYZE_ALLOCATOR_STANDING_H
 #define TIDE_ANALYZE_ALLOCATOR_STANDING_H

@@ -45,7 +45,7 @@ static void put_line(const tide_out *to, const char *what, uint64_t bytes, const
 		tide__fmt_bytes(text, sizeof text, (double)bytes), note);
 }
 
-/* What to change so that the next failure is explained. */
+/* Prints the change that makes the next failure explained. */
 static void put_advice(const tide_out *to, bool history)
 {
 	fputs(history ? "\nTo explain a failed request, write the snapshot after it, in "

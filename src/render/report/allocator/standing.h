@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What holds memory at the end of a trace without a failed request: text and JSON. */
+/* The memory at the end of a trace without a failed request, by holder: text and JSON. */
 #ifndef TIDE_RENDER_REPORT_ALLOCATOR_STANDING_H
 #define TIDE_RENDER_REPORT_ALLOCATOR_STANDING_H
 
