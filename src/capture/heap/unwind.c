@@ -11,6 +11,7 @@
 
 #include "capture/heap/cfi.h"
 #include "runtime/guard.h"
+#include "runtime/guard.h"
 
 /* ---- bounds -------------------------------------------------------------------------------- */
 
