@@ -170,10 +170,19 @@ static const char *web_page(const char *s, const char *end)
 		       : "a web page, not a trace: read the trace that it was made from";
 }
 
-/* A result of `tidemark objects`: its document begins with the format. */
-static const char *kept_objects(const char *s, const char *end)
+/* Results of ours that are no traces: their documents begin with the format. */
+static const struct kept {
+	const char *format, *what;
+} kept[] = {
+	{ "\"tidemark-objects\"", "live objects of a program: tidemark objects FILE reads them" },
+	{ "\"tidemark-profiling\"",
+	  "a report that tidemark.profiling exported, not a trace: tidemark.profiling.read_report() "
+	  "reads it" },
+};
+
+static const char *kept_result(const char *s, const char *end, const struct kept *k)
 {
-	static const char *const words[] = { "{", "\"format\"", ":", "\"tidemark-objects\"" };
+	const char *const words[] = { "{", "\"format\"", ":", k->format };
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
 		size_t n = strlen(words[i]);
 		s = skip(s, end, " \t\r\n");
@@ -181,14 +190,16 @@ static const char *kept_objects(const char *s, const char *end)
 			return NULL;
 		s += n;
 	}
-	return "live objects of a program: tidemark objects FILE reads them";
+	return k->what;
 }
 
 static const char *not_a_trace(const uint8_t *head, size_t n)
 {
 	const char *s = (const char *)head, *why = timeline_json(s, s + n);
 	why = why ? why : web_page(s, s + n);
-	return why ? why : kept_objects(s, s + n);
+	for (size_t i = 0; !why && i < sizeof kept / sizeof *kept; i++)
+		why = kept_result(s, s + n, &kept[i]);
+	return why;
 }
 
 #define SUMMARY "=== Memory Usage Summary ==="

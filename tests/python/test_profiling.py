@@ -3,6 +3,7 @@
 """tidemark.profiling with a real torch: figures against torch's own."""
 import asyncio
 import collections
+import dataclasses
 import importlib.util
 import json
 import os
@@ -163,6 +164,44 @@ class Faces(unittest.TestCase):
         data = TimelineGenerator().from_chrome_trace(path)  # and without rows of the host
         self.assertEqual((data.has_cpu_time, data.cpu_active_time_us, data.has_gpu_time), (False, UNKNOWN, True))
         self.assertEqual({k for k, v in data.summary().items() if v is UNKNOWN}, {"cpu_time_ms", "overlap_ms", "cpu_utilization"})
+
+    def test_reports_are_read_again(self) -> None:
+        """What a class exports, read_report() returns: every figure of the document, unknown ones as UNKNOWN. The program names that function."""
+        from tidemark import Error
+        from tidemark.profiling import UNKNOWN, CompileBreak, CompileReport, HTAAnalyzer, KernelInfo, ProfileSession, TorchCompileAnalyzer, UnifiedProfiler, data_of, read_report
+
+        def again(export, *args):
+            first, second = (os.path.join(self.folder, n) for n in ("first.json", "second.json"))
+            value = read_report(export(*args, first))
+            export(value, second)
+            self.assertEqual(json.loads(pathlib.Path(first).read_text()), json.loads(pathlib.Path(second).read_text()))
+            self.assertEqual(next(iter(json.loads(pathlib.Path(first).read_text()).items())), ("format", "tidemark-profiling"))
+            done = subprocess.run([os.environ["TIDEMARK"], "info", first], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("tidemark.profiling.read_report()", done.stderr)
+            return value
+
+        hta = again(HTAAnalyzer().export_report, HTAAnalyzer().analyze_trace(TRACE))
+        self.assertGreater(hta.compute_time_pct, 50)
+        host = pathlib.Path(self.folder, "host.json")
+        host.write_text(json.dumps({"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 50}]}))
+        self.assertIs(again(HTAAnalyzer().export_report, HTAAnalyzer().analyze_trace(host)).gpu_idle_time_pct, UNKNOWN)
+        given = CompileReport(compile_time_ms=5.5, speedup=2.0, fusion_ratio=UNKNOWN, graph_breaks=[CompileBreak("why", "a.py", 3, "do", 2, 1.0, 0.5, "hint")], total_graph_breaks=2,
+                              timing={"eager_ms": {"mean": 1.0}}, recommendations=["a"], peak_memory_mb=7.0)
+        self.assertEqual(data_of(again(TorchCompileAnalyzer().export_report, given)), data_of(given))
+        session = ProfileSession("s", 10.0, 4.0, 3.0, 64.0, kernels=[KernelInfo("k", 900.0, 900.0, UNKNOWN, grid=(2, 1, 1), call_count=3)], has_gpu_time=True, has_cpu_time=True)
+        self.assertEqual(again(UnifiedProfiler().export_summary, session).kernels[0].grid, (2, 1, 1))
+        slower = dataclasses.replace(session, total_time_ms=20.0)
+        kept = read_report(UnifiedProfiler().export_summary(slower, os.path.join(self.folder, "kept.json")))
+        self.assertEqual(UnifiedProfiler().compare_sessions(kept, session)["speedup"], 2)
+        plain = pathlib.Path(self.folder, "plain.json")
+        plain.write_text(json.dumps({"timeline": [], "peak_analysis": {"peak_allocated_mb": None}, "markers": {}}))  # of another suite
+        self.assertIs(read_report(plain)["peak_analysis"]["peak_allocated_mb"], UNKNOWN)
+        for text, says in (("[]", "a JSON object, not list"), ("{", "Expecting"), ("{}", "not a report"), ('{"report": "memory"}', "a damaged memory report"),
+                           ('{"report": "hta", "memory": 5}', "a damaged hta report")):
+            plain.write_text(text)
+            with self.assertRaisesRegex(Error, says):
+                read_report(plain)
 
     def test_hta_says_why_it_has_no_figures(self) -> None:
         from tidemark.profiling import HTAAnalyzer

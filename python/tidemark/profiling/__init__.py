@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from .._unknown import UNKNOWN, Unknown, data_of, known
 
 if TYPE_CHECKING:
+    from ._documents import read_report as read_report
     from .flame_graph import FlameGraphGenerator as FlameGraphGenerator
     from .hta import HTAAnalyzer as HTAAnalyzer
     from .hta import HTAReport as HTAReport
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from .torch_compile import TorchCompileAnalyzer as TorchCompileAnalyzer
 
 _LATER = {
+    "read_report": "_documents",
     "FlameGraphGenerator": "flame_graph", "HTAAnalyzer": "hta", "HTAReport": "hta", "MemoryProfiler": "memory", "MemorySnapshot": "memory",
     "profile_memory": "memory", "KernelInfo": "profiler", "ProfileSession": "profiler", "UnifiedProfiler": "profiler", "TimelineData": "timeline",
     "TimelineEvent": "timeline", "TimelineGenerator": "timeline", "CompileBreak": "torch_compile", "CompileReport": "torch_compile",
@@ -42,7 +44,7 @@ _LATER = {
 }
 __all__ = ["CompileBreak", "CompileReport", "FlameGraphGenerator", "HTAAnalyzer", "HTAReport", "KernelInfo", "MemoryProfiler", "MemorySnapshot",
            "ProfileSession", "TimelineData", "TimelineEvent", "TimelineGenerator", "TorchCompileAnalyzer", "UNKNOWN", "UnifiedProfiler", "Unknown", "data_of", "known",
-           "profile_memory"]
+           "profile_memory", "read_report"]
 
 
 def __getattr__(name: str) -> object:

@@ -104,6 +104,11 @@ def output_folder(given: str | os.PathLike[str] | None, name: str) -> str:
     return folder
 
 
+def kept_as(report: str) -> dict[str, str]:
+    """Returns the first members of a document: read_report() and the program know it by them."""
+    return {"format": "tidemark-profiling", "report": report}
+
+
 def file_name(name: str) -> str:
     """Returns the name of a session as a part of a file name: no folders, not hidden, no longer than file systems allow."""
     return re.sub(r"[^\w.-]+", "_", name).lstrip(".").encode(errors="replace")[:_LONGEST].decode(errors="ignore") or "profile"

@@ -14,7 +14,7 @@ from typing import Any
 from .._trace import Trace, report_of
 from .._unknown import UNKNOWN, data_of, known
 from ._recording import record_block
-from ._source import file_name, finished, output_folder, report_page, synchronize, trace_of
+from ._source import file_name, finished, kept_as, output_folder, report_page, synchronize, trace_of
 
 
 @dataclasses.dataclass
@@ -119,6 +119,7 @@ class HTAAnalyzer:
 
     def export_report(self, report: HTAReport, path: str | os.PathLike[str], format: str = "json") -> str:
         document = {
+            **kept_as("hta"),
             "temporal_breakdown": {"gpu_idle_pct": report.gpu_idle_time_pct, "compute_pct": report.compute_time_pct,
                                    "communication_pct": report.communication_time_pct, "memory_pct": report.memory_time_pct},
             "kernel_analysis": {"top_kernels": report.top_kernels[:10], "launch_stats": report.kernel_launch_stats},

@@ -27,7 +27,7 @@ from .._signals import at_term
 from .._trace import Trace
 from .._unknown import UNKNOWN, data_of, figure
 from ._recording import rescue, starting
-from ._source import MB, finished, remove, synchronize
+from ._source import MB, finished, kept_as, remove, synchronize
 
 _PARTS = ("activations_mb", "weights_mb", "gradients_mb", "optimizer_mb", "other_mb")
 _ROLES = {1: "weights_mb", 2: "gradients_mb", 3: "optimizer_mb", 4: "activations_mb"}  # by TIDE_ROLE_*
@@ -440,7 +440,7 @@ class MemoryProfiler:
 
     def export(self, path: str | os.PathLike[str], format: str = "json") -> str:
         """Writes timeline, peak and markers; unknown figures are null (None)."""
-        document = data_of({"timeline": self.get_timeline(), "peak_analysis": self.get_peak_analysis(), "markers": self.markers()})
+        document = data_of({**kept_as("memory"), "timeline": self.get_timeline(), "peak_analysis": self.get_peak_analysis(), "markers": self.markers()})
         if format == "json":
             with open(path, "w", encoding="utf-8") as text:
                 json.dump(document, text, indent=2)

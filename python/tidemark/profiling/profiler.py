@@ -17,7 +17,7 @@ from .._native import Error
 from .._trace import Trace
 from .._unknown import UNKNOWN, data_of, figure, known
 from ._recording import RECORDERS, Recording, models_of, record_block, starting
-from ._source import MB, device, file_name, finished, output_folder, write_page
+from ._source import MB, device, file_name, finished, kept_as, output_folder, write_page
 from .flame_graph import FlameGraphGenerator, kernel_kind
 from .hta import hta_of
 from .memory import MemoryProfiler
@@ -321,7 +321,7 @@ class UnifiedProfiler:
 
     def export_summary(self, session: ProfileSession, path: str | os.PathLike[str]) -> str:
         document = {
-            "name": session.name, "iterations": session.iterations,
+            **kept_as("session"), "name": session.name, "iterations": session.iterations,
             "timing": {"total_ms": session.total_time_ms, "cuda_ms": session.cuda_time_ms, "cpu_ms": session.cpu_time_ms},
             "memory": {"peak_mb": session.peak_memory_mb, "allocated_mb": session.allocated_memory_mb, "reserved_mb": session.reserved_memory_mb},
             "kernels": [{"name": k.name, "duration_us": k.duration_us, "call_count": k.call_count, "grid": k.grid, "block": k.block,

@@ -19,7 +19,7 @@ from typing import Any
 from .._native import Error
 from .._trace import report_of
 from .._unknown import UNKNOWN, data_of, figure, known
-from ._source import MB, device, report_page, spread, synchronize, timed
+from ._source import MB, device, kept_as, report_page, spread, synchronize, timed
 from .memory import MemoryProfiler, compare_memory
 
 MODES = ("default", "reduce-overhead", "max-autotune")
@@ -255,8 +255,8 @@ def _finish(r: CompileReport) -> None:
 
 def _document(r: CompileReport) -> dict[str, Any]:
     breaks = [{"reason": b.reason, "location": b.location, "line_number": b.line_number, "suggestion": b.suggestion, "count": b.count,
-               "retrace_ms": b.retrace_ms, "resume_ms": b.resume_ms} for b in r.graph_breaks[:10]]
-    return {"compilation": {"compile_time_ms": r.compile_time_ms, "backend": r.backend, "mode": r.mode},
+               "retrace_ms": b.retrace_ms, "resume_ms": b.resume_ms, "hint": b.hint} for b in r.graph_breaks[:10]]
+    return {**kept_as("compile"), "compilation": {"compile_time_ms": r.compile_time_ms, "backend": r.backend, "mode": r.mode},
             "graph_breaks": {"total": r.total_graph_breaks, "breaks": breaks},
             "fusion": {"ops_before": r.ops_before_fusion, "ops_after": r.ops_after_fusion, "ratio": r.fusion_ratio, "kernels": r.fused_kernels},
             "performance": {"eager_time_ms": r.eager_time_ms, "compiled_time_ms": r.compiled_time_ms, "speedup": r.speedup, "spread": r.timing},
