@@ -12,14 +12,17 @@
 
 enum {
 	BAR = 260,    /* width a summary takes, in points */
-	THICK = 120,  /* of a bar */
-	HEIGHT = 640, /* of the plot */
+	INSET = 10,   /* from its left to its bar; labels of thin parts are on the right */
+	THICK = 90,   /* of a bar */
+	HEIGHT = 400, /* of the plot: half a page of a document */
 	LEFT = 90,
 	RIGHT = 30,
 	TOP = 90, /* title and legend */
 	BOTTOM = 60,
 	MOST = 200, /* bars */
 	STEPS = 6,  /* lines of the scale */
+	LINE = 14,  /* height that a label needs */
+	DENSE = 2,  /* pixels per point of a PNG, for print and sharp screens */
 };
 
 struct picture {
@@ -78,10 +81,33 @@ static void draw_scale(const struct picture *p, double most)
 	}
 }
 
+static double bar_x(size_t k)
+{
+	return LEFT + BAR * (double)k + INSET;
+}
+
+/* Draws the label of a part that is too thin for it beside the bar, above those below it; *free is
+ * the lowest free line. */
+static void label_beside(const struct picture *p, double x, double middle, const char *name,
+			 double size, double *free)
+{
+	char s[120];
+	double y = middle < *free ? middle : *free;
+	snprintf(s, sizeof s, "%s: %.*f MB", name, size < 10 ? 2 : 0, size);
+	cairo_set_source_rgb(p->c, 0.5, 0.5, 0.5);
+	cairo_set_line_width(p->c, 1);
+	cairo_move_to(p->c, x + THICK, middle);
+	cairo_line_to(p->c, x + THICK + 8, y);
+	cairo_stroke(p->c);
+	cairo_set_source_rgb(p->c, 0.1, 0.1, 0.1);
+	text(p->c, x + THICK + 11, y + 4, 0, 10, s);
+	*free = y - LINE;
+}
+
 static void draw_bar(const struct picture *p, size_t k)
 {
 	const tide_training_sizes *t = &p->bars[k].sizes;
-	double x = LEFT + BAR * (double)k + (BAR - THICK) / 2.0, at = 0;
+	double x = bar_x(k), at = 0, free = TOP + HEIGHT - 4;
 	char s[120];
 	for (int i = 0; i < TIDE_PARTS_N; i++) {
 		double bytes =
@@ -94,8 +120,12 @@ static void draw_bar(const struct picture *p, size_t k)
 		cairo_fill(p->c);
 		cairo_set_source_rgb(p->c, 0.1, 0.1, 0.1);
 		snprintf(s, sizeof s, "%.0f MB", mib(t->part[i].bytes));
-		if (h >= 14)
+		if (h >= LINE)
 			text(p->c, x + THICK / 2.0, y + h / 2 + 4, 0.5, 11, s);
+		else
+			label_beside(p, x, y + h / 2,
+				     tide__training_part_text((tide_training_part)i),
+				     mib(t->part[i].bytes), &free);
 		at += bytes;
 	}
 	cairo_set_source_rgb(p->c, 0, 0, 0);
@@ -128,6 +158,26 @@ static void draw_limit(const struct picture *p, size_t k)
 		text(p->c, x + 4, y - 5, 0, 10, s);
 }
 
+/* Adds the line of the device's memory to the legend, if a bar has one. */
+static void limit_legend(const struct picture *p, double x, double y)
+{
+	const double dash[] = { 6, 3 };
+	bool any = false;
+	for (size_t k = 0; k < p->n; k++)
+		any |= p->bars[k].sizes.capacity != 0;
+	if (!any)
+		return;
+	cairo_set_source_rgb(p->c, 0.85, 0, 0);
+	cairo_set_line_width(p->c, 2);
+	cairo_set_dash(p->c, dash, 2, 0);
+	cairo_move_to(p->c, x - 4, y - 4);
+	cairo_line_to(p->c, x + 11, y - 4);
+	cairo_stroke(p->c);
+	cairo_set_dash(p->c, NULL, 0, 0);
+	cairo_set_source_rgb(p->c, 0, 0, 0);
+	text(p->c, x + 14, y, 0, 11, "Device memory");
+}
+
 static void draw_legend(const struct picture *p, const char *title)
 {
 	double x = LEFT;
@@ -144,6 +194,7 @@ static void draw_legend(const struct picture *p, const char *title)
 		cairo_set_source_rgb(p->c, 0, 0, 0);
 		text(p->c, x + 14, y, 0, 11, s);
 	}
+	limit_legend(p, LEFT + 130 * (TIDE_PARTS_N % 3), 48 + 18 * (TIDE_PARTS_N / 3));
 }
 
 static double highest(const tide_bar *bars, size_t n)
@@ -194,9 +245,12 @@ tide_code tide__bars_draw(const tide_bar *bars, size_t n, const char *title, boo
 	if (n > MOST)
 		return tide__fail(err, TIDE_ELIMIT, TIDE_NO_OFFSET,
 				  "%zu bars are too many for a picture (%d)", n, MOST);
-	cairo_surface_t *s = svg ? cairo_svg_surface_create_for_stream(put, out, width, height)
-				 : cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height);
+	cairo_surface_t *s =
+		svg ? cairo_svg_surface_create_for_stream(put, out, width, height)
+		    : cairo_image_surface_create(CAIRO_FORMAT_RGB24, DENSE * width, DENSE * height);
 	struct picture p = { cairo_create(s), bars, n, 0, width };
+	if (!svg)
+		cairo_scale(p.c, DENSE, DENSE);
 	draw(&p, title);
 	cairo_status_t st = cairo_status(p.c);
 	cairo_destroy(p.c);
@@ -229,8 +283,7 @@ void tide__bars_write_links(const tide_bar *bars, size_t n, FILE *out)
 			fprintf(out,
 				"<a href=\"#b%zu-%d\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" "
 				"height=\"%.1f\"><title>%s: %.2f MB</title></rect></a>\n",
-				k, i, LEFT + BAR * (double)k + (BAR - THICK) / 2.0, y_of(&p, at),
-				THICK, (double)b->bytes * p.scale,
+				k, i, bar_x(k), y_of(&p, at), THICK, (double)b->bytes * p.scale,
 				tide__training_part_text((tide_training_part)i), mib(b->bytes));
 		}
 	}

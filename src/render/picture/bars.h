@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Stacked bars of memory as a picture: PNG or SVG, drawn by cairo if the build has it.
  *
- * One bar per summary, side by side on one scale; parts bottom to top with their sizes, the total
- * on top, the device's memory as a dashed red line. */
+ * One bar per summary, side by side on one scale; parts bottom to top with their sizes (beside the
+ * bar if they are thin), the total on top, the device's memory as a dashed red line. */
 #ifndef TIDE_RENDER_PICTURE_BARS_H
 #define TIDE_RENDER_PICTURE_BARS_H
 
