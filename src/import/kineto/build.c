@@ -351,6 +351,17 @@ static bool add_name(kin_build *b, const kin_row *r)
 	return n->a && n->b && intern(b, r->name, &n->name);
 }
 
+static bool add_window(kin_build *b, const kin_row *r)
+{
+	if (b->n_windows >= KIN_WINDOWS_MAX)
+		return true;
+	kin_window *w = KIN_PUSH(b, windows);
+	if (!w)
+		return false;
+	*w = (kin_window){ .ts = r->ts, .dur = r->dur };
+	return intern(b, r->name, &w->name);
+}
+
 static bool add_row(kin_build *b, const kin_row *r, const kin_attr *a, const kin_mem *mem,
 		    const tide_raw *raw)
 {
@@ -377,6 +388,8 @@ static bool add_row(kin_build *b, const kin_row *r, const kin_attr *a, const kin
 		return add_name(b, r);
 	case KIN_TRACK_OF:
 		return add_track(b, r);
+	case KIN_PROFILER:
+		return add_window(b, r);
 	}
 	return true;
 }
@@ -425,6 +438,7 @@ void tide__kineto_build_fini(kin_build *b)
 	tide__free(b->before);
 	tide__free(b->names);
 	tide__free(b->metas);
+	tide__free(b->windows);
 	tide__map_free(&b->ids);
 	tide__map_free(&b->nums);
 	tide__map_free(&b->strs);

@@ -241,6 +241,20 @@ static bool keep_raw(kin_parser *c, const kin_event *e)
 	return true;
 }
 
+/* Keeps the row of the profiler's whole window for exports. It is no span, and t = 0 does not depend
+ * on it. */
+static bool emit_window(kin_parser *c, kin_event *e)
+{
+	c->out->n_attrs = e->attr0;
+	if (e->dur_state != KIN_NUM_OK || e->dur < 0 || e->dur > KIN_DUR_MAX)
+		return true;
+	kin_row *r = new_row(c, e, KIN_PROFILER);
+	if (!r)
+		return false;
+	r->dur = e->dur;
+	return set_name(c, r, e->name);
+}
+
 static bool emit_span(kin_parser *c, kin_event *e)
 {
 	static const kin_loss losses[] = { [KIN_NUM_NOT] = KIN_LOSS_BAD_DUR,
@@ -250,7 +264,7 @@ static bool emit_span(kin_parser *c, kin_event *e)
 		       : e->dur < 0		  ? KIN_LOSS_NEG_DUR
 						  : KIN_LOSS_ABSURD_DUR;
 	if (e->cat == KIN_CAT_SKIP)
-		return true;
+		return emit_window(c, e);
 	if (e->dur_state != KIN_NUM_OK || e->dur < 0 || e->dur > KIN_DUR_MAX) {
 		c->out->loss[why]++;
 		c->out->n_attrs = e->attr0;

@@ -2,6 +2,9 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Completes the model after the last block: begin/end pairs become spans, times start at 0, spans
  * are sorted and linked, memory is paired, marks and samples are sorted, losses become facts. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -240,6 +243,23 @@ static bool put_losses(kin_build *b)
 	return ok;
 }
 
+/* "kineto.window.0": start from t = 0 and length in ns, name. */
+static bool put_windows(kin_build *b)
+{
+	bool ok = true;
+	for (size_t i = 0; ok && i < b->n_windows; i++) {
+		const kin_window *w = &b->windows[i];
+		char key[40], *text;
+		snprintf(key, sizeof key, "kineto.window.%zu", i);
+		if (asprintf(&text, "%" PRId64 " %" PRId64 " %s", w->ts - b->t_min, w->dur,
+			     tide__text(b->m, w->name, NULL)) < 0)
+			return false;
+		ok = tide__fact_text(b->m, key, text);
+		free(text);
+	}
+	return ok;
+}
+
 tide_code tide__kineto_finish(kin_build *b, tide_error *err)
 {
 	tide_model *m = b->m;
@@ -254,6 +274,7 @@ tide_code tide__kineto_finish(kin_build *b, tide_error *err)
 	ok = ok && tide__kineto_memory_begin(b, &memory) && nest(b) && tide__kineto_link(b);
 	ok = tide__kineto_memory_end(memory, ok) && finish_marks(m) &&
 	     sort_rows(&m->samples, &tide_samples_desc, m->samples.n, 0, order_samples) &&
-	     tide__kineto_add_metas(b) && tide__kineto_add_names(b) && put_losses(b);
+	     tide__kineto_add_metas(b) && tide__kineto_add_names(b) && put_windows(b) &&
+	     put_losses(b);
 	return ok ? TIDE_OK : tide__nomem(err);
 }

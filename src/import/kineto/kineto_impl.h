@@ -88,6 +88,7 @@ typedef enum kin_kind {
 	KIN_NAME_PROCESS,
 	KIN_LABEL_PROCESS,
 	KIN_TRACK_OF, /* id: the thread that shares this one's spans */
+	KIN_PROFILER, /* the profiler's own row of category Trace */
 } kin_kind;
 
 enum {			/* kin_row.flags */
@@ -135,6 +136,12 @@ typedef struct kin_seen {
 		int32_t type, device;
 	} at[KIN_SEEN];
 } kin_seen;
+
+enum { KIN_WINDOWS_MAX = 64 };
+typedef struct kin_window {
+	int64_t ts, dur;
+	tide_str name;
+} kin_window;
 
 typedef struct kin_meta {    /* a top-level member other than traceEvents */
 	kin_text *key, *raw; /* its value's JSON text */
@@ -357,7 +364,8 @@ typedef struct kin_build {
 	KIN_VEC(kin_memory_event, memory_events);
 	KIN_VEC(kin_before, before);
 	KIN_VEC(kin_name, names);
-	KIN_VEC(kin_meta, metas); /* key and raw live in the parsers' texts */
+	KIN_VEC(kin_meta, metas);     /* key and raw live in the parsers' texts */
+	KIN_VEC(kin_window, windows); /* at most KIN_WINDOWS_MAX */
 	kin_seen seen;
 	uint64_t loss[KIN_N_LOSS];
 	uint64_t events;

@@ -323,6 +323,30 @@ static void losses(chrome *c)
 	tide__json_object_end(&c->j);
 }
 
+#define WINDOW "kineto.window."
+
+/* Writes the rows of the profiler's own window, which the importer keeps as facts. */
+static void windows(chrome *c)
+{
+	const tide_facts *f = &c->m->facts;
+	for (size_t i = 0; i < f->n; i++) {
+		const char *text = tide__text(c->m, f->text[i], NULL);
+		char *end;
+		if (strncmp(tide__text(c->m, f->key[i], NULL), WINDOW, strlen(WINDOW)))
+			continue;
+		int64_t t = strtoll(text, &end, 10), dur = strtoll(end, &end, 10);
+		tide__json_object(&c->j);
+		tide__json_kstr(&c->j, "ph", "X");
+		tide__json_kstr(&c->j, "pid", "Spans");
+		tide__json_kstr(&c->j, "tid", "PyTorch Profiler");
+		tide__json_kstr(&c->j, "cat", "Trace");
+		tide__json_kstr(&c->j, "name", *end ? end + 1 : end);
+		ts(c, t);
+		tide__json_kmilli(&c->j, "dur", dur);
+		tide__json_object_end(&c->j);
+	}
+}
+
 /* Writes the trace's metadata: facts of a prefix, under their names without it. Lists, which were
  * stored as text, are left out; so are facts that the file has in another form. */
 static void facts(chrome *c, const char *prefix)
@@ -334,7 +358,8 @@ static void facts(chrome *c, const char *prefix)
 	for (size_t i = 0; i < m->facts.n; i++) {
 		const char *key = tide__text(m, m->facts.key[i], NULL), *text, *const *k = not ;
 		text = tide__text(m, m->facts.text[i], NULL);
-		if (strncmp(key, prefix, strlen(prefix)) || *text == '[' || *text == '{')
+		if (strncmp(key, prefix, strlen(prefix)) || *text == '[' || *text == '{' ||
+		    !strncmp(key, WINDOW, strlen(WINDOW)))
 			continue;
 		key += strlen(prefix);
 		while (*k && strcmp(*k, key))
@@ -394,6 +419,7 @@ static bool events(chrome *c)
 	if (!all_spans(c))
 		return false;
 	all_flows(c);
+	windows(c);
 	tide__chrome_write_marks(c);
 	return tide__chrome_write_samples(c) && tide__chrome_write_memory(c);
 }
