@@ -127,8 +127,7 @@ void tide__config_set_defaults(tide_config *c)
 
 static tide_code wants(const tide_toml_item *i, const char *what, tide_error *err)
 {
-	static const char *const kinds[] = { "the text", "the number", "the switch",
-					     "another kind of value" };
+	static const char *const kinds[] = { "the text", "the number", "the switch", "the value" };
 	return tide__fail(err, TIDE_EFORMAT, i->at, "line %u: %s needs %s, not %s %.40s", i->line,
 			  i->key, what, kinds[i->type], i->text);
 }

@@ -296,8 +296,12 @@ static tide_code skip(tide_toml *t, tide_toml_item *i, tide_error *err)
 		t->at++;
 	}
 	i->type = TIDE_TOML_OTHER;
-	*i->text = 0;
 	i->end = t->at;
+	size_t n = 0; /* its first word, for a message */
+	while (n < 40 && i->at + n < i->end && t->text[i->at + n] > ' ')
+		n++;
+	memcpy(i->text, t->text + i->at, n);
+	i->text[n] = 0;
 	return depth ? FAIL(t, err, "line %u: the value has no end", i->line) : TIDE_OK;
 }
 
@@ -308,7 +312,6 @@ static tide_code other(tide_toml *t, tide_toml_item *i, tide_toml_what what, tid
 	t->at = i->start;
 	t->line = i->line - 1;
 	i->what = what;
-	i->at = i->start;
 	return skip(t, i, err);
 }
 
@@ -368,6 +371,7 @@ tide_code tide__toml_next(tide_toml *t, tide_toml_item *i, tide_error *err)
 		return rc;
 	bool table = peek(t) == '[';
 	*i->key = i->key[TIDE_TOML_KEY - 1] = 0; /* a text after any failure */
+	i->at = i->start;
 	rc = table ? header(t, i, err) : value(t, i, err);
 	if (rc == TIDE_OK || !t->foreign)
 		return rc;

@@ -39,7 +39,7 @@ typedef enum tide_toml_type {
 	TIDE_TOML_STRING,
 	TIDE_TOML_NUMBER,
 	TIDE_TOML_BOOL,
-	TIDE_TOML_OTHER, /* foreign files only; no content */
+	TIDE_TOML_OTHER, /* foreign files only: any other value; the text is its first word */
 } tide_toml_type;
 
 typedef struct tide_toml {

@@ -379,9 +379,14 @@ def links_lead_nowhere(folder):
     (here / "inner.json.gz").symlink_to(here / "below" / "in.json.gz")
     (here / "passwd.json").symlink_to("/etc/passwd")
     (here / "way").symlink_to(there)
-    with Server(here) as s:
+    with Server(here, says=f"tidemark serve: {here}: 2 files are not served: links that lead out of the folder (--follow-links serves them)\n") as s:
         paths = {r["path"] for r in s.json("/api/recordings")["recordings"]}
         assert paths and all(p.startswith(str(here.resolve())) for p in paths), paths
+    with Server(here, "--follow-links") as s:  # the same files as `hta DIR` reads
+        paths = {r["path"] for r in s.json("/api/recordings")["recordings"]}
+        assert str((there / "out.json.gz").resolve()) in paths and str((here / "below" / "in.json.gz").resolve()) in paths, paths
+    read = json.loads(subprocess.run([TIDEMARK, "hta", here, "--json"], capture_output=True, text=True, timeout=300).stdout)
+    assert sorted(os.path.realpath(here / r["trace"]) for r in read["ranks"]) == sorted(p for p in paths if p.endswith(".gz")), (read["ranks"], paths)
     with Server(here / "link.json.gz") as s:
         paths = {r["path"] for r in s.json("/api/recordings")["recordings"]}
         assert paths == {str((there / "out.json.gz").resolve())}, paths

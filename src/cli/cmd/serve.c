@@ -13,7 +13,7 @@
 #include "serve/http/listen.h"
 #include "serve/server.h"
 
-enum { O_PORT, O_BIND, O_TOKEN, O_NO_TOKEN, O_HOST };
+enum { O_PORT, O_BIND, O_TOKEN, O_NO_TOKEN, O_HOST, O_LINKS };
 static const tide_option options[] = {
 	[O_PORT] = { "port", 'p', TIDE_OPT_INT, "N", "port, 0 = any free one", .def = "6970",
 		     .most = 65535 },
@@ -26,10 +26,12 @@ static const tide_option options[] = {
 			 "require no token: every user of this machine can read the recordings" },
 	[O_HOST] = { "host", 0, TIDE_OPT_TEXT, "NAME",
 		     "a name that clients may use for this machine, in addition to addresses" },
+	[O_LINKS] = { "follow-links", 0, TIDE_OPT_FLAG, NULL,
+		      "also serve files of a folder that are links out of it" },
 };
 
 /* Returns true if the file, with links resolved, is in the folder. A file given as an argument
- * may be a link; a file in a folder must not lead out of it. */
+ * may be a link; a file in a folder must not lead out of it, unless --follow-links allows it. */
 static bool inside(const char *folder, const char *path)
 {
 	char *in = realpath(folder, NULL), *real = realpath(path, NULL);
@@ -47,9 +49,21 @@ static bool is_folder(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
+/* Says once that files are left out: other commands read them. */
+static void tell_outside(const char *folder, size_t n)
+{
+	static bool said; /* one thread lists */
+	if (!said && n)
+		tide__cli_note("tidemark serve: %s: %zu file%s not served: %s out of the folder "
+			       "(--follow-links serves them)",
+			       folder, n, n == 1 ? " is" : "s are",
+			       n == 1 ? "a link that leads" : "links that lead");
+	said |= n != 0;
+}
+
 /* Adds every file of one argument. An empty folder or a missing file is not an error: recordings
  * may appear later. */
-static bool list_one(char *arg, bool (*add)(void *to, const char *path),
+static bool list_one(char *arg, bool links, bool (*add)(void *to, const char *path),
 		     void (*folder)(void *to, const char *path), void *to)
 {
 	tide_rank_files files;
@@ -58,9 +72,14 @@ static bool list_one(char *arg, bool (*add)(void *to, const char *path),
 	tide_code rc = tide__ranks_find_in_folders(&arg, 1, folder, to, &files, &err);
 	if (rc != TIDE_OK)
 		return rc == TIDE_ENOTFOUND;
-	bool in_folder = is_folder(arg);
+	bool in_folder = !links && is_folder(arg);
+	size_t outside = 0;
 	for (size_t i = 0; ok && i < files.n; i++)
-		ok = (in_folder && !inside(arg, files.v[i].path)) || add(to, files.v[i].path);
+		if (in_folder && !inside(arg, files.v[i].path))
+			outside++;
+		else
+			ok = add(to, files.v[i].path);
+	tell_outside(arg, outside);
 	tide__ranks_free(&files);
 	return ok;
 }
@@ -70,11 +89,11 @@ static bool list(void *user, bool (*add)(void *to, const char *path),
 {
 	const tide_args *a = user;
 	static char here[] = ".";
-	bool ok = true;
+	bool ok = true, links = a->opt[O_LINKS].set;
 	if (!a->n_files)
-		return list_one(here, add, folder, to);
+		return list_one(here, links, add, folder, to);
 	for (size_t i = 0; ok && i < a->n_files; i++)
-		ok = list_one(a->files[i], add, folder, to);
+		ok = list_one(a->files[i], links, add, folder, to);
 	return ok;
 }
 

@@ -30,7 +30,18 @@ static bool add_file(tide_rank_files *f, const char *path, uint64_t size)
 	char *copy = tide__strndup(path, strlen(path));
 	if (!copy)
 		return false;
-	f->v[f->n++] = (tide_rank_file){ copy, size, f->named };
+	f->v[f->n++] = (tide_rank_file){ .path = copy, .size = size, .named = f->named };
+	return true;
+}
+
+static bool add_found(tide_rank_files *f, const char *path, bool link, const struct stat *st)
+{
+	if (!add_file(f, path, (uint64_t)st->st_size))
+		return false;
+	tide_rank_file *file = &f->v[f->n - 1];
+	file->link = link;
+	file->dev = st->st_dev;
+	file->ino = st->st_ino;
 	return true;
 }
 
@@ -74,10 +85,11 @@ static bool add_folder(tide_rank_files *f, const char *path, int depth)
 			ok = false;
 			break;
 		}
-		if (!lstat(full, &st) && S_ISDIR(st.st_mode) && depth < MAX_DEPTH)
+		bool known = !lstat(full, &st), link = known && S_ISLNK(st.st_mode);
+		if (known && S_ISDIR(st.st_mode) && depth < MAX_DEPTH)
 			ok = add_folder(f, full, depth + 1);
 		else if (is_trace_name(f, e->d_name) && !stat(full, &st) && S_ISREG(st.st_mode))
-			ok = add_file(f, full, (uint64_t)st.st_size);
+			ok = add_found(f, full, link, &st);
 		else
 			f->skipped |= is_snapshot_name(e->d_name);
 		free(full);
@@ -118,6 +130,34 @@ static int by_path(const void *a, const void *b)
 	return c ? c : strcmp(x->path, y->path);
 }
 
+/* Returns whether file i is a link to another found file: latest.tide -> run-7.tide. Of several links
+ * to a file that is not found itself, the first stays. */
+static bool repeats(const tide_rank_files *f, size_t i)
+{
+	const tide_rank_file *a = &f->v[i];
+	for (size_t k = 0; a->link && !a->named && k < f->n; k++)
+		if (k != i && f->v[k].ino == a->ino && f->v[k].dev == a->dev &&
+		    (!f->v[k].link || k < i))
+			return true;
+	return false;
+}
+
+/* Removes links to other found files. */
+static void drop_links(tide_rank_files *f)
+{
+	size_t n = 0;
+	bool *drop = tide__calloc(f->n, sizeof *drop);
+	for (size_t i = 0; drop && i < f->n; i++)
+		drop[i] = repeats(f, i);
+	for (size_t i = 0; drop && i < f->n; i++)
+		if (drop[i])
+			tide__free(f->v[i].path);
+		else
+			f->v[n++] = f->v[i];
+	f->n = drop ? n : f->n;
+	tide__free(drop);
+}
+
 static void sort_unique(tide_rank_files *f)
 {
 	size_t n = 0;
@@ -132,6 +172,7 @@ static void sort_unique(tide_rank_files *f)
 		}
 	}
 	f->n = n;
+	drop_links(f);
 }
 
 static tide_code expand(char *const *args, size_t n, tide_rank_files *out, tide_error *err)

@@ -15,6 +15,8 @@ typedef struct tide_rank_file {
 	char *path;    /* owned */
 	uint64_t size; /* bytes of the file, 0 = unknown */
 	bool named;    /* given by the user, not found in a folder or by a pattern */
+	bool link;     /* found in a folder, a link to device and inode: */
+	uint64_t dev, ino;
 } tide_rank_file;
 
 typedef struct tide_rank_files {

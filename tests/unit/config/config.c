@@ -113,8 +113,7 @@ static void files_of_other_programs(void **state)
 		{ "[[backend]]\nx = \"\"\"a\n\"\"\n", "line 2: the string has no end" },
 		{ "[[backend]]\nx = ['a\n']\n", "line 2: the string has no end" },
 		{ "[[backend]]\n\ninterval = [1]",
-		  "line 3: interval needs seconds, 0 or 0.001 to 10000000, not another kind of "
-		  "value " },
+		  "line 3: interval needs seconds, 0 or 0.001 to 10000000, not the value [1]" },
 		{ "[[backend]]\nx = [\n]\nintervall = 1",
 		  "line 4: unknown key 'intervall' (did you mean interval?)" },
 	};
