@@ -359,7 +359,7 @@ static bool add_window(kin_build *b, const kin_row *r)
 	if (!w)
 		return false;
 	*w = (kin_window){ .ts = r->ts, .dur = r->dur };
-	return intern(b, r->name, &w->name);
+	return intern(b, r->name, &w->name.i);
 }
 
 static bool add_row(kin_build *b, const kin_row *r, const kin_attr *a, const kin_mem *mem,
