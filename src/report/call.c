@@ -203,10 +203,8 @@ static tide_code take_pair(const tide_report_type *type, const tide_pair *pair, 
 		}
 		if (o->kind == TIDE_OPT_FLAG)
 			return take_flag(pair->name, pair->text, &v[i], err);
-		tide_option plain = *o;
-		plain.unit = false; /* a program's number is in bytes */
 		v[i].given = true;
-		return tide__option_parse(&plain, pair->name, pair->text, &v[i], err);
+		return tide__option_parse(o, pair->name, pair->text, &v[i], err);
 	}
 	return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s has no option '%.60s'", type->name,
 			  pair->name);

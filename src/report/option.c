@@ -102,13 +102,15 @@ static tide_code in_range(const tide_option *o, const char *name, const char *te
 static tide_code parse_bytes(const tide_option *o, const char *name, tide_value *v, tide_error *err)
 {
 	const char *text = v->text;
-	if (o->unit && *text && !text[strspn(text, "0123456789.")])
+	if (!strncmp(name, "--", 2) && tide__lacks_unit(text))
 		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-				  "%s needs a unit: %.40sGiB, or %.40sB for bytes", name, text,
-				  text);
+				  strlen(text) > 4
+					  ? "%s needs a unit: %.40sB"
+					  : "%s needs a unit: %.40sGiB, or %.40sB for bytes",
+				  name, text, text);
 	if (!tide__parse_bytes(text, &v->num) || v->num < o->least)
 		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-				  "%s needs a size such as 4096 or 2GiB, not '%s'", name, text);
+				  "%s needs a size such as 512KiB or 2GiB, not '%s'", name, text);
 	return TIDE_OK;
 }
 

@@ -25,7 +25,7 @@ typedef enum tide_opt_kind {
 	TIDE_OPT_REAL,	     /* a decimal number, not negative, at most `most` */
 	TIDE_OPT_DECIMAL,    /* the same, exactly: `num` counts 10^-decimals */
 	TIDE_OPT_RANGE,	     /* N or A..B, from 0: `num` and `last` */
-	TIDE_OPT_BYTES,	     /* 4096, 2GiB, 1.5 MB */
+	TIDE_OPT_BYTES,	     /* 2GiB, 1.5 MB; not on a command line also 4096 */
 	TIDE_OPT_TEXT,	     /* any text */
 	TIDE_OPT_FILE,	     /* a path: completion offers files */
 	TIDE_OPT_ENUM,	     /* one of `choices`, comma-separated list in `arg` */
@@ -45,8 +45,6 @@ typedef struct tide_option {
 	int64_t least;	  /* of INT, BYTES; default 0: no option takes negative numbers */
 	int64_t most;	  /* of INT and REAL; 0 = no limit */
 	int decimals;	  /* of DECIMAL */
-	bool unit;	  /* of BYTES, on the command line: a number without a unit is an error: 80
-			   * does not mean 80 bytes */
 	const char *also; /* alternative long name, NULL = none */
 	/* Reports only: */
 	uint16_t field; /* offset in the options struct of analyze.h; 0 = not in C */

@@ -57,6 +57,17 @@ bool tide__parse_time(const char *text, int64_t end, int64_t *out)
 	return true;
 }
 
+bool tide__lacks_unit(const char *text)
+{
+	return *text && !text[strspn(text, "0123456789.")] && strspn(text, "0.") != strlen(text);
+}
+
+/* Returns true if an option was written on a command line. */
+static bool on_command_line(const char *option)
+{
+	return !strncmp(option, "--", 2);
+}
+
 bool tide__parse_position(const char *text, size_t all, uint64_t *out)
 {
 	char *end;
@@ -181,6 +192,12 @@ tide_code tide__take_moment(const char *option, const char *text, const tide_mod
 		return take_position(option, text, m, out, err);
 	if (parse_op(text, m, &out->position))
 		out->t = (int64_t)out->position * TIDE_OP_NS;
+	else if (on_command_line(option) && tide__lacks_unit(text))
+		return tide__fail(
+			err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+			"%s needs a unit: %.40ss, %.40sms or %.40sns; #%.40s counts memory "
+			"events",
+			option, text, text, text, text);
 	else if (!tide__parse_time(text, m->t_end, &out->t))
 		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 				  "%s needs a time such as 1.5s, 200ms, 50%%, a number of memory "

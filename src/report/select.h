@@ -17,6 +17,9 @@ uint32_t tide__device_find(const tide_model *m, const char *text);
 /* Parses a time from the trace's start: "1.5s", "200 ms", "10us", "123ns", "123" (ns), "50%" of
  * `end`. Returns false for anything else. */
 bool tide__parse_time(const char *text, int64_t end, int64_t *out);
+/* Returns true for a number without a unit that is not 0, such as "40". On a command line sizes and
+ * times need a unit; in C, Python and HTTP such a number is bytes or ns. */
+bool tide__lacks_unit(const char *text);
 /* Parses a decimal number. Returns false for anything else and for more than `all`. */
 bool tide__parse_position(const char *text, size_t all, uint64_t *out);
 /* Parses an amount of memory: "4096", "2GiB", "1.5 MB". Units are powers of 1024, as everywhere

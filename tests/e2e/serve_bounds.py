@@ -60,7 +60,7 @@ def slow_readers(folder):
     """Clients request large, different answers and read nothing."""
     limit, own = 192 << 20, 96 << 20
     spans(folder / "large.json", 400000)
-    with Server(folder, "--max-memory", str(limit)) as s:
+    with Server(folder, "--max-memory", f"{limit}B") as s:
         rid = s.json("/api/recordings")["recordings"][0]["id"]
         assert s.ask(f"/api/recordings/{rid}/spans?px=100")[0] == 200
         socks = [connect(s) for _ in range(150)]

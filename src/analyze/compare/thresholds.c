@@ -185,10 +185,9 @@ static tide_code unit(parser *p)
 		return p->f->change ? TIDE_OK
 				    : bad(p, name, "a percentage is a change: write +2% or -2%");
 	}
-	if (!n) /* bytes, counts and 0 need no unit */
-		return p->f->unit != TIDE_UNIT_NS || !p->f->number
-			       ? TIDE_OK
-			       : bad(p, name, wanted[TIDE_UNIT_NS]);
+	if (!n) /* counts and 0 need no unit */
+		return p->f->unit == 0 || !p->f->number ? TIDE_OK
+							: bad(p, name, wanted[p->f->unit]);
 	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
 		if (strlen(units[i].name) == n && !memcmp(units[i].name, name, n) &&
 		    units[i].unit == (int)p->f->unit) {

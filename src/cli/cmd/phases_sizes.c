@@ -489,6 +489,9 @@ static int read_limit(const struct work *w, const char *text, struct limit *out)
 						    "--fail-if '%.100s': usage needs a "
 						    "percentage",
 						    text);
+	} else if (tide__lacks_unit(limit)) {
+		return tide__cli_fail_usage(w->a, "--fail-if '%.100s': write a unit: %.40sGiB",
+					    text, limit);
 	} else if (!tide__parse_bytes(limit, &out->bytes)) {
 		return tide__cli_fail_usage(w->a, "--fail-if '%.100s': '%.60s' is not a size", text,
 					    limit);

@@ -31,8 +31,7 @@ enum {
 static const tide_option options[] = {
 	[O_CAPACITY] = { "capacity", 'c', TIDE_OPT_BYTES, "SIZE",
 			 "find the largest size that fits, e.g. 40GiB (default: the device's "
-			 "memory, if recorded)",
-			 .unit = true },
+			 "memory, if recorded)" },
 	[O_AT] = { "at", 'a', TIDE_OPT_INT, "N",
 		   "predict this size (default: 2 and 4 times the largest); with a program: run "
 		   "it with {} replaced by N",

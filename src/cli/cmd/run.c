@@ -121,7 +121,7 @@ static bool use_setting(const tide_option *o, tide_value *v, bool no, const tide
 	v->set = v->given = true;
 	v->text = from->text;
 	return o->kind != TIDE_OPT_BYTES || tide__parse_bytes(from->text, &v->num) ||
-	       wrong_setting(c, k, "a size such as 4096 or 2GiB", err);
+	       wrong_setting(c, k, "a size such as 512KiB or 2GiB", err);
 }
 
 static bool use_settings(const tide_args *a, const tide_config *c, tide_error *err)
@@ -537,6 +537,9 @@ static int run(const tide_args *a)
 					   : "the path of the recording is too long");
 	if (!tide__may_record(file, &err)) /* the recorder never fails its program */
 		return tide__cli_fail(file, &err);
+	if (a->opt[O_DURATION].set && tide__lacks_unit(a->opt[O_DURATION].text))
+		return tide__cli_fail_usage(a, "--duration needs a unit: %ss or %sms",
+					    a->opt[O_DURATION].text, a->opt[O_DURATION].text);
 	if (a->opt[O_DURATION].set && !tide__parse_time(a->opt[O_DURATION].text, 0, &limit_ns))
 		return tide__cli_fail_usage(
 			a, "--duration needs a time such as 30s or 500ms, not '%s'",

@@ -11,7 +11,7 @@ static const tide_option options[] = {
 	[O_CAPACITY] = { "capacity", 'c', TIDE_OPT_BYTES, "SIZE",
 			 "memory available to the allocator, e.g. 40GiB (default: as recorded in "
 			 "the trace)",
-			 .unit = true, .least = 1, TIDE_FIELD(tide_whatif_options, capacity) },
+			 .least = 1, TIDE_FIELD(tide_whatif_options, capacity) },
 	[O_SWEEP] = { "sweep", 0, TIDE_OPT_FLAG, NULL,
 		      "also try a standard set of settings (the default without --set)",
 		      TIDE_FIELD(tide_whatif_options, sweep) },

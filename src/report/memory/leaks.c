@@ -23,9 +23,14 @@ struct leaks {
 	tide_leaks_view v; /* v.l is the member above */
 };
 
-static tide_code take_every(const tide_model *m, const char *text, int64_t *out, tide_error *err)
+static tide_code take_every(const char *dashes, const tide_model *m, const char *text, int64_t *out,
+			    tide_error *err)
 {
 	*out = 0;
+	if (text && *dashes && tide__lacks_unit(text))
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+				  "--every needs a unit: %.40ss, %.40sms or %.40s%%", text, text,
+				  text);
 	if (!text || (tide__parse_time(text, m->t_end, out) && *out > 0))
 		return TIDE_OK;
 	if (!m->t_end)
@@ -42,7 +47,8 @@ static tide_code find(const tide_report_ask *ask, void *result, tide_error *err)
 	const tide_value *v = ask->opt;
 	int by = v[O_BY].set ? (int)v[O_BY].num : (int)tide__group_by_best(m);
 	int64_t every;
-	tide_code rc = take_every(m, v[O_EVERY].set ? v[O_EVERY].text : NULL, &every, err);
+	tide_code rc =
+		take_every(ask->dashes, m, v[O_EVERY].set ? v[O_EVERY].text : NULL, &every, err);
 	x->v = (tide_leaks_view){ .m = m,
 				  .device = v[O_DEVICE].device,
 				  .l = &x->l,

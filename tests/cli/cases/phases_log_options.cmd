@@ -1,5 +1,5 @@
 d=$TIDE_SOURCE/tests/data/phaselog
-tidemark phases --logs $d/efficient.log --device_memory 8GiB --model_size 1938739200 --use_actual_sizes --kv 22,4,64,2048,bf16
+tidemark phases --logs $d/efficient.log --device_memory 8GiB --model_size 1938739200B --use_actual_sizes --kv 22,4,64,2048,bf16
 tidemark phases $d/efficient.log $d/both.log --json --bytes-per-param 4 | grep -E '"(title|peak_bytes|fits|model|parameters)"'
 # a summary far into a log, of one rank among several
 { for i in $(seq 3000); do printf '%06d some line of a training log\r' $i; done; echo; printf '\033[32mgreen\033[0m\n[1,0]<stdout>:rank zero\n'

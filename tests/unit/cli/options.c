@@ -92,7 +92,7 @@ static const struct row {
 	{ "--top= 5", "--top needs an integer, not ' 5'" },
 	{ "--top=9223372036854775808", "--top needs an integer, not '9223372036854775808'" },
 	{ "--top=1|--top=2", "--top is given twice" },
-	{ "-s|2XB", "--size needs a size such as 4096 or 2GiB, not '2XB'" },
+	{ "-s|2XB", "--size needs a size such as 512KiB or 2GiB, not '2XB'" },
 	{ "-g|stac", "--group-by needs one of op,stack,size, not 'stac'" },
 	{ "-g|", "--group-by needs one of op,stack,size, not ''" },
 	{ "a|b|c", "'c' is one argument too many" },

@@ -28,12 +28,12 @@ static const struct row rows[] = {
 	{ "peak>+1KiB", 0, 1025, CROSSED },
 	{ "peak>1.5MB", 0, 1572864, FINE },
 	{ "peak>1.5MB", 0, 1572865, CROSSED },
-	{ "peak>100", 0, 101, CROSSED },
+	{ "peak>100B", 0, 101, CROSSED },
 	{ "  peak  >=  100 B ", 0, 100, CROSSED },
 	{ "peak > + 2 %", 100, 102, FINE },
 	{ "peak > + 2 %", 100, 103, CROSSED },
-	{ "peak<100", 0, 100, FINE },
-	{ "peak<=100", 0, 100, CROSSED },
+	{ "peak<100B", 0, 100, FINE },
+	{ "peak<=100B", 0, 100, CROSSED },
 	{ "time>100ms", 0, 100000000, FINE },
 	{ "time>100ms", 0, 100000001, CROSSED },
 	{ "time>+0.001us", 5, 6, FINE },
@@ -106,7 +106,7 @@ static void unknown_is_not_fine(void **state)
 	assert_false(tide__failif_check(&f, &d).decided);
 	d.known[TIDE_METRIC_PEAK][1] = true;
 	assert_false(tide__failif_check(&f, &d).decided);
-	assert_int_equal(tide__failif_parse("peak>2", &f, NULL), TIDE_OK);
+	assert_int_equal(tide__failif_parse("peak>2B", &f, NULL), TIDE_OK);
 	assert_true(tide__failif_check(&f, &d).decided); /* needs B alone */
 }
 
@@ -139,7 +139,7 @@ static const struct {
 	{ "peak(activaton)>5", 5 },
 	{ "peak(acti)>5", 5 },
 	{ "peak(*x)>5", 5 },
-	{ "peak>1234567890123456", 5 },
+	{ "peak>1234567890123456B", 5 },
 	{ "count(a)", 8 },
 };
 
