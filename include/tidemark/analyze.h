@@ -73,6 +73,20 @@ typedef struct tide_print_options {
 		sizeof(tide_print_options), 0, false, false \
 	}
 
+/** Finds a report by its name, with options as texts: those of `tidemark NAME --help`, without the
+ * dashes. `options` is a list of names and values that ends with NULL, or NULL: the defaults. A flag
+ * is "true" or "false".
+ *
+ *      const tide_trace *traces[] = { t };
+ *      const char *options[] = { "group_by", "module", "top", "5", NULL };
+ *      if (tide_report_find("peak", traces, 1, options, &r, &err))
+ *              printf("%s\n", err.text);
+ *
+ * It finds every report that takes traces alone; the functions below are for callers that want the
+ * compiler to check the options. */
+TIDE_API tide_code tide_report_find(const char *name, const tide_trace *const *traces, size_t n,
+				    const char *const *options, tide_report **out, tide_error *err);
+
 /** Print the report as text. `o` may be NULL. @return TIDE_OK, TIDE_EIO or TIDE_ENOMEM. */
 TIDE_API tide_code tide_report_print(tide_report *r, FILE *out, const tide_print_options *o);
 /** Write the report as one JSON document. @return TIDE_OK, TIDE_EIO or TIDE_ENOMEM. */

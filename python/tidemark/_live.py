@@ -74,7 +74,7 @@ class Live:
             from ._trace import Trace
 
             try:
-                found = Trace(self.path).memory()
+                found = Trace(self.path).ask("memory")
                 self.devices, self.seconds = found["devices"], found["duration_ns"] / 1e9
             except _native.Error:  # the file was renamed or removed: only the recorder's own figures remain
                 pass

@@ -46,14 +46,14 @@ def entry(name: str, types: dict[str, str]) -> tuple[str, str | None, str]:
 
 def ops(trace: Trace, devices: list[str], own: Container[str]) -> list[dict[str, Any]]:
     """Returns the ops of the recording as torch's profiler would list them, without those of the tracker (`own`)."""
-    def change(device: str) -> dict[str, int]:
-        return {o["op"]: o["change_bytes"] for o in trace.ops(flat=True, device=device)["ops"]} if device in devices else {}
+    def change(device: str) -> dict[str | None, int]:
+        return {o["op"]: o["change_bytes"] or 0 for o in trace.ops(flat=True, device=device)["ops"]} if device in devices else {}
 
     accelerators = [d for d in devices if d.startswith(("cuda", "hip"))]
     cpu, others = change("cpu"), [change(d) for d in accelerators]
     return [
-        {"op_name": o["op"], "count": o["count"], "cpu_time_us": o["wall_ns"] / 1000, "cuda_time_us": None,
+        {"op_name": o["op"], "count": o["count"], "cpu_time_us": None if o["wall_ns"] is None else o["wall_ns"] / 1000, "cuda_time_us": None,
          "cpu_memory_mb": cpu.get(o["op"], 0) / MB, "cuda_memory_mb": sum(d.get(o["op"], 0) for d in others) / MB if others else None,
          "input_shapes": None}
-        for o in trace.ops(flat=True)["ops"] if not o["op"].startswith(PREFIX) and o["op"] not in own
+        for o in trace.ops(flat=True)["ops"] if o["op"] and not o["op"].startswith(PREFIX) and o["op"] not in own
     ]

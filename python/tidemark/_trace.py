@@ -9,6 +9,7 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 from . import _home, _native
+from ._report_methods import ReportMethods
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,7 +86,7 @@ class Table:
         return self._trace.arrow(self.name)
 
 
-class Trace:
+class Trace(ReportMethods):
     """A trace of any format that Tidemark reads. Reports are computed in this process; their members are those of the program's --json."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -132,57 +133,16 @@ class Trace:
             raise _native.Error((done.stderr.strip().split("\n") or [""])[0] or f"tidemark {command}: exit status {done.returncode}")
         return os.fspath(output)
 
+    def _find_report(self, name: str, options: dict[str, Any], **traces: Any) -> Any:
+        if "other" in traces:
+            return report(name, [self, _trace(traces["other"])], options)
+        if "size" in traces:
+            return report(name, [(traces["size"], self), *((n, _trace(t)) for n, t in traces["others"].items())], options)
+        return report(name, [self], options)
+
     def ask(self, command: str, **options: Any) -> dict[str, Any]:
         """Return any report by its name: trace.ask("leaks"), trace.ask("memory", at="peak")."""
         return report(command, [self], options)
-
-    def info(self, **options: Any) -> dict[str, Any]:
-        """Return the contents of the trace."""
-        return self.ask("info", **options)
-
-    def overview(self, **options: Any) -> dict[str, Any]:
-        """Return the first answers: the peak and its groups, where time went, the gravest findings."""
-        return self.ask("overview", **options)
-
-    def memory(self, **options: Any) -> dict[str, Any]:
-        """Return live bytes, peaks and the largest allocations of every device."""
-        return self.ask("memory", **options)
-
-    def peak(self, **options: Any) -> dict[str, Any]:
-        """Return the live bytes at the peak, grouped by their origin."""
-        return self.ask("peak", **options)
-
-    def phases(self, **options: Any) -> dict[str, Any]:
-        """Return memory between phase marks."""
-        return self.ask("phases", **options)
-
-    def ops(self, **options: Any) -> dict[str, Any]:
-        """Return time and memory of every op."""
-        return self.ask("ops", **options)
-
-    def modules(self, **options: Any) -> dict[str, Any]:
-        """Return time and memory of every module, forward and backward."""
-        return self.ask("modules", **options)
-
-    def leaks(self, **options: Any) -> dict[str, Any]:
-        """Return the allocations that grow from step to step."""
-        return self.ask("leaks", **options)
-
-    def oom(self, **options: Any) -> dict[str, Any]:
-        """Return the live memory when an allocation failed for lack of memory."""
-        return self.ask("oom", **options)
-
-    def allocator(self, **options: Any) -> dict[str, Any]:
-        """Return blocks, fragments and segments of the caching allocator."""
-        return self.ask("allocator", **options)
-
-    def whatif(self, **options: Any) -> dict[str, Any]:
-        """Replay the recorded requests under other allocator settings: whatif(set=["expandable_segments=True"], capacity="40GiB")."""
-        return self.ask("whatif", **options)
-
-    def timeline(self, **options: Any) -> dict[str, Any]:
-        """Return the activity of CPU and GPU over time."""
-        return self.ask("timeline", **options)
 
     def kernels(self, **options: Any) -> dict[str, Any]:
         """Return kernels by their total time."""
@@ -191,26 +151,6 @@ class Trace:
     def hta(self, **options: Any) -> dict[str, Any]:
         """Return the breakdown of device time: compute, communication, idle."""
         return self.ask("hta", **options)
-
-    def critical_path(self, **options: Any) -> dict[str, Any]:
-        """Return the critical path: the longest chain of dependent work."""
-        return self.ask("critical-path", **options)
-
-    def flame(self, **options: Any) -> dict[str, Any]:
-        """Return merged stacks."""
-        return self.ask("flame", **options)
-
-    def heap(self, **options: Any) -> dict[str, Any]:
-        """Return the host heap: high-water mark, blocks that were not freed, temporary allocations."""
-        return self.ask("heap", **options)
-
-    def device(self, **options: Any) -> dict[str, Any]:
-        """Return a GPU's memory by holder: PyTorch, other allocations, context, other processes."""
-        return self.ask("device", **options)
-
-    def advice(self, **options: Any) -> dict[str, Any]:
-        """Return every recommendation with its evidence, and a score."""
-        return self.ask("advice", **options)
 
     def compile(self, **options: Any) -> dict[str, Any]:
         """Return the work of torch.compile: graph breaks, recompiles, time by stage."""

@@ -242,3 +242,68 @@ tide_code tide_predict_find(const tide_trace *const *traces, const uint64_t *siz
 	}
 	return tide__report_finish(r, rc, out, err);
 }
+
+/* ---- diff ---- */
+
+struct diff {
+	const tide_model *m[2];
+	const char *file[2];
+	tide_diff d;
+	tide_diff_checks c;
+	size_t top;
+};
+
+static tide_code diff_text(void *result, const tide_out *to)
+{
+	struct diff *x = result;
+	return tide__diff_report_text(&x->d, x->m, &x->c, x->file, x->top, to) ? TIDE_OK
+									       : TIDE_ENOMEM;
+}
+
+static tide_code diff_json(void *result, tide_json *j)
+{
+	struct diff *x = result;
+	return tide__diff_report_json(&x->d, x->m, &x->c, x->file, j) ? TIDE_OK : TIDE_ENOMEM;
+}
+
+static void diff_free(void *result)
+{
+	struct diff *x = result;
+	tide__diff_free(&x->d);
+	tide__diff_checks_free(&x->c);
+}
+
+static tide_code find_diff(const tide_diff_report_options *o, struct diff *x, tide_error *err)
+{
+	tide_diff_options d = { .no_lines = o->no_lines };
+	size_t bad;
+	tide_code rc = tide__diff_checks_parse(o->fail_if, o->n_fail_if, &x->c, &bad, err);
+	for (int i = 0; i < 2 && rc == TIDE_OK && o->device; i++)
+		rc = tide__take_device("device", o->device, x->m[i], &d.device[i], err);
+	if (rc == TIDE_OK)
+		rc = tide__find_diff(x->m[0], x->m[1], &d, &x->d, err);
+	if (rc == TIDE_OK)
+		tide__diff_checks_run(&x->c, &x->d);
+	return rc;
+}
+
+tide_code tide_diff_find(const tide_trace *a, const tide_trace *b,
+			 const tide_diff_report_options *given, tide_report **out, tide_error *err)
+{
+	static const tide_report_type type = { "diff", sizeof(struct diff), diff_text, diff_json,
+					       diff_free };
+	tide_diff_report_options o = TIDE_DIFF_REPORT_OPTIONS_INIT;
+	tide_report *r = tide__report_new(&type);
+	tide__options_take(&o, sizeof o, given);
+	tide_code rc = TIDE_ENOMEM;
+	if (r) {
+		struct diff *x = (struct diff *)r->result;
+		x->m[0] = tide__model_of(a);
+		x->m[1] = tide__model_of(b);
+		for (int i = 0; i < 2; i++)
+			x->file[i] = o.file[i] ? o.file[i] : x->m[i]->path;
+		x->top = o.top;
+		rc = find_diff(&o, x, err);
+	}
+	return tide__report_finish(r, rc, out, err);
+}

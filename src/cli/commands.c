@@ -31,7 +31,7 @@
 	REPORT(flame)                  \
 	COMMAND(compile, TIME)         \
 	REPORT(advice)                 \
-	REPORT(diff)                   \
+	COMMAND(diff, COMPARE)         \
 	COMMAND(run, RECORD)           \
 	COMMAND(profile, RECORD)       \
 	COMMAND(tt, RECORD)            \
@@ -46,11 +46,12 @@
 	COMMAND(export, FILES)         \
 	COMMAND(recover, FILES)        \
 	COMMAND(pack, FILES)           \
+	COMMAND(schema, FILES)         \
 	COMMAND(completion, HELP)      \
 	COMMAND(help, HELP)
 
 /* The commands that take more than the traces of their report. */
-#define TIDE_COMMANDS_MORE(MORE) MORE(phases) MORE(diff)
+#define TIDE_COMMANDS_MORE(MORE) MORE(phases)
 
 #define NONE(...)
 #define EXTERN(name, group) extern const tide_command tide__cmd_##name;

@@ -13,6 +13,7 @@
 #include "cli/report_run.h"
 #include "cli/report_tables.h"
 #include "report/check.h"
+#include "report/text.h"
 
 /* The last options. */
 enum { O_JSON, O_CSV, O_OUTPUT, N_OUTPUT_OPTIONS };
@@ -34,13 +35,9 @@ static int fail(const tide_args *a, const char *file, const tide_error *err)
 static bool as_described(const tide_args *a, const tide_report_type *type, void *result)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	char *fault = getenv("TIDEMARK_TEST_REPORTS") ? tide__report_check(type, result) : NULL;
-	if (!fault)
+	if (tide__report_verify(type, result, &err) == TIDE_OK)
 		return true;
-	tide__fail(&err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s is not as described: %.180s", type->name,
-		   fault);
 	tide__cli_fail(a->files[0], &err);
-	tide__free(fault);
 	return false;
 }
 
@@ -59,7 +56,7 @@ static int show(const tide_args *a, const tide_report_type *type, void *result)
 		if (tide__report_write(type, result, &j) == TIDE_OK)
 			return tide__cli_json_end(a, &j);
 		tide__json_free(&j);
-	} else if (type->text(result, &to) == TIDE_OK) {
+	} else if (tide__report_text(type, result, &to) == TIDE_OK) {
 		int rc = tide__cli_finish(a);
 		tide__cli_note_truncated(cut);
 		return rc;
@@ -103,7 +100,7 @@ static tide_code find(const tide_args *a, const tide_report_traces *in, tide_rep
 					     in->models[in->n - 1], a->opt, err);
 	if (rc == TIDE_OK)
 		rc = type->find(&ask, r->result, err);
-	if (rc == TIDE_OK && err->code == TIDE_OK && *err->text) /* not of a failure inside */
+	if (rc == TIDE_OK && *err->text)
 		tide__cli_note("note: %s", err->text);
 	return rc;
 }

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "import/import.h"
 #include "report/check.h"
-#include "report/report.h"
+#include "report/registry.h"
 
 /* ---- the call ---- */
 
@@ -37,6 +37,24 @@ static tide_code with_rows(const tide_model *m, tide_model **own, tide_error *er
 	return tide__load(m->path, &o, own, err);
 }
 
+static tide_code find(const tide_report_type *type, const tide_report_ask *ask, tide_value *v,
+		      tide_report *r, tide_error *err)
+{
+	/* With several traces, devices and moments are those of the last: the largest, or the newest. */
+	const tide_model *last = ask->models[ask->n - 1];
+	uint8_t axis = tide__fmt_axis_now();
+	if (!r)
+		return tide__nomem(err);
+	r->axis = last->axis;
+	tide__fmt_axis(r->axis);
+	tide_code rc =
+		tide__options_resolve(type->options, type->n_options, ask->dashes, last, v, err);
+	if (rc == TIDE_OK)
+		rc = type->find(ask, r->result, err);
+	tide__fmt_axis(axis);
+	return rc == TIDE_OK ? tide__report_verify(type, r->result, err) : rc;
+}
+
 static tide_code call(const tide_report_type *type, const tide_report_traces *in, tide_value *v,
 		      tide_report **out, tide_error *err)
 {
@@ -48,19 +66,15 @@ static tide_code call(const tide_report_type *type, const tide_report_traces *in
 				.opt = v,
 				.dashes = "",
 				.document = true };
-	tide_code rc = TIDE_OK;
 	const tide_model *one;
+	tide_code rc = TIDE_OK;
 	tide__report_show_all_rows(type, v, true);
-	/* With several traces, those of the last: the largest, or the newest. */
 	if (r && (type->want & TIDE_WANT_RAW))
 		rc = with_rows(in->models[0], &r->own, err);
 	if (r && (one = r->own))
 		ask.models = &one;
 	if (rc == TIDE_OK)
-		rc = tide__options_resolve(type->options, type->n_options, "",
-					   in->models[in->n - 1], v, err);
-	if (rc == TIDE_OK && r)
-		rc = type->find(&ask, r->result, err);
+		rc = find(type, &ask, v, r, err);
 	return tide__report_finish(r, rc, out, err);
 }
 
@@ -226,5 +240,43 @@ tide_code tide__report_find_pairs(const tide_report_type *type, const tide_repor
 	if (v)
 		tide__options_end(v, type->n_options);
 	tide__free(v);
+	return rc;
+}
+
+/* ---- C, by name ---- */
+
+static tide_code check_count(const tide_report_type *type, size_t n, tide_error *err)
+{
+	size_t most = type->input == TIDE_INPUT_TRACE  ? 1
+		      : type->input == TIDE_INPUT_PAIR ? 2
+						       : SIZE_MAX;
+	size_t least = type->input == TIDE_INPUT_PAIR ? 2 : 1;
+	if (n >= least && n <= most && type->input != TIDE_INPUT_SIZES)
+		return TIDE_OK;
+	return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s does not take %zu traces",
+			  type->name, n);
+}
+
+tide_code tide_report_find(const char *name, const tide_trace *const *traces, size_t n,
+			   const char *const *options, tide_report **out, tide_error *err)
+{
+	const tide_report_type *type = tide__report_named(name);
+	tide_report_traces in = { .models = (const tide_model *const *)traces, .n = n };
+	size_t n_pairs = 0;
+	*out = NULL;
+	if (!type)
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "there is no report '%.60s'",
+				  name);
+	tide_code rc = check_count(type, n, err);
+	while (options && options[2 * n_pairs])
+		n_pairs++;
+	tide_pair *pairs = tide__alloc(n_pairs + 1, sizeof *pairs);
+	for (size_t i = 0; pairs && i < n_pairs; i++)
+		pairs[i] = (tide_pair){ options[2 * i], options[2 * i + 1] };
+	if (!pairs)
+		rc = tide__nomem(err);
+	if (rc == TIDE_OK)
+		rc = tide__report_find_pairs(type, &in, pairs, n_pairs, out, err);
+	tide__free(pairs);
 	return rc;
 }

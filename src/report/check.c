@@ -3,6 +3,7 @@
 #include "report/check.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -200,4 +201,15 @@ char *tide__report_check(const tide_report_type *type, void *result)
 		memcpy(text, c->text, sizeof c->text);
 	tide__free(c);
 	return text;
+}
+
+tide_code tide__report_verify(const tide_report_type *type, void *result, tide_error *err)
+{
+	char *fault = getenv("TIDEMARK_TEST_REPORTS") ? tide__report_check(type, result) : NULL;
+	if (!fault)
+		return TIDE_OK;
+	tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s is not as described: %.180s", type->name,
+		   fault);
+	tide__free(fault);
+	return TIDE_EUSAGE;
 }

@@ -9,6 +9,7 @@
 #ifndef TIDE_REPORT_CHECK_H
 #define TIDE_REPORT_CHECK_H
 
+#include "base/error.h"
 #include "render/text/json.h"
 #include "render/text/member.h"
 
@@ -40,5 +41,8 @@ bool tide__check_put(void *user, const tide_json_item *item);
 /* Checks a whole result. Returns NULL if it is as described, else the fault: owned by the caller
  * (tide__free). */
 char *tide__report_check(const struct tide_report_type *type, void *result);
+/* In tests (TIDEMARK_TEST_REPORTS is set): fails with TIDE_EUSAGE if the result is not as described.
+ * Every door calls it, so every report that a test sees is checked. */
+tide_code tide__report_verify(const struct tide_report_type *type, void *result, tide_error *err);
 
 #endif

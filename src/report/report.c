@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/node.h"
+#include "report/text.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -50,7 +51,10 @@ tide_code tide_report_print(tide_report *r, FILE *out, const tide_print_options 
 	tide__options_take(&o, sizeof o, given);
 	tide_out to = { .out = out,
 			.style = { .color = o.color, .width = o.width, .ascii = o.ascii } };
-	tide_code rc = r->type->text(r->result, &to);
+	uint8_t axis = tide__fmt_axis_now();
+	tide__fmt_axis(r->axis);
+	tide_code rc = tide__report_text(r->type, r->result, &to);
+	tide__fmt_axis(axis);
 	return rc != TIDE_OK ? rc : fflush(out) || ferror(out) ? TIDE_EIO : TIDE_OK;
 }
 

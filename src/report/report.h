@@ -70,7 +70,8 @@ struct tide_page_options;
 typedef struct tide_report_type {
 	const char *name; /* "peak", "critical-path" */
 	size_t size;	  /* of the result */
-	/* Prints the report. TIDE_OK or TIDE_ENOMEM. */
+	/* Prints the report. TIDE_OK or TIDE_ENOMEM. NULL: its values and tables are printed, those
+	 * members that have a heading (text.h). */
 	tide_code (*text)(void *result, const tide_out *to);
 	/* Writes every figure. TIDE_OK or TIDE_ENOMEM. */
 	tide_code (*json)(void *result, tide_json *j);
@@ -84,8 +85,8 @@ typedef struct tide_report_type {
 	/* Optional, with page "": what the page of a zeroed result shows, instead of find(). */
 	tide_code (*draw)(const tide_report_ask *ask, void *result, struct tide_page_options *page,
 			  tide_error *err);
-	/* Fills a zeroed result. Fails with TIDE_EUSAGE, TIDE_ENOTFOUND or TIDE_ENOMEM. TIDE_OK with
-	 * err->code TIDE_OK and a text: a note, which the command line prints. */
+	/* Fills a zeroed result. Fails with TIDE_EUSAGE, TIDE_ENOTFOUND or TIDE_ENOMEM. A text in err
+	 * after TIDE_OK is a note, which the command line prints. */
 	tide_code (*find)(const tide_report_ask *ask, void *result, tide_error *err);
 	tide_report_input input;
 	tide_report_group group;
@@ -145,6 +146,7 @@ struct tide_report {
 	const tide_report_type *type;
 	tide_model *own; /* owned: the trace, read again with what only this report wants */
 	tide_node *root; /* owned; NULL = not built yet */
+	uint8_t axis;	 /* of its traces: TIDE_AXIS_* */
 	_Alignas(16) unsigned char result[];
 };
 

@@ -37,8 +37,7 @@ static const tide_route routes[] = {
 	{ "api/recordings", " limit offset ids ", tide__answer_recordings, false },
 	{ "api/recordings/ID", "", tide__answer_recording, false },
 	{ "api/recordings/ID/alive", " at device limit ", tide__answer_alive, true },
-	{ "api/recordings/ID/reports/ID", " device at group_by by sort top ", tide__answer_report,
-	  true },
+	{ "api/recordings/ID/reports/ID", NULL, tide__answer_report, true },
 	{ "api/recordings/ID/search", " q limit after skip ", tide__api_search, true },
 	{ "api/recordings/ID/span", " n name from to ", tide__answer_span, true },
 	{ "api/recordings/ID/sums", " from to tracks limit ", tide__answer_sums, true },
@@ -94,7 +93,8 @@ const tide_route *tide__route_find(tide_request *r, unsigned *status)
 		if (!matches(t->path, r))
 			continue;
 		for (size_t k = 0; k < r->n_pairs; k++)
-			if (strcmp(r->pair[k].key, "token") && strcmp(r->pair[k].key, "early") &&
+			if (t->params && strcmp(r->pair[k].key, "token") &&
+			    strcmp(r->pair[k].key, "early") &&
 			    (strcmp(r->pair[k].key, "wrap") || strcmp(r->part[0], "api")) &&
 			    !has_param(t->params, r->pair[k].key)) {
 				r->wrong = "a parameter that this address does not take";

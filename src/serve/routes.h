@@ -62,8 +62,9 @@ typedef struct tide_ask {
 typedef tide_code tide_handler(tide_ask *a, tide_error *err);
 
 typedef struct tide_route {
-	const char *path;   /* "api/recordings/ID/spans": ID matches any part */
-	const char *params; /* " from to px ": allowed parameters; "" = none */
+	const char *path; /* "api/recordings/ID/spans": ID matches any part */
+	const char *
+		params; /* " from to px ": allowed parameters; "" = none; NULL = the answer checks them */
 	tide_handler *run;
 	bool kept;	/* depends only on the request and its recordings */
 	unsigned needs; /* TIDE_HAS_HOST ...: what the recording of a request that names none must

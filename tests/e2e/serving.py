@@ -129,7 +129,7 @@ class Events:
 
 KINDS = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 KNOWN = {"type", "required", "properties", "additionalProperties", "items", "anyOf", "enum", "minimum", "maximum",
-         "description", "$ref", "format", "pattern", "default"}
+         "description", "$ref", "format", "pattern", "default", "const", "x-kind"}
 
 
 def is_kind(value, kind):
@@ -156,6 +156,8 @@ def faults(doc, schema, value, at="$"):
     if kinds and not any(is_kind(value, k) for k in kinds):
         return [f"{at}: {value!r:.60} is no {'/'.join(kinds)}"]
     out = []
+    if "const" in schema and value != schema["const"]:
+        out.append(f"{at}: {value!r} is not {schema['const']!r}")
     if "enum" in schema and value not in schema["enum"]:
         out.append(f"{at}: {value!r} is none of {schema['enum']}")
     if "minimum" in schema and is_kind(value, "number") and value < schema["minimum"]:

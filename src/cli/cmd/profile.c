@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/report.h"
+#include "report/text.h"
 #include "base/error.h"
 #include "cli/cli.h"
 #include "cli/output/page.h"
@@ -174,7 +174,7 @@ static void tell_part(const tide_args *a, const struct part *p, const tide_model
 		fprintf(a->out, "\n%s\n", p->title);
 	if (rc == TIDE_OK)
 		rc = j ? tide__report_write(r->type, r->result, j)
-		       : r->type->text(r->result, &a->to);
+		       : tide__report_text(r->type, r->result, &a->to);
 	else if (j)
 		tide__json_null(j);
 	if (rc != TIDE_OK)

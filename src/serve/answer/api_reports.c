@@ -76,7 +76,8 @@ static tide_code answer_described(tide_ask *a, const tide_report_type *type, tid
 	if (rc != TIDE_OK)
 		return rc;
 	for (size_t i = 0; i < a->req->n_pairs; i++)
-		if (strcmp(a->req->pair[i].key, "token") != 0)
+		if (strcmp(a->req->pair[i].key, "token") != 0 &&
+		    strcmp(a->req->pair[i].key, "early") != 0)
 			pairs[n++] = (tide_pair){ a->req->pair[i].key, a->req->pair[i].value };
 	const tide_model *m = l->m;
 	const tide_report_traces in = { .models = &m, .n = 1 };

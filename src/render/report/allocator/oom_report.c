@@ -60,7 +60,7 @@ static tide_grid *rooms(const tide_oom_events *x, const tide_oom *o)
 const tide_member tide__oom_setting_members[] = {
 	{ "settings", "Settings", TIDE_KIND_TEXT, .meaning = "allocator settings" },
 	{ "older_allocations", NULL, TIDE_KIND_WORD, .words = "kept,anew",
-	  .meaning = "allocations older than the recording: kept in place, or placed anew" },
+	  .meaning = "allocations older than the recording: kept in place, or placed again" },
 	{ "served", "Served", TIDE_KIND_WORD, .words = "yes,no,runs out earlier",
 	  .meaning = "whether the request succeeds when replayed" },
 	{ "reserved_peak_bytes", "Reserved peak", TIDE_KIND_BYTES,

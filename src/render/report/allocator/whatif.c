@@ -10,7 +10,7 @@
 const tide_member tide__whatif_result_members[] = {
 	{ "settings", "Settings", TIDE_KIND_TEXT, .meaning = "allocator settings" },
 	{ "older_allocations", NULL, TIDE_KIND_WORD, .words = "kept,anew",
-	  .meaning = "allocations older than the recording: kept in place, or placed anew" },
+	  .meaning = "allocations older than the recording: kept in place, or placed again" },
 	{ "recorded_settings", NULL, TIDE_KIND_WORD, .words = "yes,no",
 	  .meaning = "whether they are those of the recording" },
 	{ "reserved_peak_bytes", "Reserved peak", TIDE_KIND_BYTES,
@@ -25,7 +25,7 @@ const tide_member tide__whatif_result_members[] = {
 	  .meaning = "part of the reserved peak that was not in use" },
 	{ "segments_peak", "Segments", TIDE_KIND_COUNT, 9, .meaning = "most segments at a time" },
 	{ "segments_taken", NULL, TIDE_KIND_COUNT, .meaning = "segments taken from the device" },
-	{ "segments_given_back", NULL, TIDE_KIND_COUNT, .meaning = "segments given back" },
+	{ "segments_given_back", NULL, TIDE_KIND_COUNT, .meaning = "segments released" },
 	{ "alloc_retries", "Retries", TIDE_KIND_COUNT, 8,
 	  .meaning = "requests that needed the cache to be emptied" },
 	{ "inactive_split_bytes_at_end", NULL, TIDE_KIND_BYTES,

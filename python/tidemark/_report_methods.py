@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""The methods of Trace that return reports. Made by tools/generate."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from . import reports
+
+
+class ReportMethods:
+    """A method for each report of the library. None is an option's default."""
+
+    def _find_report(self, name: str, options: dict[str, Any], **traces: Any) -> Any:
+        raise NotImplementedError
+
+    def memory(self, *, device: str | None = None, at: str | None = None, top: int | None = None, buckets: int | None = None) -> reports.Memory:
+        """Show memory in use over time, per device and pool.
+
+        device: only this device, e.g. cuda:0
+        at: at a time (1.5s, 200ms, 50%), after N memory events (#N), or at the peak
+        top: largest allocations to show (default 10)
+        buckets: points over time in JSON (default 200)
+        """
+        return self._find_report("memory", {"device": device, "at": at, "top": top, "buckets": buckets})  # type: ignore[no-any-return]
+
+    def peak(
+        self, *,
+        group_by: Literal["op", "stack", "tensor", "role", "pool", "stream", "size", "frame", "module"] | None = None,
+        device: str | None = None,
+        pool: str | None = None,
+        at: str | None = None,
+        top: int | None = None,
+    ) -> reports.Peak:
+        """Show the allocations alive at the memory peak.
+
+        group_by: what to group by (default: op; stack if more bytes have one; size if none has either)
+        device: only this device, e.g. cuda:0
+        pool: only this pool, e.g. L1, which a device's figures leave out
+        at: at a time (1.5s, 200ms, 50%), after N memory events (#N), or at the peak
+        top: groups to show, 0 = all; JSON has all unless given
+        """
+        return self._find_report("peak", {"group_by": group_by, "device": device, "pool": pool, "at": at, "top": top})  # type: ignore[no-any-return]
+
+    def leaks(
+        self, *,
+        group_by: Literal["op", "stack", "tensor", "role", "pool", "stream", "size", "frame", "module"] | None = None,
+        every: str | None = None,
+        top: int | None = None,
+        device: str | None = None,
+    ) -> reports.Leaks:
+        """Show allocations that grow from step to step.
+
+        group_by: what to group by (default stack; else op, role or size)
+        every: compare at equal intervals, e.g. 500ms or 5%, instead of the trace's steps
+        top: rows to show, 0 = all (default 20)
+        device: only this device, e.g. cuda:0
+        """
+        return self._find_report("leaks", {"group_by": group_by, "every": every, "top": top, "device": device})  # type: ignore[no-any-return]
+
+    def phases(self, *, device: str | None = None, by: Literal["mark", "annotation"] | None = None, sum: bool | None = None) -> reports.Phases:
+        """Show memory per phase, between the program's marks.
+
+        device: only this device, e.g. cuda:0
+        by: what defines phases: marks, or ranges of record_function and NVTX (default mark)
+        sum: one row per phase name: its phases summed, and the highest of their peaks
+        """
+        return self._find_report("phases", {"device": device, "by": by, "sum": sum})  # type: ignore[no-any-return]
+
+    def device(self) -> reports.Device:
+        """Show where a GPU's memory is: PyTorch, other libraries, context, other processes."""
+        return self._find_report("device", {})  # type: ignore[no-any-return]
+
+    def info(self) -> reports.Info:
+        """Show the format and content of a trace."""
+        return self._find_report("info", {})  # type: ignore[no-any-return]
+
+    def heap(self, *, sort: Literal["peak", "left", "allocated", "calls", "temporary"] | None = None, top: int | None = None) -> reports.Heap:
+        """Show the host heap: high-water mark, blocks not freed, temporary allocations.
+
+        sort: order of the rows (default peak)
+        top: rows to show, 0 = all; JSON has all unless given
+        """
+        return self._find_report("heap", {"sort": sort, "top": top})  # type: ignore[no-any-return]
+
+    def advice(self) -> reports.Advice:
+        """List every recommendation on a recording, with evidence and a score."""
+        return self._find_report("advice", {})  # type: ignore[no-any-return]
+
+    def allocator(self, *, at: str | None = None, buckets: int | None = None, no_advice: bool | None = None, device: str | None = None) -> reports.Allocator:
+        """Show the allocator's segments and blocks, and how fragmented they are.
+
+        at: at a time (1.5s, 200ms, 50%), after N memory events (#N), or at the peak
+        buckets: points over time in JSON (default 200)
+        no_advice: do not replay the trace for advice
+        device: only this device, e.g. cuda:0
+        """
+        return self._find_report("allocator", {"at": at, "buckets": buckets, "no_advice": no_advice, "device": device})  # type: ignore[no-any-return]
+
+    def oom(
+        self, *,
+        group_by: Literal["op", "stack", "tensor", "role", "pool", "stream", "size", "frame", "module"] | None = None,
+        top: int | None = None,
+        events: int | None = None,
+        device: str | None = None,
+    ) -> reports.Oom:
+        """Explain why an allocation failed and what would have helped.
+
+        group_by: what to group by (default stack; else op, role or size)
+        top: groups to try freeing (default 10)
+        events: events to explain in full, at most 64 (default 10)
+        device: only this device, e.g. cuda:0
+        """
+        return self._find_report("oom", {"group_by": group_by, "top": top, "events": events, "device": device})  # type: ignore[no-any-return]
+
+    def whatif(
+        self, *,
+        set: str | Sequence[str] | None = None,
+        capacity: int | str | None = None,
+        sweep: bool | None = None,
+        device: str | None = None,
+    ) -> reports.Whatif:
+        """Replay a recording under other allocator settings or on a smaller device.
+
+        set: an allocator setting
+        capacity: memory available to the allocator, e.g. 40GiB (default: as recorded in the trace)
+        sweep: also try a standard set of settings (the default without --set)
+        device: only this device, e.g. cuda:0
+        """
+        return self._find_report("whatif", {"set": set, "capacity": capacity, "sweep": sweep, "device": device})  # type: ignore[no-any-return]
+
+    def modules(self, *, sort: Literal["order", "forward", "backward", "alloc", "calls"] | None = None, top: int | None = None) -> reports.Modules:
+        """Show time and memory of each module of a model, forward and backward.
+
+        sort: order of the rows (default: order, of the first call)
+        top: rows to show, 0 = all; JSON has all unless given
+        """
+        return self._find_report("modules", {"sort": sort, "top": top})  # type: ignore[no-any-return]
+
+    def ops(
+        self, *,
+        flat: bool | None = None,
+        sort: Literal["order", "wall", "self", "count", "alloc", "free", "change", "peak", "name"] | None = None,
+        top: int | None = None,
+        depth: int | None = None,
+        device: str | None = None,
+        streams: bool | None = None,
+    ) -> reports.Ops:
+        """Show ops with their counts, times and memory changes.
+
+        flat: one row per name instead of a tree
+        sort: order of the rows (default: order, of first appearance; flat: wall)
+        top: rows below each op, or of the table with --flat; 0 = all; JSON has all unless given
+        depth: levels of the tree to show (default all)
+        device: only this device, e.g. cuda:0
+        streams: also device rows: kernels, copies, waits
+        """
+        return self._find_report("ops", {"flat": flat, "sort": sort, "top": top, "depth": depth, "device": device, "streams": streams})  # type: ignore[no-any-return]
+
+    def timeline(
+        self, *,
+        top: int | None = None,
+        events: bool | None = None,
+        min_duration_us: float | None = None,
+        no_python: bool | None = None,
+        no_runtime: bool | None = None,
+    ) -> reports.Timeline:
+        """Show when CPU and GPU were active, and their overlap.
+
+        top: lanes to show, 0 = all; JSON has all
+        events: with --json: every span too
+        min_duration_us: leave out shorter spans (default 0)
+        no_python: leave out Python functions
+        no_runtime: leave out runtime and driver calls
+        """
+        return self._find_report("timeline", {"top": top, "events": events, "min_duration_us": min_duration_us, "no_python": no_python, "no_runtime": no_runtime})  # type: ignore[no-any-return]
+
+    def critical_path(
+        self, *,
+        annotation: str | None = None,
+        instance: int | str | None = None,
+        data_loading: str | None = None,
+        hta_compat: bool | None = None,
+        top: int | None = None,
+        path: bool | None = None,
+    ) -> reports.CriticalPath:
+        """Find the chain of work that determined the length of a step.
+
+        annotation: the window is the spans whose name contains TEXT; '' = the whole trace (default: ProfilerStep if there are steps, else
+            the whole trace)
+        instance: which occurrence of the annotation, counted from 0 (default 0)
+        data_loading: count spans whose name contains TEXT as data loading
+        hta_compat: Holistic Trace Analysis's own numbers (microseconds, its rounding)
+        top: rows to show, 0 = all; JSON has all unless given
+        path: list every edge of the path
+        """
+        return self._find_report("critical-path", {"annotation": annotation, "instance": instance, "data_loading": data_loading, "hta_compat": hta_compat, "top": top, "path": path})  # type: ignore[no-any-return]
+
+    def overview(self) -> reports.Overview:
+        """Show the first answers about a recording, and the commands to ask next."""
+        return self._find_report("overview", {})  # type: ignore[no-any-return]
+
+    def flame(
+        self, *,
+        kind: Literal["cpu", "gpu", "memory"] | None = None,
+        top: int | None = None,
+        hot: bool | None = None,
+        min_duration_us: float | None = None,
+        min_bytes: int | str | None = None,
+        group_small: float | None = None,
+        max_depth: int | None = None,
+        merge: bool | None = None,
+        merge_steps: bool | None = None,
+        by: Literal["auto", "stack", "op"] | None = None,
+        allocated: bool | None = None,
+        device: str | None = None,
+    ) -> reports.Flame:
+        """Show where time or memory went, as a tree of paths.
+
+        kind: the weight: host time, device time, bytes (default: gpu if the trace has device work, else cpu, else memory)
+        top: rows to show, 0 = all (default 40)
+        hot: list the paths with the largest self value instead of the tree
+        min_duration_us: fold nodes below this into [small] (default 0)
+        min_bytes: the same for --kind memory (default 0)
+        group_small: fold device work below PCT % of the total into [small kernels] (default 0)
+        max_depth: levels to keep, 1 to 1000; deeper ones count for their ancestor (default 200)
+        merge: cpu: one tree for all threads
+        merge_steps: merge all ProfilerStep#N
+        by: memory: call stacks or op paths; auto: stacks if there are any (default auto)
+        allocated: memory: all bytes ever allocated instead of those alive at the peak
+        device: memory: of this device (default: the highest peak)
+        """
+        return self._find_report("flame", {"kind": kind, "top": top, "hot": hot, "min_duration_us": min_duration_us, "min_bytes": min_bytes, "group_small": group_small, "max_depth": max_depth, "merge": merge, "merge_steps": merge_steps, "by": by, "allocated": allocated, "device": device})  # type: ignore[no-any-return]

@@ -1,0 +1,1896 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Types of reports: what Trace.peak() and the other methods return. Made by tools/generate.
+
+Keys and figures are those of `tidemark NAME --json`; docs/analyses defines each. Unknown is None. The classes are for type checkers: a report
+is a dict.
+"""
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict  # noqa: F401
+
+
+class _Memory(TypedDict):
+    """Members that are always in Memory."""
+
+    report: Literal["memory"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    at_time_ns: int
+    """time of the live figures"""
+    duration_ns: int
+    """the trace's length"""
+    start_wall_ns: int | None
+    """the trace's start"""
+    devices: list[MemoryDevices]
+    """devices with memory events"""
+    largest: list[MemoryLargest]
+    """the largest allocations; with `at`, of those alive then"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class Memory(_Memory, total=False):
+    """The document of `tidemark memory --json`, version 1."""
+
+    time_axis: str
+    """of a trace without a clock: what its times count"""
+    alloc_basis: str
+    """of inferred allocations: a sentence that names their source"""
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class _MemoryDevices(TypedDict):
+    """Members that are always in MemoryDevices."""
+
+    device: str
+    """device"""
+    name: str | None
+    """its model"""
+    totals: MemoryDevicesTotals | None
+    """the pools that count in its figures"""
+    pools: list[MemoryDevicesTotals]
+    """its pools"""
+    live_series_bytes: list[int | None]
+    """live bytes over time: the highest of each interval"""
+    sampled: MemoryDevicesSampled | None
+    """of a device with samples"""
+    relative: MemoryDevicesRelative | None
+    """of memory events with sizes but no addresses"""
+
+
+class MemoryDevices(_MemoryDevices, total=False):
+    """A part of `tidemark memory --json`."""
+
+    reserved_series_bytes: list[int | None]
+    """if reserved bytes are known: these over time"""
+
+
+class MemoryLargest(TypedDict):
+    """A part of `tidemark memory --json`."""
+
+    bytes: int
+    """size"""
+    requested_bytes: int
+    """the requested part of it"""
+    born_ns: int
+    """when it was allocated"""
+    died_ns: int | None
+    """when it was freed; null: alive at the end"""
+    lived_ns: int | None
+    """died_ns - born_ns"""
+    device: str
+    """device"""
+    pool: str | None
+    """pool"""
+    address: int
+    """address"""
+    op: str | None
+    """path of the op it is from"""
+
+
+class MemoryDevicesTotals(TypedDict):
+    """A part of `tidemark memory --json`."""
+
+    pool: str
+    """pool; all: of the device"""
+    kind: str | None
+    """what the pool is"""
+    live_bytes: int | None
+    """live bytes at at_time_ns"""
+    live_requested_bytes: int | None
+    """the requested part of them"""
+    live_count: int | None
+    """live allocations"""
+    reserved_bytes: int | None
+    """reserved bytes at at_time_ns"""
+    peak_bytes: int | None
+    """highest live bytes"""
+    peak_time_ns: int | None
+    """when they were first reached"""
+    peak_count: int | None
+    """live allocations at the peak"""
+    reserved_bytes_at_peak: int | None
+    """reserved bytes at the peak"""
+    reserved_peak_bytes: int | None
+    """highest reserved bytes"""
+    reserved_source: Literal["segments", "samples"] | None
+    """where reserved bytes come from"""
+    allocs: int | None
+    """allocations"""
+    frees: int | None
+    """frees"""
+    alloc_bytes: int | None
+    """sum of all allocations"""
+    free_bytes: int | None
+    """sum of all frees"""
+    capacity_bytes: int | None
+    """size of the memory"""
+
+
+class MemoryDevicesSampled(TypedDict):
+    """A part of `tidemark memory --json`."""
+
+    allocated_bytes: int | None
+    """allocated bytes of the last sample"""
+    peak_bytes: int | None
+    """the highest sample"""
+    peak_time_ns: int | None
+    """its time"""
+    own_peak_bytes: int | None
+    """highest value of the device's own peak counter"""
+    own_peak_since_ns: int | None
+    """it was reached after this"""
+    own_peak_told_ns: int | None
+    """and before this"""
+    samples: int
+    """number of samples"""
+    series_bytes: list[int | None]
+    """allocated bytes over time"""
+
+
+class MemoryDevicesRelative(TypedDict):
+    """A part of `tidemark memory --json`."""
+
+    events: int
+    """memory events"""
+    bytes: int
+    """live bytes minus those at the start"""
+    high_bytes: int
+    """their highest value"""
+    high_time_ns: int
+    """when it was reached"""
+    low_bytes: int
+    """their lowest value"""
+    low_time_ns: int
+    """when it was reached"""
+    least_peak_bytes: int
+    """the peak is at least this"""
+    alloc_bytes: int
+    """sum of all allocations"""
+    free_bytes: int
+    """sum of all frees"""
+
+
+class _Peak(TypedDict):
+    """Members that are always in Peak."""
+
+    report: Literal["peak"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    device: str | None
+    """device"""
+    peak_bytes: int | None
+    """highest live bytes"""
+    peak_time_ns: int | None
+    """when they were first reached"""
+    reserved_bytes_at_peak: int | None
+    """reserved bytes at that time"""
+    reserved_source: Literal["segments", "samples"] | None
+    """where reserved bytes come from"""
+    reserved_bytes: int | None
+    """reserved bytes at the moment"""
+    alive_count: int | None
+    """allocations alive at the moment"""
+    alive_bytes: int | None
+    """their bytes"""
+    requested_bytes: int | None
+    """their requested bytes"""
+    group_by: Literal["op", "stack", "tensor", "role", "pool", "stream", "size", "frame", "module"]
+    """what the groups are"""
+    groups: list[PeakGroups]
+    """live allocations in groups that add up to alive_bytes"""
+    devices: list[PeakDevices]
+    """every device with allocations"""
+    on_chip: list[PeakDevices]
+    """memories that a device's figures leave out, such as L1"""
+    start_wall_ns: int | None
+    """the trace's start"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class Peak(_Peak, total=False):
+    """The document of `tidemark peak --json`, version 1."""
+
+    pool: str
+    """pool, of an on-chip memory"""
+    at_time_ns: int
+    """with `at`: the moment of the live figures"""
+    evidence: list[PeakEvidence]
+    """grouped by role: the rules that determined the roles"""
+    time_axis: str
+    """of a trace without a clock: what its times count"""
+    alloc_basis: str
+    """of inferred allocations: a sentence that names their source"""
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class PeakGroups(TypedDict):
+    """A part of `tidemark peak --json`."""
+
+    key: str | None
+    """the group"""
+    bytes: int
+    """live bytes"""
+    requested_bytes: int
+    """the requested part of them"""
+    count: int
+    """live allocations"""
+    saving_bytes: int | None
+    """how much lower the peak of the whole trace would be without the group"""
+
+
+class PeakEvidence(TypedDict):
+    """A part of `tidemark peak --json`."""
+
+    bytes: int
+    """live bytes"""
+    count: int
+    """live allocations"""
+    rule: str
+    """the rule that determined their role"""
+
+
+class _PeakDevices(TypedDict):
+    """Members that are always in PeakDevices."""
+
+    device: str | None
+    """device"""
+    peak_bytes: int | None
+    """highest live bytes"""
+    peak_time_ns: int | None
+    """when they were first reached"""
+    reserved_bytes_at_peak: int | None
+    """reserved bytes at that time"""
+    reserved_source: Literal["segments", "samples"] | None
+    """where reserved bytes come from"""
+    alive_count: int
+    """live allocations at the peak"""
+    requested_bytes: int
+    """the requested part of peak_bytes"""
+
+
+class PeakDevices(_PeakDevices, total=False):
+    """A part of `tidemark peak --json`."""
+
+    pool: str
+    """pool, of an on-chip memory"""
+
+
+class _Leaks(TypedDict):
+    """Members that are always in Leaks."""
+
+    report: Literal["leaks"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    device: str | None
+    """device"""
+    steps_from: str
+    """what the steps are"""
+    step_name: str | None
+    """name of the range that is a step"""
+    steps: int
+    """number of steps"""
+    known: bool
+    """false: growth is unknown"""
+    total: LeaksTotal | None
+    """the device as a whole"""
+    growing: list[LeaksGrowing]
+    """groups that grow, steepest first"""
+    growing_count: int
+    """groups that grow"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class Leaks(_Leaks, total=False):
+    """The document of `tidemark leaks --json`, version 1."""
+
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class LeaksTotal(TypedDict):
+    """A part of `tidemark leaks --json`."""
+
+    key: str
+    """the group: a stack, an op, a role ..."""
+    slope_bytes_per_step: float
+    """slope of a line through the live bytes after each step"""
+    first_bytes: int
+    """live bytes after step 1"""
+    last_bytes: int
+    """live bytes after the last step"""
+    growth_bytes: int
+    """last_bytes - first_bytes"""
+    last_count: int
+    """live allocations after the last step"""
+    rose: int
+    """steps after which it held more"""
+    fell: int
+    """steps after which it held less"""
+    growing: bool
+    """grows in both halves of the run"""
+    steady: bool
+    """never fell"""
+
+
+class LeaksGrowing(TypedDict):
+    """A part of `tidemark leaks --json`."""
+
+    key: str
+    """the group: a stack, an op, a role ..."""
+    slope_bytes_per_step: float
+    """slope of a line through the live bytes after each step"""
+    first_bytes: int
+    """live bytes after step 1"""
+    last_bytes: int
+    """live bytes after the last step"""
+    growth_bytes: int
+    """last_bytes - first_bytes"""
+    last_count: int
+    """live allocations after the last step"""
+    rose: int
+    """steps after which it held more"""
+    fell: int
+    """steps after which it held less"""
+    growing: bool
+    """grows in both halves of the run"""
+    steady: bool
+    """never fell"""
+    bytes_after_step: list[int] | None
+    """live bytes after each step; null for long runs and after row 100"""
+    stack: list[LeaksGrowingStack]
+    """call stack of its first allocation, from the innermost frame on"""
+
+
+class LeaksGrowingStack(TypedDict):
+    """A part of `tidemark leaks --json`."""
+
+    function: str
+    """function"""
+    file: str
+    """source file; empty: unknown"""
+    line: int
+    """line; 0: unknown"""
+
+
+class _Phases(TypedDict):
+    """Members that are always in Phases."""
+
+    report: Literal["phases"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    phases: list[PhasesPhases]
+    """phases in their order"""
+    start_wall_ns: int | None
+    """the trace's start"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class Phases(_Phases, total=False):
+    """The document of `tidemark phases --json`, version 1."""
+
+    time_axis: str
+    """of a trace without a clock: what its times count"""
+    alloc_basis: str
+    """of inferred allocations: a sentence that names their source"""
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class _PhasesPhases(TypedDict):
+    """Members that are always in PhasesPhases."""
+
+    name: str | None
+    """name; null: between or after phases"""
+    start_ns: int
+    """its start"""
+    end_ns: int
+    """its end"""
+    memory: list[PhasesPhasesMemory]
+    """figures of each pool, of each device and of all"""
+
+
+class PhasesPhases(_PhasesPhases, total=False):
+    """A part of `tidemark phases --json`."""
+
+    count: int
+    """with `sum`: phases of this name"""
+
+
+class _PhasesPhasesMemory(TypedDict):
+    """Members that are always in PhasesPhasesMemory."""
+
+    scope: Literal["pool", "device", "l1_cb", "l1_buffer", "l1", "total"]
+    """what the figures are of"""
+    segment_peak_bytes: int
+    """highest use above that at the phase's start"""
+    allocations_bytes: int
+    """allocated bytes"""
+    deallocations_bytes: int
+    """freed bytes"""
+    allocations: int
+    """allocations"""
+    deallocations: int
+    """frees"""
+    segment_change_bytes: int
+    """allocated minus freed bytes"""
+    cumulative_peak_bytes: int
+    """highest use until the end of the phase"""
+    cumulative_current_bytes: int
+    """use at the end of the phase"""
+    highest_bytes: int
+    """highest use within the phase, its start included"""
+    before_bytes: int
+    """the part of allocations_bytes that existed before the recording"""
+
+
+class PhasesPhasesMemory(_PhasesPhasesMemory, total=False):
+    """A part of `tidemark phases --json`."""
+
+    device: str
+    """unless of all devices: the device"""
+    pool: str | None
+    """of a pool: its name"""
+
+
+class _Device(TypedDict):
+    """Members that are always in Device."""
+
+    report: Literal["device"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    devices: list[DeviceDevices]
+    """devices at the moment of highest use"""
+
+
+class Device(_Device, total=False):
+    """The document of `tidemark device --json`, version 1."""
+
+    recordings: list[DeviceRecordings]
+    """of several recordings: each of them"""
+    losses: dict[str, Any]
+    """of one recording: lost and repaired data, by the name of the loss"""
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class _DeviceDevices(TypedDict):
+    """Members that are always in DeviceDevices."""
+
+    index: int
+    """N of cuda:N"""
+    name: str | None
+    """model of the device"""
+    nvml_total_bytes: int | None
+    """memory of the device"""
+    nvml_used_bytes: int | None
+    """bytes in use, of all processes"""
+    others_bytes: int | None
+    """other processes"""
+    reserved_bytes: int | None
+    """driver and firmware"""
+    unexplained_bytes: int | None
+    """bytes in use minus all of these"""
+    over_time: list[DeviceDevicesOverTime]
+    """the same over time"""
+
+
+class DeviceDevices(_DeviceDevices, total=False):
+    """A part of `tidemark device --json`."""
+
+    t_ns: int
+    """the moment"""
+    wall_ns: int
+    """of several recordings: the moment"""
+    processes: list[DeviceDevicesProcesses]
+    """of several recordings: each process"""
+    torch_live_bytes: int | None
+    """PyTorch's live allocations"""
+    torch_cached_bytes: int | None
+    """device memory of PyTorch that is not live"""
+    other_bytes: int | None
+    """other allocations of the process"""
+    pooled_bytes: int | None
+    """unused bytes of stream-ordered pools"""
+    context_bytes: int | None
+    """context and code"""
+    profiler_bytes: int | None
+    """CUPTI's buffers"""
+    libraries: list[DeviceDevicesLibraries]
+    """holders of other_bytes"""
+
+
+class _DeviceRecordings(TypedDict):
+    """Members that are always in DeviceRecordings."""
+
+    file: str
+    """name of the recording"""
+    devices: list[DeviceDevices]
+    """its devices"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class DeviceRecordings(_DeviceRecordings, total=False):
+    """A part of `tidemark device --json`."""
+
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class DeviceDevicesProcesses(TypedDict):
+    """A part of `tidemark device --json`."""
+
+    file: str
+    """name of the recording"""
+    pid: int
+    """process id"""
+    t_ns: int
+    """the moment in this recording"""
+    nvml_total_bytes: int | None
+    """memory of the device"""
+    nvml_used_bytes: int | None
+    """bytes in use, of all processes"""
+    torch_live_bytes: int | None
+    """PyTorch's live allocations"""
+    torch_cached_bytes: int | None
+    """device memory of PyTorch that is not live"""
+    other_bytes: int | None
+    """other allocations of the process"""
+    pooled_bytes: int | None
+    """unused bytes of stream-ordered pools"""
+    context_bytes: int | None
+    """context and code"""
+    profiler_bytes: int | None
+    """CUPTI's buffers"""
+    others_bytes: int | None
+    """other processes"""
+    reserved_bytes: int | None
+    """driver and firmware"""
+    unexplained_bytes: int | None
+    """bytes in use minus all of these"""
+
+
+class DeviceDevicesLibraries(TypedDict):
+    """A part of `tidemark device --json`."""
+
+    library: str | None
+    """path of the library"""
+    caller: str
+    """its name"""
+    bytes: int
+    """bytes that it allocated"""
+    count: int
+    """its allocations"""
+
+
+class _DeviceDevicesOverTime(TypedDict):
+    """Members that are always in DeviceDevicesOverTime."""
+
+    nvml_total_bytes: int | None
+    """memory of the device"""
+    nvml_used_bytes: int | None
+    """bytes in use, of all processes"""
+    others_bytes: int | None
+    """other processes"""
+    reserved_bytes: int | None
+    """driver and firmware"""
+    unexplained_bytes: int | None
+    """bytes in use minus all of these"""
+
+
+class DeviceDevicesOverTime(_DeviceDevicesOverTime, total=False):
+    """A part of `tidemark device --json`."""
+
+    t_ns: int
+    """the moment"""
+    wall_ns: int
+    """of several recordings: the moment"""
+    processes: list[DeviceDevicesProcesses]
+    """of several recordings: each process"""
+    torch_live_bytes: int | None
+    """PyTorch's live allocations"""
+    torch_cached_bytes: int | None
+    """device memory of PyTorch that is not live"""
+    other_bytes: int | None
+    """other allocations of the process"""
+    pooled_bytes: int | None
+    """unused bytes of stream-ordered pools"""
+    context_bytes: int | None
+    """context and code"""
+    profiler_bytes: int | None
+    """CUPTI's buffers"""
+
+
+class _Info(TypedDict):
+    """Members that are always in Info."""
+
+    report: Literal["info"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    file: str
+    """name of the trace"""
+    format: str | None
+    """its format"""
+    duration_ns: int
+    """from the first event to the last"""
+    start_wall_ns: int | None
+    """the trace's start"""
+    model_bytes: int
+    """memory of the loaded trace"""
+    processes: list[InfoProcesses]
+    """processes"""
+    devices: list[InfoDevices]
+    """devices"""
+    pools: list[InfoPools]
+    """memories and pools of the devices"""
+    lanes: list[InfoLanes]
+    """threads, streams and queues"""
+    tables: dict[str, int]
+    """rows of every table of the model"""
+    facts: dict[str, Any]
+    """properties of the whole trace"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class Info(_Info, total=False):
+    """The document of `tidemark info --json`, version 1."""
+
+    time_axis: str
+    """of a trace without a clock: what its times count"""
+    alloc_basis: str
+    """of inferred allocations: a sentence that names their source"""
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class InfoProcesses(TypedDict):
+    """A part of `tidemark info --json`."""
+
+    pid: int | None
+    """process id"""
+    parent_pid: int | None
+    """its parent"""
+    rank: int | None
+    """rank"""
+    world: int | None
+    """number of ranks"""
+    host: str | None
+    """host name"""
+    command: str | None
+    """command line"""
+
+
+class InfoDevices(TypedDict):
+    """A part of `tidemark info --json`."""
+
+    device: str
+    """device"""
+    name: str | None
+    """its model"""
+    capacity_bytes: int | None
+    """its memory"""
+
+
+class InfoPools(TypedDict):
+    """A part of `tidemark info --json`."""
+
+    device: str
+    """device"""
+    pool: str | None
+    """name"""
+    kind: str
+    """what the pool is"""
+    capacity_bytes: int | None
+    """its size"""
+    banks: int | None
+    """its banks"""
+
+
+class InfoLanes(TypedDict):
+    """A part of `tidemark info --json`."""
+
+    kind: str
+    """thread, stream or queue"""
+    number: int
+    """its number"""
+    name: str | None
+    """its name"""
+    process: int | None
+    """process id"""
+    device: str | None
+    """device"""
+
+
+class _Heap(TypedDict):
+    """Members that are always in Heap."""
+
+    report: Literal["heap"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    recorded: bool
+    """false: the trace has no host heap"""
+    sample_mean_bytes: float | None
+    """mean bytes between samples; null: every call was recorded"""
+    samples: int
+    """recorded allocations"""
+    peak_bytes: int
+    """high-water mark"""
+    peak_error_bytes: float
+    """its standard error"""
+    peak_ns: int
+    """when it was reached"""
+    allocated_bytes: int
+    """sum of all allocations"""
+    count: float
+    """allocations"""
+    count_error: float
+    """the standard error of count"""
+    temporary: float | None
+    """allocations whose block the next heap event frees; null: sampled"""
+    left_bytes: int
+    """bytes not freed at the end"""
+    left_error_bytes: float
+    """their standard error"""
+    left_count: float
+    """blocks not freed"""
+    left_count_error: float
+    """the standard error of left_count"""
+    stacks: list[HeapStacks]
+    """call stacks that allocated"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class Heap(_Heap, total=False):
+    """The document of `tidemark heap --json`, version 1."""
+
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class HeapStacks(TypedDict):
+    """A part of `tidemark heap --json`."""
+
+    peak_bytes: int
+    """live bytes at the high-water mark"""
+    left_bytes: int
+    """bytes not freed at the end"""
+    left_count: int
+    """blocks not freed"""
+    allocated_bytes: int
+    """sum of all allocations"""
+    count: int
+    """allocations"""
+    temporary: int | None
+    """allocations whose block the next heap event frees; null: sampled"""
+    stack: str
+    """the innermost frames"""
+
+
+class _Advice(TypedDict):
+    """Members that are always in Advice."""
+
+    report: Literal["advice"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    score: int | None
+    """0 to 100; null: no area was judged"""
+    grade: Literal["A", "B", "C", "D", "F"] | None
+    """the score as a letter"""
+    areas: AdviceAreas
+    """areas that were judged"""
+    findings: list[AdviceFindings]
+    """recommendations, most severe first"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class Advice(_Advice, total=False):
+    """The document of `tidemark advice --json`, version 1."""
+
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class AdviceAreas(TypedDict):
+    """A part of `tidemark advice --json`."""
+
+    time: bool
+    """the recording has data on it"""
+    memory: bool
+    """the recording has data on it"""
+    allocator: bool
+    """the recording has data on it"""
+    compile: bool
+    """the recording has data on it"""
+
+
+class AdviceFindings(TypedDict):
+    """A part of `tidemark advice --json`."""
+
+    area: Literal["time", "memory", "allocator", "compile"]
+    """what it is about"""
+    id: str
+    """name of the finding"""
+    severity: Literal["info", "medium", "high"]
+    """severity"""
+    points: int
+    """change of the score"""
+    figure: str | None
+    """name of the figure that it is based on"""
+    value: float | None
+    """the figure"""
+    threshold: float | None
+    """its limit"""
+    bytes: int | None
+    """bytes concerned"""
+    text: str
+    """the recommendation, with its evidence"""
+
+
+class _Allocator(TypedDict):
+    """Members that are always in Allocator."""
+
+    report: Literal["allocator"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    device: str | None
+    """device"""
+    time_ns: int
+    """the moment"""
+    memory_events: int
+    """memory events until then"""
+    moves: int
+    """previous name of memory_events"""
+    reserved_bytes: int | None
+    """reserved bytes"""
+    reserved_source: Literal["segments", "samples"] | None
+    """where reserved bytes come from"""
+    active_bytes: int | None
+    """in use, with blocks that wait to be freed"""
+    allocated_bytes: int | None
+    """allocated"""
+    requested_bytes: int | None
+    """the requested part of them"""
+    rounding_waste_bytes: int | None
+    """active_bytes - requested_bytes"""
+    free_bytes: int | None
+    """in blocks not in use"""
+    cached_free_bytes: int | None
+    """free in whole segments"""
+    inactive_split_bytes: int | None
+    """free beside blocks in use"""
+    expandable_free_bytes: int | None
+    """free in expandable segments"""
+    largest_free_block_bytes: int | None
+    """the largest free block"""
+    segments_count: int | None
+    """segments"""
+    free_blocks_count: int | None
+    """free blocks"""
+    loose_bytes: int | None
+    """in use outside all known segments"""
+    fragmentation_index: float | None
+    """1 - largest_free_block_bytes / free_bytes"""
+    over_time: list[AllocatorOverTime]
+    """the state at the end of equal intervals"""
+    most_unused: list[AllocatorOverTime]
+    """the state when reserved minus active bytes were highest"""
+    segments: list[AllocatorSegments]
+    """segments at the moment"""
+    advice: list[AllocatorAdvice]
+    """what would help"""
+    start_wall_ns: int | None
+    """the trace's start"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class Allocator(_Allocator, total=False):
+    """The document of `tidemark allocator --json`, version 1."""
+
+    time_axis: str
+    """of a trace without a clock: what its times count"""
+    alloc_basis: str
+    """of inferred allocations: a sentence that names their source"""
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class AllocatorOverTime(TypedDict):
+    """A part of `tidemark allocator --json`."""
+
+    time_ns: int
+    """end of the interval"""
+    reserved_bytes: int | None
+    """reserved bytes"""
+    active_bytes: int | None
+    """in use, with blocks that wait to be freed"""
+    allocated_bytes: int | None
+    """allocated"""
+    requested_bytes: int | None
+    """the requested part of them"""
+    cached_free_bytes: int | None
+    """free in whole segments"""
+    inactive_split_bytes: int | None
+    """free beside blocks in use"""
+    expandable_free_bytes: int | None
+    """free in expandable segments"""
+    largest_free_block_bytes: int | None
+    """the largest free block"""
+
+
+class AllocatorSegments(TypedDict):
+    """A part of `tidemark allocator --json`."""
+
+    address: int
+    """address"""
+    total_size: int
+    """size"""
+    active_size: int
+    """bytes in use"""
+    kind: str
+    """what the segment is"""
+    stream: int
+    """number of its stream"""
+    pool: int
+    """row of its pool"""
+    before_recording: bool
+    """it existed before the recording began"""
+    blocks: list[AllocatorSegmentsBlocks]
+    """its blocks"""
+
+
+class AllocatorAdvice(TypedDict):
+    """A part of `tidemark allocator --json`."""
+
+    kind: str
+    """name of the advice"""
+    severity: Literal["info", "medium", "high"]
+    """severity"""
+    text: str
+    """the advice, with its evidence"""
+    bytes: int
+    """bytes concerned"""
+
+
+class _AllocatorSegmentsBlocks(TypedDict):
+    """Members that are always in AllocatorSegmentsBlocks."""
+
+    address: int
+    """address"""
+    size: int
+    """size"""
+    state: Literal["inactive", "active_pending_free", "active_allocated"]
+    """inactive: free; active_pending_free: a stream still uses it"""
+
+
+class AllocatorSegmentsBlocks(_AllocatorSegmentsBlocks, total=False):
+    """A part of `tidemark allocator --json`."""
+
+    requested_size: int
+    """of a block in use: the requested bytes"""
+    alloc: int
+    """of a block in use: the row of its allocation"""
+    stack: int
+    """of a block in use: the row of its call stack"""
+
+
+class _Oom(TypedDict):
+    """Members that are always in Oom."""
+
+    report: Literal["oom"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    ooms: list[OomOoms]
+    """failed requests"""
+    explained_count: int
+    """the first events, which have stack, holders and settings"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class Oom(_Oom, total=False):
+    """The document of `tidemark oom --json`, version 1."""
+
+    now: OomNow
+    """without failed requests, with segments: the allocator at the end"""
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class OomNow(TypedDict):
+    """A part of `tidemark oom --json`."""
+
+    device: str
+    """device"""
+    history: bool
+    """false: the trace has only this state"""
+    reserved_bytes: int
+    """bytes of all segments"""
+    active_bytes: int
+    """in use"""
+    free_bytes: int
+    """in blocks not in use"""
+    cached_free_bytes: int
+    """free in whole segments"""
+    inactive_split_bytes: int
+    """free beside blocks in use"""
+    largest_free_block_bytes: int
+    """the largest free block"""
+    fragmentation: float
+    """1 - largest free block / free bytes"""
+    holders: list[OomNowHolders]
+    """memory by group"""
+
+
+class _OomOoms(TypedDict):
+    """Members that are always in OomOoms."""
+
+    device: str
+    """device"""
+    time_ns: int
+    """when the request failed"""
+    requested_bytes: int
+    """the request"""
+    segment_bytes: int
+    """requested from the device"""
+    device_free_bytes: int | None
+    """free on the device"""
+    reserved_bytes: int | None
+    """reserved bytes"""
+    reserved_source: Literal["segments", "samples"] | None
+    """where reserved bytes come from"""
+    allocated_bytes: int
+    """allocated"""
+    active_bytes: int
+    """in use, with blocks that wait to be freed"""
+    reserved_unallocated_bytes: int | None
+    """reserved_bytes - allocated_bytes"""
+    free_bytes: int | None
+    """in blocks not in use"""
+    largest_free_block_bytes: int | None
+    """the largest free block"""
+    inactive_split_bytes: int | None
+    """free beside blocks in use"""
+    cached_free_bytes: int | None
+    """free in whole segments"""
+    capacity_bytes: int | None
+    """the most that the allocator could reserve"""
+    cause: Literal["unknown", "fragmented", "full", "limited"]
+    """why it failed"""
+    limit_below_bytes: int | None
+    """limited: the limit is below this"""
+    missing_bytes: int | None
+    """full, fragmented: bytes that were missing"""
+    stack: list[OomOomsStack] | None
+    """call stack of the request, from the innermost frame on"""
+    holders: list[OomOomsHolders] | None
+    """memory by group, and the effect of freeing it"""
+    settings: list[OomOomsSettings] | None
+    """the recording replayed under other settings"""
+
+
+class OomOoms(_OomOoms, total=False):
+    """A part of `tidemark oom --json`."""
+
+    banks: int | None
+    """of a pool with banks: their number"""
+    bank_needed_bytes: int | None
+    """needed in each bank"""
+    bank_capacity_bytes: int | None
+    """size of a bank"""
+    bank_allocated_bytes: int | None
+    """allocated in a bank"""
+    bank_free_bytes: int | None
+    """free in a bank"""
+    bank_largest_free_bytes: int | None
+    """largest free block of a bank"""
+
+
+class OomNowHolders(TypedDict):
+    """A part of `tidemark oom --json`."""
+
+    bytes: int
+    """live bytes of the group"""
+    count: int
+    """live allocations"""
+    key: str
+    """the group"""
+
+
+class OomOomsStack(TypedDict):
+    """A part of `tidemark oom --json`."""
+
+    function: str
+    """function"""
+    file: str
+    """source file; empty: unknown"""
+    line: int
+    """line; 0: unknown"""
+
+
+class OomOomsHolders(TypedDict):
+    """A part of `tidemark oom --json`."""
+
+    bytes: int
+    """live bytes of the group"""
+    count: int
+    """live allocations"""
+    released_bytes: int | None
+    """freeing the group would release this"""
+    largest_free_bytes: int | None
+    """and make this the largest free block"""
+    enough: Literal["yes", "no", "if contiguous", "unknown"]
+    """whether the request would then succeed"""
+    key: str
+    """the group"""
+
+
+class OomOomsSettings(TypedDict):
+    """A part of `tidemark oom --json`."""
+
+    settings: str
+    """allocator settings"""
+    older_allocations: Literal["kept", "anew"]
+    """allocations older than the recording: kept in place, or placed again"""
+    served: Literal["yes", "no", "runs out earlier"]
+    """whether the request succeeds when replayed"""
+    reserved_peak_bytes: int
+    """highest reserved bytes"""
+    retries: int
+    """requests that needed the cache to be emptied"""
+
+
+class _Whatif(TypedDict):
+    """Members that are always in Whatif."""
+
+    report: Literal["whatif"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    device: str | None
+    """device"""
+    capacity_bytes: int | None
+    """memory available to the allocator; null: unlimited"""
+    requests: int
+    """replayed requests"""
+    results: list[WhatifResults]
+    """settings, best first"""
+    runs_out: list[WhatifRunsOut]
+    """settings with which memory runs out"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class Whatif(_Whatif, total=False):
+    """The document of `tidemark whatif --json`, version 1."""
+
+    recorded: WhatifRecorded
+    """unless the trace has no allocations: the recorded settings, replayed"""
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class _WhatifRecorded(TypedDict):
+    """Members that are always in WhatifRecorded."""
+
+    settings: str
+    """allocator settings of the recording"""
+    settings_known: bool
+    """false: they are assumed"""
+    reserved_peak_bytes: int | None
+    """highest reserved bytes"""
+    reserved_source: Literal["segments", "samples"] | None
+    """where reserved bytes come from"""
+    reproduced: bool | None
+    """the replay reproduced all of them; null: there is nothing to compare"""
+    empty_cache_calls: int
+    """times the program emptied the cache"""
+    allocations_before: int
+    """allocations older than the recording"""
+
+
+class WhatifRecorded(_WhatifRecorded, total=False):
+    """A part of `tidemark whatif --json`."""
+
+    segment_events: int
+    """if the trace has segments: their events"""
+    segment_events_reproduced: int
+    """of these, events that the replay reproduced"""
+    segment_events_followed: int
+    """of these, events without a known reason that the replay followed"""
+    difference: str | None
+    """the first difference"""
+    simulated_reserved_peak_bytes: int
+    """highest reserved bytes of the replay"""
+    simulated_allocated_peak_bytes: int
+    """highest allocated bytes of the replay"""
+
+
+class WhatifResults(TypedDict):
+    """A part of `tidemark whatif --json`."""
+
+    settings: str
+    """allocator settings"""
+    older_allocations: Literal["kept", "anew"]
+    """allocations older than the recording: kept in place, or placed again"""
+    recorded_settings: Literal["yes", "no"]
+    """whether they are those of the recording"""
+    reserved_peak_bytes: int
+    """highest reserved bytes"""
+    reserved_peak_delta_bytes: int | None
+    """difference from the recording"""
+    allocated_peak_bytes: int
+    """highest allocated bytes"""
+    active_at_reserved_peak_bytes: int
+    """bytes in use at the reserved peak"""
+    unused_at_peak_pct: float | None
+    """part of the reserved peak that was not in use"""
+    segments_peak: int
+    """most segments at a time"""
+    segments_taken: int
+    """segments taken from the device"""
+    segments_given_back: int
+    """segments released"""
+    alloc_retries: int
+    """requests that needed the cache to be emptied"""
+    inactive_split_bytes_at_end: int
+    """free bytes beside blocks in use at the end"""
+    largest_free_bytes_at_end: int
+    """largest free block at the end"""
+    gc_bytes: int
+    """released by garbage collection"""
+    recorded_ooms: int
+    """failed requests of the recording"""
+    recorded_ooms_served: int | None
+    """of these, requests that succeed now"""
+    runs_out: str
+    """whether and when memory runs out"""
+    runs_out_time_ns: int | None
+    """when"""
+    runs_out_event: int | None
+    """at this memory event"""
+    runs_out_bytes: int | None
+    """at this request"""
+    runs_out_device_free_bytes: int | None
+    """free on the device then"""
+
+
+class WhatifRunsOut(TypedDict):
+    """A part of `tidemark whatif --json`."""
+
+    settings: str
+    """allocator settings"""
+    stack: list[WhatifRunsOutStack]
+    """call stack of the request, from the innermost frame on"""
+
+
+class WhatifRunsOutStack(TypedDict):
+    """A part of `tidemark whatif --json`."""
+
+    function: str
+    """function"""
+    file: str
+    """source file; empty: unknown"""
+    line: int
+    """line; 0: unknown"""
+
+
+class _Modules(TypedDict):
+    """Members that are always in Modules."""
+
+    report: Literal["modules"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    count: int
+    """modules that were called"""
+    modules: list[ModulesModules]
+    """modules"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class Modules(_Modules, total=False):
+    """The document of `tidemark modules --json`, version 1."""
+
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class ModulesModules(TypedDict):
+    """A part of `tidemark modules --json`."""
+
+    calls: int
+    """calls of the module"""
+    forward_ns: int
+    """time of its calls"""
+    backward_ns: int | None
+    """time of its backward ops"""
+    recompute_ns: int | None
+    """time of calls repeated in backward"""
+    backward_ops: int | None
+    """its backward ops"""
+    recompute_calls: int | None
+    """calls repeated in backward"""
+    forward_alloc_bytes: int | None
+    """bytes allocated in its calls"""
+    backward_alloc_bytes: int | None
+    """bytes allocated in its backward ops"""
+    recompute_alloc_bytes: int | None
+    """bytes allocated in calls repeated in backward"""
+    module: str
+    """name of the module"""
+
+
+class _Ops(TypedDict):
+    """Members that are always in Ops."""
+
+    report: Literal["ops"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    device: str | None
+    """device whose memory the rows count; null: all"""
+    flat: bool
+    """one row per name instead of a tree"""
+    outside: OpsOutside
+    """memory events outside any op"""
+    ops: list[OpsOps]
+    """ops"""
+    start_wall_ns: int | None
+    """the trace's start"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class Ops(_Ops, total=False):
+    """The document of `tidemark ops --json`, version 1."""
+
+    totals: list[OpsTotals]
+    """sums that the profile has, without single calls"""
+    time_axis: str
+    """of a trace without a clock: what its times count"""
+    alloc_basis: str
+    """of inferred allocations: a sentence that names their source"""
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class OpsOutside(TypedDict):
+    """A part of `tidemark ops --json`."""
+
+    allocs: int | None
+    """allocations"""
+    frees: int | None
+    """frees"""
+    alloc_bytes: int | None
+    """allocated bytes"""
+    free_bytes: int | None
+    """freed bytes"""
+
+
+class OpsOps(TypedDict):
+    """A part of `tidemark ops --json`."""
+
+    count: int
+    """number of runs"""
+    open: int
+    """runs that never ended"""
+    wall_ns: int | None
+    """time, nested ops included; null: no run ended"""
+    self_ns: int | None
+    """time without nested ops"""
+    allocs: int | None
+    """allocations"""
+    frees: int | None
+    """frees"""
+    alloc_bytes: int | None
+    """allocated bytes"""
+    free_bytes: int | None
+    """freed bytes"""
+    change_bytes: int | None
+    """allocated minus freed"""
+    self_change_bytes: int | None
+    """the same without nested ops"""
+    peak_bytes: int | None
+    """highest value of this balance in any run"""
+    op: str | None
+    """name"""
+    path: str | None
+    """names from the root on"""
+    id: int | None
+    """number of the node"""
+    parent: int | None
+    """node that it is in; 0: none"""
+    depth: int | None
+    """level in the tree"""
+
+
+class OpsTotals(TypedDict):
+    """A part of `tidemark ops --json`."""
+
+    count: int | None
+    """number of calls"""
+    cpu_ns: int | None
+    """CPU time of all calls"""
+    device_ns: int | None
+    """device time of all calls"""
+    host_bytes: int | None
+    """change of host memory"""
+    device_bytes: int | None
+    """change of device memory"""
+    change_bytes: int | None
+    """change of memory"""
+    most_bytes: int | None
+    """largest change of one call"""
+    op: str | None
+    """name"""
+    input_shapes: str | None
+    """shapes of its inputs"""
+
+
+class _Timeline(TypedDict):
+    """Members that are always in Timeline."""
+
+    report: Literal["timeline"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    trace: str
+    """name of the trace"""
+    start_wall_ns: int | None
+    """the trace's start"""
+    summary: TimelineSummary
+    """times of the whole trace"""
+    lanes: list[TimelineLanes]
+    """threads and streams"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class Timeline(_Timeline, total=False):
+    """The document of `tidemark timeline --json`, version 1."""
+
+    time_axis: str
+    """of a trace without a clock: what its times count"""
+    alloc_basis: str
+    """of inferred allocations: a sentence that names their source"""
+    cpu_timeline: list[TimelineCpuTimeline]
+    """with events: host spans"""
+    gpu_timeline: list[TimelineCpuTimeline]
+    """with events: device spans"""
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class TimelineSummary(TypedDict):
+    """A part of `tidemark timeline --json`."""
+
+    total_time_ms: float | None
+    """from the first work to the end of the last in ms"""
+    total_time_us: float | None
+    """from the first work to the end of the last in us"""
+    total_time_ns: int | None
+    """from the first work to the end of the last"""
+    cpu_time_ms: float | None
+    """union of host spans in ms"""
+    cpu_active_time_us: float | None
+    """union of host spans in us"""
+    cpu_active_time_ns: int | None
+    """union of host spans"""
+    gpu_time_ms: float | None
+    """union of device spans in ms"""
+    gpu_active_time_us: float | None
+    """union of device spans in us"""
+    gpu_active_time_ns: int | None
+    """union of device spans"""
+    overlap_ms: float | None
+    """intersection of the two in ms"""
+    overlap_time_us: float | None
+    """intersection of the two in us"""
+    overlap_time_ns: int | None
+    """intersection of the two"""
+    start_ns: int
+    """start of the first work"""
+    end_ns: int
+    """end of the last"""
+    idle_time_ns: int | None
+    """neither side is active"""
+    cpu_utilization: float | None
+    """active host time of the total time, from 0 to 1"""
+    cpu_utilization_pct: float | None
+    """active host time of the total time"""
+    gpu_utilization: float | None
+    """active device time of the total time, from 0 to 1"""
+    gpu_utilization_pct: float | None
+    """active device time of the total time"""
+    overlap_of_gpu: float | None
+    """overlap of the active device time, from 0 to 1"""
+    overlap_of_gpu_pct: float | None
+    """overlap of the active device time"""
+    cpu_events: int
+    """host spans"""
+    python_events: int
+    """Python functions among them"""
+    gpu_events: int
+    """device spans"""
+    left_out_events: int
+    """spans that the options leave out"""
+    not_work_events: int
+    """ranges, waits and the profiler's own overhead"""
+
+
+class TimelineLanes(TypedDict):
+    """A part of `tidemark timeline --json`."""
+
+    lane: str
+    """thread or stream"""
+    side: str
+    """cpu or gpu"""
+    kind: str
+    """thread, stream ..."""
+    number: int
+    """its number"""
+    device: int | None
+    """its device's number"""
+    device_kind: str | None
+    """cuda ..."""
+    pid: int | None
+    """its process"""
+    count: int
+    """spans"""
+    active_ns: int | None
+    """union of its spans"""
+    utilization_pct: float | None
+    """active of the total time"""
+    overlap_ns: int | None
+    """active while the other side is"""
+    sum_ns: int | None
+    """sum of the durations"""
+    first_ns: int
+    """start of its first span"""
+    last_ns: int
+    """end of its last span"""
+
+
+class _TimelineCpuTimeline(TypedDict):
+    """Members that are always in TimelineCpuTimeline."""
+
+    name: str
+    """name of the span"""
+    cat: str
+    """what it is: op, kernel, runtime ..."""
+    start_ms: float
+    """start in ms"""
+    duration_ms: float
+    """duration in ms"""
+    start_ns: int
+    """start"""
+    duration_ns: int
+    """duration"""
+
+
+class TimelineCpuTimeline(_TimelineCpuTimeline, total=False):
+    """A part of `tidemark timeline --json`."""
+
+    stream: int
+    """number of its stream"""
+    tid: int
+    """number of its thread"""
+    device: str
+    """device, if it has one"""
+    pid: int
+    """process, if known"""
+    file: str | None
+    """source file; of host spans only"""
+    line: int | None
+    """line in it"""
+
+
+class _CriticalPath(TypedDict):
+    """Members that are always in CriticalPath."""
+
+    report: Literal["critical-path"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    trace: str
+    """name of the trace"""
+    annotation: str
+    """part of the names of the window's spans; '': all"""
+    found: bool
+    """there is a path"""
+    why: str | None
+    """the reason if there is none"""
+    window_start_ns: int | None
+    """start of the window"""
+    window_ns: int | None
+    """its length"""
+    path_ns: int | None
+    """length of the path"""
+    nodes: int
+    """moments of the graph"""
+    edges: int
+    """its edges"""
+    path_nodes: int
+    """moments on the path"""
+    edge_types: dict[str, int]
+    """edges by their type"""
+    path_by_type_ns: dict[str, int]
+    """the path by the type of its edges"""
+    bound_by: list[CriticalPathBoundBy]
+    """the path by resource that bounds it"""
+    top: list[CriticalPathTop]
+    """the path by span"""
+    path_events: list[int]
+    """spans on the path: numbers of the events in the file, from 0"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class CriticalPath(_CriticalPath, total=False):
+    """The document of `tidemark critical-path --json`, version 1."""
+
+    path: list[CriticalPathPath]
+    """with path: every edge"""
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class CriticalPathBoundBy(TypedDict):
+    """A part of `tidemark critical-path --json`."""
+
+    bound: str
+    """resource that bounds this part of the path"""
+    time_ns: int
+    """time on the path"""
+    pct: float
+    """of the path"""
+
+
+class CriticalPathTop(TypedDict):
+    """A part of `tidemark critical-path --json`."""
+
+    name: str
+    """span"""
+    bound: str
+    """resource that bounds it"""
+    edges: int
+    """edges of the path"""
+    time_ns: int
+    """time on the path"""
+    pct: float
+    """of the path"""
+
+
+class CriticalPathPath(TypedDict):
+    """A part of `tidemark critical-path --json`."""
+
+    start_ns: int
+    """start"""
+    time_ns: int
+    """its time on the path"""
+    type: str
+    """type of the edge"""
+    bound: str
+    """resource that bounds it"""
+    name: str | None
+    """span that it counts for"""
+
+
+class _Overview(TypedDict):
+    """Members that are always in Overview."""
+
+    report: Literal["overview"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    format: str | None
+    """format of the trace"""
+    duration_ns: int
+    """first event to last"""
+    peak: OverviewPeak | None
+    """the memory peak; null: no allocations are recorded"""
+    device_time: OverviewDeviceTime | None
+    """as in hta; null: no device rows are recorded"""
+    longest_of: Literal["device", "host"] | None
+    """whose time `longest` is"""
+    longest: list[OverviewLongest]
+    """the 3 ops with most time"""
+    findings: list[OverviewFindings]
+    """the 3 gravest findings of advice that cost points"""
+    next: list[OverviewNext]
+    """commands to ask next"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class Overview(_Overview, total=False):
+    """The document of `tidemark overview --json`, version 1."""
+
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class OverviewPeak(TypedDict):
+    """A part of `tidemark overview --json`."""
+
+    device: str
+    """device with the highest peak"""
+    peak_bytes: int
+    """highest live bytes"""
+    peak_error_bytes: float
+    """standard error of a sampled heap's peak; 0: exact"""
+    peak_time_ns: int
+    """when they were first reached"""
+    groups: list[OverviewPeakGroups]
+    """the 3 largest groups of allocations alive then"""
+
+
+class OverviewDeviceTime(TypedDict):
+    """A part of `tidemark overview --json`."""
+
+    kernel_time_ns: int
+    """from the first device row to the end of the last"""
+    busy_ns: int
+    """time with any work on the device"""
+    compute_ns: int
+    """time with compute"""
+    communication_ns: int
+    """time with communication"""
+    memory_ns: int
+    """time with copies and fills"""
+    idle_ns: int
+    """kernel_time_ns - busy_ns"""
+
+
+class OverviewLongest(TypedDict):
+    """A part of `tidemark overview --json`."""
+
+    name: str | None
+    """op; null: work outside any op"""
+    ns: int
+    """device time of its work, or self time of its spans"""
+    share_pct: float | None
+    """part of the sum over all ops"""
+
+
+class OverviewFindings(TypedDict):
+    """A part of `tidemark overview --json`."""
+
+    severity: Literal["info", "medium", "high"]
+    """severity"""
+    heading: str
+    """the problem in a few words"""
+    text: str
+    """the recommendation with its figures"""
+
+
+class OverviewNext(TypedDict):
+    """A part of `tidemark overview --json`."""
+
+    command: str
+    """a command line"""
+    answers: str
+    """what it shows"""
+
+
+class OverviewPeakGroups(TypedDict):
+    """A part of `tidemark overview --json`."""
+
+    key: str | None
+    """the group, as in peak"""
+    bytes: int
+    """live bytes of it at the peak"""
+
+
+class _Flame(TypedDict):
+    """Members that are always in Flame."""
+
+    report: Literal["flame"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    kind: Literal["cpu", "gpu", "memory"]
+    """what weighs"""
+    unit: Literal["us", "bytes"]
+    """of value and self"""
+    trace_file: str
+    """name of the trace"""
+    folded_nodes: int
+    """nodes that were folded because they are small"""
+    cut_nodes: int
+    """nodes that were too deep"""
+    name: str
+    """span, kernel or frame"""
+    value: float | None
+    """self and everything below, in `unit`"""
+    self: float | None
+    """the node itself, in `unit`"""
+    count: int
+    """spans or allocations of the node itself"""
+    children: list[FlameChildren]
+    """nodes below, largest first"""
+
+
+class Flame(_Flame, total=False):
+    """The document of `tidemark flame --json`, version 1."""
+
+    device: str
+    """of memory: its device"""
+    peak_time_ns: int
+    """of memory: when its peak was"""
+    message: str
+    """what the trace lacks"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss; of one trace"""
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+    value_ns: int | None
+    """the same exactly; not of bytes"""
+    self_ns: int | None
+    """the same exactly; not of bytes"""
+
+
+class _FlameChildren(TypedDict):
+    """Members that are always in FlameChildren."""
+
+    name: str
+    """span, kernel or frame"""
+    value: float | None
+    """self and everything below, in `unit`"""
+    self: float | None
+    """the node itself, in `unit`"""
+    count: int
+    """spans or allocations of the node itself"""
+    children: list[FlameChildren]
+    """nodes below, largest first"""
+
+
+class FlameChildren(_FlameChildren, total=False):
+    """A part of `tidemark flame --json`."""
+
+    value_ns: int | None
+    """the same exactly; not of bytes"""
+    self_ns: int | None
+    """the same exactly; not of bytes"""

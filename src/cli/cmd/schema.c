@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* schema: the JSON Schema of a report, or the descriptions of all. */
+#include "report/schema.h"
+
+#include "cli/cli.h"
+#include "report/registry.h"
+
+static tide_code put_all(tide_json *j)
+{
+	tide_code rc = TIDE_OK;
+	tide__json_object(j);
+	tide__json_karray(j, "reports");
+	for (size_t i = 0; tide__reports[i] && rc == TIDE_OK; i++)
+		rc = tide__description_write(tide__reports[i], j);
+	tide__json_array_end(j);
+	tide__json_object_end(j);
+	return rc;
+}
+
+static int run(const tide_args *a)
+{
+	const tide_report_type *type = a->n_files ? tide__report_named(a->files[0]) : NULL;
+	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
+	tide_json j;
+	if (a->n_files && !type)
+		return tide__cli_fail_usage(a, "'%.40s' is not a report with a schema",
+					    a->files[0]);
+	tide__json_begin(&j, a->out, true);
+	if ((type ? tide__schema_write(type, &j) : put_all(&j)) == TIDE_OK)
+		return tide__cli_json_end(a, &j);
+	tide__json_free(&j);
+	return tide__cli_fail(NULL, &err);
+}
+
+static const tide_option options[] = { TIDE_OPTION_OUTPUT };
+
+const tide_command tide__cmd_schema = {
+	.name = "schema",
+	.usage = "[REPORT] [-o FILE]",
+	.summary = "print the JSON Schema of a report",
+	.help = "Prints a JSON Schema (draft 2020-12) of the document that REPORT writes with --json. "
+		"Its title has the version, which grows when a member goes or changes its meaning; "
+		"x-kind is the kind of a member: BYTES, NS, COUNT... Without REPORT it prints the "
+		"descriptions of all reports: options and schemas.",
+	TIDE_COMMAND_OPTIONS(options),
+	.min_files = 0,
+	.max_files = 1,
+	.wants = "report",
+	.words = "",
+	.raw = true,
+	.run = run,
+};
