@@ -315,7 +315,7 @@ def duration(folder: str) -> None:
     done = subprocess.run([TIDEMARK, "run", "--no-torch", "--heap=full", "-o", "here.tide", "--", "true"], capture_output=True, text=True, cwd=folder)
     text = subprocess.run([TIDEMARK, "peak", f"{folder}/c.tide", "--group-by", "module"], capture_output=True, text=True).stdout
     check("modules that were not recorded are unknown", "(modules not recorded)" in text and "outside any module" not in text, text)
-    check("paths are as a command in this folder names them", "tidemark run: here.tide, " in done.stderr and "tidemark heap here.tide\n" in done.stderr, done.stderr)
+    check("paths are as a command in this folder names them", "tidemark run: here.tide, " in done.stderr and "tidemark heap here.tide " in done.stderr, done.stderr)
 
 
 def main() -> int:
