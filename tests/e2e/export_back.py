@@ -139,10 +139,22 @@ def names_of_devices(path):
     return sorted(d["device"] for d in ask("info", path)["devices"])
 
 
+def as_snapshot(path, tmp):
+    """A torch snapshot of the trace has the same devices, totals and sampled reserved bytes. Returns whether there was memory to compare."""
+    keys = ("live_bytes", "live_count", "peak_bytes", "peak_count", "allocs", "frees", "alloc_bytes", "free_bytes", "reserved_bytes", "reserved_peak_bytes", "reserved_source")
+    back = tmp / "back.pickle"
+    if subprocess.run([TIDEMARK, "export", str(path), "-o", str(back)], capture_output=True, check=False).returncode:
+        return False
+    want, got = ({d["device"]: {k: d["totals"][k] for k in keys} for d in ask("memory", p)["devices"] if d["totals"]["allocs"]} for p in (path, back))
+    assert want == got, (path, want, got)
+    return any(t["reserved_source"] == "samples" for t in want.values())
+
+
 def main():
     traces = sorted(OURS.glob("kineto_*.json.gz")) + sorted(DATA.glob("hta/**/*.json.gz")) + \
         sorted(DATA.glob("tracelens/**/*.json.gz"))
     traces = [path for path in traces if ALL or path.stat().st_size <= LARGE]
+    sampled = 0
     with tempfile.TemporaryDirectory() as name:
         tmp = pathlib.Path(name)
         for make in (waits, crossing, devices, groups, marks):
@@ -163,6 +175,8 @@ def main():
                     continue  # has threads with only flows that have no end
                 d = first_difference(ask(question, path), ask(question, back))
                 assert not d, f"{path}: {question}: {d}"
+            sampled += as_snapshot(path, tmp)
+        assert sampled or sys.argv[1:], "no trace has sampled reserved bytes"
     print(f"{len(traces)} traces answer {len(QUESTIONS)} questions the same after an export")
     return 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from typing import Any
 
 from .._native import Error
@@ -31,8 +32,9 @@ def read_report(path: str | os.PathLike[str]) -> HTAReport | CompileReport | Pro
     kind = document.get("report") or next((kind for member, kind in _BY_MEMBER if member in document), None)
     if kind not in _READERS:
         raise Error(f"{name}: not a report of tidemark.profiling; traces and recordings are read by tidemark.open()")
+    read: Callable[[dict[str, Any]], HTAReport | CompileReport | ProfileSession | dict[str, Any]] = _READERS[kind]
     try:
-        return _READERS[kind](document)
+        return read(document)
     except (AttributeError, KeyError, TypeError, ValueError) as why:
         raise Error(f"{name}: a damaged {kind} report: {type(why).__name__}: {why}") from why
 
@@ -93,4 +95,4 @@ def _memory(d: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-_READERS = {"hta": _hta, "compile": _compile, "session": _session, "memory": _memory}
+_READERS: dict[str, Any] = {"hta": _hta, "compile": _compile, "session": _session, "memory": _memory}

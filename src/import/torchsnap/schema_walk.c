@@ -364,6 +364,16 @@ static tide_code divisions(reader *r, tide_pv v, const char *fact)
 	return tide__fact_text(r->m, fact, text) ? TIDE_OK : nomem(r);
 }
 
+/* Keeps a text that our own exports add (exported.h). */
+static tide_code keep(reader *r, tide_pv v, char **to)
+{
+	size_t n;
+	const char *text = tide__pickle_text(r->p, v, &n);
+	tide__free(*to);
+	*to = text ? tide__strndup(text, n) : NULL;
+	return *to || !text ? TIDE_OK : nomem(r);
+}
+
 static tide_code setting(reader *r, tide_pv key, tide_pv v)
 {
 	char fact[96], number[40];
@@ -376,6 +386,10 @@ static tide_code setting(reader *r, tide_pv key, tide_pv v)
 		return TIDE_OK;
 	}
 	snprintf(fact, sizeof fact, "allocator.%.*s", (int)n, name);
+	if (!strcmp(fact, "allocator.tidemark_devices"))
+		return keep(r, v, &r->s->settings.devices);
+	if (!strcmp(fact, "allocator.tidemark_reserved"))
+		return keep(r, v, &r->s->settings.reserved);
 	if (tide__pv_tag(v) == TIDE_PV_DICT) {
 		if (key == tide__pv(TIDE_PV_KEY, K_roundup_power2_divisions))
 			return divisions(r, v, fact);

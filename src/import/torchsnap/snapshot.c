@@ -259,5 +259,7 @@ void tide__snap_free(tide_snap *s)
 	tide__free(s->blocks.v);
 	tide__free(s->notes.v);
 	tide__free(s->traces.v);
+	tide__free(s->settings.devices);
+	tide__free(s->settings.reserved);
 	*s = (tide_snap){ 0 };
 }

@@ -104,6 +104,7 @@ typedef struct tide_snap_settings { /* of the caching allocator; defaults where 
 	bool exact; /* exact_sizes: exported from a source other than torch; no rounding, any
 		     * split */
 	bool bare;  /* no_segments: the segments only represent live allocations */
+	char *devices, *reserved; /* owned; NULL = none (exported.h) */
 } tide_snap_settings;
 
 #define TIDE_SNAP_VEC(type)          \

@@ -8,9 +8,12 @@
  * them. CUDA devices keep their numbers; others follow after them. For a model without segments (a
  * host heap, a profiler's memory events), each live allocation gets a segment, and the setting
  * exact_sizes marks that sizes are not rounded, so that reading it again gives the same bytes. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/memory/reserved.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "render/export/export.h"
@@ -180,24 +183,6 @@ static void put_flag(shot *s, const char *name)
 	tide__pkl_bool(&s->p, true);
 }
 
-static void put_settings(shot *s)
-{
-	tide__pkl_dict(&s->p);
-	for (size_t i = 0; i < s->m->facts.n; i++) {
-		const char *key = tide__text(s->m, s->m->facts.key[i], NULL);
-		if (!strncmp(key, "allocator.", 10) && strcmp(key, "allocator.exact_sizes") &&
-		    strcmp(key, "allocator.no_segments"))
-			put_setting(s, key + 10, i);
-	}
-	if (s->exact)
-		put_flag(s, "exact_sizes");
-	if (s->bare)
-		put_flag(s, "no_segments");
-	tide__pkl_dict_end(&s->p);
-}
-
-/* ---- setting up ---- */
-
 /* Returns true for pinned memory of the host, which is separate in a snapshot. */
 static bool is_pinned(const tide_model *m, uint32_t device)
 {
@@ -213,6 +198,68 @@ static bool is_pinned(const tide_model *m, uint32_t device)
 	}
 	return pinned;
 }
+
+/* Settings of ours, for which torch's format has no place: import/torchsnap/exported.h reads them
+ * back. */
+static void put_devices(shot *s, FILE *f)
+{
+	const tide_devices *d = &s->m->devices;
+	for (uint32_t i = 1; i < d->n; i++)
+		if ((d->kind[i] != TIDE_DEVICE_CUDA || d->index[i] != s->number[i]) &&
+		    !is_pinned(s->m, i) && d->index[i] >= 0)
+			fprintf(f, "%s%" PRIu32 "=%s:%" PRId64, ftell(f) ? " " : "", s->number[i],
+				tide__device_kind_text(d->kind[i]), (int64_t)d->index[i]);
+}
+
+static void put_reserved(shot *s, FILE *f)
+{
+	tide_reserved r = { 0 };
+	const tide_model *m = s->m;
+	if (!s->timed || tide__find_reserved(m, &r, NULL) != TIDE_OK)
+		r.n = 0;
+	for (size_t i = 0; i < r.n; i++)
+		if (r.devices[r.steps[i].device] == TIDE_RESERVED_SAMPLES)
+			fprintf(f, "%s%" PRIu32 ":%" PRId64 ":%" PRIu64, ftell(f) ? " " : "",
+				s->number[r.steps[i].device], tide__snapshot_us(s, r.steps[i].t),
+				r.steps[i].bytes);
+	tide__reserved_free(&r);
+}
+
+/* Writes a setting with the text that `put` prints, unless it is empty. */
+static void put_text(shot *s, const char *name, void (*put)(shot *, FILE *))
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+	if (!f)
+		return;
+	put(s, f);
+	if (!fclose(f) && n) {
+		put_key(s, name);
+		tide__pkl_text(&s->p, text, n);
+	}
+	free(text);
+}
+
+static void put_settings(shot *s)
+{
+	tide__pkl_dict(&s->p);
+	for (size_t i = 0; i < s->m->facts.n; i++) {
+		const char *key = tide__text(s->m, s->m->facts.key[i], NULL);
+		if (!strncmp(key, "allocator.", 10) && strcmp(key, "allocator.exact_sizes") &&
+		    strcmp(key, "allocator.no_segments"))
+			put_setting(s, key + 10, i);
+	}
+	if (s->exact)
+		put_flag(s, "exact_sizes");
+	if (s->bare)
+		put_flag(s, "no_segments");
+	put_text(s, "tidemark_devices", put_devices);
+	put_text(s, "tidemark_reserved", put_reserved);
+	tide__pkl_dict_end(&s->p);
+}
+
+/* ---- setting up ---- */
 
 /* Returns whether anything without a device goes to device 0. A trace with only marks has no
  * devices. */

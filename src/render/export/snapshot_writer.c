@@ -155,11 +155,16 @@ void tide__snapshot_write_stream(shot *s, tide_lane_id lane)
 	tide__pkl_int(&s->p, lane.i ? s->m->lanes.number[lane.i] : 0);
 }
 
+int64_t tide__snapshot_us(const shot *s, int64_t t)
+{
+	int64_t ns = s->m->wall_known ? s->m->wall0_ns + t : t;
+	return ns >= 0 ? ns / 1000 : -((-ns + 999) / 1000);
+}
+
 void tide__snapshot_write_time(shot *s, int64_t t)
 {
 	if (!s->timed)
 		return;
-	int64_t ns = s->m->wall_known ? s->m->wall0_ns + t : t;
 	tide__snapshot_write_word(s, W_time_us);
-	tide__pkl_int(&s->p, ns >= 0 ? ns / 1000 : -((-ns + 999) / 1000));
+	tide__pkl_int(&s->p, tide__snapshot_us(s, t));
 }

@@ -66,6 +66,8 @@ uint32_t tide__snapshot_device(const shot *s, tide_pool_id pool);
 /* Writes a private pool's (a, b); (0, 0) for the others. */
 void tide__snapshot_write_pool_id(shot *s, tide_pool_id pool);
 void tide__snapshot_write_stream(shot *s, tide_lane_id lane);
+/* Returns the microseconds of a time in the file. */
+int64_t tide__snapshot_us(const shot *s, int64_t t);
 /* Writes key and microseconds, if times are known. */
 void tide__snapshot_write_time(shot *s, int64_t t);
 

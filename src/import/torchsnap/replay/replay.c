@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "import/torchsnap/exported.h"
 #include "import/torchsnap/pickle/huge_pages.h"
 #include "import/torchsnap/reader.h"
 #include "import/torchsnap/replay/replay_impl.h"
@@ -439,5 +440,7 @@ tide_code tide__snap_replay(const tide_snap *s, bool threads, tide_model *m, tid
 	if (!rc)
 		rc = facts(&r);
 	finish(&r);
+	if (!rc && !tide__snap_restore_exported(s, m, r.base_us))
+		rc = nomem(&r);
 	return rc;
 }
