@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # tools/setup installs one in .venv where the system's is too old
 MESON = $$([ -x .venv/bin/meson ] && echo .venv/bin/meson || echo meson)
 
-.PHONY: all build demo install pictures test wheel deb bench sbom check-all clean docs
+.PHONY: all build demo install pictures test check wheel deb bench sbom check-all clean docs
 all: build
 
 # All that is installed, and the example, without tests; a build folder with tests is used as it is.
@@ -24,6 +24,11 @@ demo: build
 test:
 	@tools/setup test
 	@tools/test $(BUILD)
+
+# What takes longer: sanitizers, a second PyTorch, packages, attacks, faults of many rounds.
+check:
+	@tools/setup test
+	@tools/test --check $(BUILD)
 
 # dist/: the sdist and a wheel for any Linux with glibc 2.34 or newer.
 wheel:

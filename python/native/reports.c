@@ -52,7 +52,6 @@ struct field {
 union options {
 	tide_hta_report_options hta;
 	tide_predict_options predict;
-	tide_diff_report_options diff;
 	tide_compile_options compile;
 };
 
@@ -103,10 +102,6 @@ static tide_code find_predict(struct call *c)
 {
 	return tide_predict_find(c->traces, c->sizes, c->n, &c->o.predict, &c->report, &c->err);
 }
-static tide_code find_diff(struct call *c)
-{
-	return tide_diff_find(c->traces[0], c->traces[1], &c->o.diff, &c->report, &c->err);
-}
 
 static tide_code find_compile(struct call *c)
 {
@@ -131,9 +126,6 @@ static const struct report reports[] = {
 	{ "predict", { F(tide_predict_options, device, TEXT), F(tide_predict_options, capacity, BYTES),
 		       { "at", NUMBERS, offsetof(tide_predict_options, at), offsetof(tide_predict_options, n_at) } },
 	  find_predict, sizeof(tide_predict_options), { .predict = TIDE_PREDICT_OPTIONS_INIT }, true },
-	{ "diff", { F(tide_diff_report_options, device, TEXT), F(tide_diff_report_options, no_lines, FLAG), F(tide_diff_report_options, top, SIZE),
-		    { "fail_if", TEXTS, offsetof(tide_diff_report_options, fail_if), offsetof(tide_diff_report_options, n_fail_if) } },
-	  find_diff, sizeof(tide_diff_report_options), { .diff = TIDE_DIFF_REPORT_OPTIONS_INIT }, true },
 	{ "compile", { F(tide_compile_options, top, SIZE) }, find_compile, sizeof(tide_compile_options), { .compile = TIDE_COMPILE_OPTIONS_INIT } },
 };
 /* clang-format on */

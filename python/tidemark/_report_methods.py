@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
 
     from . import reports
@@ -60,6 +61,20 @@ class ReportMethods:
         device: only this device, e.g. cuda:0
         """
         return self._find_report("leaks", {"group_by": group_by, "every": every, "top": top, "device": device})  # type: ignore[no-any-return]
+
+    def diff(
+        self, other: ReportMethods | str | os.PathLike[str], *,
+        fail_if: str | Sequence[str] | None = None,
+        no_lines: bool | None = None,
+        device: str | None = None,
+    ) -> reports.Diff:
+        """Compare two traces; fail if a figure grew too much.
+
+        fail_if: exit with status 3 when EXPR holds, e.g. 'peak>+2%'
+        no_lines: match call stacks by function and file, ignoring lines
+        device: memory of this device (default: the highest peak of each trace)
+        """
+        return self._find_report("diff", {"fail_if": fail_if, "no_lines": no_lines, "device": device}, other=other)  # type: ignore[no-any-return]
 
     def phases(self, *, device: str | None = None, by: Literal["mark", "annotation"] | None = None, sum: bool | None = None) -> reports.Phases:
         """Show memory per phase, between the program's marks.

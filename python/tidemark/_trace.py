@@ -156,10 +156,6 @@ class Trace(ReportMethods):
         """Return the work of torch.compile: graph breaks, recompiles, time by stage."""
         return self.ask("compile", **options)
 
-    def diff(self, other: Trace | str | os.PathLike[str], **options: Any) -> dict[str, Any]:
-        """Return the differences of `other` (a trace or its path) from this one: diff("after.tide", fail_if="peak>+2%")."""
-        return report("diff", [self, _trace(other)], options)
-
     def predict(self, size: int, others: Mapping[int, Trace | str | os.PathLike[str]], **options: Any) -> dict[str, Any]:
         """Return peaks for other workload sizes, from this trace of `size` and those of `others`: predict(8, {32: "b32.tide"}, capacity="40GiB")."""
         return report("predict", [(size, self), *((n, _trace(t)) for n, t in others.items())], options)

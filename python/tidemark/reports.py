@@ -381,6 +381,239 @@ class LeaksGrowingStack(TypedDict):
     """line; 0: unknown"""
 
 
+class Diff(TypedDict):
+    """The document of `tidemark diff --json`, version 1."""
+
+    report: Literal["diff"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    a: DiffA
+    """the first trace, A"""
+    b: DiffA
+    """the second trace, B"""
+    metrics: DiffMetrics
+    """figures of both"""
+    speedup: float | None
+    """time of A / time of B"""
+    ops: list[DiffOps]
+    """rows that differ, largest change first"""
+    kernels: list[DiffKernels]
+    """rows that differ, largest change first"""
+    by_stack: list[DiffByStack]
+    """rows that differ, largest change first"""
+    by_op: list[DiffByOp]
+    """rows that differ, largest change first"""
+    by_role: list[DiffByRole]
+    """rows that differ, largest change first"""
+    fail_if: list[DiffFailIf]
+    """the conditions, and whether they hold"""
+
+
+class _DiffA(TypedDict):
+    """Members that are always in DiffA."""
+
+    trace: str
+    """name of the trace"""
+    device: str | None
+    """device of the memory figures"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class DiffA(_DiffA, total=False):
+    """A part of `tidemark diff --json`."""
+
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class DiffMetrics(TypedDict):
+    """A part of `tidemark diff --json`."""
+
+    time: DiffMetricsTime
+    """earliest start to latest end of all work"""
+    step_time: DiffMetricsTime
+    """median step"""
+    cpu_time: DiffMetricsTime
+    """CPU active: union of host work"""
+    gpu_time: DiffMetricsTime
+    """GPU active: union of device work"""
+    overlap: DiffMetricsTime
+    """both active at once"""
+    kernel_time: DiffMetricsTime
+    """durations of device work added up"""
+    ops: DiffMetricsTime
+    """host spans that are work"""
+    kernels: DiffMetricsTime
+    """kernels, copies and fills"""
+    peak: DiffMetricsTime
+    """highest live bytes"""
+    peak_requested: DiffMetricsTime
+    """the requested part of those bytes"""
+    reserved: DiffMetricsTime
+    """highest bytes held in segments"""
+    live_end: DiffMetricsTime
+    """live bytes at the end"""
+    allocated: DiffMetricsTime
+    """bytes of all allocations"""
+    allocs: DiffMetricsTime
+    """allocations"""
+
+
+class DiffOps(TypedDict):
+    """A part of `tidemark diff --json`."""
+
+    delta: int | None
+    """b - a"""
+    pct: float | None
+    """delta as part of a"""
+    a: int | None
+    """self in A"""
+    b: int | None
+    """self in B"""
+    count_a: int
+    """number in A"""
+    count_b: int
+    """number in B"""
+    status: Literal["same", "changed", "added", "removed"]
+    """in A, in B or in both"""
+    name: str
+    """what is compared"""
+    total_a: int | None
+    """of ops: ns with nested ops in A"""
+    total_b: int | None
+    """of ops: ns with nested ops in B"""
+
+
+class DiffKernels(TypedDict):
+    """A part of `tidemark diff --json`."""
+
+    delta: int | None
+    """b - a"""
+    pct: float | None
+    """delta as part of a"""
+    a: int | None
+    """time in A"""
+    b: int | None
+    """time in B"""
+    count_a: int
+    """number in A"""
+    count_b: int
+    """number in B"""
+    status: Literal["same", "changed", "added", "removed"]
+    """in A, in B or in both"""
+    name: str
+    """what is compared"""
+    total_a: int | None
+    """of ops: ns with nested ops in A"""
+    total_b: int | None
+    """of ops: ns with nested ops in B"""
+
+
+class DiffByStack(TypedDict):
+    """A part of `tidemark diff --json`."""
+
+    delta: int | None
+    """b - a"""
+    pct: float | None
+    """delta as part of a"""
+    a: int | None
+    """bytes in A"""
+    b: int | None
+    """bytes in B"""
+    count_a: int
+    """number in A"""
+    count_b: int
+    """number in B"""
+    status: Literal["same", "changed", "added", "removed"]
+    """in A, in B or in both"""
+    stack: str
+    """what is compared"""
+    total_a: int | None
+    """of ops: ns with nested ops in A"""
+    total_b: int | None
+    """of ops: ns with nested ops in B"""
+
+
+class DiffByOp(TypedDict):
+    """A part of `tidemark diff --json`."""
+
+    delta: int | None
+    """b - a"""
+    pct: float | None
+    """delta as part of a"""
+    a: int | None
+    """bytes in A"""
+    b: int | None
+    """bytes in B"""
+    count_a: int
+    """number in A"""
+    count_b: int
+    """number in B"""
+    status: Literal["same", "changed", "added", "removed"]
+    """in A, in B or in both"""
+    op: str
+    """what is compared"""
+    total_a: int | None
+    """of ops: ns with nested ops in A"""
+    total_b: int | None
+    """of ops: ns with nested ops in B"""
+
+
+class DiffByRole(TypedDict):
+    """A part of `tidemark diff --json`."""
+
+    delta: int | None
+    """b - a"""
+    pct: float | None
+    """delta as part of a"""
+    a: int | None
+    """bytes in A"""
+    b: int | None
+    """bytes in B"""
+    count_a: int
+    """number in A"""
+    count_b: int
+    """number in B"""
+    status: Literal["same", "changed", "added", "removed"]
+    """in A, in B or in both"""
+    role: str
+    """what is compared"""
+    total_a: int | None
+    """of ops: ns with nested ops in A"""
+    total_b: int | None
+    """of ops: ns with nested ops in B"""
+
+
+class DiffFailIf(TypedDict):
+    """A part of `tidemark diff --json`."""
+
+    expression: str
+    """the condition"""
+    a: int | None
+    """its figure in A"""
+    b: int | None
+    """its figure in B"""
+    crossed: bool | None
+    """it holds; null: unknown"""
+
+
+class DiffMetricsTime(TypedDict):
+    """A part of `tidemark diff --json`."""
+
+    unit: Literal["count", "ns", "bytes"]
+    """unit"""
+    a: int | None
+    """value of A"""
+    b: int | None
+    """value of B"""
+    delta: int | None
+    """b - a"""
+    pct: float | None
+    """delta as part of a"""
+
+
 class _Phases(TypedDict):
     """Members that are always in Phases."""
 

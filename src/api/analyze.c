@@ -57,3 +57,13 @@ tide_code tide_overview_find(const tide_trace *t, tide_report **out, tide_error 
 	return tide__report_find_c(&tide__report_overview, &in, NULL, out, err);
 }
 FIND_IN_TRACE(flame, tide_flame_report_options)
+
+tide_code tide_diff_find(const tide_trace *a, const tide_trace *b,
+			 const tide_diff_report_options *given, tide_report **out, tide_error *err)
+{
+	tide_diff_report_options o = TIDE_DIFF_REPORT_OPTIONS_INIT;
+	const tide_model *m[] = { tide__model_of(a), tide__model_of(b) };
+	tide__options_take(&o, sizeof o, given);
+	const tide_report_traces in = { .models = m, .n = 2, .files = o.file };
+	return tide__report_find_c(&tide__report_diff, &in, given, out, err);
+}

@@ -31,7 +31,7 @@
 	REPORT(flame)                  \
 	COMMAND(compile, TIME)         \
 	REPORT(advice)                 \
-	COMMAND(diff, COMPARE)         \
+	REPORT(diff)                   \
 	COMMAND(run, RECORD)           \
 	COMMAND(profile, RECORD)       \
 	COMMAND(tt, RECORD)            \
@@ -51,7 +51,7 @@
 	COMMAND(help, HELP)
 
 /* The commands that take more than the traces of their report. */
-#define TIDE_COMMANDS_MORE(MORE) MORE(phases)
+#define TIDE_COMMANDS_MORE(MORE) MORE(phases) MORE(diff)
 
 #define NONE(...)
 #define EXTERN(name, group) extern const tide_command tide__cmd_##name;

@@ -100,7 +100,7 @@ static tide_code find(const tide_args *a, const tide_report_traces *in, tide_rep
 					     in->models[in->n - 1], a->opt, err);
 	if (rc == TIDE_OK)
 		rc = type->find(&ask, r->result, err);
-	if (rc == TIDE_OK && *err->text)
+	if (rc == TIDE_OK && err->code == TIDE_OK && *err->text) /* not of a failure inside */
 		tide__cli_note("note: %s", err->text);
 	return rc;
 }

@@ -85,8 +85,8 @@ typedef struct tide_report_type {
 	/* Optional, with page "": what the page of a zeroed result shows, instead of find(). */
 	tide_code (*draw)(const tide_report_ask *ask, void *result, struct tide_page_options *page,
 			  tide_error *err);
-	/* Fills a zeroed result. Fails with TIDE_EUSAGE, TIDE_ENOTFOUND or TIDE_ENOMEM. A text in err
-	 * after TIDE_OK is a note, which the command line prints. */
+	/* Fills a zeroed result. Fails with TIDE_EUSAGE, TIDE_ENOTFOUND or TIDE_ENOMEM. TIDE_OK with
+	 * err->code TIDE_OK and a text: a note, which the command line prints. */
 	tide_code (*find)(const tide_report_ask *ask, void *result, tide_error *err);
 	tide_report_input input;
 	tide_report_group group;

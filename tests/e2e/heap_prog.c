@@ -245,6 +245,13 @@ static int ends_at_once(void)
 	_exit(7);
 }
 
+static int many(void)
+{
+	leak_here(10, 100);
+	temporaries(600000);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -260,6 +267,7 @@ int main(int argc, char **argv)
 		    { "forks", forks },
 		    { "signals", signals },
 		    { "closes", closes },
+		    { "many", many },
 		    { "corrupts", corrupts },
 		    { "_exit", ends_at_once } };
 	if (!strcmp(what, "execs"))

@@ -9,6 +9,7 @@ import json
 import math
 import mmap
 import os
+import re
 import resource
 import shutil
 import signal
@@ -318,9 +319,18 @@ def duration(folder: str) -> None:
     check("paths are as a command in this folder names them", "tidemark run: here.tide, " in done.stderr and "tidemark heap here.tide " in done.stderr, done.stderr)
 
 
+def prompt(folder: str) -> None:
+    """The summary of a long recording does not read it: its program's end is the prompt's."""
+    done = run(folder, sys.argv[1], "many")
+    line = next((x for x in done.stderr.decode().splitlines() if "host heap" in x), "")
+    events = re.search(r"host heap: ([\d,]+) events; `tidemark heap`", line)
+    check("many: events, not figures", bool(events) and int(events[1].replace(",", "")) >= 1_200_000, done.stderr[-300:])
+    check("many: the report has them", heap(f"{folder}/r.tide")["count"] >= 600_000, line)
+
+
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
-        for part in ways, operators, stripped, sampled, strangers, limits, killed, no_reader, switched, answered, duration:
+        for part in ways, operators, stripped, sampled, strangers, limits, killed, no_reader, switched, answered, duration, prompt:
             part(folder)
     return result("all as without us")
 

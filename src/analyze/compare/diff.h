@@ -56,6 +56,7 @@ typedef enum tide_diff_kind {
 		TIDE_N_DIFF_KINDS
 } tide_diff_kind;
 
+#define TIDE_DIFF_STATUS_WORDS "same,changed,added,removed"
 typedef enum tide_diff_status {
 	TIDE_DIFF_SAME,
 	TIDE_DIFF_CHANGED,

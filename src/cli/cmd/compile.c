@@ -283,7 +283,9 @@ static bool diff_models(const tide_args *a, const tide_model *const m[2], const 
 	bool ok = tide__find_diff(m[0], m[1], NULL, &d, &err) == TIDE_OK;
 	if (ok && j) {
 		tide__json_key(j, "memory_diff");
+		tide__json_object(j);
 		ok = tide__diff_report_json(&d, m, &none, file, j);
+		tide__json_object_end(j);
 	} else if (ok) {
 		fputs("\nMemory against eager\n", a->out);
 		ok = tide__diff_report_text(&d, m, &none, file, 5, &a->to);

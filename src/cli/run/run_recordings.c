@@ -32,7 +32,10 @@
 #include "render/text/format.h"
 #include "render/text/quoted.h"
 
-enum { LARGE = 256 << 20 };
+enum {
+	LARGE = 256 << 20,
+	MANY = 1 << 20, /* events that are read in 0.3 s: longer keeps people from their prompt */
+};
 
 void tide__run_id(char id[TIDE_RUN_ID])
 {
@@ -130,8 +133,9 @@ typedef struct left {
 	char other[PATH_MAX];	  /* recording of a child process: the largest */
 	size_t n_became, n_other; /* files */
 	tide_pids children;
-	uint64_t lost;	/* events, in all recordings */
-	size_t n_ranks; /* of those with a rank: number, lowest and highest */
+	uint64_t events; /* of the program's own recording */
+	uint64_t lost;	 /* events, in all recordings */
+	size_t n_ranks;	 /* of those with a rank: number, lowest and highest */
 	int64_t low, high;
 	tide_objects objects;
 } left;
@@ -168,13 +172,14 @@ static void name_old(left *l, const char *path)
 		name_frames(l, old);
 }
 
-/* Returns how many events a closed recording lost. */
-static uint64_t lost_events(const char *path)
+/* Reads how many events a closed recording has and how many it lost; 0 if it was not closed. */
+static uint64_t count_events(const char *path, uint64_t *n_lost)
 {
 	tide_reader *r = NULL;
 	tide_chunk c;
 	tide_payload bytes = { 0 };
-	uint64_t events, lost = 0;
+	uint64_t events = 0, lost = 0;
+	*n_lost = 0;
 	if (tide__reader_open(path, &r, NULL) != TIDE_OK)
 		return 0;
 	while (tide__reader_next(r, &c, NULL) == TIDE_OK && c.head.type &&
@@ -185,11 +190,12 @@ static uint64_t lost_events(const char *path)
 	    *bytes.bytes == TIDE_REC_TOTAL) {
 		bool bad = false; /* padding follows the payload */
 		tide__varint(tide__varint(bytes.bytes + 1, &events, &bad), &lost, &bad);
-		lost = bad ? 0 : lost;
+		events = bad ? 0 : events;
+		*n_lost = bad ? 0 : lost;
 	}
 	tide__payload_free(&bytes);
 	tide__reader_close(r);
-	return lost;
+	return events;
 }
 
 /* Keeps the path of the larger file. */
@@ -210,7 +216,8 @@ static void note(left *l, const char *path)
 		name_frames(l, path);
 		name_old(l, path);
 	}
-	l->lost += lost_events(path);
+	uint64_t lost, events = count_events(path, &lost);
+	l->lost += lost;
 	if (pid != l->child) {
 		note_rank(l, path);
 		l->n_other++;
@@ -218,6 +225,7 @@ static void note(left *l, const char *path)
 		keep_larger(l->other, path);
 	} else if (!*l->own) {
 		snprintf(l->own, sizeof l->own, "%s", path);
+		l->events = events;
 	} else {
 		l->n_became++;
 		keep_larger(l->became, path);
@@ -261,10 +269,17 @@ static const char *from_here(const char *path)
 	return path;
 }
 
-/* Prints one line about the host heap, if it was recorded. */
-static void tell_heap(const char *file)
+/* Prints one line about the host heap, if it was recorded. With many events only their number: the
+ * figures take a pass over all of them, and the prompt should be back at once. */
+static void tell_heap(const char *file, uint64_t events)
 {
 	char line[256];
+	if (events > MANY) {
+		fprintf(stderr,
+			"tidemark run: host heap: %s events; `tidemark heap` finds the peak and leaks\n",
+			tide__fmt_count(line, sizeof line, (double)events));
+		return;
+	}
 	tide_heap h = { 0 };
 	tide_model *m = NULL;
 	struct stat st;
@@ -292,7 +307,7 @@ static void tell_own(const left *l)
 	tide__put_name(stderr, own, strlen(own), 0, false);
 	fprintf(stderr, ", %s\n", tide__fmt_bytes(size, sizeof size, (double)st.st_size));
 	if (l->heap)
-		tell_heap(l->own);
+		tell_heap(l->own, l->events);
 	fputs("next:\n", stderr);
 	static const tide_hint first = { "FILE", "the first answers" };
 	tide_hint hints[TIDE_HINTS];
@@ -414,7 +429,7 @@ void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, 
 			       "program recorded: %s%s",
 			       from_here(l.became), l.n_became > 1 ? " and others beside it" : "");
 	if (l.n_became && heap)
-		tell_heap(l.became);
+		tell_heap(l.became, count_events(l.became, &(uint64_t){ 0 }));
 	if (l.n_other)
 		tell_group(&l);
 	tell_lost(&l);

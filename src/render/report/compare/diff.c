@@ -106,39 +106,54 @@ void tide__diff_side_json(tide_json *j, const char *key, const char *file, const
 
 /* ---- rows ---- */
 
-#define ROW_COLS(KEY, TITLE, CELL, CHANGE, VALUE)                                               \
+#define UNKNOWN .may = TIDE_MAY_BE_NULL
+#define ROW_MEMBERS(KEY, TITLE, CELL, CHANGE, VALUE)                                            \
 	{                                                                                       \
-		{ "delta", "Change", CHANGE }, { "pct", "%", TIDE_CELL_DELTA_PCT },             \
-			{ "a", "A " VALUE, CELL, 2 }, { "b", "B " VALUE, CELL, 2 },             \
-			{ "count_a", "A count", TIDE_CELL_COUNT, 8 },                           \
-			{ "count_b", "B count", TIDE_CELL_COUNT, 8 },                           \
-			{ "status", "Status", TIDE_CELL_TEXT, 4 },                              \
-			{ KEY, TITLE, TIDE_CELL_KERNEL }, { "total_a", NULL, TIDE_CELL_COUNT }, \
-			{ "total_b", NULL, TIDE_CELL_COUNT },                                   \
+		{ "delta", "Change", CHANGE, UNKNOWN, .meaning = "b - a" },                     \
+			{ "pct", "%", TIDE_KIND_DELTA_PCT, UNKNOWN,                             \
+			  .meaning = "delta as part of a" },                                    \
+			{ "a", "A " VALUE, CELL, 2, UNKNOWN, .meaning = VALUE " in A" },        \
+			{ "b", "B " VALUE, CELL, 2, UNKNOWN, .meaning = VALUE " in B" },        \
+			{ "count_a", "A count", TIDE_KIND_COUNT, 8, .meaning = "number in A" }, \
+			{ "count_b", "B count", TIDE_KIND_COUNT, 8, .meaning = "number in B" }, \
+			{ "status",                                                             \
+			  "Status",                                                             \
+			  TIDE_KIND_WORD,                                                       \
+			  4,                                                                    \
+			  .words = TIDE_DIFF_STATUS_WORDS,                                      \
+			  .meaning = "in A, in B or in both" },                                 \
+			{ KEY, TITLE, TIDE_KIND_KERNEL, .meaning = "what is compared" },        \
+			{ "total_a", NULL, TIDE_KIND_COUNT, UNKNOWN,                            \
+			  .meaning = "of ops: ns with nested ops in A" },                       \
+			{ "total_b", NULL, TIDE_KIND_COUNT, UNKNOWN,                            \
+			  .meaning = "of ops: ns with nested ops in B" },                       \
+			{ 0 },                                                                  \
 	}
 enum { N_ROW_COLS = 10 };
 
-static const tide_grid_col row_cols[TIDE_N_DIFF_KINDS][N_ROW_COLS] = {
-	[TIDE_DIFF_OP] = ROW_COLS("name", "Op", TIDE_CELL_NS, TIDE_CELL_DELTA_NS, "self"),
-	[TIDE_DIFF_KERNEL] = ROW_COLS("name", "Kernel", TIDE_CELL_NS, TIDE_CELL_DELTA_NS, "time"),
+const tide_member tide__diff_row_members[TIDE_N_DIFF_KINDS][N_ROW_COLS + 1] = {
+	[TIDE_DIFF_OP] = ROW_MEMBERS("name", "Op", TIDE_KIND_NS, TIDE_KIND_DELTA_NS, "self"),
+	[TIDE_DIFF_KERNEL] =
+		ROW_MEMBERS("name", "Kernel", TIDE_KIND_NS, TIDE_KIND_DELTA_NS, "time"),
 	[TIDE_DIFF_STACK] =
-		ROW_COLS("stack", "Call stack", TIDE_CELL_BYTES, TIDE_CELL_DELTA, "bytes"),
-	[TIDE_DIFF_OP_PATH] = ROW_COLS("op", "Op path", TIDE_CELL_BYTES, TIDE_CELL_DELTA, "bytes"),
-	[TIDE_DIFF_ROLE] = ROW_COLS("role", "Role", TIDE_CELL_BYTES, TIDE_CELL_DELTA, "bytes"),
+		ROW_MEMBERS("stack", "Call stack", TIDE_KIND_BYTES, TIDE_KIND_DELTA, "bytes"),
+	[TIDE_DIFF_OP_PATH] =
+		ROW_MEMBERS("op", "Op path", TIDE_KIND_BYTES, TIDE_KIND_DELTA, "bytes"),
+	[TIDE_DIFF_ROLE] = ROW_MEMBERS("role", "Role", TIDE_KIND_BYTES, TIDE_KIND_DELTA, "bytes"),
 };
 
-/* Columns for traces without a clock, which compare only counts. */
+/* Columns for traces without a clock, which compare only counts: the same members. */
 #define COUNT_COLS(TITLE)                                                                          \
 	{                                                                                          \
-		{ "delta", NULL, TIDE_CELL_NS }, { "pct", NULL, TIDE_CELL_DELTA_PCT },             \
-			{ "a", NULL, TIDE_CELL_NS }, { "b", NULL, TIDE_CELL_NS },                  \
-			{ "count_a", "A count", TIDE_CELL_COUNT },                                 \
-			{ "count_b", "B count", TIDE_CELL_COUNT },                                 \
-			{ "status", "Status", TIDE_CELL_TEXT, 4 },                                 \
-			{ "name", TITLE, TIDE_CELL_KERNEL }, { "total_a", NULL, TIDE_CELL_COUNT }, \
-			{ "total_b", NULL, TIDE_CELL_COUNT },                                      \
+		{ "delta", NULL, TIDE_KIND_NS }, { "pct", NULL, TIDE_KIND_DELTA_PCT },             \
+			{ "a", NULL, TIDE_KIND_NS }, { "b", NULL, TIDE_KIND_NS },                  \
+			{ "count_a", "A count", TIDE_KIND_COUNT },                                 \
+			{ "count_b", "B count", TIDE_KIND_COUNT },                                 \
+			{ "status", "Status", TIDE_KIND_TEXT, 4 },                                 \
+			{ "name", TITLE, TIDE_KIND_KERNEL }, { "total_a", NULL, TIDE_KIND_COUNT }, \
+			{ "total_b", NULL, TIDE_KIND_COUNT },                                      \
 	}
-static const tide_grid_col count_cols[][N_ROW_COLS] = {
+static const tide_member count_cols[][N_ROW_COLS] = {
 	[TIDE_DIFF_OP] = COUNT_COLS("Op"),
 	[TIDE_DIFF_KERNEL] = COUNT_COLS("Kernel"),
 };
@@ -218,8 +233,8 @@ static bool add_row(tide_grid *g, const tide_diff *d, tide_diff_kind kind, const
 tide_grid *tide__diff_rows(const tide_diff *d, tide_diff_kind kind, size_t top, bool brief)
 {
 	const tide_diff_table *t = &d->table[kind];
-	tide_grid *g = tide__grid_new(counts_only(d, kind) ? count_cols[kind] : row_cols[kind],
-				      N_ROW_COLS);
+	tide_grid *g = tide__grid_new(
+		counts_only(d, kind) ? count_cols[kind] : tide__diff_row_members[kind], N_ROW_COLS);
 	bool ok = g != NULL;
 	for (size_t i = 0, shown = 0; ok && i < t->n && (!top || shown < top); i++) {
 		if (tide__diff_status(&t->rows[i]) == TIDE_DIFF_SAME)
@@ -370,15 +385,36 @@ bool tide__diff_report_text(const tide_diff *d, const tide_model *const m[2],
 	return true;
 }
 
+void tide__diff_losses_text(const tide_model *const m[2], const tide_out *to)
+{
+	char *text[2] = { NULL, NULL };
+	for (int i = 0; i < 2; i++) {
+		size_t n;
+		FILE *f = open_memstream(&text[i], &n);
+		if (f) {
+			tide__put_losses(m[i], f, &to->style);
+			fclose(f);
+		}
+	}
+	bool same = text[0] && text[1] && !strcmp(text[0], text[1]);
+	for (int i = 0; i < 2 - same; i++)
+		if (text[i] && *text[i])
+			fprintf(to->out, "\n%s:\n%s",
+				same ? "A and B"
+				: i  ? "B"
+				     : "A",
+				text[i] + (*text[i] == '\n'));
+	free(text[0]);
+	free(text[1]);
+}
+
 bool tide__diff_report_json(const tide_diff *d, const tide_model *const m[2],
 			    const tide_diff_checks *c, const char *const file[2], tide_json *j)
 {
-	tide__json_object(j);
 	tide__diff_side_json(j, "a", file[0], m[0], d->device[0]);
 	tide__diff_side_json(j, "b", file[1], m[1], d->device[1]);
 	if (!tide__diff_json(d, 0, j))
 		return false;
 	tide__diff_checks_json(j, c);
-	tide__json_object_end(j);
 	return true;
 }

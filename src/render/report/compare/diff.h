@@ -38,6 +38,11 @@ void tide__diff_checks_json(tide_json *j, const tide_diff_checks *c);
 bool tide__diff_report_text(const tide_diff *d, const tide_model *const m[2],
 			    const tide_diff_checks *c, const char *const file[2], size_t top,
 			    const tide_out *to);
+/* Prints the notes about losses of A and of B; once if they are the same. */
+void tide__diff_losses_text(const tide_model *const m[2], const tide_out *to);
+/* Rows of the tables, by kind. */
+extern const tide_member tide__diff_row_members[TIDE_N_DIFF_KINDS][11];
+/* Writes its members. */
 bool tide__diff_report_json(const tide_diff *d, const tide_model *const m[2],
 			    const tide_diff_checks *c, const char *const file[2], tide_json *j);
 
