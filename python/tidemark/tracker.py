@@ -59,7 +59,7 @@ def _first_line(why: Exception) -> str:
 
 def _names(folder: str, which: str, ending: str) -> Iterator[str]:
     """Yields memory_profile_YYYYMMDD_HHMMSS, then the same with suffixes, for files made within the same second."""
-    stem = os.path.join(folder, f"memory_profile_{datetime.datetime.now().strftime('%Y%m%d_%H%M%S')}")
+    stem = os.path.join(folder, f"memory_profile_{datetime.datetime.now(datetime.timezone.utc).strftime('%Y%m%d_%H%M%S')}")
     more = itertools.chain([which, f"_{os.getpid()}"], (f"_{os.getpid()}_{n}" for n in itertools.count(2)))
     return (f"{stem}{m}{ending}" for m in more)
 

@@ -82,7 +82,7 @@ function Live() {
   if (r?.writer !== 'running' || !last) return null;
   return (
     <p class="being-written" role="note">
-      <b>Live: still being written.</b> So far {ns(last.t_end)}, {plural(last.spans, 'span')}, {plural(last.allocs, 'allocation')}, as of {new Date(seen.value).toLocaleTimeString()}. The figures move as the program runs.
+      <b>Live: still being written.</b> So far {ns(last.t_end)}, {plural(last.spans, 'span')}, {plural(last.allocs, 'allocation')}, as of {new Date(seen.value).toISOString().slice(11, 19)} UTC. The figures move as the program runs.
     </p>
   );
 }

@@ -44,7 +44,7 @@ def rescue(paths: Iterable[str], name: str) -> None:
         if not os.path.exists(path):
             continue
         if path.startswith(os.path.join(tempfile.gettempdir(), "tidemark-")):
-            stem = f"{name}_{datetime.datetime.now().strftime('%Y%m%d_%H%M%S')}_{os.getpid()}"
+            stem = f"{name}_{datetime.datetime.now(datetime.timezone.utc).strftime('%Y%m%d_%H%M%S')}_{os.getpid()}"
             kept = next(n for i in range(1, 1 << 30) if not os.path.exists(n := os.path.abspath(f"{stem}{f'_{i}' if i > 1 else ''}.tide")))
             for ending in "", "-rings":
                 with contextlib.suppress(OSError):

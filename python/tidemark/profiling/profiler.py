@@ -137,7 +137,7 @@ class UnifiedProfiler:
     def _profile(self, name: str, models: list[Any]) -> Iterator[ProfileSession]:
         import torch
 
-        session = ProfileSession(name=name, timestamp=datetime.datetime.now().isoformat(timespec="seconds"))
+        session = ProfileSession(name=name, timestamp=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"))
         cuda = device(torch)
         if cuda:
             session.device_name = cuda.get_device_name()

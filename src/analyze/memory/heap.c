@@ -31,7 +31,7 @@ uint32_t tide__heap_pool(const tide_model *m)
 	return 0;
 }
 
-static double mean_of(const tide_model *m)
+double tide__heap_mean(const tide_model *m)
 {
 	int64_t f = tide__fact_find(m, "capture.heap");
 	return f >= 0 && !tide__fact_is_text(m, (size_t)f) && m->facts.number[f] > 0
@@ -120,14 +120,28 @@ static bool temporary(const struct sweep *s, size_t i)
 	return i < v->n && v->row[i] == row;
 }
 
-static void add(tide_heap_row *r, uint64_t size, double n, bool peak, bool left, bool temp)
+/* The errors are sums of variances until all samples are added. */
+static void add(tide_heap_row *r, uint64_t size, double n, double v, bool peak, bool left,
+		bool temp)
 {
+	r->peak_error += peak ? v : 0;
+	r->left_error += left ? v : 0;
+	r->count_error += count_variance(n);
+	r->left_count_error += left ? count_variance(n) : 0;
 	r->allocated += size;
 	r->count += n;
 	r->peak += peak ? size : 0;
 	r->left += left ? size : 0;
 	r->left_count += left ? n : 0;
 	r->temporary += temp;
+}
+
+static void take_roots(tide_heap_row *r)
+{
+	r->peak_error = sqrt(r->peak_error);
+	r->left_error = sqrt(r->left_error);
+	r->count_error = sqrt(r->count_error);
+	r->left_count_error = sqrt(r->left_count_error);
 }
 
 static bool add_all(struct sweep *s, size_t peak)
@@ -155,8 +169,8 @@ static bool add_all(struct sweep *s, size_t peak)
 			tide__free(at_peak);
 			return false;
 		}
-		add(r, m->allocs.size[a], n, at_peak[a], left, temp);
-		add(&h->total, m->allocs.size[a], n, false, left, temp);
+		add(r, m->allocs.size[a], n, v, at_peak[a], left, temp);
+		add(&h->total, m->allocs.size[a], n, v, false, left, temp);
 		peak_var += at_peak[a] ? v : 0;
 		left_var += left ? v : 0;
 		count_var += count_variance(n);
@@ -164,6 +178,8 @@ static bool add_all(struct sweep *s, size_t peak)
 		h->samples++;
 	}
 	tide__free(at_peak);
+	for (size_t i = 0; i < h->n; i++)
+		take_roots(&h->rows[i]);
 	h->total.peak = most;
 	h->peak_t = peak_time;
 	h->peak_error = sqrt(peak_var);
@@ -190,7 +206,7 @@ tide_code tide__heap_report_find(const tide_model *m, tide_heap *out, tide_error
 	struct sweep s = { .m = m, .h = out };
 	memset(out, 0, sizeof *out);
 	out->pool = tide__heap_pool(m);
-	out->mean = mean_of(m);
+	out->mean = tide__heap_mean(m);
 	if (!out->pool)
 		return TIDE_OK;
 	size_t peak = find_peak(&s);

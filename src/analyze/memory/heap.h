@@ -15,6 +15,8 @@ typedef struct tide_heap_row {
 	double count;	    /* allocations; an estimate for a sampled heap */
 	double left_count;  /* of these, never freed */
 	uint64_t temporary; /* of these, temporary; 0 for a sampled heap */
+	/* standard errors of the estimates; 0 when exact */
+	double peak_error, left_error, count_error, left_count_error;
 } tide_heap_row;
 
 typedef struct tide_heap {
@@ -31,6 +33,9 @@ typedef struct tide_heap {
 
 /* Returns the pool of malloc and its family; 0 = none was recorded. */
 uint32_t tide__heap_pool(const tide_model *m);
+
+/* Returns the mean bytes between samples of the host heap; 0 = every call was recorded, or none. */
+double tide__heap_mean(const tide_model *m);
 
 /* Release with tide__heap_report_free in any case. O(events + stacks log stacks). */
 tide_code tide__heap_report_find(const tide_model *m, tide_heap *out, tide_error *err);

@@ -47,7 +47,7 @@ tide_code tide__tt_create_folder(const char *base, const char *name, char *out, 
 		time_t t = now + i;
 		struct tm tm;
 		char stamp[32];
-		strftime(stamp, sizeof stamp, "%Y%m%d_%H%M%S", localtime_r(&t, &tm));
+		strftime(stamp, sizeof stamp, "%Y%m%d_%H%M%S", gmtime_r(&t, &tm));
 		if ((size_t)snprintf(out, n, "%s/%s_%s", base, name, stamp) >= n)
 			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "the path is too long");
 		if (!mkdir(out, 0777))

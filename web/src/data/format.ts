@@ -33,6 +33,9 @@ export const lasts = (v: number): string => (axis.ops ? plural(Math.ceil(v / 100
 export const exact = (v: number): string => (axis.ops ? ns(v) : `${(v / 1e6).toFixed(6).replace(/(\.\d{3})(\d{3})/, '$1 $2')} ms`);
 export const plural = (n: number, what: string): string => `${count(n)} ${what}${n === 1 ? '' : 's'}`;
 export const count = (v: number): string => Math.round(v).toLocaleString('en-US');
+/** Returns a date, "2026-11-19", or with the time, "2026-11-19 20:01 UTC": UTC, as in the program's texts. */
+export const day = (unixNs: number): string => new Date(unixNs / 1e6).toISOString().slice(0, 10);
+export const when = (unixNs: number): string => `${new Date(unixNs / 1e6).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 export const percent = (v: number): string => `${v.toFixed(v < 10 ? 2 : 1).replace(/^-(?=0\.0+$)/, '')} %`;
 
 /** Formats a table cell by the end of its key (`..._ns`, `..._bytes`, `..._pct`), ignoring units per bank or per operation; text

@@ -10,17 +10,35 @@
 #include "base/mem.h"
 #include "render/text/labels.h"
 
-const tide_member tide__heap_stack_members[] = {
-	{ "peak_bytes", "Peak", TIDE_KIND_BYTES, .meaning = "live bytes at the high-water mark" },
-	{ "left_bytes", "Not freed", TIDE_KIND_BYTES, .meaning = "bytes not freed at the end" },
-	{ "left_count", "Blocks", TIDE_KIND_COUNT, .meaning = "blocks not freed" },
-	{ "allocated_bytes", "Allocated", TIDE_KIND_BYTES, .meaning = "sum of all allocations" },
-	{ "count", "Calls", TIDE_KIND_COUNT, .meaning = "allocations" },
-	{ "temporary", "Temporary", TIDE_KIND_COUNT, 3, .may = TIDE_MAY_BE_NULL,
-	  .meaning = "allocations whose block the next heap event frees; null: sampled" },
-	{ "stack", "Stack", TIDE_KIND_TEXT, .meaning = "the innermost frames" },
-	{ 0 },
-};
+/* The headings of errors and of temporary allocations: of a sampled heap, or of an exact one. */
+#define STACK_MEMBERS(error, temporary_)                                                           \
+	{ "peak_bytes", "Peak", TIDE_KIND_BYTES, .meaning = "live bytes at the high-water mark" }, \
+		{ "peak_error_bytes", error, TIDE_KIND_BYTES, 5,                                   \
+		  .meaning = "standard error of peak_bytes; 0: exact" },                           \
+		{ "left_bytes", "Not freed", TIDE_KIND_BYTES,                                      \
+		  .meaning = "bytes not freed at the end" },                                       \
+		{ "left_error_bytes", NULL, TIDE_KIND_BYTES,                                       \
+		  .meaning = "standard error of left_bytes" },                                     \
+		{ "left_count", "Blocks", TIDE_KIND_COUNT, .meaning = "blocks not freed" },        \
+		{ "left_count_error", error, TIDE_KIND_COUNT, 5,                                   \
+		  .meaning = "standard error of left_count" },                                     \
+		{ "allocated_bytes", "Allocated", TIDE_KIND_BYTES,                                 \
+		  .meaning = "sum of all allocations" },                                           \
+		{ "count", "Calls", TIDE_KIND_COUNT, .meaning = "allocations" },                   \
+		{ "count_error", error, TIDE_KIND_COUNT, 5,                                        \
+		  .meaning = "standard error of count" },                                          \
+		{ "temporary",                                                                     \
+		  temporary_,                                                                      \
+		  TIDE_KIND_COUNT,                                                                 \
+		  3,                                                                               \
+		  .may = TIDE_MAY_BE_NULL,                                                         \
+		  .meaning = "allocations whose block the next heap event frees; null: sampled" }, \
+		{ "stack", "Stack", TIDE_KIND_TEXT, .meaning = "the innermost frames" },           \
+	{                                                                                          \
+		0                                                                                  \
+	}
+const tide_member tide__heap_stack_members[] = { STACK_MEMBERS(NULL, "Temporary") };
+static const tide_member sampled_cols[] = { STACK_MEMBERS("±", NULL) };
 enum { N_COLS = sizeof tide__heap_stack_members / sizeof(tide_member) - 1 };
 
 /* ---- rows ---- */
@@ -97,10 +115,14 @@ static void put_stack(tide_grid *g, const tide_model *m, tide_stack_id s)
 static void put_row(tide_grid *g, const tide_model *m, const tide_heap *h, const tide_heap_row *r)
 {
 	tide__grid_uint(g, r->peak);
+	tide__grid_uint(g, (uint64_t)llround(r->peak_error));
 	tide__grid_uint(g, r->left);
+	tide__grid_uint(g, (uint64_t)llround(r->left_error));
 	tide__grid_uint(g, (uint64_t)llround(r->left_count));
+	tide__grid_uint(g, (uint64_t)llround(r->left_count_error));
 	tide__grid_uint(g, r->allocated);
 	tide__grid_uint(g, (uint64_t)llround(r->count));
+	tide__grid_uint(g, (uint64_t)llround(r->count_error));
 	if (h->mean > 0)
 		tide__grid_none(g);
 	else
@@ -111,7 +133,9 @@ static void put_row(tide_grid *g, const tide_model *m, const tide_heap *h, const
 static tide_grid *rows(const tide_model *m, const tide_heap *h, const tide_heap_view *v)
 {
 	struct item *order = tide__alloc(h->n + 1, sizeof *order);
-	tide_grid *g = order ? tide__grid_new(tide__heap_stack_members, N_COLS) : NULL;
+	tide_grid *g = order ? tide__grid_new(h->mean > 0 ? sampled_cols : tide__heap_stack_members,
+					      N_COLS)
+			     : NULL;
 	for (size_t i = 0; g && i < h->n; i++)
 		order[i] = (struct item){ key_of(&h->rows[i], v->sort), i };
 	if (g && h->n)
@@ -135,9 +159,20 @@ static char *bytes_error(char *buf, size_t n, double bytes, double error)
 	return buf;
 }
 
+static char *count_error(char *buf, size_t n, double count, double error)
+{
+	char c[32], e[32];
+	tide__fmt_count(c, sizeof c, llround(count));
+	if (error > 0)
+		snprintf(buf, n, "%s ± %s", c, tide__fmt_count(e, sizeof e, llround(error)));
+	else
+		snprintf(buf, n, "%s", c);
+	return buf;
+}
+
 static void put_summary(const tide_heap *h, const tide_out *to)
 {
-	char a[80], b[48], c[48];
+	char a[80], b[48], c[80];
 	FILE *f = to->out;
 	if (h->mean > 0)
 		tide__write_heading(to, "host heap, sampled every %s on average: %s samples",
@@ -149,7 +184,7 @@ static void put_summary(const tide_heap *h, const tide_out *to)
 		bytes_error(a, sizeof a, (double)h->total.peak, h->peak_error),
 		tide__fmt_ns(b, sizeof b, (double)h->peak_t));
 	fprintf(f, "  allocations      %s of %s\n",
-		tide__fmt_count(a, sizeof a, llround(h->total.count)),
+		count_error(a, sizeof a, h->total.count, h->count_error),
 		tide__fmt_bytes(b, sizeof b, (double)h->total.allocated));
 	if (h->mean > 0)
 		fprintf(f, "  temporary        unknown (needs --heap=full)\n");
@@ -160,7 +195,7 @@ static void put_summary(const tide_heap *h, const tide_out *to)
 					   : 0);
 	fprintf(f, "  not freed        %s in %s block%s at the end\n\n",
 		bytes_error(a, sizeof a, (double)h->total.left, h->left_error),
-		tide__fmt_count(c, sizeof c, llround(h->total.left_count)),
+		count_error(c, sizeof c, h->total.left_count, h->left_count_error),
 		llround(h->total.left_count) == 1 ? "" : "s");
 }
 
@@ -211,6 +246,19 @@ tide_code tide__heap_text(const tide_model *m, const tide_heap *h, const tide_he
 	return TIDE_OK;
 }
 
+void tide__heap_put_sampled(const tide_model *m, uint32_t device, const tide_out *to)
+{
+	char mean[32];
+	uint32_t pool = tide__heap_pool(m);
+	if (!pool || tide__heap_mean(m) <= 0 ||
+	    (device != TIDE_ANY && m->pools.device[pool].i != device))
+		return;
+	fprintf(to->out,
+		"\nsampled every %s on average: bytes are estimates, counts are of samples; `tidemark "
+		"heap` has their errors\n",
+		tide__fmt_bytes(mean, sizeof mean, tide__heap_mean(m)));
+}
+
 /* ---- JSON ---- */
 
 static void real_or_null(tide_json *j, const char *key, double v, bool known)
@@ -252,7 +300,7 @@ tide_code tide__heap_json(const tide_model *m, const tide_heap *h, const tide_he
 char *tide__heap_write_line(const tide_heap *h, char *buf, size_t n)
 {
 	enum { FEW = 4 }; /* sampled: the error is as large as the figures */
-	char a[80], b[48], c[80], d[48];
+	char a[80], b[80], c[80], d[80];
 	if (h->mean > 0 && h->samples < FEW) {
 		snprintf(buf, n,
 			 "host heap: too few samples (%s, 1 per %s on average), so little was "
@@ -263,10 +311,10 @@ char *tide__heap_write_line(const tide_heap *h, char *buf, size_t n)
 	}
 	snprintf(buf, n, "host heap: peak %s, %s allocation%s, %s in %s block%s not freed",
 		 bytes_error(a, sizeof a, (double)h->total.peak, h->peak_error),
-		 tide__fmt_count(b, sizeof b, llround(h->total.count)),
+		 count_error(b, sizeof b, h->total.count, h->count_error),
 		 llround(h->total.count) == 1 ? "" : "s",
 		 bytes_error(c, sizeof c, (double)h->total.left, h->left_error),
-		 tide__fmt_count(d, sizeof d, llround(h->total.left_count)),
+		 count_error(d, sizeof d, h->total.left_count, h->left_count_error),
 		 llround(h->total.left_count) == 1 ? "" : "s");
 	return buf;
 }

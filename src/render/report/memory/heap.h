@@ -31,4 +31,7 @@ tide_code tide__heap_json(const tide_model *m, const tide_heap *h, const tide_he
 /* "host heap: peak 30.69 MiB, 1,657 allocations, 980.56 KiB in 11 blocks not freed". Returns buf. */
 char *tide__heap_write_line(const tide_heap *h, char *buf, size_t n);
 
+/* Prints a line if the heap of a device (TIDE_ANY = any) is sampled: its figures are estimates. */
+void tide__heap_put_sampled(const tide_model *m, uint32_t device, const tide_out *to);
+
 #endif

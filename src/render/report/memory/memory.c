@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "render/report/memory/memory.h"
+#include "render/report/memory/heap.h"
 
 #include <string.h>
 
@@ -295,6 +296,7 @@ tide_code tide__memory_text(const tide_memory *r, const tide_out *to)
 	if (!to->style.full_names)
 		tide__short_names_init(&x.names, r->m); /* else whole names */
 	print_text(to, &x);
+	tide__heap_put_sampled(r->m, TIDE_ANY, to);
 	if (to->cut)
 		*to->cut += x.longs.cut;
 	tide__paths_free(&x.paths);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/common/stacks.h"
+#include "render/report/memory/heap.h"
 #include "render/text/labels.h"
 
 const char *const tide__group_by_texts[] = {
@@ -294,6 +295,7 @@ void tide__peak_text(const tide_peak *x, size_t top, const tide_out *to)
 			tide__grid_free(g);
 		}
 		print_devices(to, x);
+		tide__heap_put_sampled(x->m, x->device, to);
 	}
 	tide__put_model_losses(to, x->m);
 }

@@ -128,6 +128,13 @@ static void errors(void **state)
 		err_bytes += h.left_error * h.left_error;
 		sum_n += h.total.left_count;
 		assert_true(h.count_error == h.left_count_error);
+		double rows_n = 0, rows_bytes = 0; /* variances of stacks add up */
+		for (size_t i = 0; i < h.n; i++) {
+			rows_n += h.rows[i].count_error * h.rows[i].count_error;
+			rows_bytes += h.rows[i].left_error * h.rows[i].left_error;
+		}
+		assert_true(fabs(rows_n - h.count_error * h.count_error) <= 1e-6 * rows_n);
+		assert_true(fabs(rows_bytes - h.left_error * h.left_error) <= 1e-6 * rows_bytes);
 		tide__heap_report_free(&h);
 		tide__model_free(m);
 	}

@@ -3,7 +3,7 @@
 // Runs by program: their number, the figures of the newest run, and the trend. A group expands to its runs.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from '../../hooks';
-import { bytes, count, ns, plural } from '../../data/format';
+import { bytes, count, ns, plural, when } from '../../data/format';
 import { askJson } from '../../data/live';
 import { Figure, type Group, limit, type Point, type Run, type Runs, Trends } from './runs';
 
@@ -53,8 +53,6 @@ function Open({ g, all, table }: { g: Group; all: Runs; table: (runs: Run[], lab
     </tr>
   );
 }
-
-const when = (ns: number): string => new Date(ns / 1e6).toLocaleString([], { dateStyle: 'short', timeStyle: 'short' });
 
 /** table: draws runs as the list does. */
 export function Groups({ all, table }: { all: Runs; table: (runs: Run[], label: string) => ComponentChildren }) {

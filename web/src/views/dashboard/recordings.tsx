@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // The list of a server's recordings. The user opens one, or selects two to compare.
 import { useEffect, useRef, useState } from '../../hooks';
-import { bytes, common, ns, plural } from '../../data/format';
+import { bytes, common, ns, plural, when } from '../../data/format';
 import { askJson, listen, type Recording } from '../../data/live';
 import { col, Table } from '../../ui/table';
 import { keepText, keptText } from '../../state';
@@ -22,7 +22,6 @@ const told = (r: Run): string => (status(r) !== 'in memory' && status(r)) || (r.
 
 /** Returns the start of a recording; if unknown, the time of its file. */
 const began = (r: Run): number => r.start_ns ?? r.modified_ns;
-const when = (r: Run): string => new Date(began(r) / 1e6).toLocaleString([], { dateStyle: 'short', timeStyle: 'short' });
 const folder = (r: Recording): string => r.path.slice(0, -r.name.length - 1);
 
 /** The column of folders, relative to the one that contains all of them; none if there is only one. */
@@ -123,7 +122,7 @@ function differing(rows: readonly Run[]): (r: Run) => string {
 
 /** Columns for wide screens, in order of importance: the last ones may need scrolling. */
 const figures = (all: Runs, edit: (r: Run) => void, rows: readonly Run[]) => [
-  { key: 'When', title: 'When', value: began, text: when },
+  { key: 'When', title: 'When', value: began, text: (r: Run) => when(began(r)) },
   ...(new Set(rows.map((r) => r.program)).size > 1 ? [col<Run>('Program', (r) => r.program ?? '–')] : []),
   ...(new Set(rows.map((r) => `${r.program} ${r.arguments}`)).size > new Set(rows.map((r) => r.program)).size ? [col<Run>('Arguments', (r) => r.arguments ?? '', undefined, { text: differing(rows) })] : []),
   col<Run>('Kind', (r) => r.format ?? '–'),

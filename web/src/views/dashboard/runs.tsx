@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // A run in the list: figures, a line of memory, tags and a note; and the trend of its program over all runs.
 import { useEffect, useRef, useState } from '../../hooks';
-import { bytes, ns } from '../../data/format';
+import { bytes, day, ns } from '../../data/format';
 import { type Recording } from '../../data/live';
 import { parse } from '../../data/section';
 
@@ -106,7 +106,7 @@ export function limit(fail_if: string[], what: string): number {
 
 const DOTS = 60; // above this many runs the trend is a line alone, with marks at regressions
 
-const day = (r: Run): string => new Date((r.start_ns ?? r.modified_ns) / 1e6).toLocaleDateString([], { dateStyle: 'short' });
+const startDay = (r: Run): string => day(r.start_ns ?? r.modified_ns);
 
 /** One figure over the runs of a program, oldest first; those that got worse are marked. The axis covers at least 10 % of the
  * figure, so that noise looks small and a limit of a few percent is visible. */
@@ -134,8 +134,8 @@ function Trend({ title, runs, value, text, change, most }: { title: string; runs
             <text x={left - 6} y={y(v) + 4} text-anchor="end">{text(v)}</text>
           </>
         ))}
-        <text x={left} y={h - 8}>{day(known[0])}</text>
-        <text x={w} y={h - 8} text-anchor="end">{day(known[known.length - 1])}</text>
+        <text x={left} y={h - 8}>{startDay(known[0])}</text>
+        <text x={w} y={h - 8} text-anchor="end">{startDay(known[known.length - 1])}</text>
         <polyline points={known.flatMap((r, i) => (r.partial ? [] : [`${x(i).toFixed(1)},${y(all[i]).toFixed(1)}`])).join(' ')} />
         {known.map((r, i) => {
           const c = change(r);
