@@ -210,6 +210,9 @@ static tide_code take_pair(const tide_report_type *type, const tide_pair *pair, 
 		const tide_option *o = &type->options[i];
 		if (!same_name(o->name, pair->name))
 			continue;
+		if (!o->many && v[i].given)
+			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s is given twice",
+					  pair->name);
 		if (o->many) {
 			if (!TIDE_RESIZE(v[i].list, v[i].n_list + 1))
 				return tide__nomem(err);

@@ -194,10 +194,10 @@ char *tide__report_check(const tide_report_type *type, void *result)
 	tide__check_begin(c, type->members);
 	tide__json_begin_sink(&j, tide__check_put, c);
 	tide__json_object(&j);
-	type->json(result, &j);
+	bool whole = type->json(result, &j) == TIDE_OK; /* else memory ran out */
 	tide__json_object_end(&j);
 	tide__json_end(&j);
-	if (*c->text && (text = tide__alloc(sizeof c->text, 1)))
+	if (whole && *c->text && (text = tide__alloc(sizeof c->text, 1)))
 		memcpy(text, c->text, sizeof c->text);
 	tide__free(c);
 	return text;

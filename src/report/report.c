@@ -79,7 +79,10 @@ tide_code tide_report_json(tide_report *r, FILE *out)
 		tide__json_free(&j);
 		return rc;
 	}
-	return tide__json_end(&j) && !fflush(out) ? TIDE_OK : TIDE_EIO;
+	bool whole = tide__json_end(&j);
+	if (fflush(out) || ferror(out))
+		return TIDE_EIO;
+	return whole ? TIDE_OK : TIDE_ENOMEM;
 }
 
 const tide_node *tide_report_root(tide_report *r)

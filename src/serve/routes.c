@@ -92,6 +92,11 @@ const tide_route *tide__route_find(tide_request *r, unsigned *status)
 		const tide_route *t = &routes[i];
 		if (!matches(t->path, r))
 			continue;
+		if (r->twice && t->params) {
+			r->wrong = "a parameter is given twice";
+			*status = 400;
+			return NULL;
+		}
 		for (size_t k = 0; k < r->n_pairs; k++)
 			if (t->params && strcmp(r->pair[k].key, "token") &&
 			    strcmp(r->pair[k].key, "early") &&

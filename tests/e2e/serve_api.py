@@ -187,13 +187,16 @@ def pair(server, a, b, files):
     asked.add("/pair/{a}/{b}/{section}")
 
 
-REPORTS = {"overview": [], "info": [], "memory": [], "peak": ["--group-by", "role"], "phases": [], "ops": [], "modules": [], "leaks": [], "allocator": [],
-           "oom": [], "timeline": [], "hta": [], "kernels": ["--by", "type"], "heap": [], "device": [], "advice": []}
+# Options of reports that the test asks for; the document lists the reports.
+WORDS = {"peak": ["--group-by", "role"], "kernels": ["--by", "type"], "flame": ["--kind", "memory"], "whatif": ["--capacity", "40GiB"], "ops": ["--depth", "2"]}
+REPORTS = [p.rsplit("/", 1)[1] for p in DOC["paths"] if p.startswith("/api/recordings/{id}/reports/") and "name" not in p]
+REPORTS += next((p["schema"]["enum"] for p in DOC["paths"].get("/api/recordings/{id}/reports/{name}", {"get": {"parameters": []}})["get"]["parameters"] if p["name"] == "name"), [])
 
 
 def reports(server, rid, trace):
     """Every report is the document that the command prints; the page's data have its figures."""
-    for name, words in REPORTS.items():
+    for name in dict.fromkeys(REPORTS):
+        words = WORDS.get(name, [])
         done = subprocess.run([TIDEMARK, name, "--json", *words, str(trace)], capture_output=True, text=True, check=False)
         query = "&".join(f"{k[2:].replace('-', '_')}={v}" for k, v in zip(words[::2], words[1::2]))
         if done.returncode:

@@ -480,6 +480,6 @@ def profile_memory(fn: Callable[..., Any], *args: Any, warmup: int = 3, iteratio
 def compare_memory(before: str, after: str) -> dict[str, Any] | None:
     """Returns the differences of two recordings as in `tidemark diff`; None if they cannot be compared."""
     try:
-        return Trace(before).diff(after)
+        return dict(Trace(before).diff(after))
     except Error:
         return None

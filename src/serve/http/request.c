@@ -95,8 +95,7 @@ static bool parse_query(tide_request *r, const char *p)
 			char *k = r->pair[r->n_pairs].key, *v = r->pair[r->n_pairs].value;
 			if (!parse_key(r, p, key, k))
 				return false;
-			if (tide__request_get(r, k))
-				return refuse(r, "a parameter is given twice");
+			r->twice |= tide__request_get(r, k) != NULL;
 			if (!decode(r, p + key + (key < n), n - key - (key < n), v))
 				return false;
 			r->n_pairs++;

@@ -30,6 +30,7 @@ typedef struct tide_request {
 		char key[TIDE_REQ_KEY], value[TIDE_REQ_VALUE];
 	} pair[TIDE_REQ_PAIRS];
 	size_t n_pairs;
+	bool twice;	   /* a parameter occurs more than once: for lists only (routes.c) */
 	const char *wrong; /* not NULL: why it is refused (400), as text */
 	bool hasty;	   /* it waited for several recordings: only what is known counts */
 } tide_request;
