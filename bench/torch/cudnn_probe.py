@@ -6,6 +6,7 @@ line of JSON each.
     python cudnn_probe.py OUT.jsonl [--seconds 60]
     python cudnn_probe.py OUT.jsonl --more [--seconds 60]   grouped and plain f32 convolutions, one and three dimensions, GRUs and RNNs
     python cudnn_probe.py OUT.jsonl --wide [--seconds 60]   1 x 1 convolutions of many widths, dilated ones
+    python cudnn_probe.py OUT.jsonl --any [--part 0/6]      random shapes of one to three dimensions: plain, strided, dilated, transposed
     python cudnn_probe.py OUT.jsonl --fine [--seconds 60]   patches of vision transformers, LSTMs, GRUs and RNNs, one size varied at a time
 
 Rules of python/hook/tidemark_cudnn.py come from such lines. A convolution has the bytes that its forward pass, the gradient of its
@@ -163,6 +164,52 @@ def wide_convolutions():
                 yield (batch, a, size, size), (b, a, 3, 3), 1, dilation, False, dtype, False, 1, True, dilation
 
 
+WIDTHS = 16, 24, 32, 40, 48, 64, 64, 96, 128, 128, 160, 192, 256, 256, 320, 384, 512, 512, 640, 768, 960, 1024, 1280, 1920, 2560
+FEW = 1, 2, 3, 3, 4, 4, 8
+MOST_BYTES, MOST_WORK = 1 << 31, 1 << 41  # of input and output; multiplications
+
+
+def any_convolutions(seed):
+    """Yields random convolutions without end, as in image and video networks: a pair of widths, a size, a batch, a kernel."""
+    r = random.Random(seed)
+    while True:
+        kind = r.choice("2222332222331t")
+        dims = int(kind) if kind != "t" else r.choice((2, 2, 3))
+        into, out = r.choice(WIDTHS), r.choice(WIDTHS)
+        if r.random() < 0.4:
+            out = into
+        elif r.random() < 0.15:
+            into = r.choice(FEW)
+        elif r.random() < 0.15:
+            out = r.choice(FEW + (21,))
+        size = {1: [r.choice((500, 1500, 3000, 4096, 8000, 16000, 32000))], 2: [r.choice((4, 7, 8, 14, 16, 20, 24, 28, 32, 33, 40, 48, 56, 64, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512))] * 2,
+                3: [r.choice((4, 6, 8, 12, 16, 16, 24, 32, 32, 48, 64, 96, 128))] * 3}[dims]
+        if dims == 3 and r.random() < 0.3:
+            size[0] = max(2, size[0] // r.choice((2, 4)))
+        batch = r.choice((1, 1, 2, 2, 4, 4, 6, 8, 12, 16, 24, 32, 48, 64))
+        kernel, stride, dilation = r.choice((3, 3, 3, 3, 1) if dims > 1 else (1, 3, 3, 5, 9)), 1, 1
+        if kind == "t":
+            kernel, stride, padding = r.choice(((2, 2, 0), (4, 2, 1)))
+        else:
+            if kernel == 3 and r.random() < 0.25:
+                dilation = r.choice((2, 4, 6, 12, 18, 24, 36) if dims == 2 else (2, 4, 16, 64) if dims == 1 else (2, 4))
+            elif r.random() < 0.15:
+                stride = 2
+            if into in FEW and dims > 1 and r.random() < 0.3:
+                kernel, stride, dilation = 7, 2, 1
+            padding = dilation * (kernel // 2)
+        pixels = batch
+        for n in size:
+            pixels *= n
+        dtype = r.choice(("f32", "f32", "f16", "f16", "bf16"))
+        element = 4 if dtype == "f32" else 2
+        outs = pixels * stride ** dims if kind == "t" else pixels // stride ** dims
+        if element * (pixels * into + outs * out) > MOST_BYTES or outs * into * out * kernel ** dims > MOST_WORK or min(size) <= padding and dilation == 1:
+            continue
+        x, w = (batch, into, *size), ((into, out) if kind == "t" else (out, into)) + (kernel,) * dims
+        yield x, w, stride, padding, kind == "t", dtype, dims == 2 and r.random() < 0.08, 1, r.random() > 0.03, dilation
+
+
 def recurrents():
     for kind in "GRU", "RNN":
         for dtype in "f32", "f16":
@@ -216,13 +263,18 @@ def main() -> None:
     p.add_argument("out")
     p.add_argument("--more", action="store_true", help="the shapes that the rules do not cover")
     p.add_argument("--wide", action="store_true", help="1 x 1 convolutions of many widths, dilated ones")
+    p.add_argument("--any", action="store_true", help="random convolutions until the time is up")
+    p.add_argument("--part", default="0/1", help="with --any: of several processes, this one")
     p.add_argument("--fine", action="store_true", help="patches and recurrent layers, one size varied at a time")
     p.add_argument("--seconds", type=float, default=60)
     a = p.parse_args()
     began, n = time.monotonic(), 0
-    shapes = list(more_convolutions() if a.more else wide_convolutions() if a.wide else convolutions())
-    random.Random(1).shuffle(shapes)  # if time runs out, the file has some of each kind
-    todo = [(recurrent, s) for s in (recurrents() if a.more else () if a.wide else (("LSTM", *s) for s in lstms()))] + [(convolution, s) for s in shapes]
+    if a.any:
+        part, parts = map(int, a.part.split("/"))
+        shapes = [s for _, s in zip(range(20_000), any_convolutions(7))][part::parts]
+    shapes = shapes if a.any else list(more_convolutions() if a.more else wide_convolutions() if a.wide else convolutions())
+    random.Random(1).shuffle(shapes if not a.any else [])  # if time runs out, the file has some of each kind
+    todo = [(recurrent, s) for s in (recurrents() if a.more else () if a.wide or a.any else (("LSTM", *s) for s in lstms()))] + [(convolution, s) for s in shapes]
     if a.fine:
         todo = [(recurrent, s) for s in fine_recurrents()] + [(patch, s) for s in patches()]
     with open(a.out, "w", encoding="utf-8") as f:

@@ -27,6 +27,7 @@ PARAMETER, GRADIENT, OPTIMIZER, ACTIVATION, INPUT, TEMPORARY, BUFFER, WORKSPACE 
 DTYPES = {"float32": 1, "float16": 2, "bfloat16": 3, "float64": 4, "int8": 5, "int16": 6, "int32": 7, "int64": 8, "uint8": 9, "bool": 13}
 PATIENCE = 8  # times --steps: steps of one optimizer, until others have made theirs (a critic steps more often)
 MOST_INDICES = 1 << 22  # of one tensor, that are computed
+NOT_COUNTED = "its memory is not counted"
 MOST_VALUES = 1 << 16  # of one tensor on the host, that ops compute from known ones
 
 
@@ -110,10 +111,10 @@ class Recorder:
         return known
 
     def alloc(self, index: int, size: int) -> int:
-        """Returns the address of a new block, with its size rounded as in the caching allocator."""
+        """Returns the address of a new block, with its size rounded as in the caching allocator. One of 0 bytes has an address of its own."""
         block = (size + 511) // 512 * 512
         addr = self.next
-        self.next += block
+        self.next += block or 512
         self.c.tide_alloc_full(self.pools[index], addr, block, 0, 0, size)
         return addr
 
@@ -163,7 +164,7 @@ class Meter:
         self.bounds: dict[tuple[str, str], int] = {}  # ops whose result has a size that depends on data, how it was chosen, how often
         self.closed = False
         self.paused = 0  # > 0: results of ops are shapes without memory
-        self.in_linear = False  # inside linear(), which adds its bias in place unless tensors are of a subclass, as fake ones are
+        self.in_place = 0  # > 0: inside code that adds in place unless tensors are of a subclass, as fake ones are: the bias of linear()
         self.role_now = 0  # role of new tensors; 0 = unknown yet
         dispatch: Any = importlib.import_module("torch.utils._python_dispatch")
         self.wraps: Any = dispatch.is_traceable_wrapper_subclass
@@ -209,7 +210,7 @@ class Meter:
         """Returns indices and values of a sparse tensor."""
         if tensor.layout is self.torch.sparse_coo:
             return [tensor._indices(), tensor._values()]
-        self.bound(f"a tensor of layout {tensor.layout}", "its memory is not counted")
+        self.bound(f"a tensor of layout {tensor.layout}", NOT_COUNTED)
         return []
 
     def see_all(self, value: Any) -> None:
@@ -218,12 +219,14 @@ class Meter:
 
     def take(self, index: int, size: int) -> int:
         addr = self.recorder.alloc(index, size)
-        self.allocators[index].take(addr, size)
+        if size:
+            self.allocators[index].take(addr, size)
         return addr
 
     def give(self, index: int, addr: int, size: int) -> None:
         self.recorder.free(index, addr)
-        self.allocators[index].give(addr)
+        if size:
+            self.allocators[index].give(addr)
 
     def drop(self, key: int) -> None:
         row = self.live.pop(key, None)
@@ -315,7 +318,7 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any, known: Any) -
                     return args[2](*args[3:], **kwargs)
             out = func(*args, **kwargs)
             if not meter.paused and tracing() is None:
-                meter.bound(name, "temporaries inside it are not counted")
+                meter.bound(name, values.INSIDE)
                 meter.see_all(out)
             return out
 
@@ -346,7 +349,7 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any, known: Any) -
                 with self:
                     return encoder.layer(torch, args)
             hidden = hide_values(func, args, kwargs)
-            if func is added and not kwargs and (meter.in_linear or _by_engine() and _alone(args)):
+            if func is added and not kwargs and (meter.in_place or _by_engine() and _alone(args)):
                 func = added_in_place  # gradients of one tensor are summed in place if nothing else holds the first; so is a bias
             if func._schema.name.startswith("aten::_fused_") and not func._schema.returns:
                 return None  # a fused optimizer step changes tensors and makes none; not all of them have a fake kernel
@@ -359,7 +362,7 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any, known: Any) -
                 if func is aten._coalesce.default:
                     meter.bound(str(func), values.LARGEST)
                 elif func is added_in_place and args[0].layout is torch.sparse_coo:
-                    meter.bound("the sum of two sparse tensors", "its elements are counted once; they need more memory")
+                    meter.bound("the sum of two sparse tensors", values.ONCE)
             except DataDependentOutputException:
                 end(token)
                 value = known_values.compute(func, args, kwargs)
@@ -608,11 +611,12 @@ def _patch_tensors(torch: Any, meter: Meter, values: Any, known: Any) -> None:
     linear, transformed = torch.nn.functional.linear, _beside("tidemark_cudnn").transformed
 
     def linear_(*args: Any, **kw: Any) -> Any:
-        meter.in_linear = not transformed(torch)  # torch.func adds a bias out of place, to the batch's shape
+        before = meter.in_place
+        meter.in_place += not transformed(torch)  # torch.func adds a bias out of place, to the batch's shape
         try:
             return linear(*args, **kw)
         finally:
-            meter.in_linear = False
+            meter.in_place = before
 
     torch.nn.functional.linear = linear_
     data: Any = importlib.import_module("torch.utils.data")
@@ -860,7 +864,7 @@ def _imported() -> None:
     rules = _beside("tidemark_workspaces")
     cudnn = _beside("tidemark_cudnn")
     spaces = rules.Workspaces(torch, meter, device, cudnn)
-    chosen = rules.attention(torch, device)
+    chosen = rules.attention(torch, device, meter)
     for name, gates in ("lstm", 4), ("gru", 3), ("rnn_tanh", 1), ("rnn_relu", 1):
         setattr(torch._VF, name, cudnn.recurrent(torch, spaces, gates)(getattr(torch._VF, name)))
     torch.nn.RNNBase.flatten_parameters = cudnn.flatten(torch, meter)
@@ -878,13 +882,13 @@ def _imported() -> None:
     if world > 1 or "TIDEMARK_PREDICT_WORLD" in os.environ:
         _beside("tidemark_world").install(torch, world, meter)
     optimizers = _beside("tidemark_optimizers")
-    optimizers.install(torch, meter, spaces.unknown)
-    meter.on_read = lambda: optimizers.name_reader(torch, spaces.unknown)
+    optimizers.install(torch, meter, spaces.less)
+    meter.on_read = lambda: optimizers.name_reader(torch, spaces.more)
     values.pack(torch, meter)
     values.splits(torch, meter)
     logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)  # an op that fails also raises
     values.same_device(torch)
-    scripts.install(torch, device, spaces.unknown, (fake, mode), _say)
+    scripts.install(torch, device, spaces, (fake, mode), _say)
     _beside("tidemark_files").Checkpoints(torch, _say).install(importlib.import_module("torch._subclasses.fake_tensor").FakeTensor)
     again = scripts.restart_on_value(meter.value, lambda: meter.read, _say)
     compiler = _beside("tidemark_graphs").Compiler(torch, watch)
@@ -910,12 +914,13 @@ def _imported() -> None:
         recorder.note("predicted.values_read", str(meter.read))
         if used:
             recorder.note(*compiler.note())
-        for what, text in spaces.unknown.items():
-            recorder.note("predicted.unknown", f"{what}: {text}")
+        for key, notes in ("", spaces.unknown), (".less", spaces.less), (".more", spaces.more):
+            for what, text in notes.items():
+                recorder.note("predicted.unknown" + key, f"{what}: {text}")
         for (op, how), n in meter.bounds.items():
-            recorder.note("predicted.unknown", f"{op}: {how}, {n} times")
+            recorder.note("predicted.unknown" + values.MAY_BE.get(how, ""), f"{op}: {how}, {n} times")
         for name in watch.without_step():
-            recorder.note("predicted.unknown", f"{name}: this optimizer made no step; its state is not counted")
+            recorder.note("predicted.unknown.more", f"{name}: this optimizer made no step; its state is not counted")
         recorder.note("predicted.value", str(meter.value))
         meter.closed = True
         recorder.c.tide_stop(None)

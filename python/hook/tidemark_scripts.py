@@ -34,11 +34,11 @@ def is_other_rank() -> bool:
     return os.environ.get("RANK", "0") != "0" and "WORLD_SIZE" in os.environ
 
 
-def install(torch: Any, device: Any, unknown: dict[str, str], modes: Any, say: Any) -> None:
+def install(torch: Any, device: Any, spaces: Any, modes: Any, say: Any) -> None:
     _threads(torch, modes)
     _processes(torch, say)
-    _jit(torch, unknown)
-    _graphs(torch, unknown)
+    _jit(torch, spaces.less)
+    _graphs(torch, spaces.more)
     _history(torch, say)
     _old_types(torch)
     if device.count == 1:
@@ -82,23 +82,23 @@ def _processes(torch: Any, say: Any) -> None:
     importlib.import_module("torch.multiprocessing.spawn").spawn = spawn  # type: ignore[attr-defined]
 
 
-def _jit(torch: Any, unknown: dict[str, str]) -> None:
+def _jit(torch: Any, less: dict[str, str]) -> None:
     """Replaces torch.jit: functions and modules run as Python code."""
 
     def same(what: Any = None, *args: Any, **kw: Any) -> Any:
-        unknown["torch.jit"] = "scripted and traced code ran as Python; its fusions need less memory"
+        less["torch.jit"] = "scripted and traced code ran as Python; its fusions need less memory"
         return what if what is not None else same
 
     for name in "script", "trace", "freeze", "optimize_for_inference", "trace_module":
         setattr(torch.jit, name, same)
 
 
-def _graphs(torch: Any, unknown: dict[str, str]) -> None:
+def _graphs(torch: Any, more: dict[str, str]) -> None:
     """Replaces CUDA graphs: captured code runs once; a replay allocates nothing."""
 
     class CUDAGraph:
         def __init__(self, *args: Any, **kw: Any) -> None:
-            unknown["CUDA graphs"] = "memory that a graph keeps in its own pool after capture is not simulated"
+            more["CUDA graphs"] = "memory that a graph keeps in its own pool after capture is not simulated"
 
         def pool(self) -> tuple[int, int]:
             return 0, 0

@@ -17,6 +17,12 @@ SYNC_NORM = {"aten::batch_norm_stats", "aten::batch_norm_gather_stats_with_count
 CELLS = {"aten::_thnn_fused_lstm_cell", "aten::_thnn_fused_lstm_cell_backward_impl", "aten::_thnn_fused_gru_cell", "aten::_thnn_fused_gru_cell_backward"}
 ANSWERED = SYNC_NORM | CELLS | {"aten::_use_cudnn_ctc_loss", "aten::_use_miopen_ctc_loss", "aten::_ctc_loss", "aten::_ctc_loss_backward", "aten::sparse_mask"}  # ops without a fake kernel
 LARGEST = "its size depends on data; the largest it can be was taken"
+LEAST = "its size depends on data; its minlength was taken"
+ONE_EACH = "its size depends on data; one repetition each was taken, more need more memory"
+EQUAL = "its sizes depend on data; equal parts were taken"
+INSIDE = "temporaries inside it are not counted"
+ONCE = "its elements are counted once; they need more memory"
+MAY_BE = {LARGEST: ".less", **dict.fromkeys((LEAST, ONE_EACH, EQUAL, INSIDE, ONCE, "its memory is not counted"), ".more")}  # which bound of the peaks does not hold
 SPARSE = {"aten::clone", "aten::_coalesce", "aten::_to_copy", "aten::mul", "aten::div", "aten::neg", "aten::abs", "aten::sqrt", "aten::pow", "aten::add_"}  # their fake kernels lose the elements
 
 
@@ -163,9 +169,9 @@ def sized(torch: Any, func: Any, args: Any, kwargs: Any, count: Any) -> tuple[An
         weights = args[1] if len(args) > 1 else kwargs.get("weights")
         least = args[2] if len(args) > 2 else kwargs.get("minlength", 0)
         dtype = torch.int64 if weights is None else torch.float32 if weights.dtype == torch.float32 else torch.float64
-        return x.new_empty((max(least, 1),), dtype=dtype), "its size depends on data; its minlength was taken"
+        return x.new_empty((max(least, 1),), dtype=dtype), LEAST
     if name == "aten::repeat_interleave":
-        return x.new_empty((x.numel(),), dtype=torch.int64), "its size depends on data; one repetition each was taken, more need more memory"
+        return x.new_empty((x.numel(),), dtype=torch.int64), ONE_EACH
     raise RuntimeError(f"{func}: the size of its result depends on data; a prediction cannot know it")
 
 
@@ -198,7 +204,7 @@ def splits(torch: Any, meter: Any) -> None:
         whole, n = x.shape[dim], len(sizes)
         if whole == sum(sizes):
             return sizes
-        meter.bound("split", "its sizes depend on data; equal parts were taken")
+        meter.bound("split", EQUAL)
         return [whole // n + (i < whole % n) for i in range(n)]
 
     def stand_in(plain: Any) -> Any:

@@ -16,6 +16,8 @@ import threading
 from typing import Any
 
 MATMULS = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::_scaled_mm", "aten::addmv", "aten::mv"}
+SUMS = {"aten::sum", "aten::mean", "aten::prod"}
+LONG_ROWS = (20, 20_000), (40, 10_000), (79, 8000), (199, 5000), (799, 3000), (4000, 800), (1 << 62, 400)  # up to so many rows: topk's several blocks from this length
 REDUCTIONS = {"aten::sum", "aten::mean", "aten::amax", "aten::amin", "aten::linalg_vector_norm", "aten::prod", "aten::var", "aten::std"}
 
 
@@ -65,7 +67,9 @@ class Workspaces:
     def __init__(self, torch: Any, meter: Any, device: Any, cudnn: Any) -> None:
         self.torch, self.meter, self.device, self.library = torch, meter, device, cudnn
         self.kept: set[tuple[Any, ...]] = set()
-        self.unknown: dict[str, str] = {}
+        self.unknown: dict[str, str] = {}  # what a prediction cannot know; the range covers it
+        self.less: dict[str, str] = {}  # the same, for which peaks may be lower than any bound
+        self.more: dict[str, str] = {}  # ... or higher
         given = os.environ.get("CUBLAS_WORKSPACE_CONFIG")
         own = device.pairs.get("cublas")
         self.cublas: int = _config(given) if given else int(own) if own else 32 << 20 if 9 <= device.major <= 12 else 8519680
@@ -74,12 +78,14 @@ class Workspaces:
             "aten::_scaled_dot_product_efficient_attention_backward": self.efficient,
             "aten::_scaled_dot_product_cudnn_attention_backward": self.cudnn_attention,
             "aten::_scaled_dot_product_flash_attention_backward": self.flash_attention,
+            "aten::topk": self.topk, "aten::isin": self.isin, "aten::_safe_softmax": self.safe_softmax,
             **dict.fromkeys(MATMULS, self.matmul), **dict.fromkeys(REDUCTIONS, self.reduction),
         }
         self.orders: dict[str, Any] = {  # the results among the workspaces, in the kernel's own order
             "aten::native_dropout": self.dropout, "aten::embedding_dense_backward": self.embedding,
             "aten::convolution": self.convolution, "aten::convolution_backward": self.convolution_backward,
             "aten::_scaled_dot_product_efficient_attention": self.efficient_forward,
+            "aten::_scaled_dot_product_cudnn_attention": self.cudnn_attention_forward,
         }
 
     def keep(self, index: int, what: str, size: int) -> None:
@@ -97,21 +103,21 @@ class Workspaces:
             self.meter.give(index, addr, size)
 
     @contextlib.contextmanager
-    def held(self, index: int, *sizes: int) -> Any:
-        """Allocates inside an op, and frees at the end of the block, in the order of allocation."""
+    def held(self, index: int, *sizes: int, last_first: bool = False) -> Any:
+        """Allocates inside an op, and frees at the end of the block: in the order of allocation, or as C++ destroys its variables."""
         taken = [(self.meter.take(index, s), s) for s in sizes if s]
         yield
-        for addr, size in taken:
+        for addr, size in reversed(taken) if last_first else taken:
             self.meter.give(index, addr, size)
 
     @contextlib.contextmanager
     def space(self, index: int, size: Any, what: str) -> Any:
         """Allocates a workspace whose size cuDNN chooses (least, likely, most bytes) with the likely size; its label has the
         other two."""
-        addr = self.meter.take(index, size.likely) if size.likely else 0
+        addr = self.meter.take(index, size.likely) if size.most else 0
         if addr and size.least != size.most:
             self.meter.recorder.label(index, addr, 9, f"cuDNN workspace of {what}: {size.least} to {size.most} bytes")
-            self.unknown["cuDNN workspaces"] = "cuDNN chooses algorithms on the device; reserved bytes have a range"
+            self.unknown["cuDNN workspaces"] = "cuDNN chooses algorithms on the device; the peaks have a range"
         yield
         if addr:
             self.meter.give(index, addr, size.likely)
@@ -145,6 +151,13 @@ class Workspaces:
             self.keep(index, "cuBLASLt workspace", self.lt)
 
     def reduction(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
+        """A sum of another type than its input casts the input first, except from half precision to f32."""
+        x, half = args[0], (self.torch.float16, self.torch.bfloat16)
+        cast = func._schema.name in SUMS and x.dtype != out.dtype and not (x.dtype in half and out.dtype == self.torch.float32)
+        with self.held(index, x.numel() * out.element_size() if cast else 0):
+            self.join_blocks(func, args, kwargs, out, index)
+
+    def join_blocks(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
         x = args[0]
         n, results = x.numel(), max(out.numel(), 1)
         if n <= results or not x.is_contiguous():
@@ -159,6 +172,36 @@ class Workspaces:
         size, counters = reduce_bytes(results, n // results, fast, vector, self.device.processors)
         if size:
             self.passing(index, size, counters)
+
+    def safe_softmax(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
+        """Finds the rows without a finite score, which become zeros."""
+        rows = out.numel() // max(out.shape[-1], 1) if out.dim() else 1
+        with self.held(index, out.numel(), rows, out.element_size(), last_first=True):
+            pass
+
+    def isin(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
+        """Compares each element with each of a few; many are sorted, which needs more."""
+        n, among = out.numel(), args[1].numel() if isinstance(args[1], self.torch.Tensor) else 1
+        if among < 10 * n ** 0.145:
+            with self.held(index, n * among, n, last_first=True):
+                pass
+        else:
+            self.more["torch.isin of many elements"] = "temporaries of its sort are not counted"
+
+    def topk(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
+        """Few long rows are counted by several blocks each, which have digits to join."""
+        x = args[0]
+        dim = args[2] if len(args) > 2 else kwargs.get("dim", -1)
+        length = x.shape[dim] if x.dim() else 1
+        rows = x.numel() // max(length, 1)
+        if not rows or length < next(least for most, least in LONG_ROWS if rows <= most):
+            return
+        threads = 256
+        per = max(4, min(64, _up(x.numel(), self.device.processors * 6 * threads))) * threads
+        blocks, digits = rows * _up(length, per), 256
+        with self.held(index, rows * x.element_size(), 8 * rows, 8 * rows * max(x.element_size() // 4, 1), blocks * digits * 2, rows * digits * 4, 4 * blocks, 4 * blocks, last_first=True):
+            self.passing(index, 1279)
+            self.passing(index, 1279)
 
     def dropout(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
         self.meter.see_all(out[::-1])  # the mask first
@@ -193,6 +236,16 @@ class Workspaces:
         self.passing(index, grad.numel() * grad.element_size(), delta, delta)
         self.passing(index, 4 * b * heads * _up(m, 64) * _up(k, 64) * (64 * 64 + 4), delta)
 
+    def cudnn_attention_forward(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
+        """Allocates seed and offset of dropout, the output, one number per row if there are gradients, and a workspace."""
+        seeds = [t for t in out[6:8] if t.device.type == "cuda"]
+        self.meter.see_all(seeds)
+        with self.held(index, *[8] * (2 - len(seeds))):
+            self.meter.see(out[0])
+            if args[4]:
+                self.meter.see(out[1])
+            self.passing(index, 256 if args[0].shape[2] > 1 else 0)
+
     def cudnn_attention(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
         """Allocates sums of query gradients in f32, and one number per row; gradients of each head, where heads share keys."""
         q, k, v = args[1:4]
@@ -211,12 +264,12 @@ class Workspaces:
         half = x.dtype in (self.torch.float16, self.torch.bfloat16)
         tf32 = x.dtype == self.torch.float32 and self.torch.backends.cudnn.allow_tf32 and self.device.major >= 8
         if not (half and self.device.major >= 7 or tf32):
-            self.unknown["cuDNN workspaces of convolutions without tensor cores"] = "taken to need none"
+            self.more["cuDNN workspaces of convolutions without tensor cores"] = "taken to need none"
             return None, last
         if groups > 1:
             self.unknown["cuDNN workspaces of grouped convolutions"] = "taken to need none; at most 2 copies of input and output"
         if self.torch.backends.cudnn.benchmark:
-            self.unknown["cudnn.benchmark"] = "trials of algorithms take more workspace, which is not known"
+            self.more["cudnn.benchmark"] = "trials of algorithms take more workspace, which is not known"
         return self.library.Shape(tuple(x.shape), tuple(y.shape), tuple(weight.shape), tuple(stride), x.element_size(), last, transposed,
                                   8 if x.dtype == self.torch.float16 else 16, max(dilation, default=1), groups), last
 
@@ -247,11 +300,19 @@ class Workspaces:
             self.passing(index, *reduce_bytes(grad.shape[1], grad.numel() // grad.shape[1], not outer, 4 if outer and grad.shape[1] % 4 == 0 else 1, self.device.processors))
 
 
-def attention(torch: Any, device: Any) -> Any:
+def attention(torch: Any, device: Any, meter: Any) -> Any:
     """Returns a replacement of scaled_dot_product_attention with the kernel that a GPU of this capability uses: cuDNN,
     memory-efficient, or plain."""
     aten = torch.ops.aten
-    plain = torch._C._nn.scaled_dot_product_attention
+    products = torch._C._nn.scaled_dot_product_attention
+
+    def plain(*args: Any, **kw: Any) -> Any:
+        """All products. A mask is added in place, unless tensors are of a subclass, as fake ones are."""
+        meter.in_place += 1
+        try:
+            return products(*args, **kw)
+        finally:
+            meter.in_place -= 1
 
     def in_rows(*given: Any) -> bool:
         """Returns whether the last dimension of all is contiguous, which every fused kernel needs."""
@@ -272,14 +333,15 @@ def attention(torch: Any, device: Any) -> Any:
         grad = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
         mask = attn_mask
         if mask is not None and mask.dtype == torch.bool:
-            mask = torch.zeros_like(mask, dtype=query.dtype).masked_fill_(mask.logical_not(), float("-inf"))
+            mask = torch.where(mask, torch.full((), 0.0, dtype=query.dtype, device=mask.device), torch.full((), float("-inf"), dtype=query.dtype, device=mask.device))
         if mask is not None:
             mask = mask.expand(query.shape[0], query.shape[1], query.shape[2], key.shape[2])
-        if half and device.major in (9, 10) and query.shape[-1] <= 128:
+        if half and device.major in (9, 10) and query.shape[-1] <= 128 and key.shape[2] > 1:
             return aten._scaled_dot_product_cudnn_attention(query, key, value, mask, grad, dropout_p, is_causal, False, scale=scale)[0]
         if half and device.major >= 8 and mask is None and query.shape[-1] <= 256:
             return aten._scaled_dot_product_flash_attention(query, key, value, dropout_p, is_causal, False, scale=scale)[0]
-        if enable_gqa and key.shape[1] != query.shape[1]:  # the memory-efficient kernel needs as many keys as queries
+        if enable_gqa and key.shape[1] != query.shape[1] or mask is not None and mask.stride(-1) != 1:
+            # the memory-efficient kernel needs as many keys as queries, and rows of a mask
             return plain(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=True)
         return aten._scaled_dot_product_efficient_attention(query, key, value, mask, grad, dropout_p, is_causal, scale=scale)[0]
 

@@ -9,6 +9,7 @@ against figures that follow from its shapes; awkward scripts against the message
 import importlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -331,6 +332,20 @@ def check_reads(folder: Path) -> None:
         assert f"read {d['peak_allocated_bytes']} {d['peak_reserved_bytes']}" in err, (d, err)
 
 
+def needed(rows: list) -> int:
+    """What no allocator can have less in use than: every workspace of its least size, blocks of 512 bytes."""
+    table = {name: [r for r in rows if r["table"] == name] for name in ("allocs", "tensors", "memory_events")}
+    size = {a["row"]: a["requested"] for a in table["allocs"]}
+    for t in table["tensors"]:
+        if bounds := re.search(r"workspace of .*: (\d+) to \d+ bytes$", t["name"] or ""):
+            size[t["alloc"]] = int(bounds[1])
+    now = peak = 0
+    for e in table["memory_events"]:
+        now += (1 if e["kind"] == "alloc" else -1) * -(-size[e["row"]] // 512) * 512
+        peak = max(peak, now)
+    return peak
+
+
 def check_cudnn(folder: Path) -> None:
     """cuDNN's workspaces. Convolutions: copies of input, output and filter with channels last; a range around it. A GRU and a plain RNN ask for
     what cuDNN asked for on an H200: the reserve, then the workspace of each pass."""
@@ -352,8 +367,10 @@ for kind in nn.GRU, nn.RNN:
     told = folder / "told.tide"
     d, _ = predict("--like", "h200", "--steps", 0, "--keep", told, "--", PYTHON, "SCRIPT", script=script, folder=folder)
     assert d["steps"] == 6 and d["least_reserved_bytes"] < d["peak_reserved_bytes"] <= d["most_reserved_bytes"], d
+    assert d["least_allocated_bytes"] < d["peak_allocated_bytes"] < d["most_allocated_bytes"] <= d["most_reserved_bytes"], d
     assert any("cuDNN" in u for u in d["unknown"]), d["unknown"]
     dump = subprocess.run([TIDEMARK, "dump", str(told), "--json"], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert needed(list(map(json.loads, dump))) == d["least_allocated_bytes"], d
     rows = [r for r in map(json.loads, dump) if r["table"] == "allocs"]
     names = {r["name"] for r in map(json.loads, dump) if r["table"] == "spans"}
     assert {"aten::silu_backward", "aten::mish_backward"} <= names and not names & {"aten::sigmoid", "aten::softplus"}, names  # one kernel each, no temporary tensors

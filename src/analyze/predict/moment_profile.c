@@ -266,7 +266,7 @@ static void measure_all(struct work *w)
 {
 	const tide_model *m = w->m;
 	tide_moment_profile *h = w->out;
-	uint64_t live = 0;
+	uint64_t live = 0, before = 0;
 	for (size_t i = 0; i < m->memory_events.n; i++) {
 		bool born;
 		uint32_t a = tide__memory_event_life(m, i, &born);
@@ -274,11 +274,13 @@ static void measure_all(struct work *w)
 			continue;
 		uint64_t bytes = m->allocs.size[a];
 		live += born ? bytes : -bytes;
+		if (m->allocs.flags[a] & TIDE_ALLOC_BEFORE)
+			before += born ? bytes : -bytes;
 		if (!born)
 			continue;
 		size_t k = sort_of(w, a)->first + h->spot_of[a];
 		uint64_t asked = m->allocs.requested[a] ? m->allocs.requested[a] : bytes;
-		tide_spot now = { live, live, asked, i + 1, a };
+		tide_spot now = { live, live, asked, before, i + 1, a };
 		h->spots[k] = tide__spot_merge(&h->spots[k], &now);
 		h->spot_of[a] = (uint32_t)k + 1;
 		h->peak = live > h->peak ? live : h->peak;

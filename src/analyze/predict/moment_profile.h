@@ -19,6 +19,7 @@
 typedef struct tide_spot {    /* moments of one kind */
 	uint64_t most, least; /* bytes live at the highest and the lowest of them */
 	uint64_t bytes;	      /* requested, of the largest allocation */
+	uint64_t before;      /* of `most`: allocated before the recording began */
 	uint64_t position; /* memory events before the highest moment, or the first of equal ones */
 	uint32_t row;	   /* the allocation made there; 0 = no such moment */
 } tide_spot;

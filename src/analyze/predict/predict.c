@@ -106,6 +106,7 @@ static void draw_smaller(tide_lines *l, const tide_spot *around, const tide_mome
 	mine.least = mine.most;
 	other.most = other.most < mine.most ? other.most : mine.most;
 	other.least = other.most;
+	other.before = mine.before;
 	add(l, mine, other, TIDE_LINE_AROUND, false);
 }
 
@@ -150,6 +151,8 @@ tide_code tide__find_lines(const tide_moment_profile *a, const tide_moment_profi
 		for (size_t me = 0; me < 2; me++)
 			draw_all(out, h, me, sort, near);
 	bool ok = near && out->v;
+	for (size_t i = 0; ok && i < out->n; i++)
+		out->stepped += out->v[i].at[0].before != out->v[i].at[1].before;
 	tide__free(near);
 	return ok ? TIDE_OK : tide__nomem(err);
 }
@@ -179,9 +182,26 @@ static wide on_line(const uint64_t at[2], wide a, wide b, uint64_t size)
 	return a + up((b - a) * ((wide)size - (wide)at[0]), (wide)(at[1] - at[0]));
 }
 
+/* Returns the value at a size of bytes that existed before the recordings: they do not grow. */
+static wide before_at(const tide_lines *l, uint64_t a, uint64_t b, uint64_t size)
+{
+	return size <= l->size[0]   ? (wide)a
+	       : size >= l->size[1] ? (wide)b
+				    : on_line(l->size, (wide)a, (wide)b, size);
+}
+
 static wide height(const tide_lines *l, const tide_line *v, size_t side)
 {
 	return (wide)v->at[side].most + (wide)l->more[side];
+}
+
+/* Returns the value at a size on the straight line, above what existed before. */
+static wide straight(const tide_lines *l, const tide_line *v, uint64_t size)
+{
+	uint64_t a = v->at[0].before, b = v->at[1].before;
+	wide before = before_at(l, a, b, size);
+	return before +
+	       on_line(l->size, height(l, v, 0) - (wide)a, height(l, v, 1) - (wide)b, size);
 }
 
 /* Returns how far the middle recording is above the line; negative = below. */
@@ -197,7 +217,7 @@ static wide parabola(const tide_lines *l, const tide_line *v, uint64_t size)
 	long double x0 = (long double)l->size[0], x1 = (long double)l->mid,
 		    x2 = (long double)l->size[1], x = (long double)size,
 		    off = (long double)off_middle(l, v);
-	return on_line(l->size, height(l, v, 0), height(l, v, 1), size) +
+	return straight(l, v, size) +
 	       (wide)ceill(off * (x - x0) * (x - x2) / ((x1 - x0) * (x1 - x2)));
 }
 
@@ -210,7 +230,7 @@ static wide beyond_line(const tide_lines *l, uint64_t excess, uint64_t size)
 /* Returns the value at a size on the line, or on its curve if it is bent. */
 static wide on_curve(const tide_lines *l, const tide_line *v, uint64_t size)
 {
-	wide a = height(l, v, 0), b = height(l, v, 1), line = on_line(l->size, a, b, size);
+	wide a = height(l, v, 0), b = height(l, v, 1), line = straight(l, v, size);
 	if (!l->mid)
 		return line + beyond_line(l, v->curve, size);
 	if (!v->bent || size == l->size[0] || size == l->size[1])
@@ -244,6 +264,14 @@ int64_t tide__beyond_line(const tide_lines *l, uint64_t excess, uint64_t size)
 	return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v;
 }
 
+int64_t tide__on_step(const tide_lines *l, const uint64_t at[2], const uint64_t before[2],
+		      uint64_t size)
+{
+	wide a = (wide)at[0] - (wide)before[0], b = (wide)at[1] - (wide)before[1];
+	wide v = on_line(l->size, a, b, size) + before_at(l, before[0], before[1], size);
+	return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v;
+}
+
 uint64_t tide__predict(const tide_lines *l, uint64_t size, size_t *at)
 {
 	wide most = 0; /* a line never counts below 0 */
@@ -274,7 +302,8 @@ static wide steepest(const tide_lines *l, const tide_line *v, uint64_t size)
 	bool beyond = size < l->size[0] || size > l->size[1];
 	if (v->below && beyond)
 		return parabola(l, v, size);
-	return on_line(l->size, a, b, size) +
+	wide least = straight(l, v, size), line = on_line(l->size, a, b, size);
+	return (line > least ? line : least) +
 	       (l->mid ? 0 : beyond_line(l, beyond ? v->steep : v->curve, size));
 }
 
@@ -308,7 +337,7 @@ static uint64_t fits_under_curves(const tide_lines *l, uint64_t capacity)
 
 uint64_t tide__predict_fits(const tide_lines *l, uint64_t capacity)
 {
-	if (l->bent || l->curved)
+	if (l->bent || l->curved || l->stepped)
 		return fits_under_curves(l, capacity);
 	wide most = TIDE_MOST_SIZE;
 	for (size_t k = 0; k < l->n; k++) {
@@ -355,7 +384,8 @@ tide_code tide__lines_add_middle(tide_lines *l, const tide_moment_profile *mid,
 			v->kind == TIDE_LINE_MOMENT ? tide__map_get(&at, (uint64_t)v->spot + 1) : 0;
 		if (!k)
 			continue;
-		v->mid = c.v[k - 1].at[0].most;
+		v->mid = c.v[k - 1].at[0].most - c.v[k - 1].at[0].before +
+			 (uint64_t)before_at(l, v->at[0].before, v->at[1].before, l->mid);
 		bend(l, v, slack);
 		l->bent += v->bent;
 	}

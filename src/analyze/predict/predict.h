@@ -8,7 +8,7 @@
  * which moment is highest changes with the size. If one recording makes more allocations than the
  * other at a place (one per sample, say), they form one spot: the highest of them. A moment that
  * only the larger recording has is compared with the highest moment of the nearest enclosing place
- * that both have, or else with the peak; a moment that only the smaller has does not grow. So every
+ * that both have, or else with the peak; what existed before a recording began does not grow; a moment that only the smaller has does not grow. So every
  * moment of both is under some line, and at the two recorded sizes the prediction equals the
  * recording. Integers throughout; predictions are rounded up. Definitions:
  * docs/analyses/predict.md. */
@@ -57,6 +57,7 @@ typedef struct tide_lines {
 					      * size */
 	uint64_t mid;			     /* size of a recording in between; 0 = none */
 	uint64_t bent;			     /* lines that are bent */
+	uint64_t stepped; /* lines with different bytes from before each recording */
 	uint64_t curved;		     /* lines with allocations that grow with the square
 					      * of the size (squares.h) */
 	bool *squares;			     /* owned; per allocation of the larger recording:
@@ -84,6 +85,10 @@ uint64_t tide__predict(const tide_lines *l, uint64_t size, size_t *at);
 uint64_t tide__predict_most(const tide_lines *l, uint64_t size);
 /* Returns the value at `size` on the line through (size[0], a) and (size[1], b), rounded up. */
 int64_t tide__on_line(const tide_lines *l, uint64_t a, uint64_t b, uint64_t size);
+/* The same for sums of which `before` existed before each recording, which does not grow with the
+ * size: it is that of the nearer recording beyond both, and on a line between them. */
+int64_t tide__on_step(const tide_lines *l, const uint64_t at[2], const uint64_t before[2],
+		      uint64_t size);
 /* Returns what `excess` bytes beyond linear growth in the larger recording (squares.h) add to their
  * line at `size`: 0 at both recorded sizes, negative between them, rounded up. */
 int64_t tide__beyond_line(const tide_lines *l, uint64_t excess, uint64_t size);

@@ -26,13 +26,14 @@ static uint64_t in_smaller(const tide_moment_profile *b, const uint64_t *spots,
 	return (uint64_t)((wide)spots[k] * r->size / largest);
 }
 
-static tide_code measure(const tide_moment_profile *b, const uint64_t *spots,
-			 tide_predicted_reserved *out, tide_error *err)
+static tide_code measure(const tide_model *m, const tide_moment_profile *b,
+			 const uint64_t *spots, tide_predicted_reserved *out, tide_error *err)
 {
 	for (size_t i = 0; i < out->q->n; i++) {
 		const tide_request *r = &out->q->r[i];
 		out->was[i] = out->from[i] = r->size;
-		if (r->kind != TIDE_REQ_ALLOC || !b->spot_of[r->id])
+		if (r->kind != TIDE_REQ_ALLOC || !b->spot_of[r->id] ||
+		    m->allocs.flags[r->id] & TIDE_ALLOC_BEFORE) /* does not grow */
 			continue;
 		out->from[i] = in_smaller(b, spots, r, out->size);
 		if (out->from[i] == UNKNOWN)
@@ -69,7 +70,7 @@ tide_code tide__find_predicted_reserved(const tide_model *m, uint32_t device,
 							  ? l->v[k].at[0].bytes
 						  : l->v[k].kind == TIDE_LINE_AROUND ? ALONE
 										     : UNKNOWN;
-	rc = ok ? measure(b, spots, out, err) : tide__nomem(err);
+	rc = ok ? measure(m, b, spots, out, err) : tide__nomem(err);
 	tide__free(spots);
 	return rc;
 }

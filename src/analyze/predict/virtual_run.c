@@ -2,99 +2,15 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "analyze/predict/virtual_run.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "analyze/memory/usage.h"
 #include "base/error.h"
-#include "base/map.h"
 #include "base/mem.h"
 
 bool tide__is_predicted(const tide_model *m)
 {
 	return tide__fact_find(m, "predicted.device") >= 0;
-}
-
-enum {
-	VARIANTS = 16, /* simulations with other workspaces */
-	MARGIN = 64,   /* the range is widened by 1/64 at both ends */
-};
-
-typedef struct span {
-	uint64_t least, most; /* bytes; 0, 0 = as recorded */
-} span;
-
-/* Returns the possible sizes of each allocation, by row: the name of a workspace contains them, as
- * in "cuDNN workspace of X: 100 to 200 bytes". Sets *n to their number. NULL if memory runs out. */
-static span *spans_of(const tide_model *m, size_t *n)
-{
-	span *of = tide__calloc(m->allocs.n, sizeof *of);
-	*n = 0;
-	for (uint32_t t = 1; of && t < m->tensors.n; t++) {
-		const char *name = tide__text(m, m->tensors.name[t], NULL);
-		const char *at = strncmp(name, "cuDNN workspace", 15) ? NULL : strrchr(name, ':');
-		span s;
-		if (at &&
-		    sscanf(at, ": %" SCNu64 " to %" SCNu64 " bytes", &s.least, &s.most) == 2 &&
-		    s.least <= s.most && s.most < UINT64_MAX / 2) {
-			of[m->tensors.alloc[t].i] = s;
-			*n += 1;
-		}
-	}
-	return of;
-}
-
-/* Sets the sizes of workspaces in variant `k`: the smallest, the largest, then mixtures in which
- * half of the shapes keep the likely size. Equal shapes are treated alike, as cuDNN does. */
-static void resize(tide_requests *q, const span *of, const uint64_t *likely, unsigned k)
-{
-	for (size_t i = 0; i < q->n; i++) {
-		tide_request *r = &q->r[i];
-		const span *s = &of[r->id];
-		if (r->kind != TIDE_REQ_ALLOC || !s->most)
-			continue;
-		uint64_t h = tide__mix(tide__mix(s->least + k) ^ s->most);
-		if (k < 2)
-			r->size = k ? s->most : s->least;
-		else
-			r->size =
-				h & 1 ? likely[i] : s->least + (h >> 1) % (s->most - s->least + 1);
-		r->size += !r->size;
-	}
-}
-
-/* Finds the reserved bytes with other workspaces. Leaves the sizes of requests changed. */
-static tide_code range(const tide_model *m, tide_requests *q, tide_sim_config c,
-		       tide_virtual_run *r)
-{
-	size_t n;
-	span *of = spans_of(m, &n);
-	uint64_t *likely = tide__calloc(q->n + 1, sizeof *likely);
-	tide_code rc = of && likely ? TIDE_OK : TIDE_ENOMEM;
-	c.capacity = 0;
-	for (size_t i = 0; rc == TIDE_OK && i < q->n; i++)
-		likely[i] = q->r[i].size;
-	for (unsigned k = 0; rc == TIDE_OK && n && k < VARIANTS; k++) {
-		tide_sim_result sim;
-		resize(q, of, likely, k);
-		rc = tide__sim_run(q, &c, TIDE_BEFORE_AGAIN, &sim);
-		if (rc != TIDE_OK)
-			break;
-		if (sim.st.reserved_peak < r->least_reserved)
-			r->least_reserved = sim.st.reserved_peak;
-		if (sim.st.reserved_peak > r->most_reserved)
-			r->most_reserved = sim.st.reserved_peak;
-	}
-	if (rc == TIDE_OK && n) { /* fragmentation is not monotonic: a margin */
-		r->least_reserved -= r->least_reserved / MARGIN;
-		r->most_reserved += r->most_reserved / MARGIN;
-		if (r->least_reserved < r->allocated)
-			r->least_reserved = r->allocated;
-	}
-	tide__free(likely);
-	tide__free(of);
-	return rc;
 }
 
 /* Finds where the program emptied the cache: the requests before which it did. */
@@ -144,9 +60,8 @@ static tide_code simulate(const tide_model *m, const tide_sim_config *settings, 
 		return tide__nomem(err);
 	}
 	r->allocated = sim.st.allocated_peak;
-	r->reserved = r->least_reserved = r->most_reserved = sim.st.reserved_peak;
-	if (rc == TIDE_OK)
-		rc = range(m, q, c, r);
+	r->reserved = sim.st.reserved_peak;
+	rc = tide__virtual_range(m, q, c, r->allocated, r->reserved, &r->range);
 	tide__requests_free(q);
 	return rc == TIDE_OK ? TIDE_OK : tide__nomem(err);
 }

@@ -9,10 +9,10 @@
 #ifndef TIDE_ANALYZE_PREDICT_VIRTUAL_RUN_H
 #define TIDE_ANALYZE_PREDICT_VIRTUAL_RUN_H
 
-#include "analyze/allocator/sim/replay.h"
 #include "analyze/memory/groups.h"
 #include "analyze/memory/live_set.h"
 #include "analyze/memory/phases.h"
+#include "analyze/predict/virtual_range.h"
 
 typedef struct tide_virtual_run {
 	uint32_t device;
@@ -20,8 +20,7 @@ typedef struct tide_virtual_run {
 	uint64_t capacity;  /* of the simulated device; 0 = unlimited */
 	uint64_t allocated; /* peak of block bytes in use, in the simulator */
 	uint64_t reserved;  /* peak of bytes taken from the device */
-	/* the same with the smallest and the largest workspaces that cuDNN may choose */
-	uint64_t least_reserved, most_reserved;
+	tide_virtual_range range; /* with other workspaces that cuDNN may choose */
 	const char *unended;   /* why the program did not end by itself, so that more may follow;
 				* NULL = it did. Of the model, or set by the caller */
 	bool out;	       /* it runs out of memory ... */

@@ -18,6 +18,7 @@ struct room {
 	const tide_requests *q;
 	uint64_t capacity, used; /* capacity 0 = unlimited */
 	uint64_t next;		 /* end of the next made-up segment */
+	uint32_t scattered;	 /* made-up segments at random addresses */
 	size_t at, now;		 /* in q->taken; the request being served */
 	tide_ordered held;	 /* plain segments: (address, size) */
 	bool failed;
@@ -35,6 +36,16 @@ uint64_t tide__sim_invent(uint64_t *next, uint64_t size)
 		*next = UINT64_MAX / TIDE_SIM_LARGE_ROUND * TIDE_SIM_LARGE_ROUND;
 	*next -= size;
 	return *next;
+}
+
+/* Returns a made-up address: below the last, as the driver's mostly are, or at random. */
+static uint64_t invent(struct room *d, uint64_t size)
+{
+	enum { APART = 38, NUMBERS = 14, RANDOM = 9 }; /* bits: 256 GiB for each of 16,384 */
+	if (!d->q->scatter || d->scattered >> NUMBERS || size >> APART)
+		return tide__sim_invent(&d->next, size);
+	uint64_t at = tide__mix(d->q->scatter + d->scattered) >> (64 - RANDOM);
+	return (UINT64_C(1) << 62) + ((at << NUMBERS | d->scattered++) << APART);
 }
 
 /* Returns the address the recording got for this request, if it took a segment of this size and
@@ -61,7 +72,7 @@ static uint64_t room_take(void *user, tide_sim_where where, uint64_t size)
 	uint64_t addr = recorded_addr(d, size);
 
 	if (!addr)
-		addr = tide__sim_invent(&d->next, size);
+		addr = invent(d, size);
 	if (!tide__ordered_put2(&d->held, addr, size, 1))
 		d->failed = true;
 	d->used += size;
@@ -72,7 +83,7 @@ static uint64_t room_range(void *user, tide_sim_where where, uint64_t size)
 {
 	struct room *d = user;
 
-	return tide__sim_invent(&d->next, size);
+	return invent(d, size);
 }
 
 static bool room_map(void *user, tide_sim_where where, uint64_t addr, uint64_t size)
@@ -225,6 +236,8 @@ tide_code tide__sim_serve(tide_sim *s, const tide_requests *q, const tide_reques
 {
 	switch (r->kind) {
 	case TIDE_REQ_ALLOC:
+		if (!r->size) /* torch's allocator makes no block of 0 bytes */
+			return TIDE_OK;
 		return tide__sim_allocate(s, r->id, r->size, r->stream, r->pool);
 	case TIDE_REQ_FREE:
 		return tide__sim_free(s, r->id);

@@ -66,6 +66,7 @@ typedef struct tide_requests {
 	size_t n_done;
 	uint32_t *empty; /* requests before which empty_cache() was called; ascending */
 	size_t n_empty;
+	uint64_t scatter; /* not 0: made-up segments are at random addresses, by this seed */
 	uint32_t n_ids;
 	uint64_t reserved_max; /* highest recorded reserved bytes, 0 = no segments recorded */
 	uint64_t limit; /* bytes the allocator certainly could hold, known from an out-of-memory

@@ -88,10 +88,11 @@ static const char *part_name(const tide_predict_answer *x, const tide_part *p, b
 					   : "(outside any module)";
 }
 
-/* Returns the bytes per unit of size, rounded to the nearest. */
+/* Returns the bytes per unit of size, rounded to the nearest. What existed before does not grow. */
 static int64_t each(const tide_lines *l, const tide_part *p)
 {
-	double by = (double)p->at[1] - (double)p->at[0];
+	double a = (double)p->at[0] - (double)p->before[0];
+	double by = (double)p->at[1] - (double)p->before[1] - a;
 	double v = by / (double)(l->size[1] - l->size[0]);
 	return (int64_t)(v < 0 ? v - 0.5 : v + 0.5);
 }
@@ -106,8 +107,11 @@ static tide_grid *parts_table(const tide_predict_answer *x, bool module, size_t 
 		const tide_part *v = i < p->n ? &p->v[i] : &rest;
 		char more[48];
 		if (i < p->n && top && i >= top) {
-			rest = (tide_part){ .at = { rest.at[0] + v->at[0], rest.at[1] + v->at[1] },
-					    .bytes = rest.bytes + v->bytes };
+			for (size_t k = 0; k < 2; k++) {
+				rest.at[k] += v->at[k];
+				rest.before[k] += v->before[k];
+			}
+			rest.bytes += v->bytes;
 			continue;
 		}
 		if (i == p->n && !(top && p->n > top))

@@ -86,6 +86,27 @@ static void put_bytes(const tide_out *to, const char *label, uint64_t bytes, con
 		more);
 }
 
+static void put_bound(const tide_out *to, const char *label, uint64_t bytes, const char *why_not)
+{
+	if (!why_not) {
+		put_bytes(to, label, bytes, "");
+		return;
+	}
+	fprintf(to->out, "  %-16sunknown: ", label);
+	tide__put_text(to, why_not);
+	fputc('\n', to->out);
+}
+
+/* Prints the range of a peak, if it has one. */
+static void put_range(const tide_virtual_run *r, const tide_out *to, uint64_t least, uint64_t most)
+{
+	const tide_virtual_range *g = &r->range;
+	if (r->unended || (least == most && !g->no_least && !g->no_most))
+		return;
+	put_bound(to, "  at least", least, g->no_least);
+	put_bound(to, "  at most", most, g->no_most);
+}
+
 static void put_fit(const tide_model *m, const tide_virtual_run *r, const tide_out *to)
 {
 	char a[32], b[32], c[32];
@@ -99,7 +120,9 @@ static void put_fit(const tide_model *m, const tide_virtual_run *r, const tide_o
 	if (!r->out) {
 		fprintf(to->out, "  %-16s%s left\n", "Fits",
 			tide__fmt_bytes(a, sizeof a, (double)r->capacity - (double)r->reserved));
-		if (r->most_reserved > r->capacity)
+		if (r->range.no_most)
+			fprintf(to->out, "  %-16sthere is memory of unknown size\n", "May run out");
+		else if (r->range.most_reserved > r->capacity)
 			fprintf(to->out, "  %-16sif cuDNN chooses its largest workspaces\n",
 				"May run out");
 		return;
@@ -112,6 +135,15 @@ static void put_fit(const tide_model *m, const tide_virtual_run *r, const tide_o
 		tide__fmt_bytes(c, sizeof c, (double)r->capacity));
 }
 
+/* Returns whether mark `k` names something unknown: "predicted.unknown", and ".less" or ".more" if a
+ * peak may therefore be lower or higher. */
+static bool is_unknown(const tide_model *m, uint32_t k)
+{
+	static const char name[] = "predicted.unknown";
+	return m->marks.kind[k] == TIDE_MARK_ANNOTATION &&
+	       !strncmp(tide__text(m, m->marks.name[k], NULL), name, sizeof name - 1);
+}
+
 /* Prints the limits of the prediction, as noted by the program's run. */
 static void put_unknown(const tide_model *m, const tide_out *to)
 {
@@ -119,8 +151,7 @@ static void put_unknown(const tide_model *m, const tide_out *to)
 	const char *compiled = fact(m, "predicted.compiled");
 	bool any = false;
 	for (uint32_t k = 1; k < m->marks.n; k++) {
-		if (m->marks.kind[k] != TIDE_MARK_ANNOTATION ||
-		    strcmp(tide__text(m, m->marks.name[k], NULL), "predicted.unknown") != 0)
+		if (!is_unknown(m, k))
 			continue;
 		if (!any)
 			fputs("\nunknown\n", to->out);
@@ -152,12 +183,9 @@ void tide__virtual_run_text(const tide_model *m, const tide_virtual_run *r, cons
 			    fact(m, "predicted.device"), fact(m, "predicted.torch"),
 			    *steps ? steps : "an unknown number of");
 	put_bytes(to, "Peak allocated", r->allocated, "");
+	put_range(r, to, r->range.least_allocated, r->range.most_allocated);
 	put_bytes(to, "Peak reserved", r->reserved, " (caching allocator simulated)");
-	if (!r->unended && r->least_reserved != r->most_reserved) {
-		put_bytes(to, "  at least", r->least_reserved,
-			  " (with the smallest workspaces that cuDNN may choose)");
-		put_bytes(to, "  at most", r->most_reserved, " (with the largest)");
-	}
+	put_range(r, to, r->range.least_reserved, r->range.most_reserved);
 	put_fit(m, r, to);
 	fputc('\n', to->out);
 	tide__grid_write(phase_grid(m, r), to, 2);
@@ -185,8 +213,12 @@ void tide__virtual_run_json(const tide_model *m, const tide_virtual_run *r, tide
 	}
 	tide__json_kuint(j, "peak_allocated_bytes", r->allocated);
 	tide__json_kuint(j, "peak_reserved_bytes", r->reserved);
-	tide__json_kuint_if(j, "least_reserved_bytes", !r->unended, r->least_reserved);
-	tide__json_kuint_if(j, "most_reserved_bytes", !r->unended, r->most_reserved);
+	const tide_virtual_range *g = &r->range;
+	bool low = !r->unended && !g->no_least, high = !r->unended && !g->no_most;
+	tide__json_kuint_if(j, "least_allocated_bytes", low, g->least_allocated);
+	tide__json_kuint_if(j, "most_allocated_bytes", high, g->most_allocated);
+	tide__json_kuint_if(j, "least_reserved_bytes", low, g->least_reserved);
+	tide__json_kuint_if(j, "most_reserved_bytes", high, g->most_reserved);
 	tide__json_kuint_if(j, "capacity_bytes", r->capacity != 0, r->capacity);
 	if (r->capacity && !r->unended)
 		tide__json_kbool(j, "fits", !r->out);
@@ -213,8 +245,7 @@ void tide__virtual_run_json(const tide_model *m, const tide_virtual_run *r, tide
 		tide__json_knull(j, "compiled");
 	tide__json_karray(j, "unknown");
 	for (uint32_t k = 1; k < m->marks.n; k++)
-		if (m->marks.kind[k] == TIDE_MARK_ANNOTATION &&
-		    !strcmp(tide__text(m, m->marks.name[k], NULL), "predicted.unknown"))
+		if (is_unknown(m, k))
 			tide__json_str(j, tide__text(m, m->marks.text[k], NULL));
 	tide__json_array_end(j);
 	tide__json_object_end(j);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/predict/predict.h"
+#include "analyze/predict/predicted_breakdown.h"
 #include "analyze/predict/predicted_reserved.h"
 #include "analyze/predict/superlinear_allocs.h"
 #include "some_training.h"
@@ -48,6 +49,61 @@ static void trainings_are_predicted(void **state)
 		tide__moment_profile_free(&b);
 	}
 	assert_true(groups > 40); /* loaders were among them */
+}
+
+/* ---- what existed before ---- */
+
+/* `before` bytes exist when the recording begins, `early` of them are freed in it; then activations
+ * grow with the size. */
+static tide_model *begun_late(uint64_t n, uint64_t before, uint64_t early, tide_moment_profile *h)
+{
+	tide_model *m = some_machine();
+	uint32_t kept = some_alloc(m, 1, before - early, 0);
+	uint32_t freed = some_alloc(m, 1, early, 0);
+	m->allocs.flags[kept] |= TIDE_ALLOC_BEFORE;
+	m->allocs.flags[freed] |= TIDE_ALLOC_BEFORE;
+	some_alloc(m, 1, 1000 * n, 1);
+	some_free(m, freed, 2);
+	some_alloc(m, 1, 3000 * n, 3);
+	m->t_end = 4;
+	assert_int_equal(tide__find_moment_profile(m, 1, n, h, NULL), TIDE_OK);
+	return m;
+}
+
+/* It does not grow, however much the two recordings differ in it; that it grows is the bound. */
+static void what_existed_before_does_not_grow(void **state)
+{
+	for (uint64_t more = 0; more <= 2000000; more += 1000000) {
+		tide_moment_profile a, b;
+		tide_predicted_breakdown p;
+		tide_lines l;
+		uint32_t device[2] = { 1, 1 };
+		size_t at;
+		tide_model *small = begun_late(8, 5000000, 400, &a),
+			   *large = begun_late(16, 5000000 + more, 400, &b);
+		const tide_model *m[2] = { small, large };
+		assert_int_equal(tide__find_lines(&a, &b, &l, NULL), TIDE_OK);
+		assert_int_equal(l.stepped > 0, more > 0);
+		assert_int_equal(tide__predict(&l, 8, NULL), a.peak);
+		assert_int_equal(tide__predict(&l, 16, NULL), b.peak);
+		assert_int_equal(tide__predict(&l, 12, NULL), 5000000 - 400 + more / 2 + 48000);
+		assert_int_equal(tide__predict(&l, 128, &at), 5000000 - 400 + more + 512000);
+		assert_int_equal(tide__predict_most(&l, 128), 5000000 - 400 + 15 * more + 512000);
+		assert_int_equal(tide__predict(&l, tide__predict_fits(&l, 9000000), NULL) <= 9000000, 1);
+		assert_int_equal(tide__find_predicted_breakdown(m, device, &l, at, 128, TIDE_BY_MODULE,
+								&p, NULL),
+				 TIDE_OK);
+		assert_int_equal(p.bytes, 5000000 - 400 + more + 512000);
+		for (size_t i = 0; i < p.n; i++)
+			if (p.v[i].key == TIDE_GROUP_BEFORE)
+				assert_int_equal(p.v[i].bytes, 5000000 - 400 + more);
+		tide__predicted_breakdown_free(&p);
+		tide__lines_free(&l);
+		tide__moment_profile_free(&a);
+		tide__moment_profile_free(&b);
+		tide__model_free(small);
+		tide__model_free(large);
+	}
 }
 
 /* ---- growth that is not even ---- */
@@ -469,6 +525,7 @@ int main(void)
 		cmocka_unit_test(a_loop_that_extends_is_bounded),
 		cmocka_unit_test(rounding_bends_nothing),
 		cmocka_unit_test(trainings_are_predicted),
+		cmocka_unit_test(what_existed_before_does_not_grow),
 		cmocka_unit_test(reserved_bytes_are_those_of_the_program),
 		cmocka_unit_test(two_sizes_are_as_recorded),
 		cmocka_unit_test(what_one_alone_does_is_told_from_around_it),
