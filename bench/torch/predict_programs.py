@@ -417,6 +417,16 @@ PROGRAMS = {
     "wave": lambda: train(Wave, (8, 1, 16000)), "wave-amp": lambda: train(lambda: Wave(256), (4, 1, 16000), "bf16"),
     "generator": lambda: train_generator(64, "f32"), "generator-amp": lambda: train_generator(128, "bf16"),
 }
+PROGRAMS |= {  # predicted before they were measured, by rules that were not changed after
+    "blind-unet3": lambda: train(lambda: UNet3(40, 3, 2), (2, 2, 80, 80, 80), opt="adamw"), "blind-unet3-f16": lambda: infer(lambda: UNet3(24, 4), (1, 1, 160, 160, 160), "f16"),
+    "blind-video": lambda: train(Video, (6, 3, 8, 160, 160), "f16", "adamw"), "blind-diffusion": lambda: sample("f16", 24, 64, **{**SMALL, "base": 192}),
+    "blind-diffusion-2": lambda: sample("f16", 2, 128, True, base=256, mult=(1, 2, 3), attend=(1, 2)),
+    "blind-deeplab": lambda: train(lambda: DeepLab((2, 2, 2, 2), (8, 16, 24)), (6, 3, 288, 416)), "blind-deeplab-bf16": lambda: train(lambda: DeepLab((3, 4, 6, 3), (12, 24, 36)), (5, 3, 320, 480), "bf16", "adamw"),
+    "blind-vgg": lambda: train(lambda: VGG(norm=True, hidden=2048), (24, 3, 192, 192)), "blind-bert": lambda: bert("f16", 24, 320), "blind-bert-large": lambda: bert("f16", 12, 448, layers=8, width=1024),
+    "blind-bert-train": lambda: bert("f16", 12, 320, True, layers=6), "blind-llama-beam": lambda: generate("llama", 5, 200, 24, num_beams=3), "blind-t5-beam": lambda: generate("t5", 6, 300, 24, num_beams=3),
+    "blind-qwen-sample": lambda: generate("qwen", 10, 220, 24, "f16", do_sample=True, top_p=0.8), "blind-decoder": lambda: infer(Decoder, (3, 4, 56, 56), "bf16"),
+    "blind-wave": lambda: train(lambda: Wave(192, 12), (6, 1, 24000), "f16"),
+}
 
 
 def train_generator(batch: int, amp: str) -> None:

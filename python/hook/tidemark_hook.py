@@ -267,12 +267,33 @@ def _track() -> None:
     tracker.start_aside()
 
 
+def _allocator(torch: Any) -> None:
+    """Records the settings of CUDA's allocator, and each limit that the program sets: `tidemark oom` needs them."""
+    if not (getattr(torch.version, "cuda", None) or getattr(torch.version, "hip", None)):
+        return
+
+    def note(key: str, text: str) -> None:
+        if _capture.tide_recording():
+            _capture.tide_annotate(_capture.tide_intern(key.encode()), text.encode())
+
+    note("allocator.conf", os.environ.get("PYTORCH_ALLOC_CONF") or os.environ.get("PYTORCH_CUDA_ALLOC_CONF") or "")
+    plain = torch.cuda.memory.set_per_process_memory_fraction
+
+    def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
+        plain(fraction, device)
+        index = torch.device(device).index if device is not None and not isinstance(device, int) else device
+        note(f"allocator.fraction.cuda:{torch.cuda.current_device() if index is None else index}", repr(float(fraction)))
+
+    torch.cuda.set_per_process_memory_fraction = torch.cuda.memory.set_per_process_memory_fraction = set_per_process_memory_fraction
+
+
 def _imported() -> None:
     """Attaches after the import of torch. A failure must not fail that import."""
     try:
         torch = sys.modules["torch"]
         on(torch, **wants(os.environ.get("TIDEMARK_CAPTURE")))
         devices(torch).begin()
+        _allocator(torch)
         _track()
     except Exception as why:
         _say(f"ops are not recorded: {why}")

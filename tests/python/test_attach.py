@@ -468,6 +468,31 @@ class Attach(unittest.TestCase):
         self.assertEqual((failed["reserved_bytes"], failed["reserved_unallocated_bytes"]), (20 << 20, 15 << 20))
         del keep
 
+    def test_what_a_failed_request_found(self):
+        """A failed request asks the driver (here: a library of its name) for free bytes, so that the cause is known; settings are tried."""
+        source, driver = path("cuda.c"), path("libcuda.so.1")
+        with open(source, "w") as f:
+            f.write("#include <stddef.h>\nint cuMemGetInfo_v2(size_t *left, size_t *all) { *left = 3u << 20; *all = 80ul << 30; return 0; }")
+        subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", driver, source], check=True)
+        ctypes.CDLL(driver)
+        with tidemark.record(path("rf.tide")):
+            capture = tidemark.torch._hook._capture
+            report = getattr(capture, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE")
+            oom = getattr(capture, "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE")
+            report.argtypes, report.restype = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_uint32], None
+            oom.argtypes, oom.restype = [ctypes.c_int64, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_uint32], None
+            capture.tide_annotate(capture.tide_intern(b"allocator.conf"), b"")
+            report(0x7000_0000, 5 << 20, 6 << 20, 20 << 20, 1)
+            oom(30 << 20, 6 << 20, 20 << 20, 1)  # 1 MiB existed before the recording
+            oom(1 << 20, 6 << 20, 20 << 20, 1)
+            capture.tide_annotate(capture.tide_intern(b"allocator.fraction.cuda:0"), b"0.25")
+        full, fragmented = tidemark.open(path("rf.tide")).ask("oom")["ooms"]
+        self.assertEqual((full["cause"], full["device_free_bytes"], full["missing_bytes"]), ("full", 3 << 20, 13 << 20))
+        self.assertEqual((full["allocated_bytes"], full["reserved_unallocated_bytes"], full["capacity_bytes"], full["limit_bytes"]),
+                         (6 << 20, 14 << 20, 23 << 20, 20 << 30))
+        self.assertEqual(fragmented["cause"], "limited")  # a small segment would have fitted
+        self.assertGreater(len(full["settings"]), 5)
+
     def test_an_allocator_that_tells_no_total(self):
         """0 with every block is no total; 0 with a failed request is one."""
         with tidemark.record(path("rz.tide")):

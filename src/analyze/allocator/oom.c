@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "analyze/allocator/oom_told.h"
 #include "analyze/allocator/sim/config.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -189,9 +190,22 @@ void tide__oom_begin(const tide_model *m, uint32_t mark, tide_oom *out)
 	out->asked = m->marks.value[mark] > 0 ? (uint64_t)m->marks.value[mark] : 0;
 	out->needed = tide__sim_segment(out->asked);
 	out->device_free = m->marks.extra[mark];
+	out->limit = TIDE_RESERVED_NONE;
 	tide__oom_banks_find(m, mark, &out->banks);
 	if (out->banks.n)
 		out->needed = out->asked;
+}
+
+void tide__oom_add_told(const tide_model *m, uint32_t device, tide_oom *out)
+{
+	if (device == TIDE_ANY || out->banks.n)
+		return;
+	uint64_t told = tide__told_allocated(m, device, out->t);
+	out->limit = tide__told_limit(m, device, out->t);
+	if (told == TIDE_TOLD_NOTHING || told <= out->at.allocated)
+		return;
+	out->at.active += told - out->at.allocated; /* from before the recording */
+	out->at.allocated = told;
 }
 
 static void judge_banks(tide_oom *o)
@@ -231,8 +245,6 @@ void tide__oom_judge(tide_oom *o)
 		return;
 	}
 	o->capacity = o->reserved + (uint64_t)o->device_free;
-	if (!o->segments_known)
-		return; /* which of the reserved bytes were free is unknown */
 	uint64_t free = (uint64_t)o->device_free + o->at.free;
 
 	o->cause = free >= o->asked ? TIDE_OOM_FRAGMENTED : TIDE_OOM_FULL;
@@ -275,6 +287,7 @@ tide_code tide__find_oom(const tide_model *m, uint32_t mark, tide_group_by by, s
 	out->at = s.total;
 	out->segments_known = s.known;
 	rc = find_reserved(m, device, out, err);
+	tide__oom_add_told(m, device, out);
 	tide__oom_judge(out);
 	if (rc == TIDE_OK)
 		rc = tide__live_set_at(m, m->marks.position[mark], device,

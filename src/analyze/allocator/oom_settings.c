@@ -13,7 +13,7 @@ static tide_code try_settings(const tide_model *m, tide_oom_trial *t, tide_error
 
 	if (rc != TIDE_OK)
 		return rc == TIDE_ENOTFOUND ? TIDE_OK : rc;
-	if (!t->q->limit || !t->q->reserved_max)
+	if (!t->q->limit)
 		return TIDE_OK; /* the capacity is unknown */
 	return tide__sim_sweep_standard(t->q, &t->sweep, err);
 }

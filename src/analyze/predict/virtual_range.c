@@ -93,7 +93,9 @@ static void add_margin(tide_virtual_range *r, uint64_t need)
 	r->least_allocated = need < r->least_allocated ? need : r->least_allocated;
 	r->most_allocated += r->most_allocated / MARGIN;
 	r->least_reserved -= r->least_reserved / MARGIN;
+	r->least_reserved += -r->least_reserved % TIDE_SIM_LARGE_ROUND; /* of every segment */
 	r->most_reserved += r->most_reserved / MARGIN;
+	r->most_reserved -= r->most_reserved % TIDE_SIM_LARGE_ROUND;
 	if (r->least_reserved < r->least_allocated)
 		r->least_reserved = r->least_allocated;
 }

@@ -182,10 +182,11 @@ TIDE_HOT tide_stream tide__device_stream(tide_c10_device *d)
 /* ---- counters ---- */
 
 /* torch.reserved_bytes.cuda:0: a counter for each device. */
-enum { RESERVED, ALLOCATED, PEAK, COUNTERS };
+enum { RESERVED, ALLOCATED, PEAK, AT_OOM, TOTAL, COUNTERS };
 static tide_name counter_name(int what, const tide_c10_device *d)
 {
-	static const char *const names[] = { "reserved", "allocated", "peak" };
+	static const char *const names[] = { "reserved", "allocated", "peak", "oom_allocated",
+					     "device" };
 	static _Atomic(tide_name) all[COUNTERS][TIDE_C10_TYPES * TIDE_C10_INDEXES];
 	_Atomic(tide_name) *at = &all[what][place(d)];
 	tide_name id = atomic_load_explicit(at, memory_order_relaxed);
@@ -206,6 +207,15 @@ void tide__device_record_reserved(tide_c10_device *d, uint64_t total)
 		return;
 	atomic_store_explicit(&d->reserved, total + 1, memory_order_relaxed);
 	tide_counter(counter_name(RESERVED, d), (double)total);
+}
+
+void tide__device_record_oom(tide_c10_device *d, uint64_t allocated, uint64_t total)
+{
+	if (type_of(d) == 0)
+		return;
+	tide_counter(counter_name(AT_OOM, d), (double)allocated);
+	if (total)
+		tide_counter(counter_name(TOTAL, d), (double)total);
 }
 
 static void sample(int what, unsigned type, unsigned index, uint64_t total)

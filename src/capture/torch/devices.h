@@ -68,6 +68,8 @@ void tide__devices_restart(void);
 tide_pool tide__device_open(tide_c10_device *d);
 tide_stream tide__device_stream(tide_c10_device *d); /* of the calling thread; 0 = unknown */
 void tide__device_record_reserved(tide_c10_device *d, uint64_t total);
+/* Records what a failed request found: allocated bytes, and the device's size (0 = unknown). */
+void tide__device_record_oom(tide_c10_device *d, uint64_t allocated, uint64_t total);
 
 static inline tide_c10_device *tide__device(unsigned type, unsigned index)
 {

@@ -9,6 +9,7 @@
 #include <tidemark/detail/quick.h>
 
 #include "capture/torch/c10.h"
+#include "capture/torch/device_memory.h"
 #include "capture/torch/devices.h"
 #include "capture/torch/stacks.h"
 #include "capture/torch/start.h"
@@ -278,8 +279,13 @@ static void out_of_memory(int64_t size, size_t allocated, size_t total_reserved,
 {
 	oom_fn *f = TIDE_C10(oom_fn, TIDE_C10_OOM);
 	if (tide__torch_recording()) {
-		note_reserved(device_of(d), total_reserved, false);
-		tide_oom(tide__device_pool(device_of(d)), size > 0 ? (uint64_t)size : 0, -1);
+		tide_c10_device *at = device_of(d);
+		size_t left, total;
+		bool known = (d & 255) != 0 && tide__device_memory(&left, &total);
+		note_reserved(at, total_reserved, false);
+		tide__device_record_oom(at, allocated, known ? total : 0);
+		tide_oom(tide__device_pool(at), size > 0 ? (uint64_t)size : 0,
+			 known ? (int64_t)left : -1);
 	}
 	if (f)
 		f(size, allocated, total_reserved, d);

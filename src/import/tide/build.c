@@ -422,10 +422,12 @@ static bool on_control(tide_build *b, const tide_ring *r, const tide_event *e, i
  * they stay annotations. */
 static bool is_fact(const char *key)
 {
-	static const char *const prefixes[] = { "loss.", "gpu.", "predicted.", "session." };
+	static const char *const prefixes[] = { "allocator.", "loss.", "gpu.", "predicted.",
+						"session." };
+	static const char unknown[] = "predicted.unknown"; /* also .less and .more */
 	for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
 		if (!strncmp(key, prefixes[i], strlen(prefixes[i])))
-			return strcmp(key, "predicted.unknown") != 0;
+			return strncmp(key, unknown, sizeof unknown - 1) != 0;
 	return false;
 }
 

@@ -49,6 +49,13 @@ bool tide__sim_read_recorded(const tide_model *m, tide_sim_config *c)
 	bool known = false;
 
 	*c = tide__sim_defaults();
+	const char *conf = text(m, "allocator.conf"); /* of a live recording */
+	tide_sim_config parsed = *c;
+	if (tide__fact_find(m, "allocator.conf") >= 0) {
+		tide_error err;
+		known = !conf || tide__sim_parse(&parsed, conf, &err) == TIDE_OK;
+		*c = known ? parsed : *c;
+	}
 	if (number(m, "allocator.max_split_size", &v)) {
 		known = true;
 		if (v > 0)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/allocator/oom_told.h"
+#include "analyze/memory/reserved.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -22,6 +24,7 @@ struct build {
 	uint32_t last_stream; /* of the latest allocation: an OOM mark may not name one */
 	size_t mark;	      /* next mark to look at */
 	bool first_state;     /* segments from before the recording are known */
+	tide_reserved sampled; /* reserved bytes of a recording without segments */
 };
 
 /* ---- numbering --------------------------------------------------------------------------- */
@@ -209,12 +212,28 @@ static bool add_segment(struct build *b, uint32_t i, bool freed)
 
 /* Derives the capacity from an out-of-memory event. If the device itself had enough memory, a
  * limit on the process refused: it is at least the bytes reserved before. */
-static void note_limit(tide_requests *q, uint64_t reserved, uint64_t asked, int64_t device_free)
+static void note_limit(tide_requests *q, uint64_t reserved, uint64_t asked, int64_t device_free,
+		       uint64_t told)
 {
 	if (device_free < 0 || !reserved)
 		return;
 	bool limited = (uint64_t)device_free >= tide__sim_segment(asked);
-	q->limit = limited ? q->reserved_max : reserved + (uint64_t)device_free;
+	q->limit = !limited		       ? reserved + (uint64_t)device_free
+		   : told != TIDE_TOLD_NOTHING ? told
+		   : q->reserved_max	       ? q->reserved_max
+					       : q->sampled_max;
+}
+
+/* Returns the reserved bytes at a mark: of the segments, else sampled. 0 = unknown. */
+static uint64_t reserved_at(struct build *b, size_t mark)
+{
+	const tide_model *m = b->m;
+	uint32_t device = b->q->device.i;
+	if (b->reserved || b->sampled.devices[device] != TIDE_RESERVED_SAMPLES)
+		return b->reserved;
+	uint64_t now = tide__reserved_at(&b->sampled, device, m->marks.position[mark],
+					 m->marks.t[mark]);
+	return now == TIDE_RESERVED_NONE ? 0 : now;
 }
 
 /* Adds the out-of-memory marks that precede memory event `i`. */
@@ -228,7 +247,8 @@ static bool add_marks(struct build *b, size_t i)
 		if (k->kind[at] != TIDE_MARK_OOM || !b->pool_of[k->pool[at].i])
 			continue;
 		b->q->memory_events++;
-		note_limit(b->q, b->reserved, (uint64_t)k->value[at], k->extra[at]);
+		note_limit(b->q, reserved_at(b, at), (uint64_t)k->value[at], k->extra[at],
+			   tide__told_limit(b->m, b->q->device.i, k->t[at]));
 		uint32_t lane = k->lane[at].i;
 		uint32_t stream = b->m->lanes.kind[lane] == TIDE_LANE_STREAM ? b->stream_of[lane]
 									     : b->last_stream;
@@ -482,7 +502,15 @@ tide_code tide__requests_new(const tide_model *m, tide_device_id device, tide_re
 		b.first_state |= m->segments.flags[i] & TIDE_SEGMENT_BEFORE;
 	q->n_ids = (uint32_t)m->allocs.n + 1; /* one more id, for recorded out-of-memory requests */
 	q->settings_known = tide__sim_read_recorded(m, &q->recorded);
-	rc = build(&b, err);
+	rc = tide__find_reserved(m, &b.sampled, err);
+	for (size_t i = 0; rc == TIDE_OK && i < b.sampled.n; i++)
+		if (b.sampled.steps[i].device == device.i &&
+		    b.sampled.devices[device.i] == TIDE_RESERVED_SAMPLES &&
+		    b.sampled.steps[i].bytes > q->sampled_max)
+			q->sampled_max = b.sampled.steps[i].bytes;
+	if (rc == TIDE_OK)
+		rc = build(&b, err);
+	tide__reserved_free(&b.sampled);
 	tide__free(b.stream_of);
 	tide__free(b.pool_of);
 	tide__free(b.done);

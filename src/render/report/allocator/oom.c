@@ -29,7 +29,7 @@ size_t tide__oom_write_lines(const tide_oom *o, tide_oom_line out[TIDE_OOM_LINES
 	if (o->banks.n)
 		return bank_lines(o, out);
 	bool k = o->segments_known, d = o->device_free >= 0, r = o->reserved != TIDE_RESERVED_NONE;
-	bool limited = o->cause == TIDE_OOM_LIMITED;
+	bool limited = o->cause == TIDE_OOM_LIMITED, told = o->limit != TIDE_RESERVED_NONE;
 	const tide_oom_line lines[TIDE_OOM_LINES] = {
 		{ "requested", true, o->asked, "" },
 		{ "segment needed for it", true, o->needed, "requested from the device" },
@@ -41,9 +41,12 @@ size_t tide__oom_write_lines(const tide_oom *o, tide_oom_line out[TIDE_OOM_LINES
 		{ "  largest free block", k, o->at.largest_free, "" },
 		{ "  between blocks in use", k, o->at.inactive_split,
 		  "inactive split: cannot be released" },
-		{ limited ? "limit on the process, below" : "capacity of the allocator",
-		  limited || o->capacity, limited ? o->below : o->capacity,
-		  limited ? "reserved + segment needed" : "reserved + free on the device" },
+		limited && told ? (tide_oom_line){ "limit on the process", true, o->limit,
+						   "set_per_process_memory_fraction" }
+		: limited ? (tide_oom_line){ "limit on the process, below", true, o->below,
+					     "reserved + segment needed" }
+			  : (tide_oom_line){ "capacity of the allocator", o->capacity != 0,
+					     o->capacity, "reserved + free on the device" },
 	};
 	memcpy(out, lines, sizeof lines);
 	return TIDE_OOM_LINES;
@@ -101,6 +104,10 @@ const char *tide__oom_why(const tide_oom *o, char *buf, size_t n)
 			 "Too much was in use: even with all free bytes in one block, %s would "
 			 "have been missing.",
 			 tide__fmt_bytes(b, sizeof b, (double)o->missing));
+	else if (o->cause == TIDE_OOM_FRAGMENTED && !o->segments_known)
+		snprintf(buf, n,
+			 "Fragmented: %s were free in total, but no block was large enough.",
+			 tide__fmt_bytes(b, sizeof b, (double)o->at.free + (double)there));
 	else if (o->cause == TIDE_OOM_FRAGMENTED)
 		snprintf(buf, n,
 			 "Fragmented: %s were free in total, but no block was large enough; the "
@@ -114,7 +121,7 @@ const char *tide__oom_why(const tide_oom *o, char *buf, size_t n)
 			 tide__fmt_bytes(b, sizeof b, (double)there));
 	else
 		snprintf(buf, n,
-			 "The cause is unknown: the trace lacks the free bytes or the segments.");
+			 "The cause is unknown: the trace lacks the free or the reserved bytes.");
 	return buf;
 }
 

@@ -194,6 +194,7 @@ static void json_one(const tide_oom_events *x, size_t i, tide_json *j)
 	tide__json_kuint_if(j, "cached_free_bytes", k, o->at.cached);
 	tide__json_kuint_if(j, "capacity_bytes", o->capacity != 0, o->capacity);
 	tide__json_kstr(j, "cause", causes[o->cause]);
+	tide__json_kuint_if(j, "limit_bytes", o->limit != TIDE_RESERVED_NONE, o->limit);
 	tide__json_kuint_if(j, "limit_below_bytes", o->cause == TIDE_OOM_LIMITED, o->below);
 	tide__json_kuint_if(j, "missing_bytes",
 			    o->cause == TIDE_OOM_FULL || o->cause == TIDE_OOM_FRAGMENTED,
