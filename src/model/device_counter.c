@@ -55,3 +55,10 @@ char *tide__gpu_identity(const tide_model *m, uint32_t device, char *buf, size_t
 			 m->devices.index[device]);
 	return buf;
 }
+
+int64_t tide__device_fact(const tide_model *m, const char *what, uint32_t device)
+{
+	char key[96];
+	snprintf(key, sizeof key, "%s.cuda:%d", what, (int)m->devices.index[device]);
+	return tide__fact_find(m, key);
+}

@@ -14,6 +14,9 @@ uint32_t tide__device_counter_name(const tide_model *m, const char *what, uint32
 /* Returns that counter, 0 = the trace has none. */
 uint32_t tide__device_counter(const tide_model *m, const char *what, uint32_t device);
 
+/* Returns the fact "WHAT.cuda:N" of a GPU ("allocator.fraction"), -1 = the trace has none. */
+int64_t tide__device_fact(const tide_model *m, const char *what, uint32_t device);
+
 /* Returns the counter "SOURCE.cuda:N.WHAT" of a GPU ("nvml", "used_bytes"), 0 = the trace has
  * none. */
 uint32_t tide__gpu_counter(const tide_model *m, const char *source, const char *what,

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "analyze/allocator/oom_told.h"
+#include "analyze/allocator/oom_recorded.h"
 #include "analyze/allocator/sim/config.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -196,13 +196,13 @@ void tide__oom_begin(const tide_model *m, uint32_t mark, tide_oom *out)
 		out->needed = out->asked;
 }
 
-void tide__oom_add_told(const tide_model *m, uint32_t device, tide_oom *out)
+void tide__oom_add_recorded(const tide_model *m, uint32_t device, tide_oom *out)
 {
 	if (device == TIDE_ANY || out->banks.n)
 		return;
-	uint64_t told = tide__told_allocated(m, device, out->t);
-	out->limit = tide__told_limit(m, device, out->t);
-	if (told == TIDE_TOLD_NOTHING || told <= out->at.allocated)
+	uint64_t told = tide__recorded_allocated(m, device, out->t);
+	out->limit = tide__recorded_limit(m, device, out->t);
+	if (told == TIDE_RECORDED_NOTHING || told <= out->at.allocated)
 		return;
 	out->at.active += told - out->at.allocated; /* from before the recording */
 	out->at.allocated = told;
@@ -287,7 +287,7 @@ tide_code tide__find_oom(const tide_model *m, uint32_t mark, tide_group_by by, s
 	out->at = s.total;
 	out->segments_known = s.known;
 	rc = find_reserved(m, device, out, err);
-	tide__oom_add_told(m, device, out);
+	tide__oom_add_recorded(m, device, out);
 	tide__oom_judge(out);
 	if (rc == TIDE_OK)
 		rc = tide__live_set_at(m, m->marks.position[mark], device,

@@ -40,7 +40,7 @@ typedef struct tide_oom {
 	uint64_t capacity;    /* reserved + device_free: the most this allocator could hold; 0 =
 			       * unknown (also for LIMITED) */
 	uint64_t limit; /* on the process, as the program set it; TIDE_RESERVED_NONE = unknown */
-	uint64_t below;	      /* LIMITED: the limit is less than this, reserved + needed */
+	uint64_t below; /* LIMITED: the limit is less than this, reserved + needed */
 	uint64_t
 		missing; /* FULL: bytes short even if all free bytes were one block, in all banks */
 	tide_oom_cause cause;
@@ -71,10 +71,10 @@ typedef bool tide_oom_fn(void *user, const tide_oom *o);
 tide_code tide__find_ooms(const tide_model *m, uint32_t device, tide_oom_fn *fn, void *user,
 			  tide_error *err);
 
-/* Parts of the above: the mark's own figures; what a live recording was told then, which needs
+/* Parts of the above: the mark's own figures; the figures of a live recording, which need
  * `at`; the figures derived from `at` and `reserved`. */
 void tide__oom_begin(const tide_model *m, uint32_t mark, tide_oom *out);
-void tide__oom_add_told(const tide_model *m, uint32_t device, tide_oom *out);
+void tide__oom_add_recorded(const tide_model *m, uint32_t device, tide_oom *out);
 void tide__oom_judge(tide_oom *o);
 
 #endif

@@ -124,7 +124,7 @@ static void explain(struct sweep *x, uint32_t mark, tide_oom *o)
 		o->source = x->r.devices[d];
 		o->reserved = x->held[d];
 	}
-	tide__oom_add_told(x->m, d, o);
+	tide__oom_add_recorded(x->m, d, o);
 	tide__oom_judge(o);
 }
 

@@ -58,9 +58,9 @@ typedef struct tide_lines {
 	uint64_t mid;			     /* size of a recording in between; 0 = none */
 	uint64_t bent;			     /* lines that are bent */
 	uint64_t stepped; /* lines with different bytes from before each recording */
-	uint64_t curved;		     /* lines with allocations that grow with the square
+	uint64_t curved;  /* lines with allocations that grow with the square
 					      * of the size (squares.h) */
-	bool *squares;			     /* owned; per allocation of the larger recording:
+	bool *squares;	  /* owned; per allocation of the larger recording:
 					      * is one of those. NULL = not looked for */
 } tide_lines;
 
@@ -85,8 +85,8 @@ uint64_t tide__predict(const tide_lines *l, uint64_t size, size_t *at);
 uint64_t tide__predict_most(const tide_lines *l, uint64_t size);
 /* Returns the value at `size` on the line through (size[0], a) and (size[1], b), rounded up. */
 int64_t tide__on_line(const tide_lines *l, uint64_t a, uint64_t b, uint64_t size);
-/* The same for sums of which `before` existed before each recording, which does not grow with the
- * size: it is that of the nearer recording beyond both, and on a line between them. */
+/* The same for sums with a part `before` that existed before each recording. It does not grow with
+ * the size: it is that of the nearer recording beyond both, and on a line between them. */
 int64_t tide__on_step(const tide_lines *l, const uint64_t at[2], const uint64_t before[2],
 		      uint64_t size);
 /* Returns what `excess` bytes beyond linear growth in the larger recording (squares.h) add to their

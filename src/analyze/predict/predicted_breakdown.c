@@ -129,7 +129,7 @@ static bool is_before(const void *user, uint32_t a)
 	return m->allocs.flags[a] & TIDE_ALLOC_BEFORE;
 }
 
-struct parts { /* groups at the moment of one line */
+struct parts {					/* groups at the moment of one line */
 	tide_groups all[2], before[2], squares; /* the last: of the larger recording */
 };
 
@@ -139,8 +139,7 @@ static tide_code find_groups(const tide_model *m, uint32_t device, const tide_li
 			     tide_error *err)
 {
 	tide_live_set alive = { 0 };
-	tide_code rc =
-		tide__live_set_at(m, v->at[side].position, device, TIDE_ANY, &alive, err);
+	tide_code rc = tide__live_set_at(m, v->at[side].position, device, TIDE_ANY, &alive, err);
 	if (rc == TIDE_OK)
 		rc = tide__find_groups(m, &alive, by, &g->all[side], err);
 	if (rc == TIDE_OK && side && v->curve) {

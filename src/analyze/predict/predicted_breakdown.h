@@ -10,12 +10,12 @@
 #include "analyze/predict/predict.h"
 
 typedef struct tide_part {
-	uint64_t key;	  /* a group's (groups.h), in the model ... */
-	size_t side;	  /* ... of the smaller (0) or the larger (1) recording */
-	uint64_t at[2];	  /* bytes in both */
+	uint64_t key;	    /* a group's (groups.h), in the model ... */
+	size_t side;	    /* ... of the smaller (0) or the larger (1) recording */
+	uint64_t at[2];	    /* bytes in both */
 	uint64_t before[2]; /* of these, bytes that existed before the recordings */
-	uint64_t squares; /* bytes in the larger that grow with the square of the size */
-	int64_t bytes;	  /* at the given size; negative if a line falls that low */
+	uint64_t squares;   /* bytes in the larger that grow with the square of the size */
+	int64_t bytes;	    /* at the given size; negative if a line falls that low */
 } tide_part;
 
 typedef struct tide_predicted_breakdown {

@@ -26,8 +26,8 @@ static uint64_t in_smaller(const tide_moment_profile *b, const uint64_t *spots,
 	return (uint64_t)((wide)spots[k] * r->size / largest);
 }
 
-static tide_code measure(const tide_model *m, const tide_moment_profile *b,
-			 const uint64_t *spots, tide_predicted_reserved *out, tide_error *err)
+static tide_code measure(const tide_model *m, const tide_moment_profile *b, const uint64_t *spots,
+			 tide_predicted_reserved *out, tide_error *err)
 {
 	for (size_t i = 0; i < out->q->n; i++) {
 		const tide_request *r = &out->q->r[i];

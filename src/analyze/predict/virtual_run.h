@@ -16,17 +16,17 @@
 
 typedef struct tide_virtual_run {
 	uint32_t device;
-	size_t scope;	    /* scope of the device's main memory in `phases` */
-	uint64_t capacity;  /* of the simulated device; 0 = unlimited */
-	uint64_t allocated; /* peak of block bytes in use, in the simulator */
-	uint64_t reserved;  /* peak of bytes taken from the device */
+	size_t scope;		  /* scope of the device's main memory in `phases` */
+	uint64_t capacity;	  /* of the simulated device; 0 = unlimited */
+	uint64_t allocated;	  /* peak of block bytes in use, in the simulator */
+	uint64_t reserved;	  /* peak of bytes taken from the device */
 	tide_virtual_range range; /* with other workspaces that cuDNN may choose */
-	const char *unended;   /* why the program did not end by itself, so that more may follow;
+	const char *unended;	  /* why the program did not end by itself, so that more may follow;
 				* NULL = it did. Of the model, or set by the caller */
-	bool out;	       /* it runs out of memory ... */
-	uint32_t out_alloc;    /* ... in this allocation ... */
-	uint64_t out_event;    /* ... at this memory event */
-	uint64_t out_reserved; /* bytes reserved then */
+	bool out;		  /* it runs out of memory ... */
+	uint32_t out_alloc;	  /* ... in this allocation ... */
+	uint64_t out_event;	  /* ... at this memory event */
+	uint64_t out_reserved;	  /* bytes reserved then */
 	tide_phases phases;
 	tide_live_set live; /* at the peak of live bytes */
 	tide_groups roles, modules;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/allocator/oom_told.h"
+#include "analyze/allocator/oom_recorded.h"
 #include "analyze/memory/reserved.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -21,9 +21,9 @@ struct build {
 	uint8_t *asked;	     /* alloc: its free was requested */
 	size_t cap_r, cap_addr, cap_taken, cap_before, cap_blocks;
 	uint64_t reserved;
-	uint32_t last_stream; /* of the latest allocation: an OOM mark may not name one */
-	size_t mark;	      /* next mark to look at */
-	bool first_state;     /* segments from before the recording are known */
+	uint32_t last_stream;  /* of the latest allocation: an OOM mark may not name one */
+	size_t mark;	       /* next mark to look at */
+	bool first_state;      /* segments from before the recording are known */
 	tide_reserved sampled; /* reserved bytes of a recording without segments */
 };
 
@@ -218,10 +218,10 @@ static void note_limit(tide_requests *q, uint64_t reserved, uint64_t asked, int6
 	if (device_free < 0 || !reserved)
 		return;
 	bool limited = (uint64_t)device_free >= tide__sim_segment(asked);
-	q->limit = !limited		       ? reserved + (uint64_t)device_free
-		   : told != TIDE_TOLD_NOTHING ? told
-		   : q->reserved_max	       ? q->reserved_max
-					       : q->sampled_max;
+	q->limit = !limited			   ? reserved + (uint64_t)device_free
+		   : told != TIDE_RECORDED_NOTHING ? told
+		   : q->reserved_max		   ? q->reserved_max
+						   : q->sampled_max;
 }
 
 /* Returns the reserved bytes at a mark: of the segments, else sampled. 0 = unknown. */
@@ -231,8 +231,8 @@ static uint64_t reserved_at(struct build *b, size_t mark)
 	uint32_t device = b->q->device.i;
 	if (b->reserved || b->sampled.devices[device] != TIDE_RESERVED_SAMPLES)
 		return b->reserved;
-	uint64_t now = tide__reserved_at(&b->sampled, device, m->marks.position[mark],
-					 m->marks.t[mark]);
+	uint64_t now =
+		tide__reserved_at(&b->sampled, device, m->marks.position[mark], m->marks.t[mark]);
 	return now == TIDE_RESERVED_NONE ? 0 : now;
 }
 
@@ -248,7 +248,7 @@ static bool add_marks(struct build *b, size_t i)
 			continue;
 		b->q->memory_events++;
 		note_limit(b->q, reserved_at(b, at), (uint64_t)k->value[at], k->extra[at],
-			   tide__told_limit(b->m, b->q->device.i, k->t[at]));
+			   tide__recorded_limit(b->m, b->q->device.i, k->t[at]));
 		uint32_t lane = k->lane[at].i;
 		uint32_t stream = b->m->lanes.kind[lane] == TIDE_LANE_STREAM ? b->stream_of[lane]
 									     : b->last_stream;

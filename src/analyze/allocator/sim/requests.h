@@ -69,7 +69,7 @@ typedef struct tide_requests {
 	uint64_t scatter; /* not 0: made-up segments are at random addresses, by this seed */
 	uint32_t n_ids;
 	uint64_t reserved_max; /* highest recorded reserved bytes, 0 = no segments recorded */
-	uint64_t sampled_max; /* the same of samples, in a recording without segments */
+	uint64_t sampled_max;  /* the same of samples, in a recording without segments */
 	uint64_t limit; /* bytes the allocator certainly could hold, known from an out-of-memory
 			 * event; 0 = unknown */
 	uint64_t memory_events; /* recorded events of this device */

@@ -43,10 +43,10 @@ size_t tide__oom_write_lines(const tide_oom *o, tide_oom_line out[TIDE_OOM_LINES
 		  "inactive split: cannot be released" },
 		limited && told ? (tide_oom_line){ "limit on the process", true, o->limit,
 						   "set_per_process_memory_fraction" }
-		: limited ? (tide_oom_line){ "limit on the process, below", true, o->below,
-					     "reserved + segment needed" }
-			  : (tide_oom_line){ "capacity of the allocator", o->capacity != 0,
-					     o->capacity, "reserved + free on the device" },
+		: limited	? (tide_oom_line){ "limit on the process, below", true, o->below,
+						   "reserved + segment needed" }
+				: (tide_oom_line){ "capacity of the allocator", o->capacity != 0,
+						   o->capacity, "reserved + free on the device" },
 	};
 	memcpy(out, lines, sizeof lines);
 	return TIDE_OOM_LINES;

@@ -89,9 +89,10 @@ static void what_existed_before_does_not_grow(void **state)
 		assert_int_equal(tide__predict(&l, 12, NULL), 5000000 - 400 + more / 2 + 48000);
 		assert_int_equal(tide__predict(&l, 128, &at), 5000000 - 400 + more + 512000);
 		assert_int_equal(tide__predict_most(&l, 128), 5000000 - 400 + 15 * more + 512000);
-		assert_int_equal(tide__predict(&l, tide__predict_fits(&l, 9000000), NULL) <= 9000000, 1);
-		assert_int_equal(tide__find_predicted_breakdown(m, device, &l, at, 128, TIDE_BY_MODULE,
-								&p, NULL),
+		assert_int_equal(
+			tide__predict(&l, tide__predict_fits(&l, 9000000), NULL) <= 9000000, 1);
+		assert_int_equal(tide__find_predicted_breakdown(m, device, &l, at, 128,
+								TIDE_BY_MODULE, &p, NULL),
 				 TIDE_OK);
 		assert_int_equal(p.bytes, 5000000 - 400 + more + 512000);
 		for (size_t i = 0; i < p.n; i++)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "analyze/allocator/oom_told.h"
+#include "analyze/allocator/oom_recorded.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyze/memory/reserved.h"
@@ -23,23 +22,21 @@ static uint64_t last(const tide_model *m, const char *what, uint32_t device, int
 	while (low && m->samples.counter[low - 1].i != c)
 		low--;
 	if (!low || !tide__is_bytes(m->samples.value[low - 1]))
-		return TIDE_TOLD_NOTHING;
+		return TIDE_RECORDED_NOTHING;
 	return (uint64_t)m->samples.value[low - 1];
 }
 
-uint64_t tide__told_allocated(const tide_model *m, uint32_t device, int64_t t)
+uint64_t tide__recorded_allocated(const tide_model *m, uint32_t device, int64_t t)
 {
 	return last(m, "oom_allocated", device, t);
 }
 
-uint64_t tide__told_limit(const tide_model *m, uint32_t device, int64_t t)
+uint64_t tide__recorded_limit(const tide_model *m, uint32_t device, int64_t t)
 {
-	char key[64];
-	snprintf(key, sizeof key, "allocator.fraction.cuda:%d", (int)m->devices.index[device]);
-	int64_t fact = tide__fact_find(m, key);
+	int64_t fact = tide__device_fact(m, "allocator.fraction", device);
 	uint64_t total = last(m, "device", device, t);
-	if (fact < 0 || total == TIDE_TOLD_NOTHING)
-		return TIDE_TOLD_NOTHING;
+	if (fact < 0 || total == TIDE_RECORDED_NOTHING)
+		return TIDE_RECORDED_NOTHING;
 	double f = strtod(tide__text(m, m->facts.text[fact], NULL), NULL);
-	return f > 0 && f < 1 ? (uint64_t)(f * (double)total) : TIDE_TOLD_NOTHING;
+	return f > 0 && f < 1 ? (uint64_t)(f * (double)total) : TIDE_RECORDED_NOTHING;
 }
