@@ -7,7 +7,7 @@ import { signal } from './signals';
 import { getMain, getPage, type Main, type PageJson } from './data/page';
 import { setTrace } from './data/section';
 import { served } from './data/source';
-import { change, dark, help, keep, keepText, keptText, start, theme, view, views } from './state';
+import { change, dark, help, keep, keepText, keptText, start, theme, traceShown, view, views } from './state';
 import { Minimap } from './ui/minimap';
 import { Facts } from './ui/parts';
 import { typing } from './ui/travel';
@@ -103,6 +103,8 @@ async function showTrace(k: number): Promise<void> {
   change(main.t_end, viewsOf(main).map((r) => r.key));
   shown.value = main;
 }
+
+traceShown.show = showTrace;
 
 /** Selects the rank, or one of two runs, for the views of one trace. */
 function Traces({ page }: { page: PageJson }) {

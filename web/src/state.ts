@@ -14,6 +14,8 @@ export const moment = signal<number | null>(null);
 export const span = signal<number | null>(null); // number of a span
 export const alloc = signal<number | null>(null); // number of an allocation
 export const query = signal('');
+/** Times that the strip of the whole trace marks: matches of the search; null = none. */
+export const marked = signal<Float64Array | null>(null);
 export const help = signal(false);
 export const theme = signal<'auto' | 'light' | 'dark'>('auto');
 
@@ -122,6 +124,9 @@ export function keepTheme(): void {
     if (theme.value !== 'auto') keepText('theme', theme.value);
   });
 }
+
+/** Shows the k-th trace of a page with several; the page sets it. */
+export const traceShown: { show: (k: number) => Promise<void> } = { show: () => Promise.resolve() };
 
 /** Selects another trace of the page: sets its length and views, and drops the selection of the previous one. */
 export function change(tEnd: number, keys: readonly View[]): void {

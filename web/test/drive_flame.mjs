@@ -104,7 +104,21 @@ async function search(page) {
   const said = await page.textContent('#matched');
   const part = (100 * want.cudaLaunchKernel.total) / json('flame', gpt, '--kind', 'cpu').value_ns;
   assert.ok(said.includes(`${part.toFixed(part < 10 ? 2 : 1)} %`), `${said} says ${part}`);
+  assert.match(said, /in \d+ frames match$/);
+  await page.click('button[aria-label="Next match"]');
+  assert.equal(await page.textContent('.details h3'), 'cudaLaunchKernel', 'the next match is selected');
   await shot(page, 'flame-search');
+  await page.keyboard.press('Escape');
+  const whole = await picture(page, '.chart.flame');
+  await page.fill('input[aria-label="Search frames"]', '');
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press('Escape');
+  await redrawn(page, '.chart.flame', whole);
+  const none = await picture(page, '.chart.flame');
+  await page.fill('input[aria-label="Search frames"]', 'no such frame');
+  await settle(page);
+  assert.equal(await page.textContent('#matched'), 'no frame matches');
+  assert.equal(await picture(page, '.chart.flame'), none, 'and nothing is pale');
   await page.fill('input[aria-label="Search frames"]', '');
 }
 

@@ -9,7 +9,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { launch, open } from './chromium.mjs';
-import { cells, data, go, hash as address, json, run, settle, soon } from './driver.mjs';
+import { cells, data, go, hash as address, json, picture, redrawn, restored, run, settle, soon } from './driver.mjs';
 
 const [program, , pictures] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-memory-'));
@@ -110,6 +110,41 @@ async function layers(page) {
   await choose(page, 'Below', 'Chart as a table');
   await soon(async () => assert.equal((await cells(page, 'live memory over time', 5)).length, 5));
   await choose(page, 'Below', 'What is alive');
+}
+
+/** Over events: every memory event is as wide as any other, and the peak is the same. */
+async function events(page) {
+  await page.click('button:text-is("Whole trace")');
+  await settle(page);
+  const before = await picture(page, '.chart.memory');
+  await choose(page, 'Axis', 'Over events');
+  await redrawn(page, '.chart.memory', before, 'another axis');
+  assert.equal(await hash(page, 'over'), 'events', 'the address keeps it');
+  const box = await page.locator('.chart.memory canvas').boundingBox();
+  await page.mouse.move(box.x + box.width - 2, box.y + box.height - 6);
+  const [, n, all] = /event ([\d,]+) of ([\d,]+)/.exec(await page.textContent('.tip'));
+  assert.ok(Number(n.replaceAll(',', '')) >= 0.99 * Number(all.replaceAll(',', '')), `the last column is event ${n} of ${all}`);
+  await choose(page, 'Below', 'Chart as a table');
+  await page.click('table[aria-label="live memory over time"] th button:has-text("Live")');
+  await settle(page);
+  const [top] = await cells(page, 'live memory over time', 1);
+  assert.equal(top[1], await page.locator('.bar b').first().textContent(), 'the highest interval has the peak');
+  await page.mouse.move(box.x + box.width / 2, box.y + 100);
+  for (let i = 0; i < 6; i++) await page.mouse.wheel(0, -120);
+  const [t0, t1] = [Number(await hash(page, 't0')), Number(await hash(page, 't1'))];
+  assert.ok(t1 > t0, 'the wheel zooms');
+  await page.click('button:text-is("Whole trace")');
+  await choose(page, 'Below', 'What is alive');
+  await choose(page, 'Axis', 'Over time');
+  await restored(page, '.chart.memory', before, 'and back');
+}
+
+/** The details of an allocation are in sight when it is chosen. */
+async function docked(page) {
+  await page.click('table[aria-label="allocations alive"] tbody tr >> nth=2');
+  const box = await page.locator('#chosen').boundingBox();
+  assert.ok(box.y > 0 && box.y + box.height <= 901, `the details are at ${box.y}, ${box.height} high`);
+  await page.click('#chosen button:text-is("Close")');
 }
 
 /** Phases: every scope's bars are the highest use that `tidemark phases` gives; a click shows that moment. */
@@ -282,6 +317,8 @@ async function whole(name, file, hasMap) {
   await moments(page, file);
   await reserved(page, file);
   await layers(page);
+  await events(page);
+  await docked(page);
   await shot(page, `${name}-memory`);
   if (hasMap) await map(page, file, name);
   else {

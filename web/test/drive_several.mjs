@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { writeFileSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { cells, data, drive, go, gpt, hash, json, picture, redrawn, run, settle, shot } from './driver.mjs';
 import { rankTrace } from './traces.mjs';
 
@@ -20,13 +20,18 @@ async function ranks(folder, visit) {
   const want = json('hta', job);
   await visit(html, '', async (page) => {
     assert.deepEqual(await page.locator('select[aria-label="Trace"] option').allTextContents(), ['rank 0', 'rank 1', 'rank 2']);
-    await go(page, 'Device time');
-    await settle(page);
+    assert.equal((await hash(page)).get('view'), 'job', 'it opens on the job');
+    assert.deepEqual((await cells(page, 'ranks of the job')).map((r) => r.slice(0, 3)), [0, 1, 2].map((r) => [`rank ${r}`, '210.0 KiB', 'cuda:0']));
     assert.equal(await page.locator('.ranks >> nth=0 >> css=> div').count(), 3, 'a bar for each rank');
     const late = await cells(page, 'stragglers');
     assert.deepEqual(late.map((r) => r.slice(0, 3).map(number)), want.stragglers.map((s) => [s.rank, s.collectives, s.last]));
     assert.equal(number(late[0][0]), 2, 'rank 2 comes late');
     await shot(page, 'ranks');
+    await page.click('table[aria-label="ranks of the job"] tbody tr >> nth=2');
+    assert.deepEqual([(await hash(page)).get('view'), (await hash(page)).get('trace')], ['overview', '2'], 'a click opens the rank');
+    await go(page, 'Device time');
+    assert.match(await page.textContent('.rank h3'), /^Rank 2$/, 'its own device time');
+    await page.selectOption('select[aria-label="Trace"]', '0');
     const timeline = async () => {
       await go(page, 'Timeline');
       await settle(page);
@@ -55,11 +60,30 @@ async function ranks(folder, visit) {
   });
 }
 
+/** A job says first which ranks are missing: of traces with device time, and of recordings of memory alone. */
+async function incomplete(folder, visit) {
+  const traces = join(folder, 'some');
+  const memory = join(folder, 'memory');
+  for (const d of [traces, memory]) mkdirSync(d);
+  for (const r of [0, 2]) {
+    writeFileSync(join(traces, `rank-${r}.json`), rankTrace(r));
+    execFileSync(join(dirname(process.argv[2]), '../examples/gpt'), ['--steps', '1', '-o', join(memory, `rank-${r}.tide`)], { env: { ...process.env, RANK: String(r), WORLD_SIZE: '4' }, stdio: 'pipe' });
+  }
+  for (const [job, text] of [[traces, '1 of 3 ranks are missing: 1'], [memory, '2 of 4 ranks are missing: 1 3']]) {
+    run('report', job, '-o', `${job}.html`);
+    await visit(`${job}.html`, '', async (page) => {
+      assert.equal((await hash(page)).get('view'), 'job');
+      assert.equal(await page.locator('.losses li').first().textContent(), text);
+      assert.ok((await page.locator('.losses').first().boundingBox()).y < (await page.locator('table[aria-label="ranks of the job"]').boundingBox()).y, 'above everything else');
+    });
+  }
+}
+
 /** Ranks without details have their device time, and the page says so. */
 async function bounded(folder, visit) {
   const html = join(folder, 'bounded.html');
   run('report', join(folder, 'job'), '--detail', '200', '-o', html);
-  await visit(html, '#view=hta', async (page) => {
+  await visit(html, '#view=job', async (page) => {
     assert.match(await page.textContent('.losses'), /by their device time only: 2\./);
     const options = page.locator('select[aria-label="Trace"] option');
     assert.deepEqual(await options.evaluateAll((list) => list.map((o) => o.disabled)), [false, true, true]);
@@ -199,6 +223,7 @@ function rules(folder) {
 await drive(async ({ folder, visit }) => {
   rules(folder);
   await ranks(folder, visit);
+  await incomplete(folder, visit);
   await bounded(folder, visit);
   await twoRuns(folder, visit);
   await twoJobs(folder, visit);

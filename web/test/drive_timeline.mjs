@@ -3,7 +3,7 @@
 // Drives the timeline as a user would: details, arrows from launch to kernel, areas and their sums, lanes, the keyboard alone.
 // Figures equal those of the commands.
 import assert from 'node:assert/strict';
-import { drive, gpt, hash, picture, redrawn, restored, run, settle, shot } from './driver.mjs';
+import { data, drive, gpt, hash, picture, redrawn, restored, run, settle, shot } from './driver.mjs';
 
 const facts = (page) =>
   page.evaluate(() => Object.fromEntries([...document.querySelectorAll('.details .facts div')].map((d) => [d.querySelector('dt').textContent, d.querySelector('dd').textContent])));
@@ -26,6 +26,70 @@ async function details(page) {
   assert.ok(f.Self && f.Starts && f.Ends && f.Where);
   assert.ok((await page.locator('ol.crumbs button').count()) > 0, 'what is around it');
   await shot(page, 'timeline-details');
+}
+
+/** Counts columns of the accent's colour in a line of a canvas. */
+const accents = (page, where, y) =>
+  page.evaluate(
+    ([w, line]) => {
+      const c = document.querySelector(`${w} canvas`);
+      const copy = new OffscreenCanvas(c.width, c.height).getContext('2d', { willReadFrequently: true });
+      copy.drawImage(c, 0, 0);
+      const want = [179, 38, 30]; // --accent of the light page
+      const { data } = copy.getImageData(0, line < 0 ? c.height + line : line, c.width, 1);
+      let n = 0;
+      for (let i = 0; i < data.length; i += 4) n += want.every((v, k) => Math.abs(data[i + k] - v) < 3);
+      return n;
+    },
+    [where, y],
+  );
+
+/** A search marks its matches on the axis and in the strip of the whole trace. */
+async function matches(page) {
+  await page.fill('#find', '');
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('0');
+  assert.equal(await accents(page, '.timeline', 18), 0);
+  const strip = await accents(page, '.minimap', -4);
+  await page.fill('#find', 'gelu');
+  await settle(page);
+  assert.equal(await page.textContent('#matches'), '144 matches');
+  const columns = await accents(page, '.timeline', 18);
+  assert.ok(columns > 60 && columns < 400, `${columns} columns are marked`);
+  assert.ok((await accents(page, '.minimap', -4)) > strip + 30, 'and in the strip');
+  const before = await picture(page, '.timeline');
+  await page.fill('#find', 'no such span');
+  await settle(page);
+  assert.equal(await page.textContent('#matches'), '0 matches');
+  assert.equal(await accents(page, '.timeline', 18), 0);
+  await page.fill('#find', '');
+  await redrawn(page, '.timeline', before);
+  await page.evaluate(() => document.activeElement.blur());
+}
+
+/** The details of a span are in sight, and so is the span. */
+async function docked(page) {
+  await find(page, 'aten::mm');
+  const [box, lanes] = [await page.locator('.details').boundingBox(), await canvas(page)];
+  assert.ok(box.y + 120 < 900, `the details begin at ${box.y}`);
+  assert.ok(lanes.y + lanes.height <= box.y + 1, 'and do not cover the lanes');
+  await page.keyboard.press('Escape');
+  await page.fill('#find', '');
+  await page.evaluate(() => document.activeElement.blur());
+}
+
+/** Threads with deep stacks do not hide the device, and nearly empty further tracks are folded. */
+async function deep(page) {
+  await page.keyboard.press('l');
+  const list = await page.locator('#lanes li').evaluateAll((all) => all.map((li) => [li.querySelector('label span').textContent, li.querySelector('button').textContent]));
+  assert.equal(list[0][0], 'stream 7 on cuda:0');
+  assert.deepEqual(list.filter(([, fold]) => fold === 'Unfold').map(([name]) => name), ['thread 678 (python3) · overlap 1']);
+  assert.equal((await hash(page)).get('lanes'), null, 'which is the default');
+  await page.click('#lanes li:has-text("overlap 1") button:text-is("Unfold")');
+  assert.equal((await hash(page)).get('lanes'), 'c1');
+  await page.click('#lanes button:text-is("As it came")');
+  assert.equal((await hash(page)).get('lanes'), null);
 }
 
 async function arrows(page) {
@@ -241,6 +305,7 @@ await drive(async ({ make, visit }) => {
     assert.equal(await page.locator('nav').count(), 0, 'a page of one view has no tabs');
     await page.waitForSelector('.timeline canvas');
     await shot(page, 'timeline');
-    for (const part of [details, arrows, areas, lanes, low, keyboard, leave, minimap, finger]) await part(page);
+    for (const part of [details, matches, docked, arrows, areas, lanes, low, keyboard, leave, minimap, finger]) await part(page);
   });
+  await visit(make('timeline', data('kineto_gpt_train_stack.json.gz')), '', deep);
 });

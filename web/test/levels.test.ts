@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 import { describe, expect, it } from 'vitest';
-import { buildMip, groupBy, grouped, keyOf, levelAt, picture } from '../src/data/levels';
+import { buildMip, eventAxis, groupBy, grouped, keyOf, levelAt, picture, pictureOfEvents } from '../src/data/levels';
 import { phasePeaks } from '../src/data/memory_phases';
 import { stackFrames } from '../src/data/calls';
-import { highest, liveSetAt, madeUnder, type Memory, peakOf, positionAt } from '../src/data/memory';
+import { highest, inPlace, liveSetAt, madeUnder, type Memory, peakOf, positionAt } from '../src/data/memory';
 import { random, someMemory } from './some';
 import { after, visitRow } from '../src/data/spans';
 
@@ -106,6 +106,38 @@ describe('memory', () => {
       }
       const t = random(m.t[m.events - 1] + 1);
       expect([...liveSetAt(m, positionAt(m, t), 2)]).toEqual(alive(m, after(m.t, 0, m.events, t), 2));
+    }
+  });
+  it('over events, a column shows the highest level after one of its events, or the level before the first', () => {
+    for (let round = 0; round < 200; round++) {
+      const m = someMemory(1 + random(300));
+      const place = random(2);
+      const g = groupBy(m, place, 'role');
+      const axis = eventAxis(m, place);
+      const n = axis.row.length;
+      if (!n) continue;
+      const from = random(n);
+      const to = from + 1 + random(n - from);
+      const width = 1 + random(80);
+      const p = pictureOfEvents(m, g, buildMip(m, g), axis, from, to, width);
+      // The plain definition: the level after each event, by adding up all before it.
+      const on = inPlace(m, place);
+      const levels: number[] = [];
+      let level = 0;
+      for (let i = 0; i < m.events; i++) {
+        const row = m.who[i] < 0 ? ~m.who[i] : m.who[i];
+        if (!on[m.pool[row]]) continue;
+        level += m.who[i] < 0 ? -m.size[row] : m.size[row];
+        levels.push(level);
+      }
+      const columnOf = (i: number) => Math.min(width - 1, Math.floor(((i - from) * width) / (to - from)));
+      let before = from ? levels[from - 1] : 0;
+      for (let x = 0; x < width; x++) {
+        const own = levels.slice(from, to).filter((_, k) => columnOf(from + k) === x);
+        expect(p.sum[x], `column ${x} of ${width}`).toBe(own.length ? Math.max(...own) : before);
+        expect(p.values.subarray(x * p.k, (x + 1) * p.k).reduce((a, b) => a + b, 0)).toBe(p.sum[x]);
+        before = own.at(-1) ?? before;
+      }
     }
   });
   it('what was made under a path is what has it in front', () => {

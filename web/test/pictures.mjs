@@ -78,7 +78,7 @@ async function kineto(page) {
 }
 
 async function ranks(page) {
-  await go(page, 'Device time');
+  await go(page, 'Job');
   await settle(page);
   await panel(page, 'Device time of', 'ranks', 256); // without the table, which has names of temporary files
   await panel(page, 'Stragglers', 'stragglers');

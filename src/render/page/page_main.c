@@ -40,6 +40,7 @@ static void identity(tide_json *j, const tide_model *m)
 		tide__json_object(j);
 		tide__json_kint(j, "pid", m->processes.pid[i]);
 		tide__json_kint(j, "rank", m->processes.rank[i]);
+		tide__json_kint(j, "world", m->processes.world[i]);
 		text_member(j, "command", m, m->processes.command[i]);
 		text_member(j, "host", m, m->processes.host[i]);
 		tide__json_object_end(j);

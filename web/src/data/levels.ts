@@ -237,6 +237,44 @@ export function picture(m: Memory, g: Groups, mip: Mip, t0: number, t1: number, 
   return out;
 }
 
+/** Memory events of a place in their order, as an axis: position i is the moment after event `row[i]`, at time `t[i]`. */
+export interface EventAxis {
+  row: Int32Array;
+  t: Float64Array;
+}
+
+export function eventAxis(m: Memory, where: number): EventAxis {
+  const on = inPlace(m, where);
+  const row = Int32Array.from({ length: m.events }, (_, i) => i).filter((i) => on[m.pool[m.who[i] < 0 ? ~m.who[i] : m.who[i]]]);
+  return { row, t: Float64Array.from(row, (i) => m.t[i]) };
+}
+
+/** Returns the highest moment of each of `width` pixel columns of the positions [from, to). */
+export function pictureOfEvents(m: Memory, g: Groups, mip: Mip, axis: EventAxis, from: number, to: number, width: number): Picture {
+  const k = mip.k;
+  const out: Picture = { k, values: new Float64Array(width * k), sum: new Float64Array(width).fill(-1) };
+  const now = levelAt(m, g, mip, axis.row[from] ?? m.events);
+  let sum = now.reduce((a, b) => a + b, 0);
+  let x = 0;
+  const offer = (at: number) => {
+    if (sum <= out.sum[at]) return;
+    out.sum[at] = sum;
+    out.values.set(now, at * k);
+  };
+  for (let i = from; i < to; i++) {
+    const at = Math.min(width - 1, Math.floor(((i - from) * width) / (to - from)));
+    for (; x < at; x++) offer(x);
+    const e = m.who[axis.row[i]];
+    const row = e < 0 ? ~e : e;
+    const d = e < 0 ? -m.size[row] : m.size[row];
+    now[g.of[row]] += d;
+    sum += d;
+    offer(at);
+  }
+  for (; x < width; x++) offer(x);
+  return out;
+}
+
 /** Returns the sums after memory events [0, position). */
 export function levelAt(m: Memory, g: Groups, mip: Mip, position: number): Float64Array {
   const { who, size } = m;

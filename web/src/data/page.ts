@@ -56,7 +56,7 @@ export interface MainJson {
   spans: number;
   allocs: number;
   events: number;
-  processes: { pid: number; rank: number; command: string | null; host: string | null }[];
+  processes: { pid: number; rank: number; world: number; command: string | null; host: string | null }[];
   losses: string;
   /** Commands for a terminal. */
   next: { command: string; answers: string }[];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // The axis of time: round steps, labels, grid lines.
-import { axis } from '../data/format';
+import { axis, count } from '../data/format';
 import { px } from '../ui/scale';
 import type { Ink } from './colors';
 import { face, upright, word } from './marks';
@@ -27,13 +27,20 @@ export function ticks(t0: number, t1: number, width: number, every = 110): numbe
   return out;
 }
 
-export function drawAxis(ctx: CanvasRenderingContext2D, x: number, width: number, height: number, t0: number, t1: number, ink: Ink): void {
+function drawTicks(ctx: CanvasRenderingContext2D, x: number, width: number, height: number, a: number, b: number, ink: Ink, label: (v: number, step: number) => string): void {
   face(ctx, 11);
-  const list = ticks(t0, t1, width, px(110));
-  const step = list.length > 1 ? list[1] - list[0] : t1 - t0;
-  for (const t of list) {
-    const at = x + ((t - t0) / (t1 - t0)) * width;
+  const list = ticks(a, b, width, px(110));
+  const step = list.length > 1 ? list[1] - list[0] : b - a;
+  for (const v of list) {
+    const at = x + ((v - a) / (b - a)) * width;
     upright(ctx, ink.line, at, 0, height);
-    if (at + px(60) < x + width) word(ctx, ink.soft, tickLabel(t, step, t1), Math.round(at) + 4.5, px(9));
+    if (at + px(60) < x + width) word(ctx, ink.soft, label(v, step), Math.round(at) + 4.5, px(9));
   }
 }
+
+export const drawAxis = (ctx: CanvasRenderingContext2D, x: number, width: number, height: number, t0: number, t1: number, ink: Ink): void =>
+  drawTicks(ctx, x, width, height, t0, t1, ink, (t, step) => tickLabel(t, step, t1));
+
+/** The same for an axis of memory events: positions [a, b). */
+export const drawEventAxis = (ctx: CanvasRenderingContext2D, x: number, width: number, height: number, a: number, b: number, ink: Ink): void =>
+  drawTicks(ctx, x, width, height, a, b, ink, (v) => `event ${count(v)}`);

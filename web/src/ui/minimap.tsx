@@ -8,7 +8,7 @@ import { most, same } from '../data/sums';
 import { catColor, ink, MEMORY } from '../draw/colors';
 import { box, shape, stairs } from '../draw/marks';
 import { css } from '../draw/pixels';
-import { look, moment, range } from '../state';
+import { look, marked, moment, range } from '../state';
 import { Canvas, type Surface } from './canvas';
 import { px } from './scale';
 import { follow, inside } from './travel';
@@ -44,6 +44,7 @@ export function Minimap({ main }: { main: Main }) {
     const veil = c.dark ? 'rgba(0,0,0,.55)' : 'rgba(255,255,255,.65)';
     box(ctx, veil, 0, 0, a, height);
     box(ctx, veil, b, 0, width - b, height);
+    if (marked.value) for (const x of new Set(Array.from(marked.value, (t) => Math.floor((t / end) * width)))) box(ctx, c.accent, Math.min(x, width - 2), height - 6, 2, 6);
     ctx.strokeStyle = c.accent;
     ctx.strokeRect(a + 0.5, 0.5, b - a - 1, height - 1);
     if (moment.value !== null) box(ctx, c.accent, (moment.value / end) * width, 0, 1, height);

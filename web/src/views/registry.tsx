@@ -7,6 +7,7 @@ import { getMemory, getSpans, type Main } from '../data/page';
 import { has, hasShared } from '../data/section';
 import { Compare } from './compare/diff';
 import { Flame } from './flame/flame';
+import { Job } from './job/job';
 import { HtaView } from './device/hta';
 import { Ledger } from './device/ledger';
 import { Kernels } from './device/kernels';
@@ -34,6 +35,7 @@ const isGantt = (m: Main) => m.only === 'gantt';
 
 export const registry: readonly ViewRow[] = [
   { key: 'diff', title: 'Compare', about: 'Two runs side by side: what grew, shrank, is new.', needs: [], when: () => hasShared('diff'), show: Compare },
+  { key: 'job', title: 'Job', about: 'All ranks of a job: missing ones, memory and device time of each, late ranks.', needs: [], when: (m) => !m.only && hasShared('page') && !hasShared('diff'), show: Job },
   { key: 'overview', title: 'Overview', about: 'What was recorded, where memory peaked and why, what to look at first.', needs: [], show: Overview },
   { key: 'tenstorrent', title: 'Tenstorrent', about: 'Memory of each pool over operations. A click selects one and shows its text.', needs: ['tt'], show: Tenstorrent },
   { key: 'timeline', title: 'Timeline', about: 'Every op, call and kernel in time, below its caller. The wheel zooms, a drag moves, a click shows details.', needs: ['spans'], when: (m) => m.spans > 0, timed: true, early: getSpans, show: Timeline },

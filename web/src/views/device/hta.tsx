@@ -3,7 +3,8 @@
 // Device time of each rank: bars whose parts add up to the whole, causes of idle time, late ranks, the critical
 // path of a step, and advice. Every figure is one of `tidemark hta --json`.
 import { byKey, count, ns, percent } from '../../data/format';
-import { getHta, getJob, type Hta } from '../../data/page';
+import { getHta, type Hta } from '../../data/page';
+import type { ComponentChildren } from 'preact';
 import { most, sum as add } from '../../data/sums';
 import { causeColors, typeColors } from '../../draw/colors';
 import { Legend, Loading, Panel, useData } from '../../ui/parts';
@@ -168,17 +169,18 @@ const section = (title: string, rows: Rec[], sort: string, keys: string, extra?:
     </Panel>
   );
 
-function Body({ h }: { h: NonNullable<Hta> }) {
+export function Body({ h, first }: { h: NonNullable<Hta>; first?: ComponentChildren }) {
   const notes = [...((h.notes as string[]) ?? []), ...((h.failed as Rec[]) ?? []).map((f) => `${f.trace} could not be read: ${f.error}${f.offset === null ? '' : ` (byte ${f.offset})`}`)];
   const rows = (key: string): Rec[] => (h[key] as Rec[]) ?? [];
   const many = h.ranks.length > 1;
   return (
     <>
       {notes.length > 0 && <section class="losses" role="note"><ul>{notes.map((n, i) => <li key={i}>{n}</li>)}</ul></section>}
+      {first}
       <Panel title={many ? `Device time of ${count(h.ranks.length)} ranks` : 'Device time'}>{many ? <Ranks ranks={h.ranks} /> : h.ranks.map((r, i) => <Rank key={i} r={r} />)}</Panel>
       {section('Stragglers', rows('stragglers'), 'late_ns', 'rank,collectives,last:Came last,late_ns:Late in all,worst_ns:Latest once,worst_step:In step', 'late: how much shorter it was in a collective than the rank that waited longest', '')}
       <Panel title="What to do"><Advice list={rows('recommendations')} /></Panel>
-      <CriticalPath many={many} />
+      {!first && <CriticalPath many={many} />}
       {section('Streams', streams(h.ranks), 'busy_ns', 'where:Stream,rank,rows,span_ns:Window,busy_ns,host_wait_ns:Waits for the host,kernel_wait_ns:Between kernels,other_ns,mean_queue,max_queue:Longest queue')}
       {section('Launches', launches(h.ranks), 'count', 'where:Rank,count:Launches,cpu_mean_ns:Mean call,cpu_p50_ns:p50,cpu_p99_ns:p99,cpu_max_ns:Longest,delay_mean_ns:Mean delay,delay_p50_ns:p50,delay_p99_ns:p99,delay_max_ns:Longest delay,short_kernels:Shorter than their launch,runtime_outliers:Slow calls,delay_outliers:Late starts')}
       {section('Launch calls', rows('launch_calls'), 'cpu_sum_ns', 'name:Call,launches,gpu_rows:Rows,cpu_sum_ns:On the CPU,cpu_mean_ns:Mean,cpu_max_ns:Longest,delay_mean_ns:Mean delay,delay_max_ns:Longest delay,gpu_sum_ns:On the device,short_kernels:Short')}
@@ -190,10 +192,8 @@ function Body({ h }: { h: NonNullable<Hta> }) {
 }
 
 export function HtaView() {
-  const one = useData(getHta);
-  const all = useData(getJob);
-  if (one === undefined || all === undefined) return <Loading />;
-  const h = all ?? one;
+  const h = useData(getHta);
+  if (h === undefined) return <Loading />;
   if (!h) return <p class="loading">This trace has no device work to break down.</p>;
   return <div class="stack"><Body h={h} /></div>;
 }

@@ -75,8 +75,10 @@ export function fitBrief(ctx: CanvasRenderingContext2D, name: string, room: numb
 
 export interface Look {
   color: number;
+  at: number; // the node that fills the width
   up: boolean; // the root at the bottom
-  hit?: Uint8Array; // by name; others are dimmed
+  hit?: Uint8Array; // by name; others are pale
+  matches?: readonly number[]; // nodes with these names
   cursor?: number; // node with the frame
 }
 
@@ -84,13 +86,27 @@ export interface Look {
 const topOf = (l: Look, level: number, height: number) => (l.up ? height - (level + 1) * rowHigh() : level * rowHigh());
 export const levelAt = (up: boolean, y: number, height: number): number => Math.floor((up ? height - y : y) / rowHigh());
 
+/** Marks where matches are, on the row of the node that fills the width: also those too narrow to be drawn. */
+function markMatches({ ctx, width, height }: Surface, t: Tree, look: Look, color: string): void {
+  const { at } = look;
+  const [x0, scale] = [t.x[at], width / (t.total[at] || 1)];
+  const y = topOf(look, t.depth[at], height) + (look.up ? 0 : rowHigh() - 5);
+  ctx.fillStyle = color;
+  for (const i of look.matches!) {
+    const [a, b] = [(t.x[i] - x0) * scale, (t.x[i] + t.total[i] - x0) * scale];
+    if (b < 0 || a > width || !t.total[i]) continue;
+    ctx.fillRect(Math.max(0, Math.min(a, width - 2)), y, Math.max(2, Math.min(b, width) - Math.max(0, a)), 4);
+  }
+}
+
 export function drawFlame({ ctx, width, height }: Surface, t: Tree, list: Box[], look: Look): void {
   const c = ink();
   const row = rowHigh();
   const p = new Pixels(width, height);
   p.clear(c.back);
-  const dim = c.dark ? 0x2a3038 : 0xe4e8ec;
-  const colors = list.map((b) => (look.hit && !look.hit[t.name[b.node]] ? dim : t.sides ? changeColor(t.sides, b.node) : nameColor(nameOf(t, b.node), look.color)));
+  const own = (b: Box) => (t.sides ? changeColor(t.sides, b.node) : nameColor(nameOf(t, b.node), look.color));
+  const pale = (b: Box) => !!look.hit && !look.hit[t.name[b.node]];
+  const colors = list.map((b) => (pale(b) ? shade(own(b), c.dark ? -0.72 : 0.78) : own(b)));
   list.forEach((b, i) => {
     const y = topOf(look, b.level, height);
     const x0 = Math.round(b.x0);
@@ -103,8 +119,9 @@ export function drawFlame({ ctx, width, height }: Surface, t: Tree, list: Box[],
     const room = b.x1 - b.x0 - 7;
     if (room < 17) return;
     const text = fitBrief(ctx, nameOf(t, b.node), room);
-    if (text) word(ctx, colors[i] === dim ? c.soft : inkOn(colors[i]), text, b.x0 + 4, topOf(look, b.level, height) + row / 2);
+    if (text) word(ctx, pale(b) ? c.soft : inkOn(colors[i]), text, b.x0 + 4, topOf(look, b.level, height) + row / 2);
   });
+  if (look.matches) markMatches({ ctx, width, height }, t, look, c.accent);
   const at = look.cursor === undefined ? undefined : list.find((b) => b.node === look.cursor);
   if (at) {
     ctx.strokeStyle = c.dark ? '#fff' : '#111';

@@ -32,6 +32,7 @@ const hover = pointed<{ x: number; y: number; tree: Tree; node: number }>();
 const titles: Record<TreeName, string> = { cpu: 'CPU time', gpu: 'GPU time', memory: 'Memory at the peak', allocated: 'Memory allocated', left: 'Not freed' };
 const base: Record<TreeName, number> = { cpu: 0x4c8fd6, gpu: 0x1f9e89, memory: 0xe09f3e, allocated: 0xc9a227, left: 0xc4682f };
 const keys = Object.keys(titles) as TreeName[];
+const NARROW = 0.004; // share of the width from which on a frame can be seen and pressed
 const changes: Change[] = ['grown', 'shrunk', 'new', 'gone', 'same'];
 
 /** Formats an exact number, digits in groups of 3. */
@@ -79,13 +80,14 @@ interface GraphProps {
   color: number;
   flip: boolean;
   hit?: Uint8Array;
+  matches?: readonly number[]; // nodes that the search matches
   label: string;
   mark?: number;
   onPick: (node: number, e: MouseEvent) => void;
 }
 
 /** Draws one tree. */
-function Graph({ t, at, color, flip, hit, label, mark, onPick }: GraphProps) {
+function Graph({ t, at, color, flip, hit, matches, label, mark, onPick }: GraphProps) {
   const seen = useRef<Box[]>([]);
   const height = (t.deepest + 1) * rowHigh() + 2;
   const nodeAt = (e: MouseEvent): number => {
@@ -96,6 +98,12 @@ function Graph({ t, at, color, flip, hit, label, mark, onPick }: GraphProps) {
   useEffect(() => {
     if (frame.current) frame.current.scrollTop = flip ? frame.current.scrollHeight : 0;
   }, [t, flip]);
+  useEffect(() => { // the row of the frame under the cursor
+    const box = frame.current;
+    if (!box || mark === undefined || mark < 0) return;
+    const y = flip ? height - (t.depth[mark] + 1) * rowHigh() : t.depth[mark] * rowHigh();
+    if (y < box.scrollTop || y + rowHigh() > box.scrollTop + box.clientHeight) box.scrollTop = y - box.clientHeight / 2;
+  }, [mark]);
   return (
     <div class="chart flame" ref={frame}>
       <Canvas
@@ -103,7 +111,7 @@ function Graph({ t, at, color, flip, hit, label, mark, onPick }: GraphProps) {
         label={label}
         draw={(s) => {
           seen.current = boxes(t, at, s.width);
-          drawFlame(s, t, seen.current, { color, up: flip, hit, cursor: mark });
+          drawFlame(s, t, seen.current, { color, at, up: flip, hit, matches, cursor: mark });
         }}
         onClick={(e) => {
           const n = nodeAt(e);
@@ -134,7 +142,7 @@ const look = (node: number) => {
   hover.value = null;
 };
 
-function useTreeKeys(t: Tree | undefined, at: number, flip: boolean, hit?: Uint8Array) {
+function useTreeKeys(t: Tree | undefined, at: number, flip: boolean, next?: (by: number) => void) {
   useKeys((e) => {
     if (!t) return;
     const from = cursor.value >= 0 && cursor.value < t.n ? cursor.value : at;
@@ -142,14 +150,8 @@ function useTreeKeys(t: Tree | undefined, at: number, flip: boolean, hit?: Uint8
     else if (e.key === 'Enter' && (e.target as HTMLElement).tagName !== 'BUTTON') look(from);
     else if (e.key === 'Backspace') look(t.parent[at]);
     else if (e.key === 'Escape' || e.key === '0') look(0);
-    else if ((e.key === 'n' || e.key === 'N') && hit) {
-      const d = e.key === 'n' ? 1 : t.n - 1;
-      for (let i = (from + d) % t.n, k = 0; k < t.n; i = (i + d) % t.n, k++)
-        if (i && hit[t.name[i]]) {
-          cursor.value = i;
-          break;
-        }
-    } else return;
+    else if ((e.key === 'n' || e.key === 'N') && next) next(e.key === 'n' ? 1 : -1);
+    else return;
     e.preventDefault();
   });
 }
@@ -293,12 +295,25 @@ function Flames({ trees, read, two }: { trees: TreeName[]; read: (k: TreeName) =
   const t = useMemo(() => (mixed && frames.value !== 'all' ? pythonOnly(full) : full), [full, mixed, frames.value]);
   const rows = useMemo(() => Array.from({ length: t.n - 1 }, (_, i) => i + 1), [t]);
   const find = query.value.toLowerCase();
-  const hit = useMemo(() => (find ? Uint8Array.from(t.names, (n) => (n.toLowerCase().includes(find) ? 1 : 0)) : undefined), [t, find]);
+  const named = useMemo(() => (find ? Uint8Array.from(t.names, (n) => (n.toLowerCase().includes(find) ? 1 : 0)) : undefined), [t, find]);
+  const matches = useMemo(() => (named ? rows.filter((i) => named[t.name[i]] && t.total[i] > 0).sort((a, b) => t.x[a] - t.x[b] || a - b) : []), [t, named]);
+  const hit = matches.length ? named : undefined; // without a match nothing is pale
   const share0 = useMemo(() => (hit ? matched(t, hit) : 0), [t, hit]);
   const at = Math.min(Number(zoomed.value) || 0, t.n - 1);
   const flip = up.value === '1';
   const sliced = mode.value === 'sandwich' && !two;
-  useTreeKeys(sliced ? undefined : t, at, flip, hit);
+  const next = (by: number) => {
+    if (!matches.length) return;
+    const k = matches.indexOf(cursor.value);
+    const to = matches[k < 0 ? (by < 0 ? matches.length - 1 : 0) : (k + by + matches.length) % matches.length];
+    if (t.total[to] < t.total[at] * NARROW || !pathOf(t, to).includes(at || to)) {
+      let wide = to;
+      while (wide && t.total[to] >= t.total[t.parent[wide]] * 10 * NARROW) wide = t.parent[wide];
+      look(wide);
+    }
+    cursor.value = to;
+  };
+  useTreeKeys(sliced ? undefined : t, at, flip, next);
   const last = useRef(t);
   useEffect(() => {
     const was = last.current;
@@ -331,8 +346,14 @@ function Flames({ trees, read, two }: { trees: TreeName[]; read: (k: TreeName) =
         )}
         {mixed && <Kept label="Frames" of={frames} options={[['python', 'Python'], ['all', 'All frames']]} then={again} />}
         {!sliced && <Kept label="Direction" of={up} options={[['0', 'Icicle'], ['1', 'Flame']]} />}
-        <Search label="Search frames" value={query.value} set={(v) => (query.value = v)} />
-        {find && <span class="soft" id="matched">{w(share0)} · {share(share0, t.total[0])} match</span>}
+        <Search label="Search frames" value={query.value} set={(v) => (query.value = v)} onKeyDown={(e) => e.key === 'Enter' && next(e.shiftKey ? -1 : 1)} />
+        {find && !sliced && (
+          <>
+            <button onClick={() => next(-1)} disabled={!matches.length} aria-label="Previous match">‹</button>
+            <button onClick={() => next(1)} disabled={!matches.length} aria-label="Next match">›</button>
+          </>
+        )}
+        {find && <span class="soft" id="matched" role="status">{matches.length ? `${w(share0)} · ${share(share0, t.total[0])} in ${plural(matches.length, 'frame')} match` : 'no frame matches'}</span>}
         <span class="grow" />
         <span class="soft">
           {t.sides ? `A ${w(t.sides.total[0][0])}, B ${w(t.sides.total[1][0])}` : `${w(t.total[0])} in all`}{t.folded ? ` · ${count(t.folded)} small ones folded` : ''}
@@ -348,7 +369,7 @@ function Flames({ trees, read, two }: { trees: TreeName[]; read: (k: TreeName) =
       ) : (
         <>
           <Crumbs t={t} at={at} />
-          <Graph t={t} at={at} color={base[k]} flip={flip} hit={hit} mark={node} label={`Flame graph, ${titles[k]}: ${w(t.total[0])} in all`} onPick={look} />
+          <Graph t={t} at={at} color={base[k]} flip={flip} hit={hit} matches={matches} mark={node} label={`Flame graph, ${titles[k]}: ${w(t.total[0])} in all`} onPick={look} />
           {node >= 0 && <Picked t={t} node={node} />}
           <AsTable t={t} rows={rows} />
         </>

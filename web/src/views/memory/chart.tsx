@@ -2,11 +2,11 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Live memory over time as stacked layers, with phases, steps, limits and the chosen moment.
 import { useMemo } from '../../hooks';
-import { bytes, exact } from '../../data/format';
-import { type Picture, picture } from '../../data/levels';
+import { bytes, count, exact } from '../../data/format';
+import type { Picture } from '../../data/levels';
 import { after } from '../../data/spans';
 import { most, same } from '../../data/sums';
-import { drawAxis } from '../../draw/axis';
+import { drawAxis, drawEventAxis } from '../../draw/axis';
 import { type Ink, ink } from '../../draw/colors';
 import { box, face, line, through, upright, type Walk, word } from '../../draw/marks';
 import { blank, type Pixels, rgb, shade } from '../../draw/pixels';
@@ -17,7 +17,7 @@ import { Canvas, type Surface } from '../../ui/canvas';
 import { px } from '../../ui/scale';
 import { pointed, type Spot, Tip } from '../../ui/tip';
 import { dragTime, inside, wheelTime } from '../../ui/travel';
-import { focusOf, type Scene } from './scene';
+import { focusOf, pictureOf, type Scene, scaleOf, visible } from './scene';
 
 export const left = (): number => px(78);
 export const RED = '#d55e00';
@@ -29,6 +29,7 @@ interface Frame {
   top: number; // y of the highest value
   y: (v: number) => number;
   x: (t: number) => number;
+  timeAt: (x: number) => number; // at the left end of a column
   pic: Picture;
 }
 
@@ -187,6 +188,8 @@ function draw(s: Surface, sc: Scene): void {
   const c = ink();
   const [t0, t1] = range.value;
   const width = s.width - left();
+  const [a, b] = sc.events ? visible(sc.events) : [t0, t1];
+  const at = (t: number) => (sc.events ? after(sc.events.t, 0, sc.events.t.length, t) - 0.5 : t);
   const strip = sc.phases.length ? px(15) : 0;
   const top = px(20) + strip + px(16);
   const high = scaleTop(sc);
@@ -196,8 +199,8 @@ function draw(s: Surface, sc: Scene): void {
     width,
     top,
     y: (v) => Math.round(s.height - (v / high) * (s.height - top)),
-    x: (t) => left() + ((t - t0) / (t1 - t0)) * width,
-    pic: picture(sc.m, sc.g, sc.mip, t0, t1, width),
+    x: (t) => left() + ((at(t) - a) / (b - a)) * width,
+    ...pictureOf(sc, width),
   };
   last = f;
   kept = blank(kept, s, c.back);
@@ -205,7 +208,7 @@ function draw(s: Surface, sc: Scene): void {
   kept.rect(0, 0, s.width, px(20), c.band);
   kept.rect(0, 0, left(), s.height, c.band);
   kept.show(s.ctx);
-  drawAxis(s.ctx, left(), width, px(20), t0, t1, c);
+  (sc.events ? drawEventAxis : drawAxis)(s.ctx, left(), width, px(20), a, b, c);
   drawScale(s, high, f.y, top, c);
   phases(s, sc, f, c);
   steps(s, sc, f, px(20) + strip, c);
@@ -214,8 +217,8 @@ function draw(s: Surface, sc: Scene): void {
   oom(s, sc, f, px(20) + strip, c);
   life(s, sc, f, c);
   selected(s, f, c);
-  const at = moment.value ?? sc.peak.t;
-  if (at >= t0 && at <= t1) upright(s.ctx, c.accent, f.x(at), px(20), s.height, 2);
+  const shown = moment.value ?? sc.peak.t;
+  if (shown >= t0 && shown <= t1) upright(s.ctx, c.accent, f.x(shown), px(20), s.height, 2);
 }
 
 function Under({ sc }: { sc: Scene }) {
@@ -223,7 +226,7 @@ function Under({ sc }: { sc: Scene }) {
   const f = last;
   if (!h || !f) return null;
   const x = Math.min(f.width - 1, Math.max(0, Math.floor(h.at) - left()));
-  const t = f.t0 + (x / f.width) * (f.t1 - f.t0);
+  const t = f.timeAt(x);
   const phase = sc.phases.find((p) => t >= p.t0 && t < p.t1);
   let sum = 0;
   let band = -1;
@@ -236,24 +239,25 @@ function Under({ sc }: { sc: Scene }) {
     <Tip at={h}>
       {band >= 0 && <b>{sc.g.labels[band]}: {bytes(f.pic.values[x * f.pic.k + band])}</b>}
       <span>{bytes(Math.max(0, f.pic.sum[x]))} live in all{r >= 0 ? ` of ${bytes(sc.res.v[r])} reserved` : ''}</span>
-      <span class="soft">{exact(t)}{phase?.name ? ` · ${phase.name}` : ''}</span>
+      <span class="soft">{exact(t)}{sc.events ? ` · event ${count(after(sc.events.t, 0, sc.events.t.length, t))} of ${count(sc.events.t.length)}` : ''}{phase?.name ? ` · ${phase.name}` : ''}</span>
       <span class="soft">Click to list all live allocations</span>
     </Tip>
   );
 }
 
 export function Chart({ sc, height }: { sc: Scene; height: number }) {
-  const wheel = useMemo(() => wheelTime(left()), [left()]);
+  const scale = useMemo(() => scaleOf(sc.events, sc.main.t_end), [sc.events, sc.main.t_end]);
+  const wheel = useMemo(() => wheelTime(left(), undefined, scale), [left(), scale]);
   return (
     <div class="chart memory">
       <Canvas
         height={height}
-        label={`Live memory of ${sc.name} by ${sc.by}; peak ${bytes(sc.peak.bytes)}`}
+        label={`Live memory of ${sc.name} by ${sc.by}${sc.events ? ' over memory events' : ''}; peak ${bytes(sc.peak.bytes)}`}
         onWheelTime={wheel}
         onPointerDown={dragTime(left(), (x) => {
           const f = last;
-          if (f) moment.value = Math.round(f.t0 + (Math.max(0, x - left()) / f.width) * (f.t1 - f.t0));
-        })}
+          if (f) moment.value = Math.round(f.timeAt(Math.max(0, x - left())));
+        }, undefined, scale)}
         onPointerMove={(e: PointerEvent) => {
           const [at, over] = inside(e);
           hover.value = e.buttons ? null : { x: e.clientX, y: e.clientY, at, over };

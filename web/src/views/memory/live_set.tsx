@@ -42,7 +42,7 @@ export function Chosen({ m, main, where }: { m: Memory; main: Main; where?: stri
     m.json.modules && ['Module', moduleText(m, m.module[row]) || '–'],
   ];
   return (
-    <div class="details" id="chosen">
+    <div class="details" id="chosen" aria-label="The selected allocation">
       <h3>{bytes(m.size[row])}{m.tensor[row] ? ` · ${m.json.tensors[m.tensor[row]]}` : ''}</h3>
       <Facts rows={facts} />
       <p class="crumbs">

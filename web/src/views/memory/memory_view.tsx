@@ -5,13 +5,13 @@
 import { useMemo } from '../../hooks';
 import { address, type Allocator } from '../../data/allocator';
 import { bytes, exact, held, lasts, ns } from '../../data/format';
-import { levelAt, picture } from '../../data/levels';
+import { levelAt } from '../../data/levels';
 import type { Memory } from '../../data/memory';
 import { getAllocator, getMemory, getTables, type Main } from '../../data/page';
 import { after } from '../../data/spans';
 import { css } from '../../draw/pixels';
 import { alloc, look, moment, range } from '../../state';
-import { Choice, Loading, Panel, Square, useData } from '../../ui/parts';
+import { Choice, Kept, Loading, Panel, Square, useData } from '../../ui/parts';
 import { px } from '../../ui/scale';
 import { type Col, col, Table } from '../../ui/table';
 import { keyTime, useKeys } from '../../ui/travel';
@@ -19,7 +19,7 @@ import { Chosen, LiveSet } from './live_set';
 import { Chart } from './chart';
 import { MapPanel } from './map';
 import { OverTime } from './allocator_over_time';
-import { brief, by, chosenBy, chosenPlace, device, focus, focusOf, makeScene, momentOf, pane, places, type Scene, waysOf } from './scene';
+import { brief, by, canCount, chosenBy, chosenPlace, device, focus, focusOf, makeScene, momentOf, over, pane, pictureOf, places, scaleOf, type Scene, waysOf } from './scene';
 
 const LINES = 60; // of the chart as a table
 
@@ -51,8 +51,8 @@ interface Line {
 function AsTable({ sc }: { sc: Scene }) {
   const [t0, t1] = range.value;
   const rows = useMemo(() => {
-    const p = picture(sc.m, sc.g, sc.mip, t0, t1, LINES);
-    return Array.from({ length: LINES }, (_, i): Line => ({ t: t0 + (i / LINES) * (t1 - t0), sum: Math.max(0, p.sum[i]), v: p.values.subarray(i * p.k, (i + 1) * p.k) }));
+    const { pic: p, timeAt } = pictureOf(sc, LINES);
+    return Array.from({ length: LINES }, (_, i): Line => ({ t: timeAt(i), sum: Math.max(0, p.sum[i]), v: p.values.subarray(i * p.k, (i + 1) * p.k) }));
   }, [sc, t0, t1]);
   const cols: Col<Line>[] = [
     col('From', (r) => r.t, exact),
@@ -60,7 +60,7 @@ function AsTable({ sc }: { sc: Scene }) {
     ...sc.g.labels.map((l, k) => col(l.length > 28 ? `…${l.slice(-27)}` : l, (r: Line) => r.v[k], bytes, { key: `g${k}` })),
   ];
   return (
-    <Panel title={`The highest moment of each of ${LINES} intervals of ${lasts((t1 - t0) / LINES)}`}>
+    <Panel title={`The highest moment of each of ${LINES} intervals of ${sc.events ? 'equally many memory events' : lasts((t1 - t0) / LINES)}`}>
       <Table
         label="live memory over time"
         rows={rows}
@@ -84,7 +84,6 @@ function Below({ sc, main, map }: { sc: Scene; main: Main; map?: Given }) {
   return (
     <>
       {pane.value === 'map' && a && known && <OverTime sc={sc} a={a} />}
-      <Chosen m={sc.m} main={main} where={where} />
       {pane.value === 'table' && <AsTable sc={sc} />}
       {pane.value === 'map' && a === undefined && <Loading />}
       {pane.value === 'map' && a && known && <MapPanel sc={sc} a={a} position={position} />}
@@ -94,6 +93,7 @@ function Below({ sc, main, map }: { sc: Scene; main: Main; map?: Given }) {
         </p>
       )}
       {pane.value !== 'map' && pane.value !== 'table' && <LiveSet sc={sc} position={position} />}
+      <Chosen m={sc.m} main={main} where={where} />
     </>
   );
 }
@@ -128,12 +128,12 @@ export function MemoryOf({ main, m, map }: { main: Main; m: Memory; map?: Given 
   const all = useMemo(() => places(main, m), [main, m]);
   const place = chosenPlace(main, all);
   const how = chosenBy(main);
-  const made = useMemo(() => (m.n ? makeScene(main, m, place, how) : null), [main, m, place, how]);
+  const made = useMemo(() => (m.n ? makeScene(main, m, place, how) : null), [main, m, place, how, over.value]);
   const named = tables && tables.phases.length > 1 ? tables.phases : [];
   const sc = useMemo(() => made && { ...made, phases: named }, [made, tables]);
   useKeys((e) => {
     if (!sc) return;
-    if (keyTime(e)) e.preventDefault();
+    if (keyTime(e, scaleOf(sc.events, main.t_end))) e.preventDefault();
     else if (e.key === 'p') moment.value = sc.peak.t;
     else if (e.key === '.') step(sc, 1);
     else if (e.key === ',') step(sc, -1);
@@ -157,6 +157,7 @@ export function MemoryOf({ main, m, map }: { main: Main; m: Memory; map?: Given 
         {all.length > 1 && (
           <Choice label="Device" value={place ? String(place) : 'all'} options={[...all.map(([p, name]): [string, string] => [String(p), name]), ['all', 'All']]} onPick={(v) => (device.value = v)} />
         )}
+        {canCount(m) && <Kept label="Axis" of={over} options={[['', 'Over time'], ['events', 'Over events']]} />}
         <span class="grow" />
         <span class="soft">
           peak <b>{bytes(sc.peak.bytes)}</b> at {ns(sc.peak.t)}

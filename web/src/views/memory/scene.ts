@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Shared by the parts of the memory view: the choices that the address keeps, and the data of a device.
-import { buildMip, type By, type Groups, groupBy, type Mip, reserved } from '../../data/levels';
+import { buildMip, type By, type EventAxis, eventAxis, type Groups, groupBy, type Mip, type Picture, picture, pictureOfEvents, reserved } from '../../data/levels';
+import { axis } from '../../data/format';
+import { after } from '../../data/spans';
 import { liveSetAt, type Memory, peakOf, type Position, positionAt } from '../../data/memory';
 import { type Main, type Phase, sizeOf } from '../../data/page';
 import { groupColor } from '../../draw/colors';
-import { keep, moment } from '../../state';
+import { keep, moment, range } from '../../state';
+import type { Scale } from '../../ui/travel';
 
 export const by = keep('by'); // how memory is stacked
 export const device = keep('dev'); // number of a place (`inPlace`), 'all', or '' = the device with the highest peak
 export const focus = keep('focus'); // label of the highlighted group
 export const pane = keep('pane'); // the pane below the chart
+export const over = keep('over'); // 'events': a memory event is as wide as any other; '' = time
 
 const bys: readonly (readonly [By, string])[] = [
   ['role', 'Role'],
@@ -43,6 +47,33 @@ export interface Scene {
   atPeak: Int32Array; // allocations alive at the moment
   res: { t: Float64Array; v: Float64Array };
   phases: Phase[];
+  events?: EventAxis; // the axis, unless it is time
+}
+
+/** Returns whether memory events can be the axis: all of them are here, and time is not their number anyway. */
+export const canCount = (m: Memory): boolean => !axis.ops && !m.json.left_out;
+
+/** Returns the visible positions [a, b) of an axis of events. */
+export function visible(e: EventAxis): [number, number] {
+  const [t0, t1] = range.value;
+  const a = after(e.t, 0, e.t.length, t0 - 1e-3);
+  return [a, Math.max(a + 1, after(e.t, a, e.t.length, t1))];
+}
+
+/** Converts times to positions of the axis. */
+export const scaleOf = (e: EventAxis | undefined, end: number): Scale | undefined =>
+  e && {
+    at: (t) => (t <= 0 ? 0 : t >= end ? e.t.length : after(e.t, 0, e.t.length, t - 1e-3)),
+    time: (u) => (u <= 0 ? 0 : u >= e.t.length ? end : e.t[Math.floor(u)]),
+  };
+
+/** Returns the visible window in `width` columns, and the time at which a column begins. */
+export function pictureOf(sc: Scene, width: number): { pic: Picture; timeAt: (x: number) => number } {
+  const [t0, t1] = range.value;
+  if (!sc.events) return { pic: picture(sc.m, sc.g, sc.mip, t0, t1, width), timeAt: (x) => t0 + (x / width) * (t1 - t0) };
+  const [a, b] = visible(sc.events);
+  const { t } = sc.events;
+  return { pic: pictureOfEvents(sc.m, sc.g, sc.mip, sc.events, a, b, width), timeAt: (x) => t[Math.min(t.length - 1, Math.floor(a + (x / width) * (b - a)))] ?? t0 };
 }
 
 /** Returns the devices that ever held memory. */
@@ -94,6 +125,7 @@ export function makeScene(main: Main, m: Memory, place: number, how: By): Scene 
     atPeak,
     res,
     phases: [],
+    events: over.value && canCount(m) ? eventAxis(m, place) : undefined,
   };
 }
 

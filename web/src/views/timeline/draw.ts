@@ -8,12 +8,13 @@ import { placeOf, type Spans, visitRow } from '../../data/spans';
 import { drawAxis } from '../../draw/axis';
 import { type Ink, ink, kindColor, MEMORY } from '../../draw/colors';
 import { box, face, line, type Point, shape, through, upright, word } from '../../draw/marks';
-import { blank, css, inkOn, type Pixels, rgb } from '../../draw/pixels';
+import { blank, css, inkOn, type Pixels, rgb, shade } from '../../draw/pixels';
 import { fit } from '../../draw/text';
 import type { Surface } from '../../ui/canvas';
 import { px } from '../../ui/scale';
 import { fitBrief } from '../flame/draw';
 import { dims, type Lane } from './lanes';
+import { columns, countIn, visitHits } from './matches';
 
 export interface Area {
   t0: number;
@@ -36,6 +37,7 @@ export interface Scene {
   links: readonly Link[]; // of the selected span
   area: Area | null;
   found: ReadonlySet<number> | null; // names that the search matches
+  hits?: Int32Array; // its matches, ascending, if all spans are here
   color: (cat: number, name: number) => number;
   live?: (t0: number, t1: number, width: number) => Float64Array; // exact after the memory section was read
   life?: [number, number]; // of the chosen allocation
@@ -67,9 +69,11 @@ interface Label {
 
 const TEXT_FROM = 34; // pixels a span must have to carry its name
 
-function rows(p: Pixels, sc: Scene, width: number, base: number, back: number, labels: Label[]): void {
+/** Draws the spans. If some match the search, the others are pale. */
+function rows(p: Pixels, sc: Scene, width: number, base: number, dark: boolean, labels: Label[]): void {
   const { row: high, left } = dims.value;
-  const { spans, found, color } = sc;
+  const { spans, found, hits, color } = sc;
+  const pale = dark ? -0.72 : 0.78;
   const { cat, name } = spans;
   for (const l of sc.lanes) {
     const top = base + l.y - sc.scroll;
@@ -79,12 +83,15 @@ function rows(p: Pixels, sc: Scene, width: number, base: number, back: number, l
     list.forEach((row, r) => {
       const y = Math.round(top + 2 + r * high);
       if (y > p.height || y + high < base) return;
-      visitRow(spans, row, sc.t0, sc.t1, width, (x0, x1, i) => {
-        const c = found && !found.has(name[i]) ? back : color(cat[i], name[i]);
+      const put = (x0: number, x1: number, i: number) => {
+        const own = color(cat[i], name[i]);
+        const c = found && !found.has(name[i]) ? shade(own, pale) : own;
         const gap = x1 - x0 > 3 ? 1 : 0;
         p.rect(left + x0, Math.max(base, y), left + x1 - gap, y + high - (high > 10 ? 2 : 1), rgb(c));
         if (x1 - x0 >= TEXT_FROM && high > 10 && y >= base - 4) labels.push({ x: left + x0, y, w: x1 - x0 - gap, span: i, color: c });
-      });
+      };
+      visitRow(spans, row, sc.t0, sc.t1, width, put);
+      if (hits) visitHits(spans, hits, row, sc.t0, sc.t1, width, (x0, x1, i) => x1 - x0 < TEXT_FROM && put(x0, x1, i));
     });
   }
 }
@@ -106,6 +113,13 @@ function head(ctx: Surface['ctx'], y: number, high: number, color: number, name:
   if (high > px(36)) word(ctx, c.soft, more, px(22), y + px(26));
 }
 
+/** Draws a mark on the axis where a match is, whether or not its lane is in sight. */
+function matchMarks({ ctx }: Surface, sc: Scene, width: number, high: number, c: Ink): void {
+  if (!sc.hits) return;
+  const on = columns(sc.spans, sc.hits, sc.t0, sc.t1, width);
+  for (let x = 0; x < width; x++) if (on[x]) box(ctx, c.accent, dims.value.left + x, high - 4, 2, 4);
+}
+
 /** Draws the names of lanes on top of the spans. */
 function heads({ ctx, width, height }: Surface, sc: Scene, base: number, c: Ink): void {
   const room = dims.value.left - px(30);
@@ -120,7 +134,13 @@ function heads({ ctx, width, height }: Surface, sc: Scene, base: number, c: Ink)
     ctx.strokeRect(-1, y - 0.5, width + 2, l.height);
     const lanes = sc.main.only === 'gantt' ? `Lane ${first}${row > first ? `–${row}` : ''} · ` : '';
     const also = t.name.lastIndexOf(' · overlap '); // a further track of the lane above
-    head(ctx, y, l.height, kindColor(t.kind), () => `${l.open ? '▾' : '▸'} ${fit(ctx, also > 0 ? `↳ ${t.name.slice(also + 3)}` : lanes + t.name, room)}`, px(9), `${count(t.count)} spans`, c);
+    const match = sc.hits ? countIn(sc.hits, t.rows) : 0;
+    const text = match ? `${count(match)} ✓` : '';
+    face(ctx, 11, '600');
+    const wide = text ? ctx.measureText(text).width + 8 : 0;
+    head(ctx, y, l.height, kindColor(t.kind), () => `${l.open ? '▾' : '▸'} ${fit(ctx, also > 0 ? `↳ ${t.name.slice(also + 3)}` : lanes + t.name, room - wide)}`, px(9), `${count(t.count)} spans`, c);
+    face(ctx, 11, '600');
+    if (text) word(ctx, c.accent, text, dims.value.left - 6, y + px(11), 'right');
   }
 }
 
@@ -324,13 +344,14 @@ export function drawScene(s: Surface, sc: Scene): Arrow[] {
   const { base } = top;
   const labels: Label[] = [];
   kept = blank(kept, s, c.back);
-  rows(kept, sc, width, base, c.dark ? 0x2a3038 : 0xe4e8ec, labels);
+  rows(kept, sc, width, base, c.dark, labels);
   kept.rect(0, 0, left, s.height, c.band);
   kept.rect(0, 0, s.width, axis, c.band);
   kept.show(s.ctx);
   drawAxis(s.ctx, left, width, base, sc.t0, sc.t1, c);
   clip(s, left, base, width, s.height - base, () => names(s, sc, labels));
   clip(s, 0, base, s.width, s.height - base, () => heads(s, sc, base, c));
+  matchMarks(s, sc, width, axis, c);
   if (top.curve) curve(s, sc, width, axis + top.marks, top.curve, c);
   if (top.marks) marks(s, sc, width, axis, top.marks, c);
   area(s, sc, width, base, c);

@@ -27,28 +27,51 @@ export interface Arrangement {
   closed: ReadonlySet<number>;
 }
 
-const kept = keep('lanes'); // "o2.0.1_h3_c5.6": order, hidden, closed; only deviations from the default
+const kept = keep('lanes'); // "o2.0.1_h3_c5.6": order, hidden, folded or unfolded; only deviations from the default
 
-export function readArrangement(text: string, n: number): Arrangement {
-  const part = (letter: string) =>
-    (text.split('_').find((p) => p[0] === letter)?.slice(1).split('.') ?? []).map(Number).filter((k) => Number.isInteger(k) && k >= 0 && k < n);
-  const first = [...new Set(part('o'))];
-  const seen = new Set(first);
-  const rest = Array.from({ length: n }, (_, k) => k).filter((k) => !seen.has(k));
-  return { order: [...first, ...rest], hidden: new Set(part('h')), closed: new Set(part('c')) };
+const SCREEN = 24; // rows that fit below the curve of a small screen
+const FEW = 20; // a further track with 1/20 of its lane's spans is nearly empty
+
+/** Returns the arrangement before the user changes it. Device lanes come first if the threads before them fill a screen; further tracks of a
+ * lane are folded if they are nearly empty. A Gantt chart has the order of the command. */
+export function defaults(s: Pick<Spans, 'tracks'>, gantt = false): Arrangement {
+  const all = s.tracks.map((_, k) => k);
+  if (gantt) return { order: all, hidden: new Set(), closed: new Set() };
+  const lane = (k: number) => s.tracks[k].name.replace(/ · overlap \d+$/, '');
+  const first = new Map(all.map((k) => [lane(k), k] as const).reverse()); // the first track of each lane
+  const closed = new Set(all.filter((k) => first.get(lane(k)) !== k && s.tracks[k].count * FEW <= s.tracks[first.get(lane(k))!].count));
+  const device = (k: number) => s.tracks[k].kind === 'stream';
+  const above = all.slice(0, Math.max(0, all.findIndex(device))).reduce((n, k) => n + (closed.has(k) ? 1 : s.tracks[k].rows.length), 0);
+  return { order: above > SCREEN ? [...all.filter(device), ...all.filter((k) => !device(k))] : all, hidden: new Set(), closed };
 }
 
-export function writeArrangement(a: Arrangement): string {
+const differ = (a: ReadonlySet<number>, b: ReadonlySet<number>): number[] => [...new Set([...a, ...b])].filter((k) => a.has(k) !== b.has(k)).sort((x, y) => x - y);
+
+export function readArrangement(text: string, from: Arrangement): Arrangement {
+  const known = new Set(from.order);
+  const part = (letter: string) => (text.split('_').find((p) => p[0] === letter)?.slice(1).split('.') ?? []).map(Number).filter((k) => known.has(k));
+  const first = [...new Set(part('o'))];
+  const rest = from.order.filter((k) => !first.includes(k));
+  return { order: [...first, ...rest], hidden: new Set(part('h')), closed: new Set(differ(from.closed, new Set(part('c')))) };
+}
+
+export function writeArrangement(a: Arrangement, from: Arrangement): string {
   const parts: string[] = [];
-  if (a.order.some((k, i) => k !== i)) parts.push(`o${a.order.join('.')}`);
+  if (a.order.some((k, i) => k !== from.order[i])) parts.push(`o${a.order.join('.')}`);
   if (a.hidden.size) parts.push(`h${[...a.hidden].join('.')}`);
-  if (a.closed.size) parts.push(`c${[...a.closed].join('.')}`);
+  const folds = differ(a.closed, from.closed);
+  if (folds.length) parts.push(`c${folds.join('.')}`);
   return parts.join('_');
 }
 
-export const arrangement = (s: Spans): Arrangement => readArrangement(kept.value, s.tracks.length);
+let base: Arrangement = { order: [], hidden: new Set(), closed: new Set() }; // of the trace that is shown
+export const initial = (): Arrangement => base;
+export function arrangement(s: Spans, gantt: boolean): Arrangement {
+  base = defaults(s, gantt);
+  return readArrangement(kept.value, base);
+}
 export const arrange = (a: Arrangement): void => {
-  kept.value = writeArrangement(a);
+  kept.value = writeArrangement(a, base);
 };
 
 const flip = (set: ReadonlySet<number>, k: number): ReadonlySet<number> => {

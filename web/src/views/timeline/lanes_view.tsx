@@ -6,7 +6,7 @@ import type { Spans } from '../../data/spans';
 import { kindColor } from '../../draw/colors';
 import { css } from '../../draw/pixels';
 import { Square } from '../../ui/parts';
-import { type Arrangement, arrange, flipClosed, flipHidden, moveTrack } from './lanes';
+import { type Arrangement, arrange, flipClosed, flipHidden, initial, moveTrack } from './lanes';
 
 export function LaneList({ spans, a, close }: { spans: Spans; a: Arrangement; close: () => void }) {
   const all = spans.tracks.map((_, k) => k);
@@ -18,7 +18,7 @@ export function LaneList({ spans, a, close }: { spans: Spans; a: Arrangement; cl
           <button onClick={() => arrange({ ...a, hidden: new Set() })}>Show all</button>
           <button onClick={() => arrange({ ...a, closed: new Set(all) })}>Fold all</button>
           <button onClick={() => arrange({ ...a, closed: new Set() })}>Unfold all</button>
-          <button onClick={() => arrange({ order: all, hidden: new Set(), closed: new Set() })}>As it came</button>
+          <button onClick={() => arrange(initial())}>As it came</button>
           <button onClick={close}>Close</button>
         </span>
       </header>

@@ -78,7 +78,7 @@ function Ready({ far, main, pieces, phases, frame }: { far: FarSpans; main: Main
   const color = useMemo(() => palette(pieces.cats, pieces.names), [pieces]);
   const chosen = useDetails(far, span.value);
   const q = query.value.trim().toLowerCase();
-  const hit = useMemo(() => (q ? new Set(pieces.names.flatMap((n, i) => (n.toLowerCase().includes(q) ? [i] : []))) : null), [pieces, q]);
+  const names = useMemo(() => (q ? new Set(pieces.names.flatMap((n, i) => (n.toLowerCase().includes(q) ? [i] : []))) : null), [pieces, q]);
   const live = useMemo(() => curve.value && liveFrom(curve.value), [curve.value]);
 
   const pick = (s: SpanJson) => {
@@ -90,6 +90,7 @@ function Ready({ far, main, pieces, phases, frame }: { far: FarSpans; main: Main
     span.value = s.n;
     g.revealMatch(placeOfSpan(s));
   });
+  const hit = found && !found.total ? null : names;
   const open = (i: number) => {
     if (pieces.count[i] > 1) lookAround(pieces.t0[i], pieces.t1[i]);
     else span.value = pieces.number[i];

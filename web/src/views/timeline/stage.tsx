@@ -3,7 +3,7 @@
 // Shared by the timeline of loaded spans and that of pieces from a server: tools, keys, lanes and their scrolling, the
 // picture and pointer actions. The view defines the effect of a click or a key (Acts).
 import { type Signal, signal } from '../../signals';
-import { useRef, useState } from '../../hooks';
+import { useEffect, useRef, useState } from '../../hooks';
 import { count } from '../../data/format';
 import type { Main } from '../../data/page';
 import { after, firstIn, placeOf, spanAt, type Spans } from '../../data/spans';
@@ -61,7 +61,7 @@ export function firstSeen(s: Spans, lanes: readonly Lane[]): number {
 /** The arrangement of lanes, and functions that scroll a place into view. */
 export function useStage(main: Main, spans: Spans, phases: Parameters<typeof tops>[1], frame: { current: HTMLDivElement | null }) {
   const [table, setTable] = useState(false);
-  const arranged = arrangement(spans);
+  const arranged = arrangement(spans, main.only === 'gantt');
   const { lanes, height } = layout(spans, arranged);
   const area = readArea(keptArea.value, spans.tracks.length);
   const { base } = tops(main, phases);
@@ -105,12 +105,18 @@ export interface Acts {
 }
 
 /** Tools, lanes and the picture. */
-export function Stage({ g, acts, scene }: { g: ReturnType<typeof useStage>; acts: Acts; scene: Pick<Scene, 'span' | 'cursor' | 'links' | 'found' | 'color' | 'live' | 'life' | 'at'> }) {
+export function Stage({ g, acts, scene }: { g: ReturnType<typeof useStage>; acts: Acts; scene: Pick<Scene, 'span' | 'cursor' | 'links' | 'found' | 'hits' | 'color' | 'live' | 'life' | 'at'> }) {
   const { main, spans, frame, arranged, lanes, height, base, room, scrollTo } = g;
   const { found, next, cursor } = acts;
   const { left } = dims.value;
   const [lists, setLists] = useState(false);
   const arrows = useRef<Arrow[]>([]);
+  useEffect(() => { // its details have just taken room from the lanes
+    const chosen = span.value;
+    const p = chosen === null ? undefined : scene.at ? scene.at(chosen) : chosen < spans.n ? placeIn(spans, chosen) : undefined;
+    const l = p && lanes.find((k) => k.track === p.track);
+    if (l && l.y + (l.open ? p.row : 0) * dims.value.row + dims.value.row * 2 > scroll.value + room()) g.reveal({ ...p, t0: range.value[0], t1: range.value[1] });
+  }, [span.value]);
   const flipLow = () => (compact.value = compact.value ? '' : '1');
   const flipSelecting = () => (selecting.value = !selecting.value);
   const flipTable = () => g.setTable((v) => !v);
@@ -169,7 +175,7 @@ export function Stage({ g, acts, scene }: { g: ReturnType<typeof useStage>; acts
         <Search id="find" label="Search spans" hint="Search spans  ( / )" value={query.value} set={(v) => (query.value = v)} onKeyDown={(e) => e.key === 'Enter' && next(e.shiftKey ? -1 : 1)} />
         <button onClick={() => next(-1)} disabled={!found?.total} aria-label="Previous match">‹</button>
         <button onClick={() => next(1)} disabled={!found?.total} aria-label="Next match">›</button>
-        {found && <span class="soft" id="matches" role="status">{found.at >= 0 ? `${count(found.at + 1)} of ` : ''}{count(found.total)} matches</span>}
+        {found && <span class="soft" id="matches" role="status">{found.at >= 0 ? `${count(found.at + 1)} of ` : ''}{count(found.total)} match{found.total === 1 ? '' : 'es'}</span>}
         <span class="grow" />
         {tool('Select area', 'A drag selects an area ( r, or hold shift )', selecting.value, flipSelecting)}
         {tool('Compact', 'Low rows without names ( c )', !!compact.value, flipLow)}

@@ -13,7 +13,7 @@ import { most, same, sum } from '../../data/sums';
 import { unit } from '../../draw/axis';
 import { catColor, modules, palette } from '../../draw/colors';
 import { css } from '../../draw/pixels';
-import { alloc, query, span } from '../../state';
+import { alloc, marked, query, span } from '../../state';
 import { Legend, Loading, useData } from '../../ui/parts';
 import { SpanDetails, SpanTip, title } from './panel';
 import { type Acts, DRAWN, firstSeen, placeIn, Stage, step, useStage } from './stage';
@@ -64,7 +64,12 @@ function Ready({ main, spans, phases }: { main: Main; spans: Spans; phases: Para
   const gantt = (unit.ms = main.only === 'gantt');
   const g = useStage(main, spans, phases, useRef<HTMLDivElement>(null));
   const found = useMemo(() => (query.value ? searchSpans(spans, query.value) : null), [spans, query.value]);
-  const hit = useMemo(() => found && new Set(Array.from(found, (i) => spans.name[i])), [found]);
+  const hit = useMemo(() => (found?.length ? new Set(Array.from(found, (i) => spans.name[i])) : null), [found]);
+  const hits = useMemo(() => (found?.length ? Int32Array.from(found).sort() : undefined), [found]);
+  useEffect(() => {
+    marked.value = found?.length ? Float64Array.from(found, (i) => spans.t0[i]) : null;
+    return () => (marked.value = null);
+  }, [found]);
   const color = useMemo(() => palette(spans.cats, spans.names, gantt), [spans]);
   const chosenNow = () => (span.value !== null && span.value < spans.n ? span.value : null);
   const chosen = chosenNow();
@@ -115,7 +120,7 @@ function Ready({ main, spans, phases }: { main: Main; spans: Spans; phases: Para
   return (
     <div class="stack timeline-view">
       {gantt && <p>{ganttText(spans)}</p>}
-      <Stage g={g} acts={acts} scene={{ span: span.value, cursor: at, links, found: hit, color, live, life: m && row !== null && row < m.n ? [m.born[row], m.died[row]] : undefined }} />
+      <Stage g={g} acts={acts} scene={{ span: span.value, cursor: at, links, found: hit, hits, color, live, life: m && row !== null && row < m.n ? [m.born[row], m.died[row]] : undefined }} />
       <Legend items={(gantt ? Object.keys(modules) : spans.used).map((c) => ({ color: css(gantt ? modules[c] : catColor(c)), text: c.replaceAll('_', ' ') }))} />
       <p class="heard" aria-live="polite">{at !== null && at < spans.n ? `${title(spans, at)}, ${lasts(spans.t1[at] - spans.t0[at])}` : ''}</p>
       <SpanTip main={main} spans={spans} />
