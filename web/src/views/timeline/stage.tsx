@@ -111,12 +111,13 @@ export function Stage({ g, acts, scene }: { g: ReturnType<typeof useStage>; acts
   const { left } = dims.value;
   const [lists, setLists] = useState(false);
   const arrows = useRef<Arrow[]>([]);
-  useEffect(() => { // its details have just taken room from the lanes
-    const chosen = span.value;
+  useEffect(() => { // details took room from the lanes, or gave it back
+    scrollTo(scroll.value);
+    const chosen = scene.span;
     const p = chosen === null ? undefined : scene.at ? scene.at(chosen) : chosen < spans.n ? placeIn(spans, chosen) : undefined;
     const l = p && lanes.find((k) => k.track === p.track);
     if (l && l.y + (l.open ? p.row : 0) * dims.value.row + dims.value.row * 2 > scroll.value + room()) g.reveal({ ...p, t0: range.value[0], t1: range.value[1] });
-  }, [span.value]);
+  }, [scene.span]);
   const flipLow = () => (compact.value = compact.value ? '' : '1');
   const flipSelecting = () => (selecting.value = !selecting.value);
   const flipTable = () => g.setTable((v) => !v);
