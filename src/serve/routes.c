@@ -34,6 +34,7 @@ static const tide_route routes[] = {
 	  TIDE_HAS_DEVICE | TIDE_HAS_MEMORY | TIDE_HAS_COMPILE },
 	{ "api/runs", " fail_if limit program ", tide__answer_runs, false },
 	{ "api/runs/ID/note", " tags note ", tide__api_run_note, false },
+	{ "metrics", " limit ", tide__answer_metrics, false },
 	{ "api/recordings", " limit offset ids ", tide__answer_recordings, false },
 	{ "api/recordings/ID", "", tide__answer_recording, false },
 	{ "api/recordings/ID/alive", " at device limit ", tide__answer_alive, true },

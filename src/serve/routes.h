@@ -112,6 +112,7 @@ tide_handler tide__answer_report;				     /* api_reports.c */
 tide_handler tide__api_search, tide__answer_span, tide__answer_sums; /* api_spans.c */
 tide_handler tide__answer_spans, tide__answer_curve;		     /* api_window.c */
 tide_handler tide__answer_data_section, tide__answer_data_window, tide__answer_data_perfetto,
-	tide__answer_data_pair; /* data.c */
+	tide__answer_data_pair;	   /* data.c */
+tide_handler tide__answer_metrics; /* metrics.c */
 
 #endif

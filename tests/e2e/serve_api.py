@@ -688,7 +688,8 @@ def main():
         assert status == 200 and headers["Content-Disposition"].endswith('.pftrace"') and data[0] == 0x0A
         status, _, data = s.ask(f"/data/{rid}/pieces?px=100")
         assert status == 200 and gzip.decompress(data)
-        asked.update({"/data/{id}/perfetto", "/data/{id}/pieces", "/api/events"})
+        assert s.ask("/metrics")[1]["Content-Type"].startswith("text/plain")  # serve_metrics.py reads it
+        asked.update({"/metrics", "/data/{id}/perfetto", "/data/{id}/pieces", "/api/events"})
         wrong(s, rid)
         strangers(s)
         taken_port(s)
