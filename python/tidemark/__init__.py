@@ -17,6 +17,7 @@ from ._record import checkpoint, op, phase, record, start, step, stop
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     __version__: str
+    from . import loggers as loggers
     from . import torch as torch
     from . import tracker as tracker
     from ._callback import Callback as Callback
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [  # without `torch`: `from tidemark import *` must not hide PyTorch
     "Callback", "Config", "Error", "Live", "MemoryUsageTracker", "RunMode", "Table", "Trace", "annotate", "checkpoint", "config", "counter", "get_memory_summary",
-    "get_memory_tracker", "initialize_memory_tracker", "intern", "live", "memory_checkpoint", "op", "open", "phase", "record", "recording",
+    "get_memory_tracker", "initialize_memory_tracker", "intern", "live", "loggers", "memory_checkpoint", "op", "open", "phase", "record", "recording",
     "save_memory_profile", "start", "stats", "step", "stop", "stop_memory_tracker", "tracker",
 ]
 
@@ -52,7 +53,7 @@ _LATER = {
 def _later(name: str) -> object:
     import importlib
 
-    if name in ("torch", "tracker"):
+    if name in ("loggers", "torch", "tracker"):
         return importlib.import_module(f"tidemark.{name}")
     if name == "__version__":
         from importlib.metadata import version
@@ -77,4 +78,4 @@ def load_ipython_extension(shell: object) -> None:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER, "torch", "tracker", "__version__"})
+    return sorted({*globals(), *_LATER, "loggers", "torch", "tracker", "__version__"})
