@@ -113,7 +113,7 @@ function head(ctx: Surface['ctx'], y: number, high: number, color: number, name:
   if (high > px(36)) word(ctx, c.soft, more, px(22), y + px(26));
 }
 
-/** Draws a mark on the axis where a match is, whether or not its lane is in sight. */
+/** Draws a mark on the axis where a match is, also if its lane is not visible. */
 function matchMarks({ ctx }: Surface, sc: Scene, width: number, high: number, c: Ink): void {
   if (!sc.hits) return;
   const on = columns(sc.spans, sc.hits, sc.t0, sc.t1, width);

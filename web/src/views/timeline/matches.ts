@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Where the matches of a search are: each is drawn at least a few pixels wide, marked on the axis, and counted in the name of its lane.
+// The places of matches of a search: each is drawn at least a few pixels wide, marked on the axis, and counted in the name of its lane.
 // Without that, matches shorter than a pixel would be below their neighbours.
 import type { Row, Spans } from '../../data/spans';
 

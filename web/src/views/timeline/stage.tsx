@@ -111,7 +111,7 @@ export function Stage({ g, acts, scene }: { g: ReturnType<typeof useStage>; acts
   const { left } = dims.value;
   const [lists, setLists] = useState(false);
   const arrows = useRef<Arrow[]>([]);
-  useEffect(() => { // details took room from the lanes, or gave it back
+  useEffect(() => { // details changed the height of the lanes
     scrollTo(scroll.value);
     const chosen = scene.span;
     const p = chosen === null ? undefined : scene.at ? scene.at(chosen) : chosen < spans.n ? placeIn(spans, chosen) : undefined;
