@@ -31,10 +31,6 @@ typedef enum kind {
 	TEXT,
 	FLAG,
 	SIZE,
-	NS,
-	MICROSECONDS,
-	PERCENT,
-	RANGE, /* "3" or "3..5" into two int64_t */
 	BYTES,
 	TEXTS,
 	NUMBERS,
@@ -50,7 +46,6 @@ struct field {
 
 /* A union of all options structs: each report uses one. */
 union options {
-	tide_hta_report_options hta;
 	tide_predict_options predict;
 	tide_compile_options compile;
 };
@@ -61,7 +56,6 @@ struct call {
 	tide_pair *pairs; /* owned; texts of `keep` */
 	size_t n_pairs;
 	union options o;
-	const char *by;		   /* kernels */
 	uint64_t *sizes;	   /* predict: owned */
 	const tide_trace **traces; /* owned; borrowed traces */
 	size_t n;
@@ -90,14 +84,6 @@ struct report {
 #member, kind_, offsetof(st, member), 0 \
 	}
 
-static tide_code find_hta(struct call *c)
-{
-	return tide_hta_find(c->traces, c->n, &c->o.hta, &c->report, &c->err);
-}
-static tide_code find_kernels(struct call *c)
-{
-	return tide_kernels_find(c->traces, c->n, c->by, &c->o.hta, &c->report, &c->err);
-}
 static tide_code find_predict(struct call *c)
 {
 	return tide_predict_find(c->traces, c->sizes, c->n, &c->o.predict, &c->report, &c->err);
@@ -108,21 +94,8 @@ static tide_code find_compile(struct call *c)
 	return tide_compile_find(c->traces[0], &c->o.compile, &c->report, &c->err);
 }
 
-#define HTA_FIELDS                                                                                 \
-	F(tide_hta_report_options, drop_last_step, FLAG), F(tide_hta_report_options, steps, TEXT), \
-		{ "kernel_wait", NS, offsetof(tide_hta_report_options, kernel_wait_ns), 0 },       \
-		{ "short_cutoff", NS, offsetof(tide_hta_report_options, short_cutoff_ns), 0 },     \
-		{ "delay_cutoff", NS, offsetof(tide_hta_report_options, delay_cutoff_ns), 0 },     \
-		F(tide_hta_report_options, top, SIZE),                                             \
-	{                                                                                          \
-		"custom_collective", TEXTS, offsetof(tide_hta_report_options, custom_collective),  \
-			offsetof(tide_hta_report_options, n_custom_collective)                     \
-	}
-
 /* clang-format off */
 static const struct report reports[] = {
-	{ "hta", { HTA_FIELDS }, find_hta, sizeof(tide_hta_report_options), { .hta = TIDE_HTA_REPORT_OPTIONS_INIT }, true },
-	{ "kernels", { HTA_FIELDS }, find_kernels, sizeof(tide_hta_report_options), { .hta = TIDE_HTA_REPORT_OPTIONS_INIT }, true },
 	{ "predict", { F(tide_predict_options, device, TEXT), F(tide_predict_options, capacity, BYTES),
 		       { "at", NUMBERS, offsetof(tide_predict_options, at), offsetof(tide_predict_options, n_at) } },
 	  find_predict, sizeof(tide_predict_options), { .predict = TIDE_PREDICT_OPTIONS_INIT }, true },
@@ -201,24 +174,6 @@ static int take_bytes(struct call *c, PyObject *value, uint64_t *out)
 	return 0;
 }
 
-static int take_range(struct call *c, PyObject *value, int64_t *out)
-{
-	const char *text = text_of(c, value);
-	char *end = NULL;
-	if (!text)
-		return -1;
-	out[0] = out[1] = strtoll(text, &end, 10);
-	bool ok = end != text && out[0] >= 0;
-	if (ok && !strncmp(end, "..", 2)) {
-		const char *last = end + 2;
-		out[1] = strtoll(last, &end, 10);
-		ok = end != last && out[1] >= out[0];
-	}
-	if (ok && !*end)
-		return 0;
-	return PyErr_Format(PyExc_ValueError, "'%s' is neither N nor A..B", text), -1;
-}
-
 static int take(struct call *c, const struct field *f, PyObject *value)
 {
 	char *o = (char *)&c->o + f->at;
@@ -234,17 +189,6 @@ static int take(struct call *c, const struct field *f, PyObject *value)
 	case SIZE:
 		*(size_t *)o = PyLong_AsSize_t(value);
 		break;
-	case NS:
-		*(int64_t *)o = PyLong_AsLongLong(value);
-		break;
-	case MICROSECONDS:
-		*(int64_t *)o = (int64_t)(PyFloat_AsDouble(value) * 1000 + 0.5);
-		break;
-	case PERCENT:
-		*(double *)o = PyFloat_AsDouble(value);
-		break;
-	case RANGE:
-		return take_range(c, value, (int64_t *)o);
 	case OF_TEXT:
 		break;
 	case BYTES:
@@ -275,11 +219,6 @@ static int take_options(struct call *c, PyObject *options)
 		const char *name = text_of(c, key);
 		if (!name)
 			return -1;
-		if (c->type->find == find_kernels && !strcmp(name, "by")) {
-			if (!(c->by = text_of(c, value)))
-				return -1;
-			continue;
-		}
 		const struct field *f = field_named(c->type, name);
 		if (!f)
 			return 1;
@@ -304,6 +243,7 @@ static int add_pair(struct call *c, const char *name, PyObject *value)
 	return text ? 0 : -1;
 }
 
+/* Returns 0, -1 with an exception, or 1 for an option that only the command has. */
 static int take_pairs(struct call *c, PyObject *options)
 {
 	Py_ssize_t at = 0;
@@ -312,7 +252,7 @@ static int take_pairs(struct call *c, PyObject *options)
 	while (!rc && PyDict_Next(options, &at, &key, &value)) {
 		const char *name = text_of(c, key);
 		bool list = PyList_Check(value) || PyTuple_Check(value);
-		rc = name ? 0 : -1;
+		rc = !name ? -1 : tide__report_option(c->described, name) ? 0 : 1;
 		if (!rc && value != Py_None && !list)
 			rc = add_pair(c, name, value);
 		for (Py_ssize_t i = 0; !rc && list && i < PySequence_Size(value); i++) {

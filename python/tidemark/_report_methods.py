@@ -249,3 +249,51 @@ class ReportMethods:
         device: memory: of this device (default: the highest peak)
         """
         return self._find_report("flame", {"kind": kind, "top": top, "hot": hot, "min_duration_us": min_duration_us, "min_bytes": min_bytes, "group_small": group_small, "max_depth": max_depth, "merge": merge, "merge_steps": merge_steps, "by": by, "allocated": allocated, "device": device})  # type: ignore[no-any-return]
+
+    def hta(
+        self, *,
+        drop_last_step: bool | None = None,
+        steps: int | str | None = None,
+        custom_collective: str | Sequence[str] | None = None,
+        kernel_wait: int | None = None,
+        short_cutoff: int | None = None,
+        delay_cutoff: int | None = None,
+        top: int | None = None,
+    ) -> reports.Hta:
+        """Break down device time: compute, communication, copies, idle.
+
+        drop_last_step: leave out the last step
+        steps: only steps A to B, or step A
+        custom_collective: count kernels with PART in their name as custom collectives
+        kernel_wait: gaps shorter than NS are kernel_wait (default 30000)
+        short_cutoff: launch calls longer than NS are outliers (default 50000)
+        delay_cutoff: launch delays longer than NS are outliers (default 100000)
+        top: rows of long tables, 0 = all; JSON has all unless given
+        """
+        return self._find_report("hta", {"drop_last_step": drop_last_step, "steps": steps, "custom_collective": custom_collective, "kernel_wait": kernel_wait, "short_cutoff": short_cutoff, "delay_cutoff": delay_cutoff, "top": top})  # type: ignore[no-any-return]
+
+    def kernels(
+        self, *,
+        drop_last_step: bool | None = None,
+        steps: int | str | None = None,
+        custom_collective: str | Sequence[str] | None = None,
+        kernel_wait: int | None = None,
+        top: int | None = None,
+        by: Literal["name", "type", "op", "stream"] | None = None,
+        sequences: str | None = None,
+        min_kernels: int | None = None,
+        counters: bool | None = None,
+    ) -> reports.Kernels:
+        """List kernels, copies and fills with their statistics.
+
+        drop_last_step: leave out the last step
+        steps: only steps A to B, or step A
+        custom_collective: count kernels with PART in their name as custom collectives
+        kernel_wait: gaps shorter than NS are kernel_wait (default 30000)
+        top: rows to show, 0 = all; JSON has all unless given
+        by: what to group by (default name)
+        sequences: show the sequences of kernels that ops with OP in their name launch instead
+        min_kernels: with --sequences: at least N kernels per op (default 3)
+        counters: show hardware counters of kernels and the ops that launched them instead
+        """
+        return self._find_report("kernels", {"drop_last_step": drop_last_step, "steps": steps, "custom_collective": custom_collective, "kernel_wait": kernel_wait, "top": top, "by": by, "sequences": sequences, "min_kernels": min_kernels, "counters": counters})  # type: ignore[no-any-return]

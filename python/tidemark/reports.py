@@ -1021,14 +1021,22 @@ class HeapStacks(TypedDict):
 
     peak_bytes: int
     """live bytes at the high-water mark"""
+    peak_error_bytes: int
+    """standard error of peak_bytes; 0: exact"""
     left_bytes: int
     """bytes not freed at the end"""
+    left_error_bytes: int
+    """standard error of left_bytes"""
     left_count: int
     """blocks not freed"""
+    left_count_error: int
+    """standard error of left_count"""
     allocated_bytes: int
     """sum of all allocations"""
     count: int
     """allocations"""
+    count_error: int
+    """standard error of count"""
     temporary: int | None
     """allocations whose block the next heap event frees; null: sampled"""
     stack: str
@@ -2127,3 +2135,927 @@ class FlameChildren(_FlameChildren, total=False):
     """the same exactly; not of bytes"""
     self_ns: int | None
     """the same exactly; not of bytes"""
+
+
+class Hta(TypedDict):
+    """The document of `tidemark hta --json`, version 1."""
+
+    report: Literal["hta"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    window: str
+    """all, drop-last-step, or the steps"""
+    ranks: list[HtaRanks]
+    """traces, in order of rank"""
+    summary: HtaSummary
+    """sums over all traces"""
+    temporal_breakdown: HtaTemporalBreakdown
+    """shares of the summed windows"""
+    kernels: list[HtaKernels]
+    """kernels by name"""
+    kernel_types: list[HtaKernelTypes]
+    """kernels by type"""
+    ops: list[HtaOps]
+    """device time by op"""
+    launch_calls: list[HtaLaunchCalls]
+    """launch calls by name"""
+    annotations: list[HtaAnnotations]
+    """user ranges"""
+    collectives: list[HtaCollectives]
+    """collectives"""
+    stragglers: list[HtaStragglers]
+    """ranks that the others waited for in collectives"""
+    copies: list[HtaCopies]
+    """copies"""
+    recommendations: list[HtaRecommendations]
+    """what to do"""
+    bottlenecks: list[HtaRecommendations]
+    """the same as one line each"""
+    failed: list[HtaFailed]
+    """traces that could not be read"""
+    notes: list[str]
+    """what the figures do not include"""
+    losses: dict[str, Any]
+    """lost and repaired data of all traces, by the name of the loss"""
+
+
+class HtaRanks(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    rank: int | None
+    """rank"""
+    rank_from_name: bool
+    """only the file's name has the rank"""
+    world_size: int | None
+    """ranks of the job"""
+    trace: str
+    """name of the trace"""
+    events: int
+    """spans"""
+    kernel_time_ns: int | None
+    """device window: from the first device row to the end of the last"""
+    busy_ns: int | None
+    """union of all device rows"""
+    idle_ns: int | None
+    """the rest of the window"""
+    compute_ns: int | None
+    """union of compute"""
+    communication_ns: int | None
+    """union of communication"""
+    memory_ns: int | None
+    """union of copies and fills"""
+    other_ns: int | None
+    """union of other rows"""
+    non_compute_ns: int | None
+    """busy without compute"""
+    idle_pct: float | None
+    """of the window"""
+    busy_pct: float | None
+    """of the window"""
+    compute_pct: float | None
+    """of the window"""
+    communication_pct: float | None
+    """of the window"""
+    memory_pct: float | None
+    """of the window"""
+    non_compute_pct: float | None
+    """of the window"""
+    comm_comp_overlap_ns: int | None
+    """communication together with compute"""
+    comm_comp_overlap_pct: float | None
+    """of communication"""
+    idle_host_active_ns: int | None
+    """idle while the host worked"""
+    gpu_rows: int
+    """device rows"""
+    gpu_rows_by_type: HtaRanksGpuRowsByType
+    """device rows by type"""
+    sum_by_type: HtaRanksSumByType
+    """sums of durations by type"""
+    gpu_rows_outside_window: int
+    """device rows outside the requested steps"""
+    gpu_rows_linked_to_launch: int
+    """device rows whose launch is known"""
+    custom_collectives: HtaRanksCustomCollectives
+    """rows of --custom-collective"""
+    type_sets: list[HtaRanksTypeSets]
+    """the window by the types that ran at the same time"""
+    idle_causes: HtaRanksIdleCauses
+    """what the host did while streams waited for it"""
+    streams: list[HtaRanksStreams]
+    """streams"""
+    launches: HtaRanksLaunches
+    """launch calls"""
+    steps: list[HtaRanksSteps]
+    """steps"""
+    collectives: list[HtaCollectives]
+    """collectives"""
+    copies: list[HtaCopies]
+    """copies"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class HtaSummary(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    ranks: int
+    """traces"""
+    kernel_time_ns: int | None
+    """device window: from the first device row to the end of the last"""
+    busy_ns: int | None
+    """union of all device rows"""
+    idle_ns: int | None
+    """the rest of the window"""
+    compute_ns: int | None
+    """union of compute"""
+    communication_ns: int | None
+    """union of communication"""
+    memory_ns: int | None
+    """union of copies and fills"""
+    other_ns: int | None
+    """union of other rows"""
+    non_compute_ns: int | None
+    """busy without compute"""
+    idle_pct: float | None
+    """of the window"""
+    busy_pct: float | None
+    """of the window"""
+    compute_pct: float | None
+    """of the window"""
+    communication_pct: float | None
+    """of the window"""
+    memory_pct: float | None
+    """of the window"""
+    non_compute_pct: float | None
+    """of the window"""
+    comm_comp_overlap_ns: int | None
+    """communication together with compute"""
+    comm_comp_overlap_pct: float | None
+    """of communication"""
+    idle_host_active_ns: int | None
+    """idle while the host worked"""
+    gpu_rows: int
+    """device rows"""
+    gpu_rows_by_type: HtaRanksGpuRowsByType
+    """device rows by type"""
+    sum_by_type: HtaRanksSumByType
+    """sums of durations by type"""
+    gpu_rows_outside_window: int
+    """device rows outside the requested steps"""
+    gpu_rows_linked_to_launch: int
+    """device rows whose launch is known"""
+    custom_collectives: HtaRanksCustomCollectives
+    """rows of --custom-collective"""
+    type_sets: list[HtaRanksTypeSets]
+    """the window by the types that ran at the same time"""
+    idle_causes: HtaRanksIdleCauses
+    """what the host did while streams waited for it"""
+    launches: HtaSummaryLaunches
+    """launch calls"""
+
+
+class HtaTemporalBreakdown(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    gpu_idle_pct: float | None
+    """of the windows of all ranks"""
+    idle_pct: float | None
+    """the same"""
+    compute_pct: float | None
+    """of the windows"""
+    communication_pct: float | None
+    """of the windows"""
+    memory_pct: float | None
+    """of the windows"""
+
+
+class HtaKernels(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    pct: float | None
+    """share of the time of all rows"""
+    count: int
+    """rows"""
+    sum_ns: int
+    """sum of their durations"""
+    mean_ns: int
+    """mean duration"""
+    min_ns: int
+    """shortest"""
+    max_ns: int
+    """longest"""
+    std_ns: int
+    """standard deviation, of the whole number"""
+    p50_ns: int | None
+    """50th percentile of the durations"""
+    p90_ns: int | None
+    """90th percentile"""
+    p95_ns: int | None
+    """95th percentile"""
+    p99_ns: int | None
+    """99th percentile"""
+    custom_collective: int
+    """1: counted as a custom collective"""
+    device: int | None
+    """number of the device"""
+    stream: int | None
+    """number of the stream"""
+    grid: list[int] | None
+    """grid of the longest launch"""
+    block: list[int] | None
+    """block of the longest launch"""
+    registers_per_thread: int | None
+    """of the longest launch"""
+    shared_memory_bytes: int | None
+    """of the longest launch"""
+    short_name: str
+    """short form of the name"""
+    type: str
+    """compute, communication, memory or other"""
+    name: str | None
+    """name"""
+
+
+class HtaKernelTypes(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    type: str
+    """compute, communication, memory or other"""
+    names: int
+    """different names"""
+    pct: float | None
+    """share of the time of all rows"""
+    count: int
+    """rows"""
+    sum_ns: int
+    """sum of their durations"""
+    mean_ns: int
+    """mean duration"""
+    min_ns: int
+    """shortest"""
+    max_ns: int
+    """longest"""
+    std_ns: int
+    """standard deviation, of the whole number"""
+    union_ns: int
+    """union of the rows"""
+
+
+class HtaOps(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    pct: float | None
+    """share of the time of all rows"""
+    count: int
+    """rows"""
+    sum_ns: int
+    """sum of their durations"""
+    mean_ns: int
+    """mean duration"""
+    min_ns: int
+    """shortest"""
+    max_ns: int
+    """longest"""
+    std_ns: int
+    """standard deviation, of the whole number"""
+    op: str | None
+    """innermost op around the launch"""
+
+
+class HtaLaunchCalls(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    name: str | None
+    """name"""
+    launches: int
+    """calls"""
+    gpu_rows: int
+    """device rows that they launched"""
+    graph: int
+    """1: launches a graph"""
+    cpu_sum_ns: int
+    """host time of the calls"""
+    cpu_mean_ns: int
+    """mean of it"""
+    cpu_max_ns: int
+    """the longest call"""
+    delay_mean_ns: int
+    """mean time from the launch to the start on the device"""
+    delay_max_ns: int
+    """the longest of these"""
+    gpu_sum_ns: int
+    """time of the device rows"""
+    short_kernels: int
+    """kernels shorter than their launch call"""
+    runtime_outliers: int
+    """calls longer than the cutoff"""
+    delay_outliers: int
+    """delays longer than the cutoff"""
+
+
+class HtaAnnotations(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    side: str
+    """cpu or gpu"""
+    count: int
+    """rows"""
+    sum_ns: int
+    """sum of their durations"""
+    mean_ns: int
+    """mean duration"""
+    min_ns: int
+    """shortest"""
+    max_ns: int
+    """longest"""
+    std_ns: int
+    """standard deviation, of the whole number"""
+    gpu_rows: int | None
+    """device rows launched in it"""
+    gpu_sum_ns: int | None
+    """time of the device rows"""
+    name: str | None
+    """name"""
+
+
+class HtaCollectives(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    collective: str | None
+    """collective operation"""
+    group: str | None
+    """process group"""
+    description: str | None
+    """its description"""
+    group_size: int | None
+    """ranks of the group"""
+    count: int
+    """rows"""
+    sum_ns: int
+    """sum of their durations"""
+    mean_ns: int
+    """mean duration"""
+    min_ns: int
+    """shortest"""
+    max_ns: int
+    """longest"""
+    std_ns: int
+    """standard deviation, of the whole number"""
+    union_ns: int
+    """union of the rows"""
+    overlap_ns: int
+    """together with compute"""
+    overlap_pct: float | None
+    """of the union"""
+    bytes: int | None
+    """bytes that were sent"""
+    rows_with_bytes: int
+    """rows whose bytes are known"""
+    algbw_gb_s: float | None
+    """bytes by time, 10^9 bytes per second"""
+    busbw_gb_s: float | None
+    """the same, as the bus carries them"""
+
+
+class HtaStragglers(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    rank: int | None
+    """rank"""
+    collectives: int
+    """collectives that could be compared"""
+    last: int
+    """collectives in which it was the last"""
+    late_ns: int
+    """sum of its delays after the first rank"""
+    worst_ns: int
+    """the longest of these"""
+    worst_step: int | None
+    """step of the longest"""
+
+
+class HtaCopies(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    kind: str | None
+    """direction or kind of the copy"""
+    count: int
+    """rows"""
+    sum_ns: int
+    """sum of their durations"""
+    mean_ns: int
+    """mean duration"""
+    min_ns: int
+    """shortest"""
+    max_ns: int
+    """longest"""
+    std_ns: int
+    """standard deviation, of the whole number"""
+    union_ns: int
+    """union of the rows"""
+    bytes: int | None
+    """bytes that were copied"""
+    rows_with_bytes: int
+    """rows whose bytes are known"""
+    mean_gb_s: float | None
+    """mean rate, 10^9 bytes per second"""
+    p50_gb_s: float | None
+    """50th percentile of the rate"""
+    p90_gb_s: float | None
+    """90th percentile"""
+    p95_gb_s: float | None
+    """95th percentile"""
+    p99_gb_s: float | None
+    """99th percentile"""
+    peak_gb_s: float | None
+    """highest rate"""
+
+
+class HtaRecommendations(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    id: str
+    """name of the rule"""
+    severity: Literal["info", "medium", "high"]
+    """how much it matters"""
+    text: str
+    """what to do, with its figures"""
+    figure: str
+    """the figure that decides"""
+    value: float | None
+    """its value"""
+    when: Literal["at most", "above"]
+    """how value and threshold are compared"""
+    threshold: float
+    """the threshold"""
+
+
+class HtaFailed(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    trace: str
+    """a trace that could not be read"""
+    error: str
+    """the reason"""
+    offset: int | None
+    """where in the file"""
+
+
+class HtaRanksGpuRowsByType(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    compute: int
+    """rows of compute"""
+    communication: int
+    """rows of communication"""
+    memory: int
+    """copies and fills"""
+    other: int
+    """other rows"""
+
+
+class HtaRanksSumByType(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    compute_ns: int | None
+    """compute"""
+    communication_ns: int | None
+    """communication"""
+    memory_ns: int | None
+    """copies and fills"""
+    other_ns: int | None
+    """other rows"""
+
+
+class HtaRanksCustomCollectives(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    rows_counted_as_compute: int
+    """rows of custom collectives"""
+    union_ns: int | None
+    """their union"""
+
+
+class HtaRanksTypeSets(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    types: list[str]
+    """types that ran at the same time"""
+    time_ns: int
+    """time in which exactly these ran"""
+    pct: float | None
+    """of the device window"""
+
+
+class HtaRanksIdleCauses(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    sync_ns: int | None
+    """a synchronising call"""
+    allocation_ns: int | None
+    """device or pinned memory was allocated or freed"""
+    data_loading_ns: int | None
+    """data loading"""
+    compile_ns: int | None
+    """torch.compile, Triton, module loading"""
+    runtime_ns: int | None
+    """any other runtime or driver call"""
+    op_ns: int | None
+    """inside an op, between its calls"""
+    python_ns: int | None
+    """Python"""
+    annotation_ns: int | None
+    """only a user range is known"""
+    unrecorded_ns: int | None
+    """nothing recorded on the launching thread"""
+    launch_ns: int | None
+    """from the launch call to the start on the device"""
+
+
+class HtaRanksStreams(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    device: int | None
+    """number of the device"""
+    device_kind: str | None
+    """cuda ..."""
+    stream: int
+    """number of the stream"""
+    rows: int
+    """device rows"""
+    overlapping_rows: int
+    """rows that began before the previous one ended"""
+    span_ns: int
+    """from its first row to the end of its last"""
+    busy_ns: int
+    """union of its rows"""
+    idle: HtaRanksStreamsIdle
+    """time of its gaps, by cause"""
+    gaps: HtaRanksStreamsGaps
+    """gaps, by cause"""
+    gaps_without_launch: int
+    """gaps before a row whose launch is unknown"""
+    gaps_without_launch_ns: int
+    """time of these"""
+    queue: HtaRanksStreamsQueue
+    """launches that had not begun on the device"""
+
+
+class HtaRanksLaunches(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    count: int
+    """launches"""
+    short_kernels: int
+    """kernels shorter than their call"""
+    runtime_outliers: int
+    """calls longer than the cutoff"""
+    delay_outliers: int
+    """delays longer than the cutoff"""
+    graph_launches: int
+    """launches of graphs"""
+    graph_gpu_rows: int
+    """device rows of these"""
+    gpu_rows_per_graph: float | None
+    """rows per launch of a graph"""
+    cpu: HtaRanksLaunchesCpu
+    """host time of the calls"""
+    delay: HtaRanksLaunchesCpu
+    """from the launch to the start on the device"""
+
+
+class HtaRanksSteps(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    step: int
+    """number of the step"""
+    start_ns: int
+    """start on the host"""
+    duration_ns: int
+    """duration on the host"""
+    gpu_rows: int
+    """device rows launched in it"""
+    gpu_window_ns: int | None
+    """from the first device row launched in it to the end of the last"""
+    busy_ns: int | None
+    """union of the device rows"""
+    compute_ns: int | None
+    """union of compute"""
+    communication_ns: int | None
+    """union of communication"""
+    memory_ns: int | None
+    """union of copies and fills"""
+
+
+class HtaSummaryLaunches(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    count: int
+    """launches"""
+    short_kernels: int
+    """kernels shorter than their call"""
+    runtime_outliers: int
+    """calls longer than the cutoff"""
+    delay_outliers: int
+    """delays longer than the cutoff"""
+    graph_launches: int
+    """launches of graphs"""
+    graph_gpu_rows: int
+    """device rows of these"""
+    gpu_rows_per_graph: float | None
+    """rows per launch of a graph"""
+    cpu: HtaSummaryLaunchesCpu
+    """host time of the calls"""
+    delay: HtaSummaryLaunchesCpu
+    """from the launch to the start on the device"""
+
+
+class HtaRanksStreamsIdle(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    host_wait_ns: int | None
+    """the host had not launched the next row"""
+    kernel_wait_ns: int | None
+    """gaps shorter than the kernel wait"""
+    other_ns: int | None
+    """other gaps"""
+
+
+class HtaRanksStreamsGaps(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    host_wait: int
+    """gaps in which the host had not launched the next row"""
+    kernel_wait: int
+    """gaps shorter than the kernel wait"""
+    other: int
+    """other gaps"""
+
+
+class HtaRanksStreamsQueue(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    launches: int
+    """launches that entered the queue"""
+    early_starts: int
+    """rows that began before their launch call ended"""
+    time_ns: int
+    """time in which the queue was observed"""
+    mean: float | None
+    """mean length over this time"""
+    p50: int
+    """50th percentile of the length over time"""
+    p90: int
+    """90th percentile"""
+    p95: int
+    """95th percentile"""
+    p99: int
+    """99th percentile"""
+    max: int
+    """greatest length"""
+    full_ns: int
+    """time at or above the limit of the queue"""
+
+
+class HtaRanksLaunchesCpu(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    sum_ns: int
+    """sum"""
+    mean_ns: int | None
+    """mean"""
+    min_ns: int | None
+    """shortest"""
+    max_ns: int | None
+    """longest"""
+    std_ns: int | None
+    """standard deviation"""
+    p50_ns: int | None
+    """50th percentile"""
+    p90_ns: int | None
+    """90th percentile"""
+    p95_ns: int | None
+    """95th percentile"""
+    p99_ns: int | None
+    """99th percentile"""
+
+
+class HtaSummaryLaunchesCpu(TypedDict):
+    """A part of `tidemark hta --json`."""
+
+    sum_ns: int
+    """sum"""
+    mean_ns: int | None
+    """mean"""
+    min_ns: int | None
+    """shortest"""
+    max_ns: int | None
+    """longest"""
+    std_ns: int | None
+    """standard deviation"""
+
+
+class _Kernels(TypedDict):
+    """Members that are always in Kernels."""
+
+    report: Literal["kernels"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    window: str
+    """all, drop-last-step, or the steps"""
+    ranks: int
+    """traces"""
+    rows: int
+    """device rows"""
+    names: int
+    """different names"""
+    by_type: list[KernelsByType]
+    """kernels by type"""
+    failed: list[KernelsFailed]
+    """traces that could not be read"""
+    notes: list[str]
+    """what the figures do not include"""
+    losses: dict[str, Any]
+    """lost and repaired data of all traces, by the name of the loss"""
+
+
+class Kernels(_Kernels, total=False):
+    """The document of `tidemark kernels --json`, version 1."""
+
+    kernels: list[KernelsKernels]
+    """by name: kernels"""
+    ops: list[KernelsOps]
+    """by op: device time by op"""
+    op_kernels: list[KernelsOpKernels]
+    """by op: kernels of each op"""
+    streams: list[KernelsStreams]
+    """by stream: streams"""
+
+
+class KernelsByType(TypedDict):
+    """A part of `tidemark kernels --json`."""
+
+    type: str
+    """compute, communication, memory or other"""
+    names: int
+    """different names"""
+    pct: float | None
+    """share of the time of all rows"""
+    count: int
+    """rows"""
+    sum_ns: int
+    """sum of their durations"""
+    mean_ns: int
+    """mean duration"""
+    min_ns: int
+    """shortest"""
+    max_ns: int
+    """longest"""
+    std_ns: int
+    """standard deviation, of the whole number"""
+    union_ns: int
+    """union of the rows"""
+
+
+class KernelsKernels(TypedDict):
+    """A part of `tidemark kernels --json`."""
+
+    pct: float | None
+    """share of the time of all rows"""
+    count: int
+    """rows"""
+    sum_ns: int
+    """sum of their durations"""
+    mean_ns: int
+    """mean duration"""
+    min_ns: int
+    """shortest"""
+    max_ns: int
+    """longest"""
+    std_ns: int
+    """standard deviation, of the whole number"""
+    p50_ns: int | None
+    """50th percentile of the durations"""
+    p90_ns: int | None
+    """90th percentile"""
+    p95_ns: int | None
+    """95th percentile"""
+    p99_ns: int | None
+    """99th percentile"""
+    custom_collective: int
+    """1: counted as a custom collective"""
+    device: int | None
+    """number of the device"""
+    stream: int | None
+    """number of the stream"""
+    grid: list[int] | None
+    """grid of the longest launch"""
+    block: list[int] | None
+    """block of the longest launch"""
+    registers_per_thread: int | None
+    """of the longest launch"""
+    shared_memory_bytes: int | None
+    """of the longest launch"""
+    short_name: str
+    """short form of the name"""
+    type: str
+    """compute, communication, memory or other"""
+    name: str | None
+    """name"""
+
+
+class KernelsOps(TypedDict):
+    """A part of `tidemark kernels --json`."""
+
+    pct: float | None
+    """share of the time of all rows"""
+    count: int
+    """rows"""
+    sum_ns: int
+    """sum of their durations"""
+    mean_ns: int
+    """mean duration"""
+    min_ns: int
+    """shortest"""
+    max_ns: int
+    """longest"""
+    std_ns: int
+    """standard deviation, of the whole number"""
+    op: str | None
+    """innermost op around the launch"""
+
+
+class KernelsOpKernels(TypedDict):
+    """A part of `tidemark kernels --json`."""
+
+    count: int
+    """rows"""
+    sum_ns: int
+    """sum of their durations"""
+    mean_ns: int
+    """mean duration"""
+    min_ns: int
+    """shortest"""
+    max_ns: int
+    """longest"""
+    std_ns: int
+    """standard deviation, of the whole number"""
+    type: str
+    """compute, communication, memory or other"""
+    op: str | None
+    """innermost op around the launch"""
+    kernel: str | None
+    """name of the kernel"""
+
+
+class KernelsStreams(TypedDict):
+    """A part of `tidemark kernels --json`."""
+
+    rank: int | None
+    """rank"""
+    device: int | None
+    """number of the device"""
+    device_kind: str | None
+    """cuda ..."""
+    device_name: str | None
+    """kind and number of the device"""
+    stream: int
+    """number of the stream"""
+    span_ns: int
+    """from its first row to the end of its last"""
+    busy_ns: int
+    """union of its rows"""
+    host_wait_ns: int
+    """idle: the host had not launched the next row"""
+    kernel_wait_ns: int
+    """idle: gaps shorter than the kernel wait"""
+    other_ns: int
+    """idle for other reasons"""
+    queue_max: int
+    """most launches in the queue"""
+    count: int
+    """rows"""
+    sum_ns: int
+    """sum of their durations"""
+    mean_ns: int
+    """mean duration"""
+    min_ns: int
+    """shortest"""
+    max_ns: int
+    """longest"""
+    std_ns: int
+    """standard deviation, of the whole number"""
+
+
+class KernelsFailed(TypedDict):
+    """A part of `tidemark kernels --json`."""
+
+    trace: str
+    """a trace that could not be read"""
+    error: str
+    """the reason"""
+    offset: int | None
+    """where in the file"""

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The functions of analyze.h, one for each report. */
+#include "report/device/hta.h"
 #include "report/registry.h"
 
 /* On one trace. */
@@ -66,4 +67,31 @@ tide_code tide_diff_find(const tide_trace *a, const tide_trace *b,
 	tide__options_take(&o, sizeof o, given);
 	const tide_report_traces in = { .models = m, .n = 2, .files = o.file };
 	return tide__report_find_c(&tide__report_diff, &in, given, out, err);
+}
+
+/* ---- ranks of a job ---- */
+
+tide_code tide_hta_find(const tide_trace *const *traces, size_t n,
+			const tide_hta_report_options *given, tide_report **out, tide_error *err)
+{
+	tide_hta_report_options o = TIDE_HTA_REPORT_OPTIONS_INIT;
+	tide__options_take(&o, sizeof o, given);
+	o.struct_size = sizeof o;
+	const tide_report_traces in = { .models = (const tide_model *const *)traces,
+					.n = n,
+					.files = o.file };
+	return tide__report_find_c(&tide__report_hta, &in, &o, out, err);
+}
+
+tide_code tide_kernels_find(const tide_trace *const *traces, size_t n, const char *by,
+			    const tide_hta_report_options *given, tide_report **out,
+			    tide_error *err)
+{
+	tide_kernels_options o = { .shared = TIDE_HTA_REPORT_OPTIONS_INIT, .by = by };
+	tide__options_take(&o.shared, sizeof o.shared, given);
+	o.shared.struct_size = sizeof o;
+	const tide_report_traces in = { .models = (const tide_model *const *)traces,
+					.n = n,
+					.files = o.shared.file };
+	return tide__report_find_c(&tide__report_kernels, &in, &o, out, err);
 }

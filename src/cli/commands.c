@@ -22,8 +22,8 @@
 	REPORT(oom)                    \
 	REPORT(whatif)                 \
 	COMMAND(predict, MEMORY)       \
-	COMMAND(hta, TIME)             \
-	COMMAND(kernels, TIME)         \
+	REPORT(hta)                    \
+	REPORT(kernels)                \
 	REPORT(critical_path)          \
 	REPORT(ops)                    \
 	REPORT(modules)                \
@@ -51,7 +51,7 @@
 	COMMAND(help, HELP)
 
 /* The commands that take more than the traces of their report. */
-#define TIDE_COMMANDS_MORE(MORE) MORE(phases) MORE(diff)
+#define TIDE_COMMANDS_MORE(MORE) MORE(phases) MORE(diff) MORE(hta) MORE(kernels)
 
 #define NONE(...)
 #define EXTERN(name, group) extern const tide_command tide__cmd_##name;

@@ -64,9 +64,14 @@ static int show(const tide_args *a, const tide_report_type *type, void *result)
 	return tide__cli_fail(a->files[0], &err);
 }
 
-static bool is_document(const tide_args *a)
+bool tide__cli_is_document(const tide_args *a)
 {
 	return has(a, O_JSON) || has(a, O_CSV);
+}
+
+static const tide_report_type *type_of(const tide_args *a)
+{
+	return tide__report_asked(a->cmd->report, a->opt);
 }
 
 static tide_report_ask ask_for(const tide_args *a, const tide_report_traces *in)
@@ -75,15 +80,16 @@ static tide_report_ask ask_for(const tide_args *a, const tide_report_traces *in)
 				  .n = in->n,
 				  .files = in->files,
 				  .sizes = in->sizes,
+				  .job = in->job,
 				  .opt = a->opt,
 				  .dashes = "--",
-				  .document = is_document(a),
+				  .document = tide__cli_is_document(a),
 				  .style = &a->style };
 }
 
 static tide_model *load(const tide_args *a, const char *file)
 {
-	const tide_report_type *type = a->cmd->report;
+	const tide_report_type *type = type_of(a);
 	tide_report_ask ask = ask_for(a, &(tide_report_traces){ .n = 0 });
 	return tide__cli_load(a, file, type->wants ? type->wants(&ask) : type->want);
 }
@@ -91,13 +97,15 @@ static tide_model *load(const tide_args *a, const char *file)
 static tide_code find(const tide_args *a, const tide_report_traces *in, tide_report *r,
 		      tide_error *err)
 {
-	const tide_report_type *type = a->cmd->report;
+	const tide_report_type *type = type_of(a);
 	tide_report_ask ask = ask_for(a, in);
 	if (!r)
 		return tide__nomem(err);
 	tide__report_show_all_rows(type, a->opt, ask.document);
-	tide_code rc = tide__options_resolve(type->options, type->n_options, "--",
-					     in->models[in->n - 1], a->opt, err);
+	tide_code rc = TIDE_OK;
+	if (in->n)
+		rc = tide__options_resolve(type->options, type->n_options, "--",
+					   in->models[in->n - 1], a->opt, err);
 	if (rc == TIDE_OK)
 		rc = type->find(&ask, r->result, err);
 	if (rc == TIDE_OK && err->code == TIDE_OK && *err->text) /* not of a failure inside */
@@ -108,7 +116,7 @@ static tide_code find(const tide_args *a, const tide_report_traces *in, tide_rep
 int tide__cli_answer(const tide_args *a, const tide_report_traces *in, tide_report **out)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	const tide_report_type *type = a->cmd->report;
+	const tide_report_type *type = type_of(a);
 	tide_report *r = tide__report_new(type);
 	int status = find(a, in, r, &err) == TIDE_OK
 			     ? show(a, type, r->result)
@@ -265,7 +273,7 @@ static int join_one(const tide_args *a, const tide_report_type *type, const char
 	if (rc == TIDE_OK)
 		rc = type->join(all->result, r->result, file, &err);
 	int status = rc == TIDE_OK ? 0 : fail(a, rc == TIDE_EUSAGE ? NULL : file, &err);
-	if (!status && !is_document(a))
+	if (!status && !tide__cli_is_document(a))
 		tide__cli_print_losses(a, m);
 	tide_report_free(r);
 	tide__model_free(m);
@@ -326,7 +334,9 @@ static bool takes_many(const tide_report_type *type)
 
 int tide__cli_run_report(const tide_args *a)
 {
-	const tide_report_type *type = a->cmd->report;
+	const tide_report_type *type = type_of(a);
+	if (type != a->cmd->report && a->n_files > 1)
+		return tide__cli_fail_usage(a, "--%s takes one trace", type->name);
 	if (type->each_rank && tide__cli_many(a))
 		return tide__cli_run_each_rank(a, tide__cli_option(a, "device"), has(a, O_JSON));
 	if ((type->list || type->join) && (a->n_files > 1 || strcmp(a->files[0], "-") != 0))

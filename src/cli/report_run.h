@@ -26,6 +26,9 @@ static inline const tide_value *tide__cli_more(const tide_args *a)
 	return a->opt + a->cmd->report->n_options;
 }
 
+/* Returns true if --json or --csv is given: the report has everything. */
+bool tide__cli_is_document(const tide_args *a);
+
 /* tide_command.run of every other report. */
 int tide__cli_run_report(const tide_args *a);
 /* Finds the report of a->cmd on loaded traces and prints it. Returns the exit status. With 0, *out

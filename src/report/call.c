@@ -58,6 +58,11 @@ static tide_code find(const tide_report_type *type, const tide_report_ask *ask, 
 static tide_code call(const tide_report_type *type, const tide_report_traces *in, tide_value *v,
 		      tide_report **out, tide_error *err)
 {
+	type = tide__report_asked(type, v);
+	*out = NULL;
+	if (!in->n || (in->n > 1 && type->input == TIDE_INPUT_TRACE))
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s takes one trace%s",
+				  type->name, type->input == TIDE_INPUT_TRACE ? "" : " or more");
 	tide_report *r = tide__report_new(type);
 	tide_report_ask ask = { .models = in->models,
 				.n = in->n,
@@ -190,6 +195,14 @@ static bool same_name(const char *a, const char *b)
 		if (*a != *b && !(*a == '_' && *b == '-') && !(*a == '-' && *b == '_'))
 			return false;
 	return *a == *b;
+}
+
+const tide_option *tide__report_option(const tide_report_type *type, const char *name)
+{
+	for (size_t i = 0; i < type->n_options; i++)
+		if (same_name(type->options[i].name, name))
+			return &type->options[i];
+	return NULL;
 }
 
 /* A flag is "true" or "false". */

@@ -51,6 +51,8 @@ typedef struct tide_report_traces {
 	size_t n;
 	const char *const *files; /* their names; NULL = their paths */
 	const uint64_t *sizes;	  /* TIDE_INPUT_SIZES: the size of the work of each */
+	/* TIDE_INPUT_RANKS: their analysis, by a caller that loaded them one by one; no models then. */
+	const struct tide_hta_job *job;
 } tide_report_traces;
 
 /* One call: traces and options. */
@@ -59,6 +61,7 @@ typedef struct tide_report_ask {
 	size_t n;
 	const char *const *files;
 	const uint64_t *sizes;
+	const struct tide_hta_job *job;
 	const tide_value *opt;	 /* as the description's options; devices and moments are found */
 	const char *dashes;	 /* before an option's name in messages: "--" or "" */
 	bool document;		 /* JSON, C, HTTP, Python: everything; else a text */
@@ -82,6 +85,9 @@ typedef struct tide_report_type {
 	tide_code (*join)(void *all, void *one, const char *file, tide_error *err);
 	/* Optional: what to load for these options, instead of `want`. There are no models yet. */
 	unsigned (*wants)(const tide_report_ask *ask);
+	/* Optional: the report that these options select instead, on one trace. It has the same
+	 * options. */
+	const struct tide_report_type *(*instead)(const tide_value *v);
 	/* Optional, with page "": what the page of a zeroed result shows, instead of find(). */
 	tide_code (*draw)(const tide_report_ask *ask, void *result, struct tide_page_options *page,
 			  tide_error *err);
@@ -172,6 +178,16 @@ static inline const tide_model *tide__model_of(const tide_trace *t)
  * shorter struct. NULL: the defaults alone. */
 void tide__options_take(void *own, size_t size, const void *given);
 
+/* Returns the report that the values select: `type`, or another one instead. */
+static inline const tide_report_type *tide__report_asked(const tide_report_type *type,
+							 const tide_value *v)
+{
+	const tide_report_type *other = type->instead ? type->instead(v) : NULL;
+	return other ? other : type;
+}
+
+/* Returns the option of a name, written with '_' or '-'; NULL if there is none. */
+const tide_option *tide__report_option(const tide_report_type *type, const char *name);
 /* Returns true if a flag of the report is given. `name` "": always; NULL: never. */
 bool tide__report_flag(const tide_report_type *type, const tide_value *v, const char *name);
 

@@ -302,6 +302,9 @@ tide_code tide__description_write(const tide_report_type *type, tide_json *j)
 	tide__json_kstr(j, "summary", type->summary);
 	tide__json_kstr(j, "help", type->help);
 	tide__json_kstr(j, "input", inputs[type->input]);
+	/* The server has read one trace, without raw rows. */
+	tide__json_kbool(j, "served",
+			 type->input <= TIDE_INPUT_RANKS && !(type->want & TIDE_WANT_RAW));
 	tide__json_karray(j, "options");
 	for (size_t i = 0; i < type->n_options; i++)
 		put_option(&type->options[i], j);

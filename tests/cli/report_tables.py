@@ -51,9 +51,9 @@ def same(field: str, value: object) -> bool:
     return re.sub(r"\\x([0-9a-f]{2})", lambda m: chr(int(m[1], 16)), field) == value
 
 
-def tables(document: dict) -> dict[str, list]:
-    """Returns the tables of a document, and its single values."""
-    found = {k: v for k, v in document.items() if isinstance(v, list) and all(isinstance(row, dict) for row in v)}
+def tables(document: dict, names: dict) -> dict[str, list]:
+    """Returns the tables of a document, and its single values; an empty list is a table if it has a file."""
+    found = {k: v for k, v in document.items() if isinstance(v, list) and all(isinstance(row, dict) for row in v) and (v or k in names)}
     return found | {"values": [{k: v for k, v in document.items() if k not in found and k not in ("report", "version")}]}
 
 
@@ -103,10 +103,11 @@ def main() -> int:
                     continue  # it needs recordings of one program at two sizes
                 inputs = [trace] * (2 if command == "diff" else 1)
                 document = json.loads(run(tidemark, command, "--json", *inputs))
-                text, wanted, where = run(tidemark, command, "--csv", *inputs), tables(document), f"{command} {trace.name}"
+                text, where = run(tidemark, command, "--csv", *inputs), f"{command} {trace.name}"
                 every = Path(folder) / "tables"
                 run(tidemark, command, "--csv", "-o", f"{every}/", *inputs)
                 files = {p.stem: p for p in every.iterdir()}
+                wanted = tables(document, files)
                 faults += [f"{where}: no table {k}" for k in wanted.keys() - files.keys()]
                 for name, file in files.items():
                     rows = wanted.get(name, [])  # a table that this trace does not have is empty

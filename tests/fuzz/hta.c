@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "import/kineto/kineto.h"
 #include "import/source.h"
-#include "render/report/device/hta.h"
+#include "report/device/hta.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -664,7 +664,7 @@ class Reading(unittest.TestCase):
     def test_unknown_option_is_the_programs_line(self):
         with tidemark.record(path("o.tide"), torch=False):
             pass
-        with self.assertRaisesRegex(tidemark.Error, "peak has no option 'no_such'"):
+        with self.assertRaisesRegex(tidemark.Error, "peak: unknown option --no-such"):
             tidemark.open(path("o.tide")).peak(no_such="x")
 
     def test_arrow_by_hand(self):

@@ -1,77 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* hta: where the device time of a trace, or of all ranks of a job, went. */
-#include "cli/cli.h"
+/* hta, kernels: reports on all ranks of a job, loaded one by one. */
+#include "base/error.h"
 #include "cli/job/hta_compat.h"
 #include "cli/job/ranks.h"
-#include "render/report/device/hta.h"
+#include "cli/report_run.h"
+#include "report/device/hta.h"
 
-enum {
-	O_RANKS,
-	O_SHORT = O_RANKS + TIDE_RANKS_OPTIONS,
-	O_DELAY,
-	O_TOP,
-	O_COMPAT,
-	O_KEEP,
-	O_JSON,
-	O_OUTPUT
-};
-static const tide_option options[] = {
-	TIDE_RANKS_OPTION_ROWS,
-	[O_SHORT] = { "short-cutoff", 0, TIDE_OPT_INT, "NS",
-		      "launch calls longer than NS are outliers", .def = "50000", .least = 1 },
-	[O_DELAY] = { "delay-cutoff", 0, TIDE_OPT_INT, "NS",
-		      "launch delays longer than NS are outliers", .def = "100000", .least = 1 },
-	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
-		    "rows of long tables, 0 = all; JSON has all unless given", .def = "10" },
+enum { O_THREADS, N_SHARED, O_COMPAT = N_SHARED, O_KEEP };
+#define THREADS                                                                           \
+	{                                                                                 \
+		"threads", 0, TIDE_OPT_INT, "N",                                          \
+			"threads to load one trace (default: one per core)", .least = 1,  \
+									     .most = 1024 \
+	}
+static const tide_option hta_options[] = {
+	[O_THREADS] = THREADS,
 	[O_COMPAT] = { "hta-compat", 0, TIDE_OPT_FLAG, NULL,
 		       "Holistic Trace Analysis's own numbers: its rounding, its GPU rule, its "
 		       "dropped last step" },
 	[O_KEEP] = { "keep-last-step", 0, TIDE_OPT_FLAG, NULL,
 		     "with --hta-compat: do not drop the last step" },
-	[O_JSON] = TIDE_OPTION_JSON,
-	[O_OUTPUT] = TIDE_OPTION_PAGE,
 };
+static const tide_option kernels_options[] = { [O_THREADS] = THREADS };
+
+static int64_t number_of(const tide_args *a, const char *option)
+{
+	const tide_value *v = tide__cli_option(a, option);
+	return v ? v->num : 0;
+}
 
 static int run(const tide_args *a)
 {
-	tide_ranks_work w;
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_ranks_work w = { 0 };
 	tide_hta_job *job;
 	char window[80];
-	int rc = tide__ranks_read_options(a, O_RANKS, &w, window, sizeof window);
+	const tide_value *threads = &tide__cli_more(a)[O_THREADS];
+	const tide_report_ask ask = { .opt = a->opt, .dashes = "--" };
+	if (tide__report_asked(a->cmd->report, a->opt) != a->cmd->report)
+		return tide__cli_run_report(a);
+	if (tide__hta_read_options(&ask, &w.opt, window, sizeof window, &err) != TIDE_OK)
+		return tide__cli_fail_usage(a, "%s", err.text);
+	w.opt.short_ns = number_of(a, "short-cutoff");
+	w.opt.delay_ns = number_of(a, "delay-cutoff");
+	w.threads = w.opt.threads = threads->set ? (unsigned)threads->num : 0;
+	w.want = tide__cli_is_document(a) ? TIDE_WANT_LAUNCH : 0; /* not in text */
+	int rc = tide__ranks_run(a, &w, &job);
 	if (rc)
 		return rc;
-	w.opt.short_ns = a->opt[O_SHORT].num;
-	w.opt.delay_ns = a->opt[O_DELAY].num;
-	if (a->opt[O_COMPAT].set)
-		return tide__cli_run_hta_compat(a, a->opt[O_KEEP].set, a->opt[O_JSON].set);
-	tide_hta_view view = { .window = window };
-	view.top = tide__cli_top(&a->opt[O_TOP], a->opt[O_JSON].set);
-	w.want = a->opt[O_JSON].set ? TIDE_WANT_LAUNCH : 0; /* launch figures are in JSON only */
-	rc = tide__ranks_run(a, &w, &job);
-	if (rc)
-		return rc;
-	if (a->opt[O_JSON].set)
-		tide__hta_json(job, &view, a->out);
-	else
-		tide__hta_text(job, &view, a->out, &a->style);
+	rc = tide__cli_answer(a, &(tide_report_traces){ .job = job }, NULL);
 	tide__hta_job_free(job);
-	return tide__cli_finish(a);
+	return rc;
+}
+
+static int run_hta(const tide_args *a)
+{
+	const tide_value *more = tide__cli_more(a);
+	if (more[O_COMPAT].set)
+		return tide__cli_run_hta_compat(a, more[O_KEEP].set, tide__cli_is_document(a));
+	return run(a);
 }
 
 const tide_command tide__cmd_hta = {
 	.name = "hta",
-	.usage = "TRACE... [--json] [-o FILE]",
-	.summary = "show why a step is slow: what the GPU did, and what it waited for",
-	.help = "Splits device time into compute, communication, copies and idle. TRACE is a file, a folder of ranks or a pattern. For each rank it shows busy and "
-		"idle time, time by type, the overlap of communication with compute, idle time of "
-		"every stream and what the host did meanwhile, launches, queues, copies, "
-		"collectives and steps. For all ranks together it shows kernels, ops, annotations, "
-		"and recommendations with their figures. Figures are exact to the nanosecond; "
-		"docs/analyses/ defines them.",
-	TIDE_COMMAND_OPTIONS(options),
+	TIDE_COMMAND_OPTIONS(hta_options),
+	.min_files = 1,
+	.max_files = SIZE_MAX,
+	.run = run_hta,
+	.page = "hta",
+};
+const tide_command tide__cmd_kernels = {
+	.name = "kernels",
+	TIDE_COMMAND_OPTIONS(kernels_options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,
 	.run = run,
-	.page = "hta",
+	.page = "kernels",
 };

@@ -70,22 +70,4 @@ tide_code tide__ranks_find_one(const char *path, const tide_ranks_work *w, tide_
  * steps; with a message on stderr. */
 int tide__ranks_run(const tide_args *a, const tide_ranks_work *w, tide_hta_job **out);
 
-/* The options that hta and kernels share. */
-enum { TIDE_RANKS_OPTIONS = 5 };
-/* clang-format off */
-#define TIDE_RANKS_OPTION_ROWS                                                                     \
-	{ "drop-last-step", 0, TIDE_OPT_FLAG, NULL, "leave out the last step" },                   \
-	{ "steps", 0, TIDE_OPT_TEXT, "A..B", "only steps A to B, or step A" },                     \
-	{ "threads", 0, TIDE_OPT_INT, "N", "threads to load one trace (default: one per core)",    \
-	  .least = 1, .most = 1024 },                                                              \
-	{ "custom-collective", 0, TIDE_OPT_TEXT, "PART",                                           \
-	  "count kernels with PART in their name as custom collectives", .many = true },           \
-	{ "kernel-wait", 0, TIDE_OPT_INT, "NS", "gaps shorter than NS are kernel_wait",                      \
-	  .def = "30000", .least = 1 }
-/* clang-format on */
-/* Reads them from opt[first ..]; `window` receives the window as text. Returns 0, or 2 with a
- * message. */
-int tide__ranks_read_options(const tide_args *a, size_t first, tide_ranks_work *w, char *window,
-			     size_t n_window);
-
 #endif

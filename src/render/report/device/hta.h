@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The holistic analysis as tables (hta_tables.c), a JSON document (hta_json.c) and a text report
- * (hta_text.c). Text and JSON come from the same tables. */
+/* The holistic analysis as tables (hta_tables.c) and as JSON (hta_json.c), for the reports and the
+ * page. Text and JSON come from the same tables. */
 #ifndef TIDE_RENDER_REPORT_DEVICE_HTA_H
 #define TIDE_RENDER_REPORT_DEVICE_HTA_H
 
@@ -26,6 +26,11 @@ tide_grid *tide__grid_stragglers(const tide_hta_job *job);
 /* Streams of all ranks with their busy time and kernels' statistics. */
 tide_grid *tide__grid_streams(const tide_hta_job *job, size_t top);
 
+extern const tide_member tide__hta_kernel_columns[], tide__hta_type_columns[],
+	tide__hta_op_columns[], tide__hta_op_kernel_columns[], tide__hta_launch_columns[],
+	tide__hta_annotation_columns[], tide__hta_collective_columns[], tide__hta_copy_columns[],
+	tide__hta_step_columns[], tide__hta_stream_columns[], tide__hta_straggler_columns[];
+
 /* Writes note i of a job: missing ranks, traces without device rows. Returns buf. */
 enum { TIDE_HTA_NOTE = 1000 }; /* bytes that hold any note; longer paths are cut */
 char *tide__hta_note_text(const tide_hta_job *job, size_t i, char *buf, size_t n);
@@ -35,20 +40,15 @@ typedef struct tide_hta_view {
 	const char *window; /* the given window: "all", "drop-last-step", "steps 3..5" */
 } tide_hta_view;
 
-/* Writes the report as one JSON object; the same for kernels. */
+/* Writes the members of the report; of the report on kernels. */
 void tide__hta_put_json(const tide_hta_job *job, const tide_hta_view *view, tide_json *j);
 void tide__kernels_put_json(const tide_hta_job *job, const tide_hta_view *view, int by,
 			    tide_json *j);
-/* Writes the JSON document of `tidemark hta --json`. Returns false if writing failed. */
+/* The members of both. */
+extern const tide_member tide__hta_members[], tide__kernels_members[];
+/* Writes the document of a page. Returns false if writing failed. */
 bool tide__hta_json(const tide_hta_job *job, const tide_hta_view *view, FILE *out);
-/* The report of `tidemark hta`. */
-void tide__hta_text(const tide_hta_job *job, const tide_hta_view *view, FILE *out,
-		    const tide_style *style);
 
 enum { TIDE_KERNELS_BY_NAME, TIDE_KERNELS_BY_TYPE, TIDE_KERNELS_BY_OP, TIDE_KERNELS_BY_STREAM };
-/* `tidemark kernels`. */
-bool tide__kernels_json(const tide_hta_job *job, const tide_hta_view *view, int by, FILE *out);
-void tide__kernels_text(const tide_hta_job *job, const tide_hta_view *view, int by, FILE *out,
-			const tide_style *style);
 
 #endif

@@ -3,6 +3,9 @@
 /* The JSON document of the holistic analysis. Times are integer ns, percentages have 4 decimals,
  * unknown is null. Every member is defined in docs/analyses/. */
 #include "render/report/device/hta.h"
+
+#include <inttypes.h>
+
 #include "render/text/losses.h"
 
 static void put_grid(tide_json *j, const char *key, tide_grid *g)
@@ -250,6 +253,56 @@ static void put_all_advice(tide_json *j, const tide_hta_job *job)
 	tide__json_array_end(j);
 }
 
+/* ---- notes ---- */
+
+static void missing_text(const tide_hta_job *job, int64_t missing, char *buf, size_t n)
+{
+	char list[200] = "";
+	size_t at = 0, i = 0;
+	for (; i < job->n_missing && at < sizeof list - 24; i++)
+		at += (size_t)snprintf(list + at, sizeof list - at, " %" PRId64, job->missing[i]);
+	snprintf(buf, n, "%" PRId64 " of %" PRId64 " ranks are missing:%s%s", missing,
+		 job->sum->h.world, list, missing > (int64_t)i ? " ..." : "");
+}
+
+/* How to get GPU time. */
+#define RECORD_GPU                                                              \
+	"; `tidemark run --gpu -- PROGRAM` records it, or torch.profiler with " \
+	"ProfilerActivity.CUDA"
+
+char *tide__hta_note_text(const tide_hta_job *job, size_t i, char *buf, size_t n)
+{
+	const tide_hta_note *x = &job->notes[i];
+	const tide_hta_rank *r = &job->ranks[x->first];
+	switch (x->kind) {
+	case TIDE_HTA_NO_PERCENTILES:
+		snprintf(buf, n,
+			 "too many durations to keep: percentiles of some kernels are unknown");
+		break;
+	case TIDE_HTA_TWO_TRACES:
+		snprintf(buf, n, "rank %" PRId64 " has two traces: %s and %s", r->h->h.rank,
+			 r->trace, r[1].trace);
+		break;
+	case TIDE_HTA_MISSING:
+		missing_text(job, x->n, buf, n);
+		break;
+	case TIDE_HTA_NO_ROWS:
+		if (x->n == 1)
+			snprintf(buf, n, "no device rows%s in %s: %s",
+				 r->h->h.left_out ? " in the window" : "", r->trace,
+				 r->h->h.left_out ? "the GPU was idle"
+						  : "GPU time is unknown" RECORD_GPU);
+		else
+			snprintf(
+				buf, n,
+				"no device rows in %" PRId64
+				" traces, so their GPU time is unknown; the first is %s" RECORD_GPU,
+				x->n, r->trace);
+		break;
+	}
+	return buf;
+}
+
 /* Writes "failed", "notes" and "losses". */
 static void put_troubles(const tide_hta_job *job, tide_json *j)
 {
@@ -299,7 +352,6 @@ static void put_summary(tide_json *j, const tide_hta_job *job)
 void tide__hta_put_json(const tide_hta_job *job, const tide_hta_view *view, tide_json *j)
 {
 	const tide_hta *s = job->sum;
-	tide__json_object(j);
 	tide__json_kstr(j, "window", view->window);
 	tide__json_karray(j, "ranks");
 	for (size_t i = 0; i < job->n_ranks; i++)
@@ -316,14 +368,12 @@ void tide__hta_put_json(const tide_hta_job *job, const tide_hta_view *view, tide
 	put_grid(j, "copies", tide__grid_copies(s, s));
 	put_all_advice(j, job);
 	put_troubles(job, j);
-	tide__json_object_end(j);
 }
 
 void tide__kernels_put_json(const tide_hta_job *job, const tide_hta_view *view, int by,
 			    tide_json *j)
 {
 	const tide_hta *s = job->sum;
-	tide__json_object(j);
 	tide__json_kstr(j, "window", view->window);
 	tide__json_kuint(j, "ranks", job->n_ranks);
 	tide__json_kuint(j, "rows", s->h.rows);
@@ -338,21 +388,245 @@ void tide__kernels_put_json(const tide_hta_job *job, const tide_hta_view *view, 
 	if (by == TIDE_KERNELS_BY_STREAM)
 		put_grid(j, "streams", tide__grid_streams(job, view->top));
 	put_troubles(job, j);
-	tide__json_object_end(j);
 }
 
 bool tide__hta_json(const tide_hta_job *job, const tide_hta_view *view, FILE *out)
 {
 	tide_json j;
 	tide__json_begin(&j, out, true);
+	tide__json_object(&j);
 	tide__hta_put_json(job, view, &j);
+	tide__json_object_end(&j);
 	return tide__json_end(&j);
 }
 
-bool tide__kernels_json(const tide_hta_job *job, const tide_hta_view *view, int by, FILE *out)
-{
-	tide_json j;
-	tide__json_begin(&j, out, true);
-	tide__kernels_put_json(job, view, by, &j);
-	return tide__json_end(&j);
-}
+/* ---- the members ---- */
+
+#define NS(key, text)	 TIDE_MEMBER_MAYBE(key "_ns", NS, text)
+#define PCT(key, text)	 TIDE_MEMBER_MAYBE(key "_pct", PCT, text)
+#define COUNT(key, text) TIDE_MEMBER(key, COUNT, text)
+
+static const tide_member loss = TIDE_MEMBER_MAYBE("", ANY, "number or text");
+static const tide_member type_counts[] = {
+	COUNT("compute", "rows of compute"),
+	COUNT("communication", "rows of communication"),
+	COUNT("memory", "copies and fills"),
+	COUNT("other", "other rows"),
+	{ 0 },
+};
+static const tide_member type_times[] = {
+	NS("compute", "compute"),
+	NS("communication", "communication"),
+	NS("memory", "copies and fills"),
+	NS("other", "other rows"),
+	{ 0 },
+};
+static const tide_member cause_times[] = {
+	NS("sync", "a synchronising call"),
+	NS("allocation", "device or pinned memory was allocated or freed"),
+	NS("data_loading", "data loading"),
+	NS("compile", "torch.compile, Triton, module loading"),
+	NS("runtime", "any other runtime or driver call"),
+	NS("op", "inside an op, between its calls"),
+	NS("python", "Python"),
+	NS("annotation", "only a user range is known"),
+	NS("unrecorded", "nothing recorded on the launching thread"),
+	NS("launch", "from the launch call to the start on the device"),
+	{ 0 },
+};
+static const tide_member custom[] = {
+	COUNT("rows_counted_as_compute", "rows of custom collectives"),
+	NS("union", "their union"),
+	{ 0 },
+};
+static const tide_member type_name = TIDE_MEMBER("", TEXT, "a type of device work");
+static const tide_member sets[] = {
+	TIDE_MEMBER_OF("types", LIST, &type_name, "types that ran at the same time"),
+	TIDE_MEMBER("time_ns", NS, "time in which exactly these ran"),
+	TIDE_MEMBER_MAYBE("pct", PCT, "of the device window"),
+	{ 0 },
+};
+#define STAT_MEMBERS                                                                 \
+	TIDE_MEMBER("sum_ns", NS, "sum"), NS("mean", "mean"), NS("min", "shortest"), \
+		NS("max", "longest"), NS("std", "standard deviation")
+#define PERCENTILES                                                                               \
+	NS("p50", "50th percentile"), NS("p90", "90th percentile"), NS("p95", "95th percentile"), \
+		NS("p99", "99th percentile")
+static const tide_member stat[] = { STAT_MEMBERS, { 0 } };
+static const tide_member full_stat[] = { STAT_MEMBERS, PERCENTILES, { 0 } };
+#define LAUNCHES                                                                               \
+	COUNT("count", "launches"), COUNT("short_kernels", "kernels shorter than their call"), \
+		COUNT("runtime_outliers", "calls longer than the cutoff"),                     \
+		COUNT("delay_outliers", "delays longer than the cutoff"),                      \
+		COUNT("graph_launches", "launches of graphs"),                                 \
+		COUNT("graph_gpu_rows", "device rows of these"),                               \
+		TIDE_MEMBER_MAYBE("gpu_rows_per_graph", REAL, "rows per launch of a graph")
+static const tide_member launches[] = {
+	LAUNCHES,
+	TIDE_MEMBER_OF("cpu", OBJECT, stat, "host time of the calls"),
+	TIDE_MEMBER_OF("delay", OBJECT, stat, "from the launch to the start on the device"),
+	{ 0 },
+};
+static const tide_member full_launches[] = {
+	LAUNCHES,
+	TIDE_MEMBER_OF("cpu", OBJECT, full_stat, "host time of the calls"),
+	TIDE_MEMBER_OF("delay", OBJECT, full_stat, "from the launch to the start on the device"),
+	{ 0 },
+};
+static const tide_member idle_times[] = {
+	NS("host_wait", "the host had not launched the next row"),
+	NS("kernel_wait", "gaps shorter than the kernel wait"),
+	NS("other", "other gaps"),
+	{ 0 },
+};
+static const tide_member gap_counts[] = {
+	COUNT("host_wait", "gaps in which the host had not launched the next row"),
+	COUNT("kernel_wait", "gaps shorter than the kernel wait"),
+	COUNT("other", "other gaps"),
+	{ 0 },
+};
+static const tide_member queue[] = {
+	COUNT("launches", "launches that entered the queue"),
+	COUNT("early_starts", "rows that began before their launch call ended"),
+	TIDE_MEMBER("time_ns", NS, "time in which the queue was observed"),
+	TIDE_MEMBER_MAYBE("mean", REAL, "mean length over this time"),
+	COUNT("p50", "50th percentile of the length over time"),
+	COUNT("p90", "90th percentile"),
+	COUNT("p95", "95th percentile"),
+	COUNT("p99", "99th percentile"),
+	COUNT("max", "greatest length"),
+	TIDE_MEMBER("full_ns", NS, "time at or above the limit of the queue"),
+	{ 0 },
+};
+static const tide_member stream[] = {
+	TIDE_MEMBER_MAYBE("device", PLAIN, "number of the device"),
+	TIDE_MEMBER_MAYBE("device_kind", TEXT, "cuda ..."),
+	TIDE_MEMBER("stream", PLAIN, "number of the stream"),
+	COUNT("rows", "device rows"),
+	COUNT("overlapping_rows", "rows that began before the previous one ended"),
+	TIDE_MEMBER("span_ns", NS, "from its first row to the end of its last"),
+	TIDE_MEMBER("busy_ns", NS, "union of its rows"),
+	TIDE_MEMBER_OF("idle", OBJECT, idle_times, "time of its gaps, by cause"),
+	TIDE_MEMBER_OF("gaps", OBJECT, gap_counts, "gaps, by cause"),
+	COUNT("gaps_without_launch", "gaps before a row whose launch is unknown"),
+	TIDE_MEMBER("gaps_without_launch_ns", NS, "time of these"),
+	TIDE_MEMBER_OF("queue", OBJECT, queue, "launches that had not begun on the device"),
+	{ 0 },
+};
+#define BREAKDOWN                                                                                 \
+	NS("kernel_time", "device window: from the first device row to the end of the last"),     \
+		NS("busy", "union of all device rows"), NS("idle", "the rest of the window"),     \
+		NS("compute", "union of compute"), NS("communication", "union of communication"), \
+		NS("memory", "union of copies and fills"), NS("other", "union of other rows"),    \
+		NS("non_compute", "busy without compute"), PCT("idle", "of the window"),          \
+		PCT("busy", "of the window"), PCT("compute", "of the window"),                    \
+		PCT("communication", "of the window"), PCT("memory", "of the window"),            \
+		PCT("non_compute", "of the window"),                                              \
+		NS("comm_comp_overlap", "communication together with compute"),                   \
+		PCT("comm_comp_overlap", "of communication"),                                     \
+		NS("idle_host_active", "idle while the host worked"),                             \
+		COUNT("gpu_rows", "device rows"),                                                 \
+		TIDE_MEMBER_OF("gpu_rows_by_type", OBJECT, type_counts, "device rows by type"),   \
+		TIDE_MEMBER_OF("sum_by_type", OBJECT, type_times, "sums of durations by type"),   \
+		COUNT("gpu_rows_outside_window", "device rows outside the requested steps"),      \
+		COUNT("gpu_rows_linked_to_launch", "device rows whose launch is known"),          \
+		TIDE_MEMBER_OF("custom_collectives", OBJECT, custom,                              \
+			       "rows of --custom-collective"),                                    \
+		TIDE_MEMBER_OF("type_sets", TABLE, sets,                                          \
+			       "the window by the types that ran at the same time"),              \
+		TIDE_MEMBER_OF("idle_causes", OBJECT, cause_times,                                \
+			       "what the host did while streams waited for it")
+static const tide_member rank[] = {
+	TIDE_MEMBER_MAYBE("rank", PLAIN, "rank"),
+	TIDE_MEMBER("rank_from_name", BOOL, "only the file's name has the rank"),
+	TIDE_MEMBER_MAYBE("world_size", COUNT, "ranks of the job"),
+	TIDE_MEMBER("trace", TEXT, "name of the trace"),
+	COUNT("events", "spans"),
+	BREAKDOWN,
+	TIDE_MEMBER_OF("streams", TABLE, stream, "streams"),
+	TIDE_MEMBER_OF("launches", OBJECT, full_launches, "launch calls"),
+	TIDE_MEMBER_OF("steps", TABLE, tide__hta_step_columns, "steps"),
+	TIDE_MEMBER_OF("collectives", TABLE, tide__hta_collective_columns, "collectives"),
+	TIDE_MEMBER_OF("copies", TABLE, tide__hta_copy_columns, "copies"),
+	TIDE_MEMBER_OF("losses", MAP, &loss, "lost and repaired data, by the name of the loss"),
+	{ 0 },
+};
+static const tide_member summary[] = {
+	COUNT("ranks", "traces"),
+	BREAKDOWN,
+	TIDE_MEMBER_OF("launches", OBJECT, launches, "launch calls"),
+	{ 0 },
+};
+static const tide_member temporal[] = {
+	PCT("gpu_idle", "of the windows of all ranks"),
+	PCT("idle", "the same"),
+	PCT("compute", "of the windows"),
+	PCT("communication", "of the windows"),
+	PCT("memory", "of the windows"),
+	{ 0 },
+};
+static const tide_member advice[] = {
+	TIDE_MEMBER("id", TEXT, "name of the rule"),
+	{ .key = "severity",
+	  .kind = TIDE_KIND_WORD,
+	  .words = "info,medium,high",
+	  .meaning = "how much it matters" },
+	TIDE_MEMBER("text", TEXT, "what to do, with its figures"),
+	TIDE_MEMBER("figure", TEXT, "the figure that decides"),
+	TIDE_MEMBER_MAYBE("value", REAL, "its value"),
+	{ .key = "when",
+	  .kind = TIDE_KIND_WORD,
+	  .words = "at most,above",
+	  .meaning = "how value and threshold are compared" },
+	TIDE_MEMBER("threshold", REAL, "the threshold"),
+	{ 0 },
+};
+static const tide_member failed[] = {
+	TIDE_MEMBER("trace", TEXT, "a trace that could not be read"),
+	TIDE_MEMBER("error", TEXT, "the reason"),
+	TIDE_MEMBER_MAYBE("offset", COUNT, "where in the file"),
+	{ 0 },
+};
+static const tide_member note = TIDE_MEMBER("", TEXT, "a note");
+#define TROUBLES                                                                         \
+	TIDE_MEMBER_OF("failed", TABLE, failed, "traces that could not be read"),        \
+		TIDE_MEMBER_OF("notes", LIST, &note, "what the figures do not include"), \
+		TIDE_MEMBER_OF("losses", MAP, &loss,                                     \
+			       "lost and repaired data of all traces, by the name of the loss")
+const tide_member tide__hta_members[] = {
+	TIDE_MEMBER("window", TEXT, "all, drop-last-step, or the steps"),
+	TIDE_MEMBER_OF("ranks", TABLE, rank, "traces, in order of rank"),
+	TIDE_MEMBER_OF("summary", OBJECT, summary, "sums over all traces"),
+	TIDE_MEMBER_OF("temporal_breakdown", OBJECT, temporal, "shares of the summed windows"),
+	TIDE_MEMBER_OF("kernels", TABLE, tide__hta_kernel_columns, "kernels by name"),
+	TIDE_MEMBER_OF("kernel_types", TABLE, tide__hta_type_columns, "kernels by type"),
+	TIDE_MEMBER_OF("ops", TABLE, tide__hta_op_columns, "device time by op"),
+	TIDE_MEMBER_OF("launch_calls", TABLE, tide__hta_launch_columns, "launch calls by name"),
+	TIDE_MEMBER_OF("annotations", TABLE, tide__hta_annotation_columns, "user ranges"),
+	TIDE_MEMBER_OF("collectives", TABLE, tide__hta_collective_columns, "collectives"),
+	TIDE_MEMBER_OF("stragglers", TABLE, tide__hta_straggler_columns,
+		       "ranks that the others waited for in collectives"),
+	TIDE_MEMBER_OF("copies", TABLE, tide__hta_copy_columns, "copies"),
+	TIDE_MEMBER_OF("recommendations", TABLE, advice, "what to do"),
+	TIDE_MEMBER_OF("bottlenecks", TABLE, advice, "the same as one line each"),
+	TROUBLES,
+	{ 0 },
+};
+#define IF(key_, list, text)                                                                      \
+	{                                                                                         \
+		.key = key_, .kind = TIDE_KIND_TABLE, .may = TIDE_MAY_BE_ABSENT, .members = list, \
+		.meaning = text                                                                   \
+	}
+const tide_member tide__kernels_members[] = {
+	TIDE_MEMBER("window", TEXT, "all, drop-last-step, or the steps"),
+	COUNT("ranks", "traces"),
+	COUNT("rows", "device rows"),
+	COUNT("names", "different names"),
+	TIDE_MEMBER_OF("by_type", TABLE, tide__hta_type_columns, "kernels by type"),
+	IF("kernels", tide__hta_kernel_columns, "by name: kernels"),
+	IF("ops", tide__hta_op_columns, "by op: device time by op"),
+	IF("op_kernels", tide__hta_op_kernel_columns, "by op: kernels of each op"),
+	IF("streams", tide__hta_stream_columns, "by stream: streams"),
+	TROUBLES,
+	{ 0 },
+};

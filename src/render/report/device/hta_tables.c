@@ -17,14 +17,22 @@ static void name_cell(tide_grid *g, const tide_hta *texts, tide_str s)
 		tide__grid_none(g);
 }
 
-/* count, sum, mean, min, max, std; `give` = whether the first two may go as well (grid.h). */
-#define STAT_COLS(give)                                                                         \
-	{ "count", "Count", TIDE_CELL_COUNT, give }, { "sum_ns", "Total", TIDE_CELL_NS, give }, \
-		{ "mean_ns", "Mean", TIDE_CELL_NS, 5 }, { "min_ns", "Min", TIDE_CELL_NS, 8 },   \
-		{ "max_ns", "Max", TIDE_CELL_NS, 6 },                                           \
-	{                                                                                       \
-		"std_ns", "Std", TIDE_CELL_NS, 9                                                \
+/* A column, and one that may be unknown. */
+#define COL(key, heading, kind, give, text)                   \
+	{                                                     \
+		key, heading, TIDE_KIND_##kind, give, 0, text \
 	}
+#define MAY(key, heading, kind, give, text)                                  \
+	{                                                                    \
+		key, heading, TIDE_KIND_##kind, give, TIDE_MAY_BE_NULL, text \
+	}
+/* count, sum, mean, min, max, std; `give` = whether the first two may go as well (grid.h). */
+#define STAT_COLS(give)                                                                          \
+	COL("count", "Count", COUNT, give, "rows"),                                              \
+		COL("sum_ns", "Total", NS, give, "sum of their durations"),                      \
+		COL("mean_ns", "Mean", NS, 5, "mean duration"),                                  \
+		COL("min_ns", "Min", NS, 8, "shortest"), COL("max_ns", "Max", NS, 6, "longest"), \
+		COL("std_ns", "Std", NS, 9, "standard deviation, of the whole number")
 
 static void stat_cells(tide_grid *g, const tide_stat *s)
 {
@@ -86,27 +94,30 @@ static void launch_cells(tide_grid *g, const tide_hta *sum, const tide_hta_kerne
 	number_cell(g, k->shared);
 }
 
+const tide_member tide__hta_kernel_columns[] = {
+	MAY("pct", "Share", PCT, 0, "share of the time of all rows"),
+	STAT_COLS(0),
+	MAY("p50_ns", "p50", NS, 8, "50th percentile of the durations"),
+	MAY("p90_ns", NULL, NS, 0, "90th percentile"),
+	MAY("p95_ns", NULL, NS, 0, "95th percentile"),
+	MAY("p99_ns", "p99", NS, 7, "99th percentile"),
+	COL("custom_collective", NULL, COUNT, 0, "1: counted as a custom collective"),
+	MAY("device", NULL, PLAIN, 0, "number of the device"),
+	MAY("stream", NULL, PLAIN, 0, "number of the stream"),
+	MAY("grid", NULL, SIZES, 0, "grid of the longest launch"),
+	MAY("block", NULL, SIZES, 0, "block of the longest launch"),
+	MAY("registers_per_thread", NULL, COUNT, 0, "of the longest launch"),
+	MAY("shared_memory_bytes", NULL, COUNT, 0, "of the longest launch"),
+	COL("short_name", NULL, TEXT, 0, "short form of the name"),
+	COL("type", "Type", TEXT, 0, "compute, communication, memory or other"),
+	MAY("name", "Kernel", KERNEL, 0, "name"),
+	{ 0 },
+};
+
 tide_grid *tide__grid_kernels(const tide_hta *sum, size_t top)
 {
-	static const tide_grid_col cols[] = {
-		{ "pct", "Share", TIDE_CELL_PCT },
-		STAT_COLS(0),
-		{ "p50_ns", "p50", TIDE_CELL_NS, 8 },
-		{ "p90_ns", NULL, TIDE_CELL_NS },
-		{ "p95_ns", NULL, TIDE_CELL_NS },
-		{ "p99_ns", "p99", TIDE_CELL_NS, 7 },
-		{ "custom_collective", NULL, TIDE_CELL_COUNT },
-		{ "device", NULL, TIDE_CELL_PLAIN },
-		{ "stream", NULL, TIDE_CELL_PLAIN },
-		{ "grid", NULL, TIDE_CELL_SIZES },
-		{ "block", NULL, TIDE_CELL_SIZES },
-		{ "registers_per_thread", NULL, TIDE_CELL_COUNT },
-		{ "shared_memory_bytes", NULL, TIDE_CELL_COUNT },
-		{ "short_name", NULL, TIDE_CELL_TEXT },
-		{ "type", "Type", TIDE_CELL_TEXT },
-		{ "name", "Kernel", TIDE_CELL_KERNEL }, /* last: names are long */
-	};
-	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
+	tide_grid *g =
+		tide__grid_new(tide__hta_kernel_columns, COUNT_OF(tide__hta_kernel_columns) - 1);
 	int64_t all = all_time(sum);
 	for (size_t i = 0; i < limit(sum->kernels.n, top); i++) {
 		const tide_hta_kernel *k = &sum->kernels.v[i];
@@ -123,14 +134,18 @@ tide_grid *tide__grid_kernels(const tide_hta *sum, size_t top)
 	return g;
 }
 
+const tide_member tide__hta_type_columns[] = {
+	COL("type", "Type", TEXT, 0, "compute, communication, memory or other"),
+	COL("names", "Names", COUNT, 2, "different names"),
+	MAY("pct", "Share", PCT, 0, "share of the time of all rows"),
+	STAT_COLS(0),
+	COL("union_ns", "Union", NS, 4, "union of the rows"),
+	{ 0 },
+};
+
 tide_grid *tide__grid_types(const tide_hta *sum)
 {
-	static const tide_grid_col cols[] = {
-		{ "type", "Type", TIDE_CELL_TEXT },	  { "names", "Names", TIDE_CELL_COUNT, 2 },
-		{ "pct", "Share", TIDE_CELL_PCT },	  STAT_COLS(0),
-		{ "union_ns", "Union", TIDE_CELL_NS, 4 },
-	};
-	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
+	tide_grid *g = tide__grid_new(tide__hta_type_columns, COUNT_OF(tide__hta_type_columns) - 1);
 	for (unsigned t = 0; t < TIDE_GPU_TYPES; t++) {
 		tide_stat s = { 0 };
 		uint64_t names = 0;
@@ -160,14 +175,16 @@ static void op_cell(tide_grid *g, const tide_hta *sum, tide_str name, unsigned w
 		name_cell(g, sum, name);
 }
 
+const tide_member tide__hta_op_columns[] = {
+	MAY("pct", "Share", PCT, 0, "share of the time of all rows"),
+	STAT_COLS(0),
+	MAY("op", "Op", TEXT, 0, "innermost op around the launch"),
+	{ 0 },
+};
+
 tide_grid *tide__grid_ops(const tide_hta *sum, size_t top)
 {
-	static const tide_grid_col cols[] = {
-		{ "pct", "Share", TIDE_CELL_PCT },
-		STAT_COLS(0),
-		{ "op", "Op", TIDE_CELL_TEXT },
-	};
-	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
+	tide_grid *g = tide__grid_new(tide__hta_op_columns, COUNT_OF(tide__hta_op_columns) - 1);
 	for (size_t i = 0; i < limit(sum->ops.n, top); i++) {
 		const tide_hta_op *o = &sum->ops.v[i];
 		tide__grid_real(g, tide__share_pct(tide__stat_sum(&o->dur), all_time(sum)));
@@ -199,15 +216,18 @@ static bool shown_ops(const tide_hta *sum, size_t top, tide_map *shown)
 	return ok;
 }
 
+const tide_member tide__hta_op_kernel_columns[] = {
+	STAT_COLS(0),
+	COL("type", "Type", TEXT, 0, "compute, communication, memory or other"),
+	MAY("op", "Op", TEXT, 0, "innermost op around the launch"),
+	MAY("kernel", "Kernel", KERNEL, 0, "name of the kernel"),
+	{ 0 },
+};
+
 tide_grid *tide__grid_op_kernels(const tide_hta *sum, size_t top, size_t each)
 {
-	static const tide_grid_col cols[] = {
-		STAT_COLS(0),
-		{ "type", "Type", TIDE_CELL_TEXT },
-		{ "op", "Op", TIDE_CELL_TEXT },
-		{ "kernel", "Kernel", TIDE_CELL_KERNEL },
-	};
-	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
+	tide_grid *g = tide__grid_new(tide__hta_op_kernel_columns,
+				      COUNT_OF(tide__hta_op_kernel_columns) - 1);
 	tide_map shown = { 0 };
 	size_t of_op = 0;
 	bool show = false;
@@ -229,24 +249,28 @@ tide_grid *tide__grid_op_kernels(const tide_hta *sum, size_t top, size_t each)
 	return g;
 }
 
+const tide_member tide__hta_launch_columns[] = {
+	MAY("name", "Launch call", TEXT, 0, "name"),
+	COL("launches", "Launches", COUNT, 0, "calls"),
+	COL("gpu_rows", "Device rows", COUNT, 6, "device rows that they launched"),
+	COL("graph", NULL, COUNT, 0, "1: launches a graph"),
+	COL("cpu_sum_ns", "Host time", NS, 0, "host time of the calls"),
+	COL("cpu_mean_ns", "Mean", NS, 7, "mean of it"),
+	COL("cpu_max_ns", "Max", NS, 8, "the longest call"),
+	COL("delay_mean_ns", "Mean delay", NS, 2,
+	    "mean time from the launch to the start on the device"),
+	COL("delay_max_ns", "Max delay", NS, 9, "the longest of these"),
+	COL("gpu_sum_ns", "Device time", NS, 4, "time of the device rows"),
+	COL("short_kernels", "Short", COUNT, 0, "kernels shorter than their launch call"),
+	COL("runtime_outliers", "Slow", COUNT, 0, "calls longer than the cutoff"),
+	COL("delay_outliers", "Late", COUNT, 0, "delays longer than the cutoff"),
+	{ 0 },
+};
+
 tide_grid *tide__grid_apis(const tide_hta *sum, size_t top)
 {
-	static const tide_grid_col cols[] = {
-		{ "name", "Launch call", TIDE_CELL_TEXT },
-		{ "launches", "Launches", TIDE_CELL_COUNT },
-		{ "gpu_rows", "Device rows", TIDE_CELL_COUNT, 6 },
-		{ "graph", NULL, TIDE_CELL_COUNT },
-		{ "cpu_sum_ns", "Host time", TIDE_CELL_NS },
-		{ "cpu_mean_ns", "Mean", TIDE_CELL_NS, 7 },
-		{ "cpu_max_ns", "Max", TIDE_CELL_NS, 8 },
-		{ "delay_mean_ns", "Mean delay", TIDE_CELL_NS, 2 },
-		{ "delay_max_ns", "Max delay", TIDE_CELL_NS, 9 },
-		{ "gpu_sum_ns", "Device time", TIDE_CELL_NS, 4 },
-		{ "short_kernels", "Short", TIDE_CELL_COUNT },
-		{ "runtime_outliers", "Slow", TIDE_CELL_COUNT },
-		{ "delay_outliers", "Late", TIDE_CELL_COUNT },
-	};
-	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
+	tide_grid *g =
+		tide__grid_new(tide__hta_launch_columns, COUNT_OF(tide__hta_launch_columns) - 1);
 	for (size_t i = 0; i < limit(sum->apis.n, top); i++) {
 		const tide_hta_api *a = &sum->apis.v[i];
 		name_cell(g, sum, a->name);
@@ -266,16 +290,19 @@ tide_grid *tide__grid_apis(const tide_hta *sum, size_t top)
 	return g;
 }
 
+const tide_member tide__hta_annotation_columns[] = {
+	COL("side", "Side", TEXT, 0, "cpu or gpu"),
+	STAT_COLS(0),
+	MAY("gpu_rows", "Device rows", COUNT, 6, "device rows launched in it"),
+	MAY("gpu_sum_ns", "Device time", NS, 4, "time of the device rows"),
+	MAY("name", "Annotation", TEXT, 0, "name"),
+	{ 0 },
+};
+
 tide_grid *tide__grid_annotations(const tide_hta *sum, size_t top)
 {
-	static const tide_grid_col cols[] = {
-		{ "side", "Side", TIDE_CELL_TEXT },
-		STAT_COLS(0),
-		{ "gpu_rows", "Device rows", TIDE_CELL_COUNT, 6 },
-		{ "gpu_sum_ns", "Device time", TIDE_CELL_NS, 4 },
-		{ "name", "Annotation", TIDE_CELL_TEXT },
-	};
-	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
+	tide_grid *g = tide__grid_new(tide__hta_annotation_columns,
+				      COUNT_OF(tide__hta_annotation_columns) - 1);
 	size_t shown[2] = { 0 };
 	for (size_t i = 0; i < sum->annotations.n; i++) {
 		const tide_hta_annotation *a = &sum->annotations.v[i];
@@ -301,23 +328,26 @@ static double gbps(uint64_t bytes, int64_t ns)
 	return ns > 0 ? (double)bytes / (double)ns : NAN;
 }
 
+const tide_member tide__hta_collective_columns[] = {
+	MAY("collective", "Collective", TEXT, 0, "collective operation"),
+	MAY("group", "Group", TEXT, 0, "process group"),
+	MAY("description", NULL, TEXT, 0, "its description"),
+	MAY("group_size", "Size", COUNT, 3, "ranks of the group"),
+	STAT_COLS(0),
+	COL("union_ns", NULL, NS, 0, "union of the rows"),
+	COL("overlap_ns", NULL, NS, 0, "together with compute"),
+	MAY("overlap_pct", "Overlap", PCT, 0, "of the union"),
+	MAY("bytes", "Bytes", BYTES, 0, "bytes that were sent"),
+	COL("rows_with_bytes", NULL, COUNT, 0, "rows whose bytes are known"),
+	MAY("algbw_gb_s", NULL, REAL, 0, "bytes by time, 10^9 bytes per second"),
+	MAY("busbw_gb_s", "Bus GB/s", REAL, 0, "the same, as the bus carries them"),
+	{ 0 },
+};
+
 tide_grid *tide__grid_collectives(const tide_hta *texts, const tide_hta *h, size_t top)
 {
-	static const tide_grid_col cols[] = {
-		{ "collective", "Collective", TIDE_CELL_TEXT },
-		{ "group", "Group", TIDE_CELL_TEXT },
-		{ "description", NULL, TIDE_CELL_TEXT },
-		{ "group_size", "Size", TIDE_CELL_COUNT, 3 },
-		STAT_COLS(0),
-		{ "union_ns", NULL, TIDE_CELL_NS },
-		{ "overlap_ns", NULL, TIDE_CELL_NS },
-		{ "overlap_pct", "Overlap", TIDE_CELL_PCT },
-		{ "bytes", "Bytes", TIDE_CELL_BYTES },
-		{ "rows_with_bytes", NULL, TIDE_CELL_COUNT },
-		{ "algbw_gb_s", NULL, TIDE_CELL_REAL },
-		{ "busbw_gb_s", "Bus GB/s", TIDE_CELL_REAL },
-	};
-	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
+	tide_grid *g = tide__grid_new(tide__hta_collective_columns,
+				      COUNT_OF(tide__hta_collective_columns) - 1);
 	for (size_t i = 0; i < limit(h->collectives.n, top); i++) {
 		const tide_hta_collective *c = &h->collectives.v[i];
 		name_cell(g, texts, c->name);
@@ -336,22 +366,24 @@ tide_grid *tide__grid_collectives(const tide_hta *texts, const tide_hta *h, size
 	return g;
 }
 
+const tide_member tide__hta_copy_columns[] = {
+	MAY("kind", "Copy", TEXT, 0, "direction or kind of the copy"),
+	STAT_COLS(0),
+	COL("union_ns", NULL, NS, 0, "union of the rows"),
+	MAY("bytes", "Bytes", BYTES, 0, "bytes that were copied"),
+	COL("rows_with_bytes", NULL, COUNT, 0, "rows whose bytes are known"),
+	MAY("mean_gb_s", "Mean GB/s", REAL, 0, "mean rate, 10^9 bytes per second"),
+	MAY("p50_gb_s", "p50", REAL, 7, "50th percentile of the rate"),
+	MAY("p90_gb_s", NULL, REAL, 0, "90th percentile"),
+	MAY("p95_gb_s", NULL, REAL, 0, "95th percentile"),
+	MAY("p99_gb_s", NULL, REAL, 0, "99th percentile"),
+	MAY("peak_gb_s", "Peak", REAL, 0, "highest rate"),
+	{ 0 },
+};
+
 tide_grid *tide__grid_copies(const tide_hta *texts, const tide_hta *h)
 {
-	static const tide_grid_col cols[] = {
-		{ "kind", "Copy", TIDE_CELL_TEXT },
-		STAT_COLS(0),
-		{ "union_ns", NULL, TIDE_CELL_NS },
-		{ "bytes", "Bytes", TIDE_CELL_BYTES },
-		{ "rows_with_bytes", NULL, TIDE_CELL_COUNT },
-		{ "mean_gb_s", "Mean GB/s", TIDE_CELL_REAL },
-		{ "p50_gb_s", "p50", TIDE_CELL_REAL, 7 },
-		{ "p90_gb_s", NULL, TIDE_CELL_REAL },
-		{ "p95_gb_s", NULL, TIDE_CELL_REAL },
-		{ "p99_gb_s", NULL, TIDE_CELL_REAL },
-		{ "peak_gb_s", "Peak", TIDE_CELL_REAL },
-	};
-	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
+	tide_grid *g = tide__grid_new(tide__hta_copy_columns, COUNT_OF(tide__hta_copy_columns) - 1);
 	for (size_t i = 0; i < h->copies.n; i++) {
 		const tide_hta_copy *c = &h->copies.v[i];
 		bool known = c->sized_busy > 0;
@@ -376,20 +408,23 @@ static void known_cell(tide_grid *g, int64_t v)
 		tide__grid_none(g);
 }
 
+const tide_member tide__hta_step_columns[] = {
+	COL("step", "Step", COUNT, 0, "number of the step"),
+	COL("start_ns", NULL, NS, 0, "start on the host"),
+	COL("duration_ns", "Host time", NS, 0, "duration on the host"),
+	COL("gpu_rows", "Device rows", COUNT, 6, "device rows launched in it"),
+	MAY("gpu_window_ns", "Device window", NS, 5,
+	    "from the first device row launched in it to the end of the last"),
+	MAY("busy_ns", "Busy", NS, 0, "union of the device rows"),
+	MAY("compute_ns", "Compute", NS, 0, "union of compute"),
+	MAY("communication_ns", "Comm", NS, 0, "union of communication"),
+	MAY("memory_ns", "Memory", NS, 0, "union of copies and fills"),
+	{ 0 },
+};
+
 tide_grid *tide__grid_steps(const tide_hta *h, size_t top)
 {
-	static const tide_grid_col cols[] = {
-		{ "step", "Step", TIDE_CELL_COUNT },
-		{ "start_ns", NULL, TIDE_CELL_NS },
-		{ "duration_ns", "Host time", TIDE_CELL_NS },
-		{ "gpu_rows", "Device rows", TIDE_CELL_COUNT, 6 },
-		{ "gpu_window_ns", "Device window", TIDE_CELL_NS, 5 },
-		{ "busy_ns", "Busy", TIDE_CELL_NS },
-		{ "compute_ns", "Compute", TIDE_CELL_NS },
-		{ "communication_ns", "Comm", TIDE_CELL_NS },
-		{ "memory_ns", "Memory", TIDE_CELL_NS },
-	};
-	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
+	tide_grid *g = tide__grid_new(tide__hta_step_columns, COUNT_OF(tide__hta_step_columns) - 1);
 	for (size_t i = 0; i < limit(h->steps.n, top); i++) {
 		const tide_hta_step *s = &h->steps.v[i];
 		bool known = h->h.rows || h->h.left_out; /* else -1: unknown */
@@ -415,23 +450,26 @@ static void device_cells(tide_grid *g, const tide_hta *texts, const tide_hta_str
 	s->device < 0 ? tide__grid_none(g) : tide__grid_text(g, name);
 }
 
+const tide_member tide__hta_stream_columns[] = {
+	MAY("rank", "Rank", COUNT, 0, "rank"),
+	MAY("device", NULL, COUNT, 0, "number of the device"),
+	MAY("device_kind", NULL, TEXT, 0, "cuda ..."),
+	MAY("device_name", "Device", TEXT, 0, "kind and number of the device"),
+	COL("stream", "Stream", COUNT, 0, "number of the stream"),
+	COL("span_ns", "Window", NS, 2, "from its first row to the end of its last"),
+	COL("busy_ns", "Busy", NS, 0, "union of its rows"),
+	COL("host_wait_ns", "Host wait", NS, 0, "idle: the host had not launched the next row"),
+	COL("kernel_wait_ns", "Kernel wait", NS, 0, "idle: gaps shorter than the kernel wait"),
+	COL("other_ns", "Other", NS, 3, "idle for other reasons"),
+	COL("queue_max", "Queue", COUNT, 1, "most launches in the queue"),
+	STAT_COLS(4),
+	{ 0 },
+};
+
 tide_grid *tide__grid_streams(const tide_hta_job *job, size_t top)
 {
-	static const tide_grid_col cols[] = {
-		{ "rank", "Rank", TIDE_CELL_COUNT },
-		{ "device", NULL, TIDE_CELL_COUNT },
-		{ "device_kind", NULL, TIDE_CELL_TEXT },
-		{ "device_name", "Device", TIDE_CELL_TEXT },
-		{ "stream", "Stream", TIDE_CELL_COUNT },
-		{ "span_ns", "Window", TIDE_CELL_NS, 2 },
-		{ "busy_ns", "Busy", TIDE_CELL_NS },
-		{ "host_wait_ns", "Host wait", TIDE_CELL_NS },
-		{ "kernel_wait_ns", "Kernel wait", TIDE_CELL_NS },
-		{ "other_ns", "Other", TIDE_CELL_NS, 3 },
-		{ "queue_max", "Queue", TIDE_CELL_COUNT, 1 },
-		STAT_COLS(4),
-	};
-	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
+	tide_grid *g =
+		tide__grid_new(tide__hta_stream_columns, COUNT_OF(tide__hta_stream_columns) - 1);
 	for (size_t r = 0; r < job->n_ranks; r++) {
 		const tide_hta *h = job->ranks[r].h;
 		for (size_t i = 0; i < h->streams.n; i++) {
@@ -453,17 +491,20 @@ tide_grid *tide__grid_streams(const tide_hta_job *job, size_t top)
 	return g;
 }
 
+const tide_member tide__hta_straggler_columns[] = {
+	MAY("rank", "Rank", COUNT, 0, "rank"),
+	COL("collectives", "Collectives", COUNT, 0, "collectives that could be compared"),
+	COL("last", "Came last", COUNT, 0, "collectives in which it was the last"),
+	COL("late_ns", "Late in all", NS, 0, "sum of its delays after the first rank"),
+	COL("worst_ns", "Latest once", NS, 0, "the longest of these"),
+	MAY("worst_step", "In step", COUNT, 0, "step of the longest"),
+	{ 0 },
+};
+
 tide_grid *tide__grid_stragglers(const tide_hta_job *job)
 {
-	static const tide_grid_col cols[] = {
-		{ "rank", "Rank", TIDE_CELL_COUNT },
-		{ "collectives", "Collectives", TIDE_CELL_COUNT },
-		{ "last", "Came last", TIDE_CELL_COUNT },
-		{ "late_ns", "Late in all", TIDE_CELL_NS },
-		{ "worst_ns", "Latest once", TIDE_CELL_NS },
-		{ "worst_step", "In step", TIDE_CELL_COUNT },
-	};
-	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
+	tide_grid *g = tide__grid_new(tide__hta_straggler_columns,
+				      COUNT_OF(tide__hta_straggler_columns) - 1);
 	tide_stragglers s;
 	if (job->n_ranks < 2 || tide__find_stragglers(job, &s, NULL) != TIDE_OK)
 		return g;

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "render/text/format.h"
 #include "render/text/losses.h"
-#include "render/report/device/hta.h"
+#include "report/device/hta.h"
 
 enum { BAR = 32, BESIDE = 73, MANY = 40, WORST = 16, FEW = 4 };
 
@@ -281,54 +281,6 @@ static bool loss_at(const void *user, size_t i, tide_loss *out)
 	if (l->text.i)
 		out->text = tide__hta_str(job->sum, l->text, &out->n);
 	return l->text.i || l->number;
-}
-
-static void missing_text(const tide_hta_job *job, int64_t missing, char *buf, size_t n)
-{
-	char list[200] = "";
-	size_t at = 0, i = 0;
-	for (; i < job->n_missing && at < sizeof list - 24; i++)
-		at += (size_t)snprintf(list + at, sizeof list - at, " %" PRId64, job->missing[i]);
-	snprintf(buf, n, "%" PRId64 " of %" PRId64 " ranks are missing:%s%s", missing,
-		 job->sum->h.world, list, missing > (int64_t)i ? " ..." : "");
-}
-
-/* How to get GPU time. */
-#define RECORD_GPU                                                              \
-	"; `tidemark run --gpu -- PROGRAM` records it, or torch.profiler with " \
-	"ProfilerActivity.CUDA"
-
-char *tide__hta_note_text(const tide_hta_job *job, size_t i, char *buf, size_t n)
-{
-	const tide_hta_note *x = &job->notes[i];
-	const tide_hta_rank *r = &job->ranks[x->first];
-	switch (x->kind) {
-	case TIDE_HTA_NO_PERCENTILES:
-		snprintf(buf, n,
-			 "too many durations to keep: percentiles of some kernels are unknown");
-		break;
-	case TIDE_HTA_TWO_TRACES:
-		snprintf(buf, n, "rank %" PRId64 " has two traces: %s and %s", r->h->h.rank,
-			 r->trace, r[1].trace);
-		break;
-	case TIDE_HTA_MISSING:
-		missing_text(job, x->n, buf, n);
-		break;
-	case TIDE_HTA_NO_ROWS:
-		if (x->n == 1)
-			snprintf(buf, n, "no device rows%s in %s: %s",
-				 r->h->h.left_out ? " in the window" : "", r->trace,
-				 r->h->h.left_out ? "the GPU was idle"
-						  : "GPU time is unknown" RECORD_GPU);
-		else
-			snprintf(
-				buf, n,
-				"no device rows in %" PRId64
-				" traces, so their GPU time is unknown; the first is %s" RECORD_GPU,
-				x->n, r->trace);
-		break;
-	}
-	return buf;
 }
 
 /* Prints notes, ranks that failed, and losses. */

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "render/report/device/hw_counters.h"
-
-#include "analyze/common/span_args.h"
+/* kernels --counters: hardware counters of kernels, with the ops that launched them. */
+#include "analyze/device/hw_counters.h"
 
 #include <inttypes.h>
+
+#include "analyze/common/span_args.h"
+#include "report/device/hta.h"
 
 enum { DEEP = 64 };
 
@@ -60,17 +62,35 @@ static void json_row(tide_json *j, const tide_model *m, const tide_hwcounter *h)
 	tide__json_object_end(j);
 }
 
-void tide__hwcounters_text(const tide_model *m, const tide_hwcounters *h, size_t top,
-			   const tide_out *to)
+struct counters {
+	const tide_model *m;
+	tide_hwcounters h;
+	const char *file;
+	size_t top;
+};
+
+static tide_code find(const tide_report_ask *ask, void *result, tide_error *err)
 {
+	struct counters *x = result;
+	x->m = ask->models[0];
+	x->file = tide__ask_file(ask, 0);
+	x->top = (size_t)ask->opt[TIDE_KERNELS_TOP].num;
+	return tide__find_counters(x->m, &x->h, err);
+}
+
+static tide_code write_text(void *result, const tide_out *to)
+{
+	struct counters *x = result;
+	const tide_model *m = x->m;
+	const tide_hwcounters *h = &x->h;
 	static const tide_grid_col cols[] = {
-		{ "duration_ns", "Duration", TIDE_CELL_NS },
-		{ "counters", "Counters", TIDE_CELL_COUNT },
-		{ "op", "Op", TIDE_CELL_TEXT },
-		{ "name", "Kernel", TIDE_CELL_KERNEL },
+		{ "", "Duration", TIDE_CELL_NS },
+		{ "", "Counters", TIDE_CELL_COUNT },
+		{ "", "Op", TIDE_CELL_TEXT },
+		{ "", "Kernel", TIDE_CELL_KERNEL },
 	};
 	tide_grid *g = tide__grid_new(cols, 4);
-	for (size_t i = 0; i < h->n && (!top || i < top); i++) {
+	for (size_t i = 0; i < h->n && (!x->top || i < x->top); i++) {
 		uint32_t ops[DEEP], s = h->v[i].range.i;
 		size_t n = h->v[i].launch.i ? ops_around(m, h->v[i].launch, ops) : 0, len,
 		       metrics = 0;
@@ -94,20 +114,61 @@ void tide__hwcounters_text(const tide_model *m, const tide_hwcounters *h, size_t
 			h->n, h->launches);
 	tide__grid_free(g);
 	tide__put_model_losses(to, m);
+	return TIDE_OK;
 }
 
-void tide__hwcounters_json(const tide_model *m, const tide_hwcounters *h, const char *file,
-			   size_t top, tide_json *j)
+static tide_code write_json(void *result, tide_json *j)
 {
-	tide__json_object(j);
-	tide__json_kstr(j, "trace", file);
+	struct counters *x = result;
+	const tide_hwcounters *h = &x->h;
+	tide__json_kstr(j, "trace", x->file);
 	tide__json_kuint(j, "ranges", h->n);
 	tide__json_kuint(j, "launches", h->launches);
 	tide__json_kbool(j, "matched", h->n && h->n == h->launches);
 	tide__json_karray(j, "kernels");
-	for (size_t i = 0; i < h->n && (!top || i < top); i++)
-		json_row(j, m, &h->v[i]);
+	for (size_t i = 0; i < h->n && (!x->top || i < x->top); i++)
+		json_row(j, x->m, &h->v[i]);
 	tide__json_array_end(j);
-	tide__losses_json(j, m);
-	tide__json_object_end(j);
+	tide__losses_json(j, x->m);
+	return TIDE_OK;
 }
+
+static void free_counters(void *result)
+{
+	tide__hwcounters_free(&((struct counters *)result)->h);
+}
+
+static const tide_member op = TIDE_MEMBER("", TEXT, "an op");
+static const tide_member counter = TIDE_MEMBER_MAYBE("", ANY, "number or text");
+static const tide_member kernel[] = {
+	TIDE_MEMBER("name", TEXT, "name of the kernel"),
+	TIDE_MEMBER("start_ns", AT, "start"),
+	TIDE_MEMBER("duration_ns", NS, "duration"),
+	TIDE_MEMBER_OF("op_stack", LIST, &op,
+		       "ops around the launch, outermost first; empty if it is unknown"),
+	TIDE_MEMBER_OF("counters", MAP, &counter, "counters by name, as the trace has them"),
+	{ 0 },
+};
+static const tide_member members[] = {
+	TIDE_MEMBER("trace", TEXT, "name of the trace"),
+	TIDE_MEMBER("ranges", COUNT, "rows with counters"),
+	TIDE_MEMBER("launches", COUNT, "launches of kernels"),
+	TIDE_MEMBER("matched", BOOL, "as many: ops are known"),
+	TIDE_MEMBER_OF("kernels", TABLE, kernel, "kernels with counters"),
+	TIDE_MEMBERS_LOSSES,
+	{ 0 },
+};
+
+const tide_report_type tide__report_counters = {
+	.name = "counters",
+	.group = TIDE_GROUP_TIME,
+	.want = TIDE_WANT_SPANS,
+	TIDE_REPORT_OPTIONS(tide__kernels_options),
+	.members = members,
+	.version = 1,
+	.size = sizeof(struct counters),
+	.find = find,
+	.json = write_json,
+	.text = write_text,
+	.free = free_counters,
+};
