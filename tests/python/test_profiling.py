@@ -566,7 +566,7 @@ class WithTorch(unittest.TestCase):
         self.assertIs(got["memory_diff"]["peak_mb"], UNKNOWN)
 
     def test_memory(self) -> None:
-        from tidemark.profiling import UNKNOWN, MemoryProfiler
+        from tidemark.profiling import UNKNOWN, MemoryProfiler, data_of, read_report
         import time
 
         profiler = MemoryProfiler(sample_interval_ms=1.0, device="cpu")
@@ -594,7 +594,9 @@ class WithTorch(unittest.TestCase):
         snapshot = profiler.get_memory_snapshot()
         self.assertEqual(set(snapshot["allocations_by_size"]), {"< 1KB", "1KB - 1MB", "1MB - 100MB", "> 100MB"})
         document = json.loads(pathlib.Path(profiler.export(os.path.join(self.folder, "m.json"))).read_text())
-        self.assertEqual(set(document), {"timeline", "peak_analysis", "markers"})
+        self.assertEqual(set(document), {"format", "report", "timeline", "peak_analysis", "markers"})
+        again = read_report(os.path.join(self.folder, "m.json"))
+        self.assertEqual(data_of(again), {k: v for k, v in document.items() if k not in ("format", "report")})
         profiler.reset()
         self.assertEqual((profiler.get_timeline(), profiler.get_peak_analysis()), ([], {}))
         empty = MemoryProfiler().get_memory_snapshot()

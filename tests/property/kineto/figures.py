@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Figures of timeline, hta, kernels, ops, flame, memory and peak against the definitions of docs/analyses, computed
+"""Figures of timeline, hta, kernels, ops, flame, memory, peak and diff against the definitions of docs/analyses, computed
 from the events of random traces by plain loops: nested and crossing spans, equal times, spans that take no time or
 never end, missing launches, graph launches, several processes, devices and streams, sizes without addresses.
 
@@ -407,6 +407,18 @@ class Trace:
         return out
 
 
+    def names(self):
+        """(count, self time, time with children) of host spans by name, and (count, time, None) of device rows: the tables of diff."""
+        host, device = {}, {}
+        for s in self.host:
+            count, own, _ = host.get(s.name, (0, 0, 0))
+            host[s.name] = count + 1, own + s.self_ns, sum(x.self_ns for x in self.host if s.name in x.path())
+        for s in self.gpu:
+            count, ns, _ = device.get(s.name, (0, 0, None))
+            device[s.name] = count + 1, ns + s.ns(), None
+        return host, device
+
+
 # ---- the comparison ----
 
 def ask(*words):
@@ -465,15 +477,45 @@ def answers(file, t):
     yield "groups of the peak", sum(g["bytes"] for g in peak["groups"]), peak["peak_bytes"] or 0
 
 
+def differences(before, after):
+    """The rows of a table of diff, those that are the same left out."""
+    out = {}
+    for name in {**before, **after}:
+        a, b = before.get(name, (0, 0, 0)), after.get(name, (0, 0, 0))
+        if a != b:
+            status = "added" if not a[0] else "removed" if not b[0] else "changed"
+            out[name] = status, a[0], b[0], a[1], b[1], b[1] - a[1], a[2] or 0, b[2] or 0
+    return out
+
+
+def compared(file_a, a, file_b, b):
+    got = ask("diff", file_a, file_b)
+    want = {m: (a.timeline()[k], b.timeline()[k]) for m, k in (("time", "total_time_ns"), ("cpu_time", "cpu_active_time_ns"), ("gpu_time", "gpu_active_time_ns"),
+                                                             ("overlap", "overlap_time_ns"), ("ops", "cpu_events"))}
+    want["kernels"] = tuple(len(t.gpu) or None for t in (a, b))  # a trace without device work lacks them
+    want["kernel_time"] = tuple(sum(s.ns() for s in t.gpu) if t.gpu else None for t in (a, b))
+    yield "metrics", {name: (got["metrics"][name]["a"], got["metrics"][name]["b"]) for name in want}, want
+    for name, m in got["metrics"].items():
+        yield "change of " + name, m["delta"], None if m["a"] is None or m["b"] is None else m["b"] - m["a"]
+    for table, x, y in zip(("ops", "kernels"), a.names(), b.names()):
+        rows = {r["name"]: (r["status"], r["count_a"], r["count_b"], r["a"], r["b"], r["delta"], r["total_a"] or 0, r["total_b"] or 0) for r in got[table]}
+        yield "diff of " + table, rows, differences(x, y)
+        yield "order of " + table, [abs(r["delta"]) for r in got[table]], sorted((abs(r["delta"]) for r in got[table]), reverse=True)
+
+
 def main():
     traces, first = int(sys.argv[1]) if len(sys.argv) > 1 else 20, int(sys.argv[2]) if len(sys.argv) > 2 else 0
     count, wrong = 0, 0
     with tempfile.TemporaryDirectory() as folder:
+        other = None
         for seed in (*range(first, first + traces), *KEPT):
-            events, file = Maker(seed).trace(), f"{folder}/trace.json"
+            events, file = Maker(seed).trace(), f"{folder}/trace{seed}.json"
             with open(file, "w", encoding="utf-8") as f:
                 f.write(written(events))
-            for what, got, want in answers(file, Trace(events)):
+            trace = Trace(events)
+            both = compared(*other, file, trace) if other else ()
+            other = file, trace
+            for what, got, want in (*answers(file, trace), *both):
                 count += 1
                 if got != want:
                     wrong += 1
