@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "model/strings.h"
 
@@ -18,24 +19,35 @@ static uint32_t device_of(const tide_model *m, uint8_t kind, int64_t index)
 
 /* ---- reserved bytes ---- */
 
-static uint32_t counter_of(tide_model *m, uint32_t device)
+/* Devices and counters by number, because a hostile text may have millions of samples. */
+struct numbers {
+	tide_map device;   /* number in the file + 1 -> row */
+	uint32_t *counter; /* owned, by device row; 0 = not made yet */
+};
+
+static bool find_numbers(const tide_model *m, struct numbers *x)
 {
-	for (uint32_t i = 1; i < m->counters.n; i++)
-		if (m->counters.device[i].i == device)
-			return i;
-	uint32_t row = tide__push(&m->counters, &tide_counters_desc);
-	if (row) {
-		m->counters.name[row] = tide__intern(m, "Total Reserved");
-		m->counters.unit[row] = tide__intern(m, "bytes");
-		m->counters.device[row].i = device;
-	}
-	return row;
+	bool ok = (x->counter = tide__calloc(m->devices.n, sizeof *x->counter)) != NULL;
+	for (uint32_t i = 1; ok && i < m->devices.n; i++)
+		if (m->devices.kind[i] == TIDE_DEVICE_CUDA)
+			ok = tide__map_put(&x->device, (uint64_t)m->devices.index[i] + 1, i);
+	return ok;
 }
 
-static bool add_sample(tide_model *m, uint32_t device, int64_t t, uint64_t bytes)
+static uint32_t counter_of(tide_model *m, struct numbers *x, uint32_t device)
+{
+	uint32_t row = x->counter[device];
+	if (row || !(row = tide__push(&m->counters, &tide_counters_desc)))
+		return row;
+	m->counters.name[row] = tide__intern(m, "Total Reserved");
+	m->counters.unit[row] = tide__intern(m, "bytes");
+	m->counters.device[row].i = device;
+	return x->counter[device] = row;
+}
+
+static bool add_sample(tide_model *m, uint32_t counter, int64_t t, uint64_t bytes)
 {
 	size_t row;
-	uint32_t counter = counter_of(m, device);
 	if (!counter || !tide__table_push(&m->samples, &tide_samples_desc, &row))
 		return false;
 	m->samples.t[row] = t;
@@ -44,28 +56,36 @@ static bool add_sample(tide_model *m, uint32_t device, int64_t t, uint64_t bytes
 	return true;
 }
 
-static bool add_samples(tide_model *m, const char *text, int64_t base_us)
+/* Returns ns since t = 0 if that is inside the trace, else -1. */
+static int64_t time_of(const tide_model *m, int64_t us, int64_t base_us)
+{
+	int64_t since;
+	bool inside = !__builtin_sub_overflow(us, base_us, &since) && since >= 0 &&
+		      since <= m->t_end / 1000;
+	return inside ? since * 1000 : -1;
+}
+
+static bool add_samples(tide_model *m, struct numbers *x, const char *text, int64_t base_us)
 {
 	const uint64_t most = UINT64_C(1) << 47;
 	int64_t last = 0;
-	for (const char *s = text; s && *s;) {
+	bool ok = true;
+	for (const char *s = text; ok && *s;) {
 		char *end;
 		int64_t number = strtoll(s, &end, 10);
-		int64_t us = *end == ':' ? strtoll(end + 1, &end, 10) : -1;
+		int64_t us = *end == ':' ? strtoll(end + 1, &end, 10) : INT64_MIN;
 		uint64_t bytes = *end == ':' ? strtoull(end + 1, &end, 10) : most;
-		uint32_t device = device_of(m, TIDE_DEVICE_CUDA, number);
-		int64_t t = us >= base_us && us - base_us <= m->t_end / 1000 ? (us - base_us) * 1000
-									     : -1;
 		if (*end && *end != ' ')
-			return true;
+			break;
+		uint32_t device = number >= 0 ? tide__map_get(&x->device, (uint64_t)number + 1) : 0;
+		int64_t t = time_of(m, us, base_us);
 		if (device && bytes < most && t >= last) {
-			if (!add_sample(m, device, t, bytes))
-				return false;
+			ok = add_sample(m, counter_of(m, x, device), t, bytes);
 			last = t;
 		}
 		s = *end ? end + 1 : end;
 	}
-	return true;
+	return ok;
 }
 
 /* ---- devices ---- */
@@ -97,7 +117,9 @@ static void name_device(tide_model *m, uint32_t row, uint8_t kind, int64_t index
 
 static void name_devices(tide_model *m, const char *text)
 {
-	for (const char *s = text; s && *s;) {
+	enum { MOST = 4096 }; /* devices of a file */
+	const char *s = text;
+	for (int i = 0; i < MOST && s && *s; i++) {
 		char *end;
 		int64_t number = strtoll(s, &end, 10), index;
 		const char *name = *end == '=' ? end + 1 : NULL,
@@ -117,8 +139,12 @@ static void name_devices(tide_model *m, const char *text)
 
 bool tide__snap_restore_exported(const tide_snap *s, tide_model *m, int64_t base_us)
 {
-	bool ok = !m->wall_known || add_samples(m, s->settings.reserved, base_us);
-	name_devices(m,
-		     s->settings.devices); /* after the samples, which have numbers of the file */
+	struct numbers x = { 0 };
+	bool ok = true;
+	if (s->settings.reserved && m->wall_known)
+		ok = find_numbers(m, &x) && add_samples(m, &x, s->settings.reserved, base_us);
+	tide__map_free(&x.device);
+	tide__free(x.counter);
+	name_devices(m, s->settings.devices); /* last: samples have the file's numbers */
 	return ok;
 }
