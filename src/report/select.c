@@ -19,6 +19,7 @@ uint32_t tide__device_find(const tide_model *m, const char *text)
 {
 	char name[64];
 	char *end;
+	text = strcmp(text, "host") ? text : "cpu"; /* one device, which PyTorch names */
 	for (uint32_t d = 1; d < m->devices.n; d++)
 		if (!strcmp(tide__device_name(m, d, name, sizeof name), text))
 			return d;

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "model/model.h"
 
-/* Returns the row of the device named "cuda:0" or "cpu", or given by its row number; 0 if there
+/* Returns the row of the device named "cuda:0" or "cpu" (also "host"), or given by its row number; 0 if there
  * is none. */
 uint32_t tide__device_find(const tide_model *m, const char *text);
 /* Parses a time from the trace's start: "1.5s", "200 ms", "10us", "123ns", "123" (ns), "50%" of

@@ -74,7 +74,7 @@ def lanes(trace, page):
     done = run("gantt", trace, "-o", page)
     if done.returncode:
         return
-    told = int(re.search(r"Assigned (\d+) concurrent execution lanes", done.stdout)[1])
+    told = int(re.search(r"in (\d+) lanes?, nested", done.stdout)[1])
     assert told == len(section(page.read_text(encoding="utf-8"), "spans")[0]["tracks"]), (trace, done.stdout)
 
 

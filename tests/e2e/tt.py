@@ -77,7 +77,7 @@ def one(folder: pathlib.Path, name: str, *args: str) -> None:
     r = run("tt", "--analyze", str(log))
     check(r.returncode == 0, f"{name}: {r.stderr}")
     memory, ops = files_of(folder, name)
-    check(f"Validation passed: {len(ops)} operations properly aligned" in r.stdout, f"{name}: validation")
+    check(f"memory and operations of all {len(ops)} operations match" in r.stdout, f"{name}: validation")
     check(len(memory["operations"]) == len(ops) == memory["metadata"]["total_operations"], f"{name}: lengths")
     for rank in truth:
         mine = [i for i, p in enumerate(ops) if p.get("rank", "1,0") == f"1,{rank['rank']}"]
@@ -265,11 +265,11 @@ def capture(d: pathlib.Path) -> None:
                       f"sys.exit(subprocess.call([sys.executable, {str(EMITTER)!r}, *sys.argv[1:]]))\n")
     env = {"PYTHON": sys.executable}
     r = run("tt", "-o", "out", str(script), "--runs", "1", "--exit", "7", cwd=str(d), env=env)
-    check(r.returncode == 7 and "Warning: Script exited with code 7" in r.stderr, f"11: its status: {r.returncode} {r.stderr}")
+    check(r.returncode == 7 and "the script ended with status 7" in r.stderr, f"11: its status: {r.returncode} {r.stderr}")
     check("DEBUG operation" in r.stdout and "Executing operation" in r.stdout, "its output comes through")
     for _ in range(3):
         r = run("tt", "--log", "-o", "out", str(script), "--runs", "1", cwd=str(d), env=env)
-        check(r.returncode == 0 and "To analyze later, run:" in r.stdout and "To visualize later, run:" in r.stdout, f"--log: {r.stderr}")
+        check(r.returncode == 0 and "tidemark tt --force --analyze" in r.stdout and "tidemark tt --force --visualize" in r.stdout, f"--log: {r.stderr}")
     folders = sorted((d / "out").iterdir())
     check(len(folders) == 4, f"12: a folder for every run, even in one second: {folders}")
     ends = {p.name[len("my model"):] for p in folders[0].iterdir()}
@@ -288,8 +288,8 @@ def capture(d: pathlib.Path) -> None:
     r = run("tt", "quiet.sh", cwd=str(d))
     check(r.returncode == 1 and r.stdout == "nothing\n" and "TT_RUNTIME_MEMORY_LOG_LEVEL=operation" in r.stderr, f"a script of this folder without the runtime: {r.stderr}")
     (d / "folder.py").mkdir()
-    check("Error: Script not found: folder.py" in run("tt", "folder.py", cwd=str(d)).stderr, "a folder is no script")
-    for args, text in ((("--visualize", "no"), "Error: Run directory not found: no"), (("--analyze", "no"), "Error: Log file not found: no"), (("no.py",), "Error: Script not found: no.py")):
+    check("tidemark tt: Script not found: folder.py" in run("tt", "folder.py", cwd=str(d)).stderr, "a folder is no script")
+    for args, text in ((("--visualize", "no"), "tidemark tt: Run directory not found: no"), (("--analyze", "no"), "tidemark tt: Log file not found: no"), (("no.py",), "tidemark tt: Script not found: no.py")):
         r = run("tt", *args, cwd=str(d))
         check(r.returncode == 1 and text in r.stderr, f"{text}: {r.stderr}")
     check(run("tt").returncode == 1 and "usage" in run("tt").stdout.lower(), "no argument: help, exit 1")

@@ -689,7 +689,7 @@ class Settings(unittest.TestCase):
         made = [x for x in d["tensor_lifecycle"].values() if x["shape"] == [2, 8]]
         self.assertEqual({x["events"][0]["operation"] for x in made}, {"Net.body"})
         drawn = subprocess.run([_home.program(), "gantt", glob.glob(os.path.join(folder, "p", "*.json"))[0]], capture_output=True, text=True, check=False)
-        self.assertIn("Loaded 12 operations", drawn.stdout, drawn.stderr)
+        self.assertIn("12 operations in ", drawn.stdout, drawn.stderr)
 
     def test_a_named_file_wins_over_the_settings_under_run(self):
         toml = '[[backend]]\nenable_memory_profiling = true\noutput_dir = "p"\n'

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* gantt: the timeline of a profile or any trace as one page. */
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +60,7 @@ static int write_page(const tide_args *a, const tide_model *m, const char *page)
 	return rc;
 }
 
-/* Prints the content of the page in four lines. */
+/* Prints the content of the page. */
 static int tell(const tide_args *a, const tide_model *m, const char *page)
 {
 	tide_timeline_rows rows = { 0 };
@@ -79,49 +78,22 @@ static int tell(const tide_args *a, const tide_model *m, const char *page)
 		first = m->spans.t0[i] < first ? m->spans.t0[i] : first;
 		last = t1 > last ? t1 : last;
 	}
-	char *whole = realpath(page, NULL);
-	fprintf(a->out, "Loaded %zu operations\n", m->spans.n - 1);
-	if (m->axis == TIDE_AXIS_OPS)
-		fputs("Timeline span: unknown, the source has no clock\n", a->out);
-	else
-		fprintf(a->out, "Timeline span: %.2f ms\n", (double)(last - first) / 1e6);
-	const char *place = whole ? whole : page;
-	fprintf(a->out,
-		"Assigned %u concurrent execution lanes, operations nested up to %u deep\n"
-		"Visualization saved to: ",
-		lanes, levels);
-	tide__put_name(a->out, page, strlen(page), 0, false);
-	fputs("\nOpen in browser: file://", a->out);
-	tide__put_name(a->out, place, strlen(place), 0, false);
-	fputc('\n', a->out);
-	free(whole);
+	char count[32], ns[32], name[400];
+	fprintf(a->out, "%s: a page, to open in a browser\n",
+		tide__fmt_name(name, sizeof name, page, strlen(page), 0));
+	fprintf(a->out, "  %s operations in %u lane%s, nested up to %u deep\n",
+		tide__fmt_count(count, sizeof count, (int64_t)m->spans.n - 1), lanes,
+		lanes == 1 ? "" : "s", levels);
+	fprintf(a->out, "  %s from the first to the end of the last\n",
+		m->axis == TIDE_AXIS_OPS ? "an unknown time (the source has no clock)"
+					 : tide__fmt_ns(ns, sizeof ns, (double)(last - first)));
 	tide__cli_print_losses(a, m);
 	return tide__cli_finish(a);
-}
-
-/* Prints errors in the wording that scripts around the memory tracker expect. */
-static int complain(const char *what)
-{
-	fprintf(stderr, "Error: %s\n", what);
-	return 1;
-}
-
-static bool is_there(const char *path)
-{
-	struct stat st;
-	return !stat(path, &st) || errno != ENOENT;
 }
 
 static int run(const tide_args *a)
 {
 	char page[PATH_MAX];
-	if (a->n_files == 0)
-		return complain("Missing JSON file argument\n"
-				"usage: tidemark gantt FILE [-o OUT.html]");
-	if (!is_there(a->files[0])) {
-		tide__cli_note("Error: File '%s' not found", a->files[0]);
-		return 1;
-	}
 	if (a->opt[O_OUTPUT].set && a->n_files > 1)
 		return tide__cli_fail_usage(a, "two names are given for the page: %s and %s",
 					    a->files[1], a->opt[O_OUTPUT].text);
@@ -134,8 +106,9 @@ static int run(const tide_args *a)
 		return 1;
 	int rc = 1;
 	if (m->spans.n < 2) {
-		complain("No operation log found in profile: nothing to draw "
-			 "(track_operation and track_model_with_hooks record some)");
+		tide__cli_note("tidemark gantt: %s has no operations, so there is nothing to draw "
+			       "(track_operation and track_model_with_hooks record some)",
+			       a->files[0]);
 	} else if (tide__page_missing()) {
 		fprintf(stderr, "tidemark gantt: this build has no pages: %s\n",
 			tide__page_missing());
@@ -163,7 +136,7 @@ const tide_command tide__cmd_gantt = {
 		"Without -o it is named after FILE, with _gantt.html; its name may also follow "
 		"FILE. It is the timeline view of `tidemark report`.",
 	TIDE_COMMAND_OPTIONS(options),
-	.min_files = 0,
+	.min_files = 1,
 	.max_files = 2,
 	.own_output = true,
 	.only = ".html,.htm",

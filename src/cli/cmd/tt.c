@@ -133,7 +133,7 @@ static const char *quoted(const char *path, char *out, size_t n)
 static int not_found(const char *what, const char *name)
 {
 	FILE *to = tide__cli_errors();
-	fprintf(to, "Error: %s not found: ", what);
+	fprintf(to, "tidemark tt: %s not found: ", what);
 	tide__put_name(to, name, strlen(name), 0, false);
 	fputc('\n', to);
 	return 1;
@@ -169,7 +169,7 @@ static void put_path(FILE *out, const place *p, const char *end)
 static int refuse(const place *p, const char *end)
 {
 	FILE *out = tide__cli_errors();
-	fputs("Error: ", out);
+	fputs("tidemark tt: ", out);
 	put_path(out, p, end);
 	fputs(" exists; --force replaces it, -o DIR writes elsewhere\n", out);
 	return 1;
@@ -265,9 +265,9 @@ static int validate(const tide_args *a, const place *p)
 		return 1;
 	if (tide__tt_check(memory, ops, &n, &no_shapes, &err) != TIDE_OK)
 		return tide__cli_fail(memory, &err);
-	fprintf(aside(a), "\nValidation passed: %zu operations properly aligned\n", n);
+	fprintf(aside(a), "\nchecked: memory and operations of all %zu operations match\n", n);
 	if (no_shapes)
-		fprintf(aside(a), "Warning: %zu operations have no input/output shapes parsed\n",
+		fprintf(aside(a), "note: %zu operations have no shapes of inputs or outputs\n",
 			no_shapes);
 	return 0;
 }
@@ -289,7 +289,7 @@ static int write_files(const tide_args *a, const place *p, tide_tt *t)
 	rc = rc ? rc : write_page(a, p, t->m);
 	if (rc)
 		return rc;
-	fprintf(out, "\nGenerated files:\n");
+	fprintf(out, "\nwrote:\n");
 	for (size_t i = 0; i < N_FILES; i++)
 		list_path(out, p, files[i].end);
 	list_path(out, p, ".tide");
@@ -371,7 +371,7 @@ static int analyze(const tide_args *a, const char *log, const place *p, bool kee
 	else
 		rc = 0;
 	if (t && t->no_warmup)
-		fputs("Warning: --skip-warmup: no \"Got output shape:\" in the log; nothing is "
+		fputs("note: --skip-warmup: no \"Got output shape:\" in the log; nothing is "
 		      "skipped\n",
 		      tide__cli_errors());
 	if (!rc && keep)
@@ -497,7 +497,7 @@ static int visualize(const tide_args *a)
 	int rc = write_page(a, &to, m);
 	tide__model_free(m);
 	if (!rc)
-		fprintf(a->out, "Generated: %s/%s_report.html\n", to.folder, to.stem);
+		fprintf(a->out, "wrote %s/%s_report.html\n", to.folder, to.stem);
 	return rc ? rc : tide__cli_finish(a);
 }
 
@@ -529,9 +529,9 @@ static int later(const tide_args *a, const place *p)
 	if (!path_of(p, "_profile.log", log))
 		return 1;
 	fprintf(a->out,
-		"\nLog file: %s\n\nTo analyze later, run:\n  tidemark tt --force --analyze %s\n",
-		log, quoted(log, word, sizeof word));
-	fprintf(a->out, "\nTo visualize later, run:\n  tidemark tt --force --visualize %s\n",
+		"\nLog file: %s\n\nnext, now or later:\n  tidemark tt --force --analyze %s\n", log,
+		quoted(log, word, sizeof word));
+	fprintf(a->out, "  tidemark tt --force --visualize %s\n",
 		quoted(p->folder, word, sizeof word));
 	return tide__cli_finish(a);
 }
@@ -560,7 +560,8 @@ static int run_script(const tide_args *a)
 	if (rc != TIDE_OK)
 		return tide__cli_fail(log, &err);
 	if (status)
-		fprintf(tide__cli_errors(), "Warning: Script exited with code %d\n", status);
+		fprintf(tide__cli_errors(), "tidemark tt: the script ended with status %d\n",
+			status);
 	int end = a->opt[O_LOG].set ? later(a, &p) : analyze(a, log, &p, true);
 	return status ? status : end;
 }
