@@ -46,7 +46,6 @@ struct field {
 
 /* A union of all options structs: each report uses one. */
 union options {
-	tide_predict_options predict;
 	tide_compile_options compile;
 };
 
@@ -84,11 +83,6 @@ struct report {
 #member, kind_, offsetof(st, member), 0 \
 	}
 
-static tide_code find_predict(struct call *c)
-{
-	return tide_predict_find(c->traces, c->sizes, c->n, &c->o.predict, &c->report, &c->err);
-}
-
 static tide_code find_compile(struct call *c)
 {
 	return tide_compile_find(c->traces[0], &c->o.compile, &c->report, &c->err);
@@ -96,9 +90,6 @@ static tide_code find_compile(struct call *c)
 
 /* clang-format off */
 static const struct report reports[] = {
-	{ "predict", { F(tide_predict_options, device, TEXT), F(tide_predict_options, capacity, BYTES),
-		       { "at", NUMBERS, offsetof(tide_predict_options, at), offsetof(tide_predict_options, n_at) } },
-	  find_predict, sizeof(tide_predict_options), { .predict = TIDE_PREDICT_OPTIONS_INIT }, true },
 	{ "compile", { F(tide_compile_options, top, SIZE) }, find_compile, sizeof(tide_compile_options), { .compile = TIDE_COMPILE_OPTIONS_INIT } },
 };
 /* clang-format on */

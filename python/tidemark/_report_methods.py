@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from . import reports
 
@@ -61,6 +61,20 @@ class ReportMethods:
         device: only this device, e.g. cuda:0
         """
         return self._find_report("leaks", {"group_by": group_by, "every": every, "top": top, "device": device})  # type: ignore[no-any-return]
+
+    def predict(
+        self, size: int, others: Mapping[int, ReportMethods | str | os.PathLike[str]], *,
+        capacity: int | str | None = None,
+        at: int | Sequence[int] | None = None,
+        device: str | None = None,
+    ) -> reports.Predict:
+        """Predict the memory of a program without a GPU, or of another batch size.
+
+        capacity: find the largest size that fits, e.g. 40GiB (default: the device's memory, if recorded)
+        at: predict this size (default: 2 and 4 times the largest); with a program: run it with {} replaced by N
+        device: only this device, e.g. cuda:0
+        """
+        return self._find_report("predict", {"capacity": capacity, "at": at, "device": device}, size=size, others=others)  # type: ignore[no-any-return]
 
     def diff(
         self, other: ReportMethods | str | os.PathLike[str], *,

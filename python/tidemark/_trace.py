@@ -6,13 +6,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _home, _native
 from ._report_methods import ReportMethods
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def _words(options: dict[str, Any]) -> list[str]:
@@ -155,10 +152,6 @@ class Trace(ReportMethods):
     def compile(self, **options: Any) -> dict[str, Any]:
         """Return the work of torch.compile: graph breaks, recompiles, time by stage."""
         return self.ask("compile", **options)
-
-    def predict(self, size: int, others: Mapping[int, Trace | str | os.PathLike[str]], **options: Any) -> dict[str, Any]:
-        """Return peaks for other workload sizes, from this trace of `size` and those of `others`: predict(8, {32: "b32.tide"}, capacity="40GiB")."""
-        return report("predict", [(size, self), *((n, _trace(t)) for n, t in others.items())], options)
 
 
 def _trace(trace: Trace | str | os.PathLike[str]) -> Trace:

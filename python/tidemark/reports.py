@@ -381,6 +381,140 @@ class LeaksGrowingStack(TypedDict):
     """line; 0: unknown"""
 
 
+class Predict(TypedDict):
+    """The document of `tidemark predict --json`, version 1."""
+
+    report: Literal["predict"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    device: str
+    """device"""
+    recordings: list[PredictRecordings]
+    """the recordings, by size"""
+    allocations: PredictAllocations
+    """allocations of the smallest and the largest recording, by match"""
+    sizes: list[PredictSizes]
+    """predicted and recorded sizes"""
+    capacity_bytes: int | None
+    """memory of the device"""
+    fits: int | None
+    """largest size whose peak fits; null also if every size does"""
+    fits_reserved: int | None
+    """the same by reserved bytes"""
+    reserved_by: Literal["line", "simulator"] | None
+    """how reserved bytes are predicted"""
+    growth: Literal["linear", "squares", "parabola"]
+    """how memory grows with the size"""
+    peak_at: PredictPeakAt
+    """what the peak consists of"""
+
+
+class _PredictRecordings(TypedDict):
+    """Members that are always in PredictRecordings."""
+
+    size: int
+    """size of its work"""
+    trace: str
+    """name of the recording"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class PredictRecordings(_PredictRecordings, total=False):
+    """A part of `tidemark predict --json`."""
+
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class PredictAllocations(TypedDict):
+    """A part of `tidemark predict --json`."""
+
+    same: int
+    """one to one"""
+    for_each: int
+    """made for each of the size"""
+    more_in_one: int
+    """more in one recording"""
+    in_one_alone: int
+    """in one recording alone"""
+
+
+class PredictSizes(TypedDict):
+    """A part of `tidemark predict --json`."""
+
+    size: int
+    """size of the work"""
+    peak_bytes: int
+    """predicted peak"""
+    most_bytes: int | None
+    """upper bound of it"""
+    recorded_bytes: int | None
+    """peak of the recording of this size"""
+    off_bytes: int | None
+    """its prediction from the other recordings minus recorded_bytes"""
+    by: str
+    """what the line of the peak goes through"""
+    op: str | None
+    """ops around the allocation of the peak"""
+    reserved_bytes: int | None
+    """predicted highest reserved bytes"""
+    recorded_reserved_bytes: int | None
+    """those of the recording of this size"""
+    reserved_least_bytes: int | None
+    """lower end, if reserved_bytes is a range"""
+    reserved_most_bytes: int | None
+    """its upper end"""
+
+
+class PredictPeakAt(TypedDict):
+    """A part of `tidemark predict --json`."""
+
+    size: int
+    """largest size that fits, else the last"""
+    peak_bytes: int
+    """its predicted peak"""
+    roles: list[PredictPeakAtRoles]
+    """live bytes by role; they add up to the peak"""
+    modules: list[PredictPeakAtModules]
+    """live bytes by module; they add up to the peak"""
+
+
+class PredictPeakAtRoles(TypedDict):
+    """A part of `tidemark predict --json`."""
+
+    role: str
+    """role"""
+    bytes: int
+    """predicted bytes at the peak"""
+    part_pct: float
+    """part of the peak"""
+    each_bytes: int
+    """growth when the size grows by 1"""
+    smallest_bytes: int
+    """in the smallest recording"""
+    largest_bytes: int
+    """in the largest recording"""
+
+
+class PredictPeakAtModules(TypedDict):
+    """A part of `tidemark predict --json`."""
+
+    module: str
+    """module"""
+    bytes: int
+    """predicted bytes at the peak"""
+    part_pct: float
+    """part of the peak"""
+    each_bytes: int
+    """growth when the size grows by 1"""
+    smallest_bytes: int
+    """in the smallest recording"""
+    largest_bytes: int
+    """in the largest recording"""
+
+
 class Diff(TypedDict):
     """The document of `tidemark diff --json`, version 1."""
 

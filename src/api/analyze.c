@@ -95,3 +95,14 @@ tide_code tide_kernels_find(const tide_trace *const *traces, size_t n, const cha
 					.files = o.shared.file };
 	return tide__report_find_c(&tide__report_kernels, &in, &o, out, err);
 }
+
+/* ---- sizes ---- */
+
+tide_code tide_predict_find(const tide_trace *const *traces, const uint64_t *size, size_t n,
+			    const tide_predict_options *o, tide_report **out, tide_error *err)
+{
+	const tide_report_traces in = { .models = (const tide_model *const *)traces,
+					.n = n,
+					.sizes = size };
+	return tide__report_find_c(&tide__report_predict, &in, o, out, err);
+}

@@ -21,7 +21,7 @@
 	REPORT(leaks)                  \
 	REPORT(oom)                    \
 	REPORT(whatif)                 \
-	COMMAND(predict, MEMORY)       \
+	REPORT(predict)                \
 	REPORT(hta)                    \
 	REPORT(kernels)                \
 	REPORT(critical_path)          \
@@ -51,7 +51,7 @@
 	COMMAND(help, HELP)
 
 /* The commands that take more than the traces of their report. */
-#define TIDE_COMMANDS_MORE(MORE) MORE(phases) MORE(diff) MORE(hta) MORE(kernels)
+#define TIDE_COMMANDS_MORE(MORE) MORE(phases) MORE(diff) MORE(predict) MORE(hta) MORE(kernels)
 
 #define NONE(...)
 #define EXTERN(name, group) extern const tide_command tide__cmd_##name;

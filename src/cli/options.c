@@ -17,7 +17,7 @@ static tide_code take_value(const tide_option *o, const char *text, tide_value *
 {
 	char name[80];
 	snprintf(name, sizeof name, "--%s", o->name);
-	return tide__option_parse(o, name, text, v, err);
+	return tide__option_take(o, name, text, v, err);
 }
 
 /* ---- the walk ---- */
@@ -81,11 +81,6 @@ static tide_code store(struct parse *p, const tide_option *o, tide_value *v, con
 				  o->name);
 	tide_code rc = take_value(o, text, v, p->err);
 	v->given = true;
-	if (rc == TIDE_OK && o->many) {
-		if (!TIDE_RESIZE(v->list, v->n_list + 1))
-			return tide__nomem(p->err);
-		v->list[v->n_list++] = text;
-	}
 	return rc;
 }
 

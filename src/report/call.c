@@ -74,7 +74,9 @@ static tide_code call(const tide_report_type *type, const tide_report_traces *in
 	const tide_model *one;
 	tide_code rc = TIDE_OK;
 	tide__report_show_all_rows(type, v, true);
-	if (r && (type->want & TIDE_WANT_RAW))
+	if (!in->n)
+		rc = tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s needs a trace", type->name);
+	if (rc == TIDE_OK && r && (type->want & TIDE_WANT_RAW))
 		rc = with_rows(in->models[0], &r->own, err);
 	if (r && (one = r->own))
 		ask.models = &one;
@@ -99,6 +101,28 @@ static int64_t number_at(const unsigned char *at)
 	return v > INT64_MAX && v + 1 ? INT64_MAX : (int64_t)v;
 }
 
+/* Takes a list of numbers: a pointer to uint64_t, then how many. */
+static tide_code take_numbers(const tide_option *o, const unsigned char *at, tide_value *v,
+			      tide_error *err)
+{
+	const uint64_t *list;
+	size_t n;
+	memcpy(&list, at, sizeof list);
+	memcpy(&n, at + sizeof list, sizeof n);
+	if (n && !TIDE_RESIZE(v->numbers, n))
+		return tide__nomem(err);
+	for (size_t i = 0; i < n; i++) {
+		if (list[i] < (uint64_t)o->least || (o->most && list[i] > (uint64_t)o->most))
+			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+					  "%s needs %" PRId64 " to %" PRId64, o->name, o->least,
+					  o->most);
+		v->numbers[i] = (int64_t)list[i];
+	}
+	v->n_list = n;
+	v->set = v->given = n;
+	return TIDE_OK;
+}
+
 /* Takes a list of texts: a pointer, then their number. */
 static tide_code take_texts(const unsigned char *at, tide_value *v, tide_error *err)
 {
@@ -119,7 +143,8 @@ static tide_code take_field(const tide_option *o, const unsigned char *at, tide_
 			    tide_error *err)
 {
 	if (o->many)
-		return take_texts(at, v, err);
+		return o->kind == TIDE_OPT_INT ? take_numbers(o, at, v, err)
+					       : take_texts(at, v, err);
 	if (o->kind == TIDE_OPT_FLAG) {
 		v->set = v->given = *at != 0;
 	} else if (o->kind == TIDE_OPT_REAL) {
@@ -226,15 +251,10 @@ static tide_code take_pair(const tide_report_type *type, const tide_pair *pair, 
 		if (!o->many && v[i].given)
 			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s is given twice",
 					  pair->name);
-		if (o->many) {
-			if (!TIDE_RESIZE(v[i].list, v[i].n_list + 1))
-				return tide__nomem(err);
-			v[i].list[v[i].n_list++] = pair->text;
-		}
 		if (o->kind == TIDE_OPT_FLAG)
 			return take_flag(pair->name, pair->text, &v[i], err);
 		v[i].given = true;
-		return tide__option_parse(o, pair->name, pair->text, &v[i], err);
+		return tide__option_take(o, pair->name, pair->text, &v[i], err);
 	}
 	return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s has no option '%.60s'", type->name,
 			  pair->name);

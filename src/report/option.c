@@ -158,6 +158,19 @@ tide_code tide__option_parse(const tide_option *o, const char *name, const char 
 	}
 }
 
+tide_code tide__option_take(const tide_option *o, const char *name, const char *text, tide_value *v,
+			    tide_error *err)
+{
+	tide_code rc = tide__option_parse(o, name, text, v, err);
+	if (rc != TIDE_OK || !o->many)
+		return rc;
+	if (!TIDE_RESIZE(v->list, v->n_list + 1) || !TIDE_RESIZE(v->numbers, v->n_list + 1))
+		return tide__nomem(err);
+	v->list[v->n_list] = text;
+	v->numbers[v->n_list++] = v->num;
+	return TIDE_OK;
+}
+
 tide_code tide__options_resolve(const tide_option *o, size_t n, const char *dashes,
 				const tide_model *m, tide_value *v, tide_error *err)
 {
@@ -188,6 +201,8 @@ void tide__options_begin(const tide_option *o, size_t n, tide_value *v)
 
 void tide__options_end(tide_value *v, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		tide__free(v[i].list);
+		tide__free(v[i].numbers);
+	}
 }

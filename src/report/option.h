@@ -58,13 +58,14 @@ typedef struct tide_option {
 #define TIDE_FIELD(type, member) .field = offsetof(type, member)
 
 typedef struct tide_value {
-	bool set;	  /* given, or has a default */
-	bool given;	  /* given by the caller */
-	const char *text; /* as written */
-	int64_t num;	  /* INT, BYTES, DECIMAL; ENUM: index of the choice; RANGE: first */
-	int64_t last;	  /* RANGE */
-	double real;	  /* REAL */
-	const char **list;
+	bool set;	   /* given, or has a default */
+	bool given;	   /* given by the caller */
+	const char *text;  /* as written */
+	int64_t num;	   /* INT, BYTES, DECIMAL; ENUM: index of the choice; RANGE: first */
+	int64_t last;	   /* RANGE */
+	double real;	   /* REAL */
+	const char **list; /* MANY: every text given */
+	int64_t *numbers;  /* MANY of INT: their values */
 	size_t n_list;
 	uint32_t device;    /* DEVICE, ONE_DEVICE, once a trace is loaded */
 	tide_moment moment; /* MOMENT, likewise */
@@ -74,6 +75,9 @@ typedef struct tide_value {
  * it: messages begin with it. `text` is borrowed. Fails with TIDE_EUSAGE. */
 tide_code tide__option_parse(const tide_option *o, const char *name, const char *text,
 			     tide_value *v, tide_error *err);
+/* Parses one value, and adds it to the list of an option that may be given several times. */
+tide_code tide__option_take(const tide_option *o, const char *name, const char *text, tide_value *v,
+			    tide_error *err);
 /* Finds the devices and moments that the values of n options name. `dashes` is "--" for the command
  * line, "" for other doors. Fails with TIDE_EUSAGE or TIDE_ENOTFOUND. */
 tide_code tide__options_resolve(const tide_option *o, size_t n, const char *dashes,

@@ -139,6 +139,7 @@ static char *show_value(char *buf, size_t n, const struct cell *c, tide_kind typ
 			tide__fmt_count(buf, n, c->kind == REAL ? (int64_t)c->d : c->i);
 		return buf;
 	case TIDE_CELL_BYTES:
+	case TIDE_KIND_SIGNED:
 		return tide__fmt_bytes(buf, n, v);
 	case TIDE_CELL_DELTA:
 		return tide__fmt_delta(buf, n, v);

@@ -51,6 +51,7 @@ typedef enum tide_json_type {
 	X(COUNT,      UINT,   "number") /* 1,234 */                                               \
 	X(BYTES,      UINT,   "bytes") /* 12.34 MiB */                                            \
 	X(DELTA,      INT,    "bytes, negative for less") /* +12.34 MiB */                        \
+	X(SIGNED,     INT,    "bytes, or less than none") /* 12.34 MiB; -1.00 MiB */              \
 	X(NS,         INT,    "ns") /* 1.234 ms; unknown on an axis of ops */                     \
 	X(AT,         INT,    "ns from the start of the trace") /* 1.234 ms; op 1,234 */          \
 	X(DELTA_NS,   INT,    "ns, negative for less") /* +1.234 ms */                            \

@@ -5,20 +5,33 @@
 
 #include <string.h>
 
-static const tide_grid_col cols[] = {
-	{ "size", "Size", TIDE_CELL_COUNT, 0 },
-	{ "peak_bytes", "Peak", TIDE_CELL_BYTES, 0 },
-	{ "most_bytes", "At most", TIDE_CELL_BYTES, 1 },
-	{ "recorded_bytes", "Recorded", TIDE_CELL_BYTES, 0 },
-	{ "off_bytes", "Off", TIDE_CELL_DELTA, 0 },
-	{ "by", "By", TIDE_CELL_TEXT, 2 },
-	{ "op", "Highest in", TIDE_CELL_TEXT, 0 },
-	{ "reserved_bytes", "Reserved", TIDE_CELL_BYTES, 0 },
-	{ "recorded_reserved_bytes", "Was reserved", TIDE_CELL_BYTES, 3 },
-	{ "reserved_least_bytes", NULL, TIDE_CELL_BYTES, 0 }, /* text has it below the table */
-	{ "reserved_most_bytes", NULL, TIDE_CELL_BYTES, 0 },
+#define UNKNOWN .may = TIDE_MAY_BE_NULL
+const tide_member tide__predict_size_members[] = {
+	{ "size", "Size", TIDE_KIND_COUNT, .meaning = "size of the work" },
+	{ "peak_bytes", "Peak", TIDE_KIND_BYTES, .meaning = "predicted peak" },
+	{ "most_bytes", "At most", TIDE_KIND_BYTES, 1, UNKNOWN, .meaning = "upper bound of it" },
+	{ "recorded_bytes", "Recorded", TIDE_KIND_BYTES, UNKNOWN,
+	  .meaning = "peak of the recording of this size" },
+	{ "off_bytes", "Off", TIDE_KIND_DELTA, UNKNOWN,
+	  .meaning = "its prediction from the other recordings minus recorded_bytes" },
+	{ "by", "By", TIDE_KIND_TEXT, 2, .meaning = "what the line of the peak goes through" },
+	{ "op", "Highest in", TIDE_KIND_TEXT, UNKNOWN,
+	  .meaning = "ops around the allocation of the peak" },
+	{ "reserved_bytes", "Reserved", TIDE_KIND_BYTES, UNKNOWN,
+	  .meaning = "predicted highest reserved bytes" },
+	{ "recorded_reserved_bytes", "Was reserved", TIDE_KIND_BYTES, 3, UNKNOWN,
+	  .meaning = "those of the recording of this size" },
+	/* text has the range below the table */
+	{ "reserved_least_bytes", NULL, TIDE_KIND_BYTES, UNKNOWN,
+	  .meaning = "lower end, if reserved_bytes is a range" },
+	{ "reserved_most_bytes", NULL, TIDE_KIND_BYTES, UNKNOWN, .meaning = "its upper end" },
+	{ 0 },
 };
-enum { LIVE_COLS = 7, TEXT_COLS = 9, ALL_COLS = sizeof cols / sizeof *cols };
+enum {
+	LIVE_COLS = 7,
+	TEXT_COLS = 9,
+	ALL_COLS = sizeof tide__predict_size_members / sizeof(tide_member) - 1
+};
 
 /* Writes the ops around the peak's allocation; in text the innermost two. */
 static void op_cell(tide_grid *g, tide_predict_answer *x, size_t line, bool text)
@@ -43,7 +56,9 @@ static void op_cell(tide_grid *g, tide_predict_answer *x, size_t line, bool text
 static tide_grid *table(tide_predict_answer *x, bool text)
 {
 	bool whole = !text || x->kept;
-	tide_grid *g = tide__grid_new(cols, !text ? ALL_COLS : whole ? TEXT_COLS : LIVE_COLS);
+	tide_grid *g = tide__grid_new(tide__predict_size_members, !text	  ? ALL_COLS
+								  : whole ? TEXT_COLS
+									  : LIVE_COLS);
 	for (size_t i = 0; i < x->n_rows; i++) {
 		const tide_predict_row *r = &x->rows[i];
 		bool off = r->run && r->run->without != UINT64_MAX;
@@ -67,16 +82,20 @@ static tide_grid *table(tide_predict_answer *x, bool text)
 	return g;
 }
 
-#define PART_COLS(key, title)                                                                \
-	{                                                                                    \
-		{ key, title, TIDE_CELL_TEXT, 0 }, { "bytes", "Bytes", TIDE_CELL_BYTES, 0 }, \
-			{ "part_pct", "Part", TIDE_CELL_PCT, 0 },                            \
-			{ "each_bytes", "Each", TIDE_CELL_DELTA, 0 },                        \
-			{ "smallest_bytes", NULL, TIDE_CELL_BYTES, 0 },                      \
-			{ "largest_bytes", NULL, TIDE_CELL_BYTES, 0 },                       \
+#define PART_MEMBERS(key, title)                                                                   \
+	{ key, title, TIDE_KIND_TEXT, .meaning = key },                                            \
+		{ "bytes", "Bytes", TIDE_KIND_SIGNED, .meaning = "predicted bytes at the peak" },  \
+		{ "part_pct", "Part", TIDE_KIND_PCT, .meaning = "part of the peak" },              \
+		{ "each_bytes", "Each", TIDE_KIND_DELTA,                                           \
+		  .meaning = "growth when the size grows by 1" },                                  \
+		{ "smallest_bytes", NULL, TIDE_KIND_BYTES,                                         \
+		  .meaning = "in the smallest recording" },                                        \
+		{ "largest_bytes", NULL, TIDE_KIND_BYTES, .meaning = "in the largest recording" }, \
+	{                                                                                          \
+		0                                                                                  \
 	}
-static const tide_grid_col role_cols[] = PART_COLS("role", "Role");
-static const tide_grid_col module_cols[] = PART_COLS("module", "Module");
+const tide_member tide__predict_role_members[] = { PART_MEMBERS("role", "Role") };
+const tide_member tide__predict_module_members[] = { PART_MEMBERS("module", "Module") };
 
 static const char *part_name(const tide_predict_answer *x, const tide_part *p, bool module)
 {
@@ -101,7 +120,8 @@ static int64_t each(const tide_lines *l, const tide_part *p)
 static tide_grid *parts_table(const tide_predict_answer *x, bool module, size_t top)
 {
 	const tide_predicted_breakdown *p = module ? &x->modules : &x->roles;
-	tide_grid *g = tide__grid_new(module ? module_cols : role_cols, 6);
+	tide_grid *g = tide__grid_new(
+		module ? tide__predict_module_members : tide__predict_role_members, 6);
 	tide_part rest = { 0 };
 	for (size_t i = 0; i < p->n + 1; i++) {
 		const tide_part *v = i < p->n ? &p->v[i] : &rest;
@@ -376,7 +396,6 @@ void tide__predict_json(tide_predict_answer *x, tide_json *j)
 {
 	char name[64];
 	const tide_predict_run *z = tide__predict_last(x);
-	tide__json_object(j);
 	tide__json_kstr(j, "device", tide__device_name(z->m, z->device, name, sizeof name));
 	json_recordings(j, x);
 	json_joined(j, &x->live);
@@ -393,5 +412,4 @@ void tide__predict_json(tide_predict_answer *x, tide_json *j)
 			: x->live.curved ? "squares"
 					 : "linear");
 	json_parts(j, x);
-	tide__json_object_end(j);
 }
