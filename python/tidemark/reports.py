@@ -1472,6 +1472,8 @@ class _OomOoms(TypedDict):
     """the most that the allocator could reserve"""
     cause: Literal["unknown", "fragmented", "full", "limited"]
     """why it failed"""
+    limit_bytes: int | None
+    """limited: the limit that the program set, if the recording knows it"""
     limit_below_bytes: int | None
     """limited: the limit is below this"""
     missing_bytes: int | None

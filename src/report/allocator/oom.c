@@ -101,6 +101,8 @@ static const tide_member event[] = {
 	  .meaning = "the most that the allocator could reserve" },
 	{ "cause", NULL, TIDE_KIND_WORD, .words = "unknown,fragmented,full,limited",
 	  .meaning = "why it failed" },
+	{ "limit_bytes", NULL, TIDE_KIND_BYTES, UNKNOWN,
+	  .meaning = "limited: the limit that the program set, if the recording knows it" },
 	{ "limit_below_bytes", NULL, TIDE_KIND_BYTES, UNKNOWN,
 	  .meaning = "limited: the limit is below this" },
 	{ "missing_bytes", NULL, TIDE_KIND_BYTES, UNKNOWN,
