@@ -100,8 +100,8 @@ const tide_report_type tide__report_hta = {
 	.group = TIDE_GROUP_TIME,
 	.input = TIDE_INPUT_RANKS,
 	.want = TIDE_WANT_SPANS | TIDE_WANT_LAUNCH,
-	.summary = "break down device time: compute, communication, copies, idle",
-	.help = "TRACE is a file, a folder of ranks or a pattern. For each rank it shows busy and "
+	.summary = "show why a step is slow: what the GPU did, and what it waited for",
+	.help = "Splits device time into compute, communication, copies and idle. TRACE is a file, a folder of ranks or a pattern. For each rank it shows busy and "
 		"idle time, time by type, the overlap of communication with compute, idle time of "
 		"every stream and what the host did meanwhile, launches, queues, copies, "
 		"collectives and steps. For all ranks together it shows kernels, ops, annotations, "
