@@ -5,6 +5,7 @@
 #define TIDE_FUZZ_SCRATCH_H
 
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -17,6 +18,17 @@ static inline void scratch_path(char *path, size_t n, const char *name)
 	int room = !access("/dev/shm", W_OK) && !statvfs("/dev/shm", &s) &&
 		   s.f_bavail >= SCRATCH_ROOM / s.f_frsize;
 	snprintf(path, n, "%s/tide-%s-%d", room ? "/dev/shm" : "/tmp", name, (int)getpid());
+}
+
+/* The same for a target that needs one file only: without a name, so that nothing is created and
+ * removed for every input. */
+static inline void scratch_memory(char *path, size_t n, const char *name)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC);
+	if (fd >= 0)
+		snprintf(path, n, "/proc/self/fd/%d", fd);
+	else
+		scratch_path(path, n, name);
 }
 
 #endif

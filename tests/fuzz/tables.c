@@ -59,7 +59,7 @@ static void put_file(const uint8_t *data, size_t n)
 		abort();
 }
 
-static void ask(tide_model *m)
+static void ask(tide_model *m, const uint8_t *data, size_t n)
 {
 	tide_error err = { 0 };
 	tide_tt *t = NULL;
@@ -71,7 +71,7 @@ static void ask(tide_model *m)
 			tide__tt_find_op_weights(t, i, rows, 8);
 	}
 	tide__tt_free(t);
-	ask_everything(m);
+	ask_by(m, data, n);
 }
 
 /* Written and read once more, it has the same rows. */
@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		if (!err.text[0])
 			abort();
 	} else {
-		ask(m);
+		ask(m, data, n);
 		write_again(m);
 		tide__model_free(m);
 	}

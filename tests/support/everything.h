@@ -6,6 +6,8 @@
 #ifndef TIDE_TESTS_EVERYTHING_H
 #define TIDE_TESTS_EVERYTHING_H
 
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,27 +84,66 @@ static void ask_report(const tide_report_type *type, const tide_model *m, FILE *
 	write_report(type, &in, pairs, n, null);
 }
 
-static void ask_everything(tide_model *m)
+static const char *const commands[] = { "hta", "kernels", "phases", "compile", "predict" };
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+/* Reports of the registry, then commands as text and JSON, exporters, and the page. */
+static size_t count_everything(void)
 {
-	static const char *const commands[] = { "hta", "kernels", "phases", "compile", "predict" };
+	size_t reports = 0, exporters = 0;
+	while (tide__reports[reports])
+		reports++;
+	while (tide__exporters[exporters])
+		exporters++;
+	return reports + 2 * COMMANDS + exporters + 1;
+}
+
+/* Writes the i-th of them. */
+static void ask_some(tide_model *m, size_t i)
+{
 	static FILE *null;
 	tide_error err = { 0 };
 	if (!null && !(null = fopen("/dev/null", "w")))
 		abort();
 	setenv("TIDEMARK_TEST_REPORTS", "1", 1);
-	for (size_t i = 0; tide__reports[i]; i++)
-		ask_report(tide__reports[i], m, null);
-	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-		ask_one(m, null, commands[i], NULL);
-		ask_one(m, null, commands[i], "--json");
+	for (size_t k = 0; tide__reports[k]; k++)
+		if (i-- == 0) {
+			ask_report(tide__reports[k], m, null);
+			return;
+		}
+	if (i < 2 * COMMANDS) {
+		ask_one(m, null, commands[i / 2], i % 2 ? "--json" : NULL);
+		return;
 	}
-	for (size_t i = 0; tide__exporters[i]; i++) {
-		tide_export_options opt = { 0 };
-		tide_export_stats st = { 0 };
-		(void)tide__export(tide__exporters[i], m, &opt, false, null, &st, &err);
-	}
+	i -= 2 * COMMANDS;
+	for (size_t k = 0; tide__exporters[k]; k++)
+		if (i-- == 0) {
+			tide_export_options opt = { 0 };
+			tide_export_stats st = { 0 };
+			(void)tide__export(tide__exporters[k], m, &opt, false, null, &st, &err);
+			return;
+		}
 	tide_page_options page = { 0 };
 	(void)tide__page_write(m, &page, null, &err);
+}
+
+static inline void ask_everything(tide_model *m)
+{
+	for (size_t i = 0; i < count_everything(); i++)
+		ask_some(m, i);
+}
+
+/* In a fuzzer: one of them, which the input's last byte chooses, so that hundreds of inputs run
+ * every second. The kept corpus goes through all of them. */
+static inline void ask_by(tide_model *m, const uint8_t *data, size_t n)
+{
+#ifdef TIDE_FUZZING
+	ask_some(m, (n ? data[n - 1] : 0) % count_everything());
+#else
+	(void)data;
+	(void)n;
+	ask_everything(m);
+#endif
 }
 
 #endif
