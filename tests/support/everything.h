@@ -45,6 +45,7 @@ static void write_report(const tide_report_type *type, const tide_report_traces 
 	check(rc, &err);
 	if (rc != TIDE_OK)
 		return;
+	type = r->type; /* an option may choose another report */
 	(void)tide__report_text(type, r->result, &to);
 	(void)tide_report_json(r, null);
 	for (size_t i = 0; i < tide__rows_count(type); i++) {
