@@ -10,7 +10,7 @@
 #include "analyze/memory/groups.h"
 #include "analyze/ops/op_tree.h"
 #include "analyze/memory/phases.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 
 static uint64_t seed = 1;
 

@@ -15,7 +15,7 @@
 #include "analyze/memory/groups.h"
 #include "analyze/memory/roles.h"
 #include "analyze/allocator/sim/sweep.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 #include "import/import.h"
 
 static double now(void)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Gives Python the reserved bytes of every device over time, from the log that the program's own reports
- * use (analyze/memory/reserved.h), so that both agree. */
+ * use (analyze/live/reserved.h), so that both agree. */
 #define PY_SSIZE_T_CLEAN
 #ifndef Py_LIMITED_API
 #define Py_LIMITED_API 0x030a0000
 #endif
 #include <Python.h>
 
-#include "analyze/memory/reserved.h"
+#include "analyze/live/reserved.h"
 #include "reserved.h"
 
 static PyObject *sources_of(const tide_reserved *r, size_t devices)

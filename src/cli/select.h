@@ -5,7 +5,7 @@
 #define TIDE_CLI_SELECT_H
 
 #include "analyze/memory/moment.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 #include "report/select.h"
 #include "cli/cli.h"
 

@@ -10,8 +10,8 @@
 #include <strings.h>
 
 #include "analyze/memory/initial_state.h"
-#include "analyze/memory/live_set.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/live_set.h"
+#include "analyze/live/usage.h"
 #include "render/text/grid.h"
 #include "render/text/labels.h"
 

@@ -10,7 +10,7 @@
 
 #include <tidemark/record.h>
 
-#include "analyze/memory/live_set.h"
+#include "analyze/live/live_set.h"
 #include "analyze/memory/phases.h"
 #include "base/error.h"
 #include "base/mem.h"

@@ -17,7 +17,7 @@
 #include "analyze/memory/leaks.h"
 #include "analyze/allocator/oom.h"
 #include "analyze/allocator/sim/replay.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 #include "base/mem.h"
 #include "extent.h"
 #include "memory_events.h"

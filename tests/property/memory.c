@@ -5,7 +5,7 @@
 #include "analyze/memory/groups.h"
 #include "analyze/ops/op_tree.h"
 #include "analyze/memory/phases.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 #include "base/mem.h"
 #include "extent.h"
 #include "memory_model.h"

@@ -8,7 +8,7 @@
 #include "analyze/memory/curve.h"
 #include "analyze/allocator/fragmentation.h"
 #include "analyze/allocator/oom.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 #include "base/mem.h"
 #include "memory_model.h"
 #include "testing.h"

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "analyze/memory/sampled.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 #include "base/mem.h"
 #include "memory_model.h"
 #include "testing.h"

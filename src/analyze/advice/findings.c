@@ -14,7 +14,7 @@
 #include "analyze/advice/memory_advice.h"
 #include "analyze/advice/size_text.h"
 #include "analyze/memory/heap.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 
 const char *const tide__area_text[TIDE_AREAS] = { "time", "memory", "allocator", "compile" };
 

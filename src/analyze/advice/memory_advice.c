@@ -11,7 +11,7 @@
 #include "analyze/advice/size_text.h"
 #include "analyze/allocator/allocator_state.h"
 #include "analyze/memory/roles.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 #include "analyze/advice/time_advice.h"
 #include "base/error.h"
 #include "base/mem.h"

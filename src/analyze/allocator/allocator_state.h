@@ -9,7 +9,7 @@
 #ifndef TIDE_ANALYZE_ALLOCATOR_ALLOCATOR_STATE_H
 #define TIDE_ANALYZE_ALLOCATOR_ALLOCATOR_STATE_H
 
-#include "analyze/memory/live_set.h"
+#include "analyze/live/live_set.h"
 
 typedef struct tide_state_block {
 	uint64_t addr, size;

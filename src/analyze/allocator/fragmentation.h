@@ -10,7 +10,7 @@
 
 #include "analyze/allocator/allocator_state.h"
 #include "analyze/allocator/free_blocks.h"
-#include "analyze/memory/reserved.h"
+#include "analyze/live/reserved.h"
 
 typedef struct tide_fragmentation {
 	tide_fragmentation_point *p; /* owned; the state at the end of each interval */

@@ -8,7 +8,7 @@
 #include "analyze/allocator/allocator_state.h"
 #include "analyze/allocator/oom_banks.h"
 #include "analyze/memory/groups.h"
-#include "analyze/memory/reserved.h"
+#include "analyze/live/reserved.h"
 
 typedef enum tide_oom_cause {
 	TIDE_OOM_UNKNOWN,    /* the trace lacks the free bytes or the segments */

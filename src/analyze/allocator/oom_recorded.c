@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "analyze/memory/reserved.h"
+#include "analyze/live/reserved.h"
 #include "model/device_counter.h"
 
 /* Returns the device's last sample of that counter up to time t. */

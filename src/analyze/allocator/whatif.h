@@ -7,7 +7,7 @@
 #define TIDE_ANALYZE_ALLOCATOR_WHATIF_H
 
 #include "analyze/allocator/sim/sweep.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 
 enum { TIDE_WHATIF_TRIES = 64 };
 

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/memory/live_set.h"
+#include "analyze/live/live_set.h"
 #include "analyze/common/interval_set.h"
 #include "analyze/memory/groups.h"
 #include "analyze/memory/roles.h"
 #include "analyze/timeline/timeline.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 #include "base/error.h"
 #include "base/mem.h"
 

@@ -9,7 +9,7 @@
 #include "analyze/common/interval_set.h"
 #include "analyze/common/steps.h"
 #include "analyze/compile/compile_report.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 #include "base/mem.h"
 #include "model/losses.h"
 #include "model/names.h"

@@ -6,7 +6,7 @@
 #ifndef TIDE_ANALYZE_MEMORY_CURVE_H
 #define TIDE_ANALYZE_MEMORY_CURVE_H
 
-#include "analyze/memory/reserved.h"
+#include "analyze/live/reserved.h"
 
 typedef struct tide_curve {
 	uint32_t px;

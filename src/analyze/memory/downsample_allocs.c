@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 #include "base/error.h"
 #include "base/mem.h"
 

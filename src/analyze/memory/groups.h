@@ -7,7 +7,7 @@
 #ifndef TIDE_ANALYZE_MEMORY_GROUPS_H
 #define TIDE_ANALYZE_MEMORY_GROUPS_H
 
-#include "analyze/memory/live_set.h"
+#include "analyze/live/live_set.h"
 #include "analyze/memory/alloc_module.h"
 #include "analyze/common/paths.h"
 #include "analyze/common/short_names.h"

@@ -6,11 +6,11 @@
 #ifndef TIDE_ANALYZE_MEMORY_MEMORY_H
 #define TIDE_ANALYZE_MEMORY_MEMORY_H
 
-#include "analyze/memory/live_set.h"
+#include "analyze/live/live_set.h"
 #include "analyze/memory/moment.h"
-#include "analyze/memory/relative.h"
+#include "analyze/live/relative.h"
 #include "analyze/memory/sampled.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 
 typedef struct tide_memory_query {
 	uint32_t device; /* TIDE_ANY = all */

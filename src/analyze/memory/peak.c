@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "analyze/memory/relative.h"
-#include "analyze/memory/reserved.h"
+#include "analyze/live/relative.h"
+#include "analyze/live/reserved.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "model/strings.h"

@@ -10,7 +10,7 @@
 #include "analyze/memory/moment.h"
 #include "analyze/memory/peak_savings.h"
 #include "analyze/memory/roles.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 
 typedef struct tide_peak_query {
 	uint32_t device; /* TIDE_ANY = the device with the highest peak */

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "analyze/memory/peak_groups.h"
 
-#include "analyze/memory/live_set.h"
+#include "analyze/live/live_set.h"
 #include "base/error.h"
 
 const tide_group_by tide__peak_groupings[TIDE_PEAK_GROUPINGS] = { TIDE_BY_ROLE, TIDE_BY_MODULE,

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "analyze/memory/sampled.h"
 
-#include "analyze/memory/reserved.h"
+#include "analyze/live/reserved.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "model/device_counter.h"

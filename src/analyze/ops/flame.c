@@ -7,11 +7,11 @@
 
 #include <string.h>
 
-#include "analyze/memory/live_set.h"
+#include "analyze/live/live_set.h"
 #include "analyze/common/interval_set.h"
 #include "model/names.h"
 #include "analyze/common/self_time.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -229,7 +229,7 @@ static bool build_gpu(builder *b)
 	return true;
 }
 
-/* ---- memory: peak and live set are those of analyze/memory/usage.h and live_set.h ---- */
+/* ---- memory: peak and live set are those of analyze/live/usage.h and live_set.h ---- */
 
 static bool is_of_device(const tide_model *m, size_t alloc, uint32_t device)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analyze/common/interval_set.h"
-#include "analyze/memory/live_set.h"
+#include "analyze/live/live_set.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "model/strings.h"

@@ -12,7 +12,7 @@
 #ifndef TIDE_ANALYZE_OPS_OP_TREE_H
 #define TIDE_ANALYZE_OPS_OP_TREE_H
 
-#include "analyze/memory/live_set.h"
+#include "analyze/live/live_set.h"
 #include "analyze/common/paths.h"
 
 typedef struct tide_op_sums {

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "analyze/ops/ops.h"
 
-#include "analyze/memory/live_set.h"
+#include "analyze/live/live_set.h"
 
 tide_code tide__ops_find(const tide_model *m, const tide_ops_query *q, tide_ops *x, tide_error *err)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 #include "analyze/predict/superlinear_allocs.h"
 #include "analyze/predict/virtual_run.h"
 #include "base/error.h"

@@ -4,11 +4,11 @@
  * peak. */
 #include <string.h>
 
-#include "analyze/memory/live_set.h"
+#include "analyze/live/live_set.h"
 #include "analyze/memory/roles.h"
 #include "analyze/ops/modules.h"
 #include "analyze/predict/training_sizes.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 #include "base/error.h"
 #include "base/mem.h"
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 #include "base/error.h"
 #include "base/mem.h"
 

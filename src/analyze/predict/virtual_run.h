@@ -10,7 +10,7 @@
 #define TIDE_ANALYZE_PREDICT_VIRTUAL_RUN_H
 
 #include "analyze/memory/groups.h"
-#include "analyze/memory/live_set.h"
+#include "analyze/live/live_set.h"
 #include "analyze/memory/phases.h"
 #include "analyze/predict/virtual_range.h"
 

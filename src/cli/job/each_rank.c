@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "analyze/memory/leaks.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 #include "base/error.h"
 #include "cli/job/info_group.h"
 #include "cli/job/ranks.h"

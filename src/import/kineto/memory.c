@@ -438,8 +438,7 @@ static bool texts(state *st)
 	st->reserved = tide__intern(m, "Total Reserved");
 	st->heap = tide__intern(m, "heap");
 	st->dram = tide__intern(m, "DRAM");
-	st->since =
-		tide__intern(m, "Bytes since the trace's start"); /* analyze/memory/relative.h */
+	st->since = tide__intern(m, "Bytes since the trace's start"); /* analyze/live/relative.h */
 	return st->bytes.i && st->total.i && st->reserved.i && st->heap.i && st->dram.i &&
 	       st->since.i;
 }

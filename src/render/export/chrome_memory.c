@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/memory/reserved.h"
+#include "analyze/live/reserved.h"
 #include "base/mem.h"
 #include "model/strings.h"
 #include "render/export/chrome.h"

@@ -13,7 +13,7 @@
 
 #include "model/names.h"
 #include "analyze/common/span_args.h"
-#include "analyze/memory/reserved.h"
+#include "analyze/live/reserved.h"
 #include "analyze/timeline/tracks.h"
 #include "base/error.h"
 #include "base/mem.h"

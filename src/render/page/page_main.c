@@ -10,7 +10,7 @@
 #include "analyze/memory/ledger/device_ledger.h"
 #include "analyze/memory/sampled.h"
 #include "analyze/timeline/timeline.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 #include "base/error.h"
 #include "render/page/page_parts.h"
 #include "render/report/hints.h"

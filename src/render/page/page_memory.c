@@ -12,10 +12,10 @@
 #include "analyze/memory/alloc_module.h"
 #include "analyze/common/paths.h"
 #include "analyze/memory/phases.h"
-#include "analyze/memory/reserved.h"
+#include "analyze/live/reserved.h"
 #include "analyze/memory/roles.h"
 #include "analyze/common/stacks.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 #include "base/mem.h"
 #include "model/strings.h"
 #include "render/page/page_stacks.h"
@@ -97,7 +97,7 @@ static void put_alloc(struct memory *x, uint32_t row)
 	x->place[row] = ++x->n;
 }
 
-/* Writes steps of the reserved bytes (analyze/memory/reserved.h) as changes of a pool; a device's
+/* Writes steps of the reserved bytes (analyze/live/reserved.h) as changes of a pool; a device's
  * total that is unknown by pool is assigned to its first pool. */
 static bool put_reserved(struct memory *x, tide_error *err)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analyze/common/stacks.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 #include "base/error.h"
 #include "render/page/page_parts.h"
 #include "model/names.h"

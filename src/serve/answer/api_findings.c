@@ -7,7 +7,7 @@
 
 #include "analyze/advice/findings.h"
 #include "analyze/advice/compile_advice.h"
-#include "analyze/memory/live_set.h"
+#include "analyze/live/live_set.h"
 #include "analyze/ops/op_tree.h"
 #include "base/error.h"
 #include "base/mem.h"

@@ -8,7 +8,7 @@
 #include "analyze/common/interval_set.h"
 #include "analyze/ops/flame.h"
 #include "analyze/timeline/timeline.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "render/report/ops/flame.h"

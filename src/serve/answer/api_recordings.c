@@ -3,11 +3,11 @@
 /* /api/recordings, the live allocations of a recording, and /api/diff of two. */
 #include <string.h>
 
-#include "analyze/memory/live_set.h"
+#include "analyze/live/live_set.h"
 #include "analyze/compare/diff.h"
 #include "analyze/common/paths.h"
 #include "analyze/memory/roles.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "render/report/compare/diff.h"

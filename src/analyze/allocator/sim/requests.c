@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analyze/allocator/oom_recorded.h"
-#include "analyze/memory/reserved.h"
+#include "analyze/live/reserved.h"
 #include "base/error.h"
 #include "base/mem.h"
 

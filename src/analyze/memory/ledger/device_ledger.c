@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/memory/reserved.h"
+#include "analyze/live/reserved.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "model/device_counter.h"

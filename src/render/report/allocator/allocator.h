@@ -4,7 +4,7 @@
 #ifndef TIDE_RENDER_REPORT_ALLOCATOR_ALLOCATOR_H
 #define TIDE_RENDER_REPORT_ALLOCATOR_ALLOCATOR_H
 
-#include "analyze/allocator/allocator.h"
+#include "analyze/advice/allocator.h"
 #include "render/text/out.h"
 
 /* Returns the columns of the chart at this width: tide_allocator_query.buckets. */

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "analyze/memory/live_set.h"
+#include "analyze/live/live_set.h"
 #include "render/text/format.h"
 #include "render/text/labels.h"
 

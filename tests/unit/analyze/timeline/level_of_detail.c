@@ -8,7 +8,7 @@
 #include "analyze/timeline/span_details.h"
 #include "analyze/timeline/window_sums.h"
 #include "analyze/memory/downsample_allocs.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 #include "base/mem.h"
 #include "some_model.h"
 #include "testing.h"

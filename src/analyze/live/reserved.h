@@ -12,8 +12,8 @@
  *
  * Either way the result is one log of steps, ordered among the model's memory events. Definitions:
  * docs/analyses/memory.md. */
-#ifndef TIDE_ANALYZE_MEMORY_RESERVED_H
-#define TIDE_ANALYZE_MEMORY_RESERVED_H
+#ifndef TIDE_ANALYZE_LIVE_RESERVED_H
+#define TIDE_ANALYZE_LIVE_RESERVED_H
 
 #include "model/model.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 
 #include "base/error.h"
 #include "base/mem.h"

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The live set: allocations alive at a position in the memory events (see usage.h); and the
  * largest allocations. */
-#ifndef TIDE_ANALYZE_MEMORY_LIVE_SET_H
-#define TIDE_ANALYZE_MEMORY_LIVE_SET_H
+#ifndef TIDE_ANALYZE_LIVE_LIVE_SET_H
+#define TIDE_ANALYZE_LIVE_LIVE_SET_H
 
 #include "model/model.h"
 

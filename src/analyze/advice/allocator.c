@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "analyze/allocator/allocator.h"
+#include "analyze/advice/allocator.h"
 
 static tide_code find_position(size_t buckets, tide_allocator *x, uint64_t *position,
 			       tide_error *err)

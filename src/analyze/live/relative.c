@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "analyze/memory/relative.h"
+#include "analyze/live/relative.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
  * running sum of the sizes is known: live bytes relative to the start. Because live bytes are never
  * below 0, a sum that fell to −n shows that at least n bytes were alive at the start, so the peak
  * is at least the highest sum minus the lowest. Definitions: docs/analyses/memory.md. */
-#ifndef TIDE_ANALYZE_MEMORY_RELATIVE_H
-#define TIDE_ANALYZE_MEMORY_RELATIVE_H
+#ifndef TIDE_ANALYZE_LIVE_RELATIVE_H
+#define TIDE_ANALYZE_LIVE_RELATIVE_H
 
 #include "model/model.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "analyze/memory/live_set.h"
+#include "analyze/live/live_set.h"
 
 #include <stdlib.h>
 
-#include "analyze/memory/relative.h"
+#include "analyze/live/relative.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "model/strings.h"

@@ -3,14 +3,14 @@
 /* Segments and blocks of a caching allocator at a moment, fragmentation over time, and advice.
  *
  * Definitions: docs/analyses/allocator.md. */
-#ifndef TIDE_ANALYZE_ALLOCATOR_ALLOCATOR_H
-#define TIDE_ANALYZE_ALLOCATOR_ALLOCATOR_H
+#ifndef TIDE_ANALYZE_ADVICE_ALLOCATOR_H
+#define TIDE_ANALYZE_ADVICE_ALLOCATOR_H
 
 #include "analyze/allocator/allocator_state.h"
 #include "analyze/allocator/fragmentation.h"
 #include "analyze/advice/memory_advice.h"
 #include "analyze/memory/moment.h"
-#include "analyze/memory/usage.h"
+#include "analyze/live/usage.h"
 
 typedef struct tide_allocator_query {
 	uint32_t device;

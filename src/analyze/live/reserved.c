@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "analyze/memory/reserved.h"
+#include "analyze/live/reserved.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,10 +7,10 @@
  * (tide__memory_event_ends: the FREE, or the FREE_ASKED if a stream still used it). reserved.h
  * defines reserved bytes. The peak is the highest live bytes over all positions, the first of
  * equals. Definitions: docs/analyses/memory.md. */
-#ifndef TIDE_ANALYZE_MEMORY_USAGE_H
-#define TIDE_ANALYZE_MEMORY_USAGE_H
+#ifndef TIDE_ANALYZE_LIVE_USAGE_H
+#define TIDE_ANALYZE_LIVE_USAGE_H
 
-#include "analyze/memory/reserved.h"
+#include "analyze/live/reserved.h"
 
 typedef struct tide_level { /* one pool, or all of one device (tide__pool_in_device) */
 	uint64_t bytes;	    /* live at the position */
