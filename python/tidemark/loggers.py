@@ -34,7 +34,8 @@ def _phases(trace: Trace) -> list[dict[str, Any]]:
     """Returns a row per phase and device."""
     rows = []
     for i, phase in enumerate(trace.phases()["phases"]):
-        for m in phase["memory"]:
+        for memory in phase["memory"]:
+            m: dict[str, Any] = dict(memory)
             if m["scope"] == "device":
                 name = phase["name"] if phase["name"] is not None else "(after the last phase)"
                 rows.append({"phase": i + 1, "name": name, "device": m["device"], "duration_ns": phase["end_ns"] - phase["start_ns"], **{k: m[k] for k in _PHASE}})
@@ -42,7 +43,11 @@ def _phases(trace: Trace) -> list[dict[str, Any]]:
 
 
 def _findings(trace: Trace) -> list[dict[str, Any]]:
-    return [{k: f.get(k) for k in _FINDING} for f in trace.advice()["findings"]]
+    rows = []
+    for finding in trace.advice()["findings"]:
+        f: dict[str, Any] = dict(finding)
+        rows.append({k: f[k] for k in _FINDING})
+    return rows
 
 
 def _numbers(trace: Trace, phases: list[dict[str, Any]], findings: list[dict[str, Any]]) -> dict[str, float]:
@@ -58,8 +63,9 @@ def _numbers(trace: Trace, phases: list[dict[str, Any]], findings: list[dict[str
         out[at] = value
 
     for d in trace.memory()["devices"]:
+        totals: dict[str, Any] = dict(d["totals"]) if d["totals"] else {}
         for k in _DEVICE:
-            put(f"{k}/{_plain(d['device'])}", (d["totals"] or {}).get(k))
+            put(f"{k}/{_plain(d['device'])}", totals.get(k))
     for p in phases:
         for k in _PHASE:
             put(f"phase/{_plain(p['name'])}/{k}/{_plain(p['device'])}", p[k])

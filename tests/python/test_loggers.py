@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import tempfile
 import unittest
 
@@ -32,16 +33,17 @@ class Figures(unittest.TestCase):
         self.assertEqual(sum(v for k, v in got.items() if k.startswith("tidemark/findings/")), len(found))
         self.assertEqual(loggers.figures(str(TRACE), prefix="a/b/"), {"a/b" + k[len("tidemark"):]: v for k, v in got.items()})
 
+    def test_phases_are_those_of_the_report(self):
+        path = DATA / "snapshots" / "expandable_oom.pickle.gz"
+        t = tidemark.open(path)
+        want = [(p["name"], m["highest_bytes"]) for p in t.phases()["phases"] for m in p["memory"] if m["scope"] == "device"]
+        self.assertTrue(want)
+        self.assertEqual([v for k, v in loggers.figures(t).items() if re.fullmatch(r"tidemark/phase/.*/highest_bytes/.*", k)], [v for _, v in want])
+
     def test_phases_that_repeat_and_odd_names_stay_apart(self):
-        path = os.path.join(tempfile.mkdtemp(), "phases.tide")
-        with tidemark.record(path, torch=False):
-            for name in ("FORWARD", "a+b", "a*b", "FORWARD"):
-                tidemark.phase(name)
-        names = {r["name"] for r in loggers._phases(tidemark.open(path))}
-        got = loggers.figures(path)
-        self.assertTrue(all(v is not None for v in got.values()))
-        if names:  # without memory there is no device, and so no figure of a phase
-            self.assertEqual({k.split("/")[2] for k in got if k.startswith("tidemark/phase/")}, {"FORWARD", "a_b"})
+        rows = [{"name": n, "device": "cuda:0", **{k: i for k in loggers._PHASE}} for i, n in enumerate(("FORWARD", "a+b", "a*b", "FORWARD", "a b"))]
+        got = {k: v for k, v in loggers._numbers(tidemark.open(TRACE), rows, []).items() if "/highest_bytes/" in k}
+        self.assertEqual(got, {f"phase/{n}/highest_bytes/cuda:0{more}": i for i, (n, more) in enumerate((("FORWARD", ""), ("a_b", ""), ("a_b", " 2"), ("FORWARD", " 2"), ("a b", "")))})
 
     def test_a_package_that_is_missing_is_named(self):
         with self.assertRaisesRegex(tidemark.Error, "no_such_package is not installed"):
