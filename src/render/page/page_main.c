@@ -7,6 +7,7 @@
 
 #include "analyze/common/step_boundaries.h"
 #include "analyze/memory/curve.h"
+#include "analyze/memory/heap.h"
 #include "analyze/memory/ledger/device_ledger.h"
 #include "analyze/memory/sampled.h"
 #include "analyze/timeline/timeline.h"
@@ -123,6 +124,25 @@ static bool memory(tide_box *b, const tide_model *m, tide_error *err)
 	return ok;
 }
 
+/* Writes the errors of a sampled heap, whose figures are estimates; null otherwise. */
+static bool heap_errors(tide_json *j, const tide_model *m, tide_error *err)
+{
+	tide_heap h = { 0 };
+	bool sampled = tide__heap_mean(m) > 0, ok = true;
+	if (!sampled) {
+		tide__json_knull(j, "heap");
+		return true;
+	}
+	ok = tide__heap_report_find(m, &h, err) == TIDE_OK;
+	tide__json_kobject(j, "heap");
+	tide__json_kuint(j, "peak_bytes", ok ? h.total.peak : 0);
+	tide__json_kint(j, "peak_error_bytes", ok ? (int64_t)h.peak_error : 0);
+	tide__json_kint(j, "left_error_bytes", ok ? (int64_t)h.left_error : 0);
+	tide__json_object_end(j);
+	tide__heap_report_free(&h);
+	return ok;
+}
+
 /* Writes the active millionths of each interval. */
 static void activity(tide_box *b, const char *name, const tide_interval_set *c, int64_t t_end)
 {
@@ -205,7 +225,7 @@ bool tide__page_write_main(tide_box *b, const tide_model *m, const tide_page_opt
 	opt->only ? tide__json_str(j, opt->only) : tide__json_null(j);
 	tide__json_kstr(j, "losses", opt->losses);
 	hints_json(j, m);
-	bool ok = memory(b, m, err) && time_sums(b, m, err) &&
+	bool ok = memory(b, m, err) && heap_errors(j, m, err) && time_sums(b, m, err) &&
 		  tide__page_write_findings(j, m, opt, err) && steps(j, m, err);
 	marks(j, m);
 	tide__json_object_end(j);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Everything the page holds, read once and kept. Sections that a view does not need yet stay packed.
-import { axis } from './format';
+import { axis, host } from './format';
 import { signal } from '../signals';
 import { type DiffFlameJson, type FlameJson, loadFlame } from './flame';
 import { type Allocator, loadAllocator } from './allocator';
@@ -62,6 +62,7 @@ export interface MainJson {
   next: { command: string; answers: string }[];
   device: number;
   devices: Device[];
+  heap: { peak_bytes: number; peak_error_bytes: number; left_error_bytes: number } | null; // sampled: figures of the host are estimates with these standard errors
   cpu_ns: number;
   gpu_ns: number;
   overlap_ns: number;
@@ -260,6 +261,11 @@ export const getObjects = once(() => documentOf<ObjectsJson>('objects'));
 export const getJob = single(() => documentOf<Hta>('job', true));
 export const getDiff = single(() => documentOf<DiffJson>('diff', true));
 export const getDiffFlame = single(() => load<DiffFlameJson>('diffflame', true));
+
+/** Returns the errors of a device's estimates, if its memory is that of a sampled heap. */
+export const errorsOf = (main: MainJson, d: Device | undefined) => (main.heap && d && host(d) && d.peak === main.heap.peak_bytes ? main.heap : null);
+/** Returns the name of what a row of a device's memory is: in a sampled heap, several blocks. */
+export const rowName = (main: MainJson, d: Device | undefined): string => (errorsOf(main, d) ? 'sample' : 'allocation');
 
 /** Failed requests that are explained in full. */
 export const oomsOf = (main: MainJson) => main.findings.flatMap((f) => f.ooms ?? []);

@@ -7,7 +7,7 @@ import { bytes, count, exact, lasts, ns, percent, plural } from '../../data/form
 import { type By, type Group, grouped, keyOf } from '../../data/levels';
 import { faceText, stackFrames } from '../../data/calls';
 import { liveSetAt, madeUnder, type Memory, moduleText, opPath, type Position } from '../../data/memory';
-import type { Main } from '../../data/page';
+import { type Main, rowName } from '../../data/page';
 import { most, sum } from '../../data/sums';
 import { alloc, go, keep, look, lookAround, moment, under, views } from '../../state';
 import { Choice, Facts, Panel } from '../../ui/parts';
@@ -140,7 +140,7 @@ export function LiveSet({ sc, position }: { sc: Scene; position: Position }) {
   const held = sum(rows, (r) => m.size[r]);
   return (
     <Panel
-      title={`Alive at ${ns(position.t)}: ${bytes(held)} in ${plural(rows.length, 'allocation')}${position.exact ? ' (the peak)' : ''}`}
+      title={`Alive at ${ns(position.t)}: ${bytes(held)} in ${plural(rows.length, rowName(sc.main, sc.main.devices[sc.dev]))}${position.exact ? ' (the peak)' : ''}`}
       extra={<Choice label="Show" value={as[0]} options={hows} onPick={(v) => (how.value = v)} />}
     >
       <p class="crumbs" id="alive" data-bytes={held} data-count={rows.length}>

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Overview: description of the trace, its peak and the cause, advice, and losses.
 import { bytes, count, held, host, lasts, ns, percent, plural } from '../../data/format';
-import { type Device, getTables, type Main, oomsOf, sizeOf } from '../../data/page';
+import { type Device, errorsOf, getTables, type Main, oomsOf, rowName, sizeOf } from '../../data/page';
 import { drawAxis } from '../../draw/axis';
 import { GROWN, ink, MEMORY } from '../../draw/colors';
 import { box, face, word } from '../../draw/marks';
@@ -210,7 +210,7 @@ function Card({ main, at }: { main: Main; at: number }) {
       </div>
     );
   }
-  const facts = [`at the peak${size ? ` (${percent((100 * d.peak) / size)} of ${d.capacity ? 'its' : 'a total of'} ${bytes(size)})` : host(d) ? '' : ' (the device’s size is not recorded)'}`, `at ${ns(d.peak_t)}`, plural(d.peak_count, 'allocation'), held(d), `${bytes(d.live)} at the end`];
+  const facts = [`at the peak${size ? ` (${percent((100 * d.peak) / size)} of ${d.capacity ? 'its' : 'a total of'} ${bytes(size)})` : host(d) ? '' : ' (the device’s size is not recorded)'}`, `at ${ns(d.peak_t)}`, plural(d.peak_count, rowName(main, d)), held(d), `${bytes(d.live)} at the end`];
   return (
     <button
       class="figure card"
@@ -236,7 +236,7 @@ function Facts({ main }: { main: Main }) {
     ['Format', main.format],
     ['Started', started],
     ['Spans', count(main.spans)],
-    ['Allocations', count(main.allocs)],
+    [main.heap ? 'Samples' : 'Allocations', count(main.allocs)],
     ...(idle.length ? [['No memory of', `${idle.map((d) => d.device).sort().join(', ')}${idle[0].name ? ` (${[...new Set(idle.map((d) => d.name))].join(', ')})` : ''}`] as [string, string]] : []),
     ...main.processes
       .filter((p) => p.command || p.pid > 0)
@@ -266,6 +266,7 @@ function Next({ main }: { main: Main }) {
 export function Overview({ main }: { main: Main }) {
   const tables = useData(getTables);
   const d = main.devices[main.device];
+  const errors = errorsOf(main, d);
   const losses = main.losses.split('\n').map((l) => l.replace(/^note: /, '')).filter(Boolean);
   const rescued = losses.find((l) => l.endsWith('from its ring file'));
   const basis = losses.find((l) => l.startsWith('allocations are inferred'));
@@ -294,8 +295,8 @@ export function Overview({ main }: { main: Main }) {
         <Figure label={main.axis === 'ops' ? 'Covers' : 'Duration'} value={lasts(main.t_end)} sub={main.steps ? `${plural(main.steps, main.unended_step ? 'whole step' : 'step')}${main.unended_step ? ', and one whose end is not recorded' : ''}` : 'first event to last'} />
         {main.device > 0 ? (
           <>
-            <Figure label={`Peak memory, ${d.device}`} value={bytes(d.peak)} sub={`at ${ns(d.peak_t)}${phase ? ` in ${phase.name}` : ''}`} title="Highest live bytes over all moments" />
-            <Figure label={main.now ? 'Alive now' : 'Still alive at the end'} value={bytes(d.live)} sub={`${plural(d.count, 'allocation')} not freed`} />
+            <Figure label={`Peak memory, ${d.device}`} value={bytes(d.peak) + (errors ? ` ± ${bytes(errors.peak_error_bytes)}` : '')} sub={`at ${ns(d.peak_t)}${phase ? ` in ${phase.name}` : ''}`} title="Highest live bytes over all moments" />
+            <Figure label={main.now ? 'Alive now' : 'Still alive at the end'} value={bytes(d.live) + (errors ? ` ± ${bytes(errors.left_error_bytes)}` : '')} sub={`${plural(d.count, rowName(main, d))} not freed`} />
           </>
         ) : (
           <Figure label="Peak memory" value="unknown" sub="no allocations recorded" />
