@@ -264,7 +264,7 @@ export const getDiffFlame = single(() => load<DiffFlameJson>('diffflame', true))
 
 /** Returns the errors of a device's estimates, if its memory is that of a sampled heap. */
 export const errorsOf = (main: MainJson, d: Device | undefined) => (main.heap && d && host(d) && d.peak === main.heap.peak_bytes ? main.heap : null);
-/** Returns the name of what a row of a device's memory is: in a sampled heap, several blocks. */
+/** Names a row of a device's memory: an allocation, or a sample, which is many blocks. */
 export const rowName = (main: MainJson, d: Device | undefined): string => (errorsOf(main, d) ? 'sample' : 'allocation');
 
 /** Failed requests that are explained in full. */
