@@ -46,7 +46,6 @@ struct field {
 
 /* A union of all options structs: each report uses one. */
 union options {
-	tide_compile_options compile;
 };
 
 struct call {
@@ -83,14 +82,8 @@ struct report {
 #member, kind_, offsetof(st, member), 0 \
 	}
 
-static tide_code find_compile(struct call *c)
-{
-	return tide_compile_find(c->traces[0], &c->o.compile, &c->report, &c->err);
-}
-
 /* clang-format off */
 static const struct report reports[] = {
-	{ "compile", { F(tide_compile_options, top, SIZE) }, find_compile, sizeof(tide_compile_options), { .compile = TIDE_COMPILE_OPTIONS_INIT } },
 };
 /* clang-format on */
 

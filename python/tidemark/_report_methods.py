@@ -264,6 +264,13 @@ class ReportMethods:
         """
         return self._find_report("flame", {"kind": kind, "top": top, "hot": hot, "min_duration_us": min_duration_us, "min_bytes": min_bytes, "group_small": group_small, "max_depth": max_depth, "merge": merge, "merge_steps": merge_steps, "by": by, "allocated": allocated, "device": device})  # type: ignore[no-any-return]
 
+    def compile(self, *, top: int | None = None) -> reports.Compile:
+        """Report on torch.compile: graph breaks, recompiles, kernels, stages.
+
+        top: rows of each table, 0 = all; JSON has all unless given
+        """
+        return self._find_report("compile", {"top": top})  # type: ignore[no-any-return]
+
     def hta(
         self, *,
         drop_last_step: bool | None = None,

@@ -2273,6 +2273,219 @@ class FlameChildren(_FlameChildren, total=False):
     """the same exactly; not of bytes"""
 
 
+class _Compile(TypedDict):
+    """Members that are always in Compile."""
+
+    report: Literal["compile"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    compile_count: int
+    """compiles"""
+    failed: int
+    """compiles that failed"""
+    unfinished: int
+    """compiles without an end"""
+    compile_ns: int
+    """sum of the compiles that ended"""
+    graph_breaks: int
+    """graph breaks"""
+    graph_break_places: int
+    """places with graph breaks"""
+    recompiles: int
+    """compiles because a guard failed"""
+    cudagraph_skips: int
+    """graphs without CUDA graphs"""
+    modules: int
+    """generated modules"""
+    kernels: int | None
+    """kernels in them"""
+    ops_before_fusion: int | None
+    """operators of the compiled graphs"""
+    ops_after_fusion: int | None
+    """calls of kernels in one run"""
+    kernel_calls: int | None
+    """calls of generated kernels among them"""
+    library_calls: int | None
+    """calls of library kernels among them"""
+    fusion_ratio: float | None
+    """operators by calls"""
+    caches: CompileCaches
+    """caches of compiled code"""
+    graph_breaks_list: list[CompileGraphBreaksList]
+    """graph breaks by cost"""
+    recompiles_list: list[CompileRecompilesList]
+    """recompiles by time"""
+    compiles: list[CompileCompiles]
+    """compiles in order of time"""
+    stages: list[CompileStages]
+    """stages by their own time"""
+    recommendations: list[CompileRecommendations]
+    """what to do"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class Compile(_Compile, total=False):
+    """The document of `tidemark compile --json`, version 1."""
+
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class CompileCaches(TypedDict):
+    """A part of `tidemark compile --json`."""
+
+    fx_graph: CompileCachesFxGraph
+    """cache of Inductor's graphs"""
+    autograd: CompileCachesFxGraph
+    """cache of AOTAutograd"""
+
+
+class CompileGraphBreaksList(TypedDict):
+    """A part of `tidemark compile --json`."""
+
+    count: int
+    """times"""
+    retrace_ns: int
+    """tracing time discarded because of it"""
+    resume_ns: int
+    """time to compile the code after it"""
+    compile_id: str | None
+    """frame, and number of its earlier compiles"""
+    location: str | None
+    """source file"""
+    line_number: int | None
+    """line in it"""
+    reason: str | None
+    """reason"""
+    explanation: str | None
+    """explanation by torch"""
+    hint: str | None
+    """hint by torch"""
+    suggestion: str
+    """change that removes it"""
+
+
+class CompileRecompilesList(TypedDict):
+    """A part of `tidemark compile --json`."""
+
+    count: int
+    """times"""
+    total_ns: int | None
+    """wall time of the compile"""
+    function: str | None
+    """function"""
+    file: str | None
+    """source file"""
+    line: int | None
+    """line in it"""
+    reason: str | None
+    """reason"""
+
+
+class CompileCompiles(TypedDict):
+    """A part of `tidemark compile --json`."""
+
+    rank: int | None
+    """rank"""
+    compile_id: str | None
+    """frame, and number of its earlier compiles"""
+    direction: str
+    """forward or backward"""
+    total_ns: int | None
+    """wall time of the compile"""
+    backend_ns: int | None
+    """part of it after tracing"""
+    inductor_ns: int | None
+    """part of it in Inductor"""
+    codegen_ns: int | None
+    """part of it that makes code"""
+    triton_ns: int | None
+    """time of worker processes"""
+    autotune_ns: int | None
+    """time of choosing kernels"""
+    graph_ops: int | None
+    """ops of the traced graph"""
+    ops_before_fusion: int | None
+    """operators that were compiled"""
+    kernels: int | None
+    """kernels that were generated"""
+    kernel_calls: int | None
+    """calls of these in one run"""
+    library_calls: int | None
+    """calls of library kernels in one run"""
+    guards: int | None
+    """guards"""
+    graph_breaks: int | None
+    """graph breaks"""
+    restarts: int | None
+    """times that tracing began again"""
+    fx_graph_cache: str | None
+    """hit, miss, bypass or disabled"""
+    autograd_cache: str | None
+    """hit, miss, bypass or disabled"""
+    recompile_reason: str | None
+    """guard that failed"""
+    fail_type: str | None
+    """exception that ended it"""
+    fail_reason: str | None
+    """its text"""
+    cudagraph_skip_reason: str | None
+    """reason for running without CUDA graphs"""
+    finished: int
+    """1: it ended"""
+    file: str | None
+    """source file"""
+    line: int | None
+    """line in it"""
+    function: str | None
+    """function"""
+
+
+class CompileStages(TypedDict):
+    """A part of `tidemark compile --json`."""
+
+    count: int
+    """times"""
+    self_ns: int
+    """time without nested stages"""
+    wall_ns: int
+    """time; nested stages of the same name count once"""
+    stage: str | None
+    """name of the stage"""
+
+
+class CompileRecommendations(TypedDict):
+    """A part of `tidemark compile --json`."""
+
+    id: str
+    """name of the rule"""
+    severity: Literal["info", "medium", "high"]
+    """how much it matters"""
+    figure: str
+    """the figure that decides"""
+    value: float | None
+    """its value"""
+    threshold: float
+    """the threshold"""
+    text: str
+    """what to do, with its figures"""
+
+
+class CompileCachesFxGraph(TypedDict):
+    """A part of `tidemark compile --json`."""
+
+    hit: int
+    """compiles that used it"""
+    miss: int
+    """compiles that were not in it"""
+    bypass: int
+    """compiles that it cannot hold"""
+    disabled: int
+    """compiles without it"""
+
+
 class Hta(TypedDict):
     """The document of `tidemark hta --json`, version 1."""
 

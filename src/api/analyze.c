@@ -58,6 +58,7 @@ tide_code tide_overview_find(const tide_trace *t, tide_report **out, tide_error 
 	return tide__report_find_c(&tide__report_overview, &in, NULL, out, err);
 }
 FIND_IN_TRACE(flame, tide_flame_report_options)
+FIND_IN_TRACE(compile, tide_compile_options)
 
 tide_code tide_diff_find(const tide_trace *a, const tide_trace *b,
 			 const tide_diff_report_options *given, tide_report **out, tide_error *err)

@@ -29,7 +29,7 @@
 	REPORT(modules)                \
 	REPORT(timeline)               \
 	REPORT(flame)                  \
-	COMMAND(compile, TIME)         \
+	REPORT(compile)                \
 	REPORT(advice)                 \
 	REPORT(diff)                   \
 	COMMAND(run, RECORD)           \
@@ -51,7 +51,8 @@
 	COMMAND(help, HELP)
 
 /* The commands that take more than the traces of their report. */
-#define TIDE_COMMANDS_MORE(MORE) MORE(phases) MORE(diff) MORE(predict) MORE(hta) MORE(kernels)
+#define TIDE_COMMANDS_MORE(MORE) \
+	MORE(phases) MORE(diff) MORE(predict) MORE(compile) MORE(hta) MORE(kernels)
 
 #define NONE(...)
 #define EXTERN(name, group) extern const tide_command tide__cmd_##name;

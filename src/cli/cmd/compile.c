@@ -17,32 +17,33 @@
 #include "base/error.h"
 #include "cli/run/child.h"
 #include "cli/cli.h"
+#include "cli/report_run.h"
 #include "cli/run/program_files.h"
 #include "render/report/compare/diff.h"
-#include "render/report/compile.h"
+#include "report/ops/compile.h"
 #include "render/report/compile_runs.h"
 
-enum { O_MODE, O_COMPARE, O_MEMORY, O_LOG, O_LIMIT, O_TOP, O_JSON, O_OUTPUT };
+/* The option of the report is first; those of every report are last. */
+enum { O_TOP, O_MODE, O_COMPARE, O_MEMORY, O_LOG, O_LIMIT, O_JSON, O_CSV, O_OUTPUT };
 static const tide_option options[] = {
-	[O_MODE] = { "mode", 'm', TIDE_OPT_TEXT, "MODE",
+	[O_MODE -
+	 O_MODE] = { "mode", 'm', TIDE_OPT_TEXT, "MODE",
 		     "run PROGRAM eagerly, then with this mode in every torch.compile: default, "
 		     "reduce-overhead, max-autotune, ..." },
-	[O_COMPARE] = { "compare", 'c', TIDE_OPT_FLAG, NULL,
-			"run PROGRAM eagerly and in 3 modes, each in a separate process" },
-	[O_MEMORY] = { "memory", 0, TIDE_OPT_FLAG, NULL,
-		       "with a mode: record the stack of every allocation (calls take longer) and "
-		       "show why a mode's peak differs from eager's" },
-	[O_LOG] = { "keep-log", 0, TIDE_OPT_FILE, "FOLDER",
-		    "keep the logs in FOLDER/run, with a mode in FOLDER/MODE/log (default: a "
-		    "temporary folder, removed)" },
-	[O_LIMIT] = { "timeout", 0, TIDE_OPT_INT, "SECONDS",
-		      "end PROGRAM after this time, 0 = "
-		      "never",
-		      .def = "0" },
-	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
-		    "rows of each table, 0 = all; JSON has all unless given", .def = "15" },
-	[O_JSON] = TIDE_OPTION_JSON,
-	[O_OUTPUT] = TIDE_OPTION_OUTPUT,
+	[O_COMPARE - O_MODE] = { "compare", 'c', TIDE_OPT_FLAG, NULL,
+				 "run PROGRAM eagerly and in 3 modes, each in a separate process" },
+	[O_MEMORY -
+		O_MODE] = { "memory", 0, TIDE_OPT_FLAG, NULL,
+			    "with a mode: record the stack of every allocation (calls take longer) and "
+			    "show why a mode's peak differs from eager's" },
+	[O_LOG -
+		O_MODE] = { "keep-log", 0, TIDE_OPT_FILE, "FOLDER",
+			    "keep the logs in FOLDER/run, with a mode in FOLDER/MODE/log (default: a "
+			    "temporary folder, removed)" },
+	[O_LIMIT - O_MODE] = { "timeout", 0, TIDE_OPT_INT, "SECONDS",
+			       "end PROGRAM after this time, 0 = "
+			       "never",
+			       .def = "0" },
 };
 
 /* ---- one log ---- */
@@ -55,17 +56,19 @@ static bool folder_without_logs(const char *path)
 	       !tide__load_knows(path);
 }
 
+/* Tells how a log comes into a folder that has none. */
+static int no_log(const char *path)
+{
+	tide__cli_note("tidemark compile: %s: no compile log in this folder; TORCH_TRACE=%s makes "
+		       "a program write them there",
+		       path, path);
+	return 1;
+}
+
 static int report(const tide_args *a, const char *path, tide_json *j)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_compile_report r;
-	if (folder_without_logs(path)) {
-		tide__cli_note(
-			"tidemark compile: %s: no compile log in this folder; TORCH_TRACE=%s "
-			"makes a program write them there",
-			path, path);
-		return 1;
-	}
 	tide_model *m = tide__cli_load(a, path, TIDE_WANT_SPANS | TIDE_WANT_ARGS);
 	size_t top = tide__cli_top(&a->opt[O_TOP], j != NULL);
 	if (!m)
@@ -84,24 +87,6 @@ static int report(const tide_args *a, const char *path, tide_json *j)
 	tide__compile_report_free(&r);
 	tide__model_free(m);
 	return 0;
-}
-
-static int report_file(const tide_args *a)
-{
-	tide_json j;
-	if (!a->opt[O_JSON].set) {
-		int rc = report(a, a->files[0], NULL);
-		return rc ? rc : tide__cli_finish(a);
-	}
-	tide__json_begin(&j, a->out, true);
-	tide__json_object(&j);
-	int rc = report(a, a->files[0], &j);
-	tide__json_object_end(&j);
-	if (rc) {
-		tide__json_free(&j);
-		return rc;
-	}
-	return tide__cli_json_end(a, &j);
 }
 
 /* ---- running a program ---- */
@@ -455,13 +440,16 @@ static int run(const tide_args *a)
 			"--mode, --compare, --memory and --keep-log are for a program, and "
 			"%s is a log",
 			a->files[0]);
-	return log ? report_file(a) : run_program(a);
+	if (!log && a->opt[O_CSV].set)
+		return tide__cli_fail_usage(a, "--csv is for a log, and %s is a program",
+					    a->files[0]);
+	if (log && folder_without_logs(a->files[0]))
+		return no_log(a->files[0]);
+	return log ? tide__cli_run_report(a) : run_program(a);
 }
 
 const tide_command tide__cmd_compile = {
-	.name = "compile",
 	.usage = "LOG|FOLDER | [--mode MODE] [--compare] [--] PROGRAM|SCRIPT.py [ARGUMENT]...",
-	.summary = "report on torch.compile: graph breaks, recompiles, kernels, stages",
 	.help = "LOG is a file that torch writes with TORCH_TRACE=FOLDER; FOLDER holds the logs of "
 		"all ranks. A PROGRAM is run with the log on and then reported on; its output and "
 		"exit status pass through (with --json and without -o its output goes to standard "

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "model/names.h"
-#include "render/report/compile.h"
+#include "report/ops/compile.h"
 #include "render/report/compile_runs.h"
 #include "serve/answer/api.h"
 

@@ -11,7 +11,7 @@
 #include "analyze/ops/op_tree.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "render/report/compile.h"
+#include "report/ops/compile.h"
 #include "serve/answer/api.h"
 
 /* ---- torch ---- */

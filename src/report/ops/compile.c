@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* See compile.h. Each table is one grid, so text and JSON have the same rows. */
-#include "render/report/compile.h"
+/* compile: the work of torch.compile from a log. Each table is one grid, so text and JSON have the
+ * same rows. */
+#include "report/ops/compile.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "analyze/advice/compile_advice.h"
+#include "report/report.h"
 
 static size_t rows(size_t n, size_t top)
 {
@@ -39,34 +41,42 @@ static void slice(tide_grid *g, tide_slice s)
 
 /* ---- tables ---- */
 
-static const tide_grid_col unit_cols[] = {
-	{ "rank", "Rank", TIDE_CELL_PLAIN, 1 },
-	{ "compile_id", "Compile", TIDE_CELL_TEXT },
-	{ "direction", "Direction", TIDE_CELL_TEXT, 5 },
-	{ "total_ns", "Total", TIDE_CELL_NS },
-	{ "backend_ns", "Backend", TIDE_CELL_NS },
-	{ "inductor_ns", "Inductor", TIDE_CELL_NS },
-	{ "codegen_ns", "Codegen", TIDE_CELL_NS, 2 },
-	{ "triton_ns", NULL, TIDE_CELL_NS },
-	{ "autotune_ns", NULL, TIDE_CELL_NS },
-	{ "graph_ops", "Ops", TIDE_CELL_COUNT },
-	{ "ops_before_fusion", NULL, TIDE_CELL_COUNT },
-	{ "kernels", "Kernels", TIDE_CELL_COUNT },
-	{ "kernel_calls", "Calls", TIDE_CELL_COUNT },
-	{ "library_calls", NULL, TIDE_CELL_COUNT },
-	{ "guards", "Guards", TIDE_CELL_COUNT, 3 },
-	{ "graph_breaks", "Breaks", TIDE_CELL_COUNT },
-	{ "restarts", NULL, TIDE_CELL_COUNT },
-	{ "fx_graph_cache", "Cache", TIDE_CELL_TEXT, 4 },
-	{ "autograd_cache", NULL, TIDE_CELL_TEXT },
-	{ "recompile_reason", NULL, TIDE_CELL_TEXT },
-	{ "fail_type", NULL, TIDE_CELL_TEXT },
-	{ "fail_reason", NULL, TIDE_CELL_TEXT },
-	{ "cudagraph_skip_reason", NULL, TIDE_CELL_TEXT },
-	{ "finished", NULL, TIDE_CELL_PLAIN },
-	{ "file", NULL, TIDE_CELL_TEXT },
-	{ "line", NULL, TIDE_CELL_PLAIN },
-	{ "function", "Function", TIDE_CELL_TEXT },
+static const tide_member unit_cols[] = {
+	{ "rank", "Rank", TIDE_KIND_PLAIN, 1, TIDE_MAY_BE_NULL, "rank" },
+	TIDE_COLUMN("compile_id", "Compile", TEXT, TIDE_MAY_BE_NULL,
+		    "frame, and number of its earlier compiles"),
+	{ "direction", "Direction", TIDE_KIND_TEXT, 5, 0, "forward or backward" },
+	TIDE_COLUMN("total_ns", "Total", NS, TIDE_MAY_BE_NULL, "wall time of the compile"),
+	TIDE_COLUMN("backend_ns", "Backend", NS, TIDE_MAY_BE_NULL, "part of it after tracing"),
+	TIDE_COLUMN("inductor_ns", "Inductor", NS, TIDE_MAY_BE_NULL, "part of it in Inductor"),
+	{ "codegen_ns", "Codegen", TIDE_KIND_NS, 2, TIDE_MAY_BE_NULL,
+	  "part of it that makes code" },
+	TIDE_COLUMN("triton_ns", NULL, NS, TIDE_MAY_BE_NULL, "time of worker processes"),
+	TIDE_COLUMN("autotune_ns", NULL, NS, TIDE_MAY_BE_NULL, "time of choosing kernels"),
+	TIDE_COLUMN("graph_ops", "Ops", COUNT, TIDE_MAY_BE_NULL, "ops of the traced graph"),
+	TIDE_COLUMN("ops_before_fusion", NULL, COUNT, TIDE_MAY_BE_NULL,
+		    "operators that were compiled"),
+	TIDE_COLUMN("kernels", "Kernels", COUNT, TIDE_MAY_BE_NULL, "kernels that were generated"),
+	TIDE_COLUMN("kernel_calls", "Calls", COUNT, TIDE_MAY_BE_NULL, "calls of these in one run"),
+	TIDE_COLUMN("library_calls", NULL, COUNT, TIDE_MAY_BE_NULL,
+		    "calls of library kernels in one run"),
+	{ "guards", "Guards", TIDE_KIND_COUNT, 3, TIDE_MAY_BE_NULL, "guards" },
+	TIDE_COLUMN("graph_breaks", "Breaks", COUNT, TIDE_MAY_BE_NULL, "graph breaks"),
+	TIDE_COLUMN("restarts", NULL, COUNT, TIDE_MAY_BE_NULL, "times that tracing began again"),
+	{ "fx_graph_cache", "Cache", TIDE_KIND_TEXT, 4, TIDE_MAY_BE_NULL,
+	  "hit, miss, bypass or disabled" },
+	TIDE_COLUMN("autograd_cache", NULL, TEXT, TIDE_MAY_BE_NULL,
+		    "hit, miss, bypass or disabled"),
+	TIDE_COLUMN("recompile_reason", NULL, TEXT, TIDE_MAY_BE_NULL, "guard that failed"),
+	TIDE_COLUMN("fail_type", NULL, TEXT, TIDE_MAY_BE_NULL, "exception that ended it"),
+	TIDE_COLUMN("fail_reason", NULL, TEXT, TIDE_MAY_BE_NULL, "its text"),
+	TIDE_COLUMN("cudagraph_skip_reason", NULL, TEXT, TIDE_MAY_BE_NULL,
+		    "reason for running without CUDA graphs"),
+	TIDE_COLUMN("finished", NULL, PLAIN, 0, "1: it ended"),
+	TIDE_COLUMN("file", NULL, TEXT, TIDE_MAY_BE_NULL, "source file"),
+	TIDE_COLUMN("line", NULL, PLAIN, TIDE_MAY_BE_NULL, "line in it"),
+	TIDE_COLUMN("function", "Function", TEXT, TIDE_MAY_BE_NULL, "function"),
+	{ 0 },
 };
 
 static void put_unit(tide_grid *g, const tide_model *m, const tide_compile_unit *u)
@@ -102,23 +112,30 @@ static void put_unit(tide_grid *g, const tide_model *m, const tide_compile_unit 
 
 static tide_grid *units(const tide_model *m, const tide_compile_report *r, size_t top)
 {
-	tide_grid *g = tide__grid_new(unit_cols, sizeof unit_cols / sizeof *unit_cols);
+	tide_grid *g = tide__grid_new(unit_cols, sizeof unit_cols / sizeof *unit_cols - 1);
 	for (size_t i = 0; g && i < rows(r->n_units, top); i++)
 		put_unit(g, m, &r->units[i]);
 	return g;
 }
 
-static const tide_grid_col break_cols[] = {
-	{ "count", "Count", TIDE_CELL_COUNT },	 { "retrace_ns", "Retrace", TIDE_CELL_NS },
-	{ "resume_ns", "Resume", TIDE_CELL_NS }, { "compile_id", NULL, TIDE_CELL_TEXT },
-	{ "location", NULL, TIDE_CELL_TEXT },	 { "line_number", "Line", TIDE_CELL_PLAIN },
-	{ "reason", "Reason", TIDE_CELL_TEXT },	 { "explanation", NULL, TIDE_CELL_TEXT },
-	{ "hint", NULL, TIDE_CELL_TEXT },	 { "suggestion", NULL, TIDE_CELL_TEXT },
+static const tide_member break_cols[] = {
+	TIDE_COLUMN("count", "Count", COUNT, 0, "times"),
+	TIDE_COLUMN("retrace_ns", "Retrace", NS, 0, "tracing time discarded because of it"),
+	TIDE_COLUMN("resume_ns", "Resume", NS, 0, "time to compile the code after it"),
+	TIDE_COLUMN("compile_id", NULL, TEXT, TIDE_MAY_BE_NULL,
+		    "frame, and number of its earlier compiles"),
+	TIDE_COLUMN("location", NULL, TEXT, TIDE_MAY_BE_NULL, "source file"),
+	TIDE_COLUMN("line_number", "Line", PLAIN, TIDE_MAY_BE_NULL, "line in it"),
+	TIDE_COLUMN("reason", "Reason", TEXT, TIDE_MAY_BE_NULL, "reason"),
+	TIDE_COLUMN("explanation", NULL, TEXT, TIDE_MAY_BE_NULL, "explanation by torch"),
+	TIDE_COLUMN("hint", NULL, TEXT, TIDE_MAY_BE_NULL, "hint by torch"),
+	TIDE_COLUMN("suggestion", NULL, TEXT, 0, "change that removes it"),
+	{ 0 },
 };
 
 static tide_grid *breaks(const tide_model *m, const tide_compile_report *r, size_t top)
 {
-	tide_grid *g = tide__grid_new(break_cols, sizeof break_cols / sizeof *break_cols);
+	tide_grid *g = tide__grid_new(break_cols, sizeof break_cols / sizeof *break_cols - 1);
 	for (size_t i = 0; g && i < rows(r->n_breaks, top); i++) {
 		const tide_graph_break *b = &r->breaks[i];
 		tide__grid_uint(g, b->count);
@@ -135,16 +152,20 @@ static tide_grid *breaks(const tide_model *m, const tide_compile_report *r, size
 	return g;
 }
 
-static const tide_grid_col recompile_cols[] = {
-	{ "count", "Count", TIDE_CELL_COUNT },	    { "total_ns", "Total", TIDE_CELL_NS },
-	{ "function", "Function", TIDE_CELL_TEXT }, { "file", NULL, TIDE_CELL_TEXT },
-	{ "line", NULL, TIDE_CELL_PLAIN },	    { "reason", "Reason", TIDE_CELL_TEXT },
+static const tide_member recompile_cols[] = {
+	TIDE_COLUMN("count", "Count", COUNT, 0, "times"),
+	TIDE_COLUMN("total_ns", "Total", NS, TIDE_MAY_BE_NULL, "wall time of the compile"),
+	TIDE_COLUMN("function", "Function", TEXT, TIDE_MAY_BE_NULL, "function"),
+	TIDE_COLUMN("file", NULL, TEXT, TIDE_MAY_BE_NULL, "source file"),
+	TIDE_COLUMN("line", NULL, PLAIN, TIDE_MAY_BE_NULL, "line in it"),
+	TIDE_COLUMN("reason", "Reason", TEXT, TIDE_MAY_BE_NULL, "reason"),
+	{ 0 },
 };
 
 static tide_grid *recompiles(const tide_model *m, const tide_compile_report *r, size_t top)
 {
 	tide_grid *g =
-		tide__grid_new(recompile_cols, sizeof recompile_cols / sizeof *recompile_cols);
+		tide__grid_new(recompile_cols, sizeof recompile_cols / sizeof *recompile_cols - 1);
 	char reason[1024];
 	for (size_t i = 0; g && i < rows(r->n_recompiles, top); i++) {
 		const tide_recompile *x = &r->recompiles[i];
@@ -159,16 +180,17 @@ static tide_grid *recompiles(const tide_model *m, const tide_compile_report *r, 
 	return g;
 }
 
-static const tide_grid_col stage_cols[] = {
-	{ "count", "Count", TIDE_CELL_COUNT },
-	{ "self_ns", "Self", TIDE_CELL_NS },
-	{ "wall_ns", "Wall", TIDE_CELL_NS },
-	{ "stage", "Stage", TIDE_CELL_TEXT },
+static const tide_member stage_cols[] = {
+	TIDE_COLUMN("count", "Count", COUNT, 0, "times"),
+	TIDE_COLUMN("self_ns", "Self", NS, 0, "time without nested stages"),
+	TIDE_COLUMN("wall_ns", "Wall", NS, 0, "time; nested stages of the same name count once"),
+	TIDE_COLUMN("stage", "Stage", TEXT, TIDE_MAY_BE_NULL, "name of the stage"),
+	{ 0 },
 };
 
 static tide_grid *stages(const tide_model *m, const tide_compile_report *r, size_t top)
 {
-	tide_grid *g = tide__grid_new(stage_cols, sizeof stage_cols / sizeof *stage_cols);
+	tide_grid *g = tide__grid_new(stage_cols, sizeof stage_cols / sizeof *stage_cols - 1);
 	for (size_t i = 0; g && i < rows(r->n_stages, top); i++) {
 		tide__grid_uint(g, r->stages[i].count);
 		tide__grid_int(g, r->stages[i].self_ns);
@@ -359,3 +381,113 @@ void tide__compile_json(const tide_model *m, const tide_compile_report *r, size_
 	}
 	advice(m, r, j);
 }
+
+/* ---- the report ---- */
+
+enum { O_TOP };
+static const tide_option options[] = {
+	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
+		    "rows of each table, 0 = all; JSON has all unless given", .def = "15",
+		    .whole = true, TIDE_FIELD(tide_compile_options, top) },
+};
+
+struct compile {
+	const tide_model *m;
+	tide_compile_report c;
+	size_t top;
+};
+
+static tide_code find(const tide_report_ask *ask, void *result, tide_error *err)
+{
+	struct compile *x = result;
+	x->m = ask->models[0];
+	x->top = (size_t)ask->opt[O_TOP].num;
+	return tide__compile_report_find(x->m, &x->c, err);
+}
+
+static tide_code write_text(void *result, const tide_out *to)
+{
+	struct compile *x = result;
+	tide__compile_text(x->m, &x->c, x->top, to->out, &to->style);
+	tide__put_model_losses(to, x->m);
+	return TIDE_OK;
+}
+
+static tide_code write_json(void *result, tide_json *j)
+{
+	struct compile *x = result;
+	tide__compile_json(x->m, &x->c, x->top, j);
+	tide__losses_json(j, x->m);
+	return TIDE_OK;
+}
+
+static void free_compile(void *result)
+{
+	tide__compile_report_free(&((struct compile *)result)->c);
+}
+
+static const tide_member states[] = {
+	TIDE_MEMBER("hit", COUNT, "compiles that used it"),
+	TIDE_MEMBER("miss", COUNT, "compiles that were not in it"),
+	TIDE_MEMBER("bypass", COUNT, "compiles that it cannot hold"),
+	TIDE_MEMBER("disabled", COUNT, "compiles without it"),
+	{ 0 },
+};
+static const tide_member cache_members[] = {
+	TIDE_MEMBER_OF("fx_graph", OBJECT, states, "cache of Inductor's graphs"),
+	TIDE_MEMBER_OF("autograd", OBJECT, states, "cache of AOTAutograd"),
+	{ 0 },
+};
+static const tide_member advice_members[] = {
+	TIDE_MEMBER("id", TEXT, "name of the rule"),
+	{ .key = "severity",
+	  .kind = TIDE_KIND_WORD,
+	  .words = "info,medium,high",
+	  .meaning = "how much it matters" },
+	TIDE_MEMBER("figure", TEXT, "the figure that decides"),
+	TIDE_MEMBER_MAYBE("value", REAL, "its value"),
+	TIDE_MEMBER("threshold", REAL, "the threshold"),
+	TIDE_MEMBER("text", TEXT, "what to do, with its figures"),
+	{ 0 },
+};
+static const tide_member members[] = {
+	TIDE_MEMBER("compile_count", COUNT, "compiles"),
+	TIDE_MEMBER("failed", COUNT, "compiles that failed"),
+	TIDE_MEMBER("unfinished", COUNT, "compiles without an end"),
+	TIDE_MEMBER("compile_ns", NS, "sum of the compiles that ended"),
+	TIDE_MEMBER("graph_breaks", COUNT, "graph breaks"),
+	TIDE_MEMBER("graph_break_places", COUNT, "places with graph breaks"),
+	TIDE_MEMBER("recompiles", COUNT, "compiles because a guard failed"),
+	TIDE_MEMBER("cudagraph_skips", COUNT, "graphs without CUDA graphs"),
+	TIDE_MEMBER("modules", COUNT, "generated modules"),
+	TIDE_MEMBER_MAYBE("kernels", COUNT, "kernels in them"),
+	TIDE_MEMBER_MAYBE("ops_before_fusion", COUNT, "operators of the compiled graphs"),
+	TIDE_MEMBER_MAYBE("ops_after_fusion", COUNT, "calls of kernels in one run"),
+	TIDE_MEMBER_MAYBE("kernel_calls", COUNT, "calls of generated kernels among them"),
+	TIDE_MEMBER_MAYBE("library_calls", COUNT, "calls of library kernels among them"),
+	TIDE_MEMBER_MAYBE("fusion_ratio", REAL, "operators by calls"),
+	TIDE_MEMBER_OF("caches", OBJECT, cache_members, "caches of compiled code"),
+	TIDE_MEMBER_OF("graph_breaks_list", TABLE, break_cols, "graph breaks by cost"),
+	TIDE_MEMBER_OF("recompiles_list", TABLE, recompile_cols, "recompiles by time"),
+	TIDE_MEMBER_OF("compiles", TABLE, unit_cols, "compiles in order of time"),
+	TIDE_MEMBER_OF("stages", TABLE, stage_cols, "stages by their own time"),
+	TIDE_MEMBER_OF("recommendations", TABLE, advice_members, "what to do"),
+	TIDE_MEMBERS_LOSSES,
+	{ 0 },
+};
+
+const tide_report_type tide__report_compile = {
+	.name = "compile",
+	.group = TIDE_GROUP_TIME,
+	.want = TIDE_WANT_SPANS | TIDE_WANT_ARGS,
+	.summary = "report on torch.compile: graph breaks, recompiles, kernels, stages",
+	TIDE_REPORT_OPTIONS(options),
+	.members = members,
+	.version = 1,
+	.struct_size = sizeof(tide_compile_options),
+	.size = sizeof(struct compile),
+	.find = find,
+	.json = write_json,
+	.text = write_text,
+	.free = free_compile,
+};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The compile report as text and as JSON. Defined in docs/analyses/compile.md. */
-#ifndef TIDE_RENDER_REPORT_COMPILE_H
-#define TIDE_RENDER_REPORT_COMPILE_H
+#ifndef TIDE_REPORT_OPS_COMPILE_H
+#define TIDE_REPORT_OPS_COMPILE_H
 
 #include <stdio.h>
 
