@@ -25,41 +25,14 @@
 #include "reserved.h"
 #include "roles.h"
 
-/* ---- options ---- */
-
-typedef enum kind {
-	TEXT,
-	FLAG,
-	SIZE,
-	BYTES,
-	TEXTS,
-	NUMBERS,
-	OF_TEXT /* changes only the text: accepted, without effect on figures */
-} kind;
-
-struct field {
-	const char *name;
-	kind kind;
-	size_t at; /* in the options struct */
-	size_t n;  /* TEXTS, NUMBERS: where the count is */
-};
-
-/* A union of all options structs: each report uses one. */
-union options {
-};
-
 struct call {
-	const tide_report_type *described; /* or else: */
-	const struct report *type;
+	const tide_report_type *type;
 	tide_pair *pairs; /* owned; texts of `keep` */
 	size_t n_pairs;
-	union options o;
 	uint64_t *sizes;	   /* predict: owned */
 	const tide_trace **traces; /* owned; borrowed traces */
 	size_t n;
 	PyObject *keep; /* owned list: objects that hold the texts above */
-	void **arrays;	/* owned: arrays of TEXTS and NUMBERS */
-	size_t n_arrays;
 	tide_report *report;
 	const tide_node *root; /* of the report */
 	char *text;	       /* owned */
@@ -68,32 +41,7 @@ struct call {
 	tide_code rc;
 };
 
-struct report {
-	const char *name;
-	struct field fields[16];
-	tide_code (*find)(struct call *c);
-	size_t size;
-	union options defaults;
-	bool many; /* takes any number of traces */
-};
-
-#define F(st, member, kind_)                            \
-	{                                               \
-#member, kind_, offsetof(st, member), 0 \
-	}
-
-/* clang-format off */
-static const struct report reports[] = {
-};
-/* clang-format on */
-
-static const struct report *report_named(const char *name)
-{
-	for (size_t i = 0; i < sizeof reports / sizeof *reports; i++)
-		if (!strcmp(reports[i].name, name))
-			return &reports[i];
-	return NULL;
-}
+/* ---- options: names and texts ---- */
 
 /* Returns the text of str(value), which the call keeps alive; NULL with an exception. */
 static const char *text_of(struct call *c, PyObject *value)
@@ -104,115 +52,6 @@ static const char *text_of(struct call *c, PyObject *value)
 	Py_XDECREF(bytes);
 	return text;
 }
-
-static void *array_of(struct call *c, Py_ssize_t n, size_t size)
-{
-	void **v = realloc(c->arrays, (c->n_arrays + 1) * sizeof *v);
-	if (v)
-		c->arrays = v;
-	void *array = v ? calloc((size_t)n + 1, size) : NULL;
-	if (array)
-		c->arrays[c->n_arrays++] = array;
-	else
-		PyErr_NoMemory();
-	return array;
-}
-
-/* Stores a list, a tuple or one value. */
-static int take_list(struct call *c, const struct field *f, PyObject *value, char *o)
-{
-	bool list = PyList_Check(value) || PyTuple_Check(value);
-	Py_ssize_t n = list ? PySequence_Size(value) : 1;
-	void *v = array_of(c, n, f->kind == TEXTS ? sizeof(char *) : sizeof(uint64_t));
-	for (Py_ssize_t i = 0; v && i < n; i++) {
-		PyObject *one = list ? PySequence_GetItem(value, i) : Py_NewRef(value);
-		if (one && f->kind == TEXTS)
-			((const char **)v)[i] = text_of(c, one);
-		else if (one)
-			((uint64_t *)v)[i] = PyLong_AsUnsignedLongLong(one);
-		Py_XDECREF(one);
-		if (PyErr_Occurred())
-			return -1;
-	}
-	if (!v)
-		return -1;
-	size_t count = (size_t)n;
-	memcpy(o + f->at, &v, sizeof v);
-	memcpy(o + f->n, &count, sizeof count);
-	return 0;
-}
-
-static int take_bytes(struct call *c, PyObject *value, uint64_t *out)
-{
-	int64_t v = 0;
-	if (PyLong_Check(value)) {
-		*out = PyLong_AsUnsignedLongLong(value);
-		return PyErr_Occurred() ? -1 : 0;
-	}
-	const char *text = text_of(c, value);
-	if (!text)
-		return -1;
-	if (!tide__parse_bytes(text, &v))
-		return PyErr_Format(PyExc_ValueError, "'%s' is not a size such as 40GiB", text), -1;
-	*out = (uint64_t)v;
-	return 0;
-}
-
-static int take(struct call *c, const struct field *f, PyObject *value)
-{
-	char *o = (char *)&c->o + f->at;
-	switch (f->kind) {
-	case TEXT: {
-		const char *text = text_of(c, value);
-		memcpy(o, &text, sizeof text);
-		return text ? 0 : -1;
-	}
-	case FLAG:
-		*(bool *)o = PyObject_IsTrue(value) == 1;
-		break;
-	case SIZE:
-		*(size_t *)o = PyLong_AsSize_t(value);
-		break;
-	case OF_TEXT:
-		break;
-	case BYTES:
-		return take_bytes(c, value, (uint64_t *)o);
-	default:
-		return take_list(c, f, value, (char *)&c->o);
-	}
-	return PyErr_Occurred() ? -1 : 0;
-}
-
-static const struct field *field_named(const struct report *r, const char *name)
-{
-	for (const struct field *f = r->fields; f < r->fields + 16 && f->name; f++)
-		if (!strcmp(f->name, name))
-			return f;
-	return NULL;
-}
-
-/* Returns 0, -1 with an exception, or 1 for an unknown option. */
-static int take_options(struct call *c, PyObject *options)
-{
-	Py_ssize_t at = 0;
-	PyObject *key, *value;
-	c->o = c->type->defaults;
-	while (PyDict_Next(options, &at, &key, &value)) {
-		if (value == Py_None)
-			continue;
-		const char *name = text_of(c, key);
-		if (!name)
-			return -1;
-		const struct field *f = field_named(c->type, name);
-		if (!f)
-			return 1;
-		if (take(c, f, value))
-			return -1;
-	}
-	return 0;
-}
-
-/* ---- options of described reports: texts ---- */
 
 static int add_pair(struct call *c, const char *name, PyObject *value)
 {
@@ -234,10 +73,12 @@ static int take_pairs(struct call *c, PyObject *options)
 	PyObject *key, *value;
 	int rc = 0;
 	while (!rc && PyDict_Next(options, &at, &key, &value)) {
+		if (value == Py_None)
+			continue;
 		const char *name = text_of(c, key);
 		bool list = PyList_Check(value) || PyTuple_Check(value);
-		rc = !name ? -1 : tide__report_option(c->described, name) ? 0 : 1;
-		if (!rc && value != Py_None && !list)
+		rc = !name ? -1 : tide__report_option(c->type, name) ? 0 : 1;
+		if (!rc && !list)
 			rc = add_pair(c, name, value);
 		for (Py_ssize_t i = 0; !rc && list && i < PySequence_Size(value); i++) {
 			PyObject *one = PySequence_GetItem(value, i);
@@ -341,9 +182,6 @@ static void forget(void *call)
 {
 	struct call *c = call;
 	tide_report_free(c->report);
-	for (size_t i = 0; i < c->n_arrays; i++)
-		free(c->arrays[i]);
-	free(c->arrays);
 	free(c->text);
 	free(c->pairs);
 	free(c->traces);
@@ -362,13 +200,10 @@ static tide_code print(struct call *c)
 
 static tide_code find_report(struct call *c)
 {
-	if (!c->described)
-		return c->type->find(c);
 	const tide_report_traces in = { .models = (const tide_model *const *)c->traces,
 					.n = c->n,
 					.sizes = c->sizes };
-	return tide__report_find_pairs(c->described, &in, c->pairs, c->n_pairs, &c->report,
-				       &c->err);
+	return tide__report_find_pairs(c->type, &in, c->pairs, c->n_pairs, &c->report, &c->err);
 }
 
 /* Finds a report without the GIL. Before 3.14, when a daemon thread takes the GIL back after the program
@@ -407,14 +242,11 @@ static PyObject *find_as(PyObject *args, bool text)
 	PyObject *traces, *options, *error, *out = NULL;
 	if (!PyArg_ParseTuple(args, "sOOO", &name, &traces, &options, &error))
 		return NULL;
-	c.described = tide__report_named(name);
-	c.type = c.described ? NULL : report_named(name);
-	if ((!c.described && !c.type) || !PyList_Check(traces) || !PyDict_Check(options))
+	c.type = tide__report_named(name);
+	if (!c.type || !PyList_Check(traces) || !PyDict_Check(options))
 		return Py_NewRef(Py_NotImplemented);
 	c.keep = PyList_New(0);
-	int known = !c.keep	  ? -1
-		    : c.described ? take_pairs(&c, options)
-				  : take_options(&c, options);
+	int known = c.keep ? take_pairs(&c, options) : -1;
 	if (known == 1)
 		out = Py_NewRef(Py_NotImplemented);
 	else if (!known && !take_traces(&c, traces))

@@ -281,7 +281,7 @@ class ReportMethods:
         delay_cutoff: int | None = None,
         top: int | None = None,
     ) -> reports.Hta:
-        """Break down device time: compute, communication, copies, idle.
+        """Show why a step is slow: what the GPU did, and what it waited for.
 
         drop_last_step: leave out the last step
         steps: only steps A to B, or step A
