@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -25,7 +26,8 @@ static inline void scratch_path(char *path, size_t n, const char *name)
 static inline void scratch_memory(char *path, size_t n, const char *name)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC);
-	if (fd >= 0)
+	if (fd >= 0 &&
+	    fchmod(fd, 0600) == 0) /* else it is executable: a program, to some commands */
 		snprintf(path, n, "/proc/self/fd/%d", fd);
 	else
 		scratch_path(path, n, name);

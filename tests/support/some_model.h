@@ -168,7 +168,7 @@ static void some_allocs(tide_model *m, size_t n)
 	}
 }
 
-static tide_model *some_model(uint32_t seed, size_t spans, size_t allocs)
+static __attribute__((unused)) tide_model *some_model(uint32_t seed, size_t spans, size_t allocs)
 {
 	tide_model *m = some_machine();
 	some_seed = seed;
