@@ -86,7 +86,6 @@ SEES_MODEL = {
     "render/text/": "Cells of tables are names, and names are texts of the model.",
     "render/export/": "Files for other tools hold the rows of the trace, not a result about them.",
     "render/page/": "Views that zoom need the columns of the trace; every sum on a page is a result.",
-    "render/report/info.h": "The report describes the model: its tables, sizes and losses.",
     "render/report/objects.h": "Measured objects are a table of their own, not a trace.",
 }
 # Analyses never format: texts of results are made in src/render, names of rows in src/model/names.c. Exceptions, with

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* allocator: segments and blocks at a moment, fragmentation over time, and advice. */
-#include "render/report/allocator/allocator.h"
+#include "report/allocator/allocator_write.h"
 #include "report/report.h"
 
 enum { O_AT, O_MAP, O_BUCKETS, O_ADVICE, O_DEVICE };

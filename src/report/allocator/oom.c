@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* oom: why an allocation failed, and what would have made it succeed. */
 #include "analyze/allocator/oom_events.h"
-#include "render/report/allocator/oom_report.h"
-#include "render/report/allocator/standing.h"
+#include "report/allocator/oom_report.h"
+#include "report/allocator/standing.h"
 #include "report/report.h"
 
 enum { O_BY, O_TOP, O_EVENTS, O_DEVICE };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* whatif: the recorded requests under other allocator settings or on a smaller device. */
-#include "render/report/allocator/whatif.h"
+#include "report/allocator/whatif_write.h"
 #include "report/report.h"
 
 enum { O_SET, O_CAPACITY, O_SWEEP, O_DEVICE };

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "render/report/info.h"
+#include "report/files/info_write.h"
 #include "report/report.h"
 
 struct info {

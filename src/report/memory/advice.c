@@ -3,7 +3,7 @@
 /* advice: every recommendation on a recording, with its evidence and a score. */
 #include "analyze/advice/findings.h"
 #include "analyze/device/hta_job.h"
-#include "render/report/findings.h"
+#include "report/memory/findings.h"
 #include "report/report.h"
 
 struct advice {

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* leaks: groups of allocations that hold more memory after every step. */
 #include "render/report/memory/leaks.h"
-#include "render/report/memory/peak.h"
+#include "report/memory/peak_write.h"
 #include "report/report.h"
 
 enum { O_BY, O_EVERY, O_TOP, O_DEVICE };

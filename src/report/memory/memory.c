@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* memory: use over time per device and pool, peaks, largest allocations. */
-#include "render/report/memory/memory.h"
+#include "report/memory/memory_write.h"
 #include "report/report.h"
 
 enum { O_DEVICE, O_AT, O_TOP, O_BUCKETS };

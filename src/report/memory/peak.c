@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* peak: the allocations alive at the highest point, in groups. */
-#include "render/report/memory/peak.h"
+#include "report/memory/peak_write.h"
 #include "report/report.h"
 
 enum { O_BY, O_DEVICE, O_POOL, O_AT, O_TOP, O_UNFOLD };

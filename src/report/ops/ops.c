@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* ops: the op tree, or a flat table by name. */
-#include "render/report/ops/ops.h"
+#include "report/ops/ops_write.h"
 #include "report/report.h"
 
 enum { O_FLAT, O_SORT, O_TOP, O_DEPTH, O_ALL, O_DEVICE, O_STREAMS };

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* predict: memory at sizes of the work (a batch, a sequence) that were not run, from recordings of
  * the same program at two other sizes; recordings between the two check the prediction. */
-#include "render/report/predict/predict.h"
+#include "report/predict/predict_write.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The peak report: text and JSON. */
-#ifndef TIDE_RENDER_REPORT_MEMORY_PEAK_H
-#define TIDE_RENDER_REPORT_MEMORY_PEAK_H
+#ifndef TIDE_REPORT_MEMORY_PEAK_WRITE_H
+#define TIDE_REPORT_MEMORY_PEAK_WRITE_H
 
 #include "analyze/memory/peak.h"
 #include "render/text/out.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "render/report/allocator/oom_report.h"
+#include "report/allocator/oom_report.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The what-if report: text and JSON. */
-#ifndef TIDE_RENDER_REPORT_ALLOCATOR_WHATIF_H
-#define TIDE_RENDER_REPORT_ALLOCATOR_WHATIF_H
+#ifndef TIDE_REPORT_ALLOCATOR_WHATIF_WRITE_H
+#define TIDE_REPORT_ALLOCATOR_WHATIF_WRITE_H
 
 #include "analyze/allocator/whatif.h"
 #include "render/text/out.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The memory at the end of a trace without a failed request, by holder: text and JSON. */
-#ifndef TIDE_RENDER_REPORT_ALLOCATOR_STANDING_H
-#define TIDE_RENDER_REPORT_ALLOCATOR_STANDING_H
+#ifndef TIDE_REPORT_ALLOCATOR_STANDING_H
+#define TIDE_REPORT_ALLOCATOR_STANDING_H
 
 #include "analyze/allocator/standing.h"
 #include "render/text/out.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The memory report: text and JSON. */
-#ifndef TIDE_RENDER_REPORT_MEMORY_MEMORY_H
-#define TIDE_RENDER_REPORT_MEMORY_MEMORY_H
+#ifndef TIDE_REPORT_MEMORY_MEMORY_WRITE_H
+#define TIDE_REPORT_MEMORY_MEMORY_WRITE_H
 
 #include "analyze/memory/memory.h"
 #include "render/text/out.h"

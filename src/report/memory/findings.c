@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* See findings.h. */
-#include "render/report/findings.h"
+#include "report/memory/findings.h"
 
 #include <string.h>
 

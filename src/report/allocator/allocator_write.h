@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The allocator report: text and JSON. */
-#ifndef TIDE_RENDER_REPORT_ALLOCATOR_ALLOCATOR_H
-#define TIDE_RENDER_REPORT_ALLOCATOR_ALLOCATOR_H
+#ifndef TIDE_REPORT_ALLOCATOR_ALLOCATOR_WRITE_H
+#define TIDE_REPORT_ALLOCATOR_ALLOCATOR_WRITE_H
 
 #include "analyze/advice/allocator.h"
 #include "render/text/out.h"

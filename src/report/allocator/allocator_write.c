@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "render/report/allocator/allocator.h"
+#include "report/allocator/allocator_write.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "render/report/allocator/standing.h"
+#include "report/allocator/standing.h"
 
 #include <string.h>
 

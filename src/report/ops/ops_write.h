@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The ops report: text and JSON. */
-#ifndef TIDE_RENDER_REPORT_OPS_OPS_H
-#define TIDE_RENDER_REPORT_OPS_OPS_H
+#ifndef TIDE_REPORT_OPS_OPS_WRITE_H
+#define TIDE_REPORT_OPS_OPS_WRITE_H
 
 #include "analyze/ops/op_order.h"
 #include "analyze/ops/ops.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "render/report/memory/memory.h"
+#include "report/memory/memory_write.h"
 #include "render/report/memory/heap.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "render/report/memory/peak.h"
+#include "report/memory/peak_write.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The predict report: text and JSON. */
-#ifndef TIDE_RENDER_REPORT_PREDICT_PREDICT_H
-#define TIDE_RENDER_REPORT_PREDICT_PREDICT_H
+#ifndef TIDE_REPORT_PREDICT_PREDICT_WRITE_H
+#define TIDE_REPORT_PREDICT_PREDICT_WRITE_H
 
 #include "analyze/predict/prediction.h"
 #include "render/text/out.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "render/report/ops/ops.h"
+#include "report/ops/ops_write.h"
 
 #include <stdlib.h>
 #include <string.h>

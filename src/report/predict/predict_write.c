@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "render/report/predict/predict.h"
+#include "report/predict/predict_write.h"
 #include "render/text/labels.h"
 
 #include <string.h>

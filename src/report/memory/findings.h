@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Recommendations and the score, as text and as JSON. Defined in docs/analyses/findings.md. */
-#ifndef TIDE_RENDER_REPORT_FINDINGS_H
-#define TIDE_RENDER_REPORT_FINDINGS_H
+#ifndef TIDE_REPORT_MEMORY_FINDINGS_H
+#define TIDE_REPORT_MEMORY_FINDINGS_H
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "render/report/allocator/whatif.h"
+#include "report/allocator/whatif_write.h"
 #include "render/text/labels.h"
 
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The out-of-memory report: text and JSON of a result (analyze/allocator/oom_events.h). */
-#ifndef TIDE_RENDER_REPORT_ALLOCATOR_OOM_REPORT_H
-#define TIDE_RENDER_REPORT_ALLOCATOR_OOM_REPORT_H
+#ifndef TIDE_REPORT_ALLOCATOR_OOM_REPORT_H
+#define TIDE_REPORT_ALLOCATOR_OOM_REPORT_H
 
 #include "analyze/allocator/oom_events.h"
 #include "render/text/out.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The content of a trace: text and JSON. Counts and names of the model; no analysis. */
-#ifndef TIDE_RENDER_REPORT_INFO_H
-#define TIDE_RENDER_REPORT_INFO_H
+#ifndef TIDE_REPORT_FILES_INFO_WRITE_H
+#define TIDE_REPORT_FILES_INFO_WRITE_H
 
 #include "model/kind_names.h"
 #include "model/losses.h"
