@@ -62,6 +62,15 @@ class ReportMethods:
         """
         return self._find_report("leaks", {"group_by": group_by, "every": every, "top": top, "device": device})  # type: ignore[no-any-return]
 
+    def tt(self, *, skip_warmup: bool | None = None, skip_runs: int | None = None, rank: int | None = None) -> reports.Tt:
+        """Report the memory of a Tenstorrent run op by op.
+
+        skip_warmup: leave out everything up to the first "Got output shape:"
+        skip_runs: leave out the first N runs of programs (default 0)
+        rank: only this rank
+        """
+        return self._find_report("tt", {"skip_warmup": skip_warmup, "skip_runs": skip_runs, "rank": rank})  # type: ignore[no-any-return]
+
     def predict(
         self, size: int, others: Mapping[int, ReportMethods | str | os.PathLike[str]], *,
         capacity: int | str | None = None,

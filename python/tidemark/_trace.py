@@ -141,18 +141,6 @@ class Trace(ReportMethods):
         """Return any report by its name: trace.ask("leaks"), trace.ask("memory", at="peak")."""
         return report(command, [self], options)
 
-    def kernels(self, **options: Any) -> dict[str, Any]:
-        """Return kernels by their total time."""
-        return self.ask("kernels", **options)
-
-    def hta(self, **options: Any) -> dict[str, Any]:
-        """Return the breakdown of device time: compute, communication, idle."""
-        return self.ask("hta", **options)
-
-    def compile(self, **options: Any) -> dict[str, Any]:
-        """Return the work of torch.compile: graph breaks, recompiles, time by stage."""
-        return self.ask("compile", **options)
-
 
 def _trace(trace: Trace | str | os.PathLike[str]) -> Trace:
     return trace if isinstance(trace, Trace) else Trace(trace)

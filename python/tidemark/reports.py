@@ -381,6 +381,310 @@ class LeaksGrowingStack(TypedDict):
     """line; 0: unknown"""
 
 
+class _Tt(TypedDict):
+    """Members that are always in Tt."""
+
+    report: Literal["tt"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    operations: int
+    """operations with a memory state"""
+    ranks: int
+    """ranks"""
+    deallocates_excluded: int
+    """deallocates, left out"""
+    get_devices_excluded: int
+    """get_device, left out"""
+    operations_without_state: int
+    """operations without a memory state, left out"""
+    peak_padding_overhead_pct: float | None
+    """highest padding of live tensors in DRAM"""
+    live_padding: TtLivePadding | None
+    """live tensors in DRAM when they fill the most tiles"""
+    peaks: list[TtPeaks]
+    """peak of each memory, and the operation that ran before it"""
+    dram_at_peak: list[TtDramAtPeak]
+    """what DRAM holds at its peak"""
+    dram_over_ops: list[TtDramOverOps]
+    """weights against activations before an operation"""
+    top_growers_dram: list[TtTopGrowersDram]
+    """operations that add the most DRAM"""
+    top_growers_l1: list[TtTopGrowersDram]
+    """operations that add the most L1"""
+    top_consumers_dram: list[TtTopGrowersDram]
+    """operations after which the most DRAM is allocated"""
+    fragmentation: list[TtFragmentation]
+    """fragmentation of each memory"""
+    padding: list[TtPadding]
+    """results with the most tile padding"""
+    const_eval: list[TtConstEval]
+    """const-eval programs"""
+    out_of_memory: list[TtOutOfMemory]
+    """failed requests"""
+    modules: int
+    """modules of the model"""
+    weight_bytes: int
+    """their weights, each counted once"""
+    weights: list[TtWeights]
+    """weights, largest first"""
+    operations_by_name: list[TtOperationsByName]
+    """operations by name"""
+    skipped: list[TtSkipped]
+    """operations without a memory state"""
+    start_wall_ns: int | None
+    """the trace's start"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class Tt(_Tt, total=False):
+    """The document of `tidemark tt --json`, version 1."""
+
+    time_axis: str
+    """of a trace without a clock: what its times count"""
+    alloc_basis: str
+    """of inferred allocations: a sentence that names their source"""
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class TtLivePadding(TypedDict):
+    """A part of `tidemark tt --json`."""
+
+    logical_bytes: int
+    """bytes without padding"""
+    padded_bytes: int
+    """bytes of whole tiles"""
+    tensors: int
+    """live tensors"""
+    index: int
+    """element of the operation in the files"""
+    position: int
+    """its position on the axis"""
+
+
+class TtPeaks(TypedDict):
+    """A part of `tidemark tt --json`."""
+
+    pool: str
+    """memory"""
+    device: str | None
+    """device"""
+    peak_bytes_per_bank: int
+    """highest allocated bytes in one bank"""
+    banks: int
+    """banks"""
+    peak_bytes: int
+    """the same in all banks"""
+    capacity_bytes_per_bank: int
+    """size of a bank"""
+    used_pct: float | None
+    """part of it that the peak uses"""
+    free_bytes_per_bank: int
+    """free in a bank then"""
+    largest_free_bytes_per_bank: int | None
+    """largest contiguous free bytes then"""
+    fragmentation_pct: float | None
+    """1 - largest contiguous free / free"""
+    rank: int | None
+    """rank"""
+    index: int | None
+    """element in the two files of the run"""
+    position: int | None
+    """on the axis: the N of `--at "op N"`"""
+    op: str | None
+    """operation"""
+    loc: str | None
+    """its location in the model"""
+    input_shapes: str | None
+    """shapes of its inputs"""
+    output_shapes: str | None
+    """shapes of its outputs"""
+    attributes: str | None
+    """attributes of the operation"""
+    log_line: int | None
+    """its line in the log"""
+
+
+class TtDramAtPeak(TypedDict):
+    """A part of `tidemark tt --json`."""
+
+    bytes: int
+    """bytes"""
+    part_pct: float | None
+    """part of the whole"""
+    what: str
+    """what holds it"""
+
+
+class TtDramOverOps(TypedDict):
+    """A part of `tidemark tt --json`."""
+
+    rank: int | None
+    """rank"""
+    index: int | None
+    """element in the two files of the run"""
+    position: int | None
+    """on the axis: the N of `--at "op N"`"""
+    weights_bytes: int
+    """weights"""
+    activations_bytes: int
+    """activations"""
+    rest_bytes: int
+    """the rest"""
+    op: str | None
+    """operation"""
+
+
+class TtTopGrowersDram(TypedDict):
+    """A part of `tidemark tt --json`."""
+
+    bytes_per_bank: int
+    """bytes of one bank"""
+    bytes: int
+    """bytes"""
+    rank: int | None
+    """rank"""
+    index: int | None
+    """element in the two files of the run"""
+    position: int | None
+    """on the axis: the N of `--at "op N"`"""
+    op: str | None
+    """operation"""
+    loc: str | None
+    """its location in the model"""
+    input_shapes: str | None
+    """shapes of its inputs"""
+    output_shapes: str | None
+    """shapes of its outputs"""
+
+
+class TtFragmentation(TypedDict):
+    """A part of `tidemark tt --json`."""
+
+    pool: str
+    """memory"""
+    mean_pct: float | None
+    """mean fragmentation"""
+    first_pct: float | None
+    """mean of the first tenth of the operations"""
+    last_pct: float | None
+    """mean of the last tenth"""
+    slope_pct_per_1000_ops: float | None
+    """change per 1000 operations"""
+    most_pct: float | None
+    """highest, at the operation"""
+    rank: int | None
+    """rank"""
+    index: int | None
+    """element in the two files of the run"""
+    position: int | None
+    """on the axis: the N of `--at "op N"`"""
+
+
+class TtPadding(TypedDict):
+    """A part of `tidemark tt --json`."""
+
+    padding_bytes: int
+    """padded_bytes - logical_bytes"""
+    overhead_pct: float | None
+    """padding as part of logical_bytes"""
+    logical_bytes: int
+    """bytes without padding"""
+    padded_bytes: int
+    """bytes of whole tiles"""
+    tile_dtype: str | None
+    """type of a tile"""
+    rank: int | None
+    """rank"""
+    index: int | None
+    """element in the two files of the run"""
+    position: int | None
+    """on the axis: the N of `--at "op N"`"""
+    op: str | None
+    """operation"""
+    loc: str | None
+    """its location in the model"""
+    input_shapes: str | None
+    """shapes of its inputs"""
+    output_shapes: str | None
+    """shapes of its outputs"""
+
+
+class TtConstEval(TypedDict):
+    """A part of `tidemark tt --json`."""
+
+    graph: str
+    """const-eval program"""
+    module: int | None
+    """module that it is of"""
+    cache_miss: Literal["miss", "hit"]
+    """whether its result was in the cache"""
+    loads: int
+    """times that it was loaded"""
+    runs: int
+    """times that it ran"""
+    operations: int
+    """operations in it"""
+    kept_bytes: int
+    """DRAM that it kept"""
+
+
+class TtOutOfMemory(TypedDict):
+    """A part of `tidemark tt --json`."""
+
+    rank: int | None
+    """rank"""
+    index: int | None
+    """element in the two files of the run"""
+    position: int | None
+    """on the axis: the N of `--at "op N"`"""
+    bytes: int
+    """bytes"""
+    free_bytes: int | None
+    """free then"""
+    text: str | None
+    """the message"""
+
+
+class TtWeights(TypedDict):
+    """A part of `tidemark tt --json`."""
+
+    bytes: int
+    """bytes"""
+    shape: str | None
+    """shape"""
+    dtype: str | None
+    """type"""
+    modules: int
+    """modules that have it"""
+    ssa: str | None
+    """argument of the program"""
+    name: str | None
+    """name"""
+
+
+class TtOperationsByName(TypedDict):
+    """A part of `tidemark tt --json`."""
+
+    count: int
+    """number of operations"""
+    part_pct: float | None
+    """part of the whole"""
+    op: str | None
+    """operation"""
+
+
+class TtSkipped(TypedDict):
+    """A part of `tidemark tt --json`."""
+
+    log_line: int | None
+    """its line in the log"""
+    op: str | None
+    """operation"""
+
+
 class Predict(TypedDict):
     """The document of `tidemark predict --json`, version 1."""
 

@@ -82,8 +82,9 @@ static const tide_command *more_of(const tide_report_type *type)
 
 static void put_report(const tide_report_type *type)
 {
-	for (size_t i = 0; i < n_reports; i++)
-		if (reports[i].command.report == type)
+	for (size_t i = 0; i < n_list;
+	     i++) /* a report of a command that does more is not another */
+		if (!strcmp(list[i]->name, type->name))
 			return;
 	tide__report_command_make(type, more_of(type), &reports[n_reports]);
 	group_of[n_list] = type->group;

@@ -201,6 +201,7 @@ def reports(server, rid, trace):
         query = "&".join(f"{k[2:].replace('-', '_')}={v}" for k, v in zip(words[::2], words[1::2]))
         if done.returncode:
             assert server.ask(f"/api/recordings/{rid}/reports/{name}")[0] in (404, 422), (name, done.stderr)
+            asked.add(f"/api/recordings/{{id}}/reports/{name}")
             continue
         described = f"/api/recordings/{{id}}/reports/{name}"
         path = described if described in DOC["paths"] else "/api/recordings/{id}/reports/{name}"

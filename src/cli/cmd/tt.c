@@ -18,6 +18,9 @@
 #include "render/page/page.h"
 #include "render/report/tenstorrent/tt_files.h"
 #include "render/report/tenstorrent/tt_report.h"
+#include "report/check.h"
+#include "report/registry.h"
+#include "report/tenstorrent/tt.h"
 #include "render/text/format.h"
 #include "render/text/out.h"
 
@@ -334,13 +337,12 @@ static int print_report(const tide_args *a, tide_tt *t, const char *stem)
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_code rc;
 	if (a->opt[O_JSON].set) {
+		tide_tt_result x = { t };
 		tide_json j;
+		if (tide__report_verify(&tide__report_tt, &x, &err) != TIDE_OK)
+			return tide__cli_fail(NULL, &err);
 		tide__json_begin(&j, a->out, true);
-		tide__json_object(&j);
-		rc = tide__tt_json(t, &j, &err);
-		tide__start_json(&j, t->m);
-		tide__losses_json(&j, t->m);
-		tide__json_object_end(&j);
+		rc = tide__report_write(&tide__report_tt, &x, &j);
 		return rc == TIDE_OK ? tide__cli_json_end(a, &j) : tide__cli_fail(NULL, &err);
 	}
 	rc = a->opt[O_TEXT].set ? tide__tt_print(t, a->out, &a->style, &err)

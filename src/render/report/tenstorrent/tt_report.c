@@ -47,19 +47,28 @@ static uint32_t banks_of(const tide_tt *t, const tide_tt_op *o, unsigned p)
 	return o->state[p] ? t->m->pools.banks[t->m->pool_states.pool[o->state[p] - 1].i] : 0;
 }
 
+#define UNKNOWN .may = TIDE_MAY_BE_NULL
 /* Columns that identify an operation: its rank, its element in the files, its position on the axis
  * (for `--at "op N"`). `rank`: the title of ranks, NULL if there is only one. */
-#define AT_COLUMNS(rank)                                                       \
-	{ "rank", rank, TIDE_CELL_PLAIN }, { "index", NULL, TIDE_CELL_COUNT }, \
-	{                                                                      \
-		"position", "Op#", TIDE_CELL_COUNT                             \
+#define AT_COLUMNS(rank)                                                   \
+	{ "rank", rank, TIDE_KIND_PLAIN, UNKNOWN, .meaning = "rank" },     \
+		{ "index", NULL, TIDE_KIND_COUNT, UNKNOWN,                 \
+		  .meaning = "element in the two files of the run" },      \
+	{                                                                  \
+		"position", "Op#", TIDE_KIND_COUNT, UNKNOWN,               \
+			.meaning = "on the axis: the N of `--at \"op N\"`" \
 	}
 /* The last columns of every table: operation, location, shapes. */
-#define OP_COLUMNS                                                             \
-	{ "op", "Op", TIDE_CELL_TEXT }, { "loc", "Location", TIDE_CELL_TEXT }, \
-		{ "input_shapes", "Inputs", TIDE_CELL_TEXT, 6 },               \
-	{                                                                      \
-		"output_shapes", "Output", TIDE_CELL_TEXT, 5                   \
+#define OP_COLUMNS                                                       \
+	{ "op", "Op", TIDE_KIND_TEXT, UNKNOWN, .meaning = "operation" }, \
+		{ "loc", "Location", TIDE_KIND_TEXT, UNKNOWN,            \
+		  .meaning = "its location in the model" },              \
+		{ "input_shapes", "Inputs",                              \
+		  TIDE_KIND_TEXT, 6,                                     \
+		  UNKNOWN,	  .meaning = "shapes of its inputs" },   \
+	{                                                                \
+		"output_shapes", "Output", TIDE_KIND_TEXT, 5, UNKNOWN,   \
+			.meaning = "shapes of its outputs"               \
 	}
 
 static void op_cells(tide_grid *g, const tide_tt *t, int64_t op)
@@ -100,9 +109,8 @@ static void at_cells(tide_grid *g, const tide_tt *t, int64_t op)
 }
 
 /* Makes a grid with the columns for several ranks, or for one. */
-#define GRID(t, one, many)                                                     \
-	((t)->n_ranks > 1 ? tide__grid_new(many, sizeof many / sizeof *(many)) \
-			  : tide__grid_new(one, sizeof one / sizeof *(one)))
+#define GRID(t, one, many) \
+	tide__grid_new((t)->n_ranks > 1 ? (many) : (one), sizeof(one) / sizeof *(one)-1)
 
 /* ---- tables ---- */
 
@@ -149,23 +157,40 @@ uint32_t tide__tt_next_peak(const tide_tt *t, unsigned p, uint32_t row)
 	return 0;
 }
 
+#define PEAK_COLUMNS(rank, device)                                                           \
+	{ "pool", "Pool", TIDE_KIND_TEXT, .meaning = "memory" },                             \
+		{ "device", device, TIDE_KIND_TEXT, UNKNOWN, .meaning = "device" },          \
+		{ "peak_bytes_per_bank", "Peak/bank", TIDE_KIND_BYTES,                       \
+		  .meaning = "highest allocated bytes in one bank" },                        \
+		{ "banks", "Banks", TIDE_KIND_COUNT, .meaning = "banks" },                   \
+		{ "peak_bytes", "All banks", TIDE_KIND_BYTES,                                \
+		  .meaning = "the same in all banks" },                                      \
+		{ "capacity_bytes_per_bank", "Capacity/bank", TIDE_KIND_BYTES,               \
+		  .meaning = "size of a bank" },                                             \
+		{ "used_pct", "Used", TIDE_KIND_PCT, UNKNOWN,                                \
+		  .meaning = "part of it that the peak uses" },                              \
+		{ "free_bytes_per_bank", NULL, TIDE_KIND_BYTES,                              \
+		  .meaning = "free in a bank then" },                                        \
+		{ "largest_free_bytes_per_bank", NULL, TIDE_KIND_BYTES, UNKNOWN,             \
+		  .meaning = "largest contiguous free bytes then" },                         \
+		{ "fragmentation_pct",                                                       \
+		  "Fragm.",                                                                  \
+		  TIDE_KIND_PCT,                                                             \
+		  3,                                                                         \
+		  UNKNOWN,                                                                   \
+		  .meaning = "1 - largest contiguous free / free" },                         \
+		AT_COLUMNS(rank), OP_COLUMNS,                                                \
+		{ "attributes", NULL, TIDE_KIND_TEXT, UNKNOWN,                               \
+		  .meaning = "attributes of the operation" },                                \
+	{                                                                                    \
+		"log_line", NULL, TIDE_KIND_COUNT, UNKNOWN, .meaning = "its line in the log" \
+	}
+const tide_member tide__tt_peak_members[] = { PEAK_COLUMNS(NULL, NULL), { 0 } };
+static const tide_member peak_many[] = { PEAK_COLUMNS(NULL, "Device"), { 0 } };
+
 static tide_grid *peaks(const tide_tt *t)
 {
-#define COLUMNS(rank, device)                                                                      \
-	{ "pool", "Pool", TIDE_CELL_TEXT }, { "device", device, TIDE_CELL_TEXT },                  \
-		{ "peak_bytes_per_bank", "Peak/bank", TIDE_CELL_BYTES },                           \
-		{ "banks", "Banks", TIDE_CELL_COUNT },                                             \
-		{ "peak_bytes", "All banks", TIDE_CELL_BYTES },                                    \
-		{ "capacity_bytes_per_bank", "Capacity/bank", TIDE_CELL_BYTES },                   \
-		{ "used_pct", "Used", TIDE_CELL_PCT },                                             \
-		{ "free_bytes_per_bank", NULL, TIDE_CELL_BYTES },                                  \
-		{ "largest_free_bytes_per_bank", NULL, TIDE_CELL_BYTES },                          \
-		{ "fragmentation_pct", "Fragm.", TIDE_CELL_PCT, 3 }, AT_COLUMNS(rank), OP_COLUMNS, \
-		{ "attributes", NULL, TIDE_CELL_TEXT }, { "log_line", NULL, TIDE_CELL_COUNT },
-	static const tide_grid_col one[] = { COLUMNS(NULL, NULL) },
-				   many[] = { COLUMNS(NULL, "Device") };
-#undef COLUMNS
-	tide_grid *g = GRID(t, one, many);
+	tide_grid *g = GRID(t, tide__tt_peak_members, peak_many);
 	uint32_t row = 0;
 	for (unsigned p = 0; p < TIDE_TT_POOLS; p++)
 		while ((row = tide__tt_next_peak(t, p, row)))
@@ -173,15 +198,17 @@ static tide_grid *peaks(const tide_tt *t)
 	return g;
 }
 
+#define TOP_COLUMNS(rank)                                                                        \
+	{ "bytes_per_bank", "Per bank", TIDE_KIND_BYTES, .meaning = "bytes of one bank" },       \
+		{ "bytes", "All banks", TIDE_KIND_BYTES, .meaning = "bytes" }, AT_COLUMNS(rank), \
+		OP_COLUMNS
+const tide_member tide__tt_top_members[] = { TOP_COLUMNS(NULL), { 0 } };
+static const tide_member top_many[] = { TOP_COLUMNS("Rank"), { 0 } };
+
 static tide_grid *top(const tide_tt *t, tide_tt_by by, unsigned pool)
 {
-#define COLUMNS(rank)                                      \
-	{ "bytes_per_bank", "Per bank", TIDE_CELL_BYTES }, \
-		{ "bytes", "All banks", TIDE_CELL_BYTES }, AT_COLUMNS(rank), OP_COLUMNS,
-	static const tide_grid_col one[] = { COLUMNS(NULL) }, many[] = { COLUMNS("Rank") };
-#undef COLUMNS
 	size_t n;
-	tide_grid *g = GRID(t, one, many);
+	tide_grid *g = GRID(t, tide__tt_top_members, top_many);
 	tide_tt_row *v = tide__tt_find_top(t, by, pool, TT_TOP, &n);
 	for (size_t i = 0; v && i < n; i++) {
 		tide__grid_uint(g, v[i].value);
@@ -193,18 +220,23 @@ static tide_grid *top(const tide_tt *t, tide_tt_by by, unsigned pool)
 	return g;
 }
 
+#define PADDING_COLUMNS(rank)                                                                     \
+	{ "padding_bytes", "Padding", TIDE_KIND_BYTES,                                            \
+	  .meaning = "padded_bytes - logical_bytes" },                                            \
+		{ "overhead_pct", "Overhead", TIDE_KIND_PCT, UNKNOWN,                             \
+		  .meaning = "padding as part of logical_bytes" },                                \
+		{ "logical_bytes", "Logical", TIDE_KIND_BYTES,                                    \
+		  .meaning = "bytes without padding" },                                           \
+		{ "padded_bytes", "Padded", TIDE_KIND_BYTES, .meaning = "bytes of whole tiles" }, \
+		{ "tile_dtype", "Tile", TIDE_KIND_TEXT, UNKNOWN, .meaning = "type of a tile" },   \
+		AT_COLUMNS(rank), OP_COLUMNS
+const tide_member tide__tt_padding_members[] = { PADDING_COLUMNS(NULL), { 0 } };
+static const tide_member padding_many[] = { PADDING_COLUMNS("Rank"), { 0 } };
+
 static tide_grid *padding(const tide_tt *t)
 {
-#define COLUMNS(rank)                                            \
-	{ "padding_bytes", "Padding", TIDE_CELL_BYTES },         \
-		{ "overhead_pct", "Overhead", TIDE_CELL_PCT },   \
-		{ "logical_bytes", "Logical", TIDE_CELL_BYTES }, \
-		{ "padded_bytes", "Padded", TIDE_CELL_BYTES },   \
-		{ "tile_dtype", "Tile", TIDE_CELL_TEXT }, AT_COLUMNS(rank), OP_COLUMNS,
-	static const tide_grid_col one[] = { COLUMNS(NULL) }, many[] = { COLUMNS("Rank") };
-#undef COLUMNS
 	size_t n;
-	tide_grid *g = GRID(t, one, many);
+	tide_grid *g = GRID(t, tide__tt_padding_members, padding_many);
 	tide_tt_row *v = tide__tt_find_top(t, TIDE_TT_BY_PADDING, 0, TT_TOP, &n);
 	for (size_t i = 0; v && i < n; i++) {
 		tide_mlir_op p;
@@ -224,17 +256,24 @@ static tide_grid *padding(const tide_tt *t)
 	return g;
 }
 
+#define FRAGMENTATION_COLUMNS(rank)                                                              \
+	{ "pool", "Pool", TIDE_KIND_TEXT, .meaning = "memory" },                                 \
+		{ "mean_pct", "Mean", TIDE_KIND_PCT, UNKNOWN, .meaning = "mean fragmentation" }, \
+		{ "first_pct", "First tenth", TIDE_KIND_PCT, UNKNOWN,                            \
+		  .meaning = "mean of the first tenth of the operations" },                      \
+		{ "last_pct", "Last tenth", TIDE_KIND_PCT, UNKNOWN,                              \
+		  .meaning = "mean of the last tenth" },                                         \
+		{ "slope_pct_per_1000_ops", "Per 1000 ops", TIDE_KIND_DELTA_PCT, UNKNOWN,        \
+		  .meaning = "change per 1000 operations" },                                     \
+		{ "most_pct", "Most", TIDE_KIND_PCT, UNKNOWN,                                    \
+		  .meaning = "highest, at the operation" },                                      \
+		AT_COLUMNS(rank)
+const tide_member tide__tt_fragmentation_members[] = { FRAGMENTATION_COLUMNS(NULL), { 0 } };
+static const tide_member fragmentation_many[] = { FRAGMENTATION_COLUMNS("Rank"), { 0 } };
+
 static tide_grid *fragmentation(const tide_tt *t)
 {
-#define COLUMNS(rank)                                                              \
-	{ "pool", "Pool", TIDE_CELL_TEXT }, { "mean_pct", "Mean", TIDE_CELL_PCT }, \
-		{ "first_pct", "First tenth", TIDE_CELL_PCT },                     \
-		{ "last_pct", "Last tenth", TIDE_CELL_PCT },                       \
-		{ "slope_pct_per_1000_ops", "Per 1000 ops", TIDE_CELL_DELTA_PCT }, \
-		{ "most_pct", "Most", TIDE_CELL_PCT }, AT_COLUMNS(rank),
-	static const tide_grid_col one[] = { COLUMNS(NULL) }, many[] = { COLUMNS("Rank") };
-#undef COLUMNS
-	tide_grid *g = GRID(t, one, many);
+	tide_grid *g = GRID(t, tide__tt_fragmentation_members, fragmentation_many);
 	for (unsigned p = 0; p < TIDE_TT_POOLS; p++) {
 		const tide_tt_trend *r = &t->trend[p];
 		if (!r->n)
@@ -250,17 +289,25 @@ static tide_grid *fragmentation(const tide_tt *t)
 	return g;
 }
 
+#define CONST_EVAL_COLUMNS(module)                                                                 \
+	{ "graph", "Const-eval program", TIDE_KIND_TEXT, .meaning = "const-eval program" },        \
+		{ "module", module, TIDE_KIND_COUNT, UNKNOWN, .meaning = "module that it is of" }, \
+		{ "cache_miss", "Cache", TIDE_KIND_WORD, .words = "miss,hit",                      \
+		  .meaning = "whether its result was in the cache" },                              \
+		{ "loads", "Loads", TIDE_KIND_COUNT, .meaning = "times that it was loaded" },      \
+		{ "runs", "Runs", TIDE_KIND_COUNT, .meaning = "times that it ran" },               \
+		{ "operations", "Ops", TIDE_KIND_COUNT, .meaning = "operations in it" },           \
+	{                                                                                          \
+		"kept_bytes", "DRAM kept", TIDE_KIND_BYTES, .meaning = "DRAM that it kept"         \
+	}
+const tide_member tide__tt_const_eval_members[] = { CONST_EVAL_COLUMNS(NULL), { 0 } };
+static const tide_member const_eval_many[] = { CONST_EVAL_COLUMNS("Module"), { 0 } };
+
 static tide_grid *const_eval(const tide_tt *t)
 {
-#define COLUMNS(module)                                                                           \
-	{ "graph", "Const-eval program", TIDE_CELL_TEXT }, { "module", module, TIDE_CELL_COUNT }, \
-		{ "cache_miss", "Cache", TIDE_CELL_TEXT }, { "loads", "Loads", TIDE_CELL_COUNT }, \
-		{ "runs", "Runs", TIDE_CELL_COUNT }, { "operations", "Ops", TIDE_CELL_COUNT },    \
-		{ "kept_bytes", "DRAM kept", TIDE_CELL_BYTES },
-	static const tide_grid_col one[] = { COLUMNS(NULL) }, many[] = { COLUMNS("Module") };
-#undef COLUMNS
-	tide_grid *g =
-		tide__grid_new(tide__tt_several_modules(t) ? many : one, sizeof one / sizeof *one);
+	tide_grid *g = tide__grid_new(tide__tt_several_modules(t) ? const_eval_many
+								  : tide__tt_const_eval_members,
+				      sizeof tide__tt_const_eval_members / sizeof(tide_member) - 1);
 	for (size_t i = 0; i < t->n_graphs; i++) {
 		const tide_tt_graph *x = &t->graphs[i];
 		tide__grid_text(g, tide__text(t->m, x->name, NULL));
@@ -277,13 +324,15 @@ static tide_grid *const_eval(const tide_tt *t)
 	return g;
 }
 
+const tide_member tide__tt_part_members[] = {
+	{ "bytes", "All banks", TIDE_KIND_BYTES, .meaning = "bytes" },
+	{ "part_pct", "Part", TIDE_KIND_PCT, UNKNOWN, .meaning = "part of the whole" },
+	{ "what", "What", TIDE_KIND_TEXT, .meaning = "what holds it" },
+	{ 0 }
+};
+
 static tide_grid *parts(const tide_tt *t)
 {
-	static const tide_grid_col cols[] = {
-		{ "bytes", "All banks", TIDE_CELL_BYTES },
-		{ "part_pct", "Part", TIDE_CELL_PCT },
-		{ "what", "What", TIDE_CELL_TEXT },
-	};
 	tide_tt_parts x;
 	tide__tt_find_parts_at_peak(t, 0, &x);
 	const struct {
@@ -295,7 +344,7 @@ static tide_grid *parts(const tide_tt *t)
 		     { x.before, "allocated before the log begins" },
 		     { x.other, "between programs" } };
 	uint64_t all = x.weights + x.activations + x.arguments + x.before + x.other;
-	tide_grid *g = tide__grid_new(cols, 3);
+	tide_grid *g = tide__grid_new(tide__tt_part_members, 3);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		if (!rows[i].bytes)
 			continue;
@@ -324,17 +373,21 @@ static size_t peak_device_ops(const tide_tt *t, uint32_t *rows)
 	return n;
 }
 
+#define SHARE_COLUMNS(rank)                                                                        \
+	AT_COLUMNS(rank), { "weights_bytes", "Weights", TIDE_KIND_BYTES, .meaning = "weights" },   \
+		{ "activations_bytes", "Activations", TIDE_KIND_BYTES, .meaning = "activations" }, \
+		{ "rest_bytes", "Rest", TIDE_KIND_BYTES, .meaning = "the rest" },                  \
+	{                                                                                          \
+		"op", "Op", TIDE_KIND_TEXT, UNKNOWN, .meaning = "operation"                        \
+	}
+const tide_member tide__tt_share_members[] = { SHARE_COLUMNS(NULL), { 0 } };
+static const tide_member share_many[] = { SHARE_COLUMNS("Rank"), { 0 } };
+
 /* Weights against activations: `most` operations of the device with the highest DRAM, evenly
  * spread, the last among them. */
 static tide_grid *shares(const tide_tt *t, size_t most)
 {
-#define COLUMNS(rank)                                                      \
-	AT_COLUMNS(rank), { "weights_bytes", "Weights", TIDE_CELL_BYTES }, \
-		{ "activations_bytes", "Activations", TIDE_CELL_BYTES },   \
-		{ "rest_bytes", "Rest", TIDE_CELL_BYTES }, { "op", "Op", TIDE_CELL_TEXT },
-	static const tide_grid_col one[] = { COLUMNS(NULL) }, many[] = { COLUMNS("Rank") };
-#undef COLUMNS
-	tide_grid *g = GRID(t, one, many);
+	tide_grid *g = GRID(t, tide__tt_share_members, share_many);
 	tide_tt_share *v = tide__alloc(t->n, sizeof *v);
 	uint32_t *rows = tide__alloc(t->n, sizeof *rows);
 	bool ok = v && rows && tide__tt_find_shares(t, 0, v);
@@ -368,18 +421,24 @@ static int64_t last_op(const tide_tt *t, uint32_t lane, int64_t time)
 	return (int64_t)lo - 1;
 }
 
+#define OOM_COLUMNS(rank)                                                                        \
+	{ "rank", rank, TIDE_KIND_PLAIN, UNKNOWN, .meaning = "rank" },                           \
+		{ "index", NULL, TIDE_KIND_COUNT, UNKNOWN,                                       \
+		  .meaning = "element in the two files of the run" },                            \
+		{ "position", "After op#", TIDE_KIND_COUNT, UNKNOWN,                             \
+		  .meaning = "on the axis: the N of `--at \"op N\"`" },                          \
+		{ "bytes", "Asked for", TIDE_KIND_SIGNED, .meaning = "bytes" },                  \
+		{ "free_bytes", "Free then", TIDE_KIND_BYTES, UNKNOWN, .meaning = "free then" }, \
+	{                                                                                        \
+		"text", "Out of memory", TIDE_KIND_TEXT, UNKNOWN, .meaning = "the message"       \
+	}
+const tide_member tide__tt_oom_members[] = { OOM_COLUMNS(NULL), { 0 } };
+static const tide_member oom_many[] = { OOM_COLUMNS("Rank"), { 0 } };
+
 static tide_grid *ooms(const tide_tt *t)
 {
-#define COLUMNS(rank)                                                          \
-	{ "rank", rank, TIDE_CELL_PLAIN }, { "index", NULL, TIDE_CELL_COUNT }, \
-		{ "position", "After op#", TIDE_CELL_COUNT },                  \
-		{ "bytes", "Asked for", TIDE_CELL_BYTES },                     \
-		{ "free_bytes", "Free then", TIDE_CELL_BYTES },                \
-		{ "text", "Out of memory", TIDE_CELL_TEXT },
-	static const tide_grid_col one[] = { COLUMNS(NULL) }, many[] = { COLUMNS("Rank") };
-#undef COLUMNS
 	const tide_marks *k = &t->m->marks;
-	tide_grid *g = GRID(t, one, many);
+	tide_grid *g = GRID(t, tide__tt_oom_members, oom_many);
 	for (size_t i = 1; i < k->n; i++) {
 		if (k->kind[i] != TIDE_MARK_OOM)
 			continue;
@@ -391,16 +450,18 @@ static tide_grid *ooms(const tide_tt *t)
 	return g;
 }
 
+const tide_member tide__tt_name_members[] = {
+	{ "count", "Count", TIDE_KIND_COUNT, .meaning = "number of operations" },
+	{ "part_pct", "Part", TIDE_KIND_PCT, UNKNOWN, .meaning = "part of the whole" },
+	{ "op", "Op", TIDE_KIND_TEXT, UNKNOWN, .meaning = "operation" },
+	{ 0 }
+};
+
 static tide_grid *distribution(const tide_tt *t, size_t most)
 {
-	static const tide_grid_col cols[] = {
-		{ "count", "Count", TIDE_CELL_COUNT },
-		{ "part_pct", "Part", TIDE_CELL_PCT },
-		{ "op", "Op", TIDE_CELL_TEXT },
-	};
 	size_t n;
 	tide_tt_count *v = tide__tt_count_by_name(t, &n);
-	tide_grid *g = tide__grid_new(cols, 3);
+	tide_grid *g = tide__grid_new(tide__tt_name_members, 3);
 	for (size_t i = 0; v && i < n && i < most; i++) {
 		tide__grid_uint(g, v[i].n);
 		tide__grid_real(g, 100.0 * (double)v[i].n / (double)t->n);
@@ -410,13 +471,15 @@ static tide_grid *distribution(const tide_tt *t, size_t most)
 	return g;
 }
 
+const tide_member tide__tt_skipped_members[] = {
+	{ "log_line", "Line", TIDE_KIND_PLAIN, UNKNOWN, .meaning = "its line in the log" },
+	{ "op", "Op", TIDE_KIND_TEXT, UNKNOWN, .meaning = "operation" },
+	{ 0 }
+};
+
 static tide_grid *skipped(const tide_tt *t)
 {
-	static const tide_grid_col cols[] = {
-		{ "log_line", "Line", TIDE_CELL_PLAIN },
-		{ "op", "Op", TIDE_CELL_TEXT },
-	};
-	tide_grid *g = tide__grid_new(cols, 2);
+	tide_grid *g = tide__grid_new(tide__tt_skipped_members, 2);
 	tide_str key = { 0 };
 	for (size_t i = 0; i < t->m->attrs.n && !key.i; i++)
 		if (!strcmp(tide__text(t->m, t->m->attrs.key[i], NULL), "line"))
@@ -453,17 +516,25 @@ const tide_tt_weight **tide__tt_largest_weights(const tide_tt *t, size_t *n)
 	return v;
 }
 
+#define WEIGHT_COLUMNS(modules)                                                             \
+	{ "bytes", "Bytes", TIDE_KIND_BYTES, .meaning = "bytes" },                          \
+		{ "shape", "Shape", TIDE_KIND_TEXT, UNKNOWN, .meaning = "shape" },          \
+		{ "dtype", "Type", TIDE_KIND_TEXT, UNKNOWN, .meaning = "type" },            \
+		{ "modules", modules, TIDE_KIND_COUNT, .meaning = "modules that have it" }, \
+		{ "ssa", "Argument", TIDE_KIND_TEXT, UNKNOWN,                               \
+		  .meaning = "argument of the program" },                                   \
+	{                                                                                   \
+		"name", "Weight", TIDE_KIND_TEXT, UNKNOWN, .meaning = "name"                \
+	}
+const tide_member tide__tt_weight_members[] = { WEIGHT_COLUMNS(NULL), { 0 } };
+static const tide_member weight_several[] = { WEIGHT_COLUMNS("Modules"), { 0 } };
+
 static tide_grid *model_weights(const tide_tt *t, size_t most)
 {
-#define COLUMNS(modules)                                                                      \
-	{ "bytes", "Bytes", TIDE_CELL_BYTES }, { "shape", "Shape", TIDE_CELL_TEXT },          \
-		{ "dtype", "Type", TIDE_CELL_TEXT }, { "modules", modules, TIDE_CELL_COUNT }, \
-		{ "ssa", "Argument", TIDE_CELL_TEXT }, { "name", "Weight", TIDE_CELL_TEXT },
-	static const tide_grid_col one[] = { COLUMNS(NULL) }, several[] = { COLUMNS("Modules") };
-#undef COLUMNS
 	size_t n;
-	tide_grid *g = tide__grid_new(tide__tt_count_model(t).modules > 1 ? several : one,
-				      sizeof one / sizeof *one);
+	tide_grid *g = tide__grid_new(tide__tt_count_model(t).modules > 1 ? weight_several
+									  : tide__tt_weight_members,
+				      sizeof tide__tt_weight_members / sizeof(tide_member) - 1);
 	const tide_tt_weight **v = tide__tt_largest_weights(t, &n);
 	for (size_t i = 0; i < n && i < most; i++) {
 		tide__grid_uint(g, v[i]->bytes);
