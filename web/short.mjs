@@ -13,8 +13,8 @@ const SHORT = 2; // length of the short name
  *  else says them: no key of JSON, no text of the source. */
 export const OWN = (
   'about acts again apart argTexts argsLeftOut arranged asked asking atPeak away band born callees callers colors cols column ' +
-  'ctx dark deepest deps dev died drop far flip flowKinds hits holdRow inside ints items json kids main mains many ' +
-  'mip nUsed named needs node onPick onWheelTime options parts peakT perPixel pic pick picked reader readers reveal revealMatch ' +
+  'ctx dark deepest deps dev died drop far flip flowKinds hits holdRow inside ints json kids main mains ' +
+  'mip nUsed named needs node onPick onWheelTime parts peakT perPixel pic pick picked reader readers reveal revealMatch ' +
   'room scene seg segKind segWho segs setTable shown sides slices slots soft stretched thin timeAt timed topSum topT undo wake ' +
   'walk want wanted who whole whose wide ' +
   'componentDidCatch componentDidMount componentDidUpdate componentWillMount componentWillReceiveProps componentWillUnmount ' +
