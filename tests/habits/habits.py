@@ -13,6 +13,7 @@ No row depends on time: LIMIT only ends a program that hangs."""
 import concurrent.futures
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -153,6 +154,7 @@ def execute(row: Row, mode: str, folder: str) -> dict[str, object] | None:
             out, err = p.communicate(timeout=60)
         except subprocess.TimeoutExpired:  # somebody without the mark holds the pipe
             out, err = b"", b""
+    err = re.sub(rb"^next:\n(?:  tidemark .*\n)+", b"", err, flags=re.M)  # the summary's last lines
     said = "".join(line for line in err.decode(errors="replace").splitlines(keepends=True) if not line.startswith("tidemark run:"))
     rings = os.path.exists(file + "-rings") or any(name.startswith(os.path.basename(file)) and name.endswith("-rings") for name in os.listdir(folder))
     return {"hung": hung, "status": p.returncode, "stdout": out.decode(errors="replace"), "stderr": said, "left": left_behind(mark), "rings": rings,
