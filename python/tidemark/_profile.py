@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from . import _module_profile, _tasks
+from . import _kinds, _module_profile, _tasks
 from ._snapshots import HUGE, evenly, snapshots
 from ._trace import Trace
 
@@ -32,14 +32,14 @@ RUNS = 20_000  # limit of records of their runs
 LOG = 50_000  # limit of entries of the operation log
 LIVES = 10_000  # limit of lifecycles, of the largest tensors; tensor_lifecycles_left_out counts the others
 
-DEVICES = {1: "cpu", 2: "cuda", 3: "hip", 4: "mps", 5: "xpu", 6: "mtia", 7: "tt"}
-_ROLES = {1: "weight", 2: "gradient", 3: "optimizer", 4: "activation", 5: "input", 6: "temporary", 7: "buffer", 8: "kv_cache",
-          9: "workspace"}
-ROLES = {1: "parameter"} | {k: v for k, v in _ROLES.items() if k > 1}
+DEVICES = {n: text for n, text in _kinds.DEVICES.items() if text not in ("unknown", "other")}
+ROLES = {n: text for n, text in _kinds.ROLES.items() if n}
+_ROLES = ROLES | {1: "weight"}
 SOURCES = {0: None, 1: "recorded"}  # rules of analyze/memory/roles.h: 0 no rule applies, 1 a label; any other rule is a conclusion
-_DTYPES = {1: ("float32", 4), 2: ("float16", 2), 3: ("bfloat16", 2), 4: ("float64", 8), 5: ("int8", 1), 6: ("int16", 2),
-           7: ("int32", 4), 8: ("int64", 8), 9: ("uint8", 1), 10: ("uint16", 2), 11: ("uint32", 4), 12: ("uint64", 8),
-           13: ("bool", 1), 14: ("float8_e4m3fn", 1), 15: ("float8_e5m2", 1), 16: ("complex64", 8), 17: ("complex128", 16)}
+_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint8": 1, "uint16": 2, "uint32": 4,
+          "uint64": 8, "bool": 1, "float8_e4m3": 1, "float8_e5m2": 1, "complex64": 8, "complex128": 16}
+_TORCH = {"float8_e4m3": "float8_e4m3fn"}  # names that torch has instead
+_DTYPES = {n: (_TORCH.get(text, text), _BYTES[text]) for n, text in _kinds.DTYPES.items() if text in _BYTES}
 UNKNOWN = {
     "tensors_read": "counted where module hooks saw it (track_model_with_hooks); null: no hooked module ran in the operation",
     "tensors_written": "tensors that a hooked module returned and that were there before it ran; null as above",

@@ -61,9 +61,9 @@ def plain(text: str) -> str:
 
 def hta_of(trace: Trace | str) -> HTAReport:
     """Returns the report of an open trace, or of a path, which may be a folder of ranks."""
-    raw = trace.hta() if isinstance(trace, Trace) else report_of("hta", trace)
+    raw = trace.ask("hta") if isinstance(trace, Trace) else report_of("hta", trace)
     ranks = [r for r in raw["ranks"] if r.get("kernel_time_ns")]
-    kernels = trace.kernels() if isinstance(trace, Trace) else report_of("kernels", trace)
+    kernels = trace.ask("kernels") if isinstance(trace, Trace) else report_of("kernels", trace)
     rows = kernels["kernels"]
     report = HTAReport(raw_analysis=raw)
     window = _sum(ranks, "kernel_time_ns")

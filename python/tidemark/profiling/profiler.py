@@ -250,10 +250,10 @@ class UnifiedProfiler:
     def _kernels(self, session: ProfileSession, trace: Trace) -> None:
         host = _launch_us(trace)
         for k in trace.kernels()["kernels"]:
-            us = k["sum_ns"] / 1000
-            session.kernels.append(KernelInfo(k["name"], us, us, host.get(k["name"], 0.0) if host else UNKNOWN, figure(k.get("device")), figure(k.get("stream")), tuple(k.get("grid") or ()) or None,
+            us, name = k["sum_ns"] / 1000, k["name"] or "unknown"
+            session.kernels.append(KernelInfo(name, us, us, host.get(name, 0.0) if host else UNKNOWN, figure(k.get("device")), figure(k.get("stream")), tuple(k.get("grid") or ()) or None,
                                               tuple(k.get("block") or ()) or None, figure(k.get("registers_per_thread")), figure(k.get("shared_memory_bytes")), k["count"],
-                                              kernel_kind(k["name"])))
+                                              kernel_kind(name)))
         session.kernel_summary = {k.name: {"total_us": k.cuda_time_us, "count": k.call_count, "avg_us": k.cuda_time_us / k.call_count}
                                   for k in session.kernels[:20]}
 

@@ -3,13 +3,42 @@
 /* schema: the JSON Schema of a report, or the descriptions of all. */
 #include "report/schema.h"
 
+#include <tidemark/kinds.h>
+
+#include "analyze/device/hta.h"
 #include "cli/cli.h"
 #include "report/registry.h"
+
+/* Names of the kinds in columns of traces, by number, and of causes of idle time. */
+static void put_kinds(tide_json *j)
+{
+#define X(name, number, text) tide__json_kint(j, text, number);
+	tide__json_kobject(j, "devices");
+	TIDE_DEVICE_KINDS(X)
+	tide__json_object_end(j);
+	tide__json_kobject(j, "pools");
+	TIDE_POOL_KINDS(X)
+	tide__json_object_end(j);
+	tide__json_kobject(j, "roles");
+	TIDE_ROLES(X)
+	tide__json_object_end(j);
+	tide__json_kobject(j, "dtypes");
+	TIDE_DTYPES(X)
+	tide__json_object_end(j);
+#undef X
+	tide__json_kobject(j, "idle_causes");
+	for (int i = 0; i < TIDE_CAUSES; i++)
+		tide__json_kint(j, tide__cause_text[i], i);
+	tide__json_object_end(j);
+}
 
 static tide_code put_all(tide_json *j)
 {
 	tide_code rc = TIDE_OK;
 	tide__json_object(j);
+	tide__json_kobject(j, "kinds");
+	put_kinds(j);
+	tide__json_object_end(j);
 	tide__json_karray(j, "reports");
 	for (size_t i = 0; tide__reports[i] && rc == TIDE_OK; i++)
 		rc = tide__description_write(tide__reports[i], j);
@@ -42,7 +71,8 @@ const tide_command tide__cmd_schema = {
 	.help = "Prints a JSON Schema (draft 2020-12) of the document that REPORT writes with --json. "
 		"Its title has the version, which grows when a member goes or changes its meaning; "
 		"x-kind is the kind of a member: BYTES, NS, COUNT... Without REPORT it prints the "
-		"descriptions of all reports: options and schemas.",
+		"descriptions of all reports, their options and schemas, and the names of kinds: "
+		"devices, pools, roles, dtypes, causes of idle time.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 0,
 	.max_files = 1,

@@ -7,6 +7,7 @@
 import { after } from './spans';
 import { bytes } from './format';
 import { faceText } from './calls';
+import type { Role } from './kinds';
 import { inPlace, liveSetAt, type Memory, moduleText, opPath, peakOf } from './memory';
 
 const BLOCK = 64;
@@ -22,7 +23,7 @@ export interface Groups {
 }
 
 /** Layers from the bottom up: long-lived roles are below short-lived ones. */
-const layers = ['parameter', 'buffer', 'optimizer', 'kv_cache', 'gradient', 'input', 'activation', 'workspace', 'temporary', 'unknown'];
+const layers: readonly string[] = ['parameter', 'buffer', 'optimizer', 'kv_cache', 'gradient', 'input', 'activation', 'workspace', 'temporary', 'unknown'] satisfies Role[];
 
 /** The property shared by the allocations of a group: a number and its name. */
 export interface Key {

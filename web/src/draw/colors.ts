@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Colours: the set of Okabe and Ito, which colour-blind people can distinguish (web/test/colors.test.ts
 // checks that), shaded slightly by name so that neighbours differ.
+import type { IdleCause } from '../data/kinds';
 import { css, rgb, shade } from './pixels';
 
 const BLUE = 0x0072b2;
@@ -53,7 +54,8 @@ export const typeColors = texts({
 /** Colours of the bounds of critical-path edges. */
 export const boundColors = texts({ cpu_bound: BLUE, data_loading: ORANGE, gpu_compute_bound: GREEN, gpu_communication_bound: PURPLE, gpu_memory_bound: STONE, gpu_kernel_kernel_overhead: VERMILION, gpu_kernel_launch_overhead: SKY, gpu_queued_behind_earlier_work: YELLOW, gpu_work_from_before_window: NIGHT });
 /** Colours of the causes of host wait (tide__cause_text). */
-export const causeColors = texts({ sync: BROWN, allocation: ORANGE, data_loading: GREEN, compile: VERMILION, runtime: PURPLE, op: SKY, python: YELLOW, annotation: NIGHT, unrecorded: STONE, launch: BLUE });
+const causes: Record<IdleCause, number> = { sync: BROWN, allocation: ORANGE, data_loading: GREEN, compile: VERMILION, runtime: PURPLE, op: SKY, python: YELLOW, annotation: NIGHT, unrecorded: STONE, launch: BLUE };
+export const causeColors = texts(causes);
 
 export const catColor = (cat: string): number => cats[cat] ?? plain;
 
