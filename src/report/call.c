@@ -51,8 +51,10 @@ static tide_code find(const tide_report_type *type, const tide_report_ask *ask, 
 		tide__options_resolve(type->options, type->n_options, ask->dashes, last, v, err);
 	if (rc == TIDE_OK)
 		rc = type->find(ask, r->result, err);
+	if (rc == TIDE_OK)
+		rc = tide__report_verify(type, r->result, err);
 	tide__fmt_axis(axis);
-	return rc == TIDE_OK ? tide__report_verify(type, r->result, err) : rc;
+	return rc;
 }
 
 static tide_code call(const tide_report_type *type, const tide_report_traces *in, tide_value *v,

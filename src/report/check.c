@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "render/text/grid.h"
 #include "report/report.h"
 
 static const char *const item_names[] = {
@@ -76,10 +77,17 @@ static const tide_member *expected(const tide_check *c)
 	return !l->checked ? NULL : l->list ? l->key : &l->each;
 }
 
+/* An axis of ops has no durations. */
+static bool may_be_null(const tide_member *m)
+{
+	return (m->may & TIDE_MAY_BE_NULL) ||
+	       (tide__fmt_by_ops() && (m->kind == TIDE_KIND_NS || m->kind == TIDE_KIND_DELTA_NS));
+}
+
 static bool check_value(tide_check *c, const tide_member *m, const tide_json_item *item)
 {
 	char what[120];
-	if (!m || (item->kind == TIDE_JSON_NULL && (m->may & TIDE_MAY_BE_NULL)))
+	if (!m || (item->kind == TIDE_JSON_NULL && may_be_null(m)))
 		return true;
 	if (!(fits[tide__kind_type(m->kind)] >> item->kind & 1)) {
 		snprintf(what, sizeof what, "%s where this is described: ", item_names[item->kind]);

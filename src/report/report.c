@@ -70,11 +70,21 @@ tide_code tide__report_write(const tide_report_type *type, void *result, tide_js
 	return rc;
 }
 
+/* Grids write durations as unknown on an axis of ops. */
+static tide_code write_on_axis(tide_report *r, tide_json *j)
+{
+	uint8_t axis = tide__fmt_axis_now();
+	tide__fmt_axis(r->axis);
+	tide_code rc = tide__report_write(r->type, r->result, j);
+	tide__fmt_axis(axis);
+	return rc;
+}
+
 tide_code tide_report_json(tide_report *r, FILE *out)
 {
 	tide_json j;
 	tide__json_begin(&j, out, true);
-	tide_code rc = tide__report_write(r->type, r->result, &j);
+	tide_code rc = write_on_axis(r, &j);
 	if (rc != TIDE_OK) {
 		tide__json_free(&j);
 		return rc;
@@ -92,7 +102,7 @@ const tide_node *tide_report_root(tide_report *r)
 	tide_node_builder b = { 0 };
 	tide_json j;
 	tide__json_begin_sink(&j, tide__node_put, &b);
-	tide_code rc = tide__report_write(r->type, r->result, &j);
+	tide_code rc = write_on_axis(r, &j);
 	bool whole = tide__json_end(&j);
 	r->root = tide__node_finish(&b, rc == TIDE_OK && whole);
 	return r->root;

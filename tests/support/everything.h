@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Runs every report of the registry in every form, the analyses that are commands only, every exporter,
- * and the page. For fuzzing: the output is discarded; the test finds crashes, hangs, broken rules, and
+/* Runs every report of the registry in every form, every exporter, and the page. For fuzzing: the output is discarded; the test finds crashes, hangs, broken rules, and
  * documents that are not as described. */
 #ifndef TIDE_TESTS_EVERYTHING_H
 #define TIDE_TESTS_EVERYTHING_H
@@ -11,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
 #include "render/export/export.h"
 #include "render/page/page.h"
 #include "report/arrow.h"
@@ -19,12 +17,6 @@
 #include "report/registry.h"
 #include "report/rows.h"
 #include "report/text.h"
-
-static void ask_one(tide_model *m, FILE *null, const char *command, const char *option)
-{
-	char *argv[4] = { (char *)(uintptr_t)command, m->path, (char *)(uintptr_t)option, NULL };
-	(void)tide__cli_ask(option ? 3 : 2, argv, m, null, null);
-}
 
 static void check(tide_code rc, const tide_error *err)
 {
@@ -85,10 +77,7 @@ static void ask_report(const tide_report_type *type, const tide_model *m, FILE *
 	write_report(type, &in, pairs, n, null);
 }
 
-static const char *const commands[] = { "hta", "kernels", "phases", "compile", "predict" };
-enum { COMMANDS = sizeof commands / sizeof *commands };
-
-/* Reports of the registry, then commands as text and JSON, exporters, and the page. */
+/* Reports of the registry, then exporters, and the page. */
 static size_t count_everything(void)
 {
 	size_t reports = 0, exporters = 0;
@@ -96,7 +85,7 @@ static size_t count_everything(void)
 		reports++;
 	while (tide__exporters[exporters])
 		exporters++;
-	return reports + 2 * COMMANDS + exporters + 1;
+	return reports + exporters + 1;
 }
 
 /* Writes the i-th of them. */
@@ -112,11 +101,6 @@ static void ask_some(tide_model *m, size_t i)
 			ask_report(tide__reports[k], m, null);
 			return;
 		}
-	if (i < 2 * COMMANDS) {
-		ask_one(m, null, commands[i / 2], i % 2 ? "--json" : NULL);
-		return;
-	}
-	i -= 2 * COMMANDS;
 	for (size_t k = 0; tide__exporters[k]; k++)
 		if (i-- == 0) {
 			tide_export_options opt = { 0 };

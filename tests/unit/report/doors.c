@@ -72,6 +72,11 @@ static void operations(void **state)
 	assert_null(strstr(text, " us"));
 	free(text);
 	tide_report_free(r);
+	some_span(m, 1, TIDE_CAT_OP, "add", 0, 2 * TIDE_OP_NS);
+	assert_int_equal(find("ops", m, "flat", "true", &r, &err), TIDE_OK);
+	const tide_node *row = tide_node_at(tide_node_get(tide_report_root(r), "ops"), 0);
+	assert_int_equal(tide_node_type(tide_node_get(row, "wall_ns")), TIDE_NODE_NULL);
+	tide_report_free(r);
 	assert_int_equal(find("peak", m, "at", "op 9", &r, &err), TIDE_EUSAGE);
 	assert_null(r);
 	tide__model_free(m);
@@ -153,7 +158,7 @@ static void descriptions_are_whole(void **state)
 {
 	for (size_t i = 0; tide__reports[i]; i++) {
 		const tide_report_type *t = tide__reports[i];
-		if (!t->summary || !t->help || !t->members || !t->version)
+		if (!t->summary || !t->members || !t->version)
 			fail_msg("%s lacks a part of its description", t->name);
 		check_members(t->name, t->members, 0);
 		for (size_t k = 0; k < t->n_options; k++) {
@@ -213,7 +218,8 @@ static void memory_fails(void **state)
 	enum { MOST = 100 }; /* allocations that fail, spread over a run */
 	tide_model *m = some_model(7, 12, 16);
 	FILE *null = fopen("/dev/null", "w");
-	m->path = strdup("/no/such/file");
+	m->path = tide__strndup("/no/such/file", 13);
+	m->format = tide__strndup("tide", 4);
 	for (size_t i = 0; tide__reports[i]; i++) {
 		tide__mem_fail_at(0);
 		tide_code whole = run_report(tide__reports[i], m, null);
@@ -229,8 +235,6 @@ static void memory_fails(void **state)
 		}
 	}
 	fclose(null);
-	free(m->path);
-	m->path = NULL;
 	tide__model_free(m);
 	(void)state;
 }
