@@ -63,13 +63,16 @@ class Checkpoints:
 
     # ---- save ----
 
-    def pack(self, value: Any) -> bytes:
+    def pack(self, value: Any, seen: list[Any] | None = None) -> bytes:
+        """Returns the pickled value. `seen`: gets its tensors."""
         torch, out = self.torch, io.BytesIO()
 
         class Pickler(pickle.Pickler):
             def persistent_id(self, x: Any) -> Any:
                 if not isinstance(x, torch.Tensor):
                     return None
+                if seen is not None:
+                    seen.append(x)
                 plain = x.layout is torch.strided and not _wraps(x)
                 storage = (x.untyped_storage()._cdata, x.untyped_storage().nbytes(), x.storage_offset(), tuple(x.stride())) if plain else None
                 return isinstance(x, torch.nn.Parameter), x.dtype, tuple(x.shape), storage, str(x.device), x.requires_grad

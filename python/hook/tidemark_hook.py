@@ -20,6 +20,7 @@ _model: Any = None  # tidemark_model.Model: names of modules, labels, steps
 _devices: Any = None  # tidemark_devices.Devices: devices that do not report
 _at_exit_registered = False  # an exit function stops reading threads' frames
 _ranked = False  # the recording has the rank of this process
+_settings: dict[str, str] = {}  # of CUDA's allocator: name -> value
 SHAPES, STACKS = 1, 2
 
 
@@ -106,6 +107,7 @@ def _at_exit() -> None:
 def before_end() -> None:
     """Runs before the recording ends: records the rank, labels and a last sample of devices."""
     learn_rank()
+    _record_settings()
     if _model is not None:
         _model.last()
     look(last=True)
@@ -267,14 +269,20 @@ def _track() -> None:
     tracker.start_aside()
 
 
+def _record_settings() -> None:
+    """Records them; at the end, too, because the recording may begin after the program has set them."""
+    for key, text in _settings.items() if _capture.tide_recording() else ():
+        _capture.tide_annotate(_capture.tide_intern(key.encode()), text.encode())
+
+
 def _allocator(torch: Any) -> None:
     """Records the settings of CUDA's allocator, and each limit that the program sets: `tidemark oom` needs them."""
     if not (getattr(torch.version, "cuda", None) or getattr(torch.version, "hip", None)):
         return
 
     def note(key: str, text: str) -> None:
-        if _capture.tide_recording():
-            _capture.tide_annotate(_capture.tide_intern(key.encode()), text.encode())
+        _settings[key] = text
+        _record_settings()
 
     note("allocator.conf", os.environ.get("PYTORCH_ALLOC_CONF") or os.environ.get("PYTORCH_CUDA_ALLOC_CONF") or "")
     plain = torch.cuda.memory.set_per_process_memory_fraction

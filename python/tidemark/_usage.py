@@ -72,6 +72,7 @@ class MemoryUsageTracker:
     _path: str | None = None
     _own = _temporary = _attached = False
     _virtual: Any = None
+    _unknown: dict[str, str] = {}  # of the last capture: ops whose memory a prediction does not know
     _captures = 0
 
     @classmethod
@@ -137,6 +138,7 @@ class MemoryUsageTracker:
         cls._active = False
         if cls._virtual is not None:
             cls._virtual.leave()
+            cls._unknown = dict(cls._virtual.unknown)
             cls._virtual = None
         if cls._attached:
             _capture().detach()
@@ -152,6 +154,8 @@ class MemoryUsageTracker:
 
         trace = _native.Trace(cls._path)
         print(text("phases", [trace.model()], {"tracker": True}, _native.Error), end="", file=file, flush=True)
+        if cls._unknown:
+            print("Not exact:", "; ".join(f"{op}: {why}" for op, why in sorted(cls._unknown.items())), file=file, flush=True)
 
     @classmethod
     def clear(cls) -> None:
@@ -160,6 +164,7 @@ class MemoryUsageTracker:
             with contextlib.suppress(OSError):
                 os.unlink(cls._path)
         cls._path = None
+        cls._unknown = {}
         cls._own = cls._temporary = cls._attached = False
 
     @classmethod

@@ -12,7 +12,8 @@
 enum {
 	VARIANTS = 16, /* simulations with other workspaces */
 	PLACES = 8,    /* simulations with segments at other addresses */
-	MARGIN = 64,   /* the range is widened by 1/64 at both ends */
+	MARGIN = 64,   /* the range is widened by 1/64 at both ends ... */
+	UNKNOWN = 2,   /* ... and by twice that for reserved bytes if workspaces are unknown */
 };
 
 typedef struct span {
@@ -92,9 +93,10 @@ static void add_margin(tide_virtual_range *r, uint64_t need)
 {
 	r->least_allocated = need < r->least_allocated ? need : r->least_allocated;
 	r->most_allocated += r->most_allocated / MARGIN;
-	r->least_reserved -= r->least_reserved / MARGIN;
+	uint64_t times = r->unknown ? UNKNOWN : 1;
+	r->least_reserved -= r->least_reserved / MARGIN * times;
 	r->least_reserved += -r->least_reserved % TIDE_SIM_LARGE_ROUND; /* of every segment */
-	r->most_reserved += r->most_reserved / MARGIN;
+	r->most_reserved += r->most_reserved / MARGIN * times;
 	r->most_reserved -= r->most_reserved % TIDE_SIM_LARGE_ROUND;
 	if (r->least_reserved < r->least_allocated)
 		r->least_reserved = r->least_allocated;
