@@ -352,7 +352,7 @@ tide_code tide__compile_report_find(const tide_model *m, tide_compile_report *ou
 {
 	work w = { .m = m, .r = out };
 	*out = (tide_compile_report){ 0 };
-	if (strcmp(m->format, "torchtrace"))
+	if (!m->format || strcmp(m->format, "torchtrace") != 0)
 		return tide__fail(
 			err, TIDE_EFORMAT, TIDE_NO_OFFSET,
 			"not a compile log; TORCH_TRACE=FOLDER makes the program write one");

@@ -481,6 +481,8 @@ const tide_report_type tide__report_compile = {
 	.group = TIDE_GROUP_TIME,
 	.want = TIDE_WANT_SPANS | TIDE_WANT_ARGS,
 	.summary = "report on torch.compile: graph breaks, recompiles, kernels, stages",
+	.help = "Reads a log that torch writes with TORCH_TRACE=FOLDER: what was compiled, how often and why, "
+		"and what it cost.",
 	TIDE_REPORT_OPTIONS(options),
 	.members = members,
 	.version = 1,

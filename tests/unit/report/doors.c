@@ -133,6 +133,87 @@ static void pools(void **state)
 	(void)state;
 }
 
+/* Two recordings of the same program; `bytes` is the larger allocation of the second. */
+static void two(tide_model *m[2], uint64_t bytes)
+{
+	static char path[] = "run.tide";
+	for (int i = 0; i < 2; i++) {
+		m[i] = some_machine();
+		m[i]->path = path;
+		some_alloc(m[i], 1, 100, 0);
+		some_alloc(m[i], 1, i ? bytes : 200, 1);
+		m[i]->t_end = 5;
+	}
+}
+
+static void free_two(tide_model *m[2])
+{
+	for (int i = 0; i < 2; i++) {
+		m[i]->path = NULL;
+		tide__model_free(m[i]);
+	}
+}
+
+/* A pair: the conditions of fail_if are kept by the report; a wrong one is named. */
+static void pairs_of_traces(void **state)
+{
+	tide_model *m[2];
+	tide_report *r;
+	tide_error err;
+	two(m, 300);
+	const tide_trace *t[] = { (tide_trace *)m[0], (tide_trace *)m[1] };
+	char limit[] = "peak>+10%";
+	const char *limits[] = { limit };
+	tide_diff_report_options o = TIDE_DIFF_REPORT_OPTIONS_INIT;
+	o.fail_if = limits;
+	o.n_fail_if = 1;
+	assert_int_equal(tide_diff_find(t[0], t[1], &o, &r, &err), TIDE_OK);
+	memset(limit, 'x', sizeof limit - 1); /* borrowed for the call only */
+	const tide_node *check = tide_node_at(tide_node_get(tide_report_root(r), "fail_if"), 0);
+	assert_string_equal(tide_node_text(tide_node_get(check, "expression"), NULL), "peak>+10%");
+	assert_true(tide_node_bool(tide_node_get(check, "crossed"), false));
+	tide_report_free(r);
+	assert_int_equal(tide_diff_find(t[0], t[1], &o, &r, &err), TIDE_EUSAGE);
+	assert_non_null(strstr(err.text, "fail_if 'xxx"));
+	const char *plain[] = { NULL };
+	assert_int_equal(tide_report_find("diff", t, 1, plain, &r, &err), TIDE_EUSAGE);
+	assert_int_equal(tide_report_find("diff", t, 0, plain, &r, &err), TIDE_EUSAGE);
+	free_two(m);
+	(void)state;
+}
+
+/* Sizes and lists of numbers; more work that needs less memory is refused. */
+static void sizes_of_work(void **state)
+{
+	tide_model *m[2];
+	tide_report *r;
+	tide_error err;
+	two(m, 300);
+	const tide_trace *t[] = { (tide_trace *)m[0], (tide_trace *)m[1] };
+	const uint64_t size[] = { 1, 2 }, swapped[] = { 2, 1 }, same[] = { 2, 2 };
+	uint64_t at[] = { 3, 7 };
+	tide_predict_options o = TIDE_PREDICT_OPTIONS_INIT;
+	o.at = at;
+	o.n_at = 2;
+	assert_int_equal(tide_predict_find(t, size, 2, &o, &r, &err), TIDE_OK);
+	const tide_node *rows = tide_node_get(tide_report_root(r), "sizes");
+	assert_int_equal(tide_node_count(rows), 4); /* 1, 2, 3, 7 */
+	assert_int_equal(tide_node_uint(tide_node_get(tide_node_at(rows, 3), "size"), 0), 7);
+	assert_int_equal(tide_node_uint(tide_node_get(tide_node_at(rows, 3), "peak_bytes"), 0),
+			 900); /* 300 + 100 for each more */
+	tide_report_free(r);
+	assert_int_equal(tide_predict_find(t, swapped, 2, &o, &r, &err), TIDE_EUSAGE);
+	assert_non_null(strstr(err.text, "holds less than"));
+	assert_int_equal(tide_predict_find(t, same, 2, &o, &r, &err), TIDE_EUSAGE);
+	assert_int_equal(tide_predict_find(t, size, 1, &o, &r, &err), TIDE_EUSAGE);
+	assert_int_equal(tide_predict_find(t, size, 0, &o, &r, &err), TIDE_EUSAGE);
+	at[1] = 0;
+	assert_int_equal(tide_predict_find(t, size, 2, &o, &r, &err), TIDE_EUSAGE);
+	assert_non_null(strstr(err.text, "at needs 1 to"));
+	free_two(m);
+	(void)state;
+}
+
 /* ---- the registry ---- */
 
 static void check_members(const char *report, const tide_member *list, int depth)
@@ -242,9 +323,10 @@ static void memory_fails(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(operations),	cmocka_unit_test(words_of_groups),
-		cmocka_unit_test(pools),	cmocka_unit_test(descriptions_are_whole),
-		cmocka_unit_test(memory_fails),
+		cmocka_unit_test(operations),	 cmocka_unit_test(words_of_groups),
+		cmocka_unit_test(pools),	 cmocka_unit_test(descriptions_are_whole),
+		cmocka_unit_test(memory_fails),	 cmocka_unit_test(pairs_of_traces),
+		cmocka_unit_test(sizes_of_work),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
