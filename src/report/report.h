@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Reports as data. One description makes a report a command, a function of analyze.h, a route of
- * the server, a method in Python, with help, completion, a man page, JSON, CSV and a schema.
+ * the server, a method in Python, with help, completion, a man page, JSON, CSV, Arrow, a schema and
+ * types.
  *
  * To add a report:
  *
  *     1. Write the analysis in src/analyze: a pure function that fills a result.
- *     2. Write a file NAME.c in a folder of src/report: options, members, find, json, a text if tables alone do not
- *        say it, and one `const tide_report_type tide__report_NAME`.
- *     3. Add the file to report_src in meson.build.
- *     4. Describe its figures in docs/analyses.
+ *     2. Write a file NAME.c in a folder of src/report: options, members, find, json, a text if
+ *        tables alone do not say it, and one `const tide_report_type tide__report_NAME`. tests/toy/toy.c is one.
+ *     3. Add the file to report_src in meson.build, build, and run tools/generate.
+ *     4. Describe its figures in docs/analyses; ARCHITECTURE.md (5) has the rest.
  *
  * find() computes; json() writes every figure once, the members that `members` lists, without the
  * braces of the document; text() prints. All three are pure: they read the traces and options, and
