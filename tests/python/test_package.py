@@ -631,7 +631,7 @@ class Reading(unittest.TestCase):
             return subprocess.run([_home.program(), *words], capture_output=True, text=True, check=True).stdout
 
         commands = re.findall(r"^  ([a-z-]+) {2,}\S", ask("help"), re.M)
-        writers = {"pack", "recover", "config", "run", "profile", "tt", "serve", "dump", "objects"}  # no answers about a trace; dump: many lines
+        writers = {"pack", "recover", "config", "run", "profile", "tt", "serve", "dump", "objects", "schema"}  # no answers about a trace; dump: many lines
         asked = [c for c in commands if c not in writers and "--json" in ask("help", c)]
         self.assertIn("whatif", asked)
         self.assertEqual([c for c in asked if not hasattr(tidemark.Trace, c.replace("-", "_"))], [])
@@ -665,6 +665,8 @@ class Reading(unittest.TestCase):
         with tidemark.record(path("o.tide"), torch=False):
             pass
         with self.assertRaisesRegex(tidemark.Error, "peak: unknown option --no-such"):
+            tidemark.open(path("o.tide")).ask("peak", no_such="x")
+        with self.assertRaises(TypeError):
             tidemark.open(path("o.tide")).peak(no_such="x")
 
     def test_arrow_by_hand(self):
@@ -765,7 +767,7 @@ class Reading(unittest.TestCase):
         for t in (tidemark.open(path("an.tide")), tidemark.open(infer)):
             self.programs_own(t)
         for wrong, says in ((lambda: t.ask("nonsense"), "no such analysis"), (lambda: t.peak(group_by="x"), "group_by needs one of"),
-                            (lambda: t.peak(output="x"), "for the program itself"), (lambda: t.ask("run"), "no such analysis")):
+                            (lambda: t.ask("peak", output="x"), "for the program itself"), (lambda: t.ask("run"), "no such analysis")):
             with self.assertRaisesRegex(tidemark.Error, says):
                 wrong()
 
