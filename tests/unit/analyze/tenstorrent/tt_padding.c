@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Bytes and tiles of live values against a plain count, on random logs: values in DRAM, L1 and
- * without a layout, made again under one name, deallocated once or twice, in several runs. */
+ * without a layout, made again under one name, deallocated once or twice, in several runs; and a cached
+ * value, which outlives its run. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,12 +50,12 @@ static struct value {
 	bool live;
 	unsigned pool;
 	uint64_t bytes, padded;
-} values[VALUES];
+} values[VALUES + 1]; /* the last is the cached one */
 
 static tide_tt_live sum(unsigned pool)
 {
 	tide_tt_live s = { 0 };
-	for (int i = 0; i < VALUES; i++)
+	for (int i = 0; i <= VALUES; i++)
 		if (values[i].live && values[i].pool == pool) {
 			s.bytes += values[i].bytes;
 			s.padded += values[i].padded;
@@ -83,6 +84,17 @@ static void operation(void)
 					    (uint64_t)down * across * 4096 };
 }
 
+static void load_cached(void)
+{
+	say("            RuntimeTTNN |    DEBUG | Executing operation: %%90 = "
+	    "ttcore.load_cached(@main_const_eval_0, [%%arg1]) : (tensor<40x40xf32>) -> "
+	    "tensor<40x40xf32, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, "
+	    "memref<2x2x!ttcore.tile<32x32, f32>, #ttnn.buffer_type<dram>>, <interleaved>>> "
+	    "loc(\"here\")\n");
+	state("before operation LoadCachedOp");
+	values[VALUES] = (struct value){ true, 0, 40 * 40 * 4, 2 * 2 * 4096 };
+}
+
 static void deallocate(void)
 {
 	unsigned k = draw(VALUES);
@@ -103,11 +115,14 @@ static void test_random(void **unused)
 		memset(values, 0, sizeof values);
 		for (unsigned run = 1 + draw(3); run; run--) {
 			say("            RuntimeTTNN |    DEBUG | Starting execution of program: main\n");
-			memset(values, 0, sizeof values); /* a run's values end with it */
+			memset(values, 0, VALUES * sizeof *values); /* they end with their run */
 			for (unsigned i = 1 + draw(OPS / 3 - 1); i; i--) {
 				while (!draw(3))
 					deallocate();
-				operation();
+				if (draw(5))
+					operation();
+				else
+					load_cached();
 				wanted[2 * ops] = sum(0);
 				wanted[2 * ops++ + 1] = sum(1);
 			}
