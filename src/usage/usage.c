@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "import/import.h"
-#include "render/report/memory/phases.h"
+#include "render/report/memory/phases_tracker.h"
 
 static struct {
 	pid_t owner;  /* process of the capture */

@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* phases: memory phase by phase. */
 #include "base/error.h"
-#include "render/report/memory/phases.h"
+#include "render/report/memory/phases_tracker.h"
+#include "report/memory/phases_write.h"
 #include "report/report.h"
 
 enum { O_DEVICE, O_BY, O_SUM, O_TRACKER };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analyze/live/live_set.h"
-#include "render/report/memory/phases.h"
+#include "render/report/memory/phases_tracker.h"
 #include "render/text/format.h"
 #include "render/text/labels.h"
 

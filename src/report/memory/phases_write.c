@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "render/report/memory/phases.h"
+#include "report/memory/phases_write.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

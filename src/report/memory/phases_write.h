@@ -4,8 +4,8 @@
  *
  * Text is in MiB with 2 decimals; changes are signed. An amount that would print as 0.00 uses a
  * smaller unit. */
-#ifndef TIDE_RENDER_REPORT_MEMORY_PHASES_H
-#define TIDE_RENDER_REPORT_MEMORY_PHASES_H
+#ifndef TIDE_REPORT_MEMORY_PHASES_WRITE_H
+#define TIDE_REPORT_MEMORY_PHASES_WRITE_H
 
 #include "analyze/memory/phases.h"
 #include "render/text/out.h"
@@ -19,11 +19,5 @@ void tide__phases_text(const tide_model *m, const tide_phases *p, const tide_pha
 /* Writes its members. */
 void tide__phases_json(const tide_model *m, const tide_phases *p, const tide_phases_view *v,
 		       tide_json *j);
-
-/* Prints the report in the format of memory trackers: "DRAM" and "L1" lines in MB of 2^20 bytes
- * for each accelerator, or for the host if there is none. Events after the last mark are left
- * out. If a capture began in a running recording, everything before it is one phase. */
-void tide__phases_write_tracker(const tide_model *m, const tide_phases *p, uint32_t device,
-				FILE *out);
 
 #endif
