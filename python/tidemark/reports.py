@@ -19,7 +19,7 @@ class _Memory(TypedDict):
     """of the document: grows when a member goes or changes"""
     at_time_ns: int
     """time of the live figures"""
-    duration_ns: int
+    duration_ns: int | None
     """the trace's length"""
     start_wall_ns: int | None
     """the trace's start"""
@@ -1315,7 +1315,7 @@ class _Info(TypedDict):
     """name of the trace"""
     format: str | None
     """its format"""
-    duration_ns: int
+    duration_ns: int | None
     """from the first event to the last"""
     start_wall_ns: int | None
     """the trace's start"""
@@ -2023,7 +2023,7 @@ class ModulesModules(TypedDict):
 
     calls: int
     """calls of the module"""
-    forward_ns: int
+    forward_ns: int | None
     """time of its calls"""
     backward_ns: int | None
     """time of its backward ops"""
@@ -2287,7 +2287,7 @@ class _TimelineCpuTimeline(TypedDict):
     """duration in ms"""
     start_ns: int
     """start"""
-    duration_ns: int
+    duration_ns: int | None
     """duration"""
 
 
@@ -2337,7 +2337,7 @@ class _CriticalPath(TypedDict):
     """moments on the path"""
     edge_types: dict[str, int]
     """edges by their type"""
-    path_by_type_ns: dict[str, int]
+    path_by_type_ns: dict[str, int | None]
     """the path by the type of its edges"""
     bound_by: list[CriticalPathBoundBy]
     """the path by resource that bounds it"""
@@ -2363,7 +2363,7 @@ class CriticalPathBoundBy(TypedDict):
 
     bound: str
     """resource that bounds this part of the path"""
-    time_ns: int
+    time_ns: int | None
     """time on the path"""
     pct: float
     """of the path"""
@@ -2378,7 +2378,7 @@ class CriticalPathTop(TypedDict):
     """resource that bounds it"""
     edges: int
     """edges of the path"""
-    time_ns: int
+    time_ns: int | None
     """time on the path"""
     pct: float
     """of the path"""
@@ -2387,9 +2387,9 @@ class CriticalPathTop(TypedDict):
 class CriticalPathPath(TypedDict):
     """A part of `tidemark critical-path --json`."""
 
-    start_ns: int
+    start_ns: int | None
     """start"""
-    time_ns: int
+    time_ns: int | None
     """its time on the path"""
     type: str
     """type of the edge"""
@@ -2408,7 +2408,7 @@ class _Overview(TypedDict):
     """of the document: grows when a member goes or changes"""
     format: str | None
     """format of the trace"""
-    duration_ns: int
+    duration_ns: int | None
     """first event to last"""
     peak: OverviewPeak | None
     """the memory peak; null: no allocations are recorded"""
@@ -2451,17 +2451,17 @@ class OverviewPeak(TypedDict):
 class OverviewDeviceTime(TypedDict):
     """A part of `tidemark overview --json`."""
 
-    kernel_time_ns: int
+    kernel_time_ns: int | None
     """from the first device row to the end of the last"""
-    busy_ns: int
+    busy_ns: int | None
     """time with any work on the device"""
-    compute_ns: int
+    compute_ns: int | None
     """time with compute"""
-    communication_ns: int
+    communication_ns: int | None
     """time with communication"""
-    memory_ns: int
+    memory_ns: int | None
     """time with copies and fills"""
-    idle_ns: int
+    idle_ns: int | None
     """kernel_time_ns - busy_ns"""
 
 
@@ -2470,7 +2470,7 @@ class OverviewLongest(TypedDict):
 
     name: str | None
     """op; null: work outside any op"""
-    ns: int
+    ns: int | None
     """device time of its work, or self time of its spans"""
     share_pct: float | None
     """part of the sum over all ops"""
@@ -2590,7 +2590,7 @@ class _Compile(TypedDict):
     """compiles that failed"""
     unfinished: int
     """compiles without an end"""
-    compile_ns: int
+    compile_ns: int | None
     """sum of the compiles that ended"""
     graph_breaks: int
     """graph breaks"""
@@ -2651,9 +2651,9 @@ class CompileGraphBreaksList(TypedDict):
 
     count: int
     """times"""
-    retrace_ns: int
+    retrace_ns: int | None
     """tracing time discarded because of it"""
-    resume_ns: int
+    resume_ns: int | None
     """time to compile the code after it"""
     compile_id: str | None
     """frame, and number of its earlier compiles"""
@@ -2752,9 +2752,9 @@ class CompileStages(TypedDict):
 
     count: int
     """times"""
-    self_ns: int
+    self_ns: int | None
     """time without nested stages"""
-    wall_ns: int
+    wall_ns: int | None
     """time; nested stages of the same name count once"""
     stage: str | None
     """name of the stage"""
@@ -2991,15 +2991,15 @@ class HtaKernels(TypedDict):
     """share of the time of all rows"""
     count: int
     """rows"""
-    sum_ns: int
+    sum_ns: int | None
     """sum of their durations"""
-    mean_ns: int
+    mean_ns: int | None
     """mean duration"""
-    min_ns: int
+    min_ns: int | None
     """shortest"""
-    max_ns: int
+    max_ns: int | None
     """longest"""
-    std_ns: int
+    std_ns: int | None
     """standard deviation, of the whole number"""
     p50_ns: int | None
     """50th percentile of the durations"""
@@ -3042,17 +3042,17 @@ class HtaKernelTypes(TypedDict):
     """share of the time of all rows"""
     count: int
     """rows"""
-    sum_ns: int
+    sum_ns: int | None
     """sum of their durations"""
-    mean_ns: int
+    mean_ns: int | None
     """mean duration"""
-    min_ns: int
+    min_ns: int | None
     """shortest"""
-    max_ns: int
+    max_ns: int | None
     """longest"""
-    std_ns: int
+    std_ns: int | None
     """standard deviation, of the whole number"""
-    union_ns: int
+    union_ns: int | None
     """union of the rows"""
 
 
@@ -3063,15 +3063,15 @@ class HtaOps(TypedDict):
     """share of the time of all rows"""
     count: int
     """rows"""
-    sum_ns: int
+    sum_ns: int | None
     """sum of their durations"""
-    mean_ns: int
+    mean_ns: int | None
     """mean duration"""
-    min_ns: int
+    min_ns: int | None
     """shortest"""
-    max_ns: int
+    max_ns: int | None
     """longest"""
-    std_ns: int
+    std_ns: int | None
     """standard deviation, of the whole number"""
     op: str | None
     """innermost op around the launch"""
@@ -3088,17 +3088,17 @@ class HtaLaunchCalls(TypedDict):
     """device rows that they launched"""
     graph: int
     """1: launches a graph"""
-    cpu_sum_ns: int
+    cpu_sum_ns: int | None
     """host time of the calls"""
-    cpu_mean_ns: int
+    cpu_mean_ns: int | None
     """mean of it"""
-    cpu_max_ns: int
+    cpu_max_ns: int | None
     """the longest call"""
-    delay_mean_ns: int
+    delay_mean_ns: int | None
     """mean time from the launch to the start on the device"""
-    delay_max_ns: int
+    delay_max_ns: int | None
     """the longest of these"""
-    gpu_sum_ns: int
+    gpu_sum_ns: int | None
     """time of the device rows"""
     short_kernels: int
     """kernels shorter than their launch call"""
@@ -3115,15 +3115,15 @@ class HtaAnnotations(TypedDict):
     """cpu or gpu"""
     count: int
     """rows"""
-    sum_ns: int
+    sum_ns: int | None
     """sum of their durations"""
-    mean_ns: int
+    mean_ns: int | None
     """mean duration"""
-    min_ns: int
+    min_ns: int | None
     """shortest"""
-    max_ns: int
+    max_ns: int | None
     """longest"""
-    std_ns: int
+    std_ns: int | None
     """standard deviation, of the whole number"""
     gpu_rows: int | None
     """device rows launched in it"""
@@ -3146,19 +3146,19 @@ class HtaCollectives(TypedDict):
     """ranks of the group"""
     count: int
     """rows"""
-    sum_ns: int
+    sum_ns: int | None
     """sum of their durations"""
-    mean_ns: int
+    mean_ns: int | None
     """mean duration"""
-    min_ns: int
+    min_ns: int | None
     """shortest"""
-    max_ns: int
+    max_ns: int | None
     """longest"""
-    std_ns: int
+    std_ns: int | None
     """standard deviation, of the whole number"""
-    union_ns: int
+    union_ns: int | None
     """union of the rows"""
-    overlap_ns: int
+    overlap_ns: int | None
     """together with compute"""
     overlap_pct: float | None
     """of the union"""
@@ -3181,9 +3181,9 @@ class HtaStragglers(TypedDict):
     """collectives that could be compared"""
     last: int
     """collectives in which it was the last"""
-    late_ns: int
+    late_ns: int | None
     """sum of its delays after the first rank"""
-    worst_ns: int
+    worst_ns: int | None
     """the longest of these"""
     worst_step: int | None
     """step of the longest"""
@@ -3196,17 +3196,17 @@ class HtaCopies(TypedDict):
     """direction or kind of the copy"""
     count: int
     """rows"""
-    sum_ns: int
+    sum_ns: int | None
     """sum of their durations"""
-    mean_ns: int
+    mean_ns: int | None
     """mean duration"""
-    min_ns: int
+    min_ns: int | None
     """shortest"""
-    max_ns: int
+    max_ns: int | None
     """longest"""
-    std_ns: int
+    std_ns: int | None
     """standard deviation, of the whole number"""
-    union_ns: int
+    union_ns: int | None
     """union of the rows"""
     bytes: int | None
     """bytes that were copied"""
@@ -3296,7 +3296,7 @@ class HtaRanksTypeSets(TypedDict):
 
     types: list[str]
     """types that ran at the same time"""
-    time_ns: int
+    time_ns: int | None
     """time in which exactly these ran"""
     pct: float | None
     """of the device window"""
@@ -3340,9 +3340,9 @@ class HtaRanksStreams(TypedDict):
     """device rows"""
     overlapping_rows: int
     """rows that began before the previous one ended"""
-    span_ns: int
+    span_ns: int | None
     """from its first row to the end of its last"""
-    busy_ns: int
+    busy_ns: int | None
     """union of its rows"""
     idle: HtaRanksStreamsIdle
     """time of its gaps, by cause"""
@@ -3350,7 +3350,7 @@ class HtaRanksStreams(TypedDict):
     """gaps, by cause"""
     gaps_without_launch: int
     """gaps before a row whose launch is unknown"""
-    gaps_without_launch_ns: int
+    gaps_without_launch_ns: int | None
     """time of these"""
     queue: HtaRanksStreamsQueue
     """launches that had not begun on the device"""
@@ -3384,9 +3384,9 @@ class HtaRanksSteps(TypedDict):
 
     step: int
     """number of the step"""
-    start_ns: int
+    start_ns: int | None
     """start on the host"""
-    duration_ns: int
+    duration_ns: int | None
     """duration on the host"""
     gpu_rows: int
     """device rows launched in it"""
@@ -3454,7 +3454,7 @@ class HtaRanksStreamsQueue(TypedDict):
     """launches that entered the queue"""
     early_starts: int
     """rows that began before their launch call ended"""
-    time_ns: int
+    time_ns: int | None
     """time in which the queue was observed"""
     mean: float | None
     """mean length over this time"""
@@ -3468,14 +3468,14 @@ class HtaRanksStreamsQueue(TypedDict):
     """99th percentile"""
     max: int
     """greatest length"""
-    full_ns: int
+    full_ns: int | None
     """time at or above the limit of the queue"""
 
 
 class HtaRanksLaunchesCpu(TypedDict):
     """A part of `tidemark hta --json`."""
 
-    sum_ns: int
+    sum_ns: int | None
     """sum"""
     mean_ns: int | None
     """mean"""
@@ -3498,7 +3498,7 @@ class HtaRanksLaunchesCpu(TypedDict):
 class HtaSummaryLaunchesCpu(TypedDict):
     """A part of `tidemark hta --json`."""
 
-    sum_ns: int
+    sum_ns: int | None
     """sum"""
     mean_ns: int | None
     """mean"""
@@ -3559,17 +3559,17 @@ class KernelsByType(TypedDict):
     """share of the time of all rows"""
     count: int
     """rows"""
-    sum_ns: int
+    sum_ns: int | None
     """sum of their durations"""
-    mean_ns: int
+    mean_ns: int | None
     """mean duration"""
-    min_ns: int
+    min_ns: int | None
     """shortest"""
-    max_ns: int
+    max_ns: int | None
     """longest"""
-    std_ns: int
+    std_ns: int | None
     """standard deviation, of the whole number"""
-    union_ns: int
+    union_ns: int | None
     """union of the rows"""
 
 
@@ -3580,15 +3580,15 @@ class KernelsKernels(TypedDict):
     """share of the time of all rows"""
     count: int
     """rows"""
-    sum_ns: int
+    sum_ns: int | None
     """sum of their durations"""
-    mean_ns: int
+    mean_ns: int | None
     """mean duration"""
-    min_ns: int
+    min_ns: int | None
     """shortest"""
-    max_ns: int
+    max_ns: int | None
     """longest"""
-    std_ns: int
+    std_ns: int | None
     """standard deviation, of the whole number"""
     p50_ns: int | None
     """50th percentile of the durations"""
@@ -3627,15 +3627,15 @@ class KernelsOps(TypedDict):
     """share of the time of all rows"""
     count: int
     """rows"""
-    sum_ns: int
+    sum_ns: int | None
     """sum of their durations"""
-    mean_ns: int
+    mean_ns: int | None
     """mean duration"""
-    min_ns: int
+    min_ns: int | None
     """shortest"""
-    max_ns: int
+    max_ns: int | None
     """longest"""
-    std_ns: int
+    std_ns: int | None
     """standard deviation, of the whole number"""
     op: str | None
     """innermost op around the launch"""
@@ -3646,15 +3646,15 @@ class KernelsOpKernels(TypedDict):
 
     count: int
     """rows"""
-    sum_ns: int
+    sum_ns: int | None
     """sum of their durations"""
-    mean_ns: int
+    mean_ns: int | None
     """mean duration"""
-    min_ns: int
+    min_ns: int | None
     """shortest"""
-    max_ns: int
+    max_ns: int | None
     """longest"""
-    std_ns: int
+    std_ns: int | None
     """standard deviation, of the whole number"""
     type: str
     """compute, communication, memory or other"""
@@ -3677,29 +3677,29 @@ class KernelsStreams(TypedDict):
     """kind and number of the device"""
     stream: int
     """number of the stream"""
-    span_ns: int
+    span_ns: int | None
     """from its first row to the end of its last"""
-    busy_ns: int
+    busy_ns: int | None
     """union of its rows"""
-    host_wait_ns: int
+    host_wait_ns: int | None
     """idle: the host had not launched the next row"""
-    kernel_wait_ns: int
+    kernel_wait_ns: int | None
     """idle: gaps shorter than the kernel wait"""
-    other_ns: int
+    other_ns: int | None
     """idle for other reasons"""
     queue_max: int
     """most launches in the queue"""
     count: int
     """rows"""
-    sum_ns: int
+    sum_ns: int | None
     """sum of their durations"""
-    mean_ns: int
+    mean_ns: int | None
     """mean duration"""
-    min_ns: int
+    min_ns: int | None
     """shortest"""
-    max_ns: int
+    max_ns: int | None
     """longest"""
-    std_ns: int
+    std_ns: int | None
     """standard deviation, of the whole number"""
 
 

@@ -141,7 +141,9 @@ static void put_values(const struct schema *s, const tide_member *m, tide_json *
 static void put_value(const struct schema *s, const tide_member *m, tide_json *j)
 {
 	tide_json_type type = tide__kind_type(m->kind);
-	bool null = m->may & TIDE_MAY_BE_NULL;
+	/* An axis of ops has no durations. */
+	bool duration = m->kind == TIDE_KIND_NS || m->kind == TIDE_KIND_DELTA_NS;
+	bool null = (m->may & TIDE_MAY_BE_NULL) || duration;
 	if (m->kind == TIDE_KIND_OBJECT && null) {
 		tide__json_karray(j, "anyOf");
 		tide__json_object(j);

@@ -32,6 +32,17 @@ def wrong_defaults(page: str, skeleton: str) -> list:
     return [f"{name}: the default is {d}" for name, d in real.items() if not re.search(rf"\(default {re.escape(d)}\b", said.get(name, ""))]
 
 
+def missing_words(page: str, skeleton: str) -> list:
+    """Finds choices of an option that its text does not name."""
+    skeleton, said, wrong = skeleton.replace("\\_", "_"), texts(page), []
+    for name, text in texts(skeleton).items():
+        line = re.search(rf"\*{name}\* _WORD_", skeleton)
+        for word in re.findall(r"[\w-]+", " ".join(text.split()).rpartition(": ")[2].split(" (default")[0].split(". May")[0]) if line else []:
+            if not re.search(rf"(?<![a-z0-9-]){re.escape(word)}(?![a-z0-9-])", said.get(name, "").replace("\\_", "_")):
+                wrong.append(f"{name}: the word {word} is not documented")
+    return wrong
+
+
 def examples(page: str) -> list:
     return page.split("# EXAMPLES", 1)[-1].split("\n# ", 1)[0].splitlines() if "# EXAMPLES" in page else []
 
@@ -54,7 +65,7 @@ def check(program: str, folder: Path, name: str) -> list:
     said, real = options(page), options(skeleton)
     wrong = [f"not documented: {' '.join(o)}" for o in sorted(real - said)]
     wrong += [f"no such option: {' '.join(o)}" for o in sorted(said - real)]
-    wrong += wrong_examples(page, name, real) + wrong_defaults(page, skeleton)
+    wrong += wrong_examples(page, name, real) + wrong_defaults(page, skeleton) + missing_words(page, skeleton)
     glued = re.findall(r"[a-z)][.;,:][A-Z][a-z]+", page + skeleton + tidemark(program, "help", name))
     wrong += [f"a space is missing: {g}" for g in glued]
     if f"'tidemark-{name}'" not in (folder / "meson.build").read_text():

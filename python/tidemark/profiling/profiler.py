@@ -250,7 +250,7 @@ class UnifiedProfiler:
     def _kernels(self, session: ProfileSession, trace: Trace) -> None:
         host = _launch_us(trace)
         for k in trace.kernels()["kernels"]:
-            us, name = k["sum_ns"] / 1000, k["name"] or "unknown"
+            us, name = (k["sum_ns"] or 0) / 1000, k["name"] or "unknown"
             session.kernels.append(KernelInfo(name, us, us, host.get(name, 0.0) if host else UNKNOWN, figure(k.get("device")), figure(k.get("stream")), tuple(k.get("grid") or ()) or None,
                                               tuple(k.get("block") or ()) or None, figure(k.get("registers_per_thread")), figure(k.get("shared_memory_bytes")), k["count"],
                                               kernel_kind(name)))
