@@ -19,16 +19,6 @@ int tide__cli_fail_no_device(const tide_args *a, const tide_model *m, const char
 	return refuse(a, &err);
 }
 
-bool tide__cli_get_device(const tide_args *a, const tide_value *v, const tide_model *m,
-			  uint32_t *out)
-{
-	tide_error err = { .offset = TIDE_NO_OFFSET };
-	if (tide__take_device("--device", v->set ? v->text : NULL, m, out, &err) == TIDE_OK)
-		return true;
-	refuse(a, &err);
-	return false;
-}
-
 bool tide__cli_get_one_device(const tide_args *a, const tide_value *v, const tide_model *m,
 			      uint32_t *out, int *rc)
 {
@@ -37,15 +27,5 @@ bool tide__cli_get_one_device(const tide_args *a, const tide_value *v, const tid
 	if (tide__take_one_device("--device", v->set ? v->text : NULL, m, out, &err) == TIDE_OK)
 		return true;
 	*rc = refuse(a, &err);
-	return false;
-}
-
-bool tide__cli_get_moment(const tide_args *a, const tide_value *v, const tide_model *m,
-			  tide_moment *out)
-{
-	tide_error err = { .offset = TIDE_NO_OFFSET };
-	if (tide__take_moment("--at", v->set ? v->text : NULL, m, out, &err) == TIDE_OK)
-		return true;
-	refuse(a, &err);
 	return false;
 }

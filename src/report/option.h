@@ -3,7 +3,7 @@
 /* Options as data: of reports at every door, and of the program's other commands.
  *
  *     static const tide_option options[] = {
- *         [O_DEVICE] = TIDE_OPTION_DEVICE,
+ *         [O_DEVICE] = { TIDE_REPORT_DEVICE },
  *         [O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "rows to show, 0 = all", .def = "20" },
  *     };
  *

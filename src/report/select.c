@@ -211,22 +211,3 @@ tide_code tide__take_moment(const char *option, const char *text, const tide_mod
 	out->position = tide__position_at(m, out->t);
 	return TIDE_OK;
 }
-
-tide_code tide__take_word(const char *option, const char *text, const char *const *words,
-			  int otherwise, int *out, tide_error *err)
-{
-	char list[160] = "";
-	*out = otherwise;
-	if (!text)
-		return TIDE_OK;
-	for (int i = 0; words[i]; i++)
-		if (!strcmp(words[i], text)) {
-			*out = i;
-			return TIDE_OK;
-		}
-	for (int i = 0; words[i]; i++)
-		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? "," : "",
-			 words[i]);
-	return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s needs one of %s, not '%.60s'",
-			  option, list, text);
-}

@@ -39,8 +39,5 @@ tide_code tide__take_one_device(const char *option, const char *text, const tide
  * the end of the trace by default. */
 tide_code tide__take_moment(const char *option, const char *text, const tide_model *m,
 			    tide_moment *out, tide_error *err);
-/* Finds the index of a word in a NULL-terminated list; `otherwise` by default. */
-tide_code tide__take_word(const char *option, const char *text, const char *const *words,
-			  int otherwise, int *out, tide_error *err);
 
 #endif
