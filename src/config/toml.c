@@ -76,25 +76,6 @@ static tide_code rest_of_line(tide_toml *t, tide_error *err)
 
 /* ---- strings ---- */
 
-static size_t put_utf8(char *out, uint32_t c)
-{
-	if (c < 0x80)
-		return out[0] = (char)c, 1;
-	if (c < 0x800)
-		return out[0] = (char)(0xc0 | c >> 6), out[1] = (char)(0x80 | (c & 63)), 2;
-	if (c < 0x10000) {
-		out[0] = (char)(0xe0 | c >> 12);
-		out[1] = (char)(0x80 | (c >> 6 & 63));
-		out[2] = (char)(0x80 | (c & 63));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | c >> 18);
-	out[1] = (char)(0x80 | (c >> 12 & 63));
-	out[2] = (char)(0x80 | (c >> 6 & 63));
-	out[3] = (char)(0x80 | (c & 63));
-	return 4;
-}
-
 /* Reads an escape after its backslash. Returns the bytes written to out, 0 = no such escape. */
 static size_t escape(tide_toml *t, char *out)
 {
@@ -120,7 +101,7 @@ static size_t escape(tide_toml *t, char *out)
 	if (!digits || !v || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
 		return 0; /* NUL is refused too: it ends texts in C */
 	t->at += 1 + digits;
-	return put_utf8(out, v);
+	return tide__utf8_put(v, out);
 }
 
 /* Reads a one-line string, starting at its quote. */

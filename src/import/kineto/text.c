@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/seed.h"
+#include "base/utf8.h"
 #include "import/kineto/kineto_impl.h"
 
 /* ---- arena ---- */
@@ -195,26 +196,6 @@ static int hex4(const char *s, size_t n)
 	return v;
 }
 
-static char *put_utf8(char *o, uint32_t c)
-{
-	if (c < 0x80) {
-		*o++ = (char)c;
-	} else if (c < 0x800) {
-		*o++ = (char)(0xc0 | c >> 6);
-		*o++ = (char)(0x80 | (c & 63));
-	} else if (c < 0x10000) {
-		*o++ = (char)(0xe0 | c >> 12);
-		*o++ = (char)(0x80 | (c >> 6 & 63));
-		*o++ = (char)(0x80 | (c & 63));
-	} else {
-		*o++ = (char)(0xf0 | c >> 18);
-		*o++ = (char)(0x80 | (c >> 12 & 63));
-		*o++ = (char)(0x80 | (c >> 6 & 63));
-		*o++ = (char)(0x80 | (c & 63));
-	}
-	return o;
-}
-
 /* Decodes \uXXXX at s (after the u). Returns the bytes read, 0 if it is not valid. */
 static size_t put_u(const char *s, size_t n, char **o)
 {
@@ -224,12 +205,13 @@ static size_t put_u(const char *s, size_t n, char **o)
 	if (hi >= 0xd800 && hi < 0xdc00 && n >= 10 && s[4] == '\\' && s[5] == 'u') {
 		int lo = hex4(s + 6, n - 6);
 		if (lo >= 0xdc00 && lo < 0xe000) {
-			*o = put_utf8(*o, 0x10000 + ((uint32_t)(hi - 0xd800) << 10) +
-						  (uint32_t)(lo - 0xdc00));
+			*o += tide__utf8_put(0x10000 + ((uint32_t)(hi - 0xd800) << 10) +
+						     (uint32_t)(lo - 0xdc00),
+					     *o);
 			return 10;
 		}
 	}
-	*o = put_utf8(*o, (uint32_t)hi);
+	*o += tide__utf8_put((uint32_t)hi, *o);
 	return 4;
 }
 

@@ -25,13 +25,13 @@ static void put(FILE *out, const char *s)
 	size_t len, n = strlen(s);
 	for (const char *end = s + n; s < end; s += len ? len : 1) {
 		len = tide__utf8_len(s, (size_t)(end - s));
-		unsigned char c = (unsigned char)*s;
+		char bad[4];
 		if (is_control(s, len))
 			fputc(' ', out);
 		else if (len)
 			fwrite(s, 1, len, out);
 		else
-			fprintf(out, "%c%c", 0xc0 | c >> 6, 0x80 | (c & 0x3f));
+			fwrite(bad, 1, tide__utf8_put((unsigned char)*s, bad), out);
 	}
 }
 

@@ -64,32 +64,12 @@ void tide__proto_double(tide_proto *p, unsigned field, double v)
 	tide__proto_fixed64(p, field, bits);
 }
 
-/* Copies n bytes as UTF-8; `at` must hold 2n. */
-static size_t put_utf8(uint8_t *at, const char *s, size_t n)
-{
-	size_t k = 0;
-	for (size_t i = 0; i < n;) {
-		size_t len = tide__utf8_len(s + i, n - i);
-		unsigned char c = (unsigned char)s[i];
-		if (!len) {
-			at[k++] = (uint8_t)(0xc0 | c >> 6);
-			at[k++] = (uint8_t)(0x80 | (c & 0x3f));
-			i++;
-			continue;
-		}
-		memcpy(at + k, s + i, len);
-		k += len;
-		i += len;
-	}
-	return k;
-}
-
 void tide__proto_text(tide_proto *p, unsigned field, const char *s, size_t n)
 {
 	size_t begin = tide__proto_begin(p, field);
 	uint8_t *at = n <= SIZE_MAX / 2 ? room(p, 2 * n) : NULL;
 	if (at)
-		p->n += put_utf8(at, s, n);
+		p->n += tide__utf8_clean(s, n, (char *)at);
 	tide__proto_end(p, begin);
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "analyze/common/stacks.h"
 #include "render/report/memory/heap.h"
 #include "render/text/labels.h"
@@ -59,7 +60,7 @@ static char *brief_text(const tide_peak *x, size_t row)
 /* Finds the row of another stack with the same text, SIZE_MAX = none; like[0 .. n) per row. */
 static void find_like(const tide_peak *x, size_t n, size_t *like)
 {
-	struct brief *v = calloc(n + 1, sizeof *v);
+	struct brief *v = tide__calloc(n + 1, sizeof *v);
 	bool ok = v != NULL;
 	for (size_t i = 0; i < n; i++) {
 		like[i] = SIZE_MAX;
@@ -77,7 +78,7 @@ static void find_like(const tide_peak *x, size_t n, size_t *like)
 	}
 	for (size_t i = 0; v && i < n; i++)
 		free(v[i].text);
-	free(v);
+	tide__free(v);
 }
 
 static void stack_cell(tide_grid *g, const tide_peak *x, size_t row, size_t like)
@@ -141,7 +142,7 @@ static void print_groups(const tide_out *to, const tide_peak *x, size_t top)
 	};
 	tide_grid *g = tide__grid_new(cols, 6);
 	size_t shown = x->groups.n < top ? x->groups.n : top;
-	size_t *like = x->groups.by == TIDE_BY_STACK ? malloc((shown + 1) * sizeof *like) : NULL;
+	size_t *like = x->groups.by == TIDE_BY_STACK ? tide__alloc(shown + 1, sizeof *like) : NULL;
 	if (like)
 		find_like(x, shown, like);
 	for (size_t i = 0; i < shown; i++) {
@@ -158,7 +159,7 @@ static void print_groups(const tide_out *to, const tide_peak *x, size_t top)
 				   to->style.full_names ? tide__groups_write_label
 							: tide__groups_write_brief);
 	}
-	free(like);
+	tide__free(like);
 	if (x->groups.n > top)
 		rest_row(g, x, top);
 	tide__grid_print(g, to->out, &to->style, 2);

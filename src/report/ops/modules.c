@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/mem.h"
 #include "analyze/common/short_names.h"
 #include "report/report.h"
 
@@ -125,7 +126,7 @@ static void put_row(tide_grid *g, const tide_model *m, const tide_modules *x,
 static tide_grid *rows(const struct modules *r, const tide_short_names *names)
 {
 	const tide_modules *x = &r->x;
-	struct item *items = malloc((x->n + 1) * sizeof *items);
+	struct item *items = tide__alloc(x->n + 1, sizeof *items);
 	tide_grid *g = tide__grid_new(any_again(x) ? all_cols : cols, N_COLS);
 	for (size_t i = 0; items && i < x->n; i++)
 		items[i] = (struct item){ key_of(&x->rows[i], r->sort), i };
@@ -137,7 +138,7 @@ static tide_grid *rows(const struct modules *r, const tide_short_names *names)
 		tide__grid_free(g);
 		g = NULL;
 	}
-	free(items);
+	tide__free(items);
 	return g;
 }
 

@@ -236,9 +236,9 @@ static bool digest(struct report *r)
 	const tide_optree *t = &r->x->tree;
 	if (t->n <= DIGEST + 1)
 		return true;
-	tide_op_key *items = malloc(t->n * sizeof *items);
+	tide_op_key *items = tide__alloc(t->n, sizeof *items);
 	tide_op_row top = greatest(t);
-	r->keep = calloc(t->n, sizeof *r->keep);
+	r->keep = tide__calloc(t->n, sizeof *r->keep);
 	bool ok = items && r->keep;
 	for (uint32_t i = 1; ok && i < t->n; i++)
 		items[i - 1] = (tide_op_key){ weight(&t->rows[i], &top), NULL, i };
@@ -250,7 +250,7 @@ static bool digest(struct report *r)
 			r->keep[n] = true;
 			r->hidden--;
 		}
-	free(items);
+	tide__free(items);
 	return ok;
 }
 
@@ -279,7 +279,7 @@ static bool children(struct report *r, uint32_t node, struct level *l)
 	size_t n = 0;
 	for (uint32_t c = r->x->tree.first[node]; c; c = r->x->tree.next[c])
 		n++;
-	*l = (struct level){ .items = malloc(n * sizeof *l->items + 1) };
+	*l = (struct level){ .items = tide__alloc(n + 1, sizeof *l->items) };
 	if (!l->items)
 		return false;
 	for (uint32_t c = r->x->tree.first[node]; c; c = r->x->tree.next[c])
@@ -314,7 +314,7 @@ static bool walk(struct report *r)
 		if (l->at == l->n || full) {
 			if (full && r->to)
 				more_nodes(r, l, n - 1);
-			free(l->items);
+			tide__free(l->items);
 			n--;
 			continue;
 		}
@@ -326,7 +326,7 @@ static bool walk(struct report *r)
 		n += ok;
 	}
 	while (stack && n)
-		free(stack[--n].items);
+		tide__free(stack[--n].items);
 	tide__free(stack);
 	return ok;
 }
@@ -334,7 +334,7 @@ static bool walk(struct report *r)
 static bool flat_rows(struct report *r)
 {
 	size_t n = r->x->flat.n;
-	tide_op_key *items = malloc(n * sizeof *items + 1);
+	tide_op_key *items = tide__alloc(n + 1, sizeof *items);
 	if (!items)
 		return false;
 	for (size_t i = 0; i < n; i++)
@@ -353,7 +353,7 @@ static bool flat_rows(struct report *r)
 	}
 	if (n > r->top && r->to)
 		more_row(r, &rest, n - r->top, 0, true);
-	free(items);
+	tide__free(items);
 	return true;
 }
 
@@ -509,7 +509,7 @@ static bool print_json(struct report *r, const tide_ops_view *v)
 
 static void forget(struct report *r)
 {
-	free(r->keep);
+	tide__free(r->keep);
 	tide__grid_free(r->g);
 }
 

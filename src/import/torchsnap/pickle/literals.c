@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 /* ---- keywords ---- */
 
@@ -206,30 +207,6 @@ static char *scratch(tide_pickle *p, size_t n)
 	return NULL;
 }
 
-static size_t put_utf8(char *out, uint32_t c)
-{
-	if (c < 0x80) {
-		out[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		out[0] = (char)(0xc0 | c >> 6);
-		out[1] = (char)(0x80 | (c & 63));
-		return 2;
-	}
-	if (c < 0x10000) {
-		out[0] = (char)(0xe0 | c >> 12);
-		out[1] = (char)(0x80 | (c >> 6 & 63));
-		out[2] = (char)(0x80 | (c & 63));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | (c >> 18 & 7));
-	out[1] = (char)(0x80 | (c >> 12 & 63));
-	out[2] = (char)(0x80 | (c >> 6 & 63));
-	out[3] = (char)(0x80 | (c & 63));
-	return 4;
-}
-
 static size_t hex(const uint8_t *s, size_t n, size_t want, uint32_t *out)
 {
 	*out = 0;
@@ -278,7 +255,7 @@ static const char *unescape(tide_pickle *p, const uint8_t *s, size_t n, bool rep
 		uint32_t c = s[i++];
 		if (c == '\\')
 			i += escape(s + i, n - i, repr, &c);
-		*len += put_utf8(out + *len, c);
+		*len += tide__utf8_put(c, out + *len);
 	}
 	return out;
 }
