@@ -206,7 +206,7 @@ class Document(unittest.TestCase):
             if "no pages" in done.stderr:
                 continue
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("Open in browser: file://", done.stdout)
+            self.assertIn("a page, to open in a browser", done.stdout)
             page = options[0] if options else saved_as.replace(".json", "_gantt.html")
             with open(page, encoding="utf-8") as f:
                 self.assertNotIn("forward <b>", f.read())
