@@ -100,7 +100,6 @@ class Trace(ReportMethods):
         return self.native.tables()
 
     def __getitem__(self, table: str) -> Table:
-        table = {"moves": "memory_events"}.get(table, table)  # the previous name of a table
         if table not in self.tables:
             raise KeyError(f"no table {table!r}: there are {', '.join(self.tables)}")
         return Table(self.native, table, self.tables[table])

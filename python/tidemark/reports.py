@@ -1556,8 +1556,6 @@ class _Allocator(TypedDict):
     """the moment"""
     memory_events: int
     """memory events until then"""
-    moves: int
-    """previous name of memory_events"""
     reserved_bytes: int | None
     """reserved bytes"""
     reserved_source: Literal["segments", "samples"] | None

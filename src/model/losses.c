@@ -225,9 +225,3 @@ const char *tide__loss_now(const char *key)
 			return kinds[i].key;
 	return key;
 }
-
-const char *tide__loss_before(const char *key)
-{
-	const tide_loss_kind *k = tide__loss_kind_of(key);
-	return k ? k->before : NULL;
-}

@@ -47,9 +47,8 @@ bool tide__loss_is_damage(const char *key);
 /* Returns true if a part of the run is missing from the trace. */
 bool tide__lacks_part(const tide_model *m);
 
-/* Names of renamed losses: today's name of a key (the key itself if it was not renamed), and the
- * last version's name of a key (NULL if it was not renamed). */
+/* Returns today's name of a loss that files of earlier checkouts have under another one; the key itself
+ * if it was not renamed. */
 const char *tide__loss_now(const char *key);
-const char *tide__loss_before(const char *key);
 
 #endif

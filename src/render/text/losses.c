@@ -217,14 +217,11 @@ void tide__put_losses(const tide_model *m, FILE *out, const tide_style *style)
 
 void tide__loss_json(tide_json *j, const tide_loss *l)
 {
-	const char *names[] = { l->key, tide__loss_before(l->key) };
-	for (size_t i = 0; i < 2 && names[i]; i++) {
-		tide__json_key(j, names[i]);
-		if (l->text)
-			tide__json_strn(j, l->text, l->n);
-		else
-			tide__json_int(j, l->number);
-	}
+	tide__json_key(j, l->key);
+	if (l->text)
+		tide__json_strn(j, l->text, l->n);
+	else
+		tide__json_int(j, l->number);
 }
 
 void tide__losses_json(tide_json *j, const tide_model *m)

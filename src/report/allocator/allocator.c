@@ -94,7 +94,6 @@ static const tide_member members[] = {
 	{ "device", NULL, TIDE_KIND_TEXT, UNKNOWN, .meaning = "device" },
 	{ "time_ns", NULL, TIDE_KIND_AT, .meaning = "the moment" },
 	{ "memory_events", NULL, TIDE_KIND_COUNT, .meaning = "memory events until then" },
-	{ "moves", NULL, TIDE_KIND_COUNT, .meaning = "previous name of memory_events" },
 	{ "reserved_bytes", NULL, TIDE_KIND_BYTES, UNKNOWN, .meaning = "reserved bytes" },
 	{ "reserved_source", NULL, TIDE_KIND_WORD, UNKNOWN, .words = "segments,samples",
 	  .meaning = "where reserved bytes come from" },

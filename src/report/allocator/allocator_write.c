@@ -251,7 +251,6 @@ static void json_totals(tide_json *j, const tide_allocator *x)
 
 	tide__json_kint(j, "time_ns", x->state.t);
 	tide__json_kuint(j, "memory_events", x->state.position);
-	tide__json_kuint(j, "moves", x->state.position); /* its previous name */
 	tide__json_kmaybe(j, "reserved_bytes", x->reserved);
 	tide__json_kstr(j, "reserved_source", tide__reserved_text(x->over.source));
 	tide__json_kuint_if(j, "active_bytes", known(x), t->active);
