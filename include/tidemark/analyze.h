@@ -79,8 +79,8 @@ typedef struct tide_print_options {
  *
  *      const tide_trace *traces[] = { t };
  *      const char *options[] = { "group_by", "module", "top", "5", NULL };
- *      if (tide_report_find("peak", traces, 1, options, &r, &err))
- *              printf("%s\n", err.text);
+ *      if (!tide_report_find("peak", traces, 1, options, &r, &err))
+ *              tide_report_print(r, stdout, NULL);
  *
  * It finds every report that takes traces alone; the functions below are for callers that want the
  * compiler to check the options. */

@@ -57,6 +57,24 @@ static tide_code find(const tide_report_type *type, const tide_report_ask *ask, 
 	return rc;
 }
 
+/* Copies the lists of traces, which a result may refer to. */
+static tide_code keep_lists(tide_report *r, const tide_report_traces *in, tide_error *err)
+{
+	r->models = tide__alloc(in->n, sizeof *r->models);
+	r->files = in->files ? tide__alloc(in->n, sizeof *r->files) : NULL;
+	r->sizes = in->sizes ? tide__alloc(in->n, sizeof *r->sizes) : NULL;
+	if (!r->models || (in->files && !r->files) || (in->sizes && !r->sizes))
+		return tide__nomem(err);
+	for (size_t i = 0; i < in->n; i++) {
+		r->models[i] = in->models[i];
+		if (r->files)
+			r->files[i] = in->files[i];
+		if (r->sizes)
+			r->sizes[i] = in->sizes[i];
+	}
+	return TIDE_OK;
+}
+
 static tide_code call(const tide_report_type *type, const tide_report_traces *in, tide_value *v,
 		      tide_report **out, tide_error *err)
 {
@@ -66,24 +84,22 @@ static tide_code call(const tide_report_type *type, const tide_report_traces *in
 		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s takes one trace%s",
 				  type->name, type->input == TIDE_INPUT_TRACE ? "" : " or more");
 	tide_report *r = tide__report_new(type);
-	tide_report_ask ask = { .models = in->models,
-				.n = in->n,
-				.files = in->files,
-				.sizes = in->sizes,
-				.opt = v,
-				.dashes = "",
-				.document = true };
-	const tide_model *one;
-	tide_code rc = TIDE_OK;
+	tide_code rc = r ? keep_lists(r, in, err) : TIDE_ENOMEM;
 	tide__report_show_all_rows(type, v, true);
-	if (!in->n)
-		rc = tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s needs a trace", type->name);
-	if (rc == TIDE_OK && r && (type->want & TIDE_WANT_RAW))
+	if (rc == TIDE_OK && (type->want & TIDE_WANT_RAW))
 		rc = with_rows(in->models[0], &r->own, err);
-	if (r && (one = r->own))
-		ask.models = &one;
-	if (rc == TIDE_OK)
+	if (rc == TIDE_OK) {
+		tide_report_ask ask = { .models = r->models,
+					.n = in->n,
+					.files = r->files,
+					.sizes = r->sizes,
+					.opt = v,
+					.dashes = "",
+					.document = true };
+		if (r->own)
+			r->models[0] = r->own;
 		rc = find(type, &ask, v, r, err);
+	}
 	return tide__report_finish(r, rc, out, err);
 }
 

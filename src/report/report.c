@@ -115,5 +115,8 @@ void tide_report_free(tide_report *r)
 	tide__node_free(r->root);
 	r->type->free(r->result);
 	tide__model_free(r->own);
+	tide__free(r->models);
+	tide__free(r->files);
+	tide__free(r->sizes);
 	tide__free(r);
 }

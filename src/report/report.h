@@ -154,6 +154,10 @@ struct tide_report {
 	tide_model *own; /* owned: the trace, read again with what only this report wants */
 	tide_node *root; /* owned; NULL = not built yet */
 	uint8_t axis;	 /* of its traces: TIDE_AXIS_* */
+	/* Owned lists: the caller's are gone after the call. NULL = none. */
+	const tide_model **models;
+	const char **files;
+	uint64_t *sizes;
 	_Alignas(16) unsigned char result[];
 };
 

@@ -284,6 +284,7 @@ static tide_code run_report(const tide_report_type *type, const tide_model *m, F
 	tide_error err;
 	in.n = type->input == TIDE_INPUT_PAIR || type->input == TIDE_INPUT_SIZES ? 2 : 1;
 	tide_code rc = tide__report_find_pairs(type, &in, NULL, 0, &r, &err);
+	models[0] = models[1] = NULL; /* the lists are the caller's: gone after the call */
 	if (rc == TIDE_OK)
 		rc = write_all(type, r, null);
 	else if (rc == TIDE_EUSAGE && strstr(err.text, "described"))
