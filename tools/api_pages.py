@@ -20,6 +20,7 @@ HEADERS = {  # header: what it is for; the order is that of the reference
 MODULES = {
     "tidemark": "record, open traces, settings", "tidemark.torch": "PyTorch in a running process", "tidemark.tracker": "the memory tracker",
     "tidemark.profiling": "profiles in one call", "tidemark.objects": "memory of Python objects",
+    "tidemark.loggers": "figures for wandb, MLflow and TensorBoard",
 }
 
 

@@ -5,10 +5,19 @@
  * the total.
  */
 #include <stdint.h>
+#include <time.h>
 
 #include <tidemark/record.h>
 
 #define MiB ((uint64_t)1 << 20)
+
+/* Changes the counter at a later time than all before: two events may have the same nanosecond. */
+static void set(tide_name total, int mib)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 1000 }, NULL);
+	tide_counter(total, (double)mib * MiB);
+	nanosleep(&(struct timespec){ .tv_nsec = 1000 }, NULL);
+}
 
 int main(int argc, char **argv)
 {
@@ -24,14 +33,14 @@ int main(int argc, char **argv)
 	tide_alloc(heap, 0x1000, 3 * MiB, 0);
 	tide_alloc(other, 0x1000, 2 * MiB, 0);
 	tide_mark(TIDE_CHECKPOINT, TIDE_NAME("none"), 0);
-	tide_counter(total, (double)(20 * MiB));
+	set(total, 20);
 	tide_alloc(dram, 0x1000000, 16 * MiB, 0);
 	tide_mark(TIDE_CHECKPOINT, TIDE_NAME("first"), 0);
-	tide_counter(total, (double)(52 * MiB));
+	set(total, 52);
 	tide_alloc(dram, 0x3000000, 30 * MiB, 0);
 	tide_mark(TIDE_CHECKPOINT, TIDE_NAME("peak"), 0);
 	tide_free(dram, 0x3000000);
-	tide_counter(total, (double)(20 * MiB));
+	set(total, 20);
 	tide_oom(dram, 4096 * MiB, -1);
 	tide_mark(TIDE_CHECKPOINT, TIDE_NAME("last"), 0);
 	return tide_stop(NULL) != TIDE_OK;

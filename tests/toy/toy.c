@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* toy: a report of one file, for the test of the doors (tests/cli/toy.py). It counts the rows of each
+/* toy: a report of one file, for the test of the doors (tests/toy/toy.py). It counts the rows of each
  * table of a trace, and has options and members of every kind. */
 #include "report/report.h"
 

@@ -109,6 +109,7 @@ bool tide__request_parse(const char *target, tide_request *r)
 {
 	r->n_parts = r->n_pairs = 0;
 	r->wrong = NULL;
+	r->twice = false;
 	if (strnlen(target, TIDE_REQ_TARGET) == TIDE_REQ_TARGET)
 		return refuse(r, "the address is too long");
 	size_t path = strcspn(target, "?");

@@ -38,7 +38,7 @@ static void targets(void **state)
 		{ "/api?a=%4", false, 0, 0 },
 		{ "/api?a=%zz", false, 0, 0 },
 		{ "/api?a=%00", false, 0, 0 },
-		{ "/api?a=1&a=2", false, 0, 0 },
+		{ "/api?a=1&a=2", true, 1, 2 }, /* routes of lists alone take it */
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		tide_request r;
@@ -146,6 +146,8 @@ static void routes(void **state)
 		{ "/api/recordings", 0 },
 		{ "/api/recordings/abc/spans?px=3", 0 },
 		{ "/api/recordings/abc/spans?pixels=3", 400 },
+		{ "/api/recordings/abc/spans?px=3&px=4", 400 },
+		{ "/api/recordings/abc/reports/diff?map=a&map=b", 0 },
 		{ "/api/recordings/abc/spans?p=3", 400 },
 		{ "/api/recordings/abc/none", 404 },
 		{ "/api", 404 },
