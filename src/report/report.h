@@ -46,7 +46,8 @@ typedef enum tide_report_group {
 	TIDE_GROUPS
 } tide_report_group;
 
-/* The traces of a call. Models and names are borrowed until the report is freed. */
+/* The traces of a call. Models and names are borrowed until the report is freed, the arrays until
+ * find() returns. */
 typedef struct tide_report_traces {
 	const tide_model *const *models;
 	size_t n;

@@ -8,7 +8,7 @@
 #include "report/report.h"
 
 struct device {
-	const tide_model *const *m;
+	const tide_model **m; /* owned, of borrowed models */
 	const char **files; /* owned, of borrowed names */
 	tide_ledgers *l;    /* owned: of each trace */
 	size_t n;
@@ -19,12 +19,13 @@ static tide_code find(const tide_report_ask *ask, void *result, tide_error *err)
 {
 	struct device *x = result;
 	tide_code rc = TIDE_OK;
-	x->m = ask->models;
+	x->m = tide__calloc(ask->n, sizeof *x->m);
 	x->files = tide__calloc(ask->n, sizeof *x->files);
 	x->l = tide__calloc(ask->n, sizeof *x->l);
-	if (!x->files || !x->l)
+	if (!x->m || !x->files || !x->l)
 		return tide__nomem(err);
 	for (; x->n < ask->n && rc == TIDE_OK; x->n++) {
+		x->m[x->n] = ask->models[x->n];
 		x->files[x->n] = tide__ask_file(ask, x->n);
 		rc = tide__find_ledgers(x->m[x->n], &x->l[x->n], err);
 	}
@@ -66,6 +67,7 @@ static void free_device(void *result)
 		tide__ledgers_free(&x->l[i]);
 	tide__joined_free(&x->joined);
 	tide__free(x->files);
+	tide__free(x->m);
 	tide__free(x->l);
 }
 
