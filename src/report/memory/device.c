@@ -9,8 +9,8 @@
 
 struct device {
 	const tide_model **m; /* owned, of borrowed models */
-	const char **files; /* owned, of borrowed names */
-	tide_ledgers *l;    /* owned: of each trace */
+	const char **files;   /* owned, of borrowed names */
+	tide_ledgers *l;      /* owned: of each trace */
 	size_t n;
 	tide_joined joined;
 };
