@@ -23,9 +23,10 @@ MAY = {  # folder of src/ -> folders it may include besides itself
     "api": {"base", "model", "import", "analyze", "render", "report"},
     "serve": {"base", "format", "model", "import", "analyze", "render", "report", "api"},
     "usage": {"base", "model", "import", "analyze", "render"},
-    "cli": {"base", "config", "format", "model", "import", "analyze", "render", "report", "api", "serve"},
+    "sql": {"base", "model", "analyze", "render", "report"},
+    "cli": {"base", "config", "format", "model", "import", "analyze", "render", "report", "api", "serve", "sql"},
     # the extensions of the package: they may use the library and the recorder, never commands or the server
-    "python": {"base", "config", "model", "analyze", "report", "api"},
+    "python": {"base", "config", "model", "analyze", "report", "api", "sql"},
 }
 
 ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" = files beside the rooms

@@ -46,6 +46,7 @@
 	COMMAND(export, FILES)         \
 	COMMAND(recover, FILES)        \
 	COMMAND(pack, FILES)           \
+	COMMAND(sql, FILES)            \
 	COMMAND(schema, FILES)         \
 	COMMAND(completion, HELP)      \
 	COMMAND(help, HELP)
