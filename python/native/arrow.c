@@ -17,31 +17,8 @@
 #include "model/strings.h"
 #include "analyze/memory/roles.h"
 #include "model/kind_names.h"
+#include "arrow.h"
 #include "native.h"
-
-/* ---- the interface, as its specification lays it out ---- */
-
-struct ArrowSchema {
-	const char *format, *name, *metadata;
-	int64_t flags, n_children;
-	struct ArrowSchema **children, *dictionary;
-	void (*release)(struct ArrowSchema *);
-	void *private_data;
-};
-struct ArrowArray {
-	int64_t length, null_count, offset, n_buffers, n_children;
-	const void **buffers;
-	struct ArrowArray **children, *dictionary;
-	void (*release)(struct ArrowArray *);
-	void *private_data;
-};
-struct ArrowArrayStream {
-	int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *);
-	int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *);
-	const char *(*get_last_error)(struct ArrowArrayStream *);
-	void (*release)(struct ArrowArrayStream *);
-	void *private_data;
-};
 
 struct source {
 	tide_shared *shared;

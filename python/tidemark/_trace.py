@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Iterator
 from typing import Any
 
 from . import _home, _native
@@ -83,6 +84,27 @@ class Table:
         return self._trace.arrow(self.name)
 
 
+class Rows:
+    """The result of a query. polars, pandas, pyarrow and duckdb read it by the Arrow PyCapsule protocol; rows() has tuples."""
+
+    def __init__(self, result: object) -> None:
+        from . import _sql
+
+        self._sql = _sql
+        self._result = result
+        self.columns: list[str] = _sql.columns(result)
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return the rows as tuples."""
+        return self._sql.rows(self._result)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return iter(self.rows())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._sql.stream(self._result)
+
+
 class Trace(ReportMethods):
     """A trace of any format that Tidemark reads. Reports are computed in this process; their members are those of the program's --json."""
 
@@ -112,6 +134,15 @@ class Trace(ReportMethods):
 
     def __exit__(self, *failure: object) -> None:
         """Does nothing: a trace holds only memory, which is freed with its last reference."""
+
+    def sql(self, query: str, *others: Trace | str | os.PathLike[str], limit: float = 0) -> Rows:
+        """Run a query over the tables of this trace and of every report (docs/guide/sql.md); `others` are traces 2, 3, ... of it.
+        `limit`: seconds after which it ends with Error; 0 = never."""
+        try:
+            from . import _sql
+        except ImportError:
+            raise _native.Error("this build has no SQLite") from None
+        return Rows(_sql.run([self.native.model(), *(_trace(t).native.model() for t in others)], query, limit, _native.Error))
 
     def report(self, output: str | os.PathLike[str]) -> str:
         """Write the report page (`tidemark report`). Returns its path."""

@@ -63,3 +63,21 @@ bool tide__sql_complete(const char *text)
 	(void)text;
 	return true;
 }
+
+size_t tide__sql_columns(const tide_sql_result *r)
+{
+	(void)r;
+	return 0;
+}
+
+tide_sql_cell tide__sql_cell(const tide_sql_result *r, size_t row, size_t column, char buf[40])
+{
+	(void)r, (void)row, (void)column, (void)buf;
+	return (tide_sql_cell){ .type = TIDE_SQL_NULL };
+}
+
+const tide_member *tide__sql_column(const tide_sql_result *r, size_t column)
+{
+	(void)r, (void)column;
+	return NULL;
+}

@@ -41,23 +41,46 @@ static const char *number_text(const struct cell *c, char *buf, size_t n)
 	return buf;
 }
 
-static void put_cell(const tide_sql_result *r, size_t column, const struct cell *c, tide_json *j)
+tide_sql_cell tide__sql_cell(const tide_sql_result *r, size_t row, size_t column, char buf[40])
 {
-	char number[40];
-	bool text = r->columns[column].kind == TIDE_KIND_TEXT;
-	if (c->type == SQLITE_NULL) {
-		tide__json_null(j);
-	} else if (c->type == SQLITE_TEXT || c->type == SQLITE_BLOB) {
-		tide__json_strn(j, c->text, c->n);
-	} else if (text) {
-		tide__json_str(j, number_text(c, number, sizeof number));
-	} else if (c->type == SQLITE_FLOAT) {
-		tide__json_double(j, c->d);
-	} else if (r->columns[column].kind == TIDE_KIND_REAL) {
-		tide__json_double(j, (double)c->i);
-	} else {
-		tide__json_int(j, c->i);
+	const struct cell *c = &r->cells[row * r->n_columns + column];
+	tide_kind kind = r->columns[column].kind;
+	if (c->type == SQLITE_NULL)
+		return (tide_sql_cell){ .type = TIDE_SQL_NULL };
+	if (c->type == SQLITE_TEXT || c->type == SQLITE_BLOB)
+		return (tide_sql_cell){ .type = TIDE_SQL_TEXT, .text = c->text, .n = c->n };
+	if (kind == TIDE_KIND_TEXT) {
+		number_text(c, buf, 40);
+		return (tide_sql_cell){ .type = TIDE_SQL_TEXT, .text = buf, .n = strlen(buf) };
 	}
+	if (kind == TIDE_KIND_REAL)
+		return (tide_sql_cell){ .type = TIDE_SQL_REAL,
+					.d = c->type == SQLITE_INTEGER ? (double)c->i : c->d };
+	return (tide_sql_cell){ .type = TIDE_SQL_INT, .i = c->i };
+}
+
+size_t tide__sql_columns(const tide_sql_result *r)
+{
+	return r->n_columns;
+}
+
+const tide_member *tide__sql_column(const tide_sql_result *r, size_t column)
+{
+	return &r->columns[column];
+}
+
+static void put_cell(const tide_sql_result *r, size_t row, size_t column, tide_json *j)
+{
+	char buf[40];
+	tide_sql_cell c = tide__sql_cell(r, row, column, buf);
+	if (c.type == TIDE_SQL_TEXT)
+		tide__json_strn(j, c.text, c.n);
+	else if (c.type == TIDE_SQL_REAL)
+		tide__json_double(j, c.d);
+	else if (c.type == TIDE_SQL_INT)
+		tide__json_int(j, c.i);
+	else
+		tide__json_null(j);
 }
 
 static void put_in_grid(tide_grid *g, tide_kind kind, const struct cell *c)
@@ -81,7 +104,7 @@ static tide_code write_json(void *result, tide_json *j)
 		tide__json_object(j);
 		for (size_t k = 0; k < r->n_columns; k++) {
 			tide__json_key(j, r->names[k]);
-			put_cell(r, k, &r->cells[i * r->n_columns + k], j);
+			put_cell(r, i, k, j);
 		}
 		tide__json_object_end(j);
 	}

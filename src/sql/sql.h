@@ -54,6 +54,22 @@ size_t tide__sql_rows(const tide_sql_result *r);
 /* Returns rows that the limit left out. */
 uint64_t tide__sql_left_out(const tide_sql_result *r);
 
+/* A value of a result. */
+typedef struct tide_sql_cell {
+	enum { TIDE_SQL_NULL, TIDE_SQL_INT, TIDE_SQL_REAL, TIDE_SQL_TEXT } type;
+	int64_t i;
+	double d;
+	const char *text; /* borrowed from the result; any bytes */
+	size_t n;
+} tide_sql_cell;
+
+size_t tide__sql_columns(const tide_sql_result *r);
+/* Returns the value, as the kind of its column: PLAIN, REAL or TEXT. Numbers in a column of texts are
+ * written to buf. */
+tide_sql_cell tide__sql_cell(const tide_sql_result *r, size_t row, size_t column, char buf[40]);
+/* Returns a column: its name and its kind. */
+const tide_member *tide__sql_column(const tide_sql_result *r, size_t column);
+
 /* Prints the names of all tables with what they hold; the schema of one table, NULL = of all, with
  * the meaning of each column. Returns false if there is no such table. */
 void tide__sql_print_tables(const tide_sql *s, FILE *out);
