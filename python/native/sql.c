@@ -276,7 +276,7 @@ static void array_release(struct ArrowArray *a)
 	a->release = NULL;
 }
 
-/* Begins an array of so many buffers, of which the first says which rows are known. */
+/* Begins an array of so many buffers. The first has a bit for each known row. */
 static struct column *array_begin(struct ArrowArray *a, size_t rows, int buffers)
 {
 	struct column *c = calloc(1, sizeof *c);
