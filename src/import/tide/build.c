@@ -507,20 +507,25 @@ static bool on_rare(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
 
 /* ---- runs ---- */
 
-enum { AHEAD = 12 }; /* events to look ahead, so that prefetched memory arrives in time */
+enum {
+	AHEAD = 12,    /* events to look ahead, so that prefetched memory arrives in time */
+	CACHED = 1024, /* so many leaves are in the cache anyway */
+};
 
 /* Prefetches memory. With many live allocations, finding one and writing its end are cache misses:
- * prefetch the place 2 * AHEAD events before, the row AHEAD events before. */
+ * prefetch the slot 3 * AHEAD events before, the leaf 2 * AHEAD, the row AHEAD events before. */
 static inline void look_ahead(const tide_build *b, const tide_event *ev, size_t i, size_t n)
 {
 	const tide_live *l = &b->allocs;
-	if (i + 2 * AHEAD < n) {
-		const tide_event *e = &ev[i + 2 * AHEAD];
+	if (i + 3 * AHEAD < n && l->n_leaves > CACHED) {
+		const tide_event *e = &ev[i + 3 * AHEAD];
 		tide__live_prefetch(l, tide__build_pool(b, e), e->addr);
+		e -= AHEAD;
+		tide__live_prefetch_leaf(l, tide__build_pool(b, e), e->addr);
 	}
 	if (i + AHEAD < n && ev[i + AHEAD].tag == TIDE_REC_FREE) {
 		const tide_event *e = &ev[i + AHEAD];
-		uint32_t row = l->slots[tide__live_slot(l, tide__build_pool(b, e), e->addr)].row;
+		uint32_t row = tide__live_guess(l, tide__build_pool(b, e), e->addr);
 		__builtin_prefetch(&b->m->allocs.died[row], 1);
 		__builtin_prefetch(&b->m->allocs.free_span[row], 1);
 	}
