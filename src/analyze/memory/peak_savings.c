@@ -72,20 +72,41 @@ static bool assign(const tide_model *m, uint32_t device, uint32_t pool, tide_gro
 	return true;
 }
 
-/* Updates the highest values of groups with the live bytes after memory event i. Returns the lowest
+/* A rise is a series of allocations without a free between them. All values grow in it, so only its
+ * end is compared: `last` is the position after the allocation that came last, `group` its group,
+ * `other` the position after the last one of another group (0 = none in this rise), which is where
+ * that group's own value last grew. */
+struct rise {
+	uint64_t live, last, other;
+	uint32_t group;
+};
+
+/* Updates the highest values of groups with the live bytes at the end of a rise. Returns the lowest
  * of the highest values: live bytes below it change no group. */
-static uint64_t raise(struct sweep *s, uint64_t live, size_t i)
+static uint64_t raise(struct sweep *s, const struct rise *r)
 {
 	uint64_t least = UINT64_MAX;
 
 	for (size_t k = 0; k < s->n; k++) {
-		if (live - s->held[k] > s->high[k]) {
-			s->high[k] = live - s->held[k];
-			s->position[k] = i + 1;
+		if (r->live - s->held[k] > s->high[k]) {
+			s->high[k] = r->live - s->held[k];
+			s->position[k] = k == r->group ? r->other : r->last;
 		}
 		least = s->high[k] < least ? s->high[k] : least;
 	}
 	return least;
+}
+
+/* Adds an allocation to the rise. */
+static void climb(struct rise *r, uint32_t group, uint64_t size, uint64_t position)
+{
+	r->live += size;
+	if (!size)
+		return;
+	if (group != r->group)
+		r->other = r->last;
+	r->group = group;
+	r->last = position;
 }
 
 static void hold(struct sweep *s, uint32_t group, uint64_t bytes, bool born)
@@ -107,9 +128,20 @@ static void hold_all(const tide_model *m, struct sweep *s, uint32_t a, bool born
 	hold(s, s->group[a], rest, born);
 }
 
+/* Ends a rise: before a free, at the end, and where an allocation is split between groups. */
+static void end_rise(struct sweep *s, struct rise *r, uint64_t *peak, uint64_t *least)
+{
+	*peak = r->live > *peak ? r->live : *peak;
+	if (r->last && r->live > *least)
+		*least = raise(s, r);
+	r->last = r->other = 0;
+	r->group = NO_GROUP;
+}
+
 static void sweep_all(const tide_model *m, struct sweep *s, uint64_t *peak)
 {
-	uint64_t live = 0, least = 0;
+	uint64_t least = 0;
+	struct rise r = { .group = NO_GROUP };
 
 	for (size_t i = 0; i < m->memory_events.n; i++) {
 		bool born;
@@ -119,17 +151,17 @@ static void sweep_all(const tide_model *m, struct sweep *s, uint64_t *peak)
 		if (!a || g == ELSEWHERE)
 			continue;
 		if (!born) {
-			live -= size;
+			end_rise(s, &r, peak, &least);
+			r.live -= size;
 			hold_all(m, s, a, false);
 			continue; /* no later value can be higher */
 		}
-		live += size;
+		if (s->parts->n)
+			end_rise(s, &r, peak, &least);
+		climb(&r, s->parts->n ? NO_GROUP : g, size, i + 1);
 		hold_all(m, s, a, true);
-		if (live > *peak)
-			*peak = live;
-		if (live > least)
-			least = raise(s, live, i);
 	}
+	end_rise(s, &r, peak, &least);
 }
 
 tide_code tide__find_peak_savings(const tide_model *m, uint32_t device, uint32_t pool,
