@@ -132,8 +132,7 @@ static void seat(tide_live *l, uint32_t leaf)
 {
 	uint64_t key = l->leaves[leaf].key;
 	uint64_t hash = tide__live_hash(l, l->leaves[leaf].pool, key);
-	*probe(l, l->leaves[leaf].pool, key) =
-		(tide_live_slot){ leaf, tide__live_tag(hash, key) };
+	*probe(l, l->leaves[leaf].pool, key) = (tide_live_slot){ leaf, tide__live_tag(hash, key) };
 }
 
 /* Removes the leaves where nothing is alive. */
@@ -309,8 +308,8 @@ static tide_leaf *neighbour(tide_live *l, uint32_t pool, uint64_t key, int step)
 	for (;;) {
 		if (key == (step < 0 ? 0 : UINT64_MAX))
 			return NULL;
-		tide_ordered_pos p = step < 0 ? tide__ordered_floor(o, key - 1)
-					      : tide__ordered_ceil(o, key + 1);
+		tide_ordered_pos p =
+			step < 0 ? tide__ordered_floor(o, key - 1) : tide__ordered_ceil(o, key + 1);
 		if (!tide__ordered_ok(p))
 			return NULL;
 		tide_leaf *leaf = &l->leaves[tide__ordered_val(o, p)];

@@ -563,7 +563,8 @@ static void test_addresses_made_to_meet(void **state)
 	for (int i = 0; i < 6; i++)
 		inverse *= 2 - 0x9e3779b97f4a7c15u * inverse;
 	assert_true(tide__live_init(&l, &sizes));
-	for (uint32_t i = 1; i <= 4096; i++) /* of a leaf each: 6 bits are its places, 3 its group */
+	for (uint32_t i = 1; i <= 4096;
+	     i++) /* of a leaf each: 6 bits are its places, 3 its group */
 		assert_true(tide__live_put(&l, 1, (((uint64_t)i << 40) * inverse) << 9, 1, i, &c));
 	for (size_t i = 0; i <= l.mask; i++) {
 		const tide_leaf *leaf = &l.leaves[l.slots[i].leaf];
