@@ -256,7 +256,7 @@ static bool refine(tide_live *l, uint64_t addr)
 
 /* ---- claims ---- */
 
-/* Removes the claim that begins at place i. One that goes on in the next leaf is the last of its
+/* Removes the claim that begins at place i. One that continues in the next leaf is the last of its
  * leaf, so the next end, if there is one, is its own. */
 static void unclaim(tide_leaf *leaf, unsigned i)
 {
@@ -284,7 +284,7 @@ static bool cut_before(const tide_live *l, tide_leaf *leaf, unsigned s, unsigned
 	return true;
 }
 
-/* Handles the last claim of an earlier leaf: it ends at addr, if it went on. Returns false if it is
+/* Handles the last claim of an earlier leaf: it ends at addr, if it reached that far. Returns false if it is
  * live and reaches there. */
 static bool cut_leaf_below(const tide_live *l, tide_leaf *leaf, uint64_t addr)
 {

@@ -12,8 +12,8 @@
  * ordered set of leaves per pool. Leaves where nothing is alive are removed when they are half of
  * all and the table is full, so memory depends on the number of live allocations.
  *
- * The grain divides all addresses seen so far. A smaller one is taken, and all leaves are made
- * anew, when an address asks for it: at most 9 times.
+ * The grain divides all addresses seen so far. When an address needs a smaller one, all
+ * leaves are made again: at most 9 times.
  *
  * An allocation that overlaps a live one of another address is reported (TIDE_ALLOC_OVERLAPS) and
  * claims nothing; it is still found by its own address. */
@@ -72,7 +72,7 @@ static inline size_t tide__live_home(const tide_live *l, uint64_t hash, uint64_t
 {
 	return (size_t)(((hash >> __builtin_clzll(l->mask)) & ~UINT64_C(7)) | (key & 7));
 }
-/* The rest of the hash: few leaves that are not asked for have the same. */
+/* The rest of the hash: few other leaves have the same. */
 static inline uint32_t tide__live_tag(uint64_t hash, uint64_t key)
 {
 	return (uint32_t)(hash >> 8) ^ (uint32_t)(key & 7);
