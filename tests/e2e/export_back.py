@@ -135,6 +135,24 @@ def marks():
     return {"tidemark": {"cut_spans": 0, "loss.ring_full": 3}, "traceEvents": e}
 
 
+def xla():
+    """A GPU and a TPU as XLA's profiler writes them: no categories, devices are processes."""
+    def name(pid, what, text, tid=0):
+        return {"ph": "M", "name": f"{what}_name", "pid": pid, "tid": tid, "args": {"name": text}}
+
+    def row(pid, tid, text, ts, dur, **args):
+        return {"ph": "X", "name": text, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args}
+    e = [name(701, "process", "/host:CPU"), name(701, "thread", "python", 9), name(1, "process", "/device:GPU:0"),
+         name(1, "thread", "Stream #14(Kernel)", 3), name(1, "thread", "XLA Ops - from #14", 4),
+         name(2, "process", "/device:TPU:0"), name(2, "thread", "XLA Modules", 1), name(2, "thread", "XLA Ops", 2),
+         name(2, "thread", "Async XLA Ops", 3)]
+    e += [row(701, 9, "cuLaunchKernel", 0, 3, correlation_id="7"), row(1, 3, "gemm", 5, 10, correlation_id="7"),
+          row(1, 3, "MemcpyD2H", 20, 5, memcpy_details="kind:d2h size:4096 dest:0 async:1"), row(1, 4, "dot.1", 5, 10),
+          row(2, 1, "jit_f(1)", 10, 40), row(2, 2, "while.3", 10, 30), row(2, 2, "fusion.1", 11, 10),
+          row(2, 2, "all-reduce.2", 22, 8), row(2, 3, "copy-start.4", 12, 20)]
+    return {"displayTimeUnit": "ns", "traceEvents": e + [{}]}
+
+
 def names_of_devices(path):
     return sorted(d["device"] for d in ask("info", path)["devices"])
 
@@ -157,10 +175,14 @@ def main():
     sampled = 0
     with tempfile.TemporaryDirectory() as name:
         tmp = pathlib.Path(name)
-        for make in (waits, crossing, devices, groups, marks):
+        for make in (waits, crossing, devices, groups, marks, xla):
             traces.append(tmp / f"{make.__name__}.json")
             traces[-1].write_text(json.dumps(make()))
         assert names_of_devices(tmp / "devices.json") == ["tt:0", "xpu:0"]
+        assert names_of_devices(tmp / "xla.json") == ["cuda:0", "tpu:0"]
+        rows = {(k["name"], k["type"], k["sum_ns"]) for k in ask("kernels --top 0", tmp / "xla.json")["kernels"]}
+        assert rows == {("gemm", "compute", 10000), ("MemcpyD2H", "memory", 5000), ("fusion.1", "compute", 10000),
+                        ("all-reduce.2", "communication", 8000), ("copy-start.4", "memory", 20000)}, rows
         assert len(ask("hta", tmp / "devices.json")["ranks"][0]["streams"]) == 2, "a stream 7 of each"
         assert [p["name"] for p in ask("phases", tmp / "marks.json")["phases"]][:2] == ["FORWARD", "BACKWARD"]
         assert ask("leaks", tmp / "marks.json")["steps_from"] == "step marks"

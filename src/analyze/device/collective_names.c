@@ -7,9 +7,21 @@
 
 #include "analyze/common/statistics.h"
 
+/* Ops of XLA, which TPUs execute by these names: "all-reduce.3", "all-gather-start". */
+static bool is_xla_collective(const char *name)
+{
+	static const char *const ops[] = { "all-reduce", "all-gather", "reduce-scatter",
+					   "all-to-all", "collective-permute" };
+	name += *name == '%';
+	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+		if (!strncmp(name, ops[i], strlen(ops[i])))
+			return true;
+	return false;
+}
+
 bool tide__comm_name(const char *name)
 {
-	return !strncmp(name, "nccl", 4) || !strncmp(name, "rccl", 4) ||
+	return is_xla_collective(name) || !strncmp(name, "nccl", 4) || !strncmp(name, "rccl", 4) ||
 	       !strncmp(name, "hccl", 4) || strstr(name, "ncclKernel") ||
 	       strstr(name, "ncclDevKernel") || strstr(name, "rcclGenericKernel");
 }

@@ -9,7 +9,7 @@
  *   memory   memcpy and memset rows, and kernels whose name starts with __amd_rocclr_copy or
  *            __amd_rocclr_fill: copies and fills that ROCm's runtime does with a kernel
  *   comm     kernels whose name starts with nccl, rccl or hccl, or contains ncclKernel,
- *            ncclDevKernel or rcclGenericKernel, or that carry the argument "Collective name"
+ *            ncclDevKernel or rcclGenericKernel, XLA's all-reduce.3 and such, or that carry the argument "Collective name"
  *   compute  every other kernel, including custom collectives (also listed separately)
  *   other    MTIA bookkeeping rows only */
 #ifndef TIDE_ANALYZE_DEVICE_GPU_ROWS_H

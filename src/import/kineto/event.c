@@ -198,10 +198,18 @@ static int64_t external_id(const kin_event *e)
 					     : 0;
 }
 
+static int64_t correlation(const kin_event *e)
+{
+	if (e->cat == TIDE_CAT_OTHER && kin_has(e, KIN_KEY_CORR_XLA) &&
+	    e->num[KIN_KEY_CORR_XLA] > 0)
+		return e->num[KIN_KEY_CORR_XLA];
+	return kin_has(e, KIN_KEY_CORR) ? e->num[KIN_KEY_CORR] : -1;
+}
+
 /* Launches and device rows are matched by correlation, ops by External id. */
 static void set_ids(const kin_event *e, kin_row *r)
 {
-	int64_t ext = external_id(e), corr = kin_has(e, KIN_KEY_CORR) ? e->num[KIN_KEY_CORR] : -1;
+	int64_t ext = external_id(e), corr = correlation(e);
 	if (e->cat == TIDE_CAT_OP || e->cat == TIDE_CAT_USER) {
 		if (ext > 0)
 			set_id(r, (uint64_t)ext);
@@ -219,6 +227,8 @@ static void set_ids(const kin_event *e, kin_row *r)
 			set_ext(r, (uint64_t)e->num[KIN_KEY_PY_PARENT], KIN_HAS_CALLER);
 		return;
 	}
+	if (e->cat == TIDE_CAT_OTHER && corr > 0 && kin_has(e, KIN_KEY_CORR_XLA))
+		set_id(r, (uint64_t)corr);
 	bool gpu = tide__cat_is_gpu(e->cat);
 	if (corr >= 0 && (gpu || e->cat == TIDE_CAT_RUNTIME || e->cat == TIDE_CAT_DRIVER ||
 			  e->cat == TIDE_CAT_SYNC))
@@ -236,7 +246,7 @@ static bool keep_raw(kin_parser *c, const kin_event *e)
 	if (!r)
 		return kin_oom(c);
 	*r = (tide_raw){ .event = -1,
-			 .corr = kin_has(e, KIN_KEY_CORR) ? e->num[KIN_KEY_CORR] : -1,
+			 .corr = correlation(e),
 			 .stream = kin_has(e, KIN_KEY_STREAM) ? e->num[KIN_KEY_STREAM] : -1 };
 	return true;
 }
@@ -436,6 +446,8 @@ static bool emit(kin_parser *c, kin_event *e)
 {
 	emitter *make = emitter_of(e->ph);
 	kin_out *o = c->out;
+	if (!e->ph && !e->keys) /* XLA writes {} after the last event */
+		return true;
 	o->events++;
 	bool timed = e->ts_state == KIN_NUM_OK && e->ts > -KIN_TS_MAX && e->ts < KIN_TS_MAX;
 	if (!make || (e->ph != 'M' && !timed)) {

@@ -271,7 +271,11 @@ tide_code tide__kineto_finish(kin_build *b, tide_error *err)
 		tide__kineto_set_kinds(b);
 	if (!(b->want & TIDE_WANT_RAW)) /* --hta-compat needs the rows as written */
 		ok = ok && tide__kineto_cut_python_calls(b);
-	ok = ok && tide__kineto_memory_begin(b, &memory) && nest(b) && tide__kineto_link(b);
+	ok = ok && tide__kineto_find_xla_devices(b) && tide__kineto_memory_begin(b, &memory) &&
+	     nest(b);
+	if (ok)
+		tide__kineto_mark_xla_containers(b);
+	ok = ok && tide__kineto_link(b);
 	ok = tide__kineto_memory_end(memory, ok) && finish_marks(m) &&
 	     sort_rows(&m->samples, &tide_samples_desc, m->samples.n, 0, order_samples) &&
 	     tide__kineto_add_metas(b) && tide__kineto_add_names(b) && put_windows(b) &&

@@ -21,6 +21,8 @@
 	X(CORR, "correlation", 0)                                          \
 	X(DEVICE, "device", 0)                                             \
 	X(STREAM, "stream", KIN_BIT(SYNC))                                 \
+	X(CORR_XLA, "correlation_id", 0)                                   \
+	X(COPY_XLA, "memcpy_details", KIN_BIT(OTHER))                      \
 	X(SEQ, "Sequence number", 0)                                       \
 	X(FWD, "Fwd thread id", 0)                                         \
 	X(PY_ID, "Python id", 0)                                           \

@@ -8,7 +8,7 @@
  *   event.c   one event object -> one row;   args.c  its arguments
  *   build.c   rows -> model tables and scratch, in input order
  *   finish.c  lanes, time zero, facts;   link.c  launches, flows;   memory.c  allocations;
- *             python_calls.c  ends of Python calls
+ *             python_calls.c  ends of Python calls;   xla.c  devices of XLA's traces
  *
  * A parser belongs to one thread; its texts and lanes never move, so rows point at them. The one
  * thread that builds the model stores its own number in each (`global`, which no other thread
@@ -377,6 +377,7 @@ typedef struct kin_build {
 	uint32_t n_small;
 	int64_t t_min, t_max;
 	unsigned device_kind; /* TIDE_DEVICE_* of device rows */
+	bool xla;	      /* devices are processes: XLA's profiler */
 } kin_build;
 
 /* Adds everything in a block, in order. Returns false if memory runs out. */
@@ -391,6 +392,10 @@ uint32_t tide__kineto_get_counter_row(kin_build *b, uint32_t name, uint32_t unit
 
 /* Parts of finish; each returns false if memory runs out. */
 bool tide__kineto_link(kin_build *b);
+/* Moves the rows of XLA's devices to lanes of devices; runs before spans are sorted. The second runs
+ * after it. */
+bool tide__kineto_find_xla_devices(kin_build *b);
+void tide__kineto_mark_xla_containers(kin_build *b);
 /* Cuts Python calls at the end of their callers; runs before spans are sorted. */
 bool tide__kineto_cut_python_calls(kin_build *b);
 /* Pairs allocations and frees between begin and end, in another thread if b->threads allows;

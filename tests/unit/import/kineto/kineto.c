@@ -105,6 +105,16 @@ static void describe(const tide_model *m, char *out, size_t room)
 	",\"args\":{\"Bytes\":" bytes ",\"Addr\":" addr                                  \
 	",\"Device Type\":1,\"Device Id\":0,\"Total Allocated\":" total "}}"
 
+#define XLA_NAME(what, tid, n)                                                          \
+	"{\"ph\":\"M\",\"name\":\"" what "_name\",\"pid\":1,\"tid\":" tid ",\"args\":{" \
+	"\"name\":\"" n "\"}}"
+#define XLA_NAMES(device, lane)          \
+	XLA_NAME("process", "0", device) \
+	"," XLA_NAME("thread", "3", lane) "," XLA_NAME("thread", "4", "XLA Ops")
+#define XLA(pid, tid, n, ts, dur, args)                                            \
+	"{\"ph\":\"X\",\"pid\":" pid ",\"tid\":" tid ",\"ts\":" ts ",\"dur\":" dur \
+	",\"name\":\"" n "\",\"args\":{" args "}}"
+
 static const struct row {
 	const char *name, *text, *want;
 } rows[] = {
@@ -155,6 +165,34 @@ static const struct row {
 	  "op 'a' thread2 0-2000\nfact loss.truncated_at=90\n" },
 	{ "truncated between", "{\"traceEvents\":[" OP("a", "1", "2"),
 	  "op 'a' thread2 0-2000\nfact loss.truncated_at=83\n" },
+
+	/* XLA: devices are processes, found by their names at the end */
+	{ "GPU of XLA: streams hold the work, other lines repeat it",
+	  EVENTS(XLA_NAMES("/device:GPU:1", "Stream #14(Kernel)") "," XLA("701", "9", "cuLaunchKernel", "1", "1", "\"correlation_id\":\"5\"") "," XLA(
+		  "1", "3", "fusion", "2", "4",
+		  "\"correlation_id\":\"5\"") "," XLA("1", "3", "MemcpyD2D", "7", "1",
+						      "\"memcpy_details\":\"kind:x size:4096 dest:0\"") "," XLA("1",
+														"4",
+														"fusion.1",
+														"2",
+														"4",
+														"") ",{}"),
+	  "runtime 'cuLaunchKernel' thread9 0-1000\n"
+	  "gpu_user_annotation 'fusion.1' stream-4 1000-5000\n"
+	  "kernel 'fusion' stream14 1000-5000 by 'cuLaunchKernel'\n"
+	  "memcpy 'MemcpyD2D' stream14 6000-7000\n"
+	  "attr bytes=4096\n" },
+	{ "TPU of XLA: a row that contains others is no work",
+	  EVENTS(XLA_NAMES("/device:TPU:0", "XLA Modules") "," XLA(
+		  "1", "3", "jit_f(1)", "0", "10", "") "," XLA("1", "4", "while.1", "0", "8",
+							       "") "," XLA("1", "4", "fusion", "1",
+									   "3", "")),
+	  "gpu_user_annotation 'jit_f(1)' stream3 0-10000\n"
+	  "gpu_user_annotation 'while.1' stream4 0-8000\n"
+	  "kernel 'fusion' stream4 1000-4000 in 'while.1'\n" },
+	{ "XLA on the host alone has no device",
+	  EVENTS(XLA_NAMES("/host:CPU", "x") "," XLA("1", "3", "dot", "0", "1", "")),
+	  "other 'dot' thread3 0-1000\n" },
 
 	/* time */
 	{ "decimals past a double's",
@@ -453,7 +491,7 @@ static const struct row {
 		 "{\"ph\":\"e\",\"cat\":\"net\",\"id\":2,\"pid\":1,\"ts\":7,\"name\":\"q\"}"),
 	  "other 'q' other-1 0-3000\nother 'q' other-1 1000-6000\nmark 'step' t1000\n" },
 	{ "unknown phases are counted",
-	  EVENTS("{\"ph\":\"?\"},{\"ph\":\"XX\"},{\"ph\":7},{}," OP("a", "1", "2")),
+	  EVENTS("{\"ph\":\"?\"},{\"ph\":\"XX\"},{\"ph\":7},{\"ts\":1},{}," OP("a", "1", "2")),
 	  "op 'a' thread2 0-2000\nfact loss.events_without_phase=1\n"
 	  "fact loss.events_of_unknown_phase=3\n" },
 };
