@@ -27,7 +27,7 @@ static char *slurp(const char *path, size_t *n)
 		return NULL;
 	*n = (size_t)ftell(f);
 	rewind(f);
-	char *text = calloc(1, *n + KIN_PAD);
+	char *text = calloc(1, *n + JSONR_PAD);
 	if (text && fread(text, 1, *n, f) != *n)
 		return NULL;
 	fclose(f);
@@ -63,7 +63,7 @@ static size_t scan(char *text, size_t n, totals *t)
 		len = cut ? cut : len;
 		tide__kineto_out_clear(&out);
 		c.base = at;
-		tide__kineto_scan_text(&c.s, text + at, len);
+		tide__jsonr_scan_text(&c.json.s, text + at, len);
 		size_t p = tide__kineto_parse_doc(&c, &d, 0, at + len >= n);
 		count(&out, t);
 		if (!p)

@@ -31,6 +31,14 @@ static inline bool tide__array_room(void *array, size_t *cap, size_t need, size_
 {
 	return need <= *cap || tide__grow(array, cap, need, size);
 }
+/* The members of a growing list in a struct, and appending to it: the new element is not
+ * initialised; NULL if memory runs out. */
+#define TIDE_VEC(type, name) \
+	type *name;          \
+	size_t n_##name, cap_##name
+#define TIDE_PUSH(o, name)                                                                      \
+	(TIDE_ROOM((o)->name, (o)->cap_##name, (o)->n_##name + 1) ? &(o)->name[(o)->n_##name++] \
+								  : NULL)
 /* Resizes `array` to exactly n elements, for arrays that share the capacity of another array and
  * for large ones that rarely grow. Returns false if memory runs out; `array` is then unchanged. */
 #define TIDE_RESIZE(array, n) tide__array_resize(&(array), (n), sizeof *(array))

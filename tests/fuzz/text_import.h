@@ -15,11 +15,11 @@ static inline int fuzz_text_import(const uint8_t *data, size_t n, tide_text_impo
 {
 	tide_error err = { 0 };
 	tide_model *m = tide__model_new();
-	char *text = tide__alloc(n + KIN_PAD, 1);
+	char *text = tide__alloc(n + JSONR_PAD, 1);
 	if (!m || !text)
 		abort();
 	memcpy(text, data, n);
-	memset(text + n, 0, KIN_PAD);
+	memset(text + n, 0, JSONR_PAD);
 	if (import(text, n, m, &err)) {
 		if (!err.text[0] || err.offset > n)
 			abort();

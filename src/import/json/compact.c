@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-size_t tide__json_compact(const char *s, size_t n, char *out, size_t room)
+size_t tide__jsonr_compact(const char *s, size_t n, char *out, size_t room)
 {
 	size_t o = 0;
 	bool text = false;

@@ -11,6 +11,6 @@
 /* Writes the JSON value of n bytes at s without white space between its tokens, but with one blank
  * after each comma and colon; texts within it keep their bytes. Writes at most `room` bytes to
  * `out` and no end mark. Returns the length of the whole result, at most 2 * n. */
-size_t tide__json_compact(const char *s, size_t n, char *out, size_t room);
+size_t tide__jsonr_compact(const char *s, size_t n, char *out, size_t room);
 
 #endif

@@ -80,26 +80,26 @@ static uint64_t divide(const decimal *d, int64_t k)
 	return q + up;
 }
 
-kin_num tide__kineto_parse_ns(const char *s, size_t n, int64_t *ns)
+jsonr_num tide__jsonr_parse_ns(const char *s, size_t n, int64_t *ns)
 {
 	decimal d;
 	if (!read_decimal(s, s + n, &d))
-		return KIN_NUM_NOT;
+		return JSONR_NUM_NOT;
 	int64_t k = d.exp + 3;
 	uint64_t v = d.mantissa;
 	if (k < 0)
 		v = divide(&d, -k);
 	else if (d.rest)
-		return KIN_NUM_RANGE;
+		return JSONR_NUM_RANGE;
 	for (; k > 0 && v; k--) {
 		if (v > INT64_MAX / 10)
-			return KIN_NUM_RANGE;
+			return JSONR_NUM_RANGE;
 		v *= 10;
 	}
 	if (v > INT64_MAX)
-		return KIN_NUM_RANGE;
+		return JSONR_NUM_RANGE;
 	*ns = d.negative ? -(int64_t)v : (int64_t)v;
-	return KIN_NUM_OK;
+	return JSONR_NUM_OK;
 }
 
 static int hex(char c)
@@ -110,53 +110,53 @@ static int hex(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static kin_num read_hex(const char *s, const char *end, uint64_t *u)
+static jsonr_num read_hex(const char *s, const char *end, uint64_t *u)
 {
-	kin_num rc = s < end ? KIN_NUM_OK : KIN_NUM_NOT;
+	jsonr_num rc = s < end ? JSONR_NUM_OK : JSONR_NUM_NOT;
 	for (*u = 0; s < end; s++) {
 		int h = hex(*s);
 		if (h < 0)
-			return KIN_NUM_NOT;
+			return JSONR_NUM_NOT;
 		if (*u >> 60)
-			rc = KIN_NUM_RANGE;
+			rc = JSONR_NUM_RANGE;
 		*u = *u << 4 | (uint64_t)h;
 	}
 	return rc;
 }
 
 /* *neg is the sign, *u the magnitude. */
-static kin_num whole(const char *s, size_t n, uint64_t *u, bool *neg)
+static jsonr_num whole(const char *s, size_t n, uint64_t *u, bool *neg)
 {
 	const char *end = s + n;
 	uint64_t v = 0;
-	kin_num rc = KIN_NUM_OK;
+	jsonr_num rc = JSONR_NUM_OK;
 	*neg = false;
 	if (s < end && (*s == '-' || *s == '+'))
 		*neg = *s++ == '-';
 	if (end - s > 2 && s[0] == '0' && (s[1] | 0x20) == 'x')
 		return read_hex(s + 2, end, u);
 	if (s == end)
-		return KIN_NUM_NOT;
+		return JSONR_NUM_NOT;
 	for (; s < end; s++) {
 		if (!digit(*s))
-			return KIN_NUM_NOT;
+			return JSONR_NUM_NOT;
 		if (__builtin_mul_overflow(v, 10, &v) ||
 		    __builtin_add_overflow(v, (uint64_t)(*s - '0'), &v))
-			rc = KIN_NUM_RANGE;
+			rc = JSONR_NUM_RANGE;
 	}
 	*u = v;
 	return rc;
 }
 
-kin_num tide__kineto_parse_i64(const char *s, size_t n, int64_t *v)
+jsonr_num tide__jsonr_parse_i64(const char *s, size_t n, int64_t *v)
 {
 	uint64_t u = 0;
 	bool neg;
-	kin_num rc = whole(s, n, &u, &neg);
-	if (rc != KIN_NUM_OK)
+	jsonr_num rc = whole(s, n, &u, &neg);
+	if (rc != JSONR_NUM_OK)
 		return rc;
 	if (neg && u > (uint64_t)INT64_MAX + 1)
-		return KIN_NUM_RANGE;
+		return JSONR_NUM_RANGE;
 	*v = (int64_t)(neg ? 0 - u : u);
-	return KIN_NUM_OK;
+	return JSONR_NUM_OK;
 }

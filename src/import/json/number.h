@@ -9,17 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum kin_num {
-	KIN_NUM_OK,
-	KIN_NUM_NOT,   /* not a number: NaN, null, text, or empty */
-	KIN_NUM_RANGE, /* a number that does not fit */
-} kin_num;
+typedef enum jsonr_num {
+	JSONR_NUM_OK,
+	JSONR_NUM_NOT,	 /* not a number: NaN, null, text, or empty */
+	JSONR_NUM_RANGE, /* a number that does not fit */
+} jsonr_num;
 
 /* Converts decimal microseconds (sign, digits, fraction, exponent) to nanoseconds, rounded half
  * to even if the text has more than 3 decimals. */
-kin_num tide__kineto_parse_ns(const char *s, size_t n, int64_t *ns);
+jsonr_num tide__jsonr_parse_ns(const char *s, size_t n, int64_t *ns);
 /* Parses an integer: sign, digits, or 0x and hex digits; no fraction or exponent. Magnitudes
  * over 63 bits wrap as two's complement only if unsigned. */
-kin_num tide__kineto_parse_i64(const char *s, size_t n, int64_t *v);
+jsonr_num tide__jsonr_parse_i64(const char *s, size_t n, int64_t *v);
 
 #endif

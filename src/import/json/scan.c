@@ -48,26 +48,26 @@ static inline uint64_t prefix_xor(uint64_t x)
 	return x ^ (x << 32);
 }
 
-#define MAKE_WINDOW(name, attribute, classify, prefix)                                 \
-	attribute static void name(kin_scan *s, const char *p, size_t from, size_t to) \
-	{                                                                              \
-		uint64_t in = s->in_string, carry = s->escaped;                        \
-		for (size_t i = from; i < to; i++, p += 64) {                          \
-			block k;                                                       \
-			classify(p, &k);                                               \
-			if (__builtin_expect((k.slash | carry) != 0, 0)) {             \
-				k.quote &= ~escaped_bits(k.slash, &carry);             \
-				s->slashes = true;                                     \
-			}                                                              \
-			uint64_t inside = prefix(k.quote) ^ in;                        \
-			in = (uint64_t)((int64_t)inside >> 63);                        \
-			s->quotes[i] = k.quote;                                        \
-			s->opens[i] = k.open & ~inside;                                \
-			s->closes[i] = k.close & ~inside;                              \
-			s->commas[i] = k.comma & ~inside;                              \
-		}                                                                      \
-		s->in_string = in;                                                     \
-		s->escaped = carry;                                                    \
+#define MAKE_WINDOW(name, attribute, classify, prefix)                                   \
+	attribute static void name(jsonr_scan *s, const char *p, size_t from, size_t to) \
+	{                                                                                \
+		uint64_t in = s->in_string, carry = s->escaped;                          \
+		for (size_t i = from; i < to; i++, p += 64) {                            \
+			block k;                                                         \
+			classify(p, &k);                                                 \
+			if (__builtin_expect((k.slash | carry) != 0, 0)) {               \
+				k.quote &= ~escaped_bits(k.slash, &carry);               \
+				s->slashes = true;                                       \
+			}                                                                \
+			uint64_t inside = prefix(k.quote) ^ in;                          \
+			in = (uint64_t)((int64_t)inside >> 63);                          \
+			s->quotes[i] = k.quote;                                          \
+			s->opens[i] = k.open & ~inside;                                  \
+			s->closes[i] = k.close & ~inside;                                \
+			s->commas[i] = k.comma & ~inside;                                \
+		}                                                                        \
+		s->in_string = in;                                                       \
+		s->escaped = carry;                                                      \
 	}
 
 /* ---- plain C ---- */
@@ -154,12 +154,12 @@ MAKE_WINDOW(window_avx512, AVX512, classify_avx512, prefix_clmul512)
 
 static _Atomic bool portable_only;
 
-void tide__kineto_scan_portable(bool on)
+void tide__jsonr_scan_portable(bool on)
 {
 	atomic_store(&portable_only, on);
 }
 
-static void window(kin_scan *s, const char *p, size_t from, size_t to)
+static void window(jsonr_scan *s, const char *p, size_t from, size_t to)
 {
 #if HAVE_AVX2
 	bool plain = atomic_load_explicit(&portable_only, memory_order_relaxed) ||
@@ -176,11 +176,11 @@ static void window(kin_scan *s, const char *p, size_t from, size_t to)
 	window_plain(s, p, from, to);
 }
 
-bool tide__kineto_scan_more(kin_scan *s)
+bool tide__jsonr_scan_more(jsonr_scan *s)
 {
 	if (s->words >= s->total)
 		return false;
-	size_t to = s->words + KIN_WINDOW < s->total ? s->words + KIN_WINDOW : s->total;
+	size_t to = s->words + JSONR_WINDOW < s->total ? s->words + JSONR_WINDOW : s->total;
 	if (s->keep !=
 	    ~UINT64_C(0)) { /* first word after a restart: bytes before it do not count */
 		char part[64];
@@ -198,7 +198,7 @@ bool tide__kineto_scan_more(kin_scan *s)
 	return true;
 }
 
-void tide__kineto_scan_restart(kin_scan *s, size_t p)
+void tide__jsonr_scan_restart(jsonr_scan *s, size_t p)
 {
 	s->words = p >> 6;
 	s->keep = ~UINT64_C(0) << (p & 63);
@@ -206,11 +206,11 @@ void tide__kineto_scan_restart(kin_scan *s, size_t p)
 	s->escaped = 0;
 }
 
-bool tide__kineto_scan_text(kin_scan *s, const char *text, size_t n)
+bool tide__jsonr_scan_text(jsonr_scan *s, const char *text, size_t n)
 {
 	size_t total = n / 64 + 1;
 	if (total > s->cap) {
-		tide__kineto_scan_fini(s);
+		tide__jsonr_scan_fini(s);
 		size_t room = total + 1;
 		s->quotes = tide__alloc(room * 4, sizeof *s->quotes);
 		if (!s->quotes)
@@ -225,22 +225,22 @@ bool tide__kineto_scan_text(kin_scan *s, const char *text, size_t n)
 	s->b = text;
 	s->n = n;
 	s->total = total;
-	tide__kineto_scan_restart(s, 0);
+	tide__jsonr_scan_restart(s, 0);
 	return true;
 }
 
-void tide__kineto_scan_fini(kin_scan *s)
+void tide__jsonr_scan_fini(jsonr_scan *s)
 {
 	tide__free(s->quotes);
-	*s = (kin_scan){ 0 };
+	*s = (jsonr_scan){ 0 };
 }
 
-size_t tide__kineto_far_quote(kin_scan *s, size_t p)
+size_t tide__jsonr_far_quote(jsonr_scan *s, size_t p)
 {
 	size_t i = p >> 6;
 	uint64_t from = ~UINT64_C(0) << (p & 63);
 	for (; i << 6 < s->n; i++, from = ~UINT64_C(0)) {
-		if (i >= s->words && !tide__kineto_scan_more(s))
+		if (i >= s->words && !tide__jsonr_scan_more(s))
 			break;
 		if (s->quotes[i] & from)
 			return (i << 6) + (size_t)__builtin_ctzll(s->quotes[i] & from);
@@ -258,13 +258,13 @@ static unsigned ones(uint64_t x)
 
 /* Depth is counted a word at a time; single bits are examined only in a word that could bring it
  * to zero. */
-size_t tide__kineto_scan_skip(kin_scan *s, size_t p)
+size_t tide__jsonr_scan_skip(jsonr_scan *s, size_t p)
 {
 	uint64_t from = ~UINT64_C(0) << (p & 63), depth = 0;
-	if (!kin_is_open(s, p))
+	if (!jsonr_is_open(s, p))
 		return SIZE_MAX;
 	for (size_t i = p >> 6; i << 6 < s->n; i++, from = ~UINT64_C(0)) {
-		if (i >= s->words && !tide__kineto_scan_more(s))
+		if (i >= s->words && !tide__jsonr_scan_more(s))
 			break;
 		uint64_t open = s->opens[i] & from, close = s->closes[i] & from;
 		if (!(open | close))

@@ -8,7 +8,7 @@
  * string" and "end of this object" into a few bit operations. The code above the scanner is a plain
  * reader of JSON, so any layout gives the same result; nothing recurses.
  *
- * After damage (a stray quote swaps inside and outside), tide__kineto_scan_restart starts again at
+ * After damage (a stray quote swaps inside and outside), tide__jsonr_scan_restart starts again at
  * a given byte. */
 #ifndef TIDE_IMPORT_JSON_SCAN_H
 #define TIDE_IMPORT_JSON_SCAN_H
@@ -18,12 +18,12 @@
 #include <stdint.h>
 
 enum {
-	KIN_PAD = 128,	 /* zero bytes that must follow the text */
-	KIN_WINDOW = 64, /* bit map words computed at a time: 4 KiB of text */
+	JSONR_PAD = 128,   /* zero bytes that must follow the text */
+	JSONR_WINDOW = 64, /* bit map words computed at a time: 4 KiB of text */
 };
 
-typedef struct kin_scan {
-	const char *b; /* borrowed text; b[n .. n + KIN_PAD) are zeros */
+typedef struct jsonr_scan {
+	const char *b; /* borrowed text; b[n .. n + JSONR_PAD) are zeros */
 	size_t n;
 	uint64_t *quotes, *opens, *closes, *commas; /* owned; one zero word after the last */
 	size_t words;				    /* words computed so far */
@@ -33,62 +33,62 @@ typedef struct kin_scan {
 	uint64_t escaped;   /* 1 if its first byte is escaped */
 	uint64_t keep;	    /* bits of the next word to use (restart inside it) */
 	bool slashes;	    /* the text contains a backslash */
-} kin_scan;
+} jsonr_scan;
 
 /* Starts on a new text. Returns false if memory runs out. */
-bool tide__kineto_scan_text(kin_scan *s, const char *text, size_t n);
-void tide__kineto_scan_fini(kin_scan *s);
+bool tide__jsonr_scan_text(jsonr_scan *s, const char *text, size_t n);
+void tide__jsonr_scan_fini(jsonr_scan *s);
 /* Discards the bit maps from byte p on; p is outside any string. */
-void tide__kineto_scan_restart(kin_scan *s, size_t p);
+void tide__jsonr_scan_restart(jsonr_scan *s, size_t p);
 /* Computes the next window; returns false at the end of the text. */
-bool tide__kineto_scan_more(kin_scan *s);
+bool tide__jsonr_scan_more(jsonr_scan *s);
 /* Returns the byte after the closing bracket of the container that opens at p; SIZE_MAX if the
  * text ends first or no container opens at p. */
-size_t tide__kineto_scan_skip(kin_scan *s, size_t p);
+size_t tide__jsonr_scan_skip(jsonr_scan *s, size_t p);
 /* Tests: use the portable code only (the vector code must give the same maps). */
-void tide__kineto_scan_portable(bool on);
+void tide__jsonr_scan_portable(bool on);
 
 /* Makes the maps cover the 64 bytes from p on, up to the end of the text. */
-static inline void kin_reach(kin_scan *s, size_t p)
+static inline void jsonr_reach(jsonr_scan *s, size_t p)
 {
 	while (__builtin_expect((p >> 6) + 1 >= s->words, 0))
-		if (!tide__kineto_scan_more(s))
+		if (!tide__jsonr_scan_more(s))
 			return;
 }
 
 /* Returns the bits of the 64 bytes from p on. */
-static inline uint64_t kin_bits(const uint64_t *map, size_t p)
+static inline uint64_t jsonr_bits(const uint64_t *map, size_t p)
 {
 	return map[p >> 6] >> (p & 63) | (map[(p >> 6) + 1] << 1) << (63 - (p & 63));
 }
 
-size_t tide__kineto_far_quote(kin_scan *s, size_t p);
+size_t tide__jsonr_far_quote(jsonr_scan *s, size_t p);
 
 /* Returns the first quote that opens or closes a string at or after p, or s->n. */
-static inline size_t kin_quote(kin_scan *s, size_t p)
+static inline size_t jsonr_quote(jsonr_scan *s, size_t p)
 {
-	kin_reach(s, p);
-	uint64_t w = kin_bits(s->quotes, p);
+	jsonr_reach(s, p);
+	uint64_t w = jsonr_bits(s->quotes, p);
 	return __builtin_expect(w != 0, 1) ? p + (size_t)__builtin_ctzll(w)
-					   : tide__kineto_far_quote(s, p);
+					   : tide__jsonr_far_quote(s, p);
 }
 
 /* Returns true if the bracket at p opens something outside a string, as far as the maps reach. */
-static inline bool kin_is_open(kin_scan *s, size_t p)
+static inline bool jsonr_is_open(jsonr_scan *s, size_t p)
 {
-	kin_reach(s, p);
-	return kin_bits(s->opens, p) & 1;
+	jsonr_reach(s, p);
+	return jsonr_bits(s->opens, p) & 1;
 }
 
-static inline bool kin_is_ws(char c)
+static inline bool jsonr_is_ws(char c)
 {
 	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
 /* Returns the first byte at or after p that is not white space. */
-static inline size_t kin_ws(const char *b, size_t p)
+static inline size_t jsonr_ws(const char *b, size_t p)
 {
-	while (kin_is_ws(b[p]))
+	while (jsonr_is_ws(b[p]))
 		p++;
 	return p;
 }

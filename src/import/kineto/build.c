@@ -9,7 +9,7 @@
 #include "import/kineto/keywords.h"
 
 /* Interns a text in the model; returns false if memory runs out. */
-static bool intern(kin_build *b, kin_text *t, uint32_t *id)
+static bool intern(kin_build *b, jsonr_text *t, uint32_t *id)
 {
 	*id = 0;
 	if (!t || !t->len)
@@ -40,7 +40,7 @@ static uint32_t id_number(kin_build *b, uint64_t id)
 /* ---- lanes, processes, devices, counters ---- */
 
 /* Returns a pid, tid, device or stream as a small number. */
-static uint32_t small(kin_build *b, kin_val v)
+static uint32_t small(kin_build *b, jsonr_val v)
 {
 	uint32_t text = 0;
 	if (v.text && !intern(b, v.text, &text))
@@ -56,7 +56,7 @@ static uint32_t small(kin_build *b, kin_val v)
 	return b->n_small = n;
 }
 
-static uint32_t process_row(kin_build *b, kin_val pid)
+static uint32_t process_row(kin_build *b, jsonr_val pid)
 {
 	uint32_t k = small(b, pid), row = k ? tide__map_get(&b->process_of, k) : 0, text;
 	if (row || !k)
@@ -219,7 +219,7 @@ static bool put_attrs(kin_build *b, uint32_t span, const kin_attr *a, size_t n)
 
 static bool put_ref(kin_build *b, uint32_t span, uint64_t id, unsigned what)
 {
-	kin_ref *r = KIN_PUSH(b, refs);
+	kin_ref *r = TIDE_PUSH(b, refs);
 	if (r)
 		*r = (kin_ref){ id, span, what };
 	return r;
@@ -255,7 +255,7 @@ static bool add_span(kin_build *b, const kin_row *r, const kin_attr *a, const ti
 
 static bool add_flow(kin_build *b, const kin_row *r)
 {
-	kin_flow *f = KIN_PUSH(b, flows);
+	kin_flow *f = TIDE_PUSH(b, flows);
 	uint32_t lane = lane_row(b, r->lane);
 	if (!f || !lane)
 		return false;
@@ -269,7 +269,7 @@ static bool add_flow(kin_build *b, const kin_row *r)
 
 static bool add_memory(kin_build *b, const kin_row *r, const kin_mem *mem)
 {
-	kin_memory_event *v = KIN_PUSH(b, memory_events);
+	kin_memory_event *v = TIDE_PUSH(b, memory_events);
 	uint32_t lane = lane_row(b, r->lane);
 	if (!v || !lane)
 		return false;
@@ -323,7 +323,7 @@ static bool add_instant(kin_build *b, const kin_row *r)
 
 static bool add_half(kin_build *b, const kin_row *r)
 {
-	kin_half *h = KIN_PUSH(b, halves);
+	kin_half *h = TIDE_PUSH(b, halves);
 	if (!h)
 		return false;
 	*h = (kin_half){ .ts = r->ts, .id = r->id, .src = r->src, .kind = r->kind, .cat = r->cat };
@@ -344,7 +344,7 @@ static bool add_track(kin_build *b, const kin_row *r)
 
 static bool add_name(kin_build *b, const kin_row *r)
 {
-	kin_name *n = KIN_PUSH(b, names);
+	kin_name *n = TIDE_PUSH(b, names);
 	if (!n)
 		return false;
 	*n = (kin_name){ .a = small(b, r->lane->a), .b = small(b, r->lane->b), .kind = r->kind };
@@ -355,7 +355,7 @@ static bool add_window(kin_build *b, const kin_row *r)
 {
 	if (b->n_windows >= KIN_WINDOWS_MAX)
 		return true;
-	kin_window *w = KIN_PUSH(b, windows);
+	kin_window *w = TIDE_PUSH(b, windows);
 	if (!w)
 		return false;
 	*w = (kin_window){ .ts = r->ts, .dur = r->dur };
@@ -412,7 +412,7 @@ bool tide__kineto_add(kin_build *b, const kin_out *o)
 			b->loss[KIN_LOSS_META] += o->n_metas - i;
 			break;
 		}
-		kin_meta *m = KIN_PUSH(b, metas);
+		kin_meta *m = TIDE_PUSH(b, metas);
 		if (!m)
 			return false;
 		*m = o->metas[i];

@@ -20,18 +20,18 @@ static bool opens_object(const char *b, size_t n, size_t p)
 {
 	if (b[p] != '{')
 		return false;
-	p = kin_ws(b, p + 1);
+	p = jsonr_ws(b, p + 1);
 	return p < n && b[p] == '"';
 }
 
 /* Returns true if `} ,` is before p, with optional white space. */
 static bool after_object(const char *b, size_t p)
 {
-	while (p && kin_is_ws(b[p - 1]))
+	while (p && jsonr_is_ws(b[p - 1]))
 		p--;
 	if (!p || b[p - 1] != ',')
 		return false;
-	for (p--; p && kin_is_ws(b[p - 1]);)
+	for (p--; p && jsonr_is_ws(b[p - 1]);)
 		p--;
 	return p && b[p - 1] == '}';
 }
@@ -67,7 +67,7 @@ size_t tide__kineto_find_last_event(const char *b, size_t n)
 
 static size_t skip_space(const char *b, size_t n, size_t p, bool commas)
 {
-	while (p < n && (kin_is_ws(b[p]) || (commas && b[p] == ',')))
+	while (p < n && (jsonr_is_ws(b[p]) || (commas && b[p] == ',')))
 		p++;
 	return p;
 }
@@ -78,7 +78,7 @@ static int lone_event(const char *b, size_t n, size_t p)
 {
 	static const char *const first[] = { "\"ph\"",	"\"cat\"", "\"name\"",
 					     "\"pid\"", "\"tid\"", "\"ts\"" };
-	p = kin_ws(b, p + 1);
+	p = jsonr_ws(b, p + 1);
 	if (n < p + 6)
 		return -1;
 	for (size_t i = 0; i < sizeof first / sizeof *first; i++)
@@ -91,18 +91,18 @@ static int lone_event(const char *b, size_t n, size_t p)
  * more text is needed. */
 static size_t start(kin_parser *c, kin_doc *d, size_t p, bool final)
 {
-	const char *b = c->s.b;
-	size_t n = c->s.n;
+	const char *b = c->json.s.b;
+	size_t n = c->json.s.n;
 	if (!c->base && !p && n >= 3 && !memcmp(b, "\xef\xbb\xbf", 3))
 		p = 3;
 	for (; p < n && b[p] != '{' && b[p] != '['; p++)
-		c->out->loss[KIN_LOSS_GARBAGE] += !kin_is_ws(b[p]);
+		c->out->loss[KIN_LOSS_GARBAGE] += !jsonr_is_ws(b[p]);
 	if (p >= n)
 		return p;
 	int lone = b[p] == '{' ? lone_event(b, n, p) : 0;
 	if (lone < 0 && !final)
 		return p;
-	tide__kineto_scan_restart(&c->s, p);
+	tide__jsonr_scan_restart(&c->json.s, p);
 	d->state = b[p] == '{' && lone <= 0 ? KIN_TOP : KIN_ARRAY;
 	d->documents++;
 	return p + (lone <= 0);
@@ -110,37 +110,37 @@ static size_t start(kin_parser *c, kin_doc *d, size_t p, bool final)
 
 static size_t top_member(kin_parser *c, kin_doc *d, size_t p)
 {
-	kin_slice key, value;
-	const char *b = c->s.b;
-	p = tide__kineto_parse_key(c, p, &key);
-	if (p == KIN_FAIL)
+	jsonr_slice key, value;
+	const char *b = c->json.s.b;
+	p = tide__jsonr_parse_key(&c->json, p, &key);
+	if (p == JSONR_FAIL)
 		return p;
 	if (key.n == 11 && !memcmp(b + key.at, "traceEvents", 11) && b[p] == '[') {
 		d->state = KIN_EVENTS;
 		d->listed = true;
 		return p + 1;
 	}
-	p = tide__kineto_parse_value(c, p, &value);
-	if (p == KIN_FAIL)
+	p = tide__jsonr_parse_value(&c->json, p, &value);
+	if (p == JSONR_FAIL)
 		return p;
 	if (value.n > META_MAX) {
 		c->out->loss[KIN_LOSS_META]++;
 		return p;
 	}
-	kin_meta *m = KIN_PUSH(c->out, metas);
+	kin_meta *m = TIDE_PUSH(c->out, metas);
 	if (!m)
-		return kin_nomem(c);
-	m->key = tide__kineto_slice_text(c, key);
-	m->raw = tide__kineto_text(&c->texts, b + value.at - (value.type == '"'),
-				   value.n + (value.type == '"' ? 2 : 0));
-	return m->key && m->raw ? p : kin_nomem(c);
+		return jsonr_nomem(&c->json);
+	m->key = tide__jsonr_slice_text(&c->json, key);
+	m->raw = tide__jsonr_text(&c->json.texts, b + value.at - (value.type == '"'),
+				  value.n + (value.type == '"' ? 2 : 0));
+	return m->key && m->raw ? p : jsonr_nomem(&c->json);
 }
 
-/* Parses one item at p (not white space). Returns the byte after it or KIN_FAIL. *stop: the
+/* Parses one item at p (not white space). Returns the byte after it or JSONR_FAIL. *stop: the
  * caller must continue. */
 static size_t item(kin_parser *c, kin_doc *d, size_t p, bool *stop)
 {
-	const char *b = c->s.b;
+	const char *b = c->json.s.b;
 	if (d->state == KIN_TOP) {
 		if (b[p] != '}')
 			return top_member(c, d, p);
@@ -155,9 +155,10 @@ static size_t item(kin_parser *c, kin_doc *d, size_t p, bool *stop)
 			d->state = d->state == KIN_EVENTS ? KIN_TOP : KIN_START;
 		return p + !*stop;
 	}
-	kin_slice v;
-	p = b[p] == '}' || b[p] == ':' ? kin_fail(c, p) : tide__kineto_parse_value(c, p, &v);
-	if (p != KIN_FAIL)
+	jsonr_slice v;
+	p = b[p] == '}' || b[p] == ':' ? jsonr_fail(&c->json, p)
+				       : tide__jsonr_parse_value(&c->json, p, &v);
+	if (p != JSONR_FAIL)
 		c->out->loss[KIN_LOSS_NOT_OBJECT]++;
 	return p;
 }
@@ -165,15 +166,15 @@ static size_t item(kin_parser *c, kin_doc *d, size_t p, bool *stop)
 /* After damage, advances to the next event, or near the text's end if none begins in it. */
 static size_t seek(kin_parser *c, kin_doc *d, size_t p)
 {
-	const char *b = c->s.b;
-	size_t n = c->s.n, q = next_event(b, n, p + 1);
+	const char *b = c->json.s.b;
+	size_t n = c->json.s.n, q = next_event(b, n, p + 1);
 	if (q < n) {
 		d->seeking = false;
-		if (!kin_is_open(&c->s, q))
-			tide__kineto_scan_restart(&c->s, q);
+		if (!jsonr_is_open(&c->json.s, q))
+			tide__jsonr_scan_restart(&c->json.s, q);
 		return q;
 	}
-	while (q > p && (kin_is_ws(b[q - 1]) || b[q - 1] == ',' || b[q - 1] == '{'))
+	while (q > p && (jsonr_is_ws(b[q - 1]) || b[q - 1] == ',' || b[q - 1] == '{'))
 		q--; /* `},` at the very end: the next bytes decide */
 	if (q > p && b[q - 1] == '}')
 		q--;
@@ -191,10 +192,10 @@ static void drop(kin_parser *c, kin_doc *d)
 
 size_t tide__kineto_parse_doc(kin_parser *c, kin_doc *d, size_t p, bool final)
 {
-	const char *b = c->s.b;
-	size_t n = c->s.n;
+	const char *b = c->json.s.b;
+	size_t n = c->json.s.n;
 	bool stop = false;
-	c->why = KIN_OK;
+	c->json.why = JSONR_OK;
 	d->again = false;
 	while (!stop) {
 		if (d->seeking) {
@@ -213,18 +214,19 @@ size_t tide__kineto_parse_doc(kin_parser *c, kin_doc *d, size_t p, bool final)
 		p = skip_space(b, n, p, true);
 		if (p >= n)
 			return n;
-		c->s.n = n - p > d->limit ? p + d->limit : n;
-		size_t q = item(c, d, p, &stop), seen = c->s.n;
-		c->s.n = n;
-		if (q != KIN_FAIL) {
+		c->json.s.n = n - p > d->limit ? p + d->limit : n;
+		size_t q = item(c, d, p, &stop), seen = c->json.s.n;
+		c->json.s.n = n;
+		if (q != JSONR_FAIL) {
 			p = q;
 			continue;
 		}
-		if (c->why == KIN_NOMEM)
+		if (c->json.why == JSONR_NOMEM)
 			return p;
-		if (c->why == KIN_MORE && seen == n && (!final || next_event(b, n, p + 1) == n))
+		if (c->json.why == JSONR_MORE && seen == n &&
+		    (!final || next_event(b, n, p + 1) == n))
 			return p;
-		if (c->why == KIN_MORE && d->limit > ITEM_LEAST)
+		if (c->json.why == JSONR_MORE && d->limit > ITEM_LEAST)
 			d->limit /= 2; /* hostile input would make each search read everything */
 		drop(c, d);
 	}

@@ -14,25 +14,26 @@
 
 /* ---- members ---- */
 
-static inline size_t time_value(kin_parser *c, size_t p, int64_t *ns, uint8_t *state, kin_slice *v)
+static inline size_t time_value(kin_parser *c, size_t p, int64_t *ns, uint8_t *state,
+				jsonr_slice *v)
 {
-	p = kin_value(c, p, v);
-	if (p == KIN_FAIL)
+	p = jsonr_value(&c->json, p, v);
+	if (p == JSONR_FAIL)
 		return p;
-	const char *t = c->s.b + v->at;
-	*state = kin_simple_ns(t, v->n, ns) ? KIN_NUM_OK
-					    : (uint8_t)tide__kineto_parse_ns(t, v->n, ns);
+	const char *t = c->json.s.b + v->at;
+	*state = jsonr_simple_ns(t, v->n, ns) ? JSONR_NUM_OK
+					      : (uint8_t)tide__jsonr_parse_ns(t, v->n, ns);
 	return p;
 }
 
 static size_t args_value(kin_parser *c, kin_event *e, size_t p)
 {
-	kin_slice v;
+	jsonr_slice v;
 	bool known = e->ph && (e->has_cat || e->ph == 'M');
 	bool skip = e->ph == 'X' && e->cat == TIDE_CAT_OVERHEAD;
-	if (c->s.b[p] != '{' || !known || skip) {
-		e->args = c->s.b[p] == '{' && !skip ? p : 0;
-		return tide__kineto_parse_value(c, p, &v);
+	if (c->json.s.b[p] != '{' || !known || skip) {
+		e->args = c->json.s.b[p] == '{' && !skip ? p : 0;
+		return tide__jsonr_parse_value(&c->json, p, &v);
 	}
 	e->args = 0;
 	c->out->n_attrs = e->attr0; /* arguments that come twice: the last ones count */
@@ -45,7 +46,7 @@ static size_t args_value(kin_parser *c, kin_event *e, size_t p)
 #define KEY4(a, b, c, d) (KEY3(a, b, c) | (uint32_t)(d) << 24)
 
 /* Returns a member's name of up to four bytes as a number; 0 for a longer one. */
-static inline uint32_t short_key(const char *b, kin_slice key)
+static inline uint32_t short_key(const char *b, jsonr_slice key)
 {
 	uint32_t w;
 	memcpy(&w, b + key.at, sizeof w);
@@ -54,11 +55,11 @@ static inline uint32_t short_key(const char *b, kin_slice key)
 	return key.n == 4 ? w : w & ((1u << (8 * key.n)) - 1);
 }
 
-static inline size_t member(kin_parser *c, kin_event *e, kin_slice key, size_t p)
+static inline size_t member(kin_parser *c, kin_event *e, jsonr_slice key, size_t p)
 {
-	kin_slice v;
+	jsonr_slice v;
 	e->keys++;
-	switch (short_key(c->s.b, key)) {
+	switch (short_key(c->json.s.b, key)) {
 	case KEY2('t', 's'):
 		return time_value(c, p, &e->ts, &e->ts_state, &e->ts_at);
 	case KEY3('d', 'u', 'r'):
@@ -67,29 +68,30 @@ static inline size_t member(kin_parser *c, kin_event *e, kin_slice key, size_t p
 	case KEY4('a', 'r', 'g', 's'):
 		return args_value(c, e, p);
 	case KEY4('n', 'a', 'm', 'e'):
-		return kin_value(c, p, &e->name);
+		return jsonr_value(&c->json, p, &e->name);
 	case KEY3('p', 'i', 'd'):
-		return kin_value(c, p, &e->pid);
+		return jsonr_value(&c->json, p, &e->pid);
 	case KEY3('t', 'i', 'd'):
-		return kin_value(c, p, &e->tid);
+		return jsonr_value(&c->json, p, &e->tid);
 	case KEY2('i', 'd'):
-		return kin_value(c, p, &e->id);
+		return jsonr_value(&c->json, p, &e->id);
 	case KEY2('p', 'h'):
-		p = kin_value(c, p, &v);
-		if (p != KIN_FAIL)
-			e->ph = v.type == '"' && v.n == 1 ? c->s.b[v.at] : '?';
+		p = jsonr_value(&c->json, p, &v);
+		if (p != JSONR_FAIL)
+			e->ph = v.type == '"' && v.n == 1 ? c->json.s.b[v.at] : '?';
 		return p;
 	case KEY3('c', 'a', 't'):
-		p = kin_value(c, p, &v);
-		if (p != KIN_FAIL) {
-			unsigned cat = kin_word_find(tide__kineto_cat_words(), c->s.b + v.at, v.n);
+		p = jsonr_value(&c->json, p, &v);
+		if (p != JSONR_FAIL) {
+			unsigned cat =
+				kin_word_find(tide__kineto_cat_words(), c->json.s.b + v.at, v.n);
 			e->cat = cat ? (uint8_t)cat : TIDE_CAT_OTHER;
 			e->cat_text = v;
 			e->has_cat = true;
 		}
 		return p;
 	default:
-		return kin_value(c, p, &v);
+		return jsonr_value(&c->json, p, &v);
 	}
 }
 
@@ -97,9 +99,9 @@ static inline size_t member(kin_parser *c, kin_event *e, kin_slice key, size_t p
 
 static kin_row *new_row(kin_parser *c, const kin_event *e, kin_kind kind)
 {
-	kin_row *r = KIN_PUSH(c->out, rows);
+	kin_row *r = TIDE_PUSH(c->out, rows);
 	if (!r) {
-		kin_nomem(c);
+		jsonr_nomem(&c->json);
 		return NULL;
 	}
 	*r = (kin_row){ .ts = e->ts,
@@ -111,24 +113,24 @@ static kin_row *new_row(kin_parser *c, const kin_event *e, kin_kind kind)
 	return r;
 }
 
-static bool set_name(kin_parser *c, kin_row *r, kin_slice name)
+static bool set_name(kin_parser *c, kin_row *r, jsonr_slice name)
 {
 	r->name = NULL;
 	if (!name.type || !name.n)
 		return true;
-	r->name = tide__kineto_slice_text(c, name);
-	return r->name || kin_oom(c);
+	r->name = tide__jsonr_slice_text(&c->json, name);
+	return r->name || jsonr_oom(&c->json);
 }
 
-static bool value_or_zero(kin_parser *c, kin_slice v, kin_val *out)
+static bool value_or_zero(kin_parser *c, jsonr_slice v, jsonr_val *out)
 {
-	*out = (kin_val){ 0 };
-	return !v.type || tide__kineto_parse_slice(c, v, out) || kin_oom(c);
+	*out = (jsonr_val){ 0 };
+	return !v.type || tide__jsonr_parse_slice(&c->json, v, out) || jsonr_oom(&c->json);
 }
 
 static bool thread_lane(kin_parser *c, const kin_event *e, unsigned kind, unsigned cat, kin_row *r)
 {
-	kin_val pid, tid;
+	jsonr_val pid, tid;
 	bool known = e->middle && kind == TIDE_LANE_THREAD;
 	if (known && e->middle->lane) {
 		r->lane = e->middle->lane;
@@ -139,24 +141,24 @@ static bool thread_lane(kin_parser *c, const kin_event *e, unsigned kind, unsign
 	r->lane = tide__kineto_get_lane(&c->lanes, kind, cat, pid, tid);
 	if (known)
 		e->middle->lane = r->lane;
-	return r->lane || kin_oom(c);
+	return r->lane || jsonr_oom(&c->json);
 }
 
 /* Parses "stream 7", the name of a stream's thread in old traces. */
-static kin_val stream_value(kin_val v)
+static jsonr_val stream_value(jsonr_val v)
 {
 	int64_t n;
 	if (v.text && v.text->len > 7 && !memcmp(v.text->s, "stream ", 7) &&
-	    tide__kineto_parse_i64(v.text->s + 7, v.text->len - 7, &n) == KIN_NUM_OK)
-		return (kin_val){ .num = n };
+	    tide__jsonr_parse_i64(v.text->s + 7, v.text->len - 7, &n) == JSONR_NUM_OK)
+		return (jsonr_val){ .num = n };
 	return v;
 }
 
 /* Finds device and stream from the arguments, else from pid and tid. */
 static bool stream_lane(kin_parser *c, const kin_event *e, unsigned kind, unsigned cat, kin_row *r)
 {
-	kin_val device = { .num = e->num[KIN_KEY_DEVICE] },
-		stream = { .num = e->num[KIN_KEY_STREAM] };
+	jsonr_val device = { .num = e->num[KIN_KEY_DEVICE] },
+		  stream = { .num = e->num[KIN_KEY_STREAM] };
 	if (!kin_has(e, KIN_KEY_DEVICE) && !value_or_zero(c, e->pid, &device))
 		return false;
 	if (!kin_has(e, KIN_KEY_STREAM)) {
@@ -165,7 +167,7 @@ static bool stream_lane(kin_parser *c, const kin_event *e, unsigned kind, unsign
 		stream = stream_value(stream);
 	}
 	r->lane = tide__kineto_get_lane(&c->lanes, kind, cat, device, stream);
-	return r->lane || kin_oom(c);
+	return r->lane || jsonr_oom(&c->json);
 }
 
 static bool set_lane(kin_parser *c, const kin_event *e, kin_row *r)
@@ -242,9 +244,9 @@ static void set_ids(const kin_event *e, kin_row *r)
 
 static bool keep_raw(kin_parser *c, const kin_event *e)
 {
-	tide_raw *r = KIN_PUSH(c->out, raws);
+	tide_raw *r = TIDE_PUSH(c->out, raws);
 	if (!r)
-		return kin_oom(c);
+		return jsonr_oom(&c->json);
 	*r = (tide_raw){ .event = -1,
 			 .corr = correlation(e),
 			 .stream = kin_has(e, KIN_KEY_STREAM) ? e->num[KIN_KEY_STREAM] : -1 };
@@ -256,7 +258,7 @@ static bool keep_raw(kin_parser *c, const kin_event *e)
 static bool emit_window(kin_parser *c, kin_event *e)
 {
 	c->out->n_attrs = e->attr0;
-	if (e->dur_state != KIN_NUM_OK || e->dur < 0 || e->dur > KIN_DUR_MAX)
+	if (e->dur_state != JSONR_NUM_OK || e->dur < 0 || e->dur > KIN_DUR_MAX)
 		return true;
 	kin_row *r = new_row(c, e, KIN_PROFILER);
 	if (!r)
@@ -267,15 +269,15 @@ static bool emit_window(kin_parser *c, kin_event *e)
 
 static bool emit_span(kin_parser *c, kin_event *e)
 {
-	static const kin_loss losses[] = { [KIN_NUM_NOT] = KIN_LOSS_BAD_DUR,
-					   [KIN_NUM_RANGE] = KIN_LOSS_ABSURD_DUR,
+	static const kin_loss losses[] = { [JSONR_NUM_NOT] = KIN_LOSS_BAD_DUR,
+					   [JSONR_NUM_RANGE] = KIN_LOSS_ABSURD_DUR,
 					   [KIN_MISSING] = KIN_LOSS_NO_DUR };
-	kin_loss why = e->dur_state != KIN_NUM_OK ? losses[e->dur_state]
-		       : e->dur < 0		  ? KIN_LOSS_NEG_DUR
-						  : KIN_LOSS_ABSURD_DUR;
+	kin_loss why = e->dur_state != JSONR_NUM_OK ? losses[e->dur_state]
+		       : e->dur < 0		    ? KIN_LOSS_NEG_DUR
+						    : KIN_LOSS_ABSURD_DUR;
 	if (e->cat == KIN_CAT_SKIP)
 		return emit_window(c, e);
-	if (e->dur_state != KIN_NUM_OK || e->dur < 0 || e->dur > KIN_DUR_MAX) {
+	if (e->dur_state != JSONR_NUM_OK || e->dur < 0 || e->dur > KIN_DUR_MAX) {
 		c->out->loss[why]++;
 		c->out->n_attrs = e->attr0;
 		return true;
@@ -288,10 +290,10 @@ static bool emit_span(kin_parser *c, kin_event *e)
 	return set_name(c, r, e->name) && set_lane(c, e, r);
 }
 
-static bool is(const kin_parser *c, kin_slice v, const char *text)
+static bool is(const kin_parser *c, jsonr_slice v, const char *text)
 {
 	size_t n = strlen(text);
-	return v.type == '"' && v.n == n && !memcmp(c->s.b + v.at, text, n);
+	return v.type == '"' && v.n == n && !memcmp(c->json.s.b + v.at, text, n);
 }
 
 /* Returns true for 2^48 bytes and more, which no device has: sums of such numbers would wrap. */
@@ -317,9 +319,9 @@ static bool emit_memory(kin_parser *c, kin_event *e)
 		return true;
 	}
 	kin_row *r = new_row(c, e, KIN_MEMORY);
-	kin_mem *m = r ? KIN_PUSH(c->out, mems) : NULL;
+	kin_mem *m = r ? TIDE_PUSH(c->out, mems) : NULL;
 	if (!m)
-		return kin_oom(c);
+		return jsonr_oom(&c->json);
 	*m = (kin_mem){ .bytes = GET(MEM_BYTES, 0),
 			.total = GET(MEM_TOTAL, -1),
 			.reserved = GET(MEM_RESERVED, -1),
@@ -362,10 +364,10 @@ static bool emit_flow(kin_parser *c, kin_event *e)
 	for (size_t i = 0; i < sizeof launch / sizeof *launch; i++)
 		if (is(c, e->cat_text, launch[i]))
 			return true;
-	kin_val id;
+	jsonr_val id;
 	kin_row *r = new_row(c, e, e->ph == 's' ? KIN_FLOW_OUT : KIN_FLOW_IN);
 	if (!r || !value_or_zero(c, e->id, &id))
-		return kin_oom(c);
+		return jsonr_oom(&c->json);
 	set_id(r, id.text ? id.text->hash : (uint64_t)id.num);
 	r->cat = is(c, e->cat_text, "fwdbwd") ? TIDE_FLOW_FWD_BWD : TIDE_FLOW_OTHER;
 	return thread_lane(c, e, TIDE_LANE_THREAD, 0, r);
@@ -382,12 +384,12 @@ static bool emit_half(kin_parser *c, kin_event *e)
 		return false;
 	if (!async)
 		return set_lane(c, e, r);
-	kin_val id, pid, group = { .text = tide__kineto_slice_text(c, e->cat_text) };
+	jsonr_val id, pid, group = { .text = tide__jsonr_slice_text(&c->json, e->cat_text) };
 	if (!group.text || !value_or_zero(c, e->id, &id) || !value_or_zero(c, e->pid, &pid))
-		return kin_oom(c);
+		return jsonr_oom(&c->json);
 	set_id(r, id.text ? id.text->hash : (uint64_t)id.num);
 	r->lane = tide__kineto_get_lane(&c->lanes, TIDE_LANE_OTHER, TIDE_CAT_OTHER, pid, group);
-	return r->lane || kin_oom(c);
+	return r->lane || jsonr_oom(&c->json);
 }
 
 static bool emit_meta(kin_parser *c, kin_event *e)
@@ -449,7 +451,7 @@ static bool emit(kin_parser *c, kin_event *e)
 	if (!e->ph && !e->keys) /* XLA writes {} after the last event */
 		return true;
 	o->events++;
-	bool timed = e->ts_state == KIN_NUM_OK && e->ts > -KIN_TS_MAX && e->ts < KIN_TS_MAX;
+	bool timed = e->ts_state == JSONR_NUM_OK && e->ts > -KIN_TS_MAX && e->ts < KIN_TS_MAX;
 	if (!make || (e->ph != 'M' && !timed)) {
 		o->loss[!e->ph ? KIN_LOSS_NO_PHASE : !make ? KIN_LOSS_PHASE : KIN_LOSS_TIME]++;
 		o->n_attrs = e->attr0;
@@ -485,24 +487,24 @@ static inline void begin(kin_event *e, size_t at, size_t attr0)
 
 size_t tide__kineto_parse_event(kin_parser *c, size_t p)
 {
-	const char *b = c->s.b;
+	const char *b = c->json.s.b;
 	kin_event e;
 	begin(&e, p, c->out->n_attrs);
 	size_t head = kin_known_head(c, &e, p);
-	p = head ? kin_next(c, head) : kin_ws(b, p + 1);
-	if (p == KIN_FAIL)
+	p = head ? jsonr_next(&c->json, head) : jsonr_ws(b, p + 1);
+	if (p == JSONR_FAIL)
 		goto fail;
 	while (b[p] != '}') {
-		kin_slice key;
-		p = kin_member_key(c, p, &key);
-		if (p != KIN_FAIL)
+		jsonr_slice key;
+		p = jsonr_member_key(&c->json, p, &key);
+		if (p != JSONR_FAIL)
 			p = member(c, &e, key, p);
-		if (p != KIN_FAIL)
-			p = kin_next(c, p);
-		if (p == KIN_FAIL)
+		if (p != JSONR_FAIL)
+			p = jsonr_next(&c->json, p);
+		if (p == JSONR_FAIL)
 			goto fail;
 	}
-	if (e.args && tide__kineto_read_args(c, &e, e.args) == KIN_FAIL)
+	if (e.args && tide__kineto_read_args(c, &e, e.args) == JSONR_FAIL)
 		goto fail;
 	if (!head)
 		kin_learn_head(c, &e);
@@ -510,5 +512,5 @@ size_t tide__kineto_parse_event(kin_parser *c, size_t p)
 		return p + 1;
 fail:
 	c->out->n_attrs = e.attr0;
-	return KIN_FAIL;
+	return JSONR_FAIL;
 }

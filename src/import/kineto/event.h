@@ -12,10 +12,10 @@ typedef struct kin_event {
 	size_t at;   /* its `{` */
 	size_t args; /* position of its arguments' `{`; 0 = none, or already parsed */
 	int64_t ts, dur;
-	kin_slice name, pid, tid, id, cat_text, ts_at, dur_at;
+	jsonr_slice name, pid, tid, id, cat_text, ts_at, dur_at;
 	uint32_t keys, keys_at_dur;  /* members read so far; members read before dur */
 	kin_shape *middle;	     /* the cached text whose pid and tid are known, or NULL */
-	uint8_t ts_state, dur_state; /* kin_num; NOT + 1 .. = missing, see KIN_MISSING */
+	uint8_t ts_state, dur_state; /* jsonr_num; NOT + 1 .. = missing, see KIN_MISSING */
 	uint8_t cat;		     /* TIDE_CAT_* or KIN_CAT_SKIP */
 	char ph;		     /* 0 = none yet */
 	bool has_cat;
@@ -23,7 +23,7 @@ typedef struct kin_event {
 	size_t attr0;	   /* its first attribute in c->out->attrs */
 	uint64_t has;	   /* bit per kin_key: num[key] is set */
 	int64_t num[KIN_N_KEYS];
-	kin_text *label; /* KIN_KEY_NAME or LABELS of a metadata event */
+	jsonr_text *label; /* KIN_KEY_NAME or LABELS of a metadata event */
 } kin_event;
 
 #define KIN_MISSING 7
@@ -33,7 +33,7 @@ static inline bool kin_has(const kin_event *e, kin_key k)
 	return e->has >> k & 1;
 }
 
-/* Reads the arguments at p into e. Returns the byte after them, or KIN_FAIL. ph and cat must be
+/* Reads the arguments at p into e. Returns the byte after them, or JSONR_FAIL. ph and cat must be
  * known. */
 size_t tide__kineto_read_args(kin_parser *c, kin_event *e, size_t p);
 

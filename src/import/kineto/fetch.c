@@ -28,47 +28,47 @@ static tide_code skip(tide_source *s, char *buf, uint64_t n, tide_error *err)
 	return TIDE_OK;
 }
 
-static bool find_args(kin_parser *c, void *user, kin_slice key, kin_slice value)
+static bool find_args(jsonr *c, void *user, jsonr_slice key, jsonr_slice value)
 {
 	if (key.n == 4 && !memcmp(c->s.b + key.at, "args", 4))
-		*(kin_slice *)user = value;
+		*(jsonr_slice *)user = value;
 	return true;
 }
 
 /* Reads until the object at the start of the text is complete; *args receives the slice. */
-static tide_code read_event(tide_source *s, char **text, kin_slice *args, tide_error *err)
+static tide_code read_event(tide_source *s, char **text, jsonr_slice *args, tide_error *err)
 {
-	kin_parser c = { 0 };
+	jsonr c = { 0 };
 	size_t n = 0, cap = 0;
 	tide_code rc = TIDE_OK;
 	bool end = false;
 	for (;;) {
 		size_t got = 0;
-		if (!TIDE_ROOM(*text, cap, n + STEP + KIN_PAD)) {
+		if (!TIDE_ROOM(*text, cap, n + STEP + JSONR_PAD)) {
 			rc = tide__nomem(err);
 			break;
 		}
 		tide_code damage = tide__source_read(s, *text + n, STEP, &got, err);
 		end = damage != TIDE_OK || got < STEP;
 		n += got;
-		memset(*text + n, 0, KIN_PAD);
-		if (!tide__kineto_scan_text(&c.s, *text, n)) {
+		memset(*text + n, 0, JSONR_PAD);
+		if (!tide__jsonr_scan_text(&c.s, *text, n)) {
 			rc = tide__nomem(err);
 			break;
 		}
-		*args = (kin_slice){ 0 };
-		size_t p = tide__kineto_parse_object(&c, 0, find_args, args);
-		if (p != KIN_FAIL) {
+		*args = (jsonr_slice){ 0 };
+		size_t p = tide__jsonr_parse_object(&c, 0, find_args, args);
+		if (p != JSONR_FAIL) {
 			if (!args->type)
-				*args = (kin_slice){ 0, (uint32_t)p, '{' };
+				*args = (jsonr_slice){ 0, (uint32_t)p, '{' };
 			break;
 		}
-		if (end || c.why != KIN_MORE || n > KIN_ITEM_MAX) {
+		if (end || c.why != JSONR_MORE || n > KIN_ITEM_MAX) {
 			rc = tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "no event there");
 			break;
 		}
 	}
-	tide__kineto_parser_fini(&c);
+	tide__jsonr_fini(&c);
 	return rc;
 }
 
@@ -76,14 +76,14 @@ tide_code tide__kineto_reread_args(const char *path, uint64_t src, char **text, 
 				   tide_error *err)
 {
 	tide_source *s;
-	kin_slice args = { 0 };
+	jsonr_slice args = { 0 };
 	char *buf = NULL;
 	*text = NULL;
 	*n = 0;
 	tide_code rc = tide__source_open(path, UINT64_MAX, &s, err);
 	if (rc != TIDE_OK)
 		return rc;
-	buf = tide__alloc(STEP + KIN_PAD, 1);
+	buf = tide__alloc(STEP + JSONR_PAD, 1);
 	rc = buf ? skip(s, buf, src, err) : tide__nomem(err);
 	if (rc == TIDE_OK)
 		rc = read_event(s, &buf, &args, err);

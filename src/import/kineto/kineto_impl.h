@@ -4,13 +4,14 @@
  *
  *   blocks.c  a ring of blocks, cut between two events, that threads read and parse; load.c takes
  *             them in order
+ *   parser.c  lanes and content of one parser
  *   doc.c     walks a block: document, traceEvents, metadata; survives damage
  *   event.c   one event object -> one row;   args.c  its arguments
  *   build.c   rows -> model tables and scratch, in input order
  *   finish.c  lanes, time zero, facts;   link.c  launches, flows;   memory.c  allocations;
  *             python_calls.c  ends of Python calls;   xla.c  devices of XLA's traces
  *
- * A parser belongs to one thread; its texts and lanes never move, so rows point at them. The one
+ * import/json reads the values. A parser belongs to one thread; its texts and lanes never move, so rows point at them. The one
  * thread that builds the model stores its own number in each (`global`, which no other thread
  * reads). */
 #ifndef TIDE_IMPORT_KINETO_KINETO_IMPL_H
@@ -18,57 +19,26 @@
 
 #include "base/mem.h"
 #include "import/import.h"
-#include "import/json/scan.h"
+#include "import/json/reader.h"
 
-/* ---- texts and lanes of one parser ---- */
-
-typedef struct kin_text {
-	uint64_t hash;
-	uint32_t len;
-	uint32_t global; /* builder: id in the model's strings, 0 = not yet */
-	char s[];	 /* len bytes, then NUL */
-} kin_text;
-
-typedef struct kin_arena {
-	struct kin_block *head;
-	size_t left;
-	char *at;
-} kin_arena;
-
-typedef struct kin_texts {
-	kin_arena arena;
-	kin_text **slots;
-	size_t mask, n;
-} kin_texts;
-
-/* Returns the single entry for these bytes; NULL if memory runs out. */
-kin_text *tide__kineto_text(kin_texts *t, const char *s, size_t n);
-void tide__kineto_texts_fini(kin_texts *t);
-/* Decodes JSON escapes of s[0..n) into out (n bytes); returns the new length. Surrogate pairs
- * become one character, a lone surrogate becomes three bytes that are not UTF-8; unknown escapes
- * are kept. */
-size_t tide__kineto_unescape(const char *s, size_t n, char *out);
-
-typedef struct kin_val { /* a pid, tid or id: a number, or a text that is not a number */
-	int64_t num;
-	kin_text *text;
-} kin_val;
+/* ---- lanes of one parser ---- */
 
 typedef struct kin_lane {
-	kin_val a, b;	 /* thread: pid, tid; stream: device, stream */
+	jsonr_val a, b;	 /* thread: pid, tid; stream: device, stream */
 	uint32_t global; /* builder: row in the model's lanes, 0 = not yet */
 	uint8_t kind;	 /* TIDE_LANE_* */
 	uint8_t cat;	 /* lanes of kind OTHER: the category of its rows */
 } kin_lane;
 
 typedef struct kin_lanes {
-	kin_arena arena;
+	jsonr_arena arena;
 	kin_lane **slots;
 	size_t mask, n;
 	kin_lane *last[8]; /* by kind */
 } kin_lanes;
 
-kin_lane *tide__kineto_get_lane(kin_lanes *l, unsigned kind, unsigned cat, kin_val a, kin_val b);
+kin_lane *tide__kineto_get_lane(kin_lanes *l, unsigned kind, unsigned cat, jsonr_val a,
+				jsonr_val b);
 void tide__kineto_lanes_fini(kin_lanes *l);
 
 /* ---- content of a parsed block ---- */
@@ -101,9 +71,9 @@ enum {			/* kin_row.flags */
 };
 
 typedef struct kin_row {
-	int64_t ts, dur; /* ns */
-	kin_lane *lane;	 /* NULL = none */
-	kin_text *name;	 /* NULL = empty */
+	int64_t ts, dur;  /* ns */
+	kin_lane *lane;	  /* NULL = none */
+	jsonr_text *name; /* NULL = empty */
 	uint64_t id, ext;
 	uint64_t src; /* byte offset in the input */
 	uint32_t n_attrs;
@@ -112,7 +82,7 @@ typedef struct kin_row {
 } kin_row;
 
 typedef struct kin_attr {
-	kin_text *key, *text; /* text NULL = number */
+	jsonr_text *key, *text; /* text NULL = number */
 	int64_t number;
 	bool coll; /* only with a collective's name beside it */
 } kin_attr;
@@ -143,8 +113,8 @@ typedef struct kin_window {
 	tide_str name;
 } kin_window;
 
-typedef struct kin_meta {    /* a top-level member other than traceEvents */
-	kin_text *key, *raw; /* its value's JSON text */
+typedef struct kin_meta {      /* a top-level member other than traceEvents */
+	jsonr_text *key, *raw; /* its value's JSON text */
 } kin_meta;
 
 /* Counters of dropped and repaired events; facts of the same name. */
@@ -175,16 +145,12 @@ typedef enum kin_loss {
 #define KIN_METAS_MAX 4096	      /* top-level members kept; a real trace has about 20 */
 #define KIN_DUR_MAX   (INT64_C(30) * 86400 * 1000000000) /* 30 days in ns */
 
-#define KIN_VEC(type, name) \
-	type *name;         \
-	size_t n_##name, cap_##name
-
 typedef struct kin_out {
-	KIN_VEC(kin_row, rows);
-	KIN_VEC(kin_attr, attrs);
-	KIN_VEC(kin_mem, mems);
-	KIN_VEC(tide_raw, raws); /* one per KIN_SPAN, if wanted; the builder sets event */
-	KIN_VEC(kin_meta, metas);
+	TIDE_VEC(kin_row, rows);
+	TIDE_VEC(kin_attr, attrs);
+	TIDE_VEC(kin_mem, mems);
+	TIDE_VEC(tide_raw, raws); /* one per KIN_SPAN, if wanted; the builder sets event */
+	TIDE_VEC(kin_meta, metas);
 	kin_seen seen;
 	uint64_t loss[KIN_N_LOSS];
 	uint64_t events; /* event objects seen, kept or not */
@@ -192,88 +158,28 @@ typedef struct kin_out {
 
 void tide__kineto_out_clear(kin_out *o);
 void tide__kineto_out_fini(kin_out *o);
-/* Appends an uninitialised element; NULL if memory runs out. */
-#define KIN_PUSH(o, name)                                                                       \
-	(TIDE_ROOM((o)->name, (o)->cap_##name, (o)->n_##name + 1) ? &(o)->name[(o)->n_##name++] \
-								  : NULL)
-
 /* ---- the parser ---- */
-
-typedef enum kin_status {
-	KIN_OK,
-	KIN_MORE, /* the text ends inside an item */
-	KIN_BAD,  /* not JSON */
-	KIN_NOMEM,
-} kin_status;
-
-typedef struct kin_slice { /* a value in the text */
-	uint32_t at, n;	   /* for a string: between the quotes */
-	char type;	   /* '"' string, '{' or '[' container, '0' anything else; 0 = none */
-} kin_slice;
 
 typedef struct kin_shape { /* a recurring piece of text whose meaning is known: see shape.h */
 	uint32_t n;
 	char ph;
 	uint8_t cat;
-	kin_slice first, second; /* values in it, offsets from its start */
-	kin_lane *lane;		 /* thread that first and second name, NULL = not looked up yet */
+	jsonr_slice first, second; /* values in it, offsets from its start */
+	kin_lane *lane;		   /* thread that first and second name, NULL = not looked up yet */
 	char text[104];
 } kin_shape;
 
 typedef struct kin_parser {
-	kin_scan s;
-	kin_texts texts;
+	jsonr json;
 	kin_lanes lanes;
 	kin_out *out;				   /* borrowed */
-	uint64_t base;				   /* offset of s.b[0] in the input */
+	uint64_t base;				   /* offset of json.s.b[0] in the input */
 	const struct kin_words *keys;		   /* keywords.h; NULL = not looked up yet */
 	unsigned want;				   /* TIDE_WANT_*, never 0 */
-	kin_status why;				   /* set by the function that returns KIN_FAIL */
 	kin_shape heads[64], middles[64], between; /* cached event layouts */
-	char *scratch;				   /* owned; unescaped texts */
-	size_t room;
 } kin_parser;
 
 void tide__kineto_parser_fini(kin_parser *p);
-
-#define KIN_FAIL SIZE_MAX
-
-/* Fails at byte p: if p is past the text, more text is needed. */
-static inline size_t kin_fail(kin_parser *c, size_t p)
-{
-	c->why = p >= c->s.n ? KIN_MORE : KIN_BAD;
-	return KIN_FAIL;
-}
-
-static inline size_t kin_nomem(kin_parser *c)
-{
-	c->why = KIN_NOMEM;
-	return KIN_FAIL;
-}
-
-/* The same for functions that return success. */
-static inline bool kin_oom(kin_parser *c)
-{
-	c->why = KIN_NOMEM;
-	return false;
-}
-
-/* Reads the value at p (not white space). Returns the byte after it, or KIN_FAIL. value.h has
- * the inline versions. */
-size_t tide__kineto_parse_value(kin_parser *c, size_t p, kin_slice *v);
-size_t tide__kineto_parse_scalar(kin_parser *c, size_t p, kin_slice *v);
-size_t tide__kineto_parse_container(kin_parser *c, size_t p, kin_slice *v);
-/* Reads `"key" :` at p (a quote). Returns the position of the value. */
-size_t tide__kineto_parse_key(kin_parser *c, size_t p, kin_slice *key);
-/* Returns the text of a string slice with escapes decoded; of anything else, unchanged. NULL if
- * memory runs out. */
-kin_text *tide__kineto_slice_text(kin_parser *c, kin_slice v);
-/* Reads a number, the number in a string, or else the text. Returns false if memory runs out. */
-bool tide__kineto_parse_slice(kin_parser *c, kin_slice v, kin_val *out);
-/* Passes each member of an object to `member`. Returns the byte after the object; KIN_FAIL if it
- * is damaged or member returned false (having set c->why). */
-typedef bool kin_member(kin_parser *c, void *user, kin_slice key, kin_slice value);
-size_t tide__kineto_parse_object(kin_parser *c, size_t p, kin_member *member, void *user);
 
 /* Parses the event object at p. Returns the byte after it. Adds at most one row to c->out. */
 size_t tide__kineto_parse_event(kin_parser *c, size_t p);
@@ -301,7 +207,7 @@ typedef struct kin_doc {
 
 /* Parses complete items of the text from p on; returns the position reached. The rest is the
  * beginning of an item (or a bracket that only the caller can interpret) and needs more text,
- * unless c->why is KIN_NOMEM or d->again is set. Damaged events are skipped and counted.
+ * unless c->json.why is JSONR_NOMEM or d->again is set. Damaged events are skipped and counted.
  * `final`: no more text follows. */
 size_t tide__kineto_parse_doc(kin_parser *c, kin_doc *d, size_t p, bool final);
 
@@ -358,14 +264,14 @@ typedef struct kin_build {
 	size_t cap_link;
 	tide_map ids;	  /* id -> number, for ids that are not small numbers themselves */
 	uint32_t last_id; /* numbers assigned to those, downwards from the top */
-	KIN_VEC(kin_ref, refs);
-	KIN_VEC(kin_flow, flows);
-	KIN_VEC(kin_half, halves);
-	KIN_VEC(kin_memory_event, memory_events);
-	KIN_VEC(kin_before, before);
-	KIN_VEC(kin_name, names);
-	KIN_VEC(kin_meta, metas);     /* key and raw live in the parsers' texts */
-	KIN_VEC(kin_window, windows); /* at most KIN_WINDOWS_MAX */
+	TIDE_VEC(kin_ref, refs);
+	TIDE_VEC(kin_flow, flows);
+	TIDE_VEC(kin_half, halves);
+	TIDE_VEC(kin_memory_event, memory_events);
+	TIDE_VEC(kin_before, before);
+	TIDE_VEC(kin_name, names);
+	TIDE_VEC(kin_meta, metas);     /* key and raw live in the parsers' texts */
+	TIDE_VEC(kin_window, windows); /* at most KIN_WINDOWS_MAX */
 	kin_seen seen;
 	uint64_t loss[KIN_N_LOSS];
 	uint64_t events;

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "import/json/blocks.h"
+#include "import/kineto/blocks.h"
 #include "import/kineto/kineto_impl.h"
 #include "import/kineto/kineto.h"
 #include "import/source.h"
@@ -40,17 +40,17 @@ static tide_code step(loader *l, bool final, tide_error *err)
 	kin_parser *c = &l->parser;
 	size_t p = 0;
 	c->base = l->base;
-	if (!tide__kineto_scan_text(&c->s, l->text, l->n))
+	if (!tide__jsonr_scan_text(&c->json.s, l->text, l->n))
 		return tide__nomem(err);
 	do {
 		tide__kineto_out_clear(&l->out);
 		p = tide__kineto_parse_doc(c, &l->doc, p, final);
-		if (c->why == KIN_NOMEM || !tide__kineto_add(&l->build, &l->out))
+		if (c->json.why == JSONR_NOMEM || !tide__kineto_add(&l->build, &l->out))
 			return tide__nomem(err);
 		l->build.part = l->doc.documents;
 	} while (l->doc.again);
 	memmove(l->text, l->text + p, l->n - p);
-	memset(l->text + l->n - p, 0, KIN_PAD);
+	memset(l->text + l->n - p, 0, JSONR_PAD);
 	l->n -= p;
 	l->base += p;
 	return TIDE_OK;
@@ -59,11 +59,11 @@ static tide_code step(loader *l, bool final, tide_error *err)
 /* Appends bytes to the rest of the previous block. */
 static bool keep(loader *l, const char *text, size_t n)
 {
-	if (!TIDE_ROOM(l->text, l->cap, l->n + n + KIN_PAD))
+	if (!TIDE_ROOM(l->text, l->cap, l->n + n + JSONR_PAD))
 		return false;
 	memcpy(l->text + l->n, text, n);
 	l->n += n;
-	memset(l->text + l->n, 0, KIN_PAD);
+	memset(l->text + l->n, 0, JSONR_PAD);
 	return true;
 }
 
@@ -219,7 +219,7 @@ static tide_code load(const char *path, const tide_load_options *opt, tide_model
 static int sniff(const uint8_t *head, size_t n)
 {
 	size_t p = n >= 3 && !memcmp(head, "\xef\xbb\xbf", 3) ? 3 : 0;
-	while (p < n && kin_is_ws((char)head[p]))
+	while (p < n && jsonr_is_ws((char)head[p]))
 		p++;
 	if (p == n || (head[p] != '{' && head[p] != '['))
 		return 0;

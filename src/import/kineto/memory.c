@@ -37,7 +37,7 @@ typedef struct pool {
 typedef struct kin_memory {
 	kin_build *b;
 	tide_allocs allocs; /* the model's until the end; free_span holds the lane of the free */
-	KIN_VEC(pool, pools);
+	TIDE_VEC(pool, pools);
 	tide_map pool_of; /* (type, device) -> index + 1 */
 	tide_map cuda;	  /* numbers of devices with memory of CUDA's type */
 	uint32_t *order;
@@ -149,7 +149,7 @@ static pool *pool_of(state *st, const kin_mem *m)
 	uint32_t i = tide__map_get(&st->pool_of, key);
 	if (i)
 		return &st->pools[i - 1];
-	pool *p = KIN_PUSH(st, pools);
+	pool *p = TIDE_PUSH(st, pools);
 	if (!p)
 		return NULL;
 	*p = (pool){ .type = m->type, .device = m->device };
@@ -303,7 +303,7 @@ static bool find_before(state *st)
 			continue;
 		uint32_t seen = tide__map_get(&p->at, v->mem.addr);
 		if (v->mem.bytes < 0 && !seen) {
-			kin_before *k = KIN_PUSH(st->b, before);
+			kin_before *k = TIDE_PUSH(st->b, before);
 			if (!k)
 				return false;
 			*k = (kin_before){ v->mem.addr, magnitude(v->mem.bytes),

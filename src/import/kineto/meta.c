@@ -15,15 +15,15 @@ typedef struct reading { /* one top-level value being read again */
 	const char *prefix; /* of facts */
 	int64_t id;	    /* deviceProperties: the current device */
 	int64_t memory;
-	kin_text *name;
-	kin_text *device; /* its name in Tidemark's export */
+	jsonr_text *name;
+	jsonr_text *device; /* its name in Tidemark's export */
 	int64_t rank, world;
 	int64_t base; /* baseTimeNanoseconds, 0 = absent */
 	bool hip;
 	unsigned facts; /* made so far */
 } reading;
 
-static bool fact(reading *r, kin_parser *c, kin_slice key, kin_slice v)
+static bool fact(reading *r, jsonr *c, jsonr_slice key, jsonr_slice v)
 {
 	char text[160];
 	int64_t n;
@@ -38,36 +38,36 @@ static bool fact(reading *r, kin_parser *c, kin_slice key, kin_slice v)
 		r->b->loss[KIN_LOSS_META]++;
 		return true;
 	}
-	if (v.type != '"' && tide__kineto_parse_i64(c->s.b + v.at, v.n, &n) == KIN_NUM_OK)
-		return tide__fact_set_number(r->b->m, text, n) || kin_oom(c);
-	kin_text *t = tide__kineto_slice_text(c, v);
+	if (v.type != '"' && tide__jsonr_parse_i64(c->s.b + v.at, v.n, &n) == JSONR_NUM_OK)
+		return tide__fact_set_number(r->b->m, text, n) || jsonr_oom(c);
+	jsonr_text *t = tide__jsonr_slice_text(c, v);
 	if (!t)
-		return kin_oom(c);
-	return tide__fact_text(r->b->m, text, t->s) || kin_oom(c);
+		return jsonr_oom(c);
+	return tide__fact_text(r->b->m, text, t->s) || jsonr_oom(c);
 }
 
-static bool is(kin_parser *c, kin_slice v, const char *text)
+static bool is(jsonr *c, jsonr_slice v, const char *text)
 {
 	return v.n == strlen(text) && !memcmp(c->s.b + v.at, text, v.n);
 }
 
-static int64_t whole(kin_parser *c, kin_slice v, int64_t none)
+static int64_t whole(jsonr *c, jsonr_slice v, int64_t none)
 {
 	int64_t n;
-	return tide__kineto_parse_i64(c->s.b + v.at, v.n, &n) == KIN_NUM_OK ? n : none;
+	return tide__jsonr_parse_i64(c->s.b + v.at, v.n, &n) == JSONR_NUM_OK ? n : none;
 }
 
-static bool device_member(kin_parser *c, void *user, kin_slice key, kin_slice v)
+static bool device_member(jsonr *c, void *user, jsonr_slice key, jsonr_slice v)
 {
 	reading *r = user;
 	if (is(c, key, "id"))
 		r->id = whole(c, v, -1);
 	else if (is(c, key, "totalGlobalMem"))
 		r->memory = whole(c, v, 0);
-	else if (is(c, key, "name") && !(r->name = tide__kineto_slice_text(c, v)))
-		return kin_oom(c);
-	else if (is(c, key, "tidemark_device") && !(r->device = tide__kineto_slice_text(c, v)))
-		return kin_oom(c);
+	else if (is(c, key, "name") && !(r->name = tide__jsonr_slice_text(c, v)))
+		return jsonr_oom(c);
+	else if (is(c, key, "tidemark_device") && !(r->device = tide__jsonr_slice_text(c, v)))
+		return jsonr_oom(c);
 	return true;
 }
 
@@ -81,7 +81,7 @@ static void call_device(tide_devices *d, uint32_t row, const char *text)
 	};
 	const char *colon = strchr(text, ':');
 	int64_t number;
-	if (!colon || tide__kineto_parse_i64(colon + 1, strlen(colon + 1), &number) != KIN_NUM_OK)
+	if (!colon || tide__jsonr_parse_i64(colon + 1, strlen(colon + 1), &number) != JSONR_NUM_OK)
 		return;
 	for (uint8_t k = TIDE_DEVICE_CUDA; k < sizeof kinds / sizeof *kinds; k++)
 		if (!strncmp(text, kinds[k], (size_t)(colon - text)) && !kinds[k][colon - text]) {
@@ -104,25 +104,25 @@ static bool put_device(reading *r)
 	return true;
 }
 
-static size_t read_devices(kin_parser *c, reading *r, size_t p)
+static size_t read_devices(jsonr *c, reading *r, size_t p)
 {
 	const char *b = c->s.b;
-	for (p = kin_ws(b, p + 1); b[p] == '{';) {
+	for (p = jsonr_ws(b, p + 1); b[p] == '{';) {
 		r->id = -1;
 		r->memory = 0;
 		r->name = r->device = NULL;
-		p = tide__kineto_parse_object(c, p, device_member, r);
-		if (p == KIN_FAIL)
+		p = tide__jsonr_parse_object(c, p, device_member, r);
+		if (p == JSONR_FAIL)
 			return p;
 		if (r->id >= 0 && !put_device(r))
-			return kin_nomem(c);
-		p = kin_ws(b, p);
-		p = b[p] == ',' ? kin_ws(b, p + 1) : p;
+			return jsonr_nomem(c);
+		p = jsonr_ws(b, p);
+		p = b[p] == ',' ? jsonr_ws(b, p + 1) : p;
 	}
 	return p;
 }
 
-static bool distributed_member(kin_parser *c, void *user, kin_slice key, kin_slice v)
+static bool distributed_member(jsonr *c, void *user, jsonr_slice key, jsonr_slice v)
 {
 	reading *r = user;
 	if (is(c, key, "rank"))
@@ -133,7 +133,7 @@ static bool distributed_member(kin_parser *c, void *user, kin_slice key, kin_sli
 }
 
 /* Keeps losses from before the file was written (Tidemark's export). */
-static bool loss_member(kin_parser *c, void *user, kin_slice key, kin_slice v)
+static bool loss_member(jsonr *c, void *user, jsonr_slice key, jsonr_slice v)
 {
 	static const char prefix[] = "loss.";
 	bool loss = key.n > sizeof prefix && !memcmp(c->s.b + key.at, prefix, sizeof prefix - 1);
@@ -141,20 +141,20 @@ static bool loss_member(kin_parser *c, void *user, kin_slice key, kin_slice v)
 }
 
 /* Reads a member by wrapping it as `{ "key": value }`. */
-static bool top_member(kin_parser *c, void *user, kin_slice key, kin_slice v)
+static bool top_member(jsonr *c, void *user, jsonr_slice key, jsonr_slice v)
 {
 	reading *r = user;
 	if (is(c, key, "deviceProperties") && v.type == '[')
-		return read_devices(c, r, v.at) != KIN_FAIL || c->why != KIN_NOMEM;
+		return read_devices(c, r, v.at) != JSONR_FAIL || c->why != JSONR_NOMEM;
 	if (is(c, key, "distributedInfo") && v.type == '{') {
 		r->prefix = "distributed.";
-		return tide__kineto_parse_object(c, v.at, distributed_member, r) != KIN_FAIL ||
-		       c->why != KIN_NOMEM;
+		return tide__jsonr_parse_object(c, v.at, distributed_member, r) != JSONR_FAIL ||
+		       c->why != JSONR_NOMEM;
 	}
 	if (is(c, key, "tidemark") && v.type == '{') {
 		r->prefix = "";
-		return tide__kineto_parse_object(c, v.at, loss_member, r) != KIN_FAIL ||
-		       c->why != KIN_NOMEM;
+		return tide__jsonr_parse_object(c, v.at, loss_member, r) != JSONR_FAIL ||
+		       c->why != JSONR_NOMEM;
 	}
 	if (is(c, key, "baseTimeNanoseconds") && v.type == '0')
 		r->base = whole(c, v, 0);
@@ -163,10 +163,10 @@ static bool top_member(kin_parser *c, void *user, kin_slice key, kin_slice v)
 	return v.type == '[' || v.type == '{' || fact(r, c, key, v);
 }
 
-static bool read_meta(reading *r, kin_parser *c, const kin_meta *m)
+static bool read_meta(reading *r, jsonr *c, const kin_meta *m)
 {
 	size_t n = (size_t)m->key->len + m->raw->len + 8;
-	char *text = tide__calloc(n + KIN_PAD, 1);
+	char *text = tide__calloc(n + JSONR_PAD, 1);
 	if (!text || memchr(m->key->s, '"', m->key->len) || memchr(m->key->s, '\\', m->key->len)) {
 		tide__free(text);
 		return text;
@@ -181,10 +181,10 @@ static bool read_meta(reading *r, kin_parser *c, const kin_meta *m)
 	memcpy(p, m->raw->s, m->raw->len);
 	p += m->raw->len;
 	*p++ = '}';
-	c->why = KIN_OK;
-	bool ok = tide__kineto_scan_text(&c->s, text, (size_t)(p - text));
-	if (ok && tide__kineto_parse_object(c, 0, top_member, r) == KIN_FAIL)
-		ok = c->why != KIN_NOMEM;
+	c->why = JSONR_OK;
+	bool ok = tide__jsonr_scan_text(&c->s, text, (size_t)(p - text));
+	if (ok && tide__jsonr_parse_object(c, 0, top_member, r) == JSONR_FAIL)
+		ok = c->why != JSONR_NOMEM;
 	tide__free(text);
 	return ok;
 }
@@ -224,15 +224,13 @@ static void set_device_kind(tide_model *m, bool hip)
 
 bool tide__kineto_add_metas(kin_build *b)
 {
-	kin_out none = { 0 };
-	kin_parser c = { .out = &none, .want = b->want };
+	jsonr c = { 0 };
 	reading r = { .b = b, .rank = -1, .world = -1 };
 	tide_model *m = b->m;
 	bool ok = true;
 	for (size_t i = 0; ok && i < b->n_metas; i++)
 		ok = read_meta(&r, &c, &b->metas[i]);
-	tide__kineto_parser_fini(&c);
-	tide__kineto_out_fini(&none);
+	tide__jsonr_fini(&c);
 	set_wall(b, r.base);
 	set_device_kind(m, r.hip || b->seen.hip);
 	for (size_t i = 1; i < m->processes.n; i++) {

@@ -14,8 +14,8 @@
 
 static inline unsigned kin_shape_slot(const char *b, size_t p)
 {
-	uint64_t x =
-		kin_load8(b + p + 8) * 3 + kin_load8(b + p + 16) * 5 + kin_load8(b + p + 24) * 7;
+	uint64_t x = jsonr_load8(b + p + 8) * 3 + jsonr_load8(b + p + 16) * 5 +
+		     jsonr_load8(b + p + 24) * 7;
 	return (unsigned)((x * UINT64_C(0x9e3779b97f4a7c15)) >> 58);
 }
 
@@ -23,40 +23,40 @@ static inline bool kin_same(const char *a, const char *b, size_t n)
 {
 	size_t i = 0;
 	for (; i + 8 <= n; i += 8)
-		if (kin_load8(a + i) != kin_load8(b + i))
+		if (jsonr_load8(a + i) != jsonr_load8(b + i))
 			return false;
 	if (i == n)
 		return true;
-	return (kin_load8(a + i) ^ kin_load8(b + i)) << (8 * (8 - (n - i))) == 0;
+	return (jsonr_load8(a + i) ^ jsonr_load8(b + i)) << (8 * (8 - (n - i))) == 0;
 }
 
 /* Reads the head at p up to the end of dur's value if it is cached; returns 0 otherwise. */
 static inline size_t kin_known_head(kin_parser *c, kin_event *e, size_t p)
 {
-	const char *b = c->s.b;
+	const char *b = c->json.s.b;
 	const kin_shape *h = &c->heads[kin_shape_slot(b, p)];
-	if (!h->n || p + h->n >= c->s.n || !kin_same(b + p, h->text, h->n))
+	if (!h->n || p + h->n >= c->json.s.n || !kin_same(b + p, h->text, h->n))
 		return 0;
-	size_t name = p + h->n, end = kin_quote(&c->s, name);
+	size_t name = p + h->n, end = jsonr_quote(&c->json.s, name);
 	kin_shape *m = &c->middles[kin_shape_slot(b, end)];
-	if (!m->n || end + m->n >= c->s.n || !kin_same(b + end, m->text, m->n))
+	if (!m->n || end + m->n >= c->json.s.n || !kin_same(b + end, m->text, m->n))
 		return 0;
-	kin_slice ts, dur;
-	size_t q = kin_scalar(c, end + m->n, &ts);
-	if (q == KIN_FAIL || !c->between.n || q + c->between.n >= c->s.n ||
+	jsonr_slice ts, dur;
+	size_t q = jsonr_scalar(&c->json, end + m->n, &ts);
+	if (q == JSONR_FAIL || !c->between.n || q + c->between.n >= c->json.s.n ||
 	    !kin_same(b + q, c->between.text, c->between.n))
 		return 0;
-	q = kin_scalar(c, q + c->between.n, &dur);
-	if (q == KIN_FAIL || !kin_simple_ns(b + ts.at, ts.n, &e->ts) ||
-	    !kin_simple_ns(b + dur.at, dur.n, &e->dur))
+	q = jsonr_scalar(&c->json, q + c->between.n, &dur);
+	if (q == JSONR_FAIL || !jsonr_simple_ns(b + ts.at, ts.n, &e->ts) ||
+	    !jsonr_simple_ns(b + dur.at, dur.n, &e->dur))
 		return 0;
-	e->ts_state = e->dur_state = KIN_NUM_OK;
+	e->ts_state = e->dur_state = JSONR_NUM_OK;
 	e->ph = h->ph;
 	e->cat = h->cat;
 	e->has_cat = true;
 	e->cat_text = h->first;
 	e->cat_text.at += (uint32_t)p;
-	e->name = kin_slice_of(name, end, '"');
+	e->name = jsonr_slice_of(name, end, '"');
 	e->pid = m->first;
 	e->pid.at += (uint32_t)end;
 	e->tid = m->second;
@@ -79,7 +79,7 @@ static inline void kin_learn(kin_shape *s, const char *b, size_t from, size_t to
  * Kineto's order. */
 static inline void kin_learn_head(kin_parser *c, const kin_event *e)
 {
-	const char *b = c->s.b;
+	const char *b = c->json.s.b;
 	size_t end = (size_t)e->name.at + e->name.n;
 	if (e->keys_at_dur != 7 || !e->ph || !e->has_cat || e->name.type != '"' || !e->pid.type ||
 	    !e->tid.type || e->ts_at.type != '0' || e->dur_at.type != '0' ||

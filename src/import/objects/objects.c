@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "import/json/plain.h"
-#include "import/kineto/kineto_impl.h"
+#include "import/json/text.h"
 #include "import/source.h"
 
 enum { MOST_BYTES = 256 << 20, MOST_ROWS = 100000, MOST_SNAPSHOTS = 10000, MOST_OWNERS = 64 };
@@ -50,7 +50,7 @@ static char *text_of(struct reader *r, tide_plain v)
 		nomem(r);
 		return NULL;
 	}
-	size_t n = v.type == '"' ? tide__kineto_unescape(v.at, v.n, out) : v.n;
+	size_t n = v.type == '"' ? tide__jsonr_unescape(v.at, v.n, out) : v.n;
 	if (v.type != '"' && v.n)
 		memcpy(out, v.at, v.n);
 	out[n] = 0;

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "import/json/plain.h"
-#include "import/kineto/kineto_impl.h" /* tide__kineto_unescape */
+#include "import/json/text.h"
 #include "import/source.h"
 #include "import/tenstorrent/ttlog_impl.h"
 
@@ -41,7 +41,7 @@ static tide_slice text_in(results *r, tide_plain v)
 {
 	if (v.type != '"' || !TIDE_ROOM(r->name, r->cap_name, v.n + 1))
 		return (tide_slice){ NULL, 0 };
-	return (tide_slice){ r->name, tide__kineto_unescape(v.at, v.n, r->name) };
+	return (tide_slice){ r->name, tide__jsonr_unescape(v.at, v.n, r->name) };
 }
 
 static bool put(results *r, const char *s, size_t n)

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "import/kineto/kineto_impl.h"
+#include "import/json/text.h"
 #include "import/torchtrace/torchtrace_impl.h"
 
 enum { TEXT_MOST = 16 << 10, NAME_MOST = 1 << 10 };
@@ -58,7 +58,7 @@ bool tide__tt_set_attr_string(tt *t, uint32_t span, const char *key, tide_plain 
 		return true;
 	if (!room(t, v.n))
 		return false;
-	size_t n = tide__kineto_unescape(v.at, v.n, t->scratch);
+	size_t n = tide__jsonr_unescape(v.at, v.n, t->scratch);
 	return tide__tt_attr_text(t, span, key, t->scratch, n < most ? n : most);
 }
 
@@ -242,8 +242,8 @@ static bool intern(tt *t, tt_record *r, tide_plain pair)
 	}
 	if (!room(t, text.n))
 		return false;
-	tide_str s = tide__intern_n(t->m, t->scratch,
-				    tide__kineto_unescape(text.at, text.n, t->scratch));
+	tide_str s =
+		tide__intern_n(t->m, t->scratch, tide__jsonr_unescape(text.at, text.n, t->scratch));
 	return (s.i && tide__map_put(&t->strs, (uint64_t)number + 1, s.i)) || tide__tt_nomem(t);
 }
 

@@ -13,8 +13,8 @@ __extension__ typedef __int128 wide;
 static bool fail(trk *t, size_t p)
 {
 	if (t->rc == TIDE_OK)
-		t->rc = t->c.why == KIN_NOMEM ? tide__nomem(t->err)
-			: t->c.why == KIN_MORE
+		t->rc = t->c.why == JSONR_NOMEM ? tide__nomem(t->err)
+			: t->c.why == JSONR_MORE
 				? tide__fail(t->err, TIDE_ETRUNC, t->c.s.n,
 					     "the profile is truncated")
 				: tide__fail(t->err, TIDE_ECORRUPT, p, "not JSON from here on");
@@ -23,55 +23,55 @@ static bool fail(trk *t, size_t p)
 
 bool tide__tracker_fail(trk *t, size_t p)
 {
-	kin_fail(&t->c, p);
+	jsonr_fail(&t->c, p);
 	return fail(t, p);
 }
 
 bool tide__tracker_nomem(trk *t)
 {
-	t->c.why = KIN_NOMEM;
+	t->c.why = JSONR_NOMEM;
 	return fail(t, 0);
 }
 
-trk_walk tide__tracker_walk(const trk *t, kin_slice v)
+trk_walk tide__tracker_walk(const trk *t, jsonr_slice v)
 {
 	bool any = v.type == '{' || v.type == '[';
 	return (trk_walk){ .p = any ? (size_t)v.at + 1 : SIZE_MAX, .object = v.type == '{' };
 }
 
-bool tide__tracker_next(trk *t, trk_walk *w, kin_slice *key, kin_slice *value)
+bool tide__tracker_next(trk *t, trk_walk *w, jsonr_slice *key, jsonr_slice *value)
 {
 	const char *b = t->c.s.b;
 	if (w->p == SIZE_MAX || t->rc != TIDE_OK)
 		return false;
-	size_t p = kin_ws(b, w->p);
+	size_t p = jsonr_ws(b, w->p);
 	if (b[p] == (w->object ? '}' : ']'))
 		return false;
 	if (w->begun) {
 		if (b[p] != ',')
 			return tide__tracker_fail(t, p);
-		p = kin_ws(b, p + 1);
+		p = jsonr_ws(b, p + 1);
 	}
 	w->begun = true;
 	size_t at = p;
-	if (w->object && (p = kin_member_key(&t->c, p, key)) == KIN_FAIL)
+	if (w->object && (p = jsonr_member_key(&t->c, p, key)) == JSONR_FAIL)
 		return fail(t, at);
 	at = p;
-	if ((p = kin_value(&t->c, p, value)) == KIN_FAIL)
+	if ((p = jsonr_value(&t->c, p, value)) == JSONR_FAIL)
 		return fail(t, at);
 	w->p = p;
 	return true;
 }
 
-bool tide__tracker_is(const trk *t, kin_slice s, const char *text)
+bool tide__tracker_is(const trk *t, jsonr_slice s, const char *text)
 {
 	return strlen(text) == s.n && !memcmp(t->c.s.b + s.at, text, s.n);
 }
 
-bool tide__tracker_find_fields(trk *t, kin_slice object, const char *const *names, size_t n,
-			       kin_slice *out)
+bool tide__tracker_find_fields(trk *t, jsonr_slice object, const char *const *names, size_t n,
+			       jsonr_slice *out)
 {
-	kin_slice key, value;
+	jsonr_slice key, value;
 	trk_walk w = tide__tracker_walk(t, object);
 	memset(out, 0, n * sizeof *out);
 	while (tide__tracker_next(t, &w, &key, &value))
@@ -120,7 +120,7 @@ static bool decimal(const char *s, size_t n, wide *digits, int *scale)
 	return seen && i == n;
 }
 
-bool tide__tracker_parse_number(const trk *t, kin_slice v, int64_t scale, int64_t *out)
+bool tide__tracker_parse_number(const trk *t, jsonr_slice v, int64_t scale, int64_t *out)
 {
 	wide d;
 	int ten;
@@ -174,7 +174,7 @@ static bool zone_at(const char *s, size_t n, int64_t *east)
 	return true;
 }
 
-bool tide__tracker_parse_iso(const trk *t, kin_slice v, int64_t *ns, bool *zoned)
+bool tide__tracker_parse_iso(const trk *t, jsonr_slice v, int64_t *ns, bool *zoned)
 {
 	static const struct {
 		size_t at, n;
@@ -206,25 +206,25 @@ bool tide__tracker_parse_iso(const trk *t, kin_slice v, int64_t *ns, bool *zoned
 	return true;
 }
 
-tide_str tide__tracker_intern(trk *t, kin_slice v)
+tide_str tide__tracker_intern(trk *t, jsonr_slice v)
 {
 	tide_str none = { 0 };
 	if (v.type != '"' || !v.n)
 		return none;
-	const kin_text *text = tide__kineto_slice_text(&t->c, v);
+	const jsonr_text *text = tide__jsonr_slice_text(&t->c, v);
 	tide_str s = text ? tide__intern_n(t->m, text->s, text->len) : none;
 	if (!s.i && (!text || text->len))
 		tide__tracker_nomem(t);
 	return s;
 }
 
-tide_str tide__tracker_intern_shape(trk *t, kin_slice v)
+tide_str tide__tracker_intern_shape(trk *t, jsonr_slice v)
 {
 	enum { SHAPE_MOST = 1000 };
 	char text[SHAPE_MOST];
 	if (v.type != '[' && v.type != '{')
 		return (tide_str){ 0 };
-	size_t n = tide__json_compact(t->c.s.b + v.at, v.n, text, SHAPE_MOST);
+	size_t n = tide__jsonr_compact(t->c.s.b + v.at, v.n, text, SHAPE_MOST);
 	if (n <= 2 || n > SHAPE_MOST) /* empty, or no shape */
 		return (tide_str){ 0 };
 	tide_str s = tide__intern_n(t->m, text, n);

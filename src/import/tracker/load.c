@@ -15,10 +15,10 @@ static tide_code run(trk *t, const char *text, size_t n)
 {
 	tide_model *m = t->m;
 	uint32_t process = tide__push(&m->processes, &tide_processes_desc);
-	uint8_t *none = KIN_PUSH(t, open); /* of the none row */
-	if (!process || !none || !tide__kineto_scan_text(&t->c.s, text, n))
+	uint8_t *none = TIDE_PUSH(t, open); /* of the none row */
+	if (!process || !none || !tide__jsonr_scan_text(&t->c.s, text, n))
 		return tide__nomem(t->err);
-	int64_t *id = KIN_PUSH(t, ids);
+	int64_t *id = TIDE_PUSH(t, ids);
 	if (!id)
 		return tide__nomem(t->err);
 	*none = 0;
@@ -42,7 +42,7 @@ tide_code tide__tracker_import(const char *text, size_t n, tide_model *m, tide_e
 	t->m = m;
 	t->err = err;
 	tide_code rc = run(t, text, n);
-	tide__kineto_parser_fini(&t->c);
+	tide__jsonr_fini(&t->c);
 	tide__map_free(&t->lanes);
 	tide__map_free(&t->devices);
 	tide__map_free(&t->pools);
@@ -62,7 +62,7 @@ tide_code tide__tracker_load(const char *path, const tide_load_options *opt,
 {
 	tide_whole_file in;
 	tide_code rc =
-		tide__source_read_all(path, opt->max_expanded, BYTES_MOST, KIN_PAD, &in, err);
+		tide__source_read_all(path, opt->max_expanded, BYTES_MOST, JSONR_PAD, &in, err);
 	if (rc == TIDE_OK)
 		rc = import((const char *)in.data, in.n, m, err);
 	tide__free(in.data);
@@ -87,7 +87,7 @@ static int sniff(const uint8_t *head, size_t n)
 	};
 	size_t p = 0;
 	int found = 0;
-	while (p < n && kin_is_ws((char)head[p]))
+	while (p < n && jsonr_is_ws((char)head[p]))
 		p++;
 	if (p == n || head[p] != '{')
 		return 0;

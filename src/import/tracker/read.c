@@ -13,7 +13,7 @@ enum { LANES_MOST = 4096 };
 /* ---- moments ---- */
 
 /* Reads the time of a record: Unix nanoseconds if it has them, else its timestamp. */
-static bool moment(const trk *t, kin_slice ns, kin_slice iso, int64_t *out)
+static bool moment(const trk *t, jsonr_slice ns, jsonr_slice iso, int64_t *out)
 {
 	bool zoned;
 	if (tide__tracker_parse_number(t, ns, 1, out))
@@ -25,10 +25,10 @@ static bool moment(const trk *t, kin_slice ns, kin_slice iso, int64_t *out)
 }
 
 /* A record with both times shows the zone of the timestamps. */
-static bool learn_zone(trk *t, kin_slice list, const char *ns_name)
+static bool learn_zone(trk *t, jsonr_slice list, const char *ns_name)
 {
 	const char *names[] = { ns_name, "timestamp" };
-	kin_slice v[2], key, first;
+	jsonr_slice v[2], key, first;
 	int64_t ns, iso;
 	bool zoned;
 	trk_walk w = tide__tracker_walk(t, list);
@@ -60,7 +60,7 @@ static uint32_t new_lane(trk *t, int64_t number)
 }
 
 /* Returns the lane of a thread; those without one, and those past the limit, share one. */
-static uint32_t lane(trk *t, kin_slice thread)
+static uint32_t lane(trk *t, jsonr_slice thread)
 {
 	int64_t number;
 	if (!tide__tracker_parse_number(t, thread, 1, &number) || t->m->lanes.n > LANES_MOST) {
@@ -88,7 +88,7 @@ static void attr(trk *t, uint32_t span, const char *key, tide_str text, int64_t 
 	t->m->attrs.number[row] = number;
 }
 
-static void attr_text(trk *t, uint32_t span, const char *key, kin_slice v)
+static void attr_text(trk *t, uint32_t span, const char *key, jsonr_slice v)
 {
 	tide_str text;
 	if (v.type == '"' && v.n)
@@ -97,7 +97,7 @@ static void attr_text(trk *t, uint32_t span, const char *key, kin_slice v)
 		attr(t, span, key, text, 0);
 }
 
-static void attr_number(trk *t, uint32_t span, const char *key, kin_slice v, int64_t scale)
+static void attr_number(trk *t, uint32_t span, const char *key, jsonr_slice v, int64_t scale)
 {
 	int64_t n;
 	if (tide__tracker_parse_number(t, v, scale, &n))
@@ -105,8 +105,8 @@ static void attr_number(trk *t, uint32_t span, const char *key, kin_slice v, int
 }
 
 /* Adds one span. Returns 0 if the record has no time or memory ran out. */
-static uint32_t put_span(trk *t, kin_slice start_ns, kin_slice timestamp, kin_slice duration,
-			 kin_slice thread, tide_str name, uint8_t cat)
+static uint32_t put_span(trk *t, jsonr_slice start_ns, jsonr_slice timestamp, jsonr_slice duration,
+			 jsonr_slice thread, tide_str name, uint8_t cat)
 {
 	int64_t t0, took = 0;
 	if (!moment(t, start_ns, timestamp, &t0)) {
@@ -116,12 +116,12 @@ static uint32_t put_span(trk *t, kin_slice start_ns, kin_slice timestamp, kin_sl
 	bool known = tide__tracker_parse_number(t, duration, 1000, &took) && took >= 0 &&
 		     took < INT64_MAX / 2 - t0;
 	uint32_t in = lane(t, thread), row = in ? tide__push(&t->m->spans, &tide_spans_desc) : 0;
-	uint8_t *open = row ? KIN_PUSH(t, open) : NULL;
+	uint8_t *open = row ? TIDE_PUSH(t, open) : NULL;
 	if (!open) {
 		tide__tracker_nomem(t);
 		return 0;
 	}
-	int64_t *id = KIN_PUSH(t, ids);
+	int64_t *id = TIDE_PUSH(t, ids);
 	if (!id) {
 		tide__tracker_nomem(t);
 		return 0;
@@ -138,14 +138,14 @@ static uint32_t put_span(trk *t, kin_slice start_ns, kin_slice timestamp, kin_sl
 	return row;
 }
 
-static void log_entry(trk *t, kin_slice entry)
+static void log_entry(trk *t, jsonr_slice entry)
 {
 	enum { NAME, START, STAMP, TOOK, THREAD, ID, TYPE, DELTA, IN, OUT, N_IN, N_OUT, N };
 	static const char *const names[N] = { "name",	      "start_ns",	 "timestamp",
 					      "duration_us",  "thread",		 "operation_id",
 					      "module_type",  "memory_delta_mb", "input_shapes",
 					      "output_shape", "num_inputs",	 "num_outputs" };
-	kin_slice v[N];
+	jsonr_slice v[N];
 	if (!tide__tracker_find_fields(t, entry, names, N, v))
 		return;
 	uint32_t row = put_span(t, v[START], v[STAMP], v[TOOK], v[THREAD],
@@ -163,7 +163,7 @@ static void log_entry(trk *t, kin_slice entry)
 	attr_number(t, row, "num_outputs", v[N_OUT], 1);
 }
 
-static void operation_run(trk *t, kin_slice run, tide_str name)
+static void operation_run(trk *t, jsonr_slice run, tide_str name)
 {
 	enum { START, STAMP, TOOK, THREAD, DELTA, PRE, POST, PEAK, TAKEN, GIVEN, N };
 	static const char *const names[N] = { "start_ns",	   "timestamp",
@@ -171,7 +171,7 @@ static void operation_run(trk *t, kin_slice run, tide_str name)
 					      "memory_delta_mb",   "pre_total_mb",
 					      "post_total_mb",	   "peak_total_mb",
 					      "tensors_allocated", "tensors_deallocated" };
-	kin_slice v[N];
+	jsonr_slice v[N];
 	if (!tide__tracker_find_fields(t, run, names, N, v))
 		return;
 	uint32_t row = put_span(t, v[START], v[STAMP], v[TOOK], v[THREAD], name, TIDE_CAT_USER);
@@ -190,26 +190,26 @@ static void operation_run(trk *t, kin_slice run, tide_str name)
 
 /* ---- snapshots ---- */
 
-static void learn_devices(trk *t, kin_slice tensors, tide_str device)
+static void learn_devices(trk *t, jsonr_slice tensors, tide_str device)
 {
 	static const char *const names[] = { "tensor_id" };
-	kin_slice none, one, id;
-	kin_val v;
+	jsonr_slice none, one, id;
+	jsonr_val v;
 	trk_walk w = tide__tracker_walk(t, tensors);
 	while (device.i && tide__tracker_next(t, &w, &none, &one))
 		if (tide__tracker_find_fields(t, one, names, 1, &id) && id.type == '0' &&
-		    tide__kineto_parse_slice(&t->c, id, &v) && !v.text &&
+		    tide__jsonr_parse_slice(&t->c, id, &v) && !v.text &&
 		    !tide__map_put(&t->devices, (uint64_t)v.num, device.i))
 			tide__tracker_nomem(t);
 }
 
-static void snapshot(trk *t, kin_slice snap)
+static void snapshot(trk *t, jsonr_slice snap)
 {
 	enum { TIME, STAMP, NAME, DEVICES, BYTES, TOTAL, N };
 	static const char *const names[N] = { "time_ns",	  "timestamp",	 "checkpoint_name",
 					      "device_breakdown", "total_bytes", "total_mb" };
 	static const char *const parts[] = { "total_bytes", "total_mb", "tensors" };
-	kin_slice v[N], key, one, p[3];
+	jsonr_slice v[N], key, one, p[3];
 	int64_t at;
 	uint64_t bytes, all, sum = 0;
 	if (!tide__tracker_find_fields(t, snap, names, N, v))
@@ -218,7 +218,7 @@ static void snapshot(trk *t, kin_slice snap)
 		t->bad++;
 		return;
 	}
-	trk_snap *s = KIN_PUSH(t, snaps);
+	trk_snap *s = TIDE_PUSH(t, snaps);
 	if (!s) {
 		tide__tracker_nomem(t);
 		return;
@@ -238,7 +238,7 @@ static void snapshot(trk *t, kin_slice snap)
 			return;
 		if (!known)
 			continue;
-		trk_total *x = KIN_PUSH(t, totals);
+		trk_total *x = TIDE_PUSH(t, totals);
 		if (!x) {
 			tide__tracker_nomem(t);
 			return;
@@ -256,7 +256,7 @@ static void snapshot(trk *t, kin_slice snap)
 
 /* ---- tensors ---- */
 
-bool tide__tracker_parse_bytes(const trk *t, kin_slice bytes, kin_slice mb, uint64_t *out)
+bool tide__tracker_parse_bytes(const trk *t, jsonr_slice bytes, jsonr_slice mb, uint64_t *out)
 {
 	int64_t n;
 	if ((!tide__tracker_parse_number(t, bytes, 1, &n) &&
@@ -267,7 +267,7 @@ bool tide__tracker_parse_bytes(const trk *t, kin_slice bytes, kin_slice mb, uint
 	return true;
 }
 
-uint8_t tide__tracker_role(const trk *t, kin_slice purpose)
+uint8_t tide__tracker_role(const trk *t, jsonr_slice purpose)
 {
 	if (purpose.type == '"' && tide__tracker_is(t, purpose, "weight"))
 		return TIDE_ROLE_PARAMETER;
@@ -277,7 +277,7 @@ uint8_t tide__tracker_role(const trk *t, kin_slice purpose)
 	return TIDE_ROLE_UNKNOWN;
 }
 
-static uint8_t dtype_of(const trk *t, kin_slice v)
+static uint8_t dtype_of(const trk *t, jsonr_slice v)
 {
 	if (v.type == '"' && v.n > 6 && !memcmp(t->c.s.b + v.at, "torch.", 6)) {
 		v.at += 6;
@@ -298,11 +298,11 @@ static bool put_dim(trk *t, int64_t d)
 	return true;
 }
 
-uint32_t tide__tracker_add_tensor(trk *t, kin_slice shape, kin_slice dtype, kin_slice grad,
+uint32_t tide__tracker_add_tensor(trk *t, jsonr_slice shape, jsonr_slice dtype, jsonr_slice grad,
 				  uint8_t role)
 {
 	tide_model *m = t->m;
-	kin_slice none, one;
+	jsonr_slice none, one;
 	int64_t d;
 	if (shape.type != '[')
 		return 0;
@@ -326,16 +326,17 @@ uint32_t tide__tracker_add_tensor(trk *t, kin_slice shape, kin_slice dtype, kin_
 }
 
 /* Returns the device from the record, else from a snapshot that lists the tensor. */
-static tide_str device_of(trk *t, kin_slice id, kin_slice said)
+static tide_str device_of(trk *t, jsonr_slice id, jsonr_slice said)
 {
-	kin_val v;
+	jsonr_val v;
 	tide_str device = tide__tracker_intern(t, said);
-	if (!device.i && tide__kineto_parse_slice(&t->c, id, &v) && !v.text)
+	if (!device.i && tide__jsonr_parse_slice(&t->c, id, &v) && !v.text)
 		device.i = tide__map_get(&t->devices, (uint64_t)v.num);
 	return device;
 }
 
-static trk_where where_of(trk *t, kin_slice op, kin_slice id, kin_slice thread, kin_slice order)
+static trk_where where_of(trk *t, jsonr_slice op, jsonr_slice id, jsonr_slice thread,
+			  jsonr_slice order)
 {
 	trk_where w = { .op = tide__tracker_intern(t, op) };
 	if (!tide__tracker_parse_number(t, id, 1, &w.id))
@@ -348,12 +349,12 @@ static trk_where where_of(trk *t, kin_slice op, kin_slice id, kin_slice thread, 
 }
 
 /* Every `allocated` begins a lifetime unless one is open; the next `deallocated` ends it. */
-static void lives_of(trk *t, kin_slice events, trk_life like)
+static void lives_of(trk *t, jsonr_slice events, trk_life like)
 {
 	enum { KIND, TIME, STAMP, OP, ID, THREAD, ORDER, N };
 	static const char *const names[N] = { "event_type",   "time_ns", "timestamp", "operation",
 					      "operation_id", "thread",	 "order" };
-	kin_slice none, one, v[N];
+	jsonr_slice none, one, v[N];
 	int64_t at;
 	bool alive = false;
 	trk_walk w = tide__tracker_walk(t, events);
@@ -378,7 +379,7 @@ static void lives_of(trk *t, kin_slice events, trk_life like)
 			t->lives[t->n_lives - 1].freed = where;
 			continue;
 		}
-		trk_life *l = KIN_PUSH(t, lives);
+		trk_life *l = TIDE_PUSH(t, lives);
 		if (!l) {
 			tide__tracker_nomem(t);
 			return;
@@ -390,13 +391,13 @@ static void lives_of(trk *t, kin_slice events, trk_life like)
 	}
 }
 
-static void lifecycle(trk *t, kin_slice id, kin_slice life)
+static void lifecycle(trk *t, jsonr_slice id, jsonr_slice life)
 {
 	enum { BYTES, SIZE, DEVICE, SHAPE, DTYPE, GRAD, PURPOSE, ROLE, FROM, EVENTS, N };
 	static const char *const names[N] = { "size_bytes",  "size_mb",	      "device",	 "shape",
 					      "dtype",	     "requires_grad", "purpose", "role",
 					      "role_source", "events" };
-	kin_slice v[N];
+	jsonr_slice v[N];
 	trk_life like = { 0 };
 	if (!tide__tracker_find_fields(t, life, names, N, v))
 		return;
@@ -420,7 +421,7 @@ static void lifecycle(trk *t, kin_slice id, kin_slice life)
 
 /* ---- the document ---- */
 
-static void metadata(trk *t, kin_slice v)
+static void metadata(trk *t, jsonr_slice v)
 {
 	enum { FIRST = 1, LAST = 6, N = 8 }; /* counts of omitted entries in the document */
 	static const char *const names[N] = { "generated_at",
@@ -431,7 +432,7 @@ static void metadata(trk *t, kin_slice v)
 					      "operation_log_left_out",
 					      "start_ns",
 					      "end_ns" };
-	kin_slice f[N];
+	jsonr_slice f[N];
 	int64_t n;
 	char text[64];
 	if (!tide__tracker_find_fields(t, v, names, N, f))
@@ -452,17 +453,17 @@ static void metadata(trk *t, kin_slice v)
 	}
 }
 
-static void each(trk *t, kin_slice list, void (*take)(trk *, kin_slice))
+static void each(trk *t, jsonr_slice list, void (*take)(trk *, jsonr_slice))
 {
-	kin_slice none, one;
+	jsonr_slice none, one;
 	trk_walk w = tide__tracker_walk(t, list);
 	while (!w.object && tide__tracker_next(t, &w, &none, &one))
 		take(t, one);
 }
 
-static void operations(trk *t, kin_slice all)
+static void operations(trk *t, jsonr_slice all)
 {
-	kin_slice key, runs, none, one;
+	jsonr_slice key, runs, none, one;
 	trk_walk w = tide__tracker_walk(t, all);
 	while (w.object && tide__tracker_next(t, &w, &key, &runs)) {
 		tide_str name = tide__tracker_intern(t, key);
@@ -479,13 +480,13 @@ bool tide__tracker_read(trk *t)
 		"metadata",	    "snapshots",	  "operation_allocations", "operation_log",
 		"tensor_lifecycle", "pytorch_operations", "operation_summary"
 	};
-	kin_slice v[N], key, one;
-	size_t p = kin_ws(t->c.s.b, 0), e = tide__kineto_parse_value(&t->c, p, &one);
+	jsonr_slice v[N], key, one;
+	size_t p = jsonr_ws(t->c.s.b, 0), e = tide__jsonr_parse_value(&t->c, p, &one);
 	char first = t->c.s.b[p];
 	if (first != '{' && first != '[')
 		return tide__tracker_fail(t, p);
-	if (e == KIN_FAIL) /* the walk reports the damaged byte */
-		one = (kin_slice){ (uint32_t)p, 1, first };
+	if (e == JSONR_FAIL) /* the walk reports the damaged byte */
+		one = (jsonr_slice){ (uint32_t)p, 1, first };
 	if (!tide__tracker_find_fields(t, one, names, N, v))
 		return false;
 	metadata(t, v[META]);

@@ -18,7 +18,7 @@ static uint64_t hash(const char *s, size_t n, uint64_t h)
 
 static bool put(trk *t, trk_listed like)
 {
-	trk_listed *x = KIN_PUSH(t, listed);
+	trk_listed *x = TIDE_PUSH(t, listed);
 	if (!x)
 		return tide__tracker_nomem(t);
 	*x = like;
@@ -37,13 +37,13 @@ bool tide__tracker_add_rest(trk *t, uint64_t bytes)
 	return put_rest(t, bytes, (tide_str){ 0 });
 }
 
-bool tide__tracker_add_list(trk *t, kin_slice tensors, tide_str device, uint64_t total)
+bool tide__tracker_add_list(trk *t, jsonr_slice tensors, tide_str device, uint64_t total)
 {
 	enum { BYTES, SIZE, ID, SHAPE, DTYPE, GRAD, PURPOSE, OP, BY, N };
 	static const char *const names[N] = { "size_bytes", "size_mb",	 "tensor_id",
 					      "shape",	    "dtype",	 "requires_grad",
 					      "purpose",    "operation", "allocated_by" };
-	kin_slice none, one, v[N];
+	jsonr_slice none, one, v[N];
 	uint64_t sum = 0;
 	trk_walk w = tide__tracker_walk(t, tensors);
 	while (!w.object && tide__tracker_next(t, &w, &none, &one)) {
@@ -54,7 +54,7 @@ bool tide__tracker_add_list(trk *t, kin_slice tensors, tide_str device, uint64_t
 			t->bad++;
 			continue;
 		}
-		kin_slice id = v[ID].type ? v[ID] : one;
+		jsonr_slice id = v[ID].type ? v[ID] : one;
 		x.key = hash(t->c.s.b + id.at, id.n, tide__mix(device.i + 1));
 		x.op = tide__tracker_intern(t, v[OP].type ? v[OP] : v[BY]);
 		x.shape = v[SHAPE];
@@ -89,7 +89,7 @@ static bool begin(trk *t, struct matching *x, const trk_listed *l, int64_t at, u
 			  .listed = true };
 	life.flags = life.role ? TIDE_ALLOC_ROLE_GUESSED : 0;
 	life.tensor = tide__tracker_add_tensor(t, l->shape, l->dtype, l->grad, TIDE_ROLE_UNKNOWN);
-	trk_life *to = t->n_lives < UINT32_MAX - 1 ? KIN_PUSH(t, lives) : NULL;
+	trk_life *to = t->n_lives < UINT32_MAX - 1 ? TIDE_PUSH(t, lives) : NULL;
 	if (!to || !TIDE_ROOM(x->seen, x->cap_seen, t->n_lives) ||
 	    !TIDE_ROOM(x->living, x->cap_living, x->n_living + 1) ||
 	    !tide__map_put(&x->alive, key, (uint32_t)t->n_lives))

@@ -6,7 +6,7 @@
 
 #define MB INT64_C(1048576)
 
-static int64_t number(const trk *t, kin_slice v, int64_t scale)
+static int64_t number(const trk *t, jsonr_slice v, int64_t scale)
 {
 	int64_t n;
 	return tide__tracker_parse_number(t, v, scale, &n) ? n : TIDE_TOTAL_UNKNOWN;
@@ -28,14 +28,14 @@ static size_t row_of(trk *t, tide_str name)
 	return row;
 }
 
-static bool pytorch_op(trk *t, kin_slice op)
+static bool pytorch_op(trk *t, jsonr_slice op)
 {
 	enum { NAME, COUNT, CPU, CUDA, CPU_MB, CUDA_MB, SHAPES, N };
 	static const char *const names[N] = { "op_name",      "count",	       "cpu_time_us",
 					      "cuda_time_us", "cpu_memory_mb", "cuda_memory_mb",
 					      "input_shapes" };
 	tide_op_totals *x = &t->m->op_totals;
-	kin_slice v[N];
+	jsonr_slice v[N];
 	if (!tide__tracker_find_fields(t, op, names, N, v))
 		return false;
 	tide_str name = tide__tracker_intern(t, v[NAME]);
@@ -56,13 +56,13 @@ static bool pytorch_op(trk *t, kin_slice op)
 
 /* Skips an operation whose runs are all spans with a duration, because the spans have more detail.
  * */
-static bool operation(trk *t, kin_slice key, kin_slice said)
+static bool operation(trk *t, jsonr_slice key, jsonr_slice said)
 {
 	enum { COUNT, TOTAL, MOST, N };
 	static const char *const names[N] = { "invocation_count", "total_memory_delta_mb",
 					      "max_memory_delta_mb" };
 	tide_op_totals *x = &t->m->op_totals;
-	kin_slice v[N];
+	jsonr_slice v[N];
 	int64_t count;
 	if (!tide__tracker_find_fields(t, said, names, N, v))
 		return false;
@@ -79,9 +79,9 @@ static bool operation(trk *t, kin_slice key, kin_slice said)
 	return t->rc == TIDE_OK;
 }
 
-bool tide__tracker_read_sums(trk *t, kin_slice pytorch, kin_slice summary)
+bool tide__tracker_read_sums(trk *t, jsonr_slice pytorch, jsonr_slice summary)
 {
-	kin_slice key, one;
+	jsonr_slice key, one;
 	bool ok = true;
 	trk_walk w = tide__tracker_walk(t, pytorch);
 	while (ok && !w.object && tide__tracker_next(t, &w, &key, &one))

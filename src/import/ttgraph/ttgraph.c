@@ -51,14 +51,14 @@ struct graph {
 
 /* ---- values, typed or as texts ---- */
 
-static bool number(struct graph *g, kin_slice v, int64_t *out)
+static bool number(struct graph *g, jsonr_slice v, int64_t *out)
 {
 	if (v.type == '"')
 		v.type = '0';
 	return v.n && tide__tracker_parse_number(&g->t, v, 1, out);
 }
 
-static bool is_true(struct graph *g, kin_slice v)
+static bool is_true(struct graph *g, jsonr_slice v)
 {
 	return v.type && (tide__tracker_is(&g->t, v, "1") || tide__tracker_is(&g->t, v, "true"));
 }
@@ -100,12 +100,12 @@ static uint32_t pool_of(struct graph *g, struct device *d, int memory)
 }
 
 /* Reads a report's description of its devices. */
-static void describe_device(struct graph *g, kin_slice one)
+static void describe_device(struct graph *g, jsonr_slice one)
 {
 	enum { ID, ARCH, CHANNELS, SIZE, N };
 	static const char *const names[N] = { "device_id", "arch", "num_dram_channels",
 					      "dram_size_per_channel" };
-	kin_slice v[N];
+	jsonr_slice v[N];
 	int64_t id, channels, size;
 	if (!tide__tracker_find_fields(&g->t, one, names, N, v) || !number(g, v[ID], &id))
 		return;
@@ -187,7 +187,7 @@ static const char *const params[P_N] = {
 	"dtype",     "borrows_memory"
 };
 
-static int memory_of(struct graph *g, const kin_slice *v)
+static int memory_of(struct graph *g, const jsonr_slice *v)
 {
 	int64_t kind;
 	if (number(g, v[P_KIND], &kind) && kind >= 0 && kind <= TRACE)
@@ -199,7 +199,7 @@ static int memory_of(struct graph *g, const kin_slice *v)
 }
 
 /* Adds an allocation: the whole buffer for DRAM, the part in one bank for on-chip memory. */
-static void buffer_allocate(struct graph *g, const kin_slice *v, int64_t link)
+static void buffer_allocate(struct graph *g, const jsonr_slice *v, int64_t link)
 {
 	int64_t size = 0, bank = 0, cores = 0, id = 0;
 	int memory = memory_of(g, v);
@@ -227,7 +227,7 @@ static void buffer_deallocate(struct graph *g, int64_t link)
 }
 
 /* "{[(x=0,y=0) - (x=0,y=7)], ...}": add `size` on each core, and keep the fullest. */
-static void on_cores(struct graph *g, struct device *d, kin_slice range, int64_t size)
+static void on_cores(struct graph *g, struct device *d, jsonr_slice range, int64_t size)
 {
 	const char *s = g->t.c.s.b + range.at, *end = s + range.n;
 	int64_t v[4];
@@ -254,7 +254,7 @@ static void on_cores(struct graph *g, struct device *d, kin_slice range, int64_t
 	}
 }
 
-static void circular_allocate(struct graph *g, const kin_slice *v, int memory)
+static void circular_allocate(struct graph *g, const jsonr_slice *v, int memory)
 {
 	int64_t size = 0, id = 0;
 	number(g, v[P_DEVICE], &id);
@@ -271,7 +271,7 @@ static bool is_circular(const struct device *d, uint32_t pool)
 	return pool && (pool == d->pool[CB] || pool == d->pool[SCRATCH]);
 }
 
-static void circular_free_all(struct graph *g, const kin_slice *v)
+static void circular_free_all(struct graph *g, const jsonr_slice *v)
 {
 	int64_t id = 0;
 	number(g, v[P_DEVICE], &id);
@@ -287,7 +287,7 @@ static void circular_free_all(struct graph *g, const kin_slice *v)
 
 /* ---- functions and tensors ---- */
 
-static void function_start(struct graph *g, const kin_slice *v)
+static void function_start(struct graph *g, const jsonr_slice *v)
 {
 	tide_model *m = g->t.m;
 	if (g->depth == DEPTH) {
@@ -315,7 +315,7 @@ static void function_end(struct graph *g)
 		g->without_start++;
 }
 
-static uint8_t dtype_of(struct graph *g, kin_slice v)
+static uint8_t dtype_of(struct graph *g, jsonr_slice v)
 {
 	static const struct {
 		const char *name;
@@ -335,7 +335,7 @@ static uint8_t dtype_of(struct graph *g, kin_slice v)
 }
 
 /* "ttnn.Shape([1, 3, 32, 32])" -> dimensions of an allocation's tensor. */
-static void tensor(struct graph *g, const kin_slice *v, int64_t counter)
+static void tensor(struct graph *g, const jsonr_slice *v, int64_t counter)
 {
 	tide_model *m = g->t.m;
 	uint32_t alloc = tide__map_get(&g->linked, (uint64_t)counter + 1);
@@ -369,9 +369,9 @@ static void tensor(struct graph *g, const kin_slice *v, int64_t counter)
 }
 
 /* Reads a buffer's connections, which are the tensors it holds. */
-static void buffer(struct graph *g, kin_slice connections, int64_t counter)
+static void buffer(struct graph *g, jsonr_slice connections, int64_t counter)
 {
-	kin_slice none, one;
+	jsonr_slice none, one;
 	int64_t to;
 	uint32_t row = tide__map_get(&g->buffers, (uint64_t)counter + 1);
 	trk_walk w = tide__tracker_walk(&g->t, connections);
@@ -383,19 +383,19 @@ static void buffer(struct graph *g, kin_slice connections, int64_t counter)
 
 /* ---- nodes ---- */
 
-static int64_t first_of(struct graph *g, kin_slice connections)
+static int64_t first_of(struct graph *g, jsonr_slice connections)
 {
-	kin_slice none, one;
+	jsonr_slice none, one;
 	int64_t v;
 	trk_walk w = tide__tracker_walk(&g->t, connections);
 	return tide__tracker_next(&g->t, &w, &none, &one) && number(g, one, &v) && v >= 0 ? v : -1;
 }
 
-static void node(struct graph *g, kin_slice one)
+static void node(struct graph *g, jsonr_slice one)
 {
 	enum { COUNTER, TYPE, PARAMS, LINKS, N };
 	static const char *const names[N] = { "counter", "node_type", "params", "connections" };
-	kin_slice v[N], p[P_N];
+	jsonr_slice v[N], p[P_N];
 	int64_t counter;
 	if (!tide__tracker_find_fields(&g->t, one, names, N, v) ||
 	    !tide__tracker_find_fields(&g->t, v[PARAMS], params, P_N, p))
@@ -424,33 +424,34 @@ static void node(struct graph *g, kin_slice one)
 }
 
 /* Buffers are linked to tensors by nodes that may come before or after both: two more passes. */
-static bool linked(struct graph *g, kin_slice one, const char *type, kin_slice *v, int64_t *counter)
+static bool linked(struct graph *g, jsonr_slice one, const char *type, jsonr_slice *v,
+		   int64_t *counter)
 {
 	static const char *const names[] = { "counter", "node_type", "params", "connections" };
 	return tide__tracker_find_fields(&g->t, one, names, 4, v) && number(g, v[0], counter) &&
 	       *counter >= 0 && tide__tracker_is(&g->t, v[1], type);
 }
 
-static void link_buffer(struct graph *g, kin_slice one)
+static void link_buffer(struct graph *g, jsonr_slice one)
 {
-	kin_slice v[4];
+	jsonr_slice v[4];
 	int64_t counter;
 	if (linked(g, one, "buffer", v, &counter))
 		buffer(g, v[3], counter);
 }
 
-static void describe_tensor(struct graph *g, kin_slice one)
+static void describe_tensor(struct graph *g, jsonr_slice one)
 {
-	kin_slice v[4], p[P_N];
+	jsonr_slice v[4], p[P_N];
 	int64_t counter;
 	if (linked(g, one, "tensor", v, &counter) &&
 	    tide__tracker_find_fields(&g->t, v[2], params, P_N, p))
 		tensor(g, p, counter);
 }
 
-static void each(struct graph *g, kin_slice list, void (*take_one)(struct graph *, kin_slice))
+static void each(struct graph *g, jsonr_slice list, void (*take_one)(struct graph *, jsonr_slice))
 {
-	kin_slice none, one;
+	jsonr_slice none, one;
 	trk_walk w = tide__tracker_walk(&g->t, list);
 	while (tide__tracker_next(&g->t, &w, &none, &one) && g->t.rc == TIDE_OK)
 		take_one(g, one);
@@ -463,13 +464,13 @@ static bool read_document(struct graph *g)
 	enum { GRAPH, DEVICES_OF, N };
 	static const char *const names[N] = { "graph", "devices" };
 	trk *t = &g->t;
-	kin_slice v[N], top;
-	size_t p = kin_ws(t->c.s.b, 0), e = tide__kineto_parse_value(&t->c, p, &top);
+	jsonr_slice v[N], top;
+	size_t p = jsonr_ws(t->c.s.b, 0), e = tide__jsonr_parse_value(&t->c, p, &top);
 	char first = t->c.s.b[p];
 	if (first != '{' && first != '[')
 		return tide__tracker_fail(t, p);
-	if (e == KIN_FAIL) /* the walk reports the damaged byte */
-		top = (kin_slice){ (uint32_t)p, 1, first };
+	if (e == JSONR_FAIL) /* the walk reports the damaged byte */
+		top = (jsonr_slice){ (uint32_t)p, 1, first };
 	v[GRAPH] = top;
 	if (first == '{') {
 		if (!tide__tracker_find_fields(t, top, names, N, v))
@@ -526,7 +527,7 @@ static tide_code run(struct graph *g, const char *text, size_t n)
 	uint32_t process = tide__push(&m->processes, &tide_processes_desc);
 	g->lane = tide__push(&m->lanes, &tide_lanes_desc);
 	g->devices = tide__calloc(DEVICES, sizeof *g->devices);
-	if (!process || !g->lane || !g->devices || !tide__kineto_scan_text(&g->t.c.s, text, n))
+	if (!process || !g->lane || !g->devices || !tide__jsonr_scan_text(&g->t.c.s, text, n))
 		return tide__nomem(g->t.err);
 	m->processes.pid[process] = m->processes.parent_pid[process] = -1;
 	m->processes.rank[process] = m->processes.world[process] = -1;
@@ -551,7 +552,7 @@ tide_code tide__ttgraph_import(const char *text, size_t n, tide_model *m, tide_e
 	g->t.m = m;
 	g->t.err = err;
 	tide_code rc = run(g, text, n);
-	tide__kineto_parser_fini(&g->t.c);
+	tide__jsonr_fini(&g->t.c);
 	tide__map_free(&g->buffers);
 	tide__map_free(&g->linked);
 	tide__free(g->devices);
@@ -568,7 +569,7 @@ static tide_code load(const char *path, const tide_load_options *opt, tide_model
 static int sniff(const uint8_t *head, size_t n)
 {
 	size_t p = 0;
-	while (p < n && kin_is_ws((char)head[p]))
+	while (p < n && jsonr_is_ws((char)head[p]))
 		p++;
 	if (p == n || (head[p] != '[' && head[p] != '{') ||
 	    !tide__head_contains(head, n, "\"node_type\""))

@@ -10,7 +10,7 @@
 
 #include "import/import.h"
 
-/* Imports a whole document of n bytes, followed by KIN_PAD zeros. */
+/* Imports a whole document of n bytes, followed by JSONR_PAD zeros. */
 tide_code tide__ttgraph_import(const char *text, size_t n, tide_model *m, tide_error *err);
 
 #endif

@@ -829,9 +829,9 @@ static void test_window(void **state)
 static void test_portable(void **state)
 {
 	outcome(sample, sizeof sample - 1, 0, 1, got_a);
-	tide__kineto_scan_portable(true);
+	tide__jsonr_scan_portable(true);
 	outcome(sample, sizeof sample - 1, 0, 1, got_b);
-	tide__kineto_scan_portable(false);
+	tide__jsonr_scan_portable(false);
 	assert_string_equal(got_a, got_b);
 }
 

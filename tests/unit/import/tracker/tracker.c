@@ -11,7 +11,7 @@
 static tide_model *load(const char *text, tide_error *err)
 {
 	size_t n = strlen(text);
-	char *padded = tide__calloc(n + KIN_PAD, 1);
+	char *padded = tide__calloc(n + JSONR_PAD, 1);
 	tide_model *m = tide__model_new();
 	memcpy(padded, text, n);
 	if (tide__tracker_import(padded, n, m, err) != TIDE_OK) {
@@ -268,7 +268,7 @@ static void cuts_and_exhaustion(void **state)
 		assert_true(err.text[0] && err.offset <= n);
 	}
 	size_t n = sizeof ours - 1;
-	char *padded = tide__calloc(n + KIN_PAD, 1);
+	char *padded = tide__calloc(n + JSONR_PAD, 1);
 	memcpy(padded, ours, n);
 	for (uint64_t at = 1;; at++) {
 		tide_model *m = tide__model_new();

@@ -11,7 +11,7 @@
  *
  * One lock guards the states; a block's content belongs to the thread that moved it to its state,
  * the source and the reader's tail to the thread that set `filling`. */
-#include "import/json/blocks.h"
+#include "import/kineto/blocks.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -62,14 +62,14 @@ static void fill(kin_reader *r, kin_block_in *k)
 	k->failed = TIDE_ENOMEM;
 	k->last = true;
 	k->n = k->parsed = 0;
-	if (!room(&k->text, &k->cap, r->n_tail + r->block + KIN_PAD))
+	if (!room(&k->text, &k->cap, r->n_tail + r->block + JSONR_PAD))
 		return;
 	if (r->n_tail)
 		memcpy(k->text, r->tail, r->n_tail);
 	tide_code rc = tide__source_read(r->src, k->text + r->n_tail, r->block, &got, &k->why);
 	k->n = r->n_tail + got;
 	k->last = got < r->block;
-	memset(k->text + k->n, 0, KIN_PAD);
+	memset(k->text + k->n, 0, JSONR_PAD);
 	k->consumed = tide__source_consumed(r->src);
 	k->base = r->base;
 	r->n_tail = 0;
@@ -88,7 +88,7 @@ static void fill(kin_reader *r, kin_block_in *k)
 		r->n_tail = k->n - cut;
 		memcpy(r->tail, k->text + cut, r->n_tail);
 		k->n = cut;
-		memset(k->text + k->n, 0, KIN_PAD);
+		memset(k->text + k->n, 0, JSONR_PAD);
 	}
 	r->base += k->n;
 }
@@ -103,12 +103,12 @@ static void parse(kin_parser *c, kin_block_in *k)
 		return; /* the first block begins with the document's head, which load.c parses */
 	c->out = &k->out;
 	c->base = k->base;
-	if (tide__kineto_scan_text(&c->s, k->text, k->n))
+	if (tide__jsonr_scan_text(&c->json.s, k->text, k->n))
 		k->parsed = tide__kineto_parse_doc(c, &d, 0, false);
 	else
-		c->why = KIN_NOMEM;
+		c->json.why = JSONR_NOMEM;
 	k->seeking = d.seeking;
-	if (c->why == KIN_NOMEM)
+	if (c->json.why == JSONR_NOMEM)
 		k->failed = TIDE_ENOMEM;
 }
 

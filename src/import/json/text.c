@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Texts and lanes of one parser (interned, never moved, found by hash), and JSON's escapes. */
+/* The texts of one reader (interned, never moved, found by hash), and JSON's escapes. */
 #include <string.h>
 
 #define XXH_INLINE_ALL
@@ -9,26 +9,25 @@
 #include "base/mem.h"
 #include "base/seed.h"
 #include "base/utf8.h"
-#include "import/kineto/kineto_impl.h"
+#include "import/json/reader.h"
 
 /* ---- arena ---- */
 
-struct kin_block {
-	struct kin_block *next;
+struct jsonr_block {
+	struct jsonr_block *next;
 	char bytes[];
 };
 
 enum { BLOCK = 1 << 16 };
 
-/* Returns 8-aligned memory; NULL if memory runs out. */
-static void *arena_take(kin_arena *a, size_t n)
+void *tide__jsonr_arena_take(jsonr_arena *a, size_t n)
 {
 	if (n > SIZE_MAX - 64)
 		return NULL;
 	n = (n + 7) & ~(size_t)7;
 	if (n > a->left) {
 		size_t room = n > BLOCK / 4 ? n : BLOCK;
-		struct kin_block *k = tide__alloc(sizeof *k + room, 1);
+		struct jsonr_block *k = tide__alloc(sizeof *k + room, 1);
 		if (!k)
 			return NULL;
 		if (n > BLOCK / 4 &&
@@ -48,21 +47,21 @@ static void *arena_take(kin_arena *a, size_t n)
 	return p;
 }
 
-static void arena_fini(kin_arena *a)
+void tide__jsonr_arena_fini(jsonr_arena *a)
 {
-	for (struct kin_block *k = a->head, *next; k; k = next) {
+	for (struct jsonr_block *k = a->head, *next; k; k = next) {
 		next = k->next;
 		tide__free(k);
 	}
-	*a = (kin_arena){ 0 };
+	*a = (jsonr_arena){ 0 };
 }
 
 /* ---- texts ---- */
 
-static bool texts_grow(kin_texts *t)
+static bool texts_grow(jsonr_texts *t)
 {
 	size_t slots = t->slots ? (t->mask + 1) * 2 : 1024;
-	kin_text **big = tide__calloc(slots, sizeof *big);
+	jsonr_text **big = tide__calloc(slots, sizeof *big);
 	if (!big)
 		return false;
 	for (size_t i = 0; t->slots && i <= t->mask; i++) {
@@ -79,16 +78,16 @@ static bool texts_grow(kin_texts *t)
 	return true;
 }
 
-kin_text *tide__kineto_text(kin_texts *t, const char *s, size_t n)
+jsonr_text *tide__jsonr_text(jsonr_texts *t, const char *s, size_t n)
 {
 	if (n >= UINT32_MAX || ((!t->slots || t->n >= t->mask / 2) && !texts_grow(t)))
 		return NULL;
 	uint64_t hash = XXH3_64bits_withSeed(s, n, tide__seed());
 	size_t at = hash & t->mask;
-	for (kin_text *e; (e = t->slots[at]); at = (at + 1) & t->mask)
+	for (jsonr_text *e; (e = t->slots[at]); at = (at + 1) & t->mask)
 		if (e->hash == hash && e->len == n && !memcmp(e->s, s, n))
 			return e;
-	kin_text *e = arena_take(&t->arena, sizeof *e + n + 1);
+	jsonr_text *e = tide__jsonr_arena_take(&t->arena, sizeof *e + n + 1);
 	if (!e)
 		return NULL;
 	e->hash = hash;
@@ -101,80 +100,11 @@ kin_text *tide__kineto_text(kin_texts *t, const char *s, size_t n)
 	return e;
 }
 
-void tide__kineto_texts_fini(kin_texts *t)
+void tide__jsonr_texts_fini(jsonr_texts *t)
 {
-	arena_fini(&t->arena);
+	tide__jsonr_arena_fini(&t->arena);
 	tide__free(t->slots);
-	*t = (kin_texts){ 0 };
-}
-
-/* ---- lanes ---- */
-
-static uint64_t val_hash(kin_val v)
-{
-	return v.text ? v.text->hash : tide__mix((uint64_t)v.num ^ tide__seed());
-}
-
-static uint64_t lane_hash(unsigned kind, unsigned cat, kin_val a, kin_val b)
-{
-	return tide__mix(val_hash(a) * 3 + val_hash(b) * 5 + kind * 64 + cat);
-}
-
-static bool same(kin_val x, kin_val y)
-{
-	return x.text == y.text && (x.text || x.num == y.num);
-}
-
-static bool is_lane(const kin_lane *l, unsigned kind, unsigned cat, kin_val a, kin_val b)
-{
-	return same(l->b, b) && same(l->a, a) && l->kind == kind && l->cat == cat;
-}
-
-static bool lanes_grow(kin_lanes *l)
-{
-	size_t slots = l->slots ? (l->mask + 1) * 2 : 64;
-	kin_lane **big = tide__calloc(slots, sizeof *big);
-	if (!big)
-		return false;
-	for (size_t i = 0; l->slots && i <= l->mask; i++) {
-		kin_lane *e = l->slots[i];
-		if (!e)
-			continue;
-		size_t at = lane_hash(e->kind, e->cat, e->a, e->b) & (slots - 1);
-		while (big[at])
-			at = (at + 1) & (slots - 1);
-		big[at] = e;
-	}
-	tide__free(l->slots);
-	l->slots = big;
-	l->mask = slots - 1;
-	return true;
-}
-
-kin_lane *tide__kineto_get_lane(kin_lanes *l, unsigned kind, unsigned cat, kin_val a, kin_val b)
-{
-	if (l->last[kind & 7] && is_lane(l->last[kind & 7], kind, cat, a, b))
-		return l->last[kind & 7];
-	if ((!l->slots || l->n >= l->mask / 2) && !lanes_grow(l))
-		return NULL;
-	size_t at = lane_hash(kind, cat, a, b) & l->mask;
-	for (kin_lane *e; (e = l->slots[at]); at = (at + 1) & l->mask)
-		if (is_lane(e, kind, cat, a, b))
-			return l->last[kind & 7] = e;
-	kin_lane *e = arena_take(&l->arena, sizeof *e);
-	if (!e)
-		return NULL;
-	*e = (kin_lane){ .a = a, .b = b, .kind = (uint8_t)kind, .cat = (uint8_t)cat };
-	l->slots[at] = e;
-	l->n++;
-	return l->last[kind & 7] = e;
-}
-
-void tide__kineto_lanes_fini(kin_lanes *l)
-{
-	arena_fini(&l->arena);
-	tide__free(l->slots);
-	*l = (kin_lanes){ 0 };
+	*t = (jsonr_texts){ 0 };
 }
 
 /* ---- escapes ---- */
@@ -215,7 +145,7 @@ static size_t put_u(const char *s, size_t n, char **o)
 	return 4;
 }
 
-size_t tide__kineto_unescape(const char *s, size_t n, char *out)
+size_t tide__jsonr_unescape(const char *s, size_t n, char *out)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
 	char *o = out;

@@ -6,8 +6,8 @@
  * Every thread reads a block (and decompresses it) while no other one reads, then parses it. The
  * caller's thread does the same and takes the results. `ahead` adds a thread that only reads. There
  * are at most 3 blocks more than threads, so memory does not grow with the input. */
-#ifndef TIDE_IMPORT_JSON_BLOCKS_H
-#define TIDE_IMPORT_JSON_BLOCKS_H
+#ifndef TIDE_IMPORT_KINETO_BLOCKS_H
+#define TIDE_IMPORT_KINETO_BLOCKS_H
 
 #include "import/kineto/kineto_impl.h"
 #include "import/source.h"
@@ -15,7 +15,7 @@
 enum { KIN_THREADS_MAX = 64 };
 
 typedef struct kin_block_in {
-	char *text; /* owned; n bytes, then KIN_PAD zeros */
+	char *text; /* owned; n bytes, then JSONR_PAD zeros */
 	size_t n, cap;
 	uint64_t base;	   /* offset of text[0] in the input */
 	uint64_t consumed; /* compressed bytes of the input read so far, for progress */
