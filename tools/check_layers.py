@@ -33,7 +33,7 @@ ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" 
     "analyze": {
         "common": set(),
         "live": set(),
-        "ops": {"common", "live"},
+        "ops": {"common", "live", "device"},  # device time by module
         "memory": {"common", "live", "ops"},  # an allocation's module comes from the op tree
         "device": {"common"},
         "timeline": {"common"},

@@ -246,10 +246,12 @@ typedef struct tide_ops_options {
 	const char *sort;
 	size_t top;   /* rows below each op; all rows if flat */
 	size_t depth; /* levels; 0 = all */
+	/* op shape; NULL = op. shape: a row per op and its arguments, with device time */
+	const char *by;
 } tide_ops_options;
-#define TIDE_OPS_OPTIONS_INIT                                            \
-	{                                                                \
-		sizeof(tide_ops_options), NULL, false, false, NULL, 0, 0 \
+#define TIDE_OPS_OPTIONS_INIT                                                  \
+	{                                                                      \
+		sizeof(tide_ops_options), NULL, false, false, NULL, 0, 0, NULL \
 	}
 TIDE_API tide_code tide_ops_find(const tide_trace *t, const tide_ops_options *o, tide_report **out,
 				 tide_error *err);
@@ -260,7 +262,7 @@ TIDE_API tide_code tide_ops_find(const tide_trace *t, const tide_ops_options *o,
  *              printf("%zu modules\n", tide_node_count(tide_node_get(tide_report_root(r), "modules"))); */
 typedef struct tide_modules_options {
 	size_t struct_size;
-	const char *sort; /* order forward backward alloc calls; NULL = order */
+	const char *sort; /* order forward backward alloc calls device; NULL = order */
 	size_t top;
 } tide_modules_options;
 #define TIDE_MODULES_OPTIONS_INIT                     \
@@ -459,7 +461,8 @@ TIDE_API tide_code tide_hta_find(const tide_trace *const *traces, size_t n,
 				 const tide_hta_report_options *o, tide_report **out,
 				 tide_error *err);
 
-/** Kernels, copies and fills with their statistics. `by`: name type op stream; NULL = name.
+/** Kernels, copies and fills with their statistics. `by`: name type op stream shape
+ * module category stack; NULL = name.
  *
  *      const tide_trace *one[] = { t };
  *      if (!tide_kernels_find(one, 1, "op", NULL, &r, &err))

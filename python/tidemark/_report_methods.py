@@ -170,7 +170,7 @@ class ReportMethods:
         """
         return self._find_report("whatif", {"set": set, "capacity": capacity, "sweep": sweep, "device": device})  # type: ignore[no-any-return]
 
-    def modules(self, *, sort: Literal["order", "forward", "backward", "alloc", "calls"] | None = None, top: int | None = None) -> reports.Modules:
+    def modules(self, *, sort: Literal["order", "forward", "backward", "alloc", "calls", "device"] | None = None, top: int | None = None) -> reports.Modules:
         """Show time and memory of each module of a model, forward and backward.
 
         sort: order of the rows (default: order, of the first call)
@@ -186,6 +186,7 @@ class ReportMethods:
         depth: int | None = None,
         device: str | None = None,
         streams: bool | None = None,
+        by: Literal["op", "shape"] | None = None,
     ) -> reports.Ops:
         """Show ops with their counts, times and memory changes.
 
@@ -195,8 +196,9 @@ class ReportMethods:
         depth: levels of the tree to show (default all)
         device: only this device, e.g. cuda:0
         streams: also device rows: kernels, copies, waits
+        by: shape: one row per op and shapes, dtypes and strides of its inputs, with device time (default op)
         """
-        return self._find_report("ops", {"flat": flat, "sort": sort, "top": top, "depth": depth, "device": device, "streams": streams})  # type: ignore[no-any-return]
+        return self._find_report("ops", {"flat": flat, "sort": sort, "top": top, "depth": depth, "device": device, "streams": streams, "by": by})  # type: ignore[no-any-return]
 
     def timeline(
         self, *,
@@ -309,7 +311,7 @@ class ReportMethods:
         custom_collective: str | Sequence[str] | None = None,
         kernel_wait: int | None = None,
         top: int | None = None,
-        by: Literal["name", "type", "op", "stream"] | None = None,
+        by: Literal["name", "type", "op", "stream", "shape", "module", "category", "stack"] | None = None,
         sequences: str | None = None,
         min_kernels: int | None = None,
         counters: bool | None = None,

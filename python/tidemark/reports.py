@@ -2027,6 +2027,12 @@ class ModulesModules(TypedDict):
     """time of its backward ops"""
     recompute_ns: int | None
     """time of calls repeated in backward"""
+    forward_device_ns: int | None
+    """device time that its calls launched"""
+    backward_device_ns: int | None
+    """device time that its backward ops launched"""
+    recompute_device_ns: int | None
+    """device time that calls repeated in backward launched"""
     backward_ops: int | None
     """its backward ops"""
     recompute_calls: int | None

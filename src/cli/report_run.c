@@ -336,7 +336,7 @@ int tide__cli_run_report(const tide_args *a)
 {
 	const tide_report_type *type = type_of(a);
 	if (type != a->cmd->report && a->n_files > 1)
-		return tide__cli_fail_usage(a, "--%s takes one trace", type->name);
+		return tide__cli_fail_usage(a, "%s takes one trace", type->name);
 	if (type->each_rank && tide__cli_many(a))
 		return tide__cli_run_each_rank(a, tide__cli_option(a, "device"), has(a, O_JSON));
 	if ((type->list || type->join) && (a->n_files > 1 || strcmp(a->files[0], "-") != 0))

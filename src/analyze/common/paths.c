@@ -76,6 +76,12 @@ static bool is_step(const tide_model *m, uint32_t span)
 	return !strncmp(tide__text(m, m->spans.name[span], NULL), step, sizeof step - 1);
 }
 
+static bool is_left_out(const tide_paths *p, const tide_model *m, uint32_t span)
+{
+	return (p->no_steps && is_step(m, span)) ||
+	       (p->no_overhead && m->spans.cat[span] == TIDE_CAT_OVERHEAD);
+}
+
 /* Climbs to the nearest span whose node is known, then names nodes on the way back down. */
 uint32_t tide__paths_add_span(tide_paths *p, const tide_model *m, tide_span_id span)
 {
@@ -92,7 +98,7 @@ uint32_t tide__paths_add_span(tide_paths *p, const tide_model *m, tide_span_id s
 	for (uint32_t k = 0; k < n; k++, s = m->spans.parent[s].i)
 		way[k] = s;
 	while (n-- && node != TIDE_NO_PATH) {
-		if (!p->no_steps || !is_step(m, way[n]))
+		if (!is_left_out(p, m, way[n]))
 			node = tide__paths_add_child(p, node, m->spans.name[way[n]]);
 		if (node != TIDE_NO_PATH && !remember(p, way[n], node))
 			node = TIDE_NO_PATH;

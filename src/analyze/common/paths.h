@@ -15,8 +15,9 @@ typedef struct tide_paths {
 	tide_map spans; /* span -> node + 1, for tide__paths_add_span; replaced by `all` after
 			 * tide__paths_prepare_all */
 	uint32_t *of_span;
-	bool no_steps; /* set before use: leaves "ProfilerStep#N" out of paths, so steps share
+	bool no_steps;	  /* set before use: leaves "ProfilerStep#N" out of paths, so steps share
 		        * nodes */
+	bool no_overhead; /* the same: leaves out the profiler's own work */
 } tide_paths;
 
 #define TIDE_NO_PATH UINT32_MAX /* out of memory */

@@ -48,11 +48,14 @@ struct sums { /* of a span and all that is nested in it */
 	int64_t back_ns;
 	int64_t in_ns; /* of a backward op: module calls in it, which run the forward again */
 	uint64_t in_bytes;
+	int64_t dev_ns, back_dev_ns, in_dev_ns, again_dev_ns; /* of device rows, as above */
 	int64_t again_ns; /* of a forward span: module calls in it that were run again */
 	uint64_t again_bytes;
 };
 
-enum { FORWARD, IN_BACKWARD, AGAIN }; /* state of a span; AGAIN: in a recomputed module call */
+/* The pass of a span; AGAIN: in a recomputed module call. */
+enum { FORWARD = TIDE_PASS_FORWARD, IN_BACKWARD = TIDE_PASS_BACKWARD, AGAIN = TIDE_PASS_RECOMPUTE };
+enum { OF_SPANS, PASSES, SUMS }; /* what to find */
 
 struct work {
 	const tide_model *m;
@@ -63,15 +66,17 @@ struct work {
 	uint32_t *first; /* per outermost recomputed call: the call it repeats; 0 = not recorded */
 };
 
-static bool alloc_work(struct work *w, bool sums)
+static bool alloc_work(struct work *w, int what)
 {
+	bool sums = what == SUMS;
 	const tide_spans *s = &w->m->spans;
 	w->names = tide__calloc((size_t)tide__strings_count(w->m->strings) + 1, 1);
 	w->forward = tide__calloc(s->n + 1, sizeof *w->forward);
 	w->of = sums ? tide__calloc(s->n + 1, sizeof *w->of) : NULL;
-	w->where = sums ? tide__calloc(s->n + 1, 1) : NULL;
-	w->first = sums ? tide__calloc(s->n + 1, sizeof *w->first) : NULL;
-	return w->names && w->forward && ((w->of && w->where && w->first) || !sums);
+	w->where = what != OF_SPANS ? tide__calloc(s->n + 1, 1) : NULL;
+	w->first = what != OF_SPANS ? tide__calloc(s->n + 1, sizeof *w->first) : NULL;
+	return w->names && w->forward && (w->of || !sums) &&
+	       ((w->where && w->first) || what == OF_SPANS);
 }
 
 static void free_work(struct work *w)
@@ -155,6 +160,21 @@ static int64_t length(const tide_model *m, uint32_t i)
 	return tide__span_end(m, i) - m->spans.t0[i];
 }
 
+/* Adds device rows to the spans that launched them. Returns true if there are any. */
+static bool add_device_rows(struct work *w)
+{
+	const tide_spans *s = &w->m->spans;
+	bool any = false;
+	for (uint32_t i = 1; i < s->n; i++) {
+		if (!tide__cat_is_gpu(s->cat[i]))
+			continue;
+		any = true;
+		w->of[s->cause[i].i].dev_ns += length(w->m, i);
+	}
+	w->of[0].dev_ns = 0; /* their launch is not recorded */
+	return any;
+}
+
 static void add_up(struct work *w)
 {
 	const tide_model *m = w->m;
@@ -166,6 +186,7 @@ static void add_up(struct work *w)
 		if (w->forward[i]) {
 			f->back_ns += length(m, i) - s->in_ns;
 			f->back_bytes += s->bytes - s->in_bytes;
+			f->back_dev_ns += s->dev_ns - s->in_dev_ns;
 			f->back_ops++;
 		}
 		bool again = begins_again(w, i);
@@ -174,14 +195,19 @@ static void add_up(struct work *w)
 			struct sums *up = &w->of[m->spans.parent[w->first[i]].i];
 			up->again_ns += length(m, i);
 			up->again_bytes += s->bytes;
+			up->again_dev_ns += s->dev_ns;
 		}
 		p->in_ns += again ? length(m, i) : s->in_ns;
 		p->in_bytes += again ? s->bytes : s->in_bytes;
+		p->in_dev_ns += again ? s->dev_ns : s->in_dev_ns;
 		p->again_ns += s->again_ns;
 		p->again_bytes += s->again_bytes;
+		p->again_dev_ns += s->again_dev_ns;
 		p->bytes += s->bytes;
+		p->dev_ns += s->dev_ns;
 		p->back_ns += s->back_ns;
 		p->back_bytes += s->back_bytes;
+		p->back_dev_ns += s->back_dev_ns;
 		p->back_ops += s->back_ops;
 	}
 }
@@ -215,31 +241,40 @@ static bool fill_rows(const struct work *w, tide_modules *x)
 			continue; /* it calls itself */
 		*(again ? &r->again_ns : &r->forward_ns) += length(w->m, i);
 		*(again ? &r->again_bytes : &r->forward_bytes) += w->of[i].bytes;
+		*(again ? &r->again_device_ns : &r->forward_device_ns) += w->of[i].dev_ns;
 		r->again_ns += w->of[i].again_ns;
 		r->again_bytes += w->of[i].again_bytes;
+		r->again_device_ns += w->of[i].again_dev_ns;
 		r->backward_ns += w->of[i].back_ns;
 		r->backward_bytes += w->of[i].back_bytes;
+		r->backward_device_ns += w->of[i].back_dev_ns;
 		r->backward_ops += w->of[i].back_ops;
 	}
 	return true;
 }
 
-static tide_code solve(const tide_model *m, tide_modules *out, bool sums, tide_error *err)
+static tide_code solve(const tide_model *m, tide_modules *out, int what, tide_error *err)
 {
 	struct work w = { .m = m };
 	memset(out, 0, sizeof *out);
 	out->of = tide__calloc(m->spans.n + 1, sizeof *out->of);
 	out->any = any_module(m);
 	out->memory = tide__memory_known(m, TIDE_ANY);
-	if (out->of && !out->any)
+	if (out->of && !out->any && what != PASSES)
 		return TIDE_OK;
-	bool ok = out->of && alloc_work(&w, sums);
+	bool ok = out->of && alloc_work(&w, what);
 	if (ok) {
 		find_forwards(&w);
 		find_modules(&w, out->of);
 	}
-	if (ok && sums && (ok = find_again(&w))) {
+	if (ok && what != OF_SPANS)
+		ok = find_again(&w);
+	if (ok && what == PASSES) {
+		out->pass = w.where;
+		w.where = NULL;
+	} else if (ok && what == SUMS) {
 		out->ops = any_op(&w);
+		out->device = add_device_rows(&w);
 		add_up(&w);
 		ok = fill_rows(&w, out);
 	}
@@ -249,18 +284,24 @@ static tide_code solve(const tide_model *m, tide_modules *out, bool sums, tide_e
 
 tide_code tide__find_modules(const tide_model *m, tide_modules *out, tide_error *err)
 {
-	return solve(m, out, true, err);
+	return solve(m, out, SUMS, err);
 }
 
 tide_code tide__modules_find_of_spans(const tide_model *m, tide_modules *out, tide_error *err)
 {
-	return solve(m, out, false, err);
+	return solve(m, out, OF_SPANS, err);
+}
+
+tide_code tide__modules_find_passes(const tide_model *m, tide_modules *out, tide_error *err)
+{
+	return solve(m, out, PASSES, err);
 }
 
 void tide__modules_free(tide_modules *x)
 {
 	tide__free(x->rows);
 	tide__free(x->of);
+	tide__free(x->pass);
 	tide__map_free(&x->index);
 	memset(x, 0, sizeof *x);
 }

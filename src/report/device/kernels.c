@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* kernels: device work by name, type, op or stream. */
+/* kernels: device work by name, type, op, stream; by shape, module, category, stack. */
 #include "report/device/hta.h"
 
 const tide_option tide__kernels_options[TIDE_KERNELS_OPTIONS] = {
@@ -8,7 +8,8 @@ const tide_option tide__kernels_options[TIDE_KERNELS_OPTIONS] = {
 	[TIDE_KERNELS_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
 			       "rows to show, 0 = all; JSON has all unless given", .def = "20",
 			       .whole = true, TIDE_HTA_FIELD(top) },
-	[TIDE_KERNELS_BY] = { "by", 'b', TIDE_OPT_ENUM, "name,type,op,stream", "what to group by",
+	[TIDE_KERNELS_BY] = { "by", 'b', TIDE_OPT_ENUM,
+			      "name,type,op,stream,shape,module,category,stack", "what to group by",
 			      .def = "name", TIDE_FIELD(tide_kernels_options, by) },
 	[TIDE_KERNELS_SEQUENCES] = { "sequences", 's', TIDE_OPT_TEXT, "OP",
 				     "show the sequences of kernels that ops with OP in their "
@@ -23,9 +24,18 @@ const tide_option tide__kernels_options[TIDE_KERNELS_OPTIONS] = {
 
 static const tide_report_type *instead(const tide_value *v)
 {
-	return v[TIDE_KERNELS_SEQUENCES].set  ? &tide__report_sequences
-	       : v[TIDE_KERNELS_COUNTERS].set ? &tide__report_counters
-					      : NULL;
+	static const tide_report_type *const by[] = {
+		&tide__report_kernels_by_shape,
+		&tide__report_kernels_by_module,
+		&tide__report_kernels_by_category,
+		&tide__report_kernels_by_stack,
+	};
+	if (v[TIDE_KERNELS_SEQUENCES].set)
+		return &tide__report_sequences;
+	if (v[TIDE_KERNELS_COUNTERS].set)
+		return &tide__report_counters;
+	int64_t word = v[TIDE_KERNELS_BY].num - TIDE_KERNELS_BY_SHAPE;
+	return word >= 0 ? by[word] : NULL;
 }
 
 static tide_code find(const tide_report_ask *ask, void *result, tide_error *err)
@@ -60,7 +70,8 @@ const tide_report_type tide__report_kernels = {
 	.summary = "list kernels, copies and fills with their statistics",
 	.help = "TRACE is a file, a folder of ranks or a pattern. Shows count, sum, mean, minimum, "
 		"maximum, standard deviation and percentiles of single device rows, over all "
-		"ranks. --by op groups by the innermost op around the launch.",
+		"ranks. --by op groups by the innermost op around the launch. --by shape, module, "
+		"category and stack take one trace.",
 	TIDE_REPORT_OPTIONS(tide__kernels_options),
 	.members = tide__kernels_members,
 	.version = 1,

@@ -9,10 +9,10 @@
 #include "analyze/common/short_names.h"
 #include "report/report.h"
 
-typedef enum sort { ORDER, FORWARD, BACKWARD, ALLOC, CALLS } sort;
+typedef enum sort { ORDER, FORWARD, BACKWARD, ALLOC, CALLS, DEVICE } sort;
 enum { O_SORT, O_TOP };
 static const tide_option options[] = {
-	[O_SORT] = { "sort", 's', TIDE_OPT_ENUM, "order,forward,backward,alloc,calls",
+	[O_SORT] = { "sort", 's', TIDE_OPT_ENUM, "order,forward,backward,alloc,calls,device",
 		     "order of the rows (default: order, of the first call)",
 		     TIDE_FIELD(tide_modules_options, sort) },
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
@@ -42,11 +42,16 @@ static tide_code find(const tide_report_ask *ask, void *result, tide_error *err)
 	{                                                                                 \
 		key, heading, TIDE_KIND_##kind_, .may = TIDE_MAY_BE_NULL, .meaning = text \
 	}
-#define COLS(time, bytes)                                                                         \
+#define COLS(fwd, bwd, time, device, bytes)                                                       \
 	{ "calls", "Calls", TIDE_KIND_COUNT, .meaning = "calls of the module" },                  \
 		{ "forward_ns", "Forward", TIDE_KIND_NS, .meaning = "time of its calls" },        \
 		MAYBE("backward_ns", "Backward", NS, "time of its backward ops"),                 \
 		MAYBE("recompute_ns", time, NS, "time of calls repeated in backward"),            \
+		MAYBE("forward_device_ns", fwd, NS, "device time that its calls launched"),       \
+		MAYBE("backward_device_ns", bwd, NS,                                              \
+		      "device time that its backward ops launched"),                              \
+		MAYBE("recompute_device_ns", device, NS,                                          \
+		      "device time that calls repeated in backward launched"),                    \
 		MAYBE("backward_ops", NULL, COUNT, "its backward ops"),                           \
 		MAYBE("recompute_calls", NULL, COUNT, "calls repeated in backward"),              \
 		MAYBE("forward_alloc_bytes", "Fwd alloc", BYTES, "bytes allocated in its calls"), \
@@ -56,9 +61,16 @@ static tide_code find(const tide_report_ask *ask, void *result, tide_error *err)
 		      "bytes allocated in calls repeated in backward"),                           \
 		{ "module", "Module", TIDE_KIND_NAME, .meaning = "name of the module" }, { 0 },
 
-/* Columns without recomputation, for most models, and with it. */
-static const tide_grid_col cols[] = { COLS(NULL, NULL) };
-static const tide_grid_col all_cols[] = { COLS("Recompute", "Recompute alloc") };
+/* Columns of most models; with recomputation; the same for a trace with device rows. */
+#define FWD	     "Fwd device"
+#define BWD	     "Bwd device"
+#define AGAIN	     "Recompute"
+#define AGAIN_DEVICE "Recompute device"
+#define AGAIN_ALLOC  "Recompute alloc"
+static const tide_grid_col cols[] = { COLS(NULL, NULL, NULL, NULL, NULL) };
+static const tide_grid_col again_cols[] = { COLS(NULL, NULL, AGAIN, NULL, AGAIN_ALLOC) };
+static const tide_grid_col device_cols[] = { COLS(FWD, BWD, NULL, NULL, NULL) };
+static const tide_grid_col all_cols[] = { COLS(FWD, BWD, AGAIN, AGAIN_DEVICE, AGAIN_ALLOC) };
 enum { N_COLS = sizeof cols / sizeof *cols - 1 };
 
 static bool any_again(const tide_modules *x)
@@ -67,6 +79,13 @@ static bool any_again(const tide_modules *x)
 		if (x->rows[i].again_calls)
 			return true;
 	return false;
+}
+
+static const tide_grid_col *columns(const tide_modules *x)
+{
+	if (any_again(x))
+		return x->device ? all_cols : again_cols;
+	return x->device ? device_cols : cols;
 }
 
 static uint64_t key_of(const tide_module_row *r, sort by)
@@ -80,6 +99,9 @@ static uint64_t key_of(const tide_module_row *r, sort by)
 		return r->forward_bytes + r->backward_bytes;
 	case CALLS:
 		return r->calls;
+	case DEVICE:
+		return (uint64_t)(r->forward_device_ns + r->backward_device_ns +
+				  r->again_device_ns);
 	default:
 		return 0;
 	}
@@ -112,6 +134,9 @@ static void put_row(tide_grid *g, const tide_model *m, const tide_modules *x,
 	tide__grid_int(g, r->forward_ns);
 	put(g, x->ops, (uint64_t)r->backward_ns);
 	put(g, x->ops, (uint64_t)r->again_ns);
+	put(g, x->device, (uint64_t)r->forward_device_ns);
+	put(g, x->device && x->ops, (uint64_t)r->backward_device_ns);
+	put(g, x->device && x->ops, (uint64_t)r->again_device_ns);
 	put(g, x->ops, r->backward_ops);
 	put(g, x->ops, r->again_calls);
 	put(g, x->memory, r->forward_bytes);
@@ -127,7 +152,7 @@ static tide_grid *rows(const struct modules *r, const tide_short_names *names)
 {
 	const tide_modules *x = &r->x;
 	struct item *items = tide__alloc(x->n + 1, sizeof *items);
-	tide_grid *g = tide__grid_new(any_again(x) ? all_cols : cols, N_COLS);
+	tide_grid *g = tide__grid_new(columns(x), N_COLS);
 	for (size_t i = 0; items && i < x->n; i++)
 		items[i] = (struct item){ key_of(&x->rows[i], r->sort), i };
 	if (items)

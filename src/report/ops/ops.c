@@ -4,28 +4,38 @@
 #include "report/ops/ops_write.h"
 #include "report/report.h"
 
-enum { O_FLAT, O_SORT, O_TOP, O_DEPTH, O_ALL, O_DEVICE, O_STREAMS };
-static const tide_option options[] = {
-	[O_FLAT] = { "flat", 'f', TIDE_OPT_FLAG, NULL, "one row per name instead of a tree",
-		     TIDE_FIELD(tide_ops_options, flat) },
-	[O_SORT] = { "sort", 's', TIDE_OPT_ENUM,
-		     "order,wall,self,count,alloc,free,change,peak,name",
-		     "order of the rows (default: order, of first appearance; flat: wall)",
-		     TIDE_FIELD(tide_ops_options, sort) },
-	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
-		    "rows below each op, or of the table with --flat; 0 = all; JSON has all "
-		    "unless given",
-		    .def = "20", .whole = true, TIDE_FIELD(tide_ops_options, top) },
-	[O_DEPTH] = { "depth", 'D', TIDE_OPT_INT, "N", "levels of the tree to show (default all)",
-		      .least = 1, TIDE_FIELD(tide_ops_options, depth) },
-	[O_ALL] = { "all", 'a', TIDE_OPT_FLAG, NULL,
-		    "every row (default: the 100 most important; all with --json)",
-		    .text_only = true },
-	[O_DEVICE] = { TIDE_REPORT_DEVICE, TIDE_FIELD(tide_ops_options, device) },
-	[O_STREAMS] = { "streams", 0, TIDE_OPT_FLAG, NULL,
-			"also device rows: kernels, copies, waits",
-			TIDE_FIELD(tide_ops_options, streams) },
+const tide_option tide__ops_options[TIDE_OPS_OPTIONS] = {
+	[TIDE_OPS_O_FLAT] = { "flat", 'f', TIDE_OPT_FLAG, NULL,
+			      "one row per name instead of a tree",
+			      TIDE_FIELD(tide_ops_options, flat) },
+	[TIDE_OPS_O_SORT] = { "sort", 's', TIDE_OPT_ENUM,
+			      "order,wall,self,count,alloc,free,change,peak,name",
+			      "order of the rows (default: order, of first appearance; flat: wall)",
+			      TIDE_FIELD(tide_ops_options, sort) },
+	[TIDE_OPS_O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
+			     "rows below each op, or of the table with --flat; 0 = all; JSON has all "
+			     "unless given",
+			     .def = "20", .whole = true, TIDE_FIELD(tide_ops_options, top) },
+	[TIDE_OPS_O_DEPTH] = { "depth", 'D', TIDE_OPT_INT, "N",
+			       "levels of the tree to show (default all)", .least = 1,
+			       TIDE_FIELD(tide_ops_options, depth) },
+	[TIDE_OPS_O_ALL] = { "all", 'a', TIDE_OPT_FLAG, NULL,
+			     "every row (default: the 100 most important; all with --json)",
+			     .text_only = true },
+	[TIDE_OPS_O_DEVICE] = { TIDE_REPORT_DEVICE, TIDE_FIELD(tide_ops_options, device) },
+	[TIDE_OPS_O_STREAMS] = { "streams", 0, TIDE_OPT_FLAG, NULL,
+				 "also device rows: kernels, copies, waits",
+				 TIDE_FIELD(tide_ops_options, streams) },
+	[TIDE_OPS_O_BY] = { "by", 'b', TIDE_OPT_ENUM, "op,shape",
+			    "shape: one row per op and shapes, dtypes and strides of its inputs, "
+			    "with device time",
+			    .def = "op", TIDE_FIELD(tide_ops_options, by) },
 };
+
+static const tide_report_type *instead(const tide_value *v)
+{
+	return v[TIDE_OPS_O_BY].num ? &tide__report_op_shapes : NULL;
+}
 
 struct ops {
 	tide_ops x;
@@ -35,25 +45,26 @@ struct ops {
 static tide_ops_view view_of(const tide_report_ask *ask)
 {
 	const tide_value *o = ask->opt;
-	bool flat = o[O_FLAT].set, all = o[O_ALL].set;
+	bool flat = o[TIDE_OPS_O_FLAT].set, all = o[TIDE_OPS_O_ALL].set;
 	tide_ops_view v = { .sort = flat ? TIDE_OPS_WALL : TIDE_OPS_ORDER, .depth = SIZE_MAX };
-	if (o[O_SORT].set)
-		v.sort = (tide_ops_sort)o[O_SORT].num;
-	if (o[O_DEPTH].set)
-		v.depth = (size_t)o[O_DEPTH].num;
-	v.top = (size_t)o[O_TOP].num;
-	if (!v.top || (all && !o[O_TOP].given))
+	if (o[TIDE_OPS_O_SORT].set)
+		v.sort = (tide_ops_sort)o[TIDE_OPS_O_SORT].num;
+	if (o[TIDE_OPS_O_DEPTH].set)
+		v.depth = (size_t)o[TIDE_OPS_O_DEPTH].num;
+	v.top = (size_t)o[TIDE_OPS_O_TOP].num;
+	if (!v.top || (all && !o[TIDE_OPS_O_TOP].given))
 		v.top = SIZE_MAX;
-	v.brief = !flat && !ask->document && !all && !o[O_TOP].given && !o[O_DEPTH].set;
+	v.brief = !flat && !ask->document && !all && !o[TIDE_OPS_O_TOP].given &&
+		  !o[TIDE_OPS_O_DEPTH].set;
 	return v;
 }
 
 static tide_code find(const tide_report_ask *ask, void *result, tide_error *err)
 {
 	struct ops *x = result;
-	tide_ops_query q = { .streams = ask->opt[O_STREAMS].set,
-			     .flat = ask->opt[O_FLAT].set,
-			     .device = ask->opt[O_DEVICE].device };
+	tide_ops_query q = { .streams = ask->opt[TIDE_OPS_O_STREAMS].set,
+			     .flat = ask->opt[TIDE_OPS_O_FLAT].set,
+			     .device = ask->opt[TIDE_OPS_O_DEVICE].device };
 	x->v = view_of(ask);
 	return tide__ops_find(ask->models[0], &q, &x->x, err);
 }
@@ -109,8 +120,10 @@ const tide_report_type tide__report_ops = {
 	.summary = "show ops with their counts, times and memory changes",
 	.help = "Wall time, Allocated, Freed, Change and Peak of an op include nested ops; Self "
 		"time does not. Change is allocated minus freed inside the op; Peak is the "
-		"highest value of this balance in any of its runs.",
-	TIDE_REPORT_OPTIONS(options),
+		"highest value of this balance in any of its runs. --by shape shows the calls, host "
+		"time and device time of each op by the arguments it got.",
+	TIDE_REPORT_OPTIONS(tide__ops_options),
+	.instead = instead,
 	.members = members,
 	.version = 1,
 	.struct_size = sizeof(tide_ops_options),

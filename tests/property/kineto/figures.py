@@ -336,15 +336,20 @@ class Trace:
                          parts[-1][0] / 1e9 if parts else None)
         return out
 
+    def launched_in(self, s):
+        """The innermost op around the launch of a device row."""
+        call = s.launch
+        open_ = [x for x in self.lanes[call.lane] if x.cat == "op" and x.t0 <= call.t0 and (call.t0 < x.t1 or x.t0 == x.t1 == call.t0 == call.t1) and
+                 not (x.t0 == call.t0 and x.t1 < call.t1)] if call else []
+        return open_[-1] if open_ else None
+
     def by_op(self):
         """Device rows and time by the innermost op around the launch."""
         out = {}
         for s in self.gpu:
-            key, call = "(launch not in the trace)", s.launch
-            if call:
-                open_ = [x for x in self.lanes[call.lane] if x.cat == "op" and x.t0 <= call.t0 and (call.t0 < x.t1 or x.t0 == x.t1 == call.t0 == call.t1) and
-                         not (x.t0 == call.t0 and x.t1 < call.t1)]
-                key = open_[-1].name if open_ else "(outside any op)"
+            key, op = "(launch not in the trace)", self.launched_in(s)
+            if s.launch:
+                key = op.name if op else "(outside any op)"
             rows, ns = out.get(key, (0, 0))
             out[key] = rows + 1, ns + s.ns()
         return out
@@ -524,4 +529,5 @@ def main():
     return wrong > 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -49,6 +49,12 @@ extern const tide_member tide__hta_members[], tide__kernels_members[];
 /* Writes the document of a page. Returns false if writing failed. */
 bool tide__hta_json(const tide_hta_job *job, const tide_hta_view *view, FILE *out);
 
-enum { TIDE_KERNELS_BY_NAME, TIDE_KERNELS_BY_TYPE, TIDE_KERNELS_BY_OP, TIDE_KERNELS_BY_STREAM };
+enum {
+	TIDE_KERNELS_BY_NAME,
+	TIDE_KERNELS_BY_TYPE,
+	TIDE_KERNELS_BY_OP,
+	TIDE_KERNELS_BY_STREAM,
+	TIDE_KERNELS_BY_SHAPE /* and the following: report/device/device_time.c */
+};
 
 #endif
