@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What kind of work a device row does: matrix products, attention, norms ...
+/* Kinds of work of device rows: matrix products, attention, norms ...
  *
  * One table (op_category.c) has rules for names of ops and of kernels. The first of these decides:
  *
