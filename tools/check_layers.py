@@ -62,12 +62,14 @@ ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" 
         "cmd": {"", "run", "job", "output"},
     },
     "import": {
-        "": {"kineto", "tide", "torchsnap", "torchtrace", "tracker", "phaselog", "tenstorrent", "ttgraph", "objects"},  # the registry
+        "": {"kineto", "tide", "torchsnap", "torchtrace", "tracker", "phaselog", "tenstorrent", "ttgraph", "objects", "nsys"},  # the registry
         "json": set(),  # a library: it knows no importer
         "kineto": {"", "json"},
         "tracker": {"", "json"},
         "torchtrace": {"", "json"},
         "ttgraph": {"", "json", "tracker"},
+        "sqlite": {""},
+        "nsys": {"", "sqlite", "kineto"},  # live ranges are the Kineto importer's
         "tide": {""},
         "torchsnap": {""},
         "phaselog": {""},

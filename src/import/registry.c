@@ -28,7 +28,8 @@
 	X(tide__import_torchtrace) \
 	X(tide__import_ttgraph)    \
 	X(tide__import_ttlog)      \
-	X(tide__import_ttresults)
+	X(tide__import_ttresults)  \
+	X(tide__import_nsys)
 
 #define X(name) extern const tide_importer name;
 TIDE_IMPORTERS(X)
@@ -115,7 +116,7 @@ static const struct lookalike {
 	  "xz: xzcat FILE | tidemark ... -" },
 	{ M("BZh"), "bzip2: bzcat FILE | tidemark ... -" },
 	{ M("\xff\xfe"), "UTF-16: iconv -f UTF-16 -t UTF-8 FILE | tidemark ... -" },
-	{ M("SQLite format 3"), "an SQLite database; Tidemark reads traces of PyTorch's profiler" },
+	{ M("SQLite format 3"), "an SQLite database, but not an export of Nsight Systems" },
 	{ M("\x7f"
 	    "ELF"),
 	  "a program: tidemark run -- PROGRAM records one" },
@@ -204,8 +205,25 @@ static const char *not_a_trace(const uint8_t *head, size_t n)
 
 #define SUMMARY "=== Memory Usage Summary ==="
 
-static tide_code unknown_format(const uint8_t *head, size_t n, tide_error *err)
+/* Formats without a published layout are known by their names alone. */
+static const char *closed_format(const char *path)
 {
+	static const char *const ends[] = { ".nsys-rep", ".qdrep", ".qdstrm" };
+	size_t n = strlen(path);
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+		size_t k = strlen(ends[i]);
+		if (n > k && !strcmp(path + n - k, ends[i]))
+			return "a report of Nsight Systems, which only its own program reads: nsys "
+			       "export --type sqlite -o FILE.sqlite FILE makes what Tidemark reads";
+	}
+	return NULL;
+}
+
+static tide_code unknown_format(const char *path, const uint8_t *head, size_t n, tide_error *err)
+{
+	const char *closed = closed_format(path);
+	if (closed)
+		return tide__fail(err, TIDE_EFORMAT, 0, "%s", closed);
 	for (size_t i = 0; i < sizeof lookalikes / sizeof *lookalikes; i++)
 		if (n >= lookalikes[i].n && !memcmp(head, lookalikes[i].magic, lookalikes[i].n))
 			return tide__fail(err, TIDE_EFORMAT, 0, "%s", lookalikes[i].what);
@@ -250,7 +268,7 @@ static tide_code sniff_fd(const char *path, int fd, uint8_t *buf, const tide_imp
 	*imp = choose(head, n < HEAD ? n : HEAD);
 	if (!*imp && n > HEAD)
 		*imp = search(path);
-	return *imp ? TIDE_OK : unknown_format(head, n, err);
+	return *imp ? TIDE_OK : unknown_format(path, head, n, err);
 }
 
 /* Returns the importer that reads this folder; NULL: not a folder, or none does. */

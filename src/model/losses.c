@@ -80,6 +80,7 @@ static const tide_loss_kind kinds[] = {
 	{ "unended_stages", "compile stages without an end in the log: %s" },
 	{ "lone_ends", "ends of compile stages that never began, left out: %s" },
 	{ "bad_records", "records without a usable time or size, left out: %s" },
+	{ "bad_rows", "rows of the database with impossible times or values of another type, left out: %s" },
 	{ "repeated_lifecycle_events",
 	  "events that repeat a tensor's birth or death, left out: %s" },
 	{ "operations_without_duration",

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "import/sqlite/harden.h"
 #include "render/text/format.h"
 #include "serve/store/run_file_check.h"
 
@@ -50,36 +51,11 @@ static int on_progress(void *user)
 
 static bool restrict_to_ours(tide_run_file *f)
 {
-	static const struct {
-		int what, most;
-	} limits[] = { { SQLITE_LIMIT_LENGTH, MOST_VALUE },
-		       { SQLITE_LIMIT_SQL_LENGTH, 4096 },
-		       { SQLITE_LIMIT_COLUMN, 16 },
-		       { SQLITE_LIMIT_EXPR_DEPTH, 16 },
-		       { SQLITE_LIMIT_COMPOUND_SELECT, 2 },
-		       { SQLITE_LIMIT_VDBE_OP, 1000 },
-		       { SQLITE_LIMIT_FUNCTION_ARG, 4 },
-		       { SQLITE_LIMIT_ATTACHED, 0 },
-		       { SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1 },
-		       { SQLITE_LIMIT_VARIABLE_NUMBER, 16 },
-		       { SQLITE_LIMIT_TRIGGER_DEPTH, 1 },
-		       { SQLITE_LIMIT_WORKER_THREADS, 0 } };
-	static const struct {
-		int what, value;
-	} settings[] = {
-		{ SQLITE_DBCONFIG_DEFENSIVE, 1 },      { SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0 },
-		{ SQLITE_DBCONFIG_ENABLE_TRIGGER, 0 }, { SQLITE_DBCONFIG_ENABLE_VIEW, 0 },
-		{ SQLITE_DBCONFIG_DQS_DDL, 0 },	       { SQLITE_DBCONFIG_DQS_DML, 0 }
+	static const tide_sqlite_limits most = {
+		.value = MOST_VALUE, .sql = 4096, .columns = 16, .steps = 1000
 	};
-	bool ok = true;
-	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
-		sqlite3_limit(f->db, limits[i].what, limits[i].most);
-	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-		ok &= sqlite3_db_config(f->db, settings[i].what, settings[i].value, NULL) ==
-		      SQLITE_OK;
 	sqlite3_progress_handler(f->db, STEP, on_progress, f);
-	return ok && !sqlite3_busy_timeout(f->db, 2000) && run(f->db, "PRAGMA mmap_size=0") &&
-	       run(f->db, "PRAGMA cell_size_check=ON");
+	return tide__sqlite_harden(f->db, &most) && !sqlite3_busy_timeout(f->db, 2000);
 }
 
 /* Finds whether the schema is empty (0) or has our table and its index alone (1); -1 = neither. */
