@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What devices did. Names are those of PyTorch's profiler, so that traces of both compare. */
+/* Work of devices. Names are those of PyTorch's profiler, so that traces of both compare. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -49,7 +49,16 @@ static bool put_node(nsys *n, const tide_db_rows *r, size_t column, uint32_t row
 
 /* ---- kernels ---- */
 
-enum { NAME = REST, SHORT_NAME, NODE, GRID, BLOCK = GRID + 3, REGISTERS = BLOCK + 3, STATIC, DYNAMIC };
+enum {
+	NAME = REST,
+	SHORT_NAME,
+	NODE,
+	GRID,
+	BLOCK = GRID + 3,
+	REGISTERS = BLOCK + 3,
+	STATIC,
+	DYNAMIC
+};
 
 /* Writes three sizes as PyTorch's profiler does. */
 static bool put_sizes(nsys *n, const tide_db_rows *r, size_t column, uint32_t row, tide_str *key,
@@ -90,7 +99,7 @@ enum { BYTES = REST, COPY_KIND, FROM, TO, COPY_NODE, MEMORY_KIND = COPY_KIND, FI
 
 static const char *memory_kind(int64_t kind)
 {
-	static const char *const kinds[] = { "Pageable", "Pinned",  "Device",	     "Array",
+	static const char *const kinds[] = { "Pageable", "Pinned",	  "Device",	   "Array",
 					     "Managed",	 "Device Static", "Managed Static" };
 	return kind >= 0 && kind < 7 ? kinds[kind] : "Unknown";
 }
@@ -140,13 +149,22 @@ static bool add_graph(nsys *n, const tide_db_rows *r)
 
 /* ---- synchronisation ---- */
 
-enum { SYNC_KIND = REST, EVENT, EVENT_SYNC, EVENT_WAIT = 1, STREAM_WAIT, STREAM_SYNC, CONTEXT_SYNC };
+enum {
+	SYNC_KIND = REST,
+	EVENT,
+	EVENT_SYNC,
+	EVENT_WAIT = 1,
+	STREAM_WAIT,
+	STREAM_SYNC,
+	CONTEXT_SYNC
+};
 
 /* The last record of an event, or the very one where the file has its number. */
 static uint64_t record_key(uint32_t process, int64_t event, int64_t sync)
 {
 	bool numbered = sync > 0 && sync != UINT32_MAX;
-	return tide__nsys_key((uint64_t)process << 1 | numbered, (uint64_t)(numbered ? sync : event));
+	return tide__nsys_key((uint64_t)process << 1 | numbered,
+			      (uint64_t)(numbered ? sync : event));
 }
 
 static bool add_record(nsys *n, const tide_db_rows *r)
@@ -157,8 +175,7 @@ static bool add_record(nsys *n, const tide_db_rows *r)
 	n->event_records[n->n_records++] =
 		(struct nsys_record){ tide__db_int(r, 2, 0), tide__db_int(r, 1, 0) };
 	int64_t event = tide__db_int(r, 0, 0), sync = tide__db_int(r, 4, 0);
-	return tide__map_put(&n->records, record_key(process, event, sync),
-			     (uint32_t)n->n_records);
+	return tide__map_put(&n->records, record_key(process, event, sync), (uint32_t)n->n_records);
 }
 
 static bool put_wait(nsys *n, const tide_db_rows *r, uint32_t row)
@@ -192,17 +209,33 @@ static bool add_sync(nsys *n, const tide_db_rows *r)
 }
 
 const nsys_table tide__nsys_device_rows[] = {
-	{ "CUPTI_ACTIVITY_KIND_KERNEL", NULL, add_kernel, 4,
-	  { COMMON, "demangledName", "shortName", "graphNodeId", "gridX", "gridY", "gridZ", "blockX",
-	    "blockY", "blockZ", "registersPerThread", "staticSharedMemory", "dynamicSharedMemory" } },
-	{ "CUPTI_ACTIVITY_KIND_MEMCPY", NULL, add_copy, 4,
+	{ "CUPTI_ACTIVITY_KIND_KERNEL",
+	  NULL,
+	  add_kernel,
+	  4,
+	  { COMMON, "demangledName", "shortName", "graphNodeId", "gridX", "gridY", "gridZ",
+	    "blockX", "blockY", "blockZ", "registersPerThread", "staticSharedMemory",
+	    "dynamicSharedMemory" } },
+	{ "CUPTI_ACTIVITY_KIND_MEMCPY",
+	  NULL,
+	  add_copy,
+	  4,
 	  { COMMON, "bytes", "copyKind", "srcKind", "dstKind", "graphNodeId" } },
-	{ "CUPTI_ACTIVITY_KIND_MEMSET", NULL, add_fill, 4,
+	{ "CUPTI_ACTIVITY_KIND_MEMSET",
+	  NULL,
+	  add_fill,
+	  4,
 	  { COMMON, "bytes", "memKind", "graphNodeId" } },
 	{ "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", NULL, add_graph, 4, { COMMON, "graphId" } },
-	{ "CUPTI_ACTIVITY_KIND_CUDA_EVENT", NULL, add_record, 3,
+	{ "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
+	  NULL,
+	  add_record,
+	  3,
 	  { "eventId", "streamId", "correlationId", "globalPid", "eventSyncId" } },
-	{ "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", NULL, add_sync, 4,
+	{ "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+	  NULL,
+	  add_sync,
+	  4,
 	  { COMMON, "syncType", "eventId", "eventSyncId" } },
 };
 const size_t tide__nsys_n_device_rows =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What threads did: CUDA calls, NVTX ranges and marks, calls of the C library, overhead. */
+/* Work of threads: CUDA calls, NVTX ranges and marks, calls of the C library, overhead. */
 #include <string.h>
 
 #include "import/nsys/nsys_impl.h"
@@ -143,13 +143,22 @@ static bool add_overhead(nsys *n, const tide_db_rows *r)
 }
 
 const nsys_table tide__nsys_host[] = {
-	{ "CUPTI_ACTIVITY_KIND_RUNTIME", NULL, add_call, 3,
+	{ "CUPTI_ACTIVITY_KIND_RUNTIME",
+	  NULL,
+	  add_call,
+	  3,
 	  { "start", "end", "globalTid", "nameId", "correlationId", "eventClass" } },
-	{ "NVTX_EVENTS", NULL, add_nvtx, 3,
+	{ "NVTX_EVENTS",
+	  NULL,
+	  add_nvtx,
+	  3,
 	  { "start", "eventType", "globalTid", "end", "text", "textId" } },
 	{ "OSRT_API", NULL, add_library_call, 3, { "start", "end", "globalTid", "nameId" } },
 	{ "PROFILER_OVERHEAD", NULL, add_overhead, 3, { "start", "end", "globalTid", "nameId" } },
-	{ "CUPTI_ACTIVITY_KIND_OVERHEAD", NULL, add_overhead, 3,
+	{ "CUPTI_ACTIVITY_KIND_OVERHEAD",
+	  NULL,
+	  add_overhead,
+	  3,
 	  { "start", "end", "globalTid", "nameId" } },
 };
 const size_t tide__nsys_n_host = sizeof tide__nsys_host / sizeof *tide__nsys_host;

@@ -103,7 +103,8 @@ static bool add_gpu(nsys *n, const tide_db_rows *r)
 
 static bool add_gpu_of(nsys *n, const tide_db_rows *r)
 {
-	int64_t gpu = tide__db_int(r, 0, 0), own = tide__db_int(r, 1, 0), pid = tide__db_int(r, 2, 0);
+	int64_t gpu = tide__db_int(r, 0, 0), own = tide__db_int(r, 1, 0),
+		pid = tide__db_int(r, 2, 0);
 	if (gpu < 0 || gpu >= INT32_MAX)
 		return tide__nsys_bad(n);
 	return tide__map_put(&n->gpu_of, tide__nsys_key((uint64_t)pid, (uint64_t)own),
@@ -119,8 +120,7 @@ const size_t tide__nsys_n_gpus = sizeof tide__nsys_gpus / sizeof *tide__nsys_gpu
 /* Processes and threads without rows are others of the machine. */
 static bool name_process(nsys *n, const tide_db_rows *r)
 {
-	uint32_t row =
-		tide__map_get(&n->processes, (uint64_t)tide__db_int(r, 0, 0) >> ID_BITS);
+	uint32_t row = tide__map_get(&n->processes, (uint64_t)tide__db_int(r, 0, 0) >> ID_BITS);
 	size_t len;
 	const char *name = tide__db_text(r, 1, &len);
 	if (!row || !name || !len)

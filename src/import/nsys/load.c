@@ -13,9 +13,12 @@
 /* ---- recognising ---- */
 
 /* Tables that only Nsight Systems makes, as their statements are stored in the file. */
-static const char *const tables[] = { "CREATE TABLE CUPTI_ACTIVITY_KIND_", "CREATE TABLE NVTX_EVENTS",
-				      "CREATE TABLE TARGET_INFO_", "CREATE TABLE OSRT_API",
-				      "CREATE TABLE StringIds", "CREATE TABLE META_DATA_EXPORT" };
+static const char *const tables[] = { "CREATE TABLE CUPTI_ACTIVITY_KIND_",
+				      "CREATE TABLE NVTX_EVENTS",
+				      "CREATE TABLE TARGET_INFO_",
+				      "CREATE TABLE OSRT_API",
+				      "CREATE TABLE StringIds",
+				      "CREATE TABLE META_DATA_EXPORT" };
 
 static bool has_table(const uint8_t *p, size_t n)
 {
@@ -61,8 +64,9 @@ static bool add_start(nsys *n, const tide_db_rows *r)
 	return true;
 }
 
-static const nsys_table start_time = { "TARGET_INFO_SESSION_START_TIME", NULL, add_start, 1,
-				       { "utcEpochNs" } };
+static const nsys_table start_time = {
+	"TARGET_INFO_SESSION_START_TIME", NULL, add_start, 1, { "utcEpochNs" }
+};
 
 static bool add_export(nsys *n, const tide_db_rows *r)
 {
@@ -78,8 +82,9 @@ static bool add_export(nsys *n, const tide_db_rows *r)
 	return true;
 }
 
-static const nsys_table export_facts = { "META_DATA_EXPORT", NULL, add_export, 0,
-					 { "name", "value" } };
+static const nsys_table export_facts = {
+	"META_DATA_EXPORT", NULL, add_export, 0, { "name", "value" }
+};
 
 /* ---- finishing ---- */
 
@@ -151,11 +156,11 @@ static bool finish(nsys *n)
 	tide__nsys_describe_devices(n);
 	if (!tide__nsys_allocate(n))
 		return false;
-	bool ok = (m->spans.n <= 1 || tide__find_span_parents(m, NULL, 0, NULL, 0)) &&
-		  sort_marks(m) &&
-		  (!n->bad_rows ||
-		   tide__fact_set_number(m, "loss.bad_rows", (int64_t)n->bad_rows)) &&
-		  tide__fact_set_number(m, "nsys.rows", (int64_t)n->rows);
+	bool ok =
+		(m->spans.n <= 1 || tide__find_span_parents(m, NULL, 0, NULL, 0)) &&
+		sort_marks(m) &&
+		(!n->bad_rows || tide__fact_set_number(m, "loss.bad_rows", (int64_t)n->bad_rows)) &&
+		tide__fact_set_number(m, "nsys.rows", (int64_t)n->rows);
 	return ok || tide__nsys_nomem(n);
 }
 

@@ -9,7 +9,7 @@
 #include "import/nsys/nsys_impl.h"
 #include "model/mergesort.h"
 
-enum { ALLOCATION, DEALLOCATION };				      /* memoryOperationType */
+enum { ALLOCATION, DEALLOCATION };					   /* memoryOperationType */
 enum { PAGEABLE, PINNED, DEVICE, ARRAY, MANAGED, STATIC, MANAGED_STATIC }; /* memKind */
 
 static uint32_t host(nsys *n)
@@ -34,7 +34,9 @@ static uint32_t pool_of(nsys *n, uint32_t process, int64_t device, int64_t kind)
 	if (!row || !tide__map_put(&n->pools, key, row))
 		return 0;
 	p->device[row].i = on;
-	p->kind[row] = kind == PINNED ? TIDE_POOL_PINNED : on_host ? TIDE_POOL_HEAP : TIDE_POOL_DRAM;
+	p->kind[row] = kind == PINNED ? TIDE_POOL_PINNED
+		       : on_host      ? TIDE_POOL_HEAP
+				      : TIDE_POOL_DRAM;
 	p->name[row] = tide__intern(n->m, kind == MANAGED || kind == MANAGED_STATIC ? "managed"
 					  : kind == ARRAY			    ? "array"
 					  : kind == STATIC			    ? "static"
@@ -44,12 +46,14 @@ static uint32_t pool_of(nsys *n, uint32_t process, int64_t device, int64_t kind)
 
 static bool add_memory(nsys *n, const tide_db_rows *r)
 {
-	int64_t t = tide__db_int(r, 0, 0), bytes = tide__db_int(r, 2, 0), what = tide__db_int(r, 3, 0);
+	int64_t t = tide__db_int(r, 0, 0), bytes = tide__db_int(r, 2, 0),
+		what = tide__db_int(r, 3, 0);
 	if (bytes < 0 || (what != ALLOCATION && what != DEALLOCATION) || !tide__nsys_times(n, t, t))
 		return tide__nsys_bad(n);
 	uint32_t process = tide__nsys_process(n, tide__db_int(r, 4, 0));
-	uint32_t pool = process ? pool_of(n, process, tide__db_int(r, 5, 0), tide__db_int(r, 6, DEVICE))
-				: 0;
+	uint32_t pool =
+		process ? pool_of(n, process, tide__db_int(r, 5, 0), tide__db_int(r, 6, DEVICE))
+			: 0;
 	if (!pool || !TIDE_ROOM(n->memory, n->cap_memory, n->n_memory + 1))
 		return false;
 	int64_t correlation = tide__db_int(r, 7, 0);
@@ -64,14 +68,13 @@ static bool add_memory(nsys *n, const tide_db_rows *r)
 	return true;
 }
 
-const nsys_table tide__nsys_memory_rows = {
-	"CUDA_GPU_MEMORY_USAGE_EVENTS",
-	NULL,
-	add_memory,
-	4,
-	{ "start", "address", "bytes", "memoryOperationType", "globalPid", "deviceId", "memKind",
-	  "correlationId" }
-};
+const nsys_table tide__nsys_memory_rows = { "CUDA_GPU_MEMORY_USAGE_EVENTS",
+					    NULL,
+					    add_memory,
+					    4,
+					    { "start", "address", "bytes", "memoryOperationType",
+					      "globalPid", "deviceId", "memKind",
+					      "correlationId" } };
 
 /* ---- allocations ---- */
 

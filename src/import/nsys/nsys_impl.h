@@ -35,11 +35,11 @@ typedef struct nsys {
 	tide_model *m;
 	tide_db *db;
 	tide_error *err;
-	unsigned want;	      /* TIDE_WANT_* */
-	tide_map texts;	      /* id of StringIds -> tide_str */
-	tide_map plain_names; /* id of StringIds -> name without the version of the call */
-	tide_map processes;   /* globalTid without its thread -> process */
-	tide_map threads;     /* globalTid -> lane */
+	unsigned want;		 /* TIDE_WANT_* */
+	tide_map texts;		 /* id of StringIds -> tide_str */
+	tide_map plain_names;	 /* id of StringIds -> name without the version of the call */
+	tide_map processes;	 /* globalTid without its thread -> process */
+	tide_map threads;	 /* globalTid -> lane */
 	tide_map streams, syncs; /* stream of a process on a device -> lane */
 	tide_map devices;	 /* number -> device */
 	uint32_t host;		 /* the device of host memory, 0 = not needed */
@@ -59,7 +59,8 @@ typedef struct nsys {
 	int64_t t_min, t_max;
 	uint64_t bad_rows, rows;
 	struct {
-		tide_str bytes, node, grid, block, registers, shared, stream, wait_stream, wait_record;
+		tide_str bytes, node, grid, block, registers, shared, stream, wait_stream,
+			wait_record;
 	} key; /* of attributes, interned when first needed */
 	tide_code rc;
 } nsys;
@@ -67,7 +68,7 @@ typedef struct nsys {
 /* One table. Columns from `needed` on may be missing or NULL; a row where one of the others is no
  * integer is left out and counted. */
 typedef struct nsys_table {
-	const char *name, *before; /* its name in older versions, or NULL */
+	const char *name, *before;		     /* its name in older versions, or NULL */
 	bool (*add)(nsys *n, const tide_db_rows *r); /* returns false if memory runs out */
 	unsigned needed;
 	const char *columns[TIDE_DB_COLUMNS]; /* up to NULL */
@@ -90,7 +91,8 @@ bool tide__nsys_attr(nsys *n, uint32_t span, tide_str *key, const char *name, in
 		     tide_str text);
 
 /* Adds a span; returns 0 if memory runs out. Times were checked by tide__nsys_times. */
-uint32_t tide__nsys_span(nsys *n, int64_t t0, int64_t t1, uint32_t lane, tide_str name, unsigned cat);
+uint32_t tide__nsys_span(nsys *n, int64_t t0, int64_t t1, uint32_t lane, tide_str name,
+			 unsigned cat);
 /* Returns true if both times can be and are in order, and remembers the first and the last. */
 bool tide__nsys_times(nsys *n, int64_t t0, int64_t t1);
 /* Sets the correlation and the stream of a span (-1 = none) for analyses that need them. */
@@ -99,7 +101,7 @@ void tide__nsys_set_raw(nsys *n, uint32_t span, uint32_t process, int64_t correl
 
 extern const nsys_table tide__nsys_gpus[], tide__nsys_names[];
 extern const size_t tide__nsys_n_gpus, tide__nsys_n_names;
-/* Return a row, made when first asked for; 0 if memory runs out. `global` is a globalTid or
+/* Return a row, made at its first use; 0 if memory runs out. `global` is a globalTid or
  * globalPid. */
 uint32_t tide__nsys_process(nsys *n, int64_t global);
 uint32_t tide__nsys_thread(nsys *n, int64_t global);

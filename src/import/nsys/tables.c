@@ -79,7 +79,8 @@ static size_t bare_length(const char *s, size_t n)
 	size_t digits = n;
 	while (digits && s[digits - 1] >= '0' && s[digits - 1] <= '9')
 		digits--;
-	bool version = n - digits >= 4 && digits > 2 && s[digits - 1] == 'v' && s[digits - 2] == '_';
+	bool version =
+		n - digits >= 4 && digits > 2 && s[digits - 1] == 'v' && s[digits - 2] == '_';
 	return version ? digits - 2 : n;
 }
 
@@ -112,7 +113,8 @@ bool tide__nsys_times(nsys *n, int64_t t0, int64_t t1)
 	return true;
 }
 
-uint32_t tide__nsys_span(nsys *n, int64_t t0, int64_t t1, uint32_t lane, tide_str name, unsigned cat)
+uint32_t tide__nsys_span(nsys *n, int64_t t0, int64_t t1, uint32_t lane, tide_str name,
+			 unsigned cat)
 {
 	tide_spans *s = &n->m->spans;
 	uint32_t row = lane ? tide__push(s, &tide_spans_desc) : 0;
@@ -136,7 +138,8 @@ uint32_t tide__nsys_span(nsys *n, int64_t t0, int64_t t1, uint32_t lane, tide_st
 }
 
 /* Correlations are numbers of a process: the process is part of ours. */
-void tide__nsys_set_raw(nsys *n, uint32_t span, uint32_t process, int64_t correlation, int64_t stream)
+void tide__nsys_set_raw(nsys *n, uint32_t span, uint32_t process, int64_t correlation,
+			int64_t stream)
 {
 	if (!(n->want & TIDE_WANT_RAW))
 		return;

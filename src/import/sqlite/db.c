@@ -24,7 +24,7 @@ enum {
 	MOST_VALUE = 64 << 20, /* bytes: a document that a trace keeps */
 	STEP = 10000,	       /* instructions between two calls of on_progress */
 	STEPS_BASE = 2000,     /* such calls for any file */
-	ROW_BYTES = 4,	       /* of the shortest row: its place in the page, its length and its id */
+	ROW_BYTES = 4, /* of the shortest row: its place in the page, its length and its id */
 	MOST_NAME = 128,
 };
 
@@ -52,10 +52,11 @@ static int authorize(void *user, int what, const char *a, const char *b, const c
 		     const char *by)
 {
 	(void)user;
-	(void)a;
 	(void)b;
 	(void)of;
-	return (what == SQLITE_SELECT || what == SQLITE_READ) && !by ? SQLITE_OK : SQLITE_DENY;
+	bool ok = what == SQLITE_SELECT || what == SQLITE_READ ||
+		  (what == SQLITE_PRAGMA && !strcmp(a, "table_xinfo"));
+	return ok && !by ? SQLITE_OK : SQLITE_DENY;
 }
 
 static bool harden(tide_db *db)
@@ -115,8 +116,9 @@ static tide_code check_head(const tide_db *db, tide_error *err)
 	uint64_t page = head[16] == 0 && head[17] == 1 ? 65536 : (uint64_t)head[16] << 8 | head[17];
 	uint64_t whole = page * big_endian(head + 28);
 	if (page < 512 || page & (page - 1))
-		return tide__fail(err, TIDE_ECORRUPT, 16, "the database is damaged: its pages have "
-							  "%" PRIu64 " bytes",
+		return tide__fail(err, TIDE_ECORRUPT, 16,
+				  "the database is damaged: its pages have "
+				  "%" PRIu64 " bytes",
 				  page);
 	if (!memcmp(head + 24, head + 92, 4) && whole > db->bytes.n)
 		return tide__fail(err, TIDE_ETRUNC, db->bytes.n,
@@ -188,8 +190,7 @@ static tide_code open_bytes(tide_db *db, const char *path, uint64_t max_expanded
 		return check_log(path, err);
 	close(db->bytes.fd);
 	db->bytes.fd = -1;
-	tide_code code =
-		tide__source_read_all(path, max_expanded, (size_t)1 << 40, 0, &whole, err);
+	tide_code code = tide__source_read_all(path, max_expanded, (size_t)1 << 40, 0, &whole, err);
 	db->bytes.data = db->expanded = whole.data;
 	db->bytes.n = whole.n;
 	return code;
@@ -230,7 +231,8 @@ void tide__db_close(tide_db *db)
 tide_code tide__db_tables(tide_db *db, bool (*each)(void *user, const char *name), void *user,
 			  tide_error *err)
 {
-	static const char sql[] = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0";
+	static const char sql[] =
+		"SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0";
 	sqlite3_stmt *s = NULL;
 	bool more = true;
 	int rc = sqlite3_prepare_v2(db->sql, sql, -1, &s, NULL);
@@ -266,19 +268,23 @@ static int prepare(tide_db *db, char *sql, sqlite3_stmt **s)
 	return rc;
 }
 
-/* Finds which of the columns the table has. A name in quotes that is no column would be an error. */
+/* Finds which of the columns the table stores. Those that it computes would run expressions of the
+ * file: they count as missing. */
 static int find_columns(tide_db *db, const char *table, const char *const *columns, size_t n,
 			bool *has)
 {
+	enum { NAME = 1, HIDDEN = 6 };
 	sqlite3_stmt *s = NULL;
-	int rc = prepare(db, sqlite3_mprintf("SELECT * FROM \"%w\"", table), &s);
-	for (int i = 0; rc == SQLITE_OK && i < sqlite3_column_count(s); i++) {
-		const char *name = sqlite3_column_name(s, i);
-		for (size_t k = 0; name && k < n; k++)
+	int rc = prepare(db, sqlite3_mprintf("PRAGMA table_xinfo(%Q)", table), &s);
+	while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(s, NAME);
+		bool stored = !sqlite3_column_int(s, HIDDEN);
+		for (size_t k = 0; name && stored && k < n; k++)
 			has[k] |= !sqlite3_stricmp(name, columns[k]);
+		rc = SQLITE_OK;
 	}
 	sqlite3_finalize(s);
-	return rc;
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 static int select_columns(tide_db_rows *r, const char *table, const char *const *columns, size_t n,
@@ -358,8 +364,7 @@ int64_t tide__db_int(const tide_db_rows *r, size_t column, int64_t none)
 const char *tide__db_text(const tide_db_rows *r, size_t column, size_t *n)
 {
 	*n = 0;
-	if (r->at[column] < 0 ||
-	    sqlite3_column_type(r->statement, r->at[column]) != SQLITE_TEXT)
+	if (r->at[column] < 0 || sqlite3_column_type(r->statement, r->at[column]) != SQLITE_TEXT)
 		return NULL;
 	const char *text = (const char *)sqlite3_column_text(r->statement, r->at[column]);
 	*n = (size_t)sqlite3_column_bytes(r->statement, r->at[column]);

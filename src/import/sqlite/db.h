@@ -49,14 +49,15 @@ bool tide__db_has(tide_db *db, const char *table);
 enum { TIDE_DB_COLUMNS = 32 };
 typedef struct tide_db_rows {
 	tide_db *db;
-	void *statement;	     /* NULL = no row comes */
-	int8_t at[TIDE_DB_COLUMNS];  /* place of each column in the statement; -1 = the table lacks it */
-	uint64_t left;		     /* rows that the file has room for */
+	void *statement; /* NULL = no row comes */
+	int8_t at
+		[TIDE_DB_COLUMNS]; /* place of each column in the statement; -1 = the table lacks it */
+	uint64_t left;		   /* rows that the file has room for */
 	tide_code rc;
 	tide_error why;
 } tide_db_rows;
 
-/* Begins to read columns of a table; those that it lacks are read as NULL. A table that is not there
+/* Begins to read columns of a table; those that it lacks are read as NULL. A missing table
  * has no rows. Always to be followed by tide__db_end. */
 tide_code tide__db_select(tide_db *db, const char *table, const char *const *columns, size_t n,
 			  tide_db_rows *out, tide_error *err);

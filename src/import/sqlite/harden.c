@@ -9,18 +9,14 @@ static void limit(sqlite3 *db, const tide_sqlite_limits *most)
 {
 	const struct {
 		int what, most;
-	} limits[] = { { SQLITE_LIMIT_LENGTH, most->value },
-		       { SQLITE_LIMIT_SQL_LENGTH, most->sql },
-		       { SQLITE_LIMIT_COLUMN, most->columns },
-		       { SQLITE_LIMIT_EXPR_DEPTH, 16 },
-		       { SQLITE_LIMIT_COMPOUND_SELECT, 2 },
-		       { SQLITE_LIMIT_VDBE_OP, most->steps },
-		       { SQLITE_LIMIT_FUNCTION_ARG, 4 },
-		       { SQLITE_LIMIT_ATTACHED, 0 },
-		       { SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1 },
-		       { SQLITE_LIMIT_VARIABLE_NUMBER, 16 },
-		       { SQLITE_LIMIT_TRIGGER_DEPTH, 1 },
-		       { SQLITE_LIMIT_WORKER_THREADS, 0 } };
+	} limits[] = {
+		{ SQLITE_LIMIT_LENGTH, most->value },	 { SQLITE_LIMIT_SQL_LENGTH, most->sql },
+		{ SQLITE_LIMIT_COLUMN, most->columns },	 { SQLITE_LIMIT_EXPR_DEPTH, 16 },
+		{ SQLITE_LIMIT_COMPOUND_SELECT, 2 },	 { SQLITE_LIMIT_VDBE_OP, most->steps },
+		{ SQLITE_LIMIT_FUNCTION_ARG, 4 },	 { SQLITE_LIMIT_ATTACHED, 0 },
+		{ SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1 }, { SQLITE_LIMIT_VARIABLE_NUMBER, 16 },
+		{ SQLITE_LIMIT_TRIGGER_DEPTH, 1 },	 { SQLITE_LIMIT_WORKER_THREADS, 0 }
+	};
 	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
 		sqlite3_limit(db, limits[i].what, limits[i].most);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What SQLite may do with a file that may come from a stranger: nothing that plain tables do not
- * need. The index of the server (serve/store/run_file.c) and traces in SQLite (db.h) use it. */
+/* Restricts SQLite to what plain tables need, for a file that may come from a stranger. The index of
+ * the server (serve/store/run_file.c) and traces in SQLite (db.h) use it. */
 #ifndef TIDE_IMPORT_SQLITE_HARDEN_H
 #define TIDE_IMPORT_SQLITE_HARDEN_H
 

@@ -17,8 +17,8 @@ typedef struct tide_db_bytes {
 	sqlite3_vfs vfs;
 } tide_db_bytes;
 
-/* Registers the file system of these bytes, fd or data of which and n are set, under a name of its
- * own. Returns an SQLite result. */
+/* Registers the file system of these bytes under a name of its own. The caller has set fd or data,
+ * and n. Returns an SQLite result. */
 int tide__db_bytes_register(tide_db_bytes *b);
 void tide__db_bytes_unregister(tide_db_bytes *b);
 
