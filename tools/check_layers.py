@@ -62,7 +62,7 @@ ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" 
         "cmd": {"", "run", "job", "output"},
     },
     "import": {
-        "": {"kineto", "tide", "torchsnap", "torchtrace", "tracker", "phaselog", "tenstorrent", "ttgraph", "objects", "nsys"},  # the registry
+        "": {"flightrec", "kineto", "tide", "torchsnap", "torchtrace", "tracker", "phaselog", "tenstorrent", "ttgraph", "objects", "nsys"},  # the registry
         "json": set(),  # a library: it knows no importer
         "kineto": {"", "json"},
         "tracker": {"", "json"},
@@ -72,6 +72,7 @@ ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" 
         "nsys": {"", "sqlite", "kineto"},  # live ranges are the Kineto importer's
         "tide": {""},
         "torchsnap": {""},
+        "flightrec": {"", "json", "torchsnap"},  # the pickle decoder
         "phaselog": {""},
         "objects": {"", "json"},
         "tenstorrent": {"", "json"},

@@ -24,6 +24,7 @@
 	X(tide__import_tide)       \
 	X(tide__import_kineto)     \
 	X(tide__import_torchsnap)  \
+	X(tide__import_flightrec)  \
 	X(tide__import_tracker)    \
 	X(tide__import_torchtrace) \
 	X(tide__import_ttgraph)    \

@@ -247,25 +247,6 @@ void tide__ranks_free(tide_rank_files *f)
 	*f = (tide_rank_files){ 0 };
 }
 
-int64_t tide__rank_in_name(const char *path)
-{
-	const char *name = strrchr(path, '/'), *at, *found = NULL;
-	name = name ? name + 1 : path;
-	for (at = name; (at = strcasestr(at, "rank")); at += 4) {
-		const char *p = at + 4;
-		if (*p == '-' || *p == '_' || *p == '.')
-			p++;
-		if (*p >= '0' && *p <= '9')
-			found = p;
-	}
-	if (!found)
-		return -1;
-	int64_t v = 0;
-	for (; *found >= '0' && *found <= '9' && v < 100000000; found++)
-		v = v * 10 + (*found - '0');
-	return v;
-}
-
 /* Reads the rank in the trace itself, from the first `most` bytes (0: anywhere). */
 static int64_t rank_inside(const char *path, uint64_t most)
 {

@@ -9,6 +9,7 @@
 #define TIDE_CLI_JOB_RANKS_H
 
 #include "analyze/device/hta_job.h"
+#include "base/rank_in_name.h"
 #include "cli/cli.h"
 
 typedef struct tide_rank_file {
@@ -49,10 +50,7 @@ tide_code tide__ranks_find_in_folders(char *const *args, size_t n,
 				      tide_rank_files *out, tide_error *err);
 void tide__ranks_free(tide_rank_files *f);
 
-/* Returns the rank in a file's name: the number after the last "rank", optionally after one of -
- * _ . ("rank-12.Apr.json", "trace_rank_3.json"); -1 = none. */
-int64_t tide__rank_in_name(const char *path);
-/* The same; for a recording without one in its name, the rank noted by the recorder. */
+/* Returns the rank in a file's name (base/rank_in_name.h); for a recording without one in its name, the rank noted by the recorder. */
 int64_t tide__rank_of(const char *path);
 
 typedef struct tide_ranks_work {
