@@ -37,6 +37,7 @@ ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" 
         "memory": {"common", "live", "ops"},  # an allocation's module comes from the op tree
         "device": {"common"},
         "timeline": {"common"},
+        "hang": set(),
         "compile": {"common", "live", "memory"},
         "compat": {"common"},
         "tenstorrent": set(),

@@ -461,6 +461,24 @@ TIDE_API tide_code tide_hta_find(const tide_trace *const *traces, size_t n,
 				 const tide_hta_report_options *o, tide_report **out,
 				 tide_error *err);
 
+/** Why a job hangs: Flight Recorder dumps of its ranks, and recordings of them.
+ *
+ *      const tide_trace *dumps[] = { t, u };
+ *      if (!tide_hang_find(dumps, 2, NULL, &r, &err))
+ *              puts(tide_node_text(tide_node_get(tide_report_root(r), "reason"), NULL)); */
+typedef struct tide_hang_options {
+	size_t struct_size;
+	int64_t world;		 /* ranks of the job, if the dumps do not say; 0 = as they say */
+	size_t top;		 /* rows of each table; 0 = all */
+	const char *const *file; /* names of the traces; NULL = the paths they were opened by */
+} tide_hang_options;
+#define TIDE_HANG_OPTIONS_INIT                        \
+	{                                             \
+		sizeof(tide_hang_options), 0, 0, NULL \
+	}
+TIDE_API tide_code tide_hang_find(const tide_trace *const *traces, size_t n,
+				  const tide_hang_options *o, tide_report **out, tide_error *err);
+
 /** Kernels, copies and fills with their statistics. `by`: name type op stream shape
  * module category stack; NULL = name.
  *

@@ -282,6 +282,14 @@ class ReportMethods:
         """
         return self._find_report("compile", {"top": top})  # type: ignore[no-any-return]
 
+    def hang(self, *, world: int | None = None, top: int | None = None) -> reports.Hang:
+        """Explain why a distributed job hangs, from Flight Recorder dumps.
+
+        world: ranks of the job, if the dumps do not say (gloo)
+        top: rows of each table, 0 = all
+        """
+        return self._find_report("hang", {"world": world, "top": top})  # type: ignore[no-any-return]
+
     def hta(
         self, *,
         drop_last_step: bool | None = None,

@@ -44,7 +44,7 @@ def report(name: str, traces: list[Any], options: dict[str, Any]) -> dict[str, A
 
 def report_of(name: str, path: str | os.PathLike[str], **options: Any) -> dict[str, Any]:
     """Opens a trace and returns a report of the library on it. For a folder of ranks it runs the program."""
-    if os.path.isdir(path) and name in ("hta", "kernels"):
+    if os.path.isdir(path) and name in ("hta", "kernels", "hang"):
         return _of_program(name, [os.fspath(path)], options)
     return report(name, [Trace(path)], options)
 

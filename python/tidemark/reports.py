@@ -2794,6 +2794,145 @@ class CompileCachesFxGraph(TypedDict):
     """compiles without it"""
 
 
+class Hang(TypedDict):
+    """The document of `tidemark hang --json`, version 1."""
+
+    report: Literal["hang"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    verdict: Literal["unknown", "missing_rank", "mismatched_op", "mismatched_size", "mismatched_dtype", "mismatched_order", "died", "no_dump", "slow", "none"]
+    """why the job hangs"""
+    reason: str
+    """the verdict as a sentence"""
+    dumps: int
+    """dumps that were read"""
+    ranks: int
+    """ranks that have one"""
+    world: int | None
+    """ranks of the job"""
+    ops: int
+    """ops in all dumps"""
+    left_out_ops: int
+    """ops that were left out: impossible numbers"""
+    evidence: list[HangEvidence]
+    """what the verdict rests on: rank by rank"""
+    waiting: list[HangWaiting]
+    """the first collective of each group that a rank waits in, and sends and receives; the earliest first"""
+    groups: list[HangGroups]
+    """process groups"""
+    recordings: list[HangRecordings]
+    """recordings of ranks: what they did last"""
+
+
+class HangEvidence(TypedDict):
+    """A part of `tidemark hang --json`."""
+
+    rank: int
+    """rank"""
+    role: Literal["waiting", "finished", "differs", "passed", "missing", "no_dump", "died", "unknown"]
+    """what it does in the row of ops"""
+    group: str | None
+    """name of the process group of the row"""
+    seq: int | None
+    """sequence number of the row in its group"""
+    op: str | None
+    """the op of this rank; for a rank that did not come, its last one"""
+    op_seq: int | None
+    """sequence number of this op"""
+    input_sizes: str | None
+    """sizes of its inputs"""
+    input_dtypes: str | None
+    """their types"""
+    output_sizes: str | None
+    """sizes of its outputs"""
+    output_dtypes: str | None
+    """their types"""
+    state: str | None
+    """its state as the recorder writes it, and whether it is retired"""
+    called_wall_ns: int | None
+    """when it was called"""
+    record_id: int | None
+    """its number in the dump"""
+    stack: str | None
+    """its call stack in brief"""
+    file: str | None
+    """the dump; null: there is none"""
+
+
+class HangWaiting(TypedDict):
+    """A part of `tidemark hang --json`."""
+
+    group: str
+    """name of the process group"""
+    desc: str
+    """what the program calls it"""
+    seq: int
+    """sequence number in the group"""
+    op: str
+    """the op, as the first rank called it"""
+    called_wall_ns: int | None
+    """when the first rank called it"""
+    waiting: int
+    """ranks that wait in it"""
+    finished: int
+    """ranks that it is finished on"""
+    differ: int
+    """ranks that called something else"""
+    missing: int
+    """ranks that did not come, by their dump"""
+    no_dump: int
+    """ranks without a dump, dead ones included"""
+    unknown: int
+    """ranks whose dump does not say"""
+
+
+class HangGroups(TypedDict):
+    """A part of `tidemark hang --json`."""
+
+    group: str
+    """name of the process group"""
+    desc: str
+    """what the program calls it"""
+    ranks: int
+    """its ranks"""
+    ranks_from: Literal["dumps", "seen"]
+    """dumps: a dump lists its ranks; seen: these are the ranks that were seen in it"""
+    ops: int
+    """recorded ops in it"""
+    last_seq: int | None
+    """highest sequence number"""
+    rows_waiting: int
+    """rows that a rank waits in"""
+    rows_differ: int
+    """rows in which ranks called different ops, sizes or types"""
+
+
+class HangRecordings(TypedDict):
+    """A part of `tidemark hang --json`."""
+
+    rank: int | None
+    """rank"""
+    pid: int | None
+    """process"""
+    ended: Literal["closed", "died"]
+    """closed: the recording was closed; died: it was read from the rings of a process"""
+    op: str | None
+    """the last op on the host"""
+    op_state: Literal["running", "ended"]
+    """running: the op had not ended"""
+    t_ns: int | None
+    """its start, or its end"""
+    range: str | None
+    """the user's range around it"""
+    phase: str | None
+    """the last phase or step before the end"""
+    stack: str | None
+    """its call stack in brief"""
+    file: str
+    """the recording"""
+
+
 class Hta(TypedDict):
     """The document of `tidemark hta --json`, version 1."""
 

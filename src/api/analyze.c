@@ -97,6 +97,17 @@ tide_code tide_kernels_find(const tide_trace *const *traces, size_t n, const cha
 	return tide__report_find_c(&tide__report_kernels, &in, &o, out, err);
 }
 
+tide_code tide_hang_find(const tide_trace *const *traces, size_t n, const tide_hang_options *given,
+			 tide_report **out, tide_error *err)
+{
+	tide_hang_options o = TIDE_HANG_OPTIONS_INIT;
+	tide__options_take(&o, sizeof o, given);
+	const tide_report_traces in = { .models = (const tide_model *const *)traces,
+					.n = n,
+					.files = o.file };
+	return tide__report_find_c(&tide__report_hang, &in, &o, out, err);
+}
+
 /* ---- sizes ---- */
 
 tide_code tide_predict_find(const tide_trace *const *traces, const uint64_t *size, size_t n,

@@ -314,7 +314,10 @@ static int answer_files(const tide_args *a, const tide_report_type *type)
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_rank_files f;
 	int status;
-	if (tide__ranks_expand(a->files, a->n_files, &f, &err) != TIDE_OK)
+	tide_code rc = type->formats ? tide__ranks_expand_formats(a->files, a->n_files,
+								  type->formats, &f, &err)
+				     : tide__ranks_expand(a->files, a->n_files, &f, &err);
+	if (rc != TIDE_OK)
 		return tide__cli_fail(NULL, &err);
 	if (f.n == 1)
 		status = answer_file(a, type, f.v[0].path);

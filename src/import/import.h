@@ -53,6 +53,9 @@ typedef struct tide_importer {
 tide_code tide__load(const char *path, const tide_load_options *opt, tide_model **out,
 		     tide_error *err);
 
+/* Returns the name of the importer that recognises the file's content; NULL = none. Nothing is
+ * loaded. */
+const char *tide__load_format(const char *path);
 /* Returns whether an importer recognises the file's content; nothing is loaded. */
 bool tide__load_knows(const char *path);
 

@@ -298,10 +298,15 @@ static tide_code sniff_path(const char *path, const tide_importer **imp, tide_er
 	return rc;
 }
 
-bool tide__load_knows(const char *path)
+const char *tide__load_format(const char *path)
 {
 	const tide_importer *imp = NULL;
-	return sniff_path(path, &imp, NULL) == TIDE_OK;
+	return sniff_path(path, &imp, NULL) == TIDE_OK ? imp->name : NULL;
+}
+
+bool tide__load_knows(const char *path)
+{
+	return tide__load_format(path) != NULL;
 }
 
 /* Limits devices and pools: views iterate over the pools of each device, and a file with more of

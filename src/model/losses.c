@@ -74,6 +74,7 @@ static const tide_loss_kind kinds[] = {
 	{ "geometry_repairs", "events that contradict the allocator's rules: %s" },
 	{ "unknown_actions", "events of an unknown kind, skipped: %s" },
 	{ "trailing_bytes", "bytes after the end of the pickle, left out: %s" },
+	{ "entries_without_time", "ops without a usable time, shown at that of the op before: %s" },
 	{ "annotations", "annotations that could not be placed: %s" },
 	{ "bad_lines", "lines of the log that are not records, left out: %s" },
 	{ "bad_payloads", "records of the log with unreadable contents, left out: %s" },

@@ -108,6 +108,9 @@ typedef struct tide_report_type {
 	size_t struct_size;	    /* of the options struct of analyze.h; 0 = none */
 	const char *page;	    /* the view of the page that `-o x.html` writes; NULL = none */
 	bool each_rank;		    /* several traces: a row for each, by cli/job/each_rank.h */
+	/* Folders: the formats whose files are read, by content ("flightrec,tide"); NULL = traces,
+	 * by name. */
+	const char *formats;
 	const char *list; /* several traces: a document for each, in a list of this name */
 	/* Large documents are written without indentation: "" = always, else if this flag is given;
 	 * NULL = never. */

@@ -66,6 +66,15 @@ static bool is_trace_name(const tide_rank_files *f, const char *name)
 	       (f->logs && !strncmp(name, "dedicated_log_torch_trace_", 26));
 }
 
+/* Returns true for a file of the wanted formats; without those its name decides. */
+static bool is_wanted(const tide_rank_files *f, const char *name, const char *path)
+{
+	if (!f->formats)
+		return is_trace_name(f, name);
+	const char *format = is_beside(name) ? NULL : tide__load_format(path);
+	return format && tide__word_index(f->formats, format) >= 0;
+}
+
 static bool add_folder(tide_rank_files *f, const char *path, int depth)
 {
 	if (f->folder)
@@ -88,7 +97,7 @@ static bool add_folder(tide_rank_files *f, const char *path, int depth)
 		bool known = !lstat(full, &st), link = known && S_ISLNK(st.st_mode);
 		if (known && S_ISDIR(st.st_mode) && depth < MAX_DEPTH)
 			ok = add_folder(f, full, depth + 1);
-		else if (is_trace_name(f, e->d_name) && !stat(full, &st) && S_ISREG(st.st_mode))
+		else if (!stat(full, &st) && S_ISREG(st.st_mode) && is_wanted(f, e->d_name, full))
 			ok = add_found(f, full, link, &st);
 		else
 			f->skipped |= is_snapshot_name(e->d_name);
@@ -189,7 +198,11 @@ static tide_code expand(char *const *args, size_t n, tide_rank_files *out, tide_
 			rc = add_pattern(out, args[i], err);
 		else if (!add_path(out, args[i]))
 			rc = tide__nomem(err);
-		if (rc == TIDE_OK && out->n == before)
+		if (rc == TIDE_OK && out->n == before && out->formats)
+			rc = tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+					"%s: the folder has no file of these formats: %s", args[i],
+					out->formats);
+		else if (rc == TIDE_OK && out->n == before)
 			rc = tide__fail(
 				err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
 				"%s: the folder has no traces (files with .json%s or "
@@ -217,6 +230,13 @@ static tide_code of_one_run(tide_rank_files *out, tide_code rc, tide_error *err)
 tide_code tide__ranks_expand(char *const *args, size_t n, tide_rank_files *out, tide_error *err)
 {
 	*out = (tide_rank_files){ 0 };
+	return of_one_run(out, expand(args, n, out, err), err);
+}
+
+tide_code tide__ranks_expand_formats(char *const *args, size_t n, const char *formats,
+				     tide_rank_files *out, tide_error *err)
+{
+	*out = (tide_rank_files){ .formats = formats };
 	return of_one_run(out, expand(args, n, out, err), err);
 }
 

@@ -23,10 +23,11 @@ typedef struct tide_rank_file {
 typedef struct tide_rank_files {
 	tide_rank_file *v; /* owned; sorted by path, with numbers by value; no duplicates */
 	size_t n, cap;
-	bool snapshots; /* folders also contribute memory snapshots */
-	bool logs;	/* compile logs in folders, too (TORCH_TRACE) */
-	bool skipped;	/* a folder has snapshots that were left out */
-	bool named;	/* files added now were given by the user */
+	const char *formats; /* of folders, files of these formats by content; NULL = by name */
+	bool snapshots;	     /* folders also contribute memory snapshots */
+	bool logs;	     /* compile logs in folders, too (TORCH_TRACE) */
+	bool skipped;	     /* a folder has snapshots that were left out */
+	bool named;	     /* files added now were given by the user */
 	/* called with each folder before it is read, and with NULL for a pattern; may be NULL */
 	void (*folder)(void *to, const char *path);
 	void *to;
@@ -37,6 +38,9 @@ typedef struct tide_rank_files {
  * pattern (* ? []) that is not a file is what it matches. Recordings of an earlier run of a name
  * are left out, with a note on stderr (run_group.h). An argument without a file is an error. */
 tide_code tide__ranks_expand(char *const *args, size_t n, tide_rank_files *out, tide_error *err);
+/* The same; of folders every file whose content is one of the formats ("flightrec,tide"). */
+tide_code tide__ranks_expand_formats(char *const *args, size_t n, const char *formats,
+				     tide_rank_files *out, tide_error *err);
 /* The same, with the memory snapshots of folders (".pickle", ".pkl"), for commands that show any
  * file. */
 tide_code tide__ranks_expand_all(char *const *args, size_t n, tide_rank_files *out,

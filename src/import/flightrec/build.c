@@ -10,6 +10,8 @@
 #include "base/mem.h"
 #include "import/flightrec/flightrec.h"
 
+enum { GROUPS_MOST = 1024 };
+
 /* ---- rows ---- */
 
 bool tide__fr_nomem(fr_dump *d)
@@ -48,6 +50,10 @@ fr_entry *tide__fr_entry(fr_dump *d)
 
 fr_group *tide__fr_group(fr_dump *d)
 {
+	if (d->n_groups >= (size_t)2 * GROUPS_MOST) {
+		tide__fr_fail(d, TIDE_ELIMIT, TIDE_NO_OFFSET, "more than 1,024 process groups");
+		return NULL;
+	}
 	if (!TIDE_ROOM(d->groups, d->cap_groups, d->n_groups + 1)) {
 		tide__fr_nomem(d);
 		return NULL;
@@ -118,6 +124,10 @@ static uint32_t lane_of(struct build *b, tide_str name, int64_t number)
 	uint32_t lane = tide__map_get(&b->lanes, name.i + UINT64_C(1));
 	if (lane)
 		return lane;
+	if (m->lanes.n > (size_t)GROUPS_MOST) {
+		tide__fr_fail(b->d, TIDE_ELIMIT, TIDE_NO_OFFSET, "more than 1,024 process groups");
+		return 0;
+	}
 	lane = tide__push(&m->lanes, &tide_lanes_desc);
 	if (!lane || !tide__map_put(&b->lanes, name.i + UINT64_C(1), lane)) {
 		tide__fr_nomem(b->d);
@@ -157,7 +167,7 @@ static bool add_configs(struct build *b)
 	return true;
 }
 
-/* pg_status names groups by number: entries tell their names. */
+/* pg_status names groups by number: entries have their names. */
 static bool add_statuses(struct build *b)
 {
 	tide_str none = { 0 };
@@ -245,7 +255,7 @@ static const char *const attr_keys[A_N] = {
 #undef X
 };
 
-_Static_assert(A_N <= FR_KEYS, "fr_dump has room for fewer keys");
+_Static_assert((int)A_N <= (int)FR_KEYS, "fr_dump has room for fewer keys");
 
 tide_code tide__fr_begin(fr_dump *d)
 {

@@ -87,7 +87,7 @@ tide_code tide__fr_begin(fr_dump *d);
 /* pickle.c, json.c: fill d. Return d->rc. */
 tide_code tide__fr_read_pickle(fr_dump *d, const uint8_t *data, size_t n);
 tide_code tide__fr_read_json(fr_dump *d, const char *text, size_t n);
-/* Makes the model of what was read. */
+/* Makes the model. */
 tide_code tide__fr_build(fr_dump *d, int64_t rank);
 
 /* Adds an entry or a group with unknown fields; NULL if memory runs out. */
@@ -97,7 +97,7 @@ fr_group *tide__fr_group(fr_dump *d);
 bool tide__fr_nomem(fr_dump *d);
 bool tide__fr_fail(fr_dump *d, tide_code code, uint64_t at, const char *what);
 
-/* Text of sizes or types in the making: "[[4, 2], [8]]". */
+/* Text of sizes or types: "[[4, 2], [8]]". */
 enum { FR_LIST_TEXT = 240 };
 typedef struct fr_list {
 	char text[FR_LIST_TEXT];

@@ -30,6 +30,9 @@ tide_code tide__flightrec_import(const uint8_t *data, size_t n, int64_t rank, ti
 	if (rc == TIDE_OK)
 		rc = is_json(data, n) ? tide__fr_read_json(&d, (const char *)data, n)
 				      : tide__fr_read_pickle(&d, data, n);
+	if (rc == TIDE_OK &&
+	    !tide__fact_text(m, "flightrec.container", is_json(data, n) ? "json" : "pickle"))
+		rc = tide__nomem(err);
 	if (rc == TIDE_OK)
 		rc = tide__fr_build(&d, rank);
 	tide__free(d.v);
