@@ -63,7 +63,9 @@ ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" 
         "cmd": {"", "run", "job", "output"},
     },
     "import": {
-        "": {"flightrec", "kineto", "tide", "torchsnap", "torchtrace", "tracker", "phaselog", "tenstorrent", "ttgraph", "objects", "nsys"},  # the registry
+        "": {"flightrec", "kineto", "tide", "torchsnap", "torchtrace", "tracker", "phaselog", "tenstorrent", "ttgraph", "objects", "nsys", "pprof"},  # the registry
+        "pb": set(),  # a library
+        "pprof": {"", "pb"},
         "json": set(),  # a library: it knows no importer
         "kineto": {"", "json"},
         "tracker": {"", "json"},

@@ -25,6 +25,7 @@
 	X(tide__import_kineto)     \
 	X(tide__import_torchsnap)  \
 	X(tide__import_flightrec)  \
+	X(tide__import_pprof)      \
 	X(tide__import_tracker)    \
 	X(tide__import_torchtrace) \
 	X(tide__import_ttgraph)    \
@@ -117,6 +118,12 @@ static const struct lookalike {
 	  "xz: xzcat FILE | tidemark ... -" },
 	{ M("BZh"), "bzip2: bzcat FILE | tidemark ... -" },
 	{ M("\xff\xfe"), "UTF-16: iconv -f UTF-16 -t UTF-8 FILE | tidemark ... -" },
+	{ M("heap profile:"),
+	  "a heap profile as text: pprof -proto PROGRAM FILE (go tool pprof) makes the protobuf "
+	  "that Tidemark reads" },
+	{ M("heap_v2/"),
+	  "a heap profile as text: pprof -proto PROGRAM FILE (go tool pprof) makes the protobuf "
+	  "that Tidemark reads" },
 	{ M("SQLite format 3"), "an SQLite database, but not an export of Nsight Systems" },
 	{ M("\x7f"
 	    "ELF"),

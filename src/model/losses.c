@@ -80,6 +80,12 @@ static const tide_loss_kind kinds[] = {
 	{ "bad_payloads", "records of the log with unreadable contents, left out: %s" },
 	{ "unended_stages", "compile stages without an end in the log: %s" },
 	{ "lone_ends", "ends of compile stages that never began, left out: %s" },
+	{ "bad_samples",
+	  "samples of a profile with a negative or impossible number of bytes or blocks, left out: "
+	  "%s" },
+	{ "merged_blocks",
+	  "blocks counted together with another of their stack (over 262,144 are alive): %s; "
+	  "bytes are complete" },
 	{ "bad_records", "records without a usable time or size, left out: %s" },
 	{ "bad_rows",
 	  "rows of the database with impossible times or values of another type, left out: %s" },
