@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "import/json/number.h"
 
+__extension__ typedef __int128 wide;
+
 static bool digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -100,6 +102,28 @@ jsonr_num tide__jsonr_parse_ns(const char *s, size_t n, int64_t *ns)
 		return JSONR_NUM_RANGE;
 	*ns = d.negative ? -(int64_t)v : (int64_t)v;
 	return JSONR_NUM_OK;
+}
+
+bool tide__jsonr_parse_scaled(const char *s, size_t n, int64_t scale, int64_t *out)
+{
+	decimal x;
+	if (!n || *s == '+' || !read_decimal(s, s + n, &x))
+		return false;
+	wide d = (wide)x.mantissa * scale; /* 64 bits of digits, 63 of scale: fits */
+	int64_t ten = x.exp;
+	for (; ten > 0 && d; ten--) {
+		if (d > INT64_MAX)
+			return false;
+		d *= 10;
+	}
+	for (; ten < -1 && d; ten++) /* the last digit decides the rounding */
+		d /= 10;
+	if (ten == -1)
+		d = (d + 5) / 10;
+	if (d > INT64_MAX)
+		return false;
+	*out = x.negative ? -(int64_t)d : (int64_t)d;
+	return true;
 }
 
 static int hex(char c)

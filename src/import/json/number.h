@@ -22,4 +22,8 @@ jsonr_num tide__jsonr_parse_ns(const char *s, size_t n, int64_t *ns);
  * over 63 bits wrap as two's complement only if unsigned. */
 jsonr_num tide__jsonr_parse_i64(const char *s, size_t n, int64_t *v);
 
+/* Parses a decimal number times `scale`, rounded half away from zero. Returns false for anything
+ * else and for what does not fit. */
+bool tide__jsonr_parse_scaled(const char *s, size_t n, int64_t scale, int64_t *out);
+
 #endif

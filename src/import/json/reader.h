@@ -36,6 +36,8 @@ typedef struct jsonr {
 	jsonr_status why;  /* set by the function that returns JSONR_FAIL */
 	char *scratch;	   /* owned; unescaped texts */
 	size_t room;
+	char *copy; /* owned; the text that node.h opened */
+	size_t copy_room;
 } jsonr;
 
 void tide__jsonr_fini(jsonr *c);
@@ -73,6 +75,16 @@ size_t tide__jsonr_parse_key(jsonr *c, size_t p, jsonr_slice *key);
  * is damaged or member returned false (having set c->why). */
 typedef bool jsonr_member(jsonr *c, void *user, jsonr_slice key, jsonr_slice value);
 size_t tide__jsonr_parse_object(jsonr *c, size_t p, jsonr_member *member, void *user);
+
+typedef struct jsonr_walk { /* through the members of an object or the elements of an array */
+	size_t p;	    /* SIZE_MAX: neither; the closing bracket at the end, damage if bad */
+	bool object, begun, bad;
+} jsonr_walk;
+
+/* Begins to walk a value; one that is no container has nothing in it. */
+jsonr_walk tide__jsonr_begin_walk(jsonr_slice v);
+/* Reads the next one; key only of a member. Returns false at the end and at damage (w->bad). */
+bool tide__jsonr_next(jsonr *c, jsonr_walk *w, jsonr_slice *key, jsonr_slice *value);
 
 /* Returns the text of a string with escapes decoded, of a container in the notation of compact.h,
  * of anything else unchanged. NULL if memory runs out. */

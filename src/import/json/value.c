@@ -62,6 +62,47 @@ size_t tide__jsonr_parse_object(jsonr *c, size_t p, jsonr_member *member, void *
 	return p + 1;
 }
 
+jsonr_walk tide__jsonr_begin_walk(jsonr_slice v)
+{
+	bool any = v.type == '{' || v.type == '[';
+	return (jsonr_walk){ .p = any ? (size_t)v.at + 1 : SIZE_MAX, .object = v.type == '{' };
+}
+
+static bool stop(jsonr_walk *w, size_t p)
+{
+	w->p = p;
+	w->bad = true;
+	return false;
+}
+
+bool tide__jsonr_next(jsonr *c, jsonr_walk *w, jsonr_slice *key, jsonr_slice *value)
+{
+	const char *b = c->s.b;
+	if (w->p == SIZE_MAX || w->bad)
+		return false;
+	size_t p = jsonr_ws(b, w->p);
+	if (b[p] == (w->object ? '}' : ']')) {
+		w->p = p;
+		return false;
+	}
+	if (w->begun) {
+		if (b[p] != ',') {
+			jsonr_fail(c, p);
+			return stop(w, p);
+		}
+		p = jsonr_ws(b, p + 1);
+	}
+	w->begun = true;
+	size_t at = p;
+	if (w->object && (p = jsonr_member_key(c, p, key)) == JSONR_FAIL)
+		return stop(w, at);
+	at = p;
+	if ((p = jsonr_value(c, p, value)) == JSONR_FAIL)
+		return stop(w, at);
+	w->p = p;
+	return true;
+}
+
 jsonr_text *tide__jsonr_slice_text(jsonr *c, jsonr_slice v)
 {
 	const char *s = c->s.b + v.at;
@@ -100,5 +141,6 @@ void tide__jsonr_fini(jsonr *c)
 	tide__jsonr_scan_fini(&c->s);
 	tide__jsonr_texts_fini(&c->texts);
 	tide__free(c->scratch);
+	tide__free(c->copy);
 	*c = (jsonr){ 0 };
 }

@@ -10,14 +10,15 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "import/json/plain.h"
+#include "import/json/node.h"
 #include "import/json/text.h"
 #include "import/source.h"
 
 enum { MOST_BYTES = 256 << 20, MOST_ROWS = 100000, MOST_SNAPSHOTS = 10000, MOST_OWNERS = 64 };
 
 struct reader {
-	const char *text;
+	jsonr json;
+	size_t base; /* offset in the file of the text that json opened */
 	tide_error *err;
 	tide_code rc;
 };
@@ -25,7 +26,8 @@ struct reader {
 static bool fail(struct reader *r, tide_code code, const char *at, const char *what)
 {
 	if (r->rc == TIDE_OK)
-		r->rc = tide__fail(r->err, code, (uint64_t)(at - r->text), "%s", what);
+		r->rc = tide__fail(r->err, code, r->base + tide__jsonr_offset(&r->json, at), "%s",
+				   what);
 	return false;
 }
 
@@ -37,13 +39,13 @@ static bool nomem(struct reader *r)
 }
 
 /* Returns whether a walk reached its end without damage. */
-static bool ended(struct reader *r, const tide_plain_walk *w)
+static bool ended(struct reader *r, const jsonr_nodes *w)
 {
-	return w->bad ? fail(r, TIDE_ECORRUPT, w->p, "damaged JSON") : r->rc == TIDE_OK;
+	return w->bad ? fail(r, TIDE_ECORRUPT, w->at, "damaged JSON") : r->rc == TIDE_OK;
 }
 
 /* Returns a copy of a text with its escapes decoded; of any other value, as written. */
-static char *text_of(struct reader *r, tide_plain v)
+static char *text_of(struct reader *r, jsonr_node v)
 {
 	char *out = tide__alloc(v.n + 1, 1);
 	if (!out) {
@@ -59,10 +61,10 @@ static char *text_of(struct reader *r, tide_plain v)
 	return out;
 }
 
-static bool number(struct reader *r, tide_plain v, uint64_t *out)
+static bool number(struct reader *r, jsonr_node v, uint64_t *out)
 {
 	int64_t n;
-	if (!tide__plain_parse_number(v, 1, &n) || n < 0)
+	if (!tide__jsonr_parse_number(v, 1, &n) || n < 0)
 		return fail(r, TIDE_ECORRUPT, v.at, "a figure is not a whole number from 0 on");
 	*out = (uint64_t)n;
 	return true;
@@ -81,22 +83,22 @@ static const struct table {
 	[TIDE_OBJECTS_BUFFERS] = { "buffers", "device", "", "buffers", "bytes" },
 };
 
-static bool set_text(struct reader *r, tide_plain v, char **out)
+static bool set_text(struct reader *r, jsonr_node v, char **out)
 {
 	tide__free(*out); /* a member that occurs twice */
 	return (*out = text_of(r, v)) != NULL;
 }
 
-static bool read_owners(struct reader *r, tide_plain list, tide_objects_row *row)
+static bool read_owners(struct reader *r, jsonr_node list, tide_objects_row *row)
 {
-	tide_plain key, v;
-	tide_plain_walk w = tide__plain_walk(list);
+	jsonr_node key, v;
+	jsonr_nodes w = tide__jsonr_walk(list);
 	if (row->owners)
 		return true;
 	row->owners = tide__calloc(MOST_OWNERS, sizeof *row->owners);
 	if (!row->owners)
 		return nomem(r);
-	while (row->n_owners < MOST_OWNERS && tide__plain_next(&w, &key, &v)) {
+	while (row->n_owners < MOST_OWNERS && tide__jsonr_next_node(&w, &key, &v)) {
 		if (!(row->owners[row->n_owners] = text_of(r, v)))
 			return false;
 		row->n_owners++;
@@ -104,33 +106,33 @@ static bool read_owners(struct reader *r, tide_plain list, tide_objects_row *row
 	return ended(r, &w);
 }
 
-static bool read_member(struct reader *r, const struct table *t, tide_plain key, tide_plain v,
+static bool read_member(struct reader *r, const struct table *t, jsonr_node key, jsonr_node v,
 			tide_objects_row *row)
 {
-	if (tide__plain_is(key, t->name))
+	if (tide__jsonr_is(key, t->name))
 		return set_text(r, v, &row->name);
-	if (tide__plain_is(key, t->type))
+	if (tide__jsonr_is(key, t->type))
 		return set_text(r, v, &row->type);
-	if (tide__plain_is(key, t->count))
+	if (tide__jsonr_is(key, t->count))
 		return number(r, v, &row->count);
-	if (tide__plain_is(key, t->bytes))
+	if (tide__jsonr_is(key, t->bytes))
 		return number(r, v, &row->bytes);
-	if (tide__plain_is(key, "shared_bytes"))
+	if (tide__jsonr_is(key, "shared_bytes"))
 		return number(r, v, &row->shared);
-	if (tide__plain_is(key, "owners"))
+	if (tide__jsonr_is(key, "owners"))
 		return read_owners(r, v, row);
-	if (tide__plain_is(key, "own"))
+	if (tide__jsonr_is(key, "own"))
 		row->own = v.type == 't';
 	return true;
 }
 
-static bool read_row(struct reader *r, const struct table *t, tide_plain o, tide_objects_row *row)
+static bool read_row(struct reader *r, const struct table *t, jsonr_node o, tide_objects_row *row)
 {
-	tide_plain key, v;
-	tide_plain_walk w = tide__plain_walk(o);
+	jsonr_node key, v;
+	jsonr_nodes w = tide__jsonr_walk(o);
 	if (o.type != '{')
 		return fail(r, TIDE_ECORRUPT, o.at, "a row is not an object");
-	while (tide__plain_next(&w, &key, &v))
+	while (tide__jsonr_next_node(&w, &key, &v))
 		if (!read_member(r, t, key, v, row))
 			return false;
 	if (!row->name && !(row->name = tide__strndup("", 0)))
@@ -138,14 +140,14 @@ static bool read_row(struct reader *r, const struct table *t, tide_plain o, tide
 	return ended(r, &w);
 }
 
-static bool read_table(struct reader *r, const struct table *t, tide_plain list,
+static bool read_table(struct reader *r, const struct table *t, jsonr_node list,
 		       tide_objects_rows *to)
 {
-	tide_plain key, v;
-	tide_plain_walk w = tide__plain_walk(list);
+	jsonr_node key, v;
+	jsonr_nodes w = tide__jsonr_walk(list);
 	if (list.type != '[')
 		return fail(r, TIDE_ECORRUPT, list.at, "a table is not an array");
-	while (tide__plain_next(&w, &key, &v)) {
+	while (tide__jsonr_next_node(&w, &key, &v)) {
 		if (to->n == MOST_ROWS)
 			return fail(r, TIDE_ELIMIT, v.at, "a table has more than 100,000 rows");
 		if (!TIDE_ROOM(to->v, to->cap, to->n + 1))
@@ -157,11 +159,11 @@ static bool read_table(struct reader *r, const struct table *t, tide_plain list,
 	return ended(r, &w);
 }
 
-static bool read_texts(struct reader *r, tide_plain list, tide_objects_texts *to)
+static bool read_texts(struct reader *r, jsonr_node list, tide_objects_texts *to)
 {
-	tide_plain key, v;
-	tide_plain_walk w = tide__plain_walk(list);
-	while (to->n < MOST_ROWS && tide__plain_next(&w, &key, &v)) {
+	jsonr_node key, v;
+	jsonr_nodes w = tide__jsonr_walk(list);
+	while (to->n < MOST_ROWS && tide__jsonr_next_node(&w, &key, &v)) {
 		if (!TIDE_ROOM(to->v, to->cap, to->n + 1))
 			return nomem(r);
 		if (!(to->v[to->n] = text_of(r, v)))
@@ -186,41 +188,41 @@ static const struct {
 	{ "duplicates_skipped", offsetof(tide_objects_snapshot, skipped) },
 };
 
-static bool read_counts(struct reader *r, tide_plain rows, tide_objects_snapshot *s)
+static bool read_counts(struct reader *r, jsonr_node rows, tide_objects_snapshot *s)
 {
-	tide_plain key, v;
-	tide_plain_walk w = tide__plain_walk(rows);
-	while (tide__plain_next(&w, &key, &v))
+	jsonr_node key, v;
+	jsonr_nodes w = tide__jsonr_walk(rows);
+	while (tide__jsonr_next_node(&w, &key, &v))
 		for (size_t i = 0; i < TIDE_OBJECTS_N; i++)
-			if (tide__plain_is(key, tables[i].key) && !number(r, v, &s->table[i].all))
+			if (tide__jsonr_is(key, tables[i].key) && !number(r, v, &s->table[i].all))
 				return false;
 	return ended(r, &w);
 }
 
-static bool read_part(struct reader *r, tide_plain key, tide_plain v, tide_objects_snapshot *s)
+static bool read_part(struct reader *r, jsonr_node key, jsonr_node v, tide_objects_snapshot *s)
 {
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-		if (tide__plain_is(key, figures[i].key))
+		if (tide__jsonr_is(key, figures[i].key))
 			return number(r, v, (uint64_t *)((char *)s + figures[i].at));
 	for (size_t i = 0; i < TIDE_OBJECTS_N; i++)
-		if (tide__plain_is(key, tables[i].key))
+		if (tide__jsonr_is(key, tables[i].key))
 			return read_table(r, &tables[i], v, &s->table[i]);
-	if (tide__plain_is(key, "at"))
+	if (tide__jsonr_is(key, "at"))
 		return set_text(r, v, &s->at);
-	if (tide__plain_is(key, "rows"))
+	if (tide__jsonr_is(key, "rows"))
 		return read_counts(r, v, s);
-	if (tide__plain_is(key, "recommendations"))
+	if (tide__jsonr_is(key, "recommendations"))
 		return read_texts(r, v, &s->recommendations);
-	return tide__plain_is(key, "problems") ? read_texts(r, v, &s->problems) : true;
+	return tide__jsonr_is(key, "problems") ? read_texts(r, v, &s->problems) : true;
 }
 
-static bool read_snapshot(struct reader *r, tide_plain o, tide_objects_snapshot *s)
+static bool read_snapshot(struct reader *r, jsonr_node o, tide_objects_snapshot *s)
 {
-	tide_plain key, v;
-	tide_plain_walk w = tide__plain_walk(o);
+	jsonr_node key, v;
+	jsonr_nodes w = tide__jsonr_walk(o);
 	if (o.type != '{')
 		return fail(r, TIDE_ECORRUPT, o.at, "a snapshot is not an object");
-	while (tide__plain_next(&w, &key, &v))
+	while (tide__jsonr_next_node(&w, &key, &v))
 		if (!read_part(r, key, v, s))
 			return false;
 	for (size_t i = 0; i < TIDE_OBJECTS_N; i++)
@@ -231,7 +233,7 @@ static bool read_snapshot(struct reader *r, tide_plain o, tide_objects_snapshot 
 	return ended(r, &w);
 }
 
-static bool add_snapshot(struct reader *r, tide_plain v, tide_objects *o)
+static bool add_snapshot(struct reader *r, jsonr_node v, tide_objects *o)
 {
 	if (o->n == MOST_SNAPSHOTS)
 		return fail(r, TIDE_ELIMIT, v.at, "more than 10,000 snapshots");
@@ -241,11 +243,11 @@ static bool add_snapshot(struct reader *r, tide_plain v, tide_objects *o)
 	return read_snapshot(r, v, &o->v[o->n++]);
 }
 
-static bool read_snapshots(struct reader *r, tide_plain list, tide_objects *o)
+static bool read_snapshots(struct reader *r, jsonr_node list, tide_objects *o)
 {
-	tide_plain key, v;
-	tide_plain_walk w = tide__plain_walk(list);
-	while (tide__plain_next(&w, &key, &v))
+	jsonr_node key, v;
+	jsonr_nodes w = tide__jsonr_walk(list);
+	while (tide__jsonr_next_node(&w, &key, &v))
 		if (!add_snapshot(r, v, o))
 			return false;
 	return ended(r, &w);
@@ -253,17 +255,17 @@ static bool read_snapshots(struct reader *r, tide_plain list, tide_objects *o)
 
 /* ---- the document ---- */
 
-static bool read_document(struct reader *r, tide_plain doc, tide_objects *o)
+static bool read_document(struct reader *r, jsonr_node doc, tide_objects *o)
 {
-	tide_plain key, v;
-	tide_plain_walk w = tide__plain_walk(doc);
-	while (tide__plain_next(&w, &key, &v)) {
+	jsonr_node key, v;
+	jsonr_nodes w = tide__jsonr_walk(doc);
+	while (tide__jsonr_next_node(&w, &key, &v)) {
 		bool good = true;
-		if (tide__plain_is(key, "program"))
+		if (tide__jsonr_is(key, "program"))
 			good = set_text(r, v, &o->program);
-		else if (tide__plain_is(key, "python"))
+		else if (tide__jsonr_is(key, "python"))
 			good = set_text(r, v, &o->python);
-		else if (tide__plain_is(key, "snapshots"))
+		else if (tide__jsonr_is(key, "snapshots"))
 			good = read_snapshots(r, v, o);
 		if (!good)
 			return false;
@@ -304,17 +306,23 @@ static bool name_snapshot(struct reader *r, tide_objects *o, size_t i)
 
 /* Reads snapshots as the measured program appends them, one per line. The last line may be
  * truncated. */
-static bool read_lines(struct reader *r, const char *p, const char *end, tide_objects *o)
+static bool read_lines(struct reader *r, const char *text, size_t from, size_t n, tide_objects *o)
 {
-	tide_plain v;
+	jsonr_node v;
+	const char *p = text + from, *end = text + n;
 	while (p < end) {
 		const char *stop = memchr(p, '\n', (size_t)(end - p));
 		if (!stop) {
 			o->cut = true;
 			return true;
 		}
-		if (!tide__plain_parse(p, (size_t)(stop - p), &v))
-			return fail(r, TIDE_ECORRUPT, p, "damaged JSON");
+		r->base = (size_t)(p - text);
+		if (!tide__jsonr_open(&r->json, p, (size_t)(stop - p), &v)) {
+			r->rc = r->json.why == JSONR_NOMEM ? tide__nomem(r->err)
+							   : tide__fail(r->err, TIDE_ECORRUPT,
+									r->base, "damaged JSON");
+			return false;
+		}
 		if (!add_snapshot(r, v, o))
 			return false;
 		p = stop + 1;
@@ -322,13 +330,13 @@ static bool read_lines(struct reader *r, const char *p, const char *end, tide_ob
 	return true;
 }
 
-static tide_code check_head(tide_plain doc, tide_error *err)
+static tide_code check_head(jsonr_node doc, tide_error *err)
 {
-	tide_plain v;
+	jsonr_node v;
 	int64_t version = 0;
-	if (!tide__plain_get(doc, "format", &v) || !tide__plain_is(v, "tidemark-objects"))
+	if (!tide__jsonr_get(doc, "format", &v) || !tide__jsonr_is(v, "tidemark-objects"))
 		return tide__fail(err, TIDE_EFORMAT, 0, "not a file of `tidemark objects`");
-	if (!tide__plain_get(doc, "version", &v) || !tide__plain_parse_number(v, 1, &version) ||
+	if (!tide__jsonr_get(doc, "version", &v) || !tide__jsonr_parse_number(v, 1, &version) ||
 	    version != 1)
 		return tide__fail(err, TIDE_EFORMAT, 0,
 				  "another version of the format; this Tidemark reads version 1");
@@ -337,39 +345,49 @@ static tide_code check_head(tide_plain doc, tide_error *err)
 
 /* Parses a text that is one document, or a document on the first line and a snapshot on each
  * following line: *rest is where these begin. */
-static bool first_value(const char *text, size_t n, tide_plain *doc, const char **rest)
+static bool first_value(struct reader *r, const char *text, size_t n, jsonr_node *doc, size_t *rest)
 {
-	*rest = text + n;
-	if (tide__plain_parse(text, n, doc))
+	*rest = n;
+	if (tide__jsonr_open(&r->json, text, n, doc))
 		return doc->type == '{';
-	const char *stop = memchr(text, '\n', n);
-	if (!stop || !tide__plain_parse(text, (size_t)(stop - text), doc))
+	const char *stop = r->json.why == JSONR_NOMEM ? NULL : memchr(text, '\n', n);
+	if (!stop || !tide__jsonr_open(&r->json, text, (size_t)(stop - text), doc))
 		return false;
-	*rest = stop + 1;
+	*rest = (size_t)(stop - text) + 1;
 	return doc->type == '{';
 }
 
-tide_code tide__objects_read(const char *text, size_t n, tide_objects *o, tide_error *err)
+static tide_code read_text(struct reader *r, const char *text, size_t n, tide_objects *o,
+			   tide_error *err)
 {
-	struct reader r = { .text = text, .err = err };
-	tide_plain doc;
-	const char *rest;
+	jsonr_node doc;
+	size_t rest;
 	if (!n)
 		return tide__fail(err, TIDE_EFORMAT, 0, "the file is empty");
-	if (!first_value(text, n, &doc, &rest))
-		return tide__fail(err, TIDE_EFORMAT, 0, "not a JSON object, or truncated");
+	if (!first_value(r, text, n, &doc, &rest))
+		return r->json.why == JSONR_NOMEM ? tide__nomem(err)
+						  : tide__fail(err, TIDE_EFORMAT, 0,
+							       "not a JSON object, or truncated");
 	tide_code rc = check_head(doc, err);
 	if (rc != TIDE_OK)
 		return rc;
-	if (!read_document(&r, doc, o) || !read_lines(&r, rest, text + n, o))
-		return r.rc;
+	if (!read_document(r, doc, o) || !read_lines(r, text, rest, n, o))
+		return r->rc;
 	for (size_t i = 0; i < o->n; i++)
-		if (!name_snapshot(&r, o, i))
-			return r.rc;
+		if (!name_snapshot(r, o, i))
+			return r->rc;
 	if (!o->n)
 		return tide__fail(err, TIDE_EFORMAT, 0,
 				  o->cut ? "its only snapshot is truncated" : "no snapshot in it");
 	return TIDE_OK;
+}
+
+tide_code tide__objects_read(const char *text, size_t n, tide_objects *o, tide_error *err)
+{
+	struct reader r = { .err = err };
+	tide_code rc = read_text(&r, text, n, o, err);
+	tide__jsonr_fini(&r.json);
+	return rc;
 }
 
 tide_code tide__objects_load(const char *path, tide_objects *o, tide_error *err)

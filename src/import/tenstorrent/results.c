@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "import/json/plain.h"
+#include "import/json/node.h"
 #include "import/json/text.h"
 #include "import/source.h"
 #include "import/tenstorrent/ttlog_impl.h"
@@ -23,7 +23,8 @@
 
 typedef struct results {
 	ttlog x;
-	tide_plain_walk texts; /* elements of the operations file */
+	jsonr main, operations, ir; /* the documents */
+	jsonr_nodes texts;	    /* elements of the operations file */
 	bool has_texts;
 	bool bytes;	   /* ttrt: states in bytes, after operations */
 	char *text, *name; /* owned: an operation's text, another text */
@@ -37,7 +38,7 @@ static const char *const pool_keys[TT_POOLS][2] = {
 
 /* ---- texts ---- */
 
-static tide_slice text_in(results *r, tide_plain v)
+static tide_slice text_in(results *r, jsonr_node v)
 {
 	if (v.type != '"' || !TIDE_ROOM(r->name, r->cap_name, v.n + 1))
 		return (tide_slice){ NULL, 0 };
@@ -54,24 +55,24 @@ static bool put(results *r, const char *s, size_t n)
 }
 #define PUT(r, literal) put(r, literal, sizeof(literal) - 1)
 
-static bool put_value(results *r, tide_plain v)
+static bool put_value(results *r, jsonr_node v)
 {
 	tide_slice s = text_in(r, v);
 	return v.type != '"' ? true : s.s ? put(r, s.s, s.n) : tide__ttlog_nomem(&r->x);
 }
 
-static bool put_list(results *r, tide_plain list)
+static bool put_list(results *r, jsonr_node list)
 {
-	tide_plain_walk w = tide__plain_walk(list);
-	tide_plain key, v;
+	jsonr_nodes w = tide__jsonr_walk(list);
+	jsonr_node key, v;
 	bool ok = true;
-	for (size_t i = 0; ok && tide__plain_next(&w, &key, &v); i++)
+	for (size_t i = 0; ok && tide__jsonr_next_node(&w, &key, &v); i++)
 		ok = (!i || PUT(r, ", ")) && put_value(r, v);
 	return ok;
 }
 
 /* Adds types without the parentheses around them. Returns false if memory runs out. */
-static bool put_types(results *r, tide_plain v)
+static bool put_types(results *r, jsonr_node v)
 {
 	tide_slice s = text_in(r, v);
 	if (s.n > 1 && s.s[0] == '(' && s.s[s.n - 1] == ')')
@@ -80,19 +81,19 @@ static bool put_types(results *r, tide_plain v)
 }
 
 /* Writes an operation as a log has it, from its parts in both files; `b` may have no value. */
-static bool write_text(results *r, tide_plain a, tide_plain b)
+static bool write_text(results *r, jsonr_node a, jsonr_node b)
 {
-	tide_plain result, name, inputs, attrs, in, out, loc;
+	jsonr_node result, name, inputs, attrs, in, out, loc;
 	r->n_text = 0;
-	if (!tide__plain_get(b, "mlir_op", &name))
-		tide__plain_get(a, "mlir_op", &name);
-	if (!tide__plain_get(b, "loc", &loc))
-		tide__plain_get(a, "loc", &loc);
-	tide__plain_get(b, "result", &result);
-	tide__plain_get(b, "inputs", &inputs);
-	tide__plain_get(b, "attributes", &attrs);
-	tide__plain_get(b, "input_types", &in);
-	tide__plain_get(b, "output_type", &out);
+	if (!tide__jsonr_get(b, "mlir_op", &name))
+		tide__jsonr_get(a, "mlir_op", &name);
+	if (!tide__jsonr_get(b, "loc", &loc))
+		tide__jsonr_get(a, "loc", &loc);
+	tide__jsonr_get(b, "result", &result);
+	tide__jsonr_get(b, "inputs", &inputs);
+	tide__jsonr_get(b, "attributes", &attrs);
+	tide__jsonr_get(b, "input_types", &in);
+	tide__jsonr_get(b, "output_type", &out);
 	bool ok = true;
 	if (result.type == '"')
 		ok = put_value(r, result) && PUT(r, " = ");
@@ -110,39 +111,39 @@ static bool write_text(results *r, tide_plain a, tide_plain b)
 /* ---- states ---- */
 
 /* Reads a number, which may be written as a text. */
-static bool number(tide_plain object, const char *key, int64_t scale, uint64_t *out)
+static bool number(jsonr_node object, const char *key, int64_t scale, uint64_t *out)
 {
-	tide_plain v;
+	jsonr_node v;
 	int64_t n;
-	if (!tide__plain_get(object, key, &v))
+	if (!tide__jsonr_get(object, key, &v))
 		return false;
 	if (v.type == '"')
 		v.type = '0';
-	if (!tide__plain_parse_number(v, scale, &n) || n < 0)
+	if (!tide__jsonr_parse_number(v, scale, &n) || n < 0)
 		return false;
 	*out = (uint64_t)n;
 	return true;
 }
 
-static bool allocated(tide_plain block)
+static bool allocated(jsonr_node block)
 {
-	tide_plain v;
-	return tide__plain_get(block, "allocated", &v) &&
-	       (v.type == 't' || tide__plain_is(v, "yes") || tide__plain_is(v, "true") ||
-		tide__plain_is(v, "1") || (v.type == '0' && v.n == 1 && *v.at == '1'));
+	jsonr_node v;
+	return tide__jsonr_get(block, "allocated", &v) &&
+	       (v.type == 't' || tide__jsonr_is(v, "yes") || tide__jsonr_is(v, "true") ||
+		tide__jsonr_is(v, "1") || (v.type == '0' && v.n == 1 && *v.at == '1'));
 }
 
 /* Computes free bytes and the longest free range of one bank from its table of blocks. Adjacent
  * free blocks form one range. */
-static bool block_table(tide_plain view, tt_state *s)
+static bool block_table(jsonr_node view, tt_state *s)
 {
-	tide_plain table, key, block;
+	jsonr_node table, key, block;
 	uint64_t size, at, free = 0, run = 0, most = 0, end = 0;
 	size_t n = 0;
-	if (!tide__plain_get(view, "block_table", &table) || table.type != '[')
+	if (!tide__jsonr_get(view, "block_table", &table) || table.type != '[')
 		return false;
-	tide_plain_walk w = tide__plain_walk(table);
-	for (; tide__plain_next(&w, &key, &block); n++) {
+	jsonr_nodes w = tide__jsonr_walk(table);
+	for (; tide__jsonr_next_node(&w, &key, &block); n++) {
 		if (!number(block, "size", 1, &size) || !number(block, "address", 1, &at) ||
 		    size > s->total)
 			return false;
@@ -165,7 +166,7 @@ static bool block_table(tide_plain view, tt_state *s)
 	return true;
 }
 
-static bool view_bytes(tide_plain v, tt_state *s)
+static bool view_bytes(jsonr_node v, tt_state *s)
 {
 	uint64_t banks;
 	if (!number(v, "num_banks", 1, &banks) || !banks || banks >= 1 << 16 ||
@@ -180,7 +181,7 @@ static bool view_bytes(tide_plain v, tt_state *s)
 	return true;
 }
 
-static bool milli(tide_plain v, const char *key, uint64_t *out)
+static bool milli(jsonr_node v, const char *key, uint64_t *out)
 {
 	uint64_t n;
 	if (!number(v, key, 1000, &n) || n >= UINT64_C(1) << 36)
@@ -189,7 +190,7 @@ static bool milli(tide_plain v, const char *key, uint64_t *out)
 	return true;
 }
 
-static bool view_mb(tide_plain v, tt_state *s)
+static bool view_mb(jsonr_node v, tt_state *s)
 {
 	uint64_t banks;
 	if (!number(v, "numBanks", 1, &banks) || !banks || banks >= 1 << 16 ||
@@ -212,17 +213,17 @@ static bool too_large(const tt_state *s)
 
 /* Reads the states of an element (of the first device if there are several). Returns a bit for each
  * state present. */
-static unsigned read_states(const results *r, tide_plain element, tt_state *out)
+static unsigned read_states(const results *r, jsonr_node element, tt_state *out)
 {
-	tide_plain memory = element, v, first, key;
+	jsonr_node memory = element, v, first, key;
 	unsigned have = 0;
 	if (!r->bytes)
-		tide__plain_get(element, "memory", &memory);
+		tide__jsonr_get(element, "memory", &memory);
 	for (unsigned p = 0; p < TT_POOLS; p++) {
-		if (!tide__plain_get(memory, pool_keys[p][r->bytes], &v))
+		if (!tide__jsonr_get(memory, pool_keys[p][r->bytes], &v))
 			continue;
-		tide_plain_walk w = tide__plain_walk(v);
-		if (r->bytes && tide__plain_next(&w, &key, &first) && first.type == '{')
+		jsonr_nodes w = tide__jsonr_walk(v);
+		if (r->bytes && tide__jsonr_next_node(&w, &key, &first) && first.type == '{')
 			v = first;
 		if ((r->bytes ? view_bytes(v, &out[p]) : view_mb(v, &out[p])) &&
 		    !too_large(&out[p]))
@@ -253,12 +254,12 @@ static bool say(results *r, tt_rank *k, tt_what what, tide_slice text)
 }
 
 /* Opens and closes const-eval programs as elements enter and leave them. */
-static bool follow_graph(results *r, tt_rank *k, tide_plain element)
+static bool follow_graph(results *r, tt_rank *k, jsonr_node element)
 {
-	tide_plain v, miss;
+	jsonr_node v, miss;
 	tide_str now = { 0 };
-	tide__plain_get(element, "const_eval_graph", &v);
-	tide__plain_get(element, "const_eval_cache_miss", &miss);
+	tide__jsonr_get(element, "const_eval_graph", &v);
+	tide__jsonr_get(element, "const_eval_cache_miss", &miss);
 	tide_slice s = text_in(r, v);
 	if (s.n && !(now = tide__intern_n(r->x.m, s.s, s.n)).i)
 		return tide__ttlog_nomem(&r->x);
@@ -279,38 +280,38 @@ static bool follow_graph(results *r, tt_rank *k, tide_plain element)
 	return ok && (!now.i || say(r, k, TT_START, s));
 }
 
-static tt_rank *rank_of(results *r, tide_plain element)
+static tt_rank *rank_of(results *r, jsonr_node element)
 {
-	tide_plain v;
-	tide__plain_get(element, "rank", &v);
+	jsonr_node v;
+	tide__jsonr_get(element, "rank", &v);
 	return tide__ttlog_get_rank(&r->x, text_in(r, v), true);
 }
 
-static bool memory_op(results *r, tide_plain a)
+static bool memory_op(results *r, jsonr_node a)
 {
-	tide_plain b = { 0 }, key, type;
+	jsonr_node b = { 0 }, key, type;
 	tt_state s[TT_POOLS];
 	r->x.line++;
-	if (r->has_texts && !tide__plain_next(&r->texts, &key, &b))
+	if (r->has_texts && !tide__jsonr_next_node(&r->texts, &key, &b))
 		r->has_texts = false;
 	tt_rank *k = rank_of(r, a);
 	if (!k || !follow_graph(r, k, a) || !write_text(r, a, b) ||
 	    !say(r, k, TT_OP, (tide_slice){ r->text, r->n_text }))
 		return false;
-	tide__plain_get(a, "op_type", &type);
+	tide__jsonr_get(a, "op_type", &type);
 	unsigned have = read_states(r, a, s);
 	return take_states(r, k, TIDE_STATE_BEFORE, text_in(r, type), have, s);
 }
 
 /* Reads an operation of ttrt. `s` and *have are the states after the previous operation; they
  * become those after this one. */
-static bool ttrt_op(results *r, tide_plain a, tt_state *s, unsigned *have)
+static bool ttrt_op(results *r, jsonr_node a, tt_state *s, unsigned *have)
 {
-	tide_plain text, loc;
+	jsonr_node text, loc;
 	r->x.line++;
 	tt_rank *k = tide__ttlog_get_rank(&r->x, (tide_slice){ NULL, 0 }, true);
-	tide__plain_get(a, "debug_str", &text);
-	tide__plain_get(a, "loc", &loc);
+	tide__jsonr_get(a, "debug_str", &text);
+	tide__jsonr_get(a, "loc", &loc);
 	r->n_text = 0;
 	if (!k || !put_value(r, text))
 		return false;
@@ -335,7 +336,7 @@ static bool ttrt_op(results *r, tide_plain a, tt_state *s, unsigned *have)
 typedef struct entry {
 	uint64_t number;
 	size_t place;
-	tide_plain v;
+	jsonr_node v;
 } entry;
 
 static int by_number(const void *a, const void *b)
@@ -346,7 +347,7 @@ static int by_number(const void *a, const void *b)
 	return (x->place > y->place) - (x->place < y->place);
 }
 
-static bool key_number(tide_plain key, uint64_t *out)
+static bool key_number(jsonr_node key, uint64_t *out)
 {
 	*out = 0;
 	if (key.type != '"' || !key.n || key.n > 18)
@@ -361,13 +362,13 @@ static bool key_number(tide_plain key, uint64_t *out)
 
 /* Sorts ttrt's operations by their numeric keys ("10" after "2"). A list, and keys that are not
  * numbers, keep the file's order. Returns NULL if memory runs out. */
-static entry *in_order(tide_plain_walk *w, size_t *n)
+static entry *in_order(jsonr_nodes *w, size_t *n)
 {
 	entry *v = tide__alloc(1, sizeof *v);
 	size_t cap = v ? 1 : 0;
 	bool numbers = true;
-	tide_plain key = { 0 }, one;
-	for (*n = 0; v && tide__plain_next(w, &key, &one); ++*n) {
+	jsonr_node key = { 0 }, one;
+	for (*n = 0; v && tide__jsonr_next_node(w, &key, &one); ++*n) {
 		if (!TIDE_ROOM(v, cap, *n + 1)) {
 			tide__free(v);
 			return NULL;
@@ -383,12 +384,12 @@ static entry *in_order(tide_plain_walk *w, size_t *n)
 
 /* ---- documents ---- */
 
-static bool put_module(results *r, const char *kind, tide_plain module)
+static bool put_module(results *r, const char *kind, jsonr_node module)
 {
-	tide_plain text;
+	jsonr_node text;
 	size_t row;
 	tide_documents *d = &r->x.m->documents;
-	if (!tide__plain_get(module, "text", &text) || !text.n)
+	if (!tide__jsonr_get(module, "text", &text) || !text.n)
 		return true;
 	tide_slice s = text_in(r, text);
 	tide_str all = s.n ? tide__intern_n(r->x.m, s.s, s.n) : (tide_str){ 0 };
@@ -402,33 +403,33 @@ static bool put_module(results *r, const char *kind, tide_plain module)
 
 static bool modules(results *r, const char *text, size_t n)
 {
-	tide_plain all, one, list, key;
-	if (!text || !tide__plain_parse(text, n, &all))
-		return true;
-	if (tide__plain_get(all, "programs", &list)) {
-		tide_plain_walk w = tide__plain_walk(list);
-		if (tide__plain_next(&w, &key, &one))
+	jsonr_node all, one, list, key;
+	if (!text || !tide__jsonr_open(&r->ir, text, n, &all))
+		return r->ir.why != JSONR_NOMEM || tide__ttlog_nomem(&r->x);
+	if (tide__jsonr_get(all, "programs", &list)) {
+		jsonr_nodes w = tide__jsonr_walk(list);
+		if (tide__jsonr_next_node(&w, &key, &one))
 			all = one;
 	}
 	static const char *const stages[][2] = { { "ttir", "mlir.ttir" }, { "ttnn", "mlir.ttnn" } };
 	bool ok = true;
 	for (size_t i = 0; ok && i < 2; i++)
-		if (tide__plain_get(all, stages[i][0], &one))
+		if (tide__jsonr_get(all, stages[i][0], &one))
 			ok = put_module(r, stages[i][1], one);
 	return ok;
 }
 
 /* ---- all of it ---- */
 
-static bool has_graphs(tide_plain ops)
+static bool has_graphs(jsonr_node ops)
 {
 	static const char word[] = "\"const_eval_graph\": \"";
 	return memmem(ops.at, ops.n, word, sizeof word - 1);
 }
 
-static tide_code walk(results *r, tide_plain ops, tide_error *err)
+static tide_code walk(results *r, jsonr_node ops, tide_error *err)
 {
-	tide_plain_walk w = tide__plain_walk(ops);
+	jsonr_nodes w = tide__jsonr_walk(ops);
 	tt_state s[TT_POOLS] = { 0 };
 	unsigned have = 0;
 	size_t n = 0;
@@ -448,7 +449,7 @@ static tide_code walk(results *r, tide_plain ops, tide_error *err)
 	if (!ok)
 		return r->x.rc ? r->x.rc : tide__nomem(err);
 	if (w.bad)
-		return tide__fail(err, TIDE_ECORRUPT, (uint64_t)(w.p - ops.at),
+		return tide__fail(err, TIDE_ECORRUPT, (uint64_t)(w.at - ops.at),
 				  "not JSON after %llu operations", (unsigned long long)r->x.line);
 	if (!r->x.blocks)
 		return tide__fail(err, TIDE_EFORMAT, 0, "no operation in it has a memory state");
@@ -456,17 +457,17 @@ static tide_code walk(results *r, tide_plain ops, tide_error *err)
 }
 
 /* Determines which of the two files it is, and finds its operations. */
-static bool find_ops(results *r, tide_plain all, tide_plain *ops)
+static bool find_ops(results *r, jsonr_node all, jsonr_node *ops)
 {
-	tide_plain one, key, v;
-	if (all.type == '{' && tide__plain_get(all, "operations", ops))
+	jsonr_node one, key, v;
+	if (all.type == '{' && tide__jsonr_get(all, "operations", ops))
 		return true;
 	*ops = all;
-	tide_plain_walk w = tide__plain_walk(all);
-	if (!tide__plain_next(&w, &key, &one))
+	jsonr_nodes w = tide__jsonr_walk(all);
+	if (!tide__jsonr_next_node(&w, &key, &one))
 		return false;
-	r->bytes = tide__plain_get(one, "dram", &v);
-	return r->bytes || tide__plain_get(one, "memory", &v);
+	r->bytes = tide__jsonr_get(one, "dram", &v);
+	return r->bytes || tide__jsonr_get(one, "memory", &v);
 }
 
 static const char *other_file(const uint8_t *head, size_t n);
@@ -485,16 +486,18 @@ static tide_code not_memory(const tt_results *in, tide_error *err)
 
 static tide_code import(results *r, const tt_results *in, tide_error *err)
 {
-	tide_plain all, ops, texts;
+	jsonr_node all, ops, texts;
 	if (!tide__ttlog_begin(&r->x))
 		return r->x.rc;
-	if (!tide__plain_parse(in->main, in->n_main, &all) || !find_ops(r, all, &ops))
-		return not_memory(in, err);
+	if (!tide__jsonr_open(&r->main, in->main, in->n_main, &all) || !find_ops(r, all, &ops))
+		return r->main.why == JSONR_NOMEM ? tide__nomem(err) : not_memory(in, err);
 	r->has_texts = in->operations &&
-		       tide__plain_parse(in->operations, in->n_operations, &texts) &&
+		       tide__jsonr_open(&r->operations, in->operations, in->n_operations, &texts) &&
 		       texts.type == '[';
+	if (r->operations.why == JSONR_NOMEM)
+		return tide__nomem(err);
 	if (r->has_texts)
-		r->texts = tide__plain_walk(texts);
+		r->texts = tide__jsonr_walk(texts);
 	if (!r->bytes && !modules(r, in->ir, in->n_ir))
 		return r->x.rc;
 	r->x.resolution = r->bytes ? 0 : tide__ttlog_bytes(1);
@@ -512,6 +515,9 @@ tide_code tide__ttresults_import(const tt_results *in, tide_model *m, tide_error
 	results r = { .x = { .m = m, .err = err } };
 	tide_code rc = import(&r, in, err);
 	tide__ttlog_end(&r.x);
+	tide__jsonr_fini(&r.main);
+	tide__jsonr_fini(&r.operations);
+	tide__jsonr_fini(&r.ir);
 	tide__free(r.text);
 	tide__free(r.name);
 	return rc;

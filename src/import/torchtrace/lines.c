@@ -41,11 +41,11 @@ static const char *json_of(const char *s, const char *end, int64_t *pid)
 	return p + 2 < end && p[2] == '{' ? p + 2 : NULL;
 }
 
-static int64_t member(tide_plain o, const char *key, int64_t none)
+static int64_t member(jsonr_node o, const char *key, int64_t none)
 {
-	tide_plain v;
+	jsonr_node v;
 	int64_t x;
-	return tide__plain_get(o, key, &v) && tide__plain_parse_number(v, 1, &x) ? x : none;
+	return tide__jsonr_get(o, key, &v) && tide__jsonr_parse_number(v, 1, &x) ? x : none;
 }
 
 /* Writes frame_id / frame_compile_id, after autograd's own id if there is one. */
@@ -90,11 +90,14 @@ bool tide__tt_read_lines(tt *t, const char *text, size_t n)
 			after = e ? e + 1 : end;
 		}
 		r.n_payload = (size_t)(after - r.payload);
-		if (json && tide__plain_parse(json, (size_t)(eol - json), &r.envelope)) {
+		if (json &&
+		    tide__jsonr_open(&t->envelope, json, (size_t)(eol - json), &r.envelope)) {
 			t->records++;
 			name_compile(&r);
 			see_rank(t, &r);
 			tide__tt_record(t, &r);
+		} else if (json && t->envelope.why == JSONR_NOMEM) {
+			tide__tt_nomem(t);
 		} else {
 			t->bad_lines += eol > p;
 		}

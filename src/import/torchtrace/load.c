@@ -123,6 +123,8 @@ static void fini(tt *t)
 {
 	end_file(t);
 	tide__free(t->open);
+	tide__jsonr_fini(&t->envelope);
+	tide__jsonr_fini(&t->payload);
 	tide__free(t->scratch);
 }
 

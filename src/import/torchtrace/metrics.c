@@ -56,49 +56,49 @@ static bool had(const bool *seen, size_t row)
 }
 
 /* Sets a time for logs without timed stages. */
-static void see_time(tt *t, tide_plain metrics)
+static void see_time(tt *t, jsonr_node metrics)
 {
-	tide_plain v;
+	jsonr_node v;
 	int64_t at;
 	if (t->now < 0 &&
-	    ((tide__plain_get(metrics, "start_time_us", &v) &&
-	      tide__plain_parse_number(v, 1000, &at)) ||
-	     (tide__plain_get(metrics, "start_time", &v) &&
-	      tide__plain_parse_number(v, 1000000000, &at))) &&
+	    ((tide__jsonr_get(metrics, "start_time_us", &v) &&
+	      tide__jsonr_parse_number(v, 1000, &at)) ||
+	     (tide__jsonr_get(metrics, "start_time", &v) &&
+	      tide__jsonr_parse_number(v, 1000000000, &at))) &&
 	    at > 0)
 		t->now = at;
 }
 
-static bool restarts(tt *t, uint32_t s, tide_plain metrics)
+static bool restarts(tt *t, uint32_t s, jsonr_node metrics)
 {
-	tide_plain list, key, v;
+	jsonr_node list, key, v;
 	int64_t n = 0;
-	tide__plain_get(metrics, "restart_reasons", &list);
-	tide_plain_walk w = tide__plain_walk(list);
-	while (tide__plain_next(&w, &key, &v))
+	tide__jsonr_get(metrics, "restart_reasons", &list);
+	jsonr_nodes w = tide__jsonr_walk(list);
+	while (tide__jsonr_next_node(&w, &key, &v))
 		n++;
 	return list.type != '[' || tide__tt_set_attr_number(t, s, "restarts", n);
 }
 
-bool tide__tt_read_metrics(tt *t, const tt_record *r, tide_plain metrics, const char *direction)
+bool tide__tt_read_metrics(tt *t, const tt_record *r, jsonr_node metrics, const char *direction)
 {
 	bool seen[N_FIELDS] = { false }, ok;
-	tide_plain v;
+	jsonr_node v;
 	int64_t number;
 	see_time(t, metrics);
-	if (tide__plain_get(metrics, "is_forward", &v) && v.type == 'f')
+	if (tide__jsonr_get(metrics, "is_forward", &v) && v.type == 'f')
 		direction = "backward";
 	uint32_t s = tide__tt_add_note(t, r, "compile");
 	ok = s && tide__tt_attr_text(t, s, "direction", direction, strlen(direction)) &&
 	     restarts(t, s, metrics);
 	for (size_t i = 0; ok && i < N_FIELDS; i++) {
-		if (had(seen, i) || !tide__plain_get(metrics, fields[i].key, &v))
+		if (had(seen, i) || !tide__jsonr_get(metrics, fields[i].key, &v))
 			continue;
 		if (!fields[i].scale && v.type == '"') {
 			ok = tide__tt_set_attr_string(t, s, fields[i].attr, v, TEXT_MOST);
 			seen[i] = true;
 		} else if (fields[i].scale &&
-			   tide__plain_parse_number(v, fields[i].scale, &number)) {
+			   tide__jsonr_parse_number(v, fields[i].scale, &number)) {
 			ok = tide__tt_set_attr_number(t, s, fields[i].attr, number);
 			seen[i] = true;
 		}

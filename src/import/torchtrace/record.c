@@ -52,7 +52,7 @@ static bool room(tt *t, size_t n)
 	return TIDE_ROOM(t->scratch, t->room, n ? n : 1) || tide__tt_nomem(t);
 }
 
-bool tide__tt_set_attr_string(tt *t, uint32_t span, const char *key, tide_plain v, size_t most)
+bool tide__tt_set_attr_string(tt *t, uint32_t span, const char *key, jsonr_node v, size_t most)
 {
 	if (v.type != '"')
 		return true;
@@ -60,6 +60,12 @@ bool tide__tt_set_attr_string(tt *t, uint32_t span, const char *key, tide_plain 
 		return false;
 	size_t n = tide__jsonr_unescape(v.at, v.n, t->scratch);
 	return tide__tt_attr_text(t, span, key, t->scratch, n < most ? n : most);
+}
+
+bool tide__tt_open_payload(tt *t, const tt_record *r, jsonr_node *v)
+{
+	return tide__jsonr_open(&t->payload, r->payload, r->n_payload, v) ||
+	       (t->payload.why == JSONR_NOMEM && tide__tt_nomem(t));
 }
 
 bool tide__tt_copy_payload(tt *t, const tt_record *r, size_t most, size_t *n)
@@ -123,15 +129,15 @@ static uint32_t lane_of(tt *t, int64_t tid)
 	return row;
 }
 
-static bool begin(tt *t, uint32_t lane, int64_t at, tide_str name, tide_plain args)
+static bool begin(tt *t, uint32_t lane, int64_t at, tide_str name, jsonr_node args)
 {
-	tide_plain id;
+	jsonr_node id;
 	uint32_t span = push_span(t, lane, at, name, TIDE_CAT_OP);
 	if (!span || !TIDE_ROOM(t->open, t->cap_open, t->n_open + 1))
 		return tide__tt_nomem(t);
 	t->open[t->n_open++] = (tt_open){ span, lane };
 	t->m->spans.t1[span] = TIDE_T_NEVER;
-	return !tide__plain_get(args, "compile_id", &id) ||
+	return !tide__jsonr_get(args, "compile_id", &id) ||
 	       tide__tt_set_attr_string(t, span, "compile_id", id, NAME_MOST);
 }
 
@@ -173,7 +179,7 @@ static bool cache_note(tt *t, const tt_record *r, const char *cache, const char 
 }
 
 /* "fx_graph_cache_hit" -> "hit"; NULL: another name. */
-static const char *after(tide_plain name, const char *prefix, size_t *n)
+static const char *after(jsonr_node name, const char *prefix, size_t *n)
 {
 	size_t p = strlen(prefix);
 	*n = name.n > p ? name.n - p : 0;
@@ -189,34 +195,34 @@ static bool is_state(const char *s, size_t n)
 	return false;
 }
 
-static bool instant(tt *t, const tt_record *r, tide_plain name)
+static bool instant(tt *t, const tt_record *r, jsonr_node name)
 {
 	size_t n;
 	const char *s = after(name, "autograd_cache_", &n);
 	if (s && is_state(s, n))
 		return cache_note(t, r, "autograd", s, n);
-	return !tide__plain_is(name, "fx_graph_cache_disabled") ||
+	return !tide__jsonr_is(name, "fx_graph_cache_disabled") ||
 	       cache_note(t, r, "fx_graph", "disabled", 8);
 }
 
 /* ---- members ---- */
 
-static bool event(tt *t, tt_record *r, tide_plain member)
+static bool event(tt *t, tt_record *r, jsonr_node member)
 {
-	tide_plain e, name, ts, ph, tid, args;
+	jsonr_node e, name, ts, ph, tid, args;
 	int64_t at, thread = 0;
 	(void)member;
-	if (!tide__plain_parse(r->payload, r->n_payload, &e) ||
-	    !tide__plain_get(e, "name", &name) || name.type != '"' ||
-	    !tide__plain_get(e, "ts", &ts) || !tide__plain_parse_number(ts, 1000, &at) || at < 0 ||
-	    !tide__plain_get(e, "ph", &ph) || ph.type != '"' || ph.n != 1) {
-		t->bad_payloads++;
-		return true;
+	if (!tide__tt_open_payload(t, r, &e) || !tide__jsonr_get(e, "name", &name) ||
+	    name.type != '"' || !tide__jsonr_get(e, "ts", &ts) ||
+	    !tide__jsonr_parse_number(ts, 1000, &at) || at < 0 || !tide__jsonr_get(e, "ph", &ph) ||
+	    ph.type != '"' || ph.n != 1) {
+		t->bad_payloads += t->rc == TIDE_OK;
+		return t->rc == TIDE_OK;
 	}
 	t->now = at;
-	tide__plain_get(e, "args", &args);
-	if (tide__plain_get(e, "tid", &tid) &&
-	    (!tide__plain_parse_number(tid, 1, &thread) || thread < 0))
+	tide__jsonr_get(e, "args", &args);
+	if (tide__jsonr_get(e, "tid", &tid) &&
+	    (!tide__jsonr_parse_number(tid, 1, &thread) || thread < 0))
 		thread = 0;
 	uint32_t lane = lane_of(t, thread);
 	tide_str s = tide__intern_n(t->m, name.at, name.n < NAME_MOST ? name.n : NAME_MOST);
@@ -228,14 +234,14 @@ static bool event(tt *t, tt_record *r, tide_plain member)
 			       : true;
 }
 
-static bool intern(tt *t, tt_record *r, tide_plain pair)
+static bool intern(tt *t, tt_record *r, jsonr_node pair)
 {
-	tide_plain key, text, id;
-	tide_plain_walk w = tide__plain_walk(pair);
+	jsonr_node key, text, id;
+	jsonr_nodes w = tide__jsonr_walk(pair);
 	int64_t number;
 	(void)r;
-	if (!tide__plain_next(&w, &key, &text) || text.type != '"' ||
-	    !tide__plain_next(&w, &key, &id) || !tide__plain_parse_number(id, 1, &number) ||
+	if (!tide__jsonr_next_node(&w, &key, &text) || text.type != '"' ||
+	    !tide__jsonr_next_node(&w, &key, &id) || !tide__jsonr_parse_number(id, 1, &number) ||
 	    number < 0) {
 		t->bad_lines++;
 		return true;
@@ -284,50 +290,50 @@ static bool graph_note(tt *t, tt_record *r)
 
 static bool recompile_note(tt *t, const tt_record *r)
 {
-	tide_plain list, key, v;
+	jsonr_node list, key, v;
 	size_t n;
 	uint32_t s = tide__tt_add_note(t, r, "recompile");
 	/* a list whose first reason is about the newest entry of the cache; newer logs: a text */
-	tide__plain_parse(r->payload, r->n_payload, &list);
-	tide_plain_walk w = tide__plain_walk(list);
-	if (s && tide__plain_next(&w, &key, &v) && v.type == '"')
+	tide__tt_open_payload(t, r, &list);
+	jsonr_nodes w = tide__jsonr_walk(list);
+	if (s && tide__jsonr_next_node(&w, &key, &v) && v.type == '"')
 		return tide__tt_set_attr_string(t, s, "reason", v, TEXT_MOST);
 	return s && tide__tt_copy_payload(t, r, TEXT_MOST, &n) &&
 	       tide__tt_attr_text(t, s, "reason", t->scratch, n);
 }
 
-static bool artifact(tt *t, tt_record *r, tide_plain member)
+static bool artifact(tt *t, tt_record *r, jsonr_node member)
 {
-	tide_plain name;
+	jsonr_node name;
 	size_t n;
-	if (!tide__plain_get(member, "name", &name))
+	if (!tide__jsonr_get(member, "name", &name))
 		return true;
-	if (tide__plain_is(name, "dynamo_graph_break_reason"))
+	if (tide__jsonr_is(name, "dynamo_graph_break_reason"))
 		return text_note(t, r, "graph_break", true);
-	if (tide__plain_is(name, "recompile_reasons"))
+	if (tide__jsonr_is(name, "recompile_reasons"))
 		return recompile_note(t, r);
-	if (tide__plain_is(name, "dynamo_error"))
+	if (tide__jsonr_is(name, "dynamo_error"))
 		return text_note(t, r, "compile_error", false);
 	/* newer logs have the graph after all passes as an artifact, older ones as a member */
-	if (tide__plain_is(name, "inductor_post_grad_graph") ||
-	    tide__plain_is(name, "after_post_grad_graph"))
+	if (tide__jsonr_is(name, "inductor_post_grad_graph") ||
+	    tide__jsonr_is(name, "after_post_grad_graph"))
 		return graph_note(t, r);
 	const char *state = after(name, "fx_graph_cache_", &n);
 	return !state || !is_state(state, n) || cache_note(t, r, "fx_graph", state, n);
 }
 
-static bool member_graph(tt *t, tt_record *r, tide_plain member)
+static bool member_graph(tt *t, tt_record *r, jsonr_node member)
 {
 	(void)member;
 	return graph_note(t, r);
 }
 
-static bool output_code(tt *t, tt_record *r, tide_plain member)
+static bool output_code(tt *t, tt_record *r, jsonr_node member)
 {
-	tide_plain name;
+	jsonr_node name;
 	tt_code c = tide__tt_code(r->payload, r->n_payload);
 	uint32_t s = tide__tt_add_note(t, r, "output_code");
-	tide__plain_get(member, "filename", &name);
+	tide__jsonr_get(member, "filename", &name);
 	return s && tide__tt_set_attr_number(t, s, "kernels", c.kernels) &&
 	       tide__tt_set_attr_number(t, s, "launches", c.launches) &&
 	       tide__tt_set_attr_number(t, s, "external", c.external) &&
@@ -335,22 +341,22 @@ static bool output_code(tt *t, tt_record *r, tide_plain member)
 }
 
 /* Reads frames, outermost first; file names are ids of interned texts. */
-static bool start(tt *t, tt_record *r, tide_plain member)
+static bool start(tt *t, tt_record *r, jsonr_node member)
 {
-	tide_plain stack, key, f, v;
+	jsonr_node stack, key, f, v;
 	tide_stack_id at = { 0 };
 	int64_t line, file;
-	if (!tide__plain_get(member, "stack", &stack))
+	if (!tide__jsonr_get(member, "stack", &stack))
 		return true;
-	tide_plain_walk w = tide__plain_walk(stack);
-	while (tide__plain_next(&w, &key, &f)) {
+	jsonr_nodes w = tide__jsonr_walk(stack);
+	while (tide__jsonr_next_node(&w, &key, &f)) {
 		tide_str name = { 0 }, path = { 0 };
-		if (tide__plain_get(f, "name", &v) && v.type == '"')
+		if (tide__jsonr_get(f, "name", &v) && v.type == '"')
 			name = tide__intern_n(t->m, v.at, v.n);
-		if (tide__plain_get(f, "filename", &v) && tide__plain_parse_number(v, 1, &file) &&
+		if (tide__jsonr_get(f, "filename", &v) && tide__jsonr_parse_number(v, 1, &file) &&
 		    file >= 0)
 			path.i = tide__map_get(&t->strs, (uint64_t)file + 1);
-		if (!tide__plain_get(f, "line", &v) || !tide__plain_parse_number(v, 1, &line) ||
+		if (!tide__jsonr_get(f, "line", &v) || !tide__jsonr_parse_number(v, 1, &line) ||
 		    line < 0 || line > UINT32_MAX)
 			line = 0;
 		tide_frame_id id = tide__frame_intern(t->m, name, path, (uint32_t)line);
@@ -364,19 +370,19 @@ static bool start(tt *t, tt_record *r, tide_plain member)
 	return s;
 }
 
-static bool metrics(tt *t, tt_record *r, tide_plain member)
+static bool metrics(tt *t, tt_record *r, jsonr_node member)
 {
 	return tide__tt_read_metrics(t, r, member, "forward");
 }
 
-static bool backward(tt *t, tt_record *r, tide_plain member)
+static bool backward(tt *t, tt_record *r, jsonr_node member)
 {
 	return tide__tt_read_metrics(t, r, member, "backward");
 }
 
 static const struct {
 	const char *name;
-	bool (*read)(tt *t, tt_record *r, tide_plain member);
+	bool (*read)(tt *t, tt_record *r, jsonr_node member);
 } members[] = {
 	{ "chromium_event", event },
 	{ "artifact", artifact },
@@ -391,11 +397,11 @@ static const struct {
 
 bool tide__tt_record(tt *t, tt_record *r)
 {
-	tide_plain key, v;
-	tide_plain_walk w = tide__plain_walk(r->envelope);
-	while (t->rc == TIDE_OK && tide__plain_next(&w, &key, &v))
+	jsonr_node key, v;
+	jsonr_nodes w = tide__jsonr_walk(r->envelope);
+	while (t->rc == TIDE_OK && tide__jsonr_next_node(&w, &key, &v))
 		for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-			if (tide__plain_is(key, members[i].name)) {
+			if (tide__jsonr_is(key, members[i].name)) {
 				members[i].read(t, r, v);
 				break;
 			}

@@ -14,7 +14,7 @@
 #define TIDE_IMPORT_TORCHTRACE_TORCHTRACE_IMPL_H
 
 #include "import/import.h"
-#include "import/json/plain.h"
+#include "import/json/node.h"
 
 typedef struct tt_open { /* a begun stage that has not ended */
 	uint32_t span, lane;
@@ -23,14 +23,15 @@ typedef struct tt_open { /* a begun stage that has not ended */
 typedef struct tt {
 	tide_model *m;
 	tide_error *err;
-	tide_code rc;	  /* first failure */
-	uint32_t process; /* of the file being read */
-	uint32_t lane;	  /* lane of its records without a thread */
-	int64_t rank;	  /* of the file, -1 = unknown */
-	int64_t now;	  /* latest Unix time seen in the file, ns; -1 = none yet */
-	tide_map strs;	  /* id of an interned text of the file + 1 -> tide_str */
-	tide_map lanes;	  /* thread + 1 -> lane */
-	tt_open *open;	  /* owned */
+	tide_code rc;		 /* first failure */
+	uint32_t process;	 /* of the file being read */
+	uint32_t lane;		 /* lane of its records without a thread */
+	int64_t rank;		 /* of the file, -1 = unknown */
+	int64_t now;		 /* latest Unix time seen in the file, ns; -1 = none yet */
+	tide_map strs;		 /* id of an interned text of the file + 1 -> tide_str */
+	tide_map lanes;		 /* thread + 1 -> lane */
+	jsonr envelope, payload; /* of the record being read */
+	tt_open *open;		 /* owned */
 	size_t n_open, cap_open;
 	char *scratch; /* owned; unescaped texts */
 	size_t room;
@@ -38,7 +39,7 @@ typedef struct tt {
 } tt;
 
 typedef struct tt_record {
-	tide_plain envelope;
+	jsonr_node envelope;
 	const char *payload; /* borrowed; lines with their leading tabs */
 	size_t n_payload;
 	int64_t pid;
@@ -57,13 +58,15 @@ bool tide__tt_read_lines(tt *t, const char *text, size_t n);
 /* ---- record.c, metrics.c ---- */
 
 bool tide__tt_record(tt *t, tt_record *r);
-bool tide__tt_read_metrics(tt *t, const tt_record *r, tide_plain metrics, const char *member);
+bool tide__tt_read_metrics(tt *t, const tt_record *r, jsonr_node metrics, const char *member);
 /* Adds a zero-length span at t->now that describes r's compile; 0 after a failure. */
 uint32_t tide__tt_add_note(tt *t, const tt_record *r, const char *name);
 bool tide__tt_set_attr_number(tt *t, uint32_t span, const char *key, int64_t v);
 bool tide__tt_attr_text(tt *t, uint32_t span, const char *key, const char *s, size_t n);
 /* Sets the attribute to a string value, escapes decoded, at most `most` bytes. */
-bool tide__tt_set_attr_string(tt *t, uint32_t span, const char *key, tide_plain v, size_t most);
+bool tide__tt_set_attr_string(tt *t, uint32_t span, const char *key, jsonr_node v, size_t most);
+/* Opens r's payload as JSON. Returns false if it is something else, or memory runs out (t->rc). */
+bool tide__tt_open_payload(tt *t, const tt_record *r, jsonr_node *v);
 /* Copies a payload, without the tab at the start of each line, into t->scratch. */
 bool tide__tt_copy_payload(tt *t, const tt_record *r, size_t most, size_t *n);
 bool tide__tt_nomem(tt *t);

@@ -5,10 +5,8 @@
 
 #include "base/error.h"
 #include "import/json/compact.h"
-#include "import/json/value.h"
+#include "import/json/number.h"
 #include "import/tracker/tracker_impl.h"
-
-__extension__ typedef __int128 wide;
 
 static bool fail(trk *t, size_t p)
 {
@@ -33,34 +31,17 @@ bool tide__tracker_nomem(trk *t)
 	return fail(t, 0);
 }
 
-trk_walk tide__tracker_walk(const trk *t, jsonr_slice v)
+jsonr_walk tide__tracker_walk(const trk *t, jsonr_slice v)
 {
-	bool any = v.type == '{' || v.type == '[';
-	return (trk_walk){ .p = any ? (size_t)v.at + 1 : SIZE_MAX, .object = v.type == '{' };
+	(void)t;
+	return tide__jsonr_begin_walk(v);
 }
 
-bool tide__tracker_next(trk *t, trk_walk *w, jsonr_slice *key, jsonr_slice *value)
+bool tide__tracker_next(trk *t, jsonr_walk *w, jsonr_slice *key, jsonr_slice *value)
 {
-	const char *b = t->c.s.b;
-	if (w->p == SIZE_MAX || t->rc != TIDE_OK)
+	if (t->rc != TIDE_OK)
 		return false;
-	size_t p = jsonr_ws(b, w->p);
-	if (b[p] == (w->object ? '}' : ']'))
-		return false;
-	if (w->begun) {
-		if (b[p] != ',')
-			return tide__tracker_fail(t, p);
-		p = jsonr_ws(b, p + 1);
-	}
-	w->begun = true;
-	size_t at = p;
-	if (w->object && (p = jsonr_member_key(&t->c, p, key)) == JSONR_FAIL)
-		return fail(t, at);
-	at = p;
-	if ((p = jsonr_value(&t->c, p, value)) == JSONR_FAIL)
-		return fail(t, at);
-	w->p = p;
-	return true;
+	return tide__jsonr_next(&t->c, w, key, value) || (w->bad && fail(t, w->p));
 }
 
 bool tide__tracker_is(const trk *t, jsonr_slice s, const char *text)
@@ -72,7 +53,7 @@ bool tide__tracker_find_fields(trk *t, jsonr_slice object, const char *const *na
 			       jsonr_slice *out)
 {
 	jsonr_slice key, value;
-	trk_walk w = tide__tracker_walk(t, object);
+	jsonr_walk w = tide__tracker_walk(t, object);
 	memset(out, 0, n * sizeof *out);
 	while (tide__tracker_next(t, &w, &key, &value))
 		for (size_t i = 0; w.object && i < n; i++)
@@ -83,61 +64,9 @@ bool tide__tracker_find_fields(trk *t, jsonr_slice object, const char *const *na
 
 /* ---- values ---- */
 
-/* Digits and exponent of a decimal: value = digits / 10^scale. Digits past 19 are dropped:
- * nanoseconds of Unix time have 19. */
-static bool decimal(const char *s, size_t n, wide *digits, int *scale)
-{
-	size_t i = 0, used = 0, seen = 0;
-	bool minus = n && s[0] == '-', point = false;
-	long e = 0;
-	*digits = 0;
-	*scale = 0;
-	for (i = minus; i < n && ((s[i] >= '0' && s[i] <= '9') || (s[i] == '.' && !point)); i++) {
-		if (s[i] == '.') {
-			point = true;
-			continue;
-		}
-		seen++;
-		if (used < 19) {
-			*digits = *digits * 10 + (s[i] - '0');
-			used += *digits != 0;
-			*scale += point;
-		} else {
-			*scale -= !point;
-		}
-	}
-	if (i < n && (s[i] == 'e' || s[i] == 'E')) {
-		bool down = ++i < n && s[i] == '-';
-		size_t from = i += i < n && (s[i] == '-' || s[i] == '+');
-		for (; i < n && s[i] >= '0' && s[i] <= '9' && e < 1000; i++)
-			e = e * 10 + (s[i] - '0');
-		if (i == from)
-			return false;
-		*scale += (int)(down ? e : -e);
-	}
-	if (minus)
-		*digits = -*digits;
-	return seen && i == n;
-}
-
 bool tide__tracker_parse_number(const trk *t, jsonr_slice v, int64_t scale, int64_t *out)
 {
-	wide d;
-	int ten;
-	if (v.type != '0' || !decimal(t->c.s.b + v.at, v.n, &d, &ten))
-		return false;
-	d *= scale; /* 64 bits of digits, 20 of scale: fits */
-	for (; ten < 0 && d; ten++) {
-		d *= 10;
-		if (d > INT64_MAX || d < -INT64_MAX)
-			return false;
-	}
-	for (; ten > 1; ten--) /* the last digit decides the rounding */
-		d /= 10;
-	if (ten == 1)
-		d = (d + (d < 0 ? -5 : 5)) / 10;
-	*out = (int64_t)d;
-	return d <= INT64_MAX && d >= -INT64_MAX;
+	return v.type == '0' && tide__jsonr_parse_scaled(t->c.s.b + v.at, v.n, scale, out);
 }
 
 /* Parses `n` digits at s; -1 if they are not all digits. */

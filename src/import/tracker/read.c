@@ -31,7 +31,7 @@ static bool learn_zone(trk *t, jsonr_slice list, const char *ns_name)
 	jsonr_slice v[2], key, first;
 	int64_t ns, iso;
 	bool zoned;
-	trk_walk w = tide__tracker_walk(t, list);
+	jsonr_walk w = tide__tracker_walk(t, list);
 	if (!tide__tracker_next(t, &w, &key, &first) ||
 	    !tide__tracker_find_fields(t, first, names, 2, v))
 		return t->rc == TIDE_OK;
@@ -195,7 +195,7 @@ static void learn_devices(trk *t, jsonr_slice tensors, tide_str device)
 	static const char *const names[] = { "tensor_id" };
 	jsonr_slice none, one, id;
 	jsonr_val v;
-	trk_walk w = tide__tracker_walk(t, tensors);
+	jsonr_walk w = tide__tracker_walk(t, tensors);
 	while (device.i && tide__tracker_next(t, &w, &none, &one))
 		if (tide__tracker_find_fields(t, one, names, 1, &id) && id.type == '0' &&
 		    tide__jsonr_parse_slice(&t->c, id, &v) && !v.text &&
@@ -227,7 +227,7 @@ static void snapshot(trk *t, jsonr_slice snap)
 			 .name = tide__tracker_intern(t, v[NAME]),
 			 .first = t->n_totals,
 			 .first_listed = t->n_listed };
-	trk_walk w = tide__tracker_walk(t, v[DEVICES]);
+	jsonr_walk w = tide__tracker_walk(t, v[DEVICES]);
 	while (w.object && tide__tracker_next(t, &w, &key, &one)) {
 		tide_str device = tide__tracker_intern(t, key);
 		if (!device.i || !tide__tracker_find_fields(t, one, parts, 3, p))
@@ -318,7 +318,7 @@ uint32_t tide__tracker_add_tensor(trk *t, jsonr_slice shape, jsonr_slice dtype, 
 					: tide__tracker_is(t, grad, "true")  ? 1
 					: tide__tracker_is(t, grad, "false") ? 0
 									     : 2;
-	trk_walk w = tide__tracker_walk(t, shape);
+	jsonr_walk w = tide__tracker_walk(t, shape);
 	while (m->tensors.ndim[row] < 64 && tide__tracker_next(t, &w, &none, &one))
 		if (tide__tracker_parse_number(t, one, 1, &d) && d >= 0 && put_dim(t, d))
 			m->tensors.ndim[row]++;
@@ -357,7 +357,7 @@ static void lives_of(trk *t, jsonr_slice events, trk_life like)
 	jsonr_slice none, one, v[N];
 	int64_t at;
 	bool alive = false;
-	trk_walk w = tide__tracker_walk(t, events);
+	jsonr_walk w = tide__tracker_walk(t, events);
 	while (tide__tracker_next(t, &w, &none, &one) &&
 	       tide__tracker_find_fields(t, one, names, N, v)) {
 		bool born = v[KIND].type && tide__tracker_is(t, v[KIND], "allocated");
@@ -456,7 +456,7 @@ static void metadata(trk *t, jsonr_slice v)
 static void each(trk *t, jsonr_slice list, void (*take)(trk *, jsonr_slice))
 {
 	jsonr_slice none, one;
-	trk_walk w = tide__tracker_walk(t, list);
+	jsonr_walk w = tide__tracker_walk(t, list);
 	while (!w.object && tide__tracker_next(t, &w, &none, &one))
 		take(t, one);
 }
@@ -464,10 +464,10 @@ static void each(trk *t, jsonr_slice list, void (*take)(trk *, jsonr_slice))
 static void operations(trk *t, jsonr_slice all)
 {
 	jsonr_slice key, runs, none, one;
-	trk_walk w = tide__tracker_walk(t, all);
+	jsonr_walk w = tide__tracker_walk(t, all);
 	while (w.object && tide__tracker_next(t, &w, &key, &runs)) {
 		tide_str name = tide__tracker_intern(t, key);
-		trk_walk in = tide__tracker_walk(t, runs);
+		jsonr_walk in = tide__tracker_walk(t, runs);
 		while (!in.object && tide__tracker_next(t, &in, &none, &one))
 			operation_run(t, one, name);
 	}
@@ -494,7 +494,7 @@ bool tide__tracker_read(trk *t)
 		return false;
 	each(t, v[LOG], log_entry);
 	operations(t, v[OPS]);
-	trk_walk w = tide__tracker_walk(t, v[LIVES]);
+	jsonr_walk w = tide__tracker_walk(t, v[LIVES]);
 	t->list = !w.object || !tide__tracker_next(t, &w, &key, &one);
 	each(t, v[SNAPS], snapshot);
 	w = tide__tracker_walk(t, v[LIVES]);

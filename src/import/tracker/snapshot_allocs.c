@@ -45,7 +45,7 @@ bool tide__tracker_add_list(trk *t, jsonr_slice tensors, tide_str device, uint64
 					      "purpose",    "operation", "allocated_by" };
 	jsonr_slice none, one, v[N];
 	uint64_t sum = 0;
-	trk_walk w = tide__tracker_walk(t, tensors);
+	jsonr_walk w = tide__tracker_walk(t, tensors);
 	while (!w.object && tide__tracker_next(t, &w, &none, &one)) {
 		trk_listed x = { .device = device };
 		if (!tide__tracker_find_fields(t, one, names, N, v))

@@ -83,7 +83,7 @@ bool tide__tracker_read_sums(trk *t, jsonr_slice pytorch, jsonr_slice summary)
 {
 	jsonr_slice key, one;
 	bool ok = true;
-	trk_walk w = tide__tracker_walk(t, pytorch);
+	jsonr_walk w = tide__tracker_walk(t, pytorch);
 	while (ok && !w.object && tide__tracker_next(t, &w, &key, &one))
 		ok = pytorch_op(t, one);
 	w = tide__tracker_walk(t, summary);

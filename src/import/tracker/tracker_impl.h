@@ -83,15 +83,10 @@ typedef struct trk {
 
 /* ---- json.c ---- */
 
-typedef struct trk_walk {
-	size_t p;
-	bool object, begun;
-} trk_walk;
-
 /* Walks the members of an object or elements of an array; other values have none. */
-trk_walk tide__tracker_walk(const trk *t, jsonr_slice v);
+jsonr_walk tide__tracker_walk(const trk *t, jsonr_slice v);
 /* Gets the next one; returns false at the end or after a failure (t->rc). */
-bool tide__tracker_next(trk *t, trk_walk *w, jsonr_slice *key, jsonr_slice *value);
+bool tide__tracker_next(trk *t, jsonr_walk *w, jsonr_slice *key, jsonr_slice *value);
 /* Gets the named members of an object in out[0 .. n); type 0 = absent. */
 bool tide__tracker_find_fields(trk *t, jsonr_slice object, const char *const *names, size_t n,
 			       jsonr_slice *out);

@@ -374,7 +374,7 @@ static void buffer(struct graph *g, jsonr_slice connections, int64_t counter)
 	jsonr_slice none, one;
 	int64_t to;
 	uint32_t row = tide__map_get(&g->buffers, (uint64_t)counter + 1);
-	trk_walk w = tide__tracker_walk(&g->t, connections);
+	jsonr_walk w = tide__tracker_walk(&g->t, connections);
 	while (row && tide__tracker_next(&g->t, &w, &none, &one))
 		if (number(g, one, &to) && to >= 0 &&
 		    !tide__map_put(&g->linked, (uint64_t)to + 1, row))
@@ -387,7 +387,7 @@ static int64_t first_of(struct graph *g, jsonr_slice connections)
 {
 	jsonr_slice none, one;
 	int64_t v;
-	trk_walk w = tide__tracker_walk(&g->t, connections);
+	jsonr_walk w = tide__tracker_walk(&g->t, connections);
 	return tide__tracker_next(&g->t, &w, &none, &one) && number(g, one, &v) && v >= 0 ? v : -1;
 }
 
@@ -452,7 +452,7 @@ static void describe_tensor(struct graph *g, jsonr_slice one)
 static void each(struct graph *g, jsonr_slice list, void (*take_one)(struct graph *, jsonr_slice))
 {
 	jsonr_slice none, one;
-	trk_walk w = tide__tracker_walk(&g->t, list);
+	jsonr_walk w = tide__tracker_walk(&g->t, list);
 	while (tide__tracker_next(&g->t, &w, &none, &one) && g->t.rc == TIDE_OK)
 		take_one(g, one);
 }

@@ -1,69 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Compile logs: the plain JSON reader, records, and every allocation failing in turn. */
+/* Compile logs: records, and every allocation failing in turn. */
 #include <string.h>
 
 #include "analyze/compile/compile_report.h"
 #include "base/mem.h"
 #include "import/torchtrace/torchtrace_impl.h"
 #include "testing.h"
-
-static void numbers(void **state)
-{
-	static const struct {
-		const char *text;
-		int64_t scale;
-		bool ok;
-		int64_t want;
-	} rows[] = {
-		{ "12", 1, true, 12 },
-		{ "-12.5", 10, true, -125 },
-		{ "1794709290481508.8", 1000, true, INT64_C(1794709290481508800) },
-		{ "1.5e3", 1, true, 1500 },
-		{ "25e-1", 1, true, 3 },
-		{ "0.0004", 1000, true, 0 },
-		{ "12.299701", 1000000, true, 12299701 },
-		{ "1e300", 1, false, 0 },
-		{ "99999999999999999999", 1, false, 0 },
-		{ "1.2.3", 1, false, 0 },
-		{ "x", 1, false, 0 },
-		{ "\"5\"", 1, false, 0 },
-	};
-	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		tide_plain v;
-		int64_t got = 0;
-		assert_true(tide__plain_parse(rows[i].text, strlen(rows[i].text), &v));
-		if (tide__plain_parse_number(v, rows[i].scale, &got) != rows[i].ok ||
-		    got != rows[i].want)
-			fail_msg("%s: %lld", rows[i].text, (long long)got);
-	}
-}
-
-static void values(void **state)
-{
-	static const char *const bad[] = { "",	   "  ",     "{", "[1,", "\"a",
-					   "{} x", "\"\\\"", ",", "[\"]" };
-	tide_plain v, key, x;
-	const char *text = " {\"a\\\"b\": [1, {\"c\": \"}\"}], \"d\": null}\t";
-	(void)state;
-	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-		if (tide__plain_parse(bad[i], strlen(bad[i]), &v))
-			fail_msg("%s was read", bad[i]);
-	assert_true(tide__plain_parse(text, strlen(text), &v));
-	assert_true(tide__plain_get(v, "d", &x) && x.type == 'n');
-	assert_false(tide__plain_get(v, "c", &x) || x.type);
-	assert_true(tide__plain_get(v, "a\\\"b", &x) && x.type == '[');
-	tide_plain_walk w = tide__plain_walk(x);
-	assert_true(tide__plain_next(&w, &key, &x) && x.type == '0');
-	assert_true(tide__plain_next(&w, &key, &x) && x.type == '{');
-	assert_false(tide__plain_next(&w, &key, &x) || w.bad);
-	assert_true(tide__plain_parse("[1 2]", 5, &v));
-	w = tide__plain_walk(v);
-	assert_true(tide__plain_next(&w, &key, &x));
-	assert_false(tide__plain_next(&w, &key, &x));
-	assert_true(w.bad);
-}
 
 #define P "V0102 03:04:05.000001 4 a.py:1] "
 
@@ -156,8 +99,6 @@ static void out_of_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers),
-		cmocka_unit_test(values),
 		cmocka_unit_test(report),
 		cmocka_unit_test(out_of_memory),
 	};
