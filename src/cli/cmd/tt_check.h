@@ -9,8 +9,7 @@
 #include <tidemark/error.h>
 
 /* Compares number, index and location. *n: operations; *no_shapes: those without any shape.
- * Returns TIDE_OK, TIDE_EIO, or TIDE_ECORRUPT with the first element that differs. Reads files
- * as `tidemark tt` writes them: indented by 2, one member per line. */
+ * Returns TIDE_OK, TIDE_EIO, TIDE_ENOMEM, or TIDE_ECORRUPT with the first element that differs. */
 tide_code tide__tt_check(const char *memory, const char *operations, size_t *n, size_t *no_shapes,
 			 tide_error *err);
 
