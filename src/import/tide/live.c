@@ -284,7 +284,7 @@ static bool cut_before(const tide_live *l, tide_leaf *leaf, unsigned s, unsigned
 	return true;
 }
 
-/* Handles the last claim of an earlier leaf: it ends at addr, if it reached that far. Returns false if it is
+/* Makes the last claim of an earlier leaf end at addr, if it reaches further. Returns false if it is
  * live and reaches there. */
 static bool cut_leaf_below(const tide_live *l, tide_leaf *leaf, uint64_t addr)
 {
