@@ -34,7 +34,7 @@
 
 enum {
 	LARGE = 256 << 20,
-	MANY = 4 << 20, /* events that are read in 0.3 s: longer keeps people from their prompt */
+	MANY = 3 << 20, /* events that are read in 0.3 s: longer keeps people from their prompt */
 };
 
 void tide__run_id(char id[TIDE_RUN_ID])
