@@ -145,9 +145,14 @@ void tide__cli_remember_ranks(const struct tide_hta_job *job);
 bool tide__cli_incomplete(void);
 /* Returns true for "-", /dev/stdin in a pipe, <(command): inputs that can be read only once. */
 bool tide__cli_is_pipe(const char *file);
-/* Copies all of it to an unlinked temporary file; `path` names that file while the returned
- * descriptor is open. Returns -1 with `err` set on failure. */
-int tide__cli_copy_to_file(const char *file, char *path, size_t n, tide_error *err);
+/* Loads such an input: as it comes if its format allows that, else from an unlinked temporary file.
+ * `path` names that file while `fd` is open (-1 = there is none); the caller closes it. */
+typedef struct tide_piped {
+	char path[512];
+	int fd;
+} tide_piped;
+tide_code tide__cli_load_pipe(const char *file, const tide_load_options *opt, tide_piped *p,
+			      tide_model **m, tide_error *err);
 /* Returns the name of the output for messages: the file of -o or "standard output". */
 const char *tide__cli_output_name(const tide_args *a);
 /* Prints one line per loss or repair of the model ("note: 12 events were lost ..."), after a

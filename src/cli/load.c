@@ -15,6 +15,7 @@
 #include "cli/cli.h"
 #include "cli/output/progress.h"
 #include "format/recording_owner.h"
+#include "import/source.h"
 #include "model/losses.h"
 
 /* ---- standard input and pipes ---- */
@@ -25,12 +26,23 @@ bool tide__cli_is_pipe(const char *file)
 	return !strcmp(file, "-") || (!stat(file, &st) && S_ISFIFO(st.st_mode));
 }
 
-/* Importers seek, so a pipe is first copied into an unlinked temporary file. */
-static int copy_pipe(int from, char *path, size_t n, tide_error *err)
+static bool write_all(int fd, const void *bytes, size_t n)
+{
+	const char *p = bytes;
+	for (ssize_t put; n; p += put, n -= (size_t)put)
+		if ((put = write(fd, p, n)) < 0)
+			return false;
+	return true;
+}
+
+/* Copies the head and what follows it in a pipe into an unlinked temporary file, for importers that
+ * seek. */
+static int copy_pipe(const void *head, size_t n_head, int from, char *path, size_t n,
+		     tide_error *err)
 {
 	const char *dir = getenv("TMPDIR");
 	char buf[1 << 16];
-	ssize_t got;
+	ssize_t got = 0;
 	snprintf(path, n, "%s/tidemark-XXXXXX", dir && *dir ? dir : "/tmp");
 	int fd = mkstemp(path);
 	if (fd < 0) {
@@ -39,13 +51,10 @@ static int copy_pipe(int from, char *path, size_t n, tide_error *err)
 		return -1;
 	}
 	unlink(path);
-	while ((got = read(from, buf, sizeof buf)) > 0)
-		for (ssize_t at = 0, put; at < got; at += put)
-			if ((put = write(fd, buf + at, (size_t)(got - at))) < 0) {
-				got = -1;
-				break;
-			}
-	if (got < 0) {
+	bool ok = write_all(fd, head, n_head);
+	while (ok && (got = read(from, buf, sizeof buf)) > 0)
+		ok = write_all(fd, buf, (size_t)got);
+	if (!ok || got < 0) {
 		tide__fail_errno(err, "cannot copy it into a temporary file");
 		close(fd);
 		return -1;
@@ -54,18 +63,32 @@ static int copy_pipe(int from, char *path, size_t n, tide_error *err)
 	return fd;
 }
 
-int tide__cli_copy_to_file(const char *file, char *path, size_t n, tide_error *err)
+tide_code tide__cli_load_pipe(const char *file, const tide_load_options *opt, tide_piped *p,
+			      tide_model **m, tide_error *err)
 {
-	if (!strcmp(file, "-"))
-		return copy_pipe(STDIN_FILENO, path, n, err);
-	int from = open(file, O_RDONLY | O_CLOEXEC);
-	if (from < 0) {
-		tide__fail_errno(err, "cannot open");
-		return -1;
+	*p = (tide_piped){ .fd = -1 };
+	int from = strcmp(file, "-") ? open(file, O_RDONLY | O_CLOEXEC)
+				     : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	tide_source *s = NULL;
+	size_t n;
+	if (from < 0)
+		return tide__fail_errno(err, "cannot open");
+	tide_code rc = tide__source_open_fd(from, opt->max_expanded, &s, err);
+	if (rc)
+		return rc;
+	tide_load_options own = *opt;
+	if (tide__load_streams(s, opt)) {
+		own.from = s;
+	} else {
+		const uint8_t *head = tide__source_head(s, &n);
+		p->fd = copy_pipe(head, n, from, p->path, sizeof p->path, err);
 	}
-	int fd = copy_pipe(from, path, n, err);
-	close(from);
-	return fd;
+	if (own.from || p->fd >= 0)
+		rc = tide__load(own.from ? file : p->path, &own, m, err);
+	else
+		rc = err->code;
+	tide__source_close(s);
+	return rc;
 }
 
 /* Reads the beginning of a recording that does not fit: as many events as fit; the rest is counted
@@ -118,9 +141,8 @@ tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what)
 	tide_model *m = tide__cli_get_model(file, what);
 	tide_progress p;
 	tide_load_options opt = { .what = what, .progress = tide__progress_read, .user = &p };
-	char path[512];
-	bool piped = tide__cli_is_pipe(file);
-	int fd = -1;
+	tide_piped pipe = { .fd = -1 };
+	tide_code rc;
 	tide__fmt_axis(m ? m->axis : TIDE_AXIS_TIME);
 	if (m)
 		return m;
@@ -133,22 +155,18 @@ tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what)
 	}
 	if (a->shared[TIDE_SHARED_FORMAT].set)
 		opt.format = a->shared[TIDE_SHARED_FORMAT].text;
-	if (piped) {
-		const char *from = file;
-		file = strcmp(file, "-") ? file : "standard input";
-		if ((fd = tide__cli_copy_to_file(from, path, sizeof path, &err)) < 0) {
-			tide__cli_fail(file, &err);
-			return NULL;
-		}
-	}
+	bool piped = tide__cli_is_pipe(file);
+	const char *from = file;
+	file = strcmp(file, "-") ? file : "standard input";
 	tide__progress_begin(&p, file);
-	tide_code rc = tide__load(piped ? path : file, &opt, &m, &err);
-	if (rc == TIDE_ENOMEM && tide__mem_refused())
-		rc = load_beginning(piped ? path : file, &opt, &m, &err);
+	rc = piped ? tide__cli_load_pipe(from, &opt, &pipe, &m, &err)
+		   : tide__load(file, &opt, &m, &err);
+	if (rc == TIDE_ENOMEM && tide__mem_refused() && (!piped || pipe.fd >= 0))
+		rc = load_beginning(piped ? pipe.path : file, &opt, &m, &err);
 	tide__progress_end(&p);
-	if (rc != TIDE_OK) { /* else a spooled input stays open: the model may read from it later */
-		if (fd >= 0)
-			close(fd);
+	if (rc != TIDE_OK) { /* else a copied input stays open: the model may read from it later */
+		if (pipe.fd >= 0)
+			close(pipe.fd);
 		tide__cli_fail(file, &err);
 		return NULL;
 	}

@@ -10,6 +10,7 @@
 #include "model/model.h"
 #include "model/want.h"
 
+struct tide_source;
 typedef struct tide_load_options {
 	unsigned threads;      /* worker threads over one file; 0 = one per core */
 	bool single;	       /* threads = 1: use no other thread, not even one that decompresses
@@ -25,13 +26,15 @@ typedef struct tide_load_options {
 	/* .tide and Kineto: stop at about this byte, as if the file ended there; 0 = the end.
 	 * For a preview of a large file: no loss is recorded */
 	uint64_t max_bytes;
+	/* an open input that can be read only once, borrowed; the path is only its name then.
+	 * tide__load_streams says for which ones */
+	struct tide_source *from;
 	/* Called from time to time by the loading thread with the bytes read so far and in total
 	 * (0 = unknown); may be NULL. */
 	void (*progress)(void *user, uint64_t done, uint64_t total);
 	void *user;
 } tide_load_options;
 
-struct tide_source;
 typedef struct tide_importer {
 	const char *name; /* "tide", "kineto", "torchsnap" ... */
 	const char *what; /* for help: "Tidemark recording" */
@@ -41,6 +44,9 @@ typedef struct tide_importer {
 	/* Fills an empty model. */
 	tide_code (*load)(const char *path, const tide_load_options *opt, tide_model *m,
 			  tide_error *err);
+	/* The same from an input that is read once, from its start to its end. NULL = it seeks. */
+	tide_code (*stream)(struct tide_source *s, const tide_load_options *opt, tide_model *m,
+			    tide_error *err);
 	/* Returns true if a folder is an input of this format; NULL = folders never are. */
 	bool (*folder)(const char *path);
 	/* Called if no sniff is certain: returns true if the input contains this format further
@@ -52,6 +58,10 @@ typedef struct tide_importer {
  * repeat the path. Losses and repairs become facts of the model. */
 tide_code tide__load(const char *path, const tide_load_options *opt, tide_model **out,
 		     tide_error *err);
+
+/* Returns true if the input, of which nothing was read, can be loaded as it comes: its format does
+ * not seek, and nothing in opt->what is read later. */
+bool tide__load_streams(const struct tide_source *s, const tide_load_options *opt);
 
 /* Returns the name of the importer that recognises the file's content; NULL = none. Nothing is
  * loaded. */

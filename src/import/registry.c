@@ -248,11 +248,33 @@ static tide_code unknown_format(const char *path, const uint8_t *head, size_t n,
 	return tide__fail(err, TIDE_EFORMAT, 0, "not a trace of any known format (%s)", names);
 }
 
+/* Recognises the format by the first n stored bytes. `room` has HEAD bytes for them expanded. */
+static tide_code sniff_head(const uint8_t *stored, size_t n, uint8_t *room, const uint8_t **head,
+			    size_t *n_head, const tide_importer **imp, tide_error *err)
+{
+	*head = stored;
+	*n_head = n;
+	if (n == 0)
+		return tide__fail(err, TIDE_EFORMAT, 0, "the file is empty");
+	if (tide__is_packed(stored, n)) {
+		tide_code rc = expand_head(stored, n, room, n_head, err);
+		if (rc)
+			return rc;
+		*head = room;
+	}
+	size_t few = *n_head < HEAD ? *n_head : HEAD;
+	const char *why = not_a_trace(*head, few);
+	if (why)
+		return tide__fail(err, TIDE_EFORMAT, 0, "%s", why);
+	*imp = choose(*head, few);
+	return TIDE_OK;
+}
+
 static tide_code sniff_fd(const char *path, int fd, uint8_t *buf, const tide_importer **imp,
 			  tide_error *err)
 {
-	uint8_t *head = buf;
-	size_t n;
+	const uint8_t *head;
+	size_t n, n_head;
 	struct stat st;
 	if (fstat(fd, &st))
 		return tide__fail_errno(err, "cannot read");
@@ -262,21 +284,12 @@ static tide_code sniff_fd(const char *path, int fd, uint8_t *buf, const tide_imp
 						      : "not a regular file");
 	if (!tide__input_read_at(fd, buf, STORED, 0, &n))
 		return tide__fail_errno(err, "cannot read");
-	if (n == 0)
-		return tide__fail(err, TIDE_EFORMAT, 0, "the file is empty");
-	if (tide__is_packed(buf, n)) {
-		tide_code rc = expand_head(buf, n, buf + STORED, &n, err);
-		if (rc)
-			return rc;
-		head = buf + STORED;
-	}
-	const char *why = not_a_trace(head, n < HEAD ? n : HEAD);
-	if (why)
-		return tide__fail(err, TIDE_EFORMAT, 0, "%s", why);
-	*imp = choose(head, n < HEAD ? n : HEAD);
-	if (!*imp && n > HEAD)
+	tide_code rc = sniff_head(buf, n, buf + STORED, &head, &n_head, imp, err);
+	if (rc)
+		return rc;
+	if (!*imp && n_head > HEAD)
 		*imp = search(path);
-	return *imp ? TIDE_OK : unknown_format(path, head, n, err);
+	return *imp ? TIDE_OK : unknown_format(path, head, n_head, err);
 }
 
 /* Returns the importer that reads this folder; NULL: not a folder, or none does. */
@@ -303,6 +316,25 @@ static tide_code sniff_path(const char *path, const tide_importer **imp, tide_er
 	tide__free(buf);
 	close(fd);
 	return rc;
+}
+
+/* Returns the importer that reads this input as it comes, NULL if none does. */
+static const tide_importer *streams(const tide_source *s)
+{
+	const tide_importer *imp = NULL;
+	const uint8_t *head;
+	size_t n, n_head;
+	const uint8_t *stored = tide__source_head(s, &n);
+	uint8_t *room = tide__alloc(1, HEAD);
+	if (!room || sniff_head(stored, n, room, &head, &n_head, &imp, NULL) != TIDE_OK)
+		imp = NULL;
+	tide__free(room);
+	return imp && imp->stream ? imp : NULL;
+}
+
+bool tide__load_streams(const tide_source *s, const tide_load_options *opt)
+{
+	return !opt->format && opt->what && !(opt->what & TIDE_WANT_ARGS) && streams(s);
 }
 
 const char *tide__load_format(const char *path)
@@ -393,9 +425,12 @@ tide_code tide__load(const char *path, const tide_load_options *opt, tide_model 
 	const tide_importer *imp = NULL;
 	*out = NULL;
 	tide_code rc = TIDE_OK;
-	if (!opt || !opt->format)
+	if (opt && opt->from && !(imp = streams(opt->from)))
+		rc = tide__fail(err, TIDE_EFORMAT, TIDE_NO_OFFSET,
+				"not a format that is read once");
+	else if (!imp && (!opt || !opt->format))
 		rc = sniff_path(path, &imp, err);
-	else if (!(imp = by_name(opt->format)))
+	else if (!imp && !(imp = by_name(opt->format)))
 		rc = tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "no format is named %s",
 				opt->format);
 	if (rc)
@@ -405,8 +440,11 @@ tide_code tide__load(const char *path, const tide_load_options *opt, tide_model 
 		return tide__nomem(err);
 	m->path = tide__strndup(path, strlen(path));
 	m->format = tide__strndup(imp->name, strlen(imp->name));
-	rc = m->path && m->format ? imp->load(path, opt ? opt : &defaults, m, err)
-				  : tide__nomem(err);
+	opt = opt ? opt : &defaults;
+	if (!m->path || !m->format)
+		rc = tide__nomem(err);
+	else
+		rc = opt->from ? imp->stream(opt->from, opt, m, err) : imp->load(path, opt, m, err);
 	rc = rc ? rc : sane(m, err);
 	rc = rc ? rc : sound(m, err);
 	if (rc)

@@ -26,7 +26,8 @@ struct tide_source {
 	uint64_t consumed;    /* stored bytes taken from fd or data */
 	uint64_t most;	      /* limit of those bytes, 0 = no limit */
 	uint64_t made, limit; /* packed: bytes delivered, and their limit */
-	tide_code failed;     /* sticky */
+	bool grows;	  /* the limit grows with the stored bytes read: their number is unknown */
+	tide_code failed; /* sticky */
 	tide_error why;
 	bool packed, eof, member; /* member: inside a gzip member, a zstd frame */
 	struct inflate_state *z;  /* gzip */
@@ -95,6 +96,14 @@ static bool make_expander(tide_source *s)
 	return true;
 }
 
+/* Returns the default limit on the bytes that `stored` bytes may expand to. */
+static uint64_t limit_of(uint64_t stored)
+{
+	uint64_t most =
+		stored > UINT64_MAX / TIDE_EXPAND_RATIO ? UINT64_MAX : stored * TIDE_EXPAND_RATIO;
+	return most < TIDE_EXPAND_LEAST ? TIDE_EXPAND_LEAST : most;
+}
+
 static tide_code start(tide_source *s, uint64_t max_expanded, tide_error *err)
 {
 	s->in = tide__alloc(IN_BYTES, 1);
@@ -109,13 +118,8 @@ static tide_code start(tide_source *s, uint64_t max_expanded, tide_error *err)
 	s->packed = tide__is_packed(s->in, s->have);
 	if (!s->packed)
 		return TIDE_OK;
-	uint64_t stored = s->size ? s->size : s->have;
-	s->limit = max_expanded;
-	if (!s->limit)
-		s->limit = stored > UINT64_MAX / TIDE_EXPAND_RATIO ? UINT64_MAX
-								   : stored * TIDE_EXPAND_RATIO;
-	if (!max_expanded && s->limit < TIDE_EXPAND_LEAST)
-		s->limit = TIDE_EXPAND_LEAST;
+	s->limit = max_expanded ? max_expanded : limit_of(s->size ? s->size : s->have);
+	s->grows = !max_expanded && !s->size;
 	return make_expander(s) ? TIDE_OK : tide__nomem(err);
 }
 
@@ -144,11 +148,16 @@ static tide_code make(int fd, const void *data, size_t n, uint64_t size, uint64_
 tide_code tide__source_open(const char *path, uint64_t max_expanded, tide_source **out,
 			    tide_error *err)
 {
-	struct stat st;
 	*out = NULL;
 	int fd = tide__input_open(path, 0);
-	if (fd < 0)
-		return tide__fail_errno(err, "open");
+	return fd < 0 ? tide__fail_errno(err, "open")
+		      : tide__source_open_fd(fd, max_expanded, out, err);
+}
+
+tide_code tide__source_open_fd(int fd, uint64_t max_expanded, tide_source **out, tide_error *err)
+{
+	struct stat st;
+	*out = NULL;
 	if (fstat(fd, &st) < 0) {
 		tide_code rc = tide__fail_errno(err, "stat");
 		close(fd);
@@ -168,6 +177,12 @@ tide_code tide__source_open_memory(const void *data, size_t n, uint64_t max_expa
 				   tide_source **out, tide_error *err)
 {
 	return make(-1, data, n, n, max_expanded, out, err);
+}
+
+const uint8_t *tide__source_head(const tide_source *s, size_t *n)
+{
+	*n = s->have - s->at;
+	return s->in + s->at;
 }
 
 void tide__source_close(tide_source *s)
@@ -343,6 +358,8 @@ static tide_code read_gzip(tide_source *s, uint8_t *buf, size_t n, size_t *got)
 static tide_code read_packed(tide_source *s, uint8_t *buf, size_t n, size_t *got)
 {
 	tide_code rc = s->zstd ? read_zstd(s, buf, n, got) : read_gzip(s, buf, n, got);
+	if (s->grows)
+		s->limit = limit_of(s->consumed);
 	if (*got > s->limit - s->made) {
 		*got = (size_t)(s->limit - s->made);
 		rc = s->failed =

@@ -29,6 +29,10 @@ tide_code tide__source_open(const char *path, uint64_t max_expanded, tide_source
 /* The same for n bytes of memory, borrowed until the source is closed. */
 tide_code tide__source_open_memory(const void *data, size_t n, uint64_t max_expanded,
 				   tide_source **out, tide_error *err);
+/* The same for an open descriptor, which the source owns from now on, also on failure. */
+tide_code tide__source_open_fd(int fd, uint64_t max_expanded, tide_source **out, tide_error *err);
+/* Returns the first stored bytes, before anything was read; *n receives their number. Borrowed. */
+const uint8_t *tide__source_head(const tide_source *s, size_t *n);
 /* NULL is allowed. */
 void tide__source_close(tide_source *s);
 

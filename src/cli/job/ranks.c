@@ -300,19 +300,16 @@ static tide_code one(const char *path, const tide_ranks_work *w, tide_progress *
 		.user = p
 	};
 	tide_model *m = NULL;
-	char spooled[512];
-	int fd = -1;
+	tide_piped pipe = { .fd = -1 };
 	*out = NULL;
 	*err = (tide_error){ .offset = TIDE_NO_OFFSET };
-	if (tide__cli_is_pipe(path) &&
-	    (fd = tide__cli_copy_to_file(path, spooled, sizeof spooled, err)) < 0)
-		return err->code;
-	tide_code rc = tide__load(fd < 0 ? path : spooled, &load, &m, err);
+	tide_code rc = tide__cli_is_pipe(path) ? tide__cli_load_pipe(path, &load, &pipe, &m, err)
+					       : tide__load(path, &load, &m, err);
 	if (rc == TIDE_OK)
 		rc = tide__hta_analyze(m, &w->opt, out, err);
 	tide__model_free(m);
-	if (fd >= 0)
-		close(fd);
+	if (pipe.fd >= 0)
+		close(pipe.fd);
 	if (rc == TIDE_OK && (*out)->h.rank < 0 && tide__rank_in_name(path) >= 0) {
 		(*out)->h.rank = tide__rank_in_name(path);
 		(*out)->h.rank_from_name = 1;

@@ -216,6 +216,12 @@ static tide_code load(const char *path, const tide_load_options *opt, tide_model
 	return rc;
 }
 
+static tide_code stream(tide_source *src, const tide_load_options *opt, tide_model *m,
+			tide_error *err)
+{
+	return tide__kineto_load(src, opt, 0, m, err);
+}
+
 static int sniff(const uint8_t *head, size_t n)
 {
 	size_t p = n >= 3 && !memcmp(head, "\xef\xbb\xbf", 3) ? 3 : 0;
@@ -234,4 +240,5 @@ const tide_importer tide__import_kineto = {
 	.what = "Chrome trace JSON (PyTorch profiler), plain, gzip or zstd",
 	.sniff = sniff,
 	.load = load,
+	.stream = stream,
 };
