@@ -145,7 +145,7 @@ void tide__cli_remember_ranks(const struct tide_hta_job *job);
 bool tide__cli_incomplete(void);
 /* Returns true for "-", /dev/stdin in a pipe, <(command): inputs that can be read only once. */
 bool tide__cli_is_pipe(const char *file);
-/* Loads such an input: as it comes if its format allows that, else from an unlinked temporary file.
+/* Loads such an input: directly if its format allows that, else from an unlinked temporary file.
  * `path` names that file while `fd` is open (-1 = there is none); the caller closes it. */
 typedef struct tide_piped {
 	char path[512];

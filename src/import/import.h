@@ -59,8 +59,8 @@ typedef struct tide_importer {
 tide_code tide__load(const char *path, const tide_load_options *opt, tide_model **out,
 		     tide_error *err);
 
-/* Returns true if the input, of which nothing was read, can be loaded as it comes: its format does
- * not seek, and nothing in opt->what is read later. */
+/* Returns true if the input, not read yet, can be loaded in one pass: its format does not seek, and
+ * nothing in opt->what is read later. */
 bool tide__load_streams(const struct tide_source *s, const tide_load_options *opt);
 
 /* Returns the name of the importer that recognises the file's content; NULL = none. Nothing is

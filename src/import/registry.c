@@ -318,7 +318,7 @@ static tide_code sniff_path(const char *path, const tide_importer **imp, tide_er
 	return rc;
 }
 
-/* Returns the importer that reads this input as it comes, NULL if none does. */
+/* Returns the importer that reads this input in one pass, NULL if none does. */
 static const tide_importer *streams(const tide_source *s)
 {
 	const tide_importer *imp = NULL;
