@@ -63,7 +63,7 @@ ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" 
         "cmd": {"", "run", "job", "output"},
     },
     "import": {
-        "": {"flightrec", "kineto", "tide", "torchsnap", "torchtrace", "tracker", "phaselog", "tenstorrent", "ttgraph", "objects", "nsys", "pprof"},  # the registry
+        "": {"flightrec", "kineto", "tide", "torchsnap", "torchtrace", "tracker", "phaselog", "tenstorrent", "ttgraph", "objects", "nsys", "rocpd", "pprof"},  # the registry
         "pb": set(),  # a library
         "pprof": {"", "pb"},
         "json": set(),  # a library: it knows no importer
@@ -72,6 +72,7 @@ ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" 
         "torchtrace": {"", "json"},
         "ttgraph": {"", "json", "tracker"},
         "sqlite": {""},
+        "rocpd": {"", "sqlite", "nsys"},  # the same context: rows of tables become spans
         "nsys": {"", "sqlite", "kineto"},  # live ranges are the Kineto importer's
         "tide": {""},
         "torchsnap": {""},

@@ -31,7 +31,8 @@
 	X(tide__import_ttgraph)    \
 	X(tide__import_ttlog)      \
 	X(tide__import_ttresults)  \
-	X(tide__import_nsys)
+	X(tide__import_nsys)       \
+	X(tide__import_rocpd)
 
 #define X(name) extern const tide_importer name;
 TIDE_IMPORTERS(X)
@@ -124,7 +125,9 @@ static const struct lookalike {
 	{ M("heap_v2/"),
 	  "a heap profile as text: pprof -proto PROGRAM FILE (go tool pprof) makes the protobuf "
 	  "that Tidemark reads" },
-	{ M("SQLite format 3"), "an SQLite database, but not an export of Nsight Systems" },
+	{ M("SQLite format 3"),
+	  "an SQLite database, but neither an export of Nsight Systems nor one of ROCm's "
+	  "profilers" },
 	{ M("\x7f"
 	    "ELF"),
 	  "a program: tidemark run -- PROGRAM records one" },
@@ -240,7 +243,7 @@ static tide_code unknown_format(const char *path, const uint8_t *head, size_t n,
 	if (memmem(head, n, SUMMARY, sizeof SUMMARY - 1))
 		return tide__fail(err, TIDE_EFORMAT, 0,
 				  "a log with memory summaries: tidemark phases FILE reads it");
-	char names[200] = "";
+	char names[300] = "";
 	size_t used = 0;
 	for (size_t i = 0; importers[i] && used < sizeof names; i++)
 		used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",

@@ -208,7 +208,7 @@ def broken(d: Path, good: Path) -> None:
     (d / "x.nsys-rep").write_bytes(b"\x0a\x0b\x0c\x0d" * 50)
     assert "nsys export --type sqlite" in run("info", d / "x.nsys-rep", status=1)
     sqlite3.connect(d / "other.sqlite").execute("CREATE TABLE t (a)").connection.close()
-    assert "not an export of Nsight Systems" in run("info", d / "other.sqlite", status=1)
+    assert "neither an export of Nsight Systems" in run("info", d / "other.sqlite", status=1)
 
 
 def endless(d: Path, data: bytes) -> None:

@@ -62,7 +62,7 @@ uint32_t tide__nsys_device(nsys *n, uint32_t process, int64_t number)
 	if (!row || !tide__map_put(&n->devices, (uint64_t)number, row))
 		return 0;
 	d->index[row] = number;
-	d->kind[row] = TIDE_DEVICE_CUDA;
+	d->kind[row] = n->device_kind;
 	return row;
 }
 

@@ -149,22 +149,32 @@ static bool read_all(nsys *n)
 	return ok;
 }
 
-static bool finish(nsys *n)
+bool tide__nsys_finish(nsys *n)
 {
 	tide_model *m = n->m;
 	shift(n);
 	tide__nsys_describe_devices(n);
 	if (!tide__nsys_allocate(n))
 		return false;
-	bool ok =
-		(m->spans.n <= 1 || tide__find_span_parents(m, NULL, 0, NULL, 0)) &&
-		sort_marks(m) &&
-		(!n->bad_rows || tide__fact_set_number(m, "loss.bad_rows", (int64_t)n->bad_rows)) &&
-		tide__fact_set_number(m, "nsys.rows", (int64_t)n->rows);
+	bool ok = (m->spans.n <= 1 || tide__find_span_parents(m, NULL, 0, NULL, 0)) &&
+		  sort_marks(m) &&
+		  (!n->bad_rows || tide__fact_set_number(m, "loss.bad_rows", (int64_t)n->bad_rows));
 	return ok || tide__nsys_nomem(n);
 }
 
-static void fini(nsys *n)
+void tide__nsys_begin(nsys *n, tide_db *db, const tide_load_options *opt, tide_model *m,
+		      tide_error *err)
+{
+	*n = (nsys){ .m = m,
+		     .db = db,
+		     .err = err,
+		     .want = opt->what,
+		     .device_kind = TIDE_DEVICE_CUDA,
+		     .t_min = INT64_MAX,
+		     .t_max = INT64_MIN };
+}
+
+void tide__nsys_end(nsys *n)
 {
 	tide_map *const maps[] = { &n->texts,	&n->plain_names, &n->processes, &n->threads,
 				   &n->streams, &n->syncs,	 &n->devices,	&n->gpu_of,
@@ -179,19 +189,16 @@ static void fini(nsys *n)
 tide_code tide__nsys_import(tide_db *db, const tide_load_options *opt, tide_model *m,
 			    tide_error *err)
 {
-	nsys n = { .m = m,
-		   .db = db,
-		   .err = err,
-		   .want = opt->what,
-		   .t_min = INT64_MAX,
-		   .t_max = INT64_MIN };
+	nsys n;
+	tide__nsys_begin(&n, db, opt, m, err);
 	if (read_all(&n) && m->spans.n <= 1 && !n.n_memory)
 		n.rc = tide__fail(err, TIDE_EFORMAT, TIDE_NO_OFFSET,
 				  "an export of Nsight Systems without calls, kernels, ranges or "
 				  "allocations");
-	if (n.rc == TIDE_OK)
-		finish(&n);
-	fini(&n);
+	if (n.rc == TIDE_OK && tide__nsys_finish(&n) &&
+	    !tide__fact_set_number(m, "nsys.rows", (int64_t)n.rows))
+		tide__nsys_nomem(&n);
+	tide__nsys_end(&n);
 	return n.rc;
 }
 

@@ -21,7 +21,7 @@ static uint32_t host(nsys *n)
 	return n->host;
 }
 
-static uint32_t pool_of(nsys *n, uint32_t process, int64_t device, int64_t kind)
+uint32_t tide__nsys_pool(nsys *n, uint32_t process, int64_t device, int64_t kind)
 {
 	tide_pools *p = &n->m->pools;
 	bool on_host = kind == PAGEABLE || kind == PINNED;
@@ -51,9 +51,9 @@ static bool add_memory(nsys *n, const tide_db_rows *r)
 	if (bytes < 0 || (what != ALLOCATION && what != DEALLOCATION) || !tide__nsys_times(n, t, t))
 		return tide__nsys_bad(n);
 	uint32_t process = tide__nsys_process(n, tide__db_int(r, 4, 0));
-	uint32_t pool =
-		process ? pool_of(n, process, tide__db_int(r, 5, 0), tide__db_int(r, 6, DEVICE))
-			: 0;
+	uint32_t pool = process ? tide__nsys_pool(n, process, tide__db_int(r, 5, 0),
+						  tide__db_int(r, 6, DEVICE))
+				: 0;
 	if (!pool || !TIDE_ROOM(n->memory, n->cap_memory, n->n_memory + 1))
 		return false;
 	int64_t correlation = tide__db_int(r, 7, 0);

@@ -35,6 +35,7 @@ typedef struct nsys {
 	tide_model *m;
 	tide_db *db;
 	tide_error *err;
+	uint8_t device_kind;	 /* TIDE_DEVICE_* of its devices */
 	unsigned want;		 /* TIDE_WANT_* */
 	tide_map texts;		 /* id of StringIds -> tide_str */
 	tide_map plain_names;	 /* id of StringIds -> name without the version of the call */
@@ -122,8 +123,17 @@ static inline uint32_t tide__nsys_call(const nsys *n, uint32_t process, int64_t 
 
 extern const nsys_table tide__nsys_host[], tide__nsys_device_rows[], tide__nsys_memory_rows;
 extern const size_t tide__nsys_n_host, tide__nsys_n_device_rows;
+/* Returns the pool of a kind of memory (memKind: 1 pinned, 2 of the device); 0 if memory runs out. */
+uint32_t tide__nsys_pool(nsys *n, uint32_t process, int64_t device, int64_t kind);
 /* Makes allocations of n->memory, after all rows were read and before spans are sorted. */
 bool tide__nsys_allocate(nsys *n);
+
+/* The context of a reading, for importers of other databases too: begin, read tables, finish (times,
+ * order, allocations; returns n->rc == TIDE_OK), end (always). */
+void tide__nsys_begin(nsys *n, tide_db *db, const tide_load_options *opt, tide_model *m,
+		      tide_error *err);
+bool tide__nsys_finish(nsys *n);
+void tide__nsys_end(nsys *n);
 
 /* Fills an empty model from a database. */
 tide_code tide__nsys_import(tide_db *db, const tide_load_options *opt, tide_model *m,
