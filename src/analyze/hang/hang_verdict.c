@@ -321,18 +321,38 @@ static size_t follow(struct way *w, size_t s)
 	return SIZE_MAX;
 }
 
-static void walk(struct way *w)
+/* Follows the way from entry s of h->stuck to its end. */
+static void walk(struct way *w, size_t s)
 {
 	tide_hang *h = w->h;
-	size_t s = 0;
+	h->n_evidence = w->step = 0;
 	while (w->rc == TIDE_OK && s != SIZE_MAX && !w->visited[s]) {
 		w->visited[s] = 1;
 		s = follow(w, s);
 	}
-	if (w->rc != TIDE_OK || s == SIZE_MAX)
-		return;
-	/* back at a row: the ranks wait for each other */
-	settle(h, TIDE_HANG_MISMATCHED_ORDER, TIDE_HANG_CYCLE, h->stuck[s]);
+	if (w->rc == TIDE_OK && s != SIZE_MAX) /* back at a row: the ranks wait for each other */
+		settle(h, TIDE_HANG_MISMATCHED_ORDER, TIDE_HANG_CYCLE, h->stuck[s]);
+}
+
+enum { MOST_STARTS = 1000 };
+
+/* The first way, in the order of the rows, that ends with a cause; else the first one. Work that was
+ * called after the cause waits too, with all its ranks there. */
+static void find_cause(struct way *w)
+{
+	tide_hang *h = w->h;
+	size_t n = h->n_stuck < MOST_STARTS ? h->n_stuck : MOST_STARTS;
+	for (size_t s = 0; s < n && w->rc == TIDE_OK; s++) {
+		if (w->visited[s])
+			continue;
+		walk(w, s);
+		if (w->rc != TIDE_OK || h->verdict != TIDE_HANG_UNKNOWN)
+			return;
+	}
+	if (w->rc == TIDE_OK && n > 1) {
+		memset(w->visited, 0, h->n_stuck);
+		walk(w, 0);
+	}
 }
 
 /* ---- movement ---- */
@@ -407,7 +427,7 @@ tide_code tide__hang_finish(tide_hang *h, int64_t world, tide_error *err)
 	w.visited = tide__calloc(h->n_stuck, 1);
 	if (!w.visited)
 		return tide__nomem(err);
-	walk(&w);
+	find_cause(&w);
 	tide__free(w.visited);
 	if ((h->verdict == TIDE_HANG_MISSING_RANK || h->verdict == TIDE_HANG_UNKNOWN) && moves(h))
 		h->verdict = TIDE_HANG_SLOW;
