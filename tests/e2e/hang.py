@@ -128,7 +128,7 @@ def check_random() -> None:
                 differing[group] += any(differ(here[0], e) for e in here[1:])
         for g in found["groups"]:
             assert g["rows_differ"] == differing[g["group"]], (seed, g, differing)
-            assert g["ranks"] == len(groups[g["group"]])
+            assert g["ranks"] == len(groups[g["group"]]), (seed, g, groups)
         if found["verdict"] in ("missing_rank", "no_dump"):  # the evidence is what the definitions give
             for e in found["evidence"]:
                 if e["role"] in ("missing", "no_dump", "waiting") and e["group"]:

@@ -99,6 +99,14 @@ int64_t tide__fr_plus(int64_t a, int64_t b)
 
 /* ---- lanes and facts ---- */
 
+bool tide__fr_fact(fr_dump *d, const char *key, tide_str text)
+{
+	if (!tide__fact_set_number(d->m, key, 0))
+		return tide__fr_nomem(d);
+	d->m->facts.text[tide__fact_find(d->m, key)] = text;
+	return true;
+}
+
 struct build {
 	fr_dump *d;
 	tide_model *m;
@@ -112,9 +120,8 @@ static bool fact(struct build *b, const char *what, uint32_t lane, tide_str text
 	snprintf(key, sizeof key, "flightrec.%s.%" PRIu32, what, lane);
 	if (!text.i && number < 0)
 		return true;
-	return (text.i ? tide__fact_text(b->m, key, tide__text(b->m, text, NULL))
-		       : tide__fact_set_number(b->m, key, number)) ||
-	       tide__fr_nomem(b->d);
+	return text.i ? tide__fr_fact(b->d, key, text)
+		      : tide__fact_set_number(b->m, key, number) || tide__fr_nomem(b->d);
 }
 
 /* Returns the lane of a group, 0 on failure. */
@@ -155,13 +162,12 @@ static bool add_configs(struct build *b)
 		if (!g->name.i || g->pg >= 0)
 			continue;
 		uint32_t lane = lane_of(b, g->name, -1);
-		const char *ranks = tide__text(b->m, g->ranks, NULL);
+		int64_t ranks = count_ranks(tide__text(b->m, g->ranks, NULL));
 		bool whole = !strcmp(tide__text(b->m, g->desc, NULL), "default_pg");
-		if (!lane || !fact(b, "desc", lane, g->desc, -1))
-			return false;
-		if (whole && count_ranks(ranks))
-			b->m->processes.world[1] = count_ranks(ranks);
-		if (strpbrk(ranks, "0123456789") && !fact(b, "ranks", lane, g->ranks, -1))
+		if (whole && ranks)
+			b->m->processes.world[1] = ranks;
+		if (!lane || !fact(b, "desc", lane, g->desc, -1) ||
+		    (ranks && !fact(b, "ranks", lane, g->ranks, -1)))
 			return false;
 	}
 	return true;

@@ -93,6 +93,8 @@ tide_code tide__fr_build(fr_dump *d, int64_t rank);
 /* Adds an entry or a group with unknown fields; NULL if memory runs out. */
 fr_entry *tide__fr_entry(fr_dump *d);
 fr_group *tide__fr_group(fr_dump *d);
+/* Sets a fact to an interned text. */
+bool tide__fr_fact(fr_dump *d, const char *key, tide_str text);
 /* Keep the first failure. They return false. */
 bool tide__fr_nomem(fr_dump *d);
 bool tide__fr_fail(fr_dump *d, tide_code code, uint64_t at, const char *what);

@@ -362,9 +362,8 @@ static bool take_root(struct reader *r, tide_pv root)
 	    !take_config(r, tide__pickle_get(r->p, root, K_pg_config)) ||
 	    !take_status(r, tide__pickle_get(r->p, root, K_pg_status)))
 		return false;
-	if (version.i &&
-	    !tide__fact_text(r->d->m, "flightrec.version", tide__text(r->d->m, version, NULL)))
-		return tide__fr_nomem(r->d);
+	if (version.i && !tide__fr_fact(r->d, "flightrec.version", version))
+		return false;
 	if (tide__pv_tag(entries) != TIDE_PV_LIST && entries != TIDE_PV_NONE &&
 	    tide__pv_tag(entries) != TIDE_PV_MADE)
 		return tide__fr_fail(r->d, TIDE_ECORRUPT, at_of(r, entries),
