@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/wide.h"
 #include "analyze/memory/initial_state.h"
 #include "analyze/live/live_set.h"
 #include "analyze/live/usage.h"
@@ -79,8 +80,6 @@ bool tide__parse_position(const char *text, size_t all, uint64_t *out)
 	return !*end && !errno && *out <= all;
 }
 
-__extension__ typedef unsigned __int128 wide;
-
 /* Returns the shift of a unit, or -1: B, K, KB, KiB, M ... in any case. */
 static int unit_shift(const char *u)
 {
@@ -96,7 +95,7 @@ static int unit_shift(const char *u)
 bool tide__parse_bytes(const char *text, int64_t *out)
 {
 	const char *s = text;
-	wide whole = 0, part = 0, scale = 1;
+	tide_u128 whole = 0, part = 0, scale = 1;
 	for (; isdigit((unsigned char)*s); s++)
 		if ((whole = whole * 10 + (unsigned)(*s - '0')) > INT64_MAX)
 			return false;
@@ -113,7 +112,7 @@ bool tide__parse_bytes(const char *text, int64_t *out)
 	int shift = unit_shift(s);
 	if (shift < 0)
 		return false;
-	wide v = (whole << shift) + (part << shift) / scale;
+	tide_u128 v = (whole << shift) + (part << shift) / scale;
 	if (v > INT64_MAX)
 		return false;
 	*out = (int64_t)v;

@@ -12,14 +12,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/wide.h"
+
 typedef struct tide_stat {
 	uint64_t n;
 	uint64_t sum[2];  /* low limb first */
 	uint64_t sq[3];	  /* sum of squares */
 	int64_t min, max; /* undefined while n = 0 */
 } tide_stat;
-
-__extension__ typedef unsigned __int128 tide_u128;
 
 /* Adds one value; a negative one counts as 0 (durations are never negative). */
 static inline void tide__stat_add(tide_stat *s, int64_t value)

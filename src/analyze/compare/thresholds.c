@@ -10,9 +10,8 @@
 #include "base/mem.h"
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/wide.h"
 #include "model/kind_names.h"
-
-__extension__ typedef __int128 wide;
 
 /* ---- parsing ---- */
 
@@ -322,9 +321,9 @@ static const struct {
  * of a). */
 bool tide__failif_crossed(const tide_failif *f, uint64_t a, uint64_t b)
 {
-	wide x = f->change ? (wide)b - (wide)a : (wide)b;
-	wide left = x * f->scale * (f->percent ? 100 : 1);
-	wide right = (wide)f->number * (f->percent ? (wide)a : (wide)f->factor);
+	tide_i128 x = f->change ? (tide_i128)b - (tide_i128)a : (tide_i128)b;
+	tide_i128 left = x * f->scale * (f->percent ? 100 : 1);
+	tide_i128 right = (tide_i128)f->number * (f->percent ? (tide_i128)a : (tide_i128)f->factor);
 	if (left == right)
 		return f->or_equal;
 	return f->less ? left < right : left > right;

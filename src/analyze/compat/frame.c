@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/wide.h"
 
 /* ---- names ---- */
 
@@ -135,14 +136,13 @@ static int64_t fact(const tide_model *m, const char *key, int64_t otherwise)
 
 /* Returns the double that a JSON reader makes of `ns` written as microseconds: nearest to the
  * decimal text. */
-__extension__ typedef unsigned __int128 wide;
 static double us_as_double(int64_t ns)
 {
 	uint64_t u = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
 	if (u <= UINT64_C(1) << 53)
-		return (double)ns / 1000; /* both are exact: one rounding, to the nearest */
-	wide scaled = (wide)u << 12;	  /* the quotient has 55 bits or more, so that ... */
-	wide q = scaled / 1000 | (scaled % 1000 != 0); /* ... the remainder only breaks ties */
+		return (double)ns / 1000;      /* both are exact: one rounding, to the nearest */
+	tide_u128 scaled = (tide_u128)u << 12; /* the quotient has 55 bits or more, so that ... */
+	tide_u128 q = scaled / 1000 | (scaled % 1000 != 0); /* ... the remainder only breaks ties */
 	return ldexp(ns < 0 ? -(double)q : (double)q, -12);
 }
 

@@ -4,8 +4,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-
-__extension__ typedef unsigned __int128 wide; /* pixels × ns does not fit 64 bits */
+#include "base/wide.h"
 
 struct sweep {
 	tide_curve *c;
@@ -32,7 +31,7 @@ static void go_to(struct sweep *s, int64_t t)
 {
 	if (t < s->from)
 		return;
-	wide k = (wide)(uint64_t)(t - s->from) * s->c->px / (uint64_t)(s->to - s->from);
+	tide_u128 k = (tide_u128)(uint64_t)(t - s->from) * s->c->px / (uint64_t)(s->to - s->from);
 	uint32_t pixel = k < s->c->px ? (uint32_t)k : s->c->px - 1;
 	if (!s->inside)
 		hold(s);

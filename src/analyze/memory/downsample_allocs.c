@@ -9,8 +9,7 @@
 #include "analyze/live/usage.h"
 #include "base/error.h"
 #include "base/mem.h"
-
-__extension__ typedef unsigned __int128 wide; /* intervals × ns does not fit 64 bits */
+#include "base/wide.h"
 
 struct top {
 	uint64_t live, high;
@@ -48,7 +47,8 @@ static uint32_t stretch_of(const struct sweep *x, size_t i, uint32_t last)
 		return 0;
 	if (t >= x->to)
 		return x->px + 1;
-	return 1 + (uint32_t)((wide)(uint64_t)(t - x->from) * x->px / (uint64_t)(x->to - x->from));
+	return 1 +
+	       (uint32_t)((tide_u128)(uint64_t)(t - x->from) * x->px / (uint64_t)(x->to - x->from));
 }
 
 static bool add_position(struct sweep *x, uint64_t position)

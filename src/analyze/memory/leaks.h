@@ -15,10 +15,9 @@
 #ifndef TIDE_ANALYZE_MEMORY_LEAKS_H
 #define TIDE_ANALYZE_MEMORY_LEAKS_H
 
+#include "base/wide.h"
 #include "analyze/common/step_boundaries.h"
 #include "analyze/memory/groups.h"
-
-__extension__ typedef __int128 tide_i128;
 
 typedef struct tide_leak {
 	uint64_t key;			  /* of the grouping */

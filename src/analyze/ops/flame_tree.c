@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/wide.h"
 
 #define C(type, name, doc) \
 	{ #name, doc, (uint16_t)offsetof(tide_nodes, name), sizeof(type), TIDE__COL_TYPE(type) },
@@ -156,15 +157,13 @@ static uint32_t copy_child(tide_flame *into, uint32_t parent, const tide_flame *
 	return to;
 }
 
-__extension__ typedef unsigned __int128 wide;
-
 static bool is_small(const tide_flame *f, const tide_flame_options *opt, uint32_t node)
 {
 	uint64_t total = f->nodes.total[node];
 	if (total < opt->min_value)
 		return true;
 	return f->nodes.type[node] == TIDE_NODE_KERNEL &&
-	       (wide)total * 1000000 < (wide)f->nodes.total[0] * opt->small_ppm;
+	       (tide_u128)total * 1000000 < (tide_u128)f->nodes.total[0] * opt->small_ppm;
 }
 
 static uint32_t note(tide_flame *f, uint32_t parent, bool kernel)

@@ -7,8 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-
-__extension__ typedef __int128 wide;
+#include "base/wide.h"
 
 const char *tide__line_text(tide_line_kind k)
 {
@@ -56,7 +55,7 @@ static void draw_same(tide_lines *l, const tide_moment_profile *const h[2],
 	bool equal = s[0]->count == s[1]->count, whole = h[0]->stretches + h[1]->stretches == 2;
 	/* In the exact ratio of the sizes; a place may also make some allocations once for all
 	 * samples. */
-	bool per_size = (wide)s[1]->count * h[0]->size == (wide)s[0]->count * h[1]->size;
+	bool per_size = (tide_i128)s[1]->count * h[0]->size == (tide_i128)s[0]->count * h[1]->size;
 	size_t least = s[0]->count < s[1]->count ? s[0]->count : s[1]->count;
 	size_t pairs = equal || (whole && !per_size) ? least : 0;
 	for (size_t i = 0; i < pairs; i++) {
@@ -167,75 +166,77 @@ void tide__lines_free(tide_lines *l)
 /* ---- reading ---- */
 
 /* Returns a / b, rounded towards plus infinity; b > 0. */
-static wide up(wide a, wide b)
+static tide_i128 up(tide_i128 a, tide_i128 b)
 {
 	return a / b + (a % b > 0);
 }
 
-static wide down(wide a, wide b)
+static tide_i128 down(tide_i128 a, tide_i128 b)
 {
 	return a / b - (a % b < 0);
 }
 
-static wide on_line(const uint64_t at[2], wide a, wide b, uint64_t size)
+static tide_i128 on_line(const uint64_t at[2], tide_i128 a, tide_i128 b, uint64_t size)
 {
-	return a + up((b - a) * ((wide)size - (wide)at[0]), (wide)(at[1] - at[0]));
+	return a + up((b - a) * ((tide_i128)size - (tide_i128)at[0]), (tide_i128)(at[1] - at[0]));
 }
 
 /* Returns the value at a size of bytes that existed before the recordings: they do not grow. */
-static wide before_at(const tide_lines *l, uint64_t a, uint64_t b, uint64_t size)
+static tide_i128 before_at(const tide_lines *l, uint64_t a, uint64_t b, uint64_t size)
 {
-	return size <= l->size[0]   ? (wide)a
-	       : size >= l->size[1] ? (wide)b
-				    : on_line(l->size, (wide)a, (wide)b, size);
+	return size <= l->size[0]   ? (tide_i128)a
+	       : size >= l->size[1] ? (tide_i128)b
+				    : on_line(l->size, (tide_i128)a, (tide_i128)b, size);
 }
 
-static wide height(const tide_lines *l, const tide_line *v, size_t side)
+static tide_i128 height(const tide_lines *l, const tide_line *v, size_t side)
 {
-	return (wide)v->at[side].most + (wide)l->more[side];
+	return (tide_i128)v->at[side].most + (tide_i128)l->more[side];
 }
 
 /* Returns the value at a size on the straight line, above what existed before. */
-static wide straight(const tide_lines *l, const tide_line *v, uint64_t size)
+static tide_i128 straight(const tide_lines *l, const tide_line *v, uint64_t size)
 {
 	uint64_t a = v->at[0].before, b = v->at[1].before;
-	wide before = before_at(l, a, b, size);
-	return before +
-	       on_line(l->size, height(l, v, 0) - (wide)a, height(l, v, 1) - (wide)b, size);
+	tide_i128 before = before_at(l, a, b, size);
+	return before + on_line(l->size, height(l, v, 0) - (tide_i128)a,
+				height(l, v, 1) - (tide_i128)b, size);
 }
 
 /* Returns how far the middle recording is above the line; negative = below. */
-static wide off_middle(const tide_lines *l, const tide_line *v)
+static tide_i128 off_middle(const tide_lines *l, const tide_line *v)
 {
-	wide mid = (wide)v->mid + on_line(l->size, (wide)l->more[0], (wide)l->more[1], l->mid);
+	tide_i128 mid = (tide_i128)v->mid +
+			on_line(l->size, (tide_i128)l->more[0], (tide_i128)l->more[1], l->mid);
 	return mid - on_line(l->size, height(l, v, 0), height(l, v, 1), l->mid);
 }
 
 /* Returns the value at a size on the parabola through the three recordings. */
-static wide parabola(const tide_lines *l, const tide_line *v, uint64_t size)
+static tide_i128 parabola(const tide_lines *l, const tide_line *v, uint64_t size)
 {
 	long double x0 = (long double)l->size[0], x1 = (long double)l->mid,
 		    x2 = (long double)l->size[1], x = (long double)size,
 		    off = (long double)off_middle(l, v);
 	return straight(l, v, size) +
-	       (wide)ceill(off * (x - x0) * (x - x2) / ((x1 - x0) * (x1 - x2)));
+	       (tide_i128)ceill(off * (x - x0) * (x - x2) / ((x1 - x0) * (x1 - x2)));
 }
 
-static wide beyond_line(const tide_lines *l, uint64_t excess, uint64_t size)
+static tide_i128 beyond_line(const tide_lines *l, uint64_t excess, uint64_t size)
 {
 	long double x = (long double)l->size[0], y = (long double)l->size[1], s = (long double)size;
-	return excess ? (wide)ceill((long double)excess * (s - x) * (s - y) / (y * (y - x))) : 0;
+	return excess ? (tide_i128)ceill((long double)excess * (s - x) * (s - y) / (y * (y - x)))
+		      : 0;
 }
 
 /* Returns the value at a size on the line, or on its curve if it is bent. */
-static wide on_curve(const tide_lines *l, const tide_line *v, uint64_t size)
+static tide_i128 on_curve(const tide_lines *l, const tide_line *v, uint64_t size)
 {
-	wide a = height(l, v, 0), b = height(l, v, 1), line = straight(l, v, size);
+	tide_i128 a = height(l, v, 0), b = height(l, v, 1), line = straight(l, v, size);
 	if (!l->mid)
 		return line + beyond_line(l, v->curve, size);
 	if (!v->bent || size == l->size[0] || size == l->size[1])
 		return line;
-	wide off = off_middle(l, v), mid = on_line(l->size, a, b, l->mid) + off;
+	tide_i128 off = off_middle(l, v), mid = on_line(l->size, a, b, l->mid) + off;
 	if (size == l->mid)
 		return mid;
 	if (off > 0) {
@@ -247,37 +248,38 @@ static wide on_curve(const tide_lines *l, const tide_line *v, uint64_t size)
 	return parabola(l, v, size);
 }
 
-static uint64_t bytes(wide v)
+static uint64_t bytes(tide_i128 v)
 {
-	return v < 0 ? 0 : v > (wide)UINT64_MAX ? UINT64_MAX : (uint64_t)v;
+	return v < 0 ? 0 : v > (tide_i128)UINT64_MAX ? UINT64_MAX : (uint64_t)v;
 }
 
 int64_t tide__on_line(const tide_lines *l, uint64_t a, uint64_t b, uint64_t size)
 {
-	wide v = on_line(l->size, (wide)a, (wide)b, size);
+	tide_i128 v = on_line(l->size, (tide_i128)a, (tide_i128)b, size);
 	return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v;
 }
 
 int64_t tide__beyond_line(const tide_lines *l, uint64_t excess, uint64_t size)
 {
-	wide v = beyond_line(l, excess, size);
+	tide_i128 v = beyond_line(l, excess, size);
 	return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v;
 }
 
 int64_t tide__on_step(const tide_lines *l, const uint64_t at[2], const uint64_t before[2],
 		      uint64_t size)
 {
-	wide a = (wide)at[0] - (wide)before[0], b = (wide)at[1] - (wide)before[1];
-	wide v = on_line(l->size, a, b, size) + before_at(l, before[0], before[1], size);
+	tide_i128 a = (tide_i128)at[0] - (tide_i128)before[0],
+		  b = (tide_i128)at[1] - (tide_i128)before[1];
+	tide_i128 v = on_line(l->size, a, b, size) + before_at(l, before[0], before[1], size);
 	return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v;
 }
 
 uint64_t tide__predict(const tide_lines *l, uint64_t size, size_t *at)
 {
-	wide most = 0; /* a line never counts below 0 */
+	tide_i128 most = 0; /* a line never counts below 0 */
 	size_t where = 0;
 	for (size_t k = 0; k < l->n; k++) {
-		wide v = on_curve(l, &l->v[k], size);
+		tide_i128 v = on_curve(l, &l->v[k], size);
 		if (v > most) {
 			most = v;
 			where = k;
@@ -290,28 +292,28 @@ uint64_t tide__predict(const tide_lines *l, uint64_t size, size_t *at)
 
 /* Returns the highest possible value of a moment of the line beyond both sizes; between them the
  * line is above all of its moments. */
-static wide steepest(const tide_lines *l, const tide_line *v, uint64_t size)
+static tide_i128 steepest(const tide_lines *l, const tide_line *v, uint64_t size)
 {
-	wide a = height(l, v, 0), b = height(l, v, 1);
+	tide_i128 a = height(l, v, 0), b = height(l, v, 1);
 	if (v->bent)
 		return on_curve(l, v, size);
 	if (v->kind != TIDE_LINE_MOMENT && size > l->size[1])
-		a = (wide)v->at[0].least + (wide)l->more[0];
+		a = (tide_i128)v->at[0].least + (tide_i128)l->more[0];
 	if (v->kind != TIDE_LINE_MOMENT && size < l->size[0])
-		b = (wide)v->at[1].least + (wide)l->more[1];
+		b = (tide_i128)v->at[1].least + (tide_i128)l->more[1];
 	bool beyond = size < l->size[0] || size > l->size[1];
 	if (v->below && beyond)
 		return parabola(l, v, size);
-	wide least = straight(l, v, size), line = on_line(l->size, a, b, size);
+	tide_i128 least = straight(l, v, size), line = on_line(l->size, a, b, size);
 	return (line > least ? line : least) +
 	       (l->mid ? 0 : beyond_line(l, beyond ? v->steep : v->curve, size));
 }
 
 uint64_t tide__predict_most(const tide_lines *l, uint64_t size)
 {
-	wide most = 0;
+	tide_i128 most = 0;
 	for (size_t k = 0; k < l->n; k++) {
-		wide v = steepest(l, &l->v[k], size);
+		tide_i128 v = steepest(l, &l->v[k], size);
 		most = v > most ? v : most;
 	}
 	return bytes(most);
@@ -339,13 +341,14 @@ uint64_t tide__predict_fits(const tide_lines *l, uint64_t capacity)
 {
 	if (l->bent || l->curved || l->stepped)
 		return fits_under_curves(l, capacity);
-	wide most = TIDE_MOST_SIZE;
+	tide_i128 most = TIDE_MOST_SIZE;
 	for (size_t k = 0; k < l->n; k++) {
-		wide a = height(l, &l->v[k], 0), by = height(l, &l->v[k], 1) - a;
+		tide_i128 a = height(l, &l->v[k], 0), by = height(l, &l->v[k], 1) - a;
 		if (by <= 0) /* falls or stays: decided below */
 			continue;
-		wide room = (wide)capacity - a;
-		wide size = (wide)l->size[0] + down(room * (wide)(l->size[1] - l->size[0]), by);
+		tide_i128 room = (tide_i128)capacity - a;
+		tide_i128 size = (tide_i128)l->size[0] +
+				 down(room * (tide_i128)(l->size[1] - l->size[0]), by);
 		most = size < most ? size : most;
 	}
 	if (most < 1 || tide__predict(l, (uint64_t)most, NULL) > capacity)
@@ -360,11 +363,11 @@ enum { BEND_LEAST = 1000 }; /* a thousandth */
 /* Sets `bent`, or `below` if the allocator's rounding may explain that the middle is too low. */
 static void bend(const tide_lines *l, tide_line *v, uint64_t slack)
 {
-	wide off =
-		(wide)v->mid - on_line(l->size, (wide)v->at[0].most, (wide)v->at[1].most, l->mid);
-	wide away = off < 0 ? -off : off;
-	bool visible = away > (wide)v->mid / BEND_LEAST;
-	v->bent = visible && away > (wide)slack;
+	tide_i128 off = (tide_i128)v->mid - on_line(l->size, (tide_i128)v->at[0].most,
+						    (tide_i128)v->at[1].most, l->mid);
+	tide_i128 away = off < 0 ? -off : off;
+	bool visible = away > (tide_i128)v->mid / BEND_LEAST;
+	v->bent = visible && away > (tide_i128)slack;
 	v->below = visible && !v->bent && off < 0;
 }
 

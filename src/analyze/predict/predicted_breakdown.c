@@ -7,8 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-
-__extension__ typedef unsigned __int128 wide;
+#include "base/wide.h"
 
 /* Returns the larger recording's key of a group of the smaller one; UINT64_MAX if it has no such
  * name. */
@@ -89,7 +88,7 @@ static void tell(tide_predicted_breakdown *p, const tide_lines *l, uint64_t size
 			before[k] += p->v[i].before[k];
 		}
 		square += p->v[i].squares;
-		uint64_t part = squares ? (uint64_t)((wide)curve * square / squares) : 0;
+		uint64_t part = squares ? (uint64_t)((tide_u128)curve * square / squares) : 0;
 		int64_t all =
 			tide__on_step(l, sum, before, size) + tide__beyond_line(l, part, size);
 		p->v[i].bytes = all - p->bytes;

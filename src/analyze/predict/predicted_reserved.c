@@ -5,8 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-
-__extension__ typedef unsigned __int128 wide;
+#include "base/wide.h"
 
 /* Per spot of the larger recording: its counterpart in the smaller one, or: */
 #define ALONE	(UINT64_MAX - 1) /* it has none: assumed to grow in proportion to the size */
@@ -22,8 +21,8 @@ static uint64_t in_smaller(const tide_moment_profile *b, const uint64_t *spots,
 	if (spots[k] == UNKNOWN || !largest)
 		return UNKNOWN;
 	if (spots[k] == ALONE)
-		return (uint64_t)((wide)r->size * size[0] / size[1]);
-	return (uint64_t)((wide)spots[k] * r->size / largest);
+		return (uint64_t)((tide_u128)r->size * size[0] / size[1]);
+	return (uint64_t)((tide_u128)spots[k] * r->size / largest);
 }
 
 static tide_code measure(const tide_model *m, const tide_moment_profile *b, const uint64_t *spots,
@@ -91,7 +90,7 @@ static uint64_t slack(uint64_t given)
 					  : TIDE_SIM_MIN_BLOCK;
 }
 
-static bool within(wide x, wide y, wide by)
+static bool within(tide_u128 x, tide_u128 y, tide_u128 by)
 {
 	return x > y ? x - y <= by : y - x <= by;
 }
@@ -100,7 +99,7 @@ static bool within(wide x, wide y, wide by)
  * recording. */
 static uint64_t squared(const tide_predicted_reserved *r, size_t i, uint64_t size)
 {
-	wide y = r->size[1], v = (wide)r->was[i] * size / y * size / y;
+	tide_u128 y = r->size[1], v = (tide_u128)r->was[i] * size / y * size / y;
 	return v > INT64_MAX ? INT64_MAX : v ? (uint64_t)v : 1;
 }
 
@@ -109,12 +108,12 @@ static uint64_t squared(const tide_predicted_reserved *r, size_t i, uint64_t siz
 static uint64_t resized(const tide_predicted_reserved *r, size_t i, uint64_t size)
 {
 	uint64_t a = r->from[i], b = r->was[i], least = a < b ? a : b;
-	wide v = (wide)a * size / r->size[0], w = (wide)b * size / r->size[1];
+	tide_u128 v = (tide_u128)a * size / r->size[0], w = (tide_u128)b * size / r->size[1];
 	if (a == b)
 		return b;
 	if (r->squares && r->q->r[i].kind == TIDE_REQ_ALLOC && r->squares[r->q->r[i].id])
 		return size == r->size[0] ? a : squared(r, i, size);
-	if (!r->exact && within(v * r->size[0], w * r->size[0], (wide)slack(least) * size)) {
+	if (!r->exact && within(v * r->size[0], w * r->size[0], (tide_u128)slack(least) * size)) {
 		v = v < w ? v : w;
 		return v > INT64_MAX ? INT64_MAX : v ? (uint64_t)v : 1;
 	}

@@ -6,8 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-
-__extension__ typedef __int128 wide;
+#include "base/wide.h"
 
 /* Bytes by which an allocation of the larger recording exceeds linear growth. */
 struct excess {
@@ -29,15 +28,16 @@ enum { LIKE_SQUARE = 32 }; /* growth within 1/32 of the square is the square */
 /* Returns the most that may grow with the square of two amounts: a constant and a square. */
 static uint64_t most_squared(const struct work *w, uint64_t a, uint64_t b)
 {
-	wide x = w->l->size[0], y = w->l->size[1];
-	return b > a ? (uint64_t)((wide)(b - a) * y / (x + y)) : 0;
+	tide_i128 x = w->l->size[0], y = w->l->size[1];
+	return b > a ? (uint64_t)((tide_i128)(b - a) * y / (x + y)) : 0;
 }
 
 static struct excess classify(const struct work *w, uint64_t a, uint64_t b)
 {
-	wide x = w->l->size[0], y = w->l->size[1];
-	wide square = (wide)a * y * y, is = (wide)b * x * x, room = (wide)w->slack * y * y;
-	if (((wide)b - (wide)w->slack) * x <= (wide)a * y ||
+	tide_i128 x = w->l->size[0], y = w->l->size[1];
+	tide_i128 square = (tide_i128)a * y * y, is = (tide_i128)b * x * x,
+		  room = (tide_i128)w->slack * y * y;
+	if (((tide_i128)b - (tide_i128)w->slack) * x <= (tide_i128)a * y ||
 	    is > square + square / LIKE_SQUARE + room)
 		return (struct excess){ 0 }; /* linear, or another algorithm */
 	struct excess e = { .steep = most_squared(w, a, b) };
@@ -50,10 +50,11 @@ static struct excess classify(const struct work *w, uint64_t a, uint64_t b)
  * does not matter. */
 static uint64_t group_steep(const struct work *w, const tide_line *v)
 {
-	wide x = w->l->size[0], y = w->l->size[1];
-	wide a = (wide)v->at[0].bytes * v->count[0], b = (wide)v->at[1].bytes * v->count[1];
-	wide beyond = b * x - a * y;
-	if (beyond <= b * x / LIKE_SQUARE || beyond <= (wide)v->at[1].most * x / LIKE_SQUARE)
+	tide_i128 x = w->l->size[0], y = w->l->size[1];
+	tide_i128 a = (tide_i128)v->at[0].bytes * v->count[0],
+		  b = (tide_i128)v->at[1].bytes * v->count[1];
+	tide_i128 beyond = b * x - a * y;
+	if (beyond <= b * x / LIKE_SQUARE || beyond <= (tide_i128)v->at[1].most * x / LIKE_SQUARE)
 		return 0;
 	return most_squared(w, v->at[0].least, v->at[1].most);
 }
@@ -81,8 +82,8 @@ static struct excess excess_of(const struct work *w, uint32_t a)
 		return e;
 	uint64_t asked = w->m->allocs.requested[a], bytes = w->b->spots[k - 1].bytes;
 	asked = asked ? asked : w->m->allocs.size[a];
-	return (struct excess){ (uint64_t)((wide)e.curve * asked / bytes),
-				(uint64_t)((wide)e.steep * asked / bytes) };
+	return (struct excess){ (uint64_t)((tide_i128)e.curve * asked / bytes),
+				(uint64_t)((tide_i128)e.steep * asked / bytes) };
 }
 
 static void sum_alive(struct work *w)

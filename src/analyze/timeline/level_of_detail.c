@@ -9,10 +9,9 @@
 #include "analyze/common/interval_set.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/wide.h"
 
 enum { BLOCK = 64 };
-
-__extension__ typedef unsigned __int128 wide; /* pixels × ns does not fit 64 bits */
 
 /* ---- the index ---- */
 
@@ -125,15 +124,15 @@ static bool put_range(const struct window *w, uint32_t i, uint32_t j)
 
 static bool is_long(const struct window *w, uint32_t place)
 {
-	return (wide)tide__lod_length(w->l, place) * w->px >= w->width;
+	return (tide_u128)tide__lod_length(w->l, place) * w->px >= w->width;
 }
 
 /* Returns the time at which the pixel after that of time t begins; `end` for the last one. */
 static int64_t next_pixel(const struct window *w, int64_t t, int64_t end)
 {
-	wide pixel = (wide)(uint64_t)(t - w->from) * w->px / w->width;
-	wide at = ((pixel + 1) * w->width + w->px - 1) / w->px;
-	return at < (wide)w->width ? w->from + (int64_t)at : end;
+	tide_u128 pixel = (tide_u128)(uint64_t)(t - w->from) * w->px / w->width;
+	tide_u128 at = ((pixel + 1) * w->width + w->px - 1) / w->px;
+	return at < (tide_u128)w->width ? w->from + (int64_t)at : end;
 }
 
 static bool row(const struct window *w, uint32_t i, uint32_t end)

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "import/json/number.h"
 
-__extension__ typedef __int128 wide;
+#include "base/wide.h"
 
 static bool digit(char c)
 {
@@ -109,7 +109,7 @@ bool tide__jsonr_parse_scaled(const char *s, size_t n, int64_t scale, int64_t *o
 	decimal x;
 	if (!n || *s == '+' || !read_decimal(s, s + n, &x))
 		return false;
-	wide d = (wide)x.mantissa * scale; /* 64 bits of digits, 63 of scale: fits */
+	tide_i128 d = (tide_i128)x.mantissa * scale; /* 64 bits of digits, 63 of scale: fits */
 	int64_t ten = x.exp;
 	for (; ten > 0 && d; ten--) {
 		if (d > INT64_MAX)

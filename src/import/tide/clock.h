@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-__extension__ typedef unsigned __int128 tide_u128;
+#include "base/wide.h"
 
 typedef struct tide_event_slice { /* between two calibration points */
 	uint64_t k0, dk;	  /* ticks: first, distance (> 0) */

@@ -10,10 +10,9 @@
 #include "analyze/memory/downsample_allocs.h"
 #include "analyze/live/usage.h"
 #include "base/mem.h"
+#include "base/wide.h"
 #include "some_model.h"
 #include "testing.h"
-
-__extension__ typedef __int128 wide;
 
 /* ---- rows ---- */
 
@@ -55,7 +54,7 @@ static void rows_are_disjoint_and_whole(void **state)
 
 static int64_t pixel(int64_t t, int64_t from, int64_t to, uint32_t px)
 {
-	return (int64_t)((wide)(t - from) * px / (to - from));
+	return (int64_t)((tide_i128)(t - from) * px / (to - from));
 }
 
 /* The definition in lod.h, spelt out. Returns the number of pieces of the row. */
@@ -71,7 +70,7 @@ static size_t expect(const tide_lod *l, uint32_t row, int64_t from, int64_t to, 
 		uint64_t len = (uint64_t)(t1 - t0);
 		if (t0 >= to || (t1 <= from && t0 < from))
 			continue;
-		bool own = t0 < from || (wide)len * px >= to - from;
+		bool own = t0 < from || (tide_i128)len * px >= to - from;
 		int64_t at = own ? -1 : pixel(t0, from, to, px);
 		if (own || at != open) {
 			out[n++] = (tide_timeline_piece){ t0, t1, len, 1, i };
