@@ -83,17 +83,10 @@ static const void *at(const tide_trace *t, const struct table *b)
 	return (const char *)model(t) + b->at;
 }
 
-/* Returns true if `name` is that of the table (column NULL) or column, or its previous one. */
-static bool is_named(const char *name, const char *table, const char *column)
-{
-	const char *before = tide__name_before(table, column);
-	return !strcmp(name, column ? column : table) || (before && !strcmp(name, before));
-}
-
 static const struct table *find(const char *name)
 {
 	for (size_t i = 0; i < N_TABLES; i++)
-		if (is_named(name, tables[i].name, NULL))
+		if (!strcmp(name, tables[i].name))
 			return &tables[i];
 	return NULL;
 }
@@ -174,7 +167,7 @@ tide_code tide_trace_column(const tide_trace *t, const char *table, const char *
 	const struct table *b = find(table);
 	memset(out, 0, sizeof *out);
 	for (size_t i = 0; b && i < b->desc->n_columns; i++) {
-		if (!is_named(column, b->name, b->desc->columns[i].name))
+		if (strcmp(column, b->desc->columns[i].name) != 0)
 			continue;
 		view(t, b, &b->desc->columns[i], out);
 		return TIDE_OK;

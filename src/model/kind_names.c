@@ -46,18 +46,18 @@ unsigned tide__kind_names_count(tide_kind_names words)
 }
 
 static const struct {
-	const char *table, *column, *before;
-} renamed[] = {
+	const char *table, *column, *stored;
+} other[] = {
 	{ "memory_events", NULL, "moves" },
 	{ "marks", "position", "move" },
 };
 
-const char *tide__name_before(const char *table, const char *column)
+const char *tide__stored_name(const char *table, const char *column)
 {
-	for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
-		if (!strcmp(renamed[i].table, table) &&
-		    (column && renamed[i].column ? !strcmp(renamed[i].column, column)
-						 : !column && !renamed[i].column))
-			return renamed[i].before;
-	return NULL;
+	for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+		if (!strcmp(other[i].table, table) &&
+		    (column && other[i].column ? !strcmp(other[i].column, column)
+					       : !column && !other[i].column))
+			return other[i].stored;
+	return column ? column : table;
 }

@@ -14,14 +14,8 @@ tide_kind_names tide__kind_names_of(const char *table, const char *column);
 /** Returns how many numbers have a text; numbers start at 0 without gaps. */
 unsigned tide__kind_names_count(tide_kind_names words);
 
-/* Returns the name that a table (column NULL) or a column had in the last version, NULL if it was
- * not renamed. Files of tables keep that name, so that every version reads them. */
-const char *tide__name_before(const char *table, const char *column);
-/* Returns the name of a table or a column in files of tables. Borrowed. */
-static inline const char *tide__stored_name(const char *table, const char *column)
-{
-	const char *before = tide__name_before(table, column);
-	return before ? before : column ? column : table;
-}
+/* Returns the name of a table (column NULL) or a column in files of tables, where two have another
+ * one (docs/formats/tide.md). Borrowed. */
+const char *tide__stored_name(const char *table, const char *column);
 
 #endif

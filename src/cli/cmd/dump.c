@@ -13,7 +13,7 @@
 #define TABLE_WORDS                                                                                       \
 	"frames,stacks,processes,devices,pools,lanes,spans,allocs,segments,pendings,"                     \
 	"memory_events,counters,samples,pool_states,documents,marks,tensors,views,flows,attrs,op_totals," \
-	"facts,ticks,moves"
+	"facts,ticks"
 
 enum { O_TABLE, O_LIMIT, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
@@ -166,11 +166,6 @@ static void json_row(struct dump *x, const struct table *t, const struct field *
 	for (size_t k = 0; k < t->desc->n_columns; k++) {
 		tide__json_key(&j, f[k].c->name);
 		json_value(&j, x, &f[k], cell(t, f[k].c, row));
-		const char *before = tide__name_before(t->desc->name, f[k].c->name);
-		if (before) {
-			tide__json_key(&j, before);
-			json_value(&j, x, &f[k], cell(t, f[k].c, row));
-		}
 	}
 	if (t->rows == &m->tensors) {
 		tide__json_karray(&j, "shape");
@@ -200,9 +195,8 @@ static void dump_table(struct dump *x, const struct table *t)
 static bool chosen(const tide_args *a, const char *name)
 {
 	const tide_value *v = &a->opt[O_TABLE];
-	const char *before = tide__name_before(name, NULL);
 	for (size_t i = 0; i < v->n_list; i++)
-		if (!strcmp(v->list[i], name) || (before && !strcmp(v->list[i], before)))
+		if (!strcmp(v->list[i], name))
 			return true;
 	return !v->given;
 }

@@ -219,12 +219,8 @@ void tide__info_json(const tide_model *m, const char *file, tide_json *j)
 	tide__grid_write_member(pools(m), j, "pools");
 	tide__grid_write_member(lanes(m), j, "lanes");
 	tide__json_kobject(j, "tables");
-	for (size_t i = 0; i < n; i++) {
-		const char *before = tide__name_before(t[i].name, NULL);
+	for (size_t i = 0; i < n; i++)
 		tide__json_kuint(j, t[i].name, t[i].n);
-		if (before)
-			tide__json_kuint(j, before, t[i].n);
-	}
 	tide__json_object_end(j);
 	json_facts(j, m);
 	tide__losses_json(j, m);

@@ -1,3 +1,2 @@
 tidemark dump train.tide
-# the previous name of memory_events
-tidemark dump train.tide --table moves --limit 1
+tidemark dump train.tide --table memory_events --limit 1

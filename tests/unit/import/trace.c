@@ -72,12 +72,7 @@ static void test_walk(void **state)
 		}
 		assert_int_equal(k, b.columns);
 	}
-	assert_int_equal(tide_trace_table(t, "moves", &b), TIDE_OK); /* its previous name */
-	assert_string_equal(b.name, "memory_events");
-	assert_int_equal(tide_trace_column(t, "marks", "move", &c), TIDE_OK);
-	assert_string_equal(c.name, "position");
-	assert_int_equal(tide_trace_column(t, "moves", "kind", &c), TIDE_OK);
-	assert_int_equal(tide_trace_column(t, "moves", "position", &c), TIDE_ENOTFOUND);
+	assert_int_equal(tide_trace_column(t, "memory_events", "position", &c), TIDE_ENOTFOUND);
 	assert_int_equal(tide_trace_table(t, "nothing", &b), TIDE_ENOTFOUND);
 	assert_int_equal(tide_trace_column(t, "allocs", "nothing", &c), TIDE_ENOTFOUND);
 	assert_int_equal(tide_trace_column(t, "nothing", "size", &c), TIDE_ENOTFOUND);

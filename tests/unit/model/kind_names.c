@@ -50,18 +50,14 @@ static void test_no_word_twice(void **state)
 	assert_int_equal(tide__kind_names_count(tide__memory_event_text), TIDE_MEMORY_SEG_FREE + 1);
 }
 
-/* Users see the current name; files of tables keep the name they were written with. */
-static void test_renamed(void **state)
+/* Files of tables have their own names for a table and a column. */
+static void test_stored(void **state)
 {
-	assert_string_equal(tide__name_before("memory_events", NULL), "moves");
-	assert_string_equal(tide__name_before("marks", "position"), "move");
-	assert_null(tide__name_before("marks", NULL));
-	assert_null(tide__name_before("memory_events", "row"));
-	assert_null(tide__name_before("allocs", "position"));
 	assert_string_equal(tide__stored_name("memory_events", NULL), "moves");
 	assert_string_equal(tide__stored_name("memory_events", "row"), "row");
 	assert_string_equal(tide__stored_name("marks", NULL), "marks");
 	assert_string_equal(tide__stored_name("marks", "position"), "move");
+	assert_string_equal(tide__stored_name("allocs", "position"), "position");
 }
 
 int main(void)
@@ -69,7 +65,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_column_of_kinds),
 		cmocka_unit_test(test_no_word_twice),
-		cmocka_unit_test(test_renamed),
+		cmocka_unit_test(test_stored),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
