@@ -34,14 +34,14 @@
 	X(NONE, "none") /* nothing waits */
 
 /* Roles of ranks in a row. */
-#define TIDE_HANG_ROLES(X)                                                                \
-	X(WAITING, "waiting")	/* called it; it is not finished */                       \
-	X(FINISHED, "finished") /* called it, and it is finished */                       \
-	X(DIFFERS, "differs")	/* called another op, size or type than most */           \
-	X(PASSED, "passed")	/* its dump no longer has it: it called a later one */    \
-	X(MISSING, "missing")	/* its dump shows that it did not come */                 \
-	X(NO_DUMP, "no_dump")                                                             \
-	X(DIED, "died")	      /* no dump, or missing, and its recording was not closed */ \
+#define TIDE_HANG_ROLES(X)                                                             \
+	X(WAITING, "waiting")	/* called it; it is not finished */                    \
+	X(FINISHED, "finished") /* called it, and it is finished */                    \
+	X(DIFFERS, "differs")	/* called another op, size or type than most */        \
+	X(PASSED, "passed")	/* its dump no longer has it: it called a later one */ \
+	X(MISSING, "missing")	/* its dump shows that it did not come */              \
+	X(NO_DUMP, "no_dump")                                                          \
+	X(DIED, "died")	      /* no dump, and its recording was not closed */          \
 	X(UNKNOWN, "unknown") /* the dump does not say */
 
 typedef enum tide_hang_verdict {

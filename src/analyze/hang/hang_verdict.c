@@ -88,8 +88,6 @@ static tide_hang_evidence look(const tide_hang *h, size_t row, int64_t rank)
 		return e;
 	}
 	e.role = absent(h, d, r);
-	if (e.role == TIDE_HANG_IS_MISSING && killed(h, rank))
-		e.role = TIDE_HANG_IS_DIED;
 	e.op = last_op(h, d, r->group);
 	return e;
 }

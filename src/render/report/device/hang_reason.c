@@ -109,7 +109,8 @@ static void put_absent(char *buf, size_t n, const tide_hang *h)
 								   : TIDE_HANG_IS_MISSING;
 	put_ranks(buf, n, h, role, 'R');
 	put(buf, n, "%s",
-	    role == TIDE_HANG_IS_DIED	   ? " ended without closing the recording, before "
+	    role == TIDE_HANG_IS_DIED
+		    ? " wrote no dump, and the recording was not closed (killed, or it still runs). The row is "
 	    : role == TIDE_HANG_IS_NO_DUMP ? " wrote no dump, so it is unknown who did not come to "
 					   : " never came to ");
 	put_row(buf, n, h);
@@ -156,8 +157,9 @@ char *tide__hang_reason(const tide_hang *h, char *buf, size_t n)
 			  h->verdict == TIDE_HANG_DIED ? TIDE_HANG_IS_DIED : TIDE_HANG_IS_NO_DUMP,
 			  'R');
 		put(buf, n, "%s; nothing waits in the dumps of the others.",
-		    h->verdict == TIDE_HANG_DIED ? " ended without closing the recording"
-						 : " wrote no dump");
+		    h->verdict == TIDE_HANG_DIED
+			    ? " wrote no dump, and the recording was not closed (killed, or it still runs)"
+			    : " wrote no dump");
 		break;
 	case TIDE_HANG_DIFFERENT:
 		put_different(buf, n, h);
