@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/job/captured.h"
 #include "cli/job/each_rank.h"
 #include "cli/job/ranks.h"
 #include "cli/output/page.h"
@@ -91,7 +92,9 @@ static tide_model *load(const tide_args *a, const char *file)
 {
 	const tide_report_type *type = type_of(a);
 	tide_report_ask ask = ask_for(a, &(tide_report_traces){ .n = 0 });
-	return tide__cli_load(a, file, type->wants ? type->wants(&ask) : type->want);
+	const tide_value *captured = tide__cli_option(a, "captured");
+	tide_model *m = tide__cli_load(a, file, type->wants ? type->wants(&ask) : type->want);
+	return m && captured && captured->set ? tide__cli_join_captured(a, m, captured->text) : m;
 }
 
 static tide_code find(const tide_args *a, const tide_report_traces *in, tide_report *r,

@@ -180,6 +180,7 @@ void tide__model_free(tide_model *m)
 	tide__free(m->dims);
 	tide__free(m->span_src);
 	tide__free(m->span_raw);
+	tide__free(m->span_captured);
 	tide__free(m->path);
 	tide__free(m->format);
 	tide__free(m);

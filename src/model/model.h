@@ -462,9 +462,12 @@ typedef struct tide_model {
 	size_t n_dims, cap_dims;
 	uint64_t *span_src; /* owned, may be NULL: per span, its byte offset in the input + 1 */
 	tide_raw *span_raw; /* owned, may be NULL: per span */
-	uint8_t axis;	    /* TIDE_AXIS_* */
-	int64_t t_end;	    /* ns: the last moment the trace covers */
-	int64_t wall0_ns;   /* Unix time of t = 0, ns; meaningless unless wall_known */
+	/* owned, may be NULL: per span, the call that put a kernel of a graph replay into its graph
+	 * when that was captured (analyze/device/captured.h); 0 = none */
+	uint32_t *span_captured;
+	uint8_t axis;	  /* TIDE_AXIS_* */
+	int64_t t_end;	  /* ns: the last moment the trace covers */
+	int64_t wall0_ns; /* Unix time of t = 0, ns; meaningless unless wall_known */
 	bool wall_known;
 	char *path;	       /* owned; the file it came from */
 	char *format;	       /* owned; importer's name: "tide", "kineto", "torchsnap" ... */
@@ -555,6 +558,14 @@ bool tide__l1_is_alone(const tide_model *m, uint32_t pool);
 static inline bool tide__pool_in_device(const tide_model *m, uint32_t pool)
 {
 	return !tide__pool_is_l1(m, pool) || tide__l1_is_alone(m, pool);
+}
+
+/* Returns the span that launched device work, for the op, module and stack that it is in: for a
+ * kernel of a graph replay the call at capture if it is known, else the cause; 0 = unknown. */
+static inline uint32_t tide__launched_by(const tide_model *m, uint32_t span)
+{
+	uint32_t captured = m->span_captured ? m->span_captured[span] : 0;
+	return captured ? captured : m->spans.cause[span].i;
 }
 
 /* Returns the row in attrs of a span's argument, or -1. */

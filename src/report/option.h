@@ -54,6 +54,16 @@ typedef struct tide_option {
 			  * unless the option was given */
 } tide_option;
 
+/* The option of reports that join a trace of graph replays with that of the capture; the program
+ * reads it (cli/job/captured.h). */
+#define TIDE_OPTION_CAPTURED                                                                         \
+	{                                                                                            \
+		"captured", 0, TIDE_OPT_FILE, "CAPTURE",                                             \
+			"the trace in which CUDA or HIP graphs were captured, or a folder of them: " \
+			"replayed kernels count for the ops and modules that captured them",         \
+			.text_only = true                                                            \
+	}
+
 /* The offset of a member in an options struct of analyze.h. */
 #define TIDE_FIELD(type, member) .field = offsetof(type, member)
 

@@ -53,7 +53,8 @@ static tide_hta_op_kernel *pair_row(const tide_hta_input *in, tide_hta *h, group
 
 static bool one_row(const tide_hta_input *in, tide_hta *h, groups *g, size_t row)
 {
-	uint32_t launch = tide__row_launch(in, row), op = g->op_of[launch], index;
+	uint32_t launch = tide__launched_by(in->m, in->rows->span[row]), op = g->op_of[launch],
+		 index;
 	unsigned why = op ? AN_OP : launch ? NO_OP : NO_LAUNCH;
 	tide_str name = op ? in->m->spans.name[op] : (tide_str){ 0 };
 	tide_hta_op *o = op_row(in, h, g, name, why, &index);

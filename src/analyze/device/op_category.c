@@ -136,152 +136,163 @@ static const struct rule {
 																																																																															   KERNEL,
 																																																																															   "triton_tem_fused_addmm") RULE(GEMM, KERNEL, "triton_tem_fused_bmm") RULE(GEMM,
 																																																																																								     KERNEL,
-																																																																																								     "fused_moe_kernel")
+																																																																																								     "fmoe")
+														RULE(GEMM, BOTH, "fused_moe") RULE(
+															GEMM,
+															BOTH,
+															"moe_gemm") RULE(GEMM,
+																	 BOTH,
+																	 "ck_moe")
+															RULE(GEMM,
+															     OP,
+															     "moe_forward")
 
-														RULE(NORM,
-														     BOTH,
-														     "layer_norm")
-															RULE(NORM, BOTH, "layernorm") RULE(NORM, BOTH, "rms_norm") RULE(NORM, BOTH, "rmsnorm") RULE(NORM, BOTH, "batch_norm") RULE(NORM, BOTH, "batchnorm") RULE(NORM,
-																																		 BOTH,
-																																		 "group_norm") RULE(NORM, BOTH, "groupnorm") RULE(NORM, BOTH, "instance_norm") RULE(NORM,
-																																												    KERNEL, "bn_fw") RULE(NORM,
-																																															  KERNEL,
-																																															  "bn_bw")
 																RULE(NORM,
-																     KERNEL,
-																     "rowwisemoments")
-																	RULE(NORM,
-																	     KERNEL,
-																	     "gammabeta")
-																		RULE(NORM,
-																		     KERNEL,
-																		     "_mean_mul_pow_rsqrt")
+																     BOTH,
+																     "layer_norm")
+																	RULE(
+																		NORM,
+																		BOTH,
+																		"layernorm") RULE(NORM, BOTH, "rms_norm") RULE(NORM, BOTH, "rmsnorm") RULE(NORM, BOTH, "batch_norm") RULE(NORM,
+																															  BOTH,
+																															  "batchnorm") RULE(NORM,
+																																	    BOTH, "group_norm") RULE(NORM,
+																																				     BOTH, "groupnorm") RULE(NORM,
+																																							     BOTH,
+																																							     "instance_norm") RULE(NORM,
+																																										   KERNEL, "bn_fw") RULE(NORM,
+																																													 KERNEL, "bn_bw") RULE(NORM,
+																																															       KERNEL, "rowwisemoments") RULE(NORM,
+																																																			      KERNEL,
+																																																			      "gammabeta") RULE(NORM,
+																																																						KERNEL,
+																																																						"_mean_mul_pow_rsqrt")
 
-																			RULE(COPY, OP, "=copy") RULE(COPY, OP, "=_to_copy") RULE(COPY, OP, "=to") RULE(COPY,
-																												       OP,
-																												       "=clone") RULE(COPY,
-																														      OP,
-																														      "=contiguous") RULE(COPY,
-																																	  OP, "=cat") RULE(COPY, OP,
-																																			   "=stack")
-																				RULE(COPY, OP, "=fill") RULE(
-																					COPY,
-																					OP,
-																					"=zero")
-																					RULE(
-																						COPY,
-																						OP, "=repeat") RULE(COPY,
-																								    OP, "_copy") RULE(COPY, OP, "=_local_scalar_dense") RULE(COPY,
-																															     OP,
-																															     "=constant_pad_nd") RULE(COPY,
-																																		      OP,
-																																		      "=roll") RULE(COPY, OP, "=flip") RULE(COPY,
-																																							    KERNEL,
-																																							    "copy")
-																						RULE(COPY, KERNEL, "fillfunctor")
-																							RULE(COPY,
-																							     KERNEL, "transpose")
+																		RULE(
+																			COPY,
+																			OP,
+																			"=copy") RULE(COPY,
+																				      OP,
+																				      "=_to_copy") RULE(COPY, OP, "=to") RULE(COPY, OP, "=clone") RULE(COPY,
+																												       OP, "=contiguous") RULE(COPY,
+																															       OP,
+																															       "=cat") RULE(COPY, OP, "=stack") RULE(COPY,
+																																				     OP,
+																																				     "=fill") RULE(COPY,
+																																						   OP,
+																																						   "=zero") RULE(COPY, OP, "=repeat") RULE(COPY,
+																																											   OP,
+																																											   "_copy") RULE(COPY,
+																																													 OP, "=_local_scalar_dense") RULE(COPY, OP, "=constant_pad_nd") RULE(COPY,
+																																																					     OP, "=roll") RULE(COPY,
+																																																							       OP,
+																																																							       "=flip") RULE(COPY,
+																																																									     KERNEL,
+																																																									     "copy")
+																			RULE(COPY, KERNEL, "fillfunctor") RULE(
+																				COPY,
+																				KERNEL,
+																				"transpose")
 
+																				RULE(
+																					INDEXING, OP, "embedding") RULE(INDEXING, OP, "^index") RULE(INDEXING,
+																												     OP,
+																												     "^_index")
+																					RULE(INDEXING,
+																					     OP,
+																					     "^gather")
+																						RULE(
+																							INDEXING, OP, "^scatter") RULE(INDEXING, OP, "^take") RULE(INDEXING,
+																														   OP, "masked_select") RULE(INDEXING,
+																																	     OP,
+																																	     "=nonzero")
+																							RULE(
+																								INDEXING,
+																								KERNEL, "index") RULE(INDEXING, KERNEL, "gather") RULE(INDEXING, KERNEL, "scatter")
 																								RULE(
 																									INDEXING,
-																									OP,
-																									"embedding") RULE(INDEXING, OP,
-																											  "^index") RULE(INDEXING, OP, "^_index") RULE(INDEXING, OP, "^gather") RULE(INDEXING,
-																																				     OP, "^scatter") RULE(INDEXING, OP, "^take") RULE(INDEXING, OP, "masked_select") RULE(INDEXING, OP, "=nonzero") RULE(INDEXING, KERNEL, "index") RULE(INDEXING, KERNEL, "gather") RULE(INDEXING,
-																																																											  KERNEL,
-																																																											  "scatter") RULE(INDEXING,
-																																																													  KERNEL,
-																																																													  "embedding")
+																									KERNEL, "embedding")
 
-																									RULE(
-																										REDUCTION,
-																										OP, "softmax") RULE(REDUCTION, OP, "=sum") RULE(REDUCTION,
-																																OP, "=mean") RULE(REDUCTION,
-																																		  OP,
-																																		  "=amax") RULE(REDUCTION,
-																																				OP, "=amin") RULE(REDUCTION, OP, "=max") RULE(REDUCTION, OP, "=min") RULE(REDUCTION,
-																																													  OP, "=argmax") RULE(REDUCTION, OP, "=argmin") RULE(REDUCTION,
-																																																			     OP,
-																																																			     "=std") RULE(REDUCTION,
-																																																					  OP, "=var") RULE(REDUCTION,
-																																																							   OP, "=prod") RULE(REDUCTION,
-																																																									     OP, "=norm") RULE(REDUCTION, OP, "=all") RULE(REDUCTION, OP, "=any") RULE(REDUCTION, OP, "linalg_vector_norm") RULE(REDUCTION,
-																																																																								 OP,
-																																																																								 "^cum") RULE(REDUCTION, OP, "=topk") RULE(REDUCTION,
-																																																																													   OP,
-																																																																													   "=sort") RULE(REDUCTION,
-																																																																															 OP, "^logsumexp") RULE(REDUCTION, OP, "nll_loss") RULE(REDUCTION,
-																																																																																						OP, "cross_entropy") RULE(REDUCTION,
-																																																																																									  OP, "mse_loss") RULE(REDUCTION,
-																																																																																											       OP, "pool") RULE(REDUCTION, OP, "=nansum")
+																									RULE(REDUCTION,
+																									     OP, "softmax") RULE(REDUCTION, OP, "=sum") RULE(REDUCTION,
+																															     OP, "=mean") RULE(REDUCTION,
+																																	       OP, "=amax") RULE(REDUCTION,
+																																				 OP, "=amin") RULE(REDUCTION, OP, "=max") RULE(REDUCTION, OP, "=min") RULE(REDUCTION,
+																																													   OP,
+																																													   "=argmax") RULE(REDUCTION, OP, "=argmin") RULE(REDUCTION, OP,
+																																																			  "=std") RULE(REDUCTION,
+																																																				       OP, "=var") RULE(REDUCTION,
+																																																							OP, "=prod") RULE(REDUCTION, OP, "=norm") RULE(REDUCTION, OP, "=all") RULE(REDUCTION, OP, "=any") RULE(REDUCTION, OP, "linalg_vector_norm") RULE(REDUCTION, OP, "^cum") RULE(REDUCTION, OP, "=topk") RULE(REDUCTION,
+																																																																																  OP, "=sort") RULE(REDUCTION, OP, "^logsumexp") RULE(REDUCTION, OP, "nll_loss") RULE(REDUCTION, OP, "cross_entropy") RULE(REDUCTION, OP, "mse_loss") RULE(REDUCTION,
+																																																																																																			   OP,
+																																																																																																			   "pool") RULE(REDUCTION,
+																																																																																																					OP, "=nansum") RULE(REDUCTION,
+																																																																																																							    KERNEL,
+																																																																																																							    "softmax") RULE(REDUCTION, KERNEL, "reduce") RULE(REDUCTION,
+																																																																																																													      KERNEL,
+																																																																																																													      "^triton_red_") RULE(REDUCTION, KERNEL, "^triton_per_") RULE(REDUCTION,
+																																																																																																																					   KERNEL,
+																																																																																																																					   "radixsort") RULE(REDUCTION,
+																																																																																																																							     KERNEL, "topk") RULE(REDUCTION, KERNEL, "nll_loss") RULE(REDUCTION, KERNEL, "scan")
 																										RULE(REDUCTION,
 																										     KERNEL,
-																										     "softmax")
-																											RULE(
-																												REDUCTION,
-																												KERNEL, "reduce") RULE(REDUCTION, KERNEL, "^triton_red_") RULE(REDUCTION,
-																																			       KERNEL,
-																																			       "^triton_per_")
-																												RULE(
-																													REDUCTION,
-																													KERNEL, "radixsort")
-																													RULE(
-																														REDUCTION,
-																														KERNEL, "topk") RULE(REDUCTION, KERNEL, "nll_loss")
-																														RULE(REDUCTION, KERNEL, "scan") RULE(REDUCTION, KERNEL, "argmax") RULE(REDUCTION,
-																																						       KERNEL, "pool")
+																										     "argmax") RULE(REDUCTION,
+																												    KERNEL,
+																												    "pool")
 
-																															RULE(
-																																ELEMENTWISE,
-																																OP,
-																																"^add") RULE(ELEMENTWISE,
-																																	     OP, "^sub") RULE(ELEMENTWISE, OP, "^mul") RULE(ELEMENTWISE, OP, "^div") RULE(ELEMENTWISE,
-																																											  OP,
-																																											  "=pow") RULE(ELEMENTWISE, OP, "=neg") RULE(ELEMENTWISE, OP, "sqrt") RULE(ELEMENTWISE,
-																																																				   OP, "=exp") RULE(ELEMENTWISE,
-																																																						    OP, "=log") RULE(ELEMENTWISE,
-																																																								     OP, "=sin") RULE(ELEMENTWISE, OP, "=cos") RULE(ELEMENTWISE, OP, "tanh") RULE(ELEMENTWISE, OP, "sigmoid") RULE(ELEMENTWISE, OP, "relu") RULE(ELEMENTWISE,
-																																																																										 OP,
-																																																																										 "gelu") RULE(ELEMENTWISE, OP, "silu") RULE(ELEMENTWISE,
-																																																																															    OP,
-																																																																															    "dropout") RULE(ELEMENTWISE,
-																																																																																	    OP, "threshold") RULE(ELEMENTWISE, OP, "=where") RULE(ELEMENTWISE,
-																																																																																								  OP, "masked_fill") RULE(ELEMENTWISE,
-																																																																																											  OP, "^clamp") RULE(ELEMENTWISE, OP, "^bitwise") RULE(ELEMENTWISE, OP, "^logical") RULE(ELEMENTWISE,
-																																																																																																						 OP, "=eq") RULE(ELEMENTWISE, OP, "=ne") RULE(ELEMENTWISE, OP,
-																																																																																																											      "=lt") RULE(ELEMENTWISE,
-																																																																																																													  OP, "=le") RULE(ELEMENTWISE,
-																																																																																																															  OP, "=gt") RULE(ELEMENTWISE, OP, "=ge") RULE(ELEMENTWISE,
-																																																																																																																				       OP, "=abs") RULE(ELEMENTWISE,
-																																																																																																																							OP,
-																																																																																																																							"=sgn") RULE(ELEMENTWISE,
-																																																																																																																								     OP, "=isnan") RULE(ELEMENTWISE,
-																																																																																																																											OP, "=rsub") RULE(ELEMENTWISE, OP, "=reciprocal") RULE(ELEMENTWISE, OP, "^lerp") RULE(ELEMENTWISE,
-																																																																																																																																					      OP, "=triu") RULE(ELEMENTWISE,
-																																																																																																																																								OP, "=tril") RULE(ELEMENTWISE,
-																																																																																																																																										  OP,
-																																																																																																																																										  "=arange") RULE(ELEMENTWISE, OP, "=erf") RULE(ELEMENTWISE,
-																																																																																																																																																OP,
-																																																																																																																																																"^fmod") RULE(ELEMENTWISE,
-																																																																																																																																																	      OP,
-																																																																																																																																																	      "^remainder") RULE(ELEMENTWISE,
-																																																																																																																																																				 OP, "^normal") RULE(ELEMENTWISE, OP, "^uniform") RULE(ELEMENTWISE, OP, "^bernoulli") RULE(ELEMENTWISE,
-																																																																																																																																																															   OP, "=random") RULE(ELEMENTWISE, OP, "=glu") RULE(ELEMENTWISE,
-																																																																																																																																																																					     BOTH,
-																																																																																																																																																																					     "rotary") RULE(ELEMENTWISE,
-																																																																																																																																																																							    KERNEL,
-																																																																																																																																																																							    "elementwise") RULE(ELEMENTWISE,
-																																																																																																																																																																										KERNEL,
-																																																																																																																																																																										"^triton_poi_") RULE(ELEMENTWISE,
-																																																																																																																																																																												     KERNEL,
-																																																																																																																																																																												     "dropout") RULE(ELEMENTWISE,
-																																																																																																																																																																														     KERNEL,
-																																																																																																																																																																														     "act_and_mul") RULE(ELEMENTWISE,
-																																																																																																																																																																																	 KERNEL,
-																																																																																																																																																																																	 "distribution_")
-																																RULE(ELEMENTWISE,
-																																     KERNEL,
-																																     "relu")
+																											RULE(
+																												ELEMENTWISE, OP, "^add") RULE(ELEMENTWISE, OP, "^sub") RULE(ELEMENTWISE, OP, "^mul") RULE(ELEMENTWISE, OP, "^div") RULE(ELEMENTWISE,
+																																											OP, "=pow") RULE(ELEMENTWISE, OP, "=neg") RULE(ELEMENTWISE,
+																																																       OP,
+																																																       "sqrt") RULE(ELEMENTWISE,
+																																																		    OP,
+																																																		    "=exp") RULE(ELEMENTWISE,
+																																																				 OP, "=log") RULE(ELEMENTWISE,
+																																																						  OP,
+																																																						  "=sin") RULE(ELEMENTWISE, OP, "=cos") RULE(ELEMENTWISE,
+																																																											     OP,
+																																																											     "tanh") RULE(ELEMENTWISE, OP, "sigmoid") RULE(ELEMENTWISE, OP,
+																																																																	   "relu") RULE(ELEMENTWISE,
+																																																																			OP,
+																																																																			"gelu") RULE(ELEMENTWISE, OP, "silu") RULE(ELEMENTWISE,
+																																																																								   OP, "dropout") RULE(ELEMENTWISE, OP, "threshold") RULE(ELEMENTWISE, OP, "=where") RULE(ELEMENTWISE, OP, "masked_fill") RULE(ELEMENTWISE,
+																																																																																							       OP,
+																																																																																							       "^clamp") RULE(ELEMENTWISE,
+																																																																																									      OP,
+																																																																																									      "^bitwise") RULE(ELEMENTWISE, OP, "^logical") RULE(ELEMENTWISE, OP, "=eq") RULE(ELEMENTWISE, OP, "=ne") RULE(ELEMENTWISE,
+																																																																																																							   OP,
+																																																																																																							   "=lt") RULE(ELEMENTWISE,
+																																																																																																								       OP, "=le") RULE(ELEMENTWISE,
+																																																																																																										       OP, "=gt") RULE(ELEMENTWISE,
+																																																																																																												       OP, "=ge") RULE(ELEMENTWISE,
+																																																																																																														       OP,
+																																																																																																														       "=abs") RULE(ELEMENTWISE, OP, "=sgn") RULE(ELEMENTWISE, OP, "=isnan") RULE(ELEMENTWISE,
+																																																																																																																								  OP,
+																																																																																																																								  "=rsub") RULE(ELEMENTWISE, OP, "=reciprocal") RULE(ELEMENTWISE, OP, "^lerp") RULE(ELEMENTWISE, OP, "=triu") RULE(ELEMENTWISE,
+																																																																																																																																						   OP,
+																																																																																																																																						   "=tril") RULE(ELEMENTWISE,
+																																																																																																																																								 OP,
+																																																																																																																																								 "=arange") RULE(ELEMENTWISE,
+																																																																																																																																										 OP, "=erf") RULE(ELEMENTWISE, OP, "^fmod") RULE(ELEMENTWISE,
+																																																																																																																																																 OP,
+																																																																																																																																																 "^remainder") RULE(ELEMENTWISE,
+																																																																																																																																																		    OP,
+																																																																																																																																																		    "^normal") RULE(ELEMENTWISE,
+																																																																																																																																																				    OP, "^uniform") RULE(ELEMENTWISE, OP, "^bernoulli") RULE(ELEMENTWISE, OP, "=random") RULE(ELEMENTWISE,
+																																																																																																																																																															      OP, "=glu") RULE(ELEMENTWISE, BOTH, "rotary") RULE(ELEMENTWISE, KERNEL, "elementwise") RULE(ELEMENTWISE,
+																																																																																																																																																																											  KERNEL,
+																																																																																																																																																																											  "^triton_poi_") RULE(ELEMENTWISE,
+																																																																																																																																																																													       KERNEL,
+																																																																																																																																																																													       "dropout")
+																												RULE(ELEMENTWISE,
+																												     KERNEL,
+																												     "act_and_mul")
+																													RULE(ELEMENTWISE,
+																													     KERNEL,
+																													     "distribution_")
+																														RULE(ELEMENTWISE,
+																														     KERNEL,
+																														     "relu")
 #undef RULE
 };
 enum { N_RULES = sizeof rules / sizeof *rules };

@@ -94,7 +94,7 @@ static bool by_category(struct work *w, uint32_t launch, uint32_t span, unsigned
 static bool find_group(struct work *w, const tide_gpu_rows *rows, size_t row, uint64_t *key,
 		       tide_device_group *g)
 {
-	uint32_t span = rows->span[row], launch = w->m->spans.cause[span].i;
+	uint32_t span = rows->span[row], launch = tide__launched_by(w->m, span);
 	*g = (tide_device_group){ .place = TIDE_LAUNCHED_IN };
 	*key = 0;
 	if (w->out->by == TIDE_DEVICE_BY_CATEGORY)
@@ -130,7 +130,7 @@ static bool add_row(struct work *w, const tide_gpu_rows *rows, size_t row)
 {
 	tide_device_group key_of, *g;
 	uint64_t key;
-	uint32_t span = rows->span[row], launch = w->m->spans.cause[span].i;
+	uint32_t span = rows->span[row], launch = tide__launched_by(w->m, span);
 	uint32_t op = w->op_of[launch];
 	int64_t ns = tide__span_end(w->m, span) - w->m->spans.t0[span];
 	if (!find_group(w, rows, row, &key, &key_of) || !(g = group_of(w, key, &key_of)))

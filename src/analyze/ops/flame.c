@@ -214,7 +214,7 @@ static bool build_gpu(builder *b)
 {
 	const tide_spans *s = &b->m->spans;
 	for (uint32_t i = 1; i < s->n; i++) {
-		uint32_t node, cause = s->cause[i].i;
+		uint32_t node, cause = tide__launched_by(b->m, i);
 		if (tide__side(b->m, i) != TIDE_SIDE_GPU)
 			continue;
 		bool ok = cause ? span_path(b, cause, &node)

@@ -169,7 +169,7 @@ static bool add_device_rows(struct work *w)
 		if (!tide__cat_is_gpu(s->cat[i]))
 			continue;
 		any = true;
-		w->of[s->cause[i].i].dev_ns += length(w->m, i);
+		w->of[tide__launched_by(w->m, i)].dev_ns += length(w->m, i);
 	}
 	w->of[0].dev_ns = 0; /* their launch is not recorded */
 	return any;

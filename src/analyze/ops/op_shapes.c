@@ -60,7 +60,7 @@ static bool add_rows(struct work *w)
 		if (!tide__cat_is_gpu(s->cat[i]))
 			continue;
 		int64_t ns = tide__span_end(w->m, i) - s->t0[i];
-		uint32_t op = w->op_of[s->cause[i].i];
+		uint32_t op = w->op_of[tide__launched_by(w->m, i)];
 		w->out->device = true;
 		w->out->device_ns = tide__add_sat(w->out->device_ns, ns);
 		if (!op || !is_op(w, op)) {

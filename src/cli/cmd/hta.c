@@ -40,6 +40,9 @@ static int run(const tide_args *a)
 	const tide_report_ask ask = { .opt = a->opt, .dashes = "--" };
 	if (tide__report_asked(a->cmd->report, a->opt) != a->cmd->report)
 		return tide__cli_run_report(a);
+	const tide_value *captured = tide__cli_option(a, "captured");
+	if (captured && captured->set)
+		return tide__cli_run_report(a);
 	if (tide__hta_read_options(&ask, &w.opt, window, sizeof window, &err) != TIDE_OK)
 		return tide__cli_fail_usage(a, "%s", err.text);
 	w.opt.short_ns = number_of(a, "short-cutoff");

@@ -67,11 +67,12 @@
 
 /* Arguments that TIDE_WANT_SHAPES or TIDE_WANT_LAUNCH keeps: name, category of the spans. Their numbers
  * follow those of the keys, so that events need no space for them. */
-#define KIN_SHAPES(X)          \
-	X("Input Dims", OP)    \
-	X("Input type", OP)    \
-	X("Input Strides", OP) \
-	X("Concrete Inputs", OP)
+#define KIN_SHAPES(X)            \
+	X("Input Dims", OP)      \
+	X("Input type", OP)      \
+	X("Input Strides", OP)   \
+	X("Concrete Inputs", OP) \
+	X("kernel", RUNTIME)
 #define KIN_LAUNCH(X)                     \
 	X("grid", KERNEL)                 \
 	X("block", KERNEL)                \

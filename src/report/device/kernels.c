@@ -20,6 +20,7 @@ const tide_option tide__kernels_options[TIDE_KERNELS_OPTIONS] = {
 	[TIDE_KERNELS_COUNTERS] = { "counters", 'c', TIDE_OPT_FLAG, NULL,
 				    "show hardware counters of kernels and the ops that launched "
 				    "them instead" },
+	[TIDE_KERNELS_CAPTURED] = TIDE_OPTION_CAPTURED,
 };
 
 static const tide_report_type *instead(const tide_value *v)

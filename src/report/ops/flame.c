@@ -27,7 +27,8 @@ enum {
 	O_STEPS,
 	O_BY,
 	O_ALLOCATED,
-	O_DEVICE
+	O_DEVICE,
+	O_CAPTURED
 };
 #define FIELD(member) TIDE_FIELD(tide_flame_report_options, member)
 static const tide_option options[] = {
@@ -63,6 +64,7 @@ static const tide_option options[] = {
 			  FIELD(allocated) },
 	[O_DEVICE] = { "device", 'd', TIDE_OPT_DEVICE, "DEVICE",
 		       "memory: of this device (default: the highest peak)", FIELD(device) },
+	[O_CAPTURED] = TIDE_OPTION_CAPTURED,
 };
 
 struct flame {

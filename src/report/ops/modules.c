@@ -10,7 +10,7 @@
 #include "report/report.h"
 
 typedef enum sort { ORDER, FORWARD, BACKWARD, ALLOC, CALLS, DEVICE } sort;
-enum { O_SORT, O_TOP };
+enum { O_SORT, O_TOP, O_CAPTURED };
 static const tide_option options[] = {
 	[O_SORT] = { "sort", 's', TIDE_OPT_ENUM, "order,forward,backward,alloc,calls,device",
 		     "order of the rows (default: order, of the first call)",
@@ -18,6 +18,7 @@ static const tide_option options[] = {
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
 		    "rows to show, 0 = all; JSON has all unless given", .def = "40", .whole = true,
 		    TIDE_FIELD(tide_modules_options, top) },
+	[O_CAPTURED] = TIDE_OPTION_CAPTURED,
 };
 
 struct modules {

@@ -30,6 +30,7 @@ const tide_option tide__ops_options[TIDE_OPS_OPTIONS] = {
 			    "shape: one row per op and shapes, dtypes and strides of its inputs, "
 			    "with device time",
 			    .def = "op", TIDE_FIELD(tide_ops_options, by) },
+	[TIDE_OPS_O_CAPTURED] = TIDE_OPTION_CAPTURED,
 };
 
 static const tide_report_type *instead(const tide_value *v)

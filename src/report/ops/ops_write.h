@@ -34,6 +34,7 @@ enum {
 	TIDE_OPS_O_DEVICE,
 	TIDE_OPS_O_STREAMS,
 	TIDE_OPS_O_BY,
+	TIDE_OPS_O_CAPTURED,
 	TIDE_OPS_OPTIONS
 };
 extern const tide_option tide__ops_options[TIDE_OPS_OPTIONS];
