@@ -37,7 +37,7 @@ struct work {
 	graph *graphs;
 	row *rows;
 	size_t n_nodes, cap_nodes, n_graphs, cap_graphs, n_rows, cap_rows;
-	size_t next; /* the graph to try first: graphs of equal nodes take turns */
+	size_t next; /* the graph to try first: graphs of equal nodes alternate */
 };
 
 /* ---- the capture ---- */

@@ -4,9 +4,9 @@
  *
  * A replay has one launch (cudaGraphLaunch, hipGraphLaunch) for all its device rows. The trace of
  * the capture has the calls that made the graph's nodes, in their ops and modules, and no device
- * rows of them. A replay belongs to the captured graph whose nodes have the same names, or, where
- * the trace does not have the names of nodes (CUDA), to one with as many nodes none of which
- * contradicts its op. docs/analyses/captured.md has the rules. */
+ * rows of them. A replay belongs to the captured graph whose nodes have the same names. Where the
+ * capture does not have the names of nodes (CUDA), it belongs to a graph with as many nodes whose
+ * ops its kernels do not contradict. docs/analyses/captured.md has the rules. */
 #ifndef TIDE_ANALYZE_DEVICE_CAPTURED_H
 #define TIDE_ANALYZE_DEVICE_CAPTURED_H
 
