@@ -63,9 +63,10 @@ ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" 
         "cmd": {"", "run", "job", "output"},
     },
     "import": {
-        "": {"flightrec", "kineto", "tide", "torchsnap", "torchtrace", "tracker", "phaselog", "tenstorrent", "ttgraph", "objects", "nsys", "rocpd", "pprof"},  # the registry
+        "": {"flightrec", "kineto", "tide", "torchsnap", "torchtrace", "tracker", "phaselog", "tenstorrent", "ttgraph", "objects", "nsys", "rocpd", "pprof", "xplane"},  # the registry
         "pb": set(),  # a library
         "pprof": {"", "pb"},
+        "xplane": {"", "pb"},
         "json": set(),  # a library: it knows no importer
         "kineto": {"", "json"},
         "tracker": {"", "json"},

@@ -26,6 +26,7 @@
 	X(tide__import_torchsnap)  \
 	X(tide__import_flightrec)  \
 	X(tide__import_pprof)      \
+	X(tide__import_xplane)     \
 	X(tide__import_tracker)    \
 	X(tide__import_torchtrace) \
 	X(tide__import_ttgraph)    \

@@ -85,3 +85,13 @@ int64_t tide__xla_copy_bytes(const char *details)
 			return digits(s + strlen("size:"));
 	return -1;
 }
+
+void tide__xla_mark_containers(tide_model *m)
+{
+	for (size_t i = 1; i < m->spans.n; i++) {
+		uint32_t parent = m->spans.parent[i].i;
+		if (parent && tide__cat_is_gpu(m->spans.cat[i]) &&
+		    tide__cat_is_gpu(m->spans.cat[parent]))
+			m->spans.cat[parent] = TIDE_CAT_GPU_USER;
+	}
+}

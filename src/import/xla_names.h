@@ -36,4 +36,9 @@ unsigned tide__xla_cat(tide_xla_lane lane, const char *name);
 /* Returns the bytes in "kind_src:pinned kind_dst:device size:4096 dest:0", -1 if there are none. */
 int64_t tide__xla_copy_bytes(const char *details);
 
+/* Makes device rows that contain others of their lane annotations (while, conditional, call): they
+ * are no work of their own. Parents must be set. */
+struct tide_model;
+void tide__xla_mark_containers(struct tide_model *m);
+
 #endif

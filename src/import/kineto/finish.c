@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "import/kineto/kineto_impl.h"
 #include "import/kineto/keywords.h"
+#include "import/xla_names.h"
 #include "model/span_parents.h"
 #include "model/mergesort.h"
 
@@ -273,8 +274,8 @@ tide_code tide__kineto_finish(kin_build *b, tide_error *err)
 		ok = ok && tide__kineto_cut_python_calls(b);
 	ok = ok && tide__kineto_find_xla_devices(b) && tide__kineto_memory_begin(b, &memory) &&
 	     nest(b);
-	if (ok)
-		tide__kineto_mark_xla_containers(b);
+	if (ok && b->xla)
+		tide__xla_mark_containers(m);
 	ok = ok && tide__kineto_link(b);
 	ok = tide__kineto_memory_end(memory, ok) && finish_marks(m) &&
 	     sort_rows(&m->samples, &tide_samples_desc, m->samples.n, 0, order_samples) &&

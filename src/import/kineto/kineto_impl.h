@@ -298,10 +298,8 @@ uint32_t tide__kineto_get_counter_row(kin_build *b, uint32_t name, uint32_t unit
 
 /* Parts of finish; each returns false if memory runs out. */
 bool tide__kineto_link(kin_build *b);
-/* Moves the rows of XLA's devices to lanes of devices; runs before spans are sorted. The second runs
- * after it. */
+/* Moves the rows of XLA's devices to lanes of devices; runs before spans are sorted. */
 bool tide__kineto_find_xla_devices(kin_build *b);
-void tide__kineto_mark_xla_containers(kin_build *b);
 /* Cuts Python calls at the end of their callers; runs before spans are sorted. */
 bool tide__kineto_cut_python_calls(kin_build *b);
 /* Pairs allocations and frees between begin and end, in another thread if b->threads allows;

@@ -180,17 +180,3 @@ bool tide__kineto_find_xla_devices(kin_build *b)
 	tide__free(p.processes);
 	return ok;
 }
-
-/* A row of XLA Ops that contains others (while, conditional, call) is no work of its own. */
-void tide__kineto_mark_xla_containers(kin_build *b)
-{
-	tide_model *m = b->m;
-	if (!b->xla)
-		return;
-	for (size_t i = 1; i < m->spans.n; i++) {
-		uint32_t parent = m->spans.parent[i].i;
-		if (parent && tide__cat_is_gpu(m->spans.cat[i]) &&
-		    tide__cat_is_gpu(m->spans.cat[parent]))
-			m->spans.cat[parent] = TIDE_CAT_GPU_USER;
-	}
-}
