@@ -80,7 +80,7 @@ with tempfile.TemporaryDirectory() as folder:
         size = os.path.getsize(path)
         for command in commands:
             more = ["-o", f"{folder}/page.html"] if command == "report" else []
-            status, out, err, most = measured(TIDEMARK, command, path, f"--max-memory={LIMIT}", *more)
+            status, out, err, most = measured(TIDEMARK, command, path, f"--max-memory={LIMIT}B", *more)
             print(f"{make.__name__}: {size >> 10} KiB, {command}: {most >> 20} MiB, exit status {status}")
             assert most < LIMIT + SLACK, (command, most >> 20)
             if answered and status == 0 and command != "report":

@@ -50,8 +50,8 @@ def main() -> int:
                 faults += 1
             for n in (1, 2, 3):
                 rc_n, out_n, err_n = spread(n, *args, name)
-                err_n = err_n.partition(b"-" * 58)[0]  # mpirun explains the status
-                if (rc_n, out_n, err_n) != (rc, out, err):
+                said = err_n.partition(b"-" * 58)[0]  # mpirun explains the status
+                if (rc_n, out_n, said) != (rc, out, err):
                     print(f"{args} with {n} processes differs: exit {rc_n}, {len(out_n)} bytes, stderr {err_n!r}")
                     faults += 1
         file = pathlib.Path(name) / "out.txt"
