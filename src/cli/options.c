@@ -228,8 +228,8 @@ tide_code tide__options_parse(const tide_command *cmd, int argc, char **argv, ti
 
 void tide__options_free(tide_args *a)
 {
-	for (size_t k = 0; a->opt && k < a->cmd->n_options; k++)
-		tide__free(a->opt[k].list);
+	if (a->opt)
+		tide__options_end(a->opt, a->cmd->n_options);
 	tide__free(a->opt);
 	tide__free(a->files);
 	a->opt = NULL;
