@@ -128,18 +128,20 @@ static void leave_quietly(tide_slow_section *s)
 }
 
 static struct {
-	uintptr_t low, bytes;
+	_Atomic uintptr_t low, bytes; /* written again by each start, with equal values */
 } own_stack;
 
 void tide__slow_own_stack(const void *low, size_t bytes)
 {
-	own_stack.low = (uintptr_t)low;
-	own_stack.bytes = bytes;
+	atomic_store_explicit(&own_stack.low, (uintptr_t)low, memory_order_relaxed);
+	atomic_store_explicit(&own_stack.bytes, bytes, memory_order_relaxed);
 }
 
 static bool on_own_stack(void)
 {
-	return (uintptr_t)__builtin_frame_address(0) - own_stack.low < own_stack.bytes;
+	uintptr_t low = atomic_load_explicit(&own_stack.low, memory_order_relaxed);
+	return (uintptr_t)__builtin_frame_address(0) - low <
+	       atomic_load_explicit(&own_stack.bytes, memory_order_relaxed);
 }
 
 bool tide__slow_enter(tide_slow_section *s)

