@@ -8,11 +8,17 @@
 #include <stdint.h>
 #include <time.h>
 
-static inline int64_t tide__now_ms(void)
+/* Returns the ns of a clock: CLOCK_MONOTONIC, or CLOCK_REALTIME for Unix time. */
+static inline int64_t tide__now_ns(clockid_t clock)
 {
 	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	clock_gettime(clock, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static inline int64_t tide__now_ms(void)
+{
+	return tide__now_ns(CLOCK_MONOTONIC) / 1000000;
 }
 
 /* Returns the wall clock this many milliseconds from now, for pthread functions with a deadline. */

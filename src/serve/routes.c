@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/now.h"
 #include "render/text/json.h"
 
 #define JSON "application/json"
@@ -328,13 +329,10 @@ bool tide__route_answer(const tide_route *t, tide_store *s, tide_request *r, tid
 		       .type = JSON,
 		       .status = 200,
 		       .held = held };
-	struct timespec begun, ended;
-	clock_gettime(CLOCK_MONOTONIC, &begun);
+	int64_t begun = tide__now_ns(CLOCK_MONOTONIC);
 	a.out = grow_open(&g);
 	tide_code rc = a.out ? t->run(&a, &err) : TIDE_ENOMEM;
-	clock_gettime(CLOCK_MONOTONIC, &ended);
-	int64_t ns =
-		(ended.tv_sec - begun.tv_sec) * INT64_C(1000000000) + ended.tv_nsec - begun.tv_nsec;
+	int64_t ns = tide__now_ns(CLOCK_MONOTONIC) - begun;
 	bool failed = a.out && fclose(a.out);
 	if (rc != TIDE_EBUSY)
 		tide__kept_trace_drop(held);

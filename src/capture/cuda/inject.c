@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "base/now.h"
 #include "capture/common/run_file.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -207,9 +208,7 @@ static void note(const char *key, const char *text)
 
 uint64_t tide__gpu_now(void)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return (uint64_t)tide__now_ns(CLOCK_REALTIME);
 }
 
 /* Enables the calls of the runtime, except frequent ones that neither start work nor wait for

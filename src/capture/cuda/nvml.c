@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "runtime/guard.h"
 #include "runtime/last_thread.h"
 
@@ -180,21 +181,10 @@ static struct {
 	bool running, last, done;
 } thread = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
-static struct timespec in_ms(unsigned ms)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_REALTIME, &t);
-	t.tv_sec += ms / 1000;
-	t.tv_nsec += (long)(ms % 1000) * 1000000;
-	t.tv_sec += t.tv_nsec / 1000000000;
-	t.tv_nsec %= 1000000000;
-	return t;
-}
-
 /* Waits `ms`, or until the last sample is requested. Returns true in the latter case. */
 static bool pause_for(unsigned ms)
 {
-	struct timespec until = in_ms(ms);
+	struct timespec until = tide__in_ms(ms);
 	pthread_mutex_lock(&thread.lock);
 	while (!thread.last && !pthread_cond_timedwait(&thread.changed, &thread.lock, &until))
 		;
@@ -227,7 +217,7 @@ static void *run(void *unused)
 
 void tide__nvml_sample_last(void)
 {
-	struct timespec until = in_ms(200);
+	struct timespec until = tide__in_ms(200);
 	pthread_mutex_lock(&thread.lock);
 	thread.last = true;
 	pthread_cond_broadcast(&thread.changed);

@@ -3,6 +3,7 @@
 /* NVTX: ranges and marks of the program (or torch, cuDNN, NCCL ...). Each shared object that
  * uses NVTX initialises once and requests our functions. Times are Unix time, like CUPTI's. */
 #include "capture/cuda/inject.h"
+#include "base/now.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -49,9 +50,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static int64_t now(void)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+	return tide__now_ns(CLOCK_REALTIME);
 }
 
 static void end_thread(void *p)

@@ -153,9 +153,7 @@ int tide__child_wait(pid_t pid)
 
 static int64_t now_ns(void)
 {
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+	return tide__now_ns(CLOCK_MONOTONIC);
 }
 
 /* Waits at most ms milliseconds for the end (-1 = forever). Returns whether it came. */

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "cli/cli.h"
 #include "cli/job/ranks.h"
 #include "cli/run/process_state.h"
@@ -39,9 +40,7 @@ enum {
 
 void tide__run_id(char id[TIDE_RUN_ID])
 {
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	snprintf(id, TIDE_RUN_ID, "%jd.%ld", (intmax_t)now.tv_sec * 1000000000 + now.tv_nsec,
+	snprintf(id, TIDE_RUN_ID, "%jd.%ld", (intmax_t)tide__now_ns(CLOCK_REALTIME),
 		 (long)getpid());
 }
 

@@ -176,11 +176,9 @@ static void on_file(void *user, const char *path)
  * the whole file. */
 static void read_again(tide_store *s, struct rec *x, int64_t now)
 {
-	struct timespec ts;
 	if (!x->changed || !x->now || x->wanted || x->r.state == TIDE_REC_LOADING)
 		return;
-	clock_gettime(CLOCK_REALTIME, &ts);
-	int64_t wall = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	int64_t wall = tide__now_ns(CLOCK_REALTIME) / 1000000;
 	int64_t pause = x->took_ms * AGAIN_TIMES > AGAIN_MS ? x->took_ms * AGAIN_TIMES : AGAIN_MS;
 	bool live = x->r.writer != TIDE_WRITER_NONE;
 	if (now - x->read_ms >= pause && (live || wall - x->r.mtime_ns / 1000000 >= SETTLE_MS))
