@@ -47,6 +47,7 @@
 	COMMAND(recover, FILES)        \
 	COMMAND(pack, FILES)           \
 	COMMAND(sql, FILES)            \
+	COMMAND(mcp, FILES)            \
 	COMMAND(schema, FILES)         \
 	COMMAND(completion, HELP)      \
 	COMMAND(help, HELP)

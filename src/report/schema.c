@@ -227,6 +227,7 @@ tide_code tide__schema_write(const tide_report_type *type, tide_json *j)
 	snprintf(text, sizeof text, "tidemark %s --json, version %d", type->name, type->version);
 	tide__json_kstr(j, "title", text);
 	tide__json_kstr(j, "description", type->summary);
+	tide__json_kstr(j, "type", "object");
 	snprintf(text, sizeof text, "#/$defs/%s", s->v[0].name);
 	tide__json_kstr(j, "$ref", text);
 	tide__json_kobject(j, "$defs");
