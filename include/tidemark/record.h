@@ -222,6 +222,13 @@ TIDE_API void tide_alloc_full(tide_pool pool, uint64_t addr, uint64_t size, tide
  *      free(p); */
 TIDE_API void tide_free(tide_pool pool, uint64_t addr);
 
+/** An op that ends now read or wrote the allocation alive at `addr` in `pool`. A program that
+ *  reports uses reports all of them, each allocation once for each op: reports then name memory
+ *  that is held after its last use.
+ *
+ *      tide_use(pool, address); */
+TIDE_API void tide_use(tide_pool pool, uint64_t addr);
+
 /** An allocator took a segment from the device, or returned one or part of one. kind: 0 unknown,
  *  1 small, 2 large, 3 mapped part of an expandable segment, 4 host.
  *

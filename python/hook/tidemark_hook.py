@@ -21,7 +21,7 @@ _devices: Any = None  # tidemark_devices.Devices: devices that do not report
 _at_exit_registered = False  # an exit function stops reading threads' frames
 _ranked = False  # the recording has the rank of this process
 _settings: dict[str, str] = {}  # of CUDA's allocator: name -> value
-SHAPES, STACKS = 1, 2
+SHAPES, STACKS, USES = 1, 2, 8
 
 
 def _beside(name: str) -> Any:
@@ -228,7 +228,7 @@ def on(torch: Any, *, ops: bool = True, modules: bool = True, stacks: int = 0, s
         except Exception as why:  # no compiler or no headers: memory is still recorded
             _say(f"ops are not recorded: {why}")
     if _library is not None and ops:
-        want = (SHAPES if shapes else 0) | (STACKS if stacks and _stacks(stacks) else 0)
+        want = USES | (SHAPES if shapes else 0) | (STACKS if stacks and _stacks(stacks) else 0)
         _library.tide_torch_ops_on(want)
     if modules:
         _model = _model or _beside("tidemark_model").Model(torch, _capture, _say, learn_rank, devices(torch), _phases_of(torch))

@@ -89,7 +89,7 @@ class Recorder:
         c.tide_device_open.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint64]
         c.tide_pool_open.argtypes = [ctypes.c_uint16, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint64]
         c.tide_alloc_full.argtypes = [ctypes.c_uint16, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64]
-        c.tide_free.argtypes = [ctypes.c_uint16, ctypes.c_uint64]
+        c.tide_free.argtypes = c.tide_use.argtypes = [ctypes.c_uint16, ctypes.c_uint64]
         c.tide_mark.argtypes = [ctypes.c_int, ctypes.c_uint32, ctypes.c_int64]
         c.tide_annotate.argtypes = [ctypes.c_uint32, ctypes.c_char_p]
         c.tide_tensor.argtypes = [ctypes.c_uint16, ctypes.c_uint64, ctypes.POINTER(TensorInfo)]
@@ -205,6 +205,17 @@ class Meter:
             self.recorder.label(index, addr, self.role_now)  # a more specific role may follow
         if known is None:
             weakref.finalize(storage, self.drop, key).atexit = False
+
+    def use(self, *values: Any) -> None:
+        """Notes that the op that is open reads or writes the tensors, each storage once."""
+        used = set()
+        for tensor in tensors(values):
+            if tensor.device.type == "cuda" and tensor.layout is self.torch.strided and not self.wraps(tensor):
+                key = tensor.untyped_storage()._cdata
+                row = self.live.get(key)
+                if row is not None and key not in used:
+                    used.add(key)
+                    self.recorder.c.tide_use(self.recorder.pools[row[0]], row[1])
 
     def parts(self, tensor: Any) -> list[Any]:
         """Returns indices and values of a sparse tensor."""
@@ -352,6 +363,7 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any, known: Any) -
             if func is added and not kwargs and (meter.in_place or _by_engine() and _alone(args)):
                 func = added_in_place  # gradients of one tensor are summed in place if nothing else holds the first; so is a bias
             if func._schema.name.startswith("aten::_fused_") and not func._schema.returns:
+                meter.use(args, list(kwargs.values()))
                 return None  # a fused optimizer step changes tensors and makes none; not all of them have a fake kernel
             token = begin(name_of(func))
             try:
@@ -383,6 +395,7 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any, known: Any) -
             if func._schema.name in indices:
                 compute_indices(func, args, kwargs, out)
             spaces.results(func, args, kwargs, out)
+            meter.use(args, list(kwargs.values()), out)
             end(token)
             return out
 

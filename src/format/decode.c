@@ -203,7 +203,7 @@ static int decode_any(tide_cursor *c, tide_event *e)
 			   .pool = c->pool,
 			   .stream = c->stream,
 			   .tag = (uint8_t)tag };
-	bool wanted = t->known && tag <= TIDE_REC_VIEW;
+	bool wanted = t->known && tag <= TIDE_REC_USE;
 	if (wanted && !fill(e, tag, f)) {
 		c->bad = true;
 		return -1;
@@ -290,10 +290,11 @@ static inline bool fast_one(struct fast *s, tide_event *e, uint64_t *recent, uin
 		fast_alloc(s, tag, e, recent, wide);
 		return true;
 	case TIDE_REC_FREE:
+	case TIDE_REC_USE:
 		take_addr(s, tag, recent);
 		if (tag & TIDE_TAG_POOL)
 			s->pool = take(s);
-		e->tag = TIDE_REC_FREE;
+		e->tag = tag & TIDE_TAG_MASK;
 		return true;
 	case TIDE_REC_BEGIN:
 	case TIDE_REC_BEGIN_ARG:

@@ -124,6 +124,7 @@ uint64_t tide__slot_more(const tide_ring_slot *s)
 	case TIDE_REC_END:
 	case TIDE_REC_ALLOC:
 	case TIDE_REC_FREE:
+	case TIDE_REC_USE:
 	case TIDE_REC_SEG_ALLOC:
 	case TIDE_REC_SEG_FREE:
 	case TIDE_REC_SAMPLE:
@@ -289,7 +290,8 @@ static inline void put_event(struct memory *m, tide_encoder *e, const tide_ring_
 	uint8_t *tag;
 	switch (type) {
 	case TIDE_REC_FREE:
-		tag = put_tag(m, TIDE_REC_FREE, s->ticks);
+	case TIDE_REC_USE:
+		tag = put_tag(m, (uint8_t)type, s->ticks);
 		put_addr(m, tag, s->addr);
 		put_pool(m, tag, s->head >> 8 & 0xfff);
 		break;

@@ -103,6 +103,7 @@ _Static_assert(sizeof(tide_ring_slot) == 32, "ring slot");
  *   ALLOC_STACK  a addr, b size + stream, c stack
  *   ALLOC_FULL   a addr, b size + stream, c stack; 1 continuation: ticks field = requested
  *   FREE         a addr
+ *   USE          a addr
  *   SEG_ALLOC    a addr, b size + stream, c kind
  *   SEG_FREE     a addr, b size
  *   TENSOR       a addr, c name, b: bits 0..7 dtype, 8..15 role, 16..23 requires_grad, 24..31 ndim;

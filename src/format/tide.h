@@ -22,7 +22,7 @@
 #define TIDE_RINGS_MAGIC "TIDERING"
 enum {
 	TIDE_FORMAT_MAJOR = 1, /* a reader refuses another major */
-	TIDE_FORMAT_MINOR = 4, /* and reads any minor: unknown chunks and records are skipped */
+	TIDE_FORMAT_MINOR = 5, /* and reads any minor: unknown chunks and records are skipped */
 	TIDE_FORMAT_MINOR_TABLES = 3, /* of files with TIDE_FILE_TABLES */
 };
 
@@ -159,6 +159,7 @@ static inline bool tide__arg_goes_on(uint64_t arg)
 	R(VIEW, 19, "view", "txpvvvvav",                                                          \
 	  "dt,addr,pool,name,dtype,role,grad,shape,offset") /* a part of the \
 		allocation at addr, `offset` bytes in */                    \
+	R(USE, 20, "use", "txp", "dt,addr,pool") /* an op read or wrote the allocation */         \
 	/* definitions: ids are dense from 1 in each kind, defined before use */                  \
 	R(NAME, 32, "name", "vs", "id,text")                                                      \
 	R(FRAME, 33, "frame", "vvvv", "id,function,file,line")                                    \

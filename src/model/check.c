@@ -66,7 +66,8 @@ static const struct range {
 	R(pool_states, pool, OF(pools)),  R(pool_states, span, OF(spans)),
 	R(documents, kind, STRINGS),	  R(documents, text, STRINGS),
 	R(documents, lane, OF(lanes)),	  R(op_totals, name, STRINGS),
-	R(op_totals, shapes, STRINGS),
+	R(op_totals, shapes, STRINGS),	  R(uses, alloc, OF(allocs)),
+	R(uses, span, OF(spans)),
 };
 #undef OF
 #undef R
@@ -344,6 +345,21 @@ static tide_code check_pool_states(const struct check *c)
 	return TIDE_OK;
 }
 
+static tide_code check_uses(const struct check *c)
+{
+	const tide_uses *u = &c->m->uses;
+	for (size_t i = 0; i < u->n; i++) {
+		uint32_t a = u->alloc[i].i;
+		if (i && (u->t[i] < u->t[i - 1] || u->position[i] < u->position[i - 1]))
+			return broken(c, "U1", "uses", i, "it goes back");
+		if (u->position[i] > c->m->memory_events.n)
+			return broken(c, "U1", "uses", i, "its position is out of range");
+		if (!a || u->t[i] < c->m->allocs.born[a] || u->t[i] > c->m->allocs.died[a])
+			return broken(c, "U1", "uses", i, "its allocation is not alive");
+	}
+	return TIDE_OK;
+}
+
 static tide_code check_links(const struct check *c)
 {
 	const tide_attrs *a = &c->m->attrs;
@@ -365,6 +381,7 @@ tide_code tide__model_check(const tide_model *m, tide_error *err)
 		check_none_rows, check_ids,   check_stacks,	 check_tensors,	  check_views,
 		check_spans,	 check_lives, check_events,	 check_all_pairs, check_overlaps,
 		check_marks,	 check_links, check_pool_states,
+		check_uses,
 	};
 	const struct check c = { m, err };
 	for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {

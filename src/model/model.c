@@ -47,6 +47,9 @@ DESC(tide_pendings, pendings, TIDE_PENDING_COLUMNS, "frees that wait for a strea
 #define THIS tide_memory_events
 DESC(tide_memory_events, memory_events, TIDE_MEMORY_EVENT_COLUMNS, "memory events, in order")
 #undef THIS
+#define THIS tide_uses
+DESC(tide_uses, uses, TIDE_USE_COLUMNS, "uses of allocations by ops, in order")
+#undef THIS
 #define THIS tide_counters
 DESC(tide_counters, counters, TIDE_COUNTER_COLUMNS, "series of samples")
 #undef THIS

@@ -8,8 +8,8 @@
  *
  * Conventions
  *   ids     distinct struct types over uint32_t; id.i is the row; 0 means none. Tables with ids
- *           keep row 0 as the "none" row, so their loops start at 1. Logs (memory_events, samples,
- *           pool_states, documents, flows, attrs, facts, ticks) have no ids; their loops start
+ *           keep row 0 as the "none" row, so their loops start at 1. Logs (memory_events, uses,
+ *           samples, pool_states, documents, flows, attrs, facts, ticks) have no ids; their loops start
  *           at 0.
  *   times   int64_t nanoseconds from the trace's start (model.wall0_ns is that start's Unix time).
  *   sizes   bytes, uint64_t.
@@ -28,6 +28,8 @@
  *   M3  two allocs of one pool that are alive at once never overlap in address, unless one carries
  *       TIDE_ALLOC_OVERLAPS (the source contradicts itself; counted as a fact) or
  *       TIDE_ALLOC_SAMPLED (its size is an estimate, not an extent).
+ *   U1  uses are sorted by position, their t never decreases, and each is within the life of its
+ *       allocation. No rows: uses were not recorded, nothing is known of the last use of anything.
  *   P1  pool_states are sorted by t.
  *   K1  marks are sorted by t; marks.position never decreases and is <= memory_events.n.
  *   T1  attrs are sorted by (span, key); flows by (from, to).
@@ -306,6 +308,12 @@ enum {				/* segments.flags */
 	C(uint8_t, kind, "TIDE_SEGMENT_*")                         \
 	C(uint8_t, flags, "TIDE_SEGMENT_*")
 
+#define TIDE_USE_COLUMNS(C)                                                 \
+	C(int64_t, t, "ns")                                                 \
+	C(uint64_t, position, "number of memory events that happened before it") \
+	C(tide_alloc_id, alloc, "allocation that an op read or wrote")              \
+	C(tide_span_id, span, "the op")
+
 #define TIDE_PENDING_COLUMNS(C)                                        \
 	C(tide_alloc_id, alloc, "allocation whose free was asked for") \
 	C(int64_t, t, "when, ns")
@@ -420,6 +428,7 @@ enum {				/* segments.flags */
 	T(tide_pendings, pendings, TIDE_PENDING_COLUMNS, 1, "frees that wait for a stream")      \
 	T(tide_memory_events, memory_events, TIDE_MEMORY_EVENT_COLUMNS, 0,                       \
 	  "memory events, in order")                                                             \
+	T(tide_uses, uses, TIDE_USE_COLUMNS, 0, "uses of allocations by ops, in order")          \
 	T(tide_counters, counters, TIDE_COUNTER_COLUMNS, 1, "series of samples")                 \
 	T(tide_samples, samples, TIDE_SAMPLE_COLUMNS, 0, "values of counters over time")         \
 	T(tide_pool_states, pool_states, TIDE_POOL_STATE_COLUMNS, 0,                             \

@@ -19,6 +19,7 @@ SAME(BEGIN);
 SAME(ALLOC_STACK);
 SAME(BEGIN_ARG);
 SAME(BEGIN_FULL);
+SAME(USE);
 
 /* Enters the recorder; a thread that does not take part yet joins, unless `joined` says that it
  * must have joined before. */
@@ -238,6 +239,12 @@ void tide_free(tide_pool pool, uint64_t addr)
 {
 	if (in_range(pool, 0))
 		event(TIDE_REC_FREE, pool, addr, 0, 0);
+}
+
+void tide_use(tide_pool pool, uint64_t addr)
+{
+	if (in_range(pool, 0))
+		event(TIDE_REC_USE, pool, addr, 0, 0);
 }
 
 void tide_segment_alloc(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream, int kind)

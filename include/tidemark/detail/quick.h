@@ -237,7 +237,8 @@ enum {
 	TIDE_SLOT_FREE,
 	TIDE_SLOT_ALLOC_STACK = 14,
 	TIDE_SLOT_BEGIN_ARG = 15,
-	TIDE_SLOT_BEGIN_FULL = 17
+	TIDE_SLOT_BEGIN_FULL = 17,
+	TIDE_SLOT_USE = 20
 };
 static inline void tide__store_end(tide_quick *t, uint64_t ticks, uint32_t depth)
 {

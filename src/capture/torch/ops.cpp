@@ -53,7 +53,7 @@ struct Host {
 #define HOT	  IN_ORDER __attribute__((hot, aligned(64)))
 #define HOT_FIRST IN_ORDER __attribute__((hot, aligned(1024)))
 #define COLD	  __attribute__((noinline, cold))
-enum { SHAPES = 1, STACKS = 2, EMPTY = 4 };
+enum { SHAPES = 1, STACKS = 2, EMPTY = 4, USES = 8 };
 
 // ---- names of ops, cached per thread beside its recording state ----
 
@@ -93,7 +93,20 @@ uint64_t hash_of(std::string_view s) // words at a time: names are short and man
 		h = (h ^ static_cast<unsigned char>(c)) * UINT64_C(0x100000001b3);
 	return h ^ h >> 32;
 }
+/* Storages that the open op of the dispatcher and the ops inside it have read or written. */
+struct Used {
+	enum { N = 64 };
+	struct {
+		uint64_t addr;
+		tide_pool pool;
+	} at[N];
+	unsigned n = 0;
+	unsigned depth = 0; // open ops of the dispatcher
+	int32_t device = -1; // type << 8 | index of the last tensor, and its pool
+	tide_pool pool = 0;
+};
 struct Names {
+	Used used;
 	Row rows[ROWS] = {};
 	Said said[SETS][WAYS];
 	unsigned turn = 0; // entry to replace next if all 4 of a set are used
@@ -364,6 +377,100 @@ HOT __attribute__((noinline)) Context begin_otherwise_with_stack(const at::Recor
 	return begun_otherwise<true>(fn);
 }
 
+// ---- uses: the storages of an op's inputs, one slot for each at the op's end ----
+
+/* Stores them where the outermost op ends: a `del` can free a storage from there on, and temporaries
+ * of the op are gone. */
+void store_uses(Used &u)
+{
+	for (unsigned i = 0; i < u.n; i++)
+		if (!TIDE_LIKELY(tide__quick_event(TIDE_SLOT_USE, u.at[i].pool, u.at[i].addr, 0, 0)))
+			tide_use(u.at[i].pool, u.at[i].addr);
+	u.n = 0;
+}
+
+INLINE void use(Used &u, const at::Tensor &t)
+{
+	if (!t.defined() || !t.has_storage())
+		return;
+	auto addr = reinterpret_cast<uint64_t>(t.unsafeGetTensorImpl()->unsafe_storage().data());
+	if (!addr)
+		return;
+	for (unsigned i = 0; i < u.n; i++)
+		if (u.at[i].addr == addr)
+			return;
+	int32_t device = static_cast<int32_t>(t.device().type()) << 8 |
+			 (static_cast<uint8_t>(t.device().index()));
+	if (device != u.device) {
+		u.pool = host.pool(static_cast<unsigned>(device >> 8),
+				   static_cast<unsigned>(device & 255));
+		u.device = device;
+	}
+	if (!u.pool)
+		return;
+	if (u.n == Used::N) // an op that runs many others, or has long lists
+		store_uses(u);
+	u.at[u.n++] = { addr, u.pool };
+}
+
+void use_list(Used &u, c10::ArrayRef<c10::IValue> list)
+{
+	for (const c10::IValue &v : list) {
+		if (v.isTensor())
+			use(u, v.toTensor());
+		else if (!v.isNone()) // a list of numbers
+			return;
+	}
+}
+
+/* Notes the inputs. The begin of an op is the only moment at which torch has them. */
+void note_uses(const at::RecordFunction &fn)
+{
+	tide_quick *t = tide__self;
+	if (!t || !t->kept)
+		return;
+	Used &u = names_of(t)->used;
+	u.depth++;
+	try { // a tensor of another kind may have no address
+		for (const c10::IValue &v : fn.inputs()) {
+			if (v.isTensor())
+				use(u, v.toTensor());
+			else if (v.isList())
+				use_list(u, v.toListRef());
+		}
+	} catch (...) {
+	}
+}
+
+/* Returns true for an op of the dispatcher. A range, a backward function and a function of Python
+ * run ops that are. */
+INLINE bool is_dispatched(const at::RecordFunction &fn)
+{
+#ifdef TIDE_SCHEMA_IN_FN
+	return fn.scope() == at::RecordScope::FUNCTION && schema_of(fn);
+#else
+	return fn.scope() == at::RecordScope::FUNCTION;
+#endif
+}
+
+template <bool stacks> Context begin_using(const at::RecordFunction &fn)
+{
+	Context none = (stacks ? begin_with_stack : begin)(fn);
+	if (is_dispatched(fn))
+		note_uses(fn);
+	return none;
+}
+
+INLINE void end_uses(const at::RecordFunction &fn)
+{
+	tide_quick *t = tide__self;
+	if (!is_dispatched(fn) || !t || !t->kept)
+		return;
+	Used &u = names_of(t)->used;
+	if (u.depth && !--u.depth)
+		store_uses(u);
+}
+
 // ---- shapes, on request: results of an op whose memory was just allocated ----
 
 uint8_t dtype_of(c10::ScalarType type)
@@ -443,7 +550,13 @@ void describe(const at::Tensor &t)
 		tide_tensor(pool, addr, &shape.info);
 }
 
-template <bool stacks>
+template <bool stacks> void end_using(const at::RecordFunction &fn, at::ObserverContext *context)
+{
+	end_uses(fn);
+	(stacks ? end_with_stack : end)(fn, context);
+}
+
+template <bool stacks, bool uses>
 void end_with_shapes(const at::RecordFunction &fn, at::ObserverContext *context)
 {
 	try { // sizes() throws for a tensor without a numeric shape (symbolic, nested)
@@ -456,6 +569,8 @@ void end_with_shapes(const at::RecordFunction &fn, at::ObserverContext *context)
 		}
 	} catch (...) {
 	}
+	if (uses)
+		end_uses(fn);
 	(stacks ? end_with_stack : end)(fn, context);
 }
 
@@ -543,12 +658,18 @@ at::RecordFunctionCallback callback(int want)
 {
 	if (want & EMPTY)
 		return at::RecordFunctionCallback(&begin_nothing, &end_nothing);
-	auto start = want & STACKS ? &begin_with_stack : &begin;
+	bool stacks = want & STACKS, uses = want & USES;
+	auto start = uses ? (stacks ? &begin_using<true> : &begin_using<false>)
+			  : (stacks ? &begin_with_stack : &begin);
+	auto stop = uses ? (stacks ? &end_using<true> : &end_using<false>)
+			 : (stacks ? &end_with_stack : &end);
 	if (want & SHAPES)
-		return at::RecordFunctionCallback(start, want & STACKS ? &end_with_shapes<true>
-								       : &end_with_shapes<false>)
-			.needsOutputs(true);
-	return at::RecordFunctionCallback(start, want & STACKS ? &end_with_stack : &end);
+		stop = uses ? (stacks ? &end_with_shapes<true, true> : &end_with_shapes<false, true>)
+			    : (stacks ? &end_with_shapes<true, false>
+				      : &end_with_shapes<false, false>);
+	return at::RecordFunctionCallback(start, stop)
+		.needsInputs(uses)
+		.needsOutputs(want & SHAPES);
 }
 
 } // namespace
@@ -576,7 +697,7 @@ extern "C" TIDE_API void tide_torch_ops_off(void)
 }
 
 /* Turns op recording on. want: 1 shapes of results, 2 Python stacks, 4 an empty callback instead
- * (for comparison). */
+ * (for comparison), 8 uses of storages. */
 extern "C" TIDE_API void tide_torch_ops_on(int want)
 {
 	static c10::RegistrationHandleRAII told =

@@ -12,7 +12,7 @@
 
 #define TABLE_WORDS                                                                                       \
 	"frames,stacks,processes,devices,pools,lanes,spans,allocs,segments,pendings,"                     \
-	"memory_events,counters,samples,pool_states,documents,marks,tensors,views,flows,attrs,op_totals," \
+	"memory_events,uses,counters,samples,pool_states,documents,marks,tensors,views,flows,attrs,op_totals," \
 	"facts,ticks"
 
 enum { O_TABLE, O_LIMIT, O_JSON, O_OUTPUT };

@@ -326,6 +326,31 @@ static bool on_tensor(tide_build *b, const tide_event *e)
 	return set_dims(m, row, e);
 }
 
+/* Adds a use of the allocation at the address, or of the one that it lies in: a storage may begin
+ * inside an allocation. */
+static bool on_use(tide_build *b, const tide_ring *r, const tide_event *e, int64_t t)
+{
+	tide_model *m = b->m;
+	uint32_t pool = tide__build_pool(b, e), a = tide__live_find(&b->allocs, pool, e->addr);
+	size_t row;
+	if (!a) {
+		a = tide__live_below(&b->allocs, pool, e->addr);
+		if (a && e->addr - m->allocs.addr[a] >= m->allocs.size[a])
+			a = 0;
+	}
+	if (!a) { /* it was freed within the op, or is not ours */
+		b->use_unknown++;
+		return true;
+	}
+	if (!tide__table_push(&m->uses, &tide_uses_desc, &row))
+		return false;
+	m->uses.t[row] = t;
+	m->uses.position[row] = m->memory_events.n;
+	m->uses.alloc[row] = (tide_alloc_id){ a };
+	m->uses.span[row] = (tide_span_id){ r->top };
+	return true;
+}
+
 static bool on_sample(tide_build *b, const tide_event *e, int64_t t)
 {
 	tide_model *m = b->m;
@@ -423,8 +448,10 @@ static bool on_control(tide_build *b, const tide_ring *r, const tide_event *e, i
 static bool is_fact(const char *key)
 {
 	static const char *const prefixes[] = { "allocator.", "loss.", "gpu.", "predicted.",
-						"session." };
+						"session.",   "uses." };
 	static const char unknown[] = "predicted.unknown"; /* also .less and .more */
+	if (!strcmp(key, "uses.off")) /* a moment: from here on, uses are unknown */
+		return false;
 	for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
 		if (!strncmp(key, prefixes[i], strlen(prefixes[i])))
 			return strncmp(key, unknown, sizeof unknown - 1) != 0;
@@ -490,6 +517,8 @@ static bool on_rare(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
 		return on_tensor(b, e);
 	case TIDE_REC_VIEW:
 		return tide__build_view(b, e);
+	case TIDE_REC_USE:
+		return on_use(b, r, e, t);
 	case TIDE_REC_SAMPLE:
 		return on_sample(b, e, t);
 	case TIDE_REC_MARK:

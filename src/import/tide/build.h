@@ -26,6 +26,7 @@
 	X(view_outside, "loss.view_outside", "views that reach beyond their allocation")        \
 	X(op_begin_lost, "loss.op_begin", "ops whose begin was lost")                           \
 	X(op_end_unmatched, "loss.op_end", "ends without an op")                                \
+	X(use_unknown, "uses.unknown", "uses of an address where nothing was allocated")        \
 	X(heap_older, "heap.older_frees",                                                       \
 	  "frees of heap blocks that are older than the recording")                             \
 	X(undefined, "loss.undefined_ids", "uses of names, pools ... that are not defined")

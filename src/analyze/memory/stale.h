@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Memory that is alive at the peak although no op uses it any more, or not for long.
+ *
+ * An allocation's last use is the last row of `uses` that names it. At the peak an allocation is
+ *
+ *     stale      used before the peak, never again, and not one of those that are used repeatedly
+ *     waiting    used before the peak, and again after at least half a step
+ *     in use     used again soon
+ *     unknown    no op was seen to use it, or its uses were not recorded to the end
+ *
+ * Rules, definitions and limits: docs/analyses/stale.md. */
+#ifndef TIDE_ANALYZE_MEMORY_STALE_H
+#define TIDE_ANALYZE_MEMORY_STALE_H
+
+#include "analyze/live/usage.h"
+#include "analyze/memory/groups.h"
+
+typedef enum tide_idle {
+	TIDE_IDLE_UNKNOWN,
+	TIDE_IDLE_IN_USE,
+	TIDE_IDLE_WAITING,
+	TIDE_IDLE_STALE,
+	TIDE_IDLE_N
+} tide_idle;
+
+typedef struct tide_stale_row {
+	uint64_t saving;   /* how much lower the peak of the whole trace would be without it */
+	int64_t idle_ns;   /* longest time since the last use of one of them, at the peak */
+	int64_t next_ns;   /* waiting: shortest time from the peak to the next use; else -1 */
+	tide_span_id last; /* the op of the last use of its largest allocation; 0 = unknown */
+} tide_stale_row;
+
+/* The stale or the waiting allocations, in groups. */
+typedef struct tide_stale_part {
+	tide_live_set set;
+	tide_groups groups;
+	tide_stale_row *rows; /* owned: one per group, the first n_rows */
+	size_t n_rows;
+	uint64_t bytes, saving; /* of all groups together */
+} tide_stale_part;
+
+typedef struct tide_stale {
+	const tide_model *m; /* borrowed */
+	tide_usage usage;
+	uint32_t device;
+	const tide_level *level; /* in usage */
+	bool known;		 /* uses were recorded, and completely */
+	char why[200];		 /* !known: the reason */
+	uint64_t bytes[TIDE_IDLE_N], count[TIDE_IDLE_N]; /* at the peak; they add up to it */
+	tide_stale_part stale, waiting;
+} tide_stale;
+
+enum { TIDE_STALE_ROWS = 64 }; /* groups whose saving is computed */
+
+/* Finds them at the peak of `device` (TIDE_ANY = the one with the highest peak). `by`: op, stack or
+ * frame, or -1 for the best. O(events + uses), and `TIDE_STALE_ROWS` steps for events near the
+ * peak. `m` is borrowed until tide__stale_free, which must be called even after a failure. */
+tide_code tide__stale_find(const tide_model *m, uint32_t device, int by, tide_group_names names,
+			   tide_stale *out, tide_error *err);
+void tide__stale_free(tide_stale *x);
+
+/* Returns true if the uses of this trace are known completely; else `why` has the reason. */
+bool tide__uses_known(const tide_model *m, char why[200]);
+
+#endif
