@@ -22,6 +22,8 @@ _at_exit_registered = False  # an exit function stops reading threads' frames
 _ranked = False  # the recording has the rank of this process
 _settings: dict[str, str] = {}  # of CUDA's allocator: name -> value
 SHAPES, STACKS, USES = 1, 2, 8
+_graphs: list[bool] = []  # CUDA graphs were captured
+_graphs_watched: list[bool] = []
 
 
 def _beside(name: str) -> Any:
@@ -108,6 +110,7 @@ def before_end() -> None:
     """Runs before the recording ends: records the rank, labels and a last sample of devices."""
     learn_rank()
     _record_settings()
+    _note_unseen_uses()
     if _model is not None:
         _model.last()
     look(last=True)
@@ -230,6 +233,9 @@ def on(torch: Any, *, ops: bool = True, modules: bool = True, stacks: int = 0, s
     if _library is not None and ops:
         want = USES | (SHAPES if shapes else 0) | (STACKS if stacks and _stacks(stacks) else 0)
         _library.tide_torch_ops_on(want)
+        if not _graphs_watched:
+            _graphs_watched.append(True)
+            _watch_graphs(torch)
     if modules:
         _model = _model or _beside("tidemark_model").Model(torch, _capture, _say, learn_rank, devices(torch), _phases_of(torch))
         _model.on(_library)
@@ -240,6 +246,9 @@ def off() -> None:
     look(last=True)
     if _library is not None:
         _library.tide_torch_ops_off()
+        _note_unseen_uses()
+        if _capture.tide_recording():
+            _capture.tide_annotate(_capture.tide_intern(b"uses.off"), b"")
     if _capture is not None:
         _capture.tide_torch_alloc_stacks(ctypes.c_bool(False))
         _capture.tide_torch_frames_on(False)
@@ -267,6 +276,34 @@ def _track() -> None:
         _say(f"the memory tracker is not started: this Python has no package tidemark; run `{sys.executable} -m pip install tidemark-profiler`")
         return
     tracker.start_aside()
+
+
+# Packages whose kernels read tensors by their addresses, without an op: uses of memory are then unknown.
+UNSEEN = ("triton", "torch._inductor.codecache", "flash_attn", "apex", "transformer_engine", "xformers", "bitsandbytes", "deepspeed", "cupy", "numba.cuda",
+          "vllm", "sglang", "causal_conv1d", "mamba_ssm", "flashinfer", "tensorrt", "onnxruntime")
+
+
+def _note_unseen_uses() -> None:
+    """Records why uses of memory may be missing."""
+    found = [name for name in UNSEEN if name in sys.modules]
+    if _graphs:
+        found.append("a CUDA graph")
+    if found and _library is not None and _capture.tide_recording():
+        _capture.tide_annotate(_capture.tide_intern(b"uses.unseen"), f"the program uses {', '.join(found)}".encode())
+
+
+def _watch_graphs(torch: Any) -> None:
+    """Notes the first capture of a CUDA graph: its replays run no ops."""
+    graph = getattr(torch.cuda, "CUDAGraph", None)
+    plain = getattr(graph, "capture_begin", None)
+    if plain is None or not (getattr(torch.version, "cuda", None) or getattr(torch.version, "hip", None)):
+        return
+
+    def capture_begin(self: Any, *args: Any, **kw: Any) -> Any:
+        _graphs.append(True)
+        return plain(self, *args, **kw)
+
+    graph.capture_begin = capture_begin
 
 
 def _record_settings() -> None:

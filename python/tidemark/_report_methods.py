@@ -62,6 +62,15 @@ class ReportMethods:
         """
         return self._find_report("leaks", {"group_by": group_by, "every": every, "top": top, "device": device})  # type: ignore[no-any-return]
 
+    def stale(self, *, group_by: Literal["op", "stack", "frame"] | None = None, device: str | None = None, top: int | None = None) -> reports.Stale:
+        """Show memory at the peak that is never used again.
+
+        group_by: what to group by (default: op; frame if more bytes have a stack)
+        device: only this device, e.g. cuda:0
+        top: rows to show of each table, 0 = all; JSON has all unless given
+        """
+        return self._find_report("stale", {"group_by": group_by, "device": device, "top": top})  # type: ignore[no-any-return]
+
     def tt(self, *, skip_warmup: bool | None = None, skip_runs: int | None = None, rank: int | None = None) -> reports.Tt:
         """Report the memory of a Tenstorrent run op by op.
 

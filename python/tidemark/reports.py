@@ -381,6 +381,98 @@ class LeaksGrowingStack(TypedDict):
     """line; 0: unknown"""
 
 
+class _Stale(TypedDict):
+    """Members that are always in Stale."""
+
+    report: Literal["stale"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    device: str | None
+    """device"""
+    peak_bytes: int
+    """highest live bytes"""
+    peak_time_ns: int | None
+    """when they were first reached"""
+    known: bool
+    """uses were recorded completely"""
+    unknown_because: str | None
+    """why uses are not known"""
+    stale_bytes: int | None
+    """bytes at the peak that are never used again"""
+    stale_saving_bytes: int | None
+    """how much lower the peak would be if all were freed after their last use"""
+    waiting_bytes: int | None
+    """bytes at the peak that wait long for their next use"""
+    waiting_saving_bytes: int | None
+    """how much lower the peak would be if all were elsewhere while they wait"""
+    in_use_bytes: int | None
+    """bytes at the peak that are used again soon, or again and again"""
+    unknown_bytes: int
+    """bytes at the peak whose last use is unknown"""
+    group_by: Literal["op", "stack", "frame"] | None
+    """what the rows are; null without rows"""
+    stale: list[StaleStale]
+    """memory that is never used again, in groups"""
+    waiting: list[StaleWaiting]
+    """memory that waits, in groups"""
+    start_wall_ns: int | None
+    """the trace's start"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class Stale(_Stale, total=False):
+    """The document of `tidemark stale --json`, version 1."""
+
+    time_axis: str
+    """of a trace without a clock: what its times count"""
+    alloc_basis: str
+    """of inferred allocations: a sentence that names their source"""
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class StaleStale(TypedDict):
+    """A part of `tidemark stale --json`."""
+
+    bytes: int
+    """their bytes at the peak"""
+    part: float
+    """of the peak"""
+    saving_bytes: int | None
+    """how much lower the peak of the whole trace would be without it"""
+    count: int
+    """allocations at the peak"""
+    idle_ns: int | None
+    """longest time from the last use of one of them to the peak"""
+    last_use: str | None
+    """the op of the last use of the largest of them before the peak"""
+    key: str | None
+    """the group"""
+
+
+class StaleWaiting(TypedDict):
+    """A part of `tidemark stale --json`."""
+
+    bytes: int
+    """their bytes at the peak"""
+    part: float
+    """of the peak"""
+    saving_bytes: int | None
+    """how much lower the peak of the whole trace would be without it"""
+    count: int
+    """allocations at the peak"""
+    idle_ns: int | None
+    """longest time from the last use of one of them to the peak"""
+    next_ns: int | None
+    """shortest time from the peak to the next use of one of them"""
+    last_use: str | None
+    """the op of the last use of the largest of them before the peak"""
+    key: str | None
+    """the group"""
+
+
 class _Tt(TypedDict):
     """Members that are always in Tt."""
 

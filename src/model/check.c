@@ -380,8 +380,7 @@ tide_code tide__model_check(const tide_model *m, tide_error *err)
 	static tide_code (*const checks[])(const struct check *) = {
 		check_none_rows, check_ids,   check_stacks,	 check_tensors,	  check_views,
 		check_spans,	 check_lives, check_events,	 check_all_pairs, check_overlaps,
-		check_marks,	 check_links, check_pool_states,
-		check_uses,
+		check_marks,	 check_links, check_pool_states, check_uses,
 	};
 	const struct check c = { m, err };
 	for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {

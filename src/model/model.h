@@ -29,7 +29,7 @@
  *       TIDE_ALLOC_OVERLAPS (the source contradicts itself; counted as a fact) or
  *       TIDE_ALLOC_SAMPLED (its size is an estimate, not an extent).
  *   U1  uses are sorted by position, their t never decreases, and each is within the life of its
- *       allocation. No rows: uses were not recorded, nothing is known of the last use of anything.
+ *       allocation. No rows: uses were not recorded, the last use of everything is unknown.
  *   P1  pool_states are sorted by t.
  *   K1  marks are sorted by t; marks.position never decreases and is <= memory_events.n.
  *   T1  attrs are sorted by (span, key); flows by (from, to).
@@ -308,10 +308,10 @@ enum {				/* segments.flags */
 	C(uint8_t, kind, "TIDE_SEGMENT_*")                         \
 	C(uint8_t, flags, "TIDE_SEGMENT_*")
 
-#define TIDE_USE_COLUMNS(C)                                                 \
-	C(int64_t, t, "ns")                                                 \
+#define TIDE_USE_COLUMNS(C)                                                      \
+	C(int64_t, t, "ns")                                                      \
 	C(uint64_t, position, "number of memory events that happened before it") \
-	C(tide_alloc_id, alloc, "allocation that an op read or wrote")              \
+	C(tide_alloc_id, alloc, "allocation that an op read or wrote")           \
 	C(tide_span_id, span, "the op")
 
 #define TIDE_PENDING_COLUMNS(C)                                        \

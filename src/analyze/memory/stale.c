@@ -19,7 +19,7 @@
 #define NONE SIZE_MAX
 
 enum {
-	GRACE = 16, /* uses by other ops that pass before an allocation counts as idle: an engine
+	GRACE = 8, /* uses by other ops that pass before an allocation counts as idle: an engine
 		     * holds the inputs of an op for a moment */
 };
 
@@ -29,10 +29,10 @@ struct life {
 	size_t first, before; /* its first use; its last use before the peak; NONE = none */
 	size_t after;	      /* its first use after the peak */
 	size_t last;
-	size_t gap;	   /* longest time without a use, its birth counts as one */
-	uint32_t step;	   /* step of the last use */
-	bool several;	   /* it was used in more than one step */
-	bool listed;	   /* in the peak's live set */
+	size_t gap;    /* longest time without a use, its birth counts as one */
+	uint32_t step; /* step of the last use */
+	bool several;  /* it was used in more than one step */
+	bool listed;   /* in the peak's live set */
 };
 
 struct work {
@@ -41,8 +41,8 @@ struct work {
 	struct life *v; /* owned: per alloc */
 	tide_step_boundaries steps;
 	tide_roles roles;
-	size_t step; /* uses of one step; 0 = no steps are known */
-	uint64_t until;	/* position from which on uses are not recorded; UINT64_MAX = none */
+	size_t step;	 /* uses of one step; 0 = no steps are known */
+	uint64_t until;	 /* position from which on uses are not recorded; UINT64_MAX = none */
 	uint32_t *group; /* owned: per alloc its group in the part at hand */
 };
 
@@ -62,8 +62,9 @@ bool tide__uses_known(const tide_model *m, char why[200])
 					      "loss.truncated_at",  "loss.corrupt_at" };
 	int64_t unseen = tide__fact_find(m, "uses.unseen");
 	if (!m->uses.n) {
-		snprintf(why, 200, "the recording has no uses: it was made without ops, or by an "
-				   "older version");
+		snprintf(why, 200,
+			 "the recording has no uses: it was made without ops, or by an "
+			 "older version");
 		return false;
 	}
 	if (unseen >= 0) {
@@ -129,8 +130,9 @@ static void find_histories(struct work *w)
 	size_t i = 0;
 	uint32_t step = 0;
 	for (size_t a = 0; a < m->allocs.n; a++)
-		w->v[a] = (struct life){ .end = m->uses.n, .first = NONE, .before = NONE,
-					 .after = NONE, .last = NONE };
+		w->v[a] = (struct life){
+			.end = m->uses.n, .first = NONE, .before = NONE, .after = NONE, .last = NONE
+		};
 	for (size_t e = 0; e < m->memory_events.n; e++) {
 		bool made;
 		uint32_t a = tide__memory_event_life(m, e, &made);
@@ -225,7 +227,7 @@ static tide_idle state_of(const struct work *w, uint32_t a, size_t now)
 	size_t since = l->before == NONE ? l->born : l->before;
 	if (l->after != NONE)
 		return l->after - since >= long_pause(w) && now - since >= GRACE ? TIDE_IDLE_WAITING
-										: TIDE_IDLE_IN_USE;
+										 : TIDE_IDLE_IN_USE;
 	if (l->end - l->last < GRACE || now - since < GRACE || is_lasting(w, a))
 		return TIDE_IDLE_IN_USE;
 	return TIDE_IDLE_STALE;
@@ -285,6 +287,28 @@ static bool add_absence(struct absences *s, uint64_t position, uint32_t alloc, b
 	return true;
 }
 
+static bool begins_with(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/* Returns the position from which on a program can be without the allocation: its last use. The
+ * autograd engine holds what a backward function read until that function ends; a recording
+ * without those functions (predict) gives it GRACE uses. */
+static uint64_t leaves_at(const tide_model *m, const struct life *l)
+{
+	const tide_uses *u = &m->uses;
+	bool backward = false;
+	for (uint32_t s = u->span[l->last].i; s; s = m->spans.parent[s].i) {
+		const char *name = tide__text(m, m->spans.name[s], NULL);
+		if (begins_with(name, "autograd::engine::evaluate_function"))
+			return tide__position_at(m, m->spans.t1[s]);
+		backward |= !strcmp(name, "backward");
+	}
+	size_t i = backward ? l->last + GRACE : l->last;
+	return i < l->end ? u->position[i] : UINT64_MAX;
+}
+
 /* Every allocation of a group leaves at its last use, also those that are not alive at the peak:
  * one line of the program makes all of them. */
 static bool add_stale(const struct work *w, struct absences *s)
@@ -295,7 +319,7 @@ static bool add_stale(const struct work *w, struct absences *s)
 		if (w->group[a] == UINT32_MAX || is_unknown(w, a) || l->end - l->last < GRACE ||
 		    is_lasting(w, a))
 			continue;
-		if (!add_absence(s, m->uses.position[l->last], a, false))
+		if (!add_absence(s, leaves_at(m, l), a, false))
 			return false;
 	}
 	return true;

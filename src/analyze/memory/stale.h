@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Memory that is alive at the peak although no op uses it any more, or not for long.
+/* Memory that is alive at the peak although its last use is past, or its next use is far.
  *
  * An allocation's last use is the last row of `uses` that names it. At the peak an allocation is
  *
@@ -44,9 +44,9 @@ typedef struct tide_stale {
 	const tide_model *m; /* borrowed */
 	tide_usage usage;
 	uint32_t device;
-	const tide_level *level; /* in usage */
-	bool known;		 /* uses were recorded, and completely */
-	char why[200];		 /* !known: the reason */
+	const tide_level *level;			 /* in usage */
+	bool known;					 /* uses were recorded, and completely */
+	char why[200];					 /* !known: the reason */
 	uint64_t bytes[TIDE_IDLE_N], count[TIDE_IDLE_N]; /* at the peak; they add up to it */
 	tide_stale_part stale, waiting;
 } tide_stale;

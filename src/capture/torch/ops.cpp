@@ -101,7 +101,7 @@ struct Used {
 		tide_pool pool;
 	} at[N];
 	unsigned n = 0;
-	unsigned depth = 0; // open ops of the dispatcher
+	unsigned depth = 0;  // open ops of the dispatcher
 	int32_t device = -1; // type << 8 | index of the last tensor, and its pool
 	tide_pool pool = 0;
 };
@@ -384,7 +384,8 @@ HOT __attribute__((noinline)) Context begin_otherwise_with_stack(const at::Recor
 void store_uses(Used &u)
 {
 	for (unsigned i = 0; i < u.n; i++)
-		if (!TIDE_LIKELY(tide__quick_event(TIDE_SLOT_USE, u.at[i].pool, u.at[i].addr, 0, 0)))
+		if (!TIDE_LIKELY(
+			    tide__quick_event(TIDE_SLOT_USE, u.at[i].pool, u.at[i].addr, 0, 0)))
 			tide_use(u.at[i].pool, u.at[i].addr);
 	u.n = 0;
 }
@@ -664,7 +665,8 @@ at::RecordFunctionCallback callback(int want)
 	auto stop = uses ? (stacks ? &end_using<true> : &end_using<false>)
 			 : (stacks ? &end_with_stack : &end);
 	if (want & SHAPES)
-		stop = uses ? (stacks ? &end_with_shapes<true, true> : &end_with_shapes<false, true>)
+		stop = uses ? (stacks ? &end_with_shapes<true, true>
+				      : &end_with_shapes<false, true>)
 			    : (stacks ? &end_with_shapes<true, false>
 				      : &end_with_shapes<false, false>);
 	return at::RecordFunctionCallback(start, stop)

@@ -447,8 +447,8 @@ static bool on_control(tide_build *b, const tide_ring *r, const tide_event *e, i
  * they stay annotations. */
 static bool is_fact(const char *key)
 {
-	static const char *const prefixes[] = { "allocator.", "loss.", "gpu.", "predicted.",
-						"session.",   "uses." };
+	static const char *const prefixes[] = { "allocator.", "loss.",	  "gpu.",
+						"predicted.", "session.", "uses." };
 	static const char unknown[] = "predicted.unknown"; /* also .less and .more */
 	if (!strcmp(key, "uses.off")) /* a moment: from here on, uses are unknown */
 		return false;

@@ -305,7 +305,8 @@ static tide_code check_numbers(const tide_model *m, tide_error *err)
 		      { m->allocs.n, m->allocs.born },	   { m->allocs.n, m->allocs.died },
 		      { m->segments.n, m->segments.born }, { m->segments.n, m->segments.died },
 		      { m->marks.n, m->marks.t },	   { m->pool_states.n, m->pool_states.t },
-		      { m->pendings.n, m->pendings.t },	   { m->uses.n, m->uses.t },	   { m->samples.n, m->samples.t } };
+		      { m->pendings.n, m->pendings.t },	   { m->uses.n, m->uses.t },
+		      { m->samples.n, m->samples.t } };
 	for (size_t k = 0; k < sizeof times / sizeof *times; k++)
 		for (size_t i = 0; i < times[k].n; i++)
 			if (times[k].v[i] != TIDE_T_NEVER &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* stale: memory at the peak that no op uses any more, or not for long. */
+/* stale: memory at the peak whose last use is past, or whose next use is far. */
 #include "analyze/memory/stale.h"
 
 #include <stdlib.h>
@@ -30,11 +30,10 @@ static tide_code find(const tide_report_ask *ask, void *result, tide_error *err)
 	struct stale *s = result;
 	const tide_value *v = ask->opt;
 	s->top = v[O_TOP].num ? (size_t)v[O_TOP].num : SIZE_MAX;
-	return tide__stale_find(ask->models[0], v[O_DEVICE].device,
-				v[O_BY].set ? by_of[v[O_BY].num] : -1,
-				ask->document || ask->style->full_names ? TIDE_NAMES_WHOLE
-									: TIDE_NAMES_FOLDED,
-				&s->x, err);
+	return tide__stale_find(
+		ask->models[0], v[O_DEVICE].device, v[O_BY].set ? by_of[v[O_BY].num] : -1,
+		ask->document || ask->style->full_names ? TIDE_NAMES_WHOLE : TIDE_NAMES_FOLDED,
+		&s->x, err);
 }
 
 static void free_stale(void *result)
@@ -44,20 +43,21 @@ static void free_stale(void *result)
 
 /* ---- rows ---- */
 
-#define ROW                                                                                       \
-	{ "bytes", "Bytes", TIDE_KIND_BYTES, .meaning = "their bytes at the peak" },              \
-		{ "part", "Part", TIDE_KIND_PCT, .meaning = "of the peak" },                      \
-		{ "saving_bytes", "Saves", TIDE_KIND_BYTES, .may = TIDE_MAY_BE_NULL,              \
-		  .meaning = "how much lower the peak of the whole trace would be without it" },  \
-		{ "count", "Count", TIDE_KIND_COUNT, 8, .meaning = "allocations at the peak" },   \
-	{                                                                                         \
-		"idle_ns", "Idle", TIDE_KIND_NS, .may = TIDE_MAY_BE_NULL,                         \
-			.meaning = "longest time from the last use of one of them to the peak"    \
-	}
-#define NAMES                                                                                    \
-	{ "last_use", "Last used by", TIDE_KIND_NAME, .may = TIDE_MAY_BE_NULL,                   \
-	  .meaning = "the op of the last use of the largest of them before the peak" },          \
+#define ROW                                                                                      \
+	{ "bytes", "Bytes", TIDE_KIND_BYTES, .meaning = "their bytes at the peak" },             \
+		{ "part", "Part", TIDE_KIND_PCT, .meaning = "of the peak" },                     \
+		{ "saving_bytes", "Saves", TIDE_KIND_BYTES, .may = TIDE_MAY_BE_NULL,             \
+		  .meaning = "how much lower the peak of the whole trace would be without it" }, \
+		{ "count", "Count", TIDE_KIND_COUNT, 8, .meaning = "allocations at the peak" },  \
 	{                                                                                        \
+		"idle_ns", "Idle", TIDE_KIND_NS,                                                 \
+			.may = TIDE_MAY_BE_NULL,                                                 \
+			.meaning = "longest time from the last use of one of them to the peak"   \
+	}
+#define NAMES                                                                                     \
+	{ "last_use", "Last used by", TIDE_KIND_NAME, .may = TIDE_MAY_BE_NULL,                    \
+	  .meaning = "the op of the last use of the largest of them before the peak" },           \
+	{                                                                                         \
 		"key", "Made by", TIDE_KIND_NAME, .may = TIDE_MAY_BE_NULL, .meaning = "the group" \
 	}
 static const tide_member stale_members[] = { ROW, NAMES, { 0 } };
@@ -89,8 +89,8 @@ static void label_cell(tide_grid *g, const tide_stale *x, const tide_stale_part 
 	size_t n;
 	FILE *f = open_memstream(&text, &n);
 	if (f && g)
-		(whole ? tide__groups_write_label : tide__groups_write_brief)(
-			&p->groups, x->m, row, tide__grid_longs(g), f);
+		(whole ? tide__groups_write_label
+		       : tide__groups_write_brief)(&p->groups, x->m, row, tide__grid_longs(g), f);
 	if (f && !fclose(f))
 		tide__grid_textn(g, text, n);
 	else
@@ -147,11 +147,10 @@ static tide_code write_text(void *result, const tide_out *to)
 	if (!x->level->allocs) {
 		fputs("The trace holds no allocations.\n", to->out);
 	} else {
-		tide__write_heading(
-			to, "%s: peak of %s at %s",
-			tide__device_name(x->m, x->device, name, sizeof name),
-			tide__fmt_bytes(bytes, sizeof bytes, (double)x->level->peak),
-			tide__fmt_at(at, sizeof at, (double)x->level->peak_t));
+		tide__write_heading(to, "%s: peak of %s at %s",
+				    tide__device_name(x->m, x->device, name, sizeof name),
+				    tide__fmt_bytes(bytes, sizeof bytes, (double)x->level->peak),
+				    tide__fmt_at(at, sizeof at, (double)x->level->peak_t));
 		if (x->known)
 			fprintf(to->out, "in use %s, unknown %s\n",
 				tide__fmt_bytes(used, sizeof used,
@@ -162,8 +161,7 @@ static tide_code write_text(void *result, const tide_out *to)
 			fprintf(to->out, "The last use of memory is unknown: %s.\n", x->why);
 		if (x->known && !x->stale.groups.n)
 			fputs("Nothing is held after its last use.\n", to->out);
-		put_part(s, &x->stale, false, "Never used again", "Freed after the last use",
-			 to);
+		put_part(s, &x->stale, false, "Never used again", "Freed after the last use", to);
 		put_part(s, &x->waiting, true, "Waits for its next use",
 			 "Moved away while it waits", to);
 	}
@@ -207,7 +205,7 @@ static const tide_member members[] = {
 static const char *by_text(const tide_stale *x)
 {
 	const tide_stale_part *p = x->stale.groups.n ? &x->stale : &x->waiting;
-	return !p->groups.n		      ? NULL
+	return !p->groups.n		       ? NULL
 	       : p->groups.by == TIDE_BY_OP    ? "op"
 	       : p->groups.by == TIDE_BY_STACK ? "stack"
 					       : "frame";
