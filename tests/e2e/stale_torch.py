@@ -28,8 +28,11 @@ opt = torch.optim.SGD(model.parameters(), lr=0.1)
 for step in range(4):
     raw = torch.randn(256, 64, device=dev)
     big = torch.randn(256, 2048, device=dev)
-    x = raw + big[:, :64] * 0.1
-    del raw, big  # fix
+    scaled = big[:, :64] * 0.1
+    del big  # fix
+    x = raw + scaled
+    del raw  # fix
+    del scaled
     loss = model(x).square().mean()
     del x  # fix
     opt.zero_grad()
