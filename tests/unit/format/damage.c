@@ -498,7 +498,7 @@ static void test_newer(void **state)
 	f.b.n = 128;
 	size_t n = tide__encode_schema(schema, &count);
 	uint8_t *p = schema + n;
-	*p++ = 20; /* a new event: ticks, address, text, array, double */
+	*p++ = 21; /* a new event: ticks, address, text, array, double */
 	p = tide__put_s(p, "new", 3);
 	p = tide__put_s(p, "txsad", 5);
 	p = tide__put_s(p, "dt,addr,a,b,c", 13);
@@ -510,7 +510,7 @@ static void test_newer(void **state)
 		       (size_t)(p - schema));
 	tidefile_chunk(&f, (tide_chunk_head){ .type = 200 }, "whatever", 8);
 	static const uint8_t events[] = {
-		20,
+		21,
 		7,
 		0x40,
 		2,

@@ -65,6 +65,10 @@ static tide_model *sound(void)
 	tide__push(&m->counters, &tide_counters_desc);
 	tide__table_push(&m->samples, &tide_samples_desc, &row);
 	tide__table_push(&m->pool_states, &tide_pool_states_desc, &row);
+	tide__table_push(&m->uses, &tide_uses_desc, &row);
+	m->uses.alloc[row].i = 1;
+	m->uses.t[row] = m->allocs.born[1];
+	m->uses.position[row] = m->memory_events.n;
 	tide__table_push(&m->documents, &tide_documents_desc, &row);
 	tide__table_push(&m->op_totals, &tide_op_totals_desc, &row);
 	tide__fact_set_number(m, "fact", 1);
@@ -76,6 +80,9 @@ static tide_model *sound(void)
 	R("as it is", "", (void)m)                                                                 \
 	R("no none row", "ids: devices row 0", m->devices.n = 0)                                   \
 	R("stack: a later parent", "ids: stacks row 2", m->stacks.parent[2].i = 2)                 \
+	R("use: of nothing", "U1: uses row 0", m->uses.alloc[0].i = 0)                             \
+	R("use: after the life", "U1: uses row 0", m->uses.t[0] = TIDE_T_NEVER)                    \
+	R("use: beyond the events", "U1: uses row 0", m->uses.position[0]++)                       \
 	R("dims: begin at the end", "ids: tensors row 1", m->tensors.dims[1] = 3)                  \
 	R("dims: one too many", "ids: tensors row 1", m->tensors.ndim[1] = 3)                      \
 	R("dims: past the end", "ids: tensors row 1", m->tensors.dims[1] = 9)                      \
