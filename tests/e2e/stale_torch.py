@@ -28,11 +28,8 @@ opt = torch.optim.SGD(model.parameters(), lr=0.1)
 for step in range(4):
     raw = torch.randn(256, 64, device=dev)
     big = torch.randn(256, 2048, device=dev)
-    scaled = big[:, :64] * 0.1
-    del big  # fix
-    x = raw + scaled
-    del raw  # fix
-    del scaled
+    x = raw + big[:, :64] * 0.1
+    del raw, big  # fix
     loss = model(x).square().mean()
     del x  # fix
     opt.zero_grad()
@@ -52,18 +49,16 @@ with torch.no_grad():
         kept.append(h)  # fault
     print(h.sum().item())
 """
-MEMO = """
+LOSSES = """
 import sys, torch
 from torch import nn
 dev = sys.argv[1]
-model, memo = nn.Sequential(nn.Linear(64, 512), nn.Tanh()).to(dev), {}
-with torch.no_grad():
-    for i in range(6):
-        x = torch.randn(256, 64, device=dev)
-        y = model(x)
-        memo[i] = y  # fault
-        print(y.sum().item())
-        del x, y
+model = nn.Sequential(nn.Linear(64, 512), nn.Tanh(), nn.Linear(512, 64)).to(dev)
+history = []
+for i in range(6):
+    loss = model(torch.randn(256, 64, device=dev)).square().mean()
+    history.append(loss)  # fault
+    del loss
 """
 CLEAN = {"training": """
 import sys, torch
@@ -187,7 +182,7 @@ def main() -> int:
     build_hook(str(PYTHON), predicts=True)
     with tempfile.TemporaryDirectory(prefix="stale-") as folder:
         for virtual in False, True:
-            for name, script in ("held", HELD), ("features", FEATURES), ("memo", MEMO):
+            for name, script in ("held", HELD), ("features", FEATURES), ("losses", LOSSES):
                 check_fix(Path(folder), name, script, virtual)
             for name, script in CLEAN.items():
                 check_clean(Path(folder), name, script, virtual)
