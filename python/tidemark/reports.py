@@ -220,6 +220,8 @@ class Peak(_Peak, total=False):
     """pool, of an on-chip memory"""
     at_time_ns: int
     """with `at`: the moment of the live figures"""
+    never_used_bytes: int | None
+    """where uses are recorded: bytes at the peak that are never used again; null at another moment or if that is unknown"""
     evidence: list[PeakEvidence]
     """grouped by role: the rules that determined the roles"""
     time_axis: str

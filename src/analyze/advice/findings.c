@@ -25,6 +25,7 @@ static const struct {
 	{ "memory_usage", "The device's memory is nearly full" },
 	{ "capacity", "The device's memory is nearly full" },
 	{ "growth", "Memory grows from step to step" },
+	{ "stale", "Memory is held after its last use" },
 	{ "kept", "Nearly everything is kept" },
 	{ "activations", "Activations hold much of the peak" },
 	{ "optimizer", "Optimizer state holds much of the peak" },

@@ -11,6 +11,7 @@
 #include "analyze/advice/size_text.h"
 #include "analyze/allocator/allocator_state.h"
 #include "analyze/memory/roles.h"
+#include "analyze/memory/stale.h"
 #include "analyze/live/usage.h"
 #include "analyze/advice/time_advice.h"
 #include "base/error.h"
@@ -244,6 +245,26 @@ static tide_code advise_leaks(struct evidence *e, tide_error *err)
 	return rc;
 }
 
+/* ---- last use ---- */
+
+static tide_code advise_stale(struct evidence *e, tide_error *err)
+{
+	tide_stale s;
+	uint64_t peak = peak_of(e);
+	if (!e->m->uses.n)
+		return TIDE_OK;
+	tide_code rc = tide__stale_find(e->m, e->device, -1, TIDE_NAMES_FOLDED, &s, err);
+	if (rc == TIDE_OK && s.known && s.stale.saving >= LEAST && s.stale.saving >= peak / 20)
+		say(e, "stale", s.stale.saving,
+		    "%s at the peak are never used again: freed after their last use, they would "
+		    "lower it by %s of %s: see `tidemark stale`",
+		    tide__size_text((double)s.stale.bytes).text,
+		    tide__size_text((double)s.stale.saving).text,
+		    tide__size_text((double)peak).text);
+	tide__stale_free(&s);
+	return rc;
+}
+
 /* Raises advice on more than 20 % of the peak to at least medium, in every report. */
 static void raise_by_bytes(struct evidence *e)
 {
@@ -298,6 +319,8 @@ tide_code tide__find_memory_advice(const tide_model *m, uint32_t device, const t
 		advise_waste(&e);
 		advise_capacity(&e);
 		rc = advise_leaks(&e, err);
+		if (rc == TIDE_OK)
+			rc = advise_stale(&e, err);
 		raise_by_bytes(&e);
 	}
 	if (out->n)

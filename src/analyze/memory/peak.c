@@ -6,6 +6,7 @@
 
 #include "analyze/live/relative.h"
 #include "analyze/live/reserved.h"
+#include "analyze/memory/stale.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "model/strings.h"
@@ -79,6 +80,19 @@ static tide_code choose(tide_peak *x, const char *name, tide_error *err)
 	return TIDE_OK;
 }
 
+static tide_code find_never_used(tide_peak *x, tide_error *err)
+{
+	tide_stale s;
+	x->never_used = UINT64_MAX;
+	if (!x->m->uses.n || x->pool || (x->at.chosen && !x->at.at_peak))
+		return TIDE_OK;
+	tide_code rc = tide__stale_find(x->m, x->device, TIDE_BY_OP, TIDE_NAMES_WHOLE, &s, err);
+	if (rc == TIDE_OK && s.known)
+		x->never_used = s.bytes[TIDE_IDLE_STALE];
+	tide__stale_free(&s);
+	return rc;
+}
+
 tide_code tide__peak_find(const tide_model *m, const tide_peak_query *q, tide_peak *x,
 			  tide_error *err)
 {
@@ -112,7 +126,7 @@ tide_code tide__peak_find(const tide_model *m, const tide_peak_query *q, tide_pe
 	if (rc == TIDE_OK && by != TIDE_BY_TENSOR && !(x->at.chosen && !x->at.at_peak))
 		rc = tide__find_peak_savings(x->m, x->device, pool, &x->groups, SAVINGS,
 					     &x->savings, &x->n_savings, err);
-	return rc;
+	return rc == TIDE_OK ? find_never_used(x, err) : rc;
 }
 
 void tide__peak_free(tide_peak *x)

@@ -39,8 +39,10 @@ typedef struct tide_peak {
 	tide_roles roles;	   /* when grouped by role */
 	tide_peak_saving *savings; /* of the first n_savings groups; NULL if not at the peak */
 	size_t n_savings;
-	bool known;	 /* false: the trace records no allocations, the peak is unknown */
-	bool only_sizes; /* the trace has sizes of memory events, but no addresses */
+	uint64_t never_used; /* bytes at the peak that are never used again (stale.h); UINT64_MAX =
+			      * unknown, or not at the peak of a device */
+	bool known;	     /* false: the trace records no allocations, the peak is unknown */
+	bool only_sizes;     /* the trace has sizes of memory events, but no addresses */
 } tide_peak;
 
 /* O(events). `m` is borrowed until tide__peak_free, which must be called even after a

@@ -7,7 +7,6 @@
  * also in a recording of a program that never ran. */
 #include "analyze/memory/stale.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,28 +53,28 @@ static bool has_fact(const tide_model *m, const char *key)
 	return at >= 0 && (tide__fact_is_text(m, (size_t)at) || m->facts.number[at] > 0);
 }
 
-bool tide__uses_known(const tide_model *m, char why[200])
+/* Returns whether the uses of this trace are known completely; else the reason. */
+static bool uses_known(const tide_model *m, const char **why, const char **detail)
 {
 	static const char *const losses[] = { "loss.events",	    "loss.missing_events",
 					      "loss.missing_slots", "loss.gap_at",
 					      "loss.paused",	    "loss.unread_records",
 					      "loss.truncated_at",  "loss.corrupt_at" };
 	int64_t unseen = tide__fact_find(m, "uses.unseen");
+	*detail = "";
 	if (!m->uses.n) {
-		snprintf(why, 200,
-			 "the recording has no uses: it was made without ops, or by an "
-			 "older version");
+		*why = "it was recorded without ops, or by an older version";
 		return false;
 	}
 	if (unseen >= 0) {
-		snprintf(why, 200, "not every use was seen: %.150s",
-			 tide__text(m, m->facts.text[unseen], NULL));
+		*why = "not every use was seen";
+		*detail = tide__text(m, m->facts.text[unseen], NULL);
 		return false;
 	}
 	for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
 		if (has_fact(m, losses[i])) {
-			snprintf(why, 200, "the recording is incomplete (%s): a use may be missing",
-				 losses[i]);
+			*why = "the recording is incomplete";
+			*detail = losses[i];
 			return false;
 		}
 	return true;
@@ -553,7 +552,7 @@ tide_code tide__stale_find(const tide_model *m, uint32_t device, int by, tide_gr
 	if (x->device == TIDE_ANY)
 		x->device = tide__usage_highest(&x->usage);
 	x->level = &x->usage.devices[x->device];
-	x->known = tide__uses_known(m, x->why);
+	x->known = uses_known(m, &x->why, &x->detail);
 	rc = tide__live_set_at(m, x->level->peak_position, x->device, TIDE_ANY, &alive, err);
 	if (rc == TIDE_OK)
 		rc = find_all(&w, &alive, by < 0 ? best_by(m, &alive) : by, names, err);

@@ -44,9 +44,9 @@ typedef struct tide_stale {
 	const tide_model *m; /* borrowed */
 	tide_usage usage;
 	uint32_t device;
-	const tide_level *level;			 /* in usage */
-	bool known;					 /* uses were recorded, and completely */
-	char why[200];					 /* !known: the reason */
+	const tide_level *level;  /* in usage */
+	bool known;		  /* uses were recorded, and completely */
+	const char *why, *detail; /* !known: the reason, and a fact that shows it; borrowed */
 	uint64_t bytes[TIDE_IDLE_N], count[TIDE_IDLE_N]; /* at the peak; they add up to it */
 	tide_stale_part stale, waiting;
 } tide_stale;
@@ -59,8 +59,5 @@ enum { TIDE_STALE_ROWS = 64 }; /* groups whose saving is computed */
 tide_code tide__stale_find(const tide_model *m, uint32_t device, int by, tide_group_names names,
 			   tide_stale *out, tide_error *err);
 void tide__stale_free(tide_stale *x);
-
-/* Returns true if the uses of this trace are known completely; else `why` has the reason. */
-bool tide__uses_known(const tide_model *m, char why[200]);
 
 #endif

@@ -97,6 +97,9 @@ static const tide_member members[] = {
 	{ "alive_bytes", NULL, TIDE_KIND_BYTES, .may = TIDE_MAY_BE_NULL, .meaning = "their bytes" },
 	{ "requested_bytes", NULL, TIDE_KIND_BYTES, .may = TIDE_MAY_BE_NULL,
 	  .meaning = "their requested bytes" },
+	{ "never_used_bytes", NULL, TIDE_KIND_BYTES, .may = TIDE_MAY_BE_NULL | TIDE_MAY_BE_ABSENT,
+	  .meaning = "where uses are recorded: bytes at the peak that are never used again; null "
+		     "at another moment or if that is unknown" },
 	{ "group_by", NULL, TIDE_KIND_WORD, .words = TIDE_GROUP_BY_WORDS,
 	  .meaning = "what the groups are" },
 	{ "groups", NULL, TIDE_KIND_TABLE, .members = tide__peak_group_members,

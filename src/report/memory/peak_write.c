@@ -269,6 +269,9 @@ static void print_head(const tide_out *to, const tide_peak *x)
 	fprintf(to->out, "%s allocation%s alive, %s requested", count, x->alive.n == 1 ? "" : "s",
 		tide__fmt_bytes(bytes, sizeof bytes, (double)x->requested));
 	put_reserved(to, x);
+	if (x->never_used && x->never_used != UINT64_MAX)
+		fprintf(to->out, ", %s never used again (`tidemark stale`)",
+			tide__fmt_bytes(bytes, sizeof bytes, (double)x->never_used));
 	fputs("\n\n", to->out);
 }
 
@@ -377,6 +380,8 @@ void tide__peak_json(const tide_peak *x, size_t top, tide_json *j)
 	tide__json_kmaybe(j, "alive_count", x->known ? x->alive.n : UINT64_MAX);
 	tide__json_kmaybe(j, "alive_bytes", x->known ? x->bytes : UINT64_MAX);
 	tide__json_kmaybe(j, "requested_bytes", x->known ? x->requested : UINT64_MAX);
+	if (x->m->uses.n)
+		tide__json_kmaybe(j, "never_used_bytes", x->never_used);
 	tide__json_kstr(j, "group_by", tide__group_by_texts[x->groups.by]);
 	json_groups(j, x, top ? top : SIZE_MAX);
 	if (x->roles.role) {

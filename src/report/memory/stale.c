@@ -120,6 +120,12 @@ static tide_grid *rows_of(const tide_stale *x, const tide_stale_part *p, bool wa
 
 /* ---- text ---- */
 
+static const char *reason(const tide_stale *x, char *buf, size_t n)
+{
+	snprintf(buf, n, *x->detail ? "%s (%s)" : "%s", x->why, x->detail);
+	return buf;
+}
+
 static void put_part(const struct stale *s, const tide_stale_part *p, bool waiting,
 		     const char *heading, const char *advice, const tide_out *to)
 {
@@ -143,7 +149,7 @@ static tide_code write_text(void *result, const tide_out *to)
 {
 	const struct stale *s = result;
 	const tide_stale *x = &s->x;
-	char name[64], bytes[32], at[32], used[32], unknown[32];
+	char name[64], bytes[32], at[32], used[32], unknown[32], why[400];
 	if (!x->level->allocs) {
 		fputs("The trace holds no allocations.\n", to->out);
 	} else {
@@ -158,7 +164,8 @@ static tide_code write_text(void *result, const tide_out *to)
 				tide__fmt_bytes(unknown, sizeof unknown,
 						(double)x->bytes[TIDE_IDLE_UNKNOWN]));
 		else
-			fprintf(to->out, "The last use of memory is unknown: %s.\n", x->why);
+			fprintf(to->out, "The last use of memory is unknown: %s.\n",
+				reason(x, why, sizeof why));
 		if (x->known && !x->stale.groups.n)
 			fputs("Nothing is held after its last use.\n", to->out);
 		put_part(s, &x->stale, false, "Never used again", "Freed after the last use", to);
@@ -215,7 +222,7 @@ static tide_code write_json(void *result, tide_json *j)
 {
 	const struct stale *s = result;
 	const tide_stale *x = &s->x;
-	char name[64];
+	char name[64], why[400];
 	bool any = x->level->allocs > 0;
 	uint64_t none = UINT64_MAX;
 	tide__json_kstr(j, "device",
@@ -223,7 +230,7 @@ static tide_code write_json(void *result, tide_json *j)
 	tide__json_kuint(j, "peak_bytes", x->level->peak);
 	tide__json_kint_if(j, "peak_time_ns", any, x->level->peak_t);
 	tide__json_kbool(j, "known", x->known);
-	tide__json_kstr(j, "unknown_because", x->known ? NULL : x->why);
+	tide__json_kstr(j, "unknown_because", x->known ? NULL : reason(x, why, sizeof why));
 	tide__json_kmaybe(j, "stale_bytes", x->known ? x->bytes[TIDE_IDLE_STALE] : none);
 	tide__json_kmaybe(j, "stale_saving_bytes", x->known ? x->stale.saving : none);
 	tide__json_kmaybe(j, "waiting_bytes", x->known ? x->bytes[TIDE_IDLE_WAITING] : none);
