@@ -28,8 +28,11 @@ opt = torch.optim.SGD(model.parameters(), lr=0.1)
 for step in range(4):
     raw = torch.randn(256, 64, device=dev)
     big = torch.randn(256, 2048, device=dev)
-    x = raw + big[:, :64] * 0.1
-    del raw, big  # fix
+    scaled = big[:, :64] * 0.1
+    del big  # fix
+    x = raw + scaled
+    del raw  # fix
+    del scaled
     loss = model(x).square().mean()
     del x  # fix
     opt.zero_grad()
@@ -49,16 +52,18 @@ with torch.no_grad():
         kept.append(h)  # fault
     print(h.sum().item())
 """
-LOSSES = """
+MEMO = """
 import sys, torch
 from torch import nn
 dev = sys.argv[1]
-model = nn.Sequential(nn.Linear(64, 512), nn.Tanh(), nn.Linear(512, 64)).to(dev)
-history = []
-for i in range(6):
-    loss = model(torch.randn(256, 64, device=dev)).square().mean()
-    history.append(loss)  # fault
-    del loss
+model, memo = nn.Sequential(nn.Linear(64, 512), nn.Tanh()).to(dev), {}
+with torch.no_grad():
+    for i in range(6):
+        x = torch.randn(256, 64, device=dev)
+        y = model(x)
+        memo[i] = y  # fault
+        print(y.sum().item())
+        del x, y
 """
 CLEAN = {"training": """
 import sys, torch
@@ -182,7 +187,7 @@ def main() -> int:
     build_hook(str(PYTHON), predicts=True)
     with tempfile.TemporaryDirectory(prefix="stale-") as folder:
         for virtual in False, True:
-            for name, script in ("held", HELD), ("features", FEATURES), ("losses", LOSSES):
+            for name, script in ("held", HELD), ("features", FEATURES), ("memo", MEMO):
                 check_fix(Path(folder), name, script, virtual)
             for name, script in CLEAN.items():
                 check_clean(Path(folder), name, script, virtual)
