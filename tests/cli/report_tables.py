@@ -101,8 +101,8 @@ def main() -> int:
                     continue  # it reads logs alone
                 if command == "critical-path" and not trace.name.startswith("kineto"):
                     continue  # it needs launches and kernels
-                if command == "predict":
-                    continue  # it needs recordings of one program at two sizes
+                if command in ("predict", "sql", "hang"):
+                    continue  # they need recordings of two sizes, a query, or dumps
                 inputs = [trace] * (2 if command == "diff" else 1)
                 document = json.loads(run(tidemark, command, "--json", *inputs))
                 where = f"{command} {trace.name}"
