@@ -70,9 +70,9 @@ static bool move_lanes(planes *p)
 		uint32_t lane = n->kind == KIN_NAME_THREAD && d->any ? thread_of(b, n) : 0;
 		if (!lane)
 			continue;
-		const char *name = tide__text(b->m, (tide_str){ n->name }, NULL);
-		if (!add_device(p, d))
+		if (!add_device(p, d)) /* adds texts: borrow the name after it */
 			return false;
+		const char *name = tide__text(b->m, (tide_str){ n->name }, NULL);
 		p->lanes[lane] = (uint8_t)tide__xla_lane(name, d->streams);
 		l->kind[lane] = TIDE_LANE_STREAM;
 		l->device[lane].i = d->row;
