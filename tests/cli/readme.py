@@ -25,7 +25,7 @@ def inputs(folder: Path, source: Path) -> dict:
     data = source / "tests" / "data"
     return {"FILE": "train.tide", "A": "train.tide", "B": "train.tide", "FOLDER": str(folder),
             "TRACE": str(data / "kineto_gpt_train.json.gz"), "TRACE...": str(data / "kineto_gpt_train.json.gz"),
-            "LOG": str(source / "tests" / "fuzz" / "ttlog.corpus" / "plain"), "DIR": str(data / "flightrec" / "missing_rank"), "COMPILE_LOG": str(data / "torchtrace" / "job"),
+            "LOG": str(source / "tests" / "fuzz" / "ttlog.corpus" / "plain"), "DUMPS": str(data / "flightrec" / "missing_rank"), "COMPILE_LOG": str(data / "torchtrace" / "job"),
             "SNAPSHOT": str(data / "torchsnap" / "snapshot_oom.pickle.gz")}
 
 
