@@ -443,7 +443,7 @@ static bool count_blocks(profile *p, tide_pb message)
 {
 	sample s = { 0 };
 	if (read_values(p, message, &s))
-		p->blocks += s.blocks < MOST_BLOCKS ? s.blocks : MOST_BLOCKS;
+		p->blocks += s.blocks <= MOST_BLOCKS ? s.blocks : MOST_BLOCKS + 1;
 	return true;
 }
 
