@@ -248,7 +248,7 @@ static int ends_at_once(void)
 static int many(void)
 {
 	leak_here(10, 100);
-	temporaries(600000);
+	temporaries(1700000);
 	return 0;
 }
 

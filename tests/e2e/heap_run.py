@@ -324,8 +324,8 @@ def prompt(folder: str) -> None:
     done = run(folder, sys.argv[1], "many")
     line = next((x for x in done.stderr.decode().splitlines() if "host heap" in x), "")
     events = re.search(r"host heap: ([\d,]+) events; `tidemark heap`", line)
-    check("many: events, not figures", bool(events) and int(events[1].replace(",", "")) >= 1_200_000, done.stderr[-300:])
-    check("many: the report has them", heap(f"{folder}/r.tide")["count"] >= 600_000, line)
+    check("many: events, not figures", bool(events) and int(events[1].replace(",", "")) >= 3_400_000, done.stderr[-300:])
+    check("many: the report has them", heap(f"{folder}/r.tide")["count"] >= 1_700_000, line)
 
 
 def main() -> int:

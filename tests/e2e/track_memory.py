@@ -110,7 +110,7 @@ def cpp() -> None:
         source.write_text(CPP)
         subprocess.run([compiler, "-std=c++11", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/include", source, "-o", program, BUILD / "src/libtidemark-usage.a",
                         BUILD / "src/libtidemark.a", BUILD / "src/libtide_base.a", f"-L{BUILD}/src", "-ltidemark-rt", f"-Wl,-rpath,{BUILD}/src",
-                        "-lzstd", "-lisal", "-lz", "-lm", "-lpthread"], check=True)
+                        "-lzstd", "-lisal", "-lz", "-lsqlite3", "-lm", "-lpthread"], check=True)
         rest = Path(folder) / "rest"
         rest.mkdir()
         out = subprocess.run([program, f"{folder}/r.tide"], capture_output=True, text=True, check=True, env={**os.environ, "TMPDIR": str(rest)}).stdout
