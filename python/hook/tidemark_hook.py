@@ -296,7 +296,7 @@ def _watch_graphs(torch: Any) -> None:
     """Notes the first capture of a CUDA graph: its replays run no ops."""
     graph = getattr(torch.cuda, "CUDAGraph", None)
     plain = getattr(graph, "capture_begin", None)
-    if plain is None or not (getattr(torch.version, "cuda", None) or getattr(torch.version, "hip", None)):
+    if graph is None or plain is None or not (getattr(torch.version, "cuda", None) or getattr(torch.version, "hip", None)):
         return
 
     def capture_begin(self: Any, *args: Any, **kw: Any) -> Any:
