@@ -12,8 +12,8 @@ const SHORT = 2; // length of the short name
 /** Properties that only the page's own code and preact's see, which esbuild may rename. test/names.test.ts checks that nothing
  *  else says them: no key of JSON, no text of the source. */
 export const OWN = (
-  'about acts again apart argTexts argsLeftOut arranged asked asking atPeak away band born callees callers colors cols column ' +
-  'ctx dark deepest deps dev died drop far flip flowKinds hits holdRow inside ints json kids main mains ' +
+  'about acts again apart argTexts argsLeftOut arranged asked asking atPeak away band callees callers colors cols ' +
+  'ctx dark deepest deps dev drop far flip flowKinds hits holdRow inside ints json kids main mains ' +
   'mip nUsed named needs node onPick onWheelTime parts peakT perPixel pic pick picked reader readers reveal revealMatch ' +
   'room scene seg segKind segWho segs setTable shown sides slices slots soft stretched thin timeAt timed topSum topT undo wake ' +
   'walk want wanted who whole whose wide ' +
