@@ -169,7 +169,9 @@ def python(folder: Path, full: dict) -> None:
     for file in EXTENSIONS.glob("*.so"):
         shutil.copy(file, package / file.name)
     options = json.dumps({**OPTIONS, "least_rows": 2, "share": 7.5, "short": True, "tag": ["x", "y"]})
-    done = subprocess.run([sys.executable, "-c", PYTHON, TRACE, options], env={**os.environ, "PYTHONPATH": str(package.parent)}, capture_output=True, text=True, check=False)
+    libraries = os.pathsep.join([str(EXTENSIONS), os.environ.get("LD_LIBRARY_PATH", "")])  # meson lists folders in any order
+    env = {**os.environ, "PYTHONPATH": str(package.parent), "LD_LIBRARY_PATH": libraries}
+    done = subprocess.run([sys.executable, "-c", PYTHON, TRACE, options], env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == full
 
