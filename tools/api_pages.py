@@ -169,7 +169,7 @@ def pages() -> dict[str, str]:
     index = ["# API reference", "", "Made from the sources of this version.", "", "| C and C++ | |", "|---|---|"]
     index += [f"| [{name}]({name.replace('.', '_')}.md) | {what} |" for name, what in HEADERS.items()]
     index += ["", "| Python | |", "|---|---|", *(f"| [{name}]({name}.md) | {what} |" for name, what in MODULES.items())]
-    index += ["", "The dashboard's HTTP routes are in [openapi.json](../openapi.json); every member of `--json` is in [members](../analyses/json.md)."]
+    index += ["", "The dashboard's HTTP routes are in [openapi.json](../openapi.json); every member of `--json` is in [members](../analyses/members.md)."]
     return {"api/index.md": "\n".join(index) + "\n", **{f"api/{n.replace('.', '_')}.md": header_page(n) for n in HEADERS},
             **{f"api/{n}.md": module_page(n) for n in MODULES}}
 

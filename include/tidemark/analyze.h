@@ -35,7 +35,7 @@
  *                    tide_node_text(tide_node_get(g, "key"), NULL));
  *     }
  *
- * Members of the nodes are those of `tidemark NAME --json`; docs/analyses/json.md defines each.
+ * Members of the nodes are those of `tidemark NAME --json`; docs/analyses/members.md defines each.
  * Examples below use open traces `t` and `u`, a report `r` and an error `err`; they leave out
  * messages and tide_report_free. The tests compile and run them.
  *

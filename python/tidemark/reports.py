@@ -3949,3 +3949,1805 @@ class KernelsFailed(TypedDict):
     """the reason"""
     offset: int | None
     """where in the file"""
+
+
+class PeakRanks(TypedDict):
+    """The document of `tidemark peak-ranks --json`, version 1."""
+
+    report: Literal["peak-ranks"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    ranks: list[PeakRanksRanks]
+    """a row for each trace"""
+
+
+class PeakRanksRanks(TypedDict):
+    """A part of `tidemark peak-ranks --json`."""
+
+    rank: int | None
+    """rank of the trace; null: none"""
+    device: str | None
+    """the requested device, else the one with the highest peak; null: none with allocations"""
+    peak_bytes: int | None
+    """highest live bytes"""
+    peak_time_ns: int | None
+    """time of the peak"""
+    peak_count: int | None
+    """live allocations at the peak"""
+    reserved_bytes_at_peak: int | None
+    """bytes that the allocator held then"""
+    capacity_bytes: int | None
+    """memory of the device"""
+    trace: str
+    """its file"""
+
+
+class MemoryRanks(TypedDict):
+    """The document of `tidemark memory-ranks --json`, version 1."""
+
+    report: Literal["memory-ranks"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    ranks: list[MemoryRanksRanks]
+    """a row for each trace"""
+
+
+class MemoryRanksRanks(TypedDict):
+    """A part of `tidemark memory-ranks --json`."""
+
+    rank: int | None
+    """rank of the trace; null: none"""
+    device: str | None
+    """the requested device, else the one with the highest peak; null: none with allocations"""
+    live_bytes: int | None
+    """live bytes at the end"""
+    peak_bytes: int | None
+    """highest live bytes"""
+    peak_time_ns: int | None
+    """time of the peak"""
+    reserved_peak_bytes: int | None
+    """highest bytes that the allocator held"""
+    allocs: int | None
+    """allocations"""
+    frees: int | None
+    """frees"""
+    trace: str
+    """its file"""
+
+
+class LeaksRanks(TypedDict):
+    """The document of `tidemark leaks-ranks --json`, version 1."""
+
+    report: Literal["leaks-ranks"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    ranks: list[LeaksRanksRanks]
+    """a row for each trace"""
+
+
+class LeaksRanksRanks(TypedDict):
+    """A part of `tidemark leaks-ranks --json`."""
+
+    rank: int | None
+    """rank of the trace; null: none"""
+    device: str | None
+    """the requested device, else the one with the highest peak; null: none with allocations"""
+    slope_bytes_per_step: int | None
+    """bytes by which live memory grows in a step"""
+    steps: int
+    """steps of the trace"""
+    first_bytes: int | None
+    """live bytes after the first step"""
+    last_bytes: int | None
+    """live bytes after the last step"""
+    growing: int | None
+    """number of groups that grow"""
+    trace: str
+    """its file"""
+
+
+class InfoRanks(TypedDict):
+    """The document of `tidemark info-ranks --json`, version 1."""
+
+    report: Literal["info-ranks"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    ranks: list[InfoRanksRanks]
+    """a row for each trace"""
+    runs: list[InfoRanksRuns]
+    """runs of `tidemark run`"""
+
+
+class InfoRanksRanks(TypedDict):
+    """A part of `tidemark info-ranks --json`."""
+
+    rank: int | None
+    """rank of the trace; null: none"""
+    pid: int | None
+    """id of the process"""
+    format: str | None
+    """format of the file"""
+    duration_ns: int | None
+    """length of the trace"""
+    spans: int
+    """ops, kernels and ranges"""
+    allocs: int
+    """allocations"""
+    devices: int
+    """devices"""
+    run: str | None
+    """id that all recordings of one `tidemark run` share"""
+    parent: int | None
+    """id of the parent process"""
+    depth: int
+    """0: its parent is not among the traces"""
+    command: str | None
+    """command line of the process"""
+    trace: str
+    """its file"""
+
+
+class InfoRanksRuns(TypedDict):
+    """A part of `tidemark info-ranks --json`."""
+
+    run: str
+    """id of the run"""
+    processes: int
+    """number of processes"""
+    start_wall_ns: int
+    """start of the first"""
+    duration_ns: int | None
+    """to the last event of any process"""
+    traces: list[InfoRanksRanks]
+    """its traces in the order of the process tree"""
+
+
+class TimelineList(TypedDict):
+    """The document of `tidemark timeline-list --json`, version 1."""
+
+    report: Literal["timeline-list"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    traces: list[Timeline]
+    """a document for each trace"""
+    failed: int
+    """traces that are left out"""
+
+
+class CriticalPathList(TypedDict):
+    """The document of `tidemark critical-path-list --json`, version 1."""
+
+    report: Literal["critical-path-list"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    ranks: list[CriticalPath]
+    """a document for each trace"""
+    failed: int
+    """traces that are left out"""
+
+
+class PhasesSizes(TypedDict):
+    """The document of `tidemark phases-sizes --json`, version 1."""
+
+    report: Literal["phases-sizes"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    summaries: list[PhasesSizesSummaries]
+    """a row for each summary of a log, or for the recording"""
+
+
+class PhasesSizesSummaries(TypedDict):
+    """A part of `tidemark phases-sizes --json`."""
+
+    title: str
+    """title in the log, or the file"""
+    memory: str
+    """which memory: DRAM, a device"""
+    parameters: int | None
+    """number of parameters"""
+    capacity_bytes: int | None
+    """memory of the device"""
+    peak_bytes: int
+    """highest use"""
+    reserved_peak_bytes: int | None
+    """highest bytes that the allocator held"""
+    peak_phase: str | None
+    """phase of the highest use"""
+    measured_by: Literal["phase", "role"]
+    """how actual sizes are known: by names of phases, or roles of allocations"""
+    fits: bool | None
+    """the highest use is below the memory of the device"""
+    actual_bytes: PhasesSizesSummariesActualBytes
+    """measured sizes"""
+    expected_bytes: PhasesSizesSummariesActualBytes
+    """sizes by the number of parameters"""
+    parts_bytes: PhasesSizesSummariesActualBytes
+    """parts of the peak; their sum is the peak"""
+    kv_cache_bytes: int | None
+    """measured KV cache"""
+    kv_cache_expected_bytes: int | None
+    """KV cache by --kv"""
+    advice: list[str]
+    """what to do if it does not fit"""
+    phases: list[PhasesSizesSummariesPhases]
+    """figures of the phases"""
+
+
+class PhasesSizesSummariesActualBytes(TypedDict):
+    """A part of `tidemark phases-sizes --json`."""
+
+    other: int | None
+    """the rest"""
+    model: int | None
+    """parameters"""
+    gradients: int | None
+    """gradients"""
+    optimizer: int | None
+    """state of the optimizer"""
+    activations: int | None
+    """activations"""
+
+
+class PhasesSizesSummariesPhases(TypedDict):
+    """A part of `tidemark phases-sizes --json`."""
+
+    segment_peak_bytes: int | None
+    """highest use within the phase, above its begin"""
+    allocations_bytes: int | None
+    """allocated bytes"""
+    deallocations_bytes: int | None
+    """freed bytes"""
+    segment_change_bytes: int | None
+    """allocated minus freed bytes"""
+    cumulative_peak_bytes: int | None
+    """highest use so far"""
+    cumulative_current_bytes: int | None
+    """use at the end of the phase"""
+    l1_peak_cb_bytes: int | None
+    """Tenstorrent: highest use by circular buffers in L1"""
+    l1_peak_buffer_bytes: int | None
+    """Tenstorrent: highest use by buffers in L1"""
+    l1_peak_total_bytes: int | None
+    """Tenstorrent: highest use of L1"""
+    name: str
+    """name of the phase"""
+
+
+class PredictProgram(TypedDict):
+    """The document of `tidemark predict-program --json`, version 1."""
+
+    report: Literal["predict-program"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    predicted: bool
+    """true"""
+    ended: bool
+    """the program ended by itself"""
+    unended: str | None
+    """why it did not"""
+    device: str
+    """the device that was assumed"""
+    torch: str
+    """version of PyTorch"""
+    steps: int | None
+    """optimizer steps"""
+    values_read: int | None
+    """values of tensors that the program read"""
+    peak_allocated_bytes: int
+    """highest allocated bytes"""
+    peak_reserved_bytes: int
+    """highest reserved bytes"""
+    least_allocated_bytes: int | None
+    """lower bound of the allocated peak; null: no bound is known"""
+    most_allocated_bytes: int | None
+    """upper bound of the allocated peak; null: no bound is known"""
+    least_reserved_bytes: int | None
+    """lower bound of the reserved peak; null: no bound is known"""
+    most_reserved_bytes: int | None
+    """upper bound of the reserved peak; null: no bound is known"""
+    capacity_bytes: int | None
+    """memory of the device"""
+    fits: bool | None
+    """the reserved peak fits"""
+    runs_out_in: str | None
+    """phase in which memory runs out"""
+    runs_out_asking_bytes: int | None
+    """the request that fails"""
+    phases: list[PredictProgramPhases]
+    """phases of the run"""
+    roles: list[PredictProgramRoles]
+    """memory at the peak by role"""
+    modules: list[PredictProgramModules]
+    """memory at the peak by module"""
+    eager: str | None
+    """a note that torch.compile ran eagerly"""
+    compiled: str | None
+    """number of its graphs and graph breaks"""
+    unknown: list[str]
+    """what is not known"""
+
+
+class PredictProgramPhases(TypedDict):
+    """A part of `tidemark predict-program --json`."""
+
+    phase: str
+    """name of the phase"""
+    highest_bytes: int
+    """highest use within the phase"""
+    segment_peak_bytes: int
+    """highest use above the use at its begin"""
+    segment_change_bytes: int
+    """use at its end less that at its begin"""
+    cumulative_current_bytes: int
+    """use at its end"""
+
+
+class PredictProgramRoles(TypedDict):
+    """A part of `tidemark predict-program --json`."""
+
+    role: str
+    """role of the allocations"""
+    bytes: int
+    """its bytes at the peak"""
+    part_pct: float
+    """of all bytes at the peak"""
+    count: int
+    """its allocations"""
+
+
+class PredictProgramModules(TypedDict):
+    """A part of `tidemark predict-program --json`."""
+
+    module: str
+    """module that made them"""
+    bytes: int
+    """its bytes at the peak"""
+    part_pct: float
+    """of all bytes at the peak"""
+    count: int
+    """its allocations"""
+
+
+class HtaCompat(TypedDict):
+    """The document of `tidemark hta-compat --json`, version 1."""
+
+    report: Literal["hta-compat"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    rules: str
+    """whose rules"""
+    ranks: list[HtaCompatRanks]
+    """the members of hta, by HTA's rules"""
+    kernels: list[HtaCompatKernels]
+    """kernels by name"""
+    recommendations: list[Any]
+    """none: HTA has none"""
+    failed: list[HtaCompatFailed]
+    """traces that could not be read"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+    hta: HtaCompatHta
+    """HTA's own tables, with its names, in us"""
+
+
+class HtaCompatRanks(TypedDict):
+    """A part of `tidemark hta-compat --json`."""
+
+    rank: int
+    """the rank; 0 if the trace names none"""
+    trace: str
+    """its file"""
+    raises: str | None
+    """the exception that HTA raises"""
+    kernel_time_ns: int | None
+    """first start to last end of GPU rows"""
+    busy_ns: int | None
+    """kernel time less idle time"""
+    idle_ns: int | None
+    """idle time"""
+    compute_ns: int | None
+    """compute"""
+    non_compute_ns: int | None
+    """other rows"""
+    idle_pct: float | None
+    """idle part"""
+    compute_pct: float | None
+    """part of compute"""
+    non_compute_pct: float | None
+    """part of other rows"""
+    communication_ns: int | None
+    """communication"""
+    memory_ns: int | None
+    """copies and fills"""
+    comm_comp_overlap_ns: int | None
+    """communication during compute"""
+    comm_comp_overlap_pct: float | None
+    """its part of communication"""
+    profiler_steps: int
+    """different profiler steps"""
+    last_step_dropped: bool
+    """the last step was dropped"""
+    streams: list[HtaCompatRanksStreams]
+    """streams"""
+
+
+class HtaCompatKernels(TypedDict):
+    """A part of `tidemark hta-compat --json`."""
+
+    rank: int
+    """the rank; 0 if the trace names none"""
+    name: str
+    """the kernel"""
+    type: str
+    """compute, communication or memory"""
+    count: int
+    """its rows"""
+    sum_ns: int | None
+    """sum of durations"""
+    mean_ns: float | None
+    """mean duration"""
+    min_ns: int | None
+    """shortest"""
+    max_ns: int | None
+    """longest"""
+    std_ns: float | None
+    """standard deviation of a sample"""
+
+
+class HtaCompatFailed(TypedDict):
+    """A part of `tidemark hta-compat --json`."""
+
+    trace: str
+    """its file"""
+    why: str
+    """why it could not be read"""
+
+
+class HtaCompatHta(TypedDict):
+    """A part of `tidemark hta-compat --json`."""
+
+    temporal_breakdown: list[HtaCompatHtaTemporalBreakdown]
+    """get_temporal_breakdown"""
+    comm_comp_overlap: list[HtaCompatHtaCommCompOverlap]
+    """get_comm_comp_overlap"""
+    kernel_type_breakdown: list[HtaCompatHtaKernelTypeBreakdown]
+    """get_gpu_kernel_breakdown"""
+    kernels: list[HtaCompatHtaKernels]
+    """get_gpu_kernel_breakdown"""
+    annotations_gpu: list[HtaCompatHtaAnnotationsGpu]
+    """GPU annotations"""
+    annotations_cpu: list[HtaCompatHtaAnnotationsGpu]
+    """host annotations"""
+    idle_time: list[HtaCompatHtaIdleTime]
+    """get_idle_time_breakdown"""
+    queue_length: list[HtaCompatHtaQueueLength]
+    """get_queue_length_summary"""
+    memory_bw: list[HtaCompatHtaMemoryBw]
+    """get_memory_bw_summary"""
+    launch_stats: list[HtaCompatHtaLaunchStats]
+    """get_cuda_kernel_launch_stats"""
+
+
+class HtaCompatRanksStreams(TypedDict):
+    """A part of `tidemark hta-compat --json`."""
+
+    device: str | None
+    """null: HTA does not distinguish devices"""
+    stream: int
+    """number of the stream"""
+    idle: HtaCompatRanksStreamsIdle
+    """idle time by cause"""
+
+
+HtaCompatHtaTemporalBreakdown = TypedDict("HtaCompatHtaTemporalBreakdown", {
+    "rank": "int",
+    "idle_time(us)": "int",
+    "compute_time(us)": "int",
+    "non_compute_time(us)": "int",
+    "kernel_time(us)": "int",
+    "idle_time_pctg": "float | None",
+    "compute_time_pctg": "float | None",
+    "non_compute_time_pctg": "float | None",
+})
+
+
+class HtaCompatHtaCommCompOverlap(TypedDict):
+    """A part of `tidemark hta-compat --json`."""
+
+    rank: int
+    """the rank; 0 if the trace names none"""
+    comp_comm_overlap_pctg: float | None
+    """part of communication during compute"""
+
+
+class HtaCompatHtaKernelTypeBreakdown(TypedDict):
+    """A part of `tidemark hta-compat --json`."""
+
+    kernel_type: str
+    """a type, or types at once"""
+    sum: int
+    """time in us"""
+    percentage: float | None
+    """part of all"""
+
+
+HtaCompatHtaKernels = TypedDict("HtaCompatHtaKernels", {
+    "rank": "int",
+    "kernel_type": "str",
+    "name": "str",
+    "sum (us)": "int",
+    "max (us)": "int",
+    "min (us)": "int",
+    "mean (us)": "float | None",
+    "stddev": "float | None",
+})
+
+
+HtaCompatHtaAnnotationsGpu = TypedDict("HtaCompatHtaAnnotationsGpu", {
+    "rank": "int",
+    "name": "str",
+    "sum (us)": "int",
+    "max (us)": "int",
+    "min (us)": "int",
+    "mean (us)": "float | None",
+    "stddev": "float | None",
+})
+
+
+class HtaCompatHtaIdleTime(TypedDict):
+    """A part of `tidemark hta-compat --json`."""
+
+    rank: int
+    """the rank; 0 if the trace names none"""
+    stream: int
+    """number of the stream"""
+    idle_category: str
+    """host_wait, kernel_wait or other"""
+    idle_time: int
+    """idle time in us"""
+    idle_time_ratio: float | None
+    """part of the stream's idle time"""
+
+
+HtaCompatHtaQueueLength = TypedDict("HtaCompatHtaQueueLength", {
+    "rank": "int",
+    "stream": "int",
+    "queue_length_count": "float | None",
+    "queue_length_mean": "float | None",
+    "queue_length_std": "float | None",
+    "queue_length_min": "float | None",
+    "queue_length_25%": "float | None",
+    "queue_length_50%": "float | None",
+    "queue_length_75%": "float | None",
+    "queue_length_max": "float | None",
+})
+
+
+HtaCompatHtaMemoryBw = TypedDict("HtaCompatHtaMemoryBw", {
+    "rank": "int",
+    "name": "str",
+    "memory_bw_gbps_count": "float | None",
+    "memory_bw_gbps_mean": "float | None",
+    "memory_bw_gbps_std": "float | None",
+    "memory_bw_gbps_min": "float | None",
+    "memory_bw_gbps_25%": "float | None",
+    "memory_bw_gbps_50%": "float | None",
+    "memory_bw_gbps_75%": "float | None",
+    "memory_bw_gbps_max": "float | None",
+})
+
+
+HtaCompatHtaLaunchStats = TypedDict("HtaCompatHtaLaunchStats", {
+    "rank": "int",
+    "n": "int",
+    "short_kernels": "int",
+    "runtime_outliers": "int",
+    "launch_delay_outliers": "int",
+    "cpu_duration_sum": "int",
+    "gpu_duration_sum": "int",
+    "launch_delay_sum": "int",
+    "cpu_duration_count": "float | None",
+    "cpu_duration_mean": "float | None",
+    "cpu_duration_std": "float | None",
+    "cpu_duration_min": "float | None",
+    "cpu_duration_25%": "float | None",
+    "cpu_duration_50%": "float | None",
+    "cpu_duration_75%": "float | None",
+    "cpu_duration_max": "float | None",
+    "gpu_duration_count": "float | None",
+    "gpu_duration_mean": "float | None",
+    "gpu_duration_std": "float | None",
+    "gpu_duration_min": "float | None",
+    "gpu_duration_25%": "float | None",
+    "gpu_duration_50%": "float | None",
+    "gpu_duration_75%": "float | None",
+    "gpu_duration_max": "float | None",
+    "launch_delay_count": "float | None",
+    "launch_delay_mean": "float | None",
+    "launch_delay_std": "float | None",
+    "launch_delay_min": "float | None",
+    "launch_delay_25%": "float | None",
+    "launch_delay_50%": "float | None",
+    "launch_delay_75%": "float | None",
+    "launch_delay_max": "float | None",
+})
+
+
+class HtaCompatRanksStreamsIdle(TypedDict):
+    """A part of `tidemark hta-compat --json`."""
+
+    host_wait_ns: int | None
+    """waiting for the host"""
+    kernel_wait_ns: int | None
+    """between rows that follow each other"""
+    other_ns: int | None
+    """other idle time"""
+
+
+class DiffHtaCompat(TypedDict):
+    """The document of `tidemark diff-hta-compat --json`, version 1."""
+
+    report: Literal["diff-hta-compat"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    control_iteration: int
+    """step of the first trace"""
+    test_iteration: int
+    """step of the second trace"""
+    ops_diff_counts: DiffHtaCompatOpsDiffCounts
+    """numbers of names"""
+    compare: list[DiffHtaCompatCompare]
+    """rows by name"""
+
+
+class DiffHtaCompatOpsDiffCounts(TypedDict):
+    """A part of `tidemark diff-hta-compat --json`."""
+
+    added: int
+    """names that are new"""
+    deleted: int
+    """names that are gone"""
+    increased: int
+    """names with more rows"""
+    decreased: int
+    """names with fewer rows"""
+    unchanged: int
+    """names with as many rows"""
+
+
+class DiffHtaCompatCompare(TypedDict):
+    """A part of `tidemark diff-hta-compat --json`."""
+
+    control_counts: int
+    """rows in the first trace"""
+    control_total_duration: int
+    """their time in us"""
+    test_counts: int
+    """rows in the second trace"""
+    test_total_duration: int
+    """their time in us"""
+    diff_counts: int
+    """change of the number"""
+    diff_duration: int
+    """change of the time in us"""
+    counts_change_categories: str
+    """+ more, - fewer, = as many"""
+    name: str
+    """name of the rows"""
+
+
+class DiffRanks(TypedDict):
+    """The document of `tidemark diff-ranks --json`, version 1."""
+
+    report: Literal["diff-ranks"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    ranks: list[DiffRanksRanks]
+    """ranks in both"""
+    only_a: list[int]
+    """ranks in A only"""
+    only_b: list[int]
+    """ranks in B only"""
+
+
+class DiffRanksRanks(TypedDict):
+    """A part of `tidemark diff-ranks --json`."""
+
+    rank: int
+    """the rank"""
+    a: DiffRanksRanksA
+    """its trace in A"""
+    b: DiffRanksRanksA
+    """its trace in B"""
+    metrics: DiffRanksRanksMetrics
+    """figures of both"""
+    fail_if: list[DiffRanksRanksFailIf]
+    """conditions and their figures"""
+
+
+class _DiffRanksRanksA(TypedDict):
+    """Members that are always in DiffRanksRanksA."""
+
+    trace: str
+    """name of the trace"""
+    device: str | None
+    """device of the memory figures"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class DiffRanksRanksA(_DiffRanksRanksA, total=False):
+    """A part of `tidemark diff-ranks --json`."""
+
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class DiffRanksRanksMetrics(TypedDict):
+    """A part of `tidemark diff-ranks --json`."""
+
+    time: DiffRanksRanksMetricsTime
+    """earliest start to latest end of all work"""
+    step_time: DiffRanksRanksMetricsTime
+    """median step"""
+    cpu_time: DiffRanksRanksMetricsTime
+    """CPU active: union of host work"""
+    gpu_time: DiffRanksRanksMetricsTime
+    """GPU active: union of device work"""
+    overlap: DiffRanksRanksMetricsTime
+    """both active at once"""
+    kernel_time: DiffRanksRanksMetricsTime
+    """durations of device work added up"""
+    ops: DiffRanksRanksMetricsTime
+    """host spans that are work"""
+    kernels: DiffRanksRanksMetricsTime
+    """kernels, copies and fills"""
+    peak: DiffRanksRanksMetricsTime
+    """highest live bytes"""
+    peak_requested: DiffRanksRanksMetricsTime
+    """the requested part of those bytes"""
+    reserved: DiffRanksRanksMetricsTime
+    """highest bytes held in segments"""
+    live_end: DiffRanksRanksMetricsTime
+    """live bytes at the end"""
+    allocated: DiffRanksRanksMetricsTime
+    """bytes of all allocations"""
+    allocs: DiffRanksRanksMetricsTime
+    """allocations"""
+
+
+class DiffRanksRanksFailIf(TypedDict):
+    """A part of `tidemark diff-ranks --json`."""
+
+    expression: str
+    """the condition"""
+    a: int | None
+    """its figure in A"""
+    b: int | None
+    """its figure in B"""
+    crossed: bool | None
+    """it holds; null: unknown"""
+
+
+class DiffRanksRanksMetricsTime(TypedDict):
+    """A part of `tidemark diff-ranks --json`."""
+
+    unit: Literal["count", "ns", "bytes"]
+    """unit"""
+    a: int | None
+    """value of A"""
+    b: int | None
+    """value of B"""
+    delta: int | None
+    """b - a"""
+    pct: float | None
+    """delta as part of a"""
+
+
+class Objects(TypedDict):
+    """The document of `tidemark objects --json`, version 1."""
+
+    report: Literal["objects"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    format: str
+    """tidemark-objects"""
+    program: str | None
+    """the program"""
+    python: str | None
+    """version of Python"""
+    snapshots: list[ObjectsSnapshots]
+    """in the order in which they were taken"""
+
+
+class ObjectsSnapshots(TypedDict):
+    """A part of `tidemark objects --json`."""
+
+    at: str
+    """name of the mark, or end"""
+    objects: int
+    """live objects"""
+    total_bytes: int
+    """their bytes, buffers included"""
+    variable_bytes: int
+    """reached from variables"""
+    other_bytes: int
+    """not reached"""
+    shared_bytes: int
+    """reached by 2 owners or more"""
+    duplicate_bytes: int
+    """in equal objects that are separate"""
+    duplicates_skipped: int
+    """in arrays that were not compared"""
+    rows: ObjectsSnapshotsRows
+    """rows of each table before it was shortened"""
+    owners: list[ObjectsSnapshotsOwners]
+    """by owner; the program's own come first"""
+    shared: list[ObjectsSnapshotsShared]
+    """shared by 2 owners or more"""
+    duplicates: list[ObjectsSnapshotsDuplicates]
+    """equal but separate"""
+    types: list[ObjectsSnapshotsTypes]
+    """by type"""
+    modules: list[ObjectsSnapshotsModules]
+    """by module"""
+    buffers: list[ObjectsSnapshotsBuffers]
+    """buffers by device"""
+    recommendations: list[str]
+    """what to do"""
+    problems: list[str]
+    """types whose sizes are not plausible"""
+
+
+class ObjectsSnapshotsRows(TypedDict):
+    """A part of `tidemark objects --json`."""
+
+    owners: int
+    """owners"""
+    shared: int
+    """shared values"""
+    duplicates: int
+    """values with copies"""
+    types: int
+    """types"""
+    modules: int
+    """modules"""
+    buffers: int
+    """devices with buffers"""
+
+
+class ObjectsSnapshotsOwners(TypedDict):
+    """A part of `tidemark objects --json`."""
+
+    name: str
+    """the variable"""
+    type: str | None
+    """type of its value"""
+    exclusive_bytes: int
+    """bytes that nothing else reaches"""
+    shared_bytes: int
+    """bytes that others reach, too"""
+
+
+class ObjectsSnapshotsShared(TypedDict):
+    """A part of `tidemark objects --json`."""
+
+    what: str
+    """a type, or buffer on DEVICE"""
+    bytes: int
+    """its bytes"""
+    owner_count: int
+    """number of owners"""
+    owners: list[str]
+    """those that are known"""
+
+
+class ObjectsSnapshotsDuplicates(TypedDict):
+    """A part of `tidemark objects --json`."""
+
+    value: str
+    """the value, shortened"""
+    type: str | None
+    """its type"""
+    count: int
+    """equal objects"""
+    bytes: int
+    """bytes of all copies but one"""
+
+
+class ObjectsSnapshotsTypes(TypedDict):
+    """A part of `tidemark objects --json`."""
+
+    type: str
+    """the type"""
+    module: str | None
+    """module that defines it"""
+    objects: int
+    """its live objects"""
+    bytes: int
+    """their bytes, buffers included"""
+
+
+class ObjectsSnapshotsModules(TypedDict):
+    """A part of `tidemark objects --json`."""
+
+    module: str
+    """the module"""
+    own: bool
+    """it is of the program"""
+    variables: int
+    """its variables"""
+    exclusive_bytes: int
+    """bytes that nothing else reaches"""
+    shared_bytes: int
+    """bytes that others reach, too"""
+
+
+class ObjectsSnapshotsBuffers(TypedDict):
+    """A part of `tidemark objects --json`."""
+
+    device: str
+    """the device"""
+    buffers: int
+    """buffers on it"""
+    bytes: int
+    """their bytes"""
+
+
+class ObjectsAt(TypedDict):
+    """The document of `tidemark objects-at --json`, version 1."""
+
+    report: Literal["objects-at"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    at: str
+    """name of the mark, or end"""
+    objects: int
+    """live objects"""
+    total_bytes: int
+    """their bytes, buffers included"""
+    variable_bytes: int
+    """reached from variables"""
+    other_bytes: int
+    """not reached"""
+    shared_bytes: int
+    """reached by 2 owners or more"""
+    duplicate_bytes: int
+    """in equal objects that are separate"""
+    duplicates_skipped: int
+    """in arrays that were not compared"""
+    rows: ObjectsAtRows
+    """rows of each table before it was shortened"""
+    owners: list[ObjectsAtOwners]
+    """by owner; the program's own come first"""
+    shared: list[ObjectsAtShared]
+    """shared by 2 owners or more"""
+    duplicates: list[ObjectsAtDuplicates]
+    """equal but separate"""
+    types: list[ObjectsAtTypes]
+    """by type"""
+    modules: list[ObjectsAtModules]
+    """by module"""
+    buffers: list[ObjectsAtBuffers]
+    """buffers by device"""
+    recommendations: list[str]
+    """what to do"""
+    problems: list[str]
+    """types whose sizes are not plausible"""
+
+
+class ObjectsAtRows(TypedDict):
+    """A part of `tidemark objects-at --json`."""
+
+    owners: int
+    """owners"""
+    shared: int
+    """shared values"""
+    duplicates: int
+    """values with copies"""
+    types: int
+    """types"""
+    modules: int
+    """modules"""
+    buffers: int
+    """devices with buffers"""
+
+
+class ObjectsAtOwners(TypedDict):
+    """A part of `tidemark objects-at --json`."""
+
+    name: str
+    """the variable"""
+    type: str | None
+    """type of its value"""
+    exclusive_bytes: int
+    """bytes that nothing else reaches"""
+    shared_bytes: int
+    """bytes that others reach, too"""
+
+
+class ObjectsAtShared(TypedDict):
+    """A part of `tidemark objects-at --json`."""
+
+    what: str
+    """a type, or buffer on DEVICE"""
+    bytes: int
+    """its bytes"""
+    owner_count: int
+    """number of owners"""
+    owners: list[str]
+    """those that are known"""
+
+
+class ObjectsAtDuplicates(TypedDict):
+    """A part of `tidemark objects-at --json`."""
+
+    value: str
+    """the value, shortened"""
+    type: str | None
+    """its type"""
+    count: int
+    """equal objects"""
+    bytes: int
+    """bytes of all copies but one"""
+
+
+class ObjectsAtTypes(TypedDict):
+    """A part of `tidemark objects-at --json`."""
+
+    type: str
+    """the type"""
+    module: str | None
+    """module that defines it"""
+    objects: int
+    """its live objects"""
+    bytes: int
+    """their bytes, buffers included"""
+
+
+class ObjectsAtModules(TypedDict):
+    """A part of `tidemark objects-at --json`."""
+
+    module: str
+    """the module"""
+    own: bool
+    """it is of the program"""
+    variables: int
+    """its variables"""
+    exclusive_bytes: int
+    """bytes that nothing else reaches"""
+    shared_bytes: int
+    """bytes that others reach, too"""
+
+
+class ObjectsAtBuffers(TypedDict):
+    """A part of `tidemark objects-at --json`."""
+
+    device: str
+    """the device"""
+    buffers: int
+    """buffers on it"""
+    bytes: int
+    """their bytes"""
+
+
+class _Profile(TypedDict):
+    """Members that are always in Profile."""
+
+    report: Literal["profile"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    recording: str
+    """the recording of the last run"""
+    exit_status: int
+    """of the program"""
+    timed_out: bool
+    """--timeout ended it"""
+    runs: int
+    """runs that were recorded"""
+    wall_ns: int | None
+    """mean wall time of a run"""
+    wall_min_ns: int | None
+    """of the shortest run"""
+    wall_max_ns: int | None
+    """of the longest run"""
+
+
+class Profile(_Profile, total=False):
+    """The document of `tidemark profile --json`, version 1."""
+
+    ops: Ops | None
+    """its ops; without --memory"""
+    memory: Memory | None
+    """its memory"""
+    peak: Peak | None
+    """allocations at the peak"""
+    advice: Advice | None
+    """advice"""
+
+
+class _CompileProgram(TypedDict):
+    """Members that are always in CompileProgram."""
+
+    report: Literal["compile-program"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    mode: str | None
+    """mode of torch.compile; null: as the program says"""
+    wall_ns: int | None
+    """wall time of the program, compiling included"""
+    exit_status: int
+    """of the program"""
+    timed_out: bool
+    """--timeout ended it"""
+    has_real_data: bool
+    """something was compiled"""
+
+
+class CompileProgram(_CompileProgram, total=False):
+    """The document of `tidemark compile-program --json`, version 1."""
+
+    calls: int | None
+    """with a mode: calls that were measured"""
+    calls_left_out: int | None
+    """with a mode: the first call, and calls that compiled"""
+    call_time: CompileProgramCallTime | None
+    """with a mode: time of a call"""
+    call_peak: CompileProgramCallPeak | None
+    """with a mode: peak of a call above its begin"""
+    device: str | None
+    """with a mode: device of these bytes"""
+    speedup: float | None
+    """with a mode: median of eager / this median"""
+    memory_savings_bytes: int | None
+    """with a mode: highest peak of eager less this one"""
+    memory_diff: Diff | None
+    """with --memory: against eager"""
+    eager: CompileProgramEager
+    """with --mode: the run in eager mode"""
+    compile_count: int
+    """compiles"""
+    failed: int
+    """compiles that failed"""
+    unfinished: int
+    """compiles without an end"""
+    compile_ns: int | None
+    """sum of the compiles that ended"""
+    graph_breaks: int
+    """graph breaks"""
+    graph_break_places: int
+    """places with graph breaks"""
+    recompiles: int
+    """compiles because a guard failed"""
+    cudagraph_skips: int
+    """graphs without CUDA graphs"""
+    modules: int
+    """generated modules"""
+    kernels: int | None
+    """kernels in them"""
+    ops_before_fusion: int | None
+    """operators of the compiled graphs"""
+    ops_after_fusion: int | None
+    """calls of kernels in one run"""
+    kernel_calls: int | None
+    """calls of generated kernels among them"""
+    library_calls: int | None
+    """calls of library kernels among them"""
+    fusion_ratio: float | None
+    """operators by calls"""
+    caches: CompileProgramCaches
+    """caches of compiled code"""
+    graph_breaks_list: list[CompileProgramGraphBreaksList]
+    """graph breaks by cost"""
+    recompiles_list: list[CompileProgramRecompilesList]
+    """recompiles by time"""
+    compiles: list[CompileProgramCompiles]
+    """compiles in order of time"""
+    stages: list[CompileProgramStages]
+    """stages by their own time"""
+    recommendations: list[CompileProgramRecommendations]
+    """what to do"""
+    losses: dict[str, Any]
+    """lost and repaired data"""
+    recovered_events: int
+    """events read from rings"""
+
+
+class CompileProgramCallTime(TypedDict):
+    """A part of `tidemark compile-program --json`."""
+
+    mean_ns: int | None
+    """mean"""
+    median_ns: int | None
+    """median"""
+    min_ns: int | None
+    """least"""
+    max_ns: int | None
+    """most"""
+    std_ns: int | None
+    """standard deviation"""
+
+
+class CompileProgramCallPeak(TypedDict):
+    """A part of `tidemark compile-program --json`."""
+
+    mean_bytes: int
+    """mean"""
+    median_bytes: int
+    """median"""
+    min_bytes: int
+    """least"""
+    max_bytes: int
+    """most"""
+    std_bytes: int
+    """standard deviation"""
+
+
+class _CompileProgramEager(TypedDict):
+    """Members that are always in CompileProgramEager."""
+
+    mode: str | None
+    """mode of torch.compile; null: as the program says"""
+    wall_ns: int | None
+    """wall time of the program, compiling included"""
+    exit_status: int
+    """of the program"""
+    timed_out: bool
+    """--timeout ended it"""
+    has_real_data: bool
+    """something was compiled"""
+
+
+class CompileProgramEager(_CompileProgramEager, total=False):
+    """A part of `tidemark compile-program --json`."""
+
+    calls: int | None
+    """with a mode: calls that were measured"""
+    calls_left_out: int | None
+    """with a mode: the first call, and calls that compiled"""
+    call_time: CompileProgramCallTime | None
+    """with a mode: time of a call"""
+    call_peak: CompileProgramCallPeak | None
+    """with a mode: peak of a call above its begin"""
+    device: str | None
+    """with a mode: device of these bytes"""
+    speedup: float | None
+    """with a mode: median of eager / this median"""
+    memory_savings_bytes: int | None
+    """with a mode: highest peak of eager less this one"""
+
+
+class CompileProgramCaches(TypedDict):
+    """A part of `tidemark compile-program --json`."""
+
+    fx_graph: CompileProgramCachesFxGraph
+    """cache of Inductor's graphs"""
+    autograd: CompileProgramCachesFxGraph
+    """cache of AOTAutograd"""
+
+
+class CompileProgramGraphBreaksList(TypedDict):
+    """A part of `tidemark compile-program --json`."""
+
+    count: int
+    """times"""
+    retrace_ns: int | None
+    """tracing time discarded because of it"""
+    resume_ns: int | None
+    """time to compile the code after it"""
+    compile_id: str | None
+    """frame, and number of its earlier compiles"""
+    location: str | None
+    """source file"""
+    line_number: int | None
+    """line in it"""
+    reason: str | None
+    """reason"""
+    explanation: str | None
+    """explanation by torch"""
+    hint: str | None
+    """hint by torch"""
+    suggestion: str
+    """change that removes it"""
+
+
+class CompileProgramRecompilesList(TypedDict):
+    """A part of `tidemark compile-program --json`."""
+
+    count: int
+    """times"""
+    total_ns: int | None
+    """wall time of the compile"""
+    function: str | None
+    """function"""
+    file: str | None
+    """source file"""
+    line: int | None
+    """line in it"""
+    reason: str | None
+    """reason"""
+
+
+class CompileProgramCompiles(TypedDict):
+    """A part of `tidemark compile-program --json`."""
+
+    rank: int | None
+    """rank"""
+    compile_id: str | None
+    """frame, and number of its earlier compiles"""
+    direction: str
+    """forward or backward"""
+    total_ns: int | None
+    """wall time of the compile"""
+    backend_ns: int | None
+    """part of it after tracing"""
+    inductor_ns: int | None
+    """part of it in Inductor"""
+    codegen_ns: int | None
+    """part of it that makes code"""
+    triton_ns: int | None
+    """time of worker processes"""
+    autotune_ns: int | None
+    """time of choosing kernels"""
+    graph_ops: int | None
+    """ops of the traced graph"""
+    ops_before_fusion: int | None
+    """operators that were compiled"""
+    kernels: int | None
+    """kernels that were generated"""
+    kernel_calls: int | None
+    """calls of these in one run"""
+    library_calls: int | None
+    """calls of library kernels in one run"""
+    guards: int | None
+    """guards"""
+    graph_breaks: int | None
+    """graph breaks"""
+    restarts: int | None
+    """times that tracing began again"""
+    fx_graph_cache: str | None
+    """hit, miss, bypass or disabled"""
+    autograd_cache: str | None
+    """hit, miss, bypass or disabled"""
+    recompile_reason: str | None
+    """guard that failed"""
+    fail_type: str | None
+    """exception that ended it"""
+    fail_reason: str | None
+    """its text"""
+    cudagraph_skip_reason: str | None
+    """reason for running without CUDA graphs"""
+    finished: int
+    """1: it ended"""
+    file: str | None
+    """source file"""
+    line: int | None
+    """line in it"""
+    function: str | None
+    """function"""
+
+
+class CompileProgramStages(TypedDict):
+    """A part of `tidemark compile-program --json`."""
+
+    count: int
+    """times"""
+    self_ns: int | None
+    """time without nested stages"""
+    wall_ns: int | None
+    """time; nested stages of the same name count once"""
+    stage: str | None
+    """name of the stage"""
+
+
+class CompileProgramRecommendations(TypedDict):
+    """A part of `tidemark compile-program --json`."""
+
+    id: str
+    """name of the rule"""
+    severity: Literal["info", "medium", "high"]
+    """how much it matters"""
+    figure: str
+    """the figure that decides"""
+    value: float | None
+    """its value"""
+    threshold: float
+    """the threshold"""
+    text: str
+    """what to do, with its figures"""
+
+
+class CompileProgramCachesFxGraph(TypedDict):
+    """A part of `tidemark compile-program --json`."""
+
+    hit: int
+    """compiles that used it"""
+    miss: int
+    """compiles that were not in it"""
+    bypass: int
+    """compiles that it cannot hold"""
+    disabled: int
+    """compiles without it"""
+
+
+class CompileModes(TypedDict):
+    """The document of `tidemark compile-modes --json`, version 1."""
+
+    report: Literal["compile-modes"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    modes: list[CompileModesModes]
+    """eager, then three modes"""
+
+
+class _CompileModesModes(TypedDict):
+    """Members that are always in CompileModesModes."""
+
+    mode: str | None
+    """mode of torch.compile; null: as the program says"""
+    wall_ns: int | None
+    """wall time of the program, compiling included"""
+    exit_status: int
+    """of the program"""
+    timed_out: bool
+    """--timeout ended it"""
+    has_real_data: bool
+    """something was compiled"""
+
+
+class CompileModesModes(_CompileModesModes, total=False):
+    """A part of `tidemark compile-modes --json`."""
+
+    calls: int | None
+    """with a mode: calls that were measured"""
+    calls_left_out: int | None
+    """with a mode: the first call, and calls that compiled"""
+    call_time: CompileModesModesCallTime | None
+    """with a mode: time of a call"""
+    call_peak: CompileModesModesCallPeak | None
+    """with a mode: peak of a call above its begin"""
+    device: str | None
+    """with a mode: device of these bytes"""
+    speedup: float | None
+    """with a mode: median of eager / this median"""
+    memory_savings_bytes: int | None
+    """with a mode: highest peak of eager less this one"""
+    memory_diff: Diff | None
+    """with --memory: against eager"""
+    eager: CompileModesModesEager
+    """with --mode: the run in eager mode"""
+    compile_count: int
+    """compiles"""
+    failed: int
+    """compiles that failed"""
+    unfinished: int
+    """compiles without an end"""
+    compile_ns: int | None
+    """sum of the compiles that ended"""
+    graph_breaks: int
+    """graph breaks"""
+    graph_break_places: int
+    """places with graph breaks"""
+    recompiles: int
+    """compiles because a guard failed"""
+    cudagraph_skips: int
+    """graphs without CUDA graphs"""
+    modules: int
+    """generated modules"""
+    kernels: int | None
+    """kernels in them"""
+    ops_before_fusion: int | None
+    """operators of the compiled graphs"""
+    ops_after_fusion: int | None
+    """calls of kernels in one run"""
+    kernel_calls: int | None
+    """calls of generated kernels among them"""
+    library_calls: int | None
+    """calls of library kernels among them"""
+    fusion_ratio: float | None
+    """operators by calls"""
+    caches: CompileModesModesCaches
+    """caches of compiled code"""
+    graph_breaks_list: list[CompileModesModesGraphBreaksList]
+    """graph breaks by cost"""
+    recompiles_list: list[CompileModesModesRecompilesList]
+    """recompiles by time"""
+    compiles: list[CompileModesModesCompiles]
+    """compiles in order of time"""
+    stages: list[CompileModesModesStages]
+    """stages by their own time"""
+    recommendations: list[CompileModesModesRecommendations]
+    """what to do"""
+    losses: dict[str, Any]
+    """lost and repaired data"""
+    recovered_events: int
+    """events read from rings"""
+
+
+class CompileModesModesCallTime(TypedDict):
+    """A part of `tidemark compile-modes --json`."""
+
+    mean_ns: int | None
+    """mean"""
+    median_ns: int | None
+    """median"""
+    min_ns: int | None
+    """least"""
+    max_ns: int | None
+    """most"""
+    std_ns: int | None
+    """standard deviation"""
+
+
+class CompileModesModesCallPeak(TypedDict):
+    """A part of `tidemark compile-modes --json`."""
+
+    mean_bytes: int
+    """mean"""
+    median_bytes: int
+    """median"""
+    min_bytes: int
+    """least"""
+    max_bytes: int
+    """most"""
+    std_bytes: int
+    """standard deviation"""
+
+
+class _CompileModesModesEager(TypedDict):
+    """Members that are always in CompileModesModesEager."""
+
+    mode: str | None
+    """mode of torch.compile; null: as the program says"""
+    wall_ns: int | None
+    """wall time of the program, compiling included"""
+    exit_status: int
+    """of the program"""
+    timed_out: bool
+    """--timeout ended it"""
+    has_real_data: bool
+    """something was compiled"""
+
+
+class CompileModesModesEager(_CompileModesModesEager, total=False):
+    """A part of `tidemark compile-modes --json`."""
+
+    calls: int | None
+    """with a mode: calls that were measured"""
+    calls_left_out: int | None
+    """with a mode: the first call, and calls that compiled"""
+    call_time: CompileModesModesCallTime | None
+    """with a mode: time of a call"""
+    call_peak: CompileModesModesCallPeak | None
+    """with a mode: peak of a call above its begin"""
+    device: str | None
+    """with a mode: device of these bytes"""
+    speedup: float | None
+    """with a mode: median of eager / this median"""
+    memory_savings_bytes: int | None
+    """with a mode: highest peak of eager less this one"""
+
+
+class CompileModesModesCaches(TypedDict):
+    """A part of `tidemark compile-modes --json`."""
+
+    fx_graph: CompileModesModesCachesFxGraph
+    """cache of Inductor's graphs"""
+    autograd: CompileModesModesCachesFxGraph
+    """cache of AOTAutograd"""
+
+
+class CompileModesModesGraphBreaksList(TypedDict):
+    """A part of `tidemark compile-modes --json`."""
+
+    count: int
+    """times"""
+    retrace_ns: int | None
+    """tracing time discarded because of it"""
+    resume_ns: int | None
+    """time to compile the code after it"""
+    compile_id: str | None
+    """frame, and number of its earlier compiles"""
+    location: str | None
+    """source file"""
+    line_number: int | None
+    """line in it"""
+    reason: str | None
+    """reason"""
+    explanation: str | None
+    """explanation by torch"""
+    hint: str | None
+    """hint by torch"""
+    suggestion: str
+    """change that removes it"""
+
+
+class CompileModesModesRecompilesList(TypedDict):
+    """A part of `tidemark compile-modes --json`."""
+
+    count: int
+    """times"""
+    total_ns: int | None
+    """wall time of the compile"""
+    function: str | None
+    """function"""
+    file: str | None
+    """source file"""
+    line: int | None
+    """line in it"""
+    reason: str | None
+    """reason"""
+
+
+class CompileModesModesCompiles(TypedDict):
+    """A part of `tidemark compile-modes --json`."""
+
+    rank: int | None
+    """rank"""
+    compile_id: str | None
+    """frame, and number of its earlier compiles"""
+    direction: str
+    """forward or backward"""
+    total_ns: int | None
+    """wall time of the compile"""
+    backend_ns: int | None
+    """part of it after tracing"""
+    inductor_ns: int | None
+    """part of it in Inductor"""
+    codegen_ns: int | None
+    """part of it that makes code"""
+    triton_ns: int | None
+    """time of worker processes"""
+    autotune_ns: int | None
+    """time of choosing kernels"""
+    graph_ops: int | None
+    """ops of the traced graph"""
+    ops_before_fusion: int | None
+    """operators that were compiled"""
+    kernels: int | None
+    """kernels that were generated"""
+    kernel_calls: int | None
+    """calls of these in one run"""
+    library_calls: int | None
+    """calls of library kernels in one run"""
+    guards: int | None
+    """guards"""
+    graph_breaks: int | None
+    """graph breaks"""
+    restarts: int | None
+    """times that tracing began again"""
+    fx_graph_cache: str | None
+    """hit, miss, bypass or disabled"""
+    autograd_cache: str | None
+    """hit, miss, bypass or disabled"""
+    recompile_reason: str | None
+    """guard that failed"""
+    fail_type: str | None
+    """exception that ended it"""
+    fail_reason: str | None
+    """its text"""
+    cudagraph_skip_reason: str | None
+    """reason for running without CUDA graphs"""
+    finished: int
+    """1: it ended"""
+    file: str | None
+    """source file"""
+    line: int | None
+    """line in it"""
+    function: str | None
+    """function"""
+
+
+class CompileModesModesStages(TypedDict):
+    """A part of `tidemark compile-modes --json`."""
+
+    count: int
+    """times"""
+    self_ns: int | None
+    """time without nested stages"""
+    wall_ns: int | None
+    """time; nested stages of the same name count once"""
+    stage: str | None
+    """name of the stage"""
+
+
+class CompileModesModesRecommendations(TypedDict):
+    """A part of `tidemark compile-modes --json`."""
+
+    id: str
+    """name of the rule"""
+    severity: Literal["info", "medium", "high"]
+    """how much it matters"""
+    figure: str
+    """the figure that decides"""
+    value: float | None
+    """its value"""
+    threshold: float
+    """the threshold"""
+    text: str
+    """what to do, with its figures"""
+
+
+class CompileModesModesCachesFxGraph(TypedDict):
+    """A part of `tidemark compile-modes --json`."""
+
+    hit: int
+    """compiles that used it"""
+    miss: int
+    """compiles that were not in it"""
+    bypass: int
+    """compiles that it cannot hold"""
+    disabled: int
+    """compiles without it"""
+
+
+class Rewrite(TypedDict):
+    """The document of `tidemark rewrite --json`, version 1."""
+
+    report: Literal["rewrite"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    output: str
+    """the file that was written"""
+    events: int
+    """events in it"""
+    recovered_events: int
+    """of them from the ring file"""
+    was_closed: bool
+    """the recording was closed by its program"""
+    ring_file: bool
+    """a ring file was beside it"""
+    bytes_in: int
+    """size of the recording"""
+    bytes_out: int
+    """size of the file that was written"""
+    damage: str | None
+    """why the recording could not be read to its end"""
+    damage_at: int | None
+    """byte of the damage"""
+    gaps: int
+    """damaged parts that were left out"""
+    gap_bytes: int
+    """their bytes"""
+    head_damage: str | None
+    """what is wrong with the head of the file"""
+
+
+class Config(TypedDict):
+    """The document of `tidemark config --json`, version 1."""
+
+    report: Literal["config"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    file: str | None
+    """the file of settings that was read"""
+    backend: str | None
+    """the chosen backend"""
+    values: list[ConfigValues]
+    """all settings"""
+
+
+ConfigValues = TypedDict("ConfigValues", {
+    "key": "str",
+    "value": "Any",
+    "from": "str",
+    "where": "str",
+})

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/documents.h"
 #include "cli/job/captured.h"
 #include "cli/job/each_rank.h"
 #include "cli/job/ranks.h"
@@ -225,37 +226,69 @@ static int add_one(const tide_args *a, const tide_report_type *type, const char 
 	return !status && rc != TIDE_OK ? tide__cli_fail(file, &err) : status;
 }
 
+static const tide_member one_timeline = TIDE_MEMBER_REPORT("", "timeline", 0, "one trace");
+static const tide_member one_path = TIDE_MEMBER_REPORT("", "critical-path", 0, "one trace");
+static const tide_member timeline_list[] = {
+	TIDE_MEMBER_OF("traces", LIST, &one_timeline, "a document for each trace"),
+	TIDE_MEMBER("failed", COUNT, "traces that are left out"),
+	{ 0 },
+};
+static const tide_member path_list[] = {
+	TIDE_MEMBER_OF("ranks", LIST, &one_path, "a document for each trace"),
+	TIDE_MEMBER("failed", COUNT, "traces that are left out"),
+	{ 0 },
+};
+const tide_report_type tide__document_timeline_list = {
+	.name = "timeline-list",
+	.version = 1,
+	.summary = "the timelines of several traces",
+	.members = timeline_list,
+};
+const tide_report_type tide__document_path_list = {
+	.name = "critical-path-list",
+	.version = 1,
+	.summary = "the critical paths of several traces",
+	.members = path_list,
+};
+
+/* Returns the document of several traces. */
+static const tide_report_type *list_of(const tide_report_type *type)
+{
+	char name[64];
+	snprintf(name, sizeof name, "%s-list", type->name);
+	return tide__document_named(name);
+}
+
 /* Traces that cannot be read, or lack what an option names, are reported and left out. */
 static int answer_list(const tide_args *a, const tide_report_type *type, const tide_rank_files *f)
 {
 	bool json = has(a, O_JSON);
 	size_t done = 0, wrong = 0;
-	tide_json j;
+	tide_document d;
+	tide_json *j = json ? &d.json : NULL;
 	if (has(a, O_CSV))
 		return tide__cli_fail_usage(a, "--csv works with one trace only");
 	if (json) {
-		tide__json_begin(&j, a->out, !tide__report_flag(type, a->opt, type->compact));
-		tide__json_object(&j);
-		tide__json_karray(&j, type->list);
+		tide__document_begin(&d, a, list_of(type));
+		tide__json_karray(j, type->list);
 	}
 	for (size_t i = 0; i < f->n; i++) {
-		int rc = add_one(a, type, f->v[i].path, !done, json ? &j : NULL);
+		int rc = add_one(a, type, f->v[i].path, !done, j);
 		done += rc == 0;
 		wrong += rc == 2;
 	}
 	if (json) {
-		tide__json_array_end(&j);
-		tide__json_kuint(&j, "failed", f->n - done);
-		tide__json_object_end(&j);
+		tide__json_array_end(j);
+		tide__json_kuint(j, "failed", f->n - done);
 	}
 	if (!done && json)
-		tide__json_free(&j);
+		tide__document_drop(&d);
 	if (!done)
 		return wrong == f->n ? 2 : 1;
 	if (done < f->n)
 		tide__cli_note("tidemark %s: %zu of %zu traces are left out", type->name,
 			       f->n - done, f->n);
-	return json ? tide__cli_json_end(a, &j) : tide__cli_finish(a);
+	return json ? tide__document_end(&d, a) : tide__cli_finish(a);
 }
 
 /* ---- several traces, one document, loaded one by one ---- */
@@ -344,7 +377,7 @@ int tide__cli_run_report(const tide_args *a)
 	if (type != a->cmd->report && a->n_files > 1)
 		return tide__cli_fail_usage(a, "%s takes one trace", type->name);
 	if (type->each_rank && tide__cli_many(a))
-		return tide__cli_run_each_rank(a, tide__cli_option(a, "device"), has(a, O_JSON));
+		return tide__cli_run_each_rank(a, tide__cli_option(a, "device"));
 	if ((type->list || type->join) && (a->n_files > 1 || strcmp(a->files[0], "-") != 0))
 		return answer_files(a, type);
 	if (type->input == TIDE_INPUT_RANKS)

@@ -22,7 +22,7 @@ typedef enum tide_objects_table {
 	TIDE_OBJECTS_N,
 } tide_objects_table;
 
-/* One row of any table; docs/analyses/json.md says which members a table has. */
+/* One row of any table; docs/analyses/objects.md says which members a table has. */
 typedef struct tide_objects_row {
 	char *name; /* owned: the type, owner, module, value or device; never NULL */
 	char *type; /* owned: the type of an owner or a duplicate, the module of a type; NULL = none */

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "render/text/grid.h"
-#include "report/report.h"
+#include "report/registry.h"
 
 static const char *const item_names[] = {
 	[TIDE_JSON_OPEN_OBJECT] = "an object", [TIDE_JSON_OPEN_ARRAY] = "an array",
@@ -106,12 +106,27 @@ static void count(tide_check *c)
 
 /* ---- containers ---- */
 
+static const tide_member head[] = {
+	TIDE_MEMBER("report", TEXT, "name of the report"),
+	TIDE_MEMBER("version", COUNT, "of the document"),
+	{ 0 },
+};
+
+/* Describes the object that begins now. */
+static void open_object(tide_check_level *l, const tide_member *m)
+{
+	static const tide_member none[1];
+	const tide_report_type *other =
+		m->kind == TIDE_KIND_REPORT ? tide__report_named(m->words) : NULL;
+	l->list = other ? other->members : m->members ? m->members : none;
+	l->headed = m->kind == TIDE_KIND_REPORT;
+}
+
 static bool open_container(tide_check *c, const tide_json_item *item)
 {
 	static const tide_member any = { .key = "",
 					 .kind = TIDE_KIND_ANY,
 					 .may = TIDE_MAY_BE_NULL };
-	static const tide_member none[1];
 	const tide_member *m = expected(c);
 	if (!check_value(c, m, item))
 		return false;
@@ -121,8 +136,8 @@ static bool open_container(tide_check *c, const tide_json_item *item)
 	*l = (tide_check_level){ .checked = m && m->kind != TIDE_KIND_ANY };
 	if (!l->checked)
 		return true;
-	if (m->kind == TIDE_KIND_OBJECT)
-		l->list = m->members ? m->members : none;
+	if (m->kind == TIDE_KIND_OBJECT || m->kind == TIDE_KIND_REPORT)
+		open_object(l, m);
 	else if (m->kind == TIDE_KIND_TABLE)
 		l->each =
 			(tide_member){ .key = "", .kind = TIDE_KIND_OBJECT, .members = m->members };
@@ -151,6 +166,8 @@ static bool take_key(tide_check *c, const tide_json_item *item)
 	tide_check_level *l = &c->open[c->n - 1];
 	if (!l->list)
 		return true;
+	if (l->headed && (l->key = tide__member_find(head, item->text, item->n)))
+		return true;
 	l->key = tide__member_find(l->list, item->text, item->n);
 	if (!l->key)
 		return fault(c, "not described: ", item->text, item->n);
@@ -169,6 +186,13 @@ void tide__check_begin(tide_check *c, const tide_member *members)
 	c->root = (tide_member){ .key = "", .kind = TIDE_KIND_OBJECT, .members = members };
 	c->n = 0;
 	*c->text = 0;
+}
+
+void tide__check_begin_document(tide_check *c, const tide_report_type *type)
+{
+	tide__check_begin(c, type->members);
+	c->root.kind = TIDE_KIND_REPORT;
+	c->root.words = type->name;
 }
 
 bool tide__check_put(void *user, const tide_json_item *item)

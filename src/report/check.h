@@ -19,6 +19,7 @@ enum { TIDE_CHECK_DEPTH = 2100, /* more than a JSON writer has */ TIDE_CHECK_MEM
 
 typedef struct tide_check_level {
 	const tide_member *list; /* an object: its members */
+	bool headed;		 /* it begins with the name and version of a report */
 	tide_member each;	 /* an array or a map: what every element is */
 	bool checked;		 /* false: a value of kind ANY, whose parts are not described */
 	const tide_member *key;	 /* an object: the member that is written next */
@@ -35,6 +36,8 @@ typedef struct tide_check {
 
 /* `members` is borrowed. A tide_check is large: allocate it. */
 void tide__check_begin(tide_check *c, const tide_member *members);
+/* The same for a whole document: name and version come first. */
+void tide__check_begin_document(tide_check *c, const struct tide_report_type *type);
 /* The sink; `user` is a tide_check. Returns false after a fault. */
 bool tide__check_put(void *user, const tide_json_item *item);
 

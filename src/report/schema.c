@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "report/registry.h"
 
 enum { MOST_OBJECTS = 96, NAME = 120 };
 
 /* An object of the document: each has one entry, also where it occurs twice or in itself. */
 struct object {
 	const tide_member *list;
+	const tide_report_type *type; /* of a whole document; else NULL */
 	char name[NAME];
 };
 
@@ -54,11 +56,24 @@ static const tide_member *values_of(const tide_member *m)
 	return m->kind == TIDE_KIND_LIST || m->kind == TIDE_KIND_MAP ? m->members : NULL;
 }
 
+static void add_document(struct schema *s, const tide_report_type *type)
+{
+	if (!type || find_object(s, type->members) || s->n == MOST_OBJECTS)
+		return;
+	struct object *o = &s->v[s->n++];
+	*o = (struct object){ .list = type->members, .type = type };
+	add_name(o->name, type->name);
+}
+
 static void add_object(struct schema *s, const struct object *parent, const tide_member *m)
 {
 	const char *key = m->key;
 	while (values_of(m))
 		m = values_of(m);
+	if (m->kind == TIDE_KIND_REPORT) {
+		add_document(s, tide__report_named(m->words));
+		return;
+	}
 	if (!has_members(m) || !m->members || find_object(s, m->members) || s->n == MOST_OBJECTS)
 		return;
 	struct object *o = &s->v[s->n++];
@@ -69,9 +84,8 @@ static void add_object(struct schema *s, const struct object *parent, const tide
 
 static void find_objects(struct schema *s, const tide_report_type *type)
 {
-	s->v[0] = (struct object){ .list = type->members };
-	add_name(s->v[0].name, type->name);
-	s->n = 1;
+	s->n = 0;
+	add_document(s, type);
 	for (size_t i = 0; i < s->n; i++)
 		for (const tide_member *m = s->v[i].list; m && m->key; m++)
 			add_object(s, &s->v[i], m);
@@ -122,6 +136,14 @@ static void put_ref(const struct schema *s, const tide_member *list, tide_json *
 	}
 }
 
+/* Returns the members of an object; NULL if they are not described. */
+static const tide_member *object_of(const tide_member *m)
+{
+	const tide_report_type *type =
+		m->kind == TIDE_KIND_REPORT ? tide__report_named(m->words) : NULL;
+	return type ? type->members : m->members;
+}
+
 static void put_value(const struct schema *s, const tide_member *m, tide_json *j);
 
 /* Writes the elements of an array or the values of a map. */
@@ -144,17 +166,18 @@ static void put_value(const struct schema *s, const tide_member *m, tide_json *j
 	/* An axis of ops has no durations. */
 	bool duration = m->kind == TIDE_KIND_NS || m->kind == TIDE_KIND_DELTA_NS;
 	bool null = (m->may & TIDE_MAY_BE_NULL) || duration;
-	if (m->kind == TIDE_KIND_OBJECT && null) {
+	bool object = m->kind == TIDE_KIND_OBJECT || m->kind == TIDE_KIND_REPORT;
+	if (object && null) {
 		tide__json_karray(j, "anyOf");
 		tide__json_object(j);
-		put_ref(s, m->members, j);
+		put_ref(s, object_of(m), j);
 		tide__json_object_end(j);
 		tide__json_object(j);
 		tide__json_kstr(j, "type", "null");
 		tide__json_object_end(j);
 		tide__json_array_end(j);
-	} else if (m->kind == TIDE_KIND_OBJECT) {
-		put_ref(s, m->members, j);
+	} else if (object) {
+		put_ref(s, object_of(m), j);
 	} else if (*type_names[type]) {
 		put_type(j, type_names[type], null);
 	}
@@ -186,14 +209,12 @@ static void put_head(const tide_report_type *type, tide_json *j)
 	tide__json_object_end(j);
 }
 
-/* `type`: of the document itself, else NULL. */
-static void put_object(const struct schema *s, const struct object *o, const tide_report_type *type,
-		       tide_json *j)
+static void put_object(const struct schema *s, const struct object *o, tide_json *j)
 {
 	tide__json_kobject(j, o->name);
 	tide__json_kstr(j, "type", "object");
 	tide__json_karray(j, "required");
-	if (type) {
+	if (o->type) {
 		tide__json_str(j, "report");
 		tide__json_str(j, "version");
 	}
@@ -202,8 +223,8 @@ static void put_object(const struct schema *s, const struct object *o, const tid
 			tide__json_str(j, m->key);
 	tide__json_array_end(j);
 	tide__json_kobject(j, "properties");
-	if (type)
-		put_head(type, j);
+	if (o->type)
+		put_head(o->type, j);
 	for (const tide_member *m = o->list; m && m->key; m++) {
 		if (!in_json(m))
 			continue;
@@ -232,7 +253,7 @@ tide_code tide__schema_write(const tide_report_type *type, tide_json *j)
 	tide__json_kstr(j, "$ref", text);
 	tide__json_kobject(j, "$defs");
 	for (size_t i = 0; i < s->n; i++)
-		put_object(s, &s->v[i], i ? NULL : type, j);
+		put_object(s, &s->v[i], j);
 	tide__json_object_end(j);
 	tide__json_object_end(j);
 	tide__free(s);

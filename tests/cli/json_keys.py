@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Every member that a --json report prints is named in docs/analyses, and every report is JSON.
+"""Every document that a command prints with --json is JSON, names itself as `tidemark schema` does, and its members are in docs/analyses.
+
+The program checks each against its description, because the tests set TIDEMARK_TEST_REPORTS.
 
 json_keys.py TIDEMARK SAMPLE SOURCE: SAMPLE writes recordings, SOURCE has tests/data and docs."""
 import json
@@ -18,7 +20,14 @@ SNAPSHOT, OOM, TRACE, RECORDING, LOG, OBJECTS = "snapshot", "oom", "trace", "rec
 REPORTS = [("overview", TRACE), ("overview", RECORDING), ("info", RECORDING), ("info", TRACE), ("memory", SNAPSHOT), ("memory", RECORDING), ("peak", SNAPSHOT), ("phases", RECORDING),
            ("ops", RECORDING), ("modules", RECORDING), ("heap", RECORDING), ("device", RECORDING), ("allocator", SNAPSHOT), ("leaks", SNAPSHOT), ("oom", OOM), ("whatif", SNAPSHOT), ("whatif", OOM),
            ("hta", TRACE), ("kernels", TRACE), ("critical-path", TRACE), ("timeline", TRACE), ("flame", TRACE), ("predict", SNAPSHOT),
-           ("compile", LOG), ("objects", OBJECTS), ("advice", TRACE), ("advice", SNAPSHOT)]
+           ("compile", LOG), ("objects", OBJECTS), ("advice", TRACE), ("advice", SNAPSHOT), ("stale", RECORDING)]
+
+# Commands that print another document for these files: several traces, sizes of a recording, HTA's rules, settings, objects at a mark.
+OTHERS = [("peak", [TRACE, SNAPSHOT]), ("memory", [TRACE, SNAPSHOT]), ("leaks", [SNAPSHOT, TRACE]), ("info", [TRACE, RECORDING]), ("timeline", [TRACE, TRACE]),
+          ("critical-path", [TRACE, TRACE]), ("phases --capacity 1GiB", [RECORDING]), ("hta --hta-compat", [TRACE]), ("diff --hta-compat", [TRACE, TRACE]),
+          ("objects --at end", [OBJECTS]), ("config show", []), ("pack -o packed.tide", [RECORDING])]
+# They print rows of tables, or run a program: their tests look.
+ELSEWHERE = {"dump", "sql", "profile", "hang", "tt", "recover", "schema"}
 
 
 def members(value, found: set) -> set:
@@ -34,23 +43,30 @@ def members(value, found: set) -> set:
 
 
 def main() -> int:
-    tidemark, sample, source = sys.argv[1], sys.argv[2], Path(sys.argv[3])
-    words = set(re.findall(r"\w+", " ".join(p.read_text() for p in (source / "docs/analyses").glob("*.md"))))
+    tidemark, sample, source = Path(sys.argv[1]).resolve(), sys.argv[2], Path(sys.argv[3])
+    pages = " ".join(p.read_text() for p in (source / "docs/analyses").glob("*.md"))
+    words = set(re.findall(r"\w+", pages)) | set(re.findall(r"^\| `(?:[^`]*\.)?([^`.]+)`", pages, re.M))  # HTA's names have spaces and %
     data = source / "tests/data"
-    failed = 0
+    described = json.loads(subprocess.run([tidemark, "schema"], check=True, capture_output=True).stdout)
+    names = {d["name"] for d in described["reports"] + described["documents"]}
+    asked, seen, faults = [(c, [kind]) for c, kind in REPORTS] + OTHERS, set(), []
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sample, folder], check=True)
         files = {SNAPSHOT: data / "torchsnap/snapshot_gpt_train.pickle.gz", OOM: data / "torchsnap/snapshot_oom.pickle.gz",
                  TRACE: data / "kineto_gpt_train.json.gz", RECORDING: Path(folder) / "train.tide",
                  LOG: data / "torchtrace/job", OBJECTS: data / "objects.json"}
-        for command, kind in REPORTS:
-            given = [f"{n}={files[kind]}" for n in (1, 2)] if command == "predict" else [files[kind]]
-            done = subprocess.run([tidemark, command, "--json", *given], check=True, capture_output=True, timeout=400)
-            for key in sorted(members(json.loads(done.stdout.decode("utf-8")), set()) - words):
-                failed += 1
-                print(f"{command} --json of a {kind}: {key} is not in docs/analyses")
-    print(f"{len(REPORTS)} reports, {failed} members without a definition")
-    return failed > 0
+        for command, kinds in asked:
+            given = [f"{n}={files[kinds[0]]}" for n in (1, 2)] if command == "predict" else [files[kind] for kind in kinds]
+            done = subprocess.run([tidemark, *command.split(), "--json", *given], check=True, capture_output=True, timeout=400, cwd=folder)
+            document = json.loads(done.stdout.decode("utf-8"))
+            seen.add(document.get("report"))
+            faults += [f"{command} --json: its name {document.get('report')} is not in `tidemark schema`"] if document.get("report") not in names else []
+            faults += [f"{command} --json of {', '.join(kinds)}: {key} is not in docs/analyses" for key in sorted(members(document, set()) - words)]
+        commands = {c for c in re.findall(r"^  ([a-z-]+) {2,}\S", subprocess.run([tidemark, "help"], check=True, capture_output=True, text=True).stdout, re.M)
+                    if "--json" in subprocess.run([tidemark, c, "--help"], check=False, capture_output=True, text=True).stdout}
+    faults += [f"{c} --json: no row of this test" for c in sorted(commands - {c.split()[0] for c, _ in asked} - ELSEWHERE)]
+    print("\n".join(faults) or f"{len(asked)} calls, {len(seen)} documents: every member has a definition")
+    return bool(faults)
 
 
 if __name__ == "__main__":

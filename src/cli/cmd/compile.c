@@ -15,12 +15,13 @@
 #include "analyze/compare/diff.h"
 #include "analyze/compile/compile_report.h"
 #include "base/error.h"
+#include "cli/documents.h"
 #include "cli/run/child.h"
-#include "cli/cli.h"
 #include "cli/report_run.h"
 #include "cli/run/program_files.h"
 #include "render/report/compare/diff.h"
 #include "report/ops/compile.h"
+#include "report/registry.h"
 #include "render/report/compile_runs.h"
 
 /* The option of the report is first; those of every report are last. */
@@ -269,6 +270,8 @@ static bool diff_models(const tide_args *a, const tide_model *const m[2], const 
 	if (ok && j) {
 		tide__json_key(j, "memory_diff");
 		tide__json_object(j);
+		tide__json_kstr(j, "report", tide__report_diff.name);
+		tide__json_kint(j, "version", tide__report_diff.version);
 		ok = tide__diff_report_json(&d, m, &none, file, j);
 		tide__json_object_end(j);
 	} else if (ok) {
@@ -310,15 +313,14 @@ static int put_diff(const tide_args *a, const outcome *eager, const outcome *o, 
 
 /* ---- output ---- */
 
+/* Writes members of an open object, or text. */
 static int report_run(const tide_args *a, const outcome *eager, outcome *o, tide_json *j)
 {
 	bool other = eager && o != eager;
-	if (j) {
-		tide__json_object(j);
+	if (j)
 		tide__compile_run_json(&o->run, eager ? &eager->run : NULL, j);
-	} else {
+	else
 		put_run(a, o);
-	}
 	int rc = o->run.logged ? report(a, o->log, j) : 0;
 	if (other && a->opt[O_MEMORY].set && !rc)
 		rc = put_diff(a, eager, o, j);
@@ -327,16 +329,25 @@ static int report_run(const tide_args *a, const outcome *eager, outcome *o, tide
 		tide__compile_run_json(&eager->run, &eager->run, j);
 		tide__json_object_end(j);
 	}
-	if (j)
-		tide__json_object_end(j);
 	return rc;
 }
 
-static int finish(const tide_args *a, tide_json *j, int rc, int status)
-{
-	int end = j ? tide__cli_json_end(a, j) : tide__cli_finish(a);
-	return status ? status : rc ? rc : end;
-}
+static const tide_member modes_members[] = {
+	TIDE_MEMBER_OF("modes", TABLE, tide__compile_program_members, "eager, then three modes"),
+	{ 0 },
+};
+const tide_report_type tide__document_compile_program = {
+	.name = "compile-program",
+	.version = 1,
+	.summary = "torch.compile in a program that ran",
+	.members = tide__compile_program_members,
+};
+const tide_report_type tide__document_compile_modes = {
+	.name = "compile-modes",
+	.version = 1,
+	.summary = "a program in each mode of torch.compile",
+	.members = modes_members,
+};
 
 /* Lists the runs: eager first, unless the program runs unchanged. */
 static size_t plan(const tide_args *a, outcome runs[4])
@@ -356,34 +367,49 @@ static size_t plan(const tide_args *a, outcome runs[4])
 	return n;
 }
 
-static int tell_runs(const tide_args *a, outcome runs[4], size_t n, int status)
+static int tell_text(const tide_args *a, outcome *runs, size_t n)
 {
-	bool compare = a->opt[O_COMPARE].set, json = a->opt[O_JSON].set;
 	const outcome *eager = runs[0].run.mode ? &runs[0] : NULL;
-	tide_compile_run rows[4];
-	tide_json j;
+	tide_compile_run rows[4] = { { 0 } };
 	int rc = 0;
 	for (size_t i = 0; i < n; i++)
 		rows[i] = runs[i].run;
-	if (json)
-		tide__json_begin(&j, a->out, true);
-	else
-		tide__compile_runs_text(rows, n, a->out, &a->style);
-	if (json && compare) {
-		tide__json_object(&j);
-		tide__json_karray(&j, "modes");
-	}
-	for (size_t i = compare || n == 1 ? 0 : 1; i < n; i++) {
-		if (!json && n > 1)
+	tide__compile_runs_text(rows, n, a->out, &a->style);
+	for (size_t i = a->opt[O_COMPARE].set || n == 1 ? 0 : 1; i < n; i++) {
+		if (n > 1)
 			fputc('\n', a->out);
-		int one = report_run(a, eager, &runs[i], json ? &j : NULL);
+		int one = report_run(a, eager, &runs[i], NULL);
 		rc = rc ? rc : one;
 	}
-	if (json && compare) {
-		tide__json_array_end(&j);
-		tide__json_object_end(&j);
+	int end = tide__cli_finish(a);
+	return rc ? rc : end;
+}
+
+static int tell_modes(const tide_args *a, outcome *runs, size_t n)
+{
+	tide_document d;
+	int rc = 0;
+	tide__document_begin(&d, a, &tide__document_compile_modes);
+	tide__json_karray(&d.json, "modes");
+	for (size_t i = 0; i < n; i++) {
+		tide__json_object(&d.json);
+		int one = report_run(a, &runs[0], &runs[i], &d.json);
+		tide__json_object_end(&d.json);
+		rc = rc ? rc : one;
 	}
-	return finish(a, json ? &j : NULL, rc, status);
+	tide__json_array_end(&d.json);
+	int end = tide__document_end(&d, a);
+	return rc ? rc : end;
+}
+
+/* The last run: in the given mode, or as the program says. */
+static int tell_last(const tide_args *a, outcome *runs, size_t n)
+{
+	tide_document d;
+	tide__document_begin(&d, a, &tide__document_compile_program);
+	int rc = report_run(a, runs[0].run.mode ? &runs[0] : NULL, &runs[n - 1], &d.json);
+	int end = tide__document_end(&d, a);
+	return rc ? rc : end;
 }
 
 /* Checks for letters, digits and dashes, because a mode is part of a folder's name. */
@@ -408,8 +434,12 @@ static int run_program(const tide_args *a)
 		rc = run_mode(a, &runs[done]);
 		status = status ? status : runs[done].run.status;
 	}
-	if (!rc)
-		rc = tell_runs(a, runs, n, status);
+	if (!rc) {
+		rc = (!a->opt[O_JSON].set     ? tell_text
+		      : a->opt[O_COMPARE].set ? tell_modes
+					      : tell_last)(a, runs, n);
+		rc = status ? status : rc;
+	}
 	for (size_t i = 0; i < done && !a->opt[O_LOG].set; i++)
 		if (runs[i].folder[0])
 			remove_folder(runs[i].folder);

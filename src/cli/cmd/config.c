@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "cli/cli.h"
+#include "cli/documents.h"
 #include "cli/select.h"
 #include "render/text/out.h"
 #include "cli/output/outfile.h"
@@ -133,18 +133,39 @@ static void json_values(tide_json *j, const tide_config *c)
 	tide__json_array_end(j);
 }
 
-static int show_json(const tide_args *a, const tide_config *c)
+static tide_code put_json(void *result, tide_json *j)
 {
-	tide_json j;
-	tide__json_begin(&j, a->out, true);
-	tide__json_object(&j);
-	tide__json_kstr(&j, "file", *c->file ? c->file : NULL);
-	tide__json_kstr(&j, "backend", *c->backend ? c->backend : NULL);
-	tide__json_key(&j, "values");
-	json_values(&j, c);
-	tide__json_object_end(&j);
-	return tide__cli_json_end(a, &j);
+	const tide_config *c = result;
+	tide__json_kstr(j, "file", *c->file ? c->file : NULL);
+	tide__json_kstr(j, "backend", *c->backend ? c->backend : NULL);
+	tide__json_key(j, "values");
+	json_values(j, c);
+	return TIDE_OK;
 }
+
+static const tide_member value_members[] = {
+	TIDE_MEMBER("key", TEXT, "name of the setting"),
+	TIDE_MEMBER_MAYBE("value", ANY,
+			  "true or false, seconds, a word or a path; null: the "
+			  "recording program decides"),
+	TIDE_MEMBER("from", TEXT, "kind of its source: default, file, environment, flag ..."),
+	TIDE_MEMBER("where", TEXT, "the source"),
+	{ 0 },
+};
+static const tide_member members[] = {
+	TIDE_MEMBER_MAYBE("file", TEXT, "the file of settings that was read"),
+	TIDE_MEMBER_MAYBE("backend", TEXT, "the chosen backend"),
+	TIDE_MEMBER_OF("values", TABLE, value_members, "all settings"),
+	{ 0 },
+};
+
+const tide_report_type tide__document_config = {
+	.name = "config",
+	.version = 1,
+	.summary = "settings, and where each comes from",
+	.members = members,
+	.json = put_json,
+};
 
 /* Prints a name of a file or backend, escaped, because it may contain any bytes. */
 static void named(const tide_args *a, const char *what, const char *name)
@@ -164,7 +185,7 @@ static int show(const tide_args *a)
 	if (rc != TIDE_OK)
 		return fail(a, &c, &err);
 	if (a->opt[O_JSON].set)
-		return show_json(a, &c);
+		return tide__document_put(a, &tide__document_config, &c);
 	tide_grid *g = grid_of(&c);
 	int end = 1;
 	if (g) {

@@ -29,11 +29,8 @@ static int run_two(const tide_args *a)
 {
 	tide_diff_checks c = { 0 };
 	tide_report *r = NULL;
-	if (tide__cli_more(a)[O_COMPAT].set && tide__cli_option(a, "csv")->set)
-		return tide__cli_fail_usage(a, "--csv does not work with --hta-compat");
 	if (tide__cli_more(a)[O_COMPAT].set)
 		return tide__cli_run_diff_compat(a, (int)tide__cli_more(a)[O_SIDE].num,
-						 tide__cli_option(a, "json")->set,
 						 (size_t)tide__cli_option(a, "top")->num);
 	int rc = tide__cli_parse_checks(a, tide__cli_option(a, "fail-if"), &c);
 	tide__diff_checks_free(&c);

@@ -3,21 +3,37 @@
 #include "cli/cmd/diff_compat.h"
 
 #include "analyze/compat/opdiff.h"
+#include "cli/documents.h"
 #include "render/report/compare/diff_compat.h"
 
-static void show(const tide_args *a, const tide_opdiff *d, bool json, size_t top)
+struct shown {
+	const tide_opdiff *d;
+	size_t top;
+};
+
+static tide_code put_text(void *result, const tide_out *to)
 {
-	if (!json) {
-		tide__opdiff_text(d, top, &a->to);
-		return;
-	}
-	tide_json j;
-	tide__json_begin(&j, a->out, true);
-	tide__opdiff_json(d, &j);
-	tide__json_end(&j);
+	const struct shown *s = result;
+	tide__opdiff_text(s->d, s->top, to);
+	return TIDE_OK;
 }
 
-int tide__cli_run_diff_compat(const tide_args *a, int device, bool json, size_t top)
+static tide_code put_json(void *result, tide_json *j)
+{
+	tide__opdiff_json(((const struct shown *)result)->d, j);
+	return TIDE_OK;
+}
+
+const tide_report_type tide__document_diff_compat = {
+	.name = "diff-hta-compat",
+	.version = 1,
+	.summary = "two traces by the rules of Holistic Trace Analysis",
+	.members = tide__opdiff_members,
+	.text = put_text,
+	.json = put_json,
+};
+
+int tide__cli_run_diff_compat(const tide_args *a, int device, size_t top)
 {
 	tide_model *m[2] = { NULL, NULL };
 	tide_compat_frame f[2] = { { 0 }, { 0 } };
@@ -37,9 +53,9 @@ int tide__cli_run_diff_compat(const tide_args *a, int device, bool json, size_t 
 		if (tide__find_op_diff(models, frames, device, &d, &err) != TIDE_OK) {
 			rc = tide__cli_fail(NULL, &err);
 		} else {
-			show(a, &d, json, top);
+			rc = tide__document_put(a, &tide__document_diff_compat,
+						&(struct shown){ &d, top });
 			tide__opdiff_free(&d);
-			rc = tide__cli_finish(a);
 		}
 	}
 	for (int i = 0; i < 2; i++) {

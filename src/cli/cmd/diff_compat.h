@@ -7,6 +7,6 @@
 #include "cli/cli.h"
 
 /* Returns the exit status. device: TIDE_COMPAT_*. */
-int tide__cli_run_diff_compat(const tide_args *a, int device, bool json, size_t top);
+int tide__cli_run_diff_compat(const tide_args *a, int device, size_t top);
 
 #endif

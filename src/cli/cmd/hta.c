@@ -61,7 +61,7 @@ static int run_hta(const tide_args *a)
 {
 	const tide_value *more = tide__cli_more(a);
 	if (more[O_COMPAT].set)
-		return tide__cli_run_hta_compat(a, more[O_KEEP].set, tide__cli_is_document(a));
+		return tide__cli_run_hta_compat(a, more[O_KEEP].set);
 	return run(a);
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "cli/run/child.h"
-#include "cli/cli.h"
+#include "cli/documents.h"
 #include "cli/output/outfile.h"
 #include "cli/output/page.h"
 #include "cli/run/program_files.h"
@@ -52,17 +52,49 @@ static int write_page(const tide_args *a, const tide_objects *o)
 	return tide__cli_finish(a);
 }
 
-static int write_json(const tide_args *a, const tide_objects *o, const tide_objects_snapshot *s)
+struct shown {
+	const tide_objects *o;
+	const tide_objects_snapshot *s;
+	size_t top;
+};
+
+static tide_code put_all(void *result, tide_json *j)
 {
-	tide_json j;
-	size_t top = tide__cli_top(&a->opt[O_TOP], true);
-	tide__json_begin(&j, a->out, true);
-	if (a->opt[O_AT].set)
-		tide__objects_snapshot_json(s, top, &j);
-	else
-		tide__objects_json(o, top, &j);
-	return tide__cli_json_end(a, &j);
+	const struct shown *x = result;
+	tide__objects_json(x->o, x->top, j);
+	return TIDE_OK;
 }
+
+static tide_code put_snapshot(void *result, tide_json *j)
+{
+	const struct shown *x = result;
+	tide__objects_snapshot_json(x->s, x->top, j);
+	return TIDE_OK;
+}
+
+static tide_code put_text(void *result, const tide_out *to)
+{
+	const struct shown *x = result;
+	tide__objects_text(x->o, x->s, x->top, to);
+	return TIDE_OK;
+}
+
+const tide_report_type tide__document_objects = {
+	.name = "objects",
+	.version = 1,
+	.summary = "the memory of a Python program's live objects, at each mark",
+	.members = tide__objects_members,
+	.text = put_text,
+	.json = put_all,
+};
+const tide_report_type tide__document_objects_at = {
+	.name = "objects-at",
+	.version = 1,
+	.summary = "the memory of a Python program's live objects, at one mark (--at)",
+	.members = tide__objects_snapshot_members,
+	.text = put_text,
+	.json = put_snapshot,
+};
 
 static int keep(const tide_args *a, const tide_objects *o)
 {
@@ -73,7 +105,7 @@ static int keep(const tide_args *a, const tide_objects *o)
 	if (tide__outfile_open(&file, name, &err) != TIDE_OK)
 		return tide__cli_fail(name, &err);
 	tide__json_begin(&j, file.f, true);
-	tide__objects_json(o, 0, &j);
+	tide__objects_write(o, 0, &j);
 	bool good = tide__json_end(&j);
 	tide__json_free(&j);
 	if (tide__outfile_close(&file, good, &err) == TIDE_OK && good)
@@ -120,10 +152,9 @@ static int show(const tide_args *a, const tide_objects *o, const tide_objects_sn
 {
 	if (tide__cli_named_page(a))
 		return write_page(a, o);
-	if (a->opt[O_JSON].set)
-		return write_json(a, o, s);
-	tide__objects_text(o, s, (size_t)a->opt[O_TOP].num, &a->to);
-	return tide__cli_finish(a);
+	struct shown x = { o, s, tide__cli_top(&a->opt[O_TOP], a->opt[O_JSON].set) };
+	return tide__document_put(
+		a, a->opt[O_AT].set ? &tide__document_objects_at : &tide__document_objects, &x);
 }
 
 /* `program` is NULL for a file. */

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "cli/documents.h"
 #include "cli/options.h"
 #include "cli/output/outfile.h"
 #include "cli/output/page.h"
@@ -267,22 +268,33 @@ static void print_text(const struct work *w, FILE *out)
 	fputs("Analysis complete\n", out);
 }
 
-static int print_json(const struct work *w)
+static tide_code put_json(void *result, tide_json *j)
 {
-	tide_json j;
+	const struct work *w = result;
 	char title[400];
-	tide__json_begin(&j, w->a->out, true);
-	tide__json_object(&j);
-	tide__json_karray(&j, "summaries");
+	tide__json_karray(j, "summaries");
 	for (size_t i = 0; i < w->n; i++)
 		for (size_t k = 0; k < w->in[i].usable; k++) {
 			tide_sizes_report r = report_of(w, &w->in[i], k, title, sizeof title);
-			tide__sizes_json(&r, &j);
+			tide__sizes_json(&r, j);
 		}
-	tide__json_array_end(&j);
-	tide__json_object_end(&j);
-	return tide__cli_json_end(w->a, &j);
+	tide__json_array_end(j);
+	return TIDE_OK;
 }
+
+static const tide_member members[] = {
+	TIDE_MEMBER_OF("summaries", TABLE, tide__sizes_members,
+		       "a row for each summary of a log, or for the recording"),
+	{ 0 },
+};
+
+const tide_report_type tide__document_phases_sizes = {
+	.name = "phases-sizes",
+	.version = 1,
+	.summary = "sizes of model, optimizer, gradients and activations, and whether they fit",
+	.members = members,
+	.json = put_json,
+};
 
 /* Makes the bars of all summaries. Both arrays are owned by the caller. Returns false if memory
  * runs out. */
@@ -390,14 +402,14 @@ static int default_picture(const struct work *w)
 	return 0;
 }
 
-static int show(const struct work *w)
+static int show(struct work *w)
 {
 	const tide_value *output = tide__cli_option(w->a, "output");
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	bool png = ends(output, ".png"), svg = ends(output, ".svg");
 	tide_code rc = TIDE_OK;
 	if (tide__cli_option(w->a, "json")->set)
-		return print_json(w);
+		return tide__document_put(w->a, &tide__document_phases_sizes, w);
 	if ((png || svg) && !tide__bars_built())
 		print_text(w, stdout); /* only the picture is refused */
 	if (png || svg)

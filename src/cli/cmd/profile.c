@@ -11,7 +11,7 @@
 
 #include "report/text.h"
 #include "base/error.h"
-#include "cli/cli.h"
+#include "cli/documents.h"
 #include "cli/output/page.h"
 #include "cli/run/child.h"
 #include "cli/run/program_files.h"
@@ -207,21 +207,43 @@ static void tell_text(const tide_args *a, const runs *r, const tide_model *m)
 		tide__put_hint(&hints[i], a->opt[O_RECORDING].text, a->out);
 }
 
+enum { MAY_BE_LEFT = TIDE_MAY_BE_NULL | TIDE_MAY_BE_ABSENT };
+static const tide_member members[] = {
+	TIDE_MEMBER("recording", TEXT, "the recording of the last run"),
+	TIDE_MEMBER("exit_status", PLAIN, "of the program"),
+	TIDE_MEMBER("timed_out", BOOL, "--timeout ended it"),
+	TIDE_MEMBER("runs", COUNT, "runs that were recorded"),
+	TIDE_MEMBER("wall_ns", NS, "mean wall time of a run"),
+	TIDE_MEMBER("wall_min_ns", NS, "of the shortest run"),
+	TIDE_MEMBER("wall_max_ns", NS, "of the longest run"),
+	TIDE_MEMBER_REPORT("ops", "ops", MAY_BE_LEFT, "its ops; without --memory"),
+	TIDE_MEMBER_REPORT("memory", "memory", MAY_BE_LEFT, "its memory"),
+	TIDE_MEMBER_REPORT("peak", "peak", MAY_BE_LEFT, "allocations at the peak"),
+	TIDE_MEMBER_REPORT("advice", "advice", MAY_BE_LEFT, "advice"),
+	{ 0 },
+};
+
+const tide_report_type tide__document_profile = {
+	.name = "profile",
+	.version = 1,
+	.summary = "a program that ran: its wall time and reports on its recording",
+	.members = members,
+};
+
 static int tell_json(const tide_args *a, const runs *r, const tide_model *m)
 {
-	tide_json j;
-	tide__json_begin(&j, a->out, true);
-	tide__json_object(&j);
-	tide__json_kstr(&j, "recording", a->opt[O_RECORDING].text);
-	tide__json_kint(&j, "exit_status", r->status);
-	tide__json_kbool(&j, "timed_out", r->timed_out);
-	tide__json_kint(&j, "runs", r->n);
-	tide__json_kint(&j, "wall_ns", r->sum / r->n);
-	tide__json_kint(&j, "wall_min_ns", r->least);
-	tide__json_kint(&j, "wall_max_ns", r->most);
-	tell_parts(a, m, &j);
-	tide__json_object_end(&j);
-	return tide__cli_json_end(a, &j);
+	tide_document d;
+	tide_json *j = &d.json;
+	tide__document_begin(&d, a, &tide__document_profile);
+	tide__json_kstr(j, "recording", a->opt[O_RECORDING].text);
+	tide__json_kint(j, "exit_status", r->status);
+	tide__json_kbool(j, "timed_out", r->timed_out);
+	tide__json_kint(j, "runs", r->n);
+	tide__json_kint(j, "wall_ns", r->sum / r->n);
+	tide__json_kint(j, "wall_min_ns", r->least);
+	tide__json_kint(j, "wall_max_ns", r->most);
+	tell_parts(a, m, j);
+	return tide__document_end(&d, a);
 }
 
 static int tell(const tide_args *a, const runs *r)

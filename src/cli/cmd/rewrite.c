@@ -7,11 +7,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/documents.h"
 #include "cli/run/symbolise.h"
 #include "format/rewrite.h"
 #include "import/tide/unpack.h"
 #include "render/text/format.h"
-#include "render/text/json.h"
 
 /* Returns the length of a name without an extension, if it has that extension. */
 static size_t without(const char *name, size_t n, const char *ending)
@@ -39,37 +39,58 @@ static void name_output(char *out, size_t n, const char *in, const tide_value *o
 		snprintf(out, n, "%.*s%s", (int)without(in, plain_name(in), ".tide"), in, ending);
 }
 
-static void report_json(const tide_args *a, const char *out, const tide_rewrite *w)
+struct rewritten {
+	const char *name; /* of the file that was written */
+	const tide_rewrite *w;
+};
+
+static tide_code put_json(void *result, tide_json *j)
 {
-	tide_json j;
-	tide__json_begin(&j, a->out, true);
-	tide__json_object(&j);
-	tide__json_kstr(&j, "output", out);
-	tide__json_kuint(&j, "events", w->events);
-	tide__json_kuint(&j, "recovered_events", w->recovered);
-	tide__json_kbool(&j, "was_closed", w->closed);
-	tide__json_kbool(&j, "ring_file", w->rings);
-	tide__json_kuint(&j, "bytes_in", w->bytes_in);
-	tide__json_kuint(&j, "bytes_out", w->bytes_out);
-	tide__json_kstr(&j, "damage", w->damage.code ? w->damage.text : NULL);
-	if (w->damage.code)
-		tide__json_kuint(&j, "damage_at", w->damage.offset);
-	else
-		tide__json_knull(&j, "damage_at");
-	tide__json_kuint(&j, "gaps", w->gaps.n);
-	tide__json_kuint(&j, "gap_bytes", w->gaps.bytes);
-	tide__json_kstr(&j, "head_damage", tide__head_damage(w->head));
-	tide__json_object_end(&j);
-	tide__json_end(&j);
+	const struct rewritten *r = result;
+	const tide_rewrite *w = r->w;
+	bool damaged = w->damage.code != TIDE_OK;
+	tide__json_kstr(j, "output", r->name);
+	tide__json_kuint(j, "events", w->events);
+	tide__json_kuint(j, "recovered_events", w->recovered);
+	tide__json_kbool(j, "was_closed", w->closed);
+	tide__json_kbool(j, "ring_file", w->rings);
+	tide__json_kuint(j, "bytes_in", w->bytes_in);
+	tide__json_kuint(j, "bytes_out", w->bytes_out);
+	tide__json_kstr(j, "damage", damaged ? w->damage.text : NULL);
+	tide__json_kuint_if(j, "damage_at", damaged, w->damage.offset);
+	tide__json_kuint(j, "gaps", w->gaps.n);
+	tide__json_kuint(j, "gap_bytes", w->gaps.bytes);
+	tide__json_kstr(j, "head_damage", tide__head_damage(w->head));
+	return TIDE_OK;
 }
 
-static void report(const tide_args *a, const char *out, const tide_rewrite *w, bool json)
+static const tide_member members[] = {
+	TIDE_MEMBER("output", TEXT, "the file that was written"),
+	TIDE_MEMBER("events", COUNT, "events in it"),
+	TIDE_MEMBER("recovered_events", COUNT, "of them from the ring file"),
+	TIDE_MEMBER("was_closed", BOOL, "the recording was closed by its program"),
+	TIDE_MEMBER("ring_file", BOOL, "a ring file was beside it"),
+	TIDE_MEMBER("bytes_in", BYTES, "size of the recording"),
+	TIDE_MEMBER("bytes_out", BYTES, "size of the file that was written"),
+	TIDE_MEMBER_MAYBE("damage", TEXT, "why the recording could not be read to its end"),
+	TIDE_MEMBER_MAYBE("damage_at", COUNT, "byte of the damage"),
+	TIDE_MEMBER("gaps", COUNT, "damaged parts that were left out"),
+	TIDE_MEMBER("gap_bytes", BYTES, "their bytes"),
+	TIDE_MEMBER_MAYBE("head_damage", TEXT, "what is wrong with the head of the file"),
+	{ 0 },
+};
+
+const tide_report_type tide__document_rewrite = {
+	.name = "rewrite",
+	.version = 1,
+	.summary = "what `tidemark pack` or `tidemark recover` wrote",
+	.members = members,
+	.json = put_json,
+};
+
+static void put_text(const tide_args *a, const char *out, const tide_rewrite *w)
 {
 	char text[320];
-	if (json) {
-		report_json(a, out, w);
-		return;
-	}
 	tide__put_name(a->out, out, strlen(out), 0, false);
 	fprintf(a->out, ": %" PRIu64 " events, %" PRIu64 " bytes", w->events, w->bytes_out);
 	if (w->events)
@@ -149,8 +170,11 @@ int tide__cli_rewrite(const tide_args *a, const tide_value *output, const char *
 		return tide__cli_fail(in, &err);
 	if (names && add_names(out, level, &w, &err))
 		return tide__cli_fail(out, &err);
-	report(a, out, &w, json);
-	int rc = tide__cli_finish(a);
+	if (!json)
+		put_text(a, out, &w);
+	int rc = json ? tide__document_put(a, &tide__document_rewrite,
+					   &(struct rewritten){ out, &w })
+		      : tide__cli_finish(a);
 	bool lacks = w.gaps.n || (w.damage.code && !(w.cut_short && w.rings));
 	return !rc && tells && lacks ? 4 : rc;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* schema: the JSON Schema of a report, or the descriptions of all. */
+/* schema: the JSON Schema of a report or another document, or the descriptions of all. */
 #include "report/schema.h"
 
 #include <tidemark/kinds.h>
 
 #include "analyze/device/hta.h"
-#include "cli/cli.h"
+#include "cli/documents.h"
 #include "report/registry.h"
 
 /* Names of the kinds in columns of traces, by number, and of causes of idle time. */
@@ -32,6 +32,18 @@ static void put_kinds(tide_json *j)
 	tide__json_object_end(j);
 }
 
+static tide_code put_document(const tide_report_type *type, tide_json *j)
+{
+	tide__json_object(j);
+	tide__json_kstr(j, "name", type->name);
+	tide__json_kint(j, "version", type->version);
+	tide__json_kstr(j, "summary", type->summary);
+	tide__json_key(j, "schema");
+	tide_code rc = tide__schema_write(type, j);
+	tide__json_object_end(j);
+	return rc;
+}
+
 static tide_code put_all(tide_json *j)
 {
 	tide_code rc = TIDE_OK;
@@ -43,13 +55,23 @@ static tide_code put_all(tide_json *j)
 	for (size_t i = 0; tide__reports[i] && rc == TIDE_OK; i++)
 		rc = tide__description_write(tide__reports[i], j);
 	tide__json_array_end(j);
+	tide__json_karray(j, "documents");
+	for (size_t i = 0; tide__documents[i] && rc == TIDE_OK; i++)
+		rc = put_document(tide__documents[i], j);
+	tide__json_array_end(j);
 	tide__json_object_end(j);
 	return rc;
 }
 
+static const tide_report_type *find_type(const char *name)
+{
+	const tide_report_type *type = tide__report_named(name);
+	return type ? type : tide__document_named(name);
+}
+
 static int run(const tide_args *a)
 {
-	const tide_report_type *type = a->n_files ? tide__report_named(a->files[0]) : NULL;
+	const tide_report_type *type = a->n_files ? find_type(a->files[0]) : NULL;
 	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
 	tide_json j;
 	if (a->n_files && !type)
@@ -71,8 +93,9 @@ const tide_command tide__cmd_schema = {
 	.help = "Prints a JSON Schema (draft 2020-12) of the document that REPORT writes with --json. "
 		"Its title has the version, which grows when a member goes or changes its meaning; "
 		"x-kind is the kind of a member: BYTES, NS, COUNT... Without REPORT it prints the "
-		"descriptions of all reports, their options and schemas, and the names of kinds: "
-		"devices, pools, roles, dtypes, causes of idle time.",
+		"descriptions of all reports, their options and schemas, the schemas of documents that "
+		"only one command prints (peak-ranks: `tidemark peak` of several traces), and the "
+		"names of kinds: devices, pools, roles, dtypes, causes of idle time.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 0,
 	.max_files = 1,

@@ -9,11 +9,13 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "cli/documents.h"
 #include "cli/select.h"
 #include "render/text/out.h"
 #include "render/report/compare/diff.h"
 #include "render/report/compare/rank_diff.h"
 #include "render/text/losses.h"
+#include "report/compare/diff.h"
 
 struct ranked {
 	int64_t rank;
@@ -26,7 +28,8 @@ struct job {
 	size_t n_of[2];
 	const tide_diff_ranks *o;
 	tide_diff_checks *c;
-	tide_json *json;	   /* NULL = text */
+	tide_document *doc;	   /* NULL = text */
+	tide_json *json;	   /* of the document */
 	tide_rank_diff *rows;	   /* owned */
 	size_t n, failed, without; /* pairs compared; that could not be read; without the device */
 	size_t lossy;		   /* traces that lost something */
@@ -199,11 +202,24 @@ static bool next_pair(const struct job *j, size_t *i, size_t *k)
 	return false;
 }
 
+static const tide_member alone = TIDE_MEMBER("", PLAIN, "a rank");
+static const tide_member members[] = {
+	TIDE_MEMBER_OF("ranks", TABLE, tide__diff_rank_members, "ranks in both"),
+	TIDE_MEMBER_OF("only_a", LIST, &alone, "ranks in A only"),
+	TIDE_MEMBER_OF("only_b", LIST, &alone, "ranks in B only"),
+	{ 0 },
+};
+const tide_report_type tide__document_diff_ranks = {
+	.name = "diff-ranks",
+	.version = 1,
+	.summary = "two jobs, rank by rank",
+	.members = members,
+};
+
 static void pairs(struct job *j)
 {
 	if (j->json) {
-		tide__json_begin(j->json, j->a->out, true);
-		tide__json_object(j->json);
+		tide__document_begin(j->doc, j->a, &tide__document_diff_ranks);
 		tide__json_karray(j->json, "ranks");
 	}
 	for (size_t i = 0, k = 0; next_pair(j, &i, &k); i++, k++)
@@ -213,16 +229,17 @@ static void pairs(struct job *j)
 		tide__json_array_end(j->json);
 		alone_json(j, 0, "only_a");
 		alone_json(j, 1, "only_b");
-		tide__json_object_end(j->json);
 	}
 }
 
 static int show(struct job *j)
 {
+	if (!j->n && j->doc)
+		tide__document_drop(j->doc);
 	if (!j->n)
 		return j->failed ? 1 : 2;
-	if (j->json)
-		return tide__cli_json_end(j->a, j->json);
+	if (j->doc)
+		return tide__document_end(j->doc, j->a);
 	print_text(j);
 	return tide__cli_finish(j->a);
 }
@@ -265,10 +282,14 @@ int tide__diff_ranks_find(const tide_args *a, const tide_rank_files f[2], tide_d
 int tide__diff_ranks_run(const tide_args *a, const tide_rank_files f[2], const tide_diff_ranks *o,
 			 tide_diff_checks *c)
 {
-	tide_json json;
+	tide_document doc;
 	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
-	struct job j = { .a = a, .o = o, .c = c, .json = o->json ? &json : NULL };
+	struct job j = { .a = a, .o = o, .c = c };
 	int rc;
+	if (o->json) {
+		j.doc = &doc;
+		j.json = &doc.json;
+	}
 	if (!start(&j, f)) {
 		rc = tide__cli_fail(NULL, &err);
 	} else if (!next_pair(&j, &(size_t){ 0 }, &(size_t){ 0 })) {

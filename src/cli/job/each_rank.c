@@ -9,6 +9,7 @@
 #include "analyze/memory/leaks.h"
 #include "analyze/live/usage.h"
 #include "base/error.h"
+#include "cli/documents.h"
 #include "cli/job/info_group.h"
 #include "cli/job/ranks.h"
 #include "cli/select.h"
@@ -108,45 +109,49 @@ bool tide__cli_many(const tide_args *a)
 
 /* ---- rows ---- */
 
-#define FIRST                                      \
-	{ "rank", "Rank", TIDE_CELL_PLAIN },       \
-	{                                          \
-		"device", "Device", TIDE_CELL_TEXT \
-	}
-#define LAST                                     \
-	{                                        \
-		"trace", "Trace", TIDE_CELL_TEXT \
-	}
+#define FIRST                                                                                  \
+	TIDE_COLUMN("rank", "Rank", PLAIN, TIDE_MAY_BE_NULL, "rank of the trace; null: none"), \
+		TIDE_COLUMN("device", "Device", TEXT, TIDE_MAY_BE_NULL,                        \
+			    "the requested device, else the one with the highest peak; null: " \
+			    "none with allocations")
+#define LAST  TIDE_COLUMN("trace", "Trace", TEXT, 0, "its file")
+#define MAYBE TIDE_MAY_BE_NULL
 
-static const tide_grid_col peak_cols[] = {
+static const tide_member peak_cols[] = {
 	FIRST,
-	{ "peak_bytes", "Peak", TIDE_CELL_BYTES },
-	{ "peak_time_ns", "At", TIDE_CELL_AT },
-	{ "peak_count", "Allocations", TIDE_CELL_COUNT },
-	{ "reserved_bytes_at_peak", "Reserved", TIDE_CELL_BYTES },
-	{ "capacity_bytes", "Of", TIDE_CELL_BYTES },
+	TIDE_COLUMN("peak_bytes", "Peak", BYTES, MAYBE, "highest live bytes"),
+	TIDE_COLUMN("peak_time_ns", "At", AT, MAYBE, "time of the peak"),
+	TIDE_COLUMN("peak_count", "Allocations", COUNT, MAYBE, "live allocations at the peak"),
+	TIDE_COLUMN("reserved_bytes_at_peak", "Reserved", BYTES, MAYBE,
+		    "bytes that the allocator held then"),
+	TIDE_COLUMN("capacity_bytes", "Of", BYTES, MAYBE, "memory of the device"),
 	LAST,
+	{ 0 },
 };
 
-static const tide_grid_col memory_cols[] = {
+static const tide_member memory_cols[] = {
 	FIRST,
-	{ "live_bytes", "Live", TIDE_CELL_BYTES },
-	{ "peak_bytes", "Peak", TIDE_CELL_BYTES },
-	{ "peak_time_ns", "At", TIDE_CELL_AT },
-	{ "reserved_peak_bytes", "Reserved peak", TIDE_CELL_BYTES },
-	{ "allocs", "Allocs", TIDE_CELL_COUNT },
-	{ "frees", "Frees", TIDE_CELL_COUNT },
+	TIDE_COLUMN("live_bytes", "Live", BYTES, MAYBE, "live bytes at the end"),
+	TIDE_COLUMN("peak_bytes", "Peak", BYTES, MAYBE, "highest live bytes"),
+	TIDE_COLUMN("peak_time_ns", "At", AT, MAYBE, "time of the peak"),
+	TIDE_COLUMN("reserved_peak_bytes", "Reserved peak", BYTES, MAYBE,
+		    "highest bytes that the allocator held"),
+	TIDE_COLUMN("allocs", "Allocs", COUNT, MAYBE, "allocations"),
+	TIDE_COLUMN("frees", "Frees", COUNT, MAYBE, "frees"),
 	LAST,
+	{ 0 },
 };
 
-static const tide_grid_col leak_cols[] = {
+static const tide_member leak_cols[] = {
 	FIRST,
-	{ "slope_bytes_per_step", "Per step", TIDE_CELL_DELTA },
-	{ "steps", "Steps", TIDE_CELL_COUNT },
-	{ "first_bytes", "After step 1", TIDE_CELL_BYTES },
-	{ "last_bytes", "After the last", TIDE_CELL_BYTES },
-	{ "growing", "Groups that grow", TIDE_CELL_COUNT },
+	TIDE_COLUMN("slope_bytes_per_step", "Per step", DELTA, MAYBE,
+		    "bytes by which live memory grows in a step"),
+	TIDE_COLUMN("steps", "Steps", COUNT, 0, "steps of the trace"),
+	TIDE_COLUMN("first_bytes", "After step 1", BYTES, MAYBE, "live bytes after the first step"),
+	TIDE_COLUMN("last_bytes", "After the last", BYTES, MAYBE, "live bytes after the last step"),
+	TIDE_COLUMN("growing", "Groups that grow", COUNT, MAYBE, "number of groups that grow"),
 	LAST,
+	{ 0 },
 };
 
 struct one {
@@ -252,18 +257,50 @@ static tide_code leak_row(const struct one *x)
 	return rc;
 }
 
+static tide_code put_text(void *result, const tide_out *to)
+{
+	tide__grid_print(result, to->out, &to->style, 0);
+	return tide__grid_failed(result) ? TIDE_ENOMEM : TIDE_OK;
+}
+
+static tide_code put_json(void *result, tide_json *j)
+{
+	tide__json_key(j, "ranks");
+	tide__grid_json(result, j);
+	return tide__grid_failed(result) ? TIDE_ENOMEM : TIDE_OK;
+}
+
+#define RANKS(cols)                                                           \
+	static const tide_member cols##_ranks[] = {                           \
+		TIDE_MEMBER_OF("ranks", TABLE, cols, "a row for each trace"), \
+		{ 0 },                                                        \
+	}
+#define DOCUMENT(name_, cols, text_)                                                     \
+	{                                                                                \
+		.name = name_ "-ranks", .version = 1, .summary = text_ ", one row each", \
+		.members = cols##_ranks, .text = put_text, .json = put_json              \
+	}
+RANKS(peak_cols);
+RANKS(memory_cols);
+RANKS(leak_cols);
+const tide_report_type tide__document_peak_ranks =
+	DOCUMENT("peak", peak_cols, "peaks of several traces");
+const tide_report_type tide__document_memory_ranks =
+	DOCUMENT("memory", memory_cols, "memory of several traces");
+const tide_report_type tide__document_leaks_ranks =
+	DOCUMENT("leaks", leak_cols, "growth over the steps of several traces");
+
 static const struct kind {
 	const char *command;
-	const tide_grid_col *cols;
-	size_t n;
+	const tide_report_type *document;
+	const tide_member *cols;
 	unsigned want;
 	tide_code (*row)(const struct one *x);
 } kinds[] = {
-	{ "peak", peak_cols, sizeof peak_cols / sizeof *peak_cols, TIDE_WANT_MEMORY, peak_row },
-	{ "memory", memory_cols, sizeof memory_cols / sizeof *memory_cols, TIDE_WANT_MEMORY,
-	  memory_row },
-	{ "leaks", leak_cols, sizeof leak_cols / sizeof *leak_cols,
-	  TIDE_WANT_MEMORY | TIDE_WANT_SPANS, leak_row },
+	{ "peak", &tide__document_peak_ranks, peak_cols, TIDE_WANT_MEMORY, peak_row },
+	{ "memory", &tide__document_memory_ranks, memory_cols, TIDE_WANT_MEMORY, memory_row },
+	{ "leaks", &tide__document_leaks_ranks, leak_cols, TIDE_WANT_MEMORY | TIDE_WANT_SPANS,
+	  leak_row },
 };
 
 static const struct kind *kind_of(const tide_args *a)
@@ -292,13 +329,12 @@ static tide_code find_device(struct one *x, const tide_value *v)
 	return rc;
 }
 
-static tide_code measure(const tide_args *a, const struct kind *k, const char *path,
-			 const tide_value *device, tide_grid *g, tide_error *err)
+static tide_code measure(const struct kind *k, const char *path, const tide_value *device,
+			 tide_grid *g, tide_error *err)
 {
 	tide_load_options opt = { .what = k->want };
 	tide_model *m = NULL;
 	struct one x = { .path = path, .g = g, .err = err };
-	(void)a;
 	tide_code rc = tide__load(path, &opt, &m, err);
 	x.m = m;
 	if (rc == TIDE_OK) {
@@ -314,25 +350,10 @@ static tide_code measure(const tide_args *a, const struct kind *k, const char *p
 	return rc;
 }
 
-/* Takes g. */
-static int print(const tide_args *a, tide_grid *g, bool json)
-{
-	if (!json) {
-		tide__grid_write(g, &a->to, 0);
-		return tide__cli_finish(a);
-	}
-	tide_json j;
-	tide__json_begin(&j, a->out, true);
-	tide__json_object(&j);
-	tide__grid_write_member(g, &j, "ranks");
-	tide__json_object_end(&j);
-	return tide__cli_json_end(a, &j);
-}
-
 /* Returns an option that has no meaning for one row per trace. */
 static const char *for_one(const tide_args *a)
 {
-	static const char *const fine[] = { "device", "json", "output" };
+	static const char *const fine[] = { "device", "json", "csv", "output" };
 	for (size_t i = 0; i < a->cmd->n_options; i++) {
 		bool ok = !a->opt[i].given;
 		for (size_t k = 0; k < sizeof fine / sizeof *fine; k++)
@@ -343,7 +364,7 @@ static const char *for_one(const tide_args *a)
 	return NULL;
 }
 
-int tide__cli_run_each_rank(const tide_args *a, const tide_value *device, bool json)
+int tide__cli_run_each_rank(const tide_args *a, const tide_value *device)
 {
 	tide_rank_files f = { 0 };
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -352,23 +373,22 @@ int tide__cli_run_each_rank(const tide_args *a, const tide_value *device, bool j
 	if (alone)
 		return tide__cli_fail_usage(a, "--%s works with one trace only", alone);
 	if (!strcmp(a->cmd->name, "info"))
-		return tide__cli_run_info_group(a, json);
+		return tide__cli_run_info_group(a);
 	if (tide__ranks_expand_all(a->files, a->n_files, &f, &err) != TIDE_OK)
 		return tide__cli_fail(NULL, &err);
 	tide__ranks_sort(&f);
-	tide_grid *g = tide__grid_new(k->cols, k->n);
+	tide_grid *g = tide__grid_new(k->cols, tide__member_count(k->cols));
 	int rc = 0;
 	for (size_t i = 0; i < f.n; i++) {
 		err = (tide_error){ .offset = TIDE_NO_OFFSET };
-		if (measure(a, k, f.v[i].path, device, g, &err) != TIDE_OK)
+		if (measure(k, f.v[i].path, device, g, &err) != TIDE_OK)
 			rc = tide__cli_fail(f.v[i].path, &err);
 	}
 	if (tide__grid_rows(g)) {
-		int shown = print(a, g, json);
+		int shown = tide__document_put(a, k->document, g);
 		rc = rc ? rc : shown;
-	} else {
-		tide__grid_free(g);
 	}
+	tide__grid_free(g);
 	tide__ranks_free(&f);
 	return rc;
 }

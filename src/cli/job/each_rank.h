@@ -15,7 +15,7 @@ bool tide__cli_many(const tide_args *a);
 
 /* Prints the command's rows. `device` may be NULL: the one with the highest peak. Returns the
  * exit status: 0, 1 if no trace could be read, 2 for a wrong argument. */
-int tide__cli_run_each_rank(const tide_args *a, const tide_value *device, bool json);
+int tide__cli_run_each_rank(const tide_args *a, const tide_value *device);
 
 /* Sorts files in display order: by rank, those without one last. */
 struct tide_rank_files;

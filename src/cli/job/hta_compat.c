@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "cli/documents.h"
 #include "cli/job/ranks.h"
 #include "model/losses.h"
 #include "render/report/compare/hta_compat.h"
@@ -124,7 +125,28 @@ static void free_job(tide_compat_job *job)
 	tide__strings_free(job->strings);
 }
 
-int tide__cli_run_hta_compat(const tide_args *a, bool keep_last, bool json)
+static tide_code put_text(void *result, const tide_out *to)
+{
+	tide__compat_text(result, to);
+	return TIDE_OK;
+}
+
+static tide_code put_json(void *result, tide_json *j)
+{
+	tide__compat_json(result, j);
+	return TIDE_OK;
+}
+
+const tide_report_type tide__document_hta_compat = {
+	.name = "hta-compat",
+	.version = 1,
+	.summary = "figures by the rules of Holistic Trace Analysis",
+	.members = tide__compat_members,
+	.text = put_text,
+	.json = put_json,
+};
+
+int tide__cli_run_hta_compat(const tide_args *a, bool keep_last)
 {
 	tide_rank_files f;
 	tide_error err;
@@ -137,11 +159,8 @@ int tide__cli_run_hta_compat(const tide_args *a, bool keep_last, bool json)
 		good += take(a, &job, f.v[i].path, keep_last);
 	if (good)
 		qsort(job.v, job.n, sizeof *job.v, by_rank);
-	if (good && json)
-		tide__compat_json(&job, a->out);
-	else if (good)
-		tide__compat_text(&job, a->out, &a->style);
+	int rc = good ? tide__document_put(a, &tide__document_hta_compat, &job) : 1;
 	free_job(&job);
 	tide__ranks_free(&f);
-	return good ? tide__cli_finish(a) : 1;
+	return rc;
 }

@@ -7,6 +7,6 @@
 #include "cli/cli.h"
 
 /* Returns the exit status. keep_last: keep the last profiler step. */
-int tide__cli_run_hta_compat(const tide_args *a, bool keep_last, bool json);
+int tide__cli_run_hta_compat(const tide_args *a, bool keep_last);
 
 #endif

@@ -9,18 +9,41 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "cli/documents.h"
 #include "cli/job/each_rank.h"
 #include "cli/job/ranks.h"
 #include "import/import.h"
 #include "render/text/grid.h"
 
-static const tide_grid_col cols[] = {
-	{ "rank", "Rank", TIDE_CELL_PLAIN },	   { "pid", "Pid", TIDE_CELL_PLAIN },
-	{ "format", "Format", TIDE_CELL_TEXT },	   { "duration_ns", "Duration", TIDE_CELL_NS },
-	{ "spans", "Spans", TIDE_CELL_COUNT },	   { "allocs", "Allocations", TIDE_CELL_COUNT },
-	{ "devices", "Devices", TIDE_CELL_COUNT }, { "run", NULL, TIDE_CELL_TEXT },
-	{ "parent", "Parent", TIDE_CELL_PLAIN },   { "depth", NULL, TIDE_CELL_PLAIN },
-	{ "command", "Command", TIDE_CELL_TEXT },  { "trace", "Trace", TIDE_CELL_TEXT },
+#define MAYBE TIDE_MAY_BE_NULL
+static const tide_member cols[] = {
+	TIDE_COLUMN("rank", "Rank", PLAIN, MAYBE, "rank of the trace; null: none"),
+	TIDE_COLUMN("pid", "Pid", PLAIN, MAYBE, "id of the process"),
+	TIDE_COLUMN("format", "Format", TEXT, MAYBE, "format of the file"),
+	TIDE_COLUMN("duration_ns", "Duration", NS, MAYBE, "length of the trace"),
+	TIDE_COLUMN("spans", "Spans", COUNT, 0, "ops, kernels and ranges"),
+	TIDE_COLUMN("allocs", "Allocations", COUNT, 0, "allocations"),
+	TIDE_COLUMN("devices", "Devices", COUNT, 0, "devices"),
+	TIDE_MEMBER_MAYBE("run", TEXT, "id that all recordings of one `tidemark run` share"),
+	TIDE_COLUMN("parent", "Parent", PLAIN, MAYBE, "id of the parent process"),
+	TIDE_MEMBER("depth", PLAIN, "0: its parent is not among the traces"),
+	TIDE_COLUMN("command", "Command", TEXT, MAYBE, "command line of the process"),
+	TIDE_COLUMN("trace", "Trace", TEXT, 0, "its file"),
+	{ 0 },
+};
+static const tide_member run_members[] = {
+	TIDE_MEMBER("run", TEXT, "id of the run"),
+	TIDE_MEMBER("processes", COUNT, "number of processes"),
+	TIDE_MEMBER("start_wall_ns", WALL, "start of the first"),
+	TIDE_MEMBER("duration_ns", NS, "to the last event of any process"),
+	TIDE_MEMBER_OF("traces", TABLE, cols, "its traces in the order of the process tree"),
+	{ 0 },
+};
+/* The table of all traces is the one that --csv prints. */
+static const tide_member members[] = {
+	TIDE_MEMBER_OF("ranks", TABLE, cols, "a row for each trace"),
+	TIDE_MEMBER_OF("runs", TABLE, run_members, "runs of `tidemark run`"),
+	{ 0 },
 };
 
 struct one {
@@ -177,7 +200,7 @@ static void text(tide_grid *g, const char *s)
 
 static tide_grid *rows(const struct one *v, size_t n, bool indented)
 {
-	tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols);
+	tide_grid *g = tide__grid_new(cols, tide__member_count(cols));
 	for (size_t i = 0; g && i < n; i++) {
 		char command[4096];
 		int indent = indented && v[i].depth < 40 ? 2 * v[i].depth : 0;
@@ -224,12 +247,12 @@ static size_t processes(const struct one *v, size_t n)
 	return count;
 }
 
-static void heading(const tide_args *a, const struct one *v, size_t n)
+static void heading(const struct one *v, size_t n, const tide_out *to)
 {
 	char when[64] = "", lasts[32], more[48] = "";
 	int64_t start, lasted;
 	if (!*v->run) {
-		tide__write_heading(&a->to, "%zu trace%s without a run", n, n == 1 ? "" : "s");
+		tide__write_heading(to, "%zu trace%s without a run", n, n == 1 ? "" : "s");
 		return;
 	}
 	extent(v, n, &start, &lasted);
@@ -240,47 +263,54 @@ static void heading(const tide_args *a, const struct one *v, size_t n)
 	size_t p = processes(v, n);
 	if (p != n)
 		snprintf(more, sizeof more, " in %zu recordings", n);
-	tide__write_heading(&a->to, "run %s: %zu process%s%s, %s%s", v->run, p, p == 1 ? "" : "es",
+	tide__write_heading(to, "run %s: %zu process%s%s, %s%s", v->run, p, p == 1 ? "" : "es",
 			    more, tide__fmt_ns(lasts, sizeof lasts, (double)lasted), when);
 }
 
-static int show_text(const tide_args *a, const struct all *x)
+static tide_code put_text(void *result, const tide_out *to)
 {
-	for (size_t i = 0, to; i < x->n; i = to) {
-		to = group_end(x, i);
+	const struct all *x = result;
+	for (size_t i = 0, end; i < x->n; i = end) {
+		end = group_end(x, i);
 		if (i)
-			fputc('\n', a->out);
+			fputc('\n', to->out);
 		bool some = *x->v->run; /* no run at all: a plain table */
 		if (some)
-			heading(a, &x->v[i], to - i);
-		tide__grid_write(rows(&x->v[i], to - i, true), &a->to, some ? 2 : 0);
+			heading(&x->v[i], end - i, to);
+		tide__grid_write(rows(&x->v[i], end - i, true), to, some ? 2 : 0);
 	}
-	return tide__cli_finish(a);
+	return TIDE_OK;
 }
 
-static int show_json(const tide_args *a, const struct all *x)
+static tide_code put_json(void *result, tide_json *j)
 {
-	tide_json j;
-	tide__json_begin(&j, a->out, true);
-	tide__json_object(&j);
-	tide__json_karray(&j, "runs");
+	const struct all *x = result;
+	tide__json_karray(j, "runs");
 	for (size_t i = 0, to; i < x->n && *x->v[i].run; i = to) {
 		int64_t start, lasted;
 		to = group_end(x, i);
 		extent(&x->v[i], to - i, &start, &lasted);
-		tide__json_object(&j);
-		tide__json_kstr(&j, "run", x->v[i].run);
-		tide__json_kuint(&j, "processes", processes(&x->v[i], to - i));
-		tide__json_kint(&j, "start_wall_ns", start);
-		tide__json_kint(&j, "duration_ns", lasted);
-		tide__grid_write_member(rows(&x->v[i], to - i, false), &j, "traces");
-		tide__json_object_end(&j);
+		tide__json_object(j);
+		tide__json_kstr(j, "run", x->v[i].run);
+		tide__json_kuint(j, "processes", processes(&x->v[i], to - i));
+		tide__json_kint(j, "start_wall_ns", start);
+		tide__json_kint(j, "duration_ns", lasted);
+		tide__grid_write_member(rows(&x->v[i], to - i, false), j, "traces");
+		tide__json_object_end(j);
 	}
-	tide__json_array_end(&j);
-	tide__grid_write_member(rows(x->v, x->n, false), &j, "ranks");
-	tide__json_object_end(&j);
-	return tide__cli_json_end(a, &j);
+	tide__json_array_end(j);
+	tide__grid_write_member(rows(x->v, x->n, false), j, "ranks");
+	return TIDE_OK;
 }
+
+const tide_report_type tide__document_info_ranks = {
+	.name = "info-ranks",
+	.version = 1,
+	.summary = "several traces, and the runs that they belong to",
+	.members = members,
+	.text = put_text,
+	.json = put_json,
+};
 
 static void release(struct all *x)
 {
@@ -292,7 +322,7 @@ static void release(struct all *x)
 	tide__free(x->v);
 }
 
-int tide__cli_run_info_group(const tide_args *a, bool json)
+int tide__cli_run_info_group(const tide_args *a)
 {
 	tide_rank_files f = { 0 };
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -312,7 +342,7 @@ int tide__cli_run_info_group(const tide_args *a, bool json)
 		tide__nomem(&err);
 		rc = tide__cli_fail(NULL, &err);
 	} else if (x.n) {
-		int shown = json ? show_json(a, &x) : show_text(a, &x);
+		int shown = tide__document_put(a, &tide__document_info_ranks, &x);
 		rc = rc ? rc : shown;
 	}
 	release(&x);

@@ -8,6 +8,6 @@
 #include "cli/cli.h"
 
 /* Returns the exit status: 0, 1 if a trace could not be read, 2 for a wrong argument. */
-int tide__cli_run_info_group(const tide_args *a, bool json);
+int tide__cli_run_info_group(const tide_args *a);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
+#include "cli/documents.h"
 #include "cli/run/predict_program.h"
 
 #include <errno.h>
@@ -238,13 +239,20 @@ static int steps_of(const tide_model *m)
 	return at < 0 ? 0 : atoi(tide__text(m, m->facts.text[at], NULL));
 }
 
+const tide_report_type tide__document_predict_program = {
+	.name = "predict-program",
+	.version = 1,
+	.summary = "memory of a program that ran without a device",
+	.members = tide__virtual_run_members,
+};
+
 static int print_run(const struct program *g, const tide_model *m, const tide_virtual_run *r)
 {
 	if (g->p->json) {
-		tide_json j;
-		tide__json_begin(&j, g->a->out, true);
-		tide__virtual_run_json(m, r, &j);
-		return tide__cli_json_end(g->a, &j);
+		tide_document d;
+		tide__document_begin(&d, g->a, &tide__document_predict_program);
+		tide__virtual_run_json(m, r, &d.json);
+		return tide__document_end(&d, g->a);
 	}
 	tide__virtual_run_text(m, r, &g->a->to);
 	if (!r->unended && !steps_of(m) && g->p->steps->num)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Reads files that `tidemark objects --keep` wrote (docs/analyses/json.md, "objects"): JSON, plain
+/* Reads files that `tidemark objects --keep` wrote (docs/analyses/objects.md): JSON, plain
  * or compressed. */
 #ifndef TIDE_IMPORT_OBJECTS_OBJECTS_H
 #define TIDE_IMPORT_OBJECTS_OBJECTS_H

@@ -39,7 +39,7 @@ static bool fill_main(tide_box *b, const void *what, tide_error *err)
 static bool fill_objects(tide_box *b, const void *what, tide_error *err)
 {
 	(void)err;
-	tide__objects_json(what, MOST_ROWS, tide__box_json(b));
+	tide__objects_write(what, MOST_ROWS, tide__box_json(b));
 	return true;
 }
 

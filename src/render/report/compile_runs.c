@@ -57,6 +57,18 @@ void tide__compile_runs_text(const tide_compile_run *v, size_t n, FILE *out,
 	tide__grid_free(g);
 }
 
+#define SPREAD(unit, kind)                                                           \
+	{                                                                            \
+		TIDE_MEMBER("mean_" unit, kind, "mean"),                             \
+			TIDE_MEMBER("median_" unit, kind, "median"),                 \
+			TIDE_MEMBER("min_" unit, kind, "least"),                     \
+			TIDE_MEMBER("max_" unit, kind, "most"),                      \
+			TIDE_MEMBER("std_" unit, kind, "standard deviation"), { 0 }, \
+	}
+const tide_member tide__compile_time_members[] = SPREAD("ns", NS);
+const tide_member tide__compile_peak_members[] = SPREAD("bytes", SIGNED);
+const tide_member tide__compile_run_members[] = { TIDE_COMPILE_RUN_MEMBERS, { 0 } };
+
 static void spread(tide_json *j, const char *key, const tide_stat *s, int64_t median,
 		   const char *unit)
 {

@@ -33,4 +33,30 @@ void tide__compile_calls_json(const tide_compile_run *r, const tide_compile_run 
 /* Members of an object that is open; `eager` NULL = there is none to compare with. */
 void tide__compile_run_json(const tide_compile_run *r, const tide_compile_run *eager, tide_json *j);
 
+/* Those members; of a run without a mode the first five. */
+extern const tide_member tide__compile_time_members[], tide__compile_peak_members[],
+	tide__compile_run_members[];
+#define TIDE_COMPILE_RUN_MEMBERS                                                             \
+	TIDE_MEMBER_MAYBE("mode", TEXT, "mode of torch.compile; null: as the program says"), \
+		TIDE_MEMBER("wall_ns", NS, "wall time of the program, compiling included"),  \
+		TIDE_MEMBER("exit_status", PLAIN, "of the program"),                         \
+		TIDE_MEMBER("timed_out", BOOL, "--timeout ended it"),                        \
+		TIDE_MEMBER("has_real_data", BOOL, "something was compiled"),                \
+		TIDE_COMPILE_CALL("calls", COUNT, NULL, "calls that were measured"),         \
+		TIDE_COMPILE_CALL("calls_left_out", COUNT, NULL,                             \
+				  "the first call, and calls that compiled"),                \
+		TIDE_COMPILE_CALL("call_time", OBJECT, tide__compile_time_members,           \
+				  "time of a call"),                                         \
+		TIDE_COMPILE_CALL("call_peak", OBJECT, tide__compile_peak_members,           \
+				  "peak of a call above its begin"),                         \
+		TIDE_COMPILE_CALL("device", TEXT, NULL, "device of these bytes"),            \
+		TIDE_COMPILE_CALL("speedup", REAL, NULL, "median of eager / this median"),   \
+		TIDE_COMPILE_CALL("memory_savings_bytes", SIGNED, NULL,                      \
+				  "highest peak of eager less this one")
+#define TIDE_COMPILE_CALL(key_, kind_, list, text)                                            \
+	{                                                                                     \
+		.key = key_, .kind = TIDE_KIND_##kind_, .members = list,                      \
+		.may = TIDE_MAY_BE_NULL | TIDE_MAY_BE_ABSENT, .meaning = "with a mode: " text \
+	}
+
 #endif

@@ -12,51 +12,59 @@ enum { MOST_OWNERS = 3 }; /* names in a cell */
 
 /* ---- tables ---- */
 
-static const tide_grid_col type_cols[] = {
-	{ "type", "Type", TIDE_CELL_TEXT },
-	{ "module", NULL, TIDE_CELL_TEXT },
-	{ "objects", "Objects", TIDE_CELL_COUNT },
-	{ "bytes", "Bytes", TIDE_CELL_BYTES },
+static const tide_member text_member = TIDE_MEMBER("", TEXT, "a text");
+static const tide_member type_cols[] = {
+	TIDE_COLUMN("type", "Type", TEXT, 0, "the type"),
+	TIDE_MEMBER_MAYBE("module", TEXT, "module that defines it"),
+	TIDE_COLUMN("objects", "Objects", COUNT, 0, "its live objects"),
+	TIDE_COLUMN("bytes", "Bytes", BYTES, 0, "their bytes, buffers included"),
+	{ 0 },
 };
-static const tide_grid_col owner_cols[] = {
-	{ "name", "Owner", TIDE_CELL_TEXT },
-	{ "type", "Type", TIDE_CELL_TEXT, 2 },
-	{ "exclusive_bytes", "Own alone", TIDE_CELL_BYTES },
-	{ "shared_bytes", "Shared", TIDE_CELL_BYTES },
+static const tide_member owner_cols[] = {
+	TIDE_COLUMN("name", "Owner", TEXT, 0, "the variable"),
+	{ "type", "Type", TIDE_KIND_TEXT, 2, TIDE_MAY_BE_NULL, .meaning = "type of its value" },
+	TIDE_COLUMN("exclusive_bytes", "Own alone", BYTES, 0, "bytes that nothing else reaches"),
+	TIDE_COLUMN("shared_bytes", "Shared", BYTES, 0, "bytes that others reach, too"),
+	{ 0 },
 };
-static const tide_grid_col module_cols[] = {
-	{ "module", "Module", TIDE_CELL_TEXT },
-	{ "own", NULL, TIDE_CELL_PLAIN },
-	{ "variables", "Variables", TIDE_CELL_COUNT, 1 },
-	{ "exclusive_bytes", "Own alone", TIDE_CELL_BYTES },
-	{ "shared_bytes", "Shared", TIDE_CELL_BYTES },
+static const tide_member module_cols[] = {
+	TIDE_COLUMN("module", "Module", TEXT, 0, "the module"),
+	TIDE_MEMBER("own", BOOL, "it is of the program"),
+	{ "variables", "Variables", TIDE_KIND_COUNT, 1, .meaning = "its variables" },
+	TIDE_COLUMN("exclusive_bytes", "Own alone", BYTES, 0, "bytes that nothing else reaches"),
+	TIDE_COLUMN("shared_bytes", "Shared", BYTES, 0, "bytes that others reach, too"),
+	{ 0 },
 };
-static const tide_grid_col shared_cols[] = {
-	{ "what", "What", TIDE_CELL_TEXT },
-	{ "bytes", "Bytes", TIDE_CELL_BYTES },
-	{ "owner_count", "Owners", TIDE_CELL_COUNT },
-	{ "owners", "Owned by", TIDE_CELL_TEXT, 1 },
+static const tide_member shared_cols[] = {
+	TIDE_COLUMN("what", "What", TEXT, 0, "a type, or buffer on DEVICE"),
+	TIDE_COLUMN("bytes", "Bytes", BYTES, 0, "its bytes"),
+	TIDE_COLUMN("owner_count", "Owners", COUNT, 0, "number of owners"),
+	{ "owners", "Owned by", TIDE_KIND_LIST, 1, .meaning = "those that are known",
+	  .members = &text_member },
+	{ 0 },
 };
-static const tide_grid_col duplicate_cols[] = {
-	{ "value", "Value", TIDE_CELL_TEXT },
-	{ "type", "Type", TIDE_CELL_TEXT, 1 },
-	{ "count", "Copies", TIDE_CELL_COUNT },
-	{ "bytes", "To save", TIDE_CELL_BYTES },
+static const tide_member duplicate_cols[] = {
+	TIDE_COLUMN("value", "Value", TEXT, 0, "the value, shortened"),
+	{ "type", "Type", TIDE_KIND_TEXT, 1, TIDE_MAY_BE_NULL, .meaning = "its type" },
+	TIDE_COLUMN("count", "Copies", COUNT, 0, "equal objects"),
+	TIDE_COLUMN("bytes", "To save", BYTES, 0, "bytes of all copies but one"),
+	{ 0 },
 };
-static const tide_grid_col buffer_cols[] = {
-	{ "device", "Device", TIDE_CELL_TEXT },
-	{ "buffers", "Buffers", TIDE_CELL_COUNT },
-	{ "bytes", "Bytes", TIDE_CELL_BYTES },
+static const tide_member buffer_cols[] = {
+	TIDE_COLUMN("device", "Device", TEXT, 0, "the device"),
+	TIDE_COLUMN("buffers", "Buffers", COUNT, 0, "buffers on it"),
+	TIDE_COLUMN("bytes", "Bytes", BYTES, 0, "their bytes"),
+	{ 0 },
 };
 
 /* The order of tables, in text and JSON. */
 static const struct table {
 	const char *key, *title, *none;
-	const tide_grid_col *cols;
+	const tide_member *cols;
 	size_t n;
 	tide_objects_table table;
 } tables[] = {
-#define COLS(c) c, sizeof c / sizeof *c
+#define COLS(c) c, sizeof c / sizeof *c - 1
 	{ "owners", "By owner", "The program has no variables.", COLS(owner_cols),
 	  TIDE_OBJECTS_OWNERS },
 	{ "shared", "Shared by 2 or more owners", "Nothing is shared.", COLS(shared_cols),
@@ -225,10 +233,39 @@ static void row_json(tide_json *j, const struct table *t, const tide_objects_row
 	tide__json_object_end(j);
 }
 
+static const tide_member row_counts[] = {
+	TIDE_MEMBER("owners", COUNT, "owners"),
+	TIDE_MEMBER("shared", COUNT, "shared values"),
+	TIDE_MEMBER("duplicates", COUNT, "values with copies"),
+	TIDE_MEMBER("types", COUNT, "types"),
+	TIDE_MEMBER("modules", COUNT, "modules"),
+	TIDE_MEMBER("buffers", COUNT, "devices with buffers"),
+	{ 0 },
+};
+const tide_member tide__objects_snapshot_members[] = {
+	TIDE_MEMBER("at", TEXT, "name of the mark, or end"),
+	TIDE_MEMBER("objects", COUNT, "live objects"),
+	TIDE_MEMBER("total_bytes", BYTES, "their bytes, buffers included"),
+	TIDE_MEMBER("variable_bytes", BYTES, "reached from variables"),
+	TIDE_MEMBER("other_bytes", BYTES, "not reached"),
+	TIDE_MEMBER("shared_bytes", BYTES, "reached by 2 owners or more"),
+	TIDE_MEMBER("duplicate_bytes", BYTES, "in equal objects that are separate"),
+	TIDE_MEMBER("duplicates_skipped", BYTES, "in arrays that were not compared"),
+	TIDE_MEMBER_OF("rows", OBJECT, row_counts, "rows of each table before it was shortened"),
+	TIDE_MEMBER_OF("owners", TABLE, owner_cols, "by owner; the program's own come first"),
+	TIDE_MEMBER_OF("shared", TABLE, shared_cols, "shared by 2 owners or more"),
+	TIDE_MEMBER_OF("duplicates", TABLE, duplicate_cols, "equal but separate"),
+	TIDE_MEMBER_OF("types", TABLE, type_cols, "by type"),
+	TIDE_MEMBER_OF("modules", TABLE, module_cols, "by module"),
+	TIDE_MEMBER_OF("buffers", TABLE, buffer_cols, "buffers by device"),
+	TIDE_MEMBER_OF("recommendations", LIST, &text_member, "what to do"),
+	TIDE_MEMBER_OF("problems", LIST, &text_member, "types whose sizes are not plausible"),
+	{ 0 },
+};
+
 void tide__objects_snapshot_json(const tide_objects_snapshot *s, size_t top, tide_json *j)
 {
 	size_t n = sizeof tables / sizeof *tables;
-	tide__json_object(j);
 	tide__json_kstr(j, "at", s->at);
 	tide__json_kuint(j, "objects", s->objects);
 	tide__json_kuint(j, "total_bytes", s->total);
@@ -250,19 +287,35 @@ void tide__objects_snapshot_json(const tide_objects_snapshot *s, size_t top, tid
 	}
 	texts_json(j, "recommendations", &s->recommendations);
 	texts_json(j, "problems", &s->problems);
-	tide__json_object_end(j);
 }
+
+const tide_member tide__objects_members[] = {
+	TIDE_MEMBER("format", TEXT, "tidemark-objects"),
+	TIDE_MEMBER_MAYBE("program", TEXT, "the program"),
+	TIDE_MEMBER_MAYBE("python", TEXT, "version of Python"),
+	TIDE_MEMBER_OF("snapshots", TABLE, tide__objects_snapshot_members,
+		       "in the order in which they were taken"),
+	{ 0 },
+};
 
 void tide__objects_json(const tide_objects *o, size_t top, tide_json *j)
 {
-	tide__json_object(j);
 	tide__json_kstr(j, "format", "tidemark-objects");
-	tide__json_kuint(j, "version", 1);
 	tide__json_kstr(j, "program", o->program);
 	tide__json_kstr(j, "python", o->python);
 	tide__json_karray(j, "snapshots");
-	for (size_t i = 0; i < o->n; i++)
+	for (size_t i = 0; i < o->n; i++) {
+		tide__json_object(j);
 		tide__objects_snapshot_json(&o->v[i], top, j);
+		tide__json_object_end(j);
+	}
 	tide__json_array_end(j);
+}
+
+void tide__objects_write(const tide_objects *o, size_t top, tide_json *j)
+{
+	tide__json_object(j);
+	tide__json_kuint(j, "version", 1);
+	tide__objects_json(o, top, j);
 	tide__json_object_end(j);
 }

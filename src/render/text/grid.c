@@ -133,6 +133,7 @@ static char *show_value(char *buf, size_t n, const struct cell *c, tide_kind typ
 	double v = as_double(c);
 	switch (c->kind == NONE ? TIDE_CELL_TEXT : type) {
 	case TIDE_CELL_COUNT:
+	case TIDE_KIND_NUMBER:
 		if (c->kind == UINT && c->u > INT64_MAX)
 			snprintf(buf, n, "%" PRIu64, c->u);
 		else
@@ -199,7 +200,8 @@ static bool is_name(const tide_grid *g, size_t k)
 static bool may_shorten(const tide_grid *g, size_t k)
 {
 	tide_kind type = g->cols[k].kind;
-	return type == TIDE_KIND_TEXT || type == TIDE_KIND_WORD || is_name(g, k);
+	return type == TIDE_KIND_TEXT || type == TIDE_KIND_WORD || type == TIDE_KIND_LIST ||
+	       is_name(g, k);
 }
 
 static bool is_text(const tide_grid *g, size_t k)

@@ -23,14 +23,14 @@ static void put(tide_json *j, const char *s, size_t n)
 		j->failed = true;
 }
 
-/* Passes an item to the sink. Returns false if there is none: the caller writes it. */
+/* Passes an item to the sink, if there is one. Returns false if the caller has to write it. */
 static bool sunk(tide_json *j, tide_json_item item)
 {
 	if (!j->sink)
 		return false;
 	if (!j->failed && !j->sink(j->user, &item))
 		j->failed = true;
-	return true;
+	return !j->out;
 }
 
 static void newline(tide_json *j)
@@ -98,6 +98,12 @@ void tide__json_begin_sink(tide_json *j, tide_json_sink *sink, void *user)
 	*j = (tide_json){ .sink = sink, .user = user };
 }
 
+void tide__json_watch(tide_json *j, tide_json_sink *sink, void *user)
+{
+	j->sink = sink;
+	j->user = user;
+}
+
 void tide__json_free(tide_json *j)
 {
 	if (j->longs)
@@ -108,7 +114,7 @@ void tide__json_free(tide_json *j)
 
 bool tide__json_end(tide_json *j)
 {
-	if (!j->sink)
+	if (j->out)
 		put(j, "\n", 1);
 	tide__json_free(j);
 	return !j->failed && !j->depth;
@@ -335,7 +341,7 @@ void tide__json_kraw(tide_json *j, const char *key, const char *text, size_t n)
 	tide__json_key(j, key);
 	while (text && n && text[n - 1] == '\n')
 		n--;
-	if (!text || !n || j->sink) {
+	if (!text || !n || !j->out) {
 		tide__json_null(j);
 		return;
 	}

@@ -39,8 +39,8 @@ typedef struct tide_json_item {
 typedef bool tide_json_sink(void *user, const tide_json_item *item);
 
 typedef struct tide_json {
-	FILE *out; /* NULL with a sink */
-	tide_json_sink *sink;
+	FILE *out;	      /* NULL: for a sink alone */
+	tide_json_sink *sink; /* NULL = none */
 	void *user;
 	unsigned depth;
 	uint64_t first[32]; /* bit per depth (at most 2047): nothing written there yet */
@@ -54,6 +54,8 @@ typedef struct tide_json {
 void tide__json_begin(tide_json *j, FILE *out, bool indent);
 /* Writes the same document, item by item, into `sink`. */
 void tide__json_begin_sink(tide_json *j, tide_json_sink *sink, void *user);
+/* Gives every item to `sink` as well, from now on. */
+void tide__json_watch(tide_json *j, tide_json_sink *sink, void *user);
 /* Writes the final newline; returns false if anything failed (write error, unbalanced). j->cut
  * is kept. */
 bool tide__json_end(tide_json *j);

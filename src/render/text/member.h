@@ -49,6 +49,7 @@ typedef enum tide_json_type {
 	X(KERNEL,     STRING, "name of a kernel") /* shortened in text (kernel_name.h) */         \
 	X(NAME,       STRING, "op, module or stack") /* short in text (short_names.h) */           \
 	X(COUNT,      UINT,   "number") /* 1,234 */                                               \
+	X(NUMBER,     INT,    "number, may be negative") /* -1,234 */                             \
 	X(BYTES,      UINT,   "bytes") /* 12.34 MiB */                                            \
 	X(DELTA,      INT,    "bytes, negative for less") /* +12.34 MiB */                        \
 	X(SIGNED,     INT,    "bytes, or less than none") /* 12.34 MiB; -1.00 MiB */              \
@@ -67,6 +68,7 @@ typedef enum tide_json_type {
 	X(SIZES,      ARRAY,  "integers") /* a text "[8, 1, 1]", in JSON a list */                \
 	X(LIST,       ARRAY,  "values of one kind")                                               \
 	X(MAP,        OBJECT, "values of one kind; the trace gives their names")                  \
+	X(REPORT,     OBJECT, "document of another report") /* `words` is its name */              \
 	X(ANY,        ANY,    "any value, as the trace has it")                                   \
 	X(BAR,        NONE,   "drawing") /* text only, never shortened */
 /* clang-format on */
@@ -94,7 +96,7 @@ typedef struct tide_member {
 	/* OBJECT, TABLE: the members of it, or of a row. LIST, MAP: one entry that describes its
 	 * values (the entry's key is ""). */
 	const struct tide_member *members;
-	const char *words; /* WORD: "segments,samples" */
+	const char *words; /* WORD: "segments,samples"; REPORT: "peak" */
 } tide_member;
 
 /* Entries in one line: a member, one that may be unknown, one that may be absent. */
@@ -114,6 +116,12 @@ typedef struct tide_member {
 #define TIDE_MEMBER_OF(key_, kind_, list, text)                                          \
 	{                                                                                \
 		.key = key_, .kind = TIDE_KIND_##kind_, .members = list, .meaning = text \
+	}
+/* The document of another report. */
+#define TIDE_MEMBER_REPORT(key_, report, may_, text)                                   \
+	{                                                                              \
+		.key = key_, .kind = TIDE_KIND_REPORT, .words = report, .may = (may_), \
+		.meaning = text                                                        \
 	}
 /* A column of a text table; `may` as in tide_member. */
 #define TIDE_COLUMN(key_, heading_, kind_, may_, text)                                    \

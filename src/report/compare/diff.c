@@ -152,6 +152,15 @@ static const tide_member check[] = {
 	{ 0 },
 };
 
+const tide_member tide__diff_rank_members[] = {
+	TIDE_MEMBER("rank", PLAIN, "the rank"),
+	TIDE_MEMBER_OF("a", OBJECT, side, "its trace in A"),
+	TIDE_MEMBER_OF("b", OBJECT, side, "its trace in B"),
+	TIDE_MEMBER_OF("metrics", OBJECT, metrics, "figures of both"),
+	TIDE_MEMBER_OF("fail_if", TABLE, check, "conditions and their figures"),
+	{ 0 },
+};
+
 static const tide_member members[] = {
 	{ "a", NULL, TIDE_KIND_OBJECT, .members = side, .meaning = "the first trace, A" },
 	{ "b", NULL, TIDE_KIND_OBJECT, .members = side, .meaning = "the second trace, B" },

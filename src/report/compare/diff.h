@@ -9,4 +9,7 @@
 /* Returns the conditions of a diff and their results, until the report is freed. */
 const tide_diff_checks *tide__diff_report_checks(const tide_report *r);
 
+/* Figures of one rank of two jobs. */
+extern const tide_member tide__diff_rank_members[];
+
 #endif

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* compile: the work of torch.compile from a log. Each table is one grid, so text and JSON have the
  * same rows. */
+#include "render/report/compile_runs.h"
 #include "report/ops/compile.h"
 
 #include <inttypes.h>
@@ -450,29 +451,51 @@ static const tide_member advice_members[] = {
 	TIDE_MEMBER("text", TEXT, "what to do, with its figures"),
 	{ 0 },
 };
-static const tide_member members[] = {
-	TIDE_MEMBER("compile_count", COUNT, "compiles"),
-	TIDE_MEMBER("failed", COUNT, "compiles that failed"),
-	TIDE_MEMBER("unfinished", COUNT, "compiles without an end"),
-	TIDE_MEMBER("compile_ns", NS, "sum of the compiles that ended"),
-	TIDE_MEMBER("graph_breaks", COUNT, "graph breaks"),
-	TIDE_MEMBER("graph_break_places", COUNT, "places with graph breaks"),
-	TIDE_MEMBER("recompiles", COUNT, "compiles because a guard failed"),
-	TIDE_MEMBER("cudagraph_skips", COUNT, "graphs without CUDA graphs"),
-	TIDE_MEMBER("modules", COUNT, "generated modules"),
-	TIDE_MEMBER_MAYBE("kernels", COUNT, "kernels in them"),
-	TIDE_MEMBER_MAYBE("ops_before_fusion", COUNT, "operators of the compiled graphs"),
-	TIDE_MEMBER_MAYBE("ops_after_fusion", COUNT, "calls of kernels in one run"),
-	TIDE_MEMBER_MAYBE("kernel_calls", COUNT, "calls of generated kernels among them"),
-	TIDE_MEMBER_MAYBE("library_calls", COUNT, "calls of library kernels among them"),
-	TIDE_MEMBER_MAYBE("fusion_ratio", REAL, "operators by calls"),
-	TIDE_MEMBER_OF("caches", OBJECT, cache_members, "caches of compiled code"),
-	TIDE_MEMBER_OF("graph_breaks_list", TABLE, break_cols, "graph breaks by cost"),
-	TIDE_MEMBER_OF("recompiles_list", TABLE, recompile_cols, "recompiles by time"),
-	TIDE_MEMBER_OF("compiles", TABLE, unit_cols, "compiles in order of time"),
-	TIDE_MEMBER_OF("stages", TABLE, stage_cols, "stages by their own time"),
-	TIDE_MEMBER_OF("recommendations", TABLE, advice_members, "what to do"),
-	TIDE_MEMBERS_LOSSES,
+/* Figures of a log. `may_`: TIDE_MAY_BE_ABSENT where nothing may have been compiled. */
+#define FIGURE(key_, kind_, may_, list, text)                                           \
+	{                                                                               \
+		.key = key_, .kind = TIDE_KIND_##kind_, .may = (may_), .members = list, \
+		.meaning = text                                                         \
+	}
+#define FIGURES(may_)                                                                              \
+	FIGURE("compile_count", COUNT, may_, NULL, "compiles"),                                    \
+		FIGURE("failed", COUNT, may_, NULL, "compiles that failed"),                       \
+		FIGURE("unfinished", COUNT, may_, NULL, "compiles without an end"),                \
+		FIGURE("compile_ns", NS, may_, NULL, "sum of the compiles that ended"),            \
+		FIGURE("graph_breaks", COUNT, may_, NULL, "graph breaks"),                         \
+		FIGURE("graph_break_places", COUNT, may_, NULL, "places with graph breaks"),       \
+		FIGURE("recompiles", COUNT, may_, NULL, "compiles because a guard failed"),        \
+		FIGURE("cudagraph_skips", COUNT, may_, NULL, "graphs without CUDA graphs"),        \
+		FIGURE("modules", COUNT, may_, NULL, "generated modules"),                         \
+		FIGURE("kernels", COUNT, TIDE_MAY_BE_NULL | may_, NULL, "kernels in them"),        \
+		FIGURE("ops_before_fusion", COUNT, TIDE_MAY_BE_NULL | may_, NULL,                  \
+		       "operators of the compiled graphs"),                                        \
+		FIGURE("ops_after_fusion", COUNT, TIDE_MAY_BE_NULL | may_, NULL,                   \
+		       "calls of kernels in one run"),                                             \
+		FIGURE("kernel_calls", COUNT, TIDE_MAY_BE_NULL | may_, NULL,                       \
+		       "calls of generated kernels among them"),                                   \
+		FIGURE("library_calls", COUNT, TIDE_MAY_BE_NULL | may_, NULL,                      \
+		       "calls of library kernels among them"),                                     \
+		FIGURE("fusion_ratio", REAL, TIDE_MAY_BE_NULL | may_, NULL, "operators by calls"), \
+		FIGURE("caches", OBJECT, may_, cache_members, "caches of compiled code"),          \
+		FIGURE("graph_breaks_list", TABLE, may_, break_cols, "graph breaks by cost"),      \
+		FIGURE("recompiles_list", TABLE, may_, recompile_cols, "recompiles by time"),      \
+		FIGURE("compiles", TABLE, may_, unit_cols, "compiles in order of time"),           \
+		FIGURE("stages", TABLE, may_, stage_cols, "stages by their own time"),             \
+		FIGURE("recommendations", TABLE, may_, advice_members, "what to do")
+static const tide_member members[] = { FIGURES(0), TIDE_MEMBERS_LOSSES, { 0 } };
+const tide_member tide__compile_program_members[] = {
+	TIDE_COMPILE_RUN_MEMBERS,
+	TIDE_MEMBER_REPORT("memory_diff", "diff", TIDE_MAY_BE_NULL | TIDE_MAY_BE_ABSENT,
+			   "with --memory: against eager"),
+	{ .key = "eager",
+	  .kind = TIDE_KIND_OBJECT,
+	  .may = TIDE_MAY_BE_ABSENT,
+	  .members = tide__compile_run_members,
+	  .meaning = "with --mode: the run in eager mode" },
+	FIGURES(TIDE_MAY_BE_ABSENT),
+	FIGURE("losses", MAP, TIDE_MAY_BE_ABSENT, &tide__member_any, "lost and repaired data"),
+	TIDE_MEMBER_IF("recovered_events", COUNT, "events read from rings"),
 	{ 0 },
 };
 

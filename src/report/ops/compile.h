@@ -16,4 +16,7 @@ void tide__compile_text(const tide_model *m, const tide_compile_report *r, size_
 void tide__compile_json(const tide_model *m, const tide_compile_report *r, size_t top,
 			tide_json *j);
 
+/* A run of a program (compile_runs.h) and, if it compiled anything, the members above. */
+extern const tide_member tide__compile_program_members[];
+
 #endif

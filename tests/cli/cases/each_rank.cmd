@@ -16,5 +16,7 @@ tidemark memory job/b.json job/c.json
 tidemark leaks job
 tidemark info 'job/*.json'
 tidemark peak job --json | head -12
+tidemark memory job --csv | tr -d '\r'
+tidemark info job -o runs.csv; head -1 runs.csv
 tidemark peak job --at 10us
 echo '{' > job/d.json; tidemark peak job | head -3

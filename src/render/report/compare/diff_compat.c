@@ -4,18 +4,36 @@
 
 #include <inttypes.h>
 
+/* Names are HTA's. */
+static const tide_member cols[] = {
+	TIDE_COLUMN("control_counts", "Before", COUNT, 0, "rows in the first trace"),
+	TIDE_COLUMN("control_total_duration", "Before (us)", NUMBER, 0, "their time in us"),
+	TIDE_COLUMN("test_counts", "After", COUNT, 0, "rows in the second trace"),
+	TIDE_COLUMN("test_total_duration", "After (us)", NUMBER, 0, "their time in us"),
+	TIDE_COLUMN("diff_counts", "Count", NUMBER, 0, "change of the number"),
+	TIDE_COLUMN("diff_duration", "Change (us)", NUMBER, 0, "change of the time in us"),
+	TIDE_COLUMN("counts_change_categories", "", TEXT, 0, "+ more, - fewer, = as many"),
+	TIDE_COLUMN("name", "Name", TEXT, 0, "name of the rows"),
+	{ 0 },
+};
+static const tide_member counts[] = {
+	TIDE_MEMBER("added", COUNT, "names that are new"),
+	TIDE_MEMBER("deleted", COUNT, "names that are gone"),
+	TIDE_MEMBER("increased", COUNT, "names with more rows"),
+	TIDE_MEMBER("decreased", COUNT, "names with fewer rows"),
+	TIDE_MEMBER("unchanged", COUNT, "names with as many rows"),
+	{ 0 },
+};
+const tide_member tide__opdiff_members[] = {
+	TIDE_MEMBER("control_iteration", PLAIN, "step of the first trace"),
+	TIDE_MEMBER("test_iteration", PLAIN, "step of the second trace"),
+	TIDE_MEMBER_OF("ops_diff_counts", OBJECT, counts, "numbers of names"),
+	TIDE_MEMBER_OF("compare", TABLE, cols, "rows by name"),
+	{ 0 },
+};
+
 static tide_grid *rows(const tide_opdiff *d, size_t top)
 {
-	static const tide_grid_col cols[] = {
-		{ "control_counts", "Before", TIDE_CELL_COUNT },
-		{ "control_total_duration", "Before (us)", TIDE_CELL_COUNT },
-		{ "test_counts", "After", TIDE_CELL_COUNT },
-		{ "test_total_duration", "After (us)", TIDE_CELL_COUNT },
-		{ "diff_counts", "Count", TIDE_CELL_COUNT },
-		{ "diff_duration", "Change (us)", TIDE_CELL_COUNT },
-		{ "counts_change_categories", "", TIDE_CELL_TEXT },
-		{ "name", "Name", TIDE_CELL_TEXT },
-	};
 	tide_grid *g = tide__grid_new(cols, 8);
 	for (size_t i = 0; i < d->n && (!top || i < top); i++) {
 		const tide_opdiff_row *r = &d->v[i];
@@ -48,7 +66,6 @@ void tide__opdiff_text(const tide_opdiff *d, size_t top, const tide_out *to)
 void tide__opdiff_json(const tide_opdiff *d, tide_json *j)
 {
 	tide_grid *g = rows(d, 0);
-	tide__json_object(j);
 	tide__json_kint(j, "control_iteration", d->step[0]);
 	tide__json_kint(j, "test_iteration", d->step[1]);
 	tide__json_kobject(j, "ops_diff_counts");
@@ -58,8 +75,5 @@ void tide__opdiff_json(const tide_opdiff *d, tide_json *j)
 	tide__json_kuint(j, "decreased", d->decreased);
 	tide__json_kuint(j, "unchanged", d->unchanged);
 	tide__json_object_end(j);
-	tide__json_key(j, "compare");
-	tide__grid_json(g, j);
-	tide__json_object_end(j);
-	tide__grid_free(g);
+	tide__grid_write_member(g, j, "compare");
 }

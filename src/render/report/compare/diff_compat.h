@@ -9,6 +9,8 @@
 
 /* `top` rows are shown in text, 0 = all. */
 void tide__opdiff_text(const tide_opdiff *d, size_t top, const tide_out *to);
+extern const tide_member tide__opdiff_members[];
+/* Writes the members of an open object. */
 void tide__opdiff_json(const tide_opdiff *d, tide_json *j);
 
 #endif

@@ -354,35 +354,185 @@ static void json_failed(tide_json *j, const tide_compat_job *job)
 	tide__json_array_end(j);
 }
 
-void tide__compat_json(const tide_compat_job *job, FILE *out)
+void tide__compat_json(const tide_compat_job *job, tide_json *j)
 {
-	tide_json j;
-	tide__json_begin(&j, out, true);
-	tide__json_object(&j);
-	tide__json_kstr(&j, "rules",
+	tide__json_kstr(j, "rules",
 			"Holistic Trace Analysis 0.6.1: see docs/analyses/hta-compat.md");
-	json_ranks(&j, job);
-	tide__json_karray(&j, "kernels");
+	json_ranks(j, job);
+	tide__json_karray(j, "kernels");
 	for (size_t i = 0; i < job->n; i++)
 		for (size_t k = 0; k < job->v[i].t.n_kernels; k++)
-			kernel_fields(&j, job, &job->v[i], &job->v[i].t.kernels[k]);
-	tide__json_array_end(&j);
-	tide__json_karray(&j, "recommendations");
-	tide__json_array_end(&j);
-	json_failed(&j, job);
-	json_losses(&j, job);
-	tide__json_kobject(&j, "hta");
-	hta_temporal(&j, job);
-	hta_overlap(&j, job);
-	hta_types(&j, job);
-	hta_names(&j, job);
-	hta_idle(&j, job);
-	hta_series(&j, job);
-	hta_launches(&j, job);
-	tide__json_object_end(&j);
-	tide__json_object_end(&j);
-	tide__json_end(&j);
+			kernel_fields(j, job, &job->v[i], &job->v[i].t.kernels[k]);
+	tide__json_array_end(j);
+	tide__json_karray(j, "recommendations");
+	tide__json_array_end(j);
+	json_failed(j, job);
+	json_losses(j, job);
+	tide__json_kobject(j, "hta");
+	hta_temporal(j, job);
+	hta_overlap(j, job);
+	hta_types(j, job);
+	hta_names(j, job);
+	hta_idle(j, job);
+	hta_series(j, job);
+	hta_launches(j, job);
+	tide__json_object_end(j);
 }
+
+/* ---- the members ---- */
+
+#define COUNT(key, text)  TIDE_MEMBER(key, COUNT, text)
+#define NUMBER(key, text) TIDE_MEMBER(key, NUMBER, text)
+#define REAL(key, text)	  TIDE_MEMBER_MAYBE(key, REAL, text)
+#define RANK		  TIDE_MEMBER("rank", PLAIN, "the rank; 0 if the trace names none")
+/* A distribution, as pandas' describe() gives it. */
+#define DESCRIBE(prefix, text)                                                         \
+	REAL(prefix "count", "number of " text), REAL(prefix "mean", "mean of " text), \
+		REAL(prefix "std", "standard deviation of a sample of " text),         \
+		REAL(prefix "min", "least of " text),                                  \
+		REAL(prefix "25%", "first quartile of " text),                         \
+		REAL(prefix "50%", "median of " text),                                 \
+		REAL(prefix "75%", "third quartile of " text), REAL(prefix "max", "most of " text)
+
+static const tide_member idle_sums[] = {
+	TIDE_MEMBER("host_wait_ns", DELTA_NS, "waiting for the host"),
+	TIDE_MEMBER("kernel_wait_ns", DELTA_NS, "between rows that follow each other"),
+	TIDE_MEMBER("other_ns", DELTA_NS, "other idle time"),
+	{ 0 },
+};
+static const tide_member stream_members[] = {
+	TIDE_MEMBER_MAYBE("device", TEXT, "null: HTA does not distinguish devices"),
+	TIDE_MEMBER("stream", PLAIN, "number of the stream"),
+	TIDE_MEMBER_OF("idle", OBJECT, idle_sums, "idle time by cause"),
+	{ 0 },
+};
+static const tide_member rank_members[] = {
+	RANK,
+	TIDE_MEMBER("trace", TEXT, "its file"),
+	TIDE_MEMBER_MAYBE("raises", TEXT, "the exception that HTA raises"),
+	TIDE_MEMBER_MAYBE("kernel_time_ns", DELTA_NS, "first start to last end of GPU rows"),
+	TIDE_MEMBER_MAYBE("busy_ns", DELTA_NS, "kernel time less idle time"),
+	TIDE_MEMBER_MAYBE("idle_ns", DELTA_NS, "idle time"),
+	TIDE_MEMBER_MAYBE("compute_ns", DELTA_NS, "compute"),
+	TIDE_MEMBER_MAYBE("non_compute_ns", DELTA_NS, "other rows"),
+	TIDE_MEMBER_MAYBE("idle_pct", PCT, "idle part"),
+	TIDE_MEMBER_MAYBE("compute_pct", PCT, "part of compute"),
+	TIDE_MEMBER_MAYBE("non_compute_pct", PCT, "part of other rows"),
+	TIDE_MEMBER("communication_ns", DELTA_NS, "communication"),
+	TIDE_MEMBER("memory_ns", DELTA_NS, "copies and fills"),
+	TIDE_MEMBER("comm_comp_overlap_ns", DELTA_NS, "communication during compute"),
+	TIDE_MEMBER_MAYBE("comm_comp_overlap_pct", PCT, "its part of communication"),
+	COUNT("profiler_steps", "different profiler steps"),
+	TIDE_MEMBER("last_step_dropped", BOOL, "the last step was dropped"),
+	TIDE_MEMBER_OF("streams", TABLE, stream_members, "streams"),
+	{ 0 },
+};
+static const tide_member kernel_members[] = {
+	RANK,
+	TIDE_MEMBER("name", KERNEL, "the kernel"),
+	TIDE_MEMBER("type", TEXT, "compute, communication or memory"),
+	COUNT("count", "its rows"),
+	TIDE_MEMBER("sum_ns", DELTA_NS, "sum of durations"),
+	REAL("mean_ns", "mean duration"),
+	TIDE_MEMBER("min_ns", DELTA_NS, "shortest"),
+	TIDE_MEMBER("max_ns", DELTA_NS, "longest"),
+	REAL("std_ns", "standard deviation of a sample"),
+	{ 0 },
+};
+static const tide_member failed_members[] = {
+	TIDE_MEMBER("trace", TEXT, "its file"),
+	TIDE_MEMBER("why", TEXT, "why it could not be read"),
+	{ 0 },
+};
+static const tide_member temporal_members[] = {
+	RANK,
+	NUMBER("idle_time(us)", "idle time"),
+	NUMBER("compute_time(us)", "compute"),
+	NUMBER("non_compute_time(us)", "other rows"),
+	NUMBER("kernel_time(us)", "first start to last end"),
+	REAL("idle_time_pctg", "idle part"),
+	REAL("compute_time_pctg", "part of compute"),
+	REAL("non_compute_time_pctg", "part of other rows"),
+	{ 0 },
+};
+static const tide_member overlap_members[] = {
+	RANK,
+	REAL("comp_comm_overlap_pctg", "part of communication during compute"),
+	{ 0 },
+};
+static const tide_member type_members[] = {
+	TIDE_MEMBER("kernel_type", TEXT, "a type, or types at once"),
+	NUMBER("sum", "time in us"),
+	REAL("percentage", "part of all"),
+	{ 0 },
+};
+#define NAME_ROWS                                                                            \
+	TIDE_MEMBER("name", KERNEL, "the name"), NUMBER("sum (us)", "sum of durations"),     \
+		NUMBER("max (us)", "longest"), NUMBER("min (us)", "shortest"),               \
+		REAL("mean (us)", "mean"), REAL("stddev", "standard deviation of a sample"), \
+		{ 0 },
+static const tide_member named_members[] = {
+	RANK, TIDE_MEMBER("kernel_type", TEXT, "compute, communication or memory"), NAME_ROWS
+};
+static const tide_member annotation_members[] = { RANK, NAME_ROWS };
+static const tide_member idle_members[] = {
+	RANK,
+	TIDE_MEMBER("stream", PLAIN, "number of the stream"),
+	TIDE_MEMBER("idle_category", TEXT, "host_wait, kernel_wait or other"),
+	NUMBER("idle_time", "idle time in us"),
+	REAL("idle_time_ratio", "part of the stream's idle time"),
+	{ 0 },
+};
+static const tide_member queue_members[] = {
+	RANK,
+	TIDE_MEMBER("stream", PLAIN, "number of the stream"),
+	DESCRIBE("queue_length_", "queue lengths"),
+	{ 0 },
+};
+static const tide_member bandwidth_members[] = {
+	RANK,
+	TIDE_MEMBER("name", TEXT, "kind of copy"),
+	DESCRIBE("memory_bw_gbps_", "GB/s"),
+	{ 0 },
+};
+static const tide_member launch_members[] = {
+	RANK,
+	COUNT("n", "launches"),
+	COUNT("short_kernels", "kernels shorter than their launch"),
+	COUNT("runtime_outliers", "long launch calls"),
+	COUNT("launch_delay_outliers", "long delays"),
+	NUMBER("cpu_duration_sum", "us of launch calls"),
+	NUMBER("gpu_duration_sum", "us of kernels"),
+	NUMBER("launch_delay_sum", "us from call to kernel"),
+	DESCRIBE("cpu_duration_", "durations of calls in us"),
+	DESCRIBE("gpu_duration_", "durations of kernels in us"),
+	DESCRIBE("launch_delay_", "delays in us"),
+	{ 0 },
+};
+static const tide_member hta_members[] = {
+	TIDE_MEMBER_OF("temporal_breakdown", TABLE, temporal_members, "get_temporal_breakdown"),
+	TIDE_MEMBER_OF("comm_comp_overlap", TABLE, overlap_members, "get_comm_comp_overlap"),
+	TIDE_MEMBER_OF("kernel_type_breakdown", TABLE, type_members, "get_gpu_kernel_breakdown"),
+	TIDE_MEMBER_OF("kernels", TABLE, named_members, "get_gpu_kernel_breakdown"),
+	TIDE_MEMBER_OF("annotations_gpu", TABLE, annotation_members, "GPU annotations"),
+	TIDE_MEMBER_OF("annotations_cpu", TABLE, annotation_members, "host annotations"),
+	TIDE_MEMBER_OF("idle_time", TABLE, idle_members, "get_idle_time_breakdown"),
+	TIDE_MEMBER_OF("queue_length", TABLE, queue_members, "get_queue_length_summary"),
+	TIDE_MEMBER_OF("memory_bw", TABLE, bandwidth_members, "get_memory_bw_summary"),
+	TIDE_MEMBER_OF("launch_stats", TABLE, launch_members, "get_cuda_kernel_launch_stats"),
+	{ 0 },
+};
+static const tide_member loss = TIDE_MEMBER_MAYBE("", ANY, "number or text");
+const tide_member tide__compat_members[] = {
+	TIDE_MEMBER("rules", TEXT, "whose rules"),
+	TIDE_MEMBER_OF("ranks", TABLE, rank_members, "the members of hta, by HTA's rules"),
+	TIDE_MEMBER_OF("kernels", TABLE, kernel_members, "kernels by name"),
+	TIDE_MEMBER("recommendations", LIST, "none: HTA has none"),
+	TIDE_MEMBER_OF("failed", TABLE, failed_members, "traces that could not be read"),
+	TIDE_MEMBER_OF("losses", MAP, &loss, "lost and repaired data, by the name of the loss"),
+	TIDE_MEMBER_OF("hta", OBJECT, hta_members, "HTA's own tables, with its names, in us"),
+	{ 0 },
+};
 
 /* ---- text ---- */
 
@@ -458,8 +608,10 @@ static void text_losses(const tide_compat_job *job, FILE *out, const tide_style 
 	tide__put_loss_list(out, style, loss_at, job, job->n_losses);
 }
 
-void tide__compat_text(const tide_compat_job *job, FILE *out, const tide_style *style)
+void tide__compat_text(const tide_compat_job *job, const tide_out *to)
 {
+	FILE *out = to->out;
+	const tide_style *style = &to->style;
 	fprintf(out, "By Holistic Trace Analysis's rules (docs/analyses/hta-compat.md); --json has "
 		     "all its tables\n\n");
 	text_ranks(job, out, style);

@@ -6,7 +6,7 @@
 #define TIDE_RENDER_REPORT_COMPARE_HTA_COMPAT_H
 
 #include "analyze/compat/tables.h"
-#include "render/text/grid.h"
+#include "render/text/out.h"
 
 typedef struct tide_compat_rank {
 	int64_t rank;	      /* 0 if the trace names none, as in HTA */
@@ -32,7 +32,9 @@ typedef struct tide_compat_job {
 	size_t n_losses, cap_losses;
 } tide_compat_job;
 
-void tide__compat_json(const tide_compat_job *job, FILE *out);
-void tide__compat_text(const tide_compat_job *job, FILE *out, const tide_style *style);
+extern const tide_member tide__compat_members[];
+/* Writes the members of an open object. */
+void tide__compat_json(const tide_compat_job *job, tide_json *j);
+void tide__compat_text(const tide_compat_job *job, const tide_out *to);
 
 #endif

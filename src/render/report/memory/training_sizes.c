@@ -201,24 +201,71 @@ static void json_parts(tide_json *j, const char *key, const tide_maybe_bytes *v)
 	tide__json_object_end(j);
 }
 
+/* In the order of TIDE_FIGURES_N. */
+static const tide_member phase_members[] = {
+	TIDE_MEMBER_MAYBE("segment_peak_bytes", SIGNED,
+			  "highest use within the phase, above its begin"),
+	TIDE_MEMBER_MAYBE("allocations_bytes", SIGNED, "allocated bytes"),
+	TIDE_MEMBER_MAYBE("deallocations_bytes", SIGNED, "freed bytes"),
+	TIDE_MEMBER_MAYBE("segment_change_bytes", SIGNED, "allocated minus freed bytes"),
+	TIDE_MEMBER_MAYBE("cumulative_peak_bytes", SIGNED, "highest use so far"),
+	TIDE_MEMBER_MAYBE("cumulative_current_bytes", SIGNED, "use at the end of the phase"),
+	TIDE_MEMBER_MAYBE("l1_peak_cb_bytes", SIGNED,
+			  "Tenstorrent: highest use by circular buffers in L1"),
+	TIDE_MEMBER_MAYBE("l1_peak_buffer_bytes", SIGNED,
+			  "Tenstorrent: highest use by buffers in L1"),
+	TIDE_MEMBER_MAYBE("l1_peak_total_bytes", SIGNED, "Tenstorrent: highest use of L1"),
+	TIDE_MEMBER("name", TEXT, "name of the phase"),
+	{ 0 },
+};
+
 static void json_rows(tide_json *j, const tide_phase_summary *s)
 {
-	static const char *const keys[] = { "segment_peak_bytes",    "allocations_bytes",
-					    "deallocations_bytes",   "segment_change_bytes",
-					    "cumulative_peak_bytes", "cumulative_current_bytes",
-					    "l1_peak_cb_bytes",	     "l1_peak_buffer_bytes",
-					    "l1_peak_total_bytes" };
 	tide__json_karray(j, "phases");
 	for (size_t i = 0; i < s->n; i++) {
 		tide__json_object(j);
 		tide__json_kstr(j, "name", s->rows[i].name);
 		for (int f = 0; f < TIDE_FIGURES_N; f++)
-			tide__json_kint_if(j, keys[f], s->rows[i].known >> f & 1,
+			tide__json_kint_if(j, phase_members[f].key, s->rows[i].known >> f & 1,
 					   s->rows[i].bytes[f]);
 		tide__json_object_end(j);
 	}
 	tide__json_array_end(j);
 }
+
+static const tide_member part_members[] = {
+	TIDE_MEMBER_MAYBE("other", SIGNED, "the rest"),
+	TIDE_MEMBER_MAYBE("model", SIGNED, "parameters"),
+	TIDE_MEMBER_MAYBE("gradients", SIGNED, "gradients"),
+	TIDE_MEMBER_MAYBE("optimizer", SIGNED, "state of the optimizer"),
+	TIDE_MEMBER_MAYBE("activations", SIGNED, "activations"),
+	{ 0 },
+};
+static const tide_member sentence = TIDE_MEMBER("", TEXT, "a sentence");
+
+const tide_member tide__sizes_members[] = {
+	TIDE_MEMBER("title", TEXT, "title in the log, or the file"),
+	TIDE_MEMBER("memory", TEXT, "which memory: DRAM, a device"),
+	TIDE_MEMBER_MAYBE("parameters", COUNT, "number of parameters"),
+	TIDE_MEMBER_MAYBE("capacity_bytes", BYTES, "memory of the device"),
+	TIDE_MEMBER("peak_bytes", SIGNED, "highest use"),
+	TIDE_MEMBER_MAYBE("reserved_peak_bytes", SIGNED, "highest bytes that the allocator held"),
+	TIDE_MEMBER_MAYBE("peak_phase", TEXT, "phase of the highest use"),
+	{ .key = "measured_by",
+	  .kind = TIDE_KIND_WORD,
+	  .words = "phase,role",
+	  .meaning = "how actual sizes are known: by names of phases, or roles of allocations" },
+	TIDE_MEMBER_MAYBE("fits", BOOL, "the highest use is below the memory of the device"),
+	TIDE_MEMBER_OF("actual_bytes", OBJECT, part_members, "measured sizes"),
+	TIDE_MEMBER_OF("expected_bytes", OBJECT, part_members, "sizes by the number of parameters"),
+	TIDE_MEMBER_OF("parts_bytes", OBJECT, part_members,
+		       "parts of the peak; their sum is the peak"),
+	TIDE_MEMBER_MAYBE("kv_cache_bytes", SIGNED, "measured KV cache"),
+	TIDE_MEMBER_MAYBE("kv_cache_expected_bytes", SIGNED, "KV cache by --kv"),
+	TIDE_MEMBER_OF("advice", LIST, &sentence, "what to do if it does not fit"),
+	TIDE_MEMBER_OF("phases", TABLE, phase_members, "figures of the phases"),
+	{ 0 },
+};
 
 void tide__sizes_json(const tide_sizes_report *r, tide_json *j)
 {

@@ -5,6 +5,7 @@
 #define TIDE_RENDER_REPORT_MEMORY_TRAINING_SIZES_H
 
 #include "analyze/predict/training_sizes.h"
+#include "render/text/member.h"
 #include "render/text/json.h"
 
 typedef struct tide_sizes_report {
@@ -20,6 +21,7 @@ typedef struct tide_sizes_report {
  * advice. */
 void tide__sizes_text(const tide_sizes_report *r, FILE *out);
 /* The same as one object, in bytes; unknown is null. */
+extern const tide_member tide__sizes_members[];
 void tide__sizes_json(const tide_sizes_report *r, tide_json *j);
 
 /* Advice for a peak that does not fit, or barely (above 90 %): sentences for this summary.

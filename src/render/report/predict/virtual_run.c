@@ -27,17 +27,20 @@ static const tide_phase_level *level(const tide_virtual_run *r, size_t n)
 
 /* ---- tables ---- */
 
-static const tide_grid_col phase_cols[] = {
-	{ "phase", "Phase", TIDE_CELL_TEXT, 0 },
-	{ "highest_bytes", "Highest", TIDE_CELL_BYTES, 0 },
-	{ "segment_peak_bytes", "Segment Peak", TIDE_CELL_BYTES, 1 },
-	{ "segment_change_bytes", "Change", TIDE_CELL_DELTA, 0 },
-	{ "cumulative_current_bytes", "Current", TIDE_CELL_BYTES, 0 },
+static const tide_member phase_cols[] = {
+	TIDE_COLUMN("phase", "Phase", TEXT, 0, "name of the phase"),
+	TIDE_COLUMN("highest_bytes", "Highest", BYTES, 0, "highest use within the phase"),
+	{ "segment_peak_bytes", "Segment Peak", TIDE_KIND_BYTES, 1,
+	  .meaning = "highest use above the use at its begin" },
+	TIDE_COLUMN("segment_change_bytes", "Change", DELTA, 0,
+		    "use at its end less that at its begin"),
+	TIDE_COLUMN("cumulative_current_bytes", "Current", BYTES, 0, "use at its end"),
+	{ 0 },
 };
 
 static tide_grid *phase_grid(const tide_model *m, const tide_virtual_run *r)
 {
-	tide_grid *g = tide__grid_new(phase_cols, sizeof phase_cols / sizeof *phase_cols);
+	tide_grid *g = tide__grid_new(phase_cols, tide__member_count(phase_cols));
 	for (size_t n = 0; n < r->phases.n; n++) {
 		const tide_phase_level *l = level(r, n);
 		if (!r->phases.phases[n].mark && n && !l->segment_peak)
@@ -51,14 +54,18 @@ static tide_grid *phase_grid(const tide_model *m, const tide_virtual_run *r)
 	return g;
 }
 
-#define GROUP_COLS(key, title)                                                                     \
-	{                                                                                          \
-		{ key, title, TIDE_CELL_TEXT, 0 }, { "bytes", "At the peak", TIDE_CELL_BYTES, 0 }, \
-			{ "part_pct", "Part", TIDE_CELL_PCT, 0 },                                  \
-			{ "count", "Count", TIDE_CELL_COUNT, 1 },                                  \
+#define GROUP_COLS(key, title, text)                                                            \
+	{                                                                                       \
+		TIDE_COLUMN(key, title, TEXT, 0, text),                                         \
+			TIDE_COLUMN("bytes", "At the peak", BYTES, 0, "its bytes at the peak"), \
+			TIDE_COLUMN("part_pct", "Part", PCT, 0, "of all bytes at the peak"),    \
+			{ "count", "Count", TIDE_KIND_COUNT, 1, .meaning = "its allocations" }, \
+		{                                                                               \
+			0                                                                       \
+		}                                                                               \
 	}
-static const tide_grid_col role_cols[] = GROUP_COLS("role", "Role");
-static const tide_grid_col module_cols[] = GROUP_COLS("module", "Module");
+static const tide_member role_cols[] = GROUP_COLS("role", "Role", "role of the allocations");
+static const tide_member module_cols[] = GROUP_COLS("module", "Module", "module that made them");
 
 static tide_grid *group_grid(const tide_model *m, const tide_groups *groups,
 			     const tide_grid_col *cols, size_t most)
@@ -199,9 +206,37 @@ void tide__virtual_run_text(const tide_model *m, const tide_virtual_run *r, cons
 
 /* ---- JSON ---- */
 
+#define BOUND(key, text) TIDE_MEMBER_MAYBE(key, BYTES, text "; null: no bound is known")
+static const tide_member limit = TIDE_MEMBER("", TEXT, "a sentence");
+const tide_member tide__virtual_run_members[] = {
+	TIDE_MEMBER("predicted", BOOL, "true"),
+	TIDE_MEMBER("ended", BOOL, "the program ended by itself"),
+	TIDE_MEMBER_MAYBE("unended", TEXT, "why it did not"),
+	TIDE_MEMBER("device", TEXT, "the device that was assumed"),
+	TIDE_MEMBER("torch", TEXT, "version of PyTorch"),
+	TIDE_MEMBER_MAYBE("steps", COUNT, "optimizer steps"),
+	TIDE_MEMBER_MAYBE("values_read", COUNT, "values of tensors that the program read"),
+	TIDE_MEMBER("peak_allocated_bytes", BYTES, "highest allocated bytes"),
+	TIDE_MEMBER("peak_reserved_bytes", BYTES, "highest reserved bytes"),
+	BOUND("least_allocated_bytes", "lower bound of the allocated peak"),
+	BOUND("most_allocated_bytes", "upper bound of the allocated peak"),
+	BOUND("least_reserved_bytes", "lower bound of the reserved peak"),
+	BOUND("most_reserved_bytes", "upper bound of the reserved peak"),
+	TIDE_MEMBER_MAYBE("capacity_bytes", BYTES, "memory of the device"),
+	TIDE_MEMBER_MAYBE("fits", BOOL, "the reserved peak fits"),
+	TIDE_MEMBER_MAYBE("runs_out_in", TEXT, "phase in which memory runs out"),
+	TIDE_MEMBER_MAYBE("runs_out_asking_bytes", BYTES, "the request that fails"),
+	TIDE_MEMBER_OF("phases", TABLE, phase_cols, "phases of the run"),
+	TIDE_MEMBER_OF("roles", TABLE, role_cols, "memory at the peak by role"),
+	TIDE_MEMBER_OF("modules", TABLE, module_cols, "memory at the peak by module"),
+	TIDE_MEMBER_MAYBE("eager", TEXT, "a note that torch.compile ran eagerly"),
+	TIDE_MEMBER_MAYBE("compiled", TEXT, "number of its graphs and graph breaks"),
+	TIDE_MEMBER_OF("unknown", LIST, &limit, "what is not known"),
+	{ 0 },
+};
+
 void tide__virtual_run_json(const tide_model *m, const tide_virtual_run *r, tide_json *j)
 {
-	tide__json_object(j);
 	tide__json_kbool(j, "predicted", true);
 	tide__json_kbool(j, "ended", !r->unended);
 	tide__json_kstr(j, "unended", r->unended);
@@ -234,19 +269,12 @@ void tide__virtual_run_json(const tide_model *m, const tide_virtual_run *r, tide
 	tide__grid_write_member(group_grid(m, &r->roles, role_cols, SIZE_MAX), j, "roles");
 	tide__grid_write_member(group_grid(m, &r->modules, module_cols, SIZE_MAX), j, "modules");
 	const char *eager = fact(m, "predicted.eager");
-	if (*eager)
-		tide__json_kstr(j, "eager", eager);
-	else
-		tide__json_knull(j, "eager");
+	tide__json_kstr(j, "eager", *eager ? eager : NULL);
 	const char *compiled = fact(m, "predicted.compiled");
-	if (*compiled)
-		tide__json_kstr(j, "compiled", compiled);
-	else
-		tide__json_knull(j, "compiled");
+	tide__json_kstr(j, "compiled", *compiled ? compiled : NULL);
 	tide__json_karray(j, "unknown");
 	for (uint32_t k = 1; k < m->marks.n; k++)
 		if (is_unknown(m, k))
 			tide__json_str(j, tide__text(m, m->marks.text[k], NULL));
 	tide__json_array_end(j);
-	tide__json_object_end(j);
 }

@@ -8,6 +8,8 @@
 #include "render/text/out.h"
 
 void tide__virtual_run_text(const tide_model *m, const tide_virtual_run *r, const tide_out *to);
+/* Writes the members of an open object. */
+extern const tide_member tide__virtual_run_members[];
 void tide__virtual_run_json(const tide_model *m, const tide_virtual_run *r, tide_json *j);
 
 #endif
