@@ -421,7 +421,7 @@ static int without_command(int argc, char **argv)
 	const char *word = argv[0], *near = tide__command_near(word);
 	if (!stat(word, &st) && S_ISDIR(st.st_mode) && !tide__load_knows(word))
 		return show_folder(argc, argv);
-	if (!stat(word, &st) || !strcmp(word, "-"))
+	if (!stat(word, &st) || tide__cli_is_pipe(word))
 		return run(tide__command_find("overview"), argc, argv);
 	if (!near && strpbrk(word, "./")) {
 		snprintf(text, sizeof text, "there is no file '%.80s'", word);

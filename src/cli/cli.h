@@ -143,7 +143,7 @@ void tide__cli_remember(const tide_model *m);
 void tide__cli_remember_ranks(const struct tide_hta_job *job);
 /* Returns true if an input is cut off or damaged: status 4. */
 bool tide__cli_incomplete(void);
-/* Returns true for "-", /dev/stdin in a pipe, <(command): inputs that can be read only once. */
+/* Returns true for "-", /dev/stdin in a pipe, <(command), a URL: inputs that are read only once. */
 bool tide__cli_is_pipe(const char *file);
 /* Loads such an input: directly if its format allows that, else from an unlinked temporary file.
  * `path` names that file while `fd` is open (-1 = there is none); the caller closes it. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Loads a trace for a command, with progress on a terminal. "-" is standard input. */
+/* Loads a trace for a command, with progress on a terminal. "-" is standard input, a URL is fetched. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,18 +12,22 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/run/child.h"
+#include "cli/run/remote.h"
 #include "cli/cli.h"
 #include "cli/output/progress.h"
 #include "format/recording_owner.h"
 #include "import/source.h"
 #include "model/losses.h"
 
-/* ---- standard input and pipes ---- */
+static bool incomplete; /* an input is cut off or damaged */
+
+/* ---- standard input, pipes and other machines ---- */
 
 bool tide__cli_is_pipe(const char *file)
 {
 	struct stat st;
-	return !strcmp(file, "-") || (!stat(file, &st) && S_ISFIFO(st.st_mode));
+	return !strcmp(file, "-") || tide__remote_is(file) ||
+	       (!stat(file, &st) && S_ISFIFO(st.st_mode));
 }
 
 static bool write_all(int fd, const void *bytes, size_t n)
@@ -63,16 +67,12 @@ static int copy_pipe(const void *head, size_t n_head, int from, char *path, size
 	return fd;
 }
 
-tide_code tide__cli_load_pipe(const char *file, const tide_load_options *opt, tide_piped *p,
-			      tide_model **m, tide_error *err)
+/* Loads what comes from a descriptor, which is closed. */
+static tide_code load_from(int from, const char *file, const tide_load_options *opt, tide_piped *p,
+			   tide_model **m, tide_error *err)
 {
-	*p = (tide_piped){ .fd = -1 };
-	int from = strcmp(file, "-") ? open(file, O_RDONLY | O_CLOEXEC)
-				     : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
 	tide_source *s = NULL;
 	size_t n;
-	if (from < 0)
-		return tide__fail_errno(err, "cannot open");
 	tide_code rc = tide__source_open_fd(from, opt->max_expanded, &s, err);
 	if (rc)
 		return rc;
@@ -91,6 +91,40 @@ tide_code tide__cli_load_pipe(const char *file, const tide_load_options *opt, ti
 	return rc;
 }
 
+/* Loads a trace of another machine. A transfer that failed explains a trace that cannot be read;
+ * what arrived before it failed is shown, and counts as incomplete. */
+static tide_code load_remote(const char *url, const tide_load_options *opt, tide_piped *p,
+			     tide_model **m, tide_error *err)
+{
+	tide_remote curl;
+	tide_error why = { .offset = TIDE_NO_OFFSET };
+	int from = tide__remote_open(url, &curl, err);
+	if (from < 0)
+		return err->code;
+	tide_code rc = load_from(from, url, opt, p, m, err);
+	if (tide__remote_close(&curl, &why) == TIDE_OK)
+		return rc;
+	if (rc != TIDE_OK) {
+		*err = why;
+		return why.code;
+	}
+	tide__cli_note("note: %s: %s; what arrived before is shown", url, why.text);
+	incomplete = true;
+	return TIDE_OK;
+}
+
+tide_code tide__cli_load_pipe(const char *file, const tide_load_options *opt, tide_piped *p,
+			      tide_model **m, tide_error *err)
+{
+	*p = (tide_piped){ .fd = -1 };
+	if (tide__remote_is(file))
+		return load_remote(file, opt, p, m, err);
+	int from = strcmp(file, "-") ? open(file, O_RDONLY | O_CLOEXEC)
+				     : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	return from < 0 ? tide__fail_errno(err, "cannot open")
+			: load_from(from, file, opt, p, m, err);
+}
+
 /* Reads the beginning of a recording that does not fit: as many events as fit; the rest is counted
  * as a loss. */
 static tide_code load_beginning(const char *path, tide_load_options *opt, tide_model **m,
@@ -107,8 +141,6 @@ static tide_code load_beginning(const char *path, tide_load_options *opt, tide_m
 	}
 	return rc;
 }
-
-static bool incomplete;
 
 /* A log of the Tenstorrent runtime is incomplete with any loss of its own. Its JSON files lack
  * deallocates, which is not damage. */

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The work order is one byte string: lengths and values in the order of pack_order. A
- * worker keeps its packed results until all are done, then sends them in the list's order; process
- * 0, done with its own share, takes one at a time, so it never holds more than the job and one
- * result. */
+ * worker sends each packed result when it has it, in the list's order; process 0, done with its own
+ * share, takes one at a time, so it never holds more than the job and one result. */
 #include "cli/job/distribute.h"
 
 #include <stdlib.h>
@@ -189,13 +188,24 @@ static int *assign(const tide_rank_files *f)
 	return owner;
 }
 
+static void send_one(const done *d)
+{
+	tide__distribute->send(&d->o, sizeof d->o);
+	if (d->o.n)
+		tide__distribute->send(d->bytes, (size_t)d->o.n);
+}
+
 /* Returns this process's share, in the list's order; NULL if memory runs out. */
 static done *do_share(const tide_rank_files *f, const tide_ranks_work *w, const int *owner)
 {
 	done *d = tide__calloc(f->n + 1, sizeof *d);
-	for (size_t i = 0; d && i < f->n; i++)
-		if (owner[i] == tide__distribute->me)
-			do_one(f->v[i].path, w, &d[i]);
+	for (size_t i = 0; d && i < f->n; i++) {
+		if (owner[i] != tide__distribute->me)
+			continue;
+		do_one(f->v[i].path, w, &d[i]);
+		if (tide__distribute->me)
+			send_one(&d[i]);
+	}
 	return d;
 }
 
@@ -210,14 +220,18 @@ static tide_code take(const tide_rank_file *file, done *d, tide_hta_job *job, ti
 	return tide__ranks_take(job, file->path, rc, h, &d->o.err, err);
 }
 
-static void receive(int from, done *d)
+/* Receives a result, or the failure that its process was lost. */
+static void receive(int from, bool *lost, done *d)
 {
-	tide__distribute->receive(from, &d->o, sizeof d->o);
-	d->bytes = tide__alloc((size_t)d->o.n, 1);
-	if (!d->bytes)
+	*lost = *lost || !tide__distribute->receive(from, &d->o, sizeof d->o);
+	d->bytes = *lost ? NULL : tide__alloc((size_t)d->o.n, 1);
+	if (!*lost && !d->bytes)
 		abort(); /* the sender waits: nothing else ends the job */
-	if (d->o.n)
-		tide__distribute->receive(from, d->bytes, (size_t)d->o.n);
+	if (!*lost && d->o.n)
+		*lost = !tide__distribute->receive(from, d->bytes, (size_t)d->o.n);
+	if (*lost)
+		d->o.err.code = tide__fail(&d->o.err, TIDE_EIO, TIDE_NO_OFFSET,
+					   "process %d, which read it, was lost", from);
 }
 
 tide_code tide__distribute_run(const tide_rank_files *f, const tide_ranks_work *w,
@@ -237,17 +251,19 @@ tide_code tide__distribute_run(const tide_rank_files *f, const tide_ranks_work *
 	order_sent = true;
 	tide__free(b.p);
 	done *d = do_share(f, w, owner);
-	tide_code rc = d ? TIDE_OK : tide__nomem(err);
-	for (size_t i = 0; i < f->n && d; i++) { /* receive every message, even after an error */
+	bool *lost = tide__calloc((size_t)tide__distribute->n, sizeof *lost); /* by process */
+	if (!d || !lost)
+		abort(); /* the others wait */
+	tide_code rc = TIDE_OK;
+	for (size_t i = 0; i < f->n; i++) { /* receive every message, even after an error */
 		if (owner[i] != 0)
-			receive(owner[i], &d[i]);
+			receive(owner[i], &lost[owner[i]], &d[i]);
 		if (rc == TIDE_OK)
 			rc = take(&f->v[i], &d[i], job, err);
 		else
 			tide__free(d[i].bytes);
 	}
-	if (!d)
-		abort();
+	tide__free(lost);
 	tide__free(d);
 	tide__free(owner);
 	return rc;
@@ -266,14 +282,9 @@ static void work(order *o)
 	done *d = owner ? do_share(&o->files, &o->work, owner) : NULL;
 	if (!d)
 		abort(); /* process 0 waits for results: end the job loudly */
-	for (size_t i = 0; i < o->files.n; i++) {
-		if (owner[i] != tide__distribute->me)
-			continue;
-		tide__distribute->send(&d[i].o, sizeof d[i].o);
-		if (d[i].o.n)
-			tide__distribute->send(d[i].bytes, (size_t)d[i].o.n);
+	tide__distribute->sent();
+	for (size_t i = 0; i < o->files.n; i++)
 		tide__free(d[i].bytes);
-	}
 	tide__free(d);
 	tide__free(owner);
 }

@@ -2,7 +2,9 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Distributes traces over processes. Process 0 runs the command as usual; when it needs the files,
  * it sends the work (options and list of files) to all processes, each does its share, and process
- * 0 takes the results in list order: its output equals that of a single process byte for byte.
+ * 0 takes the results in list order: its output equals that of a single process byte for byte. The
+ * files of a process that is lost are named as unreadable (mpirun --enable-recovery; without it
+ * mpirun ends the job).
  *
  * The transport is three functions, so that nothing here depends on MPI (mpi_main.c does). */
 #ifndef TIDE_CLI_JOB_DISTRIBUTE_H
@@ -12,9 +14,14 @@
 
 typedef struct tide_distribute {
 	int me, n;
-	void (*share)(void *p, size_t n);	      /* from process 0 to all, same n everywhere */
-	void (*send)(const void *p, size_t n);	      /* to process 0 */
-	void (*receive)(int from, void *p, size_t n); /* in process 0, same n as sent */
+	void (*share)(void *p, size_t n); /* from process 0 to all, same n everywhere */
+	/* To process 0. The bytes stay valid until sent() has returned, which waits for all. */
+	void (*send)(const void *p, size_t n);
+	void (*sent)(void);
+	/* In process 0, same n as sent. Returns false if that process gave no sign of life for the
+	 * time of tide__patience_s (patience.h). */
+	bool (*receive)(int from, void *p, size_t n);
+	void (*tick)(void); /* in other processes, about once a second: a sign of life */
 } tide_distribute;
 
 /* Set by tidemark-mpi at its start; NULL in tidemark. */

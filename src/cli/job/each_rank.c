@@ -98,6 +98,8 @@ bool tide__cli_many(const tide_args *a)
 	tide_error err;
 	if (a->n_files != 1)
 		return true;
+	if (tide__cli_is_pipe(a->files[0]))
+		return false;
 	if (stat(a->files[0], &st))
 		return strpbrk(a->files[0], "*?[") != NULL;
 	if (!S_ISDIR(st.st_mode))

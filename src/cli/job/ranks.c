@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "cli/job/run_group.h"
 #include "cli/job/distribute.h"
+#include "cli/job/patience.h"
 #include "cli/output/progress.h"
 #include "format/rings.h"
 
@@ -190,8 +191,9 @@ static tide_code expand(char *const *args, size_t n, tide_rank_files *out, tide_
 	for (size_t i = 0; rc == TIDE_OK && i < n; i++) {
 		struct stat st;
 		size_t before = out->n;
-		bool there = !stat(args[i], &st);
-		out->named = !(there ? S_ISDIR(st.st_mode) : strpbrk(args[i], "*?[") != NULL);
+		bool there = tide__cli_is_pipe(args[i]) || !stat(args[i], &st);
+		out->named = tide__cli_is_pipe(args[i]) ||
+			     !(there ? S_ISDIR(st.st_mode) : strpbrk(args[i], "*?[") != NULL);
 		if (!there && !out->named && out->folder)
 			out->folder(out->to, NULL);
 		if (!there && !out->named)
@@ -317,10 +319,49 @@ static tide_code one(const char *path, const tide_ranks_work *w, tide_progress *
 	return rc;
 }
 
+/* One file in a thread of its own, which may be left behind. */
+struct attempt {
+	char *path;
+	const tide_ranks_work *w;
+	tide_progress *progress;
+	tide_hta *out;
+	tide_error err;
+	tide_code rc;
+};
+
+static void try_one(void *arg)
+{
+	struct attempt *t = arg;
+	t->rc = one(t->path, t->w, t->progress, &t->out, &t->err);
+}
+
+/* One file of several: gives up on a file that does not answer. */
+static tide_code one_of_many(const char *path, const tide_ranks_work *w, tide_progress *p,
+			     tide_hta **out, tide_error *err)
+{
+	struct attempt *t = tide__calloc(1, sizeof *t);
+	*out = NULL;
+	*err = (tide_error){ .offset = TIDE_NO_OFFSET };
+	if (!t || !(t->path = tide__strndup(path, strlen(path)))) {
+		tide__free(t);
+		return tide__nomem(err);
+	}
+	t->w = w;
+	t->progress = p;
+	if (!tide__patience_run(try_one, t, tide__distribute ? tide__distribute->tick : NULL, err))
+		return err->code; /* t belongs to the thread that was left behind */
+	tide_code rc = t->rc;
+	*out = t->out;
+	*err = t->err;
+	tide__free(t->path);
+	tide__free(t);
+	return rc;
+}
+
 tide_code tide__ranks_find_one(const char *path, const tide_ranks_work *w, tide_hta **out,
 			       tide_error *err)
 {
-	return one(path, w, NULL, out, err);
+	return one_of_many(path, w, NULL, out, err);
 }
 
 tide_code tide__ranks_take(tide_hta_job *job, const char *path, tide_code rc, tide_hta *h,
@@ -343,7 +384,7 @@ static tide_code run_here(const tide_rank_files *f, const tide_ranks_work *w, ti
 		tide_hta *h;
 		tide_error why;
 		snprintf(what, sizeof what, "trace %zu of %zu", i + 1, f->n);
-		tide_code got = one(f->v[i].path, w, &p, &h, &why);
+		tide_code got = (f->n > 1 ? one_of_many : one)(f->v[i].path, w, &p, &h, &why);
 		tide__progress_end(&p);
 		rc = tide__ranks_take(job, f->v[i].path, got, h, &why, err);
 	}

@@ -123,9 +123,9 @@ static tide_code find_path(const char *file, struct critical *c, tide_error *err
 	const tide_load_options load = { .what = TIDE_WANT_SPANS | TIDE_WANT_RAW };
 	tide_critical_search_options o = { 0 };
 	if (!c->of->span_raw && !strcmp(c->of->format, "kineto")) {
-		if (!strcmp(file, "-"))
+		if (tide__cli_is_pipe(file))
 			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-					  "standard input can be read only once");
+					  "a pipe or a URL is read only once");
 		tide_code rc = tide__load(file, &load, &c->m, err);
 		if (rc != TIDE_OK)
 			return rc;
