@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from .._kinds import WORK_COLORS
 from .._trace import Trace, report_of
 from .._unknown import UNKNOWN, data_of, known
 from ._recording import record_block
@@ -153,7 +154,7 @@ def _page(r: HTAReport) -> str:
         exposed = r.communication_time_pct - hidden
         other = max(0.0, 100 - r.gpu_idle_time_pct - r.compute_time_pct - exposed)
         name = f"Communication ({r.communication_time_pct:.1f} %) not hidden by compute" if hidden else "Communication"
-        rows = [("Device time", _doughnut([("Compute", r.compute_time_pct, "#2a7de1"), ("Idle", r.gpu_idle_time_pct, "#9aa7b8"),
-                                           (name, exposed, "#e8833a"), ("Other", other, "#7a5cc2")]))]
+        rows = [("Device time", _doughnut([("Compute", r.compute_time_pct, WORK_COLORS["compute"]), ("Idle", r.gpu_idle_time_pct, "#9aa7b8"),
+                                           (name, exposed, WORK_COLORS["communication"]), ("Other", other, WORK_COLORS["other"])]))]
     top = [[k["name"], k["time_us"], k["count"]] for k in r.top_kernels[:10]]
     return report_page("Device time", rows, [("Longest kernels", ["Kernel", "Time (us)", "Count"], top)], r.recommendations)

@@ -10,13 +10,13 @@
 #include "base/mem.h"
 
 static const struct {
-	const char *text, *key, *colour;
+	const char *text, *key;
 } parts[TIDE_PARTS_N] = {
-	[TIDE_PART_OTHER] = { "Other", "other", "#cccccc" },
-	[TIDE_PART_MODEL] = { "Model Parameters", "model", "#4da6b8" },
-	[TIDE_PART_GRADIENTS] = { "Gradients Overhead", "gradients", "#e789ab" },
-	[TIDE_PART_OPTIMIZER] = { "Optimizer State", "optimizer", "#cec0fa" },
-	[TIDE_PART_ACTIVATIONS] = { "Activations", "activations", "#e38a42" },
+	[TIDE_PART_OTHER] = { "Other", "other" },
+	[TIDE_PART_MODEL] = { "Model Parameters", "model" },
+	[TIDE_PART_GRADIENTS] = { "Gradients Overhead", "gradients" },
+	[TIDE_PART_OPTIMIZER] = { "Optimizer State", "optimizer" },
+	[TIDE_PART_ACTIVATIONS] = { "Activations", "activations" },
 };
 
 const char *tide__training_part_text(tide_training_part p)
@@ -27,11 +27,6 @@ const char *tide__training_part_text(tide_training_part p)
 const char *tide__training_part_key(tide_training_part p)
 {
 	return parts[p].key;
-}
-
-const char *tide__training_part_colour(tide_training_part p)
-{
-	return parts[p].colour;
 }
 
 bool tide__training_difference(const tide_training_sizes *t, tide_training_part p, double *pct)

@@ -65,9 +65,8 @@ typedef struct tide_training_sizes {
 	bool model_from_parameters; /* expected sizes were derived from the parameter count */
 } tide_training_sizes;
 
-const char *tide__training_part_text(tide_training_part p);   /* "Model Parameters" */
-const char *tide__training_part_key(tide_training_part p);    /* "model" */
-const char *tide__training_part_colour(tide_training_part p); /* "#4da6b8" */
+const char *tide__training_part_text(tide_training_part p); /* "Model Parameters" */
+const char *tide__training_part_key(tide_training_part p);  /* "model" */
 
 /* Gets (actual - expected) / expected in percent; returns false if either is unknown or 0 is
  * expected. */

@@ -5,8 +5,11 @@
 
 #include <tidemark/kinds.h>
 
+#include <inttypes.h>
+
 #include "analyze/device/hta.h"
 #include "cli/documents.h"
+#include "render/picture/colors.h"
 #include "report/registry.h"
 
 /* Names of the kinds in columns of traces, by number, and of causes of idle time. */
@@ -32,6 +35,26 @@ static void put_kinds(tide_json *j)
 	tide__json_object_end(j);
 }
 
+/* Colours of pages and pictures as #RRGGBB: groups in order, the others by name. */
+static void put_colors(tide_json *j)
+{
+	char text[16];
+	tide__json_karray(j, "groups");
+	for (int i = 0; i < TIDE_GROUP_COLORS; i++) {
+		snprintf(text, sizeof text, "#%06" PRIx32, tide__group_colors[i]);
+		tide__json_str(j, text);
+	}
+	tide__json_array_end(j);
+	for (const tide_color_set *s = tide__color_sets; s->name; s++) {
+		tide__json_kobject(j, s->name);
+		for (const tide_color *c = s->v; c->name; c++) {
+			snprintf(text, sizeof text, "#%06" PRIx32, c->rgb);
+			tide__json_kstr(j, c->name, text);
+		}
+		tide__json_object_end(j);
+	}
+}
+
 static tide_code put_document(const tide_report_type *type, tide_json *j)
 {
 	tide__json_object(j);
@@ -50,6 +73,9 @@ static tide_code put_all(tide_json *j)
 	tide__json_object(j);
 	tide__json_kobject(j, "kinds");
 	put_kinds(j);
+	tide__json_object_end(j);
+	tide__json_kobject(j, "colors");
+	put_colors(j);
 	tide__json_object_end(j);
 	tide__json_karray(j, "reports");
 	for (size_t i = 0; tide__reports[i] && rc == TIDE_OK; i++)
@@ -95,7 +121,7 @@ const tide_command tide__cmd_schema = {
 		"x-kind is the kind of a member: BYTES, NS, COUNT... Without REPORT it prints the "
 		"descriptions of all reports, their options and schemas, the schemas of documents that "
 		"only one command prints (peak-ranks: `tidemark peak` of several traces), and the "
-		"names of kinds: devices, pools, roles, dtypes, causes of idle time.",
+		"names of kinds (devices, pools, roles, dtypes, causes of idle time) and colours.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 0,
 	.max_files = 1,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "render/picture/colors.h"
 
 enum {
 	BAR = 260,    /* width a summary takes, in points */
@@ -33,9 +34,8 @@ struct picture {
 	int width;
 };
 
-static void colour(cairo_t *c, const char *hex)
+static void set_color(cairo_t *c, uint32_t v)
 {
-	unsigned v = (unsigned)strtoul(hex + 1, NULL, 16);
 	cairo_set_source_rgb(c, (v >> 16 & 255) / 255.0, (v >> 8 & 255) / 255.0, (v & 255) / 255.0);
 }
 
@@ -115,7 +115,7 @@ static void draw_bar(const struct picture *p, size_t k)
 		double h = bytes * p->scale, y = y_of(p, at + bytes);
 		if (bytes <= 0)
 			continue;
-		colour(p->c, tide__training_part_colour((tide_training_part)i));
+		set_color(p->c, tide__training_part_color((tide_training_part)i));
 		cairo_rectangle(p->c, x, y, THICK, h);
 		cairo_fill(p->c);
 		cairo_set_source_rgb(p->c, 0.1, 0.1, 0.1);
@@ -188,7 +188,7 @@ static void draw_legend(const struct picture *p, const char *title)
 		const char *s = tide__training_part_text((tide_training_part)i);
 		double y = 48 + 18 * (i / 3);
 		x = LEFT + 130 * (i % 3);
-		colour(p->c, tide__training_part_colour((tide_training_part)i));
+		set_color(p->c, tide__training_part_color((tide_training_part)i));
 		cairo_rectangle(p->c, x, y - 9, 10, 10);
 		cairo_fill(p->c);
 		cairo_set_source_rgb(p->c, 0, 0, 0);

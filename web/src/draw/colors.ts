@@ -1,63 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Colours: the set of Okabe and Ito, which colour-blind people can distinguish (web/test/colors.test.ts
-// checks that), shaded slightly by name so that neighbours differ.
-import type { IdleCause } from '../data/kinds';
+// Colours of groups, spans and lanes. The lists are in C (src/render/picture/colors.c); names of spans shade theirs slightly so that
+// neighbours differ.
+import { boundColors as boundRgb, categoryColors, groupColors, idleCauseColors, type Role, roleColors, workColors } from '../data/kinds';
 import { css, rgb, shade } from './pixels';
 
-const BLUE = 0x0072b2;
-const SKY = 0x56b4e9;
-const PURPLE = 0xcc79a7;
-const ORANGE = 0xe69f00;
-const GREEN = 0x009e73;
-const VERMILION = 0xd55e00;
-const YELLOW = 0xf0e442;
-const NIGHT = 0x00466e;
-const GREY = 0xa9b4bf;
-const STONE = 0x606a74;
-const BROWN = 0x5a2d00;
-
-const cats: Record<string, number> = {
-  op: BLUE,
-  user_annotation: PURPLE,
-  python_function: SKY,
-  runtime: ORANGE,
-  driver: 0xc07f00,
-  kernel: GREEN,
-  memcpy: VERMILION,
-  memset: YELLOW,
-  mtia: GREEN,
-  gpu_user_annotation: 0xdba3c3,
-  sync: 0x9aa4ad,
-  overhead: 0xb3aca2,
-};
 const plain = 0x8b98a5;
 
 /** The 7 colours, and darker variants for charts with more groups. */
-export const groups = [BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE, YELLOW, NIGHT, 0x8a5f00, 0x00573f, 0x7f3800, GREY];
+export const groups = groupColors;
 
 /** Returns the colour of the i-th group; unknown and other are grey. */
-export const groupColor = (label: string, i: number): number => (label === 'unknown' || label === 'other' ? GREY : groups[i % groups.length]);
+export const groupColor = (label: string, i: number): number => (label === 'unknown' || label === 'other' ? roleColors.unknown : groups[i % groups.length]);
+export const roleColor = (role: string): number => roleColors[role as Role] ?? roleColors.unknown;
 
 const texts = (of: Record<string, number>): Record<string, string> => Object.fromEntries(Object.entries(of).map(([k, v]) => [k, css(v)]));
 /** Kinds of device work, and of two or three at once. */
-export const typeColors = texts({
-  compute: GREEN,
-  communication: PURPLE,
-  memory: VERMILION,
-  other: STONE,
-  'compute + communication': BLUE,
-  'communication + memory': ORANGE,
-  'compute + memory': YELLOW,
-  'compute + communication + memory': NIGHT,
-});
+export const typeColors = texts(workColors);
 /** Colours of the bounds of critical-path edges. */
-export const boundColors = texts({ cpu_bound: BLUE, data_loading: ORANGE, gpu_compute_bound: GREEN, gpu_communication_bound: PURPLE, gpu_memory_bound: STONE, gpu_kernel_kernel_overhead: VERMILION, gpu_kernel_launch_overhead: SKY, gpu_queued_behind_earlier_work: YELLOW, gpu_work_from_before_window: NIGHT });
-/** Colours of the causes of host wait (tide__cause_text). */
-const causes: Record<IdleCause, number> = { sync: BROWN, allocation: ORANGE, data_loading: GREEN, compile: VERMILION, runtime: PURPLE, op: SKY, python: YELLOW, annotation: NIGHT, unrecorded: STONE, launch: BLUE };
-export const causeColors = texts(causes);
+export const boundColors = texts(boundRgb);
+/** Colours of the causes of host wait. */
+export const causeColors = texts(idleCauseColors);
 
-export const catColor = (cat: string): number => cats[cat] ?? plain;
+export const catColor = (cat: string): number => categoryColors[cat] ?? plain;
 
 function hash(s: string): number {
   let h = 2166136261;
@@ -65,7 +30,6 @@ function hash(s: string): number {
   return (h >>> 0) / 4294967296;
 }
 
-/** Colours of (category, name) as 0xRRGGBB, computed on first use. */
 /** Colours of a Gantt chart by type of module, as in the tracker's charts. */
 export const modules: Record<string, number> = { Linear: 0x4caf50, RMSNorm: 0x2196f3, SiLU: 0xff9800, Embedding: 0x9c27b0, other: 0x757575 };
 const moduleOf = (name: string): string => Object.keys(modules).find((k) => name.includes(k)) ?? 'other';
@@ -78,6 +42,7 @@ function ganttColor(name: string): number {
   return groups[Math.floor(hash(part) * (groups.length - 1))];
 }
 
+/** Returns colours of (category, name) as 0xRRGGBB, computed on first use. */
 export function palette(catNames: string[], names: string[], gantt = false): (cat: number, name: number) => number {
   const kept = new Map<number, number>();
   if (gantt) return (_, name) => ganttColor(names[name] ?? '');
@@ -95,11 +60,11 @@ export function palette(catNames: string[], names: string[], gantt = false): (ca
 export const nameColor = (name: string, base: number): number => shade(base, (hash(name) - 0.5) * 0.5);
 
 /** The colour of live memory in all charts. */
-export const MEMORY = ORANGE;
-export const GROWN = VERMILION;
+export const MEMORY = groups[1];
+export const GROWN = groups[3];
 
 /** Returns the colour of the stripe before a lane's name, by kind of lane. */
-export const kindColor = (kind: string): number => (kind === 'thread' ? cats.op : kind === 'stream' ? cats.kernel : plain);
+export const kindColor = (kind: string): number => (kind === 'thread' ? categoryColors.op : kind === 'stream' ? categoryColors.kernel : plain);
 
 export interface Ink {
   back: number;

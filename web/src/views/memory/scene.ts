@@ -3,11 +3,10 @@
 // Shared by the parts of the memory view: the choices that the address keeps, and the data of a device.
 import { buildMip, type By, type EventAxis, eventAxis, type Groups, groupBy, type Mip, type Picture, picture, pictureOfEvents, reserved } from '../../data/levels';
 import { axis } from '../../data/format';
-import type { Role } from '../../data/kinds';
 import { after } from '../../data/spans';
 import { liveSetAt, type Memory, peakOf, type Position, positionAt } from '../../data/memory';
 import { type Main, type Phase, sizeOf } from '../../data/page';
-import { groupColor } from '../../draw/colors';
+import { groupColor, roleColor } from '../../draw/colors';
 import { keep, moment, range } from '../../state';
 import type { Scale } from '../../ui/travel';
 
@@ -130,9 +129,7 @@ export function makeScene(main: Main, m: Memory, place: number, how: By): Scene 
   };
 }
 
-/** Roles in the order of their colours, the same in all views. */
-const roles: readonly string[] = ['parameter', 'optimizer', 'gradient', '', 'activation', 'temporary', 'input', 'buffer', 'workspace', 'kv_cache'] satisfies (Role | '')[];
-export const colorsOf = (labels: readonly string[], how: By): number[] => labels.map((l, i) => groupColor(l, how === 'role' ? roles.indexOf(l) : i));
+export const colorsOf = (labels: readonly string[], how: By): number[] => labels.map((l, i) => (how === 'role' ? roleColor(l) : groupColor(l, i)));
 
 /** Returns the shown moment: the selected one, else the peak. The time of the peak means the peak itself. */
 export function momentOf(sc: Scene): Position {
