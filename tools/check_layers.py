@@ -39,6 +39,7 @@ ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" 
         "device": {"common"},
         "timeline": {"common"},
         "hang": set(),
+        "serving": {"common", "live", "memory", "allocator"},
         "compile": {"common", "live", "memory"},
         "compat": {"common"},
         "tenstorrent": set(),

@@ -121,6 +121,26 @@ class ReportMethods:
         """Show where a GPU's memory is: PyTorch, other libraries, context, other processes."""
         return self._find_report("device", {})  # type: ignore[no-any-return]
 
+    def serving(
+        self, *,
+        role: str | Sequence[str] | None = None,
+        sizes: str | None = None,
+        capacity: int | str | None = None,
+        outside: int | str | None = None,
+        device: str | None = None,
+        top: int | None = None,
+    ) -> reports.Serving:
+        """Show where an inference server's memory goes: weights, KV cache, CUDA graphs.
+
+        role: allocations with such a frame on their stack are weights, kv_cache, workspace or activations; * matches any characters
+        sizes: batch sizes of the captures, in their order
+        capacity: memory of the device, e.g. 80GiB (default: as recorded)
+        outside: device memory that is not PyTorch's: context, libraries, other processes (default: as recorded)
+        device: only this device, e.g. cuda:0
+        top: rows of each table, 0 = all
+        """
+        return self._find_report("serving", {"role": role, "sizes": sizes, "capacity": capacity, "outside": outside, "device": device, "top": top})  # type: ignore[no-any-return]
+
     def info(self) -> reports.Info:
         """Show the format and content of a trace."""
         return self._find_report("info", {})  # type: ignore[no-any-return]
