@@ -1398,6 +1398,248 @@ class DeviceDevicesOverTime(_DeviceDevicesOverTime, total=False):
     """CUPTI's buffers"""
 
 
+class _Serving(TypedDict):
+    """Members that are always in Serving."""
+
+    report: Literal["serving"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    file: str
+    """the snapshot that the figures are of: the last one"""
+    device: str | None
+    """device; null: no memory of a device is recorded"""
+    wall_ns: int | None
+    """its time"""
+    reserved_bytes: int | None
+    """reserved by PyTorch's allocator"""
+    loose_bytes: int
+    """live bytes outside every known segment: the parts add up to reserved plus these"""
+    parts: list[ServingParts]
+    """parts of the reserved memory"""
+    evidence: list[ServingEvidence]
+    """who says so"""
+    pools: list[ServingPools]
+    """pools of the allocator"""
+    captures: list[ServingCaptures]
+    """captured batch sizes, in the order of capture"""
+    replay: ServingReplay | None
+    """the replay of all requests; null: they were not replayed"""
+    kv_cache: ServingKvCache
+    """the largest KV cache that fits"""
+    on_device: ServingOnDevice | None
+    """the device's memory, by a recording of `tidemark run --gpu`"""
+    snapshots: list[ServingSnapshots]
+    """all snapshots, by time"""
+    growth: list[ServingGrowth]
+    """parts and pools that changed from one snapshot to the next"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class Serving(_Serving, total=False):
+    """The document of `tidemark serving --json`, version 1."""
+
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class ServingParts(TypedDict):
+    """A part of `tidemark serving --json`."""
+
+    part: Literal["weights", "kv_cache", "graphs", "graphs_free", "workspace", "activations", "cached", "unexplained"]
+    """what holds it"""
+    bytes: int
+    """bytes of its blocks"""
+    share_pct: float | None
+    """of all parts"""
+    count: int
+    """live allocations, or free blocks"""
+    meaning: str
+    """the part in words"""
+
+
+class ServingEvidence(TypedDict):
+    """A part of `tidemark serving --json`."""
+
+    part: str
+    """the part"""
+    by: str
+    """who says so: a server's name for a function or file, a given rule, the private pool, a rule of roles.md"""
+    bytes: int
+    """bytes that it covers"""
+    count: int
+    """allocations that it covers"""
+
+
+class ServingPools(TypedDict):
+    """A part of `tidemark serving --json`."""
+
+    pool: str
+    """name of the pool; private ones have PyTorch's id"""
+    kind: Literal["private", "other"]
+    """private: of captured graphs"""
+    reserved_bytes: int
+    """bytes of its segments"""
+    live_bytes: int
+    """of these: in use"""
+    free_bytes: int
+    """of these: not in use"""
+    largest_free_bytes: int
+    """its largest free block"""
+    fragmentation: float
+    """1 - largest free block / free bytes"""
+    segments: int
+    """its segments"""
+    blocks: int
+    """its blocks in use"""
+    captures: int
+    """captures that were made in it"""
+
+
+class ServingCaptures(TypedDict):
+    """A part of `tidemark serving --json`."""
+
+    batch: int | None
+    """batch size"""
+    batch_from: Literal["annotation", "given"] | None
+    """who says so"""
+    relative: float | None
+    """the requests that differ over captures, compared with the smallest capture's"""
+    pool: str
+    """the pool of its first capture"""
+    graphs: int
+    """captures of this size"""
+    allocations: int
+    """requests while it was captured"""
+    requested_bytes: int
+    """bytes of all its requests"""
+    kept_bytes: int
+    """bytes of those that are live"""
+    added_bytes: int
+    """segments that its pools took while it was captured"""
+    returns_bytes: int | None
+    """less reserved at the end if this size is not captured, replayed"""
+    returns_with_larger_bytes: int | None
+    """the same without this size and all larger ones"""
+    added_in: str | None
+    """the first snapshot that has it"""
+
+
+class ServingReplay(TypedDict):
+    """A part of `tidemark serving --json`."""
+
+    reproduced: bool
+    """the simulator took the recorded segments in the recorded order"""
+    reserved_bytes: int
+    """reserved at the end of the replay"""
+    recorded_bytes: int | None
+    """reserved at the end of the snapshot"""
+
+
+class ServingKvCache(TypedDict):
+    """A part of `tidemark serving --json`."""
+
+    bytes: int
+    """the KV cache now"""
+    capacity_bytes: int | None
+    """memory of the device"""
+    outside_bytes: int | None
+    """device memory outside the allocator"""
+    rest_bytes: int | None
+    """highest reserved bytes beside the KV cache since it exists"""
+    largest_bytes: int | None
+    """capacity minus outside minus rest"""
+    bound: Literal["exact", "at_most"] | None
+    """at_most: memory outside the allocator is not known, so it counts as 0"""
+
+
+class ServingOnDevice(TypedDict):
+    """A part of `tidemark serving --json`."""
+
+    file: str
+    """the recording"""
+    same_moment: bool
+    """false: the recording has no figures of the snapshot's time, so these are of its highest moment"""
+    total_bytes: int | None
+    """memory of the device"""
+    used_bytes: int | None
+    """bytes in use, of all processes"""
+    allocator_bytes: int | None
+    """reserved by PyTorch's allocator: the parts"""
+    libraries_bytes: int
+    """other allocations of the process"""
+    pooled_bytes: int
+    """unused bytes of stream-ordered pools"""
+    context_bytes: int
+    """context and code"""
+    profiler_bytes: int
+    """CUPTI's buffers"""
+    others_bytes: int
+    """other processes"""
+    driver_bytes: int
+    """driver and firmware"""
+    unexplained_bytes: int | None
+    """used bytes minus all of these"""
+    libraries: list[ServingOnDeviceLibraries]
+    """allocations of other libraries at the recording's highest moment"""
+
+
+class ServingSnapshots(TypedDict):
+    """A part of `tidemark serving --json`."""
+
+    file: str
+    """its file"""
+    wall_ns: int | None
+    """its time"""
+    reserved_bytes: int | None
+    """reserved by the allocator"""
+    weights_bytes: int
+    """part weights"""
+    kv_cache_bytes: int
+    """part kv_cache"""
+    graphs_bytes: int
+    """parts graphs and graphs_free"""
+    workspace_bytes: int
+    """part workspace"""
+    activations_bytes: int
+    """part activations"""
+    cached_bytes: int
+    """part cached"""
+    unexplained_bytes: int
+    """part unexplained"""
+    loose_bytes: int
+    """live bytes outside every known segment"""
+    sizes: int | None
+    """captured sizes by then"""
+
+
+class ServingGrowth(TypedDict):
+    """A part of `tidemark serving --json`."""
+
+    file: str
+    """the later snapshot"""
+    what: str
+    """a part, or "pool" and its name"""
+    before_bytes: int
+    """its bytes in the snapshot before"""
+    after_bytes: int
+    """its bytes"""
+    delta_bytes: int
+    """the difference"""
+
+
+class ServingOnDeviceLibraries(TypedDict):
+    """A part of `tidemark serving --json`."""
+
+    library: str | None
+    """its path"""
+    bytes: int
+    """bytes that it allocated"""
+    count: int
+    """its allocations"""
+
+
 class _Info(TypedDict):
     """Members that are always in Info."""
 
