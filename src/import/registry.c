@@ -17,7 +17,6 @@
 #include "base/error.h"
 #include "base/input.h"
 #include "base/mem.h"
-#include "import/pb/pb.h"
 #include "import/source.h"
 
 /* To add a format, declare its importer here and name it below. */
@@ -28,6 +27,7 @@
 	X(tide__import_flightrec)  \
 	X(tide__import_pprof)      \
 	X(tide__import_xplane)     \
+	X(tide__import_perfetto)   \
 	X(tide__import_tracker)    \
 	X(tide__import_torchtrace) \
 	X(tide__import_ttgraph)    \
@@ -216,20 +216,6 @@ static const char *not_a_trace(const uint8_t *head, size_t n)
 	return why;
 }
 
-/* Packets of a Perfetto trace: the first has a number of a sequence, or a time. */
-static bool is_perfetto(const uint8_t *head, size_t n)
-{
-	enum { PACKET = 1, TIMESTAMP = 8, SEQUENCE = 10 };
-	tide_pb all = tide__pb_of(head, n);
-	tide_pb_field f, in;
-	if (!tide__pb_next(&all, &f) || f.number != PACKET)
-		return false;
-	for (tide_pb packet = tide__pb_message(&f); tide__pb_next(&packet, &in);)
-		if ((in.number == TIMESTAMP || in.number == SEQUENCE) && in.type == TIDE_PB_VARINT)
-			return !tide__pb_next(&all, &f) || f.number == PACKET;
-	return false;
-}
-
 #define SUMMARY "=== Memory Usage Summary ==="
 
 /* Formats without a published layout are known by their names alone. */
@@ -256,10 +242,6 @@ static tide_code unknown_format(const char *path, const uint8_t *head, size_t n,
 			return tide__fail(err, TIDE_EFORMAT, 0, "%s", lookalikes[i].what);
 	if (n > 262 && !memcmp(head + 257, "ustar", 5))
 		return tide__fail(err, TIDE_EFORMAT, 0, "a tar archive: unpack it first");
-	if (is_perfetto(head, n))
-		return tide__fail(err, TIDE_EFORMAT, 0,
-				  "a Perfetto trace (.pftrace), which is only written: read the "
-				  "trace that it was made from");
 	if (memmem(head, n, SUMMARY, sizeof SUMMARY - 1))
 		return tide__fail(err, TIDE_EFORMAT, 0,
 				  "a log with memory summaries: tidemark phases FILE reads it");

@@ -19,7 +19,9 @@
 enum { IN_BYTES = 1 << 18 };
 
 struct tide_source {
-	int fd;		     /* -1 for memory */
+	int fd;			/* -1 for memory and for a function */
+	tide_source_fill *fill; /* NULL = none */
+	void *user;
 	const uint8_t *data; /* memory: the rest of it */
 	size_t left;
 	uint64_t size;	      /* stored bytes, 0 = unknown */
@@ -43,7 +45,9 @@ static tide_code refill(tide_source *s)
 	s->eof |= s->most && s->consumed >= s->most;
 	while (!s->eof && s->have < IN_BYTES / 2) {
 		ssize_t got;
-		if (s->fd < 0) {
+		if (s->fill) {
+			got = (ssize_t)s->fill(s->user, s->in + s->have, IN_BYTES - s->have);
+		} else if (s->fd < 0) {
 			got = (ssize_t)(s->left < IN_BYTES - s->have ? s->left
 								     : IN_BYTES - s->have);
 			if (got)
@@ -123,19 +127,29 @@ static tide_code start(tide_source *s, uint64_t max_expanded, tide_error *err)
 	return make_expander(s) ? TIDE_OK : tide__nomem(err);
 }
 
-static tide_code make(int fd, const void *data, size_t n, uint64_t size, uint64_t max_expanded,
-		      tide_source **out, tide_error *err)
+typedef struct input {
+	int fd;
+	const void *data;
+	size_t n;
+	tide_source_fill *fill;
+	void *user;
+} input;
+
+static tide_code make(const input *in, uint64_t size, uint64_t max_expanded, tide_source **out,
+		      tide_error *err)
 {
 	tide_source *s = tide__calloc(1, sizeof *s);
 	*out = NULL;
 	if (!s) {
-		if (fd >= 0)
-			close(fd);
+		if (in->fd >= 0)
+			close(in->fd);
 		return tide__nomem(err);
 	}
-	s->fd = fd;
-	s->data = data;
-	s->left = n;
+	s->fd = in->fd;
+	s->data = in->data;
+	s->left = in->n;
+	s->fill = in->fill;
+	s->user = in->user;
 	s->size = size;
 	tide_code rc = start(s, max_expanded, err);
 	if (rc != TIDE_OK)
@@ -170,13 +184,19 @@ tide_code tide__source_open_fd(int fd, uint64_t max_expanded, tide_source **out,
 	}
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	uint64_t size = S_ISREG(st.st_mode) && st.st_size > 0 ? (uint64_t)st.st_size : 0;
-	return make(fd, NULL, 0, size, max_expanded, out, err);
+	return make(&(input){ .fd = fd }, size, max_expanded, out, err);
 }
 
 tide_code tide__source_open_memory(const void *data, size_t n, uint64_t max_expanded,
 				   tide_source **out, tide_error *err)
 {
-	return make(-1, data, n, n, max_expanded, out, err);
+	return make(&(input){ .fd = -1, .data = data, .n = n }, n, max_expanded, out, err);
+}
+
+tide_code tide__source_open_made(tide_source_fill *fill, void *user, tide_source **out,
+				 tide_error *err)
+{
+	return make(&(input){ .fd = -1, .fill = fill, .user = user }, 0, UINT64_MAX, out, err);
 }
 
 const uint8_t *tide__source_head(const tide_source *s, size_t *n)
@@ -208,7 +228,7 @@ static tide_code read_plain(tide_source *s, uint8_t *buf, size_t n, size_t *got)
 			s->eof = true;
 			break;
 		}
-		if (s->fd < 0) {
+		if (s->fd < 0 && !s->fill) {
 			size_t m = s->left < n - k ? s->left : n - k;
 			if (m)
 				memcpy(buf + k, s->data, m);
@@ -219,7 +239,8 @@ static tide_code read_plain(tide_source *s, uint8_t *buf, size_t n, size_t *got)
 			s->eof = m == 0;
 			continue;
 		}
-		ssize_t r = read(s->fd, buf + k, n - k);
+		ssize_t r = s->fill ? (ssize_t)s->fill(s->user, buf + k, n - k)
+				    : read(s->fd, buf + k, n - k);
 		if (r < 0 && errno == EINTR)
 			continue;
 		if (r < 0) {

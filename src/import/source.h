@@ -29,6 +29,12 @@ tide_code tide__source_open(const char *path, uint64_t max_expanded, tide_source
 /* The same for n bytes of memory, borrowed until the source is closed. */
 tide_code tide__source_open_memory(const void *data, size_t n, uint64_t max_expanded,
 				   tide_source **out, tide_error *err);
+/* The same for bytes that a function makes: it fills buf and returns their number, 0 at the end. It is
+ * called by one thread at a time, also before this returns; `user` is borrowed until the source is
+ * closed. */
+typedef size_t tide_source_fill(void *user, void *buf, size_t n);
+tide_code tide__source_open_made(tide_source_fill *fill, void *user, tide_source **out,
+				 tide_error *err);
 /* The same for an open descriptor, which the source owns from now on, also on failure. */
 tide_code tide__source_open_fd(int fd, uint64_t max_expanded, tide_source **out, tide_error *err);
 /* Returns the first stored bytes, before anything was read; *n receives their number. Borrowed. */

@@ -82,6 +82,8 @@ static const tide_loss_kind kinds[] = {
 	{ "bad_payloads", "records of the log with unreadable contents, left out: %s" },
 	{ "unended_stages", "compile stages without an end in the log: %s" },
 	{ "lone_ends", "ends of compile stages that never began, left out: %s" },
+	{ "unread_packets", "packets of kinds that are not read: %s" },
+	{ "dropped_packets", "gaps where the producer lost packets: %s", .part = true },
 	{ "bad_samples",
 	  "samples of a profile with a negative or impossible number of bytes or blocks, left out: "
 	  "%s" },

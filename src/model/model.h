@@ -42,6 +42,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <tidemark/error.h>
 #include <tidemark/kinds.h>
@@ -502,6 +503,13 @@ tide_str tide__intern_n(tide_model *m, const char *text, size_t n);
 /* Returns the text of an id, NUL-terminated, "" for none. *n (may be NULL) receives its length.
  * Borrowed until the next intern or the model's end. May contain any bytes: renderers escape. */
 const char *tide__text(const tide_model *m, tide_str s, size_t *n);
+
+/* Returns true if the Kineto importer made the rows, which then keeps those as written if asked
+ * (TIDE_WANT_RAW). */
+static inline bool tide__is_of_kineto(const tide_model *m)
+{
+	return m->format && (!strcmp(m->format, "kineto") || !strcmp(m->format, "perfetto"));
+}
 
 /* Returns a device's name without its number: the text of its kind, or its own name if the kind is
  * OTHER and the name is one word ("npu"). Borrowed like tide__text's result. */

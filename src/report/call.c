@@ -32,7 +32,7 @@ bool tide__report_flag(const tide_report_type *type, const tide_value *v, const 
 static tide_code with_rows(const tide_model *m, tide_model **own, tide_error *err)
 {
 	tide_load_options o = { .what = TIDE_WANT_SPANS | TIDE_WANT_RAW };
-	if (!m->format || strcmp(m->format, "kineto"))
+	if (!tide__is_of_kineto(m))
 		return TIDE_OK;
 	return tide__load(m->path, &o, own, err);
 }

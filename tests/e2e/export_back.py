@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""A Chrome export read back gives the same reports as the original trace.
+"""A Chrome export and a Perfetto export read back give the same reports as the original trace.
 
 Compares the JSON of all commands for the traces of tests/data, those of $TIDE_SHARED/data if it exists, and small ones made here
 with data that is hard to preserve: rows that wait for the device, spans that cross, frees by another thread, several kinds of
@@ -23,7 +23,7 @@ QUESTIONS = ["info", "hta", "kernels", "kernels --by op", "timeline", "flame --k
              "flame --kind cpu --max-depth 400", "flame --kind memory", "ops", "critical-path", "memory",
              "peak", "peak --group-by role", "phases", "leaks"]
 # Places in the file and in memory, names of files; lists of the trace's own metadata are not kept.
-FREE = {"trace", "file", "trace_file", "model_bytes", "events", "notes", "path_events", "tables", "command",
+FREE = {"trace", "file", "format", "trace_file", "model_bytes", "events", "notes", "path_events", "tables", "command",
         "lane", "name_of_lane", "distributed.pg_config", "kineto.events", "kineto.baseTimeNanoseconds",
         "kineto.displayTimeUnit", "kineto.schemaVersion", "kineto.frees_of_earlier_memory",
         "start_wall_ns"}
@@ -190,13 +190,16 @@ def main():
         for path in traces:
             if sys.argv[1:] and path.name not in sys.argv[1:]:
                 continue
-            back = tmp / "back.json"
-            subprocess.run([TIDEMARK, "export", str(path), "-o", str(back)], capture_output=True, check=True)
+            backs = [tmp / "back.json", tmp / "back.pftrace"]
+            for back in backs:
+                subprocess.run([TIDEMARK, "export", str(path), "-o", str(back)], capture_output=True, check=True)
             for question in QUESTIONS:
                 if question == "info" and "overlaid" in path.name:
                     continue  # has threads with only flows that have no end
-                d = first_difference(ask(question, path), ask(question, back))
-                assert not d, f"{path}: {question}: {d}"
+                want = ask(question, path)
+                for back in backs:
+                    d = first_difference(want, ask(question, back))
+                    assert not d, f"{path} as {back.name}: {question}: {d}"
             sampled += as_snapshot(path, tmp)
         assert sampled or sys.argv[1:], "no trace has sampled reserved bytes"
     print(f"{len(traces)} traces answer {len(QUESTIONS)} questions the same after an export")

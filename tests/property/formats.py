@@ -85,7 +85,7 @@ def perfetto(data):
         if kind == 1:
             args = [message(a) for a in e.get(4, [])]
             s = [track, names[e[10][0]], cats[e[3][0]], t, None, e.get(47, []), e.get(48, []),
-                 {argn[a[1][0]]: signed(a[4][0]) if 4 in a else a[6][0].decode() for a in args}]
+                 {argn[a[1][0]]: signed(a[4][0]) if 4 in a else a[6][0].decode() for a in args if 1 in a}]  # those that link rows have names of their own
             stack = opened.setdefault(track, [])
             assert not stack or stack[-1][3] <= t
             stack.append(s)

@@ -189,7 +189,7 @@ static tide_keyed *in_order(const tide_model *m, size_t *n)
 /* Fills rows in file order: spans with a category and a duration. The caller sets their times. */
 static tide_code fill(const tide_model *m, tide_compat_frame *f, tide_error *err)
 {
-	bool kineto = m->format && !strcmp(m->format, "kineto"); /* an empty category has no rows */
+	bool kineto = tide__is_of_kineto(m); /* an empty category has no rows */
 	if (!m->span_raw && (m->spans.n > 1 || !kineto))
 		return tide__fail(err, TIDE_EUNSUPPORTED, TIDE_NO_OFFSET,
 				  "no launches and kernels to follow: GPU time is unknown; "

@@ -122,7 +122,7 @@ static tide_code find_path(const char *file, struct critical *c, tide_error *err
 {
 	const tide_load_options load = { .what = TIDE_WANT_SPANS | TIDE_WANT_RAW };
 	tide_critical_search_options o = { 0 };
-	if (!c->of->span_raw && !strcmp(c->of->format, "kineto")) {
+	if (!c->of->span_raw && tide__is_of_kineto(c->of)) {
 		if (tide__cli_is_pipe(file))
 			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 					  "a pipe or a URL is read only once");

@@ -27,15 +27,16 @@ typedef struct property { /* one of deviceProperties */
 /* ---- spans ---- */
 
 /* Every span repeats its whole stack, so deep ones are truncated, with a note. */
-static void stack_arg(chrome *c, tide_stack_id stack)
+char *tide__chrome_stack(chrome *c, tide_stack_id stack, size_t *n)
 {
 	enum { MOST_FRAMES = 2048 };
 	const tide_model *m = c->m;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *f = open_memstream(&text, &size);
+	*n = 0;
 	if (!f)
-		return;
+		return NULL;
 	for (int k = 0; stack.i; stack = m->stacks.parent[stack.i]) { /* innermost first */
 		if (k++ == MOST_FRAMES) {
 			fputs("...(0): [more frames];", f);
@@ -47,11 +48,20 @@ static void stack_arg(chrome *c, tide_stack_id stack)
 		fprintf(f, "%s;", tide__long_text(&c->longs, m, m->frames.function[fr.i], NULL));
 	}
 	if (!fclose(f) && size)
-		tide__json_key(&c->j, "Call stack"), tide__json_strn(&c->j, text, size - 1);
+		*n = size - 1;
+	return text;
+}
+
+static void stack_arg(chrome *c, tide_stack_id stack)
+{
+	size_t n;
+	char *text = tide__chrome_stack(c, stack, &n);
+	if (n)
+		tide__json_key(&c->j, "Call stack"), tide__json_strn(&c->j, text, n);
 	free(text);
 }
 
-static bool own_arg(const char *key)
+bool tide__chrome_own_arg(const char *key)
 {
 	static const char *const keys[] = { "correlation", "External id", "device",
 					    "stream",	   "Call stack",  TIDE_CHROME_RECORD };
@@ -70,21 +80,40 @@ static bool is_call(unsigned cat)
  * and rows they started that of the op's row; a call or device row without a partner has a unique
  * number, as in PyTorch's traces.
  */
-static void links(chrome *c, uint32_t i)
+void tide__chrome_links(const chrome *c, uint32_t i, tide_chrome_links *out)
 {
 	const tide_spans *s = &c->m->spans;
 	bool sync = s->cat[i] == TIDE_CAT_SYNC, gpu = tide__cat_is_gpu(s->cat[i]);
 	uint32_t cause = gpu || sync ? s->cause[i].i : 0, op = c->from[i];
+	*out = (tide_chrome_links){ 0 };
 	if (is_call(s->cat[i]) || ((gpu || sync) && !cause))
-		tide__json_kuint(&c->j, "correlation", link_id(c, i));
+		out->correlation = link_id(c, i);
 	else if (cause && is_call(s->cat[cause]))
-		tide__json_kuint(&c->j, "correlation", link_id(c, cause));
+		out->correlation = link_id(c, cause);
 	else if (cause && !op)
 		op = cause;
 	else if (c->causes[i])
 		op = i;
-	if (op)
-		tide__json_kuint(&c->j, sync ? TIDE_CHROME_RECORD : "External id", link_id(c, op));
+	if (op) {
+		out->key = sync ? TIDE_CHROME_RECORD : "External id";
+		out->op = link_id(c, op);
+	}
+}
+
+static void links(chrome *c, uint32_t i)
+{
+	tide_chrome_links l;
+	tide__chrome_links(c, i, &l);
+	if (l.correlation)
+		tide__json_kuint(&c->j, "correlation", l.correlation);
+	if (l.op)
+		tide__json_kuint(&c->j, l.key, l.op);
+}
+
+bool tide__chrome_is_group(const tide_model *m, uint32_t lane)
+{
+	return m->lanes.kind[lane] == TIDE_LANE_OTHER && !m->lanes.device[lane].i &&
+	       m->lanes.name[lane].i;
 }
 
 /* Returns true for spans that began and ended as separate events, in a group instead of on a
@@ -92,10 +121,10 @@ static void links(chrome *c, uint32_t i)
 static bool in_group(const tide_model *m, uint32_t i)
 {
 	uint32_t lane = m->spans.lane[i].i;
-	const char *group = tide__text(m, m->lanes.name[lane], NULL);
 	unsigned cat = m->spans.cat[i];
-	return m->lanes.kind[lane] == TIDE_LANE_OTHER && !m->lanes.device[lane].i && *group &&
-	       (cat == TIDE_CAT_OTHER || !strcmp(group, tide__kineto_cat(cat)));
+	return tide__chrome_is_group(m, lane) &&
+	       (cat == TIDE_CAT_OTHER ||
+		!strcmp(tide__text(m, m->lanes.name[lane], NULL), tide__kineto_cat(cat)));
 }
 
 static void pair(chrome *c, uint32_t i)
@@ -143,6 +172,8 @@ static void span(chrome *c, uint32_t i)
 	const tide_model *m = c->m;
 	const tide_spans *s = &m->spans;
 	uint32_t k = c->nest.track[i], lane = s->lane[i].i;
+	if (c->beside && !tide__chrome_is_group(m, lane))
+		return;
 	if (in_group(m, i)) {
 		pair(c, i);
 		return;
@@ -163,7 +194,7 @@ static void span(chrome *c, uint32_t i)
 	for (size_t at = tide__attr_first(m, i); at < m->attrs.n && m->attrs.span[at].i == i;
 	     at++) {
 		const char *key = tide__text(m, m->attrs.key[at], NULL);
-		if (own_arg(key))
+		if (tide__chrome_own_arg(key))
 			continue;
 		if (!m->attrs.text[at].i)
 			tide__json_kint(&c->j, key, m->attrs.number[at]);
@@ -389,7 +420,7 @@ static void head(chrome *c)
 	losses(c);
 }
 
-static bool prepare(chrome *c)
+bool tide__chrome_prepare(chrome *c)
 {
 	const tide_model *m = c->m;
 	const tide_spans *s = &m->spans;
@@ -424,8 +455,7 @@ static bool events(chrome *c)
 	return tide__chrome_write_samples(c) && tide__chrome_write_memory(c);
 }
 
-/* Counts changes, and frees the data of one trace. */
-static void finish(chrome *c, tide_export_stats *st)
+void tide__chrome_finish(chrome *c, tide_export_stats *st)
 {
 	for (uint32_t k = 1; k < c->nest.n_tracks; k++)
 		st->extra_tracks += c->nest.tracks[k].number > 0;
@@ -447,11 +477,35 @@ static void finish(chrome *c, tide_export_stats *st)
 	c->from = NULL;
 }
 
+bool tide__chrome_write_beside(chrome *c, int64_t base, FILE *out)
+{
+	c->beside = true;
+	tide__json_begin(&c->j, out, false);
+	tide__json_object(&c->j);
+	tide__json_kobject(&c->j, "tidemark");
+	tide__json_key(&c->j, "tracks");
+	tide__json_bool(&c->j, true);
+	tide__json_object_end(&c->j);
+	if (c->place.many) {
+		tide__json_kint(&c->j, "schemaVersion", 1);
+		tide__json_kint(&c->j, "baseTimeNanoseconds", base);
+		devices(c);
+		losses(c);
+	} else {
+		head(c);
+	}
+	tide__json_karray(&c->j, "traceEvents");
+	bool ok = events(c);
+	tide__json_array_end(&c->j);
+	tide__json_object_end(&c->j);
+	return tide__json_end(&c->j) && ok;
+}
+
 static tide_code write(const tide_model *m, const tide_export_options *opt, FILE *out,
 		       tide_export_stats *st, tide_error *err)
 {
 	chrome c = { .m = m };
-	bool ok = tide__find_tracks(m, &c.nest, err) == TIDE_OK && prepare(&c);
+	bool ok = tide__find_tracks(m, &c.nest, err) == TIDE_OK && tide__chrome_prepare(&c);
 	tide__json_begin(&c.j, out, false);
 	tide__json_object(&c.j);
 	if (ok) {
@@ -462,7 +516,7 @@ static tide_code write(const tide_model *m, const tide_export_options *opt, FILE
 	}
 	tide__json_object_end(&c.j);
 	bool wrote = tide__json_end(&c.j);
-	finish(&c, st);
+	tide__chrome_finish(&c, st);
 	return tide__export_end(!ok, !wrote, err);
 }
 
@@ -500,9 +554,9 @@ static void ranks_tail(tide_json *j, const device_list *l, const tide_export_sta
 
 static bool rank_events(chrome *c, device_list *l, tide_export_stats *st, tide_error *err)
 {
-	bool ok = tide__find_tracks(c->m, &c->nest, err) == TIDE_OK && prepare(c) &&
+	bool ok = tide__find_tracks(c->m, &c->nest, err) == TIDE_OK && tide__chrome_prepare(c) &&
 		  keep_devices(c, l) && events(c);
-	finish(c, st);
+	tide__chrome_finish(c, st);
 	return ok;
 }
 

@@ -27,6 +27,7 @@ typedef struct chrome {
 	int64_t *device;    /* owned; per device: its number in this file */
 	int64_t *process;   /* owned; per process: the same */
 	uint8_t *causes;    /* owned; per span: TIDE_CHROME_LAUNCHED, NAMED */
+	bool beside;	    /* only what is not a slice of a Perfetto trace */
 	uint32_t *from; /* owned; per span: the op that a device row names, the event record that
 			 * a sync row waits for; 0 = none */
 } chrome;
@@ -97,6 +98,29 @@ static inline void begin_on(chrome *c, const char *ph, tide_lane_id lane)
 	else
 		begin_event(c, ph, first, first);
 }
+
+/* Returns true for lanes whose spans are a group of asynchronous events, on no thread. */
+bool tide__chrome_is_group(const tide_model *m, uint32_t lane);
+
+typedef struct tide_chrome_links {
+	uint64_t correlation, op; /* 0 = none */
+	const char *key;	  /* argument that has `op` */
+} tide_chrome_links;
+/* Finds the numbers that link a span with others in this file. c is prepared. */
+void tide__chrome_links(const chrome *c, uint32_t span, tide_chrome_links *out);
+/* Returns true for arguments that the exporter computes itself. */
+bool tide__chrome_own_arg(const char *key);
+/* Returns a stack as one text, to be freed with free(); NULL if memory runs out. */
+char *tide__chrome_stack(chrome *c, tide_stack_id stack, size_t *n);
+
+/* Finds the numbers of one trace; its tracks (nest) are known. Returns false if memory runs out. */
+bool tide__chrome_prepare(chrome *c);
+/* Writes a whole document, with all but the spans that are slices of a Perfetto trace; base: Unix
+ * time of 0, if there are several traces. c is prepared. Returns false if memory runs out or writing
+ * fails. */
+bool tide__chrome_write_beside(chrome *c, int64_t base, FILE *out);
+/* Counts changes, and frees the data of one trace. */
+void tide__chrome_finish(chrome *c, tide_export_stats *st);
 
 /* Numbers processes, devices and tracks, and writes the events that name them. Returns false if
  * memory runs out. */

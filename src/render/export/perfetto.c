@@ -7,8 +7,13 @@
  * by track and strictly nested (analyze/timeline/tracks.h); launches are flows; memory, reserved
  * bytes and counters are counter tracks. Timestamps are ns from the trace's start on the boot
  * clock, tied to wall-clock time by a clock snapshot if the trace has it. Field numbers are those
- * of Perfetto's published trace protos. */
+ * of Perfetto's published trace protos.
+ *
+ * Reading the file back gives the same trace: slices have the arguments that link rows, a track's
+ * description has its numbers, and all that is no slice is in a Chrome trace inside, which viewers
+ * ignore (perfetto_beside.c). */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/names.h"
@@ -17,7 +22,9 @@
 #include "analyze/timeline/tracks.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "render/export/chrome.h"
 #include "render/export/export.h"
+#include "render/export/perfetto_beside.h"
 #include "render/text/long_text.h"
 #include "render/export/protobuf.h"
 
@@ -44,9 +51,17 @@ enum { /* TrackEvent */
        E_FLOW_END = 48,
 };
 enum { BEGIN = 1, END = 2, INSTANT = 3, COUNTER = 4 };
-enum { T_UUID = 1, T_NAME = 2, T_PROCESS = 3, T_THREAD = 4, T_PARENT = 5, T_COUNTER = 8 };
-enum { I_CATEGORY = 1, I_NAME = 2, I_ARG = 3 }; /* InternedData */
-enum { CLEARED = 1, NEEDS = 2 };		/* sequence_flags */
+enum {
+	T_UUID = 1,
+	T_NAME = 2,
+	T_PROCESS = 3,
+	T_THREAD = 4,
+	T_PARENT = 5,
+	T_COUNTER = 8,
+	T_ABOUT = 14
+};
+enum { I_CATEGORY = 1, I_NAME = 2, I_ARG = 3, I_STRING = 29 }; /* InternedData */
+enum { CLEARED = 1, NEEDS = 2 };			       /* sequence_flags */
 enum { CLOCK_REAL = 1, CLOCK_BOOT = 6 };
 
 /* uuids: one range per kind of track, so that they never collide */
@@ -57,10 +72,11 @@ typedef struct perfetto {
 	int64_t wall0; /* of time 0, 0 = unknown */
 	FILE *out;
 	tide_proto p;
-	tide_tracks nest;
+	chrome c;			/* numbers of tracks and links */
 	uint32_t *into;			/* owned: rows of flows in order of the span they lead to */
 	uint8_t *named, *args, *causes; /* owned: per text interned as a name, as an argument's
 					 * name; per span: something was started by it */
+	uint8_t *stacks;		/* owned: per stack interned as a text */
 	bool cats[32];
 	tide_long longs;
 } perfetto;
@@ -76,12 +92,12 @@ static uint64_t sequence(const perfetto *f)
 	return f->place.at + 1;
 }
 
-static int32_t apart(const perfetto *f, int64_t pid)
+static int32_t process_number(const perfetto *f, int64_t pid)
 {
 	return (int32_t)(uint32_t)((uint64_t)pid + f->place.at * TIDE_EXPORT_STRIDE);
 }
 
-static uint64_t link_id(const perfetto *f, uint64_t id)
+static uint64_t flow_id(const perfetto *f, uint64_t id)
 {
 	return id + ((uint64_t)f->place.at << 40);
 }
@@ -184,7 +200,7 @@ static void process_tracks(perfetto *f)
 		}
 		track t = begin_track(f, uuid(f, U_PROCESS, p), 0, NULL, 0);
 		size_t at = tide__proto_begin(&f->p, T_PROCESS);
-		tide__proto_i64(&f->p, 1, apart(f, m->processes.pid[p]));
+		tide__proto_i64(&f->p, 1, process_number(f, m->processes.pid[p]));
 		tide__proto_text(&f->p, 6, command, n);
 		tide__proto_end(&f->p, at);
 		end_track(f, t);
@@ -230,7 +246,7 @@ static uint64_t lane_parent(const perfetto *f, tide_lane_id lane)
 static void lane_track(perfetto *f, uint32_t k)
 {
 	const tide_model *m = f->m;
-	const tide_track *t = &f->nest.tracks[k];
+	const tide_track *t = &f->c.nest.tracks[k];
 	uint32_t l = t->lane.i, p = m->lanes.process[l].i;
 	size_t named;
 	const char *own = tide__long_text(&f->longs, m, m->lanes.name[l], &named);
@@ -242,9 +258,13 @@ static void lane_track(perfetto *f, uint32_t k)
 	bool thread = m->lanes.kind[l] == TIDE_LANE_THREAD && p && !t->number;
 	track d = begin_track(f, uuid(f, U_LANE, k), lane_parent(f, t->lane), thread ? NULL : name,
 			      n);
+	char about[96];
+	snprintf(about, sizeof about, TIDE_PERFETTO_TRACK,
+		 f->place.at ? apart(&f->c, f->c.pid[k]) : f->c.pid[k], f->c.tid[k]);
+	tide__proto_str(&f->p, T_ABOUT, tide__chrome_is_group(m, l) ? TIDE_PERFETTO_GROUP : about);
 	if (thread) {
 		size_t at = tide__proto_begin(&f->p, T_THREAD);
-		tide__proto_i64(&f->p, 1, apart(f, m->processes.pid[p]));
+		tide__proto_i64(&f->p, 1, process_number(f, m->processes.pid[p]));
 		tide__proto_i64(&f->p, 2, m->lanes.number[l]);
 		if (named)
 			tide__proto_text(&f->p, 5, own, named);
@@ -278,6 +298,8 @@ static void arguments(perfetto *f, uint32_t span)
 {
 	const tide_attrs *a = &f->m->attrs;
 	for (size_t i = tide__attr_first(f->m, span); i < a->n && a->span[i].i == span; i++) {
+		if (tide__chrome_own_arg(tide__text(f->m, a->key[i], NULL)))
+			continue;
 		size_t n, at = tide__proto_begin(&f->p, E_ARG);
 		tide__proto_u64(&f->p, 1, a->key[i].i + 1);
 		const char *text = tide__long_text(&f->longs, f->m, a->text[i], &n);
@@ -287,6 +309,49 @@ static void arguments(perfetto *f, uint32_t span)
 			tide__proto_i64(&f->p, 4, a->number[i]);
 		tide__proto_end(&f->p, at);
 	}
+}
+
+/* ---- arguments that link rows when the file is read back ---- */
+
+static void number_arg(perfetto *f, const char *key, int64_t v)
+{
+	size_t at = tide__proto_begin(&f->p, E_ARG);
+	tide__proto_str(&f->p, 10, key);
+	tide__proto_i64(&f->p, 4, v);
+	tide__proto_end(&f->p, at);
+}
+
+static void links(perfetto *f, uint32_t i)
+{
+	const tide_model *m = f->m;
+	uint32_t lane = m->spans.lane[i].i, stack = m->spans.stack[i].i;
+	tide_chrome_links l;
+	if (tide__chrome_on_device(m, lane)) {
+		number_arg(f, "device", apart(&f->c, f->c.device[m->lanes.device[lane].i]));
+		number_arg(f, "stream", m->lanes.number[lane]);
+	}
+	tide__chrome_links(&f->c, i, &l);
+	if (l.correlation)
+		number_arg(f, "correlation", (int64_t)l.correlation);
+	if (l.op)
+		number_arg(f, l.key, (int64_t)l.op);
+	if (!stack)
+		return;
+	size_t at = tide__proto_begin(&f->p, E_ARG);
+	tide__proto_str(&f->p, 10, "Call stack");
+	tide__proto_u64(&f->p, 17, stack);
+	tide__proto_end(&f->p, at);
+}
+
+static void intern_stack(perfetto *f, tide_stack_id stack)
+{
+	size_t n;
+	if (!stack.i || f->stacks[stack.i])
+		return;
+	char *text = tide__chrome_stack(&f->c, stack, &n);
+	intern(f, I_STRING, stack.i, text ? text : "", n);
+	free(text);
+	f->stacks[stack.i] = 1;
 }
 
 static void span_interns(perfetto *f, uint32_t i)
@@ -300,6 +365,7 @@ static void span_interns(perfetto *f, uint32_t i)
 	intern_text(f, I_NAME, f->named, m->spans.name[i]);
 	for (size_t k = tide__attr_first(m, i); k < m->attrs.n && m->attrs.span[k].i == i; k++)
 		intern_text(f, I_ARG, f->args, m->attrs.key[k]);
+	intern_stack(f, m->spans.stack[i]);
 }
 
 /* ---- flows: a launch has the number of its row, others follow after the spans ---- */
@@ -328,15 +394,15 @@ static void flow_ids(perfetto *f, uint32_t span)
 	const tide_model *m = f->m;
 	const tide_flows *w = &m->flows;
 	if (f->causes[span])
-		tide__proto_fixed64(&f->p, E_FLOW, link_id(f, span));
+		tide__proto_fixed64(&f->p, E_FLOW, flow_id(f, span));
 	for (size_t k = first_flow(w, NULL, span); k < w->n && w->from[k].i == span; k++)
 		if (other_flow(m, k))
-			tide__proto_fixed64(&f->p, E_FLOW, link_id(f, m->spans.n + k));
+			tide__proto_fixed64(&f->p, E_FLOW, flow_id(f, m->spans.n + k));
 	if (tide__cat_is_gpu(m->spans.cat[span]) && m->spans.cause[span].i)
-		tide__proto_fixed64(&f->p, E_FLOW_END, link_id(f, m->spans.cause[span].i));
+		tide__proto_fixed64(&f->p, E_FLOW_END, flow_id(f, m->spans.cause[span].i));
 	for (size_t k = first_flow(w, f->into, span); k < w->n && w->to[f->into[k]].i == span; k++)
 		if (other_flow(m, f->into[k]))
-			tide__proto_fixed64(&f->p, E_FLOW_END, link_id(f, m->spans.n + f->into[k]));
+			tide__proto_fixed64(&f->p, E_FLOW_END, flow_id(f, m->spans.n + f->into[k]));
 }
 
 /* Counting sort of the flows by the span they lead to. */
@@ -365,9 +431,10 @@ static void on_begin(void *user, uint32_t i, int64_t t)
 	span_interns(f, i);
 	size_t e = tide__proto_begin(&f->p, P_EVENT);
 	tide__proto_u64(&f->p, E_TYPE, BEGIN);
-	tide__proto_u64(&f->p, E_TRACK, uuid(f, U_LANE, f->nest.track[i]));
+	tide__proto_u64(&f->p, E_TRACK, uuid(f, U_LANE, f->c.nest.track[i]));
 	tide__proto_u64(&f->p, E_NAME, (uint64_t)s->name[i].i + 1);
 	tide__proto_u64(&f->p, E_CATEGORY, s->cat[i] % 32 + 1u);
+	links(f, i);
 	arguments(f, i);
 	flow_ids(f, i);
 	tide__proto_end(&f->p, e);
@@ -379,7 +446,7 @@ static void on_end(void *user, uint32_t i, int64_t t)
 	perfetto *f = user;
 	size_t at = packet(f, t), e = tide__proto_begin(&f->p, P_EVENT);
 	tide__proto_u64(&f->p, E_TYPE, END);
-	tide__proto_u64(&f->p, E_TRACK, uuid(f, U_LANE, f->nest.track[i]));
+	tide__proto_u64(&f->p, E_TRACK, uuid(f, U_LANE, f->c.nest.track[i]));
 	tide__proto_end(&f->p, e);
 	end_packet(f, at);
 }
@@ -482,7 +549,8 @@ static bool prepare(perfetto *f)
 	f->named = tide__calloc(texts, 1);
 	f->args = tide__calloc(texts, 1);
 	f->causes = tide__calloc(s->n, 1);
-	if (!f->named || !f->args || !f->causes || !order_flows(f))
+	f->stacks = tide__calloc(f->m->stacks.n, 1);
+	if (!f->named || !f->args || !f->causes || !f->stacks || !order_flows(f))
 		return false;
 	for (uint32_t i = 1; i < s->n; i++)
 		if (tide__cat_is_gpu(s->cat[i]) && s->cause[i].i)
@@ -490,41 +558,53 @@ static bool prepare(perfetto *f)
 	return true;
 }
 
+static bool beside(perfetto *f)
+{
+	tide__proto_flush(&f->p, f->out);
+	FILE *inside = f->p.failed ? NULL : tide__perfetto_beside_open(f->out, sequence(f));
+	bool ok = inside && tide__chrome_write_beside(&f->c, f->wall0, inside);
+	return inside && !fclose(inside) && ok;
+}
+
 static bool spans(perfetto *f, tide_export_stats *st)
 {
 	const tide_track_walk walk = { on_begin, on_end, f };
-	for (uint32_t k = 1; k < f->nest.n_tracks; k++)
+	for (uint32_t k = 1; k < f->c.nest.n_tracks; k++)
 		lane_track(f, k);
-	for (uint32_t k = 1; k < f->nest.n_tracks; k++) {
-		st->extra_tracks += f->nest.tracks[k].number > 0;
-		if (!tide__track_walk(&f->nest, f->m, k, &walk))
+	for (uint32_t k = 1; k < f->c.nest.n_tracks; k++) {
+		st->extra_tracks += f->c.nest.tracks[k].number > 0;
+		if (!tide__track_walk(&f->c.nest, f->m, k, &walk))
 			return false;
 	}
-	st->cut_spans += f->nest.n_cut;
+	st->cut_spans += f->c.nest.n_cut;
 	return true;
 }
 
 /* Writes one trace. Returns false if memory ran out. */
 static bool trace(perfetto *f, tide_export_stats *st, tide_error *err)
 {
-	bool ok = tide__find_tracks(f->m, &f->nest, err) == TIDE_OK && prepare(f);
+	tide_export_stats of_chrome = { 0 }; /* the same changes, counted there too */
+	f->c.m = f->m;
+	f->c.place = f->place;
+	bool ok = tide__find_tracks(f->m, &f->c.nest, err) == TIDE_OK &&
+		  tide__chrome_prepare(&f->c) && prepare(f);
 	if (ok) {
 		first_packet(f);
 		process_tracks(f);
 		device_tracks(f);
 		samples(f);
 		marks(f);
-		ok = spans(f, st) && memory(f);
-		tide__proto_flush(&f->p, f->out);
+		ok = spans(f, st) && memory(f) && (beside(f) || f->p.failed || ferror(f->out));
 	}
 	ok = ok && (!f->p.failed || ferror(f->out));
-	tide__tracks_free(&f->nest);
+	tide__chrome_finish(&f->c, &of_chrome);
 	tide__proto_free(&f->p);
 	tide__free(f->named);
 	tide__free(f->args);
 	tide__free(f->causes);
+	tide__free(f->stacks);
 	tide__free(f->into);
-	st->cut_texts += f->longs.cut;
+	st->cut_texts += f->longs.cut + of_chrome.cut_texts;
 	tide__long_free(&f->longs);
 	return ok;
 }

@@ -78,6 +78,15 @@ void tide__proto_str(tide_proto *p, unsigned field, const char *s)
 	tide__proto_text(p, field, s, strlen(s));
 }
 
+void tide__proto_bytes(tide_proto *p, const void *bytes, size_t n)
+{
+	uint8_t *at = room(p, n);
+	if (!at || !n)
+		return;
+	memcpy(at, bytes, n);
+	p->n += n;
+}
+
 size_t tide__proto_begin(tide_proto *p, unsigned field)
 {
 	key(p, field, BYTES);

@@ -32,6 +32,8 @@ void tide__proto_text(tide_proto *p, unsigned field, const char *s, size_t n);
 void tide__proto_str(tide_proto *p, unsigned field, const char *s);
 /* Writes a bare varint, for packed fields inside begin/end. */
 void tide__proto_varint(tide_proto *p, uint64_t v);
+/* Writes bytes as they are, inside begin/end. */
+void tide__proto_bytes(tide_proto *p, const void *bytes, size_t n);
 size_t tide__proto_begin(tide_proto *p, unsigned field);
 void tide__proto_end(tide_proto *p, size_t at);
 void tide__proto_flush(tide_proto *p, FILE *out);
