@@ -22,6 +22,7 @@
 #include "cli/output/outfile.h"
 #include "cli/output/page.h"
 #include "cli/report_tables.h"
+#include "cli/job/children.h"
 #include "cli/job/distribute.h"
 #include "cli/output/wrap.h"
 #include "render/report/hints.h"
@@ -337,7 +338,9 @@ static int run(const tide_command *cmd, int argc, char **argv)
 			cmd->endings ? " and " : "", cmd->endings ? cmd->endings : "");
 	} else {
 		set_budget(&a);
-		rc = open_output(&a, &o);
+		rc = tide__children_use(&a);
+		if (!rc)
+			rc = open_output(&a, &o);
 		a.style.full_names = a.shared[TIDE_SHARED_FULL_NAMES].set;
 		if (tide__cli_named_page(&a))
 			tide__cli_wrote("a page, to open in a browser");
@@ -396,7 +399,7 @@ const char *tide__command_near(const char *word)
 	return tide__nearest(word, command_name, NULL, n);
 }
 
-/* A folder of ranks: its traces, and the commands that take all of them. */
+/* A folder of ranks, or the name of their run: the traces, and the commands that take all of them. */
 static int show_folder(int argc, char **argv)
 {
 	static const tide_hint steps[] = {
@@ -416,6 +419,7 @@ static int show_folder(int argc, char **argv)
 /* `tidemark FILE`: argv[0] is the first word after the program's name. */
 static int without_command(int argc, char **argv)
 {
+	static tide_children children; /* large */
 	char text[200];
 	struct stat st;
 	const char *word = argv[0], *near = tide__command_near(word);
@@ -423,6 +427,9 @@ static int without_command(int argc, char **argv)
 		return show_folder(argc, argv);
 	if (!stat(word, &st) || tide__cli_is_pipe(word))
 		return run(tide__command_find("overview"), argc, argv);
+	if (tide__children_find(word, &children))
+		return children.n > 1 ? show_folder(argc, argv)
+				      : run(tide__command_find("overview"), argc, argv);
 	if (!near && strpbrk(word, "./")) {
 		snprintf(text, sizeof text, "there is no file '%.80s'", word);
 		return usage(NULL, text);

@@ -230,8 +230,12 @@ void tide__options_free(tide_args *a)
 {
 	if (a->opt)
 		tide__options_end(a->opt, a->cmd->n_options);
+	for (size_t i = 0; a->patterns && i < a->n_files; i++)
+		tide__free(a->patterns[i]);
+	tide__free(a->patterns);
 	tide__free(a->opt);
 	tide__free(a->files);
+	a->patterns = NULL;
 	a->opt = NULL;
 	a->files = NULL;
 }

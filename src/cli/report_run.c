@@ -428,6 +428,7 @@ void tide__report_command_make(const tide_report_type *type, const tide_command 
 		out->command.run = tide__cli_run_report;
 		out->command.page = type->page;
 	}
+	out->command.ranks = takes_many(type);
 	out->command.usage = out->command.usage ? out->command.usage : out->usage;
 	out->command.help = out->command.help ? out->command.help : type->help;
 	out->command.name = type->name;

@@ -313,7 +313,9 @@ def launched(folder: str) -> None:
     done = subprocess.run(args, capture_output=True, text=True, timeout=900, check=False, env={k: v for k, v in os.environ.items() if k != "RANK"})
     files = sorted(f for f in os.listdir(inside) if f.endswith(".tide"))
     check({"run.rank0.tide", "run.rank1.tide"} <= set(files), f"torchrun: {files} {done.stderr[-500:]}")
-    check("ranks 0 to 1" in done.stderr and "run.*.tide'" in done.stderr, f"torchrun: {done.stderr[-500:]}")
+    check("ranks 0 to 1" in done.stderr and "the memory peak of every rank" in done.stderr, f"torchrun: {done.stderr[-500:]}")
+    named = [os.path.basename(r["trace"]) for r in ask("peak", os.path.join(inside, "run.tide"))["ranks"]]
+    check({"run.rank0.tide", "run.rank1.tide"} <= set(named), f"torchrun: the name of the run reads {named}")
     rows = ask("peak", inside)["ranks"]
     ranks_only = [r for r in rows if os.path.basename(r["trace"]) in ("run.rank0.tide", "run.rank1.tide")]
     check([r["rank"] for r in ranks_only] == [0, 1] and rows[0] == ranks_only[0], f"torchrun: rows {rows}")

@@ -204,6 +204,7 @@ const tide_command tide__cmd_export = {
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,
+	.ranks = true,
 	.raw = true,
 	.run = run,
 	.page = "",

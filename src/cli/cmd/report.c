@@ -109,6 +109,7 @@ const tide_command tide__cmd_report = {
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,
+	.ranks = true,
 	.raw = true,
 	.only = ".html,.htm",
 	.run = run,

@@ -30,6 +30,7 @@
 #include "cli/run/program_files.h"
 #include "cli/output/progress.h"
 #include "cli/run/run_recordings.h"
+#include "format/recording_owner.h"
 #include "config/config.h"
 #include "format/launcher.h"
 #include "format/rings.h"
@@ -549,6 +550,7 @@ static int run(const tide_args *a)
 		say_if_no_gpu();
 	say_if_static(a->files[0]);
 	tide__run_id(id);
+	int64_t replaced = tide__written_by(file) ? 0 : tide__recording_began(file);
 	static tide_failures failures;
 	tide__failures_open(&failures, id);
 	int told[2] = { -1, -1 };
@@ -567,7 +569,14 @@ static int run(const tide_args *a)
 	signal(SIGQUIT, no_matter);
 	char x;
 	if (read(told[0], &x, 1) != 1)
-		tide__run_tell(file, id, pid, status != 0, *l.heap != 0, *l.gpu != 0, &failures);
+		tide__run_tell(&(tide_run_end){ .file = file,
+						.id = id,
+						.child = pid,
+						.replaced = replaced,
+						.failed = status != 0,
+						.heap = *l.heap != 0,
+						.gpu = *l.gpu != 0 },
+			       &failures);
 	close(told[0]);
 	tide__failures_close(&failures);
 	say_if_filtered(status);

@@ -274,10 +274,20 @@ bool tide__cli_page_built(const tide_args *a)
 	return false;
 }
 
-int tide__cli_write_page(const tide_args *a, const char *view)
+/* Returns true for several files, a folder, or a pattern. */
+static bool names_several(const tide_args *a)
 {
 	struct stat st;
-	if (a->n_files > 1 || (!stat(a->files[0], &st) && S_ISDIR(st.st_mode)))
+	if (a->n_files > 1)
+		return true;
+	if (stat(a->files[0], &st))
+		return strpbrk(a->files[0], "*?[") != NULL;
+	return S_ISDIR(st.st_mode);
+}
+
+int tide__cli_write_page(const tide_args *a, const char *view)
+{
+	if (names_several(a))
 		return tide__cli_fail_usage(
 			a, "a page of one view shows one trace: name one file (`tidemark report` "
 			   "has all ranks)");

@@ -19,6 +19,7 @@
 
 #include "base/now.h"
 #include "cli/cli.h"
+#include "cli/job/children.h"
 #include "cli/job/ranks.h"
 #include "cli/run/process_state.h"
 #include "cli/run/symbolise.h"
@@ -81,24 +82,6 @@ static pid_t made_by(const char *path, const char *id)
 	return pid;
 }
 
-/* Returns true for names that processes of a run give their files: "run.tide" with a rank, any
- * numbers, or both, such as run.PID.tide, run.rank3.tide, run.rank3.PID.tide; run.PID.2.PID.tide is
- * a fork of the second program that a process became by exec. */
-static bool is_childs(const char *name, const char *stem, size_t n)
-{
-	if (strncmp(name, stem, n) != 0)
-		return false;
-	name += n;
-	size_t digits = strncmp(name, ".rank", 5) ? 0 : strspn(name + 5, "0123456789"), parts = 0;
-	if (digits) {
-		name += 5 + digits;
-		parts++;
-	}
-	for (; *name == '.' && (digits = strspn(name + 1, "0123456789")); parts++)
-		name += 1 + digits;
-	return parts && !strcmp(name, ".tide");
-}
-
 /* ---- closing ---- */
 
 /* A process that was ended by a signal (Ctrl-C, an abort, kill -9) has not closed its recording.
@@ -125,6 +108,7 @@ static void close_left(const char *file)
 typedef struct left {
 	const char *file, *id;
 	pid_t child;
+	int64_t replaced; /* as in tide_run_end */
 	bool failed, heap;
 	unsigned holds;		  /* TIDE_HOLDS_*, as far as options say */
 	char own[PATH_MAX];	  /* the program's; "" = none */
@@ -249,7 +233,7 @@ static void look(left *l)
 	DIR *d = opendir(path);
 	for (struct dirent *e; d && (e = readdir(d));) {
 		snprintf(path, sizeof path, "%.*s%s", (int)(stem - l->file), l->file, e->d_name);
-		if (is_childs(e->d_name, stem, n) && strcmp(path, first) != 0)
+		if (tide__is_childs(e->d_name, stem, n) && strcmp(path, first) != 0)
 			note(l, path);
 	}
 	if (d)
@@ -292,10 +276,20 @@ static void tell_heap(const char *file, uint64_t events)
 	tide__model_free(m);
 }
 
+/* "2026-01-31 12:00:00 UTC": when the recording that was there before began. */
+static const char *when_replaced(const left *l, char *out, size_t n)
+{
+	time_t s = (time_t)(l->replaced / 1000000000);
+	struct tm t;
+	if (!gmtime_r(&s, &t) || !strftime(out, n, "%Y-%m-%d %H:%M:%S UTC", &t))
+		snprintf(out, n, "an earlier run");
+	return out;
+}
+
 static void tell_own(const left *l)
 {
 	struct stat st;
-	char size[32];
+	char size[32], when[64];
 	if (strcmp(l->own, l->file) != 0)
 		tide__cli_note("tidemark run: another process was recording into %s",
 			       from_here(l->file));
@@ -304,7 +298,11 @@ static void tell_own(const left *l)
 	const char *own = from_here(l->own);
 	fputs("tidemark run: ", stderr);
 	tide__put_name(stderr, own, strlen(own), 0, false);
-	fprintf(stderr, ", %s\n", tide__fmt_bytes(size, sizeof size, (double)st.st_size));
+	fprintf(stderr, ", %s", tide__fmt_bytes(size, sizeof size, (double)st.st_size));
+	if (l->replaced && !strcmp(l->own, l->file))
+		fprintf(stderr, "; it replaced the recording of %s (-o FILE keeps both)",
+			when_replaced(l, when, sizeof when));
+	fputc('\n', stderr);
 	if (l->heap)
 		tell_heap(l->own, l->events);
 	fputs("next:\n", stderr);
@@ -316,11 +314,31 @@ static void tell_own(const left *l)
 		tide__put_hint(&hints[i], own, stderr);
 }
 
+/* The launcher of a job records nothing, so its name leads to the ranks (job/children.h). */
+static void tell_ranks(const left *l)
+{
+	static const tide_hint first = { "FILE", "every rank's recording, and what to ask of it" };
+	static const tide_hint more[] = {
+		{ "peak FILE", "the memory peak of every rank" },
+		{ "flame FILE", "time of all ranks by op" },
+		{ "report FILE -o job.html", "all of it as one page" },
+	};
+	static const tide_hint device = { "hta FILE", "device time of all ranks, stragglers" };
+	const char *name = from_here(l->file);
+	fputs("next:\n", stderr);
+	tide__put_hint(&first, name, stderr);
+	if (l->holds & TIDE_HOLDS_DEVICE_ROWS)
+		tide__put_hint(&device, name, stderr);
+	for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+		tide__put_hint(&more[i], name, stderr);
+}
+
 /* "run.tide" -> "run.*.tide": all recordings of a run but the program's own. */
 static void tell_group(const left *l)
 {
 	size_t n = strlen(l->file);
-	char ranks[64] = "", pattern[PATH_MAX + 8];
+	char ranks[64] = "", pattern[PATH_MAX + 8], when[64];
+	bool old = l->replaced && !*l->own, others = l->n_other > 1;
 	if (n > 5 && !strcmp(l->file + n - 5, ".tide"))
 		n -= 5;
 	if (l->n_ranks > 1)
@@ -332,12 +350,18 @@ static void tell_group(const left *l)
 		l->children.n > 1 ? "es" : "", ranks);
 	const char *other = from_here(l->other);
 	tide__put_name(stderr, other, strlen(other), 0, false);
-	if (l->n_other > 1) {
-		fputs(" and others beside it", stderr);
+	fputs(others ? " and others beside it" : "", stderr);
+	if (others && (*l->own || old)) {
 		fputs("; all of them: tidemark peak ", stderr);
 		tide__put_quoted(from_here(pattern), stderr);
 	}
 	fputc('\n', stderr);
+	if (old)
+		tide__cli_note("tidemark run: %s is of an earlier run, %s: its program recorded "
+			       "nothing now",
+			       from_here(l->file), when_replaced(l, when, sizeof when));
+	else if (others && !*l->own && !getenv("TIDEMARK_RUN_ASKED"))
+		tell_ranks(l);
 }
 
 /* Returns the free bytes of the file system of `file`; UINT64_MAX if unknown. */
@@ -407,11 +431,17 @@ static void tell_failures(const tide_failures *f, bool none)
 			       f->pid, f->first);
 }
 
-void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, bool heap, bool gpu,
-		    const tide_failures *failures)
+void tide__run_tell(const tide_run_end *end, const tide_failures *failures)
 {
 	static left l; /* large */
-	l = (left){ .file = file, .id = id, .child = child, .failed = failed, .heap = heap };
+	const char *file = end->file;
+	bool failed = end->failed, heap = end->heap, gpu = end->gpu;
+	l = (left){ .file = file,
+		    .id = end->id,
+		    .child = end->child,
+		    .replaced = end->replaced,
+		    .failed = failed,
+		    .heap = heap };
 	l.holds = TIDE_HOLDS_ALLOCS | (failed ? TIDE_HOLDS_FAILURE : 0) |
 		  (heap ? TIDE_HOLDS_HEAP : 0) |
 		  (gpu ? TIDE_HOLDS_DEVICE_ROWS | TIDE_HOLDS_OPS : 0);
