@@ -56,7 +56,7 @@ typedef struct tide_args {
 	const struct tide_command *cmd;
 	tide_value *opt; /* indexed like cmd->options */
 	tide_value shared[TIDE_SHARED_N];
-	char **files; /* positional arguments */
+	char **files;	 /* positional arguments */
 	char **patterns; /* owned: those of `files` that replace a missing name; NULL = none */
 	size_t n_files;
 	union {
@@ -87,7 +87,7 @@ typedef struct tide_command {
 	/* With `rest`: returns true if a word is a file to read after all, so that options may
 	 * follow it. NULL = never. */
 	bool (*is_input)(const char *word);
-	bool ranks; /* takes the ranks of a job: a missing run.tide is its run.rankN.tide */
+	bool ranks;	 /* takes the ranks of a job: a missing run.tide is its run.rankN.tide */
 	bool own_output; /* run() writes the file of --output itself */
 	bool raw; /* output is for programs: never wrapped at the terminal's edge (nor is JSON) */
 	/* run() returns the exit status of another program: the file of --output is kept for any

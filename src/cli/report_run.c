@@ -11,6 +11,7 @@
 #include "cli/job/captured.h"
 #include "cli/job/each_rank.h"
 #include "cli/job/ranks.h"
+#include "cli/output/next.h"
 #include "cli/output/page.h"
 #include "cli/report_run.h"
 #include "cli/report_tables.h"
@@ -143,6 +144,8 @@ static int answer_one(const tide_args *a, const tide_report_type *type, const ch
 		&(tide_report_traces){
 			.models = (const tide_model *const *)&m, .n = 1, .files = &file },
 		NULL);
+	if (status <= 1)
+		tide__cli_tell_next_of(a, type, file, m, status != 0);
 	tide__model_free(m);
 	return status;
 }

@@ -278,9 +278,22 @@ def capture(d: pathlib.Path) -> None:
     times = (folders[0] / "my model_profile.times").read_text().splitlines()
     check(all(len(x.split("\t")) == 2 for x in times) and times[0].startswith("0\t"), "receive times")
     again = folders[-1]
-    check(run("tt", "--analyze", str(again / "my model_profile.log")).returncode == 0, "--analyze")
+    first = run("tt", "--analyze", str(again / "my model_profile.log"))
+    check(first.returncode == 0, "--analyze")
+    page = again / "my model_report.html"
+    before, parts = page.stat().st_mtime_ns, first.stdout.split("\nchecked: ")
     r = run("tt", "--analyze", str(again / "my model_profile.log"))
-    check(r.returncode == 1 and "--force" in r.stderr, "12: --analyze replaces nothing")
+    check(r.returncode == 0 and "no files are written; --force" in r.stderr and page.stat().st_mtime_ns == before, "12: --analyze replaces nothing")
+    check(r.stdout.startswith(parts[0].rstrip()), "12: and answers as before")
+    own = json.loads(run("tt", "--analyze", str(again / "my model_profile.log"), "--json").stdout)["peaks"]
+    for row in own:
+        check(f"\n  {row['pool']:8}  " in r.stdout, f"12: the summary has the peak of {row['pool']}")
+    for name in ("my model_memory.json", "my model.tide"):
+        was = (again / name).read_bytes()
+        for force in ((), ("--force",)):
+            r = run("tt", "--analyze", str(again / name), *force)
+            check(r.returncode == bool(force) and "the file that was read" in r.stderr, f"12: {name} {force}: {r.stderr}")
+        check((again / name).read_bytes() == was, f"12: {name} is as it was")
     check(run("tt", "--analyze", str(again / "my model_profile.log"), "--force").returncode == 0, "12: unless told")
     check(run("tt", "--visualize", str(folders[1])).returncode in (0, 1) and run("tt", "--visualize", str(folders[1]), "--force").returncode == 0, "--visualize")
     (d / "quiet.sh").write_text("#!/bin/sh\necho nothing\n")

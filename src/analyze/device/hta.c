@@ -194,6 +194,14 @@ static tide_hta_options with_defaults(const tide_hta_options *opt)
 	return o;
 }
 
+static bool has_ops(const tide_model *m)
+{
+	for (size_t i = 1; i < m->spans.n; i++)
+		if (tide__side(m, i) == TIDE_SIDE_CPU)
+			return true;
+	return false;
+}
+
 tide_code tide__hta_analyze(const tide_model *m, const tide_hta_options *opt, tide_hta **out,
 			    tide_error *err)
 {
@@ -218,6 +226,8 @@ tide_code tide__hta_analyze(const tide_model *m, const tide_hta_options *opt, ti
 		in.rows = &rows;
 		rc = analyze_rows(&in, h, err);
 	}
+	if (rc == TIDE_OK && !h->h.rows)
+		h->h.no_ops = !has_ops(m);
 	tide__gpu_rows_free(&rows);
 	tide__steps_free(&steps);
 	if (rc == TIDE_OK)

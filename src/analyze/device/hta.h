@@ -191,6 +191,8 @@ typedef struct tide_hta_head {
 	int64_t cpu_pct[TIDE_PCTS], delay_pct[TIDE_PCTS];
 	int64_t idle_host_active; /* part of idle with recorded host activity */
 	uint64_t device_capacity; /* of the largest device, 0 = unknown */
+	uint64_t no_ops;	  /* without device rows: 1 = also without ops of the host */
+	uint64_t holds; /* as in overview/hints.h, by a caller that frees the model; else 0 */
 } tide_hta_head;
 
 typedef struct tide_strings tide_strings;

@@ -63,7 +63,10 @@ static bool uses_known(const tide_model *m, const char **why, const char **detai
 	int64_t unseen = tide__fact_find(m, "uses.unseen");
 	*detail = "";
 	if (!m->uses.n) {
-		*why = "it was recorded without ops, or by an older version";
+		*why = m->format && !strcmp(m->format, "tide")
+			       ? "it was recorded without ops, or by an older version"
+			       : "this format does not say which ops use which memory; `tidemark run "
+				 "-- PROGRAM` records it";
 		return false;
 	}
 	if (unseen >= 0) {

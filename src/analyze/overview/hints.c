@@ -66,13 +66,13 @@ static const struct row {
 	{ TIDE_HOLDS_TENSTORRENT,
 	  0,
 	  { "tt --analyze FILE --text", "op by op: peaks, growth, padding, weights" } },
-	{ TIDE_HOLDS_COMPILE, 0, { "compile FILE", "graph breaks, recompiles, stages" } },
+	{ TIDE_HOLDS_COMPILE, 0, { "compile FILE", "graph breaks, recompiles, stages", true } },
 	{ TIDE_HOLDS_DEVICE_ROWS,
 	  0,
-	  { "hta FILE", "why the GPU waited; kernels, launches, copies" } },
+	  { "hta FILE", "why the GPU waited; kernels, launches, copies", true } },
 	{ TIDE_HOLDS_DEVICE_ROWS | TIDE_HOLDS_OPS,
 	  0,
-	  { "critical-path FILE", "the chain of work that made the step long" } },
+	  { "critical-path FILE", "the chain of work that made the step long", true } },
 	{ TIDE_HOLDS_HEAP, 0, { "heap FILE", "blocks not freed, temporary allocations" } },
 	{ TIDE_HOLDS_ALLOCS,
 	  TIDE_HOLDS_HEAP,
@@ -83,10 +83,13 @@ static const struct row {
 	  { "leaks FILE", "what grows from step to step" } },
 	{ TIDE_HOLDS_OPS,
 	  TIDE_HOLDS_DEVICE_ROWS | TIDE_HOLDS_COMPILE | TIDE_HOLDS_TENSTORRENT,
-	  { "ops FILE", "time and memory of every op" } },
+	  { "ops FILE", "time and memory of every op", true } },
+	{ TIDE_HOLDS_OPS,
+	  TIDE_HOLDS_DEVICE_ROWS | TIDE_HOLDS_COMPILE | TIDE_HOLDS_TENSTORRENT,
+	  { "flame FILE", "the same by nesting: which code called them", true } },
 	{ TIDE_HOLDS_OPS | TIDE_HOLDS_CUDA_MEMORY | TIDE_HOLDS_RECORDING,
 	  TIDE_HOLDS_DEVICE_ROWS,
-	  { "run --gpu -- PROGRAM", "record the GPU's work, too, for `tidemark hta`" } },
+	  { "run --gpu -- PROGRAM", "record the GPU's work, too, for `tidemark hta`", true } },
 };
 static const tide_hint last = { "report FILE -o report.html", "all of it as one page" };
 
@@ -97,5 +100,69 @@ size_t tide__hints_find(unsigned holds, tide_hint out[TIDE_HINTS])
 		if ((holds & rows[i].needs) == rows[i].needs && !(holds & rows[i].lacks))
 			out[n++] = rows[i].step;
 	out[n++] = last;
+	return n;
+}
+
+/* ---- a command that finds nothing ---- */
+
+enum {
+	GPU_TIME = TIDE_HOLDS_DEVICE_ROWS,
+	ANY_MEMORY = TIDE_HOLDS_ALLOCS | TIDE_HOLDS_SEGMENTS | TIDE_HOLDS_CUDA_MEMORY,
+};
+
+/* What a report shows: any of `needs`. Reports without a row find something in every recording, or
+ * fail. */
+static const struct {
+	const char *report;
+	unsigned needs;
+	bool time; /* its question is about time */
+} shown[] = {
+	{ "hta", GPU_TIME, true },
+	{ "kernels", GPU_TIME, true },
+	{ "critical-path", TIDE_HOLDS_OPS, true },
+	{ "advice", GPU_TIME | TIDE_HOLDS_COMPILE | TIDE_HOLDS_CUDA_MEMORY | TIDE_HOLDS_TENSTORRENT,
+	  true },
+	{ "oom", TIDE_HOLDS_OOM },
+	{ "stale", TIDE_HOLDS_ALLOCS },
+	{ "whatif", ANY_MEMORY },
+	{ "allocator", ANY_MEMORY },
+	{ "peak", ANY_MEMORY },
+	{ "memory", ANY_MEMORY },
+	{ "leaks", ANY_MEMORY },
+	{ "phases", ANY_MEMORY },
+	{ "heap", TIDE_HOLDS_HEAP },
+	{ "device", TIDE_HOLDS_CUDA_MEMORY },
+	{ "modules", TIDE_HOLDS_OPS },
+};
+
+/* Returns the row of a report; -1 if there is none. */
+static int row_of(const char *report)
+{
+	for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+		if (!strcmp(shown[i].report, report))
+			return (int)i;
+	return -1;
+}
+
+bool tide__hints_lacks(const char *report, const tide_model *m)
+{
+	int row = row_of(report); /* memory is found without a look at all spans */
+	return row >= 0 && !(holds_memory(m) & shown[row].needs) &&
+	       !(tide__holds(m) & shown[row].needs);
+}
+
+size_t tide__hints_find_other(const char *report, unsigned holds, tide_hint out[TIDE_HINTS])
+{
+	tide_hint all[TIDE_HINTS];
+	size_t n_all = tide__hints_find(holds, all), n = 0, len = strlen(report);
+	bool time = row_of(report) >= 0 && shown[row_of(report)].time;
+	for (int other = 0; other < 2; other++) /* those of its own question first */
+		for (size_t i = 0; i + 1 < n_all; i++)
+			if ((all[i].time == time) != other &&
+			    (strncmp(all[i].command, report, len) != 0 ||
+			     all[i].command[len] != ' '))
+				out[n++] = all[i];
+	if (n)
+		out[n++] = last;
 	return n;
 }

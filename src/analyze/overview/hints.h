@@ -29,11 +29,18 @@ typedef struct tide_hint {
 	/* Static text: "hta FILE"; FILE is the recording. */
 	const char *command;
 	const char *answers; /* "why the device waited" */
+	bool time;	     /* its question is about time, not memory */
 } tide_hint;
 
-enum { TIDE_HINTS = 5 };
+enum { TIDE_HINTS = 6 };
 
 /* Writes the steps for what a recording holds, most informative first. Returns their number. */
 size_t tide__hints_find(unsigned holds, tide_hint out[TIDE_HINTS]);
+
+/* Returns true if a report ("hta") shows nothing of this recording. */
+bool tide__hints_lacks(const char *report, const tide_model *m);
+/* The same steps without this report's own, for a user who asked in vain. Returns 0 if nothing but
+ * the page is left. */
+size_t tide__hints_find_other(const char *report, unsigned holds, tide_hint out[TIDE_HINTS]);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "cli/job/hta_compat.h"
 #include "cli/job/ranks.h"
+#include "cli/output/next.h"
 #include "cli/report_run.h"
 #include "report/device/hta.h"
 
@@ -53,6 +54,11 @@ static int run(const tide_args *a)
 	if (rc)
 		return rc;
 	rc = tide__cli_answer(a, &(tide_report_traces){ .job = job }, NULL);
+	if (!rc && !job->sum->h.rows && !job->sum->h.left_out && !tide__cli_is_document(a)) {
+		fflush(a->out); /* the report comes first */
+		tide__cli_tell_next(a->cmd->name, job->ranks[0].trace,
+				    (unsigned)job->ranks[0].h->h.holds);
+	}
 	tide__hta_job_free(job);
 	return rc;
 }

@@ -16,6 +16,7 @@
 #include "cli/cmd/tt_check.h"
 #include "import/tide/tables.h"
 #include "render/page/page.h"
+#include "render/report/hints.h"
 #include "render/report/tenstorrent/tt_files.h"
 #include "render/report/tenstorrent/tt_report.h"
 #include "report/check.h"
@@ -169,13 +170,28 @@ static void put_path(FILE *out, const place *p, const char *end)
 	fputs(end, out);
 }
 
-static int refuse(const place *p, const char *end)
+/* Returns true if this file is the one that was read. */
+static bool is_source(const place *p, const char *end, const char *source)
+{
+	char path[PATH_MAX];
+	struct stat a, b;
+	return path_of(p, end, path) && !stat(path, &a) && !stat(source, &b) &&
+	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* Says why a file is not written. `source`: what was read, or NULL. */
+static void say_taken(const place *p, const char *end, const char *source)
 {
 	FILE *out = tide__cli_errors();
 	fputs("tidemark tt: ", out);
 	put_path(out, p, end);
-	fputs(" exists; --force replaces it, -o DIR writes elsewhere\n", out);
-	return 1;
+	if (source && is_source(p, end, source))
+		fputs(" is the file that was read: it is never replaced; -o DIR writes files elsewhere\n",
+		      out);
+	else
+		fputs(" exists, so no files are written; --force replaces them, -o DIR writes "
+		      "elsewhere\n",
+		      out);
 }
 
 static void list_path(FILE *out, const place *p, const char *end)
@@ -183,6 +199,24 @@ static void list_path(FILE *out, const place *p, const char *end)
 	fputs("  - ", out);
 	put_path(out, p, end);
 	fputc('\n', out);
+}
+
+/* Makes the folder and those above it. Returns the exit status. */
+static int make_folder(const char *path)
+{
+	char part[PATH_MAX];
+	snprintf(part, sizeof part, "%s", path);
+	for (char *at = part + 1; *at; at++)
+		if (*at == '/') {
+			*at = 0;
+			mkdir(part, 0777); /* only the last folder's existence matters */
+			*at = '/';
+		}
+	if (!mkdir(part, 0777) || errno == EEXIST)
+		return 0;
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide__fail_errno(&err, "cannot make the folder");
+	return tide__cli_fail(path, &err);
 }
 
 static int write_one(const place *p, const char *end, tide_tt *t,
@@ -242,14 +276,20 @@ static const struct file {
 };
 enum { N_FILES = sizeof files / sizeof *files };
 
-static int check_places(const place *p)
+/* Returns the ending of a file that may not be written: it is the source, or it exists and --force is
+ * not given. NULL = all may be. */
+static const char *taken_place(const place *p, const char *source)
 {
-	for (size_t i = 0; i < N_FILES && !p->force; i++)
-		if (taken(p, files[i].end))
-			return refuse(p, files[i].end);
-	if (!p->force && taken(p, ".tide"))
-		return refuse(p, ".tide");
-	return !p->force && taken(p, "_report.html") ? refuse(p, "_report.html") : 0;
+	static const char *const more[] = { ".tide", "_report.html" };
+	const char *found = NULL;
+	for (size_t i = 0; i < N_FILES + 2; i++) {
+		const char *end = i < N_FILES ? files[i].end : more[i - N_FILES];
+		if (is_source(p, end, source))
+			return end;
+		if (!found && !p->force && taken(p, end))
+			found = end;
+	}
+	return found;
 }
 
 /* Returns the stream for other output: standard error if standard output has the requested
@@ -275,18 +315,46 @@ static int validate(const tide_args *a, const place *p)
 	return 0;
 }
 
-static int write_files(const tide_args *a, const place *p, tide_tt *t)
+static void write_summary(const tide_args *a, tide_tt *t)
 {
-	int rc = 0;
 	FILE *out = aside(a);
-	for (size_t i = 0; i < N_FILES && !rc; i++)
-		rc = write_one(p, files[i].end, t, files[i].write);
-	if (rc)
-		return rc;
 	tide__tt_write_summary(t, out);
 	if (t->ambiguous)
 		fprintf(out, "  Arguments that match no weight's shape (ambiguous): %llu\n",
 			(unsigned long long)t->ambiguous);
+}
+
+static void tell_next(const char *source, FILE *out)
+{
+	static const tide_hint steps[] = {
+		{ "tt --analyze FILE --text", "op by op: peaks, growth, padding, weights", false },
+		{ "peak FILE", "what was alive at the peak", false },
+	};
+	fputs("\nnext:\n", out);
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+		tide__put_hint(&steps[i], source, out);
+}
+
+/* Writes the files of a run. What exists stays without --force: then the summary is all, which is an
+ * answer, unless -o asked for files. */
+static int write_files(const tide_args *a, const char *source, const place *p, tide_tt *t)
+{
+	int rc = 0;
+	FILE *out = aside(a);
+	const char *held = taken_place(p, source);
+	if (a->opt[O_FOLDER].set && !held)
+		rc = make_folder(p->folder);
+	for (size_t i = 0; i < N_FILES && !rc && !held; i++)
+		rc = write_one(p, files[i].end, t, files[i].write);
+	if (rc)
+		return rc;
+	write_summary(a, t);
+	if (held) {
+		tell_next(source, out);
+		fflush(out);
+		say_taken(p, held, source);
+		return a->opt[O_FOLDER].set || p->force;
+	}
 	rc = validate(a, p);
 	rc = rc ? rc : write_tide(p, t->m);
 	rc = rc ? rc : write_page(a, p, t->m);
@@ -298,6 +366,7 @@ static int write_files(const tide_args *a, const place *p, tide_tt *t)
 	list_path(out, p, ".tide");
 	if (taken(p, "_report.html"))
 		list_path(out, p, "_report.html");
+	tell_next(source, out);
 	return 0;
 }
 
@@ -377,7 +446,7 @@ static int analyze(const tide_args *a, const char *log, const place *p, bool kee
 		      "skipped\n",
 		      tide__cli_errors());
 	if (!rc && keep)
-		rc = write_files(a, p, t);
+		rc = write_files(a, log, p, t);
 	if (!rc && keep && !prints(a))
 		tide__cli_print_losses(a, m);
 	tide__tt_free(t);
@@ -386,24 +455,6 @@ static int analyze(const tide_args *a, const char *log, const place *p, bool kee
 }
 
 /* ---- the four modes ---- */
-
-/* Makes the folder and those above it. Returns the exit status. */
-static int make_folder(const char *path)
-{
-	char part[PATH_MAX];
-	snprintf(part, sizeof part, "%s", path);
-	for (char *at = part + 1; *at; at++)
-		if (*at == '/') {
-			*at = 0;
-			mkdir(part, 0777); /* only the last folder's existence matters */
-			*at = '/';
-		}
-	if (!mkdir(part, 0777) || errno == EEXIST)
-		return 0;
-	tide_error err = { .offset = TIDE_NO_OFFSET };
-	tide__fail_errno(&err, "cannot make the folder");
-	return tide__cli_fail(path, &err);
-}
 
 static int analyze_log(const tide_args *a)
 {
@@ -415,16 +466,12 @@ static int analyze_log(const tide_args *a)
 	stem_of(log, p.stem, sizeof p.stem);
 	if (a->opt[O_FOLDER].set) {
 		snprintf(p.folder, sizeof p.folder, "%s", a->opt[O_FOLDER].text);
-		int rc = make_folder(p.folder);
-		if (rc)
-			return rc;
 	} else {
 		snprintf(p.folder, sizeof p.folder, "%.*s",
 			 base_name(log) > log ? (int)(base_name(log) - log - 1) : 1,
 			 base_name(log) > log ? log : ".");
 	}
-	int rc = keep ? check_places(&p) : 0;
-	return rc ? rc : analyze(a, log, &p, keep);
+	return analyze(a, log, &p, keep);
 }
 
 static const char *const sources[] = { "_profile.log", ".tide", "_memory.json" };
@@ -491,8 +538,10 @@ static int visualize(const tide_args *a)
 	int wrong = page_place(a, &p, &to);
 	if (wrong)
 		return wrong;
-	if (!to.force && taken(&to, "_report.html"))
-		return refuse(&to, "_report.html");
+	if (!to.force && taken(&to, "_report.html")) {
+		say_taken(&to, "_report.html", NULL);
+		return 1;
+	}
 	tide_model *m = tide__cli_load(a, log, 0);
 	if (!m)
 		return 1;

@@ -131,8 +131,8 @@ static int use(tide_args *a, size_t i, const tide_children *x)
 	if (!a->patterns || !a->patterns[i])
 		return tide__cli_fail(NULL, (tide__nomem(&err), &err));
 	name_them(x, names, sizeof names);
-	tide__cli_note("note: there is no %.300s; %zu process%s of its run %s read: %s", a->files[i],
-		       x->n, x->n > 1 ? "es" : "", x->n > 1 ? "are" : "is", names);
+	tide__cli_note("note: there is no %.300s; %zu process%s of its run %s read: %s",
+		       a->files[i], x->n, x->n > 1 ? "es" : "", x->n > 1 ? "are" : "is", names);
 	a->files[i] = a->patterns[i];
 	return 0;
 }

@@ -3,7 +3,7 @@
 /* Recordings that processes of a run wrote beside the name it was given.
  *
  * `tidemark run -o run.tide -- torchrun ...` writes run.rank0.tide, run.rank1.tide ... and no
- * run.tide, because the launcher itself records nothing. A user goes on with the name that was
+ * run.tide, because the launcher itself records nothing. A user continues with the name that was
  * typed: commands that take ranks read all of them, others name one. */
 #ifndef TIDE_CLI_JOB_CHILDREN_H
 #define TIDE_CLI_JOB_CHILDREN_H
@@ -20,11 +20,11 @@
 bool tide__is_childs(const char *name, const char *stem, size_t n);
 
 typedef struct tide_children {
-	size_t n;		       /* files */
-	bool ranked;		       /* all files have a rank in their names */
-	char first[PATH_MAX];	       /* the lowest rank's, else the first in order */
+	size_t n;	      /* files */
+	bool ranked;	      /* all files have a rank in their names */
+	char first[PATH_MAX]; /* the lowest rank's, else the first in order */
 	char last[PATH_MAX];
-	char pattern[2 * PATH_MAX];    /* matches these files, escaped for glob() */
+	char pattern[2 * PATH_MAX]; /* matches these files, escaped for glob() */
 } tide_children;
 
 /* Finds the recordings of child processes of the missing `file`. Returns false if `file` exists, does

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/overview/hints.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/job/run_group.h"
@@ -309,6 +310,8 @@ static tide_code one(const char *path, const tide_ranks_work *w, tide_progress *
 					       : tide__load(path, &load, &m, err);
 	if (rc == TIDE_OK)
 		rc = tide__hta_analyze(m, &w->opt, out, err);
+	if (rc == TIDE_OK && !(*out)->h.rows)
+		(*out)->h.holds = tide__holds(m);
 	tide__model_free(m);
 	if (pipe.fd >= 0)
 		close(pipe.fd);

@@ -23,10 +23,10 @@ void tide__run_id(char id[TIDE_RUN_ID]);
 typedef struct tide_run_end {
 	const char *file; /* the absolute path it had to record into */
 	const char *id;
-	pid_t child;	  /* the program's process */
+	pid_t child; /* the program's process */
 	int64_t replaced; /* when the recording that was in `file` before began, ns of Unix time; 0 = none */
-	bool failed;	  /* it may have run out of memory */
-	bool heap, gpu;	  /* its heap, its GPU work was recorded */
+	bool failed;	/* it may have run out of memory */
+	bool heap, gpu; /* its heap, its GPU work was recorded */
 } tide_run_end;
 
 /* Closes recordings that the program and its children left open, and prints on stderr where they are

@@ -10,4 +10,5 @@ print("reserved", sum(g["total_size"] for g in s["segments"]))
 pickle.dump(s, open("bare.pickle", "wb"))'
 tidemark oom bare.pickle --json | grep -E "active_bytes|reserved_bytes|history\""
 tidemark oom bare.pickle
-tidemark oom "$TIDE_SOURCE/tests/data/torchsnap/snapshot_gpt_train.pickle.gz" | tail -6
+cp "$TIDE_SOURCE/tests/data/torchsnap/snapshot_gpt_train.pickle.gz" snapshot.pickle.gz
+tidemark oom snapshot.pickle.gz | tail -6

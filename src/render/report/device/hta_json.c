@@ -291,6 +291,7 @@ char *tide__hta_note_text(const tide_hta_job *job, size_t i, char *buf, size_t n
 			snprintf(buf, n, "no device rows%s in %s: %s",
 				 r->h->h.left_out ? " in the window" : "", r->trace,
 				 r->h->h.left_out ? "the GPU was idle"
+				 : r->h->h.no_ops ? "it holds neither ops nor GPU work" RECORD_GPU
 						  : "GPU time is unknown" RECORD_GPU);
 		else
 			snprintf(

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "render/text/format.h"
 #include "render/text/labels.h"
 #include "render/text/losses.h"
 
@@ -738,6 +739,37 @@ static void summary_weights(tide_tt *t, FILE *out)
 	fprintf(out, "  Activation operations: %llu\n", (unsigned long long)(t->n - ops));
 }
 
+/* "  DRAM      1.50 MiB in all 12 banks, 12.5 % of them; after ttnn.matmul (operation 17)" */
+static void summary_peak(const tide_tt *t, const char *pool, const tide_tt_peak *k, FILE *out)
+{
+	char bytes[32], device[64];
+	uint32_t banks = t->m->pools.banks[k->pool];
+	double all = (double)t->m->pools.capacity[k->pool], used = (double)k->bytes * banks;
+	fprintf(out, "  %-8s  ", pool);
+	if (t->n_ranks > 1)
+		fprintf(out, "%s  ",
+			tide__device_name(t->m, t->m->pools.device[k->pool].i, device,
+					  sizeof device));
+	fprintf(out, "%s in all %u banks", tide__fmt_bytes(bytes, sizeof bytes, used), banks);
+	if (all > 0)
+		fprintf(out, ", %.1f %% of them", 100.0 * used / all);
+	if (k->bytes && k->op >= 0) {
+		const char *name = tide__tt_name(t, &t->ops[k->op]);
+		fputs("; after ", out);
+		tide__put_name(out, name, strlen(name), 0, false);
+		fprintf(out, " (operation %lld)", (long long)k->op);
+	}
+	fputc('\n', out);
+}
+
+static void summary_peaks(const tide_tt *t, FILE *out)
+{
+	fputs("\nPeak Memory Summary:\n", out);
+	for (unsigned p = 0; p < TIDE_TT_POOLS; p++)
+		for (uint32_t row = 0; (row = tide__tt_next_peak(t, p, row));)
+			summary_peak(t, tide__tt_pools[p], &t->peaks[row], out);
+}
+
 void tide__tt_write_summary(tide_tt *t, FILE *out)
 {
 	uint64_t ops = 0, missed = 0;
@@ -748,6 +780,7 @@ void tide__tt_write_summary(tide_tt *t, FILE *out)
 		(unsigned long long)t->get_devices);
 	fprintf(out, "  Operations skipped (no memory stats): %zu\n", t->n_skipped);
 	fprintf(out, "  Total log lines processed: %lld\n", (long long)fact(t->m, "tt.lines"));
+	summary_peaks(t, out);
 	for (size_t i = 0; i < t->n_graphs; i++) {
 		ops += t->graphs[i].ops;
 		missed += t->graphs[i].miss;
