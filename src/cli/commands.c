@@ -24,6 +24,7 @@
 	REPORT(predict)                \
 	REPORT(hta)                    \
 	REPORT(kernels)                \
+	REPORT(collectives)            \
 	REPORT(critical_path)          \
 	REPORT(ops)                    \
 	REPORT(modules)                \
@@ -54,7 +55,8 @@
 
 /* The commands that take more than the traces of their report. */
 #define TIDE_COMMANDS_MORE(MORE) \
-	MORE(phases) MORE(diff) MORE(predict) MORE(compile) MORE(hta) MORE(kernels)
+	MORE(phases)             \
+	MORE(diff) MORE(predict) MORE(compile) MORE(hta) MORE(kernels) MORE(collectives)
 
 #define NONE(...)
 #define EXTERN(name, group) extern const tide_command tide__cmd_##name;

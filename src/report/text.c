@@ -75,7 +75,7 @@ static tide_code put_table(struct table *t, void *result, bool first, const tide
 	return ok ? TIDE_OK : TIDE_ENOMEM;
 }
 
-static tide_code put_tables(const tide_report_type *type, void *result, const tide_out *to)
+tide_code tide__report_print_tables(const tide_report_type *type, void *result, const tide_out *to)
 {
 	struct table *t = tide__alloc(1, sizeof *t);
 	size_t n = tide__rows_count(type);
@@ -90,5 +90,5 @@ static tide_code put_tables(const tide_report_type *type, void *result, const ti
 
 tide_code tide__report_text(const tide_report_type *type, void *result, const tide_out *to)
 {
-	return type->text ? type->text(result, to) : put_tables(type, result, to);
+	return type->text ? type->text(result, to) : tide__report_print_tables(type, result, to);
 }

@@ -8,5 +8,7 @@
 
 /* Calls the report's text(), or prints its values and tables. TIDE_OK or TIDE_ENOMEM. */
 tide_code tide__report_text(const tide_report_type *type, void *result, const tide_out *to);
+/* Prints the members that have a heading: what a report without a text does. */
+tide_code tide__report_print_tables(const tide_report_type *type, void *result, const tide_out *to);
 
 #endif

@@ -43,7 +43,7 @@ def main() -> int:
     faults = 0
     with tempfile.TemporaryDirectory() as name:
         ranks(pathlib.Path(name))
-        for args in (["hta", "--json"], ["hta"], ["kernels", "--by", "op", "--json"]):
+        for args in (["hta", "--json"], ["hta"], ["kernels", "--by", "op", "--json"], ["collectives", "--json"]):
             rc, out, err = run([TIDEMARK, *args, name])
             if rc != 4 or b"rank-5.json" not in err or not out:  # 4: rank 4 is cut off
                 print(f"{args}: exit {rc}, stderr {err!r}")

@@ -20,6 +20,10 @@ tide_collective_keys tide__collective_keys_find(const tide_model *m)
 		.in = tide__attr_key(m, "In msg nelems"),
 		.out = tide__attr_key(m, "Out msg nelems"),
 		.seq = tide__attr_key(m, "Seq"),
+		.in_split = tide__attr_key(m, "In split size"),
+		.out_split = tide__attr_key(m, "Out split size"),
+		.first = tide__attr_key(m, "Global rank start"),
+		.stride = tide__attr_key(m, "Global rank stride"),
 	};
 }
 

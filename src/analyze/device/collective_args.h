@@ -14,6 +14,7 @@
 
 typedef struct tide_collective_keys {
 	tide_str name, group, desc, ranks, size, dtype, in, out, seq;
+	tide_str in_split, out_split, first, stride;
 } tide_collective_keys;
 
 tide_collective_keys tide__collective_keys_find(const tide_model *m);

@@ -119,6 +119,7 @@ static part *const with_texts[] = {
 	tide__hta_find_attribution, tide__hta_find_collectives,
 	tide__hta_find_comms,	    NULL,
 };
+static part *const only_calls[] = { tide__hta_find_calls, NULL };
 static part *const without_texts[] = {
 	tide__hta_find_breakdown, tide__hta_find_idle,	tide__hta_find_idle_cause,
 	tide__hta_find_queue,	  tide__hta_find_steps, NULL,
@@ -155,6 +156,12 @@ static void take_texts(const tide_hta_input *in, tide_hta *h)
 /* Runs both groups in parallel if threads are allowed and available, else one after the other. */
 static bool run_parts(tide_hta_input *in, tide_hta *h)
 {
+	group calls = { only_calls, in, h, true };
+	if (in->opt.calls)
+		run_group(&calls);
+	h->h.rows = in->rows->n ? in->rows->n : h->calls.n;
+	if (in->opt.calls == TIDE_CALLS_ONLY || !calls.ok)
+		return calls.ok && take_losses(in->m, h) && !h->failed;
 	group a = { with_texts, in, h, false }, b = { without_texts, in, h, false };
 	pthread_t other;
 	bool beside = in->opt.threads != 1 && in->rows->n > MANY_ROWS &&

@@ -136,6 +136,45 @@ typedef struct tide_hta_comm {	     /* one communication row, to compare ranks *
 	int64_t size;	   /* ranks in the group, -1 = unknown */
 } tide_hta_comm;
 
+/* Parts of a rank's time before it came to a collective (collective_calls.c). */
+enum {
+	TIDE_BEFORE_COMPUTE, /* compute ran on its device */
+	TIDE_BEFORE_COMM,    /* else other collectives */
+	TIDE_BEFORE_MEMORY,  /* else copies and fills */
+	TIDE_BEFORE_DATA,    /* else its host loaded data */
+	TIDE_BEFORE_LAUNCH,  /* else: its device waited for the host */
+	TIDE_BEFORES,
+};
+extern const char *const tide__before_text[TIDE_BEFORES];
+
+typedef struct tide_hta_pg { /* a process group as a rank names it */
+	tide_str name, desc, ranks;
+	uint32_t pad;
+	int64_t size, first, stride; /* ranks; the first one and their distance; -1 = unknown */
+} tide_hta_pg;
+
+enum { TIDE_CALL_SYNC = 1, TIDE_CALL_HOST = 2, TIDE_CALL_ODD = 4 };
+
+typedef struct tide_hta_call { /* one collective on one rank */
+	tide_str name, dtype;
+	uint32_t pg;		  /* of pgs, + 1; 0 = unknown */
+	uint32_t flags;		  /* SYNC: no rank leaves before all came; HOST: no device row; ODD:
+				   * impossible sizes */
+	uint32_t ordinal, kernel; /* ordinal as in tide_hta_comm */
+	int64_t step, seq;
+	int64_t t0, t1;
+	int64_t bytes, bus_bytes;     /* -1 = unknown */
+	int64_t since;		      /* end of the rank's previous call in the group, -1 = none */
+	int64_t before[TIDE_BEFORES]; /* its parts of [since, t0) */
+} tide_hta_call;
+
+typedef struct tide_hta_split { /* all-to-all with split sizes: one peer */
+	uint32_t pg;		/* of pgs, + 1 */
+	uint32_t received;	/* 0 sent to it, 1 received from it */
+	uint64_t peer;		/* place in the group */
+	uint64_t calls, bytes;
+} tide_hta_split;
+
 typedef struct tide_hta_copy {
 	tide_str kind; /* "HtoD", "DtoD", ... from the row's name */
 	uint32_t set;  /* 1 = memset */
@@ -159,6 +198,9 @@ typedef struct tide_hta_loss {
 	T(tide_hta_step, steps)             \
 	T(tide_hta_collective, collectives) \
 	T(tide_hta_comm, comms)             \
+	T(tide_hta_pg, pgs)                 \
+	T(tide_hta_call, calls)             \
+	T(tide_hta_split, splits)           \
 	T(tide_hta_copy, copies)            \
 	T(tide_hta_loss, losses)            \
 	T(tide_hta_kernel, kernels)         \
@@ -193,6 +235,8 @@ typedef struct tide_hta_head {
 	uint64_t device_capacity; /* of the largest device, 0 = unknown */
 	uint64_t no_ops;	  /* without device rows: 1 = also without ops of the host */
 	uint64_t holds; /* as in overview/hints.h, by a caller that frees the model; else 0 */
+	uint64_t pairs;		  /* sends and receives, which are not in calls */
+	uint64_t splits_unknown;  /* all-to-alls whose split sizes cannot be used */
 } tide_hta_head;
 
 typedef struct tide_strings tide_strings;
@@ -210,6 +254,8 @@ typedef struct tide_hta {
 #undef T
 } tide_hta;
 
+enum { TIDE_CALLS_NONE, TIDE_CALLS_TOO, TIDE_CALLS_ONLY };
+
 typedef struct tide_hta_options {
 	tide_window window;
 	const char *const *custom; /* additional name parts of custom collectives; borrowed */
@@ -218,6 +264,7 @@ typedef struct tide_hta_options {
 	int64_t short_ns;	/* runtime cut-off of launch statistics; 0 = 50,000 */
 	unsigned threads;	/* 1 = only the caller's thread; 0 = may use one more */
 	int64_t delay_ns;	/* launch-delay cut-off; 0 = 100,000 */
+	int calls;		/* TIDE_CALLS_*: tables pgs, calls, splits */
 } tide_hta_options;
 
 /* Analyses a trace. A trace without device rows gives a result without rows, and TIDE_OK. `opt`

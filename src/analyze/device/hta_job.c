@@ -213,6 +213,21 @@ static bool add_comm(tide_hta_job *job, const tide_hta *h, tide_hta_comm *c)
 	return true;
 }
 
+static bool add_pg(tide_hta_job *job, const tide_hta *h, tide_hta_pg *g)
+{
+	g->name = move(job, h, g->name);
+	g->desc = move(job, h, g->desc);
+	g->ranks = move(job, h, g->ranks);
+	return true;
+}
+
+static bool add_call(tide_hta_job *job, const tide_hta *h, tide_hta_call *c)
+{
+	c->name = move(job, h, c->name);
+	c->dtype = move(job, h, c->dtype);
+	return true;
+}
+
 static bool add_copy(tide_hta_job *job, const tide_hta *h, tide_hta_copy *c)
 {
 	c->kind = move(job, h, c->kind);
@@ -334,6 +349,8 @@ static bool merge(tide_hta_job *job, tide_hta *h)
 	EACH(annotations, add_annotation)
 	EACH(collectives, add_collective)
 	EACH(comms, add_comm)
+	EACH(pgs, add_pg)
+	EACH(calls, add_call)
 	EACH(copies, add_copy)
 	EACH(losses, add_loss)
 #undef EACH

@@ -142,6 +142,14 @@ static bool is_sound(const tide_hta *h)
 	for (size_t i = 0; i < h->comms.n; i++)
 		ok &= h->comms.v[i].name.i <= texts && h->comms.v[i].group.i <= texts &&
 		      h->comms.v[i].ranks.i <= texts;
+	for (size_t i = 0; i < h->pgs.n; i++)
+		ok &= h->pgs.v[i].name.i <= texts && h->pgs.v[i].desc.i <= texts &&
+		      h->pgs.v[i].ranks.i <= texts;
+	for (size_t i = 0; i < h->calls.n; i++)
+		ok &= h->calls.v[i].name.i <= texts && h->calls.v[i].dtype.i <= texts &&
+		      h->calls.v[i].pg <= h->pgs.n;
+	for (size_t i = 0; i < h->splits.n; i++)
+		ok &= h->splits.v[i].pg && h->splits.v[i].pg <= h->pgs.n;
 	for (size_t i = 0; i < h->op_kernels.n; i++)
 		ok &= h->op_kernels.v[i].type < TIDE_GPU_TYPES;
 	for (size_t i = 0; i < h->chunks.n; i++)

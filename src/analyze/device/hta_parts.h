@@ -47,7 +47,11 @@ bool tide__hta_find_annotations(const tide_hta_input *in, tide_hta *h); /* annot
 bool tide__hta_find_attribution(const tide_hta_input *in, tide_hta *h); /* attribution.c */
 bool tide__hta_find_collectives(const tide_hta_input *in, tide_hta *h); /* collectives.c */
 bool tide__hta_find_comms(const tide_hta_input *in, tide_hta *h);	/* communication_rows.c */
+bool tide__hta_find_calls(const tide_hta_input *in, tide_hta *h);	/* collective_calls.c */
 bool tide__hta_find_steps(const tide_hta_input *in, tide_hta *h);	/* step_table.c */
+
+/* Returns true if a span of this name loads data (idle_cause.c). */
+bool tide__names_data_loading(const char *name);
 
 static inline int64_t tide__row_t0(const tide_hta_input *in, size_t row)
 {

@@ -46,6 +46,14 @@ static const struct {
 	{ "compile_fx", COMPILE },
 };
 
+bool tide__names_data_loading(const char *name)
+{
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (parts[i].says == DATA && strstr(name, parts[i].part))
+			return true;
+	return false;
+}
+
 static uint8_t says(const tide_model *m, uint8_t *cache, tide_str name)
 {
 	if (cache[name.i])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* hta, kernels: reports on all ranks of a job, loaded one by one. */
+/* hta, kernels, collectives: reports on all ranks of a job, loaded one by one. */
 #include "base/error.h"
 #include "cli/job/hta_compat.h"
 #include "cli/job/ranks.h"
@@ -63,6 +63,25 @@ static int run(const tide_args *a)
 	return rc;
 }
 
+static int run_collectives(const tide_args *a)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_ranks_work w = { .opt.calls = TIDE_CALLS_ONLY };
+	tide_hta_job *job;
+	char window[80];
+	const tide_value *threads = &tide__cli_more(a)[O_THREADS];
+	const tide_report_ask ask = { .opt = a->opt, .dashes = "--" };
+	if (tide__hta_read_window(&ask, &w.opt, window, sizeof window, &err) != TIDE_OK)
+		return tide__cli_fail_usage(a, "%s", err.text);
+	w.threads = w.opt.threads = threads->set ? (unsigned)threads->num : 0;
+	int rc = tide__ranks_run(a, &w, &job);
+	if (rc)
+		return rc;
+	rc = tide__cli_answer(a, &(tide_report_traces){ .job = job }, NULL);
+	tide__hta_job_free(job);
+	return rc;
+}
+
 static int run_hta(const tide_args *a)
 {
 	const tide_value *more = tide__cli_more(a);
@@ -86,4 +105,11 @@ const tide_command tide__cmd_kernels = {
 	.max_files = SIZE_MAX,
 	.run = run,
 	.page = "kernels",
+};
+const tide_command tide__cmd_collectives = {
+	.name = "collectives",
+	TIDE_COMMAND_OPTIONS(kernels_options),
+	.min_files = 1,
+	.max_files = SIZE_MAX,
+	.run = run_collectives,
 };

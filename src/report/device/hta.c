@@ -7,8 +7,8 @@
 
 /* ---- what it shares with kernels ---- */
 
-tide_code tide__hta_read_options(const tide_report_ask *ask, tide_hta_options *opt, char *window,
-				 size_t n_window, tide_error *err)
+tide_code tide__hta_read_window(const tide_report_ask *ask, tide_hta_options *opt, char *window,
+				size_t n_window, tide_error *err)
 {
 	const tide_value *v = ask->opt, *steps = &v[TIDE_HTA_STEPS];
 	bool drop = v[TIDE_HTA_DROP].set;
@@ -16,9 +16,6 @@ tide_code tide__hta_read_options(const tide_report_ask *ask, tide_hta_options *o
 		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 				  "%sdrop-last-step and %ssteps exclude each other", ask->dashes,
 				  ask->dashes);
-	*opt = (tide_hta_options){ .kernel_wait_ns = v[TIDE_HTA_WAIT].num,
-				   .custom = v[TIDE_HTA_CUSTOM].list,
-				   .n_custom = v[TIDE_HTA_CUSTOM].n_list };
 	snprintf(window, n_window, drop ? "drop-last-step" : "all");
 	if (drop)
 		opt->window.kind = TIDE_WINDOW_DROP_LAST;
@@ -29,6 +26,16 @@ tide_code tide__hta_read_options(const tide_report_ask *ask, tide_hta_options *o
 				     .last = steps->last };
 	snprintf(window, n_window, "steps %" PRId64 "..%" PRId64, steps->num, steps->last);
 	return TIDE_OK;
+}
+
+tide_code tide__hta_read_options(const tide_report_ask *ask, tide_hta_options *opt, char *window,
+				 size_t n_window, tide_error *err)
+{
+	const tide_value *v = ask->opt;
+	*opt = (tide_hta_options){ .kernel_wait_ns = v[TIDE_HTA_WAIT].num,
+				   .custom = v[TIDE_HTA_CUSTOM].list,
+				   .n_custom = v[TIDE_HTA_CUSTOM].n_list };
+	return tide__hta_read_window(ask, opt, window, n_window, err);
 }
 
 tide_code tide__hta_find_job(const tide_report_ask *ask, tide_hta_options *opt, tide_hta_result *x,

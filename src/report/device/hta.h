@@ -24,6 +24,10 @@ enum { TIDE_HTA_DROP, TIDE_HTA_STEPS, TIDE_HTA_CUSTOM, TIDE_HTA_WAIT, TIDE_HTA_O
 			    TIDE_HTA_FIELD(kernel_wait_ns) }
 /* clang-format on */
 
+/* Reads the first two, into opt->window. `window` receives the window as text. Fails with
+ * TIDE_EUSAGE. */
+tide_code tide__hta_read_window(const tide_report_ask *ask, tide_hta_options *opt, char *window,
+				size_t n_window, tide_error *err);
 /* Reads them. `opt` is valid as long as the values. `window` receives the window as text. Fails with
  * TIDE_EUSAGE. */
 tide_code tide__hta_read_options(const tide_report_ask *ask, tide_hta_options *opt, char *window,
@@ -46,6 +50,9 @@ void tide__hta_text(const tide_hta_job *job, const tide_hta_view *view, FILE *ou
 		    const tide_style *style);
 void tide__kernels_text(const tide_hta_job *job, const tide_hta_view *view, int by, FILE *out,
 			const tide_style *style);
+
+/* Prints notes, ranks that failed, and losses. */
+void tide__hta_print_troubles(const tide_hta_job *job, FILE *out, const tide_style *st);
 
 /* The options of kernels in C: those of hta, and what to group by. */
 typedef struct tide_kernels_options {

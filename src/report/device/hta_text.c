@@ -283,8 +283,7 @@ static bool loss_at(const void *user, size_t i, tide_loss *out)
 	return l->text.i || l->number;
 }
 
-/* Prints notes, ranks that failed, and losses. */
-static void print_troubles(const tide_hta_job *job, FILE *out, const tide_style *st)
+void tide__hta_print_troubles(const tide_hta_job *job, FILE *out, const tide_style *st)
 {
 	if (job->n_notes + job->n_failed + job->sum->losses.n)
 		fputc('\n', out);
@@ -347,7 +346,7 @@ void tide__hta_text(const tide_hta_job *job, const tide_hta_view *view, FILE *ou
 		print_annotations(s, view, out, st);
 		print_advice(job, out, st);
 	}
-	print_troubles(job, out, st);
+	tide__hta_print_troubles(job, out, st);
 }
 
 static size_t streams_of(const tide_hta_job *job)
@@ -377,5 +376,5 @@ void tide__kernels_text(const tide_hta_job *job, const tide_hta_view *view, int 
 			print_some(out, st, "By stream", tide__grid_streams(job, view->top),
 				   streams_of(job), ALL);
 	}
-	print_troubles(job, out, st);
+	tide__hta_print_troubles(job, out, st);
 }

@@ -44,6 +44,8 @@ typedef struct tide_hta_view {
 void tide__hta_put_json(const tide_hta_job *job, const tide_hta_view *view, tide_json *j);
 void tide__kernels_put_json(const tide_hta_job *job, const tide_hta_view *view, int by,
 			    tide_json *j);
+/* Writes the losses of a result, or of a job's sum, as the member "losses". */
+void tide__hta_put_losses(tide_json *j, const tide_hta *texts, const tide_hta *h);
 /* The members of both. */
 extern const tide_member tide__hta_members[], tide__kernels_members[];
 /* Writes the document of a page. Returns false if writing failed. */

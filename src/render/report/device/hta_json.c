@@ -134,7 +134,7 @@ static void put_stream(tide_json *j, const tide_hta *texts, const tide_hta_strea
 	tide__json_object_end(j);
 }
 
-static void put_losses(tide_json *j, const tide_hta *texts, const tide_hta *h)
+void tide__hta_put_losses(tide_json *j, const tide_hta *texts, const tide_hta *h)
 {
 	tide__json_kobject(j, "losses");
 	for (size_t i = 0; i < h->losses.n; i++) {
@@ -219,7 +219,7 @@ static void put_rank(tide_json *j, const tide_hta_job *job, const tide_hta_rank 
 	put_grid(j, "steps", tide__grid_steps(r->h, 0));
 	put_grid(j, "collectives", tide__grid_collectives(job->sum, r->h, 0));
 	put_grid(j, "copies", tide__grid_copies(job->sum, r->h));
-	put_losses(j, job->sum, r->h);
+	tide__hta_put_losses(j, job->sum, r->h);
 	tide__json_object_end(j);
 }
 
@@ -328,7 +328,7 @@ static void put_troubles(const tide_hta_job *job, tide_json *j)
 		tide__json_str(j, tide__hta_note_text(job, i, note, sizeof note));
 	}
 	tide__json_array_end(j);
-	put_losses(j, job->sum, job->sum);
+	tide__hta_put_losses(j, job->sum, job->sum);
 }
 
 /* Writes figures over all ranks: times are sums over ranks, percentages are of the summed
