@@ -366,3 +366,12 @@ class ReportMethods:
         counters: show hardware counters of kernels and the ops that launched them instead
         """
         return self._find_report("kernels", {"drop_last_step": drop_last_step, "steps": steps, "custom_collective": custom_collective, "kernel_wait": kernel_wait, "top": top, "by": by, "sequences": sequences, "min_kernels": min_kernels, "counters": counters})  # type: ignore[no-any-return]
+
+    def collectives(self, *, drop_last_step: bool | None = None, steps: int | str | None = None, top: int | None = None) -> reports.Collectives:
+        """Show what collectives cost over all ranks, and who came last.
+
+        drop_last_step: leave out the last step
+        steps: only steps A to B, or step A
+        top: rows of each table, 0 = all
+        """
+        return self._find_report("collectives", {"drop_last_step": drop_last_step, "steps": steps, "top": top})  # type: ignore[no-any-return]

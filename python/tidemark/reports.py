@@ -4193,6 +4193,244 @@ class KernelsFailed(TypedDict):
     """where in the file"""
 
 
+class Collectives(TypedDict):
+    """The document of `tidemark collectives --json`, version 1."""
+
+    report: Literal["collectives"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    window: str
+    """steps that were looked at"""
+    ranks: int
+    """traces"""
+    world: int | None
+    """ranks of the job"""
+    calls: int
+    """collectives of all ranks, each rank's counted"""
+    pairs: int
+    """sends and receives, which are between two ranks and not compared"""
+    unsure: int
+    """collectives matched by their order only: no sequence numbers, no steps"""
+    impossible_sizes: int
+    """calls with impossible message sizes"""
+    splits_unknown: int
+    """all-to-alls whose split sizes cannot be used"""
+    notes: list[CollectivesNotes]
+    """what limits the figures"""
+    groups: list[CollectivesGroups]
+    """process groups"""
+    sizes: list[CollectivesSizes]
+    """collectives by group, name, dtype, message size and ranks seen"""
+    last: list[CollectivesLast]
+    """ranks of each group, the one that kept others waiting longest first"""
+    clocks: list[CollectivesClocks]
+    """clocks of the ranks, by events that they share"""
+    all_to_all: list[CollectivesAllToAll]
+    """bytes from rank to rank of all-to-alls with split sizes"""
+    failed: list[str]
+    """traces that could not be read"""
+    losses: dict[str, Any]
+    """lost and repaired data of all traces, by the name of the loss"""
+
+
+class CollectivesNotes(TypedDict):
+    """A part of `tidemark collectives --json`."""
+
+    text: str
+    """a sentence"""
+
+
+class CollectivesGroups(TypedDict):
+    """A part of `tidemark collectives --json`."""
+
+    group: str | None
+    """name of the process group"""
+    desc: str | None
+    """what the program calls it"""
+    ranks: str | None
+    """its ranks, as the trace writes them"""
+    size: int | None
+    """its ranks"""
+    seen: int
+    """ranks with matched calls"""
+    calls: int
+    """matched collectives"""
+    complete: int
+    """of these, seen on every rank of the group"""
+    left_out: int
+    """collectives that could not be matched"""
+    left_out_why: CollectivesGroupsLeftOutWhy
+    """the same by reason"""
+
+
+class CollectivesSizes(TypedDict):
+    """A part of `tidemark collectives --json`."""
+
+    group: str | None
+    """name of the process group"""
+    ranks_key: str | None
+    """ranks of the group, as the trace writes them"""
+    collective: str
+    """name"""
+    dtype: str | None
+    """type of the elements"""
+    message_bytes: int | None
+    """message size as nccl-tests counts it; the largest of a rank"""
+    seen: int
+    """ranks that were seen in each call"""
+    complete: bool | None
+    """these are all ranks of the group; otherwise latency is at most and skew at least the figure"""
+    on_host: bool
+    """ranges of a host library, not device rows"""
+    calls: int
+    """collectives"""
+    latency_ns: int | None
+    """mean over the calls of the least duration of a rank: without waiting"""
+    latency_min_ns: int | None
+    """the least one"""
+    latency_max_ns: int | None
+    """the largest one"""
+    algbw_gb_s: float | None
+    """message size / mean latency"""
+    busbw_gb_s: float | None
+    """the same with nccl-tests' factor of the collective"""
+    wait_ns: int | None
+    """sum over calls and ranks of the duration beyond the latency"""
+    placed: int
+    """calls whose ranks have a common clock"""
+    skew_start_ns: int | None
+    """mean time from the first to the last start"""
+    skew_start_max_ns: int | None
+    """the largest one"""
+    skew_end_ns: int | None
+    """mean time from the first to the last end"""
+    skew_end_max_ns: int | None
+    """the largest one"""
+    skew_bound_ns: int | None
+    """mean over the calls of the bound of their skews: the truth is at most so far from a skew"""
+    skew_bound_max_ns: int | None
+    """the largest one"""
+
+
+class CollectivesLast(TypedDict):
+    """A part of `tidemark collectives --json`."""
+
+    group: str | None
+    """name of the process group"""
+    rank: int | None
+    """rank"""
+    trace: str
+    """its file"""
+    calls: int
+    """matched collectives of the rank"""
+    last: int
+    """of these, it came last"""
+    last_pct: float | None
+    """the same in percent"""
+    late_ns: int | None
+    """sum over these of the longest wait of another rank"""
+    worst_ns: int | None
+    """the largest of these"""
+    worst_step: int | None
+    """its step"""
+    cause: Literal["compute", "communication", "copies", "data_loading", "launch", "unknown"] | None
+    """the most frequent cause"""
+    cause_calls: int
+    """collectives with that cause"""
+    causes: CollectivesLastCauses
+    """collectives in which it came last, by what it did longest beyond the rank that came first"""
+    causes_ns: CollectivesLastCausesNs
+    """time of these beyond the rank that came first"""
+
+
+class CollectivesClocks(TypedDict):
+    """A part of `tidemark collectives --json`."""
+
+    rank: int | None
+    """rank"""
+    trace: str
+    """its file"""
+    state: Literal["unknown", "known", "reference", "contradicts"]
+    """unknown: no event joins it with another rank; contradicts: no linear clock agrees with its events"""
+    reference: int | None
+    """whose clock is the common one"""
+    events: int
+    """collectives that synchronise"""
+    offset_ns: int | None
+    """what to add to its time of day in the middle of its events"""
+    shift_ns: int | None
+    """what to add to its times, counted from the start of its trace, to get those of the reference"""
+    bound_ns: int | None
+    """the truth is at most so far from it, there"""
+    bound_max_ns: int | None
+    """the same at its first or last event"""
+    drift_ppm: float | None
+    """what the offset grows by, in millionths; null: one event only"""
+    drift_bound_ppm: float | None
+    """the truth is at most so far from it"""
+
+
+CollectivesAllToAll = TypedDict("CollectivesAllToAll", {
+    "group": "str | None",
+    "from": "int | None",
+    "to": "int | None",
+    "calls": "int",
+    "bytes": "int | None",
+    "received_bytes": "int | None",
+    "agree": "bool | None",
+})
+
+
+class CollectivesGroupsLeftOutWhy(TypedDict):
+    """A part of `tidemark collectives --json`."""
+
+    alone: int
+    """collectives seen on one rank only"""
+    too_many_ranks: int
+    """on more ranks than the group has"""
+    same_rank_twice: int
+    """in two traces of one rank"""
+    not_a_member: int
+    """on a rank that is not in the group's list"""
+    group_sizes_differ: int
+    """ranks disagree on the group's size"""
+    operations_differ: int
+    """ranks disagree on the collective, its dtype or its message size"""
+
+
+class CollectivesLastCauses(TypedDict):
+    """A part of `tidemark collectives --json`."""
+
+    compute: int
+    """its device computed longer"""
+    communication: int
+    """it was longer in other collectives"""
+    copies: int
+    """it copied longer"""
+    data_loading: int
+    """its host loaded data longer"""
+    launch: int
+    """its device waited longer for the host"""
+    unknown: int
+    """the time before is not in the traces"""
+
+
+class CollectivesLastCausesNs(TypedDict):
+    """A part of `tidemark collectives --json`."""
+
+    compute: int | None
+    """its device computed longer"""
+    communication: int | None
+    """it was longer in other collectives"""
+    copies: int | None
+    """it copied longer"""
+    data_loading: int | None
+    """its host loaded data longer"""
+    launch: int | None
+    """its device waited longer for the host"""
+
+
 class PeakRanks(TypedDict):
     """The document of `tidemark peak-ranks --json`, version 1."""
 
