@@ -65,9 +65,10 @@ ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" 
         "cmd": {"", "run", "job", "output"},
     },
     "import": {
-        "": {"flightrec", "kineto", "tide", "torchsnap", "torchtrace", "tracker", "phaselog", "tenstorrent", "ttgraph", "objects", "nsys", "rocpd", "pprof", "xplane", "perfetto", "pb"},  # the registry
+        "": {"flightrec", "kineto", "tide", "torchsnap", "torchtrace", "tracker", "phaselog", "tenstorrent", "ttgraph", "objects", "nsys", "rocpd", "pprof", "xplane", "perfetto", "heaptrack", "pb"},  # the registry
         "pb": set(),  # a library
         "pprof": {"", "pb"},
+        "heaptrack": {""},
         "xplane": {"", "pb"},
         "perfetto": {"", "pb", "kineto"},  # slices have the arguments of Chrome traces: one set of rules
         "json": set(),  # a library: it knows no importer

@@ -28,6 +28,7 @@
 	X(tide__import_pprof)      \
 	X(tide__import_xplane)     \
 	X(tide__import_perfetto)   \
+	X(tide__import_heaptrack)  \
 	X(tide__import_tracker)    \
 	X(tide__import_torchtrace) \
 	X(tide__import_ttgraph)    \

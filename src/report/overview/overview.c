@@ -46,6 +46,7 @@ static const struct {
 	{ "kineto", "trace of PyTorch's profiler" },
 	{ "torchsnap", "CUDA memory snapshot" },
 	{ "perfetto", "Perfetto trace" },
+	{ "heaptrack", "recording of heaptrack" },
 	{ "nsys", "export of Nsight Systems" },
 	{ "rocpd", "profile of ROCm" },
 	{ "pprof", "heap profile" },
