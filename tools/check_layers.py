@@ -47,6 +47,7 @@ ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" 
         "allocator": {"common", "live", "memory"},
         "advice": {"common", "live", "memory", "device", "allocator", "compile"},
         "overview": {"common", "memory", "ops", "device", "advice"},
+        "roofline": {"common", "ops", "device"},
         "predict": {"common", "live", "memory", "ops", "allocator"},
         "compare": {"common", "live", "memory", "ops", "device", "timeline", "compile"},
     },

@@ -27,8 +27,6 @@ static const tide_route routes[] = {
 	{ "api/profiler/hta", " recording ", tide__answer_hta, true, TIDE_HAS_DEVICE },
 	{ "api/profiler/compile", " recording ", tide__answer_compile, false, TIDE_HAS_COMPILE },
 	{ "api/profiler/torch", " recording ", tide__answer_torch, true, TIDE_HAS_HOST },
-	{ "api/profiler/roofline", " recording peak_tflops memory_bandwidth_gb_s ",
-	  tide__answer_roofline, true, TIDE_HAS_DEVICE },
 	{ "api/profiler/bottlenecks", " recording ", tide__answer_bottlenecks, true,
 	  TIDE_HAS_DEVICE | TIDE_HAS_MEMORY | TIDE_HAS_COMPILE },
 	{ "api/profiler/optimization-score", " recording ", tide__answer_score, true,

@@ -100,12 +100,11 @@ tide_code tide__ask_param(tide_ask *a, const char *key, tide_loaded **out, tide_
 tide_code tide__ask_wrong(const tide_ask *a, tide_error *err);
 
 /* The handlers, by file. */
-tide_handler tide__answer_flame, tide__answer_memory, tide__answer_timeline; /* api_profiler.c */
-tide_handler tide__answer_kernels, tide__answer_hta;			     /* api_device.c */
-tide_handler tide__answer_compile;					     /* api_compile.c */
-tide_handler tide__answer_torch, tide__answer_roofline, tide__answer_bottlenecks,
-	tide__answer_score;			    /* api_findings.c */
-tide_handler tide__answer_runs, tide__api_run_note; /* api_runs.c */
+tide_handler tide__answer_flame, tide__answer_memory, tide__answer_timeline;   /* api_profiler.c */
+tide_handler tide__answer_kernels, tide__answer_hta;			       /* api_device.c */
+tide_handler tide__answer_compile;					       /* api_compile.c */
+tide_handler tide__answer_torch, tide__answer_bottlenecks, tide__answer_score; /* api_findings.c */
+tide_handler tide__answer_runs, tide__api_run_note;			       /* api_runs.c */
 tide_handler tide__answer_recordings, tide__answer_recording, tide__answer_alive,
 	tide__answer_diff;					     /* api_recordings.c */
 tide_handler tide__answer_report;				     /* api_reports.c */

@@ -46,7 +46,7 @@ def every_answer(server, rid):
     for kind in ("cpu", "gpu", "memory"):
         check(server, "/api/profiler/flame", f"{q}&kind={kind}")
     check(server, "/api/profiler/flame", f"{q}&min_duration_us=10.5&max_depth=3&small_kernel_threshold_pct=1&merge=1")
-    for name in ("memory", "timeline", "kernels", "hta", "compile", "torch", "roofline", "bottlenecks", "optimization-score"):
+    for name in ("memory", "timeline", "kernels", "hta", "compile", "torch", "bottlenecks", "optimization-score"):
         check(server, f"/api/profiler/{name}", q)
         check(server, f"/api/profiler/{name}")
     check(server, "/api/profiler/timeline", f"{q}&limit=5&min_duration_us=2&from=1000&to=5000000")
@@ -364,7 +364,7 @@ def nothing_to_serve(folder):
     with Server(folder) as s:
         assert check(s, "/api/recordings")["has_real_data"] is False
         assert check(s, "/api/runs")["runs"] == []
-        for name in ("flame", "memory", "timeline", "kernels", "hta", "compile", "torch", "roofline", "bottlenecks", "optimization-score"):
+        for name in ("flame", "memory", "timeline", "kernels", "hta", "compile", "torch", "bottlenecks", "optimization-score"):
             v = check(s, f"/api/profiler/{name}")
             assert v["has_real_data"] is False and v["message"]
             numbers = [x for k, x in v.items() if isinstance(x, (int, float)) and not isinstance(x, bool)]

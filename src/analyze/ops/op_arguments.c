@@ -18,6 +18,13 @@ bool tide__arguments_begin(tide_arguments *x, const tide_model *m)
 	return x->sound && x->of;
 }
 
+bool tide__arguments_begin_with_scalars(tide_arguments *x, const tide_model *m)
+{
+	bool ok = tide__arguments_begin(x, m);
+	x->concrete = tide__attr_key(m, "Concrete Inputs");
+	return ok;
+}
+
 void tide__arguments_end(tide_arguments *x)
 {
 	tide__free(x->v);
@@ -26,6 +33,7 @@ void tide__arguments_end(tide_arguments *x)
 	tide__map_free(&x->near);
 	tide__map_free(&x->far);
 	tide__map_free(&x->all);
+	tide__map_free(&x->whole);
 	*x = (tide_arguments){ 0 };
 }
 
@@ -55,10 +63,13 @@ const tide_argument_set *tide__arguments_of(tide_arguments *x, uint32_t span)
 	tide_argument_set a = { .name = x->m->spans.name[span],
 				.dims = shapes(x, span, x->dims),
 				.types = tide__attr_text(x->m, span, x->types),
-				.strides = shapes(x, span, x->strides) };
+				.strides = shapes(x, span, x->strides),
+				.concrete = tide__attr_text(x->m, span, x->concrete) };
 	uint32_t near = pair(&x->near, a.name.i, a.dims.i),
 		 far = pair(&x->far, a.types.i, a.strides.i);
 	uint32_t id = near && far ? pair(&x->all, near, far) : 0;
+	if (id && x->concrete.i)
+		id = pair(&x->whole, id, a.concrete.i);
 	if (!id)
 		return NULL;
 	if (id > x->n) {

@@ -167,6 +167,9 @@ static char *show_value(char *buf, size_t n, const struct cell *c, tide_kind typ
 	case TIDE_CELL_HEX:
 		snprintf(buf, n, "0x%" PRIx64, c->u);
 		return buf;
+	case TIDE_KIND_BOOL:
+		snprintf(buf, n, c->u ? "yes" : "no");
+		return buf;
 	default:
 		snprintf(buf, n, "-");
 		return buf;
@@ -498,7 +501,10 @@ static void json_cell(const tide_grid *g, const struct cell *c, tide_kind type, 
 		tide__json_int(j, c->i);
 		break;
 	case UINT:
-		tide__json_uint(j, c->u);
+		if (type == TIDE_KIND_BOOL)
+			tide__json_bool(j, c->u);
+		else
+			tide__json_uint(j, c->u);
 		break;
 	case REAL:
 		if (type == TIDE_CELL_PCT || type == TIDE_CELL_DELTA_PCT)
