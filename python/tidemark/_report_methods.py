@@ -375,3 +375,27 @@ class ReportMethods:
         top: rows of each table, 0 = all
         """
         return self._find_report("collectives", {"drop_last_step": drop_last_step, "steps": steps, "top": top})  # type: ignore[no-any-return]
+
+    def roofline(
+        self, *,
+        drop_last_step: bool | None = None,
+        steps: int | str | None = None,
+        top: int | None = None,
+        count_masked: bool | None = None,
+        hardware: str | None = None,
+        peaks: str | None = None,
+        peak_tflops: float | None = None,
+        memory_bandwidth_gb_s: float | None = None,
+    ) -> reports.Roofline:
+        """Compare device work with the peaks of the hardware.
+
+        drop_last_step: leave out the last step
+        steps: only steps A to B, or step A
+        top: rows per table, 0 = all; JSON has all unless given
+        count_masked: count scores that a causal mask leaves out, as PyTorch's flop_counter
+        hardware: use the peaks of this device, e.g. 'H100 PCIe' (default: the trace's)
+        peaks: peaks of other devices: 'NAME: bf16=TFLOPS fp32=TFLOPS bandwidth=GB/S', one in a line
+        peak_tflops: one peak for every op, TFLOP/s
+        memory_bandwidth_gb_s: bandwidth of the memory, GB/s
+        """
+        return self._find_report("roofline", {"drop_last_step": drop_last_step, "steps": steps, "top": top, "count_masked": count_masked, "hardware": hardware, "peaks": peaks, "peak_tflops": peak_tflops, "memory_bandwidth_gb_s": memory_bandwidth_gb_s})  # type: ignore[no-any-return]

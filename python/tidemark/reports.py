@@ -4431,6 +4431,223 @@ class CollectivesLastCausesNs(TypedDict):
     """its device waited longer for the host"""
 
 
+class _Roofline(TypedDict):
+    """Members that are always in Roofline."""
+
+    report: Literal["roofline"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    window: str
+    """the given window: all, drop-last-step, steps A..B"""
+    time_of: Literal["device", "host"]
+    """host: the trace has no device rows, times are those of ops"""
+    device_ns: int | None
+    """time of all device rows; of host: of all ops with a rule"""
+    covered_ns: int | None
+    """part of it whose operations and bytes are known"""
+    covered_pct: float | None
+    """the same as a share"""
+    calls_without_shapes: int
+    """calls of ops with a rule whose shapes do not suffice"""
+    calls_without_time: int
+    """calls that launched no device row"""
+    device: RooflineDevice
+    """the device and its peaks"""
+    categories: list[RooflineCategories]
+    """sums by kind of work, and of all"""
+    ops: list[RooflineOps]
+    """ops with their arguments, most time first"""
+    steps: list[RooflineSteps]
+    """use of matrix units: of the trace, and of each step"""
+    uncovered: list[RooflineUncovered]
+    """device time without a known cost"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class Roofline(_Roofline, total=False):
+    """The document of `tidemark roofline --json`, version 1."""
+
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class RooflineDevice(TypedDict):
+    """A part of `tidemark roofline --json`."""
+
+    name: str | None
+    """the device whose peaks are used"""
+    devices: int
+    """devices with rows"""
+    tflops_bf16: float | None
+    """bfloat16 and float16"""
+    tflops_fp32: float | None
+    """float32, also of vector units for 16 and 32 bit"""
+    tflops_tf32: float | None
+    """float32 as TF32"""
+    tflops_fp64: float | None
+    """float64"""
+    tflops_fp8: float | None
+    """float8 and int8"""
+    tflops_fp4: float | None
+    """float4"""
+    bandwidth_gb_s: float | None
+    """of its memory, 10^9 bytes a second"""
+
+
+class RooflineCategories(TypedDict):
+    """A part of `tidemark roofline --json`."""
+
+    pct: float | None
+    """share of device_ns"""
+    sum_ns: int | None
+    """time of its calls"""
+    count: int
+    """calls"""
+    tflops: float | None
+    """operations / time of the calls where they are known"""
+    tb_s: float | None
+    """bytes / time of the calls where they are known"""
+    roof_pct: float | None
+    """time that the device needs at its peaks / the time, where it is known"""
+    recompute_ns: int | None
+    """time of recomputed calls"""
+    category: str
+    """the kind of work"""
+    flops: float | None
+    """operations of the calls where they are known"""
+    bytes: float | None
+    """bytes of the calls where they are known"""
+    rows: int
+    """device rows"""
+
+
+class RooflineOps(TypedDict):
+    """A part of `tidemark roofline --json`."""
+
+    pct: float | None
+    """share of device_ns"""
+    sum_ns: int | None
+    """time of its calls"""
+    count: int
+    """calls with a time"""
+    tflops: float | None
+    """operations of all calls / their time, 10^12 a second"""
+    tb_s: float | None
+    """bytes of all calls / their time, 10^12 a second"""
+    intensity: float | None
+    """operations / bytes"""
+    roof_pct: float | None
+    """time that the device needs at its peaks / the time"""
+    bound: Literal["compute", "memory"] | None
+    """the peak that it meets first"""
+    op: str
+    """name of the op, or of a copy"""
+    shapes: str | None
+    """shapes of its inputs"""
+    dtypes: str | None
+    """dtypes of its inputs"""
+    strides: str | None
+    """strides of its inputs"""
+    arguments: str | None
+    """other arguments"""
+    category: str
+    """the kind of work"""
+    dtype: str | None
+    """what it computes in"""
+    recompute: bool
+    """its calls repeat work of the forward pass"""
+    flops: int | None
+    """operations of one call"""
+    bytes_read: int | None
+    """bytes that one call reads at least"""
+    bytes_written: int | None
+    """bytes that one call writes at least"""
+    batch: int | None
+    """of a matrix product: products"""
+    m: int | None
+    """of a matrix product: rows"""
+    n: int | None
+    """of a matrix product: columns"""
+    k: int | None
+    """of a matrix product: inner length"""
+    peak_tflops: float | None
+    """peak of the device for it"""
+    over_ns: int | None
+    """time beyond what the device needs at its peaks"""
+    tflops_mean: float | None
+    """mean TFLOP/s of the calls"""
+    tflops_median: float | None
+    """median"""
+    tflops_std: float | None
+    """standard deviation"""
+    tflops_min: float | None
+    """of the slowest call"""
+    tflops_max: float | None
+    """of the fastest call"""
+    tb_s_mean: float | None
+    """mean TB/s of the calls"""
+    tb_s_median: float | None
+    """median"""
+    tb_s_std: float | None
+    """standard deviation"""
+    tb_s_min: float | None
+    """of the slowest call"""
+    tb_s_max: float | None
+    """of the fastest call"""
+    rows: int
+    """device rows of its calls"""
+    mean_ns: int | None
+    """mean time of a call"""
+    median_ns: int | None
+    """median"""
+    std_ns: int | None
+    """standard deviation"""
+    min_ns: int | None
+    """shortest call"""
+    max_ns: int | None
+    """longest call"""
+    span: int
+    """span of its longest call"""
+    start_ns: int
+    """start of that"""
+
+
+class RooflineSteps(TypedDict):
+    """A part of `tidemark roofline --json`."""
+
+    step: int | None
+    """number of the step; null: from the first launch to the end"""
+    wall_ns: int | None
+    """length of the step"""
+    device_ns: int | None
+    """time of the device rows that it launched"""
+    matrix_tflop: float
+    """10^12 operations of matrix units, without recomputation"""
+    recompute_tflop: float
+    """the same, recomputed"""
+    mfu_pct: float | None
+    """matrix_tflop at the device's peak / the step"""
+    hfu_pct: float | None
+    """the same with recomputation"""
+
+
+class RooflineUncovered(TypedDict):
+    """A part of `tidemark roofline --json`."""
+
+    pct: float | None
+    """share of device_ns"""
+    sum_ns: int | None
+    """sum of the durations of its device rows"""
+    rows: int
+    """its device rows"""
+    why: str
+    """why its operations and bytes are unknown"""
+    name: str
+    """the innermost op around the launch, else the kernel"""
+
+
 class PeakRanks(TypedDict):
     """The document of `tidemark peak-ranks --json`, version 1."""
 
