@@ -21,15 +21,14 @@ static const tide_loss_kind kinds[] = {
 	{ "missing_events", "recorded events missing from the file: %s", .part = true },
 	{ "missing_slots", "ring slots missing from the file: %s", .part = true },
 	{ "truncated_at", "the file is truncated at byte %s%t; everything before it was read",
-	  .place = true, .why = "damage", .covered_by = { "compressed_at" },
-	  .before = "truncated_at_byte", .part = true, .damaged = true },
+	  .place = true, .why = "damage", .covered_by = { "compressed_at" }, .part = true,
+	  .damaged = true },
 	{ "truncated_traces", "truncated traces: %s", .part = true, .damaged = true },
 	{ "corrupt_traces", "damaged traces: %s", .part = true, .damaged = true },
 	{ "compressed_at",
 	  "the compressed data cannot be read from byte %s on%t; everything before it "
 	  "was read",
-	  .place = true, .why = "compressed_input", .before = "compressed_at_byte", .part = true,
-	  .damaged = true },
+	  .place = true, .why = "compressed_input", .part = true, .damaged = true },
 	{ "compressed_traces", "traces whose compressed data cannot be read to the end: %s",
 	  .part = true, .damaged = true },
 	{ "corrupt_at", "the file is damaged at byte %s%t; everything before it was read",
@@ -46,12 +45,10 @@ static const tide_loss_kind kinds[] = {
 	{ "unknown_chunks", "chunks of an unknown kind, skipped: %s" },
 	{ "unknown_records", "records of an unknown kind, skipped: %s" },
 	{ "unread_records", "unreadable records: %s" },
-	{ "free_unknown", "frees of unallocated addresses, left out: %s",
-	  .before = "frees_of_unknown_memory" },
+	{ "free_unknown", "frees of unallocated addresses, left out: %s" },
 	{ "free_twice", "frees of addresses that were freed already, left out: %s" },
 	{ "alloc_reused", "allocations at addresses still in use (a free is missing): %s" },
-	{ "alloc_overlaps", "allocations that overlap another live one: %s",
-	  .before = "allocations_overlapping" },
+	{ "alloc_overlaps", "allocations that overlap another live one: %s" },
 	{ "python_calls_cut", "Python calls that end after their caller, cut to its end: %s" },
 	{ "graph_rows_unmatched",
 	  "device rows of graph replays without a call in the capture, left with their launch: %s" },
@@ -229,12 +226,4 @@ bool tide__lacks_part(const tide_model *m)
 			return true;
 	}
 	return false;
-}
-
-const char *tide__loss_now(const char *key)
-{
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		if (kinds[i].before && !strcmp(kinds[i].before, key))
-			return kinds[i].key;
-	return key;
 }

@@ -16,7 +16,6 @@ typedef struct tide_loss_kind {
 	bool place;	  /* a byte offset: neither added up over traces nor grouped by digits */
 	const char *why;  /* key of the loss that has the reason; NULL = none */
 	const char *covered_by[3]; /* keys of losses whose sentence includes this one */
-	const char *before;	   /* its key in the last version; NULL = the same */
 	bool part;    /* a part of the run is missing: totals and peaks may be too low */
 	bool damaged; /* the file is cut off or damaged */
 } tide_loss_kind;
@@ -46,9 +45,5 @@ bool tide__loss_is_place(const char *key);
 bool tide__loss_is_damage(const char *key);
 /* Returns true if a part of the run is missing from the trace. */
 bool tide__lacks_part(const tide_model *m);
-
-/* Returns today's name of a loss that files of earlier checkouts have under another one; the key itself
- * if it was not renamed. */
-const char *tide__loss_now(const char *key);
 
 #endif

@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "import/kineto/kineto_impl.h"
 #include "import/json/number.h"
-#include "model/losses.h"
 
 typedef struct reading { /* one top-level value being read again */
 	kin_build *b;
@@ -31,9 +30,6 @@ static bool fact(reading *r, jsonr *c, jsonr_slice key, jsonr_slice v)
 			   c->s.b + key.at);
 	if (len <= 0 || v.type == '{')
 		return true;
-	const char *loss = tide__loss_key(text);
-	if (loss && tide__loss_now(loss) != loss)
-		snprintf(text, sizeof text, "loss.%s", tide__loss_now(loss));
 	if (++r->facts > KIN_METAS_MAX) {
 		r->b->loss[KIN_LOSS_META]++;
 		return true;

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "format/varint.h"
-#include "model/losses.h"
 
 struct reading {
 	tide_defs *d;
@@ -248,26 +247,12 @@ static bool read_tick(struct reading *r)
 	return true;
 }
 
-/* Returns the current key of a loss that an older version wrote; other keys are returned as
- * they are. */
-static tide_str loss_key(tide_model *m, tide_str key)
-{
-	const char *was = tide__loss_key(tide__text(m, key, NULL));
-	const char *now = was ? tide__loss_now(was) : NULL;
-	char buf[64];
-	if (now == was)
-		return key;
-	int n = snprintf(buf, sizeof buf, "loss.%s", now);
-	return tide__intern_n(m, buf, (size_t)n);
-}
-
 /* Returns the row of the fact, new or old; -1 if memory ran out. */
 static int64_t fact_row(struct reading *r)
 {
 	tide_model *m = r->d->m;
 	size_t row;
-	tide_str key =
-		loss_key(m, tide__intern_n(m, (const char *)r->f[0].bytes, (size_t)r->f[0].num));
+	tide_str key = tide__intern_n(m, (const char *)r->f[0].bytes, (size_t)r->f[0].num);
 	uint32_t at = tide__map_get(&r->d->fact_rows, key.i);
 	if (at)
 		return (int64_t)at - 1;

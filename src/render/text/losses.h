@@ -20,8 +20,7 @@ size_t tide__put_loss_list(FILE *out, const tide_style *style, tide_loss_at *at,
 void tide__put_losses(const tide_model *m, FILE *out, const tide_style *style);
 /* The same as a text of plain lines, from malloc. NULL if memory runs out. */
 char *tide__losses_text(const tide_model *m);
-/* Writes a loss as a member, and again under its previous name if it was renamed
- * (docs/analyses/json.md). */
+/* Writes a loss as a member. */
 void tide__loss_json(tide_json *j, const tide_loss *l);
 /* The same as JSON members: "losses": {"events": 12, ...}. Always present, {} when there is none.
  */

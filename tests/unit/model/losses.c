@@ -28,19 +28,6 @@ static void test_rows_refer_to_rows(void **state)
 	assert_null(tide__loss_kind_of("nothing"));
 }
 
-static void test_renamed(void **state)
-{
-	(void)state;
-	for (size_t i = 0; tide__loss_kind_at(i); i++) {
-		const tide_loss_kind *k = tide__loss_kind_at(i);
-		assert_string_equal(tide__loss_now(k->key), k->key);
-		if (k->before)
-			assert_string_equal(tide__loss_now(k->before), k->key);
-	}
-	assert_string_equal(tide__loss_now("nothing"), "nothing");
-	assert_string_equal(tide__loss_now("truncated_at_byte"), "truncated_at");
-}
-
 static void test_facts(void **state)
 {
 	static const struct {
@@ -72,7 +59,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows_refer_to_rows),
-		cmocka_unit_test(test_renamed),
 		cmocka_unit_test(test_facts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,9 +149,9 @@ static const struct row {
 	  "runtime 'r1' thread2 0-1000\nkernel 'k2' stream7 2000-3000\n" },
 	{ "garbage after the end", EVENTS(OP("a", "1", "2")) " junk",
 	  "op 'a' thread2 0-2000\nfact loss.garbage_bytes=4\n" },
-	{ "losses of an export, one under the last version's name",
+	{ "losses of an export",
 	  "{\"traceEvents\":[" OP("a", "1", "2") "],\"tidemark\":{\"loss.events\":3,"
-						 "\"loss.truncated_at_byte\":7}}",
+						 "\"loss.truncated_at\":7}}",
 	  "op 'a' thread2 0-2000\nfact loss.events=3\nfact loss.truncated_at=7\n" },
 	{ "events that are no objects", EVENTS("1,\"x\",null," OP("a", "1", "2") ",[{}]"),
 	  "op 'a' thread2 0-2000\nfact loss.events_not_objects=4\n" },
