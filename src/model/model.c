@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "model/strings.h"
 
 #define C(type, name, doc) \
@@ -298,28 +299,17 @@ int64_t tide__memory_event_time(const tide_model *m, size_t i)
 
 size_t tide__memory_event_from(const tide_model *m, int64_t t)
 {
-	size_t lo = 0, hi = m->memory_events.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (tide__memory_event_time(m, mid) < t)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = 0;
+	TIDE_SEARCH(lo, m->memory_events.n, mid, tide__memory_event_time(m, mid) < t);
 	return lo;
 }
 
 int64_t tide__attr_find(const tide_model *m, tide_span_id span, tide_str key)
 {
-	size_t lo = 0, hi = m->attrs.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		uint32_t s = m->attrs.span[mid].i, k = m->attrs.key[mid].i;
-		if (s < span.i || (s == span.i && k < key.i))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = 0;
+	TIDE_SEARCH(lo, m->attrs.n, mid,
+		    m->attrs.span[mid].i < span.i ||
+			    (m->attrs.span[mid].i == span.i && m->attrs.key[mid].i < key.i));
 	bool hit = lo < m->attrs.n && m->attrs.span[lo].i == span.i && m->attrs.key[lo].i == key.i;
 	return hit ? (int64_t)lo : -1;
 }

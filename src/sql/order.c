@@ -3,6 +3,7 @@
 #include "sql/order.h"
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "model/mergesort.h"
 
 enum { FANOUT = 16 };
@@ -64,15 +65,11 @@ void tide__order_free(tide_order *o)
 
 size_t tide__order_find(const tide_order *o, int64_t v, bool equal)
 {
-	size_t low = 0, high = o->n;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		int64_t x = o->value(o->of, tide__order_row(o, mid));
-		if (x < v || (equal && x == v))
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	size_t low = 0;
+	if (equal)
+		TIDE_SEARCH(low, o->n, mid, o->value(o->of, tide__order_row(o, mid)) <= v)
+	else
+		TIDE_SEARCH(low, o->n, mid, o->value(o->of, tide__order_row(o, mid)) < v)
 	return low;
 }
 

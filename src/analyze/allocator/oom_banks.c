@@ -8,6 +8,7 @@
  *
  * Older versions end before "but", or before the parenthesis. */
 #include "analyze/allocator/oom_banks.h"
+#include "base/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,14 +40,8 @@ static void from_text(const char *text, tide_oom_banks *b)
 /* Returns row + 1 of the pool's last state at or before t; 0 = none. */
 static size_t state_before(const tide_pool_states *s, uint32_t pool, int64_t t)
 {
-	size_t lo = 0, hi = s->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (s->t[mid] <= t)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = 0;
+	TIDE_SEARCH(lo, s->n, mid, s->t[mid] <= t);
 	while (lo && s->pool[lo - 1].i != pool)
 		lo--;
 	return lo;

@@ -5,20 +5,15 @@
 #include <stdlib.h>
 
 #include "analyze/live/reserved.h"
+#include "base/search.h"
 #include "model/device_counter.h"
 
 /* Returns the device's last sample of that counter up to time t. */
 static uint64_t last(const tide_model *m, const char *what, uint32_t device, int64_t t)
 {
 	uint32_t c = tide__device_counter(m, what, device);
-	size_t low = 0, high = c ? m->samples.n : 0;
-	while (low < high) {
-		size_t half = low + (high - low) / 2;
-		if (m->samples.t[half] <= t)
-			low = half + 1;
-		else
-			high = half;
-	}
+	size_t low = 0;
+	TIDE_SEARCH(low, c ? m->samples.n : 0, half, m->samples.t[half] <= t);
 	while (low && m->samples.counter[low - 1].i != c)
 		low--;
 	if (!low || !tide__is_bytes(m->samples.value[low - 1]))

@@ -4,6 +4,7 @@
 #include "analyze/common/interval_set.h"
 
 #include "base/mem.h"
+#include "base/search.h"
 
 const uint8_t tide__sides[TIDE_CAT_OTHER + 1] = {
 	[TIDE_CAT_UNKNOWN] = TIDE_SIDE_CPU,   [TIDE_CAT_OP] = TIDE_SIDE_CPU,
@@ -68,14 +69,8 @@ int64_t tide__interval_set_both_ns(const tide_interval_set *a, const tide_interv
 /* Returns the first piece that ends after t. */
 static size_t ends_after(const tide_interval_set *c, int64_t t)
 {
-	size_t lo = 0, hi = c->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (c->t1[mid] <= t)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = 0;
+	TIDE_SEARCH(lo, c->n, mid, c->t1[mid] <= t);
 	return lo;
 }
 

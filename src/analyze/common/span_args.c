@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/search.h"
 #include "model/strings.h"
 
 tide_str tide__attr_key(const tide_model *m, const char *key)
@@ -44,13 +45,7 @@ tide_str tide__attr_text(const tide_model *m, uint32_t span, tide_str key)
 
 size_t tide__attr_first(const tide_model *m, uint32_t span)
 {
-	size_t lo = 0, hi = m->attrs.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (m->attrs.span[mid].i < span)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = 0;
+	TIDE_SEARCH(lo, m->attrs.n, mid, m->attrs.span[mid].i < span);
 	return lo;
 }

@@ -9,6 +9,7 @@
 #include "analyze/common/step_marks.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "model/strings.h"
 
 /* Returns the number after "ProfilerStep#", or -1. */
@@ -288,14 +289,8 @@ int64_t tide__steps_median(const tide_steps *s)
 
 int64_t tide__steps_at(const tide_steps *s, int64_t t)
 {
-	size_t low = 0, high = s->n; /* first step that starts after t */
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (s->v[mid].t0 <= t)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	size_t low = 0; /* first step that starts after t */
+	TIDE_SEARCH(low, s->n, mid, s->v[mid].t0 <= t);
 	return low && t < s->v[low - 1].t1 ? (int64_t)low - 1 : -1;
 }
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/wide.h"
 
 /* ---- names ---- */
@@ -221,14 +222,8 @@ static void hta_times(const tide_model *m, tide_compat_frame *f)
 
 int64_t tide__compat_frame_row(const tide_compat_frame *f, int64_t event)
 {
-	size_t lo = 0, hi = f->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (f->event[mid] < event)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = 0;
+	TIDE_SEARCH(lo, f->n, mid, f->event[mid] < event);
 	return lo < f->n && f->event[lo] == event ? (int64_t)lo : -1;
 }
 

@@ -7,6 +7,7 @@
 
 #include "analyze/critical/critical_impl.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "model/strings.h"
 
 #define RECORD "wait_on_cuda_event_record_corr_id"
@@ -70,14 +71,8 @@ static int by_lane(const void *a, const void *b)
 static size_t before(const struct launch *l, size_t n, const struct launch *key,
 		     int (*order)(const void *, const void *))
 {
-	size_t lo = 0, hi = n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (order(&l[mid], key) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = 0;
+	TIDE_SEARCH(lo, n, mid, order(&l[mid], key) < 0);
 	return lo;
 }
 

@@ -14,6 +14,7 @@
 
 #include "analyze/critical/critical_impl.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 enum { NEAR_WAIT_US = 10, NEAR_ALONE_US = 5 };
 enum { BACK = 64 }; /* ends examined */
@@ -119,14 +120,8 @@ void tide__critical_infer_free(crit_infer *x)
 /* Returns the last of them at its place before its time; NULL if there is none. */
 static const struct call *last_before(const struct call *v, size_t n, struct call at)
 {
-	size_t lo = 0, hi = n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (by_place(&v[mid], &at) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = 0;
+	TIDE_SEARCH(lo, n, mid, by_place(&v[mid], &at) < 0);
 	const struct call *l = lo ? &v[lo - 1] : NULL;
 	return l && l->lane == at.lane && l->stream == at.stream ? l : NULL;
 }

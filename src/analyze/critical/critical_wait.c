@@ -10,6 +10,7 @@
 
 #include "analyze/critical/critical_impl.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 /* Calls that return when the device is done. */
 static bool synchronizes(const char *n)
@@ -53,14 +54,8 @@ crit_ended *tide__critical_find_ends(const crit *c, size_t *n)
 
 size_t tide__critical_until(const crit_ended *e, size_t n, int64_t t)
 {
-	size_t lo = 0, hi = n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (e[mid].t <= t)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = 0;
+	TIDE_SEARCH(lo, n, mid, e[mid].t <= t);
 	return lo;
 }
 

@@ -8,6 +8,7 @@
  * the result is the same whether ranges nest or cross. */
 #include "analyze/device/hta_parts.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 typedef struct stretch {    /* ranges of one name on one lane, so far without a gap */
 	uint32_t lane, row; /* row: index of the annotation */
@@ -59,14 +60,9 @@ static bool index_launches(state *s)
 /* Returns the first position of the lane whose launch starts at t or later. */
 static uint32_t place_from(const state *s, uint32_t lane, int64_t t)
 {
-	uint32_t lo = s->first[lane], hi = s->first[lane + 1];
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (s->in->m->spans.t0[s->in->launches[s->at[mid]].span] < t)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	uint32_t lo = s->first[lane];
+	TIDE_SEARCH(lo, s->first[lane + 1], mid,
+		    s->in->m->spans.t0[s->in->launches[s->at[mid]].span] < t);
 	return lo;
 }
 

@@ -7,6 +7,7 @@
 #include "analyze/hang/hang_impl.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 /* ---- dumps ---- */
 
@@ -47,14 +48,8 @@ static void order_dumps(tide_hang *h, int64_t world)
 
 size_t tide__hang_dump_of(const tide_hang *h, int64_t rank)
 {
-	size_t lo = 0, hi = h->n_dumps;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (h->dumps[mid].rank > rank)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
+	size_t lo = 0;
+	TIDE_SEARCH(lo, h->n_dumps, mid, h->dumps[mid].rank <= rank);
 	return lo && h->dumps[lo - 1].rank == rank ? lo - 1 : SIZE_MAX;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 struct sweep {
 	const tide_model *m;
@@ -239,13 +240,7 @@ uint32_t tide__usage_highest(const tide_usage *u)
 
 uint64_t tide__position_at(const tide_model *m, int64_t t)
 {
-	uint64_t lo = 0, hi = m->memory_events.n;
-	while (lo < hi) {
-		uint64_t mid = lo + (hi - lo) / 2;
-		if (tide__memory_event_time(m, mid) <= t)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	uint64_t lo = 0;
+	TIDE_SEARCH(lo, m->memory_events.n, mid, tide__memory_event_time(m, mid) <= t);
 	return lo;
 }

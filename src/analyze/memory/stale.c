@@ -14,6 +14,7 @@
 #include "analyze/memory/roles.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 #define NONE SIZE_MAX
 
@@ -151,14 +152,8 @@ static void find_histories(struct work *w)
 
 static size_t uses_before(const tide_model *m, int64_t t)
 {
-	size_t low = 0, high = m->uses.n;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (m->uses.t[mid] < t)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	size_t low = 0;
+	TIDE_SEARCH(low, m->uses.n, mid, m->uses.t[mid] < t);
 	return low;
 }
 
@@ -209,14 +204,8 @@ static size_t long_pause(const struct work *w)
 static size_t uses_at_peak(const struct work *w)
 {
 	const tide_uses *u = &w->m->uses;
-	size_t low = 0, high = u->n;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (u->position[mid] < w->x->level->peak_position)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	size_t low = 0;
+	TIDE_SEARCH(low, u->n, mid, u->position[mid] < w->x->level->peak_position);
 	return low;
 }
 

@@ -6,25 +6,28 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 
 typedef struct alias {
 	tide_slice name, loc;
 } alias;
 
+static int compare_slices(tide_slice a, tide_slice b)
+{
+	int d = memcmp(a.s, b.s, a.n < b.n ? a.n : b.n);
+	return d ? d : (a.n > b.n) - (a.n < b.n);
+}
+
 static int by_name(const void *a, const void *b)
 {
 	const alias *x = a, *y = b;
-	size_t n = x->name.n < y->name.n ? x->name.n : y->name.n;
-	int d = memcmp(x->name.s, y->name.s, n);
-	return d ? d : (x->name.n > y->name.n) - (x->name.n < y->name.n);
+	return compare_slices(x->name, y->name);
 }
 
 static int by_loc(const void *a, const void *b)
 {
 	const tide_tt_ir_line *x = a, *y = b;
-	size_t n = x->loc.n < y->loc.n ? x->loc.n : y->loc.n;
-	int d = memcmp(x->loc.s, y->loc.s, n);
-	d = d ? d : (x->loc.n > y->loc.n) - (x->loc.n < y->loc.n);
+	int d = compare_slices(x->loc, y->loc);
 	return d ? d : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
@@ -127,9 +130,7 @@ bool tide__tt_ir_find(const tide_model *m, const char *kind, tide_tt_ir *out)
 	if (out->n)
 		qsort(out->lines, out->n, sizeof *out->lines, by_loc);
 	for (i = 0; i < out->n; i++) {
-		bool same =
-			k && out->lines[k - 1].loc.n == out->lines[i].loc.n &&
-			!memcmp(out->lines[k - 1].loc.s, out->lines[i].loc.s, out->lines[i].loc.n);
+		bool same = k && !compare_slices(out->lines[k - 1].loc, out->lines[i].loc);
 		if (!same)
 			out->lines[k++] = out->lines[i];
 	}
@@ -147,19 +148,8 @@ void tide__tt_ir_free(tide_tt_ir *ir)
 
 uint32_t tide__tt_ir_line_of(const tide_tt_ir *ir, tide_slice loc)
 {
-	size_t lo = 0, hi = ir->n;
-	while (loc.n && lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const tide_slice *x = &ir->lines[mid].loc;
-		size_t n = x->n < loc.n ? x->n : loc.n;
-		int d = memcmp(x->s, loc.s, n);
-		d = d ? d : (x->n > loc.n) - (x->n < loc.n);
-		if (!d)
-			return ir->lines[mid].line;
-		if (d < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return 0;
+	size_t lo = 0;
+	TIDE_SEARCH(lo, loc.n ? ir->n : 0, mid, compare_slices(ir->lines[mid].loc, loc) < 0);
+	bool hit = loc.n && lo < ir->n && !compare_slices(ir->lines[lo].loc, loc);
+	return hit ? ir->lines[lo].line : 0;
 }

@@ -8,6 +8,7 @@
 #include "analyze/tenstorrent/tt_impl.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 /* ---- which operations ---- */
 
@@ -169,15 +170,9 @@ int64_t tide__tt_position(const tide_tt *t, size_t op)
 
 int64_t tide__tt_op_at(const tide_tt *t, uint32_t span)
 {
-	size_t lo = 0, hi = t->n;
+	size_t lo = 0;
 	uint32_t lane = t->m->spans.lane[span].i;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (t->ops[mid].span <= span)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	TIDE_SEARCH(lo, t->n, mid, t->ops[mid].span <= span);
 	while (lo > 0 && t->ops[lo - 1].lane != lane)
 		lo--;
 	return (int64_t)lo - 1;

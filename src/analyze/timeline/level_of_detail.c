@@ -9,6 +9,7 @@
 #include "analyze/common/interval_set.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/wide.h"
 
 enum { BLOCK = 64 };
@@ -93,13 +94,7 @@ static uint32_t begin_from(const tide_lod *l, uint32_t lo, uint32_t hi, int64_t 
 	}
 	if (hi - lo > step)
 		hi = lo + step;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (start_of(l, mid) < t)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	TIDE_SEARCH(lo, hi, mid, start_of(l, mid) < t);
 	return lo;
 }
 

@@ -7,6 +7,7 @@
 #include "analyze/common/interval_set.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 struct lay {
 	const tide_model *m;
@@ -129,15 +130,9 @@ static uint32_t last_at_most(uint32_t n, uint32_t v,
 			     uint32_t (*key)(const tide_timeline_rows *, uint32_t),
 			     const tide_timeline_rows *r)
 {
-	uint32_t lo = 0, hi = n;
-	while (hi - lo > 1) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (key(r, mid) <= v)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
+	uint32_t lo = 0;
+	TIDE_SEARCH(lo, n, mid, key(r, mid) <= v);
+	return lo ? lo - 1 : 0;
 }
 
 static uint32_t row_key(const tide_timeline_rows *r, uint32_t i)
@@ -162,14 +157,8 @@ uint32_t tide__timeline_rows_track(const tide_timeline_rows *r, uint32_t place, 
 static uint32_t in_row(const tide_timeline_rows *r, const tide_model *m, uint32_t row,
 		       uint32_t span)
 {
-	uint32_t lo = r->first[row], hi = r->first[row + 1], end = hi;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (m->spans.t0[r->order[mid]] < m->spans.t0[span])
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	uint32_t lo = r->first[row], end = r->first[row + 1];
+	TIDE_SEARCH(lo, end, mid, m->spans.t0[r->order[mid]] < m->spans.t0[span]);
 	for (; lo < end && m->spans.t0[r->order[lo]] == m->spans.t0[span]; lo++)
 		if (r->order[lo] == span)
 			return lo;

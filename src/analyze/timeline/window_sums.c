@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "model/strings.h"
 
 struct sweep {
@@ -90,13 +91,7 @@ static bool add(struct sweep *x, uint32_t place, bool whole_lane)
 /* Returns the first place of [lo, hi) that ends after t. */
 static uint32_t ends_after(const tide_lod *l, uint32_t lo, uint32_t hi, int64_t t)
 {
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (end_of(l, mid) > t)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
+	TIDE_SEARCH(lo, hi, mid, end_of(l, mid) <= t);
 	return lo;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "capture/heap/cfi.h"
+#include "base/search.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -246,6 +247,13 @@ static bool read_fde(const tide_module *m, const uint8_t *fde, struct entry *e)
 	return !b.bad;
 }
 
+static int32_t offset_at(const uint8_t *p)
+{
+	int32_t at;
+	memcpy(&at, p, 4);
+	return at;
+}
+
 /* Finds the entry of the function that contains pc in the sorted table of .eh_frame_hdr. */
 static bool find_entry(const tide_module *m, uintptr_t pc, struct entry *e)
 {
@@ -260,19 +268,11 @@ static bool find_entry(const tide_module *m, uintptr_t pc, struct entry *e)
 	if (take(&b, 1) != 0x3b) /* pairs of 4-byte offsets from the table: all linkers do that */
 		return false;
 	pointer(&b, how_ptr, t);
-	uint64_t n = pointer(&b, how_n, t), lo = 0, hi = n;
+	uint64_t n = pointer(&b, how_n, t), lo = 0;
 	if (b.bad || n > (uint64_t)(end - b.p) / 8)
 		return false;
 	int64_t want = (int64_t)(pc - (uintptr_t)t);
-	while (lo < hi) { /* the first that starts behind pc */
-		uint64_t mid = (lo + hi) / 2;
-		int32_t at;
-		memcpy(&at, b.p + mid * 8, 4);
-		if (at <= want)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	TIDE_SEARCH(lo, n, mid, offset_at(b.p + mid * 8) <= want); /* the first behind pc */
 	if (!lo)
 		return false;
 	int32_t fde;

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "capture/heap/heap.h"
+#include "base/search.h"
 #include "capture/heap/stacks.h"
 
 enum { MOST = 1 << 16, OURS = 8 };
@@ -111,14 +112,8 @@ static void unlock(void)
 /* Returns the first mapping that ends after `at`. */
 static uint32_t find(uintptr_t at)
 {
-	uint32_t low = 0, high = table->n;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (table->at[mid].end > at)
-			high = mid;
-		else
-			low = mid + 1;
-	}
+	uint32_t low = 0;
+	TIDE_SEARCH(low, table->n, mid, table->at[mid].end <= at);
 	return low;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 
 enum { DEEPEST = 64 }; /* levels of entries; a file may be made to have more */
 
@@ -93,14 +94,8 @@ bool tide__function_find_at(tide_functions *f, Dwarf *dw, Dwarf_Die *cu, Dwarf_A
 	uint32_t unit = unit_of(f, cu);
 	if (!unit)
 		return false;
-	size_t first = unit > 1 ? f->ends[unit - 2] : 0, lo = first, hi = f->ends[unit - 1];
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (f->v[mid].from <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t first = unit > 1 ? f->ends[unit - 2] : 0, lo = first;
+	TIDE_SEARCH(lo, f->ends[unit - 1], mid, f->v[mid].from <= at);
 	for (size_t tries = 0; lo > first && tries < BACK; lo--, tries++)
 		if (at < f->v[lo - 1].to)
 			return dwarf_offdie(dw, f->v[lo - 1].die, out) != NULL;

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "cli/run/native_functions.h"
 
 struct symbol {
@@ -202,16 +203,10 @@ static void sort_symbols(tide_native *n)
 static const char *symbol_at(tide_native *n, GElf_Addr at)
 {
 	enum { BACK = 64 }; /* functions inside others are rare */
-	size_t lo = 0, hi, tries = 0;
+	size_t lo = 0, tries = 0;
 	if (!n->sorted)
 		sort_symbols(n);
-	for (hi = n->n_symbols; lo < hi;) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (n->symbols[mid].addr <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	TIDE_SEARCH(lo, n->n_symbols, mid, n->symbols[mid].addr <= at);
 	for (; lo > 0 && tries < BACK; lo--, tries++) {
 		const struct symbol *s = &n->symbols[lo - 1];
 		if (at - s->addr < s->size || (!s->size && !tries))

@@ -8,6 +8,7 @@
  * and a call cannot outlast its caller: it is shortened to the caller's end, callers first, and
  * counted. */
 #include "base/mem.h"
+#include "base/search.h"
 #include "import/kineto/kineto_impl.h"
 #include "model/mergesort.h"
 
@@ -30,18 +31,12 @@ static inline bool id_before(const void *ctx, uint32_t x, uint32_t y)
 static size_t find(const calls *c, uint32_t id)
 {
 	const uint32_t *link = c->b->link;
-	size_t lo = 0, hi = c->n, guess = c->n && id ? id - link[c->row[0]] : c->n;
+	size_t lo = 0, guess = c->n && id ? id - link[c->row[0]] : c->n;
 	if (!id)
 		return c->n;
 	if (guess < c->n && link[c->row[guess]] == id)
 		return guess;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (link[c->row[mid]] < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	TIDE_SEARCH(lo, c->n, mid, link[c->row[mid]] < id);
 	return lo < c->n && link[c->row[lo]] == id ? lo : c->n;
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "import/tenstorrent/ttlog_impl.h"
 #include "model/mergesort.h"
 
@@ -83,14 +84,8 @@ static bool stretches(axis *a)
 
 static size_t stretch_at(const tt_rank *r, int64_t t)
 {
-	size_t lo = 0, hi = r->n_ends;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (r->ends[mid].t < t)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = 0;
+	TIDE_SEARCH(lo, r->n_ends, mid, r->ends[mid].t < t);
 	return lo;
 }
 

@@ -3,6 +3,7 @@
 #include "import/tide/clock.h"
 
 #include "base/mem.h"
+#include "base/search.h"
 
 static bool push(tide_timebase *tb, tide_event_slice s)
 {
@@ -51,15 +52,9 @@ void tide__timebase_free(tide_timebase *tb)
 /* Finds the interval of a reading: the last that begins at or before it. */
 static size_t find(const tide_timebase *tb, uint64_t ticks)
 {
-	size_t lo = 0, hi = tb->n;
-	while (hi - lo > 1) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (tb->s[mid].k0 <= ticks)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
+	size_t lo = 0;
+	TIDE_SEARCH(lo, tb->n, mid, tb->s[mid].k0 <= ticks);
+	return lo ? lo - 1 : 0;
 }
 
 int64_t tide__timebase_slow(tide_timebase *tb, uint64_t ticks)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "import/tide/device_memory.h"
 #include "import/tide/virtual_memory.h"
 #include "model/span_parents.h"
@@ -180,14 +181,8 @@ bool tide__device_rows_add(tide_device_rows *d, const uint8_t *bytes, size_t n)
 int64_t tide__real_to_t(const tide_model *m, int64_t real)
 {
 	const tide_ticks *k = &m->ticks;
-	size_t lo = 0, hi = k->n;
-	while (lo < hi) { /* the first tick later than it */
-		size_t mid = (lo + hi) / 2;
-		if (k->real[mid] <= real)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = 0;
+	TIDE_SEARCH(lo, k->n, mid, k->real[mid] <= real);
 	int64_t t = k->n ? k->t[lo ? lo - 1 : 0] + (real - k->real[lo ? lo - 1 : 0])
 			 : real - m->wall0_ns;
 	return t < 0 ? 0 : t;

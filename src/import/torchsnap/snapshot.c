@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "import/torchsnap/pickle/huge_pages.h"
 #include "import/torchsnap/reader.h"
 
@@ -193,14 +194,8 @@ static void progress(void *user, uint64_t done)
 
 const tide_snap_extra *tide__snap_extra_of(const tide_snap *s, uint32_t event)
 {
-	size_t lo = 0, hi = s->extras.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (s->extras.v[mid].event < event)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = 0;
+	TIDE_SEARCH(lo, s->extras.n, mid, s->extras.v[mid].event < event);
 	return &s->extras.v[lo];
 }
 

@@ -22,6 +22,7 @@
 #include "analyze/timeline/tracks.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "render/export/chrome.h"
 #include "render/export/export.h"
 #include "render/export/perfetto_beside.h"
@@ -378,14 +379,8 @@ static bool other_flow(const tide_model *m, size_t k)
 /* Finds the first flow of a sorted list whose span is at least `span`; `into` NULL = by `from`. */
 static size_t first_flow(const tide_flows *f, const uint32_t *into, uint32_t span)
 {
-	size_t lo = 0, hi = f->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if ((into ? f->to[into[mid]].i : f->from[mid].i) < span)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = 0;
+	TIDE_SEARCH(lo, f->n, mid, (into ? f->to[into[mid]].i : f->from[mid].i) < span);
 	return lo;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 
 enum { TREND = 32 }; /* runs of a group that its trend shows */
 
@@ -56,22 +57,19 @@ static size_t stem(const char *path)
 	return 0;
 }
 
+/* Compares the recording's path with PATH[0..n).tide. */
+static int compare_stem(const tide_rec *r, const char *path, size_t n)
+{
+	int c = strncmp(r->path, path, n);
+	return c ? c : strcmp(r->path + n, ".tide");
+}
+
 /* Finds the recording PATH[0..n).tide; NULL = none. `v` is ordered by path. */
 static const tide_rec *find_tide(const tide_rec **v, size_t count, const char *path, size_t n)
 {
-	size_t lo = 0, hi = count;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		int c = strncmp(v[mid]->path, path, n);
-		c = c ? c : strcmp(v[mid]->path + n, ".tide");
-		if (!c)
-			return v[mid];
-		if (c < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	size_t lo = 0;
+	TIDE_SEARCH(lo, count, mid, compare_stem(v[mid], path, n) < 0);
+	return lo < count && !compare_stem(v[lo], path, n) ? v[lo] : NULL;
 }
 
 static int by_recording(const void *a, const void *b)
@@ -110,14 +108,8 @@ size_t tide__run_exports_apart(tide_run_item *v, size_t n)
 
 void tide__run_exports_json(tide_json *j, const tide_run_item *v, size_t n, const tide_rec *of)
 {
-	size_t lo = 0, hi = n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (v[mid].of < of)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = 0;
+	TIDE_SEARCH(lo, n, mid, v[mid].of < of);
 	tide__json_karray(j, "exports");
 	for (size_t i = lo; i < n && v[i].of == of; i++) {
 		tide__json_object(j);

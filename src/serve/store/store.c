@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/now.h"
+#include "base/search.h"
 
 enum { END_MS = 700 }; /* that ending waits for a thread */
 
@@ -31,14 +32,8 @@ void tide__store_make_id(const char *path, char id[TIDE_REC_ID])
 /* Returns the position of an id in the list, which is sorted by id, or where it would be. */
 static size_t place_of(const tide_store *s, const char *id)
 {
-	size_t lo = 0, hi = s->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (strcmp(s->recs[mid]->r.id, id) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = 0;
+	TIDE_SEARCH(lo, s->n, mid, strcmp(s->recs[mid]->r.id, id) < 0);
 	return lo;
 }
 

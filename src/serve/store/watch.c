@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 
 enum {
 	NAMES = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO,
@@ -60,14 +61,8 @@ void tide__watch_free(tide_watch *w)
 /* Returns the position of this descriptor's folder, or where it would be. */
 static size_t place_of(const tide_watch *w, int wd)
 {
-	size_t lo = 0, hi = w->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (w->v[mid].wd < wd)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = 0;
+	TIDE_SEARCH(lo, w->n, mid, w->v[mid].wd < wd);
 	return lo;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 enum { NEAR_NS = 1500000000 }; /* samples of two processes belong together if they are nearer */
 
@@ -32,14 +33,8 @@ static const tide_ledger_at *nearest(const tide_ledger *l, int64_t wall)
 {
 	const tide_ledger_at *best = NULL;
 	int64_t best_d = NEAR_NS;
-	size_t lo = 0, hi = l->n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (l->wall0_ns + l->at[mid].t < wall)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = 0;
+	TIDE_SEARCH(lo, l->n, mid, l->wall0_ns + l->at[mid].t < wall);
 	for (size_t k = lo ? lo - 1 : 0; k <= lo && k < l->n; k++) {
 		int64_t d = l->wall0_ns + l->at[k].t - wall;
 		d = d < 0 ? -d : d;

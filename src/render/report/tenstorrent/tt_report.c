@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "render/text/format.h"
 #include "render/text/labels.h"
 #include "render/text/losses.h"
@@ -409,14 +410,8 @@ static tide_grid *shares(const tide_tt *t, size_t most)
 /* Returns the row of the rank's last operation that began at or before a time; -1 = none. */
 static int64_t last_op(const tide_tt *t, uint32_t lane, int64_t time)
 {
-	size_t lo = 0, hi = t->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (t->m->spans.t0[t->ops[mid].span] <= time)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = 0;
+	TIDE_SEARCH(lo, t->n, mid, t->m->spans.t0[t->ops[mid].span] <= time);
 	while (lo && t->ops[lo - 1].lane != lane)
 		lo--;
 	return (int64_t)lo - 1;
