@@ -35,7 +35,9 @@
 	/* a stream-ordered pool: bytes it holds, bytes in use; operation 2 = destroyed */         \
 	R(POOL, 16, "device,operation,address,bytes,used")                                         \
 	/* a call about virtual memory: operation TIDE_VIRTUAL_*, host: 1 = memory of the host */  \
-	R(VIRTUAL, 17, "device,operation,handle,address,bytes,correlation,source,host")
+	R(VIRTUAL, 17, "device,operation,handle,address,bytes,correlation,source,host")            \
+	/* a node of a graph: how TIDE_NODE_*; original: the node that it is a clone of */         \
+	R(NODE, 18, "tid,node,original,how,type")
 enum {
 #define R(name, number, fields) TIDE_DEVICE_REC_##name = number,
 	TIDE_DEVICE_RECORDS(R)
@@ -50,6 +52,12 @@ enum {				/* operations of VIRTUAL */
        TIDE_VIRTUAL_MAP,	/* cuMemMap */
        TIDE_VIRTUAL_UNMAP,	/* cuMemUnmap */
        TIDE_VIRTUAL_RETAIN,	/* cuMemRetainAllocationHandle */
+};
+
+enum { /* how: what happened to a node */
+       TIDE_NODE_CREATED = 1,
+       TIDE_NODE_CLONED,  /* of `original`, in a child graph or an executable graph */
+       TIDE_NODE_UPDATED, /* of an executable graph; `original`: the node that it now does */
 };
 
 enum { /* memory: the kind of memory of an allocation */

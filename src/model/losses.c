@@ -51,7 +51,8 @@ static const tide_loss_kind kinds[] = {
 	{ "alloc_overlaps", "allocations that overlap another live one: %s" },
 	{ "python_calls_cut", "Python calls that end after their caller, cut to its end: %s" },
 	{ "graph_rows_unmatched",
-	  "device rows of graph replays without a call in the capture, left with their launch: %s" },
+	  "device rows of graph replays without a known call that captured them, left with "
+	  "their launch: %s" },
 	{ "op_begin", "ops whose begin was lost: %s" },
 	{ "op_end", "ends without an op, left out: %s" },
 	{ "undefined_ids", "uses of undefined names, pools, ...: %s" },

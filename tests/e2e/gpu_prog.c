@@ -131,6 +131,81 @@ static int other_profiler(void)
 	return 0;
 }
 
+/* ---- graphs ---- */
+
+static bool (*node)(uint32_t, uint64_t, uint64_t);
+static void (*replayed)(const char *, uint64_t, uint64_t, uint32_t, uint64_t);
+static void (*launched)(uint32_t, uint64_t, uint64_t, uint32_t);
+
+/* Captures 3 kernels: a call for each, and a node in it. */
+static void capture(const char *range, uint64_t first, uint32_t correlation)
+{
+	push(range);
+	for (uint32_t i = 0; i < 3; i++) {
+		uint64_t begin = now();
+		node(CUPTI_GRAPHNODE_CREATED, first + i, 0);
+		usleep(10);
+		launched(tid, begin, now(), correlation + i);
+	}
+	pop();
+}
+
+/* Clones 3 nodes; an executable graph may report them as created first. */
+static void clone_nodes(const char *range, uint64_t to, uint64_t from, bool created)
+{
+	push(range);
+	for (uint32_t i = 0; i < 3; i++) {
+		if (created)
+			node(CUPTI_GRAPHNODE_CREATED, to + i, 0);
+		node(CUPTI_GRAPHNODE_CLONED, to + i, from + i);
+	}
+	pop();
+}
+
+static void replay(uint64_t first, uint32_t correlation)
+{
+	static const char *const names[] = { "a", "b", "c" };
+	push("replay");
+	uint64_t begin = now();
+	usleep(100);
+	launched(tid, begin, now(), correlation);
+	pop();
+	for (uint32_t i = 0; i < 3; i++)
+		replayed(names[i], begin + 10000 * (i + 1),
+			 begin + 10000 * (i + 1) + 1000 * (i + 1), correlation, first + i);
+}
+
+/* Nodes 10: captured; 100: executable; 50: in a child graph, 150: executable; 20: captured again,
+ * by which 100 is updated; 300: made before the recording; 400: a node made by hand. */
+static int graphs(void *cupti)
+{
+	void *p = find(cupti, "fake_node");
+	memcpy(&node, &p, sizeof p);
+	p = find(cupti, "fake_replayed");
+	memcpy(&replayed, &p, sizeof p);
+	p = find(cupti, "fake_launch");
+	memcpy(&launched, &p, sizeof p);
+	capture("first", 10, 400);
+	clone_nodes("instantiate", 100, 10, true);
+	replay(100, 500);
+	replay(100, 501);
+	clone_nodes("child", 50, 10, false);
+	clone_nodes("instantiate child", 150, 50, false);
+	replay(150, 502);
+	capture("second", 20, 410);
+	for (uint32_t i = 0; i < 3; i++)
+		node(CUPTI_GRAPHNODE_UPDATED, 100 + i, 20 + i);
+	replay(100, 503);
+	clone_nodes("instantiate unknown", 300, 90, true);
+	replay(300, 504);
+	push("by hand");
+	for (uint32_t i = 0; i < 3; i++)
+		node(CUPTI_GRAPHNODE_CREATED, 400 + i, 0);
+	pop();
+	replay(400, 505);
+	return 0;
+}
+
 /* ---- a training run: PyTorch's pool, NCCL, a raw allocation that leaks; `argv[2]` seconds ---- */
 
 static int training(void *cupti, int seconds)
@@ -213,6 +288,8 @@ int main(int argc, char **argv)
 		return other_profiler();
 	if (argc > 2 && !strcmp(argv[1], "training"))
 		return training(cupti, atoi(argv[2]));
+	if (argc > 1 && !strcmp(argv[1], "graphs"))
+		return graphs(cupti);
 	uint64_t t = now();
 	memory(true, 0x7f0000000000, 1 << 20, t);
 	memory(true, 0x7f0000200000, 3 << 20, t + 10);

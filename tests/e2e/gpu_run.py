@@ -89,6 +89,27 @@ def joined(folder: str) -> None:
     check("nothing is unexplained", last.get("nvml_used_bytes") == 2100 * MIB and last.get("unexplained_bytes") == 0, last)
 
 
+def graphs(folder: str) -> None:
+    """Kernels of replays are below the range and the call that captured them: also in child graphs, after an update, and in graphs made by hand. A graph from
+    before the recording stays with its launch, which is stated."""
+    file = f"{folder}/graphs.tide"
+    env = {**os.environ, "TIDEMARK_CUPTI": FAKE, "TIDEMARK_NVML": "/nowhere"}
+    done = subprocess.run([TIDEMARK, "run", "--gpu", "--no-torch", "-o", file, "--", PROG, "graphs"], capture_output=True, text=True, env=env, check=False)
+    check("run with graphs", done.returncode == 0, (done.returncode, done.stderr))
+    flame = ask("flame", file, "--kind", "gpu")
+    names = {f: {c["name"] for c in n.get("children", [])} for n in flame.get("children", []) for f in [n["name"]]}
+    told = {n["name"]: n["value_ns"] for n in flame.get("children", [])}
+    check("each replay is below its capture", told == {"first": 18000, "second": 6000, "replay": 6000, "by hand": 6000}, told)
+    check("below its call, too", names.get("first") == {"cudaLaunchKernel"} == names.get("second") and names.get("by hand") == {"a", "b", "c"}, names)
+    check("rows without a capture are stated", flame.get("losses") == {"graph_rows_unmatched": 3}, flame.get("losses"))
+    kernels = {k["name"]: (k["count"], k["sum_ns"]) for k in ask("kernels", file).get("kernels", [])}
+    check("their sums do not change", kernels == {"a": (6, 6000), "b": (6, 12000), "c": (6, 18000)}, kernels)
+    done = subprocess.run([TIDEMARK, "run", "--gpu", "--no-torch", "-o", file, "--", PROG, "graphs"], capture_output=True, text=True,
+                          env={**env, "TIDEMARK_GPU": "kernels,memory,calls"}, check=False)
+    flame = ask("flame", file, "--kind", "gpu")
+    check("without `graphs` all are below the launch", {n["name"] for n in flame.get("children", [])} == {"replay"} and not flame.get("losses"), flame)
+
+
 SESSION = """
 import ctypes, sys, threading
 runtime, inject, fake, path, how, other = sys.argv[1:]
@@ -164,6 +185,7 @@ def main() -> int:
         ledger(folder)
         virtual_memory(folder)
         joined(folder)
+        graphs(folder)
         sessions(folder)
     return result("as told")
 

@@ -299,7 +299,7 @@ int cuptiActivityGetAttribute(int attr, size_t *size_, void *value)
 static struct {
 	cupti_callback_fn *f;
 	void *user;
-	bool on[2][1024]; /* functions of the driver, of the runtime */
+	bool on[3][1024]; /* functions of the driver, of the runtime; resources */
 } subscriber;
 
 int cuptiSubscribe(void **out, cupti_callback_fn *f, void *user)
@@ -322,10 +322,10 @@ int cuptiUnsubscribe(void *s)
 
 int cuptiEnableCallback(uint32_t on, void *s, int domain, uint32_t id)
 {
-	bool runtime = domain == CUPTI_DOMAIN_RUNTIME;
-	if (s != &subscriber || (domain != CUPTI_DOMAIN_DRIVER && !runtime) || id >= 1024)
+	if (s != &subscriber || domain < CUPTI_DOMAIN_DRIVER || domain > CUPTI_DOMAIN_RESOURCE ||
+	    id >= 1024)
 		return 1;
-	subscriber.on[runtime][id] = on;
+	subscriber.on[domain - CUPTI_DOMAIN_DRIVER][id] = on;
 	return CUPTI_OK;
 }
 
@@ -384,6 +384,44 @@ bool fake_started(const char *name, uint32_t tid, uint32_t correlation)
 	fake_kernel(name, fake_now(), fake_now() + 1000, 7, correlation);
 	pthread_mutex_unlock(&lock);
 	return called;
+}
+
+/* ---- graphs: a node's handle is its number ---- */
+
+int cuptiGetGraphNodeId(void *node, uint64_t *id);
+int cuptiGetGraphNodeId(void *node, uint64_t *id)
+{
+	*id = (uint64_t)(uintptr_t)node;
+	return CUPTI_OK;
+}
+
+/* The program makes a node. Returns whether a subscriber was called. */
+bool fake_node(uint32_t id, uint64_t node, uint64_t original);
+bool fake_node(uint32_t id, uint64_t node, uint64_t original)
+{
+	cupti_graph g = { .node = (void *)(uintptr_t)node,
+			  .original = (void *)(uintptr_t)original };
+	cupti_resource r = { .description = &g };
+	bool called = subscriber.f && subscriber.on[CUPTI_DOMAIN_RESOURCE - 1][id];
+	if (called)
+		subscriber.f(subscriber.user, CUPTI_DOMAIN_RESOURCE, id, &r);
+	return called;
+}
+
+/* A kernel of a replay. */
+void fake_replayed(const char *name, uint64_t start, uint64_t end, uint32_t correlation,
+		   uint64_t node);
+void fake_replayed(const char *name, uint64_t start, uint64_t end, uint32_t correlation,
+		   uint64_t node)
+{
+	cupti_kernel k = { .kind = CUPTI_KERNEL,
+			   .start = start,
+			   .end = end,
+			   .stream = 7,
+			   .correlation = correlation,
+			   .name = name,
+			   .node = node };
+	put(&k, sizeof k);
 }
 
 /* ---- NVML and libcuda: one device with 600 MiB reserved; another process has 100 MiB ---- */

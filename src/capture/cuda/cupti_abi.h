@@ -26,7 +26,7 @@ enum { /* activity kinds */
 };
 enum { CUPTI_OK = 0, CUPTI_NO_MORE = 12 };
 enum { CUPTI_ATTR_DEVICE_BUFFER_SIZE = 0, CUPTI_ATTR_ZEROED = 5, CUPTI_ATTR_PRE_ALLOCATE = 6 };
-enum { CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RUNTIME = 2 };
+enum { CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RUNTIME = 2, CUPTI_DOMAIN_RESOURCE = 3 };
 enum { CUPTI_THREADS_DEFAULT = 0, CUPTI_THREADS_SYSTEM = 1 };
 
 typedef struct cupti_kernel {
@@ -139,6 +139,7 @@ typedef struct cupti_api_table { /* functions of libcupti */
 	int (*subscribe)(void **subscriber, cupti_callback_fn *, void *user);
 	int (*unsubscribe)(void *subscriber);
 	int (*enable_callback)(uint32_t on, void *subscriber, int domain, uint32_t id);
+	int (*node_id)(void *node, uint64_t *id);
 	int (*get_thread_ids)(int *type);
 	int (*set_thread_ids)(int type);
 } cupti_api_table;
@@ -164,6 +165,21 @@ typedef struct cupti_callback {
 	uint64_t *data;
 	uint32_t correlation;
 } cupti_callback;
+/* Callbacks about graphs (CUPTI_DOMAIN_RESOURCE): the data point to a cupti_resource, whose
+ * description is a cupti_graph. */
+enum {
+	CUPTI_GRAPHNODE_CREATED = 13,
+	CUPTI_GRAPHNODE_CLONED = 20,
+	CUPTI_GRAPHNODE_UPDATED = 22, /* CUDA 13.0 */
+};
+typedef struct cupti_resource {
+	void *context, *handle, *description;
+} cupti_resource;
+typedef struct cupti_graph {
+	void *graph, *original_graph, *node, *original;
+	int type; /* 0 kernel, 1 copy, 2 fill, 4 child graph, 13 conditional ... */
+	void *dependency, *exec;
+} cupti_graph;
 typedef struct cuda_mem_prop { /* CUmemAllocationProp; location: 1 = device `id`, others = host */
 	int type, handle_types, location, id;
 } cuda_mem_prop;

@@ -129,6 +129,7 @@ static bool find_functions(void *h)
 		{ "cuptiSubscribe", &c->subscribe, false },
 		{ "cuptiUnsubscribe", &c->unsubscribe, false },
 		{ "cuptiEnableCallback", &c->enable_callback, false },
+		{ "cuptiGetGraphNodeId", &c->node_id, false },
 		{ "cuptiGetThreadIdType", &c->get_thread_ids, false },
 		{ "cuptiSetThreadIdType", &c->set_thread_ids, false },
 	};
@@ -267,11 +268,11 @@ static bool enable(unsigned want)
 		tide__cupti.enable(CUPTI_MEMORY);
 		tide__cupti.enable(CUPTI_MEMORY_POOL);
 		enable_virtual_memory_calls();
-		if (want & TIDE_GPU_VIRTUAL)
-			tide__virtual_start();
 		if (want & TIDE_GPU_SOURCE && tide__cupti.enable_source)
 			tide__cupti.enable_source(1);
 	}
+	if (want & (TIDE_GPU_VIRTUAL | TIDE_GPU_GRAPHS))
+		tide__virtual_start(want);
 	if (tide__cupti.flush_period)
 		tide__cupti.flush_period(500);
 	return rc == CUPTI_OK;
@@ -320,11 +321,11 @@ static unsigned bits_of(const char *text)
 	static const struct {
 		const char *name;
 		unsigned bit;
-	} words[] = { { "kernels", TIDE_GPU_KERNELS },	  { "memory", TIDE_GPU_MEMORY },
-		      { "calls", TIDE_GPU_CALLS },	  { "runtime", TIDE_GPU_RUNTIME },
-		      { "nvml", TIDE_GPU_NVML },	  { "source", TIDE_GPU_SOURCE },
-		      { "virtual", TIDE_GPU_VIRTUAL },	  { "launches", TIDE_GPU_LAUNCHES },
-		      { "callbacks", TIDE_GPU_CALLBACKS } };
+	} words[] = { { "kernels", TIDE_GPU_KERNELS },	   { "memory", TIDE_GPU_MEMORY },
+		      { "calls", TIDE_GPU_CALLS },	   { "runtime", TIDE_GPU_RUNTIME },
+		      { "nvml", TIDE_GPU_NVML },	   { "source", TIDE_GPU_SOURCE },
+		      { "virtual", TIDE_GPU_VIRTUAL },	   { "launches", TIDE_GPU_LAUNCHES },
+		      { "callbacks", TIDE_GPU_CALLBACKS }, { "graphs", TIDE_GPU_GRAPHS } };
 	unsigned bits = 0;
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		bits |= text && strstr(text, words[i].name) ? words[i].bit : 0;

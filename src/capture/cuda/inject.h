@@ -5,6 +5,7 @@
  *     inject.c   the driver calls InitializeInjection (CUDA_INJECTION64_PATH): finds CUPTI, enables its records, receives its buffers
  *     records.c  converts CUPTI's records to device logs (format/device_log.h)
  *     virtual.c  cuMemCreate, cuMemMap ..., which make no such records (CUPTI's callbacks)
+ *     graphs.c   nodes of CUDA graphs when they are made (CUPTI's callbacks)
  *     launches.c calls that start work, by callbacks: cheaper than their activity records
  *     names.c    names of kernels and calls as ids of the recorder
  *     nvtx.c     ranges and marks of the program itself (NVTX_INJECTION64_PATH)
@@ -19,7 +20,8 @@
  * tide_gpu_begin() and tide_gpu_end() around the measured code.
  *
  *   TIDEMARK_GPU         what is recorded: kernels, memory, calls, runtime, nvml, source,
- *                        virtual (cuMemCreate; with memory); comma-separated
+ *                        virtual (cuMemCreate; with memory), graphs (nodes of graphs; with
+ *                        kernels); comma-separated
  *   TIDEMARK_RECORD ...  where (torch/start.h) */
 #ifndef TIDE_CAPTURE_CUDA_INJECT_H
 #define TIDE_CAPTURE_CUDA_INJECT_H
@@ -44,7 +46,8 @@ enum {
 	TIDE_GPU_VIRTUAL = 64,
 	TIDE_GPU_LAUNCHES = 128, /* calls that start work or wait for it, in a running process */
 	TIDE_GPU_CALLBACKS =
-		256 /* with RUNTIME or LAUNCHES: use callbacks if no other tool has subscribed */
+		256, /* with RUNTIME or LAUNCHES: use callbacks if no other tool has subscribed */
+	TIDE_GPU_GRAPHS = 512
 };
 
 extern cupti_api_table tide__cupti TIDE_HIDDEN;
@@ -79,15 +82,19 @@ void *tide__cupti_function(const char *name) TIDE_HIDDEN;
 uint64_t tide__gpu_now(void) TIDE_HIDDEN;
 /* Writes the records that CUPTI holds, if its buffers are ours. */
 void tide__gpu_flush(void) TIDE_HIDDEN;
-/* Subscribes to calls about virtual memory; ends the subscription so that others can subscribe.
- * Both may be repeated. */
-void tide__virtual_start(void) TIDE_HIDDEN;
+/* Subscribes to calls about virtual memory, and to nodes of graphs, as `want` says; ends the
+ * subscription so that others can subscribe. Both may be repeated. */
+void tide__virtual_start(unsigned want) TIDE_HIDDEN;
 void tide__virtual_stop(void) TIDE_HIDDEN;
 /* Subscribes to these functions, by CUPTI's numbers, and records each call. Returns false if
  * another tool has subscribed. Off writes the recorded calls. One thread may call it at a time. */
 bool tide__launches_start(const uint16_t *runtime, size_t n_runtime, const uint16_t *driver,
 			  size_t n_driver) TIDE_HIDDEN;
 void tide__launches_stop(void) TIDE_HIDDEN;
+
+/* Makes a subscriber receive callbacks about nodes of graphs; records one of them. */
+void tide__graphs_enable(void *subscriber) TIDE_HIDDEN;
+void tide__graphs_record(uint32_t id, const void *data) TIDE_HIDDEN;
 
 /* Writes a completed buffer's records to the recording. */
 void tide__cupti_read_records(uint8_t *buffer, size_t valid) TIDE_HIDDEN;

@@ -111,6 +111,10 @@ static void called(void *user, int domain, uint32_t id, const void *data)
 {
 	const cupti_callback *k = data;
 	(void)user;
+	if (domain == CUPTI_DOMAIN_RESOURCE) {
+		tide__graphs_record(id, data);
+		return;
+	}
 	if (k->site != CUPTI_ON_EXIT) {
 		*k->data = tide__gpu_now();
 		return;
@@ -139,6 +143,8 @@ bool tide__launches_start(const uint16_t *runtime, size_t n_runtime, const uint1
 		c->enable_callback(1, subscriber, CUPTI_DOMAIN_RUNTIME, runtime[i]);
 	for (size_t i = 0; i < n_driver; i++)
 		c->enable_callback(1, subscriber, CUPTI_DOMAIN_DRIVER, driver[i]);
+	if (tide__gpu_wanted & TIDE_GPU_GRAPHS)
+		tide__graphs_enable(subscriber);
 	return true;
 }
 

@@ -4,7 +4,7 @@
  * subscriber is called when they return; the reader computes the lifetimes
  * (import/tide/virtual_memory.h).
  *
- * There is one subscriber per process. If another tool wants to subscribe (torch.profiler, at its
+ * There is one subscriber per process; it also receives nodes of graphs (graphs.c). If another tool wants to subscribe (torch.profiler, at its
  * first profile), we unsubscribe first, so that its subscription succeeds. */
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -80,6 +80,8 @@ static void returned(void *user, int domain, uint32_t id, const void *data)
 	const cupti_callback *c = data;
 	tide_device_log l;
 	(void)user;
+	if (domain == CUPTI_DOMAIN_RESOURCE)
+		tide__graphs_record(id, data);
 	if (domain != CUPTI_DOMAIN_DRIVER || c->site != CUPTI_ON_EXIT || !c->params || !c->result)
 		return;
 	bool ok = !*c->result;
@@ -96,15 +98,18 @@ static void returned(void *user, int domain, uint32_t id, const void *data)
 	tide__log_flush(&l);
 }
 
-void tide__virtual_start(void)
+void tide__virtual_start(unsigned want)
 {
 	const cupti_api_table *c = &tide__cupti;
+	bool memory = want & TIDE_GPU_VIRTUAL && want & TIDE_GPU_MEMORY;
 	pthread_mutex_lock(&lock);
 	if (!subscriber && c->subscribe && c->unsubscribe && c->enable_callback &&
 	    c->subscribe(&subscriber, returned, NULL) != CUPTI_OK)
 		subscriber = NULL;
-	for (size_t i = 0; subscriber && i < sizeof functions / sizeof *functions; i++)
+	for (size_t i = 0; subscriber && memory && i < sizeof functions / sizeof *functions; i++)
 		c->enable_callback(1, subscriber, CUPTI_DOMAIN_DRIVER, functions[i]);
+	if (subscriber && want & TIDE_GPU_GRAPHS && want & TIDE_GPU_KERNELS)
+		tide__graphs_enable(subscriber);
 	pthread_mutex_unlock(&lock);
 }
 

@@ -326,7 +326,7 @@ static void set_gpu(char *path)
 {
 	setenv("CUDA_INJECTION64_PATH", path, 1);
 	setenv("NVTX_INJECTION64_PATH", path, 1);
-	setenv("TIDEMARK_GPU", "kernels,memory,calls,nvml,source,virtual",
+	setenv("TIDEMARK_GPU", "kernels,memory,calls,nvml,source,virtual,graphs",
 	       0); /* the user's value takes precedence */
 	preload(path);
 }

@@ -18,7 +18,7 @@ struct join {
 	uint32_t *to; /* owned; per span of the trace: the call that captured it; 0 = none yet */
 	size_t spans; /* of the trace itself */
 	uint64_t graphs, replays, rows, matched;
-	bool by_name;
+	bool by_name, known; /* known: the recording itself has calls of some rows */
 };
 
 static int64_t rank_of(const tide_model *m)
@@ -33,7 +33,8 @@ static int64_t rank_of(const tide_model *m)
 static tide_code join_one(struct join *j, const tide_model *capture, tide_error *err)
 {
 	tide_captured c;
-	tide_code rc = tide__find_captured(j->m, capture, j->matched ? j->to : NULL, &c, err);
+	tide_code rc =
+		tide__find_captured(j->m, capture, j->matched || j->known ? j->to : NULL, &c, err);
 	uint32_t *at = rc == TIDE_OK ? tide__calloc(capture->spans.n, sizeof *at) : NULL;
 	if (rc == TIDE_OK && !at)
 		rc = tide__nomem(err);
@@ -61,6 +62,7 @@ static tide_code finish(struct join *j, tide_error *err)
 	if (!all)
 		return tide__nomem(err);
 	memcpy(all, j->to, j->spans * sizeof *all);
+	tide__free(j->m->span_captured);
 	j->m->span_captured = all;
 	if (j->rows > j->matched &&
 	    !tide__fact_add(j->m, "loss.graph_rows_unmatched", (int64_t)(j->rows - j->matched)))
@@ -117,6 +119,9 @@ tide_model *tide__cli_join_captured(const tide_args *a, tide_model *m, const cha
 	char buf[PATH_MAX], *name = folder_of(path, buf);
 	struct join j = { .m = m, .spans = m->spans.n };
 	j.to = tide__calloc(j.spans, sizeof *j.to);
+	j.known = m->span_captured;
+	if (j.to && j.known)
+		memcpy(j.to, m->span_captured, j.spans * sizeof *j.to);
 	tide_code rc = j.to ? tide__ranks_expand(&name, 1, &f, &err) : tide__nomem(&err);
 	if (rc == TIDE_OK)
 		rc = join_all(a, &j, &f, &err);

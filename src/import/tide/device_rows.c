@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "import/tide/device_memory.h"
+#include "import/tide/graph_nodes.h"
 #include "import/tide/virtual_memory.h"
 #include "model/span_parents.h"
 
@@ -28,6 +29,7 @@ void tide__device_rows_free(tide_device_rows *d)
 	tide__free(d->memory);
 	tide__free(d->pools);
 	tide__free(d->calls);
+	tide__free(d->nodes);
 	memset(d, 0, sizeof *d);
 }
 
@@ -150,6 +152,21 @@ static bool add_virtual(tide_device_rows *d, const tide_device_rec *r)
 	return true;
 }
 
+static bool add_node(tide_device_rows *d, const tide_device_rec *r)
+{
+	if (!TIDE_ROOM(d->nodes, d->cap_nodes, d->n_nodes + 1))
+		return false;
+	d->nodes[d->n_nodes] = (struct tide_graph_node){
+		.t = r->t,
+		.tid = u32(r->v[0]),
+		.node = r->v[1],
+		.original = r->v[2],
+		.how = (uint8_t)(r->v[3] < UINT8_MAX ? r->v[3] : 0),
+		.number = (uint32_t)d->n_nodes,
+	};
+	return ++d->n_nodes < UINT32_MAX;
+}
+
 bool tide__device_rows_add(tide_device_rows *d, const uint8_t *bytes, size_t n)
 {
 	tide_device_rec r;
@@ -163,6 +180,8 @@ bool tide__device_rows_add(tide_device_rows *d, const uint8_t *bytes, size_t n)
 			ok = add_pool(d, &r);
 		else if (r.kind == TIDE_DEVICE_REC_VIRTUAL)
 			ok = add_virtual(d, &r);
+		else if (r.kind == TIDE_DEVICE_REC_NODE)
+			ok = add_node(d, &r);
 		else if (r.kind == TIDE_DEVICE_REC_LOST)
 			d->lost += r.v[0];
 		else if (r.kind == TIDE_DEVICE_REC_OWN)
@@ -504,6 +523,7 @@ bool tide__device_rows_finish(tide_device_rows *d, tide_defs *defs)
 {
 	struct finish f = { .d = d, .defs = defs, .m = defs->m };
 	bool ok = set_calls(&f) && add_virtual_memory(d) && put_spans(&f) &&
+		  tide__graph_nodes_put(defs->m, d->nodes, d->n_nodes) &&
 		  tide__device_memory_put(defs->m, defs, d->memory, d->n_memory) &&
 		  tide__device_pools_put(defs->m, d->pools, d->n_pools) && facts(d, defs->m);
 	name_devices(defs->m);

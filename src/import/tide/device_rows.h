@@ -24,6 +24,8 @@ typedef struct tide_device_rows {
 	size_t n_pools, cap_pools;
 	struct tide_virtual_call *calls; /* about virtual memory */
 	size_t n_calls, cap_calls;
+	struct tide_graph_node *nodes; /* of CUDA graphs */
+	size_t n_nodes, cap_nodes;
 	uint64_t lost;	    /* records that were dropped before we had them */
 	uint64_t malformed; /* events that could not be read to their end */
 	uint64_t own_bytes; /* device memory of the profiler itself */

@@ -49,6 +49,14 @@ SAME(cupti_callback, site, CUpti_CallbackData, callbackSite);
 SAME(cupti_callback, params, CUpti_CallbackData, functionParams);
 SAME(cupti_callback, result, CUpti_CallbackData, functionReturnValue);
 SAME(cupti_callback, correlation, CUpti_CallbackData, correlationId);
+SAME(cupti_resource, description, CUpti_ResourceData, resourceDescriptor);
+SAME(cupti_graph, node, CUpti_GraphData, node);
+SAME(cupti_graph, original, CUpti_GraphData, originalNode);
+SAME(cupti_graph, type, CUpti_GraphData, nodeType);
+_Static_assert(CUPTI_GRAPHNODE_CREATED == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED &&
+		       CUPTI_GRAPHNODE_CLONED == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED &&
+		       CUPTI_DOMAIN_RESOURCE == CUPTI_CB_DOMAIN_RESOURCE,
+	       "callbacks about graphs");
 SAME(cuda_mem_prop, location, CUmemAllocationProp, location.type);
 SAME(cuda_mem_prop, id, CUmemAllocationProp, location.id);
 SAME(cuda_mem_create, handle, cuMemCreate_params, handle);
