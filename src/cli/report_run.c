@@ -16,6 +16,7 @@
 #include "cli/report_run.h"
 #include "cli/report_tables.h"
 #include "report/check.h"
+#include "report/page.h"
 #include "report/text.h"
 
 /* The last options. */
@@ -44,6 +45,16 @@ static bool as_described(const tide_args *a, const tide_report_type *type, void 
 	return false;
 }
 
+static int show_page(const tide_args *a, const tide_report_type *type, void *result)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	if (!tide__cli_page_built(a))
+		return 1;
+	if (tide__report_page(type, result, type->name, a->out, &err) != TIDE_OK)
+		return tide__cli_fail(tide__cli_output_name(a), &err);
+	return tide__cli_finish(a);
+}
+
 static int show(const tide_args *a, const tide_report_type *type, void *result)
 {
 	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
@@ -51,6 +62,8 @@ static int show(const tide_args *a, const tide_report_type *type, void *result)
 	tide_out to = { .out = a->out, .style = a->style, .cut = &cut };
 	if (has(a, O_CSV))
 		return tide__report_put_tables(a, type, result);
+	if (type->document_page && tide__cli_named_page(a))
+		return show_page(a, type, result);
 	if (has(a, O_JSON)) {
 		tide_json j;
 		if (!as_described(a, type, result))

@@ -107,6 +107,7 @@ typedef struct tide_report_type {
 	int version;		    /* of the document: grows when a member goes or changes */
 	size_t struct_size;	    /* of the options struct of analyze.h; 0 = none */
 	const char *page;	    /* the view of the page that `-o x.html` writes; NULL = none */
+	bool document_page;	    /* with page "": its page has figures and tables (page.h) */
 	bool each_rank;		    /* several traces: a row for each, by cli/job/each_rank.h */
 	/* Folders: the formats whose files are read, by content ("flightrec,tide"); NULL = traces,
 	 * by name. */

@@ -102,6 +102,10 @@ tide_page_fill tide__page_write_diffflame;
 typedef struct tide_objects tide_objects;
 tide_code tide__page_write_objects(const tide_objects *o, FILE *out, tide_error *err);
 
+/* Writes a page of one section about no single trace; the section's name is that of its view. */
+tide_code tide__page_write_document(const char *file, const char *section, tide_page_fill *fill,
+				    const void *what, FILE *out, tide_error *err);
+
 /* ---- for a server: the same page with sections fetched one by one ---- */
 
 /* Writes one section as a gzip member; nothing if the trace has no such data. Returns

@@ -147,6 +147,21 @@ export interface DiffJson {
   [table: string]: unknown;
 }
 
+/** A member of a report's document. */
+export interface Member {
+  key: string;
+  heading: string | null;
+  kind: string;
+  meaning: string;
+  members?: Member[];
+}
+/** A report that is about no single trace: its document, and the description of its members. */
+export interface ReportJson {
+  name: string;
+  summary: string;
+  members: Member[];
+  document: Record<string, unknown>;
+}
 /** The document of `tidemark objects --json`. */
 export interface ObjectsJson {
   snapshots: { at: string; [member: string]: unknown }[];
@@ -258,6 +273,7 @@ export const getPage = single(() => documentOf<PageJson | null>('page', true));
 /** Returns the ledger of all processes of a device together, then that of each. */
 export const getLedger = once(async () => [await documentOf<Ledger | null>('ledgers', true), await documentOf<Ledger>('ledger')]);
 export const getObjects = once(() => documentOf<ObjectsJson>('objects'));
+export const getDocument = once(() => documentOf<ReportJson>('document'));
 export const getJob = single(() => documentOf<Hta>('job', true));
 export const getDiff = single(() => documentOf<DiffJson>('diff', true));
 export const getDiffFlame = single(() => load<DiffFlameJson>('diffflame', true));

@@ -6,6 +6,7 @@ import type { ComponentType } from 'preact';
 import { getMemory, getSpans, type Main } from '../data/page';
 import { has, hasShared } from '../data/section';
 import { Compare } from './compare/diff';
+import { Document } from './common/document';
 import { Flame } from './flame/flame';
 import { Job } from './job/job';
 import { HtaView } from './device/hta';
@@ -45,6 +46,7 @@ export const registry: readonly ViewRow[] = [
   { key: 'flame', title: 'Flame', about: 'Where time or memory went: wider boxes took more, callees are below. A click zooms in.', needs: ['flame'], when: (m) => timed(m) && m.spans + m.allocs > 0, show: Flame },
   { key: 'ops', title: 'Ops', about: 'What ran, how often, how long, and its memory.', needs: ['ops'], when: (m) => timed(m) && m.spans > 0, show: Ops },
   { key: 'objects', title: 'Objects', about: 'Owners of live objects, shared objects and duplicates. A click on an owner filters.', needs: ['objects'], show: Objects },
+  { key: 'document', title: 'Report', about: 'Figures and tables of one question.', needs: ['document'], show: Document },
   { key: 'kernels', title: 'Kernels', about: 'Work on the device by name: count, time and share.', needs: ['hta'], show: Kernels },
   { key: 'phases', title: 'Phases', about: 'Peak memory and kept bytes between marks.', needs: ['tables', 'memory'], when: (m) => m.allocs > 0 && m.phases > 0, show: Phases },
   { key: 'hta', title: 'Device time', about: 'What the device did, why it waited, and what would shorten a step.', needs: ['hta'], show: HtaView },
