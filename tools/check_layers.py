@@ -25,7 +25,8 @@ MAY = {  # folder of src/ -> folders it may include besides itself
     "usage": {"base", "model", "import", "analyze", "render"},
     "sql": {"base", "model", "analyze", "render", "report"},
     "mcp": {"base", "model", "import", "render", "report", "sql"},
-    "cli": {"base", "config", "format", "model", "import", "analyze", "render", "report", "api", "serve", "sql", "mcp"},
+    "redact": {"base", "format", "model", "import"},
+    "cli": {"base", "config", "redact", "format", "model", "import", "analyze", "render", "report", "api", "serve", "sql", "mcp"},
     # the extensions of the package: they may use the library and the recorder, never commands or the server
     "python": {"base", "config", "model", "analyze", "report", "api", "sql"},
 }

@@ -47,6 +47,7 @@
 	COMMAND(export, FILES)         \
 	COMMAND(recover, FILES)        \
 	COMMAND(pack, FILES)           \
+	COMMAND(redact, FILES)         \
 	COMMAND(sql, FILES)            \
 	COMMAND(mcp, FILES)            \
 	COMMAND(schema, FILES)         \

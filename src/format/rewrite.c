@@ -220,7 +220,9 @@ static tide_code pass(struct walk *k, const tide_chunk *c, tide_error *err)
 		h.flags = 0;
 		tide__chunk_seal(&h, k->buf.bytes, (uint32_t)k->buf.n);
 	}
-	return put_chunk(&k->sink, &h, k->buf.bytes, err);
+	if (k->from->edit && (rc = k->from->edit(k->from->user, &k->schema, &h, k->buf.bytes, err)))
+		return rc;
+	return h.type ? put_chunk(&k->sink, &h, k->buf.bytes, err) : TIDE_OK;
 }
 
 /* Writes this version's schema in place of the lost one. */
@@ -465,6 +467,8 @@ static tide_code put_head(struct walk *k, tide_error *err)
 {
 	tide_file_head h = *tide__reader_head(k->reader);
 	h.head_size = sizeof h;
+	if (k->from->edit)
+		memset(h.reserved, 0, sizeof h.reserved);
 	h.flags &= ~(uint32_t)TIDE_FILE_PACKED;
 	h.flags |= k->sink.pack ? TIDE_FILE_PACKED : 0;
 	h.flags |= k->w->closed ? 0 : TIDE_FILE_RECOVERED;

@@ -16,6 +16,7 @@
 #include <tidemark/error.h>
 
 #include "format/read.h"
+#include "format/schema.h"
 
 /* The input if it is not a plain path: a recording that was compressed as a whole and expanded into
  * another file. */
@@ -29,6 +30,11 @@ typedef struct tide_rewrite_from {
 		        * NULL */
 	size_t n_more;
 	uint32_t count_more;
+	/* Changes a chunk before it is written, and seals it again; type 0 leaves it out. The input's
+	 * reserved bytes are then left out, too. NULL = chunks stay as they are. */
+	tide_code (*edit)(void *user, const tide_schema *schema, tide_chunk_head *h,
+			  uint8_t *payload, tide_error *err);
+	void *user;
 } tide_rewrite_from;
 
 typedef struct tide_rewrite {

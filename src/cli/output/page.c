@@ -75,7 +75,8 @@ const char *tide__cli_not_json(const tide_args *a)
 void tide__cli_imply_json(const tide_args *a)
 {
 	const tide_value *out = value_of(a, "output");
-	const char *end = out ? strrchr(out->text, '.') : NULL;
+	const char *end =
+		out && !(a->cmd->own_output && a->cmd->only) ? strrchr(out->text, '.') : NULL;
 	const char *form = !end				? NULL
 			   : !strcasecmp(end, ".json")	? "json"
 			   : !strcasecmp(end, ".csv")	? "csv"
