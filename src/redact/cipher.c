@@ -64,7 +64,7 @@ tide_cipher tide__cipher_make(const void *key, size_t n)
 
 /* ---- the network ---- */
 
-/* What a round's function depends on: one half of the word, and what all rounds share. */
+/* The input of a round's function: one half of the word, and what all rounds share. */
 struct input {
 	uint32_t round, at, n, others;
 	uint32_t half[TIDE_CIPHER_MOST];

@@ -39,7 +39,7 @@ static const char words[] =
 	"A10\nA100\nB100\nB200\nGB200\nH100\nH200\nGH200\nL4\nL40\nL40S\nT4\nV100\nPG509\nSXM\nSXM2\n"
 	"SXM4\nSXM5\nPCIE\nPCIe\nHBM3\nMI210\nMI250\nMI250X\nMI300\nMI300X\nMI325X\nGeForce\nRTX\n";
 
-/* Parts of names by which reports tell what kernels and ops do (analyze/device/op_category.c,
+/* Parts of names by which reports sort kernels and ops (analyze/device/op_category.c,
  * collective_names.c, idle_cause.c, advice), in any case. */
 static const char *const parts[] = {
 	"act_and_mul",

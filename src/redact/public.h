@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Names that tell nothing about whose program it was, so that they may stay.
+/* Names that everyone uses, so that they may stay.
  *
  * The lists are in public_names.c (written by tools/public-names) and public.c (by hand). Groups
  * other than ALWAYS are named by `tidemark redact --keep`. Thread-safe. */
@@ -33,7 +33,7 @@ bool tide__public_is_call(const char *s, size_t n); /* "cudaLaunchKernel" */
 bool tide__public_is_kernel(const char *s, size_t n);
 
 /* Returns the length of the technical word at the start of s: one that reports sort kernels and ops
- * by ("gemm", "all_reduce"), whatever its case. 0 if there is none. */
+ * by ("gemm", "all_reduce"), in any case. 0 if there is none. */
 size_t tide__public_part(const char *s, size_t n);
 
 #endif

@@ -22,7 +22,7 @@ struct tide_redact_map; /* redact/map.h */
 typedef struct tide_redactor {
 	tide_cipher cipher;
 	unsigned keep;		     /* TIDE_PUBLIC_* */
-	struct tide_redact_map *map; /* remembers what became what; NULL = nobody asks */
+	struct tide_redact_map *map; /* remembers what became what; NULL = not wanted */
 	uint8_t *marks;		     /* owned: one for each byte of the text */
 	size_t cap_marks;
 	struct tide_redact_seen *seen; /* owned: recent texts and their replacements */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Every text of a record is a field of wire type s, which the file's own schema tells, also of
+/* Every text of a record is a field of wire type s, which the file's own schema marks, also in
  * records of a later version. Texts keep their lengths, so they are changed where they are. */
 #include "redact/redact.h"
 
@@ -66,7 +66,7 @@ struct text {
 	size_t n;
 };
 
-/* Reads a length and that many bytes; NULL if they are not there. */
+/* Reads a length and that many bytes; NULL if they are missing. */
 static uint8_t *read_text(uint8_t *p, const uint8_t *end, struct text *t)
 {
 	bool bad = false;
@@ -152,7 +152,7 @@ tide_code tide__redact_chunk(void *user, const tide_schema *schema, tide_chunk_h
 		rc = change_records(r, schema, h->type == TIDE_CHUNK_EVENTS, payload, &n, &count,
 				    err);
 		break;
-	default: /* of a later version: nobody knows what is in it */
+	default: /* of a later version: its content is unknown */
 		n = 0;
 		h->type = 0;
 		break;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Redacting any bytes, as JSON, as a pickle and as one chunk of a recording, gives an error with a
- * text or an output of no more than the input's meaning: JSON and pickles redacted twice with
- * nothing to keep stay readable, and a word that was in the input's first text is not in the
- * output. */
+ * text or an output that can be redacted again. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
