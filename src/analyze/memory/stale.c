@@ -248,21 +248,14 @@ static bool choose(struct work *w, const tide_live_set *alive)
 
 /* ---- what the peak would be ---- */
 
-/* An allocation leaves at a position, or comes back. */
-struct absence {
-	uint64_t position;
-	uint32_t alloc;
-	bool back;
-};
-
 struct absences {
-	struct absence *v; /* owned */
+	tide_absence *v; /* owned */
 	size_t n, cap;
 };
 
 static int by_position(const void *a, const void *b)
 {
-	const struct absence *x = a, *y = b;
+	const tide_absence *x = a, *y = b;
 	if (x->position != y->position)
 		return x->position < y->position ? -1 : 1;
 	if (x->back != y->back) /* what comes back does so first */
@@ -274,7 +267,7 @@ static bool add_absence(struct absences *s, uint64_t position, uint32_t alloc, b
 {
 	if (!TIDE_ROOM(s->v, s->cap, s->n + 1))
 		return false;
-	s->v[s->n++] = (struct absence){ position, alloc, back };
+	s->v[s->n++] = (tide_absence){ .position = position, .alloc = alloc, .back = back };
 	return true;
 }
 
@@ -441,11 +434,14 @@ static bool find_savings(struct work *w, tide_stale_part *p, bool waiting)
 		for (size_t k = 0; k < s.n; k++)
 			p->rows[k].saving = s.peak - s.high[k];
 		p->saving = s.peak - s.high[s.n];
+		for (size_t k = 0; k < absences.n; k++)
+			absences.v[k].group = w->group[absences.v[k].alloc];
 	}
 	tide__free(s.away);
 	tide__free(s.high);
 	tide__free(s.gone);
-	tide__free(absences.v);
+	p->absences = absences.v;
+	p->n_absences = absences.n;
 	return ok;
 }
 
@@ -455,8 +451,10 @@ static void describe(const struct work *w, tide_stale_part *p)
 {
 	const tide_model *m = w->m;
 	uint64_t most[TIDE_STALE_ROWS] = { 0 };
-	for (size_t k = 0; k < p->n_rows; k++)
+	for (size_t k = 0; k < p->n_rows; k++) {
 		p->rows[k].next_ns = -1;
+		p->rows[k].reserved_saving = TIDE_STALE_UNREPLAYED;
+	}
 	for (size_t i = 0; i < p->set.n; i++) {
 		uint32_t a = p->set.rows[i];
 		const struct life *l = &w->v[a];
@@ -538,6 +536,7 @@ tide_code tide__stale_find(const tide_model *m, uint32_t device, int by, tide_gr
 	struct work w = { .m = m, .x = x };
 	tide_live_set alive = { 0 };
 	*x = (tide_stale){ .m = m, .device = device };
+	x->stale.reserved_saving = x->waiting.reserved_saving = TIDE_STALE_UNREPLAYED;
 	tide_code rc = tide__find_usage(m, UINT64_MAX, 0, &x->usage, err);
 	if (rc != TIDE_OK)
 		return rc;
@@ -558,6 +557,7 @@ static void free_part(tide_stale_part *p)
 	tide__live_set_free(&p->set);
 	tide__groups_free(&p->groups);
 	tide__free(p->rows);
+	tide__free(p->absences);
 }
 
 void tide__stale_free(tide_stale *x)

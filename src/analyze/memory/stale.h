@@ -29,7 +29,17 @@ typedef struct tide_stale_row {
 	int64_t idle_ns;   /* longest time since the last use of one of them, at the peak */
 	int64_t next_ns;   /* waiting: shortest time from the peak to the next use; else -1 */
 	tide_span_id last; /* the op of the last use of its largest allocation; 0 = unknown */
+	int64_t reserved_saving; /* the same of the reserved bytes; TIDE_STALE_UNREPLAYED */
 } tide_stale_row;
+
+#define TIDE_STALE_UNREPLAYED INT64_MIN
+
+/* An allocation of a group leaves before a memory event, or comes back. */
+typedef struct tide_absence {
+	uint64_t position; /* in memory_events */
+	uint32_t alloc, group;
+	bool back;
+} tide_absence;
 
 /* The stale or the waiting allocations, in groups. */
 typedef struct tide_stale_part {
@@ -37,7 +47,10 @@ typedef struct tide_stale_part {
 	tide_groups groups;
 	tide_stale_row *rows; /* owned: one per group, the first n_rows */
 	size_t n_rows;
-	uint64_t bytes, saving; /* of all groups together */
+	uint64_t bytes, saving;	 /* of all groups together */
+	int64_t reserved_saving; /* the same of the reserved bytes; TIDE_STALE_UNREPLAYED */
+	tide_absence *absences;	 /* owned: what the savings are of, by position */
+	size_t n_absences;
 } tide_stale_part;
 
 typedef struct tide_stale {
@@ -49,6 +62,7 @@ typedef struct tide_stale {
 	const char *why, *detail; /* !known: the reason, and a fact that shows it; borrowed */
 	uint64_t bytes[TIDE_IDLE_N], count[TIDE_IDLE_N]; /* at the peak; they add up to it */
 	tide_stale_part stale, waiting;
+	uint64_t reserved_peak; /* simulated (analyze/allocator/stale_reserved.h); 0 = it was not */
 } tide_stale;
 
 enum { TIDE_STALE_ROWS = 64 }; /* groups whose saving is computed */

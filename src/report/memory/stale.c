@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/allocator/stale_reserved.h"
 #include "render/text/labels.h"
 #include "report/report.h"
 
@@ -30,10 +31,11 @@ static tide_code find(const tide_report_ask *ask, void *result, tide_error *err)
 	struct stale *s = result;
 	const tide_value *v = ask->opt;
 	s->top = v[O_TOP].num ? (size_t)v[O_TOP].num : SIZE_MAX;
-	return tide__stale_find(
+	tide_code rc = tide__stale_find(
 		ask->models[0], v[O_DEVICE].device, v[O_BY].set ? by_of[v[O_BY].num] : -1,
 		ask->document || ask->style->full_names ? TIDE_NAMES_WHOLE : TIDE_NAMES_FOLDED,
 		&s->x, err);
+	return rc == TIDE_OK ? tide__stale_replay(&s->x, err) : rc;
 }
 
 static void free_stale(void *result)
@@ -48,6 +50,8 @@ static void free_stale(void *result)
 		{ "part", "Part", TIDE_KIND_PCT, .meaning = "of the peak" },                     \
 		{ "saving_bytes", "Saves", TIDE_KIND_BYTES, .may = TIDE_MAY_BE_NULL,             \
 		  .meaning = "how much lower the peak of the whole trace would be without it" }, \
+		{ "reserved_change_bytes", "Reserved", TIDE_KIND_DELTA, .may = TIDE_MAY_BE_NULL, \
+		  .meaning = "change of the highest reserved bytes, simulated" },                \
 		{ "count", "Count", TIDE_KIND_COUNT, 8, .meaning = "allocations at the peak" },  \
 	{                                                                                        \
 		"idle_ns", "Idle", TIDE_KIND_NS,                                                 \
@@ -101,13 +105,17 @@ static void label_cell(tide_grid *g, const tide_stale *x, const tide_stale_part 
 static tide_grid *rows_of(const tide_stale *x, const tide_stale_part *p, bool waiting, size_t top,
 			  bool whole)
 {
-	tide_grid *g = tide__grid_new(waiting ? waiting_members : stale_members, waiting ? 8 : 7);
+	tide_grid *g = tide__grid_new(waiting ? waiting_members : stale_members, waiting ? 9 : 8);
 	for (size_t i = 0; i < p->groups.n && i < top; i++) {
 		const tide_group *k = &p->groups.rows[i];
 		const tide_stale_row *r = i < p->n_rows ? &p->rows[i] : NULL;
 		tide__grid_uint(g, k->bytes);
 		tide__grid_real(g, part_of(k->bytes, x->level->peak));
 		r ? tide__grid_uint(g, r->saving) : tide__grid_none(g);
+		if (r && r->reserved_saving != TIDE_STALE_UNREPLAYED)
+			tide__grid_int(g, -r->reserved_saving);
+		else
+			tide__grid_none(g);
 		tide__grid_uint(g, k->count);
 		r ? tide__grid_int(g, r->idle_ns) : tide__grid_none(g);
 		if (waiting)
@@ -126,6 +134,15 @@ static const char *reason(const tide_stale *x, char *buf, size_t n)
 	return buf;
 }
 
+static void put_reserved(uint64_t peak, int64_t saving, const tide_out *to)
+{
+	char text[32], of[32];
+	fprintf(to->out, ", reserved bytes %s %s (%s, simulated)",
+		tide__fmt_bytes(text, sizeof text, (double)(saving < 0 ? -saving : saving)),
+		saving < 0 ? "higher" : "lower",
+		tide__fmt_bytes(of, sizeof of, (double)peak - (double)saving));
+}
+
 static void put_part(const struct stale *s, const tide_stale_part *p, bool waiting,
 		     const char *heading, const char *advice, const tide_out *to)
 {
@@ -141,8 +158,11 @@ static void put_part(const struct stale *s, const tide_stale_part *p, bool waiti
 	tide__grid_free(g);
 	if (p->groups.n > s->top)
 		fprintf(to->out, "  (%zu more)\n", p->groups.n - s->top);
-	fprintf(to->out, "%s: the peak would be %s lower.\n", advice,
+	fprintf(to->out, "%s: the peak would be %s lower", advice,
 		tide__fmt_bytes(saving, sizeof saving, (double)p->saving));
+	if (p->reserved_saving != TIDE_STALE_UNREPLAYED)
+		put_reserved(s->x.reserved_peak, p->reserved_saving, to);
+	fputs(".\n", to->out);
 }
 
 static tide_code write_text(void *result, const tide_out *to)
@@ -190,14 +210,21 @@ static const tide_member members[] = {
 	  .meaning = "bytes at the peak that are never used again" },
 	{ "stale_saving_bytes", NULL, TIDE_KIND_BYTES, .may = TIDE_MAY_BE_NULL,
 	  .meaning = "how much lower the peak would be if all were freed after their last use" },
+	{ "stale_reserved_change_bytes", NULL, TIDE_KIND_DELTA, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "the same change of the highest reserved bytes, simulated" },
 	{ "waiting_bytes", NULL, TIDE_KIND_BYTES, .may = TIDE_MAY_BE_NULL,
 	  .meaning = "bytes at the peak that wait long for their next use" },
 	{ "waiting_saving_bytes", NULL, TIDE_KIND_BYTES, .may = TIDE_MAY_BE_NULL,
 	  .meaning = "how much lower the peak would be if all were elsewhere while they wait" },
+	{ "waiting_reserved_change_bytes", NULL, TIDE_KIND_DELTA, .may = TIDE_MAY_BE_NULL,
+	  .meaning = "the same change of the highest reserved bytes, simulated" },
 	{ "in_use_bytes", NULL, TIDE_KIND_BYTES, .may = TIDE_MAY_BE_NULL,
 	  .meaning = "bytes at the peak that are used again soon, or again and again" },
 	{ "unknown_bytes", NULL, TIDE_KIND_BYTES,
 	  .meaning = "bytes at the peak whose last use is unknown" },
+	{ "reserved_peak_bytes", NULL, TIDE_KIND_BYTES, .may = TIDE_MAY_BE_NULL,
+	  .meaning =
+		  "highest reserved bytes of the simulated allocator; null if it was not simulated" },
 	{ "group_by", NULL, TIDE_KIND_WORD, .may = TIDE_MAY_BE_NULL, .words = "op,stack,frame",
 	  .meaning = "what the rows are; null without rows" },
 	{ "stale", NULL, TIDE_KIND_TABLE, .members = stale_members,
@@ -218,6 +245,12 @@ static const char *by_text(const tide_stale *x)
 					       : "frame";
 }
 
+static void put_change(tide_json *j, const char *key, int64_t saving)
+{
+	bool known = saving != TIDE_STALE_UNREPLAYED;
+	tide__json_kint_if(j, key, known, known ? -saving : 0);
+}
+
 static tide_code write_json(void *result, tide_json *j)
 {
 	const struct stale *s = result;
@@ -233,10 +266,13 @@ static tide_code write_json(void *result, tide_json *j)
 	tide__json_kstr(j, "unknown_because", x->known ? NULL : reason(x, why, sizeof why));
 	tide__json_kmaybe(j, "stale_bytes", x->known ? x->bytes[TIDE_IDLE_STALE] : none);
 	tide__json_kmaybe(j, "stale_saving_bytes", x->known ? x->stale.saving : none);
+	put_change(j, "stale_reserved_change_bytes", x->stale.reserved_saving);
 	tide__json_kmaybe(j, "waiting_bytes", x->known ? x->bytes[TIDE_IDLE_WAITING] : none);
 	tide__json_kmaybe(j, "waiting_saving_bytes", x->known ? x->waiting.saving : none);
+	put_change(j, "waiting_reserved_change_bytes", x->waiting.reserved_saving);
 	tide__json_kmaybe(j, "in_use_bytes", x->known ? x->bytes[TIDE_IDLE_IN_USE] : none);
 	tide__json_kuint(j, "unknown_bytes", x->bytes[TIDE_IDLE_UNKNOWN]);
+	tide__json_kmaybe(j, "reserved_peak_bytes", x->reserved_peak ? x->reserved_peak : none);
 	tide__json_kstr(j, "group_by", by_text(x));
 	tide__grid_write_member(rows_of(x, &x->stale, false, s->top, true), j, "stale");
 	tide__grid_write_member(rows_of(x, &x->waiting, true, s->top, true), j, "waiting");
