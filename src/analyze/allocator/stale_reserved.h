@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What freeing stale memory would change about the bytes that the caching allocator reserves. */
+/* The change of reserved bytes if stale memory were freed, from the simulated allocator. */
 #ifndef TIDE_ANALYZE_ALLOCATOR_STALE_RESERVED_H
 #define TIDE_ANALYZE_ALLOCATOR_STALE_RESERVED_H
 
