@@ -404,14 +404,20 @@ class _Stale(TypedDict):
     """bytes at the peak that are never used again"""
     stale_saving_bytes: int | None
     """how much lower the peak would be if all were freed after their last use"""
+    stale_reserved_change_bytes: int | None
+    """the same change of the highest reserved bytes, simulated"""
     waiting_bytes: int | None
     """bytes at the peak that wait long for their next use"""
     waiting_saving_bytes: int | None
     """how much lower the peak would be if all were elsewhere while they wait"""
+    waiting_reserved_change_bytes: int | None
+    """the same change of the highest reserved bytes, simulated"""
     in_use_bytes: int | None
     """bytes at the peak that are used again soon, or again and again"""
     unknown_bytes: int
     """bytes at the peak whose last use is unknown"""
+    reserved_peak_bytes: int | None
+    """highest reserved bytes of the simulated allocator; null if it was not simulated"""
     group_by: Literal["op", "stack", "frame"] | None
     """what the rows are; null without rows"""
     stale: list[StaleStale]
@@ -444,6 +450,8 @@ class StaleStale(TypedDict):
     """of the peak"""
     saving_bytes: int | None
     """how much lower the peak of the whole trace would be without it"""
+    reserved_change_bytes: int | None
+    """change of the highest reserved bytes, simulated"""
     count: int
     """allocations at the peak"""
     idle_ns: int | None
@@ -463,6 +471,8 @@ class StaleWaiting(TypedDict):
     """of the peak"""
     saving_bytes: int | None
     """how much lower the peak of the whole trace would be without it"""
+    reserved_change_bytes: int | None
+    """change of the highest reserved bytes, simulated"""
     count: int
     """allocations at the peak"""
     idle_ns: int | None
