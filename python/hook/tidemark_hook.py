@@ -236,6 +236,8 @@ def on(torch: Any, *, ops: bool = True, modules: bool = True, stacks: int = 0, s
         if not _graphs_watched:
             _graphs_watched.append(True)
             _watch_graphs(torch)
+    if not light:
+        _beside("tidemark_loader").on(_capture, torch)
     if modules:
         _model = _model or _beside("tidemark_model").Model(torch, _capture, _say, learn_rank, devices(torch), _phases_of(torch))
         _model.on(_library)

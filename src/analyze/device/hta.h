@@ -235,8 +235,8 @@ typedef struct tide_hta_head {
 	uint64_t device_capacity; /* of the largest device, 0 = unknown */
 	uint64_t no_ops;	  /* without device rows: 1 = also without ops of the host */
 	uint64_t holds; /* as in overview/hints.h, by a caller that frees the model; else 0 */
-	uint64_t pairs;		  /* sends and receives, which are not in calls */
-	uint64_t splits_unknown;  /* all-to-alls whose split sizes cannot be used */
+	uint64_t pairs; /* sends and receives, which are not in calls */
+	uint64_t splits_unknown; /* all-to-alls whose split sizes cannot be used */
 } tide_hta_head;
 
 typedef struct tide_strings tide_strings;
