@@ -399,3 +399,10 @@ class ReportMethods:
         memory_bandwidth_gb_s: bandwidth of the memory, GB/s
         """
         return self._find_report("roofline", {"drop_last_step": drop_last_step, "steps": steps, "top": top, "count_masked": count_masked, "hardware": hardware, "peaks": peaks, "peak_tflops": peak_tflops, "memory_bandwidth_gb_s": memory_bandwidth_gb_s})  # type: ignore[no-any-return]
+
+    def waits(self, *, top: int | None = None) -> reports.Waits:
+        """Show what a program waited for when it waited for data.
+
+        top: rows of each table, 0 = all
+        """
+        return self._find_report("waits", {"top": top})  # type: ignore[no-any-return]
