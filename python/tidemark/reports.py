@@ -4658,6 +4658,116 @@ class RooflineUncovered(TypedDict):
     """the innermost op around the launch, else the kernel"""
 
 
+class Waits(TypedDict):
+    """The document of `tidemark waits --json`, version 1."""
+
+    report: Literal["waits"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    waits: int
+    """waits for a batch"""
+    wait_ns: int | None
+    """their time"""
+    idle_ns: int | None
+    """idle time of the devices in them; null: no device rows"""
+    explained: int
+    """waits whose worker is recorded"""
+    explained_pct: float | None
+    """share of the waits' time"""
+    functions: list[WaitsFunctions]
+    """waits by function and what the worker did"""
+    longest: list[WaitsLongest]
+    """waits, longest first"""
+    workers: list[WaitsWorkers]
+    """processes that made batches"""
+
+
+class WaitsFunctions(TypedDict):
+    """A part of `tidemark waits --json`."""
+
+    function: str | None
+    """the function that made the batch, with its place; null: not recorded"""
+    did: Literal["computed", "read", "waited", "handover", "unknown"]
+    """what the worker did most in the wait; starved counts as what it did otherwise"""
+    waits: int
+    """waits"""
+    wait_ns: int | None
+    """their time"""
+    longest_ns: int | None
+    """the longest one"""
+    idle_ns: int | None
+    """idle time of the devices in them"""
+    workers: int
+    """processes that made the batches"""
+    computed_ns: int | None
+    """it ran: dataset, transforms, collate"""
+    starved_ns: int | None
+    """it could run, but no processor was free"""
+    read_ns: int | None
+    """it read files"""
+    waited_ns: int | None
+    """it slept: a lock, a socket, another process, sleep()"""
+    handover_ns: int | None
+    """no batch was being made: start of a worker, queue, copies"""
+
+
+class WaitsLongest(TypedDict):
+    """A part of `tidemark waits --json`."""
+
+    at_ns: int
+    """begin, in the trace that waited"""
+    wait_ns: int | None
+    """length"""
+    idle_ns: int | None
+    """idle time of the devices in it"""
+    pid: int | None
+    """the process that waited"""
+    worker: int | None
+    """the process that made the batch"""
+    function: str | None
+    """its function"""
+    did: Literal["computed", "read", "waited", "handover", "unknown"]
+    """what the worker did most in the wait; starved counts as what it did otherwise"""
+    computed_ns: int | None
+    """it ran: dataset, transforms, collate"""
+    starved_ns: int | None
+    """it could run, but no processor was free"""
+    read_ns: int | None
+    """it read files"""
+    waited_ns: int | None
+    """it slept: a lock, a socket, another process, sleep()"""
+    handover_ns: int | None
+    """no batch was being made: start of a worker, queue, copies"""
+
+
+class WaitsWorkers(TypedDict):
+    """A part of `tidemark waits --json`."""
+
+    pid: int
+    """the worker"""
+    itself: bool
+    """the program made its batches itself"""
+    recorded: bool
+    """its recording is there"""
+    batches: int
+    """batches that it made"""
+    batch_ns: int | None
+    """time of these"""
+    computed_ns: int | None
+    """it ran: dataset, transforms, collate"""
+    starved_ns: int | None
+    """it could run, but no processor was free"""
+    read_ns: int | None
+    """it read files"""
+    waited_ns: int | None
+    """it slept: a lock, a socket, another process, sleep()"""
+    waits: int
+    """waits for it"""
+    wait_ns: int | None
+    """their time"""
+
+
 class PeakRanks(TypedDict):
     """The document of `tidemark peak-ranks --json`, version 1."""
 
