@@ -184,7 +184,7 @@ function note(main: Main, k: number): void {
   }
   if (main.spans < 50_000) e.add('coarse');
   if (!main.ledger) e.add('ledger');
-  if (!main.gpu_ns) e.add('hta').add('critical');
+  if (!main.gpu_ns) e.add('hta').add('critical').add('roofline');
   if (main.devices.every((d) => d.reserved_source !== 'segments')) e.add('allocator');
 }
 

@@ -24,6 +24,7 @@ typedef bool tide_page_part(tide_box *b, const tide_model *m, const tide_page_op
 			    tide_error *err);
 tide_page_part
 	tide__page_write_allocator;	  /* page_allocator.c: addresses, and the state over time */
+tide_page_part tide__page_write_roofline; /* page_roofline.c: ops against the device's peaks */
 tide_page_part tide__page_write_ledger;	  /* page_ledger.c: device memory by holder */
 tide_page_part tide__page_write_main;	  /* page_main.c: summary, curves, findings */
 tide_page_part tide__page_write_coarse;	  /* page_window.c: the whole timeline in few pieces */

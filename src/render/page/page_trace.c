@@ -33,6 +33,7 @@ enum {
 	OPS,
 	HTA,
 	CRITICAL,
+	ROOFLINE,
 	COARSE,
 	SPANS,
 	MEMORY,
@@ -53,6 +54,7 @@ static const struct part {
 	[OPS] = { "ops", tide__page_write_ops, " ops " },
 	[HTA] = { "hta", tide__page_write_hta, " kernels hta ", NEEDS_PREPARED },
 	[CRITICAL] = { "critical", tide__page_write_critical, " hta ", NEEDS_PREPARED },
+	[ROOFLINE] = { "roofline", tide__page_write_roofline, " roofline " },
 	[COARSE] = { "coarse", tide__page_write_coarse, " timeline gantt ", NEEDS_LOD },
 	[SPANS] = { "spans", tide__page_write_spans, " timeline gantt ", NEEDS_LOD },
 	[MEMORY] = { "memory", tide__page_write_memory, " memory phases " },
@@ -64,8 +66,8 @@ static const struct part {
 
 /* Order of jobs: inputs (numbers after those of the sections), then sections, the longest first. */
 static const uint8_t turns[] = {
-	N_PARTS + PREPARED, N_PARTS + LOD, SPANS, FLAME,  MAIN, MEMORY, OPS, COARSE, TABLES,
-	ALLOCATOR,	    CRITICAL,	   HTA,	  LEDGER, TT
+	N_PARTS + PREPARED, N_PARTS + LOD, SPANS,    FLAME, MAIN,   MEMORY, OPS, COARSE, TABLES,
+	ALLOCATOR,	    CRITICAL,	   ROOFLINE, HTA,   LEDGER, TT
 };
 _Static_assert(sizeof turns == N_PARTS + N_THINGS, "every job has its turn");
 

@@ -219,6 +219,7 @@ const tide_report_type tide__report_roofline = {
 	TIDE_REPORT_OPTIONS(options),
 	.members = members,
 	.version = 1,
+	.page = "roofline",
 	.size = sizeof(struct roofline),
 	.find = find,
 	.json = write_json,

@@ -38,7 +38,7 @@ export async function ask(target: string): Promise<Response> {
 export const askJson = async <T>(target: string): Promise<T> => parse<T>(await (await ask(target)).text());
 export const bytesOf = async (target: string): Promise<Uint8Array<ArrayBuffer>> => new Uint8Array(await (await ask(target)).arrayBuffer());
 
-const NAMES: ReadonlySet<string> = new Set(['main', 'tables', 'ops', 'hta', 'critical', 'spans', 'coarse', 'memory', 'flame', 'allocator', 'ledger']);
+const NAMES: ReadonlySet<string> = new Set(['main', 'tables', 'ops', 'hta', 'critical', 'roofline', 'spans', 'coarse', 'memory', 'flame', 'allocator', 'ledger']);
 const SHARED: ReadonlySet<string> = new Set(['page', 'diff', 'diffflame']);
 
 /** Sections of one recording, or of two that are compared; empty[k] are the sections that the k-th lacks, query(name, k) is the

@@ -181,6 +181,16 @@ export interface Ledger {
   devices: LedgerDevice[];
 }
 
+/** The document of `tidemark roofline --json`. */
+export interface Roofline {
+  covered_pct: number | null;
+  device: { name: string | null; bandwidth_gb_s: number | null };
+  categories: Record<string, unknown>[];
+  ops: Record<string, unknown>[];
+  steps: Record<string, unknown>[];
+  uncovered: Record<string, unknown>[];
+}
+
 /** A page of several traces: ranks of one job, or two runs to compare. */
 export interface PageJson {
   kind: 'ranks' | 'diff';
@@ -258,6 +268,7 @@ export const getOps = once(async (): Promise<Ops> => {
   return { ...s.json, tree: readOpTree(s) };
 });
 export const getHta = once(() => documentOf<Hta>('hta'));
+export const getRoofline = once(() => documentOf<Roofline | null>('roofline'));
 export const readCritical = (s: Section<CriticalJson>): Critical => ({ json: s.json, t0: s.column('t0'), dur: s.column('dur'), type: s.bytes('type'), bound: s.bytes('bound'), name: s.ints('name') });
 export const getCritical = once(async () => (has('critical') ? readCritical(await load<CriticalJson>('critical')) : null));
 

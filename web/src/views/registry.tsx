@@ -11,6 +11,7 @@ import { Flame } from './flame/flame';
 import { Job } from './job/job';
 import { HtaView } from './device/hta';
 import { Ledger } from './device/ledger';
+import { RooflineView } from './device/roofline';
 import { Kernels } from './device/kernels';
 import { MemoryView } from './memory/memory_view';
 import { Overview } from './overview/overview';
@@ -48,6 +49,7 @@ export const registry: readonly ViewRow[] = [
   { key: 'objects', title: 'Objects', about: 'Owners of live objects, shared objects and duplicates. A click on an owner filters.', needs: ['objects'], show: Objects },
   { key: 'document', title: 'Report', about: 'Figures and tables of one question.', needs: ['document'], show: Document },
   { key: 'kernels', title: 'Kernels', about: 'Work on the device by name: count, time and share.', needs: ['hta'], show: Kernels },
+  { key: 'roofline', title: 'Roofline', about: 'Rates of ops against the peaks of the device: how close, and what bounds them.', needs: ['roofline'], show: RooflineView },
   { key: 'phases', title: 'Phases', about: 'Peak memory and kept bytes between marks.', needs: ['tables', 'memory'], when: (m) => m.allocs > 0 && m.phases > 0, show: Phases },
   { key: 'hta', title: 'Device time', about: 'What the device did, why it waited, and what would shorten a step.', needs: ['hta'], show: HtaView },
 ];
