@@ -122,7 +122,7 @@ static tide_code compare(parser *p)
 {
 	blanks(p);
 	if (*p->at != '>' && *p->at != '<')
-		return bad(p, p->at, "'>', '>=', '<' or '<=' is expected");
+		return bad(p, p->at, "'>', '>=', '<' or '<=' is expected, as in peak>+2%");
 	p->f->less = *p->at++ == '<';
 	p->f->or_equal = *p->at == '=';
 	p->at += p->f->or_equal;
@@ -171,9 +171,11 @@ static const struct unit {
 
 static tide_code unit(parser *p)
 {
-	static const char *const wanted[] = { "this figure is a count: the limit has no unit",
-					      "this figure is a time: ns, us, ms or s is expected",
-					      "this figure is in bytes: B, KiB, MiB, GiB or TiB" };
+	static const char *const wanted[] = {
+		"this figure is a count: the limit has no unit",
+		"this figure is a time: ns, us, ms or s is expected, or +2%",
+		"this figure is in bytes: B, KiB, MiB, GiB or TiB, or +2%"
+	};
 	blanks(p);
 	const char *name = p->at;
 	size_t n = strcspn(name, " \t");

@@ -110,7 +110,7 @@ enum {
 	ANY_MEMORY = TIDE_HOLDS_ALLOCS | TIDE_HOLDS_SEGMENTS | TIDE_HOLDS_CUDA_MEMORY,
 };
 
-/* What a report shows: any of `needs`. Reports without a row find something in every recording, or
+/* The content that a report shows: any of `needs`. Reports without a row find something in every recording, or
  * fail. */
 static const struct {
 	const char *report;

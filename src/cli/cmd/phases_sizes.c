@@ -501,6 +501,11 @@ static int read_limit(const struct work *w, const char *text, struct limit *out)
 						    "--fail-if '%.100s': usage needs a "
 						    "percentage",
 						    text);
+	} else if (*limit == '+') {
+		return tide__cli_fail_usage(w->a,
+					    "--fail-if '%.100s': a limit is a size here; `tidemark "
+					    "diff A B --fail-if 'peak>+2%%'` compares two runs",
+					    text);
 	} else if (tide__lacks_unit(limit)) {
 		return tide__cli_fail_usage(w->a, "--fail-if '%.100s': write a unit: %.40sGiB",
 					    text, limit);

@@ -104,11 +104,12 @@ static int run(const tide_args *a)
 		return tide__cli_fail_usage(
 			a, "more files are needed: 2 recordings as N=FILE, or -- and a program");
 	if (a->n_files < 2)
-		return tide__cli_fail_usage(
-			a,
-			"'%.200s' cannot be run; give a program, or 2 recordings "
-			"as N=FILE",
-			a->files[0]);
+		return tide__cli_fail_usage(a,
+					    "'%.200s' is %s; give a program, or 2 recordings "
+					    "as N=FILE",
+					    a->files[0],
+					    tide__load_knows(a->files[0]) ? "a trace, not a program"
+									  : "no program");
 	for (size_t i = 0; i < N_OPTIONS; i++)
 		if (tide__cli_more(a)[i].given)
 			return tide__cli_fail_usage(

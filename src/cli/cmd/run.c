@@ -410,20 +410,21 @@ static void become(const tide_args *a, const tide_config *c, libraries *l, const
 	_exit(why == ENOENT ? 127 : 126);
 }
 
-/* Says that --gpu will record nothing. The driver's library alone decides if no device file is seen:
+/* Says that --gpu will record nothing, and returns true then. The driver's library alone decides if no device file is seen:
  * containers and other systems name theirs differently. */
-static void say_if_no_gpu(void)
+static bool say_if_no_gpu(void)
 {
 	void *driver = NULL;
 	if (access("/dev/nvidiactl", F_OK) && access("/dev/dxg", F_OK))
 		driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
 	else
-		return;
+		return false;
 	if (driver)
 		dlclose(driver);
 	else
 		tide__cli_note("tidemark run: --gpu: this machine has no NVIDIA driver "
 			       "(/dev/nvidiactl, libcuda.so.1): no GPU work will be recorded");
+	return !driver;
 }
 
 /* ---- its end ---- */
@@ -546,8 +547,7 @@ static int run(const tide_args *a)
 			a, "--duration needs a time such as 30s or 500ms, not '%s'",
 			a->opt[O_DURATION].text);
 	int64_t limit_ms = limit_ns < 0 ? -1 : limit_ns / 1000000;
-	if (*l.gpu)
-		say_if_no_gpu();
+	bool no_gpu = *l.gpu && say_if_no_gpu();
 	say_if_static(a->files[0]);
 	tide__run_id(id);
 	int64_t replaced = tide__written_by(file) ? 0 : tide__recording_began(file);
@@ -575,7 +575,7 @@ static int run(const tide_args *a)
 						.replaced = replaced,
 						.failed = status != 0,
 						.heap = *l.heap != 0,
-						.gpu = *l.gpu != 0 },
+						.gpu = *l.gpu && !no_gpu },
 			       &failures);
 	close(told[0]);
 	tide__failures_close(&failures);

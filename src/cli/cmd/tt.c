@@ -336,7 +336,7 @@ static void tell_next(const char *source, FILE *out)
 }
 
 /* Writes the files of a run. What exists stays without --force: then the summary is all, which is an
- * answer, unless -o asked for files. */
+ * answer, unless -o names a folder. */
 static int write_files(const tide_args *a, const char *source, const place *p, tide_tt *t)
 {
 	int rc = 0;

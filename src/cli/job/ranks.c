@@ -68,13 +68,18 @@ static bool is_trace_name(const tide_rank_files *f, const char *name)
 	       (f->logs && !strncmp(name, "dedicated_log_torch_trace_", 26));
 }
 
+/* Formats of traces, and of snapshots, that a folder without telling names may have. */
+#define TRACES	  "tide,kineto,nsys,rocpd,xplane,perfetto"
+#define SNAPSHOTS TRACES ",torchsnap,pprof"
+
 /* Returns true for a file of the wanted formats; without those its name decides. */
 static bool is_wanted(const tide_rank_files *f, const char *name, const char *path)
 {
-	if (!f->formats)
+	const char *formats = f->formats ? f->formats : f->snapshots ? SNAPSHOTS : TRACES;
+	if (!f->formats && !f->by_content)
 		return is_trace_name(f, name);
 	const char *format = is_beside(name) ? NULL : tide__load_format(path);
-	return format && tide__word_index(f->formats, format) >= 0;
+	return format && tide__word_index(formats, format) >= 0;
 }
 
 static bool add_folder(tide_rank_files *f, const char *path, int depth)
@@ -109,11 +114,29 @@ static bool add_folder(tide_rank_files *f, const char *path, int depth)
 	return ok;
 }
 
+/* Adds the traces of a folder: by name, which is quick with many files; if no name says so, by
+ * content. */
+static bool add_whole_folder(tide_rank_files *f, const char *path)
+{
+	size_t before = f->n;
+	if (!add_folder(f, path, 1))
+		return false;
+	if (f->n > before || f->formats)
+		return true;
+	void (*folder)(void *, const char *) = f->folder; /* it was called */
+	f->folder = NULL;
+	f->by_content = true;
+	bool ok = add_folder(f, path, 1);
+	f->by_content = false;
+	f->folder = folder;
+	return ok;
+}
+
 static bool add_path(tide_rank_files *f, const char *path)
 {
 	struct stat st;
 	if (!stat(path, &st) && S_ISDIR(st.st_mode))
-		return add_folder(f, path, 1);
+		return add_whole_folder(f, path);
 	return add_file(f, path,
 			stat(path, &st) || !S_ISREG(st.st_mode) ? 0 : (uint64_t)st.st_size);
 }
@@ -208,9 +231,7 @@ static tide_code expand(char *const *args, size_t n, tide_rank_files *out, tide_
 		else if (rc == TIDE_OK && out->n == before)
 			rc = tide__fail(
 				err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
-				"%s: the folder has no traces (files with .json%s or "
-				".tide in their names)%s",
-				args[i], out->snapshots ? ", .pickle" : "",
+				"%s: the folder has no traces%s", args[i],
 				out->skipped ? "; this command reads snapshots (.pickle) by name "
 					       "only"
 					     : "");

@@ -26,6 +26,7 @@ typedef struct tide_rank_files {
 	const char *formats; /* of folders, files of these formats by content; NULL = by name */
 	bool snapshots;	     /* folders also contribute memory snapshots */
 	bool logs;	     /* compile logs in folders, too (TORCH_TRACE) */
+	bool by_content;     /* files of the folder at hand are chosen by content, not by name */
 	bool skipped;	     /* a folder has snapshots that were left out */
 	bool named;	     /* files added now were given by the user */
 	/* called with each folder before it is read, and with NULL for a pattern; may be NULL */
@@ -34,7 +35,8 @@ typedef struct tide_rank_files {
 } tide_rank_files;
 
 /* Expands arguments to files: a file is itself; a folder is every file below it whose name
- * contains ".json" or ".tide" (up to 6 levels, without hidden folders and links to folders); a
+ * contains ".json" or ".tide", or if there is none, every file that is a trace by its content (up
+ * to 6 levels, without hidden folders and links to folders); a
  * pattern (* ? []) that is not a file is what it matches. Recordings of an earlier run of a name
  * are left out, with a note on stderr (run_group.h). An argument without a file is an error. */
 tide_code tide__ranks_expand(char *const *args, size_t n, tide_rank_files *out, tide_error *err);

@@ -50,7 +50,7 @@ bool tide__predict_is_program(const tide_args *a)
 	if (eq && eq != s && strspn(s, "0123456789") == (size_t)(eq - s))
 		return false;
 	return is_kept(a) || tide__is_script(s) || access(s, F_OK) ||
-	       !access(s, X_OK); /* else a recording without its size */
+	       (!access(s, X_OK) && !tide__load_knows(s)); /* else a trace without its size */
 }
 
 /* ---- before ---- */
@@ -262,6 +262,11 @@ static int print_run(const struct program *g, const tide_model *m, const tide_vi
 		fprintf(g->a->out,
 			"note: the program ended after %d of %" PRId64 " optimizer steps\n",
 			steps_of(m), g->p->steps->num);
+	else if (!r->unended && g->p->steps->num)
+		fprintf(g->a->out,
+			"note: the program was stopped after %d optimizer step%s; --steps N runs "
+			"more, --steps 0 all\n",
+			steps_of(m), steps_of(m) == 1 ? "" : "s");
 	return tide__cli_finish(g->a);
 }
 
