@@ -153,6 +153,24 @@ def xla():
     return {"displayTimeUnit": "ns", "traceEvents": e + [{}]}
 
 
+def windows():
+    """Rows of the profiler's own window: spans of no thread, in viewers a track of their own."""
+    rows = [span("cpu_op", "a", 1, 2, 10, 20)]
+    for i, args in enumerate(({"Op count": 41}, {})):
+        rows.append({"ph": "X", "cat": "Trace", "pid": "Spans", "tid": "PyTorch Profiler", "ts": 5 + i, "dur": 30.5, "name": f"PyTorch Profiler ({i})", "args": args})
+    return {"traceEvents": rows}
+
+
+def same_windows(tmp):
+    want = [(f"PyTorch Profiler ({i})", args) for i, args in enumerate(({"Op count": 41}, None))]
+    for back in (tmp / "rows.json", tmp / "rows.pftrace"):
+        subprocess.run([TIDEMARK, "export", str(tmp / "windows.json"), "-o", str(back)], capture_output=True, check=True)
+        again = subprocess.run([TIDEMARK, "export", str(back), "--to", "chrome"], capture_output=True, check=True).stdout
+        got = [(e["name"], e.get("args")) for e in json.loads(again)["traceEvents"] if e.get("cat") == "Trace"]
+        assert got == want, (back.name, got)
+    assert b"PyTorch Profiler (0)" in back.read_bytes(), "the row is a slice, not only beside them"
+
+
 def names_of_devices(path):
     return sorted(d["device"] for d in ask("info", path)["devices"])
 
@@ -175,9 +193,10 @@ def main():
     sampled = 0
     with tempfile.TemporaryDirectory() as name:
         tmp = pathlib.Path(name)
-        for make in (waits, crossing, devices, groups, marks, xla):
+        for make in (waits, crossing, devices, groups, marks, xla, windows):
             traces.append(tmp / f"{make.__name__}.json")
             traces[-1].write_text(json.dumps(make()))
+        same_windows(tmp)
         assert names_of_devices(tmp / "devices.json") == ["tt:0", "xpu:0"]
         assert names_of_devices(tmp / "xla.json") == ["cuda:0", "tpu:0"]
         rows = {(k["name"], k["type"], k["sum_ns"]) for k in ask("kernels --top 0", tmp / "xla.json")["kernels"]}

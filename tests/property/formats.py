@@ -84,7 +84,8 @@ def perfetto(data):
         assert track in tracks, "event on an unknown track"
         if kind == 1:
             args = [message(a) for a in e.get(4, [])]
-            s = [track, names[e[10][0]], cats[e[3][0]], t, None, e.get(47, []), e.get(48, []),
+            name = names[e[10][0]] if 10 in e else e[23][0].decode()  # a window's own row has texts
+            s = [track, name, cats[e[3][0]] if 3 in e else e[22][0].decode(), t, None, e.get(47, []), e.get(48, []),
                  {argn[a[1][0]]: signed(a[4][0]) if 4 in a else a[6][0].decode() for a in args if 1 in a}]  # those that link rows have names of their own
             stack = opened.setdefault(track, [])
             assert not stack or stack[-1][3] <= t

@@ -358,7 +358,9 @@ static bool add_window(kin_build *b, const kin_row *r)
 	kin_window *w = TIDE_PUSH(b, windows);
 	if (!w)
 		return false;
-	*w = (kin_window){ .ts = r->ts, .dur = r->dur };
+	*w = (kin_window){ .ts = r->ts,
+			   .dur = r->dur,
+			   .ops = r->flags & KIN_HAS_ID ? (int64_t)r->id : -1 };
 	return intern(b, r->name, &w->name.i);
 }
 

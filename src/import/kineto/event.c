@@ -264,6 +264,8 @@ static bool emit_window(kin_parser *c, kin_event *e)
 	if (!r)
 		return false;
 	r->dur = e->dur;
+	if (kin_has(e, KIN_KEY_OPS) && e->num[KIN_KEY_OPS] >= 0)
+		set_id(r, (uint64_t)e->num[KIN_KEY_OPS]);
 	return set_name(c, r, e->name);
 }
 

@@ -244,7 +244,7 @@ static bool put_losses(kin_build *b)
 	return ok;
 }
 
-/* "kineto.window.0": start from t = 0 and length in ns, name. */
+/* "kineto.window.0": start from t = 0 and length in ns, number of ops (-1 = not given), name. */
 static bool put_windows(kin_build *b)
 {
 	bool ok = true;
@@ -252,8 +252,8 @@ static bool put_windows(kin_build *b)
 		const kin_window *w = &b->windows[i];
 		char key[40], *text;
 		snprintf(key, sizeof key, "kineto.window.%zu", i);
-		if (asprintf(&text, "%" PRId64 " %" PRId64 " %s", w->ts - b->t_min, w->dur,
-			     tide__text(b->m, w->name, NULL)) < 0)
+		if (asprintf(&text, "%" PRId64 " %" PRId64 " %" PRId64 " %s", w->ts - b->t_min,
+			     w->dur, w->ops, tide__text(b->m, w->name, NULL)) < 0)
 			return false;
 		ok = tide__fact_text(b->m, key, text);
 		free(text);

@@ -63,7 +63,8 @@
 	X(LABELS, "labels", 0)                                             \
 	X(TRACK_OF, "tidemark_tid", 0)                                     \
 	X(MARK, "tidemark_mark", 0)                                        \
-	X(VALUE, "value", 0)
+	X(VALUE, "value", 0)                                               \
+	X(OPS, "Op count", 0)
 
 /* Arguments that TIDE_WANT_SHAPES or TIDE_WANT_LAUNCH keeps: name, category of the spans. Their numbers
  * follow those of the keys, so that events need no space for them. */

@@ -110,6 +110,7 @@ typedef struct kin_seen {
 enum { KIN_WINDOWS_MAX = 64 };
 typedef struct kin_window {
 	int64_t ts, dur;
+	int64_t ops; /* "Op count"; -1 = not given */
 	tide_str name;
 } kin_window;
 

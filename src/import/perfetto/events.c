@@ -207,6 +207,9 @@ static void put_slice(pf_events *g, uint32_t row)
 	const pf_event *e = &t->events[row], *end = NULL;
 	pf_args a = tide__pf_about(t, e);
 	category c = category_of(&a);
+	if (t->own &&
+	    is(a.category, "Trace")) /* a row of the profiler's window, which is beside, too */
+		return;
 	bool open = e->type == PF_BEGIN && !g->partner[row];
 	if (e->type == PF_BEGIN && g->partner[row])
 		end = &t->events[g->partner[row] - 1];

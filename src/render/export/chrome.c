@@ -356,24 +356,39 @@ static void losses(chrome *c)
 
 #define WINDOW "kineto.window."
 
+bool tide__chrome_window(const tide_model *m, size_t fact, tide_chrome_window *out)
+{
+	const tide_facts *f = &m->facts;
+	char *end;
+	if (strncmp(tide__text(m, f->key[fact], NULL), WINDOW, strlen(WINDOW)))
+		return false;
+	out->t = strtoll(tide__text(m, f->text[fact], NULL), &end, 10);
+	out->dur = strtoll(end, &end, 10);
+	out->ops = strtoll(end, &end, 10);
+	out->name = *end ? end + 1 : end;
+	return true;
+}
+
 /* Writes the rows of the profiler's own window, which the importer keeps as facts. */
 static void windows(chrome *c)
 {
-	const tide_facts *f = &c->m->facts;
-	for (size_t i = 0; i < f->n; i++) {
-		const char *text = tide__text(c->m, f->text[i], NULL);
-		char *end;
-		if (strncmp(tide__text(c->m, f->key[i], NULL), WINDOW, strlen(WINDOW)))
+	tide_chrome_window w;
+	for (size_t i = 0; i < c->m->facts.n; i++) {
+		if (!tide__chrome_window(c->m, i, &w))
 			continue;
-		int64_t t = strtoll(text, &end, 10), dur = strtoll(end, &end, 10);
 		tide__json_object(&c->j);
 		tide__json_kstr(&c->j, "ph", "X");
 		tide__json_kstr(&c->j, "pid", "Spans");
-		tide__json_kstr(&c->j, "tid", "PyTorch Profiler");
-		tide__json_kstr(&c->j, "cat", "Trace");
-		tide__json_kstr(&c->j, "name", *end ? end + 1 : end);
-		ts(c, t);
-		tide__json_kmilli(&c->j, "dur", dur);
+		tide__json_kstr(&c->j, "tid", TIDE_WINDOW_TRACK);
+		tide__json_kstr(&c->j, "cat", TIDE_WINDOW_CATEGORY);
+		tide__json_kstr(&c->j, "name", w.name);
+		ts(c, w.t);
+		tide__json_kmilli(&c->j, "dur", w.dur);
+		if (w.ops >= 0) {
+			tide__json_kobject(&c->j, "args");
+			tide__json_kint(&c->j, TIDE_WINDOW_OPS, w.ops);
+			tide__json_object_end(&c->j);
+		}
 		tide__json_object_end(&c->j);
 	}
 }

@@ -102,6 +102,18 @@ static inline void begin_on(chrome *c, const char *ph, tide_lane_id lane)
 /* Returns true for lanes whose spans are a group of asynchronous events, on no thread. */
 bool tide__chrome_is_group(const tide_model *m, uint32_t lane);
 
+/* The row of the profiler's own window. */
+#define TIDE_WINDOW_TRACK    "PyTorch Profiler"
+#define TIDE_WINDOW_CATEGORY "Trace"
+#define TIDE_WINDOW_OPS	     "Op count"
+typedef struct tide_chrome_window {
+	int64_t t, dur;	  /* ns */
+	int64_t ops;	  /* -1 = not given */
+	const char *name; /* borrowed from the model */
+} tide_chrome_window;
+/* Reads a window, which the importer of Kineto traces keeps as a fact. Returns false for other facts. */
+bool tide__chrome_window(const tide_model *m, size_t fact, tide_chrome_window *out);
+
 typedef struct tide_chrome_links {
 	uint64_t correlation, op; /* 0 = none */
 	const char *key;	  /* argument that has `op` */

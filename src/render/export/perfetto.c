@@ -45,6 +45,7 @@ enum { /* TrackEvent */
        E_TYPE = 9,
        E_NAME = 10,
        E_TRACK = 11,
+       E_CATEGORY_TEXT = 22,
        E_NAME_TEXT = 23,
        E_COUNT = 30,
        E_DOUBLE = 44,
@@ -66,7 +67,17 @@ enum { CLEARED = 1, NEEDS = 2 };			       /* sequence_flags */
 enum { CLOCK_REAL = 1, CLOCK_BOOT = 6 };
 
 /* uuids: one range per kind of track, so that they never collide */
-enum { U_PROCESS = 1, U_DEVICE, U_LANE, U_MEMORY, U_RESERVED, U_COUNTER, U_MARKS, U_POOL };
+enum {
+	U_PROCESS = 1,
+	U_DEVICE,
+	U_LANE,
+	U_MEMORY,
+	U_RESERVED,
+	U_COUNTER,
+	U_MARKS,
+	U_POOL,
+	U_WINDOWS
+};
 typedef struct perfetto {
 	const tide_model *m;
 	tide_export_place place;
@@ -535,6 +546,39 @@ static void marks(perfetto *f)
 	}
 }
 
+/* ---- the profiler's own window ---- */
+
+static void window_event(perfetto *f, const tide_chrome_window *w, size_t number, unsigned type)
+{
+	size_t at = packet(f, type == BEGIN ? w->t : w->t + w->dur);
+	size_t e = tide__proto_begin(&f->p, P_EVENT);
+	tide__proto_u64(&f->p, E_TYPE, type);
+	tide__proto_u64(&f->p, E_TRACK, uuid(f, U_WINDOWS, number));
+	if (type == BEGIN) {
+		tide__proto_str(&f->p, E_CATEGORY_TEXT, TIDE_WINDOW_CATEGORY);
+		tide__proto_str(&f->p, E_NAME_TEXT, w->name);
+		if (w->ops >= 0)
+			number_arg(f, TIDE_WINDOW_OPS, w->ops);
+	}
+	tide__proto_end(&f->p, e);
+	end_packet(f, at);
+}
+
+/* Writes the rows that span all that the profiler recorded, each on a track of its own. */
+static void windows(perfetto *f)
+{
+	tide_chrome_window w;
+	size_t n = 0;
+	for (size_t i = 0; i < f->m->facts.n; i++) {
+		if (!tide__chrome_window(f->m, i, &w))
+			continue;
+		end_track(f, begin_track(f, uuid(f, U_WINDOWS, ++n), 0, TIDE_WINDOW_TRACK,
+					 strlen(TIDE_WINDOW_TRACK)));
+		window_event(f, &w, n, BEGIN);
+		window_event(f, &w, n, END);
+	}
+}
+
 /* ---- all of it ---- */
 
 static bool prepare(perfetto *f)
@@ -589,6 +633,7 @@ static bool trace(perfetto *f, tide_export_stats *st, tide_error *err)
 		device_tracks(f);
 		samples(f);
 		marks(f);
+		windows(f);
 		ok = spans(f, st) && memory(f) && (beside(f) || f->p.failed || ferror(f->out));
 	}
 	ok = ok && (!f->p.failed || ferror(f->out));

@@ -392,7 +392,7 @@ static const struct row {
 	  EVENTS(OP("a", "1",
 		    "2") ",{\"ph\":\"X\",\"cat\":\"Trace\",\"pid\":\"Spans\",\"ts\":0,\"dur\":99}"),
 	  "op 'a' thread2 0-2000\n"
-	  "fact kineto.window.0=-1000 99000 0\n" },
+	  "fact kineto.window.0=-1000 99000 -1 0\n" },
 	{ "profiler ranges keep all their values",
 	  EVENTS(X("\"cat\":\"cuda_profiler_range\",\"name\":\"r\",\"ts\":1,\"dur\":1,\"args\":{"
 		   "\"m1\":3,"
