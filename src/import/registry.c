@@ -29,6 +29,8 @@
 	X(tide__import_xplane)     \
 	X(tide__import_perfetto)   \
 	X(tide__import_heaptrack)  \
+	X(tide__import_memray)     \
+	X(tide__import_rocprof)    \
 	X(tide__import_tracker)    \
 	X(tide__import_torchtrace) \
 	X(tide__import_ttgraph)    \
@@ -120,6 +122,7 @@ static const struct lookalike {
 	{ M("\xfd"
 	    "7zXZ"),
 	  "xz: xzcat FILE | tidemark ... -" },
+	{ M("\x04\x22\x4d\x18"), "LZ4: lz4 -dc FILE | tidemark ... -" },
 	{ M("BZh"), "bzip2: bzcat FILE | tidemark ... -" },
 	{ M("\xff\xfe"), "UTF-16: iconv -f UTF-16 -t UTF-8 FILE | tidemark ... -" },
 	{ M("heap profile:"),

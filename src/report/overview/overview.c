@@ -47,6 +47,8 @@ static const struct {
 	{ "torchsnap", "CUDA memory snapshot" },
 	{ "perfetto", "Perfetto trace" },
 	{ "heaptrack", "recording of heaptrack" },
+	{ "memray", "capture of memray" },
+	{ "rocprof", "profile of ROCm" },
 	{ "nsys", "export of Nsight Systems" },
 	{ "rocpd", "profile of ROCm" },
 	{ "pprof", "heap profile" },
