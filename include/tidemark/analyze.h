@@ -512,6 +512,28 @@ TIDE_API tide_code tide_predict_find(const tide_trace *const *traces, const uint
 				     size_t n, const tide_predict_options *o, tide_report **out,
 				     tide_error *err);
 
+/** The changes that make a program fit, from virtual runs that `tidemark fit --keep` left: one
+ * without a plan, the others under plans. Schedulers ask for the member "cheapest", or
+ * "unchanged.fits". */
+typedef struct tide_fit_options {
+	size_t struct_size;
+	uint64_t budget; /* bytes that the allocator may reserve; 0 = the device's memory if noted */
+	int64_t shards;	 /* ranks of rows about shards; 1 = no such rows */
+} tide_fit_options;
+#define TIDE_FIT_OPTIONS_INIT                  \
+	{                                      \
+		sizeof(tide_fit_options), 0, 8 \
+	}
+/** The runs in any order.
+ *
+ *      const tide_trace *runs[] = { t, u };
+ *      tide_fit_options o = TIDE_FIT_OPTIONS_INIT;
+ *      o.budget = 40ull << 30;
+ *      if (!tide_fit_find(runs, 2, &o, &r, &err))
+ *              tide_report_print(r, stdout, NULL); */
+TIDE_API tide_code tide_fit_find(const tide_trace *const *traces, size_t n,
+				 const tide_fit_options *o, tide_report **out, tide_error *err);
+
 /** Differences from trace `a` to trace `b`.
  *
  *      const char *limits[] = { "peak>+2%" };

@@ -33,6 +33,11 @@ def _install() -> None:
     except Exception as why:
         print(f"tidemark predict: {why}", file=sys.stderr)
         os._exit(2)
+    if os.environ.get("TIDEMARK_PLAN"):
+        import tidemark_plan
+        import tidemark_watch
+
+        tidemark_plan.install(tidemark_watch.say)
     try:
         if os.environ.get("TIDEMARK_RECORD"):
             import tidemark_hook

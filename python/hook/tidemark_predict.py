@@ -13,11 +13,13 @@ import atexit
 import contextlib
 import ctypes
 import importlib.util
+import json
 import logging
 import os
 import signal
 import sys
 import threading
+import time
 import types
 import weakref
 from typing import Any
@@ -26,6 +28,8 @@ PHASE, STEP = 1, 3
 PARAMETER, GRADIENT, OPTIMIZER, ACTIVATION, INPUT, TEMPORARY, BUFFER, WORKSPACE = 1, 2, 3, 4, 5, 6, 7, 9
 DTYPES = {"float32": 1, "float16": 2, "bfloat16": 3, "float64": 4, "int8": 5, "int16": 6, "int32": 7, "int64": 8, "uint8": 9, "bool": 13}
 PATIENCE = 8  # times --steps: steps of one optimizer, until others have made theirs (a critic steps more often)
+PROGRESS_S = 10
+LIBRARIES = "torch transformers accelerate peft trl diffusers timm torchvision lightning pytorch_lightning bitsandbytes".split()
 MOST_INDICES = 1 << 22  # of one tensor, that are computed
 NOT_COUNTED = "its memory is not counted"
 MOST_VALUES = 1 << 16  # of one tensor on the host, that ops compute from known ones
@@ -73,6 +77,27 @@ class Device:
                                      multi_processor_count=self.processors, is_integrated=0, is_multi_gpu_board=0, gcnArchName="",
                                      max_threads_per_multi_processor=2048, max_threads_per_block=1024, regs_per_multiprocessor=65536,
                                      shared_memory_per_block=49152, shared_memory_per_block_optin=232448, L2_cache_size=62914560)
+
+
+class Progress:
+    """Prints a line on long runs: the steps, and ops a second."""
+
+    def __init__(self) -> None:
+        self.ops = 0
+        self.start = self.said = time.monotonic()
+
+    def note(self, steps: int) -> None:
+        self.ops += 1
+        if self.ops & 1023 or (now := time.monotonic()) < self.said + PROGRESS_S:
+            return
+        self.said = now
+        _say(f"{steps} steps, {self.ops:,} ops, {self.ops / (now - self.start):,.0f} ops a second")
+
+
+def versions() -> str:
+    """Returns the versions of the libraries that the program uses and that may move its memory: another version is another program."""
+    known = ((name, getattr(sys.modules.get(name), "__version__", None)) for name in LIBRARIES)
+    return ", ".join(f"{name} {version}" for name, version in known if isinstance(version, str))
 
 
 class Recorder:
@@ -166,6 +191,9 @@ class Meter:
         self.paused = 0  # > 0: results of ops are shapes without memory
         self.in_place = 0  # > 0: inside code that adds in place unless tensors are of a subclass, as fake ones are: the bias of linear()
         self.role_now = 0  # role of new tensors; 0 = unknown yet
+        self.progress: Any = None
+        self.steps = 0
+        self.cost: Any = None  # estimates times (tidemark_cost.py), if asked to
         dispatch: Any = importlib.import_module("torch.utils._python_dispatch")
         self.wraps: Any = dispatch.is_traceable_wrapper_subclass
         self.wraps_type: Any = dispatch.is_traceable_wrapper_subclass_type
@@ -203,6 +231,8 @@ class Meter:
         self.live[key] = [index, addr, size, 0]
         if self.role_now:
             self.recorder.label(index, addr, self.role_now)  # a more specific role may follow
+        if self.cost is not None:
+            self.cost.born(key, addr)
         if known is None:
             weakref.finalize(storage, self.drop, key).atexit = False
 
@@ -350,6 +380,7 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any, known: Any) -
                 return self.run_inner(func, args, kwargs)
             if meter.paused or tracing() is not None:
                 return func(*args, **kwargs)
+            meter.progress.note(meter.steps)
             if types_ and any(map(meter.wraps_type, types_)):
                 return NotImplemented  # a tensor made of others: it calls ops on those
             if torch.is_inference_mode_enabled():
@@ -364,6 +395,8 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any, known: Any) -
                 func = added_in_place  # gradients of one tensor are summed in place if nothing else holds the first; so is a bias
             if func._schema.name.startswith("aten::_fused_") and not func._schema.returns:
                 meter.use(args, list(kwargs.values()))
+                if meter.cost is not None:
+                    meter.cost.add(func, args, kwargs, None, False)
                 return None  # a fused optimizer step changes tensors and makes none; not all of them have a fake kernel
             token = begin(name_of(func))
             try:
@@ -395,6 +428,8 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any, values: Any, known: Any) -
             if func._schema.name in indices:
                 compute_indices(func, args, kwargs, out)
             spaces.results(func, args, kwargs, out)
+            if meter.cost is not None:
+                meter.cost.add(func, args, kwargs, out, _by_engine())
             meter.use(args, list(kwargs.values()), out)
             end(token)
             return out
@@ -642,6 +677,8 @@ def _patch_tensors(torch: Any, meter: Meter, values: Any, known: Any) -> None:
         for name in "num_workers", "prefetch_factor", "persistent_workers", "pin_memory", "timeout", "multiprocessing_context":
             kw.pop(name, None)
         make(self, *args, **kw)
+        if meter.cost is not None and (self.batch_size or 0) > 1:
+            meter.cost.loaders.append(self.batch_size)
 
     data.DataLoader.__init__ = loader
 
@@ -746,6 +783,8 @@ class Watch:
         def init(this: Any, *args: Any, **kw: Any) -> None:
             make(this, *args, **kw)
             self.counts[this] = 0
+            if self.meter.cost is not None:
+                self.meter.cost.optimizers.append(_beside("tidemark_cost").optimizer_row(this))
             if self.phase == "MODEL_CREATION":
                 self.end("MODEL_CREATION")
                 self.phase = "OPTIMIZER_CREATION"
@@ -779,6 +818,8 @@ class Watch:
         self.begin()
         self.depth += 1
         self.forwards += 1
+        if self.meter.cost is not None:
+            self.meter.cost.enter()
         self.open.append((id(module), self.recorder.c.tide_op_begin(self.recorder.intern(self.path(module)))))
 
     def leave(self, module: Any, args: Any, out: Any) -> None:
@@ -786,6 +827,8 @@ class Watch:
             key, token = self.open.pop()
             self.depth -= 1
             self.recorder.c.tide_op_end(token)
+            if self.meter.cost is not None:
+                self.meter.cost.leave(self.path(module), module, out, tensors)
             if key == id(module):
                 break
 
@@ -834,7 +877,9 @@ class Watch:
         if self.stepper is None or self.stepper() is None:
             self.stepper = weakref.ref(optimizer)
         if self.stepper() is optimizer:
-            self.steps += 1
+            self.steps = self.meter.steps = self.steps + 1
+            if self.meter.cost is not None:
+                self.meter.cost.step()
             self.recorder.mark(STEP, "step", self.steps)
         if self.limit and (min(self.counts.values()) >= self.limit or self.counts[optimizer] >= PATIENCE * self.limit):
             raise Stop(0)
@@ -873,7 +918,11 @@ def _imported() -> None:
     meter = Meter(torch, device, recorder, lambda: allocators.Allocator(os.environ["TIDEMARK_PREDICT_SIMULATOR"], settings, room))
     recorder.note("predicted.device", device.name)
     recorder.note("predicted.torch", torch.__version__)
+    meter.progress = Progress()
     recorder.note("predicted.settings", settings)
+    recorder.note("predicted.room", str(room))
+    if os.environ.get("TIDEMARK_PREDICT_COST"):
+        meter.cost = _beside("tidemark_cost").Cost(torch, device, meter)
     rules = _beside("tidemark_workspaces")
     cudnn = _beside("tidemark_cudnn")
     spaces = rules.Workspaces(torch, meter, device, cudnn)
@@ -914,6 +963,7 @@ def _imported() -> None:
 
     torch.compile = compile_
     _plain(importlib.import_module("torch.utils.checkpoint").checkpoint)
+    planned = _apply_plan(torch, recorder)
     fake.__enter__()
     mode.__enter__()
     scripts.make_lists_on_host(torch)
@@ -923,6 +973,7 @@ def _imported() -> None:
         if why:
             recorder.note("predicted.unended", why)
         recorder.note("predicted.steps", str(watch.steps))
+        recorder.note("predicted.versions", versions())
         recorder.note("predicted.forwards", str(watch.forwards))
         recorder.note("predicted.values_read", str(meter.read))
         if used:
@@ -935,12 +986,61 @@ def _imported() -> None:
         for name in watch.without_step():
             recorder.note("predicted.unknown.more", f"{name}: this optimizer made no step; its state is not counted")
         recorder.note("predicted.value", str(meter.value))
+        _finish_fit(recorder, meter.cost, planned)
         meter.closed = True
         recorder.c.tide_stop(None)
         again()
 
     atexit.register(finish)
     _finish_on_terminate(finish)
+
+
+def _apply_plan(torch: Any, recorder: Recorder) -> Any:
+    """Applies the plan of --plan, if there is one, and notes it in the recording. Returns its modules."""
+    path = os.environ.get("TIDEMARK_PLAN")
+    if not path:
+        return None
+    import tidemark_plan
+
+    try:
+        changes = tidemark_plan.read(path)
+        modules = tidemark_plan.apply(torch, changes)
+    except tidemark_plan.PlanError as why:
+        _say(f"--plan: {why}")
+        recorder.note("fit.failed", str(why))
+        recorder.c.tide_stop(None)
+        os._exit(2)
+    rows = tidemark_plan.changes_module().CHANGES
+    text = tidemark_plan.text_of(changes)
+    for at in range(0, len(text), 3000):
+        recorder.note("fit.plan", text[at : at + 3000])
+    for change in changes:
+        row = rows[change["kind"]]
+        recorder.note("fit.change", row.title(change))
+        if row.same:
+            recorder.note("fit.differs", row.same)
+        lines = row.lines(change)
+        for at in range(0, len(lines), 3000):
+            recorder.note("fit.lines", lines[at : at + 3000])
+    return modules
+
+
+def _finish_fit(recorder: Recorder, cost: Any, planned: Any) -> None:
+    """Notes the estimated time, and writes the survey of modules for `tidemark fit`."""
+    for path in planned.missing() if planned is not None else ():
+        recorder.note("fit.missing", f"the program called no module {path}")
+    if cost is None:
+        return
+    found = cost.survey()
+    recorder.note("fit.basis", cost.basis())
+    rows = _beside("tidemark_changes").CHANGES
+    for kind, row in rows.items() if planned is None else ():
+        if why := row.lacks(found):
+            recorder.note("fit.untried", f"{kind}: {why}")
+    if cost.known:
+        recorder.note("fit.step_ns", str(int(found["step_ns"])))
+    with contextlib.suppress(OSError), open(os.environ["TIDEMARK_PREDICT_COST"], "w", encoding="utf-8") as f:
+        json.dump(found, f)
 
 
 def _finish_on_terminate(finish: Any) -> None:

@@ -118,3 +118,12 @@ tide_code tide_predict_find(const tide_trace *const *traces, const uint64_t *siz
 					.sizes = size };
 	return tide__report_find_c(&tide__report_predict, &in, o, out, err);
 }
+
+/* ---- runs under plans ---- */
+
+tide_code tide_fit_find(const tide_trace *const *traces, size_t n, const tide_fit_options *o,
+			tide_report **out, tide_error *err)
+{
+	const tide_report_traces in = { .models = (const tide_model *const *)traces, .n = n };
+	return tide__report_find_c(&tide__report_fit, &in, o, out, err);
+}

@@ -22,6 +22,7 @@
 	REPORT(oom)                    \
 	REPORT(whatif)                 \
 	REPORT(predict)                \
+	REPORT(fit)                    \
 	REPORT(hta)                    \
 	REPORT(kernels)                \
 	REPORT(collectives)            \
@@ -57,7 +58,7 @@
 /* The commands that take more than the traces of their report. */
 #define TIDE_COMMANDS_MORE(MORE) \
 	MORE(phases)             \
-	MORE(diff) MORE(predict) MORE(compile) MORE(hta) MORE(kernels) MORE(collectives)
+	MORE(diff) MORE(predict) MORE(fit) MORE(compile) MORE(hta) MORE(kernels) MORE(collectives)
 
 #define NONE(...)
 #define EXTERN(name, group) extern const tide_command tide__cmd_##name;

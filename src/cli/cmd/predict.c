@@ -12,7 +12,7 @@
 #include "cli/report_run.h"
 #include "cli/run/predict_program.h"
 
-enum { O_LIKE, O_WORLD, O_STEPS, O_LIMIT, O_CONF, O_KEEP, N_OPTIONS };
+enum { O_LIKE, O_WORLD, O_STEPS, O_LIMIT, O_CONF, O_KEEP, O_PLAN, N_OPTIONS };
 static const tide_option options[] = {
 	[O_LIKE] = { "like", 'l', TIDE_OPT_TEXT, "NAME",
 		     "with a program: the device to predict for, e.g. h200, a100, rtx4090" },
@@ -28,6 +28,8 @@ static const tide_option options[] = {
 		     "with a program: PYTORCH_CUDA_ALLOC_CONF to simulate (default: the variable)" },
 	[O_KEEP] = { "keep", 'k', TIDE_OPT_FILE, "FILE",
 		     "with a program: keep the predicted recording; a folder with several sizes" },
+	[O_PLAN] = { "plan", 0, TIDE_OPT_FILE, "FILE",
+		     "with a program: apply the changes of this plan, as tidemark fit writes it" },
 };
 
 /* "8=run.tide" */
@@ -90,6 +92,7 @@ static int run_program(const tide_args *a)
 					 .limit = &v[O_LIMIT],
 					 .keep = &v[O_KEEP],
 					 .conf = &v[O_CONF],
+					 .plan = &v[O_PLAN],
 					 .json = tide__cli_option(a, "json")->set };
 	if (tide__cli_option(a, "csv")->set)
 		return tide__cli_fail_usage(a, "--csv works with recordings only");

@@ -49,7 +49,8 @@ enum {
 	O_NO_OPS,
 	O_NO_MODULES,
 	O_STACKS,
-	O_SHAPES
+	O_SHAPES,
+	O_PLAN
 };
 static const tide_option options[] = {
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
@@ -78,6 +79,8 @@ static const tide_option options[] = {
 	[O_STACKS] = { "stacks", 0, TIDE_OPT_FLAG, NULL, "the Python stack of every op" },
 	[O_SHAPES] = { "shapes", 0, TIDE_OPT_FLAG, NULL,
 		       "shape, dtype and requires_grad of op results" },
+	[O_PLAN] = { "plan", 0, TIDE_OPT_FILE, "FILE",
+		     "apply a plan from outside, as tidemark fit writes it: the script is unchanged" },
 };
 
 /* ---- settings ---- */
@@ -400,7 +403,9 @@ static void become(const tide_args *a, const tide_config *c, libraries *l, const
 	bool light = a->opt[O_LIGHT].set;
 	bool ops = !light && !a->opt[O_NO_OPS].set && c->v[TIDE_CONFIG_capture_ops].flag;
 	bool mode = getenv("TIDEMARK_COMPILE_MODE") != NULL; /* `tidemark compile` sets it */
-	if (torch && (ops || heap || light || mode))
+	if (a->opt[O_PLAN].set)
+		setenv("TIDEMARK_PLAN", a->opt[O_PLAN].text, 1);
+	if (torch && (ops || heap || light || mode || a->opt[O_PLAN].set))
 		set_hook(a, c, ops);
 	execvp(a->files[0], a->files);
 	int why = errno;

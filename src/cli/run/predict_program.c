@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "analyze/device/flops.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/run/child.h"
@@ -117,7 +118,12 @@ static void set_environment(const struct program *g, const char *file, const cha
 	if (g->room)
 		n += snprintf(text + n, sizeof text - (size_t)n, ";room=%" PRIu64, g->room);
 	if (d->cublas >= 0)
-		snprintf(text + n, sizeof text - (size_t)n, ";cublas=%" PRId64, d->cublas);
+		n += snprintf(text + n, sizeof text - (size_t)n, ";cublas=%" PRId64, d->cublas);
+	const tide_device_peak *peak = tide__device_peak(d->name);
+	if (peak)
+		snprintf(text + n, sizeof text - (size_t)n,
+			 ";tflops16=%g;tflops32=%g;tf32=%g;tflops64=%g;gbs=%g", peak->tflops_16,
+			 peak->tflops_32, peak->tflops_tf32, peak->tflops_64, peak->gb_s);
 	setenv("TIDEMARK_PREDICT", file, 1);
 	setenv("TIDEMARK_PREDICT_DEVICE", text, 1);
 	setenv("TIDEMARK_PREDICT_LIBRARY", library, 1);
@@ -131,6 +137,8 @@ static void set_environment(const struct program *g, const char *file, const cha
 		snprintf(number, sizeof number, "%" PRId64, g->p->world->num);
 		setenv("TIDEMARK_PREDICT_WORLD", number, 1);
 	}
+	if (g->p->plan->set)
+		setenv("TIDEMARK_PLAN", g->p->plan->text, 1);
 	tide__prepend("PYTHONPATH", g->hook, ':');
 }
 

@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 
 typedef struct tide_predict_program {
-	const tide_value *like, *capacity, *at, *world, *steps, *limit, *keep, *conf;
+	const tide_value *like, *capacity, *at, *world, *steps, *limit, *keep, *conf, *plan;
 	bool json;
 } tide_predict_program;
 
