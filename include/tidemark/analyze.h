@@ -517,8 +517,9 @@ TIDE_API tide_code tide_predict_find(const tide_trace *const *traces, const uint
  * "unchanged.fits". */
 typedef struct tide_fit_options {
 	size_t struct_size;
-	uint64_t budget; /* bytes that the allocator may reserve; 0 = the device's memory if noted */
-	int64_t shards;	 /* ranks of rows about shards; 1 = no such rows */
+	uint64_t
+		budget; /* bytes that the allocator may reserve; 0 = the device's memory if noted */
+	int64_t shards; /* ranks of rows about shards; 1 = no such rows */
 } tide_fit_options;
 #define TIDE_FIT_OPTIONS_INIT                  \
 	{                                      \

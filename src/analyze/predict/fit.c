@@ -220,17 +220,18 @@ static tide_code find_base(const tide_model *const *models, size_t n, size_t *at
 	*at = n;
 	for (size_t i = 0; i < n; i++) {
 		if (!tide__is_predicted(models[i]))
-			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-					  "%.200s is no run on virtual devices: `tidemark fit -- PROGRAM` makes them",
-					  models[i]->path);
+			return tide__fail(
+				err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+				"%.200s is no run on virtual devices: `tidemark fit -- PROGRAM` makes them",
+				models[i]->path);
 		if (tide__fit_note(models[i], "fit.plan"))
 			continue;
 		if (tide__fit_note(models[i], "fit.failed"))
 			continue;
 		if (*at < n)
 			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-					  "%.100s and %.100s both ran without a plan", models[*at]->path,
-					  models[i]->path);
+					  "%.100s and %.100s both ran without a plan",
+					  models[*at]->path, models[i]->path);
 		*at = i;
 	}
 	if (*at == n)

@@ -21,13 +21,14 @@ typedef struct tide_fit_row {
 	size_t trace;	     /* its place in the call */
 	tide_fit_basis basis;
 	const char *setting; /* simulated: the settings; static */
-	unsigned stage;	     /* arithmetic: what is sharded: 1 states, 2 and gradients, 3 and parameters */
+	unsigned
+		stage; /* arithmetic: what is sharded: 1 states, 2 and gradients, 3 and parameters */
 	int64_t ranks;
 	uint64_t allocated, reserved;
 	tide_virtual_range range; /* of a run or simulation */
 	bool fits;
-	double step_ns;	    /* estimated; < 0 = unknown */
-	double cost;	    /* of a step, as a part of the unchanged one's: 0.1 = 10 % longer; < -1 = unknown */
+	double step_ns; /* estimated; < 0 = unknown */
+	double cost; /* of a step, as a part of the unchanged one's: 0.1 = 10 % longer; < -1 = unknown */
 	const char *differs; /* why the results are not the same; NULL = they are. Of the model */
 } tide_fit_row;
 
@@ -38,8 +39,8 @@ typedef struct tide_fit_untried { /* a change that could not be tried */
 } tide_fit_untried;
 
 typedef struct tide_fit {
-	uint64_t budget;   /* 0 = unknown */
-	tide_fit_row base; /* the unchanged program */
+	uint64_t budget;    /* 0 = unknown */
+	tide_fit_row base;  /* the unchanged program */
 	tide_fit_row *rows; /* owned: by fit, cost, peak */
 	size_t n, cap;
 	tide_fit_untried *untried; /* owned */

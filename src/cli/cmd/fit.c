@@ -24,8 +24,8 @@ static const tide_option options[] = {
 	[O_LIKE] = { "like", 'l', TIDE_OPT_TEXT, "NAME",
 		     "the device to predict for, e.g. h200, a100, rtx4090" },
 	[O_STEPS] = { "steps", 0, TIDE_OPT_INT, "N",
-		      "end each run after this many steps of each optimizer, 0 = never",
-		      .def = "2", .most = 1000000 },
+		      "end each run after this many steps of each optimizer, 0 = never", .def = "2",
+		      .most = 1000000 },
 	[O_LIMIT] = { "timeout", 0, TIDE_OPT_INT, "SECONDS",
 		      "end each run after this time, 0 = never", .def = "0", .most = 1000000 },
 	[O_CONF] = { "alloc-conf", 0, TIDE_OPT_TEXT, "TEXT",
@@ -35,8 +35,8 @@ static const tide_option options[] = {
 		      .least = 1, .most = 1000000000 },
 	[O_LARGEST] = { "largest", 0, TIDE_OPT_FLAG, NULL,
 			"find the largest number in place of {} that fits, unchanged; from --batch on" },
-	[O_JOBS] = { "jobs", 0, TIDE_OPT_INT, "N", "runs at the same time", .def = "2",
-		     .least = 1, .most = 64 },
+	[O_JOBS] = { "jobs", 0, TIDE_OPT_INT, "N", "runs at the same time", .def = "2", .least = 1,
+		     .most = 64 },
 	[O_KEEP] = { "keep", 'k', TIDE_OPT_FILE, "FOLDER", "keep the recordings and plans there" },
 	[O_PLAN] = { "plan", 0, TIDE_OPT_FILE, "FILE",
 		     "write the plan of the first answer, for `tidemark run --plan FILE`" },
@@ -144,7 +144,7 @@ static char **make_command(const struct search *s, char *script, char *self, cha
 	static const struct {
 		int option;
 		const char *name;
-	} pairs[] = { { O_LIKE, "--like" },	{ O_STEPS, "--steps" }, { O_LIMIT, "--timeout" },
+	} pairs[] = { { O_LIKE, "--like" },	  { O_STEPS, "--steps" }, { O_LIMIT, "--timeout" },
 		      { O_CONF, "--alloc-conf" }, { O_BATCH, "--batch" }, { O_JOBS, "--jobs" } };
 	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
 		if (v[pairs[i].option].given)
@@ -249,7 +249,8 @@ static int run(const tide_args *a)
 }
 
 const tide_command tide__cmd_fit = {
-	.usage = "--budget SIZE [--like NAME] [--apply] [--plan FILE] -- PROGRAM [ARGUMENT]... | RECORDING...",
+	.usage =
+		"--budget SIZE [--like NAME] [--apply] [--plan FILE] -- PROGRAM [ARGUMENT]... | RECORDING...",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.wants = "program or recordings",

@@ -95,9 +95,8 @@ static const char *basis_text(tide_fit_basis b)
 static const tide_member answer_members[] = {
 	TIDE_COLUMN("change", "Change", TEXT, 0, "what is changed"),
 	{ "basis", "Basis", TIDE_KIND_WORD, 4, .words = "run,simulated,arithmetic",
-	  .meaning =
-		  "run: the program ran under the plan; simulated: the unchanged run with these "
-		  "settings of the allocator; arithmetic: sums of its peak" },
+	  .meaning = "run: the program ran under the plan; simulated: the unchanged run with these "
+		     "settings of the allocator; arithmetic: sums of its peak" },
 	TIDE_COLUMN("peak_allocated_bytes", "Allocated", BYTES, 0, "peak allocated bytes"),
 	{ "least_allocated_bytes", NULL, TIDE_KIND_BYTES, .may = NULLABLE,
 	  .meaning = "lower end of its range" },
@@ -175,8 +174,8 @@ static void put_row(tide_grid *g, const tide_fit *f, const tide_fit_row *r)
 
 static tide_grid *answer_grid(const tide_fit *f)
 {
-	tide_grid *g = tide__grid_new(answer_members,
-				      sizeof answer_members / sizeof *answer_members - 1);
+	tide_grid *g =
+		tide__grid_new(answer_members, sizeof answer_members / sizeof *answer_members - 1);
 	for (size_t i = 0; g && i < f->n; i++)
 		put_row(g, f, &f->rows[i]);
 	return g;
@@ -194,7 +193,8 @@ static void put_untried(tide_grid *g, const tide_fit_untried *u)
 	if (u->is_plan)
 		put_own(g, join_notes(u->m, "fit.change", " + "));
 	else
-		tide__grid_textn(g, u->reason, colon ? (size_t)(colon - u->reason) : strlen(u->reason));
+		tide__grid_textn(g, u->reason,
+				 colon ? (size_t)(colon - u->reason) : strlen(u->reason));
 	tide__grid_text(g, colon ? colon + 2 : u->reason);
 }
 
@@ -386,8 +386,9 @@ static const tide_member members[] = {
 	TIDE_MEMBER("versions", TEXT, "versions of the libraries that ran"),
 	TIDE_MEMBER_MAYBE("budget_bytes", BYTES, "bytes that the allocator may reserve"),
 	TIDE_MEMBER_OF("unchanged", OBJECT, unchanged_members, "the program without changes"),
-	TIDE_MEMBER_MAYBE("cheapest", TEXT,
-			  "the cheapest change that fits, with the same results if one has; null: none"),
+	TIDE_MEMBER_MAYBE(
+		"cheapest", TEXT,
+		"the cheapest change that fits, with the same results if one has; null: none"),
 	TIDE_MEMBER_OF("answers", TABLE, answer_members,
 		       "changes: those that fit first, by their cost; then by reserved bytes"),
 	TIDE_MEMBER_MAYBE("time_basis", TEXT, "how times are estimated"),

@@ -186,9 +186,11 @@ void tide__virtual_run_text(const tide_model *m, const tide_virtual_run *r, cons
 		tide__put_text(to, r->unended);
 		fputs("); it may need more than this\n", to->out);
 	}
-	tide__write_heading(to, "predicted for %s, torch %s, %s steps; nothing ran on a device",
-			    fact(m, "predicted.device"), fact(m, "predicted.torch"),
-			    *steps ? steps : "an unknown number of");
+	const char *versions = fact(m, "predicted.versions"), *torch = fact(m, "predicted.torch");
+	bool several = strchr(versions, ',') != NULL; /* "torch 2.13.0, transformers 5.22.2" */
+	tide__write_heading(to, "predicted for %s, %s%s, %s steps; nothing ran on a device",
+			    fact(m, "predicted.device"), several ? "" : "torch ",
+			    several ? versions : torch, *steps ? steps : "an unknown number of");
 	put_bytes(to, "Peak allocated", r->allocated, "");
 	put_range(r, to, r->range.least_allocated, r->range.most_allocated);
 	put_bytes(to, "Peak reserved", r->reserved, " (caching allocator simulated)");
@@ -242,6 +244,7 @@ void tide__virtual_run_json(const tide_model *m, const tide_virtual_run *r, tide
 	tide__json_kstr(j, "unended", r->unended);
 	tide__json_kstr(j, "device", fact(m, "predicted.device"));
 	tide__json_kstr(j, "torch", fact(m, "predicted.torch"));
+	tide__json_kstr(j, "versions", fact(m, "predicted.versions"));
 	for (size_t i = 0; i < 2; i++) { /* null if the program was killed */
 		const char *text = fact(m, i ? "predicted.values_read" : "predicted.steps");
 		tide__json_kuint_if(j, i ? "values_read" : "steps", *text, (uint64_t)atoi(text));
