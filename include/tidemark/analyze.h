@@ -513,7 +513,7 @@ TIDE_API tide_code tide_predict_find(const tide_trace *const *traces, const uint
 				     tide_error *err);
 
 /** The changes that make a program fit, from virtual runs that `tidemark fit --keep` left: one
- * without a plan, the others under plans. Schedulers ask for the member "cheapest", or
+ * without a plan, the others under plans. Schedulers read the members "cheapest" and
  * "unchanged.fits". */
 typedef struct tide_fit_options {
 	size_t struct_size;

@@ -55,7 +55,7 @@ class Cost:
     # ---- ops ----
 
     def kind(self, func: Any) -> tuple[bool, tuple[bool, ...], bool]:
-        """Whether the op is a view or makes no kernel; which arguments it writes; whether it has a rule for its arithmetic."""
+        """Returns whether the op is a view or makes no kernel; which arguments it writes; whether it has a rule for its arithmetic."""
         found = self.kinds.get(func)
         if found is None:
             schema = func._schema

@@ -185,7 +185,7 @@ class Search:
         return sorted(table[max(table)][1], key=lambda path: int(rows[path]["order"]))
 
     def with_modules(self, kind: str, before: Run, more: dict[str, Any]) -> Run | None:
-        """Finds the cheapest set of modules for a kind of change, on top of a plan: runs a set, and asks for more or fewer bytes by what it gave."""
+        """Finds the cheapest set of modules for a kind of change, on top of a plan: runs a set, then one that saves more or fewer bytes by what this one gave."""
         budget, survey = self.a.budget, before.survey
         need, low, high = float(before.reserved - budget), 0.0, float("inf")
         best: Run | None = None

@@ -101,7 +101,7 @@ def main() -> int:
                     continue  # it reads logs alone
                 if command == "critical-path" and not trace.name.startswith("kineto"):
                     continue  # it needs launches and kernels
-                if command in ("predict", "sql", "hang"):
+                if command in ("predict", "fit", "sql", "hang"):
                     continue  # they need recordings of two sizes, a query, or dumps
                 inputs = [trace] * (2 if command == "diff" else 1)
                 document = json.loads(run(tidemark, command, "--json", *inputs))

@@ -139,7 +139,7 @@ static tide_code add_settings(tide_fit *f, tide_error *err)
 		row.basis = TIDE_FIT_SIMULATED;
 		row.setting = settings[i];
 		row.step_ns = -1;
-		/* Only this setting changes which memory is mapped, not how often it is asked for. */
+		/* Only this setting changes which memory is mapped, not how many requests there are. */
 		if (!strncmp(settings[i], "expandable_segments", n))
 			row.step_ns = f->base.step_ns;
 		rc = simulate(f, f->base.m, settings[i], &row, &r, err);
