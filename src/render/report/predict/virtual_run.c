@@ -216,6 +216,7 @@ const tide_member tide__virtual_run_members[] = {
 	TIDE_MEMBER_MAYBE("unended", TEXT, "why it did not"),
 	TIDE_MEMBER("device", TEXT, "the device that was assumed"),
 	TIDE_MEMBER("torch", TEXT, "version of PyTorch"),
+	TIDE_MEMBER("versions", TEXT, "versions of the libraries that the program used"),
 	TIDE_MEMBER_MAYBE("steps", COUNT, "optimizer steps"),
 	TIDE_MEMBER_MAYBE("values_read", COUNT, "values of tensors that the program read"),
 	TIDE_MEMBER("peak_allocated_bytes", BYTES, "highest allocated bytes"),
