@@ -15,6 +15,7 @@ from typing import Any
 
 ARITHMETIC, MEMORY = 0.70, 0.80  # shares of the peak rates that kernels reach
 KERNEL_NS = 2000  # the shortest kernel
+TIME_STEP_NS = 10000  # of a recurrent layer
 HOST_NS = {"python": 7000, "engine": 5000}  # to issue an op
 LINK = {9: 50.0, 10: 50.0, 12: 50.0, 8: 22.0}  # GB/s between host and device, by capability; others 11
 MATRIX = "mm addmm bmm baddbmm".split()
@@ -96,6 +97,15 @@ class Cost:
         if self.times:
             ns = self.measured(name, first, ns)
         return ns
+
+    def recurrent(self, name: str, x: Any, weights: Any, times: int) -> None:
+        """A recurrent layer of cuDNN, which is no op here: the products of its weights with every element of the sequence, one time step after the other."""
+        flops = times * sum(2.0 * w.numel() * x.shape[0] * x.shape[1] for w in weights if w.dim() == 2)
+        self.called[name] = self.called.get(name, 0) + 1
+        self.ops += 1
+        self.host_ns += HOST_NS["python"]
+        if self.known:
+            self.device_ns += flops / (self.rate(x.dtype, "convolution") * 1e3 * ARITHMETIC) + times * x.shape[0] * TIME_STEP_NS
 
     def measured(self, name: str, first: Any, ns: float) -> float:
         """The recording's time of the op: for the same shape as it is, else scaled by the estimate."""

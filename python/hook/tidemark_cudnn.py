@@ -343,6 +343,8 @@ def recurrent(torch: Any, spaces: Any, gates: int) -> Any:
                 reserve = y.new_empty(kept if training else 0, dtype=torch.uint8)
             ctx.save_for_backward(x, hx, cx, out, reserve, *weights)
             ctx.how = how
+            if spaces.meter.cost is not None:
+                spaces.meter.cost.recurrent(name, y, weights, 1)
             del y
             return out.transpose(0, 1) if first else out, hy, cy
 
@@ -355,6 +357,8 @@ def recurrent(torch: Any, spaces: Any, gates: int) -> Any:
             dx, dhx, dcx = torch.empty_like(y), torch.empty_like(hx), torch.empty_like(cx) if cx is not None else None
             index = y.device.index or 0
             work = sizes(y, hidden, layers, ways, True)[1]
+            if spaces.meter.cost is not None:
+                spaces.meter.cost.recurrent(name, y, weights, 2)
             with spaces.space(index, work, name):
                 pass
             del g, y  # the gradient of the weights transposes the input again

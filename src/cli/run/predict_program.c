@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analyze/device/flops.h"
+#include "analyze/roofline/device_peaks.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/run/child.h"
@@ -122,8 +122,8 @@ static void set_environment(const struct program *g, const char *file, const cha
 	const tide_device_peak *peak = tide__device_peak(d->name);
 	if (peak)
 		snprintf(text + n, sizeof text - (size_t)n,
-			 ";tflops16=%g;tflops32=%g;tf32=%g;tflops64=%g;gbs=%g", peak->tflops_16,
-			 peak->tflops_32, peak->tflops_tf32, peak->tflops_64, peak->gb_s);
+			 ";tflops16=%g;tflops32=%g;tf32=%g;tflops64=%g;gbs=%g", peak->half,
+			 peak->f32, peak->tf32, peak->f64, peak->gb_s);
 	setenv("TIDEMARK_PREDICT", file, 1);
 	setenv("TIDEMARK_PREDICT_DEVICE", text, 1);
 	setenv("TIDEMARK_PREDICT_LIBRARY", library, 1);
