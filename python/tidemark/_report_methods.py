@@ -94,6 +94,14 @@ class ReportMethods:
         """
         return self._find_report("predict", {"capacity": capacity, "at": at, "device": device}, size=size, others=others)  # type: ignore[no-any-return]
 
+    def fit(self, *, budget: int | str | None = None, shards: int | None = None) -> reports.Fit:
+        """Find the cheapest changes that make a program fit, without a GPU.
+
+        budget: bytes that the allocator may reserve, e.g. 40GiB (default: the device's memory less its context)
+        shards: show what shards over N ranks would save (ZeRO, FSDP), 1 = nothing (default 8)
+        """
+        return self._find_report("fit", {"budget": budget, "shards": shards})  # type: ignore[no-any-return]
+
     def diff(
         self, other: ReportMethods | str | os.PathLike[str], *,
         fail_if: str | Sequence[str] | None = None,

@@ -923,6 +923,105 @@ class PredictPeakAtModules(TypedDict):
     """in the largest recording"""
 
 
+class _Fit(TypedDict):
+    """Members that are always in Fit."""
+
+    report: Literal["fit"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    device: str
+    """the virtual device"""
+    versions: str
+    """versions of the libraries that ran"""
+    budget_bytes: int | None
+    """bytes that the allocator may reserve"""
+    unchanged: FitUnchanged
+    """the program without changes"""
+    cheapest: str | None
+    """the cheapest change that fits, with the same results if one has; null: none"""
+    answers: list[FitAnswers]
+    """changes: those that fit first, by their cost; then by reserved bytes"""
+    time_basis: str | None
+    """how times are estimated"""
+    untried: list[FitUntried]
+    """changes that could not be tried"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class Fit(_Fit, total=False):
+    """The document of `tidemark fit --json`, version 1."""
+
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class FitUnchanged(TypedDict):
+    """A part of `tidemark fit --json`."""
+
+    peak_allocated_bytes: int
+    """peak allocated bytes"""
+    least_allocated_bytes: int | None
+    """lower end of its range"""
+    most_allocated_bytes: int | None
+    """upper end of its range"""
+    peak_reserved_bytes: int
+    """peak reserved bytes"""
+    least_reserved_bytes: int | None
+    """lower end of its range"""
+    most_reserved_bytes: int | None
+    """upper end of its range"""
+    fits: Literal["yes", "no"] | None
+    """it fits into the budget"""
+    step_ns: int | None
+    """estimated time of a step"""
+
+
+class FitAnswers(TypedDict):
+    """A part of `tidemark fit --json`."""
+
+    change: str
+    """what is changed"""
+    basis: Literal["run", "simulated", "arithmetic"]
+    """run: the program ran under the plan; simulated: the unchanged run with these settings of the allocator; arithmetic: sums of its peak"""
+    peak_allocated_bytes: int
+    """peak allocated bytes"""
+    least_allocated_bytes: int | None
+    """lower end of its range"""
+    most_allocated_bytes: int | None
+    """upper end of its range"""
+    peak_reserved_bytes: int
+    """peak reserved bytes"""
+    least_reserved_bytes: int | None
+    """lower end of its range"""
+    most_reserved_bytes: int | None
+    """upper end of its range"""
+    fits: Literal["yes", "no"] | None
+    """the allocator's simulator serves every request within the budget"""
+    step_ns: int | None
+    """estimated time of a step"""
+    cost_pct: float | None
+    """estimated time of a step against the unchanged program's"""
+    differs: str | None
+    """why results differ; null: they are the same"""
+    plan: str | None
+    """the plan (TOML)"""
+    lines: str | None
+    """lines to add to the script"""
+    file: str | None
+    """the recording of the run"""
+
+
+class FitUntried(TypedDict):
+    """A part of `tidemark fit --json`."""
+
+    change: str
+    """what could not be tried, or failed"""
+    reason: str
+    """why"""
+
+
 class Diff(TypedDict):
     """The document of `tidemark diff --json`, version 1."""
 
@@ -5054,6 +5153,8 @@ class PredictProgram(TypedDict):
     """the device that was assumed"""
     torch: str
     """version of PyTorch"""
+    versions: str
+    """versions of the libraries that the program used"""
     steps: int | None
     """optimizer steps"""
     values_read: int | None
