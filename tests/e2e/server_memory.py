@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from snapshot_maker import MIB, Allocator  # noqa: E402
 
-TIDEMARK = os.environ["TIDEMARK"]
+TIDEMARK, DATA = os.environ["TIDEMARK"], Path(__file__).parents[1] / "data" / "server"
 PARTS = ("weights", "kv_cache", "graphs", "graphs_free", "workspace", "activations", "cached", "unexplained")
 
 
@@ -265,6 +265,32 @@ def check_unnamed(folder: Path) -> None:
     assert len(late["captures"]) == 2 and sum(p["bytes"] for p in late["parts"]) == late["reserved_bytes"] + late["loose_bytes"]
 
 
+# ---- snapshots of a server on an H200 (tests/data/server: torch 2.11, 8 layers, static KV cache) ----
+
+def check_real() -> None:
+    truth = json.loads((DATA / "truth.json").read_text())
+    for pools, last in (("shared", "09-served"), ("own", "09-served")):
+        files = sorted(DATA.glob(f"{pools}-*.pickle.gz"))
+        told, small = truth[pools], truth[f"{pools}_small"]
+        found = serving("--sizes", ",".join(map(str, told["sizes"])), *files)
+        parts = {p["part"]: p["bytes"] for p in found["parts"]}
+        assert Path(found["file"]).name == f"{pools}-{last}.pickle.gz" and found["loose_bytes"] == 0
+        assert found["reserved_bytes"] == told["stages"]["served"]["reserved"] == sum(parts.values())
+        assert parts["weights"] == told["weight_bytes"] and parts["kv_cache"] == told["kv_bytes"], (parts, told)
+        assert parts["graphs"] + parts["graphs_free"] == told["stages"]["served"]["private"]
+        assert found["replay"] == {"reproduced": True, "reserved_bytes": found["reserved_bytes"], "recorded_bytes": found["reserved_bytes"]}, found["replay"]
+        sizes = {c["batch"]: c for c in found["captures"]}
+        assert list(sizes) == told["sizes"] and found["captured_once_bytes"] == 32 * MIB, (list(sizes), found["captured_once_bytes"])  # cuBLAS's workspace
+        # the same server that captured 8, 4, 2 and 1 only
+        less = told["stages"]["served"]["private"] - small["stages"]["served"]["private"]
+        assert sizes[16]["returns_with_larger_bytes"] == less, (sizes[16], less)
+        assert [c["relative"] for c in found["captures"]] == sorted((c["relative"] for c in found["captures"]), reverse=pools == "shared")
+        for row in found["snapshots"]:
+            stage = Path(row["file"]).name.split("-")[2].split(".")[0]
+            assert row["reserved_bytes"] == told["stages"][stage]["reserved"] and row["graphs_bytes"] == told["stages"][stage]["private"], row
+    assert sizes[32]["pool"] != sizes[16]["pool"]
+
+
 # ---- what a wrong call says ----
 
 def check_refused(folder: Path) -> None:
@@ -295,6 +321,7 @@ def main() -> None:
         check_servers(Path(folder))
         check_unnamed(Path(folder))
         check_refused(Path(folder))
+    check_real()
 
 
 main()

@@ -218,55 +218,127 @@ static bool add_run(struct work *w, run *r, bool given)
 	return true;
 }
 
-/* Returns the most frequent number of requests of a capture. */
-static size_t usual_length(const struct work *w)
+/* ---- requests of several captures, by call stack ---- */
+
+typedef struct at_stack { /* requests of one capture at one stack */
+	uint64_t bytes;
+	uint32_t count;
+} at_stack;
+
+struct table {
+	tide_map row_of; /* stack -> row + 1 */
+	at_stack *v;	 /* [row * runs + run] */
+	uint32_t *stack; /* of a row */
+	size_t n, runs, cap_v, cap_stack;
+};
+
+enum { MOST_CELLS = 16 << 20 };
+
+/* Returns the cells of a stack, one for each capture; NULL if memory runs out or there are too many. */
+static at_stack *cells_of(struct table *t, uint32_t stack)
 {
-	size_t best = 0, most = 0;
-	tide_map count = { 0 };
-	for (size_t i = 0; i < w->n_runs; i++) {
-		uint32_t n = tide__map_get(&count, w->runs[i].n) + 1;
-		if (!tide__map_put(&count, w->runs[i].n, n))
-			break; /* the figure is then unknown */
-		if (n > most || (n == most && w->runs[i].n > best)) {
-			most = n;
-			best = w->runs[i].n;
-		}
+	uint32_t row = tide__map_get(&t->row_of, stack);
+	if (!row) {
+		size_t first = t->n * t->runs;
+		if (first + t->runs > MOST_CELLS || !TIDE_ROOM(t->v, t->cap_v, first + t->runs) ||
+		    !TIDE_ROOM(t->stack, t->cap_stack, t->n + 1) ||
+		    !tide__map_put(&t->row_of, stack, (uint32_t)t->n + 1))
+			return NULL;
+		memset(&t->v[first], 0, t->runs * sizeof *t->v);
+		t->stack[t->n++] = stack;
+		row = (uint32_t)t->n;
 	}
-	tide__map_free(&count);
-	return most > 1 ? best : 0;
+	return &t->v[(row - 1) * t->runs];
 }
 
-static uint64_t request_at(const struct work *w, const run *r, size_t k)
+/* Returns false if memory runs out or the table would be too large: what it says is then unknown. */
+static bool fill_table(const struct work *w, struct table *t)
 {
-	return w->m->allocs.requested[w->requests[r->first + k]];
+	const tide_allocs *a = &w->m->allocs;
+	t->runs = w->n_runs;
+	for (size_t i = 0; i < w->n_runs; i++)
+		for (size_t k = w->runs[i].first; k < w->runs[i].first + w->runs[i].n; k++) {
+			at_stack *c = cells_of(t, a->stack[w->requests[k]].i);
+			if (!c)
+				return false;
+			c[i].count++;
+			c[i].bytes += a->requested[w->requests[k]];
+		}
+	return true;
 }
 
-/* Compares captures of equally many requests: sums of the requests that differ over captures. */
-static bool compare_runs(struct work *w)
+static bool lives(const struct work *w, uint32_t alloc)
 {
-	size_t length = usual_length(w), first = SIZE_MAX;
-	double *sum = tide__calloc(w->n_runs, sizeof *sum), least = INFINITY;
-	for (size_t k = 0; sum && k < length; k++) {
-		bool differs = false;
-		for (size_t i = 0; i < w->n_runs; i++) {
-			if (w->runs[i].n != length)
-				continue;
-			first = first == SIZE_MAX ? i : first;
-			differs |=
-				request_at(w, &w->runs[i], k) != request_at(w, &w->runs[first], k);
-		}
-		for (size_t i = 0; differs && i < w->n_runs; i++)
-			if (w->runs[i].n == length)
-				sum[i] += (double)request_at(w, &w->runs[i], k);
+	return w->m->allocs.died[alloc] == TIDE_T_NEVER;
+}
+
+/* Marks the largest live request of the first capture at a stack that is not marked yet. */
+static void mark_largest(struct work *w, uint32_t stack)
+{
+	const tide_allocs *a = &w->m->allocs;
+	uint32_t best = 0;
+	for (size_t k = w->runs[0].first; k < w->runs[0].first + w->runs[0].n; k++) {
+		uint32_t r = w->requests[k];
+		if (a->stack[r].i == stack && lives(w, r) && w->out->of[r] != TIDE_MADE_ONCE &&
+		    (!best || a->requested[r] > a->requested[best]))
+			best = r;
 	}
-	for (size_t i = 0; sum && i < w->n_runs; i++)
-		if (w->runs[i].n == length && sum[i] > 0 && sum[i] < least)
+	if (best) {
+		w->out->of[best] = TIDE_MADE_ONCE;
+		w->out->once += a->size[best];
+	}
+}
+
+/* What the first capture requests at a stack more often than every later one, and keeps, is made for
+ * all of them: cuBLAS's workspace, for example. */
+static void mark_made_once(struct work *w, const struct table *t)
+{
+	for (size_t row = 0; row < t->n && t->runs > 1; row++) {
+		const at_stack *c = &t->v[row * t->runs];
+		uint32_t most = 0;
+		for (size_t i = 1; i < t->runs; i++)
+			most = c[i].count > most ? c[i].count : most;
+		for (uint32_t k = most; k < c[0].count && k < most + 64; k++)
+			mark_largest(w, t->stack[row]);
+	}
+}
+
+/* Compares captures by the stacks at which all have as many requests, but not of as many bytes. */
+static bool compare_runs(struct work *w, const struct table *t)
+{
+	double *sum = tide__calloc(t->runs, sizeof *sum), least = INFINITY;
+	for (size_t row = 0; sum && row < t->n && t->runs > 1; row++) {
+		const at_stack *c = &t->v[row * t->runs];
+		bool alike = true, differs = false;
+		for (size_t i = 1; i < t->runs; i++) {
+			alike &= c[i].count == c[0].count;
+			differs |= c[i].bytes != c[0].bytes;
+		}
+		for (size_t i = 0; alike && differs && i < t->runs; i++)
+			sum[i] += (double)c[i].bytes;
+	}
+	for (size_t i = 0; sum && i < t->runs; i++)
+		if (sum[i] > 0 && sum[i] < least)
 			least = sum[i];
-	for (size_t i = 0; sum && i < w->n_runs; i++)
-		if (w->runs[i].n == length && sum[i] > 0)
+	for (size_t i = 0; sum && i < t->runs; i++)
+		if (sum[i] > 0)
 			w->out->sizes[w->runs[i].size].relative = sum[i] / least;
 	bool ok = sum;
 	tide__free(sum);
+	return ok;
+}
+
+static bool compare(struct work *w)
+{
+	struct table t = { .n = 0 };
+	bool whole = fill_table(w, &t), ok = true;
+	if (whole) {
+		mark_made_once(w, &t);
+		ok = compare_runs(w, &t);
+	}
+	tide__map_free(&t.row_of);
+	tide__free(t.v);
+	tide__free(t.stack);
 	return ok;
 }
 
@@ -285,7 +357,7 @@ tide_code tide__captures_find(const tide_model *m, uint32_t device, const char *
 		rc = give_sizes(&w, sizes, err);
 	for (size_t i = 0; ok && rc == TIDE_OK && i < w.n_runs; i++)
 		ok = add_run(&w, &w.runs[i], sizes);
-	ok = ok && (rc != TIDE_OK || compare_runs(&w));
+	ok = ok && (rc != TIDE_OK || !w.n_runs || compare(&w));
 	tide__free(w.runs);
 	tide__free(w.requests);
 	tide__free(w.notes);

@@ -17,6 +17,7 @@ struct work {
 	const tide_requests *q;
 	const uint32_t *of; /* per alloc row, 1 + its size */
 	uint8_t *dropped;   /* per size */
+	bool all;	    /* every size is dropped */
 	tide_requests less;
 };
 
@@ -25,6 +26,8 @@ static bool keeps(const struct work *w, const tide_request *r)
 	bool is_alloc = r->kind == TIDE_REQ_ALLOC || r->kind == TIDE_REQ_FREE ||
 			r->kind == TIDE_REQ_FREE_ASKED;
 	uint32_t size = is_alloc ? w->of[r->id] : 0;
+	if (size == TIDE_MADE_ONCE) /* the next capture would make it */
+		return !w->all;
 	return !size || !w->dropped[size - 1];
 }
 
@@ -100,9 +103,14 @@ static tide_code drop_each(struct work *w, uint64_t all, tide_serving_size *s, s
 		left -= 2 * w->q->n;
 		memset(w->dropped, 0, n);
 		w->dropped[i] = 1;
+		w->all = n == 1;
 		rc = try_drop(w, all, &s[i].returns);
-		for (size_t k = 0; k < n; k++)
+		size_t dropped = 0;
+		for (size_t k = 0; k < n; k++) {
 			w->dropped[k] |= weight_of(&s[k]) > weight_of(&s[i]);
+			dropped += w->dropped[k];
+		}
+		w->all = dropped == n;
 		if (rc == TIDE_OK)
 			rc = try_drop(w, all, &s[i].returns_with_larger);
 	}

@@ -194,7 +194,8 @@ static void fill_kept(struct work *w, const tide_serving_at *at)
 {
 	const tide_allocs *a = &at->m->allocs;
 	for (size_t i = 1; i < a->n; i++)
-		if (w->captures.of[i] && a->died[i] == TIDE_T_NEVER)
+		if (w->captures.of[i] && w->captures.of[i] != TIDE_MADE_ONCE &&
+		    a->died[i] == TIDE_T_NEVER)
 			w->captures.sizes[w->captures.of[i] - 1].kept += a->size[i];
 	for (size_t i = 0; i < at->n_pools; i++)
 		at->pools[i].captures = w->captures.per_pool[at->pools[i].pool];
@@ -229,6 +230,7 @@ static tide_code find_sizes(struct work *w, tide_error *err)
 						w->captures.sizes, w->captures.n, &s->replay, err);
 	s->sizes = w->captures.sizes;
 	s->n_sizes = w->captures.n;
+	s->once = w->captures.once;
 	w->captures.sizes = NULL;
 	return rc;
 }

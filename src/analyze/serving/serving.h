@@ -152,7 +152,8 @@ typedef struct tide_serving {
 	size_t n, last;		  /* last: the snapshot that the tables below describe */
 	tide_serving_size *sizes; /* owned; in the order of capture */
 	size_t n_sizes;
-	tide_serving_why *why;	  /* owned; by part, then by bytes */
+	uint64_t once;	       /* bytes that the first capture keeps for all of them; of no size */
+	tide_serving_why *why; /* owned; by part, then by bytes */
 	tide_serving_rule *given; /* owned: rules of the caller */
 	size_t n_why, n_given;
 	tide_serving_device on_device;

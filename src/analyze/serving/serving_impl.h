@@ -33,10 +33,14 @@ bool tide__serving_match(const char *pattern, const char *text, size_t n);
 
 /* ---- captures.c ---- */
 
+#define TIDE_MADE_ONCE UINT32_MAX /* by the first capture, for all of them */
+
 typedef struct tide_captures {
 	tide_serving_size *sizes; /* owned; `returns`, `kept` and `added_in` are not filled */
 	size_t n, cap;
-	uint32_t *of;	    /* owned: per alloc row, 1 + the size that it was captured for */
+	uint32_t
+		*of; /* owned: per alloc row, 1 + the size that it was captured for, or MADE_ONCE */
+	uint64_t once;	    /* bytes of those made once */
 	uint64_t *per_pool; /* owned: captures by pool row */
 } tide_captures;
 

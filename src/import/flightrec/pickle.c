@@ -148,15 +148,32 @@ static bool take_text(struct reader *r, tide_pv v, tide_str *out)
 	return (out->i && tide__map_put(&r->texts, v, out->i)) || tide__fr_nomem(r->d);
 }
 
+/* Reads up to 18 digits. */
+static bool parse_digits(const char *s, size_t n, int64_t *out)
+{
+	int64_t v = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (s[i] < '0' || s[i] > '9' || i >= 18)
+			return false;
+		v = v * 10 + (s[i] - '0');
+	}
+	*out = v;
+	return n > 0;
+}
+
 /* A number, or a text of one: JSON-like dumps write both. */
 static void take_number(struct reader *r, tide_pv v, int64_t *out)
 {
 	int64_t x;
 	double f;
+	size_t n;
+	const char *s;
 	if (tide__pickle_i64(r->p, v, &x))
 		*out = x;
 	else if (tide__pickle_f64(r->p, v, &f) && f > -9e15 && f < 9e15)
 		*out = (int64_t)f;
+	else if ((s = tide__pickle_text(r->p, v, &n)) && parse_digits(s, n, &x))
+		*out = x;
 }
 
 static void put_number(fr_list *l, int64_t v)

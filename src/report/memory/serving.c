@@ -131,6 +131,8 @@ static const tide_member members[] = {
 	TIDE_MEMBER_OF("pools", TABLE, tide__serving_pools, "pools of the allocator"),
 	TIDE_MEMBER_OF("captures", TABLE, tide__serving_sizes,
 		       "captured batch sizes, in the order of capture"),
+	TIDE_MEMBER("captured_once_bytes", BYTES,
+		    "kept for all captured sizes, because the first capture made them: of no size"),
 	{ "replay", NULL, TIDE_KIND_OBJECT, .may = TIDE_MAY_BE_NULL, .members = replay_members,
 	  .meaning = "the replay of all requests; null: they were not replayed" },
 	TIDE_MEMBER_OF("kv_cache", OBJECT, fit_members, "the largest KV cache that fits"),

@@ -403,6 +403,9 @@ static void put_replay(const struct serving *x, const tide_out *to)
 	char a[32], b[32];
 	if (!x->s.n_sizes)
 		return;
+	if (x->s.once)
+		fprintf(to->out, "  %s more are kept for all sizes: the first capture made them.\n",
+			tide__fmt_bytes(a, sizeof a, (double)x->s.once));
 	if (!r->known)
 		fputs("  Not replayed: what comes back is unknown.\n", to->out);
 	else
@@ -563,6 +566,7 @@ tide_code tide__serving_json(const struct serving *x, tide_json *j)
 	tide__json_kuint(j, "loose_bytes", at->loose);
 	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
 		write_table(x, tables[i].make, j, tables[i].key);
+	tide__json_kuint(j, "captured_once_bytes", x->s.once);
 	json_replay(x, j);
 	json_fit(x, j);
 	json_device(x, j);
