@@ -8,9 +8,13 @@ import os
 import pickle
 import random
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+from page_section import section  # noqa: E402
 
 TIDEMARK, DATA = os.environ["TIDEMARK"], Path(__file__).parents[1] / "data" / "flightrec"
 RANDOM_JOBS = 40
@@ -195,8 +199,38 @@ def check_wrong() -> None:
                 Path(folder, file).write_bytes(content)
             done = hang(folder)
             assert done.returncode == status and text in done.stdout + done.stderr, (name, done)
-            assert len(done.stderr.splitlines()) <= 2 and "Traceback" not in done.stderr, (name, done)
+            assert len(done.stderr.split("\nnext, ")[0].splitlines()) <= 2 and "Traceback" not in done.stderr, (name, done)
     assert hang("/nonexistent").returncode == 1
+
+
+# ---- dumps as other programs write them ----
+
+def check_texts() -> None:
+    """Numbers as texts, fields missing: PyTorch's own tests of its analyser make such dumps, and its status counts in texts."""
+    def op(name: str, seq: int, state: str) -> dict:
+        return {"profiling_name": f"nccl:{name}", "state": state, "process_group": ("0", "default"), "input_sizes": [[4, 4]], "output_sizes": [[4, 4]],
+                "input_dtypes": ["float32"], "output_dtypes": ["float32"], "collective_seq_id": str(seq), "p2p_seq_id": "0", "time_created_ns": 0, "frames": []}
+    with tempfile.TemporaryDirectory() as folder:
+        for rank in range(2):
+            entries = [op("all_reduce", 1, "completed"), op("all_reduce", 2, "scheduled")][:2 - rank]
+            status = {"0": {"last_enqueued_collective": str(len(entries)), "last_started_collective": "-1", "last_completed_collective": "1"}}
+            document = {"version": "2.9", "pg_config": {"0": {"name": "0", "desc": "default", "ranks": "[0, 1]"}}, "pg_status": status, "entries": entries}
+            Path(folder, f"comm_lib_trace_rank_{rank}").write_bytes(pickle.dumps(document, 2))
+        found = verdict(folder)
+    assert found["left_out_ops"] == 0 and found["verdict"] == "missing_rank" and "Rank 1 never came to all_reduce, sequence 2" in found["reason"], found
+
+
+# ---- the page ----
+
+def check_page() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder, "x.html")
+        done = hang(DATA / "missing_rank", "-o", page)
+        assert done.returncode == 0 and "a page" in done.stderr, done
+        shown, _ = section(page.read_text(encoding="utf-8"), "document")
+    assert shown["name"] == "hang" and shown["document"] == verdict(DATA / "missing_rank"), shown
+    described = {m["key"]: m for m in shown["members"]}
+    assert described["evidence"]["kind"] == "TABLE" and described["evidence"]["members"][0]["heading"] == "Rank", described["evidence"]
 
 
 # ---- recordings in the folder ----
@@ -225,4 +259,6 @@ check_random()
 check_pairs()
 check_wrong()
 check_recordings()
+check_texts()
+check_page()
 print("ok")
