@@ -4,11 +4,11 @@
 //   node pictures.mjs PROGRAM SOURCE FOLDER
 // DEMO names a recording of examples/gpt: phases and memory that were recorded, not imported. OTHER: a recording with a larger
 // batch. LEDGER: a recording of a program on a GPU (tidemark run --gpu); without it that picture is not replaced. ONLY=runs: the
-// table of runs alone.
+// table of runs alone; ONLY=documents: hang and serving.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { data, drive, go, gpt, run, settle, shot } from './driver.mjs';
 import { shrink } from './png.mjs';
 import { leakTrace, rankTrace } from './traces.mjs';
@@ -138,8 +138,24 @@ async function runs(context, temporary) {
   }
 }
 
+/** Reports about no single trace; their files are named as the guide does. */
+async function documents(temporary, visit) {
+  const server = ['shared-02-loaded', 'shared-03-captured32', 'shared-04-captured16', 'shared-08-captured1', 'shared-09-served'].map((n) => `${n}.pickle.gz`);
+  const rows = [['hang', 'flightrec', 700, 'missing_rank'], ['serving', 'server', 1240, '--capacity', '141GiB', '--sizes', '32,16,8,4,2,1', ...server]];
+  for (const [name, where, height, ...args] of rows) {
+    const file = join(temporary, `${name}.html`);
+    execFileSync(resolve(process.argv[2]), [name, ...args, '-o', file], { cwd: data(where), stdio: 'pipe' });
+    await visit(file, '', async (page) => {
+      await page.setViewportSize({ width: 1280, height });
+      await settle(page);
+      await shot(page, name);
+    });
+  }
+}
+
 await drive(
   async ({ context, folder: temporary, make, visit }) => {
+    if (process.env.ONLY === 'documents') return documents(temporary, visit);
     await runs(context, temporary);
     if (process.env.ONLY === 'runs') return;
     const log = join(temporary, 'train.log');
@@ -171,6 +187,7 @@ await drive(
     await visit(make('report', leak), '', shown('', 'leaks'));
     await visit(make('report', data('torchsnap/snapshot_oom.pickle.gz')), '', snapshot);
     await visit(make('report', demo), '', recorded);
+    await documents(temporary, visit);
   },
   { width: 1280, height: 760 },
 );

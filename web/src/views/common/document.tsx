@@ -10,7 +10,8 @@ import { css } from '../../draw/pixels';
 import { Facts, Figure, Loading, Panel, useData } from '../../ui/parts';
 import { type Rec, Records, titleOf } from './tables';
 
-const first = (t: string) => t[0].toUpperCase() + t.slice(1);
+/** The beginning of a meaning, as a heading. */
+const first = (t: string) => t[0].toUpperCase() + t.slice(1).split(';')[0];
 
 /** Formats a value by its kind. */
 function show(kind: string, key: string, v: unknown): string {
