@@ -289,8 +289,8 @@ static void mark_largest(struct work *w, uint32_t stack)
 	}
 }
 
-/* What the first capture requests at a stack more often than every later one, and keeps, is made for
- * all of them: cuBLAS's workspace, for example. */
+/* Marks requests that the first capture makes at a stack more often than every later one, and keeps:
+ * they are made for all of them, like cuBLAS's workspace. */
 static void mark_made_once(struct work *w, const struct table *t)
 {
 	for (size_t row = 0; row < t->n && t->runs > 1; row++) {
