@@ -1532,6 +1532,8 @@ class _Serving(TypedDict):
     """pools of the allocator"""
     captures: list[ServingCaptures]
     """captured batch sizes, in the order of capture"""
+    captured_once_bytes: int
+    """kept for all captured sizes, because the first capture made them: of no size"""
     replay: ServingReplay | None
     """the replay of all requests; null: they were not replayed"""
     kv_cache: ServingKvCache
