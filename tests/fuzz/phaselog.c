@@ -22,12 +22,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		abort();
 	for (size_t i = 0; i < all.n; i++) {
 		tide_training_sizes t;
-		tide_sentence advice[4];
+		tide_sentence advice[TIDE_TRAINING_SENTENCES];
 		tide_sizes_options o = { .capacity = 1 << 30 };
 		size_t row;
 		(void)tide__phase_summary_off(&all.v[i], &row);
 		if (tide__training_sizes_find(&all.v[i], &o, &t, &err) == TIDE_OK)
-			(void)tide__training_write_advice(&t, advice, 4);
+			(void)tide__training_write_advice(&t, advice);
 	}
 	tide__phase_summaries_free(&all);
 	tide__source_close(s);

@@ -39,6 +39,29 @@ bool tide__training_difference(const tide_training_sizes *t, tide_training_part 
 	return true;
 }
 
+/* ---- advice ---- */
+
+#define TIGHT 0.9 /* of the capacity: a peak above it leaves too little for fragmentation */
+
+tide_training_fit tide__training_fit_find(const tide_training_sizes *t)
+{
+	const tide_maybe_bytes *a = &t->part[TIDE_PART_ACTIVATIONS];
+	int64_t capacity = (int64_t)t->capacity;
+	tide_training_fit f = { .fits = capacity && t->peak < capacity,
+				.activations = a->known ? a->bytes : 0 };
+	f.rest = t->peak - f.activations;
+	if (!capacity || (double)t->peak <= TIGHT * (double)capacity)
+		return f;
+	bool some = f.activations > 0, room = capacity > f.rest;
+	f.activations_pct = t->peak > 0 ? 100.0 * (double)f.activations / (double)t->peak : 0;
+	f.batch_pct = some ? 100.0 * (double)(capacity - f.rest) / (double)f.activations : 0;
+	f.checkpoints = some;
+	f.smaller_batch = some && room && t->peak > capacity;
+	f.accumulate = some && room;
+	f.shard = !room;
+	return f;
+}
+
 /* ---- phases by name ---- */
 
 /* Returns whether names match: "FORWARD_PASS__000012" is a FORWARD_PASS. */

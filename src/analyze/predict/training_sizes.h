@@ -72,6 +72,18 @@ const char *tide__training_part_key(tide_training_part p);  /* "model" */
  * expected. */
 bool tide__training_difference(const tide_training_sizes *t, tide_training_part p, double *pct);
 
+/* What helps if a peak does not fit its device, or barely. */
+typedef struct tide_training_fit {
+	bool fits;	  /* the peak is below the capacity; false if that is unknown */
+	bool checkpoints; /* recompute activations instead of keeping them */
+	bool smaller_batch, accumulate;
+	bool shard;		   /* it does not fit without any activations */
+	int64_t activations, rest; /* parts of the peak, bytes */
+	double activations_pct;	   /* part of the peak */
+	double batch_pct;	   /* part of this batch that fits */
+} tide_training_fit;
+tide_training_fit tide__training_fit_find(const tide_training_sizes *t);
+
 /* Finds the sizes of a summary. Returns TIDE_ENOTFOUND if it has no peak. `s` is borrowed as
  * long as *out is used. */
 tide_code tide__training_sizes_find(const tide_phase_summary *s, const tide_sizes_options *o,

@@ -16,44 +16,38 @@ static double mib(int64_t bytes)
 	return (double)bytes / (1024 * 1024);
 }
 
-size_t tide__training_write_advice(const tide_training_sizes *t, tide_sentence *out, size_t room)
+size_t tide__training_write_advice(const tide_training_sizes *t,
+				   tide_sentence out[TIDE_TRAINING_SENTENCES])
 {
+	tide_training_fit f = tide__training_fit_find(t);
 	size_t n = 0;
-	if (!t->capacity || (double)t->peak <= 0.9 * (double)t->capacity)
-		return 0;
-	int64_t act =
-		t->part[TIDE_PART_ACTIVATIONS].known ? t->part[TIDE_PART_ACTIVATIONS].bytes : 0;
-	int64_t rest = t->peak - act, left = (int64_t)t->capacity - rest;
-	double share = t->peak > 0 ? 100.0 * (double)act / (double)t->peak : 0;
-	if (n < room && act > 0)
+	if (f.checkpoints)
 		snprintf(
 			out[n++].text, sizeof out->text,
 			"Enable gradient checkpointing (recompute activations): activations are %.2f MB, "
 			"%.1f%% of the peak.",
-			mib(act), share);
-	if (n < room && act > 0 && left > 0 && t->peak > (int64_t)t->capacity)
+			mib(f.activations), f.activations_pct);
+	if (f.smaller_batch)
 		snprintf(
 			out[n++].text, sizeof out->text,
 			"Reduce the batch size: activations shrink with it; about %.0f%% of this batch fits.",
-			100.0 * (double)left / (double)act);
-	if (n < room && left > 0 && act > 0)
+			f.batch_pct);
+	if (f.accumulate)
 		snprintf(
 			out[n++].text, sizeof out->text,
 			"Use gradient accumulation: smaller batches per iteration give the same batch per step.");
-	if (n < room && left <= 0)
+	if (f.shard)
 		snprintf(
 			out[n++].text, sizeof out->text,
 			"Without any activations %.2f MB are needed, more than the device has: shard or offload "
 			"the model and the optimizer state, or use a larger device.",
-			mib(rest));
+			mib(f.rest));
 	return n;
 }
 
 /* ---- the report ---- */
 
 #define RULE "================================================================================"
-
-enum { ADVICE = 4 };
 
 /* ---- text ---- */
 
@@ -150,7 +144,7 @@ static void print_kv(const tide_sizes_report *r, FILE *out)
 
 void tide__sizes_text(const tide_sizes_report *r, FILE *out)
 {
-	tide_sentence advice[ADVICE];
+	tide_sentence advice[TIDE_TRAINING_SENTENCES];
 	char text[80], count[40];
 	const tide_training_sizes *t = r->t;
 	if (t->model_from_parameters)
@@ -178,7 +172,7 @@ void tide__sizes_text(const tide_sizes_report *r, FILE *out)
 	print_kv(r, out);
 	print_peak(r, out);
 	print_parts(r, out);
-	size_t n = tide__training_write_advice(t, advice, ADVICE);
+	size_t n = tide__training_write_advice(t, advice);
 	if (n)
 		fputs("\n--- Advice ---\n", out);
 	for (size_t i = 0; i < n; i++)
@@ -270,7 +264,7 @@ const tide_member tide__sizes_members[] = {
 void tide__sizes_json(const tide_sizes_report *r, tide_json *j)
 {
 	const tide_training_sizes *t = r->t;
-	tide_sentence advice[ADVICE];
+	tide_sentence advice[TIDE_TRAINING_SENTENCES];
 	tide__json_object(j);
 	tide__json_kstr(j, "title", r->title);
 	tide__json_kstr(j, "memory", r->s->scope);
@@ -281,7 +275,7 @@ void tide__sizes_json(const tide_sizes_report *r, tide_json *j)
 	tide__json_kstr(j, "peak_phase", t->peak_phase);
 	tide__json_kstr(j, "measured_by", t->from_roles ? "role" : "phase");
 	if (t->capacity)
-		tide__json_kbool(j, "fits", t->peak < (int64_t)t->capacity);
+		tide__json_kbool(j, "fits", tide__training_fit_find(t).fits);
 	else
 		tide__json_knull(j, "fits");
 	json_parts(j, "actual_bytes", t->actual);
@@ -290,7 +284,7 @@ void tide__sizes_json(const tide_sizes_report *r, tide_json *j)
 	maybe(j, "kv_cache_bytes", t->kv);
 	tide__json_kint_if(j, "kv_cache_expected_bytes", r->kv_expected >= 0, r->kv_expected);
 	tide__json_karray(j, "advice");
-	size_t n = tide__training_write_advice(t, advice, ADVICE);
+	size_t n = tide__training_write_advice(t, advice);
 	for (size_t i = 0; i < n; i++)
 		tide__json_str(j, advice[i].text);
 	tide__json_array_end(j);

@@ -24,11 +24,12 @@ void tide__sizes_text(const tide_sizes_report *r, FILE *out);
 extern const tide_member tide__sizes_members[];
 void tide__sizes_json(const tide_sizes_report *r, tide_json *j);
 
-/* Advice for a peak that does not fit, or barely (above 90 %): sentences for this summary.
- * Returns how many of out[] were filled, at most `room`. */
 typedef struct tide_sentence {
 	char text[240];
 } tide_sentence;
-size_t tide__training_write_advice(const tide_training_sizes *t, tide_sentence *out, size_t room);
+enum { TIDE_TRAINING_SENTENCES = 4 };
+/* Writes the advice of tide__training_fit_find as sentences. Returns their number. */
+size_t tide__training_write_advice(const tide_training_sizes *t,
+				   tide_sentence out[TIDE_TRAINING_SENTENCES]);
 
 #endif
