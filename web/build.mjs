@@ -7,7 +7,6 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build, transform } from 'esbuild';
-import { arrows, OWN, shorten } from './short.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const [out, depfile] = process.argv.slice(2);
@@ -16,8 +15,6 @@ const inputs = new Set();
 const hash = (s) => `'sha256-${createHash('sha256').update(s).digest('base64')}'`;
 const pack = (s) => gzipSync(s, { level: 9 }).toString('base64');
 const least = { minify: true, target: 'es2022', legalComments: 'none', charset: 'utf8' };
-const vars = { accent: 'a', band: 'b', bar: 'r', idle: 'i', line: 'l', link: 'k', page: 'g', panel: 'p', pick: 'c', soft: 's', text: 't' }; // of the style sheet
-const shortVars = (s) => s.replace(new RegExp(`--(${Object.keys(vars).join('|')})\\b`, 'g'), (_, name) => `--${vars[name]}`);
 const start = (await transform(readFileSync(join(here, 'src/start.js'), 'utf8'), { ...least, format: 'iife' })).code.trim();
 
 /** Returns the shell around one program and its style sheet, and the bytes of its code as the browser runs it. */
@@ -25,25 +22,19 @@ async function shell(program, sheet) {
   const result = await build({
     entryPoints: [join(here, 'src', program), join(here, 'src', sheet)],
     bundle: true,
-    minifySyntax: true,
+    ...least,
     write: false,
     outdir: 'out',
     format: 'iife',
-    target: 'es2022',
-    jsx: 'transform',
-    jsxFactory: '_h',
-    jsxFragment: '_Fragment',
-    mangleProps: new RegExp(`^(${OWN.join('|')})$`),
-    inject: [join(here, 'src/h.ts')], // names that no local variable has
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
     tsconfigRaw: {}, // the types' settings are not the bundle's
     metafile: true,
-    legalComments: 'none',
-    charset: 'utf8',
   });
   for (const p of Object.keys(result.metafile.inputs)) inputs.add(p);
-  const text = (end) => shortVars(result.outputFiles.find((f) => f.path.endsWith(end)).text);
-  const script = (await transform(shorten(arrows(text('.js'))), least)).code.trim();
-  const style = (await transform(text('.css'), { ...least, loader: 'css' })).code.trim().replace(/(--[a-z]+): /g, '$1:');
+  const text = (end) => result.outputFiles.find((f) => f.path.endsWith(end)).text.trim();
+  const script = text('.js');
+  const style = text('.css');
   const csp = `default-src 'none'; script-src ${hash(start)} ${hash(script)}; style-src ${hash(style)}; base-uri 'none'; form-action 'none'`;
   const parts = { CSP: csp, STYLE: pack(style), SCRIPT: pack(script), START: start };
   const page = readFileSync(join(here, 'src/shell.html'), 'utf8').replace(/\{\{(\w+)\}\}/g, (_, k) => parts[k]);

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // The page: header, minimap, tabs, one view, help.
 import { Component, type ComponentChildren, render } from 'preact';
-import { useEffect, useState } from './hooks';
-import { signal } from './signals';
+import { useEffect, useState } from 'preact/hooks';
+import { signal } from '@preact/signals';
 import { getMain, getPage, type Main, type PageJson } from './data/page';
 import { setTrace } from './data/section';
 import { served } from './data/source';

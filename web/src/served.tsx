@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // The page as a server shows it: the list of recordings (/), one of them with the views of every page (/r/ID), two of
 // them compared (/diff/A/B). Code that only a server's page needs is here, so that pages of one file do not contain it.
-import { signal } from './signals';
+import { signal } from '@preact/signals';
 import { render } from 'preact';
-import { useState } from './hooks';
+import { useState } from 'preact/hooks';
 import { FarSpans } from './data/far';
 import { bytes, ns, plural } from './data/format';
 import { askJson, bytesOf, early, listen, type Recording, serverSource } from './data/live';

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // The state of the page: the view, the window of time, the selected moment and span. The URL's hash
 // keeps it, so that a link to the file shows the same.
-import { computed, effect, type Signal, signal } from './signals';
+import { computed, effect, type Signal, signal } from '@preact/signals';
 
 export type View = string; // key of a row of views/registry.tsx
 

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Everything the page holds, read once and kept. Sections that a view does not need yet stay packed.
 import { axis, host } from './format';
-import { signal } from '../signals';
+import { signal } from '@preact/signals';
 import { type DiffFlameJson, type FlameJson, loadFlame } from './flame';
 import { type Allocator, loadAllocator } from './allocator';
 import { loadMemory, type Memory } from './memory';

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // A canvas that fills its parent and is drawn again whenever a signal that it reads changes.
-import { effect } from '../signals';
+import { effect } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useRef } from '../hooks';
+import { useEffect, useRef } from 'preact/hooks';
 
 export interface Surface {
   ctx: CanvasRenderingContext2D;

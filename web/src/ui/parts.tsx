@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Small parts that views share.
-import type { Signal } from '../signals';
+import type { Signal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { version } from '../data/page';
-import { useEffect, useState } from '../hooks';
+import { useEffect, useState } from 'preact/hooks';
 
 /** Returns the value of a promise, undefined until then; the view shows an error as a line. For a recording that grows, returns the last
  * value until there is a new one. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // The scale of drawings: 1 on a desk, larger on a wall display (the style sheet has the same limits).
-import { signal } from '../signals';
+import { signal } from '@preact/signals';
 
 const steps: [string, number][] = [['(min-width: 3400px)', 2], ['(min-width: 2400px)', 1.5]];
 const walls = typeof matchMedia === 'function' ? steps.map(([limit, factor]): [MediaQueryList, number] => [matchMedia(limit), factor]) : [];

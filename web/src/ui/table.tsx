@@ -3,7 +3,7 @@
 // A table of any length: sorted by a click on a heading, filtered by a text, only the visible rows
 // are in the document.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useMemo, useRef, useState } from '../hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Search } from './parts';
 import { px } from './scale';
 

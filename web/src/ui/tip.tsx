@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // A tooltip beside the pointer.
 import type { ComponentChildren } from 'preact';
-import { effect, type Signal, signal } from '../signals';
+import { effect, type Signal, signal } from '@preact/signals';
 import { range, view } from '../state';
 
 export interface Spot {

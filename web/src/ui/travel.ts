@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Moves in time with the pointer and the keyboard, in the same way in every view with a time axis.
-import { useEffect } from '../hooks';
+import { useEffect } from 'preact/hooks';
 import { help, look, lookAll, range } from '../state';
 
 /** Returns the position of the pointer in its element. */

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Runs by program: their number, the figures of the newest run, and the trend. A group expands to its runs.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from '../../hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { bytes, count, ns, plural, when } from '../../data/format';
 import { askJson } from '../../data/live';
 import { Figure, type Group, limit, type Point, type Run, type Runs, Trends } from './runs';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // The list of a server's recordings. The user opens one, or selects two to compare.
-import { useEffect, useRef, useState } from '../../hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { bytes, common, ns, plural, when } from '../../data/format';
 import { askJson, listen, type Recording } from '../../data/live';
 import { col, Table } from '../../ui/table';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // A run in the list: figures, a line of memory, tags and a note; and the trend of its program over all runs.
-import { useEffect, useRef, useState } from '../../hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { bytes, day, ns } from '../../data/format';
 import { type Recording } from '../../data/live';
 import { parse } from '../../data/section';

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // The critical path: bounding resources of the step, time by span, and the path itself over time.
 // The figures are the document of `tidemark critical-path --json`.
-import { useState } from '../../hooks';
+import { useState } from 'preact/hooks';
 import { count, ns } from '../../data/format';
 import { type Critical, getCritical, getPage, getSpans } from '../../data/page';
 import { traceNumber } from '../../data/section';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Device work by type and by name: shares, the spread of durations, and all of it as tables.
-import { useState } from '../../hooks';
+import { useState } from 'preact/hooks';
 import { byKey, count, ns, percent } from '../../data/format';
 import { getHta, getJob, type Hta } from '../../data/page';
 import { keep } from '../../state';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Ops against the limits of the device: rate over intensity on logarithmic scales, and the tables of `tidemark roofline`.
-import { useState } from '../../hooks';
+import { useState } from 'preact/hooks';
 import { byKey, ns, percent } from '../../data/format';
 import { getRoofline, type Roofline } from '../../data/page';
 import { groups } from '../../draw/colors';

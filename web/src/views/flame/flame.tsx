@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Flame graphs: time and bytes by path, as a graph or as a sandwich of one function.
-import { signal } from '../../signals';
-import { useEffect, useMemo, useRef } from '../../hooks';
+import { signal } from '@preact/signals';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { type Change, changeOf, type Func, functions, isMixed, isPython, matched, nameOf, nodeAt, type Order, pathOf, pythonOnly, readDiffTree, readTree, sandwich, type Sides, type Tree, type TreeName, type Width } from '../../data/flame';
 import { bytes, count, delta, ns, percent, plural } from '../../data/format';
 import { getDiffFlame, getFlame, getSpans, type Main } from '../../data/page';

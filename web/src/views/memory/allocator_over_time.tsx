@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // The allocator over time: reserved but unused bytes, and their fragmentation.
-import { useMemo } from '../../hooks';
+import { useMemo } from 'preact/hooks';
 import { type Allocator, fragmentation, type Over } from '../../data/allocator';
 import { bytes, count, exact, ns } from '../../data/format';
 import { after } from '../../data/spans';

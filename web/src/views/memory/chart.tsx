@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Live memory over time as stacked layers, with phases, steps, limits and the chosen moment.
-import { useMemo } from '../../hooks';
+import { useMemo } from 'preact/hooks';
 import { bytes, count, exact } from '../../data/format';
 import type { Picture } from '../../data/levels';
 import { after } from '../../data/spans';

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Live allocations at a moment: one by one, or in groups; and the details of one of them.
-import { signal } from '../../signals';
-import { useMemo } from '../../hooks';
+import { signal } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
 import { bytes, count, exact, lasts, ns, percent, plural } from '../../data/format';
 import { type By, type Group, grouped, keyOf } from '../../data/levels';
 import { faceText, stackFrames } from '../../data/calls';

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // The allocator at a moment: its segments and the blocks in them, to scale or one row per segment.
-import { signal } from '../../signals';
-import { useEffect, useMemo, useRef, useState } from '../../hooks';
+import { signal } from '@preact/signals';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { address, type Allocator, EXPANDABLE, fragmentation, type Seg, type State, stateAt } from '../../data/allocator';
 import { bytes, count, ns, percent, plural } from '../../data/format';
 import type { Position } from '../../data/memory';

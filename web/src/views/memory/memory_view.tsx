@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // The memory view: live memory over time; below it one moment, as a list of live allocations or as a map of
 // the allocator.
-import { useMemo } from '../../hooks';
+import { useMemo } from 'preact/hooks';
 import { address, type Allocator } from '../../data/allocator';
 import { bytes, exact, held, lasts, ns } from '../../data/format';
 import { levelAt } from '../../data/levels';

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Memory per phase: one bar each, stacked by groups of live memory at its highest moment, beside the limit of
 // the device; and every figure as a table.
-import { useMemo } from '../../hooks';
+import { useMemo } from 'preact/hooks';
 import { bytes, delta, lasts, percent } from '../../data/format';
 import { phasePeaks } from '../../data/memory_phases';
 import type { Memory } from '../../data/memory';

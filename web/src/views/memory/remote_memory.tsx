@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // The memory view of a recording with too many allocations to be sent: the server leaves out those that are not
 // live at the highest moment of an interval of the window (src/analyze/memory/downsample_allocs.h). Zooming in, or selecting a moment, asks again.
-import { useEffect, useRef, useState } from '../../hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { count } from '../../data/format';
 import { bytesOf } from '../../data/live';
 import { type Memory, type MemoryJson, readMemory } from '../../data/memory';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Ops: nesting, time, counts and memory changes, as a tree and by name.
-import { useMemo, useState } from '../../hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { bytes, count, delta, ns, percent } from '../../data/format';
 import { childrenOf, hotPath, matching, type ModuleRow, type OpTree, sameRows, visible } from '../../data/optree';
 import { getOps, getSpans, type OpRow } from '../../data/page';

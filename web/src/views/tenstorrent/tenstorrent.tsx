@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // A Tenstorrent run: memory over operations, the change by each, and its text. The axis counts operations; durations are unknown.
-import { useMemo, useState } from '../../hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { byKey, bytes, count, delta, percent } from '../../data/format';
 import { changeOf, getTt, type Part, partOf, ranksOf, type Row, type Tt } from '../../data/tt';
 import { groups, ink } from '../../draw/colors';

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // The layout of the timeline: tracks one below the other, each with its rows; their order, which are
 // folded and which hidden. The address keeps the layout.
-import { computed } from '../../signals';
+import { computed } from '@preact/signals';
 import type { Spans } from '../../data/spans';
 import { keep } from '../../state';
 import { narrow, px } from '../../ui/scale';

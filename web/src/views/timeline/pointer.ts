@@ -3,7 +3,7 @@
 // Actions of a press on the timeline: selecting an area, moving or folding a lane by its name, or panning; for loaded spans and
 // for pieces.
 import { keep } from '../../state';
-import { type Signal, signal } from '../../signals';
+import { type Signal, signal } from '@preact/signals';
 import { follow, inside } from '../../ui/travel';
 import { type Arrangement, arrange, flipClosed, type Lane, laneAt, moveTrack } from './lanes';
 import type { Area } from './draw';

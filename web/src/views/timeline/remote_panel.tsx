@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Details of one span and sums of an area for a large recording: requested from the server, and shown as
 // panel.tsx and window_sums.tsx show a page's own data.
-import { useEffect, useState } from '../../hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { argsOf, type DetailsJson, type FarSpans, type SpanJson } from '../../data/far';
 import { exact, ns, plural } from '../../data/format';
 import type { Sum } from '../../data/notes';

@@ -3,8 +3,8 @@
 // The timeline of a recording that is too large to be sent whole: pieces at the current zoom, from the server.
 // Spans shorter than a pixel are merged with their neighbours into one piece; everything else is as in views/timeline.tsx,
 // with details, sums, links and matches requested from the server (remote_panel.tsx).
-import { signal } from '../../signals';
-import { useEffect, useMemo, useRef } from '../../hooks';
+import { signal } from '@preact/signals';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { FarSpans, type SpanJson } from '../../data/far';
 import { count, ns, plural } from '../../data/format';
 import { askJson, bytesOf } from '../../data/live';

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Shared by the timeline of loaded spans and that of pieces from a server: tools, keys, lanes and their scrolling, the
 // picture and pointer actions. The view defines the effect of a click or a key (Acts).
-import { type Signal, signal } from '../../signals';
-import { useEffect, useRef, useState } from '../../hooks';
+import { type Signal, signal } from '@preact/signals';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { count } from '../../data/format';
 import type { Main } from '../../data/page';
 import { after, firstIn, placeOf, spanAt, type Spans } from '../../data/spans';

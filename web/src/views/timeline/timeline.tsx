@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Threads, streams, memory and phases on one time axis.
-import { signal } from '../../signals';
-import { useEffect, useMemo, useRef, useState } from '../../hooks';
+import { signal } from '@preact/signals';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { axis, count, lasts } from '../../data/format';
 import { buildMip, oneGroup, picture } from '../../data/levels';
 import { linksOf, notesOf } from '../../data/notes';

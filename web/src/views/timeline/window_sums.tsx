@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // The table behind the picture: sums by name of an area of the timeline, or of the visible window.
-import { useEffect, useState } from '../../hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { axis, count, lasts, ns, percent, plural } from '../../data/format';
 import { type Sum, sums } from '../../data/notes';
 import type { Spans } from '../../data/spans';
