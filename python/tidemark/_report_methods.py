@@ -408,6 +408,13 @@ class ReportMethods:
         """
         return self._find_report("roofline", {"drop_last_step": drop_last_step, "steps": steps, "top": top, "count_masked": count_masked, "hardware": hardware, "peaks": peaks, "peak_tflops": peak_tflops, "memory_bandwidth_gb_s": memory_bandwidth_gb_s})  # type: ignore[no-any-return]
 
+    def inference(self, *, top: int | None = None) -> reports.Inference:
+        """Split a serving trace into prefill and decode iterations.
+
+        top: iterations to show, 0 = all; JSON has all unless given
+        """
+        return self._find_report("inference", {"top": top})  # type: ignore[no-any-return]
+
     def waits(self, *, top: int | None = None) -> reports.Waits:
         """Show what a program waited for when it waited for data.
 

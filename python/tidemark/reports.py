@@ -4759,6 +4759,108 @@ class RooflineUncovered(TypedDict):
     """the innermost op around the launch, else the kernel"""
 
 
+class _Inference(TypedDict):
+    """Members that are always in Inference."""
+
+    report: Literal["inference"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    source: Literal["server", "ranges", "modules"] | None
+    """what showed the iterations"""
+    count: int
+    """iterations, also those beyond --top"""
+    device_ns: int | None
+    """sum of the durations of all device rows"""
+    outside_ns: int | None
+    """part of it that no iteration launched"""
+    kinds: list[InferenceKinds]
+    """iterations by kind"""
+    iterations: list[InferenceIterations]
+    """iterations by start"""
+    losses: dict[str, Any]
+    """lost and repaired data, by the name of the loss"""
+
+
+class Inference(_Inference, total=False):
+    """The document of `tidemark inference --json`, version 1."""
+
+    recovered_events: int
+    """of a recording that was not closed: events read from its rings"""
+
+
+class InferenceKinds(TypedDict):
+    """A part of `tidemark inference --json`."""
+
+    kind: str
+    """prefill, decode, mixed, unknown"""
+    count: int
+    """iterations"""
+    requests: int | None
+    """sum of their requests"""
+    tokens: int | None
+    """tokens that they computed"""
+    tokens_per_s: float | None
+    """tokens / sum of latencies"""
+    p50_ns: int | None
+    """median latency, nearest rank"""
+    p90_ns: int | None
+    """90th percentile"""
+    p99_ns: int | None
+    """99th percentile"""
+    mean_ns: int | None
+    """mean latency"""
+    min_ns: int | None
+    """shortest"""
+    max_ns: int | None
+    """longest"""
+    latency_ns: int | None
+    """sum of latencies"""
+    device_ns: int | None
+    """time of their device rows"""
+    device_p50_ns: int | None
+    """median device time of an iteration"""
+    device_p90_ns: int | None
+    """90th percentile"""
+    device_p99_ns: int | None
+    """99th percentile"""
+
+
+class InferenceIterations(TypedDict):
+    """A part of `tidemark inference --json`."""
+
+    index: int
+    """from 0, by start"""
+    kind: str
+    """prefill, decode, mixed, unknown"""
+    start_ns: int
+    """start of its range or module"""
+    latency_ns: int | None
+    """from its start to the end of its last device row, or its end"""
+    host_ns: int | None
+    """length of its range or module"""
+    device_ns: int | None
+    """sum of the durations of its device rows"""
+    busy_ns: int | None
+    """time in which at least one of them runs"""
+    rows: int
+    """device rows launched in it"""
+    graph_launches: int
+    """launches of CUDA or HIP graphs"""
+    prefill_requests: int | None
+    """requests whose prompt it computes"""
+    prefill_tokens: int | None
+    """tokens of these"""
+    decode_requests: int | None
+    """requests for which it generates"""
+    decode_tokens: int | None
+    """tokens of these"""
+    context_tokens: int | None
+    """tokens in the caches that attention reads"""
+    name: str
+    """name of the range or module"""
+
+
 class Waits(TypedDict):
     """The document of `tidemark waits --json`, version 1."""
 
