@@ -110,6 +110,28 @@ def graphs(folder: str) -> None:
     check("without `graphs` all are below the launch", {n["name"] for n in flame.get("children", [])} == {"replay"} and not flame.get("losses"), flame)
 
 
+def serving(folder: str) -> None:
+    """A recording of a server: the parts add up to the allocator's bytes, the lines of the device to its used bytes. Beside a snapshot of another
+    time it adds what is outside the allocator."""
+    file, snapshot = f"{folder}/server.tide", os.path.join(os.environ["TIDE_SOURCE"], "tests/data/server/shared-09-served.pickle.gz")
+    env = {**os.environ, "TIDEMARK_CUPTI": FAKE, "TIDEMARK_NVML": FAKE, "TIDEMARK_LIBCUDA": FAKE, "FAKE_GROWS": "1"}
+    done = subprocess.run([TIDEMARK, "run", "--gpu", "--no-ops", "-o", file, "--", PROG, "training", "2"], capture_output=True, text=True, env=env, check=False)
+    check("run of a server", done.returncode == 0, (done.returncode, done.stderr))
+    ledger = ask("device", file)["devices"][0]
+    for words, same in (([file], True), ([snapshot, file], False)):
+        found = ask("serving", *words)
+        d = found["on_device"]
+        lines = ("allocator", "libraries", "pooled", "context", "profiler", "others", "driver")
+        check("the lines add up to the used bytes", d["used_bytes"] == ledger["nvml_used_bytes"] == sum(d[f"{k}_bytes"] for k in lines) + d["unexplained_bytes"], d)
+        check("the allocator is that of the ledger", d["allocator_bytes"] == ledger["torch_live_bytes"] + ledger["torch_cached_bytes"], (d, ledger))
+        check("same moment", d["same_moment"] is same, d)
+        check("the parts add up", found["reserved_bytes"] == sum(p["bytes"] for p in found["parts"]) - found["loose_bytes"], found)
+        check("libraries", {row["library"]: row["bytes"] for row in d["libraries"]} == {row["library"]: row["bytes"] for row in ledger["libraries"]}, d)
+    kv = found["kv_cache"]
+    check("the largest KV cache counts what is outside", kv["outside_bytes"] == d["used_bytes"] - d["allocator_bytes"] and kv["bound"] == "exact"
+          and kv["largest_bytes"] == kv["capacity_bytes"] - kv["outside_bytes"] - kv["rest_bytes"], kv)
+
+
 SESSION = """
 import ctypes, sys, threading
 runtime, inject, fake, path, how, other = sys.argv[1:]
@@ -186,6 +208,7 @@ def main() -> int:
         virtual_memory(folder)
         joined(folder)
         graphs(folder)
+        serving(folder)
         sessions(folder)
     return result("as told")
 

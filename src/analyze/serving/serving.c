@@ -90,13 +90,14 @@ static void sort_moments(tide_serving *s)
 
 /* ---- the device ---- */
 
-/* Returns the ledger's moment at a wall time: the first sample not before it. */
+/* Returns the ledger's moment at a wall time: the first sample not before it; the highest one if the
+ * recording does not reach there. */
 static const tide_ledger_at *moment_of(const tide_ledger *l, int64_t wall_ns, bool *same)
 {
 	int64_t t = wall_ns - l->wall0_ns;
 	*same = false;
-	for (size_t i = 0; wall_ns != INT64_MIN && i < l->n; i++)
-		if (l->at[i].t >= t && (i || l->at[i].t - t < 2000000000)) {
+	for (size_t i = 0; wall_ns != INT64_MIN && t >= 0 && i < l->n; i++)
+		if (l->at[i].t >= t) {
 			*same = true;
 			return &l->at[i];
 		}
@@ -317,19 +318,26 @@ static tide_code find_all(struct work *w, const tide_model *const *models, size_
 	return rc;
 }
 
+/* At another moment the recording's own allocator counts. */
+static void place_on_device(tide_serving *s, const tide_serving_at *at)
+{
+	tide_serving_device *d = &s->on_device;
+	bool own = d->file == at->file, same;
+	const tide_ledger_at *a = moment_of(d->of, own ? INT64_MIN : at->wall_ns, &same);
+	uint64_t recorded = TIDE_SERVING_UNKNOWN;
+	d->same_moment = own || same;
+	if (a->live != TIDE_LEDGER_UNKNOWN && a->cached != TIDE_LEDGER_UNKNOWN)
+		recorded = a->live + a->cached;
+	fill_device(d, a, d->same_moment ? at->reserved : recorded);
+}
+
 static tide_code finish(struct work *w, tide_error *err)
 {
 	tide_serving *s = w->out;
 	tide_serving_at *at = &s->at[s->last];
 	tide_code rc = find_sizes(w, err);
 	if (rc == TIDE_OK && s->on_device.known)
-		fill_device(&s->on_device,
-			    moment_of(s->on_device.of,
-				      s->on_device.file == at->file ? INT64_MIN : at->wall_ns,
-				      &s->on_device.same_moment),
-			    at->reserved);
-	if (s->on_device.known && s->on_device.file == at->file)
-		s->on_device.same_moment = true;
+		place_on_device(s, at);
 	if (rc == TIDE_OK)
 		find_fit(w);
 	s->given = tide__calloc(w->holders.n_own, sizeof *s->given);

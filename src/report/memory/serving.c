@@ -85,7 +85,10 @@ static const tide_member device_members[] = {
 		"highest moment"),
 	TIDE_MEMBER_MAYBE("total_bytes", BYTES, "memory of the device"),
 	TIDE_MEMBER_MAYBE("used_bytes", BYTES, "bytes in use, of all processes"),
-	TIDE_MEMBER_MAYBE("allocator_bytes", BYTES, "reserved by PyTorch's allocator: the parts"),
+	TIDE_MEMBER_MAYBE(
+		"allocator_bytes", BYTES,
+		"reserved by PyTorch's allocator: the parts; at another moment that of the "
+		"recording"),
 	TIDE_MEMBER("libraries_bytes", BYTES, "other allocations of the process"),
 	TIDE_MEMBER("pooled_bytes", BYTES, "unused bytes of stream-ordered pools"),
 	TIDE_MEMBER("context_bytes", BYTES, "context and code"),

@@ -384,7 +384,8 @@ static void put_device(const struct serving *x, const tide_out *to)
 	tide__write_heading(to, "On the device, by %s%s", x->files[d->file],
 			    d->same_moment ? "" : ", at its own highest moment");
 	put_line(to, "used", d->used, "all processes, by NVML");
-	put_line(to, "- the allocator", d->allocator, "the parts above");
+	put_line(to, "- the allocator", d->allocator,
+		 d->same_moment ? "the parts above" : "of the recording");
 	put_line(to, "- other libraries", d->libraries, "");
 	put_line(to, "- unused in CUDA pools", d->pooled, "");
 	put_line(to, "- context and code", d->context, "");
