@@ -1677,7 +1677,7 @@ class ServingOnDevice(TypedDict):
     used_bytes: int | None
     """bytes in use, of all processes"""
     allocator_bytes: int | None
-    """reserved by PyTorch's allocator: the parts"""
+    """reserved by PyTorch's allocator: the parts; at another moment that of the recording"""
     libraries_bytes: int
     """other allocations of the process"""
     pooled_bytes: int
