@@ -67,11 +67,12 @@ ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" 
         "cmd": {"", "run", "job", "output"},
     },
     "import": {
-        "": {"flightrec", "kineto", "tide", "torchsnap", "torchtrace", "tracker", "phaselog", "tenstorrent", "ttgraph", "objects", "nsys", "rocpd", "pprof", "xplane", "perfetto", "heaptrack", "memray", "rocprof", "pb"},  # the registry
+        "": {"flightrec", "kineto", "tide", "torchsnap", "torchtrace", "tracker", "phaselog", "tenstorrent", "ttgraph", "objects", "nsys", "rocpd", "pprof", "xplane", "perfetto", "heaptrack", "memray", "rocprof", "exectrace", "pb"},  # the registry
         "pb": set(),  # a library
         "pprof": {"", "pb"},
         "heaptrack": {""},
         "memray": {""},
+        "exectrace": {"", "json"},
         "rocprof": {"", "json", "nsys"},  # the same context as rocpd
         "xplane": {"", "pb"},
         "perfetto": {"", "pb", "kineto"},  # slices have the arguments of Chrome traces: one set of rules

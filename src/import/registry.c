@@ -31,6 +31,7 @@
 	X(tide__import_heaptrack)  \
 	X(tide__import_memray)     \
 	X(tide__import_rocprof)    \
+	X(tide__import_exectrace)  \
 	X(tide__import_tracker)    \
 	X(tide__import_torchtrace) \
 	X(tide__import_ttgraph)    \

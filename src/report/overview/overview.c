@@ -49,6 +49,7 @@ static const struct {
 	{ "heaptrack", "recording of heaptrack" },
 	{ "memray", "capture of memray" },
 	{ "rocprof", "profile of ROCm" },
+	{ "exectrace", "execution trace of PyTorch" },
 	{ "nsys", "export of Nsight Systems" },
 	{ "rocpd", "profile of ROCm" },
 	{ "pprof", "heap profile" },
