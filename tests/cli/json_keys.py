@@ -19,7 +19,7 @@ NAMED = {"facts", "losses", "metrics", "tables", "edge_types", "path_by_type_ns"
 SNAPSHOT, OOM, TRACE, RECORDING, LOG, OBJECTS = "snapshot", "oom", "trace", "recording", "log", "result"
 REPORTS = [("overview", TRACE), ("overview", RECORDING), ("info", RECORDING), ("info", TRACE), ("memory", SNAPSHOT), ("memory", RECORDING), ("peak", SNAPSHOT), ("phases", RECORDING),
            ("ops", RECORDING), ("modules", RECORDING), ("heap", RECORDING), ("device", RECORDING), ("allocator", SNAPSHOT), ("leaks", SNAPSHOT), ("oom", OOM), ("whatif", SNAPSHOT), ("whatif", OOM),
-           ("hta", TRACE), ("kernels", TRACE), ("critical-path", TRACE), ("timeline", TRACE), ("flame", TRACE), ("predict", SNAPSHOT),
+           ("hta", TRACE), ("kernels", TRACE), ("collectives", TRACE), ("waits", RECORDING), ("critical-path", TRACE), ("timeline", TRACE), ("flame", TRACE), ("predict", SNAPSHOT),
            ("compile", LOG), ("objects", OBJECTS), ("advice", TRACE), ("advice", SNAPSHOT), ("stale", RECORDING)]
 
 # Commands that print another document for these files: several traces, sizes of a recording, HTA's rules, settings, objects at a mark.

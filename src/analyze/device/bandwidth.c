@@ -219,3 +219,45 @@ bool tide__hta_find_bandwidth(const tide_hta_input *in, tide_hta *h)
 	tide__free(s);
 	return ok;
 }
+
+/* ---- as a curve ---- */
+
+static bool put_kind(const edge *e, size_t n, uint32_t kind, tide_hta_put *put, void *user)
+{
+	tide_u128 sum = 0;
+	bool ok = true;
+	for (size_t i = 0; ok && i < n; i++) {
+		sum = e[i].dir > 0 ? sum + (uint64_t)e[i].rate : sum - (uint64_t)e[i].rate;
+		if (i + 1 == n || e[i + 1].t != e[i].t)
+			ok = put(user, kind, e[i].t, (double)sum);
+	}
+	return ok;
+}
+
+bool tide__hta_put_bandwidth(const tide_hta_input *in, tide_hta *h, tide_hta_put *put, void *user)
+{
+	keys k = { tide__attr_key(in->m, "bytes"), tide__attr_key(in->m, "size") };
+	size_t n = 0, rows = in->rows->n;
+	copy *list = tide__alloc(rows, sizeof *list);
+	edge *e = tide__alloc(2 * rows, sizeof *e);
+	tide_map names = { 0 };
+	bool ok = list && e;
+	for (size_t i = 0; ok && i < rows; i++)
+		if (in->rows->type[i] == TIDE_GPU_MEMORY)
+			ok = take(in, h, &k, &names, i, list, &n);
+	for (uint32_t kind = 0; ok && kind < h->copies.n; kind++) {
+		size_t edges = 0;
+		for (size_t i = 0; i < n; i++)
+			if (list[i].kind == kind) {
+				e[edges++] = (edge){ list[i].a, list[i].rate, 1 };
+				e[edges++] = (edge){ list[i].b, list[i].rate, -1 };
+			}
+		if (edges)
+			qsort(e, edges, sizeof *e, by_time);
+		ok = put_kind(e, edges, kind, put, user);
+	}
+	tide__map_free(&names);
+	tide__free(list);
+	tide__free(e);
+	return ok;
+}

@@ -16,7 +16,7 @@
 #include "model/model.h"
 #include "model/strings.h"
 
-/* What the worker did in a wait. The first 4 are figures of the recording. */
+/* Parts of a wait, by what the worker did. The first 4 are figures of the recording. */
 enum {
 	TIDE_DATA_COMPUTED,
 	TIDE_DATA_STARVED, /* ready to run, without a processor */

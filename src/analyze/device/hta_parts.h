@@ -50,6 +50,14 @@ bool tide__hta_find_comms(const tide_hta_input *in, tide_hta *h);	/* communicati
 bool tide__hta_find_calls(const tide_hta_input *in, tide_hta *h);	/* collective_calls.c */
 bool tide__hta_find_steps(const tide_hta_input *in, tide_hta *h);	/* step_table.c */
 
+/* Curves for exports: put() gets each new value of a row, in order of row and time; false = stop. Return
+ * false if memory ran out or put() stopped. */
+typedef bool tide_hta_put(void *user, uint32_t row, int64_t t, double value);
+/* Queue length of each stream of in->rows (queues.c). */
+bool tide__hta_put_queues(const tide_hta_input *in, tide_hta_put *put, void *user);
+/* Bytes per second of each kind of copy: a row of h->copies, which is filled (bandwidth.c). */
+bool tide__hta_put_bandwidth(const tide_hta_input *in, tide_hta *h, tide_hta_put *put, void *user);
+
 /* Returns true if a span of this name loads data (idle_cause.c). */
 bool tide__names_data_loading(const char *name);
 

@@ -7,6 +7,8 @@
  * from the stream's first launch to its last start: mean = area / time, percentile p = the lowest
  * length that the queue did not exceed for p % of the time, max = the greatest length that lasted.
  * A row that starts before its own launch (clocks differ) is counted as early and left out. */
+#include <stdlib.h>
+
 #include "analyze/device/hta_parts.h"
 #include "analyze/common/sort.h"
 #include "base/mem.h"
@@ -159,5 +161,49 @@ bool tide__hta_find_queue(const tide_hta_input *in, tide_hta *h)
 	tide__free(e.end);
 	tide__free(e.scratch);
 	tide__free(e.at);
+	return ok;
+}
+
+/* ---- as a curve ---- */
+
+typedef struct change {
+	int64_t t;
+	uint32_t stream;
+	int32_t by;
+} change;
+
+static int by_stream(const void *a, const void *b)
+{
+	const change *x = a, *y = b;
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
+	return x->t < y->t ? -1 : x->t > y->t;
+}
+
+bool tide__hta_put_queues(const tide_hta_input *in, tide_hta_put *put, void *user)
+{
+	size_t n = 0, rows = in->rows->n;
+	uint8_t *mark = tide__alloc(rows, 1);
+	change *v = tide__alloc(2 * rows, sizeof *v);
+	bool ok = mark && v && mark_first(in, mark);
+	for (size_t i = 0; ok && i < rows; i++) {
+		int64_t a = in->m->spans.t0[tide__row_launch(in, i)], b = tide__row_t0(in, i);
+		if (!mark[i] || b < a)
+			continue;
+		v[n++] = (change){ a, in->rows->stream[i], 1 };
+		v[n++] = (change){ b, in->rows->stream[i], -1 };
+	}
+	if (ok && n)
+		qsort(v, n, sizeof *v, by_stream);
+	for (size_t i = 0, j; ok && i < n; i = j) {
+		int64_t length = 0;
+		for (j = i; ok && j < n && v[j].stream == v[i].stream; j++) {
+			length += v[j].by;
+			if (j + 1 == n || v[j + 1].stream != v[j].stream || v[j + 1].t != v[j].t)
+				ok = put(user, v[j].stream, v[j].t, (double)length);
+		}
+	}
+	tide__free(mark);
+	tide__free(v);
 	return ok;
 }

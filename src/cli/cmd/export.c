@@ -11,8 +11,9 @@
 #include "render/text/out.h"
 #include "cli/job/ranks.h"
 #include "render/export/export.h"
+#include "render/export/overlay.h"
 
-enum { O_TO, O_OUTPUT, O_GZIP, O_KIND, O_BY, O_MERGE, O_DEVICE };
+enum { O_TO, O_OUTPUT, O_GZIP, O_KIND, O_BY, O_MERGE, O_DEVICE, O_OVERLAY };
 static const tide_option options[] = {
 	[O_TO] = { "to", 't', TIDE_OPT_ENUM, "chrome,perfetto,pprof,speedscope,folded,snapshot",
 		   "which format (default: by the name of FILE)" },
@@ -26,6 +27,9 @@ static const tide_option options[] = {
 		      "pprof, folded: one tree for all threads" },
 	[O_DEVICE] = { "device", 'd', TIDE_OPT_TEXT, "DEVICE",
 		       "memory: of this device (default: the highest peak)" },
+	[O_OVERLAY] = { "overlay", 0, TIDE_OPT_TEXT, "LIST",
+			"chrome, perfetto: add what analyses found as tracks: all, or a list of "
+			"critical-path, queue, bandwidth, findings" },
 };
 
 static int list_formats(const tide_args *a)
@@ -81,11 +85,34 @@ static void notes(const tide_export_stats *st)
 			       st->cut_spans == 1 ? " was" : "s were");
 }
 
-static int write_out(const tide_args *a, const tide_exporter *e, const tide_model *m)
+/* Reads --overlay into *what. Returns the exit status of a wrong word. */
+static int read_overlay(const tide_args *a, unsigned *what)
+{
+	*what = 0;
+	if (!a->opt[O_OVERLAY].set)
+		return 0;
+	for (const char *s = a->opt[O_OVERLAY].text; *s;) {
+		char word[32];
+		size_t n = strcspn(s, ",");
+		snprintf(word, sizeof word, "%.*s", (int)(n < 31 ? n : 31), s);
+		int bit = tide__word_index(TIDE_OVERLAY_WORDS, word);
+		if (bit < 0 && strcmp(word, "all") != 0)
+			return tide__cli_fail_usage(a,
+						    "--overlay: '%s' is none of all, "
+						    "critical-path, queue, bandwidth, findings",
+						    word);
+		*what |= bit < 0 ? TIDE_OVERLAY_ALL : 1u << bit;
+		s += n + (s[n] == ',');
+	}
+	return 0;
+}
+
+static int write_out(const tide_args *a, const tide_exporter *e, const tide_model *m,
+		     const tide_overlay *overlay)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_export_stats st;
-	tide_export_options o = { 0 };
+	tide_export_options o = { .overlay = overlay };
 	o.flame.merge = a->opt[O_MERGE].set;
 	o.flame.max_depth = TIDE_FLAME_DEEP;
 	o.flame.by = (tide_flame_by)a->opt[O_BY].num;
@@ -103,6 +130,22 @@ static int write_out(const tide_args *a, const tide_exporter *e, const tide_mode
 			tide__fmt_count(spans, sizeof spans, (int64_t)m->spans.n - 1),
 			tide__fmt_count(allocs, sizeof allocs, (int64_t)m->allocs.n - 1), e->what);
 	return tide__cli_finish(a);
+}
+
+/* Writes one trace, with what analyses found in it. */
+static int write_one(const tide_args *a, const tide_exporter *e, const tide_model *m,
+		     const char *file, unsigned what)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_overlay o;
+	if (!what)
+		return write_out(a, e, m, NULL);
+	tide_code rc = tide__overlay_make(m, file, what, &o, &err);
+	if (rc == TIDE_OK && o.no_path)
+		tide__cli_note("note: no critical path: %s", o.no_path);
+	int status = rc == TIDE_OK ? write_out(a, e, m, &o) : tide__cli_fail(file, &err);
+	tide__overlay_free(&o);
+	return status;
 }
 
 /* ---- several ranks ---- */
@@ -173,6 +216,11 @@ static int run(const tide_args *a)
 	if ((e->binary || wants_gzip(a)) && isatty(fileno(a->out)))
 		return tide__cli_fail_usage(
 			a, "this would write binary data to the terminal: use -o FILE");
+	unsigned overlay;
+	if (read_overlay(a, &overlay))
+		return 2;
+	if (overlay && strcmp(e->name, "chrome") != 0 && strcmp(e->name, "perfetto") != 0)
+		return tide__cli_fail_usage(a, "--overlay needs chrome or perfetto");
 	bool one = a->n_files == 1 && !strcmp(a->files[0], "-");
 	struct ranks r = { .a = a };
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -180,9 +228,12 @@ static int run(const tide_args *a)
 	if (!one && tide__ranks_expand(a->files, a->n_files, &r.files, &err) != TIDE_OK)
 		return tide__cli_fail(NULL, &err);
 	if (one || r.files.n == 1) {
-		r.m = tide__cli_load(a, one ? "-" : r.files.v[0].path, WANTED);
+		const char *file = one ? "-" : r.files.v[0].path;
+		r.m = tide__cli_load(a, file, WANTED | (overlay ? TIDE_WANT_RAW : 0));
 		if (r.m)
-			rc = write_out(a, e, r.m);
+			rc = write_one(a, e, r.m, file, overlay);
+	} else if (overlay) {
+		rc = tide__cli_fail_usage(a, "--overlay works with one trace");
 	} else {
 		rc = write_ranks(a, e, &r);
 	}

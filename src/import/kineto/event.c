@@ -415,6 +415,9 @@ static bool emit_meta(kin_parser *c, kin_event *e)
 
 typedef bool emitter(kin_parser *c, kin_event *e);
 
+/* Results of analyses in our own exports (render/export/overlay.h): not part of the trace. */
+#define KIN_OVERLAY "tidemark_overlay"
+
 static emitter *emitter_of(char ph)
 {
 	switch (ph) {
@@ -456,6 +459,11 @@ static bool emit(kin_parser *c, kin_event *e)
 	bool timed = e->ts_state == JSONR_NUM_OK && e->ts > -KIN_TS_MAX && e->ts < KIN_TS_MAX;
 	if (!make || (e->ph != 'M' && !timed)) {
 		o->loss[!e->ph ? KIN_LOSS_NO_PHASE : !make ? KIN_LOSS_PHASE : KIN_LOSS_TIME]++;
+		o->n_attrs = e->attr0;
+		return true;
+	}
+	if (e->cat == TIDE_CAT_OTHER && is(c, e->cat_text, KIN_OVERLAY)) {
+		o->events--;
 		o->n_attrs = e->attr0;
 		return true;
 	}

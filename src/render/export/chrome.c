@@ -527,6 +527,8 @@ static tide_code write(const tide_model *m, const tide_export_options *opt, FILE
 		head(&c);
 		tide__json_karray(&c.j, "traceEvents");
 		ok = events(&c);
+		if (opt && opt->overlay)
+			tide__chrome_write_overlay(&c, opt->overlay);
 		tide__json_array_end(&c.j);
 	}
 	tide__json_object_end(&c.j);

@@ -134,6 +134,10 @@ bool tide__chrome_write_beside(chrome *c, int64_t base, FILE *out);
 /* Counts changes, and frees the data of one trace. */
 void tide__chrome_finish(chrome *c, tide_export_stats *st);
 
+struct tide_overlay;
+/* Writes what analyses found; c is prepared. */
+void tide__chrome_write_overlay(chrome *c, const struct tide_overlay *o);
+
 /* Numbers processes, devices and tracks, and writes the events that name them. Returns false if
  * memory runs out. */
 bool tide__chrome_assign_numbers(chrome *c);

@@ -14,6 +14,8 @@
 
 typedef struct tide_export_options {
 	tide_flame_options flame; /* formats that hold a flame graph: which one */
+	/* chrome, perfetto: what analyses found (overlay.h), borrowed; NULL = nothing */
+	const struct tide_overlay *overlay;
 } tide_export_options;
 
 typedef struct tide_export_stats { /* data that the format could not represent */

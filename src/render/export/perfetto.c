@@ -25,6 +25,7 @@
 #include "base/search.h"
 #include "render/export/chrome.h"
 #include "render/export/export.h"
+#include "render/export/overlay.h"
 #include "render/export/perfetto_beside.h"
 #include "render/text/long_text.h"
 #include "render/export/protobuf.h"
@@ -76,7 +77,8 @@ enum {
 	U_COUNTER,
 	U_MARKS,
 	U_POOL,
-	U_WINDOWS
+	U_WINDOWS,
+	U_OVERLAY
 };
 typedef struct perfetto {
 	const tide_model *m;
@@ -91,6 +93,11 @@ typedef struct perfetto {
 	uint8_t *stacks;		/* owned: per stack interned as a text */
 	bool cats[32];
 	tide_long longs;
+	const tide_overlay *overlay; /* NULL = none */
+	struct joint {
+		uint32_t span, slice;
+	} * from, *to; /* owned: its flows by span */
+	size_t n_joints;
 } perfetto;
 
 /* With several ranks each has a separate sequence, and distinct tracks, processes and flows. */
@@ -395,6 +402,22 @@ static size_t first_flow(const tide_flows *f, const uint32_t *into, uint32_t spa
 	return lo;
 }
 
+/* Writes the flows of the critical path at a span. */
+static void path_flows(perfetto *f, unsigned field, const struct joint *v, uint32_t span)
+{
+	size_t lo = 0, hi = f->n_joints;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (v[mid].span < span)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < f->n_joints && v[lo].span == span; lo++)
+		tide__proto_fixed64(&f->p, field,
+				    flow_id(f, f->m->spans.n + f->m->flows.n + v[lo].slice));
+}
+
 static void flow_ids(perfetto *f, uint32_t span)
 {
 	const tide_model *m = f->m;
@@ -409,6 +432,8 @@ static void flow_ids(perfetto *f, uint32_t span)
 	for (size_t k = first_flow(w, f->into, span); k < w->n && w->to[f->into[k]].i == span; k++)
 		if (other_flow(m, f->into[k]))
 			tide__proto_fixed64(&f->p, E_FLOW_END, flow_id(f, m->spans.n + f->into[k]));
+	path_flows(f, E_FLOW, f->from, span);
+	path_flows(f, E_FLOW_END, f->to, span);
 }
 
 /* Counting sort of the flows by the span they lead to. */
@@ -579,6 +604,104 @@ static void windows(perfetto *f)
 	}
 }
 
+/* ---- what analyses found ---- */
+
+static int by_span(const void *a, const void *b)
+{
+	const struct joint *x = a, *y = b;
+	if (x->span != y->span)
+		return x->span < y->span ? -1 : 1;
+	return (x->slice > y->slice) - (x->slice < y->slice);
+}
+
+/* Lists the flows of the critical path by the spans that they join. */
+static bool order_path(perfetto *f)
+{
+	const tide_overlay *o = f->overlay;
+	size_t n = o ? o->n_slices : 0;
+	f->from = tide__alloc(n, sizeof *f->from);
+	f->to = tide__alloc(n, sizeof *f->to);
+	for (size_t i = 0; f->from && f->to && i < n; i++) {
+		if (!o->slices[i].from)
+			continue;
+		f->from[f->n_joints] = (struct joint){ o->slices[i].from, (uint32_t)i };
+		f->to[f->n_joints++] = (struct joint){ o->slices[i].to, (uint32_t)i };
+	}
+	if (f->from && f->to && f->n_joints) {
+		qsort(f->from, f->n_joints, sizeof *f->from, by_span);
+		qsort(f->to, f->n_joints, sizeof *f->to, by_span);
+	}
+	return f->from && f->to;
+}
+
+static void overlay_event(perfetto *f, const tide_overlay_slice *s, unsigned type, int64_t t)
+{
+	size_t n, at = packet(f, t), e = tide__proto_begin(&f->p, P_EVENT);
+	tide__proto_u64(&f->p, E_TYPE, type);
+	tide__proto_u64(&f->p, E_TRACK, uuid(f, U_OVERLAY, s->track + 1));
+	if (type != END) {
+		const char *name = tide__strings_get(f->overlay->texts, s->name, &n);
+		tide__proto_text(&f->p, E_NAME_TEXT, name, n);
+		tide__proto_str(&f->p, E_CATEGORY_TEXT, TIDE_OVERLAY_CAT);
+	}
+	if (type != END && s->detail) {
+		size_t arg = tide__proto_begin(&f->p, E_ARG);
+		const char *detail = tide__strings_get(f->overlay->texts, s->detail, &n);
+		tide__proto_str(&f->p, 10, "detail");
+		tide__proto_text(&f->p, 6, detail, n);
+		tide__proto_end(&f->p, arg);
+	}
+	tide__proto_end(&f->p, e);
+	end_packet(f, at);
+}
+
+static void overlay_curves(perfetto *f, const tide_series *s, uint64_t first)
+{
+	char name[160];
+	for (size_t k = 0; k < s->n_curves; k++) {
+		uint64_t id = uuid(f, U_OVERLAY, first + k);
+		tide__overlay_curve(&s->curves[k], name, sizeof name);
+		counter_track(f, id, uuid(f, U_OVERLAY, 0), name, strlen(name), false);
+		for (size_t i = s->curves[k].first; i < s->curves[k].first + s->curves[k].n; i++) {
+			size_t at = packet(f, s->points[i].t),
+			       e = tide__proto_begin(&f->p, P_EVENT);
+			tide__proto_u64(&f->p, E_TYPE, COUNTER);
+			tide__proto_u64(&f->p, E_TRACK, id);
+			tide__proto_double(&f->p, E_DOUBLE, s->points[i].value);
+			tide__proto_end(&f->p, e);
+			end_packet(f, at);
+		}
+	}
+}
+
+/* Writes the overlay on tracks of its own, which readers of this file leave out like groups. */
+static void overlay(perfetto *f)
+{
+	const tide_overlay *o = f->overlay;
+	track d = begin_track(f, uuid(f, U_OVERLAY, 0), 0, TIDE_OVERLAY_NAME,
+			      strlen(TIDE_OVERLAY_NAME));
+	tide__proto_str(&f->p, T_ABOUT, TIDE_PERFETTO_GROUP);
+	end_track(f, d);
+	for (uint32_t k = 0; k < 2; k++) {
+		size_t n;
+		const char *name = tide__strings_get(o->texts, o->tracks[k], &n);
+		d = begin_track(f, uuid(f, U_OVERLAY, k + 1), uuid(f, U_OVERLAY, 0), name, n);
+		tide__proto_str(&f->p, T_ABOUT, TIDE_PERFETTO_GROUP);
+		end_track(f, d);
+	}
+	for (size_t i = 0; i < o->n_slices; i++) {
+		const tide_overlay_slice *s = &o->slices[i];
+		if (s->t0 == s->t1 && !s->from)
+			overlay_event(f, s, INSTANT, s->t0);
+		if (s->t0 == s->t1)
+			continue;
+		overlay_event(f, s, BEGIN, s->t0);
+		overlay_event(f, s, END, s->t1);
+	}
+	overlay_curves(f, &o->queue, 1 << 16);
+	overlay_curves(f, &o->bandwidth, 1 << 17);
+}
+
 /* ---- all of it ---- */
 
 static bool prepare(perfetto *f)
@@ -589,7 +712,7 @@ static bool prepare(perfetto *f)
 	f->args = tide__calloc(texts, 1);
 	f->causes = tide__calloc(s->n, 1);
 	f->stacks = tide__calloc(f->m->stacks.n, 1);
-	if (!f->named || !f->args || !f->causes || !f->stacks || !order_flows(f))
+	if (!f->named || !f->args || !f->causes || !f->stacks || !order_flows(f) || !order_path(f))
 		return false;
 	for (uint32_t i = 1; i < s->n; i++)
 		if (tide__cat_is_gpu(s->cat[i]) && s->cause[i].i)
@@ -634,6 +757,8 @@ static bool trace(perfetto *f, tide_export_stats *st, tide_error *err)
 		samples(f);
 		marks(f);
 		windows(f);
+		if (f->overlay)
+			overlay(f);
 		ok = spans(f, st) && memory(f) && (beside(f) || f->p.failed || ferror(f->out));
 	}
 	ok = ok && (!f->p.failed || ferror(f->out));
@@ -644,6 +769,8 @@ static bool trace(perfetto *f, tide_export_stats *st, tide_error *err)
 	tide__free(f->causes);
 	tide__free(f->stacks);
 	tide__free(f->into);
+	tide__free(f->from);
+	tide__free(f->to);
 	st->cut_texts += f->longs.cut + of_chrome.cut_texts;
 	tide__long_free(&f->longs);
 	return ok;
@@ -652,7 +779,10 @@ static bool trace(perfetto *f, tide_export_stats *st, tide_error *err)
 static tide_code write(const tide_model *m, const tide_export_options *opt, FILE *out,
 		       tide_export_stats *st, tide_error *err)
 {
-	perfetto f = { .m = m, .out = out, .wall0 = m->wall_known ? m->wall0_ns : 0 };
+	perfetto f = { .m = m,
+		       .out = out,
+		       .wall0 = m->wall_known ? m->wall0_ns : 0,
+		       .overlay = opt ? opt->overlay : NULL };
 	bool ok = trace(&f, st, err);
 	return tide__export_end(!ok, ferror(out), err);
 }
