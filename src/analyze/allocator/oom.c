@@ -271,6 +271,34 @@ static tide_code find_reserved(const tide_model *m, uint32_t device, tide_oom *o
 	return TIDE_OK;
 }
 
+/* Replaces the state of a recording without segments by that of a replay, if it is the same. */
+static tide_code rebuild(const tide_model *m, uint32_t device, tide_state *s, tide_oom *o,
+			 tide_error *err)
+{
+	tide_oom_replayed x;
+
+	if (o->segments_known || device == TIDE_ANY || o->banks.n ||
+	    o->source != TIDE_RESERVED_SAMPLES || o->reserved == TIDE_RESERVED_NONE ||
+	    m->devices.kind[device] != TIDE_DEVICE_CUDA)
+		return TIDE_OK;
+	uint64_t told = tide__recorded_allocated(m, device, o->t);
+	tide_code rc = tide__oom_replay(m, device, o->mark, o->reserved,
+					told == TIDE_RECORDED_NOTHING ? TIDE_RESERVED_NONE : told,
+					&x, err);
+
+	if (rc != TIDE_OK)
+		return rc;
+	o->compared = x.blocks;
+	memcpy(o->unreplayed, x.why, sizeof o->unreplayed);
+	if (!x.known)
+		return TIDE_OK;
+	tide__state_free(s);
+	*s = x.state;
+	o->at = s->total;
+	o->segments_known = o->replayed = true;
+	return TIDE_OK;
+}
+
 tide_code tide__find_oom(const tide_model *m, uint32_t mark, tide_group_by by, size_t top,
 			 tide_oom *out, tide_error *err)
 {
@@ -287,6 +315,8 @@ tide_code tide__find_oom(const tide_model *m, uint32_t mark, tide_group_by by, s
 	out->at = s.total;
 	out->segments_known = s.known;
 	rc = find_reserved(m, device, out, err);
+	if (rc == TIDE_OK)
+		rc = rebuild(m, device, &s, out, err);
 	tide__oom_add_recorded(m, device, out);
 	tide__oom_judge(out);
 	if (rc == TIDE_OK)

@@ -111,6 +111,8 @@ static void print_cause(const tide_out *to, const tide_oom *o)
 		o->cause == TIDE_OOM_LIMITED ? " Settings are tried with the highest reserved "
 					       "bytes as capacity."
 					     : "");
+	if (!o->segments_known && *o->unreplayed)
+		fprintf(to->out, "The free blocks are unknown: %s.\n", o->unreplayed);
 }
 
 static void print_settings(const tide_out *to, const tide_oom_trial_of *t, const tide_oom *o)
@@ -189,6 +191,8 @@ static void json_one(const tide_oom_events *x, size_t i, tide_json *j)
 	tide__json_kuint(j, "active_bytes", o->at.active);
 	tide__json_kmaybe(j, "reserved_unallocated_bytes", o->unallocated);
 	tide__json_kuint_if(j, "free_bytes", o->reserved != TIDE_RESERVED_NONE, o->at.free);
+	tide__json_kstr(j, "segments_source", !k ? NULL : o->replayed ? "replayed" : "recorded");
+	tide__json_kstr(j, "segments_unknown", !k && *o->unreplayed ? o->unreplayed : NULL);
 	tide__json_kuint_if(j, "largest_free_block_bytes", k, o->at.largest_free);
 	tide__json_kuint_if(j, "inactive_split_bytes", k, o->at.inactive_split);
 	tide__json_kuint_if(j, "cached_free_bytes", k, o->at.cached);

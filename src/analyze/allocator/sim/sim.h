@@ -84,6 +84,19 @@ const tide_sim_stats *tide__sim_stats(const tide_sim *s);
  * (inactive_split; expandable segments do not count, as in torch). Walks the free blocks. */
 void tide__sim_free_blocks(const tide_sim *s, uint64_t *largest, uint64_t *inactive_split);
 
+/* A block of a segment, or of a mapped part of an expandable one. */
+typedef struct tide_sim_piece {
+	uint64_t addr, size;
+	uint32_t id;	 /* of a block in use */
+	bool used;	 /* also while its free waits for a stream */
+	bool begins;	 /* a segment or mapped part begins here */
+	bool expandable; /* of an expandable segment */
+} tide_sim_piece;
+/* Lists all blocks, segment by segment (in any order), in address order inside each. `out` has space
+ * for tide__sim_count_blocks. Returns their number. */
+size_t tide__sim_list_blocks(const tide_sim *s, tide_sim_piece *out);
+size_t tide__sim_count_blocks(const tide_sim *s);
+
 /* Releases whole free plain segments in the order of the listed addresses, and stops at the
  * first address without one. Returns how many. O(free blocks + n). */
 size_t tide__sim_release_listed(tide_sim *s, const uint64_t *addr, size_t n);
