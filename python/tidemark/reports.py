@@ -2211,6 +2211,10 @@ class _OomOoms(TypedDict):
     """reserved_bytes - allocated_bytes"""
     free_bytes: int | None
     """in blocks not in use"""
+    segments_source: Literal["recorded", "replayed"] | None
+    """where segments and free blocks come from"""
+    segments_unknown: str | None
+    """where a replay differs from the recording, if it was tried in vain"""
     largest_free_block_bytes: int | None
     """the largest free block"""
     inactive_split_bytes: int | None
