@@ -29,7 +29,8 @@
 	X(compile_program) \
 	X(compile_modes)   \
 	X(rewrite)         \
-	X(config)
+	X(config)          \
+	X(redact)
 
 #define X(name) extern const tide_report_type tide__document_##name;
 TIDE_DOCUMENTS(X)
@@ -77,7 +78,7 @@ int tide__document_end(tide_document *d, const tide_args *a)
 	if (!fault)
 		return tide__cli_json_end(a, &d->json);
 	tide__json_free(&d->json);
-	return tide__cli_fail(NULL, &err);
+	return tide__cli_fail(a->n_files ? a->files[0] : NULL, &err);
 }
 
 void tide__document_drop(tide_document *d)
@@ -95,6 +96,8 @@ static bool is_set(const tide_args *a, const char *option)
 int tide__document_put(const tide_args *a, const tide_report_type *type, void *result)
 {
 	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
+	uint64_t cut = 0;
+	tide_out to = { .out = a->out, .style = a->style, .cut = &cut };
 	tide_document d;
 	if (is_set(a, "csv"))
 		return tide__report_put_tables(a, type, result);
@@ -103,8 +106,10 @@ int tide__document_put(const tide_args *a, const tide_report_type *type, void *r
 		if (type->json(result, &d.json) == TIDE_OK)
 			return tide__document_end(&d, a);
 		tide__document_drop(&d);
-	} else if (tide__report_text(type, result, &a->to) == TIDE_OK) {
-		return tide__cli_finish(a);
+	} else if (tide__report_text(type, result, &to) == TIDE_OK) {
+		int rc = tide__cli_finish(a);
+		tide__cli_note_truncated(cut);
+		return rc;
 	}
-	return tide__cli_fail(NULL, &err);
+	return tide__cli_fail(a->n_files ? a->files[0] : NULL, &err);
 }

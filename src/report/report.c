@@ -60,8 +60,6 @@ tide_code tide_report_print(tide_report *r, FILE *out, const tide_print_options 
 
 tide_code tide__report_write(const tide_report_type *type, void *result, tide_json *j)
 {
-	if (!type->members)
-		return type->json(result, j);
 	tide__json_object(j);
 	tide__json_kstr(j, "report", type->name);
 	tide__json_kint(j, "version", type->version);

@@ -103,7 +103,7 @@ typedef struct tide_report_type {
 	const char *help;    /* a paragraph */
 	const tide_option *options;
 	size_t n_options;
-	const tide_member *members; /* of the document; NULL: json() writes the braces itself */
+	const tide_member *members; /* of the document */
 	int version;		    /* of the document: grows when a member goes or changes */
 	size_t struct_size;	    /* of the options struct of analyze.h; 0 = none */
 	const char *page;	    /* the view of the page that `-o x.html` writes; NULL = none */

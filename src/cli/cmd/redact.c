@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "cli/cli.h"
+#include "cli/documents.h"
 #include "cli/output/outfile.h"
 #include "import/source.h"
 #include "import/tide/unpack.h"
@@ -234,24 +234,37 @@ static void put_groups(FILE *out, unsigned keep)
 		fputs("none", out);
 }
 
-static void report_json(const tide_args *a, const struct job *j)
+static tide_code put_json(void *result, tide_json *w)
 {
-	tide_json w;
-	tide__json_begin(&w, a->out, true);
-	tide__json_object(&w);
-	tide__json_kstr(&w, "output", j->out);
-	tide__json_kstr(&w, "kind", kind_name(j->kind));
-	tide__json_kuint(&w, "texts", j->r.texts);
-	tide__json_kuint(&w, "secrets", j->r.secrets);
-	tide__json_key(&w, "keep");
-	tide__json_array(&w);
+	const struct job *j = result;
+	tide__json_kstr(w, "output", j->out);
+	tide__json_kstr(w, "kind", kind_name(j->kind));
+	tide__json_kuint(w, "texts", j->r.texts);
+	tide__json_kuint(w, "secrets", j->r.secrets);
+	tide__json_karray(w, "keep");
 	for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
 		if (j->r.keep & groups[i].group)
-			tide__json_str(&w, groups[i].name);
-	tide__json_array_end(&w);
-	tide__json_object_end(&w);
-	tide__json_end(&w);
+			tide__json_str(w, groups[i].name);
+	tide__json_array_end(w);
+	return TIDE_OK;
 }
+
+static const tide_member kept = TIDE_MEMBER("", TEXT, "a group of names");
+static const tide_member members[] = {
+	TIDE_MEMBER("output", TEXT, "the file that was written"),
+	TIDE_MEMBER("kind", TEXT, "recording, JSON or pickle"),
+	TIDE_MEMBER("texts", COUNT, "texts that were replaced"),
+	TIDE_MEMBER("secrets", COUNT, "secrets that were dropped"),
+	TIDE_MEMBER_OF("keep", LIST, &kept, "public names that stay"),
+	{ 0 },
+};
+const tide_report_type tide__document_redact = {
+	.name = "redact",
+	.version = 1,
+	.summary = "what `tidemark redact` wrote",
+	.members = members,
+	.json = put_json,
+};
 
 static void report(const tide_args *a, const struct job *j)
 {
@@ -292,9 +305,8 @@ static int redact(const tide_args *a, struct job *j, int map)
 	if (map >= 0 && write_map(j->r.map, map, &err))
 		return tide__cli_fail(a->opt[O_MAP].text, &err);
 	if (a->opt[O_JSON].set)
-		report_json(a, j);
-	else
-		report(a, j);
+		return tide__document_put(a, &tide__document_redact, j);
+	report(a, j);
 	return tide__cli_finish(a);
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "cli/documents.h"
 #include "cli/output/outfile.h"
 #include "cli/output/page.h"
 #include "cli/run/tt_capture.h"
@@ -404,18 +405,10 @@ static int no_states(const tide_args *a, const char *log, const tide_model *m,
 static int print_report(const tide_args *a, tide_tt *t, const char *stem)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	tide_code rc;
-	if (a->opt[O_JSON].set) {
-		tide_tt_result x = { t };
-		tide_json j;
-		if (tide__report_verify(&tide__report_tt, &x, &err) != TIDE_OK)
-			return tide__cli_fail(NULL, &err);
-		tide__json_begin(&j, a->out, true);
-		rc = tide__report_write(&tide__report_tt, &x, &j);
-		return rc == TIDE_OK ? tide__cli_json_end(a, &j) : tide__cli_fail(NULL, &err);
-	}
-	rc = a->opt[O_TEXT].set ? tide__tt_print(t, a->out, &a->style, &err)
-				: tide__tt_write_markdown(t, stem, a->out, &err);
+	if (a->opt[O_JSON].set)
+		return tide__document_put(a, &tide__report_tt, &(tide_tt_result){ t });
+	tide_code rc = a->opt[O_TEXT].set ? tide__tt_print(t, a->out, &a->style, &err)
+					  : tide__tt_write_markdown(t, stem, a->out, &err);
 	return rc == TIDE_OK ? tide__cli_finish(a) : tide__cli_fail(NULL, &err);
 }
 
