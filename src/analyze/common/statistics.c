@@ -6,6 +6,7 @@
 #include "analyze/common/statistics.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 enum { LIMBS = 5 }; /* 320 bits: (2k+1)^2 n^2 with k and n below 2^64, and 4 n Q */
 
@@ -137,4 +138,16 @@ int64_t tide__stat_std(const tide_stat *s)
 double tide__share_pct(int64_t a, int64_t b)
 {
 	return b > 0 ? 100.0 * (double)a / (double)b : NAN;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return (x > y) - (x < y);
+}
+
+int64_t tide__sorted_nth(int64_t *v, size_t n, size_t k)
+{
+	qsort(v, n, sizeof *v, by_value);
+	return v[k];
 }

@@ -61,6 +61,9 @@ static inline int64_t tide__add_sat(int64_t a, int64_t b)
 /* Returns 100 a / b; NaN for b <= 0 (shown as unknown). */
 double tide__share_pct(int64_t a, int64_t b);
 
+/* Sorts v and returns its k-th value, from 0: a median is that of (n - 1) / 2, or of n / 2. */
+int64_t tide__sorted_nth(int64_t *v, size_t n, size_t k);
+
 /* Returns the position of a nearest-rank percentile in a sorted list: ceil(p n / 100), from 1. */
 static inline size_t tide__nearest_rank(size_t n, unsigned p)
 {

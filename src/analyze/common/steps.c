@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "analyze/common/steps.h"
+#include "analyze/common/statistics.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -268,12 +269,6 @@ void tide__steps_free(tide_steps *s)
 	*s = (tide_steps){ 0 };
 }
 
-static int by_length(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return (x > y) - (x < y);
-}
-
 int64_t tide__steps_median(const tide_steps *s)
 {
 	int64_t *v = s->n ? tide__alloc(s->n, sizeof *v) : NULL;
@@ -281,8 +276,7 @@ int64_t tide__steps_median(const tide_steps *s)
 		return -1;
 	for (size_t i = 0; i < s->n; i++)
 		v[i] = s->v[i].t1 - s->v[i].t0;
-	qsort(v, s->n, sizeof *v, by_length);
-	int64_t median = v[s->n / 2];
+	int64_t median = tide__sorted_nth(v, s->n, s->n / 2);
 	tide__free(v);
 	return median;
 }

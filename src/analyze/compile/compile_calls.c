@@ -3,6 +3,7 @@
 /* A compiled call is recorded as a range, so the phases analysis has its time and memory. This file
  * selects those ranges. */
 #include "analyze/compile/compile_calls.h"
+#include "analyze/common/statistics.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,18 +56,9 @@ static size_t main_scope(const tide_model *m, const tide_phases *p)
 	return best;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
 static int64_t median(int64_t *v, size_t n)
 {
-	if (!n)
-		return 0;
-	qsort(v, n, sizeof *v, by_value);
-	return v[(n - 1) / 2];
+	return n ? tide__sorted_nth(v, n, (n - 1) / 2) : 0;
 }
 
 static tide_code count(const tide_model *m, const tide_phases *p, tide_compile_calls *out,

@@ -305,16 +305,15 @@ static int switch_signal(const char *name)
 static void set_recorder(const tide_args *a, int64_t limit_ms)
 {
 	char number[32];
-	struct timespec now;
 	unsetenv("TIDEMARK_UNTIL");
 	unsetenv("TIDEMARK_MAX_SIZE");
 	unsetenv("TIDEMARK_SIGNAL");
 	snprintf(number, sizeof number, "%lld", (long long)a->opt[O_MAX_SIZE].num);
 	if (a->opt[O_MAX_SIZE].set)
 		setenv("TIDEMARK_MAX_SIZE", number, 1);
-	if (limit_ms >= 0 && clock_gettime(CLOCK_MONOTONIC, &now) == 0) {
+	if (limit_ms >= 0) {
 		snprintf(number, sizeof number, "%lld",
-			 (now.tv_sec * 1000LL + limit_ms) * 1000000 + now.tv_nsec);
+			 (long long)(tide__now_ns(CLOCK_MONOTONIC) + limit_ms * 1000000));
 		setenv("TIDEMARK_UNTIL", number, 1);
 	}
 	if (!a->opt[O_SIGNAL].set)

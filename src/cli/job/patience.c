@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/now.h"
 
 enum { DEFAULT_S = 60, LEAST_NS = 5000000 /* of CPU time: less is only our own waiting */ };
 
@@ -42,19 +43,10 @@ static void *do_work(void *arg)
 	return NULL;
 }
 
-static int64_t read_clock(clockid_t id)
-{
-	struct timespec t;
-	clock_gettime(id, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* Waits a second, or until the work has ended. Returns whether it has. */
 static bool wait_second(struct call *c)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec++;
+	struct timespec until = tide__in_ms(1000);
 	pthread_mutex_lock(&c->lock);
 	int rc = 0;
 	while (!c->ended && rc == 0)
@@ -67,10 +59,11 @@ static bool wait_second(struct call *c)
 /* Returns false if no CPU time was used for `most` ns. */
 static bool wait_for(struct call *c, int64_t most, void (*tick)(void))
 {
-	int64_t used = read_clock(CLOCK_PROCESS_CPUTIME_ID), since = read_clock(CLOCK_MONOTONIC);
+	int64_t used = tide__now_ns(CLOCK_PROCESS_CPUTIME_ID),
+		since = tide__now_ns(CLOCK_MONOTONIC);
 	while (!wait_second(c)) {
-		int64_t cpu = read_clock(CLOCK_PROCESS_CPUTIME_ID);
-		int64_t now = read_clock(CLOCK_MONOTONIC);
+		int64_t cpu = tide__now_ns(CLOCK_PROCESS_CPUTIME_ID);
+		int64_t now = tide__now_ns(CLOCK_MONOTONIC);
 		if (cpu - used >= LEAST_NS) {
 			used = cpu;
 			since = now;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/now.h"
 #include "cli/cli.h"
 #include "cli/run/child.h"
 
@@ -105,15 +106,13 @@ typedef struct copy {
 static bool pass(copy *c, tide_code *rc, tide_error *err)
 {
 	static char buf[1 << 16];
-	struct timespec t;
 	ssize_t n = read(c->from, buf, sizeof buf);
 	if (n < 0 && errno == EINTR)
 		return true;
 	if (n <= 0)
 		return false;
-	clock_gettime(CLOCK_REALTIME, &t);
-	fprintf(c->times, "%llu\t%lld%09ld\n", (unsigned long long)c->bytes, (long long)t.tv_sec,
-		t.tv_nsec);
+	fprintf(c->times, "%llu\t%lld\n", (unsigned long long)c->bytes,
+		(long long)tide__now_ns(CLOCK_REALTIME));
 	c->bytes += (uint64_t)n;
 	if (*rc == TIDE_OK && !put_all(c->log, buf, (size_t)n))
 		*rc = tide__fail_errno(err, "cannot write the log");
