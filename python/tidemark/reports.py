@@ -6777,3 +6777,22 @@ ConfigValues = TypedDict("ConfigValues", {
     "from": "str",
     "where": "str",
 })
+
+
+class Redact(TypedDict):
+    """The document of `tidemark redact --json`, version 1."""
+
+    report: Literal["redact"]
+    """name of the report"""
+    version: Literal[1]
+    """of the document: grows when a member goes or changes"""
+    output: str
+    """the file that was written"""
+    kind: str
+    """recording, JSON or pickle"""
+    texts: int
+    """texts that were replaced"""
+    secrets: int
+    """secrets that were dropped"""
+    keep: list[str]
+    """public names that stay"""
