@@ -289,7 +289,7 @@ static tide_code rebuild(const tide_model *m, uint32_t device, tide_state *s, ti
 	if (rc != TIDE_OK)
 		return rc;
 	o->compared = x.blocks;
-	memcpy(o->unreplayed, x.why, sizeof o->unreplayed);
+	o->differs = x.first;
 	if (!x.known)
 		return TIDE_OK;
 	tide__state_free(s);

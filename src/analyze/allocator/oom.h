@@ -48,10 +48,10 @@ typedef struct tide_oom {
 	tide_groups groups;  /* live allocations by stack (or `by`); set by tide__find_oom only */
 	tide_oom_room *room; /* owned; the largest groups, in their order */
 	size_t n_room;
-	bool segments_known;	       /* segments and their free bytes are known */
-	bool replayed;		       /* they are those of a replay (oom_replay.h) */
-	uint64_t compared;	       /* blocks whose addresses the replay gave as recorded */
-	char unreplayed[TIDE_OOM_WHY]; /* why the replay does not give them; "" = there was none */
+	bool segments_known;	     /* segments and their free bytes are known */
+	bool replayed;		     /* they are those of a replay (oom_replay.h) */
+	uint64_t compared;	     /* blocks whose addresses the replay gave as recorded */
+	tide_oom_difference differs; /* why the replay does not give them, if there was one */
 	bool rooms_known;     /* `room` is valid: segments or a bank's free bytes are known */
 	tide_oom_banks banks; /* n > 0: the pool has banks, segments do not apply */
 } tide_oom;

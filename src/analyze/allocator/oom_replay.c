@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "analyze/allocator/oom_replay.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,13 +72,15 @@ static void give(void *user, tide_sim_where where, uint64_t addr, uint64_t size)
 
 /* ---- comparing ---- */
 
-static void differ(struct replay *x, const char *what, uint64_t here, uint64_t recorded)
+static bool differs(const struct replay *x)
 {
-	if (!*x->out->why)
-		snprintf(x->out->why, sizeof x->out->why,
-			 "a replay differs at request %zu of %zu: %s %" PRIu64
-			 ", recorded %" PRIu64,
-			 x->now + 1, x->q->n, what, here, recorded);
+	return x->out->first.what != TIDE_OOM_SAME;
+}
+
+static void differ(struct replay *x, tide_oom_differs what, uint64_t here, uint64_t recorded)
+{
+	if (!differs(x))
+		x->out->first = (tide_oom_difference){ what, x->now + 1, x->q->n, here, recorded };
 }
 
 /* Finds the reserved bytes recorded at the time of a request: PyTorch reports them with each. */
@@ -122,15 +122,15 @@ static void compare(struct replay *x, const tide_request *r)
 	uint64_t addr, size, reserved = tide__sim_stats(x->sim)->reserved;
 
 	if (x->expected != TIDE_RESERVED_NONE && reserved != x->expected)
-		differ(x, "reserved bytes are", reserved, x->expected);
+		differ(x, TIDE_OOM_RESERVED, reserved, x->expected);
 	if (r->kind != TIDE_REQ_ALLOC || !r->size)
 		return;
 	if (!tide__sim_block(x->sim, r->id, &addr, &size))
-		differ(x, "there is no block; addresses", 0, x->q->addr[x->now]);
+		differ(x, TIDE_OOM_ADDRESS, 0, x->q->addr[x->now]);
 	else if (addr != x->q->addr[x->now])
-		differ(x, "the block is at", addr, x->q->addr[x->now]);
+		differ(x, TIDE_OOM_ADDRESS, addr, x->q->addr[x->now]);
 	else if (size != x->m->allocs.size[r->id])
-		differ(x, "the bytes of the block are", size, x->m->allocs.size[r->id]);
+		differ(x, TIDE_OOM_SIZE, size, x->m->allocs.size[r->id]);
 	x->out->blocks++;
 }
 
@@ -143,13 +143,13 @@ static tide_code serve(struct replay *x, const tide_request *r)
 	if (rc == TIDE_OK)
 		rc = tide__sim_serve(x->sim, x->q, r, &unused);
 	if (rc == TIDE_ELIMIT || rc == TIDE_EUSAGE) {
-		differ(x, "it fails; bytes", r->size, r->size);
+		differ(x, TIDE_OOM_FAILS, 0, r->size);
 		rc = TIDE_OK;
 	}
 	if (rc == TIDE_OK)
 		rc = release_if_above(x);
 	if (rc == TIDE_OK && unused.oom_fit)
-		differ(x, "it succeeds; bytes", r->size, r->size);
+		differ(x, TIDE_OOM_SUCCEEDS, 0, r->size);
 	if (rc == TIDE_OK)
 		compare(x, r);
 	return rc;
@@ -162,13 +162,11 @@ static tide_code serve_all(struct replay *x, uint32_t mark)
 		const tide_request *r = &x->q->r[x->now];
 		tide_code rc = serve(x, r);
 
-		if (rc != TIDE_OK || *x->out->why || (r->kind == TIDE_REQ_OOM && r->id == mark))
+		if (rc != TIDE_OK || differs(x) || (r->kind == TIDE_REQ_OOM && r->id == mark))
 			return rc;
 	}
-	if (!*x->out->why)
-		snprintf(x->out->why, sizeof x->out->why,
-			 "the failed request is not among those of "
-			 "the device's allocator");
+	if (!differs(x))
+		x->out->first.what = TIDE_OOM_NO_REQUEST;
 	return TIDE_OK;
 }
 
@@ -188,11 +186,11 @@ static tide_code replay_all(struct replay *x, uint32_t mark)
 		x->expected = TIDE_RESERVED_NONE;
 		x->next = TIDE_SIM_TOP_ADDR;
 		x->out->blocks = 0;
-		*x->out->why = 0;
+		x->out->first = (tide_oom_difference){ .what = TIDE_OOM_SAME };
 		tide_code rc = x->sim ? serve_all(x, mark) : TIDE_ENOMEM;
 		if (x->failed)
 			return TIDE_ENOMEM;
-		if (rc != TIDE_OK || !*x->out->why || x->now >= x->q->n || is_emptied(x) ||
+		if (rc != TIDE_OK || !differs(x) || x->now >= x->q->n || is_emptied(x) ||
 		    x->n_emptied == MOST_EMPTIED)
 			return rc;
 		x->emptied[x->n_emptied++] = x->now;
@@ -286,9 +284,9 @@ static void compare_end(struct replay *x, uint64_t reserved, uint64_t allocated)
 	const tide_sim_stats *st = tide__sim_stats(x->sim);
 
 	if (st->reserved != reserved)
-		differ(x, "reserved bytes are", st->reserved, reserved);
+		differ(x, TIDE_OOM_RESERVED, st->reserved, reserved);
 	if (allocated != TIDE_RESERVED_NONE && st->allocated != allocated)
-		differ(x, "allocated bytes are", st->allocated, allocated);
+		differ(x, TIDE_OOM_ALLOCATED, st->allocated, allocated);
 }
 
 static void end(struct replay *x)
@@ -307,16 +305,16 @@ tide_code tide__oom_replay(const tide_model *m, uint32_t device, uint32_t mark, 
 	memset(out, 0, sizeof *out);
 	tide_code rc = tide__requests_new(m, (tide_device_id){ device }, &x.q, err);
 	if (rc == TIDE_ENOTFOUND || rc == TIDE_ELIMIT) {
-		snprintf(out->why, sizeof out->why, "its requests cannot be replayed");
+		out->first.what = TIDE_OOM_NOT_REPLAYED;
 		return TIDE_OK;
 	}
 	if (rc == TIDE_OK)
 		rc = tide__find_reserved(m, &x.r, err);
 	if (rc == TIDE_OK)
 		rc = replay_all(&x, mark);
-	if (rc == TIDE_OK && !*out->why)
+	if (rc == TIDE_OK && !differs(&x))
 		compare_end(&x, reserved, allocated);
-	out->known = rc == TIDE_OK && !*out->why;
+	out->known = rc == TIDE_OK && !differs(&x);
 	if (out->known && !fill(&x, &out->state))
 		rc = TIDE_ENOMEM;
 	end(&x);

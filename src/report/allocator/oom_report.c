@@ -111,8 +111,8 @@ static void print_cause(const tide_out *to, const tide_oom *o)
 		o->cause == TIDE_OOM_LIMITED ? " Settings are tried with the highest reserved "
 					       "bytes as capacity."
 					     : "");
-	if (!o->segments_known && *o->unreplayed)
-		fprintf(to->out, "The free blocks are unknown: %s.\n", o->unreplayed);
+	if (tide__oom_write_difference(o, why, sizeof why))
+		fprintf(to->out, "The free blocks are unknown: %s.\n", why);
 }
 
 static void print_settings(const tide_out *to, const tide_oom_trial_of *t, const tide_oom *o)
@@ -174,7 +174,7 @@ static void json_banks(tide_json *j, const tide_oom_banks *b)
 static void json_one(const tide_oom_events *x, size_t i, tide_json *j)
 {
 	const tide_oom *o = &x->v[i];
-	char name[64];
+	char name[64], why[TIDE_OOM_WHY];
 	bool k = o->segments_known;
 
 	tide__json_object(j);
@@ -192,7 +192,8 @@ static void json_one(const tide_oom_events *x, size_t i, tide_json *j)
 	tide__json_kmaybe(j, "reserved_unallocated_bytes", o->unallocated);
 	tide__json_kuint_if(j, "free_bytes", o->reserved != TIDE_RESERVED_NONE, o->at.free);
 	tide__json_kstr(j, "segments_source", !k ? NULL : o->replayed ? "replayed" : "recorded");
-	tide__json_kstr(j, "segments_unknown", !k && *o->unreplayed ? o->unreplayed : NULL);
+	tide__json_kstr(j, "segments_unknown",
+			tide__oom_write_difference(o, why, sizeof why) ? why : NULL);
 	tide__json_kuint_if(j, "largest_free_block_bytes", k, o->at.largest_free);
 	tide__json_kuint_if(j, "inactive_split_bytes", k, o->at.inactive_split);
 	tide__json_kuint_if(j, "cached_free_bytes", k, o->at.cached);

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "render/report/allocator/oom.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,6 +125,32 @@ const char *tide__oom_why(const tide_oom *o, char *buf, size_t n)
 		snprintf(buf, n,
 			 "The cause is unknown: the trace lacks the free or the reserved bytes.");
 	return buf;
+}
+
+bool tide__oom_write_difference(const tide_oom *o, char *buf, size_t n)
+{
+	static const char *const what[] = { [TIDE_OOM_RESERVED] = "reserved bytes are",
+					    [TIDE_OOM_ALLOCATED] = "allocated bytes are",
+					    [TIDE_OOM_ADDRESS] = "a block is at address",
+					    [TIDE_OOM_SIZE] = "the bytes of a block are" };
+	const tide_oom_difference *d = &o->differs;
+	if (o->segments_known || d->what == TIDE_OOM_SAME)
+		return false;
+	if (d->what == TIDE_OOM_NOT_REPLAYED)
+		snprintf(buf, n, "the requests cannot be replayed");
+	else if (d->what == TIDE_OOM_NO_REQUEST)
+		snprintf(buf, n, "the failed request is not one of the device's allocator");
+	else if (d->what == TIDE_OOM_FAILS || d->what == TIDE_OOM_SUCCEEDS)
+		snprintf(buf, n,
+			 "a replay differs at request %zu of %zu: %" PRIu64 " bytes are %s there",
+			 d->request, d->n, d->recorded,
+			 d->what == TIDE_OOM_FAILS ? "refused" : "served");
+	else
+		snprintf(buf, n,
+			 "a replay differs at request %zu of %zu: %s %" PRIu64
+			 ", recorded %" PRIu64,
+			 d->request, d->n, what[d->what], d->here, d->recorded);
+	return true;
 }
 
 /* ---- for pages ---- */

@@ -23,6 +23,11 @@ size_t tide__oom_write_lines(const tide_oom *o, tide_oom_line out[TIDE_OOM_LINES
 /* Writes why it was not enough, one or two sentences. Returns buf. */
 const char *tide__oom_why(const tide_oom *o, char *buf, size_t n);
 
+enum { TIDE_OOM_WHY = 200 };
+/* Writes where a replay differs from the recording, so that free blocks are unknown. Returns false if
+ * they are known, or there was no replay. */
+bool tide__oom_write_difference(const tide_oom *o, char *buf, size_t n);
+
 /* Writes an object for pages: device, capacity (0 = unknown), banks (0 = none), by (its short
  * stack, null = unknown), lines [[name, bytes or null, more] ...], holders [[key, bytes, count,
  * enough or null] ...]. Returns false if memory runs out. */
