@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analyze/allocator/oom_recorded.h"
-#include "analyze/allocator/sim/config.h"
+#include "analyze/allocator/sim/requests.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -188,7 +188,9 @@ void tide__oom_begin(const tide_model *m, uint32_t mark, tide_oom *out)
 	out->mark = mark;
 	out->t = m->marks.t[mark];
 	out->asked = m->marks.value[mark] > 0 ? (uint64_t)m->marks.value[mark] : 0;
-	out->needed = tide__sim_segment(out->asked);
+	tide_sim_config settings;
+	(void)tide__sim_read_recorded(m, &settings);
+	out->needed = tide__sim_segment(&settings, out->asked);
 	out->device_free = m->marks.extra[mark];
 	out->limit = TIDE_RESERVED_NONE;
 	tide__oom_banks_find(m, mark, &out->banks);

@@ -405,8 +405,10 @@ bool tide__kineto_add(kin_build *b, const kin_out *o)
 		const kin_row *r = &o->rows[i];
 		if (!add_row(b, r, a, mem, spans < o->n_raws ? &o->raws[spans] : NULL))
 			return false;
-		a += r->n_attrs;
-		mem += r->kind == KIN_MEMORY;
+		if (r->n_attrs)
+			a += r->n_attrs;
+		if (r->kind == KIN_MEMORY)
+			mem++;
 		spans += r->kind == KIN_SPAN;
 	}
 	for (size_t i = 0; i < o->n_metas; i++) {

@@ -175,7 +175,7 @@ static tide_code import(tide_source *src, const tide_load_options *opt, tide_mod
 		rc = TIDE_OK;
 		tide__fact_set_number(m, "loss.truncated_at", (int64_t)tide__source_consumed(src));
 	}
-	if (rc == TIDE_OK && !x.op_lines && !x.blocks)
+	if (rc == TIDE_OK && !x.op_lines && !x.blocks && !x.oom)
 		rc = nothing(err);
 	x.basis = "inferred from states before ops, resolution 0.001 MB per bank";
 	if (rc == TIDE_OK && !tide__ttlog_finish(&x))
@@ -214,6 +214,9 @@ static bool has_marker(const char *s, size_t n)
 	static const char *const words[] = { "memory state: MemoryView{", "Device memory state ",
 					     "Executing operation: ",
 					     "Starting execution of program: " };
+	static const char full[] = "Out of Memory: Not enough space to allocate ";
+	if (memmem(s, n, full, sizeof full - 1)) /* what people paste */
+		return true;
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
 		const char *p = memmem(s, n, words[i], strlen(words[i]));
 		if (p && (i == 0 || memchr(s, '|', n)))

@@ -137,6 +137,31 @@ static bool repeated(tt_rank *r, int64_t bytes, unsigned pool)
 	return same;
 }
 
+/* Returns the number after a word; 0 if there is none. */
+static uint64_t number_after(const char *p, const char *end, const char *word)
+{
+	const char *q = memmem(p, (size_t)(end - p), word, strlen(word));
+	uint64_t n = 0;
+	if (!q)
+		return 0;
+	for (q += strlen(word); q < end && *q >= '0' && *q <= '9' && n < UINT64_MAX / 16;)
+		n = n * 10 + (uint64_t)(*q++ - '0');
+	return n;
+}
+
+/* A line without memory states around it: it says itself how many banks the pool has, and newer
+ * ones how large a bank is. */
+static bool name_pool(ttlog *x, tt_rank *r, unsigned pool, const char *p, const char *end)
+{
+	uint64_t banks = number_after(p, end, " across "),
+		 size = number_after(p, end, "bank size is ");
+	size = size ? size : number_after(p, end, "bank size is only ");
+	if (!banks || banks > 65536 || size >= UINT64_C(1) << 40)
+		return true;
+	tt_state s = { .banks = (uint32_t)banks, .total = size };
+	return tide__ttlog_get_pool(x, r, pool, &s) != 0;
+}
+
 /* "Out of Memory: Not enough space to allocate 805306368 B DRAM buffer across 12 banks, ..." */
 static bool out_of_memory(ttlog *x, tt_rank *r, const char *p, const char *end)
 {
@@ -158,10 +183,17 @@ static bool out_of_memory(ttlog *x, tt_rank *r, const char *p, const char *end)
 	tide_str text = tide__intern_n(x->m, p, (size_t)(end - p));
 	if (!text.i)
 		return tide__ttlog_nomem(x);
+	if (pool < TT_POOLS && !r->device) { /* nothing of the runtime came before */
+		r = tide__ttlog_get_rank(x, (tide_slice){ 0 }, true);
+		if (!r)
+			return false;
+	}
 	if (repeated(r, bytes, pool))
 		return true;
 	if (pool < TT_POOLS && r->pools[pool].row)
 		free = (int64_t)(r->state[pool].free * r->pools[pool].banks);
+	if (pool < TT_POOLS && !r->pools[pool].row && !name_pool(x, r, pool, q, end))
+		return false;
 	x->oom++;
 	return mark(x, (tt_mark){ .t = r->now,
 				  .value = bytes,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* whatif: the recorded requests under other allocator settings or on a smaller device. */
+#include "analyze/allocator/sim/config.h"
 #include "report/allocator/whatif_write.h"
 #include "report/report.h"
 
@@ -112,8 +113,9 @@ const tide_report_type tide__report_whatif = {
 		"allocator and shows what it would have reserved, how much of that would have been "
 		"unused, and where it would have run out. Settings have their "
 		"PYTORCH_CUDA_ALLOC_CONF names: expandable_segments, max_split_size_mb, "
-		"max_non_split_rounding_mb, roundup_power2_divisions, "
-		"garbage_collection_threshold. Without --set a standard set of settings is tried; "
+		"max_non_split_rounding_mb, large_segment_size_mb, "
+		"roundup_power2_divisions, garbage_collection_threshold (as in PyTorch " TIDE_SIM_CHECKED
+		"). Without --set a standard set of settings is tried; "
 		"rows are sorted, best first. The recorded settings are replayed too: if they "
 		"reproduce the recorded segments, the results are reliable.",
 	TIDE_REPORT_OPTIONS(options),

@@ -177,7 +177,7 @@ enum { COPIES = 2000 };	 /* copies made in one check, at most */
 static bool device_had(tide_sim *s, const tide_requests *q, const tide_request *r)
 {
 	uint64_t limit = q->limit ? q->limit : q->reserved_max;
-	uint64_t bytes = tide__sim_segment(tide__sim_round(&q->recorded, r->size));
+	uint64_t bytes = tide__sim_segment(&q->recorded, tide__sim_round(&q->recorded, r->size));
 
 	return tide__sim_stats(s)->reserved + bytes <= limit;
 }

@@ -16,7 +16,8 @@
 
 tide_sim_config tide__sim_defaults(void)
 {
-	tide_sim_config c = { .max_split_size = TIDE_SIM_NO_SPLIT_MAX,
+	tide_sim_config c = { .large_segment = TIDE_SIM_LARGE_SEG,
+			      .max_split_size = TIDE_SIM_NO_SPLIT_MAX,
 			      .max_non_split_rounding = TIDE_SIM_LARGE_SEG };
 	return c;
 }
@@ -52,12 +53,12 @@ uint64_t tide__sim_round(const tide_sim_config *c, uint64_t size)
 	return (size + TIDE_SIM_MIN_BLOCK - 1) / TIDE_SIM_MIN_BLOCK * TIDE_SIM_MIN_BLOCK;
 }
 
-uint64_t tide__sim_segment(uint64_t rounded)
+uint64_t tide__sim_segment(const tide_sim_config *c, uint64_t rounded)
 {
 	if (rounded <= TIDE_SIM_SMALL_MAX)
 		return TIDE_SIM_SMALL_SEG;
 	if (rounded < TIDE_SIM_LARGE_MIN)
-		return TIDE_SIM_LARGE_SEG;
+		return c->large_segment;
 	if (rounded > UINT64_MAX / 2)
 		return UINT64_MAX;
 	return (rounded + TIDE_SIM_LARGE_ROUND - 1) / TIDE_SIM_LARGE_ROUND * TIDE_SIM_LARGE_ROUND;
@@ -76,13 +77,15 @@ static bool parse_u64(const char *s, uint64_t *out)
 	return !errno && !*end;
 }
 
-static tide_code set_mb(uint64_t *field, const char *key, const char *value, tide_error *err)
+static tide_code set_mb(uint64_t *field, uint64_t least, const char *key, const char *value,
+			tide_error *err)
 {
 	uint64_t v;
 
-	if (!parse_u64(value, &v) || v < 20)
+	if (!parse_u64(value, &v) || v < least)
 		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-				  "%s: %s: needs a number of MiB from 20", key, value);
+				  "%s: %s: needs a number of MiB from %llu", key, value,
+				  (unsigned long long)least);
 	*field = v > UINT64_MAX / MIB ? TIDE_SIM_NO_SPLIT_MAX : v * MIB;
 	return TIDE_OK;
 }
@@ -94,13 +97,49 @@ static tide_code set_max_split(tide_sim_config *c, const char *key, const char *
 		c->max_split_size = TIDE_SIM_NO_SPLIT_MAX;
 		return TIDE_OK;
 	}
-	return set_mb(&c->max_split_size, key, value, err);
+	return set_mb(&c->max_split_size, c->large_segment / MIB, key, value, err);
 }
 
 static tide_code set_rounding(tide_sim_config *c, const char *key, const char *value,
 			      tide_error *err)
 {
-	return set_mb(&c->max_non_split_rounding, key, value, err);
+	return set_mb(&c->max_non_split_rounding, c->large_segment / MIB, key, value, err);
+}
+
+/* It was set before the others, whose limits and defaults depend on it. */
+static tide_code set_large(tide_sim_config *c, const char *key, const char *value, tide_error *err)
+{
+	(void)c;
+	(void)key;
+	(void)value;
+	(void)err;
+	return TIDE_OK;
+}
+
+/* Settings of pinned memory and of locks: no size depends on them. */
+static tide_code set_nothing(tide_sim_config *c, const char *key, const char *value,
+			     tide_error *err)
+{
+	return set_large(c, key, value, err);
+}
+
+/* Reads large_segment_size_mb wherever it is in the text. */
+static tide_code find_large(tide_sim_config *c, const char *text, tide_error *err)
+{
+	static const char name[] = "large_segment_size_mb";
+	const char *p = strstr(text, name);
+	char value[32];
+
+	if (!p)
+		return TIDE_OK;
+	p += sizeof name - 1;
+	p += *p == ':' || *p == '=';
+	snprintf(value, sizeof value, "%.*s", (int)strcspn(p, ",") < 30 ? (int)strcspn(p, ",") : 30,
+		 p);
+	tide_code rc = set_mb(&c->large_segment, 11, name, value, err);
+	if (rc == TIDE_OK)
+		c->max_non_split_rounding = c->large_segment;
+	return rc;
 }
 
 static tide_code set_gc(tide_sim_config *c, const char *key, const char *value, tide_error *err)
@@ -195,9 +234,18 @@ static const struct setting {
 	const char *key;
 	tide_code (*set)(tide_sim_config *c, const char *key, const char *value, tide_error *err);
 } settings[] = {
-	{ "max_split_size_mb", set_max_split },	     { "max_non_split_rounding_mb", set_rounding },
-	{ "roundup_power2_divisions", set_roundup }, { "garbage_collection_threshold", set_gc },
+	{ "max_split_size_mb", set_max_split },
+	{ "max_non_split_rounding_mb", set_rounding },
+	{ "roundup_power2_divisions", set_roundup },
+	{ "garbage_collection_threshold", set_gc },
 	{ "expandable_segments", set_expandable },
+	{ "large_segment_size_mb", set_large },
+	{ "pinned_use_cuda_host_register", set_nothing },
+	{ "pinned_use_background_threads", set_nothing },
+	{ "pinned_num_register_threads", set_nothing },
+	{ "pinned_reserve_segment_size_mb", set_nothing },
+	{ "release_lock_on_cudamalloc", set_nothing },
+	{ "graph_capture_record_stream_reuse", set_nothing },
 };
 
 static tide_code set_one(tide_sim_config *c, const char *key, const char *value, tide_error *err)
@@ -208,7 +256,8 @@ static tide_code set_one(tide_sim_config *c, const char *key, const char *value,
 	return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 			  "%s: not a setting the simulator has (max_split_size_mb, "
 			  "max_non_split_rounding_mb, roundup_power2_divisions, "
-			  "garbage_collection_threshold, expandable_segments)",
+			  "garbage_collection_threshold, expandable_segments, "
+			  "large_segment_size_mb)",
 			  key);
 }
 
@@ -225,7 +274,10 @@ static const char *value_end(const char *s)
 tide_code tide__sim_parse(tide_sim_config *c, const char *text, tide_error *err)
 {
 	tide_sim_config out = *c;
+	tide_code large = find_large(&out, text, err);
 
+	if (large != TIDE_OK)
+		return large;
 	while (*text) {
 		const char *colon = text + strcspn(text, ":=");
 		const char *end = value_end(*colon ? colon + 1 : colon);
@@ -242,6 +294,10 @@ tide_code tide__sim_parse(tide_sim_config *c, const char *text, tide_error *err)
 			return rc;
 		text = *end ? end + 1 : end;
 	}
+	if (out.max_split_size < out.large_segment)
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+				  "max_split_size_mb: must be large_segment_size_mb (%llu) or more",
+				  (unsigned long long)(out.large_segment / MIB));
 	*c = out;
 	return TIDE_OK;
 }
@@ -296,7 +352,10 @@ void tide__sim_describe(const tide_sim_config *c, char *buf, size_t n)
 	if (c->max_split_size != TIDE_SIM_NO_SPLIT_MAX)
 		put(&t, "%smax_split_size_mb:%llu", t.at ? "," : "",
 		    (unsigned long long)(c->max_split_size / MIB));
-	if (c->max_non_split_rounding != TIDE_SIM_LARGE_SEG)
+	if (c->large_segment != TIDE_SIM_LARGE_SEG)
+		put(&t, "%slarge_segment_size_mb:%llu", t.at ? "," : "",
+		    (unsigned long long)(c->large_segment / MIB));
+	if (c->max_non_split_rounding != c->large_segment)
 		put(&t, "%smax_non_split_rounding_mb:%llu", t.at ? "," : "",
 		    (unsigned long long)(c->max_non_split_rounding / MIB));
 	put_roundup(&t, c->roundup);
@@ -308,7 +367,7 @@ void tide__sim_describe(const tide_sim_config *c, char *buf, size_t n)
 
 bool tide__sim_config_equals(const tide_sim_config *a, const tide_sim_config *b)
 {
-	return a->max_split_size == b->max_split_size &&
+	return a->large_segment == b->large_segment && a->max_split_size == b->max_split_size &&
 	       a->max_non_split_rounding == b->max_non_split_rounding &&
 	       !memcmp(a->roundup, b->roundup, sizeof a->roundup) &&
 	       a->gc_threshold == b->gc_threshold && a->expandable == b->expandable;

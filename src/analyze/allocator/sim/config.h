@@ -14,14 +14,15 @@
 #define TIDE_SIM_MIN_BLOCK    512u	      /* every block is a multiple of it */
 #define TIDE_SIM_SMALL_MAX    (1024u * 1024)  /* largest request of the small pool */
 #define TIDE_SIM_SMALL_SEG    (2048u * 1024)  /* segment and page of the small pool */
-#define TIDE_SIM_LARGE_SEG    (20480u * 1024) /* segment for requests below 10 MiB; large page */
+#define TIDE_SIM_LARGE_SEG    (20480u * 1024) /* default of large_segment_size_mb */
 #define TIDE_SIM_LARGE_MIN    (10240u * 1024) /* from here a segment fits its request */
 #define TIDE_SIM_LARGE_ROUND  (2048u * 1024)  /* ... rounded up to this */
 #define TIDE_SIM_NO_SPLIT_MAX UINT64_MAX
 #define TIDE_SIM_CLASSES      16 /* sizes of roundup_power2_divisions: 1 MiB .. 32 GiB */
 
 typedef struct tide_sim_config {
-	uint64_t max_split_size;	    /* bytes; TIDE_SIM_NO_SPLIT_MAX = no limit */
+	uint64_t large_segment;	 /* bytes of a segment for requests below 10 MiB; large page */
+	uint64_t max_split_size; /* bytes; TIDE_SIM_NO_SPLIT_MAX = no limit */
 	uint64_t max_non_split_rounding;    /* bytes of slack an unsplit block may have */
 	uint32_t roundup[TIDE_SIM_CLASSES]; /* divisions per power of two; 0 = round to 512 only */
 	double gc_threshold;		    /* of `allowed`; 0 = off */
@@ -48,6 +49,8 @@ bool tide__sim_config_equals(const tide_sim_config *a, const tide_sim_config *b)
 /* Returns the bytes a request is rounded to; UINT64_MAX on overflow. */
 uint64_t tide__sim_round(const tide_sim_config *c, uint64_t size);
 /* Returns the size of the segment created for a rounded size that no free block serves. */
-uint64_t tide__sim_segment(uint64_t rounded);
+uint64_t tide__sim_segment(const tide_sim_config *c, uint64_t rounded);
+/* Versions of PyTorch that the simulator was compared with, for texts. */
+#define TIDE_SIM_CHECKED "2.11 on an H200, settings also against 2.13"
 
 #endif

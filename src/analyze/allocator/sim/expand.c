@@ -18,7 +18,7 @@ static uint64_t range_size(const tide_sim *s, uint64_t page)
 
 static uint64_t page_of(const tide_sim *s, uint32_t b)
 {
-	return tide__sim_is_small(s, b) ? TIDE_SIM_SMALL_SEG : TIDE_SIM_LARGE_SEG;
+	return tide__sim_is_small(s, b) ? TIDE_SIM_SMALL_SEG : s->c.large_segment;
 }
 
 uint32_t tide__sim_new_range(tide_sim *s, uint32_t b, uint64_t addr)

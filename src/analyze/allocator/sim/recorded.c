@@ -6,6 +6,7 @@
 #include "analyze/allocator/sim/requests.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static bool number(const tide_model *m, const char *key, int64_t *out)
 {
@@ -56,6 +57,14 @@ bool tide__sim_read_recorded(const tide_model *m, tide_sim_config *c)
 		known = !conf || tide__sim_parse(&parsed, conf, &err) == TIDE_OK;
 		*c = known ? parsed : *c;
 	}
+	const char *large = text(m, "allocator.PYTORCH_CUDA_ALLOC_CONF");
+	large = large ? large : text(m, "allocator.PYTORCH_ALLOC_CONF");
+	large = large ? strstr(large, "large_segment_size_mb:") : NULL;
+	v = large ? strtol(large + 22, NULL, 10) : 0;
+	if (v > 10 && v < 1 << 20)
+		c->large_segment = c->max_non_split_rounding = (uint64_t)v << 20;
+	if (number(m, "allocator.large_segment_size", &v) && v > 10 << 20)
+		c->large_segment = c->max_non_split_rounding = (uint64_t)v;
 	if (number(m, "allocator.max_split_size", &v)) {
 		known = true;
 		if (v > 0)

@@ -169,7 +169,7 @@ bool tide__sim_find_ranges(const tide_requests *q, uint64_t *begin)
 			continue;
 		const tide_before *b = &q->before[at - 1];
 		uint64_t floor = at > 1 ? b[-1].addr + b[-1].size : 0;
-		uint64_t page = b->small ? TIDE_SIM_SMALL_SEG : TIDE_SIM_LARGE_SEG;
+		uint64_t page = b->small ? TIDE_SIM_SMALL_SEG : q->recorded.large_segment;
 
 		if (t->addr >= floor && t->addr < begin[at - 1] && (b->addr - t->addr) % page == 0)
 			begin[at - 1] = t->addr;

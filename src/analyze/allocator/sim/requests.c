@@ -217,7 +217,7 @@ static void note_limit(tide_requests *q, uint64_t reserved, uint64_t asked, int6
 {
 	if (device_free < 0 || !reserved)
 		return;
-	bool limited = (uint64_t)device_free >= tide__sim_segment(asked);
+	bool limited = (uint64_t)device_free >= tide__sim_segment(&q->recorded, asked);
 	q->limit = !limited			   ? reserved + (uint64_t)device_free
 		   : told != TIDE_RECORDED_NOTHING ? told
 		   : q->reserved_max		   ? q->reserved_max

@@ -228,7 +228,7 @@ static uint32_t find_free(const tide_sim *s, const bin *b, uint64_t size)
 
 static uint32_t from_device(tide_sim *s, uint32_t b, uint64_t size)
 {
-	uint64_t bytes = tide__sim_segment(size);
+	uint64_t bytes = tide__sim_segment(&s->c, size);
 
 	if (s->c.allowed && (bytes > s->c.allowed || s->st.reserved > s->c.allowed - bytes))
 		return 0;

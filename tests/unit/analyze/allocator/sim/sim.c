@@ -133,6 +133,10 @@ static const struct row rows[] = {
 	  0, 0, 0 },
 	{ "a release waits for pending frees", "", 30 * M, "a1:20M p1 a2:22M", 22 * M, 22 * M, 1, 1,
 	  0, 0, 0 },
+	{ "large segments can be smaller", "large_segment_size_mb:12", 0, "a1:5M", 12 * M, 5 * M, 1,
+	  0, 0, 7 * M, 7 * M },
+	{ "large segments can be larger", "large_segment_size_mb:40", 0, "a1:5M", 40 * M, 5 * M, 1,
+	  0, 0, 35 * M, 35 * M },
 	{ "oversize blocks are not split", "max_split_size_mb:20", 0, "a1:64M f1 a2:30M", 94 * M,
 	  30 * M, 2, 0, 0, 64 * M, 0 },
 	{ "oversize within 20 MiB is taken whole", "max_split_size_mb:20", 0, "a1:40M f1 a2:30M",
@@ -382,7 +386,9 @@ static void test_ranges(void **state)
 	for (int round = 0; round < 2000; round++) {
 		tide_before before[12] = { 0 };
 		tide_taken taken[30] = { 0 };
-		tide_requests q = { .before = before, .taken = taken };
+		tide_requests q = { .recorded = tide__sim_defaults(),
+				    .before = before,
+				    .taken = taken };
 
 		rng ^= rng << 13, rng ^= rng >> 7, rng ^= rng << 17;
 		for (uint64_t at = 0; q.n_before < 12; q.n_before++) {
@@ -444,6 +450,8 @@ static const struct {
 	  "roundup_power2_divisions:[1:1048576,2:0,4:0,8:0,16:0,32:0,64:0,128:0,256:0,512:0,"
 	  "1024:0,2048:0,4096:0,8192:0,16384:0,32768:0]",
 	  false },
+	{ "allocator.PYTORCH_CUDA_ALLOC_CONF", "large_segment_size_mb:12", 0,
+	  "large_segment_size_mb:12", false },
 	{ "allocator.other", "x", 0, "default", false },
 };
 
@@ -468,6 +476,14 @@ static void test_recorded(void **state)
 static const struct {
 	const char *text, *described; /* NULL = refused */
 } settings[] = {
+	{ "large_segment_size_mb:12,max_split_size_mb:15",
+	  "max_split_size_mb:15,large_segment_size_mb:12" },
+	{ "max_split_size_mb:15,large_segment_size_mb:12",
+	  "max_split_size_mb:15,large_segment_size_mb:12" },
+	{ "large_segment_size_mb:40", "large_segment_size_mb:40" },
+	{ "large_segment_size_mb:10", NULL }, /* as PyTorch 2.13 */
+	{ "max_split_size_mb:30,large_segment_size_mb:40", NULL },
+	{ "pinned_use_background_threads:True,graph_capture_record_stream_reuse:True", "default" },
 	{ "", "default" },
 	{ "expandable_segments:True", "expandable_segments:True" },
 	{ "expandable_segments=false", "default" },

@@ -417,7 +417,7 @@ static uint64_t expand(struct naive *v, uint64_t size, uint32_t stream, uint32_t
 /* Address of a free piece fresh from the device; 0 = none. */
 static uint64_t fresh(struct naive *v, uint64_t size, uint32_t stream, uint32_t pool, bool small)
 {
-	uint64_t bytes = tide__sim_segment(size);
+	uint64_t bytes = tide__sim_segment(&v->c, size);
 
 	if (v->c.allowed && v->d.used + bytes > v->c.allowed)
 		return 0;
