@@ -29,6 +29,7 @@ PARAMETER, GRADIENT, OPTIMIZER, ACTIVATION, INPUT, TEMPORARY, BUFFER, WORKSPACE 
 DTYPES = {"float32": 1, "float16": 2, "bfloat16": 3, "float64": 4, "int8": 5, "int16": 6, "int32": 7, "int64": 8, "uint8": 9, "bool": 13}
 PATIENCE = 8  # times --steps: steps of one optimizer, until others have made theirs (a critic steps more often)
 PROGRESS_S = 10
+LIBRARY_PATHS = ("/site-packages/", "/dist-packages/", "/torch/", os.path.dirname(os.path.abspath(__file__)) + os.sep, os.path.dirname(os.__file__) + os.sep)
 LIBRARIES = "torch transformers accelerate peft trl diffusers timm torchvision lightning pytorch_lightning bitsandbytes".split()
 MOST_INDICES = 1 << 22  # of one tensor, that are computed
 NOT_COUNTED = "its memory is not counted"
@@ -117,9 +118,11 @@ class Recorder:
         c.tide_free.argtypes = c.tide_use.argtypes = [ctypes.c_uint16, ctypes.c_uint64]
         c.tide_mark.argtypes = [ctypes.c_int, ctypes.c_uint32, ctypes.c_int64]
         c.tide_annotate.argtypes = [ctypes.c_uint32, ctypes.c_char_p]
+        c.tide_stack_push.restype, c.tide_stack_push.argtypes = ctypes.c_uint32, [ctypes.c_uint32] * 3 + [ctypes.c_uint32]
         c.tide_tensor.argtypes = [ctypes.c_uint16, ctypes.c_uint64, ctypes.POINTER(TensorInfo)]
         self.c = c
         self.names: dict[str, int] = {}
+        self.lines: dict[tuple[Any, int], int] | None = {} if os.environ.get("TIDEMARK_PREDICT_LINES") else None
         options = Options(ctypes.sizeof(Options), 8 << 20, 0, 1_000_000, 0, False, False)
         if c.tide_start(os.fsencode(path), ctypes.byref(options), None):
             raise RuntimeError(f"cannot write {path}")
@@ -140,8 +143,21 @@ class Recorder:
         block = (size + 511) // 512 * 512
         addr = self.next
         self.next += block or 512
-        self.c.tide_alloc_full(self.pools[index], addr, block, 0, 0, size)
+        self.c.tide_alloc_full(self.pools[index], addr, block, 0, 0 if self.lines is None else self.line(self.lines), size)
         return addr
+
+    def line(self, known: dict[tuple[Any, int], int]) -> int:
+        """Returns the stack of the innermost line that is neither PyTorch's nor another library's; 0 = there is none."""
+        frame: Any = sys._getframe(2)
+        while frame is not None and (any(part in frame.f_code.co_filename for part in LIBRARY_PATHS) or frame.f_code.co_filename.startswith("<")):
+            frame = frame.f_back
+        if frame is None:
+            return 0
+        key = frame.f_code, frame.f_lineno
+        if key not in known:
+            code = frame.f_code
+            known[key] = self.c.tide_stack_push(0, self.intern(getattr(code, "co_qualname", code.co_name)), self.intern(code.co_filename), frame.f_lineno)
+        return known[key]
 
     def free(self, index: int, addr: int) -> None:
         self.c.tide_free(self.pools[index], addr)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from ._trace import open as open
     from ._usage import MemoryUsageTracker as MemoryUsageTracker
     from ._usage import RunMode as RunMode
+    from ._virtual_tests import Fit as Fit
+    from ._virtual_tests import fits as fits
     from .tracker import get_memory_summary as get_memory_summary
     from .tracker import get_memory_tracker as get_memory_tracker
     from .tracker import initialize_memory_tracker as initialize_memory_tracker
@@ -38,13 +40,13 @@ if TYPE_CHECKING:
     from .tracker import stop_memory_tracker as stop_memory_tracker
 
 __all__ = [  # without `torch`: `from tidemark import *` must not hide PyTorch
-    "Callback", "Config", "Error", "Live", "MemoryUsageTracker", "RunMode", "Table", "Trace", "annotate", "checkpoint", "config", "counter", "get_memory_summary",
+    "Callback", "Config", "Error", "Fit", "Live", "MemoryUsageTracker", "RunMode", "Table", "Trace", "annotate", "checkpoint", "config", "counter", "fits", "get_memory_summary",
     "get_memory_tracker", "initialize_memory_tracker", "intern", "live", "loggers", "memory_checkpoint", "op", "open", "phase", "record", "recording",
     "save_memory_profile", "start", "stats", "step", "stop", "stop_memory_tracker", "tracker",
 ]
 
 _LATER = {
-    "Callback": "_callback", "MemoryUsageTracker": "_usage", "RunMode": "_usage", "Config": "_config", "config": "_config", "Live": "_live", "live": "_live", "Table": "_trace", "Trace": "_trace", "open": "_trace",
+    "Callback": "_callback", "MemoryUsageTracker": "_usage", "RunMode": "_usage", "Config": "_config", "config": "_config", "Live": "_live", "live": "_live", "Fit": "_virtual_tests", "fits": "_virtual_tests", "Table": "_trace", "Trace": "_trace", "open": "_trace",
     "initialize_memory_tracker": "tracker", "get_memory_tracker": "tracker", "memory_checkpoint": "tracker",
     "save_memory_profile": "tracker", "get_memory_summary": "tracker", "stop_memory_tracker": "tracker",
 }

@@ -213,12 +213,15 @@ def over(found: dict[str, int], wanted: dict[str | None, int]) -> tuple[str, str
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("tidemark")
     group.addoption("--tidemark", action="store_true", help="report the memory of every test")
+    group.addoption("--tidemark-update", action="store_true", help="keep the peaks of tests with tidemark(no_growth=True) as their baselines")
+    group.addoption("--tidemark-baseline", metavar="FILE", help="the file of baselines (default tidemark-baseline.json in the root folder)")
     group.addoption("--tidemark-dir", metavar="DIR", help="keep the recordings of tests in DIR")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "limit_device_memory(size, device=None): fail when the test takes more")
     config.addinivalue_line("markers", "limit_host_objects(size): fail when the test leaves more bytes of Python objects and arrays alive")
+    config.addinivalue_line("markers", "tidemark(device='h100', peak='<40GiB', no_growth=False): run on a virtual device, without a GPU; fail above a peak, or when it grew")
     folder = config.getoption("--tidemark-dir")
     config.stash[_FOLDER] = os.path.abspath(folder) if folder else None  # a test may change the working folder
     _found.clear()
@@ -244,6 +247,26 @@ def fail_test(outcome: Any, why: str) -> None:
     if not hasattr(outcome, "force_exception"):  # pluggy before 1.1
         raise failure
     outcome.force_exception(failure)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """A test marked `tidemark` and its fixtures run in a process of their own, which has virtual devices."""
+    if item.get_closest_marker("tidemark") is not None and not os.environ.get("TIDEMARK_PYTEST_INSIDE"):
+        item.setup = lambda: None  # type: ignore[method-assign]
+        item.runtest = lambda: run_on_virtual_device(item)  # type: ignore[method-assign]
+
+
+def run_on_virtual_device(item: pytest.Item) -> None:
+    from . import _virtual_tests
+
+    mark = item.get_closest_marker("tidemark")
+    assert mark is not None
+    root, config = str(item.config.rootpath), item.config
+    baseline = config.getoption("--tidemark-baseline") or os.path.join(root, _virtual_tests.BASELINE)
+    why = 'write @pytest.mark.tidemark(device="h100", peak="<40GiB", no_growth=True)' if mark.args else ""
+    why = why or _virtual_tests.check(item.nodeid, root, dict(mark.kwargs), os.path.abspath(baseline), config.getoption("--tidemark-update"))
+    if why:
+        pytest.fail(why, pytrace=False)
 
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)

@@ -34,6 +34,7 @@
 	REPORT(compile)                \
 	REPORT(advice)                 \
 	REPORT(diff)                   \
+	COMMAND(bisect, COMPARE)       \
 	COMMAND(run, RECORD)           \
 	COMMAND(profile, RECORD)       \
 	COMMAND(tt, RECORD)            \
