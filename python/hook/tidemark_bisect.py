@@ -4,7 +4,7 @@
 
 Commits are checked out into a worktree in a temporary folder; the user's own checkout, index and branches are not touched. Each commit
 runs on virtual devices. The commit is found at which the peak crosses the middle between the good and the bad one, by halving; commits
-at which the program fails are left out. Then the recordings of this commit and of the one before are compared at their peaks.
+at which the program fails are left out. Then the recordings of this commit and of its parent are compared at their peaks.
 """
 from __future__ import annotations
 

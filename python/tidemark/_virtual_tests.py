@@ -28,7 +28,7 @@ MOST_GROUPS = 200
 
 
 class Fit:
-    """Whether a program fits. `peak_allocated_bytes` and `peak_reserved_bytes` are on the virtual device; `report` is all of the prediction."""
+    """The answer of fits(). `peak_allocated_bytes` and `peak_reserved_bytes` are on the virtual device; `report` is all of the prediction."""
 
     def __init__(self, report: dict[str, Any]) -> None:
         self.report = report

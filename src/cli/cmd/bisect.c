@@ -98,8 +98,8 @@ const tide_command tide__cmd_bisect = {
 	.help = "Commits of the Git repository in this folder are checked out into a worktree in a "
 		"temporary folder, and the program runs there on virtual devices, as with `tidemark "
 		"predict`: no GPU is needed, and the checkout stays as it is. The commit at which the "
-		"peak crosses the middle between the two is found by halving. Its recording and the "
-		"one before are compared: by line, module and op. Commits at which the program fails "
+		"peak crosses the middle between the two is found by halving. Its recording and that "
+		"of its parent are compared: by line, module and op. Commits at which the program fails "
 		"are left out. The exit status is 1 if the peak did not grow.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
