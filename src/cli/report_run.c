@@ -88,7 +88,8 @@ static tide_code find(const tide_args *a, const tide_report_traces *in, tide_rep
 	tide_report_ask ask = ask_for(a, in);
 	if (!r)
 		return tide__nomem(err);
-	tide__report_show_all_rows(type, a->opt, ask.document);
+	tide__report_show_all_rows(
+		type, a->opt, ask.document || (type->document_page && tide__cli_named_page(a)));
 	tide_code rc = TIDE_OK;
 	if (in->n)
 		rc = tide__options_resolve(type->options, type->n_options, "--",

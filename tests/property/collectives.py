@@ -13,6 +13,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+from page_section import section  # noqa: E402
+
 TIDEMARK = os.environ["TIDEMARK"]
 NAMES = {"allreduce": (False, 2), "_allgather_base": (True, 1), "_reduce_scatter_base": (False, 1), "all_to_all": (False, 1), "broadcast": (False, 0)}
 SYNC = ("allreduce", "_allgather_base", "_reduce_scatter_base", "all_to_all")
@@ -274,6 +277,17 @@ def check_whole(r, folder):
     assert sum(g["calls"] for g in got["groups"]) == len(calls) and not any(g["left_out"] for g in got["groups"])
 
 
+def check_page(r, folder):
+    """The page has the document of --json, with all rows."""
+    files = Job(r, 4, 12).write(folder)
+    page = Path(folder, "page.html")
+    done = subprocess.run([TIDEMARK, "collectives", *files, "-o", page], capture_output=True, text=True, check=False)
+    if "has no pages" in done.stderr:
+        return
+    assert done.returncode == 0, done.stderr
+    assert section(page.read_text(), "document")[0]["document"] == ask(*files)
+
+
 def check_missing(r, folder):
     """Without one rank, nothing is complete where it belongs, and the notes say so."""
     job = Job(r, 4, 40)
@@ -334,7 +348,7 @@ def check_hostile(r, folder):
 def main():
     seeds = range(1, 41 if os.environ.get("TIDE_TESTS") == "all" else 9)
     for seed in seeds:
-        for check in (check_whole, check_missing, check_hostile):
+        for check in (check_whole, check_missing, check_hostile) + ((check_page,) if seed == 1 else ()):
             with tempfile.TemporaryDirectory() as folder:
                 try:
                     check(random.Random(seed), folder)

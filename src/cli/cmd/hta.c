@@ -112,4 +112,5 @@ const tide_command tide__cmd_collectives = {
 	.min_files = 1,
 	.max_files = SIZE_MAX,
 	.run = run_collectives,
+	.page = "",
 };

@@ -538,6 +538,8 @@ const tide_report_type tide__report_collectives = {
 	TIDE_REPORT_OPTIONS(options),
 	.members = members,
 	.version = 1,
+	.page = "",
+	.document_page = true,
 	.size = sizeof(struct collectives),
 	.find = find,
 	.json = write_json,

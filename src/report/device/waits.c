@@ -252,6 +252,8 @@ const tide_report_type tide__report_waits = {
 	TIDE_REPORT_OPTIONS(options),
 	.members = members,
 	.version = 1,
+	.page = "",
+	.document_page = true,
 	.size = sizeof(struct waits),
 	.find = find,
 	.join = join,
