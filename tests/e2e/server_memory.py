@@ -316,12 +316,19 @@ def check_refused(folder: Path) -> None:
     assert serving(empty)["device"] is None
 
 
+def check_hint() -> None:
+    """The first answers about such a snapshot name the command."""
+    done = subprocess.run([TIDEMARK, DATA / "own-09-served.pickle.gz"], capture_output=True, text=True, check=False)
+    assert "tidemark serving " in done.stdout and done.returncode == 0, done
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         check_servers(Path(folder))
         check_unnamed(Path(folder))
         check_refused(Path(folder))
     check_real()
+    check_hint()
 
 
 main()

@@ -28,6 +28,8 @@ static unsigned holds_memory(const tide_model *m)
 		uint32_t device = m->pools.device[i].i;
 		if (holds && m->devices.kind[device] == TIDE_DEVICE_CUDA)
 			holds |= TIDE_HOLDS_CUDA_MEMORY;
+		if (holds && m->pools.kind[i] == TIDE_POOL_PRIVATE)
+			holds |= TIDE_HOLDS_PRIVATE;
 	}
 	if (holds && tide__heap_pool(m))
 		holds |= TIDE_HOLDS_HEAP;
@@ -73,6 +75,9 @@ static const struct row {
 	{ TIDE_HOLDS_DEVICE_ROWS | TIDE_HOLDS_OPS,
 	  0,
 	  { "critical-path FILE", "the chain of work that made the step long", true } },
+	{ TIDE_HOLDS_PRIVATE,
+	  0,
+	  { "serving FILE", "weights, KV cache, CUDA graphs; what a batch size costs" } },
 	{ TIDE_HOLDS_HEAP, 0, { "heap FILE", "blocks not freed, temporary allocations" } },
 	{ TIDE_HOLDS_ALLOCS,
 	  TIDE_HOLDS_HEAP,
@@ -132,6 +137,7 @@ static const struct {
 	{ "phases", ANY_MEMORY },
 	{ "heap", TIDE_HOLDS_HEAP },
 	{ "device", TIDE_HOLDS_CUDA_MEMORY },
+	{ "serving", ANY_MEMORY },
 	{ "modules", TIDE_HOLDS_OPS },
 };
 

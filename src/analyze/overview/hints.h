@@ -20,6 +20,7 @@ enum {				   /* what a recording holds */
        TIDE_HOLDS_TENSTORRENT = 512, /* a log or results of the Tenstorrent runtime */
        TIDE_HOLDS_RECORDING = 1024,  /* made by `tidemark run` or the package */
        TIDE_HOLDS_FAILURE = 2048,    /* the program ended badly: never found in a model */
+       TIDE_HOLDS_PRIVATE = 4096,    /* private pools: of captured graphs */
 };
 
 /* Returns what a loaded recording holds. O(spans + pools + marks). */
