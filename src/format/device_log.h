@@ -36,7 +36,7 @@
 	R(POOL, 16, "device,operation,address,bytes,used")                                         \
 	/* a call about virtual memory: operation TIDE_VIRTUAL_*, host: 1 = memory of the host */  \
 	R(VIRTUAL, 17, "device,operation,handle,address,bytes,correlation,source,host")            \
-	/* a node of a graph: how TIDE_NODE_*; original: the node that it is a clone of */         \
+	/* a node of a graph, its number: graph << 32 | place; how: TIDE_NODE_* */                 \
 	R(NODE, 18, "tid,node,original,how,type")
 enum {
 #define R(name, number, fields) TIDE_DEVICE_REC_##name = number,
@@ -56,8 +56,9 @@ enum {				/* operations of VIRTUAL */
 
 enum { /* how: what happened to a node */
        TIDE_NODE_CREATED = 1,
-       TIDE_NODE_CLONED,  /* of `original`, in a child graph or an executable graph */
-       TIDE_NODE_UPDATED, /* of an executable graph; `original`: the node that it now does */
+       TIDE_NODE_CLONED,      /* of `original`, in a child graph or an executable graph */
+       TIDE_NODE_UPDATED,     /* of an executable graph; `original`: the node that it now does */
+       TIDE_NODE_ALL_UPDATED, /* all nodes of an executable graph, by those of `original`'s graph */
 };
 
 enum { /* memory: the kind of memory of an allocation */

@@ -175,6 +175,33 @@ static void replay(uint64_t first, uint32_t correlation)
 			 begin + 10000 * (i + 1) + 1000 * (i + 1), correlation, first + i);
 }
 
+#define IN(graph) ((uint64_t)(graph) << 32)
+
+/* As CUDA 13.0 does it: graph 7 is captured, and a child (10) of graph 9; executable graph 12 has the
+ * child's nodes in places 1 to 3 without a callback, after those of its copy (11). */
+static void nested(void)
+{
+	capture("third", IN(7), 420);
+	clone_nodes("parent", IN(10), IN(7), true);
+	node(CUPTI_GRAPHNODE_CREATED, IN(9), 0);
+	clone_nodes("instantiate parent", IN(11), IN(10), true);
+	node(CUPTI_GRAPHNODE_CREATED, IN(12), 0);
+	node(CUPTI_GRAPHNODE_CLONED, IN(12), IN(9));
+	replay(IN(12) + 1, 506);
+}
+
+/* Graph 13 is captured; executable graph 14, a clone of graph 7, is updated to do what it does. */
+static void update(void)
+{
+	cuda_graph_update u = { (void *)14, (void *)13 }, failed = { (void *)14, (void *)7 };
+	clone_nodes("instantiate third", IN(14), IN(7), true);
+	replay(IN(14), 507);
+	capture("fourth", IN(13), 430);
+	called(655, &u, 0, tid, 600);
+	called(655, &failed, 1, tid, 601);
+	replay(IN(14), 508);
+}
+
 /* Nodes 10: captured; 100: executable; 50: in a child graph, 150: executable; 20: captured again,
  * by which 100 is updated; 300: made before the recording; 400: a node made by hand. */
 static int graphs(void *cupti)
@@ -203,6 +230,8 @@ static int graphs(void *cupti)
 		node(CUPTI_GRAPHNODE_CREATED, 400 + i, 0);
 	pop();
 	replay(400, 505);
+	nested();
+	update();
 	return 0;
 }
 

@@ -130,6 +130,7 @@ int cuptiGetCallbackName(int domain, uint32_t id, const char **name)
 		: domain == CUPTI_DOMAIN_DRIVER && id == 550 ? "cuMemRelease"
 		: domain == CUPTI_DOMAIN_DRIVER && id == 551 ? "cuMemMap"
 		: domain == CUPTI_DOMAIN_DRIVER && id == 552 ? "cuMemUnmap"
+		: domain == CUPTI_DOMAIN_DRIVER && id == 655 ? "cuGraphExecUpdate_v2"
 							     : "other";
 	return CUPTI_OK;
 }
@@ -393,6 +394,19 @@ int cuptiGetGraphNodeId(void *node, uint64_t *id)
 {
 	*id = (uint64_t)(uintptr_t)node;
 	return CUPTI_OK;
+}
+
+int cuptiGetGraphId(void *graph, uint32_t *id);
+int cuptiGetGraphId(void *graph, uint32_t *id)
+{
+	*id = (uint32_t)(uintptr_t)graph;
+	return CUPTI_OK;
+}
+
+int cuptiGetGraphExecId(void *exec, uint32_t *id);
+int cuptiGetGraphExecId(void *exec, uint32_t *id)
+{
+	return cuptiGetGraphId(exec, id);
 }
 
 /* The program makes a node. Returns whether a subscriber was called. */

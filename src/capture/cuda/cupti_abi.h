@@ -140,6 +140,8 @@ typedef struct cupti_api_table { /* functions of libcupti */
 	int (*unsubscribe)(void *subscriber);
 	int (*enable_callback)(uint32_t on, void *subscriber, int domain, uint32_t id);
 	int (*node_id)(void *node, uint64_t *id);
+	int (*graph_id)(void *graph, uint32_t *id);
+	int (*exec_id)(void *exec, uint32_t *id);
 	int (*get_thread_ids)(int *type);
 	int (*set_thread_ids)(int type);
 } cupti_api_table;
@@ -180,6 +182,9 @@ typedef struct cupti_graph {
 	int type; /* 0 kernel, 1 copy, 2 fill, 4 child graph, 13 conditional ... */
 	void *dependency, *exec;
 } cupti_graph;
+typedef struct cuda_graph_update { /* cuGraphExecUpdate, its first two arguments */
+	void *exec, *graph;
+} cuda_graph_update;
 typedef struct cuda_mem_prop { /* CUmemAllocationProp; location: 1 = device `id`, others = host */
 	int type, handle_types, location, id;
 } cuda_mem_prop;

@@ -130,6 +130,8 @@ static bool find_functions(void *h)
 		{ "cuptiUnsubscribe", &c->unsubscribe, false },
 		{ "cuptiEnableCallback", &c->enable_callback, false },
 		{ "cuptiGetGraphNodeId", &c->node_id, false },
+		{ "cuptiGetGraphId", &c->graph_id, false },
+		{ "cuptiGetGraphExecId", &c->exec_id, false },
 		{ "cuptiGetThreadIdType", &c->get_thread_ids, false },
 		{ "cuptiSetThreadIdType", &c->set_thread_ids, false },
 	};

@@ -95,6 +95,9 @@ void tide__launches_stop(void) TIDE_HIDDEN;
 /* Makes a subscriber receive callbacks about nodes of graphs; records one of them. */
 void tide__graphs_enable(void *subscriber) TIDE_HIDDEN;
 void tide__graphs_record(uint32_t id, const void *data) TIDE_HIDDEN;
+/* Records a call of the driver if it updates an executable graph; returns false if it is another
+ * call. */
+bool tide__graphs_record_call(uint32_t id, const cupti_callback *c) TIDE_HIDDEN;
 
 /* Writes a completed buffer's records to the recording. */
 void tide__cupti_read_records(uint8_t *buffer, size_t valid) TIDE_HIDDEN;

@@ -115,6 +115,8 @@ static void called(void *user, int domain, uint32_t id, const void *data)
 		tide__graphs_record(id, data);
 		return;
 	}
+	if (domain == CUPTI_DOMAIN_DRIVER && tide__graphs_record_call(id, k))
+		return;
 	if (k->site != CUPTI_ON_EXIT) {
 		*k->data = tide__gpu_now();
 		return;

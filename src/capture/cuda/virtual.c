@@ -82,6 +82,8 @@ static void returned(void *user, int domain, uint32_t id, const void *data)
 	(void)user;
 	if (domain == CUPTI_DOMAIN_RESOURCE)
 		tide__graphs_record(id, data);
+	if (domain == CUPTI_DOMAIN_DRIVER && tide__graphs_record_call(id, c))
+		return;
 	if (domain != CUPTI_DOMAIN_DRIVER || c->site != CUPTI_ON_EXIT || !c->params || !c->result)
 		return;
 	bool ok = !*c->result;

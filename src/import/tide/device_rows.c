@@ -162,6 +162,7 @@ static bool add_node(tide_device_rows *d, const tide_device_rec *r)
 		.node = r->v[1],
 		.original = r->v[2],
 		.how = (uint8_t)(r->v[3] < UINT8_MAX ? r->v[3] : 0),
+		.type = (uint8_t)(r->v[4] < UINT8_MAX ? r->v[4] : UINT8_MAX),
 		.number = (uint32_t)d->n_nodes,
 	};
 	return ++d->n_nodes < UINT32_MAX;

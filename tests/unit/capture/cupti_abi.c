@@ -57,6 +57,8 @@ _Static_assert(CUPTI_GRAPHNODE_CREATED == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED 
 		       CUPTI_GRAPHNODE_CLONED == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED &&
 		       CUPTI_DOMAIN_RESOURCE == CUPTI_CB_DOMAIN_RESOURCE,
 	       "callbacks about graphs");
+SAME(cuda_graph_update, exec, cuGraphExecUpdate_v2_params, hGraphExec);
+SAME(cuda_graph_update, graph, cuGraphExecUpdate_v2_params, hGraph);
 SAME(cuda_mem_prop, location, CUmemAllocationProp, location.type);
 SAME(cuda_mem_prop, id, CUmemAllocationProp, location.id);
 SAME(cuda_mem_create, handle, cuMemCreate_params, handle);
