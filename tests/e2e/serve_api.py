@@ -188,7 +188,7 @@ def pair(server, a, b, files):
 
 
 # Options of reports that the test asks for; the document lists the reports.
-WORDS = {"peak": ["--group-by", "role"], "kernels": ["--by", "type"], "flame": ["--kind", "memory"], "whatif": ["--capacity", "40GiB"], "ops": ["--depth", "2"]}
+WORDS = {"peak": ["--group-by", "role"], "kernels": ["--by", "type"], "flame": ["--kind", "memory"], "whatif": ["--capacity", "40GiB"], "ops": ["--depth", "2"], "fit": ["--budget", "1GiB"]}
 REPORTS = [p.rsplit("/", 1)[1] for p in DOC["paths"] if p.startswith("/api/recordings/{id}/reports/")]
 
 
@@ -199,7 +199,7 @@ def reports(server, rid, trace):
         done = subprocess.run([TIDEMARK, name, "--json", *words, str(trace)], capture_output=True, text=True, check=False)
         query = "&".join(f"{k[2:].replace('-', '_')}={v}" for k, v in zip(words[::2], words[1::2]))
         if done.returncode:
-            assert server.ask(f"/api/recordings/{rid}/reports/{name}")[0] in (404, 422), (name, done.stderr)
+            assert server.ask(f"/api/recordings/{rid}/reports/{name}?{query}")[0] in (400, 404, 422), (name, done.stderr)
             asked.add(f"/api/recordings/{{id}}/reports/{name}")
             continue
         line, ours = json.loads(done.stdout), check(server, f"/api/recordings/{{id}}/reports/{name}", query, id=rid)
