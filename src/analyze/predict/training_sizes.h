@@ -72,7 +72,7 @@ const char *tide__training_part_key(tide_training_part p);  /* "model" */
  * expected. */
 bool tide__training_difference(const tide_training_sizes *t, tide_training_part p, double *pct);
 
-/* What helps if a peak does not fit its device, or barely. */
+/* The changes that help if a peak does not fit its device, or barely. */
 typedef struct tide_training_fit {
 	bool fits;	  /* the peak is below the capacity; false if that is unknown */
 	bool checkpoints; /* recompute activations instead of keeping them */
