@@ -72,13 +72,23 @@ static tide_report_ask ask_for(const tide_args *a, const tide_report_traces *in)
 				  .style = &a->style };
 }
 
+/* Returns the capture of a file: of several captures, the one in its place. */
+static const char *capture_of(const tide_args *a, const tide_value *captured, const char *file)
+{
+	if (captured->n_list < 2)
+		return captured->n_list ? captured->list[0] : captured->text;
+	return captured->list[a->n_files > 1 && file == a->files[1]];
+}
+
 static tide_model *load(const tide_args *a, const char *file)
 {
 	const tide_report_type *type = type_of(a);
 	tide_report_ask ask = ask_for(a, &(tide_report_traces){ .n = 0 });
 	const tide_value *captured = tide__cli_option(a, "captured");
 	tide_model *m = tide__cli_load(a, file, type->wants ? type->wants(&ask) : type->want);
-	return m && captured && captured->set ? tide__cli_join_captured(a, m, captured->text) : m;
+	return m && captured && captured->set
+		       ? tide__cli_join_captured(a, m, capture_of(a, captured, file))
+		       : m;
 }
 
 static tide_code find(const tide_args *a, const tide_report_traces *in, tide_report *r,

@@ -124,8 +124,8 @@ async function twoRuns(folder, visit) {
     const rows = await cells(page, 'changes of ops');
     assert.deepEqual(rows.map((r) => [r[0], r[1]]), want.ops.map((o) => [o.name, o.status]));
     assert.ok(rows.some((r) => r[0] === 'aten::extra' && r[1] === 'added'));
-    for (const [title, key] of [['Kernels', 'kernels'], ['Peak by op', 'by_op'], ['Peak by role', 'by_role']]) {
-      await page.click(`.choice[aria-label="Table"] button:text-is("${title}")`);
+    for (const [title, key] of [['Kernels', 'kernels'], ['Device by op', 'device_by_op'], ['Device by kind', 'device_by_category'], ['Calls of one only', 'calls'], ['Peak by op', 'by_op'], ['Peak by role', 'by_role']]) {
+      await page.selectOption('select[aria-label="Table"]', { label: title });
       await settle(page);
       assert.equal((await cells(page, `changes of ${key}`)).length, want[key].length, title);
     }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/compare/diff_impl.h"
 #include "analyze/live/live_set.h"
 #include "analyze/common/interval_set.h"
 #include "analyze/memory/groups.h"
@@ -52,17 +53,9 @@ tide_diff_status tide__diff_status(const tide_diff_row *r)
 	return same ? TIDE_DIFF_SAME : TIDE_DIFF_CHANGED;
 }
 
-typedef struct differ {
-	const tide_model *m[2];
-	const tide_diff_options *opt;
-	tide_diff *out;
-	tide_map rows[TIDE_N_DIFF_KINDS]; /* node -> row + 1 */
-	size_t cap[TIDE_N_DIFF_KINDS];
-	uint32_t branch[TIDE_N_DIFF_KINDS]; /* node of the kind */
-	tide_error *err;
-} differ;
+typedef tide_differ differ;
 
-static tide_diff_row *row_of(differ *d, tide_diff_kind kind, uint32_t node)
+tide_diff_row *tide__diff_row_of(tide_differ *d, tide_diff_kind kind, uint32_t node)
 {
 	tide_diff_table *t = &d->out->table[kind];
 	uint32_t at = tide__map_get(&d->rows[kind], node);
@@ -93,8 +86,52 @@ static bool is_step(const char *s, size_t n)
 	return n >= sizeof step - 1 && !memcmp(s, step, sizeof step - 1);
 }
 
-uint32_t tide__diff_text(tide_flame *tree, const char *s, size_t n)
+/* Calls whose names differ by more than their first letters. */
+static const char *const pairs[][2] = {
+	{ "hipModuleLaunchKernel", "cuLaunchKernel" },
+	{ "hipExtModuleLaunchKernel", "cuLaunchKernelEx" },
+	{ "hipExtLaunchKernel", "cudaLaunchKernelExC" },
+	{ "hipMemcpyWithStream", "cudaMemcpyAsync" },
+};
+
+/* Returns true for "hipMalloc", "cudaMalloc": the word and a capital letter. */
+static bool is_call(const char *s, size_t n, const char *word)
 {
+	size_t k = strlen(word);
+	return n > k && !memcmp(s, word, k) && isupper((unsigned char)s[k]);
+}
+
+bool tide__diff_equates(const tide_strings *a, const tide_strings *b)
+{
+	const tide_strings *const of[] = { a, b };
+	bool hip[2] = { false, false }, cuda[2] = { false, false };
+	for (int side = 0; side < 2; side++)
+		for (uint32_t i = 1; i <= tide__strings_count(of[side]); i++) {
+			size_t n;
+			const char *s = tide__strings_get(of[side], i, &n);
+			hip[side] |= is_call(s, n, "hip");
+			cuda[side] |= is_call(s, n, "cuda");
+		}
+	return (hip[0] && cuda[1] && !cuda[0]) || (hip[1] && cuda[0] && !cuda[1]);
+}
+
+/* Returns the id of a call of HIP as CUDA names it. */
+static uint32_t cuda_text(tide_flame *tree, const char *s, size_t n)
+{
+	char name[128] = "cuda";
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+		if (strlen(pairs[i][0]) == n && !memcmp(s, pairs[i][0], n))
+			return tide__flame_text(tree, pairs[i][1], strlen(pairs[i][1]));
+	if (n + 1 >= sizeof name)
+		return tide__flame_text(tree, s, n);
+	memcpy(name + 4, s + 3, n - 3);
+	return tide__flame_text(tree, name, n + 1);
+}
+
+uint32_t tide__diff_text(tide_flame *tree, const char *s, size_t n, bool equate)
+{
+	if (equate && is_call(s, n, "hip"))
+		return cuda_text(tree, s, n);
 	static const char any[] = "ProfilerStep#*";
 	if (is_step(s, n))
 		return tide__flame_text(tree, any, sizeof any - 1);
@@ -116,12 +153,12 @@ uint32_t tide__diff_text(tide_flame *tree, const char *s, size_t n)
 	return id;
 }
 
-static tide_diff_row *named_row(differ *d, tide_diff_kind kind, const char *s, size_t n)
+tide_diff_row *tide__diff_row_named(tide_differ *d, tide_diff_kind kind, const char *s, size_t n)
 {
 	tide_flame *f = d->out->tree;
-	uint32_t name = tide__diff_text(f, s, n);
+	uint32_t name = tide__diff_text(f, s, n, d->equate);
 	uint32_t node = name ? tide__flame_get_child(f, d->branch[kind], name, TIDE_NODE_SPAN) : 0;
-	return node ? row_of(d, kind, node) : NULL;
+	return node ? tide__diff_row_of(d, kind, node) : NULL;
 }
 
 /* ---- single figures ---- */
@@ -187,7 +224,7 @@ static uint32_t *plain_names(differ *d, const tide_flame *f)
 	for (uint32_t i = 1; ok && i <= n; i++) {
 		size_t len;
 		const char *s = tide__strings_get(f->strings, i, &len);
-		ok = (plain[i] = tide__diff_text(d->out->tree, s, len)) != 0;
+		ok = (plain[i] = tide__diff_text(d->out->tree, s, len, d->equate)) != 0;
 	}
 	if (!ok)
 		tide__free(plain);
@@ -222,7 +259,7 @@ static tide_diff_row *op_row(differ *d, uint32_t name)
 {
 	uint32_t node =
 		tide__flame_get_child(d->out->tree, d->branch[TIDE_DIFF_OP], name, TIDE_NODE_SPAN);
-	return node ? row_of(d, TIDE_DIFF_OP, node) : NULL;
+	return node ? tide__diff_row_of(d, TIDE_DIFF_OP, node) : NULL;
 }
 
 static bool add_ops(differ *d, int side, const tide_flame *f)
@@ -268,7 +305,7 @@ static tide_code kernels(differ *d, int side)
 		if (tide__side(m, i) != TIDE_SIDE_GPU)
 			continue;
 		const char *name = tide__text(m, m->spans.name[i], &n);
-		tide_diff_row *r = named_row(d, TIDE_DIFF_KERNEL, name, n);
+		tide_diff_row *r = tide__diff_row_named(d, TIDE_DIFF_KERNEL, name, n);
 		if (!r)
 			return tide__nomem(d->err);
 		r->count[side]++;
@@ -293,14 +330,14 @@ static bool add_paths(differ *d, int side, tide_diff_kind kind, const tide_flame
 		const char *s = tide__flame_name(f, i, &n);
 		uint32_t *name = &names[f->nodes.name[i]];
 		if (i && !*name) /* once per text: it may be long and shared by many nodes */
-			*name = tide__diff_text(d->out->tree, s, n);
+			*name = tide__diff_text(d->out->tree, s, n, d->equate);
 		if (i)
 			to[i] = tide__flame_get_child(d->out->tree, to[f->nodes.parent[i]], *name,
 						      f->nodes.type[i]);
 		ok = to[i] != 0;
 		if (!ok || !f->nodes.count[i])
 			continue;
-		tide_diff_row *r = row_of(d, kind, to[i]);
+		tide_diff_row *r = tide__diff_row_of(d, kind, to[i]);
 		ok = r != NULL;
 		if (!ok)
 			break;
@@ -337,7 +374,7 @@ static tide_code roles(differ *d, int side, const tide_live_set *alive)
 						  r0.role, &g, d->err);
 	for (size_t i = 0; rc == TIDE_OK && i < g.n; i++) {
 		const char *role = tide__role_text((unsigned)g.rows[i].key);
-		tide_diff_row *r = named_row(d, TIDE_DIFF_ROLE, role, strlen(role));
+		tide_diff_row *r = tide__diff_row_named(d, TIDE_DIFF_ROLE, role, strlen(role));
 		if (!r) {
 			rc = tide__nomem(d->err);
 			break;
@@ -433,12 +470,16 @@ tide_code tide__find_diff(const tide_model *a, const tide_model *b, const tide_d
 			  tide_diff *out, tide_error *err)
 {
 	static const tide_diff_options none;
-	static tide_code (*const steps[])(differ *, int) = { time_metrics, ops, kernels, memory };
+	static tide_code (*const steps[])(differ *, int) = { time_metrics, ops, kernels,
+							     tide__diff_add_device_time, memory };
 	differ d = { .m = { a, b }, .opt = opt ? opt : &none, .out = out, .err = err };
 	*out = (tide_diff){ .timed = a->axis == TIDE_AXIS_TIME && b->axis == TIDE_AXIS_TIME };
+	d.equate = tide__diff_equates(a->strings, b->strings);
 	tide_code rc = begin(&d);
 	for (size_t s = 0; rc == TIDE_OK && s < 2 * sizeof steps / sizeof *steps; s++)
 		rc = steps[s / 2](&d, s % 2);
+	if (rc == TIDE_OK)
+		rc = tide__diff_add_calls(&d);
 	for (unsigned k = 0; k < TIDE_N_DIFF_KINDS; k++) {
 		tide__map_free(&d.rows[k]);
 		order(&out->table[k]);

@@ -42,11 +42,16 @@ typedef struct tide_metric_info {
 } tide_metric_info;
 extern const tide_metric_info tide__metrics[TIDE_N_METRICS];
 
-#define TIDE_DIFF_KINDS(X)                                                                   \
-	X(OP, "ops") /* host spans by name; value = self time, total = time with children */ \
-	X(KERNEL, "kernels") /* device work by name; value = sum of durations */             \
-	X(STACK, "by_stack") /* bytes alive at the peak by call stack */                     \
-	X(OP_PATH, "by_op")  /* the same by op path */                                       \
+#define TIDE_DIFF_KINDS(X)                                                                        \
+	X(OP, "ops") /* host spans by name; value = self time, total = time with children */      \
+	X(KERNEL, "kernels")		     /* device work by name; value = sum of durations */  \
+	X(DEVICE_OP, "device_by_op")	     /* device work by the op that launched it */         \
+	X(DEVICE_SHAPE, "device_by_shape")   /* by that op and its shapes and dtypes */           \
+	X(DEVICE_MODULE, "device_by_module") /* by the module around it */                        \
+	X(DEVICE_CATEGORY, "device_by_category") /* by the kind of work */                        \
+	X(CALL, "calls") /* paths that one calls and the other does not; value = with children */ \
+	X(STACK, "by_stack") /* bytes alive at the peak by call stack */                          \
+	X(OP_PATH, "by_op")  /* the same by op path */                                            \
 	X(ROLE, "by_role")   /* the same by role */
 
 typedef enum tide_diff_kind {
@@ -101,8 +106,10 @@ void tide__diff_free(tide_diff *d);
 
 /* Returns the id of a name in a tree's texts; 0 if memory runs out. Addresses ("<method of
  * object at 0x7fe708f28800>") and numbers of steps differ from run to run, so they become "0x*"
- * and "ProfilerStep#*". */
-uint32_t tide__diff_text(tide_flame *tree, const char *s, size_t n);
+ * and "ProfilerStep#*". `equate`: calls of HIP become those of CUDA. */
+uint32_t tide__diff_text(tide_flame *tree, const char *s, size_t n, bool equate);
+/* Returns true if one has calls of CUDA and the other of HIP. */
+bool tide__diff_equates(const tide_strings *a, const tide_strings *b);
 
 tide_diff_status tide__diff_status(const tide_diff_row *r);
 const char *tide__diff_status_text(tide_diff_status s); /* "added" ... */

@@ -30,7 +30,7 @@ void tide__flame_pair_free(tide_flame_pair *p)
 }
 
 /* Adds the paths of `f` to the tree: to[i] is the node for its node i. */
-static bool add_paths(tide_flame *tree, const tide_flame *f, uint32_t *to)
+static bool add_paths(tide_flame *tree, const tide_flame *f, bool equate, uint32_t *to)
 {
 	uint32_t *names = tide__flame_names_new(f);
 	bool ok = names != NULL;
@@ -40,7 +40,7 @@ static bool add_paths(tide_flame *tree, const tide_flame *f, uint32_t *to)
 		const char *s = tide__flame_name(f, i, &n);
 		uint32_t *name = &names[f->nodes.name[i]];
 		if (!*name) /* once a text */
-			*name = tide__diff_text(tree, s, n);
+			*name = tide__diff_text(tree, s, n, equate);
 		to[i] = tide__flame_get_child(tree, to[f->nodes.parent[i]], *name,
 					      f->nodes.type[i]);
 		ok = to[i] != 0;
@@ -55,8 +55,9 @@ static bool unite(const tide_flame *const *f, tide_flame_pair *p)
 			    tide__alloc(f[1]->nodes.n, sizeof **to) };
 	size_t n;
 	p->tree = tide__flame_new(tide__flame_name(f[0], 0, &n));
-	bool ok = p->tree && to[0] && to[1] && add_paths(p->tree, f[0], to[0]) &&
-		  add_paths(p->tree, f[1], to[1]) && weights(p);
+	bool equate = tide__diff_equates(f[0]->strings, f[1]->strings);
+	bool ok = p->tree && to[0] && to[1] && add_paths(p->tree, f[0], equate, to[0]) &&
+		  add_paths(p->tree, f[1], equate, to[1]) && weights(p);
 	for (int side = 0; side < 2 && ok; side++)
 		for (uint32_t i = 0; i < f[side]->nodes.n; i++) {
 			p->self[side][to[side][i]] += f[side]->nodes.self[i];

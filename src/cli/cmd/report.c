@@ -6,10 +6,11 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "cli/job/captured.h"
 #include "cli/output/page.h"
 #include "cli/job/job_report.h"
 
-enum { O_DIFF, O_RANKS, O_DETAIL, O_OUTPUT };
+enum { O_DIFF, O_RANKS, O_DETAIL, O_OUTPUT, O_CAPTURED };
 static const tide_option options[] = {
 	[O_DIFF] = { "diff", 0, TIDE_OPT_FLAG, NULL,
 		     "two files: compare them, even if their ranks differ" },
@@ -20,6 +21,10 @@ static const tide_option options[] = {
 		       .def = "3000000" },
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
 		       "write to FILE (needed on a terminal)" },
+	[O_CAPTURED] = { "captured", 0, TIDE_OPT_FILE, "CAPTURE",
+			 "one trace: the trace in which CUDA or HIP graphs were captured, or a "
+			 "folder of them: replayed kernels count for the ops and modules that "
+			 "captured them" },
 };
 
 static bool is_folder(const char *path)
@@ -71,6 +76,16 @@ static int several(const tide_args *a)
 	return rc;
 }
 
+static int write_captured(const tide_args *a)
+{
+	tide_model *m = tide__cli_load(a, a->files[0], tide__cli_page_wants(a->files[0]));
+	if (m)
+		m = tide__cli_join_captured(a, m, a->opt[O_CAPTURED].text);
+	int rc = m ? tide__cli_write_page_of(a, m, NULL) : 1;
+	tide__model_free(m);
+	return rc;
+}
+
 static int run(const tide_args *a)
 {
 	if (!a->opt[O_OUTPUT].set && isatty(STDOUT_FILENO))
@@ -82,7 +97,11 @@ static int run(const tide_args *a)
 		return tide__cli_fail_usage(a, "--diff compares two files: name two");
 	if (!tide__cli_page_built(a))
 		return 1;
-	if (a->n_files == 1 && !is_folder(a->files[0]) && !strpbrk(a->files[0], "*?["))
+	bool one = a->n_files == 1 && !is_folder(a->files[0]) && !strpbrk(a->files[0], "*?[");
+	if (a->opt[O_CAPTURED].set)
+		return one ? write_captured(a)
+			   : tide__cli_fail_usage(a, "--captured works with one trace");
+	if (one)
 		return tide__cli_write_page(a, NULL);
 	if (two_files(a) && !a->opt[O_RANKS].set)
 		return tide__cli_write_two_page(a, a->opt[O_DIFF].set,

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "render/report/compare/diff.h"
 
-enum { O_FAIL_IF, O_TOP, O_NO_LINES, O_DEVICE };
+enum { O_FAIL_IF, O_TOP, O_NO_LINES, O_DEVICE, O_CAPTURED };
 static const tide_option options[] = {
 	[O_FAIL_IF] = { "fail-if", 'f', TIDE_OPT_TEXT, "EXPR",
 			"exit with status 3 when EXPR holds, e.g. 'peak>+2%'", .many = true,
@@ -23,6 +23,11 @@ static const tide_option options[] = {
 	[O_DEVICE] = { "device", 'd', TIDE_OPT_TEXT, "DEVICE",
 		       "memory of this device (default: the highest peak of each trace)",
 		       TIDE_FIELD(tide_diff_report_options, device) },
+	[O_CAPTURED] = { "captured", 0, TIDE_OPT_FILE, "CAPTURE",
+			 "the trace in which CUDA or HIP graphs were captured, or a folder of them: "
+			 "replayed kernels count for the ops and modules that captured them; given "
+			 "twice: of A, then of B",
+			 .many = true, .text_only = true },
 };
 
 struct diff {
@@ -180,6 +185,7 @@ const tide_report_type tide__report_diff = {
 	.name = "diff",
 	.group = TIDE_GROUP_COMPARE,
 	.input = TIDE_INPUT_PAIR,
+	.want = TIDE_WANT_SPANS | TIDE_WANT_MEMORY | TIDE_WANT_FLOWS | TIDE_WANT_SHAPES,
 	.summary = "compare two traces; fail if a figure grew too much",
 	.help = "Compares time, host spans, device work and memory at the peak, as far as both "
 		"traces have them; formats may differ. Rows are sorted by the size of the change. "

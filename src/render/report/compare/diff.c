@@ -135,6 +135,14 @@ const tide_member tide__diff_row_members[TIDE_N_DIFF_KINDS][N_ROW_COLS + 1] = {
 	[TIDE_DIFF_OP] = ROW_MEMBERS("name", "Op", TIDE_KIND_NS, TIDE_KIND_DELTA_NS, "self"),
 	[TIDE_DIFF_KERNEL] =
 		ROW_MEMBERS("name", "Kernel", TIDE_KIND_NS, TIDE_KIND_DELTA_NS, "time"),
+	[TIDE_DIFF_DEVICE_OP] = ROW_MEMBERS("name", "Op", TIDE_KIND_NS, TIDE_KIND_DELTA_NS, "time"),
+	[TIDE_DIFF_DEVICE_SHAPE] =
+		ROW_MEMBERS("name", "Op, shapes, dtypes", TIDE_KIND_NS, TIDE_KIND_DELTA_NS, "time"),
+	[TIDE_DIFF_DEVICE_MODULE] =
+		ROW_MEMBERS("name", "Module", TIDE_KIND_NS, TIDE_KIND_DELTA_NS, "time"),
+	[TIDE_DIFF_DEVICE_CATEGORY] =
+		ROW_MEMBERS("name", "Category", TIDE_KIND_NS, TIDE_KIND_DELTA_NS, "time"),
+	[TIDE_DIFF_CALL] = ROW_MEMBERS("name", "Path", TIDE_KIND_NS, TIDE_KIND_DELTA_NS, "time"),
 	[TIDE_DIFF_STACK] =
 		ROW_MEMBERS("stack", "Call stack", TIDE_KIND_BYTES, TIDE_KIND_DELTA, "bytes"),
 	[TIDE_DIFF_OP_PATH] =
@@ -156,11 +164,16 @@ const tide_member tide__diff_row_members[TIDE_N_DIFF_KINDS][N_ROW_COLS + 1] = {
 static const tide_member count_cols[][N_ROW_COLS] = {
 	[TIDE_DIFF_OP] = COUNT_COLS("Op"),
 	[TIDE_DIFF_KERNEL] = COUNT_COLS("Kernel"),
+	[TIDE_DIFF_DEVICE_OP] = COUNT_COLS("Op"),
+	[TIDE_DIFF_DEVICE_SHAPE] = COUNT_COLS("Op, shapes, dtypes"),
+	[TIDE_DIFF_DEVICE_MODULE] = COUNT_COLS("Module"),
+	[TIDE_DIFF_DEVICE_CATEGORY] = COUNT_COLS("Category"),
+	[TIDE_DIFF_CALL] = COUNT_COLS("Path"),
 };
 
 static bool counts_only(const tide_diff *d, tide_diff_kind kind)
 {
-	return !d->timed && (kind == TIDE_DIFF_OP || kind == TIDE_DIFF_KERNEL);
+	return !d->timed && kind <= TIDE_DIFF_CALL;
 }
 
 /* Writes the path below the kind's branch; ops are separated as in `tidemark peak`. */
@@ -215,8 +228,8 @@ static bool add_row(tide_grid *g, const tide_diff *d, tide_diff_kind kind, const
 	if (kind == TIDE_DIFF_STACK && brief) {
 		if (!brief_cell(g, d, r->node))
 			return false;
-	} else if (kind == TIDE_DIFF_STACK || kind == TIDE_DIFF_OP_PATH) {
-		if (!name_cell(g, d, r->node, kind == TIDE_DIFF_OP_PATH))
+	} else if (kind == TIDE_DIFF_STACK || kind == TIDE_DIFF_OP_PATH || kind == TIDE_DIFF_CALL) {
+		if (!name_cell(g, d, r->node, kind != TIDE_DIFF_STACK))
 			return false;
 	} else {
 		const char *name = tide__flame_name(d->tree, r->node, &n);
@@ -307,12 +320,25 @@ void tide__diff_checks_json(tide_json *j, const tide_diff_checks *c)
 	tide__json_array_end(j);
 }
 
+/* Returns true if no row of the table has what it is about: no module, no shapes. */
+static bool is_bare(const tide_diff *d, tide_diff_kind kind)
+{
+	const tide_diff_table *t = &d->table[kind];
+	size_t n;
+	for (size_t i = 0; i < t->n; i++) {
+		const char *name = tide__flame_name(d->tree, t->rows[i].node, &n);
+		if (kind == TIDE_DIFF_DEVICE_MODULE ? *name != '(' : strstr(name, " [") != NULL)
+			return false;
+	}
+	return kind == TIDE_DIFF_DEVICE_MODULE || kind == TIDE_DIFF_DEVICE_SHAPE;
+}
+
 static bool table(const tide_out *to, const tide_diff *d, tide_diff_kind kind, const char *title,
 		  size_t top)
 {
 	const tide_diff_table *t = &d->table[kind];
 	size_t differ = t->n - t->by_status[TIDE_DIFF_SAME];
-	if (!t->n)
+	if (!t->n || is_bare(d, kind))
 		return true;
 	fputc('\n', to->out);
 	tide__write_heading(to, "%s: %zu added, %zu removed, %zu changed, %zu the same", title,
@@ -349,7 +375,13 @@ bool tide__diff_report_text(const tide_diff *d, const tide_model *const m[2],
 			    const tide_diff_checks *c, const char *const file[2], size_t top,
 			    const tide_out *to)
 {
-	static const char *const titles[] = { "Host spans by self time", "Device work by time",
+	static const char *const titles[] = { "Host spans by self time",
+					      "Device work by time",
+					      "Device time by op",
+					      "Device time by op and shapes",
+					      "Device time by module",
+					      "Device time by kind of work",
+					      "Calls that one has and the other has not",
 					      "Bytes at the peak by call stack",
 					      "Bytes at the peak by op",
 					      "Bytes at the peak by role" };

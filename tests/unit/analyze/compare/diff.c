@@ -75,6 +75,11 @@ static void against_oracle(void **state)
 		sums(&d.table[TIDE_DIFF_KERNEL], count, value);
 		assert_int_equal(value[0], d.metric[TIDE_METRIC_KERNEL_TIME][0]);
 		assert_int_equal(value[1], d.metric[TIDE_METRIC_KERNEL_TIME][1]);
+		for (unsigned k = TIDE_DIFF_DEVICE_OP; k <= TIDE_DIFF_DEVICE_CATEGORY; k++) {
+			sums(&d.table[k], count, value);
+			assert_int_equal(value[0], d.metric[TIDE_METRIC_KERNEL_TIME][0]);
+			assert_int_equal(value[1], d.metric[TIDE_METRIC_KERNEL_TIME][1]);
+		}
 		for (unsigned k = TIDE_DIFF_STACK; k <= TIDE_DIFF_ROLE; k++) {
 			sums(&d.table[k], count, value);
 			assert_int_equal(value[0], d.metric[TIDE_METRIC_PEAK][0]);

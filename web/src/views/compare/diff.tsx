@@ -25,6 +25,11 @@ const B = '#d9773d';
 const kinds: [string, string, string, 'ns' | 'bytes'][] = [
   ['ops', 'Ops', 'name', 'ns'],
   ['kernels', 'Kernels', 'name', 'ns'],
+  ['device_by_op', 'Device by op', 'name', 'ns'],
+  ['device_by_shape', 'Device by shapes', 'name', 'ns'],
+  ['device_by_module', 'Device by module', 'name', 'ns'],
+  ['device_by_category', 'Device by kind', 'name', 'ns'],
+  ['calls', 'Calls of one only', 'name', 'ns'],
   ['by_stack', 'Peak by stack', 'stack', 'bytes'],
   ['by_op', 'Peak by op', 'op', 'bytes'],
   ['by_role', 'Peak by role', 'role', 'bytes'],
