@@ -1041,6 +1041,16 @@ class Diff(TypedDict):
     """rows that differ, largest change first"""
     kernels: list[DiffKernels]
     """rows that differ, largest change first"""
+    device_by_op: list[DiffDeviceByOp]
+    """rows that differ, largest change first"""
+    device_by_shape: list[DiffDeviceByShape]
+    """rows that differ, largest change first"""
+    device_by_module: list[DiffDeviceByModule]
+    """rows that differ, largest change first"""
+    device_by_category: list[DiffDeviceByCategory]
+    """rows that differ, largest change first"""
+    calls: list[DiffCalls]
+    """rows that differ, largest change first"""
     by_stack: list[DiffByStack]
     """rows that differ, largest change first"""
     by_op: list[DiffByOp]
@@ -1128,6 +1138,131 @@ class DiffOps(TypedDict):
 
 
 class DiffKernels(TypedDict):
+    """A part of `tidemark diff --json`."""
+
+    delta: int | None
+    """b - a"""
+    pct: float | None
+    """delta as part of a"""
+    a: int | None
+    """time in A"""
+    b: int | None
+    """time in B"""
+    count_a: int
+    """number in A"""
+    count_b: int
+    """number in B"""
+    status: Literal["same", "changed", "added", "removed"]
+    """in A, in B or in both"""
+    name: str
+    """what is compared"""
+    total_a: int | None
+    """of ops: ns with nested ops in A"""
+    total_b: int | None
+    """of ops: ns with nested ops in B"""
+
+
+class DiffDeviceByOp(TypedDict):
+    """A part of `tidemark diff --json`."""
+
+    delta: int | None
+    """b - a"""
+    pct: float | None
+    """delta as part of a"""
+    a: int | None
+    """time in A"""
+    b: int | None
+    """time in B"""
+    count_a: int
+    """number in A"""
+    count_b: int
+    """number in B"""
+    status: Literal["same", "changed", "added", "removed"]
+    """in A, in B or in both"""
+    name: str
+    """what is compared"""
+    total_a: int | None
+    """of ops: ns with nested ops in A"""
+    total_b: int | None
+    """of ops: ns with nested ops in B"""
+
+
+class DiffDeviceByShape(TypedDict):
+    """A part of `tidemark diff --json`."""
+
+    delta: int | None
+    """b - a"""
+    pct: float | None
+    """delta as part of a"""
+    a: int | None
+    """time in A"""
+    b: int | None
+    """time in B"""
+    count_a: int
+    """number in A"""
+    count_b: int
+    """number in B"""
+    status: Literal["same", "changed", "added", "removed"]
+    """in A, in B or in both"""
+    name: str
+    """what is compared"""
+    total_a: int | None
+    """of ops: ns with nested ops in A"""
+    total_b: int | None
+    """of ops: ns with nested ops in B"""
+
+
+class DiffDeviceByModule(TypedDict):
+    """A part of `tidemark diff --json`."""
+
+    delta: int | None
+    """b - a"""
+    pct: float | None
+    """delta as part of a"""
+    a: int | None
+    """time in A"""
+    b: int | None
+    """time in B"""
+    count_a: int
+    """number in A"""
+    count_b: int
+    """number in B"""
+    status: Literal["same", "changed", "added", "removed"]
+    """in A, in B or in both"""
+    name: str
+    """what is compared"""
+    total_a: int | None
+    """of ops: ns with nested ops in A"""
+    total_b: int | None
+    """of ops: ns with nested ops in B"""
+
+
+class DiffDeviceByCategory(TypedDict):
+    """A part of `tidemark diff --json`."""
+
+    delta: int | None
+    """b - a"""
+    pct: float | None
+    """delta as part of a"""
+    a: int | None
+    """time in A"""
+    b: int | None
+    """time in B"""
+    count_a: int
+    """number in A"""
+    count_b: int
+    """number in B"""
+    status: Literal["same", "changed", "added", "removed"]
+    """in A, in B or in both"""
+    name: str
+    """what is compared"""
+    total_a: int | None
+    """of ops: ns with nested ops in A"""
+    total_b: int | None
+    """of ops: ns with nested ops in B"""
+
+
+class DiffCalls(TypedDict):
     """A part of `tidemark diff --json`."""
 
     delta: int | None
