@@ -29,6 +29,7 @@
 	X(tide__import_xplane)     \
 	X(tide__import_perfetto)   \
 	X(tide__import_heaptrack)  \
+	X(tide__import_heaptext)   \
 	X(tide__import_memray)     \
 	X(tide__import_rocprof)    \
 	X(tide__import_exectrace)  \
@@ -126,12 +127,6 @@ static const struct lookalike {
 	{ M("\x04\x22\x4d\x18"), "LZ4: lz4 -dc FILE | tidemark ... -" },
 	{ M("BZh"), "bzip2: bzcat FILE | tidemark ... -" },
 	{ M("\xff\xfe"), "UTF-16: iconv -f UTF-16 -t UTF-8 FILE | tidemark ... -" },
-	{ M("heap profile:"),
-	  "a heap profile as text: pprof -proto PROGRAM FILE (go tool pprof) makes the protobuf "
-	  "that Tidemark reads" },
-	{ M("heap_v2/"),
-	  "a heap profile as text: pprof -proto PROGRAM FILE (go tool pprof) makes the protobuf "
-	  "that Tidemark reads" },
 	{ M("SQLite format 3"),
 	  "an SQLite database, but neither an export of Nsight Systems nor one of ROCm's "
 	  "profilers" },

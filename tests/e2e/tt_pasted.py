@@ -34,7 +34,7 @@ def main():
             for key in ("bank", "free"):
                 assert want[key] is None or str(want[key]) in flat, (key, flat)
             said = subprocess.run([TIDEMARK, "oom", str(path)], capture_output=True, check=False, text=True)
-            assert said.returncode == 4 and f"tt:0 {want['pool']} ran out of memory" in said.stdout and f"Each of {want['banks']} banks needs" in said.stdout, said.stdout
+            assert said.returncode == 4 and f"tt:0 {want['pool']} ran out of memory" in said.stdout and f"ach of {want['banks']} banks needs" in said.stdout, said.stdout
     print(f"{len(TEXTS)} pasted texts are explained")
     return 0
 

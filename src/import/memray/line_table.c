@@ -99,7 +99,7 @@ static int64_t line_before(table t, int64_t line, int64_t byte)
 uint32_t tide__python_line(uint32_t version, const uint8_t *s, size_t n, int64_t first,
 			   int64_t instruction)
 {
-	table t = { s, s + n };
+	table t = { s, s ? s + n : s };
 	int64_t line = first;
 	if (instruction < 0)
 		return 0;

@@ -79,7 +79,8 @@ static bool block(expander *x, const uint8_t *p, const uint8_t *end)
 			return fail(x, TIDE_ECORRUPT, "LZ4 data are damaged");
 		if (!room(x, n))
 			return false;
-		memcpy(x->out + x->n, p, n);
+		if (n)
+			memcpy(x->out + x->n, p, n);
 		x->n += n;
 		p += n;
 		if (p == end) /* the last has no match */
@@ -112,7 +113,8 @@ static bool blocks(expander *x, unsigned flags)
 		if (size & RAW) {
 			if (!room(x, n))
 				return false;
-			memcpy(x->out + x->n, x->in, n);
+			if (n)
+				memcpy(x->out + x->n, x->in, n);
 			x->n += n;
 		} else if (!block(x, x->in, x->in + n)) {
 			return false;

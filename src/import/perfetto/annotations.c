@@ -42,6 +42,8 @@ enum { MOST_DEEP = 16 };
 
 void tide__pf_put(pf_out *o, const char *s, size_t n)
 {
+	if (!n)
+		return;
 	if (o->failed || !TIDE_ROOM(o->s, o->cap, o->n + n)) {
 		o->failed = true;
 		return;

@@ -46,6 +46,7 @@ static const struct {
 	{ "kineto", "trace of PyTorch's profiler" },
 	{ "torchsnap", "CUDA memory snapshot" },
 	{ "perfetto", "Perfetto trace" },
+	{ "heaptext", "heap profile" },
 	{ "heaptrack", "recording of heaptrack" },
 	{ "memray", "capture of memray" },
 	{ "rocprof", "profile of ROCm" },
