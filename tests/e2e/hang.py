@@ -47,6 +47,18 @@ def check_kept() -> None:
         assert {k: v for k, v in of_pickle.items() if k not in ("stack", "file")} == {k: v for k, v in of_json.items() if k not in ("stack", "file")}
 
 
+def check_nccl() -> None:
+    """A dump of NCCL itself (torch 2.11, an H200; `unknown` has it while the device still works), and one of the same process 2 seconds later: it moved."""
+    with tempfile.TemporaryDirectory() as folder:
+        early = pickle.loads((DATA / "unknown" / "nccl_trace_rank_0").read_bytes())
+        later = {**early, "pg_status": {"0": {**early["pg_status"]["0"], "last_completed_collective": 6}}, "entries": [{**e, "state": "completed", "retired": True} for e in early["entries"]]}
+        Path(folder, "first_rank_0").write_bytes((DATA / "unknown" / "nccl_trace_rank_0").read_bytes())
+        assert verdict(folder)["verdict"] == "unknown"
+        Path(folder, "second_rank_0").write_bytes(pickle.dumps(later, 2))
+        found = verdict(folder)
+        assert found["verdict"] == "none" and found["dumps"] == 2 and found["ranks"] == 1, found
+
+
 # ---- random dumps, and the definitions of docs/analyses/hang.md in the plainest words ----
 
 def entry(record: int, group: str, seq: int, op: str, size: int, dtype: str, state: str) -> dict:
@@ -259,6 +271,7 @@ check_random()
 check_pairs()
 check_wrong()
 check_recordings()
+check_nccl()
 check_texts()
 check_page()
 print("ok")
