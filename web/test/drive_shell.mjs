@@ -122,7 +122,7 @@ async function tips(all, visit) {
 await drive(async ({ folder, make, visit }) => {
   const all = make('report', gpt);
   await visit(all, '', async (page) => {
-    assert.deepEqual(await tabs(page), ['Overview', 'Timeline', 'Memory', 'Flame', 'Ops', 'Kernels', 'Device time'], 'no phases are marked');
+    assert.deepEqual(await tabs(page), ['Overview', 'Timeline', 'Memory', 'Flame', 'Ops', 'Kernels', 'Roofline', 'Device time'], 'no phases are marked');
     for (const [i, t] of (await tabs(page)).entries()) {
       await page.keyboard.press(String(i + 1));
       await settle(page);
