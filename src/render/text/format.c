@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/utf8.h"
 #include "render/text/grid.h"
 
@@ -122,19 +123,16 @@ char *tide__fmt_count(char *buf, size_t n, int64_t v)
 static int cp_width(uint32_t c)
 {
 	static const struct {
-		uint32_t lo, hi;
-		int w;
+		uint32_t first, last;
+		int columns;
 	} ranges[] = {
-		{ 0x300, 0x36f, 0 },	 { 0x200b, 0x200f, 0 }, { 0x1100, 0x115f, 2 },
-		{ 0x2e80, 0x303e, 2 },	 { 0x3041, 0xa4cf, 2 }, { 0xac00, 0xd7a3, 2 },
-		{ 0xf900, 0xfaff, 2 },	 { 0xfe00, 0xfe0f, 0 }, { 0xfe30, 0xfe6f, 2 },
-		{ 0xff00, 0xff60, 2 },	 { 0xffe0, 0xffe6, 2 }, { 0x1f300, 0x1faff, 2 },
-		{ 0x20000, 0x3fffd, 2 },
+#include "render/text/width_table.h"
 	};
-	for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-		if (c >= ranges[i].lo && c <= ranges[i].hi)
-			return ranges[i].w;
-	return 1;
+	size_t at = 0, n = sizeof ranges / sizeof *ranges;
+	if (c < ranges[0].first)
+		return 1;
+	TIDE_SEARCH(at, n, mid, ranges[mid].last < c);
+	return at < n && c >= ranges[at].first ? ranges[at].columns : 1;
 }
 
 uint32_t tide__code_point(const char *s, size_t len)

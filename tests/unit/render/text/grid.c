@@ -88,6 +88,28 @@ static void names(void **state)
 	assert_string_equal(tide__fmt_name(buf, 64, "abcdefghij", 10, 7), "abc…hij");
 }
 
+static void widths(void **state)
+{
+	static const struct {
+		const char *text;
+		int columns;
+	} rows[] = {
+		{ "grün", 4 },
+		{ "日本", 4 }, /* wide */
+		{ "e\xcc\x81", 1 },
+		{ "\xd7\x91\xd6\xbc", 1 },	   /* marks: e with acute, bet with dagesh */
+		{ "\xe0\xb8\x81\xe0\xb8\xb4", 1 }, /* Thai */
+		{ "\xe2\x8c\x9a", 2 },
+		{ "\xf0\x9f\x91\xa9", 2 }, /* pictures: watch, woman */
+		{ "\xef\xbc\xa1", 2 },
+		{ "", 0 },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		assert_int_equal(tide__columns(rows[i].text, strlen(rows[i].text)),
+				 rows[i].columns);
+}
+
 static const tide_grid_col cols[] = {
 	{ "name", "Kernel", TIDE_CELL_TEXT }, { "sum_ns", "Total", TIDE_CELL_NS },
 	{ "n", "Count", TIDE_CELL_COUNT },    { "at", "Address", TIDE_CELL_HEX },
@@ -351,15 +373,11 @@ static void no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers),
-		cmocka_unit_test(names),
-		cmocka_unit_test(sizes),
-		cmocka_unit_test(text),
-		cmocka_unit_test(empty_columns_first),
-		cmocka_unit_test(giving_way),
-		cmocka_unit_test(sentences),
-		cmocka_unit_test(one_long_name),
-		cmocka_unit_test(json),
+		cmocka_unit_test(numbers),	 cmocka_unit_test(names),
+		cmocka_unit_test(widths),	 cmocka_unit_test(sizes),
+		cmocka_unit_test(text),		 cmocka_unit_test(empty_columns_first),
+		cmocka_unit_test(giving_way),	 cmocka_unit_test(sentences),
+		cmocka_unit_test(one_long_name), cmocka_unit_test(json),
 		cmocka_unit_test(no_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
