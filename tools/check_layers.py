@@ -67,10 +67,11 @@ ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" 
         "cmd": {"", "run", "job", "output"},
     },
     "import": {
-        "": {"flightrec", "kineto", "tide", "torchsnap", "torchtrace", "tracker", "phaselog", "tenstorrent", "ttgraph", "objects", "nsys", "rocpd", "pprof", "xplane", "perfetto", "heaptrack", "heaptext", "memray", "rocprof", "exectrace", "pb"},  # the registry
+        "": {"flightrec", "kineto", "tide", "torchsnap", "torchtrace", "tracker", "phaselog", "tenstorrent", "ttgraph", "ttperf", "objects", "nsys", "rocpd", "pprof", "xplane", "perfetto", "heaptrack", "heaptext", "memray", "rocprof", "exectrace", "pb"},  # the registry
         "pb": set(),  # a library
         "pprof": {"", "pb"},
         "heaptrack": {""},
+        "ttperf": {""},
         "heaptext": {""},
         "memray": {""},
         "exectrace": {"", "json"},

@@ -38,6 +38,7 @@
 	X(tide__import_ttgraph)    \
 	X(tide__import_ttlog)      \
 	X(tide__import_ttresults)  \
+	X(tide__import_ttperf)     \
 	X(tide__import_nsys)       \
 	X(tide__import_rocpd)
 

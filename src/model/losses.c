@@ -81,6 +81,7 @@ static const tide_loss_kind kinds[] = {
 	{ "unended_stages", "compile stages without an end in the log: %s" },
 	{ "lone_ends", "ends of compile stages that never began, left out: %s" },
 	{ "unread_packets", "packets of kinds that are not read: %s" },
+	{ "untimed_ops", "ops without a duration, left out: %s" },
 	{ "dropped_packets", "gaps where the producer lost packets: %s", .part = true },
 	{ "bad_samples",
 	  "samples of a profile with a negative or impossible number of bytes or blocks, left out: "

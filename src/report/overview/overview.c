@@ -60,6 +60,7 @@ static const struct {
 	{ "torchtrace", "log of torch.compile" },
 	{ "ttgraph", "Tenstorrent graph" },
 	{ "tt-log", "log of the Tenstorrent runtime" },
+	{ "tt-perf", "table of Tenstorrent device ops" },
 	{ "tt-results", "results of the Tenstorrent runtime" },
 };
 
