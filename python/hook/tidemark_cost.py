@@ -13,12 +13,14 @@ import json
 import os
 from typing import Any
 
-ARITHMETIC, MEMORY = 0.70, 0.80  # shares of the peak rates that kernels reach
+ARITHMETIC, MEMORY, REDUCTION = 0.70, 0.65, 0.30  # shares of the peak rates that kernels reach, as in a trace of a GPT on an H200
 KERNEL_NS = 2000  # the shortest kernel
 TIME_STEP_NS = 10000  # of a recurrent layer
+REDUCTIONS = {"sum", "mean", "var", "std", "embedding_dense_backward"} | {f"native_{n}_norm{e}" for n in ("layer", "group", "batch") for e in ("", "_backward")}
+GATHERED = {"nll_loss_forward", "gather"}  # they read few elements of their input
 HOST_NS = {"python": 7000, "engine": 5000}  # to issue an op
 LINK = {9: 50.0, 10: 50.0, 12: 50.0, 8: 22.0}  # GB/s between host and device, by capability; others 11
-MATRIX = "mm addmm bmm baddbmm".split()
+DTYPES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long int", "int32": "int", "bool": "bool"}  # as Kineto writes them
 
 
 class Cost:
@@ -46,12 +48,23 @@ class Cost:
         self.loaders: list[int] = []  # sizes of their batches
         self.times = self._measured(os.environ.get("TIDEMARK_PREDICT_TIMES", ""))
         self.matched = 0
+        self.seen: dict[str, list[float]] = {}  # op -> times of the recording, and their estimates
 
     def _measured(self, path: str) -> dict[str, Any]:
+        """Reads `tidemark kernels --by shape --json`: device time of a call by op and shapes. Rows of ops without arguments are left out."""
         if not path:
             return {}
         with open(path, encoding="utf-8") as f:
-            return json.load(f)  # type: ignore[no-any-return]
+            rows = json.load(f).get("shapes", [])
+        out: dict[str, Any] = {}
+        for row in rows:
+            shapes = without_end(json.loads(row.get("shapes") or "[]"))
+            if row.get("op") and row.get("calls") and any(shapes):
+                dtypes = json.loads(row.get("dtypes") or "[]")
+                key = row["op"].rpartition("::")[2], json.dumps(shapes), next((d for d in dtypes if d in DTYPES.values()), "")
+                ns, calls = out.get(key, (0, 0))
+                out[key] = ns + row["sum_ns"], calls + row["calls"]
+        return {key: ns / calls for key, (ns, calls) in out.items()}
 
     # ---- ops ----
 
@@ -91,12 +104,16 @@ class Cost:
     def time(self, name: str, first: Any, flops: float, nbytes: int, crosses: int, args: Any) -> float:
         if not self.known:
             return 0.0
-        ns = max(flops / (self.rate(first.dtype, name) * 1e3 * ARITHMETIC) if flops else 0.0, nbytes / (self.rates["gbs"] * MEMORY), KERNEL_NS)
+        ns = max(flops / (self.rate(first.dtype, name) * 1e3 * ARITHMETIC) if flops else 0.0, self.memory(name, nbytes), KERNEL_NS)
         if crosses:
             ns = max(ns, crosses / self.link)
         if self.times:
-            ns = self.measured(name, first, ns)
+            ns = self.measured(name, args, ns)
         return ns
+
+    def memory(self, name: str, nbytes: int) -> float:
+        """The time of an op's traffic, ns."""
+        return 0.0 if name in GATHERED else nbytes / (self.rates["gbs"] * (REDUCTION if name in REDUCTIONS else MEMORY))
 
     def recurrent(self, name: str, x: Any, weights: Any, times: int) -> None:
         """A recurrent layer of cuDNN, which is no op here: the products of its weights with every element of the sequence, one time step after the other."""
@@ -107,13 +124,16 @@ class Cost:
         if self.known:
             self.device_ns += flops / (self.rate(x.dtype, "convolution") * 1e3 * ARITHMETIC) + times * x.shape[0] * TIME_STEP_NS
 
-    def measured(self, name: str, first: Any, ns: float) -> float:
-        """The recording's time of the op: for the same shape as it is, else scaled by the estimate."""
-        row = self.times.get(name)
-        if row is None:
-            return ns
-        self.matched += 1
-        return float(ns * row["factor"])
+    def measured(self, name: str, args: Any, ns: float) -> float:
+        """The recording's time of the op with these shapes, else the estimate times what the op took there against its estimate."""
+        took = self.times.get((name, *key_of(self.torch, args)))
+        seen = self.seen.setdefault(name, [0.0, 0.0])
+        if took is not None:
+            self.matched += 1
+            seen[0] += took
+            seen[1] += ns
+            return float(took)
+        return ns * seen[0] / seen[1] if seen[1] else ns
 
     def rate(self, dtype: Any, name: str) -> float:
         torch, r = self.torch, self.rates
@@ -193,13 +213,26 @@ class Cost:
     def basis(self) -> str:
         if not self.known:
             return "no peak rates of this device are known"
-        rates = f"{ARITHMETIC:.0%} of peak arithmetic, {MEMORY:.0%} of memory bandwidth, {self.link:g} GB/s to the host"
+        rates = f"{ARITHMETIC:.0%} of peak arithmetic, {MEMORY:.0%} of memory bandwidth ({REDUCTION:.0%} in sums and norms), {self.link:g} GB/s to the host"
         return f"times of {self.matched} ops from the recording, else {rates}" if self.times else rates
 
     def survey(self) -> dict[str, Any]:
         device, host, ops = self.last_step()
         return {"step_ns": max(device, host), "device_ns": device, "host_ns": host, "ops": ops, "steps": len(self.marks), "known": self.known,
                 "called": self.called, "f32_products": self.f32_products, "loaders": self.loaders, "optimizers": self.optimizers, "modules": list(self.rows.values())}
+
+
+def without_end(shapes: list[Any]) -> list[Any]:
+    """Shapes without those of the last arguments that have none: a call may leave out defaults."""
+    while shapes and not shapes[-1]:
+        shapes = shapes[:-1]
+    return shapes
+
+
+def key_of(torch: Any, args: Any) -> tuple[str, str]:
+    """Returns the shapes of an op's arguments and the type of the first, as Kineto writes them; those of lists are unknown to it: []."""
+    first = next((str(a.dtype).rpartition(".")[2] for a in args if isinstance(a, torch.Tensor)), "")
+    return json.dumps(without_end([list(a.shape) if isinstance(a, torch.Tensor) else [] for a in args])), DTYPES.get(first, "")
 
 
 def optimizer_row(optimizer: Any) -> str:

@@ -46,7 +46,16 @@ class Search:
         self.n = 0
         self.start = time.monotonic()
         self.runs: dict[str, Run | None] = {}
+        self.times = self.read_times() if a.times else ""
         self.pool = concurrent.futures.ThreadPoolExecutor(a.jobs)
+
+    def read_times(self) -> str:
+        """Writes the device times of a recording, by op and shapes, into the folder; returns the file's path."""
+        path = os.path.join(self.a.dir, "times.json")
+        with open(path, "w", encoding="utf-8") as f:
+            if subprocess.run([self.a.tidemark, "kernels", "--by", "shape", "--json", self.a.times], stdout=f, check=False).returncode:
+                sys.exit(1)
+        return path
 
     # ---- runs ----
 
@@ -116,7 +125,7 @@ class Search:
             with open(name + ".toml", "w", encoding="utf-8") as f:
                 f.write(text)
             command += ["--plan", name + ".toml"]
-        own = {**os.environ, "TIDEMARK_PREDICT_COST": name + ".json"}
+        own = {**os.environ, "TIDEMARK_PREDICT_COST": name + ".json", "TIDEMARK_PREDICT_TIMES": self.times}
         done = subprocess.run([*command, "--", *self.words(plan)], env=own, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
         if not plan:
             sys.stderr.write(done.stderr)
@@ -299,6 +308,7 @@ def main() -> int:
     p.add_argument("--like", default="")
     p.add_argument("--alloc-conf", default="")
     p.add_argument("--timeout", default="")
+    p.add_argument("--times", default="")
     p.add_argument("--steps", type=int, default=2)
     p.add_argument("--largest", action="store_true")
     p.add_argument("--json", action="store_true")

@@ -27,7 +27,7 @@ OTHERS = [("peak", [TRACE, SNAPSHOT]), ("memory", [TRACE, SNAPSHOT]), ("leaks", 
           ("critical-path", [TRACE, TRACE]), ("phases --capacity 1GiB", [RECORDING]), ("hta --hta-compat", [TRACE]), ("diff --hta-compat", [TRACE, TRACE]),
           ("objects --at end", [OBJECTS]), ("config show", []), ("pack -o packed.tide", [RECORDING])]
 # They print rows of tables, or run a program: their tests look.
-ELSEWHERE = {"dump", "sql", "profile", "hang", "tt", "recover", "redact", "schema", "serving", "fit"}
+ELSEWHERE = {"bisect", "dump", "sql", "profile", "hang", "tt", "recover", "redact", "schema", "serving", "fit"}
 
 
 def members(value, found: set) -> set:

@@ -19,7 +19,7 @@
 #include "cli/run/child.h"
 #include "cli/run/program_files.h"
 
-enum { O_LIKE, O_STEPS, O_LIMIT, O_CONF, O_BATCH, O_LARGEST, O_JOBS, O_KEEP, O_PLAN };
+enum { O_LIKE, O_STEPS, O_LIMIT, O_CONF, O_BATCH, O_LARGEST, O_JOBS, O_TIMES, O_KEEP, O_PLAN };
 static const tide_option options[] = {
 	[O_LIKE] = { "like", 'l', TIDE_OPT_TEXT, "NAME",
 		     "the device to predict for, e.g. h200, a100, rtx4090" },
@@ -37,6 +37,8 @@ static const tide_option options[] = {
 			"find the largest number in place of {} that fits, unchanged; from --batch on" },
 	[O_JOBS] = { "jobs", 0, TIDE_OPT_INT, "N", "runs at the same time", .def = "2", .least = 1,
 		     .most = 64 },
+	[O_TIMES] = { "times", 0, TIDE_OPT_FILE, "TRACE",
+		      "take times of ops from this trace with shapes; others are scaled or estimated" },
 	[O_KEEP] = { "keep", 'k', TIDE_OPT_FILE, "FOLDER", "keep the recordings and plans there" },
 	[O_PLAN] = { "plan", 0, TIDE_OPT_FILE, "FILE",
 		     "write the plan of the first answer, for `tidemark run --plan FILE`" },
@@ -145,7 +147,8 @@ static char **make_command(const struct search *s, char *script, char *self, cha
 		int option;
 		const char *name;
 	} pairs[] = { { O_LIKE, "--like" },	  { O_STEPS, "--steps" }, { O_LIMIT, "--timeout" },
-		      { O_CONF, "--alloc-conf" }, { O_BATCH, "--batch" }, { O_JOBS, "--jobs" } };
+		      { O_CONF, "--alloc-conf" }, { O_BATCH, "--batch" }, { O_JOBS, "--jobs" },
+		      { O_TIMES, "--times" } };
 	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
 		if (v[pairs[i].option].given)
 			n = add_pair(w, n, pairs[i].name,
