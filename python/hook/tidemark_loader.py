@@ -14,9 +14,10 @@ import functools
 import os
 import resource
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-COMPUTED, STARVED, READ, WAITED = range(4)
+T = TypeVar("T")
 FIGURES = b"DataLoader.computed", b"DataLoader.starved", b"DataLoader.read", b"DataLoader.waited"
 SMALL = 64 << 10  # system time counts as reading from here on
 SLOWEST = 4_000_000 / 1e9  # bytes per ns: a slower store is not believed
@@ -82,12 +83,21 @@ def _dataset_function(dataset: Any, iterated: bool) -> str:
 
 
 class Loader:
-    def __init__(self, capture: Any) -> None:
+    def __init__(self, capture: Any, torch: Any) -> None:
+        self.torch = torch
+        self.pid = 0
         self.c = capture
         self.c.tide_op_begin.restype = self.c.tide_op_begin_arg.restype = ctypes.c_uint32
         self.c.tide_op_begin.argtypes = self.c.tide_op_end.argtypes = [ctypes.c_uint32]
         self.c.tide_op_begin_arg.argtypes = [ctypes.c_uint32, ctypes.c_uint64]
         self.c.tide_op_end.restype = None
+
+    def awake(self) -> None:
+        """Begins the recording of a process whose first batch this is: PyTorch's first allocation does it."""
+        if self.pid != os.getpid():
+            self.pid = os.getpid()
+            if not self.c.tide_recording():
+                self.torch.empty(1, device="cpu")
 
     def begin(self, name: str) -> int:
         return int(self.c.tide_op_begin(self.c.tide_intern(name.encode(errors="replace"))))
@@ -95,48 +105,63 @@ class Loader:
     def note(self, name: bytes, number: int) -> None:
         self.c.tide_op_end(self.c.tide_op_begin_arg(self.c.tide_intern(name), max(number, 0)))
 
-    def measured(self, op: int, before: Moment) -> None:
+    def started(self, name: str) -> tuple[int, Moment]:
+        """Begins a function's op. What the kernel counts for it counts from now on."""
+        return self.begin(name), Moment()
+
+    def measured(self, part: tuple[int, Moment] | None) -> None:
         """Ends a function's op with its figures."""
-        for name, ns in zip(FIGURES, Moment().since(before)):
-            self.note(name, ns)
-        self.c.tide_op_end(op)
+        if part:
+            for name, ns in zip(FIGURES, Moment().since(part[1])):
+                self.note(name, ns)
+            self.c.tide_op_end(part[0])
 
     def fetch(self, plain: Any, fetcher: Any, index: Any) -> Any:
         """Runs a fetch. Its collate function, which comes last, ends the dataset's part."""
+        _quietly(self.awake)
         if not self.c.tide_recording():
             return plain(fetcher, index)
-        outer = self.begin("DataLoader.fetch")
-        state: dict[str, Any] = {}
         collate = fetcher.collate_fn
+        outer = _quietly(self.begin, "DataLoader.fetch")
+        part = [_quietly(lambda: self.started(_dataset_function(fetcher.dataset, hasattr(fetcher, "dataset_iter"))))]
 
         def measured_collate(data: Any) -> Any:
-            self.measured(state.pop("op"), state["before"])
-            state["before"] = Moment()
-            state["op"] = self.begin(_name_of(collate, "collate"))
+            _quietly(self.measured, part[0])
+            part[0] = _quietly(lambda: self.started(_name_of(collate, "collate")))
             return collate(data)
 
         fetcher.collate_fn = measured_collate
         try:
-            state["op"] = self.begin(_dataset_function(fetcher.dataset, hasattr(fetcher, "dataset_iter")))
-            state["before"] = Moment()
             return plain(fetcher, index)
         finally:
             fetcher.collate_fn = collate
-            self.measured(state["op"], state["before"])
-            self.c.tide_op_end(outer)
+            _quietly(self.measured, part[0])
+            self.c.tide_op_end(outer or 0)
 
     def wait(self, plain: Any, loader: Any) -> Any:
-        op = self.begin("DataLoader.wait")
+        op = _quietly(self.begin, "DataLoader.wait")
         try:
             return plain(loader)
         finally:
-            self.c.tide_op_end(op)
+            self.c.tide_op_end(op or 0)
+
+    def maker(self, loader: Any, args: tuple[Any, ...]) -> None:
+        """Notes the process that made a batch."""
+        worker = loader._workers[args[1]].pid if len(args) > 1 and isinstance(args[1], int) else 0  # before torch 2.6: unknown
+        self.note(b"DataLoader.worker", worker or 0)
 
     def process(self, plain: Any, loader: Any, *args: Any) -> Any:
         """Runs _process_data(data, worker), the end of a wait."""
-        worker = loader._workers[args[1]].pid if len(args) > 1 and isinstance(args[1], int) else 0  # before torch 2.6: unknown
-        self.note(b"DataLoader.worker", worker or 0)
+        _quietly(self.maker, loader, args)
         return plain(loader, *args)
+
+
+def _quietly(f: Callable[..., T], *args: Any) -> T | None:
+    """Calls our own code, which must not fail the program's."""
+    try:
+        return f(*args)
+    except Exception:
+        return None
 
 
 _on = False
@@ -150,7 +175,7 @@ def on(capture: Any, torch: Any) -> None:
     if _on or fetch is None or loader is None:
         return
     _on = True
-    own = Loader(capture)
+    own = Loader(capture, torch)
     places = [(fetch, "_MapDatasetFetcher", "fetch", own.fetch), (fetch, "_IterableDatasetFetcher", "fetch", own.fetch),
               (loader, "_MultiProcessingDataLoaderIter", "_next_data", own.wait), (loader, "_SingleProcessDataLoaderIter", "_next_data", own.wait),
               (loader, "_MultiProcessingDataLoaderIter", "_process_data", own.process)]

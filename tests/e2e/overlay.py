@@ -138,6 +138,17 @@ def by_descriptors(path, slices, curves):
         assert values == [v for _, v in points], name
 
 
+def without_device(folder):
+    """A trace without device work has findings only, and a note says why there is no critical path."""
+    trace = folder / "cpu.json"
+    rows = [{"ph": "X", "cat": "cpu_op", "name": f"aten::op{i}", "pid": 1, "tid": 1, "ts": 10 * i, "dur": 5} for i in range(4)]
+    trace.write_text(json.dumps({"traceEvents": rows}))
+    said = run("export", trace, "--overlay", "all", "-o", folder / "x.json").stderr
+    assert "no critical path" in said, said
+    slices, _, curves, flows = chrome(folder / "x.json")
+    assert not slices and not flows and not curves
+
+
 def usage(folder):
     run("export", TRACES[0], "--overlay", "nonsense", "-o", folder / "x.json", code=2)
     run("export", TRACES[0], "--overlay", "queue", "-o", folder / "x.pb.gz", code=2)
@@ -153,6 +164,7 @@ def main():
         folder = pathlib.Path(name)
         for trace in traces:
             check(trace, folder)
+        without_device(folder)
         usage(folder)
     print(f"{len(traces)} traces")
 

@@ -157,11 +157,11 @@ static void take_texts(const tide_hta_input *in, tide_hta *h)
 static bool run_parts(tide_hta_input *in, tide_hta *h)
 {
 	group calls = { only_calls, in, h, true };
-	if (in->opt.calls)
+	if (in->opt.calls) {
 		run_group(&calls);
-	h->h.rows = in->rows->n ? in->rows->n : h->calls.n;
-	if (in->opt.calls == TIDE_CALLS_ONLY || !calls.ok)
+		h->h.rows = in->rows->n ? in->rows->n : h->calls.n;
 		return calls.ok && take_losses(in->m, h) && !h->failed;
+	}
 	group a = { with_texts, in, h, false }, b = { without_texts, in, h, false };
 	pthread_t other;
 	bool beside = in->opt.threads != 1 && in->rows->n > MANY_ROWS &&

@@ -254,8 +254,6 @@ typedef struct tide_hta {
 #undef T
 } tide_hta;
 
-enum { TIDE_CALLS_NONE, TIDE_CALLS_TOO, TIDE_CALLS_ONLY };
-
 typedef struct tide_hta_options {
 	tide_window window;
 	const char *const *custom; /* additional name parts of custom collectives; borrowed */
@@ -264,7 +262,7 @@ typedef struct tide_hta_options {
 	int64_t short_ns;	/* runtime cut-off of launch statistics; 0 = 50,000 */
 	unsigned threads;	/* 1 = only the caller's thread; 0 = may use one more */
 	int64_t delay_ns;	/* launch-delay cut-off; 0 = 100,000 */
-	int calls;		/* TIDE_CALLS_*: tables pgs, calls, splits */
+	bool calls;		/* only tables pgs, calls, splits: for rank_collectives.h */
 } tide_hta_options;
 
 /* Analyses a trace. A trace without device rows gives a result without rows, and TIDE_OK. `opt`

@@ -396,7 +396,9 @@ static void place(matcher *m, tide_coll_row *row, const seen *v, size_t n)
 	const tide_clock *clocks = m->out->clocks.v, *one = &clocks[v->rank];
 	double low[2] = { INFINITY, INFINITY }, high[2] = { -INFINITY, -INFINITY };
 	double under = 0, over = 0;
-	int64_t base = v->c->t0 + one->shift;
+	int64_t base;
+	if (__builtin_add_overflow(v->c->t0, one->shift, &base)) /* an impossible time */
+		return;
 	for (size_t i = 0; i < n; i++) {
 		const tide_clock *c = &clocks[v[i].rank];
 		if (!tide__clock_is_known(c) || c->reference != one->reference)

@@ -66,7 +66,7 @@ static int run(const tide_args *a)
 static int run_collectives(const tide_args *a)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	tide_ranks_work w = { .opt.calls = TIDE_CALLS_ONLY };
+	tide_ranks_work w = { .opt.calls = true };
 	tide_hta_job *job;
 	char window[80];
 	const tide_value *threads = &tide__cli_more(a)[O_THREADS];

@@ -66,6 +66,10 @@ static tide_code add_path(tide_overlay *o, const tide_model *m, tide_error *err)
 	uint32_t before = 0;
 	if (rc == TIDE_OK && !c.found)
 		o->no_path = c.why ? c.why : "unknown";
+	if (rc != TIDE_OK && rc != TIDE_ENOMEM) { /* nothing to follow; the rest is still there */
+		o->no_path = "no launches and kernels to follow";
+		rc = TIDE_OK;
+	}
 	for (size_t i = 0; rc == TIDE_OK && ok && i < c.n_path; i++)
 		ok = add_step(o, m, &c.path[i], &before);
 	tide__critical_path_free(&c);

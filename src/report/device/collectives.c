@@ -31,7 +31,7 @@ struct collectives {
 static tide_code find(const tide_report_ask *ask, void *result, tide_error *err)
 {
 	struct collectives *x = result;
-	tide_hta_options opt = { .calls = TIDE_CALLS_ONLY };
+	tide_hta_options opt = { .calls = true };
 	tide_hta_result job = { 0 };
 	tide_code rc = tide__hta_read_window(ask, &opt, x->window, sizeof x->window, err);
 	x->top = (size_t)ask->opt[O_TOP].num;
