@@ -598,11 +598,11 @@ static const uint8_t lz4[] = { 0x04, 0x22, 0x4d, 0x18 };
 static tide_code import_plain(const uint8_t *data, size_t n, bool is_cut, tide_model *m,
 			      tide_error *err)
 {
+	if (n < sizeof magic || memcmp(data, magic, sizeof magic))
+		return tide__fail(err, TIDE_EFORMAT, 0, "not a memray capture");
 	capture c = {
 		.m = m, .data = data, .at = data, .end = data + n, .err = err, .ended = is_cut
 	};
-	if (n < sizeof magic || memcmp(data, magic, sizeof magic))
-		return tide__fail(err, TIDE_EFORMAT, 0, "not a memray capture");
 	if (head(&c))
 		(void)read_records(&c);
 	else if (c.rc == TIDE_OK)

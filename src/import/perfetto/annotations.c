@@ -85,6 +85,8 @@ void tide__pf_time(pf_out *o, int64_t ns)
 void tide__pf_text(pf_out *o, pf_text t)
 {
 	size_t from = 0;
+	if (!t.n)
+		t.s = (const uint8_t *)"";
 	tide__pf_put(o, "\"", 1);
 	for (size_t i = 0; i < t.n; i++) {
 		char code[8];

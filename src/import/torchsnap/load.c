@@ -57,6 +57,24 @@ static tide_code load_stream(const char *path, const tide_load_options *opt, tid
 
 /* ---- an uncompressed file: read completely, so that it cannot change while it is decoded ---- */
 
+/* A snapshot does not say whose devices it is about. C++ frames of the allocator do, and Python's of
+ * torch.xpu. */
+static void find_kind(tide_model *m)
+{
+	uint8_t kind = TIDE_DEVICE_CUDA;
+	for (size_t i = 1; i < m->frames.n && kind == TIDE_DEVICE_CUDA; i++) {
+		const char *function = tide__text(m, m->frames.function[i], NULL),
+			   *file = tide__text(m, m->frames.file[i], NULL);
+		if (strstr(function, "XPUCachingAllocator") || strstr(file, "torch/xpu/"))
+			kind = TIDE_DEVICE_XPU;
+		else if (strstr(function, "HIPCachingAllocator"))
+			kind = TIDE_DEVICE_HIP;
+	}
+	for (size_t i = 1; i < m->devices.n; i++)
+		if (m->devices.kind[i] == TIDE_DEVICE_CUDA)
+			m->devices.kind[i] = kind;
+}
+
 struct whole {
 	uint8_t *data;
 	size_t n;
@@ -155,7 +173,10 @@ static tide_code load(const char *path, const tide_load_options *opt, tide_model
 		tide__free(w.data);
 		return rc;
 	}
-	return w.data ? load_whole(&w, opt, m, err) : load_stream(path, opt, m, err);
+	rc = w.data ? load_whole(&w, opt, m, err) : load_stream(path, opt, m, err);
+	if (rc == TIDE_OK)
+		find_kind(m);
+	return rc;
 }
 
 static bool has(const uint8_t *head, size_t n, const char *word)

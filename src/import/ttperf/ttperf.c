@@ -281,8 +281,8 @@ static bool finish(table *t)
 	m->t_end = t->last;
 	bool ok = m->spans.n <= 1 || tide__find_span_parents(m, NULL, 0, NULL, 0);
 	ok = ok && tide__fact_text(m, "ttperf.times",
-				   "made of durations and gaps: an op begins where the one before "
-				   "it on its device ended, and the gap after that");
+				   "made of durations and gaps: an op begins where the previous "
+				   "one on its device ended, and the gap after that");
 	ok = ok && (!t->bad || tide__fact_set_number(m, "loss.bad_records", (int64_t)t->bad));
 	ok = ok &&
 	     (!t->untimed || tide__fact_set_number(m, "loss.untimed_ops", (int64_t)t->untimed));
