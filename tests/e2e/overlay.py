@@ -139,14 +139,17 @@ def by_descriptors(path, slices, curves):
 
 
 def without_device(folder):
-    """A trace without device work has findings only, and a note says why there is no critical path."""
+    """A trace without device work has no curves; one without spans has findings only, and a note says why there is no path."""
     trace = folder / "cpu.json"
     rows = [{"ph": "X", "cat": "cpu_op", "name": f"aten::op{i}", "pid": 1, "tid": 1, "ts": 10 * i, "dur": 5} for i in range(4)]
     trace.write_text(json.dumps({"traceEvents": rows}))
-    said = run("export", trace, "--overlay", "all", "-o", folder / "x.json").stderr
-    assert "no critical path" in said, said
+    run("export", trace, "--overlay", "all", "-o", folder / "x.json")
     slices, _, curves, flows = chrome(folder / "x.json")
-    assert not slices and not flows and not curves
+    assert [s[0] for s in slices] == [r["name"] for r in rows] and flows == 3 and not curves
+    said = run("export", TESTS / "data/torchsnap/snapshot_oom.pickle.gz", "--overlay", "all", "-o", folder / "x.json").stderr
+    assert "no critical path" in said, said
+    slices, findings, curves, flows = chrome(folder / "x.json")
+    assert findings and not slices and not flows and not curves
 
 
 def usage(folder):
