@@ -105,16 +105,19 @@ class Loader:
     def note(self, name: bytes, number: int) -> None:
         self.c.tide_op_end(self.c.tide_op_begin_arg(self.c.tide_intern(name), max(number, 0)))
 
-    def started(self, name: str) -> tuple[int, Moment]:
+    def started(self, name: str, now: Moment | None = None) -> tuple[int, Moment]:
         """Begins a function's op. What the kernel counts for it counts from now on."""
-        return self.begin(name), Moment()
+        return self.begin(name), now or Moment()
 
-    def measured(self, part: tuple[int, Moment] | None) -> None:
-        """Ends a function's op with its figures."""
-        if part:
-            for name, ns in zip(FIGURES, Moment().since(part[1])):
-                self.note(name, ns)
-            self.c.tide_op_end(part[0])
+    def measured(self, part: tuple[int, Moment] | None) -> Moment | None:
+        """Ends a function's op with its figures. Returns the moment."""
+        if not part:
+            return None
+        now = Moment()
+        for name, ns in zip(FIGURES, now.since(part[1])):
+            self.note(name, ns)
+        self.c.tide_op_end(part[0])
+        return now
 
     def fetch(self, plain: Any, fetcher: Any, index: Any) -> Any:
         """Runs a fetch. Its collate function, which comes last, ends the dataset's part."""
@@ -126,8 +129,8 @@ class Loader:
         part = [_quietly(lambda: self.started(_dataset_function(fetcher.dataset, hasattr(fetcher, "dataset_iter"))))]
 
         def measured_collate(data: Any) -> Any:
-            _quietly(self.measured, part[0])
-            part[0] = _quietly(lambda: self.started(_name_of(collate, "collate")))
+            now = _quietly(self.measured, part[0])
+            part[0] = _quietly(lambda: self.started(_name_of(collate, "collate"), now))
             return collate(data)
 
         fetcher.collate_fn = measured_collate
