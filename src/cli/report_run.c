@@ -194,7 +194,7 @@ int tide__cli_answer_all(const tide_args *a, char **files, const uint64_t *sizes
 
 /* Adds one trace: text below its name, or a value of j. */
 static int add_one(const tide_args *a, const tide_report_type *type, const char *file, bool first,
-		   tide_json *j)
+		   bool last, tide_json *j)
 {
 	char name[600];
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -207,6 +207,8 @@ static int add_one(const tide_args *a, const tide_report_type *type, const char 
 					.files = &file };
 	tide_code rc = find(a, &in, r, &err);
 	int status = rc == TIDE_OK ? 0 : fail(a, file, &err);
+	if (status == 1 && last) /* no trace has it: of one of them, what it has instead */
+		tide__cli_tell_next_of(a, type, file, m, true);
 	if (rc == TIDE_OK && j) {
 		rc = tide__report_write(type, r->result, j);
 	} else if (rc == TIDE_OK) {
@@ -267,7 +269,7 @@ static int answer_list(const tide_args *a, const tide_report_type *type, const t
 		tide__json_karray(j, type->list);
 	}
 	for (size_t i = 0; i < f->n; i++) {
-		int rc = add_one(a, type, f->v[i].path, !done, j);
+		int rc = add_one(a, type, f->v[i].path, !done, !done && i + 1 == f->n, j);
 		done += rc == 0;
 		wrong += rc == 2;
 	}

@@ -11,3 +11,6 @@ echo "-- a name that a shell would split"
 tidemark oom 'a b.tide' 2>&1 | tail -3
 echo "-- documents stay alone"
 tidemark hta train.tide --json 2>&1 >/dev/null
+echo "-- none of several: the last one"
+cp train.tide other.tide
+tidemark critical-path train.tide other.tide 2>&1 | sed -n '2,4p'

@@ -170,6 +170,8 @@ static char *count_error(char *buf, size_t n, double count, double error)
 	return buf;
 }
 
+enum { FEW = 4 }; /* samples: the error is as large as the figures */
+
 static void put_summary(const tide_heap *h, const tide_out *to)
 {
 	char a[80], b[48], c[80];
@@ -197,6 +199,8 @@ static void put_summary(const tide_heap *h, const tide_out *to)
 		bytes_error(a, sizeof a, (double)h->total.left, h->left_error),
 		count_error(c, sizeof c, h->total.left_count, h->left_count_error),
 		llround(h->total.left_count) == 1 ? "" : "s");
+	if (h->mean > 0 && h->samples < FEW)
+		fputs("Too few samples: `tidemark run --heap=full` records every call.\n\n", f);
 }
 
 /* Returns true if the innermost function of every stack is an address, as in a recording whose frames
@@ -299,7 +303,6 @@ tide_code tide__heap_json(const tide_model *m, const tide_heap *h, const tide_he
 
 char *tide__heap_write_line(const tide_heap *h, char *buf, size_t n)
 {
-	enum { FEW = 4 }; /* sampled: the error is as large as the figures */
 	char a[80], b[80], c[80], d[80];
 	if (h->mean > 0 && h->samples < FEW) {
 		snprintf(buf, n,
