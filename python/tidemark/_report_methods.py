@@ -356,7 +356,7 @@ class ReportMethods:
         custom_collective: str | Sequence[str] | None = None,
         kernel_wait: int | None = None,
         top: int | None = None,
-        by: Literal["name", "type", "op", "stream", "shape", "module", "category", "stack"] | None = None,
+        by: Literal["name", "type", "op", "stream", "shape", "module", "category", "stack", "length"] | None = None,
         sequences: str | None = None,
         min_kernels: int | None = None,
         counters: bool | None = None,

@@ -18,7 +18,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static char path[64];
 	tide_model *m;
 	tide_error err = { 0 };
-	tide_load_options opt = { .max_expanded = 1 << 20, .threads = 1, .single = true };
+	tide_load_options opt = { .what = ~(unsigned)TIDE_WANT_RAW,
+				  .max_expanded = 1 << 20,
+				  .threads = 1,
+				  .single = true };
 	if (!*path) {
 		scratch_memory(path, sizeof path, "fuzz-any");
 		tide__mem_set_budget(256 << 20);

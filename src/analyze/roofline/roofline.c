@@ -73,6 +73,7 @@ static tide_code find_again(tide_roof_work *w, tide_error *err)
 	for (uint32_t i = 1; i < m->spans.n; i++)
 		w->again[i] |=
 			pass[i] == TIDE_PASS_RECOMPUTE || (w->inner[i] && w->again[w->inner[i]]);
+	tide__modules_free(&w->modules); /* large; `again` has all of it */
 	return TIDE_OK;
 }
 

@@ -60,7 +60,7 @@ typedef struct tide_kernels_options {
 	const char *by;
 } tide_kernels_options;
 
-/* Shown by kernels with --sequences, --counters and --by shape, module, category, stack. They have its options. */
+/* Shown by kernels with --sequences, --counters and --by shape, module, category, stack, length. They have its options. */
 enum {
 	TIDE_KERNELS_TOP = TIDE_HTA_OPTIONS,
 	TIDE_KERNELS_BY,
@@ -73,6 +73,7 @@ enum {
 extern const tide_option tide__kernels_options[TIDE_KERNELS_OPTIONS];
 extern const tide_report_type tide__report_sequences, tide__report_counters,
 	tide__report_kernels_by_shape, tide__report_kernels_by_module,
-	tide__report_kernels_by_category, tide__report_kernels_by_stack;
+	tide__report_kernels_by_category, tide__report_kernels_by_stack,
+	tide__report_kernels_by_length;
 
 #endif

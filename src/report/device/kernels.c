@@ -9,8 +9,9 @@ const tide_option tide__kernels_options[TIDE_KERNELS_OPTIONS] = {
 			       "rows to show, 0 = all; JSON has all unless given", .def = "20",
 			       .whole = true, TIDE_HTA_FIELD(top) },
 	[TIDE_KERNELS_BY] = { "by", 'b', TIDE_OPT_ENUM,
-			      "name,type,op,stream,shape,module,category,stack", "what to group by",
-			      .def = "name", TIDE_FIELD(tide_kernels_options, by) },
+			      "name,type,op,stream,shape,module,category,stack,length",
+			      "what to group by", .def = "name",
+			      TIDE_FIELD(tide_kernels_options, by) },
 	[TIDE_KERNELS_SEQUENCES] = { "sequences", 's', TIDE_OPT_TEXT, "OP",
 				     "show the sequences of kernels that ops with OP in their "
 				     "name launch instead" },
@@ -26,10 +27,9 @@ const tide_option tide__kernels_options[TIDE_KERNELS_OPTIONS] = {
 static const tide_report_type *instead(const tide_value *v)
 {
 	static const tide_report_type *const by[] = {
-		&tide__report_kernels_by_shape,
-		&tide__report_kernels_by_module,
-		&tide__report_kernels_by_category,
-		&tide__report_kernels_by_stack,
+		&tide__report_kernels_by_shape,	   &tide__report_kernels_by_module,
+		&tide__report_kernels_by_category, &tide__report_kernels_by_stack,
+		&tide__report_kernels_by_length,
 	};
 	if (v[TIDE_KERNELS_SEQUENCES].set)
 		return &tide__report_sequences;
@@ -72,7 +72,7 @@ const tide_report_type tide__report_kernels = {
 	.help = "TRACE is a file, a folder of ranks or a pattern. Shows count, sum, mean, minimum, "
 		"maximum, standard deviation and percentiles of single device rows, over all "
 		"ranks. --by op groups by the innermost op around the launch. --by shape, module, "
-		"category and stack take one trace.",
+		"category, stack and length take one trace.",
 	TIDE_REPORT_OPTIONS(tide__kernels_options),
 	.members = tide__kernels_members,
 	.version = 1,
