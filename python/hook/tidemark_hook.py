@@ -22,6 +22,7 @@ _at_exit_registered = False  # an exit function stops reading threads' frames
 _ranked = False  # the recording has the rank of this process
 _settings: dict[str, str] = {}  # of CUDA's allocator: name -> value
 SHAPES, STACKS, USES = 1, 2, 8
+_holders: list[Any] = []  # the function that records what refers to tensors
 _graphs: list[bool] = []  # CUDA graphs were captured
 _graphs_watched: list[bool] = []
 
@@ -106,8 +107,40 @@ def _at_exit() -> None:
         _say(f"{os.fsdecode(path.value)}: removed or replaced while recording: the recording is lost")
 
 
+def note_holders(why: str) -> None:
+    """Records what Python objects refer to the memory of tensors, if that is on."""
+    for note in _holders:
+        note(why)
+
+
+def _watch_holders(torch: Any, wanted: bool) -> None:
+    """Records the holders when CUDA runs out of memory; with --holders also at steps and at the end."""
+    names = _beside("tidemark_holders")
+
+    def note(why: str) -> None:
+        if _capture.tide_recording():
+            names.record(torch, lambda key, text: _capture.tide_annotate(_capture.tide_intern(key.encode()), text.encode("utf-8", "replace")[:4000]), why)
+
+    def out_of_memory(device: int, size: int, total: int, free: int) -> None:
+        try:
+            note("out of memory")
+        except Exception:  # the program sees its own error
+            return
+
+    if wanted and not _holders:
+        _holders.append(note)
+    attach = getattr(torch._C, "_cuda_attachOutOfMemoryObserver", None)
+    if attach is not None and not _watched:
+        _watched.append(True)
+        torch.cuda._lazy_call(lambda: attach(out_of_memory))
+
+
+_watched: list[bool] = []
+
+
 def before_end() -> None:
-    """Runs before the recording ends: records the rank, labels and a last sample of devices."""
+    """Runs before the recording ends: records the rank, labels, holders and a last sample of devices."""
+    note_holders("the end")
     learn_rank()
     _record_settings()
     _note_unseen_uses()
@@ -215,7 +248,7 @@ def _phases_of(torch: Any) -> Any:
     return _beside("tidemark_phases").Phases(torch, mark)
 
 
-def on(torch: Any, *, ops: bool = True, modules: bool = True, stacks: int = 0, shapes: bool = False, light: bool = False) -> bool:
+def on(torch: Any, *, ops: bool = True, modules: bool = True, stacks: int = 0, shapes: bool = False, light: bool = False, holders: bool = False) -> bool:
     """Starts recording. Returns False if ops cannot be recorded; the reason was printed in one line."""
     global _model
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
@@ -241,6 +274,8 @@ def on(torch: Any, *, ops: bool = True, modules: bool = True, stacks: int = 0, s
     if modules:
         _model = _model or _beside("tidemark_model").Model(torch, _capture, _say, learn_rank, devices(torch), _phases_of(torch))
         _model.on(_library)
+        _model.holders = note_holders if holders else None
+    _watch_holders(torch, holders)
     return _library is not None or not ops
 
 
@@ -265,7 +300,7 @@ def wants(text: str | None) -> dict[str, Any]:
     parts = [w.partition("=") for w in (text if text is not None else "modules").split(",") if w]
     words = {name: value for name, _, value in parts}
     every = int(words.get("stacks") or 1) if "stacks" in words else 0
-    return {"ops": "no-ops" not in words, "modules": "modules" in words, "stacks": every, "shapes": "shapes" in words, "light": "light" in words}
+    return {"ops": "no-ops" not in words, "modules": "modules" in words, "stacks": every, "shapes": "shapes" in words, "holders": "holders" in words, "light": "light" in words}
 
 
 def _track() -> None:

@@ -62,6 +62,7 @@ class Model:
         self.ops: Any = None
         self.lock: Any = threading.RLock()  # protects labels: several threads may each train a model
         self.refs: dict[int, weakref.ref[Any]] = {}  # modules that have a name
+        self.holders: Any = None  # records what refers to tensors; at steps 1, 2, 4 ...
         self.types: dict[str, str] = {}  # name of a module's op -> class of the module
         self.roots: list[tuple[weakref.ref[Any], str]] = []  # modules without a parent, and their names
         self.several: bool = False  # more than one root has tensors: labels include the root's name
@@ -217,6 +218,8 @@ class Model:
                 self.devices.look()
             with self.lock, unseen(self.torch):
                 self.label_step(optimizer)
+            if self.holders is not None and self.steps > 0 and not self.steps & (self.steps - 1):
+                self.holders(f"step {self.steps}")
         except Exception as why:
             self.say(f"a step is not marked: {why}")
 

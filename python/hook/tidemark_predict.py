@@ -201,6 +201,7 @@ class Meter:
         self.read: int = 0  # values that the script read, which do not exist
         self.on_read: Any = None  # called for each
         self.value: int = int(os.environ.get("TIDEMARK_PREDICT_VALUE", "0"))  # their replacements
+        self.holders = _beside("tidemark_holders")
         self.loops = _beside("tidemark_loops").Loops(os.path.dirname(torch.__file__))
         self.bounds: dict[tuple[str, str], int] = {}  # ops whose result has a size that depends on data, how it was chosen, how often
         self.closed = False
@@ -269,6 +270,15 @@ class Meter:
             return [tensor._indices(), tensor._values()]
         self.bound(f"a tensor of layout {tensor.layout}", NOT_COUNTED)
         return []
+
+    def note_holders(self, why: str) -> None:
+        """Records what Python objects refer to the memory of tensors."""
+        def address(tensor: Any) -> tuple[int, int] | None:
+            if tensor.device.type != "cuda" or tensor.layout is not self.torch.strided or self.wraps(tensor):
+                return None
+            row = self.live.get(tensor.untyped_storage()._cdata)
+            return (row[1], row[2]) if row else None
+        self.holders.record(self.torch, self.recorder.note, why, address)
 
     def see_all(self, value: Any) -> None:
         for tensor in tensors(value):
@@ -897,6 +907,8 @@ class Watch:
             if self.meter.cost is not None:
                 self.meter.cost.step()
             self.recorder.mark(STEP, "step", self.steps)
+            if not self.steps & (self.steps - 1):  # 1, 2, 4 ...
+                self.meter.note_holders(f"step {self.steps}")
         if self.limit and (min(self.counts.values()) >= self.limit or self.counts[optimizer] >= PATIENCE * self.limit):
             raise Stop(0)
 
@@ -1002,6 +1014,7 @@ def _imported() -> None:
         for name in watch.without_step():
             recorder.note("predicted.unknown.more", f"{name}: this optimizer made no step; its state is not counted")
         recorder.note("predicted.value", str(meter.value))
+        meter.note_holders("the end")
         _finish_fit(recorder, meter.cost, planned)
         meter.closed = True
         recorder.c.tide_stop(None)

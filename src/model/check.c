@@ -67,7 +67,8 @@ static const struct range {
 	R(documents, kind, STRINGS),	  R(documents, text, STRINGS),
 	R(documents, lane, OF(lanes)),	  R(op_totals, name, STRINGS),
 	R(op_totals, shapes, STRINGS),	  R(uses, alloc, OF(allocs)),
-	R(uses, span, OF(spans)),
+	R(uses, span, OF(spans)),	  R(referrers, alloc, OF(allocs)),
+	R(referrers, path, STRINGS),
 };
 #undef OF
 #undef R

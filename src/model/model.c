@@ -51,6 +51,9 @@ DESC(tide_memory_events, memory_events, TIDE_MEMORY_EVENT_COLUMNS, "memory event
 #define THIS tide_uses
 DESC(tide_uses, uses, TIDE_USE_COLUMNS, "uses of allocations by ops, in order")
 #undef THIS
+#define THIS tide_referrers
+DESC(tide_referrers, referrers, TIDE_HOLDER_COLUMNS, "what referred to allocations")
+#undef THIS
 #define THIS tide_counters
 DESC(tide_counters, counters, TIDE_COUNTER_COLUMNS, "series of samples")
 #undef THIS

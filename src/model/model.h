@@ -315,6 +315,13 @@ enum {				/* segments.flags */
 	C(tide_alloc_id, alloc, "allocation that an op read or wrote")           \
 	C(tide_span_id, span, "the op")
 
+#define TIDE_HOLDER_COLUMNS(C)                                                             \
+	C(int64_t, t, "ns")                                                                \
+	C(uint64_t, position, "number of memory events that happened before it")           \
+	C(tide_alloc_id, alloc, "allocation that Python objects referred to; 0 = a graph") \
+	C(int64_t, sequence, "sequence number of a function in a living graph, -1 = none") \
+	C(tide_str, path, "how the program reaches it")
+
 #define TIDE_PENDING_COLUMNS(C)                                        \
 	C(tide_alloc_id, alloc, "allocation whose free was asked for") \
 	C(int64_t, t, "when, ns")
@@ -430,6 +437,7 @@ enum {				/* segments.flags */
 	T(tide_memory_events, memory_events, TIDE_MEMORY_EVENT_COLUMNS, 0,                       \
 	  "memory events, in order")                                                             \
 	T(tide_uses, uses, TIDE_USE_COLUMNS, 0, "uses of allocations by ops, in order")          \
+	T(tide_referrers, referrers, TIDE_HOLDER_COLUMNS, 0, "what referred to allocations")       \
 	T(tide_counters, counters, TIDE_COUNTER_COLUMNS, 1, "series of samples")                 \
 	T(tide_samples, samples, TIDE_SAMPLE_COLUMNS, 0, "values of counters over time")         \
 	T(tide_pool_states, pool_states, TIDE_POOL_STATE_COLUMNS, 0,                             \

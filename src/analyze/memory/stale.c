@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analyze/common/step_boundaries.h"
+#include "analyze/memory/holders.h"
 #include "analyze/memory/roles.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -41,6 +42,7 @@ struct work {
 	struct life *v; /* owned: per alloc */
 	tide_step_boundaries steps;
 	tide_roles roles;
+	tide_holder_names holders;
 	size_t step;	 /* uses of one step; 0 = no steps are known */
 	uint64_t until;	 /* position from which on uses are not recorded; UINT64_MAX = none */
 	uint32_t *group; /* owned: per alloc its group in the part at hand */
@@ -450,7 +452,7 @@ static bool find_savings(struct work *w, tide_stale_part *p, bool waiting)
 static void describe(const struct work *w, tide_stale_part *p)
 {
 	const tide_model *m = w->m;
-	uint64_t most[TIDE_STALE_ROWS] = { 0 };
+	uint64_t most[TIDE_STALE_ROWS] = { 0 }, held[TIDE_STALE_ROWS] = { 0 };
 	for (size_t k = 0; k < p->n_rows; k++) {
 		p->rows[k].next_ns = -1;
 		p->rows[k].reserved_saving = TIDE_STALE_UNREPLAYED;
@@ -468,6 +470,10 @@ static void describe(const struct work *w, tide_stale_part *p)
 		int64_t next = l->after == NONE ? -1 : m->uses.t[l->after] - peak;
 		if (next >= 0 && (r->next_ns < 0 || next < r->next_ns))
 			r->next_ns = next;
+		if (w->holders.of && w->holders.of[a].i && m->allocs.size[a] > held[k]) {
+			held[k] = m->allocs.size[a];
+			r->holder = w->holders.of[a];
+		}
 		if (m->allocs.size[a] > most[k]) {
 			most[k] = m->allocs.size[a];
 			r->last = l->before == NONE ? m->allocs.span[a] : m->uses.span[l->before];
@@ -496,7 +502,8 @@ static tide_code find_all(struct work *w, const tide_live_set *alive, int by,
 	const tide_model *m = w->m;
 	w->v = tide__calloc(m->allocs.n + 1, sizeof *w->v);
 	w->group = tide__calloc(m->allocs.n + 1, sizeof *w->group);
-	if (!w->v || !w->group || tide__find_roles(m, &w->roles) != TIDE_OK)
+	if (!w->v || !w->group || tide__find_roles(m, &w->roles) != TIDE_OK ||
+	    tide__referrers_find(m, &w->holders) != TIDE_OK)
 		return tide__nomem(err);
 	tide_code rc = tide__find_step_boundaries(m, w->x->device, 0, &w->steps);
 	if (rc != TIDE_OK)
@@ -515,6 +522,7 @@ static void free_work(struct work *w)
 	tide__free(w->v);
 	tide__free(w->group);
 	tide__roles_free(&w->roles);
+	tide__referrers_free(&w->holders);
 	tide__step_boundaries_free(&w->steps);
 }
 

@@ -30,6 +30,8 @@ typedef struct tide_stale_row {
 	int64_t next_ns;   /* waiting: shortest time from the peak to the next use; else -1 */
 	tide_span_id last; /* the op of the last use of its largest allocation; 0 = unknown */
 	int64_t reserved_saving; /* the same of the reserved bytes; TIDE_STALE_UNREPLAYED */
+	tide_str
+		holder; /* what refers to its largest allocation with a known holder; 0 = unknown */
 } tide_stale_row;
 
 #define TIDE_STALE_UNREPLAYED INT64_MIN

@@ -10,9 +10,9 @@
 #include "model/kind_names.h"
 #include "render/text/format.h"
 
-#define TABLE_WORDS                                                                                            \
-	"frames,stacks,processes,devices,pools,lanes,spans,allocs,segments,pendings,"                          \
-	"memory_events,uses,counters,samples,pool_states,documents,marks,tensors,views,flows,attrs,op_totals," \
+#define TABLE_WORDS                                                                                                    \
+	"frames,stacks,processes,devices,pools,lanes,spans,allocs,segments,pendings,"                                  \
+	"memory_events,uses,referrers,counters,samples,pool_states,documents,marks,tensors,views,flows,attrs,op_totals," \
 	"facts,ticks"
 
 enum { O_TABLE, O_LIMIT, O_JSON, O_OUTPUT };

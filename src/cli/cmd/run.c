@@ -49,6 +49,7 @@ enum {
 	O_NO_OPS,
 	O_NO_MODULES,
 	O_STACKS,
+	O_HOLDERS,
 	O_SHAPES,
 	O_PLAN
 };
@@ -77,6 +78,8 @@ static const tide_option options[] = {
 	[O_NO_MODULES] = { "no-modules", 0, TIDE_OPT_FLAG, NULL,
 			   "do not record module names, tensor labels and steps" },
 	[O_STACKS] = { "stacks", 0, TIDE_OPT_FLAG, NULL, "the Python stack of every op" },
+	[O_HOLDERS] = { "holders", 0, TIDE_OPT_FLAG, NULL,
+			"what Python objects refer to tensors: at optimizer steps 1, 2, 4 ... and at the end" },
 	[O_SHAPES] = { "shapes", 0, TIDE_OPT_FLAG, NULL,
 		       "shape, dtype and requires_grad of op results" },
 	[O_PLAN] = { "plan", 0, TIDE_OPT_FILE, "FILE",
@@ -195,9 +198,11 @@ static void set_hook(const tide_args *a, const tide_config *c, bool ops)
 	bool shapes = a->opt[O_SHAPES].set || c->v[TIDE_CONFIG_capture_shapes].flag;
 	bool light = a->opt[O_LIGHT].set;
 	char capture[64];
-	snprintf(capture, sizeof capture, "%s%s%s%s%s", ops ? "" : "no-ops,", light ? "light," : "",
+	snprintf(capture, sizeof capture, "%s%s%s%s%s%s", ops ? "" : "no-ops,",
+		 light ? "light," : "",
 		 a->opt[O_NO_MODULES].set || (!ops && !light) ? "" : "modules,",
-		 stacks ? "stacks," : "", shapes ? "shapes," : "");
+		 stacks ? "stacks," : "", shapes ? "shapes," : "",
+		 a->opt[O_HOLDERS].set ? "holders," : "");
 	setenv("TIDEMARK_CAPTURE", capture, 1);
 	setenv("TIDEMARK_INCLUDE", include, 1);
 	tide__prepend("PYTHONPATH", hook, ':');

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <tidemark/detail/slot.h>
@@ -458,6 +459,53 @@ static bool is_fact(const char *key)
 	return false;
 }
 
+static uint32_t held_at(const tide_build *b, uint64_t addr)
+{
+	uint32_t a = 0;
+	for (uint32_t pool = 1; !a && pool < b->m->pools.n; pool++)
+		a = tide__live_find(&b->allocs, pool, addr);
+	return a;
+}
+
+static bool push_holder(tide_build *b, int64_t t, uint32_t alloc, int64_t sequence, tide_str path)
+{
+	tide_referrers *h = &b->m->referrers;
+	size_t row;
+	if (!tide__table_push(h, &tide_referrers_desc, &row))
+		return false;
+	h->t[row] = t;
+	h->position[row] = b->m->memory_events.n;
+	h->alloc[row] = (tide_alloc_id){ alloc };
+	h->sequence[row] = sequence;
+	h->path[row] = path;
+	return true;
+}
+
+/* "0xADDRESS PATH", or with `graph` "NUMBER,NUMBER... PATH". */
+static bool on_holder(tide_build *b, const tide_event *e, int64_t t, bool graph)
+{
+	char numbers[4096];
+	const char *text = (const char *)e->bytes, *blank = memchr(text, ' ', (size_t)e->size);
+	size_t n = blank ? (size_t)(blank - text) : 0;
+	if (!n || n >= sizeof numbers || e->size - n > 4096)
+		return true; /* no holder of ours */
+	memcpy(numbers, text, n);
+	numbers[n] = 0;
+	tide_str path = tide__intern_n(b->m, blank + 1, (size_t)e->size - n - 1);
+	if (!graph) {
+		uint32_t a = held_at(b, strtoull(numbers, NULL, 16));
+		return !a || push_holder(b, t, a, -1, path);
+	}
+	for (char *at = numbers, *end; *at; at = *end == ',' ? end + 1 : end) {
+		int64_t sequence = strtoll(at, &end, 10);
+		if (end == at)
+			break;
+		if (sequence >= 0 && !push_holder(b, t, 0, sequence, path))
+			return false;
+	}
+	return true;
+}
+
 static bool on_annotation(tide_build *b, const tide_ring *r, const tide_event *e, int64_t t)
 {
 	tide_str name = { tide__ids_get(&b->defs->names, e->name, &b->undefined) };
@@ -470,6 +518,8 @@ static bool on_annotation(tide_build *b, const tide_ring *r, const tide_event *e
 		memcpy(id, e->bytes, 32);
 		return tide__fact_text(b->m, key, id);
 	}
+	if (!strcmp(key, "holder") || !strcmp(key, "holder.graph"))
+		return on_holder(b, e, t, key[6] != 0);
 	if (!strcmp(key, "tidemark.control"))
 		return on_control(b, r, e, t);
 	if (!strcmp(key, "loss.unreported_devices"))

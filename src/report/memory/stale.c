@@ -61,6 +61,8 @@ static void free_stale(void *result)
 #define NAMES                                                                                     \
 	{ "last_use", "Last used by", TIDE_KIND_NAME, .may = TIDE_MAY_BE_NULL,                    \
 	  .meaning = "the op of the last use of the largest of them before the peak" },           \
+		{ "holder", "Held by", TIDE_KIND_NAME, .may = TIDE_MAY_BE_NULL,                   \
+		  .meaning = "what refers to the largest of them whose holder was recorded" },    \
 	{                                                                                         \
 		"key", "Made by", TIDE_KIND_NAME, .may = TIDE_MAY_BE_NULL, .meaning = "the group" \
 	}
@@ -86,6 +88,14 @@ static void op_cell(tide_grid *g, const tide_model *m, tide_span_id s)
 		tide__grid_none(g);
 }
 
+static void holder_cell(tide_grid *g, const tide_model *m, const tide_stale_row *r)
+{
+	if (r && r->holder.i)
+		tide__grid_text(g, tide__text(m, r->holder, NULL));
+	else
+		tide__grid_none(g);
+}
+
 static void label_cell(tide_grid *g, const tide_stale *x, const tide_stale_part *p, size_t row,
 		       bool whole)
 {
@@ -105,7 +115,7 @@ static void label_cell(tide_grid *g, const tide_stale *x, const tide_stale_part 
 static tide_grid *rows_of(const tide_stale *x, const tide_stale_part *p, bool waiting, size_t top,
 			  bool whole)
 {
-	tide_grid *g = tide__grid_new(waiting ? waiting_members : stale_members, waiting ? 9 : 8);
+	tide_grid *g = tide__grid_new(waiting ? waiting_members : stale_members, waiting ? 10 : 9);
 	for (size_t i = 0; i < p->groups.n && i < top; i++) {
 		const tide_group *k = &p->groups.rows[i];
 		const tide_stale_row *r = i < p->n_rows ? &p->rows[i] : NULL;
@@ -121,6 +131,7 @@ static tide_grid *rows_of(const tide_stale *x, const tide_stale_part *p, bool wa
 		if (waiting)
 			r && r->next_ns >= 0 ? tide__grid_int(g, r->next_ns) : tide__grid_none(g);
 		op_cell(g, x->m, r ? r->last : (tide_span_id){ 0 });
+		holder_cell(g, x->m, r);
 		label_cell(g, x, p, i, whole);
 	}
 	return g;
