@@ -437,7 +437,7 @@ enum {				/* segments.flags */
 	T(tide_memory_events, memory_events, TIDE_MEMORY_EVENT_COLUMNS, 0,                       \
 	  "memory events, in order")                                                             \
 	T(tide_uses, uses, TIDE_USE_COLUMNS, 0, "uses of allocations by ops, in order")          \
-	T(tide_referrers, referrers, TIDE_HOLDER_COLUMNS, 0, "what referred to allocations")       \
+	T(tide_referrers, referrers, TIDE_HOLDER_COLUMNS, 0, "what referred to allocations")     \
 	T(tide_counters, counters, TIDE_COUNTER_COLUMNS, 1, "series of samples")                 \
 	T(tide_samples, samples, TIDE_SAMPLE_COLUMNS, 0, "values of counters over time")         \
 	T(tide_pool_states, pool_states, TIDE_POOL_STATE_COLUMNS, 0,                             \

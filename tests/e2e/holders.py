@@ -135,6 +135,7 @@ for step in range(5):
 with torch.no_grad():
     for i in range(6):
         features.append(torch.randn(512, 512, device=DEV) * 2)
+        features[-1].sum()
     y = model(torch.randn(4096, 64, device=DEV))
     for i in range(12):
         y = y * 1.5
@@ -159,7 +160,8 @@ def check_recording(folder: Path, virtual: bool) -> None:
     d = json.loads(run(TIDEMARK, "stale", "--json", file))
     held = {r["holder"] for r in d["stale"]}
     assert any(h and h.startswith("features[") for h in held), (virtual, d["stale"])
-    assert any(h and h.endswith(".grad_fn") and h.startswith("history[") for h in held), (virtual, d["stale"])
+    if not virtual:  # a virtual run does not record sequence numbers
+        assert any(h and h.endswith(".grad_fn") and h.startswith("history[") for h in held), d["stale"]
     text = run(TIDEMARK, "stale", file)
     assert "Held by" in text and "features[" in text, text
 

@@ -10,8 +10,8 @@
 #include "model/kind_names.h"
 #include "render/text/format.h"
 
-#define TABLE_WORDS                                                                                                    \
-	"frames,stacks,processes,devices,pools,lanes,spans,allocs,segments,pendings,"                                  \
+#define TABLE_WORDS                                                                                                      \
+	"frames,stacks,processes,devices,pools,lanes,spans,allocs,segments,pendings,"                                    \
 	"memory_events,uses,referrers,counters,samples,pool_states,documents,marks,tensors,views,flows,attrs,op_totals," \
 	"facts,ticks"
 
