@@ -4,7 +4,7 @@
 
 A walk from the frames of all threads and from the variables of the program's modules, breadth first, so that the first path to a
 tensor is the shortest. Nothing of the program is executed: attributes are read by the descriptors of C types, containers by the
-methods of the built-in types, and names of other objects are never asked for. While it runs no other thread gets the GIL and no
+methods of the built-in types, and names of other objects are never read. While it runs no other thread gets the GIL and no
 garbage is collected. Afterwards nothing refers to the program's objects, and the walk ends after BUDGET seconds, finished or not.
 """
 from __future__ import annotations
