@@ -458,6 +458,8 @@ class StaleStale(TypedDict):
     """longest time from the last use of one of them to the peak"""
     last_use: str | None
     """the op of the last use of the largest of them before the peak"""
+    holder: str | None
+    """what refers to the largest of them whose holder was recorded"""
     key: str | None
     """the group"""
 
@@ -481,6 +483,8 @@ class StaleWaiting(TypedDict):
     """shortest time from the peak to the next use of one of them"""
     last_use: str | None
     """the op of the last use of the largest of them before the peak"""
+    holder: str | None
+    """what refers to the largest of them whose holder was recorded"""
     key: str | None
     """the group"""
 
