@@ -128,6 +128,13 @@ static const struct lookalike {
 	{ M("\x04\x22\x4d\x18"), "LZ4: lz4 -dc FILE | tidemark ... -" },
 	{ M("BZh"), "bzip2: bzcat FILE | tidemark ... -" },
 	{ M("\xff\xfe"), "UTF-16: iconv -f UTF-16 -t UTF-8 FILE | tidemark ... -" },
+	{ M("PERFILE2"), "a recording of Linux perf, which Tidemark does not read" },
+	{ M("FLR\0"), "a recording of Java's Flight Recorder, which Tidemark does not read" },
+	{ M("JAVA PROFILE "), "a heap dump of Java, which Tidemark does not read" },
+	{ M("# callgrind format"), "a profile of Callgrind, which Tidemark does not read" },
+	{ M("desc: "),
+	  "a profile of Massif, which Tidemark does not read: heaptrack and memray record what it "
+	  "does" },
 	{ M("SQLite format 3"),
 	  "an SQLite database, but neither an export of Nsight Systems nor one of ROCm's "
 	  "profilers" },
@@ -219,16 +226,32 @@ static const char *not_a_trace(const uint8_t *head, size_t n)
 
 #define SUMMARY "=== Memory Usage Summary ==="
 
-/* Formats without a published layout are known by their names alone. */
+#define NSYS                                                                                \
+	"a report of Nsight Systems, which only its own program reads: nsys export --type " \
+	"sqlite -o FILE.sqlite FILE makes what Tidemark reads"
+
+/* Formats without a published layout, or without a mark in it, are known by their names alone. */
 static const char *closed_format(const char *path)
 {
-	static const char *const ends[] = { ".nsys-rep", ".qdrep", ".qdstrm" };
+	static const struct {
+		const char *end, *what;
+	} known[] = {
+		{ ".nsys-rep", NSYS },
+		{ ".qdrep", NSYS },
+		{ ".qdstrm", NSYS },
+		{ ".ncu-rep",
+		  "a report of Nsight Compute, which only its own program reads: Tidemark does not "
+		  "need it, and reads what Nsight Systems and torch.profiler record" },
+		{ ".et", "Chakra's protobuf: read the JSON that it was made from (torch.profiler's "
+			 "ExecutionTraceObserver)" },
+		{ ".otf2", "an OTF2 archive: rocprofv3 --output-format json makes what Tidemark "
+			   "reads" },
+	};
 	size_t n = strlen(path);
-	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-		size_t k = strlen(ends[i]);
-		if (n > k && !strcmp(path + n - k, ends[i]))
-			return "a report of Nsight Systems, which only its own program reads: nsys "
-			       "export --type sqlite -o FILE.sqlite FILE makes what Tidemark reads";
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+		size_t k = strlen(known[i].end);
+		if (n > k && !strcmp(path + n - k, known[i].end))
+			return known[i].what;
 	}
 	return NULL;
 }
