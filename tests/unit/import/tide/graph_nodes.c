@@ -121,6 +121,37 @@ static void test_random(void **state)
 	assert_true(found > ROUNDS / 4);
 }
 
+/* Numbers of few graphs and places, every kind of record: nested graphs, updates, contradictions. */
+static void test_hostile(void **state)
+{
+	struct tide_graph_node v[MOST];
+	(void)state;
+	for (uint32_t seed = 1; seed <= 20 * ROUNDS; seed++) {
+		tide_model *m = some_model(seed, 40, 0);
+		assert_true(tide__find_span_parents(m, NULL, 0, NULL, 0));
+		for (uint32_t i = 1; i < m->spans.n; i++)
+			if (tide__cat_is_gpu(m->spans.cat[i]))
+				put_node_id(m, i, (uint64_t)some_random(4) << 32 | some_random(6));
+		size_t n = 1 + some_random(MOST);
+		for (size_t i = 0; i < n; i++)
+			v[i] = (struct tide_graph_node){
+				.t = some_random(SOME_END),
+				.node = (uint64_t)some_random(4) << 32 | some_random(4),
+				.original = (uint64_t)some_random(4) << 32 | some_random(4),
+				.tid = 100 + some_random(2),
+				.how = (uint8_t)some_random(6),
+				.type = (uint8_t)(some_random(8) ? 0 : some_random(16)),
+				.number = (uint32_t)i
+			};
+		assert_true(tide__graph_nodes_put(m, v, n));
+		for (uint32_t i = 1; i < m->spans.n; i++) {
+			uint32_t span = m->span_captured[i];
+			assert_true(span < m->spans.n && !tide__cat_is_gpu(m->spans.cat[span]));
+		}
+		tide__model_free(m);
+	}
+}
+
 static void test_nothing(void **state)
 {
 	tide_model *m = some_model(1, 10, 0);
@@ -133,6 +164,7 @@ static void test_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_random),
+					    cmocka_unit_test(test_hostile),
 					    cmocka_unit_test(test_nothing) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
