@@ -410,3 +410,21 @@ bool tide__cost_cat(const tide_op_rule *r, const tide_op_inputs *x, const tide_c
 	out->flops = 0;
 	return true;
 }
+
+/* ---- functions of servers, which get their results as arguments ---- */
+
+/* a, b: the inputs that it writes, a to b, and reads; with b < 0 it writes a without reading it. */
+bool tide__cost_arguments(const tide_op_rule *r, const tide_op_inputs *x,
+			  const tide_cost_context *c, tide_op_cost *out)
+{
+	(void)c;
+	size_t a = (size_t)r->a, last = r->b < 0 ? a : (size_t)r->b;
+	const tide_op_tensor *t = tide__op_tensor(x, a, -1);
+	if (!t || !t->n || x->n <= last)
+		return false;
+	out->type = (uint8_t)tide__op_type(x, a);
+	out->flops = (double)r->per * t->elements;
+	out->bytes_read = tide__op_bytes_of(x, r->b < 0 ? a + 1 : 0, x->n);
+	out->bytes_written = tide__op_bytes_of(x, a, last + 1);
+	return true;
+}

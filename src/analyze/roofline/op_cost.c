@@ -133,6 +133,15 @@ const tide_op_rule tide__op_rules[] = {
 	ROW("aten::miopen_batch_norm_backward", norm_backward, NORM, 2, 2, 11)
 	ROW("aten::native_group_norm_backward", norm_backward, NORM, 4, 4, 14)
 
+	/* vLLM, SGLang; a: result, b: last of several that are read, too */
+	ROW("_C::rms_norm", arguments, NORM, 0, -1, 4)
+	ROW("_C::fused_add_rms_norm", arguments, NORM, 0, 1, 5)
+	ROW("_C::silu_and_mul", arguments, ELEMENTWISE, 0, -1, 3)
+	ROW("_C::gelu_and_mul", arguments, ELEMENTWISE, 0, -1, 6)
+	ROW("sgl_kernel::rmsnorm", arguments, NORM, 0, -1, 4)
+	ROW("sgl_kernel::fused_add_rmsnorm", arguments, NORM, 0, 1, 5)
+	ROW("sgl_kernel::silu_and_mul", arguments, ELEMENTWISE, 0, -1, 3)
+
 	/* a: table; b: indices; 1 = an index for each element */
 	ROW("aten::embedding", lookup, INDEXING, 0, 1, 0)
 	ROW("aten::index_select", lookup, INDEXING, 0, 2, 0)

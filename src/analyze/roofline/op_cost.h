@@ -62,6 +62,6 @@ tide_cost_function tide__cost_matmul, tide__cost_grouped, tide__cost_vector, tid
 	tide__cost_softmax, tide__cost_softmax_backward, tide__cost_norm, tide__cost_norm_backward,
 	tide__cost_lookup, tide__cost_lookup_backward, tide__cost_scatter, tide__cost_loss,
 	tide__cost_loss_backward, tide__cost_lists, tide__cost_adam, tide__cost_cat,
-	tide__cost_pool, tide__cost_pool_backward, tide__cost_index;
+	tide__cost_pool, tide__cost_pool_backward, tide__cost_index, tide__cost_arguments;
 
 #endif

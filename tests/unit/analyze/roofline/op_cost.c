@@ -105,6 +105,9 @@ static const struct known {
 	  "[" F ",\"\",\"\",\"\",\"\",\"\"]", NULL,
 	  "[\"\", \"[3, 3]\", \"[2, 2]\", \"[1, 1]\", \"[1, 1]\", \"False\"]", 2 * 9 * 9, 200,
 	  18 * 12 },
+	{ "_C::silu_and_mul", "[[4, 8], [4, 16]]", "[" BF "," BF "]", NULL, NULL, 96, 128, 64 },
+	{ "_C::fused_add_rms_norm", "[[4, 8], [4, 8], [8], []]",
+	  "[" BF "," BF "," BF ",\"Scalar\"]", NULL, NULL, 160, 2 * 72, 2 * 64 },
 	{ "aten::_foreach_mul", "[[[4], [2, 3]], []]", "[\"TensorList\",\"Scalar\"]", NULL, NULL,
 	  10, 40, 40 },
 };
