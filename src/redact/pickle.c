@@ -54,6 +54,7 @@ struct walk {
 	tide_redactor *r;
 	uint8_t *data;
 	size_t n, at;
+	size_t frame_end; /* of the last frame */
 	bool secret, was_secret;
 };
 
@@ -106,6 +107,10 @@ static tide_code step(struct walk *w, tide_error *err)
 			memset(w->data + w->at, 0, n);
 		ok = o->holds != 't' || change_text(w, w->data + w->at, n);
 	}
+	if (w->data[from] == 0x95) {
+		uint64_t length = tide__pickle_le(w->data + w->at, 8);
+		w->frame_end = length < w->n - w->at - 8 ? w->at + 8 + (size_t)length : w->n;
+	}
 	w->at += n;
 	return ok ? TIDE_OK : tide__nomem(err);
 }
@@ -133,8 +138,9 @@ tide_code tide__redact_pickle(tide_redactor *r, unsigned char *data, size_t n, s
 	struct walk w = { .r = r, .data = data, .n = n };
 	while (!rc && w.at < n) {
 		const uint8_t code = data[w.at];
-		if (code == '.') { /* STOP */
-			*used = w.at + 1;
+		if (code == '.') { /* STOP; a frame that ends later keeps its length */
+			*used = w.frame_end > w.at + 1 ? w.frame_end : w.at + 1;
+			memset(data + w.at + 1, 0, *used - w.at - 1);
 			return TIDE_OK;
 		}
 		bool between =
