@@ -58,6 +58,7 @@ for x, y in torch.utils.data.DataLoader(Data(), batch_size=n):
 if device == "cpu":
     print("LOSS", round(total / seen, 5), "WEIGHTS", round(sum(p.double().abs().sum().item() for p in model.parameters()), 3))
 """
+BUDGET, BUDGET_BYTES = "190MiB", 190 << 20
 LAYERS = ", ".join(f'"Net.layers.{i}"' for i in range(6))
 SAME = {
     "checkpoint": f'[[change]]\nkind = "checkpoint"\nmodules = [{LAYERS}]\n',
@@ -166,21 +167,21 @@ def knapsack() -> None:
 def search(folder: Path) -> None:
     """A search on virtual devices: the first answer fits when it is run again, and every row has a reason or a figure."""
     plan, kept = folder / "best.toml", folder / "kept"
-    words = [TIDEMARK, "fit", "--budget", "170MiB", "--like", "h100", "--keep", str(kept)]
-    done = ran(*words, "--plan", str(plan), "--json", "--", PYTHON, str(folder / "train.py"), "8", "cuda")
+    words = [TIDEMARK, "fit", "--budget", BUDGET, "--like", "h100", "--keep", str(kept)]
+    done = ran(*words, "--plan", str(plan), "--json", "--", PYTHON, str(folder / "train.py"), "32", "cuda")
     assert done.returncode == 0, done.stderr[-3000:]
     answer = json.loads(done.stdout)
     budget, rows = answer["budget_bytes"], answer["answers"]
-    assert budget == 170 << 20 and answer["unchanged"]["fits"] == "no" and answer["unchanged"]["peak_reserved_bytes"] > budget, answer["unchanged"]
+    assert budget == BUDGET_BYTES and answer["unchanged"]["fits"] == "no" and answer["unchanged"]["peak_reserved_bytes"] > budget, answer["unchanged"]
     fitting = [r for r in rows if r["fits"] == "yes"]
     assert fitting and answer["cheapest"], rows
     known = [r["cost_pct"] for r in fitting if r["cost_pct"] is not None]
     assert known == sorted(known) and rows[: len(fitting)] == fitting, known
     assert {r["change"] for r in answer["untried"]} >= {"set_to_none"}, answer["untried"]
-    again = json.loads(ran(TIDEMARK, "predict", "--json", "--like", "h100", "--capacity", "170MiB", "--plan", str(plan), "--", PYTHON, str(folder / "train.py"), "8", "cuda").stdout)
+    again = json.loads(ran(TIDEMARK, "predict", "--json", "--like", "h100", "--capacity", BUDGET, "--plan", str(plan), "--", PYTHON, str(folder / "train.py"), "32", "cuda").stdout)
     best = next(r for r in rows if r["change"] == answer["cheapest"])
     assert again["fits"] and again["peak_reserved_bytes"] == best["peak_reserved_bytes"], (again["peak_reserved_bytes"], best)
-    text = ran(TIDEMARK, "fit", "--budget", "170MiB", "--apply", *sorted(map(str, kept.glob("*.tide")))).stdout
+    text = ran(TIDEMARK, "fit", "--budget", BUDGET, "--apply", *sorted(map(str, kept.glob("*.tide")))).stdout
     assert f"Cheapest that fits: {answer['cheapest']}" in text and "estimate" in text and "    " in text.split("lines of the first answer")[1], text
     enough = ran(TIDEMARK, "fit", "--budget", "2GiB", *sorted(map(str, kept.glob("*.tide")))).stdout
     assert "it fits unchanged" in enough, enough
@@ -189,10 +190,10 @@ def search(folder: Path) -> None:
 
 
 def largest(folder: Path) -> None:
-    done = ran(TIDEMARK, "fit", "--largest", "--json", "--batch", "2", "--budget", "170MiB", "--like", "h100", "--", PYTHON, str(folder / "train.py"), "{}", "cuda")
+    done = ran(TIDEMARK, "fit", "--largest", "--json", "--batch", "16", "--budget", BUDGET, "--like", "h100", "--", PYTHON, str(folder / "train.py"), "{}", "cuda")
     assert done.returncode == 0, done.stderr[-2000:]
     n = json.loads(done.stdout)["largest"]
-    fits = [json.loads(ran(TIDEMARK, "predict", "--json", "--like", "h100", "--capacity", "170MiB", "--", PYTHON, str(folder / "train.py"), str(k), "cuda").stdout)["fits"] for k in (n, n + 1)]
+    fits = [json.loads(ran(TIDEMARK, "predict", "--json", "--like", "h100", "--capacity", BUDGET, "--", PYTHON, str(folder / "train.py"), str(k), "cuda").stdout)["fits"] for k in (n, n + 1)]
     assert fits == [True, False], (n, fits)
 
 

@@ -192,8 +192,9 @@ static int write_plan(const struct search *s, const tide_report *r)
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	const char *plan = tide__fit_plan(r), *name = s->v[O_PLAN].text;
 	if (!plan) {
-		tide__cli_note("tidemark fit: no plan fits: %s is not written", name);
-		return 1;
+		tide__cli_note("tidemark fit: %s is not written: %s", name,
+			       tide__fit_fits(r) ? "no plan is needed" : "no plan fits");
+		return tide__fit_fits(r) ? 0 : 1;
 	}
 	FILE *f = fopen(name, "w");
 	if (f)
