@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-import os
 import re
-import sys
 import types
 from typing import Any, Callable, NamedTuple
 
@@ -371,15 +369,15 @@ def _microbatch(torch: Any, modules: Any, change: dict[str, Any]) -> None:
             tick(this, *args, **kw)
 
     schedulers.LRScheduler.step = step
-    if not torch.cuda.is_available() or os.environ.get("TIDEMARK_PREDICT"):
-        return
-    scaler = sys.modules.get("torch.amp.grad_scaler")
-    if scaler is not None:
+    scaler: Any = importlib.import_module("torch.amp.grad_scaler").GradScaler
+    scale = scaler.step
 
-        def refuse(*args: Any, **kw: Any) -> None:
+    def refuse(this: Any, *args: Any, **kw: Any) -> Any:
+        if this.is_enabled():
             raise _error("microbatch: GradScaler counts every part of a batch as a step")
+        return scale(this, *args, **kw)
 
-        scaler.GradScaler.step = refuse  # type: ignore[attr-defined]
+    scaler.step = refuse
 
 
 # ---- the table ----
