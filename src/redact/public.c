@@ -28,7 +28,9 @@ static const char words[] =
 	"iteration\nMarker\nRecord\nWindow\nEnd\nTriton\ntriton\n"
 	"before\nthe\nrecording\npython3\nPyTorch\nProfiler\nTrace\nSpans\nActivity\nBuffer\nRequest\n"
 	"Instrumentation\nResource\nLazy\nFunction\nLoading\nLaunch\nQueue\nFull\nIteration\n"
-	"process_sort_index\nthread_sort_index\n"
+	"process_sort_index\nthread_sort_index\nvllm\nsglang\ntransformers\ncache_utils\ncache_engine\n"
+	"model_loader\nmem_cache\nexecute_model\nload_model\nload_weights\nkv_cache\nrun_batch\nprofile_run\n"
+	"init_kv_cache\ninitialize_kv_cache\n"
 	"hook\ntidemark\nsitecustomize\nmemory\nanonymous\nnamespace\nnative\nconst\n"
 	"tidemark_allocator\ntidemark_build\ntidemark_compile\ntidemark_cudnn\n"
 	"tidemark_devices\ntidemark_disguise\ntidemark_encoder\ntidemark_files\n"
@@ -42,6 +44,14 @@ static const char words[] =
 /* Parts of names by which reports sort kernels and ops (analyze/device/op_category.c,
  * collective_names.c, idle_cause.c, advice), in any case. */
 static const char *const parts[] = {
+	"decode",
+	"prefill",
+	"execute_context",
+	"generation",
+	"sqsq",
+	"sqsk",
+	"extend",
+	"mixed",
 	"act_and_mul",
 	"adamw",
 	"addmm",
