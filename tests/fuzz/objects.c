@@ -21,7 +21,7 @@ static void write_again(const tide_objects *o)
 	if (!out)
 		abort();
 	tide__json_begin(&j, out, false);
-	tide__objects_json(o, 0, &j);
+	tide__objects_write(o, 0, &j);
 	if (!tide__json_end(&j) || fclose(out))
 		abort();
 	tide__json_free(&j);

@@ -69,6 +69,8 @@ static tide_model *sound(void)
 	m->uses.alloc[row].i = 1;
 	m->uses.t[row] = m->allocs.born[1];
 	m->uses.position[row] = m->memory_events.n;
+	tide__table_push(&m->referrers, &tide_referrers_desc, &row);
+	m->referrers.alloc[row].i = 1;
 	tide__table_push(&m->documents, &tide_documents_desc, &row);
 	tide__table_push(&m->op_totals, &tide_op_totals_desc, &row);
 	tide__fact_set_number(m, "fact", 1);
