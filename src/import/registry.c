@@ -199,7 +199,7 @@ static const struct kept {
 	{ "\"tidemark-objects\"", "live objects of a program: tidemark objects FILE reads them" },
 	{ "\"tidemark-profiling\"",
 	  "a report that tidemark.profiling exported, not a trace: tidemark.profiling.read_report() "
-	  "reads it" },
+	  "reads it, tidemark serve shows it" },
 };
 
 static const char *kept_result(const char *s, const char *end, const struct kept *k)

@@ -19,13 +19,15 @@ static const tide_route routes[] = {
 	  " recording kind min_duration_us max_depth small_kernel_threshold_pct merge by ",
 	  tide__answer_flame, true, TIDE_HAS_HOST | TIDE_HAS_DEVICE | TIDE_HAS_MEMORY },
 	{ "api/profiler/memory", " recording device points ", tide__answer_memory, true,
-	  TIDE_HAS_MEMORY },
+	  TIDE_HAS_MEMORY | TIDE_HAS_REPORT },
 	{ "api/profiler/timeline", " recording from to limit min_duration_us ",
 	  tide__answer_timeline, true, TIDE_HAS_HOST | TIDE_HAS_DEVICE },
 	{ "api/profiler/kernels", " recording limit ", tide__answer_kernels, true,
 	  TIDE_HAS_DEVICE },
-	{ "api/profiler/hta", " recording ", tide__answer_hta, true, TIDE_HAS_DEVICE },
-	{ "api/profiler/compile", " recording ", tide__answer_compile, false, TIDE_HAS_COMPILE },
+	{ "api/profiler/hta", " recording ", tide__answer_hta, true,
+	  TIDE_HAS_DEVICE | TIDE_HAS_REPORT },
+	{ "api/profiler/compile", " recording ", tide__answer_compile, false,
+	  TIDE_HAS_COMPILE | TIDE_HAS_REPORT },
 	{ "api/profiler/torch", " recording ", tide__answer_torch, true, TIDE_HAS_HOST },
 	{ "api/profiler/bottlenecks", " recording ", tide__answer_bottlenecks, true,
 	  TIDE_HAS_DEVICE | TIDE_HAS_MEMORY | TIDE_HAS_COMPILE },
@@ -36,6 +38,7 @@ static const tide_route routes[] = {
 	{ "metrics", " limit ", tide__answer_metrics, false },
 	{ "api/recordings", " limit offset ids ", tide__answer_recordings, false },
 	{ "api/recordings/ID", "", tide__answer_recording, false },
+	{ "api/recordings/ID/exported", "", tide__answer_exported, false },
 	{ "api/recordings/ID/alive", " at device limit ", tide__answer_alive, true },
 	{ "api/recordings/ID/reports/ID", NULL, tide__answer_report, true },
 	{ "api/recordings/ID/search", " q limit after skip ", tide__api_search, true },
@@ -389,13 +392,18 @@ tide_code tide__ask_param(tide_ask *a, const char *key, tide_loaded **out, tide_
 	*out = NULL;
 	if (name)
 		return tide__ask_id(a, name, out, err);
-	while (tide__store_find_newest(a->store, needs_of(a->route, a->req), !a->req->hasty,
-				       id)) { /* unreadable recordings are skipped */
+	unsigned needs = needs_of(a->route, a->req) & ~(unsigned)TIDE_HAS_REPORT;
+	while (tide__store_find_newest(a->store, needs, !a->req->hasty, id)) { /* unreadable recordings are skipped */
 		tide_code rc = tide__ask_id(a, id, out, err);
 		if (rc == TIDE_OK || rc == TIDE_EBUSY)
 			return rc;
 	}
 	return TIDE_OK; /* no recording: the handler reports it */
+}
+
+bool tide__ask_newest(tide_ask *a, char id[TIDE_REC_ID])
+{
+	return tide__store_find_newest(a->store, needs_of(a->route, a->req), !a->req->hasty, id);
 }
 
 tide_code tide__ask_wrong(const tide_ask *a, tide_error *err)

@@ -96,6 +96,9 @@ tide_blob *tide__answer_error(unsigned status, const char *text);
  * answer (needs of the route). */
 tide_code tide__ask_id(tide_ask *a, const char *id, tide_loaded **out, tide_error *err);
 tide_code tide__ask_param(tide_ask *a, const char *key, tide_loaded **out, tide_error *err);
+/* Gets the id of the newest that can answer, exported reports included. Returns false if there is
+ * none. */
+bool tide__ask_newest(tide_ask *a, char id[TIDE_REC_ID]);
 /* Returns TIDE_EUSAGE with the request's error text. */
 tide_code tide__ask_wrong(const tide_ask *a, tide_error *err);
 
@@ -103,6 +106,7 @@ tide_code tide__ask_wrong(const tide_ask *a, tide_error *err);
 tide_handler tide__answer_flame, tide__answer_memory, tide__answer_timeline;   /* api_profiler.c */
 tide_handler tide__answer_kernels, tide__answer_hta;			       /* api_device.c */
 tide_handler tide__answer_compile;					       /* api_compile.c */
+tide_handler tide__answer_exported;					       /* api_exported.c */
 tide_handler tide__answer_torch, tide__answer_bottlenecks, tide__answer_score; /* api_findings.c */
 tide_handler tide__answer_runs, tide__api_run_note;			       /* api_runs.c */
 tide_handler tide__answer_recordings, tide__answer_recording, tide__answer_alive,

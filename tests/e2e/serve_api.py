@@ -653,6 +653,109 @@ def newest_that_can(folder):
         assert v["has_real_data"] is False and v["trace_file"] == log and v["message"], "none can: the newest says why"
 
 
+MIB = 1 << 20
+REPORTED = {
+    "hta": {"temporal_breakdown": {"gpu_idle_pct": 12.5, "compute_pct": 80.0, "communication_pct": 7.5, "memory_pct": None},
+            "kernel_analysis": {"top_kernels": [{"name": "a\u0007\n<b>", "time_us": 10.125, "duration_us": 10.125, "count": 3, "pct": 75.5}], "launch_stats": {}},
+            "memory": {"bandwidth_gbps": None}, "recommendations": ["use fewer"], "bottlenecks": ["idle"], "why": None},
+    "compile": {"compilation": {"compile_time_ms": 1500.5, "backend": "inductor", "mode": "reduce-overhead"}, "fusion": {"ratio": 3.5, "kernels": 4},
+                "graph_breaks": {"total": 2, "breaks": [{"reason": "print", "location": "a.py", "line_number": 3, "count": 2}]},
+                "performance": {"eager_time_ms": 4.0, "compiled_time_ms": 2.0, "speedup": 2.0, "spread": {}},
+                "memory": {"peak_mb": 10.0, "eager_peak_mb": 12.0, "savings_mb": 2.0}, "recommendations": ["a"], "error": None},
+    "memory": {"timeline": [{"timestamp_ms": 0.5, "allocated_mb": 1.5, "reserved_mb": None, "peak_allocated_mb": 2.0, "breakdown": None},
+                            {"timestamp_ms": 2.0, "allocated_mb": 0.25, "reserved_mb": 4.0, "peak_allocated_mb": 1.0, "breakdown": None}],
+               "peak_analysis": {"peak_allocated_mb": 2.0, "device": "cuda:0"}, "markers": {}},
+    "session": {"name": "s", "timing": {"total_ms": 5.0}, "kernels": []},
+}
+
+
+def exported(path, kind, when, document=None):
+    """What tidemark.profiling exports; the name of the file says nothing."""
+    path.write_text(json.dumps({"format": "tidemark-profiling", "report": kind} | (REPORTED[kind] if document is None else document), indent=2))
+    os.utime(path, (when, when))
+
+
+def exported_reports(folder):
+    """Reports that tidemark.profiling exported are recordings of their own kind; the routes of their kind answer with their figures."""
+    folder.mkdir()
+    when = 1_700_000_000
+    trace = folder / "kineto_gpt_train.json.gz"
+    trace.write_bytes((DATA / trace.name).read_bytes())
+    os.utime(trace, (when, when))
+    for i, kind in enumerate(REPORTED):
+        exported(folder / f"x{i}.json", kind, when + 1 + i)
+    (folder / "config.json").write_text('{"report": "hta"}')
+    with Server(folder) as s:
+        def newest():
+            v = {k: check(s, f"/api/profiler/{k}") for k in ("hta", "compile", "memory")}
+            assert {k: x["trace_file"] for k, x in v.items()} == {"hta": "x0.json", "compile": "x1.json", "memory": "x2.json"}, v
+            return v
+        v = newest()
+        assert v["hta"]["temporal_breakdown"] == {"compute_pct": 80, "idle_pct": 12.5, "gpu_idle_pct": 12.5, "communication_pct": 7.5, "memory_pct": None}
+        assert v["hta"]["top_kernels"] == [{"name": "a\u0007\n<b>", "time_us": 10.125, "time_ns": 10125, "count": 3, "category": None, "pct": 75.5}], v["hta"]
+        assert (v["hta"]["recommendations"], v["hta"]["bottlenecks"]) == (["use fewer"], ["idle"])
+        c = v["compile"]
+        assert (c["speedup"], c["compile_time_ms"], c["graph_breaks"], c["fusion_ratio"], c["recommendations"]) == (2, 1500.5, 2, 3.5, ["a"])
+        assert c["mode_comparison"] == {"eager": {"time_ms": 4, "peak_mb": 12, "speedup": None}, "reduce-overhead": {"time_ms": 2, "peak_mb": 10, "speedup": 2}}
+        assert [b["mode"] for b in c["compile_benchmarks"]] == ["eager", "reduce-overhead"] and c["graph_breaks_list"][0]["reason"] == "print"
+        m = v["memory"]
+        assert (m["peak_mb"], m["device"], m["summary"]) == (2, "cuda:0", None)
+        assert [(p["time_ns"], p["allocated_bytes"], p["reserved_mb"], p["peak_mb"]) for p in m["timeline"]] == [(500_000, 3 * MIB // 2, None, 2), (2_000_000, MIB // 4, 4, 2)]
+        for route in ("kernels", "flame?kind=gpu", "torch", "timeline"):
+            path, _, query = route.partition("?")
+            v = check(s, f"/api/profiler/{path}", query)
+            assert v["has_real_data"] and v["trace_file"] == trace.name, (route, v["trace_file"])
+        rows = wait_for("the index", lambda: (lambda v: v if not v["pending"] else None)(check(s, "/api/runs")))
+        assert rows["other_files"] == 1
+        assert {r["name"]: r["format"] for r in rows["runs"]} == {f"x{i}.json": f"{k} report" for i, k in enumerate(REPORTED)} | {trace.name: "kineto"}
+        newest()
+        recs = {r["name"]: r for r in check(s, "/api/recordings")["recordings"]}
+        wait_for("their kinds", lambda: {r["name"]: r["exported"] for r in check(s, "/api/recordings")["recordings"] if r["exported"]} == {f"x{i}.json": k for i, k in enumerate(REPORTED)})
+        for i, kind in enumerate(REPORTED):
+            rid = recs[f"x{i}.json"]["id"]
+            one = check(s, "/api/recordings/{id}/exported", id=rid)
+            assert one["exported"] == kind and one["document"] == json.loads((folder / f"x{i}.json").read_text()), one
+            for other in ("hta", "compile", "memory"):
+                answer = s.ask(f"/api/profiler/{other}?recording={rid}")
+                assert answer[0] == (200 if other == kind else 422) and (other == kind or kind in json.loads(answer[2])["error"]), (kind, other, answer)
+            assert s.ask(f"/api/profiler/kernels?recording={rid}")[0] == 422
+            rec = check(s, "/api/recordings/{id}", id=rid)
+            assert (rec["state"], rec["error"], rec["exported"]) == ("idle", None, kind), rec
+        assert s.ask(f"/api/recordings/{recs[trace.name]['id']}/exported")[0] == 422
+        assert check(s, "/api/profiler/hta", f"recording={recs[trace.name]['id']}")["trace_file"] == trace.name
+        os.utime(trace, (when + 50, when + 50))  # now the newest
+        wait_for("the trace", lambda: check(s, "/api/profiler/hta")["trace_file"] == trace.name)
+        wait_for("what it has", lambda: check(s, "/api/profiler/compile")["trace_file"] == "x1.json")
+
+
+def damaged_exports(folder):
+    """Truncated, of wrong types, with figures that cannot be: a line that says so, and the next newest answers."""
+    folder.mkdir()
+    when = 1_700_000_000
+    exported(folder / "good.json", "hta", when)
+    hta = REPORTED["hta"]
+    bad = {"truncated": None, "list": hta | {"temporal_breakdown": []}, "text": hta | {"temporal_breakdown": {"compute_pct": "9"}}, "gone": {"recommendations": []},
+           "rows": hta | {"kernel_analysis": {"top_kernels": [5]}}, "advice": hta | {"recommendations": [5]}, "minus": hta | {"temporal_breakdown": {"compute_pct": -1}},
+           "huge": hta | {"temporal_breakdown": {"compute_pct": 1e300}}, "deep": hta | {"x": json.loads("[" * 100 + "]" * 100)}}
+    for i, (name, document) in enumerate(bad.items()):
+        exported(folder / f"{name}.json", "hta", when + i + 1, document)
+    whole = (folder / "good.json").read_text()
+    texts = {"truncated": whole[:300], "over": whole.replace("80.0", "1e999"), "nan": whole.replace("80.0", "NaN"), "kind": whole.replace('"hta"', '"h"'), "digits": whole.replace("80.0", "8" * 200)}
+    for i, (name, text) in enumerate(texts.items()):
+        (folder / f"{name}.json").write_text(text)
+        os.utime(folder / f"{name}.json", (when + 20 + i, when + 20 + i))
+    with Server(folder) as s:
+        for _ in range(2):
+            assert check(s, "/api/profiler/hta")["trace_file"] == "good.json"
+        recs = {r["name"].partition(".")[0]: r["id"] for r in check(s, "/api/recordings")["recordings"]}
+        for name in {*bad, *texts}:
+            for path in (f"/api/profiler/hta?recording={recs[name]}", f"/api/recordings/{recs[name]}/exported"):
+                status, _, body = s.ask(path)
+                assert status == 422 and json.loads(body)["error"], (name, path, status, body)
+        rows = wait_for("the index", lambda: (lambda v: v if not v["pending"] else None)(check(s, "/api/runs")))
+        assert {r["name"].partition(".")[0] for r in rows["runs"] if r["unreadable"]} == {*bad, *texts}, rows["runs"]
+
+
 def memory_is_bounded():
     """With room for one recording at most, all of them can be asked for, again and again."""
     with Server(DATA, "--max-memory", "1MiB") as s:
@@ -710,6 +813,8 @@ def main():
         arguments(pathlib.Path(folder) / "arguments")
         compile_modes(pathlib.Path(folder) / "modes")
         newest_that_can(pathlib.Path(folder) / "newest")
+        exported_reports(pathlib.Path(folder) / "exported")
+        damaged_exports(pathlib.Path(folder) / "damaged")
     memory_is_bounded()
     assert asked == set(DOC["paths"]), f"never asked: {set(DOC['paths']) - asked}"
 

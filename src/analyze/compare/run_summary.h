@@ -15,6 +15,8 @@ enum {			     /* what a recording has */
        TIDE_HAS_MEMORY = 4,  /* allocations */
        TIDE_HAS_COMPILE = 8, /* a log of torch.compile */
        TIDE_HAS_KNOWN = 16,  /* the file was read in its present state */
+       TIDE_HAS_REPORT = 32, /* a report that tidemark.profiling exported: it answers what the
+			      * bits beside this one name, and only that */
        TIDE_HAS_ANY = 15
 };
 

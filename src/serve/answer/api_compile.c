@@ -14,6 +14,7 @@
 #include "report/ops/compile.h"
 #include "render/report/compile_runs.h"
 #include "serve/answer/api.h"
+#include "serve/answer/exported.h"
 
 /* ---- runs in several modes ---- */
 
@@ -205,7 +206,10 @@ tide_code tide__answer_compile(tide_ask *a, tide_error *err)
 	tide_json j;
 	tide_compile_report r;
 	modes m = { .n = 0 };
-	tide_code rc = tide__ask_param(a, "recording", &l, err);
+	tide_code rc;
+	if (tide__answer_from_exported(a, TIDE_EXPORTED_COMPILE, &rc, err))
+		return rc;
+	rc = tide__ask_param(a, "recording", &l, err);
 	if (rc != TIDE_OK)
 		return rc;
 	bool log = l && !strcmp(l->m->format, "torchtrace");

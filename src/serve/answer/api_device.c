@@ -6,6 +6,7 @@
 #include "render/report/device/hta.h"
 #include "render/text/losses.h"
 #include "serve/answer/api.h"
+#include "serve/answer/exported.h"
 
 static const char no_device[] = "the trace has no device work";
 
@@ -143,7 +144,10 @@ tide_code tide__answer_hta(tide_ask *a, tide_error *err)
 	const tide_hta_job *job;
 	tide_advice advice[TIDE_ADVICE_MAX];
 	tide_json j;
-	tide_code rc = job_of(a, &l, &job, err);
+	tide_code rc;
+	if (tide__answer_from_exported(a, TIDE_EXPORTED_HTA, &rc, err))
+		return rc;
+	rc = job_of(a, &l, &job, err);
 	if (rc != TIDE_OK)
 		return rc;
 	size_t n = job ? tide__find_time_advice(job, advice) : 0;

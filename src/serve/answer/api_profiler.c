@@ -16,6 +16,7 @@
 #include "render/page/page_parts.h"
 #include "render/report/ops/timeline.h"
 #include "serve/answer/api.h"
+#include "serve/answer/exported.h"
 #include "model/names.h"
 
 /* ---- flame ---- */
@@ -174,7 +175,10 @@ tide_code tide__answer_memory(tide_ask *a, tide_error *err)
 {
 	tide_loaded *l;
 	tide_json j;
-	tide_code rc = tide__ask_param(a, "recording", &l, err);
+	tide_code rc;
+	if (tide__answer_from_exported(a, TIDE_EXPORTED_MEMORY, &rc, err))
+		return rc;
+	rc = tide__ask_param(a, "recording", &l, err);
 	if (rc != TIDE_OK)
 		return rc;
 	if (l)

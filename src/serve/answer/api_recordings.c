@@ -14,6 +14,7 @@
 #include "render/text/losses.h"
 #include "render/page/page_parts.h"
 #include "serve/answer/api.h"
+#include "serve/store/exported_has.h"
 #include "model/names.h"
 
 /* ---- the list ---- */
@@ -31,7 +32,9 @@ void tide__api_rec_json(tide_json *j, const tide_rec *r)
 	tide__json_kstr(j, "path", r->path);
 	tide__json_kuint(j, "size_bytes", r->size);
 	tide__json_kint(j, "modified_ns", r->mtime_ns);
-	tide__json_kstr(j, "state", states[r->state]);
+	bool report = r->has & TIDE_HAS_REPORT; /* is read when it is asked for */
+	tide__json_kstr(j, "state", states[report ? TIDE_REC_IDLE : r->state]);
+	tide__json_kstr(j, "exported", tide__exported_name_of(r->has));
 	tide__json_kstr(j, "writer", writers[r->writer]);
 	tide__json_key(j, "progress");
 	if (r->state == TIDE_REC_LOADING && r->total)
@@ -42,7 +45,7 @@ void tide__api_rec_json(tide_json *j, const tide_rec *r)
 	tide__json_kuint(j, "early_generation", r->early);
 	tide__json_kuint(j, "memory_bytes", r->bytes);
 	tide__json_kstr(j, "error",
-			r->state != TIDE_REC_FAILED ? NULL
+			r->state != TIDE_REC_FAILED || report ? NULL
 			: r->error.text[0]	    ? r->error.text
 						    : tide_code_text(r->error.code));
 }

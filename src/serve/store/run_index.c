@@ -13,8 +13,10 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/now.h"
+#include "import/exported/exported.h"
 #include "import/import.h"
 #include "render/text/format.h"
+#include "serve/store/exported_has.h"
 #include "serve/store/run_file.h"
 
 enum { WAIT_MS = 300, LIVE_MS = 5000, END_MS = 700 };
@@ -187,6 +189,30 @@ static bool is_json(const char *path)
 	return n && m && (*first == '{' || *first == '[') && tail[m - 1] == close;
 }
 
+/* Summarises a report that tidemark.profiling exported: only its kind is known. Returns TIDE_EFORMAT
+ * for other files. */
+static tide_code summarize_exported(const char *path, tide_run_summary *s, tide_error *err)
+{
+	tide_exported e;
+	tide_code rc = tide__exported_load(path, &e, err);
+	if (rc == TIDE_OK) {
+		*s = (tide_run_summary){ .start_ns = -1,
+					 .duration_ns = -1,
+					 .peak_bytes = -1,
+					 .capacity_bytes = -1,
+					 .step_ns = -1,
+					 .steps = -1,
+					 .busy_ppm = -1,
+					 .rank = -1,
+					 .compile_ns = -1,
+					 .graph_breaks = -1,
+					 .has = (uint8_t)tide__exported_has(e.kind) };
+		snprintf(s->format, sizeof s->format, "%s report", tide__exported_text(e.kind));
+	}
+	tide__exported_free(&e);
+	return rc;
+}
+
 static void read_one(tide_run_index *x, const tide_rec *r)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -197,6 +223,8 @@ static void read_one(tide_run_index *x, const tide_rec *r)
 	if (rc == TIDE_OK)
 		rc = tide__run_summarize(m, &s, &err);
 	tide__model_free(m);
+	if (rc == TIDE_EFORMAT)
+		rc = summarize_exported(r->path, &s, &err);
 	bool other = rc == TIDE_EFORMAT && is_json(r->path);
 	pthread_mutex_lock(&x->lock);
 	row *k = find(x, r->path, true);

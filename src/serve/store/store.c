@@ -160,6 +160,24 @@ uint64_t tide__store_generation(tide_store *s, const char *id, bool early)
 	return generation;
 }
 
+bool tide__store_find_rec(tide_store *s, const char *id, tide_rec *out)
+{
+	pthread_mutex_lock(&s->lock);
+	struct rec *x = tide__store_find(s, id);
+	if (x) {
+		*out = x->r;
+		out->path = tide__strndup(x->r.path, strlen(x->r.path));
+	}
+	pthread_mutex_unlock(&s->lock);
+	return x && out->path;
+}
+
+/* Returns whether a recording can answer, by what is known about it. */
+static bool can(unsigned has, unsigned needs)
+{
+	return has & needs & TIDE_HAS_ANY && (!(has & TIDE_HAS_REPORT) || needs & TIDE_HAS_REPORT);
+}
+
 bool tide__store_find_newest(tide_store *s, unsigned needs, bool unknown, char id[TIDE_REC_ID])
 {
 	struct rec *best = NULL, *any = NULL;
@@ -167,11 +185,12 @@ bool tide__store_find_newest(tide_store *s, unsigned needs, bool unknown, char i
 	for (size_t i = 0; i < s->n && !s->stop; i++) { /* a stopped store returns none:
 							 * tide__store_get */
 		struct rec *x = s->recs[i];
-		if (x->r.state == TIDE_REC_FAILED)
+		bool report = x->r.has & TIDE_HAS_REPORT;
+		if (x->r.state == TIDE_REC_FAILED && !report)
 			continue;
-		if (!any || x->r.mtime_ns > any->r.mtime_ns)
+		if (!report && (!any || x->r.mtime_ns > any->r.mtime_ns))
 			any = x;
-		if ((x->r.has ? x->r.has & needs : unknown) &&
+		if ((x->r.has ? can(x->r.has, needs) : unknown) &&
 		    (!best || x->r.mtime_ns > best->r.mtime_ns))
 			best = x;
 	}

@@ -91,8 +91,11 @@ tide_critical_path_job *tide__store_slow(tide_store *s);
 uint64_t tide__store_generation(tide_store *s, const char *id, bool early);
 /* Gets the id of the newest readable recording that has any of `needs` (TIDE_HAS_HOST ...); with
  * `unknown`, one that was not read yet counts too. If none has, it is the newest readable one.
- * Returns false if there is none. */
+ * Exported reports count only if `needs` has TIDE_HAS_REPORT. Returns false if there is none. */
 bool tide__store_find_newest(tide_store *s, unsigned needs, bool unknown, char id[TIDE_REC_ID]);
+/* Gets a recording of the list; its path is owned by the caller: tide__free. Returns false if there
+ * is none or memory runs out. */
+bool tide__store_find_rec(tide_store *s, const char *id, tide_rec *out);
 /* Notes what a recording has, if its file is still in this state. */
 void tide__store_note(tide_store *s, const tide_rec *r, unsigned has);
 
