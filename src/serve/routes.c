@@ -393,7 +393,8 @@ tide_code tide__ask_param(tide_ask *a, const char *key, tide_loaded **out, tide_
 	if (name)
 		return tide__ask_id(a, name, out, err);
 	unsigned needs = needs_of(a->route, a->req) & ~(unsigned)TIDE_HAS_REPORT;
-	while (tide__store_find_newest(a->store, needs, !a->req->hasty, id)) { /* unreadable recordings are skipped */
+	while (tide__store_find_newest(a->store, needs, !a->req->hasty,
+				       id)) { /* unreadable recordings are skipped */
 		tide_code rc = tide__ask_id(a, id, out, err);
 		if (rc == TIDE_OK || rc == TIDE_EBUSY)
 			return rc;

@@ -19,6 +19,7 @@ import { asked, Path } from './views/device/critical';
 import { FarTimeline } from './views/timeline/remote_timeline';
 import { FarMemory, thinned } from './views/memory/remote_memory';
 import { forPhases } from './views/memory/phases';
+import { type Exported, ExportedReport } from './views/dashboard/exported';
 import { Recordings, status } from './views/dashboard/recordings';
 import { registry, type ViewRow } from './views/registry';
 
@@ -240,6 +241,20 @@ function follow(): void {
   }, ids);
 }
 
+/** Shows a report that tidemark.profiling exported. Returns false for a recording. */
+async function showExported(): Promise<boolean> {
+  const r = await askJson<Recording>(`/api/recordings/${ids[0]}`).catch(() => null);
+  if (!r?.exported) return false;
+  document.title = `${r.name} · Tidemark`;
+  try {
+    const of = await askJson<Exported>(`/api/recordings/${ids[0]}/exported`);
+    render(<main><ExportedReport of={of} /></main>, (app.textContent = '', app));
+  } catch (e) {
+    render(<p class="loading error">This report cannot be shown: {(e as Error).message} <a href="/">All recordings</a></p>, app);
+  }
+  return true;
+}
+
 async function begin(): Promise<void> {
   keepTheme();
   if (!ids.length) {
@@ -257,6 +272,7 @@ async function begin(): Promise<void> {
     );
     return;
   }
+  if (ids.length === 1 && (await showExported())) return;
   setSource(serverSource(ids, empty, (name, k) => (name === 'main' && large(k) ? '?quick=1' : name === 'memory' && crowded.has(k) ? '?px=1024' : '')));
   adapt();
   slot.head = () => <Head />;

@@ -162,9 +162,9 @@ static void put_mode_figures(tide_json *j, const tide_exported *e, const char *t
 {
 	put(j, "time_ms", tide__exported_get(e, "performance", time));
 	put(j, "peak_mb", tide__exported_get(e, "memory", peak));
-	put(j, "speedup", strcmp(time, "eager_time_ms")
-				  ? tide__exported_get(e, "performance", "speedup")
-				  : (jsonr_node){ 0 });
+	put(j, "speedup",
+	    strcmp(time, "eager_time_ms") ? tide__exported_get(e, "performance", "speedup")
+					  : (jsonr_node){ 0 });
 }
 
 /* Writes eager and the mode of the report: by name, and as a list. */
@@ -260,22 +260,27 @@ static void begin(tide_json *j, tide_ask *a, const tide_rec *r, const tide_expor
 	tide__json_kstr(j, "exported", tide__exported_text(e->kind));
 }
 
+bool tide__exported_look(tide_store *s, tide_rec *r)
+{
+	tide_error why = { .offset = TIDE_NO_OFFSET };
+	tide_exported e = { 0 };
+	bool report = !r->has && tide__exported_load(r->path, &e, &why) == TIDE_OK;
+	if (report)
+		tide__store_note(s, r, r->has = tide__exported_has(e.kind));
+	tide__exported_free(&e);
+	return report;
+}
+
 /* Finds the report of a request without a name: the newest that can answer, if that is one. */
 static bool find_report(tide_ask *a, tide_rec *r)
 {
 	char id[TIDE_REC_ID];
 	for (int i = 0; i < LOOKS && tide__ask_newest(a, id); i++) {
-		tide_error why = { .offset = TIDE_NO_OFFSET };
-		tide_exported e;
 		if (!tide__store_find_rec(a->store, id, r))
 			return false;
 		if (r->has & TIDE_HAS_REPORT)
 			return true;
-		bool report = !r->has && tide__exported_load(r->path, &e, &why) == TIDE_OK;
-		if (report)
-			tide__store_note(a->store, r, tide__exported_has(e.kind));
-		if (!r->has)
-			tide__exported_free(&e);
+		bool report = tide__exported_look(a->store, r);
 		tide__free(r->path);
 		if (!report) /* a recording, or damaged: reading it tells */
 			return false;
@@ -283,8 +288,7 @@ static bool find_report(tide_ask *a, tide_rec *r)
 	return false;
 }
 
-static tide_code answer_of(tide_ask *a, const tide_rec *r, tide_exported_kind kind,
-			   tide_error *err)
+static tide_code answer_of(tide_ask *a, const tide_rec *r, tide_exported_kind kind, tide_error *err)
 {
 	tide_json j;
 	tide_exported e;

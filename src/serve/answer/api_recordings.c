@@ -14,6 +14,7 @@
 #include "render/text/losses.h"
 #include "render/page/page_parts.h"
 #include "serve/answer/api.h"
+#include "serve/answer/exported.h"
 #include "serve/store/exported_has.h"
 #include "model/names.h"
 
@@ -46,8 +47,8 @@ void tide__api_rec_json(tide_json *j, const tide_rec *r)
 	tide__json_kuint(j, "memory_bytes", r->bytes);
 	tide__json_kstr(j, "error",
 			r->state != TIDE_REC_FAILED || report ? NULL
-			: r->error.text[0]	    ? r->error.text
-						    : tide_code_text(r->error.code));
+			: r->error.text[0]		      ? r->error.text
+							      : tide_code_text(r->error.code));
 }
 
 static void put_rec(tide_json *j, const tide_rec *r)
@@ -95,6 +96,7 @@ tide_code tide__answer_recording(tide_ask *a, tide_error *err)
 		return tide__nomem(err);
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(r[i].id, a->req->part[2])) {
+			(void)tide__exported_look(a->store, &r[i]);
 			tide__json_begin(&j, a->out, false);
 			put_rec(&j, &r[i]);
 			rc = tide__json_end(&j) ? TIDE_OK : tide__nomem(err);

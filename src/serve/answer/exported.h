@@ -13,4 +13,7 @@
 bool tide__answer_from_exported(tide_ask *a, tide_exported_kind kind, tide_code *rc,
 				tide_error *err);
 
+/* Returns whether a file that was not looked at is an exported report; then notes it, also in r. */
+bool tide__exported_look(tide_store *s, tide_rec *r);
+
 #endif

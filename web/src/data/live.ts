@@ -11,6 +11,7 @@ export interface Recording {
   size_bytes: number;
   modified_ns: number;
   state: 'idle' | 'loading' | 'ready' | 'failed';
+  exported: 'hta' | 'compile' | 'memory' | 'session' | null; // a report of tidemark.profiling; null = a recording, or not yet looked at
   writer: 'running' | 'closed' | 'killed' | null;
   progress: number | null;
   generation: number;
