@@ -91,6 +91,7 @@ ROOMS = {  # room -> rooms of the same folder it may include besides itself; "" 
         "flightrec": {"", "json", "torchsnap"},  # the pickle decoder
         "phaselog": {""},
         "objects": {"", "json"},
+        "exported": {"", "json"},
         "tenstorrent": {"", "json"},
     },
     "serve": {

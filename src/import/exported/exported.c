@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* See exported.h. A document is checked once, with tables of what answers read; the answers then
- * only look up. */
+/* See exported.h. A document is checked once, with tables of the members that answers read; the
+ * answers then only look up. */
 #include "import/exported/exported.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "import/source.h"
 
 enum { MOST_BYTES = 64 << 20, MOST_DEPTH = 32, LONGEST_NUMBER = 63, HEAD = 128 };
-/* Figures of answers: megabytes and milliseconds of which the bytes and nanoseconds fit int64_t. */
+/* Figures of answers are megabytes or milliseconds: their bytes and nanoseconds fit int64_t. */
 #define MOST_FIGURE 8e12
 
 static const char *const kinds[TIDE_EXPORTED_N] = { "hta", "compile", "memory", "session" };

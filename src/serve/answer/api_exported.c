@@ -282,7 +282,7 @@ static bool find_report(tide_ask *a, tide_rec *r)
 			return true;
 		bool report = tide__exported_look(a->store, r);
 		tide__free(r->path);
-		if (!report) /* a recording, or damaged: reading it tells */
+		if (!report) /* a recording, or damaged: reading it decides */
 			return false;
 	}
 	return false;

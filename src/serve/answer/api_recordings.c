@@ -33,7 +33,7 @@ void tide__api_rec_json(tide_json *j, const tide_rec *r)
 	tide__json_kstr(j, "path", r->path);
 	tide__json_kuint(j, "size_bytes", r->size);
 	tide__json_kint(j, "modified_ns", r->mtime_ns);
-	bool report = r->has & TIDE_HAS_REPORT; /* is read when it is asked for */
+	bool report = r->has & TIDE_HAS_REPORT; /* is read for each request */
 	tide__json_kstr(j, "state", states[report ? TIDE_REC_IDLE : r->state]);
 	tide__json_kstr(j, "exported", tide__exported_name_of(r->has));
 	tide__json_kstr(j, "writer", writers[r->writer]);

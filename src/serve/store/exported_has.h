@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What an exported report has, as the bits by which the store finds a recording: TIDE_HAS_REPORT and
+/* The content of an exported report, as the bits by which the store finds a recording: TIDE_HAS_REPORT and
  * one that says which report it is. */
 #ifndef TIDE_SERVE_STORE_EXPORTED_HAS_H
 #define TIDE_SERVE_STORE_EXPORTED_HAS_H
