@@ -4,7 +4,8 @@
 
 A walk from the frames of all threads and from the variables of the program's modules, breadth first, so that the first path to a
 tensor is the shortest. Nothing of the program is executed: attributes are read by the descriptors of C types, containers by the
-methods of the built-in types, and names of other objects are never read. While it runs no other thread gets the GIL and no
+methods of the built-in types, and names of other objects are never read. Types are compared by identity (their metaclass may define
+== and hash), and only keys that are exactly a str are compared or printed. While it runs no other thread gets the GIL and no
 garbage is collected. Afterwards nothing refers to the program's objects, and the walk ends after BUDGET seconds, finished or not.
 """
 from __future__ import annotations
@@ -24,10 +25,10 @@ LONG = 200  # letters of a path
 LARGE = 1000  # items of a container that waits until all others are read
 NODES = 20_000  # of autograd graphs
 
-_ATOMS = frozenset({int, float, bool, str, bytes, bytearray, complex, type(None), types.CodeType, types.ModuleType, type, types.BuiltinFunctionType, range, slice,
+_ATOMS = frozenset(map(id, {int, float, bool, str, bytes, bytearray, complex, type(None), types.CodeType, types.ModuleType, type, types.BuiltinFunctionType, range, slice,
                     type(Ellipsis), type(NotImplemented), memoryview, types.MappingProxyType, types.GetSetDescriptorType, types.MemberDescriptorType,
-                    types.WrapperDescriptorType, types.MethodDescriptorType, property, staticmethod, classmethod})
-_PLAIN = frozenset({list, tuple, dict, set, frozenset, types.FunctionType, types.MethodType, types.FrameType, types.TracebackType, types.GeneratorType})
+                    types.WrapperDescriptorType, types.MethodDescriptorType, property, staticmethod, classmethod}))
+_PLAIN = frozenset(map(id, {list, tuple, dict, set, frozenset, types.FunctionType, types.MethodType, types.FrameType, types.TracebackType, types.GeneratorType}))
 _mro_of = type.__dict__["__mro__"].__get__
 _space_of = type.__dict__["__dict__"].__get__
 _name_of = type.__dict__["__name__"].__get__
@@ -52,20 +53,32 @@ def variables(frame: types.FrameType) -> list[tuple[str, Any]]:
     return items
 
 
+def _item(key: Any) -> str:
+    """How a path names an item of a container."""
+    of = type(key)
+    if of is str:
+        return f"[{key[:40]!r}]"
+    short = of is bool or of is float or (of is int and key.bit_length() < 64)  # Python refuses to print very long ones
+    return f"[{key}]" if short else "[…]"
+
+
 class _Kind:
     """How to read objects of a type."""
 
-    __slots__ = ("bases", "closed", "dictionary", "exception", "module", "slots", "tensor")
+    __slots__ = ("bases", "closed", "dictionary", "exception", "meta", "module", "of", "slots", "tensor")
 
     def __init__(self, of: type, tensor: type, module: type) -> None:
         mro = _mro_of(of)
-        self.tensor, self.module = tensor in mro, module in mro
-        self.exception = BaseException in mro
-        self.bases = next((b for b in (dict, list, tuple) if b in mro), None)
+        own = frozenset(map(id, mro))
+        self.of = of  # keeps its id from another type
+        self.tensor, self.module, self.exception, self.meta = (id(c) in own for c in (tensor, module, BaseException, type))
+        self.bases = next((b for b in (dict, list, tuple) if id(b) in own), None)
         self.dictionary: Any = None
         self.slots: list[tuple[str, Any]] = []
         for c in mro:
             for name, value in _space_of(c).items():
+                if type(name) is not str:
+                    continue
                 if name == "__dict__" and type(value) is types.GetSetDescriptorType and self.dictionary is None and c is not type:
                     self.dictionary = value.__get__
                 elif type(value) is types.MemberDescriptorType and not name.startswith("__"):
@@ -86,20 +99,20 @@ class Walk:
         self.parents: list[int] = []
         self.labels: list[str] = []
         self.seen: set[int] = set()
-        self.kinds: dict[type, _Kind] = {}
+        self.kinds: dict[int, _Kind] = {}
         self.tensors: list[int] = []  # their places in objects
         self.later: list[tuple[Any, int, str]] = []  # large containers: after everything else
         self.complete = False
 
     def push(self, o: Any, parent: int, label: str) -> None:
         of = type(o)
-        if of in _ATOMS or id(o) in self.seen:
+        if id(of) in _ATOMS or id(o) in self.seen:
             return
         self.seen.add(id(o))
         if (of is list or of is tuple or of is dict) and len(o) > LARGE:
             self.later.append((o, parent, label))
             return
-        if of not in _PLAIN and self.kind(of).tensor:
+        if id(of) not in _PLAIN and self.kind(of).tensor:
             self.tensors.append(len(self.objects))
         self.objects.append(o)
         self.parents.append(parent)
@@ -113,7 +126,8 @@ class Walk:
         place = _place(frame.f_code, frame.f_lineno)
         if frame.f_code.co_flags & _OPTIMIZED:  # others have the variables of a module or a class
             for name, value in variables(frame):
-                self.push(value, parent, f"{lead}{name} in {place}")
+                if type(name) is str:
+                    self.push(value, parent, f"{lead}{name} in {place}")
 
     def push_roots(self) -> None:
         frames: Any = list(sys._current_frames().values())
@@ -126,7 +140,7 @@ class Walk:
         finally:  # our own frame is one of them: a cycle would keep everything until the next collection
             at = frames = None
         for name, module in list(sys.modules.items()):
-            if type(module) is types.ModuleType and self.is_program(name, module):
+            if type(name) is str and type(module) is types.ModuleType and self.is_program(name, module):
                 space = types.ModuleType.__getattribute__(module, "__dict__")
                 file = space.get("__file__")
                 where = "" if name == "__main__" else f" in {os.path.basename(file) if type(file) is str else name}"
@@ -144,26 +158,25 @@ class Walk:
     # ---- steps ----
 
     def kind(self, of: type) -> _Kind:
-        found = self.kinds.get(of)
+        found = self.kinds.get(id(of))
         if found is None:
-            found = self.kinds[of] = _Kind(of, self.base, self.module)
+            found = self.kinds[id(of)] = _Kind(of, self.base, self.module)
         return found
 
     def items(self, o: Any, at: int) -> None:
         for key, value in dict.items(o):
-            if type(value) in _ATOMS:
-                continue
-            label = f"[{key[:40]!r}]" if type(key) is str else f"[{key}]" if type(key) in (int, bool, float) else "[…]"
-            self.push(value, at, label)
-            if type(key) not in _ATOMS:
+            if id(type(value)) not in _ATOMS:
+                self.push(value, at, _item(key))
                 self.push(key, at, " (a key)")
 
     def attributes(self, space: Any, at: int, module: bool) -> None:
         for key, value in dict.items(space) if type(space) is dict else ():
+            if type(key) is not str:
+                continue
             if module and key in ("_parameters", "_buffers", "_modules") and type(value) is dict:
                 for name, part in value.items():
-                    self.push(part, at, f".{name}")
-            elif type(key) is str:
+                    self.push(part, at, f".{name}" if type(name) is str else "._")
+            else:
                 self.push(value, at, f".{key}")
 
     def function(self, o: Any, at: int) -> None:
@@ -220,7 +233,7 @@ class Walk:
 
     def other(self, o: Any, at: int, of: type) -> None:
         kind = self.kind(of)
-        if type in _mro_of(of):  # a class with a metaclass of its own
+        if kind.meta:  # a class with a metaclass of its own
             return
         if kind.tensor:
             if self.grad_of and self.node_of and self.node_of(o) is None:  # others warn
@@ -236,7 +249,7 @@ class Walk:
         done = len(self.objects)
         pairs = dict.items(o) if type(o) is dict else enumerate(o)
         for i, (key, value) in enumerate(pairs):
-            self.push(value, at, f"[{key[:40]!r}]" if type(key) is str else f"[{key}]" if type(key) is int else "[…]")
+            self.push(value, at, _item(key))
             if i % LARGE == LARGE - 1:
                 if not self.follow(done):
                     return False
@@ -315,9 +328,14 @@ class Walk:
 
 
 def _storage(torch: Any) -> Any:
+    is_lazy = getattr(torch._C, "_is_cow_tensor", None)  # a lazy copy: data_ptr() would make it, in new memory
+    place = getattr(torch._C, "_data_address", None)
+
     def address(t: Any) -> tuple[int, int] | None:
         s = torch._C.TensorBase.untyped_storage(t)
-        return s.data_ptr(), s.nbytes()
+        if is_lazy is None or not is_lazy(t):
+            return s.data_ptr(), s.nbytes()
+        return (place(t), s.nbytes()) if place else None
     return address
 
 

@@ -24,6 +24,7 @@ from torch import nn
 
 def never(*a, **k):
     raise SystemExit("code of the program was executed")
+armed = False
 
 class Trainer:
     __slots__ = ("history", "model", "cache")
@@ -43,7 +44,13 @@ class Sub(torch.Tensor):
     def __torch_function__(cls, *a, **k): never()
 
 class Meta(type):
-    __instancecheck__ = __subclasscheck__ = never
+    __instancecheck__ = __subclasscheck__ = __eq__ = never
+    def __hash__(cls): return never() if armed else type.__hash__(cls)
+
+class Name(str):
+    __str__ = __repr__ = __format__ = startswith = never
+    def __eq__(self, other): return never() if armed else str.__eq__(self, other)
+    def __hash__(self): return str.__hash__(self)
 
 class Odd(metaclass=Meta):
     def __init__(self): object.__setattr__(self, "kept", torch.ones(301))
@@ -51,6 +58,13 @@ class Odd(metaclass=Meta):
     __dict__ = property(never)
 
 trainer, evil, odd = Trainer(), Evil(key=torch.ones(302)), Odd()
+lazy = torch._lazy_clone(torch.ones(310))
+long_keys = {10 ** 5000: torch.ones(311)}
+named = nn.Module()
+named.__dict__[Name("odd")], named._buffers[Name("buffer")] = torch.ones(312), torch.ones(313)
+slotted = type("Slotted", (), {Name("z"): 1, "__slots__": ("y",)})()
+slotted.y = torch.ones(314)
+armed = True
 sub = torch.Tensor._make_subclass(Sub, torch.ones(303))
 for i in range(3):
     trainer.history.append(trainer.model(torch.randn(100, 64)).sum())
@@ -105,11 +119,13 @@ done.set(); thread.join()
 names = {size // 4: path for _, size, path in rows}
 want = {308: "local in main() (", 500: "trainer.cache['best']", 64 * 65: "trainer.model.0.weight", 302: "evil['key']", 303: "sub", 304: "closure of hook(): hidden",
         305: "errors[0] traceback: big in attempt() (", 306: "generator generator frame: ", 307: "waiting in work() ("}
+want |= {301: "odd (in a Odd)", 310: "lazy", 311: "long_keys[…]", 313: "named._", 314: "slotted.y"}
 for floats, path in want.items():
     have = names.get(floats) or ""
     assert path in have or (floats == 306 and "inside in generate()" in have), (floats, path, have)
 assert "._forward_hooks" in names[304], names[304]
 assert complete and "trainer.history[1].grad_fn" in graphs.values(), graphs
+assert torch._C._is_cow_tensor(lazy), "the walk made a lazy copy"
 assert gc.isenabled() and sys.getswitchinterval() < 1
 large = [{"k%d" % i: [i, (i,), {}]} for i in range(100_000)]
 short = tidemark_holders.find(torch, budget=0.04)
