@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "analyze/device/hta_job.h"
@@ -18,6 +19,7 @@
 #include "format/recording_owner.h"
 #include "import/source.h"
 #include "model/losses.h"
+#include "render/text/grid.h"
 
 static bool incomplete; /* an input is cut off or damaged */
 
@@ -39,14 +41,43 @@ static bool write_all(int fd, const void *bytes, size_t n)
 	return true;
 }
 
+/* Returns how much may be copied into the folder of fd: half of what is free, so that a pipe or a
+ * server without an end does not fill the disk of others. */
+static uint64_t room_for_copy(int fd)
+{
+	struct statvfs st;
+	return fstatvfs(fd, &st) || !st.f_blocks ? UINT64_MAX
+						 : (uint64_t)st.f_bavail * st.f_frsize / 2;
+}
+
+/* Copies the rest of a pipe behind its head. */
+static tide_code copy_rest(int from, int fd, const void *head, size_t n_head, tide_error *err)
+{
+	char buf[1 << 16], most[32];
+	uint64_t room = room_for_copy(fd), n = n_head;
+	ssize_t got = 0;
+	bool ok = write_all(fd, head, n_head);
+	while (ok && n <= room && (got = read(from, buf, sizeof buf)) > 0) {
+		ok = write_all(fd, buf, (size_t)got);
+		n += (uint64_t)got;
+	}
+	if (!ok || got < 0)
+		return tide__fail_errno(err, "cannot copy it into a temporary file");
+	if (n <= room)
+		return TIDE_OK;
+	tide__fmt_bytes(most, sizeof most, (double)room);
+	return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
+			  "longer than %s, half of the free space for temporary files; TMPDIR "
+			  "names a folder with more",
+			  most);
+}
+
 /* Copies the head and what follows it in a pipe into an unlinked temporary file, for importers that
  * seek. */
 static int copy_pipe(const void *head, size_t n_head, int from, char *path, size_t n,
 		     tide_error *err)
 {
 	const char *dir = getenv("TMPDIR");
-	char buf[1 << 16];
-	ssize_t got = 0;
 	snprintf(path, n, "%s/tidemark-XXXXXX", dir && *dir ? dir : "/tmp");
 	int fd = mkstemp(path);
 	if (fd < 0) {
@@ -55,11 +86,7 @@ static int copy_pipe(const void *head, size_t n_head, int from, char *path, size
 		return -1;
 	}
 	unlink(path);
-	bool ok = write_all(fd, head, n_head);
-	while (ok && (got = read(from, buf, sizeof buf)) > 0)
-		ok = write_all(fd, buf, (size_t)got);
-	if (!ok || got < 0) {
-		tide__fail_errno(err, "cannot copy it into a temporary file");
+	if (copy_rest(from, fd, head, n_head, err)) {
 		close(fd);
 		return -1;
 	}

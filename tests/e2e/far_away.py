@@ -40,7 +40,7 @@ def run(*args: str, env: dict | None = None) -> tuple[int, str, str]:
 
 
 class Server(http.server.SimpleHTTPRequestHandler):
-    """Serves a folder; /half/NAME breaks off in the middle, /moved/NAME redirects."""
+    """Serves a folder; /half/NAME breaks off in the middle, /moved/NAME redirects, /endless/NAME never ends, /local leads to a file."""
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -51,6 +51,19 @@ class Server(http.server.SimpleHTTPRequestHandler):
             self.send_response(302)
             self.send_header("Location", "/" + rest[0])
             self.end_headers()
+        elif first == "local":
+            self.send_response(302)
+            self.send_header("Location", "file:///etc/passwd")
+            self.end_headers()
+        elif first == "endless":
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write((pathlib.Path(self.directory) / rest[0]).read_bytes())
+            while True:
+                try:
+                    self.wfile.write(bytes(1 << 16))
+                except OSError:
+                    break
         elif first == "half":
             whole = (pathlib.Path(self.directory) / rest[0]).read_bytes()
             self.send_response(200)
@@ -83,11 +96,26 @@ def network(folder: pathlib.Path) -> None:
         check(half[0] == 4 and "curl: (18)" in half[2] and "device rows" in half[1], f"a transfer that breaks off: {half}")
         one = run(TIDEMARK, f"{url}/heap.tide")
         check(one[0] == 0 and "heap.tide" in one[1], f"a URL without a command: {one}")
+        local = run(TIDEMARK, "info", f"{url}/local")
+        check(local[0] == 1 and "curl: (1)" in local[2] and "root" not in local[1], f"a server that names a file of this machine: {local}")
+        endless(f"{url}/endless/heap.tide", folder)
         server.shutdown()
     nobody = run(TIDEMARK, "hta", url + "/trace.json.gz")
     check(nobody[0] == 1 and "curl: (7)" in nobody[2], f"no server: {nobody}")
     bare = run(TIDEMARK, "hta", url + "/trace.json.gz", env={"PATH": "/nonexistent"})
     check(bare[0] == 1 and "needs the program curl" in bare[2], f"no curl: {bare}")
+
+
+def endless(url: str, folder: pathlib.Path) -> None:
+    """Of a body without an end, at most half of the free space is filled; on a file system of our own, so that it is small."""
+    small = folder / "small"
+    small.mkdir()
+    inside = ["unshare", "-rm", "sh", "-c", 'mount -t tmpfs -o size=8m none "$1" && shift && TMPDIR=$1 && export TMPDIR && shift && exec "$@"', "sh", str(small)]
+    if run(*inside, str(small), "true")[0]:
+        print("skipped: a server without an end: no file system may be mounted here")
+        return
+    rc, _, err = run(*inside, str(small), TIDEMARK, "info", url)
+    check(rc == 1 and "longer than 4.00 MiB, half of the free space for temporary files" in err, f"a server without an end: {rc} {err}")
 
 
 def silent(folder: pathlib.Path) -> None:
