@@ -40,7 +40,8 @@ def run(*args: str, env: dict | None = None) -> tuple[int, str, str]:
 
 
 class Server(http.server.SimpleHTTPRequestHandler):
-    """Serves a folder; /half/NAME breaks off in the middle, /moved/NAME redirects, /endless/NAME never ends, /local leads to a file."""
+    """Serves a folder; /half/NAME breaks off in the middle, /moved/NAME redirects, /endless/NAME never ends, /local leads to a
+    file, /silent does not answer."""
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -55,6 +56,8 @@ class Server(http.server.SimpleHTTPRequestHandler):
             self.send_response(302)
             self.send_header("Location", "file:///etc/passwd")
             self.end_headers()
+        elif first == "silent":
+            self.rfile.read(1)  # until the client ends
         elif first == "endless":
             self.send_response(200)
             self.end_headers()
@@ -99,11 +102,32 @@ def network(folder: pathlib.Path) -> None:
         local = run(TIDEMARK, "info", f"{url}/local")
         check(local[0] == 1 and "curl: (1)" in local[2] and "root" not in local[1], f"a server that names a file of this machine: {local}")
         endless(f"{url}/endless/heap.tide", folder)
+        no_orphans(f"{url}/silent")
         server.shutdown()
     nobody = run(TIDEMARK, "hta", url + "/trace.json.gz")
     check(nobody[0] == 1 and "curl: (7)" in nobody[2], f"no server: {nobody}")
     bare = run(TIDEMARK, "hta", url + "/trace.json.gz", env={"PATH": "/nonexistent"})
     check(bare[0] == 1 and "needs the program curl" in bare[2], f"no curl: {bare}")
+
+
+def no_orphans(url: str) -> None:
+    """The program that fetches ends with us, however we end."""
+    for how in signal.SIGTERM, signal.SIGKILL:
+        job = subprocess.Popen([TIDEMARK, "info", url], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "TIDEMARK_GIVE_UP": "0"})
+        tasks = pathlib.Path(f"/proc/{job.pid}/task")
+        curl = waiting.wait_for("curl", lambda: next((int(c) for t in tasks.iterdir() for c in (t / "children").read_text().split()), 0))
+        waiting.wait_for("its start", lambda: b"--silent" in pathlib.Path(f"/proc/{curl}/cmdline").read_bytes())
+        job.send_signal(how)
+        job.wait(60)
+        waiting.wait_for("the end of curl", lambda: is_gone(curl), 60)
+
+
+def is_gone(pid: int) -> bool:
+    """Also of a process that nobody has waited for."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
 
 
 def endless(url: str, folder: pathlib.Path) -> None:

@@ -13,7 +13,7 @@
 
 /* ---- Ctrl-C ---- */
 
-static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
+static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
 enum { N_ENDING = sizeof ending / sizeof *ending };
 
 static char *volatile unfinished[TIDE_OUTFILES]; /* to be removed when a signal ends the program */
@@ -88,6 +88,8 @@ tide_code tide__outfile_open(tide_outfile *o, const char *path, tide_error *err)
 	if (!o->place || (plain && asprintf(&o->temp, "%s.%ld.part", o->place, (long)getpid()) < 0))
 		return o->temp = NULL, forget(o), tide__nomem(err);
 	mode_t mode = exists && plain ? st.st_mode & 07777 : 0666;
+	if (o->temp)
+		watch(o->temp);
 	int fd = plain ? open(o->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
 		       : open(o->place, O_WRONLY | O_CLOEXEC);
 	if (fd >= 0 && exists && plain)
@@ -100,11 +102,11 @@ tide_code tide__outfile_open(tide_outfile *o, const char *path, tide_error *err)
 			if (o->temp)
 				unlink(o->temp);
 		}
+		if (o->temp)
+			unwatch(o->temp);
 		forget(o);
 		return rc;
 	}
-	if (o->temp)
-		watch(o->temp);
 	return TIDE_OK;
 }
 

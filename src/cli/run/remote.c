@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,15 +23,17 @@ bool tide__remote_is(const char *file)
 	return !strncmp(file, "http://", 7) || !strncmp(file, "https://", 8);
 }
 
-/* Becomes curl, which writes the file to `out` and its messages to `said`. */
-static void become_curl(const char *url, int out, int said)
+/* Becomes curl, which writes the file to `out` and its messages to `said`, and which ends when
+ * `parent` does, also by a signal. */
+static void become_curl(const char *url, int out, int said, pid_t parent)
 {
 	char quiet[24];
 	long long s = tide__patience_s();
 	snprintf(quiet, sizeof quiet, "%lld", s ? s : 1000000);
 	int none = open("/dev/null", O_RDONLY);
 	signal(SIGPIPE, SIG_DFL);
-	if (none < 0 || dup2(none, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
+	if (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != parent || none < 0 ||
+	    dup2(none, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
 	    dup2(said, STDERR_FILENO) < 0)
 		_exit(NOT_FOUND);
 	execlp("curl", "curl", "--silent", "--show-error", "--fail", "--location", "--globoff",
@@ -50,9 +53,10 @@ int tide__remote_open(const char *url, tide_remote *r, tide_error *err)
 			close(r->said);
 		return -1;
 	}
+	pid_t self = getpid();
 	r->pid = fork();
 	if (r->pid == 0)
-		become_curl(url, ends[1], r->said);
+		become_curl(url, ends[1], r->said, self);
 	close(ends[1]);
 	if (r->pid > 0)
 		return ends[0];
