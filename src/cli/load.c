@@ -41,7 +41,7 @@ static bool write_all(int fd, const void *bytes, size_t n)
 	return true;
 }
 
-/* Returns how much may be copied into the folder of fd: half of what is free, so that a pipe or a
+/* Returns how much may be copied into the folder of fd: half of the free space, so that a pipe or a
  * server without an end does not fill the disk of others. */
 static uint64_t room_for_copy(int fd)
 {
