@@ -6,7 +6,7 @@ A walk from the frames of all threads and from the variables of the program's mo
 tensor is the shortest. Nothing of the program is executed: attributes are read by the descriptors of C types, containers by the
 methods of the built-in types, and names of other objects are never read. Types are compared by identity (their metaclass may define
 == and hash), and only keys that are exactly a str are compared or printed. While it runs no other thread gets the GIL and no
-garbage is collected. Afterwards nothing refers to the program's objects, and the walk ends after BUDGET seconds, finished or not.
+garbage is collected. Afterwards nothing refers to the program's objects, and the walk ends after BUDGET seconds (at the end of the program AT_END), finished or not.
 """
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ import types
 from typing import Any
 
 BUDGET = 0.04  # seconds of a walk
+AT_END = 1.0  # of the last one, when the program does not wait any more
+THE_END = "the end"
 MOST = 500  # storages that are named, the largest first
 PATHS = 3  # paths of one storage
 LONG = 200  # letters of a path
@@ -368,7 +370,7 @@ def find(torch: Any, address: Any = None, budget: float = BUDGET) -> tuple[list[
 def record(torch: Any, note: Any, why: str, address: Any = None) -> int:
     """Records the holders by note(key, text); returns their number."""
     begun = time.monotonic()
-    found, graphs, complete = find(torch, address)
+    found, graphs, complete = find(torch, address, AT_END if why == THE_END else BUDGET)
     for at, _, path in found:
         note("holder", f"{at:#x} {path}")
     by_path: dict[str, list[int]] = {}
