@@ -723,6 +723,11 @@ def exported_reports(folder):
             assert (rec["state"], rec["error"], rec["exported"]) == ("idle", None, kind), rec
         assert s.ask(f"/api/recordings/{recs[trace.name]['id']}/exported")[0] == 422
         assert check(s, "/api/profiler/hta", f"recording={recs[trace.name]['id']}")["trace_file"] == trace.name
+        exported(folder / "empty.json", "memory", when + 40, {"timeline": [], "peak_analysis": {}, "markers": {}})  # nothing was tracked
+        empty = wait_for("the empty one", lambda: next((r["id"] for r in check(s, "/api/recordings")["recordings"] if r["name"] == "empty.json" and r["exported"]), None))
+        v = check(s, "/api/profiler/memory", f"recording={empty}")
+        assert (v["has_real_data"], v["message"], v["timeline"], v["peak_mb"]) == (False, "the report has no figures", [], None), v
+        newest()
         os.utime(trace, (when + 50, when + 50))  # now the newest
         wait_for("the trace", lambda: check(s, "/api/profiler/hta")["trace_file"] == trace.name)
         wait_for("what it has", lambda: check(s, "/api/profiler/compile")["trace_file"] == "x1.json")

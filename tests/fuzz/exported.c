@@ -15,6 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	double x;
 	tide_code rc = tide__exported_read((const char *)data, n, &e, &err);
 	if (rc == TIDE_OK) {
+		(void)tide__exported_figures(&e);
 		if (e.kind >= TIDE_EXPORTED_N || e.doc.type != '{')
 			abort();
 		jsonr_node v = tide__exported_get(&e, "performance", "speedup");

@@ -262,6 +262,28 @@ async function argumentsOfRuns(context) {
   }
 }
 
+/** A report that tidemark.profiling exported: its kind in the list, its parts as tables; its texts are no markup. */
+async function exportedReport() {
+  const own = mkdtempSync(join(tmpdir(), 'tidemark-serve-'));
+  try {
+    const parts = { temporal_breakdown: { compute_pct: 81.25, memory_pct: null }, kernel_analysis: { top_kernels: [{ name: evil, time_us: 10.5, count: 3, pct: 100 }], launch_stats: {} }, recommendations: ['use fewer'] };
+    writeFileSync(join(own, 'any name.json'), JSON.stringify({ format: 'tidemark-profiling', report: 'hta', ...parts }));
+    const s = await server(own, '--no-token');
+    await visit(s.url, async (page) => {
+      await page.waitForSelector('tr:has-text("any name.json"):has-text("hta report")');
+      await page.click('tr:has-text("any name.json")');
+      await page.waitForSelector('section:has-text("Temporal breakdown")');
+      const all = await text(page);
+      for (const part of ['hta report', 'compute_pct', '81.25', 'memory_pct', 'Kernel analysis: top kernels', evil, '10.5', 'use fewer']) assert.ok(all.includes(part), `${part}: ${all}`);
+      assert.equal(await page.title(), 'any name.json · Tidemark');
+      await shot(page, 'exported');
+    });
+    await s.end();
+  } finally {
+    rmSync(own, { recursive: true, force: true });
+  }
+}
+
 /** Every tab has the same text as the report of the same file. */
 async function sameAsReport(page, html) {
   const report = await open(context, html);
@@ -545,6 +567,7 @@ try {
   await page.close();
   await s.end();
   await argumentsOfRuns(context);
+  await exportedReport();
   console.log('ok');
 } finally {
   for (const c of children) c.kill('SIGKILL');

@@ -9,14 +9,15 @@
 
 enum { TIDE_RUN_SPARK = 48 };
 
-enum {			     /* what a recording has */
-       TIDE_HAS_HOST = 1,    /* work of the host */
-       TIDE_HAS_DEVICE = 2,  /* work of a device */
-       TIDE_HAS_MEMORY = 4,  /* allocations */
-       TIDE_HAS_COMPILE = 8, /* a log of torch.compile */
-       TIDE_HAS_KNOWN = 16,  /* the file was read in its present state */
-       TIDE_HAS_REPORT = 32, /* a report that tidemark.profiling exported: it answers what the
+enum {			      /* what a recording has */
+       TIDE_HAS_HOST = 1,     /* work of the host */
+       TIDE_HAS_DEVICE = 2,   /* work of a device */
+       TIDE_HAS_MEMORY = 4,   /* allocations */
+       TIDE_HAS_COMPILE = 8,  /* a log of torch.compile */
+       TIDE_HAS_KNOWN = 16,   /* the file was read in its present state */
+       TIDE_HAS_REPORT = 32,  /* a report that tidemark.profiling exported: it answers what the
 			      * bits beside this one name, and only that */
+       TIDE_HAS_NOTHING = 64, /* that report has no figures: it answers nothing */
        TIDE_HAS_ANY = 15
 };
 

@@ -189,6 +189,22 @@ static tide_code check_member(const tide_exported *e, const struct member *m, ti
 	return m->need == OBJECT ? TIDE_OK : check_list(e, v, m->need == ROWS, err);
 }
 
+bool tide__exported_figures(const tide_exported *e)
+{
+	bool any = e->kind == TIDE_EXPORTED_SESSION;
+	for (size_t i = 0; !any && i < sizeof members / sizeof *members; i++) {
+		const struct member *m = &members[i];
+		double x;
+		jsonr_node key, row, v = tide__exported_get(e, m->part, m->key);
+		jsonr_nodes w = tide__jsonr_walk(v);
+		if (m->kind != e->kind)
+			continue;
+		any = m->need == FIGURE ? tide__exported_number(v, &x)
+					: m->need == ROWS && tide__jsonr_next_node(&w, &key, &row);
+	}
+	return any;
+}
+
 /* ---- the document ---- */
 
 static tide_code find_kind(tide_exported *e, tide_error *err)

@@ -38,6 +38,8 @@ void tide__exported_free(tide_exported *e);
 
 /* Returns the member `key` of the member `part`; type 0 = there is none. */
 jsonr_node tide__exported_get(const tide_exported *e, const char *part, const char *key);
+/* Returns whether a document has any figure that is known, or a row. */
+bool tide__exported_figures(const tide_exported *e);
 /* Gets a number of a document. Returns false for null and other values. */
 bool tide__exported_number(jsonr_node v, double *out);
 

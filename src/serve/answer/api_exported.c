@@ -250,12 +250,12 @@ static void (*const puts_of[TIDE_EXPORTED_N])(tide_json *, const tide_exported *
 	[TIDE_EXPORTED_MEMORY] = put_memory,
 };
 
-static void begin(tide_json *j, tide_ask *a, const tide_rec *r, const tide_exported *e)
+static void begin(tide_json *j, tide_ask *a, const tide_rec *r, const tide_exported *e, bool real)
 {
 	const char *slash = strrchr(r->path, '/');
 	tide__json_begin(j, a->out, false);
 	tide__json_object(j);
-	tide__json_kbool(j, "has_real_data", true);
+	tide__json_kbool(j, "has_real_data", real);
 	tide__json_kstr(j, "trace_file", slash ? slash + 1 : r->path);
 	tide__json_kstr(j, "exported", tide__exported_text(e->kind));
 }
@@ -266,7 +266,7 @@ bool tide__exported_look(tide_store *s, tide_rec *r)
 	tide_exported e = { 0 };
 	bool report = !r->has && tide__exported_load(r->path, &e, &why) == TIDE_OK;
 	if (report)
-		tide__store_note(s, r, r->has = tide__exported_has(e.kind));
+		tide__store_note(s, r, r->has = tide__exported_has(&e));
 	tide__exported_free(&e);
 	return report;
 }
@@ -298,10 +298,11 @@ static tide_code answer_of(tide_ask *a, const tide_rec *r, tide_exported_kind ki
 				"a %s report that tidemark.profiling exported has no such data",
 				tide__exported_text(e.kind));
 	if (rc == TIDE_OK) {
-		tide__store_note(a->store, r, tide__exported_has(kind));
-		begin(&j, a, r, &e);
+		tide__store_note(a->store, r, tide__exported_has(&e));
+		bool real = tide__exported_figures(&e);
+		begin(&j, a, r, &e, real);
 		puts_of[kind](&j, &e);
-		rc = tide__api_end(&j, NULL, err);
+		rc = tide__api_end(&j, real ? NULL : "the report has no figures", err);
 	}
 	tide__exported_free(&e);
 	return rc;
@@ -330,8 +331,8 @@ tide_code tide__answer_exported(tide_ask *a, tide_error *err)
 		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "no such recording");
 	tide_code rc = tide__exported_load(r.path, &e, err);
 	if (rc == TIDE_OK) {
-		tide__store_note(a->store, &r, tide__exported_has(e.kind));
-		begin(&j, a, &r, &e);
+		tide__store_note(a->store, &r, tide__exported_has(&e));
+		begin(&j, a, &r, &e, true);
 		put(&j, "document", e.doc);
 		rc = tide__api_end(&j, NULL, err);
 	}

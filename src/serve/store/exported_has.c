@@ -11,9 +11,10 @@ static const unsigned bit_of[TIDE_EXPORTED_N] = {
 	[TIDE_EXPORTED_SESSION] = TIDE_HAS_HOST,
 };
 
-unsigned tide__exported_has(tide_exported_kind kind)
+unsigned tide__exported_has(const tide_exported *e)
 {
-	return TIDE_HAS_REPORT | TIDE_HAS_KNOWN | bit_of[kind];
+	return TIDE_HAS_REPORT | TIDE_HAS_KNOWN | bit_of[e->kind] |
+	       (tide__exported_figures(e) ? 0 : TIDE_HAS_NOTHING);
 }
 
 const char *tide__exported_name_of(unsigned has)

@@ -7,8 +7,8 @@
 
 #include "import/exported/exported.h"
 
-/* Returns the bits of a kind of report. */
-unsigned tide__exported_has(tide_exported_kind kind);
+/* Returns the bits of a report. */
+unsigned tide__exported_has(const tide_exported *e);
 /* Returns the name of the kind that these bits are of; NULL = not an exported report. */
 const char *tide__exported_name_of(unsigned has);
 

@@ -206,7 +206,7 @@ static tide_code summarize_exported(const char *path, tide_run_summary *s, tide_
 					 .rank = -1,
 					 .compile_ns = -1,
 					 .graph_breaks = -1,
-					 .has = (uint8_t)tide__exported_has(e.kind) };
+					 .has = (uint8_t)tide__exported_has(&e) };
 		snprintf(s->format, sizeof s->format, "%s report", tide__exported_text(e.kind));
 	}
 	tide__exported_free(&e);

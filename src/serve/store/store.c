@@ -175,7 +175,9 @@ bool tide__store_find_rec(tide_store *s, const char *id, tide_rec *out)
 /* Returns whether a recording can answer, by what is known about it. */
 static bool can(unsigned has, unsigned needs)
 {
-	return has & needs & TIDE_HAS_ANY && (!(has & TIDE_HAS_REPORT) || needs & TIDE_HAS_REPORT);
+	if (has & TIDE_HAS_NOTHING || (has & TIDE_HAS_REPORT && !(needs & TIDE_HAS_REPORT)))
+		return false;
+	return has & needs & TIDE_HAS_ANY;
 }
 
 bool tide__store_find_newest(tide_store *s, unsigned needs, bool unknown, char id[TIDE_REC_ID])
