@@ -13,14 +13,20 @@
 #include "base/mem.h"
 #include "base/now.h"
 
-enum { DEFAULT_S = 60, LEAST_NS = 5000000 /* of CPU time: less is only our own waiting */ };
+enum {
+	DEFAULT_S = 60,
+	MOST_S = 1000000 /* 11 days; nanoseconds must fit */,
+	LEAST_NS = 5000000 /* of CPU time: less is only our own waiting */
+};
 
 int64_t tide__patience_s(void)
 {
 	const char *text = getenv("TIDEMARK_GIVE_UP");
 	char *end;
 	long s = text && *text ? strtol(text, &end, 10) : DEFAULT_S;
-	return text && *text && (*end || s < 0) ? DEFAULT_S : s;
+	if (text && *text && (*end || s < 0))
+		return DEFAULT_S;
+	return s < MOST_S ? s : MOST_S;
 }
 
 /* Shared by the two threads; freed by the caller unless the worker is left behind. */

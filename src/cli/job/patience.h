@@ -10,7 +10,8 @@
 
 #include <tidemark/error.h>
 
-/* Returns the seconds to wait: TIDEMARK_GIVE_UP, 60 if it is not set or not a number, 0 = for ever. */
+/* Returns the seconds to wait: TIDEMARK_GIVE_UP, 60 if it is not set or not a number, at most
+ * 1,000,000, 0 = for ever. */
 int64_t tide__patience_s(void);
 
 /* Calls work(arg) in a thread and waits for it, calling tick() about once a second (may be NULL).
