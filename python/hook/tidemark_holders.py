@@ -19,7 +19,7 @@ import types
 from typing import Any
 
 BUDGET = 0.04  # seconds of a walk
-AT_END = 1.0  # of the last one, when the program does not wait any more
+AT_END = 1.0  # of the last one, while the program waits for nothing
 THE_END = "the end"
 MOST = 500  # storages that are named, the largest first
 PATHS = 3  # paths of one storage
