@@ -476,6 +476,7 @@ tide_code tide__load(const char *path, const tide_load_options *opt, tide_model 
 		rc = opt->from ? imp->stream(opt->from, opt, m, err) : imp->load(path, opt, m, err);
 	rc = rc ? rc : sane(m, err);
 	rc = rc ? rc : sound(m, err);
+	m->loaded = opt->what;
 	if (rc)
 		tide__model_free(m);
 	else

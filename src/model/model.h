@@ -487,6 +487,7 @@ typedef struct tide_model {
 	int64_t t_end;	  /* ns: the last moment the trace covers */
 	int64_t wall0_ns; /* Unix time of t = 0, ns; meaningless unless wall_known */
 	bool wall_known;
+	unsigned loaded;       /* TIDE_WANT_* that it was read with, 0 = what nearly all need */
 	char *path;	       /* owned; the file it came from */
 	char *format;	       /* owned; importer's name: "tide", "kineto", "torchsnap" ... */
 	_Atomic uint32_t held; /* reference count: tide__model_hold less tide__model_free */

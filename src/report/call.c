@@ -27,14 +27,24 @@ bool tide__report_flag(const tide_report_type *type, const tide_value *v, const 
 	return name && !*name;
 }
 
-/* Reads a Kineto trace again, with its rows as written, for the reports that want them: other
- * readers keep nothing more. */
-static tide_code with_rows(const tide_model *m, tide_model **own, tide_error *err)
+/* Reads Kineto traces again that were read without what few reports want: rows as written, shapes.
+ * Other formats keep these always. */
+static tide_code read_again(const tide_report_type *type, tide_report *r, size_t n, tide_error *err)
 {
-	tide_load_options o = { .what = TIDE_WANT_SPANS | TIDE_WANT_RAW };
-	if (!tide__is_of_kineto(m))
-		return TIDE_OK;
-	return tide__load(m->path, &o, own, err);
+	const tide_load_options o = { .what = type->want };
+	unsigned rare = type->want & (TIDE_WANT_RAW | TIDE_WANT_SHAPES);
+	if (rare && !(r->own = tide__calloc(n, sizeof *r->own)))
+		return tide__nomem(err);
+	for (size_t i = 0; rare && i < n; i++) {
+		const tide_model *m = r->models[i];
+		if (!(rare & ~m->loaded) || !tide__is_of_kineto(m))
+			continue;
+		tide_code rc = tide__load(m->path, &o, &r->own[r->n_own], err);
+		if (rc != TIDE_OK)
+			return rc;
+		r->models[i] = r->own[r->n_own++];
+	}
+	return TIDE_OK;
 }
 
 static tide_code find(const tide_report_type *type, const tide_report_ask *ask, tide_value *v,
@@ -86,8 +96,8 @@ static tide_code call(const tide_report_type *type, const tide_report_traces *in
 	tide_report *r = tide__report_new(type);
 	tide_code rc = r ? keep_lists(r, in, err) : TIDE_ENOMEM;
 	tide__report_show_all_rows(type, v, true);
-	if (rc == TIDE_OK && (type->want & TIDE_WANT_RAW))
-		rc = with_rows(in->models[0], &r->own, err);
+	if (rc == TIDE_OK)
+		rc = read_again(type, r, in->n, err);
 	if (rc == TIDE_OK) {
 		tide_report_ask ask = { .models = r->models,
 					.n = in->n,
@@ -96,8 +106,6 @@ static tide_code call(const tide_report_type *type, const tide_report_traces *in
 					.opt = v,
 					.dashes = "",
 					.document = true };
-		if (r->own)
-			r->models[0] = r->own;
 		rc = find(type, &ask, v, r, err);
 	}
 	return tide__report_finish(r, rc, out, err);

@@ -112,7 +112,9 @@ void tide_report_free(tide_report *r)
 		return;
 	tide__node_free(r->root);
 	r->type->free(r->result);
-	tide__model_free(r->own);
+	for (size_t i = 0; i < r->n_own; i++)
+		tide__model_free(r->own[i]);
+	tide__free(r->own);
 	tide__free(r->models);
 	tide__free(r->files);
 	tide__free(r->sizes);

@@ -156,7 +156,9 @@ extern const tide_member tide__member_any;
 struct tide_node;
 struct tide_report {
 	const tide_report_type *type;
-	tide_model *own; /* owned: the trace, read again with what only this report wants */
+	tide_model *
+		*own; /* owned: traces read again with what only this report wants; NULL = none */
+	size_t n_own;
 	tide_node *root; /* owned; NULL = not built yet */
 	uint8_t axis;	 /* of its traces: TIDE_AXIS_* */
 	/* Owned lists: the caller's are gone after the call. NULL = none. */

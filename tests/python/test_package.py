@@ -631,7 +631,7 @@ class Reading(unittest.TestCase):
             return subprocess.run([_home.program(), *words], capture_output=True, text=True, check=True).stdout
 
         commands = re.findall(r"^  ([a-z-]+) {2,}\S", ask("help"), re.M)
-        writers = {"pack", "recover", "config", "run", "profile", "tt", "serve", "dump", "objects", "schema"}  # no answers about a trace; dump: many lines
+        writers = {"pack", "recover", "config", "run", "profile", "tt", "serve", "dump", "objects", "schema", "redact", "bisect"}  # no answers about a trace; dump: many lines
         asked = [c for c in commands if c not in writers and "--json" in ask("help", c)]
         self.assertIn("whatif", asked)
         self.assertEqual([c for c in asked if not hasattr(tidemark.Trace, c.replace("-", "_"))], [])
@@ -772,7 +772,7 @@ class Reading(unittest.TestCase):
                 wrong()
 
     def programs_own(self, t):
-        names = [n for n in dir(t) if callable(getattr(t, n)) and not n.startswith("_") and n not in ("ask", "report", "export", "sql")]  # sql takes a query
+        names = [n for n in dir(t) if callable(getattr(t, n)) and not n.startswith("_") and n not in ("ask", "report", "export", "sql", "fit")]  # sql takes a query, fit a budget
         self.assertLessEqual({"peak", "ops", "memory", "hta", "leaks", "critical_path"}, set(names))
 
         def program(name):

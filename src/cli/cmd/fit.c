@@ -186,19 +186,19 @@ static int run_search(const struct search *s)
 	return !ran ? 1 : c.status;
 }
 
-/* Writes the plan of the best answer. */
+/* Writes the plan of the best answer; one without changes if none are needed. */
 static int write_plan(const struct search *s, const tide_report *r)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	const char *plan = tide__fit_plan(r), *name = s->v[O_PLAN].text;
-	if (!plan) {
-		tide__cli_note("tidemark fit: %s is not written: %s", name,
-			       tide__fit_fits(r) ? "no plan is needed" : "no plan fits");
-		return tide__fit_fits(r) ? 0 : 1;
+	if (!plan && !tide__fit_fits(r)) {
+		tide__cli_note("tidemark fit: %s is not written: no plan fits", name);
+		return 1;
 	}
 	FILE *f = fopen(name, "w");
 	if (f)
-		fprintf(f, "# tidemark run --plan %s -- PROGRAM\n%s", name, plan);
+		fprintf(f, "# tidemark run --plan %s -- PROGRAM\n%s", name,
+			plan ? plan : "# It fits as it is: nothing has to change.\n");
 	if (f && !fclose(f))
 		return 0;
 	tide__fail_errno(&err, "cannot be written");

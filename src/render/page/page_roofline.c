@@ -4,7 +4,7 @@
 #include "render/page/page_parts.h"
 #include "render/report/device/roofline.h"
 
-enum { MOST_OPS = 2000 };
+enum { MOST_OPS = 200 }; /* 200 bytes each in a page, packed */
 
 bool tide__page_write_roofline(tide_box *b, const tide_model *m, const tide_page_options *opt,
 			       tide_error *err)
